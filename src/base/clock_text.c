@@ -1,0 +1,105 @@
+/* clock_text.c: times and durations as text, in the forms Go and nats-server use. */
+#include "mayfly/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+/* Writes ".fff" without zeros at the end, nothing for 0.  frac has `width` decimal digits.  Returns
+ * the bytes written. */
+static size_t put_fraction(char *dst, size_t cap, uint64_t frac, int width)
+{
+    if (frac == 0)
+        return 0;
+    while (frac % 10 == 0) {
+        frac /= 10;
+        width--;
+    }
+    int n = snprintf(dst, cap, ".%0*" PRIu64, width, frac);
+    return n < 0 ? 0 : (size_t)n;
+}
+
+const char *clock_rfc3339(char dst[CLOCK_TEXT], int64_t wall_ns)
+{
+    if (wall_ns == CLOCK_ZERO) {
+        snprintf(dst, CLOCK_TEXT, "0001-01-01T00:00:00Z");
+        return dst;
+    }
+    int64_t frac = wall_ns % CLOCK_S;
+    time_t s = (time_t)(wall_ns / CLOCK_S);
+    if (frac < 0) { /* the fraction counts forward before 1970 too */
+        frac += CLOCK_S;
+        s--;
+    }
+    struct tm tm;
+    gmtime_r(&s, &tm);
+    size_t n = strftime(dst, CLOCK_TEXT, "%Y-%m-%dT%H:%M:%S", &tm);
+    n += put_fraction(dst + n, CLOCK_TEXT - n, (uint64_t)frac, 9);
+    snprintf(dst + n, CLOCK_TEXT - n, "Z");
+    return dst;
+}
+
+/* Below a second Go picks the largest unit that leaves a whole part. */
+static void put_subsecond(char *dst, size_t cap, uint64_t u)
+{
+    uint64_t unit = 1;
+    int width = 0;
+    const char *name = "ns";
+
+    if (u >= (uint64_t)CLOCK_MS) {
+        unit = (uint64_t)CLOCK_MS;
+        width = 6;
+        name = "ms";
+    } else if (u >= (uint64_t)CLOCK_US) {
+        unit = (uint64_t)CLOCK_US;
+        width = 3;
+        name = "\xc2\xb5s"; /* U+00B5, the micro sign */
+    }
+    size_t n = (size_t)snprintf(dst, cap, "%" PRIu64, u / unit);
+    n += put_fraction(dst + n, cap - n, u % unit, width);
+    snprintf(dst + n, cap - n, "%s", name);
+}
+
+const char *clock_duration(char dst[CLOCK_TEXT], int64_t ns)
+{
+    uint64_t u = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns; /* INT64_MIN has no positive twin */
+    const uint64_t second = (uint64_t)CLOCK_S;
+    size_t n = 0;
+
+    if (u == 0) {
+        snprintf(dst, CLOCK_TEXT, "0s");
+        return dst;
+    }
+    if (ns < 0)
+        dst[n++] = '-';
+    if (u < second) {
+        put_subsecond(dst + n, CLOCK_TEXT - n, u);
+        return dst;
+    }
+    uint64_t s = u / second;
+    if (s >= 3600)
+        n += (size_t)snprintf(dst + n, CLOCK_TEXT - n, "%" PRIu64 "h", s / 3600);
+    if (s >= 60)
+        n += (size_t)snprintf(dst + n, CLOCK_TEXT - n, "%" PRIu64 "m", s / 60 % 60);
+    n += (size_t)snprintf(dst + n, CLOCK_TEXT - n, "%" PRIu64, s % 60);
+    n += put_fraction(dst + n, CLOCK_TEXT - n, u % second, 9);
+    snprintf(dst + n, CLOCK_TEXT - n, "s");
+    return dst;
+}
+
+const char *clock_uptime(char dst[CLOCK_TEXT], int64_t ns)
+{
+    int64_t s = ns / CLOCK_S, m = s / 60, h = m / 60, d = h / 24, y = d / 365;
+    size_t n = 0;
+
+    if (y > 0)
+        n += (size_t)snprintf(dst + n, CLOCK_TEXT - n, "%" PRId64 "y", y);
+    if (d > 0)
+        n += (size_t)snprintf(dst + n, CLOCK_TEXT - n, "%" PRId64 "d", d % 365);
+    if (h > 0)
+        n += (size_t)snprintf(dst + n, CLOCK_TEXT - n, "%" PRId64 "h", h % 24);
+    if (m > 0)
+        n += (size_t)snprintf(dst + n, CLOCK_TEXT - n, "%" PRId64 "m", m % 60);
+    snprintf(dst + n, CLOCK_TEXT - n, "%" PRId64 "s", s % 60);
+    return dst;
+}

@@ -1,0 +1,43 @@
+# base: slices, errors, buffers, JSON out, clocks, log.  Knows nothing of ours.
+noinst_LIBRARIES += %D%/libbase.a
+%C%_libbase_a_SOURCES = \
+	%D%/error.c %D%/slice.c %D%/buf.c %D%/utf8.c %D%/utf8.h %D%/float_text.c %D%/float_text.h \
+	%D%/jsonw.c %D%/clock.c %D%/clock_text.c %D%/clock_parse.c %D%/rand.c %D%/hash.c \
+	%D%/table.c \
+	%D%/log.c %D%/log_file.c %D%/log_syslog.c %D%/log_sink.h \
+	include/mayfly/base.h include/mayfly/list.h include/mayfly/buf.h include/mayfly/jsonw.h \
+	include/mayfly/clock.h include/mayfly/rand.h include/mayfly/hash.h include/mayfly/log.h \
+	include/mayfly/table.h
+%C%_libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
+
+BASE_LIBS = %D%/libbase.a
+
+UNIT_TESTS += test/unit/base test/unit/list test/unit/buf test/unit/jsonw test/unit/clock \
+	test/unit/rand test/unit/table test/unit/log test/unit/log_syslog
+test_unit_base_SOURCES = test/unit/test_base.c
+test_unit_base_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_base_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_list_SOURCES = test/unit/test_list.c
+test_unit_list_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_list_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_buf_SOURCES = test/unit/test_buf.c
+test_unit_buf_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_buf_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_jsonw_SOURCES = test/unit/test_jsonw.c
+test_unit_jsonw_LDADD = $(BASE_LIBS) $(UNITY_LIBS) -lm
+test_unit_jsonw_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_clock_SOURCES = test/unit/test_clock.c
+test_unit_clock_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_clock_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_rand_SOURCES = test/unit/test_rand.c
+test_unit_rand_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_rand_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_table_SOURCES = test/unit/test_table.c
+test_unit_table_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_table_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_log_SOURCES = test/unit/test_log.c
+test_unit_log_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_log_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_log_syslog_SOURCES = test/unit/test_log_syslog.c
+test_unit_log_syslog_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_log_syslog_CPPFLAGS = $(TEST_CPPFLAGS)

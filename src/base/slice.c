@@ -1,0 +1,55 @@
+/* slice.c: the few operations on borrowed bytes that are not worth inlining. */
+#include "mayfly/base.h"
+
+#include <stdlib.h>
+
+bool mf_starts(struct mf_slice s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return s.len >= n && (n == 0 || memcmp(s.ptr, prefix, n) == 0);
+}
+
+/* Not tolower(): that one asks the locale. */
+static unsigned lower(unsigned c)
+{
+    return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+}
+
+bool mf_eq_nocase(struct mf_slice a, const char *s)
+{
+    if (a.len != strlen(s))
+        return false;
+    for (size_t i = 0; i < a.len; i++)
+        if (lower(a.ptr[i]) != lower((unsigned char)s[i]))
+            return false;
+    return true;
+}
+
+char *mf_slice_dup(struct mf_slice s)
+{
+    char *copy = malloc(s.len + 1);
+
+    if (copy == NULL)
+        return NULL;
+    if (s.len > 0)
+        memcpy(copy, s.ptr, s.len);
+    copy[s.len] = '\0';
+    return copy;
+}
+
+int mf_parse_u64(struct mf_slice s, uint64_t *out)
+{
+    uint64_t n = 0;
+
+    if (s.len == 0)
+        return MF_INVAL;
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned digit = (unsigned)s.ptr[i] - '0';
+        if (digit > 9 || n > (UINT64_MAX - digit) / 10)
+            return MF_INVAL;
+        n = n * 10 + digit;
+    }
+    *out = n;
+    return 0;
+}

@@ -1,0 +1,11 @@
+/* utf8.h: finds the well-formed sequences among bytes nobody vouches for.  Private to base. */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include "mayfly/base.h"
+
+/* Length (1..4) of the well-formed sequence at p and its code point in *rune; 0 if the bytes there
+ * are no UTF-8 (too long forms, surrogates and values beyond U+10FFFF included).  n > 0. */
+size_t utf8_next(const uint8_t *p, size_t n, uint32_t *rune);
+
+#endif

@@ -1,0 +1,254 @@
+/* loop.c: the loop's life, its clocks, and the hooks at the end of each turn.
+ *
+ * Happy path: loop_new(), owners make their timers and handles, loop_run() until loop_stop(),
+ * owners free theirs, loop_free(). Failure: only loop_new() can fail; it undoes itself. Close:
+ * loop_free() closes what is left, lets running jobs and close callbacks finish, runs what was
+ * posted, all within DRAIN_MS.  A job that outlives this still points into the loop: the memory is
+ * then left to the end of the process, and the log says so. */
+#include "loop_impl.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#define DRAIN_MS 10000
+/* A round runs the hooks that hooks add; a hook that adds itself forever must not stop the loop
+ * from serving events, so a round ends after this many generations and goes on after a look at
+ * them. */
+#define DEFER_GENERATIONS 64
+
+void loop_time_read(struct loop *l)
+{
+    l->mono_ns = clock_mono_ns();
+    l->wall_ns = clock_wall_ns();
+    l->time_known = l->running;
+}
+
+int64_t loop_mono_ns(const struct loop *l)
+{
+    if (!l->time_known)
+        loop_time_read((struct loop *)l); /* const for the caller: only the memory of it changes */
+    return l->mono_ns;
+}
+
+int64_t loop_wall_ns(const struct loop *l)
+{
+    if (!l->time_known)
+        loop_time_read((struct loop *)l);
+    return l->wall_ns;
+}
+
+void loop_defer(struct loop *l, struct loop_defer *d)
+{
+    if (d->queued)
+        return;
+    d->queued = true;
+    d->next = NULL;
+    if (l->defer_last == NULL)
+        l->defer_first = d;
+    else
+        l->defer_last->next = d;
+    l->defer_last = d;
+}
+
+void loop_defer_cancel(struct loop *l, struct loop_defer *d)
+{
+    struct loop_defer *before = NULL;
+
+    if (!d->queued)
+        return;
+    for (struct loop_defer *p = l->defer_first; p != d; p = p->next)
+        before = p;
+    if (before == NULL)
+        l->defer_first = d->next;
+    else
+        before->next = d->next;
+    if (l->defer_last == d)
+        l->defer_last = before;
+    d->next = NULL;
+    d->queued = false;
+}
+
+static struct loop_defer *defer_pop(struct loop *l)
+{
+    struct loop_defer *d = l->defer_first;
+
+    l->defer_first = d->next;
+    if (l->defer_first == NULL)
+        l->defer_last = NULL;
+    d->next = NULL;
+    d->queued = false; /* before the call: it may queue itself again, or free the node */
+    return d;
+}
+
+static void defer_run(struct loop *l)
+{
+    for (int n = 0; n < DEFER_GENERATIONS && l->defer_first != NULL; n++) {
+        /* A node that marks the end could be cancelled, so count.  Cancelled ones make the count
+         * too large: then a few of the next generation run with this one, which is harmless. */
+        size_t count = 0;
+        for (const struct loop_defer *d = l->defer_first; d != NULL; d = d->next)
+            count++;
+        while (count-- > 0 && l->defer_first != NULL) {
+            struct loop_defer *d = defer_pop(l);
+            d->fn(d);
+        }
+    }
+}
+
+static void on_idle(uv_idle_t *h)
+{
+    (void)h; /* being active is all it is for */
+}
+
+static void on_prepare(uv_prepare_t *h)
+{
+    struct loop *l = h->data;
+
+    defer_run(l);
+    if (l->defer_first != NULL)
+        uv_idle_start(&l->idle, on_idle);
+    else
+        uv_idle_stop(&l->idle);
+    l->time_known = false; /* time passes while waiting */
+}
+
+static void on_check(uv_check_t *h)
+{
+    defer_run(h->data);
+}
+
+static void on_wake(uv_async_t *h)
+{
+    loop_post_run(h->data);
+}
+
+static void ignore_sigpipe(void)
+{
+    struct sigaction sa = {.sa_handler = SIG_IGN};
+
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGPIPE, &sa, NULL); /* a peer that went away is an error of write(), not our end */
+}
+
+int loop_new(struct loop **out, struct mf_error *e)
+{
+    struct loop *l = calloc(1, sizeof *l);
+    int rc;
+
+    if (l == NULL)
+        return mf_fail(e, MF_NOMEM, "event loop");
+    if ((rc = uv_loop_init(&l->uv)) != 0)
+        goto err_free;
+    if ((rc = uv_async_init(&l->uv, &l->wake, on_wake)) != 0)
+        goto err_loop;
+    uv_prepare_init(&l->uv, &l->prepare);
+    uv_check_init(&l->uv, &l->check);
+    uv_idle_init(&l->uv, &l->idle);
+    l->wake.data = l->prepare.data = l->check.data = l->idle.data = l;
+    /* libuv runs prepare handles last-started first: ours, the first, sees what others queue. */
+    uv_prepare_start(&l->prepare, on_prepare);
+    uv_check_start(&l->check, on_check);
+    pthread_mutex_init(&l->mutex, NULL);
+    mf_list_init(&l->timers);
+    mf_list_init(&l->signals);
+    ignore_sigpipe();
+    *out = l;
+    return 0;
+err_loop:
+    uv_loop_close(&l->uv);
+err_free:
+    free(l);
+    return mf_fail(e, MF_IO, "event loop: %s", uv_strerror(rc));
+}
+
+void loop_run(struct loop *l)
+{
+    l->running = true;
+    l->time_known = false;
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+    defer_run(l); /* those that close callbacks queued after the last check */
+    l->running = l->time_known = false;
+}
+
+void loop_stop(struct loop *l)
+{
+    uv_stop(&l->uv);
+}
+
+struct uv_loop_s *loop_uv(struct loop *l)
+{
+    return &l->uv;
+}
+
+static bool is_own(const struct loop *l, const uv_handle_t *h)
+{
+    return h == (const uv_handle_t *)&l->wake || h == (const uv_handle_t *)&l->prepare ||
+           h == (const uv_handle_t *)&l->check || h == (const uv_handle_t *)&l->idle;
+}
+
+static void close_foreign(uv_handle_t *h, void *arg)
+{
+    if (!uv_is_closing(h) && !is_own(arg, h))
+        uv_close(h, NULL); /* the memory is the owner's */
+}
+
+static void close_own(uv_handle_t *h, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(h))
+        uv_close(h, NULL);
+}
+
+static void on_drain_timeout(uv_timer_t *h)
+{
+    uv_stop(h->loop);
+}
+
+/* Runs until no job, no closing handle, no posted call and no hook is left, or the time is up.  The
+ * handles without a reference do not count as a reason to run. */
+static void drain(struct loop *l)
+{
+    int64_t deadline = clock_mono_ns() + DRAIN_MS * CLOCK_MS;
+    uv_timer_t limit;
+
+    uv_unref((uv_handle_t *)&l->wake);
+    uv_unref((uv_handle_t *)&l->prepare);
+    uv_unref((uv_handle_t *)&l->check);
+    uv_unref((uv_handle_t *)&l->idle);
+    defer_run(l); /* what was put off may still want its timers and handles */
+    loop_timers_free(l);
+    loop_signals_free(l);
+    uv_walk(&l->uv, close_foreign, l);
+    uv_timer_init(&l->uv, &limit);
+    uv_unref((uv_handle_t *)&limit);
+    uv_update_time(&l->uv);
+    uv_timer_start(&limit, on_drain_timeout, DRAIN_MS, 0);
+    do {
+        uv_run(&l->uv, UV_RUN_DEFAULT);
+        loop_post_run(l);
+        defer_run(l);
+    } while ((uv_loop_alive(&l->uv) || loop_post_waiting(l) || l->defer_first != NULL) &&
+             clock_mono_ns() < deadline);
+    uv_walk(&l->uv, close_own, NULL); /* the limit too */
+    uv_run(&l->uv, UV_RUN_NOWAIT);
+}
+
+void loop_free(struct loop *l)
+{
+    if (l == NULL)
+        return;
+    assert(!l->running);
+    l->running = true; /* the callbacks that finish now are in a turn like any other */
+    drain(l);
+    l->running = false;
+    if (uv_loop_close(&l->uv) != 0) {
+        log_error("A worker did not finish within %d s of the end", DRAIN_MS / 1000);
+        return;
+    }
+    pthread_mutex_destroy(&l->mutex);
+    free(l);
+}

@@ -1,0 +1,49 @@
+/* loop_impl.h: the loop's insides, shared by the files of this folder only. */
+#ifndef LOOP_IMPL_H
+#define LOOP_IMPL_H
+
+#include "mayfly/list.h"
+#include "mayfly/loop.h"
+
+#include <pthread.h>
+#include <uv.h>
+
+struct loop_call; /* a posted call, not yet run */
+
+/* A turn of the loop, as libuv orders it:
+ *
+ *     timers > pending > prepare > wait for events and serve them > check > close callbacks
+ *
+ * Hooks run at `check`, for what the served events queued, and at `prepare`, for what close
+ * callbacks and timers queued; so none is ever queued while the loop waits. */
+struct loop {
+    uv_loop_t uv;
+    uv_async_t wake;
+    uv_prepare_t prepare;
+    uv_check_t check;
+    uv_idle_t idle; /* active only to keep the loop from waiting: hooks were left over */
+
+    struct loop_defer *defer_first, *defer_last;
+
+    /* What the clocks showed at the first question since they were last forgotten (before waiting).
+     * Outside loop_run() nothing is remembered. */
+    bool running, time_known;
+    int64_t mono_ns, wall_ns;
+
+    struct mf_list timers, signals; /* all that were not freed */
+    bool in_timer;                  /* a timer's callback is running */
+
+    pthread_mutex_t mutex; /* guards the two below */
+    struct loop_call *call_first, *call_last;
+};
+
+void loop_time_read(struct loop *l); /* looks at the clocks now */
+
+/* post.c */
+void loop_post_run(struct loop *l); /* runs what is queued by now */
+bool loop_post_waiting(struct loop *l);
+/* timer.c, signal.c: free what their owners forgot. */
+void loop_timers_free(struct loop *l);
+void loop_signals_free(struct loop *l);
+
+#endif

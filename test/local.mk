@@ -1,0 +1,17 @@
+# Tests: each unit test links only the archives its layer may see, listed in the folder's local.mk:
+#
+#     UNIT_TESTS += test/unit/router
+#     test_unit_router_SOURCES = test/unit/test_router.c
+#     test_unit_router_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
+#     test_unit_router_CPPFLAGS = $(TEST_CPPFLAGS)
+TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test -I$(UNITY_DIR)
+UNITY_LIBS = test/libunity.a
+
+if HAVE_UNITY
+check_LIBRARIES += test/libunity.a
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+endif
+test_libunity_a_SOURCES = test/support/unity_build.c
+test_libunity_a_CPPFLAGS = -I$(UNITY_DIR)
+test_libunity_a_CFLAGS = -O1

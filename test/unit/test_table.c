@@ -1,0 +1,126 @@
+/* test_table.c: the hash table of embedded nodes, against a plain array as its model. */
+#include "mayfly/table.h"
+
+#include "mayfly/rand.h"
+
+#include "unity.h"
+
+enum { NODES = 500, HASHES = 40 };
+
+struct item {
+    struct table_node node;
+    bool in;
+};
+
+static struct table t;
+static struct item items[NODES];
+
+void setUp(void)
+{
+    t = (struct table){NULL, 0, 0};
+    memset(items, 0, sizeof items);
+}
+
+void tearDown(void)
+{
+    table_fini(&t);
+}
+
+/* Few hashes, so that every chain has several nodes, equal and unequal ones; spread over all bits.
+ */
+static uint64_t hash_of(size_t i)
+{
+    return (i % HASHES) * 0x9e3779b97f4a7c15u;
+}
+
+/* Every node of the model is found under its hash exactly once, and nothing else is. */
+static void check_table(void)
+{
+    size_t count = 0;
+
+    for (size_t h = 0; h < HASHES; h++) {
+        size_t expect = 0, found = 0;
+        for (size_t i = h; i < NODES; i += HASHES)
+            expect += items[i].in;
+        struct table_node *n = table_first(&t, hash_of(h));
+        for (; n != NULL; n = table_next(n)) {
+            TEST_ASSERT_TRUE(n->hash == hash_of(h));
+            TEST_ASSERT_TRUE(mf_container(n, struct item, node)->in);
+            found++;
+        }
+        TEST_ASSERT_EQUAL_size_t(expect, found);
+        count += expect;
+    }
+    TEST_ASSERT_EQUAL_size_t(count, t.count);
+    TEST_ASSERT_TRUE((t.cap & (t.cap - 1)) == 0 || t.cap == 0);
+}
+
+static void flip(size_t i)
+{
+    if (items[i].in)
+        table_del(&t, &items[i].node);
+    else
+        TEST_ASSERT_EQUAL(0, table_add(&t, &items[i].node, hash_of(i)));
+    items[i].in = !items[i].in;
+}
+
+static void test_empty_table_finds_nothing_and_owns_no_memory(void)
+{
+    size_t start = 0;
+
+    TEST_ASSERT_NULL(table_first(&t, 0));
+    TEST_ASSERT_NULL(table_any(&t, &start));
+    flip(0);
+    TEST_ASSERT_NOT_NULL(t.slot);
+    flip(0);
+    TEST_ASSERT_NULL(t.slot);
+    TEST_ASSERT_NULL(table_first(&t, hash_of(0)));
+}
+
+static void test_random_additions_and_deletions_agree_with_an_array(void)
+{
+    for (int step = 0; step < 5000; step++) {
+        flip(rand_below(NODES));
+        if (step % 50 == 0)
+            check_table();
+    }
+    check_table();
+}
+
+/* Memory follows the number of nodes in both directions. */
+static void test_table_grows_and_shrinks_with_its_nodes(void)
+{
+    for (size_t i = 0; i < NODES; i++)
+        flip(i);
+    check_table();
+    TEST_ASSERT_TRUE(t.cap >= NODES / 2 && t.cap <= 2 * NODES);
+    for (size_t i = 3; i < NODES; i++)
+        flip(i);
+    check_table();
+    TEST_ASSERT_TRUE(t.cap <= 64);
+}
+
+static void test_any_node_serves_to_empty_the_table(void)
+{
+    size_t start = 0, n = 0;
+    struct table_node *node;
+
+    for (size_t i = 0; i < NODES; i++)
+        flip(i);
+    while ((node = table_any(&t, &start)) != NULL) {
+        flip((size_t)(mf_container(node, struct item, node) - items));
+        n++;
+    }
+    TEST_ASSERT_EQUAL_size_t(NODES, n);
+    check_table();
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_empty_table_finds_nothing_and_owns_no_memory);
+    RUN_TEST(test_random_additions_and_deletions_agree_with_an_array);
+    RUN_TEST(test_table_grows_and_shrinks_with_its_nodes);
+    RUN_TEST(test_any_node_serves_to_empty_the_table);
+    return UNITY_END();
+}
