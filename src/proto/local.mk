@@ -1,0 +1,26 @@
+# proto: wire parser and writer, header block.
+noinst_LIBRARIES += %D%/libproto.a
+%C%_libproto_a_SOURCES = \
+	%D%/proto.c %D%/header.c \
+	include/mayfly/proto.h include/mayfly/header.h
+%C%_libproto_a_CPPFLAGS = $(AM_CPPFLAGS)
+
+PROTO_LIBS = %D%/libproto.a $(BASE_LIBS)
+
+UNIT_TESTS += test/unit/proto test/unit/header
+test_unit_proto_SOURCES = \
+	test/unit/test_proto.c \
+	test/support/guard.c test/support/guard.h \
+	test/support/proto_model.c test/support/proto_model.h
+test_unit_proto_LDADD = $(PROTO_LIBS) $(UNITY_LIBS)
+test_unit_proto_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_header_SOURCES = test/unit/test_header.c test/support/guard.c test/support/guard.h
+test_unit_header_LDADD = $(PROTO_LIBS) $(UNITY_LIBS)
+test_unit_header_CPPFLAGS = $(TEST_CPPFLAGS)
+
+EXTRA_PROGRAMS += bench/bench_proto
+bench_bench_proto_SOURCES = bench/bench_proto.c
+bench_bench_proto_LDADD = $(PROTO_LIBS)
+
+# The same rules as dialogs, for whole servers.
+EXTRA_DIST += test/wire/violations.mjs test/wire/violations.txt

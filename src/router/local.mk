@@ -1,0 +1,27 @@
+# router: who wants which subject; queue groups.
+noinst_LIBRARIES += %D%/librouter.a
+%C%_librouter_a_SOURCES = \
+	%D%/router.c %D%/trie.c %D%/slots.c %D%/match.c %D%/cache.c %D%/check.c \
+	%D%/router_impl.h %D%/trie.h %D%/cache.h \
+	include/mayfly/router.h
+%C%_librouter_a_CPPFLAGS = $(AM_CPPFLAGS)
+
+ROUTER_LIBS = %D%/librouter.a src/subject/libsubject.a $(BASE_LIBS)
+
+UNIT_TESTS += test/unit/router test/unit/router_limits test/unit/router_model
+test_unit_router_SOURCES = test/unit/test_router.c test/support/router_receiver.h
+test_unit_router_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
+test_unit_router_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_router_limits_SOURCES = test/unit/test_router_limits.c test/support/router_receiver.h
+test_unit_router_limits_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
+test_unit_router_limits_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_router_limits_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
+test_unit_router_model_SOURCES = test/unit/test_router_model.c
+test_unit_router_model_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
+test_unit_router_model_CPPFLAGS = $(TEST_CPPFLAGS)
+
+# make bench/bench_router
+EXTRA_PROGRAMS += bench/bench_router
+bench_bench_router_SOURCES = bench/bench_router.c
+bench_bench_router_LDADD = $(ROUTER_LIBS)

@@ -1,0 +1,13 @@
+/* router_impl.h: a router's parts, for router.c and its checker. */
+#ifndef MAYFLY_ROUTER_IMPL_H
+#define MAYFLY_ROUTER_IMPL_H
+
+#include "cache.h"
+
+struct router {
+    struct trie trie;
+    struct cache cache;
+    uint64_t subs, inserts, removes, matches, hits;
+};
+
+#endif

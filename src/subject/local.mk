@@ -1,0 +1,17 @@
+# subject: subject grammar, wildcard match, transforms.
+noinst_LIBRARIES += %D%/libsubject.a
+%C%_libsubject_a_SOURCES = \
+	%D%/subject.c %D%/transform.c %D%/transform_apply.c %D%/transform_parse.c \
+	%D%/transform_impl.h \
+	include/mayfly/subject.h include/mayfly/transform.h
+%C%_libsubject_a_CPPFLAGS = $(AM_CPPFLAGS)
+
+SUBJECT_LIBS = %D%/libsubject.a $(BASE_LIBS)
+
+UNIT_TESTS += test/unit/subject test/unit/transform
+test_unit_subject_SOURCES = test/unit/test_subject.c
+test_unit_subject_LDADD = $(SUBJECT_LIBS) $(UNITY_LIBS)
+test_unit_subject_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_transform_SOURCES = test/unit/test_transform.c
+test_unit_transform_LDADD = $(SUBJECT_LIBS) $(UNITY_LIBS)
+test_unit_transform_CPPFLAGS = $(TEST_CPPFLAGS)
