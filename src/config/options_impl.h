@@ -1,0 +1,193 @@
+/* options_impl.h: what the options_*.c files share: reading typed values out of a configuration
+ * tree, with errors that say where and what was expected.  Private to config.
+ *
+ * Errors are collected, not returned, so that one run reports them all; a reader that fails leaves
+ * its target as it was.  No text may hold a password, a token or a key. */
+#ifndef MAYFLY_CONFIG_OPTIONS_IMPL_H
+#define MAYFLY_CONFIG_OPTIONS_IMPL_H
+
+#include "mayfly/buf.h"
+#include "mayfly/clock.h"
+#include "mayfly/conf.h"
+#include "mayfly/options.h"
+
+#include "config/arena.h"
+
+/* What only the checks need to know. */
+struct options_impl {
+    struct arena arena;
+    bool default_sentinel, operator_bad;
+    size_t noperators, ntrusted;
+    bool callout;                         /* authorization has an auth_callout */
+    struct options_list callout_accounts; /* its allowed accounts */
+    struct options_list leaf_accounts;    /* named by leafnodes: authorization and remotes */
+    struct options_list pinned_accounts;  /* of the cluster */
+    struct options_auth mqtt_auth;
+    char *mqtt_no_auth_user, *ext_hint;
+    int64_t cluster_pool_size, max_catchup;
+    struct gateway_remote {
+        char *name;
+        size_t nurls;
+    } * gateways;
+    size_t ngateways;
+};
+
+struct opt { /* one reading of one configuration */
+    struct options *o;
+    struct arena *a;
+    struct mf_buf errors; /* lines */
+    size_t nerrors, nshown;
+    bool check; /* -t: what nats-server calls a warning is an error then */
+    const char *last_file, *last_file_copy;
+};
+
+enum opt_kind {
+    OPT_BOOL,     /* bool */
+    OPT_INT,      /* int64_t */
+    OPT_PORT,     /* int: -1..65535 */
+    OPT_STRING,   /* char * */
+    OPT_DURATION, /* int64_t ns: "10s", or (deprecated) a number of seconds */
+    OPT_STRINGS,  /* struct options_list: one or many */
+    OPT_FN,       /* fn(c, v, target + off) */
+};
+#define OPT_DROP SIZE_MAX /* checked, not kept: the feature is not active yet */
+
+struct opt_field {
+    const char *names; /* "max_connections max_conn" */
+    enum opt_kind kind;
+    size_t off; /* into the target */
+    void (*fn)(struct opt *c, const struct conf_value *v, void *target);
+    int64_t lo, hi; /* of OPT_INT, when they differ */
+};
+
+/* Reads every entry of a map.  before and after stand around the name of an unknown key. */
+struct opt_block {
+    const struct opt_field *fields;
+    size_t n;
+    const char *before, *after; /* NULL: `unknown field "x"` */
+};
+#define OPT_BLOCK(table)         ((struct opt_block){table, MF_COUNT(table), NULL, NULL})
+#define OPT_BLOCK_AS(table, ...) ((struct opt_block){table, MF_COUNT(table), __VA_ARGS__})
+void opt_map(struct opt *c, const struct conf_value *map, struct opt_block b, void *target);
+/* false, and an error "Expected X to be a map, got Y", if it is none. */
+bool opt_is_map(struct opt *c, const struct conf_value *v, const char *text);
+bool opt_is_array(struct opt *c, const struct conf_value *v, const char *text);
+
+/* For lists whose elements are compared with each other: false, and an error, beyond this many. */
+#define OPT_FEW 10000
+bool opt_is_few(struct opt *c, const struct conf_value *v);
+
+/* "file:line:col: text".  at may be NULL. */
+void opt_error(struct opt *c, const struct conf_value *at, const char *fmt, ...) MF_PRINTF(3, 4);
+/* To be logged; with -t an error, as nats-server has it. */
+void opt_deprecated(struct opt *c, const struct conf_value *at, const char *fmt, ...)
+    MF_PRINTF(3, 4);
+/* To be logged. */
+void opt_warn(struct opt *c, const struct conf_value *at, const char *fmt, ...) MF_PRINTF(3, 4);
+void opt_inactive(struct opt *c, const struct conf_value *at, const char *what);
+const char *opt_file(struct opt *c, const struct conf_value *at); /* lives as long as the options */
+
+/* Each: true and *out, or false and an error. */
+bool opt_bool(struct opt *c, const struct conf_value *v, bool *out);
+bool opt_int(struct opt *c, const struct conf_value *v, int64_t *out);
+bool opt_port(struct opt *c, const struct conf_value *v, int *out);
+bool opt_string(struct opt *c, const struct conf_value *v, char **out);
+bool opt_duration(struct opt *c, const struct conf_value *v, int64_t *out_ns);
+/* A Go duration text only. */
+bool opt_duration_text(struct opt *c, const struct conf_value *v, int64_t *out_ns);
+/* Seconds, whole or not, or a duration text. */
+bool opt_seconds(struct opt *c, const struct conf_value *v, const char *what, int64_t *out_ns);
+bool opt_strings(struct opt *c, const struct conf_value *v, struct options_list *out);
+/* 10M (bytes) or "10M" (powers of 1024). */
+bool opt_size(struct opt *c, const struct conf_value *v, int64_t *out);
+/* port or "host:port". */
+bool opt_listen(struct opt *c, const struct conf_value *v, char **host, int *port);
+void opt_list_add(struct opt *c, struct options_list *l, const char *s);
+void opt_pair_add(struct opt *c, struct options_pairs *l, const char *key, const char *value);
+bool opt_is_word(const struct conf_value *v, const char *word); /* a string, any case */
+
+/* "did you mean": the nearest of the names of the fields, or NULL. */
+const char *opt_nearest(const struct opt_block *b, const char *key, char *buf, size_t cap);
+
+/* --- texts (options_text.c)
+ * ----------------------------------------------------------------------- */
+bool text_subject_valid(const char *s);
+bool text_subject_literal(const char *s);
+/* Does every subject that b matches also match a? */
+bool text_subject_covers(const char *a, const char *b);
+/* Could one literal subject match both? */
+bool text_subjects_collide(const char *a, const char *b);
+/* NULL, or why dest can not be made from src.  strict: an import, where it must be reversible. */
+const char *text_transform_error(const char *src, const char *dest, bool strict);
+/* $1 and {{wildcard(1)}} into '*'. */
+char *text_untokenize(struct arena *a, const char *subject);
+/* prefix: 'U' user, 'A' account, 'O' operator, 'X' curve, 0: any public key. */
+bool text_nkey_valid(const char *s, char prefix);
+bool text_nkey_seed_valid(const char *s, char prefix);
+/* URL without user and password; NULL when it is no URL. */
+char *text_url_redacted(struct arena *a, const char *url);
+bool text_url_scheme(const char *url, const char *scheme);
+char *text_lower(struct arena *a, const char *s);
+char *text_upper(struct arena *a, const char *s);
+
+/* --- topics: each reads its part of the tree ----------------------------------------------------
+ */
+void read_authorization(struct opt *c, const struct conf_value *v, void *o);
+struct options_permissions *read_permissions(struct opt *c, const struct conf_value *v);
+bool read_subjects(struct opt *c, const struct conf_value *v, bool queues,
+                   struct options_list *out);
+void read_users(struct opt *c, const struct conf_value *v, struct options_user **users, size_t *n);
+void apply_default_permissions(struct options_user *users, size_t n, struct options_permissions *p);
+void read_simple_auth(struct opt *c, const struct conf_value *v, void *auth);
+void read_leaf_auth(struct opt *c, const struct conf_value *v, void *auth);
+void read_auth_block(struct opt *c, const struct conf_value *v, struct options_auth *auth);
+void read_accounts(struct opt *c, const struct conf_value *v, void *o);
+void read_mappings(struct opt *c, const struct conf_value *v, struct options_mapping **out,
+                   size_t *n);
+void read_exports(struct opt *c, const struct conf_value *v, void *account);
+void read_imports(struct opt *c, const struct conf_value *v, void *account);
+void read_tls(struct opt *c, const struct conf_value *v, void *tls);       /* clients, leaf nodes */
+void read_tls_route(struct opt *c, const struct conf_value *v, void *tls); /* cluster, gateway */
+void check_tls_files(struct opt *c, const struct conf_value *at, const struct options_tls *t);
+void read_jetstream(struct opt *c, const struct conf_value *v, void *o);
+void read_ttl(struct opt *c, const struct conf_value *v, void *ttl);
+void read_websocket(struct opt *c, const struct conf_value *v, void *websocket);
+void read_leafnodes(struct opt *c, const struct conf_value *v, void *o);
+void read_cluster(struct opt *c, const struct conf_value *v, void *o);
+void read_gateway(struct opt *c, const struct conf_value *v, void *o);
+void read_mqtt(struct opt *c, const struct conf_value *v, void *o);
+void read_operator(struct opt *c, const struct conf_value *v, void *o);
+void read_resolver(struct opt *c, const struct conf_value *v, void *o);
+void read_resolver_tls(struct opt *c, const struct conf_value *v, void *o);
+void read_resolver_preload(struct opt *c, const struct conf_value *v, void *o);
+void read_resolver_pinned(struct opt *c, const struct conf_value *v, void *o);
+void read_trusted_keys(struct opt *c, const struct conf_value *v, void *o);
+void read_proxies(struct opt *c, const struct conf_value *v, void *o);
+void read_ocsp(struct opt *c, const struct conf_value *v, void *o);
+void read_ocsp_cache(struct opt *c, const struct conf_value *v, void *o);
+void read_ocsp_peer(struct opt *c, const struct conf_value *v);
+/* Parts that several blocks share. */
+void read_block_listen(struct opt *c, const struct conf_value *v, void *block);
+void read_unused_tls(struct opt *c, const struct conf_value *v, void *block);
+void read_unused_write_timeout(struct opt *c, const struct conf_value *v, void *block);
+void read_compression(struct opt *c, const struct conf_value *v, void *block);
+bool read_url(struct opt *c, const struct conf_value *v, const char *what,
+              struct options_list *out);
+void read_urls(struct opt *c, const struct conf_value *v, const char *what,
+               struct options_list *out);
+void finish_block(struct opt *c, const struct conf_value *v, struct options_block *b);
+void read_auth_callout(struct opt *c, const struct conf_value *v, struct options_auth *auth);
+
+/* --- the whole
+ * ------------------------------------------------------------------------------------- */
+struct options *options_new(struct mf_error *e); /* with the defaults */
+/* The table of the top level, for suggestions. */
+struct opt_block options_top(void);
+int options_read(struct options *o, const struct conf_value *root, bool check, struct mf_error *e);
+/* Fills defaults that depend on other values, then checks what no single value can tell. */
+void options_finish(struct opt *c);
+void check_accounts(struct opt *c);
+int opt_done(struct opt *c, struct mf_error *e); /* frees the errors; 0 or the code */
+void opt_begin(struct opt *c, struct options *o, bool check);
+
+#endif

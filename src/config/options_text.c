@@ -1,0 +1,264 @@
+/* options_text.c: is this text a subject, a key, a URL?  What is the nearest known name? */
+#include "config/options_impl.h"
+
+#include <stdio.h>
+
+/* --- subjects ------------------------------------------------------------------------------------
+ */
+
+bool text_subject_valid(const char *s)
+{
+    bool full = false; /* a '>' was seen: nothing may follow */
+    if (s == NULL || s[0] == '\0')
+        return false;
+    for (;;) {
+        size_t n = strcspn(s, ".");
+        if (n == 0 || full || strcspn(s, " \t\n\f\r") < n)
+            return false;
+        full = n == 1 && s[0] == '>';
+        if (s[n] == '\0')
+            return true;
+        s += n + 1;
+    }
+}
+
+bool text_subject_literal(const char *s)
+{
+    if (!text_subject_valid(s))
+        return false;
+    for (;;) {
+        size_t n = strcspn(s, ".");
+        if (n == 1 && (s[0] == '*' || s[0] == '>'))
+            return false;
+        if (s[n] == '\0')
+            return true;
+        s += n + 1;
+    }
+}
+
+bool text_subject_covers(const char *a, const char *b)
+{
+    for (;;) {
+        size_t an = strcspn(a, "."), bn = strcspn(b, ".");
+        bool a_full = an == 1 && a[0] == '>', b_full = bn == 1 && b[0] == '>';
+        if (a_full)
+            return true;
+        if (b_full)
+            return false;
+        if (!(an == 1 && a[0] == '*') && (an != bn || memcmp(a, b, an) != 0))
+            return false;
+        if (a[an] == '\0' || b[bn] == '\0')
+            return a[an] == b[bn];
+        a += an + 1;
+        b += bn + 1;
+    }
+}
+
+bool text_subjects_collide(const char *a, const char *b)
+{
+    for (;;) {
+        size_t an = strcspn(a, "."), bn = strcspn(b, ".");
+        bool a_star = an == 1 && a[0] == '*', b_star = bn == 1 && b[0] == '*';
+        if ((an == 1 && a[0] == '>') || (bn == 1 && b[0] == '>'))
+            return true;
+        if (!a_star && !b_star && (an != bn || memcmp(a, b, an) != 0))
+            return false;
+        if (a[an] == '\0' || b[bn] == '\0')
+            return a[an] == b[bn];
+        a += an + 1;
+        b += bn + 1;
+    }
+}
+
+/* --- nkeys
+ * ----------------------------------------------------------------------------------------- */
+
+/* CRC-16/XMODEM, the check sum of nkeys. */
+static unsigned crc16(const uint8_t *p, size_t n)
+{
+    unsigned crc = 0;
+    for (size_t i = 0; i < n; i++) {
+        crc ^= (unsigned)p[i] << 8;
+        for (int bit = 0; bit < 8; bit++)
+            crc = (crc & 0x8000 ? crc << 1 ^ 0x1021 : crc << 1) & 0xffff;
+    }
+    return crc;
+}
+
+/* Base32 without padding and a valid check sum; the bytes before it, or 0. */
+static size_t nkey_raw(const char *s, uint8_t *raw, size_t cap)
+{
+    size_t n = 0, len = strlen(s);
+    unsigned bits = 0, acc = 0;
+    for (size_t i = 0; i < len; i++) {
+        char c = s[i];
+        unsigned v = c >= 'A' && c <= 'Z'   ? (unsigned)(c - 'A')
+                     : c >= '2' && c <= '7' ? (unsigned)(c - '2') + 26
+                                            : 32;
+        if (v == 32)
+            return 0;
+        acc = (acc << 5 | v) & 0xfff;
+        bits += 5;
+        if (bits >= 8) {
+            if (n == cap)
+                return 0;
+            bits -= 8;
+            raw[n++] = (uint8_t)(acc >> bits);
+        }
+    }
+    if (n < 4 || crc16(raw, n - 2) != (unsigned)(raw[n - 2] | raw[n - 1] << 8))
+        return 0;
+    return n - 2;
+}
+
+bool text_nkey_valid(const char *s, char prefix)
+{
+    uint8_t raw[64];
+    if (s == NULL || nkey_raw(s, raw, sizeof raw) != 33 || (raw[0] & 7) != 0)
+        return false;
+    return prefix == 0 ? strchr("UAONCX", s[0]) != NULL : s[0] == prefix;
+}
+
+bool text_nkey_seed_valid(const char *s, char prefix)
+{
+    uint8_t raw[64];
+    return s != NULL && s[0] == 'S' && s[1] == prefix && nkey_raw(s, raw, sizeof raw) == 34;
+}
+
+/* --- URLs
+ * ------------------------------------------------------------------------------------------ */
+
+bool text_url_scheme(const char *url, const char *scheme)
+{
+    size_t n = strlen(scheme);
+    return strlen(url) > n && mf_eq_nocase(mf_slice(url, n), scheme) && url[n] == ':';
+}
+
+/* host, host:port, [::1] or [::1]:port. */
+static bool port_valid(struct mf_slice host)
+{
+    const uint8_t *end = host.ptr + host.len, *p = end;
+    while (p > host.ptr && p[-1] != ':' && p[-1] != ']')
+        p--;
+    if (p == host.ptr || p[-1] == ']')
+        return true;
+    for (; p < end; p++)
+        if (*p < '0' || *p > '9')
+            return false;
+    return true;
+}
+
+char *text_url_redacted(struct arena *a, const char *url)
+{
+    while (*url == ' ' || *url == '\t')
+        url++;
+    size_t len = strlen(url);
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)url[i] < 0x20 || url[i] == 0x7f)
+            return NULL;
+    const char *host = strstr(url, "://");
+    if (host == NULL) {
+        bool letter = (url[0] >= 'a' && url[0] <= 'z') || (url[0] >= 'A' && url[0] <= 'Z');
+        bool bad = memchr(url, '@', len) != NULL || (!letter && memchr(url, ':', len) != NULL);
+        return bad ? NULL : arena_str(a, url);
+    }
+    if (host == url)
+        return NULL;
+    host += 3;
+    size_t n = strcspn(host, "/?#");
+    const char *at = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (host[i] == '@')
+            at = &host[i];
+        if (host[i] == ' ')
+            return NULL;
+    }
+    const char *name = at == NULL ? host : at + 1;
+    if (!port_valid(mf_slice(name, n - (size_t)(name - host))))
+        return NULL;
+    if (at != NULL)
+        return arena_printf(a, "%.*s[REDACTED]@%s", (int)(host - url), url, at + 1);
+    return n == 0 ? NULL : arena_str(a, url);
+}
+
+/* --- case
+ * -------------------------------------------------------------------------------------------- */
+
+char *text_lower(struct arena *a, const char *s)
+{
+    char *t = arena_str(a, s);
+    for (char *p = t; p != NULL && *p != '\0'; p++)
+        if (*p >= 'A' && *p <= 'Z')
+            *p = (char)(*p + ('a' - 'A'));
+    return t;
+}
+
+char *text_upper(struct arena *a, const char *s)
+{
+    char *t = arena_str(a, s);
+    for (char *p = t; p != NULL && *p != '\0'; p++)
+        if (*p >= 'a' && *p <= 'z')
+            *p = (char)(*p - ('a' - 'A'));
+    return t;
+}
+
+/* --- suggestions ---------------------------------------------------------------------------------
+ */
+
+#define NAME_MAX_LEN 40
+
+static char fold(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c + ('a' - 'A'));
+    return (char)(c == '-' ? '_' : c);
+}
+
+/* Edits between two names: insert, delete, replace, swap neighbours. */
+static unsigned distance(const char *a, size_t an, const char *b, size_t bn)
+{
+    unsigned rows[3][NAME_MAX_LEN + 1];
+    for (size_t j = 0; j <= bn; j++)
+        rows[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= an; i++) {
+        unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *older = rows[(i + 1) % 3];
+        now[0] = (unsigned)i;
+        for (size_t j = 1; j <= bn; j++) {
+            bool same = fold(a[i - 1]) == fold(b[j - 1]);
+            unsigned best = before[j - 1] + !same;
+            if (before[j] + 1 < best)
+                best = before[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
+                fold(a[i - 2]) == fold(b[j - 1]) && older[j - 2] + 1 < best)
+                best = older[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return rows[an % 3][bn];
+}
+
+const char *opt_nearest(const struct opt_block *b, const char *key, char *buf, size_t cap)
+{
+    size_t len = strlen(key);
+    unsigned best = len <= 3 ? 2 : len <= 8 ? 3 : 4; /* exclusive */
+    const char *found = NULL;
+    if (len > NAME_MAX_LEN)
+        return NULL;
+    for (size_t i = 0; i < b->n; i++) {
+        const char *name = b->fields[i].names;
+        while (name != NULL) {
+            const char *space = strchr(name, ' ');
+            size_t n = space == NULL ? strlen(name) : (size_t)(space - name);
+            unsigned d = n > NAME_MAX_LEN ? best : distance(key, len, name, n);
+            if (d < best && d < n) {
+                best = d;
+                snprintf(buf, cap, "%.*s", (int)n, name);
+                found = buf;
+            }
+            name = space == NULL ? NULL : space + 1;
+        }
+    }
+    return found;
+}
