@@ -1,0 +1,195 @@
+/* ctx.c: what the connections of one loop share: buffers, chunk pool, the list of noted work and
+ * the list of running deadlines.
+ *
+ * Happy path: a net_* call notes work and puts its connection in `work`; the hook at the end of the
+ * turn takes the list as it is and does it.  What is noted meanwhile is the next round's.
+ * Failure: no memory for the timer ends the connection that needed it.
+ * Close: the last connection or listener to end frees the context. */
+#include "net_impl.h"
+
+#include "mayfly/clock.h"
+
+#include <stdlib.h>
+
+#define TICK_NS    (5 * CLOCK_MS) /* deadlines are looked at no more often than this */
+#define TRIM_NS    (1 * CLOCK_S)
+#define TRIM_ABOVE (128u << 10)
+
+/* A loop and all on it belong to one thread, so its contexts need no lock. */
+static _Thread_local struct mf_list contexts;
+
+/* Gives back what a burst left in the pool, while there is some life on the loop; for the silence
+ * after it a timer would cost more than it brings: keep-alives come soon enough. */
+static void trim(struct net_ctx *x)
+{
+    int64_t now = loop_mono_ns(x->loop);
+
+    if (now - x->trimmed_ns < TRIM_NS)
+        return;
+    x->trimmed_ns = now;
+    chunk_pool_trim(&x->pool);
+}
+
+static void on_hook(struct loop_defer *d)
+{
+    struct net_ctx *x = mf_container(d, struct net_ctx, hook);
+    struct mf_list round, *p;
+
+    x->refs++; /* the last connection may end here */
+    mf_list_init(&round);
+    mf_list_move(&round, &x->work);
+    x->works = 0;
+    while ((p = mf_list_pop(&round)) != NULL)
+        net_conn_work(mf_container(p, struct net_conn, work));
+    if (x->pool.bytes > TRIM_ABOVE)
+        trim(x);
+    net_ctx_put(x);
+}
+
+/* Not a loop_timer: loop_free() ends those that are left, and the last connection may end later. */
+static void on_timer_closed(uv_handle_t *h)
+{
+    free(h);
+}
+
+static void timer_close(struct net_ctx *x)
+{
+    /* When loop_free() was faster nobody tells when libuv is through with it: it is left. */
+    if (x->timer != NULL && !uv_is_closing((uv_handle_t *)x->timer))
+        uv_close((uv_handle_t *)x->timer, on_timer_closed);
+    x->timer = NULL;
+    x->timer_at = INT64_MAX;
+}
+
+static void on_timer(uv_timer_t *t);
+
+static void timer_arm(struct net_ctx *x, int64_t at_ns)
+{
+    int64_t wait_ns = at_ns - loop_mono_ns(x->loop);
+
+    x->timer_at = at_ns;
+    if (!uv_is_closing((uv_handle_t *)x->timer))
+        uv_timer_start(x->timer, on_timer, wait_ns <= 0 ? 0 : (uint64_t)(wait_ns / CLOCK_MS) + 1,
+                       0);
+}
+
+/* O(timed) at most once a tick.  A connection makes progress by moving its own deadline only, so
+ * most that are found here have a later one by now. */
+static void on_timer(uv_timer_t *t)
+{
+    struct net_ctx *x = t->data;
+    int64_t now = loop_mono_ns(x->loop), next = INT64_MAX;
+    struct mf_list *p, *tmp;
+
+    x->timer_at = INT64_MAX;
+    mf_list_each_safe(p, tmp, &x->timed)
+    {
+        struct net_conn *c = mf_container(p, struct net_conn, timed);
+        if (c->expires_ns > now) {
+            next = c->expires_ns < next ? c->expires_ns : next;
+            continue;
+        }
+        mf_list_del(p);
+        net_conn_todo(c, TODO_EXPIRED); /* later: callbacks could change this list */
+    }
+    if (next != INT64_MAX) {
+        timer_arm(x, next > now + TICK_NS ? next : now + TICK_NS);
+    } else {
+        timer_close(x);
+    }
+}
+
+static uv_timer_t *timer_new(struct net_ctx *x)
+{
+    uv_timer_t *t = malloc(sizeof *t);
+
+    if (t == NULL)
+        return NULL;
+    uv_timer_init(loop_uv(x->loop), t);
+    t->data = x;
+    return t;
+}
+
+void net_timed_set(struct net_conn *c, int64_t expires_ns)
+{
+    struct net_ctx *x = c->ctx;
+
+    if (x->timer == NULL)
+        x->timer = timer_new(x);
+    if (x->timer == NULL) {
+        net_conn_end(c, NET_CLOSED_NOMEM, 0, 0); /* rather than one that may hang for ever */
+        return;
+    }
+    c->expires_ns = expires_ns;
+    if (mf_list_empty(&c->timed))
+        mf_list_push(&x->timed, &c->timed);
+    if (expires_ns < x->timer_at)
+        timer_arm(x, expires_ns);
+}
+
+void net_timed_stop(struct net_conn *c)
+{
+    mf_list_del(&c->timed);
+}
+
+static struct net_ctx *ctx_new(struct loop *l)
+{
+    struct net_ctx *x = calloc(1, sizeof *x);
+
+    if (x == NULL)
+        return NULL;
+    x->wire = malloc(NET_READ_BUFFER);
+    if (x->wire == NULL) {
+        free(x);
+        return NULL;
+    }
+    x->loop = l;
+    x->timer_at = INT64_MAX;
+    x->hook.fn = on_hook;
+    x->works_max = NET_DIRTY_MAX;
+    mf_list_init(&x->work);
+    mf_list_init(&x->timed);
+    mf_list_push(&contexts, &x->link);
+    return x;
+}
+
+struct net_ctx *net_ctx_get(struct loop *l)
+{
+    struct mf_list *p;
+    struct net_ctx *x;
+
+    if (contexts.next == NULL)
+        mf_list_init(&contexts);
+    mf_list_each(p, &contexts)
+    {
+        x = mf_container(p, struct net_ctx, link);
+        if (x->loop == l) {
+            x->refs++;
+            return x;
+        }
+    }
+    x = ctx_new(l);
+    if (x != NULL)
+        x->refs = 1;
+    return x;
+}
+
+void net_ctx_put(struct net_ctx *x)
+{
+    if (--x->refs > 0)
+        return;
+    mf_list_del(&x->link);
+    loop_defer_cancel(x->loop, &x->hook);
+    timer_close(x);
+    chunk_pool_fini(&x->pool);
+    free(x->plain);
+    free(x->wire);
+    free(x);
+}
+
+uint8_t *net_ctx_plain(struct net_ctx *x)
+{
+    if (x->plain == NULL)
+        x->plain = malloc(NET_READ_BUFFER);
+    return x->plain;
+}

@@ -1,0 +1,258 @@
+/* listen.c: listeners.
+ *
+ * Happy path: readable means connections wait; on_event() accepts some of them, each is given to
+ * accepted().
+ * Failure: out of descriptors (or memory) the listener looks away for a while: the connections wait
+ * in the kernel's backlog, and the loop does not spin. Close: at once; libuv's close callback frees
+ * the struct. */
+#include "net_impl.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BACKLOG         4096
+#define ACCEPT_PER_TURN 256 /* a burst of connects must not keep those inside from being served */
+#define REST_NS         (50 * CLOCK_MS)
+#define COMPLAIN_NS     (10 * CLOCK_S)
+
+struct net_listener {
+    struct net_ctx *ctx;
+    void (*accepted)(void *arg, struct net_conn *c);
+    void *arg;
+    struct loop_timer *rest;
+    int64_t complained_ns;
+    int fd;
+    bool closed;
+    uint16_t port;
+    char host[INET6_ADDRSTRLEN];
+    uv_poll_t poll;
+};
+
+static void on_event(uv_poll_t *h, int status, int events);
+
+static void on_rested(void *arg)
+{
+    struct net_listener *l = arg;
+    (void)uv_poll_start(&l->poll, UV_READABLE, on_event);
+}
+
+static void rest(struct net_listener *l, int error)
+{
+    int64_t now = loop_mono_ns(l->ctx->loop);
+
+    if (l->complained_ns == 0 || now - l->complained_ns > COMPLAIN_NS) {
+        l->complained_ns = now;
+        log_error("Accept on port %d: %s, waiting", l->port, strerror(error));
+    }
+    uv_poll_stop(&l->poll);
+    loop_timer_arm(l->rest, now + REST_NS);
+}
+
+static bool is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+/* False: no more to be had now. */
+static bool accept_one(struct net_listener *l)
+{
+    struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
+    socklen_t len = sizeof ss;
+    int fd = accept4(l->fd, (struct sockaddr *)&ss, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct net_conn *c;
+
+    if (fd < 0) {
+        int error = errno;
+        if (is_shortage(error))
+            rest(l, error);
+        /* Others are errors of one connection that ended while it waited: go on. */
+        return error != EAGAIN && error != EWOULDBLOCK && !is_shortage(error);
+    }
+    c = net_conn_new(l->ctx);
+    if (c == NULL) {
+        close(fd);
+        return false;
+    }
+    if (net_conn_attach(c, fd) != 0) {
+        close(fd);
+        net_conn_end(c, NET_CLOSED_NOMEM, 0, 0);
+        return false;
+    }
+    net_conn_set_peer(c, (struct sockaddr *)&ss);
+    l->accepted(l->arg, c);
+    return true;
+}
+
+static void on_event(uv_poll_t *h, int status, int events)
+{
+    struct net_listener *l = mf_container(h, struct net_listener, poll);
+
+    (void)events;
+    if (status < 0) {
+        rest(l, EIO);
+        return;
+    }
+    for (int n = 0; n < ACCEPT_PER_TURN && !l->closed; n++) {
+        if (!accept_one(l))
+            break;
+    }
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+/* Accepted sockets inherit all of these on Linux, which saves their system calls. */
+static void set_options(int fd, int family, bool both)
+{
+    int on = 1, off = 0, idle = 60, interval = 15, count = 4;
+
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+    if (family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, both ? &off : &on, sizeof on);
+}
+
+/* A descriptor that listens, or -1 and errno. */
+static int open_at(const struct addrinfo *a, bool both)
+{
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error;
+
+    if (fd < 0)
+        return -1;
+    set_options(fd, a->ai_family, both);
+    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static int open_any(const char *host, int port, struct mf_error *e)
+{
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *list = NULL;
+    char service[16];
+    int fd = -1, rc;
+    /* One socket for IPv4 and IPv6, as Go's listeners on 0.0.0.0 are. */
+    bool both = host[0] == '\0' || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+
+    snprintf(service, sizeof service, "%d", port > 0 ? port : 0);
+    if (both) {
+        hints.ai_family = AF_INET6;
+        if (getaddrinfo("::", service, &hints, &list) == 0) {
+            fd = open_at(list, true);
+            freeaddrinfo(list);
+            if (fd >= 0 || errno == EADDRINUSE || errno == EACCES || strcmp(host, "::") == 0)
+                goto out;
+        }
+        hints.ai_family = AF_INET; /* a machine without IPv6 */
+    }
+    rc = getaddrinfo(both ? "0.0.0.0" : host, service, &hints, &list);
+    if (rc != 0) {
+        mf_fail(e, MF_INVAL, "listen on %s:%d: %s", host, port, gai_strerror(rc));
+        return -1;
+    }
+    for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next)
+        fd = open_at(a, false);
+    freeaddrinfo(list);
+out:
+    if (fd < 0)
+        mf_fail_errno(e, MF_IO, "listen on %s:%d", host[0] == '\0' ? "0.0.0.0" : host, port);
+    return fd;
+}
+
+static void learn_address(struct net_listener *l, const char *host)
+{
+    struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
+    socklen_t len = sizeof ss;
+
+    if (getsockname(l->fd, (struct sockaddr *)&ss, &len) == 0)
+        net_addr_text((struct sockaddr *)&ss, l->host, &l->port);
+    /* Who asked for all of IPv4 hears that again, though IPv6 is served with it. */
+    if (host[0] == '\0' || strcmp(host, "0.0.0.0") == 0)
+        memcpy(l->host, "0.0.0.0", sizeof "0.0.0.0");
+}
+
+int net_listen(struct net_listener **out, struct loop *loop, const char *host, int port,
+               void (*accepted)(void *arg, struct net_conn *c), void *arg, struct mf_error *e)
+{
+    struct net_listener *l = calloc(1, sizeof *l);
+    struct mf_error own;
+    int rc;
+
+    e = e != NULL ? e : &own;
+    if (l == NULL)
+        return mf_fail(e, MF_NOMEM, "listen on port %d", port);
+    host = host == NULL ? "" : host;
+    l->accepted = accepted;
+    l->arg = arg;
+    l->fd = open_any(host, port, e);
+    if (l->fd < 0)
+        goto err_free;
+    learn_address(l, host);
+    l->ctx = net_ctx_get(loop);
+    if (l->ctx == NULL) {
+        mf_fail(e, MF_NOMEM, "listen on port %d", port);
+        goto err_close;
+    }
+    l->rest = loop_timer_new(loop, on_rested, l);
+    if (l->rest == NULL) {
+        mf_fail(e, MF_NOMEM, "listen on port %d", port);
+        goto err_ctx;
+    }
+    rc = uv_poll_init(loop_uv(loop), &l->poll, l->fd);
+    if (rc != 0) {
+        mf_fail(e, MF_IO, "listen on port %d: %s", port, uv_strerror(rc));
+        goto err_timer;
+    }
+    on_rested(l);
+    *out = l;
+    return 0;
+err_timer:
+    loop_timer_free(l->rest);
+err_ctx:
+    net_ctx_put(l->ctx);
+err_close:
+    close(l->fd);
+err_free:
+    free(l);
+    return e->code;
+}
+
+int net_listener_port(const struct net_listener *l)
+{
+    return l->port;
+}
+
+const char *net_listener_host(const struct net_listener *l)
+{
+    return l->host;
+}
+
+static void on_closed(uv_handle_t *h)
+{
+    free(mf_container(h, struct net_listener, poll));
+}
+
+void net_listener_close(struct net_listener *l)
+{
+    if (l == NULL)
+        return;
+    l->closed = true;
+    loop_timer_free(l->rest);
+    uv_close((uv_handle_t *)&l->poll, on_closed);
+    close(l->fd);
+    net_ctx_put(l->ctx);
+}
