@@ -1,0 +1,115 @@
+/* cycles.c: imports that lead back to where they started are refused, as nats-server does.
+ *
+ * Each import is a node; it leads on to every import of the exporting account whose local name has
+ * something in common with the subject it arrives on.  A walk that meets a node it is still on
+ * found a circle.  An account that imports from itself is left alone, as there: messages do not
+ * pass the same door twice anyway. */
+#include "account_int.h"
+
+#include "mayfly/subject.h"
+
+#include <stdlib.h>
+
+struct node {
+    const struct account *importer, *exporter;
+    const char *subject, *local;
+    enum { NEW, ON_THE_WAY, DONE } state;
+};
+
+struct graph {
+    struct node *nodes; /* sorted by importer: those of one account follow each other */
+    size_t n;
+};
+
+static int by_importer(const void *x, const void *y)
+{
+    const struct node *a = x, *b = y;
+    uintptr_t pa = (uintptr_t)a->importer, pb = (uintptr_t)b->importer;
+
+    return (pa > pb) - (pa < pb);
+}
+
+static size_t first_of(const struct graph *g, const struct account *importer)
+{
+    size_t lo = 0, hi = g->n;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if ((uintptr_t)g->nodes[mid].importer < (uintptr_t)importer)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool leads_to(const struct node *from, const struct node *to)
+{
+    return to->importer != to->exporter &&
+           subject_overlap(mf_str(from->subject), mf_str(to->local));
+}
+
+/* Depth is bounded by the number of imports in a row; config limits that to a few hundred. */
+static const struct node *walk(struct graph *g, struct node *from)
+{
+    const struct node *found = NULL;
+
+    from->state = ON_THE_WAY;
+    for (size_t i = first_of(g, from->exporter);
+         i < g->n && g->nodes[i].importer == from->exporter && found == NULL; i++) {
+        struct node *to = &g->nodes[i];
+        if (to->state != DONE && leads_to(from, to))
+            found = to->state == ON_THE_WAY ? to : walk(g, to);
+    }
+    from->state = DONE;
+    return found;
+}
+
+static int check(struct graph *g, const char *kind, struct mf_error *e)
+{
+    qsort(g->nodes, g->n, sizeof *g->nodes, by_importer);
+    for (size_t i = 0; i < g->n; i++) {
+        const struct node *bad = g->nodes[i].state == NEW ? walk(g, &g->nodes[i]) : NULL;
+        if (bad != NULL)
+            return mf_fail(e, MF_INVAL, "Error adding %s import \"%s\": import forms a cycle", kind,
+                           bad->subject);
+    }
+    return 0;
+}
+
+int doors_check_cycles(struct doors **all, size_t n, struct mf_error *e)
+{
+    struct graph streams = {NULL, 0}, services = {NULL, 0};
+    size_t ns = 0, nv = 0;
+    int rc = MF_NOMEM;
+
+    for (size_t i = 0; i < n; i++) {
+        ns += all[i]->nstreams;
+        nv += all[i]->nservices;
+    }
+    streams.nodes = calloc(ns + 1, sizeof *streams.nodes);
+    services.nodes = calloc(nv + 1, sizeof *services.nodes);
+    if (streams.nodes == NULL || services.nodes == NULL) {
+        mf_fail(e, MF_NOMEM, "imports");
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < all[i]->nstreams; k++) {
+            const struct stream_import *im = &all[i]->streams[k];
+            streams.nodes[streams.n++] =
+                (struct node){im->importer, im->exporter, im->subject, im->local, NEW};
+        }
+        for (size_t k = 0; k < all[i]->nservices; k++) {
+            const struct service_import *im = &all[i]->services[k];
+            services.nodes[services.n++] =
+                (struct node){im->importer, im->exporter, im->subject, im->local, NEW};
+        }
+    }
+    rc = check(&streams, "stream", e);
+    if (rc == 0)
+        rc = check(&services, "service", e);
+out:
+    free(streams.nodes);
+    free(services.nodes);
+    return rc;
+}

@@ -1,0 +1,228 @@
+/* mapping.c: subject mappings of an account: where a client's message goes instead.
+ *
+ * Literal sources are found by bisection, patterns are tried in the order of the configuration
+ * (nats-server tries them in no particular order).  Destinations have weights in percent; what is
+ * missing to 100 keeps the subject, unless the source is itself among the destinations: then it is
+ * lost on purpose. */
+#include "account_int.h"
+
+#include "mayfly/rand.h"
+#include "mayfly/subject.h"
+
+#include <stdlib.h>
+
+struct dest {
+    struct transform *tr; /* NULL: the subject stays as it is */
+    double until;         /* chosen by a draw below this and not below the one before */
+};
+
+struct mapping {
+    struct mf_slice source; /* points into `text` */
+    char *text;
+    bool pattern;
+    size_t order; /* of patterns, in the configuration */
+    struct dest *dests;
+    size_t ndests;
+};
+
+struct mappings {
+    struct mapping *items; /* literals first, sorted; then patterns */
+    size_t n, nliterals;
+};
+
+static void mapping_fini(struct mapping *m)
+{
+    for (size_t i = 0; i < m->ndests; i++)
+        transform_free(m->dests[i].tr);
+    free(m->dests);
+    free(m->text);
+}
+
+void mappings_free(struct mappings *m)
+{
+    if (m == NULL)
+        return;
+    for (size_t i = 0; i < m->n; i++)
+        mapping_fini(&m->items[i]);
+    free(m->items);
+    free(m);
+}
+
+/* --- compiling
+ * -------------------------------------------------------------------------------------------- */
+
+static bool same_cluster(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+/* Destinations of our own cluster if there are any, else those for all. */
+static const char *choose_cluster(const struct options_mapping *o, const char *cluster)
+{
+    if (cluster == NULL || cluster[0] == '\0')
+        return NULL;
+    for (size_t i = 0; i < o->ndests; i++) {
+        if (same_cluster(o->dests[i].cluster, cluster))
+            return cluster;
+    }
+    return NULL;
+}
+
+static int check_dests(const struct options_mapping *o, bool *has_source, struct mf_error *e)
+{
+    *has_source = false;
+    for (size_t i = 0; i < o->ndests; i++) {
+        const struct options_mapping_dest *d = &o->dests[i];
+        double total = 0;
+        if (!(d->weight >= 0 && d->weight <= 100))
+            return mf_fail(e, MF_INVAL, "individual weights need to be <= 100");
+        for (size_t k = 0; k <= i; k++) {
+            if (k < i && strcmp(o->dests[k].subject, d->subject) == 0)
+                return mf_fail(e, MF_EXISTS, "duplicate entry for \"%s\"", d->subject);
+            if (same_cluster(o->dests[k].cluster, d->cluster))
+                total += o->dests[k].weight;
+        }
+        if (total > 100)
+            return mf_fail(e, MF_INVAL, "total weight needs to be <= 100");
+        *has_source |= strcmp(d->subject, o->source) == 0;
+    }
+    return 0;
+}
+
+static int mapping_compile(struct mapping *m, const struct options_mapping *o, const char *cluster,
+                           struct mf_error *e)
+{
+    const char *wanted = choose_cluster(o, cluster);
+    double sum = 0;
+    bool has_source;
+
+    if (!subject_valid(mf_str(o->source)))
+        return mf_fail(e, MF_INVAL, "invalid subject");
+    if (check_dests(o, &has_source, e) != 0)
+        return e->code;
+    m->text = mf_slice_dup(mf_str(o->source));
+    m->dests = calloc(o->ndests + 1, sizeof *m->dests);
+    if (m->text == NULL || m->dests == NULL)
+        return mf_fail(e, MF_NOMEM, "mapping");
+    m->source = mf_str(m->text);
+    m->pattern = subject_has_wildcard(m->source);
+    for (size_t i = 0; i < o->ndests; i++) {
+        const struct options_mapping_dest *d = &o->dests[i];
+        struct transform *tr;
+        int rc = transform_new(&tr, m->source, mf_str(d->subject), e);
+        if (rc != 0)
+            return rc;
+        if (!same_cluster(d->cluster, wanted)) {
+            transform_free(tr);
+            continue;
+        }
+        sum += d->weight;
+        m->dests[m->ndests++] = (struct dest){tr, sum};
+    }
+    if (sum < 100 && !has_source)
+        m->dests[m->ndests++] = (struct dest){NULL, 100};
+    return 0;
+}
+
+static int by_kind_and_name(const void *x, const void *y)
+{
+    const struct mapping *a = x, *b = y;
+
+    if (a->pattern != b->pattern)
+        return a->pattern ? 1 : -1;
+    return a->pattern ? (a->order > b->order) - (a->order < b->order) : strcmp(a->text, b->text);
+}
+
+int mappings_new(struct mappings **out, const struct options_mapping *list, size_t n,
+                 const char *cluster, struct mf_error *e)
+{
+    struct mappings *m;
+
+    *out = NULL;
+    if (n == 0)
+        return 0;
+    m = calloc(1, sizeof *m);
+    if (m == NULL || (m->items = calloc(n, sizeof *m->items)) == NULL) {
+        free(m);
+        return mf_fail(e, MF_NOMEM, "mappings");
+    }
+    for (size_t i = 0; i < n; i++) {
+        m->n = i + 1;
+        m->items[i].order = i;
+        if (mapping_compile(&m->items[i], &list[i], cluster, e) != 0) {
+            mappings_free(m);
+            return mf_wrap(e, "Error adding mapping for \"%s\"", list[i].source);
+        }
+        m->nliterals += !m->items[i].pattern;
+    }
+    qsort(m->items, n, sizeof *m->items, by_kind_and_name);
+    *out = m;
+    return 0;
+}
+
+/* --- applying
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static const struct mapping *literal_find(const struct mappings *m, struct mf_slice subject)
+{
+    size_t lo = 0, hi = m->nliterals;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        struct mf_slice s = m->items[mid].source;
+        size_t n = s.len < subject.len ? s.len : subject.len;
+        int d = memcmp(s.ptr, subject.ptr, n);
+        if (d == 0 && s.len == subject.len)
+            return &m->items[mid];
+        if (d < 0 || (d == 0 && s.len < subject.len))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
+}
+
+static const struct mapping *find(const struct mappings *m, struct mf_slice subject)
+{
+    const struct mapping *literal = subject.len > 0 ? literal_find(m, subject) : NULL;
+
+    if (literal != NULL)
+        return literal;
+    for (size_t i = m->nliterals; i < m->n; i++) {
+        if (subject_is_subset(subject, m->items[i].source))
+            return &m->items[i];
+    }
+    return NULL;
+}
+
+static const struct dest *draw(const struct mapping *m)
+{
+    double at;
+
+    if (m->ndests == 1 && m->dests[0].until >= 100)
+        return &m->dests[0];
+    at = (double)(rand_fast() >> 11) * 0x1p-53 * 100;
+    for (size_t i = 0; i < m->ndests; i++) {
+        if (at < m->dests[i].until)
+            return &m->dests[i];
+    }
+    return NULL;
+}
+
+ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *dst, size_t cap)
+{
+    const struct mapping *found = find(m, subject);
+    const struct dest *d;
+    ssize_t n;
+
+    if (found == NULL)
+        return 0;
+    d = draw(found);
+    if (d == NULL)
+        return MF_NOTFOUND;
+    if (d->tr == NULL)
+        return 0;
+    n = transform_apply(d->tr, subject, dst, cap);
+    return n == MF_INVAL ? MF_NOTFOUND : n; /* an empty result reaches nobody */
+}

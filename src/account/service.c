@@ -1,0 +1,248 @@
+/* service.c: service imports.  A request published here on the import's local subject is published
+ * over there on the exported one, by the same client, with a reply subject that leads back.
+ *
+ * Happy path: service_deliver() makes a reply (reply.c) and publishes in the exporting account; a
+ * responder there publishes to the reply; answer_deliver() publishes that in the account of the
+ * requestor, on its own inbox.  An answer that asks back (it has a reply itself) gets one too.
+ * Failure: nobody over there takes the request: it counts as not delivered, so the requestor hears
+ * "no responders".  No answer: the reply expires.
+ * A message may cross several borders within one call; hops remember which, so that it never goes
+ * through the same door twice. */
+#include "account_int.h"
+
+#include "mayfly/subject.h"
+
+#include <stdlib.h>
+
+/* --- hops
+ * -----------------------------------------------------------------------------------------------
+ */
+
+const struct hop *hop_find(const struct accounts *as, const struct mf_msg *msg)
+{
+    for (const struct hop *h = as->hops; h != NULL; h = h->outer) {
+        if (h->msg == msg)
+            return h;
+    }
+    return NULL;
+}
+
+static bool came_through(const struct hop *h, const struct acc_export *door)
+{
+    for (; h != NULL; h = h->before) {
+        if (h->door == door)
+            return true;
+    }
+    return false;
+}
+
+size_t hop_publish(struct account *to, const struct router_msg *m, const struct acc_export *door,
+                   bool share, const struct hop *before)
+{
+    struct accounts *as = to->as;
+    struct hop h = {m->msg, door, share, before, as->hops};
+    size_t n;
+
+    as->hops = &h;
+    n = router_publish(to->router, m);
+    as->hops = h.outer;
+    return n;
+}
+
+/* --- the header that tells who asks
+ * ---------------------------------------------------------------------- */
+
+#define INFO_HEADER "Nats-Request-Info:"
+
+/* Copies the lines of a header block but ours; the closing empty line is left out. */
+static void copy_others(struct mf_buf *out, struct mf_slice hdr)
+{
+    size_t name = sizeof INFO_HEADER - 1;
+
+    while (hdr.len > 2) {
+        const uint8_t *end = memmem(hdr.ptr, hdr.len, "\r\n", 2);
+        size_t line = end == NULL ? hdr.len : (size_t)(end - hdr.ptr) + 2;
+        if (line == 2)
+            return; /* the empty line */
+        if (line < name || memcmp(hdr.ptr, INFO_HEADER, name) != 0)
+            mf_buf_append(out, hdr.ptr, line);
+        hdr = mf_slice(hdr.ptr + line, hdr.len - line);
+    }
+}
+
+/* Whatever the client itself put there is removed: over there this header is believed. */
+static bool info_header(struct mf_buf *out, const struct service_import *si,
+                        const struct router_msg *m, const struct hop *before)
+{
+    const struct accounts *as = si->importer->as;
+    struct mf_buf json = MF_BUF_INIT;
+    bool detailed = before != NULL ? before->share : si->share, told = false;
+    int64_t rtt = 0;
+
+    if (as->info != NULL && m->origin != NULL &&
+        as->info(as->info_arg, m->origin, detailed, before != NULL ? si->importer->name : NULL,
+                 &json, &rtt)) {
+        copy_others(out, m->msg->hdr);
+        if (out->len == 0)
+            mf_buf_puts(out, "NATS/1.0\r\n");
+        mf_buf_puts(out, INFO_HEADER " ");
+        mf_buf_append(out, json.ptr, json.len);
+        mf_buf_puts(out, "\r\n\r\n");
+        told = !mf_buf_failed(out) && !mf_buf_failed(&json);
+    }
+    mf_buf_fini(&json);
+    return told;
+}
+
+/* --- there
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+/* $JS.ACK replies carry their meaning in themselves and must arrive as they are. */
+static bool reply_as_is(struct mf_slice reply)
+{
+    return reply.len == 0 || mf_starts(reply, "$JS.ACK.");
+}
+
+/* What stands after the border: subject, reply and header may be new. */
+struct crossing {
+    struct mf_msg msg;
+    struct router_msg rm;
+    struct text mapped;
+};
+
+/* Mappings of the account it enters apply.  false: lost on purpose, or no memory. */
+static bool cross(struct crossing *c, const struct router_msg *m, struct account *into,
+                  struct mf_slice to)
+{
+    ssize_t n = 0;
+
+    c->msg = *m->msg;
+    c->rm = (struct router_msg){.route = to, .msg = &c->msg, .origin = m->origin};
+    c->mapped.more = NULL;
+    if (into->doors->mappings != NULL) {
+        n = text_map(&c->mapped, into->doors->mappings, to);
+        if (n > 0)
+            c->rm.route = c->mapped.s;
+    }
+    if (mf_eq(m->msg->subject, m->route))
+        c->msg.subject = c->rm.route;
+    return n >= 0;
+}
+
+static size_t request(struct service_import *si, const struct router_msg *m, struct mf_slice to)
+{
+    const struct hop *before = hop_find(si->importer->as, m->msg);
+    struct latency *lat = latency_start(si, m);
+    struct mf_buf hdr = MF_BUF_INIT;
+    struct crossing c;
+    struct reply *r = NULL;
+    char back[64];
+    size_t n = 0;
+
+    if (!cross(&c, m, si->exporter, to)) {
+        latency_free(lat);
+        goto out;
+    }
+    if (info_header(&hdr, si, m, before))
+        c.msg.hdr = mf_buf_slice(&hdr);
+    if (!reply_as_is(m->msg->reply)) {
+        r = reply_new(si->exporter, si->importer, si->door, m->msg->reply, si->share, lat);
+        if (r == NULL)
+            goto out;
+        /* r may end while we publish: an answer may come at once. */
+        c.msg.reply = reply_subject(r);
+        memcpy(back, c.msg.reply.ptr, c.msg.reply.len);
+        c.msg.reply.ptr = (const uint8_t *)back;
+    } else if (m->msg->reply.len == 0) {
+        latency_bad_request(lat);
+    } else {
+        latency_free(lat);
+    }
+    n = hop_publish(si->exporter, &c.rm, si->door, before != NULL ? before->share : si->share,
+                    before);
+    if (n == 0 && r != NULL && (r = reply_find(si->exporter, c.msg.reply)) != NULL)
+        reply_drop(r, REPLY_NO_DELIVERY);
+out:
+    text_fini(&c.mapped);
+    mf_buf_fini(&hdr);
+    return n;
+}
+
+static bool service_deliver(struct router_sub *s, const struct router_msg *m)
+{
+    struct service_import *si = mf_container(s, struct service_import, sub);
+    struct text t;
+    bool taken;
+
+    if (came_through(hop_find(si->importer->as, m->msg), si->door))
+        return false;
+    if (si->same)
+        return request(si, m, m->route) > 0;
+    if (si->tr == NULL)
+        return request(si, m, mf_str(si->subject)) > 0;
+    taken = text_transform(&t, si->tr, m->route) > 0 && request(si, m, t.s) > 0;
+    text_fini(&t);
+    return taken;
+}
+
+int service_open(struct service_import *si)
+{
+    si->sub.deliver = service_deliver;
+    return router_subscribe(si->importer->router, mf_str(si->local), MF_SLICE_NONE, &si->sub);
+}
+
+void service_close(struct service_import *si)
+{
+    router_unsubscribe(si->importer->router, &si->sub);
+}
+
+/* --- and back
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* The answer's own reply, turned around; false: no memory.  *made: to be dropped if nobody gets it.
+ */
+static bool ask_back(struct crossing *c, struct account *from, struct account *to,
+                     struct acc_export *door, bool share, struct mf_slice *made, char back[64])
+{
+    struct reply *r;
+
+    *made = MF_SLICE_NONE;
+    if (reply_as_is(c->msg.reply))
+        return true;
+    r = reply_new(to, from, door, c->msg.reply, share, NULL);
+    if (r == NULL)
+        return false;
+    memcpy(back, reply_subject(r).ptr, reply_subject(r).len);
+    *made = c->msg.reply = mf_slice(back, reply_subject(r).len);
+    return true;
+}
+
+bool answer_deliver(struct router_sub *s, const struct router_msg *m)
+{
+    struct account *owner = mf_container(s, struct account, reply_sub);
+    struct reply *r = reply_find(owner, m->route);
+    struct crossing c;
+    struct mf_slice made = MF_SLICE_NONE;
+    struct account *to;
+    char back[64];
+    size_t n = 0;
+
+    /* Too late, or answered before: nobody hears it, but its publisher did nothing wrong. */
+    if (r == NULL)
+        return true;
+    to = reply_to(r);
+    reply_hold(r, m);
+    if (cross(&c, m, to, reply_original(r)) &&
+        ask_back(&c, owner, to, reply_door(r), reply_share(r), &made, back))
+        n = hop_publish(to, &c.rm, reply_door(r), reply_share(r), hop_find(to->as, m->msg));
+    if (n == 0 && made.len > 0) {
+        struct reply *unused = reply_find(to, made);
+        if (unused != NULL)
+            reply_drop(unused, REPLY_FORGOTTEN);
+    }
+    reply_served(r, n > 0, m->msg->hdr.len + m->msg->payload.len == 0);
+    text_fini(&c.mapped);
+    return true;
+}

@@ -1,0 +1,136 @@
+/* text.c: subjects that are made while a message is on its way: transformed, mapped, intersected.
+ */
+#include "account_int.h"
+
+#include "mayfly/subject.h"
+
+#include <stdlib.h>
+
+/* A control line bounds what clients send, and no transform makes it this much longer. */
+#define MAX_SUBJECT (1u << 20)
+
+typedef ssize_t (*maker)(const void *how, struct mf_slice a, struct mf_slice b, char *dst,
+                         size_t cap);
+
+/* Tries the room on the stack, then ever larger memory. */
+static ssize_t make(struct text *t, maker fn, const void *how, struct mf_slice a, struct mf_slice b)
+{
+    ssize_t n = fn(how, a, b, t->room, sizeof t->room);
+
+    t->more = NULL;
+    t->s = mf_slice(t->room, n > 0 ? (size_t)n : 0);
+    for (size_t cap = 8192; n == MF_LIMIT && cap <= MAX_SUBJECT; cap *= 4) {
+        free(t->more);
+        t->more = malloc(cap);
+        if (t->more == NULL)
+            return MF_NOMEM;
+        n = fn(how, a, b, t->more, cap);
+        t->s = mf_slice(t->more, n > 0 ? (size_t)n : 0);
+    }
+    return n;
+}
+
+void text_fini(struct text *t)
+{
+    free(t->more);
+    t->more = NULL;
+}
+
+static ssize_t do_transform(const void *how, struct mf_slice a, struct mf_slice b, char *dst,
+                            size_t cap)
+{
+    (void)b;
+    return transform_apply(how, a, dst, cap);
+}
+
+ssize_t text_transform(struct text *t, const struct transform *tr, struct mf_slice subject)
+{
+    return make(t, do_transform, tr, subject, MF_SLICE_NONE);
+}
+
+static ssize_t do_pattern(const void *how, struct mf_slice a, struct mf_slice b, char *dst,
+                          size_t cap)
+{
+    (void)b;
+    return transform_pattern(how, a, dst, cap);
+}
+
+ssize_t text_pattern(struct text *t, const struct transform *tr, struct mf_slice pattern)
+{
+    return make(t, do_pattern, tr, pattern, MF_SLICE_NONE);
+}
+
+static ssize_t do_map(const void *how, struct mf_slice a, struct mf_slice b, char *dst, size_t cap)
+{
+    (void)b;
+    return mappings_apply(how, a, dst, cap);
+}
+
+ssize_t text_map(struct text *t, const struct mappings *m, struct mf_slice subject)
+{
+    return make(t, do_map, m, subject, MF_SLICE_NONE);
+}
+
+/* --- intersection
+ * -------------------------------------------------------------------------------------- */
+
+struct out {
+    char *dst;
+    size_t cap, len;
+};
+
+static bool put(struct out *o, struct mf_slice token)
+{
+    size_t dot = o->len > 0;
+
+    if (o->len + dot + token.len > o->cap)
+        return false;
+    if (dot)
+        o->dst[o->len++] = '.';
+    memcpy(o->dst + o->len, token.ptr, token.len);
+    o->len += token.len;
+    return true;
+}
+
+static bool is_token(struct mf_slice t, char c)
+{
+    return t.len == 1 && t.ptr[0] == (uint8_t)c;
+}
+
+static bool put_rest(struct out *o, struct mf_slice first, struct mf_slice rest)
+{
+    bool ok = put(o, first);
+    struct mf_slice token;
+
+    while (ok && subject_next_token(&rest, &token))
+        ok = put(o, token);
+    return ok;
+}
+
+/* Token by token the narrower of the two; a '>' takes over whatever the other one still has. */
+static ssize_t do_intersect(const void *how, struct mf_slice a, struct mf_slice b, char *dst,
+                            size_t cap)
+{
+    struct out o = {dst, cap, 0};
+    struct mf_slice at, bt;
+    bool more_a = subject_next_token(&a, &at), more_b = subject_next_token(&b, &bt);
+
+    (void)how;
+    for (; more_a && more_b;
+         more_a = subject_next_token(&a, &at), more_b = subject_next_token(&b, &bt)) {
+        if (is_token(at, '>'))
+            return put_rest(&o, bt, b) ? (ssize_t)o.len : MF_LIMIT;
+        if (is_token(bt, '>'))
+            return put_rest(&o, at, a) ? (ssize_t)o.len : MF_LIMIT;
+        if (!is_token(at, '*') && !is_token(bt, '*') && !mf_eq(at, bt))
+            return 0;
+        if (!put(&o, is_token(at, '*') ? bt : at))
+            return MF_LIMIT;
+    }
+    return more_a || more_b ? 0 : (ssize_t)o.len;
+}
+
+ssize_t text_intersect(struct text *t, struct mf_slice a, struct mf_slice b)
+{
+    return make(t, do_intersect, NULL, a, b);
+}
