@@ -1,0 +1,385 @@
+/* conn.c: one HTTP connection: requests in, answers out, one at a time.
+ *
+ * Happy path: monitor_conn_accept() > on_bytes() until a head is there > serve() > render >
+ * [pack_start() > pack_work() on a worker > pack_done()] > send_answer() > on_drained() > the next
+ * request. Failure: a bad request is answered and the connection closed when that has left; a slow
+ * one is closed.  Close: on_closed() frees, whoever began it; a worker's result is then thrown
+ * away. */
+#include "monitor_impl.h"
+
+#include <stdlib.h>
+
+#define BODY_SKIP_MAX   (64u << 10)  /* of a request; a larger one ends the connection */
+#define PACK_ASIDE      (128u << 10) /* larger bodies are compressed by a worker */
+#define QUEUE_MAX       (256u << 10) /* answers that may wait while we read on */
+#define CLOSE_LINGER_MS 1000
+
+enum state {
+    READING,   /* a head is arriving, or the first one is awaited */
+    IDLE,      /* between requests */
+    ANSWERING, /* reading is paused until the answer was packed and has left */
+    ENDING,    /* as ANSWERING; then the connection closes */
+};
+
+struct conn {
+    struct mf_list link; /* in m->idle when IDLE, else in m->busy */
+    struct monitor *m;   /* NULL: abandoned */
+    struct net_conn *net;
+    struct loop_timer *timer;
+    struct packing *packing; /* while a worker compresses the answer */
+    enum state state;
+    size_t seen;   /* bytes of the head looked at */
+    uint64_t skip; /* bytes of a request's body to throw away */
+};
+
+/* A body that a worker compresses; belongs to the job, not to the connection. */
+struct packing {
+    struct loop_job *job;
+    struct conn *c; /* NULL: gone */
+    struct answer a;
+    struct mf_buf in, out;
+    int status;
+};
+
+/* --- states ----------------------------------------------------------------------------------- */
+static void set_state(struct conn *c, enum state s)
+{
+    struct monitor *m = c->m;
+
+    c->state = s;
+    if (m == NULL)
+        return;
+    mf_list_del(&c->link);
+    mf_list_push(s == IDLE ? &m->idle : &m->busy, &c->link);
+    if (s == READING)
+        loop_timer_arm(c->timer, loop_mono_ns(m->loop) + m->head_timeout_ns);
+    else if (s == IDLE)
+        loop_timer_arm(c->timer, loop_mono_ns(m->loop) + m->idle_timeout_ns);
+    else
+        loop_timer_stop(c->timer); /* net's write deadline watches now */
+}
+
+static void wait_until_left(struct conn *c, enum state s)
+{
+    set_state(c, s);
+    net_pause(c->net);
+    if (c->packing == NULL)
+        net_want_drained(c->net, 0);
+}
+
+/* --- answering -------------------------------------------------------------------------------- */
+static void send_answer(struct conn *c, const struct answer *a, struct mf_slice body,
+                        bool head_only)
+{
+    struct mf_buf head = MF_BUF_INIT;
+
+    monitor_answer_head(&head, a, body.len, loop_wall_ns(c->m->loop));
+    /* A failed write closes the connection: nothing to add here. */
+    if (!mf_buf_failed(&head))
+        (void)net_write(c->net, head.ptr, head.len);
+    if (!head_only && body.len > 0)
+        (void)net_write(c->net, body.ptr, body.len);
+    mf_buf_fini(&head);
+}
+
+static void answer_text(struct conn *c, struct answer *a, int status, const char *text,
+                        bool head_only)
+{
+    a->status = status;
+    a->content_type = "text/plain; charset=utf-8";
+    a->nosniff = true;
+    send_answer(c, a, mf_str(text), head_only);
+}
+
+static void pack_work(void *arg) /* on a worker: sees only its own buffers */
+{
+    struct packing *p = arg;
+
+    p->status = monitor_gzip(&p->out, mf_buf_slice(&p->in));
+}
+
+static void pack_free(struct packing *p)
+{
+    loop_job_free(p->job);
+    mf_buf_fini(&p->in);
+    mf_buf_fini(&p->out);
+    free(p);
+}
+
+static void pack_done(void *arg) /* back on the loop */
+{
+    struct packing *p = arg;
+    struct conn *c = p->c;
+
+    if (c != NULL) {
+        c->packing = NULL;
+        p->a.gzip = p->status == 0;
+        if (c->m != NULL) {
+            send_answer(c, &p->a, mf_buf_slice(p->a.gzip ? &p->out : &p->in), false);
+            net_want_drained(c->net, 0);
+        }
+    }
+    pack_free(p);
+}
+
+/* Takes the body over; false: out of memory, nothing taken. */
+static bool pack_start(struct conn *c, const struct answer *a, struct mf_buf *body)
+{
+    struct packing *p = calloc(1, sizeof *p);
+
+    if (p == NULL)
+        return false;
+    p->job = loop_job_new(c->m->loop, pack_work, pack_done, p);
+    if (p->job == NULL) {
+        free(p);
+        return false;
+    }
+    p->c = c;
+    p->a = *a;
+    p->in = *body;
+    *body = MF_BUF_INIT;
+    c->packing = p;
+    loop_job_submit(p->job);
+    return true;
+}
+
+/* Sends the rendered body, compressed if the client takes that. */
+static void answer_body(struct conn *c, struct answer *a, struct mf_buf *body, bool gzip,
+                        bool head_only)
+{
+    struct mf_buf packed = MF_BUF_INIT;
+
+    a->varies = monitor_gzip_wanted(a->content_type, body->len);
+    gzip = gzip && a->varies && !head_only;
+    if (gzip && body->len > PACK_ASIDE && pack_start(c, a, body))
+        return;
+    a->gzip = gzip && body->len <= PACK_ASIDE && monitor_gzip(&packed, mf_buf_slice(body)) == 0;
+    send_answer(c, a, mf_buf_slice(a->gzip ? &packed : body), head_only);
+    mf_buf_fini(&packed);
+}
+
+/* --- one request ------------------------------------------------------------------------------ */
+static bool is_json(const char *content_type)
+{
+    return mf_starts(mf_str(content_type), "application/json");
+}
+
+/* name(body): the name was checked. */
+static void wrap_jsonp(struct mf_buf *body, const char *name)
+{
+    struct mf_buf out = MF_BUF_INIT;
+
+    mf_buf_printf(&out, "%s(", name);
+    mf_buf_append(&out, body->ptr, body->len);
+    mf_buf_byte(&out, ')');
+    mf_buf_fini(body);
+    *body = out;
+}
+
+static void render(struct conn *c, struct page *page, const struct monitor_request *q,
+                   struct answer *a, bool gzip, bool head_only)
+{
+    struct mf_buf body = MF_BUF_INIT;
+    struct monitor_reply reply = {200, "application/json", &body};
+    const char *callback = monitor_param(q, "callback");
+
+    page->hits++;
+    page->render(page->arg, q, &reply);
+    a->status = reply.status;
+    a->content_type = reply.content_type;
+    a->open_to_all = is_json(reply.content_type);
+    if (callback == NULL || callback[0] == '\0' || !a->open_to_all)
+        callback = NULL;
+    if (callback != NULL && monitor_callback_valid(callback)) {
+        wrap_jsonp(&body, callback);
+        a->content_type = "application/javascript";
+        a->nosniff = true;
+        callback = NULL;
+    }
+    if (mf_buf_failed(&body))
+        answer_text(c, a, 500, "Internal Server Error\n", head_only);
+    else if (callback != NULL)
+        answer_text(c, a, 400, "Invalid callback name\n", head_only);
+    else
+        answer_body(c, a, &body, gzip, head_only);
+    mf_buf_fini(&body);
+}
+
+/* Answers, or leaves it to pack_done(). */
+static void serve(struct conn *c, const struct http_request *r)
+{
+    bool head_only = mf_eq_str(r->method, "HEAD");
+    struct answer a = {
+        .keep_alive = http_keep_alive(r) && !r->chunked && r->body <= BODY_SKIP_MAX,
+        .http10 = r->minor == 0,
+    };
+    struct monitor_request q;
+    struct page *page = NULL;
+
+    c->skip = r->body;
+    c->state = a.keep_alive ? ANSWERING : ENDING;
+    if (!head_only && !mf_eq_str(r->method, "GET")) {
+        a.allow = "GET, HEAD";
+        answer_text(c, &a, 405, "Method Not Allowed\n", false);
+        return;
+    }
+    if (monitor_request_init(&q, r, c->m->base_path) == 0)
+        page = monitor_find(c->m, q.path);
+    if (page == NULL)
+        answer_text(c, &a, 404, "404 page not found\n", head_only);
+    else
+        render(c, page, &q, &a, http_accepts(r, "gzip"), head_only);
+}
+
+static void refuse_head(struct conn *c, const char *fault)
+{
+    struct mf_buf out = MF_BUF_INIT;
+
+    mf_buf_printf(&out,
+                  "HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                  "Connection: close\r\n\r\n%s",
+                  fault, fault);
+    if (!mf_buf_failed(&out))
+        (void)net_write(c->net, out.ptr, out.len);
+    mf_buf_fini(&out);
+    wait_until_left(c, ENDING);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+static size_t skip_body(struct conn *c, size_t n)
+{
+    size_t piece = c->skip < n ? (size_t)c->skip : n;
+
+    c->skip -= piece;
+    return piece;
+}
+
+/* At most one request in a turn: a page may be costly, and others wait. */
+static size_t on_bytes(void *arg, const uint8_t *p, size_t n)
+{
+    struct conn *c = arg;
+    struct http_request r;
+    const char *fault;
+    size_t used;
+    ssize_t head;
+
+    if (c->m == NULL || c->state == ENDING)
+        return n;
+    used = skip_body(c, n);
+    if (used == n)
+        return n;
+    head = http_parse(p + used, n - used, c->seen, MONITOR_HEAD_MAX, &r, &fault);
+    if (head == 0) {
+        if (c->state != READING)
+            set_state(c, READING);
+        c->seen = n - used;
+        return used;
+    }
+    c->seen = 0;
+    if (head < 0) {
+        refuse_head(c, fault);
+        return n;
+    }
+    serve(c, &r);
+    used += (size_t)head;
+    if (c->state == ANSWERING && c->packing == NULL && used == n && net_queued(c->net) <= QUEUE_MAX)
+        set_state(c, IDLE); /* the usual case: nothing else was sent meanwhile */
+    else
+        wait_until_left(c, c->state);
+    return used;
+}
+
+static void on_drained(void *arg)
+{
+    struct conn *c = arg;
+
+    if (c->m == NULL || c->state == ENDING) {
+        net_close(c->net, CLOSE_LINGER_MS);
+        return;
+    }
+    set_state(c, IDLE);
+    net_resume(c->net);
+}
+
+static void on_secured(void *arg)
+{
+    (void)arg; /* the client speaks first */
+}
+
+static void on_timeout(void *arg)
+{
+    struct conn *c = arg;
+
+    net_close(c->net, 0);
+}
+
+static void on_closed(void *arg, enum net_why why, const char *text)
+{
+    struct conn *c = arg;
+
+    (void)why;
+    (void)text;
+    if (c->m != NULL)
+        c->m->nconns--;
+    if (c->packing != NULL)
+        c->packing->c = NULL;
+    mf_list_del(&c->link);
+    loop_timer_free(c->timer);
+    free(c);
+}
+
+static const struct net_handler handler = {
+    .bytes = on_bytes,
+    .drained = on_drained,
+    .secured = on_secured,
+    .closed = on_closed,
+};
+
+/* --- life ------------------------------------------------------------------------------------- */
+void monitor_conn_accept(struct monitor *m, struct net_conn *net)
+{
+    struct conn *c = calloc(1, sizeof *c);
+
+    if (c != NULL)
+        c->timer = loop_timer_new(m->loop, on_timeout, c);
+    if (c == NULL || c->timer == NULL) {
+        free(c);
+        net_close(net, 0);
+        return;
+    }
+    c->m = m;
+    c->net = net;
+    m->nconns++;
+    mf_list_init(&c->link);
+    set_state(c, READING);
+    net_conn_start(net, &handler, c);
+    net_set_write_deadline(net, m->write_timeout_ns);
+    if (m->tls != NULL && net_conn_secure(net, m->tls, NULL) != 0)
+        net_close(net, 0);
+}
+
+void monitor_conn_abandon(struct mf_list *link)
+{
+    struct conn *c = mf_container(link, struct conn, link);
+
+    mf_list_del(&c->link);
+    c->m = NULL;
+    loop_timer_stop(c->timer);
+    net_close(c->net, net_queued(c->net) > 0 ? CLOSE_LINGER_MS : 0);
+}
+
+bool monitor_conn_evict(struct monitor *m)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &m->idle)
+    {
+        struct conn *c = mf_container(pos, struct conn, link);
+        if (net_queued(c->net) > 0)
+            continue; /* its answer is still on the way */
+        set_state(c, ENDING);
+        net_close(c->net, 0);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,78 @@
+/* monitor_impl.h: the server, its connections and one request, for the files of this folder only.
+ */
+#ifndef MONITOR_IMPL_H
+#define MONITOR_IMPL_H
+
+#include "mayfly/http.h"
+#include "mayfly/list.h"
+#include "mayfly/monitor.h"
+
+#define MONITOR_HEAD_MAX 8192
+#define MONITOR_PARAMS   64
+
+struct page {
+    char *path;
+    monitor_page render;
+    void *arg;
+    uint64_t hits;
+};
+
+/* Each connection is in exactly one list: `busy` from accept or a request's first byte until its
+ * answer has left, `idle` between requests, the longest idle first. */
+struct monitor {
+    struct loop *loop;
+    struct net_listener *listener;
+    struct net_tls *tls;
+    char *base_path;
+    size_t max_conns, nconns;
+    int64_t head_timeout_ns, idle_timeout_ns, write_timeout_ns;
+    struct mf_list busy, idle;
+    struct page *pages;
+    size_t npages;
+};
+
+/* Names and values are NUL-terminated and live in text. */
+struct monitor_request {
+    const char *base_path;
+    const char *path; /* decoded, without the base path */
+    size_t nparams;
+    struct {
+        const char *name, *value;
+    } param[MONITOR_PARAMS];
+    char text[MONITOR_HEAD_MAX + 2 * MONITOR_PARAMS + 2];
+};
+
+/* query.c: 0, or MF_NOTFOUND when the path is not below the base path. */
+MF_MUSTCHECK int monitor_request_init(struct monitor_request *q, const struct http_request *r,
+                                      const char *base_path);
+
+/* reply.c */
+struct answer {
+    int status;
+    const char *content_type;
+    bool open_to_all; /* Access-Control-Allow-Origin: * */
+    bool nosniff;
+    bool varies; /* with Accept-Encoding */
+    bool gzip;
+    bool keep_alive, http10;
+    const char *allow; /* for 405, or NULL */
+};
+void monitor_answer_head(struct mf_buf *out, const struct answer *a, size_t length,
+                         int64_t wall_ns);
+bool monitor_callback_valid(const char *name);
+/* Worth compressing? */
+bool monitor_gzip_wanted(const char *content_type, size_t length);
+/* Pure: a worker may run it.  0 or MF_NOMEM. */
+MF_MUSTCHECK int monitor_gzip(struct mf_buf *out, struct mf_slice in);
+
+/* conn.c */
+struct conn;
+void monitor_conn_accept(struct monitor *m, struct net_conn *net);
+/* m is going away; the connection ends by itself. */
+void monitor_conn_abandon(struct mf_list *link);
+/* Makes room for another one; false when every connection is busy. */
+bool monitor_conn_evict(struct monitor *m);
+
+struct page *monitor_find(struct monitor *m, const char *path);
+
+#endif

@@ -1,0 +1,218 @@
+/* pool.c: spare readers, inflaters and slabs, the writer and the deflaters. */
+#include "pool.h"
+
+#include "mayfly/buf.h"
+
+#include <stdlib.h>
+
+/* Spares kept of each kind: more are in use only while many peers stop in the middle of a frame. */
+#define SPARES 4
+
+struct deflater {
+    z_stream z;
+    bool ready;
+};
+static struct {
+    size_t users;
+    struct ws_reader *readers;
+    struct ws_inflater *inflaters;
+    struct ws_slab *slabs;
+    size_t nreaders, ninflaters, nslabs;
+    wslay_frame_context_ptr writer;
+    struct deflater small, large;
+    struct mf_buf deflated;
+} pool;
+
+static void deflater_end(struct deflater *d)
+{
+    if (d->ready)
+        deflateEnd(&d->z);
+    d->ready = false;
+}
+
+void ws_pool_retain(void)
+{
+    pool.users++;
+}
+
+void ws_pool_release(void)
+{
+    if (--pool.users > 0)
+        return;
+    for (struct ws_reader *r; (r = pool.readers) != NULL;) {
+        pool.readers = r->next;
+        ws_reader_drop(r);
+    }
+    for (struct ws_inflater *i; (i = pool.inflaters) != NULL;) {
+        pool.inflaters = i->next;
+        inflateEnd(&i->z);
+        free(i);
+    }
+    for (struct ws_slab *s; (s = pool.slabs) != NULL;) {
+        pool.slabs = s->next;
+        free(s);
+    }
+    pool.nreaders = pool.ninflaters = pool.nslabs = 0;
+    ws_writer_drop();
+    deflater_end(&pool.small);
+    deflater_end(&pool.large);
+    mf_buf_fini(&pool.deflated);
+}
+
+/* --- readers ---------------------------------------------------------------------------------- */
+static ssize_t reader_recv(uint8_t *buf, size_t len, int flags, void *arg)
+{
+    struct ws_reader *r = arg;
+    size_t n = ws_unmask_give(&r->feed, buf, len);
+
+    (void)flags;
+    return n == 0 ? -1 : (ssize_t)n; /* -1: wslay wants more */
+}
+
+struct ws_reader *ws_reader_take(void)
+{
+    static const struct wslay_frame_callbacks callbacks = {.recv_callback = reader_recv};
+    struct ws_reader *r = pool.readers;
+
+    if (r != NULL) {
+        pool.readers = r->next;
+        pool.nreaders--;
+        return r;
+    }
+    r = calloc(1, sizeof *r);
+    if (r != NULL && wslay_frame_context_init(&r->ctx, &callbacks, r) != 0) {
+        free(r);
+        return NULL;
+    }
+    return r;
+}
+
+void ws_reader_drop(struct ws_reader *r)
+{
+    if (r == NULL)
+        return;
+    wslay_frame_context_free(r->ctx);
+    free(r);
+}
+
+void ws_reader_give(struct ws_reader *r)
+{
+    if (r == NULL || pool.nreaders == SPARES) {
+        ws_reader_drop(r);
+        return;
+    }
+    r->next = pool.readers;
+    pool.readers = r;
+    pool.nreaders++;
+}
+
+/* --- inflaters and slabs ---------------------------------------------------------------------- */
+struct ws_inflater *ws_inflater_take(void)
+{
+    struct ws_inflater *i = pool.inflaters;
+
+    if (i != NULL) {
+        pool.inflaters = i->next;
+        pool.ninflaters--;
+        return i;
+    }
+    i = calloc(1, sizeof *i);
+    if (i != NULL && inflateInit2(&i->z, -MAX_WBITS) != Z_OK) {
+        free(i);
+        return NULL;
+    }
+    return i;
+}
+
+void ws_inflater_give(struct ws_inflater *i)
+{
+    if (i == NULL)
+        return;
+    if (pool.ninflaters == SPARES || inflateReset(&i->z) != Z_OK) {
+        inflateEnd(&i->z);
+        free(i);
+        return;
+    }
+    i->next = pool.inflaters;
+    pool.inflaters = i;
+    pool.ninflaters++;
+}
+
+struct ws_slab *ws_slab_take(void)
+{
+    struct ws_slab *s = pool.slabs;
+
+    if (s != NULL) {
+        pool.slabs = s->next;
+        pool.nslabs--;
+    } else {
+        s = malloc(sizeof *s);
+    }
+    if (s != NULL)
+        s->len = 0;
+    return s;
+}
+
+void ws_slab_give(struct ws_slab *s)
+{
+    if (s == NULL || pool.nslabs == SPARES) {
+        free(s);
+        return;
+    }
+    s->next = pool.slabs;
+    pool.slabs = s;
+    pool.nslabs++;
+}
+
+/* --- the writer ------------------------------------------------------------------------------- */
+wslay_frame_context_ptr ws_writer_get(const struct wslay_frame_callbacks *callbacks, void *arg)
+{
+    if (pool.writer == NULL && wslay_frame_context_init(&pool.writer, callbacks, arg) != 0)
+        pool.writer = NULL;
+    return pool.writer;
+}
+
+void ws_writer_drop(void)
+{
+    if (pool.writer != NULL)
+        wslay_frame_context_free(pool.writer);
+    pool.writer = NULL;
+}
+
+/* --- the deflaters ---------------------------------------------------------------------------- */
+/* Forgetting the last message costs as much as the tables are large: small messages have their own.
+ */
+#define SMALL_MESSAGE 4096
+
+static bool deflater_start(struct deflater *d, int window_bits, int mem_level)
+{
+    if (d->ready)
+        return deflateReset(&d->z) == Z_OK;
+    memset(&d->z, 0, sizeof d->z);
+    d->ready = deflateInit2(&d->z, Z_BEST_SPEED, Z_DEFLATED, -window_bits, mem_level,
+                            Z_DEFAULT_STRATEGY) == Z_OK;
+    return d->ready;
+}
+
+struct mf_slice ws_deflate(const uint8_t *p, size_t n)
+{
+    bool small = n <= SMALL_MESSAGE;
+    struct deflater *d = small ? &pool.small : &pool.large;
+    size_t room;
+    uint8_t *dst;
+
+    if (!deflater_start(d, small ? 12 : MAX_WBITS, small ? 5 : 8))
+        return MF_SLICE_NONE;
+    room = deflateBound(&d->z, n) + 16; /* the flush adds an empty block */
+    mf_buf_clear(&pool.deflated);
+    dst = mf_buf_reserve(&pool.deflated, room);
+    if (dst == NULL)
+        return MF_SLICE_NONE;
+    d->z.next_in = (z_const Bytef *)p;
+    d->z.avail_in = (uInt)n;
+    d->z.next_out = dst;
+    d->z.avail_out = (uInt)room;
+    if (deflate(&d->z, Z_SYNC_FLUSH) != Z_OK || d->z.avail_in != 0 || d->z.avail_out == 0)
+        return MF_SLICE_NONE;
+    return mf_slice(dst, room - d->z.avail_out - 4); /* without the marker the peer adds again */
+}
