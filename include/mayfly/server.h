@@ -1,0 +1,45 @@
+/* server.h: the running NATS server: listeners, client sessions, reload, lame duck, shutdown. */
+#ifndef MAYFLY_SERVER_H
+#define MAYFLY_SERVER_H
+
+#include "mayfly/account.h"
+#include "mayfly/loop.h"
+#include "mayfly/options.h"
+
+/* What INFO and /varz announce, so that clients switch their features on; and who we really are. */
+#define SERVER_NATS_VERSION   "2.15.1"
+#define SERVER_API_LEVEL      5
+#define SERVER_MAYFLY_VERSION "0.1.0"
+
+struct server;
+
+struct server_setup {
+    struct options *options; /* taken over on success */
+    /* Loads the configuration again for SIGHUP; NULL: reload is refused. */
+    int (*reload)(void *arg, struct options **out, struct mf_error *e);
+    void *reload_arg;
+    /* Everything is closed: the loop may stop. */
+    void (*stopped)(void *arg);
+    void *stopped_arg;
+    const char *program; /* argv[0], names the ports file */
+};
+
+/* Opens every listener or none.  Logs "Server is ready" when all are open. */
+MF_MUSTCHECK int server_start(struct server **out, struct loop *l, const struct server_setup *setup,
+                              struct mf_error *e);
+/* Closes listeners and clients, removes the pid and ports files, then calls stopped(). */
+void server_shutdown(struct server *s);
+/* Announces ldm, waits the grace period, closes clients spread over the duration, shuts down. */
+void server_lame_duck(struct server *s);
+/* All of it or nothing; the log tells which. */
+MF_MUSTCHECK int server_reload(struct server *s, struct mf_error *e);
+void server_free(struct server *s); /* after stopped() */
+
+/* Would these options start a server?  Builds all that can fail but the listeners (-t). */
+MF_MUSTCHECK int server_check(const struct options *o, struct mf_error *e);
+/* The log as the options want it; on failure the former one stays. */
+MF_MUSTCHECK int server_open_log(const struct options *o, struct mf_error *e);
+
+struct accounts *server_accounts(struct server *s);
+
+#endif

@@ -1,0 +1,4 @@
+# mayflyd: main().  Wiring only.
+sbin_PROGRAMS += mayflyd
+mayflyd_SOURCES = src/mayflyd.c
+mayflyd_LDADD = $(SERVER_LIBS)

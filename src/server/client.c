@@ -1,0 +1,596 @@
+/* client.c: one client session from accept to close.
+ *
+ * Happy path: client_accept() sends INFO (after or before TLS), bytes_in() parses whole commands
+ * straight from the read buffer, CONNECT enters an account, and each command goes to its own file.
+ * Failure: client_close() sends -ERR, flushes what it may and closes; client_closed() is the only
+ * place where a session ends: subscriptions go, the account is left, memory is freed.
+ * Waiting: while a worker checks credentials, or a slow reader holds up a publisher, the
+ * connection is paused and net keeps the unparsed bytes. */
+#include "server_int.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+#include "mayfly/rand.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LINGER_MS 1000
+
+static const struct net_handler client_handler;
+
+/* --- lookup by cid
+ * -------------------------------------------------------------------------------- */
+
+/* cids are consecutive, so they are their own hash. */
+static int client_register(struct client *c)
+{
+    struct server *s = c->srv;
+
+    if (table_add(&s->by_cid, &c->cid_node, c->cid) != 0)
+        return MF_NOMEM;
+    mf_list_push(&s->clients, &c->link);
+    s->nclients++;
+    return 0;
+}
+
+static void client_unregister(struct client *c)
+{
+    mf_list_del(&c->link);
+    table_del(&c->srv->by_cid, &c->cid_node);
+    c->srv->nclients--;
+}
+
+struct client *client_find(struct server *s, uint64_t cid)
+{
+    struct table_node *n = table_first(&s->by_cid, cid);
+
+    return n == NULL ? NULL : mf_container(n, struct client, cid_node);
+}
+
+/* --- words to the client
+ * -------------------------------------------------------------------------- */
+
+const char *client_ip(const struct client *c)
+{
+    return c->ws != NULL && c->ws->ip != NULL ? c->ws->ip : net_conn_ip(c->conn);
+}
+
+const char *client_label(const struct client *c, char *dst, size_t cap)
+{
+    const struct connect_opts *o = &c->opts;
+    int n = snprintf(dst, cap, "%s:%d - %s:%llu", client_ip(c), net_conn_port(c->conn),
+                     c->kind == CLIENT_WS ? "wid" : "cid", (unsigned long long)c->cid);
+
+    if (n > 0 && (size_t)n < cap && (o->lang != NULL || o->name != NULL))
+        snprintf(dst + n, cap - (size_t)n, " - \"v%s:%s%s%s\"", o->version ? o->version : "",
+                 o->lang ? o->lang : "", o->name ? ":" : "", o->name ? o->name : "");
+    return dst;
+}
+
+void client_send_err(struct client *c, const char *text)
+{
+    char line[5200];
+    int n = snprintf(line, sizeof line, "-ERR '%s'\r\n", text);
+
+    if (n >= (int)sizeof line)
+        n = (int)sizeof line - 1;
+    (void)net_write(c->conn, line, (size_t)n);
+    client_trace_out(c, "-ERR %s", text);
+}
+
+void client_send_info(struct client *c, bool after_connect)
+{
+    struct mf_buf b = MF_BUF_INIT;
+
+    c->sent_info = true;
+    info_render(c, &b, after_connect);
+    if (!mf_buf_failed(&b))
+        (void)net_write(c->conn, b.ptr, b.len);
+    mf_buf_fini(&b);
+}
+
+void client_send_ldm(struct client *c)
+{
+    if (c->connected && c->protocol >= 1)
+        client_send_info(c, true);
+}
+
+static bool too_much_waits(const struct client *c)
+{
+    return net_queued(c->conn) > (uint64_t)c->srv->opts->max_pending;
+}
+
+void client_close(struct client *c, const char *err, const char *reason)
+{
+    if (c->phase == CLIENT_CLOSING)
+        return;
+    if (err != NULL)
+        client_send_err(c, err);
+    c->close_reason = reason;
+    c->phase = CLIENT_CLOSING;
+    loop_timer_stop(c->timer);
+    client_ws_farewell(c);
+    /* What waits may still leave, unless there is so much of it that nobody seems to read. */
+    net_close(c->conn, too_much_waits(c) ? 0 : LINGER_MS);
+}
+
+void client_slow(struct client *c)
+{
+    char label[256];
+
+    c->srv->total.slow_consumers++;
+    if (c->account != NULL)
+        account_counters(c->account)->slow_consumers++;
+    log_info("%s - Slow Consumer Detected: MaxPending of %lld Exceeded",
+             client_label(c, label, sizeof label), (long long)c->srv->opts->max_pending);
+    client_close(c, NULL, "Slow Consumer (Pending Bytes)");
+}
+
+/* --- the parse loop
+ * --------------------------------------------------------------------------------- */
+
+static void parse_failed(struct client *c, ssize_t why)
+{
+    char label[256];
+
+    log_debug("%s - client parser error %zd", client_label(c, label, sizeof label), why);
+    switch (why) {
+    case PROTO_E_UNKNOWN:
+        client_close(c, "Unknown Protocol Operation", "Protocol Violation");
+        break;
+    case PROTO_E_LINE:
+        client_close(c, "maximum control line exceeded", "Maximum Control Line Exceeded");
+        break;
+    case PROTO_E_PAYLOAD:
+        client_close(c, "Maximum Payload Violation", "Maximum Message Payload Exceeded");
+        break;
+    case PROTO_E_AUTH:
+        sys_auth_failed(c);
+        client_close(c, "Authorization Violation", "Authentication Failure");
+        break;
+    default:
+        client_close(c, NULL, "Parse Error");
+    }
+}
+
+static void command_ping(struct client *c)
+{
+    c->last_mono_ns = loop_mono_ns(c->srv->loop);
+    (void)net_write(c->conn, "PONG\r\n", 6);
+    client_trace_out(c, "PONG");
+    if (c->connected && !c->sent_connect_info && c->protocol >= 1) {
+        c->sent_connect_info = true;
+        client_send_info(c, true);
+    }
+}
+
+/* false: stop parsing, the rest waits. */
+static bool command_run(struct client *c, const struct proto_cmd *cmd)
+{
+    switch (cmd->op) {
+    case PROTO_PUB:
+    case PROTO_HPUB:
+        client_publish(c, cmd);
+        return !c->stall_wanted;
+    case PROTO_SUB:
+        client_subscribe(c, cmd);
+        return true;
+    case PROTO_UNSUB:
+        client_unsubscribe(c, cmd);
+        return true;
+    case PROTO_PING:
+        command_ping(c);
+        return true;
+    case PROTO_PONG:
+        client_pong(c);
+        return true;
+    case PROTO_CONNECT:
+        return client_connect(c, cmd->args);
+    case PROTO_INFO: /* only servers say this; taken as nats-server takes it */
+        if (!connect_info_ok(cmd->args))
+            client_close(c, NULL, "Parse Error");
+        return true;
+    case PROTO_OK:
+        return true;
+    case PROTO_ERR:
+        client_close(c, NULL, "Client Closed");
+        return true;
+    }
+    return true;
+}
+
+static void stall_begin(struct client *c)
+{
+    struct server *s = c->srv;
+
+    c->stall_wanted = false;
+    if (c->stalled || c->phase == CLIENT_CLOSING)
+        return;
+    c->stalled = true;
+    s->total.stalled++;
+    c->stalls++;
+    if (mf_list_empty(&s->stalled))
+        loop_timer_arm(s->stall_timer, loop_mono_ns(s->loop) + 5 * CLOCK_MS);
+    mf_list_push(&s->stalled, &c->stall_link);
+    net_pause(c->conn);
+}
+
+/* The payload, as far as max_traced_msg_len lets it show. */
+static void trace_payload(const struct client *c, const char *label, const struct proto_cmd *cmd)
+{
+    int64_t max = c->srv->opts->max_traced_msg_len;
+    struct mf_slice shown = cmd->payload;
+    bool cut = max > 0 && shown.len > (uint64_t)max;
+
+    if (cut)
+        shown.len = (size_t)max;
+    log_trace("%s - <<- MSG_PAYLOAD: [\"%.*s%s\"]", label, MF_FMT(shown), cut ? "..." : "");
+}
+
+static void trace_command(const struct client *c, const struct proto_cmd *cmd)
+{
+    static const char *const names[] = {"CONNECT", "PUB",  "HPUB", "SUB", "UNSUB",
+                                        "PING",    "PONG", "INFO", "+OK", "-ERR"};
+    char label[256], sizes[48] = "";
+
+    client_label(c, label, sizeof label);
+    if (cmd->op == PROTO_CONNECT) /* never the credentials */
+        log_trace("%s - <<- [CONNECT {...}]", label);
+    else if (cmd->op == PROTO_PUB || cmd->op == PROTO_HPUB) {
+        snprintf(sizes, sizeof sizes, cmd->op == PROTO_HPUB ? " %zu %zu" : " %zu",
+                 cmd->op == PROTO_HPUB ? cmd->hdr.len : cmd->payload.len,
+                 cmd->hdr.len + cmd->payload.len);
+        log_trace("%s - <<- [%s %.*s%s%.*s%s]", label, names[cmd->op], MF_FMT(cmd->subject),
+                  cmd->reply.len ? " " : "", MF_FMT(cmd->reply), sizes);
+        trace_payload(c, label, cmd);
+    } else if (cmd->op == PROTO_SUB)
+        log_trace("%s - <<- [SUB %.*s %.*s %.*s]", label, MF_FMT(cmd->subject), MF_FMT(cmd->queue),
+                  MF_FMT(cmd->sid));
+    else if (cmd->op == PROTO_UNSUB)
+        log_trace("%s - <<- [UNSUB %.*s %llu]", label, MF_FMT(cmd->sid),
+                  (unsigned long long)cmd->max);
+    else
+        log_trace("%s - <<- [%s]", label, names[cmd->op]);
+}
+
+/* Trace of what was sent: one form for all who send. */
+void client_trace_out(const struct client *c, const char *fmt, ...)
+{
+    char label[256], text[1024];
+    va_list args;
+
+    if (!log_enabled(LOG_TRACE_))
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    log_trace("%s - ->> [%s]", client_label(c, label, sizeof label), text);
+}
+
+static size_t commands_in(struct client *c, const uint8_t *p, size_t n)
+{
+    size_t done = 0;
+
+    while (done < n && c->phase != CLIENT_CLOSING) {
+        struct proto_cmd cmd;
+        ssize_t used = proto_parse(p + done, n - done, &c->limits, &cmd);
+        if (used == 0)
+            return done;
+        if (used < 0) {
+            parse_failed(c, used);
+            return n;
+        }
+        done += (size_t)used;
+        if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
+            trace_command(c, &cmd);
+        /* A first command other than CONNECT, where no credentials are asked for. */
+        if (MF_UNLIKELY(c->account == NULL) && cmd.op <= PROTO_UNSUB && cmd.op != PROTO_CONNECT &&
+            !client_enter_anonymous(c))
+            return n;
+        if (!command_run(c, &cmd))
+            break;
+    }
+    /* Answers to its own commands count too: a peer could send PINGs and never read a PONG. */
+    if (MF_UNLIKELY(too_much_waits(c)) && c->phase != CLIENT_CLOSING)
+        client_slow(c);
+    if (c->stall_wanted)
+        stall_begin(c);
+    return c->phase == CLIENT_CLOSING ? n : done;
+}
+
+/* --- TLS on the way in
+ * -------------------------------------------------------------------------------- */
+
+void client_plain_begin(struct client *c)
+{
+    c->phase = CLIENT_WAIT;
+    if (!c->sent_info)
+        client_send_info(c, false);
+    client_timer_start(c);
+}
+
+void client_tls_begin(struct client *c)
+{
+    struct mf_error e;
+    char label[256];
+
+    if (c->srv->tls == NULL) { /* a reload took it away while we waited for the first byte */
+        client_plain_begin(c);
+        return;
+    }
+    c->phase = CLIENT_TLS;
+    if (net_conn_secure(c->conn, c->srv->tls, &e) != 0) {
+        log_error("%s - TLS: %s", client_label(c, label, sizeof label), e.text);
+        client_close(c, NULL, "TLS Handshake Failure");
+    }
+}
+
+#define TLS_HELLO 0x16
+
+/* The first byte tells whether the peer speaks TLS.  true: go on as plain text. */
+static bool tls_peek(struct client *c, uint8_t first)
+{
+    bool plain_ok = c->phase == CLIENT_TLS_PEEK && c->srv->opts->allow_non_tls;
+
+    if (first == TLS_HELLO || !plain_ok)
+        client_tls_begin(c);
+    else
+        client_plain_begin(c);
+    return c->phase == CLIENT_WAIT;
+}
+
+static size_t bytes_in(void *arg, const uint8_t *p, size_t n)
+{
+    struct client *c = arg;
+
+    if ((c->phase == CLIENT_TLS_FIRST || c->phase == CLIENT_TLS_PEEK) && !tls_peek(c, p[0]))
+        return 0;
+    if (c->phase == CLIENT_CLOSING)
+        return n;
+    if (c->phase == CLIENT_CHECKING || c->stalled)
+        return 0; /* paused, but net may show what it had read already */
+    return commands_in(c, p, n);
+}
+
+static bool pinned_ok(const struct client *c, const struct options_tls *t)
+{
+    struct net_tls_peer peer;
+
+    if (t->pinned.n == 0)
+        return true;
+    net_conn_tls_peer(c->conn, &peer);
+    for (size_t i = 0; i < t->pinned.n; i++)
+        if (strcmp(t->pinned.items[i], peer.spki_sha256) == 0)
+            return true;
+    return false;
+}
+
+static void secured(void *arg)
+{
+    struct client *c = arg;
+    char label[256];
+
+    if (c->phase != CLIENT_TLS)
+        return;
+    if (!pinned_ok(c, &c->srv->opts->tls)) {
+        log_error("%s - TLS handshake error: certificate not pinned",
+                  client_label(c, label, sizeof label));
+        client_close(c, NULL, "TLS Handshake Failure");
+        return;
+    }
+    c->phase = CLIENT_WAIT;
+    c->tls_first = !c->sent_info;
+    if (!c->sent_info)
+        client_send_info(c, false);
+    client_timer_start(c);
+}
+
+/* --- begin and end
+ * -------------------------------------------------------------------------------------- */
+
+static void client_free(struct client *c)
+{
+    loop_timer_free(c->timer);
+    connect_opts_fini(&c->opts);
+    grants_free(c);
+    perms_release(c->perms);
+    table_fini(&c->subs);
+    free(c->user);
+    client_ws_free(c->ws);
+    free(c);
+}
+
+static const char *reason_text(const struct client *c, enum net_why why)
+{
+    if (c->close_reason != NULL)
+        return c->close_reason;
+    switch (why) {
+    case NET_CLOSED_SLOW:
+        return "Slow Consumer (Write Deadline)";
+    case NET_CLOSED_WRITE:
+        return "Write Error";
+    case NET_CLOSED_RESET:
+        return "Read Error";
+    case NET_CLOSED_TLS:
+        return "TLS Handshake Failure";
+    case NET_CLOSED_LOCAL:
+        return "Server Shutdown";
+    default:
+        return "Client Closed";
+    }
+}
+
+static void closed(void *arg, enum net_why why, const char *text)
+{
+    struct client *c = arg;
+    struct server *s = c->srv;
+    char label[256];
+
+    c->close_reason = reason_text(c, why);
+    c->phase = CLIENT_CLOSING;
+    if (why == NET_CLOSED_SLOW) {
+        s->total.slow_consumers++;
+        if (c->account != NULL)
+            account_counters(c->account)->slow_consumers++;
+        log_info("%s - Slow Consumer Detected: WriteDeadline exceeded",
+                 client_label(c, label, sizeof label));
+    }
+    if (why == NET_CLOSED_TLS)
+        log_error("%s - TLS handshake error: %s", client_label(c, label, sizeof label), text);
+    log_debug("%s - Client connection closed: %s", client_label(c, label, sizeof label),
+              c->close_reason);
+    if (c->stalled)
+        mf_list_del(&c->stall_link);
+    client_auth_abandon(c);
+    closed_remember(c);
+    client_drop_subs(c);
+    client_leave_account(c);
+    client_unregister(c);
+    client_free(c);
+    server_client_gone(s);
+}
+
+static const struct net_handler client_handler = {
+    .bytes = bytes_in, .drained = NULL, .secured = secured, .closed = closed};
+
+static void make_nonce(struct client *c)
+{
+    static const char alphabet[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    uint8_t raw[sizeof c->nonce - 1];
+
+    rand_bytes(raw, sizeof raw);
+    for (size_t i = 0; i < sizeof raw; i++)
+        c->nonce[i] = alphabet[raw[i] & 63];
+    c->nonce[sizeof raw] = '\0';
+}
+
+static struct client *client_new(struct server *s, struct net_conn *conn, enum client_kind kind)
+{
+    struct client *c = calloc(1, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    c->srv = s;
+    c->conn = conn;
+    c->kind = kind;
+    c->cid = ++s->next_cid;
+    c->phase = CLIENT_WAIT;
+    c->opts = CONNECT_OPTS_INIT;
+    c->verbose = c->pedantic = c->echo = true;
+    c->limits = (struct proto_limits){
+        .max_control_line = (size_t)s->opts->max_control_line,
+        .max_payload = (size_t)s->opts->max_payload,
+        .connect_only = client_login_first(c),
+    };
+    c->start_wall_ns = loop_wall_ns(s->loop);
+    c->start_mono_ns = c->last_mono_ns = loop_mono_ns(s->loop);
+    c->timer = loop_timer_new(s->loop, client_timer_fired, c);
+    if (auth_needs_nonce(s->auth))
+        make_nonce(c);
+    mf_list_init(&c->link);
+    mf_list_init(&c->stall_link);
+    mf_list_init(&c->grant_order);
+    if (c->timer == NULL || client_register(c) != 0) {
+        client_free(c);
+        return NULL;
+    }
+    s->total.total_connections++;
+    return c;
+}
+
+static bool too_many(const struct server *s)
+{
+    return s->opts->max_connections < 0 ||
+           (s->opts->max_connections > 0 && s->nclients > (uint64_t)s->opts->max_connections);
+}
+
+static bool tls_throttled(struct server *s)
+{
+    int64_t now = loop_mono_ns(s->loop), limit = s->opts->tls.rate_limit;
+
+    if (limit <= 0)
+        return false;
+    if (now - s->tls_window_ns >= CLOCK_S) {
+        s->tls_window_ns = now;
+        s->tls_in_window = 0;
+    }
+    return ++s->tls_in_window > limit;
+}
+
+static void client_greet(struct client *c)
+{
+    struct server *s = c->srv;
+    const struct options_tls *t = &s->opts->tls;
+
+    if (s->tls != NULL && tls_throttled(s)) {
+        client_close(c, "Connection throttling is active. Please try again later.",
+                     "TLS Handshake Failure");
+        return;
+    }
+    if (s->tls != NULL && t->handshake_first) {
+        c->phase = t->handshake_first_fallback_ns > 0 ? CLIENT_TLS_FIRST : CLIENT_TLS;
+        if (c->phase == CLIENT_TLS)
+            client_tls_begin(c);
+    } else {
+        client_send_info(c, false);
+        if (s->tls != NULL && s->opts->allow_non_tls)
+            c->phase = CLIENT_TLS_PEEK;
+        else if (s->tls != NULL)
+            client_tls_begin(c);
+    }
+    if (c->phase != CLIENT_CLOSING)
+        client_timer_start(c);
+}
+
+static bool client_admit(struct client *c)
+{
+    net_set_write_deadline(c->conn, c->srv->opts->write_deadline_ns);
+    if (too_many(c->srv)) {
+        client_send_info(c, false);
+        client_close(c, "maximum connections exceeded", "Maximum Connections Exceeded");
+        return false;
+    }
+    return true;
+}
+
+void client_accept(struct server *s, struct net_conn *conn)
+{
+    struct client *c = s->stopping ? NULL : client_new(s, conn, CLIENT_TCP);
+    char label[256];
+
+    if (c == NULL) {
+        net_close(conn, 0);
+        return;
+    }
+    net_conn_start(conn, &client_handler, c);
+    log_debug("%s - Client connection created", client_label(c, label, sizeof label));
+    if (client_admit(c))
+        client_greet(c);
+}
+
+void client_accept_ws(void *server, struct net_conn *conn, const struct ws_request *r)
+{
+    struct server *s = server;
+    struct client *c = s->stopping ? NULL : client_new(s, conn, CLIENT_WS);
+    char label[256];
+
+    if (c == NULL) {
+        net_close(conn, 0);
+        return;
+    }
+    c->ws = client_ws_new(s, r);
+    net_conn_set_handler(conn, &client_handler, c);
+    log_debug("%s - WebSocket client connection created", client_label(c, label, sizeof label));
+    if (!pinned_ok(c, &s->opts->websocket.tls)) {
+        log_error("%s - TLS handshake error: certificate not pinned",
+                  client_label(c, label, sizeof label));
+        client_close(c, NULL, "TLS Handshake Failure");
+        return;
+    }
+    if (!client_admit(c))
+        return;
+    client_send_info(c, false);
+    client_timer_start(c);
+}

@@ -1,0 +1,411 @@
+/* client_auth.c: CONNECT: options, credentials, and the way into an account.
+ *
+ * Happy path: client_connect() parses the options and asks auth_check(); enter() counts the client
+ * in its account and starts its pings.  Passwords under bcrypt take tens of milliseconds, so those
+ * go to a worker: the connection is paused and check_done() goes on.
+ * Failure: -ERR with nats-server's text, and close.
+ * Reload while a worker checks: what it finds out is about the old table, so the new one is asked.
+ * Close while a worker checks: the job outlives the client and finds client == NULL. */
+#include "server_int.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct client_job {
+    struct mf_list link;    /* server.auth_jobs */
+    struct client *client;  /* NULL: it left meanwhile */
+    _Atomic bool pointless; /* so did it tell the worker */
+    struct server *srv;
+    struct loop_job *job;
+    struct auth_request req; /* points into the copies below */
+    char *user, *pass, *token, *nkey, *sig;
+    char nonce[16];
+    struct auth *auth;
+    struct auth_identity who;
+    int status;
+};
+
+static const char *anonymous_user(const struct client *c)
+{
+    const struct options *o = c->srv->opts;
+
+    if (c->kind == CLIENT_WS && o->websocket.no_auth_user != NULL)
+        return o->websocket.no_auth_user;
+    return o->no_auth_user;
+}
+
+static enum auth_kind auth_kind_of(const struct client *c)
+{
+    return c->kind == CLIENT_WS ? AUTH_WEBSOCKET : AUTH_STANDARD;
+}
+
+bool client_must_login(const struct client *c)
+{
+    return auth_required_kind(c->srv->auth, auth_kind_of(c));
+}
+
+bool client_login_first(const struct client *c)
+{
+    struct auth_request r = {.kind = auth_kind_of(c), .no_auth_user = anonymous_user(c)};
+    struct auth_identity who;
+
+    if (!client_must_login(c))
+        return false;
+    if (auth_is_slow(c->srv->auth, &r) || auth_check(c->srv->auth, &r, &who) != 0)
+        return true;
+    perms_release(who.perms); /* whoever says nothing may come in as nobody */
+    return false;
+}
+
+static void refuse(struct client *c)
+{
+    char label[256];
+
+    log_error("%s - authentication error%s%s", client_label(c, label, sizeof label),
+              c->opts.user != NULL ? " - User " : "", c->opts.user != NULL ? c->opts.user : "");
+    sys_auth_failed(c);
+    client_close(c, "Authorization Violation", "Authentication Failure");
+}
+
+/* --- into and out of an account
+ * ------------------------------------------------------------------- */
+
+static bool account_full(struct account *a)
+{
+    const struct options_account *o = account_options(a);
+
+    return o != NULL && o->max_connections >= 0 &&
+           account_counters(a)->clients >= (uint64_t)o->max_connections;
+}
+
+static void take_limits(struct client *c)
+{
+    const struct options_account *o = account_options(c->account);
+    size_t max = (size_t)c->srv->opts->max_payload;
+
+    if (o != NULL && o->max_payload > 0 && (size_t)o->max_payload < max)
+        max = (size_t)o->max_payload;
+    c->limits.max_payload = max;
+    c->limits.connect_only = false;
+    c->limits.headers = c->headers;
+}
+
+static bool enter(struct client *c, const struct auth_identity *who)
+{
+    struct account *a = accounts_get(c->srv->accounts, who->account);
+    bool stays = c->in_account && c->account == a;
+
+    if (a == NULL || (!stays && account_full(a))) {
+        perms_release(who->perms);
+        if (a == NULL)
+            refuse(c);
+        else
+            client_close(c, "maximum account active connections exceeded",
+                         "Maximum Account Connections Exceeded");
+        return false;
+    }
+    if (c->in_account && !stays) {
+        client_drop_subs(c);
+        client_leave_account(c);
+    }
+    grants_free(c); /* promises made to somebody else */
+    perms_release(c->perms);
+    c->perms = who->perms;
+    c->account = a;
+    c->deadline_wall_ns = who->deadline_ns;
+    free(c->user);
+    c->user = who->name != NULL && who->name[0] != '\0' ? mf_slice_dup(mf_str(who->name)) : NULL;
+    take_limits(c);
+    if (stays) {
+        client_recheck_subs(c);
+        return c->phase != CLIENT_CLOSING;
+    }
+    c->in_account = true;
+    account_counters(a)->clients++;
+    account_counters(a)->total_clients++;
+    return true;
+}
+
+void client_leave_account(struct client *c)
+{
+    if (c->in_account)
+        account_counters(c->account)->clients--;
+    c->in_account = false;
+    sys_client_disconnected(c); /* also of those who never got in: nats-server counts them to $G */
+}
+
+/* --- checking credentials
+ * ---------------------------------------------------------------------------- */
+
+/* Alternative names, then the subject in two forms. */
+#define CERT_NAMES (MF_COUNT(((struct net_tls_peer *)0)->sans) + 2)
+
+static void cert_names(const struct client *c, struct net_tls_peer *peer,
+                       const char *names[CERT_NAMES], struct auth_request *r)
+{
+    const struct options *o = c->srv->opts;
+    const struct options_tls *t = c->kind == CLIENT_WS ? &o->websocket.tls : &o->tls;
+
+    if (!t->verify_and_map || !net_conn_is_secure(c->conn))
+        return;
+    net_conn_tls_peer(c->conn, peer);
+    for (size_t i = 0; i < peer->nsans; i++)
+        names[r->ncert_names++] = peer->sans[i];
+    if (peer->subject[0] != '\0')
+        names[r->ncert_names++] = peer->subject;
+    if (peer->dn[0] != '\0') /* the last one is compared as a distinguished name */
+        names[r->ncert_names++] = peer->dn;
+    r->cert_names = names;
+}
+
+static void request_fill(const struct client *c, struct auth_request *r)
+{
+    const struct connect_opts *o = &c->opts;
+
+    *r = (struct auth_request){
+        .user = o->user,
+        .pass = o->pass,
+        .token = o->token,
+        .nkey = o->nkey,
+        .sig = o->sig,
+        .nonce = mf_str(c->nonce),
+        .kind = auth_kind_of(c),
+        .now_ns = loop_wall_ns(c->srv->loop),
+    };
+    r->no_auth_user = anonymous_user(c); /* auth_check() knows whether credentials were given */
+}
+
+static bool options_refused(struct client *c)
+{
+    const struct connect_opts *o = &c->opts;
+
+    if (o->protocol != 0 && o->protocol != 1)
+        client_close(c, "invalid client protocol", "Bad Client Protocol Version");
+    else if (o->no_responders && !(o->headers && !c->srv->opts->no_header_support))
+        client_close(c, "no responders requires headers support", "No Responders Requires Headers");
+    else
+        return false;
+    return true;
+}
+
+/* The account is entered: apply what CONNECT asked for.  Returns whether parsing goes on. */
+static bool connected(struct client *c)
+{
+    char label[256];
+    bool first = !c->connected;
+
+    if (options_refused(c))
+        return false;
+    c->by_token = c->opts.token != NULL;
+    connect_opts_forget(&c->opts);
+    c->connected = true;
+    c->phase = CLIENT_READY;
+    if (c->verbose)
+        (void)net_write(c->conn, "+OK\r\n", 5);
+    if (first) {
+        log_debug("%s - Client connected to account %s", client_label(c, label, sizeof label),
+                  account_name(c->account));
+        client_timer_pings(c);
+        sys_client_connected(c);
+    }
+    return true;
+}
+
+static void job_free(struct client_job *j)
+{
+    char **secrets[] = {&j->user, &j->pass, &j->token, &j->nkey, &j->sig};
+
+    for (size_t i = 0; i < MF_COUNT(secrets); i++) {
+        if (*secrets[i] != NULL)
+            explicit_bzero(*secrets[i], strlen(*secrets[i]));
+        free(*secrets[i]);
+    }
+    loop_job_free(j->job);
+    free(j);
+}
+
+static void check_work(void *arg) /* in a worker: touches nothing but the job and the auth table */
+{
+    struct client_job *j = arg;
+
+    /* Clients that come and go faster than a check takes must not make those who stay wait. */
+    j->status = atomic_load(&j->pointless) ? MF_DENIED : auth_check(j->auth, &j->req, &j->who);
+}
+
+static bool check_now(struct client *c);
+
+/* Returns whether parsing goes on.  who.account and who.name borrow from the job's table. */
+static bool check_result(struct client *c, struct client_job *j)
+{
+    bool waiting = c != NULL && c->phase == CLIENT_CHECKING;
+    bool outdated = j->auth != j->srv->auth;
+
+    if (waiting && !outdated && j->status == 0)
+        return enter(c, &j->who) && connected(c);
+    if (j->status == 0)
+        perms_release(j->who.perms);
+    if (!waiting)
+        return false;
+    if (outdated)
+        return check_now(c);
+    refuse(c);
+    return false;
+}
+
+static void check_done(void *arg)
+{
+    struct client_job *j = arg;
+    struct client *c = j->client;
+    struct server *s = j->srv;
+    struct auth *table = j->auth;
+
+    mf_list_del(&j->link);
+    if (c != NULL)
+        c->job = NULL;
+    if (check_result(c, j))
+        net_resume(c->conn);
+    job_free(j);
+    if (table != s->auth)
+        client_auth_retire(s, table);
+    server_auth_idle(s);
+}
+
+void client_auth_retire(struct server *s, struct auth *old)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &s->auth_jobs)
+    {
+        if (mf_container(pos, struct client_job, link)->auth == old)
+            return; /* the last one that reads it calls again */
+    }
+    auth_free(old);
+}
+
+static bool check_start(struct client *c)
+{
+    struct client_job *j = calloc(1, sizeof *j);
+    const struct connect_opts *o = &c->opts;
+
+    if (j == NULL)
+        goto err;
+    j->client = c;
+    j->srv = c->srv;
+    j->auth = c->srv->auth;
+    request_fill(c, &j->req);
+    j->req.user = j->user = o->user != NULL ? mf_slice_dup(mf_str(o->user)) : NULL;
+    j->req.pass = j->pass = o->pass != NULL ? mf_slice_dup(mf_str(o->pass)) : NULL;
+    j->req.token = j->token = o->token != NULL ? mf_slice_dup(mf_str(o->token)) : NULL;
+    j->req.nkey = j->nkey = o->nkey != NULL ? mf_slice_dup(mf_str(o->nkey)) : NULL;
+    j->req.sig = j->sig = o->sig != NULL ? mf_slice_dup(mf_str(o->sig)) : NULL;
+    j->req.no_auth_user = NULL; /* slow checks are about a password, which was given */
+    memcpy(j->nonce, c->nonce, sizeof j->nonce);
+    j->req.nonce = mf_str(j->nonce);
+    j->job = loop_job_new(c->srv->loop, check_work, check_done, j);
+    if (j->job == NULL)
+        goto err;
+    c->job = j;
+    c->phase = CLIENT_CHECKING;
+    mf_list_push(&c->srv->auth_jobs, &j->link);
+    net_pause(c->conn);
+    loop_job_submit(j->job);
+    return false; /* the rest of the input waits */
+err:
+    if (j != NULL)
+        job_free(j);
+    client_close(c, NULL, "Out of Memory");
+    return false;
+}
+
+void client_auth_abandon(struct client *c)
+{
+    if (c->job == NULL)
+        return;
+    atomic_store(&c->job->pointless, true);
+    c->job->client = NULL;
+    c->job = NULL;
+}
+
+static bool check_now(struct client *c)
+{
+    struct auth_request r;
+    struct auth_identity who;
+    struct net_tls_peer peer;
+    const char *names[CERT_NAMES];
+
+    request_fill(c, &r);
+    cert_names(c, &peer, names, &r);
+    if (auth_is_slow(c->srv->auth, &r))
+        return check_start(c);
+    if (auth_check(c->srv->auth, &r, &who) != 0) {
+        refuse(c);
+        return false;
+    }
+    return enter(c, &who) && connected(c);
+}
+
+bool client_connect(struct client *c, struct mf_slice json)
+{
+    struct connect_opts *o = &c->opts;
+    struct mf_error e;
+    char label[256];
+
+    c->last_mono_ns = loop_mono_ns(c->srv->loop);
+    c->hello_ns = clock_mono_ns() - c->start_mono_ns;
+    if (connect_parse(json, o, &e) != 0) {
+        log_debug("%s - %s", client_label(c, label, sizeof label), e.text);
+        client_close(c, NULL, "Parse Error");
+        return false;
+    }
+    if (o->account_named) {
+        refuse(c);
+        return false;
+    }
+    client_ws_cookies(c);
+    c->verbose = o->verbose;
+    c->pedantic = o->pedantic;
+    c->echo = o->echo;
+    c->headers = o->headers && !c->srv->opts->no_header_support;
+    c->no_responders = o->no_responders;
+    c->protocol = (uint8_t)o->protocol;
+    if (c->connected) { /* a second CONNECT starts anew */
+        client_drop_subs(c);
+        grants_free(c);
+    }
+    if (c->in_account && o->pass == NULL && o->token == NULL && o->sig == NULL)
+        return connected(c); /* without credentials it is who it was */
+    return check_now(c);
+}
+
+bool client_enter_anonymous(struct client *c)
+{
+    struct auth_request r;
+    struct auth_identity who;
+
+    request_fill(c, &r);
+    if (auth_check(c->srv->auth, &r, &who) != 0) {
+        refuse(c);
+        return false;
+    }
+    return enter(c, &who);
+}
+
+bool client_still_valid(struct client *c, const struct auth *old)
+{
+    return auth_same(old, c->srv->auth, c->user != NULL ? c->user : "", account_name(c->account));
+}
+
+void client_refresh(struct client *c)
+{
+    struct perms *perms = NULL;
+
+    if (auth_perms(c->srv->auth, c->user, account_name(c->account), &perms) != 0)
+        return;
+    perms_release(c->perms);
+    c->perms = perms;
+    take_limits(c);
+    client_recheck_subs(c);
+}

@@ -1,0 +1,151 @@
+/* client_pub.c: PUB and HPUB: permission, routing, "no responders", and holding up a publisher that
+ * is faster than its readers.  The hot path: no allocation, no system call. */
+#include "server_int.h"
+
+#include "mayfly/log.h"
+#include "mayfly/subject.h"
+
+#include <stdio.h>
+
+static void violation(struct client *c, const char *what, struct mf_slice subject)
+{
+    char text[4300], label[256];
+
+    snprintf(text, sizeof text, "Permissions Violation for Publish%s \"%.*s\"", what,
+             MF_FMT(subject));
+    client_send_err(c, text);
+    log_error("%s - Publish Violation - %s \"%.*s\"", client_label(c, label, sizeof label),
+              what[1] == 'w' ? "Reply" : "Subject", MF_FMT(subject));
+}
+
+/* Subjects of the server's own machinery: no client speaks there. */
+static bool reserved_subject(struct mf_slice s)
+{
+    return (s.ptr[0] == '_' && mf_starts(s, "_GR_.")) || (s.ptr[0] == '$' && mf_starts(s, "$NRG."));
+}
+static bool reserved_reply(struct mf_slice r)
+{
+    return (r.ptr[0] == '_' && (mf_starts(r, "_R_.") || mf_starts(r, "_GR_."))) ||
+           (r.ptr[0] == '$' && mf_starts(r, "$JS.ACK."));
+}
+
+static bool publish_allowed(struct client *c, const struct mf_msg *m)
+{
+    if (MF_UNLIKELY(c->perms != NULL) && !perms_can_publish(c->perms, m->subject) &&
+        !grant_use(c, m->subject)) {
+        violation(c, " to", m->subject);
+        return false;
+    }
+    if (MF_UNLIKELY(m->subject.len > 0 && reserved_subject(m->subject))) {
+        violation(c, " to", m->subject);
+        return false;
+    }
+    if (MF_UNLIKELY(m->reply.len > 0 && reserved_reply(m->reply))) {
+        violation(c, " with Reply of", m->reply);
+        return false;
+    }
+    return true;
+}
+
+/* Nobody took a request: tell the requestor's own plain subscription on the reply subject. */
+struct responder_search {
+    struct client *client;
+    struct sub *found;
+};
+
+static void find_own(void *arg, struct router_sub *rs)
+{
+    struct responder_search *q = arg;
+    struct sub *sub = mf_container(rs, struct sub, rs);
+
+    if (q->found == NULL && sub_is_client(rs) && sub->client == q->client && rs->queue.len == 0)
+        q->found = sub;
+}
+
+static void no_responders(struct client *c, const struct mf_msg *request)
+{
+    struct responder_search q = {c, NULL};
+    char hdr[4200];
+    struct mf_msg m = {.subject = request->reply};
+    int n;
+
+    router_match(account_router(c->account), request->reply, find_own, &q);
+    if (q.found == NULL)
+        return;
+    n = snprintf(hdr, sizeof hdr, "NATS/1.0 503\r\nNats-Subject: %.*s\r\n\r\n",
+                 MF_FMT(request->subject));
+    if (n <= 0 || (size_t)n >= sizeof hdr)
+        return;
+    m.hdr = mf_slice(hdr, (size_t)n);
+    sub_send(q.found, &m);
+}
+
+static void publish_count(struct client *c, size_t bytes)
+{
+    struct server *s = c->srv;
+    struct account_counters *counters = account_counters(c->account);
+
+    c->in_msgs++;
+    c->in_bytes += bytes;
+    s->total.in_msgs++;
+    s->total.in_bytes += bytes;
+    counters->in_msgs++;
+    counters->in_bytes += bytes;
+    c->last_mono_ns = loop_mono_ns(s->loop);
+}
+
+/* From here on the subject is the one the account's mappings lead to: permissions are about that
+ * one, and so is the answer that nobody listens. */
+static void publish(struct client *c, const struct mf_msg *m)
+{
+    struct router_msg rm = {.route = m->subject, .msg = m, .origin = c};
+
+    if (!publish_allowed(c, m))
+        return;
+    if (c->verbose)
+        (void)net_write(c->conn, "+OK\r\n", 5);
+    if (account_publish_mapped(c->account, &rm) == 0 && m->reply.len > 0 && c->no_responders)
+        no_responders(c, m);
+}
+
+static void publish_mapped(struct client *c, struct mf_msg *m)
+{
+    char mapped[4096];
+    ssize_t n = account_map(c->account, m->subject, mapped, sizeof mapped);
+
+    if (n > 0)
+        m->subject = mf_slice(mapped, (size_t)n);
+    if (n >= 0)
+        publish(c, m);
+    else if (c->verbose) /* the weights leave this one out: taken, and lost on purpose */
+        (void)net_write(c->conn, "+OK\r\n", 5);
+}
+
+void client_publish(struct client *c, const struct proto_cmd *cmd)
+{
+    struct mf_msg m = {cmd->subject, cmd->reply, cmd->hdr, cmd->payload};
+
+    publish_count(c, cmd->hdr.len + cmd->payload.len);
+    if (c->pedantic && !subject_valid_literal(cmd->subject))
+        client_send_err(c, "Invalid Publish Subject");
+    if (MF_UNLIKELY(account_has_mappings(c->account)))
+        publish_mapped(c, &m);
+    else
+        publish(c, &m);
+}
+
+/* Five milliseconds later (armed by the first): whoever was held up goes on. */
+void client_unstall_all(void *server)
+{
+    struct server *s = server;
+    struct mf_list held, *n;
+
+    mf_list_init(&held);
+    mf_list_move(&held, &s->stalled);
+    while ((n = mf_list_pop(&held)) != NULL) {
+        struct client *c = mf_container(n, struct client, stall_link);
+        c->stalled = false;
+        if (c->phase == CLIENT_READY || c->phase == CLIENT_WAIT)
+            net_resume(c->conn);
+    }
+}

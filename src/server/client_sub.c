@@ -1,0 +1,289 @@
+/* client_sub.c: SUB, UNSUB and deliveries to a client's subscriptions. */
+#include "server_int.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/hash.h"
+#include "mayfly/log.h"
+#include "mayfly/subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool sub_deliver(struct router_sub *rs, const struct router_msg *m);
+
+bool sub_is_client(const struct router_sub *rs)
+{
+    return rs->deliver == sub_deliver;
+}
+
+/* --- SUB
+ * ------------------------------------------------------------------------------------------- */
+
+static struct sub *sub_find(const struct client *c, struct mf_slice sid)
+{
+    for (struct table_node *n = table_first(&c->subs, hash_slice(sid)); n != NULL;
+         n = table_next(n)) {
+        struct sub *sub = mf_container(n, struct sub, node);
+        if (mf_eq(mf_slice(sub->sid, sub->sid_len), sid))
+            return sub;
+    }
+    return NULL;
+}
+
+static void violation(struct client *c, struct mf_slice subject, struct mf_slice queue)
+{
+    char text[4400], label[256];
+    int n = snprintf(text, sizeof text, "Permissions Violation for Subscription to \"%.*s\"",
+                     MF_FMT(subject));
+
+    if (queue.len > 0 && n > 0 && (size_t)n < sizeof text)
+        snprintf(text + n, sizeof text - (size_t)n, " using queue \"%.*s\"", MF_FMT(queue));
+    client_send_err(c, text);
+    log_error("%s - Subscription Violation - Subject \"%.*s\"",
+              client_label(c, label, sizeof label), MF_FMT(subject));
+}
+
+static bool subscribe_allowed(struct client *c, struct mf_slice subject, struct mf_slice queue)
+{
+    if (mf_eq_str(queue, "_sys_") || !perms_can_subscribe(c->perms, subject, queue)) {
+        violation(c, subject, queue);
+        return false;
+    }
+    return true;
+}
+
+static bool subscribe_limits(struct client *c, struct mf_slice subject)
+{
+    const struct options *o = c->srv->opts;
+    const struct options_account *a = account_options(c->account);
+    char text[4400];
+
+    if (o->max_sub_tokens > 0 && subject_tokens(subject) > (uint64_t)o->max_sub_tokens) {
+        snprintf(text, sizeof text,
+                 "Permissions Violation for Subscription to \"%.*s\", too many tokens",
+                 MF_FMT(subject));
+        client_send_err(c, text);
+        return false;
+    }
+    if ((o->max_subscriptions > 0 && c->subs.count >= (uint64_t)o->max_subscriptions) ||
+        (a != NULL && a->max_subscriptions >= 0 &&
+         account_counters(c->account)->subs >= (uint64_t)a->max_subscriptions)) {
+        client_send_err(c, "maximum subscriptions exceeded");
+        return false;
+    }
+    return true;
+}
+
+static struct sub *sub_new(struct client *c, const struct proto_cmd *cmd)
+{
+    struct sub *sub = calloc(1, sizeof *sub + cmd->sid.len);
+
+    if (sub == NULL)
+        return NULL;
+    sub->client = c;
+    sub->rs.deliver = sub_deliver;
+    sub->sid_len = (uint32_t)cmd->sid.len;
+    memcpy(sub->sid, cmd->sid.ptr, cmd->sid.len);
+    sub->filtered = perms_filter_needed_queue(c->perms, cmd->subject, cmd->queue);
+    return sub;
+}
+
+void client_subscribe(struct client *c, const struct proto_cmd *cmd)
+{
+    struct sub *sub;
+
+    c->last_mono_ns = loop_mono_ns(c->srv->loop);
+    if (!subject_valid(cmd->subject)) {
+        client_send_err(c, "Invalid Subject");
+        return;
+    }
+    if (!subscribe_allowed(c, cmd->subject, cmd->queue) || !subscribe_limits(c, cmd->subject))
+        return;
+    if (sub_find(c, cmd->sid) == NULL) { /* a sid that is taken keeps its first subscription */
+        sub = sub_new(c, cmd);
+        if (sub == NULL || table_add(&c->subs, &sub->node, hash_slice(cmd->sid)) != 0)
+            goto err_free;
+        if (account_subscribe(c->account, cmd->subject, cmd->queue, &sub->rs) != 0)
+            goto err_del;
+        account_counters(c->account)->subs++;
+        c->srv->nsubs++;
+    }
+    if (c->verbose)
+        (void)net_write(c->conn, "+OK\r\n", 5);
+    return;
+err_del:
+    table_del(&c->subs, &sub->node);
+err_free:
+    free(sub);
+    client_close(c, NULL, "Out of Memory");
+}
+
+/* --- UNSUB
+ * ------------------------------------------------------------------------------------------ */
+
+static void sub_free(struct sub *sub)
+{
+    struct client *c = sub->client;
+
+    account_unsubscribe(c->account, &sub->rs);
+    table_del(&c->subs, &sub->node);
+    account_counters(c->account)->subs--;
+    c->srv->nsubs--;
+    free(sub);
+}
+
+void client_unsubscribe(struct client *c, const struct proto_cmd *cmd)
+{
+    struct sub *sub = sub_find(c, cmd->sid);
+
+    c->last_mono_ns = loop_mono_ns(c->srv->loop);
+    if (sub != NULL && cmd->max > sub->delivered)
+        sub->max = cmd->max;
+    else if (sub != NULL)
+        sub_free(sub);
+    if (c->verbose)
+        (void)net_write(c->conn, "+OK\r\n", 5);
+}
+
+void client_drop_subs(struct client *c)
+{
+    struct table_node *n;
+    size_t at = 0;
+
+    while ((n = table_any(&c->subs, &at)) != NULL)
+        sub_free(mf_container(n, struct sub, node));
+}
+
+void client_recheck_subs(struct client *c)
+{
+    struct sub **refused = calloc(c->subs.count + 1, sizeof *refused);
+    size_t n = 0;
+
+    if (refused == NULL) { /* rather no client than one with permissions of yesterday */
+        client_close(c, NULL, "Out of Memory");
+        return;
+    }
+    for (size_t i = 0; i < c->subs.cap; i++)
+        for (struct table_node *at = c->subs.slot[i]; at != NULL; at = at->next) {
+            struct sub *sub = mf_container(at, struct sub, node);
+            sub->filtered = perms_filter_needed_queue(c->perms, sub->rs.pattern, sub->rs.queue);
+            if (!perms_can_subscribe(c->perms, sub->rs.pattern, sub->rs.queue))
+                refused[n++] = sub;
+        }
+    for (size_t i = 0; i < n; i++) { /* after the walk: deleting may shrink the table */
+        violation(c, refused[i]->rs.pattern, refused[i]->rs.queue);
+        sub_free(refused[i]);
+    }
+    free(refused);
+}
+
+/* --- deliveries
+ * --------------------------------------------------------------------------------------- */
+
+/* Returns the bytes of header and payload sent, or -1. */
+static ssize_t sub_write(struct sub *sub, const struct mf_msg *m)
+{
+    struct client *c = sub->client;
+    struct mf_slice sid = mf_slice(sub->sid, sub->sid_len);
+    size_t hdr = c->headers ? m->hdr.len : 0;
+    size_t room = proto_msg_room(m->subject, sid, m->reply) + hdr + m->payload.len + 2;
+    uint8_t *at = net_reserve(c->conn, room), *p = at;
+
+    if (MF_UNLIKELY(at == NULL))
+        return -1;
+    p += proto_msg_line(p, m->subject, sid, m->reply, hdr, m->payload.len);
+    if (hdr > 0) {
+        memcpy(p, m->hdr.ptr, hdr);
+        p += hdr;
+    }
+    if (m->payload.len > 0) {
+        memcpy(p, m->payload.ptr, m->payload.len);
+        p += m->payload.len;
+    }
+    *p++ = '\r';
+    *p++ = '\n';
+    net_commit(c->conn, (size_t)(p - at));
+    c->wire_bytes += (size_t)(p - at);
+    return (ssize_t)(hdr + m->payload.len);
+}
+
+static void sub_count(struct sub *sub, size_t bytes)
+{
+    struct client *c = sub->client;
+    struct account_counters *counters = account_counters(c->account);
+
+    sub->delivered++;
+    c->out_msgs++;
+    c->out_bytes += bytes;
+    c->srv->total.out_msgs++;
+    c->srv->total.out_bytes += bytes;
+    counters->out_msgs++;
+    counters->out_bytes += bytes;
+}
+
+/* Not a delivery: it is in no statistics and does not use up an UNSUB's maximum. */
+void sub_send(struct sub *sub, const struct mf_msg *m)
+{
+    if (sub->client->phase != CLIENT_CLOSING)
+        (void)sub_write(sub, m);
+}
+
+/* Did it take something worth mentioning, not long ago?  Asked only when much waits.  The kernel
+ * tells of room in lumps of a megabyte, which an honest but slow reader needs a second for. */
+#define READS_LEAST  (16u << 10)
+#define READS_WITHIN (2 * CLOCK_S)
+
+static bool still_reads(struct client *c, size_t queued)
+{
+    int64_t now = loop_mono_ns(c->srv->loop), taken = (int64_t)(c->wire_bytes - queued);
+
+    if (taken - c->taken >= READS_LEAST) {
+        c->taken = taken;
+        c->taken_ns = now;
+    }
+    return now - c->taken_ns < READS_WITHIN;
+}
+
+/* A reader that lags holds up whoever fills its queue, for a few milliseconds at a time, so that an
+ * honest one can catch up.  One that takes nothing holds up nobody: it is closed when its queue is
+ * full. */
+static void queue_check(struct client *c, const struct router_msg *m)
+{
+    size_t queued = net_queued(c->conn), max = (size_t)c->srv->opts->max_pending;
+
+    if (MF_LIKELY(queued < max / 4 * 3))
+        return;
+    if (queued > max) {
+        client_slow(c);
+    } else if (m->origin != NULL && m->origin != c && !c->srv->opts->no_fast_producer_stall &&
+               still_reads(c, queued)) {
+        struct client *publisher = (struct client *)m->origin;
+        publisher->stall_wanted = true;
+    }
+}
+
+static bool sub_deliver(struct router_sub *rs, const struct router_msg *m)
+{
+    struct sub *sub = mf_container(rs, struct sub, rs);
+    struct client *c = sub->client;
+    ssize_t bytes;
+
+    if (MF_UNLIKELY(c->phase == CLIENT_CLOSING) || (m->origin == c && !c->echo))
+        return false;
+    if (MF_UNLIKELY(sub->filtered) &&
+        !perms_can_deliver_queue(c->perms, m->msg->subject, rs->queue))
+        return false;
+    if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
+        client_trace_out(c, "MSG %.*s %.*s %zu", MF_FMT(m->msg->subject), (int)sub->sid_len,
+                         sub->sid, m->msg->payload.len);
+    bytes = sub_write(sub, m->msg);
+    if (MF_UNLIKELY(bytes < 0))
+        return false;
+    sub_count(sub, (size_t)bytes);
+    if (MF_UNLIKELY(c->perms != NULL) && m->msg->reply.len > 0)
+        grant_reply(c, m->msg->reply);
+    queue_check(c, m);
+    if (MF_UNLIKELY(sub->max != 0) && sub->delivered >= sub->max)
+        sub_free(sub);
+    return true;
+}

@@ -1,0 +1,25 @@
+# server: client sessions, accounts at work, pages, system services.
+noinst_LIBRARIES += %D%/libserver.a
+%C%_libserver_a_SOURCES = \
+	%D%/server.c %D%/ws_listen.c %D%/check.c %D%/request_info.c %D%/reload.c %D%/lameduck.c %D%/files.c %D%/log_setup.c %D%/tls_setup.c %D%/info.c \
+	%D%/connect.c %D%/connect.h %D%/client.c %D%/client_auth.c %D%/client_grant.c \
+	%D%/client_pub.c %D%/client_sub.c %D%/client_timer.c %D%/server_int.h \
+	%D%/closed.c %D%/closed.h %D%/pages.c %D%/pages.h %D%/pages_varz.c %D%/pages_connz.c \
+	%D%/pages_account.c %D%/pages_doors.c %D%/pages_health.c %D%/pages_process.c %D%/pages_metrics.c %D%/pages_root.c \
+	%D%/sys.c %D%/sys.h %D%/sys_event.c %D%/sys_request.c %D%/sys_account.c %D%/sys_options.c \
+	include/mayfly/server.h
+%C%_libserver_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+
+SERVER_LIBS = %D%/libserver.a src/ws/libws.a src/monitor/libmonitor.a src/http/libhttp.a src/account/libaccount.a \
+	src/auth/libauth.a src/router/librouter.a src/net/libnet.a src/config/libconfig.a \
+	src/proto/libproto.a src/subject/libsubject.a src/loop/libloop.a $(BASE_LIBS) \
+	$(UV_LIBS) $(OPENSSL_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS) $(WSLAY_LIBS) $(ZLIB_LIBS) \
+	$(JANSSON_LIBS)
+
+UNIT_TESTS += test/unit/pages test/unit/sys
+test_unit_pages_SOURCES = test/unit/test_pages.c
+test_unit_pages_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
+test_unit_pages_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+test_unit_sys_SOURCES = test/unit/test_sys.c
+test_unit_sys_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
+test_unit_sys_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -1,0 +1,23 @@
+/* log_setup.c: the log as the options want it. */
+#include "mayfly/server.h"
+
+#include "mayfly/log.h"
+
+#include <unistd.h>
+
+int server_open_log(const struct options *o, struct mf_error *e)
+{
+    struct log_options lo = {
+        .file = o->log_file,
+        .time = o->logtime,
+        .utc = o->logtime_utc,
+        .debug = o->debug,
+        .trace = o->trace,
+        .json = o->log_json,
+        .color = o->log_file == NULL && isatty(STDERR_FILENO),
+        .syslog = o->syslog,
+        .size_limit = (uint64_t)o->log_size_limit,
+        .max_files = (unsigned)o->log_max_num,
+    };
+    return log_open(&lo, e);
+}

@@ -1,0 +1,87 @@
+/* pages.h: the documents behind HTTP pages and $SYS requests.  Each renderer writes one object
+ * under `key` (NULL: the top), so that a $SYS reply can wrap it as "data". */
+#ifndef MAYFLY_SERVER_PAGES_H
+#define MAYFLY_SERVER_PAGES_H
+
+#include "server_int.h"
+
+#include "mayfly/jsonw.h"
+
+enum connz_state { CONNZ_OPEN, CONNZ_CLOSED, CONNZ_ALL };
+struct connz_query {
+    const char *sort; /* NULL: by cid */
+    bool auth, subs, subs_detail;
+    int64_t offset, limit; /* limit 0: 1024 */
+    uint64_t cid;          /* 0: all */
+    enum connz_state state;
+    const char *user, *account, *filter_subject, *mqtt_client;
+};
+struct subsz_query {
+    bool subs;
+    const char *account, *test;
+    int64_t offset, limit;
+};
+struct healthz_query {
+    bool js_enabled_only, js_server_only, js_meta_only, details;
+    const char *account, *stream, *consumer;
+};
+
+void page_varz(struct server *s, struct jsonw *w, const char *key);
+/* MF_INVAL with nats-server's text for a bad query. */
+MF_MUSTCHECK int page_connz(struct server *s, const struct connz_query *q, struct jsonw *w,
+                            const char *key, struct mf_error *e);
+MF_MUSTCHECK int page_subsz(struct server *s, const struct subsz_query *q, struct jsonw *w,
+                            const char *key, struct mf_error *e);
+/* account NULL: the list. */
+MF_MUSTCHECK int page_accountz(struct server *s, const char *account, struct jsonw *w,
+                               const char *key, struct mf_error *e);
+/* only: names to show, none: those in use (or all with unused). */
+void page_accstatz(struct server *s, const char *const *only, size_t nonly, bool unused,
+                   struct jsonw *w, const char *key);
+/* Is any of them in use? */
+bool page_accstatz_any(struct server *s, const char *const *only, size_t nonly);
+void page_routez(struct server *s, struct jsonw *w, const char *key);
+void page_gatewayz(struct server *s, struct jsonw *w, const char *key);
+void page_leafz(struct server *s, struct jsonw *w, const char *key);
+void page_jsz(struct server *s, struct jsonw *w, const char *key);
+/* The HTTP status. */
+int page_healthz(struct server *s, const struct healthz_query *q, struct jsonw *w, const char *key);
+void page_metrics(struct server *s, struct mf_buf *out);
+void page_stacksz(struct mf_buf *out);
+void page_root(struct server *s, const char *base_path, struct mf_buf *out);
+
+/* Shared pieces. */
+void page_begin(struct server *s, struct jsonw *w, const char *key); /* object, server_id, now */
+void page_account_stat_fields(struct account *a, struct jsonw *w);   /* into an open object */
+void page_account_detail(struct server *s, struct account *a, struct jsonw *w, const char *key);
+/* Its mappings, exports and imports, into an open object. */
+void page_account_doors(struct server *s, struct account *a, struct jsonw *w);
+uint64_t page_subscriptions(struct server *s); /* in all accounts, the server's own too */
+void page_router_stats(const struct router_stats *t, struct jsonw *w);
+void page_opt_str(struct jsonw *w, const char *key, const char *value); /* left out when empty */
+void page_opt_bool(struct jsonw *w, const char *key, bool value);       /* left out when false */
+
+#define PAGE_HOST 256
+/* Host and port clients are told: client_advertise, or where it listens. */
+const char *page_host(const struct server *s, char dst[PAGE_HOST]);
+int page_port(const struct server *s);
+void page_labels(const struct options *o, struct jsonw *w); /* tags and metadata */
+void page_names(struct jsonw *w, const char *key,
+                const struct options_list *l); /* none: left out */
+size_t page_from(int64_t offset, size_t n);    /* where a page of a list of n begins */
+/* A subscription in a list; account NULL: left out. */
+struct page_sub {
+    struct mf_slice subject, queue, sid;
+    uint64_t msgs, max, cid;
+};
+void page_sub_of(const struct sub *sub, struct page_sub *out); /* borrows */
+void page_sub_detail(struct jsonw *w, const char *account, const struct page_sub *sub);
+
+struct page_usage {
+    uint64_t rss, vsize, max_fds, threads;
+    uint64_t fds;                    /* 0: the kernel does not tell cheaply */
+    double cpu_seconds, cpu_percent; /* percent since the sample before */
+};
+void page_usage(struct server *s, struct page_usage *out);
+
+#endif

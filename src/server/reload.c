@@ -1,0 +1,131 @@
+/* reload.c: SIGHUP.  The new configuration is loaded and everything that can fail is built beside
+ * the old one first; only then is it put in place, so a bad file changes nothing. */
+#include "server_int.h"
+
+#include "mayfly/log.h"
+
+#include <stdlib.h>
+
+struct reload {
+    struct options *opts;
+    struct auth *auth;
+    struct net_tls *tls, *ws_tls;
+};
+
+static void reload_drop(struct reload *r)
+{
+    auth_free(r->auth);
+    net_tls_release(r->tls);
+    net_tls_release(r->ws_tls);
+    options_free(r->opts);
+}
+
+static int reload_build(struct server *s, struct reload *r, struct mf_error *e)
+{
+    const char *refusal;
+
+    if (s->setup.reload == NULL)
+        return mf_fail(e, MF_UNSUPPORTED, "can only reload from a configuration file");
+    if (s->setup.reload(s->setup.reload_arg, &r->opts, e) != 0)
+        return e->code;
+    refusal = options_reload_refusal(s->opts, r->opts);
+    if (refusal != NULL)
+        return mf_fail(e, MF_UNSUPPORTED, "%s", refusal);
+    if (auth_new(&r->auth, r->opts, e) != 0)
+        return e->code;
+    if (tls_setup(&r->tls, &r->opts->tls, e) != 0 ||
+        tls_setup(&r->ws_tls, &r->opts->websocket.tls, e) != 0)
+        return mf_wrap(e, "tls");
+    if (s->https != NULL && r->tls == NULL)
+        return mf_fail(e, MF_INVAL, "https monitoring needs a tls block");
+    if ((r->tls == NULL) != (s->tls == NULL))
+        log_info("Reloaded: tls = %s", r->tls != NULL ? "enabled" : "disabled");
+    return 0;
+}
+
+static void account_gone(void *arg, struct account *a)
+{
+    struct server *s = arg;
+    struct mf_list *pos, *next;
+
+    sys_account_gone(s, a);
+    mf_list_each_safe(pos, next, &s->clients)
+    {
+        struct client *c = mf_container(pos, struct client, link);
+        if (c->account == a)
+            client_close(c, "Authorization Violation", "Authentication Failure");
+    }
+}
+
+/* Clients whose credentials are gone leave; the others get the limits and permissions of today. */
+static void recheck_clients(struct server *s, const struct auth *old)
+{
+    struct mf_list *pos, *next;
+    uint64_t kept = 0;
+
+    mf_list_each_safe(pos, next, &s->clients)
+    {
+        struct client *c = mf_container(pos, struct client, link);
+        if (c->phase == CLIENT_CLOSING)
+            continue;
+        if (c->in_account && !client_still_valid(c, old)) {
+            sys_auth_failed(c);
+            client_close(c, "Authorization Violation", "Authentication Failure");
+            continue;
+        }
+        if (!c->in_account)
+            c->limits.connect_only = client_login_first(c);
+        c->limits.max_control_line = (size_t)s->opts->max_control_line;
+        net_set_write_deadline(c->conn, s->opts->write_deadline_ns);
+        if (c->in_account)
+            client_refresh(c);
+        if (s->opts->max_connections > 0 && ++kept > (uint64_t)s->opts->max_connections)
+            client_close(c, "maximum connections exceeded", "Maximum Connections Exceeded");
+    }
+}
+
+static void reload_apply(struct server *s, struct reload *r)
+{
+    struct auth *old_auth = s->auth;
+    struct options *old_opts = s->opts;
+
+    s->opts = r->opts;
+    s->name = s->opts->server_name != NULL ? s->opts->server_name : s->id;
+    s->auth = r->auth;
+    net_tls_release(s->tls);
+    net_tls_release(s->ws_tls);
+    s->tls = r->tls;
+    s->ws_tls = r->ws_tls;
+    ws_options_refresh(s);
+    if (s->https != NULL)
+        monitor_set_tls(s->https, s->tls);
+    recheck_clients(s, old_auth);
+    client_auth_retire(s, old_auth);
+    files_move(s, old_opts);
+    options_free(old_opts);
+    s->config_load_wall_ns = loop_wall_ns(s->loop);
+}
+
+int server_reload(struct server *s, struct mf_error *e)
+{
+    struct reload r = {NULL, NULL, NULL, NULL};
+
+    if (s->stopping)
+        return mf_fail(e, MF_CLOSED, "server is shutting down");
+    if (reload_build(s, &r, e) != 0 || server_open_log(r.opts, e) != 0) {
+        reload_drop(&r);
+        return mf_wrap(e, "reload");
+    }
+    if (accounts_reload(s->accounts, r.opts, account_gone, s, e) != 0) {
+        struct mf_error unable;
+        if (server_open_log(s->opts, &unable) != 0)
+            log_error("Back to the old log: %s", unable.text);
+        reload_drop(&r);
+        return mf_wrap(e, "reload");
+    }
+    reload_apply(s, &r);
+    for (size_t i = 0; i < s->opts->warnings.n; i++)
+        log_warn("%s", s->opts->warnings.items[i]);
+    log_info("Reloaded server configuration");
+    return 0;
+}

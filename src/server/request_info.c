@@ -1,0 +1,54 @@
+/* request_info.c: what another account learns about a client whose request crosses its border: the
+ * header Nats-Request-Info, and latency reports. */
+#include "pages.h"
+
+static void details(struct jsonw *w, const struct client *c, const char *service)
+{
+    struct conn_info i;
+
+    conn_info_of(c, &i);
+    jsonw_time(w, "start", i.start_ns);
+    jsonw_str(w, "host", i.ip);
+    jsonw_u64(w, "id", i.cid);
+    page_opt_str(w, "acc", i.account);
+    page_opt_str(w, "svc", service);
+    page_opt_str(w, "user", i.user);
+    page_opt_str(w, "name", i.name);
+    page_opt_str(w, "lang", i.lang);
+    page_opt_str(w, "ver", i.version);
+    if (i.rtt_ns > 0)
+        jsonw_i64(w, "rtt", i.rtt_ns);
+    jsonw_str(w, "server", c->srv->name);
+    jsonw_str(w, "kind", "Client");
+    jsonw_str(w, "client_type", i.kind == CLIENT_WS ? "websocket" : "nats");
+}
+
+/* origin is what client_publish() put there: a client, or NULL for the server itself. */
+static bool info_of(void *arg, const void *origin, bool detailed, const char *service,
+                    struct mf_buf *json, int64_t *rtt_ns)
+{
+    const struct client *c = origin;
+    struct jsonw w;
+
+    (void)arg;
+    if (c == NULL || c->account == NULL)
+        return false;
+    *rtt_ns = c->rtt_ns;
+    jsonw_begin(&w, json, JSONW_COMPACT);
+    jsonw_object(&w, NULL);
+    if (detailed) {
+        details(&w, c, service);
+    } else {
+        jsonw_str(&w, "acc", account_name(c->account));
+        page_opt_str(&w, "svc", service);
+        if (c->rtt_ns > 0)
+            jsonw_i64(&w, "rtt", c->rtt_ns);
+    }
+    jsonw_end(&w);
+    return true;
+}
+
+void request_info_register(struct server *s)
+{
+    accounts_set_request_info(s->accounts, info_of, s);
+}

@@ -1,0 +1,300 @@
+/* server.c: starting and stopping.
+ *
+ * Happy path: server_start() builds everything bottom-up (accounts, credentials, TLS, listeners,
+ * pages, system services), writes the pid and ports files, and logs "Server is ready".
+ * Failure: whatever was built is taken down again; nothing listens.
+ * Stop: listeners close, clients are told and closed; when the last one is gone (or after a few
+ * seconds) stopped() lets the loop end. */
+#include "server_int.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+static int64_t now_ns(void *arg)
+{
+    struct server *s = arg;
+
+    return loop_mono_ns(s->loop);
+}
+
+struct accounts *server_accounts(struct server *s)
+{
+    return s->accounts;
+}
+
+/* --- listeners
+ * --------------------------------------------------------------------------------------- */
+
+static void accepted(void *arg, struct net_conn *c)
+{
+    client_accept(arg, c);
+}
+
+/* A feature that is configured but not active: its port is held, callers are sent away. */
+static void idle_accepted(void *arg, struct net_conn *c)
+{
+    (void)arg;
+    net_close(c, 0);
+}
+
+static int listen_idle(struct server *s, struct mf_error *e)
+{
+    const struct options_block *blocks[] = {&s->opts->leafnodes, &s->opts->cluster,
+                                            &s->opts->gateway, &s->opts->mqtt};
+    static const char *const names[] = {"leafnode", "route", "gateway", "MQTT"};
+
+    for (size_t i = 0; i < MF_COUNT(blocks); i++) {
+        if (!blocks[i]->set || !blocks[i]->listens)
+            continue;
+        if (net_listen(&s->idle_listeners[i], s->loop, blocks[i]->host, blocks[i]->port,
+                       idle_accepted, s, e) != 0)
+            return mf_wrap(e, "listen for %s connections", names[i]);
+        log_warn("Listening for %s connections on %s:%d, but they are not served in this version",
+                 names[i], net_listener_host(s->idle_listeners[i]),
+                 net_listener_port(s->idle_listeners[i]));
+    }
+    return 0;
+}
+
+static int open_monitor(struct server *s, struct monitor **out, int port, struct net_tls *tls,
+                        struct mf_error *e)
+{
+    struct monitor_options o = {.host =
+                                    s->opts->http_host != NULL ? s->opts->http_host : s->opts->host,
+                                .port = port,
+                                .base_path = s->opts->http_base_path,
+                                .tls = tls};
+    int rv;
+
+    if (port == 0)
+        return 0;
+    if (monitor_open(out, s->loop, &o, e) != 0)
+        return mf_wrap(e, "listen for monitoring");
+    log_info("Starting %s monitor on %s:%d", tls != NULL ? "https" : "http", monitor_host(*out),
+             monitor_port(*out));
+    rv = pages_register(s, *out);
+    return rv != 0 ? mf_fail(e, rv, "register pages") : 0;
+}
+
+static int listen_clients(struct server *s, struct mf_error *e)
+{
+    if (s->opts->dont_listen)
+        return 0;
+    if (net_listen(&s->listener, s->loop, s->opts->host, s->opts->port, accepted, s, e) != 0)
+        return mf_wrap(e, "listen for client connections");
+    log_info("Listening for client connections on %s:%d", s->opts->host,
+             net_listener_port(s->listener));
+    if (s->tls != NULL)
+        log_info("TLS required for client connections");
+    return 0;
+}
+
+/* --- start
+ * ------------------------------------------------------------------------------------------- */
+
+static void say_who(const struct server *s)
+{
+    log_info("Starting mayflyd");
+    log_info("  Version:  %s (NATS %s)", SERVER_MAYFLY_VERSION, SERVER_NATS_VERSION);
+    log_info("  Name:     %s", s->name);
+    log_info("  ID:       %s", s->id);
+    if (s->opts->config_file != NULL)
+        log_info("Using configuration file: %s", s->opts->config_file);
+    for (size_t i = 0; i < s->opts->warnings.n; i++)
+        log_warn("%s", s->opts->warnings.items[i]);
+    if (s->opts->jetstream.enabled)
+        log_warn("JetStream is configured, but its API is not served in this version");
+}
+
+static void expire_fired(void *arg)
+{
+    struct server *s = arg;
+    int64_t now = loop_mono_ns(s->loop), next = accounts_expire(s->accounts, now);
+
+    loop_timer_arm(s->expire_timer, next > now ? next : now + CLOCK_S);
+}
+
+static int build(struct server *s, struct mf_error *e)
+{
+    if (accounts_new(&s->accounts, s->opts, now_ns, s, e) != 0 ||
+        auth_new(&s->auth, s->opts, e) != 0)
+        return e->code;
+    request_info_register(s);
+    if (tls_setup(&s->tls, &s->opts->tls, e) != 0 ||
+        tls_setup(&s->ws_tls, &s->opts->websocket.tls, e) != 0)
+        return mf_wrap(e, "tls");
+    if (s->opts->https_port != 0 && s->tls == NULL)
+        return mf_fail(e, MF_INVAL, "https monitoring needs a tls block");
+    s->stall_timer = loop_timer_new(s->loop, client_unstall_all, s);
+    s->expire_timer = loop_timer_new(s->loop, expire_fired, s);
+    if (s->stall_timer == NULL || s->expire_timer == NULL)
+        return mf_fail(e, MF_NOMEM, "timers");
+    loop_timer_arm(s->expire_timer, loop_mono_ns(s->loop) + CLOCK_S);
+    return sys_start(s, e);
+}
+
+static int open_all(struct server *s, struct mf_error *e)
+{
+    if (open_monitor(s, &s->http, s->opts->http_port, NULL, e) != 0 ||
+        open_monitor(s, &s->https, s->opts->https_port, s->tls, e) != 0 || ws_listen(s, e) != 0 ||
+        listen_idle(s, e) != 0 || listen_clients(s, e) != 0)
+        return e->code;
+    return files_write(s, e);
+}
+
+static struct server *server_new(struct loop *l, const struct server_setup *setup)
+{
+    struct server *s = calloc(1, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    s->loop = l;
+    s->setup = *setup;
+    s->opts = setup->options;
+    mf_list_init(&s->clients);
+    mf_list_init(&s->closed);
+    mf_list_init(&s->stalled);
+    mf_list_init(&s->auth_jobs);
+    nkey_random(s->id, NKEY_SERVER);
+    nkey_random(s->xkey, NKEY_CURVE);
+    s->name = s->opts->server_name != NULL ? s->opts->server_name : s->id;
+    s->start_wall_ns = s->config_load_wall_ns = clock_wall_ns();
+    s->start_mono_ns = clock_mono_ns();
+    return s;
+}
+
+static void close_listeners(struct server *s)
+{
+    net_listener_close(s->listener);
+    net_listener_close(s->ws_listener);
+    s->listener = s->ws_listener = NULL;
+    ws_cancel(s);
+    for (size_t i = 0; i < MF_COUNT(s->idle_listeners); i++) {
+        net_listener_close(s->idle_listeners[i]);
+        s->idle_listeners[i] = NULL;
+    }
+}
+
+static void dismantle(struct server *s)
+{
+    close_listeners(s);
+    monitor_close(s->http);
+    monitor_close(s->https);
+    s->http = s->https = NULL;
+    files_remove(s);
+}
+
+/* Each client is a descriptor.  The soft limit is often 1024 for the sake of programs that use
+ * select(); we do not, and neither does Go, which does the same for nats-server. */
+static void raise_file_limit(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= files.rlim_max)
+        return;
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+int server_start(struct server **out, struct loop *l, const struct server_setup *setup,
+                 struct mf_error *e)
+{
+    struct server *s = server_new(l, setup);
+
+    if (s == NULL)
+        return mf_fail(e, MF_NOMEM, "server");
+    raise_file_limit();
+    say_who(s);
+    if (build(s, e) != 0 || open_all(s, e) != 0) {
+        dismantle(s);
+        s->opts = NULL; /* still the caller's */
+        server_free(s);
+        return e->code;
+    }
+    log_info("Server is ready");
+    *out = s;
+    return 0;
+}
+
+/* --- stop
+ * -------------------------------------------------------------------------------------------- */
+
+static void stop_done(void *arg)
+{
+    struct server *s = arg;
+
+    if (s->stop_told)
+        return;
+    s->stop_told = true;
+    loop_timer_stop(s->stop_timer);
+    log_info("Server Exiting..");
+    s->setup.stopped(s->setup.stopped_arg);
+}
+
+void server_client_gone(struct server *s)
+{
+    if (s->stopping && s->nclients == 0)
+        stop_done(s);
+}
+
+void server_shutdown(struct server *s)
+{
+    struct mf_list *pos, *next;
+
+    if (s->stopping)
+        return;
+    s->stopping = true;
+    log_info("Initiating Shutdown...");
+    sys_shutdown(s);
+    dismantle(s);
+    mf_list_each_safe(pos, next, &s->clients)
+    {
+        struct client *c = mf_container(pos, struct client, link);
+        if (c->phase != CLIENT_CLOSING) {
+            c->close_reason = "Server Shutdown";
+            c->phase = CLIENT_CLOSING;
+            client_ws_farewell(c);
+            net_close(c->conn, 500); /* what is queued may still leave */
+        }
+    }
+    s->stop_timer = loop_timer_new(s->loop, stop_done, s);
+    if (s->stop_timer != NULL) /* a peer that never reads cannot keep us */
+        loop_timer_arm(s->stop_timer, loop_mono_ns(s->loop) + (s->nclients == 0 ? 0 : 2 * CLOCK_S));
+    else
+        stop_done(s);
+}
+
+void server_auth_idle(struct server *s)
+{
+    if (!s->freed || !mf_list_empty(&s->auth_jobs))
+        return;
+    auth_free(s->auth);
+    free(s);
+}
+
+void server_free(struct server *s)
+{
+    if (s == NULL)
+        return;
+    sys_stop(s);
+    closed_free_all(s);
+    loop_timer_free(s->stall_timer);
+    loop_timer_free(s->expire_timer);
+    loop_timer_free(s->ldm_timer);
+    loop_timer_free(s->stop_timer);
+    if (s->accounts != NULL)
+        accounts_free(s->accounts);
+    net_tls_release(s->tls);
+    net_tls_release(s->ws_tls);
+    table_fini(&s->by_cid);
+    mf_buf_fini(&s->ws_headers);
+    options_free(s->opts);
+    free(s->pid_path);
+    free(s->ports_path);
+    s->freed = true;
+    server_auth_idle(s); /* a worker may still read the passwords: then the last one does it */
+}

@@ -1,0 +1,338 @@
+/* sys.c: the server's own subscriptions: in the system account for operators, and a few in every
+ * account for its users.
+ *
+ * Happy path: a request reaches deliver(), its JSON options are read, the endpoint renders, and the
+ * answer is published in the account the request came from, within the same publish.
+ * Failure: the usual answer with "error" instead of "data"; out of memory: no answer.
+ * Stop: all subscriptions are taken out again, before the accounts are freed. */
+#include "sys.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/hash.h"
+#include "mayfly/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- answers
+ * --------------------------------------------------------------------------------------- */
+
+void sys_publish(struct sys *y, struct account *a, struct mf_slice subject, struct mf_slice hdr,
+                 const struct mf_buf *body)
+{
+    struct mf_msg m = {.subject = subject, .hdr = hdr, .payload = mf_buf_slice(body)};
+    struct router_msg rm = {.route = subject, .msg = &m, .origin = NULL};
+
+    if (!y->silent && !mf_buf_failed(body))
+        (void)account_publish_mapped(a, &rm); /* mappings are for clients */
+}
+
+void sys_write_server(struct sys *y, struct jsonw *w)
+{
+    const struct server *s = y->srv;
+    char host[PAGE_HOST];
+
+    jsonw_str(w, "name", s->name);
+    jsonw_str(w, "host", page_host(s, host));
+    jsonw_str(w, "id", s->id);
+    page_opt_str(w, "cluster", s->opts->cluster.set ? s->opts->cluster.name : NULL);
+    page_opt_str(w, "domain", s->opts->jetstream.enabled ? s->opts->jetstream.domain : NULL);
+    jsonw_str(w, "ver", SERVER_NATS_VERSION);
+    page_labels(s->opts, w);
+    jsonw_bool(w, "jetstream", false);
+    jsonw_i64(w, "flags", 0);
+    jsonw_u64(w, "seq", ++y->seq);
+    jsonw_time(w, "time", clock_wall_ns());
+}
+
+static void answer_begin(struct sys_request *q, struct jsonw *w, struct mf_buf *b)
+{
+    jsonw_begin(w, b, JSONW_COMPACT);
+    jsonw_object(w, NULL);
+    jsonw_object(w, "server");
+    sys_write_server(q->sys, w);
+    jsonw_end(w);
+}
+
+static void answer_error(struct sys_request *q, int code, const char *text, bool data)
+{
+    struct mf_buf b = MF_BUF_INIT;
+    struct jsonw w;
+
+    answer_begin(q, &w, &b);
+    if (data) /* nats-server's pages say so when they fail */
+        jsonw_null(&w, "data");
+    jsonw_object(&w, "error");
+    jsonw_i64(&w, "code", code);
+    page_opt_str(&w, "description", text);
+    jsonw_end(&w);
+    jsonw_end(&w);
+    sys_publish(q->sys, q->account, q->msg->reply, MF_SLICE_NONE, &b);
+    mf_buf_fini(&b);
+}
+
+void sys_answer_error(struct sys_request *q, int code, const char *text)
+{
+    answer_error(q, code, text, false);
+}
+
+void sys_answer_done(struct sys_request *q)
+{
+    struct mf_buf b = MF_BUF_INIT;
+    struct jsonw w;
+
+    answer_begin(q, &w, &b);
+    jsonw_end(&w);
+    sys_publish(q->sys, q->account, q->msg->reply, MF_SLICE_NONE, &b);
+    mf_buf_fini(&b);
+}
+
+void sys_answer_page(struct sys_request *q,
+                     int (*page)(struct sys_request *q, struct jsonw *w, struct mf_error *e))
+{
+    struct mf_buf b = MF_BUF_INIT;
+    struct mf_error e = {0, ""};
+    struct jsonw w;
+    int rc;
+
+    if (q->msg->reply.len == 0)
+        return;
+    answer_begin(q, &w, &b);
+    rc = page(q, &w, &e);
+    if (rc == 0) {
+        jsonw_end(&w);
+        sys_publish(q->sys, q->account, q->msg->reply, MF_SLICE_NONE, &b);
+    } else if (rc != MF_AGAIN) {
+        q->sys->seq--; /* the server part that was begun is not sent */
+        answer_error(q, rc == MF_PROTO ? 400 : 500, e.text, rc != MF_PROTO);
+    }
+    mf_buf_fini(&b);
+}
+
+/* --- requests
+ * -------------------------------------------------------------------------------------- */
+
+static void request_run(const struct sys_service *v, struct sys_request *q)
+{
+    struct mf_error e;
+    bool excluded = false;
+
+    if (!v->endpoint->any_body && (sys_options_parse(q->msg->payload, &q->options, &e) != 0 ||
+                                   sys_options_filter(q->srv, q->options, &excluded, &e) != 0)) {
+        if (q->msg->reply.len > 0)
+            sys_answer_error(q, 400, e.text);
+    } else if (!excluded && v->endpoint->page != NULL) {
+        sys_answer_page(q, v->endpoint->page);
+    } else if (!excluded) {
+        v->endpoint->run(q);
+    }
+    json_decref(q->options);
+}
+
+static bool deliver(struct router_sub *rs, const struct router_msg *m)
+{
+    struct sys_service *v = mf_container(rs, struct sys_service, rs);
+    struct sys_request q = {
+        .sys = v->sys, .srv = v->sys->srv, .account = v->account, .from = m->origin, .msg = m->msg};
+
+    if (!v->sys->silent)
+        request_run(v, &q);
+    return true;
+}
+
+/* --- subscriptions
+ * --------------------------------------------------------------------------------- */
+
+static int service_add(struct sys *y, struct sys_service *v, struct account *a,
+                       const struct sys_endpoint *endpoint, const char *subject, struct mf_error *e)
+{
+    int rc;
+
+    *v = (struct sys_service){.sys = y, .account = a, .endpoint = endpoint};
+    v->rs.deliver = deliver;
+    rc = router_subscribe(account_router(a), mf_str(subject), MF_SLICE_NONE, &v->rs);
+    if (rc != 0)
+        return mf_fail(e, rc, "subscribe %s", subject);
+    y->own_subs++;
+    return 0;
+}
+
+static void service_remove(struct sys_service *v)
+{
+    router_unsubscribe(account_router(v->account), &v->rs);
+    v->sys->own_subs--;
+}
+
+static int add_subject(struct sys *y, const struct sys_endpoint *endpoint, const char *subject,
+                       struct mf_error *e)
+{
+    if (service_add(y, &y->services[y->nservices], y->account, endpoint, subject, e) != 0)
+        return e->code;
+    y->nservices++;
+    return 0;
+}
+
+static int add_named(struct sys *y, const struct sys_endpoint *list, size_t n, const char *prefix,
+                     const char *middle, struct mf_error *e)
+{
+    char subject[160];
+
+    for (size_t i = 0; i < n; i++) {
+        snprintf(subject, sizeof subject, "%s.%s.%s", prefix, middle, list[i].name);
+        if (add_subject(y, &list[i], subject, e) != 0)
+            return e->code;
+    }
+    return 0;
+}
+
+static int system_services(struct sys *y, struct mf_error *e)
+{
+    const char *id = y->srv->id;
+
+    y->services = calloc(2 * sys_nserver_pages + sys_nserver_actions + sys_naccount_pages + 4,
+                         sizeof *y->services);
+    if (y->services == NULL)
+        return mf_fail(e, MF_NOMEM, "services");
+    if (add_named(y, sys_server_pages, sys_nserver_pages, "$SYS.REQ.SERVER", "PING", e) != 0 ||
+        add_named(y, sys_server_pages, sys_nserver_pages, "$SYS.REQ.SERVER", id, e) != 0 ||
+        add_named(y, sys_server_actions, sys_nserver_actions, "$SYS.REQ.SERVER", id, e) != 0 ||
+        add_named(y, sys_account_pages, sys_naccount_pages, "$SYS.REQ.ACCOUNT", "*", e) != 0 ||
+        add_subject(y, &sys_ping, "$SYS.REQ.SERVER.PING", e) != 0 ||
+        add_subject(y, &sys_all_statz, "$SYS.REQ.ACCOUNT.PING.STATZ", e) != 0 ||
+        add_subject(y, &sys_user_info, "$SYS.REQ.USER.INFO", e) != 0 ||
+        add_subject(y, &sys_debug_subscribers, "$SYS.DEBUG.SUBSCRIBERS", e) != 0)
+        return e->code;
+    return 0;
+}
+
+/* --- every account
+ * --------------------------------------------------------------------------------- */
+
+static uint64_t address_hash(const struct account *a)
+{
+    return hash_bytes(&a, sizeof a);
+}
+
+struct sys_account *sys_account_find(struct sys *y, const struct account *a)
+{
+    for (struct table_node *n = table_first(&y->accounts, address_hash(a)); n != NULL;
+         n = table_next(n)) {
+        struct sys_account *x = mf_container(n, struct sys_account, node);
+        if (x->account == a)
+            return x;
+    }
+    return NULL;
+}
+
+static void account_drop(struct sys *y, struct sys_account *x)
+{
+    for (size_t i = 0; i < x->nservices; i++)
+        service_remove(&x->services[i]);
+    mf_list_del(&x->beat_link);
+    table_del(&y->accounts, &x->node);
+    free(x);
+}
+
+static int account_services(struct sys *y, struct sys_account *x, struct mf_error *e)
+{
+    static const struct {
+        const char *subject;
+        const struct sys_endpoint *endpoint;
+    } own[SYS_ACCOUNT_SERVICES] = {
+        {"$SYS.REQ.USER.INFO", &sys_user_info},
+        {"$SYS.REQ.ACCOUNT.PING.CONNZ", &sys_own_connz},
+        {"$SYS.REQ.SERVER.PING.CONNZ", &sys_own_connz},
+        {"$SYS.REQ.ACCOUNT.PING.STATZ", &sys_own_statz},
+    };
+
+    for (size_t i = 0; i < MF_COUNT(own); i++) {
+        if (service_add(y, &x->services[i], x->account, own[i].endpoint, own[i].subject, e) != 0)
+            return e->code;
+        x->nservices++;
+    }
+    return 0;
+}
+
+int sys_account_added(struct server *s, struct account *a)
+{
+    struct sys *y = s->sys;
+    struct sys_account *x;
+    struct mf_error e;
+
+    if (y == NULL || sys_account_find(y, a) != NULL)
+        return 0;
+    x = calloc(1, sizeof *x);
+    if (x == NULL)
+        return MF_NOMEM;
+    x->account = a;
+    mf_list_init(&x->beat_link);
+    if (table_add(&y->accounts, &x->node, address_hash(a)) != 0) {
+        free(x);
+        return MF_NOMEM;
+    }
+    if (a != y->account && account_services(y, x, &e) != 0) {
+        account_drop(y, x);
+        log_error("account %s: %s", account_name(a), e.text);
+        return e.code;
+    }
+    return 0;
+}
+
+void sys_account_gone(struct server *s, struct account *a)
+{
+    struct sys_account *x = s->sys != NULL ? sys_account_find(s->sys, a) : NULL;
+
+    if (x != NULL)
+        account_drop(s->sys, x);
+}
+
+static void account_seen(void *arg, struct account *a)
+{
+    if (sys_account_added(arg, a) != 0)
+        log_error("account %s: no system services: out of memory", account_name(a));
+}
+
+/* --- start and stop
+ * -------------------------------------------------------------------------------- */
+
+int sys_start(struct server *s, struct mf_error *e)
+{
+    struct sys *y;
+
+    if (accounts_system(s->accounts) == NULL)
+        return 0;
+    y = calloc(1, sizeof *y);
+    if (y == NULL)
+        return mf_fail(e, MF_NOMEM, "system account");
+    y->srv = s;
+    y->account = accounts_system(s->accounts);
+    mf_list_init(&y->beats);
+    mf_list_init(&y->reloads);
+    s->sys = y;
+    if (system_services(y, e) != 0 || sys_event_start(y, e) != 0)
+        return mf_wrap(e, "system account");
+    accounts_watch(s->accounts, account_seen, s);
+    return 0;
+}
+
+void sys_stop(struct server *s)
+{
+    struct sys *y = s->sys;
+    struct table_node *n;
+    size_t at = 0;
+
+    if (y == NULL)
+        return;
+    accounts_watch(s->accounts, NULL, NULL);
+    y->silent = true;
+    sys_event_stop(y);
+    sys_reload_stop(y);
+    while ((n = table_any(&y->accounts, &at)) != NULL)
+        account_drop(y, mf_container(n, struct sys_account, node));
+    for (size_t i = 0; i < y->nservices; i++)
+        service_remove(&y->services[i]);
+    table_fini(&y->accounts);
+    free(y->services);
+    free(y);
+    s->sys = NULL;
+}

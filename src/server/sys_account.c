@@ -1,0 +1,279 @@
+/* sys_account.c: requests about accounts: by operators about any, by users about their own; and who
+ * the asking user is. */
+#include "sys.h"
+
+#include "mayfly/subject.h"
+
+#include <stdlib.h>
+
+/* --- by operators: $SYS.REQ.ACCOUNT.<name>.X
+ * -------------------------------------------------------- */
+
+/* The fourth token of the subject, as text; the caller frees. */
+static char *asked_account(const struct sys_request *q)
+{
+    return mf_slice_dup(subject_token(q->msg->subject, 3));
+}
+
+static int connz_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
+{
+    struct connz_query c = {0};
+
+    if (sys_options_connz(q->options, &c, e) != 0)
+        return e->code;
+    c.account = name;
+    return page_connz(q->srv, &c, w, "data", e);
+}
+
+static int subsz_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
+{
+    struct subsz_query s = {0};
+
+    if (sys_options_subsz(q->options, &s, e) != 0)
+        return e->code;
+    s.subs = true;
+    s.account = name;
+    return page_subsz(q->srv, &s, w, "data", e);
+}
+
+static int leafz_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
+{
+    (void)name, (void)e;
+    page_leafz(q->srv, w, "data");
+    return 0;
+}
+
+static int jsz_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
+{
+    (void)q, (void)name, (void)w;
+    return mf_fail(e, MF_UNSUPPORTED, "jetstream not enabled");
+}
+
+static int info_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
+{
+    struct account *a = accounts_get(q->srv->accounts, name);
+
+    if (a == NULL)
+        return mf_fail(e, MF_NOTFOUND, "Account %s does not exist", name);
+    page_account_detail(q->srv, a, w, "data");
+    return 0;
+}
+
+#define MAX_NAMES 1024
+
+/* NULL: the accounts the options name, or all. */
+static int statz_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
+{
+    const char **names = calloc(MAX_NAMES, sizeof *names);
+    bool unused = false;
+    size_t n;
+    int rc;
+
+    if (names == NULL)
+        return mf_fail(e, MF_NOMEM, "accounts");
+    rc = sys_options_accstatz(q->options, names, MAX_NAMES, &n, &unused, e);
+    if (name != NULL) {
+        names[0] = name;
+        n = 1;
+    }
+    if (rc == 0 && !unused && !page_accstatz_any(q->srv, names, n))
+        rc = MF_AGAIN; /* silence, as nats-server: nothing is in use here */
+    if (rc == 0)
+        page_accstatz(q->srv, names, n, unused, w, "data");
+    free(names);
+    return rc;
+}
+
+static int with_name(struct sys_request *q, struct jsonw *w, struct mf_error *e,
+                     int (*fn)(struct sys_request *, const char *, struct jsonw *,
+                               struct mf_error *))
+{
+    char *name = asked_account(q);
+    int rc;
+
+    if (name == NULL)
+        return mf_fail(e, MF_NOMEM, "account name");
+    rc = fn(q, name, w, e);
+    free(name);
+    return rc;
+}
+
+static int get_subsz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    return with_name(q, w, e, subsz_of);
+}
+static int get_connz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    return with_name(q, w, e, connz_of);
+}
+static int get_leafz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    return with_name(q, w, e, leafz_of);
+}
+static int get_jsz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    return with_name(q, w, e, jsz_of);
+}
+static int get_info(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    return with_name(q, w, e, info_of);
+}
+
+static int one_statz(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
+{
+    if (strcmp(name, "PING") == 0)
+        return MF_AGAIN; /* sys_all_statz answers */
+    return statz_of(q, name, w, e);
+}
+static int get_statz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    return with_name(q, w, e, one_statz);
+}
+static int get_all_statz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    return statz_of(q, NULL, w, e);
+}
+
+/* The bare event instead of the usual answer, and nothing for an account without connections. */
+static void run_conns(struct sys_request *q)
+{
+    char *name = asked_account(q);
+    struct account *a = name != NULL ? accounts_get(q->srv->accounts, name) : NULL;
+    struct mf_buf b = MF_BUF_INIT;
+    const char *acc = name;
+    struct mf_error e;
+
+    if (a != NULL && q->msg->reply.len > 0 && account_counters(a)->clients > 0 &&
+        sys_option_str(q->options, "acc", &acc, &e) == 0 && strcmp(acc, name) == 0) {
+        sys_write_conns_msg(q->sys, a, &b);
+        sys_publish(q->sys, q->account, q->msg->reply, MF_SLICE_NONE, &b);
+    }
+    mf_buf_fini(&b);
+    free(name);
+}
+
+const struct sys_endpoint sys_account_pages[] = {
+    {.name = "SUBSZ", .page = get_subsz}, {.name = "CONNZ", .page = get_connz},
+    {.name = "LEAFZ", .page = get_leafz}, {.name = "JSZ", .page = get_jsz},
+    {.name = "INFO", .page = get_info},   {.name = "STATZ", .page = get_statz},
+    {.name = "CONNS", .run = run_conns},
+};
+const size_t sys_naccount_pages = MF_COUNT(sys_account_pages);
+const struct sys_endpoint sys_all_statz = {.name = "STATZ", .page = get_all_statz};
+
+/* --- by users, about their own account
+ * --------------------------------------------------------------- */
+
+static int own_connz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    return connz_of(q, account_name(q->account), w, e);
+}
+static int own_statz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    return statz_of(q, account_name(q->account), w, e);
+}
+const struct sys_endpoint sys_own_connz = {.name = "CONNZ", .page = own_connz};
+const struct sys_endpoint sys_own_statz = {.name = "STATZ", .page = own_statz};
+
+static void write_permission(struct jsonw *w, const char *key, const struct options_permission *p)
+{
+    jsonw_object(w, key);
+    page_names(w, "allow", &p->allow);
+    page_names(w, "deny", &p->deny);
+    jsonw_end(w);
+}
+
+static void write_permissions(struct jsonw *w, const struct options_permissions *p)
+{
+    jsonw_object(w, "permissions");
+    write_permission(w, "publish", &p->publish);
+    write_permission(w, "subscribe", &p->subscribe);
+    if (p->responses_set) {
+        jsonw_object(w, "responses");
+        jsonw_i64(w, "max", p->responses_max);
+        jsonw_i64(w, "ttl", p->responses_expires_ns);
+        jsonw_end(w);
+    }
+    jsonw_end(w);
+}
+
+static int get_user_info(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    const struct client *c = q->from;
+    const char *account;
+
+    if (c == NULL)
+        return mf_fail(e, MF_PROTO, "only a client has a user");
+    account = account_name(c->account);
+    jsonw_object(w, "data");
+    jsonw_str(w, "user", conn_user(c));
+    jsonw_str(w, "account", account);
+    jsonw_str(w, "account_name", account);
+    if (c->perms != NULL)
+        write_permissions(w, perms_options(c->perms));
+    if (c->deadline_wall_ns > loop_wall_ns(q->srv->loop))
+        jsonw_i64(w, "expires", c->deadline_wall_ns - loop_wall_ns(q->srv->loop));
+    jsonw_end(w);
+    return 0;
+}
+const struct sys_endpoint sys_user_info = {.name = "INFO", .page = get_user_info, .any_body = true};
+
+/* --- $SYS.DEBUG.SUBSCRIBERS: how many clients would get this subject
+ * ---------------------------------- */
+
+struct subscriber_count {
+    struct mf_slice subject, queue;
+    uint64_t n;
+};
+
+static void count_sub(void *arg, struct router_sub *rs)
+{
+    struct subscriber_count *k = arg;
+
+    if (sub_is_client(rs) && (k->queue.len == 0 || mf_eq(k->queue, rs->queue)))
+        k->n++;
+}
+
+static void count_covered(void *arg, struct router_sub *rs)
+{
+    struct subscriber_count *k = arg;
+
+    if (subject_is_subset(rs->pattern, k->subject))
+        count_sub(arg, rs);
+}
+
+static struct mf_slice next_word(struct mf_slice *text)
+{
+    size_t at = 0, end;
+
+    while (at < text->len && (text->ptr[at] == ' ' || text->ptr[at] == '\t' ||
+                              text->ptr[at] == '\r' || text->ptr[at] == '\n'))
+        at++;
+    for (end = at; end < text->len && text->ptr[end] > ' '; end++)
+        ;
+    struct mf_slice word = mf_slice(text->ptr + at, end - at);
+    *text = mf_slice(text->ptr + end, text->len - end);
+    return word;
+}
+
+static void run_debug_subscribers(struct sys_request *q)
+{
+    struct mf_slice text = q->msg->payload;
+    struct subscriber_count k = {.n = 0};
+    struct router *r = account_router(q->from != NULL ? q->from->account : q->account);
+    struct mf_buf b = MF_BUF_INIT;
+
+    if (q->msg->reply.len == 0)
+        return;
+    k.subject = next_word(&text);
+    k.queue = next_word(&text);
+    if (subject_valid_literal(k.subject))
+        router_match(r, k.subject, count_sub, &k);
+    else if (subject_valid(k.subject))
+        router_each(r, count_covered, &k);
+    mf_buf_printf(&b, "%llu", (unsigned long long)k.n);
+    sys_publish(q->sys, q->account, q->msg->reply, MF_SLICE_NONE, &b);
+    mf_buf_fini(&b);
+}
+const struct sys_endpoint sys_debug_subscribers = {
+    .name = "SUBSCRIBERS", .run = run_debug_subscribers, .any_body = true};

@@ -1,0 +1,34 @@
+/* tls_setup.c: a tls block of the configuration into a TLS context. */
+#include "server_int.h"
+
+#include <stdlib.h>
+
+int tls_setup(struct net_tls **out, const struct options_tls *o, struct mf_error *e)
+{
+    struct net_tls_pair *pairs;
+    int rv;
+
+    *out = NULL;
+    if (!o->set)
+        return 0;
+    pairs = calloc(o->ncerts + 1, sizeof *pairs);
+    if (pairs == NULL)
+        return mf_fail(e, MF_NOMEM, "TLS");
+    for (size_t i = 0; i < o->ncerts; i++)
+        pairs[i] = (struct net_tls_pair){o->certs[i].key, o->certs[i].value};
+    rv = net_tls_new(out,
+                     &(struct net_tls_options){
+                         .pairs = pairs,
+                         .npairs = o->ncerts,
+                         .ca_file = o->ca_file,
+                         .verify = o->verify || o->verify_and_map,
+                         .insecure = o->insecure,
+                         .min_version = o->min_version,
+                         .ciphers = o->ciphers,
+                         .suites = o->suites,
+                         .curves = o->curves,
+                     },
+                     e);
+    free(pairs);
+    return rv;
+}
