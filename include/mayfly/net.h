@@ -119,6 +119,12 @@ void net_resume(struct net_conn *c); /* shows kept bytes again too */
 /* Flushes what is queued (at most linger_ms), then closes; closed() follows.  0: after one attempt
  * to write.  No bytes() and no drained() from now on. */
 void net_close(struct net_conn *c, unsigned linger_ms);
+/* The same after a farewell that matters: closed() comes as soon as it is sent, but the socket
+ * stays for up to linger_ms while the peer goes on sending, so that no reset destroys what was
+ * said. */
+void net_close_heard(struct net_conn *c, unsigned linger_ms);
+/* Ends every such wait on this loop at once, before the loop stops. */
+void net_hangup(struct loop *l);
 bool net_closing(const struct net_conn *c);
 
 /* --- filters: a pipe inside the pipe (WebSocket) ---------------------------------------------- */

@@ -22,7 +22,9 @@ _Static_assert(sizeof(struct net_conn) <= 512, "struct net_conn has grown");
 
 #define DISCARD_MAX (256u << 10)
 
+static void close_tell(struct net_conn *c);
 static void close_finish(struct net_conn *c);
+static void hear_out(struct net_conn *c);
 
 struct net_conn *net_conn_new(struct net_ctx *x)
 {
@@ -49,6 +51,10 @@ static void on_event(uv_poll_t *h, int status, int events)
          * and brings what arrived before it. */
         events = c->events;
         c->events = 0;
+    }
+    if (c->flags & CONN_HEARING) {
+        hear_out(c);
+        return;
     }
     if (c->flags & CONN_CONNECTING) {
         net_dial_ready(c);
@@ -85,7 +91,7 @@ void net_conn_poll(struct net_conn *c)
         want = UV_WRITABLE;
     else if (c->flags & CONN_BLOCKED)
         want = UV_WRITABLE;
-    if (!(c->flags & CONN_CONNECTING) && net_conn_listens(c))
+    if (!(c->flags & CONN_CONNECTING) && (net_conn_listens(c) || (c->flags & CONN_HEARING)))
         want |= UV_READABLE;
     if (want == c->events)
         return;
@@ -125,6 +131,52 @@ void net_conn_relieve(struct net_conn *c)
     net_flush_now(oldest);
 }
 
+/* Reads and forgets what the peer sent; *ended: it says no more. */
+static size_t discard_input(struct net_conn *c, bool *ended)
+{
+    size_t total = 0;
+    ssize_t n = 1;
+
+    while (total < DISCARD_MAX &&
+           (n = recv(c->fd, c->ctx->wire, NET_READ_BUFFER, MSG_DONTWAIT)) > 0)
+        total += (size_t)n;
+    *ended = n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    return total;
+}
+
+/* A socket that is closed while the peer still sends resets the connection, and our last words may
+ * be lost with it.  So after a farewell that matters (CONN_HEAR) the peer is heard out, within the
+ * linger time; the owner is told before, and need not wait. */
+static void hear_out(struct net_conn *c)
+{
+    bool ended;
+
+    (void)discard_input(c, &ended);
+    if (ended)
+        net_conn_todo(c, TODO_EXPIRED);
+}
+
+/* All is said. */
+static void close_ready(struct net_conn *c)
+{
+    bool ended = false;
+
+    if ((c->flags & CONN_BROKEN) || !(c->flags & CONN_HEAR)) {
+        close_finish(c);
+        return;
+    }
+    c->flags |= CONN_HEARING;
+    close_tell(c);
+    (void)shutdown(c->fd, SHUT_WR);
+    (void)discard_input(c, &ended);
+    if (!ended)
+        net_timed_set(c, loop_mono_ns(c->ctx->loop) + (int64_t)c->linger_ms * CLOCK_MS);
+    if (ended || (c->flags & CONN_BROKEN)) /* it hears us, or there is no memory to wait with */
+        close_finish(c);
+    else
+        net_conn_poll(c);
+}
+
 static void close_begin(struct net_conn *c)
 {
     bool lost = c->why == NET_CLOSED_RESET || c->why == NET_CLOSED_WRITE ||
@@ -136,7 +188,7 @@ static void close_begin(struct net_conn *c)
         c->flags |= CONN_BROKEN;
     net_flush_now(c);
     if ((c->flags & CONN_BROKEN) || c->linger_ms == 0 || c->tail.sealed == 0) {
-        close_finish(c);
+        close_ready(c);
         return;
     }
     c->flags |= CONN_FLUSHING;
@@ -151,11 +203,18 @@ static void work_closing(struct net_conn *c, unsigned todo)
         close_begin(c);
         return;
     }
+    if (c->flags & CONN_HEARING) {
+        if ((todo & TODO_EXPIRED) || (c->flags & CONN_BROKEN))
+            close_finish(c);
+        return;
+    }
     if (!(c->flags & CONN_FLUSHING))
         return; /* TODO_CLOSE came while we were at work: next round */
     net_flush_now(c);
-    if ((c->flags & CONN_BROKEN) || c->tail.sealed == 0 || (todo & TODO_EXPIRED))
+    if ((c->flags & CONN_BROKEN) || (todo & TODO_EXPIRED))
         close_finish(c);
+    else if (c->tail.sealed == 0)
+        close_ready(c);
 }
 
 void net_conn_work(struct net_conn *c)
@@ -245,18 +304,6 @@ static const char *close_text(const struct net_conn *c)
     return "connection lost";
 }
 
-/* A socket closed with unread bytes resets the connection, and our last words may be lost with it.
- */
-static void discard_input(struct net_conn *c)
-{
-    size_t total = 0;
-    ssize_t n;
-
-    while (total < DISCARD_MAX &&
-           (n = recv(c->fd, c->ctx->wire, NET_READ_BUFFER, MSG_DONTWAIT)) > 0)
-        total += (size_t)n;
-}
-
 /* What the kernel holds for a peer that does not read would stay there for minutes. */
 static void forget_unsent(struct net_conn *c)
 {
@@ -278,9 +325,24 @@ static void ext_free(struct net_conn *c)
     c->ext = NULL;
 }
 
+/* The owner learns of the end; from here on the connection is nobody's. */
+static void close_tell(struct net_conn *c)
+{
+    if (c->flags & CONN_TOLD)
+        return;
+    c->flags |= CONN_TOLD;
+    net_queues_clear(c);
+    net_carry_free(c);
+    if (c->flags & CONN_STARTED)
+        c->handler->closed(c->arg, (enum net_why)c->why, close_text(c));
+    net_dial_free(c);
+    ext_free(c);
+}
+
 static void close_finish(struct net_conn *c)
 {
     struct net_ctx *x = c->ctx;
+    bool ended;
 
     c->flags |= CONN_DONE;
     net_timed_stop(c);
@@ -288,16 +350,11 @@ static void close_finish(struct net_conn *c)
         mf_list_del(&c->work);
         x->works--;
     }
-    net_queues_clear(c);
-    net_carry_free(c);
     if (c->why == NET_CLOSED_SLOW)
         forget_unsent(c);
-    else if (c->fd >= 0 && !(c->flags & CONN_BROKEN))
-        discard_input(c);
-    if (c->flags & CONN_STARTED)
-        c->handler->closed(c->arg, (enum net_why)c->why, close_text(c));
-    net_dial_free(c);
-    ext_free(c);
+    else if (c->fd >= 0 && !(c->flags & (CONN_BROKEN | CONN_HEARING)))
+        (void)discard_input(c, &ended);
+    close_tell(c);
     c->ctx = NULL;
     net_ctx_put(x);
     if (!(c->flags & CONN_POLLED)) {
@@ -311,6 +368,29 @@ static void close_finish(struct net_conn *c)
     if (ours)
         uv_close((uv_handle_t *)&c->poll, on_handle_closed);
     close(fd); /* after uv_close(), which still names it to epoll */
+}
+
+void net_close_heard(struct net_conn *c, unsigned linger_ms)
+{
+    if (!(c->flags & CONN_CLOSING))
+        c->flags |= CONN_HEAR;
+    net_close(c, linger_ms);
+}
+
+void net_hangup(struct loop *l)
+{
+    struct net_ctx *x = net_ctx_get(l);
+    struct mf_list *p, *tmp;
+
+    if (x == NULL)
+        return;
+    mf_list_each_safe(p, tmp, &x->timed)
+    {
+        struct net_conn *c = mf_container(p, struct net_conn, timed);
+        if (c->flags & CONN_HEARING)
+            close_finish(c);
+    }
+    net_ctx_put(x);
 }
 
 void net_close(struct net_conn *c, unsigned linger_ms)

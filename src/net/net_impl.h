@@ -52,7 +52,7 @@ enum {
     CONN_CLOSING = 1 << 3,  /* no more bytes in, none new out */
     CONN_FLUSHING = 1 << 4, /* closing, once the queues are empty or the linger time is over */
     CONN_BROKEN = 1 << 5,   /* nothing can be written any more */
-    CONN_DONE = 1 << 6,     /* closed() was called */
+    CONN_DONE = 1 << 6,     /* over; only the handle is left to close */
     CONN_POLLED = 1 << 7,   /* `poll` is an open handle */
     CONN_CONNECTING = 1 << 8,
     CONN_HOT = 1 << 9, /* wrote much last turn: begins with a large chunk */
@@ -62,6 +62,9 @@ enum {
     CONN_FAREWELL = 1 << 13, /* the filter said its last word */
     CONN_PUMPING = 1 << 14,  /* filter and TLS are filling the send queue for a flush */
     CONN_RETRYING = 1 << 15, /* `poll` is being closed for the next attempt to connect */
+    CONN_HEAR = 1 << 16,     /* net_close_heard() */
+    CONN_HEARING = 1 << 17,  /* all is said and the owner told; the peer is heard out */
+    CONN_TOLD = 1 << 18,     /* closed() was called */
 };
 enum {
     TODO_SHOW = 1 << 0, /* kept bytes have a new reader */

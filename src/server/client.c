@@ -112,7 +112,10 @@ void client_close(struct client *c, const char *err, const char *reason)
     loop_timer_stop(c->timer);
     client_ws_farewell(c);
     /* What waits may still leave, unless there is so much of it that nobody seems to read. */
-    net_close(c->conn, too_much_waits(c) ? 0 : LINGER_MS);
+    if (err != NULL && !too_much_waits(c))
+        net_close_heard(c->conn, LINGER_MS);
+    else
+        net_close(c->conn, too_much_waits(c) ? 0 : LINGER_MS);
 }
 
 void client_slow(struct client *c)

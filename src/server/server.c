@@ -231,6 +231,7 @@ static void stop_done(void *arg)
         return;
     s->stop_told = true;
     loop_timer_stop(s->stop_timer);
+    net_hangup(s->loop);
     log_info("Server Exiting..");
     s->setup.stopped(s->setup.stopped_arg);
 }

@@ -235,6 +235,60 @@ static void test_linger_ends_when_its_time_is_over(void)
     fixture_close(&f);
 }
 
+static void say_bye(struct side *s)
+{
+    (void)net_write(s->c, "bye", 3);
+    SIDE_CALL(s, net_close_heard(s->c, 5000));
+}
+
+/* Sends on and on after the other side said its last words, and reads them only then. */
+static void peer_talks_on(struct fixture *x)
+{
+    static const uint8_t talk[64 << 10];
+    int fd = peer_connect(x, 0);
+    uint8_t b[3];
+
+    for (int i = 0; fd >= 0 && i < 64; i++)
+        PEER_CHECK(x, send(fd, talk, sizeof talk, MSG_NOSIGNAL) == (ssize_t)sizeof talk);
+    PEER_CHECK(x, fd >= 0 && peer_recv(fd, b, 3) && memcmp(b, "bye", 3) == 0);
+    close(fd);
+}
+
+/* Closed at once, the rest of the talk would meet a reset, and that destroys the farewell. */
+static void test_farewell_reaches_a_peer_that_goes_on_sending(void)
+{
+    f.handler = &deaf;
+    f.accepted = say_bye;
+    fixture_run(&f, peer_talks_on);
+    TEST_ASSERT_EQUAL(NET_CLOSED_LOCAL, f.side[0].why);
+    net_hangup(f.loop);
+    fixture_close(&f);
+}
+
+static void peer_stays(struct fixture *x)
+{
+    int fd = peer_connect(x, 0);
+    uint8_t b[3];
+
+    PEER_CHECK(x, fd >= 0 && peer_recv(fd, b, 3));
+    *(int *)x->arg = fd; /* never closed by the peer */
+}
+
+/* The owner need not wait for a peer that stays, and a loop that stops need not either. */
+static void test_hangup_ends_the_wait_for_a_peer_that_stays(void)
+{
+    int fd = -1;
+
+    f.handler = &deaf;
+    f.accepted = say_bye;
+    f.arg = &fd;
+    fixture_run(&f, peer_stays);
+    TEST_ASSERT_EQUAL(1, f.side[0].closed);
+    net_hangup(f.loop);
+    fixture_close(&f);
+    close(fd);
+}
+
 static void peer_resets(struct fixture *x)
 {
     struct linger hard = {1, 0};
@@ -490,6 +544,8 @@ int main(void)
     RUN_TEST(test_drained_of_an_empty_queue_comes_too_and_later);
     RUN_TEST(test_close_with_linger_flushes_all_that_is_queued);
     RUN_TEST(test_linger_ends_when_its_time_is_over);
+    RUN_TEST(test_farewell_reaches_a_peer_that_goes_on_sending);
+    RUN_TEST(test_hangup_ends_the_wait_for_a_peer_that_stays);
     RUN_TEST(test_reset_in_the_middle_of_a_write_closes_once);
     RUN_TEST(test_one_flood_does_not_starve_another_connection);
     RUN_TEST(test_a_thousand_connections_are_served_and_closed);
