@@ -1,0 +1,140 @@
+/* proc.c: see proc.h. */
+#include "proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool read_file(const char *path, char *dst, size_t cap)
+{
+    FILE *f = fopen(path, "re");
+    size_t n;
+
+    if (f == NULL)
+        return false;
+    n = fread(dst, 1, cap - 1, f);
+    dst[n] = '\0';
+    fclose(f);
+    return n > 0;
+}
+
+static bool write_config(const struct proc *p, const char *extra)
+{
+    char path[320];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/server.conf", p->dir);
+    f = fopen(path, "we");
+    if (f == NULL)
+        return false;
+    fprintf(f, "listen: \"127.0.0.1:-1\"\nports_file_dir: \"%s\"\n%s\n", p->dir, extra);
+    return fclose(f) == 0;
+}
+
+/* The ports file appears whole once the server listens. */
+static bool find_port(struct proc *p)
+{
+    DIR *d = opendir(p->dir);
+    struct dirent *entry;
+    char path[640], text[4096];
+    const char *at;
+
+    if (d == NULL)
+        return false;
+    p->port = 0;
+    while ((entry = readdir(d)) != NULL) {
+        size_t n = strlen(entry->d_name);
+        if (n < 6 || strcmp(entry->d_name + n - 6, ".ports") != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", p->dir, entry->d_name);
+        if (read_file(path, text, sizeof text) && (at = strstr(text, "://127.0.0.1:")) != NULL)
+            p->port = atoi(at + strlen("://127.0.0.1:"));
+    }
+    closedir(d);
+    return p->port > 0;
+}
+
+static void child_exec(const struct proc *p, const char *binary)
+{
+    char config[320], log[320];
+    int fd;
+
+    snprintf(config, sizeof config, "%s/server.conf", p->dir);
+    snprintf(log, sizeof log, "%s/log", p->dir);
+    fd = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        dup2(fd, STDOUT_FILENO);
+        dup2(fd, STDERR_FILENO);
+    }
+    execl(binary, binary, "-c", config, (char *)NULL);
+    _exit(127);
+}
+
+bool proc_start(struct proc *p, const char *binary, const char *extra)
+{
+    const struct timespec pause = {0, 5000000};
+
+    snprintf(p->dir, sizeof p->dir, "%s/mayfly-bench-XXXXXX",
+             getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
+    if (mkdtemp(p->dir) == NULL || !write_config(p, extra)) {
+        fprintf(stderr, "bench: %s: %s\n", p->dir, strerror(errno));
+        return false;
+    }
+    p->pid = fork();
+    if (p->pid == 0)
+        child_exec(p, binary);
+    for (int i = 0; i < 2000; i++) { /* ten seconds at the most */
+        if (find_port(p))
+            return true;
+        if (waitpid(p->pid, NULL, WNOHANG) == p->pid)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    fprintf(stderr, "bench: %s did not start; its log is %s/log\n", binary, p->dir);
+    return false;
+}
+
+void proc_stop(struct proc *p)
+{
+    static const char *const files[] = {"server.conf", "log"};
+    char path[320];
+
+    kill(p->pid, SIGTERM);
+    waitpid(p->pid, NULL, 0);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", p->dir, files[i]);
+        unlink(path);
+    }
+    rmdir(p->dir);
+}
+
+double proc_cpu_s(const struct proc *p)
+{
+    char path[64], text[1024];
+    const char *at;
+    unsigned long user = 0, sys = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)p->pid);
+    if (!read_file(path, text, sizeof text) || (at = strrchr(text, ')')) == NULL)
+        return 0;
+    sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys);
+    return (double)(user + sys) / (double)sysconf(_SC_CLK_TCK);
+}
+
+double proc_rss_kb(const struct proc *p)
+{
+    char path[64], text[4096];
+    const char *at;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)p->pid);
+    if (!read_file(path, text, sizeof text) || (at = strstr(text, "VmRSS:")) == NULL)
+        return 0;
+    return atof(at + 6);
+}

@@ -1,0 +1,20 @@
+/* proc.h: starts a server binary on random ports, learns them from its ports file, and reads its
+ * CPU time and memory from /proc. */
+#ifndef MAYFLY_BENCH_PROC_H
+#define MAYFLY_BENCH_PROC_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct proc {
+    pid_t pid;
+    int port;
+    char dir[256];
+};
+/* binary: path; extra: more configuration text, or "".  false with a message on stderr. */
+bool proc_start(struct proc *p, const char *binary, const char *extra);
+void proc_stop(struct proc *p);          /* SIGTERM, then waits; removes its folder */
+double proc_cpu_s(const struct proc *p); /* user and system */
+double proc_rss_kb(const struct proc *p);
+
+#endif

@@ -1,0 +1,186 @@
+/* server_check.c: see server_check.h. */
+#include "server_check.h"
+
+#include "mayfly/jsonw.h"
+
+#include "http_get.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#define DEFAULT_URL "http://127.0.0.1:8222"
+
+static json_t *parse(struct mf_slice text)
+{
+    json_t *root = json_loadb((const char *)text.ptr, text.len, JSON_REJECT_DUPLICATES, NULL);
+
+    if (root != NULL && json_is_object(root))
+        return root;
+    json_decref(root);
+    return NULL;
+}
+
+int server_report_make(struct server_report *out, int health_status, struct mf_slice health,
+                       struct mf_slice varz, struct mf_error *e)
+{
+    json_t *h = parse(health), *v = parse(varz);
+    int rc = 0;
+
+    if (h == NULL || json_string_value(json_object_get(h, "status")) == NULL)
+        rc = mf_fail(e, MF_PROTO, "/healthz holds no JSON status");
+    else if (v == NULL || json_string_value(json_object_get(v, "server_id")) == NULL)
+        rc = mf_fail(e, MF_PROTO, "/varz holds no server_id");
+    if (rc == 0) {
+        out->healthy = health_status == 200 &&
+                       strcmp(json_string_value(json_object_get(h, "status")), "ok") == 0;
+        out->health = health;
+        out->varz = varz;
+    }
+    json_decref(h);
+    json_decref(v);
+    return rc;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s == NULL ? "-" : s;
+}
+
+static int64_t number_of(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static void row(struct mf_buf *out, const char *name, const char *fmt, ...) MF_PRINTF(3, 4);
+static void row(struct mf_buf *out, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+
+    mf_buf_printf(out, "%-15s ", name);
+    va_start(ap, fmt);
+    mf_buf_vprintf(out, fmt, ap);
+    va_end(ap);
+    mf_buf_byte(out, '\n');
+}
+
+/* 1536 as "1.5 KB". */
+static const char *bytes_text(char dst[32], int64_t n)
+{
+    static const char *const unit[] = {"B", "KB", "MB", "GB", "TB"};
+    double value = (double)n;
+    size_t i = 0;
+
+    for (; value >= 1024 && i + 1 < MF_COUNT(unit); i++)
+        value /= 1024;
+    (void)snprintf(dst, 32, i == 0 ? "%.0f %s" : "%.1f %s", value, unit[i]);
+    return dst;
+}
+
+static void flow(struct mf_buf *out, const char *name, const json_t *v, const char *msgs,
+                 const char *bytes)
+{
+    char text[32];
+
+    row(out, name, "%" PRId64 " messages, %s", number_of(v, msgs),
+        bytes_text(text, number_of(v, bytes)));
+}
+
+void server_report_table(struct mf_buf *out, const struct server_report *r, const char *url)
+{
+    json_t *h = parse(r->health), *v = parse(r->varz);
+    char text[32];
+
+    row(out, "server", "%s", text_of(v, "server_name"));
+    row(out, "id", "%s", text_of(v, "server_id"));
+    row(out, "version", "%s", text_of(v, "version"));
+    row(out, "pages", "%s", url);
+    if (r->healthy)
+        row(out, "health", "ok");
+    else
+        row(out, "health", "%s: %s", text_of(h, "status"), text_of(h, "error"));
+    row(out, "uptime", "%s", text_of(v, "uptime"));
+    row(out, "connections", "%" PRId64 " of %" PRId64 ", %" PRId64 " since the start",
+        number_of(v, "connections"), number_of(v, "max_connections"),
+        number_of(v, "total_connections"));
+    row(out, "subscriptions", "%" PRId64, number_of(v, "subscriptions"));
+    flow(out, "in", v, "in_msgs", "in_bytes");
+    flow(out, "out", v, "out_msgs", "out_bytes");
+    row(out, "slow consumers", "%" PRId64, number_of(v, "slow_consumers"));
+    row(out, "memory", "%s", bytes_text(text, number_of(v, "mem")));
+    row(out, "cpu", "%.1f %% of %" PRId64 " cores", json_number_value(json_object_get(v, "cpu")),
+        number_of(v, "cores"));
+    json_decref(h);
+    json_decref(v);
+}
+
+void server_report_json(struct mf_buf *out, const struct server_report *r, const char *url)
+{
+    struct jsonw w;
+
+    jsonw_begin(&w, out, JSONW_COMPACT);
+    jsonw_object(&w, NULL);
+    jsonw_str(&w, "url", url);
+    jsonw_bool(&w, "healthy", r->healthy);
+    jsonw_raw(&w, "healthz", r->health);
+    jsonw_raw(&w, "varz", r->varz);
+    jsonw_end(&w);
+    mf_buf_byte(out, '\n');
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int ask(const char *url, bool json, struct mf_buf *out, struct mf_error *e)
+{
+    struct mf_buf raw_health = MF_BUF_INIT, raw_varz = MF_BUF_INIT;
+    struct mf_slice health, varz;
+    struct server_report report;
+    struct http_url where;
+    int status, varz_status, rc;
+
+    rc = http_url_parse(&where, url, e);
+    if (rc == 0)
+        rc = http_get(&where, "/healthz", &raw_health, &status, &health, e);
+    if (rc == 0)
+        rc = http_get(&where, "/varz", &raw_varz, &varz_status, &varz, e);
+    if (rc == 0)
+        rc = server_report_make(&report, status, health, varz, e);
+    if (rc == 0) {
+        (json ? server_report_json : server_report_table)(out, &report, url);
+        rc = report.healthy ? 0 : 1;
+    }
+    mf_buf_fini(&raw_health);
+    mf_buf_fini(&raw_varz);
+    return rc;
+}
+
+int server_check_main(int argc, char **argv)
+{
+    struct mf_buf out = MF_BUF_INIT;
+    const char *url = NULL;
+    struct mf_error e;
+    bool json = false;
+    int rc;
+
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            json = true;
+        else if (argv[i][0] != '-' && url == NULL)
+            url = argv[i];
+        else {
+            (void)fprintf(stderr, "mayfly: server check: unexpected %s\n", argv[i]);
+            return 2;
+        }
+    }
+    rc = ask(url != NULL ? url : DEFAULT_URL, json, &out, &e);
+    if (rc < 0)
+        (void)fprintf(stderr, "mayfly: %s\n", e.text);
+    else
+        (void)fputs(mf_buf_cstr(&out), stdout);
+    mf_buf_fini(&out);
+    return rc < 0 ? 2 : rc;
+}

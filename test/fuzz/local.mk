@@ -1,0 +1,59 @@
+# Fuzzers: one harness per parser, one folder of seeds each in corpus/.
+#
+# With --enable-fuzz (clang) they are libFuzzer programs, built by `make fuzzers`:
+#     test/fuzz/fuzz_proto -dict=$(srcdir)/test/fuzz/proto.dict FOUND $(srcdir)/test/fuzz/corpus/proto
+# Without, `make check` links the same files with replay_main.c and replays the seeds.
+FUZZERS += %D%/fuzz_proto %D%/fuzz_header %D%/fuzz_conf %D%/fuzz_connect
+FUZZFLAGS_CPP = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+
+if FUZZ
+EXTRA_PROGRAMS += $(FUZZERS)
+FUZZ_MAIN =
+FUZZFLAGS_LD = $(AM_LDFLAGS) -fsanitize=fuzzer
+else
+check_PROGRAMS += $(FUZZERS)
+TESTS += $(FUZZERS)
+FUZZ_MAIN = %D%/replay_main.c
+FUZZFLAGS_LD = $(AM_LDFLAGS)
+endif
+
+.PHONY: fuzzers
+fuzzers: $(FUZZERS)
+
+EXTRA_DIST += %D%/corpus %D%/proto.dict %D%/header.dict %D%/conf.dict %D%/connect.dict
+
+%C%_fuzz_proto_SOURCES = %D%/fuzz_proto.c %D%/fuzz.h $(FUZZ_MAIN) \
+	test/support/proto_model.c test/support/proto_model.h
+%C%_fuzz_proto_LDADD = $(PROTO_LIBS)
+%C%_fuzz_proto_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_proto_LDFLAGS = $(FUZZFLAGS_LD)
+
+%C%_fuzz_header_SOURCES = %D%/fuzz_header.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_header_LDADD = $(PROTO_LIBS)
+%C%_fuzz_header_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_header_LDFLAGS = $(FUZZFLAGS_LD)
+
+%C%_fuzz_conf_SOURCES = %D%/fuzz_conf.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_conf_LDADD = $(CONFIG_LIBS)
+%C%_fuzz_conf_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_conf_LDFLAGS = $(FUZZFLAGS_LD)
+
+%C%_fuzz_connect_SOURCES = %D%/fuzz_connect.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_connect_LDADD = src/server/libserver.a $(BASE_LIBS) $(JANSSON_LIBS)
+%C%_fuzz_connect_CPPFLAGS = $(FUZZFLAGS_CPP) $(JANSSON_CFLAGS)
+%C%_fuzz_connect_LDFLAGS = $(FUZZFLAGS_LD)
+
+# ws and http: no net here, the harness is the connection.
+FUZZERS += %D%/fuzz_ws %D%/fuzz_http
+EXTRA_DIST += %D%/ws.dict %D%/http.dict
+
+%C%_fuzz_ws_SOURCES = %D%/fuzz_ws.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_ws_LDADD = src/ws/libws.a $(HTTP_LIBS) $(WSLAY_LIBS) $(ZLIB_LIBS) $(OPENSSL_LIBS)
+%C%_fuzz_ws_CPPFLAGS = $(FUZZFLAGS_CPP) $(ZLIB_CFLAGS)
+%C%_fuzz_ws_LDFLAGS = $(FUZZFLAGS_LD)
+
+%C%_fuzz_http_SOURCES = %D%/fuzz_http.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_http_LDADD = src/ws/libws.a src/monitor/libmonitor.a $(HTTP_LIBS) $(WSLAY_LIBS) \
+	$(ZLIB_LIBS) $(OPENSSL_LIBS)
+%C%_fuzz_http_CPPFLAGS = $(FUZZFLAGS_CPP) $(ZLIB_CFLAGS)
+%C%_fuzz_http_LDFLAGS = $(FUZZFLAGS_LD)

@@ -1,0 +1,91 @@
+/* natsc.c: nats.c, the C client, against the server named by MAYFLYD. */
+#include "natsc.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+struct server_proc natsc_server;
+static natsOptions *options[NATSC_MAX];
+static natsConnection *connections[NATSC_MAX];
+static size_t noptions, nconnections;
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+    while (nconnections > 0)
+        natsConnection_Destroy(connections[--nconnections]);
+    while (noptions > 0)
+        natsOptions_Destroy(options[--noptions]);
+    server_proc_end(&natsc_server);
+}
+
+natsOptions *natsc_options(void)
+{
+    natsOptions *o = NULL;
+
+    TEST_ASSERT_TRUE(noptions < NATSC_MAX);
+    ASSERT_OK(natsOptions_Create(&o));
+    options[noptions++] = o;
+    ASSERT_OK(natsOptions_SetURL(o, natsc_server.url));
+    ASSERT_OK(natsOptions_SetAllowReconnect(o, false));
+    ASSERT_OK(natsOptions_SetTimeout(o, NATSC_TIMEOUT_MS));
+    return o;
+}
+
+natsConnection *natsc_connect(natsOptions *o)
+{
+    natsConnection *nc = NULL;
+
+    TEST_ASSERT_TRUE(nconnections < NATSC_MAX);
+    ASSERT_OK(natsConnection_Connect(&nc, o != NULL ? o : natsc_options()));
+    connections[nconnections++] = nc;
+    return nc;
+}
+
+void natsc_refused(natsOptions *o, natsStatus why)
+{
+    natsConnection *nc = NULL;
+    natsStatus got = natsConnection_Connect(&nc, o);
+
+    natsConnection_Destroy(nc);
+    TEST_ASSERT_EQUAL_STRING(natsStatus_GetText(why), natsStatus_GetText(got));
+}
+
+void natsc_expect(natsSubscription *sub, const char *expected)
+{
+    natsMsg *m = NULL;
+
+    ASSERT_OK(natsSubscription_NextMsg(&m, sub, NATSC_TIMEOUT_MS));
+    TEST_ASSERT_EQUAL_size_t(strlen(expected), (size_t)natsMsg_GetDataLength(m));
+    TEST_ASSERT_EQUAL_STRING_LEN(expected, natsMsg_GetData(m), strlen(expected));
+    natsMsg_Destroy(m);
+}
+
+void natsc_works(natsConnection *nc)
+{
+    natsSubscription *sub = NULL;
+
+    ASSERT_OK(natsConnection_SubscribeSync(&sub, nc, "works"));
+    ASSERT_OK(natsConnection_PublishString(nc, "works", "yes"));
+    natsc_expect(sub, "yes");
+    natsSubscription_Destroy(sub);
+}
+
+int main(void)
+{
+    int failed;
+
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* a sanitizer ends the process without a flush */
+    (void)signal(SIGPIPE, SIG_IGN);
+    UNITY_BEGIN();
+    run_core_tests();
+    run_auth_tests();
+    run_life_tests();
+    failed = UNITY_END();
+    /* A deadline: what a failed test left open must not hang the run. */
+    return nats_CloseAndWait(NATSC_TIMEOUT_MS) != NATS_OK || failed;
+}

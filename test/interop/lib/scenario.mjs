@@ -1,0 +1,98 @@
+// scenario.mjs: the list of scenarios and what each of them is given.
+import assert from "node:assert/strict";
+import { connect } from "@nats-io/transport-node";
+import { Server, isMayfly } from "./server.mjs";
+import { Raw } from "./raw.mjs";
+
+export const scenarios = [];
+
+// scenario(NAME, FN) or scenario(NAME, {only: "mayfly", seconds: 30}, FN).
+export function scenario(name, options, fn) {
+  if (typeof options === "function") [options, fn] = [{}, options];
+  if (options.only === "mayfly" && !isMayfly) return;
+  scenarios.push({ name, fn, seconds: options.seconds ?? 30 });
+}
+
+// What a scenario starts ends with it, last first, whatever happened.
+export class Scene {
+  #cleanup = [];
+
+  after(fn) {
+    this.#cleanup.push(fn);
+  }
+
+  async server(options) {
+    const s = new Server(options);
+    this.after(() => s.remove());
+    this.after(async () => {
+      // Throws on a bad exit, so it is part of the test.
+      await s.stop().finally(() => s.kill());
+    });
+    return s.start();
+  }
+
+  // A server that has not been started.
+  prepare(options) {
+    const s = new Server(options);
+    this.after(() => s.remove());
+    this.after(() => s.kill());
+    return s;
+  }
+
+  // A nats.js connection; never reconnects unless told to.
+  async connect(server, options = {}) {
+    const nc = await connect({ servers: server.url.replace(/^\w+:\/\//, ""), reconnect: false, ...options });
+    this.after(() => nc.close());
+    nc.errors = [];
+    nc.events = [];
+    (async () => {
+      for await (const s of nc.status()) {
+        nc.events.push(s);
+        if (s.type === "error") nc.errors.push(s.error);
+      }
+    })().catch(() => {});
+    return nc;
+  }
+
+  // Expects the connection to be refused with an error that matches pattern.
+  async refused(server, options, pattern = /authorization violation/i) {
+    let nc;
+    try {
+      nc = await connect({ servers: server.url.replace(/^\w+:\/\//, ""), reconnect: false, ...options });
+    } catch (e) {
+      assert.match(`${e.name} ${e.message} ${e.cause?.message ?? ""}`, pattern);
+      return e;
+    }
+    await nc.close();
+    assert.fail(`connected, but should have been refused with ${pattern}`);
+  }
+
+  async raw(server, options) {
+    const r = await Raw.open(server.port, options);
+    this.after(() => r.close());
+    return r;
+  }
+
+  async end() {
+    let first;
+    for (const fn of this.#cleanup.reverse()) {
+      try {
+        await fn();
+      } catch (e) {
+        first ??= e;
+      }
+    }
+    if (first) throw first;
+  }
+}
+
+// Collects what a subscription receives, as text.
+export function collect(nc, subject, options = {}) {
+  const got = [];
+  got.sub = nc.subscribe(subject, {
+    ...options,
+    callback: (err, m) => got.push(err ?? m),
+  });
+  got.texts = () => got.map((m) => m.string());
+  return got;
+}

@@ -1,0 +1,175 @@
+// server.mjs: one server process in a temporary folder, on ports that the kernel chose.
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { until } from "./wait.mjs";
+
+export const binary = path.resolve(process.env.MAYFLYD ?? "build/mayflyd");
+// The same scenarios run against nats-server, to prove that they ask for the right thing.
+export const isMayfly = path.basename(binary).includes("mayfly");
+
+export class Server {
+  // config: text of the configuration; DIR in it is replaced by this server's folder.
+  // args: further command-line flags.  listen: false leaves port and folder to config and args.
+  constructor({ config = "", args = [], monitor = false, listen = true, dir, env } = {}) {
+    this.dir = dir ?? fs.mkdtempSync(path.join(os.tmpdir(), "mayfly-"));
+    this.config = config;
+    this.args = args;
+    this.head = listen ? `listen: "127.0.0.1:-1"\nports_file_dir: "${this.dir}"\n` : "";
+    if (monitor) this.head += `http: "127.0.0.1:-1"\n`;
+    this.confFile = path.join(this.dir, "server.conf");
+    this.env = env;
+    this.text = "";
+    this.exited = null;
+  }
+
+  file(name) {
+    return path.join(this.dir, name);
+  }
+
+  // Writes the configuration, with the ports fixed once they are known, and returns its path.
+  writeConfig(config = this.config) {
+    this.config = config;
+    fs.writeFileSync(this.confFile, this.head + config.replaceAll("DIR", this.dir));
+    return this.confFile;
+  }
+
+  spawn(args) {
+    this.text = "";
+    this.proc = spawn(binary, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...this.env },
+    });
+    for (const s of [this.proc.stdout, this.proc.stderr]) {
+      s.setEncoding("utf8");
+      s.on("data", (d) => (this.text += d));
+    }
+    this.exited = new Promise((resolve) => {
+      this.proc.on("error", (e) => resolve({ code: -1, signal: String(e) }));
+      // "close": after the last byte of output.
+      this.proc.on("close", (code, signal) => {
+        this.gone = { code, signal };
+        resolve(this.gone);
+      });
+    });
+    this.gone = null;
+  }
+
+  async start(extra = []) {
+    this.writeConfig();
+    this.spawn(["-c", this.confFile, ...this.args, ...extra]);
+    this.ports = await until("the ports file", () => {
+      if (this.gone) throw new Error(`server ended at once (${this.gone.code}): ${this.text}`);
+      return readJson(this.portsFile());
+    });
+    this.url = this.ports.nats.find((u) => u.includes("127.0.0.1")) ?? this.ports.nats[0];
+    this.port = Number(new URL(this.url.replace(/^\w+/, "http")).port);
+    this.http = this.ports.monitoring?.find((u) => u.includes("127.0.0.1"));
+    this.ws = this.ports.websocket?.find((u) => u.includes("127.0.0.1"));
+    return this;
+  }
+
+  portsFile() {
+    return this.file(`${path.basename(binary)}_${this.proc.pid}.ports`);
+  }
+
+  // Again, with the same ports.
+  async restart() {
+    await this.stop();
+    await this.startAgain();
+  }
+  async startAgain() {
+    this.head = this.head.replace("127.0.0.1:-1", `127.0.0.1:${this.port}`);
+    await this.start();
+  }
+
+  signal(name) {
+    this.proc.kill(name);
+  }
+
+  reload(config) {
+    this.writeConfig(config);
+    this.signal("SIGHUP");
+  }
+
+  log() {
+    return this.text;
+  }
+
+  async logged(pattern, what = `log line ${pattern}`) {
+    return until(what, () => this.text.match(pattern));
+  }
+
+  async page(p, options) {
+    const r = await fetch(this.http + p, options);
+    const text = await r.text();
+    let json;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      // not every page is JSON
+    }
+    return { status: r.status, headers: r.headers, text, json };
+  }
+
+  async varz() {
+    return (await this.page("/varz")).json;
+  }
+
+  // Orderly stop; complains about a bad exit or a sanitizer's report.
+  async stop(signal = "SIGTERM") {
+    if (this.proc && !this.gone) this.signal(signal);
+    return this.waitExit();
+  }
+  async waitExit(code = 0) {
+    if (!this.proc) return null;
+    const gone = await until("the server to exit", () => this.gone, 15000);
+    this.checkReports();
+    if (!this.killed && gone.code !== code)
+      throw new Error(`server exit code ${gone.code} ${gone.signal ?? ""}, not ${code}: ${tail(this.text)}`);
+    return gone;
+  }
+
+  checkReports() {
+    const m = this.text.match(/(ERROR: \w+Sanitizer|runtime error:|Assertion .* failed|DATA RACE)[^]*/);
+    if (m) throw new Error(`server report: ${m[0].slice(0, 3000)}`);
+  }
+
+  async kill() {
+    if (!this.proc || this.gone) return;
+    this.killed = true;
+    this.signal("SIGKILL");
+    await this.exited;
+  }
+
+  remove() {
+    fs.rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+// Runs the binary to its end: { code, text }.
+export async function runBinary(args, options = {}) {
+  const s = new Server({ ...options, listen: false });
+  try {
+    s.spawn(args.map((a) => a.replaceAll("DIR", s.dir)));
+    const gone = await until(`${args.join(" ")} to end`, () => s.gone, 10000);
+    s.checkReports();
+    return { code: gone.code, text: s.text };
+  } finally {
+    await s.kill();
+    s.remove();
+  }
+}
+
+function readJson(file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, "utf8"));
+  } catch {
+    return undefined; // not there yet, or half written
+  }
+}
+
+function tail(text) {
+  return text.split("\n").slice(-15).join("\n");
+}

@@ -1,0 +1,19 @@
+# Stock clients against the fresh build.  nats.c is a check program; run.mjs is ./dev test's.
+if HAVE_NATS
+if HAVE_UNITY
+check_PROGRAMS += %D%/c/natsc
+TESTS += %D%/c/natsc
+endif
+endif
+%C%_c_natsc_SOURCES = \
+	%D%/c/natsc.c %D%/c/natsc_core.c %D%/c/natsc_auth.c %D%/c/natsc_life.c %D%/c/natsc.h \
+	%D%/c/server_proc.c %D%/c/server_proc.h %D%/c/certs.c %D%/c/certs.h
+%C%_c_natsc_CPPFLAGS = $(TEST_CPPFLAGS) $(NATS_CFLAGS) $(OPENSSL_CFLAGS)
+%C%_c_natsc_LDADD = $(UNITY_LIBS) $(NATS_LIBS) $(OPENSSL_LIBS)
+
+EXTRA_DIST += \
+	%D%/package.json %D%/package-lock.json %D%/run.mjs %D%/lib/bundle.mjs %D%/lib/certs.mjs \
+	%D%/lib/prometheus.mjs %D%/lib/raw.mjs %D%/lib/scenario.mjs %D%/lib/server.mjs %D%/lib/wait.mjs \
+	%D%/accounts.mjs %D%/auth.mjs %D%/browser.mjs %D%/cli.mjs %D%/core.mjs %D%/limits.mjs %D%/monitor.mjs \
+	%D%/operations.mjs %D%/pages.mjs %D%/permissions.mjs %D%/reconnect.mjs %D%/reload.mjs %D%/sys.mjs %D%/system.mjs \
+	%D%/tls.mjs %D%/websocket.mjs

@@ -1,0 +1,63 @@
+// run.mjs [PATTERN]: runs every scenario of this folder against the server named by MAYFLYD.
+// Two at a time; prints ok or not ok for each, and ends with `N passed, N failed`.
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { binary } from "./lib/server.mjs";
+import { Scene, scenarios } from "./lib/scenario.mjs";
+import { within } from "./lib/wait.mjs";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const wanted = new RegExp(process.argv[2] ?? ".", "i");
+const parallel = Number(process.env.PARALLEL ?? 2);
+
+for (const f of fs.readdirSync(here).sort()) {
+  if (!f.endsWith(".mjs") || f === "run.mjs") continue;
+  const before = scenarios.length;
+  await import(path.join(here, f));
+  for (const s of scenarios.slice(before)) s.name = `${f.replace(".mjs", "")}: ${s.name}`;
+}
+
+let passed = 0;
+let failed = 0;
+
+async function run(s) {
+  const scene = new Scene();
+  const start = Date.now();
+  let error;
+  try {
+    await within(`the scenario's end`, s.fn(scene), s.seconds * 1000);
+  } catch (e) {
+    error = e;
+  }
+  try {
+    await within("cleaning up", scene.end(), 20000);
+  } catch (e) {
+    error ??= e;
+  }
+  const ms = Date.now() - start;
+  if (error) {
+    failed++;
+    console.log(`not ok ${s.name} # ${ms} ms`);
+    console.log(String(error.stack ?? error).replace(/^/gm, "    "));
+  } else {
+    passed++;
+    console.log(`ok ${s.name} # ${ms} ms`);
+  }
+}
+
+process.on("unhandledRejection", (e) => {
+  failed++;
+  console.log(`not ok unhandled rejection\n${String(e?.stack ?? e).replace(/^/gm, "    ")}`);
+});
+
+if (!fs.existsSync(binary)) {
+  console.log(`not ok no server: ${binary}\n0 passed, 1 failed`);
+  process.exit(1);
+}
+const queue = scenarios.filter((s) => wanted.test(s.name));
+await Promise.all(Array.from({ length: parallel }, async () => {
+  for (let s; (s = queue.shift()); ) await run(s);
+}));
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,190 @@
+# test.sh: what `./dev test` runs.  Sourced by ./dev.
+# A step is a function that prints to its own log and sets P and F (passed and failed checks).
+# shellcheck shell=bash
+
+ALL_STEPS="layers format build unit wire interop reference tsan clang tidy distcheck"
+QUICK_STEPS="layers format build unit wire interop"
+
+PASSED=0
+FAILED=0
+
+# step NAME: one line of progress; on failure also the end of its log.
+step() {
+    local name=$1 start=$SECONDS
+    P=0
+    F=0
+    printf '%-10s ' "$name"
+    "step_$name" >"$LOGS/step-$name.log" 2>&1 </dev/null
+    # A step that counted nothing has not tested anything.
+    [ $((P + F)) -gt 0 ] || F=1
+    PASSED=$((PASSED + P))
+    FAILED=$((FAILED + F))
+    if [ "$F" -eq 0 ]; then
+        printf '%5d passed  %4d s\n' "$P" $((SECONDS - start))
+    else
+        printf '%5d passed, %d FAILED  %4d s   (%s)\n' "$P" "$F" $((SECONDS - start)) "${LOGS#"$TOP"/}/step-$name.log"
+        # The lines that say what failed; without any, the end of the log.
+        grep -aE -A 3 '^not ok|:FAIL|^FAIL|error:|ERROR: |warning:' "$LOGS/step-$name.log" |
+            cut -c 1-200 | head -n 30 | sed 's/^/    /' | grep . ||
+            tail -n 15 "$LOGS/step-$name.log" | sed 's/^/    /'
+    fi
+}
+
+# counted COMMAND...: one check, by its exit code.
+counted() {
+    if "$@"; then P=$((P + 1)); else F=$((F + 1)); fi
+}
+
+# tallied COMMAND...: the command's last line ends with `N passed, N failed`.
+tallied() {
+    local out last rc
+    out=$(mktemp)
+    "$@" | tee "$out"
+    rc=${PIPESTATUS[0]}
+    last=$(tail -n 1 "$out")
+    rm -f "$out"
+    if [[ $last =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+        P=$((P + BASH_REMATCH[1]))
+        F=$((F + BASH_REMATCH[2]))
+        [ "$rc" -eq 0 ] || [ "${BASH_REMATCH[2]}" -gt 0 ] || F=$((F + 1))
+    else
+        echo "not ok $*: exit $rc and no count"
+        F=$((F + 1))
+    fi
+}
+
+# unity_count LOG RC: adds a Unity program's own count; an ignored test is an open bug.
+unity_count() {
+    local line
+    line=$(grep -aE '^[0-9]+ Tests [0-9]+ Failures [0-9]+ Ignored' "$1" | tail -n 1)
+    if [[ $line =~ ^([0-9]+)\ Tests\ ([0-9]+)\ Failures\ ([0-9]+)\ Ignored ]]; then
+        local bad=$((BASH_REMATCH[2] + BASH_REMATCH[3]))
+        P=$((P + BASH_REMATCH[1] - bad))
+        # A sanitizer that spoke after the summary, a leak for instance.
+        [ "$2" -eq 0 ] || [ $bad -gt 0 ] || bad=1
+        F=$((F + bad))
+    elif [ "$2" -eq 0 ]; then
+        P=$((P + 1))
+    else
+        F=$((F + 1))
+    fi
+    if [ "$2" -ne 0 ]; then
+        echo "not ok ${1%.log}"
+        tail -n 60 "$1"
+    fi
+}
+
+step_layers() {
+    local out
+    out=$(tools/layers.sh --self-test)
+    printf '%s\n' "$out"
+    P=$((P + $(grep -c '^ok ' <<<"$out")))
+    F=$((F + $(grep -c '^not ok ' <<<"$out")))
+    counted tools/layers.sh
+}
+
+step_format() { counted tools/lint.sh format; counted tools/lint.sh words; }
+step_tidy() { counted tools/lint.sh tidy; }
+
+step_build() {
+    configure_test
+    counted make -s -C build-test -j"$JOBS" all
+    # Building the tests apart from running them: a compiler's error is not a failed test.
+    counted make -s -C build-test -j"$JOBS" check TESTS=
+}
+
+# Everything that `make check` knows: unit and fault tests, corpus replays, nats.c.
+step_unit() {
+    local trs log rc
+    find build-test -name '*.trs' -delete
+    MAYFLYD="$TOP/build-test/mayflyd" make -s -C build-test -j"$JOBS" check
+    for trs in $(find build-test -name '*.trs' | LC_ALL=C sort); do
+        log=${trs%.trs}.log
+        rc=1
+        grep -q '^:test-result: PASS' "$trs" && rc=0
+        unity_count "$log" $rc
+    done
+}
+
+# wire_tests SERVER: raw protocol dialogs, each file a table.
+wire_tests() {
+    local f
+    for f in test/wire/*.mjs; do
+        [ -f "$f" ] || continue
+        tallied node "$f" "$1"
+    done
+}
+
+step_wire() { wire_tests "$TOP/build-test/mayflyd"; }
+step_interop() { MAYFLYD="$TOP/build-test/mayflyd" tallied node test/interop/run.mjs; }
+
+# The same dialogs and scenarios against nats-server prove that the tests themselves are right.
+step_reference() {
+    wire_tests "$NATS_SERVER"
+    MAYFLY="$TOP/build-test/mayfly" MAYFLYD=$NATS_SERVER tallied node test/interop/run.mjs
+    if [ -x build-test/test/interop/c/natsc ]; then
+        MAYFLYD=$NATS_SERVER build-test/test/interop/c/natsc >"$LOGS/natsc-reference.log" 2>&1
+        unity_count "$LOGS/natsc-reference.log" $?
+    fi
+}
+
+# The only code that meets threads: the loop's workers and posts; later the store and sources.
+step_tsan() {
+    local t programs=()
+    # shellcheck disable=SC2207
+    programs=($(grep -hoE 'test/unit/(loop|log|store|source)[a-z_]*\b' src/*/local.mk | sort -u))
+    [ ${#programs[@]} -gt 0 ] || return
+    configure_tsan
+    make -s -C build-tsan -j"$JOBS" "${programs[@]}" || return
+    for t in "${programs[@]}"; do
+        "build-tsan/$t" >"build-tsan/$t.log" 2>&1
+        unity_count "build-tsan/$t.log" $?
+    done
+}
+
+# A second compiler's opinion, with -Werror, of the whole tree and its tests.
+step_clang() {
+    configure_clang
+    counted make -s -C build-clang -j"$JOBS" all
+    counted make -s -C build-clang -j"$JOBS" check TESTS=
+}
+
+# A release must build, test itself and install from its tarball.  Slow, so an unchanged tree that
+# passed is not asked again.
+step_distcheck() {
+    local key
+    bootstrap
+    key=$(find configure.ac Makefile.am src include test bench docs conf tools m4 -type f \
+        -not -path '*/node_modules/*' | LC_ALL=C sort | xargs sha256sum | sha256sum)
+    if [ "$(cat "$STATE/distcheck" 2>/dev/null)" = "$key" ]; then
+        echo "unchanged since it passed"
+        P=1
+        return
+    fi
+    configure_in build-dist --with-unity="$UNITY_DIR"
+    counted make -s -C build-dist -j"$JOBS" distcheck \
+        DISTCHECK_CONFIGURE_FLAGS="--with-unity=$UNITY_DIR CFLAGS=-O1"
+    [ "$F" -gt 0 ] || printf '%s\n' "$key" >"$STATE/distcheck"
+}
+
+run_tests() {
+    local steps=$ALL_STEPS arg s
+    for arg in "$@"; do
+        case "$arg" in
+        --quick) steps=$QUICK_STEPS ;;
+        --only=*) steps=$(tr ',' ' ' <<<"${arg#--only=}") ;;
+        --list)
+            echo "$ALL_STEPS"
+            exit 0
+            ;;
+        *) die "test: unknown argument $arg" ;;
+        esac
+    done
+    bootstrap
+    for s in $steps; do
+        [ "$(type -t "step_$s")" = function ] || die "test: no step $s; there are: $ALL_STEPS"
+        step "$s"
+    done
+    printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
+    [ "$FAILED" -eq 0 ]
+}
