@@ -82,8 +82,7 @@ fail:
     return -1;
 }
 
-/* --- fan-out -------------------------------------------------------------------------------------
- */
+/* --- fan-out ---------------------------------------------------------------------------------- */
 
 struct fanout {
     int epoll, pub;
@@ -229,8 +228,7 @@ bool load_fanout(int port, unsigned subs, size_t payload, uint64_t msgs, struct 
     return ok;
 }
 
-/* --- request and reply
- * ------------------------------------------------------------------------------ */
+/* --- request and reply ------------------------------------------------------------------------ */
 
 static int by_value(const void *a, const void *b)
 {

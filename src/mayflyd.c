@@ -89,7 +89,7 @@ static int watch_signals(struct program *p)
 
 static int serve(struct program *p, struct options *o)
 {
-    struct mf_error e;
+    struct mf_error e = {MF_NOMEM, "signals: out of memory"};
     struct server_setup setup = {.options = o,
                                  .reload = reload_options,
                                  .reload_arg = p,

@@ -4,8 +4,7 @@
 
 #include "mayfly/options.h"
 
-/* --- permissions: compiled allow and deny lists, counted ---------------------------------------
- */
+/* --- permissions: compiled allow and deny lists, counted -------------------------------------- */
 struct perms;
 /* NULL *out for p == NULL: everything is allowed. */
 MF_MUSTCHECK int perms_new(struct perms **out, const struct options_permissions *p,
@@ -32,8 +31,7 @@ bool perms_tracks_responses(const struct perms *p, int64_t *max, int64_t *expire
 /* What to show in USER.INFO; the options it was made from. */
 const struct options_permissions *perms_options(const struct perms *p);
 
-/* --- identities ----------------------------------------------------------------------------------
- */
+/* --- identities ------------------------------------------------------------------------------- */
 enum auth_kind { AUTH_STANDARD, AUTH_WEBSOCKET, AUTH_LEAFNODE, AUTH_MQTT };
 struct auth_request {                             /* what the client said in CONNECT */
     const char *user, *pass, *token, *nkey, *sig; /* NULL: absent */
@@ -42,6 +40,7 @@ struct auth_request {                             /* what the client said in CON
     /* verify_and_map: candidates in order: e-mail, DNS and URI names, the subject's DN last. */
     const char *const *cert_names;
     size_t ncert_names;
+    bool has_subject;              /* the last of them is the certificate's subject */
     const char *no_auth_user; /* who a client without credentials becomes; NULL: nobody */
     int64_t now_ns;
 };
@@ -66,17 +65,19 @@ bool auth_needs_nonce(const struct auth *a); /* some user is an nkey */
 MF_MUSTCHECK int auth_check(const struct auth *a, const struct auth_request *r,
                             struct auth_identity *who);
 bool auth_is_slow(const struct auth *a, const struct auth_request *r);
-/* Is this identity still valid after a reload: same account, same password, token or nkey?  (Its
- * permissions may differ: auth_perms() tells the new ones.) */
-bool auth_same(const struct auth *old, const struct auth *now, const char *name,
-               const char *account);
+/* A client that is inside when the configuration changes. */
+struct auth_present {
+    const char *name, *account; /* name "" or NULL: it gave none */
+    enum auth_kind kind;
+};
+/* Is it still welcome after a reload: same account, same password, token or nkey, kind of
+ * connection still allowed?  (Its permissions may differ: auth_renew() tells the new ones.) */
+bool auth_same(const struct auth *old, const struct auth *now, const struct auth_present *c);
+/* What it may do and until when, now: perms retained for the caller (NULL: all).  MF_NOTFOUND. */
+MF_MUSTCHECK int auth_renew(const struct auth *a, const struct auth_present *c,
+                            struct auth_identity *out);
 
-/* The permissions a known user has now (retained for the caller, NULL: all); MF_NOTFOUND. */
-MF_MUSTCHECK int auth_perms(const struct auth *a, const char *name, const char *account,
-                            struct perms **out);
-
-/* --- nkeys ---------------------------------------------------------------------------------------
- */
+/* --- nkeys ------------------------------------------------------------------------------------ */
 #define NKEY_TEXT 57
 enum nkey_kind {
     NKEY_USER = 20 << 3,

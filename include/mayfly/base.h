@@ -47,6 +47,7 @@ static inline bool mf_eq_str(struct mf_slice a, const char *s)
     return mf_eq(a, mf_str(s));
 }
 bool mf_starts(struct mf_slice s, const char *prefix);
+bool mf_ends(struct mf_slice s, const char *suffix);
 /* ASCII only, as the wire protocol and configuration keys need it. */
 bool mf_eq_nocase(struct mf_slice a, const char *s);
 /* A NUL-terminated copy of the caller's own; NULL when out of memory. */

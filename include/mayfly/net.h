@@ -114,6 +114,9 @@ void net_flush(struct net_conn *c);
 void net_want_drained(struct net_conn *c, size_t low_water);
 /* 0: none.  Counts from the moment the kernel takes no more, anew with each byte it takes. */
 void net_set_write_deadline(struct net_conn *c, int64_t ns);
+/* 0: none.  How many bytes a filter may leave for a paused connection (deflated ones can become a
+ * thousand times more); beyond, it is closed. */
+void net_set_kept_max(struct net_conn *c, size_t bytes);
 void net_pause(struct net_conn *c);  /* stop reading; nests not */
 void net_resume(struct net_conn *c); /* shows kept bytes again too */
 /* Flushes what is queued (at most linger_ms), then closes; closed() follows.  0: after one attempt
@@ -184,7 +187,7 @@ struct net_tls_peer {
     char subject[512], dn[512], dcs[256];
     char spki_sha256[65]; /* hex of the SHA-256 of its public key; "" without one */
     char cert_sha256[65];
-    char sans[8][256]; /* e-mail, DNS and URI alternative names, in that order */
+    char sans[64][256]; /* e-mail, DNS and URI alternative names, in that order */
     size_t nsans;
 };
 void net_conn_tls_peer(const struct net_conn *c, struct net_tls_peer *out);

@@ -6,8 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* --- one account
- * ---------------------------------------------------------------------------------------------- */
+/* --- one account ------------------------------------------------------------------------------ */
 
 int account_create(struct account **out, struct accounts *as, const char *name, struct mf_error *e)
 {
@@ -114,8 +113,7 @@ void account_each_import(const struct account *a,
     }
 }
 
-/* --- what its clients do
- * ----------------------------------------------------------------------------------- */
+/* --- what its clients do ---------------------------------------------------------------------- */
 
 int account_subscribe(struct account *a, struct mf_slice pattern, struct mf_slice queue,
                       struct router_sub *s)
@@ -189,9 +187,7 @@ size_t account_publish(struct account *a, const struct router_msg *m)
     return publish_by_mapping(a, m);
 }
 
-/* --- all of them
- * ------------------------------------------------------------------------------------------------
- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 struct account *accounts_get(struct accounts *as, const char *name)
 {

@@ -105,14 +105,12 @@ struct accounts {
     void *added_arg;
 };
 
-/* --- account.c
- * --------------------------------------------------------------------------------------- */
+/* --- account.c -------------------------------------------------------------------------------- */
 MF_MUSTCHECK int account_create(struct account **out, struct accounts *as, const char *name,
                                 struct mf_error *e);
 void account_destroy(struct account *a); /* nobody uses it */
 
-/* --- doors.c: what the configuration says, compiled
- * --------------------------------------------------- */
+/* --- doors.c: what the configuration says, compiled ------------------------------------------- */
 /* Finds an account of the configuration that is being built, and the doors it will have. */
 typedef struct account *(*doors_lookup)(void *arg, const char *name, struct doors **doors);
 /* Exports and mappings first, for all accounts; then imports, which need the others' exports. */
@@ -122,12 +120,10 @@ MF_MUSTCHECK int doors_imports(struct doors *d, struct account *a, const struct 
                                doors_lookup lookup, void *arg, struct mf_error *e);
 void doors_free(struct doors *d); /* its service imports are unsubscribed, its replies gone */
 
-/* --- cycles.c
- * -------------------------------------------------------------------------------------------- */
+/* --- cycles.c --------------------------------------------------------------------------------- */
 MF_MUSTCHECK int doors_check_cycles(struct doors **all, size_t n, struct mf_error *e);
 
-/* --- mapping.c
- * ------------------------------------------------------------------------------------------- */
+/* --- mapping.c -------------------------------------------------------------------------------- */
 struct mappings;
 MF_MUSTCHECK int mappings_new(struct mappings **out, const struct options_mapping *list, size_t n,
                               const char *cluster, struct mf_error *e);
@@ -135,8 +131,7 @@ void mappings_free(struct mappings *m);
 /* Like account_map(). */
 ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *dst, size_t cap);
 
-/* --- text.c: subjects that are made on the way
- * ------------------------------------------------------------ */
+/* --- text.c: subjects that are made on the way ------------------------------------------------ */
 /* Room on the stack for almost all, on the heap for the longest. */
 struct text {
     char room[512];
@@ -152,8 +147,7 @@ ssize_t text_intersect(struct text *t, struct mf_slice a, struct mf_slice b);
 /* The wildcards of tr's source mapped onto those of its destination. */
 ssize_t text_pattern(struct text *t, const struct transform *tr, struct mf_slice pattern);
 
-/* --- shadow.c: stream imports
- * ------------------------------------------------------------------------------- */
+/* --- shadow.c: stream imports ----------------------------------------------------------------- */
 struct shadow;
 /* Marks a subscription made by account_subscribe() that has no shadows. */
 extern struct shadow shadow_none;
@@ -162,9 +156,7 @@ MF_MUSTCHECK int shadows_make(struct shadow **out, const struct doors *d, struct
 void shadows_free(struct shadow *list);          /* NULL and shadow_none are fine */
 bool shadows_tracks(const struct router_sub *s); /* s came through account_subscribe() */
 
-/* --- service.c
- * -----------------------------------------------------------------------------------------------
- */
+/* --- service.c -------------------------------------------------------------------------------- */
 MF_MUSTCHECK int service_open(struct service_import *si);
 void service_close(struct service_import *si);
 /* Publishes m in `to`, as one hop behind the message `from`. */
@@ -174,9 +166,7 @@ const struct hop *hop_find(const struct accounts *as, const struct mf_msg *msg);
 /* deliver() of account.reply_sub. */
 bool answer_deliver(struct router_sub *s, const struct router_msg *m);
 
-/* --- reply.c
- * --------------------------------------------------------------------------------------------------
- */
+/* --- reply.c ---------------------------------------------------------------------------------- */
 struct reply;
 struct latency;
 /* A subject in owner's space that leads to `reply` in `to`.  lat: taken over, or NULL. */
@@ -198,8 +188,7 @@ void export_adopt_replies(struct acc_export *x, struct acc_export *old);
 /* Those that lead to or from an account that is going. */
 void export_drop_replies_of(struct acc_export *x, const struct account *a);
 
-/* --- latency.c: how long services take
- * ------------------------------------------------------------------------- */
+/* --- latency.c: how long services take -------------------------------------------------------- */
 /* NULL: this request is not sampled. */
 struct latency *latency_start(struct service_import *si, const struct router_msg *m);
 /* Each of these ends it; NULL is fine. */

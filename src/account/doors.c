@@ -15,8 +15,7 @@ static bool is_text(const char *s)
     return s != NULL && s[0] != '\0';
 }
 
-/* --- exports
- * ---------------------------------------------------------------------------------------------- */
+/* --- exports ---------------------------------------------------------------------------------- */
 
 static int export_init(struct acc_export *x, struct account *a, const struct options_export *o,
                        struct mf_error *e)
@@ -112,8 +111,7 @@ void doors_free(struct doors *d)
     free(d);
 }
 
-/* --- may they come in?
- * --------------------------------------------------------------------------------------- */
+/* --- may they come in? ------------------------------------------------------------------------ */
 
 static bool in_list(const struct options_list *l, const char *name)
 {
@@ -151,8 +149,7 @@ static struct acc_export *export_for(struct doors *d, bool service, struct mf_sl
     return wider;
 }
 
-/* --- names here and there
- * --------------------------------------------------------------------------------------- */
+/* --- names here and there --------------------------------------------------------------------- */
 
 /* The local name as written: `to`, or prefix.subject, or the same. */
 static char *local_text(const struct options_import *o)
@@ -265,9 +262,7 @@ static int service_init(struct service_import *im, const struct options_import *
     return 0;
 }
 
-/* --- imports
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- imports ---------------------------------------------------------------------------------- */
 
 struct building {
     struct doors *d;

@@ -30,8 +30,7 @@ void latency_free(struct latency *l)
     free(l);
 }
 
-/* --- which requests
- * ------------------------------------------------------------------------------------------- */
+/* --- which requests --------------------------------------------------------------------------- */
 
 /* The value of a header, its name compared without case, as tracing libraries write them. */
 static bool header(struct mf_slice hdr, const char *name, struct mf_slice *value)
@@ -187,9 +186,7 @@ struct latency *latency_start(struct service_import *si, const struct router_msg
     return l;
 }
 
-/* --- reports
- * --------------------------------------------------------------------------------------------------
- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 struct outcome {
     int status;

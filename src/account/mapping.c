@@ -48,8 +48,7 @@ void mappings_free(struct mappings *m)
     free(m);
 }
 
-/* --- compiling
- * -------------------------------------------------------------------------------------------- */
+/* --- compiling -------------------------------------------------------------------------------- */
 
 static bool same_cluster(const char *a, const char *b)
 {
@@ -160,9 +159,7 @@ int mappings_new(struct mappings **out, const struct options_mapping *list, size
     return 0;
 }
 
-/* --- applying
- * ------------------------------------------------------------------------------------------------
- */
+/* --- applying --------------------------------------------------------------------------------- */
 
 static const struct mapping *literal_find(const struct mappings *m, struct mf_slice subject)
 {

@@ -38,8 +38,7 @@ struct plan {
     size_t npairs, cap;
 };
 
-/* --- which accounts
- * -------------------------------------------------------------------------------------- */
+/* --- which accounts --------------------------------------------------------------------------- */
 
 static struct entry *plan_find(struct plan *p, const char *name)
 {
@@ -118,8 +117,7 @@ static int plan_accounts(struct plan *p, struct mf_error *e)
     return 0;
 }
 
-/* --- their doors
- * ---------------------------------------------------------------------------------------------- */
+/* --- their doors ------------------------------------------------------------------------------ */
 
 static int plan_cycles(struct plan *p, struct mf_error *e)
 {
@@ -160,8 +158,7 @@ static int plan_doors(struct plan *p, struct mf_error *e)
     return 0;
 }
 
-/* --- shadows of subscriptions that exist
- * -------------------------------------------------------------------- */
+/* --- shadows of subscriptions that exist ------------------------------------------------------ */
 
 static void collect(void *arg, struct router_sub *s)
 {
@@ -242,8 +239,7 @@ static void plan_fini(struct plan *p)
     free(p->entries);
 }
 
-/* --- putting it in place
- * ----------------------------------------------------------------------------------------- */
+/* --- putting it in place ---------------------------------------------------------------------- */
 
 static bool in_use(const struct account *a)
 {

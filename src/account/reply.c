@@ -179,9 +179,7 @@ void reply_served(struct reply *r, bool taken, bool empty)
     mf_list_push(&r->door->waiting, &r->age);
 }
 
-/* --- in bulk
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- in bulk ---------------------------------------------------------------------------------- */
 
 void export_drop_replies(struct acc_export *x)
 {

@@ -14,9 +14,7 @@
 
 #include <stdlib.h>
 
-/* --- hops
- * -----------------------------------------------------------------------------------------------
- */
+/* --- hops ------------------------------------------------------------------------------------- */
 
 const struct hop *hop_find(const struct accounts *as, const struct mf_msg *msg)
 {
@@ -49,8 +47,7 @@ size_t hop_publish(struct account *to, const struct router_msg *m, const struct 
     return n;
 }
 
-/* --- the header that tells who asks
- * ---------------------------------------------------------------------- */
+/* --- the header that tells who asks ----------------------------------------------------------- */
 
 #define INFO_HEADER "Nats-Request-Info:"
 
@@ -94,9 +91,7 @@ static bool info_header(struct mf_buf *out, const struct service_import *si,
     return told;
 }
 
-/* --- there
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- there ------------------------------------------------------------------------------------ */
 
 /* $JS.ACK replies carry their meaning in themselves and must arrive as they are. */
 static bool reply_as_is(struct mf_slice reply)
@@ -197,9 +192,7 @@ void service_close(struct service_import *si)
     router_unsubscribe(si->importer->router, &si->sub);
 }
 
-/* --- and back
- * ------------------------------------------------------------------------------------------------
- */
+/* --- and back --------------------------------------------------------------------------------- */
 
 /* The answer's own reply, turned around; false: no memory.  *made: to be dropped if nobody gets it.
  */

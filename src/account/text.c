@@ -71,8 +71,7 @@ ssize_t text_map(struct text *t, const struct mappings *m, struct mf_slice subje
     return make(t, do_map, m, subject, MF_SLICE_NONE);
 }
 
-/* --- intersection
- * -------------------------------------------------------------------------------------- */
+/* --- intersection ----------------------------------------------------------------------------- */
 
 struct out {
     char *dst;

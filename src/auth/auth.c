@@ -27,8 +27,7 @@ static void forget(char *secret)
     free(secret);
 }
 
-/* --- building
- * ------------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 static unsigned kinds_of(const struct options_list *types)
 {
@@ -200,8 +199,7 @@ void auth_free(struct auth *a)
     free(a);
 }
 
-/* --- asking
- * ------------------------------------------------------------------------------------------ */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 const struct auth_user *auth_find(const struct auth *a, const char *name)
 {
@@ -259,33 +257,42 @@ static bool secret_of(const struct auth *a, const char *name, const char **secre
 }
 
 /* Clients without a name came with a token, or because nobody asked. */
-static bool nameless_may_stay(const struct auth *a)
+static bool nameless_may_stay(const struct auth *a, enum auth_kind kind)
 {
-    return !a->required || a->open || a->simple.token != NULL || a->ws.token != NULL;
+    bool ws = kind == AUTH_WEBSOCKET && a->ws_override;
+
+    return !auth_required_kind(a, kind) || (a->open && !ws) ||
+           (ws ? a->ws.token : a->simple.token) != NULL;
 }
 
-bool auth_same(const struct auth *old, const struct auth *now, const char *name,
-               const char *account)
+bool auth_same(const struct auth *old, const struct auth *now, const struct auth_present *c)
 {
     const char *before, *after, *was_in, *is_in;
+    const struct auth_user *u = is_text(c->name) ? auth_find(now, c->name) : NULL;
 
-    if (name[0] == '\0')
-        return nameless_may_stay(now) && strcmp(account, AUTH_GLOBAL) == 0 &&
+    if (now->closed || (u != NULL && (u->proxied || !(u->kinds >> c->kind & 1))))
+        return false;
+    if (!is_text(c->name))
+        return nameless_may_stay(now, c->kind) && strcmp(c->account, AUTH_GLOBAL) == 0 &&
                same_text(old->simple.token, now->simple.token) &&
                same_text(old->ws.token, now->ws.token);
-    return secret_of(old, name, &before, &was_in) && secret_of(now, name, &after, &is_in) &&
-           same_text(before, after) && strcmp(is_in, account) == 0;
+    return secret_of(old, c->name, &before, &was_in) && secret_of(now, c->name, &after, &is_in) &&
+           same_text(before, after) && strcmp(is_in, c->account) == 0;
 }
 
-int auth_perms(const struct auth *a, const char *name, const char *account, struct perms **out)
+int auth_renew(const struct auth *a, const struct auth_present *c, struct auth_identity *out)
 {
-    const struct auth_user *u = is_text(name) ? auth_find(a, name) : NULL;
+    const struct auth_user *u = is_text(c->name) ? auth_find(a, c->name) : NULL;
     const char *secret, *in = AUTH_GLOBAL;
 
-    if (is_text(name) ? !secret_of(a, name, &secret, &in) : !nameless_may_stay(a))
+    if (is_text(c->name) ? !secret_of(a, c->name, &secret, &in) : !nameless_may_stay(a, c->kind))
         return MF_NOTFOUND;
-    if (strcmp(in, account) != 0)
+    if (strcmp(in, c->account) != 0)
         return MF_NOTFOUND;
-    *out = u != NULL ? perms_retain(u->perms) : NULL;
+    *out = (struct auth_identity){.account = in, .name = u != NULL ? u->name : ""};
+    if (u != NULL) {
+        out->perms = perms_retain(u->perms);
+        out->deadline_ns = u->deadline_ns;
+    }
     return 0;
 }

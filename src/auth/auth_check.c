@@ -17,8 +17,7 @@ static bool maps_certs(const struct auth *a, enum auth_kind kind)
     return (a->maps >> kind & 1) != 0;
 }
 
-/* --- certificates
- * ----------------------------------------------------------------------------------- */
+/* --- certificates ----------------------------------------------------------------------------- */
 
 static const struct auth_user *literal_user(const struct auth *a, const struct auth_request *r,
                                             const char *name)
@@ -66,9 +65,8 @@ const struct auth_user *auth_cert_user(const struct auth *a, const struct auth_r
     const struct auth_user *u;
 
     for (size_t i = 0; i < r->ncert_names; i++) {
-        /* Only the last name is the subject; an alternative name that merely looks like one is
-         * not compared as one. */
-        bool subject = i + 1 == r->ncert_names;
+        /* An alternative name that merely looks like a subject is not compared as one. */
+        bool subject = r->has_subject && i + 1 == r->ncert_names;
         if (subject && (u = dn_user(a, r, r->cert_names[i])) != NULL)
             return u;
         if ((u = literal_user(a, r, r->cert_names[i])) != NULL)
@@ -77,8 +75,7 @@ const struct auth_user *auth_cert_user(const struct auth *a, const struct auth_r
     return NULL;
 }
 
-/* --- choosing what to compare
- * ------------------------------------------------------------------------ */
+/* --- choosing what to compare ----------------------------------------------------------------- */
 
 /* What this client must prove.  Either a user of the table or one secret for everybody. */
 struct proof {

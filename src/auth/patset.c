@@ -170,8 +170,7 @@ int patset_add(struct patset *s, struct mf_slice pattern, struct mf_slice queue)
     return ends_add(&n->here, queue);
 }
 
-/* --- asking
- * ---------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 struct question {
     const struct patset *set;

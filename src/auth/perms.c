@@ -18,8 +18,7 @@ struct perms {
     struct options_permissions made_from; /* our own copy: a reload frees the original */
 };
 
-/* --- copies of the options
- * --------------------------------------------------------------------------- */
+/* --- copies of the options -------------------------------------------------------------------- */
 
 static void list_fini(struct options_list *l)
 {
@@ -62,8 +61,7 @@ static int options_copy(struct options_permissions *dst, const struct options_pe
     return 0;
 }
 
-/* --- compiling
- * ------------------------------------------------------------------------------------------ */
+/* --- compiling -------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -176,8 +174,7 @@ void perms_release(struct perms *p)
         perms_free(p);
 }
 
-/* --- asking
- * ---------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 bool perms_can_publish(const struct perms *p, struct mf_slice subject)
 {

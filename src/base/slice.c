@@ -10,6 +10,13 @@ bool mf_starts(struct mf_slice s, const char *prefix)
     return s.len >= n && (n == 0 || memcmp(s.ptr, prefix, n) == 0);
 }
 
+bool mf_ends(struct mf_slice s, const char *suffix)
+{
+    size_t n = strlen(suffix);
+
+    return s.len >= n && memcmp(s.ptr + s.len - n, suffix, n) == 0;
+}
+
 /* Not tolower(): that one asks the locale. */
 static unsigned lower(unsigned c)
 {

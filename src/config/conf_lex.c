@@ -223,8 +223,7 @@ int lex_key(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
     return bare_key(lx, t);
 }
 
-/* --- strings -----------------------------------------------------------------------------------
- */
+/* --- strings ---------------------------------------------------------------------------------- */
 
 static int hex_digit(int c)
 {
@@ -332,8 +331,7 @@ static int block_string(struct conf_lex *lx, struct lex_token *t)
     return lex_fail(lx, "Unexpected EOF processing block. It ends with a ) alone on its line");
 }
 
-/* --- values --------------------------------------------------------------------------------------
- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static int bare_word(struct conf_lex *lx, struct lex_token *t)
 {

@@ -154,8 +154,7 @@ static int scope_put(struct parser *p, struct scope *s, struct conf_value *v)
     return rc;
 }
 
-/* --- variables -----------------------------------------------------------------------------------
- */
+/* --- variables -------------------------------------------------------------------------------- */
 
 /* A value that must not be repeated in a message. */
 static bool is_secret(const char *key)
@@ -277,8 +276,7 @@ static int variable(struct parser *p, struct conf_value *v, const struct lex_tok
                    name, t->line);
 }
 
-/* --- values --------------------------------------------------------------------------------------
- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static int scalar(struct parser *p, struct conf_value *v, const struct lex_token *t)
 {
@@ -363,8 +361,7 @@ static int parse_value(struct parser *p, struct conf_value *v, const struct lex_
     return rc;
 }
 
-/* --- includes ----------------------------------------------------------------------------------
- */
+/* --- includes --------------------------------------------------------------------------------- */
 
 static int read_file(struct parser *p, const char *path, struct mf_slice *out, struct open_file *id,
                      const char *what)
@@ -461,8 +458,7 @@ static int include(struct parser *p, const struct lex_token *t, struct scope *s)
     return rc;
 }
 
-/* --- entries of a map
- * ------------------------------------------------------------------------------ */
+/* --- entries of a map ------------------------------------------------------------------------- */
 
 static int parse_entry(struct parser *p, const struct lex_token *key, struct scope *s,
                        enum lex_in in)
@@ -523,8 +519,7 @@ static int parse_map(struct parser *p, struct conf_value *map, const struct scop
     return rc;
 }
 
-/* --- documents -----------------------------------------------------------------------------------
- */
+/* --- documents -------------------------------------------------------------------------------- */
 
 static int parse_document(struct conf_value **out, const char *path, struct mf_slice text,
                           const char *name, const char *dir, struct mf_error *e)

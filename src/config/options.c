@@ -221,8 +221,7 @@ static void read_default_sentinel(struct opt *c, const struct conf_value *v, voi
         o->impl->default_sentinel = jwt[0] != '\0';
 }
 
-/* --- the table ----------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static const struct opt_field top_fields[] = {
     {"listen", OPT_FN, 0, read_listen, 0, 0},
@@ -312,8 +311,7 @@ struct opt_block options_top(void)
     return OPT_BLOCK(top_fields);
 }
 
-/* --- life cycle ----------------------------------------------------------------------------------
- */
+/* --- life cycle ------------------------------------------------------------------------------- */
 
 static void set_defaults(struct options *o)
 {

@@ -179,8 +179,7 @@ void read_mappings(struct opt *c, const struct conf_value *v, struct options_map
     }
 }
 
-/* --- an account ---------------------------------------------------------------------------------
- */
+/* --- an account ------------------------------------------------------------------------------- */
 
 static void read_account_mappings(struct opt *c, const struct conf_value *v, void *account)
 {

@@ -18,8 +18,7 @@ static struct conf_value place(const char *file, int line, int col)
     return (struct conf_value){.file = file, .line = line, .col = col};
 }
 
-/* --- accounts by name ---------------------------------------------------------------------------
- */
+/* --- accounts by name ------------------------------------------------------------------------- */
 
 struct directory {
     struct opt *c;
@@ -65,8 +64,7 @@ static bool directory_init(struct directory *d, struct opt *c)
     return true;
 }
 
-/* --- users
- * ---------------------------------------------------------------------------------------- */
+/* --- users ------------------------------------------------------------------------------------ */
 
 struct named_user {
     const char *name;
@@ -135,8 +133,7 @@ static void check_single_user(struct opt *c)
     }
 }
 
-/* --- exports
- * ---------------------------------------------------------------------------------------- */
+/* --- exports ---------------------------------------------------------------------------------- */
 
 static void check_export(struct directory *d, const struct options_export *x)
 {
@@ -198,8 +195,7 @@ static bool authorized(const struct options_account *exporter, const struct opti
     return covered;
 }
 
-/* --- circles
- * ------------------------------------------------------------------------------------------ */
+/* --- circles ---------------------------------------------------------------------------------- */
 
 struct walk { /* accounts on the way here */
     const struct walk *up;
@@ -251,8 +247,7 @@ static bool comes_back(struct directory *d, const struct walk *w, const char *su
     return false;
 }
 
-/* --- imports
- * ---------------------------------------------------------------------------------------- */
+/* --- imports ---------------------------------------------------------------------------------- */
 
 static const char *import_error(struct directory *d, const struct options_account *a,
                                 const struct options_import *m,

@@ -164,8 +164,7 @@ void apply_default_permissions(struct options_user *users, size_t n, struct opti
             users[i].permissions = p;
 }
 
-/* --- users
- * ---------------------------------------------------------------------------------------- */
+/* --- users ------------------------------------------------------------------------------------ */
 
 static void read_user_permissions(struct opt *c, const struct conf_value *v, void *user)
 {
@@ -247,8 +246,7 @@ void read_users(struct opt *c, const struct conf_value *v, struct options_user *
     }
 }
 
-/* --- blocks
- * --------------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static void read_auth_timeout(struct opt *c, const struct conf_value *v, void *auth)
 {
@@ -336,8 +334,7 @@ void read_simple_auth(struct opt *c, const struct conf_value *v, void *auth)
     opt_map(c, v, OPT_BLOCK(simple_fields), a);
 }
 
-/* --- leaf nodes
- * ----------------------------------------------------------------------------------- */
+/* --- leaf nodes ------------------------------------------------------------------------------- */
 
 static const struct opt_field leaf_user_fields[] = {
     {"user username", OPT_STRING, USER(user), NULL, 0, 0},

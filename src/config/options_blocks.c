@@ -4,8 +4,7 @@
 
 #define BLOCK(member) offsetof(struct options_block, member)
 
-/* --- shared ------------------------------------------------------------------------------------
- */
+/* --- shared ----------------------------------------------------------------------------------- */
 
 void read_block_listen(struct opt *c, const struct conf_value *v, void *block)
 {
@@ -120,8 +119,7 @@ void read_compression(struct opt *c, const struct conf_value *v, void *block)
                   mode);
 }
 
-/* --- cluster ------------------------------------------------------------------------------------
- */
+/* --- cluster ---------------------------------------------------------------------------------- */
 
 /* Routes have no queue groups to choose from. */
 static void check_cluster_subjects(struct opt *c, const struct conf_value *v,
@@ -252,8 +250,7 @@ void read_cluster(struct opt *c, const struct conf_value *v, void *options)
     finish_block(c, v, b);
 }
 
-/* --- gateway ------------------------------------------------------------------------------------
- */
+/* --- gateway ---------------------------------------------------------------------------------- */
 
 static void read_gateway_url(struct opt *c, const struct conf_value *v, void *remote)
 {
@@ -320,8 +317,7 @@ void read_gateway(struct opt *c, const struct conf_value *v, void *options)
     finish_block(c, v, b);
 }
 
-/* --- mqtt ---------------------------------------------------------------------------------------
- */
+/* --- mqtt ------------------------------------------------------------------------------------- */
 
 static void read_mqtt_auth(struct opt *c, const struct conf_value *v, void *block)
 {

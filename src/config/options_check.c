@@ -7,8 +7,7 @@ static bool is_text(const char *s)
     return s != NULL && s[0] != '\0';
 }
 
-/* --- defaults ------------------------------------------------------------------------------------
- */
+/* --- defaults --------------------------------------------------------------------------------- */
 
 static void default_i64(int64_t *v, int64_t value)
 {
@@ -71,8 +70,7 @@ static void fill_defaults(struct opt *c)
         o->websocket.host = arena_str(c->a, "0.0.0.0");
 }
 
-/* --- accounts ------------------------------------------------------------------------------------
- */
+/* --- accounts --------------------------------------------------------------------------------- */
 
 static bool account_known(const struct options *o, const char *name)
 {
@@ -160,8 +158,7 @@ static void check_callout(struct opt *c)
                       l->items[i]);
 }
 
-/* --- jetstream
- * ------------------------------------------------------------------------------------- */
+/* --- jetstream -------------------------------------------------------------------------------- */
 
 static void check_domain(struct opt *c, const char *domain)
 {
@@ -221,8 +218,7 @@ static void check_jetstream(struct opt *c)
         opt_error(c, NULL, "jetstream cluster requires `cluster.name` to be set");
 }
 
-/* --- listeners
- * ---------------------------------------------------------------------------------------- */
+/* --- listeners -------------------------------------------------------------------------------- */
 
 static void check_websocket(struct opt *c)
 {
@@ -305,8 +301,7 @@ static void check_cluster(struct opt *c)
         opt_error(c, NULL, "pool_size cannot be negative if pinned accounts are specified");
 }
 
-/* --- all
- * ------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static void check_limits(struct opt *c)
 {

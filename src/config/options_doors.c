@@ -1,8 +1,7 @@
 /* options_doors.c: exports and imports of accounts, each for itself. */
 #include "config/options_impl.h"
 
-/* --- exports ------------------------------------------------------------------------------------
- */
+/* --- exports ---------------------------------------------------------------------------------- */
 
 struct export_reading {
     struct options_export x;
@@ -217,8 +216,7 @@ void read_exports(struct opt *c, const struct conf_value *v, void *account)
     }
 }
 
-/* --- imports ------------------------------------------------------------------------------------
- */
+/* --- imports ---------------------------------------------------------------------------------- */
 
 struct import_reading {
     struct options_import m;

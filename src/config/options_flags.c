@@ -211,8 +211,7 @@ static int parse_args(struct given *out, int argc, char **argv, const char **res
     return n;
 }
 
-/* --- laying flags over the file ------------------------------------------------------------------
- */
+/* --- laying flags over the file --------------------------------------------------------------- */
 
 struct overlay {
     struct opt c;
@@ -387,8 +386,7 @@ static int overlay(struct options *o, const struct given *given, int n, struct m
     return opt_done(&v.c, e);
 }
 
-/* --- all
- * ------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 /* secret: a password was given, and the word may be a part of it. */
 static int positional(struct options *o, const char *word, bool secret, struct mf_error *e)

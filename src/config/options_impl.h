@@ -109,8 +109,7 @@ bool opt_is_word(const struct conf_value *v, const char *word); /* a string, any
 /* "did you mean": the nearest of the names of the fields, or NULL. */
 const char *opt_nearest(const struct opt_block *b, const char *key, char *buf, size_t cap);
 
-/* --- texts (options_text.c)
- * ----------------------------------------------------------------------- */
+/* --- texts (options_text.c) ------------------------------------------------------------------- */
 bool text_subject_valid(const char *s);
 bool text_subject_literal(const char *s);
 /* Does every subject that b matches also match a? */
@@ -130,8 +129,7 @@ bool text_url_scheme(const char *url, const char *scheme);
 char *text_lower(struct arena *a, const char *s);
 char *text_upper(struct arena *a, const char *s);
 
-/* --- topics: each reads its part of the tree ----------------------------------------------------
- */
+/* --- topics: each reads its part of the tree -------------------------------------------------- */
 void read_authorization(struct opt *c, const struct conf_value *v, void *o);
 struct options_permissions *read_permissions(struct opt *c, const struct conf_value *v);
 bool read_subjects(struct opt *c, const struct conf_value *v, bool queues,
@@ -178,8 +176,7 @@ void read_urls(struct opt *c, const struct conf_value *v, const char *what,
 void finish_block(struct opt *c, const struct conf_value *v, struct options_block *b);
 void read_auth_callout(struct opt *c, const struct conf_value *v, struct options_auth *auth);
 
-/* --- the whole
- * ------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 struct options *options_new(struct mf_error *e); /* with the defaults */
 /* The table of the top level, for suggestions. */
 struct opt_block options_top(void);

@@ -3,8 +3,7 @@
 
 #define JS(member) offsetof(struct options_jetstream, member)
 
-/* --- jetstream ----------------------------------------------------------------------------------
- */
+/* --- jetstream -------------------------------------------------------------------------------- */
 
 static void read_store_dir(struct opt *c, const struct conf_value *v, void *js)
 {
@@ -193,8 +192,7 @@ void read_jetstream(struct opt *c, const struct conf_value *v, void *options)
     }
 }
 
-/* --- ttl: policy for messages whose writer did not say
- * -------------------------------------------- */
+/* --- ttl: policy for messages whose writer did not say ---------------------------------------- */
 
 #define DAY (86400 * CLOCK_S)
 

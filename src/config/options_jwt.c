@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* --- operator ----------------------------------------------------------------------------------
- */
+/* --- operator --------------------------------------------------------------------------------- */
 
 /* A file, or the JWT itself: three parts of base64url, the first one starting with {" */
 static bool is_jwt(const char *s)
@@ -67,8 +66,7 @@ void read_operator(struct opt *c, const struct conf_value *v, void *options)
     opt_warn(c, v, "operator: accepted, JWTs are not active in this version: clients are refused");
 }
 
-/* --- resolver ------------------------------------------------------------------------------------
- */
+/* --- resolver --------------------------------------------------------------------------------- */
 
 struct resolver {
     char *dir, *type;
@@ -203,8 +201,7 @@ void read_trusted_keys(struct opt *c, const struct conf_value *v, void *options)
              v->key);
 }
 
-/* --- proxies
- * --------------------------------------------------------------------------------------- */
+/* --- proxies ---------------------------------------------------------------------------------- */
 
 static void read_proxy_key(struct opt *c, const struct conf_value *v, void *ignored)
 {
@@ -241,8 +238,7 @@ void read_proxies(struct opt *c, const struct conf_value *v, void *options)
     opt_inactive(c, v, v->key);
 }
 
-/* --- OCSP
- * ------------------------------------------------------------------------------------------ */
+/* --- OCSP ------------------------------------------------------------------------------------- */
 
 static void read_ocsp_mode(struct opt *c, const struct conf_value *v, void *ignored)
 {
@@ -334,8 +330,7 @@ void read_ocsp_peer(struct opt *c, const struct conf_value *v)
     opt_inactive(c, v, v->key);
 }
 
-/* --- auth callout
- * ---------------------------------------------------------------------------------- */
+/* --- auth callout ----------------------------------------------------------------------------- */
 
 struct callout {
     char *issuer, *account, *xkey;

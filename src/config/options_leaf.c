@@ -6,8 +6,7 @@
 
 #define BLOCK(member) offsetof(struct options_block, member)
 
-/* --- remotes ------------------------------------------------------------------------------------
- */
+/* --- remotes ---------------------------------------------------------------------------------- */
 
 struct remote {
     struct options_list urls;  /* without secrets */
@@ -196,8 +195,7 @@ static void read_remotes(struct opt *c, const struct conf_value *v, void *block)
     }
 }
 
-/* --- the block
- * ------------------------------------------------------------------------------------ */
+/* --- the block -------------------------------------------------------------------------------- */
 
 static void read_authorization_leaf(struct opt *c, const struct conf_value *v, void *block)
 {

@@ -80,8 +80,7 @@ void opt_inactive(struct opt *c, const struct conf_value *at, const char *what)
     opt_warn(c, at, "%s: accepted, not active in this version", what);
 }
 
-/* --- single values
- * -------------------------------------------------------------------------------- */
+/* --- single values ---------------------------------------------------------------------------- */
 
 static void wrong_type(struct opt *c, const struct conf_value *v, const char *wanted)
 {
@@ -302,8 +301,7 @@ bool opt_is_word(const struct conf_value *v, const char *word)
     return v->type == CONF_STRING && mf_eq_nocase(mf_str(v->u.s), word);
 }
 
-/* --- lists --------------------------------------------------------------------------------------
- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 void opt_list_add(struct opt *c, struct options_list *l, const char *s)
 {
@@ -325,8 +323,7 @@ void opt_pair_add(struct opt *c, struct options_pairs *l, const char *key, const
     items[l->n++] = (struct options_pair){k, v};
 }
 
-/* --- maps ---------------------------------------------------------------------------------------
- */
+/* --- maps ------------------------------------------------------------------------------------- */
 
 bool opt_is_map(struct opt *c, const struct conf_value *v, const char *text)
 {
@@ -442,8 +439,7 @@ void opt_map(struct opt *c, const struct conf_value *map, struct opt_block b, vo
     }
 }
 
-/* --- the end
- * -------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 void opt_begin(struct opt *c, struct options *o, bool check)
 {

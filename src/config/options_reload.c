@@ -39,8 +39,7 @@ static bool same_pairs(const struct options_pairs *a, const struct options_pairs
     return same;
 }
 
-/* --- single values
- * -------------------------------------------------------------------------------- */
+/* --- single values ---------------------------------------------------------------------------- */
 
 enum shown { SHOWN_BOOL, SHOWN_PORT, SHOWN_I64, SHOWN_DURATION, SHOWN_TEXT };
 struct fixed {
@@ -123,8 +122,7 @@ static const char *check_fixed(const struct options *old, const struct options *
     return NULL;
 }
 
-/* --- blocks
- * --------------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static const char *check_block(const struct options *now, const char *name,
                                const struct options_block *a, const struct options_block *b)
@@ -159,8 +157,7 @@ static bool same_websocket(const struct options_websocket *a, const struct optio
            same_text(a->jwt_cookie, b->jwt_cookie) && same_pairs(&a->headers, &b->headers);
 }
 
-/* --- JetStream
- * -------------------------------------------------------------------------------------- */
+/* --- JetStream -------------------------------------------------------------------------------- */
 
 static const char *check_js_limit(const struct options *now, int64_t old, int64_t new)
 {
@@ -188,8 +185,7 @@ static const char *check_jetstream(const struct options *old, const struct optio
     return bad;
 }
 
-/* --- all
- * -------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 /* Taking no_auth_user away is fine only if that user went too. */
 static bool user_exists(const struct options *o, const char *name)

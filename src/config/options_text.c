@@ -3,8 +3,7 @@
 
 #include <stdio.h>
 
-/* --- subjects ------------------------------------------------------------------------------------
- */
+/* --- subjects --------------------------------------------------------------------------------- */
 
 bool text_subject_valid(const char *s)
 {
@@ -70,8 +69,7 @@ bool text_subjects_collide(const char *a, const char *b)
     }
 }
 
-/* --- nkeys
- * ----------------------------------------------------------------------------------------- */
+/* --- nkeys ------------------------------------------------------------------------------------ */
 
 /* CRC-16/XMODEM, the check sum of nkeys. */
 static unsigned crc16(const uint8_t *p, size_t n)
@@ -125,8 +123,7 @@ bool text_nkey_seed_valid(const char *s, char prefix)
     return s != NULL && s[0] == 'S' && s[1] == prefix && nkey_raw(s, raw, sizeof raw) == 34;
 }
 
-/* --- URLs
- * ------------------------------------------------------------------------------------------ */
+/* --- URLs ------------------------------------------------------------------------------------- */
 
 bool text_url_scheme(const char *url, const char *scheme)
 {
@@ -181,8 +178,7 @@ char *text_url_redacted(struct arena *a, const char *url)
     return n == 0 ? NULL : arena_str(a, url);
 }
 
-/* --- case
- * -------------------------------------------------------------------------------------------- */
+/* --- case ------------------------------------------------------------------------------------- */
 
 char *text_lower(struct arena *a, const char *s)
 {
@@ -202,8 +198,7 @@ char *text_upper(struct arena *a, const char *s)
     return t;
 }
 
-/* --- suggestions ---------------------------------------------------------------------------------
- */
+/* --- suggestions ------------------------------------------------------------------------------ */
 
 #define NAME_MAX_LEN 40
 

@@ -69,8 +69,7 @@ static void join(struct opt *c, char **list, const char *name)
     *list = *list == NULL ? arena_str(c->a, name) : arena_printf(c->a, "%s:%s", *list, name);
 }
 
-/* --- values
- * --------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void read_file_name(struct opt *c, const struct conf_value *v, char **out)
 {
@@ -328,8 +327,7 @@ static void read_peer(struct opt *c, const struct conf_value *v, void *r)
     read_ocsp_peer(c, v);
 }
 
-/* --- the block
- * ------------------------------------------------------------------------------------ */
+/* --- the block -------------------------------------------------------------------------------- */
 
 static const struct opt_field tls_fields[] = {
     {"cert_file", OPT_FN, 0, read_cert_file, 0, 0},

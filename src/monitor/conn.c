@@ -7,12 +7,15 @@
  * away. */
 #include "monitor_impl.h"
 
+#include "mayfly/clock.h"
+
 #include <stdlib.h>
 
 #define BODY_SKIP_MAX   (64u << 10)  /* of a request; a larger one ends the connection */
 #define PACK_ASIDE      (128u << 10) /* larger bodies are compressed by a worker */
 #define QUEUE_MAX       (256u << 10) /* answers that may wait while we read on */
 #define CLOSE_LINGER_MS 1000
+#define HEAD_PATIENCE   (1 * CLOCK_S) /* with a request's head, when others wait for a place */
 
 enum state {
     READING,   /* a head is arriving, or the first one is awaited */
@@ -28,8 +31,9 @@ struct conn {
     struct loop_timer *timer;
     struct packing *packing; /* while a worker compresses the answer */
     enum state state;
-    size_t seen;   /* bytes of the head looked at */
-    uint64_t skip; /* bytes of a request's body to throw away */
+    int64_t since_ns; /* READING: from when */
+    size_t seen;      /* bytes of the head looked at */
+    uint64_t skip;    /* bytes of a request's body to throw away */
 };
 
 /* A body that a worker compresses; belongs to the job, not to the connection. */
@@ -51,8 +55,9 @@ static void set_state(struct conn *c, enum state s)
         return;
     mf_list_del(&c->link);
     mf_list_push(s == IDLE ? &m->idle : &m->busy, &c->link);
+    c->since_ns = loop_mono_ns(m->loop);
     if (s == READING)
-        loop_timer_arm(c->timer, loop_mono_ns(m->loop) + m->head_timeout_ns);
+        loop_timer_arm(c->timer, c->since_ns + m->head_timeout_ns);
     else if (s == IDLE)
         loop_timer_arm(c->timer, loop_mono_ns(m->loop) + m->idle_timeout_ns);
     else
@@ -368,8 +373,15 @@ void monitor_conn_abandon(struct mf_list *link)
     net_close(c->net, net_queued(c->net) > 0 ? CLOSE_LINGER_MS : 0);
 }
 
+static void send_away(struct conn *c)
+{
+    set_state(c, ENDING);
+    net_close(c->net, 0);
+}
+
 bool monitor_conn_evict(struct monitor *m)
 {
+    int64_t now = loop_mono_ns(m->loop);
     struct mf_list *pos;
 
     mf_list_each(pos, &m->idle)
@@ -377,8 +389,15 @@ bool monitor_conn_evict(struct monitor *m)
         struct conn *c = mf_container(pos, struct conn, link);
         if (net_queued(c->net) > 0)
             continue; /* its answer is still on the way */
-        set_state(c, ENDING);
-        net_close(c->net, 0);
+        send_away(c);
+        return true;
+    }
+    mf_list_each(pos, &m->busy) /* who dawdles must not keep a health check out */
+    {
+        struct conn *c = mf_container(pos, struct conn, link);
+        if (c->state != READING || now - c->since_ns < HEAD_PATIENCE)
+            continue;
+        send_away(c);
         return true;
     }
     return false;

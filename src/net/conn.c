@@ -414,6 +414,11 @@ void net_conn_start(struct net_conn *c, const struct net_handler *h, void *arg)
     net_conn_poll(c);
 }
 
+void net_set_kept_max(struct net_conn *c, size_t bytes)
+{
+    c->kept_max = bytes;
+}
+
 void net_conn_set_handler(struct net_conn *c, const struct net_handler *h, void *arg)
 {
     c->handler = h;

@@ -183,6 +183,10 @@ void net_filter_plain(struct net_conn *c, const uint8_t *p, size_t n)
 {
     if ((c->flags & CONN_CLOSING) || n == 0)
         return;
+    if (!net_conn_listens(c) && c->kept_max != 0 && c->carry.len + n > c->kept_max) {
+        net_conn_end(c, NET_CLOSED_FILTER, 0, 0);
+        return;
+    }
     if (c->carry.len == 0)
         show(c, p, n);
     else

@@ -117,8 +117,7 @@ bool header_valid(struct mf_slice block)
     return pos == block.len && pos >= EMPTY_LEN && memcmp(block.ptr + pos - 4, "\r\n\r\n", 4) == 0;
 }
 
-/* --- writing
- * --------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 void header_begin(struct mf_buf *b, const char *status)
 {

@@ -355,8 +355,7 @@ ssize_t proto_parse(const uint8_t *buf, size_t len, const struct proto_limits *l
     return args_parse(buf, len, v, lim, out);
 }
 
-/* --- writers
- * --------------------------------------------------------------------------------------- */
+/* --- writers ---------------------------------------------------------------------------------- */
 
 size_t proto_put_u64(uint8_t *dst, uint64_t n)
 {

@@ -15,12 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* What a stranger may leave with us while his password is being checked. */
+#define UNKNOWN_KEPT_MAX (64u << 10)
 #define LINGER_MS 1000
 
 static const struct net_handler client_handler;
 
-/* --- lookup by cid
- * -------------------------------------------------------------------------------- */
+/* --- lookup by cid ---------------------------------------------------------------------------- */
 
 /* cids are consecutive, so they are their own hash. */
 static int client_register(struct client *c)
@@ -48,8 +49,7 @@ struct client *client_find(struct server *s, uint64_t cid)
     return n == NULL ? NULL : mf_container(n, struct client, cid_node);
 }
 
-/* --- words to the client
- * -------------------------------------------------------------------------- */
+/* --- words to the client ---------------------------------------------------------------------- */
 
 const char *client_ip(const struct client *c)
 {
@@ -130,8 +130,7 @@ void client_slow(struct client *c)
     client_close(c, NULL, "Slow Consumer (Pending Bytes)");
 }
 
-/* --- the parse loop
- * --------------------------------------------------------------------------------- */
+/* --- the parse loop --------------------------------------------------------------------------- */
 
 static void parse_failed(struct client *c, ssize_t why)
 {
@@ -302,8 +301,7 @@ static size_t commands_in(struct client *c, const uint8_t *p, size_t n)
     return c->phase == CLIENT_CLOSING ? n : done;
 }
 
-/* --- TLS on the way in
- * -------------------------------------------------------------------------------- */
+/* --- TLS on the way in ------------------------------------------------------------------------ */
 
 void client_plain_begin(struct client *c)
 {
@@ -326,7 +324,9 @@ void client_tls_begin(struct client *c)
     if (net_conn_secure(c->conn, c->srv->tls, &e) != 0) {
         log_error("%s - TLS: %s", client_label(c, label, sizeof label), e.text);
         client_close(c, NULL, "TLS Handshake Failure");
+        return;
     }
+    client_timer_start(c); /* the delay of a fallback is not the handshake's limit */
 }
 
 #define TLS_HELLO 0x16
@@ -389,8 +389,7 @@ static void secured(void *arg)
     client_timer_start(c);
 }
 
-/* --- begin and end
- * -------------------------------------------------------------------------------------- */
+/* --- begin and end ---------------------------------------------------------------------------- */
 
 static void client_free(struct client *c)
 {
@@ -576,7 +575,8 @@ void client_accept(struct server *s, struct net_conn *conn)
 void client_accept_ws(void *server, struct net_conn *conn, const struct ws_request *r)
 {
     struct server *s = server;
-    struct client *c = s->stopping ? NULL : client_new(s, conn, CLIENT_WS);
+    bool leaf = mf_ends(mf_str(r->path), "/leafnode"); /* not served: rather no INFO than a client's */
+    struct client *c = s->stopping || leaf ? NULL : client_new(s, conn, CLIENT_WS);
     char label[256];
 
     if (c == NULL) {
@@ -584,6 +584,7 @@ void client_accept_ws(void *server, struct net_conn *conn, const struct ws_reque
         return;
     }
     c->ws = client_ws_new(s, r);
+    net_set_kept_max(conn, UNKNOWN_KEPT_MAX);
     net_conn_set_handler(conn, &client_handler, c);
     log_debug("%s - WebSocket client connection created", client_label(c, label, sizeof label));
     if (!pinned_ok(c, &s->opts->websocket.tls)) {

@@ -70,8 +70,7 @@ static void refuse(struct client *c)
     client_close(c, "Authorization Violation", "Authentication Failure");
 }
 
-/* --- into and out of an account
- * ------------------------------------------------------------------- */
+/* --- into and out of an account --------------------------------------------------------------- */
 
 static bool account_full(struct account *a)
 {
@@ -137,8 +136,7 @@ void client_leave_account(struct client *c)
     sys_client_disconnected(c); /* also of those who never got in: nats-server counts them to $G */
 }
 
-/* --- checking credentials
- * ---------------------------------------------------------------------------- */
+/* --- checking credentials --------------------------------------------------------------------- */
 
 /* Alternative names, then the subject in two forms. */
 #define CERT_NAMES (MF_COUNT(((struct net_tls_peer *)0)->sans) + 2)
@@ -158,6 +156,7 @@ static void cert_names(const struct client *c, struct net_tls_peer *peer,
         names[r->ncert_names++] = peer->subject;
     if (peer->dn[0] != '\0') /* the last one is compared as a distinguished name */
         names[r->ncert_names++] = peer->dn;
+    r->has_subject = peer->subject[0] != '\0' || peer->dn[0] != '\0';
     r->cert_names = names;
 }
 
@@ -201,6 +200,7 @@ static bool connected(struct client *c)
         return false;
     c->by_token = c->opts.token != NULL;
     connect_opts_forget(&c->opts);
+    net_set_kept_max(c->conn, 0); /* known now */
     c->connected = true;
     c->phase = CLIENT_READY;
     if (c->verbose)
@@ -375,8 +375,10 @@ bool client_connect(struct client *c, struct mf_slice json)
         client_drop_subs(c);
         grants_free(c);
     }
-    if (c->in_account && o->pass == NULL && o->token == NULL && o->sig == NULL)
+    if (c->in_account && o->pass == NULL && o->token == NULL && o->sig == NULL) {
+        take_limits(c);
         return connected(c); /* without credentials it is who it was */
+    }
     return check_now(c);
 }
 
@@ -395,17 +397,24 @@ bool client_enter_anonymous(struct client *c)
 
 bool client_still_valid(struct client *c, const struct auth *old)
 {
-    return auth_same(old, c->srv->auth, c->user != NULL ? c->user : "", account_name(c->account));
+    struct auth_present present = {c->user, account_name(c->account), auth_kind_of(c)};
+
+    return auth_same(old, c->srv->auth, &present);
 }
 
 void client_refresh(struct client *c)
 {
-    struct perms *perms = NULL;
+    struct auth_present present = {c->user, account_name(c->account), auth_kind_of(c)};
+    struct auth_identity now;
 
-    if (auth_perms(c->srv->auth, c->user, account_name(c->account), &perms) != 0)
+    if (auth_renew(c->srv->auth, &present, &now) != 0)
         return;
     perms_release(c->perms);
-    c->perms = perms;
+    c->perms = now.perms;
+    if (c->deadline_wall_ns != now.deadline_ns) {
+        c->deadline_wall_ns = now.deadline_ns;
+        client_timer_pings(c); /* minds the deadline too */
+    }
     take_limits(c);
     client_recheck_subs(c);
 }

@@ -2,6 +2,7 @@
  * is faster than its readers.  The hot path: no allocation, no system call. */
 #include "server_int.h"
 
+#include "mayfly/header.h"
 #include "mayfly/log.h"
 #include "mayfly/subject.h"
 
@@ -65,19 +66,19 @@ static void find_own(void *arg, struct router_sub *rs)
 static void no_responders(struct client *c, const struct mf_msg *request)
 {
     struct responder_search q = {c, NULL};
-    char hdr[4200];
+    struct mf_buf hdr = MF_BUF_INIT;
     struct mf_msg m = {.subject = request->reply};
-    int n;
 
     router_match(account_router(c->account), request->reply, find_own, &q);
     if (q.found == NULL)
         return;
-    n = snprintf(hdr, sizeof hdr, "NATS/1.0 503\r\nNats-Subject: %.*s\r\n\r\n",
-                 MF_FMT(request->subject));
-    if (n <= 0 || (size_t)n >= sizeof hdr)
-        return;
-    m.hdr = mf_slice(hdr, (size_t)n);
-    sub_send(q.found, &m);
+    header_begin(&hdr, "503");
+    header_add(&hdr, "Nats-Subject", request->subject);
+    header_end(&hdr);
+    m.hdr = mf_buf_slice(&hdr);
+    if (!mf_buf_failed(&hdr))
+        sub_send(q.found, &m);
+    mf_buf_fini(&hdr);
 }
 
 static void publish_count(struct client *c, size_t bytes)
@@ -110,15 +111,25 @@ static void publish(struct client *c, const struct mf_msg *m)
 
 static void publish_mapped(struct client *c, struct mf_msg *m)
 {
-    char mapped[4096];
-    ssize_t n = account_map(c->account, m->subject, mapped, sizeof mapped);
+    char small[1024];
+    struct mf_buf large = MF_BUF_INIT; /* a mapping may make a long subject longer still */
+    uint8_t *at = (uint8_t *)small;
+    size_t room = sizeof small;
+    ssize_t n;
 
+    while ((n = account_map(c->account, m->subject, (char *)at, room)) == MF_LIMIT) {
+        room *= 4;
+        at = mf_buf_reserve(&large, room);
+        if (at == NULL)
+            return; /* no memory: this message is lost */
+    }
     if (n > 0)
-        m->subject = mf_slice(mapped, (size_t)n);
+        m->subject = mf_slice(at, (size_t)n);
     if (n >= 0)
         publish(c, m);
     else if (c->verbose) /* the weights leave this one out: taken, and lost on purpose */
         (void)net_write(c->conn, "+OK\r\n", 5);
+    mf_buf_fini(&large);
 }
 
 void client_publish(struct client *c, const struct proto_cmd *cmd)

@@ -16,8 +16,7 @@ bool sub_is_client(const struct router_sub *rs)
     return rs->deliver == sub_deliver;
 }
 
-/* --- SUB
- * ------------------------------------------------------------------------------------------- */
+/* --- SUB -------------------------------------------------------------------------------------- */
 
 static struct sub *sub_find(const struct client *c, struct mf_slice sid)
 {
@@ -118,8 +117,7 @@ err_free:
     client_close(c, NULL, "Out of Memory");
 }
 
-/* --- UNSUB
- * ------------------------------------------------------------------------------------------ */
+/* --- UNSUB ------------------------------------------------------------------------------------ */
 
 static void sub_free(struct sub *sub)
 {
@@ -177,8 +175,7 @@ void client_recheck_subs(struct client *c)
     free(refused);
 }
 
-/* --- deliveries
- * --------------------------------------------------------------------------------------- */
+/* --- deliveries ------------------------------------------------------------------------------- */
 
 /* Returns the bytes of header and payload sent, or -1. */
 static ssize_t sub_write(struct sub *sub, const struct mf_msg *m)

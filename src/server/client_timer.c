@@ -56,11 +56,19 @@ static void arm_next(struct client *c)
     loop_timer_arm(c->timer, next);
 }
 
+static int64_t ping_every(const struct client *c)
+{
+    const struct options *o = c->srv->opts;
+
+    return c->kind == CLIENT_WS && o->websocket.ping_interval_ns > 0 ? o->websocket.ping_interval_ns
+                                                                     : o->ping_interval_ns;
+}
+
 /* The first ping comes early to learn the round trip time; a little later for each client, so that
  * ten thousand reconnecting at once are not pinged at once. */
 void client_timer_pings(struct client *c)
 {
-    int64_t every = c->srv->opts->ping_interval_ns;
+    int64_t every = ping_every(c);
     int64_t first = every < 2 * CLOCK_S ? every : 2 * CLOCK_S;
 
     first += (int64_t)((double)first * 0.2 * rand_below(1000) / 1000.0);
@@ -91,7 +99,7 @@ static bool credentials_ended(struct client *c)
 
 static void pings_fired(struct client *c)
 {
-    int64_t every = c->srv->opts->ping_interval_ns, now = loop_mono_ns(c->srv->loop);
+    int64_t every = ping_every(c), now = loop_mono_ns(c->srv->loop);
 
     if (credentials_ended(c)) {
         client_close(c, "User Authentication Expired", "Authentication Expired");

@@ -169,7 +169,8 @@ int connect_parse(struct mf_slice json, struct connect_opts *out, struct mf_erro
     root = json_loadb((const char *)text.ptr, text.len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &why);
     mf_buf_fini(&text);
     if (root == NULL)
-        return mf_fail(e, MF_INVAL, "CONNECT: %s at byte %d", why.text, why.position);
+        /* jansson's text quotes what it stumbled over, which may be a password */
+        return mf_fail(e, MF_INVAL, "CONNECT: invalid JSON at byte %d", why.position);
     if (json_is_object(root))
         rv = object_read(root, out, e);
     else if (!json_is_null(root)) /* null is the empty object to Go */

@@ -18,8 +18,7 @@ static void refuse(struct monitor_reply *r, const struct mf_error *e)
     mf_buf_puts(r->body, e->text);
 }
 
-/* --- pages without parameters
- * ---------------------------------------------------------------------- */
+/* --- pages without parameters ----------------------------------------------------------------- */
 
 static void get_varz(void *arg, const struct monitor_request *q, struct monitor_reply *r)
 {
@@ -91,8 +90,7 @@ static void get_root(void *arg, const struct monitor_request *q, struct monitor_
     page_root(arg, monitor_base_path(q), r->body);
 }
 
-/* --- pages with parameters
- * -------------------------------------------------------------------------- */
+/* --- pages with parameters -------------------------------------------------------------------- */
 
 /* subs is a boolean, or "detail". */
 static int param_subs(const struct monitor_request *q, struct monitor_reply *r,

@@ -4,8 +4,7 @@
 #include "mayfly/clock.h"
 #include "mayfly/subject.h"
 
-/* --- /accountz: names
- * ------------------------------------------------------------------------------------- */
+/* --- /accountz: names ------------------------------------------------------------------------- */
 
 static void list_name(void *arg, struct account *a)
 {
@@ -69,8 +68,7 @@ int page_accountz(struct server *s, const char *account, struct jsonw *w, const 
     return 0;
 }
 
-/* --- /accstatz
- * ------------------------------------------------------------------------------------- */
+/* --- /accstatz -------------------------------------------------------------------------------- */
 
 static void traffic(struct jsonw *w, const char *key, uint64_t msgs, uint64_t bytes)
 {
@@ -160,8 +158,7 @@ void page_accstatz(struct server *s, const char *const *only, size_t nonly, bool
     jsonw_end(w);
 }
 
-/* --- /subsz
- * ---------------------------------------------------------------------------------------- */
+/* --- /subsz ----------------------------------------------------------------------------------- */
 
 struct subs_walk {
     const struct subsz_query *q;

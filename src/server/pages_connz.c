@@ -20,8 +20,7 @@ struct rows {
     uint64_t total; /* in the account and state asked for, whatever the other filters say */
 };
 
-/* --- sorting
- * --------------------------------------------------------------------------------------- */
+/* --- sorting ---------------------------------------------------------------------------------- */
 
 enum sort_key {
     SORT_CID,
@@ -125,8 +124,7 @@ static void rows_sort(struct rows *r, enum sort_key key)
     qsort(r->at, r->n, sizeof *r->at, key == SORT_REASON ? by_reason : up ? ascending : descending);
 }
 
-/* --- collecting
- * ------------------------------------------------------------------------------------ */
+/* --- collecting ------------------------------------------------------------------------------- */
 
 static bool is_set(const char *text)
 {
@@ -191,8 +189,7 @@ static int rows_collect(struct server *s, const struct connz_query *q, struct ro
     return 0;
 }
 
-/* --- rendering
- * ------------------------------------------------------------------------------------- */
+/* --- rendering -------------------------------------------------------------------------------- */
 
 void page_sub_detail(struct jsonw *w, const char *account, const struct page_sub *sub)
 {

@@ -72,8 +72,7 @@ static void process_metrics(struct server *s, struct mf_buf *b)
            (double)s->start_wall_ns / 1e9);
 }
 
-/* --- one series per account
- * -------------------------------------------------------------------------- */
+/* --- one series per account ------------------------------------------------------------------- */
 
 struct account_series {
     const char *name, *type, *help;

@@ -79,8 +79,7 @@ void page_usage(struct server *s, struct page_usage *out)
     out->cpu_percent = s->cpu_percent;
 }
 
-/* --- /stacksz: not goroutines but threads: what each is and waits for
- * ------------------------------- */
+/* --- /stacksz: not goroutines but threads: what each is and waits for ------------------------- */
 
 static void one_thread(struct mf_buf *out, const char *tid)
 {

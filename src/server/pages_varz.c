@@ -25,8 +25,7 @@ void page_begin(struct server *s, struct jsonw *w, const char *key)
     jsonw_time(w, "now", clock_wall_ns());
 }
 
-/* --- where clients are told to come
- * ------------------------------------------------------------------ */
+/* --- where clients are told to come ----------------------------------------------------------- */
 
 /* The colon before the port of "host:port" or "[::1]:port", or NULL. */
 static const char *port_colon(const char *text)
@@ -83,8 +82,7 @@ uint64_t page_subscriptions(struct server *s)
     return sum;
 }
 
-/* --- /varz
- * ----------------------------------------------------------------------------------------- */
+/* --- /varz ------------------------------------------------------------------------------------ */
 
 static void varz_identity(struct server *s, struct jsonw *w)
 {
@@ -336,8 +334,7 @@ void page_varz(struct server *s, struct jsonw *w, const char *key)
     jsonw_end(w);
 }
 
-/* --- what a server that stands alone has none of
- * ------------------------------------------------------ */
+/* --- what a server that stands alone has none of ---------------------------------------------- */
 
 void page_routez(struct server *s, struct jsonw *w, const char *key)
 {

@@ -9,7 +9,7 @@
 struct reload {
     struct options *opts;
     struct auth *auth;
-    struct net_tls *tls, *ws_tls;
+    struct net_tls *tls, *ws_tls, *http_tls;
 };
 
 static void reload_drop(struct reload *r)
@@ -17,6 +17,7 @@ static void reload_drop(struct reload *r)
     auth_free(r->auth);
     net_tls_release(r->tls);
     net_tls_release(r->ws_tls);
+    net_tls_release(r->http_tls);
     options_free(r->opts);
 }
 
@@ -34,6 +35,7 @@ static int reload_build(struct server *s, struct reload *r, struct mf_error *e)
     if (auth_new(&r->auth, r->opts, e) != 0)
         return e->code;
     if (tls_setup(&r->tls, &r->opts->tls, e) != 0 ||
+        tls_setup_pages(&r->http_tls, &r->opts->tls, e) != 0 ||
         tls_setup(&r->ws_tls, &r->opts->websocket.tls, e) != 0)
         return mf_wrap(e, "tls");
     if (s->https != NULL && r->tls == NULL)
@@ -94,11 +96,13 @@ static void reload_apply(struct server *s, struct reload *r)
     s->auth = r->auth;
     net_tls_release(s->tls);
     net_tls_release(s->ws_tls);
+    net_tls_release(s->http_tls);
     s->tls = r->tls;
+    s->http_tls = r->http_tls;
     s->ws_tls = r->ws_tls;
     ws_options_refresh(s);
     if (s->https != NULL)
-        monitor_set_tls(s->https, s->tls);
+        monitor_set_tls(s->https, s->http_tls);
     recheck_clients(s, old_auth);
     client_auth_retire(s, old_auth);
     files_move(s, old_opts);
@@ -108,7 +112,7 @@ static void reload_apply(struct server *s, struct reload *r)
 
 int server_reload(struct server *s, struct mf_error *e)
 {
-    struct reload r = {NULL, NULL, NULL, NULL};
+    struct reload r = {0};
 
     if (s->stopping)
         return mf_fail(e, MF_CLOSED, "server is shutting down");

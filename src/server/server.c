@@ -26,8 +26,7 @@ struct accounts *server_accounts(struct server *s)
     return s->accounts;
 }
 
-/* --- listeners
- * --------------------------------------------------------------------------------------- */
+/* --- listeners -------------------------------------------------------------------------------- */
 
 static void accepted(void *arg, struct net_conn *c)
 {
@@ -93,8 +92,7 @@ static int listen_clients(struct server *s, struct mf_error *e)
     return 0;
 }
 
-/* --- start
- * ------------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static void say_who(const struct server *s)
 {
@@ -125,6 +123,7 @@ static int build(struct server *s, struct mf_error *e)
         return e->code;
     request_info_register(s);
     if (tls_setup(&s->tls, &s->opts->tls, e) != 0 ||
+        tls_setup_pages(&s->http_tls, &s->opts->tls, e) != 0 ||
         tls_setup(&s->ws_tls, &s->opts->websocket.tls, e) != 0)
         return mf_wrap(e, "tls");
     if (s->opts->https_port != 0 && s->tls == NULL)
@@ -140,7 +139,7 @@ static int build(struct server *s, struct mf_error *e)
 static int open_all(struct server *s, struct mf_error *e)
 {
     if (open_monitor(s, &s->http, s->opts->http_port, NULL, e) != 0 ||
-        open_monitor(s, &s->https, s->opts->https_port, s->tls, e) != 0 || ws_listen(s, e) != 0 ||
+        open_monitor(s, &s->https, s->opts->https_port, s->http_tls, e) != 0 || ws_listen(s, e) != 0 ||
         listen_idle(s, e) != 0 || listen_clients(s, e) != 0)
         return e->code;
     return files_write(s, e);
@@ -220,8 +219,7 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
     return 0;
 }
 
-/* --- stop
- * -------------------------------------------------------------------------------------------- */
+/* --- stop ------------------------------------------------------------------------------------- */
 
 static void stop_done(void *arg)
 {
@@ -291,6 +289,7 @@ void server_free(struct server *s)
         accounts_free(s->accounts);
     net_tls_release(s->tls);
     net_tls_release(s->ws_tls);
+    net_tls_release(s->http_tls);
     table_fini(&s->by_cid);
     mf_buf_fini(&s->ws_headers);
     options_free(s->opts);

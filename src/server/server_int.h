@@ -158,8 +158,7 @@ struct client {
     struct client_ws *ws;     /* what the handshake said; NULL for TCP clients */
 };
 
-/* --- client.c ------------------------------------------------------------------------------------
- */
+/* --- client.c --------------------------------------------------------------------------------- */
 void client_accept(struct server *s, struct net_conn *conn);
 void client_accept_ws(void *server, struct net_conn *conn, const struct ws_request *r);
 /* text: -ERR to send first, or NULL.  reason: for the log and /connz. */
@@ -178,8 +177,7 @@ const char *client_label(const struct client *c, char *dst, size_t cap);
 void client_trace_out(const struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
 int64_t client_auth_timeout(const struct client *c);
 
-/* --- ws_listen.c
- * ---------------------------------------------------------------------------------- */
+/* --- ws_listen.c ------------------------------------------------------------------------------ */
 int ws_listen(struct server *s, struct mf_error *e);
 void ws_options_refresh(struct server *s); /* from the present options */
 struct client_ws *client_ws_new(const struct server *s, const struct ws_request *r);
@@ -189,8 +187,7 @@ void client_ws_farewell(const struct client *c);
 /* Cookies stand in for credentials CONNECT does not give. */
 void client_ws_cookies(struct client *c);
 
-/* --- client_auth.c
- * --------------------------------------------------------------------------------- */
+/* --- client_auth.c ---------------------------------------------------------------------------- */
 /* A CONNECT line.  Returns false when the rest of the input must wait (a worker checks). */
 bool client_connect(struct client *c, struct mf_slice json);
 /* Without CONNECT, when no credentials are needed. */
@@ -207,25 +204,21 @@ bool client_still_valid(struct client *c, const struct auth *old);
 /* Takes the permissions and limits the present configuration gives its user. */
 void client_refresh(struct client *c);
 
-/* --- client_timer.c
- * -------------------------------------------------------------------------------- */
+/* --- client_timer.c --------------------------------------------------------------------------- */
 void client_timer_start(struct client *c); /* auth timeout or TLS fallback, by phase */
 void client_timer_pings(struct client *c); /* after CONNECT */
 void client_pong(struct client *c);
 void client_timer_fired(void *client);
 
-/* --- client_pub.c
- * ---------------------------------------------------------------------------------- */
+/* --- client_pub.c ----------------------------------------------------------------------------- */
 void client_publish(struct client *c, const struct proto_cmd *cmd);
 void client_unstall_all(void *server);
-/* --- client_grant.c: allow_responses
- * --------------------------------------------------------------- */
+/* --- client_grant.c: allow_responses ---------------------------------------------------------- */
 void grant_reply(struct client *c, struct mf_slice reply); /* a message with this reply was sent */
 bool grant_use(struct client *c, struct mf_slice subject); /* may it answer once more? */
 void grants_free(struct client *c);
 
-/* --- client_sub.c
- * ---------------------------------------------------------------------------------- */
+/* --- client_sub.c ----------------------------------------------------------------------------- */
 void client_subscribe(struct client *c, const struct proto_cmd *cmd);
 void client_unsubscribe(struct client *c, const struct proto_cmd *cmd);
 void client_drop_subs(struct client *c);
@@ -235,32 +228,28 @@ void client_recheck_subs(struct client *c);
 void sub_send(struct sub *sub, const struct mf_msg *m);
 bool sub_is_client(const struct router_sub *rs); /* or one of the server's own */
 
-/* --- info.c
- * ------------------------------------------------------------------------------------------ */
+/* --- info.c ----------------------------------------------------------------------------------- */
 void info_render(const struct client *c, struct mf_buf *out, bool after_connect);
 
-/* --- request_info.c
- * -------------------------------------------------------------------------------- */
+/* --- request_info.c --------------------------------------------------------------------------- */
 void request_info_register(struct server *s);
 
-/* --- server.c
- * ---------------------------------------------------------------------------------------- */
+/* --- server.c --------------------------------------------------------------------------------- */
 void server_client_gone(struct server *s); /* shutdown waits for the last one */
 void server_auth_idle(struct server *s);   /* so does its memory for the last auth job */
 
-/* --- files.c
- * ------------------------------------------------------------------------------------------- */
+/* --- files.c ---------------------------------------------------------------------------------- */
 int files_write(struct server *s, struct mf_error *e); /* pid and ports files */
 void files_remove(struct server *s);
 void files_move(struct server *s, const struct options *old); /* after a reload */
 
-/* --- tls_setup.c
- * --------------------------------------------------------------------------------------- */
+/* --- tls_setup.c ------------------------------------------------------------------------------ */
+/* The same for the pages: who looks at them (Prometheus, a browser) is not asked for a certificate. */
+int tls_setup_pages(struct net_tls **out, const struct options_tls *o, struct mf_error *e);
 int tls_setup(struct net_tls **out, const struct options_tls *o,
               struct mf_error *e); /* unset: NULL */
 
-/* --- sys*.c: system account services and events
- * ---------------------------------------------------------- */
+/* --- sys*.c: system account services and events ----------------------------------------------- */
 int sys_start(struct server *s, struct mf_error *e);
 void sys_stop(struct server *s);
 void sys_client_connected(struct client *c);
@@ -271,8 +260,7 @@ void sys_shutdown(struct server *s);
 int sys_account_added(struct server *s, struct account *a); /* internal services of every account */
 void sys_account_gone(struct server *s, struct account *a);
 
-/* --- pages*.c: renderers, shared by HTTP and $SYS requests
- * ------------------------------------------------ */
+/* --- pages*.c: renderers, shared by HTTP and $SYS requests ------------------------------------ */
 int pages_register(struct server *s, struct monitor *m);
 
 #endif

@@ -14,8 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- answers
- * --------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 void sys_publish(struct sys *y, struct account *a, struct mf_slice subject, struct mf_slice hdr,
                  const struct mf_buf *body)
@@ -109,8 +108,7 @@ void sys_answer_page(struct sys_request *q,
     mf_buf_fini(&b);
 }
 
-/* --- requests
- * -------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void request_run(const struct sys_service *v, struct sys_request *q)
 {
@@ -140,8 +138,7 @@ static bool deliver(struct router_sub *rs, const struct router_msg *m)
     return true;
 }
 
-/* --- subscriptions
- * --------------------------------------------------------------------------------- */
+/* --- subscriptions ---------------------------------------------------------------------------- */
 
 static int service_add(struct sys *y, struct sys_service *v, struct account *a,
                        const struct sys_endpoint *endpoint, const char *subject, struct mf_error *e)
@@ -205,8 +202,7 @@ static int system_services(struct sys *y, struct mf_error *e)
     return 0;
 }
 
-/* --- every account
- * --------------------------------------------------------------------------------- */
+/* --- every account ---------------------------------------------------------------------------- */
 
 static uint64_t address_hash(const struct account *a)
 {
@@ -292,8 +288,7 @@ static void account_seen(void *arg, struct account *a)
         log_error("account %s: no system services: out of memory", account_name(a));
 }
 
-/* --- start and stop
- * -------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 int sys_start(struct server *s, struct mf_error *e)
 {

@@ -74,8 +74,7 @@ struct sys {
     struct loop_defer reload_turn;
 };
 
-/* --- sys.c: subscriptions and answers
- * --------------------------------------------------------------- */
+/* --- sys.c: subscriptions and answers --------------------------------------------------------- */
 struct sys_account *sys_account_find(struct sys *y, const struct account *a); /* or NULL */
 /* Publishes in an account as the server. */
 void sys_publish(struct sys *y, struct account *a, struct mf_slice subject, struct mf_slice hdr,
@@ -88,8 +87,7 @@ void sys_answer_page(struct sys_request *q,
 void sys_answer_error(struct sys_request *q, int code, const char *text);
 void sys_answer_done(struct sys_request *q); /* the server part alone: an order was carried out */
 
-/* --- sys_event.c
- * ------------------------------------------------------------------------------------- */
+/* --- sys_event.c ------------------------------------------------------------------------------ */
 MF_MUSTCHECK int sys_event_start(struct sys *y, struct mf_error *e);
 void sys_event_stop(struct sys *y);
 /* {"server":{},"statsz":{}} */
@@ -98,16 +96,14 @@ void sys_write_stats_msg(struct sys *y, struct mf_buf *out);
 void sys_write_conns_msg(struct sys *y, struct account *a, struct mf_buf *out);
 void sys_send_stats(struct sys *y); /* on the broadcast subject, if anybody listens */
 
-/* --- sys_request.c
- * ----------------------------------------------------------------------------------- */
+/* --- sys_request.c ---------------------------------------------------------------------------- */
 extern const struct sys_endpoint sys_server_pages[];   /* $SYS.REQ.SERVER.{PING,id}.<name> */
 extern const struct sys_endpoint sys_server_actions[]; /* $SYS.REQ.SERVER.<id>.<name> */
 extern const struct sys_endpoint sys_ping;             /* $SYS.REQ.SERVER.PING */
 extern const size_t sys_nserver_pages, sys_nserver_actions;
 void sys_reload_stop(struct sys *y);
 
-/* --- sys_account.c
- * ----------------------------------------------------------------------------------- */
+/* --- sys_account.c ---------------------------------------------------------------------------- */
 extern const struct sys_endpoint sys_account_pages[]; /* $SYS.REQ.ACCOUNT.<name>.<page> */
 extern const size_t sys_naccount_pages;
 extern const struct sys_endpoint sys_all_statz; /* $SYS.REQ.ACCOUNT.PING.STATZ, system account */
@@ -115,8 +111,7 @@ extern const struct sys_endpoint sys_debug_subscribers;
 /* Asked from inside an account, about itself. */
 extern const struct sys_endpoint sys_user_info, sys_own_connz, sys_own_statz;
 
-/* --- sys_options.c: the JSON of a request
- * ------------------------------------------------------------ */
+/* --- sys_options.c: the JSON of a request ----------------------------------------------------- */
 /* *out NULL for an empty body or `null`; else the caller's.  MF_PROTO with the reason. */
 MF_MUSTCHECK int sys_options_parse(struct mf_slice body, json_t **out, struct mf_error *e);
 /* server_name, cluster, host, tags, domain, exact_match: is another server meant? */

@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-/* --- by operators: $SYS.REQ.ACCOUNT.<name>.X
- * -------------------------------------------------------- */
+/* --- by operators: $SYS.REQ.ACCOUNT.<name>.X -------------------------------------------------- */
 
 /* The fourth token of the subject, as text; the caller frees. */
 static char *asked_account(const struct sys_request *q)
@@ -161,8 +160,7 @@ const struct sys_endpoint sys_account_pages[] = {
 const size_t sys_naccount_pages = MF_COUNT(sys_account_pages);
 const struct sys_endpoint sys_all_statz = {.name = "STATZ", .page = get_all_statz};
 
-/* --- by users, about their own account
- * --------------------------------------------------------------- */
+/* --- by users, about their own account -------------------------------------------------------- */
 
 static int own_connz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
 {
@@ -218,8 +216,7 @@ static int get_user_info(struct sys_request *q, struct jsonw *w, struct mf_error
 }
 const struct sys_endpoint sys_user_info = {.name = "INFO", .page = get_user_info, .any_body = true};
 
-/* --- $SYS.DEBUG.SUBSCRIBERS: how many clients would get this subject
- * ---------------------------------- */
+/* --- $SYS.DEBUG.SUBSCRIBERS: how many clients would get this subject -------------------------- */
 
 struct subscriber_count {
     struct mf_slice subject, queue;

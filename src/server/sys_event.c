@@ -47,8 +47,7 @@ static void event_send(struct sys *y, struct account *a, const char *subject, st
     mf_buf_fini(b);
 }
 
-/* --- clients
- * --------------------------------------------------------------------------------------- */
+/* --- clients ---------------------------------------------------------------------------------- */
 
 static const char *event_account(const struct client *c)
 {
@@ -122,8 +121,7 @@ static void send_come(struct sys *y, const struct client *c)
     event_send(y, y->account, subject, &b);
 }
 
-/* --- connection counts
- * ----------------------------------------------------------------------------- */
+/* --- connection counts ------------------------------------------------------------------------ */
 
 void sys_write_conns_msg(struct sys *y, struct account *a, struct mf_buf *out)
 {
@@ -203,8 +201,7 @@ static void conns_changed(struct sys *y, struct account *a)
     send_conns(y, a);
 }
 
-/* --- what the rest of the server reports
- * ----------------------------------------------------------- */
+/* --- what the rest of the server reports ------------------------------------------------------ */
 
 void sys_client_connected(struct client *c)
 {
@@ -281,8 +278,7 @@ void sys_shutdown(struct server *s)
         s->sys->silent = true;
 }
 
-/* --- statistics
- * ------------------------------------------------------------------------------------ */
+/* --- statistics ------------------------------------------------------------------------------- */
 
 static void count_active(void *arg, struct account *a)
 {

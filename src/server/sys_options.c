@@ -26,8 +26,7 @@ int sys_options_parse(struct mf_slice body, json_t **out, struct mf_error *e)
     return mf_fail(e, MF_PROTO, "invalid JSON: an object is expected");
 }
 
-/* --- single fields
- * --------------------------------------------------------------------------------- */
+/* --- single fields ---------------------------------------------------------------------------- */
 
 static const json_t *field(const json_t *o, const char *key)
 {
@@ -114,8 +113,7 @@ static int option_list(const json_t *o, const char *key, const json_t **out, str
     return 0;
 }
 
-/* --- filters
- * --------------------------------------------------------------------------------------- */
+/* --- filters ---------------------------------------------------------------------------------- */
 
 static bool says(const char *filter, const char *value, bool exact)
 {
@@ -158,8 +156,7 @@ int sys_options_filter(const struct server *s, const json_t *o, bool *excluded, 
     return 0;
 }
 
-/* --- pages
- * ----------------------------------------------------------------------------------------- */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 int sys_options_connz(const json_t *o, struct connz_query *q, struct mf_error *e)
 {

@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-/* --- pages
- * ----------------------------------------------------------------------------------------- */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 static int get_varz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
 {
@@ -113,8 +112,7 @@ static int get_empty(struct sys_request *q, struct jsonw *w, struct mf_error *e)
     return 0;
 }
 
-/* --- who, and how much
- * ----------------------------------------------------------------------------- */
+/* --- who, and how much ------------------------------------------------------------------------ */
 
 static void run_idz(struct sys_request *q)
 {
@@ -147,8 +145,7 @@ static void run_statsz(struct sys_request *q)
     mf_buf_fini(&b);
 }
 
-/* --- orders
- * ---------------------------------------------------------------------------------------- */
+/* --- orders ----------------------------------------------------------------------------------- */
 
 /* Answers that have no data: success is the server part alone. */
 static void answer_done(struct sys_request *q, const char *failure)
@@ -205,8 +202,7 @@ static void run_ldm(struct sys_request *q)
     answer_done(q, NULL);
 }
 
-/* --- reload
- * ---------------------------------------------------------------------------------------- */
+/* --- reload ----------------------------------------------------------------------------------- */
 
 static void reload_answer(struct sys *y, const struct sys_reload *r, int rc, const char *text)
 {
@@ -262,8 +258,7 @@ void sys_reload_stop(struct sys *y)
     mf_list_init(&y->reloads);
 }
 
-/* --- the tables
- * ------------------------------------------------------------------------------------ */
+/* --- the tables ------------------------------------------------------------------------------- */
 
 const struct sys_endpoint sys_server_pages[] = {
     {.name = "IDZ", .run = run_idz, .any_body = true},

@@ -32,3 +32,11 @@ int tls_setup(struct net_tls **out, const struct options_tls *o, struct mf_error
     free(pairs);
     return rv;
 }
+
+int tls_setup_pages(struct net_tls **out, const struct options_tls *o, struct mf_error *e)
+{
+    struct options_tls pages = *o; /* borrows its strings */
+
+    pages.verify = pages.verify_and_map = false;
+    return tls_setup(out, &pages, e);
+}

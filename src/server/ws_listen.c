@@ -77,8 +77,7 @@ int ws_listen(struct server *s, struct mf_error *e)
     return 0;
 }
 
-/* --- a session's part
- * ------------------------------------------------------------------------------ */
+/* --- a session's part ------------------------------------------------------------------------- */
 
 static char *cookie(const struct ws_request *r, const char *name)
 {

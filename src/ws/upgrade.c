@@ -47,12 +47,6 @@ static bool offers_deflate(const struct http_request *r)
     return false;
 }
 
-static bool ends_with(struct mf_slice s, const char *tail)
-{
-    size_t n = strlen(tail);
-    return s.len >= n && memcmp(s.ptr + s.len - n, tail, n) == 0;
-}
-
 static bool contains(struct mf_slice s, const char *what)
 {
     return s.len > 0 && memmem(s.ptr, s.len, what, strlen(what)) != NULL;
@@ -70,7 +64,7 @@ static int check(const struct http_request *r, const struct ws_options *o, struc
     struct mf_slice key = MF_SLICE_NONE;
     const char *reason;
 
-    v->mqtt = ends_with(r->path, "/mqtt");
+    v->mqtt = mf_ends(r->path, "/mqtt");
     if (v->mqtt && !o->mqtt)
         return refuse(v, 404, "mqtt websocket endpoint not enabled");
     if (!mf_eq_str(r->method, "GET"))

@@ -19,8 +19,7 @@ void tearDown(void)
         world_fini(&w);
 }
 
-/* --- apart
- * ------------------------------------------------------------------------------------------- */
+/* --- apart ------------------------------------------------------------------------------------ */
 
 static void test_accounts_do_not_hear_each_other(void)
 {
@@ -68,8 +67,7 @@ static void test_system_account_may_have_another_name_or_be_left_out(void)
     TEST_ASSERT_NULL(accounts_system(w.as));
 }
 
-/* --- stream imports
- * -------------------------------------------------------------------------------------- */
+/* --- stream imports --------------------------------------------------------------------------- */
 
 #define MAX_SUBS 12
 static struct listener subs[MAX_SUBS];
@@ -240,8 +238,7 @@ static void test_very_long_subjects_cross_too(void)
     leave(&l);
 }
 
-/* --- unsubscribing inside a delivery
- * -------------------------------------------------------------------- */
+/* --- unsubscribing inside a delivery ---------------------------------------------------------- */
 
 static void leave_both(struct listener *l, const struct router_msg *m)
 {
@@ -275,8 +272,7 @@ static void test_listeners_may_leave_while_a_shadow_delivers(void)
         leave(&a[i]);
 }
 
-/* --- subject mappings
- * --------------------------------------------------------------------------------------- */
+/* --- subject mappings ------------------------------------------------------------------------- */
 
 static struct listener everything;
 
@@ -405,8 +401,7 @@ static void test_mappings_of_the_options_are_those_of_the_global_account(void)
     leave(&l);
 }
 
-/* --- what is refused
- * ------------------------------------------------------------------------------------------ */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 /* Imports that are not allowed, or that lead in a circle. */
 static void build_forbidden(int which)

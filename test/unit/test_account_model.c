@@ -65,8 +65,7 @@ void tearDown(void)
 {
 }
 
-/* --- the model
- * ---------------------------------------------------------------------------------------- */
+/* --- the model -------------------------------------------------------------------------------- */
 
 static void plain(int sub, const char *subject)
 {
@@ -201,8 +200,7 @@ static void model_publish(int account, const char *subject)
     }
 }
 
-/* --- random worlds
- * ---------------------------------------------------------------------------------------- */
+/* --- random worlds ---------------------------------------------------------------------------- */
 
 /* The same subject of the same account twice is refused, and the same name for it here too. */
 static bool clash(const struct door *a, const struct door *b)

@@ -63,8 +63,7 @@ static void assert_starts(const char *prefix, const char *text)
         TEST_FAIL_MESSAGE(text);
 }
 
-/* --- there
- * -------------------------------------------------------------------------------------------- */
+/* --- there ------------------------------------------------------------------------------------ */
 
 /* Asked: each row. */
 static void test_service_import_table_of_the_real_server_holds(void)
@@ -311,8 +310,7 @@ static void test_mappings_apply_on_both_sides(void)
     TEST_ASSERT_EQUAL_STRING("in inbox.2 =r", heard(&w));
 }
 
-/* --- within one call
- * --------------------------------------------------------------------------------------- */
+/* --- within one call -------------------------------------------------------------------------- */
 
 static void answer_at_once(struct listener *l, const struct router_msg *m)
 {
@@ -381,9 +379,7 @@ static void test_listeners_may_leave_while_request_and_answer_pass(void)
     TEST_ASSERT_EQUAL_STRING("in inbox.1 =1", heard(&w));
 }
 
-/* --- time
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void test_reply_expires_after_two_minutes(void)
 {
@@ -451,9 +447,7 @@ static void test_only_so_many_replies_wait(void)
     TEST_ASSERT_EQUAL_size_t(1, inbox.count);
 }
 
-/* --- who asks
- * --------------------------------------------------------------------------------------------------
- */
+/* --- who asks --------------------------------------------------------------------------------- */
 
 static bool tell(void *arg, const void *origin, bool detailed, const char *via, struct mf_buf *json,
                  int64_t *rtt_ns)

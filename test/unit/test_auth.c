@@ -242,7 +242,11 @@ static void test_websocket_may_ask_for_credentials_of_its_own(void)
 static int cert_login(const struct auth *a, const char *const *names, size_t n, const char **user)
 {
     struct auth_identity who;
-    int rc = check(a, (struct auth_request){.cert_names = names, .ncert_names = n}, &who);
+    int rc =
+        check(a,
+              (struct auth_request){
+                  .cert_names = names, .ncert_names = n, .has_subject = names[n - 1][0] != '\0'},
+              &who);
 
     *user = rc == 0 ? who.name : NULL;
     return rc;
@@ -283,6 +287,7 @@ static void test_certificate_names_a_user(void)
     TEST_ASSERT_EQUAL_INT(MF_DENIED, CERT("CN=First,O=Acme"));
     TEST_ASSERT_EQUAL_INT(MF_DENIED, CERT("CN=first,O=Acme,OU=more"));
     TEST_ASSERT_EQUAL_INT(MF_DENIED, CERT("O=Acme,CN=first", "nothing")); /* not the subject */
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, CERT("O=Acme,CN=first", ""));        /* there is no subject */
     TEST_ASSERT_EQUAL_INT(MF_DENIED, CERT("host.example", "CN=x"));       /* its password is due */
     TEST_ASSERT_EQUAL_INT(MF_DENIED, CERT("CN=web"));
     TEST_ASSERT_EQUAL_INT(MF_DENIED, LOGIN(a, .user = "mail@x")); /* no certificate */
@@ -307,6 +312,43 @@ static void test_same_name_twice_or_a_bad_nkey_is_refused(void)
     TEST_ASSERT_EQUAL_INT(MF_INVAL, auth_new(&a, &o, &e));
 }
 
+static bool same(const struct auth *old, const struct auth *now, const char *name,
+                 const char *account)
+{
+    return auth_same(old, now, &(struct auth_present){name, account, AUTH_STANDARD});
+}
+
+/* A token of the websocket listener is no reason for a TCP client to stay; a user who may now only
+ * come by WebSocket may not stay on TCP. */
+static void test_reload_minds_the_kind_of_connection(void)
+{
+    struct options ws_token = {
+        .websocket = {.set = true, .auth = {.set = true, .token = (char *)"t"}}};
+    struct options locked = ws_token;
+    struct options_user web[] = {{.user = (char *)"u", .password = (char *)"p"}};
+    struct options before = {.auth = {.set = true, .users = web, .nusers = 1}};
+    char *types[] = {(char *)"WEBSOCKET"};
+    struct auth *old = table(&ws_token), *now;
+    struct auth_present tcp = {"", "$G", AUTH_STANDARD}, ws = {"", "$G", AUTH_WEBSOCKET};
+    struct auth_present user = {"u", "$G", AUTH_STANDARD};
+
+    locked.auth = (struct options_auth){.set = true, .user = (char *)"a", .password = (char *)"b"};
+    now = table(&locked);
+    TEST_ASSERT_FALSE(auth_same(old, now, &tcp));
+    TEST_ASSERT_TRUE(auth_same(old, now, &ws));
+    auth_free(old);
+    auth_free(now);
+    old = table(&before);
+    web[0].connection_types = (struct options_list){types, 1};
+    now = table(&before);
+    TEST_ASSERT_TRUE(auth_same(old, old, &user));
+    TEST_ASSERT_FALSE(auth_same(old, now, &user));
+    user.kind = AUTH_WEBSOCKET;
+    TEST_ASSERT_TRUE(auth_same(old, now, &user));
+    auth_free(old);
+    auth_free(now);
+}
+
 static void test_reload_keeps_those_whose_secret_and_account_stayed(void)
 {
     struct options_user now_users[] = {
@@ -318,22 +360,23 @@ static void test_reload_keeps_those_whose_secret_and_account_stayed(void)
     struct options before = user_options(), none = {0};
     struct options after = {.auth = {.set = true, .users = now_users, .nusers = 4}};
     struct auth *old = table(&before), *now = table(&after), *open = table(&none);
-    struct perms *p = NULL;
+    struct auth_identity who;
 
-    TEST_ASSERT_TRUE(auth_same(old, now, "plain", "$G"));
-    TEST_ASSERT_TRUE(auth_same(old, now, NKEY, "$G"));
-    TEST_ASSERT_FALSE(auth_same(old, now, "hashed", "$G"));
-    TEST_ASSERT_FALSE(auth_same(old, now, "b", "B"));
-    TEST_ASSERT_FALSE(auth_same(old, now, "web", "$G"));
-    TEST_ASSERT_TRUE(auth_same(open, open, "", "$G"));
-    TEST_ASSERT_FALSE(auth_same(open, now, "", "$G"));
-    TEST_ASSERT_FALSE(auth_same(old, open, "plain", "$G"));
-    TEST_ASSERT_EQUAL_INT(0, auth_perms(now, "plain", "$G", &p));
-    TEST_ASSERT_FALSE(perms_can_publish(p, MF_LIT("b")));
-    perms_release(p);
-    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, auth_perms(now, "web", "$G", &p));
-    TEST_ASSERT_EQUAL_INT(0, auth_perms(open, NULL, "$G", &p));
-    TEST_ASSERT_NULL(p);
+    TEST_ASSERT_TRUE(same(old, now, "plain", "$G"));
+    TEST_ASSERT_TRUE(same(old, now, NKEY, "$G"));
+    TEST_ASSERT_FALSE(same(old, now, "hashed", "$G"));
+    TEST_ASSERT_FALSE(same(old, now, "b", "B"));
+    TEST_ASSERT_FALSE(same(old, now, "web", "$G"));
+    TEST_ASSERT_TRUE(same(open, open, "", "$G"));
+    TEST_ASSERT_FALSE(same(open, now, "", "$G"));
+    TEST_ASSERT_FALSE(same(old, open, "plain", "$G"));
+    TEST_ASSERT_EQUAL_INT(0, auth_renew(now, &(struct auth_present){"plain", "$G", 0}, &who));
+    TEST_ASSERT_FALSE(perms_can_publish(who.perms, MF_LIT("b")));
+    perms_release(who.perms);
+    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND,
+                          auth_renew(now, &(struct auth_present){"web", "$G", 0}, &who));
+    TEST_ASSERT_EQUAL_INT(0, auth_renew(open, &(struct auth_present){NULL, "$G", 0}, &who));
+    TEST_ASSERT_NULL(who.perms);
     auth_free(old);
     auth_free(now);
     auth_free(open);
@@ -381,6 +424,7 @@ int main(void)
     RUN_TEST(test_certificate_names_a_user);
     RUN_TEST(test_same_name_twice_or_a_bad_nkey_is_refused);
     RUN_TEST(test_reload_keeps_those_whose_secret_and_account_stayed);
+    RUN_TEST(test_reload_minds_the_kind_of_connection);
     RUN_TEST(test_decisions_left_to_others_refuse_everybody);
     return UNITY_END();
 }

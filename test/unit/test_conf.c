@@ -249,8 +249,7 @@ static void test_values_know_where_their_key_stands(void)
     TEST_ASSERT_EQUAL(4, v->items[0]->col);
 }
 
-/* --- variables
- * ------------------------------------------------------------------------------------ */
+/* --- variables -------------------------------------------------------------------------------- */
 
 static void test_variables_are_found_in_this_map_then_outwards(void)
 {
@@ -301,8 +300,7 @@ static void test_an_unresolved_secret_is_not_repeated(void)
     TEST_ASSERT_NULL(strstr(e.text, "99999"));
 }
 
-/* --- errors
- * --------------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static void test_broken_texts_tell_file_line_column_and_what_was_expected(void)
 {
@@ -419,8 +417,7 @@ static void test_large_maps_stay_linear(void)
     free(text);
 }
 
-/* --- files
- * ---------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static const char *path(const char *name)
 {

@@ -42,8 +42,7 @@ static void check_get(const char *block, const char *name, const char *want)
     TEST_ASSERT_TRUE_MESSAGE(mf_eq_str(value, want), block);
 }
 
-/* --- look-up
- * --------------------------------------------------------------------------------------- */
+/* --- look-up ---------------------------------------------------------------------------------- */
 
 static void test_get_finds_the_first_exact_name(void)
 {
@@ -129,8 +128,7 @@ static void test_valid_accepts_only_whole_blocks(void)
     }
 }
 
-/* --- writing
- * --------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void test_built_block_has_the_wire_form(void)
 {
@@ -206,8 +204,7 @@ static void test_remove_drops_every_line_of_that_name(void)
     check_remove("NATS/1.0\r\nB: 1\r\nA: 2", "A", "NATS/1.0\r\nB: 1\r\n");
 }
 
-/* --- properties
- * ------------------------------------------------------------------------------------ */
+/* --- properties ------------------------------------------------------------------------------- */
 
 static uint64_t seed = 20111;
 

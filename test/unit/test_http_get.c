@@ -101,8 +101,7 @@ static void test_what_is_no_response_is_refused(void)
             MF_PROTO, http_response_parse(mf_str(bad[i]), &status, &body, NULL), bad[i]);
 }
 
-/* --- a server that answers one request and hangs up ----------------------------------------------
- */
+/* --- a server that answers one request and hangs up ------------------------------------------- */
 
 struct one_shot {
     int fd;

@@ -284,9 +284,7 @@ static void test_garbled_record_closes_after_what_came_before_it(void)
     finish();
 }
 
-/* --- settings
- * ------------------------------------------------------------------------------------------------
- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 static void test_bad_settings_are_refused_with_a_story(void)
 {

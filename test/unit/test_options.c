@@ -54,8 +54,7 @@ static bool warned(const char *text)
 
 #define NKEY_USER "UADRIIJOHNEFKYTPPSEZNI5QXXFNPZHR7YFRQJJSH5GFSZTTQCGZUQLX"
 
-/* --- server ------------------------------------------------------------------------------------
- */
+/* --- server ----------------------------------------------------------------------------------- */
 
 static void test_nothing_configured_gives_the_defaults(void)
 {
@@ -167,8 +166,7 @@ static void test_a_bare_number_for_a_duration_is_seconds_with_a_warning(void)
     HOLDS("write_deadline: 5", o->write_deadline_ns == 5 * CLOCK_S);
 }
 
-/* --- authorization -------------------------------------------------------------------------------
- */
+/* --- authorization ---------------------------------------------------------------------------- */
 
 static void test_authorization_forms_are_read(void)
 {
@@ -225,8 +223,7 @@ static void test_default_permissions_reach_users_without_their_own(void)
     TEST_ASSERT_EQUAL_STRING("s", o->accounts[0].users[0].permissions->subscribe.allow.items[0]);
 }
 
-/* --- accounts ------------------------------------------------------------------------------------
- */
+/* --- accounts --------------------------------------------------------------------------------- */
 
 static void test_accounts_are_read(void)
 {
@@ -289,8 +286,7 @@ static void test_exports_and_imports_are_read(void)
     TEST_ASSERT_EQUAL(5, m[0].line);
 }
 
-/* --- TLS
- * ------------------------------------------------------------------------------------------- */
+/* --- TLS -------------------------------------------------------------------------------------- */
 
 #define CERT "cert_file: \"/dev/null\", key_file: \"/dev/null\""
 
@@ -344,8 +340,7 @@ static void test_websocket_blocks_are_read(void)
     TEST_ASSERT_EQUAL_STRING("y", o->websocket.headers.items[0].value);
 }
 
-/* --- JetStream and TTL
- * ------------------------------------------------------------------------------ */
+/* --- JetStream and TTL ------------------------------------------------------------------------ */
 
 static void test_jetstream_forms_are_read(void)
 {
@@ -388,8 +383,7 @@ static void test_ttl_policy_is_read(void)
     HOLDS("ttl { default: 60 }", o->ttl.default_ns == 60 * CLOCK_S);
 }
 
-/* --- later features
- * ------------------------------------------------------------------------------- */
+/* --- later features --------------------------------------------------------------------------- */
 
 static void test_blocks_of_later_features_are_checked_and_keep_their_ports(void)
 {

@@ -40,8 +40,7 @@ static void expect_all(const struct broken *b, size_t n)
         expect(b[i].text, b[i].want);
 }
 
-/* --- keys and types -----------------------------------------------------------------------------
- */
+/* --- keys and types --------------------------------------------------------------------------- */
 
 static void test_unknown_keys_are_named_with_the_nearest_known_one(void)
 {
@@ -144,8 +143,7 @@ static void test_values_out_of_range_are_refused(void)
     expect_all(b, MF_COUNT(b));
 }
 
-/* --- who may connect ----------------------------------------------------------------------------
- */
+/* --- who may connect -------------------------------------------------------------------------- */
 
 static void test_users_that_do_not_fit_together_are_refused(void)
 {
@@ -271,8 +269,7 @@ static void test_mappings_and_domains_that_lead_nowhere_are_refused(void)
     expect_all(b, MF_COUNT(b));
 }
 
-/* --- TLS, listeners
- * ------------------------------------------------------------------------------- */
+/* --- TLS, listeners --------------------------------------------------------------------------- */
 
 #define CERT "cert_file: \"/dev/null\", key_file: \"/dev/null\""
 
@@ -336,8 +333,7 @@ static void test_tls_and_listeners_that_can_not_work_are_refused(void)
     expect_all(b, MF_COUNT(b));
 }
 
-/* --- many
- * ------------------------------------------------------------------------------------------- */
+/* --- many ------------------------------------------------------------------------------------- */
 
 static void test_all_errors_are_told_at_once_as_far_as_they_fit(void)
 {

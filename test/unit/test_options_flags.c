@@ -77,8 +77,7 @@ static bool is(const char *a, const char *b)
     return a != NULL && strcmp(a, b) == 0;
 }
 
-/* --- flags --------------------------------------------------------------------------------------
- */
+/* --- flags ------------------------------------------------------------------------------------ */
 
 static void test_go_flag_syntax_is_understood(void)
 {
@@ -168,8 +167,7 @@ static void test_wrong_flags_are_told_in_gos_words(void)
     bad("-m 1 -ms 2", "TLS cert and key required for HTTPS");
 }
 
-/* --- file and flags
- * ------------------------------------------------------------------------------- */
+/* --- file and flags --------------------------------------------------------------------------- */
 
 static void test_flags_override_the_file_and_only_what_they_name(void)
 {
@@ -220,8 +218,7 @@ static void test_usage_names_every_flag(void)
     TEST_ASSERT_NOT_NULL(strstr(options_tls_usage(), "TLS_AES_128_GCM_SHA256"));
 }
 
-/* --- reload
- * ----------------------------------------------------------------------------------------- */
+/* --- reload ----------------------------------------------------------------------------------- */
 
 static const char *refusal(const char *before, const char *after)
 {

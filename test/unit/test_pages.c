@@ -84,8 +84,7 @@ static void again(void)
     jsonw_begin(&w, &out, JSONW_COMPACT);
 }
 
-/* --- /varz
- * ------------------------------------------------------------------------------------------- */
+/* --- /varz ------------------------------------------------------------------------------------ */
 
 static void test_varz_shows_settings_and_counters(void)
 {
@@ -135,8 +134,7 @@ static void test_advertised_address_is_told_instead_of_the_own(void)
     }
 }
 
-/* --- /healthz
- * ---------------------------------------------------------------------------------------- */
+/* --- /healthz --------------------------------------------------------------------------------- */
 
 static int health(struct healthz_query q)
 {
@@ -182,8 +180,7 @@ static void test_health_of_jetstream_that_is_not_served_is_bad(void)
     TEST_ASSERT_EQUAL_STRING("unavailable", text_at("status"));
 }
 
-/* --- /connz, of the past
- * ------------------------------------------------------------------------------ */
+/* --- /connz, of the past ---------------------------------------------------------------------- */
 
 static void was_here(uint64_t cid, const char *account, const char *reason, int64_t lived_s)
 {
@@ -251,8 +248,7 @@ static void test_connz_refuses_in_nats_servers_words(void)
     TEST_ASSERT_EQUAL_size_t(0, out.len);
 }
 
-/* --- accounts
- * ---------------------------------------------------------------------------------------- */
+/* --- accounts --------------------------------------------------------------------------------- */
 
 static void test_accstatz_shows_accounts_in_use_or_all(void)
 {
@@ -292,8 +288,7 @@ static void test_accountz_shows_doors_and_refuses_strangers(void)
     TEST_ASSERT_EQUAL_STRING("Account C does not exist", err.text);
 }
 
-/* --- texts for others' parsers
- * ------------------------------------------------------------------------ */
+/* --- texts for others' parsers ---------------------------------------------------------------- */
 
 static void test_names_are_escaped_in_metrics_and_html(void)
 {

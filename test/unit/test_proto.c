@@ -33,8 +33,7 @@ void tearDown(void)
     guard_free();
 }
 
-/* --- outcomes as text --------------------------------------------------------------------------
- */
+/* --- outcomes as text ------------------------------------------------------------------------- */
 
 static size_t put_escaped(char *dst, size_t cap, size_t at, struct mf_slice s)
 {
@@ -99,8 +98,7 @@ static const char *outcome_text(ssize_t rc, const struct proto_cmd *c)
     return text;
 }
 
-/* --- the promise about cuts --------------------------------------------------------------------
- */
+/* --- the promise about cuts ------------------------------------------------------------------- */
 
 /* Every prefix, ending at an unmapped page, must be incomplete or already the final error, agree
  * with the slow model, and never ask for more bytes than the command has. */
@@ -144,8 +142,7 @@ static void check_rows(const struct row *rows, size_t n)
     }
 }
 
-/* --- the tables --------------------------------------------------------------------------------
- */
+/* --- the tables ------------------------------------------------------------------------------- */
 
 static void test_framing_follows_the_reference(void)
 {
@@ -350,8 +347,7 @@ static void test_incomplete_payload_asks_for_the_whole_command(void)
     free(buf);
 }
 
-/* --- random input ------------------------------------------------------------------------------
- */
+/* --- random input ----------------------------------------------------------------------------- */
 
 static uint64_t seed;
 
@@ -457,8 +453,7 @@ static void test_damaged_commands_agree_with_the_model(void)
     }
 }
 
-/* --- writers -----------------------------------------------------------------------------------
- */
+/* --- writers ---------------------------------------------------------------------------------- */
 
 static void check_line(const char *want, const char *subject, const char *sid, const char *reply,
                        size_t hdr, size_t payload)

@@ -21,8 +21,7 @@ static int parse(const char *text)
     return sys_options_parse(mf_str(text), &options, &err);
 }
 
-/* --- the body
- * ---------------------------------------------------------------------------------------- */
+/* --- the body --------------------------------------------------------------------------------- */
 
 static void test_empty_body_and_null_mean_no_options(void)
 {
@@ -45,8 +44,7 @@ static void test_body_that_is_no_object_is_refused(void)
     }
 }
 
-/* --- single fields
- * ----------------------------------------------------------------------------------- */
+/* --- single fields ---------------------------------------------------------------------------- */
 
 static void test_names_match_in_any_case_but_the_exact_one_first(void)
 {
@@ -97,8 +95,7 @@ static void test_value_of_another_type_is_refused_and_named(void)
     TEST_ASSERT_EQUAL_STRING("invalid JSON: e must be a string", err.text);
 }
 
-/* --- which server is meant
- * --------------------------------------------------------------------------- */
+/* --- which server is meant -------------------------------------------------------------------- */
 
 static bool excluded(const char *body)
 {
@@ -149,8 +146,7 @@ static void test_any_filter_that_does_not_fit_excludes(void)
         TEST_ASSERT_TRUE_MESSAGE(excluded(other[i]), other[i]);
 }
 
-/* --- options of pages
- * -------------------------------------------------------------------------------- */
+/* --- options of pages ------------------------------------------------------------------------- */
 
 static void test_connz_options_are_read_into_the_query(void)
 {

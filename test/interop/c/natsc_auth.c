@@ -88,8 +88,7 @@ static void test_no_auth_user_takes_the_anonymous(void)
     server_proc_stop(&natsc_server);
 }
 
-/* --- TLS ---------------------------------------------------------------------------------------
- */
+/* --- TLS -------------------------------------------------------------------------------------- */
 
 static void start_tls(const char *more)
 {
@@ -144,8 +143,7 @@ static void test_tls_client_certificate_is_demanded(void)
     server_proc_stop(&natsc_server);
 }
 
-/* --- permissions ---------------------------------------------------------------------------------
- */
+/* --- permissions ------------------------------------------------------------------------------ */
 
 static bool error_seen(void *arg)
 {
