@@ -26,7 +26,7 @@ struct acc_export {
     int latency_percent; /* -1: asked for by header */
     /* Replies still expected, the oldest first: all of an export wait equally long. */
     struct mf_list waiting;
-    size_t nwaiting;
+    size_t nwaiting, waiting_bytes;
 };
 
 struct stream_import {

@@ -11,7 +11,9 @@
 
 #include <stdlib.h>
 
-#define MAX_WAITING 262144 /* per export, about 40 MB: the oldest are most likely dead */
+/* Per export; beyond, the oldest go: they are most likely dead. */
+#define MAX_WAITING       262144
+#define MAX_WAITING_BYTES (64u << 20) /* of the requestors' reply subjects */
 #define PREFIX_LEN  11     /* "_R_.XXXXXX." */
 #define RANDOM_LEN  6
 #define SUBJECT_LEN (PREFIX_LEN + RANDOM_LEN)
@@ -94,7 +96,9 @@ struct reply *reply_new(struct account *owner, struct account *to, struct acc_ex
     memcpy(r->original, reply.ptr, reply.len);
     mf_list_push(&door->waiting, &r->age);
     as->nreplies++;
-    if (++door->nwaiting > MAX_WAITING)
+    door->nwaiting++;
+    door->waiting_bytes += reply.len;
+    while (door->nwaiting > MAX_WAITING || door->waiting_bytes > MAX_WAITING_BYTES)
         reply_drop(mf_container(mf_list_first(&door->waiting), struct reply, age), REPLY_TIMEOUT);
     return r;
 err:
@@ -137,6 +141,7 @@ void reply_drop(struct reply *r, enum reply_end why)
     table_del(&r->owner->replies, &r->node);
     mf_list_del(&r->age);
     r->door->nwaiting--;
+    r->door->waiting_bytes -= r->original_len;
     r->owner->as->nreplies--;
     r->dead = true;
     r->lat = NULL;
@@ -208,7 +213,8 @@ void export_adopt_replies(struct acc_export *x, struct acc_export *old)
     mf_list_each(pos, &old->waiting) mf_container(pos, struct reply, age)->door = x;
     mf_list_move(&x->waiting, &old->waiting);
     x->nwaiting += old->nwaiting;
-    old->nwaiting = 0;
+    x->waiting_bytes += old->waiting_bytes;
+    old->nwaiting = old->waiting_bytes = 0;
 }
 
 /* Returns when the oldest of x expires, 0: nothing waits. */
