@@ -270,3 +270,12 @@ scenario("limits of an account: connections and subscriptions", async (t) => {
   await until("the refusal", () => a.errors.length > 0);
   assert.match(a.errors[0].message, /maximum subscriptions exceeded/i);
 });
+
+scenario("INFO tells an account's own max_payload once the client is inside", async (t) => {
+  const s = await t.server({
+    config: `accounts { A { users: [ {user: a, password: a} ], limits { max_payload: 1000 } } }`,
+  });
+  const nc = await t.connect(s, { user: "a", pass: "a" });
+  await nc.flush();
+  await until("the second INFO", () => nc.info.max_payload === 1000);
+});

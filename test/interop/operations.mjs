@@ -150,6 +150,15 @@ scenario("trace shows the dialog", async (t) => {
   await s.logged(/\[DBG\] 127\.0\.0\.1:\d+ - cid:\d+ - Client connection created/);
 });
 
+scenario("a password in a broken CONNECT is not logged", async (t) => {
+  const s = await t.server({ args: ["-DV"] });
+  const r = await t.raw(s);
+  r.send('CONNECT {"user":"bob","pass":hunter2}');
+  await r.closed();
+  await s.logged(/connection closed/i);
+  assert.doesNotMatch(s.log(), /hunter/);
+});
+
 scenario("logtime off", async (t) => {
   const s = await t.server({ args: ["-T=false"] });
   await s.logged(/Server is ready/);

@@ -1,6 +1,9 @@
 // tls.mjs: encrypted connections: whom the client trusts, whom the server trusts, and when.
 import assert from "node:assert/strict";
 import crypto from "node:crypto";
+import https from "node:https";
+import net from "node:net";
+import { Duplex } from "node:stream";
 import tls from "node:tls";
 import { certs, tlsBlock } from "./lib/certs.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
@@ -81,6 +84,46 @@ scenario("handshake_first auto: both kinds of client", async (t) => {
   const s = await t.server({ config: tlsBlock('handshake_first: "auto"') });
   await works(await t.connect(s, { ...local(s), tls: { ca: c.read("ca.pem"), handshakeFirst: true } }));
   await works(await t.connect(s, { ...local(s), tls: { ca: c.read("ca.pem") } }));
+});
+
+// A socket that sends its first packet at once and every later one 150 ms after it was written: a
+// handshake over a long way.
+function farAway(port) {
+  const near = net.connect(port, "127.0.0.1");
+  let first = true;
+  const far = new Duplex({
+    read() {},
+    write(chunk, _encoding, done) {
+      const delay = first ? 0 : 150;
+      first = false;
+      setTimeout(() => near.write(chunk, () => done()), delay);
+    },
+  });
+  near.on("data", (d) => far.push(d));
+  near.on("close", () => far.push(null));
+  near.on("error", () => {});
+  far.on("close", () => near.destroy());
+  return far;
+}
+
+scenario("handshake_first auto: a slow handshake is no reason to give up", async (t) => {
+  const s = await t.server({ config: tlsBlock('handshake_first: "auto"') });
+  const c = tls.connect({ socket: farAway(s.port), ca: certs().read("ca.pem"), servername: "localhost" });
+  let text = "";
+  let ended = null;
+  c.on("data", (d) => (text += d));
+  c.on("error", (e) => (ended = e));
+  c.on("end", () => (ended ??= "closed"));
+  await until("INFO over TLS", () => text.startsWith("INFO ") || (ended && assert.fail(String(ended))));
+  c.destroy();
+});
+
+scenario("https pages ask for no client certificate, though clients are asked", async (t) => {
+  const s = await t.server({ config: `${tlsBlock("verify: true")}\nhttps: "127.0.0.1:-1"` });
+  const status = await new Promise((resolve, reject) => {
+    https.get(`${s.http}/healthz`, { rejectUnauthorized: false }, (r) => resolve(r.resume().statusCode)).on("error", reject);
+  });
+  assert.equal(status, 200);
 });
 
 scenario("allow_non_tls: plain and TLS on one port", async (t) => {
