@@ -6,9 +6,11 @@
 #include "mayfly/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct program {
     int argc;
@@ -171,6 +173,19 @@ static int check_config(const char *argv0, const struct options *o)
     return 0;
 }
 
+/* Started without standard descriptors, the first sockets would take their numbers, and log lines
+ * would go to a client. */
+static void fill_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     struct program p = {.argc = argc, .argv = argv};
@@ -178,6 +193,7 @@ int main(int argc, char **argv)
     struct mf_error e;
     int rv = 0;
 
+    fill_descriptors();
     if (options_load(&o, argc, argv, &e) != 0) {
         fprintf(stderr, "%s: %s\n", base_name(argv[0]), e.text);
         return 1;

@@ -106,21 +106,19 @@ step_unit() {
     done
 }
 
-# wire_tests SERVER: raw protocol dialogs, each file a table.
-wire_tests() {
+# Raw sockets: dialogs by table, and rough weather.
+step_wire() {
     local f
     for f in test/wire/*.mjs; do
-        [ -f "$f" ] || continue
-        tallied node "$f" "$1"
+        tallied node "$f" "$TOP/build-test/mayflyd"
     done
 }
 
-step_wire() { wire_tests "$TOP/build-test/mayflyd"; }
 step_interop() { MAYFLYD="$TOP/build-test/mayflyd" tallied node test/interop/run.mjs; }
 
 # The same dialogs and scenarios against nats-server prove that the tests themselves are right.
 step_reference() {
-    wire_tests "$NATS_SERVER"
+    tallied node test/wire/violations.mjs "$NATS_SERVER"
     MAYFLY="$TOP/build-test/mayfly" MAYFLYD=$NATS_SERVER tallied node test/interop/run.mjs
     if [ -x build-test/test/interop/c/natsc ]; then
         MAYFLYD=$NATS_SERVER build-test/test/interop/c/natsc >"$LOGS/natsc-reference.log" 2>&1

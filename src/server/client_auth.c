@@ -411,6 +411,7 @@ void client_refresh(struct client *c)
         return;
     perms_release(c->perms);
     c->perms = now.perms;
+    grants_renew(c);
     if (c->deadline_wall_ns != now.deadline_ns) {
         c->deadline_wall_ns = now.deadline_ns;
         client_timer_pings(c); /* minds the deadline too */

@@ -85,6 +85,14 @@ bool grant_use(struct client *c, struct mf_slice subject)
     return true;
 }
 
+void grants_renew(struct client *c)
+{
+    int64_t max, expires;
+
+    if (!perms_tracks_responses(c->perms, &max, &expires))
+        grants_free(c);
+}
+
 void grants_free(struct client *c)
 {
     struct reply_grant *g;

@@ -77,6 +77,8 @@ static void recheck_clients(struct server *s, const struct auth *old)
         }
         if (!c->in_account)
             c->limits.connect_only = client_login_first(c);
+        if (c->limits.connect_only && c->phase == CLIENT_WAIT)
+            client_timer_start(c); /* its time to log in begins */
         c->limits.max_control_line = (size_t)s->opts->max_control_line;
         net_set_write_deadline(c->conn, s->opts->write_deadline_ns);
         if (c->in_account)

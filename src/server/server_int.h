@@ -217,6 +217,7 @@ void client_unstall_all(void *server);
 void grant_reply(struct client *c, struct mf_slice reply); /* a message with this reply was sent */
 bool grant_use(struct client *c, struct mf_slice subject); /* may it answer once more? */
 void grants_free(struct client *c);
+void grants_renew(struct client *c); /* its permissions are new: may it still answer at all? */
 
 /* --- client_sub.c ----------------------------------------------------------------------------- */
 void client_subscribe(struct client *c, const struct proto_cmd *cmd);
@@ -244,10 +245,10 @@ void files_remove(struct server *s);
 void files_move(struct server *s, const struct options *old); /* after a reload */
 
 /* --- tls_setup.c ------------------------------------------------------------------------------ */
-/* The same for the pages: who looks at them (Prometheus, a browser) is not asked for a certificate. */
+/* A block that is not set gives NULL. */
+int tls_setup(struct net_tls **out, const struct options_tls *o, struct mf_error *e);
+/* The same for pages: who reads them (Prometheus, a browser) is asked for no certificate. */
 int tls_setup_pages(struct net_tls **out, const struct options_tls *o, struct mf_error *e);
-int tls_setup(struct net_tls **out, const struct options_tls *o,
-              struct mf_error *e); /* unset: NULL */
 
 /* --- sys*.c: system account services and events ----------------------------------------------- */
 int sys_start(struct server *s, struct mf_error *e);

@@ -80,7 +80,7 @@ scenario("certificates are replaced for new connections", async (t) => {
     secure.destroy();
     return CN;
   };
-  const before = await t.connect(s, { servers: `localhost:${s.port}`, tls: { ca: c.read("ca.pem") } });
+  const before = await t.connect(s, { tls: { ca: c.read("ca.pem"), servername: "localhost" } });
   assert.equal(await name(), "server one");
   copy(s.dir, "server2");
   await reload(s);

@@ -16,16 +16,16 @@ async function works(nc) {
   assert.equal(got[0].data.length, 100000);
 }
 
-// nats.js verifies the name it dialled.
-const local = (s) => ({ servers: `localhost:${s.port}` });
+// The certificates name localhost; the tests dial 127.0.0.1, so that they need no name service.
+const named = (tls) => ({ tls: { servername: "localhost", ...tls } });
 
 scenario("the server proves itself; a client with another CA walks away", async (t) => {
   const s = await t.server({ config: tlsBlock() });
   assert.match(s.url, /^tls:/);
-  const nc = await t.connect(s, { ...local(s), tls: { ca: certs().read("ca.pem") } });
+  const nc = await t.connect(s, named({ ca: certs().read("ca.pem") }));
   assert.equal(nc.info.tls_required, true);
   await works(nc);
-  await t.refused(s, { ...local(s), tls: { ca: certs().read("strangerCa.pem") } }, /certificate|verify/i);
+  await t.refused(s, named({ ca: certs().read("strangerCa.pem") }), /certificate|verify/i);
 });
 
 scenario("a client that stays plain gets nothing", async (t) => {
@@ -39,12 +39,12 @@ scenario("a client that stays plain gets nothing", async (t) => {
 scenario("verify: a client certificate is demanded and checked", async (t) => {
   const c = certs();
   const s = await t.server({ config: tlsBlock("verify: true") });
-  const nc = await t.connect(s, { ...local(s), tls: c.trust("client") });
+  const nc = await t.connect(s, named(c.trust("client")));
   assert.equal(nc.info.tls_verify, true);
   await works(nc);
   const refusal = /certificate|handshake|alert|closed|reset|timeout|ended/i;
-  await t.refused(s, { ...local(s), tls: c.trust() }, refusal);
-  await t.refused(s, { ...local(s), tls: { ...c.trust("stranger") } }, refusal);
+  await t.refused(s, named(c.trust()), refusal);
+  await t.refused(s, named({ ...c.trust("stranger") }), refusal);
 });
 
 scenario("verify_and_map: the certificate's e-mail is the user", async (t) => {
@@ -53,13 +53,13 @@ scenario("verify_and_map: the certificate's e-mail is the user", async (t) => {
     config: `${tlsBlock("verify_and_map: true")}
       authorization { users: [ { user: "derek@example.test", permissions: { publish: "only.this" } } ] }`,
   });
-  const nc = await t.connect(s, { ...local(s), tls: c.trust("mapped") });
+  const nc = await t.connect(s, named(c.trust("mapped")));
   const info = JSON.parse((await request(nc, "$SYS.REQ.USER.INFO")) ?? "{}");
   assert.equal(info.data, undefined); // the permission is already at work
   nc.publish("other", "x");
   await until("the violation", () => nc.errors.length > 0);
   assert.match(nc.errors[0].message, /Publish to "/);
-  await t.refused(s, { ...local(s), tls: c.trust("client") });
+  await t.refused(s, named(c.trust("client")));
 });
 
 async function request(nc, subject) {
@@ -73,7 +73,7 @@ async function request(nc, subject) {
 scenario("handshake_first: TLS from the first byte", async (t) => {
   const c = certs();
   const s = await t.server({ config: tlsBlock("handshake_first: true") });
-  await works(await t.connect(s, { ...local(s), tls: { ca: c.read("ca.pem"), handshakeFirst: true } }));
+  await works(await t.connect(s, named({ ca: c.read("ca.pem"), handshakeFirst: true })));
   // No INFO in clear: whoever waits for it gets nothing until the server gives up.
   const r = await t.raw(s, { silent: true });
   assert.doesNotMatch(await r.closed(), /INFO/);
@@ -82,8 +82,8 @@ scenario("handshake_first: TLS from the first byte", async (t) => {
 scenario("handshake_first auto: both kinds of client", async (t) => {
   const c = certs();
   const s = await t.server({ config: tlsBlock('handshake_first: "auto"') });
-  await works(await t.connect(s, { ...local(s), tls: { ca: c.read("ca.pem"), handshakeFirst: true } }));
-  await works(await t.connect(s, { ...local(s), tls: { ca: c.read("ca.pem") } }));
+  await works(await t.connect(s, named({ ca: c.read("ca.pem"), handshakeFirst: true })));
+  await works(await t.connect(s, named({ ca: c.read("ca.pem") })));
 });
 
 // A socket that sends its first packet at once and every later one 150 ms after it was written: a
@@ -132,7 +132,7 @@ scenario("allow_non_tls: plain and TLS on one port", async (t) => {
   const plain = await (await t.raw(s)).connect();
   assert.equal(plain.info.tls_available, true);
   assert.equal(plain.info.tls_required, undefined);
-  const nc = await t.connect(s, { ...local(s), tls: { ca: c.read("ca.pem") } });
+  const nc = await t.connect(s, named({ ca: c.read("ca.pem") }));
   await works(nc);
   plain.send("SUB mixed 1");
   await plain.ping();
@@ -143,8 +143,8 @@ scenario("allow_non_tls: plain and TLS on one port", async (t) => {
 scenario("min_version 1.3 refuses 1.2", async (t) => {
   const s = await t.server({ config: tlsBlock('min_version: "1.3"'), monitor: true });
   const ca = certs().read("ca.pem");
-  await t.refused(s, { ...local(s), tls: { ca, maxVersion: "TLSv1.2" } }, /version|alert|closed|reset|ended/i);
-  await works(await t.connect(s, { ...local(s), tls: { ca } }));
+  await t.refused(s, named({ ca, maxVersion: "TLSv1.2" }), /version|alert|closed|reset|ended/i);
+  await works(await t.connect(s, named({ ca })));
   const { connections } = (await s.page("/connz")).json;
   assert.equal(connections[0].tls_version, "1.3");
   assert.match(connections[0].tls_cipher_suite, /^TLS_/);
@@ -153,10 +153,10 @@ scenario("min_version 1.3 refuses 1.2", async (t) => {
 scenario("TLS 1.2 works, 1.1 does not", async (t) => {
   const s = await t.server({ config: tlsBlock() });
   const ca = certs().read("ca.pem");
-  await works(await t.connect(s, { ...local(s), tls: { ca, maxVersion: "TLSv1.2" } }));
+  await works(await t.connect(s, named({ ca, maxVersion: "TLSv1.2" })));
   await t.refused(
     s,
-    { ...local(s), tls: { ca, minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } },
+    named({ ca, minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }),
     /version|alert|protocol|closed|reset|ended/i,
   );
 });
@@ -166,8 +166,8 @@ scenario("pinned_certs: only the pinned key may enter", async (t) => {
   const spki = new crypto.X509Certificate(c.read("client.pem")).publicKey.export({ type: "spki", format: "der" });
   const pin = crypto.createHash("sha256").update(spki).digest("hex");
   const s = await t.server({ config: tlsBlock(`verify: true, pinned_certs: ["${pin}"]`) });
-  await works(await t.connect(s, { ...local(s), tls: c.trust("client") }));
-  await t.refused(s, { ...local(s), tls: c.trust("mapped") }, /./);
+  await works(await t.connect(s, named(c.trust("client"))));
+  await t.refused(s, named(c.trust("mapped")), /./);
 });
 
 scenario("the handshake may come in single bytes", async (t) => {
@@ -209,7 +209,7 @@ scenario("garbage instead of a handshake closes the connection, the server lives
     r.socket.end();
     await r.closed();
   }
-  await works(await t.connect(s, { ...local(s), tls: { ca: certs().read("ca.pem") } }));
+  await works(await t.connect(s, named({ ca: certs().read("ca.pem") })));
 });
 
 scenario("a handshake that never comes times out", async (t) => {
@@ -226,6 +226,6 @@ scenario("TLS flags on the command line", async (t) => {
   const s = await t.server({
     args: ["--tls", "--tlscert", `${c.server}.pem`, "--tlskey", `${c.server}.key`, "--tlsverify", "--tlscacert", `${c.ca}.pem`],
   });
-  await works(await t.connect(s, { ...local(s), tls: c.trust("client") }));
-  await t.refused(s, { ...local(s), tls: c.trust() }, /./);
+  await works(await t.connect(s, named(c.trust("client"))));
+  await t.refused(s, named(c.trust()), /./);
 });

@@ -156,7 +156,7 @@ static void test_largest_payload_passes_and_larger_is_refused(void)
 {
     natsSubscription *sub = NULL;
     natsMsg *m = NULL;
-    char *big = calloc(1, 2001);
+    static const char big[2001];
     natsConnection *nc;
 
     start("max_payload: 2000");
@@ -169,7 +169,6 @@ static void test_largest_payload_passes_and_larger_is_refused(void)
     ASSERT_NATS(NATS_MAX_PAYLOAD, natsConnection_Publish(nc, "big", big, 2001));
     natsMsg_Destroy(m);
     natsSubscription_Destroy(sub);
-    free(big);
     server_proc_stop(&natsc_server);
 }
 

@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+/* Not on the stack: nats.c may call back once more while tearDown() closes the connection. */
+static atomic_int left, back, told, closed, heard;
+
 static void raise_flag(natsConnection *nc, void *arg)
 {
     (void)nc;
@@ -28,7 +31,6 @@ static natsOptions *stubborn(void)
 
 static void test_client_comes_back_after_a_restart(void)
 {
-    atomic_int left = 0, back = 0;
     natsSubscription *sub = NULL;
     natsOptions *o;
     natsConnection *nc;
@@ -55,7 +57,6 @@ static void test_client_comes_back_after_a_restart(void)
 
 static void test_lame_duck_is_announced(void)
 {
-    atomic_int told = 0;
     natsOptions *o;
 
     server_proc_start(&natsc_server, "lame_duck_duration: \"30s\", lame_duck_grace_period: \"10s\"",
@@ -76,7 +77,6 @@ static void count(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
 
 static void test_draining_a_connection_ends_it(void)
 {
-    atomic_int closed = 0, heard = 0;
     natsSubscription *sub = NULL;
     natsOptions *o;
     natsConnection *nc;

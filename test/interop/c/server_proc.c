@@ -117,7 +117,7 @@ void server_proc_start(struct server_proc *s, const char *config, int port)
         _exit(127);
     }
     wait_until("the server wrote no ports file", ports_written, s);
-    (void)snprintf(s->url, sizeof s->url, "nats://localhost:%d", s->port);
+    (void)snprintf(s->url, sizeof s->url, "nats://127.0.0.1:%d", s->port);
 }
 
 static void show_log(const struct server_proc *s)

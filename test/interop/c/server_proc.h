@@ -10,7 +10,7 @@ struct server_proc {
     pid_t pid; /* 0: not running */
     int port;
     char dir[128];
-    char url[64]; /* nats://localhost:PORT */
+    char url[64]; /* nats://127.0.0.1:PORT */
 };
 
 /* Makes the folder without a server yet, for files that the configuration names. */

@@ -110,7 +110,7 @@ export class Server {
     if (conf !== undefined) this.configure(conf);
     this.signal("SIGHUP");
     return until("an answer to SIGHUP", () => this.log.slice(from)
-      .match(/Reloaded server configuration|.*(Failed to reload|reload).*\n/i)?.[0]);
+      .match(/Reloaded server configuration|\[ERR\].*reload.*\n/i)?.[0]);
   }
 
   // Kilobytes of memory in use.
@@ -156,7 +156,7 @@ export class Server {
     if (this.status === undefined && signal !== null) this.signal(signal);
     await until(`its end after ${signal}`, () => this.status !== undefined, 20000);
     this.remove();
-    const report = /(ERROR: \w+Sanitizer|runtime error:|Assertion|LeakSanitizer)[^]*/.exec(this.log);
+    const report = /(\w+: \w+Sanitizer|runtime error:|Assertion)[^]*/.exec(this.log);
     check(report === null, `its last words:\n${report?.[0].slice(0, 6000)}`);
     check(this.status === expected, `exit status ${this.status}:\n${this.log.slice(-2000)}`);
   }

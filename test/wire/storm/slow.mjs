@@ -55,6 +55,21 @@ scenario("readers that never read are closed at max_pending; the others get ever
   await s.stop();
 });
 
+scenario("a reader that never reads holds up a publisher of small messages for a moment only", async (t) => {
+  const s = await t.server("max_pending: 8MB");
+  const deaf = (await subscriber(s, "ticks")).deaf();
+  const good = (await subscriber(s, "ticks")).count();
+  const publisher = await connected(s.port);
+  const from = Date.now();
+  await publish(publisher, "ticks", 256, 100000); // three times what it may leave unread
+  await until("all of it", () => good.messages === 100000);
+  t.note(`100,000 messages in ${Date.now() - from} ms`);
+  check(Date.now() - from < 8000, `it took ${Date.now() - from} ms`);
+  check((await s.json("/varz")).slow_consumers === 1, "it was not closed");
+  deaf.close();
+  await s.stop();
+}, { ours: true });
+
 scenario("readers that never read are closed at the write deadline", async (t) => {
   const s = await t.server('write_deadline: "700ms"');
   const deaf = (await subscriber(s, "news")).deaf();
@@ -70,10 +85,10 @@ scenario("readers that never read are closed at the write deadline", async (t) =
 });
 
 // The server's own answers count as well as messages do.
-for (const [what, line] of [
+for (const [what, line, options] of [
   ["PONG", "PING\r\n"],
   ["+OK", "PUB x 0\r\n\r\n"],
-  ["-ERR", "SUB .. 1\r\n"],
+  ["-ERR", "SUB .. 1\r\n", { ours: true }],
   ["503", "PUB nobody inbox 0\r\n\r\n"],
 ]) scenario(`who asks for ${what} and never reads is closed at max_pending`, async (t) => {
   const s = await t.server("max_pending: 1MB");
@@ -93,7 +108,7 @@ for (const [what, line] of [
   await s.healthy();
   c.close();
   await s.stop();
-});
+}, options);
 
 scenario("a fast producer and an honest, slower reader: nothing is lost", async (t) => {
   const s = await t.server("max_pending: 4MB");
@@ -180,11 +195,32 @@ scenario("slowloris on the client port: the authentication timeout ends it", asy
   await s.stop();
 });
 
+scenario("slowloris on the WebSocket port, which has credentials of its own", async (t) => {
+  const s = await t.server(`websocket { listen: "127.0.0.1:-1", no_tls: true,
+    authorization { user: u, password: p, timeout: 1 } }`);
+  const head = "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+  const silent = Array.from({ length: 100 }, () => new Client(s.ws, { connect: null }));
+  silent.forEach((c) => c.send(head));
+  // nats-server waits for the rest of a request for as long as it takes.
+  const slow = Array.from({ length: t.ours ? 100 : 0 }, () => new Client(s.ws, { connect: null }));
+  await trickle(slow, head.slice(0, -4) + "X".repeat(9999), 50, 8000);
+  for (const c of silent) {
+    check((await c.closed()).includes("-ERR 'Authentication Timeout'\r\n"), `said: ${c.text.slice(-80)}`);
+    check(c.text.includes('"auth_required":true'), "INFO does not say that credentials are required");
+  }
+  await (await connected(s.port)).ping(); // the other port asks for none
+  await s.stop();
+});
+
 scenario("slowloris on the monitoring port: others are answered, and it ends", async (t) => {
   const s = await t.server();
   const slow = Array.from({ length: 400 }, () => new Client(s.http, { connect: null }));
   await until("them to be there", () => s.openFiles() > 250);
   const all = trickle(slow, "GET /varz HTTP/1.1\r\nX-Slow: " + "y".repeat(4000), 100, 14000);
+  const from = Date.now(); // they may keep others out for a moment, not until their time is over
+  await until("an answer", () => s.healthy().then(() => true, () => false), 10000);
+  check(Date.now() - from < 4000, `the first answer came after ${Date.now() - from} ms`);
   for (let i = 0; i < 10; i++) await s.healthy();
   await all;
   await s.healthy();

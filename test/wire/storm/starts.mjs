@@ -57,6 +57,18 @@ scenario("what stands at the place of the pid file is not replaced unless it is 
   await s.stop();
 }, { ours: true });
 
+scenario("a server without standard descriptors does not log to its clients", async (t) => {
+  const s = await t.server("debug: true\ntrace: true", { shell: "exec 0<&- 1>&- 2>&-" });
+  const clients = await Promise.all(Array.from({ length: 5 }, () => connected(s.port)));
+  for (const c of clients) {
+    c.text = "";
+    c.send("SUB a 1\r\nUNSUB 1\r\n");
+    await c.ping();
+    check(c.text === "", `it heard: ${c.text}`);
+  }
+  await s.stop();
+});
+
 scenario("the soft limit of descriptors is raised to the hard one", async (t) => {
   const s = await t.server("", { shell: "ulimit -S -n 48" });
   const clients = await Promise.all(Array.from({ length: 150 }, () => connected(s.port)));
