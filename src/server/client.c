@@ -17,7 +17,7 @@
 
 /* What a stranger may leave with us while his password is being checked. */
 #define UNKNOWN_KEPT_MAX (64u << 10)
-#define LINGER_MS 1000
+#define LINGER_MS        1000
 
 static const struct net_handler client_handler;
 
@@ -575,7 +575,8 @@ void client_accept(struct server *s, struct net_conn *conn)
 void client_accept_ws(void *server, struct net_conn *conn, const struct ws_request *r)
 {
     struct server *s = server;
-    bool leaf = mf_ends(mf_str(r->path), "/leafnode"); /* not served: rather no INFO than a client's */
+    bool leaf =
+        mf_ends(mf_str(r->path), "/leafnode"); /* not served: rather no INFO than a client's */
     struct client *c = s->stopping || leaf ? NULL : client_new(s, conn, CLIENT_WS);
     char label[256];
 

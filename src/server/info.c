@@ -80,7 +80,8 @@ void info_render(const struct client *c, struct mf_buf *out, bool after_connect)
     /* no_auth_user lets anybody in, so nothing is required (and clients need not refuse). */
     opt_bool(&w, "auth_required", client_login_first(c));
     info_tls(&w, c);
-    /* After CONNECT the account's limit counts: clients refuse themselves what we would close for. */
+    /* After CONNECT the account's limit counts: clients refuse themselves what we would close for.
+     */
     jsonw_u64(&w, "max_payload",
               after_connect ? c->limits.max_payload : (uint64_t)s->opts->max_payload);
     info_client(&w, c, after_connect);

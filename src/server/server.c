@@ -139,8 +139,8 @@ static int build(struct server *s, struct mf_error *e)
 static int open_all(struct server *s, struct mf_error *e)
 {
     if (open_monitor(s, &s->http, s->opts->http_port, NULL, e) != 0 ||
-        open_monitor(s, &s->https, s->opts->https_port, s->http_tls, e) != 0 || ws_listen(s, e) != 0 ||
-        listen_idle(s, e) != 0 || listen_clients(s, e) != 0)
+        open_monitor(s, &s->https, s->opts->https_port, s->http_tls, e) != 0 ||
+        ws_listen(s, e) != 0 || listen_idle(s, e) != 0 || listen_clients(s, e) != 0)
         return e->code;
     return files_write(s, e);
 }
