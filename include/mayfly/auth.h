@@ -40,7 +40,7 @@ struct auth_request {                             /* what the client said in CON
     /* verify_and_map: candidates in order: e-mail, DNS and URI names, the subject's DN last. */
     const char *const *cert_names;
     size_t ncert_names;
-    bool has_subject;              /* the last of them is the certificate's subject */
+    bool has_subject;         /* the last of them is the certificate's subject */
     const char *no_auth_user; /* who a client without credentials becomes; NULL: nobody */
     int64_t now_ns;
 };

@@ -3,8 +3,8 @@
  *
  * GET and HEAD, keep-alive, pipelining (the next request is looked at when the answer before it has
  * left), gzip for clients that take it (large bodies on a worker thread).  A request is at most 8
- * KB. Beyond max_conns the connection that idles longest makes room, or one that has been sending its
- * request for more than a second; if there is none, the new one gets a 503. */
+ * KB. Beyond max_conns the connection that idles longest makes room, or one that has been sending
+ * its request for more than a second; if there is none, the new one gets a 503. */
 #ifndef MAYFLY_MONITOR_H
 #define MAYFLY_MONITOR_H
 

@@ -14,9 +14,9 @@
 /* Per export; beyond, the oldest go: they are most likely dead. */
 #define MAX_WAITING       262144
 #define MAX_WAITING_BYTES (64u << 20) /* of the requestors' reply subjects */
-#define PREFIX_LEN  11     /* "_R_.XXXXXX." */
-#define RANDOM_LEN  6
-#define SUBJECT_LEN (PREFIX_LEN + RANDOM_LEN)
+#define PREFIX_LEN        11          /* "_R_.XXXXXX." */
+#define RANDOM_LEN        6
+#define SUBJECT_LEN       (PREFIX_LEN + RANDOM_LEN)
 
 struct reply {
     struct table_node node; /* in owner->replies, by subject */

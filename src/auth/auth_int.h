@@ -18,7 +18,7 @@ struct auth_user {
     struct perms *perms;
     int64_t deadline_ns;
     bool proxied; /* may only come through a trusted proxy, which is not known here: refused */
-    bool has_dn; /* its name is a distinguished name (only looked at with verify_and_map) */
+    bool has_dn;  /* its name is a distinguished name (only looked at with verify_and_map) */
     struct dn dn;
 };
 
@@ -34,7 +34,7 @@ struct auth {
     size_t nnkeys;
     bool required;
     bool closed; /* someone else would decide who may enter, and nobody asks him yet: refuse all */
-    bool open; /* only the system account has users: others enter as nobody */
+    bool open;   /* only the system account has users: others enter as nobody */
     struct auth_simple simple;
     bool ws_override;
     struct auth_simple ws;

@@ -54,7 +54,8 @@ static void round_to(struct digits *x, double v, int n)
 
 static void shortest(struct digits *x, double v)
 {
-    /* DBL_DIG digits survive a normal number unchanged: if fewer would do, zeros show at the end. */
+    /* DBL_DIG digits survive a normal number unchanged: if fewer would do, zeros show at the end.
+     */
     for (int n = v < DBL_MIN ? 1 : DBL_DIG; n <= MAX_DIGITS; n++) {
         round_to(x, v, n);
         if (value_of(x) == v)

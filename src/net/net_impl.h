@@ -106,7 +106,7 @@ struct net_conn {
     int64_t deadline_ns;        /* net_set_write_deadline() */
     size_t low_water;
     size_t kept_max; /* net_set_kept_max(); 0: none */
-    unsigned flags; /* CONN_ */
+    unsigned flags;  /* CONN_ */
     uint8_t todo, kept_for;
     uint8_t why;    /* enum net_why, while closing */
     uint8_t events; /* what poll watches */

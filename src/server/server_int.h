@@ -174,7 +174,6 @@ struct client *client_find(struct server *s, uint64_t cid); /* or NULL */
 const char *client_ip(const struct client *c);
 /* "127.0.0.1:5000 - cid:7 - "v1.2:c:name"" for log lines. */
 const char *client_label(const struct client *c, char *dst, size_t cap);
-void client_trace_out(const struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
 int64_t client_auth_timeout(const struct client *c);
 
 /* --- ws_listen.c ------------------------------------------------------------------------------ */
@@ -213,6 +212,11 @@ void client_timer_fired(void *client);
 /* --- client_pub.c ----------------------------------------------------------------------------- */
 void client_publish(struct client *c, const struct proto_cmd *cmd);
 void client_unstall_all(void *server);
+/* --- client_trace.c ----------------------------------------------------------------------------
+ */
+void client_trace_in(const struct client *c, const struct proto_cmd *cmd);
+void client_trace_out(const struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
+
 /* --- client_grant.c: allow_responses ---------------------------------------------------------- */
 void grant_reply(struct client *c, struct mf_slice reply); /* a message with this reply was sent */
 bool grant_use(struct client *c, struct mf_slice subject); /* may it answer once more? */
