@@ -279,6 +279,7 @@ static void peer_breaks_off(struct fixture *x)
     /* the head of a ClientHello record, and no more of it */
     PEER_CHECK(x, fd >= 0 && peer_send(fd, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11));
     close(fd);
+    peer_wait_closed(x, 0); /* or the end of the run would close it first */
 }
 
 static void test_handshake_broken_off_is_a_tls_failure(void)
