@@ -3,7 +3,7 @@
 
 #include "mayfly/clock.h"
 #include "float_text.h"
-#include "utf8.h"
+#include "mayfly/utf8.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 # base: slices, errors, buffers, JSON out, clocks, log.  Knows nothing of ours.
 noinst_LIBRARIES += %D%/libbase.a
 %C%_libbase_a_SOURCES = \
-	%D%/error.c %D%/slice.c %D%/buf.c %D%/utf8.c %D%/utf8.h %D%/float_text.c %D%/float_text.h \
+	%D%/error.c %D%/slice.c %D%/buf.c %D%/utf8.c include/mayfly/utf8.h %D%/float_text.c %D%/float_text.h \
 	%D%/jsonw.c %D%/clock.c %D%/clock_text.c %D%/clock_parse.c %D%/rand.c %D%/hash.c \
 	%D%/table.c \
 	%D%/log.c %D%/log_file.c %D%/log_syslog.c %D%/log_sink.h \

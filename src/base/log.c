@@ -2,7 +2,7 @@
 #include "mayfly/log.h"
 
 #include "log_sink.h"
-#include "utf8.h"
+#include "mayfly/utf8.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/jsonw.h"

@@ -1,5 +1,5 @@
 /* utf8.c: finds the well-formed sequences among bytes nobody vouches for. */
-#include "utf8.h"
+#include "mayfly/utf8.h"
 
 size_t utf8_next(const uint8_t *p, size_t n, uint32_t *rune)
 {

@@ -3,6 +3,7 @@
 #include "connect.h"
 
 #include "mayfly/buf.h"
+#include "mayfly/utf8.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -85,26 +86,11 @@ static bool is_surrogate(const uint8_t *p, size_t n, char low, char high)
            (p[3] | 32) >= low && (p[3] | 32) <= high;
 }
 
-/* How many bytes of well-formed UTF-8 start at p; 0 when they are not. */
-static size_t utf8_length(const uint8_t *p, size_t n)
-{
-    size_t need = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-
-    if ((p[0] >= 0x80 && p[0] < 0xc2) || p[0] > 0xf4 || need > n)
-        return 0;
-    for (size_t i = 1; i < need; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-        return 0;
-    return need;
-}
-
 /* A piece of a string: malformed UTF-8 and lone surrogates become U+FFFD, as Go reads them. */
 static size_t mend_string(const uint8_t *p, size_t left, struct mf_buf *out)
 {
-    size_t n = utf8_length(p, left);
+    uint32_t rune;
+    size_t n = utf8_next(p, left, &rune);
 
     if (n == 0) {
         mf_buf_append(out, "\xef\xbf\xbd", 3);

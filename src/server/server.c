@@ -159,7 +159,6 @@ static struct server *server_new(struct loop *l, const struct server_setup *setu
     mf_list_init(&s->stalled);
     mf_list_init(&s->auth_jobs);
     nkey_random(s->id, NKEY_SERVER);
-    nkey_random(s->xkey, NKEY_CURVE);
     s->name = s->opts->server_name != NULL ? s->opts->server_name : s->id;
     s->start_wall_ns = s->config_load_wall_ns = clock_wall_ns();
     s->start_mono_ns = clock_mono_ns();

@@ -30,7 +30,7 @@ struct server {
     struct loop *loop;
     struct options *opts;
     struct server_setup setup;
-    char id[NKEY_TEXT], xkey[NKEY_TEXT];
+    char id[NKEY_TEXT];
     char *name; /* points into opts, or to id */
     int64_t start_wall_ns, start_mono_ns, config_load_wall_ns;
 

@@ -1,6 +1,6 @@
-/* utf8.h: finds the well-formed sequences among bytes nobody vouches for.  Private to base. */
-#ifndef BASE_UTF8_H
-#define BASE_UTF8_H
+/* utf8.h: finds the well-formed sequences among bytes nobody vouches for.  O(1). */
+#ifndef MAYFLY_UTF8_H
+#define MAYFLY_UTF8_H
 
 #include "mayfly/base.h"
 
