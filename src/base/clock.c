@@ -20,3 +20,8 @@ int64_t clock_mono_ns(void)
 {
     return read_ns(CLOCK_MONOTONIC);
 }
+
+int64_t clock_boot_ns(void)
+{
+    return read_ns(CLOCK_BOOTTIME);
+}

@@ -3,17 +3,17 @@ noinst_LIBRARIES += %D%/libbase.a
 %C%_libbase_a_SOURCES = \
 	%D%/error.c %D%/slice.c %D%/buf.c %D%/utf8.c include/mayfly/utf8.h %D%/float_text.c %D%/float_text.h \
 	%D%/jsonw.c %D%/clock.c %D%/clock_text.c %D%/clock_parse.c %D%/rand.c %D%/hash.c \
-	%D%/table.c \
+	%D%/table.c %D%/steady.c %D%/checksum.c \
 	%D%/log.c %D%/log_file.c %D%/log_syslog.c %D%/log_sink.h \
 	include/mayfly/base.h include/mayfly/list.h include/mayfly/buf.h include/mayfly/jsonw.h \
 	include/mayfly/clock.h include/mayfly/rand.h include/mayfly/hash.h include/mayfly/log.h \
-	include/mayfly/table.h
+	include/mayfly/table.h include/mayfly/steady.h include/mayfly/checksum.h
 %C%_libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 
 BASE_LIBS = %D%/libbase.a
 
 UNIT_TESTS += test/unit/base test/unit/list test/unit/buf test/unit/jsonw test/unit/clock \
-	test/unit/rand test/unit/table test/unit/log test/unit/log_syslog
+	test/unit/rand test/unit/table test/unit/steady test/unit/log test/unit/log_syslog
 test_unit_base_SOURCES = test/unit/test_base.c
 test_unit_base_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_base_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -32,6 +32,9 @@ test_unit_clock_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_rand_SOURCES = test/unit/test_rand.c
 test_unit_rand_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_rand_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_steady_SOURCES = test/unit/test_steady.c
+test_unit_steady_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_steady_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_table_SOURCES = test/unit/test_table.c
 test_unit_table_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_table_CPPFLAGS = $(TEST_CPPFLAGS)
