@@ -16,6 +16,9 @@ void loop_stop(struct loop *l); /* on the loop thread; other threads post it */
  * what was posted, then frees.  No other thread may post any more.  NULL is fine. */
 void loop_free(struct loop *l);
 struct uv_loop_s *loop_uv(struct loop *l); /* for net only */
+/* One turn without waiting: serves what is ready.  For tools and tests that have a loop of their
+ * own around it. */
+void loop_turn(struct loop *l);
 
 /* Read once per turn, at the first question, and again when a timer fires. */
 int64_t loop_mono_ns(const struct loop *l);
@@ -37,6 +40,9 @@ struct loop_job *loop_job_new(struct loop *l, void (*work)(void *arg), void (*do
                               void *arg);
 void loop_job_submit(struct loop_job *j);
 void loop_job_free(struct loop_job *j); /* not while submitted */
+/* From now on jobs run on the loop thread, one after the other in the order of submission, each in
+ * a turn after the call: the same order in every run, so a test can be repeated exactly. */
+void loop_jobs_inline(struct loop *l);
 
 /* From any thread, FIFO; fn runs on the loop.  MF_NOMEM only. */
 MF_MUSTCHECK int loop_post(struct loop *l, void (*fn)(void *arg), void *arg);

@@ -174,6 +174,15 @@ void loop_run(struct loop *l)
     l->running = l->time_known = false;
 }
 
+void loop_turn(struct loop *l)
+{
+    l->running = true;
+    l->time_known = false;
+    uv_run(&l->uv, UV_RUN_NOWAIT);
+    defer_run(l);
+    l->running = l->time_known = false;
+}
+
 void loop_stop(struct loop *l)
 {
     uv_stop(&l->uv);

@@ -30,6 +30,7 @@ struct loop {
     bool running, time_known;
     int64_t mono_ns, wall_ns;
 
+    bool jobs_inline;               /* no worker threads: loop_jobs_inline() */
     struct mf_list timers, signals; /* all that were not freed */
     bool in_timer;                  /* a timer's callback is running */
 
