@@ -3,3 +3,20 @@ EXTRA_PROGRAMS += bench/bench_core
 bench_bench_core_SOURCES = bench/bench_core.c bench/load.c bench/load.h bench/proc.c bench/proc.h
 CLEANFILES += bench/bench_core
 EXTRA_DIST += bench/core.sh
+
+# make bench/bench_wheel
+EXTRA_PROGRAMS += bench/bench_wheel
+bench_bench_wheel_SOURCES = bench/bench_wheel.c
+bench_bench_wheel_LDADD = $(TTL_LIBS)
+CLEANFILES += bench/bench_wheel
+# make bench/bench_index
+EXTRA_PROGRAMS += bench/bench_index
+bench_bench_index_SOURCES = bench/bench_index.c
+bench_bench_index_LDADD = $(STORE_LIBS)
+CLEANFILES += bench/bench_index
+# make bench/bench_store
+EXTRA_PROGRAMS += bench/bench_store
+bench_bench_store_SOURCES = bench/bench_store.c
+bench_bench_store_LDADD = $(STORE_LIBS)
+CLEANFILES += bench/bench_store
+EXTRA_DIST += bench/store.sh

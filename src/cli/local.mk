@@ -1,7 +1,11 @@
 # cli: the operator's tool `mayfly`.
 noinst_LIBRARIES += %D%/libcli.a
 %C%_libcli_a_SOURCES = \
-	%D%/http_get.c %D%/http_get.h %D%/server_check.c %D%/server_check.h
+	%D%/http_get.c %D%/http_get.h %D%/server_check.c %D%/server_check.h \
+	%D%/check.c %D%/check.h %D%/check_impl.h %D%/check_record.c %D%/check_segments.c \
+	%D%/check_model.c %D%/check_model.h %D%/check_log.c %D%/check_rules.c %D%/check_live.c \
+	%D%/check_checkpoint.c %D%/check_compare.c %D%/check_store.c %D%/check_dir.c \
+	%D%/check_report.c %D%/check_report.h %D%/check_json.c
 %C%_libcli_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
 CLI_LIBS = %D%/libcli.a $(BASE_LIBS) $(JANSSON_LIBS)
@@ -11,10 +15,31 @@ mayfly_SOURCES = %D%/mayfly.c
 mayfly_CPPFLAGS = $(AM_CPPFLAGS) -DMAYFLY_VERSION='"$(PACKAGE_VERSION)"'
 mayfly_LDADD = $(CLI_LIBS)
 
-UNIT_TESTS += test/unit/http_get test/unit/server_check
+UNIT_TESTS += test/unit/http_get test/unit/server_check \
+	test/unit/check test/unit/check_damage test/unit/check_checkpoint test/unit/check_main \
+	test/unit/check_nomem
 test_unit_http_get_SOURCES = test/unit/test_http_get.c
 test_unit_http_get_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
 test_unit_http_get_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_server_check_SOURCES = test/unit/test_server_check.c
 test_unit_server_check_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
 test_unit_server_check_CPPFLAGS = $(TEST_CPPFLAGS)
+
+LOG_WRITER = test/support/log_writer.c test/support/log_writer.h test/support/check_image.h
+test_unit_check_SOURCES = test/unit/test_check.c $(LOG_WRITER)
+test_unit_check_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_check_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_check_damage_SOURCES = test/unit/test_check_damage.c $(LOG_WRITER)
+test_unit_check_damage_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_check_damage_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_check_checkpoint_SOURCES = test/unit/test_check_checkpoint.c $(LOG_WRITER)
+test_unit_check_checkpoint_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_check_checkpoint_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_check_main_SOURCES = test/unit/test_check_main.c $(LOG_WRITER)
+test_unit_check_main_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_check_main_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+test_unit_check_nomem_SOURCES = test/unit/test_check_nomem.c $(LOG_WRITER)
+test_unit_check_nomem_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_check_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_check_nomem_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc

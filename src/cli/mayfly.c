@@ -1,4 +1,5 @@
 /* mayfly.c: the operator's tool.  Finds the command; what it does lives in a file of its own. */
+#include "check.h"
 #include "server_check.h"
 
 #include <stdio.h>
@@ -20,6 +21,8 @@ static const struct command {
 } commands[] = {
     {"server", "check", server_check_main, "server check [URL] [--json]",
      "is the server well?  URL: its monitoring port (http://127.0.0.1:8222)"},
+    {"", "check", check_main, "check DIR [OPTIONS]",
+     "verify the files of stopped stores, changing nothing; check --help says more"},
     {"", "version", version_main, "version", "the version of this tool"},
     {"", "help", help_main, "help", "this list"},
 };

@@ -57,3 +57,18 @@ EXTRA_DIST += %D%/ws.dict %D%/http.dict
 	$(ZLIB_LIBS) $(OPENSSL_LIBS)
 %C%_fuzz_http_CPPFLAGS = $(FUZZFLAGS_CPP) $(ZLIB_CFLAGS)
 %C%_fuzz_http_LDFLAGS = $(FUZZFLAGS_LD)
+
+# store: recovery on files in memory.
+FUZZERS += %D%/fuzz_segment %D%/fuzz_checkpoint
+FUZZ_STORE = %D%/fuzz.h test/support/log_maker.c test/support/log_maker.h \
+	test/support/recovery_text.c test/support/recovery_text.h
+
+%C%_fuzz_segment_SOURCES = %D%/fuzz_segment.c $(FUZZ_STORE) $(FUZZ_MAIN)
+%C%_fuzz_segment_LDADD = $(STORE_LIBS)
+%C%_fuzz_segment_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_segment_LDFLAGS = $(FUZZFLAGS_LD)
+
+%C%_fuzz_checkpoint_SOURCES = %D%/fuzz_checkpoint.c $(FUZZ_STORE) $(FUZZ_MAIN)
+%C%_fuzz_checkpoint_LDADD = $(STORE_LIBS)
+%C%_fuzz_checkpoint_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_checkpoint_LDFLAGS = $(FUZZFLAGS_LD)

@@ -1,0 +1,230 @@
+/* store.h: one ordered log of messages on disk, the index over it, and small blobs beside it.
+ *
+ * Writing: each call puts records at the end of the log in memory and gives the result later,
+ * through the waiter, when they are on disk (group commit: one write and one sync for all that came
+ * meanwhile).  Waiters are called on the loop, in the order of the calls, never from inside one.
+ * Reading sees what is on disk (committed) and not past its deadline; never a message whose waiter
+ * has not been called.
+ *
+ * Everything here belongs to the loop thread, but store_open().  Time is a parameter: store_now().
+ */
+#ifndef MAYFLY_STORE_H
+#define MAYFLY_STORE_H
+
+#include "mayfly/list.h"
+#include "mayfly/loop.h"
+#include "mayfly/store_io.h"
+
+struct store;
+
+enum store_sync {
+    STORE_SYNC_ALWAYS,   /* waiters are called after fdatasync */
+    STORE_SYNC_INTERVAL, /* after the write; synced every sync_interval_ns */
+    STORE_SYNC_NEVER,    /* memory */
+};
+
+struct store_opts {
+    enum store_sync sync;
+    int64_t sync_interval_ns;
+    uint64_t first_seq;                /* of a new store; 0: 1 */
+    uint32_t segment_min, segment_max; /* bytes; 0: 64 KiB, 64 MiB.  Segments grow with the store */
+    size_t pending_max;                /* bytes waiting for the disk before MF_AGAIN; 0: 64 MiB */
+    char separator;                    /* between the tokens of a key; 0: '.' */
+    bool no_checkpoint;                /* memory: nothing to restart from */
+    int64_t now_ns;                    /* see store_now(); 0 is fine */
+    const char *name;                  /* for log lines; copied */
+    /* After MF_AGAIN or MF_FULL was answered: it is worth trying again.  May be NULL. */
+    void (*ready)(void *arg);
+    void *ready_arg;
+};
+
+/* Blocks while it recovers; may run on any thread, before store_attach().  On success the io is the
+ * store's and freed with it.  What was wrong with the files: store_damage().  MF_EXISTS: in use. */
+MF_MUSTCHECK int store_open(struct store **out, const struct store_opts *o, struct store_io *io,
+                            struct mf_error *e);
+/* From now on it lives on this loop and takes writes. */
+MF_MUSTCHECK int store_attach(struct store *s, struct loop *l, struct mf_error *e);
+/* No new writes; what was accepted is committed, a checkpoint written, the directory unlocked, the
+ * store freed; then closed().  A store that was never attached is just freed, and closed() called
+ * at once.  Once only. */
+void store_close(struct store *s, void (*closed)(void *arg), void *arg);
+/* Frees at once, writing nothing more, as if the process had been killed here: for tests.  Not
+ * while a job runs (store_idle()). */
+void store_abandon(struct store *s);
+bool store_idle(const struct store *s); /* nothing is waiting for the disk, no job runs */
+
+/* --- writing -------------------------------------------------------------------------------- */
+
+/* Embedded in what waits; the caller's until done() was called, exactly once. status 0: on disk (or
+ * written, in the relaxed modes). */
+struct store_wait {
+    void (*done)(struct store_wait *w, int status);
+    struct mf_list node;
+};
+
+struct store_append {
+    struct store_wait wait;          /* done may be NULL: nobody waits */
+    struct mf_slice key, head, body; /* copied by the call */
+    int64_t ts_ns;
+    int64_t deadline_ns; /* 0: never.  One that is past already counts as due now */
+    uint16_t flags;      /* the owner's; the two low bits come back without reading the message */
+    uint64_t seq;        /* out, if it was accepted */
+};
+
+/* All writing calls: 0: accepted, the waiter (may be NULL) will be called.  Otherwise nothing
+ * happened and it will not be: MF_AGAIN (too much is waiting), MF_FULL (no disk space; removals go
+ * on), MF_READONLY (a write or sync failed: store_error()), MF_LIMIT (too large), MF_CLOSED,
+ * MF_NOMEM. */
+MF_MUSTCHECK int store_append(struct store *s, struct store_append *a);
+/* MF_NOTFOUND: not there, or its removal is on the way. */
+MF_MUSTCHECK int store_remove(struct store *s, uint64_t seq, struct store_wait *w);
+/* All from first to last (both included) that are there; a last beyond the last sequence also skips
+ * up to it.  Cost: the messages removed; O(1) in the log. */
+MF_MUSTCHECK int store_remove_range(struct store *s, uint64_t first, uint64_t last,
+                                    struct store_wait *w);
+/* Ascending, no duplicates; those not there are ignored. */
+MF_MUSTCHECK int store_remove_set(struct store *s, const uint64_t *seqs, size_t n,
+                                  struct store_wait *w);
+/* A new deadline (0: never); raised to the present if it is past.  MF_NOTFOUND as above, and for a
+ * message that is past its deadline by store_now(): nothing brings it back. */
+MF_MUSTCHECK int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns,
+                                    struct store_wait *w);
+
+/* Between them: one batch, there after a crash as a whole or not at all.  `frees`: the batch makes
+ * room in the end (expiry with markers), so it may use the room reserved for that on a full disk. A
+ * call that fails inside leaves the batch as it was.  No nesting.  An empty batch is fine. */
+void store_begin(struct store *s, bool frees);
+MF_MUSTCHECK int store_end(struct store *s, struct store_wait *w);
+
+/* Small named values, each replaced as a whole, in the same log and batches. name: 1..255 bytes,
+ * bytes: at most STORE_BLOB_MAX. */
+#define STORE_BLOB_MAX (4u << 20)
+MF_MUSTCHECK int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
+                                struct store_wait *w);
+MF_MUSTCHECK int store_blob_del(struct store *s, struct mf_slice name, struct store_wait *w);
+/* The latest accepted value, whether on disk yet or not; valid until the next blob call. */
+bool store_blob_get(struct store *s, struct mf_slice name, struct mf_slice *bytes);
+void store_blob_each(struct store *s,
+                     void (*visit)(void *arg, struct mf_slice name, struct mf_slice bytes),
+                     void *arg);
+
+/* --- time ----------------------------------------------------------------------------------- */
+
+/* The time that judges deadlines in all reads.  Never goes back. */
+void store_now(struct store *s, int64_t now_ns);
+/* The latest time the log knows of: start a steady clock (steady.h) from here. */
+int64_t store_clock_floor(const struct store *s);
+/* When to call store_expire() next: never later than the first deadline; INT64_MAX: none. */
+int64_t store_next_deadline(const struct store *s);
+
+struct store_death {
+    uint64_t seq;
+    int64_t deadline_ns;
+    struct mf_slice key; /* valid during the call */
+    uint16_t flags;      /* the two low bits */
+    uint32_t len;        /* key, head and body; PLACE_LEN_MAX or more: at least that */
+    bool last;           /* no other message of this key is left */
+};
+/* Ends the life of at most `max` messages due by now_ns, in (deadline, sequence) order, as one
+ * batch: visit() (may be NULL) is called for each and may append (a marker) or remove more in the
+ * same batch.  No record per message: one time mark.  Returns how many; *more: call again soon. */
+size_t store_expire(struct store *s, int64_t now_ns, size_t max,
+                    void (*visit)(void *arg, const struct store_death *d), void *arg, bool *more);
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+struct store_rec {
+    uint64_t seq;
+    int64_t ts_ns, deadline_ns;
+    uint16_t flags;
+    struct mf_slice key, head, body;
+};
+struct store_state {
+    uint64_t first_seq, last_seq; /* no messages: first = last + 1 */
+    uint64_t msgs, bytes;         /* bytes: key, head and body */
+    uint64_t keys, deadlines;
+    uint64_t flagged[2]; /* messages with the lowest owner flag, with the second */
+    uint64_t disk_bytes, segments;
+};
+void store_state(const struct store *s, struct store_state *out);
+
+/* 0: *out, valid until the loop gets control again.  MF_NOTFOUND.  MF_AGAIN: not in memory, use
+ * store_read().  MF_CORRUPT: damaged on disk (reported in store_damage()). */
+MF_MUSTCHECK int store_peek(struct store *s, uint64_t seq, struct store_rec *out);
+/* The same from disk, without stopping the loop.  The record is valid in done() only. */
+struct store_read {
+    uint64_t seq;
+    void (*done)(struct store_read *r, int status);
+    struct store_rec rec;
+    void *job;
+};
+MF_MUSTCHECK int store_read(struct store *s, struct store_read *r); /* MF_NOMEM, MF_NOTFOUND */
+
+uint64_t store_next(const struct store *s, uint64_t from_seq); /* first at or after; 0: none */
+uint64_t store_prev(const struct store *s, uint64_t from_seq); /* last at or before; 0: none */
+struct store_key {
+    uint64_t first_seq, last_seq;
+    uint64_t count;
+};
+bool store_key(const struct store *s, struct mf_slice key, struct store_key *out);
+/* For checks before writing: counts what is accepted but not on disk yet, and not what is already
+ * condemned.  0: none. */
+uint64_t store_key_last_accepted(const struct store *s, struct mf_slice key, uint64_t *count);
+uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key);
+uint64_t store_first_accepted(const struct store *s);
+void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint64_t *last_seq);
+bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns);
+
+/* Messages of the keys that match a pattern, in sequence order.  Cost: O(1) a message for one key
+ * or for all (">"); for a pattern, that of the keys it matches once, then O(log keys) a message;
+ * when it matches more than STORE_CURSOR_KEYS keys, a test for every message passed. */
+#define STORE_CURSOR_KEYS 16384
+struct store_cursor;
+enum store_cursor_kind { STORE_ALL, STORE_LAST_PER_KEY };
+MF_MUSTCHECK int store_cursor_new(struct store_cursor **out, struct store *s,
+                                  struct mf_slice pattern, enum store_cursor_kind kind,
+                                  uint64_t from_seq);
+/* The next sequence, 0: none now (a later message may come: ask again).  *more with 0: the bound of
+ * this call was reached, ask again soon. */
+uint64_t store_cursor_next(struct store_cursor *c, bool *more);
+void store_cursor_free(struct store_cursor *c);
+/* The keys that match, each with its state, in no order; keys may come and go meanwhile. */
+struct store_keys;
+struct store_keys *store_keys_new(struct store *s, struct mf_slice pattern); /* NULL: no memory */
+bool store_keys_next(struct store_keys *k, struct mf_slice *key, struct store_key *out);
+void store_keys_free(struct store_keys *k);
+
+/* Deadlines up to to_ns of messages that are there, in no order.  O(those). */
+void store_each_deadline(const struct store *s, int64_t to_ns,
+                         void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg);
+
+/* --- upkeep --------------------------------------------------------------------------------- */
+
+/* Asks for a checkpoint now; w is called when it is there. */
+MF_MUSTCHECK int store_checkpoint(struct store *s, struct store_wait *w);
+/* Reads everything on disk in the background; what is damaged is in store_damage() afterwards. */
+MF_MUSTCHECK int store_scrub(struct store *s, struct store_wait *w);
+
+struct store_damage {
+    char file[40];
+    uint64_t offset, length;
+    uint64_t first_seq, last_seq; /* those that may be lost; 0, 0: none or unknown */
+    const char *what;             /* static text */
+};
+size_t store_damage_count(const struct store *s);
+const struct store_damage *store_damage(const struct store *s, size_t i);
+/* Why it is read-only; NULL: it is not. */
+const char *store_error(const struct store *s);
+bool store_full(const struct store *s); /* appends are refused for want of disk space */
+
+struct store_stats {
+    uint64_t appends, batches, groups, syncs, bytes_written;
+    uint64_t expired, marks, copied_bytes, segments_freed, checkpoints;
+    uint64_t wheel_entries, index_bytes;
+    uint64_t recovered_records, recovered_from_checkpoint; /* at open */
+    bool torn_tail;                                        /* at open */
+    struct store_damage torn;                              /* where, if so */
+};
+void store_stats(const struct store *s, struct store_stats *out);
+
+#endif

@@ -1,0 +1,64 @@
+/* store_io.h: the files under a store.  Production calls the system, `memory` storage keeps them in
+ * memory, and tests cut the power.
+ *
+ * A store_io stands for one directory; names are plain file names without '/'.  Calls on one file
+ * come from one thread at a time; calls on different files may come from different threads.  All
+ * return 0 or a negative code: MF_FULL for ENOSPC/EDQUOT, MF_NOTFOUND, MF_EXISTS, MF_IO; MF_NOMEM,
+ * and MF_INVAL for a name that store_io_name_ok() refuses.  A directory works only between lock()
+ * and unlock(); files are closed and mappings ended before unlock(). */
+#ifndef MAYFLY_STORE_IO_H
+#define MAYFLY_STORE_IO_H
+
+#include "mayfly/base.h"
+
+struct store_file; /* opaque to all but the io */
+
+struct store_io {
+    /* Takes the directory for this process, creating it if need be; MF_EXISTS: another process (or
+     * another store of this one) has it; the text names its pid where known. */
+    int (*lock)(struct store_io *io, struct mf_error *e);
+    void (*unlock)(struct store_io *io);
+    int (*open)(struct store_io *io, const char *name, bool create, struct store_file **out,
+                struct mf_error *e); /* create: fails with MF_EXISTS if it is there */
+    void (*close)(struct store_io *io, struct store_file *f);
+    int (*size)(struct store_io *io, struct store_file *f, uint64_t *out, struct mf_error *e);
+    /* The whole of n, or an error; reading past the end is MF_IO. */
+    int (*pread)(struct store_io *io, struct store_file *f, void *dst, size_t n, uint64_t off,
+                 struct mf_error *e);
+    int (*pwrite)(struct store_io *io, struct store_file *f, const void *src, size_t n,
+                  uint64_t off, struct mf_error *e);
+    int (*sync)(struct store_io *io, struct store_file *f, struct mf_error *e); /* fdatasync */
+    /* Gives the file this size, with its space on disk reserved; NULL: truncate() is as good. */
+    int (*allocate)(struct store_io *io, struct store_file *f, uint64_t size, struct mf_error *e);
+    int (*truncate)(struct store_io *io, struct store_file *f, uint64_t size, struct mf_error *e);
+    /* The first `size` bytes, readable, coherent with later pwrite(); NULL: not possible (always so
+     * past the file's end), then use pread.  Stays valid while the file grows, is closed, renamed
+     * over or unlinked, until unmap (any thread); a truncate() below what is read of it is a
+     * mistake of the caller's, which the system answers with SIGBUS. */
+    const uint8_t *(*map)(struct store_io *io, struct store_file *f, uint64_t size);
+    void (*unmap)(struct store_io *io, const uint8_t *p, uint64_t size);
+    /* Is [off, off+n) of a mapping in memory, so that reading it waits for no disk? */
+    bool (*resident)(struct store_io *io, const uint8_t *p, uint64_t off, size_t n);
+    /* Replaces `to` if it is there. */
+    int (*rename)(struct store_io *io, const char *from, const char *to, struct mf_error *e);
+    int (*unlink)(struct store_io *io, const char *name, struct mf_error *e);
+    int (*syncdir)(struct store_io *io, struct mf_error *e);
+    /* Every file's name, in no order, the io's own lock file left out; a visit that returns
+     * non-zero ends the walk with that code.  It may open and unlink the file it is shown. */
+    int (*list)(struct store_io *io, int (*visit)(void *arg, const char *name), void *arg,
+                struct mf_error *e);
+    void (*free)(struct store_io *io);
+};
+
+/* A plain name that no io keeps for itself: not empty, no '/', not ".", ".." or the lock file's. */
+bool store_io_name_ok(const char *name);
+#define STORE_IO_LOCK_NAME "store.lock" /* the locker's pid in decimal; never unlinked */
+
+/* A directory of the file system; created (0700, parents not) by lock(). */
+MF_MUSTCHECK int store_io_dir(struct store_io **out, const char *path, struct mf_error *e);
+/* Files in memory; sync does nothing, MF_FULL is no memory.  A hole costs nothing in a large file
+ * (1 MB and more); what is unlinked and closed, or truncated away, goes back.  What is written
+ * stays until the io is freed, so a store can be closed and opened again on it. */
+MF_MUSTCHECK int store_io_memory(struct store_io **out, struct mf_error *e);
+
+#endif

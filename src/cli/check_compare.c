@@ -1,0 +1,212 @@
+/* check_compare.c: does the checkpoint, with the log behind its position, give what the whole log
+ * gives?  It may show some of what came after its position: replaying mends that. */
+#include "check_impl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct comparison {
+    struct ctx *c;
+    const struct summary *log;
+    size_t at;        /* the next line of the log's */
+    size_t stretches; /* damage of the log: the head of the list, ascending */
+    uint64_t both_differ, only_log, only_cp, gone_files, lost, blobs;
+    uint64_t first_seq; /* that differs */
+    uint64_t first_gone;
+};
+
+/* The damage in which this record lies, or NULL. */
+static struct check_damage *damage_at(const struct comparison *k, struct check_pos p)
+{
+    size_t lo = 0, hi = k->stretches;
+    struct check_damage *d;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        d = &k->c->res->damage[mid];
+        if (pos_before(p, (struct check_pos){d->segment, d->offset}))
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    d = lo == 0 ? NULL : &k->c->res->damage[lo - 1];
+    return d != NULL && d->kind == CHECK_RECORDS && d->segment == p.segment &&
+                   p.offset < d->offset + d->length
+               ? d
+               : NULL;
+}
+
+static void differs(struct comparison *k, uint64_t *counter, uint64_t seq)
+{
+    ++*counter;
+    if (k->first_seq == 0 || seq < k->first_seq)
+        k->first_seq = seq;
+}
+
+static void only_in_checkpoint(struct comparison *k, uint64_t seq, const struct entry *en)
+{
+    struct check_damage *d;
+
+    if (en->segment == NO_SEGMENT) {
+        k->gone_files++;
+        if (k->first_gone == 0)
+            k->first_gone = seq;
+        return;
+    }
+    d = damage_at(k, (struct check_pos){k->c->seg[en->segment].number, (uint64_t)en->off8 * 8});
+    if (d == NULL) {
+        differs(k, &k->only_cp, seq);
+        return;
+    }
+    d->lost++;
+    k->lost++;
+}
+
+static int compare_message(void *arg, uint64_t seq, const struct entry *en)
+{
+    struct comparison *k = arg;
+    const struct summary *log = k->log;
+
+    k->c->res->cp_messages++;
+    for (; k->at < log->lines && log->line[k->at].seq < seq; k->at++)
+        differs(k, &k->only_log, log->line[k->at].seq);
+    if (k->at == log->lines || log->line[k->at].seq != seq)
+        only_in_checkpoint(k, seq, en);
+    else if (log->line[k->at++].digest != live_line(k->c, seq, en))
+        differs(k, &k->both_differ, seq);
+    return 0;
+}
+
+static void compare_blob(void *arg, const struct blob *b)
+{
+    struct comparison *k = arg;
+    const struct blob *o = model_find_blob(&k->log->blobs, mf_slice(b->name, b->name_len));
+
+    k->c->res->cp_blobs++;
+    if (o == NULL || o->body_len != b->body_len || o->body_hash != b->body_hash)
+        k->blobs++;
+}
+
+/* Damage of the log before the checkpoint's position: then the two may differ. */
+static bool damaged_before(const struct comparison *k, struct check_pos p)
+{
+    for (size_t i = 0; i < k->stretches; i++) {
+        const struct check_damage *d = &k->c->res->damage[i];
+
+        if (d->kind != CHECK_RULE && pos_before((struct check_pos){d->segment, d->offset}, p))
+            return true;
+    }
+    return false;
+}
+
+static bool in_damage(const struct comparison *k, struct check_pos p)
+{
+    for (size_t i = 0; i < k->stretches; i++) {
+        const struct check_damage *d = &k->c->res->damage[i];
+
+        if ((d->kind == CHECK_RECORDS && d->segment == p.segment && p.offset >= d->offset &&
+             p.offset <= d->offset + d->length) ||
+            (d->kind == CHECK_MISSING && d->segment <= p.segment))
+            return true;
+    }
+    return false;
+}
+
+static void judge(struct comparison *k, struct cp *cp)
+{
+    struct check_result *res = k->c->res;
+    uint64_t wrong = k->both_differ + k->only_log + k->only_cp + k->blobs;
+    bool explained = damaged_before(k, cp->pos);
+
+    if (res->cp_last_sequence != res->last_sequence)
+        wrong++;
+    res->lost = k->lost + k->gone_files;
+    res->checkpoint = CHECK_CP_MATCHES;
+    if (wrong + res->lost == 0)
+        return;
+    res->checkpoint = explained ? CHECK_CP_EXPLAINED : CHECK_CP_DIFFERS;
+    if (explained) {
+        check_note(k->c,
+                   "the checkpoint knows of %" PRIu64
+                   " live messages that damage took, and differs "
+                   "from what is left of the log in %" PRIu64 " more points",
+                   res->lost, wrong);
+        return;
+    }
+    if (k->gone_files > 0 && cp->pos.segment < res->first_segment)
+        /* Records that removed them may have stood in the files given up since. */
+        check_note(k->c,
+                   "the checkpoint is older than the first segment and names %" PRIu64
+                   " messages in files given up since",
+                   k->gone_files);
+    else if (k->gone_files > 0)
+        (void)check_found(k->c, CHECK_MISSING, 0, 0, 0,
+                          "%" PRIu64 " live messages lie in segment files that are gone, the first "
+                          "is sequence %" PRIu64,
+                          k->gone_files, k->first_gone);
+    if (wrong > 0)
+        (void)check_found(k->c, CHECK_CHECKPOINT, 0, 0, cp->size,
+                          "with the log behind it it gives another state: %" PRIu64
+                          " messages too many, %" PRIu64 " missing, %" PRIu64
+                          " differ (first: %" PRIu64 "), %" PRIu64 " blobs",
+                          k->only_cp, k->only_log, k->both_differ, k->first_seq, k->blobs);
+}
+
+static int replay(struct comparison *k, struct cp *cp, const struct run *whole, struct model *m,
+                  struct mf_error *e)
+{
+    struct run r = {
+        .c = k->c,
+        .m = m,
+        .quiet = true,
+        .synced = whole->synced,
+        .first = whole->first,
+        .chain = cp->chain,
+        .chain_known = cp->at_record,
+    };
+    struct check_pos from = cp->pos;
+    int rc;
+
+    if (from.segment < whole->first) {
+        from = (struct check_pos){whole->first, HEADER_PAGE};
+        r.chain_known = false;
+    }
+    rc = log_run(&r, from, e);
+    /* Only now: entries may be older than this mark and wait for a record that lifts them. */
+    model_mark(m, cp->mark_t, cp->mark_s);
+    return rc;
+}
+
+int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
+                       const struct summary *log, struct mf_error *e)
+{
+    struct comparison k = {.c = c, .log = log, .stretches = c->res->log_damages};
+    struct model m;
+    int rc;
+
+    model_init(&m);
+    rc = cp_load(c, cp, &m, e);
+    if (rc == 0 && cp->usable && cp->pos.segment >= whole->first) {
+        if (!cp->at_record && !in_damage(&k, cp->pos))
+            cp_bad(cp, 32, 16, "its position is not where a record starts");
+        else if (cp->at_record && cp->chain_differs)
+            cp_bad(cp, 48, 4, "the record before its position is another one");
+    }
+    if (rc == 0 && cp->usable) {
+        rc = replay(&k, cp, whole, &m, e);
+        if (rc == 0 && model_each(&m, compare_message, &k) != 0)
+            rc = mf_fail(e, MF_NOMEM, "compare the checkpoint");
+    }
+    if (rc == 0 && cp->usable) {
+        for (; k.at < log->lines; k.at++)
+            differs(&k, &k.only_log, log->line[k.at].seq);
+        model_each_blob(&m, compare_blob, &k);
+        if (c->res->cp_blobs < c->res->live.blobs)
+            k.blobs += c->res->live.blobs - c->res->cp_blobs;
+        c->res->cp_last_sequence = m.last;
+        judge(&k, cp);
+    }
+    model_fini(&m);
+    return rc;
+}

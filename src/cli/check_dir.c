@@ -1,0 +1,169 @@
+/* check_dir.c: a store in a directory: its files and its lock.  Opens for reading only. */
+#include "check.h"
+
+#include "mayfly/buf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One file is open at a time: the one read last. */
+struct dir {
+    int fd, file;
+    char name[256];
+};
+
+static int dir_open(struct dir *d, const char *name, struct mf_error *e)
+{
+    if (d->file >= 0 && strcmp(d->name, name) == 0)
+        return 0;
+    if (d->file >= 0)
+        (void)close(d->file);
+    d->file = openat(d->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (d->file < 0)
+        return mf_fail_errno(e, MF_IO, "open");
+    (void)snprintf(d->name, sizeof d->name, "%s", name);
+    (void)posix_fadvise(d->file, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return 0;
+}
+
+static int dir_size(void *arg, const char *name, uint64_t *out, struct mf_error *e)
+{
+    struct dir *d = arg;
+    struct stat st;
+
+    if (dir_open(d, name, e) != 0)
+        return e->code;
+    if (fstat(d->file, &st) != 0)
+        return mf_fail_errno(e, MF_IO, "stat");
+    *out = (uint64_t)st.st_size;
+    return 0;
+}
+
+static int dir_pread(void *arg, const char *name, void *dst, size_t n, uint64_t off, size_t *got,
+                     struct mf_error *e)
+{
+    struct dir *d = arg;
+    uint8_t *p = dst;
+
+    if (dir_open(d, name, e) != 0)
+        return e->code;
+    for (*got = 0; *got < n;) {
+        ssize_t k = pread(d->file, p + *got, n - *got, (off_t)(off + *got));
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return mf_fail_errno(e, MF_IO, "read (copy the disk before you do anything else)");
+        if (k == 0)
+            return 0;
+        *got += (size_t)k;
+    }
+    return 0;
+}
+
+static int dir_list(void *arg, int (*visit)(void *visit_arg, const char *name), void *visit_arg,
+                    struct mf_error *e)
+{
+    struct dir *d = arg;
+    const struct dirent *ent;
+    struct stat st;
+    DIR *list;
+    int fd, rc = 0;
+
+    fd = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return mf_fail_errno(e, MF_IO, "open the directory");
+    list = fdopendir(fd);
+    if (list == NULL) {
+        rc = mf_fail_errno(e, MF_IO, "open the directory");
+        (void)close(fd);
+        return rc;
+    }
+    while (rc == 0 && (errno = 0, ent = readdir(list)) != NULL) {
+        /* Directories below may be other stores. */
+        if (fstatat(d->fd, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
+            rc = visit(visit_arg, ent->d_name);
+    }
+    if (rc == 0 && errno != 0)
+        rc = mf_fail_errno(e, MF_IO, "read the directory");
+    (void)closedir(list);
+    return rc;
+}
+
+/* --- the lock --------------------------------------------------------------------------------- */
+
+/* The pid a server wrote into the lock file, -1 when it did not. */
+static int64_t read_pid(int fd)
+{
+    char text[24];
+    ssize_t n = pread(fd, text, sizeof text, 0);
+    size_t len = 0;
+    uint64_t pid;
+
+    while (n > 0 && len < (size_t)n && text[len] >= '0' && text[len] <= '9')
+        len++;
+    return mf_parse_u64(mf_slice(text, len), &pid) == 0 && pid <= INT32_MAX ? (int64_t)pid : -1;
+}
+
+/* Takes the lock, shared: two checks may run side by side.  A store nobody ever locked stays so.
+ * *pid: a server has it (o->no_lock). */
+static int take_lock(int dir, const struct check_opts *o, int *lock, int64_t *pid,
+                     struct mf_error *e)
+{
+    char who[40] = "";
+
+    *pid = 0;
+    *lock = openat(dir, "store.lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (*lock < 0 && errno == ENOENT)
+        return 0;
+    if (*lock < 0)
+        return mf_fail_errno(e, MF_IO, "open store.lock");
+    if (flock(*lock, LOCK_SH | LOCK_NB) == 0)
+        return 0;
+    if (errno != EWOULDBLOCK)
+        return mf_fail_errno(e, MF_IO, "lock store.lock");
+    *pid = read_pid(*lock);
+    if (o->no_lock)
+        return 0;
+    if (*pid > 0)
+        (void)snprintf(who, sizeof who, " (pid %" PRId64 ")", *pid);
+    return mf_fail(e, MF_EXISTS,
+                   "a server%s has this store: stop it first, or read it as it is with --no-lock",
+                   who);
+}
+
+int check_store(const char *dir, const struct check_opts *o, struct check_result *out,
+                struct mf_error *e)
+{
+    struct dir d = {.fd = -1, .file = -1};
+    struct check_source src = {dir_list, dir_size, dir_pread, &d};
+    struct mf_error own;
+    int64_t pid = 0;
+    int lock = -1, rc;
+
+    if (e == NULL)
+        e = &own;
+    *out = (struct check_result){.damage = NULL};
+    d.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (d.fd < 0) {
+        rc = mf_fail_errno(e, MF_IO, "%s", dir);
+        return rc;
+    }
+    rc = take_lock(d.fd, o, &lock, &pid, e);
+    if (rc == 0)
+        rc = check_files(&src, o, out, e);
+    if (rc == 0)
+        out->server_pid = pid;
+    if (d.file >= 0)
+        (void)close(d.file);
+    if (lock >= 0)
+        (void)close(lock);
+    (void)close(d.fd);
+    return rc == 0 ? 0 : mf_wrap(e, "%s", dir);
+}

@@ -1,0 +1,395 @@
+/* check_log.c: reads the log record by record and tells damage from the end.
+ *
+ * docs/disk-format.md, "The end of the log, tears and damage".  Whether a stretch without records
+ * is damage or the end depends on the greatest synced position that any commit names, and where
+ * reading begins on the greatest first segment: both may stand further on.  So a run is made with
+ * assumed values (log_guess: those of the last segment that has commits, which are the greatest in
+ * every log a server wrote) and looks at every commit there is; where one exceeds the assumption,
+ * the caller runs again.  A run sees all segments, so the second one is the last. */
+#include "check_impl.h"
+
+#include "mayfly/checksum.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* --- finding records -------------------------------------------------------------------------- */
+
+static void note_commit(struct run *r, const struct rec *rec)
+{
+    struct check_pos synced = {rd64(rec->p + 24), rd64(rec->p + 32)};
+    uint64_t first = rd64(rec->p + 40);
+
+    if (pos_before(r->seen_synced, synced))
+        r->seen_synced = synced;
+    if (first > r->seen_first)
+        r->seen_first = first;
+    r->seen_commit = true;
+}
+
+/* *why tells whether there is a valid record at off; its chain is not judged. */
+static int record_at(struct run *r, uint64_t off, struct rec *out, enum rec_why *why,
+                     struct mf_error *e)
+{
+    struct ctx *c = r->c;
+
+    if (seg_load(c, off + MAX_FIXED, e) != 0)
+        return e->code;
+    *why = REC_NO_ROOM;
+    if (off >= c->limit)
+        return 0;
+    *why = rec_fixed(c->buf + off, c->limit - off, off, c->key, out);
+    if (*why != REC_OK)
+        return 0;
+    if (seg_load(c, off + out->padded, e) != 0)
+        return e->code;
+    *why = off + out->padded <= c->limit ? rec_data(out, c->key) : REC_NO_ROOM;
+    if (*why == REC_OK && out->type == REC_COMMIT)
+        note_commit(r, out);
+    return 0;
+}
+
+/* The next valid record at or after off in this segment. */
+static int next_valid(struct run *r, uint64_t off, struct rec *out, bool *found, struct mf_error *e)
+{
+    struct ctx *c = r->c;
+    enum rec_why why;
+
+    *found = false;
+    for (; off + 24 <= c->limit; off += 8) {
+        if (c->loaded < off + 24 && seg_load(c, off + 24, e) != 0)
+            return e->code;
+        /* Nearly all that is no record ends here: this loop runs over every prepared segment. */
+        if (c->loaded < off + 24 || (uint8_t)(c->buf[off + 12] - 1) >= REC_BLOB)
+            continue;
+        if (record_at(r, off, out, &why, e) != 0)
+            return e->code;
+        if (why == REC_OK) {
+            *found = true;
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* Looks at what does not count, for its commits and to know whether anything is there. */
+static int walk_aside(struct run *r, uint64_t off, struct mf_error *e)
+{
+    struct rec rec;
+    bool found;
+
+    for (;;) {
+        if (next_valid(r, off, &rec, &found, e) != 0)
+            return e->code;
+        if (!found)
+            return 0;
+        r->follows = true;
+        if (rec.type == REC_SEAL)
+            return 0;
+        off = rec.offset + rec.padded;
+    }
+}
+
+int log_guess(struct run *r, struct mf_error *e)
+{
+    for (size_t i = r->c->segs; i > 0 && !r->seen_commit; i--)
+        if (seg_begin(r->c, i - 1, e) != 0 || walk_aside(r, HEADER_PAGE, e) != 0)
+            return e->code;
+    r->follows = false;
+    return 0;
+}
+
+/* --- what records mean ------------------------------------------------------------------------ */
+
+/* The sequences that may have been in the damage since the last record: up to this one. */
+static void resolve(struct run *r, uint64_t upto)
+{
+    struct check_result *res = r->c->res;
+
+    if (r->quiet)
+        return;
+    for (; r->unresolved < res->damages; r->unresolved++) {
+        struct check_damage *d = &res->damage[r->unresolved];
+
+        if (d->first_seq != 0 && d->first_seq <= upto)
+            d->last_seq = upto;
+        else
+            d->first_seq = d->last_seq = 0;
+    }
+}
+
+static int apply_message(struct run *r, const struct rec *rec)
+{
+    uint64_t seq = rd64(rec->p + 16);
+    uint16_t key_len = rd16(rec->p + 44);
+    struct entry en = {
+        .deadline = (int64_t)rd64(rec->p + 32),
+        .key_hash = checksum64(rec->p + rec->fixed, key_len, 0),
+        .segment = (uint32_t)r->c->cur,
+        .off8 = (uint32_t)(rec->offset / 8),
+        .length = rec->length - rec->fixed,
+        .key_len = key_len,
+        .flags = rec->flags,
+    };
+
+    if (rec->type == REC_MESSAGE && seq > 0)
+        resolve(r, seq - 1);
+    model_saw(r->m, seq);
+    return model_put(r->m, seq, &en);
+}
+
+static int apply_blob(struct run *r, const struct rec *rec)
+{
+    uint16_t name_len = rd16(rec->p + 20);
+    const uint8_t *name = rec->p + rec->fixed;
+
+    return model_blob(r->m, mf_slice(name, name_len), mf_slice(name + name_len, rd32(rec->p + 16)),
+                      (rd16(rec->p + 22) & 1) != 0, (uint32_t)r->c->cur, rec->padded);
+}
+
+static void apply_commit(struct run *r, const struct rec *rec)
+{
+    int64_t clock = (int64_t)rd64(rec->p + 72);
+
+    resolve(r, rd64(rec->p + 48));
+    model_saw(r->m, rd64(rec->p + 48));
+    /* T = 0, S = 0 stands for "no mark yet"; as a mark it would take nothing. */
+    model_mark(r->m, (int64_t)rd64(rec->p + 56), rd64(rec->p + 64));
+    if (clock > r->m->clock || !r->any_group)
+        r->m->clock = clock;
+    r->group = rd64(rec->p + 16);
+    r->commit_first = rd64(rec->p + 40);
+    r->any_group = r->last_known = true;
+}
+
+static int apply(struct run *r, const struct rec *rec)
+{
+    struct check_segment *s = &r->c->res->segment[r->c->cur];
+    uint64_t a = rd64(rec->p + 16), b = rec->fixed >= 32 ? rd64(rec->p + 24) : 0;
+
+    if (!r->quiet) {
+        rules_record(r, rec);
+        s->records++;
+        s->used += rec->padded;
+        r->c->res->records++;
+    }
+    r->last_type = rec->type;
+    switch (rec->type) {
+    case REC_MESSAGE:
+    case REC_COPY:
+        return apply_message(r, rec);
+    case REC_REMOVAL:
+        model_remove(r->m, a);
+        break;
+    case REC_RANGE:
+        model_remove_range(r->m, a, b);
+        model_saw(r->m, b);
+        break;
+    case REC_SET:
+        for (uint32_t i = 0; i < rd32(rec->p + 16); i++)
+            model_remove(r->m, rd64(rec->p + 32 + (size_t)i * 8));
+        break;
+    case REC_DEADLINE:
+        model_set_deadline(r->m, a, (int64_t)b);
+        break;
+    case REC_MARK:
+        model_mark(r->m, (int64_t)a, b);
+        break;
+    case REC_COMMIT:
+        apply_commit(r, rec);
+        break;
+    case REC_BLOB:
+        return apply_blob(r, rec);
+    default:
+        break;
+    }
+    return 0;
+}
+
+/* Applies the open batch, which ends at `end`.  Its records lie side by side and are known to be
+ * valid, so nothing but its beginning was remembered. */
+static int apply_batch(struct run *r, uint64_t end)
+{
+    struct ctx *c = r->c;
+    struct rec rec;
+    int rc = 0;
+
+    for (uint64_t off = r->batch_start; r->batch_open && off < end && rc == 0; off += rec.padded) {
+        if (rec_fixed(c->buf + off, c->limit - off, off, c->key, &rec) != REC_OK)
+            break;
+        rc = apply(r, &rec);
+    }
+    r->batch_open = false;
+    return rc;
+}
+
+/* One valid record in chain. */
+static int take(struct run *r, const struct rec *rec)
+{
+    uint64_t end = rec->offset + rec->padded;
+    bool whole = true;
+    int rc;
+
+    if (rec->type == REC_COMMIT || rec->type == REC_SEAL) {
+        if (r->batch_open)
+            rules_open_batch(r, rec);
+        r->batch_open = false;
+        rc = apply(r, rec);
+    } else if (!r->batch_open && rec->last) {
+        rc = apply(r, rec);
+    } else {
+        if (!r->batch_open)
+            r->batch_start = rec->offset;
+        r->batch_open = true;
+        whole = rec->last;
+        rc = whole ? apply_batch(r, end) : 0;
+    }
+    if (whole)
+        r->end = (struct check_pos){r->c->seg[r->c->cur].number, end};
+    r->chain = rec->check;
+    r->chain_known = true;
+    return rc;
+}
+
+/* --- stretches -------------------------------------------------------------------------------- */
+
+static void damage(struct run *r, enum check_kind kind, struct check_pos at, uint64_t length,
+                   const char *what)
+{
+    struct check_damage *d;
+
+    r->chain_known = r->last_known = false;
+    if (r->quiet)
+        return;
+    d = check_found(r->c, kind, at.segment, at.offset, length, "%s", what);
+    if (d != NULL)
+        d->first_seq = r->m->last + 1;
+}
+
+/* No record in chain at p.  *off: where to go on, 0: this segment is done. */
+static int stretch(struct run *r, struct check_pos p, enum rec_why why, uint64_t *off,
+                   struct mf_error *e)
+{
+    const struct seg *s = &r->c->seg[r->c->cur];
+    struct rec rec;
+    uint64_t end;
+    bool found;
+
+    if (next_valid(r, p.offset + 8, &rec, &found, e) != 0)
+        return e->code;
+    *off = found ? rec.offset : 0;
+    if (!pos_before(p, r->synced)) {
+        r->ended = true;
+        r->stop = p;
+        r->follows = found;
+        return found ? walk_aside(r, rec.offset, e) : 0;
+    }
+    /* What was synced was whole: of a batch that damage cut, all that is left counts. */
+    if (apply_batch(r, p.offset) != 0)
+        return mf_fail(e, MF_NOMEM, "read the log");
+    end = found ? rec.offset : s->size;
+    if (p.offset < end)
+        damage(r, CHECK_RECORDS, p, end - p.offset, rec_why_text(why));
+    else
+        damage(r, CHECK_RULE, p, 0, "the segment ends without a seal");
+    return 0;
+}
+
+static void at_boundary(struct run *r, struct check_pos p)
+{
+    if (r->cp == NULL || r->quiet || !pos_equal(p, r->cp->pos))
+        return;
+    r->cp->at_record = true;
+    r->cp->chain_differs = r->chain_known && r->chain != r->cp->chain;
+}
+
+/* The records of one segment, from off on. */
+static int walk(struct run *r, uint64_t off, struct mf_error *e)
+{
+    struct check_pos p = {r->c->seg[r->c->cur].number, off};
+    enum rec_why why;
+    struct rec rec;
+
+    while (!r->ended) {
+        at_boundary(r, p);
+        if (record_at(r, p.offset, &rec, &why, e) != 0)
+            return e->code;
+        if (why == REC_OK && r->chain_known && rec.chain != r->chain)
+            why = REC_OUT_OF_CHAIN;
+        if (why == REC_OK) {
+            if (take(r, &rec) != 0)
+                return mf_fail(e, MF_NOMEM, "read the log");
+            p.offset += rec.padded;
+            if (rec.type == REC_SEAL) {
+                at_boundary(r, p);
+                return 0;
+            }
+            continue;
+        }
+        if (stretch(r, p, why, &off, e) != 0)
+            return e->code;
+        if (r->ended || off == 0)
+            return 0;
+        p.offset = off;
+    }
+    return 0;
+}
+
+/* Segments from `number` to before `next` are not there. */
+static void gap(struct run *r, uint64_t number, uint64_t next)
+{
+    struct check_pos p = {number, HEADER_PAGE};
+    char what[96];
+
+    at_boundary(r, p);
+    if (!pos_before(p, r->synced)) {
+        r->ended = true;
+        r->stop = p;
+        return;
+    }
+    (void)snprintf(what, sizeof what,
+                   next - number == 1 ? "the file is missing"
+                                      : "%" PRIu64 " files are missing from here on",
+                   next - number);
+    damage(r, CHECK_MISSING, p, 0, what);
+}
+
+int log_run(struct run *r, struct check_pos from, struct mf_error *e)
+{
+    struct ctx *c = r->c;
+    size_t i = seg_at_or_after(c, from.segment);
+    uint64_t expect = from.segment;
+    int rc = 0;
+
+    for (size_t k = 0; k < i && !r->quiet && rc == 0; k++) {
+        rc = seg_begin(c, k, e);
+        if (rc == 0)
+            rc = walk_aside(r, HEADER_PAGE, e);
+        c->res->segment[k].leftover = true;
+    }
+    r->follows = false;
+    r->end = r->stop = from;
+    for (; i < c->segs && rc == 0; i++) {
+        uint64_t number = c->seg[i].number;
+
+        if (!r->ended && number != expect)
+            gap(r, expect, number);
+        rc = seg_begin(c, i, e);
+        if (rc == 0 && r->ended) {
+            if (!r->quiet)
+                c->res->segment[i].after_end = true;
+            rc = walk_aside(r, HEADER_PAGE, e);
+        } else if (rc == 0) {
+            rc = walk(r, number == from.segment ? from.offset : HEADER_PAGE, e);
+        }
+        expect = number + 1;
+    }
+    if (rc == 0 && !r->ended) {
+        r->stop = (struct check_pos){expect, HEADER_PAGE};
+        gap(r, expect, r->synced.segment + 1);
+    }
+    if (r->batch_open)
+        r->follows = true; /* its beginning is there, its end is not */
+    r->batch_open = false;
+    return rc;
+}

@@ -1,0 +1,237 @@
+/* blob.c: small named values: records of the same log, kept in memory too. */
+#include "store_impl.h"
+
+#include "mayfly/hash.h"
+
+#include <stdlib.h>
+
+static struct blob *blob_find(const struct store *s, struct mf_slice name)
+{
+    struct table_node *n = table_first(&s->blobs, hash_slice(name));
+
+    for (; n != NULL; n = table_next(n)) {
+        struct blob *b = mf_container(n, struct blob, node);
+        if (mf_eq(mf_slice(b->name, b->name_len), name))
+            return b;
+    }
+    return NULL;
+}
+
+static void blob_free(struct blob *b)
+{
+    free(b->name);
+    free(b->bytes);
+    free(b);
+}
+
+static struct blob *blob_new(struct mf_slice name, struct mf_slice bytes)
+{
+    struct blob *b = calloc(1, sizeof *b);
+
+    if (b == NULL)
+        return NULL;
+    b->name = malloc(name.len + 1);
+    b->bytes = malloc(bytes.len + 1);
+    if (b->name == NULL || b->bytes == NULL) {
+        blob_free(b);
+        return NULL;
+    }
+    memcpy(b->name, name.ptr, name.len);
+    if (bytes.len > 0)
+        memcpy(b->bytes, bytes.ptr, bytes.len);
+    b->name_len = name.len;
+    b->bytes_len = bytes.len;
+    return b;
+}
+
+static void segment_blobs(struct store *s, uint64_t number, int d)
+{
+    struct segment *seg = segs_get(s, number);
+
+    if (seg != NULL)
+        seg->blobs = (uint32_t)((int64_t)seg->blobs + d);
+}
+
+static void blob_drop(struct store *s, struct blob *b)
+{
+    segment_blobs(s, b->segment, -1);
+    table_del(&s->blobs, &b->node);
+    blob_free(b);
+}
+
+/* Puts the record into the log.  In a batch its segment is known only when that ends:
+ * blob_settle(). */
+static int blob_write(struct store *s, struct mf_slice name, struct mf_slice bytes, bool deleted,
+                      bool frees, uint64_t *segment)
+{
+    struct record r = {.type = RECORD_BLOB, .key = name, .body = bytes, .deleted = deleted};
+    size_t size = record_blob_size(name.len, bytes.len);
+    struct record_pos at;
+    int rc;
+    uint8_t *p = record_open(s, size, frees, &at, &rc);
+
+    if (p == NULL)
+        return rc;
+    record_encode(p, &r);
+    record_close(s, p, size);
+    *segment = s->grouping ? BLOB_IN_BATCH : at.segment;
+    return 0;
+}
+
+int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
+                   struct store_wait *w)
+{
+    int rc = writable(s);
+
+    if (rc != 0)
+        return rc;
+    if (name.len == 0 || name.len > 255)
+        return MF_INVAL;
+    if (bytes.len > STORE_BLOB_MAX)
+        return MF_LIMIT;
+    struct blob *b = blob_new(name, bytes), *old = blob_find(s, name);
+    if (b == NULL || table_add(&s->blobs, &b->node, hash_slice(name)) != 0) {
+        if (b != NULL)
+            blob_free(b);
+        return MF_NOMEM;
+    }
+    if ((rc = blob_write(s, name, bytes, false, false, &b->segment)) != 0) {
+        table_del(&s->blobs, &b->node);
+        blob_free(b);
+        s->starved |= rc == MF_FULL;
+        return rc;
+    }
+    if (old != NULL)
+        blob_drop(s, old);
+    segment_blobs(s, b->segment, +1);
+    s->blobs_in_batch |= b->segment == BLOB_IN_BATCH;
+    wait_add(s, w);
+    return 0;
+}
+
+int store_blob_del(struct store *s, struct mf_slice name, struct store_wait *w)
+{
+    struct blob *b = blob_find(s, name);
+    uint64_t segment;
+    int rc = writable(s);
+
+    if (rc != 0)
+        return rc;
+    if (b == NULL)
+        return MF_NOTFOUND;
+    if ((rc = blob_write(s, name, MF_SLICE_NONE, true, true, &segment)) != 0)
+        return rc;
+    blob_drop(s, b);
+    wait_add(s, w);
+    return 0;
+}
+
+bool store_blob_get(struct store *s, struct mf_slice name, struct mf_slice *bytes)
+{
+    const struct blob *b = blob_find(s, name);
+
+    if (b != NULL)
+        *bytes = mf_slice(b->bytes, b->bytes_len);
+    return b != NULL;
+}
+
+/* Calls f for every blob; f may not add or delete. */
+static void each(struct store *s, void (*f)(struct store *s, struct blob *b, void *arg), void *arg)
+{
+    for (size_t i = 0; i < s->blobs.cap; i++)
+        for (struct table_node *n = s->blobs.slot[i]; n != NULL; n = n->next)
+            f(s, mf_container(n, struct blob, node), arg);
+}
+
+struct visitor {
+    void (*visit)(void *arg, struct mf_slice name, struct mf_slice bytes);
+    void *arg;
+};
+
+static void visit_one(struct store *s, struct blob *b, void *arg)
+{
+    const struct visitor *v = arg;
+
+    (void)s;
+    v->visit(v->arg, mf_slice(b->name, b->name_len), mf_slice(b->bytes, b->bytes_len));
+}
+
+void store_blob_each(struct store *s,
+                     void (*visit)(void *arg, struct mf_slice name, struct mf_slice bytes),
+                     void *arg)
+{
+    each(s, visit_one, &(struct visitor){visit, arg});
+}
+
+static void settle_one(struct store *s, struct blob *b, void *arg)
+{
+    if (b->segment != BLOB_IN_BATCH)
+        return;
+    b->segment = *(uint64_t *)arg;
+    segment_blobs(s, b->segment, +1);
+}
+
+void blob_settle(struct store *s, uint64_t segment)
+{
+    if (s->blobs_in_batch)
+        each(s, settle_one, &segment);
+    s->blobs_in_batch = false;
+}
+
+struct mover {
+    uint64_t segment;
+    int rc;
+};
+
+static void move_one(struct store *s, struct blob *b, void *arg)
+{
+    struct mover *m = arg;
+    uint64_t to;
+
+    if (b->segment != m->segment || m->rc != 0)
+        return;
+    m->rc = blob_write(s, mf_slice(b->name, b->name_len), mf_slice(b->bytes, b->bytes_len), false,
+                       true, &to);
+    if (m->rc != 0)
+        return;
+    segment_blobs(s, b->segment, -1);
+    b->segment = to;
+    segment_blobs(s, to, +1);
+}
+
+int blob_move(struct store *s, uint64_t segment)
+{
+    struct mover m = {.segment = segment};
+
+    each(s, move_one, &m);
+    return m.rc;
+}
+
+int blob_take(struct store *s, struct recovered_blob *r)
+{
+    struct blob *b = blob_new(mf_slice(r->name, r->name_len), mf_slice(r->bytes, r->bytes_len));
+
+    if (b == NULL ||
+        table_add(&s->blobs, &b->node, hash_slice(mf_slice(r->name, r->name_len))) != 0) {
+        if (b != NULL)
+            blob_free(b);
+        return MF_NOMEM;
+    }
+    /* From a checkpoint: somewhere in the log.  Taken for the first segment it is written again
+     * before any segment goes that it might lie in. */
+    b->segment = r->segment == 0 ? segs_first(s)->number : r->segment;
+    segment_blobs(s, b->segment, +1);
+    return 0;
+}
+
+void blob_fini(struct store *s)
+{
+    struct table_node *n;
+    size_t start = 0;
+
+    while ((n = table_any(&s->blobs, &start)) != NULL) {
+        table_del(&s->blobs, n);
+        blob_free(mf_container(n, struct blob, node));
+    }
+    table_fini(&s->blobs);
+}

@@ -1,0 +1,426 @@
+/* commit.c: group commit.
+ *
+ * Happy path: a write calls commit_kick(); at the end of the loop's turn commit_start() ends the
+ * group with a commit record and swaps it out as `image`; commit_work(), on a worker, fills in the
+ * checks, makes the segments that are new, writes and syncs; commit_done() applies what was waiting
+ * for that and answers.  What arrives meanwhile is the next group: the slower the disk, the larger
+ * the groups. Failure: after a failed write or sync nothing later may be acknowledged, or the log
+ * would have a hole: the store turns read-only and every waiter gets the error.  A failed sync is
+ * never tried again. Only "no space" is: nothing of the group counts yet, so writing it once more
+ * is the same. Close: the queued group is committed, and then one more commit record that says all
+ * is synced. */
+#include "store_impl.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define RETRY_NS (CLOCK_S / 5)
+#define BUF_KEEP (8u << 20) /* a buffer larger than this is given back after use */
+
+void waits_answer(struct mf_list *waits, int status)
+{
+    struct mf_list *n;
+
+    while ((n = mf_list_pop(waits)) != NULL) {
+        struct store_wait *w = mf_container(n, struct store_wait, node);
+        w->done(w, status); /* may free w */
+    }
+}
+
+static void commit_turn_end(struct loop_defer *d)
+{
+    commit_start(mf_container(d, struct store, commit_defer));
+}
+
+void commit_kick(struct store *s)
+{
+    s->commit_defer.fn = commit_turn_end;
+    loop_defer(s->loop, &s->commit_defer);
+}
+
+/* --- start ---------------------------------------------------------------------------------- */
+
+static void commit_trailer(struct store *s)
+{
+    struct image *im = &s->filling;
+    struct record r = {.type = RECORD_COMMIT,
+                       .group = ++s->group,
+                       .synced = s->synced,
+                       .first_segment = s->first_segment,
+                       .last_seq = s->last_seq,
+                       .mark = s->mark,
+                       .clock_ns = s->clock_ns};
+    /* place() kept the room, in the buffer and in the segment. */
+    record_encode(im->buf.ptr + im->buf.len, &r);
+    image_used(s, RECORD_COMMIT_SIZE);
+    im->end = (struct record_pos){segs_current(s)->number, segs_current(s)->end};
+    im->last_seq = s->last_seq;
+}
+
+/* Only now: a segment may have been made by the group before, while this one filled. */
+static void extents_bind(struct store *s)
+{
+    for (size_t i = 0; i < s->filling.extents; i++) {
+        struct extent *x = &s->filling.extent[i];
+        x->file = segs_get(s, x->number)->file;
+        x->made = x->file != NULL;
+    }
+}
+
+void commit_start(struct store *s)
+{
+    struct image t;
+
+    if (s->committing || s->failed != 0 ||
+        (s->filling.buf.len == 0 && mf_list_empty(&s->waiting) && !s->bare))
+        return;
+    assert(!s->grouping); /* a batch never outlives the call that began it */
+    if (s->filling.buf.len > 0 || s->bare)
+        commit_trailer(s);
+    s->bare = false;
+    extents_bind(s);
+    t = s->image;
+    s->image = s->filling;
+    s->filling = t;
+    mf_list_move(&s->in_flight, &s->waiting);
+    s->committing = true;
+    s->image.io = s->io;
+    s->image.sync = s->o.sync == STORE_SYNC_ALWAYS;
+    s->image.chain = s->chain;
+    s->image.status = 0;
+    s->image.offered = s->spare.ready;
+    s->image.spare = s->spare.ready ? s->spare.file : NULL;
+    s->image.spare_size = s->spare.size;
+    if (s->spare.ready)
+        spare_name(s, s->image.spare_name);
+    memcpy(s->image.id, s->id, STORE_ID);
+    s->image.now_ns = s->clock_ns;
+    loop_job_submit(s->commit_job);
+}
+
+bool commit_bare(struct store *s)
+{
+    struct record_pos at;
+    int code;
+
+    s->bare = place(s, 0, true, &at, &code) != NULL;
+    if (s->bare)
+        commit_kick(s);
+    return s->bare;
+}
+
+/* --- on the worker -------------------------------------------------------------------------- */
+
+static int make_file(struct image *im, struct extent *x)
+{
+    char name[32];
+    int rc;
+
+    segment_name(name, x->number);
+    if (im->spare != NULL && im->spare_size == x->size) {
+        if ((rc = im->io->rename(im->io, im->spare_name, name, &im->error)) != 0)
+            return rc;
+        x->file = im->spare;
+        im->spare = NULL;
+        return 0;
+    }
+    rc = im->io->open(im->io, name, true, &x->file, &im->error);
+    if (rc == MF_EXISTS && im->io->unlink(im->io, name, &im->error) == 0)
+        rc = im->io->open(im->io, name, true, &x->file, &im->error); /* left by an attempt before */
+    if (rc != 0)
+        return rc;
+    rc = im->io->allocate != NULL ? im->io->allocate(im->io, x->file, x->size, &im->error)
+                                  : im->io->truncate(im->io, x->file, x->size, &im->error);
+    if (rc != 0) {
+        im->io->close(im->io, x->file);
+        x->file = NULL;
+    }
+    return rc;
+}
+
+static int make_segment(struct image *im, struct extent *x)
+{
+    uint8_t page[SEGMENT_PAGE];
+    int rc = x->file == NULL ? make_file(im, x) : 0;
+
+    if (rc != 0)
+        return rc;
+    segment_page_encode(page, im->id, x->number, x->size, im->now_ns);
+    rc = im->io->pwrite(im->io, x->file, page, sizeof page, 0, &im->error);
+    if (rc == 0)
+        x->made = true;
+    return rc;
+}
+
+static int write_extents(struct image *im)
+{
+    bool made = false;
+    int rc = 0;
+
+    for (size_t i = 0; i < im->extents && rc == 0; i++) {
+        struct extent *x = &im->extent[i];
+        if (x->len == 0)
+            continue; /* opened for a record that was refused */
+        if (!x->made) {
+            rc = make_segment(im, x);
+            made = true;
+        }
+        if (rc == 0)
+            rc =
+                im->io->pwrite(im->io, x->file, im->buf.ptr + x->at, x->len, x->offset, &im->error);
+    }
+    if (rc != 0 || !im->sync)
+        return rc;
+    for (size_t i = 0; i < im->extents && rc == 0; i++)
+        if (im->extent[i].len > 0)
+            rc = im->io->sync(im->io, im->extent[i].file, &im->error);
+    im->sync_failed = rc != 0;
+    if (rc == 0 && made) {
+        rc = im->io->syncdir(im->io, &im->error);
+        im->sync_failed = rc != 0;
+    }
+    return rc;
+}
+
+void commit_work(void *arg)
+{
+    struct image *im = arg;
+    uint32_t chain = im->chain;
+
+    if (!im->finished)
+        for (size_t i = 0; i < im->extents; i++)
+            record_finish(im->buf.ptr + im->extent[i].at, im->extent[i].len, im->extent[i].key,
+                          im->extent[i].offset, &chain);
+    if (!im->finished)
+        im->chain = chain;
+    im->finished = true;
+    im->sync_failed = false;
+    im->status = write_extents(im);
+}
+
+/* --- done ----------------------------------------------------------------------------------- */
+
+void store_fail(struct store *s, int code, const char *text)
+{
+    if (s->failed != 0)
+        return;
+    s->failed = code;
+    snprintf(s->error, sizeof s->error, "%s", text);
+    log_error("store %s: %s: read-only from here on; what was acknowledged is safe. Mend the disk, "
+              "then restart the server",
+              s->name, s->error);
+}
+
+/* Files that the worker made now belong to their segments; a spare it did not use stays. */
+static void take_files(struct store *s)
+{
+    struct image *im = &s->image;
+
+    for (size_t i = 0; i < im->extents; i++) {
+        struct segment *seg = segs_get(s, im->extent[i].number);
+        if (im->extent[i].len == 0)
+            continue;
+        seg->file = im->extent[i].file;
+        seg->dirty = seg->dirty || !im->sync;
+    }
+    if (im->offered && im->spare == NULL) {
+        im->offered = false;
+        s->spare.ready = false;
+        s->spare.file = NULL;
+    }
+}
+
+static void apply_removed(struct store *s, struct range r)
+{
+    for (uint32_t id = index_next(s->ix, r.first); id != INDEX_NONE;
+         id = index_next(s->ix, r.first)) {
+        uint64_t seq = index_seq(s->ix, id);
+        if (seq > r.last || seq > s->committed_seq)
+            return;
+        r.first = seq + 1;
+        if (index_doomed(s->ix, id))
+            entry_gone(s, id);
+    }
+}
+
+/* Copies count from now on; a message that was removed meanwhile has its removal behind the copy.
+ */
+static void apply_moved(struct store *s, const struct moved *m)
+{
+    uint32_t id = index_find(s->ix, m->seq);
+    struct segment *from = segs_of(s, m->from), *to = segs_of(s, m->to);
+
+    if (id == INDEX_NONE || index_place(s->ix, id) != m->from)
+        return;
+    uint64_t len = entry_totals(s, id).bytes;
+    index_set_place(s->ix, id, m->to);
+    from->live_count--;
+    from->live_bytes -= len;
+    to->live_count++;
+    to->live_bytes += len;
+}
+
+static void commit_apply(struct store *s)
+{
+    struct image *im = &s->image;
+
+    totals_add(&s->all, im->added);
+    if (im->buf.len > 0) {
+        s->committed_seq = im->last_seq;
+        s->committed = im->end;
+        s->chain = im->chain;
+        if (im->sync)
+            s->synced = im->end;
+        s->stats.groups++;
+        s->stats.syncs += im->sync;
+        s->stats.bytes_written += im->buf.len;
+        s->check.since += im->buf.len;
+    }
+    for (size_t i = 0; i < im->moves; i++)
+        apply_moved(s, &im->moved[i]);
+    for (size_t i = 0; i < im->removes; i++)
+        apply_removed(s, im->removed[i]);
+}
+
+static void image_reset(struct image *im)
+{
+    if (im->buf.cap > BUF_KEEP)
+        mf_buf_fini(&im->buf);
+    mf_buf_clear(&im->buf);
+    if (im->removed_cap > 65536) {
+        free(im->removed);
+        im->removed = NULL;
+        im->removed_cap = 0;
+    }
+    im->extents = im->removes = im->moves = 0;
+    im->added = (struct totals){0};
+    im->finished = false;
+}
+
+static bool commit_again(struct store *s)
+{
+    if (s->image.status != MF_FULL || s->image.sync_failed)
+        return false;
+    if (!s->full)
+        log_error("store %s: no space to write a group, waiting for some (%s)", s->name,
+                  s->image.error.text);
+    s->full = s->retrying = true;
+    if (s->closing)
+        return false; /* who waits is told; nothing of it was promised */
+    loop_timer_arm(s->commit_retry, loop_mono_ns(s->loop) + RETRY_NS);
+    return true;
+}
+
+void commit_retry(void *arg)
+{
+    struct store *s = arg;
+
+    loop_job_submit(s->commit_job);
+}
+
+void commit_done(void *arg) /* back on the loop */
+{
+    struct store *s = mf_container(arg, struct store, image);
+    struct mf_list done;
+    int status = s->image.status;
+
+    take_files(s);
+    if (status != 0 && commit_again(s))
+        return;
+    mf_list_init(&done);
+    mf_list_move(&done, &s->in_flight);
+    if (status == 0) {
+        if (s->retrying)
+            s->full = false; /* if the spare finds no space, it will say so */
+        s->retrying = false;
+        commit_apply(s);
+    } else {
+        store_fail(s, status, s->image.error.text);
+        mf_list_move(&done, &s->waiting);
+        status = MF_READONLY;
+    }
+    image_reset(&s->image);
+    s->committing = false;
+    commit_start(s); /* the disk works while we answer */
+    waits_answer(&done, status);
+    store_progress(s);
+}
+
+bool commit_barrier(struct store *s, struct store_wait *w)
+{
+    if (s->filling.buf.len > 0 || !mf_list_empty(&s->waiting)) {
+        wait_add(s, w);
+        commit_kick(s);
+        return true;
+    }
+    if (s->committing) {
+        mf_list_push(&s->in_flight, &w->node);
+        return true;
+    }
+    return false;
+}
+
+/* --- relaxed mode: a sync now and then ------------------------------------------------------ */
+
+void sync_fire(void *arg)
+{
+    struct store *s = arg;
+    struct image *im = &s->sync;
+
+    if (s->syncing || s->failed != 0)
+        return;
+    im->extents = 0;
+    for (size_t i = 0; i < s->segs.count; i++) {
+        struct segment *seg = s->segs.at[s->segs.head + i];
+        if (!seg->dirty || seg->file == NULL || clean_gives_up(s, seg))
+            continue;
+        if (im->extents == im->extent_cap) {
+            size_t cap = im->extent_cap == 0 ? 8 : 2 * im->extent_cap;
+            struct extent *p = realloc(im->extent, cap * sizeof *p);
+            if (p == NULL)
+                break; /* what is left is synced next time; synced does not move */
+            im->extent = p;
+            im->extent_cap = cap;
+        }
+        im->extent[im->extents++] = (struct extent){.file = seg->file, .number = seg->number};
+        seg->dirty = false;
+        seg->readers++;
+    }
+    s->sync_to = s->committed;
+    s->syncing = true;
+    im->io = s->io;
+    loop_job_submit(s->sync_job);
+}
+
+void sync_work(void *arg)
+{
+    struct image *im = arg;
+
+    im->status = 0;
+    for (size_t i = 0; i < im->extents && im->status == 0; i++)
+        im->status = im->io->sync(im->io, im->extent[i].file, &im->error);
+    if (im->status == 0)
+        im->status = im->io->syncdir(im->io, &im->error);
+}
+
+void sync_done(void *arg)
+{
+    struct store *s = mf_container(arg, struct store, sync);
+
+    s->syncing = false;
+    for (size_t i = 0; i < s->sync.extents; i++)
+        segs_get(s, s->sync.extent[i].number)->readers--;
+    if (s->sync.status != 0) {
+        store_fail(s, s->sync.status, s->sync.error.text);
+    } else {
+        s->synced = s->sync_to;
+        s->stats.syncs++;
+    }
+    if (s->o.sync == STORE_SYNC_INTERVAL && !s->closing)
+        loop_timer_arm(s->sync_timer, loop_mono_ns(s->loop) + s->o.sync_interval_ns);
+    store_progress(s);
+}

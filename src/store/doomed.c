@@ -1,0 +1,193 @@
+/* doomed.c: messages whose removal is on its way to disk: counted here until commit_done() takes
+ * them out of the index; and the lengths that do not fit a place. */
+#include "store_impl.h"
+
+#include <stdlib.h>
+
+/* --- lengths -------------------------------------------------------------------------------- */
+
+static uint64_t big_hash(uint64_t seq)
+{
+    return seq * 0x9E3779B97F4A7C15u;
+}
+
+static struct big *big_find(const struct store *s, uint64_t seq)
+{
+    struct table_node *n = table_first(&s->big, big_hash(seq));
+
+    while (n != NULL && mf_container(n, struct big, node)->seq != seq)
+        n = table_next(n);
+    return n == NULL ? NULL : mf_container(n, struct big, node);
+}
+
+int big_add(struct store *s, uint64_t seq, uint64_t len)
+{
+    if (len < PLACE_LEN_MAX)
+        return 0;
+    struct big *b = malloc(sizeof *b);
+    if (b == NULL)
+        return MF_NOMEM;
+    b->seq = seq;
+    b->len = len;
+    if (table_add(&s->big, &b->node, big_hash(seq)) == 0)
+        return 0;
+    free(b);
+    return MF_NOMEM;
+}
+
+void big_del(struct store *s, uint64_t seq, uint64_t len)
+{
+    struct big *b = len < PLACE_LEN_MAX ? NULL : big_find(s, seq);
+
+    if (b == NULL)
+        return;
+    table_del(&s->big, &b->node);
+    free(b);
+}
+
+void big_fini(struct store *s)
+{
+    struct table_node *n;
+    size_t start = 0;
+
+    while ((n = table_any(&s->big, &start)) != NULL) {
+        table_del(&s->big, n);
+        free(mf_container(n, struct big, node));
+    }
+    table_fini(&s->big);
+}
+
+struct totals entry_totals(const struct store *s, uint32_t id)
+{
+    uint64_t place = index_place(s->ix, id), len = place_len(place);
+
+    if (len == PLACE_LEN_MAX) {
+        const struct big *b = big_find(s, index_seq(s->ix, id));
+        len = b == NULL ? len : b->len;
+    }
+    return (struct totals){1, len, {place_flags(place) & 1u, place_flags(place) >> 1}};
+}
+
+/* --- by key --------------------------------------------------------------------------------- */
+
+static size_t slot_of(const struct doomed_keys *d, uint32_t key)
+{
+    size_t i = (key * 0x9E3779B1u) & (d->cap - 1);
+
+    while (d->count[i] != 0 && d->key[i] != key)
+        i = (i + 1) & (d->cap - 1);
+    return i;
+}
+
+static bool grow(struct doomed_keys *d)
+{
+    struct doomed_keys n = {.cap = d->cap == 0 ? 64 : 2 * d->cap};
+
+    n.key = malloc(n.cap * sizeof *n.key);
+    n.count = calloc(n.cap, sizeof *n.count);
+    if (n.key == NULL || n.count == NULL) {
+        free(n.key);
+        free(n.count);
+        return false;
+    }
+    for (size_t i = 0; i < d->cap; i++) {
+        if (d->count[i] == 0)
+            continue;
+        size_t to = slot_of(&n, d->key[i]);
+        n.key[to] = d->key[i];
+        n.count[to] = d->count[i];
+        n.used++;
+    }
+    free(d->key);
+    free(d->count);
+    *d = n;
+    return true;
+}
+
+static void key_doomed(struct doomed_keys *d, uint32_t key)
+{
+    if (d->lost || (d->used * 4 >= d->cap * 3 && !grow(d))) {
+        d->lost = true;
+        return;
+    }
+    size_t i = slot_of(d, key);
+    d->used += d->count[i] == 0;
+    d->key[i] = key;
+    d->count[i]++;
+}
+
+/* Takes one out; the slots after a hole are put where a search finds them. */
+static void key_undoomed(struct doomed_keys *d, uint32_t key)
+{
+    size_t i = d->lost || d->cap == 0 ? 0 : slot_of(d, key), mask = d->cap - 1;
+
+    if (d->lost || d->cap == 0 || d->count[i] == 0 || --d->count[i] > 0)
+        return;
+    d->used--;
+    for (size_t j = (i + 1) & mask; d->count[j] != 0; j = (j + 1) & mask) {
+        uint32_t k = d->key[j], n = d->count[j];
+        d->count[j] = 0;
+        size_t to = slot_of(d, k);
+        d->key[to] = k;
+        d->count[to] = n;
+    }
+}
+
+/* Nothing is doomed any more: what is left is only memory. */
+static void keys_reset(struct doomed_keys *d)
+{
+    if (d->lost || d->cap > 4096) {
+        free(d->key);
+        free(d->count);
+        *d = (struct doomed_keys){0};
+    }
+}
+
+uint32_t doomed_of(const struct store *s, uint32_t key)
+{
+    const struct doomed_keys *d = &s->doomed_keys;
+    uint32_t n = 0;
+
+    if (s->doomed.msgs == 0)
+        return 0;
+    if (!d->lost)
+        return d->cap == 0 ? 0 : d->count[slot_of(d, key)];
+    for (uint32_t id = index_key_last(s->ix, key); id != INDEX_NONE; id = index_older(s->ix, id))
+        n += index_doomed(s->ix, id);
+    return n;
+}
+
+/* --- one message ---------------------------------------------------------------------------- */
+
+void doom(struct store *s, uint32_t id)
+{
+    totals_add(&s->doomed, entry_totals(s, id));
+    key_doomed(&s->doomed_keys, index_key(s->ix, id));
+    index_doom(s->ix, id);
+}
+
+void hide(struct store *s, uint32_t id)
+{
+    if (!index_doomed(s->ix, id))
+        doom(s, id);
+    totals_add(&s->hidden, entry_totals(s, id));
+    index_hide(s->ix, id);
+}
+
+void entry_gone(struct store *s, uint32_t id)
+{
+    struct totals t = entry_totals(s, id);
+    struct segment *seg = segs_of(s, index_place(s->ix, id));
+
+    seg->live_count--;
+    seg->live_bytes -= t.bytes;
+    totals_sub(&s->all, t);
+    totals_sub(&s->doomed, t);
+    if (index_hidden(s->ix, id))
+        totals_sub(&s->hidden, t);
+    key_undoomed(&s->doomed_keys, index_key(s->ix, id));
+    if (s->doomed.msgs == 0)
+        keys_reset(&s->doomed_keys);
+    big_del(s, index_seq(s->ix, id), t.bytes);
+    index_remove(s->ix, id);
+}

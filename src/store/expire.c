@@ -1,0 +1,121 @@
+/* expire.c: the end of lives.  The wheel says who is due; one batch takes them all: what the owner
+ * adds (markers), and a time mark that makes it final. */
+#include "store_impl.h"
+
+/* Wheel moves for one call: bounds the time, whatever is due. */
+#define BUDGET 4096
+
+void store_now(struct store *s, int64_t now_ns)
+{
+    if (now_ns > s->now_ns)
+        s->now_ns = now_ns;
+}
+
+int64_t store_clock_floor(const struct store *s)
+{
+    return s->clock_ns > s->mark.time_ns ? s->clock_ns : s->mark.time_ns;
+}
+
+int64_t store_next_deadline(const struct store *s)
+{
+    /* A store that cannot write cannot expire: trying would only burn time.  Reads judge anyway. */
+    return s->failed != 0 || s->retrying ? INT64_MAX : index_next_deadline(s->ix);
+}
+
+static void death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
+                       void (*visit)(void *arg, const struct store_death *d), void *arg)
+{
+    static _Thread_local uint8_t text[KEYS_MAX];
+    uint32_t key = index_key(s->ix, id);
+    uint64_t place = index_place(s->ix, id);
+    struct store_death d = {.seq = index_seq(s->ix, id),
+                            .deadline_ns = deadline_ns,
+                            .key = keys_text(index_keys(s->ix), key, text),
+                            .flags = place_flags(place),
+                            .len = place_len(place),
+                            .last = true};
+
+    for (uint32_t o = index_key_last(s->ix, key); o != INDEX_NONE && d.last;
+         o = index_older(s->ix, o))
+        d.last = !accepted(s, o);
+    visit(arg, &d);
+}
+
+/* One due message; false: there is none, or it is not on disk yet and must wait. */
+static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
+                       void (*visit)(void *arg, const struct store_death *d), void *arg)
+{
+    int64_t deadline_ns;
+    uint32_t id = index_due(s->ix, &deadline_ns);
+
+    if (id == INDEX_NONE)
+        return false;
+    bool doomed = index_doomed(s->ix, id);
+    uint64_t seq = index_seq(s->ix, id);
+    if (seq > s->committed_seq || (!doomed && image_removed(&s->filling, seq, seq) != 0))
+        return false;
+    hide(s, id);
+    *mark = (struct record_mark){deadline_ns, seq};
+    if (doomed)
+        return true; /* removed already; the mark may cover it too */
+    ++*n;
+    if (visit != NULL)
+        death_tell(s, id, deadline_ns, visit, arg);
+    return true;
+}
+
+/* Room for the mark was kept by record_open(); without any other record in the batch, ask for it.
+ */
+static void mark_write(struct store *s, struct record_mark mark)
+{
+    struct record r = {.type = RECORD_MARK, .mark = mark};
+    struct record_pos at;
+    int code;
+    uint8_t *p = record_open(s, RECORD_MARK_SIZE, true, &at, &code);
+
+    if (p == NULL) { /* cannot be: see store_expire() */
+        store_fail(s, code, "no room for a time mark");
+        return;
+    }
+    record_encode(p, &r);
+    record_close(s, p, RECORD_MARK_SIZE);
+    s->mark = mark;
+    if (mark.time_ns > s->clock_ns)
+        s->clock_ns = mark.time_ns;
+    s->stats.marks++;
+}
+
+size_t store_expire(struct store *s, int64_t now_ns, size_t max,
+                    void (*visit)(void *arg, const struct store_death *d), void *arg, bool *more)
+{
+    struct record_mark mark = s->mark;
+    struct record_pos at;
+    size_t n = 0, steps = 0;
+    int code;
+
+    *more = false;
+    store_now(s, now_ns);
+    if (writable(s) != 0 || index_next_deadline(s->ix) > s->now_ns)
+        return 0;
+    if (!index_advance(s->ix, s->now_ns, BUDGET)) {
+        *more = true;
+        return 0;
+    }
+    store_begin(s, true);
+    /* Before anything is taken out of the wheel: is there room, on disk and in memory, to say so?
+     */
+    if (record_open(s, RECORD_MARK_SIZE, true, &at, &code) == NULL) {
+        code = store_end(s, NULL);
+        s->starved = true;
+        return 0;
+    }
+    while (steps < max && expire_one(s, &mark, &n, visit, arg))
+        steps++;
+    *more = steps == max && max > 0;
+    if (mark.time_ns != s->mark.time_ns || mark.seq != s->mark.seq)
+        mark_write(s, mark);
+    code = store_end(s, NULL);
+    s->stats.expired += n;
+    (void)code;
+    return n;
+}

@@ -1,0 +1,72 @@
+/* keys.h: the set of keys that have messages, found by name or by pattern.
+ *
+ * A key is bytes in tokens divided by a separator.  Every key is a leaf of a tree of tokens; the
+ * prefixes ("$KV.users.") are inner nodes, shared by all keys under them.  One hash table finds
+ * leaf and prefix by their whole text.
+ *
+ *     "$KV."  --  "users."  --+--  "ann"        leaf: last 17, count 1
+ *                             +--  "bob"
+ *
+ * find, add and delete: O(1) (O(tokens) for a new prefix; resizing the table is spread over the
+ * adds and deletes, so no call is long).  A pattern ("*": one token, also an empty one; ">" at the
+ * end: one or more) costs the nodes it touches, not all keys.  Memory for a leaf: 22 bytes and its
+ * last token, rounded up to 4, and 6 to 12 in the table; no pointers, ids only. */
+#ifndef STORE_KEYS_H
+#define STORE_KEYS_H
+
+#include "mayfly/base.h"
+
+#define KEYS_NONE UINT32_MAX
+#define KEYS_MAX  UINT16_MAX /* bytes of a key */
+
+struct keys;
+
+struct keys *keys_new(char separator); /* NULL: out of memory */
+void keys_free(struct keys *k);
+
+uint32_t keys_find(const struct keys *k, struct mf_slice key); /* KEYS_NONE: not there */
+/* Finds or adds; a new one has last = KEYS_NONE and count = 0.  MF_NOMEM changes nothing; MF_INVAL:
+ * longer than KEYS_MAX. */
+MF_MUSTCHECK int keys_get(struct keys *k, struct mf_slice key, uint32_t *id);
+/* Prefetches what keys_get() of this key will touch; hash it once and pass it on.  For loading
+ * many. */
+uint64_t keys_hash(const struct keys *k, struct mf_slice key);
+void keys_prefetch(const struct keys *k, uint64_t hash);
+/* The same for the node, if there may be one: a little after keys_prefetch(), when many keys are
+ * known. */
+void keys_prefetch_node(const struct keys *k, uint64_t hash);
+uint32_t keys_find_hashed(const struct keys *k, struct mf_slice key, uint64_t hash);
+MF_MUSTCHECK int keys_get_hashed(struct keys *k, struct mf_slice key, uint64_t hash, uint32_t *id);
+/* That many will come: makes the table large enough at once (memory is taken as they come).  A hint
+ * that saves the moves of growing; O(1). */
+MF_MUSTCHECK int keys_reserve(struct keys *k, size_t count);
+/* Removes a leaf; prefixes without leaves go with it.  Ids of others stay. */
+void keys_del(struct keys *k, uint32_t id);
+
+/* The owner's two words of a leaf. */
+struct keys_value {
+    uint32_t last, count;
+};
+struct keys_value keys_value(const struct keys *k, uint32_t id);
+void keys_set(struct keys *k, uint32_t id, struct keys_value v);
+void keys_prefetch_id(const struct keys *k, uint32_t id);
+
+/* The text of a key, put together in dst; returns it as a slice of dst (its end).  O(length). */
+struct mf_slice keys_text(const struct keys *k, uint32_t id, uint8_t dst[KEYS_MAX]);
+/* Does the key match?  Without putting its text together. */
+bool keys_matches(const struct keys *k, uint32_t id, struct mf_slice pattern);
+size_t keys_count(const struct keys *k);
+size_t keys_memory(const struct keys *k);
+
+/* Walks the leaves that match, in no order.  Keys may be added and deleted between two calls (the
+ * walk stands in a list of the set and steps aside when its place is deleted): a key that was there
+ * all the time is seen exactly once.  End it with keys_walk_end() unless next() gave KEYS_NONE. A
+ * pattern without wildcard gives at most one. */
+struct keys_walk;
+struct keys_walk *keys_walk_new(struct keys *k, struct mf_slice pattern); /* NULL: out of memory */
+uint32_t keys_walk_next(struct keys_walk *w); /* O(nodes stepped over) */
+void keys_walk_end(struct keys_walk *w);      /* NULL is fine */
+
+void keys_check(const struct keys *k); /* aborts if an invariant is broken; for tests */
+
+#endif

@@ -1,0 +1,92 @@
+/* keys_block.c: memory of pages and chunks.  Blocks of 64 KB come from regions of our own.
+ *
+ * The heap would keep what is freed in its middle, and give back all at once what is freed at its
+ * end: hundreds of megabytes in one free(), tens of milliseconds.  A region is 2 MB, aligned, its
+ * first page says which of its 31 blocks are free.  A free block has no memory behind it; a free
+ * region is gone. */
+#include "keys_impl.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define BLOCK_BYTES   65536u
+#define REGION_BYTES  ((size_t)2 << 20)
+#define REGION_BLOCKS 31u /* the place of block 0 has the header */
+#define REGION_EMPTY  ((1u << REGION_BLOCKS) - 1)
+#define HEADER_BYTES  4096u
+
+struct region {
+    struct mf_list room; /* keys->regions, while a block is free */
+    uint32_t free;       /* bit i: block i is */
+};
+
+static bool is_block(size_t n)
+{
+    return n > BLOCK_BYTES / 2 && n <= BLOCK_BYTES;
+}
+
+size_t keys_block_size(size_t n)
+{
+    return is_block(n) ? BLOCK_BYTES : (n + 63) & ~(size_t)63;
+}
+
+/* Twice as much is mapped, and what does not lie within the aligned part given back. */
+static struct region *region_new(struct keys *k)
+{
+    uint8_t *p =
+        mmap(NULL, 2 * REGION_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t before;
+    struct region *r;
+
+    if (p == MAP_FAILED)
+        return NULL;
+    before = (size_t)(-(uintptr_t)p & (REGION_BYTES - 1));
+    if (before > 0)
+        munmap(p, before);
+    munmap(p + before + REGION_BYTES, REGION_BYTES - before);
+    r = (struct region *)(void *)(p + before);
+    r->free = REGION_EMPTY;
+    mf_list_push(&k->regions, &r->room);
+    k->region_bytes += HEADER_BYTES;
+    return r;
+}
+
+void *keys_block_alloc(struct keys *k, size_t n)
+{
+    struct mf_list *l;
+    struct region *r;
+    uint32_t i;
+
+    if (!is_block(n))
+        return aligned_alloc(64, keys_block_size(n));
+    l = mf_list_first(&k->regions);
+    r = l != NULL ? mf_container(l, struct region, room) : region_new(k);
+    if (r == NULL)
+        return NULL;
+    i = (uint32_t)__builtin_ctz(r->free);
+    r->free &= r->free - 1;
+    if (r->free == 0)
+        mf_list_del(&r->room);
+    return (uint8_t *)r + (size_t)(i + 1) * BLOCK_BYTES;
+}
+
+void keys_block_free(struct keys *k, void *p, size_t n)
+{
+    struct region *r = (struct region *)((uintptr_t)p & ~(uintptr_t)(REGION_BYTES - 1));
+    uint32_t i = (uint32_t)((size_t)((uint8_t *)p - (uint8_t *)r) / BLOCK_BYTES) - 1;
+
+    if (p == NULL || !is_block(n)) {
+        free(p);
+        return;
+    }
+    if (r->free == 0)
+        mf_list_push(&k->regions, &r->room);
+    r->free |= 1u << i;
+    if (r->free != REGION_EMPTY) {
+        madvise(p, BLOCK_BYTES, MADV_DONTNEED);
+        return;
+    }
+    mf_list_del(&r->room);
+    k->region_bytes -= HEADER_BYTES;
+    munmap(r, REGION_BYTES);
+}

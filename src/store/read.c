@@ -1,0 +1,193 @@
+/* read.c: the messages themselves.  store_peek() reads from the mapping of the segment, without a
+ * system call, where the pages are known to be in memory; store_read() has a worker read the file.
+ * Every read verifies the record: damage is never handed out.
+ *
+ * Known to be in memory: asked of the kernel once for each window of a segment and epoch of a few
+ * seconds.  A page that is evicted within an epoch costs one wait for the disk. */
+#include "store_impl.h"
+
+#include "mayfly/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WINDOW   (256u << 10)
+#define EPOCH_NS (5 * CLOCK_S)
+
+struct read_job {
+    struct store *s;
+    struct store_read *r;
+    struct loop_job *job;
+    struct store_io *io;
+    struct store_file *file;
+    uint64_t number, key, offset, limit, seq;
+    size_t guess; /* bytes to read at first */
+    uint8_t *buf;
+    struct record rec;
+    int status;
+};
+
+static uint32_t epoch(struct store *s)
+{
+    int64_t now = s->loop == NULL ? 0 : loop_mono_ns(s->loop);
+
+    if (now - s->window_ns >= EPOCH_NS || s->window_epoch == 0) {
+        s->window_ns = now;
+        s->window_epoch++;
+    }
+    return s->window_epoch;
+}
+
+static bool mapped(struct store *s, struct segment *seg)
+{
+    if (seg->map == NULL && seg->file != NULL)
+        seg->map = s->io->map(s->io, seg->file, seg->size);
+    return seg->map != NULL;
+}
+
+static bool in_memory(struct store *s, struct segment *seg, uint64_t offset, uint64_t len)
+{
+    size_t windows = (seg->size + WINDOW - 1) / WINDOW;
+    uint32_t now = epoch(s);
+
+    if (seg->seen == NULL)
+        seg->seen = calloc(windows, sizeof *seg->seen);
+    if (seg->seen == NULL)
+        return false;
+    for (uint64_t w = offset / WINDOW; w <= (offset + len) / WINDOW && w < windows; w++) {
+        if (seg->seen[w] == now)
+            continue;
+        uint64_t at = w * WINDOW, n = seg->size - at < WINDOW ? seg->size - at : WINDOW;
+        if (!s->io->resident(s->io, seg->map, at, n)) {
+            /* Not the whole window: ask for the record alone, and remember nothing. */
+            return s->io->resident(s->io, seg->map, offset, len);
+        }
+        seg->seen[w] = now;
+    }
+    return true;
+}
+
+static void rec_fill(const struct store *s, uint32_t id, const struct record *r,
+                     struct store_rec *out)
+{
+    *out = (struct store_rec){.seq = r->seq,
+                              .ts_ns = r->ts_ns,
+                              .deadline_ns = index_deadline(s->ix, id),
+                              .flags = r->flags,
+                              .key = r->key,
+                              .head = r->head,
+                              .body = r->body};
+}
+
+/* A record that cannot be read is reported once for its place. */
+static int read_damaged(struct store *s, uint64_t seq, uint64_t number, uint64_t offset,
+                        uint64_t len)
+{
+    struct store_damage d = {.offset = offset,
+                             .length = len,
+                             .first_seq = seq,
+                             .last_seq = seq,
+                             .what = "the message cannot be read"};
+
+    segment_name(d.file, number);
+    store_damaged(s, &d);
+    return MF_CORRUPT;
+}
+
+static bool is_message(const struct record *r, uint64_t seq)
+{
+    return (r->type == RECORD_MESSAGE || r->type == RECORD_COPY) && r->seq == seq;
+}
+
+static uint64_t record_len(const struct store *s, uint32_t id)
+{
+    return record_pad(56 + entry_totals(s, id).bytes);
+}
+
+int store_peek(struct store *s, uint64_t seq, struct store_rec *out)
+{
+    uint32_t id = index_find(s->ix, seq);
+    struct record r;
+
+    if (id == INDEX_NONE || !visible(s, id))
+        return MF_NOTFOUND;
+    uint64_t offset = place_offset(index_place(s->ix, id)), len = record_len(s, id);
+    struct segment *seg = segs_of(s, index_place(s->ix, id));
+    if (seg == NULL || seg->missing || offset + len > seg->size)
+        return MF_CORRUPT;
+    if (!mapped(s, seg) || !in_memory(s, seg, offset, len))
+        return MF_AGAIN;
+    if (!record_read(seg->map + offset, seg->size - offset, seg->key, offset, &r) ||
+        !is_message(&r, seq))
+        return read_damaged(s, seq, seg->number, offset, len);
+    rec_fill(s, id, &r, out);
+    return 0;
+}
+
+/* --- from disk ------------------------------------------------------------------------------ */
+
+static void read_work(void *arg) /* on a worker */
+{
+    struct read_job *j = arg;
+    struct mf_error e;
+
+    j->buf = malloc(j->guess);
+    j->status =
+        j->buf == NULL ? MF_NOMEM : j->io->pread(j->io, j->file, j->buf, j->guess, j->offset, &e);
+    if (j->status == 0 &&
+        !(record_read(j->buf, j->guess, j->key, j->offset, &j->rec) && is_message(&j->rec, j->seq)))
+        j->status = MF_CORRUPT;
+}
+
+static void read_done(void *arg)
+{
+    struct read_job *j = arg;
+    struct store *s = j->s;
+    uint32_t id = index_find(s->ix, j->seq);
+    struct segment *seg = segs_get(s, j->number);
+    int status = j->status;
+
+    seg->readers--;
+    if (id == INDEX_NONE || !visible(s, id))
+        status = MF_NOTFOUND; /* it went meanwhile */
+    else if (status == MF_CORRUPT || status == MF_IO)
+        status = read_damaged(s, j->seq, j->number, j->offset, j->guess);
+    else if (status == 0)
+        rec_fill(s, id, &j->rec, &j->r->rec);
+    s->reads--;
+    j->r->done(j->r, status);
+    free(j->buf);
+    loop_job_free(j->job);
+    free(j);
+    store_progress(s);
+}
+
+int store_read(struct store *s, struct store_read *r)
+{
+    uint32_t id = index_find(s->ix, r->seq);
+
+    if (id == INDEX_NONE || !visible(s, id))
+        return MF_NOTFOUND;
+    struct segment *seg = segs_of(s, index_place(s->ix, id));
+    uint64_t offset = place_offset(index_place(s->ix, id)), len = record_len(s, id);
+    if (seg == NULL || seg->missing || seg->file == NULL || offset + len > seg->size)
+        return MF_CORRUPT;
+    struct read_job *j = calloc(1, sizeof *j);
+    if (j == NULL || (j->job = loop_job_new(s->loop, read_work, read_done, j)) == NULL) {
+        free(j);
+        return MF_NOMEM;
+    }
+    j->s = s;
+    j->r = r;
+    j->io = s->io;
+    j->file = seg->file;
+    j->number = seg->number;
+    j->key = seg->key;
+    j->offset = offset;
+    j->guess = len;
+    j->seq = r->seq;
+    seg->readers++;
+    s->reads++;
+    loop_job_submit(j->job);
+    return 0;
+}

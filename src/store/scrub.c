@@ -1,0 +1,193 @@
+/* scrub.c: reads everything on disk, to find damage before a reader does.
+ *
+ * Happy path: store_scrub() > segment by segment, a job walks its records (from the mapping, or
+ * from a copy it reads) > scrub_done() takes over what it found > at the end the waiters. Failure:
+ * a file that cannot be read is reported as damaged as a whole. Close: at the end of the segment
+ * that is being read. */
+#include "store_impl.h"
+
+#include "scan.h"
+
+#include <stdlib.h>
+
+/* --- on the worker -------------------------------------------------------------------------- */
+
+static void found(struct scrubber *c, uint64_t offset, uint64_t length, uint64_t next_seq,
+                  const char *what)
+{
+    if (c->count == c->cap) {
+        size_t cap = c->cap == 0 ? 8 : 2 * c->cap;
+        struct store_damage *p = realloc(c->found, cap * sizeof *p);
+        if (p == NULL) {
+            c->status = MF_NOMEM;
+            return;
+        }
+        c->found = p;
+        c->cap = cap;
+    }
+    struct store_damage *d = &c->found[c->count++];
+    *d = (struct store_damage){.offset = offset, .length = length, .what = what};
+    segment_name(d->file, c->number);
+    if (next_seq > c->seq + 1 && c->seq > 0) {
+        d->first_seq = c->seq + 1;
+        d->last_seq = next_seq - 1;
+    }
+}
+
+static void check_page(struct scrubber *c, const uint8_t *base)
+{
+    struct segment_head h;
+    int rc = segment_page_decode(base, &h);
+
+    if (rc != 0)
+        found(c, 0, SEGMENT_PAGE, 0, "the header is damaged");
+    else if (h.damaged)
+        found(c, h.damaged_at, SEGMENT_HEADER, 0, "one copy of the header is damaged");
+}
+
+static void walk(struct scrubber *c, const uint8_t *base)
+{
+    struct scan sc;
+    struct record r;
+    uint64_t at, hole = 0, hole_end = 0;
+    bool broken;
+    enum scan_result got;
+
+    scan_init(&sc, base, c->limit, c->key, SEGMENT_PAGE);
+    sc.chain = c->chain;
+    sc.chain_known = c->chain_known;
+    while ((got = scan_next(&sc, &r, &at, &broken)) != SCAN_END) {
+        if (got == SCAN_STRETCH) {
+            if (hole_end > 0)
+                found(c, hole, hole_end - hole, 0, "records are damaged");
+            hole = at;
+            hole_end = sc.offset;
+            continue;
+        }
+        if (r.type == RECORD_MESSAGE) {
+            if (hole_end > 0)
+                found(c, hole, hole_end - hole, r.seq, "records are damaged");
+            hole_end = 0;
+            c->seq = r.seq;
+        }
+        if (r.type == RECORD_SEAL)
+            break;
+    }
+    if (hole_end > 0)
+        found(c, hole, hole_end - hole, 0, "records are damaged");
+    c->chain = sc.chain;
+    c->chain_known = sc.chain_known;
+    if (got == SCAN_END && at < c->limit)
+        found(c, at, c->limit - at, 0, c->last ? "records are damaged" : "the seal is missing");
+}
+
+static void scrub_work(void *arg)
+{
+    struct scrubber *c = arg;
+    uint8_t *copy = NULL;
+    struct mf_error e;
+
+    c->status = 0;
+    if (c->last && c->limit == SEGMENT_PAGE)
+        return; /* nothing is in it yet; it may not even be made */
+    if (c->limit < SEGMENT_PAGE) {
+        found(c, 0, SEGMENT_PAGE, 0, "the header is damaged");
+        c->chain_known = false;
+        return;
+    }
+    if (c->map == NULL) {
+        copy = malloc(c->limit);
+        if (copy == NULL) {
+            c->status = MF_NOMEM;
+            return;
+        }
+        if (c->file == NULL || c->io->pread(c->io, c->file, copy, c->limit, 0, &e) != 0) {
+            found(c, 0, c->size, 0, "the file cannot be read");
+            c->chain_known = false;
+            free(copy);
+            return;
+        }
+    }
+    check_page(c, copy != NULL ? copy : c->map);
+    walk(c, copy != NULL ? copy : c->map);
+    free(copy);
+}
+
+/* --- on the loop ---------------------------------------------------------------------------- */
+
+static void scrub_segment(struct store *s)
+{
+    struct scrubber *c = &s->scrub;
+    struct segment *seg = segs_get(s, c->number);
+
+    c->last = c->number == s->committed.segment;
+    c->limit = c->last ? s->committed.offset : seg->size;
+    c->size = seg->size;
+    c->key = seg->key;
+    c->io = s->io;
+    c->file = seg->file;
+    if (seg->map == NULL && seg->file != NULL)
+        seg->map = s->io->map(s->io, seg->file, seg->size);
+    c->map = seg->map;
+    c->count = 0;
+    seg->readers++;
+    loop_job_submit(c->job);
+}
+
+static void scrub_end(struct store *s, int status)
+{
+    struct mf_list done;
+
+    s->scrub.busy = false;
+    mf_list_init(&done);
+    mf_list_move(&done, &s->scrub.waits);
+    waits_answer(&done, status);
+    store_progress(s);
+}
+
+static void scrub_done(void *arg)
+{
+    struct store *s = mf_container(arg, struct store, scrub);
+    struct scrubber *c = &s->scrub;
+
+    segs_get(s, c->number)->readers--;
+    for (size_t i = 0; i < c->count; i++)
+        store_damaged(s, &c->found[i]);
+    if (c->status != 0 || c->last || s->closing) {
+        scrub_end(s, c->status);
+        return;
+    }
+    c->number++;
+    scrub_segment(s);
+}
+
+int store_scrub(struct store *s, struct store_wait *w)
+{
+    struct scrubber *c = &s->scrub;
+
+    if (s->closing || s->loop == NULL)
+        return MF_CLOSED;
+    if (w != NULL && w->done != NULL)
+        mf_list_push(&c->waits, &w->node);
+    if (c->busy)
+        return 0;
+    c->busy = true;
+    c->number = segs_first(s)->number + clean_gives_up(s, segs_first(s));
+    c->chain_known = false;
+    c->seq = 0;
+    scrub_segment(s);
+    return 0;
+}
+
+int scrub_init(struct store *s)
+{
+    mf_list_init(&s->scrub.waits);
+    s->scrub.job = loop_job_new(s->loop, scrub_work, scrub_done, &s->scrub);
+    return s->scrub.job == NULL ? MF_NOMEM : 0;
+}
+
+void scrub_fini(struct store *s)
+{
+    loop_job_free(s->scrub.job);
+    free(s->scrub.found);
+}

@@ -1,0 +1,490 @@
+/* store.c: a store's life.
+ *
+ * Open: lock, recover (recover.h), or make the first segment; on any thread.
+ * Attach: the jobs and timers of a loop; from then on it takes writes.
+ * Close: accepted writes are committed; a commit that says all is synced; a checkpoint; then
+ * everything is freed and the directory unlocked.  close_step() does the next of these whenever
+ * something ended. */
+#include "store_impl.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+#include "mayfly/rand.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FIRST_TMP "first.tmp"
+
+/* --- damage --------------------------------------------------------------------------------- */
+
+void store_damaged(struct store *s, const struct store_damage *d)
+{
+    for (size_t i = 0; i < s->damages; i++)
+        if (s->damage[i].offset == d->offset && strcmp(s->damage[i].file, d->file) == 0)
+            return;
+    log_error("store %s: %s at %llu, %llu bytes: %s (sequences %llu to %llu); run `mayfly check`",
+              s->name, d->file, (unsigned long long)d->offset, (unsigned long long)d->length,
+              d->what, (unsigned long long)d->first_seq, (unsigned long long)d->last_seq);
+    if (s->damages == s->damage_cap) {
+        size_t cap = s->damage_cap == 0 ? 8 : 2 * s->damage_cap;
+        struct store_damage *p = realloc(s->damage, cap * sizeof *p);
+        if (p == NULL)
+            return; /* it is in the log at least */
+        s->damage = p;
+        s->damage_cap = cap;
+    }
+    s->damage[s->damages++] = *d;
+}
+
+size_t store_damage_count(const struct store *s)
+{
+    return s->damages;
+}
+
+const struct store_damage *store_damage(const struct store *s, size_t i)
+{
+    return &s->damage[i];
+}
+
+const char *store_error(const struct store *s)
+{
+    return s->failed == 0 ? NULL : s->error;
+}
+
+bool store_full(const struct store *s)
+{
+    return s->full;
+}
+
+void store_stats(const struct store *s, struct store_stats *out)
+{
+    *out = s->stats;
+    out->wheel_entries = index_deadlines(s->ix);
+    out->index_bytes = index_memory(s->ix);
+}
+
+/* --- open: a new store ---------------------------------------------------------------------- */
+
+static int fresh_bytes(struct store *s, uint64_t size, struct store_file *f, struct mf_error *e)
+{
+    uint8_t *bytes = calloc(1, size);
+    struct record r = {.type = RECORD_COMMIT,
+                       .group = 1,
+                       .synced = {1, SEGMENT_PAGE},
+                       .first_segment = 1,
+                       .last_seq = s->last_seq};
+    uint32_t chain = 0;
+
+    if (bytes == NULL)
+        return mf_fail(e, MF_NOMEM, "first segment");
+    segment_page_encode(bytes, s->id, 1, size, s->now_ns);
+    record_encode(bytes + SEGMENT_PAGE, &r);
+    record_finish(bytes + SEGMENT_PAGE, RECORD_COMMIT_SIZE, record_key(s->id, 1), SEGMENT_PAGE,
+                  &chain);
+    int rc = s->io->pwrite(s->io, f, bytes, size, 0, e);
+    if (rc == 0 && s->o.sync != STORE_SYNC_NEVER)
+        rc = s->io->sync(s->io, f, e);
+    free(bytes);
+    s->chain = chain;
+    return rc;
+}
+
+/* Beside, then renamed: the directory holds a whole store or none. */
+static int fresh_make(struct store *s, struct mf_error *e)
+{
+    uint64_t size = s->o.segment_min;
+    struct store_file *f = NULL;
+    char name[32];
+    int rc = s->io->open(s->io, FIRST_TMP, true, &f, e);
+
+    if (rc != 0)
+        return rc;
+    segment_name(name, 1);
+    s->last_seq = s->committed_seq = s->o.first_seq - 1;
+    if ((rc = fresh_bytes(s, size, f, e)) != 0 ||
+        (rc = s->io->rename(s->io, FIRST_TMP, name, e)) != 0 ||
+        (rc = s->io->syncdir(s->io, e)) != 0)
+        goto err_close;
+    if (segs_prepare(s) != 0) {
+        rc = mf_fail(e, MF_NOMEM, "first segment");
+        goto err_close;
+    }
+    struct segment *seg = segs_add(s, 1, size);
+    seg->file = f;
+    seg->end = SEGMENT_PAGE + RECORD_COMMIT_SIZE;
+    s->group = s->first_segment = 1;
+    s->committed = s->synced = (struct record_pos){1, seg->end};
+    s->ix = index_new(s->o.separator, s->now_ns);
+    return s->ix == NULL ? mf_fail(e, MF_NOMEM, "index") : 0;
+err_close:
+    s->io->close(s->io, f);
+    return rc;
+}
+
+/* --- open: what was there ------------------------------------------------------------------- */
+
+static int old_segment(struct store *s, const struct recovered_segment *r, struct mf_error *e)
+{
+    char name[32];
+    struct mf_error why;
+
+    if (segs_prepare(s) != 0)
+        return mf_fail(e, MF_NOMEM, "segments");
+    struct segment *seg = segs_add(s, r->number, r->size);
+    seg->end = r->end;
+    seg->live_count = r->live_count;
+    seg->live_bytes = r->live_bytes;
+    segment_name(name, r->number);
+    int rc = s->io->open(s->io, name, false, &seg->file, &why);
+    if (rc != 0)
+        seg->file = NULL;
+    if (rc != 0 && rc != MF_NOTFOUND) { /* it is there: what it holds must not be given up */
+        if (e != NULL)
+            *e = why;
+        return rc;
+    }
+    seg->missing = rc != 0; /* recovery has reported it */
+    return 0;
+}
+
+/* A segment that was prepared and not used: the log may come to want another size. */
+static void drop_prepared(struct store *s, uint64_t number)
+{
+    struct mf_error why;
+    char name[32];
+
+    segment_name(name, number);
+    if (s->io->unlink(s->io, name, &why) != 0)
+        log_warn("store %s: %s", s->name, why.text); /* it will be replaced */
+}
+
+/* A gap in the numbers is a missing file: keep its number. */
+static int old_segments(struct store *s, const struct recovery *r, struct mf_error *e)
+{
+    uint64_t next = r->segments > 0 ? r->segment[0].number : r->end.segment;
+    int rc;
+
+    for (size_t i = 0; i < r->segments; i++, next++) {
+        if (r->segment[i].number > r->end.segment + r->sealed) {
+            drop_prepared(s, r->segment[i].number);
+            continue;
+        }
+        for (; next < r->segment[i].number; next++) {
+            struct recovered_segment gone = {
+                .number = next, .size = SEGMENT_PAGE, .end = SEGMENT_PAGE};
+            if ((rc = old_segment(s, &gone, e)) != 0)
+                return rc;
+        }
+        if ((rc = old_segment(s, &r->segment[i], e)) != 0)
+            return rc;
+    }
+    /* Appending goes on in the segment after a sealed one, or after nothing at all. */
+    while (s->segs.count == 0 || segs_current(s)->number < r->end.segment + r->sealed) {
+        uint64_t number = s->segs.count == 0 ? r->end.segment : segs_current(s)->number + 1;
+        if (segs_prepare(s) != 0)
+            return mf_fail(e, MF_NOMEM, "segments");
+        segs_add(s, number, segs_next_size(s, 0));
+    }
+    s->bare = r->sealed;
+    return 0;
+}
+
+/* Lengths that do not fit a place are asked of the records, once. */
+static int old_lengths(struct store *s, struct mf_error *e)
+{
+    for (uint32_t id = index_next(s->ix, 0); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(s->ix, id), place = index_place(s->ix, id);
+        uint64_t len = place_len(place);
+        struct segment *seg = segs_of(s, place);
+        uint8_t head[RECORD_START];
+        struct mf_error why;
+
+        if (len == PLACE_LEN_MAX && seg != NULL && seg->file != NULL &&
+            s->io->pread(s->io, seg->file, head, sizeof head, place_offset(place), &why) == 0 &&
+            get_u32(head + 4) > 56 && get_u32(head + 4) - 56 > len &&
+            get_u32(head + 4) < seg->size) {
+            seg->live_bytes += get_u32(head + 4) - 56 - len;
+            len = get_u32(head + 4) - 56;
+        }
+        if (big_add(s, seq, len) != 0)
+            return mf_fail(e, MF_NOMEM, "lengths");
+        totals_add(&s->all,
+                   (struct totals){1, len, {place_flags(place) & 1u, place_flags(place) >> 1}});
+        id = index_next(s->ix, seq + 1);
+    }
+    return 0;
+}
+
+static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
+{
+    memcpy(s->id, r->id, STORE_ID);
+    s->ix = r->index;
+    r->index = NULL;
+    s->chain = r->chain;
+    s->group = r->group;
+    s->last_seq = s->committed_seq = r->last_seq;
+    s->mark = r->mark;
+    s->clock_ns = r->clock_ns;
+    s->check.last_bytes = r->checkpoint_bytes;
+    s->stats.recovered_records = r->records;
+    s->stats.recovered_from_checkpoint = r->from_checkpoint;
+    s->stats.torn_tail = r->torn;
+    s->stats.torn = r->torn_at;
+    if (r->torn)
+        log_warn("store %s: %s at %llu: the last writes before a crash were cut off, %llu bytes; "
+                 "nobody was told that they were stored",
+                 s->name, r->torn_at.file, (unsigned long long)r->torn_at.offset,
+                 (unsigned long long)r->torn_at.length);
+    for (size_t i = 0; i < r->damages; i++)
+        store_damaged(s, &r->damage[i]);
+    int rc = old_segments(s, r, e);
+    if (rc != 0 || (rc = old_lengths(s, e)) != 0)
+        return rc;
+    s->first_segment = segs_first(s)->number;
+    const struct segment *now = segs_current(s);
+    s->committed = s->synced = (struct record_pos){now->number, now->end};
+    for (size_t i = 0; i < r->blobs; i++)
+        if (blob_take(s, &r->blob[i]) != 0)
+            return mf_fail(e, MF_NOMEM, "blobs");
+    return 0;
+}
+
+/* --- open ----------------------------------------------------------------------------------- */
+
+static void options_fill(struct store_opts *o)
+{
+    o->first_seq = o->first_seq == 0 ? 1 : o->first_seq;
+    o->segment_min = o->segment_min == 0 ? SEGMENT_MIN_DEFAULT : o->segment_min;
+    o->segment_max = o->segment_max == 0 ? SEGMENT_MAX_DEFAULT : o->segment_max;
+    if (o->segment_max > SEGMENT_MAX)
+        o->segment_max = SEGMENT_MAX;
+    if (o->segment_min < 2 * SEGMENT_PAGE)
+        o->segment_min = 2 * SEGMENT_PAGE;
+    if (o->segment_min > o->segment_max)
+        o->segment_min = o->segment_max;
+    /* A whole number of pages. */
+    o->segment_min = (o->segment_min + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE;
+    o->pending_max = o->pending_max == 0 ? PENDING_MAX_DEFAULT : o->pending_max;
+    o->separator = o->separator == 0 ? '.' : o->separator;
+}
+
+static void store_free(struct store *s)
+{
+    image_fini(&s->filling);
+    image_fini(&s->image);
+    image_fini(&s->sync);
+    mf_buf_fini(&s->batch);
+    free(s->batch_msgs);
+    free(s->doomed_keys.key);
+    free(s->doomed_keys.count);
+    big_fini(s);
+    blob_fini(s);
+    if (s->loop != NULL) {
+        spare_fini(s);
+        clean_fini(s);
+        check_fini(s);
+        scrub_fini(s);
+        loop_job_free(s->commit_job);
+        loop_job_free(s->sync_job);
+        loop_timer_free(s->commit_retry);
+        loop_timer_free(s->sync_timer);
+        loop_defer_cancel(s->loop, &s->commit_defer);
+        loop_defer_cancel(s->loop, &s->close_defer);
+    }
+    segs_fini(s);
+    index_free(s->ix);
+    free(s->damage);
+    free(s->name);
+    free(s);
+}
+
+int store_open(struct store **out, const struct store_opts *o, struct store_io *io,
+               struct mf_error *e)
+{
+    struct store *s = calloc(1, sizeof *s);
+    struct recovery r = {0};
+    int rc;
+
+    if (s == NULL)
+        return mf_fail(e, MF_NOMEM, "store");
+    s->o = *o;
+    options_fill(&s->o);
+    s->io = io;
+    s->now_ns = o->now_ns;
+    mf_list_init(&s->waiting);
+    mf_list_init(&s->in_flight);
+    s->name = mf_slice_dup(mf_str(o->name == NULL ? "" : o->name));
+    if (s->name == NULL) {
+        rc = mf_fail(e, MF_NOMEM, "store");
+        goto err_free;
+    }
+    if ((rc = io->lock(io, e)) != 0)
+        goto err_free;
+    if ((rc = recover(&r, io, s->o.separator, s->now_ns, e)) != 0)
+        goto err_unlock;
+    memcpy(s->id, r.id, STORE_ID);
+    rc = r.fresh ? fresh_make(s, e) : old_take(s, &r, e);
+    recovery_fini(&r);
+    if (rc != 0)
+        goto err_unlock;
+    *out = s;
+    return 0;
+err_unlock:
+    io->unlock(io);
+err_free:
+    store_free(s);
+    return mf_wrap(e, "open store %s", o->name == NULL ? "" : o->name);
+}
+
+int store_attach(struct store *s, struct loop *l, struct mf_error *e)
+{
+    assert(s->loop == NULL);
+    s->loop = l;
+    s->commit_job = loop_job_new(l, commit_work, commit_done, &s->image);
+    s->sync_job = loop_job_new(l, sync_work, sync_done, &s->sync);
+    s->commit_retry = loop_timer_new(l, commit_retry, s);
+    s->sync_timer = loop_timer_new(l, sync_fire, s);
+    if (s->commit_job == NULL || s->sync_job == NULL || s->commit_retry == NULL ||
+        s->sync_timer == NULL || spare_init(s) != 0 || clean_init(s) != 0 || check_init(s) != 0 ||
+        scrub_init(s) != 0)
+        return mf_fail(e, MF_NOMEM, "attach store %s", s->name);
+    segs_current(s)->opened_mono_ns = loop_mono_ns(l);
+    if (s->o.sync == STORE_SYNC_INTERVAL)
+        loop_timer_arm(s->sync_timer, loop_mono_ns(l) + s->o.sync_interval_ns);
+    if (s->bare)
+        commit_bare(s); /* so that the segment after the seal begins with what must not be lost */
+    return 0;
+}
+
+/* --- going on ------------------------------------------------------------------------------- */
+
+static bool jobs_running(const struct store *s)
+{
+    return s->committing || s->syncing || s->spare.busy || s->clean.stage != CLEAN_IDLE ||
+           s->check.stage != CHECK_IDLE || s->scrub.busy || s->reads > 0;
+}
+
+bool store_idle(const struct store *s)
+{
+    return !jobs_running(s) && s->filling.buf.len == 0 && mf_list_empty(&s->waiting);
+}
+
+static void close_step(struct store *s);
+
+static void tell_ready(struct store *s)
+{
+    if (!s->starved || s->full || s->failed != 0 || s->filling.buf.len > s->o.pending_max / 2)
+        return;
+    s->starved = false;
+    if (s->o.ready != NULL)
+        s->o.ready(s->o.ready_arg);
+}
+
+void store_progress(struct store *s)
+{
+    if (s->failed != 0 && !s->committing) {
+        struct mf_list refused;
+        mf_list_init(&refused);
+        mf_list_move(&refused, &s->waiting);
+        mf_list_move(&refused, &s->check.next_waits); /* there will be no checkpoint */
+        waits_answer(&refused, MF_READONLY);
+    }
+    if (s->closing) {
+        close_step(s);
+        return;
+    }
+    spare_kick(s);
+    clean_kick(s);
+    check_kick(s);
+    tell_ready(s);
+}
+
+/* --- close ---------------------------------------------------------------------------------- */
+
+static void close_now(struct loop_defer *d)
+{
+    struct store *s = mf_container(d, struct store, close_defer);
+    void (*closed)(void *) = s->closed;
+    void *arg = s->closed_arg;
+    struct store_io *io = s->io;
+
+    store_free(s);
+    io->unlock(io);
+    io->free(io);
+    closed(arg);
+}
+
+static void close_checkpointed(struct store_wait *w, int status)
+{
+    (void)w; /* close_step() goes on in any case: the log has it all */
+    (void)status;
+}
+
+static void close_step(struct store *s)
+{
+    if (s->clean.stage == CLEAN_SYNC)
+        s->clean.stage = CLEAN_IDLE; /* nobody will wake it */
+    if (jobs_running(s))
+        return;
+    if (s->failed == 0 && !store_idle(s)) {
+        commit_start(s);
+        return;
+    }
+    if (s->failed == 0 && s->close_stage == 0) {
+        s->close_stage = 1;
+        if (s->o.sync == STORE_SYNC_INTERVAL) {
+            s->o.sync = STORE_SYNC_ALWAYS;
+            sync_fire(s); /* what the relaxed mode has left */
+            return;
+        }
+    }
+    if (s->failed == 0 && s->close_stage == 1) {
+        s->close_stage = 2;
+        s->synced = s->committed; /* where this last commit record will lie */
+        if (commit_bare(s)) {
+            commit_start(s);
+            return;
+        }
+    }
+    if (s->failed == 0 && s->close_stage == 2 && !s->o.no_checkpoint) {
+        s->close_stage = 3;
+        s->close_wait.done = close_checkpointed;
+        mf_list_push(&s->check.next_waits, &s->close_wait.node);
+        check_kick(s);
+        return;
+    }
+    waits_answer(&s->check.next_waits, MF_CLOSED);
+    s->closed_commit = true;
+    s->close_defer.fn = close_now;
+    loop_defer(s->loop, &s->close_defer);
+}
+
+void store_close(struct store *s, void (*closed)(void *arg), void *arg)
+{
+    s->closed = closed;
+    s->closed_arg = arg;
+    if (s->loop == NULL) {
+        close_now(&s->close_defer);
+        return;
+    }
+    assert(!s->closing);
+    s->closing = true;
+    loop_timer_stop(s->sync_timer);
+    loop_timer_stop(s->spare.retry);
+    if (s->retrying) {
+        loop_timer_stop(s->commit_retry);
+        loop_job_submit(s->commit_job); /* a last attempt */
+    }
+    close_step(s);
+}
+
+void store_abandon(struct store *s)
+{
+    struct store_io *io = s->io;
+
+    store_free(s);
+    io->unlock(io);
+    io->free(io);
+}

@@ -1,0 +1,294 @@
+/* store_impl.h: the store's insides, shared by the files of this folder only.
+ *
+ *     store.c       open, attach, close            write.c    the writing calls, batches
+ *     commit.c      group commit                   expire.c   deadlines
+ *     segments.c    the files, their preparation   clean.c    giving up the first segment
+ *     read.c        bodies                         view.c     what readers and writers see
+ *     cursor.c      iteration                      blob.c     small values
+ *     doomed.c      removals on their way
+ *     checkpointer.c  checkpoints in the background scrub.c   reading everything
+ */
+#ifndef STORE_IMPL_H
+#define STORE_IMPL_H
+
+#include "checkpoint.h"
+#include "index.h"
+#include "record.h"
+#include "recover.h"
+#include "upkeep.h"
+
+#include "mayfly/buf.h"
+#include "mayfly/store.h"
+#include "mayfly/table.h"
+
+#define SEGMENT_MIN_DEFAULT (64u << 10)
+#define SEGMENT_MAX_DEFAULT (64u << 20)
+#define PENDING_MAX_DEFAULT (64u << 20)
+/* What every segment keeps free at its end, for the commit of the last group and the seal. */
+#define SEGMENT_TAIL (RECORD_COMMIT_SIZE + RECORD_SEAL_SIZE)
+#define BATCH_MAX    (SEGMENT_MAX - SEGMENT_PAGE - SEGMENT_TAIL - 4096)
+
+/* What is counted of messages. */
+struct totals {
+    uint64_t msgs, bytes, flagged[2];
+};
+static inline void totals_add(struct totals *t, struct totals d)
+{
+    t->msgs += d.msgs;
+    t->bytes += d.bytes;
+    t->flagged[0] += d.flagged[0];
+    t->flagged[1] += d.flagged[1];
+}
+static inline void totals_sub(struct totals *t, struct totals d)
+{
+    t->msgs -= d.msgs;
+    t->bytes -= d.bytes;
+    t->flagged[0] -= d.flagged[0];
+    t->flagged[1] -= d.flagged[1];
+}
+
+/* Bytes on disk of so many messages with so many bytes of key, head and body; about. */
+static inline uint64_t live_disk(uint64_t bytes, uint64_t msgs)
+{
+    return bytes + 60 * msgs;
+}
+
+/* How many doomed messages a key has, for the keys that have any: open addressing by key id.
+ * Emptied whenever nothing is doomed, that is, after most commits. */
+struct doomed_keys {
+    uint32_t *key, *count;
+    size_t cap, used;
+    bool lost; /* out of memory: ask the ring instead */
+};
+
+/* One file of the log.  live_* count what the index says lies here. */
+struct segment {
+    uint64_t number, size, key;
+    uint64_t end; /* where the next record goes, or where they end */
+    uint64_t live_count, live_bytes;
+    uint32_t blobs;
+    struct store_file *file; /* NULL: not made yet (the commit makes it), or missing */
+    const uint8_t *map;      /* made by the first read */
+    uint32_t *seen;          /* by window of WINDOW bytes: when it was last known to be in memory */
+    unsigned readers;        /* jobs that use `file` */
+    bool dirty;              /* written since the last sync (relaxed modes) */
+    bool missing;            /* damage: the file is not there */
+    int64_t opened_mono_ns;  /* when it became the current one */
+};
+
+/* Segments by number, without gaps: at[number - first].  O(1). */
+struct segments {
+    struct segment **at;
+    size_t count, cap, head;
+    struct segment *kept; /* segs_prepare() */
+};
+
+/* A part of an image that lies in one segment. */
+struct extent {
+    uint64_t number, key, offset, size; /* size: of the segment, for making it */
+    size_t at, len;                     /* in the image */
+    struct store_file *file;            /* in: NULL: make it.  out: made */
+    bool made;
+};
+struct range {
+    uint64_t first, last;
+};
+struct moved {
+    uint64_t seq, from, to; /* places */
+};
+/* A group: what one write and one sync cover.  While a worker has it, it sees only this. */
+struct image {
+    struct mf_buf buf;
+    struct extent *extent;
+    size_t extents, extent_cap;
+    struct range *removed;
+    size_t removes, removed_cap;
+    struct moved *moved;
+    size_t moves, moved_cap;
+    struct totals added;
+    uint64_t last_seq;
+    struct record_pos end;
+    /* The worker's. */
+    struct store_io *io;
+    uint32_t chain; /* in: of the record before; out: of the last */
+    bool sync;
+    bool finished; /* the checks are in */
+    bool sync_failed;
+    uint8_t id[STORE_ID];
+    int64_t now_ns;
+    bool offered;             /* the spare was */
+    struct store_file *spare; /* in: may be used for the first segment to make; out: NULL if used */
+    uint64_t spare_size;
+    char spare_name[32];
+    int status;
+    struct mf_error error;
+};
+
+#define BLOB_IN_BATCH UINT64_MAX /* its segment is known when the batch ends */
+struct blob {
+    struct table_node node;
+    uint8_t *name, *bytes;
+    size_t name_len, bytes_len;
+    uint64_t segment;
+};
+
+struct store {
+    struct store_opts o;
+    char *name;
+    struct store_io *io;
+    struct loop *loop;
+    uint8_t id[STORE_ID];
+    struct index *ix;
+    struct segments segs;
+    struct table blobs;
+    bool blobs_in_batch;
+
+    /* Log. */
+    struct image filling, image;
+    struct mf_list waiting, in_flight; /* struct store_wait.node: for filling, for image */
+    bool committing, closing, closed_commit, retrying;
+    bool bare;    /* a commit record is wanted, even alone */
+    bool full;    /* no space for messages */
+    bool starved; /* MF_AGAIN or MF_FULL was said */
+    int failed;
+    char error[600];
+    uint64_t group;
+    uint64_t first_segment; /* what commits say */
+    uint64_t last_seq;      /* given */
+    uint64_t committed_seq; /* readers see up to here */
+    struct record_pos committed, synced;
+    uint32_t chain; /* of the last committed record */
+    struct record_mark mark;
+    int64_t clock_ns, now_ns;
+    struct loop_job *commit_job, *sync_job;
+    struct loop_timer *commit_retry, *sync_timer;
+    struct loop_defer commit_defer; /* one commit for all that this turn wrote */
+    bool syncing;
+    struct image sync; /* only files of extents are used */
+    struct record_pos sync_to;
+
+    /* The open batch: its records, not yet placed. */
+    bool grouping, group_frees;
+    struct mf_buf batch;
+    size_t batch_last;        /* offset of its last record */
+    struct moved *batch_msgs; /* seq, from = offset in batch, to = len and flags */
+    size_t batch_msg_count, batch_msg_cap;
+
+    struct totals all;    /* committed */
+    struct totals doomed; /* their removal is on its way */
+    struct totals hidden; /* of those: expired */
+    struct doomed_keys doomed_keys;
+    struct table big; /* lengths of messages too long for their place: struct big */
+
+    struct spare spare;
+    struct cleaner clean;
+    struct checkpointer check;
+    struct scrubber scrub;
+    unsigned reads; /* running */
+    struct store_damage *damage;
+    size_t damages, damage_cap;
+    struct store_stats stats;
+    void (*closed)(void *arg);
+    void *closed_arg;
+    struct loop_defer close_defer;
+    struct store_wait close_wait;
+    int close_stage;
+    uint32_t window_epoch;
+    int64_t window_ns;
+};
+
+/* segments.c */
+struct segment *segs_get(const struct store *s, uint64_t number); /* NULL: not there */
+struct segment *segs_of(const struct store *s, uint64_t place);
+struct segment *segs_first(const struct store *s);
+struct segment *segs_current(const struct store *s); /* the last: appending goes on here */
+MF_MUSTCHECK int segs_prepare(struct store *s);      /* memory for one segs_add() */
+struct segment *segs_add(struct store *s, uint64_t number, uint64_t size);
+void segs_drop_first(struct store *s);
+void segs_fini(struct store *s);
+uint64_t segs_next_size(const struct store *s, size_t need);
+MF_MUSTCHECK int spare_init(struct store *s);
+void spare_kick(struct store *s); /* prepares one if it will be wanted soon */
+void spare_offer(struct store *s, struct store_file *f, uint64_t size); /* a recycled one */
+void spare_name(const struct store *s, char dst[32]);
+void spare_fini(struct store *s);
+
+/* write.c */
+bool place_free(const struct store *s, size_t need, bool frees); /* would place() succeed? */
+/* Room for n bytes of whole records in the log, in one segment: where to encode them.  NULL: *code.
+ * Nothing else may be placed before image_used(). */
+uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code);
+void image_used(struct store *s, size_t n);
+MF_MUSTCHECK int image_removed(struct image *im, uint64_t first, uint64_t last);
+MF_MUSTCHECK int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to);
+void image_fini(struct image *im);
+bool log_roll(struct store *s); /* the log goes on in a new segment; false: not now */
+void wait_add(struct store *s, struct store_wait *w);
+int writable(struct store *s); /* 0, or why not */
+/* Where to encode one record of this size, in the open batch or at the end of the log; it counts
+ * when record_close() follows, with nothing in between.  NULL: *code.  at: its place, in a batch
+ * its offset there.  In a batch, room for a mark is kept. */
+uint8_t *record_open(struct store *s, size_t size, bool frees, struct record_pos *at, int *code);
+void record_close(struct store *s, uint8_t *p, size_t size);
+
+/* commit.c */
+void commit_kick(struct store *s);
+void commit_retry(void *arg);
+void commit_work(void *arg);
+void commit_done(void *arg);
+void commit_start(struct store *s);
+bool commit_bare(struct store *s); /* a commit record without anything else; false: no room */
+void store_fail(struct store *s, int code, const char *text);
+void waits_answer(struct mf_list *waits, int status);
+/* w is called when all that was accepted up to now is committed; false: it is already. */
+bool commit_barrier(struct store *s, struct store_wait *w);
+void sync_fire(void *arg);
+void sync_work(void *arg);
+void sync_done(void *arg);
+
+/* store.c */
+void store_progress(struct store *s); /* something ended: go on with upkeep, or with closing */
+void store_damaged(struct store *s, const struct store_damage *d);
+
+/* doomed.c: every removal goes through here */
+struct big {
+    struct table_node node;
+    uint64_t seq, len;
+};
+MF_MUSTCHECK int big_add(struct store *s, uint64_t seq, uint64_t len); /* if it is one */
+void big_del(struct store *s, uint64_t seq, uint64_t len);
+void big_fini(struct store *s);
+struct totals entry_totals(const struct store *s, uint32_t id);
+void doom(struct store *s, uint32_t id); /* once for each */
+void hide(struct store *s, uint32_t id); /* dooms if need be; a committed one */
+void entry_gone(struct store *s, uint32_t id);
+uint32_t doomed_of(const struct store *s, uint32_t key);
+
+/* view.c, read.c */
+bool view_key(const struct store *s, uint32_t key, struct store_key *out);
+void read_fini(struct store *s);
+bool visible(const struct store *s, uint32_t id);
+bool accepted(const struct store *s, uint32_t id); /* there for writers: not doomed */
+bool overdue(const struct store *s, uint32_t id);  /* by store_now() */
+
+/* clean.c, checkpointer.c, scrub.c, blob.c */
+void clean_kick(struct store *s);
+/* A job is taking this segment away: nobody may begin to use it. */
+static inline bool clean_gives_up(const struct store *s, const struct segment *seg)
+{
+    return s->clean.stage == CLEAN_GIVE_UP && s->clean.number == seg->number;
+}
+MF_MUSTCHECK int clean_init(struct store *s);
+void clean_fini(struct store *s);
+void check_kick(struct store *s);
+MF_MUSTCHECK int check_init(struct store *s);
+void check_fini(struct store *s);
+MF_MUSTCHECK int scrub_init(struct store *s);
+void scrub_fini(struct store *s);
+MF_MUSTCHECK int blob_take(struct store *s, struct recovered_blob *b);
+void blob_settle(struct store *s, uint64_t segment); /* the batch ended there */
+/* Current blobs that lie in this segment are written again. */
+MF_MUSTCHECK int blob_move(struct store *s, uint64_t segment);
+void blob_fini(struct store *s);
+
+#endif

@@ -1,0 +1,83 @@
+/* upkeep.h: what the store does beside its work, each with its job and its state: preparing
+ * segments, giving up the first, checkpoints, scrubbing. */
+#ifndef STORE_UPKEEP_H
+#define STORE_UPKEEP_H
+
+#include "checkpoint.h"
+#include "record.h"
+
+#include "mayfly/buf.h"
+#include "mayfly/store.h"
+
+struct spare {
+    struct store_file *file;
+    uint64_t size, written; /* written: while it is being prepared */
+    bool ready, busy;
+    uint8_t id; /* of its name, so that two never meet */
+    int status;
+    struct mf_error error;
+    struct loop_job *job;
+    struct loop_timer *retry; /* after MF_FULL */
+};
+
+enum clean_stage {
+    CLEAN_IDLE,
+    CLEAN_READ,    /* a job reads a slice */
+    CLEAN_COPIED,  /* its copies are on their way to disk */
+    CLEAN_EMPTY,   /* waiting for all that is accepted to be on disk, before the file goes */
+    CLEAN_FIRST,   /* a commit tells that the log begins after it */
+    CLEAN_SYNC,    /* relaxed mode: waiting for the sync of all that */
+    CLEAN_GIVE_UP, /* a job renames or unlinks it */
+};
+struct cleaner {
+    enum clean_stage stage;
+    struct loop_job *read_job, *give_job;
+    struct store_wait wait;
+    uint64_t number, offset, end, key;
+    struct store_io *io;
+    struct store_file *file;
+    uint8_t *buf;
+    size_t cap, len;
+    struct record_pos need; /* synced up to here, before the file goes */
+    bool lost, quarantine, to_spare, stuck;
+    char to[40];
+    int status;
+    struct mf_error error;
+};
+
+enum check_stage { CHECK_IDLE, CHECK_FILL, CHECK_WAIT, CHECK_FINISH };
+struct checkpointer {
+    enum check_stage stage;
+    struct loop_job *write_job, *finish_job;
+    struct store_wait wait;
+    struct mf_list waits, next_waits; /* for the one being made, for the one after */
+    struct checkpoint_head head;
+    struct store_io *io;
+    struct store_file *file;
+    struct mf_buf buf;
+    uint64_t offset, from_seq;
+    struct store_file **dirty; /* to sync before it counts */
+    uint64_t *dirty_number;
+    size_t dirties, dirty_cap;
+    int status;
+    struct mf_error error;
+    uint64_t last_bytes, since; /* of the last one; log bytes written after its start */
+};
+
+struct scrubber {
+    bool busy;
+    struct loop_job *job;
+    struct mf_list waits;
+    uint64_t number, key, limit, size; /* the segment, and how far its records go */
+    uint32_t chain;
+    bool chain_known, last; /* last: the log ends here, no seal needed */
+    const uint8_t *map;
+    struct store_io *io;
+    struct store_file *file;
+    uint64_t seq; /* the latest message sequence passed, for naming what is lost */
+    struct store_damage *found;
+    size_t count, cap;
+    int status;
+};
+
+#endif

@@ -1,0 +1,189 @@
+/* view.c: what readers see (on disk, alive by store_now()) and what writers go by (accepted). */
+#include "store_impl.h"
+
+/* A removal on its way leaves a message visible until it is on disk: the value that replaces it is
+ * not there before that either.  One that expired is gone at once. */
+bool visible(const struct store *s, uint32_t id)
+{
+    if (index_seq(s->ix, id) > s->committed_seq || index_hidden(s->ix, id))
+        return false;
+    return !overdue(s, id);
+}
+
+bool overdue(const struct store *s, uint32_t id)
+{
+    int64_t deadline_ns = index_deadline(s->ix, id);
+
+    return deadline_ns != 0 && deadline_ns <= s->now_ns;
+}
+
+bool accepted(const struct store *s, uint32_t id)
+{
+    return !index_doomed(s->ix, id);
+}
+
+/* Is anything past its deadline and not yet taken out?  Usually not, and then counts need no look.
+ */
+static bool any_overdue(const struct store *s)
+{
+    return s->hidden.msgs > 0 || index_next_deadline(s->ix) <= s->now_ns;
+}
+
+uint64_t store_next(const struct store *s, uint64_t from_seq)
+{
+    for (uint32_t id = index_next(s->ix, from_seq); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(s->ix, id);
+        if (seq > s->committed_seq)
+            return 0;
+        if (visible(s, id))
+            return seq;
+        id = index_next(s->ix, seq + 1);
+    }
+    return 0;
+}
+
+uint64_t store_prev(const struct store *s, uint64_t from_seq)
+{
+    if (from_seq > s->committed_seq)
+        from_seq = s->committed_seq;
+    for (uint32_t id = index_prev(s->ix, from_seq); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(s->ix, id);
+        if (visible(s, id))
+            return seq;
+        id = seq == 0 ? INDEX_NONE : index_prev(s->ix, seq - 1);
+    }
+    return 0;
+}
+
+/* --- one key -------------------------------------------------------------------------------- */
+
+bool view_key(const struct store *s, uint32_t key, struct store_key *out)
+{
+    uint32_t last = index_key_last(s->ix, key), first = index_key_first(s->ix, key);
+    uint64_t count = index_key_count(s->ix, key);
+
+    *out = (struct store_key){0};
+    while (last != INDEX_NONE && !visible(s, last)) {
+        count--;
+        last = index_older(s->ix, last);
+    }
+    if (last == INDEX_NONE)
+        return false;
+    while (!visible(s, first)) {
+        count--;
+        first = index_newer(s->ix, first);
+    }
+    out->first_seq = index_seq(s->ix, first);
+    out->last_seq = index_seq(s->ix, last);
+    if (any_overdue(s)) /* some in between may be, too */
+        for (uint32_t id = first; id != last; id = index_newer(s->ix, id))
+            count -= !visible(s, id);
+    out->count = count;
+    return true;
+}
+
+bool store_key(const struct store *s, struct mf_slice key, struct store_key *out)
+{
+    uint32_t k = keys_find(index_keys(s->ix), key);
+
+    *out = (struct store_key){0};
+    return k != KEYS_NONE && view_key(s, k, out);
+}
+
+uint64_t store_key_last_accepted(const struct store *s, struct mf_slice key, uint64_t *count)
+{
+    uint32_t k = keys_find(index_keys(s->ix), key);
+
+    *count = 0;
+    if (k == KEYS_NONE)
+        return 0;
+    *count = index_key_count(s->ix, k) - doomed_of(s, k);
+    for (uint32_t id = index_key_last(s->ix, k); id != INDEX_NONE; id = index_older(s->ix, id))
+        if (accepted(s, id))
+            return index_seq(s->ix, id);
+    return 0;
+}
+
+uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key)
+{
+    uint32_t k = keys_find(index_keys(s->ix), key);
+
+    if (k == KEYS_NONE)
+        return 0;
+    for (uint32_t id = index_key_first(s->ix, k); id != INDEX_NONE; id = index_newer(s->ix, id))
+        if (accepted(s, id))
+            return index_seq(s->ix, id);
+    return 0;
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
+
+uint64_t store_first_accepted(const struct store *s)
+{
+    for (uint32_t id = index_next(s->ix, 0); id != INDEX_NONE;
+         id = index_next(s->ix, index_seq(s->ix, id) + 1))
+        if (accepted(s, id))
+            return index_seq(s->ix, id);
+    return 0;
+}
+
+void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint64_t *last_seq)
+{
+    *msgs = s->all.msgs + s->image.added.msgs + s->filling.added.msgs - s->doomed.msgs;
+    *bytes = s->all.bytes + s->image.added.bytes + s->filling.added.bytes - s->doomed.bytes;
+    *last_seq = s->last_seq;
+}
+
+bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns)
+{
+    uint32_t id = index_find(s->ix, seq);
+
+    if (id == INDEX_NONE || !visible(s, id))
+        return false;
+    *deadline_ns = index_deadline(s->ix, id);
+    return true;
+}
+
+struct overdue {
+    const struct store *s;
+    struct totals sum;
+    uint64_t deadlines;
+};
+
+static void overdue_count(void *arg, uint64_t seq, int64_t deadline_ns)
+{
+    struct overdue *o = arg;
+
+    (void)deadline_ns;
+    o->deadlines++;
+    if (seq <= o->s->committed_seq) /* others are not counted yet */
+        totals_add(&o->sum, entry_totals(o->s, index_find(o->s->ix, seq)));
+}
+
+void store_state(const struct store *s, struct store_state *out)
+{
+    struct overdue o = {.s = s, .sum = s->hidden};
+
+    if (index_next_deadline(s->ix) <= s->now_ns)
+        index_each_deadline(s->ix, s->now_ns + 1, overdue_count, &o);
+    *out = (struct store_state){
+        .first_seq = store_next(s, 0),
+        .last_seq = s->committed_seq,
+        .msgs = s->all.msgs - o.sum.msgs,
+        .bytes = s->all.bytes - o.sum.bytes,
+        .keys = keys_count(index_keys(s->ix)),
+        .deadlines = index_deadlines(s->ix) - o.deadlines,
+        .flagged = {s->all.flagged[0] - o.sum.flagged[0], s->all.flagged[1] - o.sum.flagged[1]},
+        .segments = s->segs.count,
+        .disk_bytes = s->spare.size};
+    if (out->first_seq == 0)
+        out->first_seq = s->committed_seq + 1;
+    for (size_t i = 0; i < s->segs.count; i++)
+        out->disk_bytes += s->segs.at[s->segs.head + i]->size;
+}
+
+void store_each_deadline(const struct store *s, int64_t to_ns,
+                         void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg)
+{
+    index_each_deadline(s->ix, to_ns, visit, arg);
+}

@@ -1,0 +1,518 @@
+/* write.c: the calls that write: each puts whole records into the group that is being filled, and
+ * changes the index at once.  What is removed is doomed until the group is on disk (commit.c):
+ * readers still see it, writers do not. */
+#include "store_impl.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* --- room in the log ------------------------------------------------------------------------ */
+
+static uint64_t room(const struct segment *seg)
+{
+    return seg->size < seg->end + SEGMENT_TAIL ? 0 : seg->size - seg->end - SEGMENT_TAIL;
+}
+
+/* On a full disk the rest of the current segment is kept for what frees space. */
+static uint64_t reserve(const struct segment *seg)
+{
+    return seg->size / 8 < 8192 ? 8192 : seg->size / 8;
+}
+
+bool place_free(const struct store *s, size_t need, bool frees)
+{
+    const struct segment *now = segs_current(s);
+
+    if (!s->full)
+        return true;
+    if (frees)
+        return room(now) >= need ||
+               (s->spare.ready && s->spare.size >= need + SEGMENT_PAGE + SEGMENT_TAIL);
+    return room(now) >= need + reserve(now);
+}
+
+/* Memory for what place() may need beside the buffer: two extents (the seal's and the next), and a
+ * segment.  So that a batch, whose effects are in the index already, always finds its place. */
+static int place_prepare(struct store *s)
+{
+    struct image *im = &s->filling;
+
+    if (im->extents + 2 > im->extent_cap) {
+        size_t cap = im->extent_cap == 0 ? 4 : 2 * im->extent_cap;
+        struct extent *p = realloc(im->extent, cap * sizeof *p);
+        if (p == NULL)
+            return MF_NOMEM;
+        im->extent = p;
+        im->extent_cap = cap;
+    }
+    if (s->segs.count > 0x3FFFF - 8)
+        return MF_LIMIT; /* a place could not tell the segments apart */
+    return segs_prepare(s);
+}
+
+static void extent_open(struct store *s)
+{
+    struct image *im = &s->filling;
+    const struct segment *seg = segs_current(s);
+
+    if (im->extents > 0 && im->extent[im->extents - 1].number == seg->number)
+        return;
+    im->extent[im->extents++] = (struct extent){.number = seg->number,
+                                                .key = seg->key,
+                                                .offset = seg->end,
+                                                .size = seg->size,
+                                                .at = im->buf.len};
+}
+
+void image_used(struct store *s, size_t n)
+{
+    struct image *im = &s->filling;
+
+    im->buf.len += n;
+    im->extent[im->extents - 1].len += n;
+    segs_current(s)->end += n;
+}
+
+/* Ends the current segment with a seal; its room was kept. */
+static void roll(struct store *s, size_t need)
+{
+    struct segment *old = segs_current(s);
+    struct record seal = {.type = RECORD_SEAL, .next_segment = old->number + 1};
+    uint64_t size = segs_next_size(s, need);
+
+    if (s->spare.ready && s->spare.size >= need + SEGMENT_PAGE + SEGMENT_TAIL)
+        size = s->spare.size;
+    extent_open(s);
+    segs_add(s, old->number + 1, size);
+    /* The old one is not the current one any more: count the seal by hand. */
+    record_encode(s->filling.buf.ptr + s->filling.buf.len, &seal);
+    s->filling.buf.len += RECORD_SEAL_SIZE;
+    s->filling.extent[s->filling.extents - 1].len += RECORD_SEAL_SIZE;
+    old->end += RECORD_SEAL_SIZE;
+}
+
+uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code)
+{
+    /* A seal before it, and what ends the group after it. */
+    size_t most = RECORD_SEAL_SIZE + n + SEGMENT_TAIL;
+
+    s->filling.buf.failed = false; /* an attempt for each call */
+    if (!place_free(s, n, frees)) {
+        *code = MF_FULL;
+        return NULL;
+    }
+    if ((*code = place_prepare(s)) != 0)
+        return NULL;
+    if (mf_buf_reserve(&s->filling.buf, most) == NULL) {
+        *code = MF_NOMEM;
+        return NULL;
+    }
+    if (segs_current(s)->size < segs_current(s)->end + n + SEGMENT_TAIL) /* n may be 0 */
+        roll(s, n);
+    extent_open(s);
+    *at = (struct record_pos){segs_current(s)->number, segs_current(s)->end};
+    return s->filling.buf.ptr + s->filling.buf.len;
+}
+
+bool log_roll(struct store *s)
+{
+    s->filling.buf.failed = false;
+    if (!place_free(s, segs_current(s)->size, true) || place_prepare(s) != 0 ||
+        mf_buf_reserve(&s->filling.buf, RECORD_SEAL_SIZE + SEGMENT_TAIL) == NULL)
+        return false;
+    roll(s, 0);
+    return commit_bare(s);
+}
+
+/* --- images --------------------------------------------------------------------------------- */
+
+int image_removed(struct image *im, uint64_t first, uint64_t last)
+{
+    if (im->removes == im->removed_cap) {
+        size_t cap = im->removed_cap == 0 ? 64 : 2 * im->removed_cap;
+        struct range *p = realloc(im->removed, cap * sizeof *p);
+        if (p == NULL)
+            return MF_NOMEM;
+        im->removed = p;
+        im->removed_cap = cap;
+    }
+    im->removed[im->removes++] = (struct range){first, last};
+    return 0;
+}
+
+static int moved_push(struct moved **at, size_t *count, size_t *cap, struct moved m)
+{
+    if (*count == *cap) {
+        size_t n = *cap == 0 ? 64 : 2 * *cap;
+        struct moved *p = realloc(*at, n * sizeof *p);
+        if (p == NULL)
+            return MF_NOMEM;
+        *at = p;
+        *cap = n;
+    }
+    (*at)[(*count)++] = m;
+    return 0;
+}
+
+int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to)
+{
+    return moved_push(&im->moved, &im->moves, &im->moved_cap, (struct moved){seq, from, to});
+}
+
+void image_fini(struct image *im)
+{
+    mf_buf_fini(&im->buf);
+    free(im->extent);
+    free(im->removed);
+    free(im->moved);
+    *im = (struct image){0};
+}
+
+void wait_add(struct store *s, struct store_wait *w)
+{
+    if (w != NULL && w->done != NULL)
+        mf_list_push(&s->waiting, &w->node);
+}
+
+/* --- one record ----------------------------------------------------------------------------- */
+
+int writable(struct store *s)
+{
+    if (s->failed != 0)
+        return MF_READONLY;
+    if (s->closing)
+        return MF_CLOSED;
+    return s->loop == NULL ? MF_INVAL : 0;
+}
+
+/* In the open batch: its place is found when the batch ends, so make sure that there will be one.
+ */
+static uint8_t *batch_open(struct store *s, size_t size, int *code)
+{
+    size_t whole = s->batch.len + size + RECORD_MARK_SIZE; /* a mark may follow */
+
+    if (whole > BATCH_MAX) {
+        *code = MF_LIMIT;
+        return NULL;
+    }
+    if (!place_free(s, whole, s->group_frees)) {
+        *code = MF_FULL;
+        return NULL;
+    }
+    if ((*code = place_prepare(s)) != 0)
+        return NULL;
+    s->batch.failed = s->filling.buf.failed = false;
+    uint8_t *p = mf_buf_reserve(&s->batch, size + RECORD_MARK_SIZE);
+    if (p == NULL ||
+        mf_buf_reserve(&s->filling.buf, RECORD_SEAL_SIZE + whole + SEGMENT_TAIL) == NULL) {
+        *code = MF_NOMEM;
+        return NULL;
+    }
+    return p;
+}
+
+uint8_t *record_open(struct store *s, size_t size, bool frees, struct record_pos *at, int *code)
+{
+    *at = (struct record_pos){0, s->batch.len};
+    return s->grouping ? batch_open(s, size, code) : place(s, size, frees, at, code);
+}
+
+void record_close(struct store *s, uint8_t *p, size_t size)
+{
+    if (s->grouping) {
+        s->batch_last = s->batch.len;
+        s->batch.len += size;
+        return;
+    }
+    record_set_last(p);
+    image_used(s, size);
+    commit_kick(s);
+}
+
+/* --- append --------------------------------------------------------------------------------- */
+
+static int append_check(struct store *s, const struct store_append *a, size_t size)
+{
+    int rc = writable(s);
+
+    if (rc != 0)
+        return rc;
+    if (a->key.len > KEYS_MAX || a->body.len > BATCH_MAX || a->head.len > BATCH_MAX ||
+        size > BATCH_MAX - RECORD_MARK_SIZE)
+        return MF_LIMIT;
+    /* What frees space is never held back. */
+    if (!(s->grouping && s->group_frees) &&
+        s->filling.buf.len + s->batch.len + s->image.buf.len > s->o.pending_max) {
+        s->starved = true;
+        return MF_AGAIN;
+    }
+    return 0;
+}
+
+/* No deadline may lie at or before the mark, or a replay would take it for gone. */
+static int64_t deadline_raise(const struct store *s, int64_t deadline_ns)
+{
+    if (deadline_ns == 0 || deadline_ns > s->mark.time_ns)
+        return deadline_ns < 0 ? 1 : deadline_ns;
+    return s->mark.time_ns + 1;
+}
+
+static void append_count(struct store *s, const struct store_append *a, size_t len)
+{
+    totals_add(&s->filling.added, (struct totals){1, len, {a->flags & 1u, a->flags >> 1 & 1u}});
+    s->last_seq = a->seq;
+    if (a->ts_ns > s->clock_ns)
+        s->clock_ns = a->ts_ns;
+    s->stats.appends++;
+}
+
+static void segment_gained(struct segment *seg, uint64_t len)
+{
+    seg->live_count++;
+    seg->live_bytes += len;
+}
+
+static int append_record(struct store *s, const struct store_append *a, const struct record *r,
+                         size_t size, size_t len)
+{
+    struct record_pos at;
+    uint32_t id;
+    int rc;
+    uint8_t *p = record_open(s, size, false, &at, &rc);
+
+    if (p == NULL)
+        return rc;
+    /* In a batch the place is not known yet: batch_place(). */
+    uint64_t where = place_make(at.segment, s->grouping ? 0 : at.offset, len, a->flags);
+    if (s->grouping && (rc = moved_push(&s->batch_msgs, &s->batch_msg_count, &s->batch_msg_cap,
+                                        (struct moved){r->seq, at.offset, where})) != 0)
+        return rc;
+    if ((rc = big_add(s, r->seq, len)) == 0 &&
+        (rc = index_add(s->ix, r->seq, a->key, where, r->deadline_ns, &id)) != 0)
+        big_del(s, r->seq, len);
+    if (rc != 0) {
+        s->batch_msg_count -= s->grouping;
+        return rc;
+    }
+    record_encode(p, r);
+    record_close(s, p, size);
+    if (!s->grouping)
+        segment_gained(segs_current(s), len);
+    return 0;
+}
+
+int store_append(struct store *s, struct store_append *a)
+{
+    size_t len = a->key.len + a->head.len + a->body.len;
+    size_t size = record_message_size(a->key.len, a->head.len, a->body.len);
+    int rc = append_check(s, a, size);
+
+    if (rc != 0)
+        return rc;
+    struct record r = {.type = RECORD_MESSAGE,
+                       .flags = a->flags,
+                       .seq = s->last_seq + 1,
+                       .ts_ns = a->ts_ns,
+                       .deadline_ns = deadline_raise(s, a->deadline_ns),
+                       .key = a->key,
+                       .head = a->head,
+                       .body = a->body};
+    if ((rc = append_record(s, a, &r, size, len)) != 0) {
+        s->starved |= rc == MF_FULL;
+        return rc;
+    }
+    a->seq = r.seq;
+    append_count(s, a, len);
+    wait_add(s, &a->wait);
+    return 0;
+}
+
+/* --- remove, re-deadline -------------------------------------------------------------------- */
+
+static int removal_note(struct image *im, const struct record *r)
+{
+    int rc = 0;
+
+    if (r->type != RECORD_SET)
+        return image_removed(im, r->seq, r->type == RECORD_RANGE ? r->seq_last : r->seq);
+    for (uint32_t i = 0; i < r->count && rc == 0; i++)
+        rc = image_removed(im, record_set_at(r, i), record_set_at(r, i));
+    return rc;
+}
+
+/* The record, and the note that tells the commit what to take out of the index. */
+static int write_removal(struct store *s, const struct record *r, size_t size)
+{
+    struct record_pos at;
+    size_t noted = s->filling.removes;
+    int rc;
+    uint8_t *p = record_open(s, size, true, &at, &rc);
+
+    if (p == NULL)
+        return rc;
+    if ((rc = removal_note(&s->filling, r)) != 0) {
+        s->filling.removes = noted;
+        return rc;
+    }
+    record_encode(p, r);
+    record_close(s, p, size);
+    return 0;
+}
+
+int store_remove(struct store *s, uint64_t seq, struct store_wait *w)
+{
+    struct record r = {.type = RECORD_REMOVE, .seq = seq};
+    uint32_t id = index_find(s->ix, seq);
+    int rc = writable(s);
+
+    if (rc != 0)
+        return rc;
+    if (id == INDEX_NONE || !accepted(s, id))
+        return MF_NOTFOUND;
+    if ((rc = write_removal(s, &r, RECORD_REMOVE_SIZE)) != 0)
+        return rc;
+    doom(s, id);
+    wait_add(s, w);
+    return 0;
+}
+
+static void doom_range(struct store *s, uint64_t first, uint64_t last)
+{
+    for (uint32_t id = index_next(s->ix, first); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(s->ix, id);
+        if (seq > last)
+            return;
+        if (accepted(s, id))
+            doom(s, id);
+        id = seq == UINT64_MAX ? INDEX_NONE : index_next(s->ix, seq + 1);
+    }
+}
+
+int store_remove_range(struct store *s, uint64_t first, uint64_t last, struct store_wait *w)
+{
+    struct record r = {.type = RECORD_RANGE, .seq = first, .seq_last = last};
+    int rc = writable(s);
+
+    if (rc != 0)
+        return rc;
+    if (first > last || first == 0 || last == UINT64_MAX)
+        return MF_INVAL;
+    if ((rc = write_removal(s, &r, RECORD_RANGE_SIZE)) != 0)
+        return rc;
+    doom_range(s, first, last);
+    if (last > s->last_seq)
+        s->last_seq = last;
+    wait_add(s, w);
+    return 0;
+}
+
+static int remove_some(struct store *s, const uint64_t *seqs, size_t n)
+{
+    struct record r = {.type = RECORD_SET, .set = (const uint8_t *)seqs, .count = (uint32_t)n};
+    int rc = write_removal(s, &r, record_set_size(n));
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        uint32_t id = index_find(s->ix, seqs[i]);
+        if (id != INDEX_NONE && accepted(s, id))
+            doom(s, id);
+    }
+    return rc;
+}
+
+int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct store_wait *w)
+{
+    bool own = !s->grouping && n > RECORD_SET_MAX;
+    int rc = writable(s);
+
+    if (rc != 0)
+        return rc;
+    for (size_t i = 1; i < n; i++)
+        if (seqs[i - 1] >= seqs[i])
+            return MF_INVAL;
+    if (record_set_size(n) + (n / RECORD_SET_MAX + 1) * 32 > BATCH_MAX)
+        return MF_LIMIT;
+    /* Several records for a large set, still one batch. */
+    if (own)
+        store_begin(s, true);
+    for (size_t i = 0; i < n && rc == 0; i += RECORD_SET_MAX)
+        rc = remove_some(s, seqs + i, n - i < RECORD_SET_MAX ? n - i : RECORD_SET_MAX);
+    if (own) {
+        int end = store_end(s, NULL);
+        rc = rc == 0 ? end : rc;
+    }
+    if (rc != 0)
+        return rc;
+    wait_add(s, w);
+    if (n == 0)
+        commit_kick(s);
+    return 0;
+}
+
+int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, struct store_wait *w)
+{
+    struct record r = {
+        .type = RECORD_DEADLINE, .seq = seq, .deadline_ns = deadline_raise(s, deadline_ns)};
+    uint32_t id = index_find(s->ix, seq);
+    int rc = writable(s);
+
+    if (rc != 0)
+        return rc;
+    if (id == INDEX_NONE || !accepted(s, id) || overdue(s, id))
+        return MF_NOTFOUND; /* past its deadline it is gone, swept or not: nothing brings it back */
+    struct record_pos at;
+    uint8_t *p = record_open(s, RECORD_DEADLINE_SIZE, true, &at, &rc);
+    if (p == NULL || (rc = index_set_deadline(s->ix, id, r.deadline_ns)) != 0)
+        return rc;
+    record_encode(p, &r);
+    record_close(s, p, RECORD_DEADLINE_SIZE);
+    wait_add(s, w);
+    return 0;
+}
+
+/* --- batches -------------------------------------------------------------------------------- */
+
+void store_begin(struct store *s, bool frees)
+{
+    assert(!s->grouping);
+    s->grouping = true;
+    s->group_frees = frees;
+    mf_buf_clear(&s->batch);
+    s->batch_msg_count = 0;
+}
+
+static void batch_place(struct store *s, struct record_pos at)
+{
+    for (size_t i = 0; i < s->batch_msg_count; i++) {
+        const struct moved *m = &s->batch_msgs[i];
+        uint32_t id = index_find(s->ix, m->seq);
+        uint64_t where =
+            place_make(at.segment, at.offset + m->from, place_len(m->to), place_flags(m->to));
+        index_set_place(s->ix, id, where);
+        segment_gained(segs_current(s), entry_totals(s, id).bytes);
+    }
+}
+
+int store_end(struct store *s, struct store_wait *w)
+{
+    struct record_pos at;
+    int rc;
+
+    assert(s->grouping);
+    s->grouping = false;
+    if ((rc = writable(s)) != 0)
+        return rc; /* nothing was put into it */
+    if (s->batch.len > 0) {
+        record_set_last(s->batch.ptr + s->batch_last);
+        uint8_t *p = place(s, s->batch.len, s->group_frees, &at, &rc);
+        assert(p != NULL); /* batch_open() made sure */
+        memcpy(p, s->batch.ptr, s->batch.len);
+        image_used(s, s->batch.len);
+        batch_place(s, at);
+        blob_settle(s, at.segment);
+        s->stats.batches++;
+    }
+    mf_buf_clear(&s->batch);
+    wait_add(s, w);
+    commit_kick(s);
+    return 0;
+}

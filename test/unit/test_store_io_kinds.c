@@ -1,0 +1,291 @@
+/* test_store_io_kinds.c: what only files in a directory, or only files in memory, do. */
+#include "support/io_fixture.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* --- system calls that can be told to fail: linked with --wrap -------------------------------- */
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
+ssize_t __real_pread(int fd, void *dst, size_t n, off_t off);
+ssize_t __real_pwrite(int fd, const void *src, size_t n, off_t off);
+int __real_fdatasync(int fd);
+ssize_t __wrap_pread(int fd, void *dst, size_t n, off_t off);
+ssize_t __wrap_pwrite(int fd, const void *src, size_t n, off_t off);
+int __wrap_fdatasync(int fd);
+
+static int call_errno;   /* they fail with it */
+static bool call_slowly; /* interrupted every second time, else 3 bytes at most */
+static unsigned calls;
+
+static bool call_fails(size_t *n)
+{
+    if (call_errno != 0) {
+        errno = call_errno;
+        return true;
+    }
+    if (!call_slowly)
+        return false;
+    *n = *n > 3 ? 3 : *n;
+    errno = EINTR;
+    return ++calls % 2 == 1;
+}
+ssize_t __wrap_pread(int fd, void *dst, size_t n, off_t off)
+{
+    return call_fails(&n) ? -1 : __real_pread(fd, dst, n, off);
+}
+ssize_t __wrap_pwrite(int fd, const void *src, size_t n, off_t off)
+{
+    return call_fails(&n) ? -1 : __real_pwrite(fd, src, n, off);
+}
+int __wrap_fdatasync(int fd)
+{
+    size_t n = 0;
+    return call_fails(&n) ? -1 : __real_fdatasync(fd);
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+void setUp(void)
+{
+    fixture_up();
+}
+
+void tearDown(void)
+{
+    call_errno = 0;
+    call_slowly = false;
+    fixture_down();
+}
+
+/* --- a directory ------------------------------------------------------------------------------ */
+
+static void assert_text(const char *part)
+{
+    if (strstr(e.text, part) == NULL)
+        TEST_FAIL_MESSAGE(e.text);
+}
+
+static void test_lock_makes_the_directory_for_the_owner_only(void)
+{
+    struct store_io *deep;
+    struct stat st;
+    char text[128], pid[16] = "";
+
+    TEST_ASSERT_EQUAL_INT(0, stat(path, &st));
+    TEST_ASSERT_EQUAL_HEX(0700, st.st_mode & 07777);
+    snprintf(text, sizeof text, "%s/store.lock", path);
+    FILE *f = fopen(text, "r");
+    TEST_ASSERT_NOT_NULL(f);
+    TEST_ASSERT_NOT_NULL(fgets(pid, sizeof pid, f));
+    fclose(f);
+    TEST_ASSERT_EQUAL_INT(getpid(), strtol(pid, NULL, 10));
+    snprintf(text, sizeof text, "%s/none/store", root);
+    ok(store_io_dir(&deep, text, &e));
+    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, deep->lock(deep, &e));
+    assert_text(text);
+    struct store_file *file; /* without the lock nothing works, and nothing breaks */
+    TEST_ASSERT_EQUAL_INT(MF_IO, deep->open(deep, "a", true, &file, &e));
+    TEST_ASSERT_EQUAL_INT(MF_IO, deep->list(deep, count_name, NULL, &e));
+    TEST_ASSERT_EQUAL_INT(MF_IO, deep->syncdir(deep, &e));
+    deep->unlock(deep);
+    deep->free(deep);
+}
+
+static void test_two_stores_of_one_process_cannot_share_a_directory(void)
+{
+    struct store_io *second;
+
+    ok(store_io_dir(&second, path, &e));
+    TEST_ASSERT_EQUAL_INT(MF_EXISTS, second->lock(second, &e));
+    assert_text("this process");
+    io->unlock(io);
+    ok(second->lock(second, &e));
+    TEST_ASSERT_EQUAL_INT(MF_EXISTS, io->lock(io, &e));
+    second->free(second); /* unlocks */
+    ok(io->lock(io, &e));
+}
+
+/* The child takes the lock, says so, and is killed: meanwhile we are refused and told its pid, and
+ * afterwards nothing is left of it, as after a kill -9 of the server. */
+static void test_another_process_is_named_and_its_death_frees_the_lock(void)
+{
+    int ready[2];
+    char byte = 0, text[32];
+
+    io->unlock(io);
+    TEST_ASSERT_EQUAL_INT(0, pipe(ready));
+    pid_t child = fork();
+    TEST_ASSERT_TRUE(child >= 0);
+    if (child == 0) {
+        struct store_io *own;
+        alarm(30); /* should the parent die first */
+        if (store_io_dir(&own, path, &e) != 0 || own->lock(own, &e) != 0 ||
+            write(ready[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    ssize_t got = read(ready[0], &byte, 1);
+    int rc = io->lock(io, &e);
+    kill(child, SIGKILL);
+    TEST_ASSERT_EQUAL_INT(child, waitpid(child, NULL, 0));
+    close(ready[0]);
+    TEST_ASSERT_EQUAL_INT(1, got);
+    TEST_ASSERT_EQUAL_INT(MF_EXISTS, rc);
+    snprintf(text, sizeof text, "process %ld", (long)child);
+    assert_text(text);
+    assert_text(path);
+    ok(io->lock(io, &e));
+}
+
+/* A mount point has lost+found; an operator may leave a link.  Neither is a file of the store. */
+static void test_directories_are_not_listed_and_links_not_followed(void)
+{
+    char name[128], target[128];
+    struct store_file *f = NULL;
+    size_t n = 0;
+
+    snprintf(name, sizeof name, "%s/lost+found", path);
+    TEST_ASSERT_EQUAL_INT(0, mkdir(name, 0700));
+    ok(io->list(io, count_name, &n, &e));
+    TEST_ASSERT_EQUAL_INT(MF_IO, io->open(io, "lost+found", false, &f, &e));
+    TEST_ASSERT_EQUAL_INT(0, rmdir(name));
+    TEST_ASSERT_EQUAL_size_t(0, n);
+    put("a", "one");
+    snprintf(name, sizeof name, "%s/link", path);
+    snprintf(target, sizeof target, "%s/a", path);
+    TEST_ASSERT_EQUAL_INT(0, symlink(target, name));
+    TEST_ASSERT_EQUAL_INT(MF_IO, io->open(io, "link", false, &f, &e));
+    TEST_ASSERT_EQUAL_INT(MF_EXISTS, io->open(io, "link", true, &f, &e));
+}
+
+static void test_short_and_interrupted_calls_are_gone_on_with(void)
+{
+    struct store_file *f = NULL;
+
+    call_slowly = true;
+    f = create("a", "a text of some length", 21);
+    ok(io->sync(io, f, &e));
+    assert_bytes(f, "a text of some length", 21);
+    char c;
+    TEST_ASSERT_EQUAL_INT(MF_IO, io->pread(io, f, &c, 1, 21, &e));
+    assert_text("no byte at 21");
+    io->close(io, f);
+}
+
+/* The store goes on after MF_FULL and stops for good after MF_IO: the code matters, and the text
+ * is all that an operator gets. */
+static void test_errors_have_their_code_and_say_what_failed_where(void)
+{
+    static const struct {
+        int err, code;
+    } want[] = {{ENOSPC, MF_FULL}, {EDQUOT, MF_FULL}, {EIO, MF_IO}, {EFBIG, MF_IO}};
+    struct store_file *f = create("a", "abc", 3);
+    char text[160], got[3];
+
+    for (size_t i = 0; i < MF_COUNT(want); i++) {
+        call_errno = want[i].err;
+        TEST_ASSERT_EQUAL_INT(want[i].code, io->pwrite(io, f, "xyz", 3, 1, &e));
+        snprintf(text, sizeof text, "write 3 bytes at 1 of %s/a: %s", path, strerror(call_errno));
+        TEST_ASSERT_EQUAL_STRING(text, e.text);
+        TEST_ASSERT_EQUAL_INT(want[i].code, io->pread(io, f, got, 3, 0, &e));
+        TEST_ASSERT_EQUAL_INT(want[i].code, io->sync(io, f, &e));
+        snprintf(text, sizeof text, "sync %s/a: %s", path, strerror(call_errno));
+        TEST_ASSERT_EQUAL_STRING(text, e.text);
+    }
+    call_errno = 0;
+    assert_bytes(f, "abc", 3);
+    TEST_ASSERT_EQUAL_INT(MF_IO, io->truncate(io, f, UINT64_MAX, &e)); /* EINVAL */
+    assert_missing("b");
+    snprintf(text, sizeof text, "open %s/b: No such file or directory", path);
+    TEST_ASSERT_EQUAL_STRING(text, e.text);
+    io->close(io, f);
+}
+
+/* Dropping a file from the page cache is a request, so only the other direction is certain. */
+static void test_resident_sees_every_page_of_a_long_range(void)
+{
+    enum { PAGES = 600 }; /* more than one mincore() takes at once */
+    uint8_t *bytes = malloc((size_t)PAGES * 4096);
+    memset(bytes, 1, (size_t)PAGES * 4096);
+    struct store_file *f = create("a", bytes, (size_t)PAGES * 4096);
+    const uint8_t *p = io->map(io, f, (uint64_t)PAGES * 4096);
+
+    TEST_ASSERT_TRUE(io->resident(io, p, 0, (size_t)PAGES * 4096));
+    TEST_ASSERT_TRUE(io->resident(io, p, 4095, 2));
+    TEST_ASSERT_FALSE(io->resident(io, p, (uint64_t)1 << 44, 1)); /* no such page */
+    io->unmap(io, p, (uint64_t)PAGES * 4096);
+    io->close(io, f);
+    free(bytes);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static long resident_kb(void)
+{
+    long pages = 0, held = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    TEST_ASSERT_NOT_NULL(f);
+    TEST_ASSERT_EQUAL_INT(2, fscanf(f, "%ld %ld", &pages, &held)); // NOLINT(cert-err34-c)
+    fclose(f);
+    return held * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* A memory stream whose messages expired must give its memory back to the machine. */
+static void test_memory_of_cut_and_unlinked_files_goes_back(void)
+{
+    enum { MB = 1 << 20, SIZE = 32 };
+    uint8_t *chunk = malloc(MB);
+    struct store_file *f = create("a", "", 0);
+
+    memset(chunk, 1, MB);
+    for (uint64_t i = 0; i < SIZE; i++)
+        ok(io->pwrite(io, f, chunk, MB, i * MB, &e));
+    long full = resident_kb();
+    ok(io->truncate(io, f, MB, &e));
+    long cut = resident_kb();
+    TEST_ASSERT_GREATER_THAN(24 * 1024, full - cut);
+    ok(io->truncate(io, f, UINT64_C(1) << 30, &e)); /* a hole of a gigabyte */
+    TEST_ASSERT_LESS_THAN(cut + 8 * 1024, resident_kb());
+    ok(io->truncate(io, f, 5, &e));
+    assert_bytes(f, "\1\1\1\1\1", 5);
+    for (uint64_t i = 0; i < SIZE; i++)
+        ok(io->pwrite(io, f, chunk, MB, i * MB, &e));
+    full = resident_kb();
+    ok(io->unlink(io, "a", &e));
+    io->close(io, f);
+    TEST_ASSERT_GREATER_THAN(24 * 1024, full - resident_kb());
+    free(chunk);
+}
+
+static void test_more_than_there_is_memory_is_full_and_changes_nothing(void)
+{
+    struct store_file *f = create("a", "abc", 3);
+    const uint64_t huge[] = {UINT64_C(1) << 47, UINT64_C(1) << 62, UINT64_MAX};
+
+    for (size_t i = 0; i < MF_COUNT(huge); i++) {
+        TEST_ASSERT_EQUAL_INT(MF_FULL, io->pwrite(io, f, "x", 1, huge[i], &e));
+        TEST_ASSERT_EQUAL_INT(MF_FULL, io->truncate(io, f, huge[i], &e));
+    }
+    assert_bytes(f, "abc", 3);
+    io->close(io, f);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    kind = &kinds[0];
+    RUN_TEST(test_lock_makes_the_directory_for_the_owner_only);
+    RUN_TEST(test_two_stores_of_one_process_cannot_share_a_directory);
+    RUN_TEST(test_another_process_is_named_and_its_death_frees_the_lock);
+    RUN_TEST(test_directories_are_not_listed_and_links_not_followed);
+    RUN_TEST(test_short_and_interrupted_calls_are_gone_on_with);
+    RUN_TEST(test_errors_have_their_code_and_say_what_failed_where);
+    RUN_TEST(test_resident_sees_every_page_of_a_long_range);
+    kind = &kinds[1];
+    RUN_TEST(test_memory_of_cut_and_unlinked_files_goes_back);
+    RUN_TEST(test_more_than_there_is_memory_is_full_and_changes_nothing);
+    return UNITY_END();
+}
