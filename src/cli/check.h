@@ -75,6 +75,7 @@ struct check_live {
 enum check_cp {
     CHECK_CP_NONE,      /* there is none */
     CHECK_CP_DAMAGED,   /* cannot be used */
+    CHECK_CP_OLD,       /* older than the first segment: not used */
     CHECK_CP_MATCHES,   /* with the log behind its position it gives what the whole log gives */
     CHECK_CP_DIFFERS,   /* it does not */
     CHECK_CP_EXPLAINED, /* it does not, and the log holds damage before its position */

@@ -162,6 +162,7 @@ struct run {
     /* The end. */
     bool ended, follows;
     uint8_t last_type; /* of the last record that counts; 0: none */
+    bool tied; /* the last commit calls all before itself synced, and only a seal came since */
     struct check_pos end, stop;
 };
 

@@ -174,6 +174,9 @@ static int apply(struct run *r, const struct rec *rec)
         r->c->res->records++;
     }
     r->last_type = rec->type;
+    if (rec->type != REC_SEAL)
+        r->tied = rec->type == REC_COMMIT && rd64(rec->p + 24) == r->c->seg[r->c->cur].number &&
+                  rd64(rec->p + 32) == rec->offset;
     switch (rec->type) {
     case REC_MESSAGE:
     case REC_COPY:

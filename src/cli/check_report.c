@@ -125,6 +125,9 @@ static void checkpoint_row(struct mf_buf *out, const struct check_result *r)
         row(out, "checkpoint",
             "damaged: the next start reads the whole log; nothing is lost by it");
         break;
+    case CHECK_CP_OLD:
+        row(out, "checkpoint", "older than the log: the next start reads the whole log");
+        break;
     case CHECK_CP_MATCHES:
         row(out, "checkpoint", "matches the log, position %016" PRIx64 ".log offset %" PRIu64,
             r->cp_segment, r->cp_offset);

@@ -208,10 +208,12 @@ void seg_report(struct ctx *c, struct check_pos synced, uint64_t first)
 
         if (s->number < first)
             continue;
-        report_size(c, s);
         /* A header is on disk before anything in its segment is called synced; until then a crash
-         * may have left any part of it. */
-        if (pos_before((struct check_pos){s->number, HEADER_PAGE}, synced))
+         * may have left any part of it, and a file without its size. */
+        bool known = pos_before((struct check_pos){s->number, HEADER_PAGE}, synced);
+        if (known || s->usable || s->actual % HEADER_PAGE != 0)
+            report_size(c, s);
+        if (known)
             report_header(c, s);
         else if (!s->copy_ok[0] || !s->copy_ok[1])
             check_note(

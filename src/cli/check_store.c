@@ -23,9 +23,9 @@ const char *check_kind_text(enum check_kind kind)
 const char *check_cp_text(enum check_cp state)
 {
     static const char *const text[] = {
-        [CHECK_CP_NONE] = "none",           [CHECK_CP_DAMAGED] = "damaged",
-        [CHECK_CP_MATCHES] = "matches",     [CHECK_CP_DIFFERS] = "differs",
-        [CHECK_CP_EXPLAINED] = "explained",
+        [CHECK_CP_NONE] = "none",       [CHECK_CP_DAMAGED] = "damaged",
+        [CHECK_CP_OLD] = "old",         [CHECK_CP_MATCHES] = "matches",
+        [CHECK_CP_DIFFERS] = "differs", [CHECK_CP_EXPLAINED] = "explained",
     };
     return text[state];
 }
@@ -192,7 +192,9 @@ static void take_result(struct ctx *c, struct run *r, struct cp *cp)
     res->end_offset = r->end.offset;
     res->stop_segment = r->stop.segment;
     res->stop_offset = r->stop.offset;
-    res->torn = r->ended && (r->follows || (r->last_type != 0 && r->last_type != REC_COMMIT));
+    res->torn = r->ended && (r->follows || r->batch_open ||
+                             (r->last_type != 0 && r->last_type != REC_COMMIT &&
+                              !(r->last_type == REC_SEAL && r->tied)));
     res->last_sequence = r->m->last;
     /* Damage nothing follows: the checkpoint may know how far the sequences went. */
     for (size_t i = r->unresolved; i < res->damages; i++) {

@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SLICE (256u << 10)
+#define SLICE  (256u << 10)
+#define MARGIN 2048u /* of the room kept on a full disk: for time marks and the commits between */
 
 static void clean_next(struct store *s);
 
@@ -31,8 +32,14 @@ static bool wanted(const struct store *s)
         used += seg->end - SEGMENT_PAGE;
         live += live_disk(seg->live_bytes, seg->live_count);
     }
+    /* On a full disk only what surely comes to its end: copies that do not fit would use up the
+     * room kept for removals and gain nothing. */
     if (s->full)
-        return used > live + first->size / 2;
+        return used > live + first->size / 2 &&
+               place_free(s,
+                          live_disk(first->live_bytes, first->live_count) + 8 * first->live_count +
+                              4096 * first->blobs + MARGIN,
+                          true);
     return 4 * live_disk(first->live_bytes, first->live_count) < first->end - SEGMENT_PAGE ||
            used > 2 * live + 2 * segs_current(s)->size;
 }
@@ -102,7 +109,7 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
     int rc;
 
     if (id == INDEX_NONE || !accepted(s, id) || place_offset(from) != offset ||
-        segs_of(s, from)->number != s->clean.number)
+        segs_of(s, from) != segs_first(s))
         return MF_NOTFOUND;
     uint8_t *p = record_open(s, r->size, true, &at, &rc);
     if (p == NULL)
@@ -245,7 +252,7 @@ static int drop_lost(struct store *s)
 
     for (uint32_t id = index_next(s->ix, 0); id != INDEX_NONE && rc == 0;) {
         uint64_t seq = index_seq(s->ix, id);
-        if (accepted(s, id) && segs_of(s, index_place(s->ix, id))->number == s->clean.number) {
+        if (accepted(s, id) && segs_of(s, index_place(s->ix, id)) == segs_first(s)) {
             if (readable(s, id))
                 return MF_INVAL; /* then it is not lost, and something else is wrong */
             lost_report(s, id);

@@ -18,8 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RETRY_NS (CLOCK_S / 5)
-#define BUF_KEEP (8u << 20) /* a buffer larger than this is given back after use */
+#define RETRY_NS    (CLOCK_S / 5)
+#define BUF_KEEP    (8u << 20) /* a buffer larger than this is given back after use */
+#define RANGES_KEEP 65536
 
 void waits_answer(struct mf_list *waits, int status)
 {
@@ -254,7 +255,7 @@ static void apply_moved(struct store *s, const struct moved *m)
     uint32_t id = index_find(s->ix, m->seq);
     struct segment *from = segs_of(s, m->from), *to = segs_of(s, m->to);
 
-    if (id == INDEX_NONE || index_place(s->ix, id) != m->from)
+    if (id == INDEX_NONE || index_place(s->ix, id) != m->from || from == NULL)
         return;
     uint64_t len = entry_totals(s, id).bytes;
     index_set_place(s->ix, id, m->to);
@@ -282,8 +283,12 @@ static void commit_apply(struct store *s)
     }
     for (size_t i = 0; i < im->moves; i++)
         apply_moved(s, &im->moved[i]);
-    for (size_t i = 0; i < im->removes; i++)
-        apply_removed(s, im->removed[i]);
+    for (size_t i = 0; i < im->removed.count; i++)
+        apply_removed(s, im->removed.at[i]);
+    for (size_t i = 0; i < im->expired.count; i++)
+        if (ranges_add(&s->graves, im->expired.at[i].first, im->expired.at[i].last) != 0)
+            apply_removed(s, im->expired.at[i]); /* no memory to put it off */
+    graves_dig(s);
 }
 
 static void image_reset(struct image *im)
@@ -291,12 +296,12 @@ static void image_reset(struct image *im)
     if (im->buf.cap > BUF_KEEP)
         mf_buf_fini(&im->buf);
     mf_buf_clear(&im->buf);
-    if (im->removed_cap > 65536) {
-        free(im->removed);
-        im->removed = NULL;
-        im->removed_cap = 0;
-    }
-    im->extents = im->removes = im->moves = 0;
+    if (im->removed.cap > RANGES_KEEP)
+        ranges_fini(&im->removed);
+    if (im->expired.cap > RANGES_KEEP)
+        ranges_fini(&im->expired);
+    im->removed.count = im->expired.count = 0;
+    im->extents = im->moves = 0;
     im->added = (struct totals){0};
     im->finished = false;
 }
@@ -311,6 +316,7 @@ static bool commit_again(struct store *s)
     s->full = s->retrying = true;
     if (s->closing)
         return false; /* who waits is told; nothing of it was promised */
+    s->retry_armed = true;
     loop_timer_arm(s->commit_retry, loop_mono_ns(s->loop) + RETRY_NS);
     return true;
 }
@@ -319,6 +325,8 @@ void commit_retry(void *arg)
 {
     struct store *s = arg;
 
+    s->retry_armed = false;
+    loop_timer_stop(s->commit_retry);
     loop_job_submit(s->commit_job);
 }
 
@@ -352,7 +360,7 @@ void commit_done(void *arg) /* back on the loop */
 
 bool commit_barrier(struct store *s, struct store_wait *w)
 {
-    if (s->filling.buf.len > 0 || !mf_list_empty(&s->waiting)) {
+    if (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting)) {
         wait_add(s, w);
         commit_kick(s);
         return true;

@@ -70,6 +70,10 @@ struct totals entry_totals(const struct store *s, uint32_t id)
 
 /* --- by key --------------------------------------------------------------------------------- */
 
+/* A key with more messages than this has its doomed ones counted here; the ring of others is walked
+ * when somebody asks. */
+#define LONG_RING 32u
+
 static size_t slot_of(const struct doomed_keys *d, uint32_t key)
 {
     size_t i = (key * 0x9E3779B1u) & (d->cap - 1);
@@ -133,6 +137,18 @@ static void key_undoomed(struct doomed_keys *d, uint32_t key)
     }
 }
 
+/* A doomed message of the key leaves: one less, and none counted here once its ring is short. */
+static void key_shorter(struct store *s, uint32_t key)
+{
+    uint32_t count = index_key_count(s->ix, key);
+
+    if (count > LONG_RING)
+        key_undoomed(&s->doomed_keys, key);
+    while (count == LONG_RING + 1 && !s->doomed_keys.lost && s->doomed_keys.cap > 0 &&
+           s->doomed_keys.count[slot_of(&s->doomed_keys, key)] > 0)
+        key_undoomed(&s->doomed_keys, key);
+}
+
 /* Nothing is doomed any more: what is left is only memory. */
 static void keys_reset(struct doomed_keys *d)
 {
@@ -143,18 +159,34 @@ static void keys_reset(struct doomed_keys *d)
     }
 }
 
-uint32_t doomed_of(const struct store *s, uint32_t key)
+static uint32_t ring_doomed(const struct store *s, uint32_t key)
 {
-    const struct doomed_keys *d = &s->doomed_keys;
     uint32_t n = 0;
 
-    if (s->doomed.msgs == 0)
-        return 0;
-    if (!d->lost)
-        return d->cap == 0 ? 0 : d->count[slot_of(d, key)];
     for (uint32_t id = index_key_last(s->ix, key); id != INDEX_NONE; id = index_older(s->ix, id))
         n += index_doomed(s->ix, id);
     return n;
+}
+
+uint32_t doomed_of(const struct store *s, uint32_t key)
+{
+    const struct doomed_keys *d = &s->doomed_keys;
+
+    if (s->doomed.msgs == 0)
+        return 0;
+    if (d->lost || index_key_count(s->ix, key) <= LONG_RING)
+        return ring_doomed(s, key);
+    return d->cap == 0 ? 0 : d->count[slot_of(d, key)];
+}
+
+void doomed_grew(struct store *s, uint32_t id)
+{
+    uint32_t key = index_key(s->ix, id);
+
+    if (s->doomed.msgs == 0 || index_key_count(s->ix, key) != LONG_RING + 1)
+        return;
+    for (uint32_t n = ring_doomed(s, key); n > 0; n--)
+        key_doomed(&s->doomed_keys, key);
 }
 
 /* --- one message ---------------------------------------------------------------------------- */
@@ -162,7 +194,8 @@ uint32_t doomed_of(const struct store *s, uint32_t key)
 void doom(struct store *s, uint32_t id)
 {
     totals_add(&s->doomed, entry_totals(s, id));
-    key_doomed(&s->doomed_keys, index_key(s->ix, id));
+    if (index_key_count(s->ix, index_key(s->ix, id)) > LONG_RING)
+        key_doomed(&s->doomed_keys, index_key(s->ix, id));
     index_doom(s->ix, id);
 }
 
@@ -179,15 +212,71 @@ void entry_gone(struct store *s, uint32_t id)
     struct totals t = entry_totals(s, id);
     struct segment *seg = segs_of(s, index_place(s->ix, id));
 
-    seg->live_count--;
-    seg->live_bytes -= t.bytes;
+    if (seg != NULL && !seg->missing) {
+        seg->live_count--;
+        seg->live_bytes -= t.bytes;
+    }
     totals_sub(&s->all, t);
     totals_sub(&s->doomed, t);
     if (index_hidden(s->ix, id))
         totals_sub(&s->hidden, t);
-    key_undoomed(&s->doomed_keys, index_key(s->ix, id));
+    key_shorter(s, index_key(s->ix, id));
     if (s->doomed.msgs == 0)
         keys_reset(&s->doomed_keys);
     big_del(s, index_seq(s->ix, id), t.bytes);
     index_remove(s->ix, id);
+}
+
+/* --- what expired --------------------------------------------------------------------------- */
+
+#define DIG   1000 /* in one turn */
+#define AHEAD 8
+
+static void dig_turn(void *arg)
+{
+    struct store *s = arg;
+
+    s->digging = false;
+    graves_dig(s);
+    if (!s->digging)
+        store_progress(s);
+}
+
+/* Waiting for memory is most of the work: ask for what comes soon, the leaf first, then its slot in
+ * the table of keys. */
+static void dig_ahead(struct store *s, const struct range *r)
+{
+    uint32_t far =
+        r->last - r->first >= 2 * AHEAD ? index_find(s->ix, r->first + 2 * AHEAD) : INDEX_NONE;
+    uint32_t near = r->last - r->first >= AHEAD ? index_find(s->ix, r->first + AHEAD) : INDEX_NONE;
+
+    if (far != INDEX_NONE)
+        keys_prefetch_id(index_keys(s->ix), index_key(s->ix, far));
+    if (near != INDEX_NONE)
+        keys_prefetch_del(index_keys(s->ix), index_key(s->ix, near));
+}
+
+void graves_dig(struct store *s)
+{
+    struct ranges *g = &s->graves;
+    size_t n = 0;
+
+    if (s->digging)
+        return; /* its turn comes */
+    while (g->done < g->count && n++ < DIG) {
+        struct range *r = &g->at[g->done];
+        dig_ahead(s, r);
+        uint32_t id = index_find(s->ix, r->first);
+        if (id != INDEX_NONE && index_hidden(s->ix, id))
+            entry_gone(s, id);
+        if (r->first++ == r->last)
+            g->done++;
+    }
+    if (g->done == g->count) {
+        if (g->cap > 65536)
+            ranges_fini(g);
+        g->count = g->done = 0;
+    } else if (loop_post(s->loop, dig_turn, s) == 0) {
+        s->digging = true;
+    } /* else the next commit goes on with it */
 }

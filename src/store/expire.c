@@ -52,7 +52,7 @@ static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
         return false;
     bool doomed = index_doomed(s->ix, id);
     uint64_t seq = index_seq(s->ix, id);
-    if (seq > s->committed_seq || (!doomed && image_removed(&s->filling, seq, seq) != 0))
+    if (seq > s->committed_seq || (!doomed && ranges_add(&s->filling.expired, seq, seq) != 0))
         return false;
     hide(s, id);
     *mark = (struct record_mark){deadline_ns, seq};
@@ -64,19 +64,13 @@ static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
     return true;
 }
 
-/* Room for the mark was kept by record_open(); without any other record in the batch, ask for it.
- */
+/* Its room was kept by the first record_open() of the batch and by every one since, so this cannot
+ * fail: the messages are out of the wheel already. */
 static void mark_write(struct store *s, struct record_mark mark)
 {
     struct record r = {.type = RECORD_MARK, .mark = mark};
-    struct record_pos at;
-    int code;
-    uint8_t *p = record_open(s, RECORD_MARK_SIZE, true, &at, &code);
+    uint8_t *p = s->batch.ptr + s->batch.len;
 
-    if (p == NULL) { /* cannot be: see store_expire() */
-        store_fail(s, code, "no room for a time mark");
-        return;
-    }
     record_encode(p, &r);
     record_close(s, p, RECORD_MARK_SIZE);
     s->mark = mark;

@@ -235,6 +235,11 @@ void keys_prefetch_id(const struct keys *k, uint32_t id)
     __builtin_prefetch(node_at(k, id), 1);
 }
 
+void keys_prefetch_del(const struct keys *k, uint32_t id)
+{
+    keys_table_prefetch(k, node_hash(k, id));
+}
+
 int keys_reserve(struct keys *k, size_t count)
 {
     return keys_table_reserve(k, count);

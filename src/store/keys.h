@@ -50,6 +50,8 @@ struct keys_value {
 struct keys_value keys_value(const struct keys *k, uint32_t id);
 void keys_set(struct keys *k, uint32_t id, struct keys_value v);
 void keys_prefetch_id(const struct keys *k, uint32_t id);
+void keys_prefetch_del(const struct keys *k,
+                       uint32_t id); /* reads the leaf: have it in the cache */
 
 /* The text of a key, put together in dst; returns it as a slice of dst (its end).  O(length). */
 struct mf_slice keys_text(const struct keys *k, uint32_t id, uint8_t dst[KEYS_MAX]);

@@ -14,6 +14,7 @@
 #define REGION_BLOCKS 31u /* the place of block 0 has the header */
 #define REGION_EMPTY  ((1u << REGION_BLOCKS) - 1)
 #define HEADER_BYTES  4096u
+#define HUGE_FROM     4u /* regions */
 
 struct region {
     struct mf_list room; /* keys->regions, while a block is free */
@@ -45,6 +46,9 @@ static struct region *region_new(struct keys *k)
         munmap(p, before);
     munmap(p + before + REGION_BYTES, REGION_BYTES - before);
     r = (struct region *)(void *)(p + before);
+    /* A large set is read at random: with small pages most of the time goes into finding them. */
+    if (k->region_bytes >= HUGE_FROM * HEADER_BYTES)
+        madvise(r, REGION_BYTES, MADV_HUGEPAGE);
     r->free = REGION_EMPTY;
     mf_list_push(&k->regions, &r->room);
     k->region_bytes += HEADER_BYTES;

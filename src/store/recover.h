@@ -25,8 +25,12 @@ struct recovered_blob {
 /* All arrays are malloc'd and belong to the caller; recovery_fini() frees what is still in it. */
 struct recovery {
     uint8_t id[STORE_ID];
-    bool fresh;          /* the directory held no store: nothing below but damage is set */
-    struct index *index; /* loaded */
+    bool fresh;            /* the directory held no store: nothing below but damage is set */
+    struct index *index;   /* loaded */
+    struct recovered_sum { /* of its messages; bytes as place_len() has them */
+        uint64_t msgs, bytes, flagged[2];
+        uint64_t long_ones; /* those whose length place_len() does not have */
+    } sum;
     struct recovered_segment *segment; /* numbers without gaps where nothing is missing */
     size_t segments;
     /* Appending goes on here: in the last segment with records, or, if `sealed`, in the next one.

@@ -66,12 +66,13 @@ static void settle_seal(struct recover *r, const struct seg *s)
 static void settle_end(struct recover *r)
 {
     struct pass *p = &r->pass;
-    size_t i = files_at(r, p->cut.segment), lowest = files_at(r, p->first);
+    size_t i = files_at(r, p->cut.segment);
     const struct seg *s = i < r->segs && r->seg[i].number == p->cut.segment ? &r->seg[i] : NULL;
 
-    /* Commits may name segments that were given up after them. */
-    p->first =
-        lowest < r->segs && r->seg[lowest].number < p->start ? r->seg[lowest].number : p->start;
+    /* A commit names the first segment before the file below it goes: what is missing from there on
+     * is damage. */
+    if (p->first == 0 || p->first > p->start)
+        p->first = p->start;
     r->end = p->cut;
     r->chain = p->cut_chain;
     if (settle_before(r, i, s))
@@ -155,6 +156,11 @@ static void count_kept(void *arg, uint64_t seq, uint64_t place)
     /* Without gaps, which is nearly always, the index follows from the number. */
     size_t i = r->first_kept + (size_t)(number - r->pass.first);
 
+    r->sum.msgs++;
+    r->sum.bytes += place_len(place);
+    r->sum.flagged[0] += place_flags(place) & 1;
+    r->sum.flagged[1] += place_flags(place) >> 1;
+    r->sum.long_ones += place_len(place) == PLACE_LEN_MAX;
     if (number < r->pass.first || i >= r->segs || r->seg[i].number != number)
         i = files_at(r, number);
     if (number < r->pass.first || i >= r->segs || r->seg[i].number != number) {
@@ -215,20 +221,37 @@ static int damage_heads(struct recover *r, struct damages *d)
                             "one copy of the header is damaged");
         else if (s->state == SEG_BLIND)
             rc = seg_damage(r, d, s->number, 0, SEGMENT_PAGE, "the header is damaged");
-        if (rc == 0 && s->lost_first != 0 && s->number < r->pass.start) {
-            rc = seg_damage(r, d, s->number, s->bytes, s->size - s->bytes,
-                            "the file is shorter than it was");
-            if (rc == 0)
-                name_seqs(d, s->lost_first, s->lost_last);
-        }
         if (rc != 0)
             return rc;
     }
     return 0;
 }
 
-/* Between the log's first segment that is there and the place where reading began.  Those before it
- * may have been given up since the last commit; entries that lie there tell (damage_strays). */
+/* A segment has its size before it has a header, so no crash leaves it shorter. */
+static int damage_sizes(struct recover *r, struct damages *d)
+{
+    for (size_t i = r->first_kept; i < r->first_kept + r->kept; i++) {
+        const struct seg *s = &r->seg[i];
+        char name[32];
+        size_t k = 0;
+        if (s->bytes == s->size || !seg_readable(s))
+            continue;
+        segment_name(name, s->number);
+        while (k < d->count && (strcmp(d->at[k].file, name) != 0 || d->at[k].offset > s->bytes ||
+                                d->at[k].offset + d->at[k].length < s->size))
+            k++;
+        if (k < d->count)
+            continue; /* a stretch that covers it */
+        int rc = seg_damage(r, d, s->number, s->bytes, s->size - s->bytes,
+                            "the file is shorter than it was");
+        if (rc != 0)
+            return rc;
+        name_seqs(d, s->lost_first, s->lost_last);
+    }
+    return 0;
+}
+
+/* Between the log's first segment and the place where reading began. */
 static int damage_before(struct recover *r, struct damages *d)
 {
     uint64_t number = r->pass.first, start = r->pass.start;
@@ -270,30 +293,38 @@ static int damage_strays(struct recover *r, struct damages *d)
     return 0;
 }
 
-/* Files that go aside: not ours, or ours beyond recognition.  The rest of what is not kept is left
- * over from work that a crash cut short. */
+/* What is wrong with a file that is not kept, that no crash leaves; NULL: it is left over from work
+ * that one cut short.  A segment has its size before it has a header, in whole pages. */
+static const char *wrong_with(struct recover *r, struct seg *s, bool beyond, bool blank)
+{
+    if (s->state == SEG_FOREIGN)
+        return "the segment belongs to another store";
+    if (beyond && s->state <= SEG_HALF && s->bytes < s->size)
+        return "the file is shorter than it was";
+    if (beyond && s->state == SEG_BLIND && s->size % SEGMENT_PAGE != 0)
+        return "a segment never has this size";
+    /* One that was not synced yet when the power failed may hold anything. */
+    if (s->state == SEG_BLIND && !s->any && !blank && (!r->id_known || !seg_unsynced(r, s)))
+        return "the header is damaged, nothing can be read";
+    return NULL;
+}
+
 static int damage_aside(struct recover *r, struct damages *d)
 {
     for (size_t i = 0; i < r->segs; i++) {
         struct seg *s = &r->seg[i];
-        bool blank = false;
+        bool blank = true, beyond = !r->id_known || i >= r->first_kept;
+        int rc = 0;
         if (r->id_known && i >= r->first_kept && i < r->first_kept + r->kept)
             continue;
-        if (s->state == SEG_BLIND && !s->any && (!r->id_known || i >= r->first_kept)) {
-            int rc = seg_blank(r, s, &blank);
-            if (rc != 0)
-                return rc;
-            /* One that was not synced yet when the power failed may hold anything. */
-            s->aside = !blank &&
-                       (!r->id_known || record_pos_cmp((struct record_pos){s->number, SEGMENT_PAGE},
-                                                       r->pass.synced) < 0);
-        }
-        s->aside = s->aside || s->state == SEG_FOREIGN;
-        if (!s->aside)
+        if (s->state == SEG_BLIND && beyond && (rc = seg_blank(r, s, &blank)) != 0)
+            return rc;
+        const char *what = wrong_with(r, s, beyond, blank);
+        if (what == NULL)
             continue;
-        int rc = seg_damage(r, d, s->number, 0, s->size,
-                            s->state == SEG_FOREIGN ? "the segment belongs to another store"
-                                                    : "the header is damaged, nothing can be read");
+        s->aside = true;
+        bool cut = s->bytes < s->size && s->state != SEG_FOREIGN;
+        rc = seg_damage(r, d, s->number, cut ? s->bytes : 0, s->size - (cut ? s->bytes : 0), what);
         if (rc != 0)
             return rc;
     }
@@ -314,6 +345,8 @@ static int all_damage(struct recover *r, struct damages *d)
         if (rc == 0)
             name_seqs(d, from->first_seq, from->last_seq);
     }
+    if (rc == 0)
+        rc = damage_sizes(r, d);
     if (rc == 0)
         rc = damage_strays(r, d);
     if (rc == 0)
@@ -434,6 +467,7 @@ int end_result(struct recover *r, struct recovery *out)
     out->records = p->records;
     out->from_checkpoint = r->cp_bytes > 0;
     out->checkpoint_bytes = r->cp_bytes;
+    out->sum = r->sum;
     out->torn = p->torn;
     if (p->torn)
         name_torn(r, &out->torn_at);

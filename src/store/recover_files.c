@@ -141,6 +141,12 @@ static int read_head(struct recover *r, struct seg *s, struct store_file *f, con
     if (rc == MF_UNSUPPORTED)
         return mf_fail(r->e, rc, "%s has version %u, this server reads only up to 1", name,
                        h.version);
+    if (rc == 0 && h.number != s->number) { /* then the second copy may be the right one */
+        struct segment_head second;
+        memset(page, 0, SEGMENT_HEADER);
+        if (segment_page_decode(page, &second) == 0 && second.number == s->number)
+            h = second;
+    }
     if (rc != 0 || h.size < SEGMENT_PAGE || h.size > SEGMENT_MAX)
         return 0;
     s->headed = true;

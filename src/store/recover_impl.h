@@ -115,6 +115,7 @@ struct recover {
     struct damages damage; /* of the checkpoint: holds for every pass */
     struct pass pass;
     struct strays strays;
+    struct recovered_sum sum;
     bool seal;   /* to be written at pass.cut, after a commit if there is room */
     bool knot;   /* to be made: a segment with that commit and seal, and nothing else */
     size_t kept; /* segments [first_kept, first_kept + kept) are the log and what is prepared */

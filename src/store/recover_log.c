@@ -205,6 +205,18 @@ static int read_records(struct recover *r, size_t i, struct scan *sc)
     }
 }
 
+/* Replay that starts in the middle, behind a commit: does that one call all before itself synced?
+ */
+static bool tied_before(const struct seg *s, const struct seg_bytes *b, uint64_t offset)
+{
+    struct record rec;
+    uint64_t at = offset - RECORD_COMMIT_SIZE;
+
+    return offset >= SEGMENT_PAGE + RECORD_COMMIT_SIZE && offset <= b->size &&
+           record_read(b->base + at, RECORD_COMMIT_SIZE, s->key, at, &rec) &&
+           rec.type == RECORD_COMMIT && rec.synced.segment == s->number && rec.synced.offset == at;
+}
+
 static int read_segment(struct recover *r, size_t i, uint64_t offset)
 {
     struct pass *p = &r->pass;
@@ -218,6 +230,8 @@ static int read_segment(struct recover *r, size_t i, uint64_t offset)
     scan_init(&sc, b.base, b.size, s->key, offset);
     sc.chain = p->chain;
     sc.chain_known = p->chain_known;
+    if (offset > SEGMENT_PAGE)
+        p->tied = tied_before(s, &b, offset);
     rc = read_records(r, i, &sc);
     p->chain = sc.chain;
     p->chain_known = sc.chain_known;

@@ -41,6 +41,8 @@ static void check_page(struct scrubber *c, const uint8_t *base)
 
     if (rc != 0)
         found(c, 0, SEGMENT_PAGE, 0, "the header is damaged");
+    else if (h.number != c->number) /* a copy that was written to the wrong place */
+        found(c, 0, SEGMENT_HEADER, 0, "one copy of the header is damaged");
     else if (h.damaged)
         found(c, h.damaged_at, SEGMENT_HEADER, 0, "one copy of the header is damaged");
 }

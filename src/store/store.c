@@ -191,30 +191,39 @@ static int old_segments(struct store *s, const struct recovery *r, struct mf_err
     return 0;
 }
 
-/* Lengths that do not fit a place are asked of the records, once. */
-static int old_lengths(struct store *s, struct mf_error *e)
+/* Of a message whose place has no room for its length, the record tells. */
+static int old_length(struct store *s, uint64_t seq, uint64_t place, struct mf_error *e)
 {
-    for (uint32_t id = index_next(s->ix, 0); id != INDEX_NONE;) {
-        uint64_t seq = index_seq(s->ix, id), place = index_place(s->ix, id);
-        uint64_t len = place_len(place);
-        struct segment *seg = segs_of(s, place);
-        uint8_t head[RECORD_START];
-        struct mf_error why;
+    struct segment *seg = segs_of(s, place);
+    uint8_t head[RECORD_START];
+    struct mf_error why;
+    uint64_t len = PLACE_LEN_MAX;
 
-        if (len == PLACE_LEN_MAX && seg != NULL && seg->file != NULL &&
-            s->io->pread(s->io, seg->file, head, sizeof head, place_offset(place), &why) == 0 &&
-            get_u32(head + 4) > 56 && get_u32(head + 4) - 56 > len &&
-            get_u32(head + 4) < seg->size) {
-            seg->live_bytes += get_u32(head + 4) - 56 - len;
-            len = get_u32(head + 4) - 56;
+    if (seg != NULL && seg->file != NULL &&
+        s->io->pread(s->io, seg->file, head, sizeof head, place_offset(place), &why) == 0 &&
+        get_u32(head + 4) > 56 + len && get_u32(head + 4) < seg->size) {
+        len = get_u32(head + 4) - 56;
+        seg->live_bytes += len - PLACE_LEN_MAX;
+        s->all.bytes += len - PLACE_LEN_MAX;
+    }
+    return big_add(s, seq, len) == 0 ? 0 : mf_fail(e, MF_NOMEM, "lengths");
+}
+
+static int old_lengths(struct store *s, const struct recovered_sum *sum, struct mf_error *e)
+{
+    uint64_t left = sum->long_ones;
+    int rc = 0;
+
+    s->all = (struct totals){sum->msgs, sum->bytes, {sum->flagged[0], sum->flagged[1]}};
+    for (uint32_t id = index_next(s->ix, 0); left > 0 && id != INDEX_NONE && rc == 0;) {
+        uint64_t seq = index_seq(s->ix, id), place = index_place(s->ix, id);
+        if (place_len(place) == PLACE_LEN_MAX) {
+            rc = old_length(s, seq, place, e);
+            left--;
         }
-        if (big_add(s, seq, len) != 0)
-            return mf_fail(e, MF_NOMEM, "lengths");
-        totals_add(&s->all,
-                   (struct totals){1, len, {place_flags(place) & 1u, place_flags(place) >> 1}});
         id = index_next(s->ix, seq + 1);
     }
-    return 0;
+    return rc;
 }
 
 static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
@@ -240,9 +249,12 @@ static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
     for (size_t i = 0; i < r->damages; i++)
         store_damaged(s, &r->damage[i]);
     int rc = old_segments(s, r, e);
-    if (rc != 0 || (rc = old_lengths(s, e)) != 0)
+    if (rc != 0 || (rc = old_lengths(s, &r->sum, e)) != 0)
         return rc;
+    /* One that is missing at the front stays named, until the log has moved on. */
     s->first_segment = segs_first(s)->number;
+    if (r->first_segment != 0 && r->first_segment < s->first_segment)
+        s->first_segment = r->first_segment;
     const struct segment *now = segs_current(s);
     s->committed = s->synced = (struct record_pos){now->number, now->end};
     for (size_t i = 0; i < r->blobs; i++)
@@ -277,6 +289,7 @@ static void store_free(struct store *s)
     image_fini(&s->sync);
     mf_buf_fini(&s->batch);
     free(s->batch_msgs);
+    ranges_fini(&s->graves);
     free(s->doomed_keys.key);
     free(s->doomed_keys.count);
     big_fini(s);
@@ -368,7 +381,8 @@ static bool jobs_running(const struct store *s)
 
 bool store_idle(const struct store *s)
 {
-    return !jobs_running(s) && s->filling.buf.len == 0 && mf_list_empty(&s->waiting);
+    return !jobs_running(s) && s->filling.buf.len == 0 && !s->bare && mf_list_empty(&s->waiting) &&
+           s->graves.count == 0;
 }
 
 static void close_step(struct store *s);
@@ -382,15 +396,22 @@ static void tell_ready(struct store *s)
         s->o.ready(s->o.ready_arg);
 }
 
+/* Of a store that failed: nothing will be written any more. */
+static void refuse_waiting(struct store *s)
+{
+    struct mf_list refused;
+
+    if (s->failed == 0 || s->committing)
+        return;
+    mf_list_init(&refused);
+    mf_list_move(&refused, &s->waiting);
+    mf_list_move(&refused, &s->check.next_waits); /* there will be no checkpoint */
+    waits_answer(&refused, MF_READONLY);
+}
+
 void store_progress(struct store *s)
 {
-    if (s->failed != 0 && !s->committing) {
-        struct mf_list refused;
-        mf_list_init(&refused);
-        mf_list_move(&refused, &s->waiting);
-        mf_list_move(&refused, &s->check.next_waits); /* there will be no checkpoint */
-        waits_answer(&refused, MF_READONLY);
-    }
+    refuse_waiting(s);
     if (s->closing) {
         close_step(s);
         return;
@@ -410,6 +431,10 @@ static void close_now(struct loop_defer *d)
     void *arg = s->closed_arg;
     struct store_io *io = s->io;
 
+    if (s->loop != NULL) { /* who is left waits for what will not come */
+        waits_answer(&s->waiting, MF_READONLY);
+        waits_answer(&s->check.next_waits, MF_CLOSED);
+    }
     store_free(s);
     io->unlock(io);
     io->free(io);
@@ -426,9 +451,9 @@ static void close_step(struct store *s)
 {
     if (s->clean.stage == CLEAN_SYNC)
         s->clean.stage = CLEAN_IDLE; /* nobody will wake it */
-    if (jobs_running(s))
+    if (jobs_running(s) || s->digging)
         return;
-    if (s->failed == 0 && !store_idle(s)) {
+    if (s->failed == 0 && (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting))) {
         commit_start(s);
         return;
     }
@@ -455,7 +480,6 @@ static void close_step(struct store *s)
         check_kick(s);
         return;
     }
-    waits_answer(&s->check.next_waits, MF_CLOSED);
     s->closed_commit = true;
     s->close_defer.fn = close_now;
     loop_defer(s->loop, &s->close_defer);
@@ -473,10 +497,8 @@ void store_close(struct store *s, void (*closed)(void *arg), void *arg)
     s->closing = true;
     loop_timer_stop(s->sync_timer);
     loop_timer_stop(s->spare.retry);
-    if (s->retrying) {
-        loop_timer_stop(s->commit_retry);
-        loop_job_submit(s->commit_job); /* a last attempt */
-    }
+    if (s->retry_armed)
+        commit_retry(s); /* a last attempt */
     close_step(s);
 }
 

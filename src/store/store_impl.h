@@ -12,6 +12,7 @@
 #define STORE_IMPL_H
 
 #include "checkpoint.h"
+#include "image.h"
 #include "index.h"
 #include "record.h"
 #include "recover.h"
@@ -27,25 +28,6 @@
 /* What every segment keeps free at its end, for the commit of the last group and the seal. */
 #define SEGMENT_TAIL (RECORD_COMMIT_SIZE + RECORD_SEAL_SIZE)
 #define BATCH_MAX    (SEGMENT_MAX - SEGMENT_PAGE - SEGMENT_TAIL - 4096)
-
-/* What is counted of messages. */
-struct totals {
-    uint64_t msgs, bytes, flagged[2];
-};
-static inline void totals_add(struct totals *t, struct totals d)
-{
-    t->msgs += d.msgs;
-    t->bytes += d.bytes;
-    t->flagged[0] += d.flagged[0];
-    t->flagged[1] += d.flagged[1];
-}
-static inline void totals_sub(struct totals *t, struct totals d)
-{
-    t->msgs -= d.msgs;
-    t->bytes -= d.bytes;
-    t->flagged[0] -= d.flagged[0];
-    t->flagged[1] -= d.flagged[1];
-}
 
 /* Bytes on disk of so many messages with so many bytes of key, head and body; about. */
 static inline uint64_t live_disk(uint64_t bytes, uint64_t msgs)
@@ -83,47 +65,6 @@ struct segments {
     struct segment *kept; /* segs_prepare() */
 };
 
-/* A part of an image that lies in one segment. */
-struct extent {
-    uint64_t number, key, offset, size; /* size: of the segment, for making it */
-    size_t at, len;                     /* in the image */
-    struct store_file *file;            /* in: NULL: make it.  out: made */
-    bool made;
-};
-struct range {
-    uint64_t first, last;
-};
-struct moved {
-    uint64_t seq, from, to; /* places */
-};
-/* A group: what one write and one sync cover.  While a worker has it, it sees only this. */
-struct image {
-    struct mf_buf buf;
-    struct extent *extent;
-    size_t extents, extent_cap;
-    struct range *removed;
-    size_t removes, removed_cap;
-    struct moved *moved;
-    size_t moves, moved_cap;
-    struct totals added;
-    uint64_t last_seq;
-    struct record_pos end;
-    /* The worker's. */
-    struct store_io *io;
-    uint32_t chain; /* in: of the record before; out: of the last */
-    bool sync;
-    bool finished; /* the checks are in */
-    bool sync_failed;
-    uint8_t id[STORE_ID];
-    int64_t now_ns;
-    bool offered;             /* the spare was */
-    struct store_file *spare; /* in: may be used for the first segment to make; out: NULL if used */
-    uint64_t spare_size;
-    char spare_name[32];
-    int status;
-    struct mf_error error;
-};
-
 #define BLOB_IN_BATCH UINT64_MAX /* its segment is known when the batch ends */
 struct blob {
     struct table_node node;
@@ -146,10 +87,11 @@ struct store {
     /* Log. */
     struct image filling, image;
     struct mf_list waiting, in_flight; /* struct store_wait.node: for filling, for image */
-    bool committing, closing, closed_commit, retrying;
-    bool bare;    /* a commit record is wanted, even alone */
-    bool full;    /* no space for messages */
-    bool starved; /* MF_AGAIN or MF_FULL was said */
+    bool committing, closing, closed_commit;
+    bool retrying, retry_armed; /* the group found no space; and waits for the next attempt */
+    bool bare;                  /* a commit record is wanted, even alone */
+    bool full;                  /* no space for messages */
+    bool starved;               /* MF_AGAIN or MF_FULL was said */
     int failed;
     char error[600];
     uint64_t group;
@@ -178,6 +120,8 @@ struct store {
     struct totals doomed; /* their removal is on its way */
     struct totals hidden; /* of those: expired */
     struct doomed_keys doomed_keys;
+    struct ranges graves; /* expired and on disk, still in the index */
+    bool digging;
     struct table big; /* lengths of messages too long for their place: struct big */
 
     struct spare spare;
@@ -219,7 +163,8 @@ bool place_free(const struct store *s, size_t need, bool frees); /* would place(
  * Nothing else may be placed before image_used(). */
 uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code);
 void image_used(struct store *s, size_t n);
-MF_MUSTCHECK int image_removed(struct image *im, uint64_t first, uint64_t last);
+MF_MUSTCHECK int ranges_add(struct ranges *r, uint64_t first, uint64_t last);
+void ranges_fini(struct ranges *r);
 MF_MUSTCHECK int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to);
 void image_fini(struct image *im);
 bool log_roll(struct store *s); /* the log goes on in a new segment; false: not now */
@@ -263,6 +208,9 @@ void doom(struct store *s, uint32_t id); /* once for each */
 void hide(struct store *s, uint32_t id); /* dooms if need be; a committed one */
 void entry_gone(struct store *s, uint32_t id);
 uint32_t doomed_of(const struct store *s, uint32_t key);
+void doomed_grew(struct store *s, uint32_t id); /* a message was added to its key */
+/* Takes what expired out of the index, some of it each turn: reads do not see it anyway. */
+void graves_dig(struct store *s);
 
 /* view.c, read.c */
 bool view_key(const struct store *s, uint32_t key, struct store_key *out);

@@ -16,7 +16,7 @@ static uint64_t room(const struct segment *seg)
 /* On a full disk the rest of the current segment is kept for what frees space. */
 static uint64_t reserve(const struct segment *seg)
 {
-    return seg->size / 8 < 8192 ? 8192 : seg->size / 8;
+    return seg->size < 64u << 10 ? seg->size / 4 : seg->size / 8;
 }
 
 bool place_free(const struct store *s, size_t need, bool frees)
@@ -126,18 +126,28 @@ bool log_roll(struct store *s)
 
 /* --- images --------------------------------------------------------------------------------- */
 
-int image_removed(struct image *im, uint64_t first, uint64_t last)
+int ranges_add(struct ranges *r, uint64_t first, uint64_t last)
 {
-    if (im->removes == im->removed_cap) {
-        size_t cap = im->removed_cap == 0 ? 64 : 2 * im->removed_cap;
-        struct range *p = realloc(im->removed, cap * sizeof *p);
+    if (r->count > r->done && r->at[r->count - 1].last + 1 == first) {
+        r->at[r->count - 1].last = last;
+        return 0;
+    }
+    if (r->count == r->cap) {
+        size_t cap = r->cap == 0 ? 64 : 2 * r->cap;
+        struct range *p = realloc(r->at, cap * sizeof *p);
         if (p == NULL)
             return MF_NOMEM;
-        im->removed = p;
-        im->removed_cap = cap;
+        r->at = p;
+        r->cap = cap;
     }
-    im->removed[im->removes++] = (struct range){first, last};
+    r->at[r->count++] = (struct range){first, last};
     return 0;
+}
+
+void ranges_fini(struct ranges *r)
+{
+    free(r->at);
+    *r = (struct ranges){0};
 }
 
 static int moved_push(struct moved **at, size_t *count, size_t *cap, struct moved m)
@@ -163,7 +173,8 @@ void image_fini(struct image *im)
 {
     mf_buf_fini(&im->buf);
     free(im->extent);
-    free(im->removed);
+    ranges_fini(&im->removed);
+    ranges_fini(&im->expired);
     free(im->moved);
     *im = (struct image){0};
 }
@@ -296,6 +307,7 @@ static int append_record(struct store *s, const struct store_append *a, const st
     }
     record_encode(p, r);
     record_close(s, p, size);
+    doomed_grew(s, id);
     if (!s->grouping)
         segment_gained(segs_current(s), len);
     return 0;
@@ -329,14 +341,14 @@ int store_append(struct store *s, struct store_append *a)
 
 /* --- remove, re-deadline -------------------------------------------------------------------- */
 
-static int removal_note(struct image *im, const struct record *r)
+static int removal_note(struct ranges *noted, const struct record *r)
 {
     int rc = 0;
 
     if (r->type != RECORD_SET)
-        return image_removed(im, r->seq, r->type == RECORD_RANGE ? r->seq_last : r->seq);
+        return ranges_add(noted, r->seq, r->type == RECORD_RANGE ? r->seq_last : r->seq);
     for (uint32_t i = 0; i < r->count && rc == 0; i++)
-        rc = image_removed(im, record_set_at(r, i), record_set_at(r, i));
+        rc = ranges_add(noted, record_set_at(r, i), record_set_at(r, i));
     return rc;
 }
 
@@ -344,14 +356,18 @@ static int removal_note(struct image *im, const struct record *r)
 static int write_removal(struct store *s, const struct record *r, size_t size)
 {
     struct record_pos at;
-    size_t noted = s->filling.removes;
+    struct ranges *noted = &s->filling.removed;
+    size_t count = noted->count;
+    uint64_t last = count > 0 ? noted->at[count - 1].last : 0;
     int rc;
     uint8_t *p = record_open(s, size, true, &at, &rc);
 
     if (p == NULL)
         return rc;
-    if ((rc = removal_note(&s->filling, r)) != 0) {
-        s->filling.removes = noted;
+    if ((rc = removal_note(noted, r)) != 0) {
+        noted->count = count; /* and the last one as it was, should it have grown */
+        if (count > 0)
+            noted->at[count - 1].last = last;
         return rc;
     }
     record_encode(p, r);

@@ -500,8 +500,9 @@ static void test_segments_below_the_first_are_deleted_unread(void)
     files_free(io);
 }
 
-/* A first segment that went after the last commit is no damage: it had been copied. */
-static void test_a_first_segment_given_up_last_is_not_missed(void)
+/* A commit names the next segment before the first one goes; one that is missing without that is
+ * damage, though what it held may have been copied. */
+static void test_a_first_segment_that_no_commit_gave_up_is_missed(void)
 {
     struct recovery r;
 
@@ -515,8 +516,9 @@ static void test_a_first_segment_given_up_last_is_not_missed(void)
     struct store_io *io = maker_files(&m);
     recover_ok(&r, io);
     TEST_ASSERT_EQUAL_STRING("1 2", seqs(&r));
-    TEST_ASSERT_EQUAL(0, r.damages);
-    TEST_ASSERT_EQUAL_UINT64(2, r.first_segment);
+    TEST_ASSERT_EQUAL(1, r.damages);
+    TEST_ASSERT_EQUAL_STRING("0000000000000001.log", r.damage[0].file);
+    TEST_ASSERT_EQUAL_UINT64(1, r.first_segment);
     recovery_fini(&r);
     files_free(io);
 }
@@ -538,7 +540,7 @@ static void test_leftovers_go_and_other_files_stay(void)
     memset(bytes, 0xAA, sizeof bytes);
     segment_page_encode(bytes, m.id, 7, sizeof bytes, 1); /* prepared from segment 7 */
     maker_write(io, "0000000000000003.log", bytes, sizeof bytes);
-    segment_page_encode(page, m.id, 4, 2 * SEGMENT_PAGE, 1); /* shorter than it should be */
+    memset(page, 0xBB, sizeof page); /* made, and grown only by this */
     maker_write(io, "0000000000000004.log", page, sizeof page);
     recover_ok(&r, io);
     TEST_ASSERT_EQUAL_STRING("1", seqs(&r));
@@ -588,7 +590,7 @@ int main(void)
     RUN_TEST(test_a_new_segment_without_its_header_is_mended);
     RUN_TEST(test_a_batch_without_its_end_never_counts);
     RUN_TEST(test_segments_below_the_first_are_deleted_unread);
-    RUN_TEST(test_a_first_segment_given_up_last_is_not_missed);
+    RUN_TEST(test_a_first_segment_that_no_commit_gave_up_is_missed);
     RUN_TEST(test_leftovers_go_and_other_files_stay);
     RUN_TEST(test_a_prepared_segment_is_handed_over);
     return UNITY_END();

@@ -209,6 +209,24 @@ static void test_a_file_cut_at_any_length_loses_only_what_was_in_it(void)
     }
 }
 
+/* Behind a seal a crash may leave a new segment without its header, but not half of a file: that
+ * lost something. */
+static void test_a_last_segment_cut_short_is_damage(void)
+{
+    for (uint64_t len = 1; len < MAKER_SIZE; len += 500) {
+        struct store_io *io = maker_files(&m);
+        struct recovery r;
+        maker_write(io, "0000000000000003.log", m.seg[3], len);
+        recover_ok(&r, io);
+        TEST_ASSERT_EQUAL(len % SEGMENT_PAGE != 0 || len > 64, r.damages > 0);
+        TEST_ASSERT_TRUE(r.torn || len > at[7].offset);
+        for (size_t i = 0; i < r.damages; i++)
+            TEST_ASSERT_EQUAL_STRING("0000000000000003.log", r.damage[i].file);
+        recovery_fini(&r);
+        files_free(io);
+    }
+}
+
 /* --- headers ---------------------------------------------------------------------------------- */
 
 static void test_one_bad_copy_of_a_header_is_named_and_all_is_read(void)
@@ -408,6 +426,7 @@ int main(void)
     RUN_TEST(test_the_undamaged_records_of_a_damaged_batch_count);
     RUN_TEST(test_every_flipped_byte_is_found_or_harmless);
     RUN_TEST(test_a_file_cut_at_any_length_loses_only_what_was_in_it);
+    RUN_TEST(test_a_last_segment_cut_short_is_damage);
     RUN_TEST(test_one_bad_copy_of_a_header_is_named_and_all_is_read);
     RUN_TEST(test_a_header_lost_twice_is_replaced_by_the_others);
     RUN_TEST(test_without_any_id_the_segments_go_aside);

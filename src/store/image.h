@@ -1,0 +1,74 @@
+/* image.h: a group of records on its way to disk, and what is to be done when it is there. */
+#ifndef STORE_IMAGE_H
+#define STORE_IMAGE_H
+
+#include "record.h"
+
+#include "mayfly/buf.h"
+#include "mayfly/store_io.h"
+
+/* What is counted of messages. */
+struct totals {
+    uint64_t msgs, bytes, flagged[2];
+};
+static inline void totals_add(struct totals *t, struct totals d)
+{
+    t->msgs += d.msgs;
+    t->bytes += d.bytes;
+    t->flagged[0] += d.flagged[0];
+    t->flagged[1] += d.flagged[1];
+}
+static inline void totals_sub(struct totals *t, struct totals d)
+{
+    t->msgs -= d.msgs;
+    t->bytes -= d.bytes;
+    t->flagged[0] -= d.flagged[0];
+    t->flagged[1] -= d.flagged[1];
+}
+
+/* A part of an image that lies in one segment. */
+struct extent {
+    uint64_t number, key, offset, size; /* size: of the segment, for making it */
+    size_t at, len;                     /* in the image */
+    struct store_file *file;            /* in: NULL: make it.  out: made */
+    bool made;
+};
+struct range {
+    uint64_t first, last;
+};
+/* Of sequences, in the order they came; a range that follows the last one is joined to it. */
+struct ranges {
+    struct range *at;
+    size_t count, cap, done; /* done: the first not worked off yet */
+};
+struct moved {
+    uint64_t seq, from, to; /* places */
+};
+/* A group: what one write and one sync cover.  While a worker has it, it sees only this. */
+struct image {
+    struct mf_buf buf;
+    struct extent *extent;
+    size_t extents, extent_cap;
+    struct ranges removed, expired; /* leave the index when it is on disk; soon after */
+    struct moved *moved;
+    size_t moves, moved_cap;
+    struct totals added;
+    uint64_t last_seq;
+    struct record_pos end;
+    /* The worker's. */
+    struct store_io *io;
+    uint32_t chain; /* in: of the record before; out: of the last */
+    bool sync;
+    bool finished; /* the checks are in */
+    bool sync_failed;
+    uint8_t id[STORE_ID];
+    int64_t now_ns;
+    bool offered;             /* the spare was */
+    struct store_file *spare; /* in: may be used for the first segment to make; out: NULL if used */
+    uint64_t spare_size;
+    char spare_name[32];
+    int status;
+    struct mf_error error;
+};
+
+#endif

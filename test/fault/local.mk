@@ -1,0 +1,42 @@
+# Fault tests: the store under power cuts, damage, failing calls, and against a model.  `make check`
+# runs each at its default size; sizes and seeds are arguments (the head of each file says which).
+TEST_STORE = test/support/must.c test/support/must.h test/support/pick.h \
+	test/support/store_model.c test/support/store_model.h \
+	test/support/store_drive.c test/support/store_drive.h \
+	test/support/store_script.c test/support/store_script.h \
+	test/support/store_compare.c test/support/store_compare.h $(TEST_IO)
+FAULT_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+FAULT_TESTS = %D%/crash %D%/flip %D%/nth %D%/model %D%/kill
+
+check_PROGRAMS += $(FAULT_TESTS)
+TESTS += $(FAULT_TESTS)
+%C%_crash_SOURCES = %D%/crash.c %D%/disk.c %D%/disk.h $(TEST_STORE)
+%C%_crash_LDADD = src/cli/libcli.a $(STORE_LIBS) $(JANSSON_LIBS)
+%C%_crash_CPPFLAGS = $(FAULT_CPPFLAGS)
+%C%_flip_SOURCES = %D%/flip.c %D%/excuse.c %D%/excuse.h %D%/disk.c %D%/disk.h $(TEST_STORE)
+%C%_flip_LDADD = src/cli/libcli.a $(STORE_LIBS) $(JANSSON_LIBS)
+%C%_flip_CPPFLAGS = $(FAULT_CPPFLAGS)
+%C%_nth_SOURCES = %D%/nth.c $(TEST_STORE)
+%C%_nth_LDADD = $(STORE_LIBS)
+%C%_nth_CPPFLAGS = $(FAULT_CPPFLAGS)
+%C%_nth_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+%C%_model_SOURCES = %D%/model.c $(TEST_STORE)
+%C%_model_LDADD = $(STORE_LIBS)
+%C%_model_CPPFLAGS = $(FAULT_CPPFLAGS)
+%C%_kill_SOURCES = %D%/kill.c
+%C%_kill_LDADD = $(STORE_LIBS)
+%C%_kill_CPPFLAGS = $(FAULT_CPPFLAGS)
+
+UNIT_TESTS += test/unit/store test/unit/store_life test/unit/store_read test/unit/store_threads
+test_unit_store_SOURCES = test/unit/test_store.c test/support/store_fixture.h $(TEST_STORE)
+test_unit_store_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_store_life_SOURCES = test/unit/test_store_life.c test/support/store_fixture.h $(TEST_STORE)
+test_unit_store_life_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_life_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_store_read_SOURCES = test/unit/test_store_read.c $(TEST_STORE)
+test_unit_store_read_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_read_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_store_threads_SOURCES = test/unit/test_store_threads.c $(TEST_STORE)
+test_unit_store_threads_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_threads_CPPFLAGS = $(TEST_CPPFLAGS)

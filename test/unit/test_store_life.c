@@ -1,0 +1,213 @@
+/* test_store_life.c: opening, closing, failing; blobs. */
+#include "support/store_fixture.h"
+
+#include <stdlib.h>
+
+/* --- failing ---------------------------------------------------------------------------------- */
+
+/* After a failed sync nobody knows what is on disk: never again a promise, until it is read anew.
+ */
+static void test_a_failed_sync_makes_it_read_only(void)
+{
+    struct mark a, b;
+
+    put("k", "v");
+    fault_io_arm(d.io, &(struct fault_plan){.kinds = FAULT_SYNC, .nth = 1, .code = MF_IO});
+    TEST_ASSERT_EQUAL_INT(0, append(&a, "k", "w", 0));
+    drive_turn(&d);
+    int second = append(&b, "k", "x", 0);
+    drive_idle(&d);
+    TEST_ASSERT_TRUE(fault_io_hit(d.io));
+    fault_io_disarm(d.io);
+    TEST_ASSERT_EQUAL_INT(1, a.calls);
+    TEST_ASSERT_NOT_EQUAL(0, a.status);
+    TEST_ASSERT_TRUE(second == MF_READONLY || (b.calls == 1 && b.status != 0));
+    TEST_ASSERT_NOT_NULL(store_error(d.store));
+    TEST_ASSERT_EQUAL_INT(MF_READONLY, append(&b, "k", "x", 0));
+    TEST_ASSERT_EQUAL_INT(MF_READONLY, store_remove(d.store, 1, NULL));
+    TEST_ASSERT_EQUAL_INT(MF_READONLY, store_blob_put(d.store, MF_LIT("n"), MF_LIT("v"), NULL));
+    assert_body(1, "v");
+    assert_gone(2);
+    drive_close(&d);
+    drive_open(&d);
+    assert_body(1, "v");
+    TEST_ASSERT_NULL(store_error(d.store));
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void test_closing_commits_what_was_accepted(void)
+{
+    static struct mark m[50];
+
+    for (int i = 0; i < 50; i++)
+        TEST_ASSERT_EQUAL_INT(0, append(&m[i], "k", "v", 0));
+    drive_close(&d);
+    TEST_ASSERT_EQUAL_INT(50, m[49].order);
+    TEST_ASSERT_EQUAL_INT(0, m[49].status);
+    drive_open(&d);
+    TEST_ASSERT_EQUAL_UINT64(50, messages());
+    assert_body(50, "v");
+}
+
+static void on_closed(void *arg)
+{
+    ++*(int *)arg;
+}
+
+static void test_a_closing_store_takes_no_writes(void)
+{
+    struct mark m;
+    int closed = 0;
+
+    TEST_ASSERT_EQUAL_INT(0, append(&m, "k", "v", 0));
+    store_close(d.store, on_closed, &closed);
+    if (closed == 0) {
+        TEST_ASSERT_EQUAL_INT(MF_CLOSED, store_remove(d.store, 1, NULL));
+        TEST_ASSERT_EQUAL_INT(MF_CLOSED, store_blob_put(d.store, MF_LIT("n"), MF_LIT("v"), NULL));
+    }
+    for (int i = 0; i < 10000 && closed == 0; i++)
+        drive_turn(&d);
+    d.store = NULL;
+    TEST_ASSERT_EQUAL_INT(1, closed);
+    TEST_ASSERT_EQUAL_INT(1, m.calls);
+    drive_open(&d);
+}
+
+static void test_an_abandoned_store_keeps_what_was_committed(void)
+{
+    put("k", "v");
+    put("k", "w");
+    drive_abandon(&d);
+    drive_open(&d);
+    TEST_ASSERT_EQUAL_UINT64(2, messages());
+    TEST_ASSERT_EQUAL_size_t(0, store_damage_count(d.store));
+    TEST_ASSERT_EQUAL_UINT64(3, put("k", "x"));
+}
+
+/* Recovery runs on a worker before the store has a loop; reading works from then on. */
+static void test_a_store_without_a_loop_can_be_read(void)
+{
+    struct store *s;
+    struct mark m;
+    int closed = 0;
+
+    put("k", "v");
+    drive_close(&d);
+    TEST_ASSERT_EQUAL_INT(0, store_open(&s, &d.opts, d.io, NULL));
+    d.store = s;
+    assert_body(1, "v");
+    TEST_ASSERT_NOT_EQUAL(0, append(&m, "k", "v", 0));
+    store_close(s, on_closed, &closed);
+    TEST_ASSERT_EQUAL_INT(1, closed);
+    d.store = NULL;
+    drive_open(&d);
+    assert_body(1, "v");
+}
+
+static void test_a_store_in_use_is_refused(void)
+{
+    struct store *s;
+    struct mf_error e;
+
+    TEST_ASSERT_EQUAL_INT(MF_EXISTS, store_open(&s, &d.opts, d.io, &e));
+    put("k", "v"); /* and the first one goes on */
+}
+
+static void test_a_directory_in_use_is_refused(void)
+{
+    char path[] = "/tmp/mayfly-test-XXXXXX", name[64];
+    struct store_io *io, *again;
+    struct store *s, *other;
+    struct mf_error e;
+
+    TEST_ASSERT_NOT_NULL(mkdtemp(path));
+    TEST_ASSERT_EQUAL_INT(0, store_io_dir(&io, path, &e));
+    TEST_ASSERT_EQUAL_INT(0, store_io_dir(&again, path, &e));
+    TEST_ASSERT_EQUAL_INT(0, store_open(&s, &d.opts, io, &e));
+    TEST_ASSERT_EQUAL_INT(MF_EXISTS, store_open(&other, &d.opts, again, &e));
+    store_abandon(s);
+    TEST_ASSERT_EQUAL_INT(0, store_open(&other, &d.opts, again, &e));
+    store_abandon(other);
+    snprintf(name, sizeof name, "rm -r %s", path);
+    TEST_ASSERT_EQUAL_INT(0, system(name));
+}
+
+/* Memory storage is the same code; without a checkpoint there is nothing to restart from. */
+static void test_memory_mode_stores_and_forgets(void)
+{
+    struct store_stats stats;
+
+    drive_fini(&d);
+    start((struct store_opts){.sync = STORE_SYNC_NEVER, .no_checkpoint = true});
+    for (int i = 0; i < 1000; i++)
+        TEST_ASSERT_EQUAL_INT(0, drive_append(&d, "k", 0, 500, 0, 0));
+    drive_idle(&d);
+    TEST_ASSERT_EQUAL_UINT64(1000, messages());
+    TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, 1, 1000, NULL));
+    drive_idle(&d);
+    store_stats(d.store, &stats);
+    TEST_ASSERT_EQUAL_UINT64(0, stats.syncs);
+    TEST_ASSERT_EQUAL_UINT64(0, stats.checkpoints);
+}
+
+/* --- blobs ------------------------------------------------------------------------------------ */
+
+static void count_blob(void *arg, struct mf_slice name, struct mf_slice bytes)
+{
+    (void)name, (void)bytes;
+    ++*(int *)arg;
+}
+
+static void assert_blob(const char *name, const char *value)
+{
+    struct mf_slice v;
+
+    TEST_ASSERT_EQUAL_INT(value != NULL, store_blob_get(d.store, mf_str(name), &v));
+    TEST_ASSERT_TRUE(value == NULL || mf_eq_str(v, value));
+}
+
+static void test_blobs_are_replaced_deleted_and_kept(void)
+{
+    struct mark m;
+    int n = 0;
+
+    TEST_ASSERT_EQUAL_INT(0, store_blob_put(d.store, MF_LIT("a"), MF_LIT("1"), NULL));
+    assert_blob("a", "1"); /* the latest accepted, on disk or not */
+    TEST_ASSERT_EQUAL_INT(0, store_blob_put(d.store, MF_LIT("a"), MF_LIT("2"), NULL));
+    TEST_ASSERT_EQUAL_INT(0, store_blob_put(d.store, MF_LIT("b"), MF_SLICE_NONE, NULL));
+    TEST_ASSERT_EQUAL_INT(0, store_blob_put(d.store, MF_LIT("c"), MF_LIT("3"), NULL));
+    TEST_ASSERT_EQUAL_INT(0, store_blob_del(d.store, MF_LIT("c"), wait(&m)));
+    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_blob_del(d.store, MF_LIT("c"), NULL));
+    drive_idle(&d);
+    TEST_ASSERT_EQUAL_INT(1, m.calls);
+    for (int i = 0; i < 3; i++) {
+        assert_blob("a", "2");
+        assert_blob("b", "");
+        assert_blob("c", NULL);
+        n = 0;
+        store_blob_each(d.store, count_blob, &n);
+        TEST_ASSERT_EQUAL_INT(2, n);
+        if (i == 1) /* once from the checkpoint, once from the log */
+            drive_abandon(&d);
+        else
+            drive_close(&d);
+        drive_open(&d);
+    }
+}
+
+int main(void)
+{
+    must_quiet();
+    UNITY_BEGIN();
+    RUN_TEST(test_a_failed_sync_makes_it_read_only);
+    RUN_TEST(test_closing_commits_what_was_accepted);
+    RUN_TEST(test_a_closing_store_takes_no_writes);
+    RUN_TEST(test_an_abandoned_store_keeps_what_was_committed);
+    RUN_TEST(test_a_store_without_a_loop_can_be_read);
+    RUN_TEST(test_a_store_in_use_is_refused);
+    RUN_TEST(test_a_directory_in_use_is_refused);
+    RUN_TEST(test_memory_mode_stores_and_forgets);
+    RUN_TEST(test_blobs_are_replaced_deleted_and_kept);
+    return UNITY_END();
+}
