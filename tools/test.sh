@@ -8,7 +8,7 @@ QUICK_STEPS="layers format build unit wire interop"
 PASSED=0
 FAILED=0
 
-# step NAME: one line of progress; on failure also the end of its log.
+# step NAME: one line of progress; on failure also what its log says about it.
 step() {
     local name=$1 start=$SECONDS
     P=0
@@ -22,10 +22,11 @@ step() {
     if [ "$F" -eq 0 ]; then
         printf '%5d passed  %4d s\n' "$P" $((SECONDS - start))
     else
-        printf '%5d passed, %d FAILED  %4d s   (%s)\n' "$P" "$F" $((SECONDS - start)) "${LOGS#"$TOP"/}/step-$name.log"
+        printf '%5d passed, %d FAILED  %4d s   (%s; load %s)\n' "$P" "$F" $((SECONDS - start)) \
+            "${LOGS#"$TOP"/}/step-$name.log" "$(cut -d' ' -f1-3 /proc/loadavg)"
         # The lines that say what failed; without any, the end of the log.
-        grep -aE -A 3 '^not ok|:FAIL|^FAIL|error:|ERROR: |warning:' "$LOGS/step-$name.log" |
-            cut -c 1-200 | head -n 30 | sed 's/^/    /' | grep . ||
+        grep -aE -A 8 '^not ok|:FAIL|^FAIL|error:|ERROR: |warning:' "$LOGS/step-$name.log" |
+            cut -c 1-300 | head -n 80 | sed 's/^/    /' | grep . ||
             tail -n 15 "$LOGS/step-$name.log" | sed 's/^/    /'
     fi
 }
@@ -72,6 +73,16 @@ unity_count() {
         echo "not ok ${1%.log}"
         tail -n 60 "$1"
     fi
+}
+
+# failed_tests DIR: what the test programs below DIR that did not pass have said, and how they ended.
+failed_tests() {
+    local trs
+    find "$1" -name '*.trs' | LC_ALL=C sort | while read -r trs; do
+        grep -q '^:test-result: PASS' "$trs" && continue
+        echo "not ok ${trs%.trs}"
+        grep -avE ':PASS$' "${trs%.trs}.log" | tail -n 60
+    done
 }
 
 step_layers() {
@@ -126,11 +137,12 @@ step_reference() {
     fi
 }
 
-# The only code that meets threads: the loop's workers and posts; later the store and sources.
+# The only code that meets threads: the loop's workers and posts, the store's jobs; later sources.
 step_tsan() {
     local t programs=()
     # shellcheck disable=SC2207
-    programs=($(grep -hoE 'test/unit/(loop|log|store|source)[a-z_]*\b' src/*/local.mk | sort -u))
+    programs=($(grep -hoE 'test/unit/((loop|log|source)[a-z_]*|store_(threads|io|io_kinds))\b' \
+        src/*/local.mk test/fault/local.mk | sort -u))
     [ ${#programs[@]} -gt 0 ] || return
     configure_tsan
     make -s -C build-tsan -j"$JOBS" "${programs[@]}" || return
@@ -162,7 +174,11 @@ step_distcheck() {
     configure_in build-dist --with-unity="$UNITY_DIR"
     counted make -s -C build-dist -j"$JOBS" distcheck \
         DISTCHECK_CONFIGURE_FLAGS="--with-unity=$UNITY_DIR CFLAGS=-O1"
-    [ "$F" -gt 0 ] || printf '%s\n' "$key" >"$STATE/distcheck"
+    if [ "$F" -gt 0 ]; then
+        failed_tests build-dist # the next attempt removes their logs
+    else
+        printf '%s\n' "$key" >"$STATE/distcheck"
+    fi
 }
 
 run_tests() {

@@ -111,14 +111,14 @@ scenario("service export and import: a request crosses and comes back", async (t
   await a.flush();
   const b = await t.connect(s, as("b"));
   const c = await t.connect(s, as("c"));
-  assert.equal((await b.request("add", "1", { timeout: 5000 })).string(), "sum.fast=1");
-  assert.equal((await c.request("sum.slow", "2", { timeout: 5000 })).string(), "sum.slow=2");
+  assert.equal((await b.request("add", "1", { timeout: 60000 })).string(), "sum.fast=1");
+  assert.equal((await c.request("sum.slow", "2", { timeout: 60000 })).string(), "sum.slow=2");
   // The responder never learns the other account's inbox.
   assert.ok(seen.every((m) => m.reply.startsWith("_R_.")), seen.map((m) => m.reply).join());
   // What was not imported does not exist.
-  await assert.rejects(b.request("sum.fast", "", { timeout: 5000 }), /no responders/i);
+  await assert.rejects(b.request("sum.fast", "", { timeout: 60000 }), /no responders/i);
   // Many in flight find their way back.
-  const all = await Promise.all(Array.from({ length: 300 }, (_, i) => b.request("add", `${i}`, { timeout: 5000 })));
+  const all = await Promise.all(Array.from({ length: 300 }, (_, i) => b.request("add", `${i}`, { timeout: 60000 })));
   assert.deepEqual(all.map((m) => m.string()), Array.from({ length: 300 }, (_, i) => `sum.fast=${i}`));
 });
 
@@ -128,7 +128,7 @@ scenario("an imported service without a responder: told at once", async (t) => {
     account("B", 'imports: [ {service: {account: A, subject: "echo"}} ]'),
   ));
   const b = await t.connect(s, as("b"));
-  await assert.rejects(b.request("echo", "", { timeout: 20000 }), /no responders/i);
+  await assert.rejects(b.request("echo", "", { timeout: 60000 }), /no responders/i);
 });
 
 scenario("a service that answers many times", async (t) => {
@@ -141,7 +141,7 @@ scenario("a service that answers many times", async (t) => {
   await a.flush();
   const b = await t.connect(s, as("b"));
   const got = [];
-  for await (const m of await b.requestMany("list", "", { strategy: "count", maxMessages: 3, maxWait: 5000 })) got.push(m.string());
+  for await (const m of await b.requestMany("list", "", { strategy: "count", maxMessages: 3, maxWait: 60000 })) got.push(m.string());
   assert.deepEqual(got, ["x", "y", "z"]);
 });
 
@@ -212,7 +212,7 @@ scenario("chained service imports", async (t) => {
   a.subscribe("deep", { callback: (_, m) => m.respond(`deep ${m.string()}`) });
   await a.flush();
   const c = await t.connect(s, as("c"));
-  assert.equal((await c.request("top", "dive", { timeout: 5000 })).string(), "deep dive");
+  assert.equal((await c.request("top", "dive", { timeout: 60000 })).string(), "deep dive");
 });
 
 scenario("subject mappings rewrite what is published", async (t) => {
@@ -245,7 +245,7 @@ scenario("a user's account shows in INFO and on the pages", async (t) => {
   const s = await t.server({ ...accounts(account("A"), account("B")), monitor: true });
   const nc = await t.connect(s, as("b"));
   await nc.flush();
-  const info = JSON.parse((await nc.request("$SYS.REQ.USER.INFO", "", { timeout: 5000 })).string());
+  const info = JSON.parse((await nc.request("$SYS.REQ.USER.INFO", "", { timeout: 60000 })).string());
   assert.equal(info.data.account, "B");
   const { json } = await s.page("/connz?auth=1&acc=B");
   assert.equal(json.connections.length, 1);

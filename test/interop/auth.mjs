@@ -47,13 +47,13 @@ scenario("one user and password", async (t) => {
 });
 
 scenario("user and password on the command line", async (t) => {
-  const s = await t.server({ args: ["--user", "derek", "--pass", "s3cret"] });
+  const s = await t.server({ args: ["--user", "derek", "--pass", "s3cret"], config: "authorization { timeout: 60 }" });
   await works(await t.connect(s, { user: "derek", pass: "s3cret" }));
   await t.refused(s, {});
 });
 
 scenario("token on the command line", async (t) => {
-  const s = await t.server({ args: ["--auth", "t0ken"] });
+  const s = await t.server({ args: ["--auth", "t0ken"], config: "authorization { timeout: 60 }" });
   await works(await t.connect(s, { token: "t0ken" }));
   await t.refused(s, { token: "x" });
 });
@@ -142,7 +142,7 @@ scenario("no_auth_user: nobody becomes somebody, wrong credentials stay wrong", 
   });
   const nc = await t.connect(s);
   await works(nc);
-  const info = JSON.parse((await nc.request("$SYS.REQ.USER.INFO", "", { timeout: 5000 })).string());
+  const info = JSON.parse((await nc.request("$SYS.REQ.USER.INFO", "", { timeout: 60000 })).string());
   assert.equal(info.data.user, "guest");
   assert.equal(info.data.account, "A");
   await works(await t.connect(s, { user: "b", pass: "b" }));
@@ -164,7 +164,7 @@ scenario("the first verb must be CONNECT when credentials are needed", async (t)
 scenario("nobody says CONNECT: authentication timeout", async (t) => {
   const s = await t.server({ config: 'authorization { token: "t0ken", timeout: 0.3 }' });
   const r = await t.raw(s);
-  assert.match(await r.closed(5000), /^-ERR 'Authentication Timeout'\r\n/);
+  assert.match(await r.closed(), /^-ERR 'Authentication Timeout'\r\n/);
 });
 
 scenario("wrong credentials count as such on the connz page", async (t) => {

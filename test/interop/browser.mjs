@@ -5,7 +5,7 @@ import http from "node:http";
 import { chromium } from "playwright-core";
 import { bundle } from "./lib/bundle.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
-import { until } from "./lib/wait.mjs";
+import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync"];
@@ -21,9 +21,10 @@ async function openPage(t) {
   t.after(() => web.close());
   t.after(() => web.closeAllConnections());
   const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => fs.existsSync(p));
-  const browser = await chromium.launch({ executablePath, args: FLAGS });
+  const browser = await chromium.launch({ executablePath, args: FLAGS, timeout: LIMIT_MS });
   t.after(() => browser.close());
   const page = await browser.newPage();
+  page.setDefaultTimeout(LIMIT_MS);
   const console = [];
   page.on("console", (m) => console.push(m.text()));
   page.on("pageerror", (e) => console.push(String(e)));
@@ -32,7 +33,7 @@ async function openPage(t) {
   return { page, console, origin: `http://127.0.0.1:${web.address().port}` };
 }
 
-scenario("nats.js in Chromium: publish, subscribe, request, headers", { seconds: 60 }, async (t) => {
+scenario("nats.js in Chromium: publish, subscribe, request, headers", async (t) => {
   const s = await t.server({ config: 'websocket { listen: "127.0.0.1:-1", no_tls: true, compression: true }', monitor: true });
   const { page, console } = await openPage(t);
   const tcp = await t.connect(s);
@@ -41,17 +42,17 @@ scenario("nats.js in Chromium: publish, subscribe, request, headers", { seconds:
   await tcp.flush();
   const result = await page.evaluate(async (url) => {
     const { wsconnect, headers } = globalThis.nats;
-    const nc = (globalThis.nc = await wsconnect({ servers: url, name: "page" }));
+    const nc = (globalThis.nc = await wsconnect({ servers: url, name: "page", timeout: 60000 }));
     globalThis.heard = [];
     nc.subscribe("to.page.*", { callback: (_, m) => globalThis.heard.push([m.subject, m.string()]) });
     await nc.flush();
     const h = headers();
     h.set("From", "browser");
     nc.publish("from.page", "hello from a browser", { headers: h });
-    const answers = await Promise.all([1, 2, 3].map((n) => nc.request("double", String(n), { timeout: 5000 })));
+    const answers = await Promise.all([1, 2, 3].map((n) => nc.request("double", String(n), { timeout: 60000 })));
     let none = "";
     try {
-      await nc.request("nobody", "", { timeout: 5000 });
+      await nc.request("nobody", "", { timeout: 60000 });
     } catch (e) {
       none = e.message + e.name;
     }
@@ -80,12 +81,12 @@ scenario("nats.js in Chromium: publish, subscribe, request, headers", { seconds:
   assert.deepEqual(console, []);
 });
 
-scenario("Chromium: a page of a foreign origin is refused, wrong credentials too", { seconds: 60 }, async (t) => {
+scenario("Chromium: a page of a foreign origin is refused, wrong credentials too", async (t) => {
   const { page, origin } = await openPage(t);
   const attempt = (url, options = {}) =>
     page.evaluate(async ([url, options]) => {
       try {
-        const nc = await globalThis.nats.wsconnect({ servers: url, reconnect: false, timeout: 5000, ...options });
+        const nc = await globalThis.nats.wsconnect({ servers: url, reconnect: false, timeout: 60000, ...options });
         await nc.flush();
         await nc.close();
         return "connected";

@@ -58,7 +58,7 @@ scenario("varz: fields that depend on the configuration", async (t) => {
     .replace("config_digest", "config_digest tags metadata"));
   has(v.websocket, "host port advertise handshake_timeout no_tls same_origin allowed_origins compression");
   assert.deepEqual([v.host, v.port], ["advertised.test", 4000]);
-  assert.deepEqual([v.auth_timeout, v.tls_timeout, v.max_subscriptions], [5, 5, 9]);
+  assert.deepEqual([v.auth_timeout, v.tls_timeout, v.max_subscriptions], [5, 60, 9]);
   assert.deepEqual([v.tags, v.metadata], [["a:b"], { k: "v" }]);
 });
 

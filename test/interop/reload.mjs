@@ -65,7 +65,7 @@ scenario("certificates are replaced for new connections", async (t) => {
     fs.copyFileSync(`${c[from]}.pem`, `${dir}/live.pem`);
     fs.copyFileSync(`${c[from]}.key`, `${dir}/live.key`);
   };
-  const s = t.prepare({ config: 'tls { cert_file: "DIR/live.pem", key_file: "DIR/live.key", timeout: 5 }' });
+  const s = t.prepare({ config: 'tls { cert_file: "DIR/live.pem", key_file: "DIR/live.key", timeout: 60 }' });
   copy(s.dir, "server");
   await s.start();
   const name = async () => {

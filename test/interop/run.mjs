@@ -9,6 +9,7 @@ import { within } from "./lib/wait.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const wanted = new RegExp(process.argv[2] ?? ".", "i");
+const SCENARIO_MS = 300000; // most need a second
 const parallel = Number(process.env.PARALLEL ?? 2);
 
 for (const f of fs.readdirSync(here).sort()) {
@@ -26,12 +27,12 @@ async function run(s) {
   const start = Date.now();
   let error;
   try {
-    await within(`the scenario's end`, s.fn(scene), s.seconds * 1000);
+    await within(`the scenario's end`, s.fn(scene), SCENARIO_MS);
   } catch (e) {
     error = e;
   }
   try {
-    await within("cleaning up", scene.end(), 20000);
+    await within("cleaning up", scene.end());
   } catch (e) {
     error ??= e;
   }

@@ -2,7 +2,7 @@
 // accounts that come and go.  (system.mjs walks the ways the nats CLI goes.)
 import assert from "node:assert/strict";
 import { collect, scenario } from "./lib/scenario.mjs";
-import { until } from "./lib/wait.mjs";
+import { steadily, until } from "./lib/wait.mjs";
 
 const config = `server_name: owl, server_tags: ["az:1"], server_metadata: {k: v}
   accounts {
@@ -16,11 +16,11 @@ const as = (user) => ({ user, pass: "p", name: `client-${user}` });
 
 const text = (body) => (typeof body === "string" ? body : JSON.stringify(body));
 async function ask(nc, subject, body = "") {
-  const m = await nc.request(subject, text(body), { timeout: 5000 });
+  const m = await nc.request(subject, text(body), { timeout: 60000 });
   return JSON.parse(m.string());
 }
 const silent = (nc, subject, body = "") => assert.rejects(nc.request(subject, text(body), { timeout: 300 }), /timeout/i, subject);
-const nobody = (nc, subject) => assert.rejects(nc.request(subject, "", { timeout: 5000 }), /no responders/i, subject);
+const nobody = (nc, subject) => assert.rejects(nc.request(subject, "", { timeout: 60000 }), /no responders/i, subject);
 
 // feature_flags: of a JetStream this version does not serve.
 const fields = (o) => Object.keys(o).filter((k) => k !== "feature_flags");
@@ -237,7 +237,7 @@ scenario("events: the account's own users hear of a failed login too", async (t)
   assert.equal(got[0].json().client.user, "burglar");
 });
 
-scenario("STATSZ: soon after the start, and at once when asked without a reply subject", async (t) => {
+scenario("STATSZ: soon after the start, and at once when asked without a reply subject", (t) => steadily(async () => {
   const s = await t.server({ config });
   const sys = await t.connect(s, as("sys"));
   const got = collect(sys, "$SYS.SERVER.*.STATSZ");
@@ -248,7 +248,7 @@ scenario("STATSZ: soon after the start, and at once when asked without a reply s
   await until("another", () => got.length > before, 1500);
   assert.equal(got[0].subject, `$SYS.SERVER.${sys.info.server_id}.STATSZ`);
   has(got[0].json(), "server statsz");
-});
+}));
 
 scenario("SHUTDOWN and LAMEDUCK are announced, bare", async (t) => {
   const s = await t.prepare({ config: `lame_duck_duration: "30s", lame_duck_grace_period: "20s"\n${config}` }).start();
@@ -296,7 +296,7 @@ scenario("DEBUG.SUBSCRIBERS counts the system account's subscribers", async (t) 
   for (const [subject, queue] of [["foo.*"], ["foo.bar"], ["foo.bar", "q"], ["other"]])
     sys.subscribe(subject, { queue, callback: () => {} });
   await sys.flush();
-  const count = async (body) => Number((await sys.request("$SYS.DEBUG.SUBSCRIBERS", body, { timeout: 5000 })).string());
+  const count = async (body) => Number((await sys.request("$SYS.DEBUG.SUBSCRIBERS", body, { timeout: 60000 })).string());
   assert.equal(await count("foo.bar"), 3);
   assert.equal(await count("foo.x"), 1);
   assert.equal(await count("foo.bar q"), 1);

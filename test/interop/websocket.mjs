@@ -6,7 +6,7 @@ import WebSocket from "ws";
 import { certs, tlsBlock } from "./lib/certs.mjs";
 import { Raw } from "./lib/raw.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
-import { until } from "./lib/wait.mjs";
+import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 const plain = (more = "") => ({ config: `websocket { listen: "127.0.0.1:-1", no_tls: true\n${more}\n}`, monitor: true });
 
@@ -15,6 +15,7 @@ async function open(t, server, { ws = {}, url = server.ws, ...options } = {}) {
   const nc = await wsconnect({
     servers: url,
     reconnect: false,
+    timeout: LIMIT_MS,
     wsFactory: async () => ({ socket: new WebSocket(url, ws), encrypted: url.startsWith("wss") }),
     ...options,
   });
@@ -39,7 +40,7 @@ scenario("a WebSocket client and a TCP client talk", async (t) => {
   assert.deepEqual(atWeb.texts(), ["hello web"]);
   tcp.subscribe("ask", { callback: (_, m) => m.respond("answer") });
   await tcp.flush();
-  assert.equal((await web.request("ask", "", { timeout: 5000 })).string(), "answer");
+  assert.equal((await web.request("ask", "", { timeout: 60000 })).string(), "answer");
   const { connections } = (await s.page("/connz")).json;
   assert.deepEqual(connections.map((c) => c.type).sort(), ["nats", "websocket"]);
 });

@@ -1,16 +1,18 @@
 /* net_fixture.c: see net_fixture.h. */
 #include "net_fixture.h"
 
+#include "mayfly/clock.h"
 #include "unity.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/sockios.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#define DEADLINE_S 60 /* a test that hangs ends the program instead of the patience of its user */
 
 static void on_accepted(void *arg, struct net_conn *c);
 
@@ -142,7 +144,7 @@ void fixture_run(struct fixture *f, void (*peer)(struct fixture *f))
 
     f->peer = peer;
     f->peer_done = false;
-    alarm(DEADLINE_S);
+    alarm(FIXTURE_ALARM_S);
     TEST_ASSERT_EQUAL(0, pthread_create(&thread, NULL, peer_main, f));
     loop_run(f->loop);
     pthread_join(thread, NULL);
@@ -174,7 +176,7 @@ void peer_fail(struct fixture *f, const char *what, int line)
 bool peer_connect_fd(struct fixture *f, int fd)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)f->port)};
-    struct timeval limit = {.tv_sec = 10};
+    struct timeval limit = {.tv_sec = PEER_LIMIT_S};
 
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -235,6 +237,19 @@ ssize_t peer_recv_all(int fd)
     return k < 0 ? -1 : total;
 }
 
+bool peer_wait_taken(int fd)
+{
+    int64_t until = clock_mono_ns() + PEER_LIMIT_S * CLOCK_S;
+    int left = 1;
+
+    while (clock_mono_ns() < until) {
+        if (ioctl(fd, SIOCOUTQ, &left) != 0 || left == 0)
+            break;
+        poll(NULL, 0, 1);
+    }
+    return left == 0;
+}
+
 struct call {
     struct fixture *f;
     void (*fn)(struct fixture *f);
@@ -275,10 +290,17 @@ static void nothing(struct fixture *f)
     (void)f;
 }
 
-void peer_wait_closed(struct fixture *f, size_t side)
+void peer_wait_accepted(struct fixture *f, size_t sides)
 {
     do {
         peer_call(f, nothing); /* after it, what the loop wrote before can be seen here */
+    } while (f->sides < sides);
+}
+
+void peer_wait_closed(struct fixture *f, size_t side)
+{
+    do {
+        peer_call(f, nothing);
     } while (f->side[side].closed == 0);
 }
 
@@ -287,6 +309,13 @@ void peer_wait_calls(struct fixture *f, size_t side, size_t calls)
     do {
         peer_call(f, nothing);
     } while (f->side[side].calls < calls);
+}
+
+void peer_wait_shown(struct fixture *f, size_t side, size_t bytes)
+{
+    do {
+        peer_call(f, nothing);
+    } while (f->side[side].shown < bytes);
 }
 
 void peer_wait_state(struct fixture *f, size_t side, unsigned state)

@@ -8,6 +8,10 @@
 #include <pthread.h>
 
 #define SIDES 2048
+/* A test that hangs ends its program.  Both limits are for what never comes: a machine that stalls
+ * for seconds must not reach them. */
+#define FIXTURE_ALARM_S 300
+#define PEER_LIMIT_S    60
 
 /* The server's side of one connection, as a test sees it.  Filled by the handlers below and by
  * tests' own, on the loop only; tests look at it before and after fixture_run(). */
@@ -72,19 +76,26 @@ extern const struct net_handler side_commands;
         }                                                                                          \
     } while (0)
 void peer_fail(struct fixture *f, const char *what, int line);
-/* A connected blocking socket (10 s receive timeout); rcvbuf 0: the system's.  -1 on failure. */
+/* A connected blocking socket (that waits PEER_LIMIT_S at most); rcvbuf 0: the system's.  -1 on
+ * failure.  The kernel connects it: the server may learn of it much later, so whoever then looks at
+ * its side without having heard from it calls peer_wait_accepted() first. */
 int peer_connect(struct fixture *f, int rcvbuf);
 bool peer_connect_fd(struct fixture *f, int fd); /* the same with a socket there is already */
 bool peer_send(int fd, const void *p, size_t n);
 bool peer_recv(int fd, void *p, size_t n); /* exactly n */
 /* Bytes until the end; -1 when the connection was reset or timed out. */
 ssize_t peer_recv_all(int fd);
+/* Until the server's kernel has all that was sent; false when it does not take it. */
+bool peer_wait_taken(int fd);
 /* Runs fn on the loop and waits for it: how a peer asks for something at a given moment. */
 void peer_call(struct fixture *f, void (*fn)(struct fixture *f));
+/* Until as many connections have their side. */
+void peer_wait_accepted(struct fixture *f, size_t sides);
 /* Until that connection is closed on the server's side. */
 void peer_wait_closed(struct fixture *f, size_t side);
 /* Until its handler was shown bytes that often (s->calls). */
 void peer_wait_calls(struct fixture *f, size_t side, size_t calls);
+void peer_wait_shown(struct fixture *f, size_t side, size_t bytes); /* s->shown */
 void peer_wait_state(struct fixture *f, size_t side, unsigned state);
 
 #endif

@@ -13,7 +13,7 @@
 void tcp_dial(struct tcp_client *c, int port)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    struct timeval limit = {.tv_sec = 10};
+    struct timeval limit = {.tv_sec = 60};
     int one = 1;
 
     *c = (struct tcp_client){.in = MF_BUF_INIT};

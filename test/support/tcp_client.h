@@ -1,4 +1,5 @@
-/* tcp_client.h: a blocking socket to 127.0.0.1 that gives up after ten seconds. */
+/* tcp_client.h: a blocking socket to 127.0.0.1 that gives up after a minute: a machine may
+ * stall. */
 #ifndef TEST_TCP_CLIENT_H
 #define TEST_TCP_CLIENT_H
 
@@ -7,7 +8,7 @@
 struct tcp_client {
     int fd;
     struct mf_buf in; /* received and not yet taken */
-    bool ended;       /* the peer closed, or reset, or was silent for ten seconds */
+    bool ended;       /* the peer closed, or reset, or was silent for a minute */
     bool timed_out;
 };
 

@@ -1,6 +1,7 @@
 /* ws_client.c: frames made and read by hand, so that wslay does not test itself. */
 #include "support/ws_client.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -26,6 +27,8 @@ bool ws_dial(struct tcp_client *c, int port, const char *headers)
     tcp_send(c, request.ptr, request.len);
     mf_buf_fini(&request);
     head = tcp_until(c, "\r\n\r\n");
+    if (head == 0)
+        fprintf(stderr, "ws_dial: no answer, %s\n", c->timed_out ? "timed out" : "ended");
     good = head > 0 && memcmp(c->in.ptr, "HTTP/1.1 101 ", 13) == 0;
     tcp_take(c, head);
     return good;

@@ -20,7 +20,8 @@ void ws_echo_start_tls(const struct ws_options *o, struct net_tls *tls);
 void ws_echo_stop(void); /* harmless when not started */
 int ws_echo_port(void);
 void ws_echo_cancel_handshakes(void);
-/* Byte i of the pattern is i % 251. */
+/* Byte i of the pattern is i % 251; but never '!', which begins a command wherever the bytes happen
+ * to be cut. */
 void ws_echo_pattern(uint8_t *p, size_t n);
 
 /* The next frame is exactly this one. */

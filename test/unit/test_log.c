@@ -339,7 +339,7 @@ static void test_terminal_gets_colors_only_when_asked(void)
     dup2(real_stderr, STDERR_FILENO);
     size_t have = 0;
     struct pollfd p = {.fd = master, .events = POLLIN};
-    while (strchr(seen, 'y') == NULL && have < sizeof seen - 1 && poll(&p, 1, 5000) == 1) {
+    while (strchr(seen, 'y') == NULL && have < sizeof seen - 1 && poll(&p, 1, 60000) == 1) {
         ssize_t n = read(master, seen + have, sizeof seen - 1 - have);
         TEST_ASSERT_TRUE(n > 0);
         have += (size_t)n;

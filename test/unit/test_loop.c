@@ -20,7 +20,7 @@ void setUp(void)
 {
     struct mf_error e = {.text = ""};
 
-    alarm(60); /* a loop that waits for nothing ends the test, and fails it */
+    alarm(300); /* a loop that waits for nothing ends the test, and fails it */
     calls = 0;
     TEST_ASSERT_EQUAL_MESSAGE(0, loop_new(&l, &e), e.text);
 }
@@ -134,13 +134,18 @@ static void test_timer_armed_late_in_a_turn_is_not_early(void)
     TEST_ASSERT_EQUAL(0, running);
 }
 
-/* Late by scheduling only: a bound that a busy machine meets and a wrong unit does not. */
+/* Late by scheduling only: a bound that a wrong unit never meets, and a busy machine does, sooner
+ * or later. */
 static void test_timer_is_not_late_by_much(void)
 {
-    int64_t at = clock_mono_ns() + 20 * CLOCK_MS;
+    int64_t late = INT64_MAX;
 
-    run_until(at);
-    TEST_ASSERT_TRUE(clock_mono_ns() - at < 2 * CLOCK_S);
+    for (int i = 0; i < 10 && late >= 2 * CLOCK_S; i++) {
+        int64_t at = clock_mono_ns() + 20 * CLOCK_MS;
+        run_until(at);
+        late = clock_mono_ns() - at;
+    }
+    TEST_ASSERT_TRUE(late < 2 * CLOCK_S);
 }
 
 static void test_arming_again_replaces(void)

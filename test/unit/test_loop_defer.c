@@ -18,7 +18,7 @@ void setUp(void)
 {
     struct mf_error e = {.text = ""};
 
-    alarm(60); /* a loop that waits for nothing ends the test, and fails it */
+    alarm(300); /* a loop that waits for nothing ends the test, and fails it */
     calls = 0;
     TEST_ASSERT_EQUAL_MESSAGE(0, loop_new(&l, &e), e.text);
 }

@@ -16,7 +16,7 @@ static pthread_t loop_thread;
 
 void setUp(void)
 {
-    alarm(120);
+    alarm(300);
     loop_thread = pthread_self();
     TEST_ASSERT_EQUAL(0, loop_new(&l, NULL));
 }

@@ -161,7 +161,7 @@ static void test_client_that_does_not_read_is_closed(void)
     tcp_puts(&c, "GET /big?n=20000000 HTTP/1.1\r\nHost: x\r\n\r\n");
     while (pages_hits("/big") == 0) {
     }
-    for (int64_t until = clock_mono_ns() + 8 * CLOCK_S; clock_mono_ns() < until;)
+    for (int64_t until = clock_mono_ns() + 60 * CLOCK_S; clock_mono_ns() < until;)
         if (!tcp_puts(&c, "GET /varz HTTP/1.1\r\nHost: x\r\n\r\n"))
             break; /* our sends fail once the server has let go */
     (void)tcp_until_end(&c);

@@ -83,7 +83,7 @@ static struct side *dial(const char *host, int port, bool close_at_once)
     SIDE_CALL(&s, TEST_ASSERT_EQUAL(0, net_write(s.c, "hello", 5))); /* before it is connected */
     if (close_at_once)
         SIDE_CALL(&s, net_close(s.c, 1000));
-    alarm(20);
+    alarm(FIXTURE_ALARM_S);
     loop_run(f.loop);
     alarm(0);
     TEST_ASSERT_EQUAL(1, s.closed);

@@ -106,7 +106,7 @@ static size_t bytes_of_much(void *arg, const uint8_t *p, size_t n)
         to[i] = (uint8_t)(p[i] ^ 0x5a);
     net_commit(s->c, MUCH);
     s->shown += MUCH;
-    SIDE_CALL(s, net_close(s->c, 20000));
+    SIDE_CALL(s, net_close(s->c, 1000 * PEER_LIMIT_S));
     return MUCH;
 }
 
@@ -220,7 +220,7 @@ static void test_paused_tls_connection_keeps_bytes_in_order(void)
 static void write_and_close(struct side *s)
 {
     SIDE_CALL(s, TEST_ASSERT_EQUAL(0, net_write(s->c, "never heard", 11)));
-    SIDE_CALL(s, net_close(s->c, 5000));
+    SIDE_CALL(s, net_close(s->c, 1000 * FIXTURE_ALARM_S)); /* much longer than the peer waits */
 }
 
 static void peer_waits_for_the_end(struct fixture *x)
@@ -234,12 +234,9 @@ static void peer_waits_for_the_end(struct fixture *x)
 
 static void test_close_before_the_handshake_sends_nothing_and_does_not_wait(void)
 {
-    int64_t before = clock_mono_ns();
-
     f.accepted = write_and_close;
     fixture_run(&f, peer_waits_for_the_end);
     TEST_ASSERT_EQUAL(NET_CLOSED_LOCAL, f.side[0].why);
-    TEST_ASSERT_LESS_THAN_INT64(2 * CLOCK_S, clock_mono_ns() - before);
     finish();
 }
 
@@ -412,7 +409,7 @@ static struct side *dial(struct test_certs *trusted, const char *name, bool inse
     SIDE_CALL(&s, TEST_ASSERT_EQUAL(0, net_conn_secure_client(s.c, t, name, NULL)));
     SIDE_CALL(&s, TEST_ASSERT_EQUAL(0, net_write(s.c, "hello", 5)));
     net_tls_release(t); /* the connection keeps its own */
-    alarm(20);
+    alarm(FIXTURE_ALARM_S);
     loop_run(f.loop);
     alarm(0);
     TEST_ASSERT_EQUAL(1, s.closed);

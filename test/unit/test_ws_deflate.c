@@ -82,9 +82,10 @@ static void test_incompressible_payload_is_sent_plain(void)
     uint32_t x = 12345;
     struct tcp_client c;
 
-    for (size_t i = 0; i < sizeof noise; i++)
+    for (size_t i = 0; i < sizeof noise; i++) {
         noise[i] = (uint8_t)((x = x * 1664525u + 1013904223u) >> 24);
-    noise[0] = '?';
+        noise[i] = noise[i] == '!' ? '?' : noise[i]; /* no command */
+    }
     ws_echo_start(&options);
     TEST_ASSERT_TRUE(ws_dial(&c, ws_echo_port(), WS_DEFLATE));
     ws_send(&c, WS_FIN | WS_BIN, noise, sizeof noise);

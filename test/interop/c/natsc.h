@@ -8,7 +8,7 @@
 #include "unity.h"
 
 #define NATSC_MAX        8
-#define NATSC_TIMEOUT_MS 5000
+#define NATSC_TIMEOUT_MS 60000 /* for what never comes: a machine may stall */
 
 extern struct server_proc natsc_server; /* stopped and removed by tearDown() */
 

@@ -32,7 +32,7 @@ static natsOptions *with_token(const char *token)
 
 static void test_token_decides(void)
 {
-    server_proc_start(&natsc_server, "authorization { token: \"t0ken\" }", 0);
+    server_proc_start(&natsc_server, "authorization { timeout: 60, token: \"t0ken\" }", 0);
     natsc_works(natsc_connect(with_token("t0ken")));
     natsc_refused(with_token("token"), NATS_CONNECTION_AUTH_FAILED);
     natsc_refused(natsc_options(), NATS_CONNECTION_AUTH_FAILED);
@@ -42,7 +42,7 @@ static void test_token_decides(void)
 static void test_user_and_password_decide(void)
 {
     server_proc_start(&natsc_server,
-                      "authorization { users: [ {user: plain, password: p}, "
+                      "authorization { timeout: 60, users: [ {user: plain, password: p}, "
                       "{user: hashed, password: \"" BCRYPT "\"} ] }",
                       0);
     natsc_works(natsc_connect(with_user("plain", "p")));
@@ -64,7 +64,8 @@ static void test_nkey_signature_decides(void)
 {
     natsOptions *right, *wrong, *claims;
 
-    server_proc_start(&natsc_server, "authorization { users: [ { nkey: " PUBLIC " } ] }", 0);
+    server_proc_start(&natsc_server,
+                      "authorization { timeout: 60, users: [ { nkey: " PUBLIC " } ] }", 0);
     right = natsc_options();
     ASSERT_OK(natsOptions_SetNKey(right, PUBLIC, sign, seed));
     natsc_works(natsc_connect(right));
@@ -81,7 +82,7 @@ static void test_no_auth_user_takes_the_anonymous(void)
 {
     server_proc_start(&natsc_server,
                       "accounts { A { users: [ {user: guest, password: g} ] } }\n"
-                      "no_auth_user: guest",
+                      "no_auth_user: guest\nauthorization { timeout: 60 }",
                       0);
     natsc_works(natsc_connect(NULL));
     natsc_refused(with_user("guest", "wrong"), NATS_CONNECTION_AUTH_FAILED);
@@ -100,7 +101,7 @@ static void start_tls(const char *more)
     certs_write(d);
     (void)snprintf(config, sizeof config,
                    "tls { cert_file: \"%s/server.pem\", key_file: \"%s/server.key\"\n"
-                   "ca_file: \"%s/ca.pem\", timeout: 5\n%s }",
+                   "ca_file: \"%s/ca.pem\", timeout: 60\n%s }",
                    d, d, d, more);
     server_proc_start(&natsc_server, config, 0);
 }
@@ -159,18 +160,18 @@ static void test_permission_violations_are_reported(void)
     natsConnection *nc;
 
     server_proc_start(&natsc_server,
-                      "authorization { users: [ {user: u, password: p, permissions: { "
+                      "authorization { timeout: 60, users: [ {user: u, password: p, permissions: { "
                       "publish: [\"ok\", \"works\"], subscribe: [\"works\", \"_INBOX.>\"] } } ] }",
                       0);
     nc = natsc_connect(with_user("u", "p"));
     natsc_works(nc);
     ASSERT_OK(natsConnection_PublishString(nc, "forbidden", "x"));
-    (void)natsConnection_Flush(nc);
+    (void)natsConnection_FlushTimeout(nc, NATSC_TIMEOUT_MS);
     wait_until("no publish violation was reported", error_seen, nc);
     natsc_works(nc);
     natsConnection *again = natsc_connect(with_user("u", "p"));
     ASSERT_OK(natsConnection_SubscribeSync(&sub, again, "forbidden"));
-    (void)natsConnection_Flush(again);
+    (void)natsConnection_FlushTimeout(again, NATSC_TIMEOUT_MS);
     wait_until("no subscribe violation was reported", error_seen, again);
     natsSubscription_Destroy(sub);
     server_proc_stop(&natsc_server);

@@ -21,12 +21,12 @@ static void test_published_messages_arrive_in_order(void)
     b = natsc_connect(NULL);
     ASSERT_OK(natsConnection_SubscribeSync(&sub, b, "seq.*"));
     ASSERT_OK(natsSubscription_SetPendingLimits(sub, -1, -1));
-    ASSERT_OK(natsConnection_Flush(b));
+    ASSERT_OK(natsConnection_FlushTimeout(b, NATSC_TIMEOUT_MS));
     for (int i = 0; i < 2000; i++) {
         (void)snprintf(text, sizeof text, "%d", i);
         ASSERT_OK(natsConnection_PublishString(a, i % 2 ? "seq.odd" : "seq.even", text));
     }
-    ASSERT_OK(natsConnection_Flush(a));
+    ASSERT_OK(natsConnection_FlushTimeout(a, NATSC_TIMEOUT_MS));
     for (int i = 0; i < 2000; i++) {
         (void)snprintf(text, sizeof text, "%d", i);
         natsc_expect(sub, text);
@@ -49,7 +49,7 @@ static void test_wildcards_choose_their_subjects(void)
     ASSERT_OK(natsConnection_PublishString(nc, "a.b.c", "1"));
     ASSERT_OK(natsConnection_PublishString(nc, "a.x", "2"));
     ASSERT_OK(natsConnection_PublishString(nc, "top", "3"));
-    ASSERT_OK(natsConnection_Flush(nc));
+    ASSERT_OK(natsConnection_FlushTimeout(nc, NATSC_TIMEOUT_MS));
     for (size_t i = 0; i < 4; i++) {
         uint64_t queued = 0;
 
@@ -78,7 +78,7 @@ static void test_request_gets_its_reply(void)
     a = natsc_connect(NULL);
     b = natsc_connect(NULL);
     ASSERT_OK(natsConnection_Subscribe(&sub, b, "ping", answer, NULL));
-    ASSERT_OK(natsConnection_Flush(b));
+    ASSERT_OK(natsConnection_FlushTimeout(b, NATSC_TIMEOUT_MS));
     for (int i = 0; i < 100; i++) {
         ASSERT_OK(natsConnection_RequestString(&reply, a, "ping", "?", NATSC_TIMEOUT_MS));
         TEST_ASSERT_EQUAL_STRING_LEN("pong", natsMsg_GetData(reply), 4);
@@ -110,7 +110,7 @@ static void test_queue_members_share_the_messages(void)
     ASSERT_OK(natsConnection_QueueSubscribeSync(&two, nc, "jobs", "crew"));
     for (int i = 0; i < 400; i++)
         ASSERT_OK(natsConnection_PublishString(nc, "jobs", "x"));
-    ASSERT_OK(natsConnection_Flush(nc));
+    ASSERT_OK(natsConnection_FlushTimeout(nc, NATSC_TIMEOUT_MS));
     ASSERT_OK(natsSubscription_QueuedMsgs(one, &n1));
     ASSERT_OK(natsSubscription_QueuedMsgs(two, &n2));
     TEST_ASSERT_EQUAL_UINT64(400, n1 + n2);
@@ -184,7 +184,7 @@ static void test_auto_unsubscribe_stops_after_its_number(void)
     ASSERT_OK(natsSubscription_AutoUnsubscribe(sub, 3));
     for (int i = 0; i < 10; i++)
         ASSERT_OK(natsConnection_PublishString(nc, "n", "x"));
-    ASSERT_OK(natsConnection_Flush(nc));
+    ASSERT_OK(natsConnection_FlushTimeout(nc, NATSC_TIMEOUT_MS));
     for (int i = 0; i < 3; i++)
         natsc_expect(sub, "x");
     ASSERT_NATS(NATS_MAX_DELIVERED_MSGS, natsSubscription_NextMsg(&m, sub, 100));
@@ -205,11 +205,11 @@ static void test_no_echo_keeps_own_messages_away(void)
     a = natsc_connect(quiet);
     b = natsc_connect(NULL);
     ASSERT_OK(natsConnection_SubscribeSync(&mine, a, "e"));
-    ASSERT_OK(natsConnection_Flush(a));
+    ASSERT_OK(natsConnection_FlushTimeout(a, NATSC_TIMEOUT_MS));
     ASSERT_OK(natsConnection_SubscribeSync(&theirs, b, "e"));
-    ASSERT_OK(natsConnection_Flush(b));
+    ASSERT_OK(natsConnection_FlushTimeout(b, NATSC_TIMEOUT_MS));
     ASSERT_OK(natsConnection_PublishString(a, "e", "hello"));
-    ASSERT_OK(natsConnection_Flush(a));
+    ASSERT_OK(natsConnection_FlushTimeout(a, NATSC_TIMEOUT_MS));
     natsc_expect(theirs, "hello");
     ASSERT_OK(natsSubscription_QueuedMsgs(mine, &queued));
     TEST_ASSERT_EQUAL_UINT64(0, queued);
@@ -240,7 +240,7 @@ static void test_draining_delivers_what_is_queued(void)
     ASSERT_OK(natsConnection_SubscribeSync(&sub, nc, "d"));
     for (int i = 0; i < 50; i++)
         ASSERT_OK(natsConnection_PublishString(nc, "d", "x"));
-    ASSERT_OK(natsConnection_Flush(nc));
+    ASSERT_OK(natsConnection_FlushTimeout(nc, NATSC_TIMEOUT_MS));
     ASSERT_OK(natsSubscription_Drain(sub));
     for (int i = 0; i < 50; i++)
         natsc_expect(sub, "x");

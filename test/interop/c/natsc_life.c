@@ -42,7 +42,7 @@ static void test_client_comes_back_after_a_restart(void)
     ASSERT_OK(natsOptions_SetReconnectedCB(o, raise_flag, &back));
     nc = natsc_connect(o);
     ASSERT_OK(natsConnection_SubscribeSync(&sub, nc, "after"));
-    ASSERT_OK(natsConnection_Flush(nc));
+    ASSERT_OK(natsConnection_FlushTimeout(nc, NATSC_TIMEOUT_MS));
     port = natsc_server.port;
     server_proc_stop(&natsc_server);
     wait_until("the client did not notice", raised, &left);

@@ -16,7 +16,7 @@
 
 #include "unity.h"
 
-#define DEADLINE_MS 10000
+#define DEADLINE_MS 60000
 
 void wait_until(const char *what, bool (*test)(void *arg), void *arg)
 {

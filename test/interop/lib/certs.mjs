@@ -31,10 +31,10 @@ export function certs() {
   return made;
 }
 
-// The tls block of a configuration for the certificate `name`.
-export function tlsBlock(more = "", name = "server") {
+// The tls block of a configuration; timeout: seconds a handshake may take.
+export function tlsBlock(more = "", timeout = 60) {
   const c = certs();
-  return `tls { cert_file: "${c[name]}.pem", key_file: "${c[name]}.key", ca_file: "${c.ca}.pem", timeout: 5\n${more}\n}`;
+  return `tls { cert_file: "${c.server}.pem", key_file: "${c.server}.key", ca_file: "${c.ca}.pem", timeout: ${timeout}\n${more}\n}`;
 }
 
 function openssl(...args) {

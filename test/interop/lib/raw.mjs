@@ -17,9 +17,15 @@ export class Raw {
     this.socket = socket;
     this.buf ??= "";
     this.ended = false;
-    socket.on("data", (d) => (this.buf += d.toString("latin1")));
+    socket.on("data", (d) => this.take(d.toString("latin1")));
     socket.on("error", (e) => (this.error = e));
     socket.on("close", () => (this.ended = true));
+  }
+
+  // The server's own PINGs, the first two seconds after CONNECT, are left out unless `pings` is set.
+  take(text) {
+    this.buf += text;
+    if (!this.pings) this.buf = this.buf.replace(/(^|\n)PING\r\n/g, "$1");
   }
 
   // Continues on the same socket with TLS, as clients do after INFO.

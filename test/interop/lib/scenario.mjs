@@ -3,14 +3,15 @@ import assert from "node:assert/strict";
 import { connect } from "@nats-io/transport-node";
 import { Server, isMayfly } from "./server.mjs";
 import { Raw } from "./raw.mjs";
+import { LIMIT_MS } from "./wait.mjs";
 
 export const scenarios = [];
 
-// scenario(NAME, FN) or scenario(NAME, {only: "mayfly", seconds: 30}, FN).
+// scenario(NAME, FN) or scenario(NAME, {only: "mayfly"}, FN).
 export function scenario(name, options, fn) {
   if (typeof options === "function") [options, fn] = [{}, options];
   if (options.only === "mayfly" && !isMayfly) return;
-  scenarios.push({ name, fn, seconds: options.seconds ?? 30 });
+  scenarios.push({ name, fn });
 }
 
 // What a scenario starts ends with it, last first, whatever happened.
@@ -41,7 +42,7 @@ export class Scene {
 
   // A nats.js connection; never reconnects unless told to.
   async connect(server, options = {}) {
-    const nc = await connect({ servers: server.url.replace(/^\w+:\/\//, ""), reconnect: false, ...options });
+    const nc = await connect({ servers: server.url.replace(/^\w+:\/\//, ""), reconnect: false, timeout: LIMIT_MS, ...options });
     this.after(() => nc.close());
     nc.errors = [];
     nc.events = [];
@@ -58,7 +59,7 @@ export class Scene {
   async refused(server, options, pattern = /authorization violation/i) {
     let nc;
     try {
-      nc = await connect({ servers: server.url.replace(/^\w+:\/\//, ""), reconnect: false, ...options });
+      nc = await connect({ servers: server.url.replace(/^\w+:\/\//, ""), reconnect: false, timeout: LIMIT_MS, ...options });
     } catch (e) {
       assert.match(`${e.name} ${e.message} ${e.cause?.message ?? ""}`, pattern);
       return e;

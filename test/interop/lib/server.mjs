@@ -31,7 +31,7 @@ export class Server {
   // Writes the configuration, with the ports fixed once they are known, and returns its path.
   writeConfig(config = this.config) {
     this.config = config;
-    fs.writeFileSync(this.confFile, this.head + config.replaceAll("DIR", this.dir));
+    fs.writeFileSync(this.confFile, this.head + patient(config).replaceAll("DIR", this.dir));
     return this.confFile;
   }
 
@@ -101,9 +101,21 @@ export class Server {
     return until(what, () => this.text.match(pattern));
   }
 
-  async page(p, options) {
-    const r = await fetch(this.http + p, options);
-    const text = await r.text();
+  // A request's head has five seconds: when all stood still for so long, it is asked again.
+  async fetch(p) {
+    for (;;) {
+      const from = Date.now();
+      try {
+        const r = await fetch(this.http + p);
+        return [r, await r.text()];
+      } catch (e) {
+        if (Date.now() - from < 4000 || this.gone) throw e;
+      }
+    }
+  }
+
+  async page(p) {
+    const [r, text] = await this.fetch(p);
     let json;
     try {
       json = JSON.parse(text);
@@ -124,7 +136,7 @@ export class Server {
   }
   async waitExit(code = 0) {
     if (!this.proc) return null;
-    const gone = await until("the server to exit", () => this.gone, 15000);
+    const gone = await until("the server to exit", () => this.gone);
     this.checkReports();
     if (!this.killed && gone.code !== code)
       throw new Error(`server exit code ${gone.code} ${gone.signal ?? ""}, not ${code}: ${tail(this.text)}`);
@@ -153,13 +165,19 @@ export async function runBinary(args, options = {}) {
   const s = new Server({ ...options, listen: false });
   try {
     s.spawn(args.map((a) => a.replaceAll("DIR", s.dir)));
-    const gone = await until(`${args.join(" ")} to end`, () => s.gone, 10000);
+    const gone = await until(`${args.join(" ")} to end`, () => s.gone);
     s.checkReports();
     return { code: gone.code, text: s.text };
   } finally {
     await s.kill();
     s.remove();
   }
+}
+
+// A login may take a minute, not two seconds, unless the scenario says how long: a machine may stall.
+function patient(config) {
+  if (/\baccounts\b/.test(config) && !/\bauthorization\b/.test(config)) config += "\nauthorization { timeout: 60 }\n";
+  return config.replace(/\bauthorization\s*\{(?![^}]*\btimeout\b)/g, "$& timeout: 60, ");
 }
 
 function readJson(file) {

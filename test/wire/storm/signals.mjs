@@ -1,6 +1,6 @@
 // signals.mjs: resets, reloads, lame duck and shutdown in the middle of a load.
 import { execFileSync } from "node:child_process";
-import { check, Client, connected, connectLine, delay, each, until } from "./kit.mjs";
+import { check, Client, connected, connectLine, delay, steadily, until } from "./kit.mjs";
 import { dice } from "./lies.mjs";
 
 export const scenarios = [];
@@ -89,7 +89,7 @@ for (const signal of ["SIGTERM", "SIGINT"])
     const from = Date.now();
     await s.stop(signal);
     t.note(`it took ${Date.now() - from} ms`);
-    check(Date.now() - from < 8000, `it took ${Date.now() - from} ms`);
+    check(Date.now() - from < t.soon(8000), `it took ${Date.now() - from} ms`);
     await Promise.all([...l.subscribers, ...l.publishers, half, page, keepAlive].map((c) => c.closed()));
     await l.stop();
     deaf.close();
@@ -109,10 +109,11 @@ scenario("lame duck under load: told, then closed one by one, then the end", asy
   s.signal("SIGUSR2"); // twice is as good as once
   const closings = [];
   await Promise.all([...l.subscribers, ...l.publishers].map(async (c) => {
-    await c.closed(15000);
+    await c.closed();
     closings.push(Date.now());
   }));
-  check(closings[closings.length - 1] - closings[0] > 1000, "all were closed at once");
+  const seen = closings[closings.length - 1] - closings[0]; // at once, too, by who looks late
+  check(seen > 1000 || t.lag.look() > 200, "all were closed at once");
   await l.stop();
   await s.stop(null); // by itself
 });
@@ -124,7 +125,7 @@ scenario("SIGTERM ends a lame duck at once", async (t) => {
   await s.said(/lame duck mode/);
   const from = Date.now();
   await s.stop();
-  check(Date.now() - from < 5000, `it took ${Date.now() - from} ms`);
+  check(Date.now() - from < 40000, `it took ${Date.now() - from} ms`); // and not the 50 s of grace
   await l.stop();
   l.close();
 }, { ours: true });
@@ -182,7 +183,7 @@ scenario("a reload with a broken file changes nothing, whatever is broken", asyn
   await s.stop();
 });
 
-scenario("a reload that asks for credentials gives those inside little time to show them", async (t) => {
+scenario("a reload that asks for credentials gives those inside little time to show them", (t) => steadily(async () => {
   const s = await t.server();
   const silent = await Promise.all(Array.from({ length: 20 }, async () => {
     const c = new Client(s.port, { connect: null });
@@ -190,16 +191,16 @@ scenario("a reload that asks for credentials gives those inside little time to s
     return c;
   }));
   const anonymous = await connected(s.port);
-  await s.reload("authorization { user: u, password: p, timeout: 1 }");
-  check((await anonymous.closed()).endsWith("-ERR 'Authorization Violation'\r\n"), anonymous.text.slice(-80));
+  await s.reload("authorization { user: u, password: p, timeout: 2 }");
   silent[0].send(connectLine({ user: "u", pass: "p" }) + "PING\r\n");
-  await silent[0].expect("PONG\r\n");
   silent[1].send("PING\r\n");
+  await silent[0].expect("PONG\r\n");
+  check((await anonymous.closed()).endsWith("-ERR 'Authorization Violation'\r\n"), anonymous.text.slice(-80));
   check((await silent[1].closed()).endsWith("-ERR 'Authorization Violation'\r\n"), silent[1].text.slice(-80));
   for (const c of silent.slice(2))
-    check((await c.closed(5000)).endsWith("-ERR 'Authentication Timeout'\r\n"), c.text.slice(-80));
+    check((await c.closed()).endsWith("-ERR 'Authentication Timeout'\r\n"), c.text.slice(-80));
   await s.stop();
-}, { ours: true });
+}), { ours: true });
 
 scenario("a reload that forbids answers forgets those that were allowed", async (t) => {
   const conf = (more) => `authorization { users: [ {user: u, password: p, permissions { publish: ["req"], subscribe: [">"]${more} } } ] }`;
@@ -228,7 +229,7 @@ scenario("the pid file moves with the configuration", async (t) => {
 const SLOW = '"$2b$12$abcdefghijklmnopqrstuuvhqlfa3SToYAWnpQD0wYcoxAD7y2cEy"';
 
 scenario("SIGTERM while workers check passwords", async (t) => {
-  const s = await t.server(`authorization { timeout: 10, users: [ {user: a, password: ${SLOW}} ] }`);
+  const s = await t.server(`authorization { users: [ {user: a, password: ${SLOW}} ] }`);
   const clients = Array.from({ length: 12 }, () => new Client(s.port, { connect: { user: "a", pass: "x" } }));
   await Promise.all(clients.map((c) => c.expect("INFO ")));
   await delay(50);
@@ -237,7 +238,7 @@ scenario("SIGTERM while workers check passwords", async (t) => {
 });
 
 scenario("a reload while workers check: what counts is the new file", async (t) => {
-  const conf = (name) => `authorization { timeout: 15, users: [ {user: ${name}, password: ${SLOW}}, {user: z, password: z} ] }`;
+  const conf = (name) => `authorization { users: [ {user: ${name}, password: ${SLOW}}, {user: z, password: z} ] }`;
   const s = await t.server(conf("a"));
   const login = async (user, reloads) => { // the table changes while its password is looked at
     const c = new Client(s.port, { connect: { user, pass: "slow" } });
@@ -257,23 +258,32 @@ scenario("a reload while workers check: what counts is the new file", async (t) 
 }, { ours: true });
 
 scenario("clients whose time ran out before their password was checked hold up nobody", async (t) => {
-  const s = await t.server(`authorization { timeout: 3, users: [ {user: a, password: ${SLOW}} ] }`);
+  const conf = (timeout) => `authorization { timeout: ${timeout}, users: [ {user: a, password: ${SLOW}} ] }`;
+  const s = await t.server(conf(60));
+  const refused = async () => { // how long a check takes
+    const from = Date.now();
+    const c = new Client(s.port, { connect: { user: "a", pass: "x" } });
+    check((await c.closed()).endsWith("-ERR 'Authorization Violation'\r\n"), c.text.slice(-80));
+    return Date.now() - from;
+  };
+  const alone = await refused();
+  await s.reload(conf(3));
   const many = Array.from({ length: 300 }, () => new Client(s.port, { connect: { user: "a", pass: "x" } }));
-  await Promise.all(many.map((c) => c.closed(8000))); // all the checks would take half a minute
+  await Promise.all(many.map((c) => c.closed())); // all the checks would take half a minute
   check(many.filter((c) => c.text.endsWith("-ERR 'Authentication Timeout'\r\n")).length > 100, "not slow enough");
-  const from = Date.now();
-  const c = new Client(s.port, { connect: { user: "a", pass: "x" } });
-  check((await c.closed()).endsWith("-ERR 'Authorization Violation'\r\n"), c.text.slice(-80));
-  t.note(`answered after ${Date.now() - from} ms`);
+  await s.reload(conf(60));
+  const after = await refused();
+  t.note(`a check took ${alone} ms, then ${after} ms`);
+  check(after < t.soon(30 * alone), `it took ${after} ms, and ${alone} ms alone`);
   await s.stop();
 }, { ours: true });
 
 // --- TLS goes away ------------------------------------------------------------------------------------
-scenario("a reload takes TLS away while peers are about to choose it", async (t) => {
+scenario("a reload takes TLS away while peers are about to choose it", (t) => steadily(async () => {
   const s = t.prepare();
   execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
     "-subj", "/CN=localhost", "-keyout", s.file("key.pem"), "-out", s.file("cert.pem")], { stdio: "ignore" });
-  const tls = (more) => `tls { cert_file: "DIR/cert.pem", key_file: "DIR/key.pem", timeout: 3, ${more} }`;
+  const tls = (more) => `tls { cert_file: "DIR/cert.pem", key_file: "DIR/key.pem", timeout: 60, ${more} }`;
   s.configure(tls('handshake_first: "1s"'));
   await s.start();
   const waiting = new Client(s.port, { connect: null });
@@ -282,9 +292,9 @@ scenario("a reload takes TLS away while peers are about to choose it", async (t)
   await s.reload("");
   hello.send(Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0])); // too late for that
   await hello.closed();
-  await waiting.expect("INFO ", 5000); // when the second is over
+  await waiting.expect("INFO "); // when the second is over
   waiting.send(connectLine() + "PING\r\n");
   await waiting.expect("PONG");
   await s.healthy();
   await s.stop();
-}, { ours: true });
+}, 300), { ours: true });

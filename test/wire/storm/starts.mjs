@@ -10,7 +10,7 @@ const scenario = (name, run, options = {}) => scenarios.push({ name, run, ...opt
 async function fails(t, conf, options) {
   const s = t.prepare(conf, options);
   s.spawn();
-  await until(`it to give up: ${conf}`, () => s.status !== undefined, 10000);
+  await until(`it to give up: ${conf}`, () => s.status !== undefined);
   check(s.status === 1, `status ${s.status} with ${conf}:\n${s.log}`);
   check(!/Sanitizer|runtime error/.test(s.log), s.log);
   return s.log;

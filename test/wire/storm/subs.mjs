@@ -12,7 +12,7 @@ async function sendMany(client, n, line) {
     client.send(block);
     await client.drain();
   }
-  await client.ping(20000);
+  await client.ping();
 }
 
 const subscriptions = async (s) => (await s.json("/varz")).subscriptions;
@@ -38,11 +38,11 @@ scenario("1,000,000 subscriptions, 200,000 on each connection: a message still f
   const found = Date.now() - from;
   t.note(`${made} ms, ${perSub.toFixed(0)} B each, 1000 messages in ${found} ms`);
   check(perSub < t.atMost(512), `${perSub} B for a subscription`);
-  check(found < 3000, `1000 messages took ${found} ms`);
+  check(found < t.soon(10000), `1000 messages took ${found} ms`); // to look at each would take minutes
   await sendMany(clients[1], each200, (i) => `UNSUB ${i}\r\n`);
   check((await subscriptions(s)) === idle + 4 * each200, `${await subscriptions(s)} are left`);
   clients[0].close(); // 200,000 go with it
-  await s.clientsLeft(4, 20000);
+  await s.clientsLeft(4);
   await until("them to be gone", async () => (await subscriptions(s)) === idle + 3 * each200);
   const end = Date.now();
   await s.stop(); // the rest goes with the server
