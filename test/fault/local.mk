@@ -40,3 +40,10 @@ test_unit_store_read_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_threads_SOURCES = test/unit/test_store_threads.c $(TEST_STORE)
 test_unit_store_threads_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_threads_CPPFLAGS = $(TEST_CPPFLAGS)
+
+# Stores of earlier versions.
+EXTRA_DIST += test/assets
+UNIT_TESTS += test/unit/store_assets
+test_unit_store_assets_SOURCES = test/unit/test_store_assets.c
+test_unit_store_assets_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_assets_CPPFLAGS = $(TEST_CPPFLAGS) -DASSETS='"$(abs_top_srcdir)/test/assets"'

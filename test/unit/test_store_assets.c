@@ -1,0 +1,134 @@
+/* test_store_assets.c: stores written by earlier versions stay readable.  test/assets/store-vN is
+ * one of each version of the disk format: never rewrite it, add the next. */
+#include "mayfly/loop.h"
+#include "mayfly/store.h"
+
+#include "unity.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifndef ASSETS
+#error "ASSETS names the folder"
+#endif
+
+static char dir[64];
+static struct loop *loop;
+
+void setUp(void)
+{
+    struct mf_error e;
+
+    snprintf(dir, sizeof dir, "%s", "store-assets-XXXXXX");
+    TEST_ASSERT_NOT_NULL(mkdtemp(dir));
+    TEST_ASSERT_EQUAL(0, loop_new(&loop, &e));
+}
+
+static const char *const files[] = {"0000000000000004.log", "0000000000000005.log", "checkpoint"};
+
+void tearDown(void)
+{
+    char path[512];
+
+    loop_free(loop);
+    for (size_t i = 0; i < MF_COUNT(files); i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/store.lock", dir);
+    unlink(path);
+    rmdir(dir);
+}
+
+/* Opening writes, so a copy is opened. */
+static void copy_file(const char *name)
+{
+    static uint8_t bytes[1 << 16];
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/store-v1/%s", ASSETS, name);
+    FILE *from = fopen(path, "rb");
+    TEST_ASSERT_NOT_NULL_MESSAGE(from, path);
+    size_t n = fread(bytes, 1, sizeof bytes, from);
+    fclose(from);
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *to = fopen(path, "wb");
+    TEST_ASSERT_NOT_NULL_MESSAGE(to, path);
+    TEST_ASSERT_EQUAL(n, fwrite(bytes, 1, n, to));
+    fclose(to);
+}
+
+static void on_closed(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+static void check_message(struct store *s, uint64_t seq, const char *key, const char *body,
+                          int64_t deadline_ns, uint16_t flags)
+{
+    struct store_rec r;
+
+    TEST_ASSERT_EQUAL(0, store_peek(s, seq, &r));
+    TEST_ASSERT_TRUE(mf_eq_str(r.key, key));
+    TEST_ASSERT_TRUE(mf_eq_str(r.head, "h"));
+    TEST_ASSERT_TRUE(mf_eq_str(r.body, body));
+    TEST_ASSERT_EQUAL_INT64(1000, r.ts_ns);
+    TEST_ASSERT_EQUAL_INT64(deadline_ns, r.deadline_ns);
+    TEST_ASSERT_EQUAL_UINT16(flags, r.flags);
+}
+
+static void check_store(bool with_checkpoint)
+{
+    struct mf_error e;
+    struct store_io *io;
+    struct store *s;
+    struct store_state st;
+    struct store_stats stats;
+    struct mf_slice blob;
+    struct store_opts o = {.name = "v1", .now_ns = 1};
+    bool closed = false;
+
+    for (size_t i = 0; i < MF_COUNT(files); i++)
+        if (with_checkpoint || i < 2)
+            copy_file(files[i]);
+    TEST_ASSERT_EQUAL(0, store_io_dir(&io, dir, &e));
+    TEST_ASSERT_EQUAL_MESSAGE(0, store_open(&s, &o, io, &e), "open");
+    TEST_ASSERT_EQUAL(0, store_attach(s, loop, &e));
+    store_stats(s, &stats);
+    TEST_ASSERT_EQUAL_UINT64(with_checkpoint, stats.recovered_from_checkpoint);
+    TEST_ASSERT_EQUAL(0, store_damage_count(s));
+    store_state(s, &st);
+    TEST_ASSERT_EQUAL_UINT64(1, st.first_seq);
+    TEST_ASSERT_EQUAL_UINT64(69, st.last_seq);
+    TEST_ASSERT_EQUAL_UINT64(14, st.msgs);
+    check_message(s, 1, "a.1", "one", 9000000000, 0);
+    check_message(s, 2, "a.2", "two", 5000000000, 1);
+    check_message(s, 3, "b.1", "three", 0, 2);
+    check_message(s, 68, "batch.1", "b1", 0, 0);
+    check_message(s, 69, "batch.2", "b2", 0, 0);
+    TEST_ASSERT_EQUAL_UINT64(8, store_next(s, 4)); /* 4 to 6 were removed, 7 expired */
+    TEST_ASSERT_TRUE(store_blob_get(s, MF_LIT("config"), &blob));
+    TEST_ASSERT_TRUE(mf_eq_str(blob, "{\"v\":1}"));
+    store_close(s, on_closed, &closed);
+    while (!closed)
+        loop_turn(loop);
+}
+
+static void test_version_1_opens_by_its_checkpoint(void)
+{
+    check_store(true);
+}
+
+static void test_version_1_opens_by_its_log(void)
+{
+    check_store(false);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_version_1_opens_by_its_checkpoint);
+    RUN_TEST(test_version_1_opens_by_its_log);
+    return UNITY_END();
+}
