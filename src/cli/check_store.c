@@ -109,21 +109,24 @@ static void forget_run(struct ctx *c, struct run *r)
             (struct check_segment){.number = c->seg[i].number, .bytes = c->seg[i].actual};
 }
 
-/* Where reading begins: no commit to say so means that the store is new, or that all are gone. */
-static uint64_t first_segment(const struct ctx *c, const struct run *seen, const struct cp *cp)
+/* Where reading begins, once a reading from `from` has seen which commits count: at the greatest
+ * first segment that one of them names, or, with none, the checkpoint. */
+static uint64_t first_segment(const struct run *r, const struct cp *cp)
 {
-    if (seen->seen_first != 0)
-        return seen->seen_first;
-    if (cp->header_ok && cp->first != 0)
-        return cp->first;
-    return c->segs > 0 ? c->seg[0].number : 1;
+    if (r->any_group)
+        return r->commit_first;
+    return cp->header_ok && cp->first > r->first ? cp->first : r->first;
 }
 
-/* Reads the log, with the values of the commits themselves: two runs are enough, see check_log.c.
- * The bound is there because a file may change while it is read without the lock. */
+/* Reads the log from its lowest file on, and again where a commit that counts says that it begins
+ * later, or one knows of more that was synced (check_log.c).  A commit that does not count says
+ * nothing of where the log begins.  The bound is there because a file may change while it is read
+ * without the lock. */
 static int read_log(struct ctx *c, struct cp *cp, struct model *m, struct run *r,
                     struct mf_error *e)
 {
+    uint64_t first = c->segs > 0 ? c->seg[0].number : 1;
+
     *r = (struct run){.c = c, .m = m, .cp = cp->header_ok ? cp : NULL};
     if (log_guess(r, e) != 0)
         return e->code;
@@ -136,7 +139,7 @@ static int read_log(struct ctx *c, struct cp *cp, struct model *m, struct run *r
             .cp = seen.cp,
             .synced = seen.seen_synced,
             .seen_synced = seen.seen_synced,
-            .first = first_segment(c, &seen, cp),
+            .first = first,
             .seen_first = seen.seen_first,
         };
         if (cp->header_ok && pos_before(r->synced, cp->pos))
@@ -148,7 +151,8 @@ static int read_log(struct ctx *c, struct cp *cp, struct model *m, struct run *r
         forget_run(c, r);
         if (log_run(r, (struct check_pos){r->first, HEADER_PAGE}, e) != 0)
             return e->code;
-        if (r->seen_first == seen.seen_first && pos_equal(r->seen_synced, seen.seen_synced))
+        first = first_segment(r, cp);
+        if (first == r->first && pos_equal(r->seen_synced, seen.seen_synced))
             break;
     }
     return 0;

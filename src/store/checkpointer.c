@@ -114,6 +114,8 @@ static void check_finish_work(void *arg) /* on a worker */
 
     for (size_t i = 0; i < c->dirties && c->status == 0; i++)
         c->status = c->io->sync(c->io, c->dirty[i], &c->error);
+    if (c->status == 0 && c->dirties > 0) /* their names, before one that builds on them */
+        c->status = c->io->syncdir(c->io, &c->error);
     checkpoint_encode_head(head, &c->head);
     if (c->status == 0)
         c->status = c->io->pwrite(c->io, c->file, head, sizeof head, 0, &c->error);
