@@ -1,11 +1,11 @@
 /* check_log.c: reads the log record by record and tells damage from the end.
  *
  * docs/disk-format.md, "The end of the log, tears and damage".  Whether a stretch without records
- * is damage or the end depends on the greatest synced position that any commit names, and where
- * reading begins on the greatest first segment: both may stand further on.  So a run is made with
- * assumed values (log_guess: those of the last segment that has commits, which are the greatest in
- * every log a server wrote) and looks at every commit there is; where one exceeds the assumption,
- * the caller runs again.  A run sees all segments, so the second one is the last. */
+ * is damage or the end depends on the greatest synced position that any commit names, which may
+ * stand further on, and where reading begins on the greatest first segment that a commit that
+ * counts names. So a run is made with assumed values (log_guess: the synced position of the last
+ * segment that has commits, the greatest in every log a server wrote; the lowest file) and looks at
+ * every commit there is; where one says otherwise, the caller runs again. */
 #include "check_impl.h"
 
 #include "mayfly/checksum.h"
@@ -18,12 +18,9 @@
 static void note_commit(struct run *r, const struct rec *rec)
 {
     struct check_pos synced = {rd64(rec->p + 24), rd64(rec->p + 32)};
-    uint64_t first = rd64(rec->p + 40);
 
     if (pos_before(r->seen_synced, synced))
         r->seen_synced = synced;
-    if (first > r->seen_first)
-        r->seen_first = first;
     r->seen_commit = true;
 }
 
@@ -53,7 +50,7 @@ static int record_at(struct run *r, uint64_t off, struct rec *out, enum rec_why 
 static int next_valid(struct run *r, uint64_t off, struct rec *out, bool *found, struct mf_error *e)
 {
     struct ctx *c = r->c;
-    enum rec_why why;
+    enum rec_why why = REC_NO_ROOM;
 
     *found = false;
     for (; off + 24 <= c->limit; off += 8) {
@@ -159,6 +156,8 @@ static void apply_commit(struct run *r, const struct rec *rec)
         r->m->clock = clock;
     r->group = rd64(rec->p + 16);
     r->commit_first = rd64(rec->p + 40);
+    if (r->commit_first > r->seen_first)
+        r->seen_first = r->commit_first;
     r->any_group = r->last_known = true;
 }
 

@@ -113,8 +113,8 @@ static void forget_run(struct ctx *c, struct run *r)
  * first segment that one of them names, or, with none, the checkpoint. */
 static uint64_t first_segment(const struct run *r, const struct cp *cp)
 {
-    if (r->any_group)
-        return r->commit_first;
+    if (r->seen_first != 0)
+        return r->seen_first;
     return cp->header_ok && cp->first > r->first ? cp->first : r->first;
 }
 
@@ -140,7 +140,6 @@ static int read_log(struct ctx *c, struct cp *cp, struct model *m, struct run *r
             .synced = seen.seen_synced,
             .seen_synced = seen.seen_synced,
             .first = first,
-            .seen_first = seen.seen_first,
         };
         if (cp->header_ok && pos_before(r->synced, cp->pos))
             r->synced = cp->pos;

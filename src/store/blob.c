@@ -186,7 +186,7 @@ struct mover {
 static void move_one(struct store *s, struct blob *b, void *arg)
 {
     struct mover *m = arg;
-    uint64_t to;
+    uint64_t to = 0;
 
     if (b->segment != m->segment || m->rc != 0)
         return;
