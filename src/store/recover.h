@@ -61,7 +61,7 @@ struct recovery {
  * nothing was touched). */
 MF_MUSTCHECK int recover(struct recovery *out, struct store_io *io, char separator, int64_t now_ns,
                          struct mf_error *e);
-void recovery_fini(struct recovery *r);
+void recovery_fini(struct recovery *out);
 
 void segment_name(char dst[32], uint64_t number); /* 0000000000000001.log */
 bool segment_number(const char *name, uint64_t *number);

@@ -348,7 +348,8 @@ err_unlock:
     io->unlock(io);
 err_free:
     store_free(s);
-    return mf_wrap(e, "open store %s", o->name == NULL ? "" : o->name);
+    mf_wrap(e, "open store %s", o->name == NULL ? "" : o->name);
+    return rc;
 }
 
 int store_attach(struct store *s, struct loop *l, struct mf_error *e)
