@@ -54,6 +54,8 @@ int store_checkpoint(struct store *s, struct store_wait *w)
 
     if (rc != 0)
         return rc;
+    if (w == NULL || w->done == NULL)
+        return MF_INVAL; /* somebody must want it */
     mf_list_push(&s->check.next_waits, &w->node);
     check_kick(s);
     return 0;

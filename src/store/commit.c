@@ -379,6 +379,8 @@ void sync_fire(void *arg)
     struct store *s = arg;
     struct image *im = &s->sync;
 
+    bool whole = true;
+
     if (s->syncing || s->failed != 0)
         return;
     im->extents = 0;
@@ -389,8 +391,10 @@ void sync_fire(void *arg)
         if (im->extents == im->extent_cap) {
             size_t cap = im->extent_cap == 0 ? 8 : 2 * im->extent_cap;
             struct extent *p = realloc(im->extent, cap * sizeof *p);
-            if (p == NULL)
-                break; /* what is left is synced next time; synced does not move */
+            if (p == NULL) {
+                whole = false; /* what is left is synced next time */
+                break;
+            }
             im->extent = p;
             im->extent_cap = cap;
         }
@@ -398,7 +402,7 @@ void sync_fire(void *arg)
         seg->dirty = false;
         seg->readers++;
     }
-    s->sync_to = s->committed;
+    s->sync_to = whole ? s->committed : s->synced;
     s->syncing = true;
     im->io = s->io;
     loop_job_submit(s->sync_job);

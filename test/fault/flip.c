@@ -505,7 +505,7 @@ int main(int argc, char **argv)
     uint64_t partners = must_number(argc, argv, "partners", "FLIP_PARTNERS", 2);
     struct mf_error e;
 
-    at.seed = must_number(argc, argv, "seed", "FLIP_SEED", rand_fast() >> 24);
+    at.seed = must_number(argc, argv, "seed", "FLIP_SEED", 1);
     at.verbose = must_number(argc, argv, "verbose", NULL, 0) != 0;
     must_where = where;
     must_quiet();

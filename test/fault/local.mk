@@ -5,24 +5,30 @@ TEST_STORE = test/support/must.c test/support/must.h test/support/pick.h \
 	test/support/store_drive.c test/support/store_drive.h \
 	test/support/store_script.c test/support/store_script.h \
 	test/support/store_compare.c test/support/store_compare.h $(TEST_IO)
+# The same ids and hash tables in every run: a failure is repeated by its seed.
+FIXED_RAND = test/support/fixed_rand.c
+WRAP_RAND = -Wl,--wrap=rand_bytes
 FAULT_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 FAULT_TESTS = %D%/crash %D%/flip %D%/nth %D%/model %D%/kill
 
 check_PROGRAMS += $(FAULT_TESTS)
 TESTS += $(FAULT_TESTS)
-%C%_crash_SOURCES = %D%/crash.c %D%/disk.c %D%/disk.h $(TEST_STORE)
+%C%_crash_SOURCES = $(FIXED_RAND) %D%/crash.c %D%/disk.c %D%/disk.h $(TEST_STORE)
 %C%_crash_LDADD = src/cli/libcli.a $(STORE_LIBS) $(JANSSON_LIBS)
 %C%_crash_CPPFLAGS = $(FAULT_CPPFLAGS)
-%C%_flip_SOURCES = %D%/flip.c %D%/excuse.c %D%/excuse.h %D%/disk.c %D%/disk.h $(TEST_STORE)
+%C%_crash_LDFLAGS = $(AM_LDFLAGS) $(WRAP_RAND)
+%C%_flip_SOURCES = $(FIXED_RAND) %D%/flip.c %D%/excuse.c %D%/excuse.h %D%/disk.c %D%/disk.h $(TEST_STORE)
 %C%_flip_LDADD = src/cli/libcli.a $(STORE_LIBS) $(JANSSON_LIBS)
 %C%_flip_CPPFLAGS = $(FAULT_CPPFLAGS)
-%C%_nth_SOURCES = %D%/nth.c $(TEST_STORE)
+%C%_flip_LDFLAGS = $(AM_LDFLAGS) $(WRAP_RAND)
+%C%_nth_SOURCES = $(FIXED_RAND) %D%/nth.c $(TEST_STORE)
 %C%_nth_LDADD = $(STORE_LIBS)
 %C%_nth_CPPFLAGS = $(FAULT_CPPFLAGS)
-%C%_nth_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
-%C%_model_SOURCES = %D%/model.c $(TEST_STORE)
+%C%_nth_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC) $(WRAP_RAND)
+%C%_model_SOURCES = $(FIXED_RAND) %D%/model.c $(TEST_STORE)
 %C%_model_LDADD = $(STORE_LIBS)
 %C%_model_CPPFLAGS = $(FAULT_CPPFLAGS)
+%C%_model_LDFLAGS = $(AM_LDFLAGS) $(WRAP_RAND)
 %C%_kill_SOURCES = %D%/kill.c
 %C%_kill_LDADD = $(STORE_LIBS)
 %C%_kill_CPPFLAGS = $(FAULT_CPPFLAGS)

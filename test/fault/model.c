@@ -351,7 +351,7 @@ int main(int argc, char **argv)
     uint64_t steps = must_number(argc, argv, "steps", "MODEL_STEPS", 250000);
     struct world w;
 
-    at.seed = must_number(argc, argv, "seed", "MODEL_SEED", rand_fast() >> 24);
+    at.seed = must_number(argc, argv, "seed", "MODEL_SEED", 1);
     must_where = where;
     must_quiet();
     printf("seed %llu\n", (unsigned long long)at.seed);

@@ -313,7 +313,7 @@ int main(int argc, char **argv)
     struct drive neighbour;
     struct mf_error e;
 
-    at.seed = must_number(argc, argv, "seed", "NTH_SEED", rand_fast() >> 24);
+    at.seed = must_number(argc, argv, "seed", "NTH_SEED", 1);
     at.ops = must_number(argc, argv, "ops", "NTH_OPS", 300);
     at.nth = must_number(argc, argv, "nth", NULL, 0);
     must_where = where;
