@@ -468,6 +468,8 @@ static void move_sectors(unsigned partners)
         for (uint64_t o = 0; o + SECTOR <= disk.file[i].size; o += SECTOR)
             for (unsigned n = 0; n < partners; n++) {
                 size_t j = pick_chance(&pick, 50) ? i : pick_below(&pick, (uint32_t)disk.files);
+                if (disk.file[j].size < SECTOR)
+                    continue; /* a small checkpoint has no whole sector */
                 uint64_t p = pick_below(&pick, (uint32_t)(disk.file[j].size / SECTOR)) * SECTOR;
                 if (pick_chance(&pick, 30) && o + SECTOR <= disk.file[j].size)
                     p = o; /* the same place of another file: a misdirected write */
