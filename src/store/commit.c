@@ -205,7 +205,7 @@ void commit_work(void *arg)
 
 /* --- done ----------------------------------------------------------------------------------- */
 
-void store_fail(struct store *s, int code, const char *text)
+static void store_fail(struct store *s, int code, const char *text)
 {
     if (s->failed != 0)
         return;

@@ -35,8 +35,8 @@ static inline uint64_t live_disk(uint64_t bytes, uint64_t msgs)
     return bytes + 60 * msgs;
 }
 
-/* How many doomed messages a key has, for the keys that have any: open addressing by key id.
- * Emptied whenever nothing is doomed, that is, after most commits. */
+/* How many doomed messages a key has, for keys with many messages (doomed.c): open addressing by
+ * key id.  The ring of others is walked when somebody asks. */
 struct doomed_keys {
     uint32_t *key, *count;
     size_t cap, used;
@@ -183,7 +183,6 @@ void commit_work(void *arg);
 void commit_done(void *arg);
 void commit_start(struct store *s);
 bool commit_bare(struct store *s); /* a commit record without anything else; false: no room */
-void store_fail(struct store *s, int code, const char *text);
 void waits_answer(struct mf_list *waits, int status);
 /* w is called when all that was accepted up to now is committed; false: it is already. */
 bool commit_barrier(struct store *s, struct store_wait *w);
@@ -214,7 +213,6 @@ void graves_dig(struct store *s);
 
 /* view.c, read.c */
 bool view_key(const struct store *s, uint32_t key, struct store_key *out);
-void read_fini(struct store *s);
 bool visible(const struct store *s, uint32_t id);
 bool accepted(const struct store *s, uint32_t id); /* there for writers: not doomed */
 bool overdue(const struct store *s, uint32_t id);  /* by store_now() */
