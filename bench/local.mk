@@ -20,3 +20,10 @@ bench_bench_store_SOURCES = bench/bench_store.c
 bench_bench_store_LDADD = $(STORE_LIBS)
 CLEANFILES += bench/bench_store
 EXTRA_DIST += bench/store.sh
+# make bench/bench_stream
+EXTRA_PROGRAMS += bench/bench_stream
+bench_bench_stream_SOURCES = bench/bench_stream.c bench/js_expiry.c bench/js_expiry.h bench/js_load.c \
+	bench/js_load.h bench/js_report.c bench/js_report.h bench/js_wire.c bench/js_wire.h bench/proc.c \
+	bench/proc.h
+CLEANFILES += bench/bench_stream
+EXTRA_DIST += bench/stream.sh

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,6 +67,7 @@ static void child_exec(const struct proc *p, const char *binary)
     char config[320], log[320];
     int fd;
 
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a bench that fails leaves no server behind */
     snprintf(config, sizeof config, "%s/server.conf", p->dir);
     snprintf(log, sizeof log, "%s/log", p->dir);
     fd = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -77,20 +79,31 @@ static void child_exec(const struct proc *p, const char *binary)
     _exit(127);
 }
 
-bool proc_start(struct proc *p, const char *binary, const char *extra)
+/* A killed server leaves its ports file behind: it must not be taken for the next one's. */
+static void forget_ports(const struct proc *p)
 {
-    const struct timespec pause = {0, 5000000};
+    DIR *d = opendir(p->dir);
+    struct dirent *entry;
+    char path[640];
 
-    snprintf(p->dir, sizeof p->dir, "%s/mayfly-bench-XXXXXX",
-             getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
-    if (mkdtemp(p->dir) == NULL || !write_config(p, extra)) {
-        fprintf(stderr, "bench: %s: %s\n", p->dir, strerror(errno));
-        return false;
+    while (d != NULL && (entry = readdir(d)) != NULL) {
+        size_t n = strlen(entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", p->dir, entry->d_name);
+        if (n > 6 && strcmp(entry->d_name + n - 6, ".ports") == 0)
+            unlink(path);
     }
+    if (d != NULL)
+        closedir(d);
+}
+
+bool proc_again(struct proc *p, const char *binary)
+{
+    const struct timespec pause = {0, 1000000};
+
     p->pid = fork();
     if (p->pid == 0)
         child_exec(p, binary);
-    for (int i = 0; i < 2000; i++) { /* ten seconds at the most */
+    for (int i = 0; i < 30000; i++) { /* half a minute at the least */
         if (find_port(p))
             return true;
         if (waitpid(p->pid, NULL, WNOHANG) == p->pid)
@@ -101,13 +114,30 @@ bool proc_start(struct proc *p, const char *binary, const char *extra)
     return false;
 }
 
+bool proc_start(struct proc *p, const char *binary, const char *extra)
+{
+    snprintf(p->dir, sizeof p->dir, "%s/mayfly-bench-XXXXXX",
+             getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
+    if (mkdtemp(p->dir) == NULL || !write_config(p, extra)) {
+        fprintf(stderr, "bench: %s: %s\n", p->dir, strerror(errno));
+        return false;
+    }
+    return proc_again(p, binary);
+}
+
+void proc_end(struct proc *p, int sig)
+{
+    kill(p->pid, sig);
+    waitpid(p->pid, NULL, 0);
+    forget_ports(p);
+}
+
 void proc_stop(struct proc *p)
 {
     static const char *const files[] = {"server.conf", "log"};
     char path[320];
 
-    kill(p->pid, SIGTERM);
-    waitpid(p->pid, NULL, 0);
+    proc_end(p, SIGTERM);
     for (size_t i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s/%s", p->dir, files[i]);
         unlink(path);

@@ -13,6 +13,9 @@ struct proc {
 };
 /* binary: path; extra: more configuration text, or "".  false with a message on stderr. */
 bool proc_start(struct proc *p, const char *binary, const char *extra);
+/* Ends it with this signal and waits; its folder stays, for proc_again(). */
+void proc_end(struct proc *p, int sig);
+bool proc_again(struct proc *p, const char *binary);
 void proc_stop(struct proc *p);          /* SIGTERM, then waits; removes its folder */
 double proc_cpu_s(const struct proc *p); /* user and system */
 double proc_rss_kb(const struct proc *p);

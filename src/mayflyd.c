@@ -1,5 +1,7 @@
 /* mayflyd.c: main().  Reads the configuration, builds the server bottom-up, runs the loop.  Wiring
  * only: what things do lives in the folders. */
+#include "mayfly/api.h"
+#include "mayfly/clock.h"
 #include "mayfly/log.h"
 #include "mayfly/loop.h"
 #include "mayfly/options.h"
@@ -17,6 +19,8 @@ struct program {
     char **argv;
     struct loop *loop;
     struct server *server;
+    struct api *api; /* NULL: no JetStream */
+    char *name;      /* the server's, for the api: the options it comes from go with a reload */
     struct loop_signal *signals[5];
 };
 
@@ -77,6 +81,95 @@ static void on_stopped(void *arg)
     loop_stop(p->loop);
 }
 
+/* --- JetStream, as the server sees it --------------------------------------------------------- */
+
+static bool client_info(void *arg, const void *origin, struct mf_buf *json)
+{
+    return server_client_info(arg, origin, json);
+}
+
+static int api_start(void *arg, struct server *s, const struct options *o, struct mf_error *e)
+{
+    struct program *p = arg;
+    char *name = mf_slice_dup(mf_str(server_name(s)));
+    struct api_setup setup = {.loop = p->loop,
+                              .accounts = server_accounts(s),
+                              .options = o,
+                              .server_name = name,
+                              .server_id = server_id(s),
+                              .version = SERVER_NATS_VERSION,
+                              .level = SERVER_API_LEVEL,
+                              .client_info = client_info,
+                              .arg = s};
+    int64_t from_ns = clock_mono_ns();
+    char took[CLOCK_TEXT];
+
+    if (name == NULL)
+        return mf_fail(e, MF_NOMEM, "server name");
+    p->name = name;
+    log_info("Starting JetStream");
+    if (api_open(&p->api, &setup, e) != 0)
+        return e->code;
+    api_log_start(p->api);
+    log_info("Took %s to start JetStream", clock_duration(took, clock_mono_ns() - from_ns));
+    return 0;
+}
+
+static void api_new_options(void *arg, const struct options *o)
+{
+    api_reload(((struct program *)arg)->api, o);
+}
+
+static void api_stop(void *arg, void (*closed)(void *closed_arg), void *closed_arg)
+{
+    api_close(((struct program *)arg)->api, closed, closed_arg);
+}
+
+static void api_add_pages(void *arg, struct monitor *m)
+{
+    api_pages(((struct program *)arg)->api, m);
+}
+
+static int api_in_jsz(void *arg, struct mf_slice options, const char *account, struct jsonw *w,
+                      const char *key, struct mf_error *e)
+{
+    return api_jsz(((struct program *)arg)->api, options, account, w, key, e);
+}
+
+static void api_in_varz(void *arg, struct jsonw *w, bool paths)
+{
+    api_write_varz(((struct program *)arg)->api, w, paths);
+}
+
+static void api_in_metrics(void *arg, struct mf_buf *out)
+{
+    api_write_metrics(((struct program *)arg)->api, out);
+}
+
+static void api_in_health(void *arg, const struct health_query *q, health_tell tell, void *tell_arg)
+{
+    api_health(((struct program *)arg)->api, q, tell, tell_arg);
+}
+
+static bool api_in_account(void *arg, const struct account *a)
+{
+    return api_enabled(((struct program *)arg)->api, a);
+}
+
+static struct server_guest guest(struct program *p)
+{
+    return (struct server_guest){.arg = p,
+                                 .open = api_start,
+                                 .reload = api_new_options,
+                                 .close = api_stop,
+                                 .pages = api_add_pages,
+                                 .jsz = api_in_jsz,
+                                 .varz = api_in_varz,
+                                 .metrics = api_in_metrics,
+                                 .health = api_in_health,
+                                 .enabled = api_in_account};
+}
+
 static int watch_signals(struct program *p)
 {
     static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
@@ -97,7 +190,8 @@ static int serve(struct program *p, struct options *o)
                                  .reload_arg = p,
                                  .stopped = on_stopped,
                                  .stopped_arg = p,
-                                 .program = p->argv[0]};
+                                 .program = p->argv[0],
+                                 .guest = guest(p)};
 
     if (server_open_log(o, &e) != 0 || loop_new(&p->loop, &e) != 0) {
         fprintf(stderr, "%s: %s\n", base_name(p->argv[0]), e.text);
@@ -107,10 +201,12 @@ static int serve(struct program *p, struct options *o)
     if (watch_signals(p) != 0 || server_start(&p->server, p->loop, &setup, &e) != 0) {
         log_fatal("%s", e.text);
         options_free(o);
+        free(p->name);
         return 1;
     }
     loop_run(p->loop);
     server_free(p->server);
+    free(p->name);
     loop_free(p->loop);
     log_close();
     return 0;

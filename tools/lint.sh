@@ -45,7 +45,7 @@ lint_words() {
                 echo "$f: in no local.mk"
         done
         wc -l $(c_files src test bench | grep '\.c$') | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines, 600 allowed" }'
-        wc -l $(c_files include src | grep '\.h$') | awk '$2 != "total" && $1 > 300 { print $2 ": " $1 " lines, 300 allowed" }'
+        wc -l $(c_files include src | grep '\.h$') | awk '$2 != "total" && $2 !~ /_table\.h$/ && $1 > 300 { print $2 ": " $1 " lines, 300 allowed" }'
     )
     [ -z "$out" ] || printf '%s\n' "$out"
     [ -z "$out" ]

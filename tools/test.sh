@@ -125,12 +125,18 @@ step_wire() {
     done
 }
 
-step_interop() { MAYFLYD="$TOP/build-test/mayflyd" tallied node test/interop/run.mjs; }
+# Published schemas and tables that are not part of the project, where they lie beside it.
+shared_data() { [ -d "$TOP/../shared" ] && printf '%s' "$TOP/../shared"; }
+
+step_interop() {
+    MAYFLY_SHARED=$(shared_data) MAYFLYD="$TOP/build-test/mayflyd" tallied node test/interop/run.mjs
+}
 
 # The same dialogs and scenarios against nats-server prove that the tests themselves are right.
 step_reference() {
     tallied node test/wire/violations.mjs "$NATS_SERVER"
-    MAYFLY="$TOP/build-test/mayfly" MAYFLYD=$NATS_SERVER tallied node test/interop/run.mjs
+    MAYFLY_SHARED=$(shared_data) MAYFLY="$TOP/build-test/mayfly" MAYFLYD=$NATS_SERVER \
+        tallied node test/interop/run.mjs
     if [ -x build-test/test/interop/c/natsc ]; then
         MAYFLYD=$NATS_SERVER build-test/test/interop/c/natsc >"$LOGS/natsc-reference.log" 2>&1
         unity_count "$LOGS/natsc-reference.log" $?

@@ -3,6 +3,7 @@
 #define MAYFLY_SERVER_H
 
 #include "mayfly/account.h"
+#include "mayfly/health.h"
 #include "mayfly/loop.h"
 #include "mayfly/options.h"
 
@@ -12,6 +13,32 @@
 #define SERVER_MAYFLY_VERSION "0.1.0"
 
 struct server;
+struct jsonw;
+struct monitor;
+struct mf_buf;
+
+/* What stands above the server and is served through it (JetStream); the server knows nothing of it
+ * but these calls.  Only when jetstream is enabled. */
+struct server_guest {
+    void *arg;
+    /* Before anybody is served; may block. */
+    int (*open)(void *arg, struct server *s, const struct options *o, struct mf_error *e);
+    /* The options of before are freed after this. */
+    void (*reload)(void *arg, const struct options *o);
+    /* The clients are gone: closed() when everything is on disk. */
+    void (*close)(void *arg, void (*closed)(void *closed_arg), void *closed_arg);
+    void (*pages)(void *arg, struct monitor *m); /* adds /jsz */
+    /* That page as a member of w; account: one account of it alone, NULL: all.  options: JSON.
+     * MF_PROTO: they are wrong. */
+    int (*jsz)(void *arg, struct mf_slice options, const char *account, struct jsonw *w,
+               const char *key, struct mf_error *e);
+    /* Members of "jetstream" in /varz and STATSZ; paths: where it stores, too. */
+    void (*varz)(void *arg, struct jsonw *w, bool paths);
+    void (*metrics)(void *arg, struct mf_buf *out); /* Prometheus text */
+    /* Tells of everything that is not well. */
+    void (*health)(void *arg, const struct health_query *q, health_tell tell, void *tell_arg);
+    bool (*enabled)(void *arg, const struct account *a); /* for this account? */
+};
 
 struct server_setup {
     struct options *options; /* taken over on success */
@@ -22,6 +49,7 @@ struct server_setup {
     void (*stopped)(void *arg);
     void *stopped_arg;
     const char *program; /* argv[0], names the ports file */
+    struct server_guest guest;
 };
 
 /* Opens every listener or none.  Logs "Server is ready" when all are open. */
@@ -41,5 +69,10 @@ MF_MUSTCHECK int server_check(const struct options *o, struct mf_error *e);
 MF_MUSTCHECK int server_open_log(const struct options *o, struct mf_error *e);
 
 struct accounts *server_accounts(struct server *s);
+const char *server_name(const struct server *s);
+const char *server_id(const struct server *s);
+/* Who sent this (router_msg.origin), as JetStream's audit events show it; false: the server itself.
+ */
+bool server_client_info(const struct server *s, const void *origin, struct mf_buf *json);
 
 #endif

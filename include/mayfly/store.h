@@ -42,6 +42,8 @@ struct store_opts {
  * store's and freed with it.  What was wrong with the files: store_damage().  MF_EXISTS: in use. */
 MF_MUSTCHECK int store_open(struct store **out, const struct store_opts *o, struct store_io *io,
                             struct mf_error *e);
+/* Before store_attach(), for an owner who finds in a blob how it should be synced. */
+void store_set_sync(struct store *s, enum store_sync sync, int64_t interval_ns);
 /* From now on it lives on this loop and takes writes. */
 MF_MUSTCHECK int store_attach(struct store *s, struct loop *l, struct mf_error *e);
 /* No new writes; what was accepted is committed, a checkpoint written, the directory unlocked, the
@@ -95,6 +97,9 @@ MF_MUSTCHECK int store_set_deadline(struct store *s, uint64_t seq, int64_t deadl
  * call that fails inside leaves the batch as it was.  No nesting.  An empty batch is fine. */
 void store_begin(struct store *s, bool frees);
 MF_MUSTCHECK int store_end(struct store *s, struct store_wait *w);
+
+/* The waiter is called when all that was accepted up to now is on disk. */
+MF_MUSTCHECK int store_barrier(struct store *s, struct store_wait *w);
 
 /* Small named values, each replaced as a whole, in the same log and batches. name: 1..255 bytes,
  * bytes: at most STORE_BLOB_MAX. */
@@ -159,6 +164,12 @@ struct store_read {
     void *job;
 };
 MF_MUSTCHECK int store_read(struct store *s, struct store_read *r); /* MF_NOMEM, MF_NOTFOUND */
+/* The same, waiting for the disk: at start, and for the rare single message that cannot wait. Valid
+ * until the next call of these two. */
+MF_MUSTCHECK int store_read_now(struct store *s, uint64_t seq, struct store_rec *out);
+/* The last message at or before from_seq, also one past its deadline that nobody has swept yet. For
+ * a start.  MF_NOTFOUND, MF_NOMEM; MF_CORRUPT: out->seq says which one. */
+MF_MUSTCHECK int store_read_back(struct store *s, uint64_t from_seq, struct store_rec *out);
 
 uint64_t store_next(const struct store *s, uint64_t from_seq); /* first at or after; 0: none */
 uint64_t store_prev(const struct store *s, uint64_t from_seq); /* last at or before; 0: none */
@@ -173,6 +184,18 @@ uint64_t store_key_last_accepted(const struct store *s, struct mf_slice key, uin
 uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key);
 uint64_t store_first_accepted(const struct store *s);
 void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint64_t *last_seq);
+/* The newest accepted message of all keys that match.  0: none.  O(keys that match). */
+uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern);
+/* How many accepted messages have the lowest owner flag (0) or the second (1). */
+uint64_t store_accepted_flagged(const struct store *s, unsigned flag);
+/* The two low flags of a message that is accepted; false: it is not there. */
+bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags);
+/* Bytes of its key, head and body, and the same flags; 0: it is not there. */
+uint64_t store_length(const struct store *s, uint64_t seq, uint16_t *flags);
+/* The first accepted message of this key behind `after` that is past its deadline by store_now()
+ * and was not yet taken by store_expire(); 0: none.  O(messages of the key); O(1) when nothing at
+ * all is overdue. */
+uint64_t store_key_overdue(const struct store *s, struct mf_slice key, uint64_t after);
 bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns);
 
 /* Messages of the keys that match a pattern, in sequence order.  Cost: O(1) a message for one key
@@ -187,7 +210,19 @@ MF_MUSTCHECK int store_cursor_new(struct store_cursor **out, struct store *s,
 /* The next sequence, 0: none now (a later message may come: ask again).  *more with 0: the bound of
  * this call was reached, ask again soon. */
 uint64_t store_cursor_next(struct store_cursor *c, bool *more);
+/* The same, and with *dead those past their deadline that store_expire() has not taken yet. */
+uint64_t store_cursor_next_any(struct store_cursor *c, bool *more, bool *dead);
 void store_cursor_free(struct store_cursor *c);
+/* Committed messages of keys that match, at or after from_seq, that were not taken by
+ * store_expire(): those store_watch() was not told of.  O(keys that match + messages from there
+ * on); ">": O(blocks). */
+uint64_t store_count(struct store *s, struct mf_slice pattern, uint64_t from_seq);
+/* Called once for each message when nobody can see it any more: when store_expire() takes it, or
+ * when its removal is on disk.  The key is valid in the call, which must not write.  Many at once
+ * (a whole range): first < last and no key. NULL: nobody listens, which costs nothing. */
+void store_watch(struct store *s,
+                 void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key),
+                 void *arg);
 /* The keys that match, each with its state, in no order; keys may come and go meanwhile. */
 struct store_keys;
 struct store_keys *store_keys_new(struct store *s, struct mf_slice pattern); /* NULL: no memory */

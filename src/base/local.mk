@@ -3,11 +3,14 @@ noinst_LIBRARIES += %D%/libbase.a
 %C%_libbase_a_SOURCES = \
 	%D%/error.c %D%/slice.c %D%/buf.c %D%/utf8.c include/mayfly/utf8.h %D%/float_text.c %D%/float_text.h \
 	%D%/jsonw.c %D%/clock.c %D%/clock_text.c %D%/clock_parse.c %D%/rand.c %D%/hash.c \
-	%D%/table.c %D%/steady.c %D%/checksum.c \
+	%D%/table.c %D%/steady.c %D%/checksum.c %D%/arena.c %D%/json.c %D%/json_scan.c %D%/json_scan.h %D%/json_time.c \
+	%D%/json_text.c %D%/json_map.c %D%/json_plain.c %D%/json_read.h \
+	%D%/s2.c %D%/s2_frame.c \
 	%D%/log.c %D%/log_file.c %D%/log_syslog.c %D%/log_sink.h \
 	include/mayfly/base.h include/mayfly/list.h include/mayfly/buf.h include/mayfly/jsonw.h \
 	include/mayfly/clock.h include/mayfly/rand.h include/mayfly/hash.h include/mayfly/log.h \
-	include/mayfly/table.h include/mayfly/steady.h include/mayfly/checksum.h
+	include/mayfly/table.h include/mayfly/steady.h include/mayfly/checksum.h include/mayfly/arena.h \
+	include/mayfly/json.h include/mayfly/s2.h
 %C%_libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 
 BASE_LIBS = %D%/libbase.a
@@ -44,3 +47,15 @@ test_unit_log_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_log_syslog_SOURCES = test/unit/test_log_syslog.c
 test_unit_log_syslog_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_log_syslog_CPPFLAGS = $(TEST_CPPFLAGS)
+
+UNIT_TESTS += test/unit/json
+test_unit_json_SOURCES = test/unit/test_json.c test/unit/json_cases.h test/unit/json_time_cases.h \
+	test/support/guard.c test/support/guard.h test/support/no_memory.h
+test_unit_json_LDADD = $(BASE_LIBS) $(UNITY_LIBS) -lm
+test_unit_json_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_json_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+UNIT_TESTS += test/unit/s2
+test_unit_s2_SOURCES = test/unit/test_s2.c test/support/guard.c test/support/guard.h
+test_unit_s2_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_s2_CPPFLAGS = $(TEST_CPPFLAGS)

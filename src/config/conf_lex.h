@@ -2,7 +2,7 @@
 #ifndef MAYFLY_CONFIG_CONF_LEX_H
 #define MAYFLY_CONFIG_CONF_LEX_H
 
-#include "config/arena.h"
+#include "mayfly/arena.h"
 
 /* What the lexer stands in; the grammar differs a little: after `key:` the top level wants the
  * value on the same line, a map does not. */

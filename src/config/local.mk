@@ -1,7 +1,6 @@
 # config: configuration language and command line into plain structs.
 noinst_LIBRARIES += %D%/libconfig.a
 %C%_libconfig_a_SOURCES = \
-	%D%/arena.c %D%/arena.h \
 	%D%/conf_lex.c %D%/conf_lex.h %D%/conf_word.c %D%/conf_parse.c \
 	%D%/options.c %D%/options_impl.h %D%/options_read.c %D%/options_text.c %D%/options_mapping.c \
 	%D%/options_auth.c %D%/options_accounts.c %D%/options_doors.c %D%/options_accounts_check.c \

@@ -11,7 +11,7 @@
 #include "mayfly/conf.h"
 #include "mayfly/options.h"
 
-#include "config/arena.h"
+#include "mayfly/arena.h"
 
 /* What only the checks need to know. */
 struct options_impl {

@@ -84,6 +84,7 @@ void info_render(const struct client *c, struct mf_buf *out, bool after_connect)
      */
     jsonw_u64(&w, "max_payload",
               after_connect ? c->limits.max_payload : (uint64_t)s->opts->max_payload);
+    opt_bool(&w, "jetstream", s->guest != NULL);
     info_client(&w, c, after_connect);
     jsonw_i64(&w, "api_lvl", SERVER_API_LEVEL);
     jsonw_end(&w);

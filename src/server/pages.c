@@ -52,11 +52,29 @@ static void get_leafz(void *arg, const struct monitor_request *q, struct monitor
     json_begin(&w, r);
     page_leafz(arg, &w, NULL);
 }
+/* Without JetStream: its parameters must be right all the same. */
 static void get_jsz(void *arg, const struct monitor_request *q, struct monitor_reply *r)
 {
+    static const char *const flags[] = {"accounts",          "streams", "consumers",
+                                        "direct-consumers",  "config",  "raft",
+                                        "stream-leader-only"};
+    bool ignored, leader_only = false;
+    int64_t number;
+    struct mf_error e;
     struct jsonw w;
 
-    (void)q;
+    for (size_t i = 0; i < MF_COUNT(flags); i++)
+        if (monitor_param_bool(q, r, flags[i], &ignored) != 0)
+            return;
+    if (monitor_param_i64(q, r, "offset", &number) != 0 ||
+        monitor_param_i64(q, r, "limit", &number) != 0 ||
+        monitor_param_bool(q, r, "leader-only", &leader_only) != 0)
+        return;
+    if (leader_only) {
+        mf_fail(&e, MF_INVAL, "filtered response: not leader");
+        refuse(r, &e);
+        return;
+    }
     json_begin(&w, r);
     page_jsz(arg, &w, NULL);
 }
@@ -214,7 +232,6 @@ int pages_register(struct server *s, struct monitor *m)
         {"/routez", get_routez},
         {"/gatewayz", get_gatewayz},
         {"/leafz", get_leafz},
-        {"/jsz", get_jsz},
         {"/ipqueuesz", get_ipqueuesz},
         {"/raftz", get_raftz},
         {"/metrics", get_metrics},
@@ -224,5 +241,9 @@ int pages_register(struct server *s, struct monitor *m)
     for (size_t i = 0; i < MF_COUNT(pages); i++)
         if (monitor_add(m, pages[i].path, pages[i].page, s) != 0)
             return MF_NOMEM;
+    if (s->guest != NULL)
+        s->guest->pages(s->guest->arg, m);
+    else if (monitor_add(m, "/jsz", get_jsz, s) != 0)
+        return MF_NOMEM;
     return 0;
 }

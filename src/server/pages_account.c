@@ -35,7 +35,7 @@ void page_account_detail(struct server *s, struct account *a, struct jsonw *w, c
     page_opt_bool(w, "is_system", account_is_system(a));
     jsonw_bool(w, "expired", false);
     jsonw_bool(w, "complete", true);
-    jsonw_bool(w, "jetstream_enabled", false);
+    jsonw_bool(w, "jetstream_enabled", s->guest != NULL && s->guest->enabled(s->guest->arg, a));
     jsonw_u64(w, "leafnode_connections", n->leafnodes);
     jsonw_u64(w, "client_connections", n->clients);
     jsonw_u64(w, "subscriptions", t.subs);

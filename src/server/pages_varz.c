@@ -215,6 +215,8 @@ static void varz_blocks(struct server *s, struct jsonw *w)
     varz_block(w, "mqtt", &o->mqtt, s->idle_listeners[3]);
     varz_websocket(s, w);
     jsonw_object(w, "jetstream");
+    if (s->guest != NULL)
+        s->guest->varz(s->guest->arg, w, true);
     jsonw_end(w);
     jsonw_f64(w, "tls_timeout",
               (double)(o->tls.timeout_ns > 0 ? o->tls.timeout_ns : 2 * CLOCK_S) / 1e9);

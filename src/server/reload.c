@@ -108,6 +108,8 @@ static void reload_apply(struct server *s, struct reload *r)
     recheck_clients(s, old_auth);
     client_auth_retire(s, old_auth);
     files_move(s, old_opts);
+    if (s->guest != NULL)
+        s->guest->reload(s->guest->arg, s->opts);
     options_free(old_opts);
     s->config_load_wall_ns = loop_wall_ns(s->loop);
 }

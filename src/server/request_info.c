@@ -52,3 +52,10 @@ void request_info_register(struct server *s)
 {
     accounts_set_request_info(s->accounts, info_of, s);
 }
+
+bool server_client_info(const struct server *s, const void *origin, struct mf_buf *json)
+{
+    int64_t rtt_ns;
+
+    return info_of((void *)(uintptr_t)s, origin, true, NULL, json, &rtt_ns);
+}

@@ -26,6 +26,16 @@ struct accounts *server_accounts(struct server *s)
     return s->accounts;
 }
 
+const char *server_name(const struct server *s)
+{
+    return s->name;
+}
+
+const char *server_id(const struct server *s)
+{
+    return s->id;
+}
+
 /* --- listeners -------------------------------------------------------------------------------- */
 
 static void accepted(void *arg, struct net_conn *c)
@@ -104,8 +114,6 @@ static void say_who(const struct server *s)
         log_info("Using configuration file: %s", s->opts->config_file);
     for (size_t i = 0; i < s->opts->warnings.n; i++)
         log_warn("%s", s->opts->warnings.items[i]);
-    if (s->opts->jetstream.enabled)
-        log_warn("JetStream is configured, but its API is not served in this version");
 }
 
 static void expire_fired(void *arg)
@@ -133,7 +141,14 @@ static int build(struct server *s, struct mf_error *e)
     if (s->stall_timer == NULL || s->expire_timer == NULL)
         return mf_fail(e, MF_NOMEM, "timers");
     loop_timer_arm(s->expire_timer, loop_mono_ns(s->loop) + CLOCK_S);
-    return sys_start(s, e);
+    if (sys_start(s, e) != 0)
+        return e->code;
+    if (s->opts->jetstream.enabled && s->setup.guest.open != NULL) {
+        if (s->setup.guest.open(s->setup.guest.arg, s, s->opts, e) != 0)
+            return mf_wrap(e, "JetStream");
+        s->guest = &s->setup.guest;
+    }
+    return 0;
 }
 
 static int open_all(struct server *s, struct mf_error *e)
@@ -198,6 +213,20 @@ static void raise_file_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
+static void start_undone(void *arg)
+{
+    loop_stop(arg);
+}
+
+/* The streams are open already: they close as they would at the end. */
+static void close_guest_now(struct server *s)
+{
+    if (s->guest == NULL)
+        return;
+    s->guest->close(s->guest->arg, start_undone, s->loop);
+    loop_run(s->loop);
+}
+
 int server_start(struct server **out, struct loop *l, const struct server_setup *setup,
                  struct mf_error *e)
 {
@@ -209,6 +238,7 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
     say_who(s);
     if (build(s, e) != 0 || open_all(s, e) != 0) {
         dismantle(s);
+        close_guest_now(s);
         s->opts = NULL; /* still the caller's */
         server_free(s);
         return e->code;
@@ -220,6 +250,15 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
 
 /* --- stop ------------------------------------------------------------------------------------- */
 
+static void guest_closed(void *arg)
+{
+    struct server *s = arg;
+
+    s->guest = NULL;
+    log_info("Server Exiting..");
+    s->setup.stopped(s->setup.stopped_arg);
+}
+
 static void stop_done(void *arg)
 {
     struct server *s = arg;
@@ -229,8 +268,10 @@ static void stop_done(void *arg)
     s->stop_told = true;
     loop_timer_stop(s->stop_timer);
     net_hangup(s->loop);
-    log_info("Server Exiting..");
-    s->setup.stopped(s->setup.stopped_arg);
+    if (s->guest != NULL)
+        s->guest->close(s->guest->arg, guest_closed, s);
+    else
+        guest_closed(s);
 }
 
 void server_client_gone(struct server *s)

@@ -65,8 +65,9 @@ struct server {
     struct loop_timer *ldm_timer;
     struct loop_timer *stop_timer;
 
-    struct sys *sys;                 /* $SYS services and events; sys.c */
-    double cpu_percent, cpu_seconds; /* the last sample; pages_varz.c */
+    const struct server_guest *guest; /* NULL: no JetStream, or closed */
+    struct sys *sys;                  /* $SYS services and events; sys.c */
+    double cpu_percent, cpu_seconds;  /* the last sample; pages_varz.c */
     int64_t cpu_at_ns;
     char *pid_path, *ports_path; /* the files that were written, or NULL */
     bool stop_told;

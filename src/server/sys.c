@@ -14,6 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* nats-server's bits of a server with JetStream: it is enabled, takes binary snapshots, and has
+ * Raft of accounts (as all of its kind say). */
+#define JS_FLAGS 7
+
 /* --- answers ---------------------------------------------------------------------------------- */
 
 void sys_publish(struct sys *y, struct account *a, struct mf_slice subject, struct mf_slice hdr,
@@ -38,8 +42,8 @@ void sys_write_server(struct sys *y, struct jsonw *w)
     page_opt_str(w, "domain", s->opts->jetstream.enabled ? s->opts->jetstream.domain : NULL);
     jsonw_str(w, "ver", SERVER_NATS_VERSION);
     page_labels(s->opts, w);
-    jsonw_bool(w, "jetstream", false);
-    jsonw_i64(w, "flags", 0);
+    jsonw_bool(w, "jetstream", s->guest != NULL);
+    jsonw_i64(w, "flags", s->guest != NULL ? JS_FLAGS : 0);
     jsonw_u64(w, "seq", ++y->seq);
     jsonw_time(w, "time", clock_wall_ns());
 }

@@ -17,6 +17,11 @@ struct sys_request {
     const struct mf_msg *msg;
     json_t *options; /* the body; NULL when empty */
 };
+/* The body of a request that has options; empty when it has none. */
+static inline struct mf_slice sys_body(const struct sys_request *q)
+{
+    return q->options != NULL ? q->msg->payload : MF_SLICE_NONE;
+}
 
 /* One thing that can be asked for.  Either page, which writes the member "data" of the usual
  * answer, or run, which answers in its own way.  page returns 0 or fills the error: MF_PROTO

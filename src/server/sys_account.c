@@ -44,8 +44,11 @@ static int leafz_of(struct sys_request *q, const char *name, struct jsonw *w, st
 
 static int jsz_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
 {
-    (void)q, (void)name, (void)w;
-    return mf_fail(e, MF_UNSUPPORTED, "jetstream not enabled");
+    const struct server_guest *g = q->srv->guest;
+
+    if (g == NULL)
+        return mf_fail(e, MF_UNSUPPORTED, "jetstream not enabled");
+    return g->jsz(g->arg, sys_body(q), name, w, "data", e);
 }
 
 static int info_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)

@@ -328,6 +328,11 @@ static void stats_write(struct server *s, struct jsonw *w)
     if (t->stalled > 0)
         jsonw_u64(w, "stalled_clients", t->stalled);
     jsonw_i64(w, "active_servers", 1);
+    if (s->guest != NULL) {
+        jsonw_object(w, "jetstream");
+        s->guest->varz(s->guest->arg, w, false);
+        jsonw_end(w);
+    }
     jsonw_i64(w, "gomaxprocs", cores);
 }
 

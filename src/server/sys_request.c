@@ -65,7 +65,15 @@ static int get_accountz(struct sys_request *q, struct jsonw *w, struct mf_error 
 
 static int get_jsz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
 {
-    (void)e;
+    const struct server_guest *g = q->srv->guest;
+    bool leader_only = false;
+
+    if (g != NULL)
+        return g->jsz(g->arg, sys_body(q), NULL, w, "data", e);
+    if (sys_option_bool(q->options, "leader_only", &leader_only, e) != 0)
+        return e->code;
+    if (leader_only)
+        return MF_AGAIN; /* silence: another server leads */
     page_jsz(q->srv, w, "data");
     return 0;
 }

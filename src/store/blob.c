@@ -19,6 +19,7 @@ static struct blob *blob_find(const struct store *s, struct mf_slice name)
 
 static void blob_free(struct blob *b)
 {
+    mf_list_del(&b->in_batch);
     free(b->name);
     free(b->bytes);
     free(b);
@@ -30,6 +31,7 @@ static struct blob *blob_new(struct mf_slice name, struct mf_slice bytes)
 
     if (b == NULL)
         return NULL;
+    mf_list_init(&b->in_batch);
     b->name = malloc(name.len + 1);
     b->bytes = malloc(bytes.len + 1);
     if (b->name == NULL || b->bytes == NULL) {
@@ -104,7 +106,8 @@ int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
     if (old != NULL)
         blob_drop(s, old);
     segment_blobs(s, b->segment, +1);
-    s->blobs_in_batch |= b->segment == BLOB_IN_BATCH;
+    if (b->segment == BLOB_IN_BATCH)
+        mf_list_push(&s->batch_blobs, &b->in_batch);
     wait_add(s, w);
     return 0;
 }
@@ -163,19 +166,14 @@ void store_blob_each(struct store *s,
     each(s, visit_one, &(struct visitor){visit, arg});
 }
 
-static void settle_one(struct store *s, struct blob *b, void *arg)
-{
-    if (b->segment != BLOB_IN_BATCH)
-        return;
-    b->segment = *(uint64_t *)arg;
-    segment_blobs(s, b->segment, +1);
-}
-
 void blob_settle(struct store *s, uint64_t segment)
 {
-    if (s->blobs_in_batch)
-        each(s, settle_one, &segment);
-    s->blobs_in_batch = false;
+    struct mf_list *n;
+
+    while ((n = mf_list_pop(&s->batch_blobs)) != NULL) {
+        mf_container(n, struct blob, in_batch)->segment = segment;
+        segment_blobs(s, segment, +1);
+    }
 }
 
 struct mover {

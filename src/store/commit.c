@@ -303,6 +303,7 @@ static void image_reset(struct image *im)
     im->removed.count = im->expired.count = 0;
     im->extents = im->moves = 0;
     im->added = (struct totals){0};
+    im->new_keys = 0;
     im->finished = false;
 }
 

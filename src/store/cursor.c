@@ -42,6 +42,12 @@ static void heap_down(uint64_t *h, size_t n, size_t i)
     }
 }
 
+/* Cursors over all messages walk those past their deadline too, and tell them apart at the end. */
+static bool shown(const struct store_cursor *c, uint32_t id)
+{
+    return c->kind == STORE_LAST_PER_KEY ? visible(c->s, id) : present(c->s, id);
+}
+
 /* The first message of a key that may be shown, at or after `from`; 0: none.  Walks from the end
  * that is nearer in most uses: the oldest for a start at the beginning, else the newest. */
 static uint64_t ring_from(const struct store_cursor *c, uint32_t key, uint64_t from)
@@ -57,12 +63,12 @@ static uint64_t ring_from(const struct store_cursor *c, uint32_t key, uint64_t f
     if (index_seq(ix, id) < from)
         for (id = index_key_last(ix, key); id != INDEX_NONE && index_seq(ix, id) >= from;
              id = index_older(ix, id)) {
-            if (visible(c->s, id))
+            if (shown(c, id))
                 found = index_seq(ix, id);
         }
     else
         for (; id != INDEX_NONE && found == 0; id = index_newer(ix, id))
-            if (visible(c->s, id))
+            if (shown(c, id))
                 found = index_seq(ix, id);
     return found;
 }
@@ -75,7 +81,7 @@ static uint64_t ring_after(const struct store_cursor *c, uint64_t seq)
     if (c->kind == STORE_LAST_PER_KEY)
         return 0;
     while ((id = index_newer(c->s->ix, id)) != INDEX_NONE)
-        if (visible(c->s, id))
+        if (shown(c, id))
             return index_seq(c->s->ix, id);
     return 0;
 }
@@ -165,7 +171,7 @@ void store_cursor_free(struct store_cursor *c)
 /* Is this message what the cursor shows?  For the last of a key: no newer one may be seen. */
 static bool shows(const struct store_cursor *c, uint32_t id)
 {
-    if (!visible(c->s, id))
+    if (!shown(c, id))
         return false;
     if (c->kind == STORE_LAST_PER_KEY)
         for (uint32_t n = index_newer(c->s->ix, id); n != INDEX_NONE; n = index_newer(c->s->ix, n))
@@ -239,7 +245,7 @@ static uint64_t heap_next(struct store_cursor *c, bool *more)
     return 0;
 }
 
-uint64_t store_cursor_next(struct store_cursor *c, bool *more)
+static uint64_t next_present(struct store_cursor *c, bool *more)
 {
     *more = false;
     if (c->literal)
@@ -252,6 +258,27 @@ uint64_t store_cursor_next(struct store_cursor *c, bool *more)
     if (c->heap_upto >= c->from)
         c->from = c->heap_upto + 1;
     return walk_next(c, more);
+}
+
+uint64_t store_cursor_next_any(struct store_cursor *c, bool *more, bool *dead)
+{
+    uint64_t seq = next_present(c, more);
+
+    *dead = seq != 0 && overdue(c->s, index_find(c->s->ix, seq));
+    return seq;
+}
+
+uint64_t store_cursor_next(struct store_cursor *c, bool *more)
+{
+    bool dead;
+
+    for (int steps = 0; steps < STEPS; steps++) {
+        uint64_t seq = store_cursor_next_any(c, more, &dead);
+        if (!dead)
+            return seq;
+    }
+    *more = true;
+    return 0;
 }
 
 /* --- keys ----------------------------------------------------------------------------------- */

@@ -53,6 +53,7 @@ struct image {
     struct moved *moved;
     size_t moves, moved_cap;
     struct totals added;
+    uint64_t new_keys; /* keys that show nothing before this is on disk */
     uint64_t last_seq;
     struct record_pos end;
     /* The worker's. */

@@ -191,3 +191,43 @@ int store_read(struct store *s, struct store_read *r)
     loop_job_submit(j->job);
     return 0;
 }
+
+/* --- waiting for the disk --------------------------------------------------------------------- */
+
+static int read_waiting(struct store *s, uint32_t id, struct store_rec *out)
+{
+    struct segment *seg = segs_of(s, index_place(s->ix, id));
+    uint64_t offset = place_offset(index_place(s->ix, id)), len = record_len(s, id);
+    uint64_t seq = index_seq(s->ix, id);
+    struct mf_error e;
+    struct record r;
+
+    *out = (struct store_rec){.seq = seq};
+    if (seg == NULL || seg->missing || seg->file == NULL || offset + len > seg->size)
+        return MF_CORRUPT;
+    mf_buf_clear(&s->read_buf);
+    uint8_t *p = mf_buf_reserve(&s->read_buf, len);
+    if (p == NULL)
+        return MF_NOMEM;
+    if (s->io->pread(s->io, seg->file, p, len, offset, &e) != 0 ||
+        !record_read(p, len, seg->key, offset, &r) || !is_message(&r, seq))
+        return read_damaged(s, seq, seg->number, offset, len);
+    rec_fill(s, id, &r, out);
+    return 0;
+}
+
+int store_read_now(struct store *s, uint64_t seq, struct store_rec *out)
+{
+    uint32_t id = index_find(s->ix, seq);
+
+    return id == INDEX_NONE || !visible(s, id) ? MF_NOTFOUND : read_waiting(s, id, out);
+}
+
+int store_read_back(struct store *s, uint64_t from_seq, struct store_rec *out)
+{
+    uint32_t id = index_prev(s->ix, from_seq < s->committed_seq ? from_seq : s->committed_seq);
+
+    while (id != INDEX_NONE && (index_hidden(s->ix, id) || !accepted(s, id)))
+        id = index_prev(s->ix, index_seq(s->ix, id) - 1);
+    return id == INDEX_NONE ? MF_NOTFOUND : read_waiting(s, id, out);
+}

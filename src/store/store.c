@@ -293,6 +293,7 @@ static void store_free(struct store *s)
     free(s->doomed_keys.key);
     free(s->doomed_keys.count);
     big_fini(s);
+    mf_buf_fini(&s->read_buf);
     blob_fini(s);
     if (s->loop != NULL) {
         spare_fini(s);
@@ -328,6 +329,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     s->now_ns = o->now_ns;
     mf_list_init(&s->waiting);
     mf_list_init(&s->in_flight);
+    mf_list_init(&s->batch_blobs);
     s->name = mf_slice_dup(mf_str(o->name == NULL ? "" : o->name));
     if (s->name == NULL) {
         rc = mf_fail(e, MF_NOMEM, "store");
@@ -350,6 +352,12 @@ err_free:
     store_free(s);
     mf_wrap(e, "open store %s", o->name == NULL ? "" : o->name);
     return rc;
+}
+
+void store_set_sync(struct store *s, enum store_sync sync, int64_t interval_ns)
+{
+    s->o.sync = sync;
+    s->o.sync_interval_ns = interval_ns;
 }
 
 int store_attach(struct store *s, struct loop *l, struct mf_error *e)

@@ -68,6 +68,7 @@ struct segments {
 #define BLOB_IN_BATCH UINT64_MAX /* its segment is known when the batch ends */
 struct blob {
     struct table_node node;
+    struct mf_list in_batch; /* store.batch_blobs, or in no list */
     uint8_t *name, *bytes;
     size_t name_len, bytes_len;
     uint64_t segment;
@@ -82,7 +83,7 @@ struct store {
     struct index *ix;
     struct segments segs;
     struct table blobs;
-    bool blobs_in_batch;
+    struct mf_list batch_blobs; /* put in the open batch: their segment is known when it ends */
 
     /* Log. */
     struct image filling, image;
@@ -119,6 +120,7 @@ struct store {
     struct totals all;    /* committed */
     struct totals doomed; /* their removal is on its way */
     struct totals hidden; /* of those: expired */
+    uint64_t hidden_keys; /* keys all of whose messages are hidden */
     struct doomed_keys doomed_keys;
     struct ranges graves; /* expired and on disk, still in the index */
     bool digging;
@@ -137,6 +139,9 @@ struct store {
     struct loop_defer close_defer;
     struct store_wait close_wait;
     int close_stage;
+    void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key); /* store_watch() */
+    void *gone_arg;
+    struct mf_buf read_buf; /* store_read_now() */
     uint32_t window_epoch;
     int64_t window_ns;
 };
@@ -205,6 +210,9 @@ void big_fini(struct store *s);
 struct totals entry_totals(const struct store *s, uint32_t id);
 void doom(struct store *s, uint32_t id); /* once for each */
 void hide(struct store *s, uint32_t id); /* dooms if need be; a committed one */
+/* watch.c */
+void watch_tell(struct store *s, uint32_t id);
+void key_shown(struct store *s, uint32_t id); /* a new message: its key counts again */
 void entry_gone(struct store *s, uint32_t id);
 uint32_t doomed_of(const struct store *s, uint32_t key);
 void doomed_grew(struct store *s, uint32_t id); /* a message was added to its key */
@@ -215,6 +223,7 @@ void graves_dig(struct store *s);
 bool view_key(const struct store *s, uint32_t key, struct store_key *out);
 bool visible(const struct store *s, uint32_t id);
 bool accepted(const struct store *s, uint32_t id); /* there for writers: not doomed */
+bool present(const struct store *s, uint32_t id);  /* on disk and not taken by store_expire() */
 bool overdue(const struct store *s, uint32_t id);  /* by store_now() */
 
 /* clean.c, checkpointer.c, scrub.c, blob.c */

@@ -10,6 +10,11 @@ bool visible(const struct store *s, uint32_t id)
     return !overdue(s, id);
 }
 
+bool present(const struct store *s, uint32_t id)
+{
+    return index_seq(s->ix, id) <= s->committed_seq && !index_hidden(s->ix, id);
+}
+
 bool overdue(const struct store *s, uint32_t id)
 {
     int64_t deadline_ns = index_deadline(s->ix, id);
@@ -134,6 +139,57 @@ void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint
     *last_seq = s->last_seq;
 }
 
+uint64_t store_accepted_flagged(const struct store *s, unsigned flag)
+{
+    return s->all.flagged[flag] + s->image.added.flagged[flag] + s->filling.added.flagged[flag] -
+           s->doomed.flagged[flag];
+}
+
+uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern)
+{
+    struct keys_walk *w = keys_walk_new(index_keys(s->ix), pattern);
+    uint64_t last = 0;
+    uint32_t key;
+
+    while (w != NULL && (key = keys_walk_next(w)) != KEYS_NONE)
+        for (uint32_t id = index_key_last(s->ix, key); id != INDEX_NONE;
+             id = index_older(s->ix, id)) {
+            if (index_seq(s->ix, id) <= last)
+                break;
+            if (accepted(s, id))
+                last = index_seq(s->ix, id);
+        }
+    return last;
+}
+
+bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags)
+{
+    uint32_t id = index_find(s->ix, seq);
+
+    if (id == INDEX_NONE || !accepted(s, id))
+        return false;
+    *flags = place_flags(index_place(s->ix, id));
+    return true;
+}
+
+uint64_t store_length(const struct store *s, uint64_t seq, uint16_t *flags)
+{
+    return store_flags(s, seq, flags) ? entry_totals(s, index_find(s->ix, seq)).bytes : 0;
+}
+
+uint64_t store_key_overdue(const struct store *s, struct mf_slice key, uint64_t after)
+{
+    if (index_next_deadline(s->ix) > s->now_ns)
+        return 0;
+    uint32_t k = keys_find(index_keys(s->ix), key);
+    if (k == KEYS_NONE)
+        return 0;
+    for (uint32_t id = index_key_first(s->ix, k); id != INDEX_NONE; id = index_newer(s->ix, id))
+        if (index_seq(s->ix, id) > after && accepted(s, id) && overdue(s, id))
+            return index_seq(s->ix, id);
+    return 0;
+}
+
 bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns)
 {
     uint32_t id = index_find(s->ix, seq);
@@ -147,17 +203,25 @@ bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns)
 struct overdue {
     const struct store *s;
     struct totals sum;
-    uint64_t deadlines;
+    uint64_t deadlines, keys;
 };
 
 static void overdue_count(void *arg, uint64_t seq, int64_t deadline_ns)
 {
     struct overdue *o = arg;
 
+    uint32_t id = index_find(o->s->ix, seq), key = index_key(o->s->ix, id);
+    struct store_key seen;
+
     (void)deadline_ns;
     o->deadlines++;
     if (seq <= o->s->committed_seq) /* others are not counted yet */
-        totals_add(&o->sum, entry_totals(o->s, index_find(o->s->ix, seq)));
+        totals_add(&o->sum, entry_totals(o->s, id));
+    /* Once for each key: by the newest one that is not hidden. */
+    uint32_t newer = index_newer(o->s->ix, id);
+    while (newer != INDEX_NONE && index_hidden(o->s->ix, newer))
+        newer = index_newer(o->s->ix, newer);
+    o->keys += newer == INDEX_NONE && !view_key(o->s, key, &seen);
 }
 
 void store_state(const struct store *s, struct store_state *out)
@@ -171,7 +235,8 @@ void store_state(const struct store *s, struct store_state *out)
         .last_seq = s->committed_seq,
         .msgs = s->all.msgs - o.sum.msgs,
         .bytes = s->all.bytes - o.sum.bytes,
-        .keys = keys_count(index_keys(s->ix)),
+        .keys = keys_count(index_keys(s->ix)) - s->hidden_keys - o.keys - s->image.new_keys -
+                s->filling.new_keys,
         .deadlines = index_deadlines(s->ix) - o.deadlines,
         .flagged = {s->all.flagged[0] - o.sum.flagged[0], s->all.flagged[1] - o.sum.flagged[1]},
         .segments = s->segs.count,

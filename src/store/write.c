@@ -308,6 +308,7 @@ static int append_record(struct store *s, const struct store_append *a, const st
     record_encode(p, r);
     record_close(s, p, size);
     doomed_grew(s, id);
+    key_shown(s, id);
     if (!s->grouping)
         segment_gained(segs_current(s), len);
     return 0;
@@ -528,6 +529,17 @@ int store_end(struct store *s, struct store_wait *w)
         s->stats.batches++;
     }
     mf_buf_clear(&s->batch);
+    wait_add(s, w);
+    commit_kick(s);
+    return 0;
+}
+
+int store_barrier(struct store *s, struct store_wait *w)
+{
+    int rc = writable(s);
+
+    if (rc != 0)
+        return rc;
     wait_add(s, w);
     commit_kick(s);
     return 0;

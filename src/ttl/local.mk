@@ -1,8 +1,11 @@
-# ttl: a generic timer wheel.  Knows neither what time it is nor what expires.
+# ttl: a generic timer wheel, the meaning of Nats-TTL and of schedules.  Knows neither what time it is
+# nor what expires.
 noinst_LIBRARIES += %D%/libttl.a
 %C%_libttl_a_SOURCES = \
 	%D%/wheel.c %D%/due.c %D%/pool.c %D%/tidy.c %D%/check.c %D%/wheel_int.h \
-	include/mayfly/wheel.h
+	%D%/ttl.c %D%/cron.c %D%/cron_at.c %D%/cron_next.c %D%/cron_int.h \
+	%D%/zone.c %D%/zone_rule.c %D%/zone.h %D%/civil.h \
+	include/mayfly/wheel.h include/mayfly/ttl.h include/mayfly/cron.h
 %C%_libttl_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 TTL_LIBS = %D%/libttl.a $(BASE_LIBS)
@@ -19,3 +22,18 @@ test_unit_wheel_nomem_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
 test_unit_wheel_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_wheel_nomem_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap
+
+UNIT_TESTS += test/unit/ttl test/unit/cron test/unit/zone
+test_unit_ttl_SOURCES = test/unit/test_ttl.c test/support/guard.c test/support/guard.h
+test_unit_ttl_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_cron_SOURCES = test/unit/test_cron.c test/support/guard.c test/support/guard.h \
+	test/support/zone_maker.c test/support/zone_maker.h test/support/no_memory.h
+test_unit_cron_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_cron_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_cron_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+test_unit_zone_SOURCES = test/unit/test_zone.c test/support/guard.c test/support/guard.h \
+	test/support/zone_maker.c test/support/zone_maker.h test/support/no_memory.h
+test_unit_zone_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_zone_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_zone_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc

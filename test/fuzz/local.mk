@@ -72,3 +72,29 @@ FUZZ_STORE = %D%/fuzz.h test/support/log_maker.c test/support/log_maker.h \
 %C%_fuzz_checkpoint_LDADD = $(STORE_LIBS)
 %C%_fuzz_checkpoint_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_checkpoint_LDFLAGS = $(FUZZFLAGS_LD)
+
+# ttl: values of Nats-TTL and Nats-Schedule.
+FUZZERS += %D%/fuzz_ttl
+EXTRA_DIST += %D%/ttl.dict
+
+%C%_fuzz_ttl_SOURCES = %D%/fuzz_ttl.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_ttl_LDADD = $(TTL_LIBS)
+%C%_fuzz_ttl_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_ttl_LDFLAGS = $(FUZZFLAGS_LD)
+
+# json: the configuration of a stream, in and out.
+FUZZERS += %D%/fuzz_json
+EXTRA_DIST += %D%/json.dict
+
+%C%_fuzz_json_SOURCES = %D%/fuzz_json.c %D%/fuzz.h src/api/config_json.c $(FUZZ_MAIN)
+%C%_fuzz_json_LDADD = $(STREAM_LIBS) -lm
+%C%_fuzz_json_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_json_LDFLAGS = $(FUZZFLAGS_LD)
+
+# s2: blocks and framed streams.
+FUZZERS += %D%/fuzz_s2
+
+%C%_fuzz_s2_SOURCES = %D%/fuzz_s2.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_s2_LDADD = $(BASE_LIBS)
+%C%_fuzz_s2_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_s2_LDFLAGS = $(FUZZFLAGS_LD)

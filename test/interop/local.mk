@@ -14,6 +14,14 @@ endif
 EXTRA_DIST += \
 	%D%/package.json %D%/package-lock.json %D%/run.mjs %D%/lib/bundle.mjs %D%/lib/certs.mjs \
 	%D%/lib/prometheus.mjs %D%/lib/raw.mjs %D%/lib/scenario.mjs %D%/lib/server.mjs %D%/lib/wait.mjs \
-	%D%/accounts.mjs %D%/auth.mjs %D%/browser.mjs %D%/cli.mjs %D%/core.mjs %D%/limits.mjs %D%/monitor.mjs \
-	%D%/operations.mjs %D%/pages.mjs %D%/permissions.mjs %D%/reconnect.mjs %D%/reload.mjs %D%/sys.mjs %D%/system.mjs \
-	%D%/tls.mjs %D%/websocket.mjs
+	%D%/accounts.mjs %D%/auth.mjs %D%/browser.mjs %D%/cli.mjs %D%/core.mjs %D%/direct.mjs %D%/limits.mjs %D%/monitor.mjs \
+	%D%/operations.mjs %D%/pages.mjs %D%/permissions.mjs %D%/reconnect.mjs %D%/reload.mjs %D%/streams_api.mjs %D%/sys.mjs %D%/system.mjs \
+	%D%/snapshot.mjs %D%/tls.mjs %D%/websocket.mjs
+
+EXTRA_DIST += %D%/batches.mjs %D%/counters.mjs %D%/schedules.mjs
+
+EXTRA_DIST += \
+	%D%/lib/archive.mjs %D%/lib/js.mjs %D%/limits_streams.mjs %D%/markers.mjs %D%/publish_checks.mjs \
+	%D%/regressions.mjs %D%/restarts.mjs %D%/ttl_requirement.mjs %D%/ttl_values.mjs
+
+EXTRA_DIST += %D%/jsz.mjs

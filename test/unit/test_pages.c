@@ -168,16 +168,95 @@ static void test_health_of_a_leaving_server_is_bad(void)
     TEST_ASSERT_EQUAL_STRING("error", text_at("status"));
 }
 
-/* JetStream is configured but not served: whoever depends on it must not be told that all is well.
- */
+/* JetStream is configured but did not start, or is closed already: whoever depends on it must not
+ * be told that all is well. */
 static void test_health_of_jetstream_that_is_not_served_is_bad(void)
 {
     serve("jetstream: enabled");
-    TEST_ASSERT_EQUAL_INT(200, health((struct healthz_query){0}));
     TEST_ASSERT_EQUAL_INT(200, health((struct healthz_query){.js_server_only = true}));
+    TEST_ASSERT_EQUAL_INT(503, health((struct healthz_query){0}));
     TEST_ASSERT_EQUAL_INT(503, health((struct healthz_query){.js_enabled_only = true}));
     TEST_ASSERT_EQUAL_INT(503, health((struct healthz_query){.account = "$G"}));
     TEST_ASSERT_EQUAL_STRING("unavailable", text_at("status"));
+}
+
+/* --- a guest: JetStream as the server sees it ------------------------------------------------- */
+
+static const struct health_problem *problems;
+static size_t nproblems;
+
+static void guest_health(void *arg, const struct health_query *q, health_tell tell, void *tell_arg)
+{
+    TEST_ASSERT_EQUAL_PTR(&s, arg);
+    TEST_ASSERT_EQUAL_STRING("A", q->account);
+    for (size_t i = 0; i < nproblems; i++)
+        tell(tell_arg, &problems[i]);
+}
+static void guest_varz(void *arg, struct jsonw *to, bool paths)
+{
+    (void)arg;
+    jsonw_bool(to, "paths", paths);
+}
+static void guest_metrics(void *arg, struct mf_buf *to)
+{
+    (void)arg;
+    mf_buf_puts(to, "guest_up 1\n");
+}
+static bool guest_enabled(void *arg, const struct account *a)
+{
+    (void)arg;
+    return strcmp(account_name(a), "A") == 0;
+}
+static const struct server_guest guest = {.arg = &s,
+                                          .varz = guest_varz,
+                                          .metrics = guest_metrics,
+                                          .health = guest_health,
+                                          .enabled = guest_enabled};
+
+/* Without details the first thing that is ill decides; with them all are told. */
+static void test_health_tells_what_the_guest_says(void)
+{
+    static const struct health_problem two[] = {
+        {.status = 503, .type = "STREAM", .account = "A", .stream = "S", .text = "S is ill"},
+        {.status = 404, .type = "CONSUMER", .account = "A", .consumer = "C", .text = "no C"}};
+
+    serve("jetstream: enabled");
+    s.guest = &guest;
+    nproblems = 0;
+    TEST_ASSERT_EQUAL_INT(200, health((struct healthz_query){.account = "A"}));
+    TEST_ASSERT_EQUAL_STRING("{\"status\":\"ok\"}", mf_buf_cstr(&out));
+    problems = two;
+    nproblems = 2;
+    TEST_ASSERT_EQUAL_INT(503, health((struct healthz_query){.account = "A"}));
+    TEST_ASSERT_EQUAL_STRING("{\"status\":\"unavailable\",\"error\":\"S is ill\"}",
+                             mf_buf_cstr(&out));
+    TEST_ASSERT_EQUAL_INT(503, health((struct healthz_query){.account = "A", .details = true}));
+    TEST_ASSERT_EQUAL_STRING(
+        "{\"status\":\"error\",\"errors\":[{\"type\":\"STREAM\",\"account\":\"A\","
+        "\"stream\":\"S\",\"error\":\"S is ill\"},{\"type\":\"CONSUMER\",\"account\":\"A\","
+        "\"consumer\":\"C\",\"error\":\"no C\"}]}",
+        mf_buf_cstr(&out));
+    TEST_ASSERT_EQUAL_INT(200,
+                          health((struct healthz_query){.account = "A", .js_enabled_only = true}));
+    TEST_ASSERT_EQUAL_INT(200,
+                          health((struct healthz_query){.account = "A", .js_server_only = true}));
+}
+
+static void test_pages_show_what_the_guest_writes(void)
+{
+    serve("jetstream: enabled, accounts { A { users: [{user: a, password: p}] }, B {} }");
+    s.guest = &guest;
+    page_varz(&s, &w, NULL);
+    TEST_ASSERT_TRUE(json_is_true(at("jetstream.paths")));
+    again();
+    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "A", &w, NULL, &err));
+    TEST_ASSERT_TRUE(json_is_true(at("account_detail.jetstream_enabled")));
+    again();
+    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "B", &w, NULL, &err));
+    TEST_ASSERT_TRUE(json_is_false(at("account_detail.jetstream_enabled")));
+    again();
+    page_metrics(&s, &out);
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\nguest_up 1\n"));
 }
 
 /* --- /connz, of the past ---------------------------------------------------------------------- */
@@ -323,6 +402,8 @@ int main(void)
     RUN_TEST(test_health_asked_wrongly_is_400);
     RUN_TEST(test_health_of_a_leaving_server_is_bad);
     RUN_TEST(test_health_of_jetstream_that_is_not_served_is_bad);
+    RUN_TEST(test_health_tells_what_the_guest_says);
+    RUN_TEST(test_pages_show_what_the_guest_writes);
     RUN_TEST(test_connz_sorts_filters_and_pages);
     RUN_TEST(test_connz_refuses_in_nats_servers_words);
     RUN_TEST(test_accstatz_shows_accounts_in_use_or_all);

@@ -11,8 +11,8 @@ export const isMayfly = path.basename(binary).includes("mayfly");
 
 export class Server {
   // config: text of the configuration; DIR in it is replaced by this server's folder.
-  // args: further command-line flags.  listen: false leaves port and folder to config and args.
-  constructor({ config = "", args = [], monitor = false, listen = true, dir, env } = {}) {
+  // program: another server than the one under test.  args: further command-line flags.  listen: false leaves port and folder to config and args.
+  constructor({ config = "", args = [], monitor = false, listen = true, dir, env, program = binary } = {}) {
     this.dir = dir ?? fs.mkdtempSync(path.join(os.tmpdir(), "mayfly-"));
     this.config = config;
     this.args = args;
@@ -20,6 +20,7 @@ export class Server {
     if (monitor) this.head += `http: "127.0.0.1:-1"\n`;
     this.confFile = path.join(this.dir, "server.conf");
     this.env = env;
+    this.program = program;
     this.text = "";
     this.exited = null;
   }
@@ -37,7 +38,7 @@ export class Server {
 
   spawn(args) {
     this.text = "";
-    this.proc = spawn(binary, args, {
+    this.proc = spawn(this.program, args, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...this.env },
     });
@@ -71,7 +72,7 @@ export class Server {
   }
 
   portsFile() {
-    return this.file(`${path.basename(binary)}_${this.proc.pid}.ports`);
+    return this.file(`${path.basename(this.program)}_${this.proc.pid}.ports`);
   }
 
   // Again, with the same ports.

@@ -1,8 +1,8 @@
-/* arena.h: memory that is freed all at once.  A configuration tree and the options made from it
+/* arena.h: memory that is freed all at once.  A configuration and what is made from it
  * have thousands of small parts and one owner; freeing them one by one would only invite leaks.
  * Every call is O(1) amortised.  Running out of memory is sticky (arena_failed). */
-#ifndef MAYFLY_CONFIG_ARENA_H
-#define MAYFLY_CONFIG_ARENA_H
+#ifndef MAYFLY_ARENA_H
+#define MAYFLY_ARENA_H
 
 #include "mayfly/base.h"
 

@@ -1,0 +1,408 @@
+/* js_expiry.c: see js_expiry.h. */
+#include "js_expiry.h"
+
+#include "js_load.h"
+#include "js_wire.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define PATIENCE_S 90.0
+#define MAX_POLLS  65536
+
+/* --- the watcher: its own thread, so that it never waits for a writer ------------------------- */
+
+struct watcher {
+    struct js_conn conn;
+    pthread_t thread;
+    unsigned n;
+    int64_t *deadline_ns; /* by key, 0: not seen */
+    double *lag_s;        /* by death, with markers */
+    int64_t now_ns;       /* when this batch of frames arrived */
+    atomic_uint born, died;
+};
+
+static const char *header_value(const struct js_frame *f, const char *name)
+{
+    const char *at = memmem(f->body, f->head_len, name, strlen(name));
+
+    return at != NULL ? at + strlen(name) : NULL;
+}
+
+/* 2026-01-02T03:04:05.678901234Z; the header ends with \r\n, so reading stops there. */
+static int64_t parse_time(const char *s)
+{
+    struct tm tm = {0};
+    char *end = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
+    int64_t ns = 0, scale = 100000000;
+
+    if (end == NULL)
+        return 0;
+    if (*end == '.')
+        for (end++; *end >= '0' && *end <= '9'; end++, scale /= 10)
+            ns += (*end - '0') * scale;
+    return (int64_t)timegm(&tm) * 1000000000 + ns;
+}
+
+static void watch_frame(void *arg, const struct js_frame *f)
+{
+    struct watcher *w = arg;
+    const char *stamp, *ttl;
+    unsigned long key =
+        f->subject_len > 7 ? strtoul(f->subject + f->subject_len - 7, NULL, 10) : w->n;
+    unsigned died = atomic_load(&w->died);
+
+    if (key >= w->n)
+        return;
+    if (header_value(f, "\r\nNats-Marker-Reason: ") != NULL) {
+        if (died < w->n && w->deadline_ns[key] != 0)
+            w->lag_s[died] = (double)(w->now_ns - w->deadline_ns[key]) / 1e9;
+        atomic_store(&w->died, died + 1);
+        return;
+    }
+    stamp = header_value(f, "\r\nNats-Time-Stamp: ");
+    ttl = header_value(f, "\r\nNats-TTL: ");
+    if (stamp == NULL || ttl == NULL)
+        return;
+    w->deadline_ns[key] = parse_time(stamp) + (int64_t)strtol(ttl, NULL, 10) * 1000000000;
+    atomic_fetch_add(&w->born, 1);
+}
+
+static void *watcher_main(void *arg)
+{
+    struct watcher *w = arg;
+    char peek;
+
+    for (;;) {
+        ssize_t n = recv(w->conn.fd, &peek, 1, MSG_PEEK);
+        if (n == 0)
+            return NULL; /* shut down by watcher_stop(), or the server hung up */
+        w->now_ns = js_wall_ns();
+        if (n < 0 && errno == EAGAIN)
+            continue; /* half a minute without a death */
+        if (n < 0 || js_read(&w->conn, watch_frame, w) < 0)
+            return NULL;
+    }
+}
+
+static bool watcher_start(struct watcher *w, int port, unsigned n)
+{
+    *w = (struct watcher){.n = n};
+    w->deadline_ns = calloc(n, sizeof *w->deadline_ns);
+    w->lag_s = calloc(n, sizeof *w->lag_s);
+    return w->deadline_ns != NULL && w->lag_s != NULL && js_open(&w->conn, port) &&
+           js_subscribe(&w->conn, "rp.>") && pthread_create(&w->thread, NULL, watcher_main, w) == 0;
+}
+
+static void watcher_stop(struct watcher *w)
+{
+    shutdown(w->conn.fd, SHUT_RDWR);
+    pthread_join(w->thread, NULL);
+    js_close(&w->conn);
+}
+
+static void watcher_fini(struct watcher *w)
+{
+    free(w->deadline_ns);
+    free(w->lag_s);
+}
+
+/* --- the other publisher ---------------------------------------------------------------------- */
+
+struct other {
+    struct js_conn conn;
+    pthread_t thread;
+    atomic_bool stop;
+    atomic_uint done;
+    double *us; /* by publish */
+    unsigned cap;
+    bool failed;
+};
+
+static void *other_main(void *arg)
+{
+    struct other *o = arg;
+    char body[129], answer[256];
+
+    memset(body, 'y', 128);
+    body[128] = '\0';
+    while (!atomic_load(&o->stop)) {
+        unsigned i = atomic_load(&o->done);
+        double start = js_now_s();
+        if (!js_request(&o->conn, "e.other", body, answer, sizeof answer) ||
+            strstr(answer, "\"error\"") != NULL) {
+            fprintf(stderr, "bench: the other publisher: %s\n", answer);
+            o->failed = true;
+            return NULL;
+        }
+        if (i < o->cap)
+            o->us[i] = (js_now_s() - start) * 1e6;
+        atomic_store(&o->done, i + 1);
+    }
+    return NULL;
+}
+
+static bool other_start(struct other *o, int port)
+{
+    *o = (struct other){.cap = 1u << 20};
+    o->us = calloc(o->cap, sizeof *o->us);
+    return o->us != NULL && js_open(&o->conn, port) &&
+           pthread_create(&o->thread, NULL, other_main, o) == 0;
+}
+
+/* What it measured from its publish number `from` on. */
+static bool other_stop(struct other *o, unsigned from, struct js_deaths *out)
+{
+    unsigned n;
+
+    atomic_store(&o->stop, true);
+    pthread_join(o->thread, NULL);
+    n = atomic_load(&o->done);
+    n = n < o->cap ? n : o->cap;
+    if (n > from) {
+        out->other_p50_ms = js_quantile(o->us + from, n - from, 0.5) / 1000;
+        out->other_p99_ms = js_quantile(o->us + from, n - from, 0.99) / 1000;
+        out->other_max_ms = js_quantile(o->us + from, n - from, 1) / 1000;
+    }
+    js_close(&o->conn);
+    free(o->us);
+    return !o->failed;
+}
+
+/* --- polling ---------------------------------------------------------------------------------- */
+
+struct polls {
+    struct {
+        int64_t at_ns;
+        uint64_t live;
+    } seen[MAX_POLLS];
+    unsigned n;
+};
+
+static bool live_messages(struct js_conn *c, uint64_t *live)
+{
+    static char text[65536];
+
+    if (!js_request(c, "$JS.API.STREAM.INFO.E", "", text, sizeof text))
+        return false;
+    *live = js_number(text, "messages", UINT64_MAX);
+    if (*live == UINT64_MAX)
+        fprintf(stderr, "bench: STREAM.INFO says %.200s\n", text);
+    return *live != UINT64_MAX;
+}
+
+/* Until nothing but the other publisher's one message is left. */
+static bool poll_deaths(struct js_conn *c, struct polls *p, double until_s)
+{
+    uint64_t live = UINT64_MAX;
+
+    while (live > 1 && js_now_s() < until_s && p->n < MAX_POLLS) {
+        if (!live_messages(c, &live))
+            return false;
+        p->seen[p->n].at_ns = js_wall_ns();
+        p->seen[p->n++].live = live;
+        js_pause(0.003);
+    }
+    return true;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The k-th death was first visible in the first poll that had at least k dead. */
+static unsigned lags_from_polls(struct watcher *w, const struct polls *p)
+{
+    unsigned k = 0;
+
+    qsort(w->deadline_ns, w->n, sizeof *w->deadline_ns, by_time);
+    for (unsigned i = 0; i < p->n; i++) {
+        uint64_t others = 1, live = p->seen[i].live;
+        uint64_t dead = live <= others ? w->n : live - others > w->n ? 0 : w->n - (live - others);
+        for (; k < dead; k++)
+            w->lag_s[k] = (double)(p->seen[i].at_ns - w->deadline_ns[k]) / 1e9;
+    }
+    return k;
+}
+
+static void fill_lags(struct watcher *w, unsigned dead, struct js_deaths *out)
+{
+    dead = dead < w->n ? dead : w->n;
+    out->lag_p50_s = js_quantile(w->lag_s, dead, 0.5);
+    out->lag_p99_s = js_quantile(w->lag_s, dead, 0.99);
+    out->lag_max_s = js_quantile(w->lag_s, dead, 1);
+    out->missing = w->n - dead;
+}
+
+/* --- the two measurements --------------------------------------------------------------------- */
+
+static bool make_stream(struct js_conn *c, bool markers)
+{
+    char text[65536], config[512];
+
+    snprintf(
+        config, sizeof config,
+        "{\"name\":\"E\",\"subjects\":[\"e.>\"],\"max_msgs_per_subject\":1,\"storage\":\"file\","
+        "\"num_replicas\":1,\"allow_msg_ttl\":true,%s\"republish\":{\"src\":\"e.k.>\","
+        "\"dest\":\"rp.>\",\"headers_only\":true}}",
+        markers ? "\"subject_delete_marker_ttl\":3600000000000," : "");
+    if (!js_request(c, "$JS.API.STREAM.CREATE.E", config, text, sizeof text))
+        return false;
+    if (strstr(text, "\"error\"") == NULL)
+        return true;
+    fprintf(stderr, "bench: STREAM.CREATE says %.300s\n", text);
+    return false;
+}
+
+/* Publishes the keys and waits until the watcher knows every deadline. */
+static bool load_keys(int port, const struct js_job *job, const struct watcher *w)
+{
+    struct js_stats s;
+    double until_s;
+
+    if (!js_load(port, job, &s))
+        return false;
+    if (s.errors > 0) {
+        fprintf(stderr, "bench: %llu errors, the first: %s\n", (unsigned long long)s.errors,
+                s.error);
+        return false;
+    }
+    until_s = js_now_s() + 20;
+    while (atomic_load(&w->born) < w->n && js_now_s() < until_s)
+        js_pause(0.002);
+    if (atomic_load(&w->born) < w->n)
+        fprintf(stderr, "bench: only %u of %u messages were republished\n", atomic_load(&w->born),
+                w->n);
+    return atomic_load(&w->born) == w->n;
+}
+
+struct meter {
+    double cpu_s;
+    unsigned others;
+};
+
+static struct meter meter_read(const struct proc *p, const struct other *o)
+{
+    return (struct meter){proc_cpu_s(p), atomic_load(&o->done)};
+}
+
+/* From half a minute's wait to the last death; a second before the first deadline says what the
+ * other publisher costs by itself. */
+static bool watch_deaths(const struct proc *p, struct js_conn *c, struct watcher *w, bool markers,
+                         double due_s, struct js_deaths *out)
+{
+    struct polls *polls = calloc(1, sizeof *polls);
+    struct other o;
+    struct meter a, b, end;
+    double until_s = due_s + PATIENCE_S, each;
+    bool ok = polls != NULL;
+
+    js_pause(due_s - 1.1 - js_now_s());
+    if (!ok || !other_start(&o, p->port)) {
+        free(polls);
+        return false;
+    }
+    js_pause(due_s - 1.0 - js_now_s());
+    a = meter_read(p, &o);
+    js_pause(due_s - 0.02 - js_now_s());
+    b = meter_read(p, &o);
+    if (markers)
+        while (atomic_load(&w->died) < w->n && js_now_s() < until_s)
+            js_pause(0.003);
+    else
+        ok = poll_deaths(c, polls, until_s);
+    js_pause(due_s + 1.5 - js_now_s()); /* what is left of the work shows in the CPU time */
+    end = meter_read(p, &o);
+    ok = other_stop(&o, b.others, out) && ok;
+    each = b.others > a.others ? (b.cpu_s - a.cpu_s) / (b.others - a.others) : 0;
+    out->cpu_s_per_million =
+        (end.cpu_s - b.cpu_s - each * (end.others - b.others)) * 1e6 / (double)w->n;
+    fill_lags(w, markers ? atomic_load(&w->died) : lags_from_polls(w, polls), out);
+    free(polls);
+    return ok;
+}
+
+bool js_burst(const struct proc *p, const char *data, unsigned n, bool markers,
+              struct js_deaths *out)
+{
+    struct js_job job = {.prefix = "e.k.",
+                         .keys = n,
+                         .ttl_s = n > 100000 ? 34 : 16,
+                         .due_together = true,
+                         .conns = 4,
+                         .window = 256,
+                         .count = n};
+    struct watcher w;
+    struct js_conn c;
+    double start_s;
+    bool ok = js_open(&c, p->port) && make_stream(&c, markers) && watcher_start(&w, p->port, n);
+
+    *out = (struct js_deaths){0};
+    if (!ok)
+        return false;
+    start_s = js_now_s();
+    ok = load_keys(p->port, &job, &w) && watch_deaths(p, &c, &w, markers, start_s + job.ttl_s, out);
+    js_pause(ok ? 2 : 0);
+    out->disk_mb = js_disk_mb(data);
+    watcher_stop(&w);
+    watcher_fini(&w);
+    js_close(&c);
+    return ok;
+}
+
+bool js_spread(const struct proc *p, unsigned n, unsigned rate, struct js_deaths *out)
+{
+    struct js_job job = {.prefix = "e.k.",
+                         .keys = n,
+                         .ttl_s = 10,
+                         .conns = 1,
+                         .window = 4000,
+                         .rate = rate,
+                         .count = n};
+    struct watcher w;
+    struct js_conn c;
+    double until_s = js_now_s() + 10 + (double)n / rate + PATIENCE_S;
+    bool ok = js_open(&c, p->port) && make_stream(&c, true) && watcher_start(&w, p->port, n);
+
+    *out = (struct js_deaths){0};
+    if (!ok)
+        return false;
+    ok = load_keys(p->port, &job, &w);
+    while (ok && atomic_load(&w.died) < n && js_now_s() < until_s)
+        js_pause(0.01);
+    watcher_stop(&w);
+    fill_lags(&w, atomic_load(&w.died), out);
+    watcher_fini(&w);
+    js_close(&c);
+    return ok;
+}
+
+/* --- disk ------------------------------------------------------------------------------------- */
+
+static double disk_blocks;
+
+static int add_blocks(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)path;
+    (void)at;
+    if (type == FTW_F)
+        disk_blocks += (double)st->st_blocks;
+    return 0;
+}
+
+double js_disk_mb(const char *dir)
+{
+    disk_blocks = 0;
+    nftw(dir, add_blocks, 16, FTW_PHYS);
+    return disk_blocks * 512 / 1e6;
+}

@@ -1,0 +1,42 @@
+/* js_wire.h: one NATS connection for the stream bench: whole frames out of a large buffer, and
+ * requests that wait for their answer.  Blocking sockets; one thread per connection. */
+#ifndef MAYFLY_BENCH_JS_WIRE_H
+#define MAYFLY_BENCH_JS_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct js_conn {
+    int fd;
+    char *buf;
+    size_t have;
+    unsigned asked; /* requests so far */
+};
+/* A message as it stands in the buffer: valid until the callback returns. */
+struct js_frame {
+    const char *subject, *body; /* body: header block first */
+    size_t subject_len, head_len, len;
+};
+typedef void js_frame_fn(void *arg, const struct js_frame *f);
+
+double js_now_s(void);    /* monotonic */
+int64_t js_wall_ns(void); /* the servers' clock */
+void js_pause(double s);  /* lets time pass; never to wait for somebody */
+
+bool js_open(struct js_conn *c, int port);
+void js_close(struct js_conn *c);
+bool js_send(struct js_conn *c, const char *p, size_t n);
+bool js_subscribe(struct js_conn *c, const char *subject); /* seen by the server on return */
+
+/* One recv, then each whole frame to fn; PINGs are answered.  The number of frames, -1 when the
+ * connection ended or nothing came for 30 s.  O(bytes). */
+int js_read(struct js_conn *c, js_frame_fn *fn, void *arg);
+
+/* Asks and waits; the answer's body, NUL-terminated, is in dst.  The connection must have no other
+ * subscription. */
+bool js_request(struct js_conn *c, const char *subject, const char *body, char *dst, size_t cap);
+/* The first number after "name": in text; dflt when there is none. */
+uint64_t js_number(const char *text, const char *name, uint64_t dflt);
+
+#endif

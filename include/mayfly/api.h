@@ -1,0 +1,48 @@
+/* api.h: JetStream as clients see it: the JSON API on $JS.API.>, publishes into streams,
+ * advisories, and what pages show of it. */
+#ifndef MAYFLY_API_H
+#define MAYFLY_API_H
+
+#include "mayfly/account.h"
+#include "mayfly/health.h"
+#include "mayfly/jsonw.h"
+#include "mayfly/loop.h"
+#include "mayfly/options.h"
+
+struct api;
+struct api_setup {
+    struct loop *loop;
+    struct accounts *accounts;
+    const struct options *options; /* must live until the next api_reload() or the end */
+    const char *server_name, *server_id, *version; /* as nats-server's clients know them */
+    unsigned level;
+    /* Who sent this (router_msg.origin), as audit events show it; false: nobody to tell of. */
+    bool (*client_info)(void *arg, const void *origin, struct mf_buf *json);
+    void *arg;
+};
+/* Loads every stream of every account; blocks; before anybody is served. */
+MF_MUSTCHECK int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e);
+/* After accounts_reload(): accounts that gained or lost JetStream, new limits. */
+void api_reload(struct api *a, const struct options *o);
+/* Takes no more requests, closes all streams cleanly, frees, then closed(). */
+void api_close(struct api *a, void (*closed)(void *arg), void *arg);
+
+/* --- what operators see; all of it O(streams) --------------------------------------------------
+ */
+
+struct monitor;
+void api_pages(struct api *a, struct monitor *m); /* adds /jsz */
+/* The same document (account NULL), or one account of it, for the system account; options: the
+ * request's JSON.  MF_PROTO: the options are wrong; any other code: there is no answer. */
+MF_MUSTCHECK int api_jsz(struct api *a, struct mf_slice options, const char *account,
+                         struct jsonw *w, const char *key, struct mf_error *e);
+/* Members of "jetstream" in /varz and STATSZ (config, stats, limits) into the open object.  paths:
+ * where it stores, too. */
+void api_write_varz(struct api *a, struct jsonw *w, bool paths);
+void api_write_metrics(struct api *a, struct mf_buf *out); /* Prometheus text */
+/* Tells of everything that is not well; nothing told: all is. */
+void api_health(struct api *a, const struct health_query *q, health_tell tell, void *arg);
+bool api_enabled(struct api *a, const struct account *acc); /* has this account JetStream? O(n) */
+void api_log_start(struct api *a);                          /* what it runs with, into the log */
+
+#endif

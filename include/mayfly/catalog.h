@@ -1,0 +1,77 @@
+/* catalog.h: the streams of one account: made, found, changed, deleted; and loaded at start.
+ *
+ * A stream is a folder DIR/NAME with a store in it; its configuration is a blob of that store, so a
+ * stream is there as a whole or not at all.  Making and deleting touch the disk: they run in
+ * workers and answer later; meanwhile the name is taken (busy).  Finding is O(log streams). */
+#ifndef MAYFLY_CATALOG_H
+#define MAYFLY_CATALOG_H
+
+#include "mayfly/buf.h"
+#include "mayfly/stream.h"
+
+struct catalog;
+
+/* How a configuration is written: JSON is the api's. */
+struct catalog_codec {
+    int (*encode)(const struct stream_config *c, struct mf_buf *out);
+    /* Into an initialised config.  MF_UNSUPPORTED: it asks for what this version does not know. */
+    int (*decode)(struct mf_slice text, struct stream_config *c, struct mf_error *e);
+};
+struct catalog_opts {
+    const char *dir; /* <store_dir>/jetstream/<account>/streams; made when the first stream is */
+    struct catalog_codec codec;
+    const struct stream_host *host;
+    int64_t sync_interval_ns; /* 0: every batch is synced */
+    /* Streams that come (after a start, too) and go, and those whose configuration changed:
+     * subscribe their subjects. */
+    void (*added)(void *arg, struct stream *s);
+    void (*changed)(void *arg, struct stream *s);
+    void (*removed)(void *arg, struct stream *s); /* no longer there; freed after this call */
+    void *arg;
+};
+/* Loads what is there; blocks (it is called before anybody is served).  A stream that cannot be
+ * loaded is reported in the log, stays on disk untouched, and is listed as offline. */
+MF_MUSTCHECK int catalog_open(struct catalog **out, const struct catalog_opts *o,
+                              struct mf_error *e);
+/* Closes all streams cleanly, then closed(). */
+void catalog_close(struct catalog *c, void (*closed)(void *arg), void *arg);
+
+struct stream *catalog_find(struct catalog *c, struct mf_slice name); /* ready ones only; NULL */
+/* The stream that stores messages of this (literal) subject, or NULL. */
+struct stream *catalog_by_subject(struct catalog *c, struct mf_slice subject);
+/* Is the name being made, changed or deleted?  Then wait() is called once it is not (in the order
+ * of the calls). */
+struct catalog_wait {
+    void (*done)(struct catalog_wait *w);
+    struct mf_list node;
+};
+bool catalog_busy(struct catalog *c, struct mf_slice name, struct catalog_wait *w);
+size_t catalog_count(const struct catalog *c);
+/* In the order of names; visit may not create or delete.  subject not empty: only streams with a
+ * subject that overlaps. */
+void catalog_each(struct catalog *c, struct mf_slice subject,
+                  void (*visit)(void *arg, struct stream *s), void *arg);
+/* Streams on disk that this version cannot serve, in the order of names. */
+void catalog_each_offline(struct catalog *c,
+                          void (*visit)(void *arg, const char *name, const char *reason),
+                          void *arg);
+const char *catalog_offline(struct catalog *c, struct mf_slice name); /* the reason, or NULL */
+/* Another stream (not called `except`) with a subject that overlaps; also those being made. */
+bool catalog_overlaps(struct catalog *c, const struct stream_config *cfg, const char *except);
+/* Of all streams, those being made too: the sum of max_bytes that were asked for, by storage. */
+void catalog_reserved(struct catalog *c, struct stream_usage *out);
+
+struct catalog_op {
+    /* Once, later.  s is NULL after a failure and after a delete. */
+    void (*done)(struct catalog_op *op, struct stream *s, const struct js_error *e);
+    struct mf_list node;
+};
+/* cfg passed every check and is taken over (moved out).  created_ns 0: now. */
+/* None of these while catalog_busy() says so. */
+void catalog_create(struct catalog *c, struct stream_config *cfg, int64_t created_ns,
+                    struct catalog_op *op);
+void catalog_update(struct catalog *c, struct stream *s, struct stream_config *cfg,
+                    struct catalog_op *op);
+void catalog_delete(struct catalog *c, struct stream *s, struct catalog_op *op);
+
+#endif

@@ -1,0 +1,33 @@
+/* marker.h: decides whether a death earns a delete marker, and writes it.  Pure functions of facts.
+ */
+#ifndef MAYFLY_MARKER_H
+#define MAYFLY_MARKER_H
+
+#include "mayfly/base.h"
+
+enum marker_reason { MARKER_MAX_AGE, MARKER_REMOVE, MARKER_PURGE };
+
+struct marker_facts {
+    int64_t marker_ttl_ns; /* the stream's subject_delete_marker_ttl; 0: off */
+    bool last_on_subject;  /* no other message of the subject is left */
+    bool tombstone;        /* marker_is_tombstone() of the one that dies */
+    bool mirror;           /* copies never make messages of their own */
+};
+bool marker_wanted(const struct marker_facts *f);
+
+/* A marker, or a KV delete or purge: its death is no news.  strict: a KV DEL is not one (2.15.1).
+ */
+bool marker_is_tombstone(struct mf_slice hdr, bool strict);
+
+/* The marker's header block (the body is empty).  subject: of the dead message; `$KV.>` subjects
+ * also get KV-Operation for MARKER_REMOVE (DEL) and MARKER_PURGE (PURGE), so that every KV client
+ * reads them right. ttl_ns is shown as Go's text of whole seconds, as in nats-server. */
+#define MARKER_MAX 192
+struct marker {
+    uint8_t hdr[MARKER_MAX];
+    size_t len;
+};
+void marker_write(struct marker *m, enum marker_reason why, int64_t ttl_ns,
+                  struct mf_slice subject);
+
+#endif

@@ -1,0 +1,222 @@
+/* stream.h: one stream: what comes in, what goes out, what dies and who is told.
+ *
+ * Writing: stream_publish() checks, stores and answers when the message is on disk.  Removing and
+ * purging answer in the same way.  Reading sees what is on disk and alive now.  All of it belongs
+ * to the loop thread.
+ *
+ * Costs: publish, expiry and reads by sequence or by subject are O(1) plus the bytes; a purge is
+ * O(messages removed), in slices; nothing walks what it does not touch. */
+#ifndef MAYFLY_STREAM_H
+#define MAYFLY_STREAM_H
+
+#include "mayfly/list.h"
+#include "mayfly/loop.h"
+#include "mayfly/store.h"
+#include "mayfly/stream_config.h"
+
+struct stream;
+
+/* Bytes in use, as limits count them. */
+struct stream_usage {
+    int64_t memory, file;
+};
+
+/* What a stream asks of the world above; one for all streams of an account, and it outlives them.
+ */
+struct stream_host {
+    struct loop *loop;
+    int64_t (*now_ns)(void *arg); /* a clock that never goes back (steady.h): the time of messages
+                                     and deadlines */
+    /* Into the account's subject space: republished messages, replies to batches. */
+    void (*publish)(void *arg, const struct mf_msg *m);
+    /* An advisory about batches: reason is "timeout", "large", "incomplete" or "unsupported". */
+    void (*batch_abandoned)(void *arg, struct stream *s, struct mf_slice batch, const char *reason);
+    void *arg;
+    const char *account; /* for log lines */
+    bool strict;         /* compat: strict: behave as 2.15.1 */
+    struct stream_usage *account_usage, *server_usage;
+    struct stream_usage account_max, server_max; /* -1: no limit */
+    /* Batches in flight on the whole server, and their limits. */
+    uint64_t *batches, *fast_batches;
+    uint32_t batch_max_msgs, batch_max_per_stream, batch_max_total;
+    int64_t batch_timeout_ns;
+};
+
+/* --- coming in ------------------------------------------------------------------------------ */
+
+/* What the publisher is told; valid during the call of done(). */
+struct stream_ack {
+    const struct js_error *error; /* NULL: fine */
+    uint64_t seq;
+    bool duplicate;
+    bool empty;            /* a member of a batch: an empty reply */
+    bool silent;           /* no reply at all: the answer is not due, or went another way */
+    const char *val;       /* a counter's value, or NULL */
+    struct mf_slice batch; /* with count: a whole batch; empty otherwise */
+    uint64_t batch_count;
+};
+struct stream_publish {
+    /* In: borrowed for the length of the call; the subject as it was published. */
+    struct mf_msg msg;
+    /* Once; maybe from inside stream_publish().  Who waits on a stream is told, with an error, when
+     * it closes. */
+    void (*done)(struct stream_publish *p, const struct stream_ack *a);
+    /* A copy of a message of another stream (source, mirror): no checks, no transform of ours,
+     * expected and batch headers are of no meaning.  seq 0: the next one; larger than that: the
+     * ones between are skipped. */
+    bool replicated;
+    uint64_t seq;
+    int64_t ts_ns; /* replicated: 0: now */
+    /* The stream's own: */
+    struct stream *stream;
+    struct store_wait wait;
+    struct stream_answer *answer; /* what to say when the wait is over; NULL: that it is stored */
+    uint64_t given_seq;
+};
+void stream_publish(struct stream *s, struct stream_publish *p);
+
+/* --- going out ------------------------------------------------------------------------------ */
+
+struct stream_msg {
+    uint64_t seq;
+    int64_t ts_ns, deadline_ns; /* deadline 0: never */
+    struct mf_slice subject, hdr, payload;
+};
+/* 0: *out, valid until the loop gets control again or the next stream_get().  MF_NOTFOUND: not
+ * there (any more). MF_AGAIN: not in memory, use stream_load().  MF_CORRUPT: damaged on disk. */
+MF_MUSTCHECK int stream_get(struct stream *s, uint64_t seq, struct stream_msg *out);
+/* The same from disk without stopping the loop; msg is valid in done() only.  status as above. */
+struct stream_load {
+    uint64_t seq;
+    void (*done)(struct stream_load *l, int status);
+    struct stream_msg msg;
+    /* The stream's own: */
+    struct store_read read;
+    struct stream *stream;
+};
+MF_MUSTCHECK int stream_load(struct stream *s,
+                             struct stream_load *l); /* MF_NOMEM, MF_NOTFOUND: done() not called */
+
+uint64_t stream_next(struct stream *s, uint64_t from_seq); /* first message at or after; 0: none */
+uint64_t stream_prev(struct stream *s, uint64_t from_seq); /* last message at or before; 0: none */
+/* The last one of the subjects that match (a literal: O(1); a pattern: O(subjects that match)).  0:
+ * none. */
+uint64_t stream_last_of(struct stream *s, struct mf_slice pattern);
+/* The first one at or after from_seq of the subjects that match.  0: none. */
+uint64_t stream_next_of(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
+/* The first one with a timestamp at or after ts_ns; 0: none.  O(log messages) reads; MF_AGAIN in
+ * *status: they are not in memory; stream_seek() does it without stopping the loop. */
+struct stream_seek {
+    int64_t ts_ns;
+    void (*done)(struct stream_seek *k, uint64_t seq); /* 0: none */
+    struct stream_load load;
+    uint64_t low, high, best;
+    struct stream *stream;
+};
+void stream_seek(struct stream *s, struct stream_seek *k); /* done() maybe from inside */
+/* Messages (or the last of each subject) that match, in sequence order. */
+struct stream_cursor;
+MF_MUSTCHECK int stream_cursor_new(struct stream_cursor **out, struct stream *s,
+                                   struct mf_slice pattern, bool last_per_subject,
+                                   uint64_t from_seq);
+uint64_t stream_cursor_next(struct stream_cursor *c, bool *more); /* as store_cursor_next() */
+/* The same, and messages past their deadline that are not swept yet, with *dead: observers were not
+ * told of their end, so who counts must count them. */
+uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead);
+/* Messages of subjects that match, at or after from_seq, that observers were not told the end of.
+ * O(subjects that match
+ * + messages from there on, for ">" those on the shorter side). */
+uint64_t stream_count(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
+void stream_cursor_free(struct stream_cursor *c);
+/* Subjects that match, in no order. */
+struct stream_subject {
+    struct mf_slice subject;
+    uint64_t first_seq, last_seq, count;
+};
+void stream_each_subject(struct stream *s, struct mf_slice pattern,
+                         bool (*visit)(void *arg, const struct stream_subject *x), void *arg);
+bool stream_subject(struct stream *s, struct mf_slice subject, struct stream_subject *out);
+
+/* As nats-server counts: bytes with its overhead for each message, by kind of storage. */
+struct stream_state {
+    uint64_t msgs, bytes, first_seq, last_seq;
+    int64_t first_ts_ns, last_ts_ns; /* CLOCK_ZERO: none */
+    uint64_t subjects, deleted;      /* deleted: gaps between first_seq and last_seq */
+    uint64_t consumers;
+    uint64_t with_ttl; /* messages with a deadline */
+};
+void stream_state(struct stream *s, struct stream_state *out);
+size_t stream_lost(struct stream *s);         /* messages that damage took; for `lost` */
+size_t stream_damage(const struct stream *s); /* places on disk that are damaged */
+
+/* --- removing ------------------------------------------------------------------------------- */
+
+/* Embedded in what waits. */
+struct stream_op {
+    /* Once, later or from inside the call.  e NULL: done.  count: messages removed. */
+    void (*done)(struct stream_op *op, const struct js_error *e, uint64_t count);
+    /* The stream's own: */
+    struct stream *stream;
+    struct store_wait wait;
+    uint64_t count;
+    struct mf_list link;
+};
+/* Checks sealed and deny_delete too. */
+void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op *op);
+/* filter empty: everything.  below: only sequences less than this, 0: all.  keep: that many of the
+ * newest stay. Checks sealed and deny_purge. */
+void stream_purge(struct stream *s, struct mf_slice filter, uint64_t below, uint64_t keep,
+                  struct stream_op *op);
+
+/* --- the stream itself ---------------------------------------------------------------------- */
+
+const struct stream_config *stream_config(const struct stream *s);
+const char *stream_name(const struct stream *s);
+int64_t stream_created_ns(const struct stream *s);
+const struct stream_host *stream_host(const struct stream *s);
+/* Whatever a layer above wants to find again here; NULL at first. */
+void stream_set_data(struct stream *s, void *data);
+void *stream_data(const struct stream *s);
+/* Why it takes no writes any more; NULL: it does. */
+const char *stream_error(const struct stream *s);
+/* The latest time its log knows of: no clock that judges deadlines may be behind it. */
+int64_t stream_clock_floor(const struct stream *s);
+/* The clock was set: deadlines may be nearer than timers know. */
+void stream_clock_stepped(struct stream *s);
+struct stream_stats {
+    uint64_t expired, markers, duplicates, published, refused;
+    int64_t late_max_ns; /* the worst delay of an expiry since the last call */
+    uint64_t disk_bytes, memory_bytes, syncs, damage;
+};
+void stream_stats(struct stream *s, struct stream_stats *out);
+
+/* Who must know what happens: consumers.  Each message is told of twice: when it came to disk (at
+ * the end of that turn, in the order of sequences), and when nobody can see it any more (expired:
+ * at the sweep; removed: when that is on disk). */
+struct stream_observer {
+    void (*stored)(struct stream_observer *o, const struct stream_msg *m);
+    void (*gone)(struct stream_observer *o, uint64_t seq, struct mf_slice subject);
+    /* Many at once, none of them told of one by one: count again. */
+    void (*purged)(struct stream_observer *o, uint64_t first, uint64_t last);
+    struct mf_list node;
+};
+void stream_observe(struct stream *s, struct stream_observer *o);
+void stream_unobserve(struct stream_observer *o);
+/* Interest and work queue retention: is anybody waiting for this subject?  Without it nobody is. */
+void stream_set_interest(struct stream *s, bool (*wanted)(void *arg, struct mf_slice subject),
+                         void *arg);
+
+/* For consumers: small values that live with the stream, written in its log (store_blob_*), and
+ * removals they decide: no permission is asked, no marker left.  MF_NOTFOUND: gone already. */
+MF_MUSTCHECK int stream_blob_put(struct stream *s, struct mf_slice name, struct mf_slice bytes,
+                                 struct store_wait *w);
+MF_MUSTCHECK int stream_blob_del(struct stream *s, struct mf_slice name, struct store_wait *w);
+bool stream_blob_get(struct stream *s, struct mf_slice name, struct mf_slice *bytes);
+void stream_blob_each(struct stream *s,
+                      void (*visit)(void *arg, struct mf_slice name, struct mf_slice bytes),
+                      void *arg);
+MF_MUSTCHECK int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w);
+MF_MUSTCHECK int stream_barrier(struct stream *s,
+                                struct store_wait *w); /* all before it is on disk */
+
+#endif

@@ -1,0 +1,216 @@
+/* advisory.c: events under $JS.EVENT.ADVISORY.>.  Each is written only when somebody listens:
+ * asking is O(tokens of its subject). */
+#include "api_impl.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+#include "mayfly/rand.h"
+
+#include <stdio.h>
+
+#define EVENT      "$JS.EVENT.ADVISORY."
+#define EVENT_TYPE "io.nats.jetstream.advisory.v1."
+
+struct event {
+    struct api_account *aa;
+    char subject[512]; /* a stream's name has at most 255 bytes */
+    struct mf_buf text;
+    struct jsonw w;
+};
+
+/* kind and name make the subject: "STREAM.CREATED." and the stream.  false: nobody wants it. */
+static bool event_begin(struct event *v, struct api_account *aa, const char *type, const char *kind,
+                        const char *name)
+{
+    char id[RAND_NUID + 1], full[128];
+    int n = snprintf(v->subject, sizeof v->subject, EVENT "%s%s", kind, name);
+
+    if (n < 0 || (size_t)n >= sizeof v->subject ||
+        !router_has_interest(account_router(aa->account), mf_str(v->subject)))
+        return false;
+    v->aa = aa;
+    v->text = MF_BUF_INIT;
+    rand_nuid(id);
+    (void)snprintf(full, sizeof full, EVENT_TYPE "%s", type);
+    jsonw_begin(&v->w, &v->text, JSONW_COMPACT);
+    jsonw_object(&v->w, NULL);
+    jsonw_str(&v->w, "type", full);
+    jsonw_str(&v->w, "id", id);
+    jsonw_time(&v->w, "timestamp", api_now_ns(aa->api));
+    return true;
+}
+
+static void event_domain(struct event *v)
+{
+    if (*api_domain(v->aa->api) != '\0')
+        jsonw_str(&v->w, "domain", api_domain(v->aa->api));
+}
+
+static void event_client(struct event *v, struct mf_slice client)
+{
+    if (client.len > 0)
+        jsonw_raw(&v->w, "client", client);
+    else
+        jsonw_null(&v->w, "client");
+}
+
+static void event_send(struct event *v)
+{
+    jsonw_end(&v->w);
+    if (mf_buf_failed(&v->text))
+        log_warn("account %s: event %s lost: out of memory", account_name(v->aa->account),
+                 v->subject);
+    else
+        api_publish(v->aa, mf_str(v->subject), MF_SLICE_NONE, MF_SLICE_NONE,
+                    mf_buf_slice(&v->text));
+    mf_buf_fini(&v->text);
+}
+
+/* --- the API ---------------------------------------------------------------------------------- */
+
+void advisory_audit(struct api_call *call, struct mf_slice response)
+{
+    struct event v;
+
+    if (!event_begin(&v, call->aa, "api_audit", "API", ""))
+        return;
+    jsonw_str(&v.w, "server", call->aa->api->setup.server_name);
+    event_client(&v, call->client);
+    jsonw_slice(&v.w, "subject", call->subject);
+    if (call->body.len > 0)
+        jsonw_slice(&v.w, "request", call->body);
+    jsonw_slice(&v.w, "response", response);
+    event_domain(&v);
+    event_send(&v);
+}
+
+/* The system account hears of some events, too; NULL: there is none. */
+static struct api_account *system_of(struct api *a)
+{
+    struct account *sys = accounts_system(a->accounts);
+    struct mf_list *pos;
+
+    mf_list_each(pos, &a->list)
+    {
+        struct api_account *aa = mf_container(pos, struct api_account, link);
+        if (aa->account == sys)
+            return aa;
+    }
+    return NULL;
+}
+
+void advisory_api_limit(struct api *a, uint64_t dropped)
+{
+    struct api_account *sys = system_of(a);
+    struct event v;
+
+    if (sys == NULL || !event_begin(&v, sys, "api_limit_reached", "API.LIMIT_REACHED", ""))
+        return;
+    jsonw_str(&v.w, "server", a->setup.server_name);
+    event_domain(&v);
+    jsonw_u64(&v.w, "dropped", dropped);
+    event_send(&v);
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+void advisory_stream_action(struct api_account *aa, const char *stream, const char *action)
+{
+    const char *kind = strcmp(action, "create") == 0   ? "STREAM.CREATED."
+                       : strcmp(action, "delete") == 0 ? "STREAM.DELETED."
+                                                       : "STREAM.UPDATED.";
+    struct event v;
+
+    if (!event_begin(&v, aa, "stream_action", kind, stream))
+        return;
+    jsonw_str(&v.w, "stream", stream);
+    jsonw_str(&v.w, "action", action);
+    event_domain(&v);
+    event_send(&v);
+}
+
+static void batch_abandoned(struct api_account *to, const char *account, const char *stream,
+                            struct mf_slice batch, const char *reason)
+{
+    struct event v;
+
+    if (!event_begin(&v, to, "stream_batch_abandoned", "STREAM.BATCH_ABANDONED.", stream))
+        return;
+    if (account != NULL)
+        jsonw_str(&v.w, "account", account);
+    jsonw_str(&v.w, "stream", stream);
+    event_domain(&v);
+    jsonw_slice(&v.w, "batch", batch);
+    jsonw_str(&v.w, "reason", reason);
+    event_send(&v);
+}
+
+void advisory_batch_abandoned(void *arg, struct stream *s, struct mf_slice batch,
+                              const char *reason)
+{
+    struct api_account *aa = arg, *sys = system_of(aa->api);
+
+    batch_abandoned(aa, NULL, stream_name(s), batch, reason);
+    if (sys != NULL)
+        batch_abandoned(sys, account_name(aa->account), stream_name(s), batch, reason);
+}
+
+/* --- backups ---------------------------------------------------------------------------------- */
+
+void advisory_snapshot_create(struct api_call *call, struct stream *s)
+{
+    struct event v;
+
+    if (!event_begin(&v, call->aa, "snapshot_create", "STREAM.SNAPSHOT_CREATE.", stream_name(s)))
+        return;
+    jsonw_str(&v.w, "stream", stream_name(s));
+    state_json_write(&v.w, "state", s);
+    event_client(&v, call->client);
+    event_domain(&v);
+    event_send(&v);
+}
+
+void advisory_snapshot_complete(struct api_account *aa, const char *stream, struct mf_slice client,
+                                int64_t start_ns, int64_t end_ns, const char *error)
+{
+    struct event v;
+
+    if (!event_begin(&v, aa, "snapshot_complete", "STREAM.SNAPSHOT_COMPLETE.", stream))
+        return;
+    jsonw_str(&v.w, "stream", stream);
+    jsonw_time(&v.w, "start", start_ns);
+    jsonw_time(&v.w, "end", end_ns);
+    event_client(&v, client);
+    event_domain(&v);
+    if (error != NULL && *error != '\0')
+        jsonw_str(&v.w, "error", error);
+    event_send(&v);
+}
+
+void advisory_restore_create(struct api_call *call, const char *stream)
+{
+    struct event v;
+
+    if (!event_begin(&v, call->aa, "restore_create", "STREAM.RESTORE_CREATE.", stream))
+        return;
+    jsonw_str(&v.w, "stream", stream);
+    event_client(&v, call->client);
+    event_domain(&v);
+    event_send(&v);
+}
+
+void advisory_restore_complete(struct api_account *aa, const char *stream, struct mf_slice client,
+                               int64_t start_ns, int64_t end_ns, uint64_t bytes)
+{
+    struct event v;
+
+    if (!event_begin(&v, aa, "restore_complete", "STREAM.RESTORE_COMPLETE.", stream))
+        return;
+    jsonw_str(&v.w, "stream", stream);
+    jsonw_time(&v.w, "start", start_ns);
+    jsonw_time(&v.w, "end", end_ns);
+    jsonw_u64(&v.w, "bytes", bytes);
+    event_client(&v, client);
+    event_domain(&v);
+    event_send(&v);
+}

@@ -1,0 +1,252 @@
+/* api_impl.h: the JetStream API's insides, shared by the files of this folder only.
+ *
+ * api.c: open, close, accounts that come and go.  dispatch.c: which request is it, who answers.
+ * call.c: one request and its reply.  stream_admin.c: CREATE, UPDATE, DELETE, PURGE.
+ * stream_limits.c: what an account may have.  stream_list.c: INFO, NAMES, LIST, account info.
+ * subject_page.c: the subjects of an INFO.  msg_api.c: MSG.GET, MSG.DELETE.  direct.c: DIRECT.GET.
+ * config_json.c, info_json.c: configurations, states and infos as JSON.  ingest.c: publishes into
+ * streams, pub acks.  snapshot.c, restore.c, archive.c: backups.  advisory.c: $JS.EVENT.>.
+ * jsz.c, js_pages.c, js_metrics.c, api_pages.h: /jsz and what other pages show of streams.
+ */
+#ifndef API_IMPL_H
+#define API_IMPL_H
+
+#include "mayfly/account.h"
+#include "mayfly/api.h"
+#include "mayfly/buf.h"
+#include "mayfly/catalog.h"
+#include "mayfly/jsonw.h"
+#include "mayfly/list.h"
+#include "mayfly/steady.h"
+
+#define API_TYPE "io.nats.jetstream.api.v1."
+
+/* JetStream of one account. */
+struct api_account {
+    struct api *api;
+    struct account *account;
+    struct mf_list link; /* api.accounts */
+    struct stream_host host;
+    struct catalog *catalog; /* NULL: JetStream is not enabled for this account */
+    const struct options_js_limits *limits;
+    struct stream_usage usage;
+    struct router_sub api_sub, domain_sub; /* $JS.API.> and $JS.<domain>.API.> */
+    uint64_t api_total, api_errors;
+    struct mf_list restores, snapshots; /* under way */
+    struct mf_list calls;               /* api_call.link: not answered yet */
+    char *dir;                          /* where its streams are; NULL: no JetStream */
+    size_t creating;                    /* streams that CREATE waits for: not counted yet */
+    bool closing;                       /* in api.leaving: its catalog closes, then it is freed */
+};
+
+struct api {
+    struct loop *loop;
+    struct accounts *accounts;
+    const struct options *options;
+    struct api_setup setup;
+    char *store_dir; /* <store_dir>/jetstream */
+    struct steady clock;
+    int64_t now_ns, turn_ns; /* the clock in this turn of the loop, and which turn that is */
+    int64_t ahead_ns;        /* of the monotonic clock, at the last look */
+    struct loop_timer *clock_timer;
+    struct mf_list list;    /* api_account.link: one for each account there is */
+    struct mf_list leaving; /* api_account.link: lost JetStream or their account */
+    struct loop_defer ended;
+    struct stream_usage usage, max; /* of the whole server */
+    uint64_t api_total, api_errors, inflight;
+    uint64_t batches, fast_batches;
+    bool closing;
+    size_t open_catalogs;
+    void (*closed)(void *arg);
+    void *closed_arg;
+};
+
+/* --- call.c: one request ------------------------------------------------------------------------
+ */
+
+/* A request lives on the heap from its arrival to its reply; everything in it is a copy. */
+struct api_call {
+    struct api_account *aa;
+    struct mf_slice
+        subject;          /* always in the form $JS.API.<...>, also when asked through a domain */
+    struct mf_slice rest; /* of it, behind $JS.API. */
+    struct mf_slice reply, hdr, body;
+    struct mf_slice client; /* {"start":...}: who asks, as audit events show it; may be empty */
+    const char *type;       /* response type suffix, "stream_create_response" */
+    struct catalog_op op;
+    struct stream_op sop;
+    struct catalog_wait busy;
+    struct stream_load load;
+    void *state;                   /* the handler's own; freed with free() */
+    struct arena mem;              /* strings of the request */
+    const struct api_route *route; /* NULL: an answer for the system account */
+    bool soft;                     /* the error is the stream's: not counted as one of the API */
+    struct mf_buf out;             /* the reply being written */
+    struct jsonw w;
+    struct mf_list link;
+};
+/* Starts the reply: {"type":"...", and leaves the object open in call->w. */
+struct jsonw *api_reply_begin(struct api_call *call);
+/* Closes it, sends it, tells the auditors, frees the call. */
+void api_reply_end(struct api_call *call);
+/* {"type":...,"error":{...}} plus what the route (or write_more, may be NULL) adds: NAMES, LIST,
+ * INFO and PURGE show their zeros. */
+void api_reply_error(struct api_call *call, const struct js_error *e);
+void api_reply_error_more(struct api_call *call, const struct js_error *e,
+                          void (*write_more)(struct api_call *call, struct jsonw *w));
+/* Not counted, not audited (a successful MSG.GET). */
+void api_reply_end_quietly(struct api_call *call);
+void api_call_free(struct api_call *call);
+/* A copy of the request m, whose subject behind $JS.API. is rest; NULL: out of memory.
+ * with_client: remember who asked. */
+struct api_call *api_call_new(struct api_account *aa, const struct router_msg *m,
+                              struct mf_slice rest, bool with_client);
+/* Reads a request's body; what it needs is in call->mem.  false: 10025 was answered. */
+MF_MUSTCHECK bool api_call_read(struct api_call *call, const struct json_type *t, void *out);
+/* Nothing, or an empty object. */
+bool api_body_empty(struct mf_slice body);
+/* The request's token `index` behind $JS.API. */
+struct mf_slice api_call_token(const struct api_call *call, unsigned index);
+/* Serves it (again, after it was parked). */
+void api_call_run(struct api_call *call);
+/* MF_NOMEM and the like while serving. */
+void api_reply_no_memory(struct api_call *call);
+
+/* The stream a request names (its token `index` behind $JS.API.), or NULL after the error was
+ * answered or the call was parked: then it is dispatched again when the stream is ready. */
+struct stream *api_call_stream(struct api_call *call, unsigned token);
+
+/* Is the stream being made or deleted?  Then the call waits and runs again. */
+bool api_call_park(struct api_call *call, struct mf_slice name);
+
+/* One row of dispatch.c's table. */
+struct api_route {
+    const char *pattern; /* behind $JS.API.: "STREAM.CREATE.*" */
+    const char *type;
+    void (*handle)(struct api_call *call);
+    void (*more)(struct api_call *call, struct jsonw *w); /* members of error replies, or NULL */
+    bool with_client; /* it is told of who asks, in advisories */
+};
+/* deliver() of api_account.api_sub and domain_sub. */
+bool dispatch_api(struct router_sub *sub, const struct router_msg *m);
+bool dispatch_domain(struct router_sub *sub, const struct router_msg *m);
+
+/* --- api.c ------------------------------------------------------------------------------------ */
+
+const char *api_domain(const struct api *a); /* "" without one */
+/* Bytes that streams of all accounts reserved. */
+void api_reserved(struct api *a, struct stream_usage *out);
+
+/* Sends in the name of the server. */
+void api_publish(struct api_account *aa, struct mf_slice subject, struct mf_slice reply,
+                 struct mf_slice hdr, struct mf_slice payload);
+int64_t api_now_ns(struct api *a); /* the steady clock */
+
+/* --- documents ----------------------------------------------------------------------------- */
+
+/* config_json.c.  decode: a request's body or a stored blob; text of the error without "invalid
+ * JSON: ". */
+MF_MUSTCHECK int config_json_decode(struct mf_slice text, bool strict, struct stream_config *c,
+                                    struct mf_error *e);
+/* As a value with this key (NULL at the top). server_metadata: add _nats.ver and _nats.level. */
+void config_json_write(struct jsonw *w, const char *key, const struct stream_config *c,
+                       bool server_metadata);
+extern const struct catalog_codec config_json_codec;
+extern const struct json_type
+    config_json_type; /* struct stream_config; for documents that contain one */
+
+/* info_json.c */
+void state_json_write(struct jsonw *w, const char *key, struct stream *s);
+/* config, created, state, [domain], [cluster], [mirror], [sources], ts: what responses about a
+ * stream share. */
+/* What STREAM.INFO shows when asked: subjects writes the members of "subjects" (NULL: none). */
+struct state_details {
+    void (*subjects)(void *arg, struct jsonw *w);
+    void *arg;
+    bool deleted;
+};
+void state_json_write_details(struct jsonw *w, const char *key, struct stream *s,
+                              const struct state_details *d);
+enum info_flags { INFO_DOMAIN = 1, INFO_CLUSTER = 2, INFO_METADATA = 4 };
+void info_json_write(struct jsonw *w, struct api_account *aa, struct stream *s, unsigned flags);
+void info_json_write_details(struct jsonw *w, struct api_account *aa, struct stream *s,
+                             unsigned flags, const struct state_details *d);
+/* mirror and sources, if it has any. */
+void origins_json_write(struct jsonw *w, const struct stream_config *c);
+void account_json_write(struct jsonw *w, struct api_account *aa);
+void base64_json_write(struct jsonw *w, const char *key, struct mf_slice bytes);
+void error_json_write(struct jsonw *w, const struct js_error *e);
+
+/* --- handlers ------------------------------------------------------------------------------ */
+
+void stream_create_handle(struct api_call *call);
+void stream_update_handle(struct api_call *call);
+void stream_delete_handle(struct api_call *call);
+void stream_purge_handle(struct api_call *call);
+void stream_info_handle(struct api_call *call);
+void stream_names_handle(struct api_call *call);
+void stream_list_handle(struct api_call *call);
+void account_info_handle(struct api_call *call);
+void msg_get_handle(struct api_call *call);
+void msg_delete_handle(struct api_call *call);
+void snapshot_handle(struct api_call *call);
+void restore_handle(struct api_call *call);
+/* Account limits and overlap, rules 8, 11 and 13 of CREATE; also for restore.  0: create it.  1:
+ * the same stream is there already.  MF_DENIED with *e. */
+int stream_create_allowed(struct api_account *aa, const struct stream_config *c,
+                          struct js_error *e);
+/* Rule 8 alone.  now: the stream it replaces, or NULL. */
+MF_MUSTCHECK int stream_limits_allow(struct api_account *aa, const struct stream_config *c,
+                                     const struct stream_config *now, struct js_error *e);
+/* Rules 8 (but the number of streams) and 13 of an update. */
+MF_MUSTCHECK int stream_update_allowed(struct api_account *aa, const struct stream_config *now,
+                                       const struct stream_config *next, struct js_error *e);
+/* Until there are consumers: no stream has any. */
+void consumer_names_handle(struct api_call *call);
+void consumer_list_handle(struct api_call *call);
+
+/* subject_page.c: the subjects of a stream that match, sorted, a page of them.  O(matches) plus
+ * the sorting of the page. */
+struct subject_page {
+    uint64_t total, first, n; /* the page is [first, first + n) of the sorted ones */
+    struct mf_buf text;
+    struct subject_entry *at;
+    size_t cap;
+    bool failed;
+};
+MF_MUSTCHECK int subject_page_make(struct subject_page *p, struct stream *s, struct mf_slice filter,
+                                   uint64_t offset, uint64_t limit);
+void subject_page_write(void *page, struct jsonw *w);
+void subject_page_fini(struct subject_page *p);
+
+/* direct.c: messages to $JS.API.DIRECT.GET.>; rest: behind $JS.API.  false: nobody answers here (no
+ * such stream, or not allowed). */
+bool direct_get(struct api_account *aa, const struct router_msg *m, struct mf_slice rest);
+/* Ends what is under way for this account: batches of direct gets, snapshots, restores (a stream
+ * that is half restored is deleted).  Before its catalog closes. */
+void direct_stop(struct api_account *aa);
+void snapshots_stop(struct api_account *aa);
+void restores_stop(struct api_account *aa);
+/* After the catalog was opened: deletes what a restore left when the server was killed. */
+void restores_clean(struct api_account *aa);
+
+/* ingest.c: streams and the subjects they store. */
+MF_MUSTCHECK int ingest_add(struct api_account *aa, struct stream *s);
+void ingest_change(struct api_account *aa, struct stream *s);
+void ingest_remove(struct api_account *aa, struct stream *s);
+void ingest_fini(void); /* frees the pool of pending publishes */
+
+/* advisory.c */
+void advisory_audit(struct api_call *call, struct mf_slice response);
+void advisory_api_limit(struct api *a, uint64_t dropped);
+void advisory_stream_action(struct api_account *aa, const char *stream, const char *action);
+void advisory_batch_abandoned(void *arg, struct stream *s, struct mf_slice batch,
+                              const char *reason);
+void advisory_snapshot_create(struct api_call *call, struct stream *s);
+void advisory_snapshot_complete(struct api_account *aa, const char *stream, struct mf_slice client,
+                                int64_t start_ns, int64_t end_ns, const char *error);
+void advisory_restore_create(struct api_call *call, const char *stream);
+void advisory_restore_complete(struct api_account *aa, const char *stream, struct mf_slice client,
+                               int64_t start_ns, int64_t end_ns, uint64_t bytes);
+
+#endif

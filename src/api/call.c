@@ -1,0 +1,262 @@
+/* call.c: one request, from its arrival to its reply.
+ *
+ * Happy path: api_call_new() copies the request; its handler answers at once, or starts something
+ * that answers later, with api_reply_*(), which send, count, tell the auditors and free the call.
+ * Busy: a request for a stream that is being made or deleted waits (parked) and then runs again
+ * from the start, so that it finds the world as it is by then.
+ * Close: calls of an account that goes are freed when its catalog has closed; parked ones at once.
+ */
+#include "api_impl.h"
+
+#include "mayfly/json.h"
+#include "mayfly/log.h"
+#include "mayfly/subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- a request -------------------------------------------------------------------------------- */
+
+static struct mf_slice keep(uint8_t **at, struct mf_slice s)
+{
+    struct mf_slice copy = mf_slice(*at, s.len);
+
+    if (s.len > 0)
+        memcpy(*at, s.ptr, s.len);
+    *at += s.len;
+    return copy;
+}
+
+struct api_call *api_call_new(struct api_account *aa, const struct router_msg *m,
+                              struct mf_slice rest, bool with_client)
+{
+    static const struct mf_slice prefix = MF_LIT("$JS.API.");
+    struct mf_buf who = MF_BUF_INIT;
+    struct api *a = aa->api;
+    struct api_call *call;
+    uint8_t *at;
+
+    if (with_client && a->setup.client_info != NULL &&
+        !a->setup.client_info(a->setup.arg, m->origin, &who))
+        mf_buf_clear(&who);
+    call = mf_buf_failed(&who)
+               ? NULL
+               : calloc(1, sizeof *call + prefix.len + rest.len + m->msg->reply.len +
+                               m->msg->hdr.len + m->msg->payload.len + who.len);
+    if (call == NULL) {
+        mf_buf_fini(&who);
+        return NULL;
+    }
+    at = (uint8_t *)(call + 1);
+    call->aa = aa;
+    call->subject = mf_slice(at, prefix.len + rest.len);
+    keep(&at, prefix);
+    call->rest = keep(&at, rest);
+    call->reply = keep(&at, m->msg->reply);
+    call->hdr = keep(&at, m->msg->hdr);
+    call->body = keep(&at, m->msg->payload);
+    call->client = keep(&at, mf_buf_slice(&who));
+    mf_buf_fini(&who);
+    mf_list_init(&call->busy.node);
+    mf_list_push(&aa->calls, &call->link);
+    a->inflight++;
+    return call;
+}
+
+void api_call_free(struct api_call *call)
+{
+    call->aa->api->inflight--;
+    mf_list_del(&call->link);
+    mf_list_del(&call->busy.node); /* of its own making: it is in no list unless parked */
+    mf_buf_fini(&call->out);
+    arena_fini(&call->mem);
+    free(call->state);
+    free(call);
+}
+
+struct mf_slice api_call_token(const struct api_call *call, unsigned index)
+{
+    return subject_token(call->rest, index);
+}
+
+bool api_call_read(struct api_call *call, const struct json_type *t, void *out)
+{
+    struct mf_error why;
+    struct js_error e;
+
+    switch (
+        json_read(call->body, t, out, &call->mem, call->aa->api->options->jetstream.strict, &why)) {
+    case 0:
+        return true;
+    case MF_NOMEM:
+        api_reply_no_memory(call);
+        return false;
+    default:
+        js_refuse(&e, JS_INVALID_JSON, why.text);
+        api_reply_error(call, &e);
+        return false;
+    }
+}
+
+static bool is_blank(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+bool api_body_empty(struct mf_slice body)
+{
+    static const char want[] = "{}";
+    size_t got = 0;
+
+    for (size_t i = 0; i < body.len; i++) {
+        if (is_blank(body.ptr[i]))
+            continue;
+        if (got == 2 || body.ptr[i] != (uint8_t)want[got])
+            return false;
+        got++;
+    }
+    return body.len == 0 || got == 2;
+}
+
+/* --- its stream ------------------------------------------------------------------------------- */
+
+static void unpark(struct catalog_wait *w)
+{
+    struct api_call *call = mf_container(w, struct api_call, busy);
+
+    if (call->aa->closing)
+        api_call_free(call);
+    else
+        api_call_run(call);
+}
+
+bool api_call_park(struct api_call *call, struct mf_slice name)
+{
+    call->busy.done = unpark;
+    return catalog_busy(call->aa->catalog, name, &call->busy);
+}
+
+struct stream *api_call_stream(struct api_call *call, unsigned token)
+{
+    struct mf_slice name = api_call_token(call, token);
+    struct catalog *c = call->aa->catalog;
+    struct stream *s = catalog_find(c, name);
+    const char *reason;
+    struct js_error e;
+
+    if (s != NULL)
+        return s;
+    if (api_call_park(call, name))
+        return NULL;
+    reason = catalog_offline(c, name);
+    if (reason != NULL)
+        js_refuse(&e, JS_STREAM_OFFLINE_REASON, reason);
+    else
+        js_refuse(&e, JS_STREAM_NOT_FOUND);
+    api_reply_error(call, &e);
+    return NULL;
+}
+
+/* --- its reply -------------------------------------------------------------------------------- */
+
+struct jsonw *api_reply_begin(struct api_call *call)
+{
+    char type[96];
+
+    (void)snprintf(type, sizeof type, API_TYPE "%s", call->type);
+    mf_buf_clear(&call->out);
+    jsonw_begin(&call->w, &call->out, JSONW_COMPACT);
+    jsonw_object(&call->w, NULL);
+    jsonw_str(&call->w, "type", type);
+    return &call->w;
+}
+
+void api_publish(struct api_account *aa, struct mf_slice subject, struct mf_slice reply,
+                 struct mf_slice hdr, struct mf_slice payload)
+{
+    struct mf_msg m = {.subject = subject, .reply = reply, .hdr = hdr, .payload = payload};
+
+    (void)account_publish_mapped(aa->account, &(struct router_msg){.route = subject, .msg = &m});
+}
+
+static void count(struct api_account *aa, bool error)
+{
+    if (aa->catalog == NULL)
+        return; /* as in nats-server: an account without JetStream has no counters */
+    aa->api_total++;
+    aa->api->api_total++;
+    if (error) {
+        aa->api_errors++;
+        aa->api->api_errors++;
+    }
+}
+
+/* When there is no memory for an answer, there is one that needs none. */
+static void send_out_of_memory(struct api_call *call)
+{
+    char text[256];
+    int n = snprintf(text, sizeof text,
+                     "{\"type\":\"" API_TYPE "%s\",\"error\":{\"code\":503,\"err_code\":10023,"
+                     "\"description\":\"insufficient resources\"}}",
+                     call->type);
+
+    log_error("account %s: %.*s: out of memory", account_name(call->aa->account),
+              MF_FMT(call->subject));
+    count(call->aa, true);
+    if (call->reply.len > 0)
+        api_publish(call->aa, call->reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, (size_t)n));
+    api_call_free(call);
+}
+
+static void finish(struct api_call *call, bool error, bool quietly)
+{
+    struct mf_slice text;
+
+    jsonw_end(&call->w);
+    if (mf_buf_failed(&call->out)) {
+        send_out_of_memory(call);
+        return;
+    }
+    text = mf_buf_slice(&call->out);
+    if (!quietly)
+        count(call->aa, error && !call->soft);
+    if (call->reply.len > 0)
+        api_publish(call->aa, call->reply, MF_SLICE_NONE, MF_SLICE_NONE, text);
+    if (!quietly)
+        advisory_audit(call, text);
+    api_call_free(call);
+}
+
+void api_reply_end(struct api_call *call)
+{
+    finish(call, false, false);
+}
+
+void api_reply_end_quietly(struct api_call *call)
+{
+    finish(call, false, true);
+}
+
+void api_reply_error_more(struct api_call *call, const struct js_error *e,
+                          void (*write_more)(struct api_call *call, struct jsonw *w))
+{
+    struct jsonw *w = api_reply_begin(call);
+
+    error_json_write(w, e);
+    if (write_more != NULL)
+        write_more(call, w);
+    finish(call, true, false);
+}
+
+void api_reply_error(struct api_call *call, const struct js_error *e)
+{
+    api_reply_error_more(call, e, call->route == NULL ? NULL : call->route->more);
+}
+
+void api_reply_no_memory(struct api_call *call)
+{
+    struct js_error e;
+
+    js_refuse(&e, JS_INSUFFICIENT_RESOURCES);
+    api_reply_error(call, &e);
+}

@@ -1,0 +1,2 @@
+/* consumer_admin.c: to come. */
+#include "api_impl.h"

@@ -1,0 +1,2 @@
+/* consumer_advisory.c: to come. */
+#include "api_impl.h"

@@ -1,0 +1,2 @@
+/* consumer_json.c: to come. */
+#include "api_impl.h"

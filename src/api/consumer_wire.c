@@ -1,0 +1,2 @@
+/* consumer_wire.c: to come. */
+#include "api_impl.h"

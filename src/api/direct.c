@@ -1,0 +1,330 @@
+/* direct.c: DIRECT.GET for one message: by sequence, the last or the next of a subject.
+ *
+ * Happy path: the message is in memory; its headers are put together in one buffer that stays, and
+ * it is sent, all in the turn of the request and without taking memory.  When it is on disk the
+ * reply subject is kept until it was read. */
+#include "direct.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/header.h"
+#include "mayfly/json.h"
+#include "mayfly/subject.h"
+
+#include <stdlib.h>
+
+#define EMPTY     "NATS/1.0 408 Empty Request\r\n\r\n"
+#define MALFORMED "NATS/1.0 408 Malformed Request\r\n\r\n"
+#define BAD       "NATS/1.0 408 Bad Request\r\n\r\n"
+#define LEVEL     "NATS/1.0 412 Required Api Level\r\n\r\n"
+
+/* --- sending -------------------------------------------------------------------------------- */
+
+static struct mf_buf block; /* the header block being sent */
+
+static uint8_t *put(uint8_t *at, struct mf_slice s)
+{
+    if (s.len > 0)
+        memcpy(at, s.ptr, s.len);
+    return at + s.len;
+}
+
+static uint8_t *put_u64(uint8_t *at, uint64_t v)
+{
+    char text[20];
+    size_t n = sizeof text;
+
+    do {
+        text[--n] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v > 0);
+    return put(at, mf_slice(text + n, sizeof text - n));
+}
+
+static uint8_t *put_digits(uint8_t *at, unsigned v, unsigned n)
+{
+    for (unsigned i = n; i > 0; i--, v /= 10)
+        at[i - 1] = (uint8_t)('0' + v % 10);
+    return at + n;
+}
+
+/* clock_rfc3339(), for every reply: without libc's calendar it costs a fifth.  Years are counted
+ * from March, so that the odd day is the last one. */
+static uint8_t *put_time(uint8_t *at, int64_t ns)
+{
+    char text[CLOCK_TEXT];
+    uint64_t s = (uint64_t)ns / CLOCK_S, frac = (uint64_t)ns % CLOCK_S, z = s / 86400 + 719468;
+    unsigned day = (unsigned)(z % 146097), sec = (unsigned)(s % 86400), year, doy, month;
+
+    if (ns < 0)
+        return put(at, mf_str(clock_rfc3339(text, ns)));
+    year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+    doy = day - (365 * year + year / 4 - year / 100);
+    month = (5 * doy + 2) / 153;
+    at = put_digits(at, year + (unsigned)(z / 146097) * 400 + (month >= 10), 4);
+    *at++ = '-';
+    at = put_digits(at, month < 10 ? month + 3 : month - 9, 2);
+    *at++ = '-';
+    at = put_digits(at, doy - (153 * month + 2) / 5 + 1, 2);
+    *at++ = 'T';
+    at = put_digits(at, sec / 3600, 2);
+    *at++ = ':';
+    at = put_digits(at, sec / 60 % 60, 2);
+    *at++ = ':';
+    at = put_digits(at, sec % 60, 2);
+    if (frac != 0) {
+        *at++ = '.';
+        at = put_digits(at, (unsigned)frac, 9);
+        while (at[-1] == '0')
+            at--;
+    }
+    *at++ = 'Z';
+    return at;
+}
+
+void direct_send(struct api_account *aa, const char *stream, struct mf_slice reply,
+                 const struct stream_msg *m, const struct direct_place *place)
+{
+    struct mf_slice name = mf_str(stream);
+    uint8_t *at;
+
+    mf_buf_clear(&block);
+    at = mf_buf_reserve(&block, m->hdr.len + name.len + m->subject.len + 320);
+    if (at == NULL) {
+        direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+        return;
+    }
+    at = put(at, m->hdr.len > 2 ? mf_slice(m->hdr.ptr, m->hdr.len - 2) : MF_LIT("NATS/1.0\r\n"));
+    at = put(at, MF_LIT("Nats-Stream: "));
+    at = put(at, name);
+    at = put(at, MF_LIT("\r\nNats-Subject: "));
+    at = put(at, m->subject);
+    at = put(at, MF_LIT("\r\nNats-Sequence: "));
+    at = put_u64(at, m->seq);
+    at = put(at, MF_LIT("\r\nNats-Time-Stamp: "));
+    at = put_time(at, m->ts_ns);
+    if (place != NULL) {
+        at = put(at, MF_LIT("\r\nNats-Num-Pending: "));
+        at = put_u64(at, place->pending);
+        at = put(at, MF_LIT("\r\nNats-Last-Sequence: "));
+        at = put_u64(at, place->last_seq);
+    }
+    at = put(at, MF_LIT("\r\n\r\n"));
+    api_publish(aa, reply, MF_SLICE_NONE, mf_slice(block.ptr, (size_t)(at - block.ptr)),
+                m->payload);
+}
+
+void direct_send_bare(struct api_account *aa, struct mf_slice reply, const struct stream_msg *m)
+{
+    api_publish(aa, reply, MF_SLICE_NONE, MF_SLICE_NONE, m->payload);
+}
+
+void direct_send_status(struct api_account *aa, struct mf_slice reply, const char *text)
+{
+    api_publish(aa, reply, MF_SLICE_NONE, mf_str(text), MF_SLICE_NONE);
+}
+
+/* --- one message ---------------------------------------------------------------------------- */
+
+/* Waits for the disk. */
+struct direct_load {
+    struct stream_load load;
+    struct api_account *aa;
+    bool no_hdr;
+    struct mf_slice reply; /* stands behind the struct */
+};
+
+static void send_one(struct api_account *aa, struct stream *s, struct mf_slice reply,
+                     const struct stream_msg *m, bool no_hdr)
+{
+    if (no_hdr)
+        direct_send_bare(aa, reply, m);
+    else
+        direct_send(aa, stream_name(s), reply, m, NULL);
+}
+
+static void load_done(struct stream_load *l, int status)
+{
+    struct direct_load *d = mf_container(l, struct direct_load, load);
+
+    if (status == 0)
+        send_one(d->aa, l->stream, d->reply, &l->msg, d->no_hdr);
+    else
+        direct_send_status(d->aa, d->reply, DIRECT_NOT_FOUND);
+    free(d);
+}
+
+static void load_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
+                     bool no_hdr)
+{
+    struct direct_load *d = malloc(sizeof *d + reply.len);
+
+    if (d == NULL) {
+        direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+        return;
+    }
+    *d = (struct direct_load){.load = {.seq = seq, .done = load_done},
+                              .aa = aa,
+                              .no_hdr = no_hdr,
+                              .reply = mf_slice(d + 1, reply.len)};
+    memcpy(d + 1, reply.ptr, reply.len);
+    switch (stream_load(s, &d->load)) {
+    case 0:
+        return;
+    case MF_NOTFOUND:
+        direct_send_status(aa, reply, DIRECT_NOT_FOUND);
+        break;
+    default:
+        direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+        break;
+    }
+    free(d);
+}
+
+static void get_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
+                    bool no_hdr)
+{
+    struct stream_msg m;
+
+    switch (seq == 0 ? MF_NOTFOUND : stream_get(s, seq, &m)) {
+    case 0:
+        send_one(aa, s, reply, &m, no_hdr);
+        break;
+    case MF_AGAIN:
+        load_one(aa, s, reply, seq, no_hdr);
+        break;
+    default:
+        direct_send_status(aa, reply, DIRECT_NOT_FOUND);
+        break;
+    }
+}
+
+/* --- the request ---------------------------------------------------------------------------- */
+
+#define FIELD(name, kind, member)                                                                  \
+    {                                                                                              \
+        name, kind, offsetof(struct direct_req, member), NULL, NULL, 0                             \
+    }
+#define TIME(name, member, set)                                                                    \
+    {                                                                                              \
+        name, JSON_TIME, offsetof(struct direct_req, member), NULL, NULL,                          \
+            offsetof(struct direct_req, set)                                                       \
+    }
+static const struct json_field fields[] = {
+    FIELD("seq", JSON_U64, seq),
+    FIELD("last_by_subj", JSON_STR, last),
+    FIELD("next_by_subj", JSON_STR, next),
+    FIELD("batch", JSON_INT, batch),
+    FIELD("max_bytes", JSON_INT, max_bytes),
+    TIME("start_time", start_ns, has_start),
+    FIELD("multi_last", JSON_STRS, multi),
+    FIELD("up_to_seq", JSON_U64, up_to_seq),
+    TIME("up_to_time", up_to_ns, has_up_to),
+    FIELD("no_hdr", JSON_BOOL, no_hdr),
+};
+static const struct json_type req_type = {"JSApiMsgGetRequest", sizeof(struct direct_req), fields,
+                                          MF_COUNT(fields)};
+
+static bool asked(const char *text)
+{
+    return text != NULL && *text != '\0';
+}
+
+static bool conflicting(const struct direct_req *r)
+{
+    bool last = asked(r->last), next = asked(r->next), multi = r->multi.n > 0;
+
+    return (r->seq > 0 && (last || r->has_start)) || (r->has_start && last) ||
+           (last && (next || r->batch > 0 || multi)) || (next && multi) ||
+           (r->up_to_seq > 0 && r->has_up_to);
+}
+
+/* Body of DIRECT.GET.<stream>. */
+static void get_by_body(struct api_account *aa, struct stream *s, struct mf_slice reply,
+                        struct direct_req *r, struct arena *mem)
+{
+    if (r->seq == 0 && !asked(r->last) && !asked(r->next) && r->multi.n == 0 && !r->has_start)
+        direct_send_status(aa, reply, EMPTY);
+    else if (conflicting(r))
+        direct_send_status(aa, reply, BAD);
+    else if (r->multi.n > 0 || r->batch != 0 || r->has_start)
+        direct_batch_start(aa, s, reply, r, mem);
+    else if (asked(r->next))
+        get_one(aa, s, reply, stream_next_of(s, mf_str(r->next), r->seq), r->no_hdr);
+    else if (asked(r->last))
+        get_one(aa, s, reply, stream_last_of(s, mf_str(r->last)), r->no_hdr);
+    else
+        get_one(aa, s, reply, r->seq, r->no_hdr);
+}
+
+/* Body of DIRECT.GET.<stream>.<subject>. */
+static void get_by_subject(struct api_account *aa, struct stream *s, struct mf_slice reply,
+                           struct mf_slice subject, const struct direct_req *r)
+{
+    if (asked(r->last) || asked(r->next) || r->multi.n > 0 || r->seq != 0 || r->batch != 0 ||
+        r->has_start || r->up_to_seq != 0 || r->has_up_to)
+        direct_send_status(aa, reply, BAD);
+    else
+        get_one(aa, s, reply, stream_last_of(s, subject), r->no_hdr);
+}
+
+static void get_with_body(struct api_account *aa, struct stream *s, const struct mf_msg *m,
+                          struct mf_slice subject)
+{
+    struct direct_req r = {.seq = 0};
+    struct arena mem = {.chunks = NULL};
+    int rc = json_read(m->payload, &req_type, &r, &mem, false, NULL);
+
+    if (rc == MF_NOMEM)
+        direct_send_status(aa, m->reply, DIRECT_NO_MEMORY);
+    else if (rc != 0)
+        direct_send_status(aa, m->reply, MALFORMED);
+    else if (subject.len > 0)
+        get_by_subject(aa, s, m->reply, subject, &r);
+    else
+        get_by_body(aa, s, m->reply, &r, &mem);
+    arena_fini(&mem);
+}
+
+/* A Go integer that is not above our level; an empty value counts as none. */
+static bool level_served(struct mf_slice hdr, unsigned level)
+{
+    struct mf_slice text;
+    uint64_t n;
+
+    if (!header_get(hdr, "Nats-Required-Api-Level", &text) || text.len == 0)
+        return true;
+    bool minus = text.ptr[0] == '-';
+    if (minus || text.ptr[0] == '+')
+        text = mf_slice(text.ptr + 1, text.len - 1);
+    return mf_parse_u64(text, &n) == 0 && (minus || n <= level);
+}
+
+bool direct_get(struct api_account *aa, const struct router_msg *rm, struct mf_slice rest)
+{
+    static const size_t prefix = sizeof "DIRECT.GET." - 1;
+    const struct mf_msg *m = rm->msg;
+    struct mf_slice name, subject = MF_SLICE_NONE;
+    const uint8_t *dot;
+    struct stream *s;
+
+    name = mf_slice(rest.ptr + prefix, rest.len - prefix);
+    dot = memchr(name.ptr, '.', name.len);
+    if (dot != NULL) {
+        subject = mf_slice(dot + 1, (size_t)(name.ptr + name.len - dot - 1));
+        name.len = (size_t)(dot - name.ptr);
+    }
+    s = catalog_find(aa->catalog, name);
+    if (s == NULL || !stream_config(s)->allow_direct)
+        return false;
+    if (m->reply.len == 0)
+        return true;
+    if (m->hdr.len > 0 && !level_served(m->hdr, aa->api->setup.level))
+        direct_send_status(aa, m->reply, LEVEL);
+    else if (m->payload.len > 0)
+        get_with_body(aa, s, m, subject);
+    else if (subject.len > 0)
+        get_one(aa, s, m->reply, stream_last_of(s, subject), false);
+    else
+        direct_send_status(aa, m->reply, EMPTY);
+    return true;
+}

@@ -1,0 +1,40 @@
+/* direct.h: DIRECT.GET: what its two files share.  direct.c answers what is one message and needs
+ * no search; direct_batch.c the rest. */
+#ifndef API_DIRECT_H
+#define API_DIRECT_H
+
+#include "api_impl.h"
+
+struct direct_req {
+    uint64_t seq, up_to_seq;
+    char *last, *next; /* NULL or "": not asked for */
+    int64_t batch, max_bytes;
+    int64_t start_ns, up_to_ns;
+    bool has_start, has_up_to, no_hdr;
+    struct json_strs multi;
+};
+
+/* Where a message stands in a batch. */
+struct direct_place {
+    uint64_t pending, last_seq;
+};
+
+/* Sends a message with the headers that tell where it comes from; place NULL: alone.  No memory is
+ * taken once the buffer has its size. */
+void direct_send(struct api_account *aa, const char *stream, struct mf_slice reply,
+                 const struct stream_msg *m, const struct direct_place *place);
+/* Nothing but the payload. */
+void direct_send_bare(struct api_account *aa, struct mf_slice reply, const struct stream_msg *m);
+/* Nothing but a header block. */
+void direct_send_status(struct api_account *aa, struct mf_slice reply, const char *block);
+
+/* Takes over what mem holds (req points into it).  Answers itself, whatever happens. */
+void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
+                        const struct direct_req *req, struct arena *mem);
+
+#define DIRECT_NOT_FOUND  "NATS/1.0 404 Message Not Found\r\n\r\n"
+#define DIRECT_NO_RESULTS "NATS/1.0 404 No Results\r\n\r\n"
+#define DIRECT_TOO_MANY   "NATS/1.0 413 Too Many Results\r\n\r\n"
+#define DIRECT_NO_MEMORY  "NATS/1.0 500 insufficient resources\r\n\r\n"
+
+#endif

@@ -1,0 +1,208 @@
+/* dispatch.c: which request is it, and who answers.
+ *
+ * What every request has in common is decided here, in nats-server's order: the API level it asks
+ * for, then whether its account has JetStream at all.  A subject that is no request gets no answer,
+ * but counts as received: its sender must not hear that nobody is there. */
+#include "api_impl.h"
+
+#include "mayfly/header.h"
+#include "mayfly/log.h"
+#include "mayfly/subject.h"
+
+#include <stdlib.h>
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static void no_page(struct api_call *call, struct jsonw *w)
+{
+    (void)call;
+    jsonw_u64(w, "total", 0);
+    jsonw_u64(w, "offset", 0);
+    jsonw_u64(w, "limit", 0);
+}
+
+static void no_names(struct api_call *call, struct jsonw *w)
+{
+    no_page(call, w);
+    jsonw_null(w, "streams");
+}
+
+static void no_streams(struct api_call *call, struct jsonw *w)
+{
+    no_page(call, w);
+    jsonw_array(w, "streams");
+    jsonw_end(w);
+}
+
+static void no_consumers(struct api_call *call, struct jsonw *w)
+{
+    no_page(call, w);
+    jsonw_array(w, "consumers");
+    jsonw_end(w);
+}
+
+static void no_purged(struct api_call *call, struct jsonw *w)
+{
+    (void)call;
+    jsonw_u64(w, "purged", 0);
+}
+
+/* What only a cluster can do. */
+static void cluster_handle(struct api_call *call)
+{
+    struct js_error e;
+
+    js_refuse(&e, JS_CLUSTER_REQUIRED);
+    api_reply_error(call, &e);
+}
+
+static const struct api_route routes[] = {
+    {"INFO", "account_info_response", account_info_handle, NULL, false},
+    {"STREAM.CREATE.*", "stream_create_response", stream_create_handle, NULL, false},
+    {"STREAM.UPDATE.*", "stream_update_response", stream_update_handle, NULL, false},
+    {"STREAM.INFO.*", "stream_info_response", stream_info_handle, no_page, false},
+    {"STREAM.NAMES", "stream_names_response", stream_names_handle, no_names, false},
+    {"STREAM.LIST", "stream_list_response", stream_list_handle, no_streams, false},
+    {"STREAM.DELETE.*", "stream_delete_response", stream_delete_handle, NULL, false},
+    {"STREAM.PURGE.*", "stream_purge_response", stream_purge_handle, no_purged, false},
+    {"STREAM.MSG.GET.*", "stream_msg_get_response", msg_get_handle, NULL, false},
+    {"STREAM.MSG.DELETE.*", "stream_msg_delete_response", msg_delete_handle, NULL, false},
+    {"STREAM.SNAPSHOT.*", "stream_snapshot_response", snapshot_handle, NULL, true},
+    {"STREAM.RESTORE.*", "stream_restore_response", restore_handle, NULL, true},
+    {"STREAM.LEADER.STEPDOWN.*", "stream_leader_stepdown_response", cluster_handle, NULL, false},
+    {"STREAM.PEER.REMOVE.*", "stream_remove_peer_response", cluster_handle, NULL, false},
+    {"CONSUMER.LEADER.STEPDOWN.*.*", "consumer_leader_stepdown_response", cluster_handle, NULL,
+     false},
+    {"CONSUMER.NAMES.*", "consumer_names_response", consumer_names_handle, no_consumers, false},
+    {"CONSUMER.LIST.*", "consumer_list_response", consumer_list_handle, no_consumers, false},
+};
+
+static const struct api_route *route_of(struct mf_slice rest)
+{
+    for (size_t i = 0; i < MF_COUNT(routes); i++)
+        if (subject_match(mf_str(routes[i].pattern), rest))
+            return &routes[i];
+    return NULL;
+}
+
+/* --- what all have in common ------------------------------------------------------------------ */
+
+/* A Go integer: a sign and digits, of any length.  false: it is none, or larger than level. */
+static bool level_served(struct mf_slice text, unsigned level)
+{
+    bool minus = text.len > 0 && text.ptr[0] == '-';
+    uint64_t n;
+
+    if (text.len > 0 && (minus || text.ptr[0] == '+'))
+        text = mf_slice(text.ptr + 1, text.len - 1);
+    if (mf_parse_u64(text, &n) != 0 || n > (uint64_t)INT64_MAX + minus)
+        return false;
+    return minus || n <= level;
+}
+
+void api_call_run(struct api_call *call)
+{
+    struct api_account *aa = call->aa;
+    struct mf_slice level;
+    struct js_error e;
+
+    if (header_get(call->hdr, "Nats-Required-Api-Level", &level) && level.len > 0 &&
+        !level_served(level, aa->api->setup.level)) {
+        js_refuse(&e, JS_REQUIRED_API_LEVEL);
+        api_reply_error(call, &e);
+    } else if (aa->catalog == NULL) {
+        js_refuse(&e, JS_NOT_ENABLED_FOR_ACCOUNT);
+        api_reply_error(call, &e);
+    } else {
+        call->route->handle(call);
+    }
+}
+
+/* The system account has no JetStream: whatever it asks, it is told so; INFO in its own form. */
+static void refuse_system(struct api_account *aa, const struct router_msg *m, struct mf_slice rest)
+{
+    struct api_call *call = api_call_new(aa, m, rest, false);
+    struct js_error e;
+
+    if (call == NULL)
+        return;
+    call->type = "system_response";
+    js_refuse(&e, JS_NOT_ENABLED_FOR_ACCOUNT);
+    api_reply_error(call, &e);
+}
+
+/* Requests that wait for the disk take memory: there is an end to it. */
+static bool over_limit(struct api_account *aa)
+{
+    uint64_t limit = (uint64_t)aa->api->options->jetstream.request_queue_limit;
+
+    if (limit == 0 || aa->api->inflight < limit)
+        return false;
+    advisory_api_limit(aa->api, 1);
+    return true;
+}
+
+static bool serve(struct api_account *aa, const struct router_msg *m, struct mf_slice rest)
+{
+    const struct api_route *route;
+    struct api_call *call;
+    bool audited;
+
+    if (mf_starts(rest, "DIRECT.GET."))
+        return aa->catalog != NULL && direct_get(aa, m, rest);
+    route = route_of(rest);
+    if (account_is_system(aa->account) && (route == NULL || route->handle != account_info_handle)) {
+        refuse_system(aa, m, rest);
+        return true;
+    }
+    if (route == NULL || over_limit(aa))
+        return true;
+    audited = router_has_interest(account_router(aa->account), MF_LIT("$JS.EVENT.ADVISORY.API"));
+    call = api_call_new(aa, m, rest, audited || route->with_client);
+    if (call == NULL) {
+        log_error("account %s: request %.*s lost: out of memory", account_name(aa->account),
+                  MF_FMT(rest));
+        return true;
+    }
+    call->route = route;
+    call->type = route->type;
+    api_call_run(call);
+    return true;
+}
+
+/* --- where requests come in ------------------------------------------------------------------- */
+
+static struct mf_slice behind(struct mf_slice s, size_t n)
+{
+    return mf_slice(s.ptr + n, s.len - n);
+}
+
+bool dispatch_api(struct router_sub *sub, const struct router_msg *m)
+{
+    struct api_account *aa = mf_container(sub, struct api_account, api_sub);
+
+    return serve(aa, m, behind(m->route, sizeof "$JS.API." - 1));
+}
+
+/* Asked through the domain's name: only what nats-server maps; $KV and $OBJ go to the buckets. */
+bool dispatch_domain(struct router_sub *sub, const struct router_msg *m)
+{
+    static const char *const mapped[] = {"STREAM.", "CONSUMER.", "DIRECT.",
+                                         "META.",   "SERVER.",   "ACCOUNT."};
+    struct api_account *aa = mf_container(sub, struct api_account, domain_sub);
+    struct mf_slice rest = behind(m->route, sizeof "$JS..API." - 1 + strlen(api_domain(aa->api)));
+
+    if (mf_starts(rest, "$KV.") || mf_starts(rest, "$OBJ.")) {
+        struct mf_msg msg = *m->msg;
+        msg.subject = rest;
+        return account_publish_mapped(
+                   aa->account,
+                   &(struct router_msg){.route = rest, .msg = &msg, .origin = m->origin}) > 0;
+    }
+    if (mf_eq_str(rest, "INFO"))
+        return serve(aa, m, rest);
+    for (size_t i = 0; i < MF_COUNT(mapped); i++)
+        if (mf_starts(rest, mapped[i]))
+            return serve(aa, m, rest);
+    return false;
+}

@@ -1,0 +1,284 @@
+/* ingest.c: publishes into streams, and what their publishers are told.
+ *
+ * Each subject of a stream is a subscription in the account's router.  Happy path: deliver() takes
+ * an ingest from the pool, remembers where to reply, hands the message to the stream; when it is on
+ * disk, acked() writes the pub ack and sends it.  Nothing is allocated per message once the pool is
+ * filled; many publishes of one read become one batch in the store, their acks one write per
+ * client. */
+#include "api_impl.h"
+
+#include "mayfly/header.h"
+#include "mayfly/log.h"
+#include "mayfly/proto.h"
+
+#include <stdlib.h>
+
+#define REPLY_INLINE 104
+#define POOL_MAX     65536
+
+struct ingest {
+    struct stream_publish pub;
+    struct ingest_stream *in; /* NULL: nobody is told */
+    struct ingest *next;      /* in the pool */
+    size_t reply_len;
+    char *long_reply; /* NULL: it is short */
+    char reply[REPLY_INLINE];
+};
+
+struct ingest_sub {
+    struct router_sub sub;
+    struct ingest_stream *in;
+};
+
+/* Beside each stream, as its data; lives until the last of its publishes is answered. */
+struct ingest_stream {
+    struct api_account *aa;
+    struct stream *stream;
+    struct ingest_sub *subs;
+    size_t nsubs;
+    struct mf_buf start; /* {"stream":"S","domain":"d","seq": */
+    struct mf_buf name;  /* "S" */
+    bool no_ack, gone;
+    size_t waiting;
+};
+
+/* One loop thread, one pool. */
+static struct ingest *pool;
+static size_t pooled;
+
+static struct ingest *ingest_get(void)
+{
+    struct ingest *i = pool;
+
+    if (i == NULL)
+        return malloc(sizeof *i);
+    pool = i->next;
+    pooled--;
+    return i;
+}
+
+static void ingest_put(struct ingest *i)
+{
+    free(i->long_reply);
+    if (pooled >= POOL_MAX) {
+        free(i);
+        return;
+    }
+    i->next = pool;
+    pool = i;
+    pooled++;
+}
+
+void ingest_fini(void)
+{
+    while (pool != NULL) {
+        struct ingest *i = pool;
+        pool = i->next;
+        free(i);
+    }
+    pooled = 0;
+}
+
+/* --- the answer ---------------------------------------------------------------------------- */
+
+static void in_free(struct ingest_stream *in)
+{
+    free(in->subs);
+    mf_buf_fini(&in->start);
+    mf_buf_fini(&in->name);
+    free(in);
+}
+
+static void put_number(struct mf_buf *b, uint64_t n)
+{
+    uint8_t text[20];
+
+    mf_buf_append(b, text, proto_put_u64(text, n));
+}
+
+static void put_string(struct mf_buf *b, struct mf_slice s)
+{
+    struct jsonw w;
+
+    jsonw_begin(&w, b, JSONW_COMPACT);
+    jsonw_slice(&w, NULL, s);
+}
+
+static void write_error(const struct ingest_stream *in, const struct js_error *e, struct mf_buf *b)
+{
+    struct jsonw w;
+
+    jsonw_begin(&w, b, JSONW_COMPACT);
+    jsonw_object(&w, NULL);
+    error_json_write(&w, e);
+    jsonw_raw(&w, "stream", mf_buf_slice(&in->name));
+    jsonw_u64(&w, "seq", 0);
+    jsonw_end(&w);
+}
+
+static void write_ack(const struct ingest_stream *in, const struct stream_ack *a, struct mf_buf *b)
+{
+    mf_buf_append(b, in->start.ptr, in->start.len);
+    put_number(b, a->seq);
+    if (a->duplicate)
+        mf_buf_puts(b, ",\"duplicate\": true");
+    if (a->val != NULL) {
+        mf_buf_puts(b, ",\"val\":");
+        put_string(b, mf_str(a->val));
+    }
+    if (a->batch.len > 0) {
+        mf_buf_puts(b, ",\"batch\":");
+        put_string(b, a->batch);
+        mf_buf_puts(b, ",\"count\":");
+        put_number(b, a->batch_count);
+    }
+    mf_buf_byte(b, '}');
+}
+
+static void send_ack(struct ingest_stream *in, struct mf_slice reply, const struct stream_ack *a)
+{
+    static struct mf_buf body;
+    struct mf_slice hdr = MF_SLICE_NONE;
+
+    mf_buf_clear(&body);
+    if (a->error != NULL) {
+        write_error(in, a->error, &body);
+        if (a->error->err_code == 10167)
+            hdr = MF_LIT("NATS/1.0 429 Too Many Requests\r\n\r\n");
+    } else if (!a->empty) {
+        write_ack(in, a, &body);
+    }
+    if (mf_buf_failed(&body))
+        return;
+    api_publish(in->aa, reply, MF_SLICE_NONE, hdr, mf_buf_slice(&body));
+}
+
+static void acked(struct stream_publish *p, const struct stream_ack *a)
+{
+    struct ingest *i = mf_container(p, struct ingest, pub);
+    struct ingest_stream *in = i->in;
+
+    if (i->reply_len > 0 && !a->silent && !in->no_ack && !in->gone)
+        send_ack(in, mf_slice(i->long_reply != NULL ? i->long_reply : i->reply, i->reply_len), a);
+    ingest_put(i);
+    if (--in->waiting == 0 && in->gone)
+        in_free(in);
+}
+
+/* --- the message --------------------------------------------------------------------------- */
+
+static bool take(struct router_sub *sub, const struct router_msg *m)
+{
+    struct ingest_stream *in = mf_container(sub, struct ingest_sub, sub)->in;
+    struct ingest *i = ingest_get();
+    struct mf_slice reply = m->msg->reply;
+
+    if (i == NULL)
+        return false;
+    i->pub = (struct stream_publish){.msg = *m->msg, .done = acked};
+    i->in = in;
+    i->long_reply = NULL;
+    i->reply_len = reply.len;
+    if (reply.len > sizeof i->reply && (i->long_reply = malloc(reply.len)) == NULL) {
+        ingest_put(i);
+        return false;
+    }
+    if (reply.len > 0)
+        memcpy(i->long_reply != NULL ? i->long_reply : i->reply, reply.ptr, reply.len);
+    in->waiting++;
+    stream_publish(in->stream, &i->pub);
+    return true;
+}
+
+/* --- streams that come and go -------------------------------------------------------------- */
+
+static void unsubscribe(struct ingest_stream *in)
+{
+    for (size_t i = 0; i < in->nsubs; i++)
+        router_unsubscribe(account_router(in->aa->account), &in->subs[i].sub);
+    free(in->subs);
+    in->subs = NULL;
+    in->nsubs = 0;
+}
+
+static int subscribe(struct ingest_stream *in)
+{
+    const struct stream_config *c = stream_config(in->stream);
+    struct ingest_sub *subs = calloc(c->subjects.n + 1, sizeof *subs);
+    size_t n = 0;
+    int rc = subs == NULL ? MF_NOMEM : 0;
+
+    for (; rc == 0 && n < c->subjects.n; n++) {
+        subs[n].in = in;
+        subs[n].sub.deliver = take;
+        rc = router_subscribe(account_router(in->aa->account), mf_str(c->subjects.at[n]),
+                              MF_SLICE_NONE, &subs[n].sub);
+    }
+    if (rc != 0) {
+        for (size_t i = 0; i + 1 < n; i++)
+            router_unsubscribe(account_router(in->aa->account), &subs[i].sub);
+        free(subs);
+        return rc;
+    }
+    unsubscribe(in);
+    in->subs = subs;
+    in->nsubs = c->subjects.n;
+    in->no_ack = c->no_ack;
+    return 0;
+}
+
+static void write_start(struct ingest_stream *in)
+{
+    const char *domain = in->aa->api->options->jetstream.domain;
+
+    put_string(&in->name, mf_str(stream_name(in->stream)));
+    mf_buf_puts(&in->start, "{\"stream\":");
+    mf_buf_append(&in->start, in->name.ptr, in->name.len);
+    if (domain != NULL && domain[0] != '\0') {
+        mf_buf_puts(&in->start, ",\"domain\":");
+        put_string(&in->start, mf_str(domain));
+    }
+    mf_buf_puts(&in->start, ",\"seq\":");
+}
+
+int ingest_add(struct api_account *aa, struct stream *s)
+{
+    struct ingest_stream *in = calloc(1, sizeof *in);
+    int rc;
+
+    if (in == NULL)
+        return MF_NOMEM;
+    in->aa = aa;
+    in->stream = s;
+    write_start(in);
+    rc = mf_buf_failed(&in->start) || mf_buf_failed(&in->name) ? MF_NOMEM : subscribe(in);
+    if (rc != 0) {
+        in_free(in);
+        return rc;
+    }
+    stream_set_data(s, in);
+    return 0;
+}
+
+void ingest_change(struct api_account *aa, struct stream *s)
+{
+    struct ingest_stream *in = stream_data(s);
+
+    (void)aa;
+    if (in != NULL && subscribe(in) != 0)
+        log_error("stream %s: no memory for its new subjects", stream_name(s));
+}
+
+void ingest_remove(struct api_account *aa, struct stream *s)
+{
+    struct ingest_stream *in = stream_data(s);
+
+    (void)aa;
+    if (in == NULL)
+        return;
+    stream_set_data(s, NULL);
+    unsubscribe(in);
+    in->gone = true;
+    if (in->waiting == 0)
+        in_free(in);
+}

@@ -1,0 +1,47 @@
+# api: JetStream as clients see it: every JSON document on $JS.>, pub acks, advisories, pages about streams.
+noinst_LIBRARIES += %D%/libapi.a
+%C%_libapi_a_SOURCES = \
+	%D%/api.c %D%/dispatch.c %D%/call.c %D%/config_json.c %D%/info_json.c %D%/stream_admin.c %D%/stream_list.c \
+	%D%/stream_limits.c %D%/subject_page.c \
+	%D%/msg_api.c %D%/direct.c %D%/direct_batch.c %D%/direct.h %D%/snapshot.c %D%/restore.c \
+	%D%/restore_store.c %D%/restore.h %D%/archive.c %D%/archive.h \
+	%D%/ingest.c %D%/advisory.c %D%/jsz.c %D%/js_metrics.c %D%/js_pages.c \
+	%D%/api_pages.h %D%/consumer_admin.c %D%/consumer_json.c %D%/consumer_wire.c %D%/consumer_advisory.c \
+	%D%/api_impl.h include/mayfly/api.h
+%C%_libapi_a_CPPFLAGS = $(AM_CPPFLAGS)
+
+API_LIBS = %D%/libapi.a $(CONSUMER_LIBS)
+
+# config_json: of the api only this one file, so the rest need not be there.
+UNIT_TESTS += test/unit/config_json
+test_unit_config_json_SOURCES = test/unit/test_config_json.c test/unit/config_json_cases.h \
+	test/unit/config_json_pairs.h test/unit/json_cases.h %D%/config_json.c
+test_unit_config_json_LDADD = $(STREAM_LIBS) $(UNITY_LIBS) -lm
+test_unit_config_json_CPPFLAGS = $(TEST_CPPFLAGS)
+
+# archive: pure, so the rest of the api need not be there.
+UNIT_TESTS += test/unit/archive
+test_unit_archive_SOURCES = test/unit/test_archive.c %D%/archive.c
+test_unit_archive_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_archive_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src \
+	-DASSETS='"$(abs_top_srcdir)/test/assets"'
+
+# api: the whole of it, on a catalog in a temporary folder.
+UNIT_TESTS += test/unit/api
+test_unit_api_SOURCES = test/unit/test_api.c
+test_unit_api_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
+test_unit_api_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+UNIT_TESTS += test/unit/api_nomem
+test_unit_api_nomem_SOURCES = test/unit/test_api_nomem.c test/support/no_memory.h
+test_unit_api_nomem_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
+test_unit_api_nomem_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+test_unit_api_nomem_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
+
+# api_pages: /jsz, health and metrics; every allocation fails once.
+UNIT_TESTS += test/unit/api_pages
+test_unit_api_pages_SOURCES = test/unit/test_api_pages.c test/support/no_memory.h
+test_unit_api_pages_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(MONITOR_LIBS) $(UNITY_LIBS)
+test_unit_api_pages_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+test_unit_api_pages_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc

@@ -1,0 +1,355 @@
+/* restore.c: STREAM.RESTORE: an archive comes in chunks and becomes a stream.
+ *
+ * Happy path: the answer names a subject; each chunk sent there is a request, answered with nothing
+ * when it was read; an empty one is the end, answered with the stream as CREATE does when all is on
+ * disk.  Chunks wait in a queue while the disk is busy.
+ * Failure: what is wrong is told in the answer to the end; until then chunks are answered and
+ * dropped, as nats-server does.  Nothing for 5 s: given up.  In every case nothing remains.
+ * Close: restores_stop(); what is under way is waited for, then the stream deleted. */
+#include "restore.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/json.h"
+#include "mayfly/log.h"
+#include "mayfly/subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define IDLE_NS     (5 * CLOCK_S)
+#define WAITING_MAX (64u << 20) /* bytes of chunks that were not read yet */
+
+struct chunk {
+    struct mf_list link;
+    struct mf_slice reply, bytes; /* behind the struct */
+};
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+static void drop_chunks(struct restore *r)
+{
+    struct mf_list *pos;
+
+    while ((pos = mf_list_pop(&r->chunks)) != NULL)
+        free(mf_container(pos, struct chunk, link));
+    r->waiting = 0;
+}
+
+static void restore_free(struct restore *r)
+{
+    mf_list_del(&r->link);
+    drop_chunks(r);
+    loop_timer_free(r->idle);
+    s2_reader_fini(&r->s2);
+    archive_reader_fini(&r->archive);
+    stream_config_fini(&r->cfg);
+    free(r);
+}
+
+/* Nobody waits for it any more. */
+static void restore_stop(struct restore *r)
+{
+    struct js_error e;
+
+    router_unsubscribe(account_router(r->aa->account), &r->sub);
+    loop_timer_stop(r->idle);
+    loop_defer_cancel(r->aa->api->loop, &r->turn);
+    drop_chunks(r);
+    r->stopped = true;
+    if (!r->complete) {
+        js_refuse(&e, JS_STREAM_RESTORE, "stopped");
+        restore_fail_with(r, &e);
+    }
+    if (restore_idle(r))
+        restore_free(r);
+}
+
+void restores_stop(struct api_account *aa)
+{
+    struct mf_list *pos;
+
+    while ((pos = mf_list_pop(&aa->restores)) != NULL)
+        restore_stop(mf_container(pos, struct restore, link));
+}
+
+void restore_wake(struct restore *r)
+{
+    if (!r->stopped)
+        loop_defer(r->aa->api->loop, &r->turn);
+    else if (restore_idle(r))
+        restore_free(r);
+}
+
+static void write_answer(struct restore *r, struct mf_buf *out)
+{
+    struct stream *s = restore_stream(r);
+    struct jsonw w;
+
+    jsonw_begin(&w, out, JSONW_COMPACT);
+    jsonw_object(&w, NULL);
+    jsonw_str(&w, "type", API_TYPE "stream_create_response");
+    if (!r->failed && s != NULL)
+        info_json_write(&w, r->aa, s, INFO_METADATA);
+    else
+        error_json_write(&w, &r->error);
+    jsonw_end(&w);
+}
+
+static void restore_finish(struct restore *r, struct mf_slice reply)
+{
+    struct mf_buf out = MF_BUF_INIT;
+
+    if (!r->failed && restore_stream(r) == NULL)
+        restore_fail(r, "stream not found");
+    write_answer(r, &out);
+    advisory_restore_complete(r->aa, r->name, r->client, r->start_ns, api_now_ns(r->aa->api),
+                              r->total);
+    if (r->failed)
+        log_warn("account %s: restore of stream %s failed: %s", account_name(r->aa->account),
+                 r->name, r->error.text);
+    if (!mf_buf_failed(&out))
+        api_publish(r->aa, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_buf_slice(&out));
+    mf_buf_fini(&out);
+    restore_stop(r);
+}
+
+static void idle_fired(void *arg)
+{
+    struct restore *r = arg;
+
+    if (!restore_idle(r) || !mf_list_empty(&r->chunks)) { /* it is we who are slow */
+        loop_timer_arm(r->idle, loop_mono_ns(r->aa->api->loop) + IDLE_NS);
+        return;
+    }
+    log_warn("account %s: restore of stream %s is stalled", account_name(r->aa->account), r->name);
+    restore_stop(r);
+}
+
+/* --- chunks --------------------------------------------------------------------------------- */
+
+/* The first chunk: 0: read.  MF_AGAIN: not yet; restore_wake() follows. */
+static int read_chunk(struct restore *r, const struct chunk *c)
+{
+    int rc;
+
+    while (!r->failed) {
+        rc = r->archive.ended ? 0 : restore_take(r); /* what is left of the chunk before */
+        if (rc == MF_AGAIN)
+            return rc;
+        if (r->failed || (r->fed && !s2_reader_more(&r->s2)))
+            break;
+        rc = s2_reader_feed(&r->s2, r->fed ? MF_SLICE_NONE : c->bytes,
+                            archive_reader_ready(&r->archive));
+        r->fed = true;
+        if (r->archive.ended) /* whatever is behind the end */
+            mf_buf_clear(&r->archive.in);
+        if (rc != 0)
+            restore_fail(r, rc == MF_NOMEM ? "out of memory" : "s2: corrupt input");
+    }
+    return 0;
+}
+
+/* false: it has ended. */
+static bool next_chunk(struct restore *r)
+{
+    struct chunk *c = mf_container(mf_list_first(&r->chunks), struct chunk, link);
+
+    if (c->bytes.len == 0) {
+        if (restore_complete(r) == MF_AGAIN || (r->failed && !restore_idle(r)))
+            return false; /* wakes us */
+        restore_finish(r, c->reply);
+        return false;
+    }
+    if (read_chunk(r, c) == MF_AGAIN)
+        return false;
+    mf_list_del(&c->link);
+    r->fed = false;
+    r->waiting -= c->bytes.len;
+    api_publish(r->aa, c->reply, MF_SLICE_NONE, MF_SLICE_NONE, MF_SLICE_NONE);
+    free(c);
+    return true;
+}
+
+static void restore_turn(struct loop_defer *d)
+{
+    struct restore *r = mf_container(d, struct restore, turn);
+
+    if (!mf_list_empty(&r->chunks) && next_chunk(r) && !mf_list_empty(&r->chunks))
+        restore_wake(r);
+}
+
+static bool chunk_came(struct router_sub *sub, const struct router_msg *rm)
+{
+    struct restore *r = mf_container(sub, struct restore, sub);
+    const struct mf_msg *m = rm->msg;
+    struct chunk *c = NULL;
+
+    loop_timer_arm(r->idle, loop_mono_ns(r->aa->api->loop) + IDLE_NS);
+    if (m->reply.len == 0) {
+        log_warn("account %s: restore of stream %s requires a reply subject for each chunk",
+                 account_name(r->aa->account), r->name);
+        restore_stop(r);
+        return true;
+    }
+    if (m->payload.len <= WAITING_MAX - r->waiting)
+        c = malloc(sizeof *c + m->reply.len + m->payload.len);
+    if (c == NULL) {
+        restore_fail(r, "too much is waiting to be stored");
+        drop_chunks(r);
+        return true;
+    }
+    c->reply = mf_slice(c + 1, m->reply.len);
+    c->bytes = mf_slice((uint8_t *)(c + 1) + m->reply.len, m->payload.len);
+    memcpy(c + 1, m->reply.ptr, m->reply.len);
+    if (m->payload.len > 0)
+        memcpy((uint8_t *)(c + 1) + m->reply.len, m->payload.ptr, m->payload.len);
+    r->waiting += m->payload.len;
+    r->total += m->payload.len;
+    mf_list_push(&r->chunks, &c->link);
+    restore_wake(r);
+    return true;
+}
+
+/* --- the request ---------------------------------------------------------------------------- */
+
+struct restore_req {
+    struct stream_config config;
+    struct restore_state state;
+};
+static const struct json_field fields[] = {
+    {"config", JSON_OBJECT, offsetof(struct restore_req, config), &config_json_type, NULL, 0},
+    {"state", JSON_OBJECT, offsetof(struct restore_req, state), &restore_state_type, NULL, 0},
+};
+static const struct json_type req_type = {"JSApiStreamRestoreRequest", sizeof(struct restore_req),
+                                          fields, MF_COUNT(fields)};
+
+static const struct stream_config *find_config(void *arg, const char *name)
+{
+    struct api_account *aa = arg;
+    struct stream *s = catalog_find(aa->catalog, mf_str(name));
+
+    return s == NULL ? NULL : stream_config(s);
+}
+
+static int check_config(struct api_account *aa, struct stream_config *c, struct js_error *e)
+{
+    const struct options_jetstream *js = &aa->api->options->jetstream;
+    struct stream_config_world world = {
+        .strict = js->compat_strict,
+        .default_duplicate_window_ns = js->duplicate_window_ns,
+        .max_stream_bytes_memory = aa->limits->mem_max_stream_bytes,
+        .max_stream_bytes_file = aa->limits->disk_max_stream_bytes,
+        .max_bytes_required = aa->limits->max_bytes_required,
+        .find = find_config,
+        .arg = aa,
+    };
+    int rc = stream_config_check(c, &world, e);
+
+    if (rc == 0)
+        rc = stream_limits_allow(aa, c, NULL, e);
+    if (rc == 0 && catalog_find(aa->catalog, mf_str(c->name)) != NULL)
+        rc = js_refuse(e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
+    if (rc == 0 && c->replicas > 1)
+        rc = js_refuse(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
+    return rc;
+}
+
+static struct restore *restore_new(struct api_call *call)
+{
+    struct mf_slice name = api_call_token(call, 2);
+    struct restore *r = calloc(1, sizeof *r + name.len + 1 + call->client.len);
+    struct api *a = call->aa->api;
+    char nuid[RAND_NUID + 1];
+
+    if (r == NULL)
+        return NULL;
+    mf_list_init(&r->link);
+    mf_list_init(&r->chunks);
+    mf_list_init(&r->busy.node);
+    mf_list_init(&r->op.node);
+    r->aa = call->aa;
+    r->name = memcpy(r + 1, name.ptr, name.len);
+    r->client = mf_slice(r->name + name.len + 1, call->client.len);
+    if (call->client.len > 0)
+        memcpy(r->name + name.len + 1, call->client.ptr, call->client.len);
+    stream_config_init(&r->cfg);
+    s2_reader_init(&r->s2);
+    archive_reader_init(&r->archive, (size_t)a->options->max_payload);
+    r->start_ns = api_now_ns(a);
+    r->turn.fn = restore_turn;
+    r->sub.deliver = chunk_came;
+    rand_nuid(nuid);
+    (void)snprintf(r->subject, sizeof r->subject, "$JS.SNAPSHOT.RESTORE.%s.%s", r->name, nuid);
+    r->idle = loop_timer_new(a->loop, idle_fired, r);
+    if (r->idle == NULL) {
+        restore_free(r);
+        return NULL;
+    }
+    return r;
+}
+
+/* Into r->cfg, checked.  0, MF_NOMEM, or MF_DENIED with *e. */
+static int take_config(struct restore *r, struct stream_config *from, struct js_error *e)
+{
+    if (from->name == NULL || *from->name == '\0')
+        from->name = r->name;
+    if (strcmp(from->name, r->name) != 0)
+        return js_refuse(e, JS_STREAM_MISMATCH);
+    if (strpbrk(r->name, "\\/") != NULL)
+        return js_refuse(e, JS_STREAM_NAME_CONTAINS_PATH_SEPARATORS);
+    stream_config_fini(&r->cfg);
+    if (stream_config_copy(&r->cfg, from) != 0) {
+        stream_config_init(&r->cfg);
+        return MF_NOMEM;
+    }
+    return check_config(r->aa, &r->cfg, e);
+}
+
+static void restore_start(struct api_call *call, struct restore *r)
+{
+    struct jsonw *w;
+
+    if (router_subscribe(account_router(r->aa->account), mf_str(r->subject), MF_SLICE_NONE,
+                         &r->sub) != 0) {
+        restore_free(r);
+        api_reply_no_memory(call);
+        return;
+    }
+    mf_list_push(&r->aa->restores, &r->link);
+    loop_timer_arm(r->idle, loop_mono_ns(r->aa->api->loop) + IDLE_NS);
+    advisory_restore_create(call, r->name);
+    w = api_reply_begin(call);
+    jsonw_str(w, "deliver_subject", r->subject);
+    api_reply_end(call);
+}
+
+void restore_handle(struct api_call *call)
+{
+    struct restore_req req = {.state = {.msgs = 0}};
+    struct restore *r;
+    struct js_error e;
+    int rc;
+
+    if (api_body_empty(call->body)) {
+        js_refuse(&e, JS_BAD_REQUEST);
+        api_reply_error(call, &e);
+        return;
+    }
+    if (api_call_park(call, api_call_token(call, 2)))
+        return;
+    stream_config_init(&req.config);
+    if (!api_call_read(call, &req_type, &req))
+        return;
+    r = restore_new(call);
+    rc = r == NULL ? MF_NOMEM : take_config(r, &req.config, &e);
+    if (rc == 0) {
+        restore_start(call, r);
+        return;
+    }
+    if (r != NULL)
+        restore_free(r);
+    if (rc == MF_NOMEM)
+        api_reply_no_memory(call);
+    else
+        api_reply_error(call, &e);
+}

@@ -1,0 +1,78 @@
+/* restore.h: a stream that is being restored.  restore.c takes the chunks and answers;
+ * restore_store.c makes the stream and puts what the archive holds into it. */
+#ifndef API_RESTORE_H
+#define API_RESTORE_H
+
+#include "archive.h"
+#include "api_impl.h"
+
+#include "mayfly/rand.h"
+#include "mayfly/s2.h"
+
+/* Of state.json and of the request. */
+struct restore_state {
+    uint64_t msgs, bytes, first_seq, last_seq, subjects, deleted_count;
+    int64_t first_ts_ns, last_ts_ns, consumers;
+    struct mf_slice subject_counts, deleted, lost; /* as they stand there; not looked at */
+};
+extern const struct json_type restore_state_type;
+
+struct restore {
+    struct mf_list link; /* api_account.restores */
+    struct api_account *aa;
+    struct stream_config cfg; /* as it will be */
+    char *name;
+    struct mf_slice client; /* both behind the struct */
+    int64_t start_ns;
+    uint64_t total; /* bytes that came */
+    char subject[sizeof "$JS.SNAPSHOT.RESTORE.." + 255 + RAND_NUID];
+    struct router_sub sub;
+    struct loop_timer *idle;
+    struct loop_defer turn;
+    struct mf_list chunks; /* waiting, in order; their bytes */
+    size_t waiting;
+    bool fed; /* the first of them was given to s2 */
+    struct s2_reader s2;
+    struct archive_reader archive;
+
+    /* restore_store.c */
+    struct restore_state state; /* of the archive */
+    struct catalog_op op;
+    struct catalog_wait busy;
+    struct stream_op remove;
+    bool pending; /* op, busy or remove is under way */
+    bool begun;   /* state.json was read */
+    bool made;    /* there is a stream of ours, made at */
+    int64_t created_ns;
+    uint64_t last_seq; /* the last one read */
+    uint64_t stored;   /* the last one in the stream */
+    size_t inflight, inflight_bytes;
+    bool tail;   /* the last sequence is held by a message that must go */
+    bool failed; /* and why: */
+    struct js_error error;
+    bool complete; /* all of it is there, the stream is as it should be */
+    bool stopped;  /* nobody waits for it: to be freed as soon as nothing is under way */
+};
+
+/* restore.c: something went on; look again what to do. */
+void restore_wake(struct restore *r);
+
+/* restore_store.c */
+
+/* Takes what the archive holds now.  0: all of it; MF_AGAIN: wait, restore_wake() follows; else it
+ * has failed. */
+int restore_take(struct restore *r);
+/* All was taken: makes the stream what it was.  MF_AGAIN as above, until r->complete or failed. */
+int restore_complete(struct restore *r);
+/* Remembers why (the first time) and deletes the stream. */
+void restore_fail(struct restore *r, const char *fmt, ...) MF_PRINTF(2, 3);
+void restore_fail_with(struct restore *r, const struct js_error *e);
+/* The stream being restored, NULL: not made yet, or gone. */
+struct stream *restore_stream(struct restore *r);
+/* Nothing is under way that will call back. */
+static inline bool restore_idle(const struct restore *r)
+{
+    return !r->pending && r->inflight == 0;
+}
+
+#endif

@@ -1,0 +1,511 @@
+/* restore_store.c: what an archive holds becomes a stream.
+ *
+ * Happy path: state.json comes first: the stream is made, with a configuration that lets everything
+ * in as it was: no subjects, so that nobody else writes; no limits, no markers, no transform.
+ * Messages are stored with their sequences and times; the gaps between are skipped.  At the end the
+ * last sequence is set right, and the stream gets the configuration it is to have. Failure: the
+ * stream is deleted.  A crash leaves a stream whose metadata say what it is: restores_clean()
+ * deletes it at the next start. */
+#include "restore.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/header.h"
+#include "mayfly/json.h"
+#include "mayfly/log.h"
+#include "mayfly/subject.h"
+#include "mayfly/ttl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define INFLIGHT_MAX (8u << 20) /* bytes on their way to the disk */
+#define SLICE_MSGS   2000
+#define MARK         "_mayfly.restoring"
+
+#define FIELD(name, kind, member)                                                                  \
+    {                                                                                              \
+        name, kind, offsetof(struct restore_state, member), NULL, NULL, 0                          \
+    }
+static const struct json_field state_fields[] = {
+    FIELD("messages", JSON_U64, msgs),
+    FIELD("bytes", JSON_U64, bytes),
+    FIELD("first_seq", JSON_U64, first_seq),
+    FIELD("first_ts", JSON_TIME, first_ts_ns),
+    FIELD("last_seq", JSON_U64, last_seq),
+    FIELD("last_ts", JSON_TIME, last_ts_ns),
+    FIELD("num_subjects", JSON_INT, subjects),
+    FIELD("subjects", JSON_RAW, subject_counts),
+    FIELD("num_deleted", JSON_INT, deleted_count),
+    FIELD("deleted", JSON_RAW, deleted),
+    FIELD("lost", JSON_RAW, lost),
+    FIELD("consumer_count", JSON_INT, consumers),
+};
+const struct json_type restore_state_type = {"StreamState", sizeof(struct restore_state),
+                                             state_fields, MF_COUNT(state_fields)};
+
+/* --- failure -------------------------------------------------------------------------------- */
+
+struct stream *restore_stream(struct restore *r)
+{
+    struct stream *s = r->made ? catalog_find(r->aa->catalog, mf_str(r->name)) : NULL;
+
+    return s != NULL && stream_created_ns(s) == r->created_ns ? s : NULL;
+}
+
+static void deleted(struct catalog_op *op, struct stream *s, const struct js_error *e)
+{
+    struct restore *r = mf_container(op, struct restore, op);
+
+    (void)s;
+    if (e != NULL)
+        log_error("account %s: stream %s, half restored, could not be deleted: %s",
+                  account_name(r->aa->account), r->name, e->text);
+    r->pending = false;
+    restore_wake(r);
+}
+
+/* As soon as nothing of it is under way. */
+static void clean_up(struct restore *r)
+{
+    struct stream *s;
+
+    if (!r->failed || !restore_idle(r))
+        return;
+    s = restore_stream(r);
+    r->made = false;
+    if (s == NULL)
+        return;
+    r->pending = true;
+    r->op.done = deleted;
+    catalog_delete(r->aa->catalog, s, &r->op);
+}
+
+void restore_fail_with(struct restore *r, const struct js_error *e)
+{
+    if (!r->failed)
+        r->error = *e;
+    r->failed = true;
+    clean_up(r);
+}
+
+void restore_fail(struct restore *r, const char *fmt, ...)
+{
+    struct js_error e;
+    char text[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    js_refuse(&e, JS_STREAM_RESTORE, text);
+    restore_fail_with(r, &e);
+}
+
+/* --- the stream ----------------------------------------------------------------------------- */
+
+static int add_mark(struct stream_config *c)
+{
+    struct json_pair *at = arena_alloc(&c->mem, (c->metadata.n + 1) * sizeof *at);
+    char *key = arena_str(&c->mem, MARK), *value = arena_str(&c->mem, "true");
+    size_t n = 0;
+
+    if (at == NULL || key == NULL || value == NULL)
+        return MF_NOMEM;
+    while (n < c->metadata.n && strcmp(c->metadata.at[n].key, MARK) < 0) {
+        at[n] = c->metadata.at[n];
+        n++;
+    }
+    at[n] = (struct json_pair){key, value};
+    for (; n < c->metadata.n; n++)
+        at[n + 1] = c->metadata.at[n];
+    c->metadata = (struct json_map){at, c->metadata.n + 1, true};
+    return 0;
+}
+
+/* Lets everything in, unchanged. */
+static int open_config(struct stream_config *to, const struct stream_config *from)
+{
+    int rc = stream_config_copy(to, from);
+
+    if (rc != 0)
+        return rc;
+    to->subjects = (struct json_strs){NULL, 0};
+    to->mirror = NULL;
+    to->sources = (struct json_objects){NULL, 0};
+    to->retention = RETENTION_LIMITS;
+    to->max_msgs = to->max_bytes = to->max_msgs_per_subject = -1;
+    to->max_msg_size = -1;
+    to->max_age_ns = to->subject_delete_marker_ttl_ns = 0;
+    to->discard = DISCARD_OLD;
+    to->discard_new_per_subject = to->sealed = to->deny_delete = to->deny_purge = false;
+    to->allow_rollup = to->allow_msg_schedules = to->allow_direct = to->mirror_direct = false;
+    to->first_seq = 0;
+    to->subject_transform = NULL;
+    to->republish = NULL;
+    rc = add_mark(to);
+    if (rc != 0)
+        stream_config_fini(to);
+    return rc;
+}
+
+static void made(struct catalog_op *op, struct stream *s, const struct js_error *e)
+{
+    struct restore *r = mf_container(op, struct restore, op);
+
+    r->pending = false;
+    if (s != NULL) {
+        r->made = true;
+        r->created_ns = stream_created_ns(s);
+        if (r->failed)
+            clean_up(r);
+    } else {
+        restore_fail(r, "error adding stream: %s", e->text);
+    }
+    restore_wake(r);
+}
+
+static void no_longer_busy(struct catalog_wait *w)
+{
+    struct restore *r = mf_container(w, struct restore, busy);
+
+    r->pending = false;
+    restore_wake(r);
+}
+
+/* Is there still room for it under that name? */
+static bool still_free(struct restore *r)
+{
+    struct js_error e;
+
+    if (catalog_find(r->aa->catalog, mf_str(r->name)) != NULL)
+        js_refuse(&e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
+    else if (stream_limits_allow(r->aa, &r->cfg, NULL, &e) == 0)
+        return true;
+    restore_fail_with(r, &e);
+    return false;
+}
+
+static bool no_overlap(struct restore *r)
+{
+    if (!catalog_overlaps(r->aa->catalog, &r->cfg, r->name))
+        return true;
+    restore_fail(r, "error adding stream: subjects overlap with an existing stream (10065)");
+    return false;
+}
+
+/* 0: there is a stream. */
+static int make(struct restore *r)
+{
+    struct stream_config c;
+    struct js_error e;
+
+    if (r->made)
+        return 0;
+    r->busy.done = no_longer_busy;
+    if (catalog_busy(r->aa->catalog, mf_str(r->name), &r->busy)) {
+        r->pending = true;
+        return MF_AGAIN;
+    }
+    if (!still_free(r) || !no_overlap(r))
+        return MF_DENIED;
+    if (open_config(&c, &r->cfg) != 0) {
+        js_refuse(&e, JS_INSUFFICIENT_RESOURCES);
+        restore_fail_with(r, &e);
+        return MF_DENIED;
+    }
+    r->pending = true;
+    r->op.done = made;
+    catalog_create(r->aa->catalog, &c, 0, &r->op);
+    return MF_AGAIN;
+}
+
+/* --- messages ------------------------------------------------------------------------------- */
+
+struct restore_pub {
+    struct stream_publish p;
+    struct restore *r;
+    size_t bytes;
+};
+
+static void stored(struct stream_publish *p, const struct stream_ack *a)
+{
+    struct restore_pub *x = mf_container(p, struct restore_pub, p);
+    struct restore *r = x->r;
+
+    r->inflight--;
+    r->inflight_bytes -= x->bytes;
+    free(x);
+    if (a->error != NULL)
+        restore_fail(r, "failed to store message: %s", a->error->text);
+    else
+        clean_up(r); /* it may have failed meanwhile, and this was the last one */
+    restore_wake(r);
+}
+
+static void store_msg(struct restore *r, struct stream *s, const struct archive_entry *e)
+{
+    struct restore_pub *x = calloc(1, sizeof *x);
+
+    if (x == NULL) {
+        restore_fail(r, "%s", mf_err_text(MF_NOMEM));
+        return;
+    }
+    x->r = r;
+    x->bytes = e->name.len + e->hdr.len + e->payload.len;
+    x->p = (struct stream_publish){
+        .msg = {.subject = e->name, .hdr = e->hdr, .payload = e->payload},
+        .done = stored,
+        .replicated = true,
+        .seq = e->seq,
+        .ts_ns = e->ts_ns,
+    };
+    r->stored = e->seq;
+    r->inflight++;
+    r->inflight_bytes += x->bytes;
+    stream_publish(s, &x->p);
+}
+
+/* Its TTL is over: it becomes a gap.  A value that is no TTL says nothing. */
+static bool is_over(struct restore *r, const struct archive_entry *e)
+{
+    bool strict = r->aa->api->options->jetstream.compat_strict;
+    struct mf_slice text;
+    int64_t ttl, deadline;
+
+    if (!r->cfg.allow_msg_ttl || e->hdr.len == 0 || !header_get(e->hdr, "Nats-TTL", &text) ||
+        text.len == 0 || ttl_parse(text, strict, &ttl) != 0)
+        return false;
+    deadline = ttl_deadline(e->ts_ns, ttl, strict);
+    return deadline != 0 && deadline <= api_now_ns(r->aa->api);
+}
+
+static bool exceeds(const struct stream_usage *max, const struct stream_usage *used, bool memory)
+{
+    return memory ? max->memory >= 0 && used->memory > max->memory
+                  : max->file >= 0 && used->file > max->file;
+}
+
+static bool check_room(struct restore *r, struct stream *s)
+{
+    const struct stream_host *h = stream_host(s);
+    bool memory = r->cfg.storage == STORAGE_MEMORY;
+    struct js_error e;
+
+    if (!exceeds(&h->account_max, h->account_usage, memory) &&
+        !exceeds(&h->server_max, h->server_usage, memory))
+        return true;
+    js_refuse(&e, memory ? JS_MEMORY_RESOURCES_EXCEEDED : JS_STORAGE_RESOURCES_EXCEEDED);
+    restore_fail_with(r, &e);
+    return false;
+}
+
+static void take_msg(struct restore *r, struct stream *s, const struct archive_entry *e)
+{
+    unsigned long long seq = e->seq;
+
+    if (e->seq <= r->last_seq || e->seq > INT64_MAX)
+        restore_fail(r, "message sequence %llu out of order", seq);
+    else if (!subject_valid(e->name))
+        restore_fail(r, "message sequence %llu has an invalid subject", seq);
+    else if (r->cfg.max_msg_size >= 0 && e->hdr.len + e->payload.len > (size_t)r->cfg.max_msg_size)
+        restore_fail(r, "message sequence %llu exceeds maximum message size", seq);
+    else if (check_room(r, s)) {
+        r->last_seq = e->seq;
+        if (!is_over(r, e))
+            store_msg(r, s, e);
+    }
+}
+
+static void take_state(struct restore *r, const struct archive_entry *e)
+{
+    struct arena mem = {.chunks = NULL};
+    struct mf_error why;
+
+    if (!mf_eq_str(e->name, ARCHIVE_STATE) || e->skipped)
+        restore_fail(r, "expected state.json first");
+    else if (json_read(e->payload, &restore_state_type, &r->state, &mem, false, &why) != 0)
+        restore_fail(r, "error in state.json: %s", why.text);
+    else if (r->state.last_seq > INT64_MAX)
+        restore_fail(r, "error in state.json: last_seq is out of range");
+    arena_fini(&mem);
+    r->begun = true;
+}
+
+static void take_entry(struct restore *r, const struct archive_entry *e)
+{
+    struct stream *s = restore_stream(r);
+
+    if (!r->begun)
+        take_state(r, e);
+    else if (s == NULL)
+        restore_fail(r, "stream not found");
+    else if (e->seq != 0)
+        take_msg(r, s, e);
+    else if (!e->end && !mf_starts(e->name, ARCHIVE_CONSUMERS))
+        restore_fail(r, "expected message sequence");
+}
+
+int restore_take(struct restore *r)
+{
+    struct archive_entry e;
+
+    for (int i = 0; i < SLICE_MSGS; i++) {
+        int rc;
+
+        if (r->pending || r->inflight_bytes > INFLIGHT_MAX)
+            return MF_AGAIN;
+        if (r->begun && !r->made) {
+            rc = make(r);
+            if (rc != 0)
+                return rc;
+        }
+        rc = archive_next(&r->archive, &e);
+        if (rc == MF_AGAIN)
+            return 0;
+        if (rc == MF_LIMIT)
+            restore_fail(r, "message sequence %llu exceeds maximum payload size",
+                         (unsigned long long)e.seq);
+        else if (rc == MF_UNSUPPORTED)
+            restore_fail(r, "not an archive of nats-server 2.15 or later");
+        else if (rc != 0)
+            restore_fail(r, "archive: invalid archive stream");
+        else
+            take_entry(r, &e);
+        if (r->failed)
+            return MF_DENIED;
+    }
+    restore_wake(r);
+    return MF_AGAIN;
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+static void configured(struct catalog_op *op, struct stream *s, const struct js_error *e)
+{
+    struct restore *r = mf_container(op, struct restore, op);
+
+    (void)s;
+    r->pending = false;
+    if (e != NULL)
+        restore_fail_with(r, e);
+    else
+        r->complete = !r->failed;
+    if (r->complete)
+        advisory_stream_action(r->aa, r->name, "create");
+    clean_up(r);
+    restore_wake(r);
+}
+
+static void tail_removed(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    struct restore *r = mf_container(op, struct restore, remove);
+
+    (void)count;
+    r->pending = false;
+    if (e != NULL)
+        restore_fail(r, "failed to process trailing gap: %s", e->text);
+    restore_wake(r);
+}
+
+/* Sequences behind the last message: one is stored at the very last and taken away again. */
+static int make_tail(struct restore *r, struct stream *s)
+{
+    struct archive_entry e = {.name = MF_LIT("_mayfly.gap"),
+                              .seq = r->state.last_seq,
+                              .ts_ns = r->state.last_ts_ns == CLOCK_ZERO ? 1 : r->state.last_ts_ns};
+
+    if (r->stored < r->state.last_seq) {
+        r->tail = true;
+        store_msg(r, s, &e);
+        return MF_AGAIN;
+    }
+    if (!r->tail)
+        return 0;
+    r->tail = false;
+    r->pending = true;
+    r->remove.done = tail_removed;
+    stream_remove(s, r->state.last_seq, false, &r->remove);
+    return MF_AGAIN;
+}
+
+int restore_complete(struct restore *r)
+{
+    struct stream_config c;
+    struct stream *s;
+    int rc;
+
+    if (r->failed || r->complete)
+        return 0;
+    if (!restore_idle(r))
+        return MF_AGAIN;
+    if (!r->archive.ended) {
+        restore_fail(r, r->total > 0 && !s2_reader_clean(&r->s2) ? "s2: corrupt input" : "EOF");
+        return 0;
+    }
+    s = restore_stream(r);
+    if (s == NULL) {
+        restore_fail(r, "stream not found");
+        return 0;
+    }
+    if (make_tail(r, s) != 0)
+        return MF_AGAIN;
+    if (!no_overlap(r))
+        return 0;
+    rc = stream_config_copy(&c, &r->cfg);
+    if (rc != 0) {
+        restore_fail(r, "%s", mf_err_text(rc));
+        return 0;
+    }
+    r->pending = true;
+    r->op.done = configured;
+    catalog_update(r->aa->catalog, s, &c, &r->op);
+    return MF_AGAIN;
+}
+
+/* --- at start ------------------------------------------------------------------------------- */
+
+struct leftover {
+    struct catalog_op op;
+    char name[];
+};
+
+static void leftover_deleted(struct catalog_op *op, struct stream *s, const struct js_error *e)
+{
+    struct leftover *x = mf_container(op, struct leftover, op);
+
+    (void)s;
+    if (e != NULL)
+        log_error("stream %s, half restored, could not be deleted: %s", x->name, e->text);
+    free(x);
+}
+
+static void find_leftover(void *arg, struct stream *s)
+{
+    const struct json_map *m = &stream_config(s)->metadata;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->at[i].key, MARK) == 0)
+            *(struct stream **)arg = s;
+}
+
+void restores_clean(struct api_account *aa)
+{
+    for (size_t left = catalog_count(aa->catalog); left > 0; left--) {
+        struct stream *s = NULL;
+        struct leftover *x;
+        size_t n;
+
+        catalog_each(aa->catalog, MF_SLICE_NONE, find_leftover, &s);
+        if (s == NULL)
+            return;
+        n = strlen(stream_name(s)) + 1;
+        x = calloc(1, sizeof *x + n);
+        if (x == NULL)
+            return;
+        memcpy(x->name, stream_name(s), n);
+        x->op.done = leftover_deleted;
+        log_warn("account %s: stream %s was only half restored: deleted", account_name(aa->account),
+                 x->name);
+        catalog_delete(aa->catalog, s, &x->op); /* not found any more from now on */
+    }
+}

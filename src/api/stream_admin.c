@@ -1,0 +1,348 @@
+/* stream_admin.c: STREAM.CREATE, UPDATE, DELETE and PURGE.
+ *
+ * Happy path: the request is read and checked in nats-server's order; the catalog does it and
+ * answers when it is on disk; the answer shows the stream as it is then.
+ * Failure: nothing was changed, and the first check that failed tells.
+ * Close: the catalog answers (or drops) what it was asked for before it is gone. */
+#include "api_impl.h"
+
+#include <stdlib.h>
+
+/* --- what CREATE and UPDATE share --------------------------------------------------------------
+ */
+
+static const struct stream_config *find_config(void *arg, const char *name)
+{
+    struct api_account *aa = arg;
+    struct stream *s = catalog_find(aa->catalog, mf_str(name));
+
+    return s == NULL ? NULL : stream_config(s);
+}
+
+/* Reads the body.  false: answered, and *c holds nothing. */
+static bool read_config(struct api_call *call, struct stream_config *c)
+{
+    const struct options_jetstream *js = &call->aa->api->options->jetstream;
+    struct mf_error why;
+    struct js_error e;
+    int rc;
+
+    stream_config_init(c);
+    rc = config_json_decode(call->body, js->strict, c, &why);
+    if (rc == 0)
+        return true;
+    stream_config_fini(c);
+    if (rc == MF_NOMEM) {
+        api_reply_no_memory(call);
+    } else {
+        js_refuse(&e, JS_INVALID_JSON, why.text);
+        api_reply_error(call, &e);
+    }
+    return false;
+}
+
+static int check_config(struct api_account *aa, struct stream_config *c, bool update,
+                        struct js_error *e)
+{
+    const struct options_jetstream *js = &aa->api->options->jetstream;
+    struct stream_config_world world = {
+        .strict = js->compat_strict,
+        .update = update,
+        .default_duplicate_window_ns = js->duplicate_window_ns,
+        .max_stream_bytes_memory = aa->limits->mem_max_stream_bytes,
+        .max_stream_bytes_file = aa->limits->disk_max_stream_bytes,
+        .max_bytes_required = aa->limits->max_bytes_required,
+        .find = find_config,
+        .arg = aa,
+    };
+
+    return stream_config_check(c, &world, e);
+}
+
+static bool is_named(struct api_call *call, const struct stream_config *c)
+{
+    return mf_eq(api_call_token(call, 2), mf_str(c->name));
+}
+
+/* Only one at a time may change a stream; the others wait. */
+static struct stream *idle_stream(struct api_call *call)
+{
+    return api_call_park(call, api_call_token(call, 2)) ? NULL : api_call_stream(call, 2);
+}
+
+/* rc of a check that failed: answers, and lets the configuration go. */
+static void refuse(struct api_call *call, struct stream_config *c, int rc, const struct js_error *e)
+{
+    stream_config_fini(c);
+    if (rc == MF_NOMEM)
+        api_reply_no_memory(call);
+    else
+        api_reply_error(call, e);
+}
+
+/* --- CREATE ----------------------------------------------------------------------------------- */
+
+static void created_reply(struct api_call *call, struct stream *s)
+{
+    struct jsonw *w = api_reply_begin(call);
+
+    info_json_write(w, call->aa, s, INFO_METADATA);
+    jsonw_bool(w, "did_create", true);
+    api_reply_end(call);
+}
+
+static void create_done(struct catalog_op *op, struct stream *s, const struct js_error *e)
+{
+    struct api_call *call = mf_container(op, struct api_call, op);
+
+    call->aa->creating--;
+    if (s == NULL) {
+        api_reply_error(call, e);
+        return;
+    }
+    advisory_stream_action(call->aa, stream_name(s), "create");
+    created_reply(call, s);
+}
+
+/* Rules 4 to 7: what can be told from the request alone. */
+static int check_request(struct api_call *call, const struct stream_config *c, struct js_error *e)
+{
+    if (!is_named(call, c))
+        return js_refuse(e, JS_STREAM_MISMATCH);
+    if (strpbrk(c->name, "\\/") != NULL)
+        return js_refuse(e, JS_STREAM_NAME_CONTAINS_PATH_SEPARATORS);
+    if (c->sealed)
+        return js_refuse(e, JS_STREAM_INVALID_CONFIG,
+                         "stream configuration for create can not be sealed");
+    if (c->mirror_direct && c->mirror == NULL)
+        return js_refuse(e, JS_STREAM_INVALID_CONFIG,
+                         "stream has no mirror but does have mirror direct");
+    return 0;
+}
+
+/* Rules 8 to 13.  0: create it.  1: it is there. */
+static int check_create(struct api_account *aa, struct stream_config *c,
+                        const struct stream_config *now, struct js_error *e)
+{
+    int rc = stream_limits_allow(aa, c, now, e);
+
+    if (rc == 0)
+        rc = check_config(aa, c, false, e);
+    if (rc == 0)
+        rc = stream_config_stamp(c); /* two that are the same have the same stamp */
+    if (rc == 0 && now != NULL)
+        return stream_config_equal(c, now) ? 1 : js_refuse(e, JS_STREAM_NAME_EXIST);
+    return rc == 0 ? stream_create_allowed(aa, c, e) : rc;
+}
+
+/* It may be there and be nothing that can be served. */
+static bool is_offline(struct api_call *call, const struct stream_config *c)
+{
+    const char *reason = catalog_offline(call->aa->catalog, mf_str(c->name));
+    struct js_error e;
+
+    if (reason == NULL)
+        return false;
+    js_refuse(&e, JS_STREAM_OFFLINE_REASON, reason);
+    api_reply_error(call, &e);
+    return true;
+}
+
+void stream_create_handle(struct api_call *call)
+{
+    struct api_account *aa = call->aa;
+    struct stream_config c;
+    struct stream *s;
+    struct js_error e;
+    int rc;
+
+    if (!read_config(call, &c))
+        return;
+    rc = check_request(call, &c, &e);
+    if (rc != 0) {
+        refuse(call, &c, rc, &e);
+        return;
+    }
+    if (api_call_park(call, mf_str(c.name)) || is_offline(call, &c)) {
+        stream_config_fini(&c);
+        return;
+    }
+    s = catalog_find(aa->catalog, mf_str(c.name));
+    rc = check_create(aa, &c, s == NULL ? NULL : stream_config(s), &e);
+    if (rc < 0) {
+        refuse(call, &c, rc, &e);
+    } else if (rc == 1) {
+        stream_config_fini(&c);
+        created_reply(call, s);
+    } else {
+        aa->creating++;
+        call->op.done = create_done;
+        catalog_create(aa->catalog, &c, 0, &call->op);
+        stream_config_fini(&c);
+    }
+}
+
+/* --- UPDATE ----------------------------------------------------------------------------------- */
+
+static void update_done(struct catalog_op *op, struct stream *s, const struct js_error *e)
+{
+    struct api_call *call = mf_container(op, struct api_call, op);
+
+    if (s == NULL) {
+        api_reply_error(call, e);
+        return;
+    }
+    advisory_stream_action(call->aa, stream_name(s), "modify");
+    info_json_write(api_reply_begin(call), call->aa, s, INFO_METADATA | INFO_DOMAIN);
+    api_reply_end(call);
+}
+
+/* The new configuration alone comes first, then its name. */
+static int check_update_request(struct api_call *call, struct stream_config *c, struct js_error *e)
+{
+    int rc = check_config(call->aa, c, true, e);
+
+    return rc == 0 && !is_named(call, c) ? js_refuse(e, JS_STREAM_MISMATCH) : rc;
+}
+
+static int check_update(struct api_account *aa, const struct stream_config *now,
+                        struct stream_config *next, struct js_error *e)
+{
+    int rc = stream_config_stamp(next);
+
+    if (rc == 0)
+        rc = stream_config_check_update(now, next, e);
+    return rc == 0 ? stream_update_allowed(aa, now, next, e) : rc;
+}
+
+void stream_update_handle(struct api_call *call)
+{
+    struct stream_config c;
+    struct stream *s;
+    struct js_error e;
+    int rc;
+
+    if (!read_config(call, &c))
+        return;
+    rc = check_update_request(call, &c, &e);
+    if (rc != 0) {
+        refuse(call, &c, rc, &e);
+        return;
+    }
+    s = idle_stream(call);
+    if (s == NULL) {
+        stream_config_fini(&c);
+        return;
+    }
+    rc = check_update(call->aa, stream_config(s), &c, &e);
+    if (rc != 0) {
+        refuse(call, &c, rc, &e);
+        return;
+    }
+    call->op.done = update_done;
+    catalog_update(call->aa->catalog, s, &c, &call->op);
+    stream_config_fini(&c);
+}
+
+/* --- DELETE ----------------------------------------------------------------------------------- */
+
+static void delete_done(struct catalog_op *op, struct stream *s, const struct js_error *e)
+{
+    struct api_call *call = mf_container(op, struct api_call, op);
+    char name[256];
+    struct mf_slice token = api_call_token(call, 2);
+
+    (void)s;
+    if (e != NULL) {
+        api_reply_error(call, e);
+        return;
+    }
+    if (token.len < sizeof name) { /* it was the name of a stream, so it is */
+        memcpy(name, token.ptr, token.len);
+        name[token.len] = '\0';
+        advisory_stream_action(call->aa, name, "delete");
+    }
+    jsonw_bool(api_reply_begin(call), "success", true);
+    api_reply_end(call);
+}
+
+void stream_delete_handle(struct api_call *call)
+{
+    struct stream *s;
+    struct js_error e;
+
+    if (!api_body_empty(call->body)) {
+        js_refuse(&e, JS_NOT_EMPTY_REQUEST);
+        api_reply_error(call, &e);
+        return;
+    }
+    s = idle_stream(call);
+    if (s == NULL)
+        return;
+    call->op.done = delete_done;
+    catalog_delete(call->aa->catalog, s, &call->op);
+}
+
+/* --- PURGE ------------------------------------------------------------------------------------ */
+
+struct purge_request {
+    uint64_t seq, keep;
+    char *filter;
+};
+static const struct json_field purge_fields[] = {
+    {.name = "seq", .kind = JSON_U64, .offset = offsetof(struct purge_request, seq)},
+    {.name = "filter", .kind = JSON_STR, .offset = offsetof(struct purge_request, filter)},
+    {.name = "keep", .kind = JSON_U64, .offset = offsetof(struct purge_request, keep)},
+};
+static const struct json_type purge_type = {"JSApiStreamPurgeRequest", sizeof(struct purge_request),
+                                            purge_fields, MF_COUNT(purge_fields)};
+
+static void purge_done(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    struct api_call *call = mf_container(op, struct api_call, sop);
+    struct jsonw *w;
+
+    if (e != NULL) {
+        call->soft = true;
+        api_reply_error(call, e);
+        return;
+    }
+    w = api_reply_begin(call);
+    jsonw_bool(w, "success", true);
+    jsonw_u64(w, "purged", count);
+    api_reply_end(call);
+}
+
+static void purge(struct api_call *call, const struct purge_request *r)
+{
+    struct stream *s = api_call_stream(call, 2);
+    struct js_error e;
+
+    if (s == NULL)
+        return;
+    if (stream_config(s)->sealed) {
+        js_refuse(&e, JS_STREAM_SEALED);
+        api_reply_error(call, &e);
+    } else if (stream_config(s)->deny_purge) {
+        js_refuse(&e, JS_STREAM_PURGE_FAILED, "stream purge not permitted");
+        api_reply_error(call, &e);
+    } else {
+        call->sop.done = purge_done;
+        stream_purge(s, mf_str(r->filter), r->seq, r->keep, &call->sop);
+    }
+}
+
+void stream_purge_handle(struct api_call *call)
+{
+    struct purge_request r = {0, 0, NULL};
+    struct js_error e;
+
+    if (json_is_document(call->body) && !api_call_read(call, &purge_type, &r))
+        return;
+    if (r.seq > 0 && r.keep > 0) {
+        js_refuse(&e, JS_BAD_REQUEST);
+        api_reply_error(call, &e);
+    } else {
+        purge(call, &r);
+    }
+}

@@ -1,0 +1,88 @@
+/* stream_limits.c: may an account have this stream: its limits, the server's, and other streams.
+ *
+ * A limit of bytes is checked against what was promised (the sum of all max_bytes), not against
+ * what is in use: a stream without max_bytes promises nothing, but needs room for one byte. */
+#include "api_impl.h"
+
+static int64_t promised(const struct stream_config *c)
+{
+    return c->max_bytes < 0 ? 0 : c->max_bytes;
+}
+
+static int64_t by_storage(const struct stream_usage *u, int storage)
+{
+    return storage == STORAGE_MEMORY ? u->memory : u->file;
+}
+
+static bool fits(int64_t max, int64_t reserved, int64_t bytes)
+{
+    return max < 0 || (reserved <= max && bytes <= max - reserved);
+}
+
+/* mine: what of the account's sum is this stream's own.  want: what it will take of the account;
+ * more: what it will take of the server beyond the sums. */
+static int room(struct api_account *aa, int storage, int64_t mine, int64_t want, int64_t more,
+                struct js_error *e)
+{
+    struct stream_usage account = {0, 0}, server = {0, 0};
+    bool memory = storage == STORAGE_MEMORY;
+    int64_t others;
+
+    catalog_reserved(aa->catalog, &account);
+    api_reserved(aa->api, &server);
+    others = by_storage(&account, storage) - mine;
+    if (fits(memory ? aa->limits->max_memory : aa->limits->max_store, others, want) &&
+        fits(by_storage(&aa->api->max, storage), by_storage(&server, storage), more))
+        return 0;
+    return js_refuse(e, memory ? JS_MEMORY_RESOURCES_EXCEEDED : JS_STORAGE_RESOURCES_EXCEEDED);
+}
+
+static int consumers_allow(struct api_account *aa, const struct stream_config *c,
+                           struct js_error *e)
+{
+    if (c->max_consumers > 0 && aa->limits->max_consumers > 0 &&
+        c->max_consumers > aa->limits->max_consumers)
+        return js_refuse(e, JS_MAXIMUM_CONSUMERS_LIMIT);
+    return 0;
+}
+
+int stream_limits_allow(struct api_account *aa, const struct stream_config *c,
+                        const struct stream_config *now, struct js_error *e)
+{
+    size_t others = catalog_count(aa->catalog) + aa->creating - (now != NULL);
+    int64_t mine = now != NULL && now->storage == c->storage ? promised(now) : 0;
+    int64_t want = c->max_bytes < 0 ? 1 : c->max_bytes;
+
+    if (aa->limits->max_streams > 0 && others >= (uint64_t)aa->limits->max_streams)
+        return js_refuse(e, JS_MAXIMUM_STREAMS_LIMIT);
+    if (consumers_allow(aa, c, e) != 0)
+        return MF_DENIED;
+    return room(aa, c->storage, mine, want, want, e);
+}
+
+int stream_update_allowed(struct api_account *aa, const struct stream_config *now,
+                          const struct stream_config *next, struct js_error *e)
+{
+    int64_t more = promised(next) - promised(now);
+
+    if (consumers_allow(aa, next, e) != 0 ||
+        room(aa, next->storage, promised(now), promised(next), more < 0 ? 0 : more, e) != 0)
+        return MF_DENIED;
+    if (catalog_overlaps(aa->catalog, next, now->name))
+        return js_refuse(e, JS_STREAM_SUBJECT_OVERLAP);
+    return 0;
+}
+
+int stream_create_allowed(struct api_account *aa, const struct stream_config *c, struct js_error *e)
+{
+    struct stream *s = catalog_find(aa->catalog, mf_str(c->name));
+    const struct stream_config *now = s == NULL ? NULL : stream_config(s);
+
+    if (now != NULL)
+        return stream_config_equal(c, now) ? 1 : js_refuse(e, JS_STREAM_NAME_EXIST);
+    if (stream_limits_allow(aa, c, NULL, e) != 0)
+        return MF_DENIED;
+    if (catalog_overlaps(aa->catalog, c, c->name))
+        return js_refuse(e, JS_STREAM_SUBJECT_OVERLAP);
+    return 0;
+}

@@ -1,0 +1,2 @@
+/* ack.c: to come. */
+#include "consumer_impl.h"

@@ -1,0 +1,2 @@
+/* config.c: to come. */
+#include "mayfly/consumer_config.h"

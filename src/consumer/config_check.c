@@ -1,0 +1,2 @@
+/* config_check.c: to come. */
+#include "mayfly/consumer_config.h"

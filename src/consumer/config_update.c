@@ -1,0 +1,2 @@
+/* config_update.c: to come. */
+#include "mayfly/consumer_config.h"

@@ -1,0 +1,2 @@
+/* consumer.c: to come. */
+#include "consumer_impl.h"

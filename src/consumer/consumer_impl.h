@@ -1,0 +1,2 @@
+/* consumer_impl.h: to come. */
+#include "mayfly/consumer.h"

@@ -1,0 +1,2 @@
+/* consumers.c: to come. */
+#include "consumer_impl.h"

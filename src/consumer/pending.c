@@ -1,0 +1,2 @@
+/* pending.c: to come. */
+#include "consumer_impl.h"

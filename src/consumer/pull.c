@@ -1,0 +1,2 @@
+/* pull.c: to come. */
+#include "consumer_impl.h"

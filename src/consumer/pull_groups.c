@@ -1,0 +1,2 @@
+/* pull_groups.c: to come. */
+#include "consumer_impl.h"

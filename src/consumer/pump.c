@@ -1,0 +1,2 @@
+/* pump.c: to come. */
+#include "consumer_impl.h"

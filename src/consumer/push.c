@@ -1,0 +1,2 @@
+/* push.c: to come. */
+#include "consumer_impl.h"

@@ -1,0 +1,2 @@
+/* retention.c: to come. */
+#include "consumer_impl.h"

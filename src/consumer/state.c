@@ -1,0 +1,2 @@
+/* state.c: to come. */
+#include "consumer_impl.h"

@@ -1,0 +1,80 @@
+/* watch.c: telling the owner which messages went, and counting those that did not. */
+#include "store_impl.h"
+
+void store_watch(struct store *s,
+                 void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key),
+                 void *arg)
+{
+    s->gone = gone;
+    s->gone_arg = arg;
+}
+
+void watch_tell(struct store *s, uint32_t id)
+{
+    static _Thread_local uint8_t text[KEYS_MAX];
+    uint64_t seq = index_seq(s->ix, id);
+
+    s->gone(s->gone_arg, seq, seq, keys_text(index_keys(s->ix), index_key(s->ix, id), text));
+}
+
+/* --- counts ------------------------------------------------------------------------------------
+ */
+
+static uint64_t count_range(const struct store *s, uint64_t first, uint64_t last)
+{
+    uint64_t n = 0;
+
+    for (uint32_t id = index_next(s->ix, first); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(s->ix, id);
+        if (seq > last)
+            break;
+        n += present(s, id);
+        id = index_next(s->ix, seq + 1);
+    }
+    return n;
+}
+
+/* The shorter side is walked. */
+static uint64_t count_all(const struct store *s, uint64_t from)
+{
+    uint64_t all = s->all.msgs - s->hidden.msgs;
+    uint32_t id = index_next(s->ix, 0);
+    uint64_t first = id == INDEX_NONE ? s->committed_seq + 1 : index_seq(s->ix, id);
+
+    if (from <= first)
+        return all;
+    if (from > s->committed_seq)
+        return 0;
+    if (from - first < s->committed_seq - from)
+        return all - count_range(s, first, from - 1);
+    return count_range(s, from, s->committed_seq);
+}
+
+static uint64_t count_key(const struct store *s, uint32_t key, uint64_t from)
+{
+    bool plain = s->hidden.msgs == 0 && s->last_seq == s->committed_seq;
+    uint32_t id = index_key_last(s->ix, key);
+    uint64_t n = 0;
+
+    if (id == INDEX_NONE || index_seq(s->ix, id) < from)
+        return 0;
+    if (plain && index_seq(s->ix, index_key_first(s->ix, key)) >= from)
+        return index_key_count(s->ix, key);
+    for (; id != INDEX_NONE && index_seq(s->ix, id) >= from; id = index_older(s->ix, id))
+        n += present(s, id);
+    return n;
+}
+
+uint64_t store_count(struct store *s, struct mf_slice pattern, uint64_t from_seq)
+{
+    struct keys_walk *w;
+    uint64_t n = 0;
+    uint32_t key;
+
+    if (mf_eq_str(pattern, ">"))
+        return count_all(s, from_seq);
+    w = keys_walk_new(index_keys(s->ix), pattern);
+    while (w != NULL && (key = keys_walk_next(w)) != KEYS_NONE)
+        n += count_key(s, key, from_seq);
+    return n;
+}

@@ -1,0 +1,296 @@
+/* catalog.c: finding and listing streams; the entries behind it; closing. */
+#include "catalog_impl.h"
+
+#include "mayfly/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- entries ------------------------------------------------------------------------------- */
+
+static int compare(struct mf_slice a, const char *b)
+{
+    size_t n = strlen(b);
+    int d = memcmp(a.ptr, b, a.len < n ? a.len : n);
+
+    return d != 0 ? d : (a.len > n) - (a.len < n);
+}
+
+struct entry *entry_find(const struct catalog *c, struct mf_slice name, size_t *at)
+{
+    size_t low = 0, high = c->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int d = compare(name, c->at[middle]->name);
+        if (d == 0) {
+            *at = middle;
+            return c->at[middle];
+        }
+        if (d > 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *at = low;
+    return NULL;
+}
+
+struct entry *entry_add(struct catalog *c, struct mf_slice name)
+{
+    struct entry *e = calloc(1, sizeof *e);
+    size_t at;
+
+    if (e == NULL || (e->name = mf_slice_dup(name)) == NULL) {
+        free(e);
+        return NULL;
+    }
+    if (c->count == c->cap) {
+        size_t cap = c->cap == 0 ? 16 : 2 * c->cap;
+        struct entry **p = realloc(c->at, cap * sizeof *p);
+        if (p == NULL) {
+            free(e->name);
+            free(e);
+            return NULL;
+        }
+        c->at = p;
+        c->cap = cap;
+    }
+    e->c = c;
+    mf_list_init(&e->waits);
+    stream_config_init(&e->cfg);
+    (void)entry_find(c, name, &at);
+    memmove(c->at + at + 1, c->at + at, (c->count - at) * sizeof(struct entry *));
+    c->at[at] = e;
+    c->count++;
+    return e;
+}
+
+void entry_told(struct entry *e)
+{
+    struct mf_list told, *n;
+
+    mf_list_init(&told);
+    mf_list_move(&told, &e->waits);
+    while ((n = mf_list_pop(&told)) != NULL) {
+        struct catalog_wait *w = mf_container(n, struct catalog_wait, node);
+        w->done(w);
+    }
+}
+
+void entry_drop(struct entry *e)
+{
+    struct catalog *c = e->c;
+    struct mf_list waits;
+    size_t at;
+
+    if (entry_find(c, mf_str(e->name), &at) == e) {
+        memmove(c->at + at, c->at + at + 1, (c->count - at - 1) * sizeof(struct entry *));
+        c->count--;
+    }
+    mf_list_init(&waits);
+    mf_list_move(&waits, &e->waits);
+    loop_job_free(e->job);
+    stream_config_fini(&e->cfg);
+    free(e->reason);
+    free(e->name);
+    free(e);
+    for (struct mf_list *n; (n = mf_list_pop(&waits)) != NULL;) {
+        struct catalog_wait *w = mf_container(n, struct catalog_wait, node);
+        w->done(w);
+    }
+}
+
+char *entry_path(const struct entry *e)
+{
+    char *path = NULL;
+
+    return asprintf(&path, "%s/%s", e->c->dir, e->name) < 0 ? NULL : path;
+}
+
+void entry_store_opts(const struct entry *e, const struct stream_config *cfg, struct store_opts *o)
+{
+    const struct catalog_opts *c = &e->c->o;
+    bool memory = cfg->storage == STORAGE_MEMORY;
+
+    *o = (struct store_opts){.sync = STORE_SYNC_ALWAYS,
+                             .first_seq = cfg->first_seq,
+                             .no_checkpoint = memory,
+                             .now_ns = c->host->now_ns(c->host->arg),
+                             .name = e->name};
+    if (memory) {
+        o->sync = STORE_SYNC_NEVER;
+    } else if (cfg->persist_mode == PERSIST_ASYNC || c->sync_interval_ns > 0) {
+        o->sync = STORE_SYNC_INTERVAL;
+        o->sync_interval_ns = c->sync_interval_ns > 0 ? c->sync_interval_ns : 1000000000;
+    }
+}
+
+/* --- finding ------------------------------------------------------------------------------- */
+
+struct stream *catalog_find(struct catalog *c, struct mf_slice name)
+{
+    size_t at;
+    struct entry *e = entry_find(c, name, &at);
+
+    return e != NULL && e->state == ENTRY_READY ? e->stream : NULL;
+}
+
+bool catalog_busy(struct catalog *c, struct mf_slice name, struct catalog_wait *w)
+{
+    size_t at;
+    struct entry *e = entry_find(c, name, &at);
+
+    if (e == NULL || e->op == NULL) /* who makes, changes or deletes it waits for that */
+        return false;
+    mf_list_push(&e->waits, &w->node);
+    return true;
+}
+
+static bool stores(const struct stream_config *cfg, struct mf_slice subject)
+{
+    for (size_t i = 0; i < cfg->subjects.n; i++)
+        if (subject_match(mf_str(cfg->subjects.at[i]), subject))
+            return true;
+    return false;
+}
+
+struct stream *catalog_by_subject(struct catalog *c, struct mf_slice subject)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->at[i]->state == ENTRY_READY && stores(&c->at[i]->stream->cfg, subject))
+            return c->at[i]->stream;
+    return NULL;
+}
+
+size_t catalog_count(const struct catalog *c)
+{
+    return c->ready;
+}
+
+static bool touches(const struct stream_config *cfg, struct mf_slice subject)
+{
+    for (size_t i = 0; i < cfg->subjects.n; i++)
+        if (subject_overlap(mf_str(cfg->subjects.at[i]), subject))
+            return true;
+    return false;
+}
+
+void catalog_each(struct catalog *c, struct mf_slice subject,
+                  void (*visit)(void *arg, struct stream *s), void *arg)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->at[i]->state == ENTRY_READY &&
+            (subject.len == 0 || touches(&c->at[i]->stream->cfg, subject)))
+            visit(arg, c->at[i]->stream);
+}
+
+void catalog_each_offline(struct catalog *c,
+                          void (*visit)(void *arg, const char *name, const char *reason), void *arg)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->at[i]->state == ENTRY_OFFLINE)
+            visit(arg, c->at[i]->name, c->at[i]->reason != NULL ? c->at[i]->reason : "unknown");
+}
+
+const char *catalog_offline(struct catalog *c, struct mf_slice name)
+{
+    size_t at;
+    struct entry *e = entry_find(c, name, &at);
+
+    if (e == NULL || e->state != ENTRY_OFFLINE)
+        return NULL;
+    return e->reason != NULL ? e->reason : "unknown";
+}
+
+static const struct stream_config *config_of(const struct entry *e)
+{
+    if (e->state == ENTRY_MAKING)
+        return &e->cfg;
+    return e->state == ENTRY_READY ? &e->stream->cfg : NULL;
+}
+
+bool catalog_overlaps(struct catalog *c, const struct stream_config *cfg, const char *except)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct stream_config *other = config_of(c->at[i]);
+        if (other != NULL && strcmp(c->at[i]->name, except) != 0 &&
+            stream_config_overlap(cfg, other))
+            return true;
+    }
+    return false;
+}
+
+void catalog_reserved(struct catalog *c, struct stream_usage *out)
+{
+    *out = (struct stream_usage){0};
+    for (size_t i = 0; i < c->count; i++) {
+        const struct stream_config *cfg = config_of(c->at[i]);
+        if (cfg == NULL || cfg->max_bytes <= 0)
+            continue;
+        if (cfg->storage == STORAGE_MEMORY)
+            out->memory += cfg->max_bytes;
+        else
+            out->file += cfg->max_bytes;
+    }
+}
+
+/* --- closing ------------------------------------------------------------------------------- */
+
+static void catalog_free(struct catalog *c)
+{
+    while (c->count > 0)
+        entry_drop(c->at[c->count - 1]);
+    free(c->at);
+    free(c->dir);
+    free(c);
+}
+
+void catalog_check_closed(struct catalog *c)
+{
+    if (!c->closing || c->jobs > 0 || c->closing_streams > 0)
+        return;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->at[i]->state == ENTRY_READY)
+            return; /* finished being made just now: it is closed next */
+    void (*closed)(void *) = c->closed;
+    void *arg = c->closed_arg;
+    catalog_free(c);
+    closed(arg);
+}
+
+static void stream_gone(void *arg)
+{
+    struct entry *e = arg;
+    struct catalog *c = e->c;
+
+    c->closing_streams--;
+    e->stream = NULL;
+    catalog_check_closed(c);
+}
+
+static void close_ready(struct catalog *c)
+{
+    /* Closing one may end others' waiting, but never changes the list: nobody is served any more.
+     */
+    for (size_t i = 0; i < c->count; i++) {
+        struct entry *e = c->at[i];
+        if (e->state != ENTRY_READY)
+            continue;
+        e->state = ENTRY_DELETING;
+        c->closing_streams++;
+        c->o.removed(c->o.arg, e->stream);
+        stream_close(e->stream, stream_gone, e);
+    }
+}
+
+void catalog_close(struct catalog *c, void (*closed)(void *arg), void *arg)
+{
+    c->closing = true;
+    c->closed = closed;
+    c->closed_arg = arg;
+    c->closing_streams++; /* so that it does not end inside the loop */
+    close_ready(c);
+    c->closing_streams--;
+    catalog_check_closed(c);
+}

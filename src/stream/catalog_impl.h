@@ -1,0 +1,53 @@
+/* catalog_impl.h: the catalog's insides. */
+#ifndef CATALOG_IMPL_H
+#define CATALOG_IMPL_H
+
+#include "mayfly/catalog.h"
+#include "stream_impl.h"
+
+enum entry_state { ENTRY_MAKING, ENTRY_READY, ENTRY_DELETING, ENTRY_OFFLINE };
+
+/* A name and what is behind it. */
+struct entry {
+    struct catalog *c;
+    char *name;
+    enum entry_state state;
+    struct stream *stream;    /* READY, DELETING until it is closed */
+    struct stream_config cfg; /* MAKING */
+    int64_t created_ns;
+    char *reason;         /* OFFLINE */
+    struct mf_list waits; /* catalog_wait.node */
+    /* While it is made or deleted: */
+    struct catalog_op *op;
+    struct stream_op update;
+    struct store *store;
+    struct loop_job *job;
+    struct store_wait wait;
+    struct mf_error error;
+    int status;
+};
+
+/* Entries in the order of names. */
+struct catalog {
+    struct catalog_opts o;
+    char *dir;
+    struct entry **at;
+    size_t count, cap, ready;
+    size_t jobs; /* entries under way: closing waits for them */
+    bool closing;
+    size_t closing_streams;
+    void (*closed)(void *arg);
+    void *closed_arg;
+};
+
+struct entry *entry_find(const struct catalog *c, struct mf_slice name, size_t *at);
+/* A new one in its place; NULL: no memory. */
+struct entry *entry_add(struct catalog *c, struct mf_slice name);
+void entry_drop(struct entry *e); /* out of the list, freed; whoever waits for the name is told */
+void entry_told(struct entry *e); /* no longer under way: whoever waits for the name is told */
+char *entry_path(const struct entry *e); /* to be freed; NULL: no memory */
+/* The store's options for such a stream. */
+void entry_store_opts(const struct entry *e, const struct stream_config *cfg, struct store_opts *o);
+void catalog_check_closed(struct catalog *c);
+
+#endif

@@ -1,0 +1,271 @@
+/* catalog_make.c: making, changing and deleting a stream.
+ *
+ * Making: the name is taken; a worker makes the folder and opens a store in it; back on the loop
+ * the configuration is written as the store's first batch; when that is on disk the stream is
+ * ready. Failure: the folder goes again, the name is free. Deleting: subjects and readers are let
+ * go at once; the store closes; a worker renames the folder away (from then on it is gone, whatever
+ * happens) and removes its files. */
+#include "catalog_impl.h"
+
+#include "mayfly/log.h"
+#include "mayfly/store_folder.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static void finish(struct entry *e, struct stream *s, const struct js_error *err)
+{
+    struct catalog_op *op = e->op;
+
+    e->op = NULL;
+    e->c->jobs--;
+    op->done(op, s, err);
+}
+
+/* --- deleting the folder ------------------------------------------------------------------- */
+
+static void remove_work(void *arg) /* on a worker */
+{
+    struct entry *e = arg;
+
+    e->status = store_folder_remove(e->c->dir, e->name, &e->error);
+}
+
+static void remove_then(struct entry *e, void (*done)(void *arg))
+{
+    loop_job_free(e->job);
+    e->job = loop_job_new(e->c->o.host->loop, remove_work, done, e);
+    if (e->job != NULL) {
+        loop_job_submit(e->job);
+        return;
+    }
+    remove_work(e); /* no memory for a worker: better slow than never */
+    done(e);
+}
+
+/* --- making -------------------------------------------------------------------------------- */
+
+static void make_undone(void *arg)
+{
+    struct entry *e = arg;
+    struct catalog *c = e->c;
+    struct js_error err;
+
+    js_refuse_text(&err, JS_STREAM_CREATE, "%s", e->reason != NULL ? e->reason : "failed");
+    finish(e, NULL, &err);
+    entry_drop(e);
+    catalog_check_closed(c);
+}
+
+static void store_closed(void *arg)
+{
+    struct entry *e = arg;
+
+    e->store = NULL;
+    if (e->cfg.storage == STORAGE_MEMORY)
+        make_undone(e);
+    else
+        remove_then(e, make_undone);
+}
+
+static void make_failed(struct entry *e)
+{
+    log_error("stream %s: %s", e->name, e->error.text);
+    e->reason = mf_slice_dup(mf_str(e->error.text));
+    if (e->store != NULL)
+        store_close(e->store, store_closed, e);
+    else
+        store_closed(e);
+}
+
+static void make_committed(struct store_wait *w, int status)
+{
+    struct entry *e = mf_container(w, struct entry, wait);
+    struct catalog *c = e->c;
+    struct stream *s;
+
+    if (status != 0) {
+        mf_fail(&e->error, status, "%s",
+                store_error(e->store) != NULL ? store_error(e->store) : "");
+        make_failed(e);
+        return;
+    }
+    if (stream_new(&s, &e->cfg, e->created_ns, e->store, c->o.host, &e->error) != 0) {
+        make_failed(e);
+        return;
+    }
+    e->store = NULL;
+    e->stream = s;
+    e->state = ENTRY_READY;
+    c->ready++;
+    c->o.added(c->o.arg, s);
+    finish(e, s, NULL);
+    entry_told(e);
+    if (c->closing)
+        catalog_close(c, c->closed, c->closed_arg);
+}
+
+static int write_config(struct entry *e)
+{
+    struct mf_buf text = MF_BUF_INIT;
+    uint8_t created[8];
+    int rc = e->c->o.codec.encode(&e->cfg, &text);
+
+    for (int i = 0; i < 8; i++)
+        created[i] = (uint8_t)((uint64_t)e->created_ns >> (8 * i));
+    e->wait.done = make_committed;
+    if (rc == 0) {
+        store_begin(e->store, false);
+        rc = store_blob_put(e->store, MF_LIT(BLOB_CONFIG), mf_buf_slice(&text), NULL);
+        if (rc == 0)
+            rc = store_blob_put(e->store, MF_LIT(BLOB_CREATED), mf_slice(created, 8), NULL);
+        int end = store_end(e->store, rc == 0 ? &e->wait : NULL);
+        rc = rc == 0 ? end : rc;
+    }
+    mf_buf_fini(&text);
+    return rc;
+}
+
+static void make_work(void *arg) /* on a worker */
+{
+    struct entry *e = arg;
+    struct store_io *io = NULL;
+    struct store_opts o;
+    char *path;
+
+    entry_store_opts(e, &e->cfg, &o);
+    o.now_ns = e->created_ns;
+    if (e->cfg.storage == STORAGE_MEMORY) {
+        e->status = store_io_memory(&io, &e->error);
+    } else {
+        path = entry_path(e);
+        e->status = path == NULL ? mf_fail(&e->error, MF_NOMEM, "%s", e->name)
+                                 : store_folder_make(e->c->dir, &e->error);
+        if (e->status == 0)
+            e->status = store_io_dir(&io, path, &e->error);
+        free(path);
+    }
+    if (e->status == 0 && (e->status = store_open(&e->store, &o, io, &e->error)) != 0)
+        io->free(io);
+}
+
+static void make_opened(void *arg)
+{
+    struct entry *e = arg;
+    int rc = e->status;
+
+    if (rc == 0)
+        rc = store_attach(e->store, e->c->o.host->loop, &e->error);
+    if (rc == 0 && (rc = write_config(e)) != 0)
+        mf_fail(&e->error, rc, "write the configuration: %s", mf_err_text(rc));
+    if (rc != 0)
+        make_failed(e);
+}
+
+void catalog_create(struct catalog *c, struct stream_config *cfg, int64_t created_ns,
+                    struct catalog_op *op)
+{
+    struct entry *e = entry_add(c, mf_str(cfg->name));
+    struct js_error err;
+
+    if (e != NULL)
+        e->job = loop_job_new(c->o.host->loop, make_work, make_opened, e);
+    if (e == NULL || e->job == NULL) {
+        if (e != NULL)
+            entry_drop(e);
+        stream_config_fini(cfg);
+        stream_config_init(cfg);
+        js_refuse_text(&err, JS_STREAM_CREATE, "%s", mf_err_text(MF_NOMEM));
+        op->done(op, NULL, &err);
+        return;
+    }
+    e->state = ENTRY_MAKING;
+    e->cfg = *cfg;
+    stream_config_init(cfg);
+    e->created_ns = created_ns != 0 ? created_ns : c->o.host->now_ns(c->o.host->arg);
+    e->op = op;
+    c->jobs++;
+    loop_job_submit(e->job);
+}
+
+/* --- changing ------------------------------------------------------------------------------ */
+
+static void updated(struct stream_op *sop, const struct js_error *err, uint64_t count)
+{
+    struct entry *e = mf_container(sop, struct entry, update);
+    struct catalog *c = e->c;
+
+    (void)count;
+    if (err == NULL)
+        c->o.changed(c->o.arg, e->stream);
+    finish(e, err == NULL ? e->stream : NULL, err);
+    entry_told(e);
+    catalog_check_closed(c);
+}
+
+void catalog_update(struct catalog *c, struct stream *s, struct stream_config *cfg,
+                    struct catalog_op *op)
+{
+    struct mf_buf text = MF_BUF_INIT;
+    size_t at;
+    struct entry *e = entry_find(c, mf_str(s->cfg.name), &at);
+    int rc = c->o.codec.encode(cfg, &text);
+
+    assert(e->op == NULL); /* catalog_busy() comes first */
+    if (rc != 0) {
+        struct js_error err;
+        js_refuse_text(&err, JS_STREAM_UPDATE, "%s", mf_err_text(rc));
+        mf_buf_fini(&text);
+        op->done(op, NULL, &err);
+        return;
+    }
+    e->op = op;
+    e->update.done = updated;
+    c->jobs++;
+    stream_update(s, cfg, mf_buf_slice(&text), &e->update);
+    mf_buf_fini(&text);
+}
+
+/* --- deleting ------------------------------------------------------------------------------ */
+
+static void deleted(void *arg)
+{
+    struct entry *e = arg;
+    struct catalog *c = e->c;
+    struct js_error err;
+
+    if (e->status != 0) {
+        log_error("stream %s: %s", e->name, e->error.text);
+        js_refuse_text(&err, JS_STREAM_DELETE, "%s", e->error.text);
+    }
+    finish(e, NULL, e->status != 0 ? &err : NULL);
+    entry_drop(e);
+    catalog_check_closed(c);
+}
+
+static void delete_closed(void *arg)
+{
+    struct entry *e = arg;
+
+    e->stream = NULL;
+    e->status = 0;
+    if (e->cfg.storage == STORAGE_MEMORY)
+        deleted(e);
+    else
+        remove_then(e, deleted);
+}
+
+void catalog_delete(struct catalog *c, struct stream *s, struct catalog_op *op)
+{
+    size_t at;
+    struct entry *e = entry_find(c, mf_str(s->cfg.name), &at);
+
+    assert(e->op == NULL);
+    e->state = ENTRY_DELETING;
+    e->cfg.storage = s->cfg.storage;
+    e->op = op;
+    c->ready--;
+    c->jobs++;
+    c->o.removed(c->o.arg, s);
+    stream_close(s, delete_closed, e);
+}

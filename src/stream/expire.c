@@ -1,0 +1,248 @@
+/* expire.c: when messages die.  The store knows the deadlines; here they get their moment, their
+ * slice of the loop's time, and their marker.
+ *
+ * A marker is appended in the batch that takes the dead message away: after a crash both are there
+ * or neither.  Reads never show what is past its deadline, swept or not; a publish to a subject
+ * with an unswept death settles that subject first, so the marker always stands before what comes
+ * later. */
+#include "stream_impl.h"
+
+#include "mayfly/log.h"
+#include "mayfly/marker.h"
+
+#include <stdlib.h>
+
+/* Deaths in one turn of the loop: with markers each costs an append. */
+#define SLICE        2000
+#define SLICE_MARKED 500
+/* Overdue messages of one subject that are settled one by one. */
+#define SETTLE_MAX 16
+/* Before a sweep that could take nothing is tried again: the disk is full, memory is short, or what
+ * is due is not on disk yet. */
+#define PAUSE_NS 20000000
+
+int64_t expire_deadline(const struct stream *s, int64_t ts_ns, int64_t ttl_ns)
+{
+    int64_t by_ttl = ttl_deadline(ts_ns, s->cfg.allow_msg_ttl ? ttl_ns : TTL_NONE, s->host->strict);
+    int64_t by_age =
+        s->cfg.max_age_ns > 0 ? ttl_deadline(ts_ns, s->cfg.max_age_ns, s->host->strict) : 0;
+
+    if (ttl_ns == TTL_NEVER && s->cfg.allow_msg_ttl)
+        return 0; /* exempt from max_age too */
+    if (by_ttl == 0 || by_age == 0)
+        return by_ttl == 0 ? by_age : by_ttl;
+    return by_ttl < by_age ? by_ttl : by_age;
+}
+
+/* --- markers ------------------------------------------------------------------------------------
+ */
+
+bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last, uint16_t flags,
+                 enum marker_reason why)
+{
+    struct marker_facts f = {.marker_ttl_ns = s->cfg.subject_delete_marker_ttl_ns,
+                             .last_on_subject = last,
+                             .tombstone = (flags & MSG_TOMBSTONE) != 0,
+                             .mirror = s->cfg.mirror != NULL};
+    struct marker m;
+
+    if (!marker_wanted(&f))
+        return false;
+    marker_write(&m, why, f.marker_ttl_ns, subject);
+    int64_t now = stream_stamp(s);
+    /* Whole seconds, as the header says. */
+    int64_t ttl = f.marker_ttl_ns / 1000000000 * 1000000000;
+    struct store_append a = {.key = subject,
+                             .head = mf_slice(m.hdr, m.len),
+                             .ts_ns = now,
+                             .deadline_ns = expire_deadline(s, now, ttl),
+                             .flags = MSG_TOMBSTONE | MSG_HEADER};
+    int rc = store_append(s->store, &a);
+    if (rc != 0) {
+        log_error("stream %s: no delete marker for \"%.*s\": %s", s->cfg.name, MF_FMT(subject),
+                  mf_err_text(rc));
+        return false;
+    }
+    announce_note_previous(s, a.seq, seq);
+    s->stats.markers++;
+    s->last_ts_ns = now;
+    mf_buf_clear(&s->last_msg_id); /* a marker has no id */
+    return true;
+}
+
+/* --- the sweep ----------------------------------------------------------------------------- */
+
+static void death(void *arg, const struct store_death *d)
+{
+    struct stream *s = arg;
+    int64_t late = s->swept_ns - d->deadline_ns;
+
+    if (late > s->stats.late_max_ns)
+        s->stats.late_max_ns = late;
+    s->stats.expired++;
+    dedup_before_removal(s->dedup, s->store, d->seq, d->seq);
+    if (s->schedules != NULL)
+        schedule_removed(s, d->key, d->seq);
+    (void)expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE);
+}
+
+/* One slice; true: more is due. */
+static bool sweep(struct stream *s, size_t max)
+{
+    bool more;
+
+    s->swept_ns = stream_now(s);
+    if (store_expire(s->store, s->swept_ns, max, death, s, &more) > 0) {
+        limits_count(s);
+        announce_poke(s);
+    }
+    return more;
+}
+
+static bool anything_due(struct stream *s)
+{
+    return store_next_deadline(s->store) <= stream_now(s);
+}
+
+static void fire(void *arg)
+{
+    struct stream *s = arg;
+    size_t slice = s->cfg.subject_delete_marker_ttl_ns > 0 ? SLICE_MARKED : SLICE;
+
+    s->armed_ns = INT64_MAX;
+    if (s->closing)
+        return;
+    bool more = sweep(s, slice);
+    if (!more && !anything_due(s)) {
+        expire_arm(s);
+        return;
+    }
+    /* Others first: what came in meanwhile, then the next slice. */
+    s->armed_ns = 0;
+    loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + (more ? 0 : PAUSE_NS));
+}
+
+int expire_init(struct stream *s)
+{
+    s->armed_ns = INT64_MAX;
+    s->expire_timer = loop_timer_new(s->host->loop, fire, s);
+    return s->expire_timer == NULL ? MF_NOMEM : 0;
+}
+
+void expire_arm(struct stream *s)
+{
+    int64_t next = store_next_deadline(s->store);
+
+    if (next >= s->armed_ns || s->closing)
+        return; /* armed for that, or for an earlier moment */
+    s->armed_ns = next;
+    int64_t wait = next - stream_now(s);
+    loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + (wait > 0 ? wait : 0));
+}
+
+/* --- ahead of the sweep -------------------------------------------------------------------- */
+
+struct dead {
+    uint64_t seq;
+    uint16_t flags;
+};
+
+/* The overdue messages of a subject, oldest first; SETTLE_MAX + 1: there are more. */
+static size_t find_dead(struct stream *s, struct mf_slice subject, struct dead *out)
+{
+    uint64_t seq = 0;
+    size_t n = 0;
+
+    while (n <= SETTLE_MAX && (seq = store_key_overdue(s->store, subject, seq)) != 0) {
+        out[n].flags = 0;
+        (void)store_flags(s->store, seq, &out[n].flags);
+        out[n++].seq = seq;
+    }
+    return n;
+}
+
+/* Who died last decides what is told of the subject.  Deadlines are read only where that matters:
+ * when some of them are tombstones and some are not. */
+static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
+{
+    int64_t latest = INT64_MIN;
+    size_t at = n - 1, same = 0;
+    struct store_rec r;
+
+    while (same < n && (d[same].flags & MSG_TOMBSTONE) == (d[0].flags & MSG_TOMBSTONE))
+        same++;
+    for (size_t i = 0; i < n && same < n; i++)
+        if (store_read_back(s->store, d[i].seq, &r) == 0 && r.seq == d[i].seq &&
+            r.deadline_ns >= latest) {
+            latest = r.deadline_ns;
+            at = i;
+        }
+    return at;
+}
+
+/* False: it could not be done. */
+static bool settle(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
+{
+    size_t at = last_to_die(s, d, n), gone = 0;
+    uint64_t count;
+
+    store_begin(s->store, true);
+    for (; gone < n; gone++) {
+        dedup_before_removal(s->dedup, s->store, d[gone].seq, d[gone].seq);
+        if (store_remove(s->store, d[gone].seq, NULL) != 0)
+            break; /* the sweep will try again */
+        s->stats.expired++;
+        if (s->schedules != NULL)
+            schedule_removed(s, subject, d[gone].seq);
+    }
+    if (gone == n && store_key_last_accepted(s->store, subject, &count) == 0)
+        (void)expire_mark(s, subject, d[at].seq, true, d[at].flags, MARKER_MAX_AGE);
+    (void)!store_end(s->store, NULL);
+    limits_count(s);
+    announce_poke(s);
+    return gone == n;
+}
+
+static void settle_subject(struct stream *s, struct mf_slice subject)
+{
+    struct dead d[SETTLE_MAX + 1];
+    size_t n;
+    /* Usually that is all: looking for the dead of one subject among its living costs more. */
+    bool more = sweep(s, SLICE_MARKED);
+
+    if (!anything_due(s))
+        return;
+    while ((n = find_dead(s, subject, d)) > SETTLE_MAX && more)
+        more = sweep(s, SLICE);
+    while (n > 0 && settle(s, subject, d, n > SETTLE_MAX ? SETTLE_MAX : n))
+        n = find_dead(s, subject, d);
+}
+
+void expire_settle(struct stream *s, struct mf_slice subject)
+{
+    if (!anything_due(s))
+        return;
+    if (s->schedules == NULL) {
+        settle_subject(s, subject);
+        return;
+    }
+    /* A schedule that dies here takes its subject with it, and that may be this one. */
+    char *copy = mf_slice_dup(subject);
+    if (copy != NULL)
+        settle_subject(s, mf_slice(copy, subject.len));
+    free(copy);
+}
+
+bool expire_settle_all(struct stream *s, size_t max)
+{
+    while (anything_due(s)) {
+        size_t slice = max < SLICE_MARKED ? max : SLICE_MARKED;
+        if (slice == 0)
+            return false;
+        bool more = sweep(s, slice);
+        max -= slice;
+        if (!more)
+            break;
+    }
+    return true;
+}

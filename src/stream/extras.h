@@ -1,0 +1,60 @@
+/* extras.h: inner contracts of what came to JetStream later: batches, counters, schedules. Included
+ * by stream_impl.h. */
+#ifndef STREAM_EXTRAS_H
+#define STREAM_EXTRAS_H
+
+struct stream;
+struct stream_publish;
+struct intake;
+
+/* --- batch.c, fast.c ------------------------------------------------------------------------ */
+
+/* Takes p over if it belongs to a batch.  in: headers read, subject mapped. */
+bool batch_take(struct stream *s, struct stream_publish *p, struct intake *in);
+/* Forgets all batches under way, without an advisory: after an update that forbids them, and when
+ * the stream closes. */
+void batch_drop_all(struct stream *s);
+void batch_sweep(
+    struct stream *s); /* ends those that were silent too long; its timer's, and tests' */
+bool fast_take(struct stream *s, struct stream_publish *p, struct intake *in);
+void fast_drop_all(struct stream *s);
+void fast_sweep(struct stream *s);
+
+/* --- counter.c, counter_park.c -------------------------------------------------------------- */
+
+/* Before fast_take() and batch_take(), for what is not replicated: takes p over if it has to wait
+ * until its counter's value is read from disk, or behind one that has; it is published again then.
+ */
+bool counter_take(struct stream *s, struct stream_publish *p, const struct intake *in);
+/* The same for another subject (that of a message in p's batch). */
+bool counter_wait(struct stream *s, struct stream_publish *p, struct mf_slice subject);
+/* Rows 5 to 8 and 20 of the order of checks. */
+int counter_check(struct stream *s, const struct intake *in, struct js_error *e);
+int counter_check_present(struct stream *s, const struct intake *in, struct js_error *e);
+/* The new value becomes in->payload ({"val":"N"}) and *val (valid until the next call); in->hdr may
+ * be rewritten. */
+int counter_apply(struct stream *s, struct intake *in, const char **val, struct js_error *e);
+/* Around the counter_apply() of all messages of a batch, before any of them is stored; then
+ * counter_settle() for the subject of each. */
+MF_MUSTCHECK int counter_stage(struct stream *s);
+void counter_stage_end(struct stream *s);
+void counter_settle(struct stream *s, struct mf_slice subject, bool stored);
+void counter_unpark(struct stream *s); /* closing: whoever is parked is told */
+void counter_free(struct stream *s);   /* after the store is closed: it may be reading for us */
+
+/* --- schedule.c, schedule_fire.c ------------------------------------------------------------ */
+
+/* Rows 13 and 14; may rewrite in->hdr (s->scratch) and set in->h.rollup, so before check_rollup().
+ */
+int schedule_check(struct stream *s, struct intake *in, struct js_error *e);
+/* In the batch that stores it: for messages with Nats-Schedule or Nats-Schedule-Next, and, while
+ * there are schedules (s->schedules), for every message.  O(1). */
+void schedule_stored(struct stream *s, const struct intake *in);
+/* In the batch that removes the message with this sequence (of this subject).  A hint: a schedule
+ * whose message is gone does not fire anyway. */
+void schedule_removed(struct stream *s, struct mf_slice subject, uint64_t seq);
+MF_MUSTCHECK int schedule_load(struct stream *s); /* at start, the store is attached */
+void schedule_run(struct stream *s);              /* fires what is due; its timer's, and tests' */
+void schedule_free(struct stream *s); /* after the store is closed: it may be reading for us */
+
+#endif

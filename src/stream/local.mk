@@ -1,0 +1,89 @@
+# stream: one stream, its rules and its life; and the catalog of streams.
+noinst_LIBRARIES += %D%/libstream.a
+%C%_libstream_a_SOURCES = \
+	%D%/js_error.c %D%/config.c %D%/config_check.c %D%/config_source.c %D%/config_subjects.c %D%/config_update.c %D%/config_impl.h \
+	%D%/stream.c %D%/publish.c %D%/intake.c %D%/check.c %D%/limits.c %D%/expire.c %D%/remove.c %D%/view.c \
+	%D%/announce.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/le64.h %D%/sweep.c %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
+	%D%/counter.c %D%/counter_park.c %D%/counter_impl.h %D%/decimal.c %D%/decimal.h \
+	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_impl.h %D%/stream_impl.h %D%/extras.h \
+	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/stream.h include/mayfly/catalog.h
+%C%_libstream_a_CPPFLAGS = $(AM_CPPFLAGS)
+
+STREAM_LIBS = %D%/libstream.a src/store/libstore.a src/markers/libmarkers.a src/proto/libproto.a \
+	src/subject/libsubject.a $(TTL_LIBS) $(LOOP_LIBS)
+
+STREAM_WORLD = test/support/stream_world.c test/support/stream_world.h test/support/must.c test/support/must.h
+UNIT_TESTS += test/unit/stream
+test_unit_stream_SOURCES = test/unit/test_stream.c $(STREAM_WORLD)
+test_unit_stream_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_CPPFLAGS = $(TEST_CPPFLAGS)
+
+# Pieces that need a store and no stream; $(TEST_STORE) is in test/fault/local.mk.
+UNIT_TESTS += test/unit/dedup test/unit/sweep test/unit/compress
+test_unit_dedup_SOURCES = test/unit/test_dedup.c test/support/no_memory.h $(TEST_STORE)
+test_unit_dedup_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_dedup_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_dedup_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+test_unit_sweep_SOURCES = test/unit/test_sweep.c test/support/store_fixture.h $(TEST_STORE)
+test_unit_sweep_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_sweep_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_compress_SOURCES = test/unit/test_compress.c test/support/pick.h
+test_unit_compress_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_compress_CPPFLAGS = $(TEST_CPPFLAGS)
+
+# The error table and the rules of configurations.
+UNIT_TESTS += test/unit/js_error test/unit/stream_config test/unit/stream_config_update \
+	test/unit/stream_source_config test/unit/stream_config_nomem test/unit/stream_config_equal
+test_unit_js_error_SOURCES = test/unit/test_js_error.c
+test_unit_js_error_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_js_error_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_config_SOURCES = test/unit/test_stream_config.c test/support/config_rows.h
+test_unit_stream_config_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_config_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_config_equal_SOURCES = test/unit/test_stream_config_equal.c \
+	test/support/config_rows.h
+test_unit_stream_config_equal_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_config_equal_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_config_update_SOURCES = test/unit/test_stream_config_update.c \
+	test/support/config_rows.h
+test_unit_stream_config_update_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_config_update_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_source_config_SOURCES = test/unit/test_stream_source_config.c \
+	test/support/config_rows.h
+test_unit_stream_source_config_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_source_config_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_config_nomem_SOURCES = test/unit/test_stream_config_nomem.c \
+	test/support/config_rows.h test/support/no_memory.h
+test_unit_stream_config_nomem_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_config_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_config_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+
+# Batches, counters, schedules.
+UNIT_TESTS += test/unit/decimal test/unit/counter test/unit/batch test/unit/schedule
+test_unit_decimal_SOURCES = test/unit/test_decimal.c test/support/pick.h
+test_unit_decimal_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_decimal_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_counter_SOURCES = test/unit/test_counter.c $(STREAM_WORLD)
+test_unit_counter_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_counter_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_counter_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=stream_get
+WRAP_STORE = -Wl,--wrap=store_begin,--wrap=store_end,--wrap=store_append,--wrap=store_remove
+test_unit_batch_SOURCES = test/unit/test_batch.c test/support/store_watch.h $(STREAM_WORLD)
+test_unit_batch_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_batch_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_batch_LDFLAGS = $(AM_LDFLAGS) $(WRAP_STORE)
+test_unit_schedule_SOURCES = test/unit/test_schedule.c test/support/store_watch.h $(STREAM_WORLD)
+test_unit_schedule_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_schedule_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_schedule_LDFLAGS = $(AM_LDFLAGS) $(WRAP_STORE) -Wl,--wrap=stream_get
+UNIT_TESTS += test/unit/batch_nomem
+test_unit_batch_nomem_SOURCES = test/unit/test_batch_nomem.c test/support/no_memory.h $(STREAM_WORLD)
+test_unit_batch_nomem_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_batch_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_batch_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+
+# Corners.
+UNIT_TESTS += test/unit/stream_break
+test_unit_stream_break_SOURCES = test/unit/test_stream_break.c $(STREAM_WORLD)
+test_unit_stream_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_break_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -1,0 +1,486 @@
+/* publish.c: the way in.
+ *
+ * Happy path: headers read once, subject mapped, checks in nats-server's order (the first that
+ * fails decides), one append (with all that goes with it as one atomic batch); when that is on disk
+ * publish_done() answers.  Failure: the answer waits behind what is on its way to the disk, so that
+ * a publisher who sends many hears in order.  Close: the store answers whoever waits. */
+#include "stream_impl.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+
+#include <stdlib.h>
+
+/* nats-server's largest record in a file. */
+#define RECORD_LIMIT (32u << 20)
+
+/* An answer that has to wait; a copy of all of it. */
+struct stream_answer {
+    struct stream_ack ack;
+    struct js_error error;
+    char text[]; /* val, batch */
+};
+
+/* --- time ---------------------------------------------------------------------------------- */
+
+int64_t stream_now(struct stream *s)
+{
+    int64_t now = s->host->now_ns(s->host->arg);
+
+    store_now(s->store, now);
+    return now;
+}
+
+int64_t stream_stamp(struct stream *s)
+{
+    int64_t now = stream_now(s);
+
+    /* The clock is read once per turn of the loop; timestamps still tell messages apart. */
+    return now > s->last_ts_ns ? now : s->last_ts_ns + 1;
+}
+
+/* --- answers ------------------------------------------------------------------------------- */
+
+void stream_store_error(struct stream *s, int code, struct js_error *e)
+{
+    switch (code) {
+    case MF_AGAIN:
+        js_refuse(e, JS_STREAM_TOO_MANY_REQUESTS);
+        break;
+    case MF_FULL:
+        js_refuse(e, JS_INSUFFICIENT_RESOURCES);
+        break;
+    case MF_LIMIT:
+        js_refuse_text(e, JS_STREAM_STORE_FAILED, "message too large");
+        break;
+    case MF_READONLY:
+        js_refuse_text(e, JS_STREAM_STORE_FAILED, "%s",
+                       store_error(s->store) != NULL ? store_error(s->store) : "read only");
+        break;
+    default:
+        js_refuse_text(e, JS_STREAM_STORE_FAILED, "%s", mf_err_text(code));
+    }
+}
+
+static void publish_done(struct store_wait *w, int status)
+{
+    struct stream_publish *p = mf_container(w, struct stream_publish, wait);
+    struct stream *s = p->stream;
+    struct stream_answer *answer = p->answer;
+    struct stream_ack stored = {.seq = p->given_seq};
+    struct js_error e;
+
+    s->inflight--;
+    p->answer = NULL;
+    if (status != 0) {
+        stream_store_error(s, status, &e);
+        stored = (struct stream_ack){.error = &e};
+        p->done(p, &stored);
+    } else {
+        announce_soon(s);
+        p->done(p, answer != NULL ? &answer->ack : &stored);
+    }
+    free(answer);
+}
+
+int stream_answer_later(struct stream_publish *p, const struct stream_ack *a)
+{
+    size_t val = a->val == NULL ? 0 : strlen(a->val) + 1;
+    struct stream_answer *copy = malloc(sizeof *copy + val + a->batch.len);
+
+    if (copy == NULL)
+        return MF_NOMEM;
+    copy->ack = *a;
+    if (a->error != NULL) {
+        copy->error = *a->error;
+        copy->ack.error = &copy->error;
+    }
+    if (val > 0)
+        copy->ack.val = memcpy(copy->text, a->val, val);
+    if (a->batch.len > 0)
+        copy->ack.batch =
+            mf_slice(memcpy(copy->text + val, a->batch.ptr, a->batch.len), a->batch.len);
+    p->answer = copy;
+    return 0;
+}
+
+struct store_wait *stream_wait(struct stream *s, struct stream_publish *p, uint64_t seq)
+{
+    p->stream = s;
+    p->given_seq = seq;
+    p->wait.done = publish_done;
+    return &p->wait;
+}
+
+void stream_answer(struct stream *s, struct stream_publish *p, const struct stream_ack *a)
+{
+    p->answer = NULL;
+    s->stats.refused += a->error != NULL;
+    if (s->inflight > 0 && stream_answer_later(p, a) == 0) {
+        if (store_barrier(s->store, stream_wait(s, p, a->seq)) == 0) {
+            s->inflight++;
+            return;
+        }
+        free(p->answer);
+        p->answer = NULL;
+    }
+    p->done(p, a);
+}
+
+static void refuse(struct stream *s, struct stream_publish *p, const struct js_error *e)
+{
+    stream_answer(s, p, &(struct stream_ack){.error = e});
+}
+
+/* --- storing ------------------------------------------------------------------------------- */
+
+struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject)
+{
+    ssize_t n = 0;
+
+    if (s->transform != NULL)
+        n = transform_apply(s->transform, subject, s->subject_buf, sizeof s->subject_buf);
+    return n > 0 ? mf_slice(s->subject_buf, (size_t)n) : subject;
+}
+
+/* No TTL is shorter than that of the markers, or a marker could be outlived by what it announces
+ * (ADR-43); the header tells what is really meant. */
+static void clamp_ttl(struct stream *s, struct intake *in)
+{
+    int64_t least = s->cfg.subject_delete_marker_ttl_ns / CLOCK_S * CLOCK_S;
+    char text[24];
+    struct mf_buf out = MF_BUF_INIT;
+
+    if (in->marker || in->ttl_ns <= 0 || in->ttl_ns >= least || s->cfg.max_msgs_per_subject == 1 ||
+        !s->cfg.allow_msg_ttl)
+        return;
+    size_t n = proto_put_u64((uint8_t *)text, (uint64_t)(least / CLOCK_S));
+    struct mf_buf without = MF_BUF_INIT;
+    header_remove(&without, in->hdr, "Nats-TTL"); /* it moves to the end, as in nats-server */
+    header_set(&out, mf_buf_slice(&without), "Nats-TTL", mf_slice(text, n));
+    bool failed = mf_buf_failed(&without);
+    mf_buf_fini(&without);
+    if (failed || mf_buf_failed(&out)) {
+        mf_buf_fini(&out);
+        return; /* it then lives as long as it asked */
+    }
+    mf_buf_fini(&s->scratch);
+    s->scratch = out;
+    in->hdr = mf_buf_slice(&s->scratch);
+    in->ttl_ns = least;
+    intake_read(in->hdr, &in->h); /* the old block may be gone */
+}
+
+static bool tombstone(const struct stream *s, const struct intake *in)
+{
+    if (in->h.marker_reason.len > 0 || mf_eq_str(in->h.kv_operation, "PURGE"))
+        return true;
+    return !s->host->strict && mf_eq_str(in->h.kv_operation, "DEL");
+}
+
+/* Everything that goes away because this message came. */
+static void roll_up(struct stream *s, const struct intake *in)
+{
+    uint64_t first;
+
+    if (in->rollup == ROLLUP_ALL) {
+        first = store_first_accepted(s->store);
+        if (first == 0 || first >= in->seq)
+            return;
+        dedup_before_removal(s->dedup, s->store, first, in->seq - 1);
+        if (store_remove_range(s->store, first, in->seq - 1, NULL) != 0)
+            log_warn("stream %s: rollup of %llu failed", s->cfg.name, (unsigned long long)in->seq);
+        return;
+    }
+    while ((first = store_key_first_accepted(s->store, in->subject)) != 0 && first < in->seq) {
+        dedup_before_removal(s->dedup, s->store, first, first);
+        if (store_remove(s->store, first, NULL) != 0)
+            return;
+    }
+}
+
+/* Will something else have to go or be written with it?  Then they are one batch. */
+static bool has_company(const struct stream *s, const struct intake *in)
+{
+    uint64_t count;
+
+    if (in->rollup != ROLLUP_NONE || in->h.schedule.len > 0 || in->h.schedule_next.len > 0 ||
+        limits_full_with(s, in))
+        return true;
+    if (s->cfg.max_msgs_per_subject <= 0)
+        return false;
+    (void)store_key_last_accepted(s->store, in->subject, &count);
+    return count >= (uint64_t)s->cfg.max_msgs_per_subject;
+}
+
+static void remember_id(struct stream *s, const struct intake *in)
+{
+    mf_buf_append(&s->last_msg_id, in->h.msg_id.ptr, in->h.msg_id.len);
+    if (s->cfg.duplicate_window_ns > 0 && s->cfg.mirror == NULL &&
+        dedup_add(s->dedup, in->h.msg_id, in->seq, in->ts_ns) != 0)
+        log_warn("stream %s: no memory to remember the id of message %llu", s->cfg.name,
+                 (unsigned long long)in->seq);
+}
+
+static void stored(struct stream *s, struct intake *in, uint64_t seq)
+{
+    in->seq = seq;
+    s->last_ts_ns = in->ts_ns;
+    mf_buf_clear(&s->last_msg_id);
+    if (in->h.msg_id.len > 0)
+        remember_id(s, in);
+    if (in->rollup != ROLLUP_NONE)
+        roll_up(s, in);
+    limits_push_out(s, in);
+    if (in->h.schedule.len > 0 || in->h.schedule_next.len > 0 || s->schedules != NULL)
+        schedule_stored(s, in);
+}
+
+int stream_store(struct stream *s, struct intake *in, bool in_batch, struct store_wait *wait,
+                 struct js_error *e)
+{
+    uint64_t previous = 0, count;
+    int rc;
+
+    clamp_ttl(s, in);
+    bool own = !in_batch && has_company(s, in);
+    if (s->republish != NULL)
+        previous = store_key_last_accepted(s->store, in->subject, &count);
+    struct store_append a = {.key = in->subject,
+                             .head = in->hdr,
+                             .ts_ns = in->ts_ns,
+                             .deadline_ns = expire_deadline(s, in->ts_ns, in->ttl_ns)};
+    a.flags =
+        (uint16_t)((tombstone(s, in) ? MSG_TOMBSTONE : 0) | (in->hdr.len > 0 ? MSG_HEADER : 0));
+    a.body = compress_body(s, in->payload, &a.flags);
+    if (own)
+        store_begin(s->store, false);
+    rc = store_append(s->store, &a);
+    if (rc == 0)
+        stored(s, in, a.seq);
+    if (own) {
+        int end = store_end(s->store, rc == 0 ? wait : NULL);
+        rc = rc == 0 ? end : rc;
+    } else if (rc == 0 && wait != NULL) {
+        rc = store_barrier(s->store, wait);
+    }
+    if (rc != 0) {
+        stream_store_error(s, rc, e);
+        return rc;
+    }
+    s->stats.published++;
+    announce_note_previous(s, in->seq, previous);
+    limits_count(s);
+    if (a.deadline_ns != 0)
+        expire_arm(s);
+    dedup_upkeep(s->dedup, s->store, in->seq, in->ts_ns, s->cfg.duplicate_window_ns);
+    return 0;
+}
+
+/* --- one message --------------------------------------------------------------------------- */
+
+/* Rows 1 to 15 of the order. */
+static int check_first(struct stream *s, struct intake *in, struct js_error *e)
+{
+    int rc;
+
+    if (!s->memory && limits_size(s, in->subject.len, in->hdr.len, in->payload.len) > RECORD_LIMIT)
+        return js_refuse_text(e, JS_STREAM_STORE_FAILED, "message too large");
+    if ((rc = check_sealed(s, e)) != 0 || (rc = check_size(s, in, e)) != 0 ||
+        (rc = counter_check(s, in, e)) != 0)
+        return rc;
+    if (in->hdr.len == 0)
+        return 0;
+    if ((rc = check_expected_stream(s, in, e)) != 0 || (rc = check_ttl_allowed(s, in, e)) != 0 ||
+        (rc = check_expected_subject_seq(s, in, e)) != 0 ||
+        (rc = check_expected_seq(s, in, e)) != 0 || (rc = schedule_check(s, in, e)) != 0)
+        return rc;
+    return check_stream_source(s, in, e);
+}
+
+/* Rows 17 to 21. */
+static int check_second(struct stream *s, struct intake *in, struct js_error *e)
+{
+    int rc;
+
+    if (in->hdr.len > 0 &&
+        ((rc = check_expected_msg_id(s, in, e)) != 0 || (rc = check_rollup(s, in, e)) != 0))
+        return rc;
+    if ((rc = counter_check_present(s, in, e)) != 0)
+        return rc;
+    return check_resources(s, in, e);
+}
+
+/* Rows 23 to 25. */
+static int check_third(struct stream *s, struct intake *in, struct js_error *e)
+{
+    int rc;
+
+    if ((rc = check_account(s, in, e)) != 0 || (rc = check_ttl_valid(s, in, e)) != 0)
+        return rc;
+    return check_discard_new(s, in, e);
+}
+
+uint64_t stream_duplicate_of(struct stream *s, const struct intake *in)
+{
+    if (in->h.msg_id.len == 0 || s->cfg.duplicate_window_ns <= 0 || s->cfg.mirror != NULL)
+        return 0;
+    return dedup_find(s->dedup, in->h.msg_id, in->ts_ns, s->cfg.duplicate_window_ns);
+}
+
+/* Interest retention without anybody interested: the sequence is used up, nothing is stored. */
+static bool pass_over(struct stream *s, struct stream_publish *p, const struct intake *in)
+{
+    uint64_t msgs, bytes, last;
+
+    if (s->cfg.retention != RETENTION_INTEREST ||
+        (s->wanted != NULL && s->wanted(s->wanted_arg, in->subject)))
+        return false;
+    store_accepted(s->store, &msgs, &bytes, &last);
+    int rc = store_remove_range(s->store, last + 1, last + 1, stream_wait(s, p, last + 1));
+    if (rc == 0) {
+        s->inflight++;
+        s->last_ts_ns = in->ts_ns;
+    } else {
+        struct js_error e;
+        stream_store_error(s, rc, &e);
+        refuse(s, p, &e);
+    }
+    return true;
+}
+
+static int answer_with_value(struct stream *s, struct stream_publish *p, const char *val,
+                             struct js_error *e)
+{
+    int rc = val == NULL ? 0 : stream_answer_later(p, &(struct stream_ack){.val = val});
+
+    if (rc != 0)
+        stream_store_error(s, rc, e);
+    return rc;
+}
+
+static void publish_one(struct stream *s, struct stream_publish *p, struct intake *in)
+{
+    struct js_error e;
+    const char *val = NULL;
+    uint64_t duplicate;
+
+    expire_settle(s, in->subject);
+    if (check_first(s, in, &e) != 0) {
+        refuse(s, p, &e);
+        return;
+    }
+    if ((duplicate = stream_duplicate_of(s, in)) != 0) {
+        s->stats.duplicates++;
+        stream_answer(s, p, &(struct stream_ack){.seq = duplicate, .duplicate = true});
+        return;
+    }
+    if (check_second(s, in, &e) != 0) {
+        refuse(s, p, &e);
+        return;
+    }
+    if (pass_over(s, p, in))
+        return;
+    if (check_third(s, in, &e) != 0 || counter_apply(s, in, &val, &e) != 0 ||
+        answer_with_value(s, p, val, &e) != 0 ||
+        stream_store(s, in, false, stream_wait(s, p, 0), &e) != 0) {
+        free(p->answer);
+        p->answer = NULL;
+        refuse(s, p, &e);
+        return;
+    }
+    s->inflight++;
+    p->given_seq = in->seq;
+    if (p->answer != NULL)
+        p->answer->ack.seq = in->seq;
+}
+
+/* --- copies of another stream's messages --------------------------------------------------- */
+
+static int skip_to(struct stream *s, uint64_t seq)
+{
+    uint64_t msgs, bytes, last;
+
+    store_accepted(s->store, &msgs, &bytes, &last);
+    if (seq == 0 || seq == last + 1)
+        return 0;
+    if (seq <= last)
+        return MF_EXISTS;
+    return store_remove_range(s->store, last + 1, seq - 1, NULL);
+}
+
+static void publish_copy(struct stream *s, struct stream_publish *p, struct intake *in)
+{
+    struct js_error e;
+    int rc;
+
+    if (p->ts_ns != 0)
+        in->ts_ns = p->ts_ns;
+    /* A value that means nothing is stored as it is: it must not stop the rest (design: 5). */
+    if (in->h.ttl.len > 0 && ttl_parse(in->h.ttl, s->host->strict, &in->ttl_ns) != 0)
+        in->ttl_ns = TTL_NONE;
+    if (s->cfg.allow_rollup && !s->cfg.deny_purge && check_rollup(s, in, &e) != 0)
+        in->rollup = ROLLUP_NONE;
+    expire_settle(s, in->subject);
+    rc = skip_to(s, p->seq);
+    if (rc != 0) {
+        stream_store_error(s, rc, &e);
+    } else {
+        rc = stream_store(s, in, false, stream_wait(s, p, 0), &e);
+    }
+    if (rc != 0) {
+        refuse(s, p, &e);
+        return;
+    }
+    s->inflight++;
+    p->given_seq = in->seq;
+}
+
+/* --- in ------------------------------------------------------------------------------------ */
+
+/* A status line has no meaning in a stored message, and what a service import told about the client
+ * is not for readers. */
+static struct mf_slice clean_header(struct stream *s, struct mf_slice hdr)
+{
+    static const char plain[] = "NATS/1.0\r\n";
+    const uint8_t *eol;
+    struct mf_buf out = MF_BUF_INIT;
+    struct mf_slice info;
+    bool odd = hdr.len >= 10 && memcmp(hdr.ptr, plain, 10) != 0;
+
+    if (hdr.len == 0 || (!odd && !header_get(hdr, "Nats-Request-Info", &info)))
+        return hdr;
+    if (odd && (eol = memchr(hdr.ptr, '\n', hdr.len)) != NULL) {
+        mf_buf_puts(&out, plain);
+        mf_buf_append(&out, eol + 1, (size_t)(hdr.ptr + hdr.len - eol - 1));
+    } else {
+        mf_buf_append(&out, hdr.ptr, hdr.len);
+    }
+    mf_buf_clear(&s->scratch);
+    header_remove(&s->scratch, mf_buf_slice(&out), "Nats-Request-Info");
+    bool failed = mf_buf_failed(&out) || mf_buf_failed(&s->scratch);
+    mf_buf_fini(&out);
+    return failed ? hdr : mf_buf_slice(&s->scratch);
+}
+
+void stream_publish(struct stream *s, struct stream_publish *p)
+{
+    struct intake in = {.hdr = p->msg.hdr, .payload = p->msg.payload, .ts_ns = stream_stamp(s)};
+
+    p->stream = s;
+    p->answer = NULL;
+    if (s->closing) {
+        struct js_error e;
+        js_refuse(&e, JS_STREAM_NOT_FOUND);
+        p->done(p, &(struct stream_ack){.error = &e});
+        return;
+    }
+    if (!p->replicated)
+        in.hdr = clean_header(s, in.hdr);
+    intake_read(in.hdr, &in.h);
+    in.subject = stream_map_subject(s, p->msg.subject);
+    if (p->replicated)
+        publish_copy(s, p, &in);
+    else if (!counter_take(s, p, &in) && !fast_take(s, p, &in) && !batch_take(s, p, &in))
+        publish_one(s, p, &in);
+}

@@ -1,0 +1,416 @@
+/* remove.c: MSG.DELETE and purges.
+ *
+ * A purge of everything is one record.  One by filter walks the subjects that match, a slice in
+ * each turn of the loop; what a slice removes, and the markers of the subjects it empties, are one
+ * atomic batch.  A message that comes while a purge is under way is not touched by it. */
+#include "stream_impl.h"
+
+#include "mayfly/log.h"
+
+#include <stdlib.h>
+
+#define SLICE 1000 /* messages removed in one turn */
+
+static void op_done(struct store_wait *w, int status)
+{
+    struct stream_op *op = mf_container(w, struct stream_op, wait);
+    struct stream *s = op->stream;
+    struct js_error e;
+
+    s->inflight--;
+    if (status == 0) {
+        announce_soon(s);
+        op->done(op, NULL, op->count);
+        return;
+    }
+    stream_store_error(s, status, &e);
+    op->done(op, &e, 0);
+}
+
+struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op)
+{
+    op->stream = s;
+    op->wait.done = op_done;
+    return &op->wait;
+}
+
+static void op_refuse(struct stream *s, struct stream_op *op, const struct js_error *e)
+{
+    op->stream = s;
+    op->done(op, e, 0);
+}
+
+/* --- one message --------------------------------------------------------------------------- */
+
+static int remove_allowed(struct stream *s, uint64_t seq, struct js_error *e)
+{
+    uint64_t msgs, bytes, last;
+    char text[32];
+
+    if (s->cfg.sealed)
+        return js_refuse(e, JS_STREAM_SEALED);
+    if (s->cfg.deny_delete)
+        return js_refuse_text(e, JS_STREAM_MSG_DELETE_FAILED, "message delete not permitted");
+    store_accepted(s->store, &msgs, &bytes, &last);
+    if (seq == 0)
+        return js_refuse_text(e, JS_STREAM_MSG_DELETE_FAILED, "no message found");
+    if (seq > last)
+        return js_refuse_text(e, JS_STREAM_MSG_DELETE_FAILED, "stream store EOF");
+    uint64_t there = stream_next(s, seq);
+    if (there == seq)
+        return 0;
+    uint64_t first = stream_next(s, 0);
+    if (first == 0 || seq < first)
+        return js_refuse_text(e, JS_STREAM_MSG_DELETE_FAILED, "no message found");
+    text[proto_put_u64((uint8_t *)text, seq)] = '\0';
+    return js_refuse(e, JS_SEQUENCE_NOT_FOUND, text);
+}
+
+/* The subject of a message that is there, in memory or not. */
+static int subject_of(struct stream *s, uint64_t seq, char **out)
+{
+    struct store_rec r;
+    int rc = store_peek(s->store, seq, &r);
+
+    if (rc == MF_AGAIN)
+        rc = store_read_now(s->store, seq, &r);
+    if (rc != 0)
+        return rc;
+    *out = mf_slice_dup(r.key);
+    return *out == NULL ? MF_NOMEM : 0;
+}
+
+static int remove_one(struct stream *s, uint64_t seq, struct store_wait *w)
+{
+    bool marks = s->cfg.subject_delete_marker_ttl_ns > 0 && !s->host->strict;
+    char *subject = NULL;
+    uint16_t flags = 0;
+    uint64_t count;
+    int rc;
+
+    /* A damaged message has no subject to tell of; it can still go. */
+    if ((marks || s->schedules != NULL) && subject_of(s, seq, &subject) == MF_NOMEM)
+        return MF_NOMEM;
+    if (marks && subject != NULL)
+        expire_settle(s, mf_str(subject)); /* the dead beside it are not left */
+    store_begin(s->store, true);
+    dedup_before_removal(s->dedup, s->store, seq, seq);
+    (void)store_flags(s->store, seq, &flags);
+    rc = store_remove(s->store, seq, NULL);
+    if (rc == 0 && subject != NULL) {
+        bool last = store_key_last_accepted(s->store, mf_str(subject), &count) == 0;
+        if (s->schedules != NULL)
+            schedule_removed(s, mf_str(subject), seq);
+        if (marks)
+            (void)expire_mark(s, mf_str(subject), seq, last, flags, MARKER_REMOVE);
+    }
+    free(subject);
+    int end = store_end(s->store, rc == 0 ? w : NULL);
+    return rc == 0 ? end : rc;
+}
+
+void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op *op)
+{
+    struct js_error e;
+    int rc;
+
+    (void)erase; /* the bytes go when their segment does: docs/deviations.md */
+    op->count = 1;
+    if (remove_allowed(s, seq, &e) != 0) {
+        op_refuse(s, op, &e);
+        return;
+    }
+    rc = remove_one(s, seq, stream_op_wait(s, op));
+    if (rc != 0) {
+        stream_store_error(s, rc, &e);
+        js_refuse_text(&e, JS_STREAM_MSG_DELETE_FAILED, "%s", mf_err_text(rc));
+        op_refuse(s, op, &e);
+        return;
+    }
+    s->inflight++;
+    limits_count(s);
+    expire_arm(s);
+}
+
+int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w)
+{
+    int rc;
+
+    store_begin(s->store, true);
+    dedup_before_removal(s->dedup, s->store, seq, seq);
+    rc = store_remove(s->store, seq, NULL);
+    int end = store_end(s->store, rc == 0 ? w : NULL);
+    limits_count(s);
+    return rc == 0 ? end : rc;
+}
+
+/* --- purge: everything --------------------------------------------------------------------- */
+
+static uint64_t messages_between(struct stream *s, uint64_t first, uint64_t last)
+{
+    struct stream_state t;
+    uint64_t n = 0;
+
+    stream_state(s, &t);
+    if (first <= t.first_seq && last >= t.last_seq)
+        return t.msgs;
+    for (uint64_t seq = stream_next(s, first); seq != 0 && seq <= last;
+         seq = stream_next(s, seq + 1))
+        n++;
+    return n;
+}
+
+/* The first sequence that stays when the newest `keep` do; 0: all stay. */
+static uint64_t keep_from(struct stream *s, uint64_t keep)
+{
+    struct stream_state t;
+    uint64_t seq = UINT64_MAX;
+
+    stream_state(s, &t);
+    if (t.msgs <= keep)
+        return 0;
+    for (; keep > 0; keep--)
+        seq = stream_prev(s, seq - 1);
+    return seq;
+}
+
+static void purge_all(struct stream *s, uint64_t below, uint64_t keep, struct stream_op *op)
+{
+    /* What came before the purge goes, on disk or not. */
+    uint64_t msgs, bytes, left, last, first = store_first_accepted(s->store);
+    struct js_error e;
+    int rc;
+
+    store_accepted(s->store, &msgs, &bytes, &last);
+    uint64_t upto = below > 0 ? below - 1 : last;
+    if (keep > 0) {
+        uint64_t stays = keep_from(s, keep);
+        upto = stays == 0 ? 0 : stays - 1;
+    }
+    if (upto > last && upto > INT64_MAX)
+        upto = last > INT64_MAX ? last : INT64_MAX; /* numbers must not run out */
+    op->count = first == 0 ? 0 : messages_between(s, first, upto);
+    if (upto == 0 || ((first == 0 || first > upto) && upto <= last)) {
+        rc = store_barrier(s->store, stream_op_wait(s, op));
+    } else {
+        bool waiting = s->inflight > 0;
+        uint64_t from = first == 0 || first > upto ? upto : first;
+        store_begin(s->store, true);
+        dedup_before_removal(s->dedup, s->store, from, upto);
+        rc = store_remove_range(s->store, from, upto, NULL);
+        int end = store_end(s->store, rc == 0 ? stream_op_wait(s, op) : NULL);
+        rc = rc == 0 ? end : rc;
+        if (rc == 0 && waiting) { /* readers did not see all of them yet */
+            store_accepted(s->store, &left, &bytes, &last);
+            op->count = msgs - left;
+        }
+    }
+    if (rc != 0) {
+        stream_store_error(s, rc, &e);
+        op_refuse(s, op, &e);
+        return;
+    }
+    s->inflight++;
+    limits_count(s);
+}
+
+/* --- purge: some subjects ------------------------------------------------------------------ */
+
+struct purge {
+    struct stream_op *op;
+    struct mf_list link; /* stream.purges */
+    struct store_keys *walk;
+    uint64_t below;  /* sequences less than this go */
+    uint64_t serial; /* the last sequence there was when it began */
+    char *subject;   /* the one under way, when a slice ended in it */
+    char filter[];
+};
+
+static void purge_end(struct stream *s, struct purge *p, int rc)
+{
+    struct stream_op *op = p->op;
+    struct js_error e;
+
+    mf_list_del(&p->link);
+    store_keys_free(p->walk);
+    free(p->subject);
+    free(p);
+    limits_count(s);
+    if (rc == 0)
+        rc = store_barrier(s->store, stream_op_wait(s, op));
+    if (rc == 0) {
+        s->inflight++;
+        return;
+    }
+    stream_store_error(s, rc, &e);
+    op_refuse(s, op, &e);
+}
+
+/* Takes messages of one subject away, oldest first; true: none is left that should go. */
+static bool purge_subject(struct stream *s, struct purge *p, struct mf_slice subject, size_t *left,
+                          int *rc)
+{
+    bool marks = s->cfg.subject_delete_marker_ttl_ns > 0 && !s->host->strict;
+    uint64_t seq, count, removed = 0;
+    uint16_t flags = 0;
+
+    for (;; --*left) {
+        seq = store_key_first_accepted(s->store, subject);
+        if (seq == 0 || seq >= p->below || seq > p->serial)
+            break;
+        if (*left == 0)
+            return false;
+        dedup_before_removal(s->dedup, s->store, seq, seq);
+        (void)store_flags(s->store, seq, &flags);
+        if ((*rc = store_remove(s->store, seq, NULL)) != 0)
+            return false;
+        if (s->schedules != NULL)
+            schedule_removed(s, subject, seq);
+        removed = seq;
+        p->op->count++;
+    }
+    /* A slice that ended within the subject removed something of it before. */
+    if (marks && removed != 0)
+        (void)expire_mark(s, subject, removed,
+                          store_key_last_accepted(s->store, subject, &count) == 0, flags,
+                          MARKER_PURGE);
+    return true;
+}
+
+/* Its dead go before the living, or it could look as if one of them had been the last. */
+static int settle_between(struct stream *s, struct mf_slice subject)
+{
+    int rc = store_end(s->store, NULL);
+
+    expire_settle(s, subject);
+    store_begin(s->store, true);
+    return rc;
+}
+
+static bool purge_next(struct purge *p, int *rc)
+{
+    struct mf_slice subject;
+    struct store_key k;
+
+    free(p->subject);
+    p->subject = NULL;
+    while (store_keys_next(p->walk, &subject, &k))
+        if (k.first_seq < p->below && k.first_seq <= p->serial) {
+            p->subject = mf_slice_dup(subject);
+            *rc = p->subject == NULL ? MF_NOMEM : 0;
+            return p->subject != NULL;
+        }
+    return false;
+}
+
+void purge_slice(void *arg)
+{
+    struct stream *s = arg;
+    struct purge *p;
+    size_t left = SLICE;
+    int rc = 0;
+
+    if (s->closing || mf_list_empty(&s->purges))
+        return;
+    p = mf_container(mf_list_first(&s->purges), struct purge, link);
+    (void)stream_now(s);
+    store_begin(s->store, true);
+    while (rc == 0 && (p->subject != NULL || purge_next(p, &rc))) {
+        if (store_key_overdue(s->store, mf_str(p->subject), 0) != 0 &&
+            (rc = settle_between(s, mf_str(p->subject))) != 0)
+            break;
+        if (!purge_subject(s, p, mf_str(p->subject), &left, &rc))
+            break;
+        free(p->subject);
+        p->subject = NULL;
+    }
+    int end = store_end(s->store, NULL);
+    rc = rc == 0 ? end : rc;
+    announce_poke(s);
+    expire_arm(s); /* markers */
+    if (rc != 0 || p->subject == NULL)
+        purge_end(s, p, rc);
+    if (!mf_list_empty(&s->purges))
+        loop_timer_arm(s->purge_timer, loop_mono_ns(s->host->loop));
+}
+
+/* `keep` counts over all subjects of the filter: the sequence from which on all stay. */
+static uint64_t filter_keep(struct stream *s, struct mf_slice filter, uint64_t keep)
+{
+    struct store_cursor *c;
+    uint64_t *ring, seq = 0, n = 0;
+    bool more = false;
+
+    if (keep > (1u << 24) || store_cursor_new(&c, s->store, filter, STORE_ALL, 0) != 0)
+        return 0;
+    ring = calloc(keep, sizeof *ring);
+    while (ring != NULL && ((seq = store_cursor_next(c, &more)) != 0 || more))
+        if (seq != 0)
+            ring[n++ % keep] = seq;
+    seq = ring == NULL || n <= keep ? 0 : ring[n % keep];
+    free(ring);
+    store_cursor_free(c);
+    return seq;
+}
+
+static void purge_some(struct stream *s, struct mf_slice filter, uint64_t below, uint64_t keep,
+                       struct stream_op *op)
+{
+    struct purge *p = calloc(1, sizeof *p + filter.len + 1);
+    uint64_t msgs, bytes;
+    struct js_error e;
+
+    if (p != NULL && (p->walk = store_keys_new(s->store, filter)) == NULL) {
+        free(p);
+        p = NULL;
+    }
+    if (p == NULL) {
+        stream_store_error(s, MF_NOMEM, &e);
+        op_refuse(s, op, &e);
+        return;
+    }
+    op->count = 0;
+    op->stream = s;
+    p->op = op;
+    p->below = below > 0 ? below : UINT64_MAX;
+    if (keep > 0)
+        p->below = filter_keep(s, filter, keep); /* 0: fewer are there, all stay */
+    store_accepted(s->store, &msgs, &bytes, &p->serial);
+    mf_list_push(&s->purges, &p->link);
+    if (mf_list_first(&s->purges) == &p->link)
+        purge_slice(s);
+}
+
+void stream_purge(struct stream *s, struct mf_slice filter, uint64_t below, uint64_t keep,
+                  struct stream_op *op)
+{
+    struct js_error e;
+
+    if (s->cfg.sealed || s->cfg.deny_purge) {
+        if (s->cfg.sealed)
+            js_refuse(&e, JS_STREAM_SEALED);
+        else
+            js_refuse_text(&e, JS_STREAM_PURGE_FAILED, "stream purge not permitted");
+        op_refuse(s, op, &e);
+    } else if (filter.len == 0 || mf_eq_str(filter, ">")) {
+        purge_all(s, below, keep, op);
+    } else {
+        purge_some(s, filter, below, keep, op);
+    }
+}
+
+void purge_drop_all(struct stream *s)
+{
+    struct js_error e;
+
+    js_refuse(&e, JS_STREAM_NOT_FOUND);
+    while (!mf_list_empty(&s->purges)) {
+        struct purge *p = mf_container(mf_list_first(&s->purges), struct purge, link);
+        struct stream_op *op = p->op;
+        mf_list_del(&p->link);
+        store_keys_free(p->walk);
+        free(p->subject);
+        free(p);
+        op->done(op, &e, 0);
+    }
+}

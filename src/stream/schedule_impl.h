@@ -1,0 +1,52 @@
+/* schedule_impl.h: the table of message schedules (schedule.c) and what fires them
+ * (schedule_fire.c). */
+#ifndef SCHEDULE_IMPL_H
+#define SCHEDULE_IMPL_H
+
+#include "stream_impl.h"
+
+#include "mayfly/table.h"
+
+/* One schedule.  Everything else about it stands in its message. */
+struct schedule {
+    struct table_node node;
+    size_t at; /* in the heap */
+    uint64_t seq;
+    int64_t next_ns;
+    bool unsaved; /* its blob could not be written */
+    size_t subject_len;
+    char subject[];
+};
+
+/* The heap is ordered by (next_ns, seq): no parent comes after its children. */
+struct schedules {
+    struct table table; /* by subject */
+    struct schedule **heap;
+    size_t cap; /* of the heap; it holds table.count entries */
+    struct loop_timer *timer;
+    size_t unsaved;
+    /* schedule_fire.c: one fires at a time. */
+    struct schedule *firing; /* NULL: none, or it went away meanwhile */
+    bool busy;               /* a read or the disk is waited for */
+    struct stream_load load; /* its message, then its source's */
+    struct store_wait wait;
+    struct intake_headers h; /* of hdr */
+    struct mf_buf hdr, body; /* its message */
+    struct mf_buf src_hdr, src_body;
+    struct mf_buf out; /* the header of what it produces */
+    struct stream *stream;
+};
+
+static inline struct mf_slice schedule_subject(const struct schedule *x)
+{
+    return mf_slice(x->subject, x->subject_len);
+}
+/* In a batch or not. */
+void schedule_forget(struct stream *s, struct schedule *x);
+void schedule_move(struct stream *s, struct schedule *x, int64_t next_ns); /* and saves it */
+void schedule_save(struct stream *s, struct schedule *x);
+struct schedule *schedule_first(const struct schedules *t); /* NULL: none */
+/* Sets the timer for the first one, not before at_least_ns. */
+void schedule_arm(struct stream *s, int64_t at_least_ns);
+
+#endif

@@ -1,0 +1,312 @@
+/* stream.c: a stream from its opening to its end; a new configuration in between. */
+#include "stream_impl.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+
+#include <stdlib.h>
+
+/* --- parts made from the configuration ----------------------------------------------------- */
+
+struct parts {
+    struct transform *transform, *republish;
+};
+
+static void parts_free(struct parts *p)
+{
+    transform_free(p->transform);
+    transform_free(p->republish);
+}
+
+static int parts_make(struct parts *p, const struct stream_config *c, struct mf_error *e)
+{
+    const struct stream_mapping *t = c->subject_transform;
+    const struct stream_republish *r = c->republish;
+
+    *p = (struct parts){0};
+    if (t != NULL && t->dest != NULL && t->dest[0] != '\0' &&
+        transform_new(&p->transform, mf_str(t->src), mf_str(t->dest), e) != 0)
+        return mf_wrap(e, "subject transform");
+    if (r != NULL && r->dest != NULL && r->dest[0] != '\0' &&
+        transform_new(&p->republish, mf_str(r->src), mf_str(r->dest), e) != 0) {
+        parts_free(p);
+        return mf_wrap(e, "republish");
+    }
+    return 0;
+}
+
+static void parts_use(struct stream *s, const struct parts *p)
+{
+    bool republished = s->republish != NULL;
+
+    parts_free(&(struct parts){s->transform, s->republish});
+    s->transform = p->transform;
+    s->republish = p->republish;
+    if (!republished && s->republish != NULL && mf_list_empty(&s->observers))
+        announce_from_here(s);
+}
+
+/* --- open ---------------------------------------------------------------------------------- */
+
+/* What only the last message tells: its time and its id. */
+static void remember_last(struct stream *s)
+{
+    uint64_t seq = store_prev(s->store, UINT64_MAX);
+    struct store_state t;
+    struct store_rec r;
+    struct mf_slice id;
+
+    store_state(s->store, &t);
+    s->last_ts_ns = t.last_seq == 0 ? CLOCK_ZERO : store_clock_floor(s->store);
+    if (seq == 0 || store_read_now(s->store, seq, &r) != 0)
+        return;
+    if (seq == t.last_seq)
+        s->last_ts_ns = r.ts_ns;
+    if (seq == t.last_seq && header_get(r.head, "Nats-Msg-Id", &id))
+        mf_buf_append(&s->last_msg_id, id.ptr, id.len);
+}
+
+static void stream_free(struct stream *s)
+{
+    schedule_free(s);
+    counter_free(s);
+    dedup_free(s->dedup);
+    loop_timer_free(s->expire_timer);
+    loop_timer_free(s->purge_timer);
+    parts_free(&(struct parts){s->transform, s->republish});
+    mf_buf_fini(&s->last_msg_id);
+    mf_buf_fini(&s->scratch);
+    mf_buf_fini(&s->unpacked);
+    mf_buf_fini(&s->packed);
+    mf_buf_fini(&s->previous);
+    stream_config_fini(&s->cfg);
+    free(s);
+}
+
+static int load(struct stream *s)
+{
+    int64_t now = stream_now(s);
+    int rc;
+
+    if ((s->dedup = dedup_new()) == NULL || expire_init(s) != 0 ||
+        (s->purge_timer = loop_timer_new(s->host->loop, purge_slice, s)) == NULL)
+        return MF_NOMEM;
+    remember_last(s);
+    if ((rc = dedup_load(s->dedup, s, now, s->cfg.duplicate_window_ns)) != 0)
+        return rc;
+    if ((rc = sweep_resume(s)) != 0)
+        return rc;
+    return s->cfg.allow_msg_schedules ? schedule_load(s) : 0;
+}
+
+int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_ns, struct store *st,
+               const struct stream_host *h, struct mf_error *e)
+{
+    struct stream *s = calloc(1, sizeof *s);
+    struct parts parts;
+    int rc;
+
+    if (s == NULL)
+        return mf_fail(e, MF_NOMEM, "stream %s", cfg->name);
+    if (parts_make(&parts, cfg, e) != 0) {
+        free(s);
+        return mf_wrap(e, "stream %s", cfg->name);
+    }
+    mf_list_init(&s->observers);
+    mf_list_init(&s->purges);
+    s->store = st;
+    s->host = h;
+    s->created_ns = created_ns;
+    s->memory = cfg->storage == STORAGE_MEMORY;
+    parts_use(s, &parts);
+    s->cfg = *cfg; /* the caller's again if something fails */
+    announce_from_here(s);
+    if ((rc = load(s)) != 0) {
+        sweep_stop(s);
+        stream_config_init(&s->cfg);
+        stream_free(s);
+        return mf_fail(e, rc, "load stream %s", cfg->name);
+    }
+    stream_config_init(cfg);
+    limits_count(s);
+    expire_arm(s);
+    *out = s;
+    return 0;
+}
+
+/* --- close --------------------------------------------------------------------------------- */
+
+static void closed(void *arg)
+{
+    struct stream *s = arg;
+    void (*done)(void *) = s->closed;
+    void *done_arg = s->closed_arg;
+
+    stream_free(s);
+    done(done_arg);
+}
+
+static void uncount(struct stream *s)
+{
+    int64_t *account = s->memory ? &s->host->account_usage->memory : &s->host->account_usage->file;
+    int64_t *server = s->memory ? &s->host->server_usage->memory : &s->host->server_usage->file;
+
+    *account -= s->counted_bytes;
+    *server -= s->counted_bytes;
+    s->counted_bytes = 0;
+}
+
+void stream_close(struct stream *s, void (*done)(void *arg), void *arg)
+{
+    s->closing = true;
+    s->closed = done;
+    s->closed_arg = arg;
+    batch_drop_all(s);
+    fast_drop_all(s);
+    purge_drop_all(s);
+    sweep_stop(s);
+    limits_stop(s);
+    loop_timer_stop(s->expire_timer);
+    loop_timer_stop(s->purge_timer);
+    loop_defer_cancel(s->host->loop, &s->announce_defer);
+    uncount(s);
+    store_close(s->store, closed, s);
+}
+
+void stream_forget(struct stream *s)
+{
+    s->closing = true;
+    batch_drop_all(s);
+    fast_drop_all(s);
+    purge_drop_all(s);
+    sweep_stop(s);
+    limits_stop(s);
+    loop_defer_cancel(s->host->loop, &s->announce_defer);
+    uncount(s);
+    stream_free(s);
+}
+
+/* --- update -------------------------------------------------------------------------------- */
+
+static bool needs_sweep(const struct stream_config *now, const struct stream_config *next)
+{
+    return now->max_age_ns != next->max_age_ns || (!now->allow_msg_ttl && next->allow_msg_ttl);
+}
+
+static int update_write(struct stream *s, struct stream_config *next, struct mf_slice encoded,
+                        struct stream_op *op)
+{
+    bool sweep = needs_sweep(&s->cfg, next);
+    struct stream_config old = s->cfg;
+    int rc;
+
+    store_begin(s->store, false);
+    s->cfg = *next;
+    rc = sweep ? sweep_start(s) : 0;
+    if (rc == 0)
+        rc = store_blob_put(s->store, MF_LIT(BLOB_CONFIG), encoded, NULL);
+    if (rc == 0) {
+        stream_config_fini(&old);
+        stream_config_init(next);
+    } else {
+        s->cfg = old; /* a sweep that was begun finds every deadline as it should be */
+    }
+    int end = store_end(s->store, rc == 0 ? stream_op_wait(s, op) : NULL);
+    return rc == 0 ? end : rc;
+}
+
+void stream_update(struct stream *s, struct stream_config *next, struct mf_slice encoded,
+                   struct stream_op *op)
+{
+    struct parts parts;
+    struct js_error je;
+    struct mf_error e;
+    int rc;
+
+    op->stream = s;
+    op->count = 0;
+    if ((rc = parts_make(&parts, next, &e)) != 0) {
+        js_refuse_text(&je, JS_STREAM_INVALID_CONFIG, "%s", e.text);
+        op->done(op, &je, 0);
+        return;
+    }
+    bool batches = s->cfg.allow_atomic && !next->allow_atomic;
+    bool fasts = s->cfg.allow_batched && !next->allow_batched;
+    if ((rc = update_write(s, next, encoded, op)) != 0) {
+        parts_free(&parts);
+        stream_store_error(s, rc, &je);
+        op->done(op, &je, 0);
+        return;
+    }
+    s->inflight++;
+    parts_use(s, &parts);
+    if (batches)
+        batch_drop_all(s);
+    if (fasts)
+        fast_drop_all(s);
+    limits_enforce(s);
+    expire_arm(s);
+}
+
+/* --- what it is ---------------------------------------------------------------------------- */
+
+const struct stream_config *stream_config(const struct stream *s)
+{
+    return &s->cfg;
+}
+
+const char *stream_name(const struct stream *s)
+{
+    return s->cfg.name;
+}
+
+int64_t stream_created_ns(const struct stream *s)
+{
+    return s->created_ns;
+}
+
+const struct stream_host *stream_host(const struct stream *s)
+{
+    return s->host;
+}
+
+void stream_set_data(struct stream *s, void *data)
+{
+    s->data = data;
+}
+
+void *stream_data(const struct stream *s)
+{
+    return s->data;
+}
+
+const char *stream_error(const struct stream *s)
+{
+    return store_error(s->store);
+}
+
+int64_t stream_clock_floor(const struct stream *s)
+{
+    return store_clock_floor(s->store);
+}
+
+void stream_clock_stepped(struct stream *s)
+{
+    s->armed_ns = INT64_MAX;
+    expire_arm(s);
+}
+
+void stream_stats(struct stream *s, struct stream_stats *out)
+{
+    struct store_stats st;
+    struct store_state t;
+
+    store_stats(s->store, &st);
+    store_state(s->store, &t);
+    *out = s->stats;
+    out->disk_bytes = t.disk_bytes;
+    out->memory_bytes = st.index_bytes;
+    out->syncs = st.syncs;
+    out->damage = store_damage_count(s->store);
+    s->stats.late_max_ns = 0;
+}

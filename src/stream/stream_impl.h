@@ -1,0 +1,267 @@
+/* stream_impl.h: the stream's insides, shared by the files of this folder only.
+ *
+ *     stream.c     open, close, state                 publish.c   the way in: order of checks,
+ * storing intake.c     headers of a message, read once    check.c     each check of a publish
+ *     limits.c     room for one more                  expire.c    deadlines, markers
+ *     remove.c     MSG.DELETE, purge in slices        view.c      reading
+ *     dedup.c      ids of messages                    sweep.c     new deadlines for stored messages
+ *     batch.c      atomic batches                     fast.c      fast batches
+ *     counter.c    Nats-Incr                          schedule.c  Nats-Schedule
+ *     announce.c   observers, republishing            compress.c  bodies under compression
+ *     config*.c    the rules of a configuration       catalog*.c  all streams of an account
+ */
+#ifndef STREAM_IMPL_H
+#define STREAM_IMPL_H
+
+#include "mayfly/buf.h"
+#include "mayfly/header.h"
+#include "mayfly/marker.h"
+#include "mayfly/proto.h"
+#include "mayfly/store.h"
+#include "mayfly/stream.h"
+#include "mayfly/subject.h"
+#include "mayfly/transform.h"
+#include "mayfly/ttl.h"
+
+/* Flags of a stored message.  The store gives the two low ones back without reading it. */
+#define MSG_TOMBSTONE  1u /* its death earns no marker */
+#define MSG_HEADER     2u /* it has a header block: 4 bytes more in nats-server's count */
+#define MSG_COMPRESSED 4u /* the body is an S2 block */
+
+/* Blobs of a stream's store. */
+#define BLOB_CONFIG  "config"  /* as the codec writes it */
+#define BLOB_CREATED "created" /* i64, little endian: ns since 1970 */
+#define BLOB_SWEEP   "sweep"   /* sweep.c */
+#define BLOB_IDS     "ids/"    /* dedup.c: a prefix */
+#define BLOB_SCHED   "sched/"  /* schedule.c: a prefix */
+
+struct dedup;
+struct batches;
+struct fasts;
+struct counters;
+struct schedules;
+struct sweep;
+
+struct stream {
+    struct stream_config cfg;
+    int64_t created_ns;
+    const struct stream_host *host;
+    struct store *store;
+    struct loop_timer *expire_timer;
+    int64_t armed_ns; /* the deadline it is armed for; INT64_MAX: it is not */
+    int64_t swept_ns; /* the present of the slice that runs */
+    struct loop_defer expire_more, announce_defer, enforce_defer;
+    struct loop_timer *purge_timer;
+    struct store_keys *thin; /* limits_enforce(): subjects still to be looked at */
+    size_t inflight;         /* publishes and operations that wait for the disk */
+    bool closing, memory;
+    struct transform *transform, *republish; /* NULL: none */
+    struct dedup *dedup;
+    struct batches *batches; /* NULL until the first one; so are the next four */
+    struct fasts *fasts;
+    struct counters *counters;
+    struct schedules *schedules;
+    struct sweep *sweep;       /* NULL: none is running */
+    uint64_t first_known;      /* the last message whose time was read for stream_state() */
+    int64_t first_ts_ns;       /* its time */
+    struct mf_buf last_msg_id; /* of the very last message; empty: it had none */
+    int64_t last_ts_ns;        /* of the last message accepted; CLOCK_ZERO: none */
+    int64_t counted_bytes;     /* what of it is in the usage sums */
+    struct mf_buf previous;    /* announce.c: struct previous, those not announced yet */
+    size_t previous_at;        /* how far in there they are used up */
+    uint64_t pushed_out;       /* limits.c: no message up to here is left */
+    struct mf_list observers;
+    bool (*wanted)(void *arg, struct mf_slice subject);
+    void *wanted_arg;
+    uint64_t announced; /* observers know all up to here */
+    struct store_wait poke;
+    bool poked, poke_again;
+    struct mf_list purges;           /* remove.c: struct purge, running or waiting, in order */
+    struct mf_buf scratch, unpacked; /* a rewritten header; an uncompressed body */
+    struct mf_buf packed;            /* a compressed body */
+    char subject_buf[4096];          /* a transformed subject */
+    void *data;
+    struct stream_stats stats;
+    void (*closed)(void *arg);
+    void *closed_arg;
+};
+
+/* --- intake.c ------------------------------------------------------------------------------- */
+
+/* The Nats-* headers of a message that mean something to a stream, found in one pass.  A value that
+ * is empty counts as absent; the first of a name wins. */
+struct intake_headers {
+    struct mf_slice msg_id, expected_stream, expected_last_seq, expected_last_msg_id,
+        expected_subject_seq, expected_subject_seq_subject, rollup, ttl, incr, batch_id, batch_seq,
+        batch_commit, schedule, schedule_target, schedule_source, schedule_ttl, schedule_rollup,
+        schedule_zone, schedule_next, scheduler, stream_source, required_level, marker_reason,
+        kv_operation;
+};
+void intake_read(struct mf_slice hdr, struct intake_headers *h);
+
+enum rollup { ROLLUP_NONE, ROLLUP_SUBJECT, ROLLUP_ALL };
+
+/* A message on its way into the store. */
+struct intake {
+    struct mf_slice subject, hdr,
+        payload; /* after the transform; hdr perhaps rewritten (s->scratch) */
+    struct intake_headers h;
+    int64_t ts_ns;
+    int64_t ttl_ns; /* TTL_NONE, TTL_NEVER or a duration, as the message said */
+    enum rollup rollup;
+    bool marker;  /* ours: no limit, size, discard or seal refuses it */
+    uint64_t seq; /* out */
+};
+
+/* --- publish.c ------------------------------------------------------------------------------ */
+
+/* The subject under which it is stored: s->subject_buf or the same. */
+struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject);
+/* Stores a message that passed all checks, with everything that goes with it in one atomic batch:
+ * clamping of the TTL, its deadline, rollup, what discard old pushes out, the id for deduplication.
+ * wait (may be NULL) is called when all of that is on disk.  0, or a negative code with *e
+ * (MF_DENIED: *e says it; others: the store's trouble, also in *e) and nothing happened.  in_batch:
+ * the caller has called store_begin() and will end it. */
+MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch,
+                              struct store_wait *wait, struct js_error *e);
+/* Answers p: at once if nothing is on its way to the disk, else after that, so that answers keep
+ * their order.  A non-NULL error is copied. */
+void stream_answer(struct stream *s, struct stream_publish *p, const struct stream_ack *a);
+/* The same in two steps, for who stores first: what to say, and whom to call.  The caller then
+ * hands the wait to the store and counts it in s->inflight. */
+MF_MUSTCHECK int stream_answer_later(struct stream_publish *p, const struct stream_ack *a);
+struct store_wait *stream_wait(struct stream *s, struct stream_publish *p, uint64_t seq);
+/* The sequence a message with the same id was stored under, within the window; 0: none. */
+uint64_t stream_duplicate_of(struct stream *s, const struct intake *in);
+/* The clock, and a timestamp for the next message: greater than that of the one before. */
+int64_t stream_now(struct stream *s); /* also tells the store */
+int64_t stream_stamp(struct stream *s);
+/* The store's trouble in JetStream's words. */
+void stream_store_error(struct stream *s, int code, struct js_error *e);
+
+/* --- check.c: each check of a publish, to be called in the order of the facts ------------------
+ */
+
+int check_sealed(struct stream *s, struct js_error *e);
+int check_size(struct stream *s, const struct intake *in,
+               struct js_error *e); /* max_msg_size, 64k headers */
+int check_expected_stream(struct stream *s, const struct intake *in, struct js_error *e);
+int check_ttl_allowed(struct stream *s, const struct intake *in,
+                      struct js_error *e); /* a valid one while disabled */
+int check_ttl_valid(struct stream *s, struct intake *in, struct js_error *e); /* sets in->ttl_ns */
+int check_expected_subject_seq(struct stream *s, const struct intake *in, struct js_error *e);
+int check_expected_seq(struct stream *s, const struct intake *in, struct js_error *e);
+int check_stream_source(struct stream *s, const struct intake *in, struct js_error *e);
+int check_expected_msg_id(struct stream *s, const struct intake *in, struct js_error *e);
+int check_rollup(struct stream *s, struct intake *in, struct js_error *e); /* sets in->rollup */
+int check_resources(struct stream *s, const struct intake *in, struct js_error *e); /* server */
+int check_account(struct stream *s, const struct intake *in, struct js_error *e);
+int check_discard_new(struct stream *s, const struct intake *in, struct js_error *e);
+/* Decimal digits as nats-server reads them: no overflow check, anything else is -1. */
+int64_t check_parse_seq(struct mf_slice text);
+
+/* --- limits.c ------------------------------------------------------------------------------- */
+
+/* Bytes of one message as nats-server counts them. */
+uint64_t limits_size(const struct stream *s, size_t subject, size_t hdr, size_t payload);
+void limits_accepted(const struct stream *s, uint64_t *msgs, uint64_t *bytes);
+/* In the open batch, after the message was appended: pushes out what is too much (discard old). */
+void limits_push_out(struct stream *s, const struct intake *in);
+/* After an update: the oldest go until all limits hold; in slices. */
+void limits_enforce(struct stream *s);
+void limits_stop(struct stream *s);
+/* Would one more be too many?  (max_msgs, max_bytes) */
+bool limits_full_with(const struct stream *s, const struct intake *in);
+uint64_t limits_sum(const struct stream *s, uint64_t bytes, uint64_t msgs, uint64_t headers);
+/* Brings the sums of the account and the server up to date. */
+void limits_count(struct stream *s);
+
+/* --- expire.c ------------------------------------------------------------------------------- */
+
+MF_MUSTCHECK int expire_init(struct stream *s);
+void expire_arm(struct stream *s); /* after anything that may have brought a nearer deadline */
+/* When messages of this subject are past their deadline but not yet swept: sweeps them, with their
+ * marker, so that what comes now is behind it.  O(1) when nothing at all is overdue. */
+void expire_settle(struct stream *s, struct mf_slice subject);
+/* Everything that is overdue, at most `max`; true: nothing is any more. */
+bool expire_settle_all(struct stream *s, size_t max);
+int64_t expire_deadline(const struct stream *s, int64_t ts_ns,
+                        int64_t ttl_ns); /* TTL and max_age; 0: never */
+/* In the open batch that takes a message away: appends a marker if that death earns one.  last: no
+ * other message of the subject is left; flags: of the one that goes.  true: there is one now. */
+bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last, uint16_t flags,
+                 enum marker_reason why);
+
+/* --- remove.c --------------------------------------------------------------------------------- */
+
+void purge_slice(void *stream); /* the next slice of the first purge: purge_timer */
+void purge_drop_all(struct stream *s);
+struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
+
+/* --- dedup.c -------------------------------------------------------------------------------- */
+
+/* Ids seen within the window, in memory: find and add O(1), dropping the old ones amortised O(1).
+ * Kept across restarts: an id is in its message's header, and ids of messages that are about to go
+ * are written to a blob first. */
+struct dedup *dedup_new(void);
+void dedup_free(struct dedup *d);
+/* The sequence stored under this id within window_ns before now_ns; 0: none. */
+uint64_t dedup_find(struct dedup *d, struct mf_slice id, int64_t now_ns, int64_t window_ns);
+MF_MUSTCHECK int dedup_add(struct dedup *d, struct mf_slice id, uint64_t seq, int64_t ts_ns);
+/* In the batch that removes [first, last], before it: writes ids that only their messages still
+ * hold.  O(1) when there are none. */
+void dedup_before_removal(struct dedup *d, struct store *st, uint64_t first, uint64_t last);
+/* Now and then (after a message was stored and its id added): writes what has gathered, drops blobs
+ * that are out of the window.  last_seq: every id up to there was added.  O(1), but every 4096 ids
+ * O(those). */
+void dedup_upkeep(struct dedup *d, struct store *st, uint64_t last_seq, int64_t now_ns,
+                  int64_t window_ns);
+/* At start: from the blobs, and from the messages behind them.  Blocks. */
+MF_MUSTCHECK int dedup_load(struct dedup *d, struct stream *s, int64_t now_ns, int64_t window_ns);
+
+/* --- sweep.c -------------------------------------------------------------------------------- */
+
+/* New deadlines for all stored messages, in slices, after max_age or allow_msg_ttl changed: reads
+ * Nats-TTL and the timestamp of each.  Survives restarts (BLOB_SWEEP).  sweep_start: in the batch
+ * that stores the configuration, before it: should that fail then, a sweep by the old one does no
+ * harm.  The sweep begins in a later turn than the batch came to disk in. */
+MF_MUSTCHECK int sweep_start(struct stream *s);
+MF_MUSTCHECK int sweep_resume(struct stream *s); /* at start, if one was under way */
+void sweep_stop(struct stream *s);               /* closing */
+
+/* --- compress.c ----------------------------------------------------------------------------- */
+
+/* What to store for this body: an S2 block in s->packed, and MSG_COMPRESSED is set in *flags, if
+ * the stream compresses and that saves a sixteenth; else the body itself.  Never fails.  O(body).
+ */
+struct mf_slice compress_body(struct stream *s, struct mf_slice body, uint16_t *flags);
+/* The reverse, for what was stored with MSG_COMPRESSED; *body is in `to`.  MF_CORRUPT, MF_NOMEM. */
+MF_MUSTCHECK int compress_undo(struct mf_slice stored, struct mf_buf *to, struct mf_slice *body);
+
+/* --- announce.c ----------------------------------------------------------------------------- */
+
+void announce_soon(struct stream *s);      /* something came to disk */
+void announce_from_here(struct stream *s); /* what is there already is not news */
+/* Republished copies name the message that was the last of their subject before them, which may be
+ * gone by then: note it when it is stored. */
+void announce_note_previous(struct stream *s, uint64_t seq, uint64_t previous);
+void announce_poke(struct stream *s); /* something is on its way to disk that nobody waits for */
+
+/* --- stream.c, used by the catalog -------------------------------------------------------------
+ */
+
+/* cfg is taken over (moved out); the store is attached to the loop and becomes the stream's.  On
+ * failure both are still the caller's. */
+MF_MUSTCHECK int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_ns,
+                            struct store *st, const struct stream_host *h, struct mf_error *e);
+/* Everything that waits is answered; then closed() and the memory is gone. */
+void stream_close(struct stream *s, void (*closed)(void *arg), void *arg);
+/* Frees it at once and leaves the store alone, as if the process had been killed: for tests. */
+void stream_forget(struct stream *s);
+/* encoded: the new configuration as the codec writes it.  Done when it is on disk and in force. */
+void stream_update(struct stream *s, struct stream_config *cfg, struct mf_slice encoded,
+                   struct stream_op *op);
+
+#include "extras.h"
+
+#endif

@@ -1,0 +1,330 @@
+/* view.c: reading: what is on disk and alive now. */
+#include "stream_impl.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/log.h"
+
+#include <stdlib.h>
+
+static int fill(struct stream *s, const struct store_rec *r, struct stream_msg *out)
+{
+    *out = (struct stream_msg){.seq = r->seq,
+                               .ts_ns = r->ts_ns,
+                               .deadline_ns = r->deadline_ns,
+                               .subject = r->key,
+                               .hdr = r->head,
+                               .payload = r->body};
+    if ((r->flags & MSG_COMPRESSED) == 0)
+        return 0;
+    return compress_undo(r->body, &s->unpacked, &out->payload);
+}
+
+int stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
+{
+    struct store_rec r;
+    int rc;
+
+    (void)stream_now(s);
+    rc = store_peek(s->store, seq, &r);
+    return rc != 0 ? rc : fill(s, &r, out);
+}
+
+static void load_done(struct store_read *r, int status)
+{
+    struct stream_load *l = mf_container(r, struct stream_load, read);
+
+    if (status == 0)
+        status = fill(l->stream, &r->rec, &l->msg);
+    l->done(l, status);
+}
+
+int stream_load(struct stream *s, struct stream_load *l)
+{
+    l->stream = s;
+    l->read = (struct store_read){.seq = l->seq, .done = load_done};
+    (void)stream_now(s);
+    return store_read(s->store, &l->read);
+}
+
+/* --- by sequence and subject --------------------------------------------------------------------
+ */
+
+uint64_t stream_next(struct stream *s, uint64_t from_seq)
+{
+    (void)stream_now(s);
+    return store_next(s->store, from_seq);
+}
+
+uint64_t stream_prev(struct stream *s, uint64_t from_seq)
+{
+    (void)stream_now(s);
+    return store_prev(s->store, from_seq);
+}
+
+bool stream_subject(struct stream *s, struct mf_slice subject, struct stream_subject *out)
+{
+    struct store_key k;
+
+    (void)stream_now(s);
+    bool found = store_key(s->store, subject, &k);
+    *out = (struct stream_subject){subject, k.first_seq, k.last_seq, k.count};
+    return found;
+}
+
+static bool keep_last(void *arg, const struct stream_subject *x)
+{
+    uint64_t *last = arg;
+
+    if (x->last_seq > *last)
+        *last = x->last_seq;
+    return true;
+}
+
+uint64_t stream_last_of(struct stream *s, struct mf_slice pattern)
+{
+    struct stream_subject x;
+    uint64_t last = 0;
+
+    if (mf_eq_str(pattern, ">"))
+        return stream_prev(s, UINT64_MAX);
+    if (!subject_has_wildcard(pattern))
+        return stream_subject(s, pattern, &x) ? x.last_seq : 0;
+    stream_each_subject(s, pattern, keep_last, &last);
+    return last;
+}
+
+uint64_t stream_next_of(struct stream *s, struct mf_slice pattern, uint64_t from_seq)
+{
+    struct store_cursor *c;
+    uint64_t seq = 0;
+    bool more = true;
+
+    (void)stream_now(s);
+    if (store_cursor_new(&c, s->store, pattern, STORE_ALL, from_seq) != 0)
+        return 0;
+    while (more && seq == 0)
+        seq = store_cursor_next(c, &more);
+    store_cursor_free(c);
+    return seq;
+}
+
+void stream_each_subject(struct stream *s, struct mf_slice pattern,
+                         bool (*visit)(void *arg, const struct stream_subject *x), void *arg)
+{
+    struct store_keys *walk;
+    struct mf_slice key;
+    struct store_key k;
+
+    (void)stream_now(s);
+    if ((walk = store_keys_new(s->store, pattern)) == NULL)
+        return;
+    while (store_keys_next(walk, &key, &k))
+        if (!visit(arg, &(struct stream_subject){key, k.first_seq, k.last_seq, k.count}))
+            break;
+    store_keys_free(walk);
+}
+
+/* --- cursors -------------------------------------------------------------------------------------
+ */
+
+struct stream_cursor {
+    struct stream *s;
+    struct store_cursor *c;
+};
+
+int stream_cursor_new(struct stream_cursor **out, struct stream *s, struct mf_slice pattern,
+                      bool last_per_subject, uint64_t from_seq)
+{
+    struct stream_cursor *c = malloc(sizeof *c);
+    int rc;
+
+    if (c == NULL)
+        return MF_NOMEM;
+    (void)stream_now(s);
+    c->s = s;
+    rc = store_cursor_new(&c->c, s->store, pattern,
+                          last_per_subject ? STORE_LAST_PER_KEY : STORE_ALL, from_seq);
+    if (rc != 0)
+        free(c);
+    else
+        *out = c;
+    return rc;
+}
+
+uint64_t stream_cursor_next(struct stream_cursor *c, bool *more)
+{
+    (void)stream_now(c->s);
+    return store_cursor_next(c->c, more);
+}
+
+void stream_cursor_free(struct stream_cursor *c)
+{
+    if (c == NULL)
+        return;
+    store_cursor_free(c->c);
+    free(c);
+}
+
+/* --- by time
+ * -------------------------------------------------------------------------------------- Timestamps
+ * grow with sequences, so the place is found by halving; each probe reads one message, which may
+ * have to come from disk: then the search goes on when it is there. */
+
+static void seek_on(struct stream_seek *k);
+
+/* The probe at k->load.seq has this timestamp (or is gone: INT64_MIN, look further up). */
+static void seek_probe(struct stream_seek *k, int status, int64_t ts_ns)
+{
+    if (status == 0 && ts_ns >= k->ts_ns) {
+        k->best = k->load.seq;
+        k->high = k->load.seq - 1;
+    } else {
+        k->low = k->load.seq + 1;
+    }
+}
+
+static void seek_loaded(struct stream_load *l, int status)
+{
+    struct stream_seek *k = mf_container(l, struct stream_seek, load);
+
+    seek_probe(k, status, status == 0 ? l->msg.ts_ns : 0);
+    seek_on(k);
+}
+
+static void seek_on(struct stream_seek *k)
+{
+    struct stream_msg m;
+
+    while (k->low <= k->high) {
+        uint64_t middle = k->low + (k->high - k->low) / 2;
+        uint64_t at = stream_next(k->stream, middle);
+        if (at == 0 || at > k->high) { /* nothing in the upper half */
+            k->high = middle - 1;
+            continue;
+        }
+        k->load.seq = at;
+        int rc = stream_get(k->stream, at, &m);
+        if (rc == MF_AGAIN) {
+            k->load.done = seek_loaded;
+            if (stream_load(k->stream, &k->load) == 0)
+                return;
+        }
+        if (rc == 0 && m.ts_ns >= k->ts_ns) {
+            k->best = at;
+            k->high = middle - 1; /* nothing lies between middle and at */
+        } else {
+            k->low = at + 1;
+        }
+    }
+    k->done(k, k->best);
+}
+
+void stream_seek(struct stream *s, struct stream_seek *k)
+{
+    k->stream = s;
+    k->low = stream_next(s, 0);
+    k->high = stream_prev(s, UINT64_MAX);
+    k->best = 0;
+    if (k->low == 0)
+        k->high = 0, k->low = 1;
+    seek_on(k);
+}
+
+/* --- counts -------------------------------------------------------------------------------- */
+
+/* The time of one message; read from disk only when it is not in memory, and remembered. */
+static int64_t time_of(struct stream *s, uint64_t seq)
+{
+    struct store_rec r;
+
+    if (seq == s->first_known)
+        return s->first_ts_ns;
+    int rc = store_peek(s->store, seq, &r);
+    if (rc == MF_AGAIN)
+        rc = store_read_now(s->store, seq, &r);
+    if (rc != 0)
+        return CLOCK_ZERO;
+    s->first_known = seq;
+    s->first_ts_ns = r.ts_ns;
+    return r.ts_ns;
+}
+
+void stream_state(struct stream *s, struct stream_state *out)
+{
+    struct store_state t;
+
+    (void)stream_now(s);
+    store_state(s->store, &t);
+    *out = (struct stream_state){.msgs = t.msgs,
+                                 .bytes = limits_sum(s, t.bytes, t.msgs, t.flagged[1]),
+                                 .first_seq = t.first_seq,
+                                 .last_seq = t.last_seq,
+                                 .first_ts_ns = CLOCK_ZERO,
+                                 .last_ts_ns = t.last_seq == 0 ? CLOCK_ZERO : s->last_ts_ns,
+                                 .subjects = t.keys,
+                                 .with_ttl = t.deadlines};
+    if (t.msgs > 0) {
+        out->first_ts_ns = time_of(s, t.first_seq);
+        out->deleted = t.last_seq - t.first_seq + 1 - t.msgs;
+    } else if (t.last_seq == 0) {
+        out->first_seq = 0; /* nothing was ever stored */
+    }
+}
+
+size_t stream_lost(struct stream *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < store_damage_count(s->store); i++) {
+        const struct store_damage *d = store_damage(s->store, i);
+        if (d->first_seq != 0)
+            n += d->last_seq - d->first_seq + 1;
+    }
+    return n;
+}
+
+size_t stream_damage(const struct stream *s)
+{
+    return store_damage_count(s->store);
+}
+
+/* --- for consumers -------------------------------------------------------------------------- */
+
+uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead)
+{
+    (void)stream_now(c->s);
+    return store_cursor_next_any(c->c, more, dead);
+}
+
+uint64_t stream_count(struct stream *s, struct mf_slice pattern, uint64_t from_seq)
+{
+    return store_count(s->store, pattern, from_seq);
+}
+
+int stream_blob_put(struct stream *s, struct mf_slice name, struct mf_slice bytes,
+                    struct store_wait *w)
+{
+    return store_blob_put(s->store, name, bytes, w);
+}
+
+int stream_blob_del(struct stream *s, struct mf_slice name, struct store_wait *w)
+{
+    return store_blob_del(s->store, name, w);
+}
+
+bool stream_blob_get(struct stream *s, struct mf_slice name, struct mf_slice *bytes)
+{
+    return store_blob_get(s->store, name, bytes);
+}
+
+void stream_blob_each(struct stream *s,
+                      void (*visit)(void *arg, struct mf_slice name, struct mf_slice bytes),
+                      void *arg)
+{
+    store_blob_each(s->store, visit, arg);
+}
+
+int stream_barrier(struct stream *s, struct store_wait *w)
+{
+    return store_barrier(s->store, w);
+}

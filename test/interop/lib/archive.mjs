@@ -1,0 +1,44 @@
+// archive.mjs: writes a stream's snapshot by hand, in nats-server's format, to hold what no publish could store.
+
+// { config, state, bytes } for restore() of messages { subject, seq, time (ms), hdr, data }.
+export function archive(config, messages) {
+  const iso = (ms) => new Date(ms).toISOString();
+  const [first, last] = [messages[0], messages.at(-1)];
+  const state = { messages: messages.length, bytes: 0, first_seq: first.seq, first_ts: iso(first.time), last_seq: last.seq, last_ts: iso(last.time), consumer_count: 0 };
+  const entries = messages.map((m) => entry(m.subject, m.time, m.seq, m.hdr ?? "", m.data ?? ""));
+  const plain = Buffer.concat([Buffer.from("NATSARC1"), entry("state.json", last.time, 0, "", JSON.stringify(state)), ...entries, Buffer.alloc(5)]);
+  const chunks = [];
+  for (let i = 0; i < plain.length; i += 65536) chunks.push(chunk(plain.subarray(i, i + 65536)));
+  return { config, state, bytes: Buffer.concat([Buffer.from("\xff\x06\0\0S2sTwO", "latin1"), ...chunks]) };
+}
+
+function entry(name, ms, seq, hdr, data) {
+  const ns = BigInt(ms) * 1_000_000n;
+  const head = [varint(BigInt(name.length)), varint(ns * 2n), varint(BigInt(seq)), varint(BigInt(hdr.length)), varint(BigInt(data.length))];
+  return Buffer.concat([...head, Buffer.from(name + hdr + data, "latin1")]);
+}
+
+function varint(n) {
+  const out = [];
+  for (; n > 127n; n >>= 7n) out.push(Number(n & 127n) | 128);
+  return Buffer.from([...out, Number(n)]);
+}
+
+// An S2 chunk that is not compressed: type 1, length, masked CRC-32C, bytes.
+function chunk(data) {
+  const head = Buffer.alloc(8);
+  head[0] = 1;
+  head.writeUIntLE(data.length + 4, 1, 3);
+  const crc = crc32c(data);
+  head.writeUInt32LE((((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0, 4);
+  return Buffer.concat([head, data]);
+}
+
+function crc32c(data) {
+  let crc = ~0;
+  for (const byte of data) {
+    crc ^= byte;
+    for (let i = 0; i < 8; i++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
+  }
+  return ~crc >>> 0;
+}

@@ -1,0 +1,53 @@
+/* stream_world.h: one stream on files in memory, on a loop whose jobs run inline, with a clock the
+ * test sets.  The files stay when the stream is closed or killed, so it can be opened again. */
+#ifndef TEST_STREAM_WORLD_H
+#define TEST_STREAM_WORLD_H
+
+#include "mayfly/buf.h"
+#include "mayfly/stream.h"
+
+struct world {
+    struct loop *loop;
+    struct store_io *io; /* stays */
+    void (*io_free)(struct store_io *io);
+    struct stream_host host;
+    struct stream_usage account, server;
+    uint64_t batches, fasts;
+    struct stream *stream; /* NULL: closed */
+    int64_t now_ns;
+    struct mf_buf said; /* what the stream published: "subject|header|payload\n" */
+};
+
+/* What a publisher was told. */
+struct world_ack {
+    bool done, duplicate, empty, silent;
+    uint64_t seq;
+    int err_code;
+    char text[1024], val[128], batch[80];
+    uint64_t batch_count;
+};
+
+void world_init(struct world *w);
+void world_fini(struct world *w);
+/* Fields a test sets; strings may be literals.  Without subjects: the name. */
+void world_open(struct world *w, const struct stream_config *cfg);
+void world_close(struct world *w);
+void world_kill(struct world *w);                 /* as kill -9 does */
+void world_turns(struct world *w);                /* until nothing waits */
+void world_time(struct world *w, int64_t now_ns); /* and until what is due was swept */
+
+/* lines: "Nats-TTL: 5\r\n" or NULL.  Waits for the answer. */
+struct world_ack world_publish(struct world *w, const char *subject, const char *lines,
+                               const char *payload);
+/* The same without waiting: *a is filled when it comes. */
+void world_send(struct world *w, const char *subject, const char *reply, const char *lines,
+                const char *payload, struct world_ack *a);
+/* 0, or the err_code. */
+int world_remove(struct world *w, uint64_t seq);
+int world_purge(struct world *w, const char *filter, uint64_t below, uint64_t keep,
+                uint64_t *purged);
+/* "subject|header lines|payload" of a message, lines joined by ','; "" if it is not there. */
+const char *world_message(struct world *w, uint64_t seq);
+uint64_t world_count(struct world *w);
+
+#endif

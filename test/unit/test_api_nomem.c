@@ -1,0 +1,188 @@
+/* test_api_nomem.c: every allocation that serving a request makes fails once.  The requester hears
+ * something or nothing, but the server goes on, and what it has is as it was. */
+#include "mayfly/api.h"
+#include "mayfly/clock.h"
+
+#include "api/api_impl.h"
+#include "support/no_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "unity.h"
+
+static struct loop *loop;
+static struct options *options;
+static struct accounts *accounts;
+static struct api *api;
+static bool is_closed;
+static char dir[64], answer[1 << 16];
+static unsigned answers;
+static struct router_sub inbox, audit;
+
+static int64_t no_time(void *arg)
+{
+    (void)arg;
+    return 1;
+}
+
+static bool who(void *arg, const void *origin, struct mf_buf *json)
+{
+    (void)arg;
+    (void)origin;
+    mf_buf_puts(json, "{}");
+    return true;
+}
+
+static void closed(void *arg)
+{
+    (void)arg;
+    is_closed = true;
+}
+
+static bool received(struct router_sub *s, const struct router_msg *m)
+{
+    (void)s;
+    (void)snprintf(answer, sizeof answer, "%.*s", MF_FMT(m->msg->payload));
+    answers++;
+    return true;
+}
+
+static bool ignored(struct router_sub *s, const struct router_msg *m)
+{
+    (void)s;
+    (void)m;
+    return true;
+}
+
+void setUp(void)
+{
+    struct api_setup setup = {.server_name = "one", .version = "2.15.1", .level = 5};
+    struct mf_error e;
+    struct router *r;
+    char text[256];
+
+    (void)snprintf(dir, sizeof dir, "/tmp/test_api.XXXXXX");
+    TEST_ASSERT_NOT_NULL(mkdtemp(dir));
+    (void)snprintf(text, sizeof text, "jetstream { store_dir: \"%s\" }\n", dir);
+    TEST_ASSERT_EQUAL(0, loop_new(&loop, &e));
+    loop_jobs_inline(loop);
+    TEST_ASSERT_EQUAL(0, options_parse(&options, mf_str(text), "test", &e));
+    TEST_ASSERT_EQUAL(0, accounts_new(&accounts, options, no_time, NULL, &e));
+    r = account_router(accounts_global(accounts));
+    inbox = (struct router_sub){.deliver = received};
+    audit = (struct router_sub){.deliver = ignored};
+    TEST_ASSERT_EQUAL(0, router_subscribe(r, MF_LIT("_INBOX"), MF_SLICE_NONE, &inbox));
+    TEST_ASSERT_EQUAL(0, router_subscribe(r, MF_LIT("$JS.EVENT.>"), MF_SLICE_NONE, &audit));
+    setup.loop = loop;
+    setup.accounts = accounts;
+    setup.options = options;
+    setup.client_info = who;
+    TEST_ASSERT_EQUAL_MESSAGE(0, api_open(&api, &setup, &e), e.text);
+}
+
+void tearDown(void)
+{
+    struct router *r = account_router(accounts_global(accounts));
+    char command[128];
+
+    is_closed = false;
+    api_close(api, closed, NULL);
+    for (int i = 0; i < 1000 && !is_closed; i++)
+        loop_turn(loop);
+    TEST_ASSERT_TRUE(is_closed);
+    router_unsubscribe(r, &inbox);
+    router_unsubscribe(r, &audit);
+    accounts_free(accounts);
+    options_free(options);
+    loop_free(loop);
+    (void)snprintf(command, sizeof command, "rm -rf %s", dir);
+    TEST_ASSERT_EQUAL(0, system(command)); /* NOLINT: a folder of our own making */
+}
+
+/* nth 0: nothing fails.  true: so many allocations were made that the nth one failed. */
+static bool ask(const char *subject, const char *body, long nth)
+{
+    struct mf_msg m = {
+        .subject = mf_str(subject), .reply = MF_LIT("_INBOX"), .payload = mf_str(body)};
+    long before = allocations;
+    int64_t end_ns;
+    bool failed;
+
+    answers = 0;
+    fail_at = nth == 0 ? 0 : before + nth;
+    (void)account_publish(accounts_global(accounts),
+                          &(struct router_msg){.route = m.subject, .msg = &m});
+    failed = nth != 0 && allocations - before >= nth;
+    fail_at = 0;
+    /* A job that could not be queued inline runs in a worker, which takes its time. */
+    end_ns = clock_mono_ns() + 60 * CLOCK_S;
+    for (int i = 0; answers == 0 && (i < 50 || (api->inflight > 0 && clock_mono_ns() < end_ns));
+         i++)
+        loop_turn(loop);
+    return failed;
+}
+
+static void expect(const char *subject, const char *body, const char *part)
+{
+    (void)ask(subject, body, 0);
+    TEST_ASSERT_EQUAL_UINT(1, answers);
+    TEST_ASSERT_NOT_NULL_MESSAGE(strstr(answer, part), answer);
+}
+
+/* Requests that only look: whatever failed, the next one gets its answer. */
+static void test_looking_without_memory_does_no_harm(void)
+{
+    static const char *const requests[][2] = {
+        {"$JS.API.INFO", ""},
+        {"$JS.API.STREAM.INFO.S", "{\"subjects_filter\":\">\",\"deleted_details\":true}"},
+        {"$JS.API.STREAM.NAMES", "{\"subject\":\"s.>\"}"},
+        {"$JS.API.STREAM.LIST", "{}"},
+        {"$JS.API.STREAM.MSG.GET.S", "{\"last_by_subj\":\"s.a\"}"},
+        {"$JS.API.STREAM.MSG.GET.S", "{\"start_time\":\"2020-01-01T00:00:00Z\"}"},
+        {"$JS.API.STREAM.INFO.none", ""},
+        {"$JS.API.STREAM.DELETE.none", ""},
+    };
+
+    expect("$JS.API.STREAM.CREATE.S", "{\"name\":\"S\",\"subjects\":[\"s.>\"]}", "did_create");
+    expect("s.a", "x", "\"seq\":1");
+    expect("s.b", "x", "\"seq\":2");
+    for (size_t i = 0; i < MF_COUNT(requests); i++) {
+        for (long n = 1; ask(requests[i][0], requests[i][1], n); n++) {
+            TEST_ASSERT_LESS_OR_EQUAL_UINT(1, answers);
+            TEST_ASSERT_LESS_THAN_INT64(10000, n);
+        }
+        TEST_ASSERT_EQUAL_UINT(1, answers);
+    }
+    expect("$JS.API.STREAM.INFO.S", "", "\"messages\":2");
+}
+
+/* Requests that change something: it is done or it is not, and the answer tells which. */
+static void test_changing_without_memory_changes_all_or_nothing(void)
+{
+    for (long n = 1; ask("$JS.API.STREAM.CREATE.S", "{\"name\":\"S\"}", n); n++) {
+        bool made = answers == 1 && strstr(answer, "did_create") != NULL;
+        TEST_ASSERT_LESS_OR_EQUAL_UINT(1, answers);
+        expect("$JS.API.STREAM.DELETE.S", "", made ? "success" : "10059");
+    }
+    for (long n = 1; ask("$JS.API.STREAM.UPDATE.S", "{\"name\":\"S\",\"max_msgs\":7}", n); n++) {
+        bool made = answers == 1 && strstr(answer, "\"max_msgs\":7") != NULL;
+        expect("$JS.API.STREAM.INFO.S", "", made ? "\"max_msgs\":7" : "\"max_msgs\":-1");
+        expect("$JS.API.STREAM.UPDATE.S", "{\"name\":\"S\"}", "\"max_msgs\":-1");
+    }
+    for (long n = 1; ask("$JS.API.STREAM.PURGE.S", "{\"filter\":\"S\"}", n); n++)
+        TEST_ASSERT_LESS_OR_EQUAL_UINT(1, answers);
+    for (long n = 1; ask("$JS.API.STREAM.DELETE.S", "", n); n++) {
+        bool gone = answers == 1 && strstr(answer, "success") != NULL;
+        expect("$JS.API.STREAM.INFO.S", "", gone ? "10059" : "\"messages\":0");
+        expect("$JS.API.STREAM.CREATE.S", "{\"name\":\"S\",\"max_msgs\":7}", "did_create");
+    }
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_looking_without_memory_does_no_harm);
+    RUN_TEST(test_changing_without_memory_changes_all_or_nothing);
+    return UNITY_END();
+}

@@ -1,0 +1,248 @@
+/* test_counter.c: counters whose last value is under way to the disk, on it, gone or unreadable. */
+#include "stream/counter_impl.h"
+#include "support/stream_world.h"
+
+#include "unity.h"
+
+#include <stdio.h>
+
+static struct world w;
+static char *subjects[] = {(char *)"k.>"};
+static const struct stream_config counting = {.name = (char *)"S",
+                                              .subjects = {subjects, 1},
+                                              .allow_msg_counter = true,
+                                              .allow_atomic = true};
+static int cold; /* so many reads find nothing in memory */
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
+int __real_stream_get(struct stream *s, uint64_t seq, struct stream_msg *out);
+int __wrap_stream_get(struct stream *s, uint64_t seq, struct stream_msg *out);
+int __wrap_stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
+{
+    int rc = __real_stream_get(s, seq, out);
+
+    return rc == 0 && cold > 0 && cold-- > 0 ? MF_AGAIN : rc;
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+void setUp(void)
+{
+    cold = 0;
+    world_init(&w);
+    world_open(&w, &counting);
+}
+
+void tearDown(void)
+{
+    world_fini(&w);
+}
+
+static struct world_ack add(const char *subject, const char *n)
+{
+    char lines[128];
+
+    snprintf(lines, sizeof lines, "Nats-Incr: %s\r\n", n);
+    return world_publish(&w, subject, lines, "");
+}
+
+static void assert_add(const char *subject, const char *n, const char *value)
+{
+    struct world_ack a = add(subject, n);
+
+    TEST_ASSERT_EQUAL_STRING("", a.text);
+    TEST_ASSERT_EQUAL_STRING(value, a.val);
+}
+
+static void forget(void) /* as if all of it had been pushed out of memory */
+{
+    counter_free(w.stream);
+}
+
+static void test_increments_under_way_are_counted(void)
+{
+    struct world_ack a[50];
+    char want[16];
+
+    for (int i = 0; i < 50; i++)
+        world_send(&w, "k.a", "r", "Nats-Incr: 2\r\n", "", &a[i]);
+    TEST_ASSERT_FALSE(a[0].done);
+    world_turns(&w);
+    for (int i = 0; i < 50; i++) {
+        snprintf(want, sizeof want, "%d", 2 * (i + 1));
+        TEST_ASSERT_EQUAL_STRING(want, a[i].val);
+        TEST_ASSERT_EQUAL_UINT64(i + 1, a[i].seq);
+    }
+    TEST_ASSERT_EQUAL_STRING("k.a|Nats-Incr: 2|{\"val\":\"100\"}", world_message(&w, 50));
+}
+
+static void test_value_comes_back_from_the_stored_message(void)
+{
+    assert_add("k.a", "5", "5");
+    forget();
+    assert_add("k.a", "5", "10");
+    world_kill(&w);
+    world_open(&w, &counting);
+    assert_add("k.a", "-20", "-10");
+}
+
+/* Nobody is answered out of order because a value had to come from disk. */
+static void test_publishes_wait_in_order_for_a_value_from_disk(void)
+{
+    struct world_ack a, b, c, d;
+
+    assert_add("k.a", "1", "1");
+    assert_add("k.b", "10", "10");
+    forget();
+    cold = 2; /* for a, then for b */
+    world_send(&w, "k.a", "r", "Nats-Incr: 1\r\n", "", &a);
+    world_send(&w, "k.b", "r", "Nats-Incr: 1\r\n", "", &b);
+    world_send(&w, "k.c", "r", "Nats-Incr: 1\r\n", "", &c);
+    world_send(&w, "k.a", "r", "Nats-Incr: x\r\n", "", &d);
+    TEST_ASSERT_FALSE(a.done || b.done || c.done || d.done);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_INT(0, cold);
+    TEST_ASSERT_EQUAL_STRING("2", a.val);
+    TEST_ASSERT_EQUAL_STRING("11", b.val);
+    TEST_ASSERT_EQUAL_STRING("1", c.val);
+    TEST_ASSERT_EQUAL_INT(10171, d.err_code);
+    TEST_ASSERT_TRUE(a.seq == 3 && b.seq == 4 && c.seq == 5);
+}
+
+/* The batch's commit waits; its members' values are then right. */
+static void test_a_batch_waits_for_its_values(void)
+{
+    struct world_ack a, b;
+
+    assert_add("k.a", "7", "7");
+    TEST_ASSERT_TRUE(world_publish(&w, "k.a",
+                                   "Nats-Incr: 1\r\nNats-Batch-Id: i\r\nNats-Batch-Sequence: 1\r\n",
+                                   "")
+                         .empty);
+    forget();
+    cold = 1;
+    world_send(&w, "k.b", "r",
+               "Nats-Incr: 1\r\nNats-Batch-Id: i\r\nNats-Batch-Sequence: 2\r\n"
+               "Nats-Batch-Commit: 1\r\n",
+               "", &a);
+    world_send(&w, "k.a", "r", "Nats-Incr: 1\r\n", "", &b);
+    TEST_ASSERT_EQUAL_INT(0, cold);
+    TEST_ASSERT_FALSE(a.done);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_STRING("", a.text);
+    TEST_ASSERT_EQUAL_UINT64(3, a.seq);
+    TEST_ASSERT_EQUAL_UINT64(2, a.batch_count);
+    TEST_ASSERT_EQUAL_STRING("9", b.val);
+}
+
+/* The one before counts again, and it is not on disk yet. */
+static void test_removal_of_a_value_under_way(void)
+{
+    struct world_ack a, b, c;
+
+    world_send(&w, "k.a", "r", "Nats-Incr: 1\r\n", "", &a);
+    world_send(&w, "k.a", "r", "Nats-Incr: 10\r\n", "", &b);
+    TEST_ASSERT_EQUAL_INT(0, store_remove(w.stream->store, 2, NULL));
+    world_send(&w, "k.a", "r", "Nats-Incr: 100\r\n", "", &c);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_STRING("11", b.val);
+    TEST_ASSERT_EQUAL_STRING("101", c.val);
+}
+
+static void test_purge_begins_at_zero(void)
+{
+    assert_add("k.a", "5", "5");
+    TEST_ASSERT_EQUAL_INT(0, world_purge(&w, "", 0, 0, NULL));
+    assert_add("k.a", "1", "1");
+}
+
+static void copy_done(struct stream_publish *p, const struct stream_ack *a)
+{
+    (void)p;
+    TEST_ASSERT_NULL(a->error);
+}
+
+/* A copy of another stream's message: stored as it is. */
+static void copy(const char *hdr, const char *payload)
+{
+    struct stream_publish p = {
+        .msg = {.subject = MF_LIT("k.a"), .hdr = mf_str(hdr), .payload = mf_str(payload)},
+        .replicated = true,
+        .done = copy_done};
+
+    stream_publish(w.stream, &p);
+    world_turns(&w);
+}
+
+static void test_a_message_without_a_number_breaks_the_counter(void)
+{
+    static const char *const bad[] = {"", "x", "[]", "{\"val\":5}", "\"5\""};
+
+    for (size_t i = 0; i < MF_COUNT(bad); i++) {
+        copy("", bad[i]);
+        TEST_ASSERT_EQUAL_INT_MESSAGE(10172, add("k.a", "1").err_code, bad[i]);
+    }
+    copy("", "{\"val\":\"junk\"}"); /* as nats-server has it: zero */
+    assert_add("k.a", "1", "1");
+    copy("", "{ \"other\": 1, \"val\" : \"-41\" }");
+    assert_add("k.a", "1", "-40");
+}
+
+/* Where the sum came from goes on with it. */
+static void test_sources_are_handed_on(void)
+{
+    copy("NATS/1.0\r\nNats-Counter-Sources: {\"A\":{\"k.a\":\"3\"}}\r\n\r\n", "{\"val\":\"3\"}");
+    assert_add("k.a", "1", "4");
+    TEST_ASSERT_EQUAL_STRING(
+        "k.a|Nats-Incr: 1,Nats-Counter-Sources: {\"A\":{\"k.a\":\"3\"}}|{\"val\":\"4\"}",
+        world_message(&w, 2));
+    assert_add("k.a", "1", "5");
+    TEST_ASSERT_NOT_NULL(strstr(world_message(&w, 3), "Nats-Counter-Sources"));
+}
+
+/* More subjects than are remembered: all of them right. */
+static void test_many_counters_are_all_right(void)
+{
+    static struct world_ack a[1000];
+    char subject[16];
+
+    for (int round = 1; round <= 2; round++)
+        for (int i = 0; i < 17000; i++) {
+            snprintf(subject, sizeof subject, "k.%d", i);
+            world_send(&w, subject, "r", "Nats-Incr: 3\r\n", "", &a[i % 1000]);
+            if (i % 1000 == 999) {
+                world_turns(&w);
+                for (int k = 0; k < 1000; k++)
+                    TEST_ASSERT_EQUAL_STRING(round == 1 ? "3" : "6", a[k].val);
+            }
+        }
+    TEST_ASSERT_TRUE(w.stream->counters->table.count <= 16384 + 1);
+}
+
+static void test_closing_answers_who_is_parked(void)
+{
+    struct world_ack a;
+
+    assert_add("k.a", "1", "1");
+    forget();
+    cold = 1;
+    world_send(&w, "k.a", "r", "Nats-Incr: 1\r\n", "", &a);
+    world_close(&w);
+    TEST_ASSERT_TRUE(a.done);
+    TEST_ASSERT_EQUAL_INT(10059, a.err_code);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_increments_under_way_are_counted);
+    RUN_TEST(test_value_comes_back_from_the_stored_message);
+    RUN_TEST(test_publishes_wait_in_order_for_a_value_from_disk);
+    RUN_TEST(test_a_batch_waits_for_its_values);
+    RUN_TEST(test_removal_of_a_value_under_way);
+    RUN_TEST(test_purge_begins_at_zero);
+    RUN_TEST(test_a_message_without_a_number_breaks_the_counter);
+    RUN_TEST(test_sources_are_handed_on);
+    RUN_TEST(test_many_counters_are_all_right);
+    RUN_TEST(test_closing_answers_who_is_parked);
+    return UNITY_END();
+}
