@@ -120,6 +120,11 @@ static void api_new_options(void *arg, const struct options *o)
     api_reload(((struct program *)arg)->api, o);
 }
 
+static void api_goes(void *arg)
+{
+    api_leaving(((struct program *)arg)->api);
+}
+
 static void api_stop(void *arg, void (*closed)(void *closed_arg), void *closed_arg)
 {
     api_close(((struct program *)arg)->api, closed, closed_arg);
@@ -161,6 +166,7 @@ static struct server_guest guest(struct program *p)
     return (struct server_guest){.arg = p,
                                  .open = api_start,
                                  .reload = api_new_options,
+                                 .leaving = api_goes,
                                  .close = api_stop,
                                  .pages = api_add_pages,
                                  .jsz = api_in_jsz,

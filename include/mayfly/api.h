@@ -24,6 +24,8 @@ struct api_setup {
 MF_MUSTCHECK int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e);
 /* After accounts_reload(): accounts that gained or lost JetStream, new limits. */
 void api_reload(struct api *a, const struct options *o);
+/* About to stop, the clients are still there: waiting pull requests are told. */
+void api_leaving(struct api *a);
 /* Takes no more requests, closes all streams cleanly, frees, then closed(). */
 void api_close(struct api *a, void (*closed)(void *arg), void *arg);
 

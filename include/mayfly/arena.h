@@ -14,6 +14,9 @@ struct arena {
 };
 
 void arena_fini(struct arena *a);
+/* One block of exactly this size comes next: for what is kept by the thousand and never grows.
+ * false: out of memory. */
+bool arena_reserve(struct arena *a, size_t n);
 /* Zeroed, aligned for any type; NULL when out of memory. */
 void *arena_alloc(struct arena *a, size_t n);
 char *arena_dup(struct arena *a, struct mf_slice s);

@@ -47,6 +47,9 @@ struct consumer_host {
     size_t (*deliver)(void *arg, struct mf_slice route, const struct mf_msg *m);
     /* Would anybody get it?  queue not empty: a member of that group. */
     bool (*interest)(void *arg, struct mf_slice subject, struct mf_slice queue);
+    /* Did somebody subscribe to exactly this subject (queue not empty: in that group)?  What binds
+     * a push consumer: patterns do not, or a spy on ">" would take its messages away. */
+    bool (*bound)(void *arg, struct mf_slice subject, struct mf_slice queue);
     /* From now on: call consumer_interest_gained() when somebody subscribes so that `interest` may
      * have become true. */
     void (*await_interest)(void *arg, struct consumer *c, bool on);
@@ -64,6 +67,8 @@ MF_MUSTCHECK int consumers_open(struct consumers **out, struct stream *s,
 /* Before the stream closes: waiting pull requests are told (deleted: `409 Consumer Deleted`, else
  * `409 Server Shutdown`), what must be kept is handed to the stream's store, memory is freed. */
 void consumers_close(struct consumers *g, bool deleted);
+/* The server is about to stop, its clients are still there: waiting requests are told. */
+void consumers_leaving(struct consumers *g);
 struct stream *consumers_stream(const struct consumers *g);
 size_t consumers_count(const struct consumers *g); /* without `direct` ones */
 struct consumer *consumers_find(struct consumers *g, struct mf_slice name);
@@ -74,8 +79,10 @@ void consumers_each(struct consumers *g, void (*visit)(void *arg, struct consume
  * when it is on disk (at once for mem_storage); c NULL after a failure. */
 struct consumer_op {
     void (*done)(struct consumer_op *op, struct consumer *c, const struct js_error *e);
+    /* The consumer's own: */
     struct store_wait wait;
     struct consumer *consumer;
+    struct mf_list link;
 };
 void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
                      struct consumer_op *op);

@@ -18,11 +18,6 @@ enum consumer_ack_policy { ACK_NONE, ACK_ALL, ACK_EXPLICIT, ACK_FLOW_CONTROL };
 enum consumer_replay { REPLAY_INSTANT, REPLAY_ORIGINAL };
 enum consumer_priority { PRIORITY_NONE, PRIORITY_OVERFLOW, PRIORITY_PINNED, PRIORITY_PRIORITIZED };
 
-struct consumer_durations { /* backoff */
-    int64_t *at;
-    size_t n;
-};
-
 /* Strings are NULL or in `mem`; NULL and "" mean the same.  A pull consumer has no deliver_subject.
  */
 struct consumer_config {
@@ -33,7 +28,7 @@ struct consumer_config {
     bool has_start_time;
     int ack_policy;
     int64_t ack_wait_ns, max_deliver;
-    struct consumer_durations backoff;
+    struct json_durations backoff;
     char *filter_subject;
     struct json_strs filter_subjects;
     int replay_policy;
@@ -63,33 +58,47 @@ MF_MUSTCHECK int consumer_config_copy(struct consumer_config *to,
 /* Same meaning, `_nats.*` metadata left out. */
 bool consumer_config_equal(const struct consumer_config *a, const struct consumer_config *b);
 
+/* What the checks must know of the rest of the world. */
 struct consumer_config_world {
     const struct stream_config *stream;
-    bool strict, pedantic;
-    bool exists;               /* an update of this name */
-    int64_t max_ack_pending;   /* of the account or server; -1: none */
-    int64_t max_request_batch; /* of the server; 0: none */
-    int64_t max_consumers;     /* of the account; -1: none */
-    size_t consumers, account_consumers;
-    /* Is deliver_subject stored by a stream of the account (it would go round in circles)? */
-    bool (*stored)(void *arg, const char *subject);
-    /* The other consumers of the stream, for work queues. */
+    bool strict;                     /* compat: strict: the cap of 1000 consumers on each stream */
+    bool pedantic;                   /* of the request: values are refused, not mended */
+    int64_t max_ack_pending;         /* of the server; 0 or less: none */
+    int64_t account_max_ack_pending; /* of the account; the same */
+    int64_t max_request_batch;       /* of the server; the same */
+    int64_t max_consumers;           /* of the account, for each stream; the same */
+    size_t consumers;                /* of the stream, by now */
+    /* The other consumers of the stream, for work queues; those that copy it into another stream
+     * (direct, sourcing) left out. */
     void (*each_other)(void *arg, void (*visit)(void *visit_arg, const struct consumer_config *c),
                        void *visit_arg);
     void *arg;
 };
-/* Fills in defaults, then checks all in the order of facts/protocol-consumers.md 3.4 (from the
- * first row of its table on; what concerns the request's subject is the api's).  0, or MF_DENIED
- * with *e; MF_NOMEM. */
+/* Fills in defaults, then checks all that can be told from the configuration, its stream and the
+ * limits, in the order of facts/protocol-consumers.md 3.4 (what concerns the request's subject is
+ * the api's).  0, or MF_DENIED with *e; MF_NOMEM.  O(size), but filters with wildcards are compared
+ * with all others. */
 MF_MUSTCHECK int consumer_config_check(struct consumer_config *c,
                                        const struct consumer_config_world *w, struct js_error *e);
-/* `next` passed the check.  May it replace `now`? */
+/* c passed the check.  May the stream have it beside the others?  exists: it replaces one, so only
+ * filters count.  O(1); on a work queue O(consumers). */
+MF_MUSTCHECK int consumer_config_admit(const struct consumer_config *c, bool exists,
+                                       const struct consumer_config_world *w, struct js_error *e);
+/* `next` passed the check.  May it replace `now`?  bound: somebody listens on now's
+ * deliver_subject. */
 MF_MUSTCHECK int consumer_config_check_update(const struct consumer_config *now,
-                                              const struct consumer_config *next,
+                                              const struct consumer_config *next, bool bound,
                                               struct js_error *e);
+/* The last touch before it is kept: ephemerals end after 5 s without anybody.  now: what it
+ * replaces, or NULL. */
+void consumer_config_settle(struct consumer_config *c, const struct consumer_config *now);
+/* A priority group's name. */
+bool consumer_group_valid(const char *name);
 unsigned consumer_config_level(const struct consumer_config *c);
 MF_MUSTCHECK int consumer_config_stamp(
     struct consumer_config *c); /* _nats.req.level; drops _nats.ver, _nats.level */
+/* Sets pause_until_ns and the stamp that follows from it; c is still as small as it can be. */
+MF_MUSTCHECK int consumer_config_set_pause(struct consumer_config *c, int64_t until_ns);
 bool consumer_name_valid(const char *name);
 /* All filters, none: everything.  filter_subject counts as one. */
 size_t consumer_filters(const struct consumer_config *c, char *const **at);

@@ -18,17 +18,22 @@ enum json_kind {
     JSON_STR,      /* char *, in the arena, NUL-terminated; U+0000 in the text becomes U+FFFD */
     JSON_TIME, /* int64_t ns since 1970, CLOCK_ZERO for Go's zero time; RFC 3339 with any offset */
     JSON_STRS, /* struct json_strs */
-    JSON_MAP,  /* struct json_map: object of strings, sorted by key */
-    JSON_OBJECT,   /* the struct itself, embedded */
-    JSON_POINTER,  /* pointer to a struct in the arena; null: NULL */
-    JSON_OBJECTS,  /* struct json_objects: array of structs */
-    JSON_POINTERS, /* struct json_objects of pointers: array whose entries may be null */
-    JSON_ENUM,     /* int; json_field.parse turns the raw JSON value into it */
-    JSON_RAW,      /* struct mf_slice of the value's own text, in the arena */
+    JSON_DURATIONS, /* struct json_durations */
+    JSON_MAP,       /* struct json_map: object of strings, sorted by key */
+    JSON_OBJECT,    /* the struct itself, embedded */
+    JSON_POINTER,   /* pointer to a struct in the arena; null: NULL */
+    JSON_OBJECTS,   /* struct json_objects: array of structs */
+    JSON_POINTERS,  /* struct json_objects of pointers: array whose entries may be null */
+    JSON_ENUM,      /* int; json_field.parse turns the raw JSON value into it */
+    JSON_RAW,       /* struct mf_slice of the value's own text, in the arena */
 };
 
 struct json_strs {
     char **at;
+    size_t n;
+};
+struct json_durations { /* nanoseconds */
+    int64_t *at;
     size_t n;
 };
 struct json_pair {

@@ -54,6 +54,15 @@ void router_unsubscribe(struct router *r, struct router_sub *s); /* harmless twi
 size_t router_publish(struct router *r, const struct router_msg *m);
 /* Would anybody get it?  Does not ask deliver(). */
 bool router_has_interest(struct router *r, struct mf_slice subject);
+/* Did somebody subscribe to this very subject, not to a pattern?  queue empty: outside of any
+ * group; else: as a member of that one.  O(tokens + matching patterns). */
+bool router_has_exact(struct router *r, struct mf_slice subject, struct mf_slice queue);
+/* fn hears of every subscription, after it was made and before router_subscribe() returns: its
+ * owner is not done with it yet, so fn only takes note and may not publish or change the router.
+ * One at a time; NULL: nobody. */
+void router_on_subscribe(struct router *r,
+                         void (*fn)(void *arg, struct mf_slice pattern, struct mf_slice queue),
+                         void *arg);
 /* Calls visit for each subscription that matches the literal subject (all queue members too). */
 void router_match(struct router *r, struct mf_slice subject,
                   void (*visit)(void *arg, struct router_sub *s), void *arg);

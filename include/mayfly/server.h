@@ -25,6 +25,7 @@ struct server_guest {
     int (*open)(void *arg, struct server *s, const struct options *o, struct mf_error *e);
     /* The options of before are freed after this. */
     void (*reload)(void *arg, const struct options *o);
+    void (*leaving)(void *arg); /* about to stop; the clients are still there */
     /* The clients are gone: closed() when everything is on disk. */
     void (*close)(void *arg, void (*closed)(void *closed_arg), void *closed_arg);
     void (*pages)(void *arg, struct monitor *m); /* adds /jsz */

@@ -13,8 +13,12 @@ MF_MUSTCHECK int store_folder_make(const char *path, struct mf_error *e);
 MF_MUSTCHECK int store_folder_list(const char *path, int (*visit)(void *arg, const char *name),
                                    void *arg, struct mf_error *e);
 /* parent/name is gone for good when this returns (it is renamed, which is atomic); then its files
- * are removed. What a crash leaves of that is removed by store_folder_tidy(). */
+ * are removed. What a crash leaves of that, and of drafts, is removed by store_folder_tidy(). */
 MF_MUSTCHECK int store_folder_remove(const char *parent, const char *name, struct mf_error *e);
 void store_folder_tidy(const char *parent);
+/* A folder that is being filled has a name no store has (it goes in store_folder_tidy()); it gets
+ * its own when it is whole. */
+void store_folder_draft(char *dst, size_t cap, const char *name);
+MF_MUSTCHECK int store_folder_finish(const char *parent, const char *name, struct mf_error *e);
 
 #endif

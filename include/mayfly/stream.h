@@ -126,6 +126,10 @@ uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead)
 /* Messages of subjects that match, at or after from_seq, that observers were not told the end of.
  * O(subjects that match
  * + messages from there on, for ">" those on the shorter side). */
+bool stream_present(struct stream *s, uint64_t seq); /* there as stream_count() counts it */
+MF_MUSTCHECK int stream_time_of(struct stream *s, uint64_t seq,
+                                int64_t *ts_ns);   /* may wait for the disk */
+uint64_t stream_announced(const struct stream *s); /* observers were told of all up to here */
 uint64_t stream_count(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
 void stream_cursor_free(struct stream_cursor *c);
 /* Subjects that match, in no order. */
@@ -195,7 +199,8 @@ void stream_stats(struct stream *s, struct stream_stats *out);
  * at the sweep; removed: when that is on disk). */
 struct stream_observer {
     void (*stored)(struct stream_observer *o, const struct stream_msg *m);
-    void (*gone)(struct stream_observer *o, uint64_t seq, struct mf_slice subject);
+    /* requested: by MSG.DELETE. */
+    void (*gone)(struct stream_observer *o, uint64_t seq, struct mf_slice subject, bool requested);
     /* Many at once, none of them told of one by one: count again. */
     void (*purged)(struct stream_observer *o, uint64_t first, uint64_t last);
     struct mf_list node;

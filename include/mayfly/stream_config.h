@@ -109,8 +109,18 @@ MF_MUSTCHECK int stream_config_check_update(const struct stream_config *now,
 unsigned stream_config_level(const struct stream_config *c);
 /* Sets _nats.req.level and drops _nats.ver and _nats.level, which only responses have. */
 MF_MUSTCHECK int stream_config_stamp(struct stream_config *c);
+/* The same for the metadata of anything: compared without what the server writes itself, and
+ * stamped. */
+bool stream_metadata_equal(const struct json_map *a, const struct json_map *b);
+MF_MUSTCHECK int stream_metadata_stamp(struct json_map *m, unsigned level, struct arena *mem);
+/* Its size as the limit of 128 KB counts it: stamped. */
+size_t stream_metadata_size(const struct json_map *m);
+#define STREAM_METADATA_MAX 131072
 /* Could one subject belong to both? */
 bool stream_config_overlap(const struct stream_config *a, const struct stream_config *b);
+/* Appends s as Go's %q shows it. */
+struct mf_buf;
+void config_quote(struct mf_buf *out, const char *s);
 /* Is it a name at all (rules 5 and the table's first)? */
 bool stream_name_valid(const char *name);
 

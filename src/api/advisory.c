@@ -1,6 +1,6 @@
 /* advisory.c: events under $JS.EVENT.ADVISORY.>.  Each is written only when somebody listens:
  * asking is O(tokens of its subject). */
-#include "api_impl.h"
+#include "event.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
@@ -8,30 +8,18 @@
 
 #include <stdio.h>
 
-#define EVENT      "$JS.EVENT.ADVISORY."
-#define EVENT_TYPE "io.nats.jetstream.advisory.v1."
+#define EVENT "$JS.EVENT.ADVISORY."
 
-struct event {
-    struct api_account *aa;
-    char subject[512]; /* a stream's name has at most 255 bytes */
-    struct mf_buf text;
-    struct jsonw w;
-};
-
-/* kind and name make the subject: "STREAM.CREATED." and the stream.  false: nobody wants it. */
-static bool event_begin(struct event *v, struct api_account *aa, const char *type, const char *kind,
-                        const char *name)
+bool event_open(struct event *v, struct api_account *aa, const char *type)
 {
     char id[RAND_NUID + 1], full[128];
-    int n = snprintf(v->subject, sizeof v->subject, EVENT "%s%s", kind, name);
 
-    if (n < 0 || (size_t)n >= sizeof v->subject ||
-        !router_has_interest(account_router(aa->account), mf_str(v->subject)))
+    if (!router_has_interest(account_router(aa->account), mf_str(v->subject)))
         return false;
     v->aa = aa;
     v->text = MF_BUF_INIT;
     rand_nuid(id);
-    (void)snprintf(full, sizeof full, EVENT_TYPE "%s", type);
+    (void)snprintf(full, sizeof full, "io.nats.jetstream.%s", type);
     jsonw_begin(&v->w, &v->text, JSONW_COMPACT);
     jsonw_object(&v->w, NULL);
     jsonw_str(&v->w, "type", full);
@@ -40,7 +28,18 @@ static bool event_begin(struct event *v, struct api_account *aa, const char *typ
     return true;
 }
 
-static void event_domain(struct event *v)
+/* kind and name make the subject: "STREAM.CREATED." and the stream.  false: nobody wants it. */
+static bool event_begin(struct event *v, struct api_account *aa, const char *type, const char *kind,
+                        const char *name)
+{
+    char full[96];
+    int n = snprintf(v->subject, sizeof v->subject, EVENT "%s%s", kind, name);
+
+    (void)snprintf(full, sizeof full, "advisory.v1.%s", type);
+    return n > 0 && (size_t)n < sizeof v->subject && event_open(v, aa, full);
+}
+
+void event_domain(struct event *v)
 {
     if (*api_domain(v->aa->api) != '\0')
         jsonw_str(&v->w, "domain", api_domain(v->aa->api));
@@ -54,7 +53,7 @@ static void event_client(struct event *v, struct mf_slice client)
         jsonw_null(&v->w, "client");
 }
 
-static void event_send(struct event *v)
+void event_send(struct event *v)
 {
     jsonw_end(&v->w);
     if (mf_buf_failed(&v->text))

@@ -82,12 +82,16 @@ static void host_publish(void *arg, const struct mf_msg *m)
 static void stream_added(void *arg, struct stream *s)
 {
     struct api_account *aa = arg;
+    struct mf_error e;
 
     /* What a stream says was already past is past for all. */
     steady_raise(&aa->api->clock, stream_clock_floor(s));
     if (ingest_add(aa, s) != 0)
         log_error("account %s: stream %s hears nothing: out of memory", account_name(aa->account),
                   stream_name(s));
+    else if (wire_open(aa, s, &e) != 0)
+        log_error("account %s: consumers of stream %s: %s", account_name(aa->account),
+                  stream_name(s), e.text);
 }
 
 static void stream_changed(void *arg, struct stream *s)
@@ -95,9 +99,13 @@ static void stream_changed(void *arg, struct stream *s)
     ingest_change(arg, s);
 }
 
+/* It is being deleted, or all of the account's are being closed. */
 static void stream_removed(void *arg, struct stream *s)
 {
-    ingest_remove(arg, s);
+    struct api_account *aa = arg;
+
+    wire_close(aa, s, !aa->closing);
+    ingest_remove(aa, s);
 }
 
 static uint32_t or_default(int64_t value, uint32_t usual)
@@ -241,13 +249,15 @@ static int listen_api(struct api_account *aa, struct mf_error *e)
     struct taken imported = {false};
     struct router *r = account_router(aa->account);
     char pattern[512];
-    int n = snprintf(pattern, sizeof pattern, "$JS.%s.API.>", api_domain(aa->api));
+    int n = snprintf(pattern, sizeof pattern, "$JS.%s.API.>", api_domain(aa->api)), rc;
 
     aa->api_sub.deliver = dispatch_api;
     aa->domain_sub.deliver = dispatch_domain;
     account_each_import(aa->account, find_import, &imported);
     if (!imported.yes && router_subscribe(r, MF_LIT("$JS.API.>"), MF_SLICE_NONE, &aa->api_sub) != 0)
         return mf_fail(e, MF_NOMEM, "subscribe $JS.API.>");
+    if (aa->catalog != NULL && (rc = wire_listen(aa, e)) != 0)
+        return rc;
     if (*api_domain(aa->api) == '\0')
         return 0;
     if (n < 0 || (size_t)n >= sizeof pattern ||
@@ -260,6 +270,7 @@ static void unlisten(struct api_account *aa)
 {
     router_unsubscribe(account_router(aa->account), &aa->api_sub);
     router_unsubscribe(account_router(aa->account), &aa->domain_sub);
+    wire_unlisten(aa);
 }
 
 static void account_free(struct api_account *aa)
@@ -269,6 +280,7 @@ static void account_free(struct api_account *aa)
     while ((n = mf_list_first(&aa->calls)) != NULL) /* nothing is left that could answer them */
         api_call_free(mf_container(n, struct api_call, link));
     mf_list_del(&aa->link);
+    waits_fini(aa);
     account_release(aa->account);
     free(aa->dir);
     free(aa);
@@ -286,6 +298,7 @@ static int account_open(struct api *a, struct account *acc, struct mf_error *e)
     mf_list_init(&aa->snapshots);
     mf_list_init(&aa->calls);
     mf_list_push(&a->list, &aa->link);
+    wire_init(aa);
     aa->limits = limits_of(a, acc);
     if ((aa->limits != NULL && catalog_begin(aa, e) != 0) || listen_api(aa, e) != 0)
         return mf_wrap(e, "account %s", account_name(acc));
@@ -538,6 +551,27 @@ static void maybe_ended(struct api *a)
         return;
     a->ended.fn = ended;
     loop_defer(a->loop, &a->ended);
+}
+
+static void tell_leaving(void *arg, struct stream *s)
+{
+    struct consumers *g = api_consumers(s);
+
+    (void)arg;
+    if (g != NULL)
+        consumers_leaving(g);
+}
+
+void api_leaving(struct api *a)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &a->list)
+    {
+        struct api_account *aa = mf_container(pos, struct api_account, link);
+        if (aa->catalog != NULL)
+            catalog_each(aa->catalog, MF_SLICE_NONE, tell_leaving, NULL);
+    }
 }
 
 void api_close(struct api *a, void (*closed)(void *arg), void *arg)

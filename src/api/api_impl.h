@@ -6,15 +6,21 @@
  * subject_page.c: the subjects of an INFO.  msg_api.c: MSG.GET, MSG.DELETE.  direct.c: DIRECT.GET.
  * config_json.c, info_json.c: configurations, states and infos as JSON.  ingest.c: publishes into
  * streams, pub acks.  snapshot.c, restore.c, archive.c: backups.  advisory.c: $JS.EVENT.>.
+ * consumer_admin.c, consumer_manage.c, consumer_json.c: requests about consumers (consumer_api.h).
+ * consumer_wire.c, consumer_wait.c, consumer_advisory.c: consumers and the world around them.
  * jsz.c, js_pages.c, js_metrics.c, api_pages.h: /jsz and what other pages show of streams.
  */
 #ifndef API_IMPL_H
 #define API_IMPL_H
 
+#include "consumer_api.h"
+#include "consumer_wire.h"
+
 #include "mayfly/account.h"
 #include "mayfly/api.h"
 #include "mayfly/buf.h"
 #include "mayfly/catalog.h"
+#include "mayfly/consumer.h"
 #include "mayfly/jsonw.h"
 #include "mayfly/list.h"
 #include "mayfly/steady.h"
@@ -31,6 +37,10 @@ struct api_account {
     const struct options_js_limits *limits;
     struct stream_usage usage;
     struct router_sub api_sub, domain_sub; /* $JS.API.> and $JS.<domain>.API.> */
+    struct router_sub ack_sub, flow_sub;   /* $JS.ACK.> and $JS.FC.> */
+    struct consumer_host consumer_host;
+    struct consumer_waits waits;
+    char hash[9]; /* of its name, as newer ack subjects show it */
     uint64_t api_total, api_errors;
     struct mf_list restores, snapshots; /* under way */
     struct mf_list calls;               /* api_call.link: not answered yet */
@@ -75,6 +85,7 @@ struct api_call {
     const char *type;       /* response type suffix, "stream_create_response" */
     struct catalog_op op;
     struct stream_op sop;
+    struct consumer_op cop;
     struct catalog_wait busy;
     struct stream_load load;
     void *state;                   /* the handler's own; freed with free() */
@@ -126,7 +137,13 @@ struct api_route {
     void (*handle)(struct api_call *call);
     void (*more)(struct api_call *call, struct jsonw *w); /* members of error replies, or NULL */
     bool with_client; /* it is told of who asks, in advisories */
+    bool own_order;   /* the handler itself calls api_call_level() and api_call_enabled() */
 };
+/* Is the API level it asks for served, and does its account have JetStream?  false: answered. */
+MF_MUSTCHECK bool api_call_level(struct api_call *call);
+MF_MUSTCHECK bool api_call_enabled(struct api_call *call);
+/* Does this server serve the level the request's header asks for? */
+bool api_level_served(const struct api *a, struct mf_slice hdr);
 /* deliver() of api_account.api_sub and domain_sub. */
 bool dispatch_api(struct router_sub *sub, const struct router_msg *m);
 bool dispatch_domain(struct router_sub *sub, const struct router_msg *m);
@@ -152,6 +169,8 @@ MF_MUSTCHECK int config_json_decode(struct mf_slice text, bool strict, struct st
 void config_json_write(struct jsonw *w, const char *key, const struct stream_config *c,
                        bool server_metadata);
 extern const struct catalog_codec config_json_codec;
+/* "metadata": two sorted lists as one, its own pairs and the server's. */
+void metadata_json_write(struct jsonw *w, const struct json_map *m, bool server_metadata);
 extern const struct json_type
     config_json_type; /* struct stream_config; for documents that contain one */
 
@@ -201,9 +220,6 @@ MF_MUSTCHECK int stream_limits_allow(struct api_account *aa, const struct stream
 /* Rules 8 (but the number of streams) and 13 of an update. */
 MF_MUSTCHECK int stream_update_allowed(struct api_account *aa, const struct stream_config *now,
                                        const struct stream_config *next, struct js_error *e);
-/* Until there are consumers: no stream has any. */
-void consumer_names_handle(struct api_call *call);
-void consumer_list_handle(struct api_call *call);
 
 /* subject_page.c: the subjects of a stream that match, sorted, a page of them.  O(matches) plus
  * the sorting of the page. */
@@ -235,6 +251,15 @@ MF_MUSTCHECK int ingest_add(struct api_account *aa, struct stream *s);
 void ingest_change(struct api_account *aa, struct stream *s);
 void ingest_remove(struct api_account *aa, struct stream *s);
 void ingest_fini(void); /* frees the pool of pending publishes */
+
+/* --- consumers --------------------------------------------------------------------------------
+ */
+
+/* ingest.c keeps them beside the stream: all of its consumers; NULL: they could not be loaded. */
+struct consumers *api_consumers(struct stream *s);
+void ingest_set_consumers(struct stream *s, struct consumers *g);
+size_t api_consumer_count(struct stream *s);                  /* of the stream; O(1) */
+uint64_t api_account_consumers(const struct api_account *aa); /* O(streams) */
 
 /* advisory.c */
 void advisory_audit(struct api_call *call, struct mf_slice response);

@@ -390,7 +390,7 @@ static void write_switches(struct jsonw *w, const struct stream_config *c)
 }
 
 /* Two sorted lists as one: the stream's own pairs and the server's.  The server's win. */
-static void write_metadata(struct jsonw *w, const struct json_map *m, bool server_metadata)
+void metadata_json_write(struct jsonw *w, const struct json_map *m, bool server_metadata)
 {
     static const struct {
         const char *key, *value;
@@ -433,6 +433,6 @@ void config_json_write(struct jsonw *w, const char *key, const struct stream_con
         jsonw_end(w);
     }
     write_switches(w, c);
-    write_metadata(w, &c->metadata, server_metadata);
+    metadata_json_write(w, &c->metadata, server_metadata);
     jsonw_end(w);
 }

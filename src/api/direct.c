@@ -285,20 +285,6 @@ static void get_with_body(struct api_account *aa, struct stream *s, const struct
     arena_fini(&mem);
 }
 
-/* A Go integer that is not above our level; an empty value counts as none. */
-static bool level_served(struct mf_slice hdr, unsigned level)
-{
-    struct mf_slice text;
-    uint64_t n;
-
-    if (!header_get(hdr, "Nats-Required-Api-Level", &text) || text.len == 0)
-        return true;
-    bool minus = text.ptr[0] == '-';
-    if (minus || text.ptr[0] == '+')
-        text = mf_slice(text.ptr + 1, text.len - 1);
-    return mf_parse_u64(text, &n) == 0 && (minus || n <= level);
-}
-
 bool direct_get(struct api_account *aa, const struct router_msg *rm, struct mf_slice rest)
 {
     static const size_t prefix = sizeof "DIRECT.GET." - 1;
@@ -318,7 +304,7 @@ bool direct_get(struct api_account *aa, const struct router_msg *rm, struct mf_s
         return false;
     if (m->reply.len == 0)
         return true;
-    if (m->hdr.len > 0 && !level_served(m->hdr, aa->api->setup.level))
+    if (!api_level_served(aa->api, m->hdr))
         direct_send_status(aa, m->reply, LEVEL);
     else if (m->payload.len > 0)
         get_with_body(aa, s, m, subject);

@@ -5,6 +5,7 @@
  * but counts as received: its sender must not hear that nobody is there. */
 #include "api_impl.h"
 
+#include "mayfly/clock.h"
 #include "mayfly/header.h"
 #include "mayfly/log.h"
 #include "mayfly/subject.h"
@@ -47,6 +48,13 @@ static void no_purged(struct api_call *call, struct jsonw *w)
     jsonw_u64(w, "purged", 0);
 }
 
+static void no_pause(struct api_call *call, struct jsonw *w)
+{
+    (void)call;
+    jsonw_bool(w, "paused", false);
+    jsonw_time(w, "pause_until", CLOCK_ZERO);
+}
+
 /* What only a cluster can do. */
 static void cluster_handle(struct api_call *call)
 {
@@ -57,24 +65,35 @@ static void cluster_handle(struct api_call *call)
 }
 
 static const struct api_route routes[] = {
-    {"INFO", "account_info_response", account_info_handle, NULL, false},
-    {"STREAM.CREATE.*", "stream_create_response", stream_create_handle, NULL, false},
-    {"STREAM.UPDATE.*", "stream_update_response", stream_update_handle, NULL, false},
-    {"STREAM.INFO.*", "stream_info_response", stream_info_handle, no_page, false},
-    {"STREAM.NAMES", "stream_names_response", stream_names_handle, no_names, false},
-    {"STREAM.LIST", "stream_list_response", stream_list_handle, no_streams, false},
-    {"STREAM.DELETE.*", "stream_delete_response", stream_delete_handle, NULL, false},
-    {"STREAM.PURGE.*", "stream_purge_response", stream_purge_handle, no_purged, false},
-    {"STREAM.MSG.GET.*", "stream_msg_get_response", msg_get_handle, NULL, false},
-    {"STREAM.MSG.DELETE.*", "stream_msg_delete_response", msg_delete_handle, NULL, false},
-    {"STREAM.SNAPSHOT.*", "stream_snapshot_response", snapshot_handle, NULL, true},
-    {"STREAM.RESTORE.*", "stream_restore_response", restore_handle, NULL, true},
-    {"STREAM.LEADER.STEPDOWN.*", "stream_leader_stepdown_response", cluster_handle, NULL, false},
-    {"STREAM.PEER.REMOVE.*", "stream_remove_peer_response", cluster_handle, NULL, false},
-    {"CONSUMER.LEADER.STEPDOWN.*.*", "consumer_leader_stepdown_response", cluster_handle, NULL,
+    {"INFO", "account_info_response", account_info_handle, NULL, false, false},
+    {"STREAM.CREATE.*", "stream_create_response", stream_create_handle, NULL, false, false},
+    {"STREAM.UPDATE.*", "stream_update_response", stream_update_handle, NULL, false, false},
+    {"STREAM.INFO.*", "stream_info_response", stream_info_handle, no_page, false, false},
+    {"STREAM.NAMES", "stream_names_response", stream_names_handle, no_names, false, false},
+    {"STREAM.LIST", "stream_list_response", stream_list_handle, no_streams, false, false},
+    {"STREAM.DELETE.*", "stream_delete_response", stream_delete_handle, NULL, false, false},
+    {"STREAM.PURGE.*", "stream_purge_response", stream_purge_handle, no_purged, false, false},
+    {"STREAM.MSG.GET.*", "stream_msg_get_response", msg_get_handle, NULL, false, false},
+    {"STREAM.MSG.DELETE.*", "stream_msg_delete_response", msg_delete_handle, NULL, false, false},
+    {"STREAM.SNAPSHOT.*", "stream_snapshot_response", snapshot_handle, NULL, true, false},
+    {"STREAM.RESTORE.*", "stream_restore_response", restore_handle, NULL, true, false},
+    {"STREAM.LEADER.STEPDOWN.*", "stream_leader_stepdown_response", cluster_handle, NULL, false,
      false},
-    {"CONSUMER.NAMES.*", "consumer_names_response", consumer_names_handle, no_consumers, false},
-    {"CONSUMER.LIST.*", "consumer_list_response", consumer_list_handle, no_consumers, false},
+    {"STREAM.PEER.REMOVE.*", "stream_remove_peer_response", cluster_handle, NULL, false, false},
+    {"CONSUMER.LEADER.STEPDOWN.*.*", "consumer_leader_stepdown_response", cluster_handle, NULL,
+     false, false},
+    {"CONSUMER.CREATE.*", "consumer_create_response", consumer_create_handle, NULL, false, true},
+    {"CONSUMER.CREATE.*.>", "consumer_create_response", consumer_create_handle, NULL, false, true},
+    {"CONSUMER.DURABLE.CREATE.*.*", "consumer_create_response", consumer_create_handle, NULL, false,
+     true},
+    {"CONSUMER.INFO.*.*", "consumer_info_response", consumer_info_handle, NULL, false, true},
+    {"CONSUMER.NAMES.*", "consumer_names_response", consumer_names_handle, no_consumers, false,
+     false},
+    {"CONSUMER.LIST.*", "consumer_list_response", consumer_list_handle, no_consumers, false, false},
+    {"CONSUMER.DELETE.*.*", "consumer_delete_response", consumer_delete_handle, NULL, false, false},
+    {"CONSUMER.PAUSE.*.*", "consumer_pause_response", consumer_pause_handle, no_pause, false, true},
+    {"CONSUMER.RESET.*.*", "consumer_reset_response", consumer_reset_handle, NULL, false, true},
+    {"CONSUMER.UNPIN.*.*", "consumer_unpin_response", consumer_unpin_handle, NULL, false, true},
 };
 
 static const struct api_route *route_of(struct mf_slice rest)
@@ -87,35 +106,50 @@ static const struct api_route *route_of(struct mf_slice rest)
 
 /* --- what all have in common ------------------------------------------------------------------ */
 
-/* A Go integer: a sign and digits, of any length.  false: it is none, or larger than level. */
-static bool level_served(struct mf_slice text, unsigned level)
+/* A Go integer: a sign and digits, of any length; an empty value counts as none.  false: it is no
+ * integer, or larger than our level. */
+bool api_level_served(const struct api *a, struct mf_slice hdr)
 {
-    bool minus = text.len > 0 && text.ptr[0] == '-';
+    struct mf_slice text;
+    bool minus;
     uint64_t n;
 
-    if (text.len > 0 && (minus || text.ptr[0] == '+'))
+    if (hdr.len == 0 || !header_get(hdr, "Nats-Required-Api-Level", &text) || text.len == 0)
+        return true;
+    minus = text.ptr[0] == '-';
+    if (minus || text.ptr[0] == '+')
         text = mf_slice(text.ptr + 1, text.len - 1);
     if (mf_parse_u64(text, &n) != 0 || n > (uint64_t)INT64_MAX + minus)
         return false;
-    return minus || n <= level;
+    return minus || n <= a->setup.level;
+}
+
+bool api_call_level(struct api_call *call)
+{
+    struct js_error e;
+
+    if (api_level_served(call->aa->api, call->hdr))
+        return true;
+    js_refuse(&e, JS_REQUIRED_API_LEVEL);
+    api_reply_error(call, &e);
+    return false;
+}
+
+bool api_call_enabled(struct api_call *call)
+{
+    struct js_error e;
+
+    if (call->aa->catalog != NULL)
+        return true;
+    js_refuse(&e, JS_NOT_ENABLED_FOR_ACCOUNT);
+    api_reply_error(call, &e);
+    return false;
 }
 
 void api_call_run(struct api_call *call)
 {
-    struct api_account *aa = call->aa;
-    struct mf_slice level;
-    struct js_error e;
-
-    if (header_get(call->hdr, "Nats-Required-Api-Level", &level) && level.len > 0 &&
-        !level_served(level, aa->api->setup.level)) {
-        js_refuse(&e, JS_REQUIRED_API_LEVEL);
-        api_reply_error(call, &e);
-    } else if (aa->catalog == NULL) {
-        js_refuse(&e, JS_NOT_ENABLED_FOR_ACCOUNT);
-        api_reply_error(call, &e);
-    } else {
+    if (call->route->own_order || (api_call_level(call) && api_call_enabled(call)))
         call->route->handle(call);
-    }
 }
 
 /* The system account has no JetStream: whatever it asks, it is told so; INFO in its own form. */
@@ -148,6 +182,10 @@ static bool serve(struct api_account *aa, const struct router_msg *m, struct mf_
     struct api_call *call;
     bool audited;
 
+    if (wire_delivering()) /* a consumer's message is no request, wherever it was sent to */
+        return false;
+    if (mf_starts(rest, "CONSUMER.MSG.NEXT."))
+        return aa->catalog != NULL && wire_next(aa, m, rest);
     if (mf_starts(rest, "DIRECT.GET."))
         return aa->catalog != NULL && direct_get(aa, m, rest);
     route = route_of(rest);

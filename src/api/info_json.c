@@ -88,7 +88,7 @@ void state_json_write_details(struct jsonw *w, const char *key, struct stream *s
         jsonw_u64(w, "bytes", 0);
         jsonw_end(w);
     }
-    jsonw_u64(w, "consumer_count", st.consumers);
+    jsonw_u64(w, "consumer_count", api_consumer_count(s));
     jsonw_end(w);
 }
 
@@ -199,7 +199,7 @@ void account_json_write(struct jsonw *w, struct api_account *aa)
     jsonw_i64(w, "reserved_memory", reserved.memory);
     jsonw_i64(w, "reserved_storage", reserved.file);
     jsonw_u64(w, "streams", catalog_count(aa->catalog));
-    jsonw_u64(w, "consumers", 0);
+    jsonw_u64(w, "consumers", api_account_consumers(aa));
     limits_write(w, aa->limits);
     text_write(w, "domain", api_domain(aa->api));
     jsonw_object(w, "api");

@@ -38,6 +38,7 @@ struct ingest_stream {
     size_t nsubs;
     struct mf_buf start; /* {"stream":"S","domain":"d","seq": */
     struct mf_buf name;  /* "S" */
+    struct consumers *consumers;
     bool no_ack, gone;
     size_t waiting;
 };
@@ -281,4 +282,20 @@ void ingest_remove(struct api_account *aa, struct stream *s)
     in->gone = true;
     if (in->waiting == 0)
         in_free(in);
+}
+
+/* --- its consumers ------------------------------------------------------------------------- */
+
+struct consumers *api_consumers(struct stream *s)
+{
+    struct ingest_stream *in = stream_data(s);
+
+    return in == NULL ? NULL : in->consumers;
+}
+
+void ingest_set_consumers(struct stream *s, struct consumers *g)
+{
+    struct ingest_stream *in = stream_data(s);
+
+    in->consumers = g;
 }

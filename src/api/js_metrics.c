@@ -57,6 +57,7 @@ static void collect_stream(void *arg, struct stream *s)
     struct row r = {.account = m->account, .stream = stream_name(s)};
 
     stream_state(s, &r.state);
+    r.state.consumers = api_consumer_count(s);
     stream_stats(s, &r.stats);
     if (stream_config(s)->storage == STORAGE_MEMORY) { /* its "files" are memory, too */
         r.stats.memory_bytes += r.stats.disk_bytes;

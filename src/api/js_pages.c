@@ -192,6 +192,8 @@ static void check_one(struct checkup *c, struct api_account *aa, const struct he
         check_stream(c, s);
     if (s == NULL || q->consumer == NULL || *q->consumer == '\0')
         return;
+    if (api_consumers(s) != NULL && consumers_find(api_consumers(s), mf_str(q->consumer)) != NULL)
+        return;
     none.type = "CONSUMER";
     none.consumer = q->consumer;
     tell(c, none, "JetStream consumer \"%s\" not found for stream \"%s\" on account \"%s\"",

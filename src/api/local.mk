@@ -6,7 +6,8 @@ noinst_LIBRARIES += %D%/libapi.a
 	%D%/msg_api.c %D%/direct.c %D%/direct_batch.c %D%/direct.h %D%/snapshot.c %D%/restore.c \
 	%D%/restore_store.c %D%/restore.h %D%/archive.c %D%/archive.h \
 	%D%/ingest.c %D%/advisory.c %D%/jsz.c %D%/js_metrics.c %D%/js_pages.c \
-	%D%/api_pages.h %D%/consumer_admin.c %D%/consumer_json.c %D%/consumer_wire.c %D%/consumer_advisory.c \
+	%D%/api_pages.h %D%/consumer_admin.c %D%/consumer_manage.c %D%/consumer_api.h %D%/consumer_json.c %D%/consumer_wire.c %D%/consumer_advisory.c \
+	%D%/consumer_wire.h %D%/consumer_wait.c %D%/event.h \
 	%D%/api_impl.h include/mayfly/api.h
 %C%_libapi_a_CPPFLAGS = $(AM_CPPFLAGS)
 
@@ -44,4 +45,21 @@ test_unit_api_pages_SOURCES = test/unit/test_api_pages.c test/support/no_memory.
 test_unit_api_pages_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(MONITOR_LIBS) $(UNITY_LIBS)
 test_unit_api_pages_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
 test_unit_api_pages_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
+
+# consumer_json: of the api only the files about configurations, of consumers only their rules.
+UNIT_TESTS += test/unit/consumer_json
+test_unit_consumer_json_SOURCES = test/unit/test_consumer_json.c test/unit/consumer_config_rows.h \
+	test/unit/consumer_config_pairs.h test/unit/consumer_json_cases.h test/unit/json_cases.h \
+	test/support/config_rows.h %D%/consumer_json.c %D%/config_json.c src/consumer/config.c \
+	src/consumer/config_check.c src/consumer/config_update.c
+test_unit_consumer_json_LDADD = $(STREAM_LIBS) $(UNITY_LIBS) -lm
+test_unit_consumer_json_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+
+# consumer_wire: consumers and the account around them; every allocation of a wait fails once.
+UNIT_TESTS += test/unit/consumer_wire
+test_unit_consumer_wire_SOURCES = test/unit/test_consumer_wire.c test/support/no_memory.h
+test_unit_consumer_wire_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
+test_unit_consumer_wire_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+test_unit_consumer_wire_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc

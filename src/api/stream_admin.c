@@ -279,6 +279,7 @@ void stream_delete_handle(struct api_call *call)
     s = idle_stream(call);
     if (s == NULL)
         return;
+    consumers_tell_deleted(call->aa, s);
     call->op.done = delete_done;
     catalog_delete(call->aa->catalog, s, &call->op);
 }

@@ -65,9 +65,14 @@ int stream_update_allowed(struct api_account *aa, const struct stream_config *no
 {
     int64_t more = promised(next) - promised(now);
 
+    struct stream *s = catalog_find(aa->catalog, mf_str(now->name));
+    int rc;
+
     if (consumers_allow(aa, next, e) != 0 ||
         room(aa, next->storage, promised(now), promised(next), more < 0 ? 0 : more, e) != 0)
         return MF_DENIED;
+    if (s != NULL && (rc = consumer_limits_allow(s, next, e)) != 0)
+        return rc;
     if (catalog_overlaps(aa->catalog, next, now->name))
         return js_refuse(e, JS_STREAM_SUBJECT_OVERLAP);
     return 0;

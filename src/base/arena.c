@@ -21,16 +21,34 @@ void arena_fini(struct arena *a)
     *a = (struct arena){NULL, 0, 0, false};
 }
 
-void *arena_alloc(struct arena *a, size_t n)
+static size_t rounded(size_t n)
 {
     const size_t align = _Alignof(max_align_t);
+    return n == 0 ? align : (n + align - 1) / align * align;
+}
+
+bool arena_reserve(struct arena *a, size_t n)
+{
+    struct arena_chunk *c;
+
+    if (a->failed || n > SIZE_MAX / 4 || (c = calloc(1, sizeof *c + rounded(n))) == NULL) {
+        a->failed = true;
+        return false;
+    }
+    c->next = a->chunks;
+    a->chunks = c;
+    a->used = 0;
+    a->cap = rounded(n);
+    return true;
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
     if (a->failed || n > SIZE_MAX / 4) {
         a->failed = true;
         return NULL;
     }
-    n = (n + align - 1) / align * align;
-    if (n == 0)
-        n = align;
+    n = rounded(n);
     if (a->chunks == NULL || a->cap - a->used < n) {
         size_t cap = n > CHUNK / 4 ? n : CHUNK;
         struct arena_chunk *c = calloc(1, sizeof *c + cap);

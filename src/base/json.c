@@ -80,6 +80,8 @@ static int count_elements(struct json_reader *r, size_t *n)
 
 static size_t element_size(const struct json_field *f)
 {
+    if (f->kind == JSON_DURATIONS)
+        return sizeof(int64_t);
     return f->kind == JSON_OBJECTS ? f->type->size : sizeof(void *);
 }
 
@@ -88,13 +90,16 @@ static int read_element(struct json_reader *r, const struct json_field *f, char 
 {
     if (f->kind == JSON_STRS)
         return json_read_str(r, (char **)(void *)at, path);
+    if (f->kind == JSON_DURATIONS)
+        return json_read_plain(r, &(struct json_field){.kind = JSON_DURATION}, at, path);
     if (f->kind == JSON_POINTERS)
         return json_read_pointer(r, f->type, (void **)(void *)at, path);
     return json_read_object(r, f->type, at, path);
 }
 
-/* Strings, structs or pointers.  What stood at an index stays where null comes in its place, and is
- * the base for a struct that comes: Go reuses the elements of a slice it reads into. */
+/* Strings, numbers, structs or pointers.  What stood at an index stays where null comes in its
+ * place, and is the base for a struct that comes: Go reuses the elements of a slice it reads into.
+ */
 static int read_array(struct json_reader *r, const struct json_field *f, void **at, size_t *n,
                       const struct json_path *path)
 {
@@ -208,6 +213,13 @@ static int read_value(struct json_reader *r, const struct json_field *f, char *b
         void *list = s->at;
         int err = read_array(r, f, &list, &s->n, path);
         s->at = list;
+        return err;
+    }
+    case JSON_DURATIONS: {
+        struct json_durations *d = at;
+        void *list = d->at;
+        int err = read_array(r, f, &list, &d->n, path);
+        d->at = list;
         return err;
     }
     case JSON_OBJECTS:

@@ -53,6 +53,7 @@ static void add_type(struct json_text *t, const struct json_field *f)
         [JSON_STR] = "string",
         [JSON_TIME] = "time.Time",
         [JSON_STRS] = "[]string",
+        [JSON_DURATIONS] = "[]time.Duration",
         [JSON_MAP] = "map[string]string",
         [JSON_OBJECT] = "server.",
         [JSON_POINTER] = "server.",

@@ -1,2 +1,147 @@
-/* config_update.c: to come. */
+/* config_update.c: which configuration may replace which, and which may stand beside the others. */
 #include "mayfly/consumer_config.h"
+
+#include "mayfly/subject.h"
+
+#define NAME_MAX_LEN 255
+/* Of a stream, when nobody says how many it may have. */
+#define STRICT_MAX_CONSUMERS  1000
+#define DEFAULT_MAX_CONSUMERS 100000
+
+static bool empty(const char *s)
+{
+    return s == NULL || *s == '\0';
+}
+
+static bool same(const char *a, const char *b)
+{
+    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
+}
+
+/* --- one after the other ---------------------------------------------------------------------- */
+
+static bool same_start_time(const struct consumer_config *a, const struct consumer_config *b)
+{
+    return a->has_start_time == b->has_start_time &&
+           (!a->has_start_time || a->opt_start_time_ns == b->opt_start_time_ns);
+}
+
+/* What is decided for good, in nats-server's order; NULL: nothing of it changes. */
+static const char *changed(const struct consumer_config *now, const struct consumer_config *next)
+{
+    const struct {
+        bool differs;
+        const char *text;
+    } rules[] = {
+        {now->deliver_policy != next->deliver_policy, "deliver policy can not be updated"},
+        {now->mem_storage != next->mem_storage, "storage type can not be updated"},
+        {now->direct != next->direct, "direct can not be updated"},
+        {now->sourcing != next->sourcing, "sourcing can not be updated"},
+        {now->opt_start_seq != next->opt_start_seq, "start sequence can not be updated"},
+        {!same_start_time(now, next), "start time can not be updated"},
+        {now->ack_policy != next->ack_policy, "ack policy can not be updated"},
+        {now->replay_policy != next->replay_policy, "replay policy can not be updated"},
+        {now->idle_heartbeat_ns != next->idle_heartbeat_ns, "heart beats can not be updated"},
+        {now->flow_control != next->flow_control, "flow control can not be updated"},
+        {empty(now->deliver_subject) && !empty(next->deliver_subject),
+         "can not update pull consumer to push based"},
+        {!empty(now->deliver_subject) && empty(next->deliver_subject),
+         "can not update push consumer to pull based"},
+    };
+
+    for (size_t i = 0; i < MF_COUNT(rules); i++)
+        if (rules[i].differs)
+            return rules[i].text;
+    return NULL;
+}
+
+int consumer_config_check_update(const struct consumer_config *now,
+                                 const struct consumer_config *next, bool bound, struct js_error *e)
+{
+    const char *text = changed(now, next);
+
+    if (text != NULL)
+        return js_refuse(e, JS_CONSUMER_CREATE, text);
+    if (bound && !same(now->deliver_subject, next->deliver_subject))
+        return js_refuse(e, JS_CONSUMER_NAME_EXIST);
+    if (now->max_waiting != next->max_waiting)
+        return js_refuse(e, JS_CONSUMER_CREATE, "max waiting can not be updated");
+    return 0;
+}
+
+/* --- one beside the others -------------------------------------------------------------------- */
+
+struct neighbour {
+    const struct consumer_config *c;
+    bool collides;
+};
+
+/* On a work queue a message belongs to one consumer: no subject may be wanted by two. */
+static void meet(void *arg, const struct consumer_config *other)
+{
+    struct neighbour *n = arg;
+    char *const *mine, *const *theirs;
+    size_t nmine = consumer_filters(n->c, &mine), ntheirs = consumer_filters(other, &theirs);
+
+    if (nmine > 0 && ntheirs == 0)
+        n->collides = true;
+    for (size_t i = 0; i < nmine && !n->collides; i++)
+        for (size_t j = 0; j < ntheirs && !n->collides; j++)
+            n->collides = subject_overlap(mf_str(mine[i]), mf_str(theirs[j]));
+}
+
+static int check_unique(const struct consumer_config *c, const struct consumer_config_world *w,
+                        struct js_error *e)
+{
+    struct neighbour n = {c, false};
+
+    if (w->each_other != NULL)
+        w->each_other(w->arg, meet, &n);
+    return n.collides ? js_refuse(e, JS_CONSUMER_WQ_CONSUMER_NOT_UNIQUE) : 0;
+}
+
+static int check_queue(const struct consumer_config *c, const struct consumer_config_world *w,
+                       struct js_error *e)
+{
+    char *const *filters;
+
+    if (w->stream->retention != RETENTION_WORKQUEUE || c->direct || c->sourcing)
+        return 0;
+    if (c->ack_policy != ACK_EXPLICIT && c->ack_policy != ACK_FLOW_CONTROL)
+        return js_refuse(e, JS_CONSUMER_WQ_REQUIRES_EXPLICIT_ACK);
+    if (c->deliver_policy != DELIVER_ALL)
+        return js_refuse(e, JS_CONSUMER_WQ_CONSUMER_NOT_DELIVER_ALL);
+    if (w->consumers == 0)
+        return 0;
+    if (consumer_filters(c, &filters) == 0)
+        return js_refuse(e, JS_CONSUMER_WQ_MULTIPLE_UNFILTERED);
+    return check_unique(c, w, e);
+}
+
+/* The stream's own limit; the account's, where it is tighter or the only one. */
+static uint64_t max_consumers(const struct consumer_config_world *w)
+{
+    int64_t max = w->stream->max_consumers;
+
+    if (max <= 0 || (w->max_consumers > 0 && w->max_consumers < max))
+        max = w->max_consumers;
+    if (max > 0)
+        return (uint64_t)max;
+    return w->strict ? STRICT_MAX_CONSUMERS : DEFAULT_MAX_CONSUMERS;
+}
+
+int consumer_config_admit(const struct consumer_config *c, bool exists,
+                          const struct consumer_config_world *w, struct js_error *e)
+{
+    const char *name = empty(c->durable_name) ? c->name : c->durable_name;
+    int rc;
+
+    if (exists)
+        return w->stream->retention == RETENTION_WORKQUEUE ? check_unique(c, w, e) : 0;
+    if (w->consumers >= max_consumers(w))
+        return js_refuse(e, JS_MAXIMUM_CONSUMERS_LIMIT);
+    rc = check_queue(c, w, e);
+    if (rc == 0 && name != NULL && strlen(name) > NAME_MAX_LEN)
+        rc = js_refuse(e, JS_CONSUMER_NAME_TOO_LONG, "255");
+    return rc;
+}

@@ -1,2 +1,590 @@
-/* consumer.c: to come. */
+/* consumer.c: one consumer, from its making to its end.
+ *
+ * End: what it holds in the stream's lists goes at once (consumer_unlink); its memory at the end of
+ * the turn, or when the worker that reads for it is done, because the one who ends it may have been
+ * called from inside its own delivery. */
 #include "consumer_impl.h"
+
+#include "mayfly/log.h"
+
+#include <stdlib.h>
+
+/* --- memory -------------------------------------------------------------------------------- */
+
+/* "50" and "50%"; it passed the check. */
+unsigned consumer_sample(const struct consumer_config *cfg)
+{
+    unsigned long n = cfg->sample_freq == NULL ? 0 : strtoul(cfg->sample_freq, NULL, 10);
+
+    return n > 100 ? 100 : (unsigned)n;
+}
+
+int consumer_new(struct consumer **out, struct consumers *g, struct consumer_config *cfg,
+                 struct mf_slice name, int64_t created_ns)
+{
+    struct consumer *c = calloc(1, sizeof *c);
+
+    if (c == NULL)
+        return MF_NOMEM;
+    c->group = g;
+    pending_init(&c->wait);
+    mf_list_init(&c->requests);
+    mf_list_init(&c->ready);
+    mf_list_init(&c->flush);
+    mf_list_init(&c->ops);
+    c->timer_at = c->idle_at_ns = c->pause_at_ns = NEVER;
+    c->created_ns = created_ns;
+    c->name = mf_slice_dup(name);
+    if (c->name == NULL || consumer_config_copy(&c->cfg, cfg) != 0) {
+        free(c->name);
+        free(c);
+        return MF_NOMEM;
+    }
+    if (c->cfg.deliver_subject != NULL && c->cfg.deliver_subject[0] != '\0' && push_init(c) != 0) {
+        consumer_config_fini(&c->cfg);
+        free(c->name);
+        free(c);
+        return MF_NOMEM;
+    }
+    rand_bytes(&c->id, sizeof c->id);
+    c->sample = consumer_sample(&c->cfg);
+    consumer_config_fini(cfg);
+    consumer_config_init(cfg);
+    *out = c;
+    return 0;
+}
+
+static void subs_drop(struct consumer *c, struct filter_sub *subs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        router_unsubscribe(c->group->filters, &subs[i].sub);
+    free(subs);
+}
+
+static void unlisten(struct consumer *c)
+{
+    subs_drop(c, c->subs, c->nsubs);
+    c->subs = NULL;
+    c->nsubs = 0;
+}
+
+/* Out of everything that belongs to the group. */
+static void unlink_all(struct consumer *c)
+{
+    struct mf_list *n;
+
+    c->deleted = true;
+    if (c->push != NULL)
+        c->group->host->await_interest(c->group->host->arg, c, false);
+    unlisten(c);
+    walk_free(c);
+    mf_list_del(&c->ready);
+    mf_list_del(&c->flush);
+    loop_timer_free(c->timer);
+    c->timer = NULL;
+    while ((n = mf_list_pop(&c->requests)) != NULL)
+        free(mf_container(n, struct request, link));
+    c->nrequests = 0;
+    while ((n = mf_list_pop(&c->ops)) != NULL) /* who waits is told then */
+        mf_container(n, struct consumer_op, link)->consumer = NULL;
+}
+
+static void bury(struct loop_defer *d)
+{
+    struct consumer *c = mf_container(d, struct consumer, bury);
+
+    if (!c->loading) /* else the one who reads does it */
+        consumer_free_now(c);
+}
+
+void consumer_free_now(struct consumer *c)
+{
+    pending_fini(&c->wait);
+    mf_buf_fini(&c->dirty_pages);
+    consumer_config_fini(&c->cfg);
+    free(c->snapshot);
+    free(c->push);
+    free(c->name);
+    free(c);
+}
+
+void consumer_free(struct consumer *c)
+{
+    unlink_all(c);
+    c->bury.fn = bury;
+    loop_defer(c->group->host->loop, &c->bury);
+}
+
+/* --- filters ------------------------------------------------------------------------------- */
+
+/* For these filters; NULL: no memory. */
+static struct filter_sub *subs_make(struct consumer *c, const struct consumer_config *cfg,
+                                    size_t *n)
+{
+    char *const *filter;
+    size_t filters = consumer_filters(cfg, &filter), count = filters == 0 ? 1 : filters;
+    struct filter_sub *subs = calloc(count, sizeof *subs);
+
+    for (size_t i = 0; subs != NULL && i < count; i++) {
+        subs[i].c = c;
+        if (router_subscribe(c->group->filters, filters == 0 ? MF_LIT(">") : mf_str(filter[i]),
+                             MF_SLICE_NONE, &subs[i].sub) != 0) {
+            subs_drop(c, subs, i);
+            return NULL;
+        }
+    }
+    *n = count;
+    return subs;
+}
+
+int consumer_listen(struct consumer *c)
+{
+    size_t n;
+    struct filter_sub *subs = subs_make(c, &c->cfg, &n);
+
+    if (subs == NULL)
+        return MF_NOMEM;
+    unlisten(c);
+    c->subs = subs;
+    c->nsubs = n;
+    return 0;
+}
+
+void consumer_recount(struct consumer *c)
+{
+    char *const *filter;
+    size_t n = consumer_filters(&c->cfg, &filter);
+    struct stream *s = c->group->stream;
+    uint64_t told = c->group->told, sum = 0;
+
+    for (size_t i = 0; i < (n == 0 ? 1 : n); i++) {
+        struct mf_slice f = n == 0 ? MF_LIT(">") : mf_str(filter[i]);
+        if (c->next <= told)
+            sum += stream_count(s, f, c->next) - stream_count(s, f, told + 1);
+    }
+    for (size_t i = c->snapshot_at; i < c->snapshot_n; i++)
+        sum += stream_present(s, c->snapshot[i]);
+    c->pending = sum;
+}
+
+/* --- where it starts ----------------------------------------------------------------------- */
+
+static uint64_t last_wanted(struct consumer *c)
+{
+    char *const *filter;
+    size_t n = consumer_filters(&c->cfg, &filter);
+    uint64_t last = 0;
+
+    for (size_t i = 0; i < (n == 0 ? 1 : n); i++) {
+        uint64_t seq = stream_last_of(c->group->stream, n == 0 ? MF_LIT(">") : mf_str(filter[i]));
+        last = seq > last ? seq : last;
+    }
+    return last;
+}
+
+/* A cold stream is read from disk here, a few records; creating by time is rare. */
+static uint64_t at_time(struct consumer *c)
+{
+    uint64_t low = stream_next(c->group->stream, 0), high = c->group->told, best = 0;
+
+    while (low != 0 && low <= high) {
+        uint64_t middle = low + (high - low) / 2, at = stream_next(c->group->stream, middle);
+        int64_t ts;
+        if (at == 0 || at > high || stream_time_of(c->group->stream, at, &ts) != 0) {
+            high = middle - 1;
+        } else if (ts >= c->cfg.opt_start_time_ns) {
+            best = at;
+            high = middle - 1;
+        } else {
+            low = at + 1;
+        }
+    }
+    return best;
+}
+
+void consumer_start(struct consumer *c)
+{
+    struct stream_state t;
+    uint64_t after = c->group->told + 1, first, seq;
+
+    stream_state(c->group->stream, &t);
+    first = t.msgs > 0 ? t.first_seq : after;
+    switch (c->cfg.deliver_policy) {
+    case DELIVER_LAST:
+        seq = last_wanted(c);
+        c->next = seq == 0 ? after : seq;
+        break;
+    case DELIVER_NEW:
+        c->next = after;
+        break;
+    case DELIVER_BY_SEQUENCE:
+        c->next = c->cfg.opt_start_seq > first ? c->cfg.opt_start_seq : first;
+        break;
+    case DELIVER_BY_TIME:
+        seq = at_time(c);
+        c->next = seq == 0 ? after : seq;
+        break;
+    case DELIVER_LAST_PER_SUBJECT:
+        c->next = first;
+        if (stream_config(c->group->stream)->max_msgs_per_subject == 1)
+            break;
+        if (walk_snapshot(c) != 0)
+            log_error("consumer %s: no memory to list subjects: it starts with all", c->name);
+        else
+            c->next = after;
+        break;
+    default:
+        c->next = first;
+    }
+    if (c->next == 0)
+        c->next = 1;
+    seq = c->snapshot_n > 0 ? c->snapshot[0] : c->next;
+    c->sseq = c->floor_sseq = seq - 1;
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq, uint64_t dseq,
+                   uint64_t deliveries, struct mf_slice reason)
+{
+    struct consumer_event e = {.kind = kind,
+                               .consumer = c,
+                               .stream_seq = sseq,
+                               .consumer_seq = dseq,
+                               .deliveries = deliveries,
+                               .reason = reason,
+                               .pause_until_ns = c->cfg.pause_until_ns};
+
+    c->group->host->event(c->group->host->arg, &e);
+}
+
+/* Some time more, not for all the same: a client that was held up a little finds its consumer, and
+ * a thousand that were forgotten together do not go in one turn. */
+static int64_t threshold_of(const struct consumer *c)
+{
+    return c->cfg.inactive_threshold_ns + 100 * CLOCK_MS + (int64_t)(c->id % 900) * CLOCK_MS;
+}
+
+void consumer_alive(struct consumer *c)
+{
+    c->active_ns = group_mono(c->group);
+    if (c->cfg.inactive_threshold_ns > 0 && c->idle_at_ns == NEVER) {
+        c->idle_at_ns = c->active_ns + threshold_of(c);
+        pump_timer(c);
+    }
+}
+
+static bool in_use(struct consumer *c)
+{
+    const struct consumer_host *h = c->group->host;
+    struct mf_list *pos;
+
+    if (c->push != NULL) {
+        push_look(c);
+        return c->push->active;
+    }
+    mf_list_each(pos, &c->requests)
+    {
+        struct request *r = mf_container(pos, struct request, link);
+        if (h->interest(h->arg, mf_slice(r->reply, r->reply_len), MF_SLICE_NONE))
+            return true;
+    }
+    return false;
+}
+
+bool consumer_inactive(struct consumer *c)
+{
+    int64_t now = group_mono(c->group), threshold = threshold_of(c);
+
+    if (c->cfg.inactive_threshold_ns <= 0) {
+        c->idle_at_ns = NEVER;
+        return false;
+    }
+    if (in_use(c))
+        c->active_ns = now;
+    c->idle_at_ns = c->active_ns + threshold;
+    /* Whoever took messages may still be at work on them. */
+    if (c->wait.count > 0 && c->idle_at_ns <= now)
+        c->idle_at_ns = now + (c->cfg.ack_wait_ns > 0 ? c->cfg.ack_wait_ns : threshold);
+    if (c->idle_at_ns > now)
+        return false;
+    consumer_delete(c, NULL);
+    return true;
+}
+
+void consumer_resume(struct consumer *c)
+{
+    if (pump_paused(c))
+        c->pause_at_ns = group_mono(c->group) + c->cfg.pause_until_ns - group_now(c->group);
+    consumer_alive(c);
+    if (c->push != NULL)
+        push_look(c);
+    pump_soon(c);
+    pump_timer(c);
+}
+
+/* --- made ---------------------------------------------------------------------------------- */
+
+static void op_fail(struct consumer_op *op, int code)
+{
+    struct js_error e;
+
+    js_refuse_text(&e, JS_CONSUMER_STORE_FAILED, "error creating store for consumer: %s",
+                   mf_err_text(code));
+    op->done(op, NULL, &e);
+}
+
+static void op_written(struct store_wait *w, int status)
+{
+    struct consumer_op *op = mf_container(w, struct consumer_op, wait);
+
+    mf_list_del(&op->link);
+    if (status != 0 || op->consumer == NULL) /* NULL: it was deleted meanwhile */
+        op_fail(op, status == 0 ? MF_CLOSED : status);
+    else
+        op->done(op, op->consumer, NULL);
+}
+
+/* done() when the configuration is on disk.  Otherwise why not; done() is the caller's then. */
+static int op_wait(struct consumer *c, struct consumer_op *op)
+{
+    int rc;
+
+    op->consumer = c;
+    op->wait.done = op_written;
+    if (!c->stored) {
+        op->done(op, c, NULL);
+        return 0;
+    }
+    if ((rc = state_write_config(c, &op->wait)) == 0)
+        mf_list_push(&c->ops, &op->link);
+    return rc;
+}
+
+static void op_or_fail(struct consumer *c, struct consumer_op *op)
+{
+    int rc = op_wait(c, op);
+
+    if (rc != 0)
+        op_fail(op, rc);
+}
+
+void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
+                     struct consumer_op *op)
+{
+    struct consumer *c;
+    int rc = group_room(g);
+
+    group_watch(g); /* first: what is news and what is not is decided here */
+    if (rc == 0)
+        rc = consumer_new(&c, g, cfg, name, group_now(g));
+    if (rc != 0) {
+        group_unwatch(g);
+        consumer_config_fini(cfg);
+        consumer_config_init(cfg);
+        op_fail(op, rc);
+        return;
+    }
+    c->stored = !c->cfg.mem_storage;
+    consumer_start(c);
+    if ((rc = consumer_listen(c)) != 0) {
+        consumer_free(c);
+        group_unwatch(g);
+        op_fail(op, rc);
+        return;
+    }
+    group_insert_at(g, c);
+    consumer_recount(c);
+    if (c->stored && (rc = op_wait(c, op)) != 0) { /* nothing remains of it */
+        consumer_vanish(c, "409 Consumer Deleted");
+        op_fail(op, rc);
+        return;
+    }
+    consumer_tell(c, CONSUMER_CREATED, 0, 0, 0, MF_SLICE_NONE);
+    consumer_resume(c);
+    state_touch(c, 0);
+    if (!c->stored)
+        op->done(op, c, NULL);
+}
+
+/* All of it or nothing: what can fail comes first. */
+void consumer_update(struct consumer *c, struct consumer_config *cfg, struct consumer_op *op)
+{
+    struct consumer_config copy, old = c->cfg;
+    struct filter_sub *subs;
+    size_t n;
+    int rc;
+
+    if (consumer_config_copy(&copy, cfg) != 0) {
+        op_fail(op, MF_NOMEM);
+        return;
+    }
+    copy.pause_until_ns = c->cfg.pause_until_ns;
+    subs = subs_make(c, &copy, &n);
+    c->cfg = copy;
+    rc = subs == NULL ? MF_NOMEM : c->stored ? op_wait(c, op) : 0;
+    if (rc != 0) {
+        c->cfg = old;
+        if (subs != NULL)
+            subs_drop(c, subs, n);
+        consumer_config_fini(&copy);
+        op_fail(op, rc);
+        return;
+    }
+    unlisten(c);
+    c->subs = subs;
+    c->nsubs = n;
+    consumer_config_fini(&old);
+    consumer_config_fini(cfg);
+    consumer_config_init(cfg);
+    c->sample = consumer_sample(&c->cfg);
+    walk_free(c);
+    consumer_recount(c);
+    c->idle_at_ns = NEVER;
+    consumer_resume(c);
+    retention_sweep(c->group);
+    if (!c->stored)
+        op->done(op, c, NULL);
+}
+
+void consumer_vanish(struct consumer *c, const char *status)
+{
+    struct consumers *g = c->group;
+
+    pull_end_all(c, status, false);
+    group_remove(g, c);
+    consumer_free(c);
+    group_unwatch(g);
+}
+
+static void deleted(struct store_wait *w, int status)
+{
+    struct consumer_op *op = mf_container(w, struct consumer_op, wait);
+
+    if (status != 0)
+        op_fail(op, status);
+    else
+        op->done(op, NULL, NULL);
+}
+
+void consumer_delete(struct consumer *c, struct consumer_op *op)
+{
+    struct consumers *g = c->group;
+
+    consumer_tell(c, CONSUMER_DELETED, 0, 0, 0, MF_SLICE_NONE);
+    if (op != NULL)
+        op->wait.done = deleted;
+    if (c->stored)
+        state_delete(c, op != NULL ? &op->wait : NULL);
+    bool now = !c->stored;
+    consumer_vanish(c, "409 Consumer Deleted");
+    retention_sweep(g);
+    if (now && op != NULL)
+        op->done(op, NULL, NULL);
+}
+
+void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op)
+{
+    bool changed = until_ns != c->cfg.pause_until_ns;
+
+    if (consumer_config_set_pause(&c->cfg, until_ns) != 0) {
+        op_fail(op, MF_NOMEM);
+        return;
+    }
+    c->pause_at_ns = pump_paused(c) ? group_mono(c->group) + until_ns - group_now(c->group) : NEVER;
+    if (changed)
+        consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
+    state_touch(c, 0);
+    state_flush(c);
+    pump_soon(c);
+    pump_timer(c);
+    op_or_fail(c, op);
+}
+
+/* --- started again ------------------------------------------------------------------------- */
+
+int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct js_error *e)
+{
+    struct pend *p;
+
+    if (seq == 0) {
+        seq = c->floor_sseq + 1;
+    } else if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE) {
+        if (seq < c->cfg.opt_start_seq)
+            return js_refuse(e, JS_CONSUMER_INVALID_RESET, "below start seq");
+    } else if (c->cfg.deliver_policy == DELIVER_BY_TIME) {
+        uint64_t start = at_time(c);
+        if (seq < (start == 0 ? c->group->told + 1 : start))
+            return js_refuse(e, JS_CONSUMER_INVALID_RESET, "below start time");
+    } else if (c->cfg.deliver_policy != DELIVER_ALL) {
+        return js_refuse(e, JS_CONSUMER_INVALID_RESET, "not allowed");
+    }
+    while ((p = pending_first(&c->wait)) != NULL) {
+        state_touch(c, p->sseq);
+        pending_remove(&c->wait, p);
+    }
+    walk_free(c);
+    free(c->snapshot);
+    c->snapshot = NULL;
+    c->snapshot_n = c->snapshot_at = 0;
+    c->dseq = c->floor_dseq = 0;
+    c->sseq = c->floor_sseq = seq - 1;
+    c->next = seq;
+    consumer_recount(c);
+    state_touch(c, 0);
+    pump_soon(c);
+    *reset_seq = seq;
+    return 0;
+}
+
+/* --- what it is ---------------------------------------------------------------------------- */
+
+const char *consumer_name(const struct consumer *c)
+{
+    return c->name;
+}
+
+const struct consumer_config *consumer_config(const struct consumer *c)
+{
+    return &c->cfg;
+}
+
+struct consumers *consumer_group(const struct consumer *c)
+{
+    return c->group;
+}
+
+void consumer_set_data(struct consumer *c, void *data)
+{
+    c->data = data;
+}
+
+void *consumer_data(const struct consumer *c)
+{
+    return c->data;
+}
+
+void consumer_info(struct consumer *c, struct consumer_info *out)
+{
+    int64_t now = group_now(c->group);
+    bool paused = c->cfg.pause_until_ns > now;
+
+    if (c->push != NULL && c->push->active)
+        push_look(c); /* who unsubscribes does not say so */
+    *out = (struct consumer_info){.created_ns = c->created_ns,
+                                  .delivered_cseq = c->dseq,
+                                  .delivered_sseq = c->sseq,
+                                  .floor_cseq = c->floor_dseq,
+                                  .floor_sseq = c->floor_sseq,
+                                  .delivered_at_ns = c->delivered_ns,
+                                  .acked_at_ns = c->acked_ns,
+                                  .ack_pending = c->wait.count,
+                                  .redelivered = c->cfg.max_deliver == 1 ? 0 : c->wait.redelivered,
+                                  .waiting = c->nrequests,
+                                  .pending = c->pending,
+                                  .push_bound = c->push != NULL && c->push->active,
+                                  .paused = paused,
+                                  .pause_remaining_ns = paused ? c->cfg.pause_until_ns - now : 0,
+                                  .pinned_id = c->pin,
+                                  .pinned_at_ns = c->pinned_ns};
+}

@@ -1,2 +1,268 @@
-/* consumer_impl.h: to come. */
+/* consumer_impl.h: the insides of consumers, shared by the files of this folder only.
+ *
+ *     consumers.c  all of a stream: found, told what was stored and what went
+ *     consumer.c   one: made, changed, paused, deleted; where it starts
+ *     walk.c       messages not delivered yet: the backlog, in order
+ *     pump.c       the next message goes out; the one timer of a consumer
+ *     pending.c    messages that wait for their acks
+ *     ack.c        acks of all kinds; redelivery
+ *     pull.c       pull requests and their status messages; pull_groups.c priority groups
+ *     push.c       interest, heartbeats, flow control, rate, replay as it was
+ *     state.c      what survives a restart
+ *     retention.c  work queues and interest: what may go from the stream
+ *
+ * How messages are counted.  `next` is the first sequence this consumer has not looked at.
+ * `pending` is the number of messages it wants at or after `next`, of those it was told of (stored)
+ * and not told the end of (gone).  Looking at one, also at one that turns out to be dead or
+ * damaged, takes it off. */
+#ifndef CONSUMER_IMPL_H
+#define CONSUMER_IMPL_H
+
+#include "mayfly/buf.h"
+#include "mayfly/clock.h"
 #include "mayfly/consumer.h"
+#include "mayfly/header.h"
+#include "mayfly/proto.h"
+#include "mayfly/rand.h"
+#include "mayfly/router.h"
+#include "mayfly/subject.h"
+#include "mayfly/table.h"
+
+#define NEVER INT64_MAX
+
+/* One message that was delivered and is not acknowledged.  It is in `by_seq`, in `order`, and
+ * either in the heap (its ack is awaited until deadline_ns) or in `redeliver`. */
+struct pend {
+    struct table_node node;
+    struct mf_list order;  /* pending.order: by stream sequence */
+    struct mf_list queued; /* pending.redeliver, or in no list */
+    uint64_t sseq, dseq;   /* dseq: of its first delivery */
+    int64_t sent_ns, deadline_ns;
+    uint32_t count; /* deliveries */
+    uint32_t heap;  /* place + 1; 0: not there */
+};
+struct pending {
+    struct table by_seq;
+    struct mf_list order, redeliver;
+    struct pend **heap; /* the earliest deadline first, then the lowest sequence */
+    size_t heaped, heap_cap;
+    size_t count, redelivered; /* redelivered: those with count > 1 */
+};
+
+/* A pull request that is not served completely. */
+struct request {
+    struct mf_list link; /* consumer.requests */
+    uint64_t batch, served;
+    int64_t expires_ns;            /* mono; NEVER: none */
+    int64_t heartbeat_ns, beat_ns; /* interval, 0: none; when the next is due (mono) */
+    uint64_t bytes_left;
+    bool has_bytes, no_wait;
+    uint64_t min_pending, min_ack_pending;
+    uint8_t priority;
+    char id[24]; /* of a pinned client; "" none */
+    size_t reply_len;
+    char reply[];
+};
+
+struct filter_sub {
+    struct router_sub sub;
+    struct consumer *c;
+};
+
+struct walk; /* walk.c */
+
+struct push { /* of a push consumer */
+    bool active;
+    int64_t beat_ns; /* mono: when a heartbeat is due; NEVER */
+    uint64_t window, in_flight,
+        flow_bytes;    /* flow control; flow_bytes: what the reply will cover */
+    char flow[64];     /* the reply that is awaited; "" none */
+    int64_t rate_ns;   /* mono: not before this (rate limit) */
+    int64_t replay_ns; /* mono: not before this (replay as it was) */
+    int64_t replay_ts; /* timestamp of the message before */
+    uint64_t replay_upto;
+};
+
+struct consumer {
+    struct consumers *group;
+    struct consumer_config cfg;
+    char *name;
+    uint64_t id; /* names its blobs */
+    int64_t created_ns;
+    void *data;
+    struct filter_sub *subs; /* in group->filters */
+    size_t nsubs;
+
+    uint64_t dseq, sseq, floor_dseq, floor_sseq;
+    int64_t delivered_ns, acked_ns; /* wall; 0: never */
+    uint64_t next, pending;
+    struct walk *walk;  /* NULL: none yet, or everything was looked at */
+    uint64_t *snapshot; /* last per subject: what is left of the list, ascending */
+    size_t snapshot_at, snapshot_n;
+
+    struct pending wait;
+    struct mf_list requests;
+    size_t nrequests;
+    struct push *push; /* NULL: a pull consumer */
+    char pin[RAND_NUID + 1];
+    int64_t pinned_ns, pin_until_ns; /* wall; mono */
+
+    struct mf_list ready; /* group->ready, or in no list */
+    struct stream_load load;
+    bool loading, again; /* a message is being read; more to do behind it */
+    bool load_again;     /* it was delivered before */
+    struct loop_timer *timer;
+    int64_t timer_at;    /* mono */
+    int64_t active_ns;   /* mono: the last sign of life, for inactive_threshold */
+    int64_t idle_at_ns;  /* mono: to be looked at then; NEVER */
+    int64_t pause_at_ns; /* mono: when its pause ends; NEVER */
+
+    struct mf_list ops; /* consumer_op.link: waiting for the disk */
+    struct loop_defer bury;
+    bool deleted, stored;      /* stored: it has blobs */
+    bool dirty;                /* its state differs from what is written */
+    struct mf_list flush;      /* group->flush, or in no list */
+    int64_t flushed_ns;        /* mono */
+    struct mf_buf dirty_pages; /* uint64_t each */
+    unsigned sample;           /* percent of acks that are told of */
+    unsigned sampled;
+};
+
+struct consumers {
+    struct stream *stream;
+    const struct consumer_host *host;
+    struct stream_observer observer;
+    struct router *filters;
+    struct consumer **at; /* by name */
+    size_t count, cap, direct;
+    bool watching;
+    uint64_t told; /* sequences up to here were told as stored */
+    struct mf_list ready, flush;
+    struct mf_list
+        confirms; /* state.c: acks of this turn that are answered when they are on disk */
+    struct loop_defer run, flush_run;
+    struct loop_defer bury;
+    struct loop_timer *run_timer;
+    bool running; /* consumers are being pumped */
+    struct loop_timer *flush_timer;
+    bool closing;
+    struct loop_defer sweep; /* retention.c */
+    struct loop_timer *sweep_timer;
+    uint64_t sweep_at;
+    bool sweeping;
+    struct mf_buf reply, hdr; /* of the message that goes out */
+};
+
+/* consumers.c */
+void group_insert_at(struct consumers *g, struct consumer *c); /* room was made */
+MF_MUSTCHECK int group_room(struct consumers *g);
+void group_remove(struct consumers *g, struct consumer *c);
+void group_watch(struct consumers *g);        /* before the first consumer */
+void group_unwatch(struct consumers *g);      /* after the last */
+int64_t group_now(const struct consumers *g); /* wall */
+int64_t group_mono(const struct consumers *g);
+
+/* consumer.c */
+MF_MUSTCHECK int consumer_new(struct consumer **out, struct consumers *g,
+                              struct consumer_config *cfg, struct mf_slice name,
+                              int64_t created_ns);
+void consumer_free(struct consumer *c);                      /* at the end of the turn */
+void consumer_free_now(struct consumer *c);                  /* the last step of it */
+unsigned consumer_sample(const struct consumer_config *cfg); /* percent of sample_freq */
+MF_MUSTCHECK int consumer_listen(struct consumer *c);        /* its filters, in group->filters */
+void consumer_start(struct consumer *c);                     /* where its deliver policy says */
+void consumer_resume(struct consumer *c);                    /* after a restart */
+void consumer_recount(struct consumer *c);                   /* pending, from the stream */
+void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq, uint64_t dseq,
+                   uint64_t deliveries, struct mf_slice reason);
+void consumer_alive(struct consumer *c);                      /* a sign of life */
+bool consumer_inactive(struct consumer *c);                   /* it may be gone after this: true */
+void consumer_vanish(struct consumer *c, const char *status); /* deleted: requests are told */
+
+/* walk.c */
+/* The next message it wants, at or after c->next; takes it off the count.  0: none now.  dead: not
+ * to be delivered. */
+uint64_t walk_next(struct consumer *c, bool *dead);
+void walk_back(struct consumer *c, uint64_t seq); /* it could not be delivered: again next time */
+void walk_free(struct consumer *c);
+/* The last sequence it looked at; what it does not want counts. */
+uint64_t walk_last(const struct consumer *c);
+bool walk_snapshot_has(const struct consumer *c, uint64_t seq);
+MF_MUSTCHECK int walk_snapshot(struct consumer *c); /* last per subject: makes the list */
+
+/* pump.c */
+void pump_soon(struct consumer *c);
+void pump(struct consumer *c, size_t budget);
+/* The message that was just stored, if nothing stands before it.  true: it is delivered. */
+bool pump_direct(struct consumer *c, const struct stream_msg *m);
+void pump_timer(struct consumer *c); /* arms it for whatever comes first */
+bool pump_paused(struct consumer *c);
+
+/* pending.c */
+void pending_init(struct pending *p);
+void pending_fini(struct pending *p);
+struct pend *pending_find(const struct pending *p, uint64_t sseq);
+struct pend *pending_first(const struct pending *p); /* the lowest sequence */
+MF_MUSTCHECK int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **out);
+void pending_remove(struct pending *p, struct pend *e);
+/* Awaits its ack until then; MF_NOMEM: it stays where it was. */
+MF_MUSTCHECK int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
+void pending_requeue(struct pending *p, struct pend *e);     /* to be delivered again */
+int64_t pending_next(const struct pending *p);               /* the earliest deadline, NEVER */
+struct pend *pending_due(struct pending *p, int64_t now_ns); /* NULL: none */
+struct pend *pending_again(const struct pending *p);         /* the first to be delivered again */
+
+/* ack.c */
+int64_t ack_wait_of(const struct consumer *c,
+                    const struct pend *e); /* until it is delivered again */
+void ack_timeouts(struct consumer *c);
+/* It needs no ack any more: floors move.  The entry is gone. */
+void ack_settled(struct consumer *c, struct pend *e);
+void ack_gone(struct consumer *c, uint64_t sseq, bool requested); /* the message itself went */
+void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq);  /* told by a flow control reply */
+
+/* pull.c */
+struct request *pull_next(struct consumer *c); /* who gets the next message; NULL: nobody */
+void pull_served(struct consumer *c, struct request *r, size_t bytes);
+void pull_drop(struct consumer *c, struct request *r);
+void pull_status(struct consumer *c, struct request *r, const char *status, bool pending_headers);
+void pull_timeouts(struct consumer *c);
+int64_t pull_next_time(const struct consumer *c);
+void pull_end_all(struct consumer *c, const char *status, bool pending_headers);
+/* Nothing is left to deliver: requests that do not wait are told. */
+void pull_exhausted(struct consumer *c);
+/* pull_groups.c */
+bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, bool formal,
+                  struct mf_slice reply); /* false: it was answered */
+bool groups_may_serve(struct consumer *c, const struct request *r);
+void groups_insert(struct consumer *c, struct request *r); /* in its place of the queue */
+void groups_timeout(struct consumer *c);
+bool groups_pin(struct consumer *c, struct request *r); /* before a delivery: true: header is due */
+
+/* push.c */
+MF_MUSTCHECK int push_init(struct consumer *c);
+bool push_ready(struct consumer *c, const struct stream_msg *m); /* may this one go out now? */
+void push_sent(struct consumer *c, const struct stream_msg *m, size_t bytes);
+void push_lost(struct consumer *c); /* nobody took it */
+void push_look(struct consumer *c); /* is anybody there? */
+void push_timeouts(struct consumer *c);
+int64_t push_next_time(const struct consumer *c);
+
+/* state.c */
+MF_MUSTCHECK int state_write_config(struct consumer *c, struct store_wait *w);
+void state_touch(struct consumer *c, uint64_t sseq); /* 0: only the numbers changed */
+void state_flush(struct consumer *c);
+/* An empty reply when everything up to now is on disk. */
+void state_confirm(struct consumer *c, struct mf_slice reply);
+void state_delete(struct consumer *c, struct store_wait *w);
+MF_MUSTCHECK int state_load(struct consumers *g, struct mf_error *e);
+void state_flush_group(struct loop_defer *d);
+void state_flush_fire(void *group);
+
+/* retention.c */
+void retention_acked(struct consumer *c, uint64_t sseq);
+bool retention_wanted(void *group, struct mf_slice subject);
+void retention_sweep_fire(void *group);
+void retention_sweep(struct consumers *g); /* a consumer went: what does nobody need any more? */
+
+#endif

@@ -1,2 +1,285 @@
-/* consumers.c: to come. */
+/* consumers.c: all consumers of a stream: found by name, and told what was stored and what went.
+ * Their filters hang in one tree, so a message costs those who want it, not all. */
 #include "consumer_impl.h"
+
+#include <stdlib.h>
+
+int64_t group_now(const struct consumers *g)
+{
+    return g->host->now_ns(g->host->arg);
+}
+
+int64_t group_mono(const struct consumers *g)
+{
+    return loop_mono_ns(g->host->loop);
+}
+
+/* --- by name ------------------------------------------------------------------------------- */
+
+static int compare(struct mf_slice a, const char *b)
+{
+    size_t n = strlen(b);
+    int d = memcmp(a.ptr, b, a.len < n ? a.len : n);
+
+    return d != 0 ? d : (a.len > n) - (a.len < n);
+}
+
+static bool search(const struct consumers *g, struct mf_slice name, size_t *at)
+{
+    size_t low = 0, high = g->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int d = compare(name, g->at[middle]->name);
+        if (d == 0) {
+            *at = middle;
+            return true;
+        }
+        if (d > 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *at = low;
+    return false;
+}
+
+int group_room(struct consumers *g)
+{
+    if (g->count < g->cap)
+        return 0;
+    size_t cap = g->cap == 0 ? 8 : 2 * g->cap;
+    struct consumer **p = realloc(g->at, cap * sizeof *p);
+    if (p == NULL)
+        return MF_NOMEM;
+    g->at = p;
+    g->cap = cap;
+    return 0;
+}
+
+void group_insert_at(struct consumers *g, struct consumer *c)
+{
+    size_t at;
+
+    (void)search(g, mf_str(c->name), &at);
+    memmove(g->at + at + 1, g->at + at, (g->count - at) * sizeof(struct consumer *));
+    g->at[at] = c;
+    g->count++;
+    g->direct += c->cfg.direct;
+}
+
+void group_remove(struct consumers *g, struct consumer *c)
+{
+    size_t at;
+
+    if (!search(g, mf_str(c->name), &at) || g->at[at] != c)
+        return;
+    memmove(g->at + at, g->at + at + 1, (g->count - at - 1) * sizeof(struct consumer *));
+    g->count--;
+    g->direct -= c->cfg.direct;
+}
+
+struct consumer *consumers_find(struct consumers *g, struct mf_slice name)
+{
+    size_t at;
+
+    return search(g, name, &at) ? g->at[at] : NULL;
+}
+
+void consumers_each(struct consumers *g, void (*visit)(void *arg, struct consumer *c), void *arg)
+{
+    for (size_t i = 0; i < g->count; i++)
+        visit(arg, g->at[i]);
+}
+
+size_t consumers_count(const struct consumers *g)
+{
+    return g->count - g->direct;
+}
+
+struct stream *consumers_stream(const struct consumers *g)
+{
+    return g->stream;
+}
+
+/* --- news ---------------------------------------------------------------------------------- */
+
+static void one_stored(void *arg, struct router_sub *sub)
+{
+    const struct stream_msg *m = arg;
+    struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
+
+    if (m->seq < c->next)
+        return;
+    c->pending++;
+    if (!pump_direct(c, m))
+        pump_soon(c);
+}
+
+static void stored(struct stream_observer *o, const struct stream_msg *m)
+{
+    struct consumers *g = mf_container(o, struct consumers, observer);
+    struct stream_msg copy = *m;
+
+    g->told = m->seq;
+    router_match(g->filters, m->subject, one_stored, &copy);
+}
+
+struct end {
+    uint64_t seq;
+    bool requested;
+};
+
+static void one_gone(void *arg, struct router_sub *sub)
+{
+    const struct end *end = arg;
+    uint64_t seq = end->seq;
+    struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
+
+    if (seq <= c->group->told && c->pending > 0 && (seq >= c->next || walk_snapshot_has(c, seq)))
+        c->pending--;
+    ack_gone(c, seq, end->requested);
+}
+
+static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subject, bool requested)
+{
+    struct consumers *g = mf_container(o, struct consumers, observer);
+    struct end end = {seq, requested};
+
+    router_match(g->filters, subject, one_gone, &end);
+}
+
+static void purged(struct stream_observer *o, uint64_t first, uint64_t last)
+{
+    struct consumers *g = mf_container(o, struct consumers, observer);
+
+    for (size_t i = 0; i < g->count; i++) {
+        struct consumer *c = g->at[i];
+        struct mf_list *pos, *next;
+        mf_list_each_safe(pos, next, &c->wait.order)
+        {
+            struct pend *e = mf_container(pos, struct pend, order);
+            if (e->sseq > last)
+                break;
+            if (e->sseq >= first)
+                ack_settled(c, e);
+        }
+        consumer_recount(c);
+    }
+}
+
+/* A stream whose news nobody wants need not read them. */
+void group_watch(struct consumers *g)
+{
+    if (g->watching)
+        return;
+    g->watching = true;
+    stream_observe(g->stream, &g->observer);
+    g->told = stream_announced(g->stream);
+}
+
+void group_unwatch(struct consumers *g)
+{
+    if (g->watching && g->count == 0) {
+        g->watching = false;
+        stream_unobserve(&g->observer);
+    }
+}
+
+/* --- open, close --------------------------------------------------------------------------- */
+
+static void group_free(struct loop_defer *d)
+{
+    struct consumers *g = mf_container(d, struct consumers, bury);
+
+    router_free(g->filters);
+    loop_timer_free(g->flush_timer);
+    loop_timer_free(g->run_timer);
+    loop_timer_free(g->sweep_timer);
+    mf_buf_fini(&g->reply);
+    mf_buf_fini(&g->hdr);
+    free(g->at);
+    free(g);
+}
+
+/* At the end of the turn: who closes it may stand inside a delivery. */
+static void group_bury(struct consumers *g)
+{
+    while (g->count > 0) {
+        struct consumer *c = g->at[--g->count];
+        consumer_free(c);
+    }
+    loop_timer_stop(g->flush_timer);
+    if (g->run_timer != NULL)
+        loop_timer_stop(g->run_timer);
+    if (g->sweep_timer != NULL)
+        loop_timer_stop(g->sweep_timer);
+    g->bury.fn = group_free;
+    loop_defer(g->host->loop, &g->bury);
+}
+
+int consumers_open(struct consumers **out, struct stream *s, const struct consumer_host *h,
+                   struct mf_error *e)
+{
+    struct consumers *g = calloc(1, sizeof *g);
+    int rc;
+
+    if (g == NULL)
+        return mf_fail(e, MF_NOMEM, "consumers");
+    g->stream = s;
+    g->host = h;
+    mf_list_init(&g->ready);
+    mf_list_init(&g->flush);
+    mf_list_init(&g->confirms);
+    rc = router_new(&g->filters, e);
+    g->flush_timer = loop_timer_new(h->loop, state_flush_fire, g);
+    if (rc == 0 && g->flush_timer == NULL)
+        rc = mf_fail(e, MF_NOMEM, "consumers");
+    if (rc != 0) {
+        if (g->filters != NULL)
+            router_free(g->filters);
+        loop_timer_free(g->flush_timer);
+        free(g);
+        return rc;
+    }
+    g->observer = (struct stream_observer){.stored = stored, .gone = gone, .purged = purged};
+    mf_list_init(&g->observer.node);
+    group_watch(g);
+    stream_set_interest(s, retention_wanted, g);
+    rc = state_load(g, e);
+    group_unwatch(g);
+    if (rc != 0) {
+        stream_set_interest(s, NULL, NULL);
+        stream_unobserve(&g->observer);
+        group_bury(g);
+        return rc;
+    }
+    for (size_t i = 0; i < g->count; i++)
+        consumer_resume(g->at[i]);
+    *out = g;
+    return 0;
+}
+
+void consumers_leaving(struct consumers *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        pull_end_all(g->at[i], "409 Server Shutdown", true);
+}
+
+void consumers_close(struct consumers *g, bool deleted)
+{
+    g->closing = true;
+    stream_set_interest(g->stream, NULL, NULL);
+    stream_unobserve(&g->observer);
+    loop_defer_cancel(g->host->loop, &g->run);
+    loop_defer_cancel(g->host->loop, &g->flush_run);
+    for (size_t i = 0; i < g->count; i++) {
+        struct consumer *c = g->at[i];
+        pull_end_all(c, deleted ? "409 Consumer Deleted" : "409 Server Shutdown", !deleted);
+        if (!deleted)
+            state_flush(c);
+    }
+    if (!mf_list_empty(&g->confirms))
+        state_flush_group(&g->flush_run);
+    group_bury(g);
+}

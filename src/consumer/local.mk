@@ -1,9 +1,26 @@
 # consumer: who gets which message of a stream when, and what is acknowledged.
 noinst_LIBRARIES += %D%/libconsumer.a
 %C%_libconsumer_a_SOURCES = \
-	%D%/config.c %D%/config_check.c %D%/config_update.c %D%/consumers.c %D%/consumer.c %D%/pending.c %D%/ack.c \
+	%D%/config.c %D%/config_check.c %D%/config_update.c %D%/consumers.c %D%/consumer.c %D%/pending.c %D%/walk.c %D%/ack.c \
 	%D%/pump.c %D%/pull.c %D%/pull_groups.c %D%/push.c %D%/state.c %D%/retention.c %D%/consumer_impl.h \
 	include/mayfly/consumer.h include/mayfly/consumer_config.h
 %C%_libconsumer_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 CONSUMER_LIBS = %D%/libconsumer.a src/router/librouter.a $(STREAM_LIBS)
+
+UNIT_TESTS += test/unit/consumer
+test_unit_consumer_SOURCES = test/unit/test_consumer.c $(STREAM_WORLD)
+test_unit_consumer_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_CPPFLAGS = $(TEST_CPPFLAGS)
+
+# The rules of configurations.
+UNIT_TESTS += test/unit/consumer_config test/unit/consumer_config_update
+test_unit_consumer_config_SOURCES = test/unit/test_consumer_config.c test/support/config_rows.h \
+	test/support/no_memory.h
+test_unit_consumer_config_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_config_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_config_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+test_unit_consumer_config_update_SOURCES = test/unit/test_consumer_config_update.c \
+	test/support/config_rows.h
+test_unit_consumer_config_update_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_config_update_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -1,2 +1,179 @@
-/* pending.c: to come. */
+/* pending.c: messages that were delivered and wait for their acks.  Find, add and remove are O(1);
+ * moving a deadline O(log of those waiting). */
 #include "consumer_impl.h"
+
+#include <stdlib.h>
+
+static uint64_t hash(uint64_t seq)
+{
+    return seq * 0x9E3779B97F4A7C15u;
+}
+
+void pending_init(struct pending *p)
+{
+    *p = (struct pending){0};
+    mf_list_init(&p->order);
+    mf_list_init(&p->redeliver);
+}
+
+struct pend *pending_first(const struct pending *p)
+{
+    struct mf_list *n = mf_list_first(&p->order);
+
+    return n == NULL ? NULL : mf_container(n, struct pend, order);
+}
+
+struct pend *pending_again(const struct pending *p)
+{
+    struct mf_list *n = mf_list_first(&p->redeliver);
+
+    return n == NULL ? NULL : mf_container(n, struct pend, queued);
+}
+
+struct pend *pending_find(const struct pending *p, uint64_t sseq)
+{
+    struct table_node *n = table_first(&p->by_seq, hash(sseq));
+
+    while (n != NULL && mf_container(n, struct pend, node)->sseq != sseq)
+        n = table_next(n);
+    return n == NULL ? NULL : mf_container(n, struct pend, node);
+}
+
+/* --- the heap -----------------------------------------------------------------------------------
+ */
+
+static bool before(const struct pend *a, const struct pend *b)
+{
+    return a->deadline_ns != b->deadline_ns ? a->deadline_ns < b->deadline_ns : a->sseq < b->sseq;
+}
+
+static void put(struct pending *p, size_t i, struct pend *e)
+{
+    p->heap[i] = e;
+    e->heap = (uint32_t)i + 1;
+}
+
+static void up(struct pending *p, size_t i, struct pend *e)
+{
+    while (i > 0 && before(e, p->heap[(i - 1) / 2])) {
+        put(p, i, p->heap[(i - 1) / 2]);
+        i = (i - 1) / 2;
+    }
+    put(p, i, e);
+}
+
+static void down(struct pending *p, size_t i, struct pend *e)
+{
+    for (;;) {
+        size_t c = 2 * i + 1;
+        if (c >= p->heaped)
+            break;
+        if (c + 1 < p->heaped && before(p->heap[c + 1], p->heap[c]))
+            c++;
+        if (!before(p->heap[c], e))
+            break;
+        put(p, i, p->heap[c]);
+        i = c;
+    }
+    put(p, i, e);
+}
+
+static void heap_remove(struct pending *p, struct pend *e)
+{
+    if (e->heap == 0)
+        return;
+    size_t i = e->heap - 1;
+    struct pend *last = p->heap[--p->heaped];
+    e->heap = 0;
+    if (last == e)
+        return;
+    if (i > 0 && before(last, p->heap[(i - 1) / 2]))
+        up(p, i, last);
+    else
+        down(p, i, last);
+}
+
+int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
+{
+    if (e->heap == 0 && p->heaped == p->heap_cap) {
+        size_t cap = p->heap_cap == 0 ? 16 : 2 * p->heap_cap;
+        struct pend **h = realloc(p->heap, cap * sizeof *h);
+        if (h == NULL)
+            return MF_NOMEM;
+        p->heap = h;
+        p->heap_cap = cap;
+    }
+    mf_list_del(&e->queued);
+    heap_remove(p, e);
+    e->deadline_ns = deadline_ns;
+    up(p, p->heaped++, e);
+    return 0;
+}
+
+int64_t pending_next(const struct pending *p)
+{
+    return p->heaped == 0 ? NEVER : p->heap[0]->deadline_ns;
+}
+
+struct pend *pending_due(struct pending *p, int64_t now_ns)
+{
+    return p->heaped > 0 && p->heap[0]->deadline_ns <= now_ns ? p->heap[0] : NULL;
+}
+
+void pending_requeue(struct pending *p, struct pend *e)
+{
+    heap_remove(p, e);
+    mf_list_del(&e->queued);
+    mf_list_push(&p->redeliver, &e->queued);
+}
+
+/* --- entries ------------------------------------------------------------------------------------
+ */
+
+/* Nearly always at the end: new messages have greater sequences than all before. */
+static void insert_in_order(struct pending *p, struct pend *e)
+{
+    struct mf_list *at = p->order.prev;
+
+    while (at != &p->order && mf_container(at, struct pend, order)->sseq > e->sseq)
+        at = at->prev;
+    mf_list_add_after(at, &e->order);
+}
+
+int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **out)
+{
+    struct pend *e = calloc(1, sizeof *e);
+
+    if (e == NULL || table_add(&p->by_seq, &e->node, hash(sseq)) != 0) {
+        free(e);
+        return MF_NOMEM;
+    }
+    e->sseq = sseq;
+    e->dseq = dseq;
+    mf_list_init(&e->queued);
+    insert_in_order(p, e);
+    p->count++;
+    *out = e;
+    return 0;
+}
+
+void pending_remove(struct pending *p, struct pend *e)
+{
+    heap_remove(p, e);
+    mf_list_del(&e->queued);
+    mf_list_del(&e->order);
+    table_del(&p->by_seq, &e->node);
+    p->count--;
+    p->redelivered -= e->count > 1;
+    free(e);
+}
+
+void pending_fini(struct pending *p)
+{
+    struct pend *e;
+
+    while ((e = pending_first(p)) != NULL)
+        pending_remove(p, e);
+    free(p->heap);
+    table_fini(&p->by_seq);
+}

@@ -1,2 +1,366 @@
-/* pull.c: to come. */
+/* pull.c: pull requests: read, queued, served in turn, ended with their status.  The exact words of
+ * the statuses are the protocol: clients compare them. */
 #include "consumer_impl.h"
+
+#include "mayfly/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- statuses ------------------------------------------------------------------------------ */
+
+static void put_line(struct mf_buf *b, const char *name, uint64_t n)
+{
+    uint8_t text[20];
+
+    header_add(b, name, mf_slice(text, proto_put_u64(text, n)));
+}
+
+static void status_to(struct consumer *c, struct mf_slice reply, const char *status,
+                      const struct request *pending)
+{
+    struct mf_buf *b = &c->group->hdr;
+
+    mf_buf_clear(b);
+    header_begin(b, status);
+    if (pending != NULL) {
+        put_line(b, "Nats-Pending-Messages", pending->batch - pending->served);
+        put_line(b, "Nats-Pending-Bytes", pending->has_bytes ? pending->bytes_left : 0);
+    }
+    header_end(b);
+    struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
+    if (!mf_buf_failed(b))
+        (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+}
+
+void pull_status(struct consumer *c, struct request *r, const char *status, bool pending_headers)
+{
+    status_to(c, mf_slice(r->reply, r->reply_len), status, pending_headers ? r : NULL);
+}
+
+static void refuse(struct consumer *c, struct mf_slice reply, const char *fmt, ...) MF_PRINTF(3, 4);
+static void refuse(struct consumer *c, struct mf_slice reply, const char *fmt, ...)
+{
+    char status[640];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(status, sizeof status, fmt, ap);
+    va_end(ap);
+    status_to(c, reply, status, NULL);
+}
+
+static void heartbeat(struct consumer *c, struct request *r)
+{
+    struct mf_buf *b = &c->group->hdr;
+    struct mf_slice reply = mf_slice(r->reply, r->reply_len);
+
+    mf_buf_clear(b);
+    header_begin(b, "100 Idle Heartbeat");
+    put_line(b, "Nats-Last-Consumer", c->dseq);
+    put_line(b, "Nats-Last-Stream", walk_last(c));
+    header_end(b);
+    struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
+    (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+}
+
+/* --- the queue ----------------------------------------------------------------------------- */
+
+void pull_drop(struct consumer *c, struct request *r)
+{
+    mf_list_del(&r->link);
+    c->nrequests--;
+    free(r);
+}
+
+void pull_end_all(struct consumer *c, const char *status, bool pending_headers)
+{
+    struct mf_list *n;
+
+    while ((n = mf_list_first(&c->requests)) != NULL) {
+        struct request *r = mf_container(n, struct request, link);
+        pull_status(c, r, status, pending_headers);
+        pull_drop(c, r);
+    }
+}
+
+struct request *pull_next(struct consumer *c)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &c->requests)
+    {
+        struct request *r = mf_container(pos, struct request, link);
+        if (groups_may_serve(c, r))
+            return r;
+    }
+    return NULL;
+}
+
+void pull_served(struct consumer *c, struct request *r, size_t bytes)
+{
+    r->served++;
+    if (r->has_bytes)
+        r->bytes_left -= bytes < r->bytes_left ? bytes : r->bytes_left;
+    if (r->heartbeat_ns > 0)
+        r->beat_ns = group_mono(c->group) + r->heartbeat_ns;
+    if (r->served == r->batch) {
+        if (r->has_bytes && r->bytes_left > 0)
+            pull_status(c, r, "409 Batch Completed", true);
+        pull_drop(c, r);
+        return;
+    }
+    if (c->cfg.priority_policy != PRIORITY_PRIORITIZED) { /* the others' turn */
+        mf_list_del(&r->link);
+        mf_list_push(&c->requests, &r->link);
+    }
+}
+
+/* Is there anything that could be delivered now? */
+static bool something(const struct consumer *c)
+{
+    return c->pending > 0 || !mf_list_empty(&c->wait.redeliver);
+}
+
+void pull_exhausted(struct consumer *c)
+{
+    struct mf_list *pos, *next;
+
+    if (something(c))
+        return;
+    mf_list_each_safe(pos, next, &c->requests)
+    {
+        struct request *r = mf_container(pos, struct request, link);
+        if (!r->no_wait || (r->expires_ns != NEVER && r->served == 0))
+            continue;
+        pull_status(c, r, "404 No Messages", false);
+        pull_drop(c, r);
+    }
+}
+
+int64_t pull_next_time(const struct consumer *c)
+{
+    int64_t at = c->pin[0] != '\0' ? c->pin_until_ns : NEVER;
+    struct mf_list *pos;
+
+    mf_list_each(pos, &c->requests)
+    {
+        const struct request *r = mf_container(pos, struct request, link);
+        if (r->expires_ns < at)
+            at = r->expires_ns;
+        if (r->heartbeat_ns > 0 && r->beat_ns < at)
+            at = r->beat_ns;
+    }
+    return at;
+}
+
+void pull_timeouts(struct consumer *c)
+{
+    int64_t now = group_mono(c->group);
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &c->requests)
+    {
+        struct request *r = mf_container(pos, struct request, link);
+        if (r->expires_ns <= now) {
+            pull_status(c, r, "408 Request Timeout", true);
+            pull_drop(c, r);
+        } else if (r->heartbeat_ns > 0 && r->beat_ns <= now) {
+            r->beat_ns = now + r->heartbeat_ns;
+            heartbeat(c, r);
+        }
+    }
+}
+
+/* --- a request comes ----------------------------------------------------------------------- */
+
+struct ask {
+    int64_t batch, expires, max_bytes, heartbeat, min_pending, min_ack_pending, priority;
+    bool no_wait;
+    char *group, *id;
+};
+#define F(n, k, m)                                                                                 \
+    {                                                                                              \
+        .name = n, .kind = k, .offset = offsetof(struct ask, m)                                    \
+    }
+static const struct json_field ask_fields[] = {
+    F("batch", JSON_INT, batch),
+    F("expires", JSON_DURATION, expires),
+    F("max_bytes", JSON_INT, max_bytes),
+    F("no_wait", JSON_BOOL, no_wait),
+    F("idle_heartbeat", JSON_DURATION, heartbeat),
+    F("group", JSON_STR, group),
+    F("min_pending", JSON_I64, min_pending),
+    F("min_ack_pending", JSON_I64, min_ack_pending),
+    F("id", JSON_STR, id),
+    F("priority", JSON_INT, priority),
+};
+static const struct json_type ask_type = {.go_name = "JSApiConsumerGetNextRequest",
+                                          .size = sizeof(struct ask),
+                                          .fields = ask_fields,
+                                          .nfields = MF_COUNT(ask_fields)};
+
+static struct mf_slice trimmed(struct mf_slice s)
+{
+    while (s.len > 0 &&
+           (s.ptr[0] == ' ' || s.ptr[0] == '\t' || s.ptr[0] == '\r' || s.ptr[0] == '\n'))
+        s = mf_slice(s.ptr + 1, s.len - 1);
+    while (s.len > 0 && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\n' ||
+                         s.ptr[s.len - 1] == '\r' || s.ptr[s.len - 1] == '\t'))
+        s.len--;
+    return s;
+}
+
+/* Empty, a number, or a document. */
+static int ask_read(struct mf_slice body, struct ask *a, struct arena *mem, struct mf_error *e)
+{
+    uint64_t n;
+
+    *a = (struct ask){.batch = 1};
+    body = trimmed(body);
+    if (body.len == 0)
+        return 0;
+    if (body.ptr[0] != '{') {
+        if (mf_parse_u64(body, &n) == 0) /* anything else asks for one */
+            a->batch = n > INT32_MAX ? INT32_MAX : (int64_t)n;
+    } else if (json_unmarshal(body, &ask_type, a, mem, e) != 0) {
+        return e->code;
+    }
+    if (a->batch <= 0)
+        a->batch = 1;
+    return 0;
+}
+
+/* Limits of the consumer; false: it was answered. */
+static bool ask_allowed(struct consumer *c, const struct ask *a, struct mf_slice reply)
+{
+    char text[CLOCK_TEXT];
+
+    if (a->heartbeat > 0 && (a->expires == 0 || a->heartbeat * 2 > a->expires)) {
+        refuse(c, reply, "400 Bad Request - heartbeat value too large");
+        return false;
+    }
+    if (c->cfg.max_batch > 0 && a->batch > c->cfg.max_batch) {
+        refuse(c, reply, "409 Exceeded MaxRequestBatch of %lld", (long long)c->cfg.max_batch);
+        return false;
+    }
+    if (c->cfg.max_expires_ns > 0 && a->expires > c->cfg.max_expires_ns) {
+        refuse(c, reply, "409 Exceeded MaxRequestExpires of %s",
+               clock_duration(text, c->cfg.max_expires_ns));
+        return false;
+    }
+    if (c->cfg.max_bytes > 0 && a->max_bytes > c->cfg.max_bytes) {
+        refuse(c, reply, "409 Exceeded MaxRequestMaxBytes of %lld", (long long)c->cfg.max_bytes);
+        return false;
+    }
+    return true;
+}
+
+static struct request *request_new(struct consumer *c, const struct ask *a, struct mf_slice reply)
+{
+    struct request *r = calloc(1, sizeof *r + reply.len);
+    int64_t now = group_mono(c->group);
+
+    if (r == NULL)
+        return NULL;
+    memcpy(r->reply, reply.ptr, reply.len);
+    r->reply_len = reply.len;
+    r->batch = (uint64_t)a->batch;
+    r->expires_ns = a->expires > 0 ? now + a->expires : NEVER;
+    r->heartbeat_ns = a->heartbeat > 0 ? a->heartbeat : 0;
+    r->beat_ns = now + r->heartbeat_ns;
+    r->has_bytes = a->max_bytes > 0;
+    r->bytes_left = a->max_bytes > 0 ? (uint64_t)a->max_bytes : 0;
+    r->no_wait = a->no_wait;
+    r->min_pending = a->min_pending > 0 ? (uint64_t)a->min_pending : 0;
+    r->min_ack_pending = a->min_ack_pending > 0 ? (uint64_t)a->min_ack_pending : 0;
+    r->priority = (uint8_t)(a->priority < 0 || a->priority > 9 ? 255 : a->priority);
+    snprintf(r->id, sizeof r->id, "%s", a->id != NULL ? a->id : "");
+    return r;
+}
+
+/* What those before it will take anyway. */
+static uint64_t spoken_for(const struct consumer *c)
+{
+    struct mf_list *pos;
+    uint64_t n = 0;
+
+    mf_list_each(pos, &c->requests)
+    {
+        const struct request *r = mf_container(pos, struct request, link);
+        n += r->batch - r->served;
+    }
+    return n;
+}
+
+/* A request that does not wait; false: it was answered. */
+static bool no_wait_admit(struct consumer *c, const struct request *r, struct mf_slice reply)
+{
+    uint64_t there = c->pending;
+    struct mf_list *pos;
+
+    if (!r->no_wait)
+        return true;
+    mf_list_each(pos, &c->wait.redeliver) there++;
+    if (there == 0 && r->expires_ns == NEVER && c->nrequests == 0) {
+        refuse(c, reply, "404 No Messages");
+        return false;
+    }
+    if (r->expires_ns == NEVER && there > 0 && spoken_for(c) >= there) {
+        refuse(c, reply, "408 Requests Pending");
+        return false;
+    }
+    if (there == 0 && r->expires_ns == NEVER) {
+        refuse(c, reply, "404 No Messages");
+        return false;
+    }
+    return true;
+}
+
+static void request_take(struct consumer *c, const struct ask *a, bool formal,
+                         struct mf_slice reply)
+{
+    struct request *r;
+
+    if (!ask_allowed(c, a, reply) || (r = request_new(c, a, reply)) == NULL)
+        return;
+    if (!groups_admit(c, r, mf_str(a->group), formal, reply) || !no_wait_admit(c, r, reply)) {
+        free(r);
+        return;
+    }
+    if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting) {
+        if (r->heartbeat_ns == 0)
+            refuse(c, reply, "409 Exceeded MaxWaiting");
+        free(r);
+        return;
+    }
+    groups_insert(c, r);
+    c->nrequests++;
+    consumer_alive(c);
+    if (c->nrequests == 1 && mf_list_empty(&c->ready))
+        pump(c, 64); /* usually there is something: no need to wait for the end of the turn */
+    else
+        pump_soon(c);
+    pump_timer(c);
+}
+
+void consumer_pull(struct consumer *c, struct mf_slice reply, struct mf_slice body,
+                   struct mf_slice hdr)
+{
+    struct arena mem = {0};
+    struct mf_error e;
+    struct ask a;
+
+    (void)hdr;
+    if (reply.len == 0)
+        return;
+    if (c->push != NULL) {
+        refuse(c, reply, "409 Consumer is push based");
+        return;
+    }
+    if (ask_read(body, &a, &mem, &e) != 0)
+        refuse(c, reply, "400 Bad Request - %s", e.text);
+    else
+        request_take(c, &a, trimmed(body).len > 0 && trimmed(body).ptr[0] == '{', reply);
+    arena_fini(&mem);
+}

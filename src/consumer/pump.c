@@ -1,2 +1,372 @@
-/* pump.c: to come. */
+/* pump.c: the next message goes out.
+ *
+ * Happy path: what must be delivered again, then what was not looked at yet; each to the pull
+ * request whose turn it is, or to the deliver subject.  A message that is not in memory is read by
+ * a worker; the consumer waits for it and goes on from there (loaded).  A slice in each turn of the
+ * loop, so that a consumer with a long backlog does not keep others waiting. */
 #include "consumer_impl.h"
+
+#include "mayfly/log.h"
+
+#define SLICE 512
+
+bool pump_paused(struct consumer *c)
+{
+    return c->cfg.pause_until_ns > group_now(c->group);
+}
+
+static bool full(const struct consumer *c)
+{
+    return c->cfg.ack_policy != ACK_NONE && c->cfg.max_ack_pending > 0 &&
+           c->wait.count >= (size_t)c->cfg.max_ack_pending;
+}
+
+/* Is there anybody to deliver to? */
+static bool wanted(struct consumer *c)
+{
+    return c->push != NULL ? c->push->active : c->nrequests > 0;
+}
+
+/* --- one message --------------------------------------------------------------------------- */
+
+static void put_number(struct mf_buf *b, uint64_t n)
+{
+    uint8_t text[21];
+    size_t len = proto_put_u64(text + 1, n);
+
+    text[0] = '.';
+    mf_buf_append(b, text, len + 1);
+}
+
+/* $JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending> */
+static struct mf_slice reply_of(struct consumer *c, const struct stream_msg *m, uint64_t count)
+{
+    struct mf_buf *b = &c->group->reply;
+
+    mf_buf_clear(b);
+    mf_buf_puts(b, "$JS.ACK.");
+    mf_buf_puts(b, stream_name(c->group->stream));
+    mf_buf_byte(b, '.');
+    mf_buf_puts(b, c->name);
+    put_number(b, count);
+    put_number(b, m->seq);
+    put_number(b, c->dseq + 1);
+    put_number(b, (uint64_t)m->ts_ns);
+    put_number(b, c->pending);
+    return mf_buf_slice(b);
+}
+
+/* The stored headers, and what the consumer adds. */
+static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m, bool pinned)
+{
+    struct mf_buf *b = &c->group->hdr;
+    uint8_t text[20];
+
+    if (!c->cfg.headers_only && !pinned)
+        return m->hdr;
+    mf_buf_clear(b);
+    if (m->hdr.len > 2)
+        mf_buf_append(b, m->hdr.ptr, m->hdr.len - 2);
+    else
+        header_begin(b, NULL);
+    if (c->cfg.headers_only)
+        header_add(b, "Nats-Msg-Size", mf_slice(text, proto_put_u64(text, m->payload.len)));
+    if (pinned)
+        header_add(b, "Nats-Pin-Id", mf_str(c->pin));
+    header_end(b);
+    return mf_buf_slice(b);
+}
+
+static size_t send(struct consumer *c, struct mf_slice route, const struct stream_msg *m,
+                   uint64_t count, bool pinned, size_t *bytes)
+{
+    struct mf_msg out = {.subject = m->subject,
+                         .reply = reply_of(c, m, count),
+                         .hdr = header_of(c, m, pinned),
+                         .payload = c->cfg.headers_only ? MF_SLICE_NONE : m->payload};
+
+    if (mf_buf_failed(&c->group->reply) || mf_buf_failed(&c->group->hdr))
+        return 0;
+    *bytes = out.subject.len + out.reply.len + out.hdr.len + out.payload.len;
+    return c->group->host->deliver(c->group->host->arg, route, &out);
+}
+
+/* After it went out: numbers, and who waits for its ack. */
+static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
+{
+    int64_t now = group_now(c->group);
+
+    c->dseq++;
+    if (m->seq > c->sseq)
+        c->sseq = m->seq;
+    c->delivered_ns = now;
+    if (c->cfg.ack_policy == ACK_NONE) {
+        c->floor_dseq = c->dseq;
+        c->floor_sseq = c->sseq;
+        retention_acked(c, m->seq);
+    } else if (e == NULL && pending_add(&c->wait, m->seq, c->dseq, &e) != 0) {
+        log_error("consumer %s: no memory to await the ack of %llu: it will not come again",
+                  c->name, (unsigned long long)m->seq);
+    }
+    if (e != NULL) {
+        e->count++;
+        c->wait.redelivered += e->count == 2;
+        e->sent_ns = now;
+        if (pending_await(&c->wait, e, group_mono(c->group) + ack_wait_of(c, e)) != 0)
+            pending_requeue(&c->wait, e);
+    }
+    state_touch(c, e != NULL ? m->seq : 0);
+    consumer_alive(c);
+}
+
+enum result { SENT, NOBODY, NOT_NOW, TOO_LARGE };
+
+static enum result deliver_push(struct consumer *c, const struct stream_msg *m, struct pend *e)
+{
+    size_t bytes = 0;
+
+    if (!push_ready(c, m))
+        return NOT_NOW;
+    if (send(c, mf_str(c->cfg.deliver_subject), m, e == NULL ? 1 : e->count + 1u, false, &bytes) ==
+        0) {
+        push_lost(c);
+        return NOBODY;
+    }
+    push_sent(c, m, bytes);
+    sent(c, m, e);
+    return SENT;
+}
+
+static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, struct pend *e)
+{
+    struct request *r;
+    size_t bytes = 0;
+
+    while ((r = pull_next(c)) != NULL) {
+        bool pinned = groups_pin(c, r);
+        if (r->has_bytes) {
+            size_t size = m->subject.len + reply_of(c, m, e == NULL ? 1 : e->count + 1u).len +
+                          m->hdr.len + (c->cfg.headers_only ? 0 : m->payload.len);
+            if (size > r->bytes_left) {
+                pull_status(c, r, "409 Message Size Exceeds MaxBytes", true);
+                pull_drop(c, r);
+                continue;
+            }
+        }
+        if (send(c, mf_slice(r->reply, r->reply_len), m, e == NULL ? 1 : e->count + 1u, pinned,
+                 &bytes) > 0) {
+            sent(c, m, e);
+            pull_served(c, r, bytes);
+            return SENT;
+        }
+        pull_drop(c, r); /* its client is gone */
+    }
+    return NOBODY;
+}
+
+static enum result deliver(struct consumer *c, const struct stream_msg *m, struct pend *e)
+{
+    return c->push != NULL ? deliver_push(c, m, e) : deliver_pull(c, m, e);
+}
+
+bool pump_direct(struct consumer *c, const struct stream_msg *m)
+{
+    if (c->pending != 1 || c->walk != NULL || c->snapshot != NULL || c->loading || c->deleted ||
+        !mf_list_empty(&c->wait.redeliver) || full(c) || !wanted(c) || pump_paused(c) ||
+        !mf_list_empty(&c->ready))
+        return false;
+    c->pending = 0;
+    c->next = m->seq + 1;
+    if (deliver(c, m, NULL) == SENT) {
+        if (c->nrequests > 0)
+            pull_exhausted(c);
+        pump_timer(c);
+        return true;
+    }
+    walk_back(c, m->seq);
+    return false;
+}
+
+/* --- many ---------------------------------------------------------------------------------- */
+
+/* true: go on with the next. */
+static bool pump_message(struct consumer *c, const struct stream_msg *m, struct pend *e)
+{
+    if (deliver(c, m, e) == SENT)
+        return true;
+    if (e == NULL)
+        walk_back(c, m->seq);
+    return false;
+}
+
+/* It cannot be read: gone, or damaged. */
+static void pump_unreadable(struct consumer *c, uint64_t seq, struct pend *e, int status)
+{
+    if (status == MF_CORRUPT)
+        log_error("consumer %s: message %llu is damaged: passed over", c->name,
+                  (unsigned long long)seq);
+    if (e != NULL)
+        ack_settled(c, e);
+}
+
+static void loaded(struct stream_load *l, int status)
+{
+    struct consumer *c = mf_container(l, struct consumer, load);
+    uint64_t seq = l->seq;
+
+    c->loading = false;
+    if (c->deleted) {
+        if (!c->bury.queued)
+            consumer_free_now(c);
+        return;
+    }
+    struct pend *e = c->load_again ? pending_find(&c->wait, seq) : NULL;
+    if (c->load_again && e == NULL) {
+        /* acknowledged while it was read */
+    } else if (status != 0) {
+        pump_unreadable(c, seq, e, status);
+    } else if (!pump_message(c, &l->msg, e)) {
+        pump_timer(c);
+        return;
+    }
+    pump_soon(c);
+}
+
+/* true: go on with the next. */
+static bool pump_one(struct consumer *c, uint64_t seq, struct pend *e)
+{
+    struct stream_msg m;
+    int rc = stream_get(c->group->stream, seq, &m);
+
+    if (rc == 0)
+        return pump_message(c, &m, e);
+    if (rc == MF_AGAIN) {
+        c->load = (struct stream_load){.seq = seq, .done = loaded};
+        c->load_again = e != NULL;
+        rc = stream_load(c->group->stream, &c->load);
+        c->loading = rc == 0;
+        if (rc == 0)
+            return false;
+    }
+    pump_unreadable(c, seq, e, rc);
+    return true;
+}
+
+static bool pump_next(struct consumer *c)
+{
+    struct pend *e = pending_again(&c->wait);
+    bool dead = false;
+    uint64_t seq;
+
+    if (e != NULL)
+        return pump_one(c, e->sseq, e);
+    if (full(c))
+        return false;
+    seq = walk_next(c, &dead);
+    if (seq == 0) {
+        if (c->nrequests > 0)
+            pull_exhausted(c);
+        return false;
+    }
+    return dead || pump_one(c, seq, NULL);
+}
+
+void pump(struct consumer *c, size_t budget)
+{
+    c->again = false;
+    if (c->deleted || c->loading)
+        return;
+    while (budget > 0 && wanted(c) && !pump_paused(c) && pump_next(c))
+        budget--;
+    if (budget == 0 || c->again)
+        pump_soon(c);
+    pump_timer(c);
+}
+
+static void run(struct loop_defer *d)
+{
+    struct consumers *g = mf_container(d, struct consumers, run);
+    struct mf_list now, *n;
+
+    mf_list_init(&now);
+    mf_list_move(&now, &g->ready);
+    g->running = true;
+    while ((n = mf_list_pop(&now)) != NULL)
+        pump(mf_container(n, struct consumer, ready), SLICE);
+    g->running = false;
+}
+
+static void run_later(void *arg)
+{
+    struct consumers *g = arg;
+
+    run(&g->run);
+}
+
+/* The first in this turn runs at its end; those that go on from there wait for the next turn, so
+ * that clients are read and written in between. */
+void pump_soon(struct consumer *c)
+{
+    struct consumers *g = c->group;
+
+    if (c->deleted || !mf_list_empty(&c->ready))
+        return;
+    mf_list_push(&g->ready, &c->ready);
+    g->run.fn = run;
+    if (g->run_timer == NULL)
+        g->run_timer = loop_timer_new(g->host->loop, run_later, g);
+    if (g->running && g->run_timer != NULL)
+        loop_timer_arm(g->run_timer, group_mono(g));
+    else
+        loop_defer(g->host->loop, &g->run);
+}
+
+/* --- the timer ----------------------------------------------------------------------------- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void fire(void *arg)
+{
+    struct consumer *c = arg;
+    int64_t now = group_mono(c->group);
+
+    c->timer_at = NEVER;
+    if (c->deleted)
+        return;
+    ack_timeouts(c);
+    if (c->push != NULL) {
+        push_timeouts(c);
+    } else {
+        pull_timeouts(c);
+        groups_timeout(c);
+    }
+    if (c->pause_at_ns <= now) {
+        c->pause_at_ns = NEVER;
+        if (!pump_paused(c)) {
+            consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
+        } else {
+            c->pause_at_ns = now + c->cfg.pause_until_ns - group_now(c->group);
+        }
+    }
+    if (c->idle_at_ns <= now && consumer_inactive(c))
+        return; /* it is gone */
+    pump(c, SLICE);
+}
+
+void pump_timer(struct consumer *c)
+{
+    int64_t at = earlier(pending_next(&c->wait), earlier(c->idle_at_ns, c->pause_at_ns));
+
+    if (c->deleted)
+        return;
+    at = earlier(at, c->push != NULL ? push_next_time(c) : pull_next_time(c));
+    if (at == NEVER || at >= c->timer_at)
+        return; /* it fires early enough, and looks again then */
+    if (c->timer == NULL && (c->timer = loop_timer_new(c->group->host->loop, fire, c)) == NULL)
+        return;
+    c->timer_at = at;
+    loop_timer_arm(c->timer, at);
+}

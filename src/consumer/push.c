@@ -1,2 +1,213 @@
-/* push.c: to come. */
+/* push.c: consumers that deliver on their own: is anybody there, how fast may it go, and what is
+ * said when there is nothing to say. */
 #include "consumer_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WINDOW_MAX   (32u << 20)
+#define WINDOW_START (WINDOW_MAX / 16)
+
+int push_init(struct consumer *c)
+{
+    struct push *p = calloc(1, sizeof *p);
+
+    if (p == NULL)
+        return MF_NOMEM;
+    p->beat_ns = NEVER;
+    p->window = WINDOW_START;
+    p->replay_upto = stream_announced(c->group->stream);
+    c->push = p;
+    return 0;
+}
+
+static void beat_later(struct consumer *c)
+{
+    c->push->beat_ns = c->cfg.idle_heartbeat_ns > 0 && c->push->active
+                           ? group_mono(c->group) + c->cfg.idle_heartbeat_ns
+                           : NEVER;
+}
+
+/* --- interest ------------------------------------------------------------------------------ */
+
+static bool somebody(struct consumer *c)
+{
+    const struct consumer_host *h = c->group->host;
+
+    return h->bound(h->arg, mf_str(c->cfg.deliver_subject), mf_str(c->cfg.deliver_group));
+}
+
+static void set_active(struct consumer *c, bool on)
+{
+    const struct consumer_host *h = c->group->host;
+
+    c->push->active = on;
+    h->await_interest(h->arg, c, !on);
+    if (on) {
+        /* A new listener starts with an open window. */
+        c->push->window = WINDOW_START;
+        c->push->in_flight = 0;
+        c->push->flow[0] = '\0';
+    }
+    beat_later(c);
+    consumer_alive(c);
+    if (on)
+        pump_soon(c);
+}
+
+void push_look(struct consumer *c)
+{
+    bool there = somebody(c);
+
+    if (there != c->push->active)
+        set_active(c, there);
+    else if (!there)
+        c->group->host->await_interest(c->group->host->arg, c, true);
+}
+
+void push_lost(struct consumer *c)
+{
+    if (c->push->active)
+        set_active(c, false);
+}
+
+void consumer_interest_gained(struct consumer *c)
+{
+    if (c->push != NULL && !c->push->active && !c->deleted && somebody(c))
+        set_active(c, true);
+}
+
+/* --- pace ---------------------------------------------------------------------------------- */
+
+static bool replay_waits(struct consumer *c, const struct stream_msg *m)
+{
+    struct push *p = c->push;
+    int64_t now = group_mono(c->group), gap;
+
+    if (c->cfg.replay_policy != REPLAY_ORIGINAL || m->seq > p->replay_upto || p->replay_ts == 0)
+        return false;
+    gap = m->ts_ns - p->replay_ts;
+    if (p->replay_ns == 0 && gap > CLOCK_MS)
+        p->replay_ns = now + gap;
+    return p->replay_ns > now;
+}
+
+bool push_ready(struct consumer *c, const struct stream_msg *m)
+{
+    struct push *p = c->push;
+
+    if (c->cfg.flow_control && p->in_flight > p->window)
+        return false;
+    if (p->rate_ns > group_mono(c->group))
+        return false;
+    return !replay_waits(c, m);
+}
+
+static void ask_flow(struct consumer *c)
+{
+    struct mf_buf *b = &c->group->hdr;
+    char id[RAND_NUID + 1];
+    struct mf_slice subject = mf_str(c->cfg.deliver_subject);
+
+    rand_nuid(id);
+    snprintf(c->push->flow, sizeof c->push->flow, "%.4s", id + RAND_NUID - 4);
+    mf_buf_clear(&c->group->reply);
+    mf_buf_printf(&c->group->reply, "$JS.FC.%s.%s.%s", stream_name(c->group->stream), c->name,
+                  c->push->flow);
+    mf_buf_clear(b);
+    header_begin(b, "100 FlowControl Request");
+    header_end(b);
+    struct mf_msg m = {
+        .subject = subject, .reply = mf_buf_slice(&c->group->reply), .hdr = mf_buf_slice(b)};
+    (void)c->group->host->deliver(c->group->host->arg, subject, &m);
+}
+
+void push_sent(struct consumer *c, const struct stream_msg *m, size_t bytes)
+{
+    struct push *p = c->push;
+    int64_t now = group_mono(c->group);
+
+    p->replay_ts = m->ts_ns;
+    p->replay_ns = 0;
+    if (c->cfg.rate_limit_bps > 0) {
+        int64_t cost = (int64_t)((double)bytes * 8e9 / (double)c->cfg.rate_limit_bps);
+        p->rate_ns = (p->rate_ns > now ? p->rate_ns : now) + cost;
+    }
+    if (c->cfg.flow_control) {
+        p->in_flight += bytes;
+        if (p->flow[0] == '\0' && p->in_flight > p->window / 2) {
+            p->flow_bytes = p->in_flight;
+            ask_flow(c);
+        }
+    }
+    beat_later(c);
+}
+
+static bool header_number(struct mf_slice hdr, const char *name, uint64_t *n)
+{
+    struct mf_slice v;
+
+    return header_get(hdr, name, &v) && mf_parse_u64(v, n) == 0;
+}
+
+void consumer_flow(struct consumer *c, struct mf_slice token, struct mf_slice hdr)
+{
+    struct push *p = c->push;
+    uint64_t dseq, sseq;
+
+    if (p == NULL || p->flow[0] == '\0' || !mf_eq_str(token, p->flow))
+        return;
+    p->flow[0] = '\0';
+    p->in_flight -= p->flow_bytes < p->in_flight ? p->flow_bytes : p->in_flight;
+    if (p->window < WINDOW_MAX)
+        p->window *= 2;
+    if (c->cfg.ack_policy == ACK_FLOW_CONTROL && header_number(hdr, "Nats-Last-Consumer", &dseq) &&
+        header_number(hdr, "Nats-Last-Stream", &sseq))
+        ack_flow(c, sseq, dseq);
+    consumer_alive(c);
+    pump_soon(c);
+}
+
+/* --- silence ------------------------------------------------------------------------------- */
+
+static void heartbeat(struct consumer *c)
+{
+    struct mf_buf *b = &c->group->hdr;
+    uint8_t text[20];
+    struct mf_slice subject = mf_str(c->cfg.deliver_subject);
+    char flow[600];
+
+    mf_buf_clear(b);
+    header_begin(b, "100 Idle Heartbeat");
+    header_add(b, "Nats-Last-Consumer", mf_slice(text, proto_put_u64(text, c->dseq)));
+    header_add(b, "Nats-Last-Stream", mf_slice(text, proto_put_u64(text, walk_last(c))));
+    if (c->push->flow[0] != '\0' && c->push->in_flight > c->push->window) {
+        snprintf(flow, sizeof flow, "$JS.FC.%s.%s.%s", stream_name(c->group->stream), c->name,
+                 c->push->flow);
+        header_add(b, "Nats-Consumer-Stalled", mf_str(flow));
+    }
+    header_end(b);
+    struct mf_msg m = {.subject = subject, .hdr = mf_buf_slice(b)};
+    if (c->group->host->deliver(c->group->host->arg, subject, &m) == 0)
+        push_lost(c);
+}
+
+void push_timeouts(struct consumer *c)
+{
+    if (c->push->beat_ns > group_mono(c->group))
+        return;
+    heartbeat(c);
+    beat_later(c);
+}
+
+int64_t push_next_time(const struct consumer *c)
+{
+    const struct push *p = c->push;
+    int64_t at = p->beat_ns, now = group_mono(c->group);
+
+    if (p->rate_ns > now && p->rate_ns < at)
+        at = p->rate_ns;
+    if (p->replay_ns > now && p->replay_ns < at)
+        at = p->replay_ns;
+    return at;
+}

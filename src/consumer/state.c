@@ -1,2 +1,427 @@
-/* state.c: to come. */
+/* state.c: what of a consumer survives a restart, as blobs of the stream's store.
+ *
+ *     c/<id>         version 1, created (i64), length of the name (u16), name, configuration (the
+ * codec's text) cs/<id>        version 1, then u64 each: consumer seq, stream seq, floors of both,
+ * when delivered, when acked, next, pause until, snapshot (0 or 1) cp/<id>/<n>    version 1, then
+ * for each message of sequences [n * 1024, (n + 1) * 1024) that waits for its ack: u16 sequence - n
+ * * 1024, u32 deliveries, u64 consumer seq, i64 when sent <id> is 16 hex digits, <n> hex; numbers
+ * are little endian.
+ *
+ * Written some milliseconds after a change, pages before numbers; at once when a client waits for
+ * the answer to its ack.  A crash may lose the last unconfirmed acks, never a confirmed one. */
 #include "consumer_impl.h"
+
+#include "mayfly/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAGE     1024u
+#define DELAY_NS (10 * CLOCK_MS)
+#define VERSION  1
+
+/* --- bytes --------------------------------------------------------------------------------- */
+
+static void put_le(struct mf_buf *b, uint64_t v, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        mf_buf_byte(b, (uint8_t)(v >> (8 * i)));
+}
+
+static uint64_t get_le(struct mf_slice *s, unsigned n)
+{
+    uint64_t v = 0;
+
+    for (unsigned i = 0; i < n && i < s->len; i++)
+        v |= (uint64_t)s->ptr[i] << (8 * i);
+    *s = n <= s->len ? mf_slice(s->ptr + n, s->len - n) : MF_SLICE_NONE;
+    return v;
+}
+
+static struct mf_slice blob_name(char dst[64], const char *kind, uint64_t id, const char *rest)
+{
+    int n = snprintf(dst, 64, "%s%016llx%s", kind, (unsigned long long)id, rest);
+
+    return mf_slice(dst, (size_t)n);
+}
+
+static struct mf_slice page_name(char dst[64], uint64_t id, uint64_t page)
+{
+    char rest[24];
+
+    snprintf(rest, sizeof rest, "/%llx", (unsigned long long)page);
+    return blob_name(dst, "cp/", id, rest);
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+int state_write_config(struct consumer *c, struct store_wait *w)
+{
+    struct mf_buf b = MF_BUF_INIT;
+    char name[64];
+    int rc;
+
+    put_le(&b, VERSION, 1);
+    put_le(&b, (uint64_t)c->created_ns, 8);
+    put_le(&b, strlen(c->name), 2);
+    mf_buf_puts(&b, c->name);
+    rc = c->group->host->codec.encode(&c->cfg, &b);
+    if (rc == 0)
+        rc = mf_buf_failed(&b) ? MF_NOMEM
+                               : stream_blob_put(c->group->stream, blob_name(name, "c/", c->id, ""),
+                                                 mf_buf_slice(&b), w);
+    mf_buf_fini(&b);
+    return rc;
+}
+
+static int write_page(struct consumer *c, uint64_t page)
+{
+    struct mf_buf b = MF_BUF_INIT;
+    char name[64];
+    size_t n = 0;
+    int rc;
+
+    put_le(&b, VERSION, 1);
+    for (uint64_t i = 0; i < PAGE && c->wait.count > 0; i++) {
+        const struct pend *e = pending_find(&c->wait, page * PAGE + i);
+        if (e == NULL)
+            continue;
+        put_le(&b, i, 2);
+        put_le(&b, e->count, 4);
+        put_le(&b, e->dseq, 8);
+        put_le(&b, (uint64_t)e->sent_ns, 8);
+        n++;
+    }
+    if (mf_buf_failed(&b))
+        rc = MF_NOMEM;
+    else if (n > 0)
+        rc =
+            stream_blob_put(c->group->stream, page_name(name, c->id, page), mf_buf_slice(&b), NULL);
+    else
+        rc = stream_blob_del(c->group->stream, page_name(name, c->id, page), NULL);
+    mf_buf_fini(&b);
+    return rc == MF_NOTFOUND ? 0 : rc;
+}
+
+static int write_numbers(struct consumer *c)
+{
+    struct mf_buf b = MF_BUF_INIT;
+    char name[64];
+    const uint64_t n[] = {c->dseq,
+                          c->sseq,
+                          c->floor_dseq,
+                          c->floor_sseq,
+                          (uint64_t)c->delivered_ns,
+                          (uint64_t)c->acked_ns,
+                          c->next,
+                          (uint64_t)c->cfg.pause_until_ns,
+                          c->snapshot != NULL};
+    int rc;
+
+    put_le(&b, VERSION, 1);
+    for (size_t i = 0; i < MF_COUNT(n); i++)
+        put_le(&b, n[i], 8);
+    rc = mf_buf_failed(&b) ? MF_NOMEM
+                           : stream_blob_put(c->group->stream, blob_name(name, "cs/", c->id, ""),
+                                             mf_buf_slice(&b), NULL);
+    mf_buf_fini(&b);
+    return rc;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void state_flush(struct consumer *c)
+{
+    uint64_t *page = (uint64_t *)(void *)c->dirty_pages.ptr;
+    size_t n = c->dirty_pages.len / sizeof *page;
+    int rc = 0;
+
+    mf_list_del(&c->flush);
+    if (!c->dirty || !c->stored)
+        return;
+    if (n > 1)
+        qsort(page, n, sizeof *page, by_number);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (i == 0 || page[i] != page[i - 1])
+            rc = write_page(c, page[i]);
+    if (rc == 0)
+        rc = write_numbers(c);
+    if (rc != 0) { /* again with the next change */
+        log_warn("consumer %s: its state is not written: %s", c->name, mf_err_text(rc));
+        return;
+    }
+    mf_buf_clear(&c->dirty_pages);
+    c->dirty = false;
+}
+
+void state_flush_fire(void *arg)
+{
+    struct consumers *g = arg;
+    struct mf_list now, *n;
+
+    mf_list_init(&now);
+    mf_list_move(&now, &g->flush);
+    while ((n = mf_list_pop(&now)) != NULL)
+        state_flush(mf_container(n, struct consumer, flush));
+}
+
+void state_touch(struct consumer *c, uint64_t sseq)
+{
+    struct consumers *g = c->group;
+    uint64_t page = sseq / PAGE;
+    const uint64_t *last =
+        (const uint64_t *)(const void *)(c->dirty_pages.ptr + c->dirty_pages.len);
+
+    if (!c->stored)
+        return;
+    c->dirty = true;
+    if (sseq != 0 && (c->dirty_pages.len == 0 || last[-1] != page))
+        mf_buf_append(&c->dirty_pages, &page, sizeof page);
+    if (!mf_list_empty(&c->flush))
+        return;
+    if (mf_list_empty(&g->flush))
+        loop_timer_arm(g->flush_timer, group_mono(g) + DELAY_NS);
+    mf_list_push(&g->flush, &c->flush);
+}
+
+/* --- confirmed acks ------------------------------------------------------------------------ */
+
+struct confirm {
+    struct mf_list node;
+    size_t len;
+    char reply[];
+};
+/* All of one turn; they need no consumer any more. */
+struct confirms {
+    struct store_wait wait;
+    const struct consumer_host *host;
+    struct mf_list list;
+};
+
+static void confirmed(struct store_wait *w, int status)
+{
+    struct confirms *all = mf_container(w, struct confirms, wait);
+    struct mf_list *n;
+
+    while ((n = mf_list_pop(&all->list)) != NULL) {
+        struct confirm *x = mf_container(n, struct confirm, node);
+        struct mf_msg m = {.subject = mf_slice(x->reply, x->len)};
+        if (status == 0)
+            (void)all->host->deliver(all->host->arg, m.subject, &m);
+        free(x);
+    }
+    free(all);
+}
+
+void state_flush_group(struct loop_defer *d)
+{
+    struct consumers *g = mf_container(d, struct consumers, flush_run);
+    struct confirms *all;
+
+    state_flush_fire(g);
+    if (mf_list_empty(&g->confirms) || (all = calloc(1, sizeof *all)) == NULL)
+        return;
+    mf_list_init(&all->list);
+    mf_list_move(&all->list, &g->confirms);
+    all->host = g->host;
+    all->wait.done = confirmed;
+    int rc = stream_barrier(g->stream, &all->wait);
+    if (rc != 0)
+        confirmed(&all->wait, rc);
+}
+
+void state_confirm(struct consumer *c, struct mf_slice reply)
+{
+    struct consumers *g = c->group;
+    struct confirm *x = malloc(sizeof *x + reply.len);
+
+    if (x == NULL)
+        return; /* the client will ask again */
+    x->len = reply.len;
+    memcpy(x->reply, reply.ptr, reply.len);
+    mf_list_push(&g->confirms, &x->node);
+    g->flush_run.fn = state_flush_group;
+    loop_defer(g->host->loop, &g->flush_run);
+}
+
+/* --- deleting ------------------------------------------------------------------------------ */
+
+struct pages {
+    const struct consumer *c;
+    struct mf_buf names; /* each with its length before it, one byte */
+};
+
+static void note_page(void *arg, struct mf_slice name, struct mf_slice bytes)
+{
+    struct pages *p = arg;
+    char prefix[64];
+
+    (void)bytes;
+    blob_name(prefix, "cp/", p->c->id, "/");
+    if (!mf_starts(name, prefix))
+        return;
+    mf_buf_byte(&p->names, (uint8_t)name.len);
+    mf_buf_append(&p->names, name.ptr, name.len);
+}
+
+void state_delete(struct consumer *c, struct store_wait *w)
+{
+    struct pages p = {.c = c};
+    struct stream *s = c->group->stream;
+    char name[64];
+    int rc;
+
+    mf_list_del(&c->flush);
+    if (c->wait.count > 0 || c->dirty_pages.len > 0)
+        stream_blob_each(s, note_page, &p);
+    for (size_t at = 0; at < p.names.len; at += 1u + p.names.ptr[at])
+        (void)!stream_blob_del(s, mf_slice(p.names.ptr + at + 1, p.names.ptr[at]), NULL);
+    mf_buf_fini(&p.names);
+    (void)!stream_blob_del(s, blob_name(name, "cs/", c->id, ""), NULL);
+    rc = stream_blob_del(s, blob_name(name, "c/", c->id, ""), w);
+    if (rc != 0 && w != NULL && stream_barrier(s, w) != 0)
+        w->done(w, rc);
+}
+
+/* --- loading ------------------------------------------------------------------------------- */
+
+struct loading {
+    struct consumers *g;
+    struct mf_error *e;
+    int rc;
+};
+
+static uint64_t id_of(struct mf_slice name, size_t prefix)
+{
+    char text[17] = "";
+
+    if (name.len >= prefix + 16)
+        memcpy(text, name.ptr + prefix, 16);
+    return strtoull(text, NULL, 16);
+}
+
+static void load_config(void *arg, struct mf_slice name, struct mf_slice bytes)
+{
+    struct loading *l = arg;
+    struct consumer_config cfg;
+    struct consumer *c;
+    struct mf_error e;
+
+    if (!mf_starts(name, "c/") || l->rc != 0)
+        return;
+    uint64_t version = get_le(&bytes, 1);
+    int64_t created = (int64_t)get_le(&bytes, 8);
+    size_t n = get_le(&bytes, 2);
+    consumer_config_init(&cfg);
+    if (version != VERSION || n == 0 || n > bytes.len ||
+        l->g->host->codec.decode(mf_slice(bytes.ptr + n, bytes.len - n), &cfg, &e) != 0) {
+        log_error("stream %s: a consumer cannot be read (%.*s): left alone",
+                  stream_name(l->g->stream), MF_FMT(name));
+        consumer_config_fini(&cfg);
+        return;
+    }
+    l->rc = group_room(l->g);
+    if (l->rc == 0)
+        l->rc = consumer_new(&c, l->g, &cfg, mf_slice(bytes.ptr, n), created);
+    if (l->rc != 0) {
+        consumer_config_fini(&cfg);
+        return;
+    }
+    c->id = id_of(name, 2);
+    c->stored = true;
+    group_insert_at(l->g, c);
+}
+
+static struct consumer *by_id(const struct consumers *g, uint64_t id)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (g->at[i]->id == id)
+            return g->at[i];
+    return NULL;
+}
+
+static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
+{
+    struct loading *l = arg;
+    struct consumer *c;
+    char text[24] = "";
+    size_t n = name.len > 20 ? name.len - 20 : 0;
+
+    if (!mf_starts(name, "cp/") || n == 0 || n > 16 || (c = by_id(l->g, id_of(name, 3))) == NULL)
+        return;
+    memcpy(text, name.ptr + 20, n);
+    uint64_t page = strtoull(text, NULL, 16), version = get_le(&bytes, 1);
+    while (version == VERSION && bytes.len >= 22) {
+        struct pend *e;
+        uint64_t sseq = page * PAGE + get_le(&bytes, 2);
+        uint32_t count = (uint32_t)get_le(&bytes, 4);
+        uint64_t dseq = get_le(&bytes, 8);
+        int64_t sent = (int64_t)get_le(&bytes, 8);
+        if (!stream_present(c->group->stream, sseq) || pending_find(&c->wait, sseq) != NULL)
+            continue;
+        if (pending_add(&c->wait, sseq, dseq, &e) != 0)
+            return;
+        e->count = count;
+        e->sent_ns = sent;
+        c->wait.redelivered += count > 1;
+    }
+}
+
+/* Numbers are written after pages: what is pending was delivered. */
+static void load_numbers(struct consumer *c)
+{
+    struct mf_slice b;
+    char name[64];
+    struct mf_list *pos;
+    int64_t mono = group_mono(c->group), now = group_now(c->group);
+
+    if (stream_blob_get(c->group->stream, blob_name(name, "cs/", c->id, ""), &b) &&
+        get_le(&b, 1) == VERSION && b.len >= 72) {
+        c->dseq = get_le(&b, 8);
+        c->sseq = get_le(&b, 8);
+        c->floor_dseq = get_le(&b, 8);
+        c->floor_sseq = get_le(&b, 8);
+        c->delivered_ns = (int64_t)get_le(&b, 8);
+        c->acked_ns = (int64_t)get_le(&b, 8);
+        c->next = get_le(&b, 8);
+        c->cfg.pause_until_ns = (int64_t)get_le(&b, 8);
+        if (get_le(&b, 8) != 0 && walk_snapshot(c) == 0)
+            while (c->snapshot_at < c->snapshot_n && c->snapshot[c->snapshot_at] <= c->sseq)
+                c->snapshot_at++;
+    } else {
+        consumer_start(c);
+    }
+    mf_list_each(pos, &c->wait.order)
+    {
+        struct pend *e = mf_container(pos, struct pend, order);
+        int64_t left = e->sent_ns + ack_wait_of(c, e) - now;
+        if (e->sseq > c->sseq)
+            c->sseq = e->sseq;
+        if (e->sseq >= c->next && c->snapshot == NULL)
+            c->next = e->sseq + 1;
+        if (e->dseq > c->dseq)
+            c->dseq = e->dseq;
+        if (pending_await(&c->wait, e, mono + (left > 0 ? left : 0)) != 0)
+            pending_requeue(&c->wait, e);
+    }
+}
+
+int state_load(struct consumers *g, struct mf_error *e)
+{
+    struct loading l = {.g = g, .e = e};
+
+    stream_blob_each(g->stream, load_config, &l);
+    if (l.rc == 0)
+        stream_blob_each(g->stream, load_page, &l);
+    for (size_t i = 0; l.rc == 0 && i < g->count; i++) {
+        load_numbers(g->at[i]);
+        l.rc = consumer_listen(g->at[i]);
+        consumer_recount(g->at[i]);
+    }
+    return l.rc == 0 ? 0 : mf_fail(e, l.rc, "consumers of stream %s", stream_name(g->stream));
+}

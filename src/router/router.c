@@ -78,7 +78,17 @@ int router_subscribe(struct router *r, struct mf_slice pattern, struct mf_slice 
         forget_answers(r, n);
     r->subs++;
     r->inserts++;
+    if (MF_UNLIKELY(r->subscribed != NULL))
+        r->subscribed(r->subscribed_arg, s->pattern, s->queue);
     return 0;
+}
+
+void router_on_subscribe(struct router *r,
+                         void (*fn)(void *arg, struct mf_slice pattern, struct mf_slice queue),
+                         void *arg)
+{
+    r->subscribed = fn;
+    r->subscribed_arg = arg;
 }
 
 void router_unsubscribe(struct router *r, struct router_sub *s)
@@ -264,6 +274,24 @@ bool router_has_interest(struct router *r, struct mf_slice subject)
     for (uint32_t i = 0; i < a.n; i++)
         if (any_alive(item_node(a.item[i])))
             return true;
+    return false;
+}
+
+bool router_has_exact(struct router *r, struct mf_slice subject, struct mf_slice queue)
+{
+    uint64_t unused = 0;
+
+    if (r->subs == 0)
+        return false;
+    struct answer a = look_up(r, subject, &unused);
+    for (uint32_t i = 0; i < a.n; i++) {
+        struct node *n = item_node(a.item[i]);
+        bool group = a.item[i] & ITEM_GROUP;
+        if (node_of_pattern(n)->wild || group != (queue.len > 0))
+            continue;
+        if ((!group || mf_eq(node_token(n), queue)) && any_alive(n))
+            return true;
+    }
     return false;
 }
 

@@ -8,6 +8,8 @@ struct router {
     struct trie trie;
     struct cache cache;
     uint64_t subs, inserts, removes, matches, hits;
+    void (*subscribed)(void *arg, struct mf_slice pattern, struct mf_slice queue); /* or NULL */
+    void *subscribed_arg;
 };
 
 #endif

@@ -288,6 +288,8 @@ void server_shutdown(struct server *s)
         return;
     s->stopping = true;
     log_info("Initiating Shutdown...");
+    if (s->guest != NULL && s->guest->leaving != NULL)
+        s->guest->leaving(s->guest->arg);
     sys_shutdown(s);
     dismantle(s);
     mf_list_each_safe(pos, next, &s->clients)

@@ -2,6 +2,7 @@
  * that it is there as a whole or not at all. */
 #include "mayfly/store_folder.h"
 
+#include "mayfly/hash.h"
 #include "mayfly/log.h"
 #include "mayfly/rand.h"
 
@@ -13,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GONE ".gone-" /* followed by a random name */
+#define GONE  ".gone-" /* followed by a random name */
+#define DRAFT ".new-"  /* followed by a hash of the name it will have, which may be long */
 
 static int sync_folder(const char *path, struct mf_error *e)
 {
@@ -132,8 +134,27 @@ void store_folder_tidy(const char *parent)
     if (d == NULL)
         return;
     while ((entry = readdir(d)) != NULL)
-        if (strncmp(entry->d_name, GONE, sizeof GONE - 1) == 0 &&
+        if ((strncmp(entry->d_name, GONE, sizeof GONE - 1) == 0 ||
+             strncmp(entry->d_name, DRAFT, sizeof DRAFT - 1) == 0) &&
             empty_and_remove(parent, entry->d_name, &e) != 0)
             log_warn("%s", e.text);
     closedir(d);
+}
+
+void store_folder_draft(char *dst, size_t cap, const char *name)
+{
+    snprintf(dst, cap, DRAFT "%016llx", (unsigned long long)hash_slice(mf_str(name)));
+}
+
+int store_folder_finish(const char *parent, const char *name, struct mf_error *e)
+{
+    char from[PATH_MAX], to[PATH_MAX], draft[64];
+
+    store_folder_draft(draft, sizeof draft, name);
+    if ((size_t)snprintf(from, sizeof from, "%s/%s", parent, draft) >= sizeof from ||
+        (size_t)snprintf(to, sizeof to, "%s/%s", parent, name) >= sizeof to)
+        return mf_fail(e, MF_LIMIT, "%s: the path is too long", name);
+    if (rename(from, to) != 0)
+        return mf_fail_errno(e, MF_IO, "rename %s", from);
+    return sync_folder(parent, e);
 }

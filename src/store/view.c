@@ -109,12 +109,24 @@ uint64_t store_key_last_accepted(const struct store *s, struct mf_slice key, uin
     return 0;
 }
 
+/* Those on their way out are usually the oldest: with many of them, the newest are the shorter way.
+ */
 uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key)
 {
     uint32_t k = keys_find(index_keys(s->ix), key);
+    uint64_t seq = 0;
 
     if (k == KEYS_NONE)
         return 0;
+    uint64_t doomed = doomed_of(s, k), left = index_key_count(s->ix, k) - doomed;
+    if (doomed > left) {
+        for (uint32_t id = index_key_last(s->ix, k); left > 0; id = index_older(s->ix, id))
+            if (accepted(s, id)) {
+                seq = index_seq(s->ix, id);
+                left--;
+            }
+        return seq;
+    }
     for (uint32_t id = index_key_first(s->ix, k); id != INDEX_NONE; id = index_newer(s->ix, id))
         if (accepted(s, id))
             return index_seq(s->ix, id);

@@ -9,6 +9,13 @@ void store_watch(struct store *s,
     s->gone_arg = arg;
 }
 
+bool store_present(const struct store *s, uint64_t seq)
+{
+    uint32_t id = index_find(s->ix, seq);
+
+    return id != INDEX_NONE && present(s, id);
+}
+
 void watch_tell(struct store *s, uint32_t id)
 {
     static _Thread_local uint8_t text[KEYS_MAX];

@@ -101,11 +101,11 @@ void entry_drop(struct entry *e)
     }
 }
 
-char *entry_path(const struct entry *e)
+char *entry_path(const struct entry *e, const char *name)
 {
     char *path = NULL;
 
-    return asprintf(&path, "%s/%s", e->c->dir, e->name) < 0 ? NULL : path;
+    return asprintf(&path, "%s/%s", e->c->dir, name) < 0 ? NULL : path;
 }
 
 void entry_store_opts(const struct entry *e, const struct stream_config *cfg, struct store_opts *o)
@@ -116,7 +116,6 @@ void entry_store_opts(const struct entry *e, const struct stream_config *cfg, st
     *o = (struct store_opts){.sync = STORE_SYNC_ALWAYS,
                              .first_seq = cfg->first_seq,
                              .no_checkpoint = memory,
-                             .now_ns = c->host->now_ns(c->host->arg),
                              .name = e->name};
     if (memory) {
         o->sync = STORE_SYNC_NEVER;
@@ -269,12 +268,26 @@ static void stream_gone(void *arg)
     catalog_check_closed(c);
 }
 
+static void store_gone(void *arg)
+{
+    struct catalog *c = arg;
+
+    c->closing_streams--;
+    catalog_check_closed(c);
+}
+
 static void close_ready(struct catalog *c)
 {
     /* Closing one may end others' waiting, but never changes the list: nobody is served any more.
      */
     for (size_t i = 0; i < c->count; i++) {
         struct entry *e = c->at[i];
+        if (e->state == ENTRY_OFFLINE && e->store != NULL) {
+            struct store *st = e->store;
+            e->store = NULL;
+            c->closing_streams++;
+            store_close(st, store_gone, c);
+        }
         if (e->state != ENTRY_READY)
             continue;
         e->state = ENTRY_DELETING;

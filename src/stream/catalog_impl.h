@@ -45,8 +45,9 @@ struct entry *entry_find(const struct catalog *c, struct mf_slice name, size_t *
 struct entry *entry_add(struct catalog *c, struct mf_slice name);
 void entry_drop(struct entry *e); /* out of the list, freed; whoever waits for the name is told */
 void entry_told(struct entry *e); /* no longer under way: whoever waits for the name is told */
-char *entry_path(const struct entry *e); /* to be freed; NULL: no memory */
-/* The store's options for such a stream. */
+/* The folder of that name beside the others; to be freed; NULL: no memory. */
+char *entry_path(const struct entry *e, const char *name);
+/* The store's options for such a stream, but for the time; on any thread. */
 void entry_store_opts(const struct entry *e, const struct stream_config *cfg, struct store_opts *o);
 void catalog_check_closed(struct catalog *c);
 

@@ -28,7 +28,11 @@ static void remove_work(void *arg) /* on a worker */
 {
     struct entry *e = arg;
 
-    e->status = store_folder_remove(e->c->dir, e->name, &e->error);
+    char draft[64];
+
+    store_folder_draft(draft, sizeof draft, e->name);
+    e->status =
+        store_folder_remove(e->c->dir, e->state == ENTRY_MAKING ? draft : e->name, &e->error);
 }
 
 static void remove_then(struct entry *e, void (*done)(void *arg))
@@ -78,19 +82,14 @@ static void make_failed(struct entry *e)
         store_closed(e);
 }
 
-static void make_committed(struct store_wait *w, int status)
+static void make_named(void *arg)
 {
-    struct entry *e = mf_container(w, struct entry, wait);
+    struct entry *e = arg;
     struct catalog *c = e->c;
     struct stream *s;
 
-    if (status != 0) {
-        mf_fail(&e->error, status, "%s",
-                store_error(e->store) != NULL ? store_error(e->store) : "");
-        make_failed(e);
-        return;
-    }
-    if (stream_new(&s, &e->cfg, e->created_ns, e->store, c->o.host, &e->error) != 0) {
+    if (e->status != 0 ||
+        stream_new(&s, &e->cfg, e->created_ns, e->store, c->o.host, &e->error) != 0) {
         make_failed(e);
         return;
     }
@@ -103,6 +102,39 @@ static void make_committed(struct store_wait *w, int status)
     entry_told(e);
     if (c->closing)
         catalog_close(c, c->closed, c->closed_arg);
+}
+
+static void name_work(void *arg) /* on a worker */
+{
+    struct entry *e = arg;
+
+    e->status = store_folder_finish(e->c->dir, e->name, &e->error);
+}
+
+/* It is whole: now it may have its name. */
+static void make_committed(struct store_wait *w, int status)
+{
+    struct entry *e = mf_container(w, struct entry, wait);
+
+    if (status != 0) {
+        mf_fail(&e->error, status, "%s",
+                store_error(e->store) != NULL ? store_error(e->store) : "");
+        make_failed(e);
+        return;
+    }
+    e->status = 0;
+    if (e->cfg.storage == STORAGE_MEMORY) {
+        make_named(e);
+        return;
+    }
+    loop_job_free(e->job);
+    e->job = loop_job_new(e->c->o.host->loop, name_work, make_named, e);
+    if (e->job == NULL) {
+        mf_fail(&e->error, MF_NOMEM, "%s", e->name);
+        make_failed(e);
+        return;
+    }
+    loop_job_submit(e->job);
 }
 
 static int write_config(struct entry *e)
@@ -131,16 +163,19 @@ static void make_work(void *arg) /* on a worker */
     struct entry *e = arg;
     struct store_io *io = NULL;
     struct store_opts o;
-    char *path;
+    char *path, draft[64];
 
     entry_store_opts(e, &e->cfg, &o);
     o.now_ns = e->created_ns;
     if (e->cfg.storage == STORAGE_MEMORY) {
         e->status = store_io_memory(&io, &e->error);
     } else {
-        path = entry_path(e);
+        store_folder_draft(draft, sizeof draft, e->name);
+        path = entry_path(e, draft);
         e->status = path == NULL ? mf_fail(&e->error, MF_NOMEM, "%s", e->name)
                                  : store_folder_make(e->c->dir, &e->error);
+        if (e->status == 0) /* of an attempt that failed before */
+            e->status = store_folder_remove(e->c->dir, draft, &e->error);
         if (e->status == 0)
             e->status = store_io_dir(&io, path, &e->error);
         free(path);

@@ -1,8 +1,7 @@
 /* catalog_open.c: what is on disk when the server starts.
  *
- * A folder without a configuration, without messages and without damage is what a crash leaves of a
- * stream that was being made: it goes.  Anything else that cannot be served stays as it is, and is
- * listed with the reason. */
+ * What a crash leaves of streams that were being made or deleted has names no stream has, and goes.
+ * Anything else that cannot be served stays as it is, and is listed with the reason. */
 #include "catalog_impl.h"
 
 #include "mayfly/log.h"
@@ -22,14 +21,6 @@ static void nothing(void *arg)
     (void)arg;
 }
 
-static bool left_over(struct store *st)
-{
-    struct store_state t;
-
-    store_state(st, &t);
-    return t.last_seq == 0 && store_damage_count(st) == 0;
-}
-
 static int64_t created_of(struct store *st)
 {
     struct mf_slice b;
@@ -47,7 +38,7 @@ static int64_t created_of(struct store *st)
 static int open_store(struct entry *e, struct store_opts *o, struct mf_error *err)
 {
     struct store_io *io;
-    char *path = entry_path(e);
+    char *path = entry_path(e, e->name);
     int rc = path == NULL ? mf_fail(err, MF_NOMEM, "%s", e->name) : store_io_dir(&io, path, err);
 
     free(path);
@@ -96,26 +87,18 @@ static void load_one(struct catalog *c, struct entry *e)
     struct mf_error err;
 
     entry_store_opts(e, &e->cfg, &o);
+    o.now_ns = c->o.host->now_ns(c->o.host->arg);
     if (open_store(e, &o, &err) != 0) {
         offline(e, err.text);
         return;
     }
     if (read_config(e, &err) != 0) {
-        bool gone = err.code == MF_NOTFOUND && left_over(e->store);
         shut(e);
-        if (!gone) {
-            offline(e, err.text);
-            return;
-        }
-        log_info("stream %s was never finished being made: removed", e->name);
-        if (store_folder_remove(c->dir, e->name, &err) != 0)
-            log_warn("%s", err.text);
-        entry_drop(e);
+        offline(e, err.text);
         return;
     }
     if (bring_up(e, &err) != 0) {
-        e->store = NULL; /* its jobs may run: it stays until the end */
-        offline(e, err.text);
+        offline(e, err.text); /* the store's jobs may run: it stays until the end */
         return;
     }
     e->store = NULL;

@@ -260,7 +260,7 @@ static const struct json_pair *next_pair(const struct json_map *m, size_t *at)
 }
 
 /* Both are sorted. */
-static bool metadata_equal(const struct json_map *a, const struct json_map *b)
+bool stream_metadata_equal(const struct json_map *a, const struct json_map *b)
 {
     size_t i = 0, j = 0;
 
@@ -271,6 +271,16 @@ static bool metadata_equal(const struct json_map *a, const struct json_map *b)
         if (!config_same(x->key, y->key) || !config_same(x->value, y->value))
             return false;
     }
+}
+
+size_t stream_metadata_size(const struct json_map *m)
+{
+    size_t size = strlen(CONFIG_REQ_LEVEL) + 1, i = 0;
+    const struct json_pair *p;
+
+    while ((p = next_pair(m, &i)) != NULL)
+        size += strlen(config_text(p->key)) + strlen(config_text(p->value));
+    return size;
 }
 
 static bool numbers_equal(const struct stream_config *a, const struct stream_config *b)
@@ -307,7 +317,7 @@ bool stream_config_equal(const struct stream_config *a, const struct stream_conf
            config_source_equal(a->mirror, b->mirror) && sources_equal(a, b) &&
            config_mapping_equal(a->subject_transform, b->subject_transform) &&
            republish_equal(a->republish, b->republish) &&
-           metadata_equal(&a->metadata, &b->metadata);
+           stream_metadata_equal(&a->metadata, &b->metadata);
 }
 
 /* Levels. */
@@ -322,12 +332,11 @@ unsigned stream_config_level(const struct stream_config *c)
     return c->allow_msg_ttl || c->subject_delete_marker_ttl_ns > 0 ? 1 : 0;
 }
 
-int stream_config_stamp(struct stream_config *c)
+int stream_metadata_stamp(struct json_map *m, unsigned number, struct arena *mem)
 {
-    const struct json_map *old = &c->metadata;
-    struct json_pair *at = arena_alloc(&c->mem, (old->n + 1) * sizeof *at);
-    struct json_pair level = {arena_str(&c->mem, CONFIG_REQ_LEVEL),
-                              arena_printf(&c->mem, "%u", stream_config_level(c))};
+    const struct json_map *old = m;
+    struct json_pair *at = arena_alloc(mem, (old->n + 1) * sizeof *at);
+    struct json_pair level = {arena_str(mem, CONFIG_REQ_LEVEL), arena_printf(mem, "%u", number)};
     const struct json_pair *p;
     size_t i = 0, n = 0;
     bool placed = false;
@@ -343,8 +352,13 @@ int stream_config_stamp(struct stream_config *c)
     }
     if (!placed)
         at[n++] = level;
-    c->metadata = (struct json_map){at, n, true};
+    *m = (struct json_map){at, n, true};
     return 0;
+}
+
+int stream_config_stamp(struct stream_config *c)
+{
+    return stream_metadata_stamp(&c->metadata, stream_config_level(c), &c->mem);
 }
 
 bool stream_config_overlap(const struct stream_config *a, const struct stream_config *b)

@@ -12,7 +12,6 @@
 
 #define NAME_MAX_LEN        255
 #define DESCRIPTION_MAX_LEN 4096
-#define METADATA_MAX_LEN    131072
 #define REPLICAS_MAX        5
 #define DEFAULT_WINDOW_NS   (120 * CLOCK_S)
 #define SHORTEST_NS         (100 * CLOCK_MS)
@@ -24,9 +23,6 @@ static size_t length(const char *s)
 
 static int check_texts(const struct stream_config *c, struct js_error *e)
 {
-    /* The level the server writes counts, as if it were written already. */
-    size_t metadata = strlen(CONFIG_REQ_LEVEL) + 1;
-
     if (!stream_name_valid(c->name))
         return config_invalid(
             e, "stream name is required and can not contain '.', '*', '>', '\\', '/'");
@@ -35,15 +31,9 @@ static int check_texts(const struct stream_config *c, struct js_error *e)
     if (length(c->description) > DESCRIPTION_MAX_LEN)
         return config_invalid(e, "stream description is too long, maximum allowed is %d",
                               DESCRIPTION_MAX_LEN);
-    for (size_t i = 0; i < c->metadata.n; i++) {
-        const struct json_pair *p = &c->metadata.at[i];
-        if (!config_same(p->key, CONFIG_REQ_LEVEL) && !config_same(p->key, CONFIG_VERSION) &&
-            !config_same(p->key, CONFIG_LEVEL))
-            metadata += length(p->key) + length(p->value);
-    }
-    if (metadata > METADATA_MAX_LEN)
+    if (stream_metadata_size(&c->metadata) > STREAM_METADATA_MAX)
         return config_invalid(e, "stream metadata exceeds maximum size of %d bytes",
-                              METADATA_MAX_LEN);
+                              STREAM_METADATA_MAX);
     return 0;
 }
 

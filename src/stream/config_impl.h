@@ -3,8 +3,8 @@
 #define STREAM_CONFIG_IMPL_H
 
 #include "mayfly/buf.h"
+#include "mayfly/pattern_set.h"
 #include "mayfly/stream_config.h"
-#include "mayfly/table.h"
 
 #define CONFIG_REQ_LEVEL "_nats.req.level"
 #define CONFIG_VERSION   "_nats.ver"
@@ -42,39 +42,12 @@ bool config_source_equal(const struct stream_source *a, const struct stream_sour
 bool config_overlap(struct mf_slice a, struct mf_slice b);
 bool config_within(struct mf_slice sub, struct mf_slice super);
 
-/* Patterns of one list, made ready to be asked which of them meet.  Literals are found by hash, so
- * that a long list of them is not compared pair by pair; only wildcards are.  All memory is the
- * caller's scratch. */
-struct pattern_node {
-    struct table_node node;
-    size_t index;
-};
-struct pattern_set {
-    struct mf_slice *at;
-    size_t n;
-    size_t *wild; /* indexes of those with wildcards, and of malformed ones; ascending */
-    size_t nwild;
-    struct pattern_node *literals; /* n of them */
-    struct table table;
-    bool *is_wild;
-};
-enum pattern_relation { PATTERN_OVERLAP, PATTERN_WITHIN }; /* WITHIN: one within the other */
-MF_MUSTCHECK int pattern_set_init(struct pattern_set *s, struct arena *scratch, size_t n);
-/* at[] is filled.  MF_NOMEM. */
-MF_MUSTCHECK int pattern_set_ready(struct pattern_set *s);
-void pattern_set_fini(struct pattern_set *s);
-/* The lowest j > i that stands in this relation to i; n: none.  O(wildcards), O(n) for a wildcard.
- */
-size_t pattern_set_meets(const struct pattern_set *s, size_t i, enum pattern_relation how);
-
 /* A subject_transform(s) entry.  The source's error takes "invalid subject X", the destination's
  * the mapping's own words.  MF_DENIED, MF_NOMEM. */
 MF_MUSTCHECK int config_check_mapping(const struct stream_mapping *m, enum js_err source_error,
                                       enum js_err dest_error, struct js_error *e);
 /* Subjects: their default, their syntax, what they may not catch. */
 MF_MUSTCHECK int config_check_subjects(struct stream_config *c, struct js_error *e);
-/* Appends s as Go's %q shows it. */
-void config_quote(struct mf_buf *out, const char *s);
 /* Mirror, sources, their prefixes, cycles (6.2). */
 MF_MUSTCHECK int config_check_sources(struct stream_config *c, const struct stream_config_world *w,
                                       struct js_error *e);

@@ -57,7 +57,7 @@ bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool l
                              .ts_ns = now,
                              .deadline_ns = expire_deadline(s, now, ttl),
                              .flags = MSG_TOMBSTONE | MSG_HEADER};
-    int rc = store_append(s->store, &a);
+    int rc = stream_numbered_out(s) ? MF_LIMIT : store_append(s->store, &a);
     if (rc != 0) {
         log_error("stream %s: no delete marker for \"%.*s\": %s", s->cfg.name, MF_FMT(subject),
                   mf_err_text(rc));

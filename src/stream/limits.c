@@ -7,6 +7,8 @@
 
 #include "mayfly/log.h"
 
+#include <stdlib.h>
+
 #define FILE_OVERHEAD   30
 #define HEADER_OVERHEAD 4
 #define MEMORY_OVERHEAD 16
@@ -72,31 +74,91 @@ static bool push_out(struct stream *s, uint64_t seq)
     return rc == 0;
 }
 
-static void push_out_subject(struct stream *s, struct mf_slice subject)
+/* The oldest messages of a subject that are older than `below`, at most `max`; how many went.  What
+ * readers see is found in one walk, the few others one by one. */
+size_t limits_take_oldest(struct stream *s, struct mf_slice subject, uint64_t below, uint64_t max)
 {
-    uint64_t count, first;
+    struct store_cursor *c = NULL;
+    uint64_t seq, n = 0;
+    uint16_t flags;
+    bool more = true, went = true;
+
+    if (max > 1 && !subject_has_wildcard(subject) &&
+        store_cursor_new(&c, s->store, subject, STORE_ALL, 0) == 0) {
+        while (went && n < max && more) {
+            seq = store_cursor_next(c, &more);
+            more = more || seq != 0;
+            if (seq >= below)
+                break;
+            if (seq != 0 && store_flags(s->store, seq, &flags) && (went = push_out(s, seq)))
+                n++;
+        }
+        store_cursor_free(c);
+    }
+    while (went && n < max && (seq = store_key_first_accepted(s->store, subject)) != 0 &&
+           seq < below && (went = push_out(s, seq)))
+        n++;
+    return n;
+}
+
+static uint64_t excess(struct stream *s, struct mf_slice subject)
+{
+    uint64_t count;
 
     if (s->cfg.max_msgs_per_subject <= 0)
-        return;
-    for (;;) {
-        (void)store_key_last_accepted(s->store, subject, &count);
-        if (count <= (uint64_t)s->cfg.max_msgs_per_subject)
-            return;
-        first = store_key_first_accepted(s->store, subject);
-        if (first == 0 || !push_out(s, first))
-            return;
-    }
+        return 0;
+    (void)store_key_last_accepted(s->store, subject, &count);
+    return count <= (uint64_t)s->cfg.max_msgs_per_subject
+               ? 0
+               : count - (uint64_t)s->cfg.max_msgs_per_subject;
 }
+
+/* The oldest message that is left.  Those that go stay in the index until that is on disk: the
+ * search goes on where it ended, not over them again. */
+static uint64_t oldest(struct stream *s)
+{
+    uint64_t seq = s->pushed_out;
+    uint16_t flags;
+
+    if (store_flags(s->store, seq + 1, &flags))
+        return seq + 1;
+    for (int i = 0; i < 8 && (seq = store_next(s->store, seq + 1)) != 0; i++)
+        if (store_flags(s->store, seq, &flags))
+            return seq;
+    return store_first_accepted(s->store);
+}
+
+static bool push_out_first(struct stream *s, uint64_t except)
+{
+    uint64_t seq = oldest(s);
+
+    if (seq == 0 || seq == except || !push_out(s, seq))
+        return false;
+    s->pushed_out = seq;
+    return true;
+}
+
+static void enforce_slice(struct loop_defer *d);
 
 void limits_push_out(struct stream *s, const struct intake *in)
 {
-    push_out_subject(s, in->subject);
+    uint64_t over = excess(s, in->subject);
+
+    if (over == 1 && s->cfg.max_msgs_per_subject == 1 && in->previous != 0)
+        (void)push_out(s, in->previous); /* the only other one */
+    else if (over > 0)
+        (void)limits_take_oldest(s, in->subject, in->seq,
+                                 over < ENFORCE_SLICE ? over : ENFORCE_SLICE);
     if (s->cfg.discard != DISCARD_OLD)
         return;
-    while (too_much(s)) {
-        uint64_t first = store_first_accepted(s->store);
+    for (size_t n = 0; too_much(s); n++) {
+        if (n == ENFORCE_SLICE) { /* limits were lowered, and there is much to do */
+            s->enforce_defer.fn = enforce_slice;
+            loop_defer(s->host->loop, &s->enforce_defer);
+            return;
+        }
         /* The message that has just come is never pushed out by itself. */
-        if (first == 0 || first == in->seq || !push_out(s, first))
+        if (!push_out_first(s, in->seq))
             return;
     }
 }
@@ -105,42 +167,52 @@ void limits_push_out(struct stream *s, const struct intake *in)
  */
 
 /* One slice of the walk over all subjects; true: there is more to do. */
-static bool thin_out(struct stream *s)
+static bool thin_out(struct stream *s, size_t *left)
 {
     struct mf_slice subject;
     struct store_key key;
 
-    for (size_t n = 0; s->thin != NULL && n < ENFORCE_SLICE; n++) {
-        if (store_keys_next(s->thin, &subject, &key)) {
-            push_out_subject(s, subject);
-        } else {
+    for (size_t n = 0; s->thin != NULL && n<ENFORCE_SLICE && * left> 0; n++) {
+        if (s->thin_subject != NULL) {
+            subject = mf_str(s->thin_subject);
+        } else if (!store_keys_next(s->thin, &subject, &key)) {
             store_keys_free(s->thin);
             s->thin = NULL;
+            break;
+        }
+        uint64_t over = excess(s, subject), max = over < *left ? over : *left;
+        size_t went = over == 0 ? 0 : limits_take_oldest(s, subject, UINT64_MAX, max);
+        *left -= went;
+        bool stay = went == max && over > max;
+        if (stay && s->thin_subject == NULL)
+            s->thin_subject = mf_slice_dup(subject); /* NULL: the next publish there goes on */
+        if (!stay) {
+            free(s->thin_subject);
+            s->thin_subject = NULL;
         }
     }
     return s->thin != NULL;
 }
 
-static bool push_out_oldest(struct stream *s)
+static bool push_out_oldest(struct stream *s, size_t left)
 {
-    for (size_t n = 0; n < ENFORCE_SLICE; n++) {
-        uint64_t first = too_much(s) ? store_first_accepted(s->store) : 0;
-        if (first == 0 || !push_out(s, first))
+    for (; left > 0; left--)
+        if (!too_much(s) || !push_out_first(s, 0))
             return false;
-    }
     return true;
 }
 
 static void enforce_slice(struct loop_defer *d)
 {
     struct stream *s = mf_container(d, struct stream, enforce_defer);
+    size_t left = ENFORCE_SLICE;
     bool more;
 
     if (s->closing)
         return;
     store_begin(s->store, true);
-    more = thin_out(s);
-    more = push_out_oldest(s) || more;
+    more = thin_out(s, &left);
+    more = push_out_oldest(s, left) || more;
     if (store_end(s->store, NULL) != 0)
         return;
     limits_count(s);
@@ -161,6 +233,8 @@ void limits_stop(struct stream *s)
 {
     store_keys_free(s->thin);
     s->thin = NULL;
+    free(s->thin_subject);
+    s->thin_subject = NULL;
     loop_defer_cancel(s->host->loop, &s->enforce_defer);
 }
 

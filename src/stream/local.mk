@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libstream.a
 	%D%/announce.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/le64.h %D%/sweep.c %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
 	%D%/counter.c %D%/counter_park.c %D%/counter_impl.h %D%/decimal.c %D%/decimal.h \
 	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_impl.h %D%/stream_impl.h %D%/extras.h \
-	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/stream.h include/mayfly/catalog.h
+	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/pattern_set.h include/mayfly/stream.h include/mayfly/catalog.h
 %C%_libstream_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 STREAM_LIBS = %D%/libstream.a src/store/libstore.a src/markers/libmarkers.a src/proto/libproto.a \
@@ -87,3 +87,13 @@ UNIT_TESTS += test/unit/stream_break
 test_unit_stream_break_SOURCES = test/unit/test_stream_break.c $(STREAM_WORLD)
 test_unit_stream_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_break_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_break_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=store_expire,--wrap=store_peek
+UNIT_TESTS += test/unit/catalog_break
+test_unit_catalog_break_SOURCES = test/unit/test_catalog_break.c
+test_unit_catalog_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_catalog_break_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_catalog_break_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rename
+UNIT_TESTS += test/unit/stream_model
+test_unit_stream_model_SOURCES = test/unit/test_stream_model.c $(STREAM_WORLD)
+test_unit_stream_model_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_model_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -181,7 +181,7 @@ static bool tombstone(const struct stream *s, const struct intake *in)
 /* Everything that goes away because this message came. */
 static void roll_up(struct stream *s, const struct intake *in)
 {
-    uint64_t first;
+    uint64_t first, count;
 
     if (in->rollup == ROLLUP_ALL) {
         first = store_first_accepted(s->store);
@@ -192,11 +192,14 @@ static void roll_up(struct stream *s, const struct intake *in)
             log_warn("stream %s: rollup of %llu failed", s->cfg.name, (unsigned long long)in->seq);
         return;
     }
-    while ((first = store_key_first_accepted(s->store, in->subject)) != 0 && first < in->seq) {
-        dedup_before_removal(s->dedup, s->store, first, first);
-        if (store_remove(s->store, first, NULL) != 0)
-            return;
+    (void)store_key_last_accepted(s->store, in->subject, &count);
+    if (count != 2 || in->previous == 0) {
+        (void)limits_take_oldest(s, in->subject, in->seq, UINT64_MAX);
+        return;
     }
+    dedup_before_removal(s->dedup, s->store, in->previous, in->previous); /* the only other one */
+    if (store_remove(s->store, in->previous, NULL) != 0)
+        log_warn("stream %s: rollup of %llu failed", s->cfg.name, (unsigned long long)in->seq);
 }
 
 /* Will something else have to go or be written with it?  Then they are one batch. */
@@ -236,16 +239,27 @@ static void stored(struct stream *s, struct intake *in, uint64_t seq)
         schedule_stored(s, in);
 }
 
+bool stream_numbered_out(const struct stream *s)
+{
+    uint64_t msgs, bytes, last;
+
+    store_accepted(s->store, &msgs, &bytes, &last);
+    return last >= UINT64_MAX - 2;
+}
+
 int stream_store(struct stream *s, struct intake *in, bool in_batch, struct store_wait *wait,
                  struct js_error *e)
 {
-    uint64_t previous = 0, count;
+    uint64_t count;
     int rc;
 
+    if (stream_numbered_out(s))
+        return js_refuse_text(e, JS_STREAM_STORE_FAILED, "no sequence is left");
     clamp_ttl(s, in);
     bool own = !in_batch && has_company(s, in);
-    if (s->republish != NULL)
-        previous = store_key_last_accepted(s->store, in->subject, &count);
+    in->previous = 0;
+    if (s->republish != NULL || s->cfg.max_msgs_per_subject == 1 || in->rollup == ROLLUP_SUBJECT)
+        in->previous = store_key_last_accepted(s->store, in->subject, &count);
     struct store_append a = {.key = in->subject,
                              .head = in->hdr,
                              .ts_ns = in->ts_ns,
@@ -269,7 +283,7 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
         return rc;
     }
     s->stats.published++;
-    announce_note_previous(s, in->seq, previous);
+    announce_note_previous(s, in->seq, in->previous);
     limits_count(s);
     if (a.deadline_ns != 0)
         expire_arm(s);

@@ -120,6 +120,7 @@ void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op 
         op_refuse(s, op, &e);
         return;
     }
+    announce_note_request(s, seq);
     rc = remove_one(s, seq, stream_op_wait(s, op));
     if (rc != 0) {
         stream_store_error(s, rc, &e);

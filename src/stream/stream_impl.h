@@ -53,6 +53,7 @@ struct stream {
     struct loop_defer expire_more, announce_defer, enforce_defer;
     struct loop_timer *purge_timer;
     struct store_keys *thin; /* limits_enforce(): subjects still to be looked at */
+    char *thin_subject;      /* the one a slice ended in; NULL: none */
     size_t inflight;         /* publishes and operations that wait for the disk */
     bool closing, memory;
     struct transform *transform, *republish; /* NULL: none */
@@ -70,6 +71,7 @@ struct stream {
     struct mf_buf previous;    /* announce.c: struct previous, those not announced yet */
     size_t previous_at;        /* how far in there they are used up */
     uint64_t pushed_out;       /* limits.c: no message up to here is left */
+    struct mf_buf requested;   /* announce.c: sequences MSG.DELETE is removing */
     struct mf_list observers;
     bool (*wanted)(void *arg, struct mf_slice subject);
     void *wanted_arg;
@@ -109,8 +111,9 @@ struct intake {
     int64_t ts_ns;
     int64_t ttl_ns; /* TTL_NONE, TTL_NEVER or a duration, as the message said */
     enum rollup rollup;
-    bool marker;  /* ours: no limit, size, discard or seal refuses it */
-    uint64_t seq; /* out */
+    bool marker;       /* ours: no limit, size, discard or seal refuses it */
+    uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
+    uint64_t seq;      /* out */
 };
 
 /* --- publish.c ------------------------------------------------------------------------------ */
@@ -124,6 +127,8 @@ struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject);
  * the caller has called store_begin() and will end it. */
 MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch,
                               struct store_wait *wait, struct js_error *e);
+/* Is the last sequence there can be in use?  Numbers never start again. */
+bool stream_numbered_out(const struct stream *s);
 /* Answers p: at once if nothing is on its way to the disk, else after that, so that answers keep
  * their order.  A non-NULL error is copied. */
 void stream_answer(struct stream *s, struct stream_publish *p, const struct stream_ack *a);
@@ -167,6 +172,9 @@ uint64_t limits_size(const struct stream *s, size_t subject, size_t hdr, size_t 
 void limits_accepted(const struct stream *s, uint64_t *msgs, uint64_t *bytes);
 /* In the open batch, after the message was appended: pushes out what is too much (discard old). */
 void limits_push_out(struct stream *s, const struct intake *in);
+/* In the open batch: the oldest messages of a subject before `below`, at most `max`, go.  O(those),
+ * but what is not on disk yet or overdue costs the messages of the subject each. */
+size_t limits_take_oldest(struct stream *s, struct mf_slice subject, uint64_t below, uint64_t max);
 /* After an update: the oldest go until all limits hold; in slices. */
 void limits_enforce(struct stream *s);
 void limits_stop(struct stream *s);
@@ -244,8 +252,11 @@ void announce_soon(struct stream *s);      /* something came to disk */
 void announce_from_here(struct stream *s); /* what is there already is not news */
 /* Republished copies name the message that was the last of their subject before them, which may be
  * gone by then: note it when it is stored. */
+void announce_note_request(struct stream *s, uint64_t seq); /* removed by MSG.DELETE */
 void announce_note_previous(struct stream *s, uint64_t seq, uint64_t previous);
-void announce_poke(struct stream *s); /* something is on its way to disk that nobody waits for */
+/* Something is on its way to disk that nobody waits for: answers given now must wait for it, and it
+ * is told of then. */
+void announce_poke(struct stream *s);
 
 /* --- stream.c, used by the catalog -------------------------------------------------------------
  */

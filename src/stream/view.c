@@ -170,16 +170,21 @@ void stream_cursor_free(struct stream_cursor *c)
  * grow with sequences, so the place is found by halving; each probe reads one message, which may
  * have to come from disk: then the search goes on when it is there. */
 
-static void seek_on(struct stream_seek *k);
+static void seek_on(struct stream_seek *k, uint64_t from);
 
-/* The probe at k->load.seq has this timestamp (or is gone: INT64_MIN, look further up). */
-static void seek_probe(struct stream_seek *k, int status, int64_t ts_ns)
+static uint64_t seek_middle(const struct stream_seek *k)
 {
-    if (status == 0 && ts_ns >= k->ts_ns) {
-        k->best = k->load.seq;
-        k->high = k->load.seq - 1;
+    return k->low + (k->high - k->low) / 2;
+}
+
+/* Nothing that can be read lies between the middle and `at`. */
+static void seek_probed(struct stream_seek *k, uint64_t at, int64_t ts_ns)
+{
+    if (ts_ns >= k->ts_ns) {
+        k->best = at;
+        k->high = seek_middle(k) - 1;
     } else {
-        k->low = k->load.seq + 1;
+        k->low = at + 1;
     }
 }
 
@@ -187,34 +192,35 @@ static void seek_loaded(struct stream_load *l, int status)
 {
     struct stream_seek *k = mf_container(l, struct stream_seek, load);
 
-    seek_probe(k, status, status == 0 ? l->msg.ts_ns : 0);
-    seek_on(k);
+    if (status != 0) {
+        seek_on(k, l->seq + 1); /* gone meanwhile, or damaged: its neighbour tells as well */
+        return;
+    }
+    seek_probed(k, l->seq, l->msg.ts_ns);
+    seek_on(k, 0);
 }
 
-static void seek_on(struct stream_seek *k)
+/* from: look for a probe from here on, 0: from the middle. */
+static void seek_on(struct stream_seek *k, uint64_t from)
 {
     struct stream_msg m;
 
-    while (k->low <= k->high) {
-        uint64_t middle = k->low + (k->high - k->low) / 2;
-        uint64_t at = stream_next(k->stream, middle);
-        if (at == 0 || at > k->high) { /* nothing in the upper half */
-            k->high = middle - 1;
-            continue;
-        }
-        k->load.seq = at;
-        int rc = stream_get(k->stream, at, &m);
-        if (rc == MF_AGAIN) {
+    for (; k->low <= k->high; from = 0) {
+        uint64_t at = stream_next(k->stream, from != 0 ? from : seek_middle(k));
+        int rc = MF_NOTFOUND;
+        for (; at != 0 && at <= k->high; at = stream_next(k->stream, at + 1)) {
+            rc = stream_get(k->stream, at, &m);
+            k->load.seq = at;
             k->load.done = seek_loaded;
-            if (stream_load(k->stream, &k->load) == 0)
+            if (rc == MF_AGAIN && stream_load(k->stream, &k->load) == 0)
                 return;
+            if (rc == 0)
+                break;
         }
-        if (rc == 0 && m.ts_ns >= k->ts_ns) {
-            k->best = at;
-            k->high = middle - 1; /* nothing lies between middle and at */
-        } else {
-            k->low = at + 1;
-        }
+        if (rc == 0)
+            seek_probed(k, at, m.ts_ns);
+        else
+            k->high = seek_middle(k) - 1; /* nothing in the upper half */
     }
     k->done(k, k->best);
 }
@@ -227,7 +233,7 @@ void stream_seek(struct stream *s, struct stream_seek *k)
     k->best = 0;
     if (k->low == 0)
         k->high = 0, k->low = 1;
-    seek_on(k);
+    seek_on(k, 0);
 }
 
 /* --- counts -------------------------------------------------------------------------------- */
@@ -294,6 +300,28 @@ uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead)
 {
     (void)stream_now(c->s);
     return store_cursor_next_any(c->c, more, dead);
+}
+
+bool stream_present(struct stream *s, uint64_t seq)
+{
+    return store_present(s->store, seq);
+}
+
+int stream_time_of(struct stream *s, uint64_t seq, int64_t *ts_ns)
+{
+    struct store_rec r;
+    int rc = store_peek(s->store, seq, &r);
+
+    if (rc == MF_AGAIN)
+        rc = store_read_now(s->store, seq, &r);
+    if (rc == 0)
+        *ts_ns = r.ts_ns;
+    return rc;
+}
+
+uint64_t stream_announced(const struct stream *s)
+{
+    return s->announced;
 }
 
 uint64_t stream_count(struct stream *s, struct mf_slice pattern, uint64_t from_seq)

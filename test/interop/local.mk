@@ -6,7 +6,8 @@ TESTS += %D%/c/natsc
 endif
 endif
 %C%_c_natsc_SOURCES = \
-	%D%/c/natsc.c %D%/c/natsc_core.c %D%/c/natsc_auth.c %D%/c/natsc_life.c %D%/c/natsc.h \
+	%D%/c/natsc.c %D%/c/natsc_core.c %D%/c/natsc_auth.c %D%/c/natsc_life.c %D%/c/natsc_stream.c \
+	%D%/c/natsc.h \
 	%D%/c/server_proc.c %D%/c/server_proc.h %D%/c/certs.c %D%/c/certs.h
 %C%_c_natsc_CPPFLAGS = $(TEST_CPPFLAGS) $(NATS_CFLAGS) $(OPENSSL_CFLAGS)
 %C%_c_natsc_LDADD = $(UNITY_LIBS) $(NATS_LIBS) $(OPENSSL_LIBS)
@@ -25,3 +26,13 @@ EXTRA_DIST += \
 	%D%/regressions.mjs %D%/restarts.mjs %D%/ttl_requirement.mjs %D%/ttl_values.mjs
 
 EXTRA_DIST += %D%/jsz.mjs
+
+EXTRA_DIST += %D%/errors.mjs %D%/hostile.mjs %D%/lib/schema.mjs %D%/schemas.mjs
+
+EXTRA_DIST += %D%/acks.mjs
+
+EXTRA_DIST += %D%/consumers_api.mjs
+
+EXTRA_DIST += \
+	%D%/lib/consumer.mjs %D%/consumer_restarts.mjs %D%/kv.mjs %D%/obj.mjs %D%/pull.mjs %D%/push.mjs \
+	%D%/redelivery.mjs %D%/retention.mjs %D%/watch_history.mjs

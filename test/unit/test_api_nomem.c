@@ -179,10 +179,56 @@ static void test_changing_without_memory_changes_all_or_nothing(void)
     }
 }
 
+/* The same for consumers. */
+static void test_consumers_without_memory_are_made_whole_or_not_at_all(void)
+{
+    static const char make[] = "{\"stream_name\":\"S\",\"config\":{\"durable_name\":\"C\","
+                               "\"filter_subjects\":[\"s.a\",\"s.*.b\"],\"backoff\":[1,2],"
+                               "\"metadata\":{\"k\":\"v\"}}}";
+    static const char change[] = "{\"stream_name\":\"S\",\"config\":{\"durable_name\":\"C\","
+                                 "\"description\":\"new\"}}";
+    static const char *const look[][2] = {
+        {"$JS.API.CONSUMER.INFO.S.C", ""},
+        {"$JS.API.CONSUMER.NAMES.S", "{\"offset\":0}"},
+        {"$JS.API.CONSUMER.LIST.S", ""},
+        {"$JS.API.CONSUMER.PAUSE.S.none", "{}"},
+        {"$JS.API.CONSUMER.UNPIN.S.C", "{\"group\":\"g\"}"},
+        {"$JS.API.CONSUMER.CREATE.S.C",
+         "{\"stream_name\":\"S\",\"config\":{\"sample_freq\":\"x\"}}"},
+    };
+
+    expect("$JS.API.STREAM.CREATE.S", "{\"name\":\"S\",\"subjects\":[\"s.>\"]}", "did_create");
+    for (long n = 1; ask("$JS.API.CONSUMER.CREATE.S.C", make, n); n++) {
+        bool made = answers == 1 && strstr(answer, "\"name\":\"C\"") != NULL;
+        TEST_ASSERT_LESS_OR_EQUAL_UINT(1, answers);
+        expect("$JS.API.CONSUMER.DELETE.S.C", "", made ? "success" : "10014");
+    }
+    for (size_t i = 0; i < MF_COUNT(look); i++) {
+        for (long n = 1; ask(look[i][0], look[i][1], n); n++)
+            TEST_ASSERT_LESS_OR_EQUAL_UINT(1, answers);
+        TEST_ASSERT_EQUAL_UINT(1, answers);
+    }
+    for (long n = 1; ask("$JS.API.CONSUMER.CREATE.S.C", change, n); n++) {
+        bool made = answers == 1 && strstr(answer, "\"description\":\"new\"") != NULL;
+        expect("$JS.API.CONSUMER.INFO.S.C", "", made ? "\"description\":\"new\"" : "\"k\":\"v\"");
+        expect("$JS.API.CONSUMER.CREATE.S.C", make, "\"k\":\"v\"");
+    }
+    for (long n = 1;
+         ask("$JS.API.CONSUMER.PAUSE.S.C", "{\"pause_until\":\"2090-01-01T00:00:00Z\"}", n); n++)
+        TEST_ASSERT_LESS_OR_EQUAL_UINT(1, answers);
+    expect("$JS.API.CONSUMER.INFO.S.C", "", "\"paused\":true");
+    for (long n = 1; ask("$JS.API.CONSUMER.DELETE.S.C", "", n); n++) {
+        bool gone = answers == 1 && strstr(answer, "success") != NULL;
+        expect("$JS.API.CONSUMER.INFO.S.C", "", gone ? "10014" : "\"name\":\"C\"");
+        expect("$JS.API.CONSUMER.CREATE.S.C", make, "\"name\":\"C\"");
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_looking_without_memory_does_no_harm);
     RUN_TEST(test_changing_without_memory_changes_all_or_nothing);
+    RUN_TEST(test_consumers_without_memory_are_made_whole_or_not_at_all);
     return UNITY_END();
 }

@@ -2,6 +2,7 @@
  * bounds, test_router_model.c for the random walk. */
 #include "support/router_receiver.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 void setUp(void)
@@ -352,6 +353,81 @@ static void test_match_visits_all_members_and_may_unsubscribe_them(void)
     TEST_ASSERT_EQUAL_UINT(6, seen);
 }
 
+/* --- who is there ---------------------------------------------------------------------------- */
+
+/* A push consumer is bound by who subscribed to its subject itself, in its group if it has one: a
+ * spy on ">" must not take its messages away. */
+static void test_exact_interest_leaves_out_patterns_and_other_groups(void)
+{
+    struct receiver tail = {0}, star = {0}, plain = {0}, other = {0}, member = {0};
+    struct mf_slice subject = MF_LIT("a.b"), q = MF_LIT("q");
+
+    TEST_ASSERT_FALSE(router_has_exact(router, subject, MF_SLICE_NONE));
+    join(&tail, ">", "");
+    join(&star, "a.*", "q");
+    join(&other, "a.b", "p");
+    TEST_ASSERT_FALSE(router_has_exact(router, subject, MF_SLICE_NONE));
+    TEST_ASSERT_FALSE(router_has_exact(router, subject, q));
+    join(&plain, "a.b", "");
+    TEST_ASSERT_TRUE(router_has_exact(router, subject, MF_SLICE_NONE));
+    TEST_ASSERT_FALSE(router_has_exact(router, subject, q));
+    join(&member, "a.b", "q");
+    TEST_ASSERT_TRUE(router_has_exact(router, subject, q));
+    TEST_ASSERT_FALSE(router_has_exact(router, MF_LIT("a.c"), q));
+    leave(&plain);
+    TEST_ASSERT_FALSE(router_has_exact(router, subject, MF_SLICE_NONE));
+    leave(&member);
+    TEST_ASSERT_FALSE(router_has_exact(router, subject, q));
+    leave(&tail);
+    leave(&star);
+    leave(&other);
+}
+
+struct news {
+    unsigned n;
+    char pattern[32], queue[32];
+    bool there;
+};
+
+static void note(void *arg, struct mf_slice pattern, struct mf_slice queue)
+{
+    struct news *w = arg;
+
+    w->n++;
+    (void)snprintf(w->pattern, sizeof w->pattern, "%.*s", MF_FMT(pattern));
+    (void)snprintf(w->queue, sizeof w->queue, "%.*s", MF_FMT(queue));
+    w->there = router_has_interest(router, pattern);
+}
+
+/* Who waits for a subscriber is told of each one that succeeded, when it can be seen already, and
+ * of nothing else: not of refusals, not of who leaves, not after it stopped listening. */
+static void test_the_hook_hears_of_each_subscription_that_succeeds(void)
+{
+    struct receiver x[3] = {0};
+    struct router_sub bad = {.deliver = receive};
+    struct news w = {0};
+
+    join(&x[0], "before", "");
+    router_on_subscribe(router, note, &w);
+    join(&x[1], "a.b", "q");
+    TEST_ASSERT_EQUAL_UINT(1, w.n);
+    TEST_ASSERT_EQUAL_STRING("a.b", w.pattern);
+    TEST_ASSERT_EQUAL_STRING("q", w.queue);
+    TEST_ASSERT_TRUE(w.there);
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, router_subscribe(router, mf_str("a..b"), MF_SLICE_NONE, &bad));
+    leave(&x[1]);
+    TEST_ASSERT_EQUAL_UINT(1, w.n);
+    join(&x[1], "a.>", "");
+    TEST_ASSERT_EQUAL_UINT(2, w.n);
+    TEST_ASSERT_EQUAL_STRING("a.>", w.pattern);
+    TEST_ASSERT_EQUAL_STRING("", w.queue);
+    router_on_subscribe(router, NULL, NULL);
+    join(&x[2], "c", "");
+    TEST_ASSERT_EQUAL_UINT(2, w.n);
+    for (size_t i = 0; i < MF_COUNT(x); i++)
+        leave(&x[i]);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -369,5 +445,7 @@ int main(void)
     RUN_TEST(test_publishes_nest);
     RUN_TEST(test_interest_is_gone_with_the_last_even_during_its_delivery);
     RUN_TEST(test_match_visits_all_members_and_may_unsubscribe_them);
+    RUN_TEST(test_exact_interest_leaves_out_patterns_and_other_groups);
+    RUN_TEST(test_the_hook_hears_of_each_subscription_that_succeeds);
     return UNITY_END();
 }

@@ -34,5 +34,7 @@ void natsc_works(natsConnection *nc);
 void run_core_tests(void);
 void run_auth_tests(void);
 void run_life_tests(void);
+void run_js_tests(void);
+void run_stream_tests(void);
 
 #endif

@@ -236,8 +236,8 @@ export async function ownServer(t, { config = "", block = "" } = {}) {
   return { s, ...(await onServer(t, s)) };
 }
 // Connects (again) to a server: { nc, stream(NAME) }.
-export async function onServer(t, s) {
-  const nc = await t.connect(s);
+export async function onServer(t, s, options) {
+  const nc = await t.connect(s, options);
   const jsm = await jetstreamManager(nc, { timeout: LIMIT_MS });
   return { nc, jsm, stream: (id) => new Check({ id, strict: !isMayfly }, t, { s, nc, jsm }) };
 }

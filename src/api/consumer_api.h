@@ -1,0 +1,48 @@
+/* consumer_api.h: requests about consumers and their documents. */
+#ifndef API_CONSUMER_API_H
+#define API_CONSUMER_API_H
+
+#include "mayfly/consumer.h"
+#include "mayfly/jsonw.h"
+
+struct api_account;
+struct api_call;
+
+/* --- consumer_json.c -------------------------------------------------------------------------- */
+
+struct consumer_request { /* the body of a CREATE; all of it is in config.mem */
+    char *stream_name;
+    struct consumer_config config;
+    int action; /* enum consumer_action */
+    bool pedantic;
+};
+/* Of an r that is all zero; text of the error without "invalid JSON: ". */
+MF_MUSTCHECK int consumer_request_decode(struct mf_slice text, bool strict,
+                                         struct consumer_request *r, struct mf_error *e);
+extern const struct consumer_codec consumer_json_codec;
+/* As a value with this key (NULL at the top).  server_metadata: add _nats.ver and _nats.level. */
+void consumer_config_json_write(struct jsonw *w, const char *key, const struct consumer_config *c,
+                                bool server_metadata);
+/* The members of a ConsumerInfo, into the open object. */
+void consumer_info_json_write(struct jsonw *w, struct consumer *c, int64_t now_ns,
+                              bool server_metadata);
+
+/* --- consumer_admin.c, consumer_manage.c ------------------------------------------------------ */
+
+/* As api_call_stream(), and all of its consumers. */
+struct consumers *api_call_consumers(struct api_call *call, unsigned token);
+/* Do all consumers of s fit into the consumer_limits an update brings? */
+MF_MUSTCHECK int consumer_limits_allow(struct stream *s, const struct stream_config *next,
+                                       struct js_error *e);
+/* Advisories, before their stream is deleted and tells of itself. */
+void consumers_tell_deleted(struct api_account *aa, struct stream *s);
+void consumer_create_handle(struct api_call *call);
+void consumer_info_handle(struct api_call *call);
+void consumer_names_handle(struct api_call *call);
+void consumer_list_handle(struct api_call *call);
+void consumer_delete_handle(struct api_call *call);
+void consumer_pause_handle(struct api_call *call);
+void consumer_reset_handle(struct api_call *call);
+void consumer_unpin_handle(struct api_call *call);
+
+#endif

@@ -1,0 +1,344 @@
+/* consumer_manage.c: CONSUMER.INFO, NAMES, LIST, DELETE, PAUSE, RESET and UNPIN.
+ *
+ * Happy path: the consumer is found and asked; what must reach the disk is answered when it has.
+ * Failure: nothing was changed.
+ * Order: nats-server reads some requests before it looks at the API level they ask for, and some
+ * after; so each handler says itself when that is done. */
+#include "api_impl.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/json.h"
+
+#include <stdlib.h>
+
+#define NAMES_LIMIT 1024
+#define LIST_LIMIT  256
+
+/* --- finding ---------------------------------------------------------------------------------- */
+
+struct consumers *api_call_consumers(struct api_call *call, unsigned token)
+{
+    struct stream *s = api_call_stream(call, token);
+    struct consumers *g = s == NULL ? NULL : api_consumers(s);
+    struct js_error e;
+
+    if (s != NULL && g == NULL) {
+        js_refuse(&e, JS_STREAM_OFFLINE_REASON, "its consumers could not be loaded");
+        api_reply_error(call, &e);
+    }
+    return g;
+}
+
+/* The one CONSUMER.X.<stream>.<consumer> speaks of; NULL: answered, or parked. */
+static struct consumer *named_consumer(struct api_call *call)
+{
+    struct consumers *g = api_call_consumers(call, 2);
+    struct consumer *c = g == NULL ? NULL : consumers_find(g, api_call_token(call, 3));
+    struct js_error e;
+
+    if (g != NULL && c == NULL) {
+        js_refuse(&e, JS_CONSUMER_NOT_FOUND);
+        api_reply_error(call, &e);
+    }
+    return c;
+}
+
+/* true: the body is empty.  Otherwise answered. */
+static bool must_be_empty(struct api_call *call)
+{
+    struct js_error e;
+
+    if (api_body_empty(call->body))
+        return true;
+    js_refuse(&e, JS_NOT_EMPTY_REQUEST);
+    api_reply_error(call, &e);
+    return false;
+}
+
+/* --- INFO ------------------------------------------------------------------------------------- */
+
+void consumer_info_handle(struct api_call *call)
+{
+    struct consumer *c;
+
+    if (!must_be_empty(call) || !api_call_level(call) || !api_call_enabled(call))
+        return;
+    c = named_consumer(call);
+    if (c == NULL)
+        return;
+    consumer_info_json_write(api_reply_begin(call), c, api_now_ns(call->aa->api), true);
+    api_reply_end(call);
+}
+
+/* --- NAMES and LIST --------------------------------------------------------------------------- */
+
+struct page_request {
+    int64_t offset;
+};
+static const struct json_field page_fields[] = {
+    {.name = "offset", .kind = JSON_INT, .offset = offsetof(struct page_request, offset)},
+};
+static const struct json_type page_type = {"JSApiConsumersRequest", sizeof(struct page_request),
+                                           page_fields, MF_COUNT(page_fields)};
+
+/* Those that copy the stream into another are not shown. */
+struct page {
+    struct jsonw *w;
+    uint64_t at, first, limit;
+    int64_t now_ns;
+    bool names;
+};
+
+static void page_consumer(void *arg, struct consumer *c)
+{
+    struct page *p = arg;
+
+    if (consumer_config(c)->direct)
+        return;
+    if (p->at >= p->first && p->at - p->first < p->limit) {
+        if (p->names) {
+            jsonw_str(p->w, NULL, consumer_name(c));
+        } else {
+            jsonw_object(p->w, NULL);
+            consumer_info_json_write(p->w, c, p->now_ns, false);
+            jsonw_end(p->w);
+        }
+    }
+    p->at++;
+}
+
+static void count_shown(void *arg, struct consumer *c)
+{
+    uint64_t *n = arg;
+
+    *n += !consumer_config(c)->direct;
+}
+
+static void page_handle(struct api_call *call, bool names)
+{
+    struct page_request r = {0};
+    struct page p = {.names = names, .limit = names ? NAMES_LIMIT : LIST_LIMIT};
+    struct consumers *g;
+    uint64_t total = 0;
+
+    if (json_is_document(call->body) && !api_call_read(call, &page_type, &r))
+        return;
+    g = api_call_consumers(call, 2);
+    if (g == NULL)
+        return;
+    consumers_each(g, count_shown, &total);
+    p.now_ns = api_now_ns(call->aa->api);
+    p.first = r.offset < 0 ? 0 : (uint64_t)r.offset > total ? total : (uint64_t)r.offset;
+    p.w = api_reply_begin(call);
+    jsonw_u64(p.w, "total", total);
+    jsonw_u64(p.w, "offset", p.first);
+    jsonw_u64(p.w, "limit", p.limit);
+    jsonw_array(p.w, "consumers");
+    consumers_each(g, page_consumer, &p);
+    jsonw_end(p.w);
+    api_reply_end(call);
+}
+
+void consumer_names_handle(struct api_call *call)
+{
+    page_handle(call, true);
+}
+
+void consumer_list_handle(struct api_call *call)
+{
+    page_handle(call, false);
+}
+
+/* --- DELETE ----------------------------------------------------------------------------------- */
+
+static void delete_done(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    struct api_call *call = mf_container(op, struct api_call, cop);
+
+    (void)c; /* it is gone */
+    if (e != NULL) {
+        api_reply_error(call, e);
+        return;
+    }
+    jsonw_bool(api_reply_begin(call), "success", true);
+    api_reply_end(call);
+}
+
+void consumer_delete_handle(struct api_call *call)
+{
+    struct consumer *c = must_be_empty(call) ? named_consumer(call) : NULL;
+
+    if (c == NULL)
+        return;
+    call->cop.done = delete_done;
+    consumer_delete(c, &call->cop);
+}
+
+/* --- PAUSE ------------------------------------------------------------------------------------ */
+
+struct pause_request {
+    int64_t until_ns;
+};
+static const struct json_field pause_fields[] = {
+    {.name = "pause_until", .kind = JSON_TIME, .offset = offsetof(struct pause_request, until_ns)},
+};
+static const struct json_type pause_type = {"JSApiConsumerPauseRequest",
+                                            sizeof(struct pause_request), pause_fields,
+                                            MF_COUNT(pause_fields)};
+
+static void pause_done(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    struct api_call *call = mf_container(op, struct api_call, cop);
+    const struct pause_request *r = call->state;
+    int64_t now = api_now_ns(call->aa->api);
+    struct jsonw *w;
+
+    if (c == NULL) {
+        api_reply_error(call, e);
+        return;
+    }
+    w = api_reply_begin(call);
+    jsonw_bool(w, "paused", r->until_ns > now);
+    jsonw_time(w, "pause_until", r->until_ns);
+    if (r->until_ns > now)
+        jsonw_i64(w, "pause_remaining", r->until_ns - now);
+    api_reply_end(call);
+}
+
+void consumer_pause_handle(struct api_call *call)
+{
+    struct pause_request r = {CLOCK_ZERO}, *kept;
+    struct consumer *c;
+
+    if (json_is_document(call->body) && !api_call_read(call, &pause_type, &r))
+        return;
+    if (!api_call_level(call) || !api_call_enabled(call) || (c = named_consumer(call)) == NULL)
+        return;
+    free(call->state); /* it was parked and runs again */
+    call->state = kept = malloc(sizeof *kept);
+    if (kept == NULL) {
+        api_reply_no_memory(call);
+        return;
+    }
+    *kept = r;
+    call->cop.done = pause_done;
+    consumer_pause(c, r.until_ns == CLOCK_ZERO ? 0 : r.until_ns, &call->cop);
+}
+
+/* --- RESET ------------------------------------------------------------------------------------ */
+
+struct reset_request {
+    uint64_t seq;
+};
+static const struct json_field reset_fields[] = {
+    {.name = "seq", .kind = JSON_U64, .offset = offsetof(struct reset_request, seq)},
+};
+static const struct json_type reset_type = {"JSApiConsumerResetRequest",
+                                            sizeof(struct reset_request), reset_fields,
+                                            MF_COUNT(reset_fields)};
+
+/* The consumer itself answers: no counters, no audit. */
+static void reset_refused(struct api_call *call, const struct js_error *e)
+{
+    struct jsonw *w = api_reply_begin(call);
+
+    error_json_write(w, e);
+    jsonw_u64(w, "reset_seq", 0);
+    api_reply_end_quietly(call);
+}
+
+static int reset(struct api_call *call, struct consumer *c, uint64_t *reset_seq, struct js_error *e)
+{
+    struct reset_request r = {0};
+    struct mf_error why;
+    int rc = 0;
+
+    if (!api_level_served(call->aa->api, call->hdr))
+        return js_refuse(e, JS_REQUIRED_API_LEVEL);
+    if (call->body.len > 0)
+        rc = json_unmarshal(call->body, &reset_type, &r, &call->mem, &why);
+    if (rc == MF_INVAL)
+        return js_refuse(e, JS_INVALID_JSON, why.text);
+    if (rc == 0)
+        rc = consumer_reset(c, r.seq, reset_seq, e);
+    return rc == MF_NOMEM ? js_refuse(e, JS_INSUFFICIENT_RESOURCES) : rc;
+}
+
+void consumer_reset_handle(struct api_call *call)
+{
+    struct catalog *catalog = call->aa->catalog;
+    struct stream *s = catalog == NULL ? NULL : catalog_find(catalog, api_call_token(call, 2));
+    struct consumers *g = s == NULL ? NULL : api_consumers(s);
+    struct consumer *c = g == NULL ? NULL : consumers_find(g, api_call_token(call, 3));
+    uint64_t reset_seq = 0;
+    struct js_error e;
+    struct jsonw *w;
+
+    if (c == NULL || call->reply.len == 0) {
+        api_call_free(call); /* nobody is there to answer, or to hear it */
+        return;
+    }
+    if (reset(call, c, &reset_seq, &e) != 0) {
+        reset_refused(call, &e);
+        return;
+    }
+    w = api_reply_begin(call);
+    consumer_info_json_write(w, c, api_now_ns(call->aa->api), true);
+    jsonw_u64(w, "reset_seq", reset_seq);
+    api_reply_end_quietly(call);
+}
+
+/* --- UNPIN ------------------------------------------------------------------------------------ */
+
+struct unpin_request {
+    char *group;
+};
+static const struct json_field unpin_fields[] = {
+    {.name = "group", .kind = JSON_STR, .offset = offsetof(struct unpin_request, group)},
+};
+static const struct json_type unpin_type = {"JSApiConsumerUnpinRequest",
+                                            sizeof(struct unpin_request), unpin_fields,
+                                            MF_COUNT(unpin_fields)};
+
+static int read_unpin(struct api_call *call, struct unpin_request *r, struct js_error *e)
+{
+    struct mf_error why;
+    int rc = json_unmarshal(call->body, &unpin_type, r, &call->mem, &why);
+
+    if (rc == MF_NOMEM)
+        return js_refuse(e, JS_INSUFFICIENT_RESOURCES);
+    if (rc != 0)
+        return js_refuse(e, JS_INVALID_JSON, why.text);
+    if (r->group == NULL || *r->group == '\0')
+        return js_refuse(e, JS_INVALID_JSON, "consumer group not specified");
+    if (!consumer_group_valid(r->group))
+        return js_refuse(e, JS_CONSUMER_INVALID_GROUP_NAME);
+    return 0;
+}
+
+void consumer_unpin_handle(struct api_call *call)
+{
+    struct unpin_request r = {NULL};
+    struct consumer *c;
+    struct js_error e;
+    int rc;
+
+    if (!api_call_level(call))
+        return;
+    rc = read_unpin(call, &r, &e);
+    if (rc != 0) {
+        api_reply_error(call, &e);
+        return;
+    }
+    if (!api_call_enabled(call) || (c = named_consumer(call)) == NULL)
+        return;
+    rc = consumer_unpin(c, mf_str(r.group), &e);
+    if (rc == MF_NOMEM) {
+        api_reply_no_memory(call);
+    } else if (rc != 0) {
+        api_reply_error(call, &e);
+    } else {
+        api_reply_begin(call);
+        api_reply_end(call);
+    }
+}

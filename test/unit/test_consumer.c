@@ -1,0 +1,455 @@
+/* test_consumer.c: the engine behind consumers: who gets which message when, what is counted, what
+ * is acknowledged, and what is still so after a kill.  On a stream in memory, with the clock in the
+ * test's hand and a sink that writes down what was delivered. */
+#include "support/stream_world.h"
+
+#include "consumer/consumer_impl.h"
+
+#include "unity.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct world w;
+static struct consumers *g;
+static struct consumer_host host;
+static char *subjects[] = {(char *)"k.>"};
+static const struct stream_config plain = {.name = (char *)"S", .subjects = {subjects, 1}};
+static struct mf_buf log_; /* "route subject reply hdr|payload\n" */
+static struct mf_buf told; /* events */
+static char here[512];     /* routes that have a listener, each with blanks around it */
+
+static int64_t now_ns(void *arg)
+{
+    return ((struct world *)arg)->now_ns;
+}
+
+static bool listens(struct mf_slice subject)
+{
+    char text[128];
+
+    snprintf(text, sizeof text, " %.*s ", MF_FMT(subject));
+    return strstr(here, text) != NULL;
+}
+
+static size_t deliver(void *arg, struct mf_slice route, const struct mf_msg *m)
+{
+    struct mf_slice status = m->hdr;
+
+    (void)arg;
+    if (!listens(route))
+        return 0;
+    if (status.len > 9)
+        status = mf_slice(status.ptr + 8, status.len - 8);
+    mf_buf_printf(&log_, "%.*s<%.*s %.*s", MF_FMT(route), MF_FMT(m->subject), MF_FMT(m->reply));
+    for (size_t i = 0; i < status.len; i++)
+        mf_buf_byte(&log_, status.ptr[i] == '\r'   ? ';'
+                           : status.ptr[i] == '\n' ? ' '
+                                                   : status.ptr[i]);
+    mf_buf_printf(&log_, "|%.*s\n", MF_FMT(m->payload));
+    return 1;
+}
+
+static bool interest(void *arg, struct mf_slice subject, struct mf_slice queue)
+{
+    (void)arg;
+    (void)queue;
+    return listens(subject);
+}
+
+static void await_interest(void *arg, struct consumer *c, bool on)
+{
+    (void)arg;
+    (void)c;
+    (void)on;
+}
+
+static void event(void *arg, const struct consumer_event *e)
+{
+    (void)arg;
+    mf_buf_printf(&told, "%d:%llu ", (int)e->kind, (unsigned long long)e->stream_seq);
+}
+
+/* Configurations as text are the api's; here a struct is as good. */
+static int encode(const struct consumer_config *c, struct mf_buf *out)
+{
+    struct consumer_config copy = *c;
+
+    copy.mem = (struct arena){0};
+    copy.name = copy.filter_subject = copy.deliver_subject = NULL;
+    copy.durable_name = (char *)"D"; /* the only string a test needs back */
+    mf_buf_append(out, &copy, sizeof copy);
+    return 0;
+}
+
+static int decode(struct mf_slice text, struct consumer_config *c, struct mf_error *e)
+{
+    (void)e;
+    memcpy(c, text.ptr, sizeof *c); /* its strings are the test's own */
+    return 0;
+}
+
+static void consumers_up(void)
+{
+    struct mf_error e;
+
+    host = (struct consumer_host){.loop = w.loop,
+                                  .now_ns = now_ns,
+                                  .deliver = deliver,
+                                  .interest = interest,
+                                  .bound = interest,
+                                  .await_interest = await_interest,
+                                  .event = event,
+                                  .arg = &w,
+                                  .codec = {encode, decode}};
+    TEST_ASSERT_EQUAL_INT(0, consumers_open(&g, w.stream, &host, &e));
+}
+
+void setUp(void)
+{
+    world_init(&w);
+    here[0] = '\0';
+}
+
+void tearDown(void)
+{
+    if (g != NULL && w.stream != NULL)
+        consumers_close(g, false);
+    g = NULL;
+    world_turns(&w);
+    world_fini(&w);
+    mf_buf_fini(&log_);
+    mf_buf_fini(&told);
+}
+
+static void created(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    TEST_ASSERT_NULL(e);
+    op->consumer = c;
+    op->wait.done = NULL;
+}
+
+static struct consumer *add(const char *name, struct consumer_config cfg)
+{
+    struct consumer_op op = {.done = created};
+
+    op.wait.node.next = NULL;
+    consumer_create(g, &cfg, mf_str(name), &op);
+    world_turns(&w);
+    TEST_ASSERT_NULL(op.wait.done);
+    return op.consumer;
+}
+
+static struct consumer_config pull(void)
+{
+    return (struct consumer_config){.ack_policy = ACK_EXPLICIT,
+                                    .ack_wait_ns = 30 * CLOCK_S,
+                                    .max_deliver = -1,
+                                    .max_waiting = 512,
+                                    .max_ack_pending = 1000,
+                                    .durable_name = (char *)"D"};
+}
+
+static void put(const char *subject, const char *payload)
+{
+    struct world_ack a = world_publish(&w, subject, NULL, payload);
+
+    TEST_ASSERT_EQUAL_STRING("", a.text);
+    world_turns(&w);
+}
+
+static const char *heard(void)
+{
+    static char text[16384];
+
+    snprintf(text, sizeof text, "%.*s", (int)log_.len, log_.ptr == NULL ? "" : (char *)log_.ptr);
+    mf_buf_clear(&log_);
+    return text;
+}
+
+static size_t count(const char *in, const char *what)
+{
+    size_t n = 0;
+
+    for (const char *p = in; (p = strstr(p, what)) != NULL; p++)
+        n++;
+    return n;
+}
+
+static void ask(struct consumer *c, const char *body)
+{
+    consumer_pull(c, MF_LIT("in"), mf_str(body), MF_SLICE_NONE);
+    world_turns(&w);
+}
+
+static bool ack(struct consumer *c, const char *tokens, const char *body)
+{
+    bool ok = consumer_ack(c, mf_str(tokens), MF_SLICE_NONE, mf_str(body));
+
+    world_turns(&w);
+    return ok;
+}
+
+static struct consumer_info info(struct consumer *c)
+{
+    struct consumer_info i;
+
+    consumer_info(c, &i);
+    return i;
+}
+
+/* --- pull ---------------------------------------------------------------------------------- */
+
+static void test_batch_is_served_with_exact_pending(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    for (int i = 0; i < 5; i++)
+        put("k.a", "x");
+    struct consumer *c = add("D", pull());
+    TEST_ASSERT_EQUAL_UINT64(5, info(c).pending);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "3");
+    const char *t = heard();
+    TEST_ASSERT_EQUAL_size_t(3, count(t, "in<k.a $JS.ACK.S.D.1."));
+    TEST_ASSERT_NOT_NULL(strstr(t, "$JS.ACK.S.D.1.1.1.1700000000000000000.4|x"));
+    TEST_ASSERT_NOT_NULL(strstr(t, ".3.3."));
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).pending);
+    TEST_ASSERT_EQUAL_UINT64(3, info(c).ack_pending);
+}
+
+static void test_request_waits_for_a_message(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in ");
+    ask(c, "{\"batch\":2,\"expires\":5000000000}");
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).waiting);
+    put("k.a", "one");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), ".1.1.1700000000000000000.0|one"));
+    put("k.b", "two");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "|two"));
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).waiting);
+}
+
+static void test_no_wait_is_told_at_once(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in ");
+    ask(c, "{\"batch\":2,\"no_wait\":true}");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), " 404 No Messages;"));
+    put("k.a", "one");
+    ask(c, "{\"batch\":2,\"no_wait\":true}");
+    const char *t = heard();
+    TEST_ASSERT_NOT_NULL(strstr(t, "|one"));
+    TEST_ASSERT_NOT_NULL(strstr(t, " 404 No Messages;"));
+}
+
+/* --- acks ---------------------------------------------------------------------------------- */
+
+static void test_floor_moves_when_the_lowest_is_acked(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    for (int i = 0; i < 5; i++)
+        put("k.a", "x");
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in ");
+    ask(c, "5");
+    TEST_ASSERT_TRUE(ack(c, "1.2.2.0.0", "+ACK"));
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).floor_sseq);
+    TEST_ASSERT_TRUE(ack(c, "1.1.1.0.0", ""));
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).floor_sseq);
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).floor_cseq);
+    ack(c, "1.3.3.0.0", "+ACK");
+    ack(c, "1.4.4.0.0", "+ACK");
+    ack(c, "1.5.5.0.0", "+TERM because");
+    TEST_ASSERT_EQUAL_UINT64(5, info(c).floor_sseq);
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).ack_pending);
+}
+
+static void test_nak_comes_again_before_new_ones(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    put("k.a", "2");
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    heard();
+    ack(c, "1.1.1.0.1", "-NAK");
+    ask(c, "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "$JS.ACK.S.D.2.1.2.1700000000000000000.1|1"));
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).redelivered);
+}
+
+static void test_confirmed_ack_survives_a_kill(void)
+{
+    struct consumer_config cfg = pull();
+
+    world_open(&w, &plain);
+    consumers_up();
+    for (int i = 0; i < 3; i++)
+        put("k.a", "x");
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in done ");
+    ask(c, "3");
+    heard();
+    consumer_ack(c, MF_LIT("1.1.1.0.2"), MF_LIT("done"), MF_LIT("+ACK"));
+    TEST_ASSERT_NULL(strstr(heard(), "done<")); /* not before it is on disk */
+    world_turns(&w);
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "done<done "));
+    consumers_close(g, true); /* writes nothing */
+    g = NULL;
+    world_kill(&w);
+    world_open(&w, &plain);
+    consumers_up();
+    c = consumers_find(g, MF_LIT("D"));
+    TEST_ASSERT_NOT_NULL(c);
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).floor_sseq);
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).ack_pending);
+    TEST_ASSERT_EQUAL_UINT64(3, info(c).delivered_cseq);
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).pending);
+}
+
+/* --- counts -------------------------------------------------------------------------------- */
+
+static void test_pending_follows_removals_and_filters(void)
+{
+    struct consumer_config cfg = pull();
+
+    world_open(&w, &plain);
+    consumers_up();
+    cfg.filter_subject = (char *)"k.*.x";
+    for (int i = 0; i < 10; i++)
+        put(i % 2 ? "k.a.x" : "k.a.y", "v");
+    struct consumer *c = add("D", cfg);
+    TEST_ASSERT_EQUAL_UINT64(5, info(c).pending);
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 2));
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 1));
+    TEST_ASSERT_EQUAL_UINT64(4, info(c).pending);
+    put("k.b.x", "v");
+    TEST_ASSERT_EQUAL_UINT64(5, info(c).pending);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "2");
+    TEST_ASSERT_EQUAL_UINT64(3, info(c).pending);
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 4)); /* delivered: its ack is not awaited any more */
+    TEST_ASSERT_EQUAL_UINT64(3, info(c).pending);
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).ack_pending);
+    TEST_ASSERT_EQUAL_INT(0, world_purge(&w, "", 0, 0, NULL));
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).pending);
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).ack_pending);
+}
+
+static void test_dead_message_is_passed_over_and_counted_once(void)
+{
+    struct stream_config sc = plain;
+
+    sc.allow_msg_ttl = true;
+    world_open(&w, &sc);
+    consumers_up();
+    world_publish(&w, "k.a", "Nats-TTL: 1\r\n", "dead");
+    put("k.a", "alive");
+    struct consumer *c = add("D", pull());
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).pending);
+    w.now_ns += 2 * CLOCK_S; /* past, not swept */
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), ".2.1.1700000000000000001.0|alive"));
+    world_time(&w, w.now_ns);
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).pending);
+}
+
+static void test_last_per_subject_counts_down_to_zero(void)
+{
+    struct consumer_config cfg = pull();
+
+    cfg.deliver_policy = DELIVER_LAST_PER_SUBJECT;
+    cfg.filter_subject = (char *)"k.>";
+    world_open(&w, &plain);
+    consumers_up();
+    for (int i = 0; i < 9; i++) {
+        char subject[16], payload[16];
+        snprintf(subject, sizeof subject, "k.%d", i % 3);
+        snprintf(payload, sizeof payload, "v%d", i);
+        put(subject, payload);
+    }
+    struct consumer *c = add("D", cfg);
+    TEST_ASSERT_EQUAL_UINT64(3, info(c).pending);
+    put("k.1", "new");
+    TEST_ASSERT_EQUAL_UINT64(4, info(c).pending);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "10");
+    const char *t = heard();
+    TEST_ASSERT_EQUAL_size_t(4, count(t, "in<"));
+    TEST_ASSERT_NOT_NULL(strstr(t, ".3|v6"));
+    TEST_ASSERT_NOT_NULL(strstr(t, ".0|new"));
+}
+
+/* --- push ---------------------------------------------------------------------------------- */
+
+static void test_push_waits_for_interest_and_goes_on_with_it(void)
+{
+    struct consumer_config cfg = {.deliver_subject = (char *)"out",
+                                  .ack_policy = ACK_NONE,
+                                  .max_deliver = -1,
+                                  .durable_name = (char *)"P"};
+
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "one");
+    struct consumer *c = add("P", cfg);
+    TEST_ASSERT_EQUAL_STRING("", heard());
+    snprintf(here, sizeof here, " out ");
+    consumer_interest_gained(c);
+    world_turns(&w);
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "out<k.a $JS.ACK.S.P.1.1.1."));
+    put("k.a", "two");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "|two"));
+    here[0] = '\0';
+    put("k.a", "three");
+    TEST_ASSERT_FALSE(info(c).push_bound);
+    snprintf(here, sizeof here, " out ");
+    consumer_interest_gained(c);
+    world_turns(&w);
+    const char *t = heard();
+    TEST_ASSERT_EQUAL_size_t(1, count(t, "out<"));
+    TEST_ASSERT_NOT_NULL(strstr(t, "|three"));
+}
+
+static void test_work_queue_lets_go_of_what_is_acked(void)
+{
+    struct stream_config sc = plain;
+
+    sc.retention = RETENTION_WORKQUEUE;
+    world_open(&w, &sc);
+    consumers_up();
+    put("k.a", "one");
+    put("k.a", "two");
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in ");
+    ask(c, "2");
+    ack(c, "1.1.1.0.1", "+ACK");
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_batch_is_served_with_exact_pending);
+    RUN_TEST(test_request_waits_for_a_message);
+    RUN_TEST(test_no_wait_is_told_at_once);
+    RUN_TEST(test_floor_moves_when_the_lowest_is_acked);
+    RUN_TEST(test_nak_comes_again_before_new_ones);
+    RUN_TEST(test_confirmed_ack_survives_a_kill);
+    RUN_TEST(test_pending_follows_removals_and_filters);
+    RUN_TEST(test_dead_message_is_passed_over_and_counted_once);
+    RUN_TEST(test_last_per_subject_counts_down_to_zero);
+    RUN_TEST(test_push_waits_for_interest_and_goes_on_with_it);
+    RUN_TEST(test_work_queue_lets_go_of_what_is_acked);
+    return UNITY_END();
+}
