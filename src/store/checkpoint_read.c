@@ -59,7 +59,7 @@ static int read_messages(struct reading *r, const uint8_t *p, const uint8_t *end
         if ((size_t)(end - p) < ENTRY + key || next < seq || next <= r->seq)
             return MF_CORRUPT;
         r->seq = seq = next;
-        int rc = index_load_put(r->ix, seq, mf_slice(p + ENTRY, key), get_u64(p + 4),
+        int rc = index_bulk_put(r->ix, seq, mf_slice(p + ENTRY, key), get_u64(p + 4),
                                 (int64_t)get_u64(p + 12));
         if (rc != 0)
             return rc;
@@ -110,12 +110,18 @@ static int read_block(struct reading *r)
 static int read_all(struct reading *r, const struct checkpoint_head *h)
 {
     /* No more than fit: a wrong number must not cost memory. */
-    int rc =
-        h->messages > r->size / ENTRY ? MF_CORRUPT : index_load_expect(r->ix, (size_t)h->messages);
-
-    r->offset = rc == MF_CORRUPT ? 0 : CHECKPOINT_HEADER;
+    if (h->messages > r->size / ENTRY) {
+        r->offset = 0;
+        return MF_CORRUPT;
+    }
+    r->offset = CHECKPOINT_HEADER;
+    int rc = index_load_expect(r->ix, (size_t)h->messages);
+    if (rc == 0)
+        rc = index_bulk_begin(r->ix, (size_t)h->messages);
     while (rc == 0 && r->offset < r->size)
         rc = read_block(r);
+    int end = index_bulk_end(r->ix); /* in any case: the bytes of the keys go */
+    rc = rc == 0 ? end : rc;
     if (rc == 0 && (r->messages != h->messages || r->blobs != h->blobs)) {
         r->offset = 0;
         rc = MF_CORRUPT;

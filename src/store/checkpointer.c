@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define SLICE     4096        /* entries */
+#define VAIN      10000       /* messages */
 #define LOG_BYTES (32u << 20) /* of log at least between two; else as much as the last one had */
 
 static void check_fill(struct store *s);
@@ -41,10 +42,13 @@ void check_kick(struct store *s)
     struct checkpointer *c = &s->check;
     uint64_t enough = c->last_bytes > LOG_BYTES ? c->last_bytes : LOG_BYTES;
 
+    /* Most of what the last one shows is gone: its space is wanted back. */
+    bool vain = c->last_messages > 8 * s->all.msgs + VAIN;
+
     if (c->stage != CHECK_IDLE || s->failed != 0 || s->loop == NULL || s->retrying)
         return;
     if (!mf_list_empty(&c->next_waits) ||
-        (!s->o.no_checkpoint && !s->closing && c->since >= enough))
+        (!s->o.no_checkpoint && !s->closing && (c->since >= enough || vain)))
         check_start(s);
 }
 
@@ -99,6 +103,7 @@ static void check_end(struct store *s, int status)
     mf_buf_fini(&c->buf);
     if (status == 0) {
         c->last_bytes = c->head.file_size;
+        c->last_messages = c->head.messages;
         s->stats.checkpoints++;
     } else {
         log_warn("store %s: no checkpoint this time: %s", s->name, c->error.text);

@@ -45,13 +45,28 @@ static bool wanted(const struct store *s)
 }
 
 /* A log of one segment, large and nearly dead: go on in a small one, so that it can be given up. */
-static bool outgrown(const struct store *s)
+static bool outgrown(struct store *s)
 {
     const struct segment *now = segs_current(s);
     uint64_t used = now->end - SEGMENT_PAGE;
+    int64_t quick_until = segs_quick_until(s);
 
-    return s->segs.count == 1 && store_idle(s) && now->size > 4 * segs_next_size(s, 0) &&
-           used > 4 * live_disk(s->all.bytes, s->all.msgs) + SEGMENT_PAGE;
+    if (s->segs.count != 1 || !store_idle(s) ||
+        used <= 4 * live_disk(s->all.bytes, s->all.msgs) + SEGMENT_PAGE)
+        return false;
+    /* Filled fast, it may be filled again at once; but should nothing come, nothing would wake us.
+     */
+    if (quick_until != 0)
+        loop_timer_arm(s->clean.later, quick_until + 1);
+    return now->size > 4 * segs_next_size(s, 0);
+}
+
+static void clean_later(void *arg)
+{
+    struct store *s = arg;
+
+    loop_timer_stop(s->clean.later);
+    store_progress(s);
 }
 
 static bool held(const struct store *s, const struct segment *first)
@@ -72,8 +87,10 @@ void clean_kick(struct store *s)
     }
     if (c->stage != CLEAN_IDLE || c->stuck || s->closing || s->failed != 0 || s->retrying)
         return;
-    if (outgrown(s))
+    if (outgrown(s)) {
+        spare_trim(s); /* or the log would go on in that one */
         log_roll(s);
+    }
     if (s->segs.count < 2 || held(s, first))
         return;
     c->number = first->number;
@@ -351,6 +368,12 @@ static void clean_emptied(struct store *s)
 {
     struct segment *seg = segs_get(s, s->clean.number);
 
+    /* Expired ones that are still being taken out of the index, or a removal of everything: they
+     * are not lost, only not counted off yet. */
+    if (seg->live_count > 0 && (s->graves.count > 0 || s->purge.ix != NULL)) {
+        clean_pause(s);
+        return;
+    }
     if (seg->live_count > 0 && !s->clean.lost && drop_lost(s) == 0) {
         s->clean.lost = true;
         s->clean.quarantine = !seg->missing;
@@ -422,12 +445,16 @@ int clean_init(struct store *s)
 {
     s->clean.read_job = loop_job_new(s->loop, read_work, read_done, &s->clean);
     s->clean.give_job = loop_job_new(s->loop, give_work, give_done, &s->clean);
-    return s->clean.read_job == NULL || s->clean.give_job == NULL ? MF_NOMEM : 0;
+    s->clean.later = loop_timer_new(s->loop, clean_later, s);
+    return s->clean.read_job == NULL || s->clean.give_job == NULL || s->clean.later == NULL
+               ? MF_NOMEM
+               : 0;
 }
 
 void clean_fini(struct store *s)
 {
     loop_job_free(s->clean.read_job);
     loop_job_free(s->clean.give_job);
+    loop_timer_free(s->clean.later);
     free(s->clean.buf);
 }

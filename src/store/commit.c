@@ -237,6 +237,8 @@ static void take_files(struct store *s)
 
 static void apply_removed(struct store *s, struct range r)
 {
+    if (s->purge.ix != NULL && r.first <= s->purge.upto)
+        purge_hide(s, r);
     for (uint32_t id = index_next(s->ix, r.first); id != INDEX_NONE;
          id = index_next(s->ix, r.first)) {
         uint64_t seq = index_seq(s->ix, id);
@@ -252,13 +254,21 @@ static void apply_removed(struct store *s, struct range r)
  */
 static void apply_moved(struct store *s, const struct moved *m)
 {
-    uint32_t id = index_find(s->ix, m->seq);
+    bool old = s->purge.ix != NULL && m->seq <= s->purge.upto;
+    struct index *ix = old ? s->purge.ix : s->ix;
+    uint32_t id = index_find(ix, m->seq);
     struct segment *from = segs_of(s, m->from), *to = segs_of(s, m->to);
 
-    if (id == INDEX_NONE || index_place(s->ix, id) != m->from || from == NULL)
+    if (id == INDEX_NONE || index_place(ix, id) != m->from || from == NULL)
         return;
-    uint64_t len = entry_totals(s, id).bytes;
-    index_set_place(s->ix, id, m->to);
+    uint64_t len = entry_totals_in(s, ix, id).bytes;
+    index_set_place(ix, id, m->to);
+    if (old) {
+        from->purged_count--;
+        from->purged_bytes -= len;
+        to->purged_count++;
+        to->purged_bytes += len;
+    }
     from->live_count--;
     from->live_bytes -= len;
     to->live_count++;
@@ -281,6 +291,8 @@ static void commit_apply(struct store *s)
         s->stats.bytes_written += im->buf.len;
         s->check.since += im->buf.len;
     }
+    if (im->purge)
+        purge_apply(s);
     for (size_t i = 0; i < im->moves; i++)
         apply_moved(s, &im->moved[i]);
     for (size_t i = 0; i < im->removed.count; i++)
@@ -304,7 +316,7 @@ static void image_reset(struct image *im)
     im->extents = im->moves = 0;
     im->added = (struct totals){0};
     im->new_keys = 0;
-    im->finished = false;
+    im->finished = im->purge = false;
 }
 
 static bool commit_again(struct store *s)

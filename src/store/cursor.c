@@ -52,7 +52,7 @@ static bool shown(const struct store_cursor *c, uint32_t id)
  * that is nearer in most uses: the oldest for a start at the beginning, else the newest. */
 static uint64_t ring_from(const struct store_cursor *c, uint32_t key, uint64_t from)
 {
-    const struct index *ix = c->s->ix;
+    const struct index *ix = seen(c->s);
     uint64_t found = 0;
 
     if (c->kind == STORE_LAST_PER_KEY) {
@@ -76,19 +76,19 @@ static uint64_t ring_from(const struct store_cursor *c, uint32_t key, uint64_t f
 /* The next message after `seq`, which is still there, on its key. */
 static uint64_t ring_after(const struct store_cursor *c, uint64_t seq)
 {
-    uint32_t id = index_find(c->s->ix, seq);
+    uint32_t id = index_find(seen(c->s), seq);
 
     if (c->kind == STORE_LAST_PER_KEY)
         return 0;
-    while ((id = index_newer(c->s->ix, id)) != INDEX_NONE)
+    while ((id = index_newer(seen(c->s), id)) != INDEX_NONE)
         if (shown(c, id))
-            return index_seq(c->s->ix, id);
+            return index_seq(seen(c->s), id);
     return 0;
 }
 
 static int heap_make(struct store_cursor *c)
 {
-    struct keys_walk *w = keys_walk_new(index_keys(c->s->ix), c->pattern);
+    struct keys_walk *w = keys_walk_new(index_keys(seen(c->s)), c->pattern);
     size_t cap = 0;
     uint32_t key;
     int rc = 0;
@@ -174,15 +174,16 @@ static bool shows(const struct store_cursor *c, uint32_t id)
     if (!shown(c, id))
         return false;
     if (c->kind == STORE_LAST_PER_KEY)
-        for (uint32_t n = index_newer(c->s->ix, id); n != INDEX_NONE; n = index_newer(c->s->ix, n))
+        for (uint32_t n = index_newer(seen(c->s), id); n != INDEX_NONE;
+             n = index_newer(seen(c->s), n))
             if (visible(c->s, n))
                 return false;
-    return c->all || keys_matches(index_keys(c->s->ix), index_key(c->s->ix, id), c->pattern);
+    return c->all || keys_matches(index_keys(seen(c->s)), index_key(seen(c->s), id), c->pattern);
 }
 
 static uint64_t walk_next(struct store_cursor *c, bool *more)
 {
-    const struct index *ix = c->s->ix;
+    const struct index *ix = seen(c->s);
 
     for (int steps = 0; steps < STEPS; steps++) {
         uint32_t id = index_next(ix, c->from);
@@ -202,13 +203,13 @@ static uint64_t walk_next(struct store_cursor *c, bool *more)
 /* One key: its ring, whatever lies between. */
 static uint64_t literal_next(struct store_cursor *c)
 {
-    uint32_t key = keys_find(index_keys(c->s->ix), c->pattern);
+    uint32_t key = keys_find(index_keys(seen(c->s)), c->pattern);
     uint64_t seq = 0;
 
     if (key == KEYS_NONE)
         return 0;
-    uint32_t before = c->from > 0 ? index_find(c->s->ix, c->from - 1) : INDEX_NONE;
-    if (before != INDEX_NONE && index_key(c->s->ix, before) == key && c->kind == STORE_ALL)
+    uint32_t before = c->from > 0 ? index_find(seen(c->s), c->from - 1) : INDEX_NONE;
+    if (before != INDEX_NONE && index_key(seen(c->s), before) == key && c->kind == STORE_ALL)
         seq = ring_after(c, c->from - 1);
     else
         seq = ring_from(c, key, c->from);
@@ -221,7 +222,7 @@ static uint64_t heap_next(struct store_cursor *c, bool *more)
 {
     for (int steps = 0; c->heaped > 0 && steps < STEPS; steps++) {
         uint64_t seq = c->heap[0];
-        uint32_t id = index_find(c->s->ix, seq);
+        uint32_t id = index_find(seen(c->s), seq);
         bool show = id != INDEX_NONE && shows(c, id);
         uint64_t after = id == INDEX_NONE ? 0 : ring_after(c, seq);
         if (id == INDEX_NONE && c->kind == STORE_ALL) {
@@ -264,7 +265,7 @@ uint64_t store_cursor_next_any(struct store_cursor *c, bool *more, bool *dead)
 {
     uint64_t seq = next_present(c, more);
 
-    *dead = seq != 0 && overdue(c->s, index_find(c->s->ix, seq));
+    *dead = seq != 0 && overdue(c->s, seen(c->s), index_find(seen(c->s), seq));
     return seq;
 }
 
@@ -296,7 +297,7 @@ struct store_keys *store_keys_new(struct store *s, struct mf_slice pattern)
     if (k == NULL)
         return NULL;
     k->s = s;
-    k->walk = keys_walk_new(index_keys(s->ix), pattern);
+    k->walk = keys_walk_new(index_keys(seen(s)), pattern);
     if (k->walk == NULL) {
         free(k);
         return NULL;
@@ -310,7 +311,7 @@ bool store_keys_next(struct store_keys *k, struct mf_slice *key, struct store_ke
 
     while (k->walk != NULL && (id = keys_walk_next(k->walk)) != KEYS_NONE)
         if (view_key(k->s, id, out)) {
-            *key = keys_text(index_keys(k->s->ix), id, k->text);
+            *key = keys_text(index_keys(seen(k->s)), id, k->text);
             return true;
         }
     k->walk = NULL; /* it ended itself */

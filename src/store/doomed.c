@@ -57,12 +57,31 @@ void big_fini(struct store *s)
     table_fini(&s->big);
 }
 
-struct totals entry_totals(const struct store *s, uint32_t id)
+/* First all are found, then they go: the table changes its size when it loses some. */
+void big_purge(struct store *s, uint64_t upto)
 {
-    uint64_t place = index_place(s->ix, id), len = place_len(place);
+    struct big *gone = NULL, *b;
+
+    for (size_t i = 0; i < s->big.cap; i++) {
+        for (struct table_node *n = s->big.slot[i]; n != NULL; n = n->next) {
+            b = mf_container(n, struct big, node);
+            b->gone = gone;
+            gone = b->seq <= upto ? b : gone;
+        }
+    }
+    while ((b = gone) != NULL) {
+        gone = b->gone;
+        table_del(&s->big, &b->node);
+        free(b);
+    }
+}
+
+struct totals entry_totals_in(const struct store *s, const struct index *ix, uint32_t id)
+{
+    uint64_t place = index_place(ix, id), len = place_len(place);
 
     if (len == PLACE_LEN_MAX) {
-        const struct big *b = big_find(s, index_seq(s->ix, id));
+        const struct big *b = big_find(s, index_seq(ix, id));
         len = b == NULL ? len : b->len;
     }
     return (struct totals){1, len, {place_flags(place) & 1u, place_flags(place) >> 1}};
@@ -159,6 +178,13 @@ static void keys_reset(struct doomed_keys *d)
     }
 }
 
+void doomed_reset(struct store *s)
+{
+    free(s->doomed_keys.key);
+    free(s->doomed_keys.count);
+    s->doomed_keys = (struct doomed_keys){0};
+}
+
 static uint32_t ring_doomed(const struct store *s, uint32_t key)
 {
     uint32_t n = 0;
@@ -200,10 +226,10 @@ void doom(struct store *s, uint32_t id)
 }
 
 /* From the newest on: it is usually the one that decides. */
-static bool all_hidden(const struct store *s, uint32_t newest)
+bool all_hidden(const struct index *ix, uint32_t newest)
 {
-    for (uint32_t id = newest; id != INDEX_NONE; id = index_older(s->ix, id))
-        if (!index_hidden(s->ix, id))
+    for (uint32_t id = newest; id != INDEX_NONE; id = index_older(ix, id))
+        if (!index_hidden(ix, id))
             return false;
     return true;
 }
@@ -214,15 +240,15 @@ void hide(struct store *s, uint32_t id)
         doom(s, id);
     totals_add(&s->hidden, entry_totals(s, id));
     index_hide(s->ix, id);
-    s->hidden_keys += all_hidden(s, index_key_last(s->ix, index_key(s->ix, id)));
+    s->hidden_keys += all_hidden(s->ix, index_key_last(s->ix, index_key(s->ix, id)));
     if (s->gone != NULL)
-        watch_tell(s, id);
+        watch_tell(s, s->ix, id);
 }
 
 void key_shown(struct store *s, uint32_t id)
 {
     uint32_t older = index_older(s->ix, id);
-    bool hidden = s->hidden_keys > 0 && older != INDEX_NONE && all_hidden(s, older);
+    bool hidden = s->hidden_keys > 0 && older != INDEX_NONE && all_hidden(s->ix, older);
 
     s->hidden_keys -= hidden;
     s->filling.new_keys += older == INDEX_NONE || hidden;
@@ -256,7 +282,7 @@ void entry_gone(struct store *s, uint32_t id)
         seg->live_bytes -= t.bytes;
     }
     if (s->gone != NULL && !index_hidden(s->ix, id))
-        watch_tell(s, id);
+        watch_tell(s, s->ix, id);
     key_loses(s, id);
     totals_sub(&s->all, t);
     totals_sub(&s->doomed, t);
@@ -271,7 +297,8 @@ void entry_gone(struct store *s, uint32_t id)
 
 /* --- what expired --------------------------------------------------------------------------- */
 
-#define DIG   1000 /* in one turn */
+#define DIG                                                                                        \
+    1000 /* in one turn: as many as store_expire() usually takes, while they are in the cache */
 #define AHEAD 8
 
 static void dig_turn(void *arg)

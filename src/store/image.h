@@ -50,6 +50,7 @@ struct image {
     struct extent *extent;
     size_t extents, extent_cap;
     struct ranges removed, expired; /* leave the index when it is on disk; soon after */
+    bool purge;                     /* the index that was put aside goes when it is on disk */
     struct moved *moved;
     size_t moves, moved_cap;
     struct totals added;

@@ -101,6 +101,14 @@ size_t index_memory(const struct index *ix);
 MF_MUSTCHECK int index_load_begin(struct index *ix);
 /* About so many will come, each with a key of its own: a hint, it saves time. */
 MF_MUSTCHECK int index_load_expect(struct index *ix, size_t messages);
+/* The same for many in ascending sequence, before any index_load_put(): the keys' bytes must stay
+ * until index_bulk_end().  From INDEX_BULK messages on a second thread helps.  After an error only
+ * index_bulk_end() and index_free() may follow.  Every begin needs its end. */
+#define INDEX_BULK 65536u
+MF_MUSTCHECK int index_bulk_begin(struct index *ix, size_t messages);
+MF_MUSTCHECK int index_bulk_put(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t place,
+                                int64_t deadline_ns);
+MF_MUSTCHECK int index_bulk_end(struct index *ix);
 /* Adds, or replaces place and deadline of a sequence that is there (its key stays).  The key's
  * bytes are copied.  MF_NOMEM, MF_INVAL: this message was not taken, all else is as it was (the
  * error may be about one that waits to be added: it still waits). */

@@ -71,6 +71,7 @@ struct load {
     uint64_t top;    /* the greatest sequence so far; the first put needs none */
     bool any, known; /* known: the last one's key had messages already, the next one's may, too */
     unsigned head, count;
+    struct index_bulk *bulk; /* NULL: not loading many */
     struct load_item item[LOAD_QUEUE];
 };
 
@@ -192,7 +193,10 @@ void ring_moved(struct index *ix, uint32_t from, uint32_t to); /* entry `to` is 
 MF_MUSTCHECK int key_hold(struct index *ix, struct mf_slice key, uint64_t hash, uint32_t *id);
 void key_drop(struct index *ix, uint32_t key);
 
-/* index_load.c: the first n that wait go to the blocks. */
+/* index_load.c: the first n that wait go to the blocks; an entry, greater than all, of a key that
+ * counts it already: if it fails, the key still does. */
 MF_MUSTCHECK int index_load_flush(struct index *ix, unsigned n);
+MF_MUSTCHECK int index_load_entry(struct index *ix, uint64_t seq, uint32_t key, uint64_t place,
+                                  int64_t deadline_ns);
 
 #endif

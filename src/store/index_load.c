@@ -18,6 +18,7 @@ int index_load_begin(struct index *ix)
     ix->load->top = 0;
     ix->load->any = ix->load->known = false;
     ix->load->head = ix->load->count = 0;
+    ix->load->bulk = NULL;
     return 0;
 }
 
@@ -29,20 +30,31 @@ static void entry_set(struct index *ix, struct block *b, unsigned slot, uint32_t
     block_set_live(ix, b, slot);
 }
 
-static int load_append(struct index *ix, const struct load_item *it, struct mf_slice key)
+int index_load_entry(struct index *ix, uint64_t seq, uint32_t key, uint64_t place,
+                     int64_t deadline_ns)
 {
     struct block *b;
     unsigned slot;
+
+    if (dir_append(ix, seq, &b, &slot) != 0)
+        return MF_NOMEM;
+    b->e[slot] = (struct entry){
+        .place = place, .key = key, .wheel_ref = WHEEL_NONE, .deadline_ns = deadline_ns};
+    block_set_live(ix, b, slot);
+    return 0;
+}
+
+static int load_append(struct index *ix, const struct load_item *it, struct mf_slice key)
+{
     uint32_t k;
 
     int rc = key_hold(ix, key, it->hash, &k);
     if (rc != 0)
         return rc;
-    if (dir_append(ix, it->seq, &b, &slot) != 0) {
+    if (index_load_entry(ix, it->seq, k, it->place, it->deadline_ns) != 0) {
         key_drop(ix, k);
         return MF_NOMEM;
     }
-    entry_set(ix, b, slot, k, it);
     ix->load->known = keys_value(ix->keys, k).count > 1;
     return 0;
 }

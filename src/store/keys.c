@@ -45,20 +45,48 @@ static struct mf_slice after(struct mf_slice text, struct mf_slice token)
     return mf_slice(text.ptr + token.len, text.len - token.len);
 }
 
-static uint64_t hash_wanted(const struct keys *k, const struct keys_want *w)
+static uint64_t hash_prefix(const struct keys *k, struct mf_slice prefix)
 {
-    uint64_t h = inner_hash(node_at(k, ROOT));
+    uint64_t h = ROOT_HASH;
     struct mf_slice token;
 
-    if (w->parent != KEYS_NONE && w->parent != ROOT) {
-        h = k->recent.hash;
-    } else {
-        for (struct mf_slice rest = w->prefix; rest.len > 0; rest = after(rest, token)) {
-            token = first_token(k, rest);
-            h = hash_child(k, h, true, token);
-        }
+    for (; prefix.len > 0; prefix = after(prefix, token)) {
+        token = first_token(k, prefix);
+        h = hash_child(k, h, true, token);
     }
-    return hash_child(k, h, false, w->token);
+    return h;
+}
+
+static uint64_t hash_wanted(const struct keys *k, const struct keys_want *w)
+{
+    bool recent = w->parent != KEYS_NONE && w->parent != ROOT;
+
+    return hash_child(k, recent ? k->recent.hash : hash_prefix(k, w->prefix), false, w->token);
+}
+
+struct keys_hint keys_hash_apart(const struct keys *k, struct mf_slice key,
+                                 struct keys_prefix *last)
+{
+    struct keys_want w = split(k, key);
+    struct keys_hint hint = {.prefix = (uint16_t)w.prefix.len};
+
+    if (w.prefix.len > KEYS_PREFIX) {
+        last->len = KEYS_PREFIX + 1; /* none */
+        hint.parent = hash_prefix(k, w.prefix);
+        hint.hash = hash_child(k, hint.parent, false, w.token);
+        return hint;
+    }
+    hint.same = last->hash != 0 && last->len == w.prefix.len &&
+                (last->len == 0 || memcmp(last->text, w.prefix.ptr, last->len) == 0);
+    if (!hint.same) {
+        last->hash = hash_prefix(k, w.prefix);
+        last->len = (uint32_t)w.prefix.len;
+        if (last->len > 0)
+            memcpy(last->text, w.prefix.ptr, last->len);
+    }
+    hint.parent = last->hash;
+    hint.hash = hash_child(k, last->hash, false, w.token);
+    return hint;
 }
 
 uint64_t keys_hash(const struct keys *k, struct mf_slice key)
@@ -99,18 +127,17 @@ uint32_t keys_find(const struct keys *k, struct mf_slice key)
     return keys_table_find(k, hash_wanted(k, &w), &w);
 }
 
-/* A new child, first of its siblings: walks that are under way have it behind them. */
-static int node_new(struct keys *k, uint32_t parent, uint64_t hash, const struct keys_want *w,
-                    uint32_t *id)
+/* A new child, that its parent does not know yet. */
+static int node_make(struct keys *k, uint32_t parent, uint64_t hash, const struct keys_want *w,
+                     uint32_t *id)
 {
-    struct keys_node *n, *up;
+    struct keys_node *n;
 
-    if (keys_table_room(k) != 0 || keys_node_alloc(k, w->inner, w->token.len, id) != 0)
+    if (keys_node_alloc(k, w->inner, w->token.len, id) != 0)
         return MF_NOMEM;
     n = node_at(k, *id);
-    up = node_at(k, parent);
     *n = (struct keys_node){.parent = parent,
-                            .next = up->a,
+                            .next = node_at(k, parent)->a,
                             .prev = KEYS_NONE,
                             .a = KEYS_NONE,
                             .len = (uint16_t)w->token.len};
@@ -118,25 +145,40 @@ static int node_new(struct keys *k, uint32_t parent, uint64_t hash, const struct
         memcpy(n->bytes, &hash, sizeof hash);
     if (w->token.len > 0)
         memcpy((uint8_t *)n + (w->inner ? NODE_INNER : NODE_LEAF), w->token.ptr, w->token.len);
+    return 0;
+}
+
+/* As the first of its siblings: walks that are under way have it behind them. */
+static void node_link(struct keys *k, uint32_t parent, uint32_t id)
+{
+    struct keys_node *up = node_at(k, parent);
+
+    if (up->a != KEYS_NONE)
+        node_at(k, up->a)->prev = id;
+    up->a = id;
+    up->b++;
+}
+
+static int node_new(struct keys *k, uint32_t parent, uint64_t hash, const struct keys_want *w,
+                    uint32_t *id)
+{
+    if (keys_table_room(k) != 0 || node_make(k, parent, hash, w, id) != 0)
+        return MF_NOMEM;
     if (keys_table_insert(k, hash, *id) != 0) {
         keys_node_free(k, *id);
         return MF_NOMEM;
     }
-    if (up->a != KEYS_NONE)
-        node_at(k, up->a)->prev = *id;
-    up->a = *id;
-    up->b++;
+    node_link(k, parent, *id);
     return 0;
 }
 
-/* Takes a node without children out of everything; returns its parent. */
-static uint32_t node_drop(struct keys *k, uint32_t id)
+/* Takes a node without children out of the tree; returns its parent. */
+static uint32_t node_unlink(struct keys *k, uint32_t id)
 {
     struct keys_node *n = node_at(k, id), *up = node_at(k, n->parent);
     uint32_t parent = n->parent;
 
     keys_walks_leave(k, id);
-    keys_table_remove(k, node_hash(k, id), id);
     if (n->next != KEYS_NONE)
         node_at(k, n->next)->prev = n->prev;
     if (n->prev != KEYS_NONE)
@@ -147,6 +189,15 @@ static uint32_t node_drop(struct keys *k, uint32_t id)
     if (k->recent.id == id)
         k->recent.id = KEYS_NONE;
     keys_node_free(k, id);
+    return parent;
+}
+
+static uint32_t node_drop(struct keys *k, uint32_t id)
+{
+    uint32_t parent;
+
+    keys_table_remove(k, node_hash(k, id), id);
+    parent = node_unlink(k, id);
     keys_table_shrink(k);
     return parent;
 }
@@ -204,6 +255,44 @@ int keys_get_hashed(struct keys *k, struct mf_slice key, uint64_t hash, uint32_t
     k->leaves++;
     *id = found;
     return 0;
+}
+
+/* One look for the whole of it, where its hash is known; only a new one goes token by token. */
+int keys_parent_apart(struct keys *k, struct mf_slice prefix, uint64_t hash, uint32_t *parent)
+{
+    const uint8_t *sep;
+    struct keys_want w = {.inner = true, .parent = ROOT};
+    size_t n;
+
+    *parent = ROOT;
+    if (prefix.len == 0)
+        return 0;
+    sep = memrchr(prefix.ptr, k->separator, prefix.len - 1);
+    n = sep == NULL ? 0 : (size_t)(sep - prefix.ptr) + 1;
+    if (n > 0)
+        w.parent = KEYS_NONE;
+    w.prefix = mf_slice(prefix.ptr, n);
+    w.token = mf_slice(prefix.ptr + n, prefix.len - n);
+    *parent = keys_table_find(k, hash, &w);
+    return *parent != KEYS_NONE ? 0 : prefix_get(k, prefix, parent);
+}
+
+int keys_add_apart(struct keys *k, uint32_t parent, struct mf_slice token, uint32_t *id)
+{
+    struct keys_want w = {.token = token};
+
+    if (node_make(k, parent, 0, &w, id) != 0)
+        return MF_NOMEM;
+    node_at(k, *id)->b = 1;
+    node_link(k, parent, *id);
+    k->leaves++;
+    return 0;
+}
+
+void keys_drop_apart(struct keys *k, uint32_t id)
+{
+    k->leaves--;
+    drop_empty(k, node_unlink(k, id));
 }
 
 int keys_get(struct keys *k, struct mf_slice key, uint32_t *id)
@@ -272,7 +361,7 @@ size_t keys_memory(const struct keys *k)
 struct keys *keys_new(char separator)
 {
     struct keys *k = calloc(1, sizeof *k);
-    uint64_t hash = 0x9E3779B97F4A7C15u;
+    uint64_t hash = ROOT_HASH;
     uint32_t root;
 
     if (k == NULL)
@@ -298,7 +387,7 @@ void keys_free(struct keys *k)
 {
     if (k == NULL)
         return;
-    keys_walks_fini(k);
+    keys_walks_stop(k);
     keys_table_fini(k);
     keys_pages_fini(k);
     free(k);

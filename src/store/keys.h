@@ -31,6 +31,21 @@ MF_MUSTCHECK int keys_get(struct keys *k, struct mf_slice key, uint32_t *id);
 /* Prefetches what keys_get() of this key will touch; hash it once and pass it on.  For loading
  * many. */
 uint64_t keys_hash(const struct keys *k, struct mf_slice key);
+/* The same while another thread changes the set: with a memory of the last prefix of its own,
+ * zeroed at first. */
+#define KEYS_PREFIX 128u
+struct keys_prefix {
+    uint64_t hash;
+    uint32_t len;
+    uint8_t text[KEYS_PREFIX];
+};
+struct keys_hint {
+    uint64_t hash, parent; /* of the key, and of its prefix: both can be prefetched */
+    uint16_t prefix;       /* bytes of the key before its last token */
+    bool same;             /* the prefix is the one of the key before */
+};
+struct keys_hint keys_hash_apart(const struct keys *k, struct mf_slice key,
+                                 struct keys_prefix *last);
 void keys_prefetch(const struct keys *k, uint64_t hash);
 /* The same for the node, if there may be one: a little after keys_prefetch(), when many keys are
  * known. */
@@ -40,6 +55,20 @@ MF_MUSTCHECK int keys_get_hashed(struct keys *k, struct mf_slice key, uint64_t h
 /* That many will come: makes the table large enough at once (memory is taken as they come).  A hint
  * that saves the moves of growing; O(1). */
 MF_MUSTCHECK int keys_reserve(struct keys *k, size_t count);
+/* Adding many, most of them new (best after keys_reserve()): an id is given at once, with
+ * count 1 and without a look at the table.  Nothing can be found before keys_bulk_flush(); then a
+ * key that was there has a twin: an id whose count is 0 and whose last is the real one's id, which
+ * has the sum of their counts.  keys_bulk_free() drops the twins: replace their ids before.  After
+ * MF_NOMEM only keys_bulk_free() and keys_free() may follow. */
+struct keys_bulk;
+struct keys_bulk *keys_bulk_new(struct keys *k); /* NULL: out of memory */
+MF_MUSTCHECK int keys_bulk_add(struct keys_bulk *b, struct mf_slice key, struct keys_hint hint,
+                               uint32_t *id);
+MF_MUSTCHECK int keys_bulk_flush(struct keys_bulk *b);
+bool keys_bulk_wasteful(struct keys_bulk *b); /* more than an eighth were twins of late */
+size_t keys_bulk_twins(const struct keys_bulk *b);
+void keys_bulk_forget(struct keys_bulk *b); /* the twins stay, for keys_free() */
+void keys_bulk_free(struct keys_bulk *b);
 /* Removes a leaf; prefixes without leaves go with it.  Ids of others stay. */
 void keys_del(struct keys *k, uint32_t id);
 
@@ -68,6 +97,7 @@ struct keys_walk;
 struct keys_walk *keys_walk_new(struct keys *k, struct mf_slice pattern); /* NULL: out of memory */
 uint32_t keys_walk_next(struct keys_walk *w); /* O(nodes stepped over) */
 void keys_walk_end(struct keys_walk *w);      /* NULL is fine */
+void keys_walks_stop(struct keys *k); /* all of this set are at their end, and let go of it */
 
 void keys_check(const struct keys *k); /* aborts if an invariant is broken; for tests */
 

@@ -35,6 +35,7 @@
 #define NODE_INNER   30u
 #define SLOT_NONE    UINT16_MAX
 #define RECENT_MAX   128u
+#define ROOT_HASH    0x9E3779B97F4A7C15u
 
 struct keys_node {
     uint32_t parent, next, prev;
@@ -149,6 +150,13 @@ void *keys_block_alloc(struct keys *k, size_t n);
 void keys_block_free(struct keys *k, void *p, size_t n);
 size_t keys_block_size(size_t n); /* what it takes */
 
+/* keys.c, for keys_bulk.c: a leaf with count 1 that is in the tree, not in the table. */
+MF_MUSTCHECK int keys_parent_apart(struct keys *k, struct mf_slice prefix, uint64_t hash,
+                                   uint32_t *parent);
+MF_MUSTCHECK int keys_add_apart(struct keys *k, uint32_t parent, struct mf_slice token,
+                                uint32_t *id);
+void keys_drop_apart(struct keys *k, uint32_t id);
+
 /* keys_page.c: O(1).  *id stays valid until freed; a new node's fields are not set. */
 MF_MUSTCHECK int keys_node_alloc(struct keys *k, bool inner, size_t len, uint32_t *id);
 void keys_node_free(struct keys *k, uint32_t id);
@@ -157,6 +165,5 @@ uint32_t keys_class_of(size_t bytes, uint32_t *size); /* size class, and the siz
 
 /* keys_walk.c: the node is about to go. */
 void keys_walks_leave(struct keys *k, uint32_t id);
-void keys_walks_fini(struct keys *k);
 
 #endif

@@ -235,6 +235,48 @@ int keys_table_insert(struct keys *k, uint64_t hash, uint32_t id)
     return 0;
 }
 
+static bool same_leaf(const struct keys *k, uint32_t a, uint32_t b)
+{
+    const struct keys_node *x = node_at(k, a), *y = node_at(k, b);
+
+    return !node_inner(k, a) && x->parent == y->parent &&
+           mf_eq(node_token(x, false), node_token(y, false));
+}
+
+int keys_table_insert_new(struct keys *k, uint64_t hash, uint32_t id, uint32_t *twin)
+{
+    uint32_t home, g;
+    const struct keys_side *s = side_of(&k->table, hash, &home);
+    const struct keys_group *group = side_group(s, g = home);
+
+    *twin = KEYS_NONE;
+    for (; group != NULL; group = side_group(s, g)) {
+        for (uint32_t m = match(group, table_tag(hash)); m != 0; m &= m - 1) {
+            *twin = group->id[__builtin_ctz(m)];
+            if (same_leaf(k, *twin, id))
+                return 0;
+        }
+        g = side_next(s, g);
+        if (group->over == 0 || g == home)
+            break;
+    }
+    *twin = KEYS_NONE;
+    return keys_table_insert(k, hash, id);
+}
+
+void keys_table_stream(const struct keys *k, uint64_t from, uint64_t to)
+{
+    const struct keys_side *s = &k->table.now;
+
+    if (s->groups == 0)
+        return;
+    for (uint32_t g = table_home(from, s->groups); g <= table_home(to, s->groups); g++) {
+        const struct keys_group *group = side_group(s, g);
+        if (group != NULL)
+            __builtin_prefetch(group, 1, 2);
+    }
+}
+
 bool keys_table_remove(struct keys *k, uint64_t hash, uint32_t id)
 {
     struct keys_table *t = &k->table;
@@ -358,6 +400,26 @@ int keys_table_room(struct keys *k)
             return MF_NOMEM;
     }
     return t->old.groups == 0 ? 0 : move_some(k);
+}
+
+int keys_table_room_for(struct keys *k, size_t more)
+{
+    struct keys_table *t = &k->table;
+    uint64_t want = (uint64_t)t->used + more, groups = want / 10 + 1;
+
+    while (t->old.groups != 0)
+        if (move_some(k) != 0)
+            return MF_NOMEM;
+    if (want < (uint64_t)t->now.groups * GROUP_SLOTS * 7 / 8)
+        return 0;
+    if (groups < 2 * (uint64_t)t->now.groups)
+        groups = 2 * (uint64_t)t->now.groups;
+    if (groups > GROUPS_TOP || resize(k, (uint32_t)groups) != 0)
+        return MF_NOMEM;
+    while (t->old.groups != 0)
+        if (move_some(k) != 0)
+            return MF_NOMEM;
+    return 0;
 }
 
 /* Leaves room for what may be added while the move lasts. */

@@ -44,8 +44,14 @@ uint32_t keys_table_find(const struct keys *k, uint64_t hash, const struct keys_
 /* Makes sure of room for one more and moves a little of a resize: before every insert. */
 MF_MUSTCHECK int keys_table_room(struct keys *k);
 MF_MUSTCHECK int keys_table_insert(struct keys *k, uint64_t hash, uint32_t id);
+/* Inserts a leaf unless one with its text is there: *twin, else KEYS_NONE. */
+MF_MUSTCHECK int keys_table_insert_new(struct keys *k, uint64_t hash, uint32_t id, uint32_t *twin);
+/* Asks the memory for all that lies between two hashes. */
+void keys_table_stream(const struct keys *k, uint64_t from, uint64_t to);
 bool keys_table_remove(struct keys *k, uint64_t hash, uint32_t id); /* false: was not there */
 void keys_table_shrink(struct keys *k); /* moves a little; after every delete */
+/* Room for so many more, in any order, without a resize: O(entries) if there is none, at once. */
+MF_MUSTCHECK int keys_table_room_for(struct keys *k, size_t more);
 MF_MUSTCHECK int keys_table_reserve(struct keys *k, size_t count);
 void keys_table_prefetch(const struct keys *k, uint64_t hash);
 void keys_table_prefetch_node(const struct keys *k, uint64_t hash);

@@ -162,7 +162,7 @@ void keys_walks_leave(struct keys *k, uint32_t id)
     }
 }
 
-void keys_walks_fini(struct keys *k)
+void keys_walks_stop(struct keys *k)
 {
     struct mf_list *l;
 

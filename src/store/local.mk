@@ -3,10 +3,10 @@ noinst_LIBRARIES += %D%/libstore.a
 %C%_libstore_a_SOURCES = \
 	%D%/io_dir.c %D%/io_memory.c %D%/record.c %D%/record.h %D%/keys.c %D%/keys.h \
 	%D%/keys_impl.h %D%/keys_table.h %D%/keys_table.c %D%/keys_page.c %D%/keys_block.c \
-	%D%/keys_walk.c %D%/keys_check.c \
+	%D%/keys_walk.c %D%/keys_bulk.c %D%/keys_check.c \
 	%D%/index.c %D%/index.h %D%/index_impl.h %D%/index_block.c %D%/index_dir.c %D%/index_ring.c \
-	%D%/index_load.c %D%/index_load_end.c %D%/index_check.c \
-	%D%/segments.c %D%/write.c %D%/commit.c %D%/expire.c %D%/view.c %D%/doomed.c %D%/blob.c \
+	%D%/index_load.c %D%/index_load_end.c %D%/index_bulk.c %D%/lane.c %D%/lane.h %D%/index_check.c \
+	%D%/segments.c %D%/write.c %D%/commit.c %D%/expire.c %D%/view.c %D%/doomed.c %D%/purge.c %D%/blob.c \
 	%D%/read.c %D%/cursor.c %D%/clean.c %D%/checkpointer.c %D%/scrub.c %D%/store.c \
 	%D%/store_impl.h %D%/image.h %D%/upkeep.h include/mayfly/store.h include/mayfly/store_io.h \
 	%D%/watch.c %D%/folder.c include/mayfly/store_folder.h
@@ -91,3 +91,8 @@ test_unit_store_recover_faults_SOURCES = test/unit/test_store_recover_faults.c \
 test_unit_store_recover_faults_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_recover_faults_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_recover_faults_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC) -Wl,--wrap=aligned_alloc
+UNIT_TESTS += test/unit/store_index_bulk
+test_unit_store_index_bulk_SOURCES = test/unit/test_store_index_bulk.c test/support/no_memory.h
+test_unit_store_index_bulk_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_index_bulk_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_store_index_bulk_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)

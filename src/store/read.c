@@ -67,12 +67,12 @@ static bool in_memory(struct store *s, struct segment *seg, uint64_t offset, uin
     return true;
 }
 
-static void rec_fill(const struct store *s, uint32_t id, const struct record *r,
+static void rec_fill(const struct index *ix, uint32_t id, const struct record *r,
                      struct store_rec *out)
 {
     *out = (struct store_rec){.seq = r->seq,
                               .ts_ns = r->ts_ns,
-                              .deadline_ns = index_deadline(s->ix, id),
+                              .deadline_ns = index_deadline(ix, id),
                               .flags = r->flags,
                               .key = r->key,
                               .head = r->head,
@@ -99,20 +99,20 @@ static bool is_message(const struct record *r, uint64_t seq)
     return (r->type == RECORD_MESSAGE || r->type == RECORD_COPY) && r->seq == seq;
 }
 
-static uint64_t record_len(const struct store *s, uint32_t id)
+static uint64_t record_len(const struct store *s, const struct index *ix, uint32_t id)
 {
-    return record_pad(56 + entry_totals(s, id).bytes);
+    return record_pad(56 + entry_totals_in(s, ix, id).bytes);
 }
 
 int store_peek(struct store *s, uint64_t seq, struct store_rec *out)
 {
-    uint32_t id = index_find(s->ix, seq);
+    uint32_t id = index_find(seen(s), seq);
     struct record r;
 
     if (id == INDEX_NONE || !visible(s, id))
         return MF_NOTFOUND;
-    uint64_t offset = place_offset(index_place(s->ix, id)), len = record_len(s, id);
-    struct segment *seg = segs_of(s, index_place(s->ix, id));
+    uint64_t offset = place_offset(index_place(seen(s), id)), len = record_len(s, seen(s), id);
+    struct segment *seg = segs_of(s, index_place(seen(s), id));
     if (seg == NULL || seg->missing || offset + len > seg->size)
         return MF_CORRUPT;
     if (!mapped(s, seg) || !in_memory(s, seg, offset, len))
@@ -120,7 +120,7 @@ int store_peek(struct store *s, uint64_t seq, struct store_rec *out)
     if (!record_read(seg->map + offset, seg->size - offset, seg->key, offset, &r) ||
         !is_message(&r, seq))
         return read_damaged(s, seq, seg->number, offset, len);
-    rec_fill(s, id, &r, out);
+    rec_fill(seen(s), id, &r, out);
     return 0;
 }
 
@@ -143,7 +143,7 @@ static void read_done(void *arg)
 {
     struct read_job *j = arg;
     struct store *s = j->s;
-    uint32_t id = index_find(s->ix, j->seq);
+    uint32_t id = index_find(seen(s), j->seq);
     struct segment *seg = segs_get(s, j->number);
     int status = j->status;
 
@@ -153,7 +153,7 @@ static void read_done(void *arg)
     else if (status == MF_CORRUPT || status == MF_IO)
         status = read_damaged(s, j->seq, j->number, j->offset, j->guess);
     else if (status == 0)
-        rec_fill(s, id, &j->rec, &j->r->rec);
+        rec_fill(seen(s), id, &j->rec, &j->r->rec);
     s->reads--;
     j->r->done(j->r, status);
     free(j->buf);
@@ -164,12 +164,12 @@ static void read_done(void *arg)
 
 int store_read(struct store *s, struct store_read *r)
 {
-    uint32_t id = index_find(s->ix, r->seq);
+    uint32_t id = index_find(seen(s), r->seq);
 
     if (id == INDEX_NONE || !visible(s, id))
         return MF_NOTFOUND;
-    struct segment *seg = segs_of(s, index_place(s->ix, id));
-    uint64_t offset = place_offset(index_place(s->ix, id)), len = record_len(s, id);
+    struct segment *seg = segs_of(s, index_place(seen(s), id));
+    uint64_t offset = place_offset(index_place(seen(s), id)), len = record_len(s, seen(s), id);
     if (seg == NULL || seg->missing || seg->file == NULL || offset + len > seg->size)
         return MF_CORRUPT;
     struct read_job *j = calloc(1, sizeof *j);
@@ -194,11 +194,11 @@ int store_read(struct store *s, struct store_read *r)
 
 /* --- waiting for the disk --------------------------------------------------------------------- */
 
-static int read_waiting(struct store *s, uint32_t id, struct store_rec *out)
+static int read_waiting(struct store *s, const struct index *ix, uint32_t id, struct store_rec *out)
 {
-    struct segment *seg = segs_of(s, index_place(s->ix, id));
-    uint64_t offset = place_offset(index_place(s->ix, id)), len = record_len(s, id);
-    uint64_t seq = index_seq(s->ix, id);
+    struct segment *seg = segs_of(s, index_place(ix, id));
+    uint64_t offset = place_offset(index_place(ix, id)), len = record_len(s, ix, id);
+    uint64_t seq = index_seq(ix, id);
     struct mf_error e;
     struct record r;
 
@@ -212,15 +212,15 @@ static int read_waiting(struct store *s, uint32_t id, struct store_rec *out)
     if (s->io->pread(s->io, seg->file, p, len, offset, &e) != 0 ||
         !record_read(p, len, seg->key, offset, &r) || !is_message(&r, seq))
         return read_damaged(s, seq, seg->number, offset, len);
-    rec_fill(s, id, &r, out);
+    rec_fill(ix, id, &r, out);
     return 0;
 }
 
 int store_read_now(struct store *s, uint64_t seq, struct store_rec *out)
 {
-    uint32_t id = index_find(s->ix, seq);
+    uint32_t id = index_find(seen(s), seq);
 
-    return id == INDEX_NONE || !visible(s, id) ? MF_NOTFOUND : read_waiting(s, id, out);
+    return id == INDEX_NONE || !visible(s, id) ? MF_NOTFOUND : read_waiting(s, seen(s), id, out);
 }
 
 int store_read_back(struct store *s, uint64_t from_seq, struct store_rec *out)
@@ -229,5 +229,5 @@ int store_read_back(struct store *s, uint64_t from_seq, struct store_rec *out)
 
     while (id != INDEX_NONE && (index_hidden(s->ix, id) || !accepted(s, id)))
         id = index_prev(s->ix, index_seq(s->ix, id) - 1);
-    return id == INDEX_NONE ? MF_NOTFOUND : read_waiting(s, id, out);
+    return id == INDEX_NONE ? MF_NOTFOUND : read_waiting(s, s->ix, id, out);
 }

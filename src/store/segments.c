@@ -122,13 +122,21 @@ static uint64_t pow2_at_least(uint64_t n)
 
 /* About an eighth of what is alive, so that a small store is small on disk and a large one has few
  * files; a log that is written fast gets larger ones, in steps of four. */
+int64_t segs_quick_until(const struct store *s)
+{
+    const struct segment *now = s->segs.count == 0 ? NULL : segs_current(s);
+    bool quick = now != NULL && s->loop != NULL && now->end > now->size / 2 &&
+                 loop_mono_ns(s->loop) - now->opened_mono_ns < QUICKLY_NS;
+
+    return quick ? now->opened_mono_ns + QUICKLY_NS : 0;
+}
+
 uint64_t segs_next_size(const struct store *s, size_t need)
 {
     const struct segment *now = s->segs.count == 0 ? NULL : segs_current(s);
     uint64_t size = pow2_at_least(live_disk(s->all.bytes, s->all.msgs) / 8);
 
-    if (now != NULL && s->loop != NULL && now->end > now->size / 2 &&
-        loop_mono_ns(s->loop) - now->opened_mono_ns < QUICKLY_NS && size < 4 * now->size)
+    if (segs_quick_until(s) != 0 && size < 4 * now->size)
         size = 4 * now->size;
     if (size > s->o.segment_max)
         size = s->o.segment_max;
@@ -145,6 +153,26 @@ void spare_name(const struct store *s, char dst[32])
     snprintf(dst, 32, "spare-%u.tmp", s->spare.id);
 }
 
+static void drop_work(struct store *s)
+{
+    char name[32];
+
+    spare_name(s, name);
+    s->io->close(s->io, s->spare.file);
+    s->spare.status = s->io->unlink(s->io, name, &s->spare.error);
+}
+
+static void drop_done(struct store *s)
+{
+    struct spare *p = &s->spare;
+
+    if (p->status != 0)
+        log_warn("store %s: %s", s->name, p->error.text); /* deleted at the next open */
+    p->file = NULL;
+    p->busy = p->dropping = false;
+    store_progress(s);
+}
+
 static void prepare_work(void *arg) /* on a worker */
 {
     struct store *s = arg;
@@ -152,6 +180,10 @@ static void prepare_work(void *arg) /* on a worker */
     static const uint8_t zeros[SLICE];
     char name[32];
 
+    if (p->dropping) {
+        drop_work(s);
+        return;
+    }
     p->status = 0;
     if (p->file == NULL) {
         spare_name(s, name);
@@ -202,6 +234,10 @@ static void prepare_done(void *arg)
     struct store *s = arg;
     struct spare *p = &s->spare;
 
+    if (p->dropping) {
+        drop_done(s);
+        return;
+    }
     p->busy = false;
     if (p->status != 0) {
         if (p->status == MF_FULL && !s->full)
@@ -239,14 +275,27 @@ static bool spare_wanted(const struct store *s)
     return s->full || now->end > now->size / 2;
 }
 
+/* On a worker, because the file system frees its space then: milliseconds for a large one. */
+void spare_trim(struct store *s)
+{
+    struct spare *p = &s->spare;
+
+    if (!p->ready || p->busy || s->committing || p->size <= 4 * segs_next_size(s, 0))
+        return;
+    p->ready = false;
+    p->busy = p->dropping = true;
+    p->size = p->written = 0;
+    loop_job_submit(p->job);
+}
+
 void spare_kick(struct store *s)
 {
     struct spare *p = &s->spare;
 
     /* Much larger than is wanted by now: give the space back.  Not while a commit may be using it.
      */
-    if (p->ready && !s->committing && p->size > 4 * segs_next_size(s, 0) && !spare_wanted(s))
-        spare_drop(s);
+    if (!spare_wanted(s))
+        spare_trim(s);
     if (p->busy || p->ready || s->closing || s->failed != 0 || !spare_wanted(s))
         return;
     p->size = segs_next_size(s, 0);

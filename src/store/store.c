@@ -63,6 +63,8 @@ void store_stats(const struct store *s, struct store_stats *out)
     *out = s->stats;
     out->wheel_entries = index_deadlines(s->ix);
     out->index_bytes = index_memory(s->ix);
+    if (s->purge.ix != NULL)
+        out->index_bytes += index_memory(s->purge.ix);
 }
 
 /* --- open: a new store ---------------------------------------------------------------------- */
@@ -308,6 +310,7 @@ static void store_free(struct store *s)
         loop_defer_cancel(s->loop, &s->close_defer);
     }
     segs_fini(s);
+    purge_fini(s);
     index_free(s->ix);
     free(s->damage);
     free(s->name);
@@ -370,7 +373,7 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
     s->sync_timer = loop_timer_new(l, sync_fire, s);
     if (s->commit_job == NULL || s->sync_job == NULL || s->commit_retry == NULL ||
         s->sync_timer == NULL || spare_init(s) != 0 || clean_init(s) != 0 || check_init(s) != 0 ||
-        scrub_init(s) != 0)
+        scrub_init(s) != 0 || purge_init(s) != 0)
         return mf_fail(e, MF_NOMEM, "attach store %s", s->name);
     segs_current(s)->opened_mono_ns = loop_mono_ns(l);
     if (s->o.sync == STORE_SYNC_INTERVAL)
@@ -385,7 +388,7 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
 static bool jobs_running(const struct store *s)
 {
     return s->committing || s->syncing || s->spare.busy || s->clean.stage != CLEAN_IDLE ||
-           s->check.stage != CHECK_IDLE || s->scrub.busy || s->reads > 0;
+           s->check.stage != CHECK_IDLE || s->scrub.busy || s->reads > 0 || s->purge.freeing;
 }
 
 bool store_idle(const struct store *s)
@@ -506,6 +509,7 @@ void store_close(struct store *s, void (*closed)(void *arg), void *arg)
     s->closing = true;
     loop_timer_stop(s->sync_timer);
     loop_timer_stop(s->spare.retry);
+    loop_timer_stop(s->clean.later);
     if (s->retry_armed)
         commit_retry(s); /* a last attempt */
     close_step(s);

@@ -5,7 +5,7 @@
  *     segments.c    the files, their preparation   clean.c    giving up the first segment
  *     read.c        bodies                         view.c     what readers and writers see
  *     cursor.c      iteration                      blob.c     small values
- *     doomed.c      removals on their way
+ *     doomed.c      removals on their way          purge.c    removing everything
  *     checkpointer.c  checkpoints in the background scrub.c   reading everything
  */
 #ifndef STORE_IMPL_H
@@ -48,6 +48,7 @@ struct segment {
     uint64_t number, size, key;
     uint64_t end; /* where the next record goes, or where they end */
     uint64_t live_count, live_bytes;
+    uint64_t purged_count, purged_bytes; /* of those, what goes with the index put aside */
     uint32_t blobs;
     struct store_file *file; /* NULL: not made yet (the commit makes it), or missing */
     const uint8_t *map;      /* made by the first read */
@@ -63,6 +64,19 @@ struct segments {
     struct segment **at;
     size_t count, cap, head;
     struct segment *kept; /* segs_prepare() */
+};
+
+/* Everything up to `upto` was removed, and that is not on disk yet: what readers still see.  ix
+ * NULL: nothing. */
+struct purge {
+    struct index *ix;
+    uint64_t upto;
+    struct totals all, hidden; /* messages in it; of those on disk: gone for readers */
+    uint64_t hidden_keys;
+    uint64_t new_keys;    /* image.h; of the group that holds the removal */
+    struct loop_job *job; /* frees `dead` */
+    struct index *dead;   /* the worker's while `freeing` */
+    bool freeing;
 };
 
 #define BLOB_IN_BATCH UINT64_MAX /* its segment is known when the batch ends */
@@ -126,6 +140,8 @@ struct store {
     bool digging;
     struct table big; /* lengths of messages too long for their place: struct big */
 
+    struct purge purge;
+
     struct spare spare;
     struct cleaner clean;
     struct checkpointer check;
@@ -156,7 +172,9 @@ struct segment *segs_add(struct store *s, uint64_t number, uint64_t size);
 void segs_drop_first(struct store *s);
 void segs_fini(struct store *s);
 uint64_t segs_next_size(const struct store *s, size_t need);
+int64_t segs_quick_until(const struct store *s); /* mono ns; 0: the log is not written fast */
 MF_MUSTCHECK int spare_init(struct store *s);
+void spare_trim(struct store *s); /* one that is much too large goes */
 void spare_kick(struct store *s); /* prepares one if it will be wanted soon */
 void spare_offer(struct store *s, struct store_file *f, uint64_t size); /* a recycled one */
 void spare_name(const struct store *s, char dst[32]);
@@ -202,29 +220,50 @@ void store_damaged(struct store *s, const struct store_damage *d);
 /* doomed.c: every removal goes through here */
 struct big {
     struct table_node node;
+    struct big *gone; /* big_purge() */
     uint64_t seq, len;
 };
 MF_MUSTCHECK int big_add(struct store *s, uint64_t seq, uint64_t len); /* if it is one */
 void big_del(struct store *s, uint64_t seq, uint64_t len);
 void big_fini(struct store *s);
-struct totals entry_totals(const struct store *s, uint32_t id);
-void doom(struct store *s, uint32_t id); /* once for each */
-void hide(struct store *s, uint32_t id); /* dooms if need be; a committed one */
+struct totals entry_totals_in(const struct store *s, const struct index *ix, uint32_t id);
+static inline struct totals entry_totals(const struct store *s, uint32_t id)
+{
+    return entry_totals_in(s, s->ix, id);
+}
+void big_purge(struct store *s, uint64_t upto);           /* O(long messages) */
+bool all_hidden(const struct index *ix, uint32_t newest); /* this one and all older of its key */
+void doomed_reset(struct store *s);                       /* nothing in the index is doomed */
+void doom(struct store *s, uint32_t id);                  /* once for each */
+void hide(struct store *s, uint32_t id);                  /* dooms if need be; a committed one */
+void key_shown(struct store *s, uint32_t id);             /* a new message: its key counts again */
 /* watch.c */
-void watch_tell(struct store *s, uint32_t id);
-void key_shown(struct store *s, uint32_t id); /* a new message: its key counts again */
+void watch_tell(struct store *s, const struct index *ix, uint32_t id);
 void entry_gone(struct store *s, uint32_t id);
 uint32_t doomed_of(const struct store *s, uint32_t key);
 void doomed_grew(struct store *s, uint32_t id); /* a message was added to its key */
 /* Takes what expired out of the index, some of it each turn: reads do not see it anyway. */
 void graves_dig(struct store *s);
 
-/* view.c, read.c */
+/* purge.c: NULL: not everything, or not this way (few, or out of memory); else for purge_begin().
+ */
+struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last);
+void purge_begin(struct store *s, struct index *fresh);
+void purge_hide(struct store *s, struct range r); /* these removals are on disk already */
+void purge_apply(struct store *s);
+MF_MUSTCHECK int purge_init(struct store *s);
+void purge_fini(struct store *s);
+
+/* view.c, read.c: readers' ids are of seen(), writers' of s->ix. */
+static inline struct index *seen(const struct store *s)
+{
+    return s->purge.ix != NULL ? s->purge.ix : s->ix;
+}
 bool view_key(const struct store *s, uint32_t key, struct store_key *out);
 bool visible(const struct store *s, uint32_t id);
 bool accepted(const struct store *s, uint32_t id); /* there for writers: not doomed */
 bool present(const struct store *s, uint32_t id);  /* on disk and not taken by store_expire() */
-bool overdue(const struct store *s, uint32_t id);  /* by store_now() */
+bool overdue(const struct store *s, const struct index *ix, uint32_t id); /* by store_now() */
 
 /* clean.c, checkpointer.c, scrub.c, blob.c */
 void clean_kick(struct store *s);

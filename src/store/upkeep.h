@@ -11,9 +11,9 @@
 
 struct spare {
     struct store_file *file;
-    uint64_t size, written; /* written: while it is being prepared */
-    bool ready, busy;
-    uint8_t id; /* of its name, so that two never meet */
+    uint64_t size, written;     /* written: while it is being prepared */
+    bool ready, busy, dropping; /* dropping: the job takes it away */
+    uint8_t id;                 /* of its name, so that two never meet */
     int status;
     struct mf_error error;
     struct loop_job *job;
@@ -32,6 +32,7 @@ enum clean_stage {
 struct cleaner {
     enum clean_stage stage;
     struct loop_job *read_job, *give_job;
+    struct loop_timer *later; /* to look once more whether the log has outgrown its messages */
     struct store_wait wait;
     uint64_t number, offset, end, key;
     struct store_io *io;
@@ -61,6 +62,7 @@ struct checkpointer {
     size_t dirties, dirty_cap;
     int status;
     struct mf_error error;
+    uint64_t last_messages;     /* of the last one */
     uint64_t last_bytes, since; /* of the last one; log bytes written after its start */
 };
 

@@ -5,19 +5,21 @@
  * not there before that either.  One that expired is gone at once. */
 bool visible(const struct store *s, uint32_t id)
 {
-    if (index_seq(s->ix, id) > s->committed_seq || index_hidden(s->ix, id))
+    const struct index *ix = seen(s);
+
+    if (index_seq(ix, id) > s->committed_seq || index_hidden(ix, id))
         return false;
-    return !overdue(s, id);
+    return !overdue(s, ix, id);
 }
 
 bool present(const struct store *s, uint32_t id)
 {
-    return index_seq(s->ix, id) <= s->committed_seq && !index_hidden(s->ix, id);
+    return index_seq(seen(s), id) <= s->committed_seq && !index_hidden(seen(s), id);
 }
 
-bool overdue(const struct store *s, uint32_t id)
+bool overdue(const struct store *s, const struct index *ix, uint32_t id)
 {
-    int64_t deadline_ns = index_deadline(s->ix, id);
+    int64_t deadline_ns = index_deadline(ix, id);
 
     return deadline_ns != 0 && deadline_ns <= s->now_ns;
 }
@@ -31,18 +33,20 @@ bool accepted(const struct store *s, uint32_t id)
  */
 static bool any_overdue(const struct store *s)
 {
-    return s->hidden.msgs > 0 || index_next_deadline(s->ix) <= s->now_ns;
+    uint64_t hidden = s->purge.ix != NULL ? s->purge.hidden.msgs : s->hidden.msgs;
+
+    return hidden > 0 || index_next_deadline(seen(s)) <= s->now_ns;
 }
 
 uint64_t store_next(const struct store *s, uint64_t from_seq)
 {
-    for (uint32_t id = index_next(s->ix, from_seq); id != INDEX_NONE;) {
-        uint64_t seq = index_seq(s->ix, id);
+    for (uint32_t id = index_next(seen(s), from_seq); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(seen(s), id);
         if (seq > s->committed_seq)
             return 0;
         if (visible(s, id))
             return seq;
-        id = index_next(s->ix, seq + 1);
+        id = index_next(seen(s), seq + 1);
     }
     return 0;
 }
@@ -51,11 +55,11 @@ uint64_t store_prev(const struct store *s, uint64_t from_seq)
 {
     if (from_seq > s->committed_seq)
         from_seq = s->committed_seq;
-    for (uint32_t id = index_prev(s->ix, from_seq); id != INDEX_NONE;) {
-        uint64_t seq = index_seq(s->ix, id);
+    for (uint32_t id = index_prev(seen(s), from_seq); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(seen(s), id);
         if (visible(s, id))
             return seq;
-        id = seq == 0 ? INDEX_NONE : index_prev(s->ix, seq - 1);
+        id = seq == 0 ? INDEX_NONE : index_prev(seen(s), seq - 1);
     }
     return 0;
 }
@@ -64,24 +68,24 @@ uint64_t store_prev(const struct store *s, uint64_t from_seq)
 
 bool view_key(const struct store *s, uint32_t key, struct store_key *out)
 {
-    uint32_t last = index_key_last(s->ix, key), first = index_key_first(s->ix, key);
-    uint64_t count = index_key_count(s->ix, key);
+    uint32_t last = index_key_last(seen(s), key), first = index_key_first(seen(s), key);
+    uint64_t count = index_key_count(seen(s), key);
 
     *out = (struct store_key){0};
     while (last != INDEX_NONE && !visible(s, last)) {
         count--;
-        last = index_older(s->ix, last);
+        last = index_older(seen(s), last);
     }
     if (last == INDEX_NONE)
         return false;
     while (!visible(s, first)) {
         count--;
-        first = index_newer(s->ix, first);
+        first = index_newer(seen(s), first);
     }
-    out->first_seq = index_seq(s->ix, first);
-    out->last_seq = index_seq(s->ix, last);
+    out->first_seq = index_seq(seen(s), first);
+    out->last_seq = index_seq(seen(s), last);
     if (any_overdue(s)) /* some in between may be, too */
-        for (uint32_t id = first; id != last; id = index_newer(s->ix, id))
+        for (uint32_t id = first; id != last; id = index_newer(seen(s), id))
             count -= !visible(s, id);
     out->count = count;
     return true;
@@ -89,7 +93,7 @@ bool view_key(const struct store *s, uint32_t key, struct store_key *out)
 
 bool store_key(const struct store *s, struct mf_slice key, struct store_key *out)
 {
-    uint32_t k = keys_find(index_keys(s->ix), key);
+    uint32_t k = keys_find(index_keys(seen(s)), key);
 
     *out = (struct store_key){0};
     return k != KEYS_NONE && view_key(s, k, out);
@@ -197,18 +201,18 @@ uint64_t store_key_overdue(const struct store *s, struct mf_slice key, uint64_t 
     if (k == KEYS_NONE)
         return 0;
     for (uint32_t id = index_key_first(s->ix, k); id != INDEX_NONE; id = index_newer(s->ix, id))
-        if (index_seq(s->ix, id) > after && accepted(s, id) && overdue(s, id))
+        if (index_seq(s->ix, id) > after && accepted(s, id) && overdue(s, s->ix, id))
             return index_seq(s->ix, id);
     return 0;
 }
 
 bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns)
 {
-    uint32_t id = index_find(s->ix, seq);
+    uint32_t id = index_find(seen(s), seq);
 
     if (id == INDEX_NONE || !visible(s, id))
         return false;
-    *deadline_ns = index_deadline(s->ix, id);
+    *deadline_ns = index_deadline(seen(s), id);
     return true;
 }
 
@@ -222,34 +226,45 @@ static void overdue_count(void *arg, uint64_t seq, int64_t deadline_ns)
 {
     struct overdue *o = arg;
 
-    uint32_t id = index_find(o->s->ix, seq), key = index_key(o->s->ix, id);
-    struct store_key seen;
+    const struct index *ix = seen(o->s);
+    uint32_t id = index_find(ix, seq), key = index_key(ix, id);
+    struct store_key shown;
 
     (void)deadline_ns;
     o->deadlines++;
     if (seq <= o->s->committed_seq) /* others are not counted yet */
-        totals_add(&o->sum, entry_totals(o->s, id));
+        totals_add(&o->sum, entry_totals_in(o->s, ix, id));
     /* Once for each key: by the newest one that is not hidden. */
-    uint32_t newer = index_newer(o->s->ix, id);
-    while (newer != INDEX_NONE && index_hidden(o->s->ix, newer))
-        newer = index_newer(o->s->ix, newer);
-    o->keys += newer == INDEX_NONE && !view_key(o->s, key, &seen);
+    uint32_t newer = index_newer(ix, id);
+    while (newer != INDEX_NONE && index_hidden(ix, newer))
+        newer = index_newer(ix, newer);
+    o->keys += newer == INDEX_NONE && !view_key(o->s, key, &shown);
+}
+
+/* Keys of the index that readers see, all of whose messages are still on their way to disk. */
+static uint64_t new_keys(const struct store *s)
+{
+    if (s->purge.ix == NULL)
+        return s->image.new_keys + s->filling.new_keys;
+    return s->purge.new_keys + (s->image.purge ? 0 : s->image.new_keys);
 }
 
 void store_state(const struct store *s, struct store_state *out)
 {
-    struct overdue o = {.s = s, .sum = s->hidden};
+    const struct index *ix = seen(s);
+    bool old = ix != s->ix;
+    struct overdue o = {.s = s, .sum = old ? s->purge.hidden : s->hidden};
 
-    if (index_next_deadline(s->ix) <= s->now_ns)
-        index_each_deadline(s->ix, s->now_ns + 1, overdue_count, &o);
+    if (index_next_deadline(ix) <= s->now_ns)
+        index_each_deadline(ix, s->now_ns + 1, overdue_count, &o);
     *out = (struct store_state){
         .first_seq = store_next(s, 0),
         .last_seq = s->committed_seq,
         .msgs = s->all.msgs - o.sum.msgs,
         .bytes = s->all.bytes - o.sum.bytes,
-        .keys = keys_count(index_keys(s->ix)) - s->hidden_keys - o.keys - s->image.new_keys -
-                s->filling.new_keys,
-        .deadlines = index_deadlines(s->ix) - o.deadlines,
+        .keys = keys_count(index_keys(ix)) - (old ? s->purge.hidden_keys : s->hidden_keys) -
+                o.keys - new_keys(s),
+        .deadlines = index_deadlines(ix) - o.deadlines,
         .flagged = {s->all.flagged[0] - o.sum.flagged[0], s->all.flagged[1] - o.sum.flagged[1]},
         .segments = s->segs.count,
         .disk_bytes = s->spare.size};
@@ -262,5 +277,5 @@ void store_state(const struct store *s, struct store_state *out)
 void store_each_deadline(const struct store *s, int64_t to_ns,
                          void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg)
 {
-    index_each_deadline(s->ix, to_ns, visit, arg);
+    index_each_deadline(seen(s), to_ns, visit, arg);
 }

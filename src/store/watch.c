@@ -11,32 +11,37 @@ void store_watch(struct store *s,
 
 bool store_present(const struct store *s, uint64_t seq)
 {
-    uint32_t id = index_find(s->ix, seq);
+    uint32_t id = index_find(seen(s), seq);
 
     return id != INDEX_NONE && present(s, id);
 }
 
-void watch_tell(struct store *s, uint32_t id)
+void watch_tell(struct store *s, const struct index *ix, uint32_t id)
 {
     static _Thread_local uint8_t text[KEYS_MAX];
-    uint64_t seq = index_seq(s->ix, id);
+    uint64_t seq = index_seq(ix, id);
 
-    s->gone(s->gone_arg, seq, seq, keys_text(index_keys(s->ix), index_key(s->ix, id), text));
+    s->gone(s->gone_arg, seq, seq, keys_text(index_keys(ix), index_key(ix, id), text));
 }
 
 /* --- counts ------------------------------------------------------------------------------------
  */
 
+static uint64_t hidden_seen(const struct store *s)
+{
+    return s->purge.ix != NULL ? s->purge.hidden.msgs : s->hidden.msgs;
+}
+
 static uint64_t count_range(const struct store *s, uint64_t first, uint64_t last)
 {
     uint64_t n = 0;
 
-    for (uint32_t id = index_next(s->ix, first); id != INDEX_NONE;) {
-        uint64_t seq = index_seq(s->ix, id);
+    for (uint32_t id = index_next(seen(s), first); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(seen(s), id);
         if (seq > last)
             break;
         n += present(s, id);
-        id = index_next(s->ix, seq + 1);
+        id = index_next(seen(s), seq + 1);
     }
     return n;
 }
@@ -44,9 +49,9 @@ static uint64_t count_range(const struct store *s, uint64_t first, uint64_t last
 /* The shorter side is walked. */
 static uint64_t count_all(const struct store *s, uint64_t from)
 {
-    uint64_t all = s->all.msgs - s->hidden.msgs;
-    uint32_t id = index_next(s->ix, 0);
-    uint64_t first = id == INDEX_NONE ? s->committed_seq + 1 : index_seq(s->ix, id);
+    uint64_t all = s->all.msgs - hidden_seen(s);
+    uint32_t id = index_next(seen(s), 0);
+    uint64_t first = id == INDEX_NONE ? s->committed_seq + 1 : index_seq(seen(s), id);
 
     if (from <= first)
         return all;
@@ -59,15 +64,15 @@ static uint64_t count_all(const struct store *s, uint64_t from)
 
 static uint64_t count_key(const struct store *s, uint32_t key, uint64_t from)
 {
-    bool plain = s->hidden.msgs == 0 && s->last_seq == s->committed_seq;
-    uint32_t id = index_key_last(s->ix, key);
+    bool plain = hidden_seen(s) == 0 && s->last_seq == s->committed_seq;
+    uint32_t id = index_key_last(seen(s), key);
     uint64_t n = 0;
 
-    if (id == INDEX_NONE || index_seq(s->ix, id) < from)
+    if (id == INDEX_NONE || index_seq(seen(s), id) < from)
         return 0;
-    if (plain && index_seq(s->ix, index_key_first(s->ix, key)) >= from)
-        return index_key_count(s->ix, key);
-    for (; id != INDEX_NONE && index_seq(s->ix, id) >= from; id = index_older(s->ix, id))
+    if (plain && index_seq(seen(s), index_key_first(seen(s), key)) >= from)
+        return index_key_count(seen(s), key);
+    for (; id != INDEX_NONE && index_seq(seen(s), id) >= from; id = index_older(seen(s), id))
         n += present(s, id);
     return n;
 }
@@ -80,7 +85,7 @@ uint64_t store_count(struct store *s, struct mf_slice pattern, uint64_t from_seq
 
     if (mf_eq_str(pattern, ">"))
         return count_all(s, from_seq);
-    w = keys_walk_new(index_keys(s->ix), pattern);
+    w = keys_walk_new(index_keys(seen(s)), pattern);
     while (w != NULL && (key = keys_walk_next(w)) != KEYS_NONE)
         n += count_key(s, key, from_seq);
     return n;

@@ -414,9 +414,15 @@ int store_remove_range(struct store *s, uint64_t first, uint64_t last, struct st
         return rc;
     if (first > last || first == 0 || last == UINT64_MAX)
         return MF_INVAL;
-    if ((rc = write_removal(s, &r, RECORD_RANGE_SIZE)) != 0)
+    struct index *fresh = purge_prepare(s, first, last);
+    if ((rc = write_removal(s, &r, RECORD_RANGE_SIZE)) != 0) {
+        index_free(fresh);
         return rc;
-    doom_range(s, first, last);
+    }
+    if (fresh != NULL)
+        purge_begin(s, fresh);
+    else
+        doom_range(s, first, last);
     if (last > s->last_seq)
         s->last_seq = last;
     wait_add(s, w);
@@ -474,7 +480,7 @@ int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, struc
 
     if (rc != 0)
         return rc;
-    if (id == INDEX_NONE || !accepted(s, id) || overdue(s, id))
+    if (id == INDEX_NONE || !accepted(s, id) || overdue(s, s->ix, id))
         return MF_NOTFOUND; /* past its deadline it is gone, swept or not: nothing brings it back */
     struct record_pos at;
     uint8_t *p = record_open(s, RECORD_DEADLINE_SIZE, true, &at, &rc);

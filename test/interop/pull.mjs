@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { headers } from "@nats-io/transport-node";
 import { group, ownServer } from "./lib/js.mjs";
-import { Inbox, MS, add, advisories, drop, fetch, fill, look, nothing, parse, place, placed, pull, settle, tryAdd } from "./lib/consumer.mjs";
+import { Inbox, MS, add, advisories, drop, fetch, fill, look, nothing, place, placed, pull, settle, tryAdd } from "./lib/consumer.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
@@ -107,7 +107,7 @@ check("no_wait: 404 at once, or after the messages that are there", async (c) =>
   const some = pull(c, { batch: 5, no_wait: true });
   assert.deepEqual(await some.seqs(2), [1, 2]);
   const end = await some.status("404 No Messages");
-  assert.deepEqual([end.subject, end.reply, end.data], [some.subject, "", ""].map((v, i) => (i === 1 ? end.reply || "" : v)));
+  assert.deepEqual([end.subject, end.reply || "", end.data], [some.subject, "", ""]);
   const none = await pull(c, { batch: 5, no_wait: true }).status("404 No Messages");
   assert.equal(none.headers.get("Nats-Pending-Messages"), "");
 });
@@ -541,5 +541,4 @@ check("a flood of requests for nothing: each is answered, none is left", async (
   await until("all answers", () => inbox.all.length === 2000);
   assert.ok(inbox.all.every((m) => m.status === "404 No Messages"));
   assert.equal((await look(c)).num_waiting, 0);
-  assert.equal(parse({ subject: "x", string: () => "", reply: undefined }).status, undefined);
 });

@@ -149,15 +149,15 @@ check("-NAK with nonsense is a plain one", async (c) => {
 });
 
 check("ack_wait: comes again after it, not before; +WPI starts it anew", async (c) => {
-  await stocked(c, 1, { ack_wait: 700 * MS });
+  await stocked(c, 1, { ack_wait: 2000 * MS });
   const [one] = await fetch(c, 1);
   const inbox = pull(c, { batch: 1, expires: LONG });
-  await until("some time", () => Date.now() - one.at > 400);
-  await settle(c, one, "+WPI");
+  await until("some time", () => Date.now() - one.at > 700);
   const from = Date.now();
+  await settle(c, one, "+WPI");
   const [again] = await inbox.messages(1);
   assert.deepEqual([again.seq, again.count, again.cseq], [1, 2, 2]);
-  assert.ok(again.at - from >= 600, `${again.at - from} ms after +WPI`);
+  assert.ok(again.at - from >= 1990, `${again.at - from} ms after +WPI`);
 });
 
 check("those that were not acked come again in order, before new ones", async (c) => {
@@ -449,11 +449,10 @@ check("expired while pending: the floor moves over it, it does not come again", 
   await fetch(c, 2);
   await c.gone(1);
   await placed(c, { unacked: 1, floor: "1/1" });
-  const seen = [];
   const inbox = pull(c, { batch: 3, expires: LONG });
-  while (!seen.some((m) => m.seq === 2)) seen.push(await inbox.next());
-  assert.equal(seen.filter((m) => m.seq === 1 && m.at > Date.now()).length, 0);
-  await settle(c, seen.at(-1));
+  const [again] = await inbox.messages(1);
+  assert.equal(again.seq, 2);
+  await settle(c, again);
   await placed(c, { unacked: 0 });
 });
 

@@ -168,6 +168,7 @@ static void step_publish(void)
     if (ttl > 0)
         n += (size_t)snprintf(lines + n, sizeof lines - n, "Nats-TTL: %d\r\n", ttl);
     snprintf(name, sizeof name, "k.%d", subject);
+    char *rest;
     snprintf(payload, sizeof payload, "%u", dice(1000));
     struct world_ack a = world_publish(&w, name, n > 0 ? lines : NULL, payload);
     if (expects && expected != model_last(subject)) {
@@ -176,8 +177,8 @@ static void step_publish(void)
     }
     TEST_ASSERT_EQUAL_STRING("", a.text);
     n = (size_t)snprintf(text, sizeof text, "%s|", name);
-    for (char *line = strtok(lines, "\r\n"), *sep = (char *)""; line != NULL;
-         line = strtok(NULL, "\r\n"), sep = (char *)",")
+    for (char *line = strtok_r(lines, "\r\n", &rest), *sep = (char *)""; line != NULL;
+         line = strtok_r(NULL, "\r\n", &rest), sep = (char *)",")
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", sep, line);
     snprintf(text + n, sizeof text - n, "|%s", payload);
     struct stream_msg m;

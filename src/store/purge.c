@@ -1,0 +1,141 @@
+/* purge.c: removing everything there is, however much, without stopping the loop.
+ *
+ * Happy path: purge_begin() puts the whole index aside and gives writers an empty one; readers go
+ * on seeing the old one (seen()) until the record of the removal is on disk; then purge_apply()
+ * takes its sums off and a worker frees it.  Until then nothing in it changes but what readers must
+ * not see any more (purge_hide()) and places of messages that were being moved.
+ * Failure: the store is read-only then, and readers keep seeing what is on disk.
+ * Close: waits for the worker. */
+#include "store_impl.h"
+
+#include <stdlib.h>
+
+#define LEAST 16u /* fewer are removed one by one */
+#define STEPS 1000
+#define SMALL 4096u /* an index with no more is freed at once */
+
+/* Does nothing accepted stay?  What is before `first` may be doomed already, in a few steps. */
+static bool everything(const struct store *s, uint64_t first, uint64_t last)
+{
+    uint32_t id = index_next(s->ix, 0);
+
+    if (last < s->last_seq || (s->grouping && s->batch_msg_count > 0))
+        return false; /* the places of a batch's messages are still to be set */
+    for (int i = 0; i < STEPS && id != INDEX_NONE; i++) {
+        uint64_t seq = index_seq(s->ix, id);
+        if (seq >= first)
+            return true;
+        if (accepted(s, id))
+            return false;
+        id = index_next(s->ix, seq + 1);
+    }
+    return false;
+}
+
+struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last)
+{
+    if (s->purge.ix != NULL || index_count(s->ix) < LEAST || !everything(s, first, last))
+        return NULL;
+    return index_new(s->o.separator, s->now_ns);
+}
+
+void purge_begin(struct store *s, struct index *fresh)
+{
+    struct totals all = s->all;
+
+    totals_add(&all, s->image.added);
+    totals_add(&all, s->filling.added);
+    s->purge.ix = s->ix;
+    s->purge.upto = s->last_seq;
+    s->purge.all = all;
+    s->purge.hidden = s->hidden;
+    s->purge.hidden_keys = s->hidden_keys;
+    s->purge.new_keys = s->filling.new_keys;
+    s->filling.new_keys = 0;
+    s->ix = fresh;
+    s->doomed = all;
+    s->hidden = (struct totals){0};
+    s->hidden_keys = 0;
+    doomed_reset(s);
+    s->graves.count = s->graves.done = 0; /* they go with all the others */
+    s->filling.purge = true;
+    for (size_t i = 0; i < s->segs.count; i++) {
+        struct segment *seg = s->segs.at[s->segs.head + i];
+        seg->purged_count = seg->live_count;
+        seg->purged_bytes = seg->live_bytes;
+    }
+}
+
+void purge_hide(struct store *s, struct range r)
+{
+    struct index *ix = s->purge.ix;
+
+    for (uint32_t id = index_next(ix, r.first); id != INDEX_NONE; id = index_next(ix, r.first)) {
+        uint64_t seq = index_seq(ix, id);
+        if (seq > r.last || seq > s->committed_seq || seq == UINT64_MAX)
+            return;
+        r.first = seq + 1;
+        if (!index_doomed(ix, id) || index_hidden(ix, id))
+            continue;
+        totals_add(&s->purge.hidden, entry_totals_in(s, ix, id));
+        index_hide(ix, id);
+        s->purge.hidden_keys += all_hidden(ix, index_key_last(ix, index_key(ix, id)));
+        if (s->gone != NULL)
+            watch_tell(s, ix, id);
+    }
+}
+
+static void free_work(void *arg) /* on a worker */
+{
+    struct purge *p = arg;
+
+    index_free(p->dead);
+}
+
+static void free_done(void *arg)
+{
+    struct store *s = mf_container(arg, struct store, purge);
+
+    s->purge.dead = NULL;
+    s->purge.freeing = false;
+    store_progress(s);
+}
+
+void purge_apply(struct store *s)
+{
+    struct index *old = s->purge.ix;
+
+    totals_sub(&s->all, s->purge.all);
+    totals_sub(&s->doomed, s->purge.all);
+    for (size_t i = 0; i < s->segs.count; i++) {
+        struct segment *seg = s->segs.at[s->segs.head + i];
+        seg->live_count -= seg->purged_count;
+        seg->live_bytes -= seg->purged_bytes;
+        seg->purged_count = seg->purged_bytes = 0;
+    }
+    big_purge(s, s->purge.upto);
+    s->purge.ix = NULL;
+    if (s->gone != NULL)
+        s->gone(s->gone_arg, index_seq(old, index_next(old, 0)), s->purge.upto, MF_SLICE_NONE);
+    keys_walks_stop(index_keys(old));
+    if (index_count(old) <= SMALL || s->purge.freeing) {
+        index_free(old);
+        return;
+    }
+    s->purge.dead = old;
+    s->purge.freeing = true;
+    loop_job_submit(s->purge.job);
+}
+
+int purge_init(struct store *s)
+{
+    s->purge.job = loop_job_new(s->loop, free_work, free_done, &s->purge);
+    return s->purge.job == NULL ? MF_NOMEM : 0;
+}
+
+void purge_fini(struct store *s)
+{
+    if (s->loop != NULL)
+        loop_job_free(s->purge.job);
+    index_free(s->purge.ix);
+}

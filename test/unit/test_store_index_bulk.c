@@ -1,0 +1,194 @@
+/* test_store_index_bulk.c: filling the index from a checkpoint with a second thread gives what
+ * filling it message by message gives.  Run under the thread sanitizer, too. */
+#include "store/index_impl.h"
+#include "store/lane.h"
+#include "store/record.h"
+#include "support/no_memory.h"
+
+#include "unity.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MOST 70000u
+
+static char (*text)[40];
+static unsigned made;
+static struct index *many, *single;
+
+void setUp(void)
+{
+    text = malloc(MOST * sizeof *text);
+    made = 0;
+    many = index_new('.', 1000);
+    single = index_new('.', 1000);
+    TEST_ASSERT_TRUE(text != NULL && many != NULL && single != NULL);
+}
+void tearDown(void)
+{
+    fail_at = 0;
+    index_free(many);
+    index_free(single);
+    free(text);
+}
+
+/* The keys a checkpoint may hold, one pattern after the other. */
+static void make(const char *format, unsigned n, unsigned mod)
+{
+    for (unsigned i = 0; i < n; i++, made++)
+        snprintf(text[made], sizeof *text, format, i % mod, i % 7);
+}
+static uint64_t seq_of(unsigned i)
+{
+    return 5 + (uint64_t)i * 3 + (i > 30000 ? 100000 : 0); /* gaps, and a jump past u16 */
+}
+static int64_t deadline_of(unsigned i)
+{
+    return i % 5 == 0 ? 0 : 500 + (int64_t)(i * 2654435761u % 100000) * 1000000;
+}
+
+static int fill(struct index *ix, size_t expect)
+{
+    int rc = index_load_begin(ix), end;
+
+    if (rc != 0 || (rc = index_bulk_begin(ix, expect)) != 0)
+        return rc;
+    for (unsigned i = 0; i < made && rc == 0; i++)
+        rc = index_bulk_put(ix, seq_of(i), mf_str(text[i]), i * 8, deadline_of(i));
+    end = index_bulk_end(ix);
+    return rc == 0 ? end : rc;
+}
+
+static void compare(void)
+{
+    static uint8_t a[KEYS_MAX], b[KEYS_MAX];
+
+    index_check(many);
+    TEST_ASSERT_EQUAL_size_t(index_count(single), index_count(many));
+    TEST_ASSERT_EQUAL_size_t(index_deadlines(single), index_deadlines(many));
+    TEST_ASSERT_EQUAL_size_t(keys_count(index_keys(single)), keys_count(index_keys(many)));
+    for (unsigned i = 0; i < made; i++) {
+        uint32_t x = index_find(single, seq_of(i)), y = index_find(many, seq_of(i));
+        TEST_ASSERT_EQUAL(x == INDEX_NONE, y == INDEX_NONE);
+        if (x == INDEX_NONE)
+            continue;
+        uint32_t kx = index_key(single, x), ky = index_key(many, y);
+        TEST_ASSERT_TRUE(
+            mf_eq(keys_text(index_keys(single), kx, a), keys_text(index_keys(many), ky, b)));
+        TEST_ASSERT_EQUAL_UINT32(index_key_count(single, kx), index_key_count(many, ky));
+        TEST_ASSERT_EQUAL_UINT32(ky, keys_find(index_keys(many), mf_str(text[i])));
+        TEST_ASSERT_EQUAL_UINT64(index_place(single, x), index_place(many, y));
+        TEST_ASSERT_EQUAL_INT64(index_deadline(single, x), index_deadline(many, y));
+        TEST_ASSERT_EQUAL_UINT64(index_seq(single, index_key_last(single, kx)),
+                                 index_seq(many, index_key_last(many, ky)));
+    }
+}
+
+static void both(void)
+{
+    struct record_mark gone = {20000000000, 0};
+
+    TEST_ASSERT_EQUAL_INT(0, fill(single, 0));
+    TEST_ASSERT_EQUAL_INT(0, fill(many, INDEX_BULK));
+    for (int i = 0; i < 2; i++) { /* the tail of the log goes on from there */
+        struct index *ix = i == 0 ? single : many;
+        index_load_del(ix, seq_of(100), seq_of(120));
+        TEST_ASSERT_EQUAL_INT(0, index_load_put(ix, seq_of(7), mf_str(text[7]), 1, 0));
+        TEST_ASSERT_EQUAL_INT(0, index_load_put(ix, seq_of(made), MF_LIT("tail"), 2, 0));
+        TEST_ASSERT_EQUAL_INT(0, index_load_end(ix, &gone, NULL, NULL));
+    }
+    compare();
+}
+
+/* The usual large store: every key once. */
+static void test_distinct_keys_are_as_if_put_one_by_one(void)
+{
+    make("$KV.sessions.%08u", 70000, UINT32_MAX);
+    both();
+}
+
+/* A stream with few subjects must not make a node for each message. */
+static void test_few_keys_take_no_more_memory(void)
+{
+    make("orders.%u.%u", 30000, 50);
+    both();
+    TEST_ASSERT_TRUE(keys_memory(index_keys(many)) < 65536);
+}
+
+/* Keys that turn out to be there already, after they were taken for new ones, in other parts of the
+ * tree, and with prefixes that change from one key to the next: the way in between is changed and
+ * changed back. */
+static void test_keys_that_come_again_are_joined(void)
+{
+    make("a.%u", 10000, UINT32_MAX);
+    make("a.%u", 6000, UINT32_MAX);
+    make("e.%u", 12000, UINT32_MAX);
+    make("b.%u.%u", 5000, UINT32_MAX);
+    make("%u", 5000, UINT32_MAX);
+    make("a.%u", 1, UINT32_MAX);
+    make("b.%u.%u", 15000, 11000);
+    make("c.%u.", 9000, 8500);
+    make("c.%u..", 5000, UINT32_MAX);
+    both();
+}
+
+/* Without a thread the pieces are worked off in place. */
+static void count_piece(void *arg, unsigned piece)
+{
+    ((unsigned *)arg)[piece]++;
+}
+static void test_a_lane_works_off_every_piece_once(void)
+{
+    unsigned seen[3] = {0};
+    struct lane *l = lane_new(3, count_piece, seen);
+
+    TEST_ASSERT_NOT_NULL(l);
+    for (unsigned i = 0; i < 300; i++) {
+        TEST_ASSERT_EQUAL_UINT(i % 3, lane_next(l));
+        TEST_ASSERT_EQUAL_UINT(i / 3, seen[i % 3]); /* it is ours again */
+        lane_submit(l);
+    }
+    lane_wait(l, 300);
+    TEST_ASSERT_EQUAL_UINT(100, seen[2]);
+    lane_free(l);
+}
+
+/* Memory may run out on either thread: an error, and nothing left behind. */
+static void test_memory_that_runs_out_is_an_error(void)
+{
+    long all;
+
+    make("x.%u", 9000, UINT32_MAX);
+    make("x.%u", 500, UINT32_MAX);
+    make("y.%u.%u", 3000, UINT32_MAX);
+    allocations = 0;
+    TEST_ASSERT_EQUAL_INT(0, fill(many, INDEX_BULK));
+    all = allocations;
+    for (long n = 1; n <= all; n += n < 24 ? 1 : 11) {
+        struct index *ix = index_new('.', 1000);
+        TEST_ASSERT_NOT_NULL(ix);
+        allocations = 0;
+        fail_at = n;
+        int rc = fill(ix, INDEX_BULK);
+        fail_at = 0;
+        TEST_ASSERT_TRUE(rc == 0 || rc == MF_NOMEM);
+        if (rc == 0) {
+            TEST_ASSERT_EQUAL_INT(0, index_load_end(ix, NULL, NULL, NULL));
+            TEST_ASSERT_EQUAL_size_t(made, index_count(ix));
+            index_check(ix);
+        }
+        index_free(ix);
+    }
+    TEST_ASSERT_EQUAL_INT(0, index_load_end(many, NULL, NULL, NULL));
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_distinct_keys_are_as_if_put_one_by_one);
+    RUN_TEST(test_few_keys_take_no_more_memory);
+    RUN_TEST(test_keys_that_come_again_are_joined);
+    RUN_TEST(test_a_lane_works_off_every_piece_once);
+    RUN_TEST(test_memory_that_runs_out_is_an_error);
+    return UNITY_END();
+}
