@@ -147,7 +147,7 @@ step_reference() {
 step_tsan() {
     local t programs=()
     # shellcheck disable=SC2207
-    programs=($(grep -hoE 'test/unit/((loop|log|source)[a-z_]*|store_(threads|io|io_kinds))\b' \
+    programs=($(grep -hoE 'test/unit/((loop|log|source)[a-z_]*|store_(threads|io|io_kinds|index_bulk|purge))\b' \
         src/*/local.mk test/fault/local.mk | sort -u))
     [ ${#programs[@]} -gt 0 ] || return
     configure_tsan

@@ -43,7 +43,7 @@ MF_MUSTCHECK int api_jsz(struct api *a, struct mf_slice options, const char *acc
 void api_write_varz(struct api *a, struct jsonw *w, bool paths);
 void api_write_metrics(struct api *a, struct mf_buf *out); /* Prometheus text */
 /* Tells of everything that is not well; nothing told: all is. */
-void api_health(struct api *a, const struct health_query *q, health_tell tell, void *arg);
+void api_health(struct api *a, const struct health_query *q, health_tell told, void *arg);
 bool api_enabled(struct api *a, const struct account *acc); /* has this account JetStream? O(n) */
 void api_log_start(struct api *a);                          /* what it runs with, into the log */
 

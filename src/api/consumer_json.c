@@ -16,11 +16,9 @@ static const char *const action_words[] = {"", "create", "update"};
 
 static bool find_word(struct mf_slice raw, const char *const *words, size_t n, int *out)
 {
-    struct mf_slice s = raw;
-
     if (raw.len < 2 || raw.ptr[0] != '"')
         return false;
-    s = mf_slice(raw.ptr + 1, raw.len - 2);
+    struct mf_slice s = mf_slice(raw.ptr + 1, raw.len - 2);
     for (size_t i = 0; i < n; i++)
         if (mf_eq_str(s, words[i])) {
             *out = (int)i;

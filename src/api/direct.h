@@ -26,7 +26,7 @@ void direct_send(struct api_account *aa, const char *stream, struct mf_slice rep
 /* Nothing but the payload. */
 void direct_send_bare(struct api_account *aa, struct mf_slice reply, const struct stream_msg *m);
 /* Nothing but a header block. */
-void direct_send_status(struct api_account *aa, struct mf_slice reply, const char *block);
+void direct_send_status(struct api_account *aa, struct mf_slice reply, const char *text);
 
 /* Takes over what mem holds (req points into it).  Answers itself, whatever happens. */
 void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slice reply,

@@ -109,10 +109,12 @@ void direct_stop(struct api_account *aa)
 /* What was waited for is here.  false: nobody wants it any more. */
 static bool batch_awake(struct direct_batch *b)
 {
+    bool stopped = b->stopped;
+
     b->waiting = false;
-    if (b->stopped)
+    if (stopped)
         batch_free(b);
-    return !b->stopped;
+    return !stopped;
 }
 
 /* --- sending -------------------------------------------------------------------------------- */

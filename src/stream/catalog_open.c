@@ -37,7 +37,7 @@ static int64_t created_of(struct store *st)
  * the careful choice first. */
 static int open_store(struct entry *e, struct store_opts *o, struct mf_error *err)
 {
-    struct store_io *io;
+    struct store_io *io = NULL;
     char *path = entry_path(e, e->name);
     int rc = path == NULL ? mf_fail(err, MF_NOMEM, "%s", e->name) : store_io_dir(&io, path, err);
 

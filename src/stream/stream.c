@@ -226,7 +226,7 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
 
     op->stream = s;
     op->count = 0;
-    if ((rc = parts_make(&parts, next, &e)) != 0) {
+    if (parts_make(&parts, next, &e) != 0) {
         js_refuse_text(&je, JS_STREAM_INVALID_CONFIG, "%s", e.text);
         op->done(op, &je, 0);
         return;

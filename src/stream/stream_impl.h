@@ -202,7 +202,7 @@ bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool l
 
 /* --- remove.c --------------------------------------------------------------------------------- */
 
-void purge_slice(void *stream); /* the next slice of the first purge: purge_timer */
+void purge_slice(void *arg); /* the next slice of the first purge: purge_timer */
 void purge_drop_all(struct stream *s);
 struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
 
@@ -265,12 +265,12 @@ void announce_poke(struct stream *s);
  * failure both are still the caller's. */
 MF_MUSTCHECK int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_ns,
                             struct store *st, const struct stream_host *h, struct mf_error *e);
-/* Everything that waits is answered; then closed() and the memory is gone. */
-void stream_close(struct stream *s, void (*closed)(void *arg), void *arg);
+/* Everything that waits is answered; then done() and the memory is gone. */
+void stream_close(struct stream *s, void (*done)(void *arg), void *arg);
 /* Frees it at once and leaves the store alone, as if the process had been killed: for tests. */
 void stream_forget(struct stream *s);
 /* encoded: the new configuration as the codec writes it.  Done when it is on disk and in force. */
-void stream_update(struct stream *s, struct stream_config *cfg, struct mf_slice encoded,
+void stream_update(struct stream *s, struct stream_config *next, struct mf_slice encoded,
                    struct stream_op *op);
 
 #include "extras.h"

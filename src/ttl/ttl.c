@@ -32,7 +32,8 @@ static int parse_strict(struct mf_slice value, int64_t *ttl_ns)
         if (ns < CLOCK_S)
             return MF_INVAL;
         /* Go's Duration.Seconds() is a double: just below a second may become one. */
-        s = (int64_t)((double)(ns / CLOCK_S) + (double)(ns % CLOCK_S) / 1e9);
+        int64_t whole = ns / CLOCK_S;
+        s = (int64_t)((double)whole + (double)(ns % CLOCK_S) / 1e9);
     } else {
         if (!all_digits(value))
             return MF_INVAL;

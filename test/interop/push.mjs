@@ -251,7 +251,7 @@ check("max_ack_pending stops delivery until acks come", async (c) => {
 
 check("an ephemeral push consumer goes when its subscription has been gone for its threshold", async (c) => {
   await c.create();
-  await add(c, { name: "E", ack_policy: "none", deliver_subject: `to.${c.id}`, inactive_threshold: 500 * MS });
+  await add(c, { name: "E", ack_policy: "none", deliver_subject: `to.${c.id}`, inactive_threshold: 2000 * MS });
   const inbox = new Inbox(c, { subject: `to.${c.id}` });
   await bound(c, true, "E");
   const start = Date.now();

@@ -1,5 +1,5 @@
 // run.mjs [PATTERN]: runs every scenario of this folder against the server named by MAYFLYD.
-// Two at a time; prints ok or not ok for each, and ends with `N passed, N failed`.
+// Four at a time; prints ok or not ok for each, and ends with `N passed, N failed`.
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ import { within } from "./lib/wait.mjs";
 const here = path.dirname(fileURLToPath(import.meta.url));
 const wanted = new RegExp(process.argv[2] ?? ".", "i");
 const SCENARIO_MS = 300000; // most need a second
-const parallel = Number(process.env.PARALLEL ?? 2);
+const parallel = Number(process.env.PARALLEL ?? 4);
 
 for (const f of fs.readdirSync(here).sort()) {
   if (!f.endsWith(".mjs") || f === "run.mjs") continue;
