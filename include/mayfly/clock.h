@@ -17,6 +17,7 @@ int64_t clock_boot_ns(void); /* the same, and goes on while the machine sleeps (
  * 0 is the epoch; CLOCK_ZERO gives Go's zero time 0001-01-01T00:00:00Z. */
 #define CLOCK_ZERO INT64_MIN
 const char *clock_rfc3339(char dst[CLOCK_TEXT], int64_t wall_ns);
+size_t clock_put_rfc3339(char dst[CLOCK_TEXT], int64_t wall_ns); /* without a NUL; its length */
 /* Go's duration text: 1h2m3.5s, 1.5ms, 250µs, 0s. */
 const char *clock_duration(char dst[CLOCK_TEXT], int64_t ns);
 /* nats-server's uptime text: 5s, 12m39s, 1h2m3s, 3d4h5m6s, 1y2d3h4m5s. */

@@ -127,6 +127,8 @@ uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead)
  * O(subjects that match
  * + messages from there on, for ">" those on the shorter side). */
 bool stream_present(struct stream *s, uint64_t seq); /* there as stream_count() counts it */
+/* The subject of one that is present, from memory; empty: it is not.  Valid until the next call. */
+struct mf_slice stream_subject_at(struct stream *s, uint64_t seq);
 MF_MUSTCHECK int stream_time_of(struct stream *s, uint64_t seq,
                                 int64_t *ts_ns);   /* may wait for the disk */
 uint64_t stream_announced(const struct stream *s); /* observers were told of all up to here */

@@ -40,47 +40,6 @@ static uint8_t *put_u64(uint8_t *at, uint64_t v)
     return put(at, mf_slice(text + n, sizeof text - n));
 }
 
-static uint8_t *put_digits(uint8_t *at, unsigned v, unsigned n)
-{
-    for (unsigned i = n; i > 0; i--, v /= 10)
-        at[i - 1] = (uint8_t)('0' + v % 10);
-    return at + n;
-}
-
-/* clock_rfc3339(), for every reply: without libc's calendar it costs a fifth.  Years are counted
- * from March, so that the odd day is the last one. */
-static uint8_t *put_time(uint8_t *at, int64_t ns)
-{
-    char text[CLOCK_TEXT];
-    uint64_t s = (uint64_t)ns / CLOCK_S, frac = (uint64_t)ns % CLOCK_S, z = s / 86400 + 719468;
-    unsigned day = (unsigned)(z % 146097), sec = (unsigned)(s % 86400), year, doy, month;
-
-    if (ns < 0)
-        return put(at, mf_str(clock_rfc3339(text, ns)));
-    year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
-    doy = day - (365 * year + year / 4 - year / 100);
-    month = (5 * doy + 2) / 153;
-    at = put_digits(at, year + (unsigned)(z / 146097) * 400 + (month >= 10), 4);
-    *at++ = '-';
-    at = put_digits(at, month < 10 ? month + 3 : month - 9, 2);
-    *at++ = '-';
-    at = put_digits(at, doy - (153 * month + 2) / 5 + 1, 2);
-    *at++ = 'T';
-    at = put_digits(at, sec / 3600, 2);
-    *at++ = ':';
-    at = put_digits(at, sec / 60 % 60, 2);
-    *at++ = ':';
-    at = put_digits(at, sec % 60, 2);
-    if (frac != 0) {
-        *at++ = '.';
-        at = put_digits(at, (unsigned)frac, 9);
-        while (at[-1] == '0')
-            at--;
-    }
-    *at++ = 'Z';
-    return at;
-}
-
 void direct_send(struct api_account *aa, const char *stream, struct mf_slice reply,
                  const struct stream_msg *m, const struct direct_place *place)
 {
@@ -101,7 +60,7 @@ void direct_send(struct api_account *aa, const char *stream, struct mf_slice rep
     at = put(at, MF_LIT("\r\nNats-Sequence: "));
     at = put_u64(at, m->seq);
     at = put(at, MF_LIT("\r\nNats-Time-Stamp: "));
-    at = put_time(at, m->ts_ns);
+    at += clock_put_rfc3339((char *)at, m->ts_ns);
     if (place != NULL) {
         at = put(at, MF_LIT("\r\nNats-Num-Pending: "));
         at = put_u64(at, place->pending);

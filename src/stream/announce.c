@@ -65,7 +65,7 @@ static void republish_write(struct stream *s, const struct stream_msg *m, uint64
     header_add(b, "Nats-Stream", mf_str(s->cfg.name));
     header_add(b, "Nats-Subject", m->subject);
     add_number(b, "Nats-Sequence", m->seq);
-    header_add(b, "Nats-Time-Stamp", mf_str(clock_rfc3339(time, m->ts_ns)));
+    header_add(b, "Nats-Time-Stamp", mf_slice(time, clock_put_rfc3339(time, m->ts_ns)));
     add_number(b, "Nats-Last-Sequence", previous);
     if (only)
         add_number(b, "Nats-Msg-Size", m->payload.len);

@@ -37,10 +37,13 @@ static int64_t created_of(struct store *st)
  * the careful choice first. */
 static int open_store(struct entry *e, struct store_opts *o, struct mf_error *err)
 {
-    struct store_io *io = NULL;
+    struct store_io *io;
     char *path = entry_path(e, e->name);
-    int rc = path == NULL ? mf_fail(err, MF_NOMEM, "%s", e->name) : store_io_dir(&io, path, err);
+    int rc;
 
+    if (path == NULL)
+        return mf_fail(err, MF_NOMEM, "%s", e->name);
+    rc = store_io_dir(&io, path, err);
     free(path);
     if (rc == 0 && (rc = store_open(&e->store, o, io, err)) != 0)
         io->free(io);

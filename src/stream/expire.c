@@ -44,16 +44,23 @@ bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool l
                              .last_on_subject = last,
                              .tombstone = (flags & MSG_TOMBSTONE) != 0,
                              .mirror = s->cfg.mirror != NULL};
-    struct marker m;
+    struct marker other, *m = &other;
 
     if (!marker_wanted(&f))
         return false;
-    marker_write(&m, why, f.marker_ttl_ns, subject);
+    if (why == MARKER_MAX_AGE) { /* the same for all subjects: written once */
+        m = &s->aged;
+        if (s->aged_ttl_ns != f.marker_ttl_ns)
+            marker_write(m, why, f.marker_ttl_ns, subject);
+        s->aged_ttl_ns = f.marker_ttl_ns;
+    } else {
+        marker_write(m, why, f.marker_ttl_ns, subject);
+    }
     int64_t now = stream_stamp(s);
     /* Whole seconds, as the header says. */
     int64_t ttl = f.marker_ttl_ns / 1000000000 * 1000000000;
     struct store_append a = {.key = subject,
-                             .head = mf_slice(m.hdr, m.len),
+                             .head = mf_slice(m->hdr, m->len),
                              .ts_ns = now,
                              .deadline_ns = expire_deadline(s, now, ttl),
                              .flags = MSG_TOMBSTONE | MSG_HEADER};

@@ -503,7 +503,7 @@ static int strip_level(struct stream *s, struct intake *in, struct js_error *e)
 bool fast_take(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     struct fast_reply r;
-    struct fast *b = NULL;
+    struct fast *b;
     struct js_error e;
     int rc;
 

@@ -307,6 +307,11 @@ bool stream_present(struct stream *s, uint64_t seq)
     return store_present(s->store, seq);
 }
 
+struct mf_slice stream_subject_at(struct stream *s, uint64_t seq)
+{
+    return store_key_at(s->store, seq);
+}
+
 int stream_time_of(struct stream *s, uint64_t seq, int64_t *ts_ns)
 {
     struct store_rec r;

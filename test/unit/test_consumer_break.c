@@ -1,0 +1,515 @@
+/* test_consumer_break.c: what goes wrong between: messages that go while a cursor stands on them, a
+ * consumer that is started elsewhere while it reads, clients that are gone, times without end. */
+#include "support/stream_world.h"
+
+#include "consumer/consumer_impl.h"
+
+#include "unity.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct world w;
+static struct consumers *g;
+static struct consumer_host host;
+static char *subjects[] = {(char *)"k.>"};
+static const struct stream_config plain = {.name = (char *)"S", .subjects = {subjects, 1}};
+static struct mf_buf log_; /* "route subject reply hdr|payload\n" */
+static struct mf_buf told; /* events */
+static char here[512];     /* routes that have a listener, each with blanks around it */
+
+static int64_t now_ns(void *arg)
+{
+    return ((struct world *)arg)->now_ns;
+}
+
+static bool listens(struct mf_slice subject)
+{
+    char text[128];
+
+    snprintf(text, sizeof text, " %.*s ", MF_FMT(subject));
+    return strstr(here, text) != NULL;
+}
+
+static size_t deliver(void *arg, struct mf_slice route, const struct mf_msg *m)
+{
+    struct mf_slice status = m->hdr;
+
+    (void)arg;
+    if (!listens(route))
+        return 0;
+    if (status.len > 9)
+        status = mf_slice(status.ptr + 8, status.len - 8);
+    mf_buf_printf(&log_, "%.*s<%.*s %.*s", MF_FMT(route), MF_FMT(m->subject), MF_FMT(m->reply));
+    for (size_t i = 0; i < status.len; i++)
+        mf_buf_byte(&log_, status.ptr[i] == '\r'   ? ';'
+                           : status.ptr[i] == '\n' ? ' '
+                                                   : status.ptr[i]);
+    mf_buf_printf(&log_, "|%.*s\n", m->payload.len > 99 ? 0 : (int)m->payload.len,
+                  (const char *)m->payload.ptr);
+    return 1;
+}
+
+static bool interest(void *arg, struct mf_slice subject, struct mf_slice queue)
+{
+    (void)arg;
+    (void)queue;
+    return listens(subject);
+}
+
+static void await_interest(void *arg, struct consumer *c, bool on)
+{
+    (void)arg;
+    (void)c;
+    (void)on;
+}
+
+static void event(void *arg, const struct consumer_event *e)
+{
+    (void)arg;
+    mf_buf_printf(&told, "%d:%llu ", (int)e->kind, (unsigned long long)e->stream_seq);
+}
+
+/* Configurations as text are the api's; here a struct is as good. */
+static int encode(const struct consumer_config *c, struct mf_buf *out)
+{
+    struct consumer_config copy = *c;
+
+    copy.mem = (struct arena){0};
+    copy.name = copy.filter_subject = copy.deliver_subject = NULL;
+    copy.durable_name = (char *)"D"; /* the only string a test needs back */
+    mf_buf_append(out, &copy, sizeof copy);
+    return 0;
+}
+
+static int decode(struct mf_slice text, struct consumer_config *c, struct mf_error *e)
+{
+    (void)e;
+    memcpy(c, text.ptr, sizeof *c); /* its strings are the test's own */
+    return 0;
+}
+
+static void consumers_up(void)
+{
+    struct mf_error e;
+
+    host = (struct consumer_host){.loop = w.loop,
+                                  .now_ns = now_ns,
+                                  .deliver = deliver,
+                                  .interest = interest,
+                                  .bound = interest,
+                                  .await_interest = await_interest,
+                                  .event = event,
+                                  .arg = &w,
+                                  .codec = {encode, decode}};
+    TEST_ASSERT_EQUAL_INT(0, consumers_open(&g, w.stream, &host, &e));
+}
+
+void setUp(void)
+{
+    world_init(&w);
+    here[0] = '\0';
+}
+
+void tearDown(void)
+{
+    if (g != NULL && w.stream != NULL)
+        consumers_close(g, false);
+    g = NULL;
+    world_turns(&w);
+    world_fini(&w);
+    mf_buf_fini(&log_);
+    mf_buf_fini(&told);
+}
+
+static void created(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    TEST_ASSERT_NULL(e);
+    op->consumer = c;
+    op->wait.done = NULL;
+}
+
+static struct consumer *add(const char *name, struct consumer_config cfg)
+{
+    struct consumer_op op = {.done = created};
+
+    op.wait.node.next = NULL;
+    consumer_create(g, &cfg, mf_str(name), &op);
+    world_turns(&w);
+    TEST_ASSERT_NULL(op.wait.done);
+    return op.consumer;
+}
+
+static struct consumer_config pull(void)
+{
+    return (struct consumer_config){.ack_policy = ACK_EXPLICIT,
+                                    .ack_wait_ns = 30 * CLOCK_S,
+                                    .max_deliver = -1,
+                                    .max_waiting = 512,
+                                    .max_ack_pending = 1000,
+                                    .durable_name = (char *)"D"};
+}
+
+static void put(const char *subject, const char *payload)
+{
+    struct world_ack a = world_publish(&w, subject, NULL, payload);
+
+    TEST_ASSERT_EQUAL_STRING("", a.text);
+    world_turns(&w);
+}
+
+static const char *heard(void)
+{
+    static char text[16384];
+
+    snprintf(text, sizeof text, "%.*s", (int)log_.len, log_.ptr == NULL ? "" : (char *)log_.ptr);
+    mf_buf_clear(&log_);
+    return text;
+}
+
+static size_t count(const char *in, const char *what)
+{
+    size_t n = 0;
+
+    for (const char *p = in; (p = strstr(p, what)) != NULL; p++)
+        n++;
+    return n;
+}
+
+static void ask(struct consumer *c, const char *body)
+{
+    consumer_pull(c, MF_LIT("in"), mf_str(body), MF_SLICE_NONE);
+    world_turns(&w);
+}
+
+static bool ack(struct consumer *c, const char *tokens, const char *body)
+{
+    bool ok = consumer_ack(c, mf_str(tokens), MF_SLICE_NONE, mf_str(body));
+
+    world_turns(&w);
+    return ok;
+}
+
+static struct consumer_info info(struct consumer *c)
+{
+    struct consumer_info i;
+
+    consumer_info(c, &i);
+    return i;
+}
+
+/* --- counts -------------------------------------------------------------------------------- */
+
+/* Each filter has its own cursor; the head of one waits while the other is served. */
+static void test_message_that_goes_under_a_cursor_is_counted_once(void)
+{
+    char *filters[] = {(char *)"k.a", (char *)"k.b"};
+    struct consumer_config cfg = pull();
+
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    put("k.b", "2");
+    put("k.a", "3");
+    put("k.b", "4");
+    cfg.filter_subjects.at = filters;
+    cfg.filter_subjects.n = 2;
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    TEST_ASSERT_EQUAL_UINT64(3, info(c).pending);
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 2));
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).pending);
+    ask(c, "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "|3"));
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).pending);
+    ask(c, "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "|4"));
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).pending);
+}
+
+static struct consumer *last_per_subject(void)
+{
+    struct consumer_config cfg = pull();
+
+    cfg.deliver_policy = DELIVER_LAST_PER_SUBJECT;
+    cfg.filter_subject = (char *)"k.>";
+    put("k.a.x", "a");
+    put("k.b.x", "b");
+    put("k.c.y", "c");
+    return add("D", cfg);
+}
+
+/* The list is made again after a restart; what came since must not be in it and in the news. */
+static void test_last_per_subject_goes_on_after_a_restart_without_repeating(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = last_per_subject();
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    put("k.d.x", "d");
+    put("k.b.x", "b2");
+    consumers_close(g, false);
+    world_turns(&w);
+    world_close(&w);
+    world_open(&w, &plain);
+    consumers_up();
+    c = consumers_find(g, MF_LIT("D"));
+    heard();
+    TEST_ASSERT_EQUAL_UINT64(3, info(c).pending); /* c, d, b2 */
+    ask(c, "10");
+    const char *t = heard();
+    TEST_ASSERT_EQUAL_size_t(3, count(t, "in<"));
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).pending);
+}
+
+/* Nobody tells of the end of messages outside the filter: the list must not count them. */
+static void test_last_per_subject_with_other_filters_counts_down_to_zero(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = last_per_subject();
+    struct consumer_config cfg = pull();
+    struct consumer_op op = {.done = created};
+    cfg.deliver_policy = DELIVER_LAST_PER_SUBJECT;
+    cfg.filter_subject = (char *)"k.*.x";
+    consumer_update(c, &cfg, &op);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).pending);
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 3));
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).pending);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "10");
+    TEST_ASSERT_EQUAL_size_t(2, count(heard(), "in<"));
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).pending);
+}
+
+/* --- a message that is being read ---------------------------------------------------------- */
+
+static bool cold(struct store_io *io, const uint8_t *p, uint64_t off, size_t n)
+{
+    (void)io, (void)p, (void)off, (void)n;
+    return false;
+}
+
+/* Nothing is in memory after this. */
+static struct consumer *restarted(const struct stream_config *sc)
+{
+    consumers_close(g, false);
+    world_turns(&w);
+    world_close(&w);
+    w.io->resident = cold;
+    world_open(&w, sc);
+    consumers_up();
+    world_turns(&w);
+    return consumers_find(g, MF_LIT("D"));
+}
+
+static void test_reset_while_a_message_is_read_starts_from_there(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    for (int i = 0; i < 5; i++)
+        put("k.a", "x");
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in ");
+    ask(c, "3");
+    c = restarted(&plain);
+    uint64_t seq;
+    struct js_error e;
+    consumer_pull(c, MF_LIT("in"), MF_LIT("1"), MF_SLICE_NONE);
+    TEST_ASSERT_TRUE(c->loading);
+    TEST_ASSERT_EQUAL_INT(0, consumer_reset(c, 1, &seq, &e));
+    heard();
+    world_turns(&w);
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "$JS.ACK.S.D.1.1.1."));
+    TEST_ASSERT_EQUAL_UINT64(4, info(c).pending);
+    ask(c, "10");
+    TEST_ASSERT_EQUAL_size_t(4, count(heard(), "in<"));
+}
+
+static void test_message_that_goes_while_it_is_read_for_nobody_is_not_counted(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    put("k.a", "2");
+    struct consumer *c = add("D", pull());
+    c = restarted(&plain);
+    snprintf(here, sizeof here, " in ");
+    consumer_pull(c, MF_LIT("in"), MF_LIT("1"), MF_SLICE_NONE);
+    TEST_ASSERT_TRUE(c->loading);
+    here[0] = '\0';
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 1));
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).pending);
+}
+
+/* An interest stream keeps what somebody wants; the acks of messages that are not in memory must
+ * count too, or it grows for ever. */
+static void test_acked_message_that_is_not_in_memory_goes(void)
+{
+    struct stream_config sc = plain;
+    struct consumer_config cfg;
+
+    sc.retention = RETENTION_INTEREST;
+    world_open(&w, &sc);
+    consumers_up();
+    struct consumer *c = add("D", pull());
+    put("k.a", "1");
+    put("k.b", "2");
+    c = restarted(&sc);
+    cfg = pull();
+    cfg.filter_subject = (char *)"k.b";
+    cfg.mem_storage = true;
+    add("E", cfg);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "2");
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).ack_pending);
+    ack(c, "1.1.1.0.1", "+ACK");
+    ack(c, "1.2.2.0.1", "+ACK");
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+}
+
+/* --- times --------------------------------------------------------------------------------- */
+
+/* 292 years are a valid duration; added to now they are in the past, and everything is due. */
+static void test_times_without_end_never_come(void)
+{
+    struct consumer_config cfg = pull();
+
+    cfg.ack_wait_ns = cfg.inactive_threshold_ns = INT64_MAX;
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    put("k.a", "2");
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "{\"batch\":5,\"expires\":9223372036854775807,\"idle_heartbeat\":4611686018427387000}");
+    ack(c, "1.2.2.0.0", "-NAK 2562047h");
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_size_t(2, count(heard(), "in<"));
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).ack_pending);
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).waiting);
+    struct consumer_op op = {.done = created};
+    consumer_pause(c, INT64_MAX, &op);
+    world_turns(&w);
+    TEST_ASSERT_TRUE(info(c).paused);
+}
+
+/* --- clients that are gone ----------------------------------------------------------------- */
+
+static void test_requests_of_clients_that_are_gone_make_room(void)
+{
+    struct consumer_config cfg = pull();
+
+    cfg.max_waiting = 2;
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " old ");
+    for (int i = 0; i < 2; i++)
+        consumer_pull(c, MF_LIT("old"), MF_LIT("1"), MF_SLICE_NONE);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    TEST_ASSERT_EQUAL_STRING("", heard());
+    put("k.a", "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "|1"));
+}
+
+static void test_client_that_is_gone_is_not_pinned(void)
+{
+    char *groups[] = {(char *)"g"};
+    struct consumer_config cfg = pull();
+
+    cfg.priority_policy = PRIORITY_PINNED;
+    cfg.priority_timeout_ns = 120 * CLOCK_S;
+    cfg.priority_groups.at = groups;
+    cfg.priority_groups.n = 1;
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " old in ");
+    consumer_pull(c, MF_LIT("old"), MF_LIT("{\"group\":\"g\"}"), MF_SLICE_NONE);
+    ask(c, "{\"group\":\"g\"}");
+    snprintf(here, sizeof here, " in ");
+    put("k.a", "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "|1"));
+}
+
+/* --- flow control -------------------------------------------------------------------------- */
+
+/* What went out behind a flow control request may be more than the window alone. */
+static void test_flow_control_goes_on_after_messages_larger_than_its_window(void)
+{
+    struct consumer_config cfg = {.deliver_subject = (char *)"out",
+                                  .ack_policy = ACK_NONE,
+                                  .max_deliver = -1,
+                                  .flow_control = true,
+                                  .idle_heartbeat_ns = 5 * CLOCK_S,
+                                  .mem_storage = true,
+                                  .durable_name = (char *)"P"};
+    size_t n = 5u << 20;
+    char *large = malloc(n + 1);
+
+    TEST_ASSERT_NOT_NULL(large);
+    memset(large, 'x', n);
+    large[n] = '\0';
+    world_open(&w, &plain);
+    consumers_up();
+    snprintf(here, sizeof here, " out ");
+    struct consumer *c = add("P", cfg);
+    large[1200000] = '\0';
+    put("k.a", large);
+    large[1200000] = 'x';
+    put("k.a", large);
+    put("k.a", "after");
+    free(large);
+    TEST_ASSERT_NULL(strstr(heard(), "|after"));
+    for (int i = 0; i < 3 && c->push->flow[0] != '\0'; i++) {
+        char token[64];
+        snprintf(token, sizeof token, "%s", c->push->flow);
+        consumer_flow(c, mf_str(token), MF_SLICE_NONE);
+        world_turns(&w);
+    }
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "|after"));
+}
+
+/* --- room ---------------------------------------------------------------------------------- */
+
+static void test_purge_tells_a_request_that_does_not_wait(void)
+{
+    struct consumer_config cfg = pull();
+
+    cfg.max_ack_pending = 1;
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    put("k.a", "2");
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    ask(c, "{\"no_wait\":true}");
+    heard();
+    TEST_ASSERT_EQUAL_INT(0, world_purge(&w, "", 0, 0, NULL));
+    world_turns(&w);
+    TEST_ASSERT_NOT_NULL(strstr(heard(), " 404 No Messages;"));
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_message_that_goes_under_a_cursor_is_counted_once);
+    RUN_TEST(test_last_per_subject_goes_on_after_a_restart_without_repeating);
+    RUN_TEST(test_last_per_subject_with_other_filters_counts_down_to_zero);
+    RUN_TEST(test_reset_while_a_message_is_read_starts_from_there);
+    RUN_TEST(test_message_that_goes_while_it_is_read_for_nobody_is_not_counted);
+    RUN_TEST(test_requests_of_clients_that_are_gone_make_room);
+    RUN_TEST(test_client_that_is_gone_is_not_pinned);
+    RUN_TEST(test_flow_control_goes_on_after_messages_larger_than_its_window);
+    RUN_TEST(test_purge_tells_a_request_that_does_not_wait);
+    RUN_TEST(test_acked_message_that_is_not_in_memory_goes);
+    RUN_TEST(test_times_without_end_never_come);
+    return UNITY_END();
+}
