@@ -27,3 +27,10 @@ bench_bench_stream_SOURCES = bench/bench_stream.c bench/js_expiry.c bench/js_exp
 	bench/proc.h
 CLEANFILES += bench/bench_stream
 EXTRA_DIST += bench/stream.sh
+# make bench/bench_consume
+EXTRA_PROGRAMS += bench/bench_consume
+bench_bench_consume_SOURCES = bench/bench_consume.c bench/js_consume.c bench/js_consume.h bench/js_load.c \
+	bench/js_load.h bench/js_report.h bench/js_server.c bench/js_server.h bench/js_wire.c \
+	bench/js_wire.h bench/proc.c bench/proc.h
+CLEANFILES += bench/bench_consume
+EXTRA_DIST += bench/consume.sh

@@ -61,8 +61,12 @@ struct loop_defer {
     void (*fn)(struct loop_defer *d);
     struct loop_defer *next;
     bool queued;
+    bool after; /* queued by loop_next() */
 };
 void loop_defer(struct loop *l, struct loop_defer *d);
+/* Called once after the loop has looked at its events, without waiting for any: how long work goes
+ * on in slices while others are served in between. */
+void loop_next(struct loop *l, struct loop_defer *d);
 void loop_defer_cancel(struct loop *l, struct loop_defer *d); /* O(queued) */
 
 #endif

@@ -40,6 +40,13 @@ void ack_settled(struct consumer *c, struct pend *e)
     state_touch(c, sseq);
 }
 
+void ack_floor_after_loss(struct consumer *c)
+{
+    if (c->wait.lost)
+        floor_move(c, c->floor_dseq + 1); /* the lowest that waits is the lowest there is */
+    c->wait.lost = false;
+}
+
 void ack_gone(struct consumer *c, uint64_t sseq, bool requested)
 {
     struct pend *e = pending_find(&c->wait, sseq);
@@ -80,7 +87,7 @@ static void ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
         state_touch(c, seq);
         retention_acked(c, seq);
     }
-    if (dseq > c->floor_dseq) {
+    if (dseq > c->floor_dseq && dseq <= c->dseq) {
         c->floor_dseq = dseq;
         c->floor_sseq = sseq;
     }
@@ -164,7 +171,7 @@ static void nak(struct consumer *c, uint64_t sseq, uint64_t dseq, struct mf_slic
         exhausted(c, e);
         return;
     }
-    if (delay == 0 || pending_await(&c->wait, e, group_mono(c->group) + delay) != 0)
+    if (delay == 0 || pending_await(&c->wait, e, group_after(c->group, delay)) != 0)
         pending_requeue(&c->wait, e);
     state_touch(c, sseq);
 }
@@ -176,7 +183,7 @@ static void in_progress(struct consumer *c, uint64_t sseq)
     if (e == NULL || e->heap == 0)
         return;
     e->sent_ns = group_now(c->group);
-    (void)!pending_await(&c->wait, e, group_mono(c->group) + ack_wait_of(c, e));
+    (void)!pending_await(&c->wait, e, group_after(c->group, ack_wait_of(c, e)));
     state_touch(c, sseq);
 }
 

@@ -32,7 +32,7 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
     mf_list_init(&c->ready);
     mf_list_init(&c->flush);
     mf_list_init(&c->ops);
-    c->timer_at = c->idle_at_ns = c->pause_at_ns = NEVER;
+    c->timer_at = c->idle_at_ns = c->pause_at_ns = c->retry_ns = NEVER;
     c->created_ns = created_ns;
     c->name = mf_slice_dup(name);
     if (c->name == NULL || consumer_config_copy(&c->cfg, cfg) != 0) {
@@ -258,25 +258,27 @@ void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t s
     c->group->host->event(c->group->host->arg, &e);
 }
 
-/* Some time more, not for all the same: a client that was held up a little finds its consumer, and
- * a thousand that were forgotten together do not go in one turn. */
+/* Pull consumers get some time more, not all the same: a client that was held up a little finds its
+ * consumer, and a thousand that were forgotten together do not go in one turn. */
 static int64_t threshold_of(const struct consumer *c)
 {
-    return c->cfg.inactive_threshold_ns + 100 * CLOCK_MS + (int64_t)(c->id % 900) * CLOCK_MS;
+    int64_t more = c->push != NULL ? 0 : 100 * CLOCK_MS + (int64_t)(c->id % 900) * CLOCK_MS;
+
+    return c->cfg.inactive_threshold_ns > NEVER - more ? NEVER - 1
+                                                       : c->cfg.inactive_threshold_ns + more;
 }
 
 void consumer_alive(struct consumer *c)
 {
     c->active_ns = group_mono(c->group);
     if (c->cfg.inactive_threshold_ns > 0 && c->idle_at_ns == NEVER) {
-        c->idle_at_ns = c->active_ns + threshold_of(c);
+        c->idle_at_ns = group_after(c->group, threshold_of(c));
         pump_timer(c);
     }
 }
 
 static bool in_use(struct consumer *c)
 {
-    const struct consumer_host *h = c->group->host;
     struct mf_list *pos;
 
     if (c->push != NULL) {
@@ -285,8 +287,7 @@ static bool in_use(struct consumer *c)
     }
     mf_list_each(pos, &c->requests)
     {
-        struct request *r = mf_container(pos, struct request, link);
-        if (h->interest(h->arg, mf_slice(r->reply, r->reply_len), MF_SLICE_NONE))
+        if (pull_there(c, mf_container(pos, struct request, link)))
             return true;
     }
     return false;
@@ -302,10 +303,11 @@ bool consumer_inactive(struct consumer *c)
     }
     if (in_use(c))
         c->active_ns = now;
-    c->idle_at_ns = c->active_ns + threshold;
+    c->idle_at_ns = group_after(c->group, threshold - (now - c->active_ns));
     /* Whoever took messages may still be at work on them. */
     if (c->wait.count > 0 && c->idle_at_ns <= now)
-        c->idle_at_ns = now + (c->cfg.ack_wait_ns > 0 ? c->cfg.ack_wait_ns : threshold);
+        c->idle_at_ns =
+            group_after(c->group, c->cfg.ack_wait_ns > 0 ? c->cfg.ack_wait_ns : threshold);
     if (c->idle_at_ns > now)
         return false;
     consumer_delete(c, NULL);
@@ -315,7 +317,7 @@ bool consumer_inactive(struct consumer *c)
 void consumer_resume(struct consumer *c)
 {
     if (pump_paused(c))
-        c->pause_at_ns = group_mono(c->group) + c->cfg.pause_until_ns - group_now(c->group);
+        c->pause_at_ns = group_after(c->group, c->cfg.pause_until_ns - group_now(c->group));
     consumer_alive(c);
     if (c->push != NULL)
         push_look(c);
@@ -438,7 +440,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     consumer_config_fini(cfg);
     consumer_config_init(cfg);
     c->sample = consumer_sample(&c->cfg);
-    walk_free(c);
+    walk_over(c);
     consumer_recount(c);
     c->idle_at_ns = NEVER;
     consumer_resume(c);
@@ -491,7 +493,7 @@ void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op
         op_fail(op, MF_NOMEM);
         return;
     }
-    c->pause_at_ns = pump_paused(c) ? group_mono(c->group) + until_ns - group_now(c->group) : NEVER;
+    c->pause_at_ns = pump_paused(c) ? group_after(c->group, until_ns - group_now(c->group)) : NEVER;
     if (changed)
         consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
     state_touch(c, 0);
@@ -523,6 +525,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
         state_touch(c, p->sseq);
         pending_remove(&c->wait, p);
     }
+    c->load_stale = c->loading;
     walk_free(c);
     free(c->snapshot);
     c->snapshot = NULL;
@@ -571,6 +574,7 @@ void consumer_info(struct consumer *c, struct consumer_info *out)
 
     if (c->push != NULL && c->push->active)
         push_look(c); /* who unsubscribes does not say so */
+    pull_prune(c);
     *out = (struct consumer_info){.created_ns = c->created_ns,
                                   .delivered_cseq = c->dseq,
                                   .delivered_sseq = c->sseq,

@@ -47,6 +47,8 @@ struct pending {
     struct pend **heap; /* the earliest deadline first, then the lowest sequence */
     size_t heaped, heap_cap;
     size_t count, redelivered; /* redelivered: those with count > 1 */
+    bool lost;                 /* some went before a restart */
+    bool unsorted;             /* many are added in any order: pending_sort() follows */
 };
 
 /* A pull request that is not served completely. */
@@ -111,6 +113,8 @@ struct consumer {
     struct stream_load load;
     bool loading, again; /* a message is being read; more to do behind it */
     bool load_again;     /* it was delivered before */
+    bool load_stale;     /* it was started somewhere else meanwhile: not to be delivered */
+    int64_t retry_ns;    /* mono: no memory to read: once more then; NEVER */
     struct loop_timer *timer;
     int64_t timer_at;    /* mono */
     int64_t active_ns;   /* mono: the last sign of life, for inactive_threshold */
@@ -142,7 +146,6 @@ struct consumers {
         confirms; /* state.c: acks of this turn that are answered when they are on disk */
     struct loop_defer run, flush_run;
     struct loop_defer bury;
-    struct loop_timer *run_timer;
     bool running; /* consumers are being pumped */
     struct loop_timer *flush_timer;
     bool closing;
@@ -161,6 +164,8 @@ void group_watch(struct consumers *g);        /* before the first consumer */
 void group_unwatch(struct consumers *g);      /* after the last */
 int64_t group_now(const struct consumers *g); /* wall */
 int64_t group_mono(const struct consumers *g);
+/* mono, that long from now; clients may ask for the end of time. */
+int64_t group_after(const struct consumers *g, int64_t delay_ns);
 
 /* consumer.c */
 MF_MUSTCHECK int consumer_new(struct consumer **out, struct consumers *g,
@@ -185,10 +190,14 @@ void consumer_vanish(struct consumer *c, const char *status); /* deleted: reques
 uint64_t walk_next(struct consumer *c, bool *dead);
 void walk_back(struct consumer *c, uint64_t seq); /* it could not be delivered: again next time */
 void walk_free(struct consumer *c);
+void walk_over(struct consumer *c); /* its filters are others now; consumer_recount() follows */
 /* The last sequence it looked at; what it does not want counts. */
 uint64_t walk_last(const struct consumer *c);
 bool walk_snapshot_has(const struct consumer *c, uint64_t seq);
 MF_MUSTCHECK int walk_snapshot(struct consumer *c); /* last per subject: makes the list */
+/* After a restart or with other filters: what is left of it.  Subjects that got another message
+ * since come with that. */
+MF_MUSTCHECK int walk_snapshot_again(struct consumer *c);
 
 /* pump.c */
 void pump_soon(struct consumer *c);
@@ -205,6 +214,7 @@ struct pend *pending_find(const struct pending *p, uint64_t sseq);
 struct pend *pending_first(const struct pending *p); /* the lowest sequence */
 MF_MUSTCHECK int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **out);
 void pending_remove(struct pending *p, struct pend *e);
+void pending_sort(struct pending *p);
 /* Awaits its ack until then; MF_NOMEM: it stays where it was. */
 MF_MUSTCHECK int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
 void pending_requeue(struct pending *p, struct pend *e);     /* to be delivered again */
@@ -218,6 +228,7 @@ int64_t ack_wait_of(const struct consumer *c,
 void ack_timeouts(struct consumer *c);
 /* It needs no ack any more: floors move.  The entry is gone. */
 void ack_settled(struct consumer *c, struct pend *e);
+void ack_floor_after_loss(struct consumer *c); /* loading: over messages that are gone */
 void ack_gone(struct consumer *c, uint64_t sseq, bool requested); /* the message itself went */
 void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq);  /* told by a flow control reply */
 
@@ -225,6 +236,8 @@ void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq);  /* told by a f
 struct request *pull_next(struct consumer *c); /* who gets the next message; NULL: nobody */
 void pull_served(struct consumer *c, struct request *r, size_t bytes);
 void pull_drop(struct consumer *c, struct request *r);
+bool pull_there(const struct consumer *c, const struct request *r); /* does its client listen? */
+void pull_prune(struct consumer *c); /* those whose clients are gone go */
 void pull_status(struct consumer *c, struct request *r, const char *status, bool pending_headers);
 void pull_timeouts(struct consumer *c);
 int64_t pull_next_time(const struct consumer *c);
@@ -257,7 +270,7 @@ void state_confirm(struct consumer *c, struct mf_slice reply);
 void state_delete(struct consumer *c, struct store_wait *w);
 MF_MUSTCHECK int state_load(struct consumers *g, struct mf_error *e);
 void state_flush_group(struct loop_defer *d);
-void state_flush_fire(void *group);
+void state_flush_fire(void *arg);
 
 /* retention.c */
 void retention_acked(struct consumer *c, uint64_t sseq);

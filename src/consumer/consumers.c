@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#define PASSED_MAX 4096 /* looked at one by one */
+
 int64_t group_now(const struct consumers *g)
 {
     return g->host->now_ns(g->host->arg);
@@ -12,6 +14,13 @@ int64_t group_now(const struct consumers *g)
 int64_t group_mono(const struct consumers *g)
 {
     return loop_mono_ns(g->host->loop);
+}
+
+int64_t group_after(const struct consumers *g, int64_t delay_ns)
+{
+    int64_t now = group_mono(g);
+
+    return delay_ns > NEVER - 1 - now ? NEVER - 1 : now + delay_ns;
 }
 
 /* --- by name ------------------------------------------------------------------------------- */
@@ -116,11 +125,27 @@ static void one_stored(void *arg, struct router_sub *sub)
         pump_soon(c);
 }
 
+/* Sequences that were not told of are usually of messages that have gone already.  One that is
+ * there all the same (it could not be read, or died before its news) must be counted, or its end
+ * would take another off. */
+static void passed_over(struct consumers *g, uint64_t upto)
+{
+    bool any = upto - g->told > PASSED_MAX;
+
+    for (uint64_t seq = g->told + 1; !any && seq < upto; seq++)
+        any = stream_present(g->stream, seq);
+    g->told = upto - 1;
+    for (size_t i = 0; any && i < g->count; i++)
+        consumer_recount(g->at[i]);
+}
+
 static void stored(struct stream_observer *o, const struct stream_msg *m)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
     struct stream_msg copy = *m;
 
+    if (m->seq > g->told + 1)
+        passed_over(g, m->seq);
     g->told = m->seq;
     router_match(g->filters, m->subject, one_stored, &copy);
 }
@@ -165,6 +190,7 @@ static void purged(struct stream_observer *o, uint64_t first, uint64_t last)
                 ack_settled(c, e);
         }
         consumer_recount(c);
+        pump_soon(c); /* there may be room for others, and who does not wait is told */
     }
 }
 
@@ -194,7 +220,6 @@ static void group_free(struct loop_defer *d)
 
     router_free(g->filters);
     loop_timer_free(g->flush_timer);
-    loop_timer_free(g->run_timer);
     loop_timer_free(g->sweep_timer);
     mf_buf_fini(&g->reply);
     mf_buf_fini(&g->hdr);
@@ -210,8 +235,6 @@ static void group_bury(struct consumers *g)
         consumer_free(c);
     }
     loop_timer_stop(g->flush_timer);
-    if (g->run_timer != NULL)
-        loop_timer_stop(g->run_timer);
     if (g->sweep_timer != NULL)
         loop_timer_stop(g->sweep_timer);
     g->bury.fn = group_free;

@@ -140,6 +140,37 @@ static void insert_in_order(struct pending *p, struct pend *e)
     mf_list_add_after(at, &e->order);
 }
 
+static int by_sequence(const void *a, const void *b)
+{
+    uint64_t x = (*(struct pend *const *)a)->sseq, y = (*(struct pend *const *)b)->sseq;
+
+    return (x > y) - (x < y);
+}
+
+void pending_sort(struct pending *p)
+{
+    struct pend **all = p->count < 2 ? NULL : malloc(p->count * sizeof(struct pend *));
+    struct mf_list *n;
+    size_t count = 0;
+
+    p->unsorted = false;
+    if (all == NULL && p->count >= 2) { /* slow, but it needs nothing */
+        struct mf_list list;
+        mf_list_init(&list);
+        mf_list_move(&list, &p->order);
+        while ((n = mf_list_pop(&list)) != NULL)
+            insert_in_order(p, mf_container(n, struct pend, order));
+    }
+    if (all == NULL)
+        return;
+    while ((n = mf_list_pop(&p->order)) != NULL)
+        all[count++] = mf_container(n, struct pend, order);
+    qsort(all, count, sizeof(struct pend *), by_sequence);
+    for (size_t i = 0; i < count; i++)
+        mf_list_push(&p->order, &all[i]->order);
+    free(all);
+}
+
 int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **out)
 {
     struct pend *e = calloc(1, sizeof *e);
@@ -151,7 +182,10 @@ int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **o
     e->sseq = sseq;
     e->dseq = dseq;
     mf_list_init(&e->queued);
-    insert_in_order(p, e);
+    if (p->unsorted)
+        mf_list_push(&p->order, &e->order);
+    else
+        insert_in_order(p, e);
     p->count++;
     *out = e;
     return 0;

@@ -73,6 +73,25 @@ void pull_drop(struct consumer *c, struct request *r)
     free(r);
 }
 
+bool pull_there(const struct consumer *c, const struct request *r)
+{
+    const struct consumer_host *h = c->group->host;
+
+    return h->interest(h->arg, mf_slice(r->reply, r->reply_len), MF_SLICE_NONE);
+}
+
+void pull_prune(struct consumer *c)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &c->requests)
+    {
+        struct request *r = mf_container(pos, struct request, link);
+        if (!pull_there(c, r))
+            pull_drop(c, r);
+    }
+}
+
 void pull_end_all(struct consumer *c, const char *status, bool pending_headers)
 {
     struct mf_list *n;
@@ -103,7 +122,7 @@ void pull_served(struct consumer *c, struct request *r, size_t bytes)
     if (r->has_bytes)
         r->bytes_left -= bytes < r->bytes_left ? bytes : r->bytes_left;
     if (r->heartbeat_ns > 0)
-        r->beat_ns = group_mono(c->group) + r->heartbeat_ns;
+        r->beat_ns = group_after(c->group, r->heartbeat_ns);
     if (r->served == r->batch) {
         if (r->has_bytes && r->bytes_left > 0)
             pull_status(c, r, "409 Batch Completed", true);
@@ -166,7 +185,7 @@ void pull_timeouts(struct consumer *c)
             pull_status(c, r, "408 Request Timeout", true);
             pull_drop(c, r);
         } else if (r->heartbeat_ns > 0 && r->beat_ns <= now) {
-            r->beat_ns = now + r->heartbeat_ns;
+            r->beat_ns = group_after(c->group, r->heartbeat_ns);
             heartbeat(c, r);
         }
     }
@@ -236,7 +255,7 @@ static bool ask_allowed(struct consumer *c, const struct ask *a, struct mf_slice
 {
     char text[CLOCK_TEXT];
 
-    if (a->heartbeat > 0 && (a->expires == 0 || a->heartbeat * 2 > a->expires)) {
+    if (a->heartbeat > 0 && (a->expires == 0 || a->heartbeat > a->expires / 2)) {
         refuse(c, reply, "400 Bad Request - heartbeat value too large");
         return false;
     }
@@ -259,16 +278,15 @@ static bool ask_allowed(struct consumer *c, const struct ask *a, struct mf_slice
 static struct request *request_new(struct consumer *c, const struct ask *a, struct mf_slice reply)
 {
     struct request *r = calloc(1, sizeof *r + reply.len);
-    int64_t now = group_mono(c->group);
 
     if (r == NULL)
         return NULL;
     memcpy(r->reply, reply.ptr, reply.len);
     r->reply_len = reply.len;
     r->batch = (uint64_t)a->batch;
-    r->expires_ns = a->expires > 0 ? now + a->expires : NEVER;
+    r->expires_ns = a->expires > 0 ? group_after(c->group, a->expires) : NEVER;
     r->heartbeat_ns = a->heartbeat > 0 ? a->heartbeat : 0;
-    r->beat_ns = now + r->heartbeat_ns;
+    r->beat_ns = group_after(c->group, r->heartbeat_ns);
     r->has_bytes = a->max_bytes > 0;
     r->bytes_left = a->max_bytes > 0 ? (uint64_t)a->max_bytes : 0;
     r->no_wait = a->no_wait;
@@ -328,6 +346,8 @@ static void request_take(struct consumer *c, const struct ask *a, bool formal,
         free(r);
         return;
     }
+    if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting)
+        pull_prune(c);
     if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting) {
         if (r->heartbeat_ns == 0)
             refuse(c, reply, "409 Exceeded MaxWaiting");

@@ -58,7 +58,7 @@ bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, 
         return false;
     }
     if (c->cfg.priority_policy == PRIORITY_PINNED && r->id[0] != '\0')
-        c->pin_until_ns = group_mono(c->group) + c->cfg.priority_timeout_ns;
+        c->pin_until_ns = group_after(c->group, c->cfg.priority_timeout_ns);
     return true;
 }
 
@@ -99,7 +99,7 @@ bool groups_pin(struct consumer *c, struct request *r)
         c->group->host->event(c->group->host->arg, &ev);
         snprintf(r->id, sizeof r->id, "%s", c->pin);
     }
-    c->pin_until_ns = group_mono(c->group) + c->cfg.priority_timeout_ns;
+    c->pin_until_ns = group_after(c->group, c->cfg.priority_timeout_ns);
     return true;
 }
 

@@ -8,7 +8,8 @@
 
 #include "mayfly/log.h"
 
-#define SLICE 512
+#define SLICE    512
+#define RETRY_NS (100 * CLOCK_MS)
 
 bool pump_paused(struct consumer *c)
 {
@@ -104,31 +105,48 @@ static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
         c->floor_dseq = c->dseq;
         c->floor_sseq = c->sseq;
         retention_acked(c, m->seq);
-    } else if (e == NULL && pending_add(&c->wait, m->seq, c->dseq, &e) != 0) {
-        log_error("consumer %s: no memory to await the ack of %llu: it will not come again",
-                  c->name, (unsigned long long)m->seq);
     }
     if (e != NULL) {
         e->count++;
         c->wait.redelivered += e->count == 2;
         e->sent_ns = now;
-        if (pending_await(&c->wait, e, group_mono(c->group) + ack_wait_of(c, e)) != 0)
+        if (pending_await(&c->wait, e, group_after(c->group, ack_wait_of(c, e))) != 0)
             pending_requeue(&c->wait, e);
     }
     state_touch(c, e != NULL ? m->seq : 0);
     consumer_alive(c);
 }
 
-enum result { SENT, NOBODY, NOT_NOW, TOO_LARGE };
+enum result { SENT, NOBODY, NOT_NOW };
+
+/* Room for what awaits its ack, before it goes out: it could not come again otherwise.  false: no
+ * memory; it is tried again. */
+static bool reserve(struct consumer *c, uint64_t seq, struct pend **e)
+{
+    if (*e != NULL || c->cfg.ack_policy == ACK_NONE ||
+        pending_add(&c->wait, seq, c->dseq + 1, e) == 0)
+        return true;
+    c->retry_ns = group_after(c->group, RETRY_NS);
+    return false;
+}
+
+static void unreserve(struct consumer *c, struct pend **e)
+{
+    if (*e == NULL || (*e)->count > 0)
+        return; /* it is of an earlier delivery */
+    pending_remove(&c->wait, *e);
+    *e = NULL;
+}
 
 static enum result deliver_push(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
     size_t bytes = 0;
 
-    if (!push_ready(c, m))
+    if (!push_ready(c, m) || !reserve(c, m->seq, &e))
         return NOT_NOW;
     if (send(c, mf_str(c->cfg.deliver_subject), m, e == NULL ? 1 : e->count + 1u, false, &bytes) ==
         0) {
+        unreserve(c, &e);
         push_lost(c);
         return NOBODY;
     }
@@ -143,6 +161,10 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
     size_t bytes = 0;
 
     while ((r = pull_next(c)) != NULL) {
+        if (c->cfg.priority_policy == PRIORITY_PINNED && c->pin[0] == '\0' && !pull_there(c, r)) {
+            pull_drop(c, r); /* who is gone must not keep others out */
+            continue;
+        }
         bool pinned = groups_pin(c, r);
         if (r->has_bytes) {
             size_t size = m->subject.len + reply_of(c, m, e == NULL ? 1 : e->count + 1u).len +
@@ -153,12 +175,15 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
                 continue;
             }
         }
+        if (!reserve(c, m->seq, &e))
+            return NOT_NOW;
         if (send(c, mf_slice(r->reply, r->reply_len), m, e == NULL ? 1 : e->count + 1u, pinned,
                  &bytes) > 0) {
             sent(c, m, e);
             pull_served(c, r, bytes);
             return SENT;
         }
+        unreserve(c, &e);
         pull_drop(c, r); /* its client is gone */
     }
     return NOBODY;
@@ -199,14 +224,21 @@ static bool pump_message(struct consumer *c, const struct stream_msg *m, struct 
     return false;
 }
 
-/* It cannot be read: gone, or damaged. */
-static void pump_unreadable(struct consumer *c, uint64_t seq, struct pend *e, int status)
+/* It cannot be read: gone, or damaged.  false: not now, for want of memory; it is tried again. */
+static bool pump_unreadable(struct consumer *c, uint64_t seq, struct pend *e, int status)
 {
-    if (status == MF_CORRUPT)
+    if (status == MF_NOMEM) {
+        c->retry_ns = group_after(c->group, RETRY_NS);
+        if (e == NULL)
+            walk_back(c, seq);
+        return false;
+    }
+    if (status != MF_NOTFOUND)
         log_error("consumer %s: message %llu is damaged: passed over", c->name,
                   (unsigned long long)seq);
     if (e != NULL)
         ack_settled(c, e);
+    return true;
 }
 
 static void loaded(struct stream_load *l, int status)
@@ -214,22 +246,28 @@ static void loaded(struct stream_load *l, int status)
     struct consumer *c = mf_container(l, struct consumer, load);
     uint64_t seq = l->seq;
 
-    c->loading = false;
+    bool stale = c->load_stale;
+
+    c->loading = c->load_stale = false;
     if (c->deleted) {
         if (!c->bury.queued)
             consumer_free_now(c);
         return;
     }
     struct pend *e = c->load_again ? pending_find(&c->wait, seq) : NULL;
-    if (c->load_again && e == NULL) {
-        /* acknowledged while it was read */
-    } else if (status != 0) {
-        pump_unreadable(c, seq, e, status);
-    } else if (!pump_message(c, &l->msg, e)) {
+    bool on = true;
+    if (stale || (c->load_again && e == NULL))
+        ; /* acknowledged while it was read, or its turn comes again */
+    else if (status != 0)
+        on = pump_unreadable(c, seq, e, status);
+    else if (wanted(c) && !pump_paused(c))
+        on = pump_message(c, &l->msg, e);
+    else if (e == NULL)
+        walk_back(c, seq);
+    if (on)
+        pump_soon(c);
+    else
         pump_timer(c);
-        return;
-    }
-    pump_soon(c);
 }
 
 /* true: go on with the next. */
@@ -248,8 +286,7 @@ static bool pump_one(struct consumer *c, uint64_t seq, struct pend *e)
         if (rc == 0)
             return false;
     }
-    pump_unreadable(c, seq, e, rc);
-    return true;
+    return pump_unreadable(c, seq, e, rc);
 }
 
 static bool pump_next(struct consumer *c)
@@ -280,6 +317,8 @@ void pump(struct consumer *c, size_t budget)
         budget--;
     if (budget == 0 || c->again)
         pump_soon(c);
+    if (c->pending == 0 && !c->loading)
+        walk_free(c); /* cursors of a consumer that has seen everything would only cost */
     pump_timer(c);
 }
 
@@ -296,13 +335,6 @@ static void run(struct loop_defer *d)
     g->running = false;
 }
 
-static void run_later(void *arg)
-{
-    struct consumers *g = arg;
-
-    run(&g->run);
-}
-
 /* The first in this turn runs at its end; those that go on from there wait for the next turn, so
  * that clients are read and written in between. */
 void pump_soon(struct consumer *c)
@@ -313,10 +345,8 @@ void pump_soon(struct consumer *c)
         return;
     mf_list_push(&g->ready, &c->ready);
     g->run.fn = run;
-    if (g->run_timer == NULL)
-        g->run_timer = loop_timer_new(g->host->loop, run_later, g);
-    if (g->running && g->run_timer != NULL)
-        loop_timer_arm(g->run_timer, group_mono(g));
+    if (g->running)
+        loop_next(g->host->loop, &g->run);
     else
         loop_defer(g->host->loop, &g->run);
 }
@@ -333,7 +363,7 @@ static void fire(void *arg)
     struct consumer *c = arg;
     int64_t now = group_mono(c->group);
 
-    c->timer_at = NEVER;
+    c->timer_at = c->retry_ns = NEVER;
     if (c->deleted)
         return;
     ack_timeouts(c);
@@ -348,7 +378,7 @@ static void fire(void *arg)
         if (!pump_paused(c)) {
             consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
         } else {
-            c->pause_at_ns = now + c->cfg.pause_until_ns - group_now(c->group);
+            c->pause_at_ns = group_after(c->group, c->cfg.pause_until_ns - group_now(c->group));
         }
     }
     if (c->idle_at_ns <= now && consumer_inactive(c))
@@ -362,6 +392,7 @@ void pump_timer(struct consumer *c)
 
     if (c->deleted)
         return;
+    at = earlier(at, c->retry_ns);
     at = earlier(at, c->push != NULL ? push_next_time(c) : pull_next_time(c));
     if (at == NEVER || at >= c->timer_at)
         return; /* it fires early enough, and looks again then */

@@ -24,7 +24,7 @@ int push_init(struct consumer *c)
 static void beat_later(struct consumer *c)
 {
     c->push->beat_ns = c->cfg.idle_heartbeat_ns > 0 && c->push->active
-                           ? group_mono(c->group) + c->cfg.idle_heartbeat_ns
+                           ? group_after(c->group, c->cfg.idle_heartbeat_ns)
                            : NEVER;
 }
 
@@ -88,7 +88,7 @@ static bool replay_waits(struct consumer *c, const struct stream_msg *m)
         return false;
     gap = m->ts_ns - p->replay_ts;
     if (p->replay_ns == 0 && gap > CLOCK_MS)
-        p->replay_ns = now + gap;
+        p->replay_ns = group_after(c->group, gap);
     return p->replay_ns > now;
 }
 
@@ -161,6 +161,10 @@ void consumer_flow(struct consumer *c, struct mf_slice token, struct mf_slice hd
     p->in_flight -= p->flow_bytes < p->in_flight ? p->flow_bytes : p->in_flight;
     if (p->window < WINDOW_MAX)
         p->window *= 2;
+    if (p->in_flight > p->window) { /* large messages went out behind that request */
+        p->flow_bytes = p->in_flight;
+        ask_flow(c);
+    }
     if (c->cfg.ack_policy == ACK_FLOW_CONTROL && header_number(hdr, "Nats-Last-Consumer", &dseq) &&
         header_number(hdr, "Nats-Last-Stream", &sseq))
         ack_flow(c, sseq, dseq);

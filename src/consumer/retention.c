@@ -6,30 +6,28 @@
 
 #define SLICE 500
 
-static bool needs(const struct consumer *c, const struct stream_msg *m)
+/* A message that is being read for it is neither to come nor delivered. */
+static bool reads(const struct consumer *c, uint64_t seq)
 {
-    if (pending_find(&c->wait, m->seq) != NULL)
-        return true;
-    return (m->seq >= c->next || walk_snapshot_has(c, m->seq)) &&
-           consumer_wants(&c->cfg, m->subject);
+    return c->loading && c->load.seq == seq;
 }
 
-static bool anybody_needs(const struct consumers *g, const struct stream_msg *m)
+static bool needs(const struct consumer *c, uint64_t seq, struct mf_slice subject)
 {
+    if (pending_find(&c->wait, seq) != NULL || reads(c, seq))
+        return true;
+    return (seq >= c->next || walk_snapshot_has(c, seq)) && consumer_wants(&c->cfg, subject);
+}
+
+/* Nothing of this reads it: the subject is in memory. */
+static bool anybody_needs(const struct consumers *g, uint64_t seq)
+{
+    struct mf_slice subject = stream_subject_at(g->stream, seq);
+
     for (size_t i = 0; i < g->count; i++)
-        if (needs(g->at[i], m))
+        if (needs(g->at[i], seq, subject))
             return true;
     return false;
-}
-
-/* Whether it is looked at at all can be said without reading it. */
-static bool all_past(const struct consumers *g, uint64_t seq)
-{
-    for (size_t i = 0; i < g->count; i++)
-        if (g->at[i]->next <= seq || g->at[i]->snapshot != NULL ||
-            pending_find(&g->at[i]->wait, seq) != NULL)
-            return false;
-    return true;
 }
 
 static void drop(struct consumers *g, uint64_t seq)
@@ -45,12 +43,10 @@ void retention_acked(struct consumer *c, uint64_t sseq)
 {
     struct consumers *g = c->group;
     int policy = stream_config(g->stream)->retention;
-    struct stream_msg m;
 
     if (policy == RETENTION_LIMITS)
         return;
-    if (policy == RETENTION_WORKQUEUE || all_past(g, sseq) ||
-        (stream_get(g->stream, sseq, &m) == 0 && !anybody_needs(g, &m)))
+    if (policy == RETENTION_WORKQUEUE || !anybody_needs(g, sseq))
         drop(g, sseq);
 }
 
@@ -64,17 +60,16 @@ bool retention_wanted(void *group, struct mf_slice subject)
 static void sweep(struct loop_defer *d)
 {
     struct consumers *g = mf_container(d, struct consumers, sweep);
-    struct stream_msg m;
     uint64_t seq;
 
     for (int n = 0; n < SLICE; n++) {
         seq = stream_next(g->stream, g->sweep_at);
-        if (seq == 0 || seq > g->told) {
+        if (seq == 0 || (g->watching && seq > g->told)) {
             g->sweeping = false;
             return;
         }
         g->sweep_at = seq + 1;
-        if (all_past(g, seq) || (stream_get(g->stream, seq, &m) == 0 && !anybody_needs(g, &m)))
+        if (!anybody_needs(g, seq))
             drop(g, seq);
     }
     loop_timer_arm(g->sweep_timer, group_mono(g));

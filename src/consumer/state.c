@@ -7,8 +7,9 @@
  * * 1024, u32 deliveries, u64 consumer seq, i64 when sent <id> is 16 hex digits, <n> hex; numbers
  * are little endian.
  *
- * Written some milliseconds after a change, pages before numbers; at once when a client waits for
- * the answer to its ack.  A crash may lose the last unconfirmed acks, never a confirmed one. */
+ * Written with the turn of a change, or some milliseconds later when there are many, pages before
+ * numbers; at once when a client waits for the answer to its ack.  A crash may lose the last
+ * unconfirmed acks, never a confirmed one. */
 #include "consumer_impl.h"
 
 #include "mayfly/log.h"
@@ -141,6 +142,7 @@ void state_flush(struct consumer *c)
     size_t n = c->dirty_pages.len / sizeof *page;
     int rc = 0;
 
+    c->flushed_ns = group_mono(c->group);
     mf_list_del(&c->flush);
     if (!c->dirty || !c->stored)
         return;
@@ -152,6 +154,11 @@ void state_flush(struct consumer *c)
     if (rc == 0)
         rc = write_numbers(c);
     if (rc != 0) { /* again with the next change */
+        size_t kept = 0;
+        for (size_t i = 0; i < n; i++) /* once each: a disk that fails may do so for long */
+            if (i == 0 || page[i] != page[kept - 1])
+                page[kept++] = page[i];
+        c->dirty_pages.len = kept * sizeof *page;
         log_warn("consumer %s: its state is not written: %s", c->name, mf_err_text(rc));
         return;
     }
@@ -184,8 +191,13 @@ void state_touch(struct consumer *c, uint64_t sseq)
         mf_buf_append(&c->dirty_pages, &page, sizeof page);
     if (!mf_list_empty(&c->flush))
         return;
-    if (mf_list_empty(&g->flush))
+    /* One that was quiet is written with this turn; a busy one some milliseconds later. */
+    if (group_mono(g) - c->flushed_ns >= DELAY_NS) {
+        g->flush_run.fn = state_flush_group;
+        loop_defer(g->host->loop, &g->flush_run);
+    } else if (mf_list_empty(&g->flush)) {
         loop_timer_arm(g->flush_timer, group_mono(g) + DELAY_NS);
+    }
     mf_list_push(&g->flush, &c->flush);
 }
 
@@ -325,6 +337,12 @@ static void load_config(void *arg, struct mf_slice name, struct mf_slice bytes)
         consumer_config_fini(&cfg);
         return;
     }
+    if (consumers_find(l->g, mf_slice(bytes.ptr, n)) != NULL) {
+        log_error("stream %s: consumer %.*s is there twice: one is left alone",
+                  stream_name(l->g->stream), (int)n, (const char *)bytes.ptr);
+        consumer_config_fini(&cfg);
+        return;
+    }
     l->rc = group_room(l->g);
     if (l->rc == 0)
         l->rc = consumer_new(&c, l->g, &cfg, mf_slice(bytes.ptr, n), created);
@@ -362,8 +380,14 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
         uint32_t count = (uint32_t)get_le(&bytes, 4);
         uint64_t dseq = get_le(&bytes, 8);
         int64_t sent = (int64_t)get_le(&bytes, 8);
-        if (!stream_present(c->group->stream, sseq) || pending_find(&c->wait, sseq) != NULL)
+        if (pending_find(&c->wait, sseq) != NULL)
             continue;
+        if (!stream_present(c->group->stream, sseq)) { /* it went, and its consumer was not told */
+            c->wait.lost = true;
+            state_touch(c, sseq);
+            continue;
+        }
+        c->wait.unsorted = true; /* pages come in any order */
         if (pending_add(&c->wait, sseq, dseq, &e) != 0)
             return;
         e->count = count;
@@ -378,8 +402,10 @@ static void load_numbers(struct consumer *c)
     struct mf_slice b;
     char name[64];
     struct mf_list *pos;
-    int64_t mono = group_mono(c->group), now = group_now(c->group);
+    int64_t now = group_now(c->group);
+    bool listed = false;
 
+    pending_sort(&c->wait);
     if (stream_blob_get(c->group->stream, blob_name(name, "cs/", c->id, ""), &b) &&
         get_le(&b, 1) == VERSION && b.len >= 72) {
         c->dseq = get_le(&b, 8);
@@ -390,25 +416,28 @@ static void load_numbers(struct consumer *c)
         c->acked_ns = (int64_t)get_le(&b, 8);
         c->next = get_le(&b, 8);
         c->cfg.pause_until_ns = (int64_t)get_le(&b, 8);
-        if (get_le(&b, 8) != 0 && walk_snapshot(c) == 0)
-            while (c->snapshot_at < c->snapshot_n && c->snapshot[c->snapshot_at] <= c->sseq)
-                c->snapshot_at++;
+        listed = get_le(&b, 8) != 0;
     } else {
         consumer_start(c);
     }
     mf_list_each(pos, &c->wait.order)
     {
         struct pend *e = mf_container(pos, struct pend, order);
-        int64_t left = e->sent_ns + ack_wait_of(c, e) - now;
+        int64_t wait = ack_wait_of(c, e);
+        int64_t left = e->sent_ns > now || e->sent_ns < 0 ? wait : wait - (now - e->sent_ns);
         if (e->sseq > c->sseq)
             c->sseq = e->sseq;
-        if (e->sseq >= c->next && c->snapshot == NULL)
+        if (e->sseq >= c->next && c->snapshot == NULL && !listed)
             c->next = e->sseq + 1;
         if (e->dseq > c->dseq)
             c->dseq = e->dseq;
-        if (pending_await(&c->wait, e, mono + (left > 0 ? left : 0)) != 0)
+        if (pending_await(&c->wait, e, group_after(c->group, left > 0 ? left : 0)) != 0)
             pending_requeue(&c->wait, e);
     }
+    /* After the loop: pages may know of later deliveries than the numbers. */
+    if (listed && walk_snapshot_again(c) != 0)
+        log_error("consumer %s: no memory to list subjects: it goes on with news", c->name);
+    ack_floor_after_loss(c);
 }
 
 int state_load(struct consumers *g, struct mf_error *e)

@@ -3,6 +3,8 @@
  * directly (pump_direct). */
 #include "consumer_impl.h"
 
+#include "mayfly/log.h"
+
 #include <stdlib.h>
 
 struct head {
@@ -11,7 +13,8 @@ struct head {
     bool dead;
 };
 struct walk {
-    size_t n;
+    size_t n, last; /* last: where the last one came from */
+    uint64_t taken; /* the last one */
     struct head at[];
 };
 
@@ -41,14 +44,17 @@ static int walk_open(struct consumer *c)
     return rc;
 }
 
-/* The lowest head; NULL: none now.  *more: a cursor only ran out of its budget. */
-static struct head *lowest(struct walk *w, bool *more)
+/* The lowest head; NULL: none now.  *more: a cursor only ran out of its budget.  A head that went
+ * while it stood there was taken off the count then, or was never on it. */
+static struct head *lowest(struct walk *w, struct stream *s, bool *more)
 {
     struct head *best = NULL;
 
     for (size_t i = 0; i < w->n; i++) {
         struct head *h = &w->at[i];
         bool again = false;
+        if (h->seq != 0 && !stream_present(s, h->seq))
+            h->seq = 0;
         if (h->seq == 0)
             h->seq = stream_cursor_next_any(h->cursor, &again, &h->dead);
         *more = *more || again;
@@ -116,6 +122,17 @@ int walk_snapshot(struct consumer *c)
     return 0;
 }
 
+int walk_snapshot_again(struct consumer *c)
+{
+    int rc = walk_snapshot(c);
+
+    while (rc == 0 && c->snapshot_n > 0 && c->snapshot[c->snapshot_n - 1] >= c->next)
+        c->snapshot_n--;
+    while (rc == 0 && c->snapshot_at < c->snapshot_n && c->snapshot[c->snapshot_at] <= c->sseq)
+        c->snapshot_at++;
+    return rc;
+}
+
 bool walk_snapshot_has(const struct consumer *c, uint64_t seq)
 {
     size_t left = c->snapshot_n - c->snapshot_at;
@@ -130,12 +147,12 @@ static uint64_t snapshot_next(struct consumer *c, bool *dead)
     while (c->snapshot_at < c->snapshot_n) {
         uint64_t seq = c->snapshot[c->snapshot_at++];
         if (stream_next(c->group->stream, seq) == seq) {
-            c->pending--;
+            c->pending -= c->pending > 0;
             *dead = false;
             return seq;
         }
         if (stream_present(c->group->stream, seq)) { /* past its deadline, not swept */
-            c->pending--;
+            c->pending -= c->pending > 0;
             *dead = true;
             return seq;
         }
@@ -159,9 +176,11 @@ uint64_t walk_next(struct consumer *c, bool *dead)
         return 0;
     if (c->walk == NULL && walk_open(c) != 0)
         return 0;
-    struct head *h = lowest(c->walk, &more);
+    struct head *h = lowest(c->walk, c->group->stream, &more);
     if (h == NULL || h->seq > c->group->told) {
         c->again = c->again || more;
+        if (!more && c->pending > 0) /* none is left: what is counted is not there */
+            consumer_recount(c);
         if (!more && h == NULL && c->pending == 0)
             walk_free(c); /* at the end: news come directly */
         return 0;
@@ -169,6 +188,8 @@ uint64_t walk_next(struct consumer *c, bool *dead)
     seq = h->seq;
     *dead = h->dead;
     h->seq = 0;
+    c->walk->last = (size_t)(h - c->walk->at);
+    c->walk->taken = seq;
     c->next = seq + 1;
     if (c->pending > 0)
         c->pending--;
@@ -184,11 +205,31 @@ uint64_t walk_last(const struct consumer *c)
 
 void walk_back(struct consumer *c, uint64_t seq)
 {
-    c->pending++;
+    c->pending += stream_present(c->group->stream, seq); /* it may have gone while it was read */
     if (c->snapshot_at > 0 && c->snapshot[c->snapshot_at - 1] == seq) {
         c->snapshot_at--;
         return;
     }
     c->next = seq;
+    if (c->walk == NULL)
+        return;
+    struct head *h = &c->walk->at[c->walk->last];
+    if (c->walk->taken != seq || h->seq != 0) {
+        walk_free(c);
+        return;
+    }
+    h->seq = seq; /* cursors are dear: it stands there again */
+    h->dead = false;
+}
+
+/* What is being read is looked at again. */
+void walk_over(struct consumer *c)
+{
+    if (c->loading && !c->load_again && !c->load_stale) {
+        c->load_stale = true;
+        walk_back(c, c->load.seq);
+    }
     walk_free(c);
+    if (c->snapshot != NULL && walk_snapshot_again(c) != 0)
+        log_error("consumer %s: no memory to list subjects: it keeps its old list", c->name);
 }

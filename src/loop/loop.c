@@ -41,33 +41,63 @@ int64_t loop_wall_ns(const struct loop *l)
     return l->wall_ns;
 }
 
+static void append(struct loop_defer **first, struct loop_defer **last, struct loop_defer *d)
+{
+    d->queued = true;
+    d->next = NULL;
+    if (*last == NULL)
+        *first = d;
+    else
+        (*last)->next = d;
+    *last = d;
+}
+
 void loop_defer(struct loop *l, struct loop_defer *d)
 {
     if (d->queued)
         return;
-    d->queued = true;
-    d->next = NULL;
-    if (l->defer_last == NULL)
-        l->defer_first = d;
-    else
-        l->defer_last->next = d;
-    l->defer_last = d;
+    d->after = false;
+    append(&l->defer_first, &l->defer_last, d);
+}
+
+void loop_next(struct loop *l, struct loop_defer *d)
+{
+    if (d->queued)
+        return;
+    d->after = true;
+    append(&l->next_first, &l->next_last, d);
+}
+
+/* The events were looked at: what waited for that runs with the hooks of this turn. */
+static void next_ready(struct loop *l)
+{
+    struct loop_defer *d = l->next_first;
+
+    l->next_first = l->next_last = NULL;
+    while (d != NULL) {
+        struct loop_defer *after = d->next;
+        d->after = false;
+        append(&l->defer_first, &l->defer_last, d);
+        d = after;
+    }
 }
 
 void loop_defer_cancel(struct loop *l, struct loop_defer *d)
 {
+    struct loop_defer **first = d->after ? &l->next_first : &l->defer_first;
+    struct loop_defer **last = d->after ? &l->next_last : &l->defer_last;
     struct loop_defer *before = NULL;
 
     if (!d->queued)
         return;
-    for (struct loop_defer *p = l->defer_first; p != d; p = p->next)
+    for (struct loop_defer *p = *first; p != d; p = p->next)
         before = p;
     if (before == NULL)
-        l->defer_first = d->next;
+        *first = d->next;
     else
         before->next = d->next;
-    if (l->defer_last == d)
-        l->defer_last = before;
+    if (*last == d)
+        *last = before;
     d->next = NULL;
     d->queued = false;
 }
@@ -109,7 +139,7 @@ static void on_prepare(uv_prepare_t *h)
     struct loop *l = h->data;
 
     defer_run(l);
-    if (l->defer_first != NULL)
+    if (l->defer_first != NULL || l->next_first != NULL)
         uv_idle_start(&l->idle, on_idle);
     else
         uv_idle_stop(&l->idle);
@@ -118,6 +148,7 @@ static void on_prepare(uv_prepare_t *h)
 
 static void on_check(uv_check_t *h)
 {
+    next_ready(h->data);
     defer_run(h->data);
 }
 

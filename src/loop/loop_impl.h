@@ -24,6 +24,7 @@ struct loop {
     uv_idle_t idle; /* active only to keep the loop from waiting: hooks were left over */
 
     struct loop_defer *defer_first, *defer_last;
+    struct loop_defer *next_first, *next_last; /* loop_next() */
 
     /* What the clocks showed at the first question since they were last forgotten (before waiting).
      * Outside loop_run() nothing is remembered. */

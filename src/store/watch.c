@@ -16,6 +16,16 @@ bool store_present(const struct store *s, uint64_t seq)
     return id != INDEX_NONE && present(s, id);
 }
 
+struct mf_slice store_key_at(const struct store *s, uint64_t seq)
+{
+    static _Thread_local uint8_t text[KEYS_MAX];
+    uint32_t id = index_find(seen(s), seq);
+
+    if (id == INDEX_NONE || !present(s, id))
+        return MF_SLICE_NONE;
+    return keys_text(index_keys(seen(s)), index_key(seen(s), id), text);
+}
+
 void watch_tell(struct store *s, const struct index *ix, uint32_t id)
 {
     static _Thread_local uint8_t text[KEYS_MAX];

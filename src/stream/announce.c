@@ -117,10 +117,10 @@ static void announce(struct loop_defer *d)
         struct stream_msg m;
         s->announced = seq;
         /* It was written a moment ago: it is in memory, unless memory is very short. */
-        if (stream_get(s, seq, &m) == 0)
+        if (stream_get_now(s, seq, &m) == 0)
             tell(s, &m);
         if (++n == SLICE) {
-            loop_defer(s->host->loop, &s->announce_defer);
+            loop_next(s->host->loop, &s->announce_defer);
             return;
         }
     }

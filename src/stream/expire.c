@@ -111,6 +111,8 @@ static bool anything_due(struct stream *s)
     return store_next_deadline(s->store) <= stream_now(s);
 }
 
+static void fire_more(struct loop_defer *d);
+
 static void fire(void *arg)
 {
     struct stream *s = arg;
@@ -124,9 +126,18 @@ static void fire(void *arg)
         expire_arm(s);
         return;
     }
-    /* Others first: what came in meanwhile, then the next slice. */
     s->armed_ns = 0;
-    loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + (more ? 0 : PAUSE_NS));
+    if (more) { /* others first: what came in meanwhile, then the next slice */
+        s->expire_more.fn = fire_more;
+        loop_next(s->host->loop, &s->expire_more);
+    } else {
+        loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
+    }
+}
+
+static void fire_more(struct loop_defer *d)
+{
+    fire(mf_container(d, struct stream, expire_more));
 }
 
 int expire_init(struct stream *s)

@@ -170,6 +170,7 @@ void stream_close(struct stream *s, void (*done)(void *arg), void *arg)
     loop_timer_stop(s->expire_timer);
     loop_timer_stop(s->purge_timer);
     loop_defer_cancel(s->host->loop, &s->announce_defer);
+    loop_defer_cancel(s->host->loop, &s->expire_more);
     uncount(s);
     store_close(s->store, closed, s);
 }
@@ -183,6 +184,7 @@ void stream_forget(struct stream *s)
     sweep_stop(s);
     limits_stop(s);
     loop_defer_cancel(s->host->loop, &s->announce_defer);
+    loop_defer_cancel(s->host->loop, &s->expire_more);
     uncount(s);
     stream_free(s);
 }

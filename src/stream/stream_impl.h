@@ -208,6 +208,12 @@ void purge_slice(void *arg); /* the next slice of the first purge: purge_timer *
 void purge_drop_all(struct stream *s);
 struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
 
+/* --- view.c ------------------------------------------------------------------------------------
+ */
+
+/* stream_get(), waiting for the disk where it must. */
+MF_MUSTCHECK int stream_get_now(struct stream *s, uint64_t seq, struct stream_msg *out);
+
 /* --- dedup.c -------------------------------------------------------------------------------- */
 
 /* Ids seen within the window, in memory: find and add O(1), dropping the old ones amortised O(1).

@@ -29,6 +29,16 @@ int stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
     return rc != 0 ? rc : fill(s, &r, out);
 }
 
+int stream_get_now(struct stream *s, uint64_t seq, struct stream_msg *out)
+{
+    struct store_rec r;
+    int rc = stream_get(s, seq, out);
+
+    if (rc == MF_AGAIN && (rc = store_read_now(s->store, seq, &r)) == 0)
+        rc = fill(s, &r, out);
+    return rc;
+}
+
 static void load_done(struct store_read *r, int status)
 {
     struct stream_load *l = mf_container(r, struct stream_load, read);

@@ -1,202 +1,6 @@
 /* test_consumer_break.c: what goes wrong between: messages that go while a cursor stands on them, a
  * consumer that is started elsewhere while it reads, clients that are gone, times without end. */
-#include "support/stream_world.h"
-
-#include "consumer/consumer_impl.h"
-
-#include "unity.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-static struct world w;
-static struct consumers *g;
-static struct consumer_host host;
-static char *subjects[] = {(char *)"k.>"};
-static const struct stream_config plain = {.name = (char *)"S", .subjects = {subjects, 1}};
-static struct mf_buf log_; /* "route subject reply hdr|payload\n" */
-static struct mf_buf told; /* events */
-static char here[512];     /* routes that have a listener, each with blanks around it */
-
-static int64_t now_ns(void *arg)
-{
-    return ((struct world *)arg)->now_ns;
-}
-
-static bool listens(struct mf_slice subject)
-{
-    char text[128];
-
-    snprintf(text, sizeof text, " %.*s ", MF_FMT(subject));
-    return strstr(here, text) != NULL;
-}
-
-static size_t deliver(void *arg, struct mf_slice route, const struct mf_msg *m)
-{
-    struct mf_slice status = m->hdr;
-
-    (void)arg;
-    if (!listens(route))
-        return 0;
-    if (status.len > 9)
-        status = mf_slice(status.ptr + 8, status.len - 8);
-    mf_buf_printf(&log_, "%.*s<%.*s %.*s", MF_FMT(route), MF_FMT(m->subject), MF_FMT(m->reply));
-    for (size_t i = 0; i < status.len; i++)
-        mf_buf_byte(&log_, status.ptr[i] == '\r'   ? ';'
-                           : status.ptr[i] == '\n' ? ' '
-                                                   : status.ptr[i]);
-    mf_buf_printf(&log_, "|%.*s\n", m->payload.len > 99 ? 0 : (int)m->payload.len,
-                  (const char *)m->payload.ptr);
-    return 1;
-}
-
-static bool interest(void *arg, struct mf_slice subject, struct mf_slice queue)
-{
-    (void)arg;
-    (void)queue;
-    return listens(subject);
-}
-
-static void await_interest(void *arg, struct consumer *c, bool on)
-{
-    (void)arg;
-    (void)c;
-    (void)on;
-}
-
-static void event(void *arg, const struct consumer_event *e)
-{
-    (void)arg;
-    mf_buf_printf(&told, "%d:%llu ", (int)e->kind, (unsigned long long)e->stream_seq);
-}
-
-/* Configurations as text are the api's; here a struct is as good. */
-static int encode(const struct consumer_config *c, struct mf_buf *out)
-{
-    struct consumer_config copy = *c;
-
-    copy.mem = (struct arena){0};
-    copy.name = copy.filter_subject = copy.deliver_subject = NULL;
-    copy.durable_name = (char *)"D"; /* the only string a test needs back */
-    mf_buf_append(out, &copy, sizeof copy);
-    return 0;
-}
-
-static int decode(struct mf_slice text, struct consumer_config *c, struct mf_error *e)
-{
-    (void)e;
-    memcpy(c, text.ptr, sizeof *c); /* its strings are the test's own */
-    return 0;
-}
-
-static void consumers_up(void)
-{
-    struct mf_error e;
-
-    host = (struct consumer_host){.loop = w.loop,
-                                  .now_ns = now_ns,
-                                  .deliver = deliver,
-                                  .interest = interest,
-                                  .bound = interest,
-                                  .await_interest = await_interest,
-                                  .event = event,
-                                  .arg = &w,
-                                  .codec = {encode, decode}};
-    TEST_ASSERT_EQUAL_INT(0, consumers_open(&g, w.stream, &host, &e));
-}
-
-void setUp(void)
-{
-    world_init(&w);
-    here[0] = '\0';
-}
-
-void tearDown(void)
-{
-    if (g != NULL && w.stream != NULL)
-        consumers_close(g, false);
-    g = NULL;
-    world_turns(&w);
-    world_fini(&w);
-    mf_buf_fini(&log_);
-    mf_buf_fini(&told);
-}
-
-static void created(struct consumer_op *op, struct consumer *c, const struct js_error *e)
-{
-    TEST_ASSERT_NULL(e);
-    op->consumer = c;
-    op->wait.done = NULL;
-}
-
-static struct consumer *add(const char *name, struct consumer_config cfg)
-{
-    struct consumer_op op = {.done = created};
-
-    op.wait.node.next = NULL;
-    consumer_create(g, &cfg, mf_str(name), &op);
-    world_turns(&w);
-    TEST_ASSERT_NULL(op.wait.done);
-    return op.consumer;
-}
-
-static struct consumer_config pull(void)
-{
-    return (struct consumer_config){.ack_policy = ACK_EXPLICIT,
-                                    .ack_wait_ns = 30 * CLOCK_S,
-                                    .max_deliver = -1,
-                                    .max_waiting = 512,
-                                    .max_ack_pending = 1000,
-                                    .durable_name = (char *)"D"};
-}
-
-static void put(const char *subject, const char *payload)
-{
-    struct world_ack a = world_publish(&w, subject, NULL, payload);
-
-    TEST_ASSERT_EQUAL_STRING("", a.text);
-    world_turns(&w);
-}
-
-static const char *heard(void)
-{
-    static char text[16384];
-
-    snprintf(text, sizeof text, "%.*s", (int)log_.len, log_.ptr == NULL ? "" : (char *)log_.ptr);
-    mf_buf_clear(&log_);
-    return text;
-}
-
-static size_t count(const char *in, const char *what)
-{
-    size_t n = 0;
-
-    for (const char *p = in; (p = strstr(p, what)) != NULL; p++)
-        n++;
-    return n;
-}
-
-static void ask(struct consumer *c, const char *body)
-{
-    consumer_pull(c, MF_LIT("in"), mf_str(body), MF_SLICE_NONE);
-    world_turns(&w);
-}
-
-static bool ack(struct consumer *c, const char *tokens, const char *body)
-{
-    bool ok = consumer_ack(c, mf_str(tokens), MF_SLICE_NONE, mf_str(body));
-
-    world_turns(&w);
-    return ok;
-}
-
-static struct consumer_info info(struct consumer *c)
-{
-    struct consumer_info i;
-
-    consumer_info(c, &i);
-    return i;
-}
+#include "support/consumer_world.h"
 
 /* --- counts -------------------------------------------------------------------------------- */
 
@@ -497,6 +301,32 @@ static void test_purge_tells_a_request_that_does_not_wait(void)
     TEST_ASSERT_NOT_NULL(strstr(heard(), " 404 No Messages;"));
 }
 
+/* --- what went while nobody looked --------------------------------------------------------- */
+
+/* A kill may lose the news of a removal, not the removal: nothing is awaited of it any more. */
+static void test_floor_moves_over_what_went_before_a_restart(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    put("k.a", "2");
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in ");
+    ask(c, "2");
+    consumers_close(g, false);
+    g = NULL;
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 1));
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 2));
+    world_kill(&w);
+    world_open(&w, &plain);
+    consumers_up();
+    c = consumers_find(g, MF_LIT("D"));
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).ack_pending);
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).floor_sseq);
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).floor_cseq);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -510,6 +340,7 @@ int main(void)
     RUN_TEST(test_flow_control_goes_on_after_messages_larger_than_its_window);
     RUN_TEST(test_purge_tells_a_request_that_does_not_wait);
     RUN_TEST(test_acked_message_that_is_not_in_memory_goes);
+    RUN_TEST(test_floor_moves_over_what_went_before_a_restart);
     RUN_TEST(test_times_without_end_never_come);
     return UNITY_END();
 }

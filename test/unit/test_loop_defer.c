@@ -261,6 +261,31 @@ static void test_hooks_left_over_from_a_round_keep_the_loop_from_waiting(void)
     TEST_ASSERT_EQUAL(1000, calls);
 }
 
+static void next_then_stop(struct loop_defer *d)
+{
+    if (++calls < 100)
+        loop_next(l, d);
+    else
+        loop_stop(l);
+}
+
+/* Work in slices: each waits for a look at the events, and the loop does not wait for any. */
+static void test_work_goes_on_once_a_turn_without_waiting(void)
+{
+    struct loop_defer d = {.fn = next_then_stop};
+
+    loop_next(l, &d);
+    run_one_turn();
+    TEST_ASSERT_EQUAL(1, calls);
+    TEST_ASSERT_TRUE(d.queued);
+    loop_run(l);
+    TEST_ASSERT_EQUAL(100, calls);
+    loop_next(l, &d);
+    loop_defer_cancel(l, &d);
+    run_one_turn();
+    TEST_ASSERT_EQUAL(100, calls);
+}
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0); /* a failure inside a callback may end the process */
@@ -273,5 +298,6 @@ int main(void)
     RUN_TEST(test_loop_does_not_wait_while_a_hook_is_queued);
     RUN_TEST(test_hook_that_always_adds_itself_does_not_starve_events);
     RUN_TEST(test_hooks_left_over_from_a_round_keep_the_loop_from_waiting);
+    RUN_TEST(test_work_goes_on_once_a_turn_without_waiting);
     return UNITY_END();
 }
