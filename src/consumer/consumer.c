@@ -304,8 +304,8 @@ bool consumer_inactive(struct consumer *c)
     if (in_use(c))
         c->active_ns = now;
     c->idle_at_ns = group_after(c->group, threshold - (now - c->active_ns));
-    /* Whoever took messages may still be at work on them. */
-    if (c->wait.count > 0 && c->idle_at_ns <= now)
+    /* Whoever pulled messages may still be at work on them. */
+    if (c->push == NULL && c->wait.count > 0 && c->idle_at_ns <= now)
         c->idle_at_ns =
             group_after(c->group, c->cfg.ack_wait_ns > 0 ? c->cfg.ack_wait_ns : threshold);
     if (c->idle_at_ns > now)
