@@ -26,17 +26,13 @@ static const struct options_js_limits no_limits = {
     .disk_max_stream_bytes = -1,
 };
 
-/* Read once in each turn of the loop: publishes ask several times each. */
+/* Read anew each time: a message stamped with the beginning of the turn could be older than its
+ * publisher, and so die too early for him. */
 int64_t api_now_ns(struct api *a)
 {
-    int64_t turn_ns = loop_mono_ns(a->loop);
+    int64_t wall_ns = clock_wall_ns(); /* first, see steady.h */
 
-    if (turn_ns != a->turn_ns || a->now_ns == 0) {
-        int64_t wall_ns = clock_wall_ns(); /* first, see steady.h */
-        a->now_ns = steady_now(&a->clock, wall_ns, clock_boot_ns());
-        a->turn_ns = turn_ns;
-    }
-    return a->now_ns;
+    return steady_now(&a->clock, wall_ns, clock_boot_ns());
 }
 
 const char *api_domain(const struct api *a)

@@ -56,8 +56,7 @@ struct api {
     struct api_setup setup;
     char *store_dir; /* <store_dir>/jetstream */
     struct steady clock;
-    int64_t now_ns, turn_ns; /* the clock in this turn of the loop, and which turn that is */
-    int64_t ahead_ns;        /* of the monotonic clock, at the last look */
+    int64_t ahead_ns; /* of the monotonic clock, at the last look */
     struct loop_timer *clock_timer;
     struct mf_list list;    /* api_account.link: one for each account there is */
     struct mf_list leaving; /* api_account.link: lost JetStream or their account */

@@ -1,6 +1,6 @@
 // watch_history.mjs: many watchers of one bucket, random changes, kills and restarts: does each watcher's history
 // agree with the stream's?  No gap, nothing twice, nothing out of order.
-// WATCHERS, EVENTS and KILLS make it longer, SEED repeats a run's choices.
+// WATCHERS, EVENTS, KILLS and RECONNECTS make it longer and rougher, SEED repeats a run's choices.
 import assert from "node:assert/strict";
 import { Kvm, KvWatchInclude } from "@nats-io/kv";
 import { jetstream } from "@nats-io/jetstream";
@@ -12,7 +12,8 @@ import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 const WATCHERS = Number(process.env.WATCHERS ?? 20);
 const EVENTS = Number(process.env.EVENTS ?? 15000);
-const KILLS = Number(process.env.KILLS ?? 3);
+const KILLS = Number(process.env.KILLS ?? 0);
+const RECONNECTS = Number(process.env.RECONNECTS ?? 0); // about one in 2000 changes
 const KEYS = 300;
 const HISTORY = 64;
 const MARKER_MS = 2000;
@@ -137,9 +138,7 @@ scenario(`${WATCHERS} watchers, ${EVENTS} random changes, ${KILLS} kills: every 
         } catch (e) {
           if (!stop) throw e;
         }
-        // A reconnect asked for while the server dies can leave nats.js without its subscriptions, on any server: so
-        // either kills or reconnects.
-        if (KILLS === 0 && roll(2000) === 0) await watchers[roll(WATCHERS)].nc.reconnect().catch(() => {});
+        if (RECONNECTS > 0 && roll(2000) === 0) await watchers[roll(WATCHERS)].nc.reconnect().catch(() => {});
       }
     });
     if (round === KILLS) {
