@@ -150,9 +150,12 @@ static int read_head(struct recover *r, struct seg *s, struct store_file *f, con
     if (rc != 0 || h.size < SEGMENT_PAGE || h.size > SEGMENT_MAX)
         return 0;
     s->headed = true;
-    s->state = h.number != s->number ? SEG_OTHER : h.damaged ? SEG_HALF : SEG_GOOD;
-    s->bad_at = h.damaged_at;
     memcpy(s->id, h.id, STORE_ID);
+    /* Still that of the segment it was made from: what was written since may be there or not. */
+    if (h.number != s->number)
+        return 0;
+    s->state = h.damaged ? SEG_HALF : SEG_GOOD;
+    s->bad_at = h.damaged_at;
     s->size = s->end = h.size;
     s->bytes = size < h.size ? size : h.size;
     return 0;

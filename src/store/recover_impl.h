@@ -19,8 +19,7 @@
 enum seg_state {
     SEG_GOOD,
     SEG_HALF,    /* one copy of the header is bad */
-    SEG_BLIND,   /* both are: the name and the other files say whose it is */
-    SEG_OTHER,   /* the header names another number: being prepared from an older segment */
+    SEG_BLIND,   /* both are, or of another number: name and other files say whose it is */
     SEG_FOREIGN, /* of another store */
 };
 struct seg {

@@ -257,10 +257,7 @@ static int hole(struct recover *r, uint64_t *number, size_t i)
         return 0;
     }
     struct record_pos go_on = {*number, there ? r->seg[i].size : SEGMENT_PAGE};
-    const char *what = "the segment is missing";
-    if (there)
-        what = r->seg[i].state == SEG_FOREIGN ? "the segment belongs to another store"
-                                              : "the segment's header names another segment";
+    const char *what = there ? "the segment belongs to another store" : "the segment is missing";
     if ((rc = damaged(r, *number, 0, there ? r->seg[i].size : 0, go_on, what)) != 0)
         return rc;
     /* Of a wide gap not every file is named: the numbers are whatever a name claims. */

@@ -425,11 +425,14 @@ static void test_a_tear_at_the_start_of_a_segment_drops_that_segment(void)
     files_free(io);
 }
 
-/* The segment was new in the group that the crash cut short: its header may be missing, its records
- * count all the same.  That is no damage, today or later. */
+/* The segment was new in the group that the crash cut short: its header may be missing, or still be
+ * that of the segment it was made from; its records count all the same.  That is no damage, today
+ * or later. */
 static void test_a_new_segment_without_its_header_is_mended(void)
 {
-    for (int both = 0; both < 2; both++) {
+    enum { FIRST_COPY, BOTH_COPIES, OLD_ONE, KINDS };
+
+    for (int kind = 0; kind < KINDS; kind++) {
         struct recovery r;
         tearDown();
         setUp();
@@ -439,7 +442,9 @@ static void test_a_new_segment_without_its_header_is_mended(void)
         maker_seal(&m);
         maker_message(&m, 3, "k", "x", 0);
         maker_commit(&m);
-        memset(m.seg[2], 0, both ? SEGMENT_PAGE : 512);
+        memset(m.seg[2], 0, kind == FIRST_COPY ? 512 : SEGMENT_PAGE);
+        if (kind == OLD_ONE)
+            segment_page_encode(m.seg[2], m.id, 7, MAKER_SIZE, 1);
         struct store_io *io = maker_files(&m);
         for (int again = 0; again < 2; again++) {
             recover_ok(&r, io);
@@ -453,6 +458,7 @@ static void test_a_new_segment_without_its_header_is_mended(void)
         TEST_ASSERT_EQUAL(MAKER_SIZE, maker_read(io, "0000000000000002.log", bytes, sizeof bytes));
         TEST_ASSERT_EQUAL(0, segment_page_decode(bytes, &h));
         TEST_ASSERT_FALSE(h.damaged);
+        TEST_ASSERT_EQUAL_UINT64(2, h.number);
         TEST_ASSERT_EQUAL_UINT64(MAKER_SIZE, h.size);
         files_free(io);
     }
