@@ -210,6 +210,9 @@ static int try_checkpoint(struct recover *r, bool *done)
     if (i == r->segs || r->seg[i].number != start.segment || !seg_readable(&r->seg[i]))
         return 0;
     if (start.offset > r->seg[i].size) {
+        /* Without a header nobody says how long the file was: that was cut, not the checkpoint. */
+        if (r->seg[i].state == SEG_BLIND)
+            return 0;
         r->checkpoint = false;
         return checkpoint_bad(r, 32, "the checkpoint does not fit the log");
     }

@@ -227,6 +227,32 @@ static void test_a_last_segment_cut_short_is_damage(void)
     }
 }
 
+/* So short that its header went, too: the file is named and not the checkpoint whose position lies
+ * in it, which says that this was no torn tail. */
+static void test_a_last_segment_cut_to_a_byte_is_damage_and_its_checkpoint_is_not(void)
+{
+    struct checkpoint_head h = {.start = maker_pos(&m),
+                                .chain = m.chain,
+                                .last_seq = m.last_seq,
+                                .first_segment = m.first_segment};
+    struct index *none = index_new('.', 0);
+    struct store_io *io = maker_files(&m);
+    struct recovery r;
+
+    memcpy(h.id, m.id, STORE_ID);
+    maker_checkpoint(io, &h, none, MF_SLICE_NONE, MF_SLICE_NONE);
+    maker_write(io, "0000000000000003.log", m.seg[3], 1);
+    recover_ok(&r, io);
+    TEST_ASSERT_EQUAL_STRING("1 2 3 4 5 6", seqs(&r));
+    TEST_ASSERT_FALSE(r.torn);
+    TEST_ASSERT_NOT_EQUAL(0, r.damages);
+    for (size_t i = 0; i < r.damages; i++)
+        TEST_ASSERT_EQUAL_STRING("0000000000000003.log", r.damage[i].file);
+    recovery_fini(&r);
+    files_free(io);
+    index_free(none);
+}
+
 /* --- headers ---------------------------------------------------------------------------------- */
 
 static void test_one_bad_copy_of_a_header_is_named_and_all_is_read(void)
@@ -429,6 +455,7 @@ int main(void)
     RUN_TEST(test_every_flipped_byte_is_found_or_harmless);
     RUN_TEST(test_a_file_cut_at_any_length_loses_only_what_was_in_it);
     RUN_TEST(test_a_last_segment_cut_short_is_damage);
+    RUN_TEST(test_a_last_segment_cut_to_a_byte_is_damage_and_its_checkpoint_is_not);
     RUN_TEST(test_one_bad_copy_of_a_header_is_named_and_all_is_read);
     RUN_TEST(test_a_header_lost_twice_is_replaced_by_the_others);
     RUN_TEST(test_without_any_id_the_segments_go_aside);
