@@ -25,6 +25,8 @@ void jsonw_begin(struct jsonw *w, struct mf_buf *out, enum jsonw_style style);
 void jsonw_object(struct jsonw *w, const char *key);
 void jsonw_array(struct jsonw *w, const char *key);
 void jsonw_end(struct jsonw *w); /* closes the innermost object or array */
+/* Text is escaped as Go's encoding/json does it: < > & U+2028 U+2029 as \u00XX, invalid UTF-8 as
+ * U+FFFD. */
 void jsonw_str(struct jsonw *w, const char *key, const char *value); /* NULL writes "" */
 void jsonw_slice(struct jsonw *w, const char *key, struct mf_slice value);
 void jsonw_i64(struct jsonw *w, const char *key, int64_t value);
@@ -35,7 +37,14 @@ void jsonw_null(struct jsonw *w, const char *key);
 void jsonw_time(struct jsonw *w, const char *key, int64_t wall_ns); /* RFC 3339, UTC */
 /* Bytes that are JSON already. */
 void jsonw_raw(struct jsonw *w, const char *key, struct mf_slice json);
-/* A string as Go's encoding/json escapes it: < > & U+2028 U+2029 as \u00XX, invalid UTF-8 as
- * U+FFFD. */
+
+/* Left out, key and all, when the value is empty: NULL or "", zero, false, no strings (Go's
+ * omitempty). */
+struct json_strs;
+void jsonw_opt_str(struct jsonw *w, const char *key, const char *value);
+void jsonw_opt_i64(struct jsonw *w, const char *key, int64_t value);
+void jsonw_opt_u64(struct jsonw *w, const char *key, uint64_t value);
+void jsonw_opt_bool(struct jsonw *w, const char *key, bool value);
+void jsonw_opt_strs(struct jsonw *w, const char *key, const struct json_strs *value);
 
 #endif

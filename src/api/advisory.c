@@ -41,8 +41,7 @@ static bool event_begin(struct event *v, struct api_account *aa, const char *typ
 
 void event_domain(struct event *v)
 {
-    if (*api_domain(v->aa->api) != '\0')
-        jsonw_str(&v->w, "domain", api_domain(v->aa->api));
+    jsonw_opt_str(&v->w, "domain", api_domain(v->aa->api));
 }
 
 static void event_client(struct event *v, struct mf_slice client)
@@ -181,8 +180,7 @@ void advisory_snapshot_complete(struct api_account *aa, const char *stream, stru
     jsonw_time(&v.w, "end", end_ns);
     event_client(&v, client);
     event_domain(&v);
-    if (error != NULL && *error != '\0')
-        jsonw_str(&v.w, "error", error);
+    jsonw_opt_str(&v.w, "error", error);
     event_send(&v);
 }
 

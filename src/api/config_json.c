@@ -244,39 +244,6 @@ const struct catalog_codec config_json_codec = {.encode = stored_encode, .decode
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-static bool empty(const char *s)
-{
-    return s == NULL || s[0] == '\0';
-}
-
-static void opt_str(struct jsonw *w, const char *key, const char *s)
-{
-    if (!empty(s))
-        jsonw_str(w, key, s);
-}
-
-static void opt_i64(struct jsonw *w, const char *key, int64_t n)
-{
-    if (n != 0)
-        jsonw_i64(w, key, n);
-}
-
-static void opt_bool(struct jsonw *w, const char *key, bool b)
-{
-    if (b)
-        jsonw_bool(w, key, b);
-}
-
-static void opt_strs(struct jsonw *w, const char *key, const struct json_strs *s)
-{
-    if (s->n == 0)
-        return;
-    jsonw_array(w, key);
-    for (size_t i = 0; i < s->n; i++)
-        jsonw_str(w, NULL, s->at[i]);
-    jsonw_end(w);
-}
-
 static void write_mapping(struct jsonw *w, const char *key, const struct stream_mapping *m)
 {
     jsonw_object(w, key);
@@ -295,8 +262,8 @@ static void write_source_route(struct jsonw *w, const struct stream_source *s)
     }
     if (s->consumer != NULL) {
         jsonw_object(w, "consumer");
-        opt_str(w, "name", s->consumer->name);
-        opt_str(w, "deliver_subject", s->consumer->deliver_subject);
+        jsonw_opt_str(w, "name", s->consumer->name);
+        jsonw_opt_str(w, "deliver_subject", s->consumer->deliver_subject);
         jsonw_end(w);
     }
 }
@@ -307,11 +274,10 @@ static void write_source(struct jsonw *w, const char *key, const struct stream_s
 
     jsonw_object(w, key);
     jsonw_str(w, "name", s->name);
-    if (s->opt_start_seq != 0)
-        jsonw_u64(w, "opt_start_seq", s->opt_start_seq);
+    jsonw_opt_u64(w, "opt_start_seq", s->opt_start_seq);
     if (s->has_start_time)
         jsonw_time(w, "opt_start_time", s->opt_start_time_ns);
-    opt_str(w, "filter_subject", s->filter_subject);
+    jsonw_opt_str(w, "filter_subject", s->filter_subject);
     if (s->transforms.n > 0) {
         jsonw_array(w, "subject_transforms");
         for (size_t i = 0; i < s->transforms.n; i++)
@@ -328,9 +294,9 @@ static void write_origin(struct jsonw *w, const struct stream_config *c)
 
     if (c->placement != NULL) {
         jsonw_object(w, "placement");
-        opt_str(w, "cluster", c->placement->cluster);
-        opt_strs(w, "tags", &c->placement->tags);
-        opt_str(w, "preferred", c->placement->preferred);
+        jsonw_opt_str(w, "cluster", c->placement->cluster);
+        jsonw_opt_strs(w, "tags", &c->placement->tags);
+        jsonw_opt_str(w, "preferred", c->placement->preferred);
         jsonw_end(w);
     }
     if (c->mirror != NULL)
@@ -350,43 +316,43 @@ static void write_origin(struct jsonw *w, const struct stream_config *c)
 static void write_limits(struct jsonw *w, const struct stream_config *c)
 {
     jsonw_str(w, "name", c->name);
-    opt_str(w, "description", c->description);
-    opt_strs(w, "subjects", &c->subjects);
+    jsonw_opt_str(w, "description", c->description);
+    jsonw_opt_strs(w, "subjects", &c->subjects);
     jsonw_str(w, "retention", retention_words[c->retention]);
     jsonw_i64(w, "max_consumers", c->max_consumers);
     jsonw_i64(w, "max_msgs", c->max_msgs);
     jsonw_i64(w, "max_bytes", c->max_bytes);
     jsonw_i64(w, "max_age", c->max_age_ns);
     jsonw_i64(w, "max_msgs_per_subject", c->max_msgs_per_subject);
-    opt_i64(w, "max_msg_size", c->max_msg_size);
+    jsonw_opt_i64(w, "max_msg_size", c->max_msg_size);
     jsonw_str(w, "discard", discard_words[c->discard]);
     jsonw_str(w, "storage", storage_words[c->storage]);
     jsonw_i64(w, "num_replicas", c->replicas);
-    opt_bool(w, "no_ack", c->no_ack);
-    opt_i64(w, "duplicate_window", c->duplicate_window_ns);
+    jsonw_opt_bool(w, "no_ack", c->no_ack);
+    jsonw_opt_i64(w, "duplicate_window", c->duplicate_window_ns);
 }
 
 static void write_switches(struct jsonw *w, const struct stream_config *c)
 {
     jsonw_bool(w, "allow_direct", c->allow_direct);
     jsonw_bool(w, "mirror_direct", c->mirror_direct);
-    opt_bool(w, "discard_new_per_subject", c->discard_new_per_subject);
+    jsonw_opt_bool(w, "discard_new_per_subject", c->discard_new_per_subject);
     jsonw_bool(w, "sealed", c->sealed);
     jsonw_bool(w, "deny_delete", c->deny_delete);
     jsonw_bool(w, "deny_purge", c->deny_purge);
     jsonw_bool(w, "allow_rollup_hdrs", c->allow_rollup);
     jsonw_object(w, "consumer_limits");
-    opt_i64(w, "inactive_threshold", c->consumer_limits.inactive_threshold_ns);
-    opt_i64(w, "max_ack_pending", c->consumer_limits.max_ack_pending);
+    jsonw_opt_i64(w, "inactive_threshold", c->consumer_limits.inactive_threshold_ns);
+    jsonw_opt_i64(w, "max_ack_pending", c->consumer_limits.max_ack_pending);
     jsonw_end(w);
     jsonw_bool(w, "allow_msg_ttl", c->allow_msg_ttl);
-    opt_i64(w, "subject_delete_marker_ttl", c->subject_delete_marker_ttl_ns);
-    opt_bool(w, "allow_msg_counter", c->allow_msg_counter);
-    opt_bool(w, "allow_atomic", c->allow_atomic);
-    opt_bool(w, "allow_msg_schedules", c->allow_msg_schedules);
+    jsonw_opt_i64(w, "subject_delete_marker_ttl", c->subject_delete_marker_ttl_ns);
+    jsonw_opt_bool(w, "allow_msg_counter", c->allow_msg_counter);
+    jsonw_opt_bool(w, "allow_atomic", c->allow_atomic);
+    jsonw_opt_bool(w, "allow_msg_schedules", c->allow_msg_schedules);
     if (c->persist_mode == PERSIST_ASYNC)
         jsonw_str(w, "persist_mode", "async");
-    opt_bool(w, "allow_batched", c->allow_batched);
+    jsonw_opt_bool(w, "allow_batched", c->allow_batched);
 }
 
 /* Two sorted lists as one: the stream's own pairs and the server's.  The server's win. */
@@ -421,15 +387,14 @@ void config_json_write(struct jsonw *w, const char *key, const struct stream_con
     write_limits(w, c);
     write_origin(w, c);
     jsonw_str(w, "compression", compression_words[c->compression]);
-    if (c->first_seq != 0)
-        jsonw_u64(w, "first_seq", c->first_seq);
+    jsonw_opt_u64(w, "first_seq", c->first_seq);
     if (c->subject_transform != NULL)
         write_mapping(w, "subject_transform", c->subject_transform);
     if (c->republish != NULL) {
         jsonw_object(w, "republish");
-        opt_str(w, "src", c->republish->src);
+        jsonw_opt_str(w, "src", c->republish->src);
         jsonw_str(w, "dest", c->republish->dest);
-        opt_bool(w, "headers_only", c->republish->headers_only);
+        jsonw_opt_bool(w, "headers_only", c->republish->headers_only);
         jsonw_end(w);
     }
     write_switches(w, c);

@@ -186,82 +186,48 @@ const struct consumer_codec consumer_json_codec = {.encode = stored_encode,
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-static void opt_str(struct jsonw *w, const char *key, const char *s)
-{
-    if (s != NULL && *s != '\0')
-        jsonw_str(w, key, s);
-}
-
-static void opt_i64(struct jsonw *w, const char *key, int64_t n)
-{
-    if (n != 0)
-        jsonw_i64(w, key, n);
-}
-
-static void opt_u64(struct jsonw *w, const char *key, uint64_t n)
-{
-    if (n != 0)
-        jsonw_u64(w, key, n);
-}
-
-static void opt_bool(struct jsonw *w, const char *key, bool b)
-{
-    if (b)
-        jsonw_bool(w, key, b);
-}
-
-static void opt_strs(struct jsonw *w, const char *key, const struct json_strs *s)
-{
-    if (s->n == 0)
-        return;
-    jsonw_array(w, key);
-    for (size_t i = 0; i < s->n; i++)
-        jsonw_str(w, NULL, s->at[i]);
-    jsonw_end(w);
-}
-
 static void write_delivery(struct jsonw *w, const struct consumer_config *c)
 {
-    opt_str(w, "durable_name", c->durable_name);
-    opt_str(w, "name", c->name);
-    opt_str(w, "description", c->description);
+    jsonw_opt_str(w, "durable_name", c->durable_name);
+    jsonw_opt_str(w, "name", c->name);
+    jsonw_opt_str(w, "description", c->description);
     jsonw_str(w, "deliver_policy", deliver_words[c->deliver_policy]);
-    opt_u64(w, "opt_start_seq", c->opt_start_seq);
+    jsonw_opt_u64(w, "opt_start_seq", c->opt_start_seq);
     if (c->has_start_time)
         jsonw_time(w, "opt_start_time", c->opt_start_time_ns);
     jsonw_str(w, "ack_policy", ack_words[c->ack_policy]);
-    opt_i64(w, "ack_wait", c->ack_wait_ns);
-    opt_i64(w, "max_deliver", c->max_deliver);
+    jsonw_opt_i64(w, "ack_wait", c->ack_wait_ns);
+    jsonw_opt_i64(w, "max_deliver", c->max_deliver);
     if (c->backoff.n > 0) {
         jsonw_array(w, "backoff");
         for (size_t i = 0; i < c->backoff.n; i++)
             jsonw_i64(w, NULL, c->backoff.at[i]);
         jsonw_end(w);
     }
-    opt_str(w, "filter_subject", c->filter_subject);
-    opt_strs(w, "filter_subjects", &c->filter_subjects);
+    jsonw_opt_str(w, "filter_subject", c->filter_subject);
+    jsonw_opt_strs(w, "filter_subjects", &c->filter_subjects);
     jsonw_str(w, "replay_policy", replay_words[c->replay_policy]);
 }
 
 static void write_limits(struct jsonw *w, const struct consumer_config *c)
 {
-    opt_u64(w, "rate_limit_bps", c->rate_limit_bps);
-    opt_str(w, "sample_freq", c->sample_freq);
-    opt_i64(w, "max_waiting", c->max_waiting);
-    opt_i64(w, "max_ack_pending", c->max_ack_pending);
-    opt_bool(w, "flow_control", c->flow_control);
-    opt_bool(w, "headers_only", c->headers_only);
-    opt_i64(w, "max_batch", c->max_batch);
-    opt_i64(w, "max_expires", c->max_expires_ns);
-    opt_i64(w, "max_bytes", c->max_bytes);
-    opt_str(w, "deliver_subject", c->deliver_subject);
-    opt_str(w, "deliver_group", c->deliver_group);
-    opt_i64(w, "idle_heartbeat", c->idle_heartbeat_ns);
-    opt_i64(w, "inactive_threshold", c->inactive_threshold_ns);
+    jsonw_opt_u64(w, "rate_limit_bps", c->rate_limit_bps);
+    jsonw_opt_str(w, "sample_freq", c->sample_freq);
+    jsonw_opt_i64(w, "max_waiting", c->max_waiting);
+    jsonw_opt_i64(w, "max_ack_pending", c->max_ack_pending);
+    jsonw_opt_bool(w, "flow_control", c->flow_control);
+    jsonw_opt_bool(w, "headers_only", c->headers_only);
+    jsonw_opt_i64(w, "max_batch", c->max_batch);
+    jsonw_opt_i64(w, "max_expires", c->max_expires_ns);
+    jsonw_opt_i64(w, "max_bytes", c->max_bytes);
+    jsonw_opt_str(w, "deliver_subject", c->deliver_subject);
+    jsonw_opt_str(w, "deliver_group", c->deliver_group);
+    jsonw_opt_i64(w, "idle_heartbeat", c->idle_heartbeat_ns);
+    jsonw_opt_i64(w, "inactive_threshold", c->inactive_threshold_ns);
     jsonw_i64(w, "num_replicas", c->replicas);
-    opt_bool(w, "mem_storage", c->mem_storage);
-    opt_bool(w, "direct", c->direct);
-    opt_bool(w, "sourcing", c->sourcing);
+    jsonw_opt_bool(w, "mem_storage", c->mem_storage);
+    jsonw_opt_bool(w, "direct", c->direct);
+    jsonw_opt_bool(w, "sourcing", c->sourcing);
 }
 
 void consumer_config_json_write(struct jsonw *w, const char *key, const struct consumer_config *c,
@@ -273,10 +239,10 @@ void consumer_config_json_write(struct jsonw *w, const char *key, const struct c
     metadata_json_write(w, &c->metadata, server_metadata);
     if (c->pause_until_ns != 0)
         jsonw_time(w, "pause_until", c->pause_until_ns);
-    opt_strs(w, "priority_groups", &c->priority_groups);
+    jsonw_opt_strs(w, "priority_groups", &c->priority_groups);
     if (c->priority_policy != PRIORITY_NONE)
         jsonw_str(w, "priority_policy", priority_words[c->priority_policy]);
-    opt_i64(w, "priority_timeout", c->priority_timeout_ns);
+    jsonw_opt_i64(w, "priority_timeout", c->priority_timeout_ns);
     jsonw_end(w);
 }
 
@@ -302,7 +268,7 @@ static void write_group(struct jsonw *w, const struct consumer_config *c,
     jsonw_array(w, "priority_groups");
     jsonw_object(w, NULL);
     jsonw_str(w, "group", c->priority_groups.at[0]);
-    opt_str(w, "pinned_client_id", i->pinned_id);
+    jsonw_opt_str(w, "pinned_client_id", i->pinned_id);
     jsonw_time(w, "pinned_ts", i->pinned_at_ns == 0 ? CLOCK_ZERO : i->pinned_at_ns);
     jsonw_end(w);
     jsonw_end(w);
@@ -325,10 +291,10 @@ void consumer_info_json_write(struct jsonw *w, struct consumer *c, int64_t now_n
     jsonw_u64(w, "num_redelivered", i.redelivered);
     jsonw_u64(w, "num_waiting", i.waiting);
     jsonw_u64(w, "num_pending", i.pending);
-    opt_bool(w, "push_bound", i.push_bound);
-    opt_bool(w, "paused", i.paused);
+    jsonw_opt_bool(w, "push_bound", i.push_bound);
+    jsonw_opt_bool(w, "paused", i.paused);
     if (i.paused)
-        opt_i64(w, "pause_remaining", i.pause_remaining_ns);
+        jsonw_opt_i64(w, "pause_remaining", i.pause_remaining_ns);
     jsonw_time(w, "ts", now_ns);
     write_group(w, cfg, &i);
 }

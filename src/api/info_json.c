@@ -70,8 +70,7 @@ void state_json_write_details(struct jsonw *w, const char *key, struct stream *s
     jsonw_time(w, "first_ts", st.first_ts_ns);
     jsonw_u64(w, "last_seq", st.last_seq);
     jsonw_time(w, "last_ts", st.last_ts_ns);
-    if (st.subjects > 0)
-        jsonw_u64(w, "num_subjects", st.subjects);
+    jsonw_opt_u64(w, "num_subjects", st.subjects);
     if (d->subjects != NULL) {
         jsonw_object(w, "subjects");
         d->subjects(d->arg, w);
@@ -99,12 +98,6 @@ void state_json_write(struct jsonw *w, const char *key, struct stream *s)
 
 /* --- stream info ------------------------------------------------------------------------------ */
 
-static void text_write(struct jsonw *w, const char *key, const char *text)
-{
-    if (text != NULL && *text != '\0')
-        jsonw_str(w, key, text);
-}
-
 /* A mirror's or source's progress: -1 means that it never heard of its origin. */
 static void source_write(struct jsonw *w, const char *key, const struct stream_source *src)
 {
@@ -120,7 +113,7 @@ static void source_write(struct jsonw *w, const char *key, const struct stream_s
     }
     jsonw_u64(w, "lag", 0);
     jsonw_i64(w, "active", -1);
-    text_write(w, "filter_subject", src->filter_subject);
+    jsonw_opt_str(w, "filter_subject", src->filter_subject);
     if (src->transforms.n > 0) {
         jsonw_array(w, "subject_transforms");
         for (size_t i = 0; i < src->transforms.n; i++) {
@@ -158,7 +151,7 @@ void info_json_write_details(struct jsonw *w, struct api_account *aa, struct str
     jsonw_time(w, "created", stream_created_ns(s));
     state_json_write_details(w, "state", s, d);
     if ((flags & INFO_DOMAIN) != 0)
-        text_write(w, "domain", api_domain(aa->api));
+        jsonw_opt_str(w, "domain", api_domain(aa->api));
     if ((flags & INFO_CLUSTER) != 0) {
         jsonw_object(w, "cluster");
         jsonw_str(w, "leader", aa->api->setup.server_name);
@@ -201,7 +194,7 @@ void account_json_write(struct jsonw *w, struct api_account *aa)
     jsonw_u64(w, "streams", catalog_count(aa->catalog));
     jsonw_u64(w, "consumers", api_account_consumers(aa));
     limits_write(w, aa->limits);
-    text_write(w, "domain", api_domain(aa->api));
+    jsonw_opt_str(w, "domain", api_domain(aa->api));
     jsonw_object(w, "api");
     jsonw_u64(w, "level", aa->api->setup.level);
     jsonw_u64(w, "total", aa->api_total);

@@ -31,22 +31,11 @@ bool api_enabled(struct api *a, const struct account *acc)
 
 /* --- config, stats, limits -------------------------------------------------------------------- */
 
-static void opt_i64(struct jsonw *w, const char *key, int64_t value)
+/* Negative is no limit, like 0. */
+static void opt_limit(struct jsonw *w, const char *key, int64_t value)
 {
     if (value > 0)
         jsonw_i64(w, key, value);
-}
-
-static void opt_str(struct jsonw *w, const char *key, const char *value)
-{
-    if (value != NULL && *value != '\0')
-        jsonw_str(w, key, value);
-}
-
-static void opt_true(struct jsonw *w, const char *key, bool value)
-{
-    if (value)
-        jsonw_bool(w, key, true);
 }
 
 /* compress_ok is nats-server's only when both limits are configured. */
@@ -61,11 +50,11 @@ void api_config_write(struct api *a, struct jsonw *w, bool paths)
     if (paths)
         jsonw_str(w, "store_dir", a->store_dir);
     jsonw_i64(w, "sync_interval", relaxed ? js->sync_interval_ns : 120 * CLOCK_S);
-    opt_true(w, "sync_always", !relaxed);
-    opt_str(w, "domain", js->domain);
-    opt_true(w, "compress_ok", js->max_memory > 0 && js->max_store > 0);
-    opt_str(w, "unique_tag", js->unique_tag);
-    opt_true(w, "strict", js->strict);
+    jsonw_opt_bool(w, "sync_always", !relaxed);
+    jsonw_opt_str(w, "domain", js->domain);
+    jsonw_opt_bool(w, "compress_ok", js->max_memory > 0 && js->max_store > 0);
+    jsonw_opt_str(w, "unique_tag", js->unique_tag);
+    jsonw_opt_bool(w, "strict", js->strict);
     jsonw_end(w);
 }
 
@@ -74,14 +63,14 @@ void api_limits_write(struct api *a, struct jsonw *w)
     const struct options_jetstream *js = &a->options->jetstream;
 
     jsonw_object(w, "limits");
-    opt_i64(w, "max_request_batch", js->max_request_batch);
-    opt_i64(w, "max_ack_pending", js->max_ack_pending);
-    opt_i64(w, "max_ha_assets", js->max_ha_assets);
-    opt_i64(w, "max_duplicate_window", js->duplicate_window_ns);
-    opt_i64(w, "max_batch_inflight_per_stream", js->batch_max_inflight_per_stream);
-    opt_i64(w, "max_batch_inflight_total", js->batch_max_inflight_total);
-    opt_i64(w, "max_batch_size", js->batch_max_msgs);
-    opt_i64(w, "max_batch_timeout", js->batch_timeout_ns);
+    opt_limit(w, "max_request_batch", js->max_request_batch);
+    opt_limit(w, "max_ack_pending", js->max_ack_pending);
+    opt_limit(w, "max_ha_assets", js->max_ha_assets);
+    opt_limit(w, "max_duplicate_window", js->duplicate_window_ns);
+    opt_limit(w, "max_batch_inflight_per_stream", js->batch_max_inflight_per_stream);
+    opt_limit(w, "max_batch_inflight_total", js->batch_max_inflight_total);
+    opt_limit(w, "max_batch_size", js->batch_max_msgs);
+    opt_limit(w, "max_batch_timeout", js->batch_timeout_ns);
     jsonw_i64(w, "default_max_consumers", DEFAULT_MAX_CONSUMERS);
     jsonw_end(w);
 }
@@ -104,8 +93,7 @@ void api_stats_write(struct api *a, struct jsonw *w)
     jsonw_u64(w, "level", a->setup.level);
     jsonw_u64(w, "total", a->api_total);
     jsonw_u64(w, "errors", a->api_errors);
-    if (a->inflight > 0)
-        jsonw_u64(w, "inflight", a->inflight);
+    jsonw_opt_u64(w, "inflight", a->inflight);
     jsonw_end(w);
 }
 

@@ -3,6 +3,7 @@
 
 #include "mayfly/clock.h"
 #include "float_text.h"
+#include "mayfly/json.h"
 #include "mayfly/utf8.h"
 
 #include <assert.h>
@@ -179,4 +180,40 @@ void jsonw_raw(struct jsonw *w, const char *key, struct mf_slice json)
 {
     lead(w, key);
     mf_buf_append(w->out, json.ptr, json.len);
+}
+
+/* --- left out when empty ---------------------------------------------------------------------- */
+
+void jsonw_opt_str(struct jsonw *w, const char *key, const char *value)
+{
+    if (value != NULL && value[0] != '\0')
+        jsonw_str(w, key, value);
+}
+
+void jsonw_opt_i64(struct jsonw *w, const char *key, int64_t value)
+{
+    if (value != 0)
+        jsonw_i64(w, key, value);
+}
+
+void jsonw_opt_u64(struct jsonw *w, const char *key, uint64_t value)
+{
+    if (value != 0)
+        jsonw_u64(w, key, value);
+}
+
+void jsonw_opt_bool(struct jsonw *w, const char *key, bool value)
+{
+    if (value)
+        jsonw_bool(w, key, true);
+}
+
+void jsonw_opt_strs(struct jsonw *w, const char *key, const struct json_strs *value)
+{
+    if (value->n == 0)
+        return;
+    jsonw_array(w, key);
+    for (size_t i = 0; i < value->n; i++)
+        jsonw_str(w, NULL, value->at[i]);
+    jsonw_end(w);
 }

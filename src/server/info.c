@@ -5,17 +5,6 @@
 
 #include <stdlib.h>
 
-static void opt_bool(struct jsonw *w, const char *key, bool value)
-{
-    if (value)
-        jsonw_bool(w, key, true);
-}
-static void opt_str(struct jsonw *w, const char *key, const char *value)
-{
-    if (value != NULL && value[0] != '\0')
-        jsonw_str(w, key, value);
-}
-
 static void info_tls(struct jsonw *w, const struct client *c)
 {
     const struct options *o = c->srv->opts;
@@ -25,9 +14,9 @@ static void info_tls(struct jsonw *w, const struct client *c)
 
     if (!on)
         return;
-    opt_bool(w, "tls_required", !optional);
-    opt_bool(w, "tls_verify", tls->verify || tls->verify_and_map);
-    opt_bool(w, "tls_available", optional);
+    jsonw_opt_bool(w, "tls_required", !optional);
+    jsonw_opt_bool(w, "tls_verify", tls->verify || tls->verify_and_map);
+    jsonw_opt_bool(w, "tls_available", optional);
 }
 
 static void info_listener(struct jsonw *w, const struct client *c)
@@ -49,16 +38,16 @@ static void info_client(struct jsonw *w, const struct client *c, bool after_conn
     const struct server *s = c->srv;
 
     jsonw_u64(w, "client_id", c->cid);
-    opt_str(w, "client_ip", client_ip(c));
+    jsonw_opt_str(w, "client_ip", client_ip(c));
     if (!after_connect)
-        opt_str(w, "nonce", c->nonce);
-    opt_str(w, "cluster", s->opts->cluster.set ? s->opts->cluster.name : NULL);
-    opt_str(w, "domain", s->opts->jetstream.enabled ? s->opts->jetstream.domain : NULL);
-    opt_bool(w, "ldm", s->lame_duck || c->leave);
+        jsonw_opt_str(w, "nonce", c->nonce);
+    jsonw_opt_str(w, "cluster", s->opts->cluster.set ? s->opts->cluster.name : NULL);
+    jsonw_opt_str(w, "domain", s->opts->jetstream.enabled ? s->opts->jetstream.domain : NULL);
+    jsonw_opt_bool(w, "ldm", s->lame_duck || c->leave);
     if (after_connect && c->account != NULL) {
         jsonw_bool(w, "connect_info", true);
         jsonw_str(w, "remote_account", account_name(c->account));
-        opt_bool(w, "acc_is_sys", account_is_system(c->account));
+        jsonw_opt_bool(w, "acc_is_sys", account_is_system(c->account));
     }
 }
 
@@ -78,13 +67,13 @@ void info_render(const struct client *c, struct mf_buf *out, bool after_connect)
     info_listener(&w, c);
     jsonw_bool(&w, "headers", !s->opts->no_header_support);
     /* no_auth_user lets anybody in, so nothing is required (and clients need not refuse). */
-    opt_bool(&w, "auth_required", client_login_first(c));
+    jsonw_opt_bool(&w, "auth_required", client_login_first(c));
     info_tls(&w, c);
     /* After CONNECT the account's limit counts: clients refuse themselves what we would close for.
      */
     jsonw_u64(&w, "max_payload",
               after_connect ? c->limits.max_payload : (uint64_t)s->opts->max_payload);
-    opt_bool(&w, "jetstream", s->guest != NULL);
+    jsonw_opt_bool(&w, "jetstream", s->guest != NULL);
     info_client(&w, c, after_connect);
     jsonw_i64(&w, "api_lvl", SERVER_API_LEVEL);
     jsonw_end(&w);

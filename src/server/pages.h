@@ -58,8 +58,6 @@ void page_account_detail(struct server *s, struct account *a, struct jsonw *w, c
 void page_account_doors(struct server *s, struct account *a, struct jsonw *w);
 uint64_t page_subscriptions(struct server *s); /* in all accounts, the server's own too */
 void page_router_stats(const struct router_stats *t, struct jsonw *w);
-void page_opt_str(struct jsonw *w, const char *key, const char *value); /* left out when empty */
-void page_opt_bool(struct jsonw *w, const char *key, bool value);       /* left out when false */
 
 #define PAGE_HOST 256
 /* Host and port clients are told: client_advertise, or where it listens. */

@@ -32,7 +32,7 @@ void page_account_detail(struct server *s, struct account *a, struct jsonw *w, c
     jsonw_object(w, key);
     jsonw_str(w, "account_name", account_name(a));
     jsonw_time(w, "update_time", s->config_load_wall_ns);
-    page_opt_bool(w, "is_system", account_is_system(a));
+    jsonw_opt_bool(w, "is_system", account_is_system(a));
     jsonw_bool(w, "expired", false);
     jsonw_bool(w, "complete", true);
     jsonw_bool(w, "jetstream_enabled", s->guest != NULL && s->guest->enabled(s->guest->arg, a));

@@ -194,15 +194,14 @@ static int rows_collect(struct server *s, const struct connz_query *q, struct ro
 void page_sub_detail(struct jsonw *w, const char *account, const struct page_sub *sub)
 {
     jsonw_object(w, NULL);
-    page_opt_str(w, "account", account);
-    page_opt_str(w, "account_tag", account);
+    jsonw_opt_str(w, "account", account);
+    jsonw_opt_str(w, "account_tag", account);
     jsonw_slice(w, "subject", sub->subject);
     if (sub->queue.len > 0)
         jsonw_slice(w, "qgroup", sub->queue);
     jsonw_slice(w, "sid", sub->sid);
     jsonw_u64(w, "msgs", sub->msgs);
-    if (sub->max > 0)
-        jsonw_u64(w, "max", sub->max);
+    jsonw_opt_u64(w, "max", sub->max);
     jsonw_u64(w, "cid", sub->cid);
     jsonw_end(w);
 }
@@ -258,7 +257,7 @@ static void row_times(struct jsonw *w, const struct conn_info *i, int64_t now)
     jsonw_time(w, "last_activity", i->last_ns);
     if (i->stop_ns != 0) {
         jsonw_time(w, "stop", i->stop_ns);
-        page_opt_str(w, "reason", i->reason);
+        jsonw_opt_str(w, "reason", i->reason);
     }
     jsonw_str(w, "rtt", clock_duration(text, i->rtt_ns));
     jsonw_str(w, "uptime", clock_uptime(text, end - i->start_ns));
@@ -272,8 +271,7 @@ static void row_traffic(struct jsonw *w, const struct conn_info *i)
     jsonw_u64(w, "out_msgs", i->out_msgs);
     jsonw_u64(w, "in_bytes", i->in_bytes);
     jsonw_u64(w, "out_bytes", i->out_bytes);
-    if (i->stalls > 0)
-        jsonw_u64(w, "stalls", i->stalls);
+    jsonw_opt_u64(w, "stalls", i->stalls);
     jsonw_u64(w, "subscriptions", i->nsubs);
 }
 
@@ -281,21 +279,21 @@ static void row_tls(struct jsonw *w, const struct connz_query *q, const struct r
 {
     struct net_tls_peer peer;
 
-    page_opt_str(w, "tls_version", r->info.tls_version);
-    page_opt_str(w, "tls_cipher_suite", r->info.tls_cipher);
+    jsonw_opt_str(w, "tls_version", r->info.tls_version);
+    jsonw_opt_str(w, "tls_cipher_suite", r->info.tls_cipher);
     if (q->auth && r->open != NULL && r->info.tls_version != NULL) {
         net_conn_tls_peer(r->open->conn, &peer);
         if (peer.cert_sha256[0] != '\0') {
             jsonw_array(w, "tls_peer_certs");
             jsonw_object(w, NULL);
-            page_opt_str(w, "subject", peer.subject);
-            page_opt_str(w, "spki_sha256", peer.spki_sha256);
-            page_opt_str(w, "cert_sha256", peer.cert_sha256);
+            jsonw_opt_str(w, "subject", peer.subject);
+            jsonw_opt_str(w, "spki_sha256", peer.spki_sha256);
+            jsonw_opt_str(w, "cert_sha256", peer.cert_sha256);
             jsonw_end(w);
             jsonw_end(w);
         }
     }
-    page_opt_bool(w, "tls_first", r->info.tls_first);
+    jsonw_opt_bool(w, "tls_first", r->info.tls_first);
 }
 
 static void row_render(struct jsonw *w, const struct connz_query *q, const struct row *r,
@@ -312,13 +310,13 @@ static void row_render(struct jsonw *w, const struct connz_query *q, const struc
     jsonw_i64(w, "port", i->port);
     row_times(w, i, now);
     row_traffic(w, i);
-    page_opt_str(w, "name", i->name);
-    page_opt_str(w, "lang", i->lang);
-    page_opt_str(w, "version", i->version);
+    jsonw_opt_str(w, "name", i->name);
+    jsonw_opt_str(w, "lang", i->lang);
+    jsonw_opt_str(w, "version", i->version);
     row_tls(w, q, r);
     if (q->auth) {
-        page_opt_str(w, "authorized_user", i->user);
-        page_opt_str(w, "account", global ? NULL : i->account);
+        jsonw_opt_str(w, "authorized_user", i->user);
+        jsonw_opt_str(w, "account", global ? NULL : i->account);
     }
     row_subs(w, q, r);
     if (q->auth && r->open != NULL && conn_has_issuer(r->open))

@@ -171,7 +171,7 @@ static void show_dest(struct jsonw *w, const struct options_mapping_dest *d)
     jsonw_object(w, NULL);
     jsonw_str(w, "subject", d->subject);
     jsonw_f64(w, "weight", d->weight);
-    page_opt_str(w, "cluster", d->cluster);
+    jsonw_opt_str(w, "cluster", d->cluster);
     jsonw_end(w);
 }
 

@@ -73,9 +73,9 @@ static void write_each(void *arg, const struct health_problem *p)
 
     jsonw_object(f->w, NULL);
     jsonw_str(f->w, "type", p->type);
-    page_opt_str(f->w, "account", p->account);
-    page_opt_str(f->w, "stream", p->stream);
-    page_opt_str(f->w, "consumer", p->consumer);
+    jsonw_opt_str(f->w, "account", p->account);
+    jsonw_opt_str(f->w, "stream", p->stream);
+    jsonw_opt_str(f->w, "consumer", p->consumer);
     jsonw_str(f->w, "error", p->text);
     jsonw_end(f->w);
 }

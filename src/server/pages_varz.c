@@ -7,17 +7,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-void page_opt_str(struct jsonw *w, const char *key, const char *value)
-{
-    if (value != NULL && value[0] != '\0')
-        jsonw_str(w, key, value);
-}
-void page_opt_bool(struct jsonw *w, const char *key, bool value)
-{
-    if (value)
-        jsonw_bool(w, key, true);
-}
-
 void page_begin(struct server *s, struct jsonw *w, const char *key)
 {
     jsonw_object(w, key);
@@ -97,9 +86,9 @@ static void varz_identity(struct server *s, struct jsonw *w)
     jsonw_str(w, "go", "");
     jsonw_str(w, "host", page_host(s, host));
     jsonw_i64(w, "port", page_port(s));
-    page_opt_bool(w, "auth_required", auth_required(s->auth));
-    page_opt_bool(w, "tls_required", s->tls != NULL && !o->allow_non_tls);
-    page_opt_bool(w, "tls_verify", s->tls != NULL && (o->tls.verify || o->tls.verify_and_map));
+    jsonw_opt_bool(w, "auth_required", auth_required(s->auth));
+    jsonw_opt_bool(w, "tls_required", s->tls != NULL && !o->allow_non_tls);
+    jsonw_opt_bool(w, "tls_verify", s->tls != NULL && (o->tls.verify || o->tls.verify_and_map));
     jsonw_i64(w, "max_connections", o->max_connections);
     if (o->max_subscriptions > 0)
         jsonw_i64(w, "max_subscriptions", o->max_subscriptions);
@@ -140,8 +129,8 @@ static void varz_cluster(struct server *s, struct jsonw *w)
 
     jsonw_object(w, "cluster");
     if (b->set) {
-        page_opt_str(w, "name", b->name);
-        page_opt_str(w, "addr", b->listens ? b->host : NULL);
+        jsonw_opt_str(w, "name", b->name);
+        jsonw_opt_str(w, "addr", b->listens ? b->host : NULL);
         if (s->idle_listeners[1] != NULL)
             jsonw_i64(w, "cluster_port", net_listener_port(s->idle_listeners[1]));
         if (b->remotes.n > 0)
@@ -155,8 +144,8 @@ static void varz_block(struct jsonw *w, const char *key, const struct options_bl
 {
     jsonw_object(w, key);
     if (b->set) {
-        page_opt_str(w, "name", b->name);
-        page_opt_str(w, "host", b->listens ? b->host : NULL);
+        jsonw_opt_str(w, "name", b->name);
+        jsonw_opt_str(w, "host", b->listens ? b->host : NULL);
         if (l != NULL)
             jsonw_i64(w, "port", net_listener_port(l));
         if (strcmp(key, "leaf") == 0 && b->remotes.n > 0) {
@@ -186,21 +175,21 @@ static void varz_websocket(struct server *s, struct jsonw *w)
 
     jsonw_object(w, "websocket");
     if (o->set) {
-        page_opt_str(w, "host", o->host);
+        jsonw_opt_str(w, "host", o->host);
         jsonw_i64(w, "port", s->ws_listener != NULL ? net_listener_port(s->ws_listener) : o->port);
-        page_opt_str(w, "advertise", o->advertise);
-        page_opt_str(w, "no_auth_user", o->no_auth_user);
-        page_opt_str(w, "jwt_cookie", o->jwt_cookie);
+        jsonw_opt_str(w, "advertise", o->advertise);
+        jsonw_opt_str(w, "no_auth_user", o->no_auth_user);
+        jsonw_opt_str(w, "jwt_cookie", o->jwt_cookie);
         if (o->handshake_timeout_ns != 2 * CLOCK_S) /* the default is not shown */
             jsonw_i64(w, "handshake_timeout", o->handshake_timeout_ns);
         if (o->auth.set && o->auth.timeout_ns > 0)
             jsonw_f64(w, "auth_timeout", (double)o->auth.timeout_ns / 1e9);
-        page_opt_bool(w, "no_tls", o->no_tls);
-        page_opt_bool(w, "tls_map", o->tls.verify_and_map);
+        jsonw_opt_bool(w, "no_tls", o->no_tls);
+        jsonw_opt_bool(w, "tls_map", o->tls.verify_and_map);
         page_names(w, "tls_pinned_certs", &o->tls.pinned);
-        page_opt_bool(w, "same_origin", o->same_origin);
+        jsonw_opt_bool(w, "same_origin", o->same_origin);
         page_names(w, "allowed_origins", &o->allowed_origins);
-        page_opt_bool(w, "compression", o->compression);
+        jsonw_opt_bool(w, "compression", o->compression);
     }
     jsonw_end(w);
 }
@@ -356,8 +345,8 @@ void page_gatewayz(struct server *s, struct jsonw *w, const char *key)
 
     page_begin(s, w, key);
     if (b->set) {
-        page_opt_str(w, "name", b->name);
-        page_opt_str(w, "host", b->listens ? b->host : NULL);
+        jsonw_opt_str(w, "name", b->name);
+        jsonw_opt_str(w, "host", b->listens ? b->host : NULL);
         if (s->idle_listeners[2] != NULL)
             jsonw_i64(w, "port", net_listener_port(s->idle_listeners[2]));
     }

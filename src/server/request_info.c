@@ -10,12 +10,12 @@ static void details(struct jsonw *w, const struct client *c, const char *service
     jsonw_time(w, "start", i.start_ns);
     jsonw_str(w, "host", i.ip);
     jsonw_u64(w, "id", i.cid);
-    page_opt_str(w, "acc", i.account);
-    page_opt_str(w, "svc", service);
-    page_opt_str(w, "user", i.user);
-    page_opt_str(w, "name", i.name);
-    page_opt_str(w, "lang", i.lang);
-    page_opt_str(w, "ver", i.version);
+    jsonw_opt_str(w, "acc", i.account);
+    jsonw_opt_str(w, "svc", service);
+    jsonw_opt_str(w, "user", i.user);
+    jsonw_opt_str(w, "name", i.name);
+    jsonw_opt_str(w, "lang", i.lang);
+    jsonw_opt_str(w, "ver", i.version);
     if (i.rtt_ns > 0)
         jsonw_i64(w, "rtt", i.rtt_ns);
     jsonw_str(w, "server", c->srv->name);
@@ -40,7 +40,7 @@ static bool info_of(void *arg, const void *origin, bool detailed, const char *se
         details(&w, c, service);
     } else {
         jsonw_str(&w, "acc", account_name(c->account));
-        page_opt_str(&w, "svc", service);
+        jsonw_opt_str(&w, "svc", service);
         if (c->rtt_ns > 0)
             jsonw_i64(&w, "rtt", c->rtt_ns);
     }

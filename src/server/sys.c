@@ -38,8 +38,8 @@ void sys_write_server(struct sys *y, struct jsonw *w)
     jsonw_str(w, "name", s->name);
     jsonw_str(w, "host", page_host(s, host));
     jsonw_str(w, "id", s->id);
-    page_opt_str(w, "cluster", s->opts->cluster.set ? s->opts->cluster.name : NULL);
-    page_opt_str(w, "domain", s->opts->jetstream.enabled ? s->opts->jetstream.domain : NULL);
+    jsonw_opt_str(w, "cluster", s->opts->cluster.set ? s->opts->cluster.name : NULL);
+    jsonw_opt_str(w, "domain", s->opts->jetstream.enabled ? s->opts->jetstream.domain : NULL);
     jsonw_str(w, "ver", SERVER_NATS_VERSION);
     page_labels(s->opts, w);
     jsonw_bool(w, "jetstream", s->guest != NULL);
@@ -67,7 +67,7 @@ static void answer_error(struct sys_request *q, int code, const char *text, bool
         jsonw_null(&w, "data");
     jsonw_object(&w, "error");
     jsonw_i64(&w, "code", code);
-    page_opt_str(&w, "description", text);
+    jsonw_opt_str(&w, "description", text);
     jsonw_end(&w);
     jsonw_end(&w);
     sys_publish(q->sys, q->account, q->msg->reply, MF_SLICE_NONE, &b);

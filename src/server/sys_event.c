@@ -64,10 +64,10 @@ static void event_client(struct jsonw *w, const struct client *c, bool gone)
     jsonw_str(w, "host", i.ip);
     jsonw_u64(w, "id", i.cid);
     jsonw_str(w, "acc", event_account(c));
-    page_opt_str(w, "user", i.user);
-    page_opt_str(w, "name", i.name);
-    page_opt_str(w, "lang", i.lang);
-    page_opt_str(w, "ver", i.version);
+    jsonw_opt_str(w, "user", i.user);
+    jsonw_opt_str(w, "name", i.name);
+    jsonw_opt_str(w, "lang", i.lang);
+    jsonw_opt_str(w, "ver", i.version);
     if (gone) {
         if (i.rtt_ns > 0)
             jsonw_i64(w, "rtt", i.rtt_ns);
@@ -322,11 +322,9 @@ static void stats_write(struct server *s, struct jsonw *w)
     event_traffic(w, "received_from_clients", t->in_msgs, t->in_bytes);
     jsonw_u64(w, "slow_consumers", t->slow_consumers);
     stats_by_kind(w, "slow_consumer_stats", t->slow_consumers);
-    if (t->stale_connections > 0)
-        jsonw_u64(w, "stale_connections", t->stale_connections);
+    jsonw_opt_u64(w, "stale_connections", t->stale_connections);
     stats_by_kind(w, "stale_connection_stats", t->stale_connections);
-    if (t->stalled > 0)
-        jsonw_u64(w, "stalled_clients", t->stalled);
+    jsonw_opt_u64(w, "stalled_clients", t->stalled);
     jsonw_i64(w, "active_servers", 1);
     if (s->guest != NULL) {
         jsonw_object(w, "jetstream");

@@ -2,6 +2,7 @@
 #include "mayfly/jsonw.h"
 
 #include "mayfly/clock.h"
+#include "mayfly/json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -201,6 +202,33 @@ static void test_numbers_are_written_in_their_shortest_form(void)
     check_f64(-INFINITY, "0");
 }
 
+static void test_what_is_empty_is_left_out_with_its_key(void)
+{
+    jsonw_object(&w, NULL);
+    jsonw_opt_str(&w, "a", NULL);
+    jsonw_opt_str(&w, "b", "");
+    jsonw_opt_i64(&w, "c", 0);
+    jsonw_opt_u64(&w, "d", 0);
+    jsonw_opt_bool(&w, "e", false);
+    jsonw_opt_strs(&w, "f", &(struct json_strs){NULL, 0});
+    jsonw_end(&w);
+    check("{}");
+}
+
+static void test_what_is_not_empty_stands_as_if_it_had_to(void)
+{
+    char *at[] = {(char *)"", (char *)"x"};
+
+    jsonw_object(&w, NULL);
+    jsonw_opt_str(&w, "b", "\"");
+    jsonw_opt_i64(&w, "c", -1);
+    jsonw_opt_u64(&w, "d", UINT64_MAX);
+    jsonw_opt_bool(&w, "e", true);
+    jsonw_opt_strs(&w, "f", &(struct json_strs){at, 2});
+    jsonw_end(&w);
+    check("{\"b\":\"\\\"\",\"c\":-1,\"d\":18446744073709551615,\"e\":true,\"f\":[\"\",\"x\"]}");
+}
+
 static void test_times_are_rfc3339(void)
 {
     jsonw_array(&w, NULL);
@@ -233,6 +261,8 @@ int main(void)
     RUN_TEST(test_bytes_that_are_no_utf8_are_replaced_one_by_one);
     RUN_TEST(test_sequence_cut_by_the_end_is_not_read_beyond_it);
     RUN_TEST(test_numbers_are_written_in_their_shortest_form);
+    RUN_TEST(test_what_is_empty_is_left_out_with_its_key);
+    RUN_TEST(test_what_is_not_empty_stands_as_if_it_had_to);
     RUN_TEST(test_times_are_rfc3339);
     RUN_TEST(test_all_levels_may_be_open);
     return UNITY_END();
