@@ -27,7 +27,7 @@ test_unit_account_model_SOURCES = test/unit/test_account_model.c $(ACCOUNT_WORLD
 test_unit_account_model_LDADD = $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_account_model_CPPFLAGS = $(TEST_CPPFLAGS)
 # Memory runs out where the test says so: the allocator is wrapped by the linker.
-test_unit_account_nomem_SOURCES = test/unit/test_account_nomem.c $(ACCOUNT_WORLD)
+test_unit_account_nomem_SOURCES = test/unit/test_account_nomem.c test/support/no_memory.h $(ACCOUNT_WORLD)
 test_unit_account_nomem_LDADD = $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_account_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_account_nomem_LDFLAGS = $(AM_LDFLAGS) \

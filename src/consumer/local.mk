@@ -9,7 +9,7 @@ noinst_LIBRARIES += %D%/libconsumer.a
 CONSUMER_LIBS = %D%/libconsumer.a src/router/librouter.a $(STREAM_LIBS)
 
 UNIT_TESTS += test/unit/consumer
-test_unit_consumer_SOURCES = test/unit/test_consumer.c $(STREAM_WORLD)
+test_unit_consumer_SOURCES = test/unit/test_consumer.c test/support/consumer_world.h $(STREAM_WORLD)
 test_unit_consumer_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_CPPFLAGS = $(TEST_CPPFLAGS)
 

@@ -12,7 +12,8 @@ UNIT_TESTS += test/unit/router test/unit/router_limits test/unit/router_model
 test_unit_router_SOURCES = test/unit/test_router.c test/support/router_receiver.h
 test_unit_router_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
 test_unit_router_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_router_limits_SOURCES = test/unit/test_router_limits.c test/support/router_receiver.h
+test_unit_router_limits_SOURCES = test/unit/test_router_limits.c test/support/no_memory.h \
+	test/support/router_receiver.h
 test_unit_router_limits_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
 test_unit_router_limits_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_router_limits_LDFLAGS = $(AM_LDFLAGS) \

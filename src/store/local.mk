@@ -38,12 +38,12 @@ test_unit_store_keys_SOURCES = test/unit/test_store_keys.c
 test_unit_store_keys_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_keys_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/store_keys_nomem test/unit/store_keys_model
-test_unit_store_keys_nomem_SOURCES = test/unit/test_store_keys_nomem.c
+test_unit_store_keys_nomem_SOURCES = test/unit/test_store_keys_nomem.c test/support/no_memory.h
 test_unit_store_keys_nomem_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_keys_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_keys_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
 	-Wl,--wrap=realloc -Wl,--wrap=aligned_alloc -Wl,--wrap=mmap
-test_unit_store_keys_model_SOURCES = test/unit/test_store_keys_model.c
+test_unit_store_keys_model_SOURCES = test/unit/test_store_keys_model.c test/support/no_memory.h
 test_unit_store_keys_model_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_keys_model_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_keys_model_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
@@ -58,7 +58,7 @@ test_unit_store_index_load_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_index_model_SOURCES = test/unit/test_store_index_model.c
 test_unit_store_index_model_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_index_model_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_store_index_nomem_SOURCES = test/unit/test_store_index_nomem.c
+test_unit_store_index_nomem_SOURCES = test/unit/test_store_index_nomem.c test/support/no_memory.h
 test_unit_store_index_nomem_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_index_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_index_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \

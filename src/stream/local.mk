@@ -63,7 +63,7 @@ UNIT_TESTS += test/unit/decimal test/unit/counter test/unit/batch test/unit/sche
 test_unit_decimal_SOURCES = test/unit/test_decimal.c test/support/pick.h
 test_unit_decimal_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_decimal_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_counter_SOURCES = test/unit/test_counter.c $(STREAM_WORLD)
+test_unit_counter_SOURCES = test/unit/test_counter.c test/support/cold_reads.h $(STREAM_WORLD)
 test_unit_counter_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_counter_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_counter_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=stream_get
@@ -72,7 +72,8 @@ test_unit_batch_SOURCES = test/unit/test_batch.c test/support/store_watch.h $(ST
 test_unit_batch_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_batch_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_batch_LDFLAGS = $(AM_LDFLAGS) $(WRAP_STORE)
-test_unit_schedule_SOURCES = test/unit/test_schedule.c test/support/store_watch.h $(STREAM_WORLD)
+test_unit_schedule_SOURCES = test/unit/test_schedule.c test/support/store_watch.h \
+	test/support/cold_reads.h $(STREAM_WORLD)
 test_unit_schedule_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_schedule_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_schedule_LDFLAGS = $(AM_LDFLAGS) $(WRAP_STORE) -Wl,--wrap=stream_get

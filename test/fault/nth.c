@@ -10,50 +10,18 @@
  * --wrap for the allocator.) */
 #include "support/fault_io.h"
 #include "support/must.h"
+#define NO_MEMORY_SPARED must_allocating
+#include "support/no_memory.h"
 #include "support/store_compare.h"
 #include "support/store_drive.h"
 #include "support/store_script.h"
 
 #include "mayfly/rand.h"
 
+#include <limits.h>
+
 #define SECOND 1000000000ll
 #define START  (1700000000 * SECOND)
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-/* --- memory that runs out --------------------------------------------------------------------- */
-
-static struct {
-    uint64_t left; /* allocations until the one that fails; 0: none does */
-    bool hit, forever;
-} memory;
-
-static bool fails(void)
-{
-    if (memory.left == 0 || must_allocating || (--memory.left > 0))
-        return false;
-    memory.left = memory.forever ? 1 : 0;
-    memory.hit = true;
-    return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
 
 /* --- what fails ------------------------------------------------------------------------------- */
 
@@ -100,19 +68,18 @@ static void arm(struct store_io *io)
     struct fault_plan p = at.plan->io;
 
     p.nth = at.nth;
-    memory.hit = false;
-    memory.forever = at.plan->io.forever;
+    memory_also = at.plan->io.forever ? LONG_MAX : 0;
     if (at.plan->memory)
-        memory.left = at.nth;
+        memory_arm((long)at.nth - 1);
     else
         fault_io_arm(io, &p);
 }
 
 static bool disarm(struct store_io *io)
 {
-    memory.left = 0;
+    memory_disarm();
     fault_io_disarm(io);
-    return at.plan->memory ? memory.hit : fault_io_hit(io);
+    return at.plan->memory ? memory_hit : fault_io_hit(io);
 }
 
 /* --- one run ---------------------------------------------------------------------------------- */

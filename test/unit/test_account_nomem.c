@@ -2,52 +2,12 @@
  * nothing behind, and what was there before still works.  (Linked with --wrap for the allocator.)
  */
 #include "support/account_world.h"
+#include "support/no_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "unity.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static int left = -1; /* allocations until the one that fails; negative: none does */
-static bool hit;
-
-static bool fails(void)
-{
-    if (left < 0 || left-- > 0)
-        return false;
-    hit = true;
-    return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
-
-static void arm(int nth)
-{
-    left = nth;
-    hit = false;
-}
-static void disarm(void)
-{
-    left = -1;
-}
 
 static struct world w;
 
@@ -85,7 +45,7 @@ void setUp(void)
 
 void tearDown(void)
 {
-    disarm();
+    memory_disarm();
     if (w.as != NULL)
         world_fini(&w);
 }
@@ -104,13 +64,13 @@ static void test_starting_fails_whole(void)
     int rc, n = 0;
 
     do {
-        arm(n++);
+        memory_arm(n++);
         rc = world_try(&w, &e);
-        disarm();
-        TEST_ASSERT_TRUE(rc == 0 || hit);
-        if (rc == 0 && hit) /* what it could do without: a larger table, a narrower shadow */
+        memory_disarm();
+        TEST_ASSERT_TRUE(rc == 0 || memory_hit);
+        if (rc == 0 && memory_hit) /* what it could do without: a larger table, a narrower shadow */
             world_fini(&w);
-    } while (hit);
+    } while (memory_hit);
     TEST_ASSERT_GREATER_THAN_INT(20, n);
 }
 
@@ -121,9 +81,9 @@ static void test_subscribing_fails_whole(void)
 
     world_start(&w);
     do {
-        arm(n++);
+        memory_arm(n++);
         rc = account_subscribe(world_get(&w, "A"), MF_LIT("y.*"), MF_SLICE_NONE, &s);
-        disarm();
+        memory_disarm();
         taken = 0;
         send("B", "x.1", "");
         send("A", "y.1", "");
@@ -148,10 +108,10 @@ static void test_reloading_fails_whole(void)
     w.imports[1][0].to = (char *)"z.>";
     w.imports[1][1].to = (char *)"u.*";
     do {
-        arm(n++);
+        memory_arm(n++);
         rc = world_reload(&w, &e);
-        disarm();
-        TEST_ASSERT_TRUE(rc == 0 || hit);
+        memory_disarm();
+        TEST_ASSERT_TRUE(rc == 0 || memory_hit);
         TEST_ASSERT_EQUAL(rc == 0, accounts_get(w.as, "NEW") != NULL);
         TEST_ASSERT_EQUAL_size_t(1, send("B", "x.1", ""));
         taken = 0;
@@ -186,19 +146,19 @@ static void test_requests_without_memory_are_not_delivered(void)
         size_t got;
         taken = 0;
         seen[0] = '\0';
-        arm(n++);
+        memory_arm(n++);
         got = send("A", "lat", "inbox");
-        disarm();
+        memory_disarm();
         TEST_ASSERT_EQUAL_size_t(got, taken);
-        bool request_hit = hit;
+        bool request_hit = memory_hit;
         if (got == 1) {
-            arm(n);
+            memory_arm(n);
             send("B", seen, "ask.back");
         }
-        hit |= request_hit;
-        disarm();
+        memory_hit |= request_hit;
+        memory_disarm();
         accounts_expire(w.as, INT64_MAX / 2);
-    } while (hit);
+    } while (memory_hit);
     TEST_ASSERT_GREATER_THAN_INT(2, n);
     TEST_ASSERT_EQUAL_size_t(2, taken);
     account_unsubscribe(world_get(&w, "A"), &in);

@@ -1,41 +1,11 @@
 /* test_check_nomem.c: memory runs out at the 1st, 2nd, 3rd... allocation: `mayfly check` says so
  * and leaks nothing; it never calls a store clean that it could not read.  (Linked with --wrap.) */
 #include "support/check_image.h"
+#include "support/no_memory.h"
 
 #include <stdlib.h>
 
 #include "unity.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static int left = -1; /* allocations until the one that fails; negative: none does */
-static bool hit;
-
-static bool fails(void)
-{
-    if (left < 0 || left-- > 0)
-        return false;
-    hit = true;
-    return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
 
 static struct log_writer w;
 
@@ -45,7 +15,7 @@ void setUp(void)
 }
 void tearDown(void)
 {
-    left = -1;
+    memory_disarm();
     lw_fini(&w);
 }
 
@@ -54,10 +24,9 @@ static int check_failing_at(int n, struct check_result *res)
     struct mf_error e;
     int rc;
 
-    hit = false;
-    left = n;
+    memory_arm(n);
     rc = image_check(&w, res, &e);
-    left = -1;
+    memory_disarm();
     return rc;
 }
 
@@ -69,7 +38,7 @@ static void try_all(uint64_t damage)
     for (;; n++) {
         int rc = check_failing_at(n, &res);
 
-        if (!hit)
+        if (!memory_hit)
             TEST_ASSERT_EQUAL_INT(0, rc);
         else if (rc != 0)
             TEST_ASSERT_EQUAL_INT(MF_NOMEM, rc);
@@ -79,7 +48,7 @@ static void try_all(uint64_t damage)
             TEST_ASSERT_EQUAL_UINT64(lw_alive(&w), res.live.messages + (damage > 0));
         }
         check_result_fini(&res);
-        if (!hit)
+        if (!memory_hit)
             break;
     }
     TEST_ASSERT_GREATER_THAN_INT(10, n);

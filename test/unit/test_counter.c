@@ -1,5 +1,6 @@
 /* test_counter.c: counters whose last value is under way to the disk, on it, gone or unreadable. */
 #include "stream/counter_impl.h"
+#include "support/cold_reads.h"
 #include "support/stream_world.h"
 
 #include "unity.h"
@@ -12,18 +13,6 @@ static const struct stream_config counting = {.name = (char *)"S",
                                               .subjects = {subjects, 1},
                                               .allow_msg_counter = true,
                                               .allow_atomic = true};
-static int cold; /* so many reads find nothing in memory */
-
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
-int __real_stream_get(struct stream *s, uint64_t seq, struct stream_msg *out);
-int __wrap_stream_get(struct stream *s, uint64_t seq, struct stream_msg *out);
-int __wrap_stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
-{
-    int rc = __real_stream_get(s, seq, out);
-
-    return rc == 0 && cold > 0 && cold-- > 0 ? MF_AGAIN : rc;
-}
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 void setUp(void)
 {

@@ -1,46 +1,12 @@
 /* test_router_limits.c: what the router costs at its edges: depth, churn, floods, no memory. */
 #include "router/router_impl.h"
 
+#define NO_MEMORY_ALIGNED
+#include "support/no_memory.h"
 #include "support/router_receiver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* --- allocations that can be told to fail: linked with --wrap -------------------------------- */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-
-static long allocations, fail_at; /* fail_at 0: none */
-
-static bool fails(void)
-{
-    return ++allocations == fail_at;
-}
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-    return fails() ? NULL : __real_aligned_alloc(align, n);
-}
-
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 void setUp(void)
 {

@@ -1,6 +1,7 @@
 /* test_schedule.c: schedules fire once, at their time, and not when their message is gone; whatever
  * is killed in between. */
 #include "stream/schedule_impl.h"
+#include "support/cold_reads.h"
 #include "support/store_watch.h"
 #include "support/stream_world.h"
 
@@ -16,18 +17,6 @@ static const struct stream_config scheduling = {.name = (char *)"S",
                                                 .subjects = {subjects, 1},
                                                 .allow_msg_ttl = true,
                                                 .allow_msg_schedules = true};
-static int cold; /* so many reads find nothing in memory */
-
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
-int __real_stream_get(struct stream *s, uint64_t seq, struct stream_msg *out);
-int __wrap_stream_get(struct stream *s, uint64_t seq, struct stream_msg *out);
-int __wrap_stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
-{
-    int rc = __real_stream_get(s, seq, out);
-
-    return rc == 0 && cold > 0 && cold-- > 0 ? MF_AGAIN : rc;
-}
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 void setUp(void)
 {

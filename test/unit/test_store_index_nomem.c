@@ -4,69 +4,22 @@
 #include "store/index.h"
 #include "store/record.h"
 
+#define NO_MEMORY_ALIGNED
+#include "support/no_memory.h"
+
 #include "unity.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-
-static long left = -1; /* allocations until the one that fails; negative: none does */
-static bool hit;
-static bool lasting; /* all that follow fail too */
-
-static bool fails(void)
-{
-    if (hit && lasting)
-        return true;
-    if (left < 0 || left-- > 0)
-        return false;
-    hit = true;
-    return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-    return fails() ? NULL : __real_aligned_alloc(align, n);
-}
-
-static void arm(long nth)
-{
-    left = nth;
-    hit = false;
-}
-static void disarm(void)
-{
-    left = -1;
-    hit = false;
-}
-
 void setUp(void)
 {
-    lasting = false;
+    memory_also = 0;
 }
 void tearDown(void)
 {
-    disarm();
+    memory_disarm();
 }
 
 /* What can be asked, in one number: if it is the same, nothing changed. */
@@ -99,7 +52,7 @@ static uint64_t sequence(uint64_t i)
 static bool failed;
 static void must_change_nothing(struct index *ix, uint64_t before)
 {
-    disarm();
+    memory_disarm();
     failed = true;
     TEST_ASSERT_EQUAL_UINT64(before, digest(ix));
 }
@@ -108,7 +61,7 @@ static void add(struct index *ix, uint64_t i)
 {
     char text[32];
     uint32_t id;
-    uint64_t before = left >= 0 && left < 12 ? digest(ix) : 0;
+    uint64_t before = memory_left() >= 0 && memory_left() < 12 ? digest(ix) : 0;
     int rc = index_add(ix, sequence(i), key_of(i % 300, text), i, 5000 + (int64_t)i, &id);
 
     if (rc == 0)
@@ -122,7 +75,7 @@ static void add(struct index *ix, uint64_t i)
 static void redeadline(struct index *ix, uint64_t i, int64_t deadline)
 {
     uint32_t id = index_find(ix, sequence(i));
-    uint64_t before = left >= 0 && left < 12 ? digest(ix) : 0;
+    uint64_t before = memory_left() >= 0 && memory_left() < 12 ? digest(ix) : 0;
 
     if (index_set_deadline(ix, id, deadline) == 0)
         return;
@@ -143,8 +96,8 @@ static bool run_script(struct index *ix)
     for (uint64_t i = 1; i <= N; i++)
         if (i % 9 != 0)
             index_remove(ix, index_find(ix, sequence(i)));
-    bool met = failed || hit;
-    disarm();
+    bool met = failed || memory_hit;
+    memory_disarm();
     index_check(ix);
     TEST_ASSERT_EQUAL_size_t(N / 9, index_count(ix));
     index_clear(ix);
@@ -160,7 +113,7 @@ static void test_any_failed_allocation_changes_nothing(void)
     for (n = 0; met; n++) {
         struct index *ix = index_new('.', 1000);
         TEST_ASSERT_NOT_NULL(ix);
-        arm(n);
+        memory_arm(n);
         met = run_script(ix);
         index_free(ix);
     }
@@ -170,19 +123,19 @@ static void test_any_failed_allocation_changes_nothing(void)
 /* No memory at all any more: what is there can still be removed and cleared. */
 static void test_removing_and_clearing_need_no_memory(void)
 {
-    lasting = true;
+    memory_also = LONG_MAX;
     for (int clear = 0; clear < 2; clear++) {
         struct index *ix = index_new('.', 1000);
         for (uint64_t i = 1; i <= N; i++)
             add(ix, i);
-        arm(0);
+        memory_arm(0);
         for (uint64_t i = 1; i <= N; i++)
             if (i % 5 != 0 || !clear)
                 index_remove(ix, index_find(ix, sequence(i)));
         if (clear)
             index_clear(ix);
-        TEST_ASSERT_TRUE(!clear || hit);
-        disarm();
+        TEST_ASSERT_TRUE(!clear || memory_hit);
+        memory_disarm();
         index_check(ix);
         TEST_ASSERT_EQUAL_size_t(0, index_count(ix));
         index_free(ix);
@@ -208,13 +161,13 @@ static int load_script(struct index *ix)
     struct record_mark gone = {.time_ns = 5100, .seq = 1};
 
     if (index_load_begin(ix) != 0) {
-        disarm();
+        memory_disarm();
         failed = true;
         TEST_ASSERT_EQUAL(0, index_load_begin(ix));
     }
     for (uint64_t i = 1; i <= N; i++) {
         if (load_one(ix, i) != 0) {
-            disarm();
+            memory_disarm();
             failed = true;
             index_check(ix);
             TEST_ASSERT_EQUAL(0, load_one(ix, i));
@@ -234,10 +187,10 @@ static void test_any_failed_allocation_while_loading_loses_nothing(void)
         struct index *ix = index_new('.', 1000);
         TEST_ASSERT_NOT_NULL(ix);
         failed = false;
-        arm(n);
+        memory_arm(n);
         int rc = load_script(ix);
-        met = failed || hit || n < 0;
-        disarm();
+        met = failed || memory_hit || n < 0;
+        memory_disarm();
         if (rc == 0) {
             want = n < 0 ? digest(ix) : want;
             TEST_ASSERT_EQUAL_UINT64(want, digest(ix));
@@ -253,11 +206,11 @@ static void test_making_an_index_fails_cleanly(void)
     struct index *ix = NULL;
 
     for (long n = 0; ix == NULL; n++) {
-        arm(n);
+        memory_arm(n);
         ix = index_new('.', 0);
-        TEST_ASSERT_TRUE(ix != NULL || hit);
+        TEST_ASSERT_TRUE(ix != NULL || memory_hit);
     }
-    disarm();
+    memory_disarm();
     index_free(ix);
 }
 

@@ -13,53 +13,15 @@
 #include "store/keys_table.c"
 #include "store/keys_walk.c"
 
+#define NO_MEMORY_ALIGNED
+#define NO_MEMORY_MMAP
+#include "support/no_memory.h"
+
 #include "unity.h"
 
 #define UNIVERSE 700
 #define WALKS    4
 #define TEXT_MAX 300
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off);
-
-static int left = -1; /* allocations until the one that fails; negative: none does */
-static bool hit;
-
-static bool fails(void)
-{
-    if (left < 0 || left-- > 0)
-        return false;
-    hit = true;
-    return true;
-}
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-    return fails() ? NULL : __real_aligned_alloc(align, n);
-}
-void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
-{
-    return fails() ? MAP_FAILED : __real_mmap(at, n, prot, flags, fd, off);
-}
 
 static uint64_t seed, state;
 
@@ -180,13 +142,12 @@ static void do_add(struct model_key *m)
     uint32_t id = 77;
     int rc;
 
-    left = below(2) == 0 ? (int)below(4) : -1;
-    hit = false;
+    memory_arm(below(2) == 0 ? (int)below(4) : -1);
     rc = keys_get(k, text_of(m), &id);
-    left = -1;
+    memory_disarm();
     if (rc != 0) {
         TEST_ASSERT_EQUAL_INT(MF_NOMEM, rc);
-        TEST_ASSERT_TRUE(hit);
+        TEST_ASSERT_TRUE(memory_hit);
         TEST_ASSERT_FALSE(m->live);
         TEST_ASSERT_EQUAL_UINT32(77, id);
         nomem++;
@@ -211,9 +172,9 @@ static void do_del(struct model_key *m)
 {
     if (!m->live)
         return;
-    left = below(4) == 0 ? 0 : -1;
+    memory_arm(below(4) == 0 ? 0 : -1);
     keys_del(k, m->id);
-    left = -1;
+    memory_disarm();
     m->live = false;
     live--;
 }

@@ -2,75 +2,26 @@
  * (Linked with --wrap for the allocator.) */
 #include "store/keys_impl.h"
 
+#define NO_MEMORY_ALIGNED
+#define NO_MEMORY_MMAP
+#include "support/no_memory.h"
+
 #include "unity.h"
 
+#include <limits.h>
 #include <stdio.h>
-#include <sys/mman.h>
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off);
-
-static int left = -1; /* allocations until the one that fails; negative: none does */
-static bool hit;
-
-static bool fails(void)
-{
-    if (left < 0 || left-- > 0)
-        return false;
-    hit = true;
-    left = 0; /* and all after it: what gives memory back must not need any */
-    return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-    return fails() ? NULL : __real_aligned_alloc(align, n);
-}
-void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
-{
-    return fails() ? MAP_FAILED : __real_mmap(at, n, prot, flags, fd, off);
-}
-
-static void arm(int nth)
-{
-    left = nth;
-    hit = false;
-}
-static void disarm(void)
-{
-    left = -1;
-}
 
 static struct keys *k;
 
 void setUp(void)
 {
+    memory_also = LONG_MAX; /* what gives memory back must not need any */
     k = keys_new('.');
     TEST_ASSERT_NOT_NULL(k);
 }
 void tearDown(void)
 {
-    disarm();
+    memory_disarm();
     keys_free(k);
     k = NULL;
 }
@@ -91,11 +42,11 @@ static void test_out_of_memory_changes_nothing(void)
         bool added = false;
         for (int nth = 0; !added; nth++) {
             int rc;
-            arm(nth);
+            memory_arm(nth);
             id[i] = 12345;
             rc = keys_get(k, key, &id[i]);
-            disarm();
-            TEST_ASSERT_EQUAL_INT(hit ? MF_NOMEM : 0, rc);
+            memory_disarm();
+            TEST_ASSERT_EQUAL_INT(memory_hit ? MF_NOMEM : 0, rc);
             added = rc == 0;
             faults += !added;
             if (!added) {
@@ -109,11 +60,11 @@ static void test_out_of_memory_changes_nothing(void)
     }
     keys_check(k);
     TEST_ASSERT_GREATER_THAN_INT(40, faults);
-    arm(0); /* deleting needs no memory, and shrinking waits for it */
+    memory_arm(0); /* deleting needs no memory, and shrinking waits for it */
     for (unsigned i = 0; i < 590; i++)
         keys_del(k, id[i]);
-    TEST_ASSERT_TRUE(hit);
-    disarm();
+    TEST_ASSERT_TRUE(memory_hit);
+    memory_disarm();
     keys_check(k);
     TEST_ASSERT_EQUAL_UINT32(10, keys_count(k));
 }
@@ -127,17 +78,17 @@ static void test_out_of_memory_while_a_large_set_grows_changes_nothing(void)
         char text[32];
         uint32_t id;
         snprintf(text, sizeof text, "large.%08u", i);
-        arm(0);
+        memory_arm(0);
         if (keys_get(k, mf_str(text), &id) == 0)
             continue;
-        TEST_ASSERT_TRUE(hit);
-        disarm();
+        TEST_ASSERT_TRUE(memory_hit);
+        memory_disarm();
         keys_check(k);
         TEST_ASSERT_EQUAL_HEX32(KEYS_NONE, keys_find(k, mf_str(text)));
         TEST_ASSERT_EQUAL_INT(0, keys_get(k, mf_str(text), &id));
         faults++;
     }
-    disarm();
+    memory_disarm();
     TEST_ASSERT_EQUAL_UINT32(30000, keys_count(k));
     TEST_ASSERT_GREATER_THAN_UINT32(20, faults);
     keys_check(k);
@@ -145,19 +96,19 @@ static void test_out_of_memory_while_a_large_set_grows_changes_nothing(void)
 
 static void test_out_of_memory_makes_no_set_and_no_walk(void)
 {
-    hit = true;
-    for (int nth = 0; hit; nth++) {
+    memory_hit = true;
+    for (int nth = 0; memory_hit; nth++) {
         struct keys *other;
-        arm(nth);
+        memory_arm(nth);
         other = keys_new('.');
-        disarm();
-        TEST_ASSERT_EQUAL_INT(hit, other == NULL);
+        memory_disarm();
+        TEST_ASSERT_EQUAL_INT(memory_hit, other == NULL);
         keys_free(other);
     }
-    arm(0);
+    memory_arm(0);
     TEST_ASSERT_NULL(keys_walk_new(k, MF_LIT("a.>")));
     TEST_ASSERT_EQUAL_INT(MF_NOMEM, keys_reserve(k, 100000));
-    disarm();
+    memory_disarm();
     keys_check(k);
     keys_free(NULL);
 }

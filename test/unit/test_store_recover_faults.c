@@ -1,7 +1,7 @@
 /* test_store_recover_faults.c: the 1st, 2nd, 3rd... file operation or allocation of a recovery
- * fails. It gives an error, leaks nothing, and the next recovery finds what there was.  (Linked
- * with
- * --wrap for the allocator.) */
+ * fails.  It gives an error, leaks nothing, and the next recovery finds what there was.
+ * (Linked with --wrap for the allocator.) */
+#define NO_MEMORY_ALIGNED
 #include "support/crash_io.h"
 #include "support/fault_io.h"
 #include "support/log_maker.h"
@@ -11,15 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unity.h>
-
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-    return no_memory() ? NULL : __real_aligned_alloc(align, n);
-}
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 static struct log_maker m;
 

@@ -3,58 +3,17 @@
  * mmap.) */
 #include "mayfly/wheel.h"
 
+#define NO_MEMORY_MMAP
+#include "support/no_memory.h"
+
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "unity.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off);
 
 #define IDS 12000u
 #define MS  1000000LL
 #define S   (1000 * MS)
 #define NOW (1790000000 * S)
-
-static int left = -1; /* requests until the one that fails; negative: none does */
-static int again;     /* that many after it fail too */
-static bool hit;
-
-static bool fails(void)
-{
-    if (left < 0)
-        return false;
-    if (left > 0) {
-        left--;
-        return false;
-    }
-    hit = true;
-    if (again-- <= 0)
-        left = -1;
-    return true;
-}
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
-void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
-{
-    return fails() ? MAP_FAILED : __real_mmap(at, n, prot, flags, fd, off);
-}
 
 static uint32_t refs[IDS];
 static uint8_t *page[1] = {(uint8_t *)refs};
@@ -72,7 +31,7 @@ void setUp(void)
 }
 void tearDown(void)
 {
-    left = -1;
+    memory_disarm();
 }
 
 static void add(struct wheel *w, uint32_t id, int64_t d)
@@ -83,7 +42,7 @@ static void add(struct wheel *w, uint32_t id, int64_t d)
     while ((rc = wheel_add(w, id, d)) != 0) {
         TEST_ASSERT_EQUAL_INT(MF_NOMEM, rc);
         TEST_ASSERT_EQUAL_UINT32(WHEEL_NONE, refs[id]);
-        TEST_ASSERT_TRUE(hit);
+        TEST_ASSERT_TRUE(memory_hit);
         wheel_check(w);
         failures++;
     }
@@ -92,7 +51,7 @@ static void advance(struct wheel *w, int64_t now)
 {
     while (!wheel_advance(w, now, SIZE_MAX)) {
         int64_t d;
-        TEST_ASSERT_TRUE(hit);
+        TEST_ASSERT_TRUE(memory_hit);
         TEST_ASSERT_EQUAL_UINT32(WHEEL_NONE, wheel_pop(w, &d)); /* the first is not known */
         wheel_check(w);
         failures++;
@@ -121,7 +80,7 @@ static void scenario(void)
     size_t popped = 0;
 
     for (; w == NULL; w = wheel_new(&o, NOW)) {
-        TEST_ASSERT_TRUE(hit);
+        TEST_ASSERT_TRUE(memory_hit);
         failures++;
     }
     for (uint32_t i = 0; i < IDS; i++)
@@ -152,12 +111,11 @@ static void every_request(int more)
 
     failures = 0;
     do {
-        left = n++;
-        again = more;
-        hit = false;
+        memory_also = more;
+        memory_arm(n++);
         scenario();
-        left = -1;
-    } while (hit);
+        memory_disarm();
+    } while (memory_hit);
     TEST_ASSERT_GREATER_THAN_INT(12, n);
     TEST_ASSERT_GREATER_THAN_UINT(10, failures);
 }
@@ -188,16 +146,15 @@ static void test_running_out_in_the_middle_of_a_chunk_loses_nothing(void)
             add(w, 100 + i, NOW + ((int64_t)(i + 1) << 44));
         for (uint32_t i = 0; i < 60; i++)
             add(w, i, start + ((int64_t)(i + 1) << 20));
-        left = 0;
-        again = 1000;
-        hit = false;
+        memory_also = 1000;
+        memory_arm(0);
         if (!wheel_advance(w, start, SIZE_MAX)) {
-            TEST_ASSERT_TRUE(hit);
+            TEST_ASSERT_TRUE(memory_hit);
             halted++;
         }
         wheel_check(w);
         wheel_del(w, 59 - others % 60); /* all else still works */
-        left = -1;
+        memory_disarm();
         TEST_ASSERT_EQUAL_size_t(others + 59, wheel_count(w));
         advance(w, start + S);
         TEST_ASSERT_EQUAL_size_t(59, pop_all(w, start + S));
