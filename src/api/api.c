@@ -5,7 +5,7 @@
  * api.leaving: its catalog closes its streams, then it is freed; meanwhile the account itself is
  * kept, because streams and calls still speak in it.  If the account comes back before that, the
  * new one has no streams until the old catalog has let go of their folders. */
-#include "api_impl.h"
+#include "api_pages.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
@@ -345,7 +345,7 @@ static void account_close(struct api_account *aa)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-static struct api_account *find(struct api *a, const struct account *acc)
+struct api_account *api_account_of(struct api *a, const struct account *acc)
 {
     struct mf_list *pos;
 
@@ -369,7 +369,7 @@ static void open_if_new(void *arg, struct account *acc)
     struct opening *o = arg;
     struct mf_error why;
 
-    if (find(o->a, acc) != NULL)
+    if (api_account_of(o->a, acc) != NULL)
         return;
     if (account_open(o->a, acc, &why) != 0) {
         if (o->rc == 0 && o->e != NULL)

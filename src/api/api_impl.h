@@ -70,8 +70,7 @@ struct api {
     void *closed_arg;
 };
 
-/* --- call.c: one request ------------------------------------------------------------------------
- */
+/* --- call.c: one request ---------------------------------------------------------------------- */
 
 /* A request lives on the heap from its arrival to its reply; everything in it is a copy. */
 struct api_call {
@@ -121,6 +120,10 @@ struct mf_slice api_call_token(const struct api_call *call, unsigned index);
 void api_call_run(struct api_call *call);
 /* MF_NOMEM and the like while serving. */
 void api_reply_no_memory(struct api_call *call);
+/* rc of a check that failed: MF_NOMEM, or what *e says. */
+void api_reply_refused(struct api_call *call, int rc, const struct js_error *e);
+/* rc of a reader of JSON that failed: MF_NOMEM, or 10025 with its text. */
+void api_reply_unread(struct api_call *call, int rc, const struct mf_error *why);
 
 /* The stream a request names (its token `index` behind $JS.API.), or NULL after the error was
  * answered or the call was parked: then it is dispatched again when the stream is ready. */
@@ -213,6 +216,10 @@ void restore_handle(struct api_call *call);
  * the same stream is there already.  MF_DENIED with *e. */
 int stream_create_allowed(struct api_account *aa, const struct stream_config *c,
                           struct js_error *e);
+/* The rules of a configuration by itself, with the account's limits and the server's defaults; what
+ * is left out is filled in. */
+MF_MUSTCHECK int stream_config_allowed(struct api_account *aa, struct stream_config *c, bool update,
+                                       struct js_error *e);
 /* Rule 8 alone.  now: the stream it replaces, or NULL. */
 MF_MUSTCHECK int stream_limits_allow(struct api_account *aa, const struct stream_config *c,
                                      const struct stream_config *now, struct js_error *e);
@@ -251,8 +258,7 @@ void ingest_change(struct api_account *aa, struct stream *s);
 void ingest_remove(struct api_account *aa, struct stream *s);
 void ingest_fini(void); /* frees the pool of pending publishes */
 
-/* --- consumers --------------------------------------------------------------------------------
- */
+/* --- consumers -------------------------------------------------------------------------------- */
 
 /* ingest.c keeps them beside the stream: all of its consumers; NULL: they could not be loaded. */
 struct consumers *api_consumers(struct stream *s);

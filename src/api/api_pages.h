@@ -9,7 +9,7 @@
 /* jsz.c.  Accounts with JetStream, by name; the array is the caller's.  O(n log n). */
 MF_MUSTCHECK int api_enabled_accounts(struct api *a, struct api_account ***out, size_t *n);
 
-/* js_pages.c.  NULL: no such account. */
+/* api.c.  NULL: no such account.  O(accounts). */
 struct api_account *api_account_of(struct api *a, const struct account *acc);
 /* Members memory ... api of the open object. */
 void api_stats_write(struct api *a, struct jsonw *w);

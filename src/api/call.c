@@ -81,21 +81,13 @@ struct mf_slice api_call_token(const struct api_call *call, unsigned index)
 
 bool api_call_read(struct api_call *call, const struct json_type *t, void *out)
 {
+    bool strict = call->aa->api->options->jetstream.strict;
     struct mf_error why;
-    struct js_error e;
+    int rc = json_read(call->body, t, out, &call->mem, strict, &why);
 
-    switch (
-        json_read(call->body, t, out, &call->mem, call->aa->api->options->jetstream.strict, &why)) {
-    case 0:
-        return true;
-    case MF_NOMEM:
-        api_reply_no_memory(call);
-        return false;
-    default:
-        js_refuse(&e, JS_INVALID_JSON, why.text);
-        api_reply_error(call, &e);
-        return false;
-    }
+    if (rc != 0)
+        api_reply_unread(call, rc, &why);
+    return rc == 0;
 }
 
 static bool is_blank(uint8_t c)
@@ -259,4 +251,20 @@ void api_reply_no_memory(struct api_call *call)
 
     js_refuse(&e, JS_INSUFFICIENT_RESOURCES);
     api_reply_error(call, &e);
+}
+
+void api_reply_refused(struct api_call *call, int rc, const struct js_error *e)
+{
+    if (rc == MF_NOMEM)
+        api_reply_no_memory(call);
+    else
+        api_reply_error(call, e);
+}
+
+void api_reply_unread(struct api_call *call, int rc, const struct mf_error *why)
+{
+    struct js_error e;
+
+    js_refuse(&e, JS_INVALID_JSON, why->text);
+    api_reply_refused(call, rc, &e);
 }

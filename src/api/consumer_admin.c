@@ -43,7 +43,6 @@ static struct target target_of(const struct api_call *call, const struct consume
 static bool read_request(struct api_call *call, struct consumer_request *r)
 {
     struct mf_error why;
-    struct js_error e;
     int rc;
 
     memset(r, 0, sizeof *r);
@@ -51,12 +50,7 @@ static bool read_request(struct api_call *call, struct consumer_request *r)
     if (rc == 0)
         return true;
     consumer_config_fini(&r->config);
-    if (rc == MF_NOMEM) {
-        api_reply_no_memory(call);
-    } else {
-        js_refuse(&e, JS_INVALID_JSON, why.text);
-        api_reply_error(call, &e);
-    }
+    api_reply_unread(call, rc, &why);
     return false;
 }
 
@@ -308,10 +302,8 @@ static void create_on_stream(struct api_call *call, struct consumer_request *r, 
     if (g == NULL)
         return;
     rc = check_config(call->aa, r, g, &found, &e);
-    if (rc == MF_NOMEM)
-        api_reply_no_memory(call);
-    else if (rc != 0)
-        api_reply_error(call, &e);
+    if (rc != 0)
+        api_reply_refused(call, rc, &e);
     else
         apply(call, g, r, found);
 }
@@ -331,17 +323,14 @@ void consumer_create_handle(struct api_call *call)
     }
     t = target_of(call, &r.config);
     rc = check_subject(&t, &r, &e);
-    if (rc == MF_NOMEM)
-        api_reply_no_memory(call);
-    else if (rc != 0)
-        api_reply_error(call, &e);
+    if (rc != 0)
+        api_reply_refused(call, rc, &e);
     else
         create_on_stream(call, &r, t.form == FORM_DURABLE ? 3 : 2);
     consumer_config_fini(&r.config);
 }
 
-/* --- when a stream ends ------------------------------------------------------------------------
- */
+/* --- when a stream ends ----------------------------------------------------------------------- */
 
 static void tell_deleted(void *arg, struct consumer *c)
 {

@@ -333,10 +333,8 @@ void consumer_unpin_handle(struct api_call *call)
     if (!api_call_enabled(call) || (c = named_consumer(call)) == NULL)
         return;
     rc = consumer_unpin(c, mf_str(r.group), &e);
-    if (rc == MF_NOMEM) {
-        api_reply_no_memory(call);
-    } else if (rc != 0) {
-        api_reply_error(call, &e);
+    if (rc != 0) {
+        api_reply_refused(call, rc, &e);
     } else {
         api_reply_begin(call);
         api_reply_end(call);

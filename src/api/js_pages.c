@@ -9,19 +9,6 @@
 /* Of one stream, when neither it nor its account says how many: 2.15.1's own. */
 #define DEFAULT_MAX_CONSUMERS 1000
 
-struct api_account *api_account_of(struct api *a, const struct account *acc)
-{
-    struct mf_list *pos;
-
-    mf_list_each(pos, &a->list)
-    {
-        struct api_account *aa = mf_container(pos, struct api_account, link);
-        if (aa->account == acc)
-            return aa;
-    }
-    return NULL;
-}
-
 bool api_enabled(struct api *a, const struct account *acc)
 {
     const struct api_account *aa = api_account_of(a, acc);

@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-/* --- what CREATE and UPDATE share --------------------------------------------------------------
- */
+/* --- what CREATE and UPDATE share ------------------------------------------------------------- */
 
 static const struct stream_config *find_config(void *arg, const char *name)
 {
@@ -24,7 +23,6 @@ static bool read_config(struct api_call *call, struct stream_config *c)
 {
     const struct options_jetstream *js = &call->aa->api->options->jetstream;
     struct mf_error why;
-    struct js_error e;
     int rc;
 
     stream_config_init(c);
@@ -32,17 +30,12 @@ static bool read_config(struct api_call *call, struct stream_config *c)
     if (rc == 0)
         return true;
     stream_config_fini(c);
-    if (rc == MF_NOMEM) {
-        api_reply_no_memory(call);
-    } else {
-        js_refuse(&e, JS_INVALID_JSON, why.text);
-        api_reply_error(call, &e);
-    }
+    api_reply_unread(call, rc, &why);
     return false;
 }
 
-static int check_config(struct api_account *aa, struct stream_config *c, bool update,
-                        struct js_error *e)
+int stream_config_allowed(struct api_account *aa, struct stream_config *c, bool update,
+                          struct js_error *e)
 {
     const struct options_jetstream *js = &aa->api->options->jetstream;
     struct stream_config_world world = {
@@ -74,10 +67,7 @@ static struct stream *idle_stream(struct api_call *call)
 static void refuse(struct api_call *call, struct stream_config *c, int rc, const struct js_error *e)
 {
     stream_config_fini(c);
-    if (rc == MF_NOMEM)
-        api_reply_no_memory(call);
-    else
-        api_reply_error(call, e);
+    api_reply_refused(call, rc, e);
 }
 
 /* --- CREATE ----------------------------------------------------------------------------------- */
@@ -127,7 +117,7 @@ static int check_create(struct api_account *aa, struct stream_config *c,
     int rc = stream_limits_allow(aa, c, now, e);
 
     if (rc == 0)
-        rc = check_config(aa, c, false, e);
+        rc = stream_config_allowed(aa, c, false, e);
     if (rc == 0)
         rc = stream_config_stamp(c); /* two that are the same have the same stamp */
     if (rc == 0 && now != NULL)
@@ -200,7 +190,7 @@ static void update_done(struct catalog_op *op, struct stream *s, const struct js
 /* The new configuration alone comes first, then its name. */
 static int check_update_request(struct api_call *call, struct stream_config *c, struct js_error *e)
 {
-    int rc = check_config(call->aa, c, true, e);
+    int rc = stream_config_allowed(call->aa, c, true, e);
 
     return rc == 0 && !is_named(call, c) ? js_refuse(e, JS_STREAM_MISMATCH) : rc;
 }
