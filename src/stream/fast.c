@@ -488,16 +488,10 @@ static int strip_level(struct stream *s, struct intake *in, struct js_error *e)
     if (in->h.required_level.len == 0)
         return 0;
     header_remove(&out, in->hdr, "Nats-Required-Api-Level");
-    if (mf_buf_failed(&out)) {
-        mf_buf_fini(&out);
-        stream_store_error(s, MF_NOMEM, e);
-        return MF_NOMEM;
-    }
-    mf_buf_fini(&s->scratch);
-    s->scratch = out;
-    in->hdr = mf_buf_slice(&s->scratch);
-    intake_read(in->hdr, &in->h);
-    return 0;
+    int rc = intake_replace(s, in, &out);
+    if (rc != 0)
+        stream_store_error(s, rc, e);
+    return rc;
 }
 
 bool fast_take(struct stream *s, struct stream_publish *p, struct intake *in)

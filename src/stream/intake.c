@@ -75,3 +75,16 @@ void intake_read(struct mf_slice hdr, struct intake_headers *h)
         p = eol + 1;
     }
 }
+
+int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out)
+{
+    if (mf_buf_failed(out)) {
+        mf_buf_fini(out);
+        return MF_NOMEM;
+    }
+    mf_buf_fini(&s->scratch);
+    s->scratch = *out;
+    in->hdr = mf_buf_slice(&s->scratch);
+    intake_read(in->hdr, &in->h);
+    return 0;
+}

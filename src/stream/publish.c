@@ -149,26 +149,19 @@ static void clamp_ttl(struct stream *s, struct intake *in)
 {
     int64_t least = s->cfg.subject_delete_marker_ttl_ns / CLOCK_S * CLOCK_S;
     char text[24];
-    struct mf_buf out = MF_BUF_INIT;
+    struct mf_buf without = MF_BUF_INIT, out = MF_BUF_INIT;
 
     if (in->marker || in->ttl_ns <= 0 || in->ttl_ns >= least || s->cfg.max_msgs_per_subject == 1 ||
         !s->cfg.allow_msg_ttl)
         return;
     size_t n = proto_put_u64((uint8_t *)text, (uint64_t)(least / CLOCK_S));
-    struct mf_buf without = MF_BUF_INIT;
     header_remove(&without, in->hdr, "Nats-TTL"); /* it moves to the end, as in nats-server */
     header_set(&out, mf_buf_slice(&without), "Nats-TTL", mf_slice(text, n));
-    bool failed = mf_buf_failed(&without);
-    mf_buf_fini(&without);
-    if (failed || mf_buf_failed(&out)) {
+    if (mf_buf_failed(&without))
         mf_buf_fini(&out);
-        return; /* it then lives as long as it asked */
-    }
-    mf_buf_fini(&s->scratch);
-    s->scratch = out;
-    in->hdr = mf_buf_slice(&s->scratch);
-    in->ttl_ns = least;
-    intake_read(in->hdr, &in->h); /* the old block may be gone */
+    else if (intake_replace(s, in, &out) == 0)
+        in->ttl_ns = least; /* else it lives as long as it asked */
+    mf_buf_fini(&without);
 }
 
 static bool tombstone(const struct stream *s, const struct intake *in)

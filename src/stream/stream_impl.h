@@ -117,6 +117,10 @@ struct intake {
     uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
     uint64_t seq;      /* out */
 };
+/* *out, which it takes, is the message's header block from now on (s->scratch).  What was found in
+ * the old one, which may be gone, is found again.  MF_NOMEM: *out could not be written; all is as
+ * it was. */
+MF_MUSTCHECK int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out);
 
 /* --- publish.c ------------------------------------------------------------------------------ */
 
