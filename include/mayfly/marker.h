@@ -15,9 +15,9 @@ struct marker_facts {
 };
 bool marker_wanted(const struct marker_facts *f);
 
-/* A marker, or a KV delete or purge: its death is no news.  strict: a KV DEL is not one (2.15.1).
- */
-bool marker_is_tombstone(struct mf_slice hdr, bool strict);
+/* A marker, or a KV delete or purge, by its headers Nats-Marker-Reason and KV-Operation: its death
+ * is no news.  strict: a KV DEL is not one (2.15.1). */
+bool marker_is_tombstone(struct mf_slice reason, struct mf_slice kv_operation, bool strict);
 
 /* The marker's header block (the body is empty).  subject: of the dead message; `$KV.>` subjects
  * also get KV-Operation for MARKER_REMOVE (DEL) and MARKER_PURGE (PURGE), so that every KV client

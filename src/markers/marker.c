@@ -2,7 +2,6 @@
 #include "mayfly/marker.h"
 
 #include "mayfly/clock.h"
-#include "mayfly/header.h"
 
 #include <stdio.h>
 
@@ -11,17 +10,10 @@ bool marker_wanted(const struct marker_facts *f)
     return f->marker_ttl_ns > 0 && f->last_on_subject && !f->tombstone && !f->mirror;
 }
 
-bool marker_is_tombstone(struct mf_slice hdr, bool strict)
+bool marker_is_tombstone(struct mf_slice reason, struct mf_slice kv_operation, bool strict)
 {
-    struct mf_slice value;
-
-    if (hdr.len == 0)
-        return false;
-    if (header_get(hdr, "Nats-Marker-Reason", &value) && value.len > 0)
-        return true;
-    if (!header_get(hdr, "KV-Operation", &value))
-        return false;
-    return mf_eq_str(value, "PURGE") || (!strict && mf_eq_str(value, "DEL"));
+    return reason.len > 0 || mf_eq_str(kv_operation, "PURGE") ||
+           (!strict && mf_eq_str(kv_operation, "DEL"));
 }
 
 /* The line that makes clients which look for KV-Operation only see a deleted key.  For MaxAge they

@@ -164,13 +164,6 @@ static void clamp_ttl(struct stream *s, struct intake *in)
     mf_buf_fini(&without);
 }
 
-static bool tombstone(const struct stream *s, const struct intake *in)
-{
-    if (in->h.marker_reason.len > 0 || mf_eq_str(in->h.kv_operation, "PURGE"))
-        return true;
-    return !s->host->strict && mf_eq_str(in->h.kv_operation, "DEL");
-}
-
 /* Everything that goes away because this message came. */
 static void roll_up(struct stream *s, const struct intake *in)
 {
@@ -257,8 +250,9 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
                              .head = in->hdr,
                              .ts_ns = in->ts_ns,
                              .deadline_ns = expire_deadline(s, in->ts_ns, in->ttl_ns)};
-    a.flags =
-        (uint16_t)((tombstone(s, in) ? MSG_TOMBSTONE : 0) | (in->hdr.len > 0 ? MSG_HEADER : 0));
+    a.flags = in->hdr.len > 0 ? MSG_HEADER : 0;
+    if (marker_is_tombstone(in->h.marker_reason, in->h.kv_operation, s->host->strict))
+        a.flags |= MSG_TOMBSTONE;
     a.body = compress_body(s, in->payload, &a.flags);
     if (own)
         store_begin(s->store, false);
