@@ -46,6 +46,10 @@ static inline bool mf_eq_str(struct mf_slice a, const char *s)
 {
     return mf_eq(a, mf_str(s));
 }
+/* By bytes; of two that begin alike the shorter one comes first. */
+int mf_compare(struct mf_slice a, struct mf_slice b);
+/* Without the white space of ASCII (\t to \r, blank) at both ends. */
+struct mf_slice mf_trim(struct mf_slice s);
 bool mf_starts(struct mf_slice s, const char *prefix);
 bool mf_ends(struct mf_slice s, const char *suffix);
 /* ASCII only, as the wire protocol and configuration keys need it. */

@@ -39,10 +39,7 @@ static bool collect(void *arg, const struct stream_subject *x)
 static int compare(const struct subject_page *p, const struct subject_entry *a,
                    const struct subject_entry *b)
 {
-    size_t n = a->len < b->len ? a->len : b->len;
-    int c = n == 0 ? 0 : memcmp(p->text.ptr + a->at, p->text.ptr + b->at, n);
-
-    return c != 0 ? c : (a->len > b->len) - (a->len < b->len);
+    return mf_compare(mf_slice(p->text.ptr + a->at, a->len), mf_slice(p->text.ptr + b->at, b->len));
 }
 
 static void swap(struct subject_entry *a, struct subject_entry *b)

@@ -148,19 +148,11 @@ static int parse_rdn(struct parser *p, struct rdn *r)
     }
 }
 
-static int slice_order(struct mf_slice a, struct mf_slice b)
-{
-    size_t n = a.len < b.len ? a.len : b.len;
-    int d = n == 0 ? 0 : memcmp(a.ptr, b.ptr, n);
-
-    return d != 0 ? d : (a.len > b.len) - (a.len < b.len);
-}
-
 static int attr_order(const void *x, const void *y)
 {
     const struct attr *a = x, *b = y;
 
-    return slice_order(mf_buf_slice(&a->text), mf_buf_slice(&b->text));
+    return mf_compare(mf_buf_slice(&a->text), mf_buf_slice(&b->text));
 }
 
 static int rdn_order(const void *x, const void *y)

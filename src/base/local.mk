@@ -7,7 +7,7 @@ noinst_LIBRARIES += %D%/libbase.a
 	%D%/json_text.c %D%/json_map.c %D%/json_plain.c %D%/json_read.h \
 	%D%/s2.c %D%/s2_frame.c %D%/sha256.c include/mayfly/sha256.h \
 	%D%/log.c %D%/log_file.c %D%/log_syslog.c %D%/log_sink.h \
-	include/mayfly/base.h include/mayfly/list.h include/mayfly/buf.h include/mayfly/jsonw.h \
+	include/mayfly/base.h include/mayfly/list.h include/mayfly/le.h include/mayfly/buf.h include/mayfly/jsonw.h \
 	include/mayfly/clock.h include/mayfly/rand.h include/mayfly/hash.h include/mayfly/log.h \
 	include/mayfly/table.h include/mayfly/steady.h include/mayfly/checksum.h include/mayfly/arena.h \
 	include/mayfly/json.h include/mayfly/s2.h

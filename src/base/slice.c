@@ -17,6 +17,28 @@ bool mf_ends(struct mf_slice s, const char *suffix)
     return s.len >= n && memcmp(s.ptr + s.len - n, suffix, n) == 0;
 }
 
+int mf_compare(struct mf_slice a, struct mf_slice b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int d = n == 0 ? 0 : memcmp(a.ptr, b.ptr, n);
+
+    return d != 0 ? d : (a.len > b.len) - (a.len < b.len);
+}
+
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct mf_slice mf_trim(struct mf_slice s)
+{
+    while (s.len > 0 && is_space(s.ptr[0]))
+        s = mf_slice(s.ptr + 1, s.len - 1);
+    while (s.len > 0 && is_space(s.ptr[s.len - 1]))
+        s.len--;
+    return s;
+}
+
 /* Not tolower(): that one asks the locale. */
 static unsigned lower(unsigned c)
 {

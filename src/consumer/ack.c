@@ -205,15 +205,6 @@ static bool starts(struct mf_slice body, const char *word, struct mf_slice *rest
     return true;
 }
 
-static struct mf_slice trimmed(struct mf_slice s)
-{
-    while (s.len > 0 && (s.ptr[0] == ' ' || s.ptr[0] == '\t'))
-        s = mf_slice(s.ptr + 1, s.len - 1);
-    while (s.len > 0 && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\n'))
-        s.len--;
-    return s;
-}
-
 /* <delivered>.<stream seq>.<consumer seq>.<time>.<pending> */
 static bool numbers(struct mf_slice tokens, uint64_t *sseq, uint64_t *dseq)
 {
@@ -247,9 +238,9 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
     else if (mf_eq_str(body, "+WPI"))
         in_progress(c, sseq);
     else if (starts(body, "+TERM", &rest))
-        term(c, sseq, dseq, trimmed(rest));
+        term(c, sseq, dseq, mf_trim(rest));
     if (next && reply.len > 0)
-        consumer_pull(c, reply, trimmed(rest), MF_SLICE_NONE);
+        consumer_pull(c, reply, mf_trim(rest), MF_SLICE_NONE);
     else if (reply.len > 0)
         state_confirm(c, reply);
     pump_soon(c);

@@ -25,21 +25,13 @@ int64_t group_after(const struct consumers *g, int64_t delay_ns)
 
 /* --- by name ------------------------------------------------------------------------------- */
 
-static int compare(struct mf_slice a, const char *b)
-{
-    size_t n = strlen(b);
-    int d = memcmp(a.ptr, b, a.len < n ? a.len : n);
-
-    return d != 0 ? d : (a.len > n) - (a.len < n);
-}
-
 static bool search(const struct consumers *g, struct mf_slice name, size_t *at)
 {
     size_t low = 0, high = g->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int d = compare(name, g->at[middle]->name);
+        int d = mf_compare(name, mf_str(g->at[middle]->name));
         if (d == 0) {
             *at = middle;
             return true;

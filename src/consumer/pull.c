@@ -219,24 +219,13 @@ static const struct json_type ask_type = {.go_name = "JSApiConsumerGetNextReques
                                           .fields = ask_fields,
                                           .nfields = MF_COUNT(ask_fields)};
 
-static struct mf_slice trimmed(struct mf_slice s)
-{
-    while (s.len > 0 &&
-           (s.ptr[0] == ' ' || s.ptr[0] == '\t' || s.ptr[0] == '\r' || s.ptr[0] == '\n'))
-        s = mf_slice(s.ptr + 1, s.len - 1);
-    while (s.len > 0 && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\n' ||
-                         s.ptr[s.len - 1] == '\r' || s.ptr[s.len - 1] == '\t'))
-        s.len--;
-    return s;
-}
-
 /* Empty, a number, or a document. */
 static int ask_read(struct mf_slice body, struct ask *a, struct arena *mem, struct mf_error *e)
 {
     uint64_t n;
 
     *a = (struct ask){.batch = 1};
-    body = trimmed(body);
+    body = mf_trim(body);
     if (body.len == 0)
         return 0;
     if (body.ptr[0] != '{') {
@@ -381,6 +370,6 @@ void consumer_pull(struct consumer *c, struct mf_slice reply, struct mf_slice bo
     if (ask_read(body, &a, &mem, &e) != 0)
         refuse(c, reply, "400 Bad Request - %s", e.text);
     else
-        request_take(c, &a, trimmed(body).len > 0 && trimmed(body).ptr[0] == '{', reply);
+        request_take(c, &a, mf_trim(body).len > 0 && mf_trim(body).ptr[0] == '{', reply);
     arena_fini(&mem);
 }

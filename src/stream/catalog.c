@@ -8,21 +8,13 @@
 
 /* --- entries ------------------------------------------------------------------------------- */
 
-static int compare(struct mf_slice a, const char *b)
-{
-    size_t n = strlen(b);
-    int d = memcmp(a.ptr, b, a.len < n ? a.len : n);
-
-    return d != 0 ? d : (a.len > n) - (a.len < n);
-}
-
 struct entry *entry_find(const struct catalog *c, struct mf_slice name, size_t *at)
 {
     size_t low = 0, high = c->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int d = compare(name, c->at[middle]->name);
+        int d = mf_compare(name, mf_str(c->at[middle]->name));
         if (d == 0) {
             *at = middle;
             return c->at[middle];

@@ -7,6 +7,7 @@
  * happens) and removes its files. */
 #include "catalog_impl.h"
 
+#include "mayfly/le.h"
 #include "mayfly/log.h"
 #include "mayfly/store_folder.h"
 
@@ -143,8 +144,7 @@ static int write_config(struct entry *e)
     uint8_t created[8];
     int rc = e->c->o.codec.encode(&e->cfg, &text);
 
-    for (int i = 0; i < 8; i++)
-        created[i] = (uint8_t)((uint64_t)e->created_ns >> (8 * i));
+    le64_put(created, (uint64_t)e->created_ns);
     e->wait.done = make_committed;
     if (rc == 0) {
         store_begin(e->store, false);

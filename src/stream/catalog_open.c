@@ -4,6 +4,7 @@
  * Anything else that cannot be served stays as it is, and is listed with the reason. */
 #include "catalog_impl.h"
 
+#include "mayfly/le.h"
 #include "mayfly/log.h"
 #include "mayfly/store_folder.h"
 
@@ -24,13 +25,10 @@ static void nothing(void *arg)
 static int64_t created_of(struct store *st)
 {
     struct mf_slice b;
-    uint64_t v = 0;
 
     if (!store_blob_get(st, MF_LIT(BLOB_CREATED), &b) || b.len != 8)
         return 0;
-    for (int i = 0; i < 8; i++)
-        v |= (uint64_t)b.ptr[i] << (8 * i);
-    return (int64_t)v;
+    return (int64_t)le64_get(b.ptr);
 }
 
 /* The configuration decides how the store is opened (sync), and is in the store: it is opened with

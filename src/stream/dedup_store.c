@@ -15,10 +15,10 @@
  * which is written again with the next ones until it has SMALL_IDS.  The large one replaces them.
  * A crash between leaves ids in two chunks, which is no harm. */
 #include "dedup_impl.h"
-#include "le64.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/header.h"
+#include "mayfly/le.h"
 #include "mayfly/log.h"
 
 #include <inttypes.h>

@@ -9,11 +9,11 @@
  * more ends it; the blob stays, and the next start goes on.
  * Close: sweep_stop() leaves it to the last callback to free the memory.  A second start stops the
  * first sweep in the same way. */
-#include "le64.h"
 #include "stream_impl.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/header.h"
+#include "mayfly/le.h"
 #include "mayfly/log.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* test_base.c: slices, numbers, error codes and the story an error tells. */
 #include "mayfly/base.h"
 
+#include "mayfly/le.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -31,6 +33,49 @@ static void test_prefix_longer_than_the_slice_does_not_match(void)
     TEST_ASSERT_FALSE(mf_starts(MF_LIT("$SYS"), "$SYS."));
     TEST_ASSERT_TRUE(mf_starts(MF_SLICE_NONE, ""));
     TEST_ASSERT_FALSE(mf_starts(MF_SLICE_NONE, "a"));
+}
+
+static int sign(int n)
+{
+    return (n > 0) - (n < 0);
+}
+
+static void test_slices_are_ordered_by_bytes_and_then_by_length(void)
+{
+    static const char *const order[] = {"", "A", "a", "ab", "b", "\xc3\xa4"};
+
+    for (size_t i = 0; i < MF_COUNT(order); i++)
+        for (size_t k = 0; k < MF_COUNT(order); k++)
+            TEST_ASSERT_EQUAL_INT((i > k) - (i < k),
+                                  sign(mf_compare(mf_str(order[i]), mf_str(order[k]))));
+    TEST_ASSERT_EQUAL_INT(0, mf_compare(MF_SLICE_NONE, MF_LIT("")));
+}
+
+static void test_white_space_goes_from_both_ends_only(void)
+{
+    TEST_ASSERT_TRUE(mf_eq_str(mf_trim(MF_LIT(" \t\r\n\v\f a\tb \n")), "a\tb"));
+    TEST_ASSERT_TRUE(mf_eq_str(mf_trim(MF_LIT("a")), "a"));
+    TEST_ASSERT_EQUAL_size_t(0, mf_trim(MF_LIT(" \n ")).len);
+    TEST_ASSERT_EQUAL_size_t(0, mf_trim(MF_SLICE_NONE).len);
+    TEST_ASSERT_EQUAL_size_t(3, mf_trim(MF_LIT("\b\0\x0e")).len); /* the neighbours of those */
+}
+
+static void test_numbers_are_written_lowest_byte_first(void)
+{
+    struct mf_buf b = MF_BUF_INIT;
+
+    le_append(&b, 0x0102, 2);
+    le_append(&b, 0x8877665544332211, 8);
+    le_append(&b, 0x1ff, 1); /* what does not fit is not written */
+    TEST_ASSERT_EQUAL_size_t(11, b.len);
+    TEST_ASSERT_EQUAL_MEMORY("\x02\x01\x11\x22\x33\x44\x55\x66\x77\x88\xff", b.ptr, 11);
+    TEST_ASSERT_EQUAL_HEX64(0x8877665544332211, le64_get(b.ptr + 2));
+    struct mf_slice s = mf_buf_slice(&b);
+    TEST_ASSERT_EQUAL_HEX64(0x0102, le_take(&s, 2));
+    TEST_ASSERT_EQUAL_HEX64(0x8877665544332211, le_take(&s, 8));
+    TEST_ASSERT_EQUAL_HEX64(0, le_take(&s, 2)); /* there is only one left */
+    TEST_ASSERT_EQUAL_size_t(0, s.len);
+    mf_buf_fini(&b);
 }
 
 /* '@' and '[' stand next to the letters, and 'À' in Latin-1 differs from 'à' by the same bit. */
@@ -159,6 +204,9 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_slices_of_equal_bytes_are_equal_even_when_one_has_no_pointer);
     RUN_TEST(test_prefix_longer_than_the_slice_does_not_match);
+    RUN_TEST(test_slices_are_ordered_by_bytes_and_then_by_length);
+    RUN_TEST(test_white_space_goes_from_both_ends_only);
+    RUN_TEST(test_numbers_are_written_lowest_byte_first);
     RUN_TEST(test_case_is_ignored_for_ascii_letters_only);
     RUN_TEST(test_copy_of_a_slice_ends_with_nul);
     RUN_TEST(test_number_is_read_up_to_the_largest_and_refused_beyond);
