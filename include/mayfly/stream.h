@@ -104,16 +104,18 @@ uint64_t stream_prev(struct stream *s, uint64_t from_seq); /* last message at or
 uint64_t stream_last_of(struct stream *s, struct mf_slice pattern);
 /* The first one at or after from_seq of the subjects that match.  0: none. */
 uint64_t stream_next_of(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
-/* The first one with a timestamp at or after ts_ns; 0: none.  O(log messages) reads; MF_AGAIN in
- * *status: they are not in memory; stream_seek() does it without stopping the loop. */
+/* The first one with a timestamp at or after ts_ns; 0: none.  O(log messages) reads; those from
+ * disk do not stop the loop. */
 struct stream_seek {
     int64_t ts_ns;
-    void (*done)(struct stream_seek *k, uint64_t seq); /* 0: none */
+    void (*done)(struct stream_seek *k, uint64_t seq); /* not NULL */
     struct stream_load load;
     uint64_t low, high, best;
     struct stream *stream;
 };
 void stream_seek(struct stream *s, struct stream_seek *k); /* done() maybe from inside */
+/* The same among those up to `upto`, at once: reads from disk stop the loop.  For what is rare. */
+uint64_t stream_at_time(struct stream *s, int64_t ts_ns, uint64_t upto);
 /* Messages (or the last of each subject) that match, in sequence order. */
 struct stream_cursor;
 MF_MUSTCHECK int stream_cursor_new(struct stream_cursor **out, struct stream *s,
@@ -129,8 +131,6 @@ uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead)
 bool stream_present(struct stream *s, uint64_t seq); /* there as stream_count() counts it */
 /* The subject of one that is present, from memory; empty: it is not.  Valid until the next call. */
 struct mf_slice stream_subject_at(struct stream *s, uint64_t seq);
-MF_MUSTCHECK int stream_time_of(struct stream *s, uint64_t seq,
-                                int64_t *ts_ns);   /* may wait for the disk */
 uint64_t stream_announced(const struct stream *s); /* observers were told of all up to here */
 uint64_t stream_count(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
 void stream_cursor_free(struct stream_cursor *c);

@@ -182,24 +182,9 @@ static uint64_t last_wanted(struct consumer *c)
     return last;
 }
 
-/* A cold stream is read from disk here, a few records; creating by time is rare. */
-static uint64_t at_time(struct consumer *c)
+static uint64_t at_time(const struct consumer *c)
 {
-    uint64_t low = stream_next(c->group->stream, 0), high = c->group->told, best = 0;
-
-    while (low != 0 && low <= high) {
-        uint64_t middle = low + (high - low) / 2, at = stream_next(c->group->stream, middle);
-        int64_t ts;
-        if (at == 0 || at > high || stream_time_of(c->group->stream, at, &ts) != 0) {
-            high = middle - 1;
-        } else if (ts >= c->cfg.opt_start_time_ns) {
-            best = at;
-            high = middle - 1;
-        } else {
-            low = at + 1;
-        }
-    }
-    return best;
+    return stream_at_time(c->group->stream, c->cfg.opt_start_time_ns, c->group->told);
 }
 
 void consumer_start(struct consumer *c)

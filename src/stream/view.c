@@ -56,8 +56,7 @@ int stream_load(struct stream *s, struct stream_load *l)
     return store_read(s->store, &l->read);
 }
 
-/* --- by sequence and subject --------------------------------------------------------------------
- */
+/* --- by sequence and subject ----------------------------------------------------------------- */
 
 uint64_t stream_next(struct stream *s, uint64_t from_seq)
 {
@@ -134,8 +133,7 @@ void stream_each_subject(struct stream *s, struct mf_slice pattern,
     store_keys_free(walk);
 }
 
-/* --- cursors -------------------------------------------------------------------------------------
- */
+/* --- cursors -------------------------------------------------------------------------------- */
 
 struct stream_cursor {
     struct stream *s;
@@ -175,10 +173,11 @@ void stream_cursor_free(struct stream_cursor *c)
     free(c);
 }
 
-/* --- by time
- * -------------------------------------------------------------------------------------- Timestamps
- * grow with sequences, so the place is found by halving; each probe reads one message, which may
- * have to come from disk: then the search goes on when it is there. */
+/* --- by time -------------------------------------------------------------------------------- */
+
+/* Timestamps grow with sequences, so the place is found by halving; each probe reads one message,
+ * which may have to come from disk: then the search goes on when it is there.  With nobody to be
+ * told (done is NULL) it waits for the disk instead. */
 
 static void seek_on(struct stream_seek *k, uint64_t from);
 
@@ -210,40 +209,66 @@ static void seek_loaded(struct stream_load *l, int status)
     seek_on(k, 0);
 }
 
+static int seek_look(struct stream_seek *k, uint64_t at, int64_t *ts_ns)
+{
+    struct store_rec r;
+    int rc = store_peek(k->stream->store, at, &r);
+
+    if (rc == MF_AGAIN && k->done == NULL)
+        rc = store_read_now(k->stream->store, at, &r);
+    if (rc == 0)
+        *ts_ns = r.ts_ns;
+    return rc;
+}
+
 /* from: look for a probe from here on, 0: from the middle. */
 static void seek_on(struct stream_seek *k, uint64_t from)
 {
-    struct stream_msg m;
+    int64_t ts_ns = 0;
 
     for (; k->low <= k->high; from = 0) {
         uint64_t at = stream_next(k->stream, from != 0 ? from : seek_middle(k));
         int rc = MF_NOTFOUND;
         for (; at != 0 && at <= k->high; at = stream_next(k->stream, at + 1)) {
-            rc = stream_get(k->stream, at, &m);
+            rc = seek_look(k, at, &ts_ns);
             k->load.seq = at;
             k->load.done = seek_loaded;
-            if (rc == MF_AGAIN && stream_load(k->stream, &k->load) == 0)
+            if (rc == MF_AGAIN && k->done != NULL && stream_load(k->stream, &k->load) == 0)
                 return;
             if (rc == 0)
                 break;
         }
         if (rc == 0)
-            seek_probed(k, at, m.ts_ns);
+            seek_probed(k, at, ts_ns);
         else
             k->high = seek_middle(k) - 1; /* nothing in the upper half */
     }
-    k->done(k, k->best);
+    if (k->done != NULL)
+        k->done(k, k->best);
 }
 
-void stream_seek(struct stream *s, struct stream_seek *k)
+static void seek_start(struct stream *s, struct stream_seek *k, uint64_t upto)
 {
     k->stream = s;
     k->low = stream_next(s, 0);
-    k->high = stream_prev(s, UINT64_MAX);
+    k->high = stream_prev(s, upto);
     k->best = 0;
     if (k->low == 0)
         k->high = 0, k->low = 1;
     seek_on(k, 0);
+}
+
+void stream_seek(struct stream *s, struct stream_seek *k)
+{
+    seek_start(s, k, UINT64_MAX);
+}
+
+uint64_t stream_at_time(struct stream *s, int64_t ts_ns, uint64_t upto)
+{
+    struct stream_seek k = {.ts_ns = ts_ns};
+
+    seek_start(s, &k, upto);
+    return k.best;
 }
 
 /* --- counts -------------------------------------------------------------------------------- */
@@ -320,18 +345,6 @@ bool stream_present(struct stream *s, uint64_t seq)
 struct mf_slice stream_subject_at(struct stream *s, uint64_t seq)
 {
     return store_key_at(s->store, seq);
-}
-
-int stream_time_of(struct stream *s, uint64_t seq, int64_t *ts_ns)
-{
-    struct store_rec r;
-    int rc = store_peek(s->store, seq, &r);
-
-    if (rc == MF_AGAIN)
-        rc = store_read_now(s->store, seq, &r);
-    if (rc == 0)
-        *ts_ns = r.ts_ns;
-    return rc;
 }
 
 uint64_t stream_announced(const struct stream *s)

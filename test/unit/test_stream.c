@@ -38,8 +38,7 @@ static uint64_t ok(struct world_ack a)
     return a.seq;
 }
 
-/* --- publishing ----------------------------------------------------------------------------------
- */
+/* --- publishing ------------------------------------------------------------------------------- */
 
 static void test_publish_is_stored_and_answered_in_order(void)
 {
@@ -361,6 +360,9 @@ static void test_seek_finds_the_first_message_at_or_after_a_moment(void)
         stream_seek(w.stream, &k);
         TEST_ASSERT_EQUAL_UINT64(12345, k.low);
         TEST_ASSERT_EQUAL_UINT64(i == 20 ? 0 : i == 7 ? 9 : i + 1, k.best);
+        TEST_ASSERT_EQUAL_UINT64(k.best, stream_at_time(w.stream, k.ts_ns, UINT64_MAX));
+        TEST_ASSERT_EQUAL_UINT64(k.best > 10 ? 0 : k.best, stream_at_time(w.stream, k.ts_ns, 10));
+        TEST_ASSERT_EQUAL_UINT64(0, stream_at_time(w.stream, k.ts_ns, 0));
     }
 }
 

@@ -55,8 +55,7 @@ static void is_marker(uint64_t seq, const char *subject, const char *reason)
     TEST_ASSERT_EQUAL_STRING_LEN(start, text, strlen(start));
 }
 
-/* --- timers ------------------------------------------------------------------------------------
- */
+/* --- timers ----------------------------------------------------------------------------------- */
 
 /* A purge is the first to bring a deadline into this stream: its markers must die in time. */
 static void test_markers_of_a_purge_get_their_timer(void)
@@ -72,8 +71,7 @@ static void test_markers_of_a_purge_get_their_timer(void)
     TEST_ASSERT_TRUE(w.stream->armed_ns < INT64_MAX);
 }
 
-/* --- one marker for each death ------------------------------------------------------------------
- */
+/* --- one marker for each death ---------------------------------------------------------------- */
 
 /* Dead but not swept yet: pushing it out would let it go without a word. */
 static void test_the_dead_are_not_pushed_out_without_a_marker(void)
@@ -161,8 +159,7 @@ static void test_purge_over_a_dead_tombstone_earns_a_marker(void)
     is_marker(3, "k.a", "Purge");
 }
 
-/* --- what was sent before a purge ----------------------------------------------------------------
- */
+/* --- what was sent before a purge ------------------------------------------------------------- */
 
 struct purged {
     struct stream_op op;
@@ -213,8 +210,7 @@ static void test_purge_below_the_last_number_leaves_a_sane_stream(void)
     world_open(&w, &plain);
 }
 
-/* --- sums ----------------------------------------------------------------------------------------
- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 /* What a publish settles makes room for that publish. */
 static void test_settled_messages_are_not_counted_for_the_account(void)
@@ -230,8 +226,7 @@ static void test_settled_messages_are_not_counted_for_the_account(void)
     TEST_ASSERT_EQUAL_INT64(w.host.account_max.file - 5, w.account.file);
 }
 
-/* --- the loop's time and memory ------------------------------------------------------------------
- */
+/* --- the loop's time and memory --------------------------------------------------------------- */
 
 /* Nobody asks for the predecessor of what is not republished: nothing may pile up. */
 static void test_messages_outside_the_republished_subjects_leave_nothing_behind(void)
@@ -372,9 +367,7 @@ static void test_publish_settles_its_subject_in_a_backlog(void)
     TEST_ASSERT_EQUAL_UINT64(1200 + 4, world_count(&w));
 }
 
-/* --- a store that cannot
- * --------------------------------------------------------------------------
- */
+/* --- a store that cannot ---------------------------------------------------------------------- */
 
 static bool starved;
 static size_t tries;
@@ -450,6 +443,7 @@ static void test_search_by_time_passes_over_damage(void)
             stream_seek(w.stream, &k);
             TEST_ASSERT_NULL(k.done);
             TEST_ASSERT_EQUAL_UINT64(want > 9 ? 0 : want, k.best);
+            TEST_ASSERT_EQUAL_UINT64(k.best, stream_at_time(w.stream, k.ts_ns, UINT64_MAX));
         }
     damaged = 0;
 }
