@@ -61,9 +61,6 @@ const struct options_account *account_options(const struct account *a);
 /* Keeps an account that a reload takes away until the last release. */
 struct account *account_retain(struct account *a);
 void account_release(struct account *a);
-/* Whatever a layer above wants to find again here; NULL at first. */
-void account_set_data(struct account *a, void *data);
-void *account_data(const struct account *a);
 
 /* Subscribe as a client of this account: like router_subscribe, and also gets what stream imports
  * bring.  s->deliver sees the local (imported) subject. */
@@ -88,16 +85,10 @@ struct account_counters { /* kept by the server, shown on pages */
 };
 struct account_counters *account_counters(struct account *a);
 
-struct account_export_info {
-    bool service;
-    const char *subject;
-};
 struct account_import_info {
     bool service, invalid;
     const char *account, *subject, *local;
 };
-void account_each_export(const struct account *a,
-                         void (*visit)(void *arg, const struct account_export_info *x), void *arg);
 void account_each_import(const struct account *a,
                          void (*visit)(void *arg, const struct account_import_info *x), void *arg);
 

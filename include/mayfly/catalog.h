@@ -37,8 +37,6 @@ MF_MUSTCHECK int catalog_open(struct catalog **out, const struct catalog_opts *o
 void catalog_close(struct catalog *c, void (*closed)(void *arg), void *arg);
 
 struct stream *catalog_find(struct catalog *c, struct mf_slice name); /* ready ones only; NULL */
-/* The stream that stores messages of this (literal) subject, or NULL. */
-struct stream *catalog_by_subject(struct catalog *c, struct mf_slice subject);
 /* Is the name being made, changed or deleted?  Then wait() is called once it is not (in the order
  * of the calls). */
 struct catalog_wait {

@@ -72,28 +72,9 @@ void account_release(struct account *a)
     }
 }
 
-void account_set_data(struct account *a, void *data)
-{
-    a->data = data;
-}
-
-void *account_data(const struct account *a)
-{
-    return a->data;
-}
-
 struct account_counters *account_counters(struct account *a)
 {
     return &a->counters;
-}
-
-void account_each_export(const struct account *a,
-                         void (*visit)(void *arg, const struct account_export_info *x), void *arg)
-{
-    for (size_t i = 0; i < a->doors->nexports; i++) {
-        const struct acc_export *x = &a->doors->exports[i];
-        visit(arg, &(struct account_export_info){x->service, x->subject});
-    }
 }
 
 void account_each_import(const struct account *a,

@@ -74,7 +74,6 @@ struct account {
     const struct options_account *options;
     struct doors *doors;
     struct account_counters counters;
-    void *data;
     /* Answers to requests from other accounts: `_R_.XXXXXX.>`, subscribed at the first request. */
     struct router_sub reply_sub;
     char reply_prefix[12];

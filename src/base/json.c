@@ -183,19 +183,6 @@ static int read_enum(struct json_reader *r, const struct json_field *f, int *out
     return f->parse(raw, out, r->e);
 }
 
-static int read_raw_copy(struct json_reader *r, struct mf_slice *out)
-{
-    struct mf_slice raw;
-    char *copy;
-
-    if (json_read_raw(r, &raw) != 0)
-        return MF_INVAL;
-    if ((copy = arena_dup(r->mem, raw)) == NULL)
-        return json_nomem(r);
-    *out = mf_slice(copy, raw.len);
-    return 0;
-}
-
 static int read_value(struct json_reader *r, const struct json_field *f, char *base,
                       const struct json_path *path)
 {
@@ -232,7 +219,7 @@ static int read_value(struct json_reader *r, const struct json_field *f, char *b
     case JSON_ENUM:
         return read_enum(r, f, at);
     case JSON_RAW:
-        return read_raw_copy(r, at);
+        return json_read_raw_copy(r, at);
     case JSON_BOOL:
     case JSON_I64:
     case JSON_INT:

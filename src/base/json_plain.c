@@ -154,6 +154,19 @@ int json_read_raw(struct json_reader *r, struct mf_slice *out)
     return 0;
 }
 
+int json_read_raw_copy(struct json_reader *r, struct mf_slice *out)
+{
+    struct mf_slice raw;
+    char *copy;
+
+    if (json_read_raw(r, &raw) != 0)
+        return MF_INVAL;
+    if ((copy = arena_dup(r->mem, raw)) == NULL)
+        return json_nomem(r);
+    *out = mf_slice(copy, raw.len);
+    return 0;
+}
+
 int json_read_str(struct json_reader *r, char **out, const struct json_path *path)
 {
     struct mf_slice raw = MF_LIT("\"\""), s;
@@ -236,13 +249,11 @@ static int read_float(struct json_reader *r, const struct json_field *f, double 
 {
     size_t start = r->scan.pos;
     struct mf_slice raw;
-    char *copy;
+    int rc = json_read_raw_copy(r, &raw);
 
-    if (json_read_raw(r, &raw) != 0)
-        return MF_INVAL;
-    if ((copy = arena_dup(r->mem, raw)) == NULL)
-        return json_nomem(r);
-    *out = strtod(copy, NULL);
+    if (rc != 0)
+        return rc;
+    *out = strtod((const char *)raw.ptr, NULL); /* a copy ends with NUL */
     if (isinf(*out)) {
         r->scan.pos = start;
         return json_mismatch(r, f, path, true);

@@ -31,6 +31,8 @@ int json_read_pointer(struct json_reader *r, const struct json_type *t, void **o
 /* json_plain.c */
 bool json_read_null(struct json_reader *r); /* moves only if it is one */
 int json_read_raw(struct json_reader *r, struct mf_slice *out);
+/* The same, in the arena, with a NUL behind it. */
+int json_read_raw_copy(struct json_reader *r, struct mf_slice *out);
 /* null: NULL becomes "", all else stays. */
 int json_read_str(struct json_reader *r, char **out, const struct json_path *path);
 /* Booleans, numbers, times. */

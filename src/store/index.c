@@ -299,11 +299,6 @@ size_t index_deadlines(const struct index *ix)
     return ix->wheel == NULL ? 0 : wheel_count(ix->wheel);
 }
 
-size_t index_due_count(const struct index *ix)
-{
-    return ix->wheel == NULL ? 0 : wheel_due_count(ix->wheel);
-}
-
 struct each {
     const struct index *ix;
     void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns);

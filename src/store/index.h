@@ -90,7 +90,6 @@ bool index_advance(struct index *ix, int64_t now_ns, size_t budget);
 uint32_t index_due(struct index *ix, int64_t *deadline_ns); /* the first due; it stays: hide it */
 int64_t index_next_deadline(const struct index *ix);
 size_t index_deadlines(const struct index *ix);
-size_t index_due_count(const struct index *ix);
 void index_each_deadline(const struct index *ix, int64_t to_ns,
                          void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg);
 size_t index_memory(const struct index *ix);

@@ -107,16 +107,6 @@ void keys_prefetch_node(const struct keys *k, uint64_t hash)
     keys_table_prefetch_node(k, hash);
 }
 
-uint32_t keys_find_hashed(const struct keys *k, struct mf_slice key, uint64_t hash)
-{
-    struct keys_want w = split(k, key);
-
-    if (key.len > KEYS_MAX)
-        return KEYS_NONE;
-    recall(k, &w);
-    return keys_table_find(k, hash, &w);
-}
-
 uint32_t keys_find(const struct keys *k, struct mf_slice key)
 {
     struct keys_want w = split(k, key);

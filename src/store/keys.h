@@ -50,7 +50,6 @@ void keys_prefetch(const struct keys *k, uint64_t hash);
 /* The same for the node, if there may be one: a little after keys_prefetch(), when many keys are
  * known. */
 void keys_prefetch_node(const struct keys *k, uint64_t hash);
-uint32_t keys_find_hashed(const struct keys *k, struct mf_slice key, uint64_t hash);
 MF_MUSTCHECK int keys_get_hashed(struct keys *k, struct mf_slice key, uint64_t hash, uint32_t *id);
 /* That many will come: makes the table large enough at once (memory is taken as they come).  A hint
  * that saves the moves of growing; O(1). */

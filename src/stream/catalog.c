@@ -138,22 +138,6 @@ bool catalog_busy(struct catalog *c, struct mf_slice name, struct catalog_wait *
     return true;
 }
 
-static bool stores(const struct stream_config *cfg, struct mf_slice subject)
-{
-    for (size_t i = 0; i < cfg->subjects.n; i++)
-        if (subject_match(mf_str(cfg->subjects.at[i]), subject))
-            return true;
-    return false;
-}
-
-struct stream *catalog_by_subject(struct catalog *c, struct mf_slice subject)
-{
-    for (size_t i = 0; i < c->count; i++)
-        if (c->at[i]->state == ENTRY_READY && stores(&c->at[i]->stream->cfg, subject))
-            return c->at[i]->stream;
-    return NULL;
-}
-
 size_t catalog_count(const struct catalog *c)
 {
     return c->ready;
