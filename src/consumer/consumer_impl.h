@@ -150,9 +150,7 @@ struct consumers {
     struct loop_timer *flush_timer;
     bool closing;
     struct loop_defer sweep; /* retention.c */
-    struct loop_timer *sweep_timer;
     uint64_t sweep_at;
-    bool sweeping;
     struct mf_buf reply, hdr; /* of the message that goes out */
 };
 
@@ -275,7 +273,6 @@ void state_flush_fire(void *arg);
 /* retention.c */
 void retention_acked(struct consumer *c, uint64_t sseq);
 bool retention_wanted(void *group, struct mf_slice subject);
-void retention_sweep_fire(void *group);
 void retention_sweep(struct consumers *g); /* a consumer went: what does nobody need any more? */
 
 #endif

@@ -212,7 +212,6 @@ static void group_free(struct loop_defer *d)
 
     router_free(g->filters);
     loop_timer_free(g->flush_timer);
-    loop_timer_free(g->sweep_timer);
     mf_buf_fini(&g->reply);
     mf_buf_fini(&g->hdr);
     free(g->at);
@@ -227,8 +226,7 @@ static void group_bury(struct consumers *g)
         consumer_free(c);
     }
     loop_timer_stop(g->flush_timer);
-    if (g->sweep_timer != NULL)
-        loop_timer_stop(g->sweep_timer);
+    loop_defer_cancel(g->host->loop, &g->sweep);
     g->bury.fn = group_free;
     loop_defer(g->host->loop, &g->bury);
 }

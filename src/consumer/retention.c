@@ -64,20 +64,13 @@ static void sweep(struct loop_defer *d)
 
     for (int n = 0; n < SLICE; n++) {
         seq = stream_next(g->stream, g->sweep_at);
-        if (seq == 0 || (g->watching && seq > g->told)) {
-            g->sweeping = false;
+        if (seq == 0 || (g->watching && seq > g->told))
             return;
-        }
         g->sweep_at = seq + 1;
         if (!anybody_needs(g, seq))
             drop(g, seq);
     }
-    loop_timer_arm(g->sweep_timer, group_mono(g));
-}
-
-void retention_sweep_fire(void *group)
-{
-    sweep(&((struct consumers *)group)->sweep);
+    loop_next(g->host->loop, &g->sweep);
 }
 
 void retention_sweep(struct consumers *g)
@@ -85,10 +78,6 @@ void retention_sweep(struct consumers *g)
     if (stream_config(g->stream)->retention != RETENTION_INTEREST || g->closing)
         return;
     g->sweep_at = 0;
-    if (g->sweep_timer == NULL)
-        g->sweep_timer = loop_timer_new(g->host->loop, retention_sweep_fire, g);
-    if (g->sweep_timer == NULL)
-        return;
-    g->sweeping = true;
-    loop_timer_arm(g->sweep_timer, group_mono(g));
+    g->sweep.fn = sweep;
+    loop_next(g->host->loop, &g->sweep);
 }

@@ -302,9 +302,11 @@ static bool purge_next(struct purge *p, int *rc)
     return false;
 }
 
-void purge_slice(void *arg)
+static void purge_more(struct loop_defer *d);
+
+/* The next slice of the first purge. */
+static void purge_slice(struct stream *s)
 {
-    struct stream *s = arg;
     struct purge *p;
     size_t left = SLICE;
     int rc = 0;
@@ -329,8 +331,15 @@ void purge_slice(void *arg)
     expire_arm(s); /* markers */
     if (rc != 0 || p->subject == NULL)
         purge_end(s, p, rc);
-    if (!mf_list_empty(&s->purges))
-        loop_timer_arm(s->purge_timer, loop_mono_ns(s->host->loop));
+    if (!mf_list_empty(&s->purges)) {
+        s->purge_more.fn = purge_more;
+        loop_next(s->host->loop, &s->purge_more);
+    }
+}
+
+static void purge_more(struct loop_defer *d)
+{
+    purge_slice(mf_container(d, struct stream, purge_more));
 }
 
 /* `keep` counts over all subjects of the filter: the sequence from which on all stay. */

@@ -72,7 +72,6 @@ static void stream_free(struct stream *s)
     counter_free(s);
     dedup_free(s->dedup);
     loop_timer_free(s->expire_timer);
-    loop_timer_free(s->purge_timer);
     parts_free(&(struct parts){s->transform, s->republish});
     mf_buf_fini(&s->last_msg_id);
     mf_buf_fini(&s->scratch);
@@ -89,8 +88,7 @@ static int load(struct stream *s)
     int64_t now = stream_now(s);
     int rc;
 
-    if ((s->dedup = dedup_new()) == NULL || expire_init(s) != 0 ||
-        (s->purge_timer = loop_timer_new(s->host->loop, purge_slice, s)) == NULL)
+    if ((s->dedup = dedup_new()) == NULL || expire_init(s) != 0)
         return MF_NOMEM;
     remember_last(s);
     if ((rc = dedup_load(s->dedup, s, now, s->cfg.duplicate_window_ns)) != 0)
@@ -157,35 +155,33 @@ static void uncount(struct stream *s)
     s->counted_bytes = 0;
 }
 
-void stream_close(struct stream *s, void (*done)(void *arg), void *arg)
+/* Nothing goes on by itself any more. */
+static void stop(struct stream *s)
 {
     s->closing = true;
-    s->closed = done;
-    s->closed_arg = arg;
     batch_drop_all(s);
     fast_drop_all(s);
     purge_drop_all(s);
     sweep_stop(s);
     limits_stop(s);
     loop_timer_stop(s->expire_timer);
-    loop_timer_stop(s->purge_timer);
     loop_defer_cancel(s->host->loop, &s->announce_defer);
     loop_defer_cancel(s->host->loop, &s->expire_more);
+    loop_defer_cancel(s->host->loop, &s->purge_more);
     uncount(s);
+}
+
+void stream_close(struct stream *s, void (*done)(void *arg), void *arg)
+{
+    s->closed = done;
+    s->closed_arg = arg;
+    stop(s);
     store_close(s->store, closed, s);
 }
 
 void stream_forget(struct stream *s)
 {
-    s->closing = true;
-    batch_drop_all(s);
-    fast_drop_all(s);
-    purge_drop_all(s);
-    sweep_stop(s);
-    limits_stop(s);
-    loop_defer_cancel(s->host->loop, &s->announce_defer);
-    loop_defer_cancel(s->host->loop, &s->expire_more);
-    uncount(s);
+    stop(s);
     stream_free(s);
 }
 

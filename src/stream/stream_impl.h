@@ -52,8 +52,7 @@ struct stream {
     struct marker aged;  /* the marker of deaths by age, */
     int64_t aged_ttl_ns; /* for this TTL; 0: not written yet */
     int64_t swept_ns;    /* the present of the slice that runs */
-    struct loop_defer expire_more, announce_defer, enforce_defer;
-    struct loop_timer *purge_timer;
+    struct loop_defer expire_more, announce_defer, enforce_defer, purge_more;
     struct store_keys *thin; /* limits_enforce(): subjects still to be looked at */
     char *thin_subject;      /* the one a slice ended in; NULL: none */
     size_t inflight;         /* publishes and operations that wait for the disk */
@@ -208,7 +207,6 @@ bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool l
 
 /* --- remove.c --------------------------------------------------------------------------------- */
 
-void purge_slice(void *arg); /* the next slice of the first purge: purge_timer */
 void purge_drop_all(struct stream *s);
 struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
 
