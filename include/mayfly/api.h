@@ -29,8 +29,7 @@ void api_leaving(struct api *a);
 /* Takes no more requests, closes all streams cleanly, frees, then closed(). */
 void api_close(struct api *a, void (*closed)(void *arg), void *arg);
 
-/* --- what operators see; all of it O(streams) --------------------------------------------------
- */
+/* --- what operators see; all of it O(streams) ------------------------------------------------- */
 
 struct monitor;
 void api_pages(struct api *a, struct monitor *m); /* adds /jsz */

@@ -38,8 +38,7 @@ static inline bool pos_equal(struct check_pos a, struct check_pos b)
     return a.segment == b.segment && a.offset == b.offset;
 }
 
-/* --- records (check_record.c) ------------------------------------------------------------------
- */
+/* --- records (check_record.c) ----------------------------------------------------------------- */
 
 enum rec_type {
     REC_MESSAGE = 1,
@@ -75,8 +74,7 @@ enum rec_why rec_data(const struct rec *r, uint64_t key);
 const char *rec_why_text(enum rec_why why);
 const char *rec_type_text(uint8_t type);
 
-/* --- files (check_segments.c) ------------------------------------------------------------------
- */
+/* --- files (check_segments.c) ----------------------------------------------------------------- */
 
 struct seg {
     uint64_t number;
@@ -116,8 +114,7 @@ MF_MUSTCHECK int seg_load(struct ctx *c, uint64_t upto, struct mf_error *e);
 size_t seg_at_or_after(const struct ctx *c, uint64_t number);
 void check_progress(struct ctx *c, uint64_t bytes);
 
-/* --- the checkpoint (check_checkpoint.c, check_compare.c) ---------------------------------------
- */
+/* --- the checkpoint (check_checkpoint.c, check_compare.c) ------------------------------------- */
 
 struct cp {
     bool header_ok;  /* and with it all below */
@@ -139,8 +136,7 @@ MF_MUSTCHECK int cp_open(struct ctx *c, struct cp *cp, struct mf_error *e);
 MF_MUSTCHECK int cp_load(struct ctx *c, struct cp *cp, struct model *m, struct mf_error *e);
 void cp_bad(struct cp *cp, uint64_t offset, uint64_t length, const char *why);
 
-/* --- reading the log (check_log.c, check_rules.c) -----------------------------------------------
- */
+/* --- reading the log (check_log.c, check_rules.c) --------------------------------------------- */
 
 struct run {
     struct ctx *c;
@@ -188,8 +184,7 @@ uint64_t live_line(const struct ctx *c, uint64_t seq, const struct entry *en);
 MF_MUSTCHECK int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
                                     const struct summary *log, struct mf_error *e);
 
-/* --- findings (check_store.c) -------------------------------------------------------------------
- */
+/* --- findings (check_store.c) ----------------------------------------------------------------- */
 
 /* NULL when the list is full or memory is out (then c->nomem); it is counted all the same. */
 struct check_damage *check_found(struct ctx *c, enum check_kind kind, uint64_t segment,

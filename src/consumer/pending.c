@@ -39,8 +39,7 @@ struct pend *pending_find(const struct pending *p, uint64_t sseq)
     return n == NULL ? NULL : mf_container(n, struct pend, node);
 }
 
-/* --- the heap -----------------------------------------------------------------------------------
- */
+/* --- the heap --------------------------------------------------------------------------------- */
 
 static bool before(const struct pend *a, const struct pend *b)
 {
@@ -127,8 +126,7 @@ void pending_requeue(struct pending *p, struct pend *e)
     mf_list_push(&p->redeliver, &e->queued);
 }
 
-/* --- entries ------------------------------------------------------------------------------------
- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 /* Nearly always at the end: new messages have greater sequences than all before. */
 static void insert_in_order(struct pending *p, struct pend *e)

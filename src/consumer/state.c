@@ -1,11 +1,16 @@
 /* state.c: what of a consumer survives a restart, as blobs of the stream's store.
  *
- *     c/<id>         version 1, created (i64), length of the name (u16), name, configuration (the
- * codec's text) cs/<id>        version 1, then u64 each: consumer seq, stream seq, floors of both,
- * when delivered, when acked, next, pause until, snapshot (0 or 1) cp/<id>/<n>    version 1, then
- * for each message of sequences [n * 1024, (n + 1) * 1024) that waits for its ack: u16 sequence - n
- * * 1024, u32 deliveries, u64 consumer seq, i64 when sent <id> is 16 hex digits, <n> hex; numbers
- * are little endian.
+ *     c/<id>       u8 version 1, i64 created, u16 length of the name, name,
+ *                  the configuration (the codec's text)
+ *     cs/<id>      u8 version 1, then u64 each: consumer seq, stream seq,
+ *                  floors of both, when delivered, when acked, next,
+ *                  pause until, snapshot (0 or 1)
+ *     cp/<id>/<n>  u8 version 1, then for each message of sequences
+ *                  [n * 1024, (n + 1) * 1024) that waits for its ack:
+ *                  u16 sequence - n * 1024, u32 deliveries,
+ *                  u64 consumer seq, i64 when sent
+ *
+ * <id> is 16 hex digits, <n> hex; numbers are little endian.
  *
  * Written with the turn of a change, or some milliseconds later when there are many, pages before
  * numbers; at once when a client waits for the answer to its ack.  A crash may lose the last

@@ -64,8 +64,7 @@ static struct head *lowest(struct walk *w, struct stream *s, bool *more)
     return *more ? NULL : best; /* a lower one may still come from there */
 }
 
-/* --- last per subject ----------------------------------------------------------------------------
- */
+/* --- last per subject ------------------------------------------------------------------------- */
 
 struct listing {
     uint64_t *at;

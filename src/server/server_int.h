@@ -213,8 +213,7 @@ void client_timer_fired(void *client);
 /* --- client_pub.c ----------------------------------------------------------------------------- */
 void client_publish(struct client *c, const struct proto_cmd *cmd);
 void client_unstall_all(void *server);
-/* --- client_trace.c ----------------------------------------------------------------------------
- */
+/* --- client_trace.c --------------------------------------------------------------------------- */
 void client_trace_in(const struct client *c, const struct proto_cmd *cmd);
 void client_trace_out(const struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
 

@@ -34,8 +34,7 @@ void watch_tell(struct store *s, const struct index *ix, uint32_t id)
     s->gone(s->gone_arg, seq, seq, keys_text(index_keys(ix), index_key(ix, id), text));
 }
 
-/* --- counts ------------------------------------------------------------------------------------
- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 static uint64_t hidden_seen(const struct store *s)
 {

@@ -26,8 +26,7 @@ int check_expected_stream(struct stream *s, const struct intake *in, struct js_e
     return 0;
 }
 
-/* --- TTL ----------------------------------------------------------------------------------------
- */
+/* --- TTL -------------------------------------------------------------------------------------- */
 
 int check_ttl_allowed(struct stream *s, const struct intake *in, struct js_error *e)
 {
@@ -123,8 +122,7 @@ int check_stream_source(struct stream *s, const struct intake *in, struct js_err
     return in->h.stream_source.len > 0 ? js_refuse(e, JS_MESSAGE_SOURCE_HDR_NOT_ALLOWED) : 0;
 }
 
-/* --- rollup --------------------------------------------------------------------------------------
- */
+/* --- rollup ----------------------------------------------------------------------------------- */
 
 int check_rollup(struct stream *s, struct intake *in, struct js_error *e)
 {

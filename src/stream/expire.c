@@ -34,8 +34,7 @@ int64_t expire_deadline(const struct stream *s, int64_t ts_ns, int64_t ttl_ns)
     return by_ttl < by_age ? by_ttl : by_age;
 }
 
-/* --- markers ------------------------------------------------------------------------------------
- */
+/* --- markers ---------------------------------------------------------------------------------- */
 
 bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last, uint16_t flags,
                  enum marker_reason why)

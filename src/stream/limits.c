@@ -163,8 +163,7 @@ void limits_push_out(struct stream *s, const struct intake *in)
     }
 }
 
-/* --- after an update ---------------------------------------------------------------------------
- */
+/* --- after an update -------------------------------------------------------------------------- */
 
 /* One slice of the walk over all subjects; true: there is more to do. */
 static bool thin_out(struct stream *s, size_t *left)
@@ -238,8 +237,7 @@ void limits_stop(struct stream *s)
     loop_defer_cancel(s->host->loop, &s->enforce_defer);
 }
 
-/* --- sums --------------------------------------------------------------------------------------
- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 void limits_count(struct stream *s)
 {

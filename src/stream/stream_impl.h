@@ -149,8 +149,7 @@ int64_t stream_stamp(struct stream *s);
 /* The store's trouble in JetStream's words. */
 void stream_store_error(struct stream *s, int code, struct js_error *e);
 
-/* --- check.c: each check of a publish, to be called in the order of the facts ------------------
- */
+/* --- check.c: each check of a publish, to be called in the order of the facts ----------------- */
 
 int check_sealed(struct stream *s, struct js_error *e);
 int check_size(struct stream *s, const struct intake *in,
@@ -210,8 +209,7 @@ bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool l
 void purge_drop_all(struct stream *s);
 struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
 
-/* --- view.c ------------------------------------------------------------------------------------
- */
+/* --- view.c ----------------------------------------------------------------------------------- */
 
 /* stream_get(), waiting for the disk where it must. */
 MF_MUSTCHECK int stream_get_now(struct stream *s, uint64_t seq, struct stream_msg *out);
@@ -268,8 +266,7 @@ void announce_note_previous(struct stream *s, uint64_t seq, uint64_t previous);
  * is told of then. */
 void announce_poke(struct stream *s);
 
-/* --- stream.c, used by the catalog -------------------------------------------------------------
- */
+/* --- stream.c, used by the catalog ------------------------------------------------------------ */
 
 /* cfg is taken over (moved out); the store is attached to the loop and becomes the stream's.  On
  * failure both are still the caller's. */

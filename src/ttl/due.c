@@ -29,8 +29,7 @@ static struct key key_at(const struct chunk *c, uint32_t no, uint32_t slot)
     return (struct key){.deadline = c->deadline[slot], .id = c->id[slot], .chunk = no};
 }
 
-/* --- the heap ------------------------------------------------------------------------------------
- */
+/* --- the heap --------------------------------------------------------------------------------- */
 
 static void place(struct wheel *w, uint32_t i, const struct key *k)
 {
@@ -105,8 +104,7 @@ bool due_reserve(struct wheel *w)
     return true;
 }
 
-/* --- runs ----------------------------------------------------------------------------------------
- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static void shell_sort(const struct wheel *w, struct key *k, uint32_t n)
 {

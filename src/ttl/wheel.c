@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* --- buckets -------------------------------------------------------------------------------------
- */
+/* --- buckets ---------------------------------------------------------------------------------- */
 
 /* An empty chunk as the bucket's newest; NONE: out of memory. */
 static uint32_t bucket_grow(struct wheel *w, uint32_t b)
@@ -106,8 +105,7 @@ static uint32_t first_bucket(const struct wheel *w)
     return NONE;
 }
 
-/* --- the owner's side ----------------------------------------------------------------------------
- */
+/* --- the owner's side ------------------------------------------------------------------------- */
 
 struct wheel *wheel_new(const struct wheel_owner *o, int64_t now_ns)
 {
@@ -188,8 +186,7 @@ void wheel_renumber(struct wheel *w, uint32_t from, uint32_t to)
         w->heap[w->pool.place[ref >> 6]].id = to;
 }
 
-/* --- time ----------------------------------------------------------------------------------------
- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 /* Refs lie scattered: asked for in time, they arrive together. */
 static void prefetch_refs(const struct wheel *w, const struct chunk *c)

@@ -27,8 +27,7 @@ MF_MUSTCHECK int zone_read(struct zone **out, struct mf_slice file);
 /* The span that holds the second t_s, UTC.  O(log changes in the file). */
 struct zone_span zone_at(const struct zone *z, int64_t t_s);
 
-/* --- zone_rule.c: what comes after a file's last change, as POSIX writes it in TZ --------------
- */
+/* --- zone_rule.c: what comes after a file's last change, as POSIX writes it in TZ ------------- */
 
 enum zone_day { ZONE_WEEKDAY, ZONE_JULIAN, ZONE_ORDINAL };
 struct zone_change {

@@ -142,8 +142,7 @@ void world_time(struct world *w, int64_t now)
     world_turns(w);
 }
 
-/* --- publishing ---------------------------------------------------------------------------------
- */
+/* --- publishing ------------------------------------------------------------------------------- */
 
 struct sent {
     struct stream_publish p;
