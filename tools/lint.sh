@@ -40,9 +40,8 @@ lint_words() {
             $(c_files src | grep -vE '^src/(loop/|base/clock)') | sed 's/$/   <- only loop and base\/clock read a clock/'
         # A release must be able to test itself: each script stands in a local.mk, alone or by its folder.
         for f in $(find test -name '*.mjs' -not -path '*/node_modules/*' | sort); do
-            cat src/*/local.mk test/local.mk test/*/local.mk |
-                grep -qE "(^|[ 	])(%D%|test)/([a-z/]*/)?($(basename "$f")|$(basename "$(dirname "$f")"))( |\$)" ||
-                echo "$f: in no local.mk"
+            grep -qE "(^|[ 	])(%D%|test)/([a-z/]*/)?($(basename "$f")|$(basename "$(dirname "$f")"))( |\$)" \
+                src/*/local.mk test/local.mk test/*/local.mk || echo "$f: in no local.mk"
         done
         wc -l $(c_files src test bench | grep '\.c$') | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines, 600 allowed" }'
         wc -l $(c_files include src | grep '\.h$') | awk '$2 != "total" && $2 !~ /_table\.h$/ && $1 > 300 { print $2 ": " $1 " lines, 300 allowed" }'
