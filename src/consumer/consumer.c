@@ -31,8 +31,9 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
     mf_list_init(&c->requests);
     mf_list_init(&c->ready);
     mf_list_init(&c->flush);
+    mf_list_init(&c->apart);
     mf_list_init(&c->ops);
-    c->timer_at = c->idle_at_ns = c->pause_at_ns = c->retry_ns = NEVER;
+    c->timer_at = c->idle_at_ns = c->pause_at_ns = c->retry_ns = c->pull_at_ns = NEVER;
     c->created_ns = created_ns;
     c->name = mf_slice_dup(name);
     if (c->name == NULL || consumer_config_copy(&c->cfg, cfg) != 0) {
@@ -80,6 +81,7 @@ static void unlink_all(struct consumer *c)
     walk_free(c);
     mf_list_del(&c->ready);
     mf_list_del(&c->flush);
+    mf_list_del(&c->apart);
     loop_timer_free(c->timer);
     c->timer = NULL;
     while ((n = mf_list_pop(&c->requests)) != NULL)
@@ -306,6 +308,7 @@ void consumer_resume(struct consumer *c)
     consumer_alive(c);
     if (c->push != NULL)
         push_look(c);
+    retention_apart(c);
     pump_soon(c);
     pump_timer(c);
 }

@@ -105,7 +105,8 @@ struct consumer {
     struct pending wait;
     struct mf_list requests;
     size_t nrequests;
-    struct push *push; /* NULL: a pull consumer */
+    int64_t pull_at_ns; /* mono: no request ends or wants a heartbeat before; NEVER */
+    struct push *push;  /* NULL: a pull consumer */
     char pin[RAND_NUID + 1];
     int64_t pinned_ns, pin_until_ns; /* wall; mono */
 
@@ -121,7 +122,8 @@ struct consumer {
     int64_t idle_at_ns;  /* mono: to be looked at then; NEVER */
     int64_t pause_at_ns; /* mono: when its pause ends; NEVER */
 
-    struct mf_list ops; /* consumer_op.link: waiting for the disk */
+    struct mf_list apart; /* group->apart, or in no list */
+    struct mf_list ops;   /* consumer_op.link: waiting for the disk */
     struct loop_defer bury;
     bool deleted, stored;      /* stored: it has blobs */
     bool dirty;                /* its state differs from what is written */
@@ -142,6 +144,7 @@ struct consumers {
     bool watching;
     uint64_t told; /* sequences up to here were told as stored */
     struct mf_list ready, flush;
+    struct mf_list apart; /* retention.c */
     struct mf_list
         confirms; /* state.c: acks of this turn that are answered when they are on disk */
     struct loop_defer run, flush_run;
@@ -273,6 +276,7 @@ void state_flush_fire(void *arg);
 /* retention.c */
 void retention_acked(struct consumer *c, uint64_t sseq);
 bool retention_wanted(void *group, struct mf_slice subject);
+void retention_apart(struct consumer *c);  /* its filters may be others than of what it has */
 void retention_sweep(struct consumers *g); /* a consumer went: what does nobody need any more? */
 
 #endif

@@ -243,6 +243,7 @@ int consumers_open(struct consumers **out, struct stream *s, const struct consum
     g->host = h;
     mf_list_init(&g->ready);
     mf_list_init(&g->flush);
+    mf_list_init(&g->apart);
     mf_list_init(&g->confirms);
     rc = router_new(&g->filters, e);
     g->flush_timer = loop_timer_new(h->loop, state_flush_fire, g);

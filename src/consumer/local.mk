@@ -35,3 +35,11 @@ test_unit_consumer_random_SOURCES = test/unit/test_consumer_random.c test/suppor
 	$(STREAM_WORLD)
 test_unit_consumer_random_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_random_CPPFLAGS = $(TEST_CPPFLAGS)
+
+# What acks cost: lookups are counted.
+UNIT_TESTS += test/unit/consumer_costs
+test_unit_consumer_costs_SOURCES = test/unit/test_consumer_costs.c test/support/consumer_world.h \
+	$(STREAM_WORLD)
+test_unit_consumer_costs_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_costs_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find

@@ -69,7 +69,8 @@ static void heartbeat(struct consumer *c, struct request *r)
 void pull_drop(struct consumer *c, struct request *r)
 {
     mf_list_del(&r->link);
-    c->nrequests--;
+    if (--c->nrequests == 0)
+        c->pull_at_ns = NEVER;
     free(r);
 }
 
@@ -157,20 +158,19 @@ void pull_exhausted(struct consumer *c)
     }
 }
 
+/* O(1): it may be too early by requests that have ended and heartbeats that were put off, since the
+ * timer, which is not put off either, looks at all of them anew. */
 int64_t pull_next_time(const struct consumer *c)
 {
-    int64_t at = c->pin[0] != '\0' ? c->pin_until_ns : NEVER;
-    struct mf_list *pos;
+    return c->pin[0] != '\0' && c->pin_until_ns < c->pull_at_ns ? c->pin_until_ns : c->pull_at_ns;
+}
 
-    mf_list_each(pos, &c->requests)
-    {
-        const struct request *r = mf_container(pos, struct request, link);
-        if (r->expires_ns < at)
-            at = r->expires_ns;
-        if (r->heartbeat_ns > 0 && r->beat_ns < at)
-            at = r->beat_ns;
-    }
-    return at;
+static void note_time(struct consumer *c, const struct request *r)
+{
+    if (r->expires_ns < c->pull_at_ns)
+        c->pull_at_ns = r->expires_ns;
+    if (r->heartbeat_ns > 0 && r->beat_ns < c->pull_at_ns)
+        c->pull_at_ns = r->beat_ns;
 }
 
 void pull_timeouts(struct consumer *c)
@@ -178,16 +178,20 @@ void pull_timeouts(struct consumer *c)
     int64_t now = group_mono(c->group);
     struct mf_list *pos, *next;
 
+    c->pull_at_ns = NEVER;
     mf_list_each_safe(pos, next, &c->requests)
     {
         struct request *r = mf_container(pos, struct request, link);
         if (r->expires_ns <= now) {
             pull_status(c, r, "408 Request Timeout", true);
             pull_drop(c, r);
-        } else if (r->heartbeat_ns > 0 && r->beat_ns <= now) {
+            continue;
+        }
+        if (r->heartbeat_ns > 0 && r->beat_ns <= now) {
             r->beat_ns = group_after(c->group, r->heartbeat_ns);
             heartbeat(c, r);
         }
+        note_time(c, r);
     }
 }
 
@@ -345,6 +349,7 @@ static void request_take(struct consumer *c, const struct ask *a, bool formal,
     }
     groups_insert(c, r);
     c->nrequests++;
+    note_time(c, r);
     consumer_alive(c);
     if (c->nrequests == 1 && mf_list_empty(&c->ready))
         pump(c, 64); /* usually there is something: no need to wait for the end of the turn */

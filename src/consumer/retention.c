@@ -6,28 +6,63 @@
 
 #define SLICE 500
 
-/* A message that is being read for it is neither to come nor delivered. */
-static bool reads(const struct consumer *c, uint64_t seq)
+/* Delivered and not acknowledged, or being read for it. */
+static bool has(const struct consumer *c, uint64_t seq)
 {
-    return c->loading && c->load.seq == seq;
+    return pending_find(&c->wait, seq) != NULL || (c->loading && c->load.seq == seq);
 }
 
-static bool needs(const struct consumer *c, uint64_t seq, struct mf_slice subject)
+/* Its filters match. */
+static bool needs(const struct consumer *c, uint64_t seq)
 {
-    if (pending_find(&c->wait, seq) != NULL || reads(c, seq))
-        return true;
-    return (seq >= c->next || walk_snapshot_has(c, seq)) && consumer_wants(&c->cfg, subject);
+    return seq >= c->next || walk_snapshot_has(c, seq) || has(c, seq);
 }
 
-/* Nothing of this reads it: the subject is in memory. */
-static bool anybody_needs(const struct consumers *g, uint64_t seq)
+struct question {
+    uint64_t seq;
+    bool needed;
+};
+
+static void ask(void *arg, struct router_sub *sub)
+{
+    struct question *q = arg;
+
+    q->needed = q->needed || needs(mf_container(sub, struct filter_sub, sub)->c, q->seq);
+}
+
+/* Filters may change, and what was delivered before stays with its consumer: until nothing of that
+ * is left it is asked whatever the subject. */
+void retention_apart(struct consumer *c)
+{
+    if ((c->wait.count > 0 || c->loading) && mf_list_empty(&c->apart))
+        mf_list_push(&c->group->apart, &c->apart);
+}
+
+static bool needed_apart(struct consumers *g, uint64_t seq)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &g->apart)
+    {
+        struct consumer *c = mf_container(pos, struct consumer, apart);
+        if (c->wait.count == 0 && !c->loading)
+            mf_list_del(pos);
+        else if (has(c, seq))
+            return true;
+    }
+    return false;
+}
+
+/* O(those whose filters match its subject).  Nothing of this reads it: the subject is in memory. */
+static bool anybody_needs(struct consumers *g, uint64_t seq)
 {
     struct mf_slice subject = stream_subject_at(g->stream, seq);
+    struct question q = {.seq = seq};
 
-    for (size_t i = 0; i < g->count; i++)
-        if (needs(g->at[i], seq, subject))
-            return true;
-    return false;
+    if (subject.len == 0)
+        return false; /* it is not there */
+    router_match(g->filters, subject, ask, &q);
+    return q.needed || needed_apart(g, seq);
 }
 
 static void drop(struct consumers *g, uint64_t seq)

@@ -80,27 +80,47 @@ int state_write_config(struct consumer *c, struct store_wait *w)
     return rc;
 }
 
+static void put_entry(struct mf_buf *b, const struct pend *e)
+{
+    put_le(b, e->sseq % PAGE, 2);
+    put_le(b, e->count, 4);
+    put_le(b, e->dseq, 8);
+    put_le(b, (uint64_t)e->sent_ns, 8);
+}
+
+/* O(all that wait), or O(PAGE) if those are more: one has no place to start from. */
+static void put_entries(struct mf_buf *b, const struct pending *p, uint64_t page)
+{
+    const struct pend *e;
+    struct mf_list *pos;
+
+    if (p->count > PAGE || p->unsorted) {
+        for (uint64_t i = 0; i < PAGE; i++)
+            if ((e = pending_find(p, page * PAGE + i)) != NULL)
+                put_entry(b, e);
+        return;
+    }
+    mf_list_each(pos, &p->order)
+    {
+        e = mf_container(pos, struct pend, order);
+        if (e->sseq / PAGE > page)
+            break;
+        if (e->sseq / PAGE == page)
+            put_entry(b, e);
+    }
+}
+
 static int write_page(struct consumer *c, uint64_t page)
 {
     struct mf_buf b = MF_BUF_INIT;
     char name[64];
-    size_t n = 0;
     int rc;
 
     put_le(&b, VERSION, 1);
-    for (uint64_t i = 0; i < PAGE && c->wait.count > 0; i++) {
-        const struct pend *e = pending_find(&c->wait, page * PAGE + i);
-        if (e == NULL)
-            continue;
-        put_le(&b, i, 2);
-        put_le(&b, e->count, 4);
-        put_le(&b, e->dseq, 8);
-        put_le(&b, (uint64_t)e->sent_ns, 8);
-        n++;
-    }
+    put_entries(&b, &c->wait, page);
     if (mf_buf_failed(&b))
         rc = MF_NOMEM;
-    else if (n > 0)
+    else if (b.len > 1)
         rc =
             stream_blob_put(c->group->stream, page_name(name, c->id, page), mf_buf_slice(&b), NULL);
     else

@@ -1,0 +1,153 @@
+/* test_consumer_costs.c: what an ack costs: lookups are counted.  (Linked with --wrap for
+ * pending_find.) */
+#include "support/consumer_world.h"
+
+static size_t lookups;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
+struct pend *__real_pending_find(const struct pending *p, uint64_t sseq);
+struct pend *__wrap_pending_find(const struct pending *p, uint64_t sseq);
+struct pend *__wrap_pending_find(const struct pending *p, uint64_t sseq)
+{
+    lookups++;
+    return __real_pending_find(p, sseq);
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+static void confirm(struct consumer *c, const char *tokens)
+{
+    TEST_ASSERT_TRUE(consumer_ack(c, mf_str(tokens), MF_LIT("done"), MF_LIT("+ACK")));
+    world_turns(&w);
+}
+
+/* A page has room for 1,024 messages; three wait. */
+static void test_confirmed_ack_looks_only_at_what_waits(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    for (int i = 0; i < 3; i++)
+        put("k.a", "x");
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in done ");
+    ask(c, "3");
+    heard();
+    lookups = 0;
+    confirm(c, "1.2.2.0.0");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "done<done "));
+    TEST_ASSERT_LESS_THAN_size_t(8, lookups);
+    consumers_close(g, true);
+    g = NULL;
+    world_kill(&w);
+    world_open(&w, &plain);
+    consumers_up();
+    c = consumers_find(g, MF_LIT("D"));
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).ack_pending); /* the first and the third are in the page */
+    TEST_ASSERT_NOT_NULL(pending_find(&c->wait, 1));
+    TEST_ASSERT_NOT_NULL(pending_find(&c->wait, 3));
+}
+
+/* More wait than a page holds, over three pages: the one that changed is written, with all of it.
+ */
+static void test_page_is_whole_however_many_wait(void)
+{
+    struct consumer_config cfg = pull();
+
+    cfg.max_ack_pending = -1;
+    world_open(&w, &plain);
+    consumers_up();
+    for (int i = 0; i < 2500; i++)
+        (void)world_publish(&w, "k.a", NULL, "");
+    world_turns(&w);
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in done ");
+    ask(c, "2500");
+    for (int n = 0; n < 100 && info(c).ack_pending < 2500; n++)
+        world_turns(&w);
+    confirm(c, "1.1500.1500.0.0");
+    consumers_close(g, true);
+    g = NULL;
+    world_kill(&w);
+    world_open(&w, &plain);
+    consumers_up();
+    c = consumers_find(g, MF_LIT("D"));
+    TEST_ASSERT_EQUAL_UINT64(2499, info(c).ack_pending);
+    for (uint64_t seq = 1; seq <= 2500; seq++)
+        TEST_ASSERT_EQUAL(seq != 1500, pending_find(&c->wait, seq) != NULL);
+}
+
+static struct stream_config interest_stream(void)
+{
+    struct stream_config s = plain;
+
+    s.retention = RETENTION_INTEREST;
+    return s;
+}
+
+static struct consumer_config only(char *subject)
+{
+    struct consumer_config cfg = pull();
+
+    cfg.filter_subject = subject;
+    cfg.mem_storage = true;
+    return cfg;
+}
+
+static void test_ack_asks_those_who_want_the_subject(void)
+{
+    struct stream_config s = interest_stream();
+    struct consumer *c[100];
+
+    world_open(&w, &s);
+    consumers_up();
+    for (int i = 0; i < 100; i++) {
+        char name[16], filter[16];
+        snprintf(name, sizeof name, "D%d", i);
+        snprintf(filter, sizeof filter, "k.%d", i / 2);
+        c[i] = add(name, only(filter));
+    }
+    put("k.7", "x"); /* wanted by 14 and 15 */
+    snprintf(here, sizeof here, " in ");
+    ask(c[14], "1");
+    ask(c[15], "1");
+    lookups = 0;
+    TEST_ASSERT_TRUE(ack(c[14], "1.1.1.0.0", ""));
+    TEST_ASSERT_TRUE(stream_present(w.stream, 1));
+    TEST_ASSERT_TRUE(ack(c[15], "1.1.1.0.0", ""));
+    TEST_ASSERT_FALSE(stream_present(w.stream, 1));
+    TEST_ASSERT_LESS_THAN_size_t(20, lookups);
+}
+
+/* What was delivered under another filter is still needed. */
+static void test_ack_asks_those_who_wanted_the_subject_before(void)
+{
+    struct stream_config s = interest_stream();
+    struct consumer_config cfg = pull();
+
+    world_open(&w, &s);
+    consumers_up();
+    struct consumer *a = add("A", only((char *)"k.a")), *d = add("D", pull());
+    put("k.a", "x");
+    snprintf(here, sizeof here, " in ");
+    ask(a, "1");
+    ask(d, "1");
+    cfg.filter_subject = (char *)"k.b";
+    struct consumer_op op = {.done = created};
+    op.wait.node.next = NULL;
+    consumer_update(d, &cfg, &op);
+    world_turns(&w);
+    TEST_ASSERT_NULL(op.wait.done);
+    TEST_ASSERT_TRUE(ack(a, "1.1.1.0.0", ""));
+    TEST_ASSERT_TRUE(stream_present(w.stream, 1));
+    TEST_ASSERT_TRUE(ack(d, "1.1.1.0.0", ""));
+    TEST_ASSERT_FALSE(stream_present(w.stream, 1));
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_confirmed_ack_looks_only_at_what_waits);
+    RUN_TEST(test_page_is_whole_however_many_wait);
+    RUN_TEST(test_ack_asks_those_who_want_the_subject);
+    RUN_TEST(test_ack_asks_those_who_wanted_the_subject_before);
+    return UNITY_END();
+}
