@@ -36,10 +36,10 @@ test_unit_consumer_random_SOURCES = test/unit/test_consumer_random.c test/suppor
 test_unit_consumer_random_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_random_CPPFLAGS = $(TEST_CPPFLAGS)
 
-# What acks cost: lookups are counted.
+# What acks and ends of consumers cost: lookups and walks are counted.
 UNIT_TESTS += test/unit/consumer_costs
 test_unit_consumer_costs_SOURCES = test/unit/test_consumer_costs.c test/support/consumer_world.h \
 	$(STREAM_WORLD)
 test_unit_consumer_costs_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_costs_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find
+test_unit_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find,--wrap=stream_blob_each

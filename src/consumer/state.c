@@ -306,6 +306,26 @@ static void note_page(void *arg, struct mf_slice name, struct mf_slice bytes)
     mf_buf_append(&p->names, name.ptr, name.len);
 }
 
+/* A page is written while something of it waits, or something of it changed since. */
+static void delete_pages(struct consumer *c)
+{
+    const uint64_t *dirty = (const uint64_t *)(const void *)c->dirty_pages.ptr;
+    uint64_t last = UINT64_MAX;
+    struct mf_list *pos;
+    char name[64];
+
+    mf_list_each(pos, &c->wait.order)
+    {
+        uint64_t page = mf_container(pos, struct pend, order)->sseq / PAGE;
+        if (page != last)
+            (void)!stream_blob_del(c->group->stream, page_name(name, c->id, page), NULL);
+        last = page;
+    }
+    for (size_t i = 0; i < c->dirty_pages.len / sizeof *dirty; i++)
+        (void)!stream_blob_del(c->group->stream, page_name(name, c->id, dirty[i]), NULL);
+}
+
+/* O(what waits); when memory ran out over what changed, all blobs are looked at. */
 void state_delete(struct consumer *c, struct store_wait *w)
 {
     struct pages p = {.c = c};
@@ -314,8 +334,10 @@ void state_delete(struct consumer *c, struct store_wait *w)
     int rc;
 
     mf_list_del(&c->flush);
-    if (c->wait.count > 0 || c->dirty_pages.len > 0)
+    if (mf_buf_failed(&c->dirty_pages))
         stream_blob_each(s, note_page, &p);
+    else
+        delete_pages(c);
     for (size_t at = 0; at < p.names.len; at += 1u + p.names.ptr[at])
         (void)!stream_blob_del(s, mf_slice(p.names.ptr + at + 1, p.names.ptr[at]), NULL);
     mf_buf_fini(&p.names);
@@ -330,6 +352,7 @@ void state_delete(struct consumer *c, struct store_wait *w)
 struct loading {
     struct consumers *g;
     struct mf_error *e;
+    struct consumer **by_id; /* all of them, sorted; NULL: no memory for it */
     int rc;
 };
 
@@ -380,11 +403,36 @@ static void load_config(void *arg, struct mf_slice name, struct mf_slice bytes)
     group_insert_at(l->g, c);
 }
 
-static struct consumer *by_id(const struct consumers *g, uint64_t id)
+static int id_order(const void *a, const void *b)
 {
-    for (size_t i = 0; i < g->count; i++)
-        if (g->at[i]->id == id)
-            return g->at[i];
+    return by_number(&(*(struct consumer *const *)a)->id, &(*(struct consumer *const *)b)->id);
+}
+
+static void sort_by_id(struct loading *l)
+{
+    size_t n = l->g->count;
+
+    if (n == 0 || (l->by_id = malloc(n * sizeof(struct consumer *))) == NULL)
+        return;
+    memcpy(l->by_id, l->g->at, n * sizeof(struct consumer *));
+    qsort(l->by_id, n, sizeof(struct consumer *), id_order);
+}
+
+static struct consumer *by_id(const struct loading *l, uint64_t id)
+{
+    struct consumer *const *at = l->by_id != NULL ? l->by_id : l->g->at;
+    size_t low = 0, high = l->g->count;
+
+    while (l->by_id != NULL && high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (at[middle]->id <= id)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (; low < high; low++)
+        if (at[low]->id == id)
+            return at[low];
     return NULL;
 }
 
@@ -395,7 +443,7 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
     char text[24] = "";
     size_t n = name.len > 20 ? name.len - 20 : 0;
 
-    if (!mf_starts(name, "cp/") || n == 0 || n > 16 || (c = by_id(l->g, id_of(name, 3))) == NULL)
+    if (!mf_starts(name, "cp/") || n == 0 || n > 16 || (c = by_id(l, id_of(name, 3))) == NULL)
         return;
     memcpy(text, name.ptr + 20, n);
     uint64_t page = strtoull(text, NULL, 16), version = get_le(&bytes, 1);
@@ -470,8 +518,10 @@ int state_load(struct consumers *g, struct mf_error *e)
     struct loading l = {.g = g, .e = e};
 
     stream_blob_each(g->stream, load_config, &l);
+    sort_by_id(&l);
     if (l.rc == 0)
         stream_blob_each(g->stream, load_page, &l);
+    free(l.by_id);
     for (size_t i = 0; l.rc == 0 && i < g->count; i++) {
         load_numbers(g->at[i]);
         l.rc = consumer_listen(g->at[i]);

@@ -1,5 +1,5 @@
-/* test_consumer_costs.c: what an ack costs: lookups are counted.  (Linked with --wrap for
- * pending_find.) */
+/* test_consumer_costs.c: what acks and ends of consumers cost: lookups and walks are counted.
+ * (Linked with --wrap for both.) */
 #include "support/consumer_world.h"
 
 static size_t lookups;
@@ -13,6 +13,33 @@ struct pend *__wrap_pending_find(const struct pending *p, uint64_t sseq)
     return __real_pending_find(p, sseq);
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+static size_t blob_walks;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
+typedef void visit_blob(void *arg, struct mf_slice name, struct mf_slice bytes);
+void __real_stream_blob_each(struct stream *s, visit_blob *visit, void *arg);
+void __wrap_stream_blob_each(struct stream *s, visit_blob *visit, void *arg);
+void __wrap_stream_blob_each(struct stream *s, visit_blob *visit, void *arg)
+{
+    blob_walks++;
+    __real_stream_blob_each(s, visit, arg);
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+static void count_blob(void *arg, struct mf_slice name, struct mf_slice bytes)
+{
+    (void)bytes;
+    *(size_t *)arg += name.ptr[0] == 'c';
+}
+
+static size_t blobs(void)
+{
+    size_t n = 0;
+
+    stream_blob_each(w.stream, count_blob, &n);
+    return n;
+}
 
 static void confirm(struct consumer *c, const char *tokens)
 {
@@ -73,6 +100,47 @@ static void test_page_is_whole_however_many_wait(void)
     TEST_ASSERT_EQUAL_UINT64(2499, info(c).ack_pending);
     for (uint64_t seq = 1; seq <= 2500; seq++)
         TEST_ASSERT_EQUAL(seq != 1500, pending_find(&c->wait, seq) != NULL);
+}
+
+static void gone(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    (void)c;
+    TEST_ASSERT_NULL(e);
+    op->wait.done = NULL;
+}
+
+/* One with pages that wait, pages that are written empty, and pages that changed since. */
+static void test_deleted_consumer_leaves_nothing_and_looks_at_no_other(void)
+{
+    struct consumer_config cfg = pull();
+    struct consumer_op op = {.done = gone};
+
+    cfg.max_ack_pending = -1;
+    world_open(&w, &plain);
+    consumers_up();
+    for (int i = 0; i < 2500; i++)
+        (void)world_publish(&w, "k.a", NULL, "");
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_size_t(0, blobs());
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in done ");
+    ask(c, "2500");
+    for (int n = 0; n < 100 && info(c).ack_pending < 2500; n++)
+        world_turns(&w);
+    confirm(c, "1.1500.1500.0.0");
+    TEST_ASSERT_EQUAL_size_t(5, blobs());
+    for (int i = 2048; i <= 2500; i++) { /* all of the last page */
+        char tokens[64];
+        snprintf(tokens, sizeof tokens, "1.%d.%d.0.0", i, i);
+        TEST_ASSERT_TRUE(consumer_ack(c, mf_str(tokens), MF_SLICE_NONE, MF_LIT("")));
+    }
+    blob_walks = 0;
+    op.wait.node.next = NULL;
+    consumer_delete(c, &op);
+    world_turns(&w);
+    TEST_ASSERT_NULL(op.wait.done);
+    TEST_ASSERT_EQUAL_size_t(0, blob_walks);
+    TEST_ASSERT_EQUAL_size_t(0, blobs());
 }
 
 static struct stream_config interest_stream(void)
@@ -147,6 +215,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_confirmed_ack_looks_only_at_what_waits);
     RUN_TEST(test_page_is_whole_however_many_wait);
+    RUN_TEST(test_deleted_consumer_leaves_nothing_and_looks_at_no_other);
     RUN_TEST(test_ack_asks_those_who_want_the_subject);
     RUN_TEST(test_ack_asks_those_who_wanted_the_subject_before);
     return UNITY_END();
