@@ -223,27 +223,9 @@ static const struct json_field fields[] = {
 static const struct json_type req_type = {"JSApiStreamRestoreRequest", sizeof(struct restore_req),
                                           fields, MF_COUNT(fields)};
 
-static const struct stream_config *find_config(void *arg, const char *name)
-{
-    struct api_account *aa = arg;
-    struct stream *s = catalog_find(aa->catalog, mf_str(name));
-
-    return s == NULL ? NULL : stream_config(s);
-}
-
 static int check_config(struct api_account *aa, struct stream_config *c, struct js_error *e)
 {
-    const struct options_jetstream *js = &aa->api->options->jetstream;
-    struct stream_config_world world = {
-        .strict = js->compat_strict,
-        .default_duplicate_window_ns = js->duplicate_window_ns,
-        .max_stream_bytes_memory = aa->limits->mem_max_stream_bytes,
-        .max_stream_bytes_file = aa->limits->disk_max_stream_bytes,
-        .max_bytes_required = aa->limits->max_bytes_required,
-        .find = find_config,
-        .arg = aa,
-    };
-    int rc = stream_config_check(c, &world, e);
+    int rc = stream_config_allowed(aa, c, false, e);
 
     if (rc == 0)
         rc = stream_limits_allow(aa, c, NULL, e);
