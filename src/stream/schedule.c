@@ -87,17 +87,10 @@ static int add_rollup(struct stream *s, struct intake *in, struct js_error *e)
     if (in->h.rollup.len > 0)
         return 0;
     header_set(&out, in->hdr, "Nats-Rollup", MF_LIT("sub"));
-    if (mf_buf_failed(&out)) {
-        mf_buf_fini(&out);
-        stream_store_error(s, MF_NOMEM, e);
-        return MF_NOMEM;
-    }
-    /* The values in in->h may stand in s->scratch: they are read again from what replaces it. */
-    mf_buf_fini(&s->scratch);
-    s->scratch = out;
-    in->hdr = mf_buf_slice(&s->scratch);
-    intake_read(in->hdr, &in->h);
-    return 0;
+    int rc = intake_replace(s, in, &out);
+    if (rc != 0)
+        stream_store_error(s, rc, e);
+    return rc;
 }
 
 static struct schedule *find(const struct stream *s, struct mf_slice subject)
