@@ -17,6 +17,7 @@
  * unconfirmed acks, never a confirmed one. */
 #include "consumer_impl.h"
 
+#include "mayfly/le.h"
 #include "mayfly/log.h"
 
 #include <stdio.h>
@@ -26,23 +27,7 @@
 #define DELAY_NS (10 * CLOCK_MS)
 #define VERSION  1
 
-/* --- bytes --------------------------------------------------------------------------------- */
-
-static void put_le(struct mf_buf *b, uint64_t v, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        mf_buf_byte(b, (uint8_t)(v >> (8 * i)));
-}
-
-static uint64_t get_le(struct mf_slice *s, unsigned n)
-{
-    uint64_t v = 0;
-
-    for (unsigned i = 0; i < n && i < s->len; i++)
-        v |= (uint64_t)s->ptr[i] << (8 * i);
-    *s = n <= s->len ? mf_slice(s->ptr + n, s->len - n) : MF_SLICE_NONE;
-    return v;
-}
+/* --- names --------------------------------------------------------------------------------- */
 
 static struct mf_slice blob_name(char dst[64], const char *kind, uint64_t id, const char *rest)
 {
@@ -67,9 +52,9 @@ int state_write_config(struct consumer *c, struct store_wait *w)
     char name[64];
     int rc;
 
-    put_le(&b, VERSION, 1);
-    put_le(&b, (uint64_t)c->created_ns, 8);
-    put_le(&b, strlen(c->name), 2);
+    le_append(&b, VERSION, 1);
+    le_append(&b, (uint64_t)c->created_ns, 8);
+    le_append(&b, strlen(c->name), 2);
     mf_buf_puts(&b, c->name);
     rc = c->group->host->codec.encode(&c->cfg, &b);
     if (rc == 0)
@@ -82,10 +67,10 @@ int state_write_config(struct consumer *c, struct store_wait *w)
 
 static void put_entry(struct mf_buf *b, const struct pend *e)
 {
-    put_le(b, e->sseq % PAGE, 2);
-    put_le(b, e->count, 4);
-    put_le(b, e->dseq, 8);
-    put_le(b, (uint64_t)e->sent_ns, 8);
+    le_append(b, e->sseq % PAGE, 2);
+    le_append(b, e->count, 4);
+    le_append(b, e->dseq, 8);
+    le_append(b, (uint64_t)e->sent_ns, 8);
 }
 
 /* O(all that wait), or O(PAGE) if those are more: one has no place to start from. */
@@ -116,7 +101,7 @@ static int write_page(struct consumer *c, uint64_t page)
     char name[64];
     int rc;
 
-    put_le(&b, VERSION, 1);
+    le_append(&b, VERSION, 1);
     put_entries(&b, &c->wait, page);
     if (mf_buf_failed(&b))
         rc = MF_NOMEM;
@@ -144,9 +129,9 @@ static int write_numbers(struct consumer *c)
                           c->snapshot != NULL};
     int rc;
 
-    put_le(&b, VERSION, 1);
+    le_append(&b, VERSION, 1);
     for (size_t i = 0; i < MF_COUNT(n); i++)
-        put_le(&b, n[i], 8);
+        le_append(&b, n[i], 8);
     rc = mf_buf_failed(&b) ? MF_NOMEM
                            : stream_blob_put(c->group->stream, blob_name(name, "cs/", c->id, ""),
                                              mf_buf_slice(&b), NULL);
@@ -374,9 +359,9 @@ static void load_config(void *arg, struct mf_slice name, struct mf_slice bytes)
 
     if (!mf_starts(name, "c/") || l->rc != 0)
         return;
-    uint64_t version = get_le(&bytes, 1);
-    int64_t created = (int64_t)get_le(&bytes, 8);
-    size_t n = get_le(&bytes, 2);
+    uint64_t version = le_take(&bytes, 1);
+    int64_t created = (int64_t)le_take(&bytes, 8);
+    size_t n = le_take(&bytes, 2);
     consumer_config_init(&cfg);
     if (version != VERSION || n == 0 || n > bytes.len ||
         l->g->host->codec.decode(mf_slice(bytes.ptr + n, bytes.len - n), &cfg, &e) != 0) {
@@ -446,13 +431,13 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
     if (!mf_starts(name, "cp/") || n == 0 || n > 16 || (c = by_id(l, id_of(name, 3))) == NULL)
         return;
     memcpy(text, name.ptr + 20, n);
-    uint64_t page = strtoull(text, NULL, 16), version = get_le(&bytes, 1);
+    uint64_t page = strtoull(text, NULL, 16), version = le_take(&bytes, 1);
     while (version == VERSION && bytes.len >= 22) {
         struct pend *e;
-        uint64_t sseq = page * PAGE + get_le(&bytes, 2);
-        uint32_t count = (uint32_t)get_le(&bytes, 4);
-        uint64_t dseq = get_le(&bytes, 8);
-        int64_t sent = (int64_t)get_le(&bytes, 8);
+        uint64_t sseq = page * PAGE + le_take(&bytes, 2);
+        uint32_t count = (uint32_t)le_take(&bytes, 4);
+        uint64_t dseq = le_take(&bytes, 8);
+        int64_t sent = (int64_t)le_take(&bytes, 8);
         if (pending_find(&c->wait, sseq) != NULL)
             continue;
         if (!stream_present(c->group->stream, sseq)) { /* it went, and its consumer was not told */
@@ -480,16 +465,16 @@ static void load_numbers(struct consumer *c)
 
     pending_sort(&c->wait);
     if (stream_blob_get(c->group->stream, blob_name(name, "cs/", c->id, ""), &b) &&
-        get_le(&b, 1) == VERSION && b.len >= 72) {
-        c->dseq = get_le(&b, 8);
-        c->sseq = get_le(&b, 8);
-        c->floor_dseq = get_le(&b, 8);
-        c->floor_sseq = get_le(&b, 8);
-        c->delivered_ns = (int64_t)get_le(&b, 8);
-        c->acked_ns = (int64_t)get_le(&b, 8);
-        c->next = get_le(&b, 8);
-        c->cfg.pause_until_ns = (int64_t)get_le(&b, 8);
-        listed = get_le(&b, 8) != 0;
+        le_take(&b, 1) == VERSION && b.len >= 72) {
+        c->dseq = le_take(&b, 8);
+        c->sseq = le_take(&b, 8);
+        c->floor_dseq = le_take(&b, 8);
+        c->floor_sseq = le_take(&b, 8);
+        c->delivered_ns = (int64_t)le_take(&b, 8);
+        c->acked_ns = (int64_t)le_take(&b, 8);
+        c->next = le_take(&b, 8);
+        c->cfg.pause_until_ns = (int64_t)le_take(&b, 8);
+        listed = le_take(&b, 8) != 0;
     } else {
         consumer_start(c);
     }
