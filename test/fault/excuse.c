@@ -72,16 +72,18 @@ static bool end_moves(const struct change *c, const struct disk_span *first)
 
 void excuse_find(const struct change *c)
 {
-    const struct disk_span *first = NULL; /* that is touched; spans are in the order of the log */
+    const struct disk_span *first = NULL; /* of the end; spans are in the order of the log */
 
     memset(excused, 0, last_seq + 2);
     blobs_excused = nothing_after = false;
+    /* Of two places the earlier one may be known to be synced, and the later one not. */
     for (size_t i = 0; i < spans_count; i++)
         if (is_touched(c, &spans[i])) {
             excuse_span(&spans[i]);
-            first = first == NULL ? &spans[i] : first;
+            if (first == NULL && end_moves(c, &spans[i]))
+                first = &spans[i];
         }
-    if (first == NULL || !end_moves(c, first))
+    if (first == NULL)
         return;
     nothing_after = true;
     for (size_t i = 0; i < spans_count; i++) {
