@@ -95,6 +95,30 @@ MF_MUSTCHECK int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *rese
                                 struct js_error *e);
 MF_MUSTCHECK int consumer_unpin(struct consumer *c, struct mf_slice group, struct js_error *e);
 
+/* --- backups --- */
+
+struct consumer_saved_msg { /* was delivered, waits for its ack */
+    uint64_t sseq, dseq;
+    int64_t sent_ns;
+    uint32_t count; /* deliveries */
+};
+struct consumer_saved {
+    uint64_t dseq, sseq, floor_dseq, floor_sseq;
+    uint64_t next; /* last per subject, its list is not at the end: what follows that; else 0 */
+    struct consumer_saved_msg *at; /* of consumer_restore() */
+    size_t n;
+};
+/* Its state, as of a stream that ends with last_seq; each message by sequence.  O(those). */
+void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_saved *out,
+                   void (*visit)(void *arg, const struct consumer_saved_msg *m), void *arg);
+/* The next one by name; NULL: none. */
+struct consumer *consumers_after(struct consumers *g, struct mf_slice name);
+/* As consumer_create(), with a state that is sound: floors not above what was delivered, messages
+ * between.  Held until consumers_begin(). */
+void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
+                      const struct consumer_saved *st, struct consumer_op *op);
+void consumers_begin(struct consumers *g); /* all that were restored begin */
+
 /* A pull request (MSG.NEXT): body as it came; answers go to reply. */
 void consumer_pull(struct consumer *c, struct mf_slice reply, struct mf_slice body,
                    struct mf_slice hdr);

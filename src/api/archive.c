@@ -42,9 +42,9 @@ void archive_end(struct mf_buf *out)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-void archive_reader_init(struct archive_reader *r, size_t max_body)
+void archive_reader_init(struct archive_reader *r, size_t max_body, size_t max_part)
 {
-    *r = (struct archive_reader){.in = MF_BUF_INIT, .max_body = max_body};
+    *r = (struct archive_reader){.in = MF_BUF_INIT, .max_body = max_body, .max_part = max_part};
 }
 
 void archive_reader_fini(struct archive_reader *r)
@@ -113,6 +113,7 @@ static int too_large(struct archive_reader *r, struct archive_entry *e, struct m
 static int next_entry(struct archive_reader *r, struct archive_entry *e)
 {
     struct mf_slice rest = mf_slice(r->in.ptr + r->done, r->in.len - r->done);
+    size_t max;
     uint64_t f[5]; /* name, timestamp, sequence, headers, payload */
 
     for (size_t i = 0; i < MF_COUNT(f); i++) {
@@ -125,7 +126,8 @@ static int next_entry(struct archive_reader *r, struct archive_entry *e)
         return MF_CORRUPT;
     e->ts_ns = (int64_t)(f[1] >> 1 ^ (~(f[1] & 1) + 1));
     e->seq = f[2];
-    if (f[3] > r->max_body || f[4] > r->max_body - f[3])
+    max = e->seq != 0 ? r->max_body : r->max_part;
+    if (f[3] > max || f[4] > max - f[3])
         return too_large(r, e, rest, f[0], f[3] + f[4]);
     if (f[0] + f[3] + f[4] > rest.len)
         return MF_AGAIN;

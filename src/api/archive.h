@@ -34,11 +34,12 @@ void archive_end(struct mf_buf *out);
 struct archive_reader {
     struct mf_buf in;
     size_t done;       /* of `in`: taken already */
-    size_t max_body;   /* of headers and payload */
+    size_t max_body;   /* of a message: headers and payload */
+    size_t max_part;   /* of a state or a consumer; larger ones come without their payload */
     uint64_t skipping; /* bytes of a body nobody wants */
     bool started, ended;
 };
-void archive_reader_init(struct archive_reader *r, size_t max_body);
+void archive_reader_init(struct archive_reader *r, size_t max_body, size_t max_part);
 void archive_reader_fini(struct archive_reader *r);
 /* Drops what was taken; slices of entries end here. */
 struct mf_buf *archive_reader_ready(struct archive_reader *r);

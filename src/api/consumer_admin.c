@@ -236,6 +236,24 @@ static int check_config(struct api_account *aa, struct consumer_request *r, stru
     return consumer_config_admit(c, false, &w, e);
 }
 
+int consumer_restore_allowed(struct api_account *aa, struct consumers *g,
+                             const struct stream_config *sc, struct consumer_config *c,
+                             struct js_error *e)
+{
+    struct others o = {.group = g};
+    struct consumer_config_world w = world_of(aa, &o, false);
+    int rc;
+
+    w.stream = sc;
+    if (c->replicas > sc->replicas)
+        c->replicas = sc->replicas; /* of a cluster it was part of */
+    if ((rc = consumer_config_stamp(c)) != 0 || (rc = consumer_config_check(c, &w, e)) != 0 ||
+        (rc = consumer_config_admit(c, false, &w, e)) != 0)
+        return rc;
+    consumer_config_settle(c, NULL);
+    return 0;
+}
+
 /* --- doing it --------------------------------------------------------------------------------- */
 
 /* Who makes or changes one that is paused is reminded of it. */

@@ -20,6 +20,7 @@ struct consumer_request { /* the body of a CREATE; all of it is in config.mem */
 MF_MUSTCHECK int consumer_request_decode(struct mf_slice text, bool strict,
                                          struct consumer_request *r, struct mf_error *e);
 extern const struct consumer_codec consumer_json_codec;
+extern const struct json_type consumer_config_json_type; /* struct consumer_config */
 /* As a value with this key (NULL at the top).  server_metadata: add _nats.ver and _nats.level. */
 void consumer_config_json_write(struct jsonw *w, const char *key, const struct consumer_config *c,
                                 bool server_metadata);
@@ -31,6 +32,11 @@ void consumer_info_json_write(struct jsonw *w, struct consumer *c, int64_t now_n
 
 /* As api_call_stream(), and all of its consumers. */
 struct consumers *api_call_consumers(struct api_call *call, unsigned token);
+/* One of a backup: fills in what is left open and checks it, on a stream that will have the
+ * configuration sc.  0, MF_NOMEM, or MF_DENIED with *e. */
+MF_MUSTCHECK int consumer_restore_allowed(struct api_account *aa, struct consumers *g,
+                                          const struct stream_config *sc, struct consumer_config *c,
+                                          struct js_error *e);
 /* Do all consumers of s fit into the consumer_limits an update brings? */
 MF_MUSTCHECK int consumer_limits_allow(struct stream *s, const struct stream_config *next,
                                        struct js_error *e);

@@ -114,8 +114,8 @@ static const struct json_field config_fields[] = {
     WORD("priority_policy", priority_policy, parse_priority),
     FIELD("priority_timeout", priority_timeout_ns, JSON_DURATION),
 };
-static const struct json_type config_type = {"ConsumerConfig", sizeof(struct consumer_config),
-                                             config_fields, MF_COUNT(config_fields)};
+const struct json_type consumer_config_json_type = {
+    "ConsumerConfig", sizeof(struct consumer_config), config_fields, MF_COUNT(config_fields)};
 
 static const struct json_field request_fields[] = {
     {.name = "stream_name",
@@ -124,7 +124,7 @@ static const struct json_field request_fields[] = {
     {.name = "config",
      .kind = JSON_OBJECT,
      .offset = offsetof(struct consumer_request, config),
-     .type = &config_type},
+     .type = &consumer_config_json_type},
     {.name = "action",
      .kind = JSON_ENUM,
      .offset = offsetof(struct consumer_request, action),
@@ -159,7 +159,7 @@ static int stored_decode(struct mf_slice text, struct consumer_config *c, struct
     static const char *const later[] = {"json: unknown field ", "can not unmarshal ",
                                         "unknown priority policy: "};
     struct mf_error local = {.code = 0};
-    int err = json_read(text, &config_type, c, &c->mem, true, &local);
+    int err = json_read(text, &consumer_config_json_type, c, &c->mem, true, &local);
 
     for (size_t i = 0; i < MF_COUNT(later) && err == MF_INVAL; i++)
         if (mf_starts(mf_str(local.text), later[i]))

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #define IDLE_NS     (5 * CLOCK_S)
+#define PART_MAX    (64u << 20) /* of the state and of each consumer in the archive */
 #define WAITING_MAX (64u << 20) /* bytes of chunks that were not read yet */
 
 struct chunk {
@@ -39,6 +40,7 @@ static void restore_free(struct restore *r)
 {
     mf_list_del(&r->link);
     drop_chunks(r);
+    restore_drop_consumers(r);
     loop_timer_free(r->idle);
     s2_reader_fini(&r->s2);
     archive_reader_fini(&r->archive);
@@ -247,6 +249,7 @@ static struct restore *restore_new(struct api_call *call)
         return NULL;
     mf_list_init(&r->link);
     mf_list_init(&r->chunks);
+    mf_list_init(&r->consumers);
     mf_list_init(&r->busy.node);
     mf_list_init(&r->op.node);
     r->aa = call->aa;
@@ -256,7 +259,7 @@ static struct restore *restore_new(struct api_call *call)
         memcpy(r->name + name.len + 1, call->client.ptr, call->client.len);
     stream_config_init(&r->cfg);
     s2_reader_init(&r->s2);
-    archive_reader_init(&r->archive, (size_t)a->options->max_payload);
+    archive_reader_init(&r->archive, (size_t)a->options->max_payload, PART_MAX);
     r->start_ns = api_now_ns(a);
     r->turn.fn = restore_turn;
     r->sub.deliver = chunk_came;

@@ -5,6 +5,7 @@
 
 #include "archive.h"
 #include "api_impl.h"
+#include "consumer_backup.h"
 
 #include "mayfly/rand.h"
 #include "mayfly/s2.h"
@@ -47,8 +48,11 @@ struct restore {
     uint64_t last_seq; /* the last one read */
     uint64_t stored;   /* the last one in the stream */
     size_t inflight, inflight_bytes;
-    bool tail;   /* the last sequence is held by a message that must go */
-    bool failed; /* and why: */
+    struct mf_list consumers; /* restore_consumers.c: read, not made yet */
+    int64_t consumers_read;
+    size_t consumer_bytes, making; /* of documents; under way */
+    bool tail;                     /* the last sequence is held by a message that must go */
+    bool failed;                   /* and why: */
     struct js_error error;
     bool complete; /* all of it is there, the stream is as it should be */
     bool stopped;  /* nobody waits for it: to be freed as soon as nothing is under way */
@@ -72,7 +76,17 @@ struct stream *restore_stream(struct restore *r);
 /* Nothing is under way that will call back. */
 static inline bool restore_idle(const struct restore *r)
 {
-    return !r->pending && r->inflight == 0;
+    return !r->pending && r->inflight == 0 && r->making == 0;
 }
+
+/* restore_consumers.c */
+
+/* One entry of the archive that must be a consumer. */
+void restore_take_consumer(struct restore *r, const struct archive_entry *e);
+/* Takes *b over, checks it and keeps it. */
+void restore_add_consumer(struct restore *r, struct mf_slice name, struct consumer_backup *b);
+/* All messages are there: the consumers are made.  0: all, or r->failed.  MF_AGAIN as above. */
+int restore_make_consumers(struct restore *r, struct stream *s);
+void restore_drop_consumers(struct restore *r);
 
 #endif

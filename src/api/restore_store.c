@@ -339,9 +339,11 @@ static void take_entry(struct restore *r, const struct archive_entry *e)
         take_state(r, e);
     else if (s == NULL)
         restore_fail(r, "stream not found");
+    else if (r->consumers_read < r->state.consumers)
+        restore_take_consumer(r, e);
     else if (e->seq != 0)
         take_msg(r, s, e);
-    else if (!e->end && !mf_starts(e->name, ARCHIVE_CONSUMERS))
+    else if (!e->end)
         restore_fail(r, "expected message sequence");
 }
 
@@ -384,12 +386,13 @@ static void configured(struct catalog_op *op, struct stream *s, const struct js_
 {
     struct restore *r = mf_container(op, struct restore, op);
 
-    (void)s;
     r->pending = false;
     if (e != NULL)
         restore_fail_with(r, e);
     else
         r->complete = !r->failed;
+    if (r->complete && s != NULL && api_consumers(s) != NULL)
+        consumers_begin(api_consumers(s));
     if (r->complete)
         advisory_stream_action(r->aa, r->name, "create");
     clean_up(r);
@@ -447,8 +450,10 @@ int restore_complete(struct restore *r)
         restore_fail(r, "stream not found");
         return 0;
     }
-    if (make_tail(r, s) != 0)
+    if (make_tail(r, s) != 0 || restore_make_consumers(r, s) != 0)
         return MF_AGAIN;
+    if (r->failed)
+        return 0;
     if (!no_overlap(r))
         return 0;
     rc = stream_config_copy(&c, &r->cfg);

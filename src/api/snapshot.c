@@ -7,9 +7,13 @@
  * Failure: nobody listens, no acknowledgement for 5 s, the stream is gone, no memory: the empty
  * message says so.
  * Close: snapshots_stop() ends all of an account; one that waits for the disk is freed when it
- * comes.  Consumers are not part of it yet. */
+ * comes.
+ *
+ * Consumers stand before the messages and behind the state that tells how many they are, so they
+ * are gathered first, in slices too, and kept compressed. */
 #include "archive.h"
 #include "api_impl.h"
+#include "consumer_backup.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/json.h"
@@ -37,6 +41,11 @@ struct snapshot {
     char *name, *deliver; /* all three behind the struct */
     struct mf_slice client;
     int64_t created_ns, start_ns;
+    struct stream_state state; /* when it began */
+    bool gathering;            /* consumers, by name: behind `after`; frames, and how many */
+    struct mf_buf after, consumers;
+    uint64_t nconsumers;
+    bool no_consumers;
     uint64_t seq, last_seq;  /* the next one to write, and the last */
     bool written;            /* all of the archive is in `out` */
     struct mf_buf raw, out;  /* a slice of the archive; frames that were not sent yet */
@@ -62,6 +71,8 @@ static void snapshot_free(struct snapshot *n)
     loop_timer_free(n->timer);
     mf_buf_fini(&n->raw);
     mf_buf_fini(&n->out);
+    mf_buf_fini(&n->after);
+    mf_buf_fini(&n->consumers);
     free(n);
 }
 
@@ -190,7 +201,9 @@ static int write_slice(struct snapshot *n, struct stream *s)
     return 0;
 }
 
-static void write_state(struct mf_buf *out, const struct stream_state *st, int64_t now_ns)
+/* Of the archive: its beginning. */
+static void write_state(struct mf_buf *out, const struct stream_state *st, uint64_t consumers,
+                        int64_t now_ns)
 {
     struct mf_buf json = MF_BUF_INIT;
     struct jsonw w;
@@ -205,7 +218,7 @@ static void write_state(struct mf_buf *out, const struct stream_state *st, int64
     jsonw_time(&w, "last_ts", st->last_ts_ns);
     jsonw_u64(&w, "num_subjects", st->subjects);
     jsonw_u64(&w, "num_deleted", st->deleted);
-    jsonw_u64(&w, "consumer_count", 0); /* of those in the archive */
+    jsonw_u64(&w, "consumer_count", consumers); /* of those in the archive */
     jsonw_end(&w);
     archive_begin(out);
     archive_add(out, &(struct archive_entry){.name = MF_LIT(ARCHIVE_STATE),
@@ -213,6 +226,55 @@ static void write_state(struct mf_buf *out, const struct stream_state *st, int64
                                              .payload = mf_buf_slice(&json)});
     out->failed = out->failed || json.failed;
     mf_buf_fini(&json);
+}
+
+static void write_consumer(struct snapshot *n, struct consumer *c)
+{
+    struct mf_buf name = MF_BUF_INIT, json = MF_BUF_INIT;
+
+    mf_buf_puts(&name, ARCHIVE_CONSUMERS);
+    mf_buf_puts(&name, consumer_name(c));
+    consumer_backup_write(&json, c, n->last_seq);
+    archive_add(&n->raw, &(struct archive_entry){.name = mf_buf_slice(&name),
+                                                 .ts_ns = n->start_ns,
+                                                 .payload = mf_buf_slice(&json)});
+    n->raw.failed = n->raw.failed || name.failed || json.failed;
+    mf_buf_fini(&name);
+    mf_buf_fini(&json);
+    n->nconsumers++;
+}
+
+/* The next slice of consumers; after the last the state, and they behind it. */
+static int gather(struct snapshot *n, struct stream *s)
+{
+    struct consumers *g = n->no_consumers ? NULL : api_consumers(s);
+    struct consumer *c = NULL;
+
+    while (n->raw.len < SLICE && g != NULL) {
+        c = consumers_after(g, mf_buf_slice(&n->after));
+        if (c == NULL)
+            break;
+        mf_buf_clear(&n->after);
+        mf_buf_puts(&n->after, consumer_name(c));
+        if (!consumer_config(c)->direct)
+            write_consumer(n, c);
+        if (mf_buf_failed(&n->after) || mf_buf_failed(&n->raw))
+            return MF_NOMEM;
+    }
+    if (n->raw.len > 0)
+        s2_frame_add(&n->consumers, mf_buf_slice(&n->raw));
+    mf_buf_clear(&n->raw);
+    if (c != NULL)
+        return mf_buf_failed(&n->consumers) ? MF_NOMEM : 0;
+    n->gathering = false;
+    write_state(&n->raw, &n->state, n->nconsumers, n->start_ns);
+    s2_frame_add(&n->out, mf_buf_slice(&n->raw));
+    mf_buf_append(&n->out, n->consumers.ptr, n->consumers.len);
+    if (mf_buf_failed(&n->raw) || mf_buf_failed(&n->consumers) || mf_buf_failed(&n->out))
+        return MF_NOMEM;
+    mf_buf_fini(&n->consumers);
+    mf_buf_clear(&n->raw);
+    return 0;
 }
 
 /* --- sending -------------------------------------------------------------------------------- */
@@ -271,7 +333,7 @@ static void snapshot_turn(struct loop_defer *d)
         return;
     }
     if (!n->written && n->slots > 0) {
-        rc = write_slice(n, s);
+        rc = n->gathering ? gather(n, s) : write_slice(n, s);
         if (rc == MF_AGAIN)
             return;
         if (rc != 0) {
@@ -389,7 +451,6 @@ static bool snapshot_listen(struct snapshot *n)
 static void snapshot_start(struct api_call *call, struct stream *s, const struct snapshot_req *req)
 {
     struct snapshot *n = snapshot_new(call, s, req);
-    struct stream_state st;
     struct jsonw *w;
 
     if (n == NULL || !snapshot_listen(n)) {
@@ -398,11 +459,12 @@ static void snapshot_start(struct api_call *call, struct stream *s, const struct
         api_reply_no_memory(call);
         return;
     }
-    stream_state(s, &st);
-    n->seq = st.first_seq;
-    n->last_seq = st.last_seq;
+    stream_state(s, &n->state);
+    n->seq = n->state.first_seq;
+    n->last_seq = n->state.last_seq;
+    n->gathering = true;
+    n->no_consumers = req->no_consumers;
     s2_frame_begin(&n->out);
-    write_state(&n->raw, &st, n->start_ns);
     mf_list_push(&call->aa->snapshots, &n->link);
     advisory_snapshot_create(call, s);
     w = api_reply_begin(call);

@@ -224,7 +224,7 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
 
     if (c->cfg.ack_policy == ACK_NONE)
         return false;
-    if (!numbers(tokens, &sseq, &dseq))
+    if (c->held || !numbers(tokens, &sseq, &dseq))
         return true; /* a stranger's; nobody is hurt */
     consumer_alive(c);
     if (sseq > c->sseq)

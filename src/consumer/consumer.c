@@ -315,7 +315,7 @@ void consumer_resume(struct consumer *c)
 
 /* --- made ---------------------------------------------------------------------------------- */
 
-static void op_fail(struct consumer_op *op, int code)
+void consumer_op_fail(struct consumer_op *op, int code)
 {
     struct js_error e;
 
@@ -330,13 +330,12 @@ static void op_written(struct store_wait *w, int status)
 
     mf_list_del(&op->link);
     if (status != 0 || op->consumer == NULL) /* NULL: it was deleted meanwhile */
-        op_fail(op, status == 0 ? MF_CLOSED : status);
+        consumer_op_fail(op, status == 0 ? MF_CLOSED : status);
     else
         op->done(op, op->consumer, NULL);
 }
 
-/* done() when the configuration is on disk.  Otherwise why not; done() is the caller's then. */
-static int op_wait(struct consumer *c, struct consumer_op *op)
+int consumer_op_wait(struct consumer *c, struct consumer_op *op)
 {
     int rc;
 
@@ -353,10 +352,10 @@ static int op_wait(struct consumer *c, struct consumer_op *op)
 
 static void op_or_fail(struct consumer *c, struct consumer_op *op)
 {
-    int rc = op_wait(c, op);
+    int rc = consumer_op_wait(c, op);
 
     if (rc != 0)
-        op_fail(op, rc);
+        consumer_op_fail(op, rc);
 }
 
 void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
@@ -372,7 +371,7 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
         group_unwatch(g);
         consumer_config_fini(cfg);
         consumer_config_init(cfg);
-        op_fail(op, rc);
+        consumer_op_fail(op, rc);
         return;
     }
     c->stored = !c->cfg.mem_storage;
@@ -380,14 +379,14 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
     if ((rc = consumer_listen(c)) != 0) {
         consumer_free(c);
         group_unwatch(g);
-        op_fail(op, rc);
+        consumer_op_fail(op, rc);
         return;
     }
     group_insert_at(g, c);
     consumer_recount(c);
-    if (c->stored && (rc = op_wait(c, op)) != 0) { /* nothing remains of it */
+    if (c->stored && (rc = consumer_op_wait(c, op)) != 0) { /* nothing remains of it */
         consumer_vanish(c, "409 Consumer Deleted");
-        op_fail(op, rc);
+        consumer_op_fail(op, rc);
         return;
     }
     consumer_tell(c, CONSUMER_CREATED, 0, 0, 0, MF_SLICE_NONE);
@@ -406,19 +405,19 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     int rc;
 
     if (consumer_config_copy(&copy, cfg) != 0) {
-        op_fail(op, MF_NOMEM);
+        consumer_op_fail(op, MF_NOMEM);
         return;
     }
     copy.pause_until_ns = c->cfg.pause_until_ns;
     subs = subs_make(c, &copy, &n);
     c->cfg = copy;
-    rc = subs == NULL ? MF_NOMEM : c->stored ? op_wait(c, op) : 0;
+    rc = subs == NULL ? MF_NOMEM : c->stored ? consumer_op_wait(c, op) : 0;
     if (rc != 0) {
         c->cfg = old;
         if (subs != NULL)
             subs_drop(c, subs, n);
         consumer_config_fini(&copy);
-        op_fail(op, rc);
+        consumer_op_fail(op, rc);
         return;
     }
     unlisten(c);
@@ -452,7 +451,7 @@ static void deleted(struct store_wait *w, int status)
     struct consumer_op *op = mf_container(w, struct consumer_op, wait);
 
     if (status != 0)
-        op_fail(op, status);
+        consumer_op_fail(op, status);
     else
         op->done(op, NULL, NULL);
 }
@@ -478,7 +477,7 @@ void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op
     bool changed = until_ns != c->cfg.pause_until_ns;
 
     if (consumer_config_set_pause(&c->cfg, until_ns) != 0) {
-        op_fail(op, MF_NOMEM);
+        consumer_op_fail(op, MF_NOMEM);
         return;
     }
     c->pause_at_ns = pump_paused(c) ? group_after(c->group, until_ns - group_now(c->group)) : NEVER;

@@ -9,6 +9,7 @@
  *     pull.c       pull requests and their status messages; pull_groups.c priority groups
  *     push.c       interest, heartbeats, flow control, rate, replay as it was
  *     state.c      what survives a restart
+ *     backup.c     its state in backups: out and in
  *     retention.c  work queues and interest: what may go from the stream
  *
  * How messages are counted.  `next` is the first sequence this consumer has not looked at.
@@ -126,6 +127,7 @@ struct consumer {
     struct mf_list ops;   /* consumer_op.link: waiting for the disk */
     struct loop_defer bury;
     bool deleted, stored;      /* stored: it has blobs */
+    bool held;                 /* it is being restored: nothing goes out or comes in yet */
     bool dirty;                /* its state differs from what is written */
     struct mf_list flush;      /* group->flush, or in no list */
     int64_t flushed_ns;        /* mono */
@@ -161,6 +163,7 @@ struct consumers {
 void group_insert_at(struct consumers *g, struct consumer *c); /* room was made */
 MF_MUSTCHECK int group_room(struct consumers *g);
 void group_remove(struct consumers *g, struct consumer *c);
+size_t group_after_name(const struct consumers *g, struct mf_slice name); /* place of the next */
 void group_watch(struct consumers *g);        /* before the first consumer */
 void group_unwatch(struct consumers *g);      /* after the last */
 int64_t group_now(const struct consumers *g); /* wall */
@@ -172,6 +175,9 @@ int64_t group_after(const struct consumers *g, int64_t delay_ns);
 MF_MUSTCHECK int consumer_new(struct consumer **out, struct consumers *g,
                               struct consumer_config *cfg, struct mf_slice name,
                               int64_t created_ns);
+/* done() when the configuration is on disk.  Otherwise why not; done() is the caller's then. */
+MF_MUSTCHECK int consumer_op_wait(struct consumer *c, struct consumer_op *op);
+void consumer_op_fail(struct consumer_op *op, int code);
 void consumer_free(struct consumer *c);                      /* at the end of the turn */
 void consumer_free_now(struct consumer *c);                  /* the last step of it */
 unsigned consumer_sample(const struct consumer_config *cfg); /* percent of sample_freq */
@@ -269,6 +275,9 @@ void state_flush(struct consumer *c);
 /* An empty reply when everything up to now is on disk. */
 void state_confirm(struct consumer *c, struct mf_slice reply);
 void state_delete(struct consumer *c, struct store_wait *w);
+/* Entries and numbers are there again: deadlines, and what pages know better.  listed: there was a
+ * list of last per subject. */
+void state_settle(struct consumer *c, bool listed);
 MF_MUSTCHECK int state_load(struct consumers *g, struct mf_error *e);
 void state_flush_group(struct loop_defer *d);
 void state_flush_fire(void *arg);

@@ -80,6 +80,15 @@ void group_remove(struct consumers *g, struct consumer *c)
     g->direct -= c->cfg.direct;
 }
 
+size_t group_after_name(const struct consumers *g, struct mf_slice name)
+{
+    size_t at;
+
+    if (name.len == 0)
+        return 0;
+    return search(g, name, &at) ? at + 1 : at;
+}
+
 struct consumer *consumers_find(struct consumers *g, struct mf_slice name)
 {
     size_t at;

@@ -197,7 +197,7 @@ static enum result deliver(struct consumer *c, const struct stream_msg *m, struc
 bool pump_direct(struct consumer *c, const struct stream_msg *m)
 {
     if (c->pending != 1 || c->walk != NULL || c->snapshot != NULL || c->loading || c->deleted ||
-        !mf_list_empty(&c->wait.redeliver) || full(c) || !wanted(c) || pump_paused(c) ||
+        c->held || !mf_list_empty(&c->wait.redeliver) || full(c) || !wanted(c) || pump_paused(c) ||
         !mf_list_empty(&c->ready))
         return false;
     c->pending = 0;
@@ -311,7 +311,7 @@ static bool pump_next(struct consumer *c)
 void pump(struct consumer *c, size_t budget)
 {
     c->again = false;
-    if (c->deleted || c->loading)
+    if (c->deleted || c->loading || c->held)
         return;
     while (budget > 0 && wanted(c) && !pump_paused(c) && pump_next(c))
         budget--;
@@ -390,7 +390,7 @@ void pump_timer(struct consumer *c)
 {
     int64_t at = earlier(pending_next(&c->wait), earlier(c->idle_at_ns, c->pause_at_ns));
 
-    if (c->deleted)
+    if (c->deleted || c->held)
         return;
     at = earlier(at, c->retry_ns);
     at = earlier(at, c->push != NULL ? push_next_time(c) : pull_next_time(c));

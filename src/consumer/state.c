@@ -455,29 +455,11 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
 }
 
 /* Numbers are written after pages: what is pending was delivered. */
-static void load_numbers(struct consumer *c)
+void state_settle(struct consumer *c, bool listed)
 {
-    struct mf_slice b;
-    char name[64];
-    struct mf_list *pos;
     int64_t now = group_now(c->group);
-    bool listed = false;
+    struct mf_list *pos;
 
-    pending_sort(&c->wait);
-    if (stream_blob_get(c->group->stream, blob_name(name, "cs/", c->id, ""), &b) &&
-        le_take(&b, 1) == VERSION && b.len >= 72) {
-        c->dseq = le_take(&b, 8);
-        c->sseq = le_take(&b, 8);
-        c->floor_dseq = le_take(&b, 8);
-        c->floor_sseq = le_take(&b, 8);
-        c->delivered_ns = (int64_t)le_take(&b, 8);
-        c->acked_ns = (int64_t)le_take(&b, 8);
-        c->next = le_take(&b, 8);
-        c->cfg.pause_until_ns = (int64_t)le_take(&b, 8);
-        listed = le_take(&b, 8) != 0;
-    } else {
-        consumer_start(c);
-    }
     mf_list_each(pos, &c->wait.order)
     {
         struct pend *e = mf_container(pos, struct pend, order);
@@ -496,6 +478,30 @@ static void load_numbers(struct consumer *c)
     if (listed && walk_snapshot_again(c) != 0)
         log_error("consumer %s: no memory to list subjects: it goes on with news", c->name);
     ack_floor_after_loss(c);
+}
+
+static void load_numbers(struct consumer *c)
+{
+    struct mf_slice b;
+    char name[64];
+    bool listed = false;
+
+    pending_sort(&c->wait);
+    if (stream_blob_get(c->group->stream, blob_name(name, "cs/", c->id, ""), &b) &&
+        le_take(&b, 1) == VERSION && b.len >= 72) {
+        c->dseq = le_take(&b, 8);
+        c->sseq = le_take(&b, 8);
+        c->floor_dseq = le_take(&b, 8);
+        c->floor_sseq = le_take(&b, 8);
+        c->delivered_ns = (int64_t)le_take(&b, 8);
+        c->acked_ns = (int64_t)le_take(&b, 8);
+        c->next = le_take(&b, 8);
+        c->cfg.pause_until_ns = (int64_t)le_take(&b, 8);
+        listed = le_take(&b, 8) != 0;
+    } else {
+        consumer_start(c);
+    }
+    state_settle(c, listed);
 }
 
 int state_load(struct consumers *g, struct mf_error *e)

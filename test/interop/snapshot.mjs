@@ -1,57 +1,12 @@
 // snapshot.mjs: STREAM.SNAPSHOT and STREAM.RESTORE: what goes out comes back, in both directions between the
 // server under test and nats-server (NATS_SERVER names one), and every way in which it can go wrong.
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import { createInbox, headers } from "@nats-io/transport-node";
+import { framed } from "./lib/archive.mjs";
+import { JS, api, archive, ask, configOf, contents, entry, other, ready, restore, snapshot } from "./lib/backup.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
 import { isMayfly } from "./lib/server.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
-
-const JS = { config: 'server_name: one\njetstream { store_dir: "DIR" }\n' };
-const other = isMayfly && fs.existsSync(process.env.NATS_SERVER ?? "") ? process.env.NATS_SERVER : undefined;
-const encode = (body) => (typeof body === "string" ? body : JSON.stringify(body));
-
-async function ask(nc, subject, body = "") {
-  return (await nc.request(`$JS.API.${subject}`, encode(body), { timeout: LIMIT_MS })).json();
-}
-async function api(nc, subject, body) {
-  const r = await ask(nc, subject, body);
-  assert.equal(r.error, undefined, JSON.stringify(r.error));
-  return r;
-}
-async function ready(t, options = JS) {
-  const s = await t.server(options);
-  return [s, await t.connect(s)];
-}
-
-// Takes a snapshot: its answer, its bytes, what the chunks looked like, and the header of the end.
-async function snapshot(nc, name, more = {}, ack = () => true) {
-  const inbox = createInbox();
-  const got = collect(nc, inbox);
-  const answer = await api(nc, `STREAM.SNAPSHOT.${name}`, { deliver_subject: inbox, ...more });
-  let seen = 0;
-  await until("the end of the snapshot", () => {
-    for (; seen < got.length; seen++) {
-      if (got[seen].reply && ack(got[seen])) nc.publish(got[seen].reply);
-      if (got[seen].data.length === 0) return true;
-    }
-    return false;
-  });
-  got.sub.unsubscribe();
-  const end = got.pop();
-  return { answer, bytes: Buffer.concat(got.map((m) => m.data)), chunks: got, end };
-}
-
-// Sends an archive; the answer to the end.
-async function restore(nc, config, bytes, { step = 4096, name = config.name } = {}) {
-  const { deliver_subject } = await api(nc, `STREAM.RESTORE.${name}`, { config, state: {} });
-  assert.match(deliver_subject, new RegExp(`^\\$JS\\.SNAPSHOT\\.RESTORE\\.${name}\\.\\w{22}$`));
-  for (let at = 0; at < bytes.length; at += step) {
-    const r = await nc.request(deliver_subject, bytes.subarray(at, at + step), { timeout: LIMIT_MS });
-    assert.equal(r.data.length, 0, r.string());
-  }
-  return (await nc.request(deliver_subject, "", { timeout: LIMIT_MS })).json();
-}
 
 // 40 messages on 5 subjects, some with headers, one that lives an hour; gaps at the beginning, inside, at the end.
 async function fill(nc, name = "S", more = {}) {
@@ -65,23 +20,6 @@ async function fill(nc, name = "S", more = {}) {
   }
   for (const seq of [1, 2, 10, 11, 12, 20, 39, 40]) await api(nc, `STREAM.MSG.DELETE.${name}`, { seq });
 }
-
-// Everything a reader can see of it.
-async function contents(nc, name = "S") {
-  const { state } = await api(nc, `STREAM.INFO.${name}`, { deleted_details: true });
-  const msgs = [];
-  for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
-    const r = await ask(nc, `STREAM.MSG.GET.${name}`, { seq });
-    if (!r.error) msgs.push(r.message);
-  }
-  delete state.last_ts; // nats-server forgets it when the last message was deleted
-  return { state, msgs };
-}
-const configOf = async (nc, name = "S") => {
-  const { config } = await api(nc, `STREAM.INFO.${name}`);
-  delete config.metadata;
-  return config;
-};
 
 async function moved(from, to, storage) {
   await fill(from, "S", { storage });
@@ -284,45 +222,6 @@ scenario("a receiver that goes away ends the snapshot", async (t) => {
 
 // --- archives made by hand ---------------------------------------------------------------------------------
 
-const crcTable = Array.from({ length: 256 }, (_, n) => {
-  for (let k = 0; k < 8; k++) n = n & 1 ? (n >>> 1) ^ 0x82f63b78 : n >>> 1;
-  return n >>> 0;
-});
-function framed(data) {
-  const out = [Buffer.from("\xff\x06\x00\x00S2sTwO", "latin1")];
-  for (let at = 0; at < data.length; at += 65536) {
-    const part = data.subarray(at, at + 65536);
-    let crc = 0xffffffff;
-    for (const byte of part) crc = (crc >>> 8) ^ crcTable[(crc ^ byte) & 255];
-    crc = ~crc >>> 0;
-    const head = Buffer.alloc(8);
-    head.writeUIntLE(1, 0, 1);
-    head.writeUIntLE(part.length + 4, 1, 3);
-    head.writeUInt32LE((((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0, 4);
-    out.push(head, part);
-  }
-  return Buffer.concat(out);
-}
-function uvarint(n) {
-  const out = [];
-  for (n = BigInt(n); n >= 128n; n >>= 7n) out.push(Number(n & 127n) | 128);
-  return Buffer.from([...out, Number(n)]);
-}
-function entry(name, seq, ts, hdr = "", payload = "") {
-  const fields = [name.length, BigInt(ts) * 2n, seq, hdr.length, payload.length].map(uvarint);
-  return Buffer.concat([...fields, Buffer.from(name + hdr + payload, "latin1")]);
-}
-// messages: [subject, seq, age in seconds, headers, payload]
-function archive(state, messages, { end = true } = {}) {
-  const now = BigInt(Date.now()) * 1000000n;
-  const json = JSON.stringify({ messages: messages.length, bytes: 0, consumer_count: 0, ...state });
-  return framed(Buffer.concat([
-    Buffer.from("NATSARC1"),
-    entry("state.json", 0, now, "", json),
-    ...messages.map(([subject, seq, age, hdr, payload]) => entry(subject, seq, now - BigInt(age) * 1000000000n, hdr, payload)),
-    ...(end ? [entry("", 0, 0)] : []),
-  ]));
-}
 const ttl = (value) => `NATS/1.0\r\nNats-TTL: ${value}\r\n\r\n`;
 const TTL = { name: "S", subjects: ["s.>"], allow_msg_ttl: true };
 const seqs = async (nc) => (await contents(nc)).msgs.map((m) => m.seq);

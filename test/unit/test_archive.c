@@ -15,7 +15,7 @@ static struct archive_reader r;
 void setUp(void)
 {
     bytes = MF_BUF_INIT;
-    archive_reader_init(&r, 1000);
+    archive_reader_init(&r, 1000, 1000);
 }
 
 void tearDown(void)
@@ -52,7 +52,7 @@ static void test_entries_come_back_however_they_are_cut(void)
         int n = 0, rc;
 
         archive_reader_fini(&r);
-        archive_reader_init(&r, 1000);
+        archive_reader_init(&r, 1000, 1000);
         for (size_t at = 0; at < bytes.len; at += step) {
             give(bytes.ptr + at, bytes.len - at < step ? bytes.len - at : step);
             while ((rc = archive_next(&r, &e)) == 0) {
@@ -85,7 +85,7 @@ static void test_archive_cut_anywhere_has_not_ended(void)
         struct archive_entry e;
 
         archive_reader_fini(&r);
-        archive_reader_init(&r, 1000);
+        archive_reader_init(&r, 1000, 1000);
         give(bytes.ptr, n);
         while (archive_next(&r, &e) == 0)
             continue;
@@ -108,7 +108,7 @@ static void test_snapshot_of_nats_server_is_read(void)
     n = fread(file, 1, sizeof file, f);
     fclose(f);
     archive_reader_fini(&r);
-    archive_reader_init(&r, 100000);
+    archive_reader_init(&r, 100000, 100000);
     s2_reader_init(&s2);
     TEST_ASSERT_EQUAL(0, s2_reader_feed(&s2, mf_slice(file, n), archive_reader_ready(&r)));
     TEST_ASSERT_TRUE(s2_reader_clean(&s2));
@@ -180,11 +180,11 @@ static void test_other_formats_and_bad_numbers_are_refused(void)
     give("NATSARX", 7);
     TEST_ASSERT_EQUAL(MF_UNSUPPORTED, archive_next(&r, &e));
     archive_reader_fini(&r);
-    archive_reader_init(&r, 1000);
+    archive_reader_init(&r, 1000, 1000);
     give("NATSARC1\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 18); /* more than 64 bits */
     TEST_ASSERT_EQUAL(MF_CORRUPT, archive_next(&r, &e));
     archive_reader_fini(&r);
-    archive_reader_init(&r, 1000);
+    archive_reader_init(&r, 1000, 1000);
     give("NATSARC1\x80\x80\x10\x00\x00\x00\x00", 15); /* a name of 256 KiB */
     TEST_ASSERT_EQUAL(MF_CORRUPT, archive_next(&r, &e));
 }

@@ -7,9 +7,14 @@ export function archive(config, messages) {
   const state = { messages: messages.length, bytes: 0, first_seq: first.seq, first_ts: iso(first.time), last_seq: last.seq, last_ts: iso(last.time), consumer_count: 0 };
   const entries = messages.map((m) => entry(m.subject, m.time, m.seq, m.hdr ?? "", m.data ?? ""));
   const plain = Buffer.concat([Buffer.from("NATSARC1"), entry("state.json", last.time, 0, "", JSON.stringify(state)), ...entries, Buffer.alloc(5)]);
+  return { config, state, bytes: framed(plain) };
+}
+
+// Bytes as an S2 stream that compresses nothing.
+export function framed(plain) {
   const chunks = [];
   for (let i = 0; i < plain.length; i += 65536) chunks.push(chunk(plain.subarray(i, i + 65536)));
-  return { config, state, bytes: Buffer.concat([Buffer.from("\xff\x06\0\0S2sTwO", "latin1"), ...chunks]) };
+  return Buffer.concat([Buffer.from("\xff\x06\0\0S2sTwO", "latin1"), ...chunks]);
 }
 
 function entry(name, ms, seq, hdr, data) {
@@ -18,7 +23,7 @@ function entry(name, ms, seq, hdr, data) {
   return Buffer.concat([...head, Buffer.from(name + hdr + data, "latin1")]);
 }
 
-function varint(n) {
+export function varint(n) {
   const out = [];
   for (; n > 127n; n >>= 7n) out.push(Number(n & 127n) | 128);
   return Buffer.from([...out, Number(n)]);

@@ -1,0 +1,32 @@
+/* consumer_backup.h: a consumer in a stream's archive, as JSON (nats-server 2.15's consumers/NAME):
+ *
+ *     {"config":{...},"state":{"delivered":{"consumer_seq":N,"stream_seq":N},"ack_floor":{the
+ * same}, "pending":{"<stream seq>":{"Sequence":N,"Timestamp":ns},...}, "redelivered":{"<stream
+ * seq>":deliveries - 1,...}}}
+ *
+ * Ours adds "next" to the state of one that lists the last message of each subject.  Pure. */
+#ifndef API_CONSUMER_BACKUP_H
+#define API_CONSUMER_BACKUP_H
+
+#include "mayfly/buf.h"
+#include "mayfly/consumer.h"
+
+struct consumer_backup {
+    struct consumer_config config;
+    struct consumer_saved state; /* .at in mem: a configuration is taken away */
+    struct arena mem;
+    bool has_config, has_state;
+};
+
+/* Appends the document; state as of a stream that ends with last_seq. */
+void consumer_backup_write(struct mf_buf *out, struct consumer *c, uint64_t last_seq);
+/* Into *b, whatever was in it.  MF_INVAL: not such a document.  After any result
+ * consumer_backup_fini().  O(n log n). */
+MF_MUSTCHECK int consumer_backup_read(struct mf_slice text, struct consumer_backup *b,
+                                      struct mf_error *e);
+void consumer_backup_fini(struct consumer_backup *b);
+/* Can a consumer be in such a state?  MF_INVAL: *e. */
+MF_MUSTCHECK int consumer_backup_check(const struct consumer_saved *st, struct mf_error *e);
+void consumer_backup_sort(struct consumer_saved *st); /* its messages, by sequence */
+
+#endif

@@ -1,0 +1,141 @@
+/* backup.c: a consumer's state out for a backup, and a consumer in from one.
+ *
+ * Happy path: consumer_restore() makes it as it was and writes all of it; it stays held: nothing
+ * goes out and no ack is taken until consumers_begin(), when its stream is whole and has the
+ * retention it is to have.
+ * Failure: nothing of it remains, op tells why. */
+#include "consumer_impl.h"
+
+void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_saved *out,
+                   void (*visit)(void *arg, const struct consumer_saved_msg *m), void *arg)
+{
+    struct mf_list *pos;
+
+    *out = (struct consumer_saved){
+        .dseq = c->dseq,
+        .sseq = c->sseq < last_seq ? c->sseq : last_seq,
+        .floor_dseq = c->floor_dseq,
+        .floor_sseq = c->floor_sseq < last_seq ? c->floor_sseq : last_seq,
+        .next = c->snapshot == NULL ? 0 : c->next,
+    };
+    mf_list_each(pos, &c->wait.order)
+    {
+        const struct pend *e = mf_container(pos, struct pend, order);
+
+        /* One that stands below the floor (ack_policy all may put it there) was acknowledged. */
+        if (e->sseq <= out->floor_sseq || e->sseq > out->sseq)
+            continue;
+        visit(arg, &(struct consumer_saved_msg){e->sseq, e->dseq, e->sent_ns, e->count});
+    }
+}
+
+struct consumer *consumers_after(struct consumers *g, struct mf_slice name)
+{
+    size_t at = group_after_name(g, name);
+
+    return at < g->count ? g->at[at] : NULL;
+}
+
+/* --- in ------------------------------------------------------------------------------------- */
+
+/* Messages that went meanwhile need no ack any more. */
+static int set_pending(struct consumer *c, const struct consumer_saved *st)
+{
+    for (size_t i = 0; i < st->n; i++) {
+        const struct consumer_saved_msg *m = &st->at[i];
+        struct pend *e;
+        int rc;
+
+        if (!stream_present(c->group->stream, m->sseq)) {
+            c->wait.lost = true;
+            continue;
+        }
+        if (pending_find(&c->wait, m->sseq) != NULL)
+            continue;
+        rc = pending_add(&c->wait, m->sseq, m->dseq, &e);
+        if (rc != 0)
+            return rc;
+        e->count = m->count;
+        e->sent_ns = m->sent_ns;
+        c->wait.redelivered += m->count > 1;
+        state_touch(c, m->sseq);
+    }
+    return 0;
+}
+
+static int set_state(struct consumer *c, const struct consumer_saved *st)
+{
+    int rc;
+
+    c->dseq = st->dseq;
+    c->sseq = st->sseq;
+    c->floor_dseq = st->floor_dseq;
+    c->floor_sseq = st->floor_sseq;
+    c->next = st->next != 0 ? st->next : st->sseq + 1;
+    if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE && c->next < c->cfg.opt_start_seq)
+        c->next = c->cfg.opt_start_seq;
+    rc = set_pending(c, st);
+    if (rc == 0)
+        state_settle(c, st->next != 0);
+    state_touch(c, 0);
+    return rc;
+}
+
+/* Pages and numbers before the configuration, which op waits for: with it everything is there. */
+static int write_all(struct consumer *c, struct consumer_op *op)
+{
+    if (!c->stored)
+        return 0;
+    c->dirty = true;
+    state_flush(c);
+    return c->dirty || mf_buf_failed(&c->dirty_pages) ? MF_NOMEM : consumer_op_wait(c, op);
+}
+
+void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
+                      const struct consumer_saved *st, struct consumer_op *op)
+{
+    struct consumer *c;
+    int rc = group_room(g);
+
+    group_watch(g);
+    if (rc == 0)
+        rc = consumer_new(&c, g, cfg, name, group_now(g));
+    if (rc != 0) {
+        group_unwatch(g);
+        consumer_op_fail(op, rc);
+        return;
+    }
+    c->held = true;
+    c->stored = !c->cfg.mem_storage;
+    rc = set_state(c, st);
+    if (rc == 0)
+        rc = consumer_listen(c);
+    if (rc != 0) {
+        consumer_free(c);
+        group_unwatch(g);
+        consumer_op_fail(op, rc);
+        return;
+    }
+    group_insert_at(g, c);
+    consumer_recount(c);
+    rc = write_all(c, op);
+    if (rc != 0) {
+        consumer_vanish(c, "409 Consumer Deleted");
+        consumer_op_fail(op, rc);
+    } else if (!c->stored) {
+        op->done(op, c, NULL);
+    }
+}
+
+void consumers_begin(struct consumers *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        struct consumer *c = g->at[i];
+
+        if (!c->held)
+            continue;
+        c->held = false;
+        consumer_tell(c, CONSUMER_CREATED, 0, 0, 0, MF_SLICE_NONE);
+        consumer_resume(c);
+    }
+}
