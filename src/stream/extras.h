@@ -50,6 +50,8 @@ int schedule_check(struct stream *s, struct intake *in, struct js_error *e);
 /* In the batch that stores it: for messages with Nats-Schedule or Nats-Schedule-Next, and, while
  * there are schedules (s->schedules), for every message.  O(1). */
 void schedule_stored(struct stream *s, const struct intake *in);
+/* A message that was there before schedules were allowed: it is one now.  *wrote: its blob was. */
+MF_MUSTCHECK int schedule_found(struct stream *s, const struct store_rec *r, bool *wrote);
 /* In the batch that removes the message with this sequence (of this subject).  A hint: a schedule
  * whose message is gone does not fire anyway. */
 void schedule_removed(struct stream *s, struct mf_slice subject, uint64_t seq);

@@ -37,10 +37,14 @@ static int check_pattern(struct stream *s, const struct intake_headers *h, struc
     struct cron *c = NULL;
     int rc;
 
-    if (h->schedule.len == 0 && h->schedule_zone.len == 0)
+    if (h->schedule.len == 0 && h->schedule_zone.ptr == NULL)
         return 0;
-    /* A zone alone has to be one, too. */
-    rc = cron_parse(&c, h->schedule.len > 0 ? h->schedule : MF_LIT("@hourly"), h->schedule_zone);
+    if (h->schedule.len == 0) /* a zone alone has to be one, too */
+        rc = cron_check_zone(h->schedule_zone);
+    else
+        rc = cron_parse(&c, h->schedule, h->schedule_zone);
+    if (c != NULL && cron_next(c, stream_now(s), stream_now(s)) == 0)
+        rc = CRON_BAD_PATTERN; /* such as the 30th of February */
     cron_free(c);
     if (!s->cfg.allow_msg_schedules && (rc != 0 || h->schedule.len > 0))
         return js_refuse(e, JS_MESSAGE_SCHEDULES_DISABLED);
@@ -305,28 +309,46 @@ void schedule_arm(struct stream *s, int64_t at_least_ns)
 
 /* --- coming and going ------------------------------------------------------------------------- */
 
-static void add_stored(struct stream *s, const struct intake *in)
+/* 0, also when it never fires; MF_NOMEM. */
+static int add_stored(struct stream *s, const struct intake *in)
 {
     struct schedule *x;
     struct cron *c;
     int64_t next;
 
     if (cron_parse(&c, in->h.schedule, in->h.schedule_zone) != 0)
-        return; /* a copy from elsewhere that means nothing to us */
+        return 0; /* a copy from elsewhere that means nothing to us */
     next = cron_next(c, in->ts_ns, stream_now(s));
     if (next == 0 && !cron_once(c)) {
         cron_free(c);
-        return; /* never */
+        return 0; /* never */
     }
     cron_free(c);
     if ((x = schedule_add(s, in->subject, in->seq, next)) == NULL) {
         log_error("stream %s: no memory for the schedule on \"%.*s\"", s->cfg.name,
                   MF_FMT(in->subject));
-        return;
+        return MF_NOMEM;
     }
     schedule_save(s, x);
     if (!s->schedules->busy)
         schedule_arm(s, 0);
+    return 0;
+}
+
+int schedule_found(struct stream *s, const struct store_rec *r, bool *wrote)
+{
+    struct intake in = {.subject = r->key, .hdr = r->head, .ts_ns = r->ts_ns, .seq = r->seq};
+    struct mf_slice pattern;
+    uint64_t count;
+
+    if (!s->cfg.allow_msg_schedules || !header_get(r->head, "Nats-Schedule", &pattern) ||
+        pattern.len == 0 || store_key_last_accepted(s->store, r->key, &count) != r->seq ||
+        find(s, r->key) != NULL)
+        return 0;
+    intake_read(r->head, &in.h);
+    int rc = add_stored(s, &in);
+    *wrote |= rc == 0 && find(s, in.subject) != NULL;
+    return rc;
 }
 
 /* All messages of the subject of a schedule; there is one. */
@@ -352,7 +374,7 @@ void schedule_stored(struct stream *s, const struct intake *in)
     if (x != NULL)
         schedule_forget(s, x); /* overwritten */
     if (in->h.schedule.len > 0)
-        add_stored(s, in);
+        (void)add_stored(s, in); /* without memory it is a message like any other */
     if (mf_eq_str(in->h.schedule_next, "purge") && in->h.scheduler.len > 0)
         purge(s, in->h.scheduler);
 }

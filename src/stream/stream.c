@@ -189,7 +189,8 @@ void stream_forget(struct stream *s)
 
 static bool needs_sweep(const struct stream_config *now, const struct stream_config *next)
 {
-    return now->max_age_ns != next->max_age_ns || (!now->allow_msg_ttl && next->allow_msg_ttl);
+    return now->max_age_ns != next->max_age_ns || (!now->allow_msg_ttl && next->allow_msg_ttl) ||
+           (!now->allow_msg_schedules && next->allow_msg_schedules);
 }
 
 static int update_write(struct stream *s, struct stream_config *next, struct mf_slice encoded,

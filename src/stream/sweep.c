@@ -1,4 +1,5 @@
-/* sweep.c: new deadlines for the messages that are stored, after max_age or allow_msg_ttl changed.
+/* sweep.c: new deadlines for the messages that are stored, after max_age or allow_msg_ttl changed;
+ * and their schedules, after those were allowed.
  *
  * Happy path: sweep_start() puts BLOB_SWEEP into the batch of the new configuration; when that is
  * on disk sweep_begin() fixes the last message to look at (later ones are stored with the right
@@ -151,14 +152,15 @@ static int64_t deadline_of(const struct stream *s, const struct store_rec *r)
     return expire_deadline(s, r->ts_ns, ttl_ns);
 }
 
-/* 0, or why it has to wait.  *wrote: a deadline was not as it should be. */
+/* 0, or why it has to wait.  *wrote: something was not as it should be. */
 static int sweep_one(struct stream *s, const struct store_rec *r, bool *wrote)
 {
     int64_t deadline_ns = deadline_of(s, r);
+    int rc = schedule_found(s, r, wrote);
 
-    if (deadline_ns == r->deadline_ns)
-        return 0;
-    int rc = store_set_deadline(s->store, r->seq, deadline_ns, NULL);
+    if (rc != 0 || deadline_ns == r->deadline_ns)
+        return rc;
+    rc = store_set_deadline(s->store, r->seq, deadline_ns, NULL);
     *wrote |= rc == 0;
     return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
 }

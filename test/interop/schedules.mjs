@@ -144,12 +144,14 @@ check("disabled", async (c) => {
   await c.refused("s", off, "", to(c, later()));
   await c.refused("s", off, "", to(c, "nonsense"));
   await c.refused("s", off, "", ["Nats-Schedule-Time-Zone: No/Where"]);
+  await c.refused("s", off, "", ["Nats-Schedule-Time-Zone:"]);
+  await c.pub("s", "", ["Nats-Schedule-Time-Zone: UTC"]);
   await c.refused("s", off, "", ["Nats-Schedule-Next: purge", `Nats-Scheduler: ${c.subject("x")}`]);
 });
 
 check("patterns", async (c) => {
   await c.create(ON);
-  for (const p of ["nonsense", "@at", "@at tomorrow", "@every", "@every 1", "@every 999ms", "@every -1s", "* * * * *", "61 * * * * *", "@often", "* * * * * * *"])
+  for (const p of ["nonsense", "@at", "@at tomorrow", "@every", "@every 1", "@every 999ms", "@every -1s", "* * * * *", "61 * * * * *", "@often", "* * * * * * *", "0 0 0 30 2 *", "0 0 0 31 4,6 *"])
     await c.refused("s", PATTERN, "", to(c, p));
   for (const p of ["@every 1.5s", "@every 1h30m", "0 30 14 * * *", "0 0 0 1 1 *", "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly", later(), "@at 2099-01-01T00:00:00.5+01:00"])
     await c.pub("s", "", to(c, p));
@@ -162,6 +164,10 @@ check("time zones", async (c) => {
   await c.pub("s", "", to(c, "@daily", zone("UTC")));
   await c.refused("s", ZONE, "", to(c, "0 0 3 * * *", zone("No/Where")));
   await c.refused("s", ZONE, "", [zone("No/Where")]);
+  await c.refused("s", ZONE, "", [zone("")]);
+  await c.refused("s", ZONE, "", to(c, "0 0 3 * * *", zone("")));
+  await c.refused("s", ZONE, "", to(c, later(), zone("")));
+  await c.pub("s", "", [zone("Asia/Kolkata")]); // an ordinary message
   await c.refused("s", PATTERN, "", to(c, later(), zone("UTC")));
   await c.refused("s", PATTERN, "", to(c, "@every 1s", zone("UTC")));
 });

@@ -64,6 +64,48 @@ if (other) {
   });
 }
 
+// The stream is gone before they are due, so they fire where they were restored to.
+async function scheduled(from, to) {
+  const config = { name: "S", subjects: ["s.>"], allow_msg_schedules: true, allow_msg_ttl: true };
+  await api(from, "STREAM.CREATE.S", config);
+  const when = new Date(Math.ceil(Date.now() / 1000 + 3) * 1000).toISOString().replace(".000", "");
+  const put = async (name, pattern) => {
+    const h = headers();
+    h.set("Nats-Schedule", pattern);
+    h.set("Nats-Schedule-Target", `s.${name}.fired`);
+    const ack = (await from.request(`s.${name}`, name, { headers: h, timeout: LIMIT_MS })).json();
+    assert.equal(ack.error, undefined, JSON.stringify(ack.error));
+  };
+  await put("once", `@at ${when}`);
+  await put("cron", "*/2 * * * * *");
+  await put("late", "@at 2099-01-01T00:00:00Z");
+  const full = await configOf(from);
+  const { bytes } = await snapshot(from, "S");
+  if (to === from) await api(from, "STREAM.DELETE.S");
+  const { state, error } = await restore(to, full, bytes);
+  assert.equal(error, undefined, JSON.stringify(error));
+  const fired = async (name) => (await ask(to, "STREAM.MSG.GET.S", { last_by_subj: `s.${name}.fired` })).message;
+  const once = await until("the delayed one", () => fired("once"));
+  assert.equal(Buffer.from(once.data, "base64").toString(), "once");
+  assert.ok(once.seq > state.last_seq && Date.parse(once.time) >= Date.parse(when));
+  await until("the one that comes again", async () => (await fired("cron"))?.seq > state.last_seq);
+  const first = (await fired("cron")).seq;
+  await until("it again", async () => (await fired("cron")).seq > first);
+  assert.equal((await ask(to, "STREAM.MSG.GET.S", { last_by_subj: "s.once" })).error?.err_code, 10037);
+  assert.equal((await ask(to, "STREAM.MSG.GET.S", { last_by_subj: "s.late" })).error, undefined);
+  assert.equal(await fired("late"), undefined);
+}
+scenario("schedules of a restored stream fire", async (t) => {
+  const [, nc] = await ready(t);
+  await scheduled(nc, nc);
+});
+if (other)
+  scenario("schedules from nats-server fire where they are restored", async (t) => {
+    const [, theirs] = await ready(t, { ...JS, program: other });
+    const [, ours] = await ready(t);
+    await scheduled(theirs, ours);
+  });
+
 scenario("streams without messages keep their sequences", async (t) => {
   const [, nc] = await ready(t);
   for (const [name, n] of [["FRESH", 0], ["EMPTIED", 5]]) {
