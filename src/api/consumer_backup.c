@@ -141,7 +141,7 @@ static bool eat_pending(struct scan *s, struct consumer_saved_msg *m)
     return eat(s, '}');
 }
 
-static struct consumer_saved_msg *find_msg(const struct consumer_saved *st, uint64_t sseq)
+struct consumer_saved_msg *consumer_backup_find(const struct consumer_saved *st, uint64_t sseq)
 {
     size_t low = 0, high = st->n;
 
@@ -235,7 +235,7 @@ static int read_redelivered(struct mf_slice text, struct consumer_saved *st, str
 
         if (!eat_key(&s, &key) || mf_parse_u64(key, &seq) != 0 || !eat_number(&s, &n))
             return bad_map("redelivered", e);
-        m = find_msg(st, seq);
+        m = consumer_backup_find(st, seq);
         if (m != NULL)
             m->count = n < UINT32_MAX ? (uint32_t)n + 1 : UINT32_MAX;
     } while (eat(&s, ','));

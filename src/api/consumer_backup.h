@@ -28,5 +28,7 @@ void consumer_backup_fini(struct consumer_backup *b);
 /* Can a consumer be in such a state?  MF_INVAL: *e. */
 MF_MUSTCHECK int consumer_backup_check(const struct consumer_saved *st, struct mf_error *e);
 void consumer_backup_sort(struct consumer_saved *st); /* its messages, by sequence */
+/* Of sorted ones; NULL: it is not among them. */
+struct consumer_saved_msg *consumer_backup_find(const struct consumer_saved *st, uint64_t sseq);
 
 #endif

@@ -44,6 +44,7 @@ static void restore_free(struct restore *r)
     loop_timer_free(r->idle);
     s2_reader_fini(&r->s2);
     archive_reader_fini(&r->archive);
+    restore_tar_free(r->tar);
     stream_config_fini(&r->cfg);
     free(r);
 }

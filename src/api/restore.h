@@ -18,6 +18,8 @@ struct restore_state {
 };
 extern const struct json_type restore_state_type;
 
+struct restore_tar; /* restore_tar.c */
+
 struct restore {
     struct mf_list link; /* api_account.restores */
     struct api_account *aa;
@@ -35,6 +37,7 @@ struct restore {
     bool fed; /* the first of them was given to s2 */
     struct s2_reader s2;
     struct archive_reader archive;
+    struct restore_tar *tar; /* NULL: it is not one */
 
     /* restore_store.c */
     struct restore_state state; /* of the archive */
@@ -78,6 +81,19 @@ static inline bool restore_idle(const struct restore *r)
 {
     return !r->pending && r->inflight == 0 && r->making == 0;
 }
+
+/* A message of the archive; one at a time, sequences going up. */
+void restore_take_msg(struct restore *r, struct stream *s, const struct archive_entry *e);
+
+/* restore_tar.c: a backup of nats-server 2.14 or older. */
+
+/* r->archive.in does not begin like our archives. */
+void restore_tar_begin(struct restore *r);
+/* One step.  0: r->failed, or go on; MF_AGAIN: more bytes are needed. */
+int restore_tar_step(struct restore *r);
+/* All was read: deleted messages go, the last sequence is found.  0, or MF_AGAIN: once more. */
+int restore_tar_finish(struct restore *r, struct stream *s);
+void restore_tar_free(struct restore_tar *x); /* NULL is fine */
 
 /* restore_consumers.c */
 

@@ -299,7 +299,7 @@ static bool check_room(struct restore *r, struct stream *s)
     return false;
 }
 
-static void take_msg(struct restore *r, struct stream *s, const struct archive_entry *e)
+void restore_take_msg(struct restore *r, struct stream *s, const struct archive_entry *e)
 {
     unsigned long long seq = e->seq;
 
@@ -342,15 +342,33 @@ static void take_entry(struct restore *r, const struct archive_entry *e)
     else if (r->consumers_read < r->state.consumers)
         restore_take_consumer(r, e);
     else if (e->seq != 0)
-        take_msg(r, s, e);
+        restore_take_msg(r, s, e);
     else if (!e->end)
         restore_fail(r, "expected message sequence");
 }
 
-int restore_take(struct restore *r)
+/* One step.  0: r->failed, or go on; MF_AGAIN: more bytes are needed. */
+static int archive_step(struct restore *r)
 {
     struct archive_entry e;
+    int rc = archive_next(&r->archive, &e);
 
+    if (rc == MF_AGAIN)
+        return rc;
+    if (rc == MF_LIMIT)
+        restore_fail(r, "message sequence %llu exceeds maximum payload size",
+                     (unsigned long long)e.seq);
+    else if (rc == MF_UNSUPPORTED)
+        restore_tar_begin(r);
+    else if (rc != 0)
+        restore_fail(r, "archive: invalid archive stream");
+    else
+        take_entry(r, &e);
+    return 0;
+}
+
+int restore_take(struct restore *r)
+{
     for (int i = 0; i < SLICE_MSGS; i++) {
         int rc;
 
@@ -361,18 +379,9 @@ int restore_take(struct restore *r)
             if (rc != 0)
                 return rc;
         }
-        rc = archive_next(&r->archive, &e);
+        rc = r->tar != NULL ? restore_tar_step(r) : archive_step(r);
         if (rc == MF_AGAIN)
             return 0;
-        if (rc == MF_LIMIT)
-            restore_fail(r, "message sequence %llu exceeds maximum payload size",
-                         (unsigned long long)e.seq);
-        else if (rc == MF_UNSUPPORTED)
-            restore_fail(r, "not an archive of nats-server 2.15 or later");
-        else if (rc != 0)
-            restore_fail(r, "archive: invalid archive stream");
-        else
-            take_entry(r, &e);
         if (r->failed)
             return MF_DENIED;
     }
@@ -450,6 +459,10 @@ int restore_complete(struct restore *r)
         restore_fail(r, "stream not found");
         return 0;
     }
+    if (r->tar != NULL && restore_tar_finish(r, s) != 0)
+        return MF_AGAIN;
+    if (r->failed)
+        return 0;
     if (make_tail(r, s) != 0 || restore_make_consumers(r, s) != 0)
         return MF_AGAIN;
     if (r->failed)

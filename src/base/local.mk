@@ -5,7 +5,7 @@ noinst_LIBRARIES += %D%/libbase.a
 	%D%/jsonw.c %D%/clock.c %D%/clock_text.c %D%/clock_parse.c %D%/rand.c %D%/hash.c \
 	%D%/table.c %D%/steady.c %D%/checksum.c %D%/arena.c %D%/json.c %D%/json_scan.c %D%/json_scan.h %D%/json_time.c \
 	%D%/json_text.c %D%/json_map.c %D%/json_plain.c %D%/json_read.h \
-	%D%/s2.c %D%/s2_frame.c %D%/sha256.c include/mayfly/sha256.h \
+	%D%/s2.c %D%/s2_frame.c %D%/sha256.c include/mayfly/sha256.h %D%/highway.c include/mayfly/highway.h \
 	%D%/log.c %D%/log_file.c %D%/log_syslog.c %D%/log_sink.h \
 	include/mayfly/base.h include/mayfly/list.h include/mayfly/le.h include/mayfly/buf.h include/mayfly/jsonw.h \
 	include/mayfly/clock.h include/mayfly/rand.h include/mayfly/hash.h include/mayfly/log.h \
@@ -59,6 +59,11 @@ UNIT_TESTS += test/unit/s2
 test_unit_s2_SOURCES = test/unit/test_s2.c test/support/guard.c test/support/guard.h
 test_unit_s2_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_s2_CPPFLAGS = $(TEST_CPPFLAGS)
+
+UNIT_TESTS += test/unit/highway
+test_unit_highway_SOURCES = test/unit/test_highway.c
+test_unit_highway_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_highway_CPPFLAGS = $(TEST_CPPFLAGS)
 
 UNIT_TESTS += test/unit/sha256
 test_unit_sha256_SOURCES = test/unit/test_sha256.c

@@ -98,3 +98,11 @@ FUZZERS += %D%/fuzz_s2
 %C%_fuzz_s2_LDADD = $(BASE_LIBS)
 %C%_fuzz_s2_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_s2_LDFLAGS = $(FUZZFLAGS_LD)
+
+# natsfile: what old backups of nats-server hold.
+FUZZERS += %D%/fuzz_natsfile
+
+%C%_fuzz_natsfile_SOURCES = %D%/fuzz_natsfile.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_natsfile_LDADD = $(API_LIBS) $(ACCOUNT_LIBS)
+%C%_fuzz_natsfile_CPPFLAGS = $(FUZZFLAGS_CPP) -I$(top_srcdir)/src
+%C%_fuzz_natsfile_LDFLAGS = $(FUZZFLAGS_LD)
