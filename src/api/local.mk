@@ -35,7 +35,8 @@ test_unit_api_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
 UNIT_TESTS += test/unit/api_nomem
 test_unit_api_nomem_SOURCES = test/unit/test_api_nomem.c test/support/no_memory.h
 test_unit_api_nomem_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
-test_unit_api_nomem_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+test_unit_api_nomem_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src \
+	-DASSETS='"$(abs_top_srcdir)/test/assets"'
 test_unit_api_nomem_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
 

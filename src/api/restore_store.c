@@ -216,6 +216,7 @@ static int make(struct restore *r)
     r->pending = true;
     r->op.done = made;
     catalog_create(r->aa->catalog, &c, 0, &r->op);
+    stream_config_fini(&c);
     return MF_AGAIN;
 }
 
@@ -477,6 +478,7 @@ int restore_complete(struct restore *r)
     r->pending = true;
     r->op.done = configured;
     catalog_update(r->aa->catalog, s, &c, &r->op);
+    stream_config_fini(&c);
     return MF_AGAIN;
 }
 

@@ -284,6 +284,20 @@ static void options_fill(struct store_opts *o)
     o->separator = o->separator == 0 ? '.' : o->separator;
 }
 
+static void detach(struct store *s)
+{
+    spare_fini(s);
+    clean_fini(s);
+    check_fini(s);
+    scrub_fini(s);
+    loop_job_free(s->commit_job);
+    loop_job_free(s->sync_job);
+    loop_timer_free(s->commit_retry);
+    loop_timer_free(s->sync_timer);
+    loop_defer_cancel(s->loop, &s->commit_defer);
+    loop_defer_cancel(s->loop, &s->close_defer);
+}
+
 static void store_free(struct store *s)
 {
     image_fini(&s->filling);
@@ -297,18 +311,8 @@ static void store_free(struct store *s)
     big_fini(s);
     mf_buf_fini(&s->read_buf);
     blob_fini(s);
-    if (s->loop != NULL) {
-        spare_fini(s);
-        clean_fini(s);
-        check_fini(s);
-        scrub_fini(s);
-        loop_job_free(s->commit_job);
-        loop_job_free(s->sync_job);
-        loop_timer_free(s->commit_retry);
-        loop_timer_free(s->sync_timer);
-        loop_defer_cancel(s->loop, &s->commit_defer);
-        loop_defer_cancel(s->loop, &s->close_defer);
-    }
+    if (s->loop != NULL)
+        detach(s);
     segs_fini(s);
     purge_fini(s);
     index_free(s->ix);
@@ -373,8 +377,11 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
     s->sync_timer = loop_timer_new(l, sync_fire, s);
     if (s->commit_job == NULL || s->sync_job == NULL || s->commit_retry == NULL ||
         s->sync_timer == NULL || spare_init(s) != 0 || clean_init(s) != 0 || check_init(s) != 0 ||
-        scrub_init(s) != 0 || purge_init(s) != 0)
+        scrub_init(s) != 0 || purge_init(s) != 0) {
+        detach(s);
+        s->loop = NULL; /* as if it was never tried: its close has nothing to wait for */
         return mf_fail(e, MF_NOMEM, "attach store %s", s->name);
+    }
     segs_current(s)->opened_mono_ns = loop_mono_ns(l);
     if (s->o.sync == STORE_SYNC_INTERVAL)
         loop_timer_arm(s->sync_timer, loop_mono_ns(l) + s->o.sync_interval_ns);

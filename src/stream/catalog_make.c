@@ -32,8 +32,8 @@ static void remove_work(void *arg) /* on a worker */
     char draft[64];
 
     store_folder_draft(draft, sizeof draft, e->name);
-    e->status =
-        store_folder_remove(e->c->dir, e->state == ENTRY_MAKING ? draft : e->name, &e->error);
+    e->status = store_folder_remove(
+        e->c->dir, e->state == ENTRY_MAKING && !e->named ? draft : e->name, &e->error);
 }
 
 static void remove_then(struct entry *e, void (*done)(void *arg))
@@ -110,6 +110,7 @@ static void name_work(void *arg) /* on a worker */
     struct entry *e = arg;
 
     e->status = store_folder_finish(e->c->dir, e->name, &e->error);
+    e->named = e->status == 0;
 }
 
 /* It is whole: now it may have its name. */

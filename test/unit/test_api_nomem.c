@@ -4,6 +4,8 @@
 #include "mayfly/clock.h"
 
 #include "api/api_impl.h"
+#include "api/archive.h"
+#include "mayfly/s2.h"
 #include "support/no_memory.h"
 
 #include <stdio.h>
@@ -224,11 +226,134 @@ static void test_consumers_without_memory_are_made_whole_or_not_at_all(void)
     }
 }
 
+/* --- restores ------------------------------------------------------------------------------- */
+
+static void read_asset(const char *name, struct mf_buf *out)
+{
+    char path[512];
+    uint8_t part[4096];
+    size_t n;
+    FILE *f;
+
+    (void)snprintf(path, sizeof path, "%s/snapshot/%s", ASSETS, name);
+    f = fopen(path, "rb");
+    TEST_ASSERT_NOT_NULL_MESSAGE(f, path);
+    while ((n = fread(part, 1, sizeof part, f)) > 0)
+        mf_buf_append(out, part, n);
+    (void)fclose(f);
+}
+
+/* Five messages and a consumer that waits for two of them. */
+static void make_archive(struct mf_buf *out)
+{
+    static const char state[] = "{\"first_seq\":1,\"last_seq\":6,\"consumer_count\":1}";
+    static const char consumer[] =
+        "{\"config\":{\"durable_name\":\"C\",\"ack_policy\":\"explicit\"},\"state\":{"
+        "\"delivered\":{\"consumer_seq\":4,\"stream_seq\":3},"
+        "\"ack_floor\":{\"consumer_seq\":1,\"stream_seq\":1},\"redelivered\":{\"2\":1},\"pending\":"
+        "{\"2\":{\"Sequence\":2,\"Timestamp\":5},\"3\":{\"Sequence\":3,\"Timestamp\":5}}}}";
+    struct mf_buf raw = MF_BUF_INIT;
+
+    archive_begin(&raw);
+    archive_add(&raw, &(struct archive_entry){
+                          .name = MF_LIT("state.json"), .ts_ns = 1, .payload = mf_str(state)});
+    archive_add(&raw, &(struct archive_entry){
+                          .name = MF_LIT("consumers/C"), .ts_ns = 1, .payload = mf_str(consumer)});
+    for (uint64_t seq = 1; seq <= 5; seq++)
+        archive_add(&raw, &(struct archive_entry){.name = MF_LIT("s.a"), .ts_ns = 1, .seq = seq});
+    archive_end(&raw);
+    s2_frame_begin(out);
+    s2_frame_add(out, mf_buf_slice(&raw));
+    mf_buf_fini(&raw);
+}
+
+static bool restoring(void)
+{
+    return !mf_list_empty(
+        &mf_container(mf_list_first(&api->list), struct api_account, link)->restores);
+}
+
+/* false: nobody answered. */
+static bool send_chunk(const char *to, struct mf_slice bytes)
+{
+    struct mf_msg m = {.subject = mf_str(to), .reply = MF_LIT("_INBOX"), .payload = bytes};
+    int64_t end_ns;
+
+    answers = 0;
+    (void)account_publish(accounts_global(accounts),
+                          &(struct router_msg){.route = m.subject, .msg = &m});
+    end_ns = clock_mono_ns() + CLOCK_S;
+    while (answers == 0 && restoring() && clock_mono_ns() < end_ns)
+        loop_turn(loop);
+    return answers > 0;
+}
+
+/* The nth allocation of a whole restore fails.  true: there were so many.  *heard: it was answered,
+ * which needs memory, too. */
+static bool restore_once(struct mf_slice bytes, long nth, bool *heard)
+{
+    long before;
+    bool failed, done = false;
+    char to[128] = "";
+
+    expect("$JS.API.STREAM.RESTORE.S",
+           "{\"config\":{\"name\":\"S\",\"subjects\":[\"s.>\"]},\"state\":{}}", "deliver_subject");
+    TEST_ASSERT_EQUAL(1, sscanf(strstr(answer, "$JS.SNAPSHOT"), "%127[^\"]", to));
+    before = allocations;
+    fail_at = before + nth;
+    (void)send_chunk(to, bytes);
+    for (int i = 0; i < 3 && !done; i++)
+        done = send_chunk(to, MF_SLICE_NONE);
+    failed = allocations - before >= nth;
+    fail_at = 0;
+    *heard = done;
+    return failed;
+}
+
+static void restore_all_or_nothing(struct mf_slice bytes)
+{
+    bool failed = true;
+
+    for (long n = 1; failed; n++) {
+        bool made, heard;
+
+        TEST_ASSERT_LESS_THAN_INT64(10000, n);
+        failed = restore_once(bytes, n, &heard);
+        TEST_ASSERT_TRUE(heard || failed);
+        if (!heard) { /* given up after 5 s */
+            int64_t end_ns = clock_mono_ns() + 60 * CLOCK_S;
+            while (restoring() && clock_mono_ns() < end_ns)
+                loop_turn(loop);
+            (void)ask("$JS.API.STREAM.INFO.S", "", 0);
+        }
+        made = strstr(answer, "\"error\"") == NULL;
+        TEST_ASSERT_TRUE_MESSAGE(made || failed, answer);
+        expect("$JS.API.STREAM.INFO.S", "", made ? "\"messages\":5" : "10059");
+        if (!made)
+            continue;
+        expect("$JS.API.CONSUMER.INFO.S.C", "", "\"num_redelivered\":");
+        expect("$JS.API.STREAM.DELETE.S", "", "success");
+    }
+}
+
+static void test_a_restore_without_memory_leaves_all_or_nothing(void)
+{
+    struct mf_buf bytes = MF_BUF_INIT;
+
+    make_archive(&bytes);
+    restore_all_or_nothing(mf_buf_slice(&bytes));
+    mf_buf_clear(&bytes);
+    read_asset("nats-tar.s2", &bytes);
+    restore_all_or_nothing(mf_buf_slice(&bytes));
+    mf_buf_fini(&bytes);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_looking_without_memory_does_no_harm);
     RUN_TEST(test_changing_without_memory_changes_all_or_nothing);
     RUN_TEST(test_consumers_without_memory_are_made_whole_or_not_at_all);
+    RUN_TEST(test_a_restore_without_memory_leaves_all_or_nothing);
     return UNITY_END();
 }
