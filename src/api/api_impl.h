@@ -5,7 +5,7 @@
  * stream_limits.c: what an account may have.  stream_list.c: INFO, NAMES, LIST, account info.
  * subject_page.c: the subjects of an INFO.  msg_api.c: MSG.GET, MSG.DELETE.  direct.c: DIRECT.GET.
  * config_json.c, info_json.c: configurations, states and infos as JSON.  ingest.c: publishes into
- * streams, pub acks.  snapshot.c, restore.c, archive.c: backups.  advisory.c: $JS.EVENT.>.
+ * streams, pub acks.  snapshot.c, restore*.c, archive.c: backups.  advisory.c: $JS.EVENT.>.
  * consumer_admin.c, consumer_manage.c, consumer_json.c: requests about consumers (consumer_api.h).
  * consumer_wire.c, consumer_wait.c, consumer_advisory.c: consumers and the world around them.
  * jsz.c, js_pages.c, js_metrics.c, api_pages.h: /jsz and what other pages show of streams.

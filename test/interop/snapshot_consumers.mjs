@@ -263,3 +263,10 @@ scenario("what is left of the last messages per subject comes after a restore to
   assert.deepEqual((await infos(nc))[0].delivered, before[0].delivered);
   assert.deepEqual(numbers(await fetch(nc, "C", 2)), [[6, 2, 1], [7, 3, 1]]);
 });
+
+scenario("a consumer of a cluster has as many replicas as its stream here", { only: "mayfly" }, async (t) => {
+  const [, nc] = await ready(t);
+  const r = await restore(nc, { name: "S", subjects: ["s.>"] }, made({ config: config({ num_replicas: 3 }), state: state(0, 0) }));
+  assert.equal(r.error, undefined, JSON.stringify(r.error));
+  assert.equal((await api(nc, "CONSUMER.INFO.S.C")).config.num_replicas, 1);
+});
