@@ -9,7 +9,7 @@ import { within } from "./lib/wait.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const wanted = new RegExp(process.argv[2] ?? ".", "i");
-const SCENARIO_MS = 300000; // most need a second
+const SCENARIO_MS = Number(process.env.SCENARIO_MS ?? 300000); // most need a second
 const parallel = Number(process.env.PARALLEL ?? 4);
 
 for (const f of fs.readdirSync(here).sort()) {

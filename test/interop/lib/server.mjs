@@ -81,7 +81,7 @@ export class Server {
     await this.startAgain();
   }
   async startAgain() {
-    this.head = this.head.replace("127.0.0.1:-1", `127.0.0.1:${this.port}`);
+    this.head = this.head.replace('listen: "127.0.0.1:-1"', `listen: "127.0.0.1:${this.port}"`);
     await this.start();
   }
 
