@@ -90,6 +90,7 @@ struct api_call {
     struct arena mem;              /* strings of the request */
     const struct api_route *route; /* NULL: an answer for the system account */
     bool soft;                     /* the error is the stream's: not counted as one of the API */
+    char identity[9];              /* Nats-Stream-Identity of the reply, unless it is an error */
     struct mf_buf out;             /* the reply being written */
     struct jsonw w;
     struct mf_list link;

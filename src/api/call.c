@@ -202,6 +202,8 @@ static void send_out_of_memory(struct api_call *call)
 
 static void finish(struct api_call *call, bool error, bool quietly)
 {
+    char hdr[64];
+    int hdr_len = 0;
     struct mf_slice text;
 
     jsonw_end(&call->w);
@@ -212,8 +214,11 @@ static void finish(struct api_call *call, bool error, bool quietly)
     text = mf_buf_slice(&call->out);
     if (!quietly)
         count(call->aa, error && !call->soft);
+    if (call->identity[0] != '\0' && !error)
+        hdr_len =
+            snprintf(hdr, sizeof hdr, "NATS/1.0\r\n" API_IDENTITY ": %s\r\n\r\n", call->identity);
     if (call->reply.len > 0)
-        api_publish(call->aa, call->reply, MF_SLICE_NONE, MF_SLICE_NONE, text);
+        api_publish(call->aa, call->reply, MF_SLICE_NONE, mf_slice(hdr, (size_t)hdr_len), text);
     if (!quietly)
         advisory_audit(call, text);
     api_call_free(call);

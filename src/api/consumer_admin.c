@@ -7,6 +7,8 @@
  */
 #include "api_impl.h"
 
+#include "mayfly/clock.h"
+#include "mayfly/header.h"
 #include "mayfly/rand.h"
 #include "mayfly/subject.h"
 
@@ -137,6 +139,31 @@ static int adapt_copier(struct consumer_config *c, const struct stream_config *s
     return c->name == NULL ? MF_NOMEM : 0;
 }
 
+/* --- which stream it is ----------------------------------------------------------------------- */
+
+void api_stream_identity(const struct stream *s, char out[9])
+{
+    char created[CLOCK_TEXT];
+
+    api_hash(mf_str(clock_rfc3339(created, stream_created_ns(s))), out);
+}
+
+/* Who copies a stream says which one it knows: another of the same name has nothing for it. */
+static int check_identity(const struct api_call *call, const struct consumer_config *c,
+                          const struct stream *s, struct js_error *e)
+{
+    char identity[9];
+    struct mf_slice asked;
+
+    if ((!c->direct && !c->sourcing) || !header_get(call->hdr, API_IDENTITY, &asked) ||
+        asked.len == 0)
+        return 0;
+    api_stream_identity(s, identity);
+    return mf_eq_str(asked, identity)
+               ? 0
+               : js_refuse(e, JS_CONSUMER_STREAM_IDENTITY_MISMATCH, identity);
+}
+
 /* --- the checks ------------------------------------------------------------------------------- */
 
 struct others {
@@ -211,16 +238,17 @@ static int check_replace(struct api_account *aa, struct consumer_request *r,
 }
 
 /* *found: the one it replaces, or NULL. */
-static int check_config(struct api_account *aa, struct consumer_request *r, struct consumers *g,
+static int check_config(struct api_call *call, struct consumer_request *r, struct consumers *g,
                         struct consumer **found, struct js_error *e)
 {
     struct others o = {.group = g};
-    struct consumer_config_world w = world_of(aa, &o, r->pedantic);
+    struct consumer_config_world w = world_of(call->aa, &o, r->pedantic);
     struct consumer_config *c = &r->config;
     struct consumer *named;
     int rc;
 
-    if ((rc = adapt_copier(c, w.stream)) != 0)
+    if ((rc = adapt_copier(c, w.stream)) != 0 ||
+        (rc = check_identity(call, c, consumers_stream(g), e)) != 0)
         return rc;
     if ((named = find_named(g, c->name)) != NULL)
         inherit(c, consumer_config(named));
@@ -230,7 +258,7 @@ static int check_config(struct api_account *aa, struct consumer_request *r, stru
     *found = named = find_named(g, name_of(c));
     o.self = named;
     if (named != NULL)
-        return check_replace(aa, r, consumer_config(named), &w, e);
+        return check_replace(call->aa, r, consumer_config(named), &w, e);
     if (r->action == ACTION_UPDATE)
         return js_refuse(e, JS_CONSUMER_DOES_NOT_EXIST);
     return consumer_config_admit(c, false, &w, e);
@@ -259,8 +287,11 @@ int consumer_restore_allowed(struct api_account *aa, struct consumers *g,
 /* Who makes or changes one that is paused is reminded of it. */
 static void created_reply(struct api_call *call, struct consumer *c)
 {
-    int64_t until = consumer_config(c)->pause_until_ns;
+    const struct consumer_config *cfg = consumer_config(c);
+    int64_t until = cfg->pause_until_ns;
 
+    if (cfg->direct || cfg->sourcing)
+        api_stream_identity(consumers_stream(consumer_group(c)), call->identity);
     if (until > api_now_ns(call->aa->api))
         consumer_advisory(call->aa, &(struct consumer_event){.kind = CONSUMER_PAUSED,
                                                              .consumer = c,
@@ -319,7 +350,7 @@ static void create_on_stream(struct api_call *call, struct consumer_request *r, 
 
     if (g == NULL)
         return;
-    rc = check_config(call->aa, r, g, &found, &e);
+    rc = check_config(call, r, g, &found, &e);
     if (rc != 0)
         api_reply_refused(call, rc, &e);
     else

@@ -7,6 +7,7 @@
 #include "api_impl.h"
 
 #include "mayfly/clock.h"
+#include "mayfly/header.h"
 #include "mayfly/json.h"
 
 #include <stdlib.h>
@@ -271,6 +272,7 @@ void consumer_reset_handle(struct api_call *call)
     struct consumers *g = s == NULL ? NULL : api_consumers(s);
     struct consumer *c = g == NULL ? NULL : consumers_find(g, api_call_token(call, 3));
     uint64_t reset_seq = 0;
+    struct mf_slice asked;
     struct js_error e;
     struct jsonw *w;
 
@@ -282,6 +284,8 @@ void consumer_reset_handle(struct api_call *call)
         reset_refused(call, &e);
         return;
     }
+    if (header_get(call->hdr, API_IDENTITY, &asked))
+        api_stream_identity(s, call->identity);
     w = api_reply_begin(call);
     consumer_info_json_write(w, c, api_now_ns(call->aa->api), true);
     jsonw_u64(w, "reset_seq", reset_seq);

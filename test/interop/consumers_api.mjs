@@ -1,6 +1,7 @@
 // consumers_api.mjs: the JSON API for consumers, request by request: exact answers, exact errors, and the
 // order in which they are found.  Raw requests: what a client library would hide is the point here.
 import assert from "node:assert/strict";
+import crypto from "node:crypto";
 import { headers } from "@nats-io/transport-node";
 import { scenario } from "./lib/scenario.mjs";
 import { isMayfly } from "./lib/server.mjs";
@@ -502,4 +503,36 @@ scenario("advisories about consumers, each before its stream's", async (t) => {
     assert.ok(subjects.indexOf(`CONSUMER.DELETED.A.${n}`) < subjects.indexOf("STREAM.DELETED.A"));
   }
   assert.equal(subjects.filter((s) => s.startsWith("CONSUMER.CREATED")).length, 3);
+});
+
+scenario("stream identity: told to who copies a stream, and a stranger's is refused", async (t) => {
+  const [, nc] = await ready(t, { L: {}, I: { retention: "interest" } });
+  const asks = async (subject, body, identity) => {
+    const h = headers();
+    if (identity !== undefined) h.set("Nats-Stream-Identity", identity);
+    const m = await nc.request(`$JS.API.CONSUMER.${subject}`, encode(body), { timeout: LIMIT_MS, ...(identity !== undefined && { headers: h }) });
+    return { ...m.json(), hdr: m.headers && [...m.headers] };
+  };
+  for (const stream of ["L", "I"]) {
+    const { created } = await ask(nc, `STREAM.INFO.${stream}`);
+    const digest = crypto.createHash("sha256").update(created).digest();
+    const identity = [...digest.subarray(0, 8)].map((b) => "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[b % 62]).join("");
+    const told = [["Nats-Stream-Identity", [identity]]];
+    const stranger = { code: 400, err_code: 10225, description: `consumer's stream identity does not match: ${identity}` };
+    const copier = { deliver_subject: "d", ack_policy: "none", direct: true };
+    const source = { ...copier, name: "A", sourcing: true, flow_control: true, idle_heartbeat: 5 * S };
+    for (const [form, config] of [[stream, copier], [`${stream}.A`, source]]) {
+      for (const known of [undefined, "", identity]) {
+        const r = await asks(`CREATE.${form}`, request(stream, config), known);
+        assert.deepEqual([r.error, r.hdr], [undefined, told], `${form} ${known}`);
+      }
+      const r = await asks(`CREATE.${form}`, request(stream, config), "stranger");
+      assert.deepEqual([r.error, r.hdr], [stranger, undefined]);
+    }
+    // Nobody else is asked or told, but for a reset that asks.
+    const r = await asks(`CREATE.${stream}.P`, request(stream, { durable_name: "P", ack_policy: "explicit" }), "stranger");
+    assert.deepEqual([r.error, r.hdr], [undefined, undefined]);
+    for (const [known, hdr] of [["stranger", told], ["", told], [undefined, undefined]]) assert.deepEqual((await asks(`RESET.${stream}.P`, "", known)).hdr, hdr, `reset ${known}`);
+    assert.equal((await asks(`RESET.${stream}.P`, "x", identity)).hdr, undefined);
+  }
 });
