@@ -146,9 +146,8 @@ struct consumers {
     bool watching;
     uint64_t told; /* sequences up to here were told as stored */
     struct mf_list ready, flush;
-    struct mf_list apart; /* retention.c */
-    struct mf_list
-        confirms; /* state.c: acks of this turn that are answered when they are on disk */
+    struct mf_list apart;      /* retention.c */
+    struct confirms *confirms; /* state.c: acks of this turn, answered when they are on disk */
     struct loop_defer run, flush_run;
     struct loop_defer bury;
     bool running; /* consumers are being pumped */

@@ -253,7 +253,6 @@ int consumers_open(struct consumers **out, struct stream *s, const struct consum
     mf_list_init(&g->ready);
     mf_list_init(&g->flush);
     mf_list_init(&g->apart);
-    mf_list_init(&g->confirms);
     rc = router_new(&g->filters, e);
     g->flush_timer = loop_timer_new(h->loop, state_flush_fire, g);
     if (rc == 0 && g->flush_timer == NULL)
@@ -302,7 +301,7 @@ void consumers_close(struct consumers *g, bool deleted)
         if (!deleted)
             state_flush(c);
     }
-    if (!mf_list_empty(&g->confirms))
+    if (g->confirms != NULL)
         state_flush_group(&g->flush_run);
     group_bury(g);
 }

@@ -218,7 +218,8 @@ struct confirm {
     size_t len;
     char reply[];
 };
-/* All of one turn; they need no consumer any more. */
+/* All of one turn; they need no consumer any more.  Made with the first of them, so that answering
+ * needs no memory. */
 struct confirms {
     struct store_wait wait;
     const struct consumer_host *host;
@@ -243,30 +244,41 @@ static void confirmed(struct store_wait *w, int status)
 void state_flush_group(struct loop_defer *d)
 {
     struct consumers *g = mf_container(d, struct consumers, flush_run);
-    struct confirms *all;
+    struct confirms *all = g->confirms;
 
     state_flush_fire(g);
-    if (mf_list_empty(&g->confirms) || (all = calloc(1, sizeof *all)) == NULL)
+    if (all == NULL)
         return;
-    mf_list_init(&all->list);
-    mf_list_move(&all->list, &g->confirms);
-    all->host = g->host;
-    all->wait.done = confirmed;
+    g->confirms = NULL;
     int rc = stream_barrier(g->stream, &all->wait);
     if (rc != 0)
         confirmed(&all->wait, rc);
 }
 
+static struct confirms *confirms_of(struct consumers *g)
+{
+    struct confirms *all = g->confirms;
+
+    if (all == NULL && (all = calloc(1, sizeof *all)) != NULL) {
+        mf_list_init(&all->list);
+        all->host = g->host;
+        all->wait.done = confirmed;
+        g->confirms = all;
+    }
+    return all;
+}
+
 void state_confirm(struct consumer *c, struct mf_slice reply)
 {
     struct consumers *g = c->group;
-    struct confirm *x = malloc(sizeof *x + reply.len);
+    struct confirms *all = confirms_of(g);
+    struct confirm *x = all == NULL ? NULL : malloc(sizeof *x + reply.len);
 
     if (x == NULL)
         return; /* the client will ask again */
     x->len = reply.len;
     memcpy(x->reply, reply.ptr, reply.len);
-    mf_list_push(&g->confirms, &x->node);
+    mf_list_push(&all->list, &x->node);
     g->flush_run.fn = state_flush_group;
     loop_defer(g->host->loop, &g->flush_run);
 }

@@ -339,6 +339,32 @@ static void test_acks_are_taken_by_consumers_that_want_them(void)
     asked("$JS.API.INFO", "", "\"consumers\":3,");
 }
 
+/* Without memory to confirm an ack there is no answer, and none later: who asks again is answered
+ * once. */
+static void test_no_memory_to_confirm_an_ack_leaves_nothing_behind(void)
+{
+    struct listener x;
+
+    consumer_to("C", "", "");
+    join(&x, "inbox", "");
+    send("$JS.API.CONSUMER.MSG.NEXT.S.C", "inbox", "{\"batch\":1,\"no_wait\":true}");
+    turns(3);
+    TEST_ASSERT_EQUAL_UINT(1, x.count);
+    leave(&x);
+    asked("$JS.ACK.S.C.1.1.1.1.0", "+ACK", "answers");
+    for (long n = 1; n <= 2; n++) {
+        unsigned before = answers.count;
+        fail_at = allocations + n;
+        send("$JS.ACK.S.C.1.1.1.1.0", "answers", "+ACK");
+        turns(5);
+        fail_at = 0;
+        TEST_ASSERT_EQUAL_UINT(before, answers.count);
+        asked("$JS.ACK.S.C.1.1.1.1.0", "+ACK", "answers");
+        turns(5);
+        TEST_ASSERT_EQUAL_UINT(before + 1, answers.count);
+    }
+}
+
 /* A client may name any subject as its inbox: what is delivered there is no command, or a consumer
  * could be deleted from inside its own delivery. */
 static void test_what_a_consumer_sends_does_not_come_back_into_it(void)
@@ -371,6 +397,7 @@ int main(void)
     RUN_TEST(test_what_goes_while_it_is_being_woken_is_forgotten);
     RUN_TEST(test_no_memory_to_wait_is_no_reason_to_wait_forever);
     RUN_TEST(test_acks_are_taken_by_consumers_that_want_them);
+    RUN_TEST(test_no_memory_to_confirm_an_ack_leaves_nothing_behind);
     RUN_TEST(test_what_a_consumer_sends_does_not_come_back_into_it);
     return UNITY_END();
 }
