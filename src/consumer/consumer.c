@@ -484,7 +484,7 @@ void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op
     if (changed)
         consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
     state_touch(c, 0);
-    state_flush(c);
+    (void)state_flush(c);
     pump_soon(c);
     pump_timer(c);
     op_or_fail(c, op);

@@ -270,7 +270,7 @@ int64_t push_next_time(const struct consumer *c);
 /* state.c */
 MF_MUSTCHECK int state_write_config(struct consumer *c, struct store_wait *w);
 void state_touch(struct consumer *c, uint64_t sseq); /* 0: only the numbers changed */
-void state_flush(struct consumer *c);
+int state_flush(struct consumer *c);                 /* not 0: it is tried again */
 /* An empty reply when everything up to now is on disk. */
 void state_confirm(struct consumer *c, struct mf_slice reply);
 void state_delete(struct consumer *c, struct store_wait *w);

@@ -299,7 +299,7 @@ void consumers_close(struct consumers *g, bool deleted)
         struct consumer *c = g->at[i];
         pull_end_all(c, deleted ? "409 Consumer Deleted" : "409 Server Shutdown", !deleted);
         if (!deleted)
-            state_flush(c);
+            (void)state_flush(c);
     }
     if (g->confirms != NULL)
         state_flush_group(&g->flush_run);

@@ -25,6 +25,7 @@
 
 #define PAGE     1024u
 #define DELAY_NS (10 * CLOCK_MS)
+#define RETRY_NS (1000 * CLOCK_MS)
 #define VERSION  1
 
 /* --- names --------------------------------------------------------------------------------- */
@@ -146,7 +147,19 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void state_flush(struct consumer *c)
+/* It is tried again soon: a client that asks for its ack's confirmation must not be told of what is
+ * not there. */
+static void flush_again(struct consumer *c, int rc)
+{
+    struct consumers *g = c->group;
+
+    log_warn("consumer %s: its state is not written: %s", c->name, mf_err_text(rc));
+    mf_list_push(&g->flush, &c->flush);
+    if (!g->closing)
+        loop_timer_arm(g->flush_timer, group_mono(g) + RETRY_NS);
+}
+
+int state_flush(struct consumer *c)
 {
     uint64_t *page = (uint64_t *)(void *)c->dirty_pages.ptr;
     size_t n = c->dirty_pages.len / sizeof *page;
@@ -155,7 +168,7 @@ void state_flush(struct consumer *c)
     c->flushed_ns = group_mono(c->group);
     mf_list_del(&c->flush);
     if (!c->dirty || !c->stored)
-        return;
+        return 0;
     if (n > 1)
         qsort(page, n, sizeof *page, by_number);
     for (size_t i = 0; i < n && rc == 0; i++)
@@ -163,28 +176,38 @@ void state_flush(struct consumer *c)
             rc = write_page(c, page[i]);
     if (rc == 0)
         rc = write_numbers(c);
-    if (rc != 0) { /* again with the next change */
+    if (rc != 0) {
         size_t kept = 0;
         for (size_t i = 0; i < n; i++) /* once each: a disk that fails may do so for long */
             if (i == 0 || page[i] != page[kept - 1])
                 page[kept++] = page[i];
         c->dirty_pages.len = kept * sizeof *page;
-        log_warn("consumer %s: its state is not written: %s", c->name, mf_err_text(rc));
-        return;
+        flush_again(c, rc);
+        return rc;
     }
     mf_buf_clear(&c->dirty_pages);
     c->dirty = false;
+    return 0;
 }
 
-void state_flush_fire(void *arg)
+/* The first that failed, or 0. */
+static int flush_all(struct consumers *g)
 {
-    struct consumers *g = arg;
     struct mf_list now, *n;
+    int first = 0, rc;
 
     mf_list_init(&now);
     mf_list_move(&now, &g->flush);
-    while ((n = mf_list_pop(&now)) != NULL)
-        state_flush(mf_container(n, struct consumer, flush));
+    while ((n = mf_list_pop(&now)) != NULL) {
+        rc = state_flush(mf_container(n, struct consumer, flush));
+        first = first == 0 ? rc : first;
+    }
+    return first;
+}
+
+void state_flush_fire(void *group)
+{
+    (void)flush_all(group);
 }
 
 void state_touch(struct consumer *c, uint64_t sseq)
@@ -245,12 +268,13 @@ void state_flush_group(struct loop_defer *d)
 {
     struct consumers *g = mf_container(d, struct consumers, flush_run);
     struct confirms *all = g->confirms;
+    int rc = flush_all(g);
 
-    state_flush_fire(g);
     if (all == NULL)
         return;
     g->confirms = NULL;
-    int rc = stream_barrier(g->stream, &all->wait);
+    if (rc == 0)
+        rc = stream_barrier(g->stream, &all->wait);
     if (rc != 0)
         confirmed(&all->wait, rc);
 }

@@ -4,6 +4,7 @@
 #include "mayfly/api.h"
 
 #include "api/api_impl.h"
+#include "consumer/consumer_impl.h"
 #include "support/no_memory.h"
 
 #include <stdio.h>
@@ -365,6 +366,42 @@ static void test_no_memory_to_confirm_an_ack_leaves_nothing_behind(void)
     }
 }
 
+/* The end of the turn, where memory for writing the state may be short: what was not written is not
+ * confirmed. */
+static void test_an_ack_whose_state_is_not_written_is_not_confirmed(void)
+{
+    struct consumers *g = api_consumers(catalog_find(served()->catalog, MF_LIT("S")));
+    bool all_failed = false, unwritten = false;
+    struct listener x;
+
+    consumer_to("C", "", "");
+    const struct consumer *c = consumers_find(g, MF_LIT("C"));
+    join(&x, "inbox", "");
+    for (long n = 1; !all_failed; n++) {
+        char ack[64], text[64];
+        unsigned before = answers.count;
+        (void)snprintf(ack, sizeof ack, "$JS.ACK.S.C.1.%ld.%ld.1.0", n, n);
+        (void)snprintf(text, sizeof text, "allocation %ld", n);
+        send("$JS.API.CONSUMER.MSG.NEXT.S.C", "inbox", "{\"batch\":1,\"no_wait\":true}");
+        turns(5);
+        TEST_ASSERT_EQUAL_UINT((unsigned)n, x.count);
+        fail_at = allocations + n;
+        send(ack, "answers", "+ACK");
+        state_flush_group(&g->flush_run);
+        all_failed = allocations < fail_at;
+        fail_at = 0;
+        unwritten = unwritten || c->dirty;
+        bool written = !c->dirty;
+        turns(5);
+        TEST_ASSERT_TRUE_MESSAGE(written || answers.count == before, text);
+        asked(ack, "+ACK", "answers"); /* again */
+        TEST_ASSERT_FALSE_MESSAGE(c->dirty, text);
+        asked("s.x", "", "\"seq\"");
+    }
+    TEST_ASSERT_TRUE_MESSAGE(unwritten, "this test must fail a write");
+    leave(&x);
+}
+
 /* A client may name any subject as its inbox: what is delivered there is no command, or a consumer
  * could be deleted from inside its own delivery. */
 static void test_what_a_consumer_sends_does_not_come_back_into_it(void)
@@ -398,6 +435,7 @@ int main(void)
     RUN_TEST(test_no_memory_to_wait_is_no_reason_to_wait_forever);
     RUN_TEST(test_acks_are_taken_by_consumers_that_want_them);
     RUN_TEST(test_no_memory_to_confirm_an_ack_leaves_nothing_behind);
+    RUN_TEST(test_an_ack_whose_state_is_not_written_is_not_confirmed);
     RUN_TEST(test_what_a_consumer_sends_does_not_come_back_into_it);
     return UNITY_END();
 }
