@@ -179,7 +179,7 @@ async function life({ t, s, c, w, roll, book, watchers }, enough, last) {
     await Promise.all(hands);
     return c;
   }
-  await until("the next kill", () => w.count >= enough - HANDS);
+  await until("the next kill", () => w.count >= enough - HANDS, LIMIT_MS + 10 * EVENTS);
   stop = true;
   await s.kill();
   await c.nc.close();
