@@ -35,6 +35,7 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
     mf_list_init(&c->ops);
     c->timer_at = c->idle_at_ns = c->pause_at_ns = c->retry_ns = c->pull_at_ns = NEVER;
     c->created_ns = created_ns;
+    c->replay.upto = stream_announced(c->group->stream);
     c->name = mf_slice_dup(name);
     if (c->name == NULL || consumer_config_copy(&c->cfg, cfg) != 0) {
         free(c->name);

@@ -78,12 +78,15 @@ struct push { /* of a push consumer */
     bool active;
     int64_t beat_ns; /* mono: when a heartbeat is due; NEVER */
     uint64_t window, in_flight,
-        flow_bytes;    /* flow control; flow_bytes: what the reply will cover */
-    char flow[64];     /* the reply that is awaited; "" none */
-    int64_t rate_ns;   /* mono: not before this (rate limit) */
-    int64_t replay_ns; /* mono: not before this (replay as it was) */
-    int64_t replay_ts; /* timestamp of the message before */
-    uint64_t replay_upto;
+        flow_bytes;  /* flow control; flow_bytes: what the reply will cover */
+    char flow[64];   /* the reply that is awaited; "" none */
+    int64_t rate_ns; /* mono: not before this (rate limit) */
+};
+
+struct replay {    /* as it was */
+    int64_t at_ns; /* mono: not before this; 0: the next one has not been looked at */
+    int64_t ts;    /* of the message before; 0: none yet */
+    uint64_t upto; /* what is newer goes out at once */
 };
 
 struct consumer {
@@ -108,6 +111,7 @@ struct consumer {
     size_t nrequests;
     int64_t pull_at_ns; /* mono: no request ends or wants a heartbeat before; NEVER */
     struct push *push;  /* NULL: a pull consumer */
+    struct replay replay;
     char pin[RAND_NUID + 1];
     int64_t pinned_ns, pin_until_ns; /* wall; mono */
 
@@ -258,10 +262,13 @@ void groups_insert(struct consumer *c, struct request *r); /* in its place of th
 void groups_timeout(struct consumer *c);
 bool groups_pin(struct consumer *c, struct request *r); /* before a delivery: true: header is due */
 
+/* pump.c: must this one wait, as it did when it was new? */
+bool replay_waits(struct consumer *c, const struct stream_msg *m);
+
 /* push.c */
 MF_MUSTCHECK int push_init(struct consumer *c);
 bool push_ready(struct consumer *c, const struct stream_msg *m); /* may this one go out now? */
-void push_sent(struct consumer *c, const struct stream_msg *m, size_t bytes);
+void push_sent(struct consumer *c, size_t bytes);
 void push_lost(struct consumer *c); /* nobody took it */
 void push_look(struct consumer *c); /* is anybody there? */
 void push_timeouts(struct consumer *c);

@@ -92,12 +92,25 @@ static size_t send(struct consumer *c, struct mf_slice route, const struct strea
     return c->group->host->deliver(c->group->host->arg, route, &out);
 }
 
+bool replay_waits(struct consumer *c, const struct stream_msg *m)
+{
+    struct replay *r = &c->replay;
+
+    if (c->cfg.replay_policy != REPLAY_ORIGINAL || m->seq > r->upto || r->ts == 0)
+        return false;
+    if (r->at_ns == 0 && m->ts_ns - r->ts > CLOCK_MS)
+        r->at_ns = group_after(c->group, m->ts_ns - r->ts);
+    return r->at_ns > group_mono(c->group);
+}
+
 /* After it went out: numbers, and who waits for its ack. */
 static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
     int64_t now = group_now(c->group);
 
     c->dseq++;
+    c->replay.ts = m->ts_ns;
+    c->replay.at_ns = 0;
     if (m->seq > c->sseq)
         c->sseq = m->seq;
     c->delivered_ns = now;
@@ -150,7 +163,7 @@ static enum result deliver_push(struct consumer *c, const struct stream_msg *m, 
         push_lost(c);
         return NOBODY;
     }
-    push_sent(c, m, bytes);
+    push_sent(c, bytes);
     sent(c, m, e);
     return SENT;
 }
@@ -160,6 +173,8 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
     struct request *r;
     size_t bytes = 0;
 
+    if (replay_waits(c, m))
+        return NOT_NOW;
     while ((r = pull_next(c)) != NULL) {
         if (c->cfg.priority_policy == PRIORITY_PINNED && c->pin[0] == '\0' && !pull_there(c, r)) {
             pull_drop(c, r); /* who is gone must not keep others out */
@@ -393,6 +408,8 @@ void pump_timer(struct consumer *c)
     if (c->deleted || c->held)
         return;
     at = earlier(at, c->retry_ns);
+    if (c->replay.at_ns > group_mono(c->group))
+        at = earlier(at, c->replay.at_ns);
     at = earlier(at, c->push != NULL ? push_next_time(c) : pull_next_time(c));
     if (at == NEVER || at >= c->timer_at)
         return; /* it fires early enough, and looks again then */

@@ -16,7 +16,6 @@ int push_init(struct consumer *c)
         return MF_NOMEM;
     p->beat_ns = NEVER;
     p->window = WINDOW_START;
-    p->replay_upto = stream_announced(c->group->stream);
     c->push = p;
     return 0;
 }
@@ -79,19 +78,6 @@ void consumer_interest_gained(struct consumer *c)
 
 /* --- pace ---------------------------------------------------------------------------------- */
 
-static bool replay_waits(struct consumer *c, const struct stream_msg *m)
-{
-    struct push *p = c->push;
-    int64_t now = group_mono(c->group), gap;
-
-    if (c->cfg.replay_policy != REPLAY_ORIGINAL || m->seq > p->replay_upto || p->replay_ts == 0)
-        return false;
-    gap = m->ts_ns - p->replay_ts;
-    if (p->replay_ns == 0 && gap > CLOCK_MS)
-        p->replay_ns = group_after(c->group, gap);
-    return p->replay_ns > now;
-}
-
 bool push_ready(struct consumer *c, const struct stream_msg *m)
 {
     struct push *p = c->push;
@@ -122,13 +108,11 @@ static void ask_flow(struct consumer *c)
     (void)c->group->host->deliver(c->group->host->arg, subject, &m);
 }
 
-void push_sent(struct consumer *c, const struct stream_msg *m, size_t bytes)
+void push_sent(struct consumer *c, size_t bytes)
 {
     struct push *p = c->push;
     int64_t now = group_mono(c->group);
 
-    p->replay_ts = m->ts_ns;
-    p->replay_ns = 0;
     if (c->cfg.rate_limit_bps > 0) {
         int64_t cost = (int64_t)((double)bytes * 8e9 / (double)c->cfg.rate_limit_bps);
         p->rate_ns = (p->rate_ns > now ? p->rate_ns : now) + cost;
@@ -211,7 +195,5 @@ int64_t push_next_time(const struct consumer *c)
 
     if (p->rate_ns > now && p->rate_ns < at)
         at = p->rate_ns;
-    if (p->replay_ns > now && p->replay_ns < at)
-        at = p->replay_ns;
     return at;
 }

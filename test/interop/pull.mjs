@@ -36,6 +36,19 @@ for (const [what, body, n] of [
     assert.deepEqual(inbox.unread, []);
   });
 
+check("replay original keeps the gaps between messages", async (c) => {
+  await c.create();
+  const start = Date.now();
+  await c.pub("a", "1");
+  await until("a gap", () => Date.now() - start > 600);
+  await c.pub("a", "2");
+  const times = await Promise.all([1, 2].map(async (seq) => Date.parse((await c.get(seq)).time)));
+  await add(c, { replay_policy: "original" });
+  const from = Date.now();
+  const got = await pull(c, { batch: 3, expires: LONG }).messages(2);
+  assert.ok(got[1].at - from >= times[1] - times[0] - 50, `${got[1].at - from} ms for a gap of ${times[1] - times[0]}`);
+});
+
 check("a message comes as it was stored: subject, headers, bytes, and its time in the reply", async (c) => {
   await c.create();
   const hdr = "NATS/1.0\r\nNats-Msg-Id: one\r\nX: a\r\nx: b\r\nX: c\r\n\r\n";
