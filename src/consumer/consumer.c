@@ -83,6 +83,8 @@ static void unlink_all(struct consumer *c)
     mf_list_del(&c->ready);
     mf_list_del(&c->flush);
     mf_list_del(&c->apart);
+    if (c->group->needy == c)
+        c->group->needy = NULL;
     loop_timer_free(c->timer);
     c->timer = NULL;
     while ((n = mf_list_pop(&c->requests)) != NULL)

@@ -147,6 +147,7 @@ struct consumers {
     struct router *filters;
     struct consumer **at; /* by name */
     size_t count, cap, direct;
+    struct consumer *needy; /* retention.c: whom to ask first, or NULL */
     bool watching;
     uint64_t told; /* sequences up to here were told as stored */
     struct mf_list ready, flush;

@@ -27,7 +27,12 @@ static void ask(void *arg, struct router_sub *sub)
 {
     struct question *q = arg;
 
-    q->needed = q->needed || needs(mf_container(sub, struct filter_sub, sub)->c, q->seq);
+    struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
+
+    if (!q->needed && needs(c, q->seq)) {
+        q->needed = true;
+        c->group->needy = c;
+    }
 }
 
 /* Filters may change, and what was delivered before stays with its consumer: until nothing of that
@@ -53,7 +58,9 @@ static bool needed_apart(struct consumers *g, uint64_t seq)
     return false;
 }
 
-/* O(those whose filters match its subject).  Nothing of this reads it: the subject is in memory. */
+/* O(those whose filters match its subject), and O(1) while the one that needed the last message
+ * needs this one too: the slow are slow for long.  Nothing of this reads it: the subject is in
+ * memory. */
 static bool anybody_needs(struct consumers *g, uint64_t seq)
 {
     struct mf_slice subject = stream_subject_at(g->stream, seq);
@@ -61,6 +68,8 @@ static bool anybody_needs(struct consumers *g, uint64_t seq)
 
     if (subject.len == 0)
         return false; /* it is not there */
+    if (g->needy != NULL && needs(g->needy, seq) && consumer_wants(&g->needy->cfg, subject))
+        return true;
     router_match(g->filters, subject, ask, &q);
     return q.needed || needed_apart(g, seq);
 }
