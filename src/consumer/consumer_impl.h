@@ -287,7 +287,7 @@ void state_delete(struct consumer *c, struct store_wait *w);
 void state_settle(struct consumer *c, bool listed);
 MF_MUSTCHECK int state_load(struct consumers *g, struct mf_error *e);
 void state_flush_group(struct loop_defer *d);
-void state_flush_fire(void *arg);
+void state_flush_fire(void *group);
 
 /* retention.c */
 void retention_acked(struct consumer *c, uint64_t sseq);
