@@ -5,7 +5,6 @@
 #include "js_wire.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@ struct watcher {
     struct js_conn conn;
     pthread_t thread;
     unsigned n;
+    bool redis;
     int64_t *deadline_ns; /* by key, 0: not seen */
     double *lag_s;        /* by death, with markers */
     int64_t now_ns;       /* when this batch of frames arrived */
@@ -51,20 +51,36 @@ static int64_t parse_time(const char *s)
     return (int64_t)timegm(&tm) * 1000000000 + ns;
 }
 
+static void watch_death(struct watcher *w, unsigned long key)
+{
+    unsigned died = atomic_load(&w->died);
+
+    if (died < w->n && w->deadline_ns[key] != 0)
+        w->lag_s[died] = (double)(w->now_ns - w->deadline_ns[key]) / 1e9;
+    atomic_store(&w->died, died + 1);
+}
+
+/* An event of Redis ends with the key and the line's end. */
+static void watch_event(void *arg, const struct js_frame *f)
+{
+    struct watcher *w = arg;
+    unsigned long key = f->len > 9 ? strtoul(f->body + f->len - 9, NULL, 10) : w->n;
+
+    if (key < w->n && memmem(f->body, f->len, "$7\r\nmessage", 11) != NULL)
+        watch_death(w, key);
+}
+
 static void watch_frame(void *arg, const struct js_frame *f)
 {
     struct watcher *w = arg;
     const char *stamp, *ttl;
     unsigned long key =
         f->subject_len > 7 ? strtoul(f->subject + f->subject_len - 7, NULL, 10) : w->n;
-    unsigned died = atomic_load(&w->died);
 
     if (key >= w->n)
         return;
     if (header_value(f, "\r\nNats-Marker-Reason: ") != NULL) {
-        if (died < w->n && w->deadline_ns[key] != 0)
-            w->lag_s[died] = (double)(w->now_ns - w->deadline_ns[key]) / 1e9;
-        atomic_store(&w->died, died + 1);
+        watch_death(w, key);
         return;
     }
     stamp = header_value(f, "\r\nNats-Time-Stamp: ");
@@ -87,7 +103,7 @@ static void *watcher_main(void *arg)
         w->now_ns = js_wall_ns();
         if (n < 0 && errno == EAGAIN)
             continue; /* half a minute without a death */
-        if (n < 0 || js_read(&w->conn, watch_frame, w) < 0)
+        if (n < 0 || js_read(&w->conn, w->redis ? watch_event : watch_frame, w) < 0)
             return NULL;
     }
 }
@@ -98,14 +114,27 @@ static void watcher_fini(struct watcher *w)
     free(w->lag_s);
 }
 
-static bool watcher_start(struct watcher *w, int port, unsigned n)
+static bool watcher_listen(struct watcher *w, const struct js_server *s)
 {
-    *w = (struct watcher){.n = n};
+    char text[256];
+
+    if (!js_server_dial(s, &w->conn))
+        return false;
+    if (!w->redis)
+        return js_subscribe(&w->conn, "rp.>");
+    return js_redis_ask(&w->conn, "CONFIG SET notify-keyspace-events Ex", text, sizeof text) &&
+           js_redis_ask(&w->conn, "SUBSCRIBE __keyevent@0__:expired", text, sizeof text);
+}
+
+static bool watcher_start(struct watcher *w, const struct js_server *s, unsigned n)
+{
+    *w = (struct watcher){.n = n, .redis = s->kind->redis, .conn.fd = -1};
     w->deadline_ns = calloc(n, sizeof *w->deadline_ns);
     w->lag_s = calloc(n, sizeof *w->lag_s);
-    if (w->deadline_ns != NULL && w->lag_s != NULL && js_open(&w->conn, port) &&
-        js_subscribe(&w->conn, "rp.>") && pthread_create(&w->thread, NULL, watcher_main, w) == 0)
+    if (w->deadline_ns != NULL && w->lag_s != NULL && watcher_listen(w, s) &&
+        pthread_create(&w->thread, NULL, watcher_main, w) == 0)
         return true;
+    js_close(&w->conn);
     watcher_fini(w);
     return false;
 }
@@ -129,22 +158,31 @@ struct other {
     bool failed;
 };
 
+static bool other_publish(struct other *o, const char *body)
+{
+    char line[200], answer[256] = "";
+    bool ok;
+
+    snprintf(line, sizeof line, "SET e.other %s", body);
+    ok = o->conn.redis ? js_redis_ask(&o->conn, line, answer, sizeof answer) && answer[0] == '+'
+                       : js_request(&o->conn, "e.other", body, answer, sizeof answer) &&
+                             strstr(answer, "\"error\"") == NULL;
+    if (!ok)
+        fprintf(stderr, "bench: the other publisher: %s\n", answer);
+    return ok;
+}
+
 static void *other_main(void *arg)
 {
     struct other *o = arg;
-    char body[129], answer[256];
+    char body[129];
 
     memset(body, 'y', 128);
     body[128] = '\0';
-    while (!atomic_load(&o->stop)) {
+    while (!o->failed && !atomic_load(&o->stop)) {
         unsigned i = atomic_load(&o->done);
         double start = js_now_s();
-        if (!js_request(&o->conn, "e.other", body, answer, sizeof answer) ||
-            strstr(answer, "\"error\"") != NULL) {
-            fprintf(stderr, "bench: the other publisher: %s\n", answer);
-            o->failed = true;
-            return NULL;
-        }
+        o->failed = !other_publish(o, body);
         if (i < o->cap)
             o->us[i] = (js_now_s() - start) * 1e6;
         atomic_store(&o->done, i + 1);
@@ -152,12 +190,16 @@ static void *other_main(void *arg)
     return NULL;
 }
 
-static bool other_start(struct other *o, int port)
+static bool other_start(struct other *o, const struct js_server *s)
 {
-    *o = (struct other){.cap = 1u << 20};
+    *o = (struct other){.cap = 1u << 20, .conn.fd = -1};
     o->us = calloc(o->cap, sizeof *o->us);
-    return o->us != NULL && js_open(&o->conn, port) &&
-           pthread_create(&o->thread, NULL, other_main, o) == 0;
+    if (o->us != NULL && js_server_dial(s, &o->conn) &&
+        pthread_create(&o->thread, NULL, other_main, o) == 0)
+        return true;
+    js_close(&o->conn);
+    free(o->us);
+    return false;
 }
 
 /* What it measured from its publish number `from` on. */
@@ -189,26 +231,16 @@ struct polls {
     unsigned n;
 };
 
-static bool live_messages(struct js_conn *c, uint64_t *live)
-{
-    static char text[65536];
-
-    if (!js_request(c, "$JS.API.STREAM.INFO.E", "", text, sizeof text))
-        return false;
-    *live = js_number(text, "messages", UINT64_MAX);
-    if (*live == UINT64_MAX)
-        fprintf(stderr, "bench: STREAM.INFO says %.200s\n", text);
-    return *live != UINT64_MAX;
-}
-
 /* Until nothing but the other publisher's one message is left. */
-static bool poll_deaths(struct js_conn *c, struct polls *p, double until_s)
+static bool poll_deaths(struct js_server *s, struct polls *p, double until_s)
 {
     uint64_t live = UINT64_MAX;
 
     while (live > 1 && js_now_s() < until_s && p->n < MAX_POLLS) {
-        if (!live_messages(c, &live))
+        if (!js_server_live(s, "E", &live)) {
+            fprintf(stderr, "bench: the server does not say how many are left\n");
             return false;
+        }
         p->seen[p->n].at_ns = js_wall_ns();
         p->seen[p->n++].live = live;
         js_pause(0.005);
@@ -249,44 +281,46 @@ static void fill_lags(struct watcher *w, unsigned dead, struct js_deaths *out)
 
 /* --- the two measurements --------------------------------------------------------------------- */
 
-static bool make_stream(struct js_conn *c, bool markers)
+static bool make_stream(struct js_server *s, bool markers)
 {
-    char text[65536], config[512];
+    char config[512];
 
+    if (s->kind->redis)
+        return true;
     snprintf(
         config, sizeof config,
         "{\"name\":\"E\",\"subjects\":[\"e.>\"],\"max_msgs_per_subject\":1,\"storage\":\"file\","
         "\"num_replicas\":1,\"allow_msg_ttl\":true,%s\"republish\":{\"src\":\"e.k.>\","
         "\"dest\":\"rp.>\",\"headers_only\":true}}",
         markers ? "\"subject_delete_marker_ttl\":3600000000000," : "");
-    if (!js_request(c, "$JS.API.STREAM.CREATE.E", config, text, sizeof text))
-        return false;
-    if (strstr(text, "\"error\"") == NULL)
-        return true;
-    fprintf(stderr, "bench: STREAM.CREATE says %.300s\n", text);
-    return false;
+    return js_server_ask(s, "$JS.API.STREAM.CREATE.E", config);
 }
 
 /* Publishes the keys and waits until the watcher knows every deadline. */
-static bool load_keys(int port, const struct js_job *job, const struct watcher *w)
+static bool load_keys(const struct js_server *s, struct js_job *job, struct watcher *w, bool *late)
 {
-    struct js_stats s;
+    struct js_stats st;
     double until_s;
+    bool ok;
 
-    if (!js_load(port, job, &s))
+    job->redis = w->redis;
+    job->deadline_ns = w->redis ? w->deadline_ns : NULL;
+    ok = js_load(s->proc.port, job, &st);
+    *late = st.late;
+    if (!ok)
         return false;
-    if (s.errors > 0) {
-        fprintf(stderr, "bench: %llu errors, the first: %s\n", (unsigned long long)s.errors,
-                s.error);
+    if (st.errors > 0) {
+        fprintf(stderr, "bench: %llu errors, the first: %s\n", (unsigned long long)st.errors,
+                st.error);
         return false;
     }
     until_s = js_now_s() + 20;
-    while (atomic_load(&w->born) < w->n && js_now_s() < until_s)
+    while (!w->redis && atomic_load(&w->born) < w->n && js_now_s() < until_s)
         js_pause(0.002);
-    if (atomic_load(&w->born) < w->n)
+    if (!w->redis && atomic_load(&w->born) < w->n)
         fprintf(stderr, "bench: only %u of %u messages were republished\n", atomic_load(&w->born),
                 w->n);
-    return atomic_load(&w->born) == w->n;
+    return w->redis || atomic_load(&w->born) == w->n;
 }
 
 struct meter {
@@ -301,7 +335,7 @@ static struct meter meter_read(const struct proc *p, const struct other *o)
 
 /* From before the first death to after the last; the second before the first deadline says what the
  * other publisher costs by itself. */
-static bool watch_deaths(const struct proc *p, struct js_conn *c, struct watcher *w, bool markers,
+static bool watch_deaths(struct js_server *s, const struct js_burst *burst, struct watcher *w,
                          double due_s, struct js_deaths *out)
 {
     struct polls *polls = calloc(1, sizeof *polls);
@@ -311,103 +345,80 @@ static bool watch_deaths(const struct proc *p, struct js_conn *c, struct watcher
     bool ok = polls != NULL;
 
     js_pause(due_s - 1.1 - js_now_s());
-    if (!ok || !other_start(&o, p->port)) {
+    if (!ok || !other_start(&o, s)) {
         free(polls);
         return false;
     }
     js_pause(due_s - 1.0 - js_now_s());
-    a = meter_read(p, &o);
-    if (!markers) /* so that the polls' cost is in what is taken off */
-        ok = poll_deaths(c, polls, due_s - 0.02);
+    a = meter_read(&s->proc, &o);
+    if (!burst->markers) /* so that the polls' cost is in what is taken off */
+        ok = poll_deaths(s, polls, due_s - 0.02);
     js_pause(due_s - 0.02 - js_now_s());
-    b = meter_read(p, &o);
-    if (markers)
+    b = meter_read(&s->proc, &o);
+    if (burst->markers)
         while (atomic_load(&w->died) < w->n && js_now_s() < until_s)
             js_pause(0.003);
     else
-        ok = ok && poll_deaths(c, polls, until_s);
-    js_pause(due_s + 1.5 - js_now_s()); /* what is left of the work shows in the CPU time */
-    end = meter_read(p, &o);
+        ok = ok && poll_deaths(s, polls, until_s);
+    js_pause(burst->settle_s); /* what is left of the work shows in the CPU time */
+    end = meter_read(&s->proc, &o);
     ok = other_stop(&o, b.others, out) && ok;
     each = b.others > a.others ? (b.cpu_s - a.cpu_s) / (b.others - a.others) : 0;
     out->cpu_s_per_million =
         (end.cpu_s - b.cpu_s - each * (end.others - b.others)) * 1e6 / (double)w->n;
-    fill_lags(w, markers ? atomic_load(&w->died) : lags_from_polls(w, polls), out);
+    fill_lags(w, burst->markers ? atomic_load(&w->died) : lags_from_polls(w, polls), out);
     free(polls);
     return ok;
 }
 
-bool js_burst(const struct proc *p, const char *data, unsigned n, bool markers,
-              struct js_deaths *out)
+bool js_burst(struct js_server *s, const struct js_burst *b, struct js_deaths *out, bool *late)
 {
     struct js_job job = {.prefix = "e.k.",
-                         .keys = n,
-                         .ttl_s = n > 100000 ? 34 : 16,
+                         .keys = b->n,
+                         .ttl_s = b->seconds,
                          .due_together = true,
                          .conns = 4,
                          .window = 256,
-                         .count = n};
+                         .count = b->n};
     struct watcher w;
-    struct js_conn c;
     double start_s;
-    bool ok = js_open(&c, p->port) && make_stream(&c, markers) && watcher_start(&w, p->port, n);
+    bool ok = make_stream(s, b->markers) && watcher_start(&w, s, b->n);
 
     *out = (struct js_deaths){0};
+    *late = false;
     if (!ok)
         return false;
     start_s = js_now_s();
-    ok = load_keys(p->port, &job, &w) && watch_deaths(p, &c, &w, markers, start_s + job.ttl_s, out);
-    js_pause(ok ? 2 : 0);
-    out->disk_mb = js_disk_mb(data);
+    ok = load_keys(s, &job, &w, late) && watch_deaths(s, b, &w, start_s + job.ttl_s, out);
+    js_pause(ok ? b->settle_s : 0);
+    out->disk_mb = js_server_disk_mb(s);
     watcher_stop(&w);
     watcher_fini(&w);
-    js_close(&c);
     return ok;
 }
 
-bool js_spread(const struct proc *p, unsigned n, unsigned rate, struct js_deaths *out)
+bool js_spread(struct js_server *s, unsigned n, unsigned rate, unsigned ttl_s,
+               struct js_deaths *out)
 {
     struct js_job job = {.prefix = "e.k.",
                          .keys = n,
-                         .ttl_s = 10,
+                         .ttl_s = ttl_s,
                          .conns = 1,
                          .window = 4000,
                          .rate = rate,
                          .count = n};
     struct watcher w;
-    struct js_conn c;
-    double until_s = js_now_s() + 10 + (double)n / rate + PATIENCE_S;
-    bool ok = js_open(&c, p->port) && make_stream(&c, true) && watcher_start(&w, p->port, n);
+    double until_s = js_now_s() + ttl_s + (double)n / rate + PATIENCE_S;
+    bool ok = make_stream(s, true) && watcher_start(&w, s, n), late;
 
     *out = (struct js_deaths){0};
     if (!ok)
         return false;
-    ok = load_keys(p->port, &job, &w);
+    ok = load_keys(s, &job, &w, &late);
     while (ok && atomic_load(&w.died) < n && js_now_s() < until_s)
         js_pause(0.01);
     watcher_stop(&w);
     fill_lags(&w, atomic_load(&w.died), out);
     watcher_fini(&w);
-    js_close(&c);
     return ok;
-}
-
-/* --- disk ------------------------------------------------------------------------------------- */
-
-static double disk_blocks;
-
-static int add_blocks(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)path;
-    (void)at;
-    if (type == FTW_F)
-        disk_blocks += (double)st->st_blocks;
-    return 0;
-}
-
-double js_disk_mb(const char *dir)
-{
-    disk_blocks = 0;
-    nftw(dir, add_blocks, 16, FTW_PHYS);
-    return disk_blocks * 512 / 1e6;
 }

@@ -12,6 +12,8 @@
 #define PAYLOAD       128
 #define TEMPLATE      512
 #define DIGITS        7
+#define MS_DIGITS     13 /* of a wall clock's milliseconds */
+#define INBOX         "_INBOX.Xh4kq0vT9aLr2mWz7bNc%02u"
 #define SCATTER       7368787u /* prime to every number of keys in use */
 #define MAX_LATENCIES ((size_t)1 << 20)
 
@@ -32,6 +34,7 @@ struct load {
     char *out; /* one window of requests */
     uint64_t sent;
     double start_s, end_s;
+    int64_t start_wall_ns;
     double *latency_us;
     size_t nlatencies;
 };
@@ -46,20 +49,49 @@ static void put_digits(char *p, uint64_t v, int n)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static void build_request(struct lane *l, unsigned index)
+static void build_redis(struct lane *l)
+{
+    const struct js_job *job = l->load->job;
+    size_t key = strlen(job->prefix) + DIGITS;
+    bool ttl = job->ttl_s > 0;
+    char *p = l->request, *end = p + TEMPLATE;
+
+    if (job->get_from != NULL) {
+        l->len = (size_t)snprintf(p, TEMPLATE, "*2\r\n$3\r\nGET\r\n$%zu\r\n%s0000000\r\n", key,
+                                  job->prefix);
+        l->key_at = l->len - 2 - DIGITS;
+        return;
+    }
+    p += snprintf(p, TEMPLATE, "*%d\r\n$3\r\nSET\r\n$%zu\r\n%s0000000\r\n", ttl ? 5 : 3, key,
+                  job->prefix);
+    l->key_at = (size_t)(p - l->request) - 2 - DIGITS;
+    p += snprintf(p, (size_t)(end - p), "$%d\r\n", PAYLOAD);
+    memset(p, 'x', PAYLOAD);
+    p += PAYLOAD;
+    if (!ttl)
+        p += snprintf(p, (size_t)(end - p), "\r\n");
+    else if (job->deadline_ns == NULL && !job->due_together)
+        p += snprintf(p, (size_t)(end - p), "\r\n$2\r\nEX\r\n$4\r\n%04u\r\n", job->ttl_s);
+    else
+        p += snprintf(p, (size_t)(end - p), "\r\n$4\r\nPXAT\r\n$13\r\n0000000000000\r\n");
+    l->len = (size_t)(p - l->request);
+    l->ttl_at = ttl ? l->len - 2 - MS_DIGITS : 0;
+}
+
+static void build_nats(struct lane *l, unsigned index)
 {
     const struct js_job *job = l->load->job;
     char subject[128], reply[64], head[64] = "";
     size_t body = job->get_from != NULL ? 0 : PAYLOAD, at;
     int n;
 
-    snprintf(reply, sizeof reply, "_INBOX.Xh4kq0vT9aLr2mWz7bNc%02u.0000000", index);
+    snprintf(reply, sizeof reply, INBOX ".0000000", index);
     snprintf(subject, sizeof subject, "%s%s%s%s0000000",
              job->get_from != NULL ? "$JS.API.DIRECT.GET." : "",
              job->get_from != NULL ? job->get_from : "", job->get_from != NULL ? "." : "",
              job->prefix);
     if (job->ttl_s > 0)
-        snprintf(head, sizeof head, "NATS/1.0\r\nNats-TTL: %u\r\n\r\n", job->ttl_s);
+        snprintf(head, sizeof head, "NATS/1.0\r\nNats-TTL: %02u\r\n\r\n", job->ttl_s);
     n = head[0] != '\0' ? snprintf(l->request, TEMPLATE, "HPUB %s %s %zu %zu\r\n%s", subject, reply,
                                    strlen(head), strlen(head) + body, head)
                         : snprintf(l->request, TEMPLATE, "PUB %s %s %zu\r\n", subject, reply, body);
@@ -80,43 +112,70 @@ static bool lane_open(struct load *ld, int port, unsigned i)
     char subject[64];
 
     l->load = ld;
-    if (!js_open(&l->conn, port))
+    if (ld->job->redis ? !js_open_redis(&l->conn, port) : !js_open(&l->conn, port))
         return false;
     ld->open = i + 1;
-    build_request(l, i);
-    snprintf(subject, sizeof subject, "_INBOX.Xh4kq0vT9aLr2mWz7bNc%02u.*", i);
-    return js_subscribe(&l->conn, subject) &&
+    if (ld->job->redis)
+        build_redis(l);
+    else
+        build_nats(l, i);
+    snprintf(subject, sizeof subject, INBOX ".*", i);
+    return (ld->job->redis || js_subscribe(&l->conn, subject)) &&
            epoll_ctl(ld->epoll, EPOLL_CTL_ADD, l->conn.fd, &ev) == 0;
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* An ack is {"stream"..., an error {"error"...; a stored message has headers without a status. */
+/* An ack is {"stream"..., an error {"error"...; a stored message has headers without a status.
+ * Redis says +OK, a text, or an error behind a minus. */
+static bool is_bad(const struct lane *l, const struct js_frame *f)
+{
+    if (l->load->job->redis)
+        return f->body[0] == '-' || f->body[1] == '-';
+    return f->head_len > 0 ? f->head_len < 9 || f->body[8] == ' ' : f->len < 3 || f->body[2] == 'e';
+}
+
 static void count_answer(void *arg, const struct js_frame *f)
 {
     struct lane *l = arg;
     struct js_stats *s = l->load->stats;
-    bool bad =
-        f->head_len > 0 ? f->head_len < 9 || f->body[8] == ' ' : f->len < 3 || f->body[2] == 'e';
 
     s->done++;
     l->waiting--;
-    if (!bad)
+    if (!is_bad(l, f))
         return;
     if (s->errors++ == 0)
         snprintf(s->error, sizeof s->error, "%.*s", (int)f->len, f->body);
 }
 
+/* When Redis is to drop this key: in the second that begins ttl_s after the start, or ttl_s from
+ * now. */
+static uint64_t deadline_ms(const struct load *ld, uint64_t key)
+{
+    const struct js_job *job = ld->job;
+    int64_t from_ns = job->due_together ? ld->start_wall_ns : js_wall_ns();
+    int64_t ms = from_ns / 1000000 + (int64_t)job->ttl_s * 1000;
+
+    if (job->due_together)
+        ms += (int64_t)(key * 1000 / job->keys);
+    if (job->deadline_ns != NULL)
+        job->deadline_ns[key] = ms * 1000000;
+    return (uint64_t)ms;
+}
+
 static char *put_request(struct load *ld, struct lane *l, char *dst, unsigned ttl)
 {
     const struct js_job *job = ld->job;
+    uint64_t key = job->keys > 1 ? ld->sent * SCATTER % job->keys : 0;
 
     memcpy(dst, l->request, l->len);
-    if (job->keys > 1)
-        put_digits(dst + l->key_at, ld->sent * SCATTER % job->keys, DIGITS);
-    put_digits(dst + l->reply_at, ld->sent, DIGITS);
-    if (l->ttl_at > 0)
+    put_digits(dst + l->key_at, key, DIGITS);
+    if (!job->redis)
+        put_digits(dst + l->reply_at, ld->sent, DIGITS);
+    if (l->ttl_at > 0 && !job->redis)
         put_digits(dst + l->ttl_at, ttl, 2);
+    else if (job->due_together || job->deadline_ns != NULL)
+        put_digits(dst + l->ttl_at, deadline_ms(ld, key), MS_DIGITS);
     ld->sent++;
     return dst + l->len;
 }
@@ -136,8 +195,8 @@ static bool lane_fill(struct load *ld, struct lane *l, uint64_t allowed)
         return true;
     if (job->due_together) {
         unsigned passed = (unsigned)(now - ld->start_s);
-        if (passed + 10 > ttl) {
-            fprintf(stderr, "bench: loading took too long for one second of deaths\n");
+        if (passed + 2 > ttl) {
+            ld->stats->late = true; /* for one second of deaths */
             return false;
         }
         ttl -= passed;
@@ -183,6 +242,7 @@ static bool run(struct load *ld)
     double last_s = js_now_s();
 
     ld->start_s = last_s;
+    ld->start_wall_ns = js_wall_ns();
     ld->end_s = ld->job->cap_s > 0 ? last_s + ld->job->cap_s : 0;
     do {
         int n = epoll_wait(ld->epoll, ev, JS_LOAD_CONNS, 1);

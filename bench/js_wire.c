@@ -109,6 +109,44 @@ static long take_one(struct js_conn *c, const char *p, size_t n, js_frame_fn *fn
     return (long)(line + f.len + 2);
 }
 
+/* Bytes of the answer of Redis at p: a line, a text with its length, or an array of these.  0: not
+ * whole yet. */
+static size_t redis_len(const char *p, size_t n)
+{
+    const char *nl = memchr(p, '\n', n);
+    size_t line;
+    long count;
+
+    if (nl == NULL)
+        return 0;
+    line = (size_t)(nl - p) + 1;
+    if (*p != '$' && *p != '*')
+        return line;
+    count = strtol(p + 1, NULL, 10);
+    if (count < 0)
+        return line; /* nil */
+    if (*p == '$')
+        return n >= line + (size_t)count + 2 ? line + (size_t)count + 2 : 0;
+    for (; count > 0; count--) {
+        size_t one = line < n ? redis_len(p + line, n - line) : 0; /* arrays are not nested here */
+        if (one == 0)
+            return 0;
+        line += one;
+    }
+    return line;
+}
+
+static long take_redis(const char *p, size_t n, js_frame_fn *fn, void *arg, int *frames)
+{
+    struct js_frame f = {.body = p, .len = redis_len(p, n)};
+
+    if (f.len == 0)
+        return n < BUFFER ? 0 : -1;
+    fn(arg, &f);
+    (*frames)++;
+    return (long)f.len;
+}
+
 int js_read(struct js_conn *c, js_frame_fn *fn, void *arg)
 {
     ssize_t n = recv(c->fd, c->buf + c->have, BUFFER - c->have, 0);
@@ -119,7 +157,9 @@ int js_read(struct js_conn *c, js_frame_fn *fn, void *arg)
         return -1;
     c->have += (size_t)n;
     while (at < c->have) {
-        long used = take_one(c, c->buf + at, c->have - at, fn, arg, &frames);
+        const char *p = c->buf + at;
+        long used = c->redis ? take_redis(p, c->have - at, fn, arg, &frames)
+                             : take_one(c, p, c->have - at, fn, arg, &frames);
         if (used < 0)
             return -1;
         if (used == 0)
@@ -155,7 +195,7 @@ static bool settle(struct js_conn *c, const char *text)
     return true;
 }
 
-bool js_open(struct js_conn *c, int port)
+static bool dial(struct js_conn *c, int port)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     struct timeval patience = {30, 0};
@@ -165,15 +205,38 @@ bool js_open(struct js_conn *c, int port)
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     c->buf = malloc(BUFFER);
     if (c->buf == NULL || c->fd < 0 || connect(c->fd, (struct sockaddr *)&to, sizeof to) != 0)
-        goto fail;
+        return false;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return true;
+}
+
+bool js_open(struct js_conn *c, int port)
+{
     /* A server may send one more INFO behind the first PONG, ahead of the second. */
-    if (settle(c, CONNECT_LINE) && settle(c, "PING\r\n"))
+    if (dial(c, port) && settle(c, CONNECT_LINE) && settle(c, "PING\r\n"))
         return true;
-fail:
     js_close(c);
     return false;
+}
+
+bool js_open_redis(struct js_conn *c, int port)
+{
+    if (dial(c, port)) {
+        c->redis = true;
+        return true;
+    }
+    js_close(c);
+    return false;
+}
+
+int js_detach(struct js_conn *c)
+{
+    int fd = c->fd;
+
+    c->fd = -1;
+    js_close(c);
+    return fd;
 }
 
 void js_close(struct js_conn *c)
@@ -227,6 +290,25 @@ bool js_request(struct js_conn *c, const char *subject, const char *body, char *
         if (frames != 0)
             return frames > 0;
     }
+}
+
+static void keep_whole(void *arg, const struct js_frame *f)
+{
+    struct answer *a = arg;
+
+    snprintf(a->dst, a->cap, "%.*s", (int)f->len, f->body);
+}
+
+bool js_redis_ask(struct js_conn *c, const char *line, char *dst, size_t cap)
+{
+    struct answer a = {dst, cap};
+    int frames = 0;
+
+    if (!js_send(c, line, strlen(line)) || !js_send(c, "\r\n", 2))
+        return false;
+    while (frames == 0)
+        frames = js_read(c, keep_whole, &a);
+    return frames > 0;
 }
 
 uint64_t js_number(const char *text, const char *name, uint64_t dflt)

@@ -1,31 +1,20 @@
 /* load.c: see load.h. */
 #include "load.h"
 
-#include <arpa/inet.h>
+#include "js_load.h"
+#include "js_wire.h"
+
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#define CONNECT_LINE                                                                               \
-    "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"protocol\":1,"               \
-    "\"no_responders\":true,\"name\":\"bench\",\"lang\":\"c\",\"version\":\"1\"}\r\nPING\r\n"
 #define BLOCK  (256 * 1024)
 #define WINDOW (8u << 20) /* bytes a subscriber may lag behind the publisher */
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static bool send_all(int fd, const char *p, size_t n)
 {
@@ -44,41 +33,16 @@ static bool send_all(int fd, const char *p, size_t n)
     return true;
 }
 
-/* Reads until `end` was seen as the last bytes; for the few lines of a greeting. */
-static bool read_until(int fd, const char *end)
+/* subject: what it subscribes to, as sid 1, or NULL. */
+static int open_client(int port, const char *subject)
 {
-    char text[16384];
-    size_t have = 0;
+    struct js_conn c;
 
-    while (have < sizeof text - 1) {
-        ssize_t n = recv(fd, text + have, sizeof text - 1 - have, 0);
-        if (n <= 0)
-            return false;
-        have += (size_t)n;
-        text[have] = '\0';
-        if (strstr(text, end) != NULL)
-            return true;
-    }
-    return false;
-}
-
-/* After PONG the server adds one more INFO; a second PING makes sure it has been read. */
-static int open_client(int port)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
-
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to) != 0)
-        goto fail;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (!send_all(fd, CONNECT_LINE, strlen(CONNECT_LINE)) || !read_until(fd, "PONG\r\n") ||
-        !send_all(fd, "PING\r\n", 6) || !read_until(fd, "PONG\r\n"))
-        goto fail;
-    return fd;
-fail:
-    if (fd >= 0)
-        close(fd);
+    if (!js_open(&c, port))
+        return -1;
+    if (subject == NULL || js_subscribe(&c, subject))
+        return js_detach(&c);
+    js_close(&c);
     return -1;
 }
 
@@ -100,10 +64,8 @@ static bool subscribe(struct fanout *f, int port, unsigned i)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.u32 = i};
 
-    f->subs[i] = open_client(port);
-    return f->subs[i] >= 0 && send_all(f->subs[i], "SUB b.x 1\r\nPING\r\n", 17) &&
-           read_until(f->subs[i], "PONG\r\n") &&
-           epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->subs[i], &ev) == 0;
+    f->subs[i] = open_client(port, "b.x");
+    return f->subs[i] >= 0 && epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->subs[i], &ev) == 0;
 }
 
 static bool fanout_open(struct fanout *f, int port, unsigned subs, size_t payload, uint64_t msgs)
@@ -131,7 +93,7 @@ static bool fanout_open(struct fanout *f, int port, unsigned subs, size_t payloa
     for (unsigned i = 0; i < subs; i++)
         if (!subscribe(f, port, i))
             return false;
-    f->pub = open_client(port);
+    f->pub = open_client(port, NULL);
     return f->pub >= 0 && epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->pub, &ev) == 0;
 }
 
@@ -208,7 +170,7 @@ static bool fanout_run(struct fanout *f, uint64_t bytes_each, double deadline)
             else if (!fanout_read(f, ev[i].data.u32))
                 return false;
         }
-        if (now_s() > deadline)
+        if (js_now_s() > deadline)
             return false;
     }
     return true;
@@ -218,10 +180,10 @@ bool load_fanout(int port, unsigned subs, size_t payload, uint64_t msgs, struct 
 {
     struct fanout f = {.epoll = -1, .pub = -1};
     bool ok = fanout_open(&f, port, subs, payload, msgs);
-    double start = now_s();
+    double start = js_now_s();
 
     ok = ok && fanout_run(&f, msgs * f.msg_len, start + 120);
-    out->seconds = now_s() - start;
+    out->seconds = js_now_s() - start;
     out->published = msgs;
     out->delivered = msgs * subs;
     fanout_close(&f);
@@ -229,13 +191,6 @@ bool load_fanout(int port, unsigned subs, size_t payload, uint64_t msgs, struct 
 }
 
 /* --- request and reply ------------------------------------------------------------------------ */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
 
 static bool recv_exact(int fd, size_t n)
 {
@@ -263,20 +218,18 @@ static bool request_once(int asks, int answers)
 
 bool load_request_reply(int port, unsigned requests, struct load_latency *out)
 {
-    int asks = open_client(port), answers = open_client(port);
+    int asks = open_client(port, "_INBOX.r"), answers = open_client(port, "svc");
     double *us = calloc(requests, sizeof *us);
-    bool ok = asks >= 0 && answers >= 0 && us != NULL &&
-              send_all(asks, "SUB _INBOX.r 1\r\nPING\r\n", 22) && read_until(asks, "PONG\r\n") &&
-              send_all(answers, "SUB svc 1\r\nPING\r\n", 17) && read_until(answers, "PONG\r\n");
+    bool ok = asks >= 0 && answers >= 0 && us != NULL;
 
     for (unsigned i = 0; ok && i < requests; i++) {
-        double start = now_s();
+        double start = js_now_s();
         ok = request_once(asks, answers);
-        us[i] = (now_s() - start) * 1e6;
+        us[i] = (js_now_s() - start) * 1e6;
     }
     if (ok) {
-        qsort(us, requests, sizeof *us, by_value);
-        *out = (struct load_latency){us[requests / 2], us[requests * 99 / 100], us[requests - 1]};
+        *out = (struct load_latency){js_quantile(us, requests, 0.5),
+                                     js_quantile(us, requests, 0.99), js_quantile(us, requests, 1)};
     }
     free(us);
     close(asks);
@@ -288,7 +241,7 @@ bool load_idle(int port, unsigned n, int **fds)
 {
     *fds = calloc(n, sizeof **fds);
     for (unsigned i = 0; *fds != NULL && i < n; i++)
-        if (((*fds)[i] = open_client(port)) < 0) {
+        if (((*fds)[i] = open_client(port, NULL)) < 0) {
             fprintf(stderr, "bench: connection %u: %s\n", i, strerror(errno));
             return false;
         }

@@ -1,6 +1,7 @@
 /* proc.c: see proc.h. */
 #include "proc.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,8 +37,41 @@ static bool write_config(const struct proc *p, const char *extra)
     f = fopen(path, "we");
     if (f == NULL)
         return false;
-    fprintf(f, "listen: \"127.0.0.1:-1\"\nports_file_dir: \"%s\"\n%s\n", p->dir, extra);
+    if (p->redis)
+        fprintf(f, "bind 127.0.0.1\nport %d\n%s\n", p->port, extra);
+    else
+        fprintf(f, "listen: \"127.0.0.1:-1\"\nports_file_dir: \"%s\"\n%s\n", p->dir, extra);
     return fclose(f) == 0;
+}
+
+/* A port that was free a moment ago. */
+static int free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    socklen_t len = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = 0;
+
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0 &&
+        getsockname(fd, (struct sockaddr *)&at, &len) == 0)
+        port = ntohs(at.sin_port);
+    if (fd >= 0)
+        close(fd);
+    return port;
+}
+
+/* Redis listens before it has read its files, and says so to who asks. */
+static bool listens(const struct proc *p)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)p->port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool yes;
+
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    yes = fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0;
+    if (fd >= 0)
+        close(fd);
+    return yes;
 }
 
 /* The ports file appears whole once the server listens. */
@@ -75,7 +110,10 @@ static void child_exec(const struct proc *p, const char *binary)
         dup2(fd, STDOUT_FILENO);
         dup2(fd, STDERR_FILENO);
     }
-    execl(binary, binary, "-c", config, (char *)NULL);
+    if (p->redis) /* by this name: Debian has one binary, which asks how it was called */
+        execl(binary, "redis-server", config, (char *)NULL);
+    else
+        execl(binary, binary, "-c", config, (char *)NULL);
     _exit(127);
 }
 
@@ -104,18 +142,21 @@ bool proc_again(struct proc *p, const char *binary)
     if (p->pid == 0)
         child_exec(p, binary);
     for (int i = 0; i < 30000; i++) { /* half a minute at the least */
-        if (find_port(p))
+        if (p->redis ? listens(p) : find_port(p))
             return true;
-        if (waitpid(p->pid, NULL, WNOHANG) == p->pid)
+        if (waitpid(p->pid, NULL, WNOHANG) == p->pid) {
+            p->pid = 0;
             break;
+        }
         nanosleep(&pause, NULL);
     }
     fprintf(stderr, "bench: %s did not start; its log is %s/log\n", binary, p->dir);
     return false;
 }
 
-bool proc_start(struct proc *p, const char *binary, const char *extra)
+bool proc_start(struct proc *p, const char *binary, bool redis, const char *extra)
 {
+    *p = (struct proc){.redis = redis, .port = redis ? free_port() : 0};
     snprintf(p->dir, sizeof p->dir, "%s/mayfly-bench-XXXXXX",
              getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
     if (mkdtemp(p->dir) == NULL || !write_config(p, extra)) {
@@ -127,8 +168,11 @@ bool proc_start(struct proc *p, const char *binary, const char *extra)
 
 void proc_end(struct proc *p, int sig)
 {
-    kill(p->pid, sig);
-    waitpid(p->pid, NULL, 0);
+    if (p->pid > 0) {
+        kill(p->pid, sig);
+        waitpid(p->pid, NULL, 0);
+    }
+    p->pid = 0;
     forget_ports(p);
 }
 

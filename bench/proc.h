@@ -1,5 +1,5 @@
-/* proc.h: starts a server binary on random ports, learns them from its ports file, and reads its
- * CPU time and memory from /proc. */
+/* proc.h: starts a server binary on random ports, and reads its CPU time and memory from /proc.  A
+ * NATS server tells its port in a ports file; Redis is given one. */
 #ifndef MAYFLY_BENCH_PROC_H
 #define MAYFLY_BENCH_PROC_H
 
@@ -9,10 +9,11 @@
 struct proc {
     pid_t pid;
     int port;
+    bool redis;
     char dir[256];
 };
 /* binary: path; extra: more configuration text, or "".  false with a message on stderr. */
-bool proc_start(struct proc *p, const char *binary, const char *extra);
+bool proc_start(struct proc *p, const char *binary, bool redis, const char *extra);
 /* Ends it with this signal and waits; its folder stays, for proc_again(). */
 void proc_end(struct proc *p, int sig);
 bool proc_again(struct proc *p, const char *binary);

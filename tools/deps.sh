@@ -110,6 +110,16 @@ deps_nats_server() {
     esac
 }
 
+deps_node() { command -v node >/dev/null || apt_install nodejs; }
+
+# What the bench also compares with.  redis-tools holds the server's binary under another name, and
+# starts no service.  REDIS_SERVER names another one.
+REDIS_SERVER="${REDIS_SERVER:-$(command -v redis-server || echo /usr/bin/redis-check-rdb)}"
+deps_redis() {
+    [ -x "$REDIS_SERVER" ] || apt_install redis-tools
+    [ -x "$REDIS_SERVER" ] || die "no $REDIS_SERVER; REDIS_SERVER=path uses your own"
+}
+
 deps_npm() {
     local dir="$TOP/test/interop" key
     key=$(sha256sum <"$dir/package-lock.json")

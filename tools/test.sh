@@ -2,7 +2,7 @@
 # A step is a function that prints to its own log and sets P and F (passed and failed checks).
 # shellcheck shell=bash
 
-ALL_STEPS="layers format build unit wire interop reference tsan clang tidy distcheck"
+ALL_STEPS="layers format build unit wire interop reference bench tsan clang tidy distcheck"
 QUICK_STEPS="layers format build unit wire interop"
 
 PASSED=0
@@ -161,6 +161,15 @@ step_reference() {
         MAYFLYD=$NATS_SERVER build-test/test/interop/c/natsc >"$LOGS/natsc-reference.log" 2>&1
         unity_count "$LOGS/natsc-reference.log" $?
     fi
+}
+
+# Each row of the bench, with tiny counts.
+step_bench() {
+    deps_redis
+    configure_test
+    counted make -s -C build-test -j"$JOBS" mayflyd bench/bench_matrix
+    MAYFLYD="$TOP/build-test/mayflyd" NATS_SERVER=$NATS_SERVER REDIS_SERVER=$REDIS_SERVER BUILD="$TOP/build-test" \
+        tallied bench/smoke.sh
 }
 
 # The only code that meets threads: the loop's workers and posts, the store's jobs; later sources.

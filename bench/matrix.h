@@ -1,0 +1,72 @@
+/* matrix.h: what the parts of the matrix share: which server runs, how much of everything, and
+ * where the figures go.  A figure is (row, metric, setup, round, value); bench/rows.mjs says what
+ * each row is called and what is asked of it, bench/report.mjs makes tables and plots. */
+#ifndef MAYFLY_BENCH_MATRIX_H
+#define MAYFLY_BENCH_MATRIX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "js_load.h"
+#include "js_server.h"
+
+/* Both NATS servers with every acknowledgement on disk, and both without; Redis with. */
+enum setup { NATS_SYNCED, NATS, MAYFLY, MAYFLY_RELAXED, REDIS, SETUPS };
+
+struct sizes {
+    double fans; /* share of the core rows' messages */
+    unsigned requests, idle_conns;
+    uint64_t async;       /* publishes of a row, or */
+    double cap_s, sync_s; /* so many seconds */
+    unsigned keys;        /* of a million's rows */
+    uint64_t pull, replay, fan;
+    unsigned puts, watchers_few, watchers_many, consumers_each;
+    unsigned expiring, expiring_s; /* keys, and seconds to load them */
+    unsigned spread_s, spread_ttl_s;
+    double settle_s;
+    unsigned restart_keys;
+    unsigned crash_keys, crash_kills;
+    double crash_s;
+};
+struct run {
+    const struct sizes *sizes;
+    struct js_kind kind;
+    enum setup setup;
+    int round;
+    FILE *out;
+    bool first;      /* no figure was written yet */
+    unsigned failed; /* parts */
+};
+
+void emit(struct run *r, const char *row, const char *metric, double value);
+
+/* What the server and this program spend between two moments. */
+struct meter {
+    const struct proc *proc;
+    double start_s, cpu_s, own_s;
+};
+struct meter meter_start(const struct proc *p);
+/* n things were done until end_s: rate, cpu_us (the server's, for each), rss_mb, and generator: the
+ * share of one core that this program took. */
+void meter_emit(struct run *r, const char *row, const struct meter *m, double end_s, uint64_t n);
+
+/* Runs the load; emits as meter_emit() does, and the latencies of a window of one.  Answers that
+ * are errors are said on stderr and spoil the part. */
+bool measure_load(struct run *r, struct js_server *s, const char *row, const struct js_job *job);
+
+/* Each starts and stops the servers it needs.  false: said on stderr. */
+bool part_core(struct run *r);
+bool part_idle(struct run *r);
+bool part_publish(struct run *r);
+bool part_kv(struct run *r);
+bool part_read(struct run *r);
+bool part_watch(struct run *r);
+bool part_make(struct run *r);
+bool part_plain(struct run *r);
+bool part_marked(struct run *r);
+bool part_spread(struct run *r);
+bool part_restart(struct run *r);
+bool part_crash(struct run *r);
+
+#endif

@@ -1,0 +1,119 @@
+// rows.mjs: every row of the matrix: what it is called, who takes part, and what is asked of it.
+// `row` and `metric` are bench_matrix's; `lower`: less is better.  A bar is a ratio against another
+// setup (`vs`; at least `must` times as good) or a value of Mayfly's own; `aim` is where it should end.
+// `worst`: the worst round counts, not the median.
+
+export const SETUPS = ["nats-synced", "nats", "mayfly", "mayfly-relaxed", "redis"];
+
+const BOTH = ["nats", "mayfly"];
+const THREE = ["nats", "mayfly", "redis"];
+
+const row = (id, name, unit, setups, more = {}) => {
+  const [, key, metric] = /^(.*)\/(.*)$/.exec(id);
+  return { id, row: key, metric, name, unit, setups, lower: false, bars: [], ...more };
+};
+const rate = (id, name, unit, setups, bars = []) => row(`${id}/rate`, name, unit, setups, { bars });
+const low = (id, name, unit, setups, bars = []) => row(id, name, unit, setups, { bars, lower: true });
+const worst = (id, name, setups, bars) => row(id, name, "", setups, { bars, lower: true, worst: true });
+const x = (vs, must, aim) => ({ vs, must, aim });
+const value = (must, aim) => ({ must, aim });
+
+const deaths = (id, setups, [p50, max], cpu, disk) => [
+  low(`${id}/lag_p50_s`, "lag, p50", "s", setups, [value(...p50)]),
+  low(`${id}/lag_max_s`, "lag, worst", "s", setups, [value(...max)]),
+  low(`${id}/other_p99_ms`, "another synchronous publisher meanwhile, p99", "ms", setups, [value(5, 1)]),
+  low(`${id}/other_max_ms`, "its worst", "ms", setups, [value(20, 5)]),
+  low(`${id}/cpu_s_per_million`, "processor seconds per million", "s", setups, [value(...cpu)]),
+  low(`${id}/disk_mb`, disk, "MB", setups, id === "expiry.plain" ? [value(32, 32)] : []),
+];
+
+export const GROUPS = [
+  {
+    title: "Core NATS",
+    rows: [
+      rate("core.fan1_16", "1 publisher, 1 subscriber, 16 B", "deliveries/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("core.fan1_1k", "1 publisher, 1 subscriber, 1 KB", "deliveries/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("core.fan10_16", "1 publisher, 10 subscribers, 16 B", "deliveries/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("core.fan10_1k", "1 publisher, 10 subscribers, 1 KB", "deliveries/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("core.fan64_16", "1 publisher, 64 subscribers, 16 B", "deliveries/s", BOTH, [x("nats", 1.2, 2)]),
+      rate("core.fan64_1k", "1 publisher, 64 subscribers, 1 KB", "deliveries/s", BOTH, [x("nats", 1.2, 2)]),
+      low("core.request/p50_us", "request and reply, p50", "us", BOTH, [x("nats", 1, 2)]),
+      low("core.idle/rss_mb", "idle server, RSS", "MB", BOTH, [value(6, 3)]),
+      low("core.conn/bytes", "idle connection", "B", BOTH),
+    ],
+  },
+  {
+    title: "Publishing, 128 B, acknowledged",
+    rows: [
+      rate("publish.one", "asynchronous, 1 connection x window 1,000", "/s", SETUPS),
+      rate("publish.async", "asynchronous, 4 x 256", "/s", SETUPS, [x("nats-synced", 80), x("redis", 1.7), x("nats", 2.5, 6), { aim: 1e6 }]),
+      rate("publish.ttl", "asynchronous, 4 x 256, with a TTL", "/s", SETUPS),
+      rate("publish.ttl_keys", "asynchronous, 4 x 256, TTL, a million subjects", "/s", SETUPS, [x("nats", 4, 8), x("redis", 2)]),
+      low("publish.sync1/p50_us", "one synchronous publisher, p50", "us", SETUPS, [x("redis", 1)]),
+      rate("publish.sync16", "16 synchronous publishers", "/s", SETUPS, [x("nats-synced", 8), x("redis", 1.5)]),
+      rate("publish.sync64", "64 synchronous publishers", "/s", SETUPS),
+    ],
+  },
+  {
+    title: "Keys and values",
+    rows: [
+      rate("kv.put", "put, 4 x 64", "/s", SETUPS, [x("redis", 2, 4)]),
+      rate("kv.put_ttl", "put with TTL, bucket with markers", "/s", SETUPS, [x("redis", 2, 4)]),
+      rate("kv.get", "direct get, 4 x 64", "/s", SETUPS.slice(1), [x("nats", 5), { vs: "redis", aim: 1 }]),
+    ],
+  },
+  {
+    title: "Consumers",
+    rows: [
+      rate("read.fetch", "fetch 100, explicit ack", "/s", BOTH, [x("nats", 3, 8)]),
+      rate("read.replay", "ordered consumer, replay", "/s", BOTH, [x("nats", 2, 4)]),
+      rate("read.push", "publish to 8 push consumers", "deliveries/s", BOTH),
+      low("watch.few/p50_ms", "a put to 1,000 watchers, until all have it, p50", "ms", BOTH),
+      low("watch.many/p50_ms", "a put to 10,000 watchers (nats-server's limit is 1,000), p50", "ms", ["mayfly"]),
+      rate("make.rate", "push consumers created", "/s", BOTH),
+      low("make.memory/bytes", "idle consumer", "B", BOTH, [value(4096, 2048)]),
+    ],
+  },
+  {
+    title: "500,000 keys due in one second",
+    rows: deaths("expiry.plain", THREE, [[0.05, 0.01], [0.3, 0.1]], [0.5, 0.1], "disk afterwards, 100 MB loaded"),
+  },
+  {
+    title: "The same with delete markers (of Redis: with its events)",
+    rows: deaths("expiry.marked", THREE, [[0.3, 0.1], [1, 0.3]], [2, 1], "disk afterwards, markers alive"),
+  },
+  {
+    title: "20,000 keys due each second, with markers",
+    rows: [
+      low("expiry.spread/lag_p50_ms", "lag, p50", "ms", THREE, [value(2, 0.5)]),
+      low("expiry.spread/lag_p99_ms", "lag, p99", "ms", THREE, [value(10, 2)]),
+      low("expiry.spread/lag_max_ms", "lag, worst", "ms", THREE),
+    ],
+  },
+  {
+    title: "A million keys with TTLs",
+    rows: [
+      low("memory/bytes", "memory of a key, 128 B values, all of RSS", "B", THREE, [value(100, 64)]),
+      low("restart/killed_s", "restart after kill -9", "s", THREE, [value(0.3, 0.05)]),
+      low("restart/clean_s", "restart after a clean stop", "s", THREE, [value(0.1, 0.05)]),
+      low("restart/half_s", "restart, half expired while down", "s", THREE, [value(0.3, 0.05)]),
+    ],
+  },
+  {
+    title: "Random puts with TTLs and purges, kill -9, restart, all keys read (a round: 4,800 reads)",
+    rows: [
+      worst("crash/lost", "acknowledged, and lost", BOTH, [value(0, 0)]),
+      worst("crash/revived", "replaced, purged or dead, and back", BOTH, [value(0, 0)]),
+      worst("crash/late", "served after the deadline", BOTH, [value(0, 0)]),
+    ],
+  },
+];
+
+// Rows with more to tell: what each costs, and how its latencies lie.
+export const LATENCIES = [
+  { row: "core.request", name: "request and reply", unit: "us" },
+  { row: "publish.sync1", name: "one synchronous publisher", unit: "us" },
+  { row: "publish.sync16", name: "16 synchronous publishers", unit: "us" },
+  { row: "publish.sync64", name: "64 synchronous publishers", unit: "us" },
+  { row: "watch.few", name: "a put to 1,000 watchers", unit: "ms" },
+];

@@ -1,0 +1,19 @@
+#!/bin/bash
+# smoke.sh: each row of the matrix with tiny counts, against every server it names, in a few seconds, so
+# that the bench cannot rot.  Called by `./dev test`.  Most of a row is waiting for deadlines, so all run
+# at once.  The last line is `N passed, N failed`.  Wants MAYFLYD, NATS_SERVER, REDIS_SERVER and BUILD.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+TMPDIR=$(mktemp -d "$BUILD/bench-smoke.XXXXXX")
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+for setup in nats-synced nats mayfly mayfly-relaxed redis; do
+    for rows in core,stream,consume,crash plain marked spread restart; do
+        "$BUILD/bench/bench_matrix" "--mayflyd=$MAYFLYD" "--nats=$NATS_SERVER" "--redis=$REDIS_SERVER" \
+            --size=tiny --rounds=1 "--setups=$setup" "--rows=$rows" "--json=$TMPDIR/$setup-$rows.json" \
+            >"$TMPDIR/$setup-$rows.log" 2>&1 || echo "not ok $setup $rows" >>"$TMPDIR/$setup-$rows.log" &
+    done
+done
+wait
+grep -l '^not ok' "$TMPDIR"/*.log | xargs -r cat
+node bench/report.mjs --check "$TMPDIR"/*.json
