@@ -203,8 +203,10 @@ static bool lane_fill(struct load *ld, struct lane *l, uint64_t allowed)
     }
     for (; room > 0 && ld->sent < allowed; room--, l->waiting++)
         end = put_request(ld, l, end, ttl);
+    if (end == ld->out)
+        return true;
     l->asked_s = now;
-    return end == ld->out || js_send(&l->conn, ld->out, (size_t)(end - ld->out));
+    return js_send(&l->conn, ld->out, (size_t)(end - ld->out));
 }
 
 static uint64_t allowed_now(const struct load *ld)
