@@ -191,7 +191,7 @@ static bool lane_fill(struct load *ld, struct lane *l, uint64_t allowed)
 
     if (room < job->window / 8 && ld->sent < job->count && job->rate == 0)
         return true;
-    if (ld->end_s > 0 && now > ld->end_s)
+    if (ld->end_s > 0 && now > ld->end_s && ld->sent > 0) /* one at least, however busy it is */
         return true;
     if (job->due_together) {
         unsigned passed = (unsigned)(now - ld->start_s);
@@ -231,7 +231,8 @@ static bool lane_read(struct load *ld, struct lane *l)
 
 static bool all_answered(const struct load *ld)
 {
-    bool finished = ld->sent >= ld->job->count || (ld->end_s > 0 && js_now_s() > ld->end_s);
+    bool finished =
+        ld->sent >= ld->job->count || (ld->sent > 0 && ld->end_s > 0 && js_now_s() > ld->end_s);
 
     for (unsigned i = 0; finished && i < ld->open; i++)
         finished = ld->lanes[i].waiting == 0;

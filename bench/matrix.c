@@ -56,6 +56,7 @@ static const struct sizes full = {.fans = 1,
                                   .consumers_each = 1000,
                                   .expiring = 500000,
                                   .expiring_s = 10,
+                                  .spread_rate = 20000,
                                   .spread_s = 4,
                                   .spread_ttl_s = 5,
                                   .settle_s = 2,
@@ -80,6 +81,7 @@ static const struct sizes quick = {.fans = 0.1,
                                    .consumers_each = 200,
                                    .expiring = 20000,
                                    .expiring_s = 3,
+                                   .spread_rate = 20000,
                                    .spread_s = 1,
                                    .spread_ttl_s = 1,
                                    .settle_s = 0.2,
@@ -104,6 +106,7 @@ static const struct sizes tiny = {.fans = 0.0003,
                                   .consumers_each = 5,
                                   .expiring = 200,
                                   .expiring_s = 3,
+                                  .spread_rate = 500,
                                   .spread_s = 1,
                                   .spread_ttl_s = 1,
                                   .settle_s = 0.02,
@@ -196,17 +199,21 @@ static bool wanted(const struct plan *plan, const struct part *p)
     return listed(plan->rows, p->name) || listed(plan->rows, p->group);
 }
 
-/* What all processes used since the machine started, in seconds of a core. */
+/* What all processes used since the machine started, in seconds of a core: user, nice and system.
+ */
 static double machine_busy_s(void)
 {
-    unsigned long long user = 0, nice = 0, system = 0;
+    char line[256] = "", *at = line;
     FILE *f = fopen("/proc/stat", "re");
+    double ticks = 0;
 
-    if (f != NULL && fscanf(f, "cpu %llu %llu %llu", &user, &nice, &system) != 3)
-        user = 0;
+    if (f != NULL && fgets(line, sizeof line, f) != NULL)
+        at += strcspn(line, " ");
+    for (int i = 0; i < 3; i++)
+        ticks += (double)strtoull(at, &at, 10);
     if (f != NULL)
         fclose(f);
-    return (double)(user + nice + system) / (double)sysconf(_SC_CLK_TCK);
+    return ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
 static void run_part(const struct plan *plan, struct run *r, const struct part *p)

@@ -23,7 +23,7 @@ struct sizes {
     uint64_t pull, replay, fan;
     unsigned puts, watchers_few, watchers_many, consumers_each;
     unsigned expiring, expiring_s; /* keys, and seconds to load them */
-    unsigned spread_s, spread_ttl_s;
+    unsigned spread_rate, spread_s, spread_ttl_s;
     double settle_s;
     unsigned restart_keys;
     unsigned crash_keys, crash_kills;

@@ -63,7 +63,7 @@ bool part_marked(struct run *r)
 
 bool part_spread(struct run *r)
 {
-    const unsigned rate = 20000;
+    unsigned rate = r->sizes->spread_rate;
     struct js_deaths d;
     struct js_server s;
     bool ok = js_server_start(&s, &r->kind);

@@ -137,6 +137,7 @@ const quiet = (run) => {
   const others = Math.max(...run.rounds.map((r) => r.others));
   const load = run.rounds.map((r) => r.load.toFixed(1)).join(", ");
   return `load average before each round ${load}; other processes took at most ${others.toFixed(2)} cores` +
+    (run.size === "full" ? "" : "; COUNTS WERE A FRACTION of what the rows say") +
     (others > 0.2 ? ": THE MACHINE WAS NOT QUIET, the figures mean little" : "");
 };
 const bound = (run) =>
@@ -196,7 +197,7 @@ function markdown(run) {
   const a = run.about ?? {};
   const s = summary(run);
   const out = [
-    `${a.date ?? ""}; ${a.machine ?? ""}; ${[a.mayfly, a.nats, a.redis].filter(Boolean).join("; ")}. Medians of ${run.rounds.length} round(s), ${quiet(run)}. **${s.text}.**`,
+    `${a.date ?? ""}; ${a.machine ?? ""}; ${[a.mayfly, a.nats, a.redis].filter(Boolean).join("; ")}. Medians of ${run.rounds.length} round(s) of ${run.size} size, ${quiet(run)}. **${s.text}.**`,
     "",
   ];
   for (const g of GROUPS) {
