@@ -31,8 +31,9 @@ struct store_opts {
     size_t pending_max;                /* bytes waiting for the disk before MF_AGAIN; 0: 64 MiB */
     char separator;                    /* between the tokens of a key; 0: '.' */
     bool no_checkpoint;                /* memory: nothing to restart from */
-    int64_t now_ns;                    /* see store_now(); 0 is fine */
-    const char *name;                  /* for log lines; copied */
+    bool gather;      /* a group may wait a moment for the writers that were just answered */
+    int64_t now_ns;   /* see store_now(); 0 is fine */
+    const char *name; /* for log lines; copied */
     /* After MF_AGAIN or MF_FULL was answered: it is worth trying again.  May be NULL. */
     void (*ready)(void *arg);
     void *ready_arg;

@@ -34,7 +34,12 @@ void waits_answer(struct mf_list *waits, int status)
 
 static void commit_turn_end(struct loop_defer *d)
 {
-    commit_start(mf_container(d, struct store, commit_defer));
+    struct store *s = mf_container(d, struct store, commit_defer);
+
+    if (s->committing || gather_ready(&s->gather, loop_mono_ns(s->loop)))
+        commit_start(s);
+    else
+        loop_next(s->loop, d); /* events first: they are what is waited for */
 }
 
 void commit_kick(struct store *s)
@@ -88,6 +93,7 @@ void commit_start(struct store *s)
     s->image = s->filling;
     s->filling = t;
     mf_list_move(&s->in_flight, &s->waiting);
+    gather_started(&s->gather, loop_mono_ns(s->loop));
     s->committing = true;
     s->image.io = s->io;
     s->image.sync = s->o.sync == STORE_SYNC_ALWAYS;
@@ -364,9 +370,14 @@ void commit_done(void *arg) /* back on the loop */
         mf_list_move(&done, &s->waiting);
         status = MF_READONLY;
     }
+    if (s->o.gather && s->image.sync && !s->closing && status == 0)
+        gather_done(&s->gather, loop_mono_ns(s->loop));
     image_reset(&s->image);
     s->committing = false;
-    commit_start(s); /* the disk works while we answer */
+    if (gather_ready(&s->gather, loop_mono_ns(s->loop)))
+        commit_start(s); /* the disk works while we answer */
+    else if (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting))
+        commit_kick(s);
     waits_answer(&done, status);
     store_progress(s);
 }

@@ -12,6 +12,7 @@
 #define STORE_IMPL_H
 
 #include "checkpoint.h"
+#include "gather.h"
 #include "image.h"
 #include "index.h"
 #include "record.h"
@@ -102,6 +103,7 @@ struct store {
     /* Log. */
     struct image filling, image;
     struct mf_list waiting, in_flight; /* struct store_wait.node: for filling, for image */
+    struct gather gather;
     bool committing, closing, closed_commit;
     bool retrying, retry_armed; /* the group found no space; and waits for the next attempt */
     bool bare;                  /* a commit record is wanted, even alone */

@@ -181,8 +181,10 @@ void image_fini(struct image *im)
 
 void wait_add(struct store *s, struct store_wait *w)
 {
-    if (w != NULL && w->done != NULL)
-        mf_list_push(&s->waiting, &w->node);
+    if (w == NULL || w->done == NULL)
+        return;
+    mf_list_push(&s->waiting, &w->node);
+    s->gather.waiting++;
 }
 
 /* --- one record ----------------------------------------------------------------------------- */

@@ -108,6 +108,7 @@ void entry_store_opts(const struct entry *e, const struct stream_config *cfg, st
     *o = (struct store_opts){.sync = STORE_SYNC_ALWAYS,
                              .first_seq = cfg->first_seq,
                              .no_checkpoint = memory,
+                             .gather = true,
                              .name = e->name};
     if (memory) {
         o->sync = STORE_SYNC_NEVER;
