@@ -128,6 +128,7 @@ struct store {
 
     /* The open batch: its records, not yet placed. */
     bool grouping, group_frees;
+    bool batch_frees; /* it, or a removal in it, may use the room kept for removals */
     struct mf_buf batch;
     size_t batch_last;        /* offset of its last record */
     struct moved *batch_msgs; /* seq, from = offset in batch, to = len and flags */

@@ -198,9 +198,10 @@ int writable(struct store *s)
     return s->loop == NULL ? MF_INVAL : 0;
 }
 
-/* In the open batch: its place is found when the batch ends, so make sure that there will be one.
- */
-static uint8_t *batch_open(struct store *s, size_t size, int *code)
+/* In the open batch: its place is found when the batch ends, so make sure that there will be one. A
+ * removal that goes with something new may use the room kept for removals, and the batch with it: a
+ * value that was let in would otherwise stand beside the one it replaces. */
+static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
 {
     size_t whole = s->batch.len + size + RECORD_MARK_SIZE; /* a mark may follow */
 
@@ -208,12 +209,13 @@ static uint8_t *batch_open(struct store *s, size_t size, int *code)
         *code = MF_LIMIT;
         return NULL;
     }
-    if (!place_free(s, whole, s->group_frees)) {
+    if (!place_free(s, whole, s->group_frees || frees)) {
         *code = MF_FULL;
         return NULL;
     }
     if ((*code = place_prepare(s)) != 0)
         return NULL;
+    s->batch_frees |= frees;
     s->batch.failed = s->filling.buf.failed = false;
     uint8_t *p = mf_buf_reserve(&s->batch, size + RECORD_MARK_SIZE);
     if (p == NULL ||
@@ -227,7 +229,7 @@ static uint8_t *batch_open(struct store *s, size_t size, int *code)
 uint8_t *record_open(struct store *s, size_t size, bool frees, struct record_pos *at, int *code)
 {
     *at = (struct record_pos){0, s->batch.len};
-    return s->grouping ? batch_open(s, size, code) : place(s, size, frees, at, code);
+    return s->grouping ? batch_open(s, size, frees, code) : place(s, size, frees, at, code);
 }
 
 void record_close(struct store *s, uint8_t *p, size_t size)
@@ -500,7 +502,7 @@ void store_begin(struct store *s, bool frees)
 {
     assert(!s->grouping);
     s->grouping = true;
-    s->group_frees = frees;
+    s->group_frees = s->batch_frees = frees;
     mf_buf_clear(&s->batch);
     s->batch_msg_count = 0;
 }
@@ -528,7 +530,7 @@ int store_end(struct store *s, struct store_wait *w)
         return rc; /* nothing was put into it */
     if (s->batch.len > 0) {
         record_set_last(s->batch.ptr + s->batch_last);
-        uint8_t *p = place(s, s->batch.len, s->group_frees, &at, &rc);
+        uint8_t *p = place(s, s->batch.len, s->batch_frees, &at, &rc);
         assert(p != NULL); /* batch_open() made sure */
         memcpy(p, s->batch.ptr, s->batch.len);
         image_used(s, s->batch.len);
