@@ -172,6 +172,7 @@ MF_MUSTCHECK int store_read_now(struct store *s, uint64_t seq, struct store_rec 
  * a start.  MF_NOTFOUND, MF_NOMEM; MF_CORRUPT: out->seq says which one. */
 MF_MUSTCHECK int store_read_back(struct store *s, uint64_t from_seq, struct store_rec *out);
 
+uint64_t store_committed(const struct store *s); /* every sequence up to here is on disk, or gone */
 uint64_t store_next(const struct store *s, uint64_t from_seq); /* first at or after; 0: none */
 uint64_t store_prev(const struct store *s, uint64_t from_seq); /* last at or before; 0: none */
 struct store_key {

@@ -38,6 +38,11 @@ static bool any_overdue(const struct store *s)
     return hidden > 0 || index_next_deadline(seen(s)) <= s->now_ns;
 }
 
+uint64_t store_committed(const struct store *s)
+{
+    return s->committed_seq;
+}
+
 uint64_t store_next(const struct store *s, uint64_t from_seq)
 {
     for (uint32_t id = index_next(seen(s), from_seq); id != INDEX_NONE;) {

@@ -69,7 +69,9 @@ bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool l
                   mf_err_text(rc));
         return false;
     }
-    announce_note_previous(s, a.seq, seq);
+    republish_note(
+        s, &(struct stream_msg){.seq = a.seq, .ts_ns = now, .subject = subject, .hdr = a.head},
+        seq);
     s->stats.markers++;
     s->last_ts_ns = now;
     mf_buf_clear(&s->last_msg_id); /* a marker has no id */

@@ -270,7 +270,13 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
         return rc;
     }
     s->stats.published++;
-    announce_note_previous(s, in->seq, in->previous);
+    republish_note(s,
+                   &(struct stream_msg){.seq = in->seq,
+                                        .ts_ns = in->ts_ns,
+                                        .subject = in->subject,
+                                        .hdr = in->hdr,
+                                        .payload = in->payload},
+                   in->previous);
     limits_count(s);
     if (a.deadline_ns != 0)
         expire_arm(s);

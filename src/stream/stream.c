@@ -37,13 +37,9 @@ static int parts_make(struct parts *p, const struct stream_config *c, struct mf_
 
 static void parts_use(struct stream *s, const struct parts *p)
 {
-    bool republished = s->republish != NULL;
-
     parts_free(&(struct parts){s->transform, s->republish});
     s->transform = p->transform;
     s->republish = p->republish;
-    if (!republished && s->republish != NULL && mf_list_empty(&s->observers))
-        announce_from_here(s);
 }
 
 /* --- open ---------------------------------------------------------------------------------- */
@@ -77,7 +73,7 @@ static void stream_free(struct stream *s)
     mf_buf_fini(&s->scratch);
     mf_buf_fini(&s->unpacked);
     mf_buf_fini(&s->packed);
-    mf_buf_fini(&s->previous);
+    mf_buf_fini(&s->copies);
     mf_buf_fini(&s->requested);
     stream_config_fini(&s->cfg);
     free(s);

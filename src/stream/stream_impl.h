@@ -69,8 +69,7 @@ struct stream {
     struct mf_buf last_msg_id; /* of the very last message; empty: it had none */
     int64_t last_ts_ns;        /* of the last message accepted; CLOCK_ZERO: none */
     int64_t counted_bytes;     /* what of it is in the usage sums */
-    struct mf_buf previous;    /* announce.c: struct previous, those not announced yet */
-    size_t previous_at;        /* how far in there they are used up */
+    struct mf_buf copies;      /* republish.c: those that were not sent yet */
     uint64_t pushed_out;       /* limits.c: no message up to here is left */
     struct mf_buf requested;   /* announce.c: sequences MSG.DELETE is removing */
     struct mf_list observers;
@@ -256,15 +255,19 @@ MF_MUSTCHECK int compress_undo(struct mf_slice stored, struct mf_buf *to, struct
 
 /* --- announce.c ----------------------------------------------------------------------------- */
 
-void announce_soon(struct stream *s);      /* something came to disk */
-void announce_from_here(struct stream *s); /* what is there already is not news */
-/* Republished copies name the message that was the last of their subject before them, which may be
- * gone by then: note it when it is stored. */
+void announce_soon(struct stream *s);                       /* something came to disk */
+void announce_from_here(struct stream *s);                  /* what is there already is not news */
 void announce_note_request(struct stream *s, uint64_t seq); /* removed by MSG.DELETE */
-void announce_note_previous(struct stream *s, uint64_t seq, uint64_t previous);
 /* Something is on its way to disk that nobody waits for: answers given now must wait for it, and it
  * is told of then. */
 void announce_poke(struct stream *s);
+
+/* --- republish.c ---------------------------------------------------------------------------- */
+
+/* It was accepted; previous: the last one of its subject before it, 0: none. */
+void republish_note(struct stream *s, const struct stream_msg *m, uint64_t previous);
+/* Sends the copies of what is on disk, at most `max`; true: more could be sent. */
+bool republish_send(struct stream *s, size_t max);
 
 /* --- stream.c, used by the catalog ------------------------------------------------------------ */
 

@@ -328,6 +328,31 @@ static void test_republished_copy_names_the_message_before_it(void)
     TEST_ASSERT_NOT_NULL(strstr(said, "Nats-Last-Sequence: 1\r\n\r\n|two\n"));
 }
 
+/* A key written many times in one moment keeps its last value; a listener hears of each. */
+static void test_values_replaced_before_they_are_on_disk_are_republished_all(void)
+{
+    struct stream_republish r = {.src = (char *)"k.>", .dest = (char *)"copy.>"};
+    struct stream_config c = plain;
+    struct world_ack ack[9];
+    char value[8], line[32];
+
+    c.republish = &r;
+    c.max_msgs_per_subject = 1;
+    world_open(&w, &c);
+    for (int i = 0; i < 9; i++) {
+        snprintf(value, sizeof value, "v%d", i);
+        world_send(&w, "k.a", "r", NULL, value, &ack[i]);
+    }
+    world_turns(&w);
+    const char *said = mf_buf_cstr(&w.said);
+    for (int i = 0; i < 9; i++) {
+        snprintf(line, sizeof line, "Nats-Last-Sequence: %d\r\n\r\n|v%d\n", i, i);
+        said = strstr(said, line);
+        TEST_ASSERT_NOT_NULL_MESSAGE(said, line);
+    }
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+}
+
 static void test_interest_retention_without_interest_uses_up_the_sequence(void)
 {
     struct stream_config c = plain;
@@ -386,6 +411,7 @@ int main(void)
     RUN_TEST(test_filtered_purge_marks_each_subject_it_empties);
     RUN_TEST(test_purge_keeps_what_it_is_asked_to);
     RUN_TEST(test_republished_copy_names_the_message_before_it);
+    RUN_TEST(test_values_replaced_before_they_are_on_disk_are_republished_all);
     RUN_TEST(test_interest_retention_without_interest_uses_up_the_sequence);
     RUN_TEST(test_seek_finds_the_first_message_at_or_after_a_moment);
     return UNITY_END();
