@@ -1,0 +1,49 @@
+// program.mjs: a trial that runs one of the store's fault programs (test/fault) again and again, with the next seed.
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { run } from "./trial.mjs";
+
+// Runs a program until it ends or `ms` have passed: { code, signal, text, late }.
+export function runProgram(file, args, { ms, env } = {}) {
+  return new Promise((ok) => {
+    const p = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
+    let text = "", late = false;
+    const take = (d) => (text = (text + d).slice(-100_000));
+    p.stdout.on("data", take);
+    p.stderr.on("data", take);
+    const timer = setTimeout(() => {
+      late = true;
+      p.kill("SIGKILL");
+    }, Math.max(1, ms));
+    p.on("error", (e) => ok({ code: -1, text: String(e), late }));
+    p.on("close", (code, signal) => {
+      clearTimeout(timer);
+      ok({ code, signal, text, late });
+    });
+  });
+}
+
+// args(SEED, SIZE): the command line of one run.  `size` is that of the first run; while runs are short they grow, as a
+// larger one goes deeper.  units: what the last line counts, as [PATTERN, NAME].
+export const programTrial = (name, { size, largest, args, units }) =>
+  run(name, async (t) => {
+    const program = t.needs(path.join(t.build, "test/fault", name.replace("store-", "")), "the program");
+    const sum = units.map(() => 0);
+    let runs = 0, n = size;
+    for (let seed = t.seed; t.left() > 0; seed++) {
+      const from = Date.now();
+      const r = await runProgram(program, args(seed, n), { ms: t.left(), env: { TMPDIR: t.dir } });
+      if (r.late) break; // its time is up, not a find
+      const line = r.text.trimEnd().split("\n").at(-1);
+      if (r.code !== 0) {
+        const why = r.text.match(/^(FAIL|.*ERROR: |.*runtime error)[^]*/m)?.[0] ?? line;
+        t.found(name, `${r.signal ?? `exit ${r.code}`}: ${why}`, `${path.relative(process.cwd(), program)} ${args(seed, n).join(" ")}`);
+        continue;
+      }
+      runs++;
+      units.forEach(([pattern], i) => (sum[i] += Number(line.match(pattern)?.[1] ?? 0)));
+      // The next one should take about a tenth of the whole.
+      if (Date.now() - from < t.seconds * 50) n = Math.min(largest, n * 2);
+    }
+    return `${runs} runs: ${units.map(([, what], i) => `${sum[i]} ${what}`).join(", ")}`;
+  });

@@ -1,0 +1,84 @@
+// trial.mjs: the frame of a trial: its flags, its finds, its last line and exit code (README.md has the contract).
+import fs from "node:fs";
+import path from "node:path";
+
+export const TORTURE = path.resolve(import.meta.dirname, "..");
+export const TOP = path.resolve(TORTURE, "../..");
+
+// Numbers by seed: roll(n) is 0..n-1.
+export function dice(seed) {
+  let x = seed >>> 0;
+  return (n) => {
+    x = (x + 0x6d2b79f5) >>> 0;
+    let y = Math.imul(x ^ (x >>> 15), 1 | x);
+    y ^= y + Math.imul(y ^ (y >>> 7), 61 | y);
+    return ((y ^ (y >>> 14)) >>> 0) % n;
+  };
+}
+
+// Why a trial cannot run here: exit 2.
+export class Cannot extends Error {}
+
+export class Trial {
+  constructor(name, argv) {
+    this.name = name;
+    const flags = Object.fromEntries(argv.map((a) => a.match(/^--([a-z]+)=(.*)$/s)?.slice(1) ?? [a, ""]));
+    const { seconds = "10", seed = String(Date.now() % 1_000_000_007), mayflyd = "build-torture/mayflyd", dir, ...more } = flags;
+    this.seconds = Number(seconds);
+    this.seed = Number(seed);
+    this.mayflyd = path.resolve(mayflyd);
+    this.build = path.dirname(this.mayflyd); // programs built beside it: test/fault/*, test/torture/shim.so
+    this.ownDir = dir === undefined;
+    this.dir = dir === undefined ? fs.mkdtempSync(path.join(process.env.TMPDIR ?? "/var/tmp", `torture-${name}-`)) : path.resolve(dir);
+    this.more = more; // flags of this trial alone
+    this.end = Date.now() + this.seconds * 1000;
+    this.finds = 0;
+    this.seen = new Map();
+    if (!(this.seconds > 0) || !Number.isSafeInteger(this.seed)) throw new Cannot("--seconds and --seed are numbers");
+    fs.mkdirSync(this.dir, { recursive: true });
+  }
+
+  left() {
+    return this.end - Date.now();
+  }
+
+  // One find.  The same class is told five times, counted always.
+  found(kind, text, repeat = this.again()) {
+    this.finds++;
+    const n = (this.seen.get(kind) ?? 0) + 1;
+    this.seen.set(kind, n);
+    if (n <= 5) console.log(`FOUND ${kind}: ${String(text).replaceAll(/\s*\n\s*/g, " | ").slice(0, 1500)}; repeat with: ${repeat}`);
+  }
+
+  again(seed = this.seed, more = "") {
+    return `test/torture/trials/${this.name}.mjs --seconds=${this.seconds} --seed=${seed} --mayflyd=${path.relative(process.cwd(), this.mayflyd)}${more}`;
+  }
+
+  needs(file, what) {
+    if (!fs.existsSync(file)) throw new Cannot(`${what} is not there: ${file}`);
+    return file;
+  }
+}
+
+// Runs MAIN(trial), which returns what was tried, in numbers.
+export async function run(name, main) {
+  let t, tried = "nothing", code = 0;
+  try {
+    t = new Trial(name, process.argv.slice(2));
+    t.needs(t.mayflyd, "mayflyd");
+    console.log(`${name}: seed ${t.seed}`);
+    tried = await main(t);
+  } catch (e) {
+    if (e instanceof Cannot) {
+      console.log(`${name}: could not run here: ${e.message}`);
+      code = 2;
+    } else {
+      // What the trial itself stumbles over may be the server's fault as well: it is looked at.
+      t?.found("trial-error", e.stack);
+    }
+  }
+  if (t?.ownDir && t.finds === 0) fs.rmSync(t.dir, { recursive: true, force: true });
+  if (code === 2) process.exit(2);
+  console.log(`${name}: ${tried}, ${t.finds} found`);
+  process.exit(t.finds > 0 ? 1 : 0);
+}
