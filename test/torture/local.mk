@@ -1,8 +1,18 @@
 # Torture: trials of `./dev torture` and of the step `torture` of `./dev test` (README.md here).
-.PHONY: torture-programs
-torture-programs: $(FAULT_TESTS)
+EXTRA_DIST += %D%/README.md %D%/run.mjs %D%/lib %D%/trials
 
-EXTRA_DIST += \
-	%D%/README.md %D%/run.mjs %D%/lib/program.mjs %D%/lib/trial.mjs \
-	%D%/trials/store-crash.mjs %D%/trials/store-flip.mjs %D%/trials/store-kill.mjs \
-	%D%/trials/store-model.mjs %D%/trials/store-nth.mjs
+# Preloaded into the server (shim.h).  Shared objects, built like programs: there is no libtool here, and the
+# sanitizers stay out of them.
+SHIM_CFLAGS = -std=c11 -Wall -Wextra -Wshadow -Wmissing-prototypes -fPIC -U_FORTIFY_SOURCE
+check_PROGRAMS += %D%/shim.so %D%/shim_memory.so
+%C%_shim_so_SOURCES = %D%/shim.c %D%/shim_disk.c %D%/shim.h
+%C%_shim_so_CFLAGS = $(SHIM_CFLAGS)
+%C%_shim_so_LDFLAGS = -shared
+%C%_shim_so_LDADD = -ldl -lpthread
+%C%_shim_memory_so_SOURCES = $(%C%_shim_so_SOURCES) %D%/shim_memory.c
+%C%_shim_memory_so_CFLAGS = $(SHIM_CFLAGS)
+%C%_shim_memory_so_LDFLAGS = -shared
+%C%_shim_memory_so_LDADD = -ldl -lpthread
+
+.PHONY: torture-programs
+torture-programs: $(FAULT_TESTS) %D%/shim.so %D%/shim_memory.so

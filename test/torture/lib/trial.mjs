@@ -28,14 +28,14 @@ export class Trial {
     this.seed = Number(seed);
     this.mayflyd = path.resolve(mayflyd);
     this.build = path.dirname(this.mayflyd); // programs built beside it: test/fault/*, test/torture/shim.so
-    this.ownDir = dir === undefined;
-    this.dir = dir === undefined ? fs.mkdtempSync(path.join(process.env.TMPDIR ?? "/var/tmp", `torture-${name}-`)) : path.resolve(dir);
+    const scratch = path.resolve(dir ?? process.env.TMPDIR ?? "/var/tmp");
+    fs.mkdirSync(scratch, { recursive: true });
+    this.dir = fs.mkdtempSync(path.join(scratch, `torture-${name}-`)); // kept when something was found
     this.more = more; // flags of this trial alone
     this.end = Date.now() + this.seconds * 1000;
     this.finds = 0;
     this.seen = new Map();
     if (!(this.seconds > 0) || !Number.isSafeInteger(this.seed)) throw new Cannot("--seconds and --seed are numbers");
-    fs.mkdirSync(this.dir, { recursive: true });
   }
 
   left() {
@@ -77,7 +77,7 @@ export async function run(name, main) {
       t?.found("trial-error", e.stack);
     }
   }
-  if (t?.ownDir && t.finds === 0) fs.rmSync(t.dir, { recursive: true, force: true });
+  if (t && t.finds === 0) fs.rmSync(t.dir, { recursive: true, force: true });
   if (code === 2) process.exit(2);
   console.log(`${name}: ${tried}, ${t.finds} found`);
   process.exit(t.finds > 0 ? 1 : 0);

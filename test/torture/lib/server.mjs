@@ -1,0 +1,82 @@
+// server.mjs: one mayflyd of a trial: started, killed and started again on one folder or another.
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+
+export const pause = (ms) => new Promise((r) => setTimeout(r, ms));
+
+const running = new Set(); // an interrupted trial leaves no server behind
+process.on("exit", () => running.forEach((s) => s.proc.kill("SIGKILL")));
+for (const s of ["SIGINT", "SIGTERM"]) process.on(s, () => process.exit(3));
+
+export class Server {
+  // dir: for its configuration and log; store: of its streams.
+  constructor(trial, { dir = trial.dir, store = path.join(dir, "js"), env = {}, config = "", block = "" } = {}) {
+    Object.assign(this, { trial, dir, store, env, config, block });
+    this.starts = 0;
+    fs.mkdirSync(dir, { recursive: true });
+  }
+
+  async start(ms = 30000) {
+    const conf = path.join(this.dir, "server.conf");
+    fs.writeFileSync(conf, `listen: "127.0.0.1:-1"\nports_file_dir: "${this.dir}"\njetstream { store_dir: "${this.store}" ${this.block} }\n${this.config}\n`);
+    const text = (this.text = []);
+    const proc = (this.proc = spawn(this.trial.mayflyd, ["-c", conf], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...this.env } }));
+    running.add(this);
+    this.gone = null;
+    this.starts++;
+    const log = fs.createWriteStream(path.join(this.dir, "server.log"), { flags: "a" });
+    for (const s of [proc.stdout, proc.stderr])
+      s.on("data", (d) => {
+        text.push(d.toString("latin1"));
+        if (text.length > 2000) text.splice(200, 1000);
+        log.write(d);
+      });
+    this.ended = new Promise((ok) => {
+      proc.on("error", (e) => ok((this.gone = { code: -1, signal: String(e) })));
+      proc.on("close", (code, signal) => {
+        running.delete(this);
+        log.end();
+        this.gone = { code, signal };
+        ok(this.gone);
+      });
+    });
+    const file = path.join(this.dir, `${path.basename(this.trial.mayflyd)}_${proc.pid}.ports`);
+    for (const end = Date.now() + ms; ; await pause(3)) {
+      if (this.gone) throw new Error(`the server ended at its start (${this.gone.code ?? this.gone.signal}): ${this.said()}`);
+      if (Date.now() > end) throw new Error(`the server was not there within ${ms} ms: ${this.said()}`);
+      try {
+        this.port = Number(JSON.parse(fs.readFileSync(file, "utf8")).nats[0].match(/:(\d+)/)[1]);
+        fs.rmSync(file);
+        return this;
+      } catch {
+        // not there yet, or half written
+      }
+    }
+  }
+
+  said(n = 12) {
+    return this.text.join("").trimEnd().split("\n").slice(-n).join("\n");
+  }
+
+  // A sanitizer's report, an assertion, or an end that nobody asked for: its text.
+  wrong() {
+    const all = this.text.join("");
+    const m = all.match(/(ERROR: \w+Sanitizer|runtime error:|Assertion .* failed|stack smashing)[^]*/);
+    if (m) return m[0].slice(0, 2000);
+    if (this.gone && this.gone.signal && this.gone.signal !== "SIGKILL") return `ended by ${this.gone.signal}: ${this.said()}`;
+    return null;
+  }
+
+  async kill() {
+    if (!this.gone) this.proc.kill("SIGKILL");
+    await this.ended;
+  }
+  async stop(ms = 30000) {
+    if (!this.gone) this.proc.kill("SIGTERM");
+    const late = setTimeout(() => this.proc.kill("SIGKILL"), ms);
+    await this.ended;
+    clearTimeout(late);
+    return this.gone;
+  }
+}

@@ -1,0 +1,133 @@
+// shim.mjs: the library preloaded into the server (shim.h), and the disks a power cut leaves.
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { Cannot } from "./trial.mjs";
+
+const CALLS = ["pwrite", "sync", "open", "rename", "unlink", "truncate", "mkdir", "mmap", "pread", "accept", "malloc"];
+const SIZE = 8 + CALLS.length * 16;
+const SECTOR = 512;
+
+export class Shim {
+  // memory: the one whose allocations can fail, too.
+  constructor(trial, { memory = false } = {}) {
+    this.file = path.join(trial.build, `test/torture/shim${memory ? "_memory" : ""}.so`);
+    trial.needs(this.file, "the shim (make torture-programs)");
+    // A sanitizer's library wants to be the first one.
+    const linked = execFileSync("ldd", [trial.mayflyd], { encoding: "utf8" });
+    this.sanitizer = linked.match(/lib[at]san\.so\S* => (\S+)/)?.[1];
+    if (memory && this.sanitizer) throw new Cannot("allocations belong to the sanitizer of this mayflyd");
+    this.controlFile = path.join(trial.dir, "control");
+    fs.writeFileSync(this.controlFile, Buffer.alloc(SIZE));
+    this.fd = fs.openSync(this.controlFile, "r+");
+  }
+
+  env(more = {}) {
+    return { LD_PRELOAD: [this.sanitizer, this.file].filter(Boolean).join(":"), SHIM_CONTROL: this.controlFile, ...more };
+  }
+
+  setClock(ms) {
+    const b = Buffer.alloc(8);
+    b.writeBigInt64LE(BigInt(Math.round(ms)) * 1000000n);
+    fs.writeSync(this.fd, b, 0, 8, 0);
+  }
+
+  // The after-th call from now fails with `error` (a number; 0: a short write), and `more` behind it.
+  arm(call, { after = 1, more = 0, error = 5 } = {}) {
+    const b = Buffer.alloc(16);
+    [after, more, error, 0].forEach((v, i) => b.writeInt32LE(v, 4 * i));
+    fs.writeSync(this.fd, b, 0, 16, this.#at(call));
+  }
+  disarm(call) {
+    fs.writeSync(this.fd, Buffer.alloc(8), 0, 8, this.#at(call)); // hits stay
+  }
+  disarmAll() {
+    CALLS.forEach((c) => this.disarm(c));
+  }
+  hits(call) {
+    const b = Buffer.alloc(16);
+    fs.readSync(this.fd, b, 0, 16, this.#at(call));
+    return b.readInt32LE(12);
+  }
+  #at(call) {
+    return 8 + CALLS.indexOf(call) * 16;
+  }
+}
+
+// --- the disk after a power cut ---------------------------------------------------------------------------------------
+
+// The names of a folder: [["f" | "d", id, name]].
+function durableNames(shadow, id) {
+  try {
+    return fs.readFileSync(path.join(shadow, "d", id), "utf8").trimEnd().split("\n").filter(Boolean).map((l) => l.match(/^([fd]) (\d+) (.*)$/).slice(1));
+  } catch {
+    return []; // made, never synced
+  }
+}
+// The names it has now, as if they had all reached the disk.
+function currentNames(shadow, folder) {
+  const out = [];
+  for (const e of fs.readdirSync(folder, { withFileTypes: true })) {
+    const { ino } = fs.statSync(path.join(folder, e.name));
+    try {
+      out.push([e.isDirectory() ? "d" : "f", fs.readlinkSync(path.join(shadow, "i", String(ino))), e.name]);
+    } catch {
+      // made in the moment of the cut
+    }
+  }
+  return out;
+}
+// Where a number lies in the tree that was running: what reached the disk unasked is taken from there.
+function placesNow(shadow, root) {
+  const at = new Map();
+  const walk = (folder) => {
+    for (const [kind, id, name] of currentNames(shadow, folder)) {
+      at.set(id, path.join(folder, name));
+      if (kind === "d") walk(path.join(folder, name));
+    }
+  };
+  at.set("1", root);
+  walk(root);
+  return at;
+}
+
+// The durable bytes of a file; with `keep`, of each sector that differs keep() says whether it is the new one.
+function bytesOf(shadow, id, now, keep) {
+  let b;
+  try {
+    b = fs.readFileSync(path.join(shadow, "f", id));
+  } catch {
+    b = Buffer.alloc(0);
+  }
+  if (!keep || !now) return b;
+  const fresh = fs.readFileSync(now);
+  if (fresh.length !== b.length && keep()) {
+    const resized = Buffer.alloc(fresh.length);
+    b.copy(resized, 0, 0, Math.min(b.length, fresh.length));
+    b = resized;
+  }
+  for (let o = 0; o < Math.min(b.length, fresh.length); o += SECTOR) {
+    const end = Math.min(o + SECTOR, b.length, fresh.length);
+    if (b.compare(fresh, o, end, o, end) !== 0 && keep()) fresh.copy(b, o, o, end);
+  }
+  return b;
+}
+
+// Builds in `to` what a power cut leaves of `root`.  mode: "synced" only what was synced; "sectors" and some of the
+// sectors that were not; "names" and, in some folders, the names that were not; "both".
+export function cutPower({ root, shadow, to, mode, roll }) {
+  const now = mode === "synced" ? null : placesNow(shadow, root);
+  const odds = 1 + roll(8);
+  const keep = mode === "sectors" || mode === "both" ? () => roll(odds + 1) === 0 : null;
+  const build = (id, folder) => {
+    fs.mkdirSync(folder);
+    const here = now?.get(id);
+    const names = (mode === "names" || mode === "both") && here && roll(2) ? currentNames(shadow, here) : durableNames(shadow, id);
+    for (const [kind, child, name] of names) {
+      const at = path.join(folder, name);
+      if (kind === "d") build(child, at);
+      else fs.writeFileSync(at, bytesOf(shadow, child, now?.get(child), keep));
+    }
+  };
+  build("1", to);
+}

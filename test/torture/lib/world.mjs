@@ -1,0 +1,220 @@
+// world.mjs: a server under load and its observer: begin, load, cut, verify, again and again.
+import { Hand, STREAMS, readDirect } from "./load.mjs";
+import { Queue } from "./queue.mjs";
+import { Watcher, readAll } from "./readback.mjs";
+import { Record, moment } from "./record.mjs";
+import { pause } from "./server.mjs";
+import { dice } from "./trial.mjs";
+import { Wire } from "./wire.mjs";
+
+const REAL = { lo: (ms) => ms, hi: (ms) => ms };
+const MARKER_MS = 15000; // a marker follows a death within milliseconds; a machine may stall
+
+export class World {
+  constructor(trial, server, { refusals = "find", clock = REAL, hands = 3, keys = 40 } = {}) {
+    Object.assign(this, { trial, server, refusals, clock });
+    this.roll = dice(trial.seed);
+    this.count = { puts: 0, acks: 0, refused: 0, resent: 0, deletes: 0, purges: 0, batches: 0, gets: 0, queued: 0, confirmed: 0, verified: 0, readings: 0 };
+    this.records = {
+      K: new Record("K", { depth: 1, markers: true, clock }),
+      T: new Record("T", { depth: 5, markers: false, clock }),
+    };
+    this.hands = Array.from({ length: hands }, (_, i) => new Hand(this, null, i, { keys }));
+    this.watchers = Object.values(this.records).map((r) => new Watcher(r, (kind, text) => this.find(kind, text)));
+    this.queue = new Queue(this);
+    this.lives = 0;
+  }
+
+  find(kind, text) {
+    this.trial.found(kind, `${text} (start ${this.server.starts})`);
+  }
+  refused(text) {
+    this.count.refused++;
+    if (this.refusals === "find") this.find("refused", text);
+  }
+
+  async wire(name) {
+    return Wire.open(this.server.port, `${name}x${this.lives}`);
+  }
+
+  async begin() {
+    await this.server.start();
+    this.lives++;
+    this.main = await this.wire("m");
+    for (const s of Object.values(STREAMS)) {
+      const r = await this.main.api(`STREAM.CREATE.${s.name}`, s);
+      if (r === null || r.error) throw new Error(`creating ${s.name}: ${JSON.stringify(r?.error ?? "no answer")}`);
+    }
+    await this.queue.make(this.main);
+    await this.#connect();
+  }
+
+  async #connect() {
+    for (const h of this.hands) {
+      h.wire = await this.wire(`h${h.number}`);
+      h.busy = 0;
+      h.stopped = false;
+      h.left = 5;
+      h.window = [1, 8, 64, 256][this.roll(4)];
+    }
+    this.watching = await this.wire("w");
+    for (const w of this.watchers) await w.start(this.watching);
+    this.queueWire = await this.wire("q");
+  }
+
+  // Runs until rest() or the server's end; `during` runs beside it.
+  load() {
+    this.queue.start(this.queueWire);
+    this.loading = this.hands.map((h) => h.run());
+  }
+  // The load ends; what is under way is answered (or the connections end).
+  async rest(ms = 30000) {
+    this.queue.stop();
+    this.hands.forEach((h) => h.stop());
+    const late = setTimeout(() => {
+      for (const h of this.hands)
+        if (h.busy > 0 && !h.wire.closed) {
+          this.find("no-answer", `${h.busy} requests of hand ${h.number} have no answer after ${ms} ms`);
+          h.wire.close();
+        }
+    }, ms);
+    await Promise.all(this.loading);
+    clearTimeout(late);
+  }
+
+  // Ends the server: SIGKILL, or SIGTERM in good order.
+  async cut(orderly = false) {
+    if (this.server.gone) this.find("crash", this.server.wrong() ?? `the server ended (${this.server.gone.code}): ${this.server.said()}`);
+    if (orderly) {
+      const g = await this.server.stop();
+      if (g.code !== 0) this.find("bad-end", `exit ${g.code ?? g.signal}: ${this.server.said()}`);
+    } else await this.server.kill();
+    const wrong = this.server.wrong();
+    if (wrong) this.find("crash", wrong);
+    this.ended = moment();
+    this.disconnect();
+    await this.rest();
+  }
+  disconnect() {
+    for (const w of [this.main, this.watching, this.queueWire, ...this.hands.map((h) => h.wire)]) w.close();
+  }
+
+  // The server is up again: everything is read and compared, then the load may go on.
+  async resume() {
+    this.lives++;
+    this.main = await this.wire("m");
+    await this.verify();
+    this.queue.settle();
+    await this.#connect();
+  }
+
+  async verify() {
+    for (const w of this.watchers) w.check();
+    for (const record of Object.values(this.records)) {
+      const got = await readAll(this.main, record.stream);
+      this.count.readings++;
+      const image = this.#compare(record, got);
+      await this.#marked(record, image);
+      if (record.stream === "T") await this.#dropBatches(record, image);
+      record.settle(image, got.last, this.ended ?? got.from);
+    }
+    // What the watchers did not see before the end is read by nobody else: they go on where they stopped.
+  }
+
+  #compare(record, got) {
+    const image = new Map();
+    const uids = new Set();
+    const depth = new Map();
+    const highest = record.highest; // the reading itself sees what is made meanwhile
+    let before = 0;
+    this.count.verified += got.list.length;
+    for (const m of got.list) {
+      const what = `${m.marker ? "marker" : m.uid} ${m.key}`;
+      if (m.seq <= before) this.find("order", `${record.stream} ${m.seq} after ${before}`);
+      before = m.seq;
+      if (m.seq <= record.imageLast && !record.image.has(m.seq)) this.find("revived", `${record.stream} ${m.seq} ${what} was gone before`);
+      else if (record.image.has(m.seq) && record.image.get(m.seq) !== what) this.find("changed", `${record.stream} ${m.seq} was ${record.image.get(m.seq)}, is ${what}`);
+      const wrong = record.saw(m, got.from, got.to);
+      if (wrong) this.find(/^revived or late/.test(wrong) ? "revived" : "read", wrong);
+      if (!m.marker && uids.has(m.uid)) this.find("twice", `${record.stream} ${m.seq} ${what}`);
+      uids.add(m.uid);
+      image.set(m.seq, what);
+      depth.set(m.key, (depth.get(m.key) ?? 0) + 1);
+      if (depth.get(m.key) > record.depth && m.seq <= got.last) this.find("depth", `${record.stream} ${m.key}: more than ${record.depth} messages`);
+    }
+    if (got.messages !== undefined && got.list.length !== got.messages) this.find("count", `${record.stream}: info says ${got.messages} messages, ${got.list.length} were read`);
+    if (got.last < highest) this.find("sequence", `${record.stream}: last_seq ${got.last}, but ${highest} was given`);
+    this.#missing(record, got, image);
+    return image;
+  }
+
+  #missing(record, got, image) {
+    const batches = new Set();
+    const reached = new Map(); // hand: the last unacknowledged put that is there
+    const each = (visit) => record.keys.forEach((k) => k.ops.forEach((op) => op.kind === "put" && visit(op, k)));
+    const handOf = (k) => k.name.split(".")[1];
+    each((op, k) => {
+      if (op.batch) batches.add(op.batch);
+      else if (op.acked.tick === Infinity && image.has(op.seq)) reached.set(handOf(k), Math.max(op.sent.tick, reached.get(handOf(k)) ?? 0));
+      if (!image.has(op.seq) && record.fate(op, got.from, got.to) === "there") this.find("lost", `${record.stream} ${k.name} ${op.uid}: ${record.story(op)}`);
+    });
+    // The server takes what comes over a connection in order: no hole before what is there.
+    each((op, k) => {
+      if (op.batch || op.acked.tick !== Infinity || op.refused || op.seq > 0 || !(op.sent.tick < reached.get(handOf(k)))) return;
+      const acked = op.acked;
+      op.acked = op.sent;
+      if (record.fate(op, got.from, got.to) === "there") this.find("hole", `${record.stream} ${k.name} ${op.uid} is not there, but what was sent later is: ${record.story(op)}`);
+      op.acked = acked;
+    });
+    for (const b of batches) {
+      const there = b.filter((p) => image.has(p.seq)).length;
+      if (there !== 0 && (there !== b.length || b.open)) this.find("batch", `${there} of ${b.length} messages of a batch${b.open ? " without a commit" : ""}: ${b[0].key.name}`);
+    }
+  }
+
+  // Every death has its marker: at once, or as soon as the sweep was there.
+  async #marked(record, image) {
+    if (!record.markers) return;
+    for (const k of record.keys.values()) record.checkMarks(k, (text) => this.find("marker", text));
+    const end = Date.now() + MARKER_MS;
+    for (const { key, put } of [...record.mustBeMarked(moment())]) {
+      const marked = () => [...key.marks.keys()].some((s) => s > put.seq);
+      while (!marked()) {
+        const m = await this.main.request(`$JS.API.DIRECT.GET.${record.stream}.${key.name}`);
+        if (m !== null && !m.status) {
+          const seen = readDirect(m);
+          if (seen.marker) {
+            record.saw(seen);
+            image.set(seen.seq, `marker ${key.name}`);
+          }
+        }
+        if (marked()) break;
+        if (Date.now() > end || m === null) {
+          this.find("marker", `none after the death of ${record.stream} ${key.name} ${put.uid}: ${record.story(put)}`);
+          break;
+        }
+        await pause(20);
+      }
+    }
+  }
+
+  // Keys of batches are used once.
+  async #dropBatches(record, image) {
+    const r = await this.main.api("STREAM.PURGE.T", { filter: "t.*.b.>" });
+    if (r === null || r.error) throw new Error(`purging batches: ${JSON.stringify(r?.error ?? "no answer")}`);
+    for (const [seq, what] of image) if (/^\S+ t\.\d+\.b\./.test(what)) image.delete(seq);
+  }
+
+  // The end of a trial: the queue is emptied, the server stops in good order.
+  async finish() {
+    this.queue.draining = true;
+    await this.queue.drain(this.queueWire, 8000);
+    await this.cut(true);
+  }
+
+  summary() {
+    const c = this.count;
+    return `${c.acks} acks (${c.puts} puts, ${c.deletes} deletes, ${c.purges} purges, ${c.batches} batches, ${c.resent} resent ids), ${c.confirmed} confirmed acks, ` +
+      `${c.gets} gets, ${this.watchers.reduce((n, w) => n + w.seen, 0)} watched, ${c.verified} messages in ${c.readings} full readings${c.refused ? `, ${c.refused} refusals` : ""}`;
+  }
+}

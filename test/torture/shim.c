@@ -1,0 +1,255 @@
+/* shim.c: the calls of the server that the shim steps into (shim.h): files, the clock, accept. */
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* REAL(NAME): the next definition of NAME: libc's, or a sanitizer's above it. */
+#define REAL(name) ((__typeof__(&name))real(#name))
+
+static struct shim_control none;
+struct shim_control *shim_control = &none;
+
+static void *real(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+__attribute__((constructor)) static void shim_init(void)
+{
+    const char *path = getenv("SHIM_CONTROL");
+    int fd = path == NULL ? -1 : REAL(open)(path, O_RDWR | O_CLOEXEC);
+
+    if (fd >= 0) {
+        void *p = REAL(mmap)(NULL, sizeof *shim_control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (p != MAP_FAILED)
+            shim_control = p;
+        close(fd);
+    }
+    shim_disk_init();
+}
+
+bool shim_fails(enum shim_call call, int *error)
+{
+    struct shim_fault *f = &shim_control->fault[call];
+
+    if (__atomic_load_n(&f->after, __ATOMIC_RELAXED) <= 0) {
+        /* Not armed, or within the burst behind the first failure. */
+        if (__atomic_load_n(&f->more, __ATOMIC_RELAXED) >= 0)
+            return false;
+        if (__atomic_add_fetch(&f->more, 1, __ATOMIC_RELAXED) > 0)
+            return false;
+    } else {
+        if (__atomic_sub_fetch(&f->after, 1, __ATOMIC_RELAXED) != 0)
+            return false;
+        /* Negative: so many are still to fail. */
+        __atomic_store_n(&f->more, -f->more, __ATOMIC_RELAXED);
+    }
+    __atomic_add_fetch(&f->hits, 1, __ATOMIC_RELAXED);
+    *error = f->error;
+    return true;
+}
+
+/* A call that fails returns -1 with errno set: true. */
+static bool failed(enum shim_call call)
+{
+    int error = 0;
+
+    if (!shim_fails(call, &error))
+        return false;
+    errno = error == 0 ? EIO : error;
+    return true;
+}
+
+/* --- the clock ----------------------------------------------------------------------------------
+ */
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    static int (*next)(clockid_t, struct timespec *);
+
+    if (next == NULL)
+        next = REAL(clock_gettime);
+    int rc = next(id, t);
+    int64_t offset = __atomic_load_n(&shim_control->clock_offset_ns, __ATOMIC_RELAXED);
+    if (rc == 0 && id == CLOCK_REALTIME && offset != 0) {
+        int64_t ns = (int64_t)t->tv_sec * 1000000000 + t->tv_nsec + offset;
+        t->tv_sec = ns / 1000000000;
+        t->tv_nsec = ns % 1000000000;
+    }
+    return rc;
+}
+
+/* --- files --------------------------------------------------------------------------------------
+ */
+
+/* What makes a name holds back those who list names for the copy until it has its number. */
+static bool makes(int flags)
+{
+    return (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+}
+
+static int opened(int fd, int flags)
+{
+    if (fd >= 0)
+        shim_disk_opened(fd, makes(flags));
+    if (makes(flags))
+        shim_disk_release();
+    return fd;
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list ap;
+
+    va_start(ap, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;
+    va_end(ap);
+    if (failed(SHIM_OPEN))
+        return -1;
+    if (makes(flags))
+        shim_disk_hold();
+    return opened(REAL(open)(path, flags, mode), flags);
+}
+
+int openat(int dir, const char *path, int flags, ...)
+{
+    va_list ap;
+
+    va_start(ap, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;
+    va_end(ap);
+    if (failed(SHIM_OPEN))
+        return -1;
+    if (makes(flags))
+        shim_disk_hold();
+    return opened(REAL(openat)(dir, path, flags, mode), flags);
+}
+
+int close(int fd)
+{
+    static int (*next)(int);
+
+    if (next == NULL)
+        next = REAL(close);
+    shim_disk_closed(fd);
+    return next(fd);
+}
+
+ssize_t pread(int fd, void *dst, size_t n, off_t off)
+{
+    if (shim_disk_watches(fd) && failed(SHIM_PREAD))
+        return -1;
+    return REAL(pread)(fd, dst, n, off);
+}
+
+ssize_t pwrite(int fd, const void *src, size_t n, off_t off)
+{
+    int error = 0;
+
+    if (!shim_disk_watches(fd))
+        return REAL(pwrite)(fd, src, n, off);
+    if (shim_fails(SHIM_PWRITE, &error)) {
+        if (error != 0) {
+            errno = error;
+            return -1;
+        }
+        n = (n + 1) / 2; /* a short write is no error */
+    }
+    ssize_t put = REAL(pwrite)(fd, src, n, off);
+    if (put > 0)
+        shim_disk_wrote(fd, off, (size_t)put);
+    return put;
+}
+
+/* With a durable copy the real disk need not be waited for. */
+static int synced(int fd, int (*next)(int))
+{
+    if (failed(SHIM_SYNC))
+        return -1;
+    if (!shim_disk_on())
+        return next(fd);
+    shim_disk_synced(fd);
+    return 0;
+}
+
+int fdatasync(int fd)
+{
+    return synced(fd, REAL(fdatasync));
+}
+
+int fsync(int fd)
+{
+    return synced(fd, REAL(fsync));
+}
+
+int ftruncate(int fd, off_t size)
+{
+    if (shim_disk_watches(fd) && failed(SHIM_TRUNCATE))
+        return -1;
+    int rc = REAL(ftruncate)(fd, size);
+    if (rc == 0)
+        shim_disk_cut(fd, size);
+    return rc;
+}
+
+int posix_fallocate(int fd, off_t off, off_t n)
+{
+    int error = 0;
+
+    if (shim_disk_watches(fd) && shim_fails(SHIM_TRUNCATE, &error))
+        return error == 0 ? EIO : error;
+    return REAL(posix_fallocate)(fd, off, n);
+}
+
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return failed(SHIM_RENAME) ? -1 : REAL(renameat)(from_dir, from, to_dir, to);
+}
+
+int rename(const char *from, const char *to)
+{
+    return failed(SHIM_RENAME) ? -1 : REAL(rename)(from, to);
+}
+
+int unlinkat(int dir, const char *path, int flags)
+{
+    return failed(SHIM_UNLINK) ? -1 : REAL(unlinkat)(dir, path, flags);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    if (failed(SHIM_MKDIR))
+        return -1;
+    shim_disk_hold();
+    int rc = REAL(mkdir)(path, mode);
+    if (rc == 0)
+        shim_disk_made(path);
+    shim_disk_release();
+    return rc;
+}
+
+void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
+{
+    static void *(*next)(void *, size_t, int, int, int, off_t);
+
+    if (next == NULL)
+        next = REAL(mmap);
+    if (fd >= 0 && failed(SHIM_MMAP))
+        return MAP_FAILED;
+    return next(at, n, prot, flags, fd, off);
+}
+
+int accept4(int fd, struct sockaddr *from, socklen_t *n, int flags)
+{
+    return failed(SHIM_ACCEPT) ? -1 : REAL(accept4)(fd, from, n, flags);
+}

@@ -1,0 +1,67 @@
+/* shim.h: a library preloaded into the server under test: it keeps a copy of the store's folder as
+ * a power cut would leave it, shifts the wall clock and makes calls fail.
+ *
+ * Environment:
+ *    SHIM_CONTROL  a file of sizeof(struct shim_control) bytes, mapped; a trial writes to it
+ *    SHIM_ROOT     the folder to be watched, absolute, without a slash at its end
+ *    SHIM_SHADOW   where its durable copy is kept; without it, there is none
+ *
+ * The model of a disk, as weak as POSIX allows: bytes and the size of a file are durable when
+ * fdatasync() or fsync() of it returns, names when fsync() of their folder returns; what was not
+ * synced is lost.  The copy:
+ *    f/ID   durable bytes of the file with that number
+ *    d/ID   durable names of a folder: lines "f ID NAME" or "d ID NAME"; the root is 1
+ *    i/INO  a symlink to the number of what has this inode now
+ * so that a trial can also build disks on which some of the rest survived. */
+#ifndef MAYFLY_TORTURE_SHIM_H
+#define MAYFLY_TORTURE_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum shim_call {
+    SHIM_PWRITE,
+    SHIM_SYNC, /* fdatasync, fsync */
+    SHIM_OPEN,
+    SHIM_RENAME,
+    SHIM_UNLINK,
+    SHIM_TRUNCATE, /* ftruncate, posix_fallocate */
+    SHIM_MKDIR,
+    SHIM_MMAP, /* of a file */
+    SHIM_PREAD,
+    SHIM_ACCEPT,
+    SHIM_MALLOC, /* only in shim_memory.so */
+    SHIM_CALLS
+};
+
+/* Little endian, in the control file.  A fault: the `after`-th call from now fails with `error` (0:
+ * a short write), and so do the `more` calls behind it. */
+struct shim_fault {
+    int32_t after, more, error, hits;
+};
+struct shim_control {
+    int64_t clock_offset_ns;
+    struct shim_fault fault[SHIM_CALLS];
+};
+
+extern struct shim_control *shim_control; /* never NULL */
+
+/* True: this call is to fail with *error. */
+bool shim_fails(enum shim_call call, int *error);
+
+/* The durable copy (shim_disk.c).  Each does nothing for what is not below the root. */
+void shim_disk_init(void);
+void shim_disk_hold(void); /* no folder is listed until the release; around what makes names */
+void shim_disk_release(void);
+void shim_disk_opened(int fd, bool created); /* created: while held */
+void shim_disk_closed(int fd);
+void shim_disk_made(const char *path); /* a folder; while held */
+void shim_disk_wrote(int fd, off_t off, size_t n);
+void shim_disk_cut(int fd, off_t size); /* ftruncate */
+void shim_disk_synced(int fd);
+bool shim_disk_watches(int fd);
+bool shim_disk_on(void);
+
+#endif

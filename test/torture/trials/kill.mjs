@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+// kill.mjs: kill -9 at random moments under load, restart, everything read and compared with the observer's record.
+import { Server, pause } from "../lib/server.mjs";
+import { run } from "../lib/trial.mjs";
+import { World } from "../lib/world.mjs";
+
+run("kill", async (t) => {
+  const server = new Server(t);
+  const world = new World(t, server);
+  const { roll } = world;
+  let kills = 0, stops = 0;
+  await world.begin();
+  while (t.left() > 1500 && t.finds < 20) {
+    world.load();
+    await pause(Math.min(roll(3) ? roll(400) : roll(3000), Math.max(1, t.left() - 1000)));
+    const orderly = roll(8) === 0;
+    if (orderly) stops++;
+    else kills++;
+    await world.cut(orderly);
+    // Killed while it recovers, too.
+    for (; roll(4) === 0; kills++) {
+      const up = server.start().catch(() => {});
+      await pause(roll(60));
+      await server.kill();
+      await up;
+    }
+    await server.start();
+    await world.resume();
+  }
+  await world.finish();
+  return `${kills} kills, ${stops} orderly stops; ${world.summary()}`;
+});
