@@ -2,18 +2,17 @@
 // every answer noted in the record.
 import { moment, NEVER, Put, bodyOf } from "./record.mjs";
 
-const HOUR = 3600e9;
 // K: a bucket: one value a key, markers.  T: history, rollups, batches, ids; no markers, so that each message's own
 // deadline shows.
-export const STREAMS = {
-  K: { name: "K", subjects: ["k.>"], allow_direct: true, allow_msg_ttl: true, subject_delete_marker_ttl: HOUR, max_msgs_per_subject: 1, allow_rollup_hdrs: true },
-  T: { name: "T", subjects: ["t.>"], allow_direct: true, allow_msg_ttl: true, max_msgs_per_subject: 5, allow_rollup_hdrs: true, allow_atomic: true, duplicate_window: 600e9 },
-};
+export const streams = (lifetime) => [
+  { name: "K", subjects: ["k.>"], allow_direct: true, allow_msg_ttl: true, subject_delete_marker_ttl: lifetime, max_msgs_per_subject: 1, allow_rollup_hdrs: true },
+  { name: "T", subjects: ["t.>"], allow_direct: true, allow_msg_ttl: true, max_msgs_per_subject: 5, allow_rollup_hdrs: true, allow_atomic: true, duplicate_window: lifetime },
+];
 
 let uids = 0;
 
 export class Hand {
-  // world: { roll, records: { K, T }, find(kind, text), count, refusals: "find" or "fine" }
+  // world: { roll, records: { K, T }, find(kind, text), refused(text), count }
   constructor(world, wire, number, { keys = 40, window = 64 } = {}) {
     Object.assign(this, { world, wire, number, keys, window });
     this.busy = 0;
@@ -76,8 +75,7 @@ export class Hand {
     }
     if (a.error) {
       op.refused = true;
-      world.count.refused++;
-      if (world.refusals === "find") world.find("refused", `${what}: ${JSON.stringify(a.error)}`);
+      world.refused(`${what}: ${JSON.stringify(a.error)}`);
       return false;
     }
     op.answer = a;
@@ -196,9 +194,7 @@ export class Hand {
   #got(record, key, m, from, to) {
     const { world } = this;
     if (m.status && m.status !== 404) {
-      world.count.refused++;
-      if (world.refusals === "find") world.find("refused", `get ${key}: ${m.head}`);
-      return;
+      return world.refused(`get ${key}: ${m.head}`);
     }
     const seen = m.status ? null : readDirect(m);
     if (seen) {

@@ -27,6 +27,7 @@ export class Queue {
 
   // From now on on this connection, until stop().
   start(wire) {
+    if (this.wire === wire) wire.unsubscribe(this.sid);
     this.wire = wire;
     this.stopped = false;
     this.sid = wire.subscribe(`_Q.${wire.name}`, (m) => this.#got(m));

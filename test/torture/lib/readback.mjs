@@ -2,6 +2,7 @@
 import { readMessage } from "./load.mjs";
 import { moment } from "./record.mjs";
 import { pause } from "./server.mjs";
+import { wrong as broken } from "./trial.mjs";
 
 let readers = 0;
 
@@ -17,7 +18,7 @@ async function consume(wire, stream, config, take) {
     if (!m.status) take(m, placeOf(m.reply));
   });
   const r = await wire.api(`CONSUMER.CREATE.${stream}`, { stream_name: stream, config: { deliver_subject: subject, ack_policy: "none", mem_storage: true, inactive_threshold: 300e9, ...config } });
-  if (r === null || r.error) throw new Error(`a consumer of ${stream}: ${JSON.stringify(r?.error ?? "no answer")}`);
+  if (r === null || r.error) throw broken("unreadable", `a consumer of ${stream}: ${JSON.stringify(r?.error ?? "no answer")}`);
   return { name: r.name, pending: r.num_pending, end: () => (wire.unsubscribe(sid), wire.api(`CONSUMER.DELETE.${stream}.${r.name}`)) };
 }
 
@@ -25,7 +26,7 @@ async function consume(wire, stream, config, take) {
 export async function readAll(wire, stream, ms = 60000) {
   const state = async () => {
     const r = await wire.api(`STREAM.INFO.${stream}`);
-    if (r === null || r.error) throw new Error(`info of ${stream}: ${JSON.stringify(r?.error ?? "no answer")}`);
+    if (r === null || r.error) throw broken("unreadable", `info of ${stream}: ${JSON.stringify(r?.error ?? "no answer")}`);
     return r.state;
   };
   const before = await state();
@@ -39,7 +40,7 @@ export async function readAll(wire, stream, ms = 60000) {
   const end = Date.now() + ms;
   for (let turn = 0; !done && c.pending > 0; turn++) {
     await pause(turn < 50 ? 2 : 20);
-    if (Date.now() > end || wire.closed) throw new Error(`reading all of ${stream}: ${list.length} of ${c.pending} in ${ms} ms`);
+    if (Date.now() > end || wire.closed) throw broken("unreadable", `reading all of ${stream}: ${list.length} of ${c.pending} in ${ms} ms`);
     // What expires on the way is not delivered.
     if (turn % 10 === 9) {
       const i = await wire.api(`CONSUMER.INFO.${stream}.${c.name}`);
@@ -69,11 +70,21 @@ export class Watcher {
   #take(m, p) {
     const at = moment();
     this.seen++;
+    this.record.clock.stamped?.(p.stamp, at.ms);
     if (p.seq <= this.last) this.find("watch-order", `${this.record.stream}: ${p.seq} after ${this.last}`);
     if (p.seq - this.last < 100000) for (let s = this.last + 1; s < p.seq; s++) this.skipped.push({ seq: s, at });
     this.last = p.seq;
     const wrong = this.record.saw(readMessage(m, m.subject, p.seq, p.stamp));
     if (wrong) this.find("watch", wrong);
+  }
+
+  // Waits until it was sent everything, and has it.
+  async caughtUp(wire, ms = 20000) {
+    for (const end = Date.now() + ms; ; await pause(10)) {
+      const i = await wire.api(`CONSUMER.INFO.${this.record.stream}.${this.consumer.name}`);
+      if (i?.num_pending === 0) return;
+      if (Date.now() > end) throw broken("watch-stuck", `${this.record.stream}: ${JSON.stringify(i)}`);
+    }
   }
 
   // After all acks are known: what was skipped must have been gone.

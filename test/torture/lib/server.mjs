@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { wrong } from "./trial.mjs";
 
 export const pause = (ms) => new Promise((r) => setTimeout(r, ms));
 
@@ -43,8 +44,8 @@ export class Server {
     });
     const file = path.join(this.dir, `${path.basename(this.trial.mayflyd)}_${proc.pid}.ports`);
     for (const end = Date.now() + ms; ; await pause(3)) {
-      if (this.gone) throw new Error(`the server ended at its start (${this.gone.code ?? this.gone.signal}): ${this.said()}`);
-      if (Date.now() > end) throw new Error(`the server was not there within ${ms} ms: ${this.said()}`);
+      if (this.gone) throw wrong("no-start", `the server ended at its start (${this.gone.code ?? this.gone.signal}): ${this.said()}`);
+      if (Date.now() > end) throw wrong("no-start", `the server was not there within ${ms} ms: ${this.said()}`);
       try {
         this.port = Number(JSON.parse(fs.readFileSync(file, "utf8")).nats[0].match(/:(\d+)/)[1]);
         fs.rmSync(file);
@@ -60,7 +61,7 @@ export class Server {
   }
 
   // A sanitizer's report, an assertion, or an end that nobody asked for: its text.
-  wrong() {
+  report() {
     const all = this.text.join("");
     const m = all.match(/(ERROR: \w+Sanitizer|runtime error:|Assertion .* failed|stack smashing)[^]*/);
     if (m) return m[0].slice(0, 2000);

@@ -35,6 +35,7 @@ export class Trial {
     this.end = Date.now() + this.seconds * 1000;
     this.finds = 0;
     this.seen = new Map();
+    this.tried = null; // a function that says what was tried so far
     if (!(this.seconds > 0) || !Number.isSafeInteger(this.seed)) throw new Cannot("--seconds and --seed are numbers");
   }
 
@@ -60,6 +61,9 @@ export class Trial {
   }
 }
 
+// An error that is a find of this kind.
+export const wrong = (kind, text) => Object.assign(new Error(text), { kind });
+
 // Runs MAIN(trial), which returns what was tried, in numbers.
 export async function run(name, main) {
   let t, tried = "nothing", code = 0;
@@ -74,7 +78,8 @@ export async function run(name, main) {
       code = 2;
     } else {
       // What the trial itself stumbles over may be the server's fault as well: it is looked at.
-      t?.found("trial-error", e.stack);
+      t?.found(e.kind ?? "trial-error", e.kind ? e.message : e.stack);
+      tried = t?.tried?.() ?? tried;
     }
   }
   if (t && t.finds === 0) fs.rmSync(t.dir, { recursive: true, force: true });

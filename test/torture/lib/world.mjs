@@ -1,5 +1,5 @@
 // world.mjs: a server under load and its observer: begin, load, cut, verify, again and again.
-import { Hand, STREAMS, readDirect } from "./load.mjs";
+import { Hand, readDirect, streams } from "./load.mjs";
 import { Queue } from "./queue.mjs";
 import { Watcher, readAll } from "./readback.mjs";
 import { Record, moment } from "./record.mjs";
@@ -11,8 +11,10 @@ const REAL = { lo: (ms) => ms, hi: (ms) => ms };
 const MARKER_MS = 15000; // a marker follows a death within milliseconds; a machine may stall
 
 export class World {
-  constructor(trial, server, { refusals = "find", clock = REAL, hands = 3, keys = 40 } = {}) {
-    Object.assign(this, { trial, server, refusals, clock });
+  // refusals: a pattern of those that are no find.  lifetime: of markers and ids, in ns.
+  constructor(trial, server, { refusals = /^$/, clock = REAL, hands = 3, keys = 40, lifetime = 3600e9 } = {}) {
+    Object.assign(this, { trial, server, refusals, clock, lifetime });
+    trial.tried = () => this.summary();
     this.roll = dice(trial.seed);
     this.count = { puts: 0, acks: 0, refused: 0, resent: 0, deletes: 0, purges: 0, batches: 0, gets: 0, queued: 0, confirmed: 0, verified: 0, readings: 0 };
     this.records = {
@@ -30,7 +32,7 @@ export class World {
   }
   refused(text) {
     this.count.refused++;
-    if (this.refusals === "find") this.find("refused", text);
+    if (!this.refusals.test(text)) this.find("refused", text);
   }
 
   async wire(name) {
@@ -41,7 +43,7 @@ export class World {
     await this.server.start();
     this.lives++;
     this.main = await this.wire("m");
-    for (const s of Object.values(STREAMS)) {
+    for (const s of streams(this.lifetime)) {
       const r = await this.main.api(`STREAM.CREATE.${s.name}`, s);
       if (r === null || r.error) throw new Error(`creating ${s.name}: ${JSON.stringify(r?.error ?? "no answer")}`);
     }
@@ -84,13 +86,14 @@ export class World {
 
   // Ends the server: SIGKILL, or SIGTERM in good order.
   async cut(orderly = false) {
-    if (this.server.gone) this.find("crash", this.server.wrong() ?? `the server ended (${this.server.gone.code}): ${this.server.said()}`);
+    const ended = this.server.gone !== null;
+    if (ended) this.find("crash", this.server.report() ?? `the server ended (${this.server.gone.code}): ${this.server.said()}`);
     if (orderly) {
       const g = await this.server.stop();
       if (g.code !== 0) this.find("bad-end", `exit ${g.code ?? g.signal}: ${this.server.said()}`);
     } else await this.server.kill();
-    const wrong = this.server.wrong();
-    if (wrong) this.find("crash", wrong);
+    const report = this.server.report();
+    if (report && !ended) this.find("crash", report);
     this.ended = moment();
     this.disconnect();
     await this.rest();
@@ -104,8 +107,17 @@ export class World {
     this.lives++;
     this.main = await this.wire("m");
     await this.verify();
+    this.ended = null;
     this.queue.settle();
     await this.#connect();
+  }
+
+  // The same while it goes on: the load rests, the watchers have seen all.
+  async verifyLive() {
+    await this.rest();
+    for (const w of this.watchers) await w.caughtUp(this.watching);
+    await this.verify();
+    this.hands.forEach((h) => (h.stopped = false));
   }
 
   async verify() {
