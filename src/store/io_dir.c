@@ -288,8 +288,11 @@ static int dir_sync(struct store_io *io, struct store_file *f, struct mf_error *
 static int dir_allocate(struct store_io *io, struct store_file *f, uint64_t size,
                         struct mf_error *e)
 {
-    int rc = posix_fallocate(f->fd, 0, (off_t)size);
+    int rc;
 
+    do /* its result is the error */
+        rc = posix_fallocate(f->fd, 0, (off_t)size);
+    while (rc == EINTR);
     if (rc == 0)
         return 0;
     if (rc == EOPNOTSUPP || rc == EINVAL) /* a file system without it: at least the size */

@@ -26,7 +26,7 @@ test_unit_store_io_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
 test_unit_store_io_kinds_SOURCES = test/unit/test_store_io_kinds.c test/support/io_fixture.h $(TEST_IO)
 test_unit_store_io_kinds_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_io_kinds_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_store_io_kinds_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pread,--wrap=pwrite,--wrap=fdatasync
+test_unit_store_io_kinds_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pread,--wrap=pwrite,--wrap=fdatasync,--wrap=posix_fallocate
 test_unit_fault_io_SOURCES = test/unit/test_fault_io.c $(TEST_IO)
 test_unit_fault_io_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_fault_io_CPPFLAGS = $(TEST_CPPFLAGS)

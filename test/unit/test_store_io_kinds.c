@@ -14,6 +14,8 @@ int __real_fdatasync(int fd);
 ssize_t __wrap_pread(int fd, void *dst, size_t n, off_t off);
 ssize_t __wrap_pwrite(int fd, const void *src, size_t n, off_t off);
 int __wrap_fdatasync(int fd);
+int __real_posix_fallocate(int fd, off_t off, off_t n);
+int __wrap_posix_fallocate(int fd, off_t off, off_t n);
 
 static int call_errno;   /* they fail with it */
 static bool call_slowly; /* interrupted every second time, else 3 bytes at most */
@@ -43,6 +45,12 @@ int __wrap_fdatasync(int fd)
 {
     size_t n = 0;
     return call_fails(&n) ? -1 : __real_fdatasync(fd);
+}
+/* It returns its error and leaves errno alone. */
+int __wrap_posix_fallocate(int fd, off_t off, off_t n)
+{
+    size_t some = 0;
+    return call_fails(&some) ? errno : __real_posix_fallocate(fd, off, n);
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
@@ -169,6 +177,7 @@ static void test_short_and_interrupted_calls_are_gone_on_with(void)
     f = create("a", "a text of some length", 21);
     ok(io->sync(io, f, &e));
     assert_bytes(f, "a text of some length", 21);
+    ok(io->allocate(io, f, 21, &e));
     char c;
     TEST_ASSERT_EQUAL_INT(MF_IO, io->pread(io, f, &c, 1, 21, &e));
     assert_text("no byte at 21");
