@@ -141,7 +141,7 @@ export class Record {
     for (let i = 1; i < line.length; i++) {
       const [a, b] = [line[i - 1], line[i]];
       if (a.mark && b.mark && !unknown) wrong(`two markers for one death: ${this.stream} ${k.name} ${a.seq} and ${b.seq} ${b.mark.reason}`);
-      if (a.op && b.mark) this.#checkDeath(k, a.op, b.mark, wrong);
+      if (a.op && b.mark && !unknown) this.#checkDeath(k, a.op, b.mark, wrong);
       if (a.op && b.op && this.#diedBefore(k, a.op, b.op) && this.#allKnown(a.seq, b.seq))
         wrong(`no marker between ${a.op.uid} and ${b.op.uid}: ${this.stream} ${k.name} ${a.seq}, ${b.seq}: ${this.story(a.op)}`);
     }

@@ -2,7 +2,7 @@
 import { Hand, readDirect, streams } from "./load.mjs";
 import { Queue } from "./queue.mjs";
 import { Watcher, readAll } from "./readback.mjs";
-import { Record, moment } from "./record.mjs";
+import { Put, Record, bodyOf, moment } from "./record.mjs";
 import { pause } from "./server.mjs";
 import { dice } from "./trial.mjs";
 import { Wire } from "./wire.mjs";
@@ -25,6 +25,7 @@ export class World {
     this.watchers = Object.values(this.records).map((r) => new Watcher(r, (kind, text) => this.find(kind, text)));
     this.queue = new Queue(this);
     this.lives = 0;
+    this.probes = 0;
   }
 
   find(kind, text) {
@@ -215,6 +216,26 @@ export class World {
     const r = await this.main.api("STREAM.PURGE.T", { filter: "t.*.b.>" });
     if (r === null || r.error) throw new Error(`purging batches: ${JSON.stringify(r?.error ?? "no answer")}`);
     for (const [seq, what] of image) if (/^\S+ t\.\d+\.b\./.test(what)) image.delete(seq);
+  }
+
+  // One message to each stream, by a client that does nothing else: what each answers, as text.
+  async probe(ms = 20000) {
+    const said = {};
+    for (const [stream, record] of [...Object.entries(this.records), ["Q", null]]) {
+      const uid = `p${++this.probes}`;
+      const key = `${stream.toLowerCase()}.9.probe`;
+      const op = record?.sending(key, new Put(uid, 1000, 20));
+      if (!record) this.queue.unsure.add(uid);
+      const m = await this.main.request(key, bodyOf(uid, 20), record ? ["Nats-TTL: 1s"] : null, ms);
+      said[stream] = m === null ? "nothing" : m.status ? "no responders" : m.text();
+      if (m === null && !this.main.closed) this.find("no-answer", `publishing to ${key} is not answered in ${ms} ms`);
+      const seq = Number(said[stream].match(/"seq":(\d+)/)?.[1] ?? 0);
+      if (op && seq > 0) {
+        const wrong = record.acknowledged(op, seq);
+        if (wrong) this.find("sequence", wrong);
+      } else if (op) op.refused = true;
+    }
+    return said;
   }
 
   // The end of a trial: the queue is emptied, the server stops in good order.
