@@ -129,7 +129,7 @@ export class Record {
     const d = this.deadline(op);
     const at = (m) => (m === Infinity ? "never" : `${m}`);
     const later = op.key.ops.slice(op.key.ops.lastIndexOf(op) + 1, op.key.ops.lastIndexOf(op) + 4);
-    return `sent ${at(op.sent.ms)}, acked ${at(op.acked.ms)}, seq ${op.seq}, ttl ${op.ttl}, deadline ${d.min}..${d.max}${from ? `, asked at ${from.ms}` : ""}; then ${later.map((x) => `${x.kind} ${x.uid ?? ""} sent ${x.sent.ms} acked ${at(x.acked.ms)}${x.refused ? " refused" : ""}`).join(", ") || "nothing"}`;
+    return `sent ${at(op.sent.ms)}, acked ${at(op.acked.ms)}, seq ${op.seq}, ttl ${op.ttl}, deadline ${d.min}..${d.max}${from ? `, asked at ${from.ms}` : ""}; then ${later.map((x) => `${x.kind} ${x.uid ?? ""} seq ${x.seq ?? ""} ttl ${x.ttl ?? ""} sent ${x.sent.ms} acked ${at(x.acked.ms)}${x.refused ? " refused" : ""}`).join(", ") || "nothing"}`;
   }
 
   // Markers of one key against its puts: exactly one for each death, before what came later.  wrong(TEXT) per fault.

@@ -34,9 +34,9 @@ export class Shim {
 
   // The after-th call from now fails with `error` (a number; 0: a short write), and `more` behind it.
   arm(call, { after = 1, more = 0, error = 5 } = {}) {
-    const b = Buffer.alloc(16);
-    [after, more, error, 0].forEach((v, i) => b.writeInt32LE(v, 4 * i));
-    fs.writeSync(this.fd, b, 0, 16, this.#at(call));
+    const b = Buffer.alloc(12);
+    [after, more, error].forEach((v, i) => b.writeInt32LE(v, 4 * i));
+    fs.writeSync(this.fd, b, 0, 12, this.#at(call)); // hits stay
   }
   disarm(call) {
     fs.writeSync(this.fd, Buffer.alloc(8), 0, 8, this.#at(call)); // hits stay

@@ -61,6 +61,7 @@ export class Wire {
   ask(subject, body, header, done) {
     if (this.closed) return done(null);
     const n = this.next++;
+    done.subject = subject;
     this.waiting.set(String(n), done);
     this.publish(subject, body, header, `_R.${this.name}.${n}`);
   }

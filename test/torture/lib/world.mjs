@@ -77,7 +77,7 @@ export class World {
     const late = setTimeout(() => {
       for (const h of this.hands)
         if (h.busy > 0 && !h.wire.closed) {
-          this.find("no-answer", `${h.busy} requests of hand ${h.number} have no answer after ${ms} ms`);
+          this.find("no-answer", `${h.busy} requests of hand ${h.number} have no answer after ${ms} ms: ${[...h.wire.waiting.values()].slice(0, 8).map((f) => f.subject).join(", ")}`);
           h.wire.close();
         }
     }, ms);
@@ -171,8 +171,8 @@ export class World {
       else if (op.acked.tick === Infinity && image.has(op.seq)) reached.set(handOf(k), Math.max(op.sent.tick, reached.get(handOf(k)) ?? 0));
       if (!image.has(op.seq) && record.fate(op, got.from, got.to) === "there") this.find("lost", `${record.stream} ${k.name} ${op.uid}: ${record.story(op)}`);
     });
-    // The server takes what comes over a connection in order: no hole before what is there.
-    each((op, k) => {
+    // The server takes what comes over a connection in order: no hole before what is there, unless it refuses some.
+    if (this.count.refused === 0) each((op, k) => {
       if (op.batch || op.acked.tick !== Infinity || op.refused || op.seq > 0 || !(op.sent.tick < reached.get(handOf(k)))) return;
       const acked = op.acked;
       op.acked = op.sent;
@@ -181,7 +181,7 @@ export class World {
     });
     for (const b of batches) {
       const there = b.filter((p) => image.has(p.seq)).length;
-      if (there !== 0 && (there !== b.length || b.open)) this.find("batch", `${there} of ${b.length} messages of a batch${b.open ? " without a commit" : ""}: ${b[0].key.name}`);
+      if (there !== 0 && (there !== b.length || b.open)) this.find("batch", `${there} of ${b.length} messages of a batch${b.open ? " without a commit" : ""}: ${b[0].key.name}: ${b.map((p) => `${p.uid} seq ${p.seq} acked ${p.acked.ms} ${p.refused ? "refused" : ""}`)}`);
     }
   }
 

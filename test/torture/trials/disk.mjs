@@ -22,18 +22,20 @@ function mountSmall(dir) {
   } catch (e) {
     throw new Cannot(`mounting a tmpfs: ${e.stderr}`);
   }
-  process.on("exit", () => {
+  const away = () => {
     try {
       execFileSync("umount", ["-l", dir], { stdio: "pipe" });
     } catch {
-      // nothing is left to be done
+      // it was unmounted before
     }
-  });
+  };
+  process.on("exit", away);
+  return away;
 }
 
 run("disk", async (t) => {
   const mnt = path.join(t.dir, "mnt");
-  mountSmall(mnt);
+  const unmount = mountSmall(mnt);
   const server = new Server(t, { store: path.join(mnt, "js"), block: ", max_file_store: 1G" });
   const world = new World(t, server, { refusals: /./, keys: 20 });
   const { roll } = world;
@@ -118,5 +120,6 @@ run("disk", async (t) => {
     await world.verifyLive();
   }
   await world.finish();
+  unmount();
   return `${fills} times full (${stuffed} large messages), ${resumed} times room again, ${restarts} restarts on a full disk; ${world.summary()}`;
 });

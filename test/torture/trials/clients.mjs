@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+// clients.mjs: crowds, peers that never read, halves of commands, garbage, huge documents, thousands of consumers; beside
+// them a load with its observer, and one well-behaved client whose requests must keep being answered.
+import fs from "node:fs";
+import path from "node:path";
+import { Worker } from "node:worker_threads";
+import { ATTACKS } from "../lib/attacks.mjs";
+import { Server, pause } from "../lib/server.mjs";
+import { TORTURE, run } from "../lib/trial.mjs";
+import { Wire } from "../lib/wire.mjs";
+import { World } from "../lib/world.mjs";
+
+const LATE_MS = 10000; // an answer that takes longer is none: far beyond a machine's own stalls
+const RSS_MB = 1500;
+
+// One request after the other: publish, exact read, API, ping; the times they took.
+class Patient {
+  constructor(world) {
+    this.world = world;
+    this.times = [];
+  }
+  async start() {
+    this.wire = await Wire.open(this.world.server.port, "good");
+    await this.wire.api("STREAM.CREATE.GOOD", { name: "GOOD", subjects: ["good.>"], allow_direct: true, max_msgs: 1000 });
+    this.done = this.#work();
+  }
+  async #work() {
+    for (let i = 0; !this.stopped; i++) {
+      const from = performance.now();
+      const m = await [() => this.wire.request("good.x", `n${i}`, null, LATE_MS), () => this.wire.request("$JS.API.DIRECT.GET.GOOD.good.x", "", null, LATE_MS),
+        () => this.wire.request("$JS.API.STREAM.INFO.GOOD", "", null, LATE_MS)][i % 3]();
+      if (m === null) {
+        if (!this.stopped) this.world.find("starved", this.wire.closed ? `the well-behaved client was closed: ${this.wire.said}` : `no answer in ${LATE_MS} ms during ${this.world.attack}`);
+        if (this.wire.closed) return;
+      } else if (/"error"/.test(m.text()) || (m.status && i > 3)) this.world.find("refused", `the well-behaved client during ${this.world.attack}: ${m.head} ${m.text()}`);
+      this.times.push(performance.now() - from);
+      await pause(5);
+    }
+  }
+  async stop() {
+    this.stopped = true;
+    await this.done;
+    this.wire.close();
+  }
+}
+
+const rssMB = (pid) => Math.round(Number(fs.readFileSync(`/proc/${pid}/status`, "utf8").match(/VmHWM:\s+(\d+)/)[1]) / 1024);
+
+run("clients", async (t) => {
+  const server = new Server(t);
+  const world = new World(t, server, { hands: 2 });
+  const { roll } = world;
+  const names = Object.keys(ATTACKS);
+  const tried = Object.fromEntries(names.map((n) => [n, 0]));
+  await world.begin();
+  const good = new Patient(world);
+  await good.start();
+  const each = Math.min(5000, Math.max(500, t.seconds * 1000 / names.length));
+  for (let i = roll(names.length); t.left() > 1500 && t.finds < 20 && !server.gone; i++) {
+    world.attack = names[i % names.length];
+    world.load();
+    const until = Date.now() + Math.min(each, t.left() - 1000);
+    const worker = new Worker(path.join(TORTURE, "lib/attacks.mjs"), { workerData: { name: world.attack, port: server.port, seed: t.seed + i, until } });
+    const made = await new Promise((ok) => {
+      worker.on("message", ok);
+      worker.on("error", (e) => ok(e.stack));
+      setTimeout(() => ok("it did not end"), until - Date.now() + 60000).unref();
+    });
+    await worker.terminate();
+    if (typeof made === "number") tried[world.attack] += made;
+    else world.find("attack", `${world.attack}: ${made}`);
+    await world.verifyLive();
+  }
+  await good.stop();
+  const rss = server.gone ? 0 : rssMB(server.proc.pid);
+  if (rss > RSS_MB) world.find("memory", `the server took ${rss} MB`);
+  world.load();
+  await world.finish();
+  const times = good.times.sort((a, b) => a - b);
+  const at = (q) => times[Math.floor(times.length * q)]?.toFixed(1);
+  return `${names.map((n) => `${tried[n]} ${n}`).join(", ")}; well-behaved client: ${times.length} requests, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${times.at(-1)?.toFixed(0)} ms; peak RSS ${rss} MB; ${world.summary()}`;
+});
