@@ -2,7 +2,7 @@
 # A step is a function that prints to its own log and sets P and F (passed and failed checks).
 # shellcheck shell=bash
 
-ALL_STEPS="layers format build unit wire interop reference bench tsan clang tidy distcheck"
+ALL_STEPS="layers format build unit wire torture interop reference bench tsan clang tidy distcheck"
 QUICK_STEPS="layers format build unit wire interop"
 
 PASSED=0
@@ -142,6 +142,19 @@ step_wire() {
     local f
     for f in test/wire/*.mjs; do
         tallied node "$f" "$TOP/build-test/mayflyd"
+    done
+}
+
+# A short form of `./dev torture`, on the server with sanitizers: the same seed each time, and a new one.
+step_torture() {
+    local seed out
+    for seed in 1 $(($(date +%s) % 1000000007)); do
+        out=$(node test/torture/run.mjs --minutes=0.3 --only=kill,power,clock,syscalls,disk --seed="$seed" \
+            --mayflyd="$TOP/build-test/mayflyd" --log="$LOGS/torture")
+        printf '%s\n' "$out"
+        P=$((P + $(grep -cE '^[0-9]+:[0-9]+ .*, 0 found$' <<<"$out")))
+        F=$((F + $(grep -cE '^[0-9]+:[0-9]+ .*, [1-9][0-9]* found$' <<<"$out")))
+        sed -n 's/^[a-z]*: FOUND/FAIL &/p' <<<"$out"
     done
 }
 

@@ -106,7 +106,7 @@ function settle(x) {
     x.finds.push(`FOUND no-end: the trial ended by ${x.code} without its last line`);
   }
   wipe();
-  console.log(`${clock(Date.now() - began)} ${x.name}: ${x.tried || x.finds.at(-1)}, ${x.count} found`);
+  console.log(`${clock(Date.now() - began)} ${x.name}: ${x.tried || x.finds.at(-1)}${x.code === 2 ? "" : `, ${x.count} found`}`);
 }
 
 fs.mkdirSync(logs, { recursive: true });

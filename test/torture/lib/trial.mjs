@@ -34,6 +34,7 @@ export class Trial {
     this.more = more; // flags of this trial alone
     this.end = Date.now() + this.seconds * 1000;
     this.finds = 0;
+    this.rounds = 0;
     this.seen = new Map();
     this.tried = null; // a function that says what was tried so far
     if (!(this.seconds > 0) || !Number.isSafeInteger(this.seed)) throw new Cannot("--seconds and --seed are numbers");
@@ -41,6 +42,11 @@ export class Trial {
 
   left() {
     return this.end - Date.now();
+  }
+
+  // Is there time for a round that takes about `ms`?  For the first one always; after many finds for none.
+  another(ms) {
+    return this.finds < 20 && (this.rounds++ === 0 || this.left() > ms);
   }
 
   // One find.  The same class is told five times, counted always.

@@ -4,7 +4,7 @@ import { Queue } from "./queue.mjs";
 import { Watcher, readAll } from "./readback.mjs";
 import { Put, Record, bodyOf, moment } from "./record.mjs";
 import { pause } from "./server.mjs";
-import { dice } from "./trial.mjs";
+import { dice, wrong } from "./trial.mjs";
 import { Wire } from "./wire.mjs";
 
 const REAL = { lo: (ms) => ms, hi: (ms) => ms };
@@ -26,6 +26,7 @@ export class World {
     this.queue = new Queue(this);
     this.lives = 0;
     this.probes = 0;
+    this.loading = [];
   }
 
   find(kind, text) {
@@ -214,7 +215,8 @@ export class World {
   // Keys of batches are used once.
   async #dropBatches(record, image) {
     const r = await this.main.api("STREAM.PURGE.T", { filter: "t.*.b.>" });
-    if (r === null || r.error) throw new Error(`purging batches: ${JSON.stringify(r?.error ?? "no answer")}`);
+    if (r?.error && this.refusals.test("purge")) return this.refused(`purging batches: ${r.error.description}`); // the next time
+    if (r === null || r.error) throw wrong("refused", `purging batches: ${JSON.stringify(r?.error ?? "no answer")}`);
     for (const [seq, what] of image) if (/^\S+ t\.\d+\.b\./.test(what)) image.delete(seq);
   }
 

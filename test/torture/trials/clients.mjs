@@ -56,7 +56,7 @@ run("clients", async (t) => {
   const good = new Patient(world);
   await good.start();
   const each = Math.min(5000, Math.max(500, t.seconds * 1000 / names.length));
-  for (let i = roll(names.length); t.left() > 1500 && t.finds < 20 && !server.gone; i++) {
+  for (let i = roll(names.length); t.another(1500) && !server.gone; i++) {
     world.attack = names[i % names.length];
     world.load();
     const until = Date.now() + Math.min(each, t.left() - 1000);

@@ -69,7 +69,7 @@ run("clock", async (t) => {
     steps++;
   };
   await world.begin();
-  while (t.left() > 1500 && t.finds < 20) {
+  while (t.another(1500)) {
     world.load();
     for (let i = roll(4); i >= 0; i--) {
       await pause(Math.min(roll(3) ? roll(300) : roll(1500), Math.max(1, t.left() - 1000)));

@@ -10,7 +10,7 @@ run("kill", async (t) => {
   const { roll } = world;
   let kills = 0, stops = 0;
   await world.begin();
-  while (t.left() > 1500 && t.finds < 20) {
+  while (t.another(1500)) {
     world.load();
     await pause(Math.min(roll(3) ? roll(400) : roll(3000), Math.max(1, t.left() - 1000)));
     const orderly = roll(8) === 0;

@@ -29,7 +29,7 @@ run("memory", async (t) => {
     w.close();
   };
   await world.begin();
-  while (t.left() > 2500 && t.finds < 20) {
+  while (t.another(2500)) {
     rounds++;
     world.load();
     const churning = (async () => {

@@ -35,7 +35,7 @@ run("power", async (t) => {
   };
   start();
   await world.begin();
-  while (t.left() > 1500 && t.finds < 20) {
+  while (t.another(1500)) {
     world.load();
     await pause(Math.min(roll(3) ? roll(300) : roll(2000), Math.max(1, t.left() - 1000)));
     await world.cut();

@@ -54,7 +54,7 @@ run("syscalls", async (t) => {
     if (!world.main.closed && refused.length > (harmless ? 0 : single ? 1 : 3)) world.find("neighbours", `${what}: ${JSON.stringify(said)}`);
   };
   await world.begin();
-  while (t.left() > 2500 && t.finds < 20) {
+  while (t.another(2500)) {
     const call = calls[roll(calls.length)];
     const plan = PLANS[call];
     const error = plan.errors[roll(plan.errors.length)];
