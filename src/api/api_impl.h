@@ -121,6 +121,9 @@ struct mf_slice api_call_token(const struct api_call *call, unsigned index);
 void api_call_run(struct api_call *call);
 /* MF_NOMEM and the like while serving. */
 void api_reply_no_memory(struct api_call *call);
+/* The same for a request there was not even memory to keep. */
+void api_send_no_memory(struct api_account *aa, struct mf_slice subject, struct mf_slice reply,
+                        const char *type);
 /* rc of a check that failed: MF_NOMEM, or what *e says. */
 void api_reply_refused(struct api_call *call, int rc, const struct js_error *e);
 /* rc of a reader of JSON that failed: MF_NOMEM, or 10025 with its text. */

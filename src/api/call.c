@@ -184,19 +184,24 @@ static void count(struct api_account *aa, bool error)
 }
 
 /* When there is no memory for an answer, there is one that needs none. */
-static void send_out_of_memory(struct api_call *call)
+void api_send_no_memory(struct api_account *aa, struct mf_slice subject, struct mf_slice reply,
+                        const char *type)
 {
     char text[256];
     int n = snprintf(text, sizeof text,
                      "{\"type\":\"" API_TYPE "%s\",\"error\":{\"code\":503,\"err_code\":10023,"
                      "\"description\":\"insufficient resources\"}}",
-                     call->type);
+                     type);
 
-    log_error("account %s: %.*s: out of memory", account_name(call->aa->account),
-              MF_FMT(call->subject));
-    count(call->aa, true);
-    if (call->reply.len > 0)
-        api_publish(call->aa, call->reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, (size_t)n));
+    log_error("account %s: %.*s: out of memory", account_name(aa->account), MF_FMT(subject));
+    count(aa, true);
+    if (reply.len > 0)
+        api_publish(aa, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, (size_t)n));
+}
+
+static void send_out_of_memory(struct api_call *call)
+{
+    api_send_no_memory(call->aa, call->subject, call->reply, call->type);
     api_call_free(call);
 }
 

@@ -198,8 +198,7 @@ static bool serve(struct api_account *aa, const struct router_msg *m, struct mf_
     audited = router_has_interest(account_router(aa->account), MF_LIT("$JS.EVENT.ADVISORY.API"));
     call = api_call_new(aa, m, rest, audited || route->with_client);
     if (call == NULL) {
-        log_error("account %s: request %.*s lost: out of memory", account_name(aa->account),
-                  MF_FMT(rest));
+        api_send_no_memory(aa, m->msg->subject, m->msg->reply, route->type);
         return true;
     }
     call->route = route;

@@ -136,6 +136,17 @@ static void write_ack(const struct ingest_stream *in, const struct stream_ack *a
     mf_buf_byte(b, '}');
 }
 
+/* When there is no memory for an ack, there is a refusal that needs none.  It says "refused or
+ * unknown", as no answer would, but at once. */
+static void send_no_memory(struct ingest_stream *in, struct mf_slice reply)
+{
+    static const char text[] = "{\"error\":{\"code\":503,\"err_code\":10023,\"description\":"
+                               "\"insufficient resources\"},\"seq\":0}";
+
+    if (reply.len > 0 && !in->no_ack)
+        api_publish(in->aa, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, sizeof text - 1));
+}
+
 static void send_ack(struct ingest_stream *in, struct mf_slice reply, const struct stream_ack *a)
 {
     static struct mf_buf body;
@@ -149,8 +160,10 @@ static void send_ack(struct ingest_stream *in, struct mf_slice reply, const stru
     } else if (!a->empty) {
         write_ack(in, a, &body);
     }
-    if (mf_buf_failed(&body))
+    if (mf_buf_failed(&body)) {
+        send_no_memory(in, reply);
         return;
+    }
     api_publish(in->aa, reply, MF_SLICE_NONE, hdr, mf_buf_slice(&body));
 }
 
@@ -174,15 +187,18 @@ static bool take(struct router_sub *sub, const struct router_msg *m)
     struct ingest *i = ingest_get();
     struct mf_slice reply = m->msg->reply;
 
-    if (i == NULL)
-        return false;
+    if (i == NULL) {
+        send_no_memory(in, reply);
+        return true;
+    }
     i->pub = (struct stream_publish){.msg = *m->msg, .done = acked};
     i->in = in;
     i->long_reply = NULL;
     i->reply_len = reply.len;
     if (reply.len > sizeof i->reply && (i->long_reply = malloc(reply.len)) == NULL) {
         ingest_put(i);
-        return false;
+        send_no_memory(in, reply);
+        return true;
     }
     if (reply.len > 0)
         memcpy(i->long_reply != NULL ? i->long_reply : i->reply, reply.ptr, reply.len);

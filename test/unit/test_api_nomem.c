@@ -132,7 +132,7 @@ static void expect(const char *subject, const char *body, const char *part)
     TEST_ASSERT_NOT_NULL_MESSAGE(strstr(answer, part), answer);
 }
 
-/* Requests that only look: whatever failed, the next one gets its answer. */
+/* Requests that only look: whatever failed, they are answered, and so is the next one. */
 static void test_looking_without_memory_does_no_harm(void)
 {
     static const char *const requests[][2] = {
@@ -151,12 +151,29 @@ static void test_looking_without_memory_does_no_harm(void)
     expect("s.b", "x", "\"seq\":2");
     for (size_t i = 0; i < MF_COUNT(requests); i++) {
         for (long n = 1; ask(requests[i][0], requests[i][1], n); n++) {
-            TEST_ASSERT_LESS_OR_EQUAL_UINT(1, answers);
+            TEST_ASSERT_EQUAL_UINT_MESSAGE(1, answers, requests[i][0]);
             TEST_ASSERT_LESS_THAN_INT64(10000, n);
         }
         TEST_ASSERT_EQUAL_UINT(1, answers);
     }
     expect("$JS.API.STREAM.INFO.S", "", "\"messages\":2");
+}
+
+/* A publisher is told, and told the truth: a sequence means that it is stored. */
+static void test_publishing_without_memory_is_answered(void)
+{
+    char body[32];
+    int stored = 0;
+
+    expect("$JS.API.STREAM.CREATE.S", "{\"name\":\"S\",\"subjects\":[\"s.>\"]}", "did_create");
+    for (long n = 1; ask("s.a", "x", n); n++) {
+        TEST_ASSERT_EQUAL_UINT(1, answers);
+        stored += strstr(answer, "\"error\"") == NULL;
+        TEST_ASSERT_LESS_THAN_INT64(10000, n);
+    }
+    stored += answers == 1 && strstr(answer, "\"error\"") == NULL;
+    (void)snprintf(body, sizeof body, "\"messages\":%d", stored);
+    expect("$JS.API.STREAM.INFO.S", "", body);
 }
 
 /* Requests that change something: it is done or it is not, and the answer tells which. */
@@ -352,6 +369,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_looking_without_memory_does_no_harm);
+    RUN_TEST(test_publishing_without_memory_is_answered);
     RUN_TEST(test_changing_without_memory_changes_all_or_nothing);
     RUN_TEST(test_consumers_without_memory_are_made_whole_or_not_at_all);
     RUN_TEST(test_a_restore_without_memory_leaves_all_or_nothing);
