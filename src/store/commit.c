@@ -325,13 +325,17 @@ static void image_reset(struct image *im)
     im->finished = im->purge = false;
 }
 
+/* Space and memory may come back, and writing a group again changes nothing; but never after a
+ * sync. */
 static bool commit_again(struct store *s)
 {
-    if (s->image.status != MF_FULL || s->image.sync_failed)
+    bool memory = s->image.status == MF_NOMEM;
+
+    if ((s->image.status != MF_FULL && !memory) || s->image.sync_failed)
         return false;
     if (!s->full)
-        log_error("store %s: no space to write a group, waiting for some (%s)", s->name,
-                  s->image.error.text);
+        log_error("store %s: no %s to write a group, waiting for some (%s)", s->name,
+                  memory ? "memory" : "space", s->image.error.text);
     s->full = s->retrying = true;
     if (s->closing)
         return false; /* who waits is told; nothing of it was promised */

@@ -34,6 +34,34 @@ static void test_a_failed_sync_makes_it_read_only(void)
     TEST_ASSERT_NULL(store_error(d.store));
 }
 
+static bool both_answered(void *arg)
+{
+    struct mark *m = arg;
+
+    return m[0].calls == 1 && m[1].calls == 1;
+}
+
+/* Memory comes back: a group that found none for the file it needs is written a little later. */
+static void test_a_group_without_memory_for_its_segment_is_tried_again(void)
+{
+    static char body[40000];
+    struct mark m[2];
+
+    memset(body, 'x', sizeof body - 1);
+    put("k", "v");
+    fault_io_arm(d.io, &(struct fault_plan){.kinds = FAULT_CREATE, .nth = 1, .code = MF_NOMEM});
+    TEST_ASSERT_EQUAL_INT(0, append(&m[0], "k", body, 0));
+    TEST_ASSERT_EQUAL_INT(0, append(&m[1], "k", body, 0));
+    drive_until(&d, both_answered, m, "both messages");
+    drive_idle(&d);
+    TEST_ASSERT_TRUE(fault_io_hit(d.io));
+    fault_io_disarm(d.io);
+    TEST_ASSERT_EQUAL_INT(0, m[0].status);
+    TEST_ASSERT_EQUAL_INT(0, m[1].status);
+    TEST_ASSERT_NULL(store_error(d.store));
+    TEST_ASSERT_EQUAL_UINT64(3, messages());
+}
+
 /* On a full disk a new value may find room where the removal of the old one does not: what belongs
  * to a batch that was begun may use the room that is kept for removals.  Else a key would have two
  * values, and the old one would be back when the new one goes. */
@@ -236,6 +264,7 @@ int main(void)
     must_quiet();
     UNITY_BEGIN();
     RUN_TEST(test_a_failed_sync_makes_it_read_only);
+    RUN_TEST(test_a_group_without_memory_for_its_segment_is_tried_again);
     RUN_TEST(test_a_value_is_replaced_whole_or_refused_on_a_full_disk);
     RUN_TEST(test_closing_commits_what_was_accepted);
     RUN_TEST(test_a_closing_store_takes_no_writes);
