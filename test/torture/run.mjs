@@ -54,6 +54,14 @@ function progress() {
   process.stdout.write(`\r\x1b[K${line.slice(0, (process.stdout.columns ?? 100) - 1)}`);
 }
 
+// An interrupted run ends its trials, which end their servers.
+const children = new Set();
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.on(signal, () => {
+    for (const p of children) p.kill("SIGTERM");
+    process.exit(3);
+  });
+
 function start(x) {
   x.state = "runs";
   x.from = Date.now();
@@ -63,6 +71,7 @@ function start(x) {
   const p = spawn(process.execPath, [file, `--seconds=${x.seconds}`, `--seed=${seed}`, `--mayflyd=${flags.mayflyd}`, `--dir=${dir}`], {
     stdio: ["ignore", "pipe", "pipe"],
   });
+  children.add(p);
   return new Promise((ok) => {
     let rest = "";
     const take = (d) => {
@@ -86,6 +95,7 @@ function start(x) {
     }, (x.seconds + 120) * 1000);
     p.on("close", (code, signal) => {
       clearTimeout(timer);
+      children.delete(p);
       log.end();
       x.code = x.hung ? "did not stop" : (code ?? signal);
       settle(x);

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// fuzz.mjs: libFuzzer on every parser (test/fuzz), each for its share of the time.  --fuzzers=DIR says where they were built.
+// fuzz.mjs: libFuzzer on every parser (test/fuzz), each for its share of the time.  --fuzzers=DIR or
+// FUZZERS says where they were built.
 import fs from "node:fs";
 import path from "node:path";
 import { runProgram } from "../lib/program.mjs";
@@ -8,7 +9,7 @@ import { Cannot, TOP, run } from "../lib/trial.mjs";
 const isFuzzer = (f) => fs.readFileSync(f).includes("LLVMFuzzerInitialize") || fs.readFileSync(f).includes("-max_total_time");
 
 run("fuzz", async (t) => {
-  const dir = path.resolve(t.more.fuzzers ?? path.join(TOP, "build-fuzz/test/fuzz"));
+  const dir = path.resolve(t.more.fuzzers ?? process.env.FUZZERS ?? path.join(TOP, "build-fuzz/test/fuzz"));
   const targets = fs.existsSync(dir) ? fs.readdirSync(dir).filter((f) => /^fuzz_[a-z0-9]+$/.test(f)).sort() : [];
   if (targets.length === 0 || !isFuzzer(path.join(dir, targets[0]))) throw new Cannot(`no fuzzers in ${dir} (./dev fuzz builds them)`);
   let execs = 0, ran = 0;
