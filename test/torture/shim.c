@@ -73,18 +73,18 @@ static bool failed(enum shim_call call)
 /* --- the clock ----------------------------------------------------------------------------------
  */
 
-int clock_gettime(clockid_t id, struct timespec *t)
+int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
     static int (*next)(clockid_t, struct timespec *);
 
     if (next == NULL)
         next = REAL(clock_gettime);
-    int rc = next(id, t);
+    int rc = next(clock_id, tp);
     int64_t offset = __atomic_load_n(&shim_control->clock_offset_ns, __ATOMIC_RELAXED);
-    if (rc == 0 && id == CLOCK_REALTIME && offset != 0) {
-        int64_t ns = (int64_t)t->tv_sec * 1000000000 + t->tv_nsec + offset;
-        t->tv_sec = ns / 1000000000;
-        t->tv_nsec = ns % 1000000000;
+    if (rc == 0 && clock_id == CLOCK_REALTIME && offset != 0) {
+        int64_t ns = (int64_t)tp->tv_sec * 1000000000 + tp->tv_nsec + offset;
+        tp->tv_sec = ns / 1000000000;
+        tp->tv_nsec = ns % 1000000000;
     }
     return rc;
 }
@@ -107,32 +107,32 @@ static int opened(int fd, int flags)
     return fd;
 }
 
-int open(const char *path, int flags, ...)
+int open(const char *file, int oflag, ...)
 {
     va_list ap;
 
-    va_start(ap, flags);
-    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;
+    va_start(ap, oflag);
+    mode_t mode = (oflag & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;
     va_end(ap);
     if (failed(SHIM_OPEN))
         return -1;
-    if (makes(flags))
+    if (makes(oflag))
         shim_disk_hold();
-    return opened(REAL(open)(path, flags, mode), flags);
+    return opened(REAL(open)(file, oflag, mode), oflag);
 }
 
-int openat(int dir, const char *path, int flags, ...)
+int openat(int fd, const char *file, int oflag, ...)
 {
     va_list ap;
 
-    va_start(ap, flags);
-    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;
+    va_start(ap, oflag);
+    mode_t mode = (oflag & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;
     va_end(ap);
     if (failed(SHIM_OPEN))
         return -1;
-    if (makes(flags))
+    if (makes(oflag))
         shim_disk_hold();
-    return opened(REAL(openat)(dir, path, flags, mode), flags);
+    return opened(REAL(openat)(fd, file, oflag, mode), oflag);
 }
 
 int close(int fd)
@@ -145,19 +145,19 @@ int close(int fd)
     return next(fd);
 }
 
-ssize_t pread(int fd, void *dst, size_t n, off_t off)
+ssize_t pread(int fd, void *buf, size_t nbytes, off_t offset)
 {
     if (shim_disk_watches(fd) && failed(SHIM_PREAD))
         return -1;
-    return REAL(pread)(fd, dst, n, off);
+    return REAL(pread)(fd, buf, nbytes, offset);
 }
 
-ssize_t pwrite(int fd, const void *src, size_t n, off_t off)
+ssize_t pwrite(int fd, const void *buf, size_t n, off_t offset)
 {
     int error = 0;
 
     if (!shim_disk_watches(fd))
-        return REAL(pwrite)(fd, src, n, off);
+        return REAL(pwrite)(fd, buf, n, offset);
     if (shim_fails(SHIM_PWRITE, &error)) {
         if (error != 0) {
             errno = error;
@@ -165,9 +165,9 @@ ssize_t pwrite(int fd, const void *src, size_t n, off_t off)
         }
         n = (n + 1) / 2; /* a short write is no error */
     }
-    ssize_t put = REAL(pwrite)(fd, src, n, off);
+    ssize_t put = REAL(pwrite)(fd, buf, n, offset);
     if (put > 0)
-        shim_disk_wrote(fd, off, (size_t)put);
+        shim_disk_wrote(fd, offset, (size_t)put);
     return put;
 }
 
@@ -182,9 +182,9 @@ static int synced(int fd, int (*next)(int))
     return 0;
 }
 
-int fdatasync(int fd)
+int fdatasync(int fildes)
 {
-    return synced(fd, REAL(fdatasync));
+    return synced(fildes, REAL(fdatasync));
 }
 
 int fsync(int fd)
@@ -192,38 +192,38 @@ int fsync(int fd)
     return synced(fd, REAL(fsync));
 }
 
-int ftruncate(int fd, off_t size)
+int ftruncate(int fd, off_t length)
 {
     if (shim_disk_watches(fd) && failed(SHIM_TRUNCATE))
         return -1;
-    int rc = REAL(ftruncate)(fd, size);
+    int rc = REAL(ftruncate)(fd, length);
     if (rc == 0)
-        shim_disk_cut(fd, size);
+        shim_disk_cut(fd, length);
     return rc;
 }
 
-int posix_fallocate(int fd, off_t off, off_t n)
+int posix_fallocate(int fd, off_t offset, off_t len)
 {
     int error = 0;
 
     if (shim_disk_watches(fd) && shim_fails(SHIM_TRUNCATE, &error))
         return error == 0 ? EIO : error;
-    return REAL(posix_fallocate)(fd, off, n);
+    return REAL(posix_fallocate)(fd, offset, len);
 }
 
-int renameat(int from_dir, const char *from, int to_dir, const char *to)
+int renameat(int oldfd, const char *old, int newfd, const char *new)
 {
-    return failed(SHIM_RENAME) ? -1 : REAL(renameat)(from_dir, from, to_dir, to);
+    return failed(SHIM_RENAME) ? -1 : REAL(renameat)(oldfd, old, newfd, new);
 }
 
-int rename(const char *from, const char *to)
+int rename(const char *old, const char *new)
 {
-    return failed(SHIM_RENAME) ? -1 : REAL(rename)(from, to);
+    return failed(SHIM_RENAME) ? -1 : REAL(rename)(old, new);
 }
 
-int unlinkat(int dir, const char *path, int flags)
+int unlinkat(int fd, const char *name, int flag)
 {
-    return failed(SHIM_UNLINK) ? -1 : REAL(unlinkat)(dir, path, flags);
+    return failed(SHIM_UNLINK) ? -1 : REAL(unlinkat)(fd, name, flag);
 }
 
 int mkdir(const char *path, mode_t mode)
@@ -238,7 +238,7 @@ int mkdir(const char *path, mode_t mode)
     return rc;
 }
 
-void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
+void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
     static void *(*next)(void *, size_t, int, int, int, off_t);
 
@@ -246,10 +246,10 @@ void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
         next = REAL(mmap);
     if (fd >= 0 && failed(SHIM_MMAP))
         return MAP_FAILED;
-    return next(at, n, prot, flags, fd, off);
+    return next(addr, len, prot, flags, fd, offset);
 }
 
-int accept4(int fd, struct sockaddr *from, socklen_t *n, int flags)
+int accept4(int fd, struct sockaddr *addr, socklen_t *addr_len, int flags)
 {
-    return failed(SHIM_ACCEPT) ? -1 : REAL(accept4)(fd, from, n, flags);
+    return failed(SHIM_ACCEPT) ? -1 : REAL(accept4)(fd, addr, addr_len, flags);
 }

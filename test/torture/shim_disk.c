@@ -51,7 +51,7 @@ static void sys_close(int fd)
     syscall(SYS_close, fd);
 }
 
-static void give_up(const char *what)
+_Noreturn static void give_up(const char *what)
 {
     fprintf(stderr, "shim: %s: %s\n", what, strerror(errno)); // NOLINT(concurrency-mt-unsafe)
     _exit(99);
@@ -333,9 +333,9 @@ void shim_disk_wrote(int fd, off_t off, size_t n)
         if (f->count == f->cap) {
             f->cap = f->cap == 0 ? 16 : f->cap * 2;
             f->dirty = realloc(f->dirty, f->cap * sizeof *f->dirty);
-            if (f->dirty == NULL)
-                give_up("memory");
         }
+        if (f->dirty == NULL)
+            give_up("memory");
         f->dirty[f->count++] = (struct stretch){off, off + (off_t)n};
     }
     pthread_mutex_unlock(&lock);

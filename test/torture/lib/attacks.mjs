@@ -21,7 +21,7 @@ const together = (n, f) => Array.from({ length: n }, (_, i) => f(i));
 const end = (sockets) => sockets.forEach((s) => s.destroy());
 
 const nested = (open, close, n) => open.repeat(n) + close.repeat(n);
-const FRAMES = ["PUB a 5\r\nhello\r\n", "HPUB a 12 17\r\nNATS/1.0\r\n\r\nhello\r\n", "SUB a.> 7\r\n", "UNSUB 7 3\r\n", "PING\r\n", CONNECT, "PUB $JS.API.INFO r 0\r\n\r\n", "+OK\r\n", "PUB k.hostile r 3\r\nabc\r\n"];
+const FRAMES = ["PUB a 5\r\nhello\r\n", "HPUB a 12 17\r\nNATS/1.0\r\n\r\nhello\r\n", "SUB a.> 7\r\n", "UNSUB 7 3\r\n", "PING\r\n", CONNECT, "PUB $JS.API.INFO r 0\r\n\r\n", "+OK\r\n", "PUB hostile.x r 3\r\nabc\r\n"];
 
 // Each: async (port, roll, until): ends soon after `until`.
 export const ATTACKS = {

@@ -1,8 +1,9 @@
 // trial.mjs: the frame of a trial: its flags, its finds, its last line and exit code (README.md has the contract).
 import fs from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 
-export const TORTURE = path.resolve(import.meta.dirname, "..");
+export const TORTURE = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 export const TOP = path.resolve(TORTURE, "../..");
 
 // Numbers by seed: roll(n) is 0..n-1.
