@@ -72,8 +72,9 @@ run("syscalls", async (t) => {
         for (let i = 0; i < 3; i++) await churn();
       })(), pause(3000)]);
       for (let i = 0; i < 30 && shim.hits(call) === before; i++) await pause(10);
+      await pause(roll(300));
+      shim.disarmAll(); // what waits for space goes on then
       await world.rest();
-      shim.disarmAll();
       if (server.gone) world.find("crash", `${what}: ${server.report() ?? server.said()}`);
       else await probe(what, { harmless, single: more === 0 });
       if (harmless && world.count.refused > refusals) world.find("refused", `${what}: ${world.count.refused - refusals} refusals`);
