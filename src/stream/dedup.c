@@ -286,6 +286,13 @@ uint64_t dedup_find(struct dedup *d, struct mf_slice id, int64_t now_ns, int64_t
     return id_at(d, pos)->seq;
 }
 
+int dedup_reserve(struct dedup *d)
+{
+    int rc = block_reserve(d);
+
+    return rc != 0 ? rc : slots_reserve(d);
+}
+
 int dedup_add(struct dedup *d, struct mf_slice id, uint64_t seq, int64_t ts_ns)
 {
     struct id_entry e = {.seq = seq, .ts_ns = ts_ns};

@@ -202,11 +202,15 @@ static bool has_company(const struct stream *s, const struct intake *in)
     return count >= (uint64_t)s->cfg.max_msgs_per_subject;
 }
 
+static bool keeps_id(const struct stream *s, const struct intake *in)
+{
+    return in->h.msg_id.len > 0 && s->cfg.duplicate_window_ns > 0 && s->cfg.mirror == NULL;
+}
+
 static void remember_id(struct stream *s, const struct intake *in)
 {
     mf_buf_append(&s->last_msg_id, in->h.msg_id.ptr, in->h.msg_id.len);
-    if (s->cfg.duplicate_window_ns > 0 && s->cfg.mirror == NULL &&
-        dedup_add(s->dedup, in->h.msg_id, in->seq, in->ts_ns) != 0)
+    if (keeps_id(s, in) && dedup_add(s->dedup, in->h.msg_id, in->seq, in->ts_ns) != 0)
         log_warn("stream %s: no memory to remember the id of message %llu", s->cfg.name,
                  (unsigned long long)in->seq);
 }
@@ -241,6 +245,11 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
 
     if (stream_numbered_out(s))
         return js_refuse_text(e, JS_STREAM_STORE_FAILED, "no sequence is left");
+    /* An ack promises that the id is known: no memory for that, no message. */
+    if (keeps_id(s, in) && (rc = dedup_reserve(s->dedup)) != 0) {
+        stream_store_error(s, rc, e);
+        return rc;
+    }
     clamp_ttl(s, in);
     bool own = !in_batch && has_company(s, in);
     in->previous = 0;

@@ -222,6 +222,8 @@ struct dedup *dedup_new(void);
 void dedup_free(struct dedup *d);
 /* The sequence stored under this id within window_ns before now_ns; 0: none. */
 uint64_t dedup_find(struct dedup *d, struct mf_slice id, int64_t now_ns, int64_t window_ns);
+/* Memory for one more: the next dedup_add() cannot fail. */
+MF_MUSTCHECK int dedup_reserve(struct dedup *d);
 MF_MUSTCHECK int dedup_add(struct dedup *d, struct mf_slice id, uint64_t seq, int64_t ts_ns);
 /* In the batch that removes [first, last], before it: writes ids that only their messages still
  * hold.  O(1) when there are none. */

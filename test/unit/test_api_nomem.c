@@ -102,11 +102,14 @@ void tearDown(void)
     TEST_ASSERT_EQUAL(0, system(command)); /* NOLINT: a folder of our own making */
 }
 
+static struct mf_slice header; /* of the next request */
+
 /* nth 0: nothing fails.  true: so many allocations were made that the nth one failed. */
 static bool ask(const char *subject, const char *body, long nth)
 {
     struct mf_msg m = {
         .subject = mf_str(subject), .reply = MF_LIT("_INBOX"), .payload = mf_str(body)};
+    m.hdr = header;
     long before = allocations;
     int64_t end_ns;
     bool failed;
@@ -174,6 +177,26 @@ static void test_publishing_without_memory_is_answered(void)
     stored += answers == 1 && strstr(answer, "\"error\"") == NULL;
     (void)snprintf(body, sizeof body, "\"messages\":%d", stored);
     expect("$JS.API.STREAM.INFO.S", "", body);
+}
+
+/* An ack also promises that the same id is not stored again: without memory for the id, no ack. */
+static void test_no_ack_without_memory_for_the_id(void)
+{
+    char text[64];
+    bool failed = true;
+
+    for (long n = 1; failed; n++) {
+        expect("$JS.API.STREAM.CREATE.S", "{\"name\":\"S\",\"subjects\":[\"s.>\"]}", "did_create");
+        int len = snprintf(text, sizeof text, "NATS/1.0\r\nNats-Msg-Id: %ld\r\n\r\n", n);
+        header = mf_slice(text, (size_t)len);
+        failed = ask("s.a", "x", n);
+        TEST_ASSERT_EQUAL_UINT(1, answers);
+        if (strstr(answer, "\"error\"") == NULL)
+            expect("s.a", "x", "\"duplicate\"");
+        header = MF_SLICE_NONE;
+        expect("$JS.API.STREAM.DELETE.S", "", "success");
+        TEST_ASSERT_LESS_THAN_INT64(10000, n);
+    }
 }
 
 /* Requests that change something: it is done or it is not, and the answer tells which. */
@@ -370,6 +393,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_looking_without_memory_does_no_harm);
     RUN_TEST(test_publishing_without_memory_is_answered);
+    RUN_TEST(test_no_ack_without_memory_for_the_id);
     RUN_TEST(test_changing_without_memory_changes_all_or_nothing);
     RUN_TEST(test_consumers_without_memory_are_made_whole_or_not_at_all);
     RUN_TEST(test_a_restore_without_memory_leaves_all_or_nothing);
