@@ -30,7 +30,7 @@ int64_t loop_wall_ns(const struct loop *l);
 struct loop_timer;
 struct loop_timer *loop_timer_new(struct loop *l, void (*fire)(void *arg), void *arg); /* or NULL */
 void loop_timer_arm(struct loop_timer *t, int64_t at_mono_ns); /* again replaces */
-void loop_timer_stop(struct loop_timer *t);
+void loop_timer_stop(struct loop_timer *t); /* NULL, one there was no memory for, is fine */
 void loop_timer_free(struct loop_timer *t); /* NULL is fine; never fires afterwards */
 
 /* Work for a worker thread; done() runs on the loop, where it may submit again or free the job. One

@@ -66,7 +66,8 @@ void loop_timer_arm(struct loop_timer *t, int64_t at_mono_ns)
 
 void loop_timer_stop(struct loop_timer *t)
 {
-    uv_timer_stop(&t->uv);
+    if (t != NULL)
+        uv_timer_stop(&t->uv);
 }
 
 static void on_closed(uv_handle_t *h)

@@ -177,6 +177,7 @@ static void test_stopped_or_freed_timer_does_not_fire(void)
     loop_timer_stop(stopped);
     loop_timer_stop(stopped);
     loop_timer_stop(unarmed);
+    loop_timer_stop(NULL); /* an orderly stop without memory for its timer comes here */
     loop_timer_free(freed);
     loop_timer_free(NULL);
     run_until(now + 5 * CLOCK_MS);
