@@ -96,3 +96,9 @@ test_unit_store_index_bulk_SOURCES = test/unit/test_store_index_bulk.c test/supp
 test_unit_store_index_bulk_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_index_bulk_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_index_bulk_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+
+UNIT_TESTS += test/unit/store_attach_nomem
+test_unit_store_attach_nomem_SOURCES = test/unit/test_store_attach_nomem.c test/support/no_memory.h
+test_unit_store_attach_nomem_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_attach_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_store_attach_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
