@@ -16,3 +16,6 @@ check_PROGRAMS += %D%/shim.so %D%/shim_memory.so
 
 .PHONY: torture-programs
 torture-programs: $(FAULT_TESTS) %D%/shim.so %D%/shim_memory.so
+
+# Deliberate bugs, and the script that shows who finds them.
+EXTRA_DIST += %D%/mutants
