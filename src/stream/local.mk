@@ -89,6 +89,10 @@ test_unit_stream_break_SOURCES = test/unit/test_stream_break.c $(STREAM_WORLD)
 test_unit_stream_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_break_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_break_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=store_expire,--wrap=store_peek
+UNIT_TESTS += test/unit/stream_cut
+test_unit_stream_cut_SOURCES = test/unit/test_stream_cut.c $(STREAM_WORLD) $(TEST_IO)
+test_unit_stream_cut_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_cut_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/catalog_break
 test_unit_catalog_break_SOURCES = test/unit/test_catalog_break.c
 test_unit_catalog_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)

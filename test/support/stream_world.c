@@ -36,6 +36,15 @@ static void keep_io(struct store_io *io)
     (void)io;
 }
 
+void world_files(struct world *w, struct store_io *io)
+{
+    if (w->io != NULL)
+        w->io_free(w->io);
+    w->io = io;
+    w->io_free = io->free;
+    io->free = keep_io;
+}
+
 void world_init(struct world *w)
 {
     struct mf_error e;
@@ -43,9 +52,9 @@ void world_init(struct world *w)
     *w = (struct world){.now_ns = 1700000000 * CLOCK_S};
     MUST(loop_new(&w->loop, &e) == 0, "%s", e.text);
     loop_jobs_inline(w->loop);
-    MUST(store_io_memory(&w->io, &e) == 0, "%s", e.text);
-    w->io_free = w->io->free;
-    w->io->free = keep_io;
+    struct store_io *io;
+    MUST(store_io_memory(&io, &e) == 0, "%s", e.text);
+    world_files(w, io);
     w->host = (struct stream_host){.loop = w->loop,
                                    .now_ns = now_ns,
                                    .publish = publish,
@@ -75,7 +84,7 @@ void world_fini(struct world *w)
 
 void world_open(struct world *w, const struct stream_config *cfg)
 {
-    struct store_opts o = {.name = cfg->name, .first_seq = cfg->first_seq};
+    struct store_opts o = {.name = cfg->name, .first_seq = cfg->first_seq, .now_ns = w->now_ns};
     struct stream_config c = *cfg;
     struct js_error je;
     struct mf_error e;

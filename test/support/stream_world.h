@@ -29,6 +29,8 @@ struct world_ack {
 
 void world_init(struct world *w);
 void world_fini(struct world *w);
+/* On these files from now on; they become the world's. */
+void world_files(struct world *w, struct store_io *io);
 /* Fields a test sets; strings may be literals.  Without subjects: the name. */
 void world_open(struct world *w, const struct stream_config *cfg);
 void world_close(struct world *w);

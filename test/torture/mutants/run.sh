@@ -115,7 +115,7 @@ trial_path() { echo "$TREE/test/torture/trials/$1.mjs"; }
 targets_of() {
     case "$1" in
     unit/* | fault/*) echo "test/$1" ;;
-    store-*) echo "mayflyd test/fault/${1#store-}" ;;
+    store-*) echo "test/fault/${1#store-}" ;;
     interop/* | wire/*) echo mayflyd mayfly ;;
     *) echo mayflyd torture-programs ;;
     esac
@@ -170,7 +170,7 @@ sane() {
     [ -f "$key" ] && return "$(cat "$key")"
     mkdir -p "$WORK/sane"
     # shellcheck disable=SC2046
-    make_in "$2" $(targets_of "$1") || die "the tree does not build: .dev/mutants/log/make-$2.log"
+    make_in "$2" mayflyd $(targets_of "$1") || die "the tree does not build: .dev/mutants/log/make-$2.log"
     look "$1" "$2" 20 >"$WORK/log/sane-${1//\//-}.log" 2>&1
     local rc=$?
     [ $rc -ne 1 ] || say "$1 finds something where no mutant is: .dev/mutants/log/sane-${1//\//-}.log"
