@@ -95,6 +95,41 @@ static void test_a_value_is_replaced_whole_or_refused_on_a_full_disk(void)
     fault_io_budget(d.io, UINT64_MAX);
     drive_idle(&d);
     TEST_ASSERT_EQUAL_UINT64(others, messages());
+static bool called(void *arg)
+{
+    return ((struct mark *)arg)->calls > 0;
+}
+
+/* Nothing of the group counts yet, so a full disk is only a pause: who waits hears nothing until
+ * there is space, and then that it is stored. */
+static void test_a_full_disk_is_waited_for(void)
+{
+    struct mark a, b;
+
+    put("k", "v");
+    fault_io_arm(
+        d.io, &(struct fault_plan){
+                  .kinds = FAULT_WRITE, .nth = 1, .code = MF_FULL, .forever = true, .half = true});
+    TEST_ASSERT_EQUAL_INT(0, append(&a, "k", "w", 0));
+    for (int i = 0; i < 20; i++)
+        drive_turn(&d);
+    TEST_ASSERT_TRUE(fault_io_hit(d.io));
+    TEST_ASSERT_EQUAL_INT(0, a.calls);
+    TEST_ASSERT_NULL(store_error(d.store));
+    TEST_ASSERT_TRUE(store_full(d.store));
+    assert_body(1, "v");
+    assert_gone(2);
+    TEST_ASSERT_EQUAL_INT(0, append(&b, "k", "x", 0)); /* the next group */
+    fault_io_disarm(d.io);
+    drive_until(&d, called, &b, "space that came back");
+    TEST_ASSERT_EQUAL_INT(1, a.calls);
+    TEST_ASSERT_EQUAL_INT(0, a.status);
+    TEST_ASSERT_EQUAL_INT(0, b.status);
+    TEST_ASSERT_FALSE(store_full(d.store));
+    drive_abandon(&d);
+    drive_open(&d);
+    assert_body(2, "w");
+    assert_body(3, "x");
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -266,6 +301,7 @@ int main(void)
     RUN_TEST(test_a_failed_sync_makes_it_read_only);
     RUN_TEST(test_a_group_without_memory_for_its_segment_is_tried_again);
     RUN_TEST(test_a_value_is_replaced_whole_or_refused_on_a_full_disk);
+    RUN_TEST(test_a_full_disk_is_waited_for);
     RUN_TEST(test_closing_commits_what_was_accepted);
     RUN_TEST(test_a_closing_store_takes_no_writes);
     RUN_TEST(test_an_abandoned_store_keeps_what_was_committed);

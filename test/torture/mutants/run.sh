@@ -83,13 +83,17 @@ copy_tree() {
 }
 
 bootstrap() {
-    local key
+    local key dir
     key=$(cd "$TREE" && find configure.ac Makefile.am m4 src test bench docs \( -name local.mk -o -name '*.m4' \
         -o -name configure.ac -o -name Makefile.am \) -not -path '*/node_modules/*' | sort | xargs sha256sum | sha256sum)
     [ -x "$TREE/configure" ] && [ "$(cat "$WORK/bootstrap" 2>/dev/null)" = "$key" ] && return
     say "autoreconf"
     (cd "$TREE" && autoreconf -i) >"$WORK/log/autoreconf.log" 2>&1 || die "autoreconf failed: .dev/mutants/log/autoreconf.log"
-    rm -rf "$WORK/plain" "$WORK/asan"
+    for dir in plain asan; do
+        [ ! -f "$WORK/$dir/config.status" ] ||
+            (cd "$WORK/$dir" && ./config.status --recheck && ./config.status) >"$WORK/log/configure-$dir.log" 2>&1 ||
+            rm -rf "${WORK:?}/$dir"
+    done
     printf '%s\n' "$key" >"$WORK/bootstrap"
 }
 
