@@ -28,7 +28,7 @@ test_unit_consumer_config_update_CPPFLAGS = $(TEST_CPPFLAGS)
 # What goes wrong between, and whatever else may happen.
 UNIT_TESTS += test/unit/consumer_break test/unit/consumer_random
 test_unit_consumer_break_SOURCES = test/unit/test_consumer_break.c test/support/consumer_world.h \
-	$(STREAM_WORLD)
+	$(STREAM_WORLD) $(TEST_IO)
 test_unit_consumer_break_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_break_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_consumer_random_SOURCES = test/unit/test_consumer_random.c test/support/consumer_world.h \

@@ -1,6 +1,7 @@
 /* test_consumer_break.c: what goes wrong between: messages that go while a cursor stands on them, a
  * consumer that is started elsewhere while it reads, clients that are gone, times without end. */
 #include "support/consumer_world.h"
+#include "support/fault_io.h"
 
 /* --- counts -------------------------------------------------------------------------------- */
 
@@ -327,6 +328,54 @@ static void test_floor_moves_over_what_went_before_a_restart(void)
     TEST_ASSERT_EQUAL_UINT64(2, info(c).floor_cseq);
 }
 
+/* How often a message was delivered is what max_deliver and the client go by. */
+static void test_deliveries_are_counted_on_after_a_restart(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    consumer_ack(c, MF_LIT("1.1.1.0.0"), MF_SLICE_NONE, MF_LIT("-NAK"));
+    ask(c, "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "$JS.ACK.S.D.2.1.2."));
+    consumers_close(g, false);
+    g = NULL;
+    world_turns(&w);
+    world_kill(&w);
+    world_open(&w, &plain);
+    consumers_up();
+    c = consumers_find(g, MF_LIT("D"));
+    TEST_ASSERT_NOT_NULL(c);
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).redelivered);
+    consumer_ack(c, MF_LIT("2.1.2.0.0"), MF_SLICE_NONE, MF_LIT("-NAK"));
+    ask(c, "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "$JS.ACK.S.D.3.1.3."));
+}
+
+/* On a disk that fails the ack is not stored, so its sender must not hear that it is. */
+static void test_ack_that_is_not_on_disk_is_not_confirmed(void)
+{
+    struct store_io *files, *io;
+
+    TEST_ASSERT_EQUAL_INT(0, store_io_memory(&files, NULL));
+    TEST_ASSERT_EQUAL_INT(0, fault_io_new(&io, files, NULL));
+    world_files(&w, io);
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in done ");
+    ask(c, "1");
+    world_turns(&w);
+    fault_io_arm(io, &(struct fault_plan){.kinds = FAULT_SYNC, .nth = 1, .code = MF_IO});
+    consumer_ack(c, MF_LIT("1.1.1.0.0"), MF_LIT("done"), MF_LIT("+ACK"));
+    world_turns(&w);
+    TEST_ASSERT_TRUE(fault_io_hit(io));
+    TEST_ASSERT_NULL(strstr(heard(), "done<"));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -341,6 +390,8 @@ int main(void)
     RUN_TEST(test_purge_tells_a_request_that_does_not_wait);
     RUN_TEST(test_acked_message_that_is_not_in_memory_goes);
     RUN_TEST(test_floor_moves_over_what_went_before_a_restart);
+    RUN_TEST(test_deliveries_are_counted_on_after_a_restart);
+    RUN_TEST(test_ack_that_is_not_on_disk_is_not_confirmed);
     RUN_TEST(test_times_without_end_never_come);
     return UNITY_END();
 }

@@ -175,7 +175,7 @@ sane() {
     mkdir -p "$WORK/sane"
     # shellcheck disable=SC2046
     make_in "$2" mayflyd $(targets_of "$1") || die "the tree does not build: .dev/mutants/log/make-$2.log"
-    look "$1" "$2" 20 >"$WORK/log/sane-${1//\//-}.log" 2>&1
+    look "$1" "$2" 15 >"$WORK/log/sane-${1//\//-}.log" 2>&1
     local rc=$?
     [ $rc -ne 1 ] || say "$1 finds something where no mutant is: .dev/mutants/log/sane-${1//\//-}.log"
     echo $rc >"$key"
