@@ -132,14 +132,14 @@ trial() {
     setsid node "$(trial_path "$1")" --seconds="$3" --seed="$seed" --mayflyd="$2" --dir="$scratch" >"$scratch.log" 2>&1 &
     pid=$!
     running=$pid
-    while kill -0 $pid 2>/dev/null && ! grep -aq '^FOUND ' "$scratch.log" && [ $SECONDS -lt $end ]; do sleep 0.2; done
-    if grep -aq '^FOUND ' "$scratch.log" || [ $SECONDS -ge $end ]; then
+    while kill -0 $pid 2>/dev/null && ! grep -aqs '^FOUND ' "$scratch.log" && [ $SECONDS -lt $end ]; do sleep 0.2; done
+    if grep -aqs '^FOUND ' "$scratch.log" || [ $SECONDS -ge $end ]; then
         kill -KILL -- -$pid 2>/dev/null # with all the servers it started
     fi
     wait $pid
     rc=$?
     running=
-    grep -aq '^FOUND ' "$scratch.log" && rc=1
+    grep -aqs '^FOUND ' "$scratch.log" && rc=1
     cat "$scratch.log"
     rm -rf "$scratch" "$scratch.log"
     [ $rc -le 2 ] || rc=1 # it hung, or died of what it met
