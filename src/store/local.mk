@@ -23,6 +23,11 @@ test_unit_store_io_SOURCES = test/unit/test_store_io.c test/support/io_fixture.h
 test_unit_store_io_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_io_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_io_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+UNIT_TESTS += test/unit/store_sync
+test_unit_store_sync_SOURCES = test/unit/test_store_sync.c
+test_unit_store_sync_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_sync_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_store_sync_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fdatasync,--wrap=fsync,--wrap=pwrite
 test_unit_store_io_kinds_SOURCES = test/unit/test_store_io_kinds.c test/support/io_fixture.h $(TEST_IO)
 test_unit_store_io_kinds_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_io_kinds_CPPFLAGS = $(TEST_CPPFLAGS)
