@@ -54,6 +54,27 @@ static void test_each_subject_reaches_the_patterns_that_match(void)
         leave(&x[i]);
 }
 
+/* That nobody wants a subject is remembered too, and must be forgotten with the first who does. */
+static void test_subject_that_nobody_wanted_reaches_its_first_subscriber(void)
+{
+    static const char *const patterns[] = {"a.b", "a.*", "*.b", "a.>", ">"};
+    struct receiver other = {0};
+
+    join(&other, "z", ""); /* without any subscription nothing is looked up */
+    for (size_t i = 0; i < MF_COUNT(patterns); i++) {
+        for (int queue = 0; queue < 2; queue++) {
+            struct receiver x = {0};
+            for (int n = 0; n < 3; n++)
+                TEST_ASSERT_EQUAL_size_t(0, publish("a.b"));
+            join(&x, patterns[i], queue ? "q" : "");
+            TEST_ASSERT_EQUAL_size_t_MESSAGE(1, publish("a.b"), patterns[i]);
+            TEST_ASSERT_TRUE(router_has_interest(router, MF_LIT("a.b")));
+            leave(&x);
+        }
+    }
+    leave(&other);
+}
+
 static void test_bad_patterns_are_refused_and_change_nothing(void)
 {
     static const char *const bad[] = {"", ".", "a.", ".a", "a..b", ">.a", "a.>.b", "a b", "a\tb"};
@@ -432,6 +453,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_each_subject_reaches_the_patterns_that_match);
+    RUN_TEST(test_subject_that_nobody_wanted_reaches_its_first_subscriber);
     RUN_TEST(test_bad_patterns_are_refused_and_change_nothing);
     RUN_TEST(test_pattern_and_queue_are_copies_until_unsubscribed);
     RUN_TEST(test_queue_names_are_not_tokens);

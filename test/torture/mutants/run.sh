@@ -115,11 +115,11 @@ make_in() {
 
 trial_path() { echo "$TREE/test/torture/trials/$1.mjs"; }
 
-# targets_of LOOKER: what make has to build for it.
+# targets_of LOOKER [SERVER]: what make has to build for it.  SERVER: a trial wants one, be it as it may.
 targets_of() {
     case "$1" in
     unit/* | fault/*) echo "test/$1" ;;
-    store-*) echo "test/fault/${1#store-}" ;;
+    store-*) echo "test/fault/${1#store-}" "${2:-}" ;;
     interop/* | wire/*) echo mayflyd mayfly ;;
     *) echo mayflyd torture-programs ;;
     esac
@@ -174,7 +174,7 @@ sane() {
     [ -f "$key" ] && return "$(cat "$key")"
     mkdir -p "$WORK/sane"
     # shellcheck disable=SC2046
-    make_in "$2" mayflyd $(targets_of "$1") || die "the tree does not build: .dev/mutants/log/make-$2.log"
+    make_in "$2" $(targets_of "$1" mayflyd) || die "the tree does not build: .dev/mutants/log/make-$2.log"
     look "$1" "$2" 15 >"$WORK/log/sane-${1//\//-}.log" 2>&1
     local rc=$?
     [ $rc -ne 1 ] || say "$1 finds something where no mutant is: .dev/mutants/log/sane-${1//\//-}.log"
