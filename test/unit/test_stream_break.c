@@ -71,6 +71,20 @@ static void test_markers_of_a_purge_get_their_timer(void)
     TEST_ASSERT_TRUE(w.stream->armed_ns < INT64_MAX);
 }
 
+/* Nothing else may come to this stream: each sweep sees to the next one. */
+static void test_sweep_leaves_the_timer_armed_for_the_next_death(void)
+{
+    struct stream_config c = with_ttl(5);
+
+    world_open(&w, &c);
+    put("k.a", "Nats-TTL: 10\r\n", "x");
+    put("k.b", "Nats-TTL: 20\r\n", "y");
+    world_time(&w, w.now_ns + 11 * CLOCK_S);
+    is_marker(3, "k.a", "MaxAge");
+    TEST_ASSERT_TRUE(w.stream->armed_ns <= store_next_deadline(w.stream->store));
+    TEST_ASSERT_TRUE(w.stream->armed_ns < INT64_MAX);
+}
+
 /* --- one marker for each death ---------------------------------------------------------------- */
 
 /* Dead but not swept yet: pushing it out would let it go without a word. */
@@ -472,6 +486,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_markers_of_a_purge_get_their_timer);
+    RUN_TEST(test_sweep_leaves_the_timer_armed_for_the_next_death);
     RUN_TEST(test_the_dead_are_not_pushed_out_without_a_marker);
     RUN_TEST(test_the_dead_push_nobody_out);
     RUN_TEST(test_sweep_goes_by_the_order_of_deaths);
