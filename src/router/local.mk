@@ -21,6 +21,10 @@ test_unit_router_limits_LDFLAGS = $(AM_LDFLAGS) \
 test_unit_router_model_SOURCES = test/unit/test_router_model.c
 test_unit_router_model_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
 test_unit_router_model_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/router_damage
+test_unit_router_damage_SOURCES = test/unit/test_router_damage.c test/support/router_receiver.h
+test_unit_router_damage_LDADD = $(ROUTER_LIBS) $(UNITY_LIBS)
+test_unit_router_damage_CPPFLAGS = $(TEST_CPPFLAGS)
 
 # make bench/bench_router
 EXTRA_PROGRAMS += bench/bench_router

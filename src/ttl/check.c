@@ -6,15 +6,11 @@
 
 #define CHECK(ok)                                                                                  \
     do {                                                                                           \
-        if (!(ok))                                                                                 \
-            fail(__LINE__, #ok);                                                                   \
+        if (!(ok)) {                                                                               \
+            fprintf(stderr, "wheel_check: line %d: not so: %s\n", __LINE__, #ok);                  \
+            abort();                                                                               \
+        }                                                                                          \
     } while (0)
-
-static void fail(int line, const char *what)
-{
-    fprintf(stderr, "wheel_check: line %d: not so: %s\n", line, what);
-    abort();
-}
 
 struct seen {
     size_t entries;

@@ -5,6 +5,7 @@
 #include "support/no_memory.h"
 #include "support/router_receiver.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -226,6 +227,121 @@ static void test_failed_allocation_in_new_is_reported(void)
     }
 }
 
+static void count_match(void *arg, struct router_sub *s)
+{
+    (void)s;
+    ++*(unsigned *)arg;
+}
+
+/* Everybody in the cache is in use: a newcomer asked for again and again still gets a place, after
+ * the hand has gone round. */
+static void test_a_cache_full_of_favourites_lets_a_new_one_in(void)
+{
+    enum { N = 3 * CACHE_SETS_MAX * CACHE_WAYS };
+    struct receiver x = {0};
+    char subject[32];
+
+    join(&x, "a.*", "");
+    for (int i = 0; i < N; i++) {
+        snprintf(subject, sizeof subject, "a.%d", i);
+        for (int times = 0; times < 3; times++)
+            TEST_ASSERT_EQUAL_size_t(1, publish(subject));
+        uint64_t hits = router->hits;
+        TEST_ASSERT_EQUAL_size_t(1, publish(subject));
+        TEST_ASSERT_EQUAL_UINT64(hits + 1, router->hits);
+        if (i % 8192 == 0)
+            check();
+    }
+    TEST_ASSERT_LESS_OR_EQUAL_UINT64(CACHE_SETS_MAX * CACHE_WAYS, stats().cache);
+    leave(&x);
+}
+
+static struct receiver pair[2];
+static unsigned left_over[3];
+
+/* One of two leaves while a message is under way: whoever looks meanwhile sees the other alone. */
+static void act_look_while_one_left(struct receiver *self)
+{
+    (void)self;
+    leave(&pair[1]);
+    router_match(router, mf_str("p"), count_match, &left_over[0]);
+    router_each(router, count_match, &left_over[1]);
+    left_over[2] = router_has_exact(router, mf_str("p"), MF_SLICE_NONE);
+    leave(&pair[0]);
+    left_over[2] += 2 * router_has_exact(router, mf_str("p"), MF_SLICE_NONE);
+}
+
+static void test_who_left_during_a_message_is_seen_by_nobody(void)
+{
+    struct receiver other = {0};
+
+    memset(pair, 0, sizeof pair);
+    memset(left_over, 0, sizeof left_over);
+    pair[0].act = act_look_while_one_left;
+    join(&other, "q", "");
+    join(&pair[0], "p", "");
+    join(&pair[1], "p", "");
+    TEST_ASSERT_EQUAL_size_t(1, publish("p"));
+    TEST_ASSERT_EQUAL_UINT(1, left_over[0]);
+    TEST_ASSERT_EQUAL_UINT(2, left_over[1]); /* and `other` */
+    TEST_ASSERT_EQUAL_UINT(1, left_over[2]); /* before the last one left, not after */
+    TEST_ASSERT_EQUAL_UINT(0, pair[1].got);
+    leave(&other);
+    TEST_ASSERT_FALSE(router_has_exact(router, mf_str("p"), MF_SLICE_NONE));
+}
+
+/* The table cannot be made smaller for want of memory: it stays as it is, and right. */
+static void test_shrinking_without_memory_changes_nothing(void)
+{
+    enum { N = 2000 };
+    struct receiver *x = calloc(N, sizeof *x);
+    char subject[32];
+
+    TEST_ASSERT_NOT_NULL(x);
+    for (int i = 0; i < N; i++) {
+        snprintf(subject, sizeof subject, "s%d", i);
+        join(&x[i], subject, "");
+    }
+    uint32_t cap = router->trie.cap;
+    memory_also = LONG_MAX;
+    memory_arm(0);
+    for (int i = 0; i < N - 1; i++)
+        leave(&x[i]);
+    memory_disarm();
+    memory_also = 0;
+    TEST_ASSERT_EQUAL_UINT32(cap, router->trie.cap);
+    check();
+    TEST_ASSERT_EQUAL_size_t(1, publish(subject));
+    leave(&x[N - 1]);
+    free(x);
+}
+
+/* Sets are added while there is memory for them; else new subjects share those there are. */
+static void test_a_cache_that_cannot_grow_still_answers(void)
+{
+    struct receiver x = {0};
+    char subject[32];
+
+    join(&x, "a.*", "");
+    publish("a.first");
+    uint32_t sets = router->cache.sets;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(subject, sizeof subject, "a.%d", i);
+        memory_also = LONG_MAX;
+        memory_arm(0);
+        TEST_ASSERT_EQUAL_size_t(1, publish(subject));
+        memory_disarm();
+        memory_also = 0;
+        if (router->cache.entries < 2 * sets)
+            publish(subject);
+    }
+    TEST_ASSERT_EQUAL_UINT32(sets, router->cache.sets);
+    TEST_ASSERT_EQUAL_UINT32(2 * sets, router->cache.entries);
+    check();
+    leave(&x);
+    router_free(NULL); /* harmless */
+}
+
 /* More patterns at once than the cache keeps or the stack has room for. */
 static void test_many_patterns_match_one_subject(void)
 {
@@ -244,6 +360,17 @@ static void test_many_patterns_match_one_subject(void)
     }
     TEST_ASSERT_EQUAL_size_t(N, publish("a.a.a.a.a.a.a.a"));
     TEST_ASSERT_EQUAL_size_t(N - 1, publish("a.a.a.a.a.a.a.a"));
+    /* The list of whom to call does not fit on the stack: without memory nobody is called. */
+    allocations = 0;
+    fail_at = 1;
+    TEST_ASSERT_EQUAL_size_t(0, publish("a.a.a.a.a.a.a.a"));
+    unsigned seen = 0;
+    allocations = 0;
+    router_match(router, mf_str("a.a.a.a.a.a.a.a"), count_match, &seen);
+    TEST_ASSERT_EQUAL_UINT(0, seen);
+    fail_at = 0;
+    router_match(router, mf_str("a.a.a.a.a.a.a.a"), count_match, &seen);
+    TEST_ASSERT_EQUAL_UINT(N - 1, seen);
     TEST_ASSERT_EQUAL_size_t(1, publish("b.b.b.b.b.b.b.b"));
     for (unsigned i = 0; i < N; i++)
         leave(&x[i]);
@@ -260,6 +387,10 @@ int main(void)
     RUN_TEST(test_stats_count_as_nats_servers_do);
     RUN_TEST(test_any_failed_allocation_leaves_the_router_whole);
     RUN_TEST(test_failed_allocation_in_new_is_reported);
+    RUN_TEST(test_a_cache_full_of_favourites_lets_a_new_one_in);
+    RUN_TEST(test_who_left_during_a_message_is_seen_by_nobody);
+    RUN_TEST(test_shrinking_without_memory_changes_nothing);
+    RUN_TEST(test_a_cache_that_cannot_grow_still_answers);
     RUN_TEST(test_many_patterns_match_one_subject);
     return UNITY_END();
 }
