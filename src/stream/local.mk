@@ -102,3 +102,15 @@ UNIT_TESTS += test/unit/stream_model
 test_unit_stream_model_SOURCES = test/unit/test_stream_model.c $(STREAM_WORLD)
 test_unit_stream_model_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_model_CPPFLAGS = $(TEST_CPPFLAGS)
+
+# What a stream is asked to do while memory or the disk fails.
+STREAM_DEEDS = test/support/stream_deeds.c test/support/stream_deeds.h $(STREAM_WORLD)
+UNIT_TESTS += test/unit/stream_nomem test/unit/stream_faults
+test_unit_stream_nomem_SOURCES = test/unit/test_stream_nomem.c test/support/no_memory.h $(STREAM_DEEDS)
+test_unit_stream_nomem_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+test_unit_stream_faults_SOURCES = test/unit/test_stream_faults.c test/support/fault_io.c \
+	test/support/fault_io.h $(STREAM_DEEDS)
+test_unit_stream_faults_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_faults_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -118,14 +118,13 @@ void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op 
         op_refuse(s, op, &e);
         return;
     }
-    announce_note_request(s, seq);
     rc = remove_one(s, seq, stream_op_wait(s, op));
     if (rc != 0) {
-        stream_store_error(s, rc, &e);
         js_refuse_text(&e, JS_STREAM_MSG_DELETE_FAILED, "%s", mf_err_text(rc));
         op_refuse(s, op, &e);
         return;
     }
+    announce_note_request(s, seq); /* observers hear of it when it is on disk */
     s->inflight++;
     limits_count(s);
     expire_arm(s);
@@ -222,7 +221,6 @@ struct purge {
     uint64_t below;  /* sequences less than this go */
     uint64_t serial; /* the last sequence there was when it began */
     char *subject;   /* the one under way, when a slice ended in it */
-    char filter[];
 };
 
 static void purge_end(struct stream *s, struct purge *p, int rc)
@@ -342,33 +340,45 @@ static void purge_more(struct loop_defer *d)
     purge_slice(mf_container(d, struct stream, purge_more));
 }
 
-/* `keep` counts over all subjects of the filter: the sequence from which on all stay. */
-static uint64_t filter_keep(struct stream *s, struct mf_slice filter, uint64_t keep)
+/* The first message that matches after `skip` others; *seq is 0 if there are not that many, and
+ * *skipped tells how many there are. */
+static int match_after(struct stream *s, struct mf_slice filter, uint64_t skip, uint64_t *seq,
+                       uint64_t *skipped)
 {
     struct store_cursor *c;
-    uint64_t *ring, seq = 0, n = 0;
     bool more = false;
+    int rc = store_cursor_new(&c, s->store, filter, STORE_ALL, 0);
 
-    if (keep > (1u << 24) || store_cursor_new(&c, s->store, filter, STORE_ALL, 0) != 0)
-        return 0;
-    ring = calloc(keep, sizeof *ring);
-    while (ring != NULL && ((seq = store_cursor_next(c, &more)) != 0 || more))
-        if (seq != 0)
-            ring[n++ % keep] = seq;
-    seq = ring == NULL || n <= keep ? 0 : ring[n % keep];
-    free(ring);
+    if (rc != 0)
+        return rc;
+    for (*skipped = 0; (*seq = store_cursor_next(c, &more)) != 0 || more;)
+        if (*seq != 0 && (*skipped)++ == skip)
+            break;
     store_cursor_free(c);
-    return seq;
+    return 0;
+}
+
+/* `keep` counts over all subjects of the filter: the sequence from which on all stay; 0: fewer are
+ * there. */
+static int filter_keep(struct stream *s, struct mf_slice filter, uint64_t keep, uint64_t *below)
+{
+    uint64_t all;
+    int rc = match_after(s, filter, UINT64_MAX, below, &all);
+
+    if (rc != 0 || all <= keep)
+        return rc;
+    return match_after(s, filter, all - keep, below, &all);
 }
 
 static void purge_some(struct stream *s, struct mf_slice filter, uint64_t below, uint64_t keep,
                        struct stream_op *op)
 {
-    struct purge *p = calloc(1, sizeof *p + filter.len + 1);
+    struct purge *p = calloc(1, sizeof *p);
     uint64_t msgs, bytes;
     struct js_error e;
 
-    if (p != NULL && (p->walk = store_keys_new(s->store, filter)) == NULL) {
+    if (p != NULL && ((keep > 0 && filter_keep(s, filter, keep, &p->below) != 0) ||
+                      (p->walk = store_keys_new(s->store, filter)) == NULL)) {
         free(p);
         p = NULL;
     }
@@ -380,9 +390,8 @@ static void purge_some(struct stream *s, struct mf_slice filter, uint64_t below,
     op->count = 0;
     op->stream = s;
     p->op = op;
-    p->below = below > 0 ? below : UINT64_MAX;
-    if (keep > 0)
-        p->below = filter_keep(s, filter, keep); /* 0: fewer are there, all stay */
+    if (keep == 0)
+        p->below = below > 0 ? below : UINT64_MAX;
     store_accepted(s->store, &msgs, &bytes, &p->serial);
     mf_list_push(&s->purges, &p->link);
     if (mf_list_first(&s->purges) == &p->link)

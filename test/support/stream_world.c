@@ -73,6 +73,19 @@ void world_init(struct world *w)
                                    .batch_timeout_ns = 10 * CLOCK_S};
 }
 
+void world_wrap(struct world *w,
+                int (*wrap)(struct store_io **out, struct store_io *under, struct mf_error *e))
+{
+    struct store_io *io;
+    struct mf_error e;
+
+    w->io->free = w->io_free; /* of its new owner now */
+    MUST(wrap(&io, w->io, &e) == 0, "%s", e.text);
+    w->io = io;
+    w->io_free = io->free;
+    io->free = keep_io;
+}
+
 void world_fini(struct world *w)
 {
     if (w->stream != NULL)
@@ -280,4 +293,12 @@ uint64_t world_count(struct world *w)
 
     stream_state(w->stream, &t);
     return t.msgs;
+}
+
+void world_text(struct world *w, struct mf_buf *out)
+{
+    mf_buf_clear(out);
+    for (uint64_t seq = stream_next(w->stream, 0); seq != 0; seq = stream_next(w->stream, seq + 1))
+        mf_buf_printf(out, "%llu %s\n", (unsigned long long)seq, world_message(w, seq));
+    MUST(!mf_buf_failed(out), "no memory for the text");
 }

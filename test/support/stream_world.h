@@ -31,6 +31,9 @@ void world_init(struct world *w);
 void world_fini(struct world *w);
 /* On these files from now on; they become the world's. */
 void world_files(struct world *w, struct store_io *io);
+/* Before world_open(): puts other files in front, fault_io_new() for instance. */
+void world_wrap(struct world *w,
+                int (*wrap)(struct store_io **out, struct store_io *under, struct mf_error *e));
 /* Fields a test sets; strings may be literals.  Without subjects: the name. */
 void world_open(struct world *w, const struct stream_config *cfg);
 void world_close(struct world *w);
@@ -51,5 +54,7 @@ int world_purge(struct world *w, const char *filter, uint64_t below, uint64_t ke
 /* "subject|header lines|payload" of a message, lines joined by ','; "" if it is not there. */
 const char *world_message(struct world *w, uint64_t seq);
 uint64_t world_count(struct world *w);
+/* All of them, "seq subject|header lines|payload\n" each; replaces what out holds. */
+void world_text(struct world *w, struct mf_buf *out);
 
 #endif

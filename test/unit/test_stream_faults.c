@@ -1,0 +1,152 @@
+/* test_stream_faults.c: the disk fails at every possible moment of what a stream is asked to do.
+ * What was acknowledged is there after the next start; what was not is there as a whole or not at
+ * all. */
+#include "stream/stream_impl.h"
+#include "support/fault_io.h"
+#include "support/stream_deeds.h"
+
+#include "mayfly/clock.h"
+
+#include "unity.h"
+
+static struct world w;
+static struct mf_buf before, after, now;
+
+void setUp(void)
+{
+    before = after = now = (struct mf_buf)MF_BUF_INIT;
+}
+
+void tearDown(void)
+{
+    mf_buf_fini(&before);
+    mf_buf_fini(&after);
+    mf_buf_fini(&now);
+}
+
+static void read_back(const struct deed *d)
+{
+    world_kill(&w);
+    fault_io_disarm(w.io);
+    fault_io_cold(w.io, false);
+    world_open(&w, &d->cfg);
+    world_text(&w, &now);
+}
+
+/* What is planned fails; true: it came to that. */
+static bool done_or_not(const struct deed *d, const struct fault_plan *plan, bool cold)
+{
+    struct deed_told t;
+
+    deed_start(d, &w, fault_io_new);
+    fault_io_cold(w.io, cold);
+    fault_io_arm(w.io, plan);
+    d->ask(&w, &t);
+    world_turns(&w);
+    bool hit = fault_io_hit(w.io);
+    TEST_ASSERT_EQUAL_INT_MESSAGE(1, t.calls, d->name);
+    if ((plan->kinds & FAULT_READ) == 0 && plan->code == MF_IO && t.err_code != 0)
+        TEST_ASSERT_NOT_NULL_MESSAGE(stream_error(w.stream), d->name);
+    read_back(d);
+    if (t.err_code == 0 || !mf_eq(mf_buf_slice(&before), mf_buf_slice(&now)))
+        TEST_ASSERT_EQUAL_STRING_MESSAGE(mf_buf_cstr(&after), mf_buf_cstr(&now), d->name);
+    world_fini(&w);
+    return hit;
+}
+
+/* The nth change of the files and all after it fail. */
+static void test_a_deed_on_a_failing_disk_is_done_or_not(void)
+{
+    for (size_t i = 0; i < deed_count; i++) {
+        struct fault_plan p = {.kinds = FAULT_MUTATING, .code = MF_IO, .forever = true};
+        deed_expect(&deeds[i], &before, &after);
+        for (p.nth = 1; done_or_not(&deeds[i], &p, false); p.nth++)
+            ;
+    }
+}
+
+/* Nothing is in memory any more: what has to be known is read, and comes to the same. */
+static void test_a_deed_on_cold_files_is_done_all_the_same(void)
+{
+    struct deed_told t;
+
+    for (size_t i = 0; i < deed_count; i++) {
+        const struct deed *d = &deeds[i];
+        deed_expect(d, &before, &after);
+        deed_start(d, &w, fault_io_new);
+        fault_io_cold(w.io, true);
+        d->ask(&w, &t);
+        world_turns(&w);
+        TEST_ASSERT_EQUAL_INT_MESSAGE(1, t.calls, d->name);
+        TEST_ASSERT_EQUAL_INT_MESSAGE(0, t.err_code, d->name);
+        read_back(d);
+        TEST_ASSERT_EQUAL_STRING_MESSAGE(mf_buf_cstr(&after), mf_buf_cstr(&now), d->name);
+        world_fini(&w);
+    }
+}
+
+/* Writes until there is no room; the last answer. */
+static struct world_ack fill_up(const struct deed *d, unsigned most)
+{
+    static char body[2048];
+    struct world_ack a = {0};
+
+    memset(body, 'f', sizeof body - 1);
+    for (unsigned i = 0; i < most && a.err_code == 0; i++)
+        a = d->cfg.allow_msg_counter ? world_publish(&w, "k.f", "Nats-Incr: 1\r\n", "")
+                                     : world_publish(&w, "k.f", NULL, body);
+    return a;
+}
+
+static bool turn_until(const int *calls, int turns)
+{
+    int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
+
+    for (int i = 0; *calls == 0 && i < turns && clock_mono_ns() < give_up; i++)
+        loop_turn(w.loop);
+    return *calls == 1;
+}
+
+/* The disk is full: what takes room is refused and nothing of it happens, or it waits; what frees
+ * some is done.  When there is room again, the stream goes on without a restart. */
+static void full_disk(const struct deed *d, unsigned *refused)
+{
+    struct deed_told t;
+
+    deed_start(d, &w, fault_io_new);
+    fault_io_budget(w.io, 0);
+    TEST_ASSERT_EQUAL_INT_MESSAGE(10023, fill_up(d, 20000).err_code, d->name);
+    world_text(&w, &before);
+    d->ask(&w, &t);
+    bool told = turn_until(&t.calls, 20);
+    TEST_ASSERT_NULL_MESSAGE(stream_error(w.stream), d->name);
+    *refused += told && t.err_code != 0;
+    fault_io_budget(w.io, UINT64_MAX);
+    TEST_ASSERT_TRUE_MESSAGE(turn_until(&t.calls, INT32_MAX), d->name);
+    world_text(&w, &now);
+    TEST_ASSERT_EQUAL_MESSAGE(t.err_code == 0, !mf_eq(mf_buf_slice(&before), mf_buf_slice(&now)),
+                              d->name);
+    int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
+    while (fill_up(d, 1).err_code != 0 && clock_mono_ns() < give_up)
+        loop_turn(w.loop);
+    TEST_ASSERT_EQUAL_INT_MESSAGE(0, fill_up(d, 1).err_code, d->name);
+    world_fini(&w);
+}
+
+static void test_a_full_disk_refuses_deeds_and_is_left_behind(void)
+{
+    unsigned refused = 0;
+
+    for (size_t i = 0; i < deed_count; i++)
+        full_disk(&deeds[i], &refused);
+    TEST_ASSERT_GREATER_THAN_UINT(0, refused);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_a_deed_on_a_failing_disk_is_done_or_not);
+    RUN_TEST(test_a_deed_on_cold_files_is_done_all_the_same);
+    RUN_TEST(test_a_full_disk_refuses_deeds_and_is_left_behind);
+    return UNITY_END();
+}
