@@ -33,10 +33,10 @@ function fail(why) {
   process.exit(2);
 }
 
-const gcov = (note) => new Promise((resolve, reject) =>
+const gcov = (note) => new Promise((resolve) =>
   execFile("gcov", ["--json-format", "--stdout", "--branch-probabilities", note],
     { cwd: build, maxBuffer: 256 << 20 },
-    (err, out) => (err ? reject(err) : resolve(out.split("\n").filter(Boolean).map((l) => JSON.parse(l))))));
+    (err, out) => (err ? fail(`gcov ${note}: ${err.message.split("\n")[1]}; run the tests again`) : resolve(out.split("\n").filter(Boolean).map((l) => JSON.parse(l))))));
 
 // --- collecting ----------------------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ MF_MUSTCHECK int store_open(struct store **out, const struct store_opts *o, stru
                             struct mf_error *e);
 /* Before store_attach(), for an owner who finds in a blob how it should be synced. */
 void store_set_sync(struct store *s, enum store_sync sync, int64_t interval_ns);
-/* From now on it lives on this loop and takes writes. */
+/* From now on it lives on this loop and takes writes.  On failure it can only be closed. */
 MF_MUSTCHECK int store_attach(struct store *s, struct loop *l, struct mf_error *e);
 /* No new writes; what was accepted is committed, a checkpoint written, the directory unlocked, the
  * store freed; then closed().  A store that was never attached is just freed, and closed() called

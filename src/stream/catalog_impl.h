@@ -25,7 +25,7 @@ struct entry {
     struct store_wait wait;
     struct mf_error error;
     int status;
-    bool named; /* being made: its folder has its name already */
+    bool named; /* MAKING: the folder may have its name */
 };
 
 /* Entries in the order of names. */

@@ -31,9 +31,12 @@ static void remove_work(void *arg) /* on a worker */
 
     char draft[64];
 
-    store_folder_draft(draft, sizeof draft, e->name);
-    e->status = store_folder_remove(
-        e->c->dir, e->state == ENTRY_MAKING && !e->named ? draft : e->name, &e->error);
+    if (e->state == ENTRY_MAKING) {
+        store_folder_draft(draft, sizeof draft, e->name);
+        e->status = store_folder_remove(e->c->dir, draft, &e->error);
+    }
+    if (e->state != ENTRY_MAKING || e->named)
+        e->status = store_folder_remove(e->c->dir, e->name, &e->error);
 }
 
 static void remove_then(struct entry *e, void (*done)(void *arg))
@@ -109,8 +112,8 @@ static void name_work(void *arg) /* on a worker */
 {
     struct entry *e = arg;
 
+    e->named = true; /* even if it fails: the name may be there, and not known to be on disk */
     e->status = store_folder_finish(e->c->dir, e->name, &e->error);
-    e->named = e->status == 0;
 }
 
 /* It is whole: now it may have its name. */

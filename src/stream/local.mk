@@ -114,3 +114,8 @@ test_unit_stream_faults_SOURCES = test/unit/test_stream_faults.c test/support/fa
 	test/support/fault_io.h $(STREAM_DEEDS)
 test_unit_stream_faults_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_faults_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/catalog_nomem
+test_unit_catalog_nomem_SOURCES = test/unit/test_catalog_nomem.c test/support/no_memory.h
+test_unit_catalog_nomem_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_catalog_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_catalog_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
