@@ -119,3 +119,9 @@ test_unit_catalog_nomem_SOURCES = test/unit/test_catalog_nomem.c test/support/no
 test_unit_catalog_nomem_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_catalog_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_catalog_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+UNIT_TESTS += test/unit/schedule_faults
+test_unit_schedule_faults_SOURCES = test/unit/test_schedule_faults.c test/support/no_memory.h \
+	test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
+test_unit_schedule_faults_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_schedule_faults_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_schedule_faults_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)

@@ -122,7 +122,8 @@ static enum fired produce(struct stream *s, struct schedule *x, bool from_source
         next = cron_next(c, x->next_ns, in.ts_ns);
     cron_free(c);
     write_header(t, hdr, x, next);
-    if (mf_buf_failed(&t->out) || mf_buf_failed(&t->body) || mf_buf_failed(&t->src_body))
+    if (mf_buf_failed(&t->out) || mf_buf_failed(from_source ? &t->src_hdr : &t->hdr) ||
+        mf_buf_failed(from_source ? &t->src_body : &t->body))
         return FIRE_LATER;
     in.subject = stream_map_subject(s, t->h.schedule_target);
     in.hdr = mf_buf_slice(&t->out);
@@ -149,9 +150,13 @@ static void source_done(struct stream_load *l, int status)
     t->busy = false;
     if (s->closing)
         return;
-    copy(&t->src_hdr, status == 0 ? l->msg.hdr : MF_SLICE_NONE);
-    copy(&t->src_body, status == 0 ? l->msg.payload : MF_SLICE_NONE);
-    enum fired f = t->firing == NULL ? FIRE_NEXT : produce(s, t->firing, status == 0);
+    enum fired f = status == MF_NOMEM ? FIRE_LATER : FIRE_NEXT;
+    if (status == 0) {
+        copy(&t->src_hdr, l->msg.hdr);
+        copy(&t->src_body, l->msg.payload);
+    }
+    if (t->firing != NULL && f == FIRE_NEXT)
+        f = produce(s, t->firing, status == 0);
     schedule_arm(s, f == FIRE_LATER ? stream_now(s) + RETRY_NS : 0);
 }
 

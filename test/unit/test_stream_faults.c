@@ -142,11 +142,124 @@ static void test_a_full_disk_refuses_deeds_and_is_left_behind(void)
     TEST_ASSERT_GREATER_THAN_UINT(0, refused);
 }
 
+/* --- reading what is not in memory --------------------------------------------------------------
+ */
+
+static char *subjects[] = {(char *)"k.>"};
+static const struct stream_config plain = {.name = (char *)"S", .subjects = {subjects, 1}};
+static uint64_t sought;
+static int loads, load_status;
+
+static void on_sought(struct stream_seek *k, uint64_t seq)
+{
+    (void)k;
+    sought = seq;
+}
+
+static void on_loaded(struct stream_load *l, int status)
+{
+    (void)l;
+    loads++;
+    load_status = status;
+}
+
+static uint64_t seek(int64_t ts_ns)
+{
+    struct stream_seek k = {.ts_ns = ts_ns, .done = on_sought};
+
+    sought = UINT64_MAX;
+    stream_seek(w.stream, &k);
+    world_turns(&w);
+    return sought;
+}
+
+/* Message i of ten is from second i. */
+static int64_t ten_messages(void)
+{
+    int64_t start = w.now_ns;
+
+    for (int i = 1; i <= 10; i++) {
+        w.now_ns = start + i * CLOCK_S;
+        world_publish(&w, "k.a", NULL, "x");
+    }
+    return start;
+}
+
+static void test_cold_messages_are_read_without_stopping_the_loop(void)
+{
+    struct stream_load l = {.seq = 7, .done = on_loaded};
+    struct stream_state t;
+    struct stream_msg m;
+    int64_t ts_ns;
+
+    world_init(&w);
+    world_wrap(&w, fault_io_new);
+    world_open(&w, &plain);
+    TEST_ASSERT_EQUAL_UINT64(0, seek(0)); /* nothing is there */
+    int64_t start = ten_messages();
+    world_close(&w);
+    world_open(&w, &plain);
+    fault_io_cold(w.io, true);
+    TEST_ASSERT_EQUAL_INT(MF_AGAIN, stream_get(w.stream, 7, &m));
+    loads = 0;
+    TEST_ASSERT_EQUAL_INT(0, stream_load(w.stream, &l));
+    TEST_ASSERT_EQUAL_INT(0, loads);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_INT(1, loads);
+    TEST_ASSERT_EQUAL_INT(0, load_status);
+    for (int i = 1; i <= 10; i++)
+        TEST_ASSERT_EQUAL_UINT64(i, seek(start + i * CLOCK_S));
+    TEST_ASSERT_EQUAL_UINT64(4, seek(start + 3 * CLOCK_S + 1));
+    TEST_ASSERT_EQUAL_UINT64(0, seek(start + 11 * CLOCK_S));
+    TEST_ASSERT_EQUAL_INT(0, stream_time_of(w.stream, 7, &ts_ns));
+    TEST_ASSERT_EQUAL_INT64(start + 7 * CLOCK_S, ts_ns);
+    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, stream_time_of(w.stream, 11, &ts_ns));
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 1));
+    stream_state(w.stream, &t);
+    TEST_ASSERT_EQUAL_INT64(start + 2 * CLOCK_S, t.first_ts_ns);
+    world_fini(&w);
+}
+
+/* A sector that cannot be read hides its messages from nobody but those who ask for them. */
+static void test_reads_that_fail_are_told_and_passed_over(void)
+{
+    struct stream_load l = {.seq = 7, .done = on_loaded};
+    struct stream_state t;
+    int64_t ts_ns;
+
+    world_init(&w);
+    world_wrap(&w, fault_io_new);
+    world_open(&w, &plain);
+    int64_t start = ten_messages();
+    fault_io_cold(w.io, true);
+    fault_io_arm(
+        w.io, &(struct fault_plan){.kinds = FAULT_READ, .nth = 1, .code = MF_IO, .forever = true});
+    loads = 0;
+    TEST_ASSERT_EQUAL_INT(0, stream_load(w.stream, &l));
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_INT(1, loads);
+    TEST_ASSERT_NOT_EQUAL(0, load_status);
+    TEST_ASSERT_NOT_EQUAL(0, stream_time_of(w.stream, 7, &ts_ns));
+    TEST_ASSERT_EQUAL_UINT64(0, seek(start)); /* it ends */
+    stream_state(w.stream, &t);
+    TEST_ASSERT_EQUAL_UINT64(10, t.msgs);
+    TEST_ASSERT_EQUAL_INT64(CLOCK_ZERO, t.first_ts_ns);
+    fault_io_disarm(w.io);
+    TEST_ASSERT_EQUAL_UINT64(5, seek(start + 5 * CLOCK_S));
+    /* One that fails: its neighbour tells as well. */
+    fault_io_arm(w.io, &(struct fault_plan){.kinds = FAULT_READ, .nth = 1, .code = MF_IO});
+    TEST_ASSERT_EQUAL_UINT64(2, seek(start + 2 * CLOCK_S));
+    TEST_ASSERT_TRUE(fault_io_hit(w.io));
+    world_fini(&w);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_a_deed_on_a_failing_disk_is_done_or_not);
     RUN_TEST(test_a_deed_on_cold_files_is_done_all_the_same);
     RUN_TEST(test_a_full_disk_refuses_deeds_and_is_left_behind);
+    RUN_TEST(test_cold_messages_are_read_without_stopping_the_loop);
+    RUN_TEST(test_reads_that_fail_are_told_and_passed_over);
     return UNITY_END();
 }
