@@ -154,38 +154,38 @@ static const struct json_type value_type = {"CounterValue", sizeof(struct value)
 
 /* A document whose val is no number counts as zero, as in nats-server; one that is none, or whose
  * val is no string, is broken. */
-static bool value_read(struct mf_slice payload, struct mf_buf *out)
+static int value_read(struct mf_slice payload, struct mf_buf *out)
 {
     struct value v = {NULL};
     struct arena mem = {0};
     struct mf_error e;
     struct decimal d;
-    bool ok =
-        json_is_document(payload) && json_read(payload, &value_type, &v, &mem, false, &e) == 0;
+    int rc =
+        json_is_document(payload) ? json_read(payload, &value_type, &v, &mem, false, &e) : MF_INVAL;
 
-    if (ok && decimal_parse(mf_str(v.val), &d)) {
+    if (rc == 0 && decimal_parse(mf_str(v.val), &d)) {
         if (d.negative)
             mf_buf_byte(out, '-');
         mf_buf_append(out, d.digits.ptr, d.digits.len);
-    } else if (ok) {
+    } else if (rc == 0) {
         mf_buf_byte(out, '0');
     }
     arena_fini(&mem);
-    return ok;
+    return mf_buf_failed(out) ? MF_NOMEM : rc;
 }
 
 void counter_learn(struct stream *s, const struct stream_msg *m)
 {
     struct mf_slice sources = MF_SLICE_NONE;
     struct mf_buf value = MF_BUF_INIT;
-    bool ok = value_read(m->payload, &value);
+    int rc = value_read(m->payload, &value);
 
     if (m->hdr.len > 0)
         (void)header_get(m->hdr, SOURCES, &sources);
-    if (!mf_buf_failed(&value)) {
+    if (rc != MF_NOMEM) { /* then it is read again when it is asked for again */
         struct counter *x = counter_put(s, m->subject, mf_buf_slice(&value), sources, m->seq);
         if (x != NULL)
-            x->broken = !ok;
+            x->broken = rc != 0;
     }
     mf_buf_fini(&value);
 }

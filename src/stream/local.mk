@@ -125,3 +125,11 @@ test_unit_schedule_faults_SOURCES = test/unit/test_schedule_faults.c test/suppor
 test_unit_schedule_faults_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_schedule_faults_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_schedule_faults_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+UNIT_TESTS += test/unit/stream_slices test/unit/stream_refusals
+test_unit_stream_slices_SOURCES = test/unit/test_stream_slices.c $(STREAM_WORLD)
+test_unit_stream_slices_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_slices_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_refusals_SOURCES = test/unit/test_stream_refusals.c test/support/fault_io.c \
+	test/support/fault_io.h $(STREAM_WORLD)
+test_unit_stream_refusals_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_refusals_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -21,6 +21,8 @@ struct deed_told {
 #define DEED_PART 2u
 /* Many messages, few answers: an error may mean that only the answer is lost. */
 #define DEED_UNSURE 4u
+/* After an error it cannot be asked again alone: the batch it belongs to is gone. */
+#define DEED_ONCE 8u
 
 struct deed {
     const char *name;

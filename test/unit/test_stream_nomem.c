@@ -86,6 +86,13 @@ static void all_or_nothing(const struct deed *d)
         deed_start(d, &w, NULL);
         hit = ask_failing(d, n, &t);
         check_result(d, t.err_code);
+        if (t.err_code != 0 && d->loose == 0) { /* nothing stands in the way of another attempt */
+            d->ask(&w, &t);
+            world_turns(&w);
+            TEST_ASSERT_EQUAL_INT_MESSAGE(0, t.err_code, d->name);
+            assert_text(&after, d->name);
+            t.err_code = -1;
+        }
         struct world_ack a =
             world_publish(&w, "k.z", d->cfg.allow_msg_counter ? "Nats-Incr: 1\r\n" : NULL, "");
         TEST_ASSERT_EQUAL_STRING_MESSAGE("", a.text, d->name); /* it is not broken */

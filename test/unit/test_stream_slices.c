@@ -1,0 +1,268 @@
+/* test_stream_slices.c: much at once: deaths, copies and purges of thousands are worked off in
+ * slices, nobody is forgotten, and what is under way when the stream closes is told. */
+#include "stream/stream_impl.h"
+#include "support/stream_world.h"
+
+#include "mayfly/clock.h"
+
+#include "unity.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct world w;
+static char *subjects[] = {(char *)"k.>"};
+
+#define STREAM .name = (char *)"S", .subjects = {subjects, 1}
+
+void setUp(void)
+{
+    world_init(&w);
+}
+
+void tearDown(void)
+{
+    world_fini(&w);
+}
+
+/* n messages on n / each subjects, on their way to the disk together. */
+static void send_many(unsigned n, unsigned each, const char *lines)
+{
+    struct world_ack *a = calloc(n, sizeof *a);
+    char subject[32];
+
+    TEST_ASSERT_NOT_NULL(a);
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(subject, sizeof subject, "k.%u", i / each);
+        world_send(&w, subject, "r", lines, "x", &a[i]);
+    }
+    world_turns(&w);
+    for (unsigned i = 0; i < n; i++)
+        TEST_ASSERT_TRUE(a[i].done && a[i].err_code == 0);
+    free(a);
+}
+
+static size_t copies_said(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i + 5 <= w.said.len; i++)
+        n += memcmp(w.said.ptr + i, "copy.", 5) == 0;
+    return n;
+}
+
+/* --- deaths -------------------------------------------------------------------------------- */
+
+static void test_thousands_die_at_once_and_each_subject_gets_one_marker(void)
+{
+    enum { SUBJECTS = 1300, EACH = 2 };
+
+    world_open(&w, &(struct stream_config){STREAM, .allow_msg_ttl = true, .allow_rollup = true,
+                                           .subject_delete_marker_ttl_ns = 3600 * CLOCK_S});
+    send_many(SUBJECTS * EACH, EACH, "Nats-TTL: 2h\r\n");
+    world_time(&w, w.now_ns + 7201 * CLOCK_S);
+    TEST_ASSERT_EQUAL_UINT64(SUBJECTS, world_count(&w));
+    struct stream_stats st;
+    stream_stats(w.stream, &st);
+    TEST_ASSERT_EQUAL_UINT64(SUBJECTS * EACH, st.expired);
+    TEST_ASSERT_EQUAL_UINT64(SUBJECTS, st.markers);
+    world_time(&w, w.now_ns + 3601 * CLOCK_S);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w)); /* a marker earns none */
+}
+
+static void test_thousands_die_at_once_without_markers(void)
+{
+    world_open(&w, &(struct stream_config){STREAM, .max_age_ns = 60 * CLOCK_S});
+    send_many(5000, 1, NULL);
+    world_time(&w, w.now_ns + 61 * CLOCK_S);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+}
+
+/* Overdue and not swept yet: they take no room from the living, however many they are. */
+static void test_the_dead_take_no_room_where_new_ones_are_discarded(void)
+{
+    enum { FULL = 1200 };
+
+    world_open(&w, &(struct stream_config){STREAM, .allow_msg_ttl = true, .allow_atomic = true,
+                                           .discard = DISCARD_NEW, .max_msgs = FULL});
+    send_many(FULL, 1, "Nats-TTL: 60s\r\n");
+    TEST_ASSERT_EQUAL_INT(10077, world_publish(&w, "k.new", NULL, "x").err_code);
+    w.now_ns += 61 * CLOCK_S; /* no timer has fired yet */
+    struct world_ack a;
+    world_send(&w, "k.new", "r", NULL, "x", &a);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_STRING("", a.text);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+}
+
+static void test_the_dead_take_no_room_from_a_batch(void)
+{
+    struct world_ack a;
+
+    world_open(&w, &(struct stream_config){STREAM, .allow_msg_ttl = true, .allow_atomic = true,
+                                           .discard = DISCARD_NEW, .max_bytes = 300});
+    send_many(3, 1, "Nats-TTL: 60s\r\n");
+    static const char *const one = "Nats-Batch-Id: i\r\nNats-Batch-Sequence: 1\r\n";
+    static const char *const two =
+        "Nats-Batch-Id: i\r\nNats-Batch-Sequence: 2\r\nNats-Batch-Commit: 1\r\n";
+    world_publish(&w, "k.a", one, "");
+    a = world_publish(&w, "k.b", two, "");
+    TEST_ASSERT_EQUAL_INT(10077, a.err_code);
+    TEST_ASSERT_EQUAL_STRING("maximum bytes exceeded", a.text);
+    w.now_ns += 61 * CLOCK_S;
+    world_publish(&w, "k.a", one, "");
+    TEST_ASSERT_EQUAL_STRING("", world_publish(&w, "k.b", two, "").text);
+    TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
+}
+
+/* --- copies and observers -------------------------------------------------------------------- */
+
+static void test_thousands_of_copies_are_sent_each_once(void)
+{
+    struct stream_republish r = {(char *)"k.>", (char *)"copy.>", true};
+
+    world_open(&w, &(struct stream_config){STREAM, .republish = &r});
+    send_many(9000, 3, NULL);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_size_t(9000, copies_said());
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&w.said), "Nats-Msg-Size: 1\r\n"));
+}
+
+struct watcher {
+    struct stream_observer o;
+    unsigned gone, requested, purged;
+};
+
+static void on_stored(struct stream_observer *o, const struct stream_msg *m)
+{
+    (void)o;
+    (void)m;
+}
+
+static void on_gone(struct stream_observer *o, uint64_t seq, struct mf_slice subject,
+                    bool requested)
+{
+    struct watcher *x = mf_container(o, struct watcher, o);
+
+    (void)seq;
+    (void)subject;
+    x->gone++;
+    x->requested += requested;
+}
+
+static void on_purged(struct stream_observer *o, uint64_t first, uint64_t last)
+{
+    struct watcher *x = mf_container(o, struct watcher, o);
+
+    x->purged += (unsigned)(last - first + 1);
+}
+
+static void answered(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    (void)count;
+    op->count = e == NULL ? 0 : (uint64_t)e->err_code;
+    op->done = NULL;
+}
+
+/* Several requests at once: each is told as one, whatever goes beside it for another reason. */
+static void test_observers_know_which_removals_were_asked_for(void)
+{
+    struct watcher x = {.o = {.stored = on_stored, .gone = on_gone, .purged = on_purged}};
+    struct stream_op a = {.done = answered}, b = {.done = answered};
+
+    world_open(&w, &(struct stream_config){STREAM, .max_msgs_per_subject = 1});
+    send_many(4, 1, NULL);
+    stream_observe(w.stream, &x.o);
+    stream_remove(w.stream, 2, false, &a);
+    stream_remove(w.stream, 3, true, &b);
+    struct world_ack ack;
+    world_send(&w, "k.0", "r", NULL, "new", &ack); /* pushes 1 out */
+    world_turns(&w);
+    TEST_ASSERT_TRUE(a.done == NULL && a.count == 0 && b.done == NULL && b.count == 0);
+    TEST_ASSERT_EQUAL_UINT(3, x.gone + x.purged);
+    TEST_ASSERT_EQUAL_UINT(2, x.requested);
+    /* One that was refused leaves no trace: when it goes later, nobody asked for it. */
+    stream_remove(w.stream, 3, false, &(struct stream_op){.done = answered});
+    uint64_t purged;
+    TEST_ASSERT_EQUAL_INT(0, world_purge(&w, "", 0, 0, &purged));
+    TEST_ASSERT_EQUAL_UINT64(2, purged);
+    TEST_ASSERT_EQUAL_UINT(2, x.requested);
+    TEST_ASSERT_EQUAL_UINT(5, x.gone + x.purged);
+    stream_unobserve(&x.o);
+}
+
+/* --- purges -------------------------------------------------------------------------------- */
+
+static void test_a_large_purge_goes_in_slices_and_spares_what_comes_meanwhile(void)
+{
+    struct stream_op a = {.done = answered}, b = {.done = answered};
+    struct world_ack ack;
+
+    world_open(&w, &(struct stream_config){STREAM});
+    send_many(4500, 1500, NULL); /* slices end within a subject */
+    stream_purge(w.stream, MF_LIT("k.*"), 0, 0, &a);
+    stream_purge(w.stream, MF_LIT("k.0"), 0, 0, &b); /* waits for its turn */
+    TEST_ASSERT_NOT_NULL(a.done);
+    world_send(&w, "k.0", "r", NULL, "later", &ack);
+    int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
+    while ((a.done != NULL || b.done != NULL) && clock_mono_ns() < give_up)
+        loop_turn(w.loop);
+    TEST_ASSERT_TRUE(a.done == NULL && a.count == 0 && b.done == NULL && b.count == 0);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+    TEST_ASSERT_EQUAL_STRING("k.0||later", world_message(&w, ack.seq));
+}
+
+static void test_purges_under_way_are_told_when_the_stream_closes(void)
+{
+    struct stream_op a = {.done = answered}, b = {.done = answered};
+
+    world_open(&w, &(struct stream_config){STREAM});
+    send_many(3000, 1, NULL);
+    stream_purge(w.stream, MF_LIT("k.*"), 0, 0, &a);
+    stream_purge(w.stream, MF_LIT("k.1"), 0, 0, &b);
+    world_close(&w);
+    TEST_ASSERT_TRUE(a.done == NULL && a.count == 10059);
+    TEST_ASSERT_TRUE(b.done == NULL && b.count == 10059);
+    world_open(&w, &(struct stream_config){STREAM});
+    TEST_ASSERT_EQUAL_UINT64(2000, world_count(&w)); /* one slice was done */
+}
+
+static void test_purges_at_their_edges(void)
+{
+    static const struct {
+        const char *filter;
+        uint64_t below, keep, purged;
+    } rows[] = {
+        {"k.*", 0, 10, 0}, /* fewer than are to stay */
+        {"k.*", 0, 6, 0},  {"", 0, 10, 0},   {"", 1, 0, 0},  {"k.0", 2, 0, 1},
+        {"k.9", 0, 0, 0},  {"k.*", 0, 4, 1}, {">", 4, 0, 1}, {"k.*", 5, 0, 1},
+        {"", 0, 1, 1},     {"", 0, 0, 1},    {"", 0, 0, 0}, /* nothing is left */
+    };
+    uint64_t purged;
+
+    world_open(&w, &(struct stream_config){STREAM});
+    send_many(6, 2, NULL);
+    for (size_t i = 0; i < MF_COUNT(rows); i++) {
+        char row[16];
+        snprintf(row, sizeof row, "row %zu", i);
+        TEST_ASSERT_EQUAL_INT_MESSAGE(
+            0, world_purge(&w, rows[i].filter, rows[i].below, rows[i].keep, &purged), row);
+        TEST_ASSERT_EQUAL_UINT64_MESSAGE(rows[i].purged, purged, row);
+    }
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_thousands_die_at_once_and_each_subject_gets_one_marker);
+    RUN_TEST(test_thousands_die_at_once_without_markers);
+    RUN_TEST(test_the_dead_take_no_room_where_new_ones_are_discarded);
+    RUN_TEST(test_the_dead_take_no_room_from_a_batch);
+    RUN_TEST(test_thousands_of_copies_are_sent_each_once);
+    RUN_TEST(test_observers_know_which_removals_were_asked_for);
+    RUN_TEST(test_a_large_purge_goes_in_slices_and_spares_what_comes_meanwhile);
+    RUN_TEST(test_purges_under_way_are_told_when_the_stream_closes);
+    RUN_TEST(test_purges_at_their_edges);
+    return UNITY_END();
+}
