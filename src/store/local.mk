@@ -107,3 +107,11 @@ test_unit_store_attach_nomem_SOURCES = test/unit/test_store_attach_nomem.c test/
 test_unit_store_attach_nomem_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_attach_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_attach_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+UNIT_TESTS += test/unit/store_io_calls
+test_unit_store_io_calls_SOURCES = test/unit/test_store_io_calls.c
+test_unit_store_io_calls_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_io_calls_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_store_io_calls_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=open,--wrap=openat,--wrap=fsync \
+	-Wl,--wrap=fdatasync,--wrap=flock,--wrap=ftruncate,--wrap=fstat,--wrap=mkdir,--wrap=rmdir \
+	-Wl,--wrap=rename,--wrap=renameat,--wrap=unlinkat,--wrap=posix_fallocate,--wrap=pread \
+	-Wl,--wrap=pwrite,--wrap=opendir,--wrap=fdopendir
