@@ -274,6 +274,8 @@ static void options_fill(struct store_opts *o)
     o->segment_max = o->segment_max == 0 ? SEGMENT_MAX_DEFAULT : o->segment_max;
     if (o->segment_max > SEGMENT_MAX)
         o->segment_max = SEGMENT_MAX;
+    if (o->segment_max < 2 * SEGMENT_PAGE)
+        o->segment_max = 2 * SEGMENT_PAGE;
     if (o->segment_min < 2 * SEGMENT_PAGE)
         o->segment_min = 2 * SEGMENT_PAGE;
     if (o->segment_min > o->segment_max)

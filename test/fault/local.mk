@@ -61,3 +61,9 @@ UNIT_TESTS += test/unit/store_assets
 test_unit_store_assets_SOURCES = test/unit/test_store_assets.c
 test_unit_store_assets_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_assets_CPPFLAGS = $(TEST_CPPFLAGS) -DASSETS='"$(abs_top_srcdir)/test/assets"'
+UNIT_TESTS += test/unit/store_corners
+test_unit_store_corners_SOURCES = test/unit/test_store_corners.c test/support/store_fixture.h \
+	test/support/no_memory.h $(TEST_STORE)
+test_unit_store_corners_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_corners_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_store_corners_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
