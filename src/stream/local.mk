@@ -133,3 +133,9 @@ test_unit_stream_refusals_SOURCES = test/unit/test_stream_refusals.c test/suppor
 	test/support/fault_io.h $(STREAM_WORLD)
 test_unit_stream_refusals_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_refusals_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/sweep_faults
+test_unit_sweep_faults_SOURCES = test/unit/test_sweep_faults.c test/support/no_memory.h \
+	test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
+test_unit_sweep_faults_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_sweep_faults_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_sweep_faults_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
