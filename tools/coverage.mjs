@@ -128,6 +128,7 @@ const row = (name, s) => console.log(
 const rule = (text) => console.log(`\n${text.padEnd(34)} ${"lines run".padStart(23)} ${"branches taken".padStart(23)}`);
 
 await collect();
+if (files.size === 0) fail(`${build} was not made from the sources in ${top}`);
 const measured = [...files.keys()].sort().map(measure);
 const totals = new Map(folders.map((f) => [f, none()]));
 const all = none();

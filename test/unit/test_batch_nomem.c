@@ -80,6 +80,50 @@ static void test_commit_without_memory_stores_all_or_nothing(void)
     TEST_ASSERT_EQUAL_INT(0, one.err_code);
 }
 
+/* A batch is begun or not; either way the whole of it can be sent again. */
+static void test_beginning_without_memory_leaves_a_batch_or_none(void)
+{
+    bool hit = true;
+
+    for (long n = 1; hit; n++) {
+        world_init(&w);
+        world_open(&w, &atomic);
+        hit = publish_failing(n, "k.a", "r", HEAD("1") "Nats-Required-Api-Level: 1\r\n\r\n");
+        TEST_ASSERT_EQUAL_UINT64(one.err_code == 0 ? 1 : 0, w.batches);
+        TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+        if (one.err_code != 0)
+            TEST_ASSERT_TRUE(world_publish(&w, "k.a", PLAIN("1"), "").empty);
+        struct world_ack a = world_publish(&w, "k.b", PLAIN("2") "Nats-Batch-Commit: 1\r\n", "");
+        TEST_ASSERT_EQUAL_STRING("", a.text);
+        TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
+        world_fini(&w);
+    }
+    TEST_ASSERT_EQUAL_INT(0, one.err_code);
+}
+
+/* Each message of a fast batch is stored or refused, and the batch ends all the same. */
+static void test_fast_batch_goes_on_without_memory(void)
+{
+    bool hit = true;
+
+    for (long n = 1; hit; n++) {
+        struct world_ack a;
+        world_init(&w);
+        world_open(&w, &atomic);
+        hit = publish_failing(n, "k.a", "r.i.1.ok.1.0.$FI",
+                              "NATS/1.0\r\nNats-Required-Api-Level: 1\r\n\r\n");
+        uint64_t stored = world_count(&w);
+        TEST_ASSERT_LESS_OR_EQUAL_UINT64(1, stored);
+        bool begun = w.fasts == 1;
+        world_send(&w, "k.b", begun ? "r.i.1.ok.2.2.$FI" : "r.i.1.ok.1.2.$FI", NULL, "", &a);
+        world_turns(&w);
+        TEST_ASSERT_EQUAL_STRING("", a.text);
+        TEST_ASSERT_EQUAL_UINT64(stored + 1, world_count(&w));
+        TEST_ASSERT_EQUAL_UINT64(0, w.fasts);
+        world_fini(&w);
+    }
+}
+
 /* A value that was refused must not be counted later. */
 static void test_counter_without_memory_counts_right_afterwards(void)
 {
@@ -144,6 +188,8 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_commit_without_memory_stores_all_or_nothing);
+    RUN_TEST(test_beginning_without_memory_leaves_a_batch_or_none);
+    RUN_TEST(test_fast_batch_goes_on_without_memory);
     RUN_TEST(test_counter_without_memory_counts_right_afterwards);
     RUN_TEST(test_fast_batch_without_memory_is_answered);
     RUN_TEST(test_firing_without_memory_comes_later);
