@@ -201,6 +201,56 @@ static void test_removals_are_counted_without_memory_too(void)
     doomed_counts(true);
 }
 
+static uint64_t bytes(void)
+{
+    struct store_state st;
+
+    store_state(d.store, &st);
+    return st.bytes;
+}
+
+/* Larger than the index can say: their lengths are kept apart, and right through removals, purges,
+ * restarts and want of memory. */
+static void test_lengths_of_large_messages_are_right(void)
+{
+    enum { LARGE = 3 << 19, N = 4 };
+    char *body = calloc(1, LARGE + N);
+    bool hit = true;
+
+    TEST_ASSERT_NOT_NULL(body);
+    again((struct store_opts){.name = "large"});
+    for (uint64_t i = 1; i <= N; i++) {
+        struct store_append a = {.key = MF_LIT("k"), .body = mf_slice(body, LARGE + i)};
+        TEST_ASSERT_EQUAL_INT(0, store_append(d.store, &a));
+    }
+    drive_idle(&d);
+    uint64_t all = N * (LARGE + 1) + 1 + 2 + 3 + 4;
+    TEST_ASSERT_EQUAL_UINT64(all, bytes());
+    TEST_ASSERT_EQUAL_INT(0, store_remove(d.store, 2, NULL));
+    drive_idle(&d);
+    all -= LARGE + 1 + 2;
+    TEST_ASSERT_EQUAL_UINT64(all, bytes());
+    drive_close(&d);
+    drive_open(&d);
+    TEST_ASSERT_EQUAL_UINT64(all, bytes());
+    for (long n = 1; hit; n++) {
+        struct store_append a = {.key = MF_LIT("k"), .body = mf_slice(body, LARGE)};
+        allocations = 0;
+        fail_at = n;
+        int rc = store_append(d.store, &a);
+        hit = allocations >= n;
+        fail_at = 0;
+        drive_idle(&d);
+        TEST_ASSERT_TRUE(rc == 0 || rc == MF_NOMEM);
+        all += rc == 0 ? LARGE + 1 : 0;
+        TEST_ASSERT_EQUAL_UINT64(all, bytes());
+    }
+    TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, 1, 1000, NULL));
+    drive_idle(&d);
+    TEST_ASSERT_EQUAL_UINT64(0, bytes());
+    free(body);
+}
+
 /* --- readers ------------------------------------------------------------------------------------
  */
 
@@ -284,6 +334,7 @@ int main(void)
     RUN_TEST(test_a_failed_background_sync_makes_the_store_read_only);
     RUN_TEST(test_removals_of_many_long_keys_are_counted_at_once);
     RUN_TEST(test_removals_are_counted_without_memory_too);
+    RUN_TEST(test_lengths_of_large_messages_are_right);
     RUN_TEST(test_cursors_without_memory);
     RUN_TEST(test_a_cursor_passes_over_the_dead_in_bounded_steps);
     return UNITY_END();
