@@ -98,6 +98,7 @@ void announce_from_here(struct stream *s)
 
 void announce_note_request(struct stream *s, uint64_t seq)
 {
+    s->requested.failed = false; /* an attempt for each */
     if (!mf_list_empty(&s->observers))
         mf_buf_append(&s->requested, &seq, sizeof seq);
 }
