@@ -1,0 +1,87 @@
+// compare.mjs: two answers side by side: equal, accepted by a rule, or a finding.
+
+// The messages of one answer, normalised.
+export function compareMessages(list, normaliser, o) {
+  const api = o.op === "api" || o.op === "check" || o.op === "pub";
+  return list.map((m) => {
+    const out = normaliser.message(m, { json: api });
+    if (out.subject?.startsWith("_INBOX.")) out.subject = "<inbox>" + out.subject.replace(/^_INBOX\.[cp]\.\d+/, "");
+    return out;
+  });
+}
+
+// kind(O): what an operation is counted as.
+export function kind(o) {
+  if (o.op !== "api" && o.op !== "check") return o.op;
+  if (o.op === "check" && !o.subj) return "check";
+  const t = o.subj.split(".");
+  const known = t[0] === "STREAM" ? (t[1] === "MSG" ? 3 : 2) : t[0] === "CONSUMER" ? (t[1] === "DURABLE" ? 3 : 2) : 1;
+  return t.slice(0, known).join(".");
+}
+
+export class Findings {
+  constructor(history, rules) {
+    this.history = history;
+    this.rules = rules;
+    this.counts = new Map();
+    this.used = new Map();
+    this.compared = 0;
+    this.diff = null;
+    this.ended = false; // a rule said that the two go different ways from here
+  }
+
+  get over() {
+    return this.diff !== null || this.ended;
+  }
+
+  count(o) {
+    const k = kind(o);
+    this.counts.set(k, (this.counts.get(k) ?? 0) + 1);
+  }
+
+  answers(index, o, [ours, theirs]) {
+    this.compared++;
+    const a = JSON.stringify(ours);
+    const b = JSON.stringify(theirs);
+    if (a === b) return;
+    const context = { history: this.history, index, o, ours, theirs };
+    const rule = this.rules.match(context);
+    if (rule) {
+      this.used.set(rule.id, (this.used.get(rule.id) ?? 0) + 1);
+      if (rule.ends) this.ended = true;
+      return;
+    }
+    const where = firstDifference(ours, theirs);
+    this.diff = { index, o, ours, theirs, where, signature: `${kind(o)} ${where.path} ${short(where.ours)} | ${short(where.theirs)}` };
+  }
+
+  fallen(index, texts) {
+    this.diff = { index, o: this.history.ops[index], ours: texts, theirs: [], where: { path: "", ours: texts[0], theirs: "" }, signature: `fallen ${texts[0].slice(0, 60)}` };
+  }
+}
+
+// Where two values first differ: a path, numbers left out, so that like differences look alike.
+export function firstDifference(a, b, path = "") {
+  if (JSON.stringify(a) === JSON.stringify(b)) return null;
+  const objects = a && b && typeof a === "object" && typeof b === "object" && Array.isArray(a) === Array.isArray(b);
+  if (!objects) return { path, ours: a, theirs: b };
+  if (Array.isArray(a)) {
+    for (let i = 0; i < Math.max(a.length, b.length); i++) {
+      const d = i < a.length && i < b.length ? firstDifference(a[i], b[i], `${path}[]`) : { path: `${path}[]`, ours: a[i], theirs: b[i] };
+      if (d) return d;
+    }
+  }
+  // An error against an answer is the plainest thing to say.
+  if (("error" in a) !== ("error" in b)) return { path: `${path}.error`, ours: a.error, theirs: b.error };
+  for (const k of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    const d = firstDifference(a[k], b[k], `${path}.${k}`);
+    if (d) return d;
+  }
+  return { path: `${path} (order of keys)`, ours: Object.keys(a).join(), theirs: Object.keys(b).join() };
+}
+
+function short(v) {
+  if (v && typeof v === "object") return v.err_code ? `${v.err_code} ${String(v.description).replace(/\d+/g, "N")}` : Array.isArray(v) ? "list" : "object";
+  if (typeof v === "number") return "N";
+  return String(v).replace(/\r\n/g, "~").replace(/\d+/g, "N").slice(0, 60);
+}

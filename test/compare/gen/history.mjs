@@ -1,0 +1,103 @@
+// history.mjs: draws a whole history from a seed.
+import { Random } from "./random.mjs";
+import { LEAVES, bucket, create, directGet, info, listing, msgGet, purge, remove, update } from "./streams.mjs";
+import { atomicBatch, fastBatch, publish } from "./publish.mjs";
+
+// What the generator believes about a stream: enough to aim, never relied upon.
+class Stream {
+  constructor(name, config) {
+    this.name = name;
+    this.config = config;
+    this.own = name.startsWith("KV_") ? `$KV.${name.slice(3)}` : name.toLowerCase();
+    this.seq = config.first_seq > 0 ? config.first_seq - 1 : 0;
+    this.consumers = [];
+    this.last = new Map();
+  }
+  leaf(r) {
+    return `${this.own}.${r.pick(LEAVES)}`;
+  }
+  lastOf(r) {
+    return this.last.get(this.leaf(r)) ?? 0;
+  }
+  published(o) {
+    this.seq++;
+    this.last.set(o.subj, this.seq);
+  }
+}
+
+export class World {
+  constructor(r, { strict }) {
+    this.r = r;
+    this.strict = strict;
+    this.lean = r.chance(50); // few options at a time: histories that go deep
+    this.streams = new Map();
+    this.batches = 0;
+    this.names = 0;
+  }
+  add(name, config) {
+    this.streams.set(name, new Stream(name, config));
+  }
+  stream() {
+    const list = [...this.streams.values()];
+    return list.length ? this.r.pick(list) : undefined;
+  }
+}
+
+const NAMES = ["S1", "S2", "S3"];
+
+// One or more operations.
+function step(r, w) {
+  const s = w.stream();
+  if (!s) return firstStream(r, w);
+  switch (r.weighted({ pub: 60, create: 2, update: 3, info: 4, list: 2, purge: 3, remove: 4, get: 6, direct: 10, drop: 0.6, atomic: 3, fast: 2, check: 2, level: 0.5, account: 1 })) {
+    case "pub":
+      return Array.from({ length: r.pick([1, 1, 2, 5, 12]) }, () => publish(r, w, s));
+    case "create":
+      return create(r, w, r.pick(NAMES));
+    case "update":
+      return update(r, w, s);
+    case "info":
+      return info(r, s);
+    case "list":
+      return listing(r);
+    case "purge":
+      return purge(r, s);
+    case "remove":
+      return remove(r, s);
+    case "get":
+      return Array.from({ length: r.between(1, 5) }, () => msgGet(r, s));
+    case "direct":
+      return Array.from({ length: r.between(1, 6) }, () => directGet(r, s));
+    case "drop":
+      w.streams.delete(s.name);
+      return { op: "api", subj: `STREAM.DELETE.${s.name}`, body: r.pick([undefined, undefined, {}, "{\"a\":1}", "x"]) };
+    case "atomic":
+      return atomicBatch(r, w, s);
+    case "fast":
+      return fastBatch(r, w, s);
+    case "account":
+      return { op: "api", subj: "INFO", body: r.pick([undefined, "x", "{}", "{\"a\":1}"]) };
+    case "level":
+      return { op: "api", subj: r.pick(["INFO", `STREAM.INFO.${s.name}`, "STREAM.NAMES", `STREAM.PURGE.${s.name}`]), hdr: [`Nats-Required-Api-Level: ${r.pick([0, 5, 6, "x", -1])}`] };
+    default:
+      return { op: "check" };
+  }
+}
+
+function firstStream(r, w) {
+  if (r.chance(15)) {
+    const c = bucket(r, "b1");
+    w.add(c.name, c);
+    return { op: "api", subj: `STREAM.CREATE.${c.name}`, body: c };
+  }
+  return create(r, w, r.pick(NAMES));
+}
+
+export function generate(seed, options) {
+  const r = new Random(seed);
+  const w = new World(r, options);
+  const ops = [];
+  const length = r.pick([20, 40, 80, 150]);
+  while (ops.length < length) ops.push(...[step(r, w)].flat());
+  return { seed, ops };
+}

@@ -1,0 +1,162 @@
+// main.mjs: compares mayflyd with nats-server, history by history.
+//   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--lanes=N] [--keep-going]
+// Ends with `N passed, N failed`; a failing history is made short and written to .dev/compare.
+import fs from "node:fs";
+import path from "node:path";
+import { generate } from "./gen/history.mjs";
+import { Lane } from "./lane.mjs";
+import { Pair } from "./pair.mjs";
+import { Rules } from "./rules.mjs";
+import { play } from "./run.mjs";
+import { Shrinker } from "./shrink.mjs";
+
+const TOP = path.resolve(import.meta.dirname, "../..");
+
+function options(argv) {
+  const o = { ops: 20000, seed: String(Date.now()), mode: "strict", lanes: 16, scripts: [], only: "", keepGoing: false, shrink: true };
+  for (const a of argv) {
+    const [, key, value] = /^--([a-z-]+)(?:=(.*))?$/s.exec(a) ?? [];
+    if (key === "ops" || key === "lanes") o[key] = Number(value);
+    else if (key === "seed" || key === "mode" || key === "only") o[key] = value;
+    else if (key === "script") o.scripts.push(value);
+    else if (key === "keep-going") o.keepGoing = true;
+    else if (key === "no-shrink") o.shrink = false;
+    else if (key === undefined && fs.existsSync(a)) o.scripts.push(a);
+    else throw new Error(`unknown argument ${a}`);
+  }
+  if (!["strict", "default"].includes(o.mode)) throw new Error("--mode is strict or default");
+  return o;
+}
+
+class Session {
+  constructor(o) {
+    this.o = o;
+    this.out = process.env.COMPARE_OUT ?? path.join(TOP, ".dev/compare");
+    this.rules = new Rules(o.mode, path.join(TOP, "docs/deviations.md"));
+    this.ours = path.resolve(process.env.MAYFLYD ?? path.join(TOP, "build/mayflyd"));
+    this.theirs = path.resolve(process.env.NATS_SERVER ?? "nats-server");
+    this.done = { histories: 0, ops: 0, compared: 0, flaky: 0 };
+    this.counts = new Map();
+    this.used = new Map();
+    this.finds = new Map(); // signature -> how often
+    this.next = 0;
+    this.from = Date.now();
+  }
+
+  async #pair(lanes) {
+    const pair = await new Pair({ ours: this.ours, theirs: this.theirs, mode: this.o.mode, lanes }).start();
+    const all = await Promise.all(Array.from({ length: lanes }, (_, i) => new Lane(pair, i).open()));
+    return { pair, lanes: all };
+  }
+
+  // The next history, or nothing when there were enough.
+  #draw() {
+    if (this.o.scripts.length) {
+      const file = this.o.scripts[this.next++];
+      return file && { ...JSON.parse(fs.readFileSync(file, "utf8")), seed: path.basename(file, ".json") };
+    }
+    if (this.done.ops >= this.o.ops || (this.finds.size && !this.o.keepGoing)) return undefined;
+    const seed = this.o.only || `${this.o.seed}-${this.next++}`;
+    if (this.o.only && this.next++ > 0) return undefined;
+    return generate(seed, { strict: this.o.mode === "strict" });
+  }
+
+  async run() {
+    const orphans = this.rules.orphans();
+    for (const text of orphans) console.log(`not ok rule ${text}`);
+    const width = this.o.scripts.length ? Math.min(this.o.lanes, this.o.scripts.length) : this.o.only ? 1 : this.o.lanes;
+    const { pair, lanes } = await this.#pair(width);
+    this.pair = pair;
+    const ticker = process.stderr.isTTY ? setInterval(() => process.stderr.write(`\r${this.#progress()} `), 500) : null;
+    await Promise.all(lanes.map((l) => this.#lane(l)));
+    clearInterval(ticker);
+    if (ticker) process.stderr.write("\r");
+    const fell = pair.fallen();
+    for (const l of lanes) l.close();
+    const wrong = await pair.stop();
+    for (const text of [...fell, ...wrong]) console.log(`not ok ${text}`);
+    return orphans.length + fell.length + wrong.length;
+  }
+
+  async #lane(lane) {
+    for (let history; (history = this.#draw()); ) {
+      const result = await play(lane, history, this.rules);
+      this.#add(result);
+      if (result.diff) await this.#found(lane, history, result.diff);
+      if (this.pair.fallen().length) return;
+    }
+  }
+
+  #add(f) {
+    this.done.histories++;
+    this.done.compared += f.compared;
+    for (const [k, n] of f.counts) {
+      this.counts.set(k, (this.counts.get(k) ?? 0) + n);
+      this.done.ops += n;
+    }
+    for (const [k, n] of f.used) this.used.set(k, (this.used.get(k) ?? 0) + n);
+  }
+
+  // A difference counts when it comes again; then it is made short.
+  async #found(lane, history, diff) {
+    const known = this.finds.get(diff.signature);
+    if (known) {
+      known.times++;
+      return;
+    }
+    const find = { signature: diff.signature, seed: history.seed, times: 1, history, diff };
+    this.finds.set(diff.signature, find);
+    if (diff.signature.startsWith("fallen")) return this.#report(find);
+    const again = async (h) => {
+      const f = await play(lane, h, this.rules);
+      if (f.diff?.signature !== diff.signature) return false;
+      find.diff = f.diff;
+      return true;
+    };
+    let times = 0;
+    for (let i = 0; i < 3; i++) if (await again(history)) times++;
+    if (times < 2) {
+      this.done.flaky++;
+      this.finds.delete(diff.signature);
+      this.flaky = (this.flaky ?? 0) + 1;
+      fs.mkdirSync(this.out, { recursive: true });
+      fs.writeFileSync(path.join(this.out, `flaky-${history.seed}.json`), JSON.stringify({ ...history, diff }, null, 1));
+      return;
+    }
+    if (this.o.shrink && !this.o.scripts.length) find.history = await new Shrinker(again).shrink({ ...history, ops: history.ops.slice(0, diff.index + 1) });
+    this.#report(find);
+  }
+
+  #report(find) {
+    fs.mkdirSync(this.out, { recursive: true });
+    const file = path.join(this.out, `${find.seed}.json`);
+    const { diff, history } = find;
+    const lines = history.ops.map((o) => `  ${JSON.stringify(o)}`).join(",\n");
+    fs.writeFileSync(file, `{"ops": [\n${lines}\n]}\n`);
+    console.log(`not ok ${find.seed}: ${find.signature}\n${lines}\n  at operation ${diff.index} ${JSON.stringify(diff.o)}, ${diff.where.path}`);
+    console.log(`  mayflyd:     ${JSON.stringify(diff.ours).slice(0, 1500)}\n  nats-server: ${JSON.stringify(diff.theirs).slice(0, 1500)}`);
+    console.log(`  again: ./dev compare diff --mode=${this.o.mode} --script=${path.relative(TOP, file)}\n`);
+  }
+
+  #progress() {
+    const s = (Date.now() - this.from) / 1000;
+    return `${this.done.ops} operations, ${this.done.histories} histories, ${Math.round(this.done.ops / s)}/s, ${this.finds.size} differences`;
+  }
+
+  summary() {
+    const table = (map) => [...map].sort((a, b) => b[1] - a[1]).map(([k, n]) => `${k} ${n}`).join(", ");
+    console.log(`${this.o.mode}: seed ${this.o.seed}: ${this.#progress()}, ${this.done.compared} answers compared, ${this.done.flaky} seen once only`);
+    console.log(`  operations: ${table(this.counts)}`);
+    if (this.used.size) console.log(`  rules: ${table(this.used)}`);
+    const idle = this.rules.list.filter((r) => !this.used.has(r.id)).map((r) => r.id);
+    if (idle.length && !this.o.scripts.length) console.log(`  rules never used: ${idle.join(", ")}`);
+    for (const f of this.finds.values()) console.log(`  ${f.times} x ${f.signature} (${f.seed})`);
+  }
+}
+
+const session = new Session(options(process.argv.slice(2)));
+const wrong = await session.run();
+session.summary();
+const failed = session.finds.size + wrong;
+console.log(`${session.done.histories - session.finds.size} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,139 @@
+// normalise.mjs: replaces what must differ between two servers by symbols in order of appearance, and
+// leaves everything else as it came.
+const ZERO = "0001-01-01T00:00:00Z";
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,8}[1-9])?Z$/;
+const NOW = new Set(["ts"]); // the moment of the answer
+const STAMPS = new Set(["created", "first_ts", "last_ts", "time", "last_active", "pinned_ts"]);
+const NAMES = new Set(["name", "consumer", "stream_name"]);
+
+// One for each server and history.
+export class Normaliser {
+  constructor() {
+    this.symbols = new Map();
+    this.counts = new Map();
+  }
+
+  #symbol(kind, value) {
+    const key = `${kind}${value}`;
+    let s = this.symbols.get(key);
+    if (!s) {
+      const n = (this.counts.get(kind) ?? 0) + 1;
+      this.counts.set(kind, n);
+      this.symbols.set(key, (s = `<${kind}${n}>`));
+    }
+    return s;
+  }
+
+  // A name that this server made up, known to the history as `as`.
+  bind(as, name) {
+    this.symbols.set(`name${name}`, `<${as}>`);
+  }
+
+  time(text) {
+    if (text === ZERO) return text;
+    if (!TIME.test(text)) return `not a time: ${text}`;
+    return this.#symbol("time", text);
+  }
+
+  name(text) {
+    return this.symbols.get(`name${text}`) ?? text;
+  }
+
+  // A parsed JSON answer; changed in place.
+  json(value, key = "") {
+    if (typeof value === "string") return this.#text(key, value);
+    if (Array.isArray(value)) {
+      for (let i = 0; i < value.length; i++) value[i] = this.json(value[i], key === "consumers" ? "name" : "");
+      return value;
+    }
+    if (value === null || typeof value !== "object") return key === "pause_remaining" ? "<some>" : value;
+    for (const k of Object.keys(value)) value[k] = this.json(value[k], k);
+    if (key === "api") {
+      // Polls are counted too, and each server is polled as often as it takes.
+      value.total = "<some>";
+      value.errors = "<some>";
+      delete value.inflight;
+    }
+    return value;
+  }
+
+  #text(key, value) {
+    if (NOW.has(key)) return TIME.test(value) ? "<now>" : value;
+    if (STAMPS.has(key)) return this.time(value);
+    if (NAMES.has(key)) return this.name(value);
+    if (key === "hdrs") return this.headers(Buffer.from(value, "base64").toString("latin1"));
+    if (key === "pinned_client_id") return this.#symbol("pin", value);
+    return value;
+  }
+
+  headers(block) {
+    if (!block) return block;
+    return block.replace(/^(Nats-Time-Stamp|Nats-Pin-Id|Nats-Schedule-Next): (.*)\r$/gm, (line, k, v) => {
+      if (k === "Nats-Pin-Id") return `${k}: ${this.#symbol("pin", v)}\r`;
+      if (k === "Nats-Schedule-Next") return `${k}: ${TIME.test(v) ? "<when>" : v}\r`;
+      return `${k}: ${this.time(v)}\r`;
+    });
+  }
+
+  // $JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<ns>.<pending>
+  reply(subject) {
+    if (subject.startsWith("$JS.ACK.")) {
+      const t = subject.split(".");
+      t[3] = this.name(t[3]);
+      if (/^\d{19}$/.test(t[7])) t[7] = this.time(fromNanos(t[7]));
+      return t.join(".");
+    }
+    if (subject.startsWith("$JS.FC.")) {
+      const t = subject.split(".");
+      t[3] = this.name(t[3]);
+      t[4] = t[4].length === 4 ? "<rnd>" : t[4];
+      return t.join(".");
+    }
+    return subject;
+  }
+
+  // Any message: what is JSON is compared as JSON, all else byte for byte.
+  message(m, { json = true } = {}) {
+    const out = {};
+    if (m.subject) out.subject = this.subject(m.subject);
+    if (m.reply) out.reply = this.reply(m.reply);
+    if (m.hdr) out.hdr = this.headers(m.hdr);
+    if (m.data) out.data = (json ? this.parsed(m.data) : undefined) ?? m.data;
+    return out;
+  }
+
+  subject(subject) {
+    if (!subject.startsWith("$JS.EVENT.")) return subject;
+    return subject.split(".").map((t) => this.name(t)).join(".");
+  }
+
+  parsed(text) {
+    if (text[0] !== "{") return undefined;
+    try {
+      return this.json(JSON.parse(text));
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+// The moment of a message as its other answers write it.
+function fromNanos(ns) {
+  const frac = ns.slice(-9).replace(/0+$/, "");
+  return new Date(Number(ns.slice(0, -9)) * 1000).toISOString().slice(0, 19) + (frac && "." + frac) + "Z";
+}
+
+// Advisories have ids of their own and no order among each other.
+export function advisories(list, normaliser) {
+  const texts = list.map((m) => {
+    const out = normaliser.message(m);
+    if (typeof out.data === "object") {
+      if (/^[0-9A-Za-z]{22}$/.test(out.data.id)) out.data.id = "<id>";
+      if (typeof out.data.timestamp === "string") out.data.timestamp = "<now>";
+      for (const k of ["start", "end"]) if (out.data[k]) out.data[k] = "<now>";
+      if (out.data.ack_time !== undefined) out.data.ack_time = "<some>";
+    }
+    return JSON.stringify(out);
+  });
+  return texts.sort();
+}

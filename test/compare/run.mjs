@@ -1,0 +1,333 @@
+// run.mjs: plays a history to both servers and says where their answers part.
+//
+// Operations (plain JSON):
+//   {op:"api", subj, body?, hdr?, as?}     request to $JS.API.<subj>; `as` names what the server called it
+//   {op:"pub", subj, data?, hdr?, suffix?} publish with a reply; suffix: tokens after the inbox (fast batches)
+//   {op:"get", subj, body?, hdr?}          direct get, any number of answers
+//   {op:"pull", s, c, body?, open?, hdr?}  pull request; open: do not wait for its end
+//   {op:"ack", s, c, i, data?, confirm?}   answers the i-th delivery (counted round) of that consumer
+//   {op:"raw", subj, reply?, data?}        publish to a subject as it stands
+//   {op:"sub", id, subj, queue?}, {op:"unsub", id}
+//   {op:"wait", ms}, {op:"check"}, {op:"restart", how}
+import { Findings, compareMessages } from "./compare.mjs";
+import { advisories } from "./normalise.mjs";
+
+const LATE = 10000; // one server has answered, the other may be stuck behind a busy machine
+const SILENT = 150; // neither has: it is taken for silence
+const READS = /^(INFO$|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST))/;
+
+export function isRead(o) {
+  return o.op === "get" || (o.op === "api" && READS.test(o.subj));
+}
+
+// Operations that may be under way together: reads, or publishes to one stream.
+function together(a, b, live) {
+  if (isRead(a) && isRead(b)) return true;
+  if (live || a.op !== "pub" || b.op !== "pub") return false;
+  return a.subj.split(".", 2).slice(0, a.subj[0] === "$" ? 2 : 1).join() === b.subj.split(".", 2).slice(0, b.subj[0] === "$" ? 2 : 1).join();
+}
+
+export async function play(lane, history, rules) {
+  const run = new Run(lane, history, rules);
+  lane.begin();
+  try {
+    await run.all();
+  } finally {
+    if (!lane.pair.fallen().length) await run.clean();
+  }
+  return run.findings;
+}
+
+class Run {
+  constructor(lane, history, rules) {
+    this.lane = lane;
+    this.ops = history.ops;
+    this.findings = new Findings(history, rules);
+    this.consumers = new Map(); // "stream name" as the history calls them
+    this.streams = new Set();
+    this.pulls = []; // open pull requests
+    this.subs = new Map(); // id -> sid
+    this.pending = []; // answers that may still come: compared at the end
+  }
+
+  get live() {
+    return this.pulls.length > 0 || this.subs.size > 0;
+  }
+
+  async all() {
+    let i = 0;
+    while (i < this.ops.length && !this.findings.over) {
+      let n = 1;
+      const live = this.live;
+      while (i + n < this.ops.length && n < 64 && together(this.ops[i], this.ops[i + n], live)) n++;
+      await this.group(i, n);
+      i += n;
+      if (!this.findings.over && this.live && !isRead(this.ops[i - 1])) await this.settle();
+      if (this.lane.pair.fallen().length) return this.findings.fallen(i - 1, this.lane.pair.fallen());
+      const lost = this.lane.sides.findIndex((s) => s.wire.ended);
+      if (lost >= 0) return this.findings.fallen(i - 1, [`connection ${lost} closed: ${this.lane.sides[lost].wire.errors}`]);
+    }
+    if (!this.findings.over) await this.check(this.ops.length - 1);
+    if (!this.findings.over) this.leftovers();
+  }
+
+  async group(from, n) {
+    const calls = [];
+    for (let i = from; i < from + n; i++) {
+      const o = this.ops[i];
+      this.findings.count(o);
+      if (o.op === "wait") await new Promise((ok) => setTimeout(ok, o.ms));
+      else if (o.op === "check") await this.check(i);
+      else if (o.op === "restart") await this.restart(o, i);
+      else if (o.op === "sub" || o.op === "unsub") await this.subscription(o);
+      else calls.push(this.send(o, i));
+    }
+    for (const c of calls) await this.answered(c);
+    for (const c of calls) {
+      if (this.findings.over) return;
+      this.judge(c);
+    }
+  }
+
+  // --- sending ------------------------------------------------------------------------------------
+
+  send(o, index) {
+    const n = ++this.lane.next;
+    const call = { o, index, n, lists: [] };
+    call.done = ENDS[o.op]?.(o) ?? ((list) => list.length > 0);
+    for (const side of this.lane.sides) call.lists.push(this.#one(side, o, n));
+    if (o.op === "pull" && o.open) this.pulls.push(call);
+    return call;
+  }
+
+  #one(side, o, n) {
+    const body = side.fill(o.body === undefined ? (o.data ?? "") : typeof o.body === "string" ? o.body : JSON.stringify(o.body));
+    const hdr = o.hdr ? `NATS/1.0\r\n${o.hdr.map((l) => `${side.fill(l)}\r\n`).join("")}\r\n` : "";
+    const inbox = `_INBOX.c.${n}`;
+    if (o.op === "pull") {
+      const sid = 1000 + n;
+      const list = side.subscribe(`_INBOX.p.${n}`, sid);
+      side.wire.publish(`$JS.API.CONSUMER.MSG.NEXT.${o.s}.${side.fill(o.c)}`, `_INBOX.p.${n}`, hdr, body);
+      return list;
+    }
+    const list = side.slot(n);
+    if (o.op === "pub") side.wire.publish(side.fill(o.subj), o.suffix ? `${inbox}.${o.suffix}` : inbox, hdr, body);
+    else if (o.op === "raw") side.wire.publish(side.fill(o.subj), o.reply === false ? "" : inbox, hdr, body);
+    else if (o.op === "ack") this.#ack(side, o, inbox, body);
+    else side.wire.publish(`$JS.API.${o.op === "get" ? "DIRECT.GET." : ""}${side.fill(o.subj)}`, inbox, hdr, body);
+    return list;
+  }
+
+  #ack(side, o, inbox, body) {
+    const seen = side.delivered.get(`${o.s} ${side.normaliser.name(side.fill(o.c))}`);
+    if (!seen?.length) return;
+    const reply = seen[o.i % seen.length];
+    side.wire.publish(o.tail === undefined ? reply : `${reply}.${o.tail}`, o.confirm === false ? "" : inbox, "", body);
+  }
+
+  async subscription(o) {
+    if (o.op === "sub") {
+      const sid = 500 + this.subs.size + this.lane.next++;
+      if (this.subs.has(o.id)) return;
+      this.subs.set(o.id, sid);
+      for (const side of this.lane.sides) side.subscribe(side.fill(o.subj), sid, o.queue);
+    } else {
+      for (const side of this.lane.sides) side.unsubscribe(this.subs.get(o.id));
+      this.subs.delete(o.id);
+    }
+    await Promise.all(this.lane.sides.map((s) => s.wire.ping()));
+  }
+
+  // --- answers ------------------------------------------------------------------------------------
+
+  async answered(call) {
+    const [a, b] = call.lists;
+    const both = () => call.done(a) && call.done(b);
+    if (both() || call.o.open || call.o.confirm === false || call.o.reply === false) return;
+    if (await this.lane.until(both, SILENT)) return;
+    // An answer on one side only: the other one is due.  Silence on both: that is the answer.
+    if (call.done(a) !== call.done(b)) await this.lane.until(both, LATE);
+    else if (!(await this.lane.until(() => call.done(a) || call.done(b), call.o.op === "pull" ? 100 : 50))) call.silent = true;
+    else await this.lane.until(both, LATE);
+  }
+
+  judge(call) {
+    const { o, index } = call;
+    if (call.silent || o.open || o.confirm === false || o.reply === false) {
+      this.pending.push(call);
+      return;
+    }
+    const answers = this.lane.sides.map((side, i) => {
+      if (o.as) this.#bind(side, o, call.lists[i][0]);
+      return compareMessages(call.lists[i], side.normaliser, o);
+    });
+    call.lists.forEach((list, i) => (this.lane.sides[i].slots.delete(call.n), list));
+    this.findings.answers(index, o, answers);
+    this.#learn(o, answers);
+  }
+
+  #bind(side, o, message) {
+    const name = message && /"name":"([0-9A-Za-z_]+)","created"/.exec(message.data)?.[1];
+    if (!name) return;
+    side.names.set(o.as, name);
+    side.normaliser.bind(o.as, name);
+  }
+
+  // Which streams and consumers there are to be looked at.
+  #learn(o, [a]) {
+    if (o.op !== "api") return;
+    const t = o.subj.split(".");
+    const r = a[0]?.data;
+    if (!r || r.error) return;
+    if (/^STREAM\.(CREATE|UPDATE)\./.test(o.subj)) this.streams.add(r.config?.name);
+    if (t[0] === "CONSUMER" && r.stream_name) this.consumers.set(`${r.stream_name} ${r.name}`, [r.stream_name, r.name]);
+    if (o.subj.startsWith("CONSUMER.DELETE.")) this.consumers.delete(`${t[2]} ${t[3].replaceAll("%", "<").replace(/<$/, ">")}`);
+    if (t[0] === "STREAM" && t[1] === "DELETE") {
+      this.streams.delete(t[2]);
+      for (const [k, [s]] of this.consumers) if (s === t[2]) this.consumers.delete(k);
+    }
+  }
+
+  // --- looking at everything ------------------------------------------------------------------------
+
+  async ask(requests) {
+    const calls = requests.map(([subj, body]) => this.send({ op: "api", subj, body }, -1));
+    for (const c of calls) await this.answered(c);
+    return calls;
+  }
+
+  // Deliveries go on by themselves: waits until both servers have nothing more to deliver.
+  async settle() {
+    const end = Date.now() + LATE;
+    for (let round = 0; ; round++) {
+      const names = [...this.consumers.values()].map(([s, c]) => [s, c.replace(/^<(\w+)>$/, "%$1%")]);
+      const calls = await this.ask(names.map(([s, c]) => [`CONSUMER.INFO.${s}.${c}`]));
+      const infos = this.lane.sides.map((_, i) => calls.map((c) => parse(c.lists[i][0])));
+      const busy = infos.some((list) => list.some(deliverable));
+      const same = JSON.stringify(infos[0].map(progress)) === JSON.stringify(infos[1].map(progress));
+      if (same && this.#logsEqual() && (!busy || round > 6)) break;
+      if (Date.now() > end) break;
+      await new Promise((ok) => setTimeout(ok, Math.min(50, 1 << round)));
+    }
+    this.pulls = this.pulls.filter((c) => !c.done(c.lists[0]) || !c.done(c.lists[1]));
+  }
+
+  #logsEqual() {
+    const [a, b] = this.lane.sides;
+    for (const [sid, list] of a.subs) if (list.length !== b.subs.get(sid)?.length) return false;
+    return a.advisories.length === b.advisories.length;
+  }
+
+  async check(index) {
+    await this.settle();
+    const list = [["STREAM.NAMES"], ["INFO"]];
+    for (const s of this.streams) list.push([`STREAM.INFO.${s}`, { subjects_filter: ">", deleted_details: true }], [`CONSUMER.LIST.${s}`]);
+    const end = Date.now() + LATE / 2;
+    let calls;
+    // What goes on by itself (expiry, redelivery, advisories) may be a moment behind on one side.
+    for (let round = 0; ; round++) {
+      calls = await this.ask(list);
+      const texts = this.lane.sides.map((_, i) => calls.map((c) => c.lists[i].map((m) => blur(m.data)).join()).join());
+      if ((texts[0] === texts[1] && this.#logsEqual()) || Date.now() > end) break;
+      await new Promise((ok) => setTimeout(ok, Math.min(200, 5 << round)));
+      if (round > 12) break;
+    }
+    for (const c of calls) {
+      if (this.findings.over) return;
+      const answers = c.lists.map((l, i) => compareMessages(l, this.lane.sides[i].normaliser, c.o));
+      this.findings.answers(index, { ...c.o, op: "check" }, answers);
+    }
+    if (!this.findings.over) this.deliveries(index);
+  }
+
+  // Everything that came by itself since the last look.
+  deliveries(index) {
+    const [a, b] = this.lane.sides;
+    for (const [sid, list] of a.subs) {
+      const other = b.subs.get(sid) ?? [];
+      const answers = [list.splice(0), other.splice(0)].map((l, i) => l.map((m) => this.lane.sides[i].normaliser.message(m, { json: false })));
+      this.findings.answers(index, { op: "deliveries", sid: sid > 1000 ? "pull" : "sub" }, answers);
+      if (this.findings.over) return;
+    }
+    const told = this.lane.sides.map((s) => advisories(s.advisories.splice(0), s.normaliser));
+    this.findings.answers(index, { op: "advisories" }, told);
+  }
+
+  // Answers to what seemed to be met with silence.
+  leftovers() {
+    for (const c of this.pending) {
+      if (c.o.op === "pull" || this.findings.over) continue;
+      const answers = c.lists.map((l, i) => compareMessages(l, this.lane.sides[i].normaliser, c.o));
+      this.findings.answers(c.index, c.o, answers);
+    }
+  }
+
+  async restart(o, index) {
+    await this.check(index);
+    if (this.findings.over) return;
+    this.subs.clear();
+    this.pulls = [];
+    for (const s of this.lane.sides) s.subs.clear();
+    await this.lane.pair.restart(o.how === "kill" ? "SIGKILL" : "SIGTERM");
+    await this.lane.reopen();
+    await this.check(index);
+  }
+
+  // Leaves the account empty for the next history.
+  async clean() {
+    for (const side of this.lane.sides) for (const sid of side.subs.keys()) side.wire.unsubscribe(sid);
+    for (let round = 0; round < 20; round++) {
+      const [names] = await this.ask([["STREAM.NAMES"]]);
+      const lists = names.lists.map((l) => parse(l[0])?.streams ?? []);
+      const all = new Set(lists.flat());
+      if (!all.size) return;
+      await this.ask([...all].map((s) => [`STREAM.DELETE.${s}`]));
+    }
+    throw new Error("the account cannot be emptied");
+  }
+}
+
+// When the answer is complete.
+const ENDS = {
+  get: (o) => {
+    const many = o.body && typeof o.body === "object" && (o.body.batch > 0 || o.body.multi_last);
+    if (!many) return undefined;
+    return (list) => list.length > 0 && /^NATS\/1\.0 \d/.test(list.at(-1).hdr);
+  },
+  pull: (o) => {
+    const b = o.body && typeof o.body === "object" ? o.body : {};
+    const batch = Number(typeof o.body === "string" && /^\d+$/.test(o.body) ? o.body : b.batch) || 1;
+    return (list) => {
+      const last = list.at(-1);
+      if (!last) return false;
+      if (/^NATS\/1\.0 [2345]/.test(last.hdr) && !last.reply) return true;
+      return !b.max_bytes && list.filter((m) => m.reply).length >= batch;
+    };
+  },
+  ack: (o) => (o.data?.startsWith("+NXT") ? (list) => list.length > 0 : undefined),
+};
+
+function parse(m) {
+  try {
+    return JSON.parse(m.data);
+  } catch {
+    return undefined;
+  }
+}
+
+// Whether a consumer would go on delivering by itself.
+function deliverable(info) {
+  if (!info || info.error || info.paused || !info.num_pending) return false;
+  const max = info.config.max_ack_pending;
+  if (max > 0 && info.num_ack_pending >= max) return false;
+  return info.num_waiting > 0 || info.push_bound === true;
+}
+function progress(info) {
+  if (!info) return null;
+  if (info.error) return info.error.err_code;
+  return [info.delivered.consumer_seq, info.delivered.stream_seq, info.ack_floor.stream_seq, info.num_ack_pending, info.num_pending, info.num_waiting, info.push_bound];
+}
+// An answer without its times, to see whether looking again is worth it.
+function blur(text) {
+  return text.replace(/"\d{4}-\d\d-\d\dT[^"]*"|"total":\d+,"errors":\d+|"(name|consumers)":\["?[^,\]]*|"pause_remaining":\d+/g, "");
+}
