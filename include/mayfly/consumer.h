@@ -69,6 +69,9 @@ MF_MUSTCHECK int consumers_open(struct consumers **out, struct stream *s,
 void consumers_close(struct consumers *g, bool deleted);
 /* The server is about to stop, its clients are still there: waiting requests are told. */
 void consumers_leaving(struct consumers *g);
+/* The stream's configuration is another one: what nobody needs goes, the first of it in the same
+ * commit. */
+void consumers_stream_updated(struct consumers *g);
 struct stream *consumers_stream(const struct consumers *g);
 size_t consumers_count(const struct consumers *g); /* without `direct` ones */
 struct consumer *consumers_find(struct consumers *g, struct mf_slice name);

@@ -229,9 +229,12 @@ void stream_update_handle(struct api_call *call)
         refuse(call, &c, rc, &e);
         return;
     }
+    bool other = c.retention != stream_config(s)->retention;
     call->op.done = update_done;
     catalog_update(call->aa->catalog, s, &c, &call->op);
     stream_config_fini(&c);
+    if (other && api_consumers(s) != NULL)
+        consumers_stream_updated(api_consumers(s));
 }
 
 /* --- DELETE ----------------------------------------------------------------------------------- */

@@ -125,3 +125,10 @@ void retention_sweep(struct consumers *g)
     g->sweep.fn = sweep;
     loop_next(g->host->loop, &g->sweep);
 }
+
+void consumers_stream_updated(struct consumers *g)
+{
+    retention_sweep(g);
+    if (g->sweeping)
+        retention_sweep_fire(g);
+}

@@ -345,7 +345,7 @@ uint64_t stream_duplicate_of(struct stream *s, const struct intake *in)
 }
 
 /* Interest retention without anybody interested: the sequence is used up, nothing is stored. */
-static bool pass_over(struct stream *s, struct stream_publish *p, const struct intake *in)
+static bool pass_over(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     uint64_t msgs, bytes, last;
 
@@ -355,8 +355,16 @@ static bool pass_over(struct stream *s, struct stream_publish *p, const struct i
     store_accepted(s->store, &msgs, &bytes, &last);
     int rc = store_remove_range(s->store, last + 1, last + 1, stream_wait(s, p, last + 1));
     if (rc == 0) {
+        in->seq = last + 1;
+        in->previous = 0;
         s->inflight++;
         s->last_ts_ns = in->ts_ns;
+        mf_buf_clear(&s->last_msg_id);
+        if (in->h.msg_id.len > 0)
+            remember_id(s, in);
+        dedup_upkeep(s->dedup, s->store, in->seq, in->ts_ns, s->cfg.duplicate_window_ns);
+        if (in->rollup != ROLLUP_NONE)
+            roll_up(s, in);
     } else {
         struct js_error e;
         stream_store_error(s, rc, &e);

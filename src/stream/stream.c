@@ -53,7 +53,8 @@ static void remember_last(struct stream *s)
     struct mf_slice id;
 
     store_state(s->store, &t);
-    s->last_ts_ns = t.last_seq == 0 ? CLOCK_ZERO : store_clock_floor(s->store);
+    bool fresh = t.msgs == 0 && t.last_seq == (s->cfg.first_seq > 0 ? s->cfg.first_seq - 1 : 0);
+    s->last_ts_ns = fresh ? CLOCK_ZERO : store_clock_floor(s->store);
     if (seq == 0 || store_read_now(s->store, seq, &r) != 0)
         return;
     if (seq == t.last_seq)

@@ -1,5 +1,7 @@
 // compare.mjs: two answers side by side: equal, accepted by a rule, or a finding.
 
+const MOMENTS = /<(time|pin) [^>]*>/g;
+
 // The messages of one answer, normalised.
 export function compareMessages(list, normaliser, o) {
   const api = o.op === "api" || o.op === "check" || o.op === "pub";
@@ -27,6 +29,7 @@ export class Findings {
     this.used = new Map();
     this.compared = 0;
     this.diff = null;
+    this.pairs = [new Map(), new Map()]; // a moment of ours -> the same moment of theirs, and back
     this.ended = false; // a rule said that the two go different ways from here
   }
 
@@ -43,7 +46,9 @@ export class Findings {
     this.compared++;
     const a = JSON.stringify(ours);
     const b = JSON.stringify(theirs);
-    if (a === b) return;
+    const plain = [a.replace(MOMENTS, "<$1>"), b.replace(MOMENTS, "<$1>")];
+    if (plain[0] === plain[1]) return this.#moments(index, o, a, b);
+    [ours, theirs] = plain.map((t) => JSON.parse(t));
     const context = { history: this.history, index, o, ours, theirs };
     const rule = this.rules.match(context);
     if (rule) {
@@ -53,6 +58,21 @@ export class Findings {
     }
     const where = firstDifference(ours, theirs);
     this.diff = { index, o, ours, theirs, where, signature: `${kind(o)} ${where.path} ${short(where.ours)} | ${short(where.theirs)}` };
+  }
+
+  // Moments differ, but what is one moment on one server is one on the other.
+  #moments(index, o, a, b) {
+    const [x, y] = [a.match(MOMENTS), b.match(MOMENTS)];
+    for (let i = 0; i < x?.length; i++) {
+      const [to, from] = [this.pairs[0].get(x[i]) ?? y[i], this.pairs[1].get(y[i]) ?? x[i]];
+      if (to !== y[i] || from !== x[i]) {
+        const where = { path: `moment ${i}`, ours: `${x[i]}, before for ${to}`, theirs: `${y[i]}, before for ${from}` };
+        this.diff = { index, o, ours: JSON.parse(a), theirs: JSON.parse(b), where, signature: `${kind(o)} another moment` };
+        return;
+      }
+      this.pairs[0].set(x[i], y[i]);
+      this.pairs[1].set(y[i], x[i]);
+    }
   }
 
   fallen(index, texts) {

@@ -134,7 +134,9 @@ class Session {
     const lines = history.ops.map((o) => `  ${JSON.stringify(o)}`).join(",\n");
     fs.writeFileSync(file, `{"ops": [\n${lines}\n]}\n`);
     console.log(`not ok ${find.seed}: ${find.signature}\n${lines}\n  at operation ${diff.index} ${JSON.stringify(diff.o)}, ${diff.where.path}`);
-    console.log(`  mayflyd:     ${JSON.stringify(diff.ours).slice(0, 1500)}\n  nats-server: ${JSON.stringify(diff.theirs).slice(0, 1500)}`);
+    const show = (v) => JSON.stringify(v)?.slice(0, 700);
+    console.log(`  mayflyd:     ${show(diff.where.ours)}\n  nats-server: ${show(diff.where.theirs)}`);
+    console.log(`  all of it:\n    ${show(diff.ours)}\n    ${show(diff.theirs)}`);
     console.log(`  again: ./dev compare diff --mode=${this.o.mode} --script=${path.relative(TOP, file)}\n`);
   }
 

@@ -1,5 +1,5 @@
-// normalise.mjs: replaces what must differ between two servers by symbols in order of appearance, and
-// leaves everything else as it came.
+// normalise.mjs: marks what must differ between two servers, and leaves everything else as it came.
+// Moments become <time ...> and pins <pin ...>: what stands for what is for the comparison to say.
 const ZERO = "0001-01-01T00:00:00Z";
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,8}[1-9])?Z$/;
 const NOW = new Set(["ts"]); // the moment of the answer
@@ -9,34 +9,22 @@ const NAMES = new Set(["name", "consumer", "stream_name"]);
 // One for each server and history.
 export class Normaliser {
   constructor() {
-    this.symbols = new Map();
-    this.counts = new Map();
-  }
-
-  #symbol(kind, value) {
-    const key = `${kind}${value}`;
-    let s = this.symbols.get(key);
-    if (!s) {
-      const n = (this.counts.get(kind) ?? 0) + 1;
-      this.counts.set(kind, n);
-      this.symbols.set(key, (s = `<${kind}${n}>`));
-    }
-    return s;
+    this.names = new Map();
   }
 
   // A name that this server made up, known to the history as `as`.
   bind(as, name) {
-    this.symbols.set(`name${name}`, `<${as}>`);
+    this.names.set(name, `<${as}>`);
   }
 
   time(text) {
     if (text === ZERO) return text;
     if (!TIME.test(text)) return `not a time: ${text}`;
-    return this.#symbol("time", text);
+    return `<time ${text}>`;
   }
 
   name(text) {
-    return this.symbols.get(`name${text}`) ?? text;
+    return this.names.get(text) ?? text;
   }
 
   // A parsed JSON answer; changed in place.
@@ -62,15 +50,16 @@ export class Normaliser {
     if (STAMPS.has(key)) return this.time(value);
     if (NAMES.has(key)) return this.name(value);
     if (key === "hdrs") return this.headers(Buffer.from(value, "base64").toString("latin1"));
-    if (key === "pinned_client_id") return this.#symbol("pin", value);
+    if (key === "pinned_client_id") return `<pin ${value}>`;
     return value;
   }
 
   headers(block) {
     if (!block) return block;
-    return block.replace(/^(Nats-Time-Stamp|Nats-Pin-Id|Nats-Schedule-Next): (.*)\r$/gm, (line, k, v) => {
-      if (k === "Nats-Pin-Id") return `${k}: ${this.#symbol("pin", v)}\r`;
+    return block.replace(/^(Nats-Time-Stamp|Nats-Pin-Id|Nats-Schedule-Next|Nats-Subject): (.*)\r$/gm, (line, k, v) => {
+      if (k === "Nats-Pin-Id") return `${k}: <pin ${v}>\r`;
       if (k === "Nats-Schedule-Next") return `${k}: ${TIME.test(v) ? "<when>" : v}\r`;
+      if (k === "Nats-Subject") return `${k}: ${this.reply(v)}\r`;
       return `${k}: ${this.time(v)}\r`;
     });
   }

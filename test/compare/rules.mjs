@@ -5,7 +5,29 @@
 //   match  ({o, ours, theirs, history, index}): whether this difference is that row
 import fs from "node:fs";
 
-export const RULES = [];
+const api = (o, verb) => (o.op === "api" || o.op === "check") && o.subj.startsWith(verb);
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const copy = (v) => JSON.parse(JSON.stringify(v));
+
+export const RULES = [
+  {
+    id: "deleted-zero",
+    row: "`deleted_details` of a fresh stream",
+    match: ({ o, ours, theirs }) => {
+      if (!api(o, "STREAM.INFO.") || !same(theirs[0]?.data?.state?.deleted, [0])) return false;
+      const t = copy(theirs);
+      delete t[0].data.state.deleted;
+      delete t[0].data.state.num_deleted;
+      return t[0].data.state.last_seq === 0 && same(t, ours);
+    },
+  },
+  {
+    id: "multi-up-to",
+    row: "`multi_last` with `up_to_seq` beyond the last sequence",
+    match: ({ o, theirs, ours }) =>
+      o.op === "get" && o.body?.multi_last && o.body.up_to_seq > 0 && theirs.length === 1 && theirs[0].hdr === "NATS/1.0 404 No Results\r\n\r\n" && /^NATS\/1\.0 204 EOB/.test(ours.at(-1)?.hdr),
+  },
+];
 
 export class Rules {
   constructor(mode, deviations) {

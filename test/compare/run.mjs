@@ -12,7 +12,7 @@
 import { Findings, compareMessages } from "./compare.mjs";
 import { advisories } from "./normalise.mjs";
 
-const LATE = 10000; // one server has answered, the other may be stuck behind a busy machine
+const LATE = 4000; // one server has answered, the other may be stuck behind a busy machine
 const SILENT = 150; // neither has: it is taken for silence
 const READS = /^(INFO$|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST))/;
 
@@ -62,7 +62,7 @@ class Run {
       while (i + n < this.ops.length && n < 64 && together(this.ops[i], this.ops[i + n], live)) n++;
       await this.group(i, n);
       i += n;
-      if (!this.findings.over && this.live && !isRead(this.ops[i - 1])) await this.settle();
+      if (!this.findings.over && this.live && !isRead(this.ops[i - 1]) && !(await this.settle())) await this.check(i - 1, true);
       if (this.lane.pair.fallen().length) return this.findings.fallen(i - 1, this.lane.pair.fallen());
       const lost = this.lane.sides.findIndex((s) => s.wire.ended);
       if (lost >= 0) return this.findings.fallen(i - 1, [`connection ${lost} closed: ${this.lane.sides[lost].wire.errors}`]);
@@ -206,10 +206,11 @@ class Run {
       const busy = infos.some((list) => list.some(deliverable));
       const same = JSON.stringify(infos[0].map(progress)) === JSON.stringify(infos[1].map(progress));
       if (same && this.#logsEqual() && (!busy || round > 6)) break;
-      if (Date.now() > end) break;
+      if (Date.now() > end) return false;
       await new Promise((ok) => setTimeout(ok, Math.min(50, 1 << round)));
     }
     this.pulls = this.pulls.filter((c) => !c.done(c.lists[0]) || !c.done(c.lists[1]));
+    return true;
   }
 
   #logsEqual() {
@@ -218,8 +219,8 @@ class Run {
     return a.advisories.length === b.advisories.length;
   }
 
-  async check(index) {
-    await this.settle();
+  async check(index, settled) {
+    if (!settled) await this.settle();
     const list = [["STREAM.NAMES"], ["INFO"]];
     for (const s of this.streams) list.push([`STREAM.INFO.${s}`, { subjects_filter: ">", deleted_details: true }], [`CONSUMER.LIST.${s}`]);
     const end = Date.now() + LATE / 2;

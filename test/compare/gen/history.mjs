@@ -1,4 +1,5 @@
 // history.mjs: draws a whole history from a seed.
+import * as consumers from "./consumers.mjs";
 import { Random } from "./random.mjs";
 import { LEAVES, bucket, create, directGet, info, listing, msgGet, purge, remove, update } from "./streams.mjs";
 import { atomicBatch, fastBatch, publish } from "./publish.mjs";
@@ -30,6 +31,7 @@ export class World {
     this.r = r;
     this.strict = strict;
     this.lean = r.chance(50); // few options at a time: histories that go deep
+    this.consuming = r.pick([0, 0, 30, 50]); // steps per hundred that are about consumers
     this.streams = new Map();
     this.batches = 0;
     this.names = 0;
@@ -49,6 +51,7 @@ const NAMES = ["S1", "S2", "S3"];
 function step(r, w) {
   const s = w.stream();
   if (!s) return firstStream(r, w);
+  if (w.consuming && r.chance(w.consuming)) return consume(r, w, s);
   switch (r.weighted({ pub: 60, create: 2, update: 3, info: 4, list: 2, purge: 3, remove: 4, get: 6, direct: 10, drop: 0.6, atomic: 3, fast: 2, check: 2, level: 0.5, account: 1 })) {
     case "pub":
       return Array.from({ length: r.pick([1, 1, 2, 5, 12]) }, () => publish(r, w, s));
@@ -81,6 +84,31 @@ function step(r, w) {
       return { op: "api", subj: r.pick(["INFO", `STREAM.INFO.${s.name}`, "STREAM.NAMES", `STREAM.PURGE.${s.name}`]), hdr: [`Nats-Required-Api-Level: ${r.pick([0, 5, 6, "x", -1])}`] };
     default:
       return { op: "check" };
+  }
+}
+
+function consume(r, w, s) {
+  const k = s.consumers.length ? r.pick(s.consumers) : undefined;
+  if (!k) return consumers.create(r, w, s);
+  switch (r.weighted({ create: 6, update: 4, info: 4, list: 2, manage: 4, pull: 30, ack: 30, odd: 1, sub: 4 })) {
+    case "create":
+      return consumers.create(r, w, s);
+    case "update":
+      return consumers.update(r, w, s, k);
+    case "info":
+      return consumers.info(r, s, k);
+    case "list":
+      return consumers.listing(r, s);
+    case "manage":
+      return consumers.manage(r, s, k);
+    case "ack":
+      return Array.from({ length: r.between(1, 4) }, () => consumers.ack(r, s, k));
+    case "odd":
+      return consumers.oddAck(r, s, k);
+    case "sub":
+      return consumers.subscribe(r, w, s, k);
+    default:
+      return k.push && r.chance(80) ? consumers.subscribe(r, w, s, k) : consumers.pull(r, s, k);
   }
 }
 
