@@ -56,6 +56,7 @@ void ack_gone(struct consumer *c, uint64_t sseq, bool requested)
     consumer_tell(c, CONSUMER_TERMINATED, sseq, e->dseq, e->count,
                   requested ? MF_LIT("Unacknowledged message was deleted")
                             : MF_LIT("Message deleted by stream limits"));
+    c->acked_ns = group_now(c->group);
     ack_settled(c, e);
     pump_soon(c); /* there may be room for another */
 }
@@ -93,30 +94,38 @@ static void ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
     }
 }
 
-static void ack_one(struct consumer *c, uint64_t sseq, uint64_t dseq)
-{
-    struct pend *e = pending_find(&c->wait, sseq);
+/* What the subject of an ack tells. */
+struct told {
+    uint64_t deliveries, sseq, dseq;
+};
 
-    c->acked_ns = group_now(c->group);
-    if (e != NULL)
-        sample(c, e);
+static void ack_one(struct consumer *c, const struct told *t, bool sampled)
+{
+    struct pend *e = pending_find(&c->wait, t->sseq);
+
     if (c->cfg.ack_policy == ACK_ALL || c->cfg.ack_policy == ACK_FLOW_CONTROL) {
-        ack_upto(c, sseq, dseq);
-    } else if (e != NULL) {
-        ack_settled(c, e);
-        retention_acked(c, sseq);
+        if (t->dseq <= c->floor_dseq || t->sseq <= c->floor_sseq)
+            return;
+        c->acked_ns = group_now(c->group);
+        ack_upto(c, t->sseq, t->dseq);
+        return;
     }
+    c->acked_ns = group_now(c->group);
+    if (e != NULL) {
+        if (sampled)
+            sample(c, e);
+        ack_settled(c, e);
+    }
+    if (e != NULL || stream_config(c->group->stream)->retention == RETENTION_WORKQUEUE)
+        retention_acked(c, t->sseq);
 }
 
-static void term(struct consumer *c, uint64_t sseq, uint64_t dseq, struct mf_slice reason)
+/* An ack, and an event whether there was anything left to end or not. */
+static void term(struct consumer *c, const struct told *t, bool known, struct mf_slice reason)
 {
-    struct pend *e = pending_find(&c->wait, sseq);
-
-    if (e == NULL)
-        return;
-    consumer_tell(c, CONSUMER_TERMINATED, sseq, dseq, e->count, reason);
-    ack_settled(c, e);
-    retention_acked(c, sseq);
+    if (known)
+        ack_one(c, t, false);
+    consumer_tell(c, CONSUMER_TERMINATED, t->sseq, t->dseq, t->deliveries, reason);
 }
 
 /* Given up: it was delivered as often as it may be.  It stays in the stream. */
@@ -159,21 +168,21 @@ static int64_t nak_delay(struct mf_slice text)
     return clock_parse_duration(text, &ns) == 0 && ns > 0 ? ns : 0;
 }
 
-static void nak(struct consumer *c, uint64_t sseq, uint64_t dseq, struct mf_slice arg)
+static void nak(struct consumer *c, const struct told *t, struct mf_slice arg)
 {
-    struct pend *e = pending_find(&c->wait, sseq);
+    struct pend *e = pending_find(&c->wait, t->sseq);
     int64_t delay = nak_delay(arg);
 
-    if (e == NULL)
+    if (e == NULL || t->dseq <= c->floor_dseq || t->dseq > c->dseq + 1)
         return;
-    consumer_tell(c, CONSUMER_NAKED, sseq, dseq, e->count, MF_SLICE_NONE);
+    consumer_tell(c, CONSUMER_NAKED, t->sseq, t->dseq, t->deliveries, MF_SLICE_NONE);
     if (!may_again(c, e) && delay == 0) {
         exhausted(c, e);
         return;
     }
     if (delay == 0 || pending_await(&c->wait, e, group_after(c->group, delay)) != 0)
         pending_requeue(&c->wait, e);
-    state_touch(c, sseq);
+    state_touch(c, t->sseq);
 }
 
 static void in_progress(struct consumer *c, uint64_t sseq)
@@ -190,7 +199,7 @@ static void in_progress(struct consumer *c, uint64_t sseq)
 void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq)
 {
     if (sseq <= c->sseq)
-        ack_one(c, sseq, dseq);
+        ack_one(c, &(struct told){0, sseq, dseq}, true);
 }
 
 /* --- in ------------------------------------------------------------------------------------ */
@@ -205,44 +214,58 @@ static bool starts(struct mf_slice body, const char *word, struct mf_slice *rest
     return true;
 }
 
-/* <delivered>.<stream seq>.<consumer seq>.<time>.<pending> */
-static bool numbers(struct mf_slice tokens, uint64_t *sseq, uint64_t *dseq)
+/* As nats-server reads it: what is no number is beyond all numbers. */
+static uint64_t number(struct mf_slice token)
 {
     uint64_t n;
 
-    return subject_tokens(tokens) >= 5 && mf_parse_u64(subject_token(tokens, 0), &n) == 0 &&
-           mf_parse_u64(subject_token(tokens, 1), sseq) == 0 &&
-           mf_parse_u64(subject_token(tokens, 2), dseq) == 0;
+    return mf_parse_u64(token, &n) == 0 ? n : UINT64_MAX;
 }
 
+/* The words; whether the answer is due (an ack of something that was never delivered has none). */
+static bool heed(struct consumer *c, const struct told *t, struct mf_slice body)
+{
+    bool known = t->sseq <= c->sseq || c->cfg.flow_control;
+    bool limits = stream_config(c->group->stream)->retention == RETENTION_LIMITS;
+    struct mf_slice rest = MF_SLICE_NONE;
+
+    if (body.len == 0 || mf_eq_str(body, "+ACK") || mf_eq_str(body, "+OK")) {
+        if (known)
+            ack_one(c, t, true);
+        return known && (t->sseq != 0 || limits);
+    }
+    if (starts(body, "+TERM", &rest)) {
+        term(c, t, known, mf_trim(rest));
+        return known && (t->sseq != 0 || limits);
+    }
+    if (starts(body, "-NAK", &rest))
+        nak(c, t, rest);
+    else if (mf_eq_str(body, "+WPI"))
+        in_progress(c, t->sseq);
+    return t->sseq != 0;
+}
+
+/* tokens: <delivered>.<stream seq>.<consumer seq>.<time>.<pending> */
 bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice reply,
                   struct mf_slice body)
 {
-    uint64_t sseq, dseq;
     struct mf_slice rest = MF_SLICE_NONE;
-    bool next = false;
 
     if (c->cfg.ack_policy == ACK_NONE)
         return false;
-    if (c->held || !numbers(tokens, &sseq, &dseq))
+    if (c->held || subject_tokens(tokens) < 5)
         return true; /* a stranger's; nobody is hurt */
+    struct told t = {number(subject_token(tokens, 0)), number(subject_token(tokens, 1)),
+                     number(subject_token(tokens, 2))};
     consumer_alive(c);
-    if (sseq > c->sseq)
-        return true; /* it was never delivered */
-    if (body.len == 0 || mf_eq_str(body, "+ACK") || mf_eq_str(body, "+OK"))
-        ack_one(c, sseq, dseq);
-    else if (starts(body, "+NXT", &rest))
-        next = true, ack_one(c, sseq, dseq);
-    else if (starts(body, "-NAK", &rest))
-        nak(c, sseq, dseq, rest);
-    else if (mf_eq_str(body, "+WPI"))
-        in_progress(c, sseq);
-    else if (starts(body, "+TERM", &rest))
-        term(c, sseq, dseq, mf_trim(rest));
-    if (next && reply.len > 0)
-        consumer_pull(c, reply, mf_trim(rest), MF_SLICE_NONE);
-    else if (reply.len > 0)
+    if (starts(body, "+NXT", &rest)) {
+        if (t.sseq <= c->sseq || c->cfg.flow_control)
+            ack_one(c, &t, true);
+        if (reply.len > 0)
+            consumer_pull(c, reply, mf_trim(rest), MF_SLICE_NONE);
+    } else if (heed(c, &t, body) && reply.len > 0) {
         state_confirm(c, reply);
+    }
     pump_soon(c);
     return true;
 }

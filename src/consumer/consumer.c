@@ -202,7 +202,7 @@ void consumer_start(struct consumer *c)
     switch (c->cfg.deliver_policy) {
     case DELIVER_LAST:
         seq = last_wanted(c);
-        c->next = seq == 0 ? after : seq;
+        c->next = seq == 0 ? first : seq;
         break;
     case DELIVER_NEW:
         c->next = after;
@@ -522,6 +522,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     c->snapshot_n = c->snapshot_at = 0;
     c->dseq = c->floor_dseq = 0;
     c->sseq = c->floor_sseq = seq - 1;
+    c->delivered_ns = c->acked_ns = 0;
     c->next = seq;
     consumer_recount(c);
     state_touch(c, 0);

@@ -277,7 +277,8 @@ static struct request *request_new(struct consumer *c, const struct ask *a, stru
     memcpy(r->reply, reply.ptr, reply.len);
     r->reply_len = reply.len;
     r->batch = (uint64_t)a->batch;
-    r->expires_ns = a->expires > 0 ? group_after(c->group, a->expires) : NEVER;
+    r->expires_ns =
+        a->expires == 0 ? NEVER : group_after(c->group, a->expires > 0 ? a->expires : 0);
     r->heartbeat_ns = a->heartbeat > 0 ? a->heartbeat : 0;
     r->beat_ns = group_after(c->group, r->heartbeat_ns);
     r->has_bytes = a->max_bytes > 0;
@@ -317,11 +318,11 @@ static bool no_wait_admit(struct consumer *c, const struct request *r, struct mf
         refuse(c, reply, "404 No Messages");
         return false;
     }
-    if (r->expires_ns == NEVER && there > 0 && spoken_for(c) >= there) {
+    if (there > 0 && spoken_for(c) > there) {
         refuse(c, reply, "408 Requests Pending");
         return false;
     }
-    if (there == 0 && r->expires_ns == NEVER) {
+    if ((there == 0 || pump_paused(c)) && r->expires_ns == NEVER) {
         refuse(c, reply, "404 No Messages");
         return false;
     }
@@ -344,6 +345,11 @@ static void request_take(struct consumer *c, const struct ask *a, bool formal,
     if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting) {
         if (r->heartbeat_ns == 0)
             refuse(c, reply, "409 Exceeded MaxWaiting");
+        free(r);
+        return;
+    }
+    if (a->expires < 0) { /* it was over before it came */
+        pull_status(c, r, "408 Request Timeout", true);
         free(r);
         return;
     }

@@ -222,9 +222,10 @@ static void stored(struct stream *s, struct intake *in, uint64_t seq)
     mf_buf_clear(&s->last_msg_id);
     if (in->h.msg_id.len > 0)
         remember_id(s, in);
+    limits_push_out(s,
+                    in); /* first, as in nats-server: a full stream loses its oldest to a roll-up */
     if (in->rollup != ROLLUP_NONE)
         roll_up(s, in);
-    limits_push_out(s, in);
     if (in->h.schedule.len > 0 || in->h.schedule_next.len > 0 || s->schedules != NULL)
         schedule_stored(s, in);
 }
