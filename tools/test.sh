@@ -2,7 +2,7 @@
 # A step is a function that prints to its own log and sets P and F (passed and failed checks).
 # shellcheck shell=bash
 
-ALL_STEPS="layers format build unit wire torture interop reference bench tsan clang tidy distcheck"
+ALL_STEPS="layers format build unit wire torture interop compare reference bench tsan clang tidy distcheck"
 QUICK_STEPS="layers format build unit wire interop"
 
 PASSED=0
@@ -167,6 +167,19 @@ shared_data() { [ -d "$TOP/../shared" ] && printf '%s' "$TOP/../shared"; }
 
 step_interop() {
     MAYFLY_SHARED=$(shared_data) MAYFLYD="$TOP/build-test/mayflyd" tallied node test/interop/run.mjs
+}
+
+# The same histories to mayflyd and nats-server: those that once differed, and random ones, half of
+# them from a seed that nobody has tried yet.
+step_compare() {
+    local mode
+    export NATS_SERVER MAYFLYD="$TOP/build-test/mayflyd"
+    tallied node test/compare/main.mjs --mode=strict test/compare/scripts/*.json
+    tallied node test/compare/main.mjs --mode=default test/compare/scripts/*.json
+    for mode in strict default; do
+        tallied node test/compare/main.mjs --mode=$mode --ops=2500 --seed=fixed
+        tallied node test/compare/main.mjs --mode=$mode --ops=2500
+    done
 }
 
 # The same dialogs and scenarios against nats-server prove that the tests themselves are right.

@@ -201,8 +201,7 @@ void stream_stats(struct stream *s, struct stream_stats *out);
  * at the sweep; removed: when that is on disk). */
 struct stream_observer {
     void (*stored)(struct stream_observer *o, const struct stream_msg *m);
-    /* requested: by MSG.DELETE. */
-    void (*gone)(struct stream_observer *o, uint64_t seq, struct mf_slice subject, bool requested);
+    void (*gone)(struct stream_observer *o, uint64_t seq, struct mf_slice subject);
     /* Many at once, none of them told of one by one: count again. */
     void (*purged)(struct stream_observer *o, uint64_t first, uint64_t last);
     struct mf_list node;

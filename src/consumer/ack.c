@@ -47,15 +47,14 @@ void ack_floor_after_loss(struct consumer *c)
     c->wait.lost = false;
 }
 
-void ack_gone(struct consumer *c, uint64_t sseq, bool requested)
+void ack_gone(struct consumer *c, uint64_t sseq)
 {
     struct pend *e = pending_find(&c->wait, sseq);
 
     if (e == NULL)
         return;
     consumer_tell(c, CONSUMER_TERMINATED, sseq, e->dseq, e->count,
-                  requested ? MF_LIT("Unacknowledged message was deleted")
-                            : MF_LIT("Message deleted by stream limits"));
+                  MF_LIT("Unacknowledged message was deleted"));
     c->acked_ns = group_now(c->group);
     ack_settled(c, e);
     pump_soon(c); /* there may be room for another */

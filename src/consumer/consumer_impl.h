@@ -239,9 +239,9 @@ int64_t ack_wait_of(const struct consumer *c,
 void ack_timeouts(struct consumer *c);
 /* It needs no ack any more: floors move.  The entry is gone. */
 void ack_settled(struct consumer *c, struct pend *e);
-void ack_floor_after_loss(struct consumer *c); /* loading: over messages that are gone */
-void ack_gone(struct consumer *c, uint64_t sseq, bool requested); /* the message itself went */
-void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq);  /* told by a flow control reply */
+void ack_floor_after_loss(struct consumer *c);    /* loading: over messages that are gone */
+void ack_gone(struct consumer *c, uint64_t sseq); /* the message itself went */
+void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq); /* told by a flow control reply */
 
 /* pull.c */
 struct request *pull_next(struct consumer *c); /* who gets the next message; NULL: nobody */

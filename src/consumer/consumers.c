@@ -151,28 +151,21 @@ static void stored(struct stream_observer *o, const struct stream_msg *m)
     router_match(g->filters, m->subject, one_stored, &copy);
 }
 
-struct end {
-    uint64_t seq;
-    bool requested;
-};
-
 static void one_gone(void *arg, struct router_sub *sub)
 {
-    const struct end *end = arg;
-    uint64_t seq = end->seq;
+    uint64_t seq = *(const uint64_t *)arg;
     struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
 
     if (seq <= c->group->told && c->pending > 0 && (seq >= c->next || walk_snapshot_has(c, seq)))
         c->pending--;
-    ack_gone(c, seq, end->requested);
+    ack_gone(c, seq);
 }
 
-static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subject, bool requested)
+static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subject)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
-    struct end end = {seq, requested};
 
-    router_match(g->filters, subject, one_gone, &end);
+    router_match(g->filters, subject, one_gone, &seq);
 }
 
 static void purged(struct stream_observer *o, uint64_t first, uint64_t last)

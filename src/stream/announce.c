@@ -96,32 +96,11 @@ void announce_from_here(struct stream *s)
         s->announced = t.last_seq;
 }
 
-void announce_note_request(struct stream *s, uint64_t seq)
-{
-    s->requested.failed = false; /* an attempt for each */
-    if (!mf_list_empty(&s->observers))
-        mf_buf_append(&s->requested, &seq, sizeof seq);
-}
-
-/* There are as many as MSG.DELETE requests under way. */
-static bool was_requested(struct stream *s, uint64_t seq)
-{
-    for (size_t at = 0; at < s->requested.len; at += sizeof seq) {
-        if (memcmp(s->requested.ptr + at, &seq, sizeof seq) != 0)
-            continue;
-        s->requested.len -= sizeof seq;
-        memmove(s->requested.ptr + at, s->requested.ptr + at + sizeof seq, s->requested.len - at);
-        return true;
-    }
-    return false;
-}
-
 /* The store's word for a message that nobody can see any more. */
 static void gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
 {
     struct stream *s = arg;
     struct mf_list *pos, *next;
-    bool requested = was_requested(s, first);
 
     mf_list_each_safe(pos, next, &s->observers)
     {
@@ -129,7 +108,7 @@ static void gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
         if (first != last || key.len == 0)
             o->purged(o, first, last);
         else
-            o->gone(o, first, key, requested);
+            o->gone(o, first, key);
     }
 }
 

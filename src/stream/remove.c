@@ -124,7 +124,6 @@ void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op 
         op_refuse(s, op, &e);
         return;
     }
-    announce_note_request(s, seq); /* observers hear of it when it is on disk */
     s->inflight++;
     limits_count(s);
     expire_arm(s);

@@ -75,7 +75,6 @@ static void stream_free(struct stream *s)
     mf_buf_fini(&s->unpacked);
     mf_buf_fini(&s->packed);
     mf_buf_fini(&s->copies);
-    mf_buf_fini(&s->requested);
     stream_config_fini(&s->cfg);
     free(s);
 }

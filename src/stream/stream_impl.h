@@ -71,7 +71,6 @@ struct stream {
     int64_t counted_bytes;     /* what of it is in the usage sums */
     struct mf_buf copies;      /* republish.c: those that were not sent yet */
     uint64_t pushed_out;       /* limits.c: no message up to here is left */
-    struct mf_buf requested;   /* announce.c: sequences MSG.DELETE is removing */
     struct mf_list observers;
     bool (*wanted)(void *arg, struct mf_slice subject);
     void *wanted_arg;
@@ -257,9 +256,8 @@ MF_MUSTCHECK int compress_undo(struct mf_slice stored, struct mf_buf *to, struct
 
 /* --- announce.c ----------------------------------------------------------------------------- */
 
-void announce_soon(struct stream *s);                       /* something came to disk */
-void announce_from_here(struct stream *s);                  /* what is there already is not news */
-void announce_note_request(struct stream *s, uint64_t seq); /* removed by MSG.DELETE */
+void announce_soon(struct stream *s);      /* something came to disk */
+void announce_from_here(struct stream *s); /* what is there already is not news */
 /* Something is on its way to disk that nobody waits for: answers given now must wait for it, and it
  * is told of then. */
 void announce_poke(struct stream *s);

@@ -1,5 +1,6 @@
 // main.mjs: compares mayflyd with nats-server, history by history.
-//   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--lanes=N] [--keep-going]
+//   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--restarts=N]
+//                 [--lanes=N] [--keep-going] [--no-shrink] [--only=SEED-N]
 // Ends with `N passed, N failed`; a failing history is made short and written to .dev/compare.
 import fs from "node:fs";
 import path from "node:path";
@@ -16,7 +17,7 @@ function options(argv) {
   const o = { ops: 20000, seed: String(Date.now()), mode: "strict", lanes: 16, scripts: [], only: "", keepGoing: false, shrink: true };
   for (const a of argv) {
     const [, key, value] = /^--([a-z-]+)(?:=(.*))?$/s.exec(a) ?? [];
-    if (key === "ops" || key === "lanes") o[key] = Number(value);
+    if (key === "ops" || key === "lanes" || key === "restarts") o[key] = Number(value);
     else if (key === "seed" || key === "mode" || key === "only") o[key] = value;
     else if (key === "script") o.scripts.push(value);
     else if (key === "keep-going") o.keepGoing = true;
@@ -24,6 +25,7 @@ function options(argv) {
     else if (key === undefined && fs.existsSync(a)) o.scripts.push(a);
     else throw new Error(`unknown argument ${a}`);
   }
+  o.restarts ??= o.scripts.length || o.only ? 0 : Math.max(1, Math.min(60, Math.round(o.ops / 5000)));
   if (!["strict", "default"].includes(o.mode)) throw new Error("--mode is strict or default");
   return o;
 }
@@ -43,18 +45,15 @@ class Session {
     this.from = Date.now();
   }
 
-  async #pair(lanes) {
-    const pair = await new Pair({ ours: this.ours, theirs: this.theirs, mode: this.o.mode, lanes }).start();
+  async #pair(lanes, sync = false) {
+    const pair = await new Pair({ ours: this.ours, theirs: this.theirs, mode: this.o.mode, lanes, sync }).start();
     const all = await Promise.all(Array.from({ length: lanes }, (_, i) => new Lane(pair, i).open()));
     return { pair, lanes: all };
   }
 
   // The next history, or nothing when there were enough.
   #draw() {
-    if (this.o.scripts.length) {
-      const file = this.o.scripts[this.next++];
-      return file && { ...JSON.parse(fs.readFileSync(file, "utf8")), seed: path.basename(file, ".json") };
-    }
+    if (this.o.scripts.length) return this.scripts[this.next++];
     if (this.done.ops >= this.o.ops || (this.finds.size && !this.o.keepGoing)) return undefined;
     const seed = this.o.only || `${this.o.seed}-${this.next++}`;
     if (this.o.only && this.next++ > 0) return undefined;
@@ -62,29 +61,47 @@ class Session {
   }
 
   async run() {
+    const scripts = this.o.scripts.map((f) => ({ ...JSON.parse(fs.readFileSync(f, "utf8")), seed: path.basename(f, ".json") }));
+    this.scripts = scripts.filter((h) => !h.mode || h.mode === this.o.mode);
     const orphans = this.rules.orphans();
     for (const text of orphans) console.log(`not ok rule ${text}`);
     const width = this.o.scripts.length ? Math.min(this.o.lanes, this.o.scripts.length) : this.o.only ? 1 : this.o.lanes;
-    const { pair, lanes } = await this.#pair(width);
+    const { pair, lanes } = await this.#pair(width, scripts.some((h) => h.ops.some((o) => o.op === "restart")));
     this.pair = pair;
+    const apart = this.o.restarts > 0 ? this.#restarts() : Promise.resolve([]);
     const ticker = process.stderr.isTTY ? setInterval(() => process.stderr.write(`\r${this.#progress()} `), 500) : null;
     await Promise.all(lanes.map((l) => this.#lane(l)));
     clearInterval(ticker);
     if (ticker) process.stderr.write("\r");
     const fell = pair.fallen();
     for (const l of lanes) l.close();
-    const wrong = await pair.stop();
+    const wrong = [...(await apart), ...(await pair.stop())];
     for (const text of [...fell, ...wrong]) console.log(`not ok ${text}`);
     return orphans.length + fell.length + wrong.length;
   }
 
   async #lane(lane) {
     for (let history; (history = this.#draw()); ) {
-      const result = await play(lane, history, this.rules);
-      this.#add(result);
-      if (result.diff) await this.#found(lane, history, result.diff);
+      await this.#one(lane, history);
       if (this.pair.fallen().length) return;
     }
+  }
+
+  async #one(lane, history) {
+    const result = await play(lane, history, this.rules);
+    this.#add(result);
+    if (result.diff) await this.#found(lane, history, result.diff);
+  }
+
+  // Histories in which the servers end and begin again have a pair of their own.
+  async #restarts() {
+    const { pair, lanes } = await this.#pair(1, true);
+    for (let i = 0; i < this.o.restarts && !pair.fallen().length; i++) {
+      if (this.finds.size && !this.o.keepGoing) break;
+      await this.#one(lanes[0], generate(`${this.o.seed}-r${i}`, { strict: this.o.mode === "strict", restarts: true }));
+    }
+    lanes[0].close();
+    return [...pair.fallen(), ...(await pair.stop())];
   }
 
   #add(f) {

@@ -32,6 +32,7 @@ export class Normaliser {
   json(value, key = "") {
     if (typeof value === "string") return this.#text(key, value);
     if (Array.isArray(value)) {
+      if (key === "consumers") this.#sort(value);
       for (let i = 0; i < value.length; i++) value[i] = this.json(value[i], key === "consumers" ? "name" : "");
       return value;
     }
@@ -46,6 +47,12 @@ export class Normaliser {
       delete value.inflight;
     }
     return value;
+  }
+
+  // Names come in order; those that a server made up stand elsewhere on the other one.
+  #sort(list) {
+    const name = (v) => (typeof v === "string" ? v : v.name);
+    if (list.every((v, i) => i === 0 || name(list[i - 1]) < name(v))) list.sort((a, b) => (this.name(name(a)) < this.name(name(b)) ? -1 : 1));
   }
 
   #text(key, value) {

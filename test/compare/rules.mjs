@@ -22,6 +22,22 @@ export const RULES = [
     },
   },
   {
+    id: "pause-epoch",
+    row: "PAUSE until 1970-01-01T00:00:00Z",
+    match: ({ o, ours, theirs }) => {
+      if (!api(o, "CONSUMER.")) return false;
+      const t = copy(theirs);
+      let found = false;
+      for (const c of t[0]?.data?.consumers ?? [t[0]?.data]) {
+        if (c?.config?.pause_until !== "1970-01-01T00:00:00Z") continue;
+        delete c.config.pause_until;
+        c.config.metadata["_nats.req.level"] = "0";
+        found = true;
+      }
+      return found && same(t, ours);
+    },
+  },
+  {
     id: "multi-up-to",
     row: "`multi_last` with `up_to_seq` beyond the last sequence",
     match: ({ o, theirs, ours }) =>

@@ -260,69 +260,11 @@ static void test_reading_without_memory_tells_no_lies(void)
     world_fini(&w);
 }
 
-/* --- observers ----------------------------------------------------------------------------- */
-
-static unsigned requests;
-
-static void on_stored(struct stream_observer *o, const struct stream_msg *m)
-{
-    (void)o;
-    (void)m;
-}
-
-static void on_gone(struct stream_observer *o, uint64_t seq, struct mf_slice subject,
-                    bool requested)
-{
-    (void)o;
-    (void)seq;
-    (void)subject;
-    requests += requested;
-}
-
-static void on_purged(struct stream_observer *o, uint64_t from, uint64_t to)
-{
-    (void)o;
-    (void)from;
-    (void)to;
-}
-
-/* A removal that failed was not one: when the message goes for another reason, nobody asked. */
-static void test_a_removal_that_failed_is_not_told_as_one(void)
-{
-    const struct deed *d = NULL;
-    bool hit = true;
-
-    for (size_t i = 0; i < deed_count; i++)
-        d = strcmp(deeds[i].name, "remove") == 0 ? &deeds[i] : d;
-    TEST_ASSERT_NOT_NULL(d);
-    for (long n = 1; hit; n++) {
-        struct stream_observer o = {.stored = on_stored, .gone = on_gone, .purged = on_purged};
-        struct deed_told t;
-        deed_start(d, &w, NULL);
-        stream_observe(w.stream, &o);
-        requests = 0;
-        hit = ask_failing(d, n, &t);
-        TEST_ASSERT_LESS_OR_EQUAL_UINT(t.err_code == 0, requests); /* no memory for the note */
-        TEST_ASSERT_TRUE(hit || requests == 1);
-        unsigned told = requests;
-        if (t.err_code != 0)
-            TEST_ASSERT_EQUAL_INT(0, stream_drop(w.stream, 2, NULL)); /* a consumer's doing */
-        world_turns(&w);
-        TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
-        TEST_ASSERT_EQUAL_UINT(told, requests);
-        TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 3)); /* later ones are told again */
-        TEST_ASSERT_EQUAL_UINT(told + 1, requests);
-        stream_unobserve(&o);
-        world_fini(&w);
-    }
-}
-
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_a_deed_without_memory_is_done_or_not);
     RUN_TEST(test_opening_without_memory_can_be_tried_again);
     RUN_TEST(test_reading_without_memory_tells_no_lies);
-    RUN_TEST(test_a_removal_that_failed_is_not_told_as_one);
     return UNITY_END();
 }

@@ -1,5 +1,7 @@
 // history.mjs: draws a whole history from a seed.
 import * as consumers from "./consumers.mjs";
+import * as kv from "./kv.mjs";
+import { episode } from "./time.mjs";
 import { Random } from "./random.mjs";
 import { LEAVES, bucket, create, directGet, info, listing, msgGet, purge, remove, update } from "./streams.mjs";
 import { atomicBatch, fastBatch, publish } from "./publish.mjs";
@@ -121,11 +123,20 @@ function firstStream(r, w) {
   return create(r, w, r.pick(NAMES));
 }
 
+// options.strict; options.restarts: the servers are stopped or killed on the way.
 export function generate(seed, options) {
   const r = new Random(seed);
   const w = new World(r, options);
   const ops = [];
   const length = r.pick([20, 40, 80, 150]);
-  while (ops.length < length) ops.push(...[step(r, w)].flat());
+  if (!options.restarts && r.chance(1.5)) return { seed, ops: episode(r) };
+  const bucket = r.chance(18);
+  if (bucket) ops.push(kv.open(r, w));
+  while (ops.length < length) {
+    const s = w.stream();
+    ops.push(...[bucket && s && r.chance(90) ? kv.step(r, w, s) : step(r, w)].flat());
+    if (options.restarts && r.chance(4)) ops.push({ op: "restart", how: r.pick(["term", "kill"]) });
+  }
+  if (options.restarts) ops.push({ op: "restart", how: r.pick(["term", "kill"]) });
   return { seed, ops };
 }
