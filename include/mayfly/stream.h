@@ -166,6 +166,7 @@ struct stream_op {
     struct store_wait wait;
     uint64_t count;
     struct mf_list link;
+    char *swept; /* a purge's filter, empty: of everything; NULL: no purge */
 };
 /* Checks sealed and deny_delete too. */
 void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op *op);
@@ -204,6 +205,8 @@ struct stream_observer {
     void (*gone)(struct stream_observer *o, uint64_t seq, struct mf_slice subject);
     /* Many at once, none of them told of one by one: count again. */
     void (*purged)(struct stream_observer *o, uint64_t first, uint64_t last);
+    /* After the two above: that was a purge or a roll-up, of these subjects (empty: of all). */
+    void (*swept)(struct stream_observer *o, struct mf_slice filter);
     struct mf_list node;
 };
 void stream_observe(struct stream *s, struct stream_observer *o);

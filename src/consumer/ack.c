@@ -47,6 +47,15 @@ void ack_floor_after_loss(struct consumer *c)
     c->wait.lost = false;
 }
 
+void ack_lost(struct consumer *c, struct pend *e)
+{
+    if (c->lost_at != c->group->told || e->dseq > c->lost_dseq)
+        c->lost_dseq = e->dseq;
+    c->lost_at = c->group->told;
+    c->acked_ns = group_now(c->group);
+    ack_settled(c, e);
+}
+
 void ack_gone(struct consumer *c, uint64_t sseq)
 {
     struct pend *e = pending_find(&c->wait, sseq);
@@ -55,8 +64,7 @@ void ack_gone(struct consumer *c, uint64_t sseq)
         return;
     consumer_tell(c, CONSUMER_TERMINATED, sseq, e->dseq, e->count,
                   MF_LIT("Unacknowledged message was deleted"));
-    c->acked_ns = group_now(c->group);
-    ack_settled(c, e);
+    ack_lost(c, e);
     pump_soon(c); /* there may be room for another */
 }
 

@@ -100,6 +100,7 @@ struct consumer {
     size_t nsubs;
 
     uint64_t dseq, sseq, floor_dseq, floor_sseq;
+    uint64_t lost_dseq, lost_at;    /* highest that was waited for and went, since that was told */
     int64_t delivered_ns, acked_ns; /* wall; 0: never */
     uint64_t next, pending;
     struct walk *walk;  /* NULL: none yet, or everything was looked at */
@@ -239,8 +240,9 @@ int64_t ack_wait_of(const struct consumer *c,
 void ack_timeouts(struct consumer *c);
 /* It needs no ack any more: floors move.  The entry is gone. */
 void ack_settled(struct consumer *c, struct pend *e);
-void ack_floor_after_loss(struct consumer *c);    /* loading: over messages that are gone */
-void ack_gone(struct consumer *c, uint64_t sseq); /* the message itself went */
+void ack_floor_after_loss(struct consumer *c);     /* loading: over messages that are gone */
+void ack_lost(struct consumer *c, struct pend *e); /* what it waited for is no more */
+void ack_gone(struct consumer *c, uint64_t sseq);  /* the message itself went */
 void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq); /* told by a flow control reply */
 
 /* pull.c */

@@ -181,10 +181,73 @@ static void purged(struct stream_observer *o, uint64_t first, uint64_t last)
             if (e->sseq > last)
                 break;
             if (e->sseq >= first)
-                ack_settled(c, e);
+                ack_lost(c, e);
         }
         consumer_recount(c);
         pump_soon(c); /* there may be room for others, and who does not wait is told */
+    }
+}
+
+/* As nats-server moves a consumer's numbers: everything below `start` is over for it, whether it
+ * was delivered or not. */
+static void move_up(struct consumer *c, uint64_t start, uint64_t lost_dseq)
+{
+    if (c->sseq + 1 < start)
+        c->sseq = start - 1;
+    if (c->next < start)
+        c->next = start;
+    if (c->floor_sseq < start) {
+        struct pend *e;
+        c->floor_sseq = start - 1;
+        while ((e = pending_first(&c->wait)) != NULL && e->sseq < start) {
+            lost_dseq = e->dseq > lost_dseq ? e->dseq : lost_dseq;
+            state_touch(c, e->sseq);
+            pending_remove(&c->wait, e);
+        }
+        if (lost_dseq > c->floor_dseq)
+            c->floor_dseq = lost_dseq;
+    }
+    if (c->wait.count == 0) {
+        c->floor_dseq = c->dseq;
+        c->floor_sseq = c->sseq;
+    }
+}
+
+/* Is one of the consumer's filters a subset of the purge's (inner), or the other way round? */
+static bool filters_lie(const struct consumer *c, struct mf_slice purge, bool inner)
+{
+    char *const *filter;
+    size_t n = consumer_filters(&c->cfg, &filter);
+
+    for (size_t i = 0; i < n; i++)
+        if (inner ? subject_is_subset(mf_str(filter[i]), purge)
+                  : subject_is_subset(purge, mf_str(filter[i])))
+            return true;
+    return n == 0 && !inner;
+}
+
+static void swept(struct stream_observer *o, struct mf_slice filter)
+{
+    struct consumers *g = mf_container(o, struct consumers, observer);
+    struct stream_state t;
+    uint64_t first, match;
+
+    stream_state(g->stream, &t);
+    first = t.msgs > 0 ? t.first_seq : t.last_seq + 1;
+    match = filter.len == 0 ? first : stream_next_of(g->stream, filter, first);
+    for (size_t i = 0; i < g->count; i++) {
+        struct consumer *c = g->at[i];
+        uint64_t lost = c->lost_at == g->told ? c->lost_dseq : 0;
+        c->lost_dseq = 0;
+        if (filter.len == 0 || filters_lie(c, filter, true))
+            move_up(c, match == 0 ? t.last_seq + 1 : match, lost);
+        else if (filters_lie(c, filter, false))
+            move_up(c, first, lost);
+        else
+            continue;
+        consumer_recount(c);
+        state_touch(c, 0);
+        pump_soon(c);
     }
 }
 
@@ -257,7 +320,8 @@ int consumers_open(struct consumers **out, struct stream *s, const struct consum
         free(g);
         return rc;
     }
-    g->observer = (struct stream_observer){.stored = stored, .gone = gone, .purged = purged};
+    g->observer =
+        (struct stream_observer){.stored = stored, .gone = gone, .purged = purged, .swept = swept};
     mf_list_init(&g->observer.node);
     group_watch(g);
     stream_set_interest(s, retention_wanted, g);

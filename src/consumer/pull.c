@@ -218,10 +218,11 @@ static const struct json_field ask_fields[] = {
     F("id", JSON_STR, id),
     F("priority", JSON_INT, priority),
 };
-static const struct json_type ask_type = {.go_name = "JSApiConsumerGetNextRequest",
-                                          .size = sizeof(struct ask),
-                                          .fields = ask_fields,
-                                          .nfields = MF_COUNT(ask_fields)};
+static const struct json_type ask_type = {
+    .go_name = "", /* read through a pointer to a pointer: Go names no type */
+    .size = sizeof(struct ask),
+    .fields = ask_fields,
+    .nfields = MF_COUNT(ask_fields)};
 
 /* Empty, a number, or a document. */
 static int ask_read(struct mf_slice body, struct ask *a, struct arena *mem, struct mf_error *e)

@@ -112,6 +112,57 @@ static void gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
     }
 }
 
+/* --- purges and roll-ups -------------------------------------------------------------------- */
+
+void announce_swept(struct stream *s, struct mf_slice filter)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &s->observers)
+    {
+        struct stream_observer *o = mf_container(pos, struct stream_observer, node);
+        if (o->swept != NULL)
+            o->swept(o, filter);
+    }
+}
+
+struct rolled {
+    uint64_t seq;
+    size_t len;
+};
+
+void announce_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject)
+{
+    struct rolled r = {seq, subject.len};
+
+    if (mf_list_empty(&s->observers))
+        return;
+    mf_buf_append(&s->rolled, &r, sizeof r);
+    mf_buf_append(&s->rolled, subject.ptr, subject.len);
+    if (mf_buf_failed(&s->rolled)) { /* consumers then learn of each message alone */
+        mf_buf_fini(&s->rolled);
+        s->rolled = (struct mf_buf)MF_BUF_INIT;
+    }
+}
+
+void announce_rollups(struct stream *s, uint64_t upto)
+{
+    struct rolled r;
+    size_t at = 0;
+
+    while (at + sizeof r <= s->rolled.len) {
+        memcpy(&r, s->rolled.ptr + at, sizeof r);
+        if (r.seq > upto)
+            break;
+        announce_swept(s, mf_slice(s->rolled.ptr + at + sizeof r, r.len));
+        at += sizeof r + r.len;
+    }
+    if (at == 0)
+        return;
+    s->rolled.len -= at;
+    memmove(s->rolled.ptr, s->rolled.ptr + at, s->rolled.len);
+}
+
 void stream_observe(struct stream *s, struct stream_observer *o)
 {
     if (mf_list_empty(&s->observers))

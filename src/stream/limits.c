@@ -195,6 +195,8 @@ static bool thin_out(struct stream *s, size_t *left)
 
 static bool push_out_oldest(struct stream *s, size_t left)
 {
+    if (s->cfg.discard != DISCARD_OLD)
+        return false; /* what is there stays; nothing more comes in */
     for (; left > 0; left--)
         if (!too_much(s) || !push_out_first(s, 0))
             return false;

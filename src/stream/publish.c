@@ -77,6 +77,8 @@ static void publish_done(struct store_wait *w, int status)
         stored = (struct stream_ack){.error = &e};
         p->done(p, &stored);
     } else {
+        if (s->rolled.len > 0)
+            announce_rollups(s, p->given_seq);
         announce_soon(s);
         p->done(p, answer != NULL ? &answer->ack : &stored);
     }
@@ -169,6 +171,7 @@ static void roll_up(struct stream *s, const struct intake *in)
 {
     uint64_t first, count;
 
+    announce_note_rollup(s, in->seq, in->rollup == ROLLUP_ALL ? MF_SLICE_NONE : in->subject);
     if (in->rollup == ROLLUP_ALL) {
         first = store_first_accepted(s->store);
         if (first == 0 || first >= in->seq)

@@ -18,6 +18,10 @@ static void op_done(struct store_wait *w, int status)
     struct js_error e;
 
     s->inflight--;
+    if (status == 0 && op->swept != NULL)
+        announce_swept(s, mf_str(op->swept));
+    free(op->swept);
+    op->swept = NULL;
     if (status == 0) {
         announce_soon(s);
         op->done(op, NULL, op->count);
@@ -37,6 +41,8 @@ struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op)
 static void op_refuse(struct stream *s, struct stream_op *op, const struct js_error *e)
 {
     op->stream = s;
+    free(op->swept);
+    op->swept = NULL;
     op->done(op, e, 0);
 }
 
@@ -114,6 +120,7 @@ void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op 
 
     (void)erase; /* the bytes go when their segment does: docs/deviations.md */
     op->count = 1;
+    op->swept = NULL;
     if (remove_allowed(s, seq, &e) != 0) {
         op_refuse(s, op, &e);
         return;
@@ -408,7 +415,11 @@ void stream_purge(struct stream *s, struct mf_slice filter, uint64_t below, uint
         else
             js_refuse_text(&e, JS_STREAM_PURGE_FAILED, "stream purge not permitted");
         op_refuse(s, op, &e);
-    } else if (filter.len == 0 || mf_eq_str(filter, ">")) {
+        return;
+    }
+    op->swept = mf_slice_dup(filter); /* without it consumers learn of each message alone */
+    if (filter.len == 0 || mf_eq_str(filter, ">")) {
+        s->emptied = s->emptied || (below == 0 && keep == 0);
         purge_all(s, below, keep, op);
     } else {
         purge_some(s, filter, below, keep, op);
@@ -427,6 +438,6 @@ void purge_drop_all(struct stream *s)
         store_keys_free(p->walk);
         free(p->subject);
         free(p);
-        op->done(op, &e, 0);
+        op_refuse(s, op, &e);
     }
 }

@@ -75,6 +75,7 @@ static void stream_free(struct stream *s)
     mf_buf_fini(&s->unpacked);
     mf_buf_fini(&s->packed);
     mf_buf_fini(&s->copies);
+    mf_buf_fini(&s->rolled);
     stream_config_fini(&s->cfg);
     free(s);
 }
@@ -221,6 +222,7 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
 
     op->stream = s;
     op->count = 0;
+    op->swept = NULL;
     if (parts_make(&parts, next, &e) != 0) {
         js_refuse_text(&je, JS_STREAM_INVALID_CONFIG, "%s", e.text);
         op->done(op, &je, 0);

@@ -74,7 +74,9 @@ struct stream {
     struct mf_list observers;
     bool (*wanted)(void *arg, struct mf_slice subject);
     void *wanted_arg;
-    uint64_t announced; /* observers know all up to here */
+    bool emptied;         /* a purge of everything came, whether there was anything or not */
+    struct mf_buf rolled; /* announce.c: roll-ups on their way to the disk */
+    uint64_t announced;   /* observers know all up to here */
     struct store_wait poke;
     bool poked, poke_again;
     struct mf_list purges;           /* remove.c: struct purge, running or waiting, in order */
@@ -256,8 +258,11 @@ MF_MUSTCHECK int compress_undo(struct mf_slice stored, struct mf_buf *to, struct
 
 /* --- announce.c ----------------------------------------------------------------------------- */
 
-void announce_soon(struct stream *s);      /* something came to disk */
-void announce_from_here(struct stream *s); /* what is there already is not news */
+void announce_soon(struct stream *s); /* something came to disk */
+void announce_swept(struct stream *s, struct mf_slice filter);
+void announce_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject);
+void announce_rollups(struct stream *s, uint64_t upto); /* these are on disk */
+void announce_from_here(struct stream *s);              /* what is there already is not news */
 /* Something is on its way to disk that nobody waits for: answers given now must wait for it, and it
  * is told of then. */
 void announce_poke(struct stream *s);

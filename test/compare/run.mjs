@@ -58,7 +58,8 @@ class Run {
     let i = 0;
     while (i < this.ops.length && !this.findings.over) {
       let n = 1;
-      const live = this.live;
+      // Where consumers are, nats-server does some things beside the next publish.
+      const live = this.live || this.consumers.size > 0;
       while (i + n < this.ops.length && n < 64 && together(this.ops[i], this.ops[i + n], live)) n++;
       await this.group(i, n);
       i += n;

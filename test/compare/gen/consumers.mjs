@@ -56,6 +56,7 @@ export function config(r, s, push) {
   }
   starts(r, s, c);
   if (push) c.deliver_subject = push;
+  if (push && c.ack_policy === "flow_control") c.ack_policy = "explicit"; // it beats once a second
   if (push && r.chance(15)) c.deliver_group = "q";
   if (push && r.chance(15)) Object.assign(c, { flow_control: true, idle_heartbeat: HOUR });
   return c;
@@ -115,7 +116,7 @@ export function manage(r, s, k) {
     case "pause":
       return to("PAUSE", r.pick([{ pause_until: "2099-01-01T00:00:00Z" }, { pause_until: "2099-01-01T00:00:00Z" }, { pause_until: "soon" }, { x: 1 }, "{"]));
     case "resume":
-      return to("PAUSE", r.pick([undefined, {}, { pause_until: "1970-01-01T00:00:00Z" }, { pause_until: "0001-01-01T00:00:00Z" }]));
+      return to("PAUSE", r.pick([undefined, {}, { pause_until: "1971-01-01T00:00:00Z" }, { pause_until: "0001-01-01T00:00:00Z" }]));
     case "reset":
       return to("RESET", r.pick([undefined, {}, { seq: r.between(1, s.seq + 2) }, { seq: r.between(1, s.seq + 2) }, { seq: 0 }, { seq: -1 }, "{", { foo: 1 }]));
     case "unpin":
@@ -151,7 +152,7 @@ export function pull(r, s, k) {
   }
 }
 
-const ACKS = ["+ACK", "+ACK", "+ACK", "+ACK", "", "+OK", "-NAK", "-NAK", '-NAK {"delay":3600000000000}', "-NAK 1h", "-NAK x", "+WPI", "+TERM", "+TERM no good", "+ACKX", "ack", "-NAK{}", "+NXT", "+NXT 2", '+NXT {"batch":1,"no_wait":true}', "+TERM  x ", "-nak"];
+const ACKS = ["+ACK", "+ACK", "+ACK", "+ACK", "", "+OK", "-NAK", "-NAK", '-NAK {"delay":3600000000000}', "-NAK 1h", "-NAK x", "+WPI", "+TERM", "+TERM no good", "+ACKX", "ack", "+NXT", "+NXT 2", '+NXT {"batch":1,"no_wait":true}', "+TERM  x ", "-nak"];
 
 export function ack(r, s, k) {
   const o = { op: "ack", s: s.name, c: k.id, i: r.below(40), data: r.pick(ACKS) };
