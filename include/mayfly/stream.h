@@ -209,6 +209,8 @@ struct stream_observer {
     void (*swept)(struct stream_observer *o, struct mf_slice filter);
     struct mf_list node;
 };
+void stream_announce(
+    struct stream *s); /* all that is on disk, now and not at the end of the turn */
 void stream_observe(struct stream *s, struct stream_observer *o);
 void stream_unobserve(struct stream_observer *o);
 /* Interest and work queue retention: is anybody waiting for this subject?  Without it nobody is. */

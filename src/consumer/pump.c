@@ -342,6 +342,7 @@ static void run(struct loop_defer *d)
     struct consumers *g = mf_container(d, struct consumers, run);
     struct mf_list now, *n;
 
+    stream_announce(g->stream); /* what came with what went is pending already */
     mf_list_init(&now);
     mf_list_move(&now, &g->ready);
     g->running = true;

@@ -57,6 +57,14 @@ void announce_soon(struct stream *s)
     loop_defer(s->host->loop, &s->announce_defer);
 }
 
+void stream_announce(struct stream *s)
+{
+    if (!anybody(s) || s->closing || s->announce_defer.fn == NULL)
+        return;
+    loop_defer_cancel(s->host->loop, &s->announce_defer);
+    announce(&s->announce_defer);
+}
+
 static void poked(struct store_wait *w, int status)
 {
     struct stream *s = mf_container(w, struct stream, poke);

@@ -54,6 +54,7 @@ static void remember_last(struct stream *s)
 
     store_state(s->store, &t);
     bool fresh = t.msgs == 0 && t.last_seq == (s->cfg.first_seq > 0 ? s->cfg.first_seq - 1 : 0);
+    s->emptied = s->cfg.first_seq > 0;
     s->last_ts_ns = fresh ? CLOCK_ZERO : store_clock_floor(s->store);
     if (seq == 0 || store_read_now(s->store, seq, &r) != 0)
         return;

@@ -307,7 +307,7 @@ void stream_state(struct stream *s, struct stream_state *out)
     if (t.msgs > 0) {
         out->first_ts_ns = time_of(s, t.first_seq);
         out->deleted = t.last_seq - t.first_seq + 1 - t.msgs;
-    } else if (t.last_seq == 0 && s->cfg.first_seq == 0 && !s->emptied) {
+    } else if (t.last_seq == 0 && !s->emptied) {
         out->first_seq = 0; /* nothing was ever stored */
     }
 }

@@ -160,7 +160,9 @@ class Run {
     }
     const answers = this.lane.sides.map((side, i) => {
       if (o.as) this.#bind(side, o, call.lists[i][0]);
-      return compareMessages(call.lists[i], side.normaliser, o);
+      const messages = compareMessages(call.lists[i], side.normaliser, o);
+      if (this.live && /^CONSUMER\.(CREATE|DURABLE|RESET)/.test(o.subj)) underWay(messages[0]?.data);
+      return messages;
     });
     call.lists.forEach((list, i) => (this.lane.sides[i].slots.delete(call.n), list));
     this.findings.answers(index, o, answers);
@@ -222,8 +224,9 @@ class Run {
 
   async check(index, settled) {
     if (!settled) await this.settle();
-    const list = [["STREAM.NAMES"], ["INFO"]];
+    const list = [["STREAM.NAMES"]];
     for (const s of this.streams) list.push([`STREAM.INFO.${s}`, { subjects_filter: ">", deleted_details: true }], [`CONSUMER.LIST.${s}`]);
+    list.push(["INFO"]);
     const end = Date.now() + LATE / 2;
     let calls;
     // What goes on by itself (expiry, redelivery, advisories) may be a moment behind on one side.
@@ -237,9 +240,16 @@ class Run {
     for (const c of calls) {
       if (this.findings.over) return;
       const answers = c.lists.map((l, i) => compareMessages(l, this.lane.sides[i].normaliser, c.o));
-      this.findings.answers(index, { ...c.o, op: "check" }, answers);
+      this.#sum(answers[0][0]?.data);
+      this.findings.answers(index, { ...c.o, op: "check", sums: this.sums }, answers);
     }
     if (!this.findings.over) this.deliveries(index);
+  }
+
+  // What the streams of this check hold together, for the account's own sum.
+  #sum(r) {
+    if (r?.streams !== undefined) this.sums = { file: 0, memory: 0 };
+    if (r?.state && r.config) this.sums[r.config.storage] += r.state.bytes;
   }
 
   // Everything that came by itself since the last look.
@@ -308,6 +318,11 @@ const ENDS = {
   },
   ack: (o) => (o.data?.startsWith("+NXT") ? (list) => list.length > 0 : undefined),
 };
+
+// A consumer that delivers while it answers: how far it is, is compared when it has settled.
+function underWay(info) {
+  for (const k of ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_waiting", "num_pending"]) if (info?.[k] !== undefined) info[k] = "<under way>";
+}
 
 function parse(m) {
   try {

@@ -96,7 +96,11 @@ export function update(r, w, s, k) {
   const field = r.pick(Object.keys(FIELDS));
   if (r.chance(20)) delete c[field];
   else c[field] = r.pick(FIELDS[field][r.chance(90) || !FIELDS[field][2].length ? 1 : 2]);
-  if (r.chance(25)) Object.assign(c, { filter_subject: undefined, filter_subjects: undefined }, filters(r, s));
+  if (r.chance(25)) {
+    const next = filters(r, s);
+    const empty = !next.filter_subject && !next.filter_subjects?.length;
+    if (!empty) Object.assign(c, { filter_subject: undefined, filter_subjects: undefined }, next); // to none: see scripts/
+  }
   c.inactive_threshold = HOUR;
   k.config = c;
   return { op: "api", subj: `CONSUMER.CREATE.${s.name}.${k.id}`, body: { stream_name: s.name, config: c, ...(r.chance(50) ? { action: "update" } : {}) } };

@@ -94,6 +94,10 @@ export function update(r, world, s) {
     const field = r.pick(Object.keys(FIELDS));
     const [p, good, wrong] = FIELDS[field];
     if (p < 3 && !r.chance(20)) continue;
+    if (field === "retention" && c.retention !== "workqueue") {
+      c.retention = r.pick([c.retention, "workqueue"]); // to interest and back: see scripts/
+      continue;
+    }
     if (r.chance(20)) delete c[field];
     else c[field] = wrong.length && r.chance(6) ? r.pick(wrong) : good.length ? r.pick(good) : true;
   }
