@@ -233,17 +233,18 @@ static uint64_t number(struct mf_slice token)
 static bool heed(struct consumer *c, const struct told *t, struct mf_slice body)
 {
     bool known = t->sseq <= c->sseq || c->cfg.flow_control;
-    bool limits = stream_config(c->group->stream)->retention == RETENTION_LIMITS;
+    bool zero = stream_config(c->group->stream)->retention == RETENTION_LIMITS &&
+                c->cfg.ack_policy == ACK_EXPLICIT; /* as in nats-server: sequence 0 is answered */
     struct mf_slice rest = MF_SLICE_NONE;
 
     if (body.len == 0 || mf_eq_str(body, "+ACK") || mf_eq_str(body, "+OK")) {
         if (known)
             ack_one(c, t, true);
-        return known && (t->sseq != 0 || limits);
+        return known && (t->sseq != 0 || zero);
     }
     if (starts(body, "+TERM", &rest)) {
         term(c, t, known, mf_trim(rest));
-        return known && (t->sseq != 0 || limits);
+        return known && (t->sseq != 0 || zero);
     }
     if (starts(body, "-NAK", &rest))
         nak(c, t, rest);

@@ -140,7 +140,7 @@ class Session {
       fs.writeFileSync(path.join(this.out, `flaky-${history.seed}.json`), JSON.stringify({ ...history, diff }, null, 1));
       return;
     }
-    if (this.o.shrink && !this.o.scripts.length) find.history = await new Shrinker(again).shrink({ ...history, ops: history.ops.slice(0, diff.index + 1) });
+    if (this.o.shrink && !this.o.scripts.length) find.history = await new Shrinker(again, history.ops.some((x) => x.op === "restart") ? { tries: 40, ms: 40000 } : {}).shrink({ ...history, ops: history.ops.slice(0, diff.index + 1) });
     this.#report(find);
   }
 

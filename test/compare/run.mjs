@@ -154,6 +154,7 @@ class Run {
 
   judge(call) {
     const { o, index } = call;
+    if (o.op === "pull" && call.silent && !o.open) this.pulls.push(call);
     if (call.silent || o.open || o.confirm === false || o.reply === false) {
       this.pending.push(call);
       return;

@@ -167,7 +167,7 @@ export function ack(r, s, k) {
 
 // Acks nobody waited for.
 export function oddAck(r, s, k) {
-  const n = () => r.pick([0, 1, 2, 9, "x", -1]);
+  const n = () => r.pick([0, 1, 999999, "x", -1]);
   return { op: "raw", subj: `$JS.ACK.${s.name}.${k.id}.${n()}.${n()}.${n()}.1700000000000000000.${n()}`, data: r.pick(ACKS) };
 }
 

@@ -1,7 +1,8 @@
 // publish.mjs: messages with every header a stream knows, right and wrong, and batches.
 
 const TTLS = ["1h", "1h", "3600", "never", "2h30m", "NEVER", "+5m", "1000m", "90s"];
-const BAD_TTLS = ["1.5", "-1", "-1s", "abc", "1d", "500ms", "5 ", "0s", "1e3s", "0x10", "s", "99999999999999999999h", "+5"];
+const BAD_TTLS = ["1.5", "-1", "-1s", "abc", "1d", "500ms", "5 ", "1e3s", "0x10", "s", "+5"];
+const OWN_TTLS = ["0", "0s", "00", "99999999999999999999h"]; // a history of mayflyd's own way ends there
 
 // header(R, W, S): one header line that means something to a stream.
 function header(r, world, s) {
@@ -22,7 +23,7 @@ function header(r, world, s) {
     case "ttl":
       return [`Nats-TTL: ${r.pick(TTLS)}`];
     case "ttlBad":
-      return [`Nats-TTL: ${r.pick(world.strict ? [...BAD_TTLS, "0", "00", "1.9s"] : [...BAD_TTLS, "00"])}`];
+      return [`Nats-TTL: ${r.pick(world.strict ? [...BAD_TTLS, ...OWN_TTLS, "1.9s"] : r.chance(5) ? OWN_TTLS : BAD_TTLS)}`];
     case "kv":
       return r.pick([["KV-Operation: DEL"], ["KV-Operation: PURGE", "Nats-Rollup: sub"], ["KV-Operation: PUT"]]);
     case "incr":
