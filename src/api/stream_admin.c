@@ -200,6 +200,9 @@ static int check_update(struct api_account *aa, const struct stream_config *now,
 {
     int rc = stream_config_stamp(next);
 
+    /* nats-server looks again at what it has filled in: markers have switched TTLs on. */
+    if (rc == 0 && next->allow_msg_counter && next->allow_msg_ttl)
+        rc = js_refuse_text(e, JS_STREAM_INVALID_CONFIG, "counter stream cannot use message TTLs");
     if (rc == 0)
         rc = stream_config_check_update(now, next, e);
     return rc == 0 ? stream_update_allowed(aa, now, next, e) : rc;

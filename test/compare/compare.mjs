@@ -51,13 +51,14 @@ export class Findings {
     [ours, theirs] = plain.map((t) => JSON.parse(t));
     const context = { history: this.history, index, o, ours, theirs };
     const rule = this.rules.match(context);
-    if (rule) {
-      this.used.set(rule.id, (this.used.get(rule.id) ?? 0) + 1);
-      if (rule.ends) this.ended = true;
-      return;
-    }
+    if (rule) return this.#accept(rule);
     const where = firstDifference(ours, theirs);
     this.diff = { index, o, ours, theirs, where, signature: `${kind(o)} ${where.path} ${short(where.ours)} | ${short(where.theirs)}` };
+  }
+
+  #accept(rule) {
+    this.used.set(rule.id, (this.used.get(rule.id) ?? 0) + 1);
+    if (rule.ends) this.ended = true;
   }
 
   // Moments differ, but what is one moment on one server is one on the other.
@@ -66,6 +67,8 @@ export class Findings {
     for (let i = 0; i < x?.length; i++) {
       const [to, from] = [this.pairs[0].get(x[i]) ?? y[i], this.pairs[1].get(y[i]) ?? x[i]];
       if (to !== y[i] || from !== x[i]) {
+        const rule = this.rules.match({ history: this.history, index, o, ours: JSON.parse(a), theirs: JSON.parse(b), moment: true });
+        if (rule) return this.#accept(rule);
         const where = { path: `moment ${i}`, ours: `${x[i]}, before for ${to}`, theirs: `${y[i]}, before for ${from}` };
         this.diff = { index, o, ours: JSON.parse(a), theirs: JSON.parse(b), where, signature: `${kind(o)} another moment` };
         return;

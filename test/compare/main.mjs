@@ -14,7 +14,7 @@ import { Shrinker } from "./shrink.mjs";
 const TOP = path.resolve(import.meta.dirname, "../..");
 
 function options(argv) {
-  const o = { ops: 20000, seed: String(Date.now()), mode: "strict", lanes: 16, scripts: [], only: "", keepGoing: false, shrink: true };
+  const o = { ops: 20000, seed: String(Date.now()), mode: "strict", lanes: 64, scripts: [], only: "", keepGoing: false, shrink: true };
   for (const a of argv) {
     const [, key, value] = /^--([a-z-]+)(?:=(.*))?$/s.exec(a) ?? [];
     if (key === "ops" || key === "lanes" || key === "restarts") o[key] = Number(value);

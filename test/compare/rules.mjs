@@ -15,7 +15,7 @@ export class Rules {
   }
 
   match(context) {
-    return this.list.find((r) => r.match(context));
+    return this.list.find((r) => (!context.moment || r.id === "created-restart") && r.match(context));
   }
 }
 

@@ -191,7 +191,7 @@ export const RULES = [
       const [a, b] = [consumersOf(ours), consumersOf(theirs)];
       for (const [i, c] of b.list.entries()) {
         if (c?.config?.ack_policy !== "all" || !a.list[i]) continue;
-        for (const k of ["ack_floor", "num_ack_pending", "num_redelivered"]) c[k] = a.list[i][k];
+        for (const k of ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]) c[k] = a.list[i][k];
       }
       return same(a.all, b.all);
     },
@@ -203,7 +203,11 @@ export const RULES = [
     match: (context) => {
       if (!api(context.o, "CONSUMER.") || !before(context).some(takesMany)) return false;
       const [a, b] = [consumersOf(context.ours), consumersOf(context.theirs)];
-      for (const [i, c] of b.list.entries()) if (c?.ack_floor && a.list[i]?.num_ack_pending > 0) c.ack_floor = a.list[i].ack_floor;
+      for (const [i, c] of b.list.entries()) {
+        const mine = a.list[i];
+        if (!c?.ack_floor || !mine || c.num_ack_pending === 0 || c.num_ack_pending < mine.num_ack_pending) continue;
+        for (const k of ["ack_floor", "num_ack_pending", "num_redelivered"]) c[k] = mine[k];
+      }
       return same(a.all, b.all);
     },
   },
@@ -257,6 +261,16 @@ export const RULES = [
       if (!api(o, "INFO") || !o.sums || a?.storage !== o.sums.file || a.memory !== o.sums.memory) return false;
       return same(a, { ...b, storage: a.storage, memory: a.memory });
     },
+  },
+  {
+    id: "last-of-all",
+    row: "`last_by_subj` of `>` after the last message was deleted",
+    match: ({ o, ours, theirs }) => o.body?.last_by_subj === ">" && ((refused(theirs, 10037) && ours[0]?.data?.message) || (/^NATS\/1\.0 404 /.test(theirs[0]?.hdr) && /\r\nNats-Sequence: /.test(ours[0]?.hdr))),
+  },
+  {
+    id: "created-restart",
+    row: "`created` of a consumer after a restart",
+    match: (c) => c.moment && api(c.o, "CONSUMER.") && before(c).some((x) => x.op === "restart"),
   },
   {
     id: "multi-up-to",
