@@ -62,7 +62,8 @@ void ack_gone(struct consumer *c, uint64_t sseq)
 
     if (e == NULL)
         return;
-    consumer_tell(c, CONSUMER_TERMINATED, sseq, e->dseq, e->count,
+    /* nats-server counts how often it came again here. */
+    consumer_tell(c, CONSUMER_TERMINATED, sseq, e->dseq, e->count > 1 ? e->count - 1 : 1,
                   MF_LIT("Unacknowledged message was deleted"));
     ack_lost(c, e);
     pump_soon(c); /* there may be room for another */

@@ -198,6 +198,8 @@ void consumer_start(struct consumer *c)
     uint64_t after = c->group->told + 1, first, seq;
 
     stream_state(c->group->stream, &t);
+    if (t.msgs == 0 && t.last_seq >= after)
+        after = t.last_seq + 1; /* numbers that were used up for nothing are not announced */
     first = t.msgs > 0 ? t.first_seq : after;
     switch (c->cfg.deliver_policy) {
     case DELIVER_LAST:

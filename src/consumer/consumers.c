@@ -213,17 +213,19 @@ static void move_up(struct consumer *c, uint64_t start, uint64_t lost_dseq)
     }
 }
 
-/* Is one of the consumer's filters a subset of the purge's (inner), or the other way round? */
+/* Inner: what the consumer wants is all within the purge; else: the purge is within one filter. */
 static bool filters_lie(const struct consumer *c, struct mf_slice purge, bool inner)
 {
     char *const *filter;
     size_t n = consumer_filters(&c->cfg, &filter);
 
-    for (size_t i = 0; i < n; i++)
-        if (inner ? subject_is_subset(mf_str(filter[i]), purge)
-                  : subject_is_subset(purge, mf_str(filter[i])))
+    for (size_t i = 0; i < n; i++) {
+        if (inner && !subject_is_subset(mf_str(filter[i]), purge))
+            return false;
+        if (!inner && subject_is_subset(purge, mf_str(filter[i])))
             return true;
-    return n == 0 && !inner;
+    }
+    return inner ? n > 0 : n == 0;
 }
 
 static void swept(struct stream_observer *o, struct mf_slice filter)

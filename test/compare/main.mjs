@@ -1,5 +1,5 @@
 // main.mjs: compares mayflyd with nats-server, history by history.
-//   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--restarts=N]
+//   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--topic=streams|consumers] [--restarts=N]
 //                 [--lanes=N] [--keep-going] [--no-shrink] [--only=SEED-N]
 // Ends with `N passed, N failed`; a failing history is made short and written to .dev/compare.
 import fs from "node:fs";
@@ -14,11 +14,11 @@ import { Shrinker } from "./shrink.mjs";
 const TOP = path.resolve(import.meta.dirname, "../..");
 
 function options(argv) {
-  const o = { ops: 20000, seed: String(Date.now()), mode: "strict", lanes: 64, scripts: [], only: "", keepGoing: false, shrink: true };
+  const o = { ops: 20000, seed: String(Date.now()), mode: "strict", lanes: 0, scripts: [], only: "", topic: "", keepGoing: false, shrink: true };
   for (const a of argv) {
     const [, key, value] = /^--([a-z-]+)(?:=(.*))?$/s.exec(a) ?? [];
     if (key === "ops" || key === "lanes" || key === "restarts") o[key] = Number(value);
-    else if (key === "seed" || key === "mode" || key === "only") o[key] = value;
+    else if (key === "seed" || key === "mode" || key === "only" || key === "topic") o[key] = value;
     else if (key === "script") o.scripts.push(value);
     else if (key === "keep-going") o.keepGoing = true;
     else if (key === "no-shrink") o.shrink = false;
@@ -26,6 +26,7 @@ function options(argv) {
     else throw new Error(`unknown argument ${a}`);
   }
   o.restarts ??= o.scripts.length || o.only ? 0 : Math.max(1, Math.min(60, Math.round(o.ops / 5000)));
+  o.lanes ||= Math.max(4, Math.min(64, Math.round(o.ops / 250)));
   if (!["strict", "default"].includes(o.mode)) throw new Error("--mode is strict or default");
   return o;
 }
@@ -57,25 +58,31 @@ class Session {
     if (this.done.ops >= this.o.ops || (this.finds.size && !this.o.keepGoing)) return undefined;
     const seed = this.o.only || `${this.o.seed}-${this.next++}`;
     if (this.o.only && this.next++ > 0) return undefined;
-    return generate(seed, { strict: this.o.mode === "strict" });
+    return this.#drawn(seed, false);
+  }
+
+  #drawn(seed, restarts) {
+    return generate(seed, { strict: this.o.mode === "strict", topic: this.o.topic, restarts });
   }
 
   async run() {
     const scripts = this.o.scripts.map((f) => ({ ...JSON.parse(fs.readFileSync(f, "utf8")), seed: path.basename(f, ".json") }));
-    this.scripts = scripts.filter((h) => !h.mode || h.mode === this.o.mode);
+    const stops = (h) => h.ops.some((o) => o.op === "restart");
+    this.scripts = scripts.filter((h) => !stops(h));
+    const apart = [...scripts.filter(stops), ...Array.from({ length: this.o.restarts }, (_, i) => this.#drawn(`${this.o.seed}-r${i}`, true))];
     const orphans = this.rules.orphans();
     for (const text of orphans) console.log(`not ok rule ${text}`);
-    const width = this.o.scripts.length ? Math.min(this.o.lanes, this.o.scripts.length) : this.o.only ? 1 : this.o.lanes;
-    const { pair, lanes } = await this.#pair(width, scripts.some((h) => h.ops.some((o) => o.op === "restart")));
+    const width = this.o.scripts.length ? Math.min(this.o.lanes, this.scripts.length) : this.o.only ? 1 : this.o.lanes;
+    const { pair, lanes } = await this.#pair(Math.max(1, width));
     this.pair = pair;
-    const apart = this.o.restarts > 0 ? this.#restarts() : Promise.resolve([]);
+    const others = apart.length ? this.#restarts(apart) : Promise.resolve([]);
     const ticker = process.stderr.isTTY ? setInterval(() => process.stderr.write(`\r${this.#progress()} `), 500) : null;
     await Promise.all(lanes.map((l) => this.#lane(l)));
     clearInterval(ticker);
     if (ticker) process.stderr.write("\r");
     const fell = pair.fallen();
     for (const l of lanes) l.close();
-    const wrong = [...(await apart), ...(await pair.stop())];
+    const wrong = [...(await others), ...(await pair.stop())];
     for (const text of [...fell, ...wrong]) console.log(`not ok ${text}`);
     return orphans.length + fell.length + wrong.length;
   }
@@ -94,11 +101,11 @@ class Session {
   }
 
   // Histories in which the servers end and begin again have a pair of their own.
-  async #restarts() {
+  async #restarts(histories) {
     const { pair, lanes } = await this.#pair(1, true);
-    for (let i = 0; i < this.o.restarts && !pair.fallen().length; i++) {
-      if (this.finds.size && !this.o.keepGoing) break;
-      await this.#one(lanes[0], generate(`${this.o.seed}-r${i}`, { strict: this.o.mode === "strict", restarts: true }));
+    for (const h of histories) {
+      if (pair.fallen().length || (this.finds.size && !this.o.keepGoing && !this.o.scripts.length)) break;
+      await this.#one(lanes[0], h);
     }
     lanes[0].close();
     return [...pair.fallen(), ...(await pair.stop())];

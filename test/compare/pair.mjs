@@ -28,7 +28,19 @@ jetstream { store_dir: "DIR/js", max_mem: 512MB, max_file: 8GB, ${block} }
     ];
   }
 
+  // Whatever happens to this process, its servers and their folders go with it.
+  #leaveNothing() {
+    process.once("exit", () => {
+      for (const s of this.servers) {
+        if (s.proc && !s.gone) s.proc.kill("SIGKILL");
+        s.remove();
+      }
+    });
+    for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
+  }
+
   async start() {
+    this.#leaveNothing();
     await Promise.all(this.servers.map((s) => s.start()));
     return this;
   }

@@ -16,6 +16,8 @@ function consumersOf(answer) {
 }
 const takesMany = (o) => (o.subj ?? "").startsWith("STREAM.PURGE.") || o.hdr?.some((h) => /^(Nats-Rollup|KV-Operation: PURGE|Nats-Schedule)/.test(h));
 
+// What a message takes of max_bytes, on file.
+const sizeOf = (o) => 30 + o.subj.length + (o.data?.length ?? 0) + (o.hdr ? 4 + 14 + o.hdr.join("..").length + 2 : 0);
 const before = ({ history, index }) => history.ops.slice(0, index + 1);
 const aboutConsumers = (o) => api(o, "CONSUMER.") || o.op === "pull" || o.op === "deliveries" || o.op === "ack" || o.op === "raw" || o.op === "advisories";
 const creates = (ops) => ops.filter((x) => x.op === "api" && /^CONSUMER\.(DURABLE\.)?CREATE\./.test(x.subj) && x.body?.config);
@@ -70,7 +72,7 @@ export const RULES = [
     row: "counter stream with markers",
     mode: "default",
     ends: true,
-    match: ({ o, ours, theirs }) => /^STREAM\.(CREATE|UPDATE)\./.test(o.subj) && o.body?.allow_msg_counter && o.body.subject_delete_marker_ttl > 0 && refused(ours, 10052) && !theirs[0]?.data?.error,
+    match: ({ o, ours, theirs }) => /^STREAM\.(CREATE|UPDATE)\./.test(o.subj) && o.body?.allow_msg_counter && o.body.subject_delete_marker_ttl > 0 && ours[0]?.data?.error?.description === "counter stream cannot use message TTLs",
   },
   // --- both modes ---
   {
@@ -94,6 +96,18 @@ export const RULES = [
     row: "resuming a consumer that requests wait for",
     ends: true,
     match: (c) => aboutConsumers(c.o) && before(c).filter((x) => x.subj?.startsWith("CONSUMER.PAUSE.")).length > 1,
+  },
+  {
+    id: "max-deliver-nak",
+    row: "MAX_DELIVERIES after a NAK",
+    ends: true,
+    match: (c) => aboutConsumers(c.o) && creates(before(c)).some((x) => x.body.config.max_deliver > 0) && before(c).some((x) => x.op === "ack" && x.data?.startsWith("-NAK")),
+  },
+  {
+    id: "updated-to-interest",
+    row: "a stream updated from limits to interest",
+    ends: true,
+    match: (c) => (c.o.op === "get" || api(c.o, "STREAM.")) && before(c).some((x) => x.subj?.startsWith("STREAM.UPDATE.") && x.body?.retention === "interest") && creates(before(c)).length > 0,
   },
   {
     id: "no-wait-behind",
@@ -121,6 +135,7 @@ export const RULES = [
     id: "pause-epoch",
     row: "PAUSE until 1970-01-01T00:00:00Z",
     match: ({ o, ours, theirs }) => {
+      if (o.op === "advisories") return same(ours, theirs.filter((x) => !x.includes('"paused":false,"pause_until":"1970-01-01T00:00:00Z"')));
       if (!api(o, "CONSUMER.")) return false;
       const t = copy(theirs);
       let found = false;
@@ -149,6 +164,7 @@ export const RULES = [
       if (!api(o, "CONSUMER.") || !history.ops.slice(0, index + 1).some((x) => x.op === "restart")) return false;
       const [a, b] = [consumersOf(ours), consumersOf(theirs)];
       for (const c of [...a.list, ...b.list]) for (const k of ["delivered", "ack_floor"]) if (c?.[k]) delete c[k].last_active;
+      for (const [i, c] of a.list.entries()) if (c?.config && !c.config.name && b.list[i]?.config) delete b.list[i].config.name;
       return same(a.all, b.all);
     },
   },
@@ -156,13 +172,13 @@ export const RULES = [
     id: "start-beyond",
     row: "`num_pending` of a consumer that starts beyond the last sequence",
     match: ({ o, ours, theirs, history, index }) => {
-      if (!history.ops.slice(0, index + 1).some((x) => x.body?.config?.opt_start_seq > 1)) return false;
+      if (!history.ops.slice(0, index + 1).some((x) => x.body?.config?.opt_start_seq > 1 || (x.subj?.startsWith("CONSUMER.RESET.") && x.body?.seq > 1))) return false;
       if (o.op === "pull" || o.op === "deliveries") {
         return same(blind(ours), blind(theirs));
       }
       if (!api(o, "CONSUMER.")) return false;
       const [a, b] = [consumersOf(ours), consumersOf(theirs)];
-      for (const [i, c] of b.list.entries()) if (c?.config?.opt_start_seq > 1 && c.num_pending > a.list[i]?.num_pending) c.num_pending = a.list[i].num_pending;
+      for (const [i, c] of b.list.entries()) if (c?.num_pending > a.list[i]?.num_pending) c.num_pending = a.list[i].num_pending;
       return same(a.all, b.all);
     },
   },
@@ -174,8 +190,8 @@ export const RULES = [
       if (!api(o, "CONSUMER.")) return false;
       const [a, b] = [consumersOf(ours), consumersOf(theirs)];
       for (const [i, c] of b.list.entries()) {
-        if (!(c?.config?.filter_subject || c?.config?.filter_subjects) || !a.list[i]) return false;
-        for (const k of ["delivered", "ack_floor"]) c[k].stream_seq = a.list[i][k].stream_seq;
+        if (!(c?.config?.filter_subject || c?.config?.filter_subjects) || !a.list[i]) continue;
+        for (const k of ["delivered", "ack_floor"]) if (c[k]?.stream_seq !== undefined && a.list[i][k]) c[k].stream_seq = a.list[i][k].stream_seq;
       }
       return same(a.all, b.all);
     },
@@ -205,7 +221,7 @@ export const RULES = [
       const [a, b] = [consumersOf(context.ours), consumersOf(context.theirs)];
       for (const [i, c] of b.list.entries()) {
         const mine = a.list[i];
-        if (!c?.ack_floor || !mine || c.num_ack_pending === 0 || c.num_ack_pending < mine.num_ack_pending) continue;
+        if (!c?.ack_floor || !mine || c.num_ack_pending < mine.num_ack_pending) continue;
         for (const k of ["ack_floor", "num_ack_pending", "num_redelivered"]) c[k] = mine[k];
       }
       return same(a.all, b.all);
@@ -260,6 +276,16 @@ export const RULES = [
       const [a, b] = [ours[0]?.data, theirs[0]?.data];
       if (!api(o, "INFO") || !o.sums || a?.storage !== o.sums.file || a.memory !== o.sums.memory) return false;
       return same(a, { ...b, storage: a.storage, memory: a.memory });
+    },
+  },
+  {
+    id: "larger-than-max-bytes",
+    row: "a message larger than `max_bytes`",
+    ends: true,
+    match: (c) => {
+      const ops = before(c);
+      const limits = ops.filter((x) => /^STREAM\.(CREATE|UPDATE)\./.test(x.subj)).map((x) => x.body?.max_bytes).filter((n) => n > 0);
+      return limits.length > 0 && ops.some((x) => x.op === "pub" && sizeOf(x) > Math.min(...limits));
     },
   },
   {

@@ -29,11 +29,11 @@ class Stream {
 }
 
 export class World {
-  constructor(r, { strict }) {
+  constructor(r, options) {
     this.r = r;
-    this.strict = strict;
+    this.strict = options.strict;
     this.lean = r.chance(50); // few options at a time: histories that go deep
-    this.consuming = r.pick([0, 0, 30, 50]); // steps per hundred that are about consumers
+    this.consuming = options.topic === "streams" ? 0 : r.pick(options.topic === "consumers" ? [30, 50] : [0, 0, 30, 50]); // steps per hundred that are about consumers
     this.streams = new Map();
     this.batches = 0;
     this.names = 0;
@@ -123,14 +123,14 @@ function firstStream(r, w) {
   return create(r, w, r.pick(NAMES));
 }
 
-// options.strict; options.restarts: the servers are stopped or killed on the way.
+// options.strict; options.topic: streams, consumers, or both; options.restarts: the servers are stopped or killed on the way.
 export function generate(seed, options) {
   const r = new Random(seed);
   const w = new World(r, options);
   const ops = [];
   const length = r.pick([20, 40, 80, 150]);
-  if (!options.restarts && r.chance(1.5)) return { seed, ops: episode(r) };
-  const bucket = r.chance(18);
+  if (!options.restarts && options.topic !== "consumers" && r.chance(1.5)) return { seed, ops: episode(r) };
+  const bucket = options.topic !== "streams" && r.chance(18); // watchers are consumers
   if (bucket) ops.push(kv.open(r, w));
   while (ops.length < length) {
     const s = w.stream();
