@@ -338,7 +338,8 @@ static int commit(struct stream *s, struct stream_publish *p, struct batch *b, b
         stream_store_error(s, MF_NOMEM, e);
         return MF_NOMEM;
     }
-    if ((rc = check_all(s, b, e)) != 0 || (eob && (rc = mark_last(s, b, e)) != 0))
+    /* The mark counts where limits are checked. */
+    if ((eob && (rc = mark_last(s, b, e)) != 0) || (rc = check_all(s, b, e)) != 0)
         goto end;
     store_accepted(s->store, &msgs, &bytes, &last);
     struct stream_ack ack = {.seq = last + count, .batch = batch_id(b), .batch_count = count};

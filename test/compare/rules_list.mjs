@@ -249,6 +249,19 @@ export const RULES = [
     },
   },
   {
+    id: "purge-pending",
+    row: "the pending count after a purge or a roll-up",
+    match: (context) => {
+      const { o, ours, theirs } = context;
+      if (!before(context).some(takesMany)) return false;
+      if (o.op === "pull" || o.op === "deliveries") return same(blind(ours), blind(theirs));
+      if (!api(o, "CONSUMER.")) return false;
+      const [a, b] = [consumersOf(ours), consumersOf(theirs)];
+      for (const [i, c] of b.list.entries()) if (c?.num_pending > a.list[i]?.num_pending) c.num_pending = a.list[i].num_pending;
+      return same(a.all, b.all);
+    },
+  },
+  {
     id: "kill-consumer",
     row: "how far a consumer is, after kill -9",
     ends: true,
@@ -292,6 +305,12 @@ export const RULES = [
     id: "last-of-all",
     row: "`last_by_subj` of `>` after the last message was deleted",
     match: ({ o, ours, theirs }) => o.body?.last_by_subj === ">" && ((refused(theirs, 10037) && ours[0]?.data?.message) || (/^NATS\/1\.0 404 /.test(theirs[0]?.hdr) && /\r\nNats-Sequence: /.test(ours[0]?.hdr))),
+  },
+  {
+    id: "ids-restart",
+    row: "ids of messages that are gone",
+    ends: true,
+    match: (c) => c.o.op === "pub" && c.ours[0]?.data?.duplicate && !c.theirs[0]?.data?.duplicate && before(c).some((x) => x.op === "restart"),
   },
   {
     id: "created-restart",

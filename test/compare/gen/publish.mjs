@@ -19,7 +19,7 @@ function header(r, world, s) {
     case "stream":
       return [`Nats-Expected-Stream: ${r.pick([s.name, s.name, "OTHER", ""])}`];
     case "rollup":
-      return [`Nats-Rollup: ${r.pick(["sub", "sub", "all", "SUB", "All", "foo", ""])}`];
+      return [`Nats-Rollup: ${r.pick(["sub", "sub", "all", "SUB", "All", "foo"])}`];
     case "ttl":
       return [`Nats-TTL: ${r.pick(TTLS)}`];
     case "ttlBad":
