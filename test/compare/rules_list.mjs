@@ -307,6 +307,15 @@ export const RULES = [
     match: ({ o, ours, theirs }) => o.body?.last_by_subj === ">" && ((refused(theirs, 10037) && ours[0]?.data?.message) || (/^NATS\/1\.0 404 /.test(theirs[0]?.hdr) && /\r\nNats-Sequence: /.test(ours[0]?.hdr))),
   },
   {
+    id: "batch-torn",
+    row: "an atomic batch that only its end makes too large",
+    ends: true,
+    match: (c) => {
+      const [a, b] = [c.ours[0]?.data?.state, c.theirs[0]?.data?.state];
+      return api(c.o, "STREAM.INFO.") && b?.messages > a?.messages && before(c).some((x) => x.hdr?.includes("Nats-Batch-Commit: eob"));
+    },
+  },
+  {
     id: "ids-restart",
     row: "ids of messages that are gone",
     ends: true,
