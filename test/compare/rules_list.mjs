@@ -37,11 +37,21 @@ export const RULES = [
     match: ({ o, ours, theirs }) => o.op === "pub" && /^0+s?$/.test(ttlOf(o)) && refused(theirs, 10165) && !refused(ours, 10165),
   },
   {
+    id: "ttl-unanswered",
+    row: "`Nats-TTL: 0`",
+    mode: "default",
+    ends: true,
+    match: (c) => {
+      const ops = before(c);
+      return ops.some((x) => x.body?.no_ack) && ops.some((x) => x.op === "pub" && (/^0+s?$/.test(ttlOf(x)) || /^\d{15,}h$/.test(ttlOf(x))));
+    },
+  },
+  {
     id: "ttl-beyond",
     row: "a TTL beyond the last date",
     mode: "default",
     ends: true,
-    match: ({ o, ours, theirs }) => o.op === "pub" && /^\d{15,}h$/.test(ttlOf(o)) && theirs[0]?.data?.error && !refused(ours, 10165),
+    match: ({ o, ours, theirs }) => o.op === "pub" && /^\d{15,}h$/.test(ttlOf(o)) && (refused(theirs, 10165) || refused(ours, 10166)) && !refused(ours, 10165),
   },
   {
     id: "marker-asked",

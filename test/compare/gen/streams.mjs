@@ -65,6 +65,7 @@ export function config(r, world, name) {
   if (r.chance(5)) c.subject_transform = shaped(r, "subject_transform", own, bad && r.chance(40));
   if (r.chance(6)) c.republish = shaped(r, "republish", own, bad && r.chance(40));
   if (bad && r.chance(15)) c.subjects = r.pick([[`${own}..a`], [">"], ["$JS.>"], [`${own}.a`, `${own}.a`], ["s1.a", `${own}.>`], [""], null, "x", [`${own}.*`, `${own}.>`], [], ["*"], ["$SYS.x"]]);
+  if (c.subjects?.some?.((x) => /^(>|\$JS|\*)/.test(x))) delete c.no_ack; // it would store what the tester asks
   return c;
 }
 
