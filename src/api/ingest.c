@@ -172,7 +172,7 @@ static void acked(struct stream_publish *p, const struct stream_ack *a)
     struct ingest *i = mf_container(p, struct ingest, pub);
     struct ingest_stream *in = i->in;
 
-    if (i->reply_len > 0 && !a->silent && !in->no_ack && !in->gone)
+    if (i->reply_len > 0 && !a->silent && (!in->no_ack || a->anyway) && !in->gone)
         send_ack(in, mf_slice(i->long_reply != NULL ? i->long_reply : i->reply, i->reply_len), a);
     ingest_put(i);
     if (--in->waiting == 0 && in->gone)

@@ -238,11 +238,11 @@ static void say_done(struct store_wait *w, int status)
 
 /* Behind what is on its way to the disk: answers keep their order, and an acknowledgement is true.
  */
-static void say(struct stream *s, struct mf_slice reply, struct mf_buf *text)
+static void say_anyway(struct stream *s, struct mf_slice reply, struct mf_buf *text)
 {
     struct say *y;
 
-    if (s->cfg.no_ack || mf_buf_failed(text)) {
+    if (mf_buf_failed(text)) {
         mf_buf_fini(text);
         return;
     }
@@ -261,13 +261,25 @@ static void say(struct stream *s, struct mf_slice reply, struct mf_buf *text)
     mf_buf_fini(text);
 }
 
+static void say(struct stream *s, struct mf_slice reply, struct mf_buf *text)
+{
+    if (s->cfg.no_ack)
+        mf_buf_fini(text);
+    else
+        say_anyway(s, reply, text);
+}
+
+/* Without them the publisher would stand still, so a stream without acks sends them too; but for
+ * the first, as in nats-server. */
 static void say_ack(struct stream *s, struct mf_slice reply, uint64_t seq, unsigned every)
 {
     struct mf_buf b = MF_BUF_INIT;
 
+    if (s->cfg.no_ack && seq == 0)
+        return;
     mf_buf_printf(&b, "{\"type\":\"ack\",\"seq\":%llu,\"msgs\":%u}", (unsigned long long)seq,
                   every);
-    say(s, reply, &b);
+    say_anyway(s, reply, &b);
 }
 
 static void say_gap(struct stream *s, struct mf_slice reply, uint64_t expected, uint64_t seq)
@@ -337,7 +349,8 @@ static void finish(struct stream *s, struct stream_publish *p, struct fast *b, u
     struct stream_ack ack = {.seq = duplicate != 0 ? duplicate : b->stored_seq,
                              .duplicate = duplicate != 0,
                              .batch = mf_slice(id, b->id_len),
-                             .batch_count = b->last};
+                             .batch_count = b->last,
+                             .anyway = true};
     struct js_error e;
 
     memcpy(id, b->id, b->id_len);

@@ -329,7 +329,7 @@ export const RULES = [
     id: "ids-restart",
     row: "ids of messages that are gone",
     ends: true,
-    match: (c) => c.o.op === "pub" && c.ours[0]?.data?.duplicate && !c.theirs[0]?.data?.duplicate && before(c).some((x) => x.op === "restart"),
+    match: (c) => c.o.op === "pub" && c.ours[0]?.data?.duplicate && !c.theirs[0]?.data?.duplicate && before(c).some((x) => x.op === "restart" || x.body?.retention === "interest"),
   },
   {
     id: "created-restart",
