@@ -234,9 +234,14 @@ int batch_store(struct stream *s, struct intake *in, bool in_batch, struct js_er
     store_accepted(s->store, &msgs, &bytes, &in->seq);
     in->seq++;
     int rc = store_remove_range(s->store, in->seq, in->seq, NULL);
-    if (rc != 0)
+    if (rc != 0) {
         stream_store_error(s, rc, e);
-    else
-        s->last_ts_ns = in->ts_ns;
-    return rc;
+        return rc;
+    }
+    s->last_ts_ns = in->ts_ns;
+    mf_buf_clear(&s->last_msg_id);
+    if (in->h.msg_id.len > 0)
+        stream_remember_id(s, in);
+    dedup_upkeep(s->dedup, s->store, in->seq, in->ts_ns, s->cfg.duplicate_window_ns);
+    return 0;
 }

@@ -210,7 +210,7 @@ static bool keeps_id(const struct stream *s, const struct intake *in)
     return in->h.msg_id.len > 0 && s->cfg.duplicate_window_ns > 0 && s->cfg.mirror == NULL;
 }
 
-static void remember_id(struct stream *s, const struct intake *in)
+void stream_remember_id(struct stream *s, const struct intake *in)
 {
     mf_buf_append(&s->last_msg_id, in->h.msg_id.ptr, in->h.msg_id.len);
     if (keeps_id(s, in) && dedup_add(s->dedup, in->h.msg_id, in->seq, in->ts_ns) != 0)
@@ -224,7 +224,7 @@ static void stored(struct stream *s, struct intake *in, uint64_t seq)
     s->last_ts_ns = in->ts_ns;
     mf_buf_clear(&s->last_msg_id);
     if (in->h.msg_id.len > 0)
-        remember_id(s, in);
+        stream_remember_id(s, in);
     limits_push_out(s,
                     in); /* first, as in nats-server: a full stream loses its oldest to a roll-up */
     if (in->rollup != ROLLUP_NONE)
@@ -365,7 +365,7 @@ static bool pass_over(struct stream *s, struct stream_publish *p, struct intake 
         s->last_ts_ns = in->ts_ns;
         mf_buf_clear(&s->last_msg_id);
         if (in->h.msg_id.len > 0)
-            remember_id(s, in);
+            stream_remember_id(s, in);
         dedup_upkeep(s->dedup, s->store, in->seq, in->ts_ns, s->cfg.duplicate_window_ns);
         if (in->rollup != ROLLUP_NONE)
             roll_up(s, in);

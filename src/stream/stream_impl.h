@@ -134,6 +134,7 @@ MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch
                               struct store_wait *wait, struct js_error *e);
 /* Is the last sequence there can be in use?  Numbers never start again. */
 bool stream_numbered_out(const struct stream *s);
+void stream_remember_id(struct stream *s, const struct intake *in); /* in->seq has it */
 /* Answers p: at once if nothing is on its way to the disk, else after that, so that answers keep
  * their order.  A non-NULL error is copied. */
 void stream_answer(struct stream *s, struct stream_publish *p, const struct stream_ack *a);

@@ -314,7 +314,7 @@ export const RULES = [
   {
     id: "last-of-all",
     row: "`last_by_subj` of `>` after the last message was deleted",
-    match: ({ o, ours, theirs }) => o.body?.last_by_subj === ">" && ((refused(theirs, 10037) && ours[0]?.data?.message) || (/^NATS\/1\.0 404 /.test(theirs[0]?.hdr) && /\r\nNats-Sequence: /.test(ours[0]?.hdr))),
+    match: ({ o, ours, theirs }) => o.body?.last_by_subj === ">" && ((refused(theirs, 10037) && ours[0]?.data?.message) || (/^NATS\/1\.0 404 /.test(theirs[0]?.hdr) && ours.length === 1 && !/^NATS\/1\.0 \d/.test(ours[0].hdr ?? ""))),
   },
   {
     id: "batch-torn",
