@@ -117,18 +117,24 @@ static void sweep(struct loop_defer *d)
     loop_next(g->host->loop, &g->sweep);
 }
 
-void retention_sweep(struct consumers *g)
+static bool sweep_begins(struct consumers *g)
 {
     if (stream_config(g->stream)->retention != RETENTION_INTEREST || g->closing)
-        return;
+        return false;
     g->sweep_at = 0;
     g->sweep.fn = sweep;
-    loop_next(g->host->loop, &g->sweep);
+    return true;
 }
 
+void retention_sweep(struct consumers *g)
+{
+    if (sweep_begins(g))
+        loop_next(g->host->loop, &g->sweep);
+}
+
+/* The first slice at once: who asks next finds a small stream swept. */
 void consumers_stream_updated(struct consumers *g)
 {
-    retention_sweep(g);
-    if (g->sweeping)
-        retention_sweep_fire(g);
+    if (sweep_begins(g))
+        sweep(&g->sweep);
 }
