@@ -95,13 +95,15 @@ static void test_a_value_is_replaced_whole_or_refused_on_a_full_disk(void)
     fault_io_budget(d.io, UINT64_MAX);
     drive_idle(&d);
     TEST_ASSERT_EQUAL_UINT64(others, messages());
+}
+
 static bool called(void *arg)
 {
     return ((struct mark *)arg)->calls > 0;
 }
 
-/* Nothing of the group counts yet, so a full disk is only a pause: who waits hears nothing until
- * there is space, and then that it is stored. */
+/* Nothing of the group counts yet, so a full disk is only a pause: who waits hears nothing
+ * until there is space, and then that it is stored. */
 static void test_a_full_disk_is_waited_for(void)
 {
     struct mark a, b;
@@ -249,7 +251,8 @@ static void test_memory_mode_stores_and_forgets(void)
     TEST_ASSERT_EQUAL_UINT64(0, stats.checkpoints);
 }
 
-/* --- blobs ------------------------------------------------------------------------------------ */
+/* --- blobs
+ * ------------------------------------------------------------------------------------ */
 
 static void count_blob(void *arg, struct mf_slice name, struct mf_slice bytes)
 {

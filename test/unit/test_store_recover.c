@@ -425,17 +425,14 @@ static void test_a_tear_at_the_start_of_a_segment_drops_that_segment(void)
     files_free(io);
 }
 
-/* The segment was new in the group that the crash cut short: its header may be missing, or still be
- * that of the segment it was made from; its records count all the same.  That is no damage, today
- * or later. */
+/* The segment was new in the group that the crash cut short: its header may be missing, or be that
+ * of the segment it was made from; its records count.  That is no damage, today or later. */
 static void test_a_new_segment_without_its_header_is_mended(void)
 {
     enum { FIRST_COPY, BOTH_COPIES, OLD_ONE, KINDS };
-
     for (int kind = 0; kind < KINDS; kind++) {
         struct recovery r;
-        tearDown();
-        setUp();
+        tearDown(), setUp();
         maker_message(&m, 1, "k", "acked", 0);
         maker_commit(&m);
         maker_message(&m, 2, "k", "x", 0);

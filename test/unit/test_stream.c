@@ -334,7 +334,7 @@ static void test_values_replaced_before_they_are_on_disk_are_republished_all(voi
     struct stream_republish r = {.src = (char *)"k.>", .dest = (char *)"copy.>"};
     struct stream_config c = plain;
     struct world_ack ack[9];
-    char value[8], line[32];
+    char value[16], line[64];
 
     c.republish = &r;
     c.max_msgs_per_subject = 1;
