@@ -74,7 +74,7 @@ struct stream {
     struct mf_list observers;
     bool (*wanted)(void *arg, struct mf_slice subject);
     void *wanted_arg;
-    bool emptied;         /* begun by first_seq or a purge: it has a first sequence */
+    bool emptied;         /* by first_seq, a purge, a restore: it has a first sequence */
     struct mf_buf rolled; /* announce.c: roll-ups on their way to the disk */
     uint64_t announced;   /* observers know all up to here */
     struct store_wait poke;

@@ -290,6 +290,11 @@ static int64_t time_of(struct stream *s, uint64_t seq)
     return r.ts_ns;
 }
 
+void stream_restored(struct stream *s)
+{
+    s->emptied = true;
+}
+
 void stream_state(struct stream *s, struct stream_state *out)
 {
     struct store_state t;
