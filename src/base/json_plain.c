@@ -248,7 +248,7 @@ static int read_float(struct json_reader *r, const struct json_field *f, double 
                       const struct json_path *path)
 {
     size_t start = r->scan.pos;
-    struct mf_slice raw;
+    struct mf_slice raw = MF_SLICE_NONE;
     int rc = json_read_raw_copy(r, &raw);
 
     if (rc != 0)

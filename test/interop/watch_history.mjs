@@ -204,7 +204,20 @@ async function finish(c, watchers, book) {
     book.acked((await c.js.publish(`$KV.B.${i}.end`, "end", { timeout: LIMIT_MS })).seq, `${i}.end`, "PUT", "end", from);
   }
   const end = (await state()).last_seq;
-  for (const x of watchers) await until(`a watcher's last revision: at ${x.last()} of ${end}`, () => x.ended, 2 * LIMIT_MS);
+  for (const x of watchers)
+    try {
+      await until("a watcher's last revision", () => x.ended, 2 * LIMIT_MS);
+    } catch (e) {
+      throw new Error(`${e.message}: at ${x.last()} of ${end}; ${await plight(c, x)}`);
+    }
+}
+
+// What both sides think of a watcher that stays behind.
+async function plight(c, x) {
+  const { consumers } = await c.api("CONSUMER.LIST.KV_B");
+  const subs = [...x.nc.protocol.subscriptions.subs.values()].map((sub) => sub.getSubject());
+  const behind = consumers.filter((i) => i.num_pending > 0 || !i.push_bound);
+  return JSON.stringify({ connected: x.nc.protocol.connected, subs, consumers: consumers.length, behind });
 }
 
 scenario(`${WATCHERS} watchers, ${EVENTS} random changes, ${KILLS} kills: every history is the stream's`, { only: "mayfly" }, async (t) => {
