@@ -39,7 +39,7 @@ die() {
 
 # --- the patches -----------------------------------------------------------------------------------
 
-all_names() { (cd "$HERE" && for p in *.patch; do echo "${p%.patch}"; done); }
+all_names() { (cd "$HERE" && for p in *.patch; do [ ! -f "$p" ] || echo "${p%.patch}"; done); }
 patch_of() { echo "$HERE/$1.patch"; }
 field() { sed -n "s/^$2: *//p;/^--- /q" "$(patch_of "$1")" | head -n 1; }
 breaks_of() { field "$1" Breaks | sed 's/  *Trials:.*//'; }
@@ -49,21 +49,21 @@ git_apply() { GIT_CEILING_DIRECTORIES="$(dirname "$TREE")" git -C "$TREE" apply 
 
 # Every patch has its head, and applies to the tree as it stands.
 check() {
-    local name bad=0 count=0
+    local name wrong count=0 bad=0
     for name in $(all_names); do
         count=$((count + 1))
+        wrong=
         if [ -z "$(breaks_of "$name")" ] || ! field "$name" Breaks | grep -q '  Trials: ' ||
             [ -z "$(field "$name" Class)" ] || [ -z "$(field "$name" Tests)" ]; then
-            echo "not ok $name.patch: its head misses Breaks, Trials, Class or Tests"
-            bad=1
+            wrong="its head misses Breaks, Trials, Class or Tests"
         fi
-        git -C "$TOP" apply --check "$(patch_of "$name")" || {
-            echo "not ok $name.patch does not apply any more: make it anew"
-            bad=1
-        }
+        git -C "$TOP" apply --check "$(patch_of "$name")" || wrong="it does not apply any more: make it anew"
+        [ -n "$wrong" ] || continue
+        echo "not ok $name.patch: $wrong"
+        bad=$((bad + 1))
     done
-    echo "$count mutants apply"
-    [ "$count" -gt 0 ] && return $bad
+    echo "$((count - bad)) of $count mutants apply"
+    [ "$count" -gt 0 ] && [ "$bad" -eq 0 ]
 }
 
 # --- the copy --------------------------------------------------------------------------------------
