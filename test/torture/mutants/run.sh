@@ -1,8 +1,8 @@
 #!/bin/bash
 # run.sh: deliberate bugs, one at a time, and who finds them.
 #
-#     ./dev mutants [--minutes=M] [--tests | --torture] [--seed=S] [NAME...]
-#     ./dev mutants --check | --list | --table
+#     ./dev torture --mutants [--minutes=M] [--tests | --torture] [--seed=S] [NAME...]
+#     ./dev torture --mutants --check | --list | --table          (`./dev mutants` is short for it)
 #
 # Each NAME.patch here breaks one promise in src/.  Its head says which, and who should notice:
 #
