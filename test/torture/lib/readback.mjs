@@ -9,7 +9,7 @@ let readers = 0;
 // $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<ns>.<pending>
 export function placeOf(reply) {
   const f = reply.split(".");
-  return { seq: Number(f.at(-4)), stamp: Number(BigInt(f.at(-2)) / 1000000n), pending: Number(f.at(-1)), count: Number(f.at(-3)) };
+  return { seq: Number(f.at(-4)), stamp: Number(BigInt(f.at(-2)) / 1000000n), pending: Number(f.at(-1)), count: Number(f.at(-3)), deliveries: Number(f.at(-5)) };
 }
 
 async function consume(wire, stream, config, take) {

@@ -16,12 +16,13 @@ export class Wire {
         w.closed = true;
         for (const f of w.waiting.values()) f(null);
         w.waiting.clear();
+        w.pongs.splice(0).forEach((f) => f(false));
         bad(w.error ?? new Error(`closed: ${w.said ?? "no word"}`));
       });
-      w.pong = () => {
+      w.pongs.push((well) => {
         clearTimeout(timer);
-        ok(w);
-      };
+        if (well) ok(w);
+      });
       w.write('CONNECT {"verbose":false,"headers":true,"no_responders":true,"protocol":1}\r\n' + `SUB _R.${name}.* 1\r\nPING\r\n`);
     });
   }
@@ -29,6 +30,7 @@ export class Wire {
   constructor(name) {
     this.name = name;
     this.waiting = new Map(); // number of a request: function of its answer, null when the connection ended
+    this.pongs = []; // who waits for one, in order
     this.subs = new Map(); // sid: function of a message
     this.next = 1;
     this.sid = 1;
@@ -82,15 +84,28 @@ export class Wire {
     return m.status ? { error: { code: m.status, description: "no responders" } } : JSON.parse(m.text());
   }
 
-  subscribe(subject, take) {
+  subscribe(subject, take, group = "") {
     const sid = String(++this.sid);
     this.subs.set(sid, take);
-    this.write(`SUB ${subject} ${sid}\r\n`);
+    this.write(`SUB ${subject} ${group} ${sid}\r\n`);
     return sid;
   }
   unsubscribe(sid) {
     this.subs.delete(sid);
     this.write(`UNSUB ${sid}\r\n`);
+  }
+
+  // True when all that was sent before was worked off and what it brought is here; false when that takes longer than `ms`.
+  flush(ms = 10000) {
+    return new Promise((ok) => {
+      if (this.closed) return ok(false);
+      const timer = setTimeout(() => ok(false), ms);
+      this.pongs.push((well) => {
+        clearTimeout(timer);
+        ok(well);
+      });
+      this.write("PING\r\n");
+    });
   }
 
   close() {
@@ -119,7 +134,7 @@ export class Wire {
       }
       at = eol + 1;
       if (line === "PING") this.write("PONG\r\n");
-      else if (line === "PONG") this.pong();
+      else if (line === "PONG") this.pongs.shift()?.(true);
       else if (line.startsWith("-ERR")) this.said = line;
     }
     this.rest = at < b.length ? Buffer.from(b.subarray(at)) : Buffer.alloc(0);

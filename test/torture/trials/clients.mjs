@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 // clients.mjs: crowds, peers that never read, halves of commands, garbage, huge documents, thousands of consumers; beside
-// them a load with its observer, and one well-behaved client whose requests must keep being answered.
+// them a load with its observer, and one well-behaved client whose requests must keep being answered; between them exact
+// questions of what clients can count on (manners.mjs).
 import fs from "node:fs";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { ATTACKS } from "../lib/attacks.mjs";
+import { leftovers, manners } from "../lib/manners.mjs";
 import { Server, pause } from "../lib/server.mjs";
 import { TORTURE, run } from "../lib/trial.mjs";
 import { Wire } from "../lib/wire.mjs";
@@ -52,13 +54,18 @@ run("clients", async (t) => {
   const { roll } = world;
   const names = Object.keys(ATTACKS);
   const tried = Object.fromEntries(names.map((n) => [n, 0]));
+  const find = (kind, text) => world.find(kind, text);
+  const passed = await leftovers(t, find);
   await world.begin();
   const good = new Patient(world);
   await good.start();
+  let asked = 0;
   const each = Math.min(5000, Math.max(500, t.seconds * 1000 / names.length));
   for (let i = roll(names.length); t.another(1500) && !server.gone; i++) {
-    world.attack = names[i % names.length];
+    world.attack = "manners";
     world.load();
+    asked += await manners(server.port, roll, find);
+    world.attack = names[i % names.length];
     const until = Date.now() + Math.min(each, t.left() - 1000);
     const worker = new Worker(path.join(TORTURE, "lib/attacks.mjs"), { workerData: { name: world.attack, port: server.port, seed: t.seed + i, until } });
     const made = await new Promise((ok) => {
@@ -78,5 +85,5 @@ run("clients", async (t) => {
   await world.finish();
   const times = good.times.sort((a, b) => a - b);
   const at = (q) => times[Math.floor(times.length * q)]?.toFixed(1);
-  return `${names.map((n) => `${tried[n]} ${n}`).join(", ")}; well-behaved client: ${times.length} requests, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${times.at(-1)?.toFixed(0)} ms; peak RSS ${rss} MB; ${world.summary()}`;
+  return `${names.map((n) => `${tried[n]} ${n}`).join(", ")}; ${passed} came and went, ${asked} questions of manners; well-behaved client: ${times.length} requests, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${times.at(-1)?.toFixed(0)} ms; peak RSS ${rss} MB; ${world.summary()}`;
 });

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-// kill.mjs: kill -9 at random moments under load, restart, everything read and compared with the observer's record.
+// kill.mjs: kill -9 at random moments under load, restart, everything read and compared with the observer's record; small
+// streams whose every number is known beside it.
+import { Bounds } from "../lib/bounds.mjs";
 import { Server, pause } from "../lib/server.mjs";
 import { run } from "../lib/trial.mjs";
 import { World } from "../lib/world.mjs";
@@ -9,7 +11,10 @@ run("kill", async (t) => {
   const world = new World(t, server);
   const { roll } = world;
   let kills = 0, stops = 0;
+  const bounds = new Bounds(world);
   await world.begin();
+  await bounds.make(world.main);
+  await bounds.check(world.main);
   while (t.another(1500)) {
     world.load();
     await pause(Math.min(roll(3) ? roll(400) : roll(3000), Math.max(1, t.left() - 1000)));
@@ -26,7 +31,8 @@ run("kill", async (t) => {
     }
     await server.start();
     await world.resume();
+    await bounds.check(world.main);
   }
   await world.finish();
-  return `${kills} kills, ${stops} orderly stops; ${world.summary()}`;
+  return `${kills} kills, ${stops} orderly stops; ${bounds.checks} checks of small streams; ${world.summary()}`;
 });
