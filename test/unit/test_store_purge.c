@@ -222,6 +222,37 @@ static void test_what_is_overdue_before_the_range_still_expires(void)
     TEST_ASSERT_EQUAL_UINT64(0, accepted_msgs());
 }
 
+/* A large set of keys is freed in another thread: who walked over it is at the end as soon as the
+ * purge is there, and does not go on in what is being freed. */
+static struct store_keys *walk;
+static int walked_on;
+static void walk_on(struct store_wait *w, int status)
+{
+    struct mf_slice key;
+    struct store_key of;
+
+    (void)w;
+    TEST_ASSERT_EQUAL_INT(0, status);
+    walked_on = store_keys_next(walk, &key, &of) ? 1 : 0;
+}
+static void test_a_walk_over_keys_ends_with_the_purge(void)
+{
+    struct store_wait w = {.done = walk_on};
+    struct mf_slice key;
+    struct store_key of;
+
+    fill(MANY);
+    walk = store_keys_new(d.store, MF_LIT("k.*"));
+    TEST_ASSERT_NOT_NULL(walk);
+    TEST_ASSERT_TRUE(store_keys_next(walk, &key, &of));
+    walked_on = -1;
+    TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, 1, MANY, &w));
+    fill(100);
+    TEST_ASSERT_EQUAL_INT(0, walked_on);
+    store_keys_free(walk);
+    TEST_ASSERT_EQUAL_UINT64(50, keys_count_seen());
+}
+
 /* Memory comes back, and so do the disk's large segments, without another write to wake the store.
  */
 static bool is_small(void *arg)
@@ -258,6 +289,7 @@ int main(void)
     RUN_TEST(test_purges_one_after_the_other_take_what_is_there);
     RUN_TEST(test_long_messages_are_counted_right_afterwards);
     RUN_TEST(test_what_is_overdue_before_the_range_still_expires);
+    RUN_TEST(test_a_walk_over_keys_ends_with_the_purge);
     RUN_TEST(test_memory_and_disk_come_back);
     return UNITY_END();
 }
