@@ -71,13 +71,19 @@ void ack_gone(struct consumer *c, uint64_t sseq)
 
 /* --- kinds of acks ------------------------------------------------------------------------- */
 
-static void sample(struct consumer *c, const struct pend *e)
+/* What the subject of an ack tells. */
+struct told {
+    uint64_t deliveries, sseq, dseq;
+};
+
+/* Of a message that came more than once, the metric names the delivery that is answered. */
+static void sample(struct consumer *c, const struct pend *e, const struct told *t)
 {
     struct consumer_event ev = {.kind = CONSUMER_ACKED,
                                 .consumer = c,
                                 .stream_seq = e->sseq,
-                                .consumer_seq = e->dseq,
-                                .deliveries = e->count,
+                                .consumer_seq = t->dseq,
+                                .deliveries = t->deliveries,
                                 .ack_time_ns = group_now(c->group) - e->sent_ns};
 
     if (c->sample == 0 || (c->sample < 100 && rand_below(100) >= c->sample))
@@ -102,11 +108,6 @@ static void ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
     }
 }
 
-/* What the subject of an ack tells. */
-struct told {
-    uint64_t deliveries, sseq, dseq;
-};
-
 static void ack_one(struct consumer *c, const struct told *t, bool sampled)
 {
     struct pend *e = pending_find(&c->wait, t->sseq);
@@ -121,7 +122,7 @@ static void ack_one(struct consumer *c, const struct told *t, bool sampled)
     c->acked_ns = group_now(c->group);
     if (e != NULL) {
         if (sampled)
-            sample(c, e);
+            sample(c, e, t);
         ack_settled(c, e);
     }
     if (e != NULL || stream_config(c->group->stream)->retention == RETENTION_WORKQUEUE)

@@ -124,7 +124,7 @@ void pull_served(struct consumer *c, struct request *r, size_t bytes)
         r->bytes_left -= bytes < r->bytes_left ? bytes : r->bytes_left;
     if (r->heartbeat_ns > 0)
         r->beat_ns = group_after(c->group, r->heartbeat_ns);
-    if (r->served == r->batch) {
+    if (r->served == r->batch || (r->has_bytes && r->bytes_left == 0)) {
         if (r->has_bytes && r->bytes_left > 0)
             pull_status(c, r, "409 Batch Completed", true);
         pull_drop(c, r);

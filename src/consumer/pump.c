@@ -78,6 +78,13 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
     return mf_buf_slice(b);
 }
 
+/* What it takes of a request's max_bytes: all that goes out, but for the line of the pin. */
+static size_t size_of(struct consumer *c, const struct stream_msg *m, uint64_t count)
+{
+    return m->subject.len + reply_of(c, m, count).len + header_of(c, m, false).len +
+           (c->cfg.headers_only ? 0 : m->payload.len);
+}
+
 static size_t send(struct consumer *c, struct mf_slice route, const struct stream_msg *m,
                    uint64_t count, bool pinned, size_t *bytes)
 {
@@ -181,21 +188,18 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
             continue;
         }
         bool pinned = groups_pin(c, r);
-        if (r->has_bytes) {
-            size_t size = m->subject.len + reply_of(c, m, e == NULL ? 1 : e->count + 1u).len +
-                          m->hdr.len + (c->cfg.headers_only ? 0 : m->payload.len);
-            if (size > r->bytes_left) {
-                pull_status(c, r, "409 Message Size Exceeds MaxBytes", true);
-                pull_drop(c, r);
-                continue;
-            }
+        size_t size = r->has_bytes ? size_of(c, m, e == NULL ? 1 : e->count + 1u) : 0;
+        if (size > r->bytes_left && r->has_bytes) {
+            pull_status(c, r, "409 Message Size Exceeds MaxBytes", true);
+            pull_drop(c, r);
+            continue;
         }
         if (!reserve(c, m->seq, &e))
             return NOT_NOW;
         if (send(c, mf_slice(r->reply, r->reply_len), m, e == NULL ? 1 : e->count + 1u, pinned,
                  &bytes) > 0) {
             sent(c, m, e);
-            pull_served(c, r, bytes);
+            pull_served(c, r, size);
             return SENT;
         }
         unreserve(c, &e);
