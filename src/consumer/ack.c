@@ -150,6 +150,14 @@ static bool may_again(const struct consumer *c, const struct pend *e)
     return c->cfg.max_deliver <= 0 || e->count < (uint64_t)c->cfg.max_deliver;
 }
 
+bool ack_given_up(struct consumer *c, struct pend *e)
+{
+    if (may_again(c, e))
+        return false;
+    exhausted(c, e);
+    return true;
+}
+
 /* {"delay": N} in nanoseconds, or a Go duration; anything else: at once. */
 static int64_t nak_delay(struct mf_slice text)
 {
@@ -185,10 +193,6 @@ static void nak(struct consumer *c, const struct told *t, struct mf_slice arg)
     if (e == NULL || t->dseq <= c->floor_dseq || t->dseq > c->dseq + 1)
         return;
     consumer_tell(c, CONSUMER_NAKED, t->sseq, t->dseq, t->deliveries, MF_SLICE_NONE);
-    if (!may_again(c, e) && delay == 0) {
-        exhausted(c, e);
-        return;
-    }
     if (delay == 0 || pending_await(&c->wait, e, group_after(c->group, delay)) != 0)
         pending_requeue(&c->wait, e);
     state_touch(c, t->sseq);
@@ -288,9 +292,7 @@ void ack_timeouts(struct consumer *c)
     struct pend *e;
 
     while ((e = pending_due(&c->wait, now)) != NULL) {
-        if (may_again(c, e))
+        if (!ack_given_up(c, e))
             pending_requeue(&c->wait, e);
-        else
-            exhausted(c, e);
     }
 }

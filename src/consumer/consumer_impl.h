@@ -235,9 +235,9 @@ struct pend *pending_due(struct pending *p, int64_t now_ns); /* NULL: none */
 struct pend *pending_again(const struct pending *p);         /* the first to be delivered again */
 
 /* ack.c */
-int64_t ack_wait_of(const struct consumer *c,
-                    const struct pend *e); /* until it is delivered again */
+int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till it comes again */
 void ack_timeouts(struct consumer *c);
+bool ack_given_up(struct consumer *c, struct pend *e); /* it came as often as it may: gone, told */
 /* It needs no ack any more: floors move.  The entry is gone. */
 void ack_settled(struct consumer *c, struct pend *e);
 void ack_floor_after_loss(struct consumer *c);     /* loading: over messages that are gone */

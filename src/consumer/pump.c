@@ -315,7 +315,7 @@ static bool pump_next(struct consumer *c)
     uint64_t seq;
 
     if (e != NULL)
-        return pump_one(c, e->sseq, e);
+        return ack_given_up(c, e) || pump_one(c, e->sseq, e);
     if (full(c))
         return false;
     seq = walk_next(c, &dead);

@@ -5,8 +5,15 @@
 //   match  ({o, ours, theirs, history, index}): whether this difference is that row
 const api = (o, verb) => (o.op === "api" || o.op === "check") && o.subj.startsWith(verb);
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
-// Deliveries without the pending count at the end of their ack subjects.
-const blind = (list) => list.map((m) => ({ ...m, reply: m.reply?.replace(/\.\d+$/, "") }));
+// Deliveries without the pending count at the end of their ack subjects.  Its digits are part of what max_bytes
+// counts: they are given back to the bytes that a status says are left.
+function blind(list) {
+  let digits = 0;
+  return list.map((m) => {
+    digits += /\.(\d+)$/.exec(m.reply ?? "")?.[1].length ?? 0;
+    return { ...m, reply: m.reply?.replace(/\.\d+$/, ""), hdr: m.hdr?.replace(/(\r\nNats-Pending-Bytes: )(\d+)/, (_, k, n) => k + (Number(n) + digits)) };
+  });
+}
 const copy = (v) => JSON.parse(JSON.stringify(v));
 
 // The consumers of an answer, to be changed before two answers are compared.
@@ -27,6 +34,66 @@ const refused = (answer, code) => answer[0]?.data?.error?.err_code === code;
 const takesOne = (o) => o.op === "api" && (o.subj.startsWith("STREAM.MSG.DELETE.") || (o.subj.startsWith("STREAM.PURGE.") && o.body?.filter));
 const marked = (o) => o.op === "api" && /^STREAM\.(CREATE|UPDATE)\./.test(o.subj) && o.body?.subject_delete_marker_ttl > 0;
 
+// The streams that an operation and its answers are about, as far as they can be told; the account's own counts are about all.
+function streamsOf({ o, ours, theirs }) {
+  if (o.op === "pull" || o.op === "ack") return [o.s];
+  if (o.op === "get") return [o.subj.split(".")[0]];
+  if (o.op === "pub") return [ours, theirs].map((a) => a[0]?.data?.stream);
+  if (o.op === "deliveries") return [...ours, ...theirs].map((m) => /^\$JS\.ACK\.([^.]+)/.exec(m.reply)?.[1]);
+  if (o.op === "advisories") return [...ours, ...theirs].map((t) => /"stream":"([^"]+)"/.exec(t)?.[1]);
+  const t = (o.subj ?? "").split(".");
+  return t.length > 2 ? t : undefined;
+}
+const about = (c, stream) => streamsOf(c)?.includes(stream) ?? true;
+const configs = (ops) => ops.filter((x) => x.op === "api" && /^STREAM\.(CREATE|UPDATE)\./.test(x.subj) && x.body?.name);
+// Whether a publish goes to this stream, as the generator names its subjects.
+const goesTo = (x, stream) => x.op === "pub" && (x.subj.split(".")[0] === stream.toLowerCase() || x.subj.startsWith(`$KV.${stream.replace("KV_", "")}.`));
+
+// Requests wait, there is something for them and room for it: nobody woke the consumer.
+const asleep = (k) => k?.num_waiting > 0 && k.num_pending > 0 && !k.paused && !(k.config?.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending);
+// Whether all that differs are consumers that sleep on nats-server and went on here.
+function overslept(c) {
+  if (!api(c.o, "CONSUMER.")) return false;
+  const [a, b] = [consumersOf(c.ours), consumersOf(c.theirs)];
+  let found = false;
+  for (const [i, k] of b.list.entries()) {
+    const mine = a.list[i];
+    if (!asleep(k) || asleep(mine) || !(mine?.delivered.consumer_seq > k.delivered.consumer_seq)) continue;
+    for (const f of ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_waiting", "num_pending"]) k[f] = mine[f];
+    found = true;
+  }
+  return found && same(a.all, b.all);
+}
+
+// Consumers whose filter was updated: "stream name".
+function refiltered(ops) {
+  const [seen, out] = [new Map(), new Set()];
+  for (const x of creates(ops)) {
+    const t = x.subj.replace("DURABLE.", "").split(".");
+    const name = `${t[2]} ${t[3] ?? x.body.config.durable_name ?? x.body.config.name}`;
+    const filter = filterOf(x.body.config);
+    if (seen.has(name) && seen.get(name) !== filter) out.add(name);
+    seen.set(name, filter);
+  }
+  return out;
+}
+// The answers without what is about these consumers.
+function without(c, names) {
+  const ofAck = (m) => /^\$JS\.ACK\.([^.]+)\.([^.]+)/.exec(m.reply ?? "")?.slice(1, 3).join(" ");
+  const strip = (answer) => {
+    if (c.o.op === "deliveries") return answer.filter((m) => ofAck(m) && !names.has(ofAck(m)));
+    if (c.o.op === "advisories") return answer.filter((t) => !names.has(`${/"stream":"([^"]+)"/.exec(t)?.[1]} ${/"consumer":"([^"]+)"/.exec(t)?.[1]}`));
+    if (c.o.op === "pull" || c.o.op === "ack") return names.has(`${c.o.s} ${c.o.c}`) ? [] : answer;
+    if (c.o.op === "raw") return names.has((c.o.subj ?? "").split(".").slice(2, 4).join(" ")) ? [] : answer;
+    const { all, list } = consumersOf(answer);
+    const mine = (k) => names.has(`${k?.stream_name} ${k?.name}`);
+    if (!all[0]?.data?.consumers) return mine(list[0]) ? [] : all;
+    all[0].data.consumers = list.filter((k) => !mine(k));
+    return all;
+  };
+  return [strip(c.ours), strip(c.theirs)];
+}
+
 export const RULES = [
   // --- default mode: what the requirement asks for ---
   {
@@ -43,7 +110,8 @@ export const RULES = [
     ends: true,
     match: (c) => {
       const ops = before(c);
-      return ops.some((x) => x.body?.no_ack) && ops.some((x) => x.op === "pub" && (/^0+s?$/.test(ttlOf(x)) || /^\d{15,}h$/.test(ttlOf(x))));
+      const odd = (x) => /^0+s?$/.test(ttlOf(x)) || /^\d{15,}h$/.test(ttlOf(x));
+      return configs(ops).some((m) => m.body.no_ack && about(c, m.body.name) && ops.some((x) => goesTo(x, m.body.name) && odd(x)));
     },
   },
   {
@@ -60,8 +128,9 @@ export const RULES = [
     ends: true,
     match: (c) => {
       const ops = before(c);
-      const at = ops.findIndex(marked);
-      return at >= 0 && ops.slice(at).some(takesOne);
+      const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+      if (a?.state && b?.state && a.state.last_seq <= b.state.last_seq) return false; // a marker takes a number
+      return ops.some((m, at) => marked(m) && about(c, m.body.name) && ops.slice(at).some((x) => takesOne(x) && x.subj.endsWith(`.${m.body.name}`)));
     },
   },
   {
@@ -90,34 +159,51 @@ export const RULES = [
     row: "a consumer whose filter is updated",
     ends: true,
     match: (c) => {
-      if (!aboutConsumers(c.o)) return false;
-      const seen = new Map();
-      return creates(before(c)).some((x) => {
-        const name = x.subj.split(".").slice(0, x.subj.includes("DURABLE") ? 5 : 4).join(".");
-        const filter = filterOf(x.body.config);
-        const other = seen.has(name) && seen.get(name) !== filter;
-        seen.set(name, filter);
-        return other;
-      });
+      const names = refiltered(before(c));
+      return names.size > 0 && aboutConsumers(c.o) && same(...without(c, names));
     },
   },
   {
     id: "resume",
     row: "resuming a consumer that requests wait for",
     ends: true,
-    match: (c) => aboutConsumers(c.o) && before(c).filter((x) => x.subj?.startsWith("CONSUMER.PAUSE.")).length > 1,
+    match: (c) => before(c).filter((x) => x.subj?.startsWith("CONSUMER.PAUSE.")).length > 1 && overslept(c),
   },
   {
-    id: "max-deliver-nak",
-    row: "MAX_DELIVERIES after a NAK",
+    id: "purge-makes-room",
+    row: "a request that waits behind `max_ack_pending`, and a purge",
     ends: true,
-    match: (c) => aboutConsumers(c.o) && creates(before(c)).some((x) => x.body.config.max_deliver > 0) && before(c).some((x) => x.op === "ack" && x.data?.startsWith("-NAK")),
+    match: (c) => before(c).some(takesMany) && overslept(c),
+  },
+  {
+    id: "given-up",
+    row: "`num_redelivered`, and messages that came as often as they may",
+    match: (c) => {
+      if (!api(c.o, "CONSUMER.")) return false;
+      const [a, b] = [consumersOf(c.ours), consumersOf(c.theirs)];
+      for (const [i, k] of b.list.entries()) if (k?.config?.max_deliver > 1 && k.num_redelivered > a.list[i]?.num_redelivered) k.num_redelivered = a.list[i].num_redelivered;
+      return same(a.all, b.all);
+    },
+  },
+  {
+    id: "first-update",
+    row: "the answer to the first update of a consumer after a restart",
+    match: (c) => {
+      const ops = before(c);
+      const made = creates(ops.slice(ops.findLastIndex((x) => x.op === "restart") + 1)).filter((x) => x.subj.split(".").slice(2).join() === c.o.subj?.split(".").slice(2).join());
+      return ops.some((x) => x.op === "restart") && made.length === 1 && made[0] === c.o && c.ours[0]?.data?.created && c.theirs[0]?.data?.created && c.ours[0].data.name === c.theirs[0].data.name;
+    },
   },
   {
     id: "updated-to-interest",
     row: "a stream updated from limits to interest",
     ends: true,
-    match: (c) => (c.o.op === "get" || api(c.o, "STREAM.")) && before(c).some((x) => x.subj?.startsWith("STREAM.UPDATE.") && x.body?.retention === "interest") && creates(before(c)).length > 0,
+    match: (c) => {
+      const ops = before(c);
+      if (c.o.op !== "get" && !api(c.o, "STREAM.")) return false;
+      if (c.theirs[0]?.data?.state && !(c.theirs[0].data.state.messages > c.ours[0]?.data?.state?.messages)) return false;
+      return ops.some((x) => x.subj?.startsWith("STREAM.UPDATE.") && x.body?.retention === "interest" && about(c, x.body.name) && creates(ops).some((k) => k.body.stream_name === x.body.name));
+    },
   },
   {
     id: "no-wait-behind",
@@ -307,8 +393,7 @@ export const RULES = [
     ends: true,
     match: (c) => {
       const ops = before(c);
-      const limits = ops.filter((x) => /^STREAM\.(CREATE|UPDATE)\./.test(x.subj)).map((x) => x.body?.max_bytes).filter((n) => n > 0);
-      return limits.length > 0 && ops.some((x) => x.op === "pub" && sizeOf(x) > Math.min(...limits));
+      return configs(ops).some((m) => m.body.max_bytes > 0 && about(c, m.body.name) && ops.some((x) => goesTo(x, m.body.name) && sizeOf(x) > m.body.max_bytes));
     },
   },
   {
