@@ -54,8 +54,8 @@ struct pending {
 
 /* A pull request that is not served completely. */
 struct request {
-    struct mf_list link; /* consumer.requests */
-    uint64_t batch, served;
+    struct mf_list link;           /* consumer.requests */
+    uint64_t batch, served, under; /* under: what it asked for less than the one it gets */
     int64_t expires_ns;            /* mono; NEVER: none */
     int64_t heartbeat_ns, beat_ns; /* interval, 0: none; when the next is due (mono) */
     uint64_t bytes_left;

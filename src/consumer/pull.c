@@ -16,6 +16,13 @@ static void put_line(struct mf_buf *b, const char *name, uint64_t n)
     header_add(b, name, mf_slice(text, proto_put_u64(text, n)));
 }
 
+/* What is still due to it, as nats-server counts: below zero for one that asked for less than one
+ * (it gets one), so the number wraps. */
+static uint64_t due(const struct request *r)
+{
+    return r->batch - r->served - r->under;
+}
+
 static void status_to(struct consumer *c, struct mf_slice reply, const char *status,
                       const struct request *pending)
 {
@@ -24,7 +31,9 @@ static void status_to(struct consumer *c, struct mf_slice reply, const char *sta
     mf_buf_clear(b);
     header_begin(b, status);
     if (pending != NULL) {
-        put_line(b, "Nats-Pending-Messages", pending->batch - pending->served);
+        char left[24];
+        int n = snprintf(left, sizeof left, "%lld", (long long)due(pending));
+        header_add(b, "Nats-Pending-Messages", mf_slice(left, (size_t)n));
         put_line(b, "Nats-Pending-Bytes", pending->has_bytes ? pending->bytes_left : 0);
     }
     header_end(b);
@@ -142,12 +151,11 @@ static bool something(const struct consumer *c)
     return c->pending > 0 || !mf_list_empty(&c->wait.redeliver);
 }
 
-void pull_exhausted(struct consumer *c)
+/* Those that do not wait. */
+static void end_no_wait(struct consumer *c)
 {
     struct mf_list *pos, *next;
 
-    if (something(c))
-        return;
     mf_list_each_safe(pos, next, &c->requests)
     {
         struct request *r = mf_container(pos, struct request, link);
@@ -156,6 +164,12 @@ void pull_exhausted(struct consumer *c)
         pull_status(c, r, "404 No Messages", false);
         pull_drop(c, r);
     }
+}
+
+void pull_exhausted(struct consumer *c)
+{
+    if (!something(c))
+        end_no_wait(c);
 }
 
 /* O(1): it may be too early by requests that have ended and heartbeats that were put off, since the
@@ -177,11 +191,13 @@ void pull_timeouts(struct consumer *c)
 {
     int64_t now = group_mono(c->group);
     struct mf_list *pos, *next;
+    bool any = false;
 
     c->pull_at_ns = NEVER;
     mf_list_each_safe(pos, next, &c->requests)
     {
         struct request *r = mf_container(pos, struct request, link);
+        any |= r->expires_ns <= now || (r->heartbeat_ns > 0 && r->beat_ns <= now);
         if (r->expires_ns <= now) {
             pull_status(c, r, "408 Request Timeout", true);
             pull_drop(c, r);
@@ -193,11 +209,14 @@ void pull_timeouts(struct consumer *c)
         }
         note_time(c, r);
     }
+    if (any) /* as in nats-server: even those that max_ack_pending holds up */
+        end_no_wait(c);
 }
 
 /* --- a request comes ----------------------------------------------------------------------- */
 
 struct ask {
+    uint64_t under; /* how much less than one batch was */
     int64_t batch, expires, max_bytes, heartbeat, min_pending, min_ack_pending, priority;
     bool no_wait;
     char *group, *id;
@@ -234,13 +253,20 @@ static int ask_read(struct mf_slice body, struct ask *a, struct arena *mem, stru
     if (body.len == 0)
         return 0;
     if (body.ptr[0] != '{') {
-        if (mf_parse_u64(body, &n) == 0) /* anything else asks for one */
+        bool sign = body.ptr[0] == '-' || body.ptr[0] == '+', minus = body.ptr[0] == '-';
+        if (mf_parse_u64(mf_slice(body.ptr + sign, body.len - sign), &n) == 0) {
             a->batch = n > INT32_MAX ? INT32_MAX : (int64_t)n;
-    } else if (json_unmarshal(body, &ask_type, a, mem, e) != 0) {
-        return e->code;
+            a->batch = minus ? -a->batch : a->batch;
+        } /* anything else asks for one */
+    } else {
+        a->batch = 0;
+        if (json_unmarshal(body, &ask_type, a, mem, e) != 0)
+            return e->code;
     }
-    if (a->batch <= 0)
+    if (a->batch <= 0) {
+        a->under = 1 - (uint64_t)a->batch;
         a->batch = 1;
+    }
     return 0;
 }
 
@@ -278,6 +304,7 @@ static struct request *request_new(struct consumer *c, const struct ask *a, stru
     memcpy(r->reply, reply.ptr, reply.len);
     r->reply_len = reply.len;
     r->batch = (uint64_t)a->batch;
+    r->under = a->under;
     r->expires_ns =
         a->expires == 0 ? NEVER : group_after(c->group, a->expires > 0 ? a->expires : 0);
     r->heartbeat_ns = a->heartbeat > 0 ? a->heartbeat : 0;
@@ -301,7 +328,7 @@ static uint64_t spoken_for(const struct consumer *c)
     mf_list_each(pos, &c->requests)
     {
         const struct request *r = mf_container(pos, struct request, link);
-        n += r->batch - r->served;
+        n += due(r);
     }
     return n;
 }

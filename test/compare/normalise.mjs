@@ -5,7 +5,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,8}[1-9])?Z$/;
 // The moment of the answer, or of something that several things may share.
 const NOW = new Set(["ts", "last_active", "pinned_ts"]);
 const STAMPS = new Set(["created", "first_ts", "last_ts", "time"]);
-const NAMES = new Set(["name", "consumer", "stream_name"]);
+const NAMES = new Set(["name", "durable_name", "consumer", "stream_name"]);
 
 // One for each server and history.
 export class Normaliser {
@@ -88,6 +88,7 @@ export class Normaliser {
       t[4] = t[4].length === 4 ? "<rnd>" : t[4];
       return t.join(".");
     }
+    if (subject.startsWith("$JS.API.CONSUMER.")) return subject.split(".").map((t) => this.name(t)).join(".");
     return subject;
   }
 

@@ -28,6 +28,7 @@ const sizeOf = (o) => 30 + o.subj.length + (o.data?.length ?? 0) + (o.hdr ? 4 + 
 const before = ({ history, index }) => history.ops.slice(0, index + 1);
 const aboutConsumers = (o) => api(o, "CONSUMER.") || o.op === "pull" || o.op === "deliveries" || o.op === "ack" || o.op === "raw" || o.op === "advisories";
 const creates = (ops) => ops.filter((x) => x.op === "api" && /^CONSUMER\.(DURABLE\.)?CREATE\./.test(x.subj) && x.body?.config);
+const keepsAll = (c) => c.theirs[0]?.data?.config?.retention === "limits";
 const filterOf = (c) => JSON.stringify([c.filter_subject || undefined, c.filter_subjects?.length ? c.filter_subjects : undefined]);
 const ttlOf = (o) => o.hdr?.find((h) => h.startsWith("Nats-TTL:"))?.slice(9).trim();
 const refused = (answer, code) => answer[0]?.data?.error?.err_code === code;
@@ -65,12 +66,13 @@ function overslept(c) {
   return found && same(a.all, b.all);
 }
 
+const called = (stream, name) => `${stream} ${(name ?? "").replace(/^%(\w+)%$/, "<$1>")}`;
 // Consumers whose filter was updated: "stream name".
 function refiltered(ops) {
   const [seen, out] = [new Map(), new Set()];
   for (const x of creates(ops)) {
     const t = x.subj.replace("DURABLE.", "").split(".");
-    const name = `${t[2]} ${t[3] ?? x.body.config.durable_name ?? x.body.config.name}`;
+    const name = called(t[2], t[3] ?? (x.as ? `<${x.as}>` : (x.body.config.durable_name ?? x.body.config.name)));
     const filter = filterOf(x.body.config);
     if (seen.has(name) && seen.get(name) !== filter) out.add(name);
     seen.set(name, filter);
@@ -83,8 +85,8 @@ function without(c, names) {
   const strip = (answer) => {
     if (c.o.op === "deliveries") return answer.filter((m) => ofAck(m) && !names.has(ofAck(m)));
     if (c.o.op === "advisories") return answer.filter((t) => !names.has(`${/"stream":"([^"]+)"/.exec(t)?.[1]} ${/"consumer":"([^"]+)"/.exec(t)?.[1]}`));
-    if (c.o.op === "pull" || c.o.op === "ack") return names.has(`${c.o.s} ${c.o.c}`) ? [] : answer;
-    if (c.o.op === "raw") return names.has((c.o.subj ?? "").split(".").slice(2, 4).join(" ")) ? [] : answer;
+    if (c.o.op === "pull" || c.o.op === "ack") return names.has(called(c.o.s, c.o.c)) ? [] : answer;
+    if (c.o.op === "raw") return names.has(called(...(c.o.subj ?? "").split(".").slice(2, 4))) ? [] : answer;
     const { all, list } = consumersOf(answer);
     const mine = (k) => names.has(`${k?.stream_name} ${k?.name}`);
     if (!all[0]?.data?.consumers) return mine(list[0]) ? [] : all;
@@ -160,7 +162,10 @@ export const RULES = [
     ends: true,
     match: (c) => {
       const names = refiltered(before(c));
-      return names.size > 0 && aboutConsumers(c.o) && same(...without(c, names));
+      if (names.size === 0) return false;
+      // Of an interest stream, what it holds follows.
+      if (api(c.o, "STREAM.INFO.")) return !keepsAll(c) && [...names].some((n) => about(c, n.split(" ")[0]));
+      return aboutConsumers(c.o) && same(...without(c, names));
     },
   },
   {
