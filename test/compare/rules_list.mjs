@@ -50,8 +50,8 @@ const configs = (ops) => ops.filter((x) => x.op === "api" && /^STREAM\.(CREATE|U
 // Whether a publish goes to this stream, as the generator names its subjects.
 const goesTo = (x, stream) => x.op === "pub" && (x.subj.split(".")[0] === stream.toLowerCase() || x.subj.startsWith(`$KV.${stream.replace("KV_", "")}.`));
 
-// Requests wait, there is something for them and room for it: nobody woke the consumer.
-const asleep = (k) => k?.num_waiting > 0 && k.num_pending > 0 && !k.paused && !(k.config?.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending);
+// Somebody waits, there is something for him and room for it: nobody woke the consumer.
+const asleep = (k) => (k?.num_waiting > 0 || k?.push_bound === true) && k.num_pending > 0 && !k.paused && !(k.config?.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending);
 // Whether all that differs are consumers that sleep on nats-server and went on here.
 function overslept(c) {
   if (!api(c.o, "CONSUMER.")) return false;
@@ -212,13 +212,34 @@ export const RULES = [
   },
   {
     id: "no-wait-behind",
-    row: "a `no_wait` request that waits behind `max_ack_pending`",
+    row: "a `no_wait` request that waits behind `max_ack_pending`, and everything",
     ends: true,
     match: (c) => {
       if (!api(c.o, "CONSUMER.") || !before(c).some((x) => x.op === "pull" && x.body?.no_wait)) return false;
       const [a, b] = [consumersOf(c.ours), consumersOf(c.theirs)];
       for (const [i, k] of b.list.entries()) if (k?.num_waiting > a.list[i]?.num_waiting) k.num_waiting = a.list[i].num_waiting;
       return same(a.all, b.all);
+    },
+  },
+  {
+    id: "no-wait-paused",
+    row: "a `no_wait` request that waits behind `max_ack_pending` while the consumer is paused",
+    ends: true,
+    match: (c) => {
+      if (!api(c.o, "CONSUMER.") || !before(c).some((x) => x.op === "pull" && x.body?.no_wait)) return false;
+      const [a, b] = [consumersOf(c.ours), consumersOf(c.theirs)];
+      for (const [i, k] of b.list.entries()) if (k?.paused && k.config.max_ack_pending > 0 && a.list[i]?.num_waiting > k.num_waiting) k.num_waiting = a.list[i].num_waiting;
+      return same(a.all, b.all);
+    },
+  },
+  {
+    id: "ack-passed-over",
+    row: "an ack of a message that was never delivered",
+    ends: true,
+    match: (c) => {
+      const [, , stream, name, , seq] = c.o.subj?.split(".") ?? [];
+      if (c.o.op !== "raw" || c.ours.length !== 0 || !same(c.theirs, [{ subject: "<inbox>" }]) || !(Number(seq) > 0)) return false;
+      return creates(before(c)).some((x) => x.body.stream_name === stream && (x.subj.split(".").includes(name) || name.startsWith("%")) && (x.body.config.filter_subject || x.body.config.filter_subjects?.length));
     },
   },
   {
