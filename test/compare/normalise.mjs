@@ -69,7 +69,7 @@ export class Normaliser {
     return block.replace(/^(Nats-Time-Stamp|Nats-Pin-Id|Nats-Schedule-Next|Nats-Subject): (.*)\r$/gm, (line, k, v) => {
       if (k === "Nats-Pin-Id") return `${k}: <pin ${v}>\r`;
       if (k === "Nats-Schedule-Next") return `${k}: ${TIME.test(v) ? "<when>" : v}\r`;
-      if (k === "Nats-Subject") return `${k}: ${this.reply(v).replace(/^(\$JS\.ACK\..*)\.\d+$/, "$1.<pending>")}\r`;
+      if (k === "Nats-Subject") return `${k}: ${this.reply(v).replace(/^(\$JS\.ACK\.(?:<[^>]*>|[^.<]+)(?:\.(?:<[^>]*>|[^.<]+)){5})\.\d+/, "$1.<pending>")}\r`;
       return `${k}: ${this.time(v)}\r`;
     });
   }
