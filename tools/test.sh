@@ -177,7 +177,7 @@ step_compare() {
     for mode in strict default; do
         tallied node test/compare/main.mjs --mode=$mode test/compare/scripts/*.json
         tallied node test/compare/main.mjs --mode=$mode --ops=2000 --seed=fixed --restarts=1
-        tallied node test/compare/main.mjs --mode=$mode --ops=2000 --topic=streams --restarts=1
+        tallied node test/compare/main.mjs --mode=$mode --ops=2000 --topic=streams --restarts=0
     done
 }
 

@@ -193,11 +193,11 @@ static bool thin_out(struct stream *s, size_t *left)
     return s->thin != NULL;
 }
 
-static bool push_out_oldest(struct stream *s, size_t left)
+static bool push_out_oldest(struct stream *s, size_t *left)
 {
     if (s->cfg.discard != DISCARD_OLD)
         return false; /* what is there stays; nothing more comes in */
-    for (; left > 0; left--)
+    for (; *left > 0; --*left)
         if (!too_much(s) || !push_out_first(s, 0))
             return false;
     return true;
@@ -212,8 +212,8 @@ static void enforce_slice(struct loop_defer *d)
     if (s->closing)
         return;
     store_begin(s->store, true);
-    more = thin_out(s, &left);
-    more = push_out_oldest(s, left) || more;
+    /* In nats-server's order: the stream's limits, then those of its subjects. */
+    more = push_out_oldest(s, &left) || thin_out(s, &left);
     if (store_end(s->store, NULL) != 0)
         return;
     limits_count(s);
