@@ -14,7 +14,7 @@ import { LIMIT_MS, until } from "./lib/wait.mjs";
 const number = (name, usual) => Number(process.env[name] ?? usual);
 const WATCHERS = number("WATCHERS", 20);
 const EVENTS = number("EVENTS", 4000);
-const KILLS = number("KILLS", 4);
+const KILLS = number("KILLS", 0);
 const RECONNECTS = number("RECONNECTS", 0); // about one in 2000 changes
 const PARTS = number("PARTS", 3);
 const WIDE = number("WIDE", WATCHERS - Math.floor(WATCHERS / 4));
