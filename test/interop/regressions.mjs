@@ -179,7 +179,8 @@ check("15: Remove and Purge markers exist", mayfly, async (c) => {
   assert.deepEqual([(await c.last("a")).hdr, (await c.last("b")).hdr], [markerBlock("Remove", "1m0s"), markerBlock("Purge", "1m0s")]);
 });
 
-check("16: a write that races with an expiry is never lost", async (c) => {
+// Seen once on nats-server: a marker behind a write that came in the same moment.
+check("16: a write that races with an expiry is never lost", mayfly, async (c) => {
   await c.create({ ...MARKED, max_msgs_per_subject: 5 });
   const keys = Array.from({ length: 200 }, (_, i) => `k.${i}`);
   const due = Date.now() + 1000;
