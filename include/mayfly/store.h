@@ -219,13 +219,13 @@ void store_cursor_free(struct store_cursor *c);
  * store_expire(): those store_watch() was not told of.  O(keys that match + messages from there
  * on); ">": O(blocks). */
 uint64_t store_count(struct store *s, struct mf_slice pattern, uint64_t from_seq);
-/* Called once for each message when nobody can see it any more: when store_expire() takes it, or
- * when its removal is on disk.  The key is valid in the call, which must not write.  Many at once
- * (a whole range): first < last and no key. NULL: nobody listens, which costs nothing. */
 bool store_present(const struct store *s, uint64_t seq); /* as store_count() counts it */
 /* The key of a message that is present, without reading it; empty: it is not.  Valid until the next
  * call.  O(1). */
 struct mf_slice store_key_at(const struct store *s, uint64_t seq);
+/* Called once for each message when nobody can see it any more: when store_expire() takes it, or
+ * when its removal is on disk.  The key is valid in the call, which must not write.  Many at once
+ * (a whole range): first < last and no key. NULL: nobody listens, which costs nothing. */
 void store_watch(struct store *s,
                  void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key),
                  void *arg);

@@ -126,13 +126,12 @@ uint64_t stream_cursor_next(struct stream_cursor *c, bool *more); /* as store_cu
 /* The same, and messages past their deadline that are not swept yet, with *dead: observers were not
  * told of their end, so who counts must count them. */
 uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead);
-/* Messages of subjects that match, at or after from_seq, that observers were not told the end of.
- * O(subjects that match
- * + messages from there on, for ">" those on the shorter side). */
 bool stream_present(struct stream *s, uint64_t seq); /* there as stream_count() counts it */
 /* The subject of one that is present, from memory; empty: it is not.  Valid until the next call. */
 struct mf_slice stream_subject_at(struct stream *s, uint64_t seq);
 uint64_t stream_announced(const struct stream *s); /* observers were told of all up to here */
+/* Messages of subjects that match, at or after from_seq, that observers were not told the end of.
+ * O(subjects that match + messages from there on, for ">" those on the shorter side). */
 uint64_t stream_count(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
 void stream_cursor_free(struct stream_cursor *c);
 /* Subjects that match, in no order. */
@@ -212,8 +211,8 @@ struct stream_observer {
     void (*swept)(struct stream_observer *o, struct mf_slice filter);
     struct mf_list node;
 };
-void stream_announce(
-    struct stream *s); /* all that is on disk, now and not at the end of the turn */
+/* All that is on disk, now and not at the end of the turn. */
+void stream_announce(struct stream *s);
 void stream_observe(struct stream *s, struct stream_observer *o);
 void stream_unobserve(struct stream_observer *o);
 /* Interest and work queue retention: is anybody waiting for this subject?  Without it nobody is. */

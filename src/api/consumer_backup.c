@@ -141,21 +141,6 @@ static bool eat_pending(struct scan *s, struct consumer_saved_msg *m)
     return eat(s, '}');
 }
 
-struct consumer_saved_msg *consumer_backup_find(const struct consumer_saved *st, uint64_t sseq)
-{
-    size_t low = 0, high = st->n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (st->at[middle].sseq < sseq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < st->n && st->at[low].sseq == sseq ? &st->at[low] : NULL;
-}
-
 static bool no_map(struct mf_slice text)
 {
     return text.len == 0 || mf_eq_str(text, "null");
@@ -181,6 +166,13 @@ static int by_sequence(const void *a, const void *b)
     uint64_t y = ((const struct consumer_saved_msg *)b)->sseq;
 
     return (x > y) - (x < y);
+}
+
+struct consumer_saved_msg *consumer_backup_find(const struct consumer_saved *st, uint64_t sseq)
+{
+    const struct consumer_saved_msg key = {.sseq = sseq};
+
+    return st->n == 0 ? NULL : bsearch(&key, st->at, st->n, sizeof *st->at, by_sequence);
 }
 
 void consumer_backup_sort(struct consumer_saved *st)

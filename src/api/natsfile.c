@@ -4,6 +4,7 @@
 #include "consumer_backup.h"
 
 #include "mayfly/clock.h"
+#include "mayfly/le.h"
 #include "mayfly/sha256.h"
 
 #include <stdio.h>
@@ -18,11 +19,9 @@
 
 static uint64_t le(const uint8_t *p, unsigned n)
 {
-    uint64_t v = 0;
+    struct mf_slice s = mf_slice(p, n);
 
-    for (unsigned i = 0; i < n; i++)
-        v |= (uint64_t)p[i] << (8 * i);
-    return v;
+    return le_take(&s, n);
 }
 
 static void take(struct mf_slice *s, size_t n)

@@ -235,10 +235,16 @@ static uint64_t number(struct mf_slice token)
     return mf_parse_u64(token, &n) == 0 ? n : UINT64_MAX;
 }
 
+/* Something that was never delivered cannot be acknowledged. */
+static bool delivered(const struct consumer *c, const struct told *t)
+{
+    return t->sseq <= c->sseq || c->cfg.flow_control;
+}
+
 /* The words; whether the answer is due (an ack of something that was never delivered has none). */
 static bool heed(struct consumer *c, const struct told *t, struct mf_slice body)
 {
-    bool known = t->sseq <= c->sseq || c->cfg.flow_control;
+    bool known = delivered(c, t);
     bool zero = stream_config(c->group->stream)->retention == RETENTION_LIMITS &&
                 c->cfg.ack_policy == ACK_EXPLICIT; /* as in nats-server: sequence 0 is answered */
     struct mf_slice rest = MF_SLICE_NONE;
@@ -273,7 +279,7 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
                      number(subject_token(tokens, 2))};
     consumer_alive(c);
     if (starts(body, "+NXT", &rest)) {
-        if (t.sseq <= c->sseq || c->cfg.flow_control)
+        if (delivered(c, &t))
             ack_one(c, &t, true);
         if (reply.len > 0)
             consumer_pull(c, reply, mf_trim(rest), MF_SLICE_NONE);

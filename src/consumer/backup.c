@@ -108,16 +108,16 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
     c->held = true;
     c->stored = !c->cfg.mem_storage;
     rc = set_state(c, st);
-    if (rc == 0)
-        rc = consumer_listen(c);
     if (rc != 0) {
         consumer_free(c);
         group_unwatch(g);
+    } else {
+        rc = consumer_enter(c);
+    }
+    if (rc != 0) {
         consumer_op_fail(op, rc);
         return;
     }
-    group_insert_at(g, c);
-    consumer_recount(c);
     rc = write_all(c, op);
     if (rc != 0) {
         consumer_vanish(c, "409 Consumer Deleted");

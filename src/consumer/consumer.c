@@ -363,6 +363,21 @@ static void op_or_fail(struct consumer *c, struct consumer_op *op)
         consumer_op_fail(op, rc);
 }
 
+int consumer_enter(struct consumer *c)
+{
+    struct consumers *g = c->group;
+    int rc = consumer_listen(c);
+
+    if (rc != 0) {
+        consumer_free(c);
+        group_unwatch(g);
+        return rc;
+    }
+    group_insert_at(g, c);
+    consumer_recount(c);
+    return 0;
+}
+
 void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
                      struct consumer_op *op)
 {
@@ -381,14 +396,10 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
     }
     c->stored = !c->cfg.mem_storage;
     consumer_start(c);
-    if ((rc = consumer_listen(c)) != 0) {
-        consumer_free(c);
-        group_unwatch(g);
+    if ((rc = consumer_enter(c)) != 0) {
         consumer_op_fail(op, rc);
         return;
     }
-    group_insert_at(g, c);
-    consumer_recount(c);
     if (c->stored && (rc = consumer_op_wait(c, op)) != 0) { /* nothing remains of it */
         consumer_vanish(c, "409 Consumer Deleted");
         consumer_op_fail(op, rc);

@@ -180,6 +180,7 @@ int64_t group_after(const struct consumers *g, int64_t delay_ns);
 MF_MUSTCHECK int consumer_new(struct consumer **out, struct consumers *g,
                               struct consumer_config *cfg, struct mf_slice name,
                               int64_t created_ns);
+MF_MUSTCHECK int consumer_enter(struct consumer *c); /* into its group; on failure it is freed */
 /* done() when the configuration is on disk.  Otherwise why not; done() is the caller's then. */
 MF_MUSTCHECK int consumer_op_wait(struct consumer *c, struct consumer_op *op);
 void consumer_op_fail(struct consumer_op *op, int code);
@@ -207,8 +208,7 @@ void walk_over(struct consumer *c); /* its filters are others now; consumer_reco
 uint64_t walk_last(const struct consumer *c);
 bool walk_snapshot_has(const struct consumer *c, uint64_t seq);
 MF_MUSTCHECK int walk_snapshot(struct consumer *c); /* last per subject: makes the list */
-/* After a restart or with other filters: what is left of it.  Subjects that got another message
- * since come with that. */
+/* After a restart, with other filters: what is left of it, subjects with their newest message. */
 MF_MUSTCHECK int walk_snapshot_again(struct consumer *c);
 
 /* pump.c */

@@ -226,22 +226,10 @@ int batch_check(struct stream *s, struct batch_plan *plan, struct batch_item *it
 
 int batch_store(struct stream *s, struct intake *in, bool in_batch, struct js_error *e)
 {
-    uint64_t msgs, bytes;
-
-    if (s->cfg.retention != RETENTION_INTEREST ||
-        (s->wanted != NULL && s->wanted(s->wanted_arg, in->subject)))
+    if (!stream_nobody_wants(s, in->subject))
         return stream_store(s, in, in_batch, NULL, e);
-    store_accepted(s->store, &msgs, &bytes, &in->seq);
-    in->seq++;
-    int rc = store_remove_range(s->store, in->seq, in->seq, NULL);
-    if (rc != 0) {
+    int rc = stream_use_up(s, in, NULL);
+    if (rc != 0)
         stream_store_error(s, rc, e);
-        return rc;
-    }
-    s->last_ts_ns = in->ts_ns;
-    mf_buf_clear(&s->last_msg_id);
-    if (in->h.msg_id.len > 0)
-        stream_remember_id(s, in);
-    dedup_upkeep(s->dedup, s->store, in->seq, in->ts_ns, s->cfg.duplicate_window_ns);
-    return 0;
+    return rc;
 }

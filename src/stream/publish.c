@@ -210,8 +210,10 @@ static bool keeps_id(const struct stream *s, const struct intake *in)
     return in->h.msg_id.len > 0 && s->cfg.duplicate_window_ns > 0 && s->cfg.mirror == NULL;
 }
 
-void stream_remember_id(struct stream *s, const struct intake *in)
+/* It is the stream's last message now: its id, if it has one. */
+static void remember_id(struct stream *s, const struct intake *in)
 {
+    mf_buf_clear(&s->last_msg_id);
     mf_buf_append(&s->last_msg_id, in->h.msg_id.ptr, in->h.msg_id.len);
     if (keeps_id(s, in) && dedup_add(s->dedup, in->h.msg_id, in->seq, in->ts_ns) != 0)
         log_warn("stream %s: no memory to remember the id of message %llu", s->cfg.name,
@@ -222,11 +224,9 @@ static void stored(struct stream *s, struct intake *in, uint64_t seq)
 {
     in->seq = seq;
     s->last_ts_ns = in->ts_ns;
-    mf_buf_clear(&s->last_msg_id);
-    if (in->h.msg_id.len > 0)
-        stream_remember_id(s, in);
-    limits_push_out(s,
-                    in); /* first, as in nats-server: a full stream loses its oldest to a roll-up */
+    remember_id(s, in);
+    /* First, as in nats-server: a full stream loses its oldest to a roll-up. */
+    limits_push_out(s, in);
     if (in->rollup != ROLLUP_NONE)
         roll_up(s, in);
     if (in->h.schedule.len > 0 || in->h.schedule_next.len > 0 || s->schedules != NULL)
@@ -348,25 +348,37 @@ uint64_t stream_duplicate_of(struct stream *s, const struct intake *in)
     return dedup_find(s->dedup, in->h.msg_id, in->ts_ns, s->cfg.duplicate_window_ns);
 }
 
+bool stream_nobody_wants(const struct stream *s, struct mf_slice subject)
+{
+    return s->cfg.retention == RETENTION_INTEREST &&
+           (s->wanted == NULL || !s->wanted(s->wanted_arg, subject));
+}
+
+int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p)
+{
+    uint64_t msgs, bytes;
+
+    store_accepted(s->store, &msgs, &bytes, &in->seq);
+    in->seq++;
+    int rc = store_remove_range(s->store, in->seq, in->seq,
+                                p == NULL ? NULL : stream_wait(s, p, in->seq));
+    if (rc != 0)
+        return rc;
+    s->last_ts_ns = in->ts_ns;
+    remember_id(s, in);
+    dedup_upkeep(s->dedup, s->store, in->seq, in->ts_ns, s->cfg.duplicate_window_ns);
+    return 0;
+}
+
 /* Interest retention without anybody interested: the sequence is used up, nothing is stored. */
 static bool pass_over(struct stream *s, struct stream_publish *p, struct intake *in)
 {
-    uint64_t msgs, bytes, last;
-
-    if (s->cfg.retention != RETENTION_INTEREST ||
-        (s->wanted != NULL && s->wanted(s->wanted_arg, in->subject)))
+    if (!stream_nobody_wants(s, in->subject))
         return false;
-    store_accepted(s->store, &msgs, &bytes, &last);
-    int rc = store_remove_range(s->store, last + 1, last + 1, stream_wait(s, p, last + 1));
+    int rc = stream_use_up(s, in, p);
     if (rc == 0) {
-        in->seq = last + 1;
-        in->previous = 0;
         s->inflight++;
-        s->last_ts_ns = in->ts_ns;
-        mf_buf_clear(&s->last_msg_id);
-        if (in->h.msg_id.len > 0)
-            stream_remember_id(s, in);
-        dedup_upkeep(s->dedup, s->store, in->seq, in->ts_ns, s->cfg.duplicate_window_ns);
+        in->previous = 0;
         if (in->rollup != ROLLUP_NONE)
             roll_up(s, in);
     } else {

@@ -134,7 +134,11 @@ MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch
                               struct store_wait *wait, struct js_error *e);
 /* Is the last sequence there can be in use?  Numbers never start again. */
 bool stream_numbered_out(const struct stream *s);
-void stream_remember_id(struct stream *s, const struct intake *in); /* in->seq has it */
+/* Interest retention, and nobody is there for it. */
+bool stream_nobody_wants(const struct stream *s, struct mf_slice subject);
+/* Its sequence (in->seq) without storing it; the id is known all the same.  p (may be NULL) waits
+ * for that. */
+MF_MUSTCHECK int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p);
 /* Answers p: at once if nothing is on its way to the disk, else after that, so that answers keep
  * their order.  A non-NULL error is copied. */
 void stream_answer(struct stream *s, struct stream_publish *p, const struct stream_ack *a);

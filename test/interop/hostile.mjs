@@ -1,6 +1,7 @@
 // hostile.mjs: requests that nobody sends in earnest: huge, deep, broken, or with odd bytes.  Each is
 // answered, by the same error as nats-server's where there is one, and the server lives on.
 import assert from "node:assert/strict";
+import { dice } from "./lib/dice.mjs";
 import { group, onServer, ownServer, restore } from "./lib/js.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { isMayfly } from "./lib/server.mjs";
@@ -118,18 +119,10 @@ check("bytes that are no UTF-8, and halves of surrogates", async (c) => {
   assert.match(config.metadata["\ufffd"], /^\ufffd+$/);
 });
 
-// A small generator, so that a failure can be repeated.
-function random(seed) {
-  return (n) => {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return Math.floor((seed / 2 ** 32) * n);
-  };
-}
-
 check("two thousand damaged requests", async (c) => {
   const two = c.another();
   await two.create();
-  const next = random(7);
+  const next = dice(7);
   const bodies = [
     JSON.stringify(two.config({ max_age: 1e9, metadata: { a: "b" }, republish: { src: ">", dest: "out.>" }, placement: { tags: ["x"] } })),
     '{"seq":1,"last_by_subj":"a","no_hdr":true}', '{"filter":"a.*","keep":5}', '{"deliver_subject":"d","chunk_size":5}', '{"subjects_filter":">","offset":1}',
@@ -146,7 +139,7 @@ check("two thousand damaged requests", async (c) => {
 });
 
 check("a restore of damaged snapshots", async (c) => {
-  const next = random(11);
+  const next = dice(11);
   const config = { name: c.id, subjects: [`${c.prefix}.>`] };
   for (let i = 0; i < 20; i++) {
     const bytes = Buffer.from(Array.from({ length: 1 + next(3000) }, () => next(256)));

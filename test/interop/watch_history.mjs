@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { Kvm, KvWatchInclude } from "@nats-io/kv";
 import { jetstream } from "@nats-io/jetstream";
 import { headers } from "@nats-io/transport-node";
+import { dice } from "./lib/dice.mjs";
 import { onServer, ownServer } from "./lib/js.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { isMayfly } from "./lib/server.mjs";
@@ -25,16 +26,6 @@ const MARKER_MS = 2000;
 // timeout: nats.js does not see that a connection broke between its CONNECT and the PONG, and stands still until this
 // long after it began (docs/compatibility.md).
 const PATIENT = { reconnect: true, maxReconnectAttempts: -1, reconnectTimeWait: 20, reconnectJitter: 1, waitOnFirstConnect: true, timeout: 3000 };
-
-function dice(seed) {
-  let x = seed >>> 0;
-  return (n) => {
-    x = (x + 0x6d2b79f5) >>> 0;
-    let y = Math.imul(x ^ (x >>> 15), 1 | x);
-    y ^= y + Math.imul(y ^ (y >>> 7), 61 | y);
-    return ((y ^ (y >>> 14)) >>> 0) % n;
-  };
-}
 
 // What the stream's history must have been, by revision: what was acked and what any watcher saw, who must all agree.
 class Book {

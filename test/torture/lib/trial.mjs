@@ -6,16 +6,7 @@ import { fileURLToPath } from "node:url";
 export const TORTURE = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 export const TOP = path.resolve(TORTURE, "../..");
 
-// Numbers by seed: roll(n) is 0..n-1.
-export function dice(seed) {
-  let x = seed >>> 0;
-  return (n) => {
-    x = (x + 0x6d2b79f5) >>> 0;
-    let y = Math.imul(x ^ (x >>> 15), 1 | x);
-    y ^= y + Math.imul(y ^ (y >>> 7), 61 | y);
-    return ((y ^ (y >>> 14)) >>> 0) % n;
-  };
-}
+export { dice } from "../../interop/lib/dice.mjs";
 
 // Why a trial cannot run here: exit 2.
 export class Cannot extends Error {}
