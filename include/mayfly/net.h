@@ -4,7 +4,8 @@
  * Reading: all connections share one read buffer.  What a handler does not consume is kept for the
  * connection and shown again with what follows, so an idle connection owns no read buffer.
  * Writing: bytes are copied to pooled chunks and written once per loop turn (or sooner when many
- * are queued): many small messages make one writev.  An idle connection owns no write buffer.
+ * are queued): many small messages make one writev.  A payload that just came in may leave from
+ * where it lies, without a copy for each receiver.  An idle connection owns no write buffer.
  * Cost: O(bytes); no allocation per write in the steady state. */
 #ifndef MAYFLY_NET_H
 #define MAYFLY_NET_H
@@ -102,6 +103,16 @@ static inline void net_commit(struct net_conn *c, size_t used)
 {
     net_tail_(c)->pos += used;
 }
+/* Bytes that lie in what a handler of this loop is being shown in bytes() can be sent from there.
+ * net_may_lend(), asked once for each receiver, tells whether that is possible and pays: the first
+ * few receivers get copies.  net_lend() is then as net_write(). */
+#define NET_LEND_LEAST 512
+bool net_may_lend_(struct net_conn *c, const void *p, size_t n);
+static inline bool net_may_lend(struct net_conn *c, const void *p, size_t n)
+{
+    return MF_UNLIKELY(n >= NET_LEND_LEAST) && net_may_lend_(c, p, n);
+}
+int net_lend(struct net_conn *c, const void *p, size_t n);
 /* Bytes not yet taken by the kernel. */
 static inline size_t net_queued(const struct net_conn *c)
 {

@@ -463,6 +463,7 @@ void net_set_write_deadline(struct net_conn *c, int64_t ns)
 
 int net_conn_need_ext(struct net_conn *c)
 {
+    net_lent_own(c); /* from now on all of it is encoded */
     if (c->ext == NULL)
         c->ext = calloc(1, sizeof *c->ext);
     return c->ext == NULL ? MF_NOMEM : 0;

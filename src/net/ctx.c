@@ -28,6 +28,7 @@ static void trim(struct net_ctx *x)
         return;
     x->trimmed_ns = now;
     chunk_pool_trim(&x->pool);
+    net_lent_trim(x);
 }
 
 static void on_hook(struct loop_defer *d)
@@ -41,7 +42,7 @@ static void on_hook(struct loop_defer *d)
     x->works = 0;
     while ((p = mf_list_pop(&round)) != NULL)
         net_conn_work(mf_container(p, struct net_conn, work));
-    if (x->pool.bytes > TRIM_ABOVE)
+    if (x->pool.bytes > TRIM_ABOVE || x->lents > 0)
         trim(x);
     net_ctx_put(x);
 }
@@ -149,6 +150,8 @@ static struct net_ctx *ctx_new(struct loop *l)
     x->works_max = NET_DIRTY_MAX;
     mf_list_init(&x->work);
     mf_list_init(&x->timed);
+    mf_list_init(&x->lent);
+    mf_list_init(&x->lent_spare);
     mf_list_push(&contexts, &x->link);
     return x;
 }
@@ -182,6 +185,7 @@ void net_ctx_put(struct net_ctx *x)
     loop_defer_cancel(x->loop, &x->hook);
     timer_close(x);
     chunk_pool_fini(&x->pool);
+    net_lent_trim(x);
     free(x->plain);
     free(x->wire);
     free(x);

@@ -31,8 +31,13 @@ struct net_ctx {
     struct loop *loop;
     unsigned refs;
     struct chunk_pool pool;
-    uint8_t *wire;  /* NET_READ_BUFFER bytes: what recv() brought */
-    uint8_t *plain; /* as large: what TLS made of it; made on first use */
+    const uint8_t *shown, *shown_end; /* what a handler sees just now; NULL: none does */
+    const void *copied;               /* the payload that was last asked about, and how often */
+    unsigned copies;
+    struct mf_list lent, lent_spare; /* struct net_lent, see lend.c */
+    unsigned lents;                  /* in both */
+    uint8_t *wire;                   /* NET_READ_BUFFER bytes: what recv() brought */
+    uint8_t *plain;                  /* as large: what TLS made of it; made on first use */
     struct mf_list work, timed;
     unsigned works,
         works_max; /* length of `work`; beyond the bound the oldest is flushed at once */
@@ -100,6 +105,7 @@ struct net_conn {
     void *arg;
     struct net_carry carry;
     struct net_ext *ext;
+    struct net_lent *lent;      /* payloads to be sent from where they lie; NULL: none */
     struct net_dial *dial;      /* connecting, see connect.c */
     struct mf_list work, timed; /* in the context's lists, or alone */
     int64_t expires_ns;         /* while timed */
@@ -161,6 +167,15 @@ void net_flush_now(struct net_conn *c);
 void net_app_splice(struct net_conn *c, struct chunk_queue *dst);
 void net_app_drop(struct net_conn *c, size_t n);
 void net_queues_clear(struct net_conn *c);
+
+/* lend.c */
+/* Sends the queue with what is lent to it, then nothing is lent to it any more.  Bytes taken, or a
+ * negative errno; *asked: how many there were to take. */
+ssize_t net_lent_send(struct net_conn *c, size_t *asked);
+void net_lent_return(struct net_ctx *x);  /* what is being shown is about to go */
+void net_lent_own(struct net_conn *c);    /* copies what is lent */
+void net_lent_forget(struct net_conn *c); /* nothing of it will be sent */
+void net_lent_trim(struct net_ctx *x);    /* frees the notes that are not in use */
 
 /* filter.c */
 void net_filter_pump(struct net_conn *c);

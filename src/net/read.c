@@ -106,8 +106,11 @@ static void redirect(struct net_conn *c, const uint8_t *p, size_t n)
 
 static void show(struct net_conn *c, const uint8_t *p, size_t n)
 {
+    struct net_ctx *x = c->ctx;
     size_t done = 0;
 
+    x->shown = p;
+    x->shown_end = p + n;
     while (done < n && net_conn_listens(c) && c->kept_for == FOR_HANDLER) {
         c->flags &= ~(unsigned)CONN_SWAPPED;
         c->flags |= CONN_SHOWING;
@@ -118,6 +121,9 @@ static void show(struct net_conn *c, const uint8_t *p, size_t n)
         if (!(c->flags & CONN_SWAPPED))
             break;
     }
+    x->shown = x->shown_end = NULL;
+    if (!mf_list_empty(&x->lent))
+        net_lent_return(x);
     if (c->flags & CONN_CLOSING)
         return;
     if (done == n) {

@@ -52,6 +52,7 @@ void net_app_splice(struct net_conn *c, struct chunk_queue *dst)
 
 void net_queues_clear(struct net_conn *c)
 {
+    net_lent_forget(c);
     net_app_drop(c, c->app.bytes);
     if (c->ext != NULL) {
         chunk_queue_clear(&c->ext->mid, &c->ctx->pool);
@@ -220,7 +221,8 @@ void net_flush_now(struct net_conn *c)
                 return;
         }
         const struct chunk_queue *q = c->ext != NULL ? &c->ext->send : &c->app;
-        if (q->bytes == 0) {
+        bool lent = c->lent != NULL;
+        if (q->bytes == 0 && !lent) {
             unblock(c);
             break;
         }
@@ -228,14 +230,15 @@ void net_flush_now(struct net_conn *c)
             block(c, progress); /* others want to be served too; writability comes at once */
             break;
         }
-        n = send_some(c->fd, q, &asked);
+        n = lent ? net_lent_send(c, &asked) : send_some(c->fd, q, &asked);
         if (n < 0 && n != -EAGAIN && n != -EWOULDBLOCK) {
             c->flags |= CONN_BROKEN;
             net_conn_end(c, NET_CLOSED_WRITE, 0, (int)-n);
             return;
         }
         if (n > 0) {
-            taken(c, (size_t)n);
+            if (!lent)
+                taken(c, (size_t)n);
             progress = true;
             budget -= (size_t)n < budget ? (size_t)n : budget;
         }

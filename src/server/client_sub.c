@@ -183,7 +183,9 @@ static ssize_t sub_write(struct sub *sub, const struct mf_msg *m)
     struct client *c = sub->client;
     struct mf_slice sid = mf_slice(sub->sid, sub->sid_len);
     size_t hdr = c->headers ? m->hdr.len : 0;
-    size_t room = proto_msg_room(m->subject, sid, m->reply) + hdr + m->payload.len + 2;
+    bool lend = net_may_lend(c->conn, m->payload.ptr, m->payload.len);
+    size_t copied = lend ? 0 : m->payload.len;
+    size_t room = proto_msg_room(m->subject, sid, m->reply) + hdr + copied + 2;
     uint8_t *at = net_reserve(c->conn, room), *p = at;
 
     if (MF_UNLIKELY(at == NULL))
@@ -193,14 +195,21 @@ static ssize_t sub_write(struct sub *sub, const struct mf_msg *m)
         memcpy(p, m->hdr.ptr, hdr);
         p += hdr;
     }
-    if (m->payload.len > 0) {
-        memcpy(p, m->payload.ptr, m->payload.len);
-        p += m->payload.len;
+    if (copied > 0) {
+        memcpy(p, m->payload.ptr, copied);
+        p += copied;
     }
-    *p++ = '\r';
-    *p++ = '\n';
-    net_commit(c->conn, (size_t)(p - at));
-    c->wire_bytes += (size_t)(p - at);
+    c->wire_bytes += (size_t)(p - at) + m->payload.len - copied + 2;
+    if (lend) {
+        net_commit(c->conn, (size_t)(p - at));
+        if (net_lend(c->conn, m->payload.ptr, m->payload.len) != 0 ||
+            net_write(c->conn, "\r\n", 2) != 0)
+            return -1;
+    } else {
+        *p++ = '\r';
+        *p++ = '\n';
+        net_commit(c->conn, (size_t)(p - at));
+    }
     return (ssize_t)(hdr + m->payload.len);
 }
 
