@@ -20,6 +20,10 @@ struct uv_loop_s *loop_uv(struct loop *l); /* for net only */
  * own around it. */
 void loop_turn(struct loop *l);
 
+/* Before it sleeps the loop looks for events up to max_ns longer, where they have come so soon
+ * lately and nobody else wants its core.  0, as at first: it sleeps at once. */
+void loop_spin(struct loop *l, int64_t max_ns);
+
 /* Read once per turn, at the first question, and again when a timer fires. */
 int64_t loop_mono_ns(const struct loop *l);
 int64_t loop_wall_ns(const struct loop *l);

@@ -218,6 +218,7 @@ struct options {
     int64_t ping_interval_ns;   /* default 2 min */
     int64_t ping_max;           /* default 2 */
     int64_t write_deadline_ns;  /* default 10 s */
+    int64_t busy_poll_ns;       /* default 150 us; 0: off */
     int64_t lame_duck_duration_ns, lame_duck_grace_ns; /* 2 min, 10 s */
     int64_t connect_error_reports, reconnect_error_reports;
     bool no_header_support, disable_sublist_cache, no_fast_producer_stall;

@@ -118,6 +118,18 @@ static void read_positive_duration(struct opt *c, const struct conf_value *v, vo
         *(int64_t *)out_ns = ns;
 }
 
+/* Of our own: nats-server's threads decide this by themselves. */
+static void read_busy_poll(struct opt *c, const struct conf_value *v, void *out_ns)
+{
+    int64_t ns;
+    if (!opt_duration(c, v, &ns))
+        return;
+    if (ns < 0 || ns > 10 * CLOCK_MS)
+        opt_error(c, v, "\"%s\" is a duration from \"0s\" (off) to \"10ms\"", v->key);
+    else
+        *(int64_t *)out_ns = ns;
+}
+
 static void read_write_timeout(struct opt *c, const struct conf_value *v, void *options)
 {
     (void)options;
@@ -269,6 +281,7 @@ static const struct opt_field top_fields[] = {
     {"no_header_support", OPT_BOOL, AT(no_header_support), NULL, 0, 0},
     {"disable_sublist_cache no_sublist_cache", OPT_BOOL, AT(disable_sublist_cache), NULL, 0, 0},
     {"no_fast_producer_stall", OPT_BOOL, AT(no_fast_producer_stall), NULL, 0, 0},
+    {"busy_poll", OPT_FN, AT(busy_poll_ns), read_busy_poll, 0, 0},
     {"connect_error_reports", OPT_INT, AT(connect_error_reports), NULL, 0, 0},
     {"reconnect_error_reports", OPT_INT, AT(reconnect_error_reports), NULL, 0, 0},
     {"proxy_protocol", OPT_FN, OPT_DROP, read_inactive_flag, 0, 0},
@@ -324,6 +337,7 @@ static void set_defaults(struct options *o)
     o->ping_interval_ns = 120 * CLOCK_S;
     o->ping_max = 2;
     o->write_deadline_ns = 10 * CLOCK_S;
+    o->busy_poll_ns = 150 * CLOCK_US;
     o->lame_duck_duration_ns = 120 * CLOCK_S;
     o->lame_duck_grace_ns = 10 * CLOCK_S;
     o->connect_error_reports = 3600;

@@ -144,10 +144,12 @@ static void on_prepare(uv_prepare_t *h)
     else
         uv_idle_stop(&l->idle);
     l->time_known = false; /* time passes while waiting */
+    loop_spin_before(l);
 }
 
 static void on_check(uv_check_t *h)
 {
+    loop_spin_after(h->data);
     next_ready(h->data);
     defer_run(h->data);
 }

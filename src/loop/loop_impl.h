@@ -31,6 +31,15 @@ struct loop {
     bool running, time_known;
     int64_t mono_ns, wall_ns;
 
+    struct {
+        int64_t max_ns;        /* 0: off */
+        int64_t from_ns;       /* when the loop began to wait; 0: it does not */
+        int64_t rest_until_ns; /* others want the core */
+        long evictions;
+        unsigned trust; /* that the next event comes soon */
+        unsigned looked;
+    } spin; /* spin.c */
+
     bool jobs_inline;               /* no worker threads: loop_jobs_inline() */
     struct mf_list timers, signals; /* all that were not freed */
     bool in_timer;                  /* a timer's callback is running */
@@ -41,6 +50,9 @@ struct loop {
 
 void loop_time_read(struct loop *l); /* looks at the clocks now */
 
+/* spin.c: around the wait for events. */
+void loop_spin_before(struct loop *l);
+void loop_spin_after(struct loop *l);
 /* post.c */
 void loop_post_run(struct loop *l); /* runs what is queued by now */
 bool loop_post_waiting(struct loop *l);

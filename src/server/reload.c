@@ -102,6 +102,7 @@ static void reload_apply(struct server *s, struct reload *r)
     s->tls = r->tls;
     s->http_tls = r->http_tls;
     s->ws_tls = r->ws_tls;
+    loop_spin(s->loop, s->opts->busy_poll_ns);
     ws_options_refresh(s);
     if (s->https != NULL)
         monitor_set_tls(s->https, s->http_tls);

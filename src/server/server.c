@@ -177,6 +177,7 @@ static struct server *server_new(struct loop *l, const struct server_setup *setu
     s->name = s->opts->server_name != NULL ? s->opts->server_name : s->id;
     s->start_wall_ns = s->config_load_wall_ns = clock_wall_ns();
     s->start_mono_ns = clock_mono_ns();
+    loop_spin(l, s->opts->busy_poll_ns);
     return s;
 }
 

@@ -81,6 +81,7 @@ static void test_every_line_is_the_default(void)
     TEST_ASSERT_EQUAL_INT64(none->ping_interval_ns, all->ping_interval_ns);
     TEST_ASSERT_EQUAL_INT64(none->ping_max, all->ping_max);
     TEST_ASSERT_EQUAL_INT64(none->write_deadline_ns, all->write_deadline_ns);
+    TEST_ASSERT_EQUAL_INT64(none->busy_poll_ns, all->busy_poll_ns);
     TEST_ASSERT_EQUAL_INT64(none->connect_error_reports, all->connect_error_reports);
     TEST_ASSERT_EQUAL_INT64(none->jetstream.request_queue_limit,
                             all->jetstream.request_queue_limit);

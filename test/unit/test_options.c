@@ -156,6 +156,9 @@ static void test_limits_and_timers_are_read(void)
     HOLDS("no_header_support: true", o->no_header_support);
     HOLDS("no_sublist_cache: true", o->disable_sublist_cache);
     HOLDS("no_fast_producer_stall: true", o->no_fast_producer_stall);
+    HOLDS("debug: true", o->busy_poll_ns == 150 * CLOCK_US);
+    HOLDS("busy_poll: \"50us\"", o->busy_poll_ns == 50 * CLOCK_US);
+    HOLDS("busy_poll: \"0s\"", o->busy_poll_ns == 0);
 }
 
 /* 2m without quotes is two million; nats-server takes that many seconds, and so do we, aloud. */
