@@ -112,6 +112,13 @@ static bool anything_due(struct stream *s)
     return store_next_deadline(s->store) <= stream_now(s);
 }
 
+/* What was due when the sweep began is still there.  What came due since is not stuck: the clock
+ * goes on while a sweep is at work. */
+static bool stuck(const struct stream *s)
+{
+    return store_next_deadline(s->store) <= s->swept_ns;
+}
+
 static void fire_more(struct loop_defer *d);
 
 static void fire(void *arg)
@@ -123,7 +130,7 @@ static void fire(void *arg)
     if (s->closing)
         return;
     bool more = sweep(s, slice);
-    if (!more && !anything_due(s)) {
+    if (!more && !stuck(s)) {
         expire_arm(s);
         return;
     }

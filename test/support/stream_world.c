@@ -12,7 +12,9 @@
 
 static int64_t now_ns(void *arg)
 {
-    return ((struct world *)arg)->now_ns;
+    struct world *w = arg;
+
+    return w->now_ns += w->step_ns;
 }
 
 static void publish(void *arg, const struct mf_msg *m)

@@ -78,6 +78,25 @@ static void test_thousands_die_at_once_without_markers(void)
     TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
 }
 
+/* What came due while others were taken away is next; only what could not be taken waits a while.
+ */
+static void test_what_comes_due_during_a_sweep_does_not_wait(void)
+{
+    world_open(&w, &(struct stream_config){STREAM, .max_age_ns = 60 * CLOCK_S});
+    send_many(1, 1, NULL);
+    w.now_ns += 12 * CLOCK_MS;
+    send_many(1, 1, NULL);
+    w.now_ns += 60 * CLOCK_S - 12 * CLOCK_MS;
+    stream_clock_stepped(w.stream);
+    w.step_ns = 8 * CLOCK_MS; /* the sweep takes the first; at the next look the second is due */
+    while (w.stream->stats.expired == 0)
+        loop_turn(w.loop);
+    TEST_ASSERT_NOT_EQUAL_INT64(0, w.stream->armed_ns);
+    w.step_ns = 0;
+    world_time(&w, w.now_ns + 20 * CLOCK_MS);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+}
+
 /* Overdue and not swept yet: they take no room from the living, however many they are. */
 static void test_the_dead_take_no_room_where_new_ones_are_discarded(void)
 {
@@ -253,6 +272,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_thousands_die_at_once_and_each_subject_gets_one_marker);
     RUN_TEST(test_thousands_die_at_once_without_markers);
+    RUN_TEST(test_what_comes_due_during_a_sweep_does_not_wait);
     RUN_TEST(test_the_dead_take_no_room_where_new_ones_are_discarded);
     RUN_TEST(test_the_dead_take_no_room_from_a_batch);
     RUN_TEST(test_thousands_of_copies_are_sent_each_once);
