@@ -20,6 +20,9 @@
 /* Before a sweep that could take nothing is tried again: the disk is full, memory is short, or what
  * is due is not on disk yet. */
 #define PAUSE_NS 20000000
+/* Between two sweeps, where deaths follow each other closely: each sweep is a batch with a mark, and
+ * a turn of the loop. */
+#define SWEEP_NS 1000000
 
 int64_t expire_deadline(const struct stream *s, int64_t ts_ns, int64_t ttl_ns)
 {
@@ -162,7 +165,9 @@ void expire_arm(struct stream *s)
     if (next >= s->armed_ns || s->closing)
         return; /* armed for that, or for an earlier moment */
     s->armed_ns = next;
-    int64_t wait = next - stream_now(s);
+    int64_t now = stream_now(s), wait = next - now, rest = s->swept_ns + SWEEP_NS - now;
+    if (wait < rest && rest <= SWEEP_NS) /* longer: the clock was set back */
+        wait = rest;
     loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + (wait > 0 ? wait : 0));
 }
 
