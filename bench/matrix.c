@@ -6,6 +6,7 @@
  * they come, for bench/report.mjs.  TMPDIR says where the servers write: it must be a real disk. */
 #include "matrix.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -199,21 +200,51 @@ static bool wanted(const struct plan *plan, const struct part *p)
     return listed(plan->rows, p->name) || listed(plan->rows, p->group);
 }
 
-/* What all processes used since the machine started, in seconds of a core: user, nice and system.
- */
-static double machine_busy_s(void)
+struct machine {
+    double busy_s;   /* what all processes used since it started, in seconds of a core */
+    double stolen_s; /* what its host gave to others while somebody here wanted it */
+};
+
+static struct machine machine_read(void)
 {
     char line[256] = "", *at = line;
     FILE *f = fopen("/proc/stat", "re");
-    double ticks = 0;
+    double ticks[8] = {0}, s = (double)sysconf(_SC_CLK_TCK);
 
     if (f != NULL && fgets(line, sizeof line, f) != NULL)
         at += strcspn(line, " ");
-    for (int i = 0; i < 3; i++)
-        ticks += (double)strtoull(at, &at, 10);
+    for (int i = 0; i < 8; i++)
+        ticks[i] = (double)strtoull(at, &at, 10);
     if (f != NULL)
         fclose(f);
-    return ticks / (double)sysconf(_SC_CLK_TCK);
+    return (struct machine){(ticks[0] + ticks[1] + ticks[2]) / s, ticks[7] / s};
+}
+
+/* What a write of a page and its sync take on this disk without any server, in microseconds. */
+static void disk_measure(double *p50, double *p99)
+{
+    enum { SYNCS = 400, PAGE = 4096 };
+    static double took[SYNCS];
+    static const char page[PAGE] = {1};
+    char name[512];
+
+    *p50 = *p99 = 0;
+    snprintf(name, sizeof name, "%s/probe", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
+    int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    for (int pass = 0; fd >= 0 && pass < 2; pass++)
+        for (int i = 0; i < SYNCS; i++) {
+            double start_s = js_now_s();
+            if (pwrite(fd, page, PAGE, (off_t)i * PAGE) != PAGE ||
+                (pass == 1 && fdatasync(fd) != 0))
+                goto done;
+            took[i] = (js_now_s() - start_s) * 1e6;
+        }
+    *p50 = js_quantile(took, SYNCS, 0.5);
+    *p99 = js_quantile(took, SYNCS, 0.99);
+done:
+    if (fd >= 0)
+        close(fd);
+    (void)unlink(name);
 }
 
 static void run_part(const struct plan *plan, struct run *r, const struct part *p)
@@ -242,22 +273,30 @@ static void run_part(const struct plan *plan, struct run *r, const struct part *
 /* What others took of the machine meanwhile is the best word on how quiet it was. */
 static void run_round(const struct plan *plan, struct run *r, char *text, size_t cap)
 {
-    double load[1] = {0}, start_s = js_now_s(), busy_s = machine_busy_s();
-    double own_s = used_s(RUSAGE_SELF) + used_s(RUSAGE_CHILDREN), others;
+    double load[1] = {0}, sync_p50, sync_p99, seconds, others, stolen;
 
+    disk_measure(&sync_p50, &sync_p99);
     getloadavg(load, 1);
+    struct machine before = machine_read();
+    double start_s = js_now_s(), own_s = used_s(RUSAGE_SELF) + used_s(RUSAGE_CHILDREN);
     fprintf(stderr, "round %d of %d, load average %.2f\n", r->round + 1, plan->rounds, load[0]);
     for (size_t i = 0; i < PARTS; i++)
         if (wanted(plan, &parts[i]))
             run_part(plan, r, &parts[i]);
     own_s = used_s(RUSAGE_SELF) + used_s(RUSAGE_CHILDREN) - own_s;
-    others = (machine_busy_s() - busy_s - own_s) / (js_now_s() - start_s);
+    struct machine after = machine_read();
+    seconds = js_now_s() - start_s;
+    stolen = (after.stolen_s - before.stolen_s) / seconds;
+    others = (after.busy_s - before.busy_s - own_s) / seconds;
     others = others > 0 ? others : 0;
     if (others > 0.2)
         fprintf(stderr, "bench: WARNING: the machine was not quiet: others took %.2f cores\n",
                 others);
-    snprintf(text, cap, "%s\n  {\"round\":%d,\"load\":%.2f,\"others\":%.3f,\"seconds\":%.1f}",
-             r->round > 0 ? "," : "", r->round, load[0], others, js_now_s() - start_s);
+    snprintf(
+        text, cap,
+        "%s\n  {\"round\":%d,\"load\":%.2f,\"others\":%.3f,\"stolen\":%.3f,\"sync_p50_us\":%.0f,"
+        "\"sync_p99_us\":%.0f,\"seconds\":%.1f}",
+        r->round > 0 ? "," : "", r->round, load[0], others, stolen, sync_p50, sync_p99, seconds);
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
@@ -337,7 +376,7 @@ static bool read_arguments(struct plan *plan, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static char rounds[MAX_ROUNDS][128];
+    static char rounds[MAX_ROUNDS][256];
     struct plan plan;
     struct run r = {.first = true};
 

@@ -136,7 +136,10 @@ function about([mayflyd, nats, redis]) {
 const quiet = (run) => {
   const others = Math.max(...run.rounds.map((r) => r.others));
   const load = run.rounds.map((r) => r.load.toFixed(1)).join(", ");
-  return `load average before each round ${load}; other processes took at most ${others.toFixed(2)} cores` +
+  const stolen = Math.max(...run.rounds.map((r) => r.stolen ?? 0));
+  const syncs = run.rounds.filter((r) => r.sync_p50_us > 0).map((r) => `${r.sync_p50_us} (${r.sync_p99_us})`).join(", ");
+  return `load average before each round ${load}; other processes took at most ${others.toFixed(2)} cores, the machine's host ${stolen.toFixed(2)}` +
+    (syncs ? `; a page written and synced without any server took ${syncs} us, p50 (p99), before each round` : "") +
     (run.size === "full" ? "" : "; COUNTS WERE A FRACTION of what the rows say") +
     (others > 0.2 ? ": THE MACHINE WAS NOT QUIET, the figures mean little" : "");
 };
