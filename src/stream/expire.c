@@ -20,8 +20,8 @@
 /* Before a sweep that could take nothing is tried again: the disk is full, memory is short, or what
  * is due is not on disk yet. */
 #define PAUSE_NS 20000000
-/* Between two sweeps, where deaths follow each other closely: each sweep is a batch with a mark, and
- * a turn of the loop. */
+/* Between two sweeps, where deaths follow each other closely: each sweep is a batch with a mark,
+ * and a turn of the loop. */
 #define SWEEP_NS 1000000
 
 int64_t expire_deadline(const struct stream *s, int64_t ts_ns, int64_t ttl_ns)

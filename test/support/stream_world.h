@@ -15,7 +15,7 @@ struct world {
     uint64_t batches, fasts;
     struct stream *stream; /* NULL: closed */
     int64_t now_ns;
-    int64_t step_ns; /* each look at the clock takes so long */
+    int64_t step_ns;    /* each look at the clock takes so long */
     struct mf_buf said; /* what the stream published: "subject|header|payload\n" */
 };
 
