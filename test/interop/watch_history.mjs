@@ -1,28 +1,34 @@
 // watch_history.mjs: many watchers of one bucket, random changes, kills and restarts: does each watcher's history
 // agree with the stream's?  No gap, nothing twice, nothing out of order.
-// WATCHERS, EVENTS, KILLS and RECONNECTS make it longer and rougher, SEED repeats a run's choices.  For a million
-// changes: PARTS of the keys, WIDE watchers of all of them (the others see one part each), HANDS that write at once.
+// WATCHERS, EVENTS, KILLS and RECONNECTS make it longer and rougher, SEED repeats a run's choices, ANY_SERVER=1 lets
+// nats-server try.  It ends in any case, and says what it saw.
+// For a million changes: PARTS of the keys, WIDE watchers of all of them (the others see one part each), HANDS that
+// write at once.
 import assert from "node:assert/strict";
 import { Kvm, KvWatchInclude } from "@nats-io/kv";
 import { jetstream } from "@nats-io/jetstream";
 import { headers } from "@nats-io/transport-node";
 import { dice } from "./lib/dice.mjs";
+import { Dials } from "./lib/dials.mjs";
 import { onServer, ownServer } from "./lib/js.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { isMayfly } from "./lib/server.mjs";
-import { LIMIT_MS, until } from "./lib/wait.mjs";
+import { LIMIT_MS, awake, until, within } from "./lib/wait.mjs";
 
 const number = (name, usual) => Number(process.env[name] ?? usual);
 const WATCHERS = number("WATCHERS", 20);
 const EVENTS = number("EVENTS", 4000);
-const KILLS = number("KILLS", 0);
-const RECONNECTS = number("RECONNECTS", 0); // about one in 2000 changes
+const KILLS = number("KILLS", 3);
+const RECONNECTS = number("RECONNECTS", 5); // of some watcher's own, about
+// Many times what it takes; before the runner's own deadline, to say what was seen until then.
+const DEADLINE_MS = Math.min(120000 + 20 * EVENTS + 10000 * KILLS, number("SCENARIO_MS", 300000) - 20000);
 const PARTS = number("PARTS", 3);
 const WIDE = number("WIDE", WATCHERS - Math.floor(WATCHERS / 4));
 const HANDS = number("HANDS", 32);
 const KEYS = 300; // of each part
 const HISTORY = 64;
 const MARKER_MS = 2000;
+const HUNG_MS = 15000;
 // timeout: nats.js does not see that a connection broke between its CONNECT and the PONG, and stands still until this
 // long after it began (docs/compatibility.md).
 const PATIENT = { reconnect: true, maxReconnectAttempts: -1, reconnectTimeWait: 20, reconnectJitter: 1, waitOnFirstConnect: true, timeout: 3000 };
@@ -56,33 +62,55 @@ class Watcher {
   revs = []; // what it saw,
   at = []; // and when
   ended = false;
-  async start(t, s, filter, book) {
-    const { nc } = await onServer(t, s, PATIENT);
-    this.filter = filter;
+  dials = new Dials();
+  constructor(t, s, filter, book) {
+    Object.assign(this, { t, s, filter, book });
+    this.end = filter === ">" ? `${PARTS - 1}.end` : filter.replace("*", "end");
+  }
+  start(more = {}) {
+    return within("a watch", this.dials.run(() => this.#watch(more)));
+  }
+  async #watch(more) {
+    const { nc } = await onServer(this.t, this.s, PATIENT);
     this.nc = nc;
-    const end = filter === ">" ? `${PARTS - 1}.end` : filter.replace("*", "end");
-    // What it asks for while the server dies is asked again soon.
-    const kv = await new Kvm(jetstream(nc, { timeout: 1000 })).open("B");
-    const iter = await kv.watch({ include: KvWatchInclude.AllHistory, key: filter });
-    (async () => {
-      for await (const e of iter) {
-        this.revs.push(e.revision);
-        this.at.push(Date.now());
-        book.told(e);
-        if (e.key === end) this.ended = true;
-      }
-    })();
+    // What it asks for while the server dies is asked again soon: later by nats.js, here, at its first try, by us.
+    const kvm = new Kvm(jetstream(nc, { timeout: 1000 }));
+    const watch = async () => (await kvm.open("B")).watch({ include: KvWatchInclude.AllHistory, key: this.filter, ...more });
+    let iter;
+    while (!iter) iter = await watch().catch((e) => assert.equal(e.name, "TimeoutError", e.stack));
+    this.#read(nc, iter).catch((e) => this.book.problems.push(`watcher of ${this.filter}: ${e.message}`));
     return this;
+  }
+  async #read(nc, iter) {
+    for await (const e of iter) {
+      if (nc !== this.nc) return; // a client that was given up
+      this.revs.push(e.revision);
+      this.at.push(Date.now());
+      this.book.told(e);
+      if (e.key === this.end) this.ended = true;
+    }
   }
   last() {
     return this.revs.at(-1) ?? 0;
   }
-  // Without a connection for long though the server is there: nats.js has stopped dialling (docs/compatibility.md).
-  // What it saw until then is judged all the same.
-  lost() {
+  // Without a connection for long though the server is there.
+  hung() {
     if (this.nc.protocol.connected) this.away = undefined;
-    else this.away ??= Date.now();
-    return this.away !== undefined && Date.now() - this.away > 20000;
+    else this.away ??= awake();
+    return this.away !== undefined && awake() - this.away > HUNG_MS;
+  }
+  // What is known of a client that does not come back.
+  evidence() {
+    const { connected, connectPromise, transport } = this.nc.protocol;
+    const client = { connected, dialling: connectPromise !== null, closed: this.nc.isClosed(), socket: transport?.socket?.readyState };
+    return { filter: this.filter, at: this.last(), ...client, dials: this.dials.count, trace: this.dials.lines };
+  }
+  // As a user would help himself: another client goes on where this one was.
+  async replace() {
+    const old = this.nc;
+    this.away = undefined;
+    await this.start({ resumeFromRevision: this.last() + 1 });
+    await within("the close of a client that hung", old.close(), 5000).catch(() => {});
   }
 }
 
@@ -153,10 +181,9 @@ function check(watchers, book, purged) {
     const wrong = disorder(x);
     for (const text of wrong) book.problems.push(`watcher ${i}: ${text}`);
     if (wrong.length > 0) continue; // what is missing is found in good order only
-    const due = x.ended ? parts.get(x.filter) : parts.get(x.filter).filter((e) => e.rev <= x.last());
+    const due = (parts.get(x.filter) ?? []).filter((e) => x.ended || e.rev <= x.last());
     for (const e of missingWithoutReason(due, x, purges)) book.problems.push(`watcher ${i} (${x.filter}): no ${e.rev} ${e.key} ${e.op}`);
   }
-  return all.length;
 }
 
 // One life of the server: changes until there are `enough`, then, but for the last life, kill -9 and a new start.
@@ -165,37 +192,40 @@ async function life({ t, s, c, w, roll, book, watchers }, enough, last) {
   w.js = c.js;
   w.purge = (filter) => c.api("STREAM.PURGE.KV_B", { filter });
   const hands = Array.from({ length: HANDS }, async () => {
-    while (!stop && w.count < enough) {
+    while (!stop && !w.halt && w.count < enough) {
       try {
         await change(w, roll, book);
       } catch (e) {
         if (!stop) throw e;
       }
-      if (RECONNECTS > 0 && roll(2000) === 0) await watchers[roll(WATCHERS)].nc.reconnect().catch(() => {});
+      if (roll(EVENTS) < RECONNECTS) await watchers[roll(WATCHERS)].nc.reconnect();
     }
   });
+  const all = Promise.all(hands);
   if (last) {
-    await Promise.all(hands);
+    await all;
     return c;
   }
-  await until("the next kill", () => w.count >= enough - HANDS, LIMIT_MS + 10 * EVENTS);
+  await Promise.race([all, until("the next kill", () => w.count >= enough - HANDS, DEADLINE_MS)]);
   stop = true;
-  await s.kill();
-  await c.nc.close();
-  await Promise.all(hands);
+  await within("the server's death", s.kill());
+  await within("the writer's close", c.nc.close());
+  await within("the last changes of a life", all);
+  w.kills++;
   await s.startAgain();
   s.killed = false;
   return (await onServer(t, s)).stream("B");
 }
 
 // The last expiries, then one more change in each part, which shows every watcher whether it has a gap.
-async function finish(c, watchers, book) {
+async function finish(c, w, watchers, book) {
   const state = async () => (await c.api("STREAM.INFO.KV_B")).state;
   let [last, since] = [0, Date.now()];
   await until("the last expiries", async () => {
     const now = (await state()).last_seq;
     const quiet = now === last && Date.now() - since > 3500;
     if (now !== last) [last, since] = [now, Date.now()];
+    for (const x of watchers) x.hung(); // the time counts from now on
     return quiet;
   });
   for (let i = 0; i < PARTS; i++) {
@@ -205,10 +235,22 @@ async function finish(c, watchers, book) {
   const end = (await state()).last_seq;
   for (const x of watchers)
     try {
-      await until("a watcher's last revision", () => x.ended || x.lost(), 2 * LIMIT_MS);
+      await arrived(x, w, book);
     } catch (e) {
       throw new Error(`${e.message}: at ${x.last()} of ${end}; ${await plight(c, x)}`);
     }
+}
+
+// Waits for a watcher's last change.  A client that hangs is told of, with all that is known, and another one takes
+// its place; that the server took a connection and was silent on it is a problem of the server's.
+async function arrived(x, w, book) {
+  await until("a watcher's last revision", () => x.ended || x.hung(), 2 * LIMIT_MS);
+  if (x.ended) return;
+  w.hung++;
+  console.log(`# watch_history: a client hangs: ${JSON.stringify(x.evidence(), null, 1)}`);
+  if (x.dials.silent()) book.problems.push(`watcher of ${x.filter}: the server did not answer a login`);
+  await x.replace();
+  await until("the last revision of a watcher in another's place", () => x.ended);
 }
 
 // What both sides think of a watcher that stays behind.
@@ -216,35 +258,53 @@ async function plight(c, x) {
   const { consumers } = await c.api("CONSUMER.LIST.KV_B");
   const subs = [...x.nc.protocol.subscriptions.subs.values()].map((sub) => sub.getSubject());
   const behind = consumers.filter((i) => i.num_pending > 0 || !i.push_bound);
-  return JSON.stringify({ connected: x.nc.protocol.connected, subs, consumers: consumers.length, behind });
+  return JSON.stringify({ ...x.evidence(), subs, consumers: consumers.length, behind }, null, 1);
 }
 
-scenario(`${WATCHERS} watchers, ${EVENTS} random changes, ${KILLS} kills: every history is the stream's`, { only: "mayfly" }, async (t) => {
-  const seed = number("SEED", Date.now() % 1_000_000_007);
-  console.log(`# watch_history: SEED=${seed} WATCHERS=${WATCHERS} EVENTS=${EVENTS} KILLS=${KILLS}`);
-  const roll = dice(seed);
+async function run(t, w, roll, book, watchers) {
   const { s, stream } = await ownServer(t);
   let c = stream("B");
   await new Kvm(c.js).create("B", { history: HISTORY, markerTTL: MARKER_MS, timeout: LIMIT_MS });
-  const book = new Book();
-  const watchers = [];
-  for (let i = 0; i < WATCHERS; i++) watchers.push(await new Watcher().start(t, s, i < WIDE ? ">" : `${i % PARTS}.*`, book));
-  const w = { count: 0, purged: [] };
-  const began = Date.now();
+  for (let i = 0; i < WATCHERS; i++) watchers.push(await new Watcher(t, s, i < WIDE ? ">" : `${i % PARTS}.*`, book).start());
   // Some lives are so short that a kill finds the watchers on their way back.
   const ends = Array.from({ length: KILLS }, () => roll(EVENTS)).sort((a, b) => a - b);
   for (const [i, enough] of [...ends, EVENTS].entries()) {
     c = await life({ t, s, c, w, roll, book, watchers }, enough, i === KILLS);
-    if (EVENTS > 20000) console.log(`# watch_history: ${w.count} changes in ${Date.now() - began} ms`); // somebody waits
+    if (EVENTS > 20000) console.log(`# watch_history: ${w.count} changes in ${Date.now() - w.began} ms`); // somebody waits
   }
-  const wrote = Date.now();
-  await finish(c, watchers, book);
-  const events = check(watchers, book, w.purged);
-  const seen = watchers.reduce((n, x) => n + x.revs.length, 0);
-  console.log(`# watch_history: ${events} events, ${seen} seen, ${book.problems.length} problems; ${wrote - began} ms of changes, ${Date.now() - wrote} ms of checks`);
+  w.wrote = Date.now();
+  await finish(c, w, watchers, book);
+}
+
+// Printed whatever happened.
+function summary(w, book, watchers) {
+  const sum = (of) => watchers.reduce((n, x) => n + of(x), 0);
+  const stalls = watchers.flatMap((x) => x.dials.stalls).sort((a, b) => b.ms - a.ms);
+  const wrote = w.wrote ?? Date.now();
+  const parts = [
+    `${w.count} changes, ${w.kills} kills, ${book.lines.size} events, ${sum((x) => x.revs.length)} seen, ${book.problems.length} problems`,
+    `${sum((x) => x.dials.count)} dials, ${stalls.length} clients waited for the PONG of a dead connection (${stalls[0]?.ms ?? 0} ms at most), ${w.hung} hung`,
+    `${wrote - w.began} ms of changes, ${Date.now() - wrote} ms of checks`,
+  ];
+  console.log(`# watch_history: ${parts.join("; ")}`);
+  if (stalls.length > 0) console.log(`# watch_history: the longest such wait, after\n#   ${stalls[0].trace.join("\n#   ")}`);
+  for (const text of book.problems.slice(0, 20)) console.log(`# watch_history: ${text}`);
+}
+
+const only = process.env.ANY_SERVER ? undefined : "mayfly";
+scenario(`${WATCHERS} watchers, ${EVENTS} random changes, ${KILLS} kills: every history is the stream's`, { only }, async (t) => {
+  const seed = number("SEED", Date.now() % 1_000_000_007);
+  console.log(`# watch_history: SEED=${seed} WATCHERS=${WATCHERS} EVENTS=${EVENTS} KILLS=${KILLS} RECONNECTS=${RECONNECTS}`);
+  const [book, watchers] = [new Book(), []];
+  const w = { count: 0, kills: 0, hung: 0, purged: [], began: Date.now() };
+  try {
+    await within("the end of the run", run(t, w, dice(seed), book, watchers), DEADLINE_MS);
+  } finally {
+    w.halt = true;
+    if (watchers.length === WATCHERS) check(watchers, book, w.purged);
+    summary(w, book, watchers);
+  }
   assert.deepEqual(book.problems.slice(0, 20), []);
-  const lost = watchers.filter((x) => !x.ended).length;
-  if (lost > 0) console.log(`# watch_history: ${lost} of ${WATCHERS} clients did not come back`);
-  assert.ok(lost * 10 <= WATCHERS, `${lost} clients did not come back`);
-  await Promise.all(watchers.map((x) => x.nc.close()));
+  assert.ok(w.hung * 10 <= WATCHERS, `${w.hung} clients hung`);
+  await within("the watchers' close", Promise.all(watchers.map((x) => x.nc.close())));
 });

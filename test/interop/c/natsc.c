@@ -87,6 +87,7 @@ int main(void)
     run_life_tests();
     run_js_tests();
     run_stream_tests();
+    run_watch_tests();
     failed = UNITY_END();
     /* A deadline: what a failed test left open must not hang the run. */
     return nats_CloseAndWait(NATSC_TIMEOUT_MS) != NATS_OK || failed;

@@ -36,5 +36,6 @@ void run_auth_tests(void);
 void run_life_tests(void);
 void run_js_tests(void);
 void run_stream_tests(void);
+void run_watch_tests(void);
 
 #endif

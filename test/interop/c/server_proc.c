@@ -148,6 +148,15 @@ void server_proc_stop(struct server_proc *s)
     }
 }
 
+void server_proc_kill(struct server_proc *s)
+{
+    TEST_ASSERT_TRUE(s->pid > 0);
+    TEST_ASSERT_EQUAL_INT(0, kill(s->pid, SIGKILL));
+    while (waitpid(s->pid, NULL, 0) < 0)
+        TEST_ASSERT_EQUAL_INT(EINTR, errno);
+    s->pid = 0;
+}
+
 static void remove_folder(const char *dir)
 {
     pid_t pid = fork();

@@ -20,6 +20,8 @@ void server_proc_folder(struct server_proc *s);
 void server_proc_start(struct server_proc *s, const char *config, int port);
 /* SIGTERM, then waits; fails the test when the exit code is not 0. */
 void server_proc_stop(struct server_proc *s);
+/* SIGKILL, then waits. */
+void server_proc_kill(struct server_proc *s);
 /* Removes the folder too; harmless when nothing runs.  Kills what did not stop. */
 void server_proc_end(struct server_proc *s);
 /* Polls until test(arg) holds; fails the test with `what` after ten seconds. */

@@ -3,24 +3,38 @@
 // For what never comes.  A machine may stall for many seconds, so it is far beyond what anything takes.
 export const LIMIT_MS = 60000;
 
+// Milliseconds that this process was awake: deadlines do not run while it and the server are stopped together, as
+// on a machine that sleeps.  After two minutes of that, a client that was away for a moment would look lost.
+const STEP_MS = 50;
+let awakeMs = 0;
+let stepped = Date.now();
+setInterval(() => {
+  const now = Date.now();
+  awakeMs += Math.max(0, Math.min(now - stepped, 20 * STEP_MS));
+  stepped = now;
+}, STEP_MS).unref();
+export const awake = () => awakeMs;
+
 // until(WHAT, TEST): polls TEST until it returns something true, and returns that.
 export async function until(what, test, ms = LIMIT_MS) {
-  const end = Date.now() + ms;
+  const end = awake() + ms;
   for (;;) {
     const got = await test();
     if (got) return got;
-    if (Date.now() > end) throw new Error(`waited ${ms} ms in vain for ${what}`);
+    if (awake() > end) throw new Error(`waited ${ms} ms in vain for ${what}`);
     await new Promise((r) => setTimeout(r, 5));
   }
 }
 
 // within(WHAT, PROMISE): the promise, or an error when it takes too long.
 export function within(what, promise, ms = LIMIT_MS) {
+  const end = awake() + ms;
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited ${ms} ms in vain for ${what}`)), ms);
+    const look = () => awake() > end && reject(new Error(`waited ${ms} ms in vain for ${what}`));
+    timer = setInterval(look, Math.min(ms, STEP_MS));
   });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+  return Promise.race([promise, late]).finally(() => clearInterval(timer));
 }
 
 // steadily(FN): for what has to be quick.  A failure says nothing while this machine was the slow one:
