@@ -13,7 +13,7 @@ import { Dials } from "./lib/dials.mjs";
 import { onServer, ownServer } from "./lib/js.mjs";
 import { scenario } from "./lib/scenario.mjs";
 import { isMayfly } from "./lib/server.mjs";
-import { LIMIT_MS, awake, until, within } from "./lib/wait.mjs";
+import { LIMIT_MS, awake, patiently, until, within } from "./lib/wait.mjs";
 
 const number = (name, usual) => Number(process.env[name] ?? usual);
 const WATCHERS = number("WATCHERS", 20);
@@ -194,7 +194,7 @@ async function life({ t, s, c, w, roll, book, watchers }, enough, last) {
   const hands = Array.from({ length: HANDS }, async () => {
     while (!stop && !w.halt && w.count < enough) {
       try {
-        await change(w, roll, book);
+        await patiently(() => change(w, roll, book));
       } catch (e) {
         if (!stop) throw e;
       }
@@ -214,12 +214,12 @@ async function life({ t, s, c, w, roll, book, watchers }, enough, last) {
   w.kills++;
   await s.startAgain();
   s.killed = false;
-  return (await onServer(t, s)).stream("B");
+  return (await patiently(() => onServer(t, s))).stream("B");
 }
 
 // The last expiries, then one more change in each part, which shows every watcher whether it has a gap.
 async function finish(c, w, watchers, book) {
-  const state = async () => (await c.api("STREAM.INFO.KV_B")).state;
+  const state = async () => (await patiently(() => c.api("STREAM.INFO.KV_B"))).state;
   let [last, since] = [0, Date.now()];
   await until("the last expiries", async () => {
     const now = (await state()).last_seq;
@@ -230,7 +230,8 @@ async function finish(c, w, watchers, book) {
   });
   for (let i = 0; i < PARTS; i++) {
     const from = Date.now();
-    book.acked((await c.js.publish(`$KV.B.${i}.end`, "end", { timeout: LIMIT_MS })).seq, `${i}.end`, "PUT", "end", from);
+    const ack = await patiently(() => c.js.publish(`$KV.B.${i}.end`, "end", { timeout: LIMIT_MS }));
+    book.acked(ack.seq, `${i}.end`, "PUT", "end", from);
   }
   const end = (await state()).last_seq;
   for (const x of watchers)

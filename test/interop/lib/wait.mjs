@@ -6,14 +6,33 @@ export const LIMIT_MS = 60000;
 // Milliseconds that this process was awake: deadlines do not run while it and the server are stopped together, as
 // on a machine that sleeps.  After two minutes of that, a client that was away for a moment would look lost.
 const STEP_MS = 50;
-let awakeMs = 0;
-let stepped = Date.now();
-setInterval(() => {
-  const now = Date.now();
-  awakeMs += Math.max(0, Math.min(now - stepped, 20 * STEP_MS));
-  stepped = now;
-}, STEP_MS).unref();
-export const awake = () => awakeMs;
+const LATE_MS = 1000; // so late is a busy machine's timer; what is more was sleep
+let [awakeMs, asleepMs, stepped] = [0, 0, Date.now()];
+function step() {
+  const ms = Math.max(0, Date.now() - stepped);
+  awakeMs += Math.min(ms, LATE_MS);
+  asleepMs += Math.max(0, ms - LATE_MS);
+  stepped = Date.now();
+}
+setInterval(step, STEP_MS).unref();
+export function awake() {
+  step();
+  return awakeMs;
+}
+
+// patiently(FN): for requests with a client's own timer, which runs on while we sleep: then FN runs again.
+export async function patiently(fn) {
+  for (;;) {
+    step();
+    const before = asleepMs;
+    try {
+      return await fn();
+    } catch (e) {
+      step();
+      if (e.name !== "TimeoutError" || asleepMs === before) throw e;
+    }
+  }
+}
 
 // until(WHAT, TEST): polls TEST until it returns something true, and returns that.
 export async function until(what, test, ms = LIMIT_MS) {
