@@ -4,12 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    WATCHERS = 4,
-    LIVES = 4,
-    CHANGES = 150,
-    KEYS = 25
-}; /* of each life: no key outgrows HISTORY */
+/* Changes in each life.  No key outgrows HISTORY, so that nothing may be missing. */
+enum { WATCHERS = 4, LIVES = 4, CHANGES = 150, KEYS = 25 };
 #define HISTORY 64
 
 static char config[256];
@@ -25,8 +21,6 @@ static natsConnection *patient_client(void)
     return natsc_connect(o);
 }
 
-/* A bucket on a client of its own, which lives as long as the server: writes must not be sent
- * twice. */
 static kvStore *open_bucket(natsConnection *nc, jsCtx **js)
 {
     kvStore *kv = NULL;
@@ -99,7 +93,7 @@ static void expect_change(kvWatcher *w, int n)
 }
 
 /* One life: changes, each acked; the last ones are on their way to the watchers when the server is
- * killed. */
+ * killed.  The writer's client ends with it: nothing is sent twice. */
 static void live(int first)
 {
     natsConnection *nc = NULL;
