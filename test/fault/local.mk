@@ -9,7 +9,7 @@ TEST_STORE = test/support/must.c test/support/must.h test/support/pick.h \
 FIXED_RAND = test/support/fixed_rand.c
 WRAP_RAND = -Wl,--wrap=rand_bytes
 FAULT_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
-FAULT_TESTS = %D%/crash %D%/flip %D%/nth %D%/model %D%/kill
+FAULT_TESTS = %D%/crash %D%/flip %D%/twin %D%/nth %D%/model %D%/kill
 
 check_PROGRAMS += $(FAULT_TESTS)
 TESTS += $(FAULT_TESTS)
@@ -21,6 +21,10 @@ TESTS += $(FAULT_TESTS)
 %C%_flip_LDADD = src/cli/libcli.a $(STORE_LIBS) $(JANSSON_LIBS)
 %C%_flip_CPPFLAGS = $(FAULT_CPPFLAGS)
 %C%_flip_LDFLAGS = $(AM_LDFLAGS) $(WRAP_RAND)
+%C%_twin_SOURCES = $(FIXED_RAND) %D%/twin.c %D%/disk.c %D%/disk.h $(TEST_STORE)
+%C%_twin_LDADD = src/cli/libcli.a $(STORE_LIBS) $(JANSSON_LIBS)
+%C%_twin_CPPFLAGS = $(FAULT_CPPFLAGS)
+%C%_twin_LDFLAGS = $(AM_LDFLAGS) $(WRAP_RAND)
 %C%_nth_SOURCES = $(FIXED_RAND) %D%/nth.c test/support/no_memory.h $(TEST_STORE)
 %C%_nth_LDADD = $(STORE_LIBS)
 %C%_nth_CPPFLAGS = $(FAULT_CPPFLAGS)
