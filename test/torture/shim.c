@@ -174,8 +174,12 @@ ssize_t pwrite(int fd, const void *buf, size_t n, off_t offset)
 /* With a durable copy the real disk need not be waited for. */
 static int synced(int fd, int (*next)(int))
 {
-    if (failed(SHIM_SYNC))
+    if ((shim_disk_begins_dirty(fd) && failed(SHIM_FIRST_SYNC)) || failed(SHIM_SYNC)) {
+        int error = errno;
+        shim_disk_forgets(fd);
+        errno = error;
         return -1;
+    }
     if (!shim_disk_on())
         return next(fd);
     shim_disk_synced(fd);

@@ -8,7 +8,8 @@
  *
  * The model of a disk, as weak as POSIX allows: bytes and the size of a file are durable when
  * fdatasync() or fsync() of it returns, names when fsync() of their folder returns; what was not
- * synced is lost.  The copy:
+ * synced is lost.  After a sync that failed the kernel takes the file's pages for clean: the next
+ * sync succeeds and writes none of them, unless they were written to again.  The copy:
  *    f/ID   durable bytes of the file with that number
  *    d/ID   durable names of a folder: lines "f ID NAME" or "d ID NAME"; the root is 1
  *    i/INO  a symlink to the number of what has this inode now
@@ -32,7 +33,8 @@ enum shim_call {
     SHIM_MMAP, /* of a file */
     SHIM_PREAD,
     SHIM_ACCEPT,
-    SHIM_MALLOC, /* only in shim_memory.so */
+    SHIM_MALLOC,     /* only in shim_memory.so */
+    SHIM_FIRST_SYNC, /* fdatasync of a file whose first bytes are not durable; with a copy only */
     SHIM_CALLS
 };
 
@@ -61,6 +63,8 @@ void shim_disk_made(const char *path); /* a folder; while held */
 void shim_disk_wrote(int fd, off_t off, size_t n);
 void shim_disk_cut(int fd, off_t size); /* ftruncate */
 void shim_disk_synced(int fd);
+void shim_disk_forgets(int fd);      /* its sync failed: nobody will write what was dirty */
+bool shim_disk_begins_dirty(int fd); /* are its first bytes among what is not durable? */
 bool shim_disk_watches(int fd);
 bool shim_disk_on(void);
 

@@ -363,3 +363,30 @@ void shim_disk_synced(int fd)
     else
         sync_file(fd, id_of_fd[fd]);
 }
+
+bool shim_disk_begins_dirty(int fd)
+{
+    bool begins = false;
+
+    if (!copying || !shim_disk_watches(fd))
+        return false;
+    pthread_mutex_lock(&lock);
+    const struct file *f = files[id_of_fd[fd]];
+    for (size_t i = 0; i < f->count && !begins; i++)
+        begins = f->dirty[i].off == 0;
+    pthread_mutex_unlock(&lock);
+    return begins;
+}
+
+/* Bytes alone: a file system tells of a size or a name that it cannot write in other ways. */
+void shim_disk_forgets(int fd)
+{
+    if (!copying || !shim_disk_watches(fd))
+        return;
+    pthread_mutex_lock(&lock);
+    struct file *f = files[id_of_fd[fd]];
+    free(f->dirty);
+    f->dirty = NULL;
+    f->count = f->cap = 0;
+    pthread_mutex_unlock(&lock);
+}

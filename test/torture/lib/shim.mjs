@@ -4,7 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { Cannot } from "./trial.mjs";
 
-const CALLS = ["pwrite", "sync", "open", "rename", "unlink", "truncate", "mkdir", "mmap", "pread", "accept", "malloc"];
+const CALLS = ["pwrite", "sync", "open", "rename", "unlink", "truncate", "mkdir", "mmap", "pread", "accept", "malloc", "firstSync"];
 const SIZE = 8 + CALLS.length * 16;
 const SECTOR = 512;
 
@@ -91,34 +91,47 @@ function placesNow(shadow, root) {
   return at;
 }
 
-// The durable bytes of a file; with `keep`, of each sector that differs keep() says whether it is the new one.
-function bytesOf(shadow, id, now, keep) {
+// The durable bytes of a file; with `mix`, mixed with those it has now.
+function bytesOf(shadow, id, now, mix) {
   let b;
   try {
     b = fs.readFileSync(path.join(shadow, "f", id));
   } catch {
     b = Buffer.alloc(0);
   }
-  if (!keep || !now) return b;
-  const fresh = fs.readFileSync(now);
-  if (fresh.length !== b.length && keep()) {
-    const resized = Buffer.alloc(fresh.length);
-    b.copy(resized, 0, 0, Math.min(b.length, fresh.length));
-    b = resized;
-  }
+  return mix && now ? mix(b, fs.readFileSync(now)) : b;
+}
+const resized = (b, n) => (b.length >= n ? b.subarray(0, n) : Buffer.concat([b, Buffer.alloc(n - b.length)]));
+// Where the two differ: the starts of their sectors.
+function changed(b, fresh) {
+  const out = [];
   for (let o = 0; o < Math.min(b.length, fresh.length); o += SECTOR) {
     const end = Math.min(o + SECTOR, b.length, fresh.length);
-    if (b.compare(fresh, o, end, o, end) !== 0 && keep()) fresh.copy(b, o, o, end);
+    if (b.compare(fresh, o, end, o, end) !== 0) out.push(o);
   }
-  return b;
+  return out;
 }
+// Of each sector that differs keep() says whether it is the new one; so of the size.
+const someSectors = (keep) => (b, fresh) => {
+  if (fresh.length !== b.length && keep()) b = resized(b, fresh.length);
+  for (const o of changed(b, fresh)) if (keep()) fresh.copy(b, o, o, Math.min(o + SECTOR, b.length));
+  return b;
+};
+// All that is new up to one byte of it: what was written as one is torn anywhere.
+const upToAByte = (roll) => (b, fresh) => {
+  b = resized(b, fresh.length);
+  const at = changed(b, fresh);
+  if (at.length > 0) fresh.copy(b, at[0], at[0], Math.min(at[0] + roll(at.at(-1) + SECTOR - at[0]), b.length));
+  return b;
+};
 
 // Builds in `to` what a power cut leaves of `root`.  mode: "synced" only what was synced; "sectors" and some of the
-// sectors that were not; "names" and, in some folders, the names that were not; "both".
+// sectors that were not; "torn" and what was not up to some byte; "names" and, in some folders, the names that were
+// not; "both" names and sectors.
 export function cutPower({ root, shadow, to, mode, roll }) {
   const now = mode === "synced" ? null : placesNow(shadow, root);
   const odds = 1 + roll(8);
-  const keep = mode === "sectors" || mode === "both" ? () => roll(odds + 1) === 0 : null;
+  const mix = mode === "torn" ? upToAByte(roll) : mode === "sectors" || mode === "both" ? someSectors(() => roll(odds + 1) === 0) : null;
   const build = (id, folder) => {
     fs.mkdirSync(folder);
     const here = now?.get(id);
@@ -126,8 +139,47 @@ export function cutPower({ root, shadow, to, mode, roll }) {
     for (const [kind, child, name] of names) {
       const at = path.join(folder, name);
       if (kind === "d") build(child, at);
-      else fs.writeFileSync(at, bytesOf(shadow, child, now?.get(child), keep));
+      else fs.writeFileSync(at, bytesOf(shadow, child, now?.get(child), mix));
     }
   };
   build("1", to);
+}
+
+// --- one life after the other -----------------------------------------------------------------------------------------
+
+// The disks of a server that is cut again and again: each life begins with what the cut left of the one before.
+export class Disks {
+  // modes: those of cutPower(), one as likely as another.
+  constructor(trial, shim, server, modes) {
+    Object.assign(this, { trial, shim, server, modes, number: 0 });
+    this.cuts = Object.fromEntries(modes.map((m) => [m, 0]));
+    this.#next();
+  }
+  // A new folder for each life: the shim begins with an empty copy.
+  #next() {
+    this.shadow = path.join(this.trial.dir, `shadow${this.number}`);
+    this.root = this.server.store = path.join(this.trial.dir, `disk${this.number}`);
+    fs.mkdirSync(this.root, { recursive: true });
+    this.server.env = this.shim.env({ SHIM_ROOT: this.root, SHIM_SHADOW: this.shadow });
+  }
+
+  // The server was killed: the power with it.
+  cut(roll) {
+    const mode = this.modes[roll(this.modes.length)];
+    cutPower({ root: this.root, shadow: this.shadow, to: path.join(this.trial.dir, `disk${this.number + 1}`), mode, roll });
+    fs.rmSync(this.shadow, { recursive: true });
+    fs.rmSync(path.join(this.trial.dir, `disk${this.number - 1}`), { recursive: true, force: true });
+    this.cuts[mode]++;
+    this.number++;
+    this.#next();
+  }
+  // While a server started, perhaps before its copy began.
+  cutStart(roll) {
+    if (fs.existsSync(path.join(this.shadow, "d", "1"))) this.cut(roll);
+    else fs.rmSync(this.shadow, { recursive: true, force: true });
+  }
+
+  summary() {
+    return `${Object.values(this.cuts).reduce((a, b) => a + b)} power cuts (${Object.entries(this.cuts).map(([m, n]) => `${n} ${m}`).join(", ")})`;
+  }
 }
