@@ -7,6 +7,7 @@ const ACK_WAIT = 1e9;
 export const CONFIG = { name: "Q", subjects: ["q.>"], retention: "workqueue" };
 const CONSUMER = { stream_name: "Q", config: { durable_name: "D", ack_policy: "explicit", ack_wait: ACK_WAIT, max_ack_pending: 2000 } };
 const BACKLOG = 3000;
+const LATEST = 40, GONE_TURNS = 200;
 
 export class Queue {
   constructor(world) {
@@ -14,6 +15,7 @@ export class Queue {
     this.open = new Map(); // seq: uid, acknowledged and not confirmed
     this.unsure = new Set(); // uids sent, no ack
     this.confirmed = new Set(); // seqs
+    this.latest = []; // of them, the last ones
     this.asked = new Set(); // seqs whose ack was sent: they may be gone, confirmed or not
     this.uid = 0;
   }
@@ -88,8 +90,21 @@ export class Queue {
       if (a === null || a.status) return;
       world.count.confirmed++;
       this.confirmed.add(seq);
+      if (this.latest.push(seq) > LATEST) this.latest.shift();
       this.open.delete(seq);
     });
+  }
+
+  // After a start: what was confirmed last is done, not waiting to be delivered again some day.
+  async check(wire) {
+    let left = this.latest;
+    for (let turn = 0; ; turn++, await pause(20)) {
+      const answers = await Promise.all(left.map((seq) => wire.api("STREAM.MSG.GET.Q", { seq })));
+      if (answers.includes(null)) return; // the next time
+      left = left.filter((_, i) => answers[i].message);
+      if (left.length === 0) return;
+      if (turn === GONE_TURNS) return this.world.find("unconfirmed", `Q ${left.join(", ")}: confirmed before the start, and still there`);
+    }
   }
 
   // All that is open comes, within `ms`; then the queue is empty.

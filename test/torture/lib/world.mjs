@@ -109,6 +109,7 @@ export class World {
     this.lives++;
     this.main = await this.wire("m");
     await this.verify();
+    await this.queue.check(this.main);
     this.ended = null;
     this.queue.settle();
     await this.#connect();
