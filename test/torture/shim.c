@@ -217,17 +217,38 @@ int posix_fallocate(int fd, off_t offset, off_t len)
 
 int renameat(int oldfd, const char *old, int newfd, const char *new)
 {
-    return failed(SHIM_RENAME) ? -1 : REAL(renameat)(oldfd, old, newfd, new);
+    if (failed(SHIM_RENAME))
+        return -1;
+    shim_disk_hold();
+    ino_t before = shim_disk_inode(newfd, new);
+    int rc = REAL(renameat)(oldfd, old, newfd, new);
+    if (rc == 0)
+        shim_disk_gone(before);
+    shim_disk_release();
+    return rc;
 }
 
 int rename(const char *old, const char *new)
 {
-    return failed(SHIM_RENAME) ? -1 : REAL(rename)(old, new);
+    return renameat(AT_FDCWD, old, AT_FDCWD, new);
 }
 
 int unlinkat(int fd, const char *name, int flag)
 {
-    return failed(SHIM_UNLINK) ? -1 : REAL(unlinkat)(fd, name, flag);
+    if (failed(SHIM_UNLINK))
+        return -1;
+    shim_disk_hold();
+    ino_t before = shim_disk_inode(fd, name);
+    int rc = REAL(unlinkat)(fd, name, flag);
+    if (rc == 0)
+        shim_disk_gone(before);
+    shim_disk_release();
+    return rc;
+}
+
+int rmdir(const char *path)
+{
+    return unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
 }
 
 int mkdir(const char *path, mode_t mode)

@@ -60,6 +60,10 @@ void shim_disk_release(void);
 void shim_disk_opened(int fd, bool created); /* created: while held */
 void shim_disk_closed(int fd);
 void shim_disk_made(const char *path); /* a folder; while held */
+/* Around what takes a name: the inode behind it (0: none of ours) before, while held, and if it is
+ * gone after that.  The kernel gives an inode's number to the next file. */
+ino_t shim_disk_inode(int folder, const char *name);
+void shim_disk_gone(ino_t ino);
 void shim_disk_wrote(int fd, off_t off, size_t n);
 void shim_disk_cut(int fd, off_t size); /* ftruncate */
 void shim_disk_synced(int fd);

@@ -32,6 +32,7 @@ struct file {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char root[PATH], shadow[PATH];
 static size_t root_len;
+static dev_t root_dev;
 static bool watching, copying;
 static uint32_t id_of_fd[FDS]; /* 0: none of ours */
 static struct {
@@ -247,9 +248,11 @@ void shim_disk_init(void)
         if (syscall(SYS_mkdir, name, 0700) != 0)
             give_up(name); /* it must be new */
     }
+    struct stat st;
     int fd = sys_open(root, O_RDONLY | O_DIRECTORY);
-    if (fd < 0)
+    if (fd < 0 || fstat(fd, &st) != 0)
         give_up(root);
+    root_dev = st.st_dev;
     take_all(fd);
     sys_close(fd);
 }
@@ -318,6 +321,27 @@ void shim_disk_made(const char *path)
     if (watching && is_below_root(fd) && fstat(fd, &st) == 0)
         number(st.st_ino);
     sys_close(fd);
+}
+
+ino_t shim_disk_inode(int folder, const char *name)
+{
+    struct stat st;
+
+    if (!copying || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_dev != root_dev)
+        return 0;
+    return st.st_ino;
+}
+
+/* Else a power cut in the moment of its next use would take the new file for the old one. */
+void shim_disk_gone(ino_t ino)
+{
+    char name[PATH + 64];
+
+    if (ino == 0)
+        return;
+    *slot_of(ino) = 0;
+    snprintf(name, sizeof name, "%s/i/%llu", shadow, (unsigned long long)ino);
+    syscall(SYS_unlink, name);
 }
 
 void shim_disk_wrote(int fd, off_t off, size_t n)
