@@ -141,6 +141,7 @@ trial() {
     running=
     grep -aqs '^FOUND ' "$scratch.log" && rc=1
     cat "$scratch.log"
+    umount "$scratch"/*/mnt 2>/dev/null # a trial that was killed left its small disk
     rm -rf "$scratch" "$scratch.log"
     [ $rc -le 2 ] || rc=1 # it hung, or died of what it met
     return $rc
