@@ -538,6 +538,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     c->delivered_ns = c->acked_ns = 0;
     c->next = seq;
     consumer_recount(c);
+    retention_sweep_now(c->group); /* what it passes over now, perhaps nobody else needs */
     state_touch(c, 0);
     pump_soon(c);
     *reset_seq = seq;

@@ -133,8 +133,13 @@ void retention_sweep(struct consumers *g)
 }
 
 /* The first slice at once: who asks next finds a small stream swept. */
-void consumers_stream_updated(struct consumers *g)
+void retention_sweep_now(struct consumers *g)
 {
     if (sweep_begins(g))
         sweep(&g->sweep);
+}
+
+void consumers_stream_updated(struct consumers *g)
+{
+    retention_sweep_now(g);
 }
