@@ -57,7 +57,7 @@ export class Findings {
   }
 
   #accept(rule) {
-    this.used.set(rule.id, (this.used.get(rule.id) ?? 0) + 1);
+    for (const r of rule.used ?? [rule]) this.used.set(r.id, (this.used.get(r.id) ?? 0) + 1);
     if (rule.ends) this.ended = true;
   }
 

@@ -1,6 +1,7 @@
 // main.mjs: compares mayflyd with nats-server, history by history.
 //   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--topic=streams|consumers] [--restarts=N]
-//                 [--lanes=N] [--keep-going] [--no-shrink] [--only=SEED-N]
+//                 [--lanes=N] [--keep-going] [--no-shrink] [--shrink=MINUTES] [--only=SEED-N]
+// --shrink: scripts are made short too, and for so long
 // Ends with `N passed, N failed`; a failing history is made short and written to .dev/compare.
 import fs from "node:fs";
 import path from "node:path";
@@ -22,6 +23,7 @@ function options(argv) {
     else if (key === "script") o.scripts.push(value);
     else if (key === "keep-going") o.keepGoing = true;
     else if (key === "no-shrink") o.shrink = false;
+    else if (key === "shrink") o.minutes = Number(value);
     else if (key === undefined && fs.existsSync(a)) o.scripts.push(a);
     else throw new Error(`unknown argument ${a}`);
   }
@@ -147,8 +149,13 @@ class Session {
       fs.writeFileSync(path.join(this.out, `flaky-${history.seed}.json`), JSON.stringify({ ...history, diff }, null, 1));
       return;
     }
-    if (this.o.shrink && !this.o.scripts.length) find.history = await new Shrinker(again, history.ops.some((x) => x.op === "restart") ? { tries: 40, ms: 40000 } : {}).shrink({ ...history, ops: history.ops.slice(0, diff.index + 1) });
+    if (this.o.minutes || (this.o.shrink && !this.o.scripts.length)) find.history = await new Shrinker(again, this.#patience(history)).shrink({ ...history, ops: history.ops.slice(0, diff.index + 1) });
     this.#report(find);
+  }
+
+  #patience(history) {
+    if (this.o.minutes) return { tries: Infinity, ms: this.o.minutes * 60000 };
+    return history.ops.some((x) => x.op === "restart") ? { tries: 40, ms: 40000 } : {};
   }
 
   #report(find) {

@@ -59,8 +59,15 @@ export class Normaliser {
     if (NOW.has(key)) return TIME.test(value) ? "<now>" : value;
     if (STAMPS.has(key)) return this.time(value);
     if (NAMES.has(key)) return this.name(value);
+    if (key === "description") return this.#sentence(value);
     if (key === "hdrs") return this.headers(Buffer.from(value, "base64").toString("latin1"));
     if (key === "pinned_client_id") return `<pin ${value}>`;
+    return value;
+  }
+
+  // An error may name consumers.
+  #sentence(value) {
+    for (const [name, as] of this.names) value = value.replace(name, as);
     return value;
   }
 

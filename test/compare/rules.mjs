@@ -1,5 +1,6 @@
 // rules.mjs: which difference is an accepted one, and whether its row is still there.
 import fs from "node:fs";
+import { api, consumersOf, same } from "./rules_help.mjs";
 import { RULES } from "./rules_list.mjs";
 
 export class Rules {
@@ -15,8 +16,32 @@ export class Rules {
   }
 
   match(context) {
-    return this.list.find((r) => (!context.moment || r.id === "created-restart") && r.match(context));
+    if (context.moment) return this.list.find((r) => r.id === "created-restart" && r.match(context));
+    const parts = this.list.filter((r) => r.part);
+    for (const r of this.list) {
+      if (r.match?.(context)) return r;
+      if (r.part && explained(context, [r])) return r;
+    }
+    const used = explained(context, parts);
+    return used && { id: used.map((r) => r.id).join("+"), used, ends: used.some((r) => r.ends) };
   }
+}
+
+// Which of these rules explain, each in part, how consumers differ; undefined where something is left.
+function explained(context, rules) {
+  if (!api(context.o, "CONSUMER.")) return undefined;
+  const [a, b] = [consumersOf(context.ours), consumersOf(context.theirs)];
+  const used = new Set();
+  if (a.list.length !== b.list.length) return undefined;
+  for (const [i, k] of b.list.entries()) {
+    if (!k?.config || !a.list[i]?.config || k.name !== a.list[i].name) continue;
+    for (const r of rules) {
+      const was = JSON.stringify(k);
+      r.part(context, a.list[i], k);
+      if (JSON.stringify(k) !== was) used.add(r);
+    }
+  }
+  return same(a.all, b.all) ? [...used] : undefined;
 }
 
 // First cells of all table rows.

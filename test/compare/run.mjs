@@ -12,7 +12,7 @@
 import { Findings, compareMessages } from "./compare.mjs";
 import { advisories } from "./normalise.mjs";
 
-const LATE = 4000; // one server has answered, the other may be stuck behind a busy machine
+const LATE = Number(process.env.COMPARE_LATE ?? 4000); // ms: one server has answered, the other may be stuck behind a busy machine
 const SILENT = 150; // neither has: it is taken for silence
 const READS = /^(INFO$|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST))/;
 
@@ -286,6 +286,10 @@ class Run {
     await this.check(index);
   }
 
+  #deletions() {
+    return this.lane.sides.map((side) => side.advisories.filter((m) => m.subject.includes(".STREAM.DELETED.")).length);
+  }
+
   // Leaves the account empty for the next history.
   async clean() {
     for (const side of this.lane.sides) for (const sid of side.subs.keys()) side.wire.unsubscribe(sid);
@@ -294,7 +298,10 @@ class Run {
       const lists = names.lists.map((l) => parse(l[0])?.streams ?? []);
       const all = new Set(lists.flat());
       if (!all.size) return;
+      const told = this.#deletions();
       await this.ask([...all].map((s) => [`STREAM.DELETE.${s}`]));
+      // What is told of it late would be the next history's.
+      await this.lane.until(() => this.#deletions().every((n, i) => n >= told[i] + lists[i].length), LATE / 8);
     }
     throw new Error("the account cannot be emptied");
   }

@@ -1,0 +1,201 @@
+// rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
+//   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
+//         is here.  An answer is accepted when its parts together explain all of it.
+import { about, aboutConsumers, api, asleep, before, blind, called, creates, keepsAll, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
+
+const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
+const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
+const restarted = (c) => before(c).some((x) => x.op === "restart");
+const delivers = (o) => o.op === "pull" || o.op === "deliveries";
+const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending"];
+
+// Sleeps on nats-server and went on here.
+function woken(k, mine) {
+  if (asleep(k) && !asleep(mine) && mine.delivered.consumer_seq > k.delivered.consumer_seq) take(k, mine, [...PROGRESS, "num_waiting"]);
+}
+
+export const CONSUMER_RULES = [
+  {
+    id: "filter-update",
+    row: "a consumer whose filter is updated",
+    ends: true,
+    part: (c, mine, k) => refiltered(before(c)).has(called(k.stream_name, k.name)) && take(k, mine, [...PROGRESS, "num_waiting"]),
+    match: (c) => {
+      const names = refiltered(before(c));
+      if (names.size === 0) return false;
+      // Of an interest stream, what it holds follows.
+      if (api(c.o, "STREAM.INFO.")) return !keepsAll(c) && [...names].some((n) => about(c, n.split(" ")[0]));
+      return aboutConsumers(c.o) && same(...without(c, names));
+    },
+  },
+  {
+    id: "resume",
+    row: "resuming a consumer that requests wait for",
+    ends: true,
+    part: (c, mine, k) => before(c).filter((x) => x.subj?.startsWith(`CONSUMER.PAUSE.${k.stream_name}.`)).length > 1 && woken(k, mine),
+  },
+  {
+    id: "purge-makes-room",
+    row: "a request that waits behind `max_ack_pending`, and a purge",
+    ends: true,
+    part: (c, mine, k) => before(c).some(takesFrom(k.stream_name)) && woken(k, mine),
+  },
+  {
+    id: "given-up",
+    row: "`num_redelivered`, and messages that came as often as they may",
+    part: (_, mine, k) => k.config.max_deliver > 1 && less(k, mine, "num_redelivered"),
+  },
+  {
+    id: "first-update",
+    row: "the answer to the first update of a consumer after a restart",
+    match: (c) => {
+      const ops = before(c);
+      const made = creates(ops.slice(ops.findLastIndex((x) => x.op === "restart") + 1)).filter((x) => x.subj.split(".").slice(2).join() === c.o.subj?.split(".").slice(2).join());
+      return ops.some((x) => x.op === "restart") && made.length === 1 && made[0] === c.o && c.ours[0]?.data?.created && c.theirs[0]?.data?.created && c.ours[0].data.name === c.theirs[0].data.name;
+    },
+  },
+  {
+    id: "no-wait-behind",
+    row: "a `no_wait` request that waits behind `max_ack_pending`, and everything",
+    ends: true,
+    part: (c, mine, k) => before(c).some((x) => x.op === "pull" && x.s === k.stream_name && x.body?.no_wait) && less(k, mine, "num_waiting"),
+  },
+  {
+    id: "no-wait-paused",
+    row: "a `no_wait` request that waits behind `max_ack_pending` while the consumer is paused",
+    ends: true,
+    part: (c, mine, k) => {
+      if (k.paused && k.config.max_ack_pending > 0 && mine.num_waiting > k.num_waiting && before(c).some((x) => x.op === "pull" && x.s === k.stream_name && x.body?.no_wait)) k.num_waiting = mine.num_waiting;
+    },
+  },
+  {
+    id: "ack-passed-over",
+    row: "an ack of a message that was never delivered",
+    ends: true,
+    match: (c) => {
+      const [, , stream, name, , seq] = c.o.subj?.split(".") ?? [];
+      if (c.o.op !== "raw" || c.ours.length !== 0 || !same(c.theirs, [{ subject: "<inbox>" }]) || !(Number(seq) > 0)) return false;
+      return creates(before(c)).some((x) => x.body.stream_name === stream && (x.subj.split(".").includes(name) || name.startsWith("%")) && (x.body.config.filter_subject || x.body.config.filter_subjects?.length));
+    },
+  },
+  {
+    id: "pause-epoch",
+    row: "PAUSE until 1970-01-01T00:00:00Z",
+    part: (_, mine, k) => {
+      if (k.config.pause_until !== "1970-01-01T00:00:00Z") return;
+      delete k.config.pause_until;
+      k.config.metadata["_nats.req.level"] = "0";
+    },
+    match: ({ o, ours, theirs }) => o.op === "advisories" && same(ours, theirs.filter((x) => !x.includes('"paused":false,"pause_until":"1970-01-01T00:00:00Z"'))),
+  },
+  {
+    id: "purge-terminated",
+    row: "MSG_TERMINATED of messages that a purge or a roll-up takes",
+    match: (c) => {
+      if (c.o.op !== "advisories" || !before(c).some(takesMany)) return false;
+      const rest = (list) => list.filter((t) => !t.includes('"reason":"Unacknowledged message was deleted"'));
+      return same(rest(c.ours), rest(c.theirs));
+    },
+  },
+  {
+    id: "last-active",
+    row: "`last_active` after a restart",
+    part: (c, mine, k) => {
+      if (!restarted(c)) return;
+      for (const f of ["delivered", "ack_floor"]) if (mine[f]?.last_active && k[f]) k[f].last_active = mine[f].last_active;
+      if (!mine.config.name) delete k.config.name;
+    },
+  },
+  {
+    id: "start-beyond",
+    row: "`num_pending` of a consumer that starts beyond the last sequence",
+    part: (c, mine, k) => startsBeyond(c) && less(k, mine, "num_pending"),
+    match: (c) => delivers(c.o) && startsBeyond(c) && same(blind(c.ours), blind(c.theirs)),
+  },
+  {
+    id: "memory-skip",
+    row: "`delivered.stream_seq` of a filtered consumer of a stream in memory",
+    ends: true,
+    part: (c, mine, k) => {
+      if (!k.config.filter_subject && !k.config.filter_subjects) return;
+      for (const f of ["delivered", "ack_floor"]) if (k[f]?.stream_seq !== undefined && mine[f]) k[f].stream_seq = mine[f].stream_seq;
+    },
+  },
+  {
+    id: "ack-all-loss",
+    row: "ack policy `all`, and a message that waits for its ack is deleted",
+    ends: true,
+    part: (_, mine, k) => k.config.ack_policy === "all" && take(k, mine, ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]),
+    match: (c) => {
+      const all = creates(before(c)).filter((x) => x.body.config.ack_policy === "all");
+      if (delivers(c.o)) return all.length > 0 && same(blind(c.ours), blind(c.theirs));
+      if (c.o.op !== "advisories" || !all.length) return false;
+      // What it does not wait for any more cannot be refused, nor told to be gone.
+      const told = (t) => /MSG_(NAKED|TERMINATED)/.test(t) && all.some((x) => t.includes(`"stream":"${x.body.stream_name}"`));
+      return same(...[c.ours, c.theirs].map((list) => list.filter((t) => !told(t))));
+    },
+  },
+  {
+    id: "floor-after-purge",
+    row: "the ack floor after a purge or a roll-up took messages that wait",
+    ends: true,
+    part: (c, mine, k) => {
+      if (k.num_ack_pending >= mine.num_ack_pending && before(c).some(takesFrom(k.stream_name))) take(k, mine, ["ack_floor", "num_ack_pending", "num_redelivered"]);
+    },
+  },
+  {
+    id: "purge-looked",
+    row: "`delivered.stream_seq` after a purge or a roll-up",
+    // Nothing that it wants lies between the two numbers.
+    part: (c, mine, k) => {
+      if (k.delivered.consumer_seq !== mine.delivered.consumer_seq || k.num_pending !== mine.num_pending || !before(c).some(takesFrom(k.stream_name))) return;
+      less(k.delivered, mine.delivered, "stream_seq");
+      if (k.ack_floor.consumer_seq === mine.ack_floor.consumer_seq && k.num_ack_pending === mine.num_ack_pending) less(k.ack_floor, mine.ack_floor, "stream_seq");
+    },
+  },
+  {
+    id: "last-per-subject-pending",
+    row: "`num_pending` of a consumer that begins with the last of each subject",
+    ends: true,
+    part: (_, mine, k) => k.config.deliver_policy === "last_per_subject" && take(k, mine, ["num_pending"]),
+    match: (c) => delivers(c.o) && creates(before(c)).some((x) => x.body.config.deliver_policy === "last_per_subject") && same(blind(c.ours), blind(c.theirs)),
+  },
+  {
+    id: "listed-gone",
+    row: "a consumer that begins with the last of each subject, when one of those is gone",
+    ends: true,
+    part: (_, mine, k) => k.config.deliver_policy === "last_per_subject" && woken(k, mine),
+    // It stops there: no_wait is told that there is nothing, though there is.
+    match: (c) => {
+      if (c.o.op !== "pull" || !creates(before(c)).some((x) => x.body.stream_name === c.o.s && x.body.config.deliver_policy === "last_per_subject")) return false;
+      const [got, end] = [c.theirs.slice(0, -1), c.theirs.at(-1)];
+      return /^NATS\/1\.0 404 No Messages/.test(end?.hdr) && c.ours.filter((m) => m.reply).length > got.length && same(blind(c.ours.slice(0, got.length)), blind(got));
+    },
+  },
+  {
+    id: "batch-pending",
+    row: "the pending count in the ack subject, when an atomic batch is delivered",
+    match: (c) => delivers(c.o) && before(c).some((x) => x.hdr?.some((h) => h.startsWith("Nats-Batch-Commit"))) && same(blind(c.ours), blind(c.theirs)),
+  },
+  {
+    id: "purge-pending",
+    row: "the pending count after a purge or a roll-up",
+    part: (c, mine, k) => before(c).some(takesFrom(k.stream_name)) && less(k, mine, "num_pending"),
+    match: (c) => delivers(c.o) && before(c).some(takesMany) && same(blind(c.ours), blind(c.theirs)),
+  },
+  {
+    id: "kill-consumer",
+    row: "how far a consumer is, after kill -9",
+    ends: true,
+    part: (c, mine, k) => before(c).some((x) => x.how === "kill") && take(k, mine, PROGRESS),
+  },
+  {
+    id: "created-restart",
+    row: "`created` of a consumer after a restart",
+    match: (c) => c.moment && api(c.o, "CONSUMER.") && restarted(c),
+  },
+];
+
+function startsBeyond(c) {
+  return before(c).some((x) => x.body?.config?.opt_start_seq > 1 || (x.subj?.startsWith("CONSUMER.RESET.") && x.body?.seq > 1));
+}
