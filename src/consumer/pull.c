@@ -342,7 +342,7 @@ static bool no_wait_admit(struct consumer *c, const struct request *r, struct mf
     if (!r->no_wait)
         return true;
     mf_list_each(pos, &c->wait.redeliver) there++;
-    if (there == 0 && r->expires_ns == NEVER && c->nrequests == 0) {
+    if (there == 0 && r->expires_ns == NEVER) {
         refuse(c, reply, "404 No Messages");
         return false;
     }
@@ -350,7 +350,20 @@ static bool no_wait_admit(struct consumer *c, const struct request *r, struct mf
         refuse(c, reply, "408 Requests Pending");
         return false;
     }
-    if ((there == 0 || pump_paused(c)) && r->expires_ns == NEVER) {
+    return true;
+}
+
+/* Is there a place for it in the queue?  false: it was answered. */
+static bool room_for(struct consumer *c, const struct request *r, struct mf_slice reply)
+{
+    if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting)
+        pull_prune(c);
+    if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting) {
+        if (r->heartbeat_ns == 0)
+            refuse(c, reply, "409 Exceeded MaxWaiting");
+        return false;
+    }
+    if (r->no_wait && r->expires_ns == NEVER && pump_paused(c)) { /* it would be told at once */
         refuse(c, reply, "404 No Messages");
         return false;
     }
@@ -364,15 +377,8 @@ static void request_take(struct consumer *c, const struct ask *a, bool formal,
 
     if (!ask_allowed(c, a, reply) || (r = request_new(c, a, reply)) == NULL)
         return;
-    if (!groups_admit(c, r, mf_str(a->group), formal, reply) || !no_wait_admit(c, r, reply)) {
-        free(r);
-        return;
-    }
-    if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting)
-        pull_prune(c);
-    if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting) {
-        if (r->heartbeat_ns == 0)
-            refuse(c, reply, "409 Exceeded MaxWaiting");
+    if (!groups_admit(c, r, mf_str(a->group), formal, reply) || !no_wait_admit(c, r, reply) ||
+        !room_for(c, r, reply)) {
         free(r);
         return;
     }
