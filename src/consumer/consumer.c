@@ -538,7 +538,8 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     c->delivered_ns = c->acked_ns = 0;
     c->next = seq;
     consumer_recount(c);
-    retention_sweep_now(c->group); /* what it passes over now, perhaps nobody else needs */
+    if (seq <= c->group->told + 1)     /* beyond the end nats-server leaves everything */
+        retention_sweep_now(c->group); /* what it passes over now, perhaps nobody else needs */
     state_touch(c, 0);
     pump_soon(c);
     *reset_seq = seq;

@@ -297,5 +297,4 @@ bool retention_wanted(void *group, struct mf_slice subject);
 void retention_apart(struct consumer *c);  /* its filters may be others than of what it has */
 void retention_sweep(struct consumers *g); /* a consumer went: what does nobody need any more? */
 void retention_sweep_now(struct consumers *g); /* the same, and the answer may tell of it */
-
 #endif
