@@ -125,7 +125,8 @@ export const CONSUMER_RULES = [
     id: "ack-all-loss",
     row: "ack policy `all`, and a message that waits for its ack is deleted",
     ends: true,
-    part: (_, mine, k) => k.config.ack_policy === "all" && take(k, mine, ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]),
+    // With room for more it goes on.
+    part: (_, mine, k) => k.config.ack_policy === "all" && k.ack_floor.stream_seq >= mine.ack_floor.stream_seq && take(k, mine, k.config.max_ack_pending > 0 && k.delivered.consumer_seq > mine.delivered.consumer_seq ? PROGRESS : ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]),
     match: (c) => {
       const all = creates(before(c)).filter((x) => x.body.config.ack_policy === "all");
       if (delivers(c.o)) return all.length > 0 && same(blind(c.ours), blind(c.theirs));
