@@ -328,6 +328,8 @@ static int check_second(struct stream *s, struct intake *in, struct js_error *e)
         return rc;
     if ((rc = counter_check_present(s, in, e)) != 0)
         return rc;
+    if ((rc = check_size(s, in, e)) != 0) /* again: a schedule has grown by its roll-up */
+        return rc;
     return check_resources(s, in, e);
 }
 
@@ -338,6 +340,7 @@ static int check_third(struct stream *s, struct intake *in, struct js_error *e)
 
     if ((rc = check_account(s, in, e)) != 0 || (rc = check_ttl_valid(s, in, e)) != 0)
         return rc;
+    clamp_ttl(s, in); /* what it takes counts with the header that is stored */
     return check_discard_new(s, in, e);
 }
 
