@@ -141,7 +141,10 @@ export const CONSUMER_RULES = [
     row: "the ack floor after a purge or a roll-up took messages that wait",
     ends: true,
     part: (c, mine, k) => {
-      if (k.num_ack_pending >= mine.num_ack_pending && before(c).some(takesFrom(k.stream_name))) take(k, mine, ["ack_floor", "num_ack_pending", "num_redelivered"]);
+      if (k.num_ack_pending < mine.num_ack_pending || !before(c).some(takesFrom(k.stream_name))) return;
+      // What went and is still counted may be one too many: nothing comes any more.
+      const full = k.config.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending && mine.delivered.consumer_seq > k.delivered.consumer_seq;
+      take(k, mine, full ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered"]);
     },
   },
   {
@@ -152,6 +155,16 @@ export const CONSUMER_RULES = [
       if (k.delivered.consumer_seq !== mine.delivered.consumer_seq || k.num_pending !== mine.num_pending || !before(c).some(takesFrom(k.stream_name))) return;
       less(k.delivered, mine.delivered, "stream_seq");
       if (k.ack_floor.consumer_seq === mine.ack_floor.consumer_seq && k.num_ack_pending === mine.num_ack_pending) less(k.ack_floor, mine.ack_floor, "stream_seq");
+    },
+  },
+  {
+    id: "reset-looked",
+    row: "CONSUMER.RESET without a sequence",
+    ends: true,
+    part: ({ o, ours, theirs }, mine, k) => {
+      if (!o.subj.startsWith("CONSUMER.RESET.") || o.body?.seq || k.num_pending !== mine.num_pending || !(theirs[0].data.reset_seq > ours[0].data.reset_seq)) return;
+      k.reset_seq = mine.reset_seq;
+      for (const f of ["delivered", "ack_floor"]) less(k[f], mine[f], "stream_seq");
     },
   },
   {
