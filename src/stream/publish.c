@@ -382,8 +382,10 @@ static bool pass_over(struct stream *s, struct stream_publish *p, struct intake 
     if (rc == 0) {
         s->inflight++;
         in->previous = 0;
-        if (in->rollup != ROLLUP_NONE)
+        if (in->rollup != ROLLUP_NONE) {
             roll_up(s, in);
+            limits_count(s);
+        }
     } else {
         struct js_error e;
         stream_store_error(s, rc, &e);
