@@ -459,8 +459,8 @@ static int store(struct stream *s, struct fast *b, struct intake *in, struct bat
     const char *val;
     int rc = batch_check(s, NULL, item, e);
 
-    if (rc != 0 || (rc = counter_apply(s, in, &val, e)) != 0 ||
-        (rc = batch_store(s, in, false, e)) != 0)
+    if (rc != 0 || (rc = check_expected_msg_id(s, in, e)) != 0 ||
+        (rc = counter_apply(s, in, &val, e)) != 0 || (rc = batch_store(s, in, false, e)) != 0)
         return rc;
     b->stored_seq = in->seq;
     announce_poke(s);
