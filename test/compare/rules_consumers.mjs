@@ -1,7 +1,7 @@
 // rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
 //   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
 //         is here.  An answer is accepted when its parts together explain all of it.
-import { about, aboutConsumers, api, asleep, before, blind, called, creates, keepsAll, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
+import { about, aboutConsumers, api, asleep, before, blind, called, creates, inMemory, keepsAll, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
 
 const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
@@ -114,11 +114,10 @@ export const CONSUMER_RULES = [
   },
   {
     id: "memory-skip",
-    row: "`delivered.stream_seq` of a filtered consumer of a stream in memory",
+    row: "`delivered.stream_seq` of a consumer of a stream in memory",
     ends: true,
     part: (c, mine, k) => {
-      if (!k.config.filter_subject && !k.config.filter_subjects) return;
-      for (const f of ["delivered", "ack_floor"]) if (k[f]?.stream_seq !== undefined && mine[f]) k[f].stream_seq = mine[f].stream_seq;
+      if ((k.config.mem_storage || inMemory(before(c), k.stream_name)) && k.delivered.consumer_seq === 0 && mine.delivered.consumer_seq === 0 && k.num_pending === mine.num_pending) less(k.delivered, mine.delivered, "stream_seq");
     },
   },
   {

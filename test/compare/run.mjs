@@ -258,7 +258,7 @@ class Run {
     const [a, b] = this.lane.sides;
     for (const [sid, list] of a.subs) {
       const other = b.subs.get(sid) ?? [];
-      const answers = [list.splice(0), other.splice(0)].map((l, i) => l.map((m) => this.lane.sides[i].normaliser.message(m, { json: false })));
+      const answers = [list.splice(0), other.splice(0)].map((l, i) => bySource(l.map((m) => this.lane.sides[i].normaliser.message(m, { json: false }))));
       this.findings.answers(index, { op: "deliveries", sid: sid > 1000 ? "pull" : "sub" }, answers);
       if (this.findings.over) return;
     }
@@ -330,6 +330,12 @@ const ENDS = {
 // A consumer that delivers while it answers: how far it is, is compared when it has settled.
 function underWay(info) {
   for (const k of ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_waiting", "num_pending"]) if (info?.[k] !== undefined) info[k] = "<under way>";
+}
+
+// Two consumers may share a deliver subject: each has its order, the two have none.
+function bySource(list) {
+  const from = (m) => /^\$JS\.ACK\.([^.]+\.[^.]+)/.exec(m.reply ?? "")?.[1] ?? "";
+  return new Set(list.map(from)).size < 2 ? list : list.sort((a, b) => (from(a) < from(b) ? -1 : from(a) > from(b) ? 1 : 0));
 }
 
 function parse(m) {
