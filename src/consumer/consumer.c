@@ -222,8 +222,8 @@ void consumer_start(struct consumer *c)
             break;
         if (walk_snapshot(c) != 0)
             log_error("consumer %s: no memory to list subjects: it starts with all", c->name);
-        else
-            c->next = after;
+        else /* who wants nothing of what is there begins with the last, as in nats-server */
+            c->next = c->snapshot_n == 0 && t.msgs > 0 && t.last_seq < after ? t.last_seq : after;
         break;
     default:
         c->next = first;
@@ -538,8 +538,8 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     c->delivered_ns = c->acked_ns = 0;
     c->next = seq;
     consumer_recount(c);
-    if (seq <= c->group->told + 1)     /* beyond the end nats-server leaves everything */
-        retention_sweep_now(c->group); /* what it passes over now, perhaps nobody else needs */
+    if (seq <= c->group->told + 1)
+        retention_sweep_now(c->group); /* not beyond the end: nats-server leaves all then */
     state_touch(c, 0);
     pump_soon(c);
     *reset_seq = seq;
