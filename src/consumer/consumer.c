@@ -439,11 +439,11 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     unlisten(c);
     c->subs = subs;
     c->nsubs = n;
+    walk_over(c, &old);
     consumer_config_fini(&old);
     consumer_config_fini(cfg);
     consumer_config_init(cfg);
     c->sample = consumer_sample(&c->cfg);
-    walk_over(c);
     consumer_recount(c);
     c->idle_at_ns = NEVER;
     consumer_resume(c);

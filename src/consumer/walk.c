@@ -221,9 +221,25 @@ void walk_back(struct consumer *c, uint64_t seq)
     h->dead = false;
 }
 
-/* What is being read is looked at again. */
-void walk_over(struct consumer *c)
+static bool same_filters(const struct consumer_config *a, const struct consumer_config *b)
 {
+    char *const *x, *const *y;
+    size_t n = consumer_filters(a, &x);
+
+    if (consumer_filters(b, &y) != n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(x[i], y[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* What is being read is looked at again. */
+void walk_over(struct consumer *c, const struct consumer_config *old)
+{
+    if (same_filters(&c->cfg, old))
+        return;
     if (c->loading && !c->load_again && !c->load_stale) {
         c->load_stale = true;
         walk_back(c, c->load.seq);
