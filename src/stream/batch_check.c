@@ -201,6 +201,20 @@ static int check_room(struct stream *s, const struct batch_plan *plan,
     return 0;
 }
 
+/* One alone, of a fast batch: in nats-server what it would push out makes no room for it. */
+static int check_alone(struct stream *s, struct batch_item *item, struct js_error *e)
+{
+    const struct intake *in = item->in;
+    struct batch_plan one = {
+        .count = 1, .bytes = limits_size(s, in->subject.len, in->hdr.len, in->payload.len)};
+
+    if (s->cfg.discard != DISCARD_NEW)
+        return check_discard_new(s, in, e);
+    item->of_first = item;
+    item->subject_count = 1;
+    return check_room(s, &one, item, e);
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
 int batch_check(struct stream *s, struct batch_plan *plan, struct batch_item *item,
@@ -218,7 +232,7 @@ int batch_check(struct stream *s, struct batch_plan *plan, struct batch_item *it
         (rc = check_roll(s, plan, in, e)) != 0)
         return rc;
     if (plan == NULL)
-        return check_discard_new(s, in, e);
+        return check_alone(s, item, e);
     if ((rc = plan_add(s, plan, item, e)) != 0)
         return rc;
     return check_room(s, plan, item, e);
