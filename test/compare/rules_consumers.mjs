@@ -125,7 +125,7 @@ export const CONSUMER_RULES = [
     row: "ack policy `all`, and a message that waits for its ack is deleted",
     ends: true,
     // With room for more it goes on.
-    part: (_, mine, k) => k.config.ack_policy === "all" && k.ack_floor.stream_seq >= mine.ack_floor.stream_seq && take(k, mine, k.config.max_ack_pending > 0 && k.delivered.consumer_seq > mine.delivered.consumer_seq ? PROGRESS : ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]),
+    part: (_, mine, k) => k.config.ack_policy === "all" && k.ack_floor.stream_seq >= mine.ack_floor.stream_seq && take(k, mine, k.config.max_ack_pending > 0 && k.delivered.consumer_seq > mine.delivered.consumer_seq ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]),
     match: (c) => {
       const all = creates(before(c)).filter((x) => x.body.config.ack_policy === "all");
       if (delivers(c.o)) return all.length > 0 && same(blind(c.ours), blind(c.theirs));
@@ -170,7 +170,7 @@ export const CONSUMER_RULES = [
     id: "last-per-subject-pending",
     row: "`num_pending` of a consumer that begins with the last of each subject",
     ends: true,
-    part: (_, mine, k) => k.config.deliver_policy === "last_per_subject" && take(k, mine, ["num_pending"]),
+    part: (_, mine, k) => k.config.deliver_policy === "last_per_subject" && k.num_pending < mine.num_pending && take(k, mine, ["num_pending"]),
     match: (c) => delivers(c.o) && creates(before(c)).some((x) => x.body.config.deliver_policy === "last_per_subject") && same(blind(c.ours), blind(c.theirs)),
   },
   {

@@ -131,6 +131,25 @@ export const RULES = [
     },
   },
   {
+    id: "fast-expected-id",
+    row: "a wrong `Nats-Expected-Last-Msg-Id` in a fast batch",
+    ends: true,
+    match: (c) => {
+      const { o, ours, theirs } = c;
+      if (o.op !== "pub" || !o.suffix) return false;
+      const asks = (x) => x.suffix?.split(".")[0] === o.suffix.split(".")[0] && x.hdr?.some((h) => h.startsWith("Nats-Expected-Last-Msg-Id:"));
+      if (!asks(o)) return ours[0]?.data?.error?.err_code === 10208 && before(c).some(asks); // it is over here
+      const wrong = (m) => m.data?.error?.err_code === 10070;
+      return ours.some((m) => wrong(m) && m.data.type === "err") && wrong(theirs.at(-1) ?? {}) && !theirs.at(-1).data.type;
+    },
+  },
+  {
+    id: "fast-end",
+    row: "the end of a fast batch whose last message was refused",
+    ends: true,
+    match: ({ o, ours, theirs }) => o.op === "pub" && o.suffix && ours.length === theirs.length + 1 && ours.at(-1).data?.batch !== undefined && same(ours.slice(0, -1), theirs),
+  },
+  {
     id: "ids-restart",
     row: "ids of messages that are gone",
     ends: true,
