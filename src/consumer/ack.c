@@ -193,6 +193,8 @@ static void nak(struct consumer *c, const struct told *t, struct mf_slice arg)
     if (e == NULL || t->dseq <= c->floor_dseq || t->dseq > c->dseq + 1)
         return;
     consumer_tell(c, CONSUMER_NAKED, t->sseq, t->dseq, t->deliveries, MF_SLICE_NONE);
+    if (delay == 0 && !mf_list_empty(&e->queued))
+        return; /* it keeps its place */
     if (delay == 0 || pending_await(&c->wait, e, group_after(c->group, delay)) != 0)
         pending_requeue(&c->wait, e);
     state_touch(c, t->sseq);
