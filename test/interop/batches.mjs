@@ -372,6 +372,14 @@ check("fast: disabled, bad patterns, bad id, unknown id", async (c) => {
   assert.deepEqual(await u.said(1), [failed(c, 400, 10208, "batch publish ID unknown")]);
 });
 
+check("fast: the expected last id is heeded", async (c) => {
+  await c.create(FAST);
+  const f = new Fast(c, "id");
+  f.pub("a", 1, 0, "x", ["Nats-Expected-Last-Msg-Id: m"]);
+  assert.deepEqual(await f.said(2), [ack(0, 10), failed(c, 400, 10070, "wrong last msg ID: ")]);
+  assert.equal((await c.state()).messages, 0);
+});
+
 check("fast: a gap ends a batch that fails on it", async (c) => {
   await c.create(FAST);
   const f = new Fast(c, "id");

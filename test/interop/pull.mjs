@@ -245,6 +245,16 @@ check("max_waiting: one more is refused, silently when it has heartbeats", async
   assert.deepEqual(silent.unread, []);
 });
 
+check("max_waiting comes before a pause, an empty stream before both", async (c) => {
+  await stocked(c, 0, { max_waiting: 1 });
+  pull(c, { batch: 1, expires: LONG });
+  await waiting(c, 1);
+  await c.api(`CONSUMER.PAUSE.${c.id}.C`, { pause_until: "2099-01-01T00:00:00Z" });
+  await pull(c, { batch: 1, no_wait: true }).status("404 No Messages");
+  await fill(c, 2);
+  await pull(c, { batch: 1, no_wait: true }).status("409 Exceeded MaxWaiting");
+});
+
 check("deleting the consumer or its stream ends what waits: 409 Consumer Deleted", async (c) => {
   await stocked(c, 0);
   const one = pull(c, { batch: 1, expires: LONG });

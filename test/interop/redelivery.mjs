@@ -386,6 +386,14 @@ check("reset: not below its start, not where its policy allows none", async (c) 
   assert.deepEqual(await reset(1, "N"), { code: 400, err_code: 10204, description: "invalid reset: not allowed" });
 });
 
+check("an update that leaves the filters alone leaves the list of last messages alone", async (c) => {
+  const config = { deliver_policy: "last_per_subject", filter_subject: c.subject(">") };
+  await stocked(c, 2, config, ["a", "b"]);
+  await fill(c, 1);
+  assert.equal((await add(c, { ...config, description: "x" })).num_pending, 3);
+  assert.deepEqual(seqs(await fetch(c, 3)), [1, 2, 3]);
+});
+
 // --- messages that go while somebody waits for them ----------------------------------------------
 
 check("removed while pending or not yet delivered: counted no more, told, never again", async (c) => {

@@ -248,6 +248,22 @@ for (const [what, over] of [["workqueue", WORK], ["interest", INTEREST]]) {
   });
 }
 
+check("interest: a reset gives up what nobody needs any more, but not beyond the end", async (c) => {
+  await c.create(INTEREST);
+  await add(c);
+  await add(c, { durable_name: "A", filter_subject: c.subject("a") });
+  await fill(c, 4, ["a", "b"]);
+  await fetch(c, 2);
+  const reset = (seq) => c.api(`CONSUMER.RESET.${c.id}.C`, { seq });
+  assert.equal((await reset(9)).reset_seq, 9);
+  assert.equal((await c.state()).messages, 4);
+  assert.equal((await reset(4)).reset_seq, 4);
+  await left(c, 3);
+  assert.equal(await c.get(2), undefined);
+  assert.equal((await reset(5)).reset_seq, 5);
+  await left(c, 2);
+});
+
 check("interest without anyone: neither a value nor a marker", async (c) => {
   await c.create({ ...INTEREST, ...KEPT });
   await c.pub("a", "x", ttl());
