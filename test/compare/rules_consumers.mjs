@@ -32,7 +32,11 @@ export const CONSUMER_RULES = [
     id: "resume",
     row: "resuming a consumer that requests wait for",
     ends: true,
-    part: (c, mine, k) => before(c).filter((x) => x.subj?.startsWith(`CONSUMER.PAUSE.${k.stream_name}.`)).length > 1 && woken(k, mine),
+    part: (c, mine, k) => {
+      const pauses = before(c).filter((x) => x.subj?.startsWith(`CONSUMER.PAUSE.${k.stream_name}.`)).length;
+      const born = creates(before(c)).some((x) => x.body.stream_name === k.stream_name && x.body.config.pause_until);
+      if (pauses > (born ? 0 : 1)) woken(k, mine);
+    },
   },
   {
     id: "purge-makes-room",
@@ -110,7 +114,8 @@ export const CONSUMER_RULES = [
     id: "start-beyond",
     row: "`num_pending` of a consumer that starts beyond the last sequence",
     part: (c, mine, k) => startsBeyond(c) && less(k, mine, "num_pending"),
-    match: (c) => delivers(c.o) && startsBeyond(c) && same(blind(c.ours), blind(c.theirs)),
+    // What it counts and will not get is there for a request that does not wait.
+    match: (c) => delivers(c.o) && startsBeyond(c) && (same(blind(c.ours), blind(c.theirs)) || (/^NATS\/1\.0 404 No Messages/.test(c.ours[0]?.hdr) && /^NATS\/1\.0 408 Requests Pending/.test(c.theirs[0]?.hdr))),
   },
   {
     id: "memory-skip",
