@@ -162,6 +162,16 @@ export const CONSUMER_RULES = [
     },
   },
   {
+    id: "purge-forgets-naks",
+    row: "a message that was refused, and a purge or a roll-up takes others",
+    ends: true,
+    part: (c, mine, k) => refusedAndTaken(c, k.stream_name) && mine.num_redelivered > k.num_redelivered && take(k, mine, [...PROGRESS, "num_waiting"]),
+    match: (c) => {
+      if (!delivers(c.o) || !c.ours.some((m) => refusedAndTaken(c, streamOf(m)) && again(m))) return false;
+      return !c.theirs.some(again);
+    },
+  },
+  {
     id: "reset-looked",
     row: "CONSUMER.RESET without a sequence",
     ends: true,
@@ -213,6 +223,13 @@ export const CONSUMER_RULES = [
     match: (c) => c.moment && api(c.o, "CONSUMER.") && restarted(c),
   },
 ];
+
+const streamOf = (m) => /^\$JS\.ACK\.([^.]+)/.exec(m.reply ?? "")?.[1];
+const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m.reply ?? "")?.[1] > 1;
+// A NAK, and a purge or a roll-up: what was queued to come again is forgotten, what lies below the floor that moved is not heeded.
+function refusedAndTaken(c, stream) {
+  return before(c).some((x) => x.op === "ack" && x.s === stream && x.data?.startsWith("-NAK")) && before(c).some(takesFrom(stream));
+}
 
 function startsBeyond(c) {
   return before(c).some((x) => x.body?.config?.opt_start_seq > 1 || (x.subj?.startsWith("CONSUMER.RESET.") && x.body?.seq > 1));
