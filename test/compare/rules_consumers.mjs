@@ -1,7 +1,7 @@
 // rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
 //   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
 //         is here.  An answer is accepted when its parts together explain all of it.
-import { about, aboutConsumers, api, asleep, before, blind, called, creates, inMemory, keepsAll, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
+import { about, aboutConsumers, api, asleep, before, blind, called, configs, creates, inMemory, keepsAll, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
 
 const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
@@ -169,6 +169,16 @@ export const CONSUMER_RULES = [
     match: (c) => {
       if (!delivers(c.o) || !c.ours.some((m) => refusedAndTaken(c, streamOf(m)) && again(m))) return false;
       return !c.theirs.some(again);
+    },
+  },
+  {
+    id: "only-subject",
+    row: "a consumer whose filter is the stream's only subject",
+    ends: true,
+    part: (c, mine, k) => {
+      const own = configs(before(c)).filter((x) => x.body.name === k.stream_name);
+      const others = own.some((x) => x.body.subject_transform) || new Set(own.map((x) => JSON.stringify(x.body.subjects))).size > 1;
+      if (others && own.some((x) => same(x.body.subjects, [k.config.filter_subject]))) take(k, mine, PROGRESS);
     },
   },
   {
