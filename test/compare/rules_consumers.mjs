@@ -130,7 +130,7 @@ export const CONSUMER_RULES = [
     row: "ack policy `all`, and a message that waits for its ack is deleted",
     ends: true,
     // With room for more it goes on.
-    part: (_, mine, k) => k.config.ack_policy === "all" && k.ack_floor.stream_seq >= mine.ack_floor.stream_seq && take(k, mine, k.config.max_ack_pending > 0 && k.delivered.consumer_seq > mine.delivered.consumer_seq ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]),
+    part: (_, mine, k) => k.config.ack_policy === "all" && take(k, mine, k.config.max_ack_pending > 0 && k.delivered.consumer_seq > mine.delivered.consumer_seq ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]),
     match: (c) => {
       const all = creates(before(c)).filter((x) => x.body.config.ack_policy === "all");
       if (delivers(c.o)) return all.length > 0 && same(blind(c.ours), blind(c.theirs));
@@ -179,6 +179,10 @@ export const CONSUMER_RULES = [
       const own = configs(before(c)).filter((x) => x.body.name === k.stream_name);
       const others = own.some((x) => x.body.subject_transform) || new Set(own.map((x) => JSON.stringify(x.body.subjects))).size > 1;
       if (others && own.some((x) => same(x.body.subjects, [k.config.filter_subject]))) take(k, mine, PROGRESS);
+    },
+    match: (c) => {
+      const outside = (m) => configs(before(c)).some((x) => x.body.name === streamOf(m) && x.body.subject_transform && x.body.subjects?.length === 1 && !m.subject.startsWith(x.body.subjects[0].replace(">", "")));
+      return delivers(c.o) && c.theirs.some((m) => m.subject && outside(m)) && !c.ours.some((m) => m.subject && outside(m));
     },
   },
   {
