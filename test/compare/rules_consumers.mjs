@@ -1,7 +1,7 @@
 // rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
 //   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
 //         is here.  An answer is accepted when its parts together explain all of it.
-import { about, aboutConsumers, api, asleep, before, blind, called, configs, creates, inMemory, keepsAll, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
+import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, inMemory, keepsAll, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
 
 const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
@@ -55,7 +55,7 @@ export const CONSUMER_RULES = [
     match: (c) => {
       const ops = before(c);
       const made = creates(ops.slice(ops.findLastIndex((x) => x.op === "restart") + 1)).filter((x) => x.subj.split(".").slice(2).join() === c.o.subj?.split(".").slice(2).join());
-      return ops.some((x) => x.op === "restart") && made.length === 1 && made[0] === c.o && c.ours[0]?.data?.created && c.theirs[0]?.data?.created && c.ours[0].data.name === c.theirs[0].data.name;
+      return ops.some((x) => x.op === "restart") && made.length === 1 && made[0] === c.o && c.theirs[0]?.data?.created && same(still(c.ours), still(c.theirs));
     },
   },
   {
@@ -243,6 +243,13 @@ const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m.reply ?? "")?.[1] 
 // A NAK, and a purge or a roll-up: what was queued to come again is forgotten, what lies below the floor that moved is not heeded.
 function refusedAndTaken(c, stream) {
   return before(c).some((x) => x.op === "ack" && x.s === stream && x.data?.startsWith("-NAK")) && before(c).some(takesFrom(stream));
+}
+
+// What an update and the time since the start cannot change.
+function still(answer) {
+  const { all, list } = consumersOf(answer);
+  for (const k of list) for (const f of [...PROGRESS, "num_waiting", "push_bound", "paused", "pause_remaining", "config"]) delete k?.[f];
+  return all;
 }
 
 function startsBeyond(c) {

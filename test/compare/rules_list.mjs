@@ -113,6 +113,8 @@ export const RULES = [
     ends: true,
     match: (c) => {
       const ops = before(c);
+      const [a, b] = [c.ours[0]?.data?.state, c.theirs[0]?.data?.state];
+      if (a && b && (a.messages <= b.messages || a.last_seq !== b.last_seq)) return false; // it is still here
       return configs(ops).some((m) => m.body.max_bytes > 0 && about(c, m.body.name) && ops.some((x) => goesTo(x, m.body.name) && sizeOf(x) > m.body.max_bytes));
     },
   },
