@@ -189,10 +189,12 @@ export const CONSUMER_RULES = [
     id: "reset-looked",
     row: "CONSUMER.RESET without a sequence",
     ends: true,
-    part: ({ o, ours, theirs }, mine, k) => {
-      if (!o.subj.startsWith("CONSUMER.RESET.") || o.body?.seq || k.num_pending !== mine.num_pending || !(theirs[0].data.reset_seq > ours[0].data.reset_seq)) return;
+    // Nothing that it wants lies between the two; to the other side only where a floor stayed behind a purge or a roll-up.
+    part: (c, mine, k) => {
+      if (!c.o.subj.startsWith("CONSUMER.RESET.") || c.o.body?.seq || k.num_pending !== mine.num_pending) return;
+      if (!(k.reset_seq > mine.reset_seq) && !before(c).some(takesFrom(k.stream_name))) return;
       k.reset_seq = mine.reset_seq;
-      for (const f of ["delivered", "ack_floor"]) less(k[f], mine[f], "stream_seq");
+      for (const f of ["delivered", "ack_floor"]) k[f].stream_seq = mine[f].stream_seq;
     },
   },
   {
