@@ -194,7 +194,7 @@ export const CONSUMER_RULES = [
       if (!c.o.subj.startsWith("CONSUMER.RESET.") || c.o.body?.seq || k.num_pending !== mine.num_pending) return;
       if (!(k.reset_seq > mine.reset_seq) && !before(c).some(takesFrom(k.stream_name))) return;
       k.reset_seq = mine.reset_seq;
-      for (const f of ["delivered", "ack_floor"]) k[f].stream_seq = mine[f].stream_seq;
+      for (const f of ["delivered", "ack_floor"]) if (mine[f].stream_seq !== undefined) k[f].stream_seq = mine[f].stream_seq;
     },
   },
   {
