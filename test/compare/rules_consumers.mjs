@@ -37,6 +37,12 @@ export const CONSUMER_RULES = [
       const born = creates(before(c)).some((x) => x.body.stream_name === k.stream_name && x.body.config.pause_until);
       if (pauses > (born ? 0 : 1)) woken(k, mine);
     },
+    // An interest stream holds what the one that sleeps has not got yet.
+    match: (c) => {
+      const [a, b] = [c.ours[0]?.data?.state, c.theirs[0]?.data?.state];
+      if (!api(c.o, "STREAM.INFO.") || !b || keepsAll(c) || !(b.messages > a?.messages) || a.last_seq !== b.last_seq) return false;
+      return before(c).filter((x) => x.subj?.startsWith(`CONSUMER.PAUSE.${c.theirs[0].data.config.name}.`)).length > 1;
+    },
   },
   {
     id: "purge-makes-room",
