@@ -40,10 +40,13 @@ struct consumer_event {
 };
 
 /* What consumers ask of the world above; one for all of an account, and it outlives them. */
+#define CONSUMER_LATER SIZE_MAX
+
 struct consumer_host {
     struct loop *loop;
     int64_t (*now_ns)(void *arg); /* as stream_host's */
-    /* To whoever listens on `route`; receivers see m->subject.  How many took it. */
+    /* To whoever listens on `route`; receivers see m->subject.  How many took it; CONSUMER_LATER:
+     * there was no memory to find out who listens, and nobody took it. */
     size_t (*deliver)(void *arg, struct mf_slice route, const struct mf_msg *m);
     /* Would anybody get it?  queue not empty: a member of that group. */
     bool (*interest)(void *arg, struct mf_slice subject, struct mf_slice queue);

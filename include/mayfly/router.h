@@ -50,7 +50,7 @@ MF_MUSTCHECK int router_subscribe(struct router *r, struct mf_slice pattern, str
                                   struct router_sub *s);
 void router_unsubscribe(struct router *r, struct router_sub *s); /* harmless twice */
 /* How many took it: every plain match, and one member, chosen at random, of each queue name among
- * all matching patterns.  Nobody, if there is no memory to list more than a few dozen patterns. */
+ * all matching patterns.  Nobody, if there is no memory to list them: router_starved(). */
 size_t router_publish(struct router *r, const struct router_msg *m);
 /* Would anybody get it?  Does not ask deliver(). */
 bool router_has_interest(struct router *r, struct mf_slice subject);
@@ -66,6 +66,9 @@ void router_on_subscribe(struct router *r,
 /* Calls visit for each subscription that matches the literal subject (all queue members too). */
 void router_match(struct router *r, struct mf_slice subject,
                   void (*visit)(void *arg, struct router_sub *s), void *arg);
+/* The last call of those that look for a subject found no memory to do so: nobody was found, and
+ * that may not be the truth.  Ask at once: who was delivered to may have looked himself. */
+bool router_starved(const struct router *r);
 /* Every subscription, unordered; visit must not change the router. */
 void router_each(struct router *r, void (*visit)(void *arg, struct router_sub *s), void *arg);
 

@@ -37,7 +37,7 @@ static size_t host_deliver(void *arg, struct mf_slice route, const struct mf_msg
     delivering++;
     n = account_publish_mapped(aa->account, &(struct router_msg){.route = route, .msg = m});
     delivering--;
-    return n;
+    return n == 0 && router_starved(account_router(aa->account)) ? CONSUMER_LATER : n;
 }
 
 static bool host_bound(void *arg, struct mf_slice subject, struct mf_slice queue)

@@ -119,9 +119,9 @@ struct consumer {
     struct mf_list ready; /* group->ready, or in no list */
     struct stream_load load;
     bool loading, again; /* a message is being read; more to do behind it */
-    bool load_again;     /* it was delivered before */
-    bool load_stale;     /* it was started somewhere else meanwhile: not to be delivered */
-    int64_t retry_ns;    /* mono: no memory to read: once more then; NEVER */
+    /* It was delivered before; it was started somewhere else meanwhile: not to be delivered. */
+    bool load_again, load_stale;
+    int64_t retry_ns; /* mono: no memory to read: once more then; NEVER */
     struct loop_timer *timer;
     int64_t timer_at;    /* mono */
     int64_t active_ns;   /* mono: the last sign of life, for inactive_threshold */
@@ -213,6 +213,7 @@ MF_MUSTCHECK int walk_snapshot_again(struct consumer *c);
 
 /* pump.c */
 void pump_soon(struct consumer *c);
+void pump_later(struct consumer *c); /* memory is short: it is tried again after a moment */
 void pump(struct consumer *c, size_t budget);
 /* The message that was just stored, if nothing stands before it.  true: it is delivered. */
 bool pump_direct(struct consumer *c, const struct stream_msg *m);

@@ -140,6 +140,15 @@ static void passed_over(struct consumers *g, uint64_t upto)
         consumer_recount(g->at[i]);
 }
 
+/* There was no memory to find out who is concerned: everybody looks for himself. */
+static void look_again(struct consumers *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        consumer_recount(g->at[i]);
+        pump_soon(g->at[i]);
+    }
+}
+
 static void stored(struct stream_observer *o, const struct stream_msg *m)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
@@ -149,6 +158,8 @@ static void stored(struct stream_observer *o, const struct stream_msg *m)
         passed_over(g, m->seq);
     g->told = m->seq;
     router_match(g->filters, m->subject, one_stored, &copy);
+    if (router_starved(g->filters))
+        look_again(g);
 }
 
 static void one_gone(void *arg, struct router_sub *sub)
@@ -166,6 +177,11 @@ static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subjec
     struct consumers *g = mf_container(o, struct consumers, observer);
 
     router_match(g->filters, subject, one_gone, &seq);
+    if (!router_starved(g->filters))
+        return;
+    for (size_t i = 0; i < g->count; i++)
+        ack_gone(g->at[i], seq);
+    look_again(g);
 }
 
 static void purged(struct stream_observer *o, uint64_t first, uint64_t last)

@@ -43,3 +43,11 @@ test_unit_consumer_costs_SOURCES = test/unit/test_consumer_costs.c test/support/
 test_unit_consumer_costs_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_costs_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find,--wrap=stream_blob_each
+
+# Memory runs out.
+UNIT_TESTS += test/unit/consumer_nomem
+test_unit_consumer_nomem_SOURCES = test/unit/test_consumer_nomem.c test/support/consumer_world.h \
+	test/support/no_memory.h $(STREAM_WORLD)
+test_unit_consumer_nomem_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)

@@ -63,9 +63,9 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
     struct mf_buf *b = &c->group->hdr;
     uint8_t text[20];
 
+    mf_buf_clear(b); /* also of a failure before */
     if (!c->cfg.headers_only && !pinned)
         return m->hdr;
-    mf_buf_clear(b);
     if (m->hdr.len > 2)
         mf_buf_append(b, m->hdr.ptr, m->hdr.len - 2);
     else
@@ -94,7 +94,7 @@ static size_t send(struct consumer *c, struct mf_slice route, const struct strea
                          .payload = c->cfg.headers_only ? MF_SLICE_NONE : m->payload};
 
     if (mf_buf_failed(&c->group->reply) || mf_buf_failed(&c->group->hdr))
-        return 0;
+        return CONSUMER_LATER;
     *bytes = out.subject.len + out.reply.len + out.hdr.len + out.payload.len;
     return c->group->host->deliver(c->group->host->arg, route, &out);
 }
@@ -146,7 +146,7 @@ static bool reserve(struct consumer *c, uint64_t seq, struct pend **e)
     if (*e != NULL || c->cfg.ack_policy == ACK_NONE ||
         pending_add(&c->wait, seq, c->dseq + 1, e) == 0)
         return true;
-    c->retry_ns = group_after(c->group, RETRY_NS);
+    pump_later(c);
     return false;
 }
 
@@ -158,14 +158,24 @@ static void unreserve(struct consumer *c, struct pend **e)
     *e = NULL;
 }
 
+/* Nobody got it, and nobody is known to be gone. */
+static enum result no_memory(struct consumer *c, struct pend **e)
+{
+    unreserve(c, e);
+    pump_later(c);
+    return NOT_NOW;
+}
+
 static enum result deliver_push(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
-    size_t bytes = 0;
+    size_t bytes = 0, n;
 
     if (!push_ready(c, m) || !reserve(c, m->seq, &e))
         return NOT_NOW;
-    if (send(c, mf_str(c->cfg.deliver_subject), m, e == NULL ? 1 : e->count + 1u, false, &bytes) ==
-        0) {
+    n = send(c, mf_str(c->cfg.deliver_subject), m, e == NULL ? 1 : e->count + 1u, false, &bytes);
+    if (n == CONSUMER_LATER)
+        return no_memory(c, &e);
+    if (n == 0) {
         unreserve(c, &e);
         push_lost(c);
         return NOBODY;
@@ -196,8 +206,11 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
         }
         if (!reserve(c, m->seq, &e))
             return NOT_NOW;
-        if (send(c, mf_slice(r->reply, r->reply_len), m, e == NULL ? 1 : e->count + 1u, pinned,
-                 &bytes) > 0) {
+        size_t n = send(c, mf_slice(r->reply, r->reply_len), m, e == NULL ? 1 : e->count + 1u,
+                        pinned, &bytes);
+        if (n == CONSUMER_LATER)
+            return no_memory(c, &e);
+        if (n > 0) {
             sent(c, m, e);
             pull_served(c, r, size);
             return SENT;
@@ -247,7 +260,7 @@ static bool pump_message(struct consumer *c, const struct stream_msg *m, struct 
 static bool pump_unreadable(struct consumer *c, uint64_t seq, struct pend *e, int status)
 {
     if (status == MF_NOMEM) {
-        c->retry_ns = group_after(c->group, RETRY_NS);
+        pump_later(c);
         if (e == NULL)
             walk_back(c, seq);
         return false;
@@ -369,6 +382,12 @@ void pump_soon(struct consumer *c)
         loop_next(g->host->loop, &g->run);
     else
         loop_defer(g->host->loop, &g->run);
+}
+
+/* Its timer is armed by whoever pumps. */
+void pump_later(struct consumer *c)
+{
+    c->retry_ns = group_after(c->group, RETRY_NS);
 }
 
 /* --- the timer ----------------------------------------------------------------------------- */

@@ -78,17 +78,7 @@ void consumer_interest_gained(struct consumer *c)
 
 /* --- pace ---------------------------------------------------------------------------------- */
 
-bool push_ready(struct consumer *c, const struct stream_msg *m)
-{
-    struct push *p = c->push;
-
-    if (c->cfg.flow_control && p->in_flight > p->window)
-        return false;
-    if (p->rate_ns > group_mono(c->group))
-        return false;
-    return !replay_waits(c, m);
-}
-
+/* What is not asked is not awaited: push_ready() asks then. */
 static void ask_flow(struct consumer *c)
 {
     struct mf_buf *b = &c->group->hdr;
@@ -105,7 +95,31 @@ static void ask_flow(struct consumer *c)
     header_end(b);
     struct mf_msg m = {
         .subject = subject, .reply = mf_buf_slice(&c->group->reply), .hdr = mf_buf_slice(b)};
-    (void)c->group->host->deliver(c->group->host->arg, subject, &m);
+    if (mf_buf_failed(&c->group->reply) || mf_buf_failed(b) ||
+        c->group->host->deliver(c->group->host->arg, subject, &m) == CONSUMER_LATER)
+        c->push->flow[0] = '\0';
+}
+
+static void ask_in_flight(struct consumer *c)
+{
+    c->push->flow_bytes = c->push->in_flight;
+    ask_flow(c);
+}
+
+bool push_ready(struct consumer *c, const struct stream_msg *m)
+{
+    struct push *p = c->push;
+
+    if (c->cfg.flow_control && p->in_flight > p->window) {
+        if (p->flow[0] == '\0')
+            ask_in_flight(c);
+        if (p->flow[0] == '\0')
+            pump_later(c);
+        return false;
+    }
+    if (p->rate_ns > group_mono(c->group))
+        return false;
+    return !replay_waits(c, m);
 }
 
 void push_sent(struct consumer *c, size_t bytes)
@@ -119,10 +133,8 @@ void push_sent(struct consumer *c, size_t bytes)
     }
     if (c->cfg.flow_control) {
         p->in_flight += bytes;
-        if (p->flow[0] == '\0' && p->in_flight > p->window / 2) {
-            p->flow_bytes = p->in_flight;
-            ask_flow(c);
-        }
+        if (p->flow[0] == '\0' && p->in_flight > p->window / 2)
+            ask_in_flight(c);
     }
     beat_later(c);
 }
@@ -145,10 +157,8 @@ void consumer_flow(struct consumer *c, struct mf_slice token, struct mf_slice hd
     p->in_flight -= p->flow_bytes < p->in_flight ? p->flow_bytes : p->in_flight;
     if (p->window < WINDOW_MAX)
         p->window *= 2;
-    if (p->in_flight > p->window) { /* large messages went out behind that request */
-        p->flow_bytes = p->in_flight;
-        ask_flow(c);
-    }
+    if (p->in_flight > p->window)
+        ask_in_flight(c); /* large messages went out behind that request */
     if (c->cfg.ack_policy == ACK_FLOW_CONTROL && header_number(hdr, "Nats-Last-Consumer", &dseq) &&
         header_number(hdr, "Nats-Last-Stream", &sseq))
         ack_flow(c, sseq, dseq);
@@ -176,7 +186,7 @@ static void heartbeat(struct consumer *c)
     }
     header_end(b);
     struct mf_msg m = {.subject = subject, .hdr = mf_buf_slice(b)};
-    if (c->group->host->deliver(c->group->host->arg, subject, &m) == 0)
+    if (!mf_buf_failed(b) && c->group->host->deliver(c->group->host->arg, subject, &m) == 0)
         push_lost(c);
 }
 

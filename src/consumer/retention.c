@@ -71,7 +71,8 @@ static bool anybody_needs(struct consumers *g, uint64_t seq)
     if (g->needy != NULL && needs(g->needy, seq) && consumer_wants(&g->needy->cfg, subject))
         return true;
     router_match(g->filters, subject, ask, &q);
-    return q.needed || needed_apart(g, seq);
+    /* No memory to ask: as if somebody did, or it would be lost to who does. */
+    return q.needed || router_starved(g->filters) || needed_apart(g, seq);
 }
 
 static void drop(struct consumers *g, uint64_t seq)
@@ -98,7 +99,7 @@ bool retention_wanted(void *group, struct mf_slice subject)
 {
     struct consumers *g = group;
 
-    return router_has_interest(g->filters, subject);
+    return router_has_interest(g->filters, subject) || router_starved(g->filters);
 }
 
 static void sweep(struct loop_defer *d)

@@ -173,8 +173,10 @@ uint64_t walk_next(struct consumer *c, bool *dead)
         return seq;
     if (c->pending == 0 && c->walk == NULL)
         return 0;
-    if (c->walk == NULL && walk_open(c) != 0)
+    if (c->walk == NULL && walk_open(c) != 0) {
+        pump_later(c);
         return 0;
+    }
     struct head *h = lowest(c->walk, c->group->stream, &more);
     if (h == NULL || h->seq > c->group->told) {
         c->again = c->again || more;

@@ -127,6 +127,7 @@ static struct answer look_up(struct router *r, struct mf_slice subject, uint64_t
     uint64_t hash = hash_slice(subject);
     struct cache_entry *e = cache_find(&r->cache, subject, hash);
 
+    r->starved = false;
     if (MF_LIKELY(e != NULL && cache_fresh(&r->cache, e))) {
         if (!e->used)
             e->used = 1;
@@ -134,8 +135,10 @@ static struct answer look_up(struct router *r, struct mf_slice subject, uint64_t
         return (struct answer){e->item, e->n};
     }
     uint32_t tokens = trie_split(&r->trie, subject);
-    if (!trie_match(&r->trie, tokens))
+    if (!trie_match(&r->trie, tokens)) {
+        r->starved = true;
         return (struct answer){NULL, 0};
+    }
     cache_put(&r->cache, e, subject, hash, &r->trie, tokens);
     return (struct answer){r->trie.found.v, r->trie.found.n};
 }
@@ -217,8 +220,10 @@ static size_t deliver_frame(struct router *r, struct answer a, const struct rout
     struct frame f;
     size_t taken = 0;
 
-    if (!frame_open(&f, a))
+    if (!frame_open(&f, a)) {
+        r->starved = true;
         return 0;
+    }
     for (uint32_t i = 0, next; i < f.n; i = next) {
         next = i + 1;
         if (!f.pin[i].group) {
@@ -236,6 +241,7 @@ static size_t deliver_frame(struct router *r, struct answer a, const struct rout
 size_t router_publish(struct router *r, const struct router_msg *m)
 {
     r->matches++;
+    r->starved = false;
     if (r->subs == 0)
         return 0;
     struct answer a = look_up(r, m->route, &r->hits);
@@ -264,10 +270,16 @@ static bool any_alive(struct node *n)
     return false;
 }
 
+bool router_starved(const struct router *r)
+{
+    return r->starved;
+}
+
 bool router_has_interest(struct router *r, struct mf_slice subject)
 {
     uint64_t unused = 0;
 
+    r->starved = false;
     if (r->subs == 0)
         return false;
     struct answer a = look_up(r, subject, &unused);
@@ -281,6 +293,7 @@ bool router_has_exact(struct router *r, struct mf_slice subject, struct mf_slice
 {
     uint64_t unused = 0;
 
+    r->starved = false;
     if (r->subs == 0)
         return false;
     struct answer a = look_up(r, subject, &unused);
@@ -301,8 +314,10 @@ void router_match(struct router *r, struct mf_slice subject,
     struct frame f;
     uint64_t unused = 0;
 
-    if (!frame_open(&f, look_up(r, subject, &unused)))
+    if (!frame_open(&f, look_up(r, subject, &unused))) {
+        r->starved = true;
         return;
+    }
     for (uint32_t i = 0; i < f.n; i++) {
         for (uint32_t k = 0; k < f.pin[i].len; k++) {
             struct router_sub *s = node_slots(f.pin[i].node)[k];

@@ -80,6 +80,7 @@ static inline int encode(const struct consumer_config *c, struct mf_buf *out)
 
     copy.mem = (struct arena){0};
     copy.name = copy.filter_subject = copy.deliver_subject = NULL;
+    memset(&copy.metadata, 0, sizeof copy.metadata);
     copy.durable_name = (char *)"D"; /* the only string a test needs back */
     mf_buf_append(out, &copy, sizeof copy);
     return 0;
