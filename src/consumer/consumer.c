@@ -355,14 +355,6 @@ int consumer_op_wait(struct consumer *c, struct consumer_op *op)
     return rc;
 }
 
-static void op_or_fail(struct consumer *c, struct consumer_op *op)
-{
-    int rc = consumer_op_wait(c, op);
-
-    if (rc != 0)
-        consumer_op_fail(op, rc);
-}
-
 int consumer_enter(struct consumer *c)
 {
     struct consumers *g = c->group;
@@ -486,24 +478,6 @@ void consumer_delete(struct consumer *c, struct consumer_op *op)
     retention_sweep(g);
     if (now && op != NULL)
         op->done(op, NULL, NULL);
-}
-
-void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op)
-{
-    bool changed = until_ns != c->cfg.pause_until_ns;
-
-    if (consumer_config_set_pause(&c->cfg, until_ns) != 0) {
-        consumer_op_fail(op, MF_NOMEM);
-        return;
-    }
-    c->pause_at_ns = pump_paused(c) ? group_after(c->group, until_ns - group_now(c->group)) : NEVER;
-    if (changed)
-        consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
-    state_touch(c, 0);
-    (void)state_flush(c);
-    pump_soon(c);
-    pump_timer(c);
-    op_or_fail(c, op);
 }
 
 /* --- started again ------------------------------------------------------------------------- */

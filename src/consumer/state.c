@@ -140,6 +140,25 @@ static int write_numbers(struct consumer *c)
     return rc;
 }
 
+struct all_pages {
+    const struct consumer *c;
+    struct mf_buf pages; /* uint64_t each */
+};
+
+static void note_number(void *arg, struct mf_slice name, struct mf_slice bytes)
+{
+    struct all_pages *all = arg;
+    char prefix[64], digits[24] = "";
+    size_t n = blob_name(prefix, "cp/", all->c->id, "/").len;
+
+    (void)bytes;
+    if (!mf_starts(name, prefix) || name.len - n >= sizeof digits)
+        return;
+    memcpy(digits, name.ptr + n, name.len - n);
+    uint64_t page = strtoull(digits, NULL, 16);
+    mf_buf_append(&all->pages, &page, sizeof page);
+}
+
 static int by_number(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -159,16 +178,45 @@ static void flush_again(struct consumer *c, int rc)
         loop_timer_arm(g->flush_timer, group_mono(g) + RETRY_NS);
 }
 
+/* Which pages changed is not known, for want of memory: all that are there, and all that should be.
+ */
+static int touch_all(struct consumer *c)
+{
+    struct all_pages all = {.c = c};
+    uint64_t last = UINT64_MAX;
+    struct mf_list *pos;
+
+    stream_blob_each(c->group->stream, note_number, &all);
+    mf_list_each(pos, &c->wait.order)
+    {
+        uint64_t page = mf_container(pos, struct pend, order)->sseq / PAGE;
+        if (page != last)
+            mf_buf_append(&all.pages, &page, sizeof page);
+        last = page;
+    }
+    if (mf_buf_failed(&all.pages)) {
+        mf_buf_fini(&all.pages);
+        return MF_NOMEM;
+    }
+    mf_buf_fini(&c->dirty_pages);
+    c->dirty_pages = all.pages;
+    return 0;
+}
+
 int state_flush(struct consumer *c)
 {
-    uint64_t *page = (uint64_t *)(void *)c->dirty_pages.ptr;
-    size_t n = c->dirty_pages.len / sizeof *page;
     int rc = 0;
 
     c->flushed_ns = group_mono(c->group);
     mf_list_del(&c->flush);
     if (!c->dirty || !c->stored)
         return 0;
+    if (mf_buf_failed(&c->dirty_pages) && (rc = touch_all(c)) != 0) {
+        flush_again(c, rc);
+        return rc;
+    }
+    uint64_t *page = (uint64_t *)(void *)c->dirty_pages.ptr;
+    size_t n = c->dirty_pages.len / sizeof *page;
     if (n > 1)
         qsort(page, n, sizeof *page, by_number);
     for (size_t i = 0; i < n && rc == 0; i++)
@@ -309,24 +357,6 @@ void state_confirm(struct consumer *c, struct mf_slice reply)
 
 /* --- deleting ------------------------------------------------------------------------------ */
 
-struct pages {
-    const struct consumer *c;
-    struct mf_buf names; /* each with its length before it, one byte */
-};
-
-static void note_page(void *arg, struct mf_slice name, struct mf_slice bytes)
-{
-    struct pages *p = arg;
-    char prefix[64];
-
-    (void)bytes;
-    blob_name(prefix, "cp/", p->c->id, "/");
-    if (!mf_starts(name, prefix))
-        return;
-    mf_buf_byte(&p->names, (uint8_t)name.len);
-    mf_buf_append(&p->names, name.ptr, name.len);
-}
-
 /* A page is written while something of it waits, or something of it changed since. */
 static void delete_pages(struct consumer *c)
 {
@@ -349,19 +379,14 @@ static void delete_pages(struct consumer *c)
 /* O(what waits); when memory ran out over what changed, all blobs are looked at. */
 void state_delete(struct consumer *c, struct store_wait *w)
 {
-    struct pages p = {.c = c};
     struct stream *s = c->group->stream;
     char name[64];
     int rc;
 
     mf_list_del(&c->flush);
     if (mf_buf_failed(&c->dirty_pages))
-        stream_blob_each(s, note_page, &p);
-    else
-        delete_pages(c);
-    for (size_t at = 0; at < p.names.len; at += 1u + p.names.ptr[at])
-        (void)!stream_blob_del(s, mf_slice(p.names.ptr + at + 1, p.names.ptr[at]), NULL);
-    mf_buf_fini(&p.names);
+        (void)touch_all(c); /* else: what is known */
+    delete_pages(c);
     (void)!stream_blob_del(s, blob_name(name, "cs/", c->id, ""), NULL);
     rc = stream_blob_del(s, blob_name(name, "c/", c->id, ""), w);
     if (rc != 0 && w != NULL && stream_barrier(s, w) != 0)

@@ -1,4 +1,5 @@
-/* test_consumer_nomem.c: memory runs out while consumers deliver: nothing is passed over. */
+/* test_consumer_nomem.c: memory runs out while consumers deliver and take acks: nothing is passed
+ * over, and what was confirmed does not come again. */
 #include "support/consumer_world.h"
 #include "support/no_memory.h"
 
@@ -143,10 +144,119 @@ static void test_a_watcher_without_acks_misses_nothing(void)
     }
 }
 
+/* --- acks ------------------------------------------------------------------------------------ */
+
+static void ack_all(struct consumer *c, const char *reply)
+{
+    char tokens[64];
+
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        snprintf(tokens, sizeof tokens, "1.%u.%u.0.0", i * 5000 + 1, i + 1);
+        (void)consumer_ack(c, mf_str(tokens), mf_str(reply), MF_SLICE_NONE);
+    }
+}
+
+static void restart(void)
+{
+    consumers_close(g, false);
+    g = NULL;
+    world_turns(&w);
+    world_kill(&w);
+    world_open(&w, &plain);
+    consumers_up();
+}
+
+/* false: nothing failed any more. */
+static bool confirm_without_memory(long nth, long also)
+{
+    up();
+    struct consumer *c = add("D", pull());
+    for (unsigned i = 0; i < MESSAGES; i++)
+        TEST_ASSERT_TRUE(send_off("k.a", "x", i * 5000 + 1)); /* each on a page of its own */
+    ask(c, "{\"batch\":10}");
+    TEST_ASSERT_EQUAL_size_t(MESSAGES, info(c).ack_pending);
+    int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
+    while (c->dirty && clock_mono_ns() < give_up)
+        loop_turn(w.loop);
+    mf_buf_fini(&c->dirty_pages); /* so that it has to grow */
+    c->dirty_pages = (struct mf_buf)MF_BUF_INIT;
+    heard();
+    memory_also = also;
+    memory_arm(nth);
+    ack_all(c, "");
+    bool hit = memory_hit;
+    memory_disarm();
+    memory_also = 0;
+    ack_all(c, "r"); /* with memory again: once more, now to be confirmed */
+    world_turns(&w);
+    bool confirmed = count(heard(), "r<") > 0;
+    world_turns(&w);
+    restart();
+    c = consumers_find(g, MF_LIT("D"));
+    TEST_ASSERT_NOT_NULL(c);
+    if (confirmed)
+        TEST_ASSERT_EQUAL_size_t(0, info(c).ack_pending);
+    return hit;
+}
+
+static void test_a_confirmed_ack_is_on_disk(void)
+{
+    bool hit = true;
+
+    for (long n = 0; hit; n++)
+        for (long also = 0; also < 3; also += 2) {
+            hit = confirm_without_memory(n, also);
+            tearDown();
+            setUp();
+        }
+}
+
+/* --- pauses ---------------------------------------------------------------------------------- */
+
+static int op_error;
+
+static void paused(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    (void)op;
+    (void)c;
+    op_error = e == NULL ? 0 : e->err_code;
+}
+
+static void test_a_pause_is_as_it_was_answered(void)
+{
+    bool hit = true;
+
+    for (long n = 0; hit; n++) {
+        up();
+        struct consumer *c = add("D", pull());
+        int64_t until = w.now_ns + 3600 * CLOCK_S;
+        struct consumer_op op = {.done = paused};
+        op_error = -1;
+        memory_arm(n);
+        consumer_pause(c, until, &op);
+        world_turns(&w);
+        hit = memory_hit;
+        memory_disarm();
+        TEST_ASSERT_NOT_EQUAL(-1, op_error);
+        TEST_ASSERT_EQUAL_INT64(op_error == 0 ? until : 0, consumer_config(c)->pause_until_ns);
+        world_turns(&w);
+        if (op_error == 0) {
+            restart();
+            c = consumers_find(g, MF_LIT("D"));
+            TEST_ASSERT_EQUAL_INT64(until, consumer_config(c)->pause_until_ns);
+        }
+        tearDown();
+        setUp();
+    }
+    TEST_ASSERT_EQUAL_INT(0, op_error);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_a_delivery_without_memory_comes_later);
     RUN_TEST(test_a_watcher_without_acks_misses_nothing);
+    RUN_TEST(test_a_confirmed_ack_is_on_disk);
+    RUN_TEST(test_a_pause_is_as_it_was_answered);
     return UNITY_END();
 }

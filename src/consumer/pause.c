@@ -1,0 +1,31 @@
+/* pause.c: a consumer stops for a while.  It does when that is written, or not at all. */
+#include "consumer_impl.h"
+
+void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op)
+{
+    int64_t before_ns = c->cfg.pause_until_ns;
+    bool changed = until_ns != before_ns;
+    int rc = consumer_config_set_pause(&c->cfg, until_ns);
+
+    if (rc != 0) {
+        consumer_op_fail(op, rc);
+        return;
+    }
+    state_touch(c, 0);
+    rc = state_flush(c);
+    if (rc == 0 && c->stored)
+        rc = consumer_op_wait(c, op);
+    if (rc != 0) {
+        c->cfg.pause_until_ns = before_ns;
+        state_touch(c, 0); /* should the new one be written */
+        consumer_op_fail(op, rc);
+        return;
+    }
+    c->pause_at_ns = pump_paused(c) ? group_after(c->group, until_ns - group_now(c->group)) : NEVER;
+    if (changed)
+        consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
+    pump_soon(c);
+    pump_timer(c);
+    if (!c->stored && (rc = consumer_op_wait(c, op)) != 0)
+        consumer_op_fail(op, rc);
+}
