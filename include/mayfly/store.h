@@ -98,6 +98,9 @@ MF_MUSTCHECK int store_set_deadline(struct store *s, uint64_t seq, int64_t deadl
  * call that fails inside leaves the batch as it was.  No nesting.  An empty batch is fine. */
 void store_begin(struct store *s, bool frees);
 MF_MUSTCHECK int store_end(struct store *s, struct store_wait *w);
+/* In an open batch: room on disk and in memory for so many more removals (of one message, or of a
+ * range) is kept until it ends, whatever else is put into it: those cannot fail for want of it. */
+MF_MUSTCHECK int store_reserve(struct store *s, size_t removals);
 
 /* The waiter is called when all that was accepted up to now is on disk. */
 MF_MUSTCHECK int store_barrier(struct store *s, struct store_wait *w);
@@ -132,10 +135,12 @@ struct store_death {
     bool last;           /* no other message of this key is left */
 };
 /* Ends the life of at most `max` messages due by now_ns, in (deadline, sequence) order, as one
- * batch: visit() (may be NULL) is called for each and may append (a marker) or remove more in the
- * same batch.  No record per message: one time mark.  Returns how many; *more: call again soon. */
+ * batch: visit() (may be NULL) is called for each, while it still counts as accepted, and may
+ * append (a marker) or remove others in the same batch; false: not now, it stays, and what would
+ * die after it.  No record per message: one time mark.  Returns how many; *more: call again soon.
+ */
 size_t store_expire(struct store *s, int64_t now_ns, size_t max,
-                    void (*visit)(void *arg, const struct store_death *d), void *arg, bool *more);
+                    bool (*visit)(void *arg, const struct store_death *d), void *arg, bool *more);
 
 /* --- reading -------------------------------------------------------------------------------- */
 
@@ -185,6 +190,7 @@ bool store_key(const struct store *s, struct mf_slice key, struct store_key *out
 uint64_t store_key_last_accepted(const struct store *s, struct mf_slice key, uint64_t *count);
 uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key);
 uint64_t store_first_accepted(const struct store *s);
+uint64_t store_next_accepted(const struct store *s, uint64_t from_seq); /* at or after; 0: none */
 void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint64_t *last_seq);
 /* The newest accepted message of all keys that match.  0: none.  O(keys that match). */
 uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern);

@@ -22,8 +22,8 @@ int64_t store_next_deadline(const struct store *s)
     return s->failed != 0 || s->retrying ? INT64_MAX : index_next_deadline(s->ix);
 }
 
-static void death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
-                       void (*visit)(void *arg, const struct store_death *d), void *arg)
+static bool death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
+                       bool (*visit)(void *arg, const struct store_death *d), void *arg)
 {
     static _Thread_local uint8_t text[KEYS_MAX];
     uint32_t key = index_key(s->ix, id);
@@ -37,13 +37,14 @@ static void death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
 
     for (uint32_t o = index_key_last(s->ix, key); o != INDEX_NONE && d.last;
          o = index_older(s->ix, o))
-        d.last = !accepted(s, o);
-    visit(arg, &d);
+        d.last = o == id || !accepted(s, o);
+    return visit(arg, &d);
 }
 
-/* One due message; false: there is none, or it is not on disk yet and must wait. */
+/* One due message; false: there is none, or it must wait: it is not on disk yet, or what is told of
+ * it found no room. */
 static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
-                       void (*visit)(void *arg, const struct store_death *d), void *arg)
+                       bool (*visit)(void *arg, const struct store_death *d), void *arg)
 {
     int64_t deadline_ns;
     uint32_t id = index_due(s->ix, &deadline_ns);
@@ -52,15 +53,18 @@ static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
         return false;
     bool doomed = index_doomed(s->ix, id);
     uint64_t seq = index_seq(s->ix, id);
-    if (seq > s->committed_seq || (!doomed && ranges_add(&s->filling.expired, seq, seq) != 0))
+    if (seq > s->committed_seq || (!doomed && ranges_reserve(&s->filling.expired, 1) != 0))
         return false;
+    /* Before it goes: afterwards there is no way back. */
+    if (!doomed && visit != NULL && !death_tell(s, id, deadline_ns, visit, arg))
+        return false;
+    if (!doomed && ranges_add(&s->filling.expired, seq, seq) != 0)
+        return false; /* never: reserved */
+    if (!doomed && visit != NULL)
+        id = index_find(s->ix, seq); /* appending may move entries */
     hide(s, id);
     *mark = (struct record_mark){deadline_ns, seq};
-    if (doomed)
-        return true; /* removed already; the mark may cover it too */
-    ++*n;
-    if (visit != NULL)
-        death_tell(s, id, deadline_ns, visit, arg);
+    *n += !doomed; /* removed already: the mark may cover it too */
     return true;
 }
 
@@ -80,7 +84,7 @@ static void mark_write(struct store *s, struct record_mark mark)
 }
 
 size_t store_expire(struct store *s, int64_t now_ns, size_t max,
-                    void (*visit)(void *arg, const struct store_death *d), void *arg, bool *more)
+                    bool (*visit)(void *arg, const struct store_death *d), void *arg, bool *more)
 {
     struct record_mark mark = s->mark;
     struct record_pos at;

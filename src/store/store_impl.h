@@ -128,7 +128,8 @@ struct store {
 
     /* The open batch: its records, not yet placed. */
     bool grouping, group_frees;
-    bool batch_frees; /* it, or a removal in it, may use the room kept for removals */
+    bool batch_frees;   /* it, or a removal in it, may use the room kept for removals */
+    size_t batch_spare; /* bytes kept in it for removals to come */
     struct mf_buf batch;
     size_t batch_last;        /* offset of its last record */
     struct moved *batch_msgs; /* seq, from = offset in batch, to = len and flags */
@@ -189,6 +190,7 @@ bool place_free(const struct store *s, size_t need, bool frees); /* would place(
  * Nothing else may be placed before image_used(). */
 uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code);
 void image_used(struct store *s, size_t n);
+MF_MUSTCHECK int ranges_reserve(struct ranges *r, size_t n); /* the next n cannot fail */
 MF_MUSTCHECK int ranges_add(struct ranges *r, uint64_t first, uint64_t last);
 void ranges_fini(struct ranges *r);
 MF_MUSTCHECK int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to);

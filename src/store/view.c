@@ -146,7 +146,12 @@ uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key)
 
 uint64_t store_first_accepted(const struct store *s)
 {
-    for (uint32_t id = index_next(s->ix, 0); id != INDEX_NONE;
+    return store_next_accepted(s, 0);
+}
+
+uint64_t store_next_accepted(const struct store *s, uint64_t from_seq)
+{
+    for (uint32_t id = index_next(s->ix, from_seq); id != INDEX_NONE;
          id = index_next(s->ix, index_seq(s->ix, id) + 1))
         if (accepted(s, id))
             return index_seq(s->ix, id);

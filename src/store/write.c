@@ -126,20 +126,30 @@ bool log_roll(struct store *s)
 
 /* --- images --------------------------------------------------------------------------------- */
 
+int ranges_reserve(struct ranges *r, size_t n)
+{
+    size_t cap = r->cap == 0 ? 64 : r->cap;
+
+    if (n <= r->cap - r->count)
+        return 0;
+    while (cap - r->count < n)
+        cap *= 2;
+    struct range *p = realloc(r->at, cap * sizeof *p);
+    if (p == NULL)
+        return MF_NOMEM;
+    r->at = p;
+    r->cap = cap;
+    return 0;
+}
+
 int ranges_add(struct ranges *r, uint64_t first, uint64_t last)
 {
     if (r->count > r->done && r->at[r->count - 1].last + 1 == first) {
         r->at[r->count - 1].last = last;
         return 0;
     }
-    if (r->count == r->cap) {
-        size_t cap = r->cap == 0 ? 64 : 2 * r->cap;
-        struct range *p = realloc(r->at, cap * sizeof *p);
-        if (p == NULL)
-            return MF_NOMEM;
-        r->at = p;
-        r->cap = cap;
-    }
+    if (ranges_reserve(r, 1) != 0)
+        return MF_NOMEM;
     r->at[r->count++] = (struct range){first, last};
     return 0;
 }
@@ -203,13 +213,15 @@ int writable(struct store *s)
  * value that was let in would otherwise stand beside the one it replaces. */
 static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
 {
-    size_t whole = s->batch.len + size + RECORD_MARK_SIZE; /* a mark may follow */
+    size_t need = s->batch.len + size + RECORD_MARK_SIZE; /* a mark may follow */
+    size_t whole = need + s->batch_spare;
 
     if (whole > BATCH_MAX) {
         *code = MF_LIMIT;
         return NULL;
     }
-    if (!place_free(s, whole, s->group_frees || frees)) {
+    if (!place_free(s, need, s->group_frees || frees) ||
+        (s->batch_spare > 0 && !place_free(s, whole, true))) {
         *code = MF_FULL;
         return NULL;
     }
@@ -217,7 +229,7 @@ static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
         return NULL;
     s->batch_frees |= frees;
     s->batch.failed = s->filling.buf.failed = false;
-    uint8_t *p = mf_buf_reserve(&s->batch, size + RECORD_MARK_SIZE);
+    uint8_t *p = mf_buf_reserve(&s->batch, size + RECORD_MARK_SIZE + s->batch_spare);
     if (p == NULL ||
         mf_buf_reserve(&s->filling.buf, RECORD_SEAL_SIZE + whole + SEGMENT_TAIL) == NULL) {
         *code = MF_NOMEM;
@@ -364,15 +376,16 @@ static int write_removal(struct store *s, const struct record *r, size_t size)
     struct ranges *noted = &s->filling.removed;
     size_t count = noted->count;
     uint64_t last = count > 0 ? noted->at[count - 1].last : 0;
+    size_t spare = s->batch_spare;
     int rc;
-    uint8_t *p = record_open(s, size, true, &at, &rc);
 
-    if (p == NULL)
-        return rc;
-    if ((rc = removal_note(noted, r)) != 0) {
+    s->batch_spare -= size < spare ? size : spare; /* this is what it was kept for */
+    uint8_t *p = record_open(s, size, true, &at, &rc);
+    if (p == NULL || (rc = removal_note(noted, r)) != 0) {
         noted->count = count; /* and the last one as it was, should it have grown */
         if (count > 0)
             noted->at[count - 1].last = last;
+        s->batch_spare = spare;
         return rc;
     }
     record_encode(p, r);
@@ -504,7 +517,29 @@ void store_begin(struct store *s, bool frees)
     s->grouping = true;
     s->group_frees = s->batch_frees = frees;
     mf_buf_clear(&s->batch);
-    s->batch_msg_count = 0;
+    s->batch_msg_count = s->batch_spare = 0;
+}
+
+int store_reserve(struct store *s, size_t removals)
+{
+    size_t more = removals * RECORD_RANGE_SIZE, before = s->batch_spare;
+    bool frees = s->batch_frees;
+    int rc = writable(s);
+
+    assert(s->grouping && more >= removals);
+    if (rc != 0)
+        return rc;
+    s->batch_spare += more;
+    /* Notes of what was reserved before may still be to come. */
+    if (ranges_reserve(&s->filling.removed, s->batch_spare / RECORD_REMOVE_SIZE) != 0)
+        rc = MF_NOMEM;
+    else if (batch_open(s, 0, true, &rc) != NULL)
+        rc = 0;
+    s->batch_frees = frees; /* only if it comes to that */
+    if (rc != 0)
+        s->batch_spare = before;
+    s->starved |= rc == MF_FULL;
+    return rc;
 }
 
 static void batch_place(struct store *s, struct record_pos at)

@@ -293,8 +293,8 @@ static int mark_last(struct stream *s, struct batch *b, struct js_error *e)
     return 0;
 }
 
-/* In the open batch of the store.  On failure what went in is taken out again in that same batch:
- * nobody ever sees it, its sequences are used up. */
+/* In the open batch of the store.  What goes because of them goes when all are in.  On failure what
+ * went in is taken out again in that same batch: nobody ever sees it, its sequences are used up. */
 static int store_all(struct stream *s, struct batch *b, struct js_error *e)
 {
     uint64_t msgs, bytes, before;
@@ -302,6 +302,7 @@ static int store_all(struct stream *s, struct batch *b, struct js_error *e)
     int rc = 0;
 
     store_accepted(s->store, &msgs, &bytes, &before);
+    s->planned = 0;
     mf_list_each(l, &b->members)
     {
         struct member *m = mf_container(l, struct member, link);
@@ -311,9 +312,14 @@ static int store_all(struct stream *s, struct batch *b, struct js_error *e)
     }
     if (rc != 0 && l != b->members.next) {
         uint64_t last = mf_container(l->prev, struct member, link)->in.seq;
-        (void)!store_remove_range(s->store, before + 1, last, NULL);
-        limits_count(s);
+        (void)!store_remove_range(s->store, before + 1, last,
+                                  NULL); /* limits_prepare() saw to it */
+        dedup_take_back(s->dedup, before + 1);
     }
+    for (l = b->members.next; rc == 0 && l != &b->members; l = l->next)
+        if (!mf_container(l, struct member, link)->in.used_up)
+            stream_stored(s, &mf_container(l, struct member, link)->in);
+    limits_count(s);
     return rc;
 }
 

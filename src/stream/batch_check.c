@@ -221,9 +221,12 @@ int batch_check(struct stream *s, struct batch_plan *plan, struct batch_item *it
                 struct js_error *e)
 {
     struct intake *in = item->in;
-    int rc;
+    int rc = expire_settle(s, in->subject);
 
-    expire_settle(s, in->subject);
+    if (rc != 0) {
+        stream_store_error(s, rc, e);
+        return rc;
+    }
     if ((rc = counter_check(s, in, e)) != 0 || (rc = check_expected_stream(s, in, e)) != 0 ||
         (rc = check_ttl(s, in, e)) != 0 || (rc = check_id(s, plan, item, e)) != 0 ||
         (rc = check_stream_source(s, in, e)) != 0 || (rc = counter_check_present(s, in, e)) != 0 ||
@@ -242,6 +245,7 @@ int batch_store(struct stream *s, struct intake *in, bool in_batch, struct js_er
 {
     if (!stream_nobody_wants(s, in->subject))
         return stream_store(s, in, in_batch, NULL, e);
+    in->used_up = true;
     int rc = stream_use_up(s, in, NULL);
     if (rc != 0)
         stream_store_error(s, rc, e);

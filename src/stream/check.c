@@ -77,7 +77,7 @@ static uint64_t last_on(struct stream *s, struct mf_slice subject)
     uint64_t count;
 
     if (!subject_has_wildcard(subject)) {
-        expire_settle(s, subject);
+        (void)!expire_settle(s, subject);
         return store_key_last_accepted(s->store, subject, &count);
     }
     (void)expire_settle_all(s, SIZE_MAX);

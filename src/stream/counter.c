@@ -203,7 +203,8 @@ int counter_find(struct stream *s, struct mf_slice subject, struct counter **out
         *out = x;
         return 0;
     }
-    expire_settle(s, subject);
+    if ((rc = expire_settle(s, subject)) != 0)
+        return rc;
     *seq = store_key_last_accepted(s->store, subject, &count);
     if (*seq == 0)
         return 0;

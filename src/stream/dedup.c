@@ -255,6 +255,15 @@ void id_drop(struct dedup *d, int64_t until_ns, size_t max)
     slots_shrink(d);
 }
 
+void dedup_take_back(struct dedup *d, uint64_t from_seq)
+{
+    /* Those that are in a chunk already stay: a crash would bring them back all the same. */
+    while (d->tail > d->fresh && id_at(d, d->tail - 1)->seq >= from_seq) {
+        slots_forget(d, id_at(d, d->tail - 1)->hash);
+        d->tail--;
+    }
+}
+
 uint64_t id_lower(const struct dedup *d, uint64_t from, uint64_t seq)
 {
     uint64_t low = from, high = d->tail;

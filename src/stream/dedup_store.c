@@ -173,16 +173,18 @@ static int write_upto(struct dedup *d, struct store *st, uint64_t upto)
     return rc;
 }
 
-void dedup_before_removal(struct dedup *d, struct store *st, uint64_t first, uint64_t last)
+int dedup_before_removal(struct dedup *d, struct store *st, uint64_t first, uint64_t last)
 {
     if (d->fresh == d->tail || last < id_at(d, d->fresh)->seq || first > id_at(d, d->tail - 1)->seq)
-        return;
+        return 0;
     uint64_t pos = id_lower(d, d->fresh, first);
     if (pos == d->tail || id_at(d, pos)->seq > last)
-        return;
-    /* If it cannot be written now, it will be with the next: only a crash in between loses the ids
-     * of messages that were removed. */
-    d->owed = write_small(d, st) != 0;
+        return 0;
+    int rc = write_small(d, st);
+    /* On a full disk removals go on.  The ids are written with the next: only a crash in between
+     * loses them. */
+    d->owed = rc != 0;
+    return rc == MF_NOMEM ? rc : 0;
 }
 
 static int gather(struct dedup *d, struct store *st, uint64_t last_seq)

@@ -39,8 +39,8 @@ int64_t expire_deadline(const struct stream *s, int64_t ts_ns, int64_t ttl_ns)
 
 /* --- markers ---------------------------------------------------------------------------------- */
 
-bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last, uint16_t flags,
-                 enum marker_reason why)
+int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last, uint16_t flags,
+                enum marker_reason why)
 {
     struct marker_facts f = {.marker_ttl_ns = s->cfg.subject_delete_marker_ttl_ns,
                              .last_on_subject = last,
@@ -49,7 +49,7 @@ bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool l
     struct marker other, *m = &other;
 
     if (!marker_wanted(&f))
-        return false;
+        return 0;
     if (why == MARKER_MAX_AGE) { /* the same for all subjects: written once */
         m = &s->aged;
         if (s->aged_ttl_ns != f.marker_ttl_ns)
@@ -66,35 +66,40 @@ bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool l
                              .ts_ns = now,
                              .deadline_ns = expire_deadline(s, now, ttl),
                              .flags = MSG_TOMBSTONE | MSG_HEADER};
-    int rc = stream_numbered_out(s) ? MF_LIMIT : store_append(s->store, &a);
-    if (rc != 0) {
-        log_error("stream %s: no delete marker for \"%.*s\": %s", s->cfg.name, MF_FMT(subject),
-                  mf_err_text(rc));
-        return false;
+    if (stream_numbered_out(s)) { /* it will never have one */
+        log_error("stream %s: no delete marker for \"%.*s\": no sequence is left", s->cfg.name,
+                  MF_FMT(subject));
+        return 0;
     }
+    int rc = store_append(s->store, &a);
+    if (rc != 0)
+        return rc;
     republish_note(
         s, &(struct stream_msg){.seq = a.seq, .ts_ns = now, .subject = subject, .hdr = a.head},
         seq);
     s->stats.markers++;
     s->last_ts_ns = now;
     mf_buf_clear(&s->last_msg_id); /* a marker has no id */
-    return true;
+    return 0;
 }
 
 /* --- the sweep ----------------------------------------------------------------------------- */
 
-static void death(void *arg, const struct store_death *d)
+/* Its id and its marker first: what cannot be told of does not die yet. */
+static bool death(void *arg, const struct store_death *d)
 {
     struct stream *s = arg;
     int64_t late = s->swept_ns - d->deadline_ns;
 
+    if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
+        expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE) != 0)
+        return false;
     if (late > s->stats.late_max_ns)
         s->stats.late_max_ns = late;
     s->stats.expired++;
-    dedup_before_removal(s->dedup, s->store, d->seq, d->seq);
     if (s->schedules != NULL)
         schedule_removed(s, d->key, d->seq);
-    (void)expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE);
+    return true;
 }
 
 /* One slice; true: more is due. */
@@ -211,57 +216,64 @@ static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
     return at;
 }
 
-/* False: it could not be done. */
-static bool settle(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
+/* In the open batch.  All of them, or none. */
+static int settle_all_of(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
-    size_t at = last_to_die(s, d, n), gone = 0;
+    size_t at = last_to_die(s, d, n);
     uint64_t count;
+    int rc = store_reserve(s->store, n);
 
-    store_begin(s->store, true);
-    for (; gone < n; gone++) {
-        dedup_before_removal(s->dedup, s->store, d[gone].seq, d[gone].seq);
-        if (store_remove(s->store, d[gone].seq, NULL) != 0)
-            break; /* the sweep will try again */
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = dedup_before_removal(s->dedup, s->store, d[i].seq, d[i].seq);
+    (void)store_key_last_accepted(s->store, subject, &count);
+    if (rc == 0)
+        rc = expire_mark(s, subject, d[at].seq, count == n, d[at].flags, MARKER_MAX_AGE);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if ((rc = store_remove(s->store, d[i].seq, NULL)) != 0)
+            break;
         s->stats.expired++;
         if (s->schedules != NULL)
-            schedule_removed(s, subject, d[gone].seq);
+            schedule_removed(s, subject, d[i].seq);
     }
-    if (gone == n && store_key_last_accepted(s->store, subject, &count) == 0)
-        (void)expire_mark(s, subject, d[at].seq, true, d[at].flags, MARKER_MAX_AGE);
-    (void)!store_end(s->store, NULL);
-    limits_count(s);
-    announce_poke(s);
-    return gone == n;
+    return rc;
 }
 
-static void settle_subject(struct stream *s, struct mf_slice subject)
+static int settle(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
+{
+    store_begin(s->store, true);
+    int rc = settle_all_of(s, subject, d, n), end = store_end(s->store, NULL);
+    limits_count(s);
+    announce_poke(s);
+    return rc != 0 ? rc : end;
+}
+
+static int settle_subject(struct stream *s, struct mf_slice subject)
 {
     struct dead d[SETTLE_MAX + 1];
     size_t n;
+    int rc = 0;
     /* Usually that is all: looking for the dead of one subject among its living costs more. */
     bool more = sweep(s, SLICE_MARKED);
 
-    if (!anything_due(s))
-        return;
     while ((n = find_dead(s, subject, d)) > SETTLE_MAX && more)
         more = sweep(s, SLICE);
-    while (n > 0 && settle(s, subject, d, n > SETTLE_MAX ? SETTLE_MAX : n))
+    while (n > 0 && (rc = settle(s, subject, d, n > SETTLE_MAX ? SETTLE_MAX : n)) == 0)
         n = find_dead(s, subject, d);
+    return rc;
 }
 
-void expire_settle(struct stream *s, struct mf_slice subject)
+int expire_settle(struct stream *s, struct mf_slice subject)
 {
-    if (!anything_due(s))
-        return;
-    if (s->schedules == NULL) {
-        settle_subject(s, subject);
-        return;
-    }
+    /* A store that waits for room has no next deadline, but it has its dead. */
+    if (!anything_due(s) && store_key_overdue(s->store, subject, 0) == 0)
+        return 0;
+    if (s->schedules == NULL)
+        return settle_subject(s, subject);
     /* A schedule that dies here takes its subject with it, and that may be this one. */
     char *copy = mf_slice_dup(subject);
-    if (copy != NULL)
-        settle_subject(s, mf_slice(copy, subject.len));
+    int rc = copy == NULL ? MF_NOMEM : settle_subject(s, mf_slice(copy, subject.len));
     free(copy);
+    return rc;
 }
 
 bool expire_settle_all(struct stream *s, size_t max)

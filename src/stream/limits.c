@@ -5,6 +5,7 @@
  * if it has one; in memory 16, subject, header and payload. */
 #include "stream_impl.h"
 
+#include "mayfly/clock.h"
 #include "mayfly/log.h"
 
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #define HEADER_OVERHEAD 4
 #define MEMORY_OVERHEAD 16
 #define ENFORCE_SLICE   1000
+#define RESERVE_MAX     (1u << 20)
+#define PAUSE_NS        (20 * CLOCK_MS)
 
 uint64_t limits_size(const struct stream *s, size_t subject, size_t hdr, size_t payload)
 {
@@ -41,6 +44,12 @@ void limits_accepted(const struct stream *s, uint64_t *msgs, uint64_t *bytes)
 
 /* --- discard old ------------------------------------------------------------------------------ */
 
+static bool over_limits(const struct stream *s, uint64_t msgs, uint64_t bytes)
+{
+    return (s->cfg.max_msgs > 0 && msgs > (uint64_t)s->cfg.max_msgs) ||
+           (s->cfg.max_bytes > 0 && bytes > (uint64_t)s->cfg.max_bytes);
+}
+
 static bool too_much(const struct stream *s)
 {
     uint64_t msgs, bytes;
@@ -48,8 +57,7 @@ static bool too_much(const struct stream *s)
     if (s->cfg.max_msgs <= 0 && s->cfg.max_bytes <= 0)
         return false;
     limits_accepted(s, &msgs, &bytes);
-    return (s->cfg.max_msgs > 0 && msgs > (uint64_t)s->cfg.max_msgs) ||
-           (s->cfg.max_bytes > 0 && bytes > (uint64_t)s->cfg.max_bytes);
+    return over_limits(s, msgs, bytes);
 }
 
 bool limits_full_with(const struct stream *s, const struct intake *in)
@@ -60,14 +68,14 @@ bool limits_full_with(const struct stream *s, const struct intake *in)
         return false;
     limits_accepted(s, &msgs, &bytes);
     bytes += limits_size(s, in->subject.len, in->hdr.len, in->payload.len);
-    return (s->cfg.max_msgs > 0 && msgs + 1 > (uint64_t)s->cfg.max_msgs) ||
-           (s->cfg.max_bytes > 0 && bytes > (uint64_t)s->cfg.max_bytes);
+    return over_limits(s, msgs + 1, bytes);
 }
 
 static bool push_out(struct stream *s, uint64_t seq)
 {
-    dedup_before_removal(s->dedup, s->store, seq, seq);
-    int rc = store_remove(s->store, seq, NULL);
+    int rc = dedup_before_removal(s->dedup, s->store, seq, seq);
+    if (rc == 0)
+        rc = store_remove(s->store, seq, NULL);
     if (rc != 0)
         log_warn("stream %s: message %llu cannot be discarded: %s", s->cfg.name,
                  (unsigned long long)seq, mf_err_text(rc));
@@ -138,6 +146,89 @@ static bool push_out_first(struct stream *s, uint64_t except)
     return true;
 }
 
+/* --- before it is stored ---------------------------------------------------------------------- */
+
+/* Of the subject, by a roll-up or its limit. */
+static int prepare_subject(struct stream *s, const struct intake *in, bool in_batch, uint64_t *n)
+{
+    uint64_t count, upto = store_key_last_accepted(s->store, in->subject, &count);
+    const uint64_t keep = in->rollup == ROLLUP_SUBJECT ? 1 : (uint64_t)s->cfg.max_msgs_per_subject;
+    struct store_key k = {0};
+    uint64_t first;
+
+    if (count + 1 <= keep)
+        return 0;
+    *n = count + 1 - keep;
+    first = count == 1 ? upto : store_key_first_accepted(s->store, in->subject);
+    if (*n == 1)
+        upto = first;
+    /* Of a batch's messages to one subject each pushes out one more than was too much before. */
+    if (in_batch && *n > 1 && in->rollup == ROLLUP_NONE) {
+        (void)store_key(s->store, in->subject, &k);
+        *n = k.count > keep ? 1 + k.count - keep : 1;
+    }
+    if (in->rollup == ROLLUP_NONE && *n > ENFORCE_SLICE)
+        *n = ENFORCE_SLICE;
+    return dedup_before_removal(s->dedup, s->store, first, upto);
+}
+
+/* Is it past its deadline, and could not be swept with its marker?  It must not go without. */
+static bool marked_death(struct stream *s, uint64_t seq)
+{
+    int64_t deadline_ns;
+
+    return s->cfg.subject_delete_marker_ttl_ns > 0 && store_deadline(s->store, seq, &deadline_ns) &&
+           deadline_ns != 0 && deadline_ns <= stream_now(s);
+}
+
+/* The oldest of all, until there is room for one more. */
+static int prepare_oldest(struct stream *s, const struct intake *in, uint64_t *n)
+{
+    uint64_t msgs, bytes, first = oldest(s), last = 0;
+    uint16_t flags = 0;
+
+    limits_accepted(s, &msgs, &bytes);
+    msgs++;
+    bytes += limits_size(s, in->subject.len, in->hdr.len, in->payload.len);
+    for (uint64_t seq = first; seq != 0 && *n < ENFORCE_SLICE && over_limits(s, msgs, bytes);
+         seq = store_next_accepted(s->store, seq + 1)) {
+        if (marked_death(s, seq))
+            return store_full(s->store) ? MF_FULL : MF_NOMEM;
+        uint64_t len = store_length(s->store, seq, &flags);
+        bytes -= limits_sum(s, len, 1, flags >> 1 & 1u);
+        msgs--;
+        last = seq;
+        ++*n;
+    }
+    return last == 0 ? 0 : dedup_before_removal(s->dedup, s->store, first, last);
+}
+
+int limits_prepare(struct stream *s, const struct intake *in, bool in_batch)
+{
+    uint64_t of_subject = 0, of_all = 0, first, last, msgs, bytes;
+    int rc = 0;
+
+    if (in->rollup == ROLLUP_ALL) {
+        store_accepted(s->store, &msgs, &bytes, &last);
+        first = store_first_accepted(s->store);
+        rc = first == 0 ? 0 : dedup_before_removal(s->dedup, s->store, first, last);
+        of_subject = first != 0;
+    } else if (in->rollup == ROLLUP_SUBJECT || s->cfg.max_msgs_per_subject > 0) {
+        rc = prepare_subject(s, in, in_batch, &of_subject);
+    }
+    if (rc == 0 && s->cfg.discard == DISCARD_OLD && limits_full_with(s, in))
+        rc = prepare_oldest(s, in, &of_all);
+    if (rc != 0)
+        return rc;
+    /* In a batch they make room for those before it as well. */
+    uint64_t known = in_batch && s->planned < of_all ? s->planned : in_batch ? of_all : 0;
+    uint64_t n = of_subject + of_all - known + 1; /* and one to take it back */
+    s->planned = in_batch && s->planned > of_all ? s->planned : of_all;
+    return store_reserve(s->store, n < RESERVE_MAX ? (size_t)n : RESERVE_MAX);
+}
+
+/* --- when it is stored ------------------------------------------------------------------------ */
+
 static void enforce_slice(struct loop_defer *d);
 
 void limits_push_out(struct stream *s, const struct intake *in)
@@ -153,7 +244,6 @@ void limits_push_out(struct stream *s, const struct intake *in)
         return;
     for (size_t n = 0; too_much(s); n++) {
         if (n == ENFORCE_SLICE) { /* limits were lowered, and there is much to do */
-            s->enforce_defer.fn = enforce_slice;
             loop_defer(s->host->loop, &s->enforce_defer);
             return;
         }
@@ -171,6 +261,10 @@ static bool thin_out(struct stream *s, size_t *left)
     struct mf_slice subject;
     struct store_key key;
 
+    if (s->thin_again && s->thin == NULL) {
+        s->thin = store_keys_new(s->store, MF_LIT(">"));
+        s->thin_again = s->thin == NULL;
+    }
     for (size_t n = 0; s->thin != NULL && n<ENFORCE_SLICE && * left> 0; n++) {
         if (s->thin_subject != NULL) {
             subject = mf_str(s->thin_subject);
@@ -182,9 +276,10 @@ static bool thin_out(struct stream *s, size_t *left)
         uint64_t over = excess(s, subject), max = over < *left ? over : *left;
         size_t went = over == 0 ? 0 : limits_take_oldest(s, subject, UINT64_MAX, max);
         *left -= went;
+        s->thin_again = s->thin_again || went < max;
         bool stay = went == max && over > max;
         if (stay && s->thin_subject == NULL)
-            s->thin_subject = mf_slice_dup(subject); /* NULL: the next publish there goes on */
+            s->thin_again = (s->thin_subject = mf_slice_dup(subject)) == NULL || s->thin_again;
         if (!stay) {
             free(s->thin_subject);
             s->thin_subject = NULL;
@@ -193,13 +288,18 @@ static bool thin_out(struct stream *s, size_t *left)
     return s->thin != NULL;
 }
 
-static bool push_out_oldest(struct stream *s, size_t *left)
+/* true: there is more to do; *stuck: not now. */
+static bool push_out_oldest(struct stream *s, size_t *left, bool *stuck)
 {
     if (s->cfg.discard != DISCARD_OLD)
         return false; /* what is there stays; nothing more comes in */
-    for (; *left > 0; --*left)
-        if (!too_much(s) || !push_out_first(s, 0))
+    for (; *left > 0; --*left) {
+        if (!too_much(s))
             return false;
+        *stuck = !push_out_first(s, 0);
+        if (*stuck)
+            return false;
+    }
     return true;
 }
 
@@ -207,26 +307,41 @@ static void enforce_slice(struct loop_defer *d)
 {
     struct stream *s = mf_container(d, struct stream, enforce_defer);
     size_t left = ENFORCE_SLICE;
-    bool more;
+    bool more, stuck = false;
 
     if (s->closing)
         return;
     store_begin(s->store, true);
     /* In nats-server's order: the stream's limits, then those of its subjects. */
-    more = push_out_oldest(s, &left) || thin_out(s, &left);
+    more = push_out_oldest(s, &left, &stuck) || thin_out(s, &left);
     if (store_end(s->store, NULL) != 0)
         return;
     limits_count(s);
     announce_poke(s);
     if (more)
         loop_defer(s->host->loop, &s->enforce_defer);
+    else if (stuck || s->thin_again) /* no memory, or no room: once more after a pause */
+        loop_timer_arm(s->enforce_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
+}
+
+static void enforce_again(void *arg)
+{
+    struct stream *s = arg;
+
+    loop_timer_stop(s->enforce_timer);
+    enforce_slice(&s->enforce_defer);
+}
+
+int limits_init(struct stream *s)
+{
+    s->enforce_defer.fn = enforce_slice;
+    s->enforce_timer = loop_timer_new(s->host->loop, enforce_again, s);
+    return s->enforce_timer == NULL ? MF_NOMEM : 0;
 }
 
 void limits_enforce(struct stream *s)
 {
-    if (s->thin == NULL && s->cfg.max_msgs_per_subject > 0)
-        s->thin = store_keys_new(s->store, MF_LIT(">"));
-    s->enforce_defer.fn = enforce_slice;
+    s->thin_again = s->thin_again || s->cfg.max_msgs_per_subject > 0;
     enforce_slice(&s->enforce_defer);
 }
 
@@ -236,6 +351,8 @@ void limits_stop(struct stream *s)
     s->thin = NULL;
     free(s->thin_subject);
     s->thin_subject = NULL;
+    loop_timer_free(s->enforce_timer);
+    s->enforce_timer = NULL;
     loop_defer_cancel(s->host->loop, &s->enforce_defer);
 }
 

@@ -166,7 +166,7 @@ static void clamp_ttl(struct stream *s, struct intake *in)
     mf_buf_fini(&without);
 }
 
-/* Everything that goes away because this message came. */
+/* Everything that goes away because this message came; limits_prepare() has seen to it. */
 static void roll_up(struct stream *s, const struct intake *in)
 {
     uint64_t first, count;
@@ -176,7 +176,6 @@ static void roll_up(struct stream *s, const struct intake *in)
         first = store_first_accepted(s->store);
         if (first == 0 || first >= in->seq)
             return;
-        dedup_before_removal(s->dedup, s->store, first, in->seq - 1);
         if (store_remove_range(s->store, first, in->seq - 1, NULL) != 0)
             log_warn("stream %s: rollup of %llu failed", s->cfg.name, (unsigned long long)in->seq);
         return;
@@ -186,8 +185,7 @@ static void roll_up(struct stream *s, const struct intake *in)
         (void)limits_take_oldest(s, in->subject, in->seq, UINT64_MAX);
         return;
     }
-    dedup_before_removal(s->dedup, s->store, in->previous, in->previous); /* the only other one */
-    if (store_remove(s->store, in->previous, NULL) != 0)
+    if (store_remove(s->store, in->previous, NULL) != 0) /* the only other one */
         log_warn("stream %s: rollup of %llu failed", s->cfg.name, (unsigned long long)in->seq);
 }
 
@@ -220,11 +218,8 @@ static void remember_id(struct stream *s, const struct intake *in)
                  (unsigned long long)in->seq);
 }
 
-static void stored(struct stream *s, struct intake *in, uint64_t seq)
+void stream_stored(struct stream *s, struct intake *in)
 {
-    in->seq = seq;
-    s->last_ts_ns = in->ts_ns;
-    remember_id(s, in);
     /* First, as in nats-server: a full stream loses its oldest to a roll-up. */
     limits_push_out(s, in);
     if (in->rollup != ROLLUP_NONE)
@@ -241,43 +236,67 @@ bool stream_numbered_out(const struct stream *s)
     return last >= UINT64_MAX - 2;
 }
 
+static int append(struct stream *s, struct intake *in, struct store_append *a)
+{
+    uint64_t count;
+
+    in->previous = 0;
+    if (s->republish != NULL || s->cfg.max_msgs_per_subject == 1 || in->rollup == ROLLUP_SUBJECT)
+        in->previous = store_key_last_accepted(s->store, in->subject, &count);
+    *a = (struct store_append){.key = in->subject,
+                               .head = in->hdr,
+                               .ts_ns = in->ts_ns,
+                               .deadline_ns = expire_deadline(s, in->ts_ns, in->ttl_ns)};
+    a->flags = in->hdr.len > 0 ? MSG_HEADER : 0;
+    if (marker_is_tombstone(in->h.marker_reason, in->h.kv_operation, s->host->strict))
+        a->flags |= MSG_TOMBSTONE;
+    a->body = compress_body(s, in->payload, &a->flags);
+    int rc = store_append(s->store, a);
+    if (rc != 0)
+        return rc;
+    in->seq = a->seq;
+    s->last_ts_ns = in->ts_ns;
+    remember_id(s, in);
+    return 0;
+}
+
+/* With what goes because of it; alone, if nothing does. */
+static int append_with_company(struct stream *s, struct intake *in, struct store_append *a,
+                               struct store_wait *wait)
+{
+    bool company = has_company(s, in);
+    int rc = 0;
+
+    if (company) {
+        store_begin(s->store, false);
+        rc = limits_prepare(s, in, false);
+    }
+    if (rc == 0)
+        rc = append(s, in, a);
+    if (rc == 0)
+        stream_stored(s, in);
+    if (company) {
+        int end = store_end(s->store, rc == 0 ? wait : NULL);
+        return rc == 0 ? end : rc;
+    }
+    return rc == 0 && wait != NULL ? store_barrier(s->store, wait) : rc;
+}
+
 int stream_store(struct stream *s, struct intake *in, bool in_batch, struct store_wait *wait,
                  struct js_error *e)
 {
-    uint64_t count;
+    struct store_append a;
     int rc;
 
     if (stream_numbered_out(s))
         return js_refuse_text(e, JS_STREAM_STORE_FAILED, "no sequence is left");
-    /* An ack promises that the id is known: no memory for that, no message. */
-    if (keeps_id(s, in) && (rc = dedup_reserve(s->dedup)) != 0) {
-        stream_store_error(s, rc, e);
-        return rc;
-    }
     clamp_ttl(s, in);
-    bool own = !in_batch && has_company(s, in);
-    in->previous = 0;
-    if (s->republish != NULL || s->cfg.max_msgs_per_subject == 1 || in->rollup == ROLLUP_SUBJECT)
-        in->previous = store_key_last_accepted(s->store, in->subject, &count);
-    struct store_append a = {.key = in->subject,
-                             .head = in->hdr,
-                             .ts_ns = in->ts_ns,
-                             .deadline_ns = expire_deadline(s, in->ts_ns, in->ttl_ns)};
-    a.flags = in->hdr.len > 0 ? MSG_HEADER : 0;
-    if (marker_is_tombstone(in->h.marker_reason, in->h.kv_operation, s->host->strict))
-        a.flags |= MSG_TOMBSTONE;
-    a.body = compress_body(s, in->payload, &a.flags);
-    if (own)
-        store_begin(s->store, false);
-    rc = store_append(s->store, &a);
+    /* An ack promises that the id is known: no memory for that, no message. */
+    rc = keeps_id(s, in) ? dedup_reserve(s->dedup) : 0;
+    if (rc == 0 && in_batch)
+        rc = limits_prepare(s, in, true);
     if (rc == 0)
-        stored(s, in, a.seq);
-    if (own) {
-        int end = store_end(s->store, rc == 0 ? wait : NULL);
-        rc = rc == 0 ? end : rc;
-    } else if (rc == 0 && wait != NULL) {
-        rc = store_barrier(s->store, wait);
-    }
+        rc = in_batch ? append(s, in, &a) : append_with_company(s, in, &a, wait);
     if (rc != 0) {
         stream_store_error(s, rc, e);
         return rc;
@@ -360,11 +379,14 @@ bool stream_nobody_wants(const struct stream *s, struct mf_slice subject)
 int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p)
 {
     uint64_t msgs, bytes;
+    int rc = keeps_id(s, in) ? dedup_reserve(s->dedup) : 0;
 
+    if (rc != 0)
+        return rc;
     store_accepted(s->store, &msgs, &bytes, &in->seq);
     in->seq++;
-    int rc = store_remove_range(s->store, in->seq, in->seq,
-                                p == NULL ? NULL : stream_wait(s, p, in->seq));
+    rc = store_remove_range(s->store, in->seq, in->seq,
+                            p == NULL ? NULL : stream_wait(s, p, in->seq));
     if (rc != 0)
         return rc;
     s->last_ts_ns = in->ts_ns;
@@ -378,14 +400,18 @@ static bool pass_over(struct stream *s, struct stream_publish *p, struct intake 
 {
     if (!stream_nobody_wants(s, in->subject))
         return false;
-    int rc = stream_use_up(s, in, p);
+    in->previous = 0;
+    store_begin(s->store, false);
+    int rc = in->rollup == ROLLUP_NONE ? 0 : limits_prepare(s, in, false);
+    if (rc == 0)
+        rc = stream_use_up(s, in, p);
+    if (rc == 0 && in->rollup != ROLLUP_NONE)
+        roll_up(s, in);
+    (void)!store_end(s->store, NULL);
     if (rc == 0) {
         s->inflight++;
-        in->previous = 0;
-        if (in->rollup != ROLLUP_NONE) {
-            roll_up(s, in);
+        if (in->rollup != ROLLUP_NONE)
             limits_count(s);
-        }
     } else {
         struct js_error e;
         stream_store_error(s, rc, &e);
@@ -404,14 +430,23 @@ static int answer_with_value(struct stream *s, struct stream_publish *p, const c
     return rc;
 }
 
+/* What is dead has its marker before what comes now. */
+static int settle_first(struct stream *s, const struct intake *in, struct js_error *e)
+{
+    int rc = expire_settle(s, in->subject);
+
+    if (rc != 0)
+        stream_store_error(s, rc, e);
+    return rc;
+}
+
 static void publish_one(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     struct js_error e;
     const char *val = NULL;
     uint64_t duplicate;
 
-    expire_settle(s, in->subject);
-    if (check_first(s, in, &e) != 0) {
+    if (settle_first(s, in, &e) != 0 || check_first(s, in, &e) != 0) {
         refuse(s, p, &e);
         return;
     }
@@ -466,8 +501,9 @@ static void publish_copy(struct stream *s, struct stream_publish *p, struct inta
         in->ttl_ns = TTL_NONE;
     if (s->cfg.allow_rollup && !s->cfg.deny_purge && check_rollup(s, in, &e) != 0)
         in->rollup = ROLLUP_NONE;
-    expire_settle(s, in->subject);
-    rc = skip_to(s, p->seq);
+    rc = expire_settle(s, in->subject);
+    if (rc == 0)
+        rc = skip_to(s, p->seq);
     if (rc != 0) {
         stream_store_error(s, rc, &e);
     } else {

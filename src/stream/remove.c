@@ -95,19 +95,23 @@ static int remove_one(struct stream *s, uint64_t seq, struct store_wait *w)
     /* A damaged message has no subject to tell of; it can still go. */
     if ((marks || s->schedules != NULL) && subject_of(s, seq, &subject) == MF_NOMEM)
         return MF_NOMEM;
-    if (marks && subject != NULL)
-        expire_settle(s, mf_str(subject)); /* the dead beside it are not left */
-    store_begin(s->store, true);
-    dedup_before_removal(s->dedup, s->store, seq, seq);
-    (void)store_flags(s->store, seq, &flags);
-    rc = store_remove(s->store, seq, NULL);
-    if (rc == 0 && subject != NULL) {
-        bool last = store_key_last_accepted(s->store, mf_str(subject), &count) == 0;
-        if (s->schedules != NULL)
-            schedule_removed(s, mf_str(subject), seq);
-        if (marks)
-            (void)expire_mark(s, mf_str(subject), seq, last, flags, MARKER_REMOVE);
+    if (marks && subject != NULL && (rc = expire_settle(s, mf_str(subject))) != 0) {
+        free(subject); /* the dead beside it would be left */
+        return rc;
     }
+    store_begin(s->store, true);
+    /* Readers may still see one that is on its way out. */
+    rc = store_flags(s->store, seq, &flags) ? store_reserve(s->store, 1) : MF_NOTFOUND;
+    if (rc == 0)
+        rc = dedup_before_removal(s->dedup, s->store, seq, seq);
+    if (rc == 0 && marks && subject != NULL) {
+        (void)store_key_last_accepted(s->store, mf_str(subject), &count);
+        rc = expire_mark(s, mf_str(subject), seq, count == 1, flags, MARKER_REMOVE);
+    }
+    if (rc == 0)
+        rc = store_remove(s->store, seq, NULL);
+    if (rc == 0 && s->schedules != NULL && subject != NULL)
+        schedule_removed(s, mf_str(subject), seq);
     free(subject);
     int end = store_end(s->store, rc == 0 ? w : NULL);
     return rc == 0 ? end : rc;
@@ -141,8 +145,8 @@ int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w)
     int rc;
 
     store_begin(s->store, true);
-    dedup_before_removal(s->dedup, s->store, seq, seq);
-    rc = store_remove(s->store, seq, NULL);
+    if ((rc = dedup_before_removal(s->dedup, s->store, seq, seq)) == 0)
+        rc = store_remove(s->store, seq, NULL);
     int end = store_end(s->store, rc == 0 ? w : NULL);
     limits_count(s);
     return rc == 0 ? end : rc;
@@ -200,8 +204,8 @@ static void purge_all(struct stream *s, uint64_t below, uint64_t keep, struct st
         bool waiting = s->inflight > 0;
         uint64_t from = first == 0 || first > upto ? upto : first;
         store_begin(s->store, true);
-        dedup_before_removal(s->dedup, s->store, from, upto);
-        rc = store_remove_range(s->store, from, upto, NULL);
+        if ((rc = dedup_before_removal(s->dedup, s->store, from, upto)) == 0)
+            rc = store_remove_range(s->store, from, upto, NULL);
         int end = store_end(s->store, rc == 0 ? stream_op_wait(s, op) : NULL);
         rc = rc == 0 ? end : rc;
         if (rc == 0 && waiting) { /* readers did not see all of them yet */
@@ -254,40 +258,40 @@ static bool purge_subject(struct stream *s, struct purge *p, struct mf_slice sub
                           int *rc)
 {
     bool marks = s->cfg.subject_delete_marker_ttl_ns > 0 && !s->host->strict;
-    uint64_t seq, count, removed = 0;
+    uint64_t seq, count;
     uint16_t flags = 0;
 
     for (;; --*left) {
         seq = store_key_first_accepted(s->store, subject);
         if (seq == 0 || seq >= p->below || seq > p->serial)
-            break;
+            return true;
         if (*left == 0)
             return false;
-        dedup_before_removal(s->dedup, s->store, seq, seq);
         (void)store_flags(s->store, seq, &flags);
-        if ((*rc = store_remove(s->store, seq, NULL)) != 0)
+        if ((*rc = store_reserve(s->store, 1)) == 0)
+            *rc = dedup_before_removal(s->dedup, s->store, seq, seq);
+        /* The marker stands before the last one goes, and is not itself of this purge. */
+        if (*rc == 0 && marks) {
+            (void)store_key_last_accepted(s->store, subject, &count);
+            *rc = expire_mark(s, subject, seq, count == 1, flags, MARKER_PURGE);
+        }
+        if (*rc == 0)
+            *rc = store_remove(s->store, seq, NULL);
+        if (*rc != 0)
             return false;
         if (s->schedules != NULL)
             schedule_removed(s, subject, seq);
-        removed = seq;
         p->op->count++;
     }
-    /* A slice that ended within the subject removed something of it before. */
-    if (marks && removed != 0)
-        (void)expire_mark(s, subject, removed,
-                          store_key_last_accepted(s->store, subject, &count) == 0, flags,
-                          MARKER_PURGE);
-    return true;
 }
 
 /* Its dead go before the living, or it could look as if one of them had been the last. */
 static int settle_between(struct stream *s, struct mf_slice subject)
 {
-    int rc = store_end(s->store, NULL);
+    int rc = store_end(s->store, NULL), settled = expire_settle(s, subject);
 
-    expire_settle(s, subject);
     store_begin(s->store, true);
-    return rc;
+    return rc == 0 ? settled : rc;
 }
 
 static bool purge_next(struct purge *p, int *rc)

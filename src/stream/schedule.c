@@ -358,8 +358,8 @@ static void purge(struct stream *s, struct mf_slice subject)
     uint64_t seq;
 
     while ((seq = store_key_first_accepted(s->store, subject)) != 0) {
-        dedup_before_removal(s->dedup, s->store, seq, seq);
-        if (store_remove(s->store, seq, NULL) != 0)
+        if (dedup_before_removal(s->dedup, s->store, seq, seq) != 0 ||
+            store_remove(s->store, seq, NULL) != 0)
             break;
     }
     if (x != NULL)

@@ -66,7 +66,6 @@ static void write_header(struct schedules *t, struct mf_slice from, const struct
 /* Should the message stay for want of memory, it is a message like any other from now on. */
 static void end_schedule(struct stream *s, struct schedule *x)
 {
-    dedup_before_removal(s->dedup, s->store, x->seq, x->seq);
     if (store_remove(s->store, x->seq, NULL) != 0)
         log_warn("stream %s: schedule \"%.*s\" fired but could not be removed", s->cfg.name,
                  MF_FMT(schedule_subject(x)));
@@ -76,13 +75,20 @@ static void end_schedule(struct stream *s, struct schedule *x)
 static int store_firing(struct stream *s, struct schedule *x, struct intake *in, int64_t next_ns)
 {
     struct js_error e;
-    int rc = 0;
+    int rc = expire_settle(s, in->subject);
+    bool fits = check_size(s, in, &e) == 0;
 
-    expire_settle(s, in->subject);
+    if (rc != 0)
+        return rc;
     store_begin(s->store, false);
-    if (check_size(s, in, &e) == 0)
+    s->planned = 0;
+    if (next_ns == 0 && (rc = store_reserve(s->store, 1)) == 0)
+        rc = dedup_before_removal(s->dedup, s->store, x->seq, x->seq);
+    if (rc == 0 && fits)
         rc = batch_store(s, in, true, &e);
-    else
+    if (rc == 0 && fits && !in->used_up)
+        stream_stored(s, in);
+    if (!fits)
         log_warn("stream %s: what schedule \"%.*s\" makes is refused: %s", s->cfg.name,
                  MF_FMT(schedule_subject(x)), e.text);
     if (rc == 0 && next_ns == 0)
@@ -231,7 +237,9 @@ static enum fired fire(struct stream *s, struct schedule *x)
     uint64_t count;
     int rc;
 
-    expire_settle(s, schedule_subject(x)); /* may forget x: look again */
+    if (expire_settle(s, schedule_subject(x)) != 0)
+        return FIRE_LATER;
+    /* That may have forgotten x: look again. */
     if ((x = schedule_first(t)) == NULL || x->next_ns > stream_now(s))
         return FIRE_NEXT;
     if (store_key_last_accepted(s->store, schedule_subject(x), &count) != x->seq) {

@@ -70,6 +70,7 @@ static void stream_free(struct stream *s)
     counter_free(s);
     dedup_free(s->dedup);
     loop_timer_free(s->expire_timer);
+    loop_timer_free(s->enforce_timer);
     parts_free(&(struct parts){s->transform, s->republish});
     mf_buf_fini(&s->last_msg_id);
     mf_buf_fini(&s->scratch);
@@ -86,7 +87,7 @@ static int load(struct stream *s)
     int64_t now = stream_now(s);
     int rc;
 
-    if ((s->dedup = dedup_new()) == NULL || expire_init(s) != 0)
+    if ((s->dedup = dedup_new()) == NULL || expire_init(s) != 0 || limits_init(s) != 0)
         return MF_NOMEM;
     remember_last(s);
     if ((rc = dedup_load(s->dedup, s, now, s->cfg.duplicate_window_ns)) != 0)

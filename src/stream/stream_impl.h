@@ -55,7 +55,10 @@ struct stream {
     struct loop_defer expire_more, announce_defer, enforce_defer, purge_more;
     struct store_keys *thin; /* limits_enforce(): subjects still to be looked at */
     char *thin_subject;      /* the one a slice ended in; NULL: none */
-    size_t inflight;         /* publishes and operations that wait for the disk */
+    bool thin_again;         /* something could not go: from the first subject on */
+    struct loop_timer *enforce_timer;
+    uint64_t planned; /* limits_prepare(): of the open batch, those that make room for all */
+    size_t inflight;  /* publishes and operations that wait for the disk */
     bool closing, memory;
     struct transform *transform, *republish; /* NULL: none */
     struct dedup *dedup;
@@ -112,6 +115,7 @@ struct intake {
     int64_t ts_ns;
     int64_t ttl_ns; /* TTL_NONE, TTL_NEVER or a duration, as the message said */
     enum rollup rollup;
+    bool used_up;      /* batch_store(): nobody wanted it; it has its sequence only */
     bool marker;       /* ours: no limit, size, discard or seal refuses it */
     uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
     uint64_t seq;      /* out */
@@ -132,6 +136,8 @@ struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject);
  * the caller has called store_begin() and will end it. */
 MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch,
                               struct store_wait *wait, struct js_error *e);
+/* in_batch: what goes because of it, when all messages of the batch are in.  Cannot fail. */
+void stream_stored(struct stream *s, struct intake *in);
 /* Is the last sequence there can be in use?  Numbers never start again. */
 bool stream_numbered_out(const struct stream *s);
 /* Interest retention, and nobody is there for it. */
@@ -179,6 +185,9 @@ int64_t check_parse_seq(struct mf_slice text);
 /* Bytes of one message as nats-server counts them. */
 uint64_t limits_size(const struct stream *s, size_t subject, size_t hdr, size_t payload);
 void limits_accepted(const struct stream *s, uint64_t *msgs, uint64_t *bytes);
+/* In the open batch, before the message is appended: everything that will go because of it can go,
+ * its ids are written, its room is kept.  0, or why the message must be refused.  O(those). */
+MF_MUSTCHECK int limits_prepare(struct stream *s, const struct intake *in, bool in_batch);
 /* In the open batch, after the message was appended: pushes out what is too much (discard old). */
 void limits_push_out(struct stream *s, const struct intake *in);
 /* In the open batch: the oldest messages of a subject before `below`, at most `max`, go.  O(those),
@@ -186,6 +195,7 @@ void limits_push_out(struct stream *s, const struct intake *in);
 size_t limits_take_oldest(struct stream *s, struct mf_slice subject, uint64_t below, uint64_t max);
 /* After an update: the oldest go until all limits hold; in slices. */
 void limits_enforce(struct stream *s);
+MF_MUSTCHECK int limits_init(struct stream *s);
 void limits_stop(struct stream *s);
 /* Would one more be too many?  (max_msgs, max_bytes) */
 bool limits_full_with(const struct stream *s, const struct intake *in);
@@ -198,16 +208,18 @@ void limits_count(struct stream *s);
 MF_MUSTCHECK int expire_init(struct stream *s);
 void expire_arm(struct stream *s); /* after anything that may have brought a nearer deadline */
 /* When messages of this subject are past their deadline but not yet swept: sweeps them, with their
- * marker, so that what comes now is behind it.  O(1) when nothing at all is overdue. */
-void expire_settle(struct stream *s, struct mf_slice subject);
+ * marker, so that what comes now is behind it.  O(1) when nothing at all is overdue.  MF_NOMEM,
+ * MF_FULL: not now; nothing may be written to the subject. */
+MF_MUSTCHECK int expire_settle(struct stream *s, struct mf_slice subject);
 /* Everything that is overdue, at most `max`; true: nothing is any more. */
 bool expire_settle_all(struct stream *s, size_t max);
 int64_t expire_deadline(const struct stream *s, int64_t ts_ns,
                         int64_t ttl_ns); /* TTL and max_age; 0: never */
-/* In the open batch that takes a message away: appends a marker if that death earns one.  last: no
- * other message of the subject is left; flags: of the one that goes.  true: there is one now. */
-bool expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last, uint16_t flags,
-                 enum marker_reason why);
+/* In the open batch that takes a message away, before it goes: appends a marker if that death earns
+ * one.  last: no other message of the subject is left; flags: of the one that goes.  Not 0: it must
+ * not go yet. */
+MF_MUSTCHECK int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last,
+                             uint16_t flags, enum marker_reason why);
 
 /* --- remove.c --------------------------------------------------------------------------------- */
 
@@ -232,8 +244,11 @@ uint64_t dedup_find(struct dedup *d, struct mf_slice id, int64_t now_ns, int64_t
 MF_MUSTCHECK int dedup_reserve(struct dedup *d);
 MF_MUSTCHECK int dedup_add(struct dedup *d, struct mf_slice id, uint64_t seq, int64_t ts_ns);
 /* In the batch that removes [first, last], before it: writes ids that only their messages still
- * hold.  O(1) when there are none. */
-void dedup_before_removal(struct dedup *d, struct store *st, uint64_t first, uint64_t last);
+ * hold.  O(1) when there are none.  MF_NOMEM: they must not go yet. */
+MF_MUSTCHECK int dedup_before_removal(struct dedup *d, struct store *st, uint64_t first,
+                                      uint64_t last);
+/* The last ones, from this sequence on, are unknown again: their messages were refused. */
+void dedup_take_back(struct dedup *d, uint64_t from_seq);
 /* Now and then (after a message was stored and its id added): writes what has gathered, drops blobs
  * that are out of the window.  last_seq: every id up to there was added.  O(1), but every 4096 ids
  * O(those). */

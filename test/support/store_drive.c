@@ -475,12 +475,14 @@ void drive_time(struct drive *d, int64_t now_ns)
         store_now(d->store, now_ns);
 }
 
-static void on_death(void *arg, const struct store_death *death)
+/* A marker that finds no room makes the death wait. */
+static bool on_death(void *arg, const struct store_death *death)
 {
     struct drive *d = arg;
     const struct model_msg *m = state_due(&d->model.accepted, d->now_ns);
     char key[MODEL_KEY];
     struct model_key left;
+    int rc = 0;
 
     MUST(m != NULL, "%llu died at %lld, but nothing is due at %lld", (unsigned long long)death->seq,
          (long long)death->deadline_ns, (long long)d->now_ns);
@@ -491,20 +493,24 @@ static void on_death(void *arg, const struct store_death *death)
          "the dead %llu has key %.*s, flags %x, %u bytes", (unsigned long long)death->seq,
          MF_FMT(death->key), death->flags, death->len);
     snprintf(key, sizeof key, "%s", m->key);
-    note(d, &(struct model_op){.kind = MODEL_REMOVE, .first = death->seq});
     state_key(&d->model.accepted, key, 0, &left);
-    MUST(death->last == (left.count == 0), "%llu is %sthe last of %s, of which %llu are left",
+    uint64_t others = left.count - 1;
+    MUST(death->last == (others == 0), "%llu is %sthe last of %s, of which %llu are left",
          (unsigned long long)death->seq, death->last ? "" : "not ", key,
-         (unsigned long long)left.count);
-    d->died++;
-    int rc = 0;
+         (unsigned long long)others);
     if (pick_chance(&d->pick, d->marker_percent))
         rc = drive_append(d, key, 12, 0, pick_chance(&d->pick, 50) ? 0 : d->now_ns + 1000000000,
                           pick_chance(&d->pick, 50) ? 1 : 0);
-    if (rc == 0 && left.count > 0 && pick_chance(&d->pick, d->more_percent))
-        rc = drive_remove(d, left.first_seq);
-    if (rc != 0 && d->refused == 0)
+    if (rc != 0) {
         d->refused = rc;
+        return false;
+    }
+    note(d, &(struct model_op){.kind = MODEL_REMOVE, .first = death->seq});
+    d->died++;
+    state_key(&d->model.accepted, key, 0, &left);
+    if (others > 0 && pick_chance(&d->pick, d->more_percent))
+        (void)drive_remove(d, left.first_seq);
+    return true;
 }
 
 size_t drive_expire(struct drive *d, size_t max, bool *more)
@@ -522,7 +528,7 @@ size_t drive_expire(struct drive *d, size_t max, bool *more)
         d->model.batches--; /* nothing was written */
     const struct model_msg *due = state_due(&d->model.accepted, d->now_ns);
     /* One that is not on disk yet, even if it is condemned already, makes all after it wait. */
-    MUST(*more || n == max || due == NULL || d->failing ||
+    MUST(*more || n == max || due == NULL || d->failing || d->refused != 0 ||
              d->model.done < d->model.batches - (n > 0),
          "%llu is still due and the store knows of no more", (unsigned long long)due->seq);
     return n;

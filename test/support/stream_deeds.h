@@ -14,8 +14,7 @@ struct deed_told {
     char reply[64];
 };
 
-/* For want of memory what a limit or rollup pushes out may stay, and a marker not be written, after
- * a line in the log. */
+/* For want of memory what new limits push out may go a moment later. */
 #define DEED_LATE 1u
 /* In slices: an error may come when some of it is done. */
 #define DEED_PART 2u

@@ -104,10 +104,11 @@ static void test_time_never_goes_back(void)
 
 static uint64_t died[16];
 static size_t deaths;
-static void on_death(void *arg, const struct store_death *x)
+static bool on_death(void *arg, const struct store_death *x)
 {
     (void)arg;
     died[deaths++ % 16] = x->seq;
+    return true;
 }
 
 /* (deadline, sequence), never early, in slices. */
@@ -153,12 +154,13 @@ static void test_the_next_deadline_is_never_late(void)
 }
 
 static bool was_last[4];
-static void on_last(void *arg, const struct store_death *x)
+static bool on_last(void *arg, const struct store_death *x)
 {
     (void)arg;
     was_last[x->seq] = x->last;
     TEST_ASSERT_TRUE(mf_eq_str(x->key, x->seq == 3 ? "b.c" : "a"));
     TEST_ASSERT_EQUAL_UINT32(x->seq == 3 ? 26 : 24, x->len);
+    return true;
 }
 
 /* A marker is due when the last message of a key dies. */
