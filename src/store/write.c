@@ -8,15 +8,16 @@
 
 /* --- room in the log ------------------------------------------------------------------------ */
 
-static uint64_t room(const struct segment *seg)
+/* n may be 0: a commit alone. */
+static bool fits(const struct segment *seg, size_t n)
 {
-    return seg->size < seg->end + SEGMENT_TAIL ? 0 : seg->size - seg->end - SEGMENT_TAIL;
+    return seg->size >= seg->end + n + SEGMENT_TAIL;
 }
 
 /* On a full disk the rest of the current segment is kept for what frees space. */
 static uint64_t reserve(const struct segment *seg)
 {
-    return seg->size < 64u << 10 ? seg->size / 4 : seg->size / 8;
+    return seg->size / (seg->size <= 1u << 20 ? 2 : 4);
 }
 
 bool place_free(const struct store *s, size_t need, bool frees)
@@ -26,9 +27,9 @@ bool place_free(const struct store *s, size_t need, bool frees)
     if (!s->full)
         return true;
     if (frees)
-        return room(now) >= need ||
+        return fits(now, need) ||
                (s->spare.ready && s->spare.size >= need + SEGMENT_PAGE + SEGMENT_TAIL);
-    return room(now) >= need + reserve(now);
+    return fits(now, need + reserve(now));
 }
 
 /* Memory for what place() may need beside the buffer: two extents (the seal's and the next), and a
@@ -107,7 +108,7 @@ uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int
         *code = MF_NOMEM;
         return NULL;
     }
-    if (segs_current(s)->size < segs_current(s)->end + n + SEGMENT_TAIL) /* n may be 0 */
+    if (!fits(segs_current(s), n))
         roll(s, n);
     extent_open(s);
     *at = (struct record_pos){segs_current(s)->number, segs_current(s)->end};
@@ -220,6 +221,10 @@ static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
         *code = MF_LIMIT;
         return NULL;
     }
+    /* What is told of a removal leaves something to the removals themselves, and to the cleaner:
+     * no space comes back before that has given up a segment. */
+    if (!frees && s->group_frees)
+        need += segs_current(s)->size / 16;
     if (!place_free(s, need, s->group_frees || frees) ||
         (s->batch_spare > 0 && !place_free(s, whole, true))) {
         *code = MF_FULL;
