@@ -1,5 +1,5 @@
-/* extras.h: inner contracts of what came to JetStream later: batches, counters, schedules. Included
- * by stream_impl.h. */
+/* extras.h: inner contracts of what came to JetStream later: batches, counters, schedules; and of
+ * what goes over stored messages: new deadlines, compression.  Included by stream_impl.h. */
 #ifndef STREAM_EXTRAS_H
 #define STREAM_EXTRAS_H
 
@@ -58,5 +58,24 @@ void schedule_removed(struct stream *s, struct mf_slice subject, uint64_t seq);
 MF_MUSTCHECK int schedule_load(struct stream *s); /* at start, the store is attached */
 void schedule_run(struct stream *s);              /* fires what is due; its timer's, and tests' */
 void schedule_free(struct stream *s); /* after the store is closed: it may be reading for us */
+
+/* --- sweep.c -------------------------------------------------------------------------------- */
+
+/* New deadlines for all stored messages, in slices, after max_age or allow_msg_ttl changed: reads
+ * Nats-TTL and the timestamp of each.  Survives restarts (BLOB_SWEEP).  sweep_start: in the batch
+ * that stores the configuration, before it: should that fail then, a sweep by the old one does no
+ * harm.  The sweep begins in a later turn than the batch came to disk in. */
+MF_MUSTCHECK int sweep_start(struct stream *s);
+MF_MUSTCHECK int sweep_resume(struct stream *s); /* at start, if one was under way */
+void sweep_stop(struct stream *s);               /* closing */
+
+/* --- compress.c ----------------------------------------------------------------------------- */
+
+/* What to store for this body: an S2 block in s->packed, and MSG_COMPRESSED is set in *flags, if
+ * the stream compresses and that saves a sixteenth; else the body itself.  Never fails.  O(body).
+ */
+struct mf_slice compress_body(struct stream *s, struct mf_slice body, uint16_t *flags);
+/* The reverse, for what was stored with MSG_COMPRESSED; *body is in `to`.  MF_CORRUPT, MF_NOMEM. */
+MF_MUSTCHECK int compress_undo(struct mf_slice stored, struct mf_buf *to, struct mf_slice *body);
 
 #endif

@@ -257,25 +257,6 @@ void dedup_upkeep(struct dedup *d, struct store *st, uint64_t last_seq, int64_t 
 /* At start: from the blobs, and from the messages behind them.  Blocks. */
 MF_MUSTCHECK int dedup_load(struct dedup *d, struct stream *s, int64_t now_ns, int64_t window_ns);
 
-/* --- sweep.c -------------------------------------------------------------------------------- */
-
-/* New deadlines for all stored messages, in slices, after max_age or allow_msg_ttl changed: reads
- * Nats-TTL and the timestamp of each.  Survives restarts (BLOB_SWEEP).  sweep_start: in the batch
- * that stores the configuration, before it: should that fail then, a sweep by the old one does no
- * harm.  The sweep begins in a later turn than the batch came to disk in. */
-MF_MUSTCHECK int sweep_start(struct stream *s);
-MF_MUSTCHECK int sweep_resume(struct stream *s); /* at start, if one was under way */
-void sweep_stop(struct stream *s);               /* closing */
-
-/* --- compress.c ----------------------------------------------------------------------------- */
-
-/* What to store for this body: an S2 block in s->packed, and MSG_COMPRESSED is set in *flags, if
- * the stream compresses and that saves a sixteenth; else the body itself.  Never fails.  O(body).
- */
-struct mf_slice compress_body(struct stream *s, struct mf_slice body, uint16_t *flags);
-/* The reverse, for what was stored with MSG_COMPRESSED; *body is in `to`.  MF_CORRUPT, MF_NOMEM. */
-MF_MUSTCHECK int compress_undo(struct mf_slice stored, struct mf_buf *to, struct mf_slice *body);
-
 /* --- announce.c ----------------------------------------------------------------------------- */
 
 void announce_soon(struct stream *s); /* something came to disk */

@@ -52,8 +52,8 @@ static void check_result(const struct deed *d, int err_code)
     if (err_code == 0 && (d->loose & DEED_LATE) != 0) {
         /* It comes to its end by itself. */
         int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
-        for (world_text(&w, &now); !mf_eq(mf_buf_slice(&now), mf_buf_slice(&after)) &&
-                                   clock_mono_ns() < give_up;
+        for (world_text(&w, &now);
+             !mf_eq(mf_buf_slice(&now), mf_buf_slice(&after)) && clock_mono_ns() < give_up;
              world_text(&w, &now))
             loop_turn(w.loop);
         assert_text(&after, d->name);
