@@ -221,10 +221,6 @@ static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
         *code = MF_LIMIT;
         return NULL;
     }
-    /* What is told of a removal leaves something to the removals themselves, and to the cleaner:
-     * no space comes back before that has given up a segment. */
-    if (!frees && s->group_frees)
-        need += segs_current(s)->size / 16;
     if (!place_free(s, need, s->group_frees || frees) ||
         (s->batch_spare > 0 && !place_free(s, whole, true))) {
         *code = MF_FULL;
