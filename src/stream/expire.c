@@ -265,7 +265,7 @@ static int settle_subject(struct stream *s, struct mf_slice subject)
 int expire_settle(struct stream *s, struct mf_slice subject)
 {
     /* A store that waits for room has no next deadline, but it has its dead. */
-    if (!anything_due(s) && store_key_overdue(s->store, subject, 0) == 0)
+    if (!anything_due(s) && (!store_full(s->store) || store_key_overdue(s->store, subject, 0) == 0))
         return 0;
     if (s->schedules == NULL)
         return settle_subject(s, subject);
