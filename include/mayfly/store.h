@@ -81,6 +81,13 @@ struct store_append {
 MF_MUSTCHECK int store_append(struct store *s, struct store_append *a);
 /* MF_NOTFOUND: not there, or its removal is on the way. */
 MF_MUSTCHECK int store_remove(struct store *s, uint64_t seq, struct store_wait *w);
+/* The same, and then the bytes of the message are overwritten, on disk and in memory: w is called
+ * when that is synced too, after the waiters of later calls, perhaps.  What is promised, and of
+ * which copies, is in docs/disk-format.md.  MF_INVAL: the message is of the open batch. */
+MF_MUSTCHECK int store_erase(struct store *s, uint64_t seq, struct store_wait *w);
+/* 0: with store_reserve(s, 2) before it, a store_erase() of this message in the same batch will not
+ * fail; so what is told of it can go first. */
+MF_MUSTCHECK int store_erase_ready(struct store *s, uint64_t seq);
 /* All from first to last (both included) that are there; a last beyond the last sequence also skips
  * up to it.  Cost: the messages removed; O(1) in the log. */
 MF_MUSTCHECK int store_remove_range(struct store *s, uint64_t first, uint64_t last,

@@ -60,12 +60,12 @@ int cp_open(struct ctx *c, struct cp *cp, struct mf_error *e)
         cp_bad(cp, 0, got < sizeof p ? got : sizeof p, "the header is not valid");
         return 0;
     }
-    if (rd32(p + 8) > FORMAT_VERSION)
+    if (rd32(p + 8) > CP_VERSION)
         return mf_fail(e, MF_UNSUPPORTED,
                        CHECKPOINT_NAME ": format version %" PRIu32 ", this tool knows %u: use the "
                                        "mayfly that came with the server",
-                       rd32(p + 8), FORMAT_VERSION);
-    if (rd32(p + 8) != FORMAT_VERSION || rd32(p + 12) != CP_HEADER || rd32(p + 52) != 0 ||
+                       rd32(p + 8), CP_VERSION);
+    if (rd32(p + 8) != CP_VERSION || rd32(p + 12) != CP_HEADER || rd32(p + 52) != 0 ||
         rd64(p + 32) == 0 || rd64(p + 40) < HEADER_PAGE || rd64(p + 40) % 8 != 0) {
         cp_bad(cp, 0, CP_HEADER, "the header says what it must not");
         return 0;

@@ -9,7 +9,8 @@
 #define HEADER_COPY     2048u /* where the second copy stands */
 #define HEADER_BYTES    64u
 #define MAX_SEGMENT     (UINT64_C(1) << 27) /* a checkpoint's place cannot name what lies behind */
-#define FORMAT_VERSION  1u
+#define FORMAT_VERSION  2u                  /* of segments */
+#define CP_VERSION      1u                  /* of checkpoints */
 #define MAX_FIXED       80u
 #define CHECKPOINT_NAME "checkpoint"
 
@@ -50,7 +51,8 @@ enum rec_type {
     REC_MARK,
     REC_COMMIT,
     REC_SEAL,
-    REC_BLOB
+    REC_BLOB,
+    REC_ERASE
 };
 enum rec_why { REC_OK, REC_NO_ROOM, REC_NO_RECORD, REC_BAD_CHECK, REC_BAD_DATA, REC_OUT_OF_CHAIN };
 
@@ -99,6 +101,9 @@ struct ctx {
     size_t buf_cap;
     size_t cur;
     uint64_t loaded, limit, key;
+    /* The sequences that erase records name, ascending: of the reading before this one. */
+    uint64_t *erased;
+    size_t erased_count;
 };
 
 void seg_name(char dst[24], uint64_t number);
@@ -146,7 +151,11 @@ struct run {
     struct check_pos synced, seen_synced;
     uint64_t first, seen_first;
     bool seen_commit;
-    struct cp *cp; /* whose position is looked for; NULL: none */
+    uint64_t *seen_erased; /* in the order of the log */
+    size_t seen_erased_count, seen_erased_cap;
+    uint64_t hollow;     /* messages without their data that no erase record was known for */
+    uint64_t unfinished; /* erased messages that still hold some of their data */
+    struct cp *cp;       /* whose position is looked for; NULL: none */
     /* Where reading is. */
     uint32_t chain;
     bool chain_known, batch_open;
@@ -164,6 +173,8 @@ struct run {
 
 /* Reads from `from` on to the end of the log into r->m. */
 MF_MUSTCHECK int log_run(struct run *r, struct check_pos from, struct mf_error *e);
+/* Makes what the reading saw of erase records known to the next one; false: it was known. */
+bool log_erased(struct run *r);
 /* Only looks for commits, from the last segment backwards until one has any. */
 MF_MUSTCHECK int log_guess(struct run *r, struct mf_error *e);
 void rules_record(struct run *r, const struct rec *rec);

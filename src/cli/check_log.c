@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* --- finding records -------------------------------------------------------------------------- */
 
@@ -57,7 +58,7 @@ static int next_valid(struct run *r, uint64_t off, struct rec *out, bool *found,
         if (c->loaded < off + 24 && seg_load(c, off + 24, e) != 0)
             return e->code;
         /* Nearly all that is no record ends here: this loop runs over every prepared segment. */
-        if (c->loaded < off + 24 || (uint8_t)(c->buf[off + 12] - 1) >= REC_BLOB)
+        if (c->loaded < off + 24 || (uint8_t)(c->buf[off + 12] - 1) >= REC_ERASE)
             continue;
         if (record_at(r, off, out, &why, e) != 0)
             return e->code;
@@ -96,6 +97,83 @@ int log_guess(struct run *r, struct mf_error *e)
     return 0;
 }
 
+/* --- erased messages -------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+static bool is_erased(const struct ctx *c, uint64_t seq)
+{
+    return c->erased_count > 0 &&
+           bsearch(&seq, c->erased, c->erased_count, sizeof seq, by_number) != NULL;
+}
+
+bool log_erased(struct run *r)
+{
+    struct ctx *c = r->c;
+    uint64_t *seen = r->seen_erased;
+    size_t n = r->seen_erased_count;
+    bool again = false;
+
+    /* Only if one may explain a message that this reading took for damaged. */
+    if (n > 0 && r->hollow > 0) {
+        qsort(seen, n, sizeof *seen, by_number);
+        for (size_t i = 0; i < n && !again; i++)
+            again = !is_erased(c, seen[i]);
+    }
+    if (again) {
+        free(c->erased);
+        c->erased = seen;
+        c->erased_count = n;
+    } else {
+        free(seen);
+    }
+    r->seen_erased = NULL;
+    return again;
+}
+
+/* An erase record explains a message without its data only if it was called synced. */
+static int apply_erase(struct run *r, const struct rec *rec)
+{
+    struct check_pos at = {r->c->seg[r->c->cur].number, rec->offset};
+
+    model_remove(r->m, rd64(rec->p + 16));
+    if (r->quiet || !pos_before(at, r->synced))
+        return 0;
+    if (r->seen_erased_count == r->seen_erased_cap) {
+        size_t cap = r->seen_erased_cap == 0 ? 64 : 2 * r->seen_erased_cap;
+        uint64_t *p = realloc(r->seen_erased, cap * sizeof *p);
+
+        if (p == NULL)
+            return MF_NOMEM;
+        r->seen_erased = p;
+        r->seen_erased_cap = cap;
+    }
+    r->seen_erased[r->seen_erased_count++] = rd64(rec->p + 16);
+    return 0;
+}
+
+/* A message in chain whose data is not what was written: is it an erased one? */
+static bool hollow(struct run *r, const struct rec *rec, struct check_pos at)
+{
+    bool zeros = true;
+
+    if ((rec->type != REC_MESSAGE && rec->type != REC_COPY) || !pos_before(at, r->synced))
+        return false;
+    if (!is_erased(r->c, rd64(rec->p + 16))) {
+        r->hollow++;
+        return false;
+    }
+    for (uint32_t i = rec->fixed; i < rec->padded && zeros; i++)
+        zeros = rec->p[i] == 0;
+    r->unfinished += !zeros;
+    return true;
+}
+
 /* --- what records mean ------------------------------------------------------------------------ */
 
 /* The sequences that may have been in the damage since the last record: up to this one. */
@@ -132,6 +210,9 @@ static int apply_message(struct run *r, const struct rec *rec)
     if (rec->type == REC_MESSAGE && seq > 0)
         resolve(r, seq - 1);
     model_saw(r->m, seq);
+    /* What an erased one was, nobody knows; its erase record comes. */
+    if (is_erased(r->c, seq) && rec_data(rec, r->c->key) != REC_OK)
+        return 0;
     return model_put(r->m, seq, &en);
 }
 
@@ -183,6 +264,8 @@ static int apply(struct run *r, const struct rec *rec)
     case REC_REMOVAL:
         model_remove(r->m, a);
         break;
+    case REC_ERASE:
+        return apply_erase(r, rec);
     case REC_RANGE:
         model_remove_range(r->m, a, b);
         model_saw(r->m, b);
@@ -318,6 +401,8 @@ static int walk(struct run *r, uint64_t off, struct mf_error *e)
             return e->code;
         if (why == REC_OK && r->chain_known && rec.chain != r->chain)
             why = REC_OUT_OF_CHAIN;
+        if (why == REC_BAD_DATA && (!r->chain_known || rec.chain == r->chain) && hollow(r, &rec, p))
+            why = REC_OK;
         if (why == REC_OK) {
             if (take(r, &rec) != 0)
                 return mf_fail(e, MF_NOMEM, "read the log");

@@ -13,11 +13,12 @@ static const struct {
     [REC_SET] = {32, true, "set removal"},  [REC_DEADLINE] = {32, false, "re-deadline"},
     [REC_MARK] = {32, false, "time mark"},  [REC_COMMIT] = {80, false, "commit"},
     [REC_SEAL] = {24, false, "seal"},       [REC_BLOB] = {32, true, "blob"},
+    [REC_ERASE] = {40, false, "erase"},
 };
 
 const char *rec_type_text(uint8_t type)
 {
-    return type >= REC_MESSAGE && type <= REC_BLOB ? types[type].name : "unknown record";
+    return type >= REC_MESSAGE && type <= REC_ERASE ? types[type].name : "unknown record";
 }
 
 const char *rec_why_text(enum rec_why why)
@@ -81,7 +82,7 @@ enum rec_why rec_fixed(const uint8_t *p, uint64_t room, uint64_t offset, uint64_
     if (room < 24)
         return REC_NO_ROOM;
     r.type = p[12];
-    if (r.type < REC_MESSAGE || r.type > REC_BLOB || (p[13] & 0xfe) != 0)
+    if (r.type < REC_MESSAGE || r.type > REC_ERASE || (p[13] & 0xfe) != 0)
         return REC_NO_RECORD;
     r.fixed = types[r.type].fixed;
     r.length = rd32(p + 4);

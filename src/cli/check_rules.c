@@ -20,7 +20,8 @@ static void padding_rule(struct run *r, const struct rec *rec)
 {
     for (uint32_t i = rec->length; i < rec->padded; i++)
         if (rec->p[i] != 0) {
-            broken(r, rec, "the padding is not zero");
+            if (rec_data(rec, r->c->key) == REC_OK) /* else it is an erased message */
+                broken(r, rec, "the padding is not zero");
             return;
         }
 }
@@ -100,6 +101,16 @@ void rules_record(struct run *r, const struct rec *rec)
     case REC_SET:
         set_rule(r, rec);
         break;
+    case REC_ERASE: {
+        struct check_pos victim = {rd64(rec->p + 24), rd64(rec->p + 32)};
+        struct check_pos at = {r->c->seg[r->c->cur].number, rec->offset};
+
+        if (a == 0 || (r->last_known && a > m->last))
+            broken(r, rec, "its sequence was never given");
+        if (!pos_before(victim, at) || victim.offset < HEADER_PAGE || victim.offset % 8 != 0)
+            broken(r, rec, "no message lies where it says");
+        break;
+    }
     case REC_DEADLINE:
         deadline_rule(r, rec, a, (int64_t)rd64(rec->p + 24));
         break;

@@ -93,7 +93,7 @@ static int read_copy(struct seg *s, int which, const uint8_t *p, struct mf_error
                        "format version %" PRIu32 ", this tool knows %u: use the mayfly that came "
                        "with the server",
                        rd32(p + 8), FORMAT_VERSION);
-    if (rd32(p + 8) != FORMAT_VERSION || rd32(p + 12) != HEADER_PAGE || rd64(p + 32) != s->number ||
+    if (rd32(p + 8) == 0 || rd32(p + 12) != HEADER_PAGE || rd64(p + 32) != s->number ||
         size % HEADER_PAGE != 0 || size < 2 * HEADER_PAGE || size > MAX_SEGMENT)
         return 0;
     if (which == 1 && s->copy_ok[0])

@@ -130,7 +130,7 @@ static int read_log(struct ctx *c, struct cp *cp, struct model *m, struct run *r
     *r = (struct run){.c = c, .m = m, .cp = cp->header_ok ? cp : NULL};
     if (log_guess(r, e) != 0)
         return e->code;
-    for (int attempt = 0; attempt < 4; attempt++) {
+    for (int attempt = 0; attempt < 6; attempt++) {
         struct run seen = *r;
 
         *r = (struct run){
@@ -148,10 +148,12 @@ static int read_log(struct ctx *c, struct cp *cp, struct model *m, struct run *r
          */
         r->chain_known = r->last_known = r->first == 1;
         forget_run(c, r);
-        if (log_run(r, (struct check_pos){r->first, HEADER_PAGE}, e) != 0)
+        if (log_run(r, (struct check_pos){r->first, HEADER_PAGE}, e) != 0) {
+            free(r->seen_erased);
             return e->code;
+        }
         first = first_segment(r, cp);
-        if (first == r->first && pos_equal(r->seen_synced, seen.seen_synced))
+        if (!log_erased(r) && first == r->first && pos_equal(r->seen_synced, seen.seen_synced))
             break;
     }
     return 0;
@@ -209,6 +211,11 @@ static void take_result(struct ctx *c, struct run *r, struct cp *cp)
         else
             d->first_seq = 0;
     }
+    if (r->unfinished > 0)
+        check_note(c,
+                   "%" PRIu64 " erased messages still hold some of their bytes: the next start "
+                   "overwrites them",
+                   r->unfinished);
     for (size_t i = 0; i < c->segs; i++)
         leftovers += res->segment[i].leftover;
     if (leftovers > 0)
@@ -286,6 +293,7 @@ int check_files(const struct check_source *src, const struct check_opts *o,
     model_fini(&m);
     summary_fini(&log);
     free(c.seg);
+    free(c.erased);
     free(c.buf);
     if (rc != 0)
         check_result_fini(out);

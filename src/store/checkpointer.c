@@ -22,10 +22,14 @@ static void check_fill(struct store *s);
 static void check_start(struct store *s)
 {
     struct checkpointer *c = &s->check;
+    struct record_pos start = s->committed;
+    uint32_t chain = s->chain;
 
+    if (!erase_start_of_log(s, &start, &chain))
+        return; /* when that has come to its end */
     c->stage = CHECK_FILL;
     mf_list_move(&c->waits, &c->next_waits);
-    c->head = (struct checkpoint_head){.start = s->committed, .chain = s->chain};
+    c->head = (struct checkpoint_head){.start = start, .chain = chain};
     memcpy(c->head.id, s->id, STORE_ID);
     c->offset = CHECKPOINT_HEADER;
     c->from_seq = 0;

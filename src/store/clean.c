@@ -71,7 +71,7 @@ static void clean_later(void *arg)
 
 static bool held(const struct store *s, const struct segment *first)
 {
-    return first->readers > 0 || first->number >= s->committed.segment ||
+    return first->readers > 0 || first->erasing > 0 || first->number >= s->committed.segment ||
            (s->check.stage != CHECK_IDLE && first->number >= s->check.head.start.segment) ||
            (s->scrub.busy && first->number >= s->scrub.number);
 }
@@ -85,6 +85,9 @@ void clean_kick(struct store *s)
         clean_next(s);
         return;
     }
+    /* Copies on their way: what is read now would be copied twice. */
+    if (s->filling.moves + s->image.moves > 0)
+        return;
     if (c->stage != CLEAN_IDLE || c->stuck || s->closing || s->failed != 0 || s->retrying)
         return;
     if (outgrown(s)) {
@@ -139,6 +142,7 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
     copy.deadline_ns = index_deadline(s->ix, id);
     record_encode(p, &copy);
     record_close(s, p, r->size);
+    segs_first(s)->copied = true;
     s->stats.copied_bytes += r->size;
     return 0;
 }
@@ -344,8 +348,11 @@ static void give_start(struct store *s)
     c->stage = CLEAN_GIVE_UP;
     c->io = s->io;
     c->to[0] = '\0';
-    c->to_spare = !c->quarantine && !s->spare.ready && !s->spare.busy && seg->file != NULL &&
-                  seg->size >= segs_next_size(s, 0) && seg->size <= 4 * segs_next_size(s, 0);
+    /* A file with messages that live on as copies is not reused: should one of them be erased,
+     * nothing of it may be left there. */
+    c->to_spare = !c->quarantine && !seg->copied && !s->spare.ready && !s->spare.busy &&
+                  seg->file != NULL && seg->size >= segs_next_size(s, 0) &&
+                  seg->size <= 4 * segs_next_size(s, 0);
     if (c->to_spare) {
         s->spare.busy = true;
         s->spare.id++;

@@ -93,6 +93,7 @@ void commit_start(struct store *s)
     s->image = s->filling;
     s->filling = t;
     mf_list_move(&s->in_flight, &s->waiting);
+    mf_list_move(&s->erase.in_flight, &s->erase.filling);
     gather_started(&s->gather, loop_mono_ns(s->loop));
     s->committing = true;
     s->image.io = s->io;
@@ -211,7 +212,7 @@ void commit_work(void *arg)
 
 /* --- done ----------------------------------------------------------------------------------- */
 
-static void store_fail(struct store *s, int code, const char *text)
+void store_fail(struct store *s, int code, const char *text)
 {
     if (s->failed != 0)
         return;
@@ -368,7 +369,10 @@ void commit_done(void *arg) /* back on the loop */
         if (s->retrying)
             s->full = false; /* if the spare finds no space, it will say so */
         s->retrying = false;
+        struct record_pos before = s->committed;
+        uint32_t chain = s->chain;
         commit_apply(s);
+        erase_committed(s, before, chain);
     } else {
         store_fail(s, status, s->image.error.text);
         mf_list_move(&done, &s->waiting);

@@ -7,7 +7,7 @@ noinst_LIBRARIES += %D%/libstore.a
 	%D%/index.c %D%/index.h %D%/index_impl.h %D%/index_block.c %D%/index_dir.c %D%/index_ring.c \
 	%D%/index_load.c %D%/index_load_end.c %D%/index_bulk.c %D%/lane.c %D%/lane.h %D%/index_check.c \
 	%D%/segments.c %D%/write.c %D%/commit.c %D%/gather.c %D%/expire.c %D%/view.c %D%/doomed.c %D%/purge.c %D%/blob.c \
-	%D%/read.c %D%/cursor.c %D%/clean.c %D%/checkpointer.c %D%/scrub.c %D%/store.c \
+	%D%/read.c %D%/cursor.c %D%/clean.c %D%/checkpointer.c %D%/scrub.c %D%/store.c %D%/erase.c %D%/erase.h \
 	%D%/store_impl.h %D%/gather.h %D%/image.h %D%/upkeep.h include/mayfly/store.h include/mayfly/store_io.h \
 	%D%/watch.c %D%/folder.c include/mayfly/store_folder.h
 
@@ -74,7 +74,8 @@ test_unit_store_record_CPPFLAGS = $(TEST_CPPFLAGS)
 %C%_libstore_a_SOURCES += \
 	%D%/segment_page.c %D%/scan.c %D%/scan.h %D%/checkpoint.h %D%/checkpoint_read.c \
 	%D%/checkpoint_write.c %D%/recover.c %D%/recover.h %D%/recover_impl.h %D%/recover_files.c \
-	%D%/recover_log.c %D%/recover_apply.c %D%/recover_end.c %D%/recover_disk.c
+	%D%/recover_log.c %D%/recover_apply.c %D%/recover_end.c %D%/recover_disk.c \
+	%D%/wipe.c %D%/wipe.h
 LOG_MAKER = test/support/log_maker.c test/support/log_maker.h test/support/recovery_text.c \
 	test/support/recovery_text.h
 UNIT_TESTS += test/unit/store_scan test/unit/store_recover test/unit/store_recover_damage \

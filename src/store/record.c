@@ -46,12 +46,14 @@ static const uint8_t fixed_of[] = {
     [RECORD_COMMIT] = RECORD_COMMIT_SIZE,
     [RECORD_SEAL] = RECORD_SEAL_SIZE,
     [RECORD_BLOB] = BLOB_FIXED,
+    [RECORD_ERASE] = RECORD_ERASE_SIZE,
 };
 static const uint8_t data_check_of[] = {
     [RECORD_MESSAGE] = MESSAGE_DATA_CHECK,
     [RECORD_COPY] = MESSAGE_DATA_CHECK,
     [RECORD_SET] = SMALL_DATA_CHECK,
     [RECORD_BLOB] = SMALL_DATA_CHECK,
+    [RECORD_ERASE] = 0,
 };
 _Static_assert(MF_COUNT(fixed_of) == MF_COUNT(data_check_of), "one of each for every type");
 
@@ -148,6 +150,11 @@ static uint8_t *encode_rest(uint8_t *dst, const struct record *r)
         put_u64(dst + 16, r->seq);
         put_u64(dst + 24, (uint64_t)r->deadline_ns);
         return dst + RECORD_DEADLINE_SIZE;
+    case RECORD_ERASE:
+        put_u64(dst + 16, r->seq);
+        put_u64(dst + 24, r->victim.segment);
+        put_u64(dst + 32, r->victim.offset);
+        return dst + RECORD_ERASE_SIZE;
     case RECORD_MARK:
         put_u64(dst + 16, (uint64_t)r->mark.time_ns);
         put_u64(dst + 24, r->mark.seq);
@@ -276,6 +283,10 @@ static bool read_rest(const uint8_t *p, uint32_t length, struct record *out)
     case RECORD_DEADLINE:
         out->seq = get_u64(p + 16);
         out->deadline_ns = (int64_t)get_u64(p + 24);
+        return true;
+    case RECORD_ERASE:
+        out->seq = get_u64(p + 16);
+        out->victim = (struct record_pos){get_u64(p + 24), get_u64(p + 32)};
         return true;
     case RECORD_SEAL:
         out->next_segment = get_u64(p + 16);

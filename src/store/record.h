@@ -22,6 +22,7 @@ enum record_type {
     RECORD_COMMIT = 8,
     RECORD_SEAL = 9,
     RECORD_BLOB = 10,
+    RECORD_ERASE = 11, /* a removal, after which the data of the message is overwritten */
 };
 #define RECORD_LAST 1u /* bits: the last of its batch */
 
@@ -53,7 +54,7 @@ struct record {
     uint16_t flags;
     uint32_t check, chain;
     uint32_t size; /* with padding: the next record starts here */
-    uint64_t seq;  /* message, copy, removal, deadline; first of a range */
+    uint64_t seq;  /* message, copy, removal, deadline, erase; first of a range */
     uint64_t seq_last;
     int64_t ts_ns, deadline_ns;
     struct mf_slice key, head, body; /* a blob's name is its key */
@@ -63,6 +64,7 @@ struct record {
     struct record_mark mark; /* mark, commit */
     uint64_t group, first_segment, last_seq, next_segment;
     struct record_pos synced;
+    struct record_pos victim; /* erase: where the message lies */
     int64_t clock_ns;
 };
 
@@ -87,6 +89,7 @@ size_t record_blob_size(size_t name, size_t body);
 #define RECORD_MARK_SIZE     32u
 #define RECORD_COMMIT_SIZE   80u
 #define RECORD_SEAL_SIZE     24u
+#define RECORD_ERASE_SIZE    40u
 static inline size_t record_set_size(size_t count)
 {
     return 32 + 8 * count;
@@ -112,6 +115,8 @@ bool record_read_head(const uint8_t *p, size_t n, uint64_t key, uint64_t offset,
 bool record_read_data(const uint8_t *p, uint64_t key, uint64_t offset, const struct record *r);
 uint64_t record_set_at(const struct record *r, uint32_t i);
 
+/* The version of the segments made here; a segment of an older one holds no erase record. */
+#define SEGMENT_VERSION 2u
 /* Segment header, the whole page: both copies. */
 void segment_page_encode(uint8_t page[SEGMENT_PAGE], const uint8_t id[STORE_ID], uint64_t number,
                          uint64_t size, int64_t now_ns);

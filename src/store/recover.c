@@ -75,15 +75,17 @@ static void fits_slowly(const struct recover *r, const struct seg *s, const stru
     bool broken, known = false;
 
     scan_init(&sc, b->base, b->size, s->key, SEGMENT_PAGE);
-    sc.loose = true;
+    sc.loose = sc.hollows = true;
     while (sc.offset < start) {
         enum scan_result got = scan_next(&sc, &rec, &at, &broken);
-        known = got == SCAN_RECORD;
+        if (got == SCAN_HOLLOW) /* erased, or damaged: its check is good in both cases */
+            scan_pass(&sc, &rec);
+        known = got == SCAN_RECORD || got == SCAN_HOLLOW;
         if (got == SCAN_END || (!known && sc.offset > start)) {
             f->unknown = true;
             return;
         }
-        if (known && rec.type == RECORD_COMMIT) {
+        if (got == SCAN_RECORD && rec.type == RECORD_COMMIT) {
             f->group = rec.group;
             f->seen = rec.last_seq;
         }
@@ -307,6 +309,7 @@ void recovery_fini(struct recovery *out)
     }
     free(out->blob);
     free(out->segment);
+    free(out->erase);
     free(out->damage);
     *out = (struct recovery){0};
 }

@@ -14,6 +14,12 @@ struct recovered_segment {
     uint64_t live_count; /* messages of the index that lie here */
     uint64_t live_bytes; /* their key, head and body (place_len) */
     uint64_t blobs;      /* current blobs that lie here */
+    uint32_t version;    /* of its header; 0: unknown */
+};
+/* A message whose erasure may not have come to its end. */
+struct recovered_erase {
+    uint64_t seq;
+    struct record_pos victim;
 };
 struct recovered_blob {
     char *name; /* both malloc'd; the taker frees */
@@ -43,6 +49,8 @@ struct recovery {
     int64_t clock_ns;
     struct recovered_blob *blob;
     size_t blobs;
+    struct recovered_erase *erase; /* those that the replay met */
+    size_t erases;
     struct store_damage *damage;
     size_t damages;
     bool torn;

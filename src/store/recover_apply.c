@@ -41,6 +41,8 @@ void pass_fini(struct pass *p)
     index_free(p->ix);
     free(p->damage.at);
     free(p->batch);
+    free(p->excuses.at);
+    free(p->erased.at);
     *p = (struct pass){0};
 }
 
@@ -136,6 +138,28 @@ static void apply_deadline(struct pass *p, const struct record *rec)
         index_load_deadline(p->ix, rec->seq, rec->deadline_ns);
 }
 
+int erases_add(struct erases *e, const struct erase *x)
+{
+    if (e->count == e->cap) {
+        size_t cap = e->cap == 0 ? 16 : 2 * e->cap;
+        struct erase *at = realloc(e->at, cap * sizeof *at);
+        if (at == NULL)
+            return MF_NOMEM;
+        e->at = at;
+        e->cap = cap;
+    }
+    e->at[e->count++] = *x;
+    return 0;
+}
+
+static int apply_erase(struct pass *p, uint64_t segment, uint64_t at, const struct record *rec)
+{
+    struct erase x = {rec->seq, {segment, at}, rec->victim};
+
+    index_load_del(p->ix, rec->seq, rec->seq);
+    return erases_add(&p->erased, &x);
+}
+
 static int apply(struct pass *p, uint64_t segment, uint64_t at, const struct record *rec)
 {
     switch (rec->type) {
@@ -160,6 +184,8 @@ static int apply(struct pass *p, uint64_t segment, uint64_t at, const struct rec
     case RECORD_DEADLINE:
         apply_deadline(p, rec);
         return 0;
+    case RECORD_ERASE:
+        return apply_erase(p, segment, at, rec);
     case RECORD_MARK:
         raise_mark(p, rec->mark);
         return 0;
@@ -203,6 +229,9 @@ static void apply_commit(struct pass *p, const struct seg *s, struct record_pos 
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
+/* An erased message is told of only so that the batch is whole: the erase record comes. */
+#define HOLLOW UINT64_C(1) /* offsets are multiples of 8 */
+
 static int batch_push(struct recover *r, uint64_t at)
 {
     struct pass *p = &r->pass;
@@ -225,7 +254,9 @@ int pass_batch(struct recover *r, const struct seg *s, const struct scan *sc)
     struct record rec;
 
     for (size_t i = 0; i < p->batched; i++) {
-        uint64_t at = p->batch[i];
+        uint64_t at = p->batch[i] & ~HOLLOW;
+        if (p->batch[i] & HOLLOW)
+            continue;
         /* Its data was checked when it was read the first time. */
         if (record_read_head(sc->base + at, sc->size - at, s->key, at, &rec) &&
             apply(p, s->number, at, &rec) != 0)
@@ -243,7 +274,7 @@ static void cut_here(struct pass *p, struct record_pos end, const struct record 
 }
 
 int pass_record(struct recover *r, const struct seg *s, const struct scan *sc, uint64_t at,
-                const struct record *rec)
+                const struct record *rec, bool hollow)
 {
     struct pass *p = &r->pass;
     struct record_pos end = {s->number, at + rec->size};
@@ -262,13 +293,13 @@ int pass_record(struct recover *r, const struct seg *s, const struct scan *sc, u
     if (rec->type == RECORD_MESSAGE)
         pass_seen(p, rec->seq, rec->seq - 1);
     if (!rec->last || p->batched > 0) {
-        int rc = batch_push(r, at);
+        int rc = batch_push(r, hollow ? at | HOLLOW : at);
         if (rc != 0 || !rec->last)
             return rc;
         rc = pass_batch(r, s, sc);
         if (rc != 0)
             return rc;
-    } else if (apply(p, s->number, at, rec) != 0) {
+    } else if (!hollow && apply(p, s->number, at, rec) != 0) {
         return mf_fail(r->e, MF_NOMEM, "index");
     }
     cut_here(p, end, rec);

@@ -4,6 +4,8 @@
  * A crash in between does no harm: what the end cuts off is deleted only after it. */
 #include "recover_impl.h"
 
+#include "wipe.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -89,6 +91,31 @@ static int sync_log(struct recover *r)
     return rc;
 }
 
+/* Behind the end of a log that was not closed lies what a crash left of the last group: copies of
+ * messages among it, which nobody would find when one of them is erased. */
+static int wipe_rest(struct recover *r)
+{
+    const struct pass *p = &r->pass;
+    size_t i = files_at(r, p->cut.segment);
+    struct store_file *f;
+    char name[32];
+    bool changed = false;
+
+    if ((p->tied && !p->torn) || p->damage.count > 0 || i < r->first_kept ||
+        i >= r->first_kept + r->kept || r->seg[i].number != p->cut.segment)
+        return 0;
+    segment_name(name, p->cut.segment);
+    int rc = r->io->open(r->io, name, false, &f, r->e);
+    if (rc != 0)
+        return rc;
+    rc = wipe_range(r->io, f, r->seal ? r->end.offset : p->cut.offset, r->seg[i].bytes, &changed,
+                    r->e);
+    if (rc == 0 && changed)
+        rc = r->io->sync(r->io, f, r->e);
+    r->io->close(r->io, f);
+    return rc;
+}
+
 static int make_knot(struct recover *r)
 {
     static const char tmp[] = "knot.tmp";
@@ -153,6 +180,9 @@ int end_disk(struct recover *r)
 {
     bool changed = false;
     int rc = r->id_known ? sync_log(r) : 0;
+
+    if (rc == 0 && r->id_known)
+        rc = wipe_rest(r);
 
     for (size_t at = 0; at < r->tmp.len && rc == 0;) {
         const char *name = (const char *)r->tmp.ptr + at;

@@ -112,7 +112,8 @@ static int settle_knot(struct recover *r)
                              .bytes = KNOT_SIZE,
                              .key = record_key(r->id, number),
                              .state = SEG_GOOD,
-                             .any = true};
+                             .any = true,
+                             .version = SEGMENT_VERSION};
     r->knot = true;
     r->end = (struct record_pos){number, SEGMENT_PAGE + TIE_SIZE};
     return 0;
@@ -371,7 +372,8 @@ static int take_segments(struct recover *r, struct recovery *out)
                                                      .end = end,
                                                      .live_count = s->live_count,
                                                      .live_bytes = s->live_bytes,
-                                                     .blobs = s->blobs};
+                                                     .blobs = s->blobs,
+                                                     .version = s->version};
     }
     out->segments = r->kept;
     return 0;
@@ -440,6 +442,19 @@ static void name_torn(const struct recover *r, struct store_damage *out)
     out->what = "torn tail";
 }
 
+static int take_erased(struct recover *r, struct recovery *out)
+{
+    const struct erases *e = &r->pass.erased;
+
+    out->erase = calloc(e->count > 0 ? e->count : 1, sizeof *out->erase);
+    if (out->erase == NULL)
+        return mf_fail(r->e, MF_NOMEM, "list of erased messages");
+    for (; out->erases < e->count; out->erases++)
+        out->erase[out->erases] =
+            (struct recovered_erase){e->at[out->erases].seq, e->at[out->erases].victim};
+    return 0;
+}
+
 int end_result(struct recover *r, struct recovery *out)
 {
     struct pass *p = &r->pass;
@@ -452,7 +467,8 @@ int end_result(struct recover *r, struct recovery *out)
     out->fresh = !r->id_known;
     if (rc != 0 || out->fresh)
         return rc;
-    if ((rc = take_blobs(r, out)) != 0 || (rc = take_segments(r, out)) != 0)
+    if ((rc = take_blobs(r, out)) != 0 || (rc = take_segments(r, out)) != 0 ||
+        (rc = take_erased(r, out)) != 0)
         return rc;
     out->index = p->ix;
     p->ix = NULL;

@@ -139,8 +139,8 @@ static int read_head(struct recover *r, struct seg *s, struct store_file *f, con
         return rc;
     rc = segment_page_decode(page, &h);
     if (rc == MF_UNSUPPORTED)
-        return mf_fail(r->e, rc, "%s has version %u, this server reads only up to 1", name,
-                       h.version);
+        return mf_fail(r->e, rc, "%s has version %u, this server reads only up to %u", name,
+                       h.version, SEGMENT_VERSION);
     if (rc == 0 && h.number != s->number) { /* then the second copy may be the right one */
         struct segment_head second;
         memset(page, 0, SEGMENT_HEADER);
@@ -156,6 +156,7 @@ static int read_head(struct recover *r, struct seg *s, struct store_file *f, con
         return 0;
     s->state = h.damaged ? SEG_HALF : SEG_GOOD;
     s->bad_at = h.damaged_at;
+    s->version = h.version;
     s->size = s->end = h.size;
     s->bytes = size < h.size ? size : h.size;
     return 0;

@@ -28,8 +28,9 @@ struct seg {
     uint64_t size;  /* by the header; of the file, if that is bad */
     uint64_t key;
     enum seg_state state;
-    uint32_t bad_at; /* SEG_HALF */
-    bool headed;     /* id is from a good header */
+    uint32_t bad_at;  /* SEG_HALF */
+    uint32_t version; /* 0: no good header */
+    bool headed;      /* id is from a good header */
     uint8_t id[STORE_ID];
     bool looked; /* seg_look() was here: */
     bool any;    /* it holds valid records */
@@ -55,6 +56,16 @@ struct strays {
     struct stray *at;
     size_t count, cap;
     bool failed; /* out of memory */
+};
+
+/* An erase record: where it is, and where the message is that it took. */
+struct erase {
+    uint64_t seq;
+    struct record_pos at, victim;
+};
+struct erases {
+    struct erase *at;
+    size_t count, cap;
 };
 
 /* A blob's latest value; its bytes are its own or lie in the segment that is open. */
@@ -84,7 +95,9 @@ struct pass {
     int64_t clock_ns;
     struct record_pos synced;  /* by all commits seen, */
     struct record_pos counted; /* by those that count */
-    bool ahead;                /* synced knows the rest of the log too */
+    bool ahead;                /* synced knows the rest of the log too, and excuses does: */
+    struct erases excuses;     /* erase records of the rest of the log, by sequence */
+    struct erases erased;      /* those that count, in order */
     uint32_t chain;
     bool chain_known;
     uint64_t *batch; /* offsets of the open batch */
@@ -149,6 +162,8 @@ struct seg_facts {
     struct record_pos synced;
     uint64_t group;
     bool any;
+    struct erases *erases; /* those before the seal are added here; NULL: not wanted */
+    bool nomem;            /* not all of them were */
 };
 MF_MUSTCHECK int seg_look(struct recover *r, size_t i, struct seg_facts *out);
 
@@ -156,7 +171,8 @@ MF_MUSTCHECK int seg_look(struct recover *r, size_t i, struct seg_facts *out);
 MF_MUSTCHECK int pass_begin(struct recover *r);
 void pass_fini(struct pass *p);
 MF_MUSTCHECK int pass_record(struct recover *r, const struct seg *s, const struct scan *at_end,
-                             uint64_t at, const struct record *rec);
+                             uint64_t at, const struct record *rec, bool hollow);
+MF_MUSTCHECK int erases_add(struct erases *e, const struct erase *x);
 /* The open batch lost its end to damage: what is left of it counts. */
 MF_MUSTCHECK int pass_batch(struct recover *r, const struct seg *s, const struct scan *sc);
 MF_MUSTCHECK int pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes,

@@ -6,6 +6,8 @@
  * looked over, once (look_ahead), before going on. */
 #include "recover_impl.h"
 
+#include <stdlib.h>
+
 #define MISSING_MAX 1000 /* missing files that are named one by one */
 
 /* --- looking ahead ---------------------------------------------------------------------------- */
@@ -16,6 +18,12 @@ static void facts_add(struct seg_facts *f, const struct seg *s, uint64_t at,
     struct record_pos end = {s->number, at + rec->size};
 
     f->any = true;
+    if (rec->type == RECORD_ERASE && f->erases != NULL) {
+        struct erase x = {rec->seq, {s->number, at}, rec->victim};
+        f->nomem |= erases_add(f->erases, &x) != 0;
+    }
+    if (rec->type == RECORD_SEAL)
+        f->erases = NULL; /* what lies behind it was cut off */
     if (rec->type != RECORD_COMMIT)
         return;
     f->group = rec->group;
@@ -32,6 +40,7 @@ static void facts_scan(struct seg_facts *f, const struct seg *s, struct scan sc)
     bool broken;
 
     sc.loose = true;
+    sc.hollows = false;
     while ((got = scan_next(&sc, &rec, &at, &broken)) != SCAN_END)
         if (got == SCAN_RECORD)
             facts_add(f, s, at, &rec);
@@ -43,7 +52,7 @@ int seg_look(struct recover *r, size_t i, struct seg_facts *out)
     struct seg_bytes b;
     struct scan sc;
 
-    *out = (struct seg_facts){0};
+    *out = (struct seg_facts){.erases = out->erases};
     s->looked = true;
     if (!seg_readable(s) || s->bytes <= SEGMENT_PAGE)
         return 0;
@@ -57,6 +66,13 @@ int seg_look(struct recover *r, size_t i, struct seg_facts *out)
     return 0;
 }
 
+static int by_seq(const void *a, const void *b)
+{
+    const struct erase *x = a, *y = b;
+
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
 static void take_facts(struct pass *p, const struct seg_facts *f)
 {
     if (record_pos_cmp(f->synced, p->synced) > 0)
@@ -67,21 +83,48 @@ static void take_facts(struct pass *p, const struct seg_facts *f)
 static int look_ahead(struct recover *r, const struct seg *s, const struct scan *sc, size_t next)
 {
     struct pass *p = &r->pass;
-    struct seg_facts f = {0};
+    struct seg_facts f = {.erases = &p->excuses};
 
     if (p->ahead)
         return 0;
     if (sc != NULL)
         facts_scan(&f, s, *sc);
     take_facts(p, &f);
-    for (; next < r->segs; next++) {
+    for (; next < r->segs && !f.nomem; next++) {
+        f.erases = &p->excuses;
         int rc = seg_look(r, next, &f);
         if (rc != 0)
             return rc;
         take_facts(p, &f);
     }
+    if (f.nomem)
+        return mf_fail(r->e, MF_NOMEM, "list of erased messages");
+    if (p->excuses.count > 1)
+        qsort(p->excuses.at, p->excuses.count, sizeof *p->excuses.at, by_seq);
     p->ahead = true;
     return 0;
+}
+
+/* Was the data of this message overwritten on purpose?  Then an erase record follows it, and both
+ * were called synced before the overwriting began. */
+static bool is_erased(const struct pass *p, struct record_pos at, uint64_t seq)
+{
+    size_t low = 0, high = p->excuses.count;
+
+    if (record_pos_cmp(at, p->synced) >= 0)
+        return false;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (p->excuses.at[mid].seq < seq)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low < p->excuses.count && p->excuses.at[low].seq == seq; low++)
+        if (record_pos_cmp(at, p->excuses.at[low].at) < 0 &&
+            record_pos_cmp(p->excuses.at[low].at, p->synced) < 0)
+            return true;
+    return false;
 }
 
 /* Does a valid record lie in the segments from i on?  After look_ahead(). */
@@ -129,7 +172,7 @@ static void ended(struct recover *r, size_t i, uint64_t at, bool follows)
     p->torn = follows || !ends_whole(p) || p->batched > 0;
     p->torn_at = (struct record_pos){r->seg[i].number, at};
     if (p->batched > 0)
-        p->torn_at.offset = p->batch[0];
+        p->torn_at.offset = p->batch[0] & ~UINT64_C(7);
     p->batched = 0;
 }
 
@@ -175,6 +218,24 @@ static int no_more(struct recover *r, size_t i, const struct scan *sc, uint64_t 
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
+/* A message without its data: erased, or no record at all. */
+static int judge_hollow(struct recover *r, size_t i, struct scan *sc, const struct record *rec,
+                        uint64_t at, enum scan_result *got)
+{
+    struct seg *s = &r->seg[i];
+    int rc = look_ahead(r, s, sc, i + 1);
+
+    if (rc != 0)
+        return rc;
+    if (is_erased(&r->pass, (struct record_pos){s->number, at}, rec->seq)) {
+        scan_pass(sc, rec);
+        *got = SCAN_RECORD;
+    } else {
+        *got = scan_look(sc, at);
+    }
+    return 0;
+}
+
 static int read_records(struct recover *r, size_t i, struct scan *sc)
 {
     struct pass *p = &r->pass;
@@ -185,10 +246,15 @@ static int read_records(struct recover *r, size_t i, struct scan *sc)
     int rc;
 
     for (;;) {
-        switch (scan_next(sc, &rec, &at, &broken)) {
+        enum scan_result got = scan_next(sc, &rec, &at, &broken);
+        bool hollow = got == SCAN_HOLLOW;
+        if (hollow && (rc = judge_hollow(r, i, sc, &rec, at, &got)) != 0)
+            return rc;
+        switch (got) {
+        case SCAN_HOLLOW: /* not any more */
         case SCAN_RECORD:
             s->any = true;
-            if ((rc = pass_record(r, s, sc, at, &rec)) != 0)
+            if ((rc = pass_record(r, s, sc, at, &rec, hollow)) != 0)
                 return rc;
             if (rec.type == RECORD_SEAL) {
                 s->end = sc->offset;
@@ -230,6 +296,7 @@ static int read_segment(struct recover *r, size_t i, uint64_t offset)
     scan_init(&sc, b.base, b.size, s->key, offset);
     sc.chain = p->chain;
     sc.chain_known = p->chain_known;
+    sc.hollows = true;
     if (offset > SEGMENT_PAGE)
         p->tied = tied_before(s, &b, offset);
     rc = read_records(r, i, &sc);

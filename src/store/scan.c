@@ -17,7 +17,7 @@ static bool plausible(const uint8_t *p, uint64_t room)
     uint8_t type = p[12];
 
     return length >= RECORD_REMOVE_SIZE && length <= room && type >= RECORD_MESSAGE &&
-           type <= RECORD_BLOB && p[13] <= RECORD_LAST;
+           type <= RECORD_ERASE && p[13] <= RECORD_LAST;
 }
 
 static bool zeros64(const uint8_t *p)
@@ -53,6 +53,20 @@ static uint64_t look(struct scan *s, uint64_t from)
     return s->size;
 }
 
+void scan_pass(struct scan *s, const struct record *r)
+{
+    s->offset += r->size;
+    s->chain = r->check;
+    s->chain_known = true;
+}
+
+enum scan_result scan_look(struct scan *s, uint64_t at)
+{
+    s->offset = look(s, at + STEP);
+    s->chain_known = false;
+    return s->offset < s->size ? SCAN_STRETCH : SCAN_END;
+}
+
 enum scan_result scan_next(struct scan *s, struct record *out, uint64_t *at, bool *broken)
 {
     uint64_t from = s->offset, room = from < s->size ? s->size - from : 0;
@@ -62,17 +76,17 @@ enum scan_result scan_next(struct scan *s, struct record *out, uint64_t *at, boo
     *broken = false;
     if (record_read_head(p, room, s->key, from, out)) {
         bool whole = out->size <= s->budget && record_read_data(p, s->key, from, out);
-        if (whole && (s->loose || !s->chain_known || out->chain == s->chain)) {
-            s->offset = from + out->size;
-            s->chain = out->check;
-            s->chain_known = true;
+        bool follows = s->loose || !s->chain_known || out->chain == s->chain;
+        if (whole && follows) {
+            scan_pass(s, out);
             return SCAN_RECORD;
         }
         if (!whole)
             s->budget -= out->size < s->budget ? out->size : s->budget;
         *broken = !whole;
+        if (s->hollows && !whole && follows &&
+            (out->type == RECORD_MESSAGE || out->type == RECORD_COPY))
+            return SCAN_HOLLOW;
     }
-    s->offset = look(s, from + STEP);
-    s->chain_known = false;
-    return s->offset < s->size ? SCAN_STRETCH : SCAN_END;
+    return scan_look(s, from);
 }

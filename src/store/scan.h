@@ -19,10 +19,13 @@ struct scan {
     uint32_t chain;      /* expected; */
     bool chain_known;    /* false after a stretch, or at a start in the middle */
     bool loose;          /* never judge the chain: every valid record is one */
+    bool hollows;        /* SCAN_HOLLOW is wanted; else such a message is no record */
     uint64_t budget;     /* bytes of data that may still be hashed while looking */
 };
 enum scan_result {
     SCAN_RECORD,  /* *out, at *at; offset and chain moved on */
+    SCAN_HOLLOW,  /* *out, at *at, is a message in chain with a good head, but its data is not what
+                     was written: scan_pass() or scan_look() must follow */
     SCAN_STRETCH, /* [*at, offset) is no record; a valid one follows at offset, chain unknown */
     SCAN_END, /* from *at on nothing valid is in this segment; *broken: a head there is good but its
                  data is not, so something was being written */
@@ -30,5 +33,9 @@ enum scan_result {
 /* Set chain and chain_known afterwards if the record before is known. */
 void scan_init(struct scan *s, const uint8_t *base, uint64_t size, uint64_t key, uint64_t offset);
 enum scan_result scan_next(struct scan *s, struct record *out, uint64_t *at, bool *broken);
+/* Goes on behind a hollow message, as behind a record. */
+void scan_pass(struct scan *s, const struct record *r);
+/* What is at `at` is no record: SCAN_STRETCH or SCAN_END. */
+enum scan_result scan_look(struct scan *s, uint64_t at);
 
 #endif

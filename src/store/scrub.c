@@ -3,7 +3,10 @@
  * Happy path: store_scrub() > segment by segment, a job walks its records (from the mapping, or
  * from a copy it reads) > scrub_done() takes over what it found > at the end the waiters. Failure:
  * a file that cannot be read is reported as damaged as a whole. Close: at the end of the segment
- * that is being read. */
+ * that is being read.
+ *
+ * A message without its data is damage unless an erase record for it follows, in the same segment
+ * or a later one: so those are kept to the end. */
 #include "store_impl.h"
 
 #include "scan.h"
@@ -34,6 +37,35 @@ static void found(struct scrubber *c, uint64_t offset, uint64_t length, uint64_t
     }
 }
 
+static void hollow_found(struct scrubber *c, uint64_t offset, const struct record *r)
+{
+    if (c->hollows == c->hollow_cap) {
+        size_t cap = c->hollow_cap == 0 ? 16 : 2 * c->hollow_cap;
+        struct hollow *p = realloc(c->hollow, cap * sizeof *p);
+        if (p == NULL) {
+            c->status = MF_NOMEM;
+            return;
+        }
+        c->hollow = p;
+        c->hollow_cap = cap;
+    }
+    c->hollow[c->hollows++] = (struct hollow){c->number, offset, r->size, r->seq};
+}
+
+static int erased_found(struct scrubber *c, uint64_t seq)
+{
+    if (c->erased_count == c->erased_cap) {
+        size_t cap = c->erased_cap == 0 ? 16 : 2 * c->erased_cap;
+        uint64_t *p = realloc(c->erased, cap * sizeof *p);
+        if (p == NULL)
+            return MF_NOMEM;
+        c->erased = p;
+        c->erased_cap = cap;
+    }
+    c->erased[c->erased_count++] = seq;
+    return 0;
+}
+
 static void check_page(struct scrubber *c, const uint8_t *base)
 {
     struct segment_head h;
@@ -58,6 +90,7 @@ static void walk(struct scrubber *c, const uint8_t *base)
     scan_init(&sc, base, c->limit, c->key, SEGMENT_PAGE);
     sc.chain = c->chain;
     sc.chain_known = c->chain_known;
+    sc.hollows = true;
     while ((got = scan_next(&sc, &r, &at, &broken)) != SCAN_END) {
         if (got == SCAN_STRETCH) {
             if (hole_end > 0)
@@ -66,6 +99,12 @@ static void walk(struct scrubber *c, const uint8_t *base)
             hole_end = sc.offset;
             continue;
         }
+        if (got == SCAN_HOLLOW) {
+            scan_pass(&sc, &r);
+            hollow_found(c, at, &r);
+        }
+        if (r.type == RECORD_ERASE && c->hollows > 0 && erased_found(c, r.seq) != 0)
+            c->status = MF_NOMEM;
         if (r.type == RECORD_MESSAGE) {
             if (hole_end > 0)
                 found(c, hole, hole_end - hole, r.seq, "records are damaged");
@@ -136,10 +175,48 @@ static void scrub_segment(struct store *s)
     loop_job_submit(c->job);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Those that no erase record explains.  The record of one that was erased meanwhile may lie behind
+ * what was read; then the index does not know it any more. */
+static void report_hollows(struct store *s)
+{
+    struct scrubber *c = &s->scrub;
+
+    if (c->erased_count > 1)
+        qsort(c->erased, c->erased_count, sizeof *c->erased, by_number);
+    for (size_t i = 0; i < c->hollows; i++) {
+        const struct hollow *h = &c->hollow[i];
+        struct store_damage d = {.offset = h->offset,
+                                 .length = h->length,
+                                 .first_seq = h->seq,
+                                 .last_seq = h->seq,
+                                 .what = "records are damaged"};
+        if ((c->erased_count > 0 &&
+             bsearch(&h->seq, c->erased, c->erased_count, sizeof h->seq, by_number) != NULL) ||
+            (c->erasing && index_find(s->ix, h->seq) == INDEX_NONE))
+            continue;
+        segment_name(d.file, h->segment);
+        store_damaged(s, &d);
+    }
+}
+
 static void scrub_end(struct store *s, int status)
 {
     struct mf_list done;
 
+    if (status == 0 && s->scrub.last) /* else it did not come to the end */
+        report_hollows(s);
+    free(s->scrub.hollow);
+    free(s->scrub.erased);
+    s->scrub.hollow = NULL;
+    s->scrub.erased = NULL;
+    s->scrub.hollows = s->scrub.hollow_cap = s->scrub.erased_count = s->scrub.erased_cap = 0;
     s->scrub.busy = false;
     mf_list_init(&done);
     mf_list_move(&done, &s->scrub.waits);
@@ -174,6 +251,7 @@ int store_scrub(struct store *s, struct store_wait *w)
     if (c->busy)
         return 0;
     c->busy = true;
+    c->erasing = erase_pending(s);
     c->number = segs_first(s)->number + clean_gives_up(s, segs_first(s));
     c->chain_known = false;
     c->seq = 0;
@@ -192,4 +270,6 @@ void scrub_fini(struct store *s)
 {
     loop_job_free(s->scrub.job);
     free(s->scrub.found);
+    free(s->scrub.hollow);
+    free(s->scrub.erased);
 }

@@ -4,7 +4,6 @@
 #include "mayfly/checksum.h"
 
 #define MAGIC       "MAYFLYSG"
-#define VERSION     1u
 #define SECOND_COPY 2048u
 
 enum { /* offsets inside a copy */
@@ -23,7 +22,7 @@ static void encode_copy(uint8_t page[SEGMENT_PAGE], uint32_t at, const uint8_t i
     uint8_t *p = page + at;
 
     memcpy(p, MAGIC, 8);
-    put_u32(p + AT_VERSION, VERSION);
+    put_u32(p + AT_VERSION, SEGMENT_VERSION);
     put_u32(p + AT_START, SEGMENT_PAGE);
     memcpy(p + AT_ID, id, STORE_ID);
     put_u64(p + AT_NUMBER, number);
@@ -46,9 +45,9 @@ static int check_copy(const uint8_t *p, uint32_t at)
     if (memcmp(p, MAGIC, 8) != 0 || checksum64(p, AT_CHECK, at) != get_u64(p + AT_CHECK))
         return MF_CORRUPT;
     uint32_t version = get_u32(p + AT_VERSION);
-    if (version > VERSION)
+    if (version > SEGMENT_VERSION)
         return MF_UNSUPPORTED;
-    return version == VERSION && get_u32(p + AT_START) == SEGMENT_PAGE ? 0 : MF_CORRUPT;
+    return version > 0 && get_u32(p + AT_START) == SEGMENT_PAGE ? 0 : MF_CORRUPT;
 }
 
 static void decode_copy(const uint8_t *p, struct segment_head *out)

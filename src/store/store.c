@@ -138,6 +138,8 @@ static int old_segment(struct store *s, const struct recovered_segment *r, struc
     seg->end = r->end;
     seg->live_count = r->live_count;
     seg->live_bytes = r->live_bytes;
+    seg->version = r->version;
+    seg->copied = s->segs.count == 1; /* cleaning it may have begun */
     segment_name(name, r->number);
     int rc = s->io->open(s->io, name, false, &seg->file, &why);
     if (rc != 0)
@@ -169,7 +171,7 @@ static int old_segments(struct store *s, const struct recovery *r, struct mf_err
     int rc;
 
     for (size_t i = 0; i < r->segments; i++, next++) {
-        if (r->segment[i].number > r->end.segment + r->sealed) {
+        if (r->segment[i].number > r->end.segment) {
             drop_prepared(s, r->segment[i].number);
             continue;
         }
@@ -262,6 +264,9 @@ static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
     for (size_t i = 0; i < r->blobs; i++)
         if (blob_take(s, &r->blob[i]) != 0)
             return mf_fail(e, MF_NOMEM, "blobs");
+    for (size_t i = 0; i < r->erases; i++)
+        if (erase_take(s, &r->erase[i]) != 0)
+            return mf_fail(e, MF_NOMEM, "erased messages");
     return 0;
 }
 
@@ -294,6 +299,7 @@ static void detach(struct store *s)
     scrub_fini(s);
     loop_job_free(s->commit_job);
     loop_job_free(s->sync_job);
+    loop_job_free(s->erase.job);
     loop_timer_free(s->commit_retry);
     loop_timer_free(s->sync_timer);
     loop_defer_cancel(s->loop, &s->commit_defer);
@@ -313,6 +319,7 @@ static void store_free(struct store *s)
     big_fini(s);
     mf_buf_fini(&s->read_buf);
     blob_fini(s);
+    erase_fini(s);
     if (s->loop != NULL)
         detach(s);
     segs_fini(s);
@@ -339,6 +346,10 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     mf_list_init(&s->waiting);
     mf_list_init(&s->in_flight);
     mf_list_init(&s->batch_blobs);
+    mf_list_init(&s->erase.filling);
+    mf_list_init(&s->erase.in_flight);
+    mf_list_init(&s->erase.due);
+    mf_list_init(&s->erase.working);
     s->name = mf_slice_dup(mf_str(o->name == NULL ? "" : o->name));
     if (s->name == NULL) {
         rc = mf_fail(e, MF_NOMEM, "store");
@@ -379,7 +390,7 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
     s->sync_timer = loop_timer_new(l, sync_fire, s);
     if (s->commit_job == NULL || s->sync_job == NULL || s->commit_retry == NULL ||
         s->sync_timer == NULL || spare_init(s) != 0 || clean_init(s) != 0 || check_init(s) != 0 ||
-        scrub_init(s) != 0 || purge_init(s) != 0) {
+        scrub_init(s) != 0 || purge_init(s) != 0 || erase_init(s) != 0) {
         detach(s);
         s->loop = NULL; /* as if it was never tried: its close has nothing to wait for */
         return mf_fail(e, MF_NOMEM, "attach store %s", s->name);
@@ -389,6 +400,9 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
         loop_timer_arm(s->sync_timer, loop_mono_ns(l) + s->o.sync_interval_ns);
     if (s->bare)
         commit_bare(s); /* so that the segment after the seal begins with what must not be lost */
+    if (segs_current(s)->version < SEGMENT_VERSION)
+        log_roll(s); /* so that it may hold what an older server does not know */
+    erase_kick(s);
     return 0;
 }
 
@@ -397,13 +411,14 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
 static bool jobs_running(const struct store *s)
 {
     return s->committing || s->syncing || s->spare.busy || s->clean.stage != CLEAN_IDLE ||
-           s->check.stage != CHECK_IDLE || s->scrub.busy || s->reads > 0 || s->purge.freeing;
+           s->check.stage != CHECK_IDLE || s->scrub.busy || s->reads > 0 || s->purge.freeing ||
+           s->erase.stage == ERASE_WIPE;
 }
 
 bool store_idle(const struct store *s)
 {
     return !jobs_running(s) && s->filling.buf.len == 0 && !s->bare && mf_list_empty(&s->waiting) &&
-           s->graves.count == 0;
+           s->graves.count == 0 && !erase_pending(s);
 }
 
 static void close_step(struct store *s);
@@ -428,6 +443,7 @@ static void refuse_waiting(struct store *s)
     mf_list_move(&refused, &s->waiting);
     mf_list_move(&refused, &s->check.next_waits); /* there will be no checkpoint */
     waits_answer(&refused, MF_READONLY);
+    erase_refuse(s, MF_READONLY);
 }
 
 void store_progress(struct store *s)
@@ -438,6 +454,7 @@ void store_progress(struct store *s)
         return;
     }
     spare_kick(s);
+    erase_kick(s);
     clean_kick(s);
     check_kick(s);
     tell_ready(s);
@@ -476,6 +493,10 @@ static void close_step(struct store *s)
         return;
     if (s->failed == 0 && (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting))) {
         commit_start(s);
+        return;
+    }
+    if (s->failed == 0 && erase_pending(s)) {
+        erase_kick(s);
         return;
     }
     if (s->failed == 0 && s->close_stage == 0) {

@@ -7,11 +7,13 @@
  *     cursor.c      iteration                      blob.c     small values
  *     doomed.c      removals on their way          purge.c    removing everything
  *     checkpointer.c  checkpoints in the background scrub.c   reading everything
+ *     erase.c       overwriting what was removed
  */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
 
 #include "checkpoint.h"
+#include "erase.h"
 #include "gather.h"
 #include "image.h"
 #include "index.h"
@@ -55,6 +57,9 @@ struct segment {
     const uint8_t *map;      /* made by the first read */
     uint32_t *seen;          /* by window of WINDOW bytes: when it was last known to be in memory */
     unsigned readers;        /* jobs that use `file` */
+    unsigned erasing;        /* messages in it that are to be overwritten */
+    uint32_t version;        /* of its header */
+    bool copied;             /* live messages may lie here that the log has copied: not for reuse */
     bool dirty;              /* written since the last sync (relaxed modes) */
     bool missing;            /* damage: the file is not there */
     int64_t opened_mono_ns;  /* when it became the current one */
@@ -150,6 +155,7 @@ struct store {
     struct cleaner clean;
     struct checkpointer check;
     struct scrubber scrub;
+    struct eraser erase;
     unsigned reads; /* running */
     struct store_damage *damage;
     size_t damages, damage_cap;
@@ -198,6 +204,8 @@ void image_fini(struct image *im);
 bool log_roll(struct store *s); /* the log goes on in a new segment; false: not now */
 void wait_add(struct store *s, struct store_wait *w);
 int writable(struct store *s); /* 0, or why not */
+/* The record, and the note that tells the commit what to take out of the index. */
+MF_MUSTCHECK int write_removal(struct store *s, const struct record *r, size_t size);
 /* Where to encode one record of this size, in the open batch or at the end of the log; it counts
  * when record_close() follows, with nothing in between.  NULL: *code.  at: its place, in a batch
  * its offset there.  In a batch, room for a mark is kept. */
@@ -210,6 +218,7 @@ void commit_retry(void *arg);
 void commit_work(void *arg);
 void commit_done(void *arg);
 void commit_start(struct store *s);
+void store_fail(struct store *s, int code, const char *text); /* read-only from here on */
 bool commit_bare(struct store *s); /* a commit record without anything else; false: no room */
 void waits_answer(struct mf_list *waits, int status);
 /* w is called when all that was accepted up to now is committed; false: it is already. */

@@ -66,6 +66,11 @@ struct checkpointer {
     uint64_t last_bytes, since; /* of the last one; log bytes written after its start */
 };
 
+/* A message without its data, until an erase record explains it. */
+struct hollow {
+    uint64_t segment, offset, length, seq;
+};
+
 struct scrubber {
     bool busy;
     struct loop_job *job;
@@ -79,6 +84,11 @@ struct scrubber {
     uint64_t seq; /* the latest message sequence passed, for naming what is lost */
     struct store_damage *found;
     size_t count, cap;
+    struct hollow *hollow; /* of all segments so far */
+    size_t hollows, hollow_cap;
+    uint64_t *erased; /* by erase records behind the first of them */
+    size_t erased_count, erased_cap;
+    bool erasing; /* messages are erased meanwhile */
     int status;
 };
 

@@ -370,8 +370,7 @@ static int removal_note(struct ranges *noted, const struct record *r)
     return rc;
 }
 
-/* The record, and the note that tells the commit what to take out of the index. */
-static int write_removal(struct store *s, const struct record *r, size_t size)
+int write_removal(struct store *s, const struct record *r, size_t size)
 {
     struct record_pos at;
     struct ranges *noted = &s->filling.removed;

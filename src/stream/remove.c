@@ -84,7 +84,7 @@ static int subject_of(struct stream *s, uint64_t seq, char **out)
     return *out == NULL ? MF_NOMEM : 0;
 }
 
-static int remove_one(struct stream *s, uint64_t seq, struct store_wait *w)
+static int remove_one(struct stream *s, uint64_t seq, bool erase, struct store_wait *w)
 {
     bool marks = s->cfg.subject_delete_marker_ttl_ns > 0 && !s->host->strict;
     char *subject = NULL;
@@ -101,7 +101,9 @@ static int remove_one(struct stream *s, uint64_t seq, struct store_wait *w)
     }
     store_begin(s->store, true);
     /* Readers may still see one that is on its way out. */
-    rc = store_flags(s->store, seq, &flags) ? store_reserve(s->store, 1) : MF_NOTFOUND;
+    rc = store_flags(s->store, seq, &flags) ? store_reserve(s->store, 2) : MF_NOTFOUND;
+    if (rc == 0 && erase)
+        rc = store_erase_ready(s->store, seq);
     if (rc == 0)
         rc = dedup_before_removal(s->dedup, s->store, seq, seq);
     if (rc == 0 && marks && subject != NULL) {
@@ -109,11 +111,11 @@ static int remove_one(struct stream *s, uint64_t seq, struct store_wait *w)
         rc = expire_mark(s, mf_str(subject), seq, count == 1, flags, MARKER_REMOVE);
     }
     if (rc == 0)
-        rc = store_remove(s->store, seq, NULL);
+        rc = erase ? store_erase(s->store, seq, w) : store_remove(s->store, seq, NULL);
     if (rc == 0 && s->schedules != NULL && subject != NULL)
         schedule_removed(s, mf_str(subject), seq);
     free(subject);
-    int end = store_end(s->store, rc == 0 ? w : NULL);
+    int end = store_end(s->store, rc == 0 && !erase ? w : NULL);
     return rc == 0 ? end : rc;
 }
 
@@ -122,14 +124,13 @@ void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op 
     struct js_error e;
     int rc;
 
-    (void)erase; /* the bytes go when their segment does: docs/deviations.md */
     op->count = 1;
     op->swept = NULL;
     if (remove_allowed(s, seq, &e) != 0) {
         op_refuse(s, op, &e);
         return;
     }
-    rc = remove_one(s, seq, stream_op_wait(s, op));
+    rc = remove_one(s, seq, erase, stream_op_wait(s, op));
     if (rc != 0) {
         js_refuse_text(&e, JS_STREAM_MSG_DELETE_FAILED, "%s", mf_err_text(rc));
         op_refuse(s, op, &e);

@@ -34,7 +34,7 @@ static struct {
 } at;
 
 static struct {
-    uint64_t images, seconds, checked, scripts, changes, torn, deaths, later, steps;
+    uint64_t images, seconds, checked, scripts, changes, torn, deaths, later, steps, gone;
     uint64_t by_mode[CRASH_MODES];
 } count;
 
@@ -149,7 +149,8 @@ static void go_on(struct drive *d, const struct model_state *held, int64_t now_n
         MUST(drive_append(d, i == 1 ? "after.the.cut" : "a", 5, 40 * (size_t)i, 0, 1) == 0,
              "append after the cut");
     if (d->model.accepted.msgs > 4)
-        MUST(drive_remove(d, drive_pick_seq(d)) == 0, "remove after the cut");
+        MUST(drive_remove(d, drive_pick_seq(d)) == 0 && drive_erase(d, drive_pick_seq(d)) == 0,
+             "remove after the cut");
     drive_idle(d);
     MUST(compare_sum(d->store) == state_sum(&d->model.accepted, now_ns),
          "what was written after the cut is not what is shown");
@@ -241,6 +242,39 @@ static void check_agrees(const struct check_result *r, struct store *s,
     count.checked++;
 }
 
+/* --- what was erased ---------------------------------------------------------------------------
+ */
+
+static void must_be_gone(const struct disk *files, const struct model_op *op, const char *when)
+{
+    for (size_t i = 0; i < files->files && op->msg.stamp[0] != 0; i++) {
+        const struct disk_file *f = &files->file[i];
+        const uint8_t *p = memmem(f->bytes, f->size, op->msg.stamp, sizeof op->msg.stamp);
+        MUST(p == NULL, "message %llu was erased, and is in %s at %zu %s",
+             (unsigned long long)op->first, f->name, p == NULL ? 0 : (size_t)(p - f->bytes), when);
+    }
+    count.gone++;
+}
+
+/* Of the first `batches` of the journal: nothing of what was erased is in any file.  `answered_by`:
+ * only if that was answered by then.  The latest only: it takes long. */
+static void erased_are_gone(const struct disk *files, const struct model *m, size_t batches,
+                            uint64_t answered_by, const char *when)
+{
+    unsigned looked = 0;
+
+    for (size_t b = batches; b-- > 0 && looked < 6;)
+        for (size_t i = 0; i < m->batch[b].ops && m->batch[b].erased_at <= answered_by; i++) {
+            const struct model_op *op = &m->op[m->batch[b].op + i];
+            /* One past its deadline is gone with and without its erasure: nobody can tell. */
+            if (op->kind == MODEL_ERASE &&
+                (answered_by != UINT64_MAX || op->msg.deadline_ns == 0)) {
+                must_be_gone(files, op, when);
+                looked++;
+            }
+        }
+}
+
 /* The power fails a second time: while the first cut was being mended, or soon after. */
 static void second_cut(struct where_cut *k, struct store_io *recorder, struct drive *first,
                        uint64_t opened_at, const struct model_state *held)
@@ -290,6 +324,7 @@ static void try_disk(struct where_cut *k, struct store_io *disk, bool twice)
     struct mf_error e;
 
     disk_take(&files, disk);
+    erased_are_gone(&files, k->m, k->hi, at.cut, "after the cut");
     bool any = false; /* the cut may have come before there was a store */
     for (size_t i = 0; i < files.files; i++)
         any |= mf_ends(mf_str(files.file[i].name), ".log");
@@ -301,13 +336,17 @@ static void try_disk(struct where_cut *k, struct store_io *disk, bool twice)
     drive_init(&d, loop, twice ? recorder : disk, &k->opts, at.cut);
     if (twice)
         d.clock = crash_io_ops;
-    count.later += look(k, &d, &held) > k->g->lo;
+    size_t shown = look(k, &d, &held);
+    count.later += shown > k->g->lo;
     if (check && any) {
         check_agrees(&result, d.store, &held, d.opts.sync != STORE_SYNC_ALWAYS);
         check_result_fini(&result);
     }
     uint64_t opened_at = twice ? crash_io_ops(recorder) : 0;
     go_on(&d, &held, d.now_ns);
+    disk_take(&files, twice ? recorder : disk);
+    erased_are_gone(&files, k->m, shown, UINT64_MAX, "after the restart");
+    disk_free(&files);
     if (twice)
         second_cut(k, recorder, &d, opened_at, &held);
     open_again(&d);
@@ -403,11 +442,14 @@ static void report(void)
                (unsigned long long)count.by_mode[i]);
     printf("), %llu more after a second one, %llu compared with mayfly check; %llu scripts of %llu "
            "steps, %llu changes of files; %llu "
-           "torn tails, %llu disks ahead of the last acknowledgement, %llu deaths after the cut\n",
+           "torn tails, %llu disks ahead of the last acknowledgement, %llu deaths after the cut; "
+           "%llu times an "
+           "erased message was looked for in all files\n",
            (unsigned long long)count.seconds, (unsigned long long)count.checked,
            (unsigned long long)count.scripts, (unsigned long long)count.steps,
            (unsigned long long)count.changes, (unsigned long long)count.torn,
-           (unsigned long long)count.later, (unsigned long long)count.deaths);
+           (unsigned long long)count.later, (unsigned long long)count.deaths,
+           (unsigned long long)count.gone);
 }
 
 int main(int argc, char **argv)

@@ -143,6 +143,7 @@ static void span_of(struct disk_span *s, const struct record *r)
     case RECORD_COPY:
     case RECORD_REMOVE:
     case RECORD_DEADLINE:
+    case RECORD_ERASE:
         s->first = s->last = r->seq;
         break;
     case RECORD_RANGE:
@@ -183,8 +184,8 @@ struct disk_span *disk_spans(const struct disk *d, size_t *n)
             continue;
         MUST(segment_page_decode(f->bytes, &head) == 0, "the header of %s is damaged", f->name);
         uint64_t key = record_key(head.id, number);
-        for (;
-             offset < f->size && record_read(f->bytes + offset, f->size - offset, key, offset, &r);
+        for (; offset < f->size &&
+               record_read_head(f->bytes + offset, f->size - offset, key, offset, &r);
              offset += r.size) {
             if (count == cap) {
                 cap = cap * 2 + 256;

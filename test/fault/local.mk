@@ -56,6 +56,11 @@ UNIT_TESTS += test/unit/store_purge
 test_unit_store_purge_SOURCES = test/unit/test_store_purge.c test/support/store_fixture.h $(TEST_STORE)
 test_unit_store_purge_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_purge_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/store_erase
+test_unit_store_erase_SOURCES = test/unit/test_store_erase.c test/support/store_fixture.h \
+	%D%/disk.c %D%/disk.h $(TEST_STORE)
+test_unit_store_erase_LDADD = src/cli/libcli.a $(STORE_LIBS) $(UNITY_LIBS) $(JANSSON_LIBS)
+test_unit_store_erase_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_read_SOURCES = test/unit/test_store_read.c $(TEST_STORE)
 test_unit_store_read_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_read_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -18,6 +18,7 @@ struct ticket {
     struct drive *d;
     uint64_t number; /* 0: in no order (checkpoint, scrub) */
     size_t batch;
+    bool erases;
 };
 
 static uint64_t clock_of(struct drive *d)
@@ -42,6 +43,8 @@ static void on_done(struct store_wait *w, int status)
     if (status != 0 && d->failed == 0 &&
         t->number != 0) /* a checkpoint may fail: then there is none */
         d->failed = status;
+    if (status == 0 && t->erases && t->batch != NO_BATCH)
+        d->model.batch[t->batch].erased_at = clock_of(d);
     if (status == 0 && t->batch != NO_BATCH)
         model_commit(&d->model, t->batch, clock_of(d));
     free(t);
@@ -233,14 +236,31 @@ static struct mf_slice piece(struct drive *d, size_t len)
     return mf_slice(pool + pick_below(&d->pick, (uint32_t)(POOL - len)), len);
 }
 
+/* A piece that no other body has, if it is long enough. */
+static struct mf_slice stamped(struct drive *d, size_t len, uint64_t stamp[2])
+{
+    static uint8_t body[POOL];
+    struct mf_slice p = piece(d, len);
+
+    stamp[0] = stamp[1] = 0;
+    if (len < 2 * sizeof *stamp)
+        return p;
+    memcpy(body, p.ptr, len);
+    stamp[0] = model_content(mf_slice(&d->stamps, sizeof d->stamps), MF_SLICE_NONE, MF_SLICE_NONE);
+    stamp[1] = ++d->stamps * 0x9E3779B97F4A7C15u;
+    memcpy(body, stamp, 2 * sizeof *stamp);
+    return mf_slice(body, len);
+}
+
 int drive_append(struct drive *d, const char *key, size_t head, size_t body, int64_t deadline_ns,
                  uint16_t flags)
 {
     struct ticket *t = ticket_new(d, "append");
+    uint64_t stamp[2];
 
     t->a.key = mf_str(key);
     t->a.head = piece(d, head);
-    t->a.body = piece(d, body);
+    t->a.body = stamped(d, body, stamp);
     t->a.ts_ns = d->now_ns;
     t->a.deadline_ns = deadline_ns;
     t->a.flags = flags;
@@ -252,6 +272,7 @@ int drive_append(struct drive *d, const char *key, size_t head, size_t body, int
         struct model_op op = {.kind = MODEL_APPEND};
         op.msg = (struct model_msg){.seq = t->a.seq,
                                     .content = model_content(t->a.key, t->a.head, t->a.body),
+                                    .stamp = {stamp[0], stamp[1]},
                                     .ts_ns = t->a.ts_ns,
                                     .deadline_ns = deadline_ns,
                                     .len = (uint32_t)(t->a.key.len + head + body),
@@ -280,6 +301,30 @@ int drive_remove(struct drive *d, uint64_t seq)
     if (rc == 0)
         note(d, &(struct model_op){.kind = MODEL_REMOVE, .first = seq});
     settle(d, t, rc, true);
+    return rc;
+}
+
+/* Its waiter comes when the bytes are gone, so in no order. */
+int drive_erase(struct drive *d, uint64_t seq)
+{
+    struct ticket *t = ticket_new(d, "erase");
+    const struct model_msg *m = state_find(&d->model.accepted, seq);
+    bool was = d->inside;
+    struct model_op op = {.kind = MODEL_ERASE, .first = seq};
+
+    if (m != NULL)
+        op.msg = *m;
+    d->inside = true;
+    int rc = store_erase(d->store, seq, wait_of(t));
+    d->inside = was;
+    MUST(rc != 0 || m != NULL, "erased %llu, which is not there", (unsigned long long)seq);
+    MUST(rc != MF_NOTFOUND || m == NULL, "%llu is there, and not erased", (unsigned long long)seq);
+    MUST(rc != MF_INVAL || d->model.open, "erasing %llu: invalid", (unsigned long long)seq);
+    if (rc == 0)
+        note(d, &op);
+    t->erases = true;
+    t->batch = d->model.batches == 0 ? NO_BATCH : d->model.batches - 1;
+    settle(d, t, rc, false);
     return rc;
 }
 

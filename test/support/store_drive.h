@@ -33,7 +33,8 @@ struct drive {
     /* Expiry under way. */
     unsigned marker_percent, more_percent;
     size_t died;
-    int refused; /* the first code a marker or removal got inside */
+    int refused;     /* the first code a marker or removal got inside */
+    uint64_t stamps; /* given to bodies so far */
 };
 
 /* NULL: a loop of its own, with inline jobs.  The io is d's from now on. */
@@ -56,6 +57,7 @@ bool drive_certain(const struct drive *d);
 int drive_append(struct drive *d, const char *key, size_t head, size_t body, int64_t deadline_ns,
                  uint16_t flags);
 int drive_remove(struct drive *d, uint64_t seq);
+int drive_erase(struct drive *d, uint64_t seq);
 int drive_range(struct drive *d, uint64_t first, uint64_t last);
 int drive_set(struct drive *d, const uint64_t *seqs, size_t n);
 int drive_touch(struct drive *d, uint64_t seq, int64_t deadline_ns);

@@ -110,6 +110,7 @@ void state_apply(struct model_state *s, const struct model_op *op)
         append(s, &op->msg);
         break;
     case MODEL_REMOVE:
+    case MODEL_ERASE:
         cut(s, op->first, op->first);
         break;
     case MODEL_RANGE:
@@ -285,8 +286,11 @@ void model_open(struct model *m, uint64_t at, int64_t now_ns)
         m->batches_cap = m->batches_cap * 2 + 256;
         m->batch = must_alloc(m->batch, m->batches_cap, sizeof *m->batch);
     }
-    m->batch[m->batches++] = (struct model_batch){
-        .op = m->ops, .accepted_at = at, .acked_at = UINT64_MAX, .now_ns = now_ns};
+    m->batch[m->batches++] = (struct model_batch){.op = m->ops,
+                                                  .accepted_at = at,
+                                                  .acked_at = UINT64_MAX,
+                                                  .erased_at = UINT64_MAX,
+                                                  .now_ns = now_ns};
     m->open = true;
 }
 

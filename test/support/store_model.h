@@ -11,6 +11,7 @@
 
 struct model_msg {
     uint64_t seq, content; /* model_content() */
+    uint64_t stamp[2];     /* the body starts with it and no other does; 0: it has none */
     int64_t ts_ns, deadline_ns;
     uint32_t len; /* key, head and body */
     uint16_t flags;
@@ -31,6 +32,7 @@ struct model_state {
 enum model_kind {
     MODEL_APPEND,
     MODEL_REMOVE,   /* first */
+    MODEL_ERASE,    /* first; msg is what it was */
     MODEL_RANGE,    /* first to last */
     MODEL_DEADLINE, /* first, deadline */
     MODEL_BLOB,
@@ -48,6 +50,7 @@ struct model_op {
 struct model_batch {
     size_t op, ops;                 /* in the journal */
     uint64_t accepted_at, acked_at; /* the driver's clock; acked_at UINT64_MAX: not yet */
+    uint64_t erased_at;             /* the same for the answer to an erasure in it */
     int64_t now_ns;                 /* when it was accepted */
     bool waited;                    /* somebody is told when it is committed */
 };

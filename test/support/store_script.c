@@ -75,6 +75,16 @@ static void do_remove(struct drive *d, struct script *p)
     p->removals += rc == 0;
 }
 
+static void do_erase(struct drive *d, struct script *p)
+{
+    uint64_t seq = drive_pick_seq(d);
+    int rc = seq == 0 ? MF_NOTFOUND : drive_erase(d, seq);
+
+    if (rc != MF_NOTFOUND && rc != MF_INVAL) /* drive_erase() knows when those are right */
+        answered(p, rc, "erase");
+    p->erasures += rc == 0;
+}
+
 static void do_range(struct drive *d, struct script *p)
 {
     uint64_t first = drive_pick_seq(d), last;
@@ -135,8 +145,10 @@ static void do_batch(struct drive *d, struct script *p)
         uint32_t r = pick_below(&d->pick, 100);
         if (r < 50)
             do_append(d, p);
-        else if (r < 70)
+        else if (r < 65)
             do_remove(d, p);
+        else if (r < 70)
+            do_erase(d, p);
         else if (r < 78)
             do_touch(d, p);
         else if (r < 86)
@@ -219,8 +231,10 @@ static bool act(struct drive *d, struct script *p)
         do_append(d, p);
     else if (r < 560)
         do_touch(d, p);
-    else if (r < 650)
+    else if (r < 625)
         do_remove(d, p);
+    else if (r < 650)
+        do_erase(d, p);
     else if (r < 685)
         do_range(d, p);
     else if (r < 715)
@@ -260,12 +274,14 @@ bool script_step(struct drive *d, struct script *p)
 void script_print(const struct script *p, FILE *to)
 {
     fprintf(to,
-            "%llu steps: %llu appends, %llu removals, %llu touches, %llu batches, %llu expiries of "
+            "%llu steps: %llu appends, %llu removals, %llu erasures, %llu touches, %llu batches, "
+            "%llu expiries of "
             "%llu messages, %llu blobs, %llu reads, %llu checkpoints, %llu scrubs, %llu reopens",
             (unsigned long long)p->steps, (unsigned long long)p->appends,
-            (unsigned long long)p->removals, (unsigned long long)p->touches,
-            (unsigned long long)p->batches, (unsigned long long)p->expiries,
-            (unsigned long long)p->deaths, (unsigned long long)p->blobs,
-            (unsigned long long)p->reads, (unsigned long long)p->checkpoints,
-            (unsigned long long)p->scrubs, (unsigned long long)p->reopens);
+            (unsigned long long)p->removals, (unsigned long long)p->erasures,
+            (unsigned long long)p->touches, (unsigned long long)p->batches,
+            (unsigned long long)p->expiries, (unsigned long long)p->deaths,
+            (unsigned long long)p->blobs, (unsigned long long)p->reads,
+            (unsigned long long)p->checkpoints, (unsigned long long)p->scrubs,
+            (unsigned long long)p->reopens);
 }

@@ -14,7 +14,7 @@ struct script {
     bool faults;     /* calls may fail for want of disk or memory */
     bool no_reopen;  /* the caller closes and opens */
     unsigned rest;   /* percent of steps after which everything comes to rest */
-    uint64_t steps, appends, removals, touches, batches, expiries, deaths, blobs, reads,
+    uint64_t steps, appends, removals, erasures, touches, batches, expiries, deaths, blobs, reads,
         checkpoints, scrubs, reopens; /* done so far */
 };
 

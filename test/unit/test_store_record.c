@@ -292,10 +292,10 @@ static void test_a_greater_version_is_refused(void)
     struct segment_head h;
 
     segment_page_encode(page, id, 17, 65536, 99);
-    put_u32(page + 8, 2);
+    put_u32(page + 8, 3);
     put_u64(page + 56, checksum64(page, 56, 0));
     TEST_ASSERT_EQUAL(MF_UNSUPPORTED, segment_page_decode(page, &h));
-    TEST_ASSERT_EQUAL_UINT32(2, h.version);
+    TEST_ASSERT_EQUAL_UINT32(3, h.version);
 }
 
 int main(void)

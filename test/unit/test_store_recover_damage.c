@@ -416,13 +416,13 @@ static void test_a_greater_version_is_refused_and_nothing_touched(void)
     struct mf_error e;
     struct recovery r;
 
-    put_u32(m.seg[2] + 8, 2);
+    put_u32(m.seg[2] + 8, 3);
     put_u64(m.seg[2] + 56, checksum64(m.seg[2], 56, 0));
     m.seg[3][at[9].offset + 20] ^= 1; /* a seal would be due */
     struct store_io *io = maker_files(&m);
     maker_write(io, "spare.tmp", "x", 1);
     TEST_ASSERT_EQUAL(MF_UNSUPPORTED, recover(&r, io, '.', 0, &e));
-    TEST_ASSERT_NOT_NULL(strstr(e.text, "0000000000000002.log has version 2"));
+    TEST_ASSERT_NOT_NULL(strstr(e.text, "0000000000000002.log has version 3"));
     TEST_ASSERT_TRUE(exists(io, "spare.tmp"));
     uint8_t now[MAKER_SIZE];
     TEST_ASSERT_EQUAL(MAKER_SIZE, maker_read(io, "0000000000000003.log", now, sizeof now));
