@@ -390,7 +390,7 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
     s->sync_timer = loop_timer_new(l, sync_fire, s);
     if (s->commit_job == NULL || s->sync_job == NULL || s->commit_retry == NULL ||
         s->sync_timer == NULL || spare_init(s) != 0 || clean_init(s) != 0 || check_init(s) != 0 ||
-        scrub_init(s) != 0 || purge_init(s) != 0 || erase_init(s) != 0) {
+        scrub_init(s) != 0 || erase_init(s) != 0 || purge_init(s) != 0) {
         detach(s);
         s->loop = NULL; /* as if it was never tried: its close has nothing to wait for */
         return mf_fail(e, MF_NOMEM, "attach store %s", s->name);

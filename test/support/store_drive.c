@@ -43,7 +43,7 @@ static void on_done(struct store_wait *w, int status)
     if (status != 0 && d->failed == 0 &&
         t->number != 0) /* a checkpoint may fail: then there is none */
         d->failed = status;
-    if (status == 0 && t->erases && t->batch != NO_BATCH)
+    if (status == 0 && t->erases)
         d->model.batch[t->batch].erased_at = clock_of(d);
     if (status == 0 && t->batch != NO_BATCH)
         model_commit(&d->model, t->batch, clock_of(d));
@@ -189,7 +189,6 @@ void drive_turn(struct drive *d)
 static double seconds(void)
 {
     struct timespec t;
-
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
@@ -236,13 +235,11 @@ static struct mf_slice piece(struct drive *d, size_t len)
     return mf_slice(pool + pick_below(&d->pick, (uint32_t)(POOL - len)), len);
 }
 
-/* A piece that no other body has, if it is long enough. */
+/* A piece that no other body has, if it is long enough for a stamp. */
 static struct mf_slice stamped(struct drive *d, size_t len, uint64_t stamp[2])
 {
     static uint8_t body[POOL];
     struct mf_slice p = piece(d, len);
-
-    stamp[0] = stamp[1] = 0;
     if (len < 2 * sizeof *stamp)
         return p;
     memcpy(body, p.ptr, len);
@@ -256,7 +253,7 @@ int drive_append(struct drive *d, const char *key, size_t head, size_t body, int
                  uint16_t flags)
 {
     struct ticket *t = ticket_new(d, "append");
-    uint64_t stamp[2];
+    uint64_t stamp[2] = {0};
 
     t->a.key = mf_str(key);
     t->a.head = piece(d, head);
@@ -309,21 +306,21 @@ int drive_erase(struct drive *d, uint64_t seq)
 {
     struct ticket *t = ticket_new(d, "erase");
     const struct model_msg *m = state_find(&d->model.accepted, seq);
-    bool was = d->inside;
     struct model_op op = {.kind = MODEL_ERASE, .first = seq};
+    bool was = d->inside;
 
-    if (m != NULL)
-        op.msg = *m;
+    op.msg = m != NULL ? *m : op.msg;
     d->inside = true;
     int rc = store_erase(d->store, seq, wait_of(t));
     d->inside = was;
-    MUST(rc != 0 || m != NULL, "erased %llu, which is not there", (unsigned long long)seq);
-    MUST(rc != MF_NOTFOUND || m == NULL, "%llu is there, and not erased", (unsigned long long)seq);
-    MUST(rc != MF_INVAL || d->model.open, "erasing %llu: invalid", (unsigned long long)seq);
+    MUST((rc != 0 || m != NULL) && (rc != MF_NOTFOUND || m == NULL) &&
+             (rc != MF_INVAL || d->model.open),
+         "erasing %llu, which is %sthere: %d", (unsigned long long)seq, m != NULL ? "" : "not ",
+         rc);
     if (rc == 0)
         note(d, &op);
     t->erases = true;
-    t->batch = d->model.batches == 0 ? NO_BATCH : d->model.batches - 1;
+    t->batch = d->model.batches - 1; /* NO_BATCH: there is none */
     settle(d, t, rc, false);
     return rc;
 }

@@ -26,28 +26,33 @@ void setUp(void)
 }
 
 static const char *const files[] = {"0000000000000004.log", "0000000000000005.log", "checkpoint"};
+static const char *const files2[] = {"0000000000000001.log", "checkpoint"};
+/* What opening adds: a segment of today's version. */
+static const char *const made[] = {"0000000000000006.log", "store.lock"};
 
 void tearDown(void)
 {
     char path[512];
 
     loop_free(loop);
-    for (size_t i = 0; i < MF_COUNT(files); i++) {
-        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+    for (size_t i = 0; i < MF_COUNT(files) + MF_COUNT(files2) + MF_COUNT(made); i++) {
+        size_t k = i < MF_COUNT(files) ? i : i - MF_COUNT(files);
+        snprintf(path, sizeof path, "%s/%s", dir,
+                 i < MF_COUNT(files)    ? files[i]
+                 : k < MF_COUNT(files2) ? files2[k]
+                                        : made[k - MF_COUNT(files2)]);
         unlink(path);
     }
-    snprintf(path, sizeof path, "%s/store.lock", dir);
-    unlink(path);
-    rmdir(dir);
+    TEST_ASSERT_EQUAL(0, rmdir(dir));
 }
 
 /* Opening writes, so a copy is opened. */
-static void copy_file(const char *name)
+static void copy_file(const char *from_dir, const char *name)
 {
     static uint8_t bytes[1 << 16];
     char path[512];
 
-    snprintf(path, sizeof path, "%s/store-v1/%s", ASSETS, name);
+    snprintf(path, sizeof path, "%s/%s/%s", ASSETS, from_dir, name);
     FILE *from = fopen(path, "rb");
     TEST_ASSERT_NOT_NULL_MESSAGE(from, path);
     size_t n = fread(bytes, 1, sizeof bytes, from);
@@ -91,7 +96,7 @@ static void check_store(bool with_checkpoint)
 
     for (size_t i = 0; i < MF_COUNT(files); i++)
         if (with_checkpoint || i < 2)
-            copy_file(files[i]);
+            copy_file("store-v1", files[i]);
     TEST_ASSERT_EQUAL(0, store_io_dir(&io, dir, &e));
     TEST_ASSERT_EQUAL_MESSAGE(0, store_open(&s, &o, io, &e), "open");
     TEST_ASSERT_EQUAL(0, store_attach(s, loop, &e));
@@ -125,10 +130,47 @@ static void test_version_1_opens_by_its_log(void)
     check_store(false);
 }
 
+/* Three messages, the second erased: by its log, or by a checkpoint that knows nothing of it. */
+static void check_store2(bool with_checkpoint)
+{
+    struct mf_error e;
+    struct store_io *io;
+    struct store *s;
+    struct store_opts o = {.name = "v2", .now_ns = 1, .segment_max = 8192};
+    struct store_rec r;
+    bool closed = false;
+
+    for (size_t i = 0; i < MF_COUNT(files2); i++)
+        if (with_checkpoint || i < 1)
+            copy_file("store-v2", files2[i]);
+    TEST_ASSERT_EQUAL(0, store_io_dir(&io, dir, &e));
+    TEST_ASSERT_EQUAL_MESSAGE(0, store_open(&s, &o, io, &e), "open");
+    TEST_ASSERT_EQUAL(0, store_attach(s, loop, &e));
+    TEST_ASSERT_EQUAL(0, store_damage_count(s));
+    check_message(s, 1, "a.1", "one", 0, 0);
+    TEST_ASSERT_EQUAL(MF_NOTFOUND, store_peek(s, 2, &r));
+    check_message(s, 3, "b.1", "three", 0, 0);
+    store_close(s, on_closed, &closed);
+    while (!closed)
+        loop_turn(loop);
+}
+
+static void test_version_2_opens_by_its_checkpoint(void)
+{
+    check_store2(true);
+}
+
+static void test_version_2_opens_by_its_log(void)
+{
+    check_store2(false);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_version_1_opens_by_its_checkpoint);
     RUN_TEST(test_version_1_opens_by_its_log);
+    RUN_TEST(test_version_2_opens_by_its_checkpoint);
+    RUN_TEST(test_version_2_opens_by_its_log);
     return UNITY_END();
 }
