@@ -58,9 +58,8 @@ struct request {
     uint64_t batch, served, under; /* under: what it asked for less than the one it gets */
     int64_t expires_ns;            /* mono; NEVER: none */
     int64_t heartbeat_ns, beat_ns; /* interval, 0: none; when the next is due (mono) */
-    uint64_t bytes_left;
+    uint64_t bytes_left, min_pending, min_ack_pending;
     bool has_bytes, no_wait;
-    uint64_t min_pending, min_ack_pending;
     uint8_t priority;
     char id[24]; /* of a pinned client; "" none */
     size_t reply_len;

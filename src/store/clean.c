@@ -76,6 +76,11 @@ static bool held(const struct store *s, const struct segment *first)
            (s->scrub.busy && first->number >= s->scrub.number);
 }
 
+bool clean_gives_up(const struct store *s, const struct segment *seg)
+{
+    return s->clean.stage == CLEAN_GIVE_UP && s->clean.number == seg->number;
+}
+
 void clean_kick(struct store *s)
 {
     struct cleaner *c = &s->clean;

@@ -303,6 +303,15 @@ static void erase_done(void *arg)
     store_progress(s);
 }
 
+void erase_tell_scrub(struct store *s)
+{
+    struct mf_list *n;
+
+    if (s->erase.stage != ERASE_WIPE)
+        return; /* it is told when that begins */
+    mf_list_each(n, &s->erase.working) scrub_erased(s, erasure_at(n)->seq);
+}
+
 static void wipe_start(struct store *s)
 {
     struct eraser *z = &s->erase;
@@ -325,9 +334,10 @@ static void wipe_start(struct store *s)
         x->size = seg->size;
         seg->readers += seg->file != NULL;
     }
-    s->scrub.erasing |= s->scrub.busy;
     z->io = s->io;
     z->stage = ERASE_WIPE;
+    if (s->scrub.busy)
+        erase_tell_scrub(s);
     loop_job_submit(z->job);
 }
 

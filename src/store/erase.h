@@ -22,7 +22,7 @@ enum erase_stage {
 struct eraser {
     enum erase_stage stage;
     struct mf_list filling, in_flight, due, working;
-    struct erasure *spare; /* store_erase_ready() */
+    struct erasure *spare;  /* store_erase_ready() */
     struct record_pos need; /* synced up to here, before it goes on */
     struct store_wait wait;
     struct loop_job *job;
@@ -34,6 +34,7 @@ struct eraser {
 };
 
 void erase_kick(struct store *s);
+void erase_tell_scrub(struct store *s); /* what is being overwritten, by scrub_erased() */
 /* The group is on disk; where it began. */
 void erase_committed(struct store *s, struct record_pos before, uint32_t before_chain);
 void erase_refuse(struct store *s, int status); /* all that wait */

@@ -102,7 +102,7 @@ static void fits_slowly(const struct recover *r, const struct seg *s, const stru
 static int find_group(struct recover *r, size_t i, struct fit *f)
 {
     while (f->group == 0 && i-- > 0) {
-        struct seg_facts facts;
+        struct seg_facts facts = {0};
         int rc = seg_look(r, i, &facts);
         if (rc != 0)
             return rc;

@@ -52,17 +52,17 @@ static void hollow_found(struct scrubber *c, uint64_t offset, const struct recor
     c->hollow[c->hollows++] = (struct hollow){c->number, offset, r->size, r->seq};
 }
 
-static int erased_found(struct scrubber *c, uint64_t seq)
+static int erased_add(struct scrub_erased *e, uint64_t seq)
 {
-    if (c->erased_count == c->erased_cap) {
-        size_t cap = c->erased_cap == 0 ? 16 : 2 * c->erased_cap;
-        uint64_t *p = realloc(c->erased, cap * sizeof *p);
+    if (e->count == e->cap) {
+        size_t cap = e->cap == 0 ? 16 : 2 * e->cap;
+        uint64_t *p = realloc(e->seq, cap * sizeof *p);
         if (p == NULL)
             return MF_NOMEM;
-        c->erased = p;
-        c->erased_cap = cap;
+        e->seq = p;
+        e->cap = cap;
     }
-    c->erased[c->erased_count++] = seq;
+    e->seq[e->count++] = seq;
     return 0;
 }
 
@@ -103,7 +103,7 @@ static void walk(struct scrubber *c, const uint8_t *base)
             scan_pass(&sc, &r);
             hollow_found(c, at, &r);
         }
-        if (r.type == RECORD_ERASE && c->hollows > 0 && erased_found(c, r.seq) != 0)
+        if (r.type == RECORD_ERASE && c->hollows > 0 && erased_add(&c->erased, r.seq) != 0)
             c->status = MF_NOMEM;
         if (r.type == RECORD_MESSAGE) {
             if (hole_end > 0)
@@ -134,6 +134,7 @@ static void scrub_work(void *arg)
     if (c->limit < SEGMENT_PAGE) {
         found(c, 0, SEGMENT_PAGE, 0, "the header is damaged");
         c->chain_known = false;
+        c->unread = true;
         return;
     }
     if (c->map == NULL) {
@@ -145,6 +146,7 @@ static void scrub_work(void *arg)
         if (c->file == NULL || c->io->pread(c->io, c->file, copy, c->limit, 0, &e) != 0) {
             found(c, 0, c->size, 0, "the file cannot be read");
             c->chain_known = false;
+            c->unread = true;
             free(copy);
             return;
         }
@@ -182,14 +184,37 @@ static int by_number(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Those that no erase record explains.  The record of one that was erased meanwhile may lie behind
- * what was read; then the index does not know it any more. */
+void scrub_erased(struct store *s, uint64_t seq)
+{
+    if (erased_add(&s->scrub.meanwhile, seq) != 0)
+        s->scrub.unread = true;
+}
+
+static bool is_among(const struct scrub_erased *e, uint64_t seq)
+{
+    return e->count > 0 && bsearch(&seq, e->seq, e->count, sizeof seq, by_number) != NULL;
+}
+
+static void erased_sort(struct scrub_erased *e)
+{
+    if (e->count > 1)
+        qsort(e->seq, e->count, sizeof *e->seq, by_number);
+}
+
+static void erased_clear(struct scrub_erased *e)
+{
+    free(e->seq);
+    *e = (struct scrub_erased){NULL, 0, 0};
+}
+
+/* Those that no erase record explains.  Where a file could not be read, their records may be in it:
+ * then those that the index does not know any more are no news. */
 static void report_hollows(struct store *s)
 {
     struct scrubber *c = &s->scrub;
 
-    if (c->erased_count > 1)
-        qsort(c->erased, c->erased_count, sizeof *c->erased, by_number);
+    erased_sort(&c->erased);
+    erased_sort(&c->meanwhile);
     for (size_t i = 0; i < c->hollows; i++) {
         const struct hollow *h = &c->hollow[i];
         struct store_damage d = {.offset = h->offset,
@@ -197,9 +222,8 @@ static void report_hollows(struct store *s)
                                  .first_seq = h->seq,
                                  .last_seq = h->seq,
                                  .what = "records are damaged"};
-        if ((c->erased_count > 0 &&
-             bsearch(&h->seq, c->erased, c->erased_count, sizeof h->seq, by_number) != NULL) ||
-            (c->erasing && index_find(s->ix, h->seq) == INDEX_NONE))
+        if (is_among(&c->erased, h->seq) || is_among(&c->meanwhile, h->seq) ||
+            (c->unread && index_find(s->ix, h->seq) == INDEX_NONE))
             continue;
         segment_name(d.file, h->segment);
         store_damaged(s, &d);
@@ -213,10 +237,10 @@ static void scrub_end(struct store *s, int status)
     if (status == 0 && s->scrub.last) /* else it did not come to the end */
         report_hollows(s);
     free(s->scrub.hollow);
-    free(s->scrub.erased);
     s->scrub.hollow = NULL;
-    s->scrub.erased = NULL;
-    s->scrub.hollows = s->scrub.hollow_cap = s->scrub.erased_count = s->scrub.erased_cap = 0;
+    s->scrub.hollows = s->scrub.hollow_cap = 0;
+    erased_clear(&s->scrub.erased);
+    erased_clear(&s->scrub.meanwhile);
     s->scrub.busy = false;
     mf_list_init(&done);
     mf_list_move(&done, &s->scrub.waits);
@@ -251,7 +275,8 @@ int store_scrub(struct store *s, struct store_wait *w)
     if (c->busy)
         return 0;
     c->busy = true;
-    c->erasing = erase_pending(s);
+    c->unread = false;
+    erase_tell_scrub(s);
     c->number = segs_first(s)->number + clean_gives_up(s, segs_first(s));
     c->chain_known = false;
     c->seq = 0;
@@ -271,5 +296,6 @@ void scrub_fini(struct store *s)
     loop_job_free(s->scrub.job);
     free(s->scrub.found);
     free(s->scrub.hollow);
-    free(s->scrub.erased);
+    erased_clear(&s->scrub.erased);
+    erased_clear(&s->scrub.meanwhile);
 }

@@ -282,10 +282,7 @@ bool overdue(const struct store *s, const struct index *ix, uint32_t id); /* by 
 /* clean.c, checkpointer.c, scrub.c, blob.c */
 void clean_kick(struct store *s);
 /* A job is taking this segment away: nobody may begin to use it. */
-static inline bool clean_gives_up(const struct store *s, const struct segment *seg)
-{
-    return s->clean.stage == CLEAN_GIVE_UP && s->clean.number == seg->number;
-}
+bool clean_gives_up(const struct store *s, const struct segment *seg);
 MF_MUSTCHECK int clean_init(struct store *s);
 void clean_fini(struct store *s);
 void check_kick(struct store *s);
@@ -293,6 +290,7 @@ MF_MUSTCHECK int check_init(struct store *s);
 void check_fini(struct store *s);
 MF_MUSTCHECK int scrub_init(struct store *s);
 void scrub_fini(struct store *s);
+void scrub_erased(struct store *s, uint64_t seq); /* while it is at work: not damage */
 MF_MUSTCHECK int blob_take(struct store *s, struct recovered_blob *b);
 void blob_settle(struct store *s, uint64_t segment); /* the batch ended there */
 /* Current blobs that lie in this segment are written again. */

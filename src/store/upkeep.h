@@ -71,6 +71,10 @@ struct hollow {
     uint64_t segment, offset, length, seq;
 };
 
+struct scrub_erased {
+    uint64_t *seq;
+    size_t count, cap;
+};
 struct scrubber {
     bool busy;
     struct loop_job *job;
@@ -86,9 +90,9 @@ struct scrubber {
     size_t count, cap;
     struct hollow *hollow; /* of all segments so far */
     size_t hollows, hollow_cap;
-    uint64_t *erased; /* by erase records behind the first of them */
-    size_t erased_count, erased_cap;
-    bool erasing; /* messages are erased meanwhile */
+    struct scrub_erased erased;    /* by erase records behind the first of them */
+    struct scrub_erased meanwhile; /* the loop's: while the scrub is at work */
+    bool unread;                   /* a file, so erase records may be missing */
     int status;
 };
 

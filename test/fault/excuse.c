@@ -70,6 +70,23 @@ static bool end_moves(const struct change *c, const struct disk_span *first)
     return true;
 }
 
+/* The record is gone, or nothing is left that calls it synced. */
+static bool erase_lost(const struct change *c, uint64_t seq)
+{
+    for (size_t i = 0; i < spans_count; i++)
+        if (spans[i].type == RECORD_ERASE && spans[i].first == seq &&
+            (is_touched(c, &spans[i]) || end_moves(c, &spans[i])))
+            return true;
+    return false;
+}
+
+/* Its bytes, or the record that says why its data is gone. */
+static bool is_hit(const struct change *c, const struct disk_span *s)
+{
+    return is_touched(c, s) ||
+           ((s->type == RECORD_MESSAGE || s->type == RECORD_COPY) && erase_lost(c, s->first));
+}
+
 void excuse_find(const struct change *c)
 {
     const struct disk_span *first = NULL; /* of the end; spans are in the order of the log */
@@ -78,7 +95,7 @@ void excuse_find(const struct change *c)
     blobs_excused = nothing_after = false;
     /* Of two places the earlier one may be known to be synced, and the later one not. */
     for (size_t i = 0; i < spans_count; i++)
-        if (is_touched(c, &spans[i])) {
+        if (is_hit(c, &spans[i])) {
             excuse_span(&spans[i]);
             if (first == NULL && end_moves(c, &spans[i]))
                 first = &spans[i];
@@ -102,5 +119,17 @@ bool excuse_covers(const struct change *c, const char *file, uint64_t offset, ui
         if (strcmp(disk.file[c->at[i].file].name, file) == 0 && offset < c->at[i].to &&
             c->at[i].from < offset + length)
             return true;
+    return false;
+}
+
+bool excuse_erased(const struct change *c, const char *file, uint64_t offset, uint64_t length)
+{
+    for (size_t i = 0; i < spans_count; i++) {
+        const struct disk_span *s = &spans[i];
+        if ((s->type == RECORD_MESSAGE || s->type == RECORD_COPY) && s->offset < offset + length &&
+            offset < s->offset + s->size && strcmp(disk.file[s->file].name, file) == 0 &&
+            erase_lost(c, s->first))
+            return true;
+    }
     return false;
 }

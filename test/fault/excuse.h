@@ -31,5 +31,8 @@ void excuse_find(const struct change *c);
 bool excuse_touches(const struct change *c, size_t file, uint64_t from, uint64_t to);
 /* Does this stretch of a file cover a changed byte? */
 bool excuse_covers(const struct change *c, const char *file, uint64_t offset, uint64_t length);
+/* Does it lie in an erased message, whose erase record was hit?  Then nothing is left to tell why
+ * its data is gone. */
+bool excuse_erased(const struct change *c, const char *file, uint64_t offset, uint64_t length);
 
 #endif

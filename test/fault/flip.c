@@ -126,11 +126,14 @@ static bool reported(struct store *s, const struct change *c, const struct store
 {
     for (size_t i = 0; i < store_damage_count(s); i++) {
         const struct store_damage *x = store_damage(s, i);
-        if (excuse_covers(c, x->file, x->offset, x->length))
+        /* All that is left of a file that was cut: it is named, though the rest has no bytes. */
+        bool stump = x->offset == 0 && x->length == c->at[0].from;
+        if (excuse_covers(c, x->file, x->offset, x->length + stump))
             return true;
     }
-    return stats->torn_tail &&
-           excuse_covers(c, stats->torn.file, stats->torn.offset, stats->torn.length);
+    const struct store_damage *t = &stats->torn;
+    return stats->torn_tail && (excuse_covers(c, t->file, t->offset, t->length) ||
+                                excuse_erased(c, t->file, t->offset, t->length));
 }
 
 static void list_reports(struct store *s, const struct store_stats *stats)
@@ -314,6 +317,9 @@ static void agree_with_check(struct verdict *v, uint64_t shown)
                   (log_damaged && r.damage[i].kind == CHECK_CHECKPOINT) ||
                   /* the commit that gave it up may be what was damaged */
                   (v->reported && r.damage[i].kind == CHECK_MISSING) ||
+                  /* a checkpoint knows that it is gone, and nobody looks any more */
+                  excuse_erased(at.change, r.damage[i].file, r.damage[i].offset,
+                                r.damage[i].length) ||
                   (v->stats->torn_tail && strcmp(r.damage[i].file, v->stats->torn.file) == 0),
               "check finds what the store does not");
     for (size_t i = 0; i < store_damage_count(v->s); i++)

@@ -306,6 +306,5 @@ scenario(`${WATCHERS} watchers, ${EVENTS} random changes, ${KILLS} kills: every 
     summary(w, book, watchers);
   }
   assert.deepEqual(book.problems.slice(0, 20), []);
-  assert.ok(w.hung * 10 <= WATCHERS, `${w.hung} clients hung`);
   await within("the watchers' close", Promise.all(watchers.map((x) => x.nc.close())));
 });

@@ -1,9 +1,8 @@
 /* store_drive.c: see store_drive.h. */
 #include "store_drive.h"
 
+#include "mayfly/clock.h"
 #include "must.h"
-
-#include <time.h>
 
 #define NO_BATCH SIZE_MAX
 #define POOL     (256u << 10)
@@ -186,25 +185,18 @@ void drive_turn(struct drive *d)
     loop_turn(d->loop);
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 void drive_until(struct drive *d, bool (*done)(void *arg), void *arg, const char *what)
 {
-    double start = 0;
+    int64_t start = 0;
 
     for (size_t turns = 1; !done(arg); turns++) {
         drive_turn(d);
         if (turns % 1024 != 0)
             continue;
         if (start == 0)
-            start = seconds();
-        MUST(seconds() - start < 60, "%s took more than a minute: %zu waiters, %s", what,
-             d->waiting, d->store != NULL && store_idle(d->store) ? "idle" : "not idle");
+            start = clock_mono_ns();
+        MUST(clock_mono_ns() - start < 60 * CLOCK_S, "%s took more than a minute: %zu waiters, %s",
+             what, d->waiting, d->store != NULL && store_idle(d->store) ? "idle" : "not idle");
     }
 }
 
