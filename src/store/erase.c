@@ -178,9 +178,10 @@ static int wipe_victim(struct eraser *z, struct erasure *x)
     int rc = z->io->pread(z->io, x->file, head, sizeof head, x->victim.offset, &z->error);
     if (rc != 0)
         return rc;
-    /* Only the fixed part is looked at. */
-    if (!record_read_head(head, x->size - x->victim.offset, x->key, x->victim.offset, &r) ||
-        (r.type != RECORD_MESSAGE && r.type != RECORD_COPY) || r.seq != x->seq)
+    /* Only the fixed part is looked at, which is longer where another record lies there. */
+    if (!record_holds_message(head) ||
+        !record_read_head(head, x->size - x->victim.offset, x->key, x->victim.offset, &r) ||
+        r.seq != x->seq)
         return 0; /* damaged: nobody knows what it is */
     x->copied = r.type == RECORD_COPY && x->victim.segment != z->first_number;
     return wipe_record(z, x->file, x->victim.offset, &r, &x->changed);

@@ -306,6 +306,11 @@ static bool start_ok(const uint8_t *p, uint8_t type)
            (type == RECORD_MESSAGE || type == RECORD_COPY || get_u16(p + AT_FLAGS) == 0);
 }
 
+bool record_holds_message(const uint8_t *p)
+{
+    return p[AT_TYPE] == RECORD_MESSAGE || p[AT_TYPE] == RECORD_COPY;
+}
+
 bool record_read_head(const uint8_t *p, size_t n, uint64_t key, uint64_t offset, struct record *out)
 {
     if (n < RECORD_REMOVE_SIZE) /* the smallest */

@@ -108,6 +108,8 @@ void record_set_last(uint8_t *p);
 /* The record at p, of which n bytes are there (up to the segment's end).  True if and only if it is
  * valid, and then *out is it; chain is not judged.  Reads nothing past n. */
 bool record_read(const uint8_t *p, size_t n, uint64_t key, uint64_t offset, struct record *out);
+/* By its type alone, which may be anything. */
+bool record_holds_message(const uint8_t *p);
 /* Only the fixed part is checked (no data check): *out, or false.  For skipping bodies. */
 bool record_read_head(const uint8_t *p, size_t n, uint64_t key, uint64_t offset,
                       struct record *out);

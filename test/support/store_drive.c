@@ -101,6 +101,7 @@ void drive_init(struct drive *d, struct loop *loop, struct store_io *io, const s
     static bool filled;
 
     *d = (struct drive){.io = io, .opts = *o, .pick = {seed}, .now_ns = o->now_ns};
+    d->stamps = seed << 24; /* another drive goes on with this store: its bodies are others */
     if (!filled)
         pick_bytes(&(struct pick){1}, pool, POOL);
     filled = true;
