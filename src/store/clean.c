@@ -86,8 +86,11 @@ void clean_kick(struct store *s)
     struct cleaner *c = &s->clean;
     struct segment *first = segs_first(s);
 
-    if (c->stage == CLEAN_SYNC && record_pos_cmp(s->synced, c->need) >= 0) {
-        clean_next(s);
+    if (c->stage == CLEAN_SYNC) {
+        if (record_pos_cmp(s->synced, c->need) >= 0)
+            clean_next(s);
+        else
+            sync_fire(s); /* another sync was at work, which had begun before */
         return;
     }
     /* Copies on their way: what is read now would be copied twice. */
