@@ -16,7 +16,13 @@ static bool stream_make(struct js_server *s, bool kv, bool markers)
                   "\"allow_rollup_hdrs\":true,\"deny_delete\":true"
                 : "",
              markers ? ",\"subject_delete_marker_ttl\":60000000000" : "");
-    return js_server_ask(s, "$JS.API.STREAM.CREATE.B", config);
+    /* nats-server may still be busy with the files of the one that was just dropped. */
+    for (int tries = 0; tries < 10; tries++) {
+        if (js_server_ask(s, "$JS.API.STREAM.CREATE.B", config))
+            return true;
+        js_pause(0.2);
+    }
+    return false;
 }
 
 static bool stream_drop(struct js_server *s)
