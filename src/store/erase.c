@@ -69,13 +69,11 @@ static uint64_t last_place(const struct store *s, uint64_t seq, uint64_t place)
 
 int store_erase_ready(struct store *s, uint64_t seq)
 {
-    uint32_t id = index_find(s->ix, seq);
-    int rc = writable(s);
+    uint32_t id;
+    int rc = removable(s, seq, &id);
 
     if (rc != 0)
         return rc;
-    if (id == INDEX_NONE || !accepted(s, id))
-        return MF_NOTFOUND;
     if (place_offset(last_place(s, seq, index_place(s->ix, id))) == 0)
         return MF_INVAL; /* of the open batch: it has no place yet */
     if (segs_current(s)->version < SEGMENT_VERSION)
@@ -310,7 +308,8 @@ void erase_tell_scrub(struct store *s)
 
     if (s->erase.stage != ERASE_WIPE)
         return; /* it is told when that begins */
-    mf_list_each(n, &s->erase.working) scrub_erased(s, erasure_at(n)->seq);
+    mf_list_each(n, &s->erase.working)
+        mf_buf_append(&s->scrub.meanwhile, &erasure_at(n)->seq, sizeof(uint64_t));
 }
 
 static void wipe_start(struct store *s)

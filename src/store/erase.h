@@ -34,7 +34,7 @@ struct eraser {
 };
 
 void erase_kick(struct store *s);
-void erase_tell_scrub(struct store *s); /* what is being overwritten, by scrub_erased() */
+void erase_tell_scrub(struct store *s); /* what is being overwritten */
 /* The group is on disk; where it began. */
 void erase_committed(struct store *s, struct record_pos before, uint32_t before_chain);
 void erase_refuse(struct store *s, int status); /* all that wait */

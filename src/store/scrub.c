@@ -52,20 +52,6 @@ static void hollow_found(struct scrubber *c, uint64_t offset, const struct recor
     c->hollow[c->hollows++] = (struct hollow){c->number, offset, r->size, r->seq};
 }
 
-static int erased_add(struct scrub_erased *e, uint64_t seq)
-{
-    if (e->count == e->cap) {
-        size_t cap = e->cap == 0 ? 16 : 2 * e->cap;
-        uint64_t *p = realloc(e->seq, cap * sizeof *p);
-        if (p == NULL)
-            return MF_NOMEM;
-        e->seq = p;
-        e->cap = cap;
-    }
-    e->seq[e->count++] = seq;
-    return 0;
-}
-
 static void check_page(struct scrubber *c, const uint8_t *base)
 {
     struct segment_head h;
@@ -103,8 +89,8 @@ static void walk(struct scrubber *c, const uint8_t *base)
             scan_pass(&sc, &r);
             hollow_found(c, at, &r);
         }
-        if (r.type == RECORD_ERASE && c->hollows > 0 && erased_add(&c->erased, r.seq) != 0)
-            c->status = MF_NOMEM;
+        if (r.type == RECORD_ERASE && c->hollows > 0)
+            mf_buf_append(&c->erased, &r.seq, sizeof r.seq);
         if (r.type == RECORD_MESSAGE) {
             if (hole_end > 0)
                 found(c, hole, hole_end - hole, r.seq, "records are damaged");
@@ -184,27 +170,18 @@ static int by_number(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-void scrub_erased(struct store *s, uint64_t seq)
+/* Sequences, in a buffer. */
+static bool is_among(const struct mf_buf *sorted, uint64_t seq)
 {
-    if (erased_add(&s->scrub.meanwhile, seq) != 0)
-        s->scrub.unread = true;
+    size_t n = sorted->len / sizeof seq;
+
+    return n > 0 && bsearch(&seq, sorted->ptr, n, sizeof seq, by_number) != NULL;
 }
 
-static bool is_among(const struct scrub_erased *e, uint64_t seq)
+static void sort(struct mf_buf *b)
 {
-    return e->count > 0 && bsearch(&seq, e->seq, e->count, sizeof seq, by_number) != NULL;
-}
-
-static void erased_sort(struct scrub_erased *e)
-{
-    if (e->count > 1)
-        qsort(e->seq, e->count, sizeof *e->seq, by_number);
-}
-
-static void erased_clear(struct scrub_erased *e)
-{
-    free(e->seq);
-    *e = (struct scrub_erased){NULL, 0, 0};
+    if (b->len > sizeof(uint64_t))
+        qsort(b->ptr, b->len / sizeof(uint64_t), sizeof(uint64_t), by_number);
 }
 
 /* Those that no erase record explains.  Where a file could not be read, their records may be in it:
@@ -213,8 +190,9 @@ static void report_hollows(struct store *s)
 {
     struct scrubber *c = &s->scrub;
 
-    erased_sort(&c->erased);
-    erased_sort(&c->meanwhile);
+    c->unread |= mf_buf_failed(&c->erased) || mf_buf_failed(&c->meanwhile);
+    sort(&c->erased);
+    sort(&c->meanwhile);
     for (size_t i = 0; i < c->hollows; i++) {
         const struct hollow *h = &c->hollow[i];
         struct store_damage d = {.offset = h->offset,
@@ -239,8 +217,8 @@ static void scrub_end(struct store *s, int status)
     free(s->scrub.hollow);
     s->scrub.hollow = NULL;
     s->scrub.hollows = s->scrub.hollow_cap = 0;
-    erased_clear(&s->scrub.erased);
-    erased_clear(&s->scrub.meanwhile);
+    mf_buf_fini(&s->scrub.erased);
+    mf_buf_fini(&s->scrub.meanwhile);
     s->scrub.busy = false;
     mf_list_init(&done);
     mf_list_move(&done, &s->scrub.waits);
@@ -296,6 +274,6 @@ void scrub_fini(struct store *s)
     loop_job_free(s->scrub.job);
     free(s->scrub.found);
     free(s->scrub.hollow);
-    erased_clear(&s->scrub.erased);
-    erased_clear(&s->scrub.meanwhile);
+    mf_buf_fini(&s->scrub.erased);
+    mf_buf_fini(&s->scrub.meanwhile);
 }

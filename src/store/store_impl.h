@@ -205,6 +205,7 @@ bool log_roll(struct store *s); /* the log goes on in a new segment; false: not 
 void wait_add(struct store *s, struct store_wait *w);
 int writable(struct store *s); /* 0, or why not */
 /* The record, and the note that tells the commit what to take out of the index. */
+MF_MUSTCHECK int removable(struct store *s, uint64_t seq, uint32_t *id); /* 0: *id is it */
 MF_MUSTCHECK int write_removal(struct store *s, const struct record *r, size_t size);
 /* Where to encode one record of this size, in the open batch or at the end of the log; it counts
  * when record_close() follows, with nothing in between.  NULL: *code.  at: its place, in a batch
@@ -290,7 +291,6 @@ MF_MUSTCHECK int check_init(struct store *s);
 void check_fini(struct store *s);
 MF_MUSTCHECK int scrub_init(struct store *s);
 void scrub_fini(struct store *s);
-void scrub_erased(struct store *s, uint64_t seq); /* while it is at work: not damage */
 MF_MUSTCHECK int blob_take(struct store *s, struct recovered_blob *b);
 void blob_settle(struct store *s, uint64_t segment); /* the batch ended there */
 /* Current blobs that lie in this segment are written again. */

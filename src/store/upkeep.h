@@ -71,10 +71,6 @@ struct hollow {
     uint64_t segment, offset, length, seq;
 };
 
-struct scrub_erased {
-    uint64_t *seq;
-    size_t count, cap;
-};
 struct scrubber {
     bool busy;
     struct loop_job *job;
@@ -90,9 +86,9 @@ struct scrubber {
     size_t count, cap;
     struct hollow *hollow; /* of all segments so far */
     size_t hollows, hollow_cap;
-    struct scrub_erased erased;    /* by erase records behind the first of them */
-    struct scrub_erased meanwhile; /* the loop's: while the scrub is at work */
-    bool unread;                   /* a file, so erase records may be missing */
+    struct mf_buf erased;    /* by erase records behind the first of them */
+    struct mf_buf meanwhile; /* the loop's: while the scrub is at work */
+    bool unread;             /* a file, so erase records may be missing */
     int status;
 };
 

@@ -393,17 +393,21 @@ int write_removal(struct store *s, const struct record *r, size_t size)
     return 0;
 }
 
+int removable(struct store *s, uint64_t seq, uint32_t *id)
+{
+    int rc = writable(s);
+
+    *id = index_find(s->ix, seq);
+    return rc == 0 && (*id == INDEX_NONE || !accepted(s, *id)) ? MF_NOTFOUND : rc;
+}
+
 int store_remove(struct store *s, uint64_t seq, struct store_wait *w)
 {
     struct record r = {.type = RECORD_REMOVE, .seq = seq};
-    uint32_t id = index_find(s->ix, seq);
-    int rc = writable(s);
+    uint32_t id;
+    int rc = removable(s, seq, &id);
 
-    if (rc != 0)
-        return rc;
-    if (id == INDEX_NONE || !accepted(s, id))
-        return MF_NOTFOUND;
-    if ((rc = write_removal(s, &r, RECORD_REMOVE_SIZE)) != 0)
+    if (rc != 0 || (rc = write_removal(s, &r, RECORD_REMOVE_SIZE)) != 0)
         return rc;
     doom(s, id);
     wait_add(s, w);

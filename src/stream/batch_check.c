@@ -221,16 +221,12 @@ int batch_check(struct stream *s, struct batch_plan *plan, struct batch_item *it
                 struct js_error *e)
 {
     struct intake *in = item->in;
-    int rc = expire_settle(s, in->subject);
+    int rc;
 
-    if (rc != 0) {
-        stream_store_error(s, rc, e);
-        return rc;
-    }
-    if ((rc = counter_check(s, in, e)) != 0 || (rc = check_expected_stream(s, in, e)) != 0 ||
-        (rc = check_ttl(s, in, e)) != 0 || (rc = check_id(s, plan, item, e)) != 0 ||
-        (rc = check_stream_source(s, in, e)) != 0 || (rc = counter_check_present(s, in, e)) != 0 ||
-        (rc = check_last_seq(s, plan, in, e)) != 0 ||
+    if ((rc = check_settled(s, in, e)) != 0 || (rc = counter_check(s, in, e)) != 0 ||
+        (rc = check_expected_stream(s, in, e)) != 0 || (rc = check_ttl(s, in, e)) != 0 ||
+        (rc = check_id(s, plan, item, e)) != 0 || (rc = check_stream_source(s, in, e)) != 0 ||
+        (rc = counter_check_present(s, in, e)) != 0 || (rc = check_last_seq(s, plan, in, e)) != 0 ||
         (rc = check_subject_seq(s, plan, in, e)) != 0 || (rc = schedule_check(s, in, e)) != 0 ||
         (rc = check_roll(s, plan, in, e)) != 0)
         return rc;

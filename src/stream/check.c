@@ -9,6 +9,15 @@ int check_sealed(struct stream *s, struct js_error *e)
     return s->cfg.sealed ? js_refuse(e, JS_STREAM_SEALED) : 0;
 }
 
+int check_settled(struct stream *s, const struct intake *in, struct js_error *e)
+{
+    int rc = expire_settle(s, in->subject);
+
+    if (rc != 0)
+        stream_store_error(s, rc, e);
+    return rc;
+}
+
 int check_size(struct stream *s, const struct intake *in, struct js_error *e)
 {
     if (s->cfg.max_msg_size >= 0 &&

@@ -195,7 +195,7 @@ static int prepare_oldest(struct stream *s, const struct intake *in, uint64_t *n
         if (marked_death(s, seq))
             return store_full(s->store) ? MF_FULL : MF_NOMEM;
         uint64_t len = store_length(s->store, seq, &flags);
-        bytes -= limits_sum(s, len, 1, flags >> 1 & 1u);
+        bytes -= limits_sum(s, len, 1, (flags & MSG_HEADER) != 0);
         msgs--;
         last = seq;
         ++*n;

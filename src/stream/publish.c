@@ -430,23 +430,13 @@ static int answer_with_value(struct stream *s, struct stream_publish *p, const c
     return rc;
 }
 
-/* What is dead has its marker before what comes now. */
-static int settle_first(struct stream *s, const struct intake *in, struct js_error *e)
-{
-    int rc = expire_settle(s, in->subject);
-
-    if (rc != 0)
-        stream_store_error(s, rc, e);
-    return rc;
-}
-
 static void publish_one(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     struct js_error e;
     const char *val = NULL;
     uint64_t duplicate;
 
-    if (settle_first(s, in, &e) != 0 || check_first(s, in, &e) != 0) {
+    if (check_settled(s, in, &e) != 0 || check_first(s, in, &e) != 0) {
         refuse(s, p, &e);
         return;
     }

@@ -163,6 +163,8 @@ void stream_store_error(struct stream *s, int code, struct js_error *e);
 /* --- check.c: each check of a publish, to be called in the order of the facts ----------------- */
 
 int check_sealed(struct stream *s, struct js_error *e);
+/* What is dead has its marker before what comes now. */
+int check_settled(struct stream *s, const struct intake *in, struct js_error *e);
 int check_size(struct stream *s, const struct intake *in,
                struct js_error *e); /* max_msg_size, 64k headers */
 int check_expected_stream(struct stream *s, const struct intake *in, struct js_error *e);
