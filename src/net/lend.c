@@ -12,9 +12,7 @@
  * ever. Invariant: c->lent is in the context's list, or NULL. */
 #include "net_impl.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 #define LENT_REFS  64
 #define LENT_BYTES (256u << 10)
@@ -151,21 +149,16 @@ static int lent_copy(struct net_conn *c, size_t skip)
 ssize_t net_lent_send(struct net_conn *c, size_t *asked)
 {
     struct iovec iov[LENT_IOV];
-    struct msghdr m = {.msg_iov = iov};
     struct walk w = walk_begin(c);
     struct mf_slice s;
-    ssize_t n;
+    size_t count = 0;
 
     *asked = 0;
-    while (m.msg_iovlen < LENT_IOV && walk_next(c->lent, &w, &s)) {
-        iov[m.msg_iovlen++] = (struct iovec){(void *)(uintptr_t)s.ptr, s.len};
+    while (count < LENT_IOV && walk_next(c->lent, &w, &s)) {
+        iov[count++] = (struct iovec){(void *)(uintptr_t)s.ptr, s.len};
         *asked += s.len;
     }
-    do {
-        n = sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0)
-        n = -errno;
+    ssize_t n = net_send(c->fd, iov, count);
     if (n > 0 && (size_t)n == c->app.bytes + c->lent->bytes) {
         lent_put(c);
         net_app_drop(c, c->app.bytes);

@@ -163,6 +163,7 @@ void net_carry_free(struct net_conn *c);
 /* write.c */
 void net_settle(struct net_conn *c); /* counts what was committed */
 void net_flush_now(struct net_conn *c);
+ssize_t net_send(int fd, struct iovec *iov, size_t count); /* bytes taken, or a negative errno */
 /* The app queue's bytes leave before what is written from now on is encoded. */
 void net_app_splice(struct net_conn *c, struct chunk_queue *dst);
 void net_app_drop(struct net_conn *c, size_t n);

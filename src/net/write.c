@@ -134,14 +134,11 @@ void net_flush(struct net_conn *c)
 
 /* --- the socket's side ------------------------------------------------------------------------ */
 
-/* Bytes taken, or a negative errno.  *asked: how many there were to take. */
-static ssize_t send_some(int fd, const struct chunk_queue *q, size_t *asked)
+ssize_t net_send(int fd, struct iovec *iov, size_t count)
 {
-    struct iovec iov[IOVECS];
-    struct msghdr m = {.msg_iov = iov};
+    struct msghdr m = {.msg_iov = iov, .msg_iovlen = count};
     ssize_t n;
 
-    m.msg_iovlen = (size_t)chunk_queue_iov(q, iov, IOVECS, asked);
     do {
         if (m.msg_iovlen == 1) /* most often; the kernel has less to do */
             n = send(fd, iov[0].iov_base, iov[0].iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -149,6 +146,13 @@ static ssize_t send_some(int fd, const struct chunk_queue *q, size_t *asked)
             n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
     return n < 0 ? -errno : n;
+}
+
+static ssize_t send_some(int fd, const struct chunk_queue *q, size_t *asked)
+{
+    struct iovec iov[IOVECS];
+
+    return net_send(fd, iov, (size_t)chunk_queue_iov(q, iov, IOVECS, asked));
 }
 
 static void block(struct net_conn *c, bool progress)
