@@ -299,7 +299,7 @@ void entry_gone(struct store *s, uint32_t id)
 
 #define DIG                                                                                        \
     1000 /* in one turn: as many as store_expire() usually takes, while they are in the cache */
-#define AHEAD 8
+#define BUNCH 16u
 
 static void dig_turn(void *arg)
 {
@@ -311,36 +311,51 @@ static void dig_turn(void *arg)
         store_progress(s);
 }
 
-/* Waiting for memory is most of the work: ask for what comes soon, the leaf first, then its slot in
- * the table of keys. */
-static void dig_ahead(struct store *s, const struct range *r)
+/* The next ones.  Waiting for memory is most of the work, so all are asked for before the first
+ * goes: the leaf of each key, then its slot in the table. */
+static unsigned bunch_take(struct store *s, uint64_t seq[BUNCH], uint32_t id[BUNCH])
 {
-    uint32_t far =
-        r->last - r->first >= 2 * AHEAD ? index_find(s->ix, r->first + 2 * AHEAD) : INDEX_NONE;
-    uint32_t near = r->last - r->first >= AHEAD ? index_find(s->ix, r->first + AHEAD) : INDEX_NONE;
+    struct ranges *g = &s->graves;
+    unsigned n = 0;
 
-    if (far != INDEX_NONE)
-        keys_prefetch_id(index_keys(s->ix), index_key(s->ix, far));
-    if (near != INDEX_NONE)
-        keys_prefetch_del(index_keys(s->ix), index_key(s->ix, near));
+    while (g->done < g->count && n < BUNCH) {
+        struct range *r = &g->at[g->done];
+        seq[n] = r->first;
+        id[n] = index_find(s->ix, r->first);
+        if (id[n] != INDEX_NONE)
+            keys_prefetch_id(index_keys(s->ix), index_key(s->ix, id[n]));
+        n++;
+        if (r->first++ == r->last)
+            g->done++;
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (id[i] != INDEX_NONE)
+            keys_prefetch_del(index_keys(s->ix), index_key(s->ix, id[i]));
+    return n;
+}
+
+/* A removal may move entries: then those left are looked for again. */
+static void bunch_dig(struct store *s, const uint64_t seq[BUNCH], uint32_t id[BUNCH], unsigned n)
+{
+    uint64_t moves = index_moves(s->ix);
+
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t at = index_moves(s->ix) == moves ? id[i] : index_find(s->ix, seq[i]);
+        if (at != INDEX_NONE && index_hidden(s->ix, at))
+            entry_gone(s, at);
+    }
 }
 
 void graves_dig(struct store *s)
 {
     struct ranges *g = &s->graves;
-    size_t n = 0;
+    uint64_t seq[BUNCH];
+    uint32_t id[BUNCH];
 
     if (s->digging)
         return; /* its turn comes */
-    while (g->done < g->count && n++ < DIG) {
-        struct range *r = &g->at[g->done];
-        dig_ahead(s, r);
-        uint32_t id = index_find(s->ix, r->first);
-        if (id != INDEX_NONE && index_hidden(s->ix, id))
-            entry_gone(s, id);
-        if (r->first++ == r->last)
-            g->done++;
-    }
+    for (size_t n = 0; g->done < g->count && n < DIG; n += BUNCH)
+        bunch_dig(s, seq, id, bunch_take(s, seq, id));
     if (g->done == g->count) {
         if (g->cap > 65536)
             ranges_fini(g);

@@ -321,6 +321,11 @@ void index_each_deadline(const struct index *ix, int64_t to_ns,
         wheel_each(ix->wheel, to_ns, each_deadline, &e);
 }
 
+uint64_t index_moves(const struct index *ix)
+{
+    return ix->moves;
+}
+
 size_t index_memory(const struct index *ix)
 {
     size_t n = sizeof *ix + ix->block_bytes;

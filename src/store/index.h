@@ -93,6 +93,7 @@ size_t index_deadlines(const struct index *ix);
 void index_each_deadline(const struct index *ix, int64_t to_ns,
                          void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg);
 size_t index_memory(const struct index *ix);
+uint64_t index_moves(const struct index *ix); /* raised when entries change their ids */
 
 /* Loading, before anything else was added: records in log order, sequences in nearly any order
  * (ascending is fast: no search), links and wheel are made at the end in one pass.  Between begin

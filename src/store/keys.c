@@ -118,14 +118,11 @@ uint32_t keys_find(const struct keys *k, struct mf_slice key)
 }
 
 /* A new child, that its parent does not know yet. */
-static int node_make(struct keys *k, uint32_t parent, uint64_t hash, const struct keys_want *w,
-                     uint32_t *id)
+static void node_fill(struct keys *k, uint32_t id, uint32_t parent, uint64_t hash,
+                      const struct keys_want *w)
 {
-    struct keys_node *n;
+    struct keys_node *n = node_at(k, id);
 
-    if (keys_node_alloc(k, w->inner, w->token.len, id) != 0)
-        return MF_NOMEM;
-    n = node_at(k, *id);
     *n = (struct keys_node){.parent = parent,
                             .next = node_at(k, parent)->a,
                             .prev = KEYS_NONE,
@@ -135,7 +132,6 @@ static int node_make(struct keys *k, uint32_t parent, uint64_t hash, const struc
         memcpy(n->bytes, &hash, sizeof hash);
     if (w->token.len > 0)
         memcpy((uint8_t *)n + (w->inner ? NODE_INNER : NODE_LEAF), w->token.ptr, w->token.len);
-    return 0;
 }
 
 /* As the first of its siblings: walks that are under way have it behind them. */
@@ -152,8 +148,9 @@ static void node_link(struct keys *k, uint32_t parent, uint32_t id)
 static int node_new(struct keys *k, uint32_t parent, uint64_t hash, const struct keys_want *w,
                     uint32_t *id)
 {
-    if (keys_table_room(k) != 0 || node_make(k, parent, hash, w, id) != 0)
+    if (keys_table_room(k) != 0 || keys_node_alloc(k, w->inner, w->token.len, id) != 0)
         return MF_NOMEM;
+    node_fill(k, *id, parent, hash, w);
     if (keys_table_insert(k, hash, *id) != 0) {
         keys_node_free(k, *id);
         return MF_NOMEM;
@@ -267,12 +264,16 @@ int keys_parent_apart(struct keys *k, struct mf_slice prefix, uint64_t hash, uin
     return *parent != KEYS_NONE ? 0 : prefix_get(k, prefix, parent);
 }
 
-int keys_add_apart(struct keys *k, uint32_t parent, struct mf_slice token, uint32_t *id)
+int keys_add_apart(struct keys *k, uint32_t parent, struct mf_slice token, struct keys_leaves *from,
+                   uint32_t *id)
 {
     struct keys_want w = {.token = token};
 
-    if (node_make(k, parent, 0, &w, id) != 0)
+    if (from->left == 0 && keys_leaves_take(k, token.len, from) != 0)
         return MF_NOMEM;
+    from->left--;
+    *id = from->id++;
+    node_fill(k, *id, parent, 0, &w);
     node_at(k, *id)->b = 1;
     node_link(k, parent, *id);
     k->leaves++;
@@ -344,8 +345,8 @@ size_t keys_count(const struct keys *k)
 
 size_t keys_memory(const struct keys *k)
 {
-    return sizeof *k + k->region_bytes + k->page_bytes + k->cap_pages * sizeof *k->pages +
-           k->table.bytes;
+    return sizeof *k + k->region_bytes + keys_blocks_held(k) + k->page_bytes +
+           k->cap_pages * sizeof *k->pages + k->table.bytes;
 }
 
 struct keys *keys_new(char separator)

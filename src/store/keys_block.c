@@ -2,8 +2,9 @@
  *
  * The heap would keep what is freed in its middle, and give back all at once what is freed at its
  * end: hundreds of megabytes in one free(), tens of milliseconds.  A region is 2 MB, aligned, its
- * first page says which of its 31 blocks are free.  A free block has no memory behind it; a free
- * region is gone. */
+ * first page says which of its 31 blocks are free.  A free region is gone.  A free block keeps its
+ * memory until an eighth of all are such: every piece of memory given back stops all threads for a
+ * moment, and often the whole region is free soon. */
 #include "keys_impl.h"
 
 #include <stdlib.h>
@@ -14,11 +15,13 @@
 #define REGION_BLOCKS 31u /* the place of block 0 has the header */
 #define REGION_EMPTY  ((1u << REGION_BLOCKS) - 1)
 #define HEADER_BYTES  4096u
-#define HUGE_FROM     4u /* regions */
+#define HUGE_FROM     4u  /* regions */
+#define HELD_LEAST    32u /* free blocks */
 
 struct region {
     struct mf_list room; /* keys->regions, while a block is free */
     uint32_t free;       /* bit i: block i is */
+    uint32_t held;       /* of the free ones: has memory still */
 };
 
 static bool is_block(size_t n)
@@ -29,6 +32,11 @@ static bool is_block(size_t n)
 size_t keys_block_size(size_t n)
 {
     return is_block(n) ? BLOCK_BYTES : (n + 63) & ~(size_t)63;
+}
+
+size_t keys_blocks_held(const struct keys *k)
+{
+    return (size_t)k->blocks_held * BLOCK_BYTES;
 }
 
 /* Twice as much is mapped, and what does not lie within the aligned part given back. */
@@ -50,9 +58,28 @@ static struct region *region_new(struct keys *k)
     if (k->region_bytes >= HUGE_FROM * HEADER_BYTES)
         madvise(r, REGION_BYTES, MADV_HUGEPAGE);
     r->free = REGION_EMPTY;
+    r->held = 0;
     mf_list_push(&k->regions, &r->room);
     k->region_bytes += HEADER_BYTES;
     return r;
+}
+
+static void held_forget(struct keys *k, struct region *r, uint32_t blocks)
+{
+    k->blocks_held -= (uint32_t)__builtin_popcount(r->held & blocks);
+    r->held &= ~blocks;
+}
+
+/* O(regions with a free block), for every eighth of the blocks freed. */
+static void held_give(struct keys *k)
+{
+    for (struct mf_list *l = k->regions.next; l != &k->regions; l = l->next) {
+        struct region *r = mf_container(l, struct region, room);
+        for (uint32_t m = r->held; m != 0; m &= m - 1)
+            madvise((uint8_t *)r + (size_t)(__builtin_ctz(m) + 1) * BLOCK_BYTES, BLOCK_BYTES,
+                    MADV_DONTNEED);
+        held_forget(k, r, REGION_EMPTY);
+    }
 }
 
 void *keys_block_alloc(struct keys *k, size_t n)
@@ -69,6 +96,8 @@ void *keys_block_alloc(struct keys *k, size_t n)
         return NULL;
     i = (uint32_t)__builtin_ctz(r->free);
     r->free &= r->free - 1;
+    held_forget(k, r, 1u << i);
+    k->blocks++;
     if (r->free == 0)
         mf_list_del(&r->room);
     return (uint8_t *)r + (size_t)(i + 1) * BLOCK_BYTES;
@@ -86,10 +115,13 @@ void keys_block_free(struct keys *k, void *p, size_t n)
     if (r->free == 0)
         mf_list_push(&k->regions, &r->room);
     r->free |= 1u << i;
-    if (r->free != REGION_EMPTY) {
-        madvise(p, BLOCK_BYTES, MADV_DONTNEED);
+    r->held |= 1u << i;
+    k->blocks--;
+    if (++k->blocks_held > HELD_LEAST + k->blocks / 8)
+        held_give(k);
+    if (r->free != REGION_EMPTY)
         return;
-    }
+    held_forget(k, r, REGION_EMPTY);
     mf_list_del(&r->room);
     k->region_bytes -= HEADER_BYTES;
     munmap(r, REGION_BYTES);

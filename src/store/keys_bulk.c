@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define PARTS    256u
-#define PART_MAX 4096u
+#define PART_MAX 16384u
 #define FIRST    8192u /* so many wait before the first look at the table; then twice as many... */
 
 /* Of the hash, all that the table looks at: the part has bits 56 to 63, `hash` bits 32 to 55 and 0
@@ -30,6 +30,7 @@ struct keys_bulk {
     uint32_t *twins;
     size_t added, same; /* since when: keys_bulk_wasteful() */
     size_t waiting, limit;
+    struct keys_leaves room[SIZE_CLASSES];
     uint32_t count[PARTS];
     struct pair part[PARTS][PART_MAX];
 };
@@ -46,6 +47,7 @@ struct keys_bulk *keys_bulk_new(struct keys *k)
     b->twins = NULL;
     b->waiting = 0;
     b->limit = FIRST;
+    memset(b->room, 0, sizeof b->room);
     memset(b->count, 0, sizeof b->count);
     return b;
 }
@@ -102,14 +104,15 @@ int keys_bulk_add(struct keys_bulk *b, struct mf_slice key, struct keys_hint hin
 {
     uint32_t part = (uint32_t)(hint.hash >> 56);
     uint32_t hash = (uint32_t)(hint.hash >> 24 & 0xFFFFFF00) | (uint32_t)(hint.hash & 0xFF);
+    struct mf_slice token = mf_slice(key.ptr + hint.prefix, key.len - hint.prefix);
+    uint32_t size, class = keys_class_of(NODE_LEAF + token.len, &size);
 
     if (!hint.same || b->parent == KEYS_NONE) {
         b->parent = KEYS_NONE;
         if (keys_parent_apart(b->k, mf_slice(key.ptr, hint.prefix), hint.parent, &b->parent) != 0)
             return MF_NOMEM;
     }
-    if (keys_add_apart(b->k, b->parent, mf_slice(key.ptr + hint.prefix, key.len - hint.prefix),
-                       id) != 0)
+    if (keys_add_apart(b->k, b->parent, token, &b->room[class], id) != 0)
         return MF_NOMEM;
     b->added++;
     b->part[part][b->count[part]++] = (struct pair){hash, *id};
@@ -139,6 +142,8 @@ void keys_bulk_free(struct keys_bulk *b)
 {
     if (b == NULL)
         return;
+    for (size_t i = 0; i < SIZE_CLASSES; i++)
+        keys_leaves_give(b->k, b->room[i]);
     for (size_t i = 0; i < b->twin_count; i++)
         keys_drop_apart(b->k, b->twins[i]);
     free(b->twins);

@@ -73,10 +73,11 @@ struct keys {
         uint8_t text[RECENT_MAX];
     } recent;
     struct mf_list walks;
-    struct mf_list regions; /* those with a free block */
-    size_t region_bytes;    /* of their headers */
-    uint64_t hash_mask;     /* tests clear bits to make collisions */
-    uint64_t touched;       /* nodes looked at by walks, for tests */
+    struct mf_list regions;       /* those with a free block */
+    size_t region_bytes;          /* of their headers */
+    uint32_t blocks, blocks_held; /* in use; free, with memory */
+    uint64_t hash_mask;           /* tests clear bits to make collisions */
+    uint64_t touched;             /* nodes looked at by walks, for tests */
     uint8_t separator;
     struct keys_class class[SIZE_CLASSES * 2];
 };
@@ -148,18 +149,27 @@ static inline uint64_t node_hash(const struct keys *k, uint32_t id)
 /* keys_block.c: on a cache line, not zeroed.  Free with the same n. */
 void *keys_block_alloc(struct keys *k, size_t n);
 void keys_block_free(struct keys *k, void *p, size_t n);
-size_t keys_block_size(size_t n); /* what it takes */
+size_t keys_block_size(size_t n);              /* what it takes */
+size_t keys_blocks_held(const struct keys *k); /* bytes that are free and not given back */
 
 /* keys.c, for keys_bulk.c: a leaf with count 1 that is in the tree, not in the table. */
 MF_MUSTCHECK int keys_parent_apart(struct keys *k, struct mf_slice prefix, uint64_t hash,
                                    uint32_t *parent);
+struct keys_leaves;
 MF_MUSTCHECK int keys_add_apart(struct keys *k, uint32_t parent, struct mf_slice token,
-                                uint32_t *id);
+                                struct keys_leaves *from, uint32_t *id);
 void keys_drop_apart(struct keys *k, uint32_t id);
 
 /* keys_page.c: O(1).  *id stays valid until freed; a new node's fields are not set. */
 MF_MUSTCHECK int keys_node_alloc(struct keys *k, bool inner, size_t len, uint32_t *id);
 void keys_node_free(struct keys *k, uint32_t id);
+/* All that is left of a page, for leaves with tokens of this length: ids that follow each other, to
+ * be used from the first on, that one at once; what is left of them is given back. */
+struct keys_leaves {
+    uint32_t id, left;
+};
+MF_MUSTCHECK int keys_leaves_take(struct keys *k, size_t len, struct keys_leaves *l);
+void keys_leaves_give(struct keys *k, struct keys_leaves l);
 void keys_pages_fini(struct keys *k);
 uint32_t keys_class_of(size_t bytes, uint32_t *size); /* size class, and the size of its slots */
 

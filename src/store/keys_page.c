@@ -150,6 +150,40 @@ int keys_node_alloc(struct keys *k, bool inner, size_t len, uint32_t *id)
     return 0;
 }
 
+int keys_leaves_take(struct keys *k, size_t len, struct keys_leaves *l)
+{
+    uint32_t size, class = keys_class_of(NODE_LEAF + len, &size) * 2;
+    struct keys_class *c = &k->class[class];
+    struct keys_page *p;
+
+    if (c->room == KEYS_NONE && page_new(k, class, size) != 0)
+        return MF_NOMEM;
+    p = &k->pages[c->room];
+    l->left = 1;
+    if (p->free != SLOT_NONE)
+        return keys_node_alloc(k, false, len, &l->id);
+    l->id = c->room << SLOT_BITS | p->fresh;
+    l->left = (uint32_t)p->cap - p->fresh;
+    p->used = (uint16_t)(p->used + l->left);
+    p->fresh = p->cap;
+    unlink_page(k, &c->room, c->room);
+    return 0;
+}
+
+void keys_leaves_give(struct keys *k, struct keys_leaves l)
+{
+    struct keys_page *p = page_of(k, l.id);
+
+    if (l.left == 0)
+        return;
+    if (p->used == p->cap)
+        link_page(k, &k->class[p->class].room, l.id >> SLOT_BITS);
+    p->used = (uint16_t)(p->used - l.left);
+    p->fresh = (uint16_t)(l.id & SLOT_MASK);
+    if (p->used == 0)
+        page_drop(k, l.id >> SLOT_BITS);
+}
+
 void keys_node_free(struct keys *k, uint32_t id)
 {
     uint32_t page = id >> SLOT_BITS;

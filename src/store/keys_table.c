@@ -247,9 +247,17 @@ int keys_table_insert_new(struct keys *k, uint64_t hash, uint32_t id, uint32_t *
 {
     uint32_t home, g;
     const struct keys_side *s = side_of(&k->table, hash, &home);
-    const struct keys_group *group = side_group(s, g = home);
+    struct keys_group *group = side_group(s, g = home);
+    uint32_t empty = group == NULL ? 0 : match(group, 0);
 
     *twin = KEYS_NONE;
+    if (MF_LIKELY(empty != 0 && group->over == 0 && match(group, table_tag(hash)) == 0)) {
+        uint32_t i = (uint32_t)__builtin_ctz(empty); /* nearly always */
+        group->tag[i] = table_tag(hash);
+        group->id[i] = id;
+        k->table.used++;
+        return 0;
+    }
     for (; group != NULL; group = side_group(s, g)) {
         for (uint32_t m = match(group, table_tag(hash)); m != 0; m &= m - 1) {
             *twin = group->id[__builtin_ctz(m)];

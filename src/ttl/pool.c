@@ -1,4 +1,7 @@
-/* pool.c: the wheel's chunks, in pages that come from the system and go back to it. */
+/* pool.c: the wheel's chunks, in pages that come from the system and go back to it.
+ *
+ * Giving memory back stops all threads for a moment, so empty pages are put aside until some are
+ * there; neighbours go in one call. */
 #include "wheel_int.h"
 
 #include <stdlib.h>
@@ -66,8 +69,10 @@ static bool map_page(struct pool *p)
         word++;
     page = word * 64 + (uint32_t)__builtin_ctzll(~p->mapped[word]);
     /* A first page may stay mostly empty; of the later ones every byte is soon used. */
-    mem = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | (p->pages > 0 ? MAP_POPULATE : 0), -1, 0);
+    mem = p->asides > 0
+              ? p->aside[--p->asides]
+              : mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | (p->pages > 0 ? MAP_POPULATE : 0), -1, 0);
     if (mem == MAP_FAILED)
         return false;
     p->mem[page] = mem;
@@ -82,15 +87,44 @@ static bool map_page(struct pool *p)
     return true;
 }
 
+static int by_address(const void *a, const void *b)
+{
+    const uint8_t *const *x = a, *const *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Those that the kernel does not take, since its table of mappings is full, stay aside. */
+static void asides_give(struct pool *p)
+{
+    uint32_t n = p->asides, run = 1;
+
+    qsort(p->aside, n, sizeof p->aside[0], by_address);
+    p->asides = 0;
+    for (uint32_t i = 0; i < n; i += run) {
+        for (run = 1; i + run < n && p->aside[i + run] == p->aside[i] + run * PAGE_BYTES;)
+            run++;
+        if (munmap(p->aside[i], run * PAGE_BYTES) == 0)
+            continue;
+        memmove(&p->aside[p->asides], &p->aside[i], run * sizeof p->aside[0]);
+        p->asides += run;
+    }
+}
+
 void pool_unmap(struct pool *p, uint32_t page)
 {
-    if (munmap(p->mem[page], PAGE_BYTES) != 0)
-        return; /* the kernel's table of mappings is full: the page stays, free for use */
+    if (p->asides == ASIDE_MAX)
+        asides_give(p);
+    if (p->asides == ASIDE_MAX)
+        return; /* it stays, free for use */
+    p->aside[p->asides++] = (uint8_t *)p->mem[page];
     p->mem[page] = NULL;
     p->free[page] = 0;
     bit_clear(p->mapped, page);
     bit_clear(p->room, page);
     p->pages--;
+    if (p->asides == ASIDE_MAX || p->asides > p->pages / 4)
+        asides_give(p);
 }
 
 uint32_t pool_take(struct pool *p)
@@ -131,10 +165,12 @@ void pool_free(struct pool *p)
     for (uint32_t i = 0; i < p->cap; i++)
         if (p->mem[i] != NULL)
             munmap(p->mem[i], PAGE_BYTES);
+    for (uint32_t i = 0; i < p->asides; i++)
+        munmap(p->aside[i], PAGE_BYTES);
     free(p->mem);
 }
 
 size_t pool_memory(const struct pool *p)
 {
-    return p->pages * PAGE_BYTES + table_bytes(p->cap);
+    return (p->pages + p->asides) * PAGE_BYTES + table_bytes(p->cap);
 }

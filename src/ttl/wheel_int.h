@@ -25,6 +25,7 @@
 #define BUCKETS     (LEVELS * SLOTS)
 #define CHUNK_ITEMS 63u
 #define PAGE_CHUNKS 64u
+#define ASIDE_MAX   16u
 #define NONE        UINT32_MAX /* no chunk, no bucket, no id */
 #define BUCKET_DUE  UINT16_MAX /* chunk.bucket of a run */
 
@@ -55,6 +56,8 @@ struct pool {
     uint32_t low;       /* no page of room[] before this word */
     uint32_t high;      /* no page of mapped[] after this word */
     uint32_t pages, used;
+    uint32_t asides;
+    uint8_t *aside[ASIDE_MAX]; /* pages about to go back to the system */
     uint32_t owed; /* chunks freed since, each of which pays for moving one (wheel_tidy) */
 };
 
