@@ -164,7 +164,10 @@ struct store_state {
     uint64_t flagged[2]; /* messages with the lowest owner flag, with the second */
     uint64_t disk_bytes, segments;
 };
+/* O(segments and what is past its deadline but not swept yet); the other two without the latter. */
 void store_state(const struct store *s, struct store_state *out);
+uint64_t store_last_seq(const struct store *s);
+uint64_t store_disk_bytes(const struct store *s);
 
 /* 0: *out, valid until the loop gets control again.  MF_NOTFOUND.  MF_AGAIN: not in memory, use
  * store_read().  MF_CORRUPT: damaged on disk (reported in store_damage()). */

@@ -299,26 +299,11 @@ size_t index_deadlines(const struct index *ix)
     return ix->wheel == NULL ? 0 : wheel_count(ix->wheel);
 }
 
-struct each {
-    const struct index *ix;
-    void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns);
-    void *arg;
-};
-
-static void each_deadline(void *arg, uint32_t id, int64_t deadline_ns)
-{
-    const struct each *e = arg;
-
-    e->visit(e->arg, index_seq(e->ix, id), deadline_ns);
-}
-
 void index_each_deadline(const struct index *ix, int64_t to_ns,
-                         void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg)
+                         void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg)
 {
-    struct each e = {ix, visit, arg};
-
     if (ix->wheel != NULL)
-        wheel_each(ix->wheel, to_ns, each_deadline, &e);
+        wheel_each(ix->wheel, to_ns, visit, arg);
 }
 
 uint64_t index_moves(const struct index *ix)

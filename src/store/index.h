@@ -91,7 +91,7 @@ uint32_t index_due(struct index *ix, int64_t *deadline_ns); /* the first due; it
 int64_t index_next_deadline(const struct index *ix);
 size_t index_deadlines(const struct index *ix);
 void index_each_deadline(const struct index *ix, int64_t to_ns,
-                         void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg);
+                         void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
 size_t index_memory(const struct index *ix);
 uint64_t index_moves(const struct index *ix); /* raised when entries change their ids */
 

@@ -232,17 +232,16 @@ struct overdue {
     uint64_t deadlines, keys;
 };
 
-static void overdue_count(void *arg, uint64_t seq, int64_t deadline_ns)
+static void overdue_count(void *arg, uint32_t id, int64_t deadline_ns)
 {
     struct overdue *o = arg;
-
     const struct index *ix = seen(o->s);
-    uint32_t id = index_find(ix, seq), key = index_key(ix, id);
+    uint32_t key = index_key(ix, id);
     struct store_key shown;
 
     (void)deadline_ns;
     o->deadlines++;
-    if (seq <= o->s->committed_seq) /* others are not counted yet */
+    if (index_seq(ix, id) <= o->s->committed_seq) /* others are not counted yet */
         totals_add(&o->sum, entry_totals_in(o->s, ix, id));
     /* Once for each key: by the newest one that is not hidden. */
     uint32_t newer = index_newer(ix, id);
@@ -277,15 +276,42 @@ void store_state(const struct store *s, struct store_state *out)
         .deadlines = index_deadlines(ix) - o.deadlines,
         .flagged = {s->all.flagged[0] - o.sum.flagged[0], s->all.flagged[1] - o.sum.flagged[1]},
         .segments = s->segs.count,
-        .disk_bytes = s->spare.size};
+        .disk_bytes = store_disk_bytes(s)};
     if (out->first_seq == 0)
         out->first_seq = s->committed_seq + 1;
+}
+
+uint64_t store_last_seq(const struct store *s)
+{
+    return s->committed_seq;
+}
+
+uint64_t store_disk_bytes(const struct store *s)
+{
+    uint64_t n = s->spare.size;
+
     for (size_t i = 0; i < s->segs.count; i++)
-        out->disk_bytes += s->segs.at[s->segs.head + i]->size;
+        n += s->segs.at[s->segs.head + i]->size;
+    return n;
+}
+
+struct each {
+    const struct index *ix;
+    void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns);
+    void *arg;
+};
+
+static void each_deadline(void *arg, uint32_t id, int64_t deadline_ns)
+{
+    const struct each *e = arg;
+
+    e->visit(e->arg, index_seq(e->ix, id), deadline_ns);
 }
 
 void store_each_deadline(const struct store *s, int64_t to_ns,
                          void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg)
 {
-    index_each_deadline(seen(s), to_ns, visit, arg);
+    struct each e = {seen(s), visit, arg};
+
+    index_each_deadline(e.ix, to_ns, each_deadline, &e);
 }

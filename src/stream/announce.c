@@ -97,11 +97,10 @@ void announce_poke(struct stream *s)
 
 void announce_from_here(struct stream *s)
 {
-    struct store_state t;
+    uint64_t last = store_last_seq(s->store);
 
-    store_state(s->store, &t);
-    if (t.last_seq > s->announced)
-        s->announced = t.last_seq;
+    if (last > s->announced)
+        s->announced = last;
 }
 
 /* The store's word for a message that nobody can see any more. */

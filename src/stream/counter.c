@@ -85,15 +85,14 @@ static struct counter *lookup(const struct counters *c, struct mf_slice subject)
 /* Forgets the least used; but not what only this table knows. */
 static void make_room(struct stream *s, struct counters *c)
 {
-    struct store_state st;
+    uint64_t last = store_last_seq(s->store);
 
     if (c->table.count <= KEEP_COUNT && c->size <= KEEP_BYTES)
         return;
-    store_state(s->store, &st);
     while (c->table.count > KEEP_COUNT || c->size > KEEP_BYTES) {
         struct mf_list *l = mf_list_first(&c->used);
         struct counter *x = l == NULL ? NULL : mf_container(l, struct counter, used);
-        if (x == NULL || x->seq > st.last_seq || x->stage != 0)
+        if (x == NULL || x->seq > last || x->stage != 0)
             return; /* those behind it were used later still */
         counter_drop(c, x);
     }

@@ -47,20 +47,18 @@ static void parts_use(struct stream *s, const struct parts *p)
 /* What only the last message tells: its time and its id. */
 static void remember_last(struct stream *s)
 {
-    uint64_t seq = store_prev(s->store, UINT64_MAX);
-    struct store_state t;
+    uint64_t seq = store_prev(s->store, UINT64_MAX), last = store_last_seq(s->store);
     struct store_rec r;
     struct mf_slice id;
 
-    store_state(s->store, &t);
-    bool fresh = t.msgs == 0 && t.last_seq == (s->cfg.first_seq > 0 ? s->cfg.first_seq - 1 : 0);
+    bool fresh = seq == 0 && last == (s->cfg.first_seq > 0 ? s->cfg.first_seq - 1 : 0);
     s->emptied = s->cfg.first_seq > 0;
     s->last_ts_ns = fresh ? CLOCK_ZERO : store_clock_floor(s->store);
     if (seq == 0 || store_read_now(s->store, seq, &r) != 0)
         return;
-    if (seq == t.last_seq)
+    if (seq == last)
         s->last_ts_ns = r.ts_ns;
-    if (seq == t.last_seq && header_get(r.head, "Nats-Msg-Id", &id))
+    if (seq == last && header_get(r.head, "Nats-Msg-Id", &id))
         mf_buf_append(&s->last_msg_id, id.ptr, id.len);
 }
 
@@ -299,12 +297,10 @@ void stream_clock_stepped(struct stream *s)
 void stream_stats(struct stream *s, struct stream_stats *out)
 {
     struct store_stats st;
-    struct store_state t;
 
     store_stats(s->store, &st);
-    store_state(s->store, &t);
     *out = s->stats;
-    out->disk_bytes = t.disk_bytes;
+    out->disk_bytes = store_disk_bytes(s->store);
     out->memory_bytes = st.index_bytes;
     out->syncs = st.syncs;
     out->damage = store_damage_count(s->store);

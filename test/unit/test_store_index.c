@@ -293,8 +293,10 @@ static void test_deadlines_renewed_while_due_keep_the_order(void)
 }
 
 static size_t seen;
-static void see(void *arg, uint64_t seq, int64_t deadline_ns)
+static void see(void *arg, uint32_t id, int64_t deadline_ns)
 {
+    uint64_t seq = index_seq(ix, id);
+
     TEST_ASSERT_EQUAL_INT64(1000 + (int64_t)seq, deadline_ns);
     TEST_ASSERT_TRUE(seq < *(uint64_t *)arg);
     seen++;

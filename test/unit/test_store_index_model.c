@@ -295,8 +295,9 @@ static void step_time(void)
 }
 
 static size_t visited;
-static void visit(void *arg, uint64_t seq, int64_t deadline_ns)
+static void visit(void *arg, uint32_t id, int64_t deadline_ns)
 {
+    uint64_t seq = index_seq(ix, id);
     size_t at;
 
     TEST_ASSERT_TRUE(model_has(seq, &at));
