@@ -9,10 +9,12 @@
 
 size_t dir_find(const struct index *ix, uint64_t seq)
 {
-    const uint64_t *base = ix->dir.base + ix->dir.head;
     size_t n = ix->dir.count, lo, hi, step = 1;
 
-    if (n == 0 || seq < base[0])
+    if (n == 0) /* perhaps without a directory: not even an offset of 0 may be added then */
+        return DIR_NONE;
+    const uint64_t *base = ix->dir.base + ix->dir.head;
+    if (seq < base[0])
         return DIR_NONE;
     if (seq >= base[n - 1])
         return n - 1;
