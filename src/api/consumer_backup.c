@@ -184,11 +184,11 @@ void consumer_backup_sort(struct consumer_saved *st)
 static int read_pending(struct mf_slice text, struct consumer_saved *st, struct arena *mem,
                         struct mf_error *e)
 {
-    struct scan s = {text.ptr, text.ptr + text.len};
     size_t max = count_byte(text, '{');
 
-    if (no_map(text))
+    if (no_map(text)) /* perhaps nothing at all, which has no end either */
         return 0;
+    struct scan s = {text.ptr, text.ptr + text.len};
     st->at = arena_alloc(mem, max * sizeof *st->at);
     if (st->at == NULL)
         return mf_fail(e, MF_NOMEM, "%s", mf_err_text(MF_NOMEM));
@@ -212,10 +212,9 @@ static int read_pending(struct mf_slice text, struct consumer_saved *st, struct 
 /* Those that wait no more are left out. */
 static int read_redelivered(struct mf_slice text, struct consumer_saved *st, struct mf_error *e)
 {
-    struct scan s = {text.ptr, text.ptr + text.len};
-
     if (no_map(text))
         return 0;
+    struct scan s = {text.ptr, text.ptr + text.len};
     if (!eat(&s, '{'))
         return bad_map("redelivered", e);
     if (eat(&s, '}'))
