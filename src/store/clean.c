@@ -110,6 +110,7 @@ void clean_kick(struct store *s)
     c->offset = SEGMENT_PAGE;
     c->end = first->end;
     c->quarantine = c->lost = false;
+    c->kept_room = s->full; /* wanted() looks whether it is enough */
     if (first->live_count == 0 && first->blobs == 0)
         c->offset = c->end;
     else if (!wanted(s))
@@ -139,7 +140,7 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
     if (id == INDEX_NONE || !accepted(s, id) || place_offset(from) != offset ||
         segs_of(s, from) != segs_first(s))
         return MF_NOTFOUND;
-    uint8_t *p = record_open(s, r->size, true, &at, &rc);
+    uint8_t *p = record_open(s, r->size, s->clean.kept_room, &at, &rc);
     if (p == NULL)
         return rc;
     size_t len = r->key.len + r->head.len + r->body.len;
@@ -339,6 +340,7 @@ static void give_done(void *arg)
         seg->file = NULL;
     }
     segs_drop_first(s);
+    spare_again(s);
     s->stats.segments_freed++;
     store_progress(s);
 }
@@ -363,8 +365,8 @@ static void give_start(struct store *s)
                   seg->size <= 4 * segs_next_size(s, 0);
     if (c->to_spare) {
         s->spare.busy = true;
-        s->spare.id++;
-        spare_name(s, c->to);
+        s->spare.id = ++s->blanks;
+        spare_name(s->spare.id, c->to);
     } else if (c->quarantine) {
         segment_name(name, c->number);
         snprintf(c->to, sizeof c->to, "%.16s.damaged", name);

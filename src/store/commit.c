@@ -72,8 +72,11 @@ static void extents_bind(struct store *s)
 {
     for (size_t i = 0; i < s->filling.extents; i++) {
         struct extent *x = &s->filling.extent[i];
-        x->file = segs_get(s, x->number)->file;
-        x->made = x->file != NULL;
+        const struct segment *seg = segs_get(s, x->number);
+        x->file = seg->file;
+        x->blank = seg->blank;
+        x->blank_id = seg->blank_id;
+        x->made = x->file != NULL && !seg->blank;
     }
 }
 
@@ -100,11 +103,6 @@ void commit_start(struct store *s)
     s->image.sync = s->o.sync == STORE_SYNC_ALWAYS;
     s->image.chain = s->chain;
     s->image.status = 0;
-    s->image.offered = s->spare.ready;
-    s->image.spare = s->spare.ready ? s->spare.file : NULL;
-    s->image.spare_size = s->spare.size;
-    if (s->spare.ready)
-        spare_name(s, s->image.spare_name);
     memcpy(s->image.id, s->id, STORE_ID);
     s->image.now_ns = s->clock_ns;
     loop_job_submit(s->commit_job);
@@ -123,37 +121,24 @@ bool commit_bare(struct store *s)
 
 /* --- on the worker -------------------------------------------------------------------------- */
 
+/* A new file, or one that was made ahead and gets its name now. */
 static int make_file(struct image *im, struct extent *x)
 {
-    char name[32];
-    int rc;
+    char name[32], from[32];
 
     segment_name(name, x->number);
-    if (im->spare != NULL && im->spare_size == x->size) {
-        if ((rc = im->io->rename(im->io, im->spare_name, name, &im->error)) != 0)
-            return rc;
-        x->file = im->spare;
-        im->spare = NULL;
-        return 0;
-    }
-    rc = im->io->open(im->io, name, true, &x->file, &im->error);
-    if (rc == MF_EXISTS && im->io->unlink(im->io, name, &im->error) == 0)
-        rc = im->io->open(im->io, name, true, &x->file, &im->error); /* left by an attempt before */
-    if (rc != 0)
-        return rc;
-    rc = im->io->allocate != NULL ? im->io->allocate(im->io, x->file, x->size, &im->error)
-                                  : im->io->truncate(im->io, x->file, x->size, &im->error);
-    if (rc != 0) {
-        im->io->close(im->io, x->file);
-        x->file = NULL;
-    }
+    if (x->file == NULL)
+        return segment_file(im->io, name, x->size, &x->file, &im->error);
+    spare_name(x->blank_id, from);
+    int rc = im->io->rename(im->io, from, name, &im->error);
+    x->blank = rc != 0;
     return rc;
 }
 
 static int make_segment(struct image *im, struct extent *x)
 {
     uint8_t page[SEGMENT_PAGE];
-    int rc = x->file == NULL ? make_file(im, x) : 0;
+    int rc = x->file == NULL || x->blank ? make_file(im, x) : 0;
 
     if (rc != 0)
         return rc;
@@ -223,7 +208,7 @@ void store_fail(struct store *s, int code, const char *text)
               s->name, s->error);
 }
 
-/* Files that the worker made now belong to their segments; a spare it did not use stays. */
+/* Files that the worker made now belong to their segments. */
 static void take_files(struct store *s)
 {
     struct image *im = &s->image;
@@ -233,12 +218,8 @@ static void take_files(struct store *s)
         if (im->extent[i].len == 0)
             continue;
         seg->file = im->extent[i].file;
+        seg->blank = im->extent[i].blank;
         seg->dirty = seg->dirty || !im->sync;
-    }
-    if (im->offered && im->spare == NULL) {
-        im->offered = false;
-        s->spare.ready = false;
-        s->spare.file = NULL;
     }
 }
 

@@ -31,7 +31,8 @@ struct extent {
     uint64_t number, key, offset, size; /* size: of the segment, for making it */
     size_t at, len;                     /* in the image */
     struct store_file *file;            /* in: NULL: make it.  out: made */
-    bool made;
+    uint32_t blank_id;                  /* of a spare's name, which it still has */
+    bool blank, made;                   /* made: with its header */
 };
 struct range {
     uint64_t first, last;
@@ -65,10 +66,6 @@ struct image {
     bool sync_failed;
     uint8_t id[STORE_ID];
     int64_t now_ns;
-    bool offered;             /* the spare was */
-    struct store_file *spare; /* in: may be used for the first segment to make; out: NULL if used */
-    uint64_t spare_size;
-    char spare_name[32];
     int status;
     struct mf_error error;
 };

@@ -1,10 +1,10 @@
 /* segments.c: the files of the log, and the one prepared for the next.
  *
  * Preparing, happy path: spare_kick() > prepare_work(), on a worker, one slice after the other, so
- * that commits find the disk free in between > prepare_done(); the commit that needs a new segment
- * renames the spare (commit.c).  Failure: out of space: the store is full until a retry succeeds;
- * any other error: no spare, and the commit will find out by itself.  Close: a running slice is
- * waited for, the file unlinked. */
+ * that commits find the disk free in between > prepare_done(); who needs a new segment takes the
+ * file (room.c), the commit renames it (commit.c).  Failure: out of space: the store is full until
+ * a retry succeeds; any other error: no spare, and who needs one will find out.  Close: a running
+ * slice is waited for, the file unlinked. */
 #include "store_impl.h"
 
 #include "mayfly/clock.h"
@@ -149,16 +149,58 @@ uint64_t segs_next_size(const struct store *s, size_t need)
 
 /* --- the spare ------------------------------------------------------------------------------ */
 
-void spare_name(const struct store *s, char dst[32])
+void spare_name(uint32_t id, char dst[32])
 {
-    snprintf(dst, 32, "spare-%u.tmp", s->spare.id);
+    snprintf(dst, 32, "spare-%u.tmp", id);
+}
+
+int segment_space(struct store_io *io, struct store_file *f, uint64_t size, struct mf_error *e)
+{
+    return io->allocate != NULL ? io->allocate(io, f, size, e) : io->truncate(io, f, size, e);
+}
+
+int segment_file(struct store_io *io, const char *name, uint64_t size, struct store_file **out,
+                 struct mf_error *e)
+{
+    int rc = io->open(io, name, true, out, e);
+
+    if (rc == MF_EXISTS && io->unlink(io, name, e) == 0)
+        rc = io->open(io, name, true, out, e); /* left by an attempt before */
+    if (rc != 0) {
+        *out = NULL;
+        return rc;
+    }
+    if ((rc = segment_space(io, *out, size, e)) != 0) {
+        io->close(io, *out);
+        *out = NULL;
+        (void)io->unlink(io, name, NULL); /* it may hold a part of the space */
+    }
+    return rc;
+}
+
+static void spare_later(struct store *s)
+{
+    s->spare.later = !s->closing;
+    if (!s->closing)
+        loop_timer_arm(s->spare.retry, loop_mono_ns(s->loop) + RETRY_NS);
+}
+
+void spare_lacks_space(struct store *s, const struct mf_error *e)
+{
+    if (!s->full)
+        log_error("store %s: no space for the next segment: messages are refused until there is "
+                  "(%s)",
+                  s->name, e->text);
+    s->full = true;
+    if (!s->spare.busy)
+        spare_later(s);
 }
 
 static void drop_work(struct store *s)
 {
     char name[32];
 
-    spare_name(s, name);
+    spare_name(s->spare.id, name);
     s->io->close(s->io, s->spare.file);
     s->spare.status = s->io->unlink(s->io, name, &s->spare.error);
 }
@@ -187,7 +229,7 @@ static void prepare_work(void *arg) /* on a worker */
     }
     p->status = 0;
     if (p->file == NULL) {
-        spare_name(s, name);
+        spare_name(p->id, name);
         p->status = s->io->open(s->io, name, true, &p->file, &p->error);
         if (p->status == MF_EXISTS && s->io->unlink(s->io, name, &p->error) == 0)
             p->status = s->io->open(s->io, name, true, &p->file, &p->error);
@@ -221,7 +263,7 @@ static void spare_drop(struct store *s)
 
     if (p->file != NULL) {
         s->io->close(s->io, p->file);
-        spare_name(s, name);
+        spare_name(p->id, name);
         if (s->io->unlink(s->io, name, &e) != 0)
             log_warn("store %s: %s", s->name, e.text); /* deleted at the next open */
     }
@@ -239,24 +281,22 @@ static void prepare_done(void *arg)
         drop_done(s);
         return;
     }
-    p->busy = false;
+    p->busy = p->allocated = false;
     if (p->status != 0) {
-        if (p->status == MF_FULL && !s->full)
-            log_error(
-                "store %s: no space for the next segment: messages are refused until there is "
-                "(%s)",
-                s->name, p->error.text);
-        else if (p->status != MF_FULL)
-            log_warn("store %s: prepare a segment: %s", s->name, p->error.text);
-        s->full = p->status == MF_FULL;
         spare_drop(s);
-        if (!s->closing)
-            loop_timer_arm(p->retry, loop_mono_ns(s->loop) + RETRY_NS);
+        if (p->status == MF_FULL && s->ahead.file == NULL) {
+            spare_lacks_space(s, &p->error);
+        } else if (p->status != MF_FULL) {
+            log_warn("store %s: prepare a segment: %s", s->name, p->error.text);
+            s->full = s->retrying; /* nobody knows: room.c will see */
+        }
+        spare_later(s);
     } else if (p->written < p->size) {
         if (s->closing) {
             spare_drop(s);
         } else {
             p->busy = true;
+            p->allocated = s->io->allocate != NULL;
             loop_job_submit(p->job);
             return;
         }
@@ -281,7 +321,7 @@ void spare_trim(struct store *s)
 {
     struct spare *p = &s->spare;
 
-    if (!p->ready || p->busy || s->committing || p->size <= 4 * segs_next_size(s, 0))
+    if (!p->ready || p->busy || p->size <= 4 * segs_next_size(s, 0))
         return;
     p->ready = false;
     p->busy = p->dropping = true;
@@ -293,22 +333,32 @@ void spare_kick(struct store *s)
 {
     struct spare *p = &s->spare;
 
-    /* Much larger than is wanted by now: give the space back.  Not while a commit may be using it.
-     */
+    if (s->ahead.file != NULL && !p->busy && !p->ready) { /* one is there already */
+        p->id = s->ahead.id;
+        spare_offer(s, s->ahead.file, s->ahead.size);
+        s->ahead = (struct blank){0};
+    }
+    /* Much larger than is wanted by now: give the space back. */
     if (!spare_wanted(s))
         spare_trim(s);
-    if (p->busy || p->ready || s->closing || s->failed != 0 || !spare_wanted(s))
+    if (p->busy || p->ready || p->later || s->closing || s->failed != 0 || !spare_wanted(s))
         return;
     p->size = segs_next_size(s, 0);
     p->written = 0;
     p->busy = true;
-    p->id++;
-    loop_timer_stop(p->retry);
+    p->id = ++s->blanks;
     loop_job_submit(p->job);
+}
+
+void spare_again(struct store *s)
+{
+    loop_timer_stop(s->spare.retry);
+    s->spare.later = false;
 }
 
 static void spare_retry(void *arg)
 {
+    spare_again(arg);
     spare_kick(arg);
 }
 

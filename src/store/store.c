@@ -294,6 +294,7 @@ static void options_fill(struct store_opts *o)
 static void detach(struct store *s)
 {
     spare_fini(s);
+    ahead_fini(s);
     clean_fini(s);
     check_fini(s);
     scrub_fini(s);
@@ -425,7 +426,7 @@ static void close_step(struct store *s);
 
 static void tell_ready(struct store *s)
 {
-    if (!s->starved || s->full || s->failed != 0 || s->filling.buf.len > s->o.pending_max / 2)
+    if (!s->starved || s->full || s->retrying || s->failed != 0 || s->filling.buf.len > s->o.pending_max / 2)
         return;
     s->starved = false;
     if (s->o.ready != NULL)

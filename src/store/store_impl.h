@@ -1,6 +1,7 @@
 /* store_impl.h: the store's insides, shared by the files of this folder only.
  *
  *     store.c       open, attach, close            write.c    the writing calls, batches
+ *     room.c        where the next record goes
  *     commit.c      group commit                   expire.c   deadlines
  *     segments.c    the files, their preparation   clean.c    giving up the first segment
  *     read.c        bodies                         view.c     what readers and writers see
@@ -62,7 +63,9 @@ struct segment {
     bool copied;             /* live messages may lie here that the log has copied: not for reuse */
     bool dirty;              /* written since the last sync (relaxed modes) */
     bool missing;            /* damage: the file is not there */
-    int64_t opened_mono_ns;  /* when it became the current one */
+    bool blank;              /* it still has a spare's name, blank_id, and no header */
+    uint32_t blank_id;
+    int64_t opened_mono_ns; /* when it became the current one */
 };
 
 /* Segments by number, without gaps: at[number - first].  O(1). */
@@ -152,6 +155,9 @@ struct store {
     struct purge purge;
 
     struct spare spare;
+    struct blank ahead;  /* the next segment's file, made where there was no spare */
+    uint32_t blanks;     /* names given to spares */
+    uint64_t made_blind; /* the commit makes this segment's file; 0: none */
     struct cleaner clean;
     struct checkpointer check;
     struct scrubber scrub;
@@ -172,36 +178,14 @@ struct store {
     int64_t window_ns;
 };
 
-/* segments.c */
-struct segment *segs_get(const struct store *s, uint64_t number); /* NULL: not there */
-struct segment *segs_of(const struct store *s, uint64_t place);
-struct segment *segs_first(const struct store *s);
-struct segment *segs_current(const struct store *s); /* the last: appending goes on here */
-MF_MUSTCHECK int segs_prepare(struct store *s);      /* memory for one segs_add() */
-struct segment *segs_add(struct store *s, uint64_t number, uint64_t size);
-void segs_drop_first(struct store *s);
-void segs_fini(struct store *s);
-uint64_t segs_next_size(const struct store *s, size_t need);
-int64_t segs_quick_until(const struct store *s); /* mono ns; 0: the log is not written fast */
-MF_MUSTCHECK int spare_init(struct store *s);
-void spare_trim(struct store *s); /* one that is much too large goes */
-void spare_kick(struct store *s); /* prepares one if it will be wanted soon */
-void spare_offer(struct store *s, struct store_file *f, uint64_t size); /* a recycled one */
-void spare_name(const struct store *s, char dst[32]);
-void spare_fini(struct store *s);
+#include "room.h"
 
 /* write.c */
-bool place_free(const struct store *s, size_t need, bool frees); /* would place() succeed? */
-/* Room for n bytes of whole records in the log, in one segment: where to encode them.  NULL: *code.
- * Nothing else may be placed before image_used(). */
-uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code);
-void image_used(struct store *s, size_t n);
 MF_MUSTCHECK int ranges_reserve(struct ranges *r, size_t n); /* the next n cannot fail */
 MF_MUSTCHECK int ranges_add(struct ranges *r, uint64_t first, uint64_t last);
 void ranges_fini(struct ranges *r);
 MF_MUSTCHECK int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to);
 void image_fini(struct image *im);
-bool log_roll(struct store *s); /* the log goes on in a new segment; false: not now */
 void wait_add(struct store *s, struct store_wait *w);
 int writable(struct store *s); /* 0, or why not */
 /* The record, and the note that tells the commit what to take out of the index. */

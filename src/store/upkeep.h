@@ -9,15 +9,24 @@
 #include "mayfly/buf.h"
 #include "mayfly/store.h"
 
+/* A file with its space, for a segment to come. */
+struct blank {
+    struct store_file *file;
+    uint64_t size;
+    uint32_t id; /* of its name: spare_name() */
+};
+
 struct spare {
     struct store_file *file;
     uint64_t size, written;     /* written: while it is being prepared */
     bool ready, busy, dropping; /* dropping: the job takes it away */
-    uint8_t id;                 /* of its name, so that two never meet */
+    bool allocated;             /* it is being prepared, and its space is there */
+    uint32_t id;                /* of its name */
     int status;
     struct mf_error error;
     struct loop_job *job;
     struct loop_timer *retry; /* after MF_FULL */
+    bool later;               /* it is armed */
 };
 
 enum clean_stage {
@@ -41,6 +50,7 @@ struct cleaner {
     size_t cap, len;
     struct record_pos need; /* synced up to here, before the file goes */
     bool lost, quarantine, to_spare, stuck;
+    bool kept_room; /* copies may use the room that is kept for removals */
     char to[40];
     int status;
     struct mf_error error;

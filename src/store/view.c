@@ -288,7 +288,7 @@ uint64_t store_last_seq(const struct store *s)
 
 uint64_t store_disk_bytes(const struct store *s)
 {
-    uint64_t n = s->spare.size;
+    uint64_t n = s->spare.size + s->ahead.size;
 
     for (size_t i = 0; i < s->segs.count; i++)
         n += s->segs.at[s->segs.head + i]->size;

@@ -6,125 +6,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* --- room in the log ------------------------------------------------------------------------ */
-
-/* n may be 0: a commit alone. */
-static bool fits(const struct segment *seg, size_t n)
-{
-    return seg->size >= seg->end + n + SEGMENT_TAIL;
-}
-
-/* On a full disk the rest of the current segment is kept for what frees space. */
-static uint64_t reserve(const struct segment *seg)
-{
-    return seg->size / (seg->size <= 1u << 20 ? 2 : 4);
-}
-
-bool place_free(const struct store *s, size_t need, bool frees)
-{
-    const struct segment *now = segs_current(s);
-
-    if (!s->full)
-        return true;
-    if (frees)
-        return fits(now, need) ||
-               (s->spare.ready && s->spare.size >= need + SEGMENT_PAGE + SEGMENT_TAIL);
-    return fits(now, need + reserve(now));
-}
-
-/* Memory for what place() may need beside the buffer: two extents (the seal's and the next), and a
- * segment.  So that a batch, whose effects are in the index already, always finds its place. */
-static int place_prepare(struct store *s)
-{
-    struct image *im = &s->filling;
-
-    if (im->extents + 2 > im->extent_cap) {
-        size_t cap = im->extent_cap == 0 ? 4 : 2 * im->extent_cap;
-        struct extent *p = realloc(im->extent, cap * sizeof *p);
-        if (p == NULL)
-            return MF_NOMEM;
-        im->extent = p;
-        im->extent_cap = cap;
-    }
-    if (s->segs.count > 0x3FFFF - 8)
-        return MF_LIMIT; /* a place could not tell the segments apart */
-    return segs_prepare(s);
-}
-
-static void extent_open(struct store *s)
-{
-    struct image *im = &s->filling;
-    const struct segment *seg = segs_current(s);
-
-    if (im->extents > 0 && im->extent[im->extents - 1].number == seg->number)
-        return;
-    im->extent[im->extents++] = (struct extent){.number = seg->number,
-                                                .key = seg->key,
-                                                .offset = seg->end,
-                                                .size = seg->size,
-                                                .at = im->buf.len};
-}
-
-void image_used(struct store *s, size_t n)
-{
-    struct image *im = &s->filling;
-
-    im->buf.len += n;
-    im->extent[im->extents - 1].len += n;
-    segs_current(s)->end += n;
-}
-
-/* Ends the current segment with a seal; its room was kept. */
-static void roll(struct store *s, size_t need)
-{
-    struct segment *old = segs_current(s);
-    struct record seal = {.type = RECORD_SEAL, .next_segment = old->number + 1};
-    uint64_t size = segs_next_size(s, need);
-
-    if (s->spare.ready && s->spare.size >= need + SEGMENT_PAGE + SEGMENT_TAIL)
-        size = s->spare.size;
-    extent_open(s);
-    segs_add(s, old->number + 1, size);
-    /* The old one is not the current one any more: count the seal by hand. */
-    record_encode(s->filling.buf.ptr + s->filling.buf.len, &seal);
-    s->filling.buf.len += RECORD_SEAL_SIZE;
-    s->filling.extent[s->filling.extents - 1].len += RECORD_SEAL_SIZE;
-    old->end += RECORD_SEAL_SIZE;
-}
-
-uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code)
-{
-    /* A seal before it, and what ends the group after it. */
-    size_t most = RECORD_SEAL_SIZE + n + SEGMENT_TAIL;
-
-    s->filling.buf.failed = false; /* an attempt for each call */
-    if (!place_free(s, n, frees)) {
-        *code = MF_FULL;
-        return NULL;
-    }
-    if ((*code = place_prepare(s)) != 0)
-        return NULL;
-    if (mf_buf_reserve(&s->filling.buf, most) == NULL) {
-        *code = MF_NOMEM;
-        return NULL;
-    }
-    if (!fits(segs_current(s), n))
-        roll(s, n);
-    extent_open(s);
-    *at = (struct record_pos){segs_current(s)->number, segs_current(s)->end};
-    return s->filling.buf.ptr + s->filling.buf.len;
-}
-
-bool log_roll(struct store *s)
-{
-    s->filling.buf.failed = false;
-    if (!place_free(s, segs_current(s)->size, true) || place_prepare(s) != 0 ||
-        mf_buf_reserve(&s->filling.buf, RECORD_SEAL_SIZE + SEGMENT_TAIL) == NULL)
-        return false;
-    roll(s, 0);
-    return commit_bare(s);
-}
-
 /* --- images --------------------------------------------------------------------------------- */
 
 int ranges_reserve(struct ranges *r, size_t n)
@@ -221,8 +102,8 @@ static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
         *code = MF_LIMIT;
         return NULL;
     }
-    if (!place_free(s, need, s->group_frees || frees) ||
-        (s->batch_spare > 0 && !place_free(s, whole, true))) {
+    if (!room_for(s, need, s->group_frees || frees) ||
+        (s->batch_spare > 0 && !room_for(s, whole, true))) {
         *code = MF_FULL;
         return NULL;
     }

@@ -1,0 +1,177 @@
+/* test_store_full.c: a disk without space: what is accepted has its room, removals keep theirs. */
+#include "support/store_fixture.h"
+
+#define MOST 2000
+
+static struct mark marks[MOST];
+
+/* Messages in one turn, faster than any spare is made, until one is refused: how many were not. */
+static size_t burst(size_t len)
+{
+    static char body[16 << 10];
+
+    memset(body, 'x', sizeof body);
+    body[len] = '\0';
+    for (size_t n = 0; n < MOST; n++) {
+        int rc = append(&marks[n], "burst", body, 0);
+        if (rc != 0) {
+            TEST_ASSERT_EQUAL_INT(MF_FULL, rc);
+            return n;
+        }
+    }
+    TEST_FAIL_MESSAGE("more is accepted than the disk can hold");
+    return 0;
+}
+
+static void assert_stored(size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        TEST_ASSERT_EQUAL_INT(1, marks[i].calls);
+        TEST_ASSERT_EQUAL_INT(0, marks[i].status);
+    }
+}
+
+static bool called(void *arg)
+{
+    return ((struct mark *)arg)->calls > 0;
+}
+
+/* Whatever room is left: one segment, several, parts of one; messages small and large. */
+static void test_a_burst_is_accepted_as_far_as_it_has_room(void)
+{
+    for (size_t len = 1000; len <= 15000; len += 2000) {
+        for (uint64_t left = 0; left <= 600000; left += 50000) {
+            put("k", "v");
+            fault_io_budget(d.io, fault_io_used(d.io) + left);
+            size_t n = burst(len);
+            uint64_t msgs, bytes, last;
+            struct mark purge;
+            store_accepted(d.store, &msgs, &bytes, &last);
+            TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, 1, last, wait(&purge)));
+            drive_until(&d, called, &purge, "a purge on a full disk");
+            TEST_ASSERT_EQUAL_INT(0, purge.status);
+            assert_stored(n);
+            TEST_ASSERT_EQUAL_UINT64(0, messages());
+            fault_io_budget(d.io, UINT64_MAX);
+            drive_close(&d);
+            drive_open(&d);
+            TEST_ASSERT_EQUAL_UINT64(0, messages());
+        }
+    }
+}
+
+/* The same without a purge: there is space again, and nobody has to wake the store. */
+static void test_a_store_goes_on_when_there_is_space_again(void)
+{
+    struct mark m;
+
+    fault_io_budget(d.io, fault_io_used(d.io));
+    size_t n = burst(1000);
+    drive_turn(&d);
+    TEST_ASSERT_TRUE(store_full(d.store));
+    fault_io_budget(d.io, UINT64_MAX);
+    for (int i = 0; i < 1000000 && append(&m, "k", "v", 0) != 0; i++)
+        drive_turn(&d);
+    drive_until(&d, called, &m, "space that came back");
+    TEST_ASSERT_EQUAL_INT(0, m.status);
+    assert_stored(n);
+    TEST_ASSERT_EQUAL_UINT64(n + 1, messages());
+}
+
+/* While there is none, it is looked for now and then, not all the time. */
+static void test_a_full_disk_costs_no_work(void)
+{
+    fault_io_budget(d.io, fault_io_used(d.io));
+    burst(1000);
+    drive_idle(&d);
+    TEST_ASSERT_TRUE(store_full(d.store));
+    uint64_t before = fault_io_count(d.io, FAULT_CREATE);
+    for (int i = 0; i < 1000; i++)
+        drive_turn(&d);
+    TEST_ASSERT_LESS_THAN_UINT64(before + 100, fault_io_count(d.io, FAULT_CREATE));
+    fault_io_budget(d.io, UINT64_MAX);
+}
+
+/* One that is too large for what is left says nothing about smaller ones. */
+static void test_a_large_message_is_refused_alone(void)
+{
+    static char large[200000];
+    struct mark m;
+
+    drive_fini(&d);
+    start((struct store_opts){.segment_min = 64u << 10, .segment_max = 1u << 20, .name = "test"});
+    for (int i = 0; i < 40; i++)
+        put("k", "0123456789012345678901234567890123456789"); /* beyond this, a spare is made */
+    memset(large, 'x', sizeof large - 1);
+    for (int i = 0; i < 5; i++) {
+        large[9000] = '\0';
+        put("k", large);
+    }
+    large[9000] = 'x';
+    fault_io_budget(d.io, fault_io_used(d.io));
+    for (int i = 0; i < 3; i++) {
+        TEST_ASSERT_EQUAL_INT(MF_FULL, append(&m, "k", large, 0));
+        drive_idle(&d);
+        TEST_ASSERT_FALSE(store_full(d.store));
+        put("k", "small");
+    }
+    fault_io_budget(d.io, UINT64_MAX);
+    put("k", large);
+}
+
+/* A store that is opened on a full disk with its last segment used up: the first thing it is asked
+ * for is answered. */
+static void test_a_start_on_a_full_disk_answers(void)
+{
+    struct mark m;
+
+    for (size_t len = 200; len < 12000; len += 700) {
+        fault_io_budget(d.io, fault_io_used(d.io) + 200000);
+        size_t n = burst(len);
+        drive_idle(&d);
+        assert_stored(n);
+        drive_abandon(&d);
+        drive_open(&d);
+        fault_io_budget(d.io, fault_io_used(d.io));
+        uint64_t last = messages();
+        int rc = store_remove_range(d.store, 1, last, wait(&m));
+        if (rc == 0)
+            drive_until(&d, called, &m, "a purge after a start on a full disk");
+        TEST_ASSERT_TRUE(rc == 0 ? m.status == 0 : rc == MF_FULL);
+        TEST_ASSERT_EQUAL_INT(0, rc);
+        fault_io_budget(d.io, UINT64_MAX);
+        drive_idle(&d);
+        drive_fini(&d);
+        setUp();
+    }
+}
+
+/* The segment's file is made by the commit where the loop could not, for another reason. */
+static void test_no_memory_for_a_file_is_no_full_disk(void)
+{
+    static char body[15000];
+
+    memset(body, 'x', sizeof body - 1);
+    put("k", "v");
+    fault_io_arm(d.io, &(struct fault_plan){.kinds = FAULT_CREATE, .nth = 1, .code = MF_NOMEM});
+    for (size_t i = 0; i < 12; i++)
+        TEST_ASSERT_EQUAL_INT(0, append(&marks[i], "k", body, 0));
+    drive_until(&d, called, &marks[11], "all of them");
+    TEST_ASSERT_TRUE(fault_io_hit(d.io));
+    fault_io_disarm(d.io);
+    assert_stored(12);
+    TEST_ASSERT_EQUAL_UINT64(13, messages());
+}
+
+int main(void)
+{
+    must_quiet();
+    UNITY_BEGIN();
+    RUN_TEST(test_a_burst_is_accepted_as_far_as_it_has_room);
+    RUN_TEST(test_a_store_goes_on_when_there_is_space_again);
+    RUN_TEST(test_a_full_disk_costs_no_work);
+    RUN_TEST(test_a_large_message_is_refused_alone);
+    RUN_TEST(test_a_start_on_a_full_disk_answers);
+    RUN_TEST(test_no_memory_for_a_file_is_no_full_disk);
+    return UNITY_END();
+}
