@@ -91,50 +91,56 @@ static void sample(struct consumer *c, const struct pend *e, const struct told *
     c->group->host->event(c->group->host->arg, &ev);
 }
 
-/* Everything up to this one: ack_policy all. */
-static void ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
+/* Everything up to this one: ack_policy all.  False: not all of it. */
+static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
 {
     struct pend *e;
 
     while ((e = pending_first(&c->wait)) != NULL && e->sseq <= sseq) {
         uint64_t seq = e->sseq;
+        if (!retention_acked(c, seq))
+            return false;
         pending_remove(&c->wait, e);
         state_touch(c, seq);
-        retention_acked(c, seq);
     }
     if (dseq > c->floor_dseq && dseq <= c->dseq) {
         c->floor_dseq = dseq;
         c->floor_sseq = sseq;
     }
+    return true;
 }
 
-static void ack_one(struct consumer *c, const struct told *t, bool sampled)
+/* False: the message has to go, which was not possible; its ack did not count and is not confirmed,
+ * so it comes again. */
+static bool ack_one(struct consumer *c, const struct told *t, bool sampled)
 {
     struct pend *e = pending_find(&c->wait, t->sseq);
 
     if (c->cfg.ack_policy == ACK_ALL || c->cfg.ack_policy == ACK_FLOW_CONTROL) {
         if (t->dseq <= c->floor_dseq || t->sseq <= c->floor_sseq)
-            return;
+            return true;
         c->acked_ns = group_now(c->group);
-        ack_upto(c, t->sseq, t->dseq);
-        return;
+        return ack_upto(c, t->sseq, t->dseq);
     }
+    if ((e != NULL || stream_config(c->group->stream)->retention == RETENTION_WORKQUEUE) &&
+        !retention_acked(c, t->sseq))
+        return false;
     c->acked_ns = group_now(c->group);
     if (e != NULL) {
         if (sampled)
             sample(c, e, t);
         ack_settled(c, e);
     }
-    if (e != NULL || stream_config(c->group->stream)->retention == RETENTION_WORKQUEUE)
-        retention_acked(c, t->sseq);
+    return true;
 }
 
 /* An ack, and an event whether there was anything left to end or not. */
-static void term(struct consumer *c, const struct told *t, bool known, struct mf_slice reason)
+static bool term(struct consumer *c, const struct told *t, bool known, struct mf_slice reason)
 {
-    if (known)
-        ack_one(c, t, false);
+    if (known && !ack_one(c, t, false))
+        return false;
     consumer_tell(c, CONSUMER_TERMINATED, t->sseq, t->dseq, t->deliveries, reason);
+    return true;
 }
 
 /* Given up: it was delivered as often as it may be.  It stays in the stream. */
@@ -214,7 +220,7 @@ static void in_progress(struct consumer *c, uint64_t sseq)
 void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq)
 {
     if (sseq <= c->sseq)
-        ack_one(c, &(struct told){0, sseq, dseq}, true);
+        (void)ack_one(c, &(struct told){0, sseq, dseq}, true);
 }
 
 /* --- in ------------------------------------------------------------------------------------ */
@@ -252,13 +258,10 @@ static bool heed(struct consumer *c, const struct told *t, struct mf_slice body)
     struct mf_slice rest = MF_SLICE_NONE;
 
     if (body.len == 0 || mf_eq_str(body, "+ACK") || mf_eq_str(body, "+OK")) {
-        if (known)
-            ack_one(c, t, true);
-        return known && (t->sseq != 0 || zero);
+        return known && ack_one(c, t, true) && (t->sseq != 0 || zero);
     }
     if (starts(body, "+TERM", &rest)) {
-        term(c, t, known, mf_trim(rest));
-        return known && (t->sseq != 0 || zero);
+        return term(c, t, known, mf_trim(rest)) && known && (t->sseq != 0 || zero);
     }
     if (starts(body, "-NAK", &rest))
         nak(c, t, rest);
@@ -282,7 +285,7 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
     consumer_alive(c);
     if (starts(body, "+NXT", &rest)) {
         if (delivered(c, &t))
-            ack_one(c, &t, true);
+            (void)ack_one(c, &t, true);
         if (reply.len > 0)
             consumer_pull(c, reply, mf_trim(rest), MF_SLICE_NONE);
     } else if (heed(c, &t, body) && reply.len > 0) {

@@ -98,7 +98,7 @@ struct consumer {
     struct filter_sub *subs; /* in group->filters */
     size_t nsubs;
 
-    uint64_t dseq, sseq, floor_dseq, floor_sseq;
+    uint64_t dseq, sseq, floor_dseq, floor_sseq, acking; /* acking: in retention_acked() */
     uint64_t lost_dseq, lost_at;    /* highest that was waited for and went, since that was told */
     int64_t delivered_ns, acked_ns; /* wall; 0: never */
     uint64_t next, pending;
@@ -267,7 +267,6 @@ bool groups_pin(struct consumer *c, struct request *r); /* before a delivery: tr
 
 /* pump.c: must this one wait, as it did when it was new? */
 bool replay_waits(struct consumer *c, const struct stream_msg *m);
-
 /* push.c */
 MF_MUSTCHECK int push_init(struct consumer *c);
 bool push_ready(struct consumer *c, const struct stream_msg *m); /* may this one go out now? */
@@ -292,7 +291,8 @@ void state_flush_group(struct loop_defer *d);
 void state_flush_fire(void *group);
 
 /* retention.c */
-void retention_acked(struct consumer *c, uint64_t sseq);
+/* False: it has to go and cannot, for want of memory or room: as if the ack had not come. */
+bool retention_acked(struct consumer *c, uint64_t sseq);
 bool retention_wanted(void *group, struct mf_slice subject);
 void retention_apart(struct consumer *c);  /* its filters may be others than of what it has */
 void retention_sweep(struct consumers *g); /* a consumer went: what does nobody need any more? */

@@ -124,7 +124,7 @@ static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
     if (c->cfg.ack_policy == ACK_NONE) {
         c->floor_dseq = c->dseq;
         c->floor_sseq = c->sseq;
-        retention_acked(c, m->seq);
+        (void)retention_acked(c, m->seq);
     }
     if (e != NULL) {
         e->count++;

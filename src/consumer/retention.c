@@ -9,6 +9,8 @@
 /* Delivered and not acknowledged, or being read for it. */
 static bool has(const struct consumer *c, uint64_t seq)
 {
+    if (seq == c->acking)
+        return false;
     return pending_find(&c->wait, seq) != NULL || (c->loading && c->load.seq == seq);
 }
 
@@ -75,24 +77,28 @@ static bool anybody_needs(struct consumers *g, uint64_t seq)
     return q.needed || router_starved(g->filters) || needed_apart(g, seq);
 }
 
-static void drop(struct consumers *g, uint64_t seq)
+static bool drop(struct consumers *g, uint64_t seq)
 {
     int rc = stream_drop(g->stream, seq, NULL);
 
-    if (rc != 0 && rc != MF_NOTFOUND)
-        log_warn("stream %s: message %llu is acknowledged but stays: %s", stream_name(g->stream),
-                 (unsigned long long)seq, mf_err_text(rc));
+    if (rc == 0 || rc == MF_NOTFOUND)
+        return true;
+    log_warn("stream %s: message %llu is done but stays: %s", stream_name(g->stream),
+             (unsigned long long)seq, mf_err_text(rc));
+    return false;
 }
 
-void retention_acked(struct consumer *c, uint64_t sseq)
+bool retention_acked(struct consumer *c, uint64_t sseq)
 {
     struct consumers *g = c->group;
     int policy = stream_config(g->stream)->retention;
 
     if (policy == RETENTION_LIMITS)
-        return;
-    if (policy == RETENTION_WORKQUEUE || !anybody_needs(g, sseq))
-        drop(g, sseq);
+        return true;
+    c->acking = sseq;
+    bool needed = policy != RETENTION_WORKQUEUE && anybody_needs(g, sseq);
+    c->acking = 0;
+    return needed || drop(g, sseq);
 }
 
 bool retention_wanted(void *group, struct mf_slice subject)
@@ -113,7 +119,7 @@ static void sweep(struct loop_defer *d)
             return;
         g->sweep_at = seq + 1;
         if (!anybody_needs(g, seq))
-            drop(g, seq);
+            (void)drop(g, seq); /* the next sweep comes by again */
     }
     loop_next(g->host->loop, &g->sweep);
 }

@@ -211,6 +211,59 @@ static void test_a_confirmed_ack_is_on_disk(void)
         }
 }
 
+/* The message of an ack that counted is gone; where there is no memory for that the ack does not
+ * count, and is not confirmed. */
+static bool queue_without_memory(enum stream_retention retention, enum consumer_ack_policy policy,
+                                 long nth)
+{
+    struct stream_config sc = plain;
+    struct consumer_config cc = pull();
+
+    sc.retention = retention;
+    cc.ack_policy = policy;
+    world_open(&w, &sc);
+    consumers_up();
+    snprintf(here, sizeof here, " in r ");
+    TEST_ASSERT_NOT_NULL(mf_buf_reserve(&log_, 1 << 20));
+    struct consumer *c = add("D", cc);
+    put("k.a", "one");
+    put("k.a", "two");
+    ask(c, "2");
+    heard();
+    memory_arm(nth);
+    (void)consumer_ack(c, MF_LIT("1.2.2.0.0"), MF_LIT("r"), MF_SLICE_NONE);
+    if (policy != ACK_ALL)
+        (void)consumer_ack(c, MF_LIT("1.1.1.0.0"), MF_LIT("r"), MF_SLICE_NONE);
+    bool hit = memory_hit;
+    memory_disarm();
+    world_turns(&w);
+    size_t confirmed = count(heard(), "r<"), acks = policy == ACK_ALL ? 1 : 2;
+    if (confirmed == acks)
+        TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+    TEST_ASSERT_EQUAL_UINT64(info(c).ack_pending, world_count(&w));
+    (void)consumer_ack(c, MF_LIT("1.2.2.0.0"), MF_LIT("r"), MF_SLICE_NONE);
+    (void)consumer_ack(c, MF_LIT("1.1.1.0.0"), MF_LIT("r"), MF_SLICE_NONE);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+    TEST_ASSERT_EQUAL_size_t(0, info(c).ack_pending);
+    tearDown();
+    setUp();
+    return hit;
+}
+
+static void test_an_acknowledged_message_is_gone_or_its_ack_did_not_count(void)
+{
+    static const enum stream_retention retentions[] = {RETENTION_WORKQUEUE, RETENTION_INTEREST};
+    static const enum consumer_ack_policy policies[] = {ACK_EXPLICIT, ACK_ALL};
+
+    for (size_t i = 0; i < 4; i++) {
+        long n = 0;
+        while (queue_without_memory(retentions[i / 2], policies[i % 2], n))
+            n++;
+        TEST_ASSERT_GREATER_THAN(0, n);
+    }
+}
+
 /* --- pauses ---------------------------------------------------------------------------------- */
 
 static int op_error;
@@ -257,6 +310,7 @@ int main(void)
     RUN_TEST(test_a_delivery_without_memory_comes_later);
     RUN_TEST(test_a_watcher_without_acks_misses_nothing);
     RUN_TEST(test_a_confirmed_ack_is_on_disk);
+    RUN_TEST(test_an_acknowledged_message_is_gone_or_its_ack_did_not_count);
     RUN_TEST(test_a_pause_is_as_it_was_answered);
     return UNITY_END();
 }
