@@ -8,6 +8,7 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { after } from "./lib/awake.mjs";
 import { TOP, TORTURE } from "./lib/trial.mjs";
 
 // Shares of the time.  A trial that is not listed gets one.
@@ -89,12 +90,12 @@ function start(x) {
     p.stdout.on("data", take);
     p.stderr.on("data", (d) => log.write(d));
     // A trial stops by itself; one that hangs is a find too.
-    const timer = setTimeout(() => {
+    const done = after((x.seconds + 120) * 1000, () => {
       x.hung = true;
       p.kill("SIGKILL");
-    }, (x.seconds + 120) * 1000);
+    });
     p.on("close", (code, signal) => {
-      clearTimeout(timer);
+      done();
       children.delete(p);
       log.end();
       x.code = x.hung ? "did not stop" : (code ?? signal);

@@ -1,6 +1,7 @@
 // attacks.mjs: clients that nobody wants, run in a thread of their own so that the well-behaved one is not disturbed here.
 import net from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
+import { awake } from "./awake.mjs";
 import { pause } from "./server.mjs";
 import { dice } from "./trial.mjs";
 import { Wire } from "./wire.mjs";
@@ -27,7 +28,7 @@ const FRAMES = ["PUB a 5\r\nhello\r\n", "HPUB a 12 17\r\nNATS/1.0\r\n\r\nhello\r
 export const ATTACKS = {
   // Many come at once and go at once, in good order or not.
   async crowds(port, roll, until) {
-    while (Date.now() < until) {
+    while (awake() < until) {
       const all = together(150, (i) => socket(port, i % 3 === 0 ? "" : i % 3 === 1 ? CONNECT + "PING\r\n" : "GET / HTTP/1.1\r\n\r\n"));
       await pause(20 + roll(100));
       all.forEach((s) => (roll(2) ? s.resetAndDestroy() : s.end()));
@@ -41,11 +42,11 @@ export const ATTACKS = {
     const readers = together(20, () => socket(port, `${CONNECT}SUB flood.> 1\r\nPING\r\n`, { read: false }));
     const p = socket(port, CONNECT);
     const piece = `PUB flood.x 8000\r\n${"x".repeat(8000)}\r\n`.repeat(20);
-    while (Date.now() < until) {
+    while (awake() < until) {
       p.write(piece);
       made++;
       await pause(2);
-      while (p.writableLength > 4e6 && Date.now() < until) await pause(5);
+      while (p.writableLength > 4e6 && awake() < until) await pause(5);
     }
     end([...readers, p]);
   },
@@ -54,12 +55,12 @@ export const ATTACKS = {
     const halves = ["", "CON", "CONNECT {", CONNECT + "PUB a 100000\r\nabc", CONNECT + "HPUB a 10", CONNECT + "SUB " + "x".repeat(3000), "\x16\x03\x01\x02\x00\x01"];
     const all = together(400, (i) => socket(port, halves[i % halves.length]));
     made += all.length;
-    while (Date.now() < until) await pause(50);
+    while (awake() < until) await pause(50);
     end(all);
   },
   // Frames with bytes changed, cut out, or repeated.
   async garbage(port, roll, until) {
-    while (Date.now() < until) {
+    while (awake() < until) {
       const all = together(30, () => {
         let text = CONNECT + together(1 + roll(8), () => FRAMES[roll(FRAMES.length)]).join("");
         for (let i = roll(5); i >= 0; i--) {
@@ -79,7 +80,7 @@ export const ATTACKS = {
       `{"name":"X","subjects":[${together(60_000, (i) => `"s${i}"`).join(",")}]}`, '{"name":"X","description":"' + "\\u0000".repeat(150_000) + '"}', "\xff".repeat(1000), ""];
     const ops = ["STREAM.CREATE.X", "STREAM.UPDATE.K", "CONSUMER.CREATE.K", "STREAM.PURGE.X", "STREAM.MSG.GET.K", "STREAM.LIST", "CONSUMER.MSG.NEXT.K.none", "STREAM.RESTORE.X", "META.LEADER.STEPDOWN"];
     const w = await Wire.open(port, `doc${made}`).catch(() => null);
-    while (w && !w.closed && Date.now() < until) {
+    while (w && !w.closed && awake() < until) {
       await w.request(`$JS.API.${ops[roll(ops.length)]}`, texts[roll(texts.length)], null, 500); // some have no answer
       made++;
     }
@@ -91,7 +92,7 @@ export const ATTACKS = {
     const w = await Wire.open(port, `con${made}`).catch(() => null);
     if (!w) return;
     await w.api("STREAM.CREATE.MANY", { name: "MANY", subjects: ["many.>"] });
-    for (let i = 0; Date.now() < until && i < 5000 && !w.closed; i += 50) {
+    for (let i = 0; awake() < until && i < 5000 && !w.closed; i += 50) {
       await Promise.all(together(50, (j) => w.api(`CONSUMER.CREATE.MANY`, { stream_name: "MANY", config: { ack_policy: "explicit", filter_subject: `many.${(i + j) % 100}`, mem_storage: roll(2) === 0, ...(roll(2) ? { durable_name: `D${i + j}` } : {}) } })));
       w.publish(`many.${i % 100}`, "x");
       made += 50;
@@ -104,7 +105,7 @@ export const ATTACKS = {
     const w = await Wire.open(port, `sub${made}`).catch(() => null);
     if (!w) return;
     const sids = [];
-    while (Date.now() < until && !w.closed) {
+    while (awake() < until && !w.closed) {
       for (let i = 0; i < 500; i++) sids.push(w.subscribe([`a.${roll(1000)}.>`, `*.${roll(1000)}.b`, `x.${roll(1e9)}`, `k.*.${roll(100)}`][roll(4)], () => {}));
       made += 500;
       if (sids.length > 20000) sids.splice(0, 15000).forEach((s) => w.unsubscribe(s));
@@ -115,8 +116,8 @@ export const ATTACKS = {
 };
 
 if (parentPort) {
-  const { name, port, seed, until } = workerData;
+  const { name, port, seed, ms } = workerData;
   // A socket that ends where nobody looks any more is not the trial's failure.
   process.on("uncaughtException", () => {});
-  ATTACKS[name](port, dice(seed), until).then(() => parentPort.postMessage(made), (e) => parentPort.postMessage(`${e.stack}`));
+  ATTACKS[name](port, dice(seed), awake() + ms).then(() => parentPort.postMessage(made), (e) => parentPort.postMessage(`${e.stack}`));
 }

@@ -1,5 +1,6 @@
 // bounds.mjs: small streams whose every number is known: limits keep exactly what they say, what expired is counted by
 // nobody, and what a consumer confirmed is there after the next start.  They are quiet while a server is cut.
+import { awake } from "./awake.mjs";
 import { placeOf } from "./readback.mjs";
 import { pause } from "./server.mjs";
 
@@ -57,7 +58,7 @@ export class Bounds {
     const got = [];
     const sid = this.wire.subscribe(`_B.${this.wire.name}`, (m) => got.push(m));
     this.wire.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify({ batch, expires: 1e6 * LATE_MS }), null, `_B.${this.wire.name}`);
-    for (const end = Date.now() + LATE_MS; Date.now() < end && got.length < batch && !got.some((m) => m.status); ) await pause(2);
+    for (const end = awake() + LATE_MS; awake() < end && got.length < batch && !got.some((m) => m.status); ) await pause(2);
     this.wire.unsubscribe(sid);
     return got.filter((m) => !m.status);
   }
@@ -74,7 +75,7 @@ export class Bounds {
     try {
       await this.#check();
     } catch (e) {
-      for (const end = Date.now() + 2000; wire.closed && !this.world.server.gone && Date.now() < end; ) await pause(5);
+      for (const end = awake() + 2000; wire.closed && !this.world.server.gone && awake() < end; ) await pause(5);
       if (!this.world.server.gone) throw e; // else world.cut() tells of it
     }
   }

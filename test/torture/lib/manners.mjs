@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
+import { after, awake } from "./awake.mjs";
 import { Server, pause } from "./server.mjs";
 import { Wire } from "./wire.mjs";
 
@@ -13,14 +14,14 @@ let round = 0;
 function closes(port, pieces, ms = LATE_MS) {
   return new Promise((ok) => {
     const s = net.connect({ host: "127.0.0.1", port });
-    const timer = setTimeout(() => {
+    const done = after(ms, () => {
       ok(false);
       s.destroy();
-    }, ms);
+    });
     s.on("error", () => {});
     s.on("data", () => {});
     s.on("close", () => {
-      clearTimeout(timer);
+      done();
       ok(true);
     });
     const next = (i) => !s.destroyed && i < pieces.length && s.write(pieces[i], "latin1", () => next(i + 1));
@@ -108,7 +109,7 @@ export const MANNERS = {
     leaving.forEach((w) => (roll(2) ? w.socket.resetAndDestroy() : w.close()));
     const w = await Wire.open(port, `${subject}-w`);
     let m;
-    for (const end = Date.now() + LATE_MS; Date.now() < end; await pause(5)) {
+    for (const end = awake() + LATE_MS; awake() < end; await pause(5)) {
       m = await w.request(`${subject}.0`, "", null, 200);
       if (w.closed || m?.status === 503) break;
     }

@@ -1,6 +1,7 @@
 // program.mjs: a trial that runs one of the store's fault programs (test/fault) again and again, with the next seed.
 import { spawn } from "node:child_process";
 import path from "node:path";
+import { after, awake } from "./awake.mjs";
 import { run } from "./trial.mjs";
 
 // Runs a program until it ends or `ms` have passed: { code, signal, text, late }.
@@ -11,13 +12,13 @@ export function runProgram(file, args, { ms, env } = {}) {
     const take = (d) => (text = (text + d).slice(-100_000));
     p.stdout.on("data", take);
     p.stderr.on("data", take);
-    const timer = setTimeout(() => {
+    const done = after(Math.max(1, ms), () => {
       late = true;
       p.kill("SIGKILL");
-    }, Math.max(1, ms));
+    });
     p.on("error", (e) => ok({ code: -1, text: String(e), late }));
     p.on("close", (code, signal) => {
-      clearTimeout(timer);
+      done();
       ok({ code, signal, text, late });
     });
   });
@@ -31,7 +32,7 @@ export const programTrial = (name, { size, largest, args, units }) =>
     const sum = units.map(() => 0);
     let runs = 0, n = size;
     for (let seed = t.seed; t.left() > 0; seed++) {
-      const from = Date.now();
+      const from = awake();
       const r = await runProgram(program, args(seed, n), { ms: t.left(), env: { TMPDIR: t.dir } });
       if (r.late) break; // its time is up, not a find
       const line = r.text.trimEnd().split("\n").at(-1);
@@ -43,7 +44,7 @@ export const programTrial = (name, { size, largest, args, units }) =>
       runs++;
       units.forEach(([pattern], i) => (sum[i] += Number(line.match(pattern)?.[1] ?? 0)));
       // The next one should take about a tenth of the whole.
-      if (Date.now() - from < t.seconds * 50) n = Math.min(largest, n * 2);
+      if (awake() - from < t.seconds * 50) n = Math.min(largest, n * 2);
     }
     return `${runs} runs: ${units.map(([, what], i) => `${sum[i]} ${what}`).join(", ")}`;
   });

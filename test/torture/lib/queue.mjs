@@ -1,4 +1,5 @@
 // queue.mjs: a work queue with one durable consumer: what was confirmed is not delivered again, what was not is.
+import { awake } from "./awake.mjs";
 import { bodyOf } from "./record.mjs";
 import { placeOf } from "./readback.mjs";
 import { pause } from "./server.mjs";
@@ -113,12 +114,12 @@ export class Queue {
     this.start(wire);
     this.stopped = true; // no new messages
     this.#pullOn();
-    const end = Date.now() + ms;
+    const end = awake() + ms;
     let left = [];
     for (;;) {
       left = [...this.open.keys()].filter((s) => !this.asked.has(s));
       if (left.length === 0) break;
-      if (Date.now() > end) {
+      if (awake() > end) {
         const i = await wire.api("CONSUMER.INFO.Q.D");
         this.world.find("lost", `Q: ${left.length} messages never came, the first is ${left[0]} ${this.open.get(left[0])}; num_pending ${i?.num_pending}, num_ack_pending ${i?.num_ack_pending}, ack floor ${i?.ack_floor?.stream_seq}`);
         break;

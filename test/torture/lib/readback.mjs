@@ -1,4 +1,5 @@
 // readback.mjs: readers of a stream: one that reads all of it, and a watcher that must miss nothing.
+import { awake } from "./awake.mjs";
 import { readMessage } from "./load.mjs";
 import { moment } from "./record.mjs";
 import { pause } from "./server.mjs";
@@ -37,10 +38,10 @@ export async function readAll(wire, stream, ms = 60000) {
     list.push(readMessage(m, m.subject === undefined ? "" : m.subject, p.seq, p.stamp));
     done ||= p.pending === 0;
   });
-  const end = Date.now() + ms;
+  const end = awake() + ms;
   for (let turn = 0; !done && c.pending > 0; turn++) {
     await pause(turn < 50 ? 2 : 20);
-    if (Date.now() > end || wire.closed) throw broken("unreadable", `reading all of ${stream}: ${list.length} of ${c.pending} in ${ms} ms`);
+    if (awake() > end || wire.closed) throw broken("unreadable", `reading all of ${stream}: ${list.length} of ${c.pending} in ${ms} ms`);
     // What expires on the way is not delivered.
     if (turn % 10 === 9) {
       const i = await wire.api(`CONSUMER.INFO.${stream}.${c.name}`);
@@ -80,10 +81,10 @@ export class Watcher {
 
   // Waits until it was sent everything, and has it.
   async caughtUp(wire, ms = 20000) {
-    for (const end = Date.now() + ms; ; await pause(10)) {
+    for (const end = awake() + ms; ; await pause(10)) {
       const i = await wire.api(`CONSUMER.INFO.${this.record.stream}.${this.consumer.name}`);
       if (i?.num_pending === 0) return;
-      if (Date.now() > end) throw broken("watch-stuck", `${this.record.stream}: ${JSON.stringify(i)}`);
+      if (awake() > end) throw broken("watch-stuck", `${this.record.stream}: ${JSON.stringify(i)}`);
     }
   }
 

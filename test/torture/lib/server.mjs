@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { after, awake } from "./awake.mjs";
 import { wrong } from "./trial.mjs";
 
 export const pause = (ms) => new Promise((r) => setTimeout(r, ms));
@@ -43,9 +44,9 @@ export class Server {
       });
     });
     const file = path.join(this.dir, `${path.basename(this.trial.mayflyd)}_${proc.pid}.ports`);
-    for (const end = Date.now() + ms; ; await pause(3)) {
+    for (const end = awake() + ms; ; await pause(3)) {
       if (this.gone) throw wrong("no-start", `the server ended at its start (${this.gone.code ?? this.gone.signal}): ${this.said()}`);
-      if (Date.now() > end) throw wrong("no-start", `the server was not there within ${ms} ms: ${this.said()}`);
+      if (awake() > end) throw wrong("no-start", `the server was not there within ${ms} ms: ${this.said()}`);
       try {
         this.port = Number(JSON.parse(fs.readFileSync(file, "utf8")).nats[0].match(/:(\d+)/)[1]);
         fs.rmSync(file);
@@ -75,9 +76,9 @@ export class Server {
   }
   async stop(ms = 30000) {
     if (!this.gone) this.proc.kill("SIGTERM");
-    const late = setTimeout(() => this.proc.kill("SIGKILL"), ms);
+    const done = after(ms, () => this.proc.kill("SIGKILL"));
     await this.ended;
-    clearTimeout(late);
+    done();
     return this.gone;
   }
 }

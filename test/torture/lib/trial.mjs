@@ -2,6 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { awake } from "./awake.mjs";
 
 export const TORTURE = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 export const TOP = path.resolve(TORTURE, "../..");
@@ -24,7 +25,7 @@ export class Trial {
     fs.mkdirSync(scratch, { recursive: true });
     this.dir = fs.mkdtempSync(path.join(scratch, `torture-${name}-`)); // kept when something was found
     this.more = more; // flags of this trial alone
-    this.end = Date.now() + this.seconds * 1000;
+    this.end = awake() + this.seconds * 1000;
     this.finds = 0;
     this.rounds = 0;
     this.seen = new Map();
@@ -33,7 +34,7 @@ export class Trial {
   }
 
   left() {
-    return this.end - Date.now();
+    return this.end - awake();
   }
 
   // Is there time for a round that takes about `ms`?  For the first one always; after many finds for none.

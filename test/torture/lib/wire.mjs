@@ -1,5 +1,6 @@
 // wire.mjs: a NATS client on a raw socket: pipelined requests, each with its own answer, and no retries of its own.
 import net from "node:net";
+import { after } from "./awake.mjs";
 
 export class Wire {
   // name: unique among the clients of a server, part of the reply subjects.
@@ -8,11 +9,11 @@ export class Wire {
       const w = new Wire(name);
       w.socket = net.connect({ host: "127.0.0.1", port });
       w.socket.setNoDelay(true);
-      const timer = setTimeout(() => w.socket.destroy(new Error(`no PONG in ${ms} ms`)), ms);
+      const done = after(ms, () => w.socket.destroy(new Error(`no PONG in ${ms} ms`)));
       w.socket.on("data", (d) => w.#take(d));
       w.socket.on("error", (e) => (w.error = e));
       w.socket.on("close", () => {
-        clearTimeout(timer);
+        done();
         w.closed = true;
         for (const f of w.waiting.values()) f(null);
         w.waiting.clear();
@@ -20,7 +21,7 @@ export class Wire {
         bad(w.error ?? new Error(`closed: ${w.said ?? "no word"}`));
       });
       w.pongs.push((well) => {
-        clearTimeout(timer);
+        done();
         if (well) ok(w);
       });
       w.write('CONNECT {"verbose":false,"headers":true,"no_responders":true,"protocol":1}\r\n' + `SUB _R.${name}.* 1\r\nPING\r\n`);
@@ -70,9 +71,9 @@ export class Wire {
   // The answer, or null when there is none within `ms` or the connection ended.
   request(subject, body = "", header = null, ms = 30000) {
     return new Promise((ok) => {
-      const timer = setTimeout(() => ok(null), ms);
+      const done = after(ms, () => ok(null));
       this.ask(subject, body, header, (m) => {
-        clearTimeout(timer);
+        done();
         ok(m);
       });
     });
@@ -99,9 +100,9 @@ export class Wire {
   flush(ms = 10000) {
     return new Promise((ok) => {
       if (this.closed) return ok(false);
-      const timer = setTimeout(() => ok(false), ms);
+      const done = after(ms, () => ok(false));
       this.pongs.push((well) => {
-        clearTimeout(timer);
+        done();
         ok(well);
       });
       this.write("PING\r\n");

@@ -1,4 +1,5 @@
 // world.mjs: a server under load and its observer: begin, load, cut, verify, again and again.
+import { after, awake } from "./awake.mjs";
 import { Hand, readDirect, streams } from "./load.mjs";
 import { Queue } from "./queue.mjs";
 import { Watcher, readAll } from "./readback.mjs";
@@ -75,15 +76,15 @@ export class World {
   async rest(ms = 30000) {
     this.queue.stop();
     this.hands.forEach((h) => h.stop());
-    const late = setTimeout(() => {
+    const done = after(ms, () => {
       for (const h of this.hands)
         if (h.busy > 0 && !h.wire.closed) {
           this.find("no-answer", `${h.busy} requests of hand ${h.number} have no answer after ${ms} ms: ${[...h.wire.waiting.values()].slice(0, 8).map((f) => f.subject).join(", ")}`);
           h.wire.close();
         }
-    }, ms);
+    });
     await Promise.all(this.loading);
-    clearTimeout(late);
+    done();
   }
 
   // Ends the server: SIGKILL, or SIGTERM in good order.
@@ -191,7 +192,7 @@ export class World {
   async #marked(record, image) {
     if (!record.markers) return;
     for (const k of record.keys.values()) record.checkMarks(k, (text) => this.find("marker", text));
-    const end = Date.now() + MARKER_MS;
+    const end = awake() + MARKER_MS;
     for (const { key, put } of [...record.mustBeMarked(moment())]) {
       const marked = () => [...key.marks.keys()].some((s) => s > put.seq);
       while (!marked()) {
@@ -204,7 +205,7 @@ export class World {
           }
         }
         if (marked()) break;
-        if (Date.now() > end || m === null) {
+        if (awake() > end || m === null) {
           this.find("marker", `none after the death of ${record.stream} ${key.name} ${put.uid}: ${record.story(put)}`);
           break;
         }

@@ -5,6 +5,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
+import { after } from "../lib/awake.mjs";
 import { ATTACKS } from "../lib/attacks.mjs";
 import { leftovers, manners } from "../lib/manners.mjs";
 import { Server, pause } from "../lib/server.mjs";
@@ -66,13 +67,15 @@ run("clients", async (t) => {
     world.load();
     asked += await manners(server.port, roll, find);
     world.attack = names[i % names.length];
-    const until = Date.now() + Math.min(each, t.left() - 1000);
-    const worker = new Worker(path.join(TORTURE, "lib/attacks.mjs"), { workerData: { name: world.attack, port: server.port, seed: t.seed + i, until } });
+    const ms = Math.min(each, t.left() - 1000);
+    const worker = new Worker(path.join(TORTURE, "lib/attacks.mjs"), { workerData: { name: world.attack, port: server.port, seed: t.seed + i, ms } });
+    let done;
     const made = await new Promise((ok) => {
       worker.on("message", ok);
       worker.on("error", (e) => ok(e.stack));
-      setTimeout(() => ok("it did not end"), until - Date.now() + 60000).unref();
+      done = after(ms + 60000, () => ok("it did not end"));
     });
+    done();
     await worker.terminate();
     if (typeof made === "number") tried[world.attack] += made;
     else world.find("attack", `${world.attack}: ${made}`);

@@ -6,6 +6,7 @@
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { awake } from "../lib/awake.mjs";
 import { Server, pause } from "../lib/server.mjs";
 import { Cannot, run } from "../lib/trial.mjs";
 import { World } from "../lib/world.mjs";
@@ -76,10 +77,10 @@ run("disk", async (t) => {
     if (r === null || r.error) world.find("full", `a purge on a full disk: ${JSON.stringify(r?.error ?? "no answer")}`);
     // All streams take messages again, without a restart.
     let said;
-    for (const end = Date.now() + PATIENCE; ; await pause(50)) {
+    for (const end = awake() + PATIENCE; ; await pause(50)) {
       said = await world.probe();
       if (Object.values(said).every((x) => /"seq":[1-9]/.test(x))) break;
-      if (Date.now() > end) return world.find("full", `there is room (${free()} bytes), but ${JSON.stringify(said)}`);
+      if (awake() > end) return world.find("full", `there is room (${free()} bytes), but ${JSON.stringify(said)}`);
     }
     resumed++;
   };

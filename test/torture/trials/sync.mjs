@@ -3,6 +3,7 @@
 // them.  Some time later the power is cut.  What was acknowledged is there all the same: after a failed sync nothing
 // of that stream is, until the server was started again.
 import os from "node:os";
+import { awake } from "../lib/awake.mjs";
 import { Comings } from "../lib/comings.mjs";
 import { Server, pause } from "../lib/server.mjs";
 import { Disks, Shim } from "../lib/shim.mjs";
@@ -29,7 +30,7 @@ run("sync", async (t) => {
     const coming = comings.run(world.main, { quiet: 100 });
     await pause(roll(100));
     shim.arm(call, { after: 1 + roll(call === "sync" ? 60 : 4), more: roll(3) ? 0 : roll(3), error: [EIO, EIO, ENOSPC, EDQUOT][roll(4)] });
-    for (const end = Date.now() + 1500; shim.hits(call) === before && Date.now() < end; ) await pause(5);
+    for (const end = awake() + 1500; shim.hits(call) === before && awake() < end; ) await pause(5);
     await pause(roll(LATER_MS));
     failed[call] += shim.hits(call) - before;
     shim.disarmAll();
