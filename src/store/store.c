@@ -426,7 +426,8 @@ static void close_step(struct store *s);
 
 static void tell_ready(struct store *s)
 {
-    if (!s->starved || s->full || s->retrying || s->failed != 0 || s->filling.buf.len > s->o.pending_max / 2)
+    if (!s->starved || s->full || s->retrying || s->failed != 0 ||
+        s->filling.buf.len > s->o.pending_max / 2)
         return;
     s->starved = false;
     if (s->o.ready != NULL)
