@@ -81,8 +81,9 @@ int clock_gettime(clockid_t clock_id, struct timespec *tp)
         next = REAL(clock_gettime);
     int rc = next(clock_id, tp);
     int64_t offset = __atomic_load_n(&shim_control->clock_offset_ns, __ATOMIC_RELAXED);
-    if (rc == 0 && clock_id == CLOCK_REALTIME && offset != 0) {
-        int64_t ns = (int64_t)tp->tv_sec * 1000000000 + tp->tv_nsec + offset;
+    int64_t still = __atomic_load_n(&shim_control->clock_still_ns, __ATOMIC_RELAXED);
+    if (rc == 0 && clock_id == CLOCK_REALTIME && (offset != 0 || still != 0)) {
+        int64_t ns = still != 0 ? still : (int64_t)tp->tv_sec * 1000000000 + tp->tv_nsec + offset;
         tp->tv_sec = ns / 1000000000;
         tp->tv_nsec = ns % 1000000000;
     }

@@ -46,6 +46,7 @@ struct shim_fault {
 struct shim_control {
     int64_t clock_offset_ns;
     struct shim_fault fault[SHIM_CALLS];
+    int64_t clock_still_ns; /* the wall clock stands still at this time; 0: it goes */
 };
 
 extern struct shim_control *shim_control; /* never NULL */

@@ -4,7 +4,7 @@ import { awake } from "./awake.mjs";
 import { placeOf } from "./readback.mjs";
 import { pause } from "./server.mjs";
 
-const MSGS = 20, DEPTH = 3, LATE_MS = 10000;
+const MSGS = 20, DEPTH = 3, WIDE = 20000, LATE_MS = 10000;
 const STREAMS = [
   { name: "BNEW", subjects: ["bnew.>"], discard: "new", max_msgs: MSGS },
   { name: "BOLD", subjects: ["bold.>"], discard: "old", max_msgs: MSGS },
@@ -12,6 +12,7 @@ const STREAMS = [
   { name: "BFULL", subjects: ["bfull.>"], discard: "new", discard_new_per_subject: true, max_msgs_per_subject: DEPTH },
   { name: "BDIES", subjects: ["bdies.>"], allow_msg_ttl: true },
   { name: "BACK", subjects: ["back.>"] },
+  { name: "BWIDE", subjects: ["bwide.>"], max_msgs_per_subject: 2 },
 ];
 const CONSUMERS = [["BDIES", "UNREAD"], ["BDIES", "UNACKED"], ["BACK", "AGAIN"], ["BACK", "DONE"]];
 
@@ -86,6 +87,7 @@ export class Bounds {
     await this.#limits();
     await this.#subjects();
     if (this.checks++ % 8 === 0) await this.#death();
+    if (this.checks % 8 === 1) await this.#wide();
     await this.#confirmed();
   }
 
@@ -131,6 +133,18 @@ export class Bounds {
       if (!wrong) return;
     }
     this.world.find("bounds", wrong);
+  }
+
+  // Many subjects go while the server walks over them to see whether they keep to a lower limit.
+  async #wide() {
+    const config = STREAMS.find((s) => s.name === "BWIDE");
+    for (let i = 1; i < WIDE; i++) this.wire.publish(`bwide.${i}`);
+    await this.#put(["bwide.0"]);
+    await this.#api("STREAM.UPDATE.BWIDE", { ...config, max_msgs_per_subject: 1 });
+    const { purged } = await this.#api("STREAM.PURGE.BWIDE");
+    this.#is("purged of many subjects", purged, WIDE);
+    await this.#api("STREAM.UPDATE.BWIDE", config);
+    this.#is("messages after a purge of many subjects", (await this.#states()).BWIDE.messages, 0);
   }
 
   // Deliveries go on being counted; what was confirmed is done.

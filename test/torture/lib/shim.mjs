@@ -5,7 +5,8 @@ import path from "node:path";
 import { Cannot } from "./trial.mjs";
 
 const CALLS = ["pwrite", "sync", "open", "rename", "unlink", "truncate", "mkdir", "mmap", "pread", "accept", "malloc", "firstSync"];
-const SIZE = 8 + CALLS.length * 16;
+const STILL = 8 + CALLS.length * 16;
+const SIZE = STILL + 8;
 const SECTOR = 512;
 
 export class Shim {
@@ -30,6 +31,13 @@ export class Shim {
     const b = Buffer.alloc(8);
     b.writeBigInt64LE(BigInt(Math.round(ms)) * 1000000n);
     fs.writeSync(this.fd, b, 0, 8, 0);
+  }
+
+  // At this time (a BigInt of nanoseconds); 0n: it goes on.
+  stopClock(ns) {
+    const b = Buffer.alloc(8);
+    b.writeBigInt64LE(ns);
+    fs.writeSync(this.fd, b, 0, 8, STILL);
   }
 
   // The after-th call from now fails with `error` (a number; 0: a short write), and `more` behind it.

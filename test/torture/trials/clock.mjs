@@ -4,9 +4,12 @@
 // What is promised (include/mayfly/steady.h): a step forward is followed at once, so what is past its deadline then is
 // gone; a step back is not followed: time goes on at the rate of the monotonic clock, so nothing is revived and a TTL
 // lasts its length.  After a restart time begins no earlier than the log knows.
+import path from "node:path";
+import { edges } from "../lib/edges.mjs";
 import { Server, pause } from "../lib/server.mjs";
 import { Shim } from "../lib/shim.mjs";
 import { run } from "../lib/trial.mjs";
+import { Wire } from "../lib/wire.mjs";
 import { World } from "../lib/world.mjs";
 
 const SPANS = [1, 100, 3000, 60_000, 3600_000, 86400_000, 365 * 86400_000]; // ms
@@ -54,6 +57,16 @@ class Steps {
   }
 }
 
+// A server of its own, before the load: nobody but us asks it for the time.
+async function alone(t, shim, world) {
+  const server = await new Server(t, { dir: path.join(t.dir, "edges"), env: shim.env() }).start();
+  const wire = await Wire.open(server.port, "edges");
+  const asked = await edges(wire, shim, (kind, text) => world.find(kind, text));
+  wire.close();
+  await server.stop();
+  return asked;
+}
+
 run("clock", async (t) => {
   const shim = new Shim(t);
   const server = new Server(t, { env: shim.env() });
@@ -68,6 +81,7 @@ run("clock", async (t) => {
     clock.step(ms);
     steps++;
   };
+  const asked = await alone(t, shim, world);
   await world.begin();
   while (t.another(1500)) {
     world.load();
@@ -93,5 +107,5 @@ run("clock", async (t) => {
   }
   await world.finish();
   const days = (ms) => `${Math.round(ms / 86400_000)} days`;
-  return `${steps} steps of the clock between ${days(clock.least)} and +${days(clock.most)}, ${restarts} restarts; ${world.summary()}`;
+  return `${steps} steps of the clock between ${days(clock.least)} and +${days(clock.most)}, ${restarts} restarts, ${asked} questions at the edge of a nanosecond; ${world.summary()}`;
 });
