@@ -319,7 +319,7 @@ static void enforce_slice(struct loop_defer *d)
     limits_count(s);
     announce_poke(s);
     if (more)
-        loop_defer(s->host->loop, &s->enforce_defer);
+        loop_next(s->host->loop, &s->enforce_defer); /* others are served in between */
     else if (stuck || s->thin_again) /* no memory, or no room: once more after a pause */
         loop_timer_arm(s->enforce_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
 }

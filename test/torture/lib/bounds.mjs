@@ -4,7 +4,7 @@ import { awake } from "./awake.mjs";
 import { placeOf } from "./readback.mjs";
 import { pause } from "./server.mjs";
 
-const MSGS = 20, DEPTH = 3, WIDE = 20000, LATE_MS = 10000;
+const MSGS = 20, DEPTH = 3, WIDE = 40000, LATE_MS = 10000;
 const STREAMS = [
   { name: "BNEW", subjects: ["bnew.>"], discard: "new", max_msgs: MSGS },
   { name: "BOLD", subjects: ["bold.>"], discard: "old", max_msgs: MSGS },
@@ -140,8 +140,9 @@ export class Bounds {
     const config = STREAMS.find((s) => s.name === "BWIDE");
     for (let i = 1; i < WIDE; i++) this.wire.publish(`bwide.${i}`);
     await this.#put(["bwide.0"]);
-    await this.#api("STREAM.UPDATE.BWIDE", { ...config, max_msgs_per_subject: 1 });
-    const { purged } = await this.#api("STREAM.PURGE.BWIDE");
+    const updating = this.#api("STREAM.UPDATE.BWIDE", { ...config, max_msgs_per_subject: 1 });
+    await pause(this.world.roll(5));
+    const [, { purged }] = await Promise.all([updating, this.#api("STREAM.PURGE.BWIDE")]);
     this.#is("purged of many subjects", purged, WIDE);
     await this.#api("STREAM.UPDATE.BWIDE", config);
     this.#is("messages after a purge of many subjects", (await this.#states()).BWIDE.messages, 0);
