@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* dir and lock_fd are both open (locked) or both -1. */
@@ -301,6 +302,15 @@ static int dir_allocate(struct store_io *io, struct store_file *f, uint64_t size
     return failed(io, "allocate", f->name, e);
 }
 
+static uint64_t dir_space(struct store_io *io)
+{
+    struct statvfs v;
+
+    if (fstatvfs(mf_container(io, struct dir_io, io)->dir, &v) != 0)
+        return 0;
+    return (uint64_t)v.f_bavail * v.f_frsize;
+}
+
 static int dir_truncate(struct store_io *io, struct store_file *f, uint64_t size,
                         struct mf_error *e)
 {
@@ -449,6 +459,7 @@ int store_io_dir(struct store_io **out, const char *path, struct mf_error *e)
                               .sync = dir_sync,
                               .allocate = dir_allocate,
                               .truncate = dir_truncate,
+                              .space = dir_space,
                               .map = dir_map,
                               .unmap = dir_unmap,
                               .resident = dir_resident,

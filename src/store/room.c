@@ -2,10 +2,10 @@
  *
  * Happy path: the record fits into the current segment, whose space was allocated when it was made;
  * or into the spare, which becomes the next segment (segments.c).  Where there is no spare (a burst
- * that is faster than its preparation, a start), the next segment's file is made here, on the loop:
- * a moment for who would have to wait for it anyway, and the only way to know before the record is
- * accepted whether there is space.  A group that was accepted and finds none would hold up all that
- * comes behind it, also the removals that would make room.
+ * that is faster than its preparation, a start) and the disk has plenty, the commit makes the file.
+ * Where it is nearly full, the file is made here, on the loop: the only way to know before the
+ * record is accepted whether there is space.  A group that was accepted and finds none would hold
+ * up all that comes behind it, also the removals that would make room.
  *
  * The end of a segment is kept for removals: other records get there only when the next one is on
  * disk, too, or on its way with its space allocated.
@@ -20,7 +20,8 @@
 #include <stdlib.h>
 
 /* What a new segment keeps beside the message it was made for: a purge fits in any case. */
-#define SLACK 4096u
+#define SLACK  4096u
+#define PLENTY ((uint64_t)1 << 30)
 
 /* n may be 0: a commit alone. */
 static bool fits(const struct segment *seg, size_t n)
@@ -53,6 +54,12 @@ bool place_free(const struct store *s, size_t need, bool frees)
     return frees ? fits(now, need) || next_fits(s, need) : fits(now, need + reserve(now));
 }
 
+/* So much that nobody takes it away within a turn of the loop, not even many stores at a time. */
+static bool plenty(const struct store *s, uint64_t size)
+{
+    return s->io->space != NULL && s->io->space(s->io) > PLENTY + 16 * size;
+}
+
 /* --- files made on the loop ----------------------------------------------------------------- */
 
 static int blank_make(struct store *s, struct blank *b, uint64_t size, struct mf_error *e)
@@ -81,6 +88,10 @@ static bool next_make(struct store *s, size_t n)
     struct spare *p = &s->spare;
     struct mf_error e;
 
+    if (s->ahead.file == NULL && plenty(s, segs_next_size(s, n))) {
+        s->made_blind = segs_current(s)->number + 1;
+        return true;
+    }
     if (s->ahead.file == NULL && p->ready && !p->busy) { /* too small: it grows */
         s->ahead = (struct blank){.file = p->file, .size = p->size, .id = p->id};
         p->file = NULL;
@@ -105,6 +116,10 @@ static bool here_made(struct store *s)
 
     if (now->file != NULL || s->o.sync == STORE_SYNC_NEVER || s->made_blind == now->number)
         return true;
+    if (plenty(s, now->size)) {
+        s->made_blind = now->number;
+        return true;
+    }
     int rc = blank_make(s, &b, now->size, &e);
     if (rc == MF_FULL)
         spare_lacks_space(s, &e);

@@ -163,6 +163,33 @@ static void test_no_memory_for_a_file_is_no_full_disk(void)
     TEST_ASSERT_EQUAL_UINT64(13, messages());
 }
 
+static uint64_t wide(struct store_io *io)
+{
+    (void)io;
+    return UINT64_C(1) << 40;
+}
+
+/* The loop waits for no disk that has plenty of space: commits make the files.  Nearly full, it
+ * does. */
+static void test_plenty_of_space_needs_no_file_on_the_loop(void)
+{
+    static char body[15000];
+
+    memset(body, 'x', sizeof body - 1);
+    for (int i = 0; i < 2; i++) {
+        put("k", "v");
+        drive_idle(&d);
+        d.io->space = i == 0 ? wide : NULL;
+        uint64_t before = fault_io_count(d.io, FAULT_CREATE);
+        for (size_t n = 0; n < 40; n++)
+            TEST_ASSERT_EQUAL_INT(0, append(&marks[n], "k", body, 0));
+        TEST_ASSERT_EQUAL_INT(i == 0, fault_io_count(d.io, FAULT_CREATE) == before);
+        drive_until(&d, called, &marks[39], "all of them");
+        assert_stored(40);
+    }
+    TEST_ASSERT_EQUAL_UINT64(82, messages());
+}
+
 int main(void)
 {
     must_quiet();
@@ -173,5 +200,6 @@ int main(void)
     RUN_TEST(test_a_large_message_is_refused_alone);
     RUN_TEST(test_a_start_on_a_full_disk_answers);
     RUN_TEST(test_no_memory_for_a_file_is_no_full_disk);
+    RUN_TEST(test_plenty_of_space_needs_no_file_on_the_loop);
     return UNITY_END();
 }

@@ -282,11 +282,17 @@ static void test_more_than_there_is_memory_is_full_and_changes_nothing(void)
     io->close(io, f);
 }
 
+static void test_a_directory_knows_its_space(void)
+{
+    TEST_ASSERT_GREATER_THAN_UINT64(0, io->space(io));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     kind = &kinds[0];
     RUN_TEST(test_lock_makes_the_directory_for_the_owner_only);
+    RUN_TEST(test_a_directory_knows_its_space);
     RUN_TEST(test_two_stores_of_one_process_cannot_share_a_directory);
     RUN_TEST(test_another_process_is_named_and_its_death_frees_the_lock);
     RUN_TEST(test_directories_are_not_listed_and_links_not_followed);
