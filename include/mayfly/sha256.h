@@ -7,5 +7,9 @@
 
 #define SHA256_BYTES 32
 void sha256(struct mf_slice text, uint8_t out[SHA256_BYTES]);
+/* Eight letters and digits of it, as nats-server names what belongs to an account, a source or a
+ * stream.  NUL-terminated. */
+#define SHA256_SHORT 9
+void sha256_short(struct mf_slice text, char out[SHA256_SHORT]);
 
 #endif

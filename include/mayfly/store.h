@@ -112,6 +112,11 @@ MF_MUSTCHECK int store_reserve(struct store *s, size_t removals);
 /* The waiter is called when all that was accepted up to now is on disk. */
 MF_MUSTCHECK int store_barrier(struct store *s, struct store_wait *w);
 
+/* fn is called right before a group that holds something goes to the disk; what it writes there
+ * (no batch) is in the same group, so after a crash it is there if the rest is.  One at a time;
+ * NULL: nobody. */
+void store_on_commit(struct store *s, void (*fn)(void *arg), void *arg);
+
 /* Small named values, each replaced as a whole, in the same log and batches. name: 1..255 bytes,
  * bytes: at most STORE_BLOB_MAX. */
 #define STORE_BLOB_MAX (4u << 20)

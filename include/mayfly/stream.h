@@ -62,10 +62,13 @@ struct stream_publish {
     /* Once; maybe from inside stream_publish().  Who waits on a stream is told, with an error, when
      * it closes. */
     void (*done)(struct stream_publish *p, const struct stream_ack *a);
-    /* A copy of a message of another stream (source, mirror): no checks, no transform of ours,
-     * expected and batch headers are of no meaning.  seq 0: the next one; larger than that: the
-     * ones between are skipped. */
+    /* A copy of a message of another stream, or of a backup: no checks, expected and batch headers
+     * are of no meaning.  seq 0: the next one; larger than that: the ones between are skipped. */
     bool replicated;
+    /* replicated, by who follows that stream and can come back to it: limits, sizes and ids count
+     * (a mirror's ids do not), and a refusal is told inside stream_publish(), before anything later
+     * is taken. */
+    bool followed;
     uint64_t seq;
     int64_t ts_ns; /* replicated: 0: now */
     /* The stream's own: */
@@ -75,6 +78,14 @@ struct stream_publish {
     uint64_t given_seq;
 };
 void stream_publish(struct stream *s, struct stream_publish *p);
+
+/* A mirror: sequences up to here were never given to a message.  0: so be it, on disk with what
+ * comes next. */
+MF_MUSTCHECK int stream_skip(struct stream *s, uint64_t upto);
+uint64_t stream_accepted(const struct stream *s); /* the last sequence given, on disk or not */
+/* fn is called right before a group of writes goes to the disk: what it writes (stream_blob_put) is
+ * there after a crash if they are.  One at a time; NULL: nobody. */
+void stream_on_commit(struct stream *s, void (*fn)(void *arg), void *arg);
 
 /* --- going out ------------------------------------------------------------------------------ */
 
@@ -97,6 +108,9 @@ struct stream_load {
 };
 MF_MUSTCHECK int stream_load(struct stream *s,
                              struct stream_load *l); /* MF_NOMEM, MF_NOTFOUND: done() not called */
+
+/* stream_get(), waiting for the disk where it must: at start, and for what is rare. */
+MF_MUSTCHECK int stream_get_now(struct stream *s, uint64_t seq, struct stream_msg *out);
 
 uint64_t stream_next(struct stream *s, uint64_t from_seq); /* first message at or after; 0: none */
 uint64_t stream_prev(struct stream *s, uint64_t from_seq); /* last message at or before; 0: none */

@@ -88,10 +88,14 @@ static void stream_added(void *arg, struct stream *s)
     else if (wire_open(aa, s, &e) != 0)
         log_error("account %s: consumers of stream %s: %s", account_name(aa->account),
                   stream_name(s), e.text);
+    source_wire_follow(aa, s);
+    sources_kick(&aa->source_host, stream_name(s));
 }
 
+/* What it followed ends before it hears others: a mirror that is promoted has one voice. */
 static void stream_changed(void *arg, struct stream *s)
 {
+    source_wire_follow(arg, s);
     ingest_change(arg, s);
 }
 
@@ -100,8 +104,11 @@ static void stream_removed(void *arg, struct stream *s)
 {
     struct api_account *aa = arg;
 
+    source_wire_close(aa, s, !aa->closing);
     wire_close(aa, s, !aa->closing);
     ingest_remove(aa, s);
+    if (!aa->closing)
+        sources_kick(&aa->source_host, stream_name(s));
 }
 
 static uint32_t or_default(int64_t value, uint32_t usual)
@@ -277,6 +284,7 @@ static void account_free(struct api_account *aa)
         api_call_free(mf_container(n, struct api_call, link));
     mf_list_del(&aa->link);
     waits_fini(aa);
+    source_wire_fini(aa);
     account_release(aa->account);
     free(aa->dir);
     free(aa);
@@ -295,6 +303,7 @@ static int account_open(struct api *a, struct account *acc, struct mf_error *e)
     mf_list_init(&aa->calls);
     mf_list_push(&a->list, &aa->link);
     wire_init(aa);
+    source_wire_init(aa);
     aa->limits = limits_of(a, acc);
     if ((aa->limits != NULL && catalog_begin(aa, e) != 0) || listen_api(aa, e) != 0)
         return mf_wrap(e, "account %s", account_name(acc));
@@ -534,6 +543,7 @@ static void ended(struct loop_defer *d)
     void *arg = a->closed_arg;
 
     ingest_fini();
+    source_fini();
     loop_timer_free(a->clock_timer);
     free(a->store_dir);
     free(a);

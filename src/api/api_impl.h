@@ -8,6 +8,7 @@
  * streams, pub acks.  snapshot.c, restore*.c, archive.c: backups.  advisory.c: $JS.EVENT.>.
  * consumer_admin.c, consumer_manage.c, consumer_json.c: requests about consumers (consumer_api.h).
  * consumer_wire.c, consumer_wait.c, consumer_advisory.c: consumers and the world around them.
+ * source_wire.c: mirrors and sources.
  * jsz.c, js_pages.c, js_metrics.c, api_pages.h: /jsz and what other pages show of streams.
  */
 #ifndef API_IMPL_H
@@ -15,6 +16,7 @@
 
 #include "consumer_api.h"
 #include "consumer_wire.h"
+#include "source_wire.h"
 
 #include "mayfly/account.h"
 #include "mayfly/api.h"
@@ -40,7 +42,9 @@ struct api_account {
     struct router_sub ack_sub, flow_sub;   /* $JS.ACK.> and $JS.FC.> */
     struct consumer_host consumer_host;
     struct consumer_waits waits;
-    char hash[9]; /* of its name, as newer ack subjects show it */
+    struct source_host source_host;
+    struct table mirrors; /* source_wire.c: those that answer direct gets of their origin */
+    char hash[9];         /* of its name, as newer ack subjects show it */
     uint64_t api_total, api_errors;
     struct mf_list restores, snapshots; /* under way */
     struct mf_list calls;               /* api_call.link: not answered yet */
@@ -196,8 +200,8 @@ enum info_flags { INFO_DOMAIN = 1, INFO_CLUSTER = 2, INFO_METADATA = 4 };
 void info_json_write(struct jsonw *w, struct api_account *aa, struct stream *s, unsigned flags);
 void info_json_write_details(struct jsonw *w, struct api_account *aa, struct stream *s,
                              unsigned flags, const struct state_details *d);
-/* mirror and sources, if it has any. */
-void origins_json_write(struct jsonw *w, const struct stream_config *c);
+/* source_wire.c: mirror and sources, if it has any. */
+void origins_json_write(struct jsonw *w, struct stream *s);
 void account_json_write(struct jsonw *w, struct api_account *aa);
 void base64_json_write(struct jsonw *w, const char *key, struct mf_slice bytes);
 void error_json_write(struct jsonw *w, const struct js_error *e);

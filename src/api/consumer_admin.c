@@ -10,6 +10,7 @@
 #include "mayfly/clock.h"
 #include "mayfly/header.h"
 #include "mayfly/rand.h"
+#include "mayfly/sha256.h"
 #include "mayfly/subject.h"
 
 /* --- the request ------------------------------------------------------------------------------ */
@@ -145,7 +146,7 @@ void api_stream_identity(const struct stream *s, char out[9])
 {
     char created[CLOCK_TEXT];
 
-    api_hash(mf_str(clock_rfc3339(created, stream_created_ns(s))), out);
+    sha256_short(mf_str(clock_rfc3339(created, stream_created_ns(s))), out);
 }
 
 /* Who copies a stream says which one it knows: another of the same name has nothing for it. */
@@ -284,12 +285,24 @@ int consumer_restore_allowed(struct api_account *aa, struct consumers *g,
 
 /* --- doing it --------------------------------------------------------------------------------- */
 
+/* Who copies a stream asks for its consumer again when something was lost on the way: what was
+ * delivered and not acknowledged comes again. */
+static void begin_again(struct consumer *c)
+{
+    struct js_error e;
+    uint64_t seq;
+
+    if (!consumer_config(c)->direct && consumer_config(c)->sourcing)
+        (void)!consumer_reset(c, 0, &seq, &e);
+}
+
 /* Who makes or changes one that is paused is reminded of it. */
 static void created_reply(struct api_call *call, struct consumer *c)
 {
     const struct consumer_config *cfg = consumer_config(c);
     int64_t until = cfg->pause_until_ns;
 
+    begin_again(c);
     if (cfg->direct || cfg->sourcing)
         api_stream_identity(consumers_stream(consumer_group(c)), call->identity);
     if (until > api_now_ns(call->aa->api))

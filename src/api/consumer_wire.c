@@ -182,17 +182,6 @@ bool wire_next(struct api_account *aa, const struct router_msg *m, struct mf_sli
 
 /* --- coming and going ------------------------------------------------------------------------- */
 
-void api_hash(struct mf_slice text, char out[9])
-{
-    static const char letter[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    uint8_t digest[SHA256_BYTES];
-
-    sha256(text, digest);
-    for (unsigned i = 0; i < 8; i++)
-        out[i] = letter[digest[i] % 62];
-    out[8] = '\0';
-}
-
 void wire_init(struct api_account *aa)
 {
     aa->consumer_host = (struct consumer_host){
@@ -206,7 +195,7 @@ void wire_init(struct api_account *aa)
         .arg = aa,
         .codec = consumer_json_codec,
     };
-    api_hash(mf_str(account_name(aa->account)), aa->hash); /* tells it from others of a domain */
+    sha256_short(mf_str(account_name(aa->account)), aa->hash); /* tells it from others of a domain */
     waits_init(aa);
 }
 

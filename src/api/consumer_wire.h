@@ -25,8 +25,6 @@ bool wire_next(struct api_account *aa, const struct router_msg *m, struct mf_sli
 /* Is a consumer delivering right now?  What it sends must not come back into it: a client may name
  * any subject as its inbox, also one that deletes the consumer. */
 bool wire_delivering(void);
-/* nats-server's short hash: eight letters and digits, and a NUL.  O(length). */
-void api_hash(struct mf_slice text, char out[9]);
 
 /* --- consumer_admin.c ------------------------------------------------------------------------- */
 

@@ -258,8 +258,8 @@ bool direct_get(struct api_account *aa, const struct router_msg *rm, struct mf_s
         subject = mf_slice(dot + 1, (size_t)(name.ptr + name.len - dot - 1));
         name.len = (size_t)(dot - name.ptr);
     }
-    s = catalog_find(aa->catalog, name);
-    if (s == NULL || !stream_config(s)->allow_direct)
+    s = source_wire_reader(aa, name);
+    if (s == NULL)
         return false;
     if (m->reply.len == 0)
         return true;

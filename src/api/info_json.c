@@ -98,50 +98,6 @@ void state_json_write(struct jsonw *w, const char *key, struct stream *s)
 
 /* --- stream info ------------------------------------------------------------------------------ */
 
-/* A mirror's or source's progress: -1 means that it never heard of its origin. */
-static void source_write(struct jsonw *w, const char *key, const struct stream_source *src)
-{
-    const struct stream_mapping *map = src->transforms.at;
-
-    jsonw_object(w, key);
-    jsonw_str(w, "name", src->name);
-    if (src->external != NULL) {
-        jsonw_object(w, "external");
-        jsonw_str(w, "api", src->external->api);
-        jsonw_str(w, "deliver", src->external->deliver);
-        jsonw_end(w);
-    }
-    jsonw_u64(w, "lag", 0);
-    jsonw_i64(w, "active", -1);
-    jsonw_opt_str(w, "filter_subject", src->filter_subject);
-    if (src->transforms.n > 0) {
-        jsonw_array(w, "subject_transforms");
-        for (size_t i = 0; i < src->transforms.n; i++) {
-            jsonw_object(w, NULL);
-            jsonw_str(w, "src", map[i].src);
-            jsonw_str(w, "dest", map[i].dest);
-            jsonw_end(w);
-        }
-        jsonw_end(w);
-    }
-    jsonw_end(w);
-}
-
-void origins_json_write(struct jsonw *w, const struct stream_config *c)
-{
-    struct stream_source *const *list = c->sources.at;
-
-    if (c->mirror != NULL)
-        source_write(w, "mirror", c->mirror);
-    if (c->sources.n == 0)
-        return;
-    jsonw_array(w, "sources");
-    for (size_t i = 0; i < c->sources.n; i++)
-        if (list[i] != NULL)
-            source_write(w, NULL, list[i]);
-    jsonw_end(w);
-}
-
 void info_json_write_details(struct jsonw *w, struct api_account *aa, struct stream *s,
                              unsigned flags, const struct state_details *d)
 {
@@ -157,7 +113,7 @@ void info_json_write_details(struct jsonw *w, struct api_account *aa, struct str
         jsonw_str(w, "leader", aa->api->setup.server_name);
         jsonw_end(w);
     }
-    origins_json_write(w, c);
+    origins_json_write(w, s);
     jsonw_time(w, "ts", api_now_ns(aa->api));
 }
 

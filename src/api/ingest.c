@@ -39,6 +39,7 @@ struct ingest_stream {
     struct mf_buf start; /* {"stream":"S","domain":"d","seq": */
     struct mf_buf name;  /* "S" */
     struct consumers *consumers;
+    struct source_wire sources;
     bool no_ack, gone;
     size_t waiting;
 };
@@ -314,4 +315,11 @@ void ingest_set_consumers(struct stream *s, struct consumers *g)
     struct ingest_stream *in = stream_data(s);
 
     in->consumers = g;
+}
+
+struct source_wire *api_source_wire(struct stream *s)
+{
+    struct ingest_stream *in = stream_data(s);
+
+    return in == NULL ? NULL : &in->sources;
 }

@@ -88,7 +88,7 @@ static void stream_write(void *arg, struct stream *s)
     if (d->q->config)
         config_json_write(w, "config", stream_config(s), false);
     state_json_write(w, "state", s);
-    origins_json_write(w, stream_config(s));
+    origins_json_write(w, s);
     jsonw_end(w);
 }
 

@@ -7,11 +7,11 @@ noinst_LIBRARIES += %D%/libapi.a
 	%D%/restore_store.c %D%/restore_consumers.c %D%/restore_tar.c %D%/restore.h %D%/natsfile.c %D%/natsfile.h %D%/tar.c %D%/tar.h %D%/consumer_backup.c %D%/consumer_backup.h %D%/archive.c %D%/archive.h \
 	%D%/ingest.c %D%/advisory.c %D%/jsz.c %D%/js_metrics.c %D%/js_pages.c \
 	%D%/api_pages.h %D%/consumer_admin.c %D%/consumer_manage.c %D%/consumer_api.h %D%/consumer_json.c %D%/consumer_wire.c %D%/consumer_advisory.c \
-	%D%/consumer_wire.h %D%/consumer_wait.c %D%/event.h \
+	%D%/consumer_wire.h %D%/consumer_wait.c %D%/source_wire.c %D%/source_wire.h %D%/event.h \
 	%D%/api_impl.h include/mayfly/api.h
 %C%_libapi_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-API_LIBS = %D%/libapi.a $(CONSUMER_LIBS)
+API_LIBS = %D%/libapi.a src/source/libsource.a $(CONSUMER_LIBS)
 
 # config_json: of the api only this one file, so the rest need not be there.
 UNIT_TESTS += test/unit/config_json

@@ -73,3 +73,14 @@ void sha256(struct mf_slice text, uint8_t out[SHA256_BYTES])
     for (unsigned i = 0; i < SHA256_BYTES; i++)
         out[i] = (uint8_t)(h[i / 4] >> (24 - 8 * (i % 4)));
 }
+
+void sha256_short(struct mf_slice text, char out[SHA256_SHORT])
+{
+    static const char letter[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    uint8_t digest[SHA256_BYTES];
+
+    sha256(text, digest);
+    for (unsigned i = 0; i < SHA256_SHORT - 1; i++)
+        out[i] = letter[digest[i] % 62];
+    out[SHA256_SHORT - 1] = '\0';
+}

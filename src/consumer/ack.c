@@ -5,10 +5,14 @@
 
 #include <stdlib.h>
 
+#define ACK_WAIT_FLOW_NS (100LL * 365 * 24 * 3600 * CLOCK_S)
+
 int64_t ack_wait_of(const struct consumer *c, const struct pend *e)
 {
     size_t i = e->count == 0 ? 0 : e->count - 1;
 
+    if (c->cfg.ack_policy == ACK_FLOW_CONTROL)
+        return ACK_WAIT_FLOW_NS; /* who did not get it asks for all from there on */
     if (c->cfg.backoff.n > 0)
         return c->cfg.backoff.at[i < c->cfg.backoff.n ? i : c->cfg.backoff.n - 1];
     return c->cfg.ack_wait_ns > 0 ? c->cfg.ack_wait_ns : 30 * CLOCK_S;

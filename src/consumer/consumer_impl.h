@@ -265,14 +265,15 @@ void groups_insert(struct consumer *c, struct request *r); /* in its place of th
 void groups_timeout(struct consumer *c);
 bool groups_pin(struct consumer *c, struct request *r); /* before a delivery: true: header is due */
 
-/* pump.c: must this one wait, as it did when it was new? */
-bool replay_waits(struct consumer *c, const struct stream_msg *m);
+bool replay_waits(struct consumer *c, const struct stream_msg *m); /* pump.c: its time is to come */
+
 /* push.c */
 MF_MUSTCHECK int push_init(struct consumer *c);
 bool push_ready(struct consumer *c, const struct stream_msg *m); /* may this one go out now? */
 void push_sent(struct consumer *c, size_t bytes);
-void push_lost(struct consumer *c); /* nobody took it */
-void push_look(struct consumer *c); /* is anybody there? */
+void push_lost(struct consumer *c);     /* nobody took it */
+void push_ask_acks(struct consumer *c); /* that come with flow control, if any are missing */
+void push_look(struct consumer *c);     /* is anybody there? */
 void push_timeouts(struct consumer *c);
 int64_t push_next_time(const struct consumer *c);
 

@@ -329,8 +329,10 @@ static bool pump_next(struct consumer *c)
 
     if (e != NULL)
         return ack_given_up(c, e) || pump_one(c, e->sseq, e);
-    if (full(c))
+    if (full(c)) {
+        push_ask_acks(c);
         return false;
+    }
     seq = walk_next(c, &dead);
     if (seq == 0) {
         if (c->nrequests > 0)

@@ -106,6 +106,14 @@ static void ask_in_flight(struct consumer *c)
     ask_flow(c);
 }
 
+/* Acks come with flow control alone: who waits for them must ask. */
+void push_ask_acks(struct consumer *c)
+{
+    if (c->push != NULL && c->push->active && c->cfg.ack_policy == ACK_FLOW_CONTROL &&
+        c->wait.count > 0 && c->push->flow[0] == '\0')
+        ask_in_flight(c);
+}
+
 bool push_ready(struct consumer *c, const struct stream_msg *m)
 {
     struct push *p = c->push;
@@ -195,6 +203,7 @@ void push_timeouts(struct consumer *c)
     if (c->push->beat_ns > group_mono(c->group))
         return;
     heartbeat(c);
+    push_ask_acks(c);
     beat_later(c);
 }
 

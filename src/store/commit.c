@@ -88,6 +88,8 @@ void commit_start(struct store *s)
         (s->filling.buf.len == 0 && mf_list_empty(&s->waiting) && !s->bare))
         return;
     assert(!s->grouping); /* a batch never outlives the call that began it */
+    if (s->before_commit != NULL && s->filling.buf.len > 0)
+        s->before_commit(s->before_commit_arg);
     if (s->filling.buf.len > 0 || s->bare)
         commit_trailer(s);
     s->bare = false;
@@ -106,6 +108,12 @@ void commit_start(struct store *s)
     memcpy(s->image.id, s->id, STORE_ID);
     s->image.now_ns = s->clock_ns;
     loop_job_submit(s->commit_job);
+}
+
+void store_on_commit(struct store *s, void (*fn)(void *arg), void *arg)
+{
+    s->before_commit = fn;
+    s->before_commit_arg = arg;
 }
 
 bool commit_bare(struct store *s)

@@ -129,9 +129,9 @@ struct store {
     int64_t clock_ns, now_ns;
     struct loop_job *commit_job, *sync_job;
     struct loop_timer *commit_retry, *sync_timer;
+    void (*before_commit)(void *arg), *before_commit_arg; /* store_on_commit() */
     struct loop_defer commit_defer; /* one commit for all that this turn wrote */
-    bool syncing;
-    struct image sync; /* only files of extents are used */
+    struct image sync;              /* only files of extents are used */
     struct record_pos sync_to;
 
     /* The open batch: its records, not yet placed. */
@@ -149,7 +149,7 @@ struct store {
     uint64_t hidden_keys; /* keys all of whose messages are hidden */
     struct doomed_keys doomed_keys;
     struct ranges graves; /* expired and on disk, still in the index */
-    bool digging;
+    bool digging, syncing;
     struct table big; /* lengths of messages too long for their place: struct big */
 
     struct purge purge;

@@ -129,7 +129,7 @@ void stream_answer(struct stream *s, struct stream_publish *p, const struct stre
     p->done(p, a);
 }
 
-static void refuse(struct stream *s, struct stream_publish *p, const struct js_error *e)
+void stream_refuse(struct stream *s, struct stream_publish *p, const struct js_error *e)
 {
     stream_answer(s, p, &(struct stream_ack){.error = e});
 }
@@ -415,7 +415,7 @@ static bool pass_over(struct stream *s, struct stream_publish *p, struct intake 
     } else {
         struct js_error e;
         stream_store_error(s, rc, &e);
-        refuse(s, p, &e);
+        stream_refuse(s, p, &e);
     }
     return true;
 }
@@ -437,7 +437,7 @@ static void publish_one(struct stream *s, struct stream_publish *p, struct intak
     uint64_t duplicate;
 
     if (check_settled(s, in, &e) != 0 || check_first(s, in, &e) != 0) {
-        refuse(s, p, &e);
+        stream_refuse(s, p, &e);
         return;
     }
     if ((duplicate = stream_duplicate_of(s, in)) != 0) {
@@ -446,7 +446,7 @@ static void publish_one(struct stream *s, struct stream_publish *p, struct intak
         return;
     }
     if (check_second(s, in, &e) != 0) {
-        refuse(s, p, &e);
+        stream_refuse(s, p, &e);
         return;
     }
     if (pass_over(s, p, in))
@@ -456,55 +456,13 @@ static void publish_one(struct stream *s, struct stream_publish *p, struct intak
         stream_store(s, in, false, stream_wait(s, p, 0), &e) != 0) {
         free(p->answer);
         p->answer = NULL;
-        refuse(s, p, &e);
+        stream_refuse(s, p, &e);
         return;
     }
     s->inflight++;
     p->given_seq = in->seq;
     if (p->answer != NULL)
         p->answer->ack.seq = in->seq;
-}
-
-/* --- copies of another stream's messages --------------------------------------------------- */
-
-static int skip_to(struct stream *s, uint64_t seq)
-{
-    uint64_t msgs, bytes, last;
-
-    store_accepted(s->store, &msgs, &bytes, &last);
-    if (seq == 0 || seq == last + 1)
-        return 0;
-    if (seq <= last)
-        return MF_EXISTS;
-    return store_remove_range(s->store, last + 1, seq - 1, NULL);
-}
-
-static void publish_copy(struct stream *s, struct stream_publish *p, struct intake *in)
-{
-    struct js_error e;
-    int rc;
-
-    if (p->ts_ns != 0)
-        in->ts_ns = p->ts_ns;
-    /* A value that means nothing is stored as it is: it must not stop the rest (design: 5). */
-    if (in->h.ttl.len > 0 && ttl_parse(in->h.ttl, s->host->strict, &in->ttl_ns) != 0)
-        in->ttl_ns = TTL_NONE;
-    if (s->cfg.allow_rollup && !s->cfg.deny_purge && check_rollup(s, in, &e) != 0)
-        in->rollup = ROLLUP_NONE;
-    rc = expire_settle(s, in->subject);
-    if (rc == 0)
-        rc = skip_to(s, p->seq);
-    if (rc != 0) {
-        stream_store_error(s, rc, &e);
-    } else {
-        rc = stream_store(s, in, false, stream_wait(s, p, 0), &e);
-    }
-    if (rc != 0) {
-        refuse(s, p, &e);
-        return;
-    }
-    s->inflight++;
-    p->given_seq = in->seq;
 }
 
 /* --- in ------------------------------------------------------------------------------------ */
@@ -551,7 +509,7 @@ void stream_publish(struct stream *s, struct stream_publish *p)
     intake_read(in.hdr, &in.h);
     in.subject = stream_map_subject(s, p->msg.subject);
     if (p->replicated)
-        publish_copy(s, p, &in);
+        copy_take(s, p, &in);
     else if (!counter_take(s, p, &in) && !fast_take(s, p, &in) && !batch_take(s, p, &in))
         publish_one(s, p, &in);
 }

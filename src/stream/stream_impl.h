@@ -8,6 +8,7 @@
  *     batch.c      atomic batches                     fast.c      fast batches
  *     counter.c    Nats-Incr                          schedule.c  Nats-Schedule
  *     announce.c   observers, republishing            compress.c  bodies under compression
+ *     copy.c       messages of mirrors, sources, backups
  *     config*.c    the rules of a configuration       catalog*.c  all streams of an account
  */
 #ifndef STREAM_IMPL_H
@@ -152,6 +153,7 @@ void stream_answer(struct stream *s, struct stream_publish *p, const struct stre
  * hands the wait to the store and counts it in s->inflight. */
 MF_MUSTCHECK int stream_answer_later(struct stream_publish *p, const struct stream_ack *a);
 struct store_wait *stream_wait(struct stream *s, struct stream_publish *p, uint64_t seq);
+void stream_refuse(struct stream *s, struct stream_publish *p, const struct js_error *e);
 /* The sequence a message with the same id was stored under, within the window; 0: none. */
 uint64_t stream_duplicate_of(struct stream *s, const struct intake *in);
 /* The clock, and a timestamp for the next message: greater than that of the one before. */
@@ -159,6 +161,11 @@ int64_t stream_now(struct stream *s); /* also tells the store */
 int64_t stream_stamp(struct stream *s);
 /* The store's trouble in JetStream's words. */
 void stream_store_error(struct stream *s, int code, struct js_error *e);
+
+/* --- copy.c --------------------------------------------------------------------------------- */
+
+/* p is a copy of another stream's message (p->replicated). */
+void copy_take(struct stream *s, struct stream_publish *p, struct intake *in);
 
 /* --- check.c: each check of a publish, to be called in the order of the facts ----------------- */
 
@@ -227,11 +234,6 @@ MF_MUSTCHECK int expire_mark(struct stream *s, struct mf_slice subject, uint64_t
 
 void purge_drop_all(struct stream *s);
 struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
-
-/* --- view.c ----------------------------------------------------------------------------------- */
-
-/* stream_get(), waiting for the disk where it must. */
-MF_MUSTCHECK int stream_get_now(struct stream *s, uint64_t seq, struct stream_msg *out);
 
 /* --- dedup.c -------------------------------------------------------------------------------- */
 

@@ -1,0 +1,214 @@
+/* origin.c: names, subjects and requests of who follows a stream. */
+#include "origin.h"
+
+#include "mayfly/jsonw.h"
+#include "mayfly/sha256.h"
+
+#include <stdio.h>
+
+#define API_PREFIX "$JS.API"
+
+static bool given(const char *text)
+{
+    return text != NULL && *text != '\0';
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void put_hash(struct mf_buf *out, const char *before, const char *text)
+{
+    char hash[SHA256_SHORT];
+
+    sha256_short(mf_str(text), hash);
+    mf_buf_puts(out, before);
+    mf_buf_puts(out, hash);
+}
+
+static void put_subjects(struct mf_buf *out, const struct stream_source *src, bool dest)
+{
+    const struct stream_mapping *map = src->transforms.at;
+
+    for (size_t i = 0; i < src->transforms.n; i++) {
+        const char *text = dest ? map[i].dest : map[i].src;
+        if (i > 0)
+            mf_buf_byte(out, '\f');
+        mf_buf_puts(out, given(text) ? text : ">");
+    }
+    if (src->transforms.n == 0)
+        mf_buf_puts(out, !dest && given(src->filter_subject) ? src->filter_subject : ">");
+}
+
+void origin_index(struct mf_buf *out, const struct stream_source *src)
+{
+    mf_buf_puts(out, src->name);
+    if (src->external != NULL)
+        put_hash(out, ":", src->external->api == NULL ? "" : src->external->api);
+    if (src->consumer != NULL)
+        put_hash(out, ":C=", src->consumer->name == NULL ? "" : src->consumer->name);
+    mf_buf_byte(out, ' ');
+    put_subjects(out, src, false);
+    mf_buf_byte(out, ' ');
+    put_subjects(out, src, true);
+}
+
+static size_t named_so(const struct json_objects *siblings, const char *name)
+{
+    struct stream_source *const *at = siblings->at;
+    size_t n = 0;
+
+    for (size_t i = 0; i < siblings->n; i++)
+        n += at[i] != NULL && at[i]->name != NULL && strcmp(at[i]->name, name) == 0;
+    return n;
+}
+
+int origin_consumer(char out[ORIGIN_NAME], const struct origin_who *who,
+                    const struct stream_source *src, const struct json_objects *siblings)
+{
+    struct mf_buf b = MF_BUF_INIT;
+    char hash[SHA256_SHORT];
+    int rc = 0;
+
+    mf_buf_printf(&b, "%s %s", who->stream, who->account);
+    if (given(who->domain))
+        mf_buf_printf(&b, " %s", who->domain);
+    sha256_short(mf_buf_slice(&b), hash);
+    if (!who->mirror) {
+        mf_buf_clear(&b);
+        mf_buf_puts(&b, hash);
+        if (siblings != NULL && named_so(siblings, src->name) > 1) {
+            mf_buf_byte(&b, ' '); /* the stream is followed twice: the rest tells which */
+            origin_index(&b, src);
+        }
+        sha256_short(mf_buf_slice(&b), hash);
+    }
+    if (mf_buf_failed(&b))
+        rc = MF_NOMEM;
+    mf_buf_fini(&b);
+    (void)snprintf(out, ORIGIN_NAME, "%s_%s", who->mirror ? "JS_MIRROR" : "JS_SRC", hash);
+    return rc;
+}
+
+/* --- subjects --------------------------------------------------------------------------------- */
+
+const char *origin_filter(const struct stream_source *src)
+{
+    const struct stream_mapping *map = src->transforms.at;
+
+    if (given(src->filter_subject))
+        return src->filter_subject;
+    return src->transforms.n == 1 && given(map[0].src) ? map[0].src : NULL;
+}
+
+/* Two dots become one: prefixes may end with one. */
+static void collapse(struct mf_buf *out, size_t from)
+{
+    size_t to = from;
+
+    for (size_t i = from; i < out->len; i++) {
+        out->ptr[to++] = out->ptr[i];
+        if (out->ptr[i] == '.' && i + 1 < out->len && out->ptr[i + 1] == '.')
+            i++;
+    }
+    out->len = to;
+}
+
+void origin_subject(struct mf_buf *out, const struct stream_source *src, const char *verb,
+                    const char *name, const char *filter)
+{
+    size_t start = out->len;
+
+    mf_buf_printf(out, "%s.%s.%s", src->external != NULL ? src->external->api : API_PREFIX, verb,
+                  src->name);
+    if (name != NULL)
+        mf_buf_printf(out, ".%s", name);
+    if (filter != NULL)
+        mf_buf_printf(out, ".%s", filter);
+    if (src->external != NULL && !mf_buf_failed(out))
+        collapse(out, start);
+}
+
+void origin_deliver(struct mf_buf *out, const struct origin_who *who,
+                    const struct stream_source *src, const char *unique)
+{
+    bool prefixed = src->external != NULL && given(src->external->deliver);
+    size_t start = out->len;
+
+    mf_buf_printf(out, "%s.%s.%s", prefixed ? src->external->deliver : "$JS",
+                  who->mirror ? "M" : "S", unique);
+    if (prefixed && !mf_buf_failed(out))
+        collapse(out, start);
+}
+
+/* --- the request ------------------------------------------------------------------------------ */
+
+#define ACK_WAIT_NS  79200000000000
+#define HEARTBEAT_NS 1000000000
+#define INACTIVE_NS  10000000000
+
+static void put_start(struct jsonw *w, const struct origin_start *from)
+{
+    if (from->by_time) {
+        jsonw_str(w, "deliver_policy", "by_start_time");
+        jsonw_time(w, "opt_start_time", from->time_ns);
+    } else if (from->seq > 0) {
+        jsonw_str(w, "deliver_policy", "by_start_sequence");
+        jsonw_u64(w, "opt_start_seq", from->seq);
+    } else {
+        jsonw_str(w, "deliver_policy", "all");
+    }
+}
+
+static void put_filters(struct jsonw *w, const struct stream_source *src)
+{
+    const struct stream_mapping *map = src->transforms.at;
+
+    jsonw_opt_str(w, "filter_subject", origin_filter(src));
+    if (src->transforms.n < 2)
+        return;
+    jsonw_array(w, "filter_subjects");
+    for (size_t i = 0; i < src->transforms.n; i++)
+        jsonw_str(w, NULL, given(map[i].src) ? map[i].src : ">");
+    jsonw_end(w);
+}
+
+static void put_metadata(struct jsonw *w, const struct origin_who *who)
+{
+    bool m = who->mirror;
+
+    jsonw_object(w, "metadata");
+    jsonw_str(w, m ? "_nats.mirror.acc" : "_nats.src.acc", who->account);
+    if (given(who->domain))
+        jsonw_str(w, m ? "_nats.mirror.domain" : "_nats.src.domain", who->domain);
+    jsonw_str(w, m ? "_nats.mirror.stream" : "_nats.src.stream", who->stream);
+    jsonw_end(w);
+}
+
+void origin_create(struct mf_buf *out, const struct origin_who *who,
+                   const struct stream_source *src, const char *name, const char *deliver,
+                   const struct origin_start *from, bool sourcing)
+{
+    struct jsonw w;
+
+    jsonw_begin(&w, out, JSONW_COMPACT);
+    jsonw_object(&w, NULL);
+    jsonw_str(&w, "stream_name", src->name);
+    jsonw_object(&w, "config");
+    jsonw_str(&w, "name", name);
+    put_start(&w, from);
+    jsonw_str(&w, "ack_policy", "none");
+    jsonw_i64(&w, "ack_wait", ACK_WAIT_NS);
+    jsonw_i64(&w, "max_deliver", 1);
+    put_filters(&w, src);
+    jsonw_str(&w, "replay_policy", "instant");
+    jsonw_bool(&w, "flow_control", true);
+    jsonw_str(&w, "deliver_subject", deliver);
+    jsonw_i64(&w, "idle_heartbeat", HEARTBEAT_NS);
+    jsonw_i64(&w, "inactive_threshold", INACTIVE_NS);
+    jsonw_i64(&w, "num_replicas", 0);
+    jsonw_bool(&w, "direct", true);
+    jsonw_opt_bool(&w, "sourcing", sourcing);
+    put_metadata(&w, who);
+    jsonw_end(&w);
+    jsonw_str(&w, "action", "");
+    jsonw_end(&w);
+}

@@ -1,0 +1,165 @@
+/* resume.c: where a source goes on after a restart.
+ *
+ * Its place is a blob, written with the group of writes that brings its messages to disk, so both
+ * are there after a crash or neither is; and it stays when its messages are purged or expire.
+ * Without a blob (the stream came from a backup, or the source was removed and is back) the newest
+ * message with a mark of the source tells: they are walked from the end, in slices.  A mirror needs
+ * none of this: its last sequence is its place.
+ *
+ * The blob, little endian:
+ *    0  u8   1, the version           9  u8   length of the origin's identity, at most 8
+ *    1  u64  the origin's sequence   10  the identity, then the index of the source */
+#include "source_impl.h"
+
+#include "mayfly/header.h"
+#include "mayfly/le.h"
+#include "mayfly/log.h"
+
+#include <stdio.h>
+
+#define BLOB_VERSION 1
+#define BLOB_HEAD    10
+#define SEEK_SLICE   256
+
+static struct mf_slice blob_name(const struct link *l, char name[32])
+{
+    char hash[SHA256_SHORT];
+
+    sha256_short(mf_str(l->index), hash);
+    return mf_slice(name, (size_t)snprintf(name, 32, "source/%s", hash));
+}
+
+static bool blob_read(struct link *l)
+{
+    struct mf_slice b;
+    char name[32];
+    size_t ident;
+
+    if (!stream_blob_get(l->all->stream, blob_name(l, name), &b) || b.len < BLOB_HEAD ||
+        b.ptr[0] != BLOB_VERSION)
+        return false;
+    ident = b.ptr[9];
+    if (ident >= sizeof l->ident || b.len < BLOB_HEAD + ident ||
+        !mf_eq_str(mf_slice(b.ptr + BLOB_HEAD + ident, b.len - BLOB_HEAD - ident), l->index))
+        return false;
+    l->track.sseq = le64_get(b.ptr + 1);
+    memcpy(l->ident, b.ptr + BLOB_HEAD, ident);
+    l->ident[ident] = '\0';
+    return true;
+}
+
+void resume_write(struct link *l)
+{
+    struct mf_buf b = MF_BUF_INIT;
+    uint8_t head[BLOB_HEAD] = {BLOB_VERSION};
+    size_t ident = strlen(l->ident);
+    char name[32];
+    int rc;
+
+    if (!l->dirty)
+        return;
+    le64_put(head + 1, l->track.sseq);
+    head[9] = (uint8_t)ident;
+    mf_buf_append(&b, head, sizeof head);
+    mf_buf_append(&b, l->ident, ident);
+    mf_buf_puts(&b, l->index);
+    rc = mf_buf_failed(&b)
+             ? MF_NOMEM
+             : stream_blob_put(l->all->stream, blob_name(l, name), mf_buf_slice(&b), NULL);
+    l->dirty = rc != 0; /* else with what comes next */
+    mf_buf_fini(&b);
+}
+
+void resume_commit(void *arg)
+{
+    struct sources *all = arg;
+    struct mf_list *pos;
+
+    mf_list_each(pos, &all->work) resume_write(mf_container(pos, struct link, work));
+}
+
+void resume_forget(struct link *l)
+{
+    struct mf_slice b;
+    char name[32];
+
+    if (!stream_blob_get(l->all->stream, blob_name(l, name), &b))
+        return;
+    if (stream_blob_del(l->all->stream, blob_name(l, name), NULL) != 0)
+        log_debug("stream %s: the place in source %s stays", stream_name(l->all->stream),
+                  l->src.name);
+}
+
+/* --- without a blob --------------------------------------------------------------------------- */
+
+static void found(struct link *l, uint64_t seq, struct mf_slice ident)
+{
+    l->known = true;
+    l->track.sseq = seq;
+    if (ident.len < sizeof l->ident) {
+        memcpy(l->ident, ident.ptr == NULL ? (const uint8_t *)"" : ident.ptr, ident.len);
+        l->ident[ident.len] = '\0';
+    }
+    link_later(l, 0);
+}
+
+/* How many still seek. */
+static size_t look_at(struct sources *all, const struct stream_msg *m)
+{
+    struct mf_slice value, ident;
+    bool marked = m->hdr.len > 0 && header_get(m->hdr, "Nats-Stream-Source", &value);
+    size_t left = 0;
+    uint64_t seq;
+
+    for (size_t i = 0; i < all->n; i++) {
+        struct link *l = all->at[i];
+        if (l->state != LINK_SEEKING)
+            continue;
+        if (marked && origin_mark_read(value, mf_str(l->index), &seq, &ident))
+            found(l, seq, ident);
+        else
+            left++;
+    }
+    return left;
+}
+
+static void nothing_found(struct sources *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i]->state == LINK_SEEKING)
+            found(all->at[i], 0, MF_SLICE_NONE);
+}
+
+static void seek(struct loop_defer *d)
+{
+    struct sources *all = mf_container(d, struct sources, seek);
+    struct stream_msg m;
+
+    for (unsigned i = 0; i < SEEK_SLICE; i++) {
+        uint64_t seq = all->seek_at == 0 ? 0 : stream_prev(all->stream, all->seek_at);
+        if (seq == 0) {
+            nothing_found(all);
+            return;
+        }
+        all->seek_at = seq - 1;
+        if (stream_get_now(all->stream, seq, &m) == 0 && look_at(all, &m) == 0)
+            return;
+    }
+    loop_next(all->host->loop, d);
+}
+
+bool resume_find(struct link *l)
+{
+    struct sources *all = l->all;
+
+    if (l->known)
+        return true;
+    l->known = l->mirror || blob_read(l) || stream_prev(all->stream, UINT64_MAX) == 0;
+    if (l->known)
+        return true;
+    l->state = LINK_SEEKING;
+    all->seek_at = UINT64_MAX; /* who seeks already looks at those again */
+    all->seek.fn = seek;
+    loop_next(all->host->loop, &all->seek);
+    return false;
+}

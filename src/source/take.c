@@ -1,0 +1,273 @@
+/* take.c: what an origin delivers: messages, flow control, heartbeats.
+ *
+ * Happy path: a message that is the next one is handed to the stream, which copies it; at the end
+ * of the turn all of them go to disk together.  Flow control is answered when what came before it
+ * is on disk: so a slow disk slows the origin down, and an origin that removes what was
+ * acknowledged removes nothing that a crash could still take away. Failure: a refused message is
+ * not passed over.  Nothing more is listened to, and the consumer is asked for again, from this
+ * message on, after a while.
+ *
+ * Nothing is sent from inside a delivery (who delivers does not listen): sources.flush does that at
+ * the end of the turn. */
+#include "source_impl.h"
+
+#include "mayfly/header.h"
+#include "mayfly/proto.h"
+
+#include <stdlib.h>
+
+#define POOL_MAX 16384
+
+/* A message on its way to the disk. */
+struct copy {
+    struct stream_publish pub;
+    struct link *link;
+    struct copy *next; /* in the pool */
+};
+
+/* One loop thread, one pool. */
+static struct copy *pool;
+static size_t pooled;
+
+static struct copy *copy_get(void)
+{
+    struct copy *c = pool;
+
+    if (c == NULL)
+        return malloc(sizeof *c);
+    pool = c->next;
+    pooled--;
+    return c;
+}
+
+static void copy_put(struct copy *c)
+{
+    if (pooled >= POOL_MAX) {
+        free(c);
+        return;
+    }
+    c->next = pool;
+    pool = c;
+    pooled++;
+}
+
+void source_fini(void)
+{
+    while (pool != NULL) {
+        struct copy *c = pool;
+        pool = c->next;
+        free(c);
+    }
+    pooled = 0;
+}
+
+/* --- at the end of the turn ------------------------------------------------------------------- */
+
+void take_work(struct link *l)
+{
+    struct sources *all = l->all;
+
+    if (mf_list_empty(&l->work))
+        mf_list_push(&all->work, &l->work);
+    all->flush.fn = take_flush;
+    loop_defer(all->host->loop, &all->flush);
+}
+
+static void answer_flow(struct link *l)
+{
+    struct mf_buf hdr = MF_BUF_INIT, to = l->flow;
+    uint8_t text[20];
+
+    l->flow = MF_BUF_INIT;
+    if (l->flow_track.sseq > 0) {
+        header_begin(&hdr, NULL);
+        header_add(&hdr, "Nats-Last-Consumer",
+                   mf_slice(text, proto_put_u64(text, l->flow_track.dseq)));
+        header_add(&hdr, "Nats-Last-Stream",
+                   mf_slice(text, proto_put_u64(text, l->flow_track.sseq)));
+        header_end(&hdr);
+    }
+    /* Without memory the origin asks again, in its heartbeats. */
+    if (!mf_buf_failed(&hdr))
+        (void)link_send(l, mf_buf_slice(&to), MF_SLICE_NONE, mf_buf_slice(&hdr), MF_SLICE_NONE);
+    mf_buf_fini(&hdr);
+    mf_buf_fini(&to);
+}
+
+void take_flush(struct loop_defer *d)
+{
+    struct sources *all = mf_container(d, struct sources, flush);
+    struct mf_list now, *n;
+
+    mf_list_init(&now);
+    mf_list_move(&now, &all->work);
+    while ((n = mf_list_pop(&now)) != NULL) {
+        struct link *l = mf_container(n, struct link, work);
+        resume_write(l);
+        if (l->flow.len > 0 && l->completed >= l->flow_at)
+            answer_flow(l);
+    }
+}
+
+/* --- one message ------------------------------------------------------------------------------ */
+
+static void judged(struct link *l, const struct stream_ack *a)
+{
+    l->accepted--;
+    if (a->error == NULL) /* it is here already, under its id */
+        return;
+    l->refused = true;
+    l->error = *a->error;
+}
+
+static void copied(struct stream_publish *p, const struct stream_ack *a)
+{
+    struct copy *c = mf_container(p, struct copy, pub);
+    struct link *l = c->link;
+
+    copy_put(c);
+    if (l->judging) {
+        judged(l, a);
+        return;
+    }
+    l->completed++;
+    if (l->all == NULL) {
+        if (l->completed == l->accepted)
+            link_free(l);
+    } else if (a->error != NULL && l->state == LINK_FOLLOWING) {
+        link_fail(l, a->error); /* the store takes nothing any more */
+    } else if (l->flow.len > 0 && l->completed >= l->flow_at) {
+        take_work(l);
+    }
+}
+
+static struct mf_slice map_subject(struct link *l, struct mf_slice subject)
+{
+    for (size_t i = 0; i < l->nmaps; i++) {
+        ssize_t n = l->maps[i] == NULL ? 0
+                                       : transform_apply(l->maps[i], subject, l->all->subject,
+                                                         sizeof l->all->subject);
+        if (n > 0)
+            return mf_slice(l->all->subject, (size_t)n);
+    }
+    return subject;
+}
+
+/* false: the stream, or memory, has no room for it; l->error tells. */
+static bool hand_over(struct link *l, const struct mf_msg *m, const struct origin_reply *r)
+{
+    struct sources *all = l->all;
+    struct mf_slice hdr;
+    struct copy *c;
+
+    mf_buf_clear(&all->mark);
+    if (!l->mirror)
+        origin_mark(&all->mark, mf_str(l->index), r->sseq, m->subject, l->ident);
+    hdr = origin_header(&all->hdr, m->hdr, mf_buf_slice(&all->mark));
+    if (mf_buf_failed(&all->mark) || mf_buf_failed(&all->hdr) || (c = copy_get()) == NULL) {
+        js_refuse(&l->error, JS_INSUFFICIENT_RESOURCES);
+        return false;
+    }
+    c->link = l;
+    c->pub = (struct stream_publish){
+        .msg = {.subject = map_subject(l, m->subject), .hdr = hdr, .payload = m->payload},
+        .done = copied,
+        .replicated = true,
+        .followed = true,
+        .seq = l->mirror ? r->sseq : 0,
+        .ts_ns = l->mirror ? r->ts_ns : 0,
+    };
+    l->accepted++;
+    l->refused = false;
+    l->judging = true;
+    stream_publish(all->stream, &c->pub);
+    l->judging = false;
+    return !l->refused;
+}
+
+void take_near(struct link *l, uint64_t pending)
+{
+    const struct source_host *h = l->all->host;
+
+    if (!l->mirror || l->near || pending >= TRACK_NEAR)
+        return;
+    l->near = true;
+    h->caught_up(h->arg, l->all->stream);
+}
+
+static void take(struct link *l, const struct mf_msg *m, const struct origin_reply *r)
+{
+    struct track before = l->track;
+
+    switch (track_message(&l->track, l->mirror, r)) {
+    case TRACK_IGNORE:
+        return;
+    case TRACK_LOST:
+        link_fail(l, NULL);
+        return;
+    case TRACK_TAKE:
+        break;
+    }
+    l->dirty = !l->mirror;
+    if (l->dirty)
+        take_work(l); /* before the stream hears of it: its group is not on its way yet */
+    if (!hand_over(l, m, r)) {
+        struct js_error e = l->error;
+        l->track = before;
+        link_fail(l, &e);
+        return;
+    }
+    l->fails = 0;
+    l->lag = track_lag(r->pending);
+    take_near(l, r->pending);
+}
+
+/* --- control ---------------------------------------------------------------------------------- */
+
+static uint64_t number(struct mf_slice hdr, const char *name)
+{
+    struct mf_slice text;
+    uint64_t n;
+
+    return header_get(hdr, name, &text) && mf_parse_u64(text, &n) == 0 ? n : 0;
+}
+
+static void flow_asked(struct link *l, struct mf_slice reply)
+{
+    if (mf_eq(mf_buf_slice(&l->flow), reply))
+        return; /* it will be answered when it is true */
+    mf_buf_clear(&l->flow);
+    mf_buf_append(&l->flow, reply.ptr, reply.len);
+    if (mf_buf_failed(&l->flow))
+        mf_buf_clear(&l->flow);
+    l->flow_at = l->accepted;
+    l->flow_track = l->track;
+    if (l->completed >= l->flow_at)
+        take_work(l);
+}
+
+static void control(struct link *l, const struct mf_msg *m)
+{
+    struct mf_slice stalled;
+
+    if (m->reply.len > 0)
+        flow_asked(l, m->reply);
+    else if (track_beat(&l->track, number(m->hdr, "Nats-Last-Consumer")) == TRACK_LOST)
+        link_fail(l, NULL);
+    else if (header_get(m->hdr, "Nats-Consumer-Stalled", &stalled) && stalled.len > 0)
+        flow_asked(l, stalled);
+}
+
+bool take_deliver(struct router_sub *sub, const struct router_msg *m)
+{
+    struct link *l = mf_container(sub, struct link, deliver_sub);
+    const struct mf_msg *msg = m->msg;
+    struct origin_reply r;
+
+    l->heard_ns = loop_mono_ns(l->all->host->loop);
+    if (msg->payload.len == 0 && mf_starts(msg->hdr, "NATS/1.0 100 "))
+        control(l, msg);
+    else if (origin_reply_read(msg->reply, &r) && mf_eq_str(r.consumer, l->name))
+        take(l, msg, &r);
+    return true;
+}

@@ -1,0 +1,112 @@
+/* copy.c: messages that were another stream's: those a mirror or a source brings, and those of a
+ * backup.
+ *
+ * What their publishers asked to be checked was checked there.  Who follows a stream (p->followed)
+ * can come back to a message later, so limits may refuse it; but it must know at once, or it would
+ * hand over the next one, and this one would be lost behind it.  A backup comes once, and whole. */
+#include "stream_impl.h"
+
+static int skip_to(struct stream *s, uint64_t seq)
+{
+    uint64_t last = stream_accepted(s);
+
+    if (seq == 0 || seq == last + 1)
+        return 0;
+    if (seq <= last)
+        return MF_EXISTS;
+    return store_remove_range(s->store, last + 1, seq - 1, NULL);
+}
+
+uint64_t stream_accepted(const struct stream *s)
+{
+    uint64_t msgs, bytes, last;
+
+    store_accepted(s->store, &msgs, &bytes, &last);
+    return last;
+}
+
+int stream_skip(struct stream *s, uint64_t upto)
+{
+    return upto <= stream_accepted(s) ? 0 : skip_to(s, upto + 1);
+}
+
+void stream_on_commit(struct stream *s, void (*fn)(void *arg), void *arg)
+{
+    store_on_commit(s->store, fn, arg);
+}
+
+static int fail(struct stream *s, int rc, struct js_error *e)
+{
+    stream_store_error(s, rc, e);
+    return rc;
+}
+
+/* What nobody waits for takes its sequence and no room. */
+static int store_copy(struct stream *s, struct stream_publish *p, struct intake *in,
+                      struct js_error *e)
+{
+    int rc;
+
+    if (p->followed && stream_nobody_wants(s, in->subject)) {
+        in->rollup = ROLLUP_NONE;
+        rc = stream_use_up(s, in, p);
+        return rc == 0 ? 0 : fail(s, rc, e);
+    }
+    return stream_store(s, in, false, stream_wait(s, p, 0), e);
+}
+
+static int check_followed(struct stream *s, struct intake *in, struct js_error *e)
+{
+    int rc;
+
+    if ((rc = check_sealed(s, e)) != 0 || (rc = check_size(s, in, e)) != 0 ||
+        (rc = check_resources(s, in, e)) != 0 || (rc = check_account(s, in, e)) != 0)
+        return rc;
+    return check_discard_new(s, in, e);
+}
+
+/* Told at once where the caller goes by it; else behind what is on its way to the disk. */
+static void refuse(struct stream *s, struct stream_publish *p, const struct js_error *e)
+{
+    if (!p->followed) {
+        stream_refuse(s, p, e);
+        return;
+    }
+    s->stats.refused++;
+    p->done(p, &(struct stream_ack){.error = e});
+}
+
+void copy_take(struct stream *s, struct stream_publish *p, struct intake *in)
+{
+    uint64_t duplicate = p->followed ? stream_duplicate_of(s, in) : 0;
+    struct js_error e;
+    int rc;
+
+    if (duplicate != 0) {
+        s->stats.duplicates++;
+        p->done(p, &(struct stream_ack){.seq = duplicate, .duplicate = true});
+        return;
+    }
+    if (p->ts_ns != 0)
+        in->ts_ns = p->ts_ns;
+    /* A value that means nothing is stored as it is: it must not stop the rest. */
+    if (in->h.ttl.len > 0 && ttl_parse(in->h.ttl, s->host->strict, &in->ttl_ns) != 0)
+        in->ttl_ns = TTL_NONE;
+    if (s->cfg.allow_rollup && !s->cfg.deny_purge && check_rollup(s, in, &e) != 0)
+        in->rollup = ROLLUP_NONE;
+    rc = expire_settle(s, in->subject);
+    if (rc != 0)
+        (void)fail(s, rc, &e);
+    else if (p->followed)
+        rc = check_followed(s, in, &e);
+    if (rc == 0 && (rc = skip_to(s, p->seq)) != 0)
+        (void)fail(s, rc, &e);
+    if (rc == 0)
+        rc = store_copy(s, p, in, &e);
+    if (rc != 0) {
+        refuse(s, p, &e);
+        return;
+    }
+    s->inflight++;
+    p->given_seq = in->seq;
+}
