@@ -45,6 +45,7 @@ static int fail(struct stream *s, int rc, struct js_error *e)
 static int store_copy(struct stream *s, struct stream_publish *p, struct intake *in,
                       struct js_error *e)
 {
+    const char *val;
     int rc;
 
     if (p->followed && stream_nobody_wants(s, in->subject)) {
@@ -52,6 +53,9 @@ static int store_copy(struct stream *s, struct stream_publish *p, struct intake 
         rc = stream_use_up(s, in, p);
         return rc == 0 ? 0 : fail(s, rc, e);
     }
+    if (p->followed && s->cfg.allow_msg_counter &&
+        ((rc = counter_source(s, in, e)) != 0 || (rc = counter_apply(s, in, &val, e)) != 0))
+        return rc;
     return stream_store(s, in, false, stream_wait(s, p, 0), e);
 }
 

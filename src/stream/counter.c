@@ -153,7 +153,7 @@ static const struct json_type value_type = {"CounterValue", sizeof(struct value)
 
 /* A document whose val is no number counts as zero, as in nats-server; one that is none, or whose
  * val is no string, is broken. */
-static int value_read(struct mf_slice payload, struct mf_buf *out)
+int counter_value_read(struct mf_slice payload, struct mf_buf *out)
 {
     struct value v = {NULL};
     struct arena mem = {0};
@@ -177,7 +177,7 @@ void counter_learn(struct stream *s, const struct stream_msg *m)
 {
     struct mf_slice sources = MF_SLICE_NONE;
     struct mf_buf value = MF_BUF_INIT;
-    int rc = value_read(m->payload, &value);
+    int rc = counter_value_read(m->payload, &value);
 
     if (m->hdr.len > 0)
         (void)header_get(m->hdr, SOURCES, &sources);
@@ -230,7 +230,7 @@ static int refuse_unknown(struct stream *s, int rc, struct js_error *e)
 
 /* The sum, as text and as payload, in c's buffers. */
 static int count(struct stream *s, struct counters *c, const struct counter *x, struct intake *in,
-                 struct js_error *e)
+                 struct mf_slice sources, struct js_error *e)
 {
     struct decimal now = DECIMAL_ZERO, more;
     int rc;
@@ -246,8 +246,8 @@ static int count(struct stream *s, struct counters *c, const struct counter *x, 
     mf_buf_append(&c->payload, c->sum.ptr, c->sum.len);
     mf_buf_puts(&c->payload, "\"}");
     mf_buf_clear(&c->hdr);
-    if (x != NULL && x->sources != NULL)
-        header_set(&c->hdr, in->hdr, SOURCES, mf_str(x->sources));
+    if (sources.len > 0)
+        header_set(&c->hdr, in->hdr, SOURCES, sources);
     if (rc != 0 || mf_buf_failed(&c->payload) || mf_buf_failed(&c->hdr)) {
         stream_store_error(s, MF_NOMEM, e);
         return MF_NOMEM;
@@ -269,7 +269,9 @@ int counter_apply(struct stream *s, struct intake *in, const char **val, struct 
         return refuse_unknown(s, MF_NOMEM, e);
     if ((rc = counter_find(s, in->subject, &x, &seq)) != 0)
         return refuse_unknown(s, rc, e);
-    if ((rc = count(s, c, x, in, e)) != 0)
+    struct mf_slice sources =
+        in->counter_sources.len > 0 ? in->counter_sources : mf_str(x == NULL ? NULL : x->sources);
+    if ((rc = count(s, c, x, in, sources, e)) != 0)
         return rc;
     struct mf_slice payload = in->payload, hdr = in->hdr;
     in->payload = mf_buf_slice(&c->payload);
@@ -279,7 +281,6 @@ int counter_apply(struct stream *s, struct intake *in, const char **val, struct 
     /* The sequence it is about to get.  If it does not, this value counts for nothing. */
     store_accepted(s->store, &msgs, &bytes, &seq);
     seq = c->stage != 0 ? c->staged_seq + 1 : seq + 1;
-    struct mf_slice sources = mf_str(x == NULL ? NULL : x->sources);
     if (rc == 0 && (x = counter_put(s, in->subject, mf_buf_slice(&c->sum), sources, seq)) == NULL) {
         stream_store_error(s, MF_NOMEM, e);
         rc = MF_NOMEM;
@@ -339,6 +340,7 @@ void counter_free(struct stream *s)
     mf_buf_fini(&c->sum);
     mf_buf_fini(&c->payload);
     mf_buf_fini(&c->hdr);
+    mf_buf_fini(&c->told);
     free(c);
     s->counters = NULL;
 }

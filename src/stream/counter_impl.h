@@ -29,6 +29,7 @@ struct counters {
     uint64_t stage; /* 0: no batch is under way */
     uint64_t stages, staged_seq;
     struct mf_buf sum, payload, hdr;
+    struct mf_buf told; /* counter_source.c: the header of the message under way */
     /* counter_park.c */
     struct mf_list parked;
     size_t parked_size;
@@ -43,6 +44,8 @@ struct counters *counter_table(struct stream *s); /* made at the first call; NUL
 /* The value of a subject.  0: *out, or NULL: there is none, it is zero.  MF_DENIED: broken.
  * MF_AGAIN: *seq has to be read from disk.  MF_NOTFOUND: *seq is not on disk yet. */
 int counter_find(struct stream *s, struct mf_slice subject, struct counter **out, uint64_t *seq);
+/* Appends the number a payload {"val":"N"} holds.  MF_INVAL: it holds none. */
+MF_MUSTCHECK int counter_value_read(struct mf_slice payload, struct mf_buf *out);
 /* What a stored message says. */
 void counter_learn(struct stream *s, const struct stream_msg *m);
 

@@ -34,6 +34,9 @@ int counter_check_present(struct stream *s, const struct intake *in, struct js_e
 /* The new value becomes in->payload ({"val":"N"}) and *val (valid until the next call); in->hdr may
  * be rewritten. */
 int counter_apply(struct stream *s, struct intake *in, const char **val, struct js_error *e);
+/* counter_source.c: before counter_apply(), for a message that a source brought: Nats-Incr becomes
+ * what it adds here. */
+int counter_source(struct stream *s, struct intake *in, struct js_error *e);
 /* Around the counter_apply() of all messages of a batch, before any of them is stored; then
  * counter_settle() for the subject of each. */
 MF_MUSTCHECK int counter_stage(struct stream *s);

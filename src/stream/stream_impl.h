@@ -116,8 +116,9 @@ struct intake {
     int64_t ts_ns;
     int64_t ttl_ns; /* TTL_NONE, TTL_NEVER or a duration, as the message said */
     enum rollup rollup;
-    bool used_up;      /* batch_store(): nobody wanted it; it has its sequence only */
-    bool marker;       /* ours: no limit, size, discard or seal refuses it */
+    struct mf_slice counter_sources; /* counter_source(): the header it gets; empty: as before */
+    bool used_up;                    /* batch_store(): nobody wanted it; it has its sequence only */
+    bool marker;                     /* ours: no limit, size, discard or seal refuses it */
     uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
     uint64_t seq;      /* out */
 };
