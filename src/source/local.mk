@@ -5,4 +5,18 @@ noinst_LIBRARIES += %D%/libsource.a
 	%D%/origin.h %D%/source_impl.h include/mayfly/source.h
 %C%_libsource_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-SOURCE_LIBS = %D%/libsource.a src/account/libaccount.a
+SOURCE_LIBS = %D%/libsource.a $(STREAM_LIBS) $(ACCOUNT_LIBS)
+
+# The pure parts; then a stream that follows a made-up origin, and the same while memory runs out.
+UNIT_TESTS += test/unit/source test/unit/source_link test/unit/source_nomem
+test_unit_source_SOURCES = test/unit/test_source.c
+test_unit_source_LDADD = $(SOURCE_LIBS) $(UNITY_LIBS)
+test_unit_source_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+test_unit_source_link_SOURCES = test/unit/test_source_link.c test/support/origin_world.h $(STREAM_WORLD)
+test_unit_source_link_LDADD = $(SOURCE_LIBS) $(UNITY_LIBS)
+test_unit_source_link_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_source_nomem_SOURCES = test/unit/test_source_nomem.c test/support/origin_world.h \
+	test/support/no_memory.h $(STREAM_WORLD)
+test_unit_source_nomem_LDADD = $(SOURCE_LIBS) $(UNITY_LIBS)
+test_unit_source_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_source_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)

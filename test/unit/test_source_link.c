@@ -1,0 +1,414 @@
+/* test_source_link.c: a stream that follows a made-up origin: what it asks, takes, answers, and
+ * where it goes on after whatever went wrong. */
+#include "support/origin_world.h"
+
+static struct stream_source origin_o = {.name = (char *)"O"};
+static struct stream_source *list[] = {&origin_o};
+static char *subjects[] = {(char *)"own.>"};
+static const struct stream_config mirror = {.name = (char *)"S", .mirror = &origin_o};
+static const struct stream_config sourcing = {
+    .name = (char *)"S", .subjects = {subjects, 1}, .sources = {list, 1}};
+static const char *const three[] = {"one", "two", "three"};
+
+static void assert_starts_at(const char *seq)
+{
+    char got[32];
+
+    value_of(origin.body, "\"opt_start_seq\":", got, sizeof got);
+    TEST_ASSERT_EQUAL_STRING(seq, got);
+}
+
+struct seen {
+    unsigned n;
+    struct source_info info;
+    struct js_error error;
+};
+
+static void see(void *arg, const struct source_info *i)
+{
+    struct seen *s = arg;
+
+    s->n++;
+    s->info = *i;
+    if (i->error != NULL)
+        s->error = *i->error;
+}
+
+static struct seen look(void)
+{
+    struct seen s = {0};
+
+    sources_each(all, see, &s);
+    TEST_ASSERT_EQUAL_UINT(1, s.n);
+    return s;
+}
+
+/* --- mirrors ---------------------------------------------------------------------------------- */
+
+static void test_a_mirror_has_the_sequences_and_times_of_its_origin(void)
+{
+    struct stream_msg m;
+
+    origin_holds(three, 3);
+    origin.sent[2] = NULL; /* it was deleted there */
+    world_open(&w, &mirror);
+    follow();
+    TEST_ASSERT_EQUAL_INT64(-1, look().info.active_ns);
+    run_until(3, 0);
+    TEST_ASSERT_EQUAL_STRING("$JS.API.CONSUMER.CREATE.O", origin.subject);
+    TEST_ASSERT_NOT_NULL(strstr(origin.hdr, "Nats-Required-Api-Level: 4\r\n"));
+    TEST_ASSERT_EQUAL_STRING("k.1||one", world_message(&w, 1));
+    TEST_ASSERT_EQUAL_STRING("", world_message(&w, 2));
+    TEST_ASSERT_EQUAL_STRING("k.3||three", world_message(&w, 3));
+    TEST_ASSERT_EQUAL_INT(0, stream_get(w.stream, 3, &m));
+    TEST_ASSERT_EQUAL_INT64(3000, m.ts_ns);
+    TEST_ASSERT_TRUE(look().info.active_ns >= 0);
+    TEST_ASSERT_EQUAL_UINT64(0, look().info.lag);
+    TEST_ASSERT_EQUAL_UINT(1, caught);
+    TEST_ASSERT_TRUE(sources_caught_up(all));
+}
+
+static void test_a_mirror_begins_where_its_origin_does(void)
+{
+    struct stream_state st;
+
+    origin_o.opt_start_seq = 3;
+    origin_holds(three, 3);
+    world_open(&w, &mirror);
+    follow();
+    run_until(3, 0);
+    origin_o.opt_start_seq = 0;
+    stream_state(w.stream, &st);
+    TEST_ASSERT_EQUAL_UINT64(3, st.first_seq);
+    TEST_ASSERT_EQUAL_UINT64(0, st.deleted);
+}
+
+static void test_what_is_missing_is_asked_for_again(void)
+{
+    origin_holds(three, 3);
+    world_open(&w, &mirror);
+    follow();
+    while (origin.to[0] == '\0')
+        loop_turn(w.loop);
+    deliver_next();
+    origin.next++; /* lost on the way: */
+    origin.dseq++;
+    deliver_next();
+    run_until(3, 0);
+    TEST_ASSERT_EQUAL_UINT(2, origin.asked);
+    assert_starts_at("2");
+    TEST_ASSERT_EQUAL_STRING("k.2||two", world_message(&w, 2));
+    TEST_ASSERT_NOT_NULL(strstr(origin.deleted, "-x")); /* nobody comes back to the first one */
+}
+
+static void test_a_heartbeat_tells_of_what_is_missing(void)
+{
+    origin_holds(three, 1);
+    world_open(&w, &mirror);
+    follow();
+    run_until(1, 0);
+    (void)publish(origin.to, origin.to, "",
+                  "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: 1\r\n\r\n", "");
+    origin_holds(three, 2);
+    (void)publish(origin.to, origin.to, "",
+                  "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: 2\r\n\r\n", "");
+    origin.to[0] = '\0';
+    run_until(2, 0);
+    TEST_ASSERT_EQUAL_UINT(2, origin.asked);
+}
+
+static void test_who_is_not_asked_for_is_not_heard(void)
+{
+    origin_holds(three, 1);
+    world_open(&w, &mirror);
+    follow();
+    run_until(1, 0);
+    TEST_ASSERT_EQUAL_size_t(1, publish(origin.to, "k.2", "$JS.ACK.O.other.1.2.2.5.0", "", "x"));
+    TEST_ASSERT_EQUAL_size_t(1, publish(origin.to, "k.2", "", "", "x"));
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+}
+
+static void test_a_full_mirror_comes_back_for_the_same_message(void)
+{
+    struct stream_config small = mirror;
+
+    small.max_msgs = 2;
+    small.discard = DISCARD_NEW;
+    origin_holds(three, 3);
+    world_open(&w, &small);
+    follow();
+    run_until(0, 2);
+    TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
+    assert_starts_at("3");
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 1));
+    run_until(3, 0);
+    TEST_ASSERT_EQUAL_STRING("k.3||three", world_message(&w, 3));
+}
+
+static void test_promotion_ends_it(void)
+{
+    struct stream_config own = {.name = (char *)"S", .subjects = {subjects, 1}};
+
+    origin_holds(three, 2);
+    world_open(&w, &mirror);
+    follow();
+    run_until(2, 0);
+    sources_close(all, true);
+    all = NULL;
+    TEST_ASSERT_NOT_NULL(strstr(origin.deleted, "$JS.API.CONSUMER.DELETE.O.JS_MIRROR_"));
+    TEST_ASSERT_EQUAL_size_t(0, publish(origin.to, "k.3", "$JS.ACK.O.N.1.3.3.5.0", "", "x"));
+    world_close(&w);
+    world_open(&w, &own);
+    follow();
+    TEST_ASSERT_NULL(all);
+}
+
+/* --- flow control ----------------------------------------------------------------------------- */
+
+static void test_flow_control_is_answered_when_what_came_before_is_on_disk(void)
+{
+    origin_holds(three, 1);
+    world_open(&w, &mirror);
+    follow();
+    while (origin.to[0] == '\0')
+        loop_turn(w.loop);
+    deliver_next();
+    (void)publish(origin.to, origin.to, "$JS.FC.O.N.1234",
+                  "NATS/1.0 100 FlowControl Request\r\n\r\n", "");
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+    TEST_ASSERT_EQUAL_size_t(0, flows.len);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+    TEST_ASSERT_EQUAL_STRING("$JS.FC.O.N.1234 NATS/1.0\r\nNats-Last-Consumer: 1\r\n"
+                             "Nats-Last-Stream: 1\r\n\r\n\n",
+                             mf_buf_cstr(&flows));
+    mf_buf_clear(&flows);
+    (void)publish(origin.to, origin.to, "",
+                  "NATS/1.0 100 Idle Heartbeat\r\nNats-Consumer-Stalled: $JS.FC.O.N.5678\r\n\r\n",
+                  "");
+    world_turns(&w);
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&flows), "$JS.FC.O.N.5678"));
+}
+
+/* --- sources ---------------------------------------------------------------------------------- */
+
+static void test_a_source_marks_what_it_brings(void)
+{
+    origin_holds(three, 2);
+    origin.ident = "identity";
+    world_open(&w, &sourcing);
+    follow();
+    run_until(2, 0);
+    TEST_ASSERT_NOT_NULL(strstr(origin.hdr, "Nats-Required-Api-Level: 5\r\n"));
+    TEST_ASSERT_EQUAL_STRING("k.2|Nats-Stream-Source: O 2 > > k.2 identity|two",
+                             world_message(&w, 2));
+    TEST_ASSERT_EQUAL_UINT64(2, look().info.seq);
+    TEST_ASSERT_EQUAL_UINT(0, caught);
+}
+
+static void kill_and_follow(const struct stream_config *cfg)
+{
+    sources_close(all, false);
+    all = NULL;
+    world_kill(&w);
+    world_open(&w, cfg);
+    follow();
+}
+
+static void test_a_source_goes_on_where_it_was_though_nothing_is_left(void)
+{
+    origin_holds(three, 2);
+    origin.ident = "identity";
+    world_open(&w, &sourcing);
+    follow();
+    run_until(2, 0);
+    TEST_ASSERT_EQUAL_INT(0, world_purge(&w, "", 0, 0, NULL));
+    kill_and_follow(&sourcing);
+    origin_holds(three, 3);
+    run_until(3, 0);
+    assert_starts_at("3");
+    TEST_ASSERT_NOT_NULL(strstr(origin.hdr, "Nats-Stream-Identity: identity\r\n"));
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+}
+
+static void marked_done(struct stream_publish *p, const struct stream_ack *a)
+{
+    (void)p;
+    TEST_ASSERT_NULL(a->error);
+}
+
+/* As a backup brings it: without the place of the source. */
+static void store_marked(const char *hdr)
+{
+    struct stream_publish p = {.msg = {.subject = MF_LIT("k.x"), .hdr = mf_str(hdr)},
+                               .replicated = true,
+                               .done = marked_done};
+
+    stream_publish(w.stream, &p);
+    world_turns(&w);
+}
+
+static void test_without_a_place_the_newest_mark_tells(void)
+{
+    world_open(&w, &sourcing);
+    store_marked("NATS/1.0\r\nNats-Stream-Source: O 5 > > k.x old\r\n\r\n");
+    store_marked("NATS/1.0\r\nNats-Stream-Source: O 6 > > k.x new\r\n\r\n");
+    store_marked("NATS/1.0\r\nNats-Stream-Source: P 9 > > k.x\r\n\r\n");
+    for (int i = 0; i < 600; i++) /* more than a slice */
+        store_marked("");
+    follow();
+    run_until(0, 1);
+    assert_starts_at("7");
+    TEST_ASSERT_NOT_NULL(strstr(origin.hdr, "Nats-Stream-Identity: new\r\n"));
+}
+
+static void test_no_mark_at_all_means_the_beginning(void)
+{
+    world_open(&w, &sourcing);
+    store_marked("NATS/1.0\r\nNats-Stream-Source: P 9 > > k.x\r\n\r\n");
+    follow();
+    run_until(0, 1);
+    assert_starts_at("");
+}
+
+static void test_an_origin_that_was_made_again_is_another_one(void)
+{
+    origin_holds(three, 2);
+    origin.ident = "first";
+    world_open(&w, &sourcing);
+    follow();
+    run_until(2, 0);
+    kill_and_follow(&sourcing);
+    origin.ident = "second";
+    origin.refuse = "{\"error\":{\"code\":400,\"err_code\":10225,\"description\":\"no\"}}";
+    origin.refusals = 1;
+    run_until(4, 0);
+    TEST_ASSERT_EQUAL_STRING("k.1|Nats-Stream-Source: O 1 > > k.1 second|one",
+                             world_message(&w, 3));
+}
+
+static void test_a_duplicate_is_passed_over(void)
+{
+    struct stream_config ids = sourcing;
+    char reply[128], name[64];
+
+    ids.duplicate_window_ns = 100 * CLOCK_S;
+    world_open(&w, &ids);
+    (void)world_publish(&w, "own.a", "Nats-Msg-Id: id\r\n", "own");
+    follow();
+    run_until(0, 1);
+    while (origin.to[0] == '\0')
+        loop_turn(w.loop);
+    value_of(origin.body, "\"name\":", name, sizeof name);
+    (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.1.1.5.1", name);
+    (void)publish(origin.to, "k.1", reply, "NATS/1.0\r\nNats-Msg-Id: id\r\n\r\n", "again");
+    (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.2.2.5.0", name);
+    (void)publish(origin.to, "k.2", reply, "NATS/1.0\r\nNats-Msg-Id: other\r\n\r\n", "next");
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
+    TEST_ASSERT_EQUAL_UINT(1, origin.asked);
+    TEST_ASSERT_EQUAL_UINT64(2, look().info.seq);
+}
+
+/* --- what goes wrong -------------------------------------------------------------------------- */
+
+static void test_an_older_server_is_asked_for_less(void)
+{
+    char name[64];
+
+    origin.refuse = "{\"error\":{\"code\":412,\"err_code\":10185,\"description\":\"level\"}}";
+    origin.refusals = 2;
+    origin_holds(three, 1);
+    world_open(&w, &sourcing);
+    follow();
+    run_until(1, 0);
+    TEST_ASSERT_EQUAL_UINT(3, origin.asked);
+    TEST_ASSERT_EQUAL_STRING("", origin.hdr);
+    TEST_ASSERT_NULL(strstr(origin.body, "sourcing"));
+    value_of(origin.body, "\"name\":", name, sizeof name);
+    TEST_ASSERT_EQUAL_size_t(strlen("JS_SRC_12345678_12345678"), strlen(name));
+}
+
+static void test_a_refusal_is_told_and_asked_again(void)
+{
+    origin.refuse = "{\"error\":{\"code\":404,\"err_code\":10059,\"description\":\"not found\"}}";
+    origin.refusals = 2;
+    origin_holds(three, 1);
+    world_open(&w, &mirror);
+    follow();
+    run_until(0, 1);
+    TEST_ASSERT_EQUAL_UINT(10059, look().error.err_code);
+    TEST_ASSERT_NOT_NULL(look().info.error);
+    run_until(0, 2); /* by itself */
+    origin.refusals = 0;
+    sources_kick(&host, "P"); /* not of its concern */
+    sources_kick(&host, "O");
+    run_until(1, 0);
+    TEST_ASSERT_NULL(look().info.error);
+}
+
+static void test_an_answer_that_makes_no_sense_is_a_failure(void)
+{
+    origin.refuse = "{\"name\":\"N\"}";
+    origin.refusals = 1;
+    origin_holds(three, 1);
+    world_open(&w, &mirror);
+    follow();
+    run_until(0, 1);
+    TEST_ASSERT_EQUAL_UINT(10029, look().error.err_code);
+    run_until(1, 0);
+}
+
+static void test_nobody_who_answers_is_a_failure(void)
+{
+    account_unsubscribe(home(), &api_sub);
+    world_open(&w, &sourcing);
+    follow();
+    for (int i = 0; i < 100000 && look().info.error == NULL; i++)
+        loop_turn(w.loop);
+    TEST_ASSERT_EQUAL_UINT(10045, look().error.err_code);
+}
+
+static void test_the_end_may_come_with_copies_on_their_way(void)
+{
+    origin_holds(three, 3);
+    world_open(&w, &sourcing);
+    follow();
+    while (origin.to[0] == '\0')
+        loop_turn(w.loop);
+    deliver_next();
+    deliver_next();
+    sources_close(all, false);
+    all = NULL;
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
+    kill_and_follow(&sourcing);
+    run_until(3, 0);
+    assert_starts_at("3");
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_a_mirror_has_the_sequences_and_times_of_its_origin);
+    RUN_TEST(test_a_mirror_begins_where_its_origin_does);
+    RUN_TEST(test_what_is_missing_is_asked_for_again);
+    RUN_TEST(test_a_heartbeat_tells_of_what_is_missing);
+    RUN_TEST(test_who_is_not_asked_for_is_not_heard);
+    RUN_TEST(test_a_full_mirror_comes_back_for_the_same_message);
+    RUN_TEST(test_promotion_ends_it);
+    RUN_TEST(test_flow_control_is_answered_when_what_came_before_is_on_disk);
+    RUN_TEST(test_a_source_marks_what_it_brings);
+    RUN_TEST(test_a_source_goes_on_where_it_was_though_nothing_is_left);
+    RUN_TEST(test_without_a_place_the_newest_mark_tells);
+    RUN_TEST(test_no_mark_at_all_means_the_beginning);
+    RUN_TEST(test_an_origin_that_was_made_again_is_another_one);
+    RUN_TEST(test_a_duplicate_is_passed_over);
+    RUN_TEST(test_an_older_server_is_asked_for_less);
+    RUN_TEST(test_a_refusal_is_told_and_asked_again);
+    RUN_TEST(test_an_answer_that_makes_no_sense_is_a_failure);
+    RUN_TEST(test_nobody_who_answers_is_a_failure);
+    RUN_TEST(test_the_end_may_come_with_copies_on_their_way);
+    return UNITY_END();
+}
