@@ -22,6 +22,7 @@ struct metrics {
     size_t n, cap;
     const char *account;
     uint64_t streams, offline, ill;
+    uint64_t origins, unreached, lag; /* of mirrors and sources */
     struct stream_state state;
     struct stream_stats stats;
 };
@@ -51,10 +52,22 @@ static void add_up(struct metrics *m, const struct row *r)
         m->stats.late_max_ns = r->stats.late_max_ns;
 }
 
+static void collect_origin(void *arg, const struct source_info *i)
+{
+    struct metrics *m = arg;
+
+    m->origins++;
+    m->unreached += i->error != NULL;
+    m->lag += i->lag;
+}
+
 static void collect_stream(void *arg, struct stream *s)
 {
     struct metrics *m = arg;
     struct row r = {.account = m->account, .stream = stream_name(s)};
+    const struct source_wire *x = api_source_wire(s);
+
+    sources_each(x == NULL ? NULL : x->sources, collect_origin, m);
 
     stream_state(s, &r.state);
     r.state.consumers = api_consumer_count(s);
@@ -106,6 +119,12 @@ static void stored_write(const struct metrics *m, struct mf_buf *b)
                 "Streams without series of their own: there are too many.",
                 (double)(m->streams - m->n));
     prom_metric(b, "mayfly_jetstream_consumers", "gauge", "Consumers.", (double)m->state.consumers);
+    prom_metric(b, "mayfly_jetstream_origins", "gauge", "Streams that mirrors and sources follow.",
+                (double)m->origins);
+    prom_metric(b, "mayfly_jetstream_origins_unreached", "gauge",
+                "Those that cannot be followed now.", (double)m->unreached);
+    prom_metric(b, "mayfly_jetstream_origins_lag", "gauge", "Messages of theirs still to come.",
+                (double)m->lag);
     prom_metric(b, "mayfly_jetstream_messages", "gauge", "Messages in all streams.",
                 (double)m->state.msgs);
     prom_metric(b, "mayfly_jetstream_bytes", "gauge", "Their bytes, as limits count them.",

@@ -470,7 +470,8 @@ void link_free(struct link *l)
 
 void link_close(struct link *l, bool forever)
 {
-    resume_write(l);
+    if (!forever)
+        resume_close(l);
     unlisten(l);
     loop_timer_stop(l->timer);
     if (forever && l->src.consumer == NULL)

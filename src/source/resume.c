@@ -1,14 +1,16 @@
 /* resume.c: where a source goes on after a restart.
  *
- * Its place is a blob, written with the group of writes that brings its messages to disk, so both
- * are there after a crash or neither is; and it stays when its messages are purged or expire.
- * Without a blob (the stream came from a backup, or the source was removed and is back) the newest
- * message with a mark of the source tells: they are walked from the end, in slices.  A mirror needs
- * none of this: its last sequence is its place.
+ * Its place is a blob, the last record of the group of writes that brings its messages to disk; it
+ * stays when they are purged or expire.  A power failure may cut such a group short: then messages
+ * behind the blob's `upto` are newer than it, and the newest one with a mark of the source tells.
+ * They are walked from the end, in slices; so is the whole stream where there is no blob (it came
+ * from a backup, or the source was removed and is back).  A mirror needs none of this: its last
+ * sequence is its place.
  *
  * The blob, little endian:
- *    0  u8   1, the version           9  u8   length of the origin's identity, at most 8
- *    1  u64  the origin's sequence   10  the identity, then the index of the source */
+ *    0  u8   1, the version              9  u64  upto: the stream's last sequence by then
+ *    1  u64  the origin's sequence      17  u8   length of the origin's identity, at most 8
+ *                                       18  the identity, then the index of the source */
 #include "source_impl.h"
 
 #include "mayfly/header.h"
@@ -18,7 +20,7 @@
 #include <stdio.h>
 
 #define BLOB_VERSION 1
-#define BLOB_HEAD    10
+#define BLOB_HEAD    18
 #define SEEK_SLICE   256
 
 static struct mf_slice blob_name(const struct link *l, char name[32])
@@ -29,7 +31,7 @@ static struct mf_slice blob_name(const struct link *l, char name[32])
     return mf_slice(name, (size_t)snprintf(name, 32, "source/%s", hash));
 }
 
-static bool blob_read(struct link *l)
+static void blob_read(struct link *l)
 {
     struct mf_slice b;
     char name[32];
@@ -37,15 +39,15 @@ static bool blob_read(struct link *l)
 
     if (!stream_blob_get(l->all->stream, blob_name(l, name), &b) || b.len < BLOB_HEAD ||
         b.ptr[0] != BLOB_VERSION)
-        return false;
-    ident = b.ptr[9];
+        return;
+    ident = b.ptr[17];
     if (ident >= sizeof l->ident || b.len < BLOB_HEAD + ident ||
         !mf_eq_str(mf_slice(b.ptr + BLOB_HEAD + ident, b.len - BLOB_HEAD - ident), l->index))
-        return false;
+        return;
     l->track.sseq = le64_get(b.ptr + 1);
+    l->upto = le64_get(b.ptr + 9);
     memcpy(l->ident, b.ptr + BLOB_HEAD, ident);
     l->ident[ident] = '\0';
-    return true;
 }
 
 void resume_write(struct link *l)
@@ -58,8 +60,10 @@ void resume_write(struct link *l)
 
     if (!l->dirty)
         return;
+    l->upto = stream_accepted(l->all->stream);
     le64_put(head + 1, l->track.sseq);
-    head[9] = (uint8_t)ident;
+    le64_put(head + 9, l->upto);
+    head[17] = (uint8_t)ident;
     mf_buf_append(&b, head, sizeof head);
     mf_buf_append(&b, l->ident, ident);
     mf_buf_puts(&b, l->index);
@@ -68,6 +72,13 @@ void resume_write(struct link *l)
              : stream_blob_put(l->all->stream, blob_name(l, name), mf_buf_slice(&b), NULL);
     l->dirty = rc != 0; /* else with what comes next */
     mf_buf_fini(&b);
+}
+
+void resume_close(struct link *l)
+{
+    if (!l->mirror && l->known && l->upto != stream_accepted(l->all->stream))
+        l->dirty = true; /* so that nothing has to be walked at the next start */
+    resume_write(l);
 }
 
 void resume_commit(void *arg)
@@ -90,17 +101,24 @@ void resume_forget(struct link *l)
                   l->src.name);
 }
 
-/* --- without a blob --------------------------------------------------------------------------- */
+/* --- what no blob tells ----------------------------------------------------------------------- */
+
+static void seek_end(struct link *l)
+{
+    l->known = true;
+    link_later(l, 0);
+}
 
 static void found(struct link *l, uint64_t seq, struct mf_slice ident)
 {
-    l->known = true;
     l->track.sseq = seq;
+    l->dirty = true;
     if (ident.len < sizeof l->ident) {
         memcpy(l->ident, ident.ptr == NULL ? (const uint8_t *)"" : ident.ptr, ident.len);
         l->ident[ident.len] = '\0';
     }
-    link_later(l, 0);
+    take_work(l);
+    seek_end(l);
 }
 
 /* How many still seek. */
@@ -115,7 +133,9 @@ static size_t look_at(struct sources *all, const struct stream_msg *m)
         struct link *l = all->at[i];
         if (l->state != LINK_SEEKING)
             continue;
-        if (marked && origin_mark_read(value, mf_str(l->index), &seq, &ident))
+        if (m->seq <= l->upto)
+            seek_end(l); /* from here on the blob knows better */
+        else if (marked && origin_mark_read(value, mf_str(l->index), &seq, &ident))
             found(l, seq, ident);
         else
             left++;
@@ -127,7 +147,7 @@ static void nothing_found(struct sources *all)
 {
     for (size_t i = 0; i < all->n; i++)
         if (all->at[i]->state == LINK_SEEKING)
-            found(all->at[i], 0, MF_SLICE_NONE);
+            seek_end(all->at[i]);
 }
 
 static void seek(struct loop_defer *d)
@@ -154,7 +174,9 @@ bool resume_find(struct link *l)
 
     if (l->known)
         return true;
-    l->known = l->mirror || blob_read(l) || stream_prev(all->stream, UINT64_MAX) == 0;
+    if (!l->mirror)
+        blob_read(l);
+    l->known = l->mirror || stream_prev(all->stream, UINT64_MAX) <= l->upto;
     if (l->known)
         return true;
     l->state = LINK_SEEKING;

@@ -46,6 +46,7 @@ struct link {
     char ident[SHA256_SHORT]; /* of the origin; "": unknown */
     bool near;                /* a mirror that was as good as caught up */
     bool dirty;               /* a source whose place is not written yet */
+    uint64_t upto;            /* all up to here is behind the place that is written */
     /* Copies handed to the stream, and those of them that are on disk. */
     uint64_t accepted, completed;
     bool judging, refused; /* inside stream_publish(); it said no */
@@ -100,6 +101,7 @@ void take_flush(struct loop_defer *d);            /* of sources.flush: does it *
 bool resume_find(struct link *l);
 void resume_write(struct link *l); /* its place, if it changed */
 void resume_commit(void *arg);     /* the same for all, with the group that goes to disk now */
+void resume_close(struct link *l); /* its place, for the next start */
 void resume_forget(struct link *l);
 
 #endif

@@ -263,6 +263,38 @@ static void test_without_a_place_the_newest_mark_tells(void)
     TEST_ASSERT_NOT_NULL(strstr(origin.hdr, "Nats-Stream-Identity: new\r\n"));
 }
 
+/* A power failure cut a group short: messages came to disk, the place that was written with them
+ * did not. */
+static void test_marks_behind_the_place_that_was_written_count(void)
+{
+    origin_holds(three, 1);
+    origin.ident = "identity";
+    world_open(&w, &sourcing);
+    follow();
+    run_until(1, 0);
+    sources_close(all, false);
+    all = NULL;
+    store_marked("NATS/1.0\r\nNats-Stream-Source: O 2 > > k.x identity\r\n\r\n");
+    store_marked("");
+    kill_and_follow(&sourcing);
+    run_until(0, 2);
+    assert_starts_at("3");
+}
+
+static void test_marks_before_the_place_that_was_written_do_not_count(void)
+{
+    world_open(&w, &sourcing);
+    store_marked("NATS/1.0\r\nNats-Stream-Source: O 9 > > k.x\r\n\r\n");
+    follow();
+    run_until(0, 1);
+    assert_starts_at("10");
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 1));
+    store_marked("NATS/1.0\r\nNats-Stream-Source: O 4 > > k.x\r\n\r\n");
+    kill_and_follow(&sourcing); /* the close wrote where it is */
+    run_until(0, 2);
+    assert_starts_at("10");
+}
+
 static void test_no_mark_at_all_means_the_beginning(void)
 {
     world_open(&w, &sourcing);
@@ -402,6 +434,8 @@ int main(void)
     RUN_TEST(test_a_source_marks_what_it_brings);
     RUN_TEST(test_a_source_goes_on_where_it_was_though_nothing_is_left);
     RUN_TEST(test_without_a_place_the_newest_mark_tells);
+    RUN_TEST(test_marks_behind_the_place_that_was_written_count);
+    RUN_TEST(test_marks_before_the_place_that_was_written_do_not_count);
     RUN_TEST(test_no_mark_at_all_means_the_beginning);
     RUN_TEST(test_an_origin_that_was_made_again_is_another_one);
     RUN_TEST(test_a_duplicate_is_passed_over);
