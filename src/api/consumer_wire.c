@@ -195,7 +195,8 @@ void wire_init(struct api_account *aa)
         .arg = aa,
         .codec = consumer_json_codec,
     };
-    sha256_short(mf_str(account_name(aa->account)), aa->hash); /* tells it from others of a domain */
+    sha256_short(mf_str(account_name(aa->account)),
+                 aa->hash); /* tells it from others of a domain */
     waits_init(aa);
 }
 

@@ -20,3 +20,7 @@ test_unit_source_nomem_SOURCES = test/unit/test_source_nomem.c test/support/orig
 test_unit_source_nomem_LDADD = $(SOURCE_LIBS) $(UNITY_LIBS)
 test_unit_source_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_source_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+UNIT_TESTS += test/unit/source_faults
+test_unit_source_faults_SOURCES = test/unit/test_source_faults.c test/support/origin_world.h $(STREAM_WORLD) $(TEST_IO)
+test_unit_source_faults_LDADD = $(SOURCE_LIBS) $(UNITY_LIBS)
+test_unit_source_faults_CPPFLAGS = $(TEST_CPPFLAGS)

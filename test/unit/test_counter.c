@@ -162,6 +162,60 @@ static void copy(const char *hdr, const char *payload)
     world_turns(&w);
 }
 
+static struct js_error refusal;
+
+static void sourced_done(struct stream_publish *p, const struct stream_ack *a)
+{
+    (void)p;
+    if (a->error != NULL)
+        refusal = *a->error;
+}
+
+/* What a source brings; 0, or the err_code. */
+static int sourced(const char *lines, const char *payload)
+{
+    char hdr[256];
+    struct stream_publish p = {.msg = {.subject = MF_LIT("k.a"), .payload = mf_str(payload)},
+                               .replicated = true,
+                               .followed = true,
+                               .done = sourced_done};
+
+    (void)snprintf(hdr, sizeof hdr, "NATS/1.0\r\n%s\r\n", lines);
+    p.msg.hdr = mf_str(hdr);
+    refusal.err_code = 0;
+    stream_publish(w.stream, &p);
+    world_turns(&w);
+    return refusal.err_code;
+}
+
+#define FROM(stream, subject) "Nats-Incr: 1\r\nNats-Stream-Source: " stream " 1 > > " subject "\r\n"
+
+static void test_sourced_counters_are_summed(void)
+{
+    assert_add("k.a", "100", "100");
+    TEST_ASSERT_EQUAL_INT(0, sourced(FROM("O", "o.x"), "{\"val\":\"5\"}"));
+    TEST_ASSERT_EQUAL_INT(0, sourced(FROM("P", "p.\"x"), "{\"val\":\"-20\"}"));
+    TEST_ASSERT_EQUAL_INT(0, sourced(FROM("O", "o.x"), "{\"val\":\"3\"}"));
+    TEST_ASSERT_EQUAL_INT(0, sourced(FROM("O", "o.a"), "{\"val\":\"1\"}"));
+    assert_add("k.a", "1", "85");
+    TEST_ASSERT_EQUAL_STRING("k.a|Nats-Incr: -2,Nats-Stream-Source: O 1 > > o.x,"
+                             "Nats-Counter-Sources: {\"O\":{\"o.x\":\"3\"},"
+                             "\"P\":{\"p.\\\"x\":\"-20\"}}|{\"val\":\"83\"}",
+                             world_message(&w, 4));
+    TEST_ASSERT_NOT_NULL(strstr(world_message(&w, 6), "{\"O\":{\"o.a\":\"1\",\"o.x\":\"3\"},"));
+}
+
+static void test_sourced_counters_must_be_some(void)
+{
+    TEST_ASSERT_EQUAL_INT(10169, sourced("Nats-Stream-Source: O 1 > > o.x\r\n", "{}"));
+    TEST_ASSERT_EQUAL_INT(
+        10171, sourced("Nats-Incr: x\r\nNats-Stream-Source: O 1 > > o.x\r\n", "{\"val\":\"1\"}"));
+    TEST_ASSERT_EQUAL_INT(10172, sourced(FROM("O", "o.x"), "{\"val\":1}"));
+    copy("NATS/1.0\r\nNats-Counter-Sources: {\"O\":{\"o.x\":\"1\"},}\r\n\r\n", "{\"val\":\"1\"}");
+    TEST_ASSERT_EQUAL_INT(10172, sourced(FROM("O", "o.x"), "{\"val\":\"2\"}"));
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+}
+
 static void test_a_message_without_a_number_breaks_the_counter(void)
 {
     static const char *const bad[] = {"", "x", "[]", "{\"val\":5}", "\"5\""};
@@ -229,6 +283,8 @@ int main(void)
     RUN_TEST(test_a_batch_waits_for_its_values);
     RUN_TEST(test_removal_of_a_value_under_way);
     RUN_TEST(test_purge_begins_at_zero);
+    RUN_TEST(test_sourced_counters_are_summed);
+    RUN_TEST(test_sourced_counters_must_be_some);
     RUN_TEST(test_a_message_without_a_number_breaks_the_counter);
     RUN_TEST(test_sources_are_handed_on);
     RUN_TEST(test_many_counters_are_all_right);
