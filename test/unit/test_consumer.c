@@ -241,6 +241,39 @@ static void test_work_queue_lets_go_of_what_is_acked(void)
     TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
 }
 
+/* Who copies a stream acknowledges with flow control alone: it must be asked when nothing more may
+ * go out, long before the window of bytes is used up. */
+static void test_flow_control_is_asked_for_acks(void)
+{
+    struct consumer_config cfg = {.deliver_subject = (char *)"out",
+                                  .ack_policy = ACK_FLOW_CONTROL,
+                                  .flow_control = true,
+                                  .idle_heartbeat_ns = 1000000000,
+                                  .max_ack_pending = 2,
+                                  .max_deliver = -1,
+                                  .durable_name = (char *)"D"};
+    const char *asked;
+
+    world_open(&w, &plain);
+    consumers_up();
+    snprintf(here, sizeof here, " out ");
+    struct consumer *c = add("D", cfg);
+    put("k.a", "one");
+    TEST_ASSERT_NULL(strstr(heard(), "FlowControl"));
+    put("k.a", "two");
+    put("k.a", "three");
+    asked = strstr(heard(), "out<out $JS.FC.S.D.");
+    TEST_ASSERT_NOT_NULL(asked);
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).ack_pending);
+    char token[5];
+    snprintf(token, sizeof token, "%.4s", asked + strlen("out<out $JS.FC.S.D."));
+    consumer_flow(c, mf_str(token),
+                  MF_LIT("NATS/1.0\r\nNats-Last-Consumer: 2\r\nNats-Last-Stream: 2\r\n\r\n"));
+    world_turns(&w);
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "|three"));
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).floor_sseq);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -255,5 +288,6 @@ int main(void)
     RUN_TEST(test_last_per_subject_counts_down_to_zero);
     RUN_TEST(test_push_waits_for_interest_and_goes_on_with_it);
     RUN_TEST(test_work_queue_lets_go_of_what_is_acked);
+    RUN_TEST(test_flow_control_is_asked_for_acks);
     return UNITY_END();
 }

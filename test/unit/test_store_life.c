@@ -34,6 +34,44 @@ static void test_a_failed_sync_makes_it_read_only(void)
     TEST_ASSERT_NULL(store_error(d.store));
 }
 
+/* --- before a group goes ---------------------------------------------------------------------- */
+
+static unsigned groups;
+
+static void write_with_it(void *arg)
+{
+    uint8_t n = (uint8_t)++groups;
+
+    (void)arg;
+    TEST_ASSERT_EQUAL_INT(0, store_blob_put(d.store, MF_LIT("n"), mf_slice(&n, 1), NULL));
+}
+
+static void test_what_is_written_before_a_group_goes_is_part_of_it(void)
+{
+    struct mf_slice blob;
+    uint64_t syncs;
+    struct store_stats st;
+
+    groups = 0;
+    put("k", "v");
+    drive_idle(&d);
+    store_on_commit(d.store, write_with_it, NULL);
+    store_stats(d.store, &st);
+    syncs = st.groups;
+    put("k", "w");
+    drive_idle(&d);
+    store_stats(d.store, &st);
+    TEST_ASSERT_EQUAL_UINT(1, groups);
+    TEST_ASSERT_EQUAL_UINT64(syncs + 1, st.groups);
+    store_on_commit(d.store, NULL, NULL);
+    put("k", "x");
+    TEST_ASSERT_EQUAL_UINT(1, groups);
+    drive_close(&d);
+    drive_open(&d);
+    TEST_ASSERT_TRUE(store_blob_get(d.store, MF_LIT("n"), &blob));
+    TEST_ASSERT_EQUAL_UINT(1, blob.ptr[0]);
+}
+
 static bool both_answered(void *arg)
 {
     struct mark *m = arg;
@@ -304,6 +342,7 @@ int main(void)
     must_quiet();
     UNITY_BEGIN();
     RUN_TEST(test_a_failed_sync_makes_it_read_only);
+    RUN_TEST(test_what_is_written_before_a_group_goes_is_part_of_it);
     RUN_TEST(test_a_group_without_memory_for_its_segment_is_tried_again);
     RUN_TEST(test_a_value_is_replaced_whole_or_refused_on_a_full_disk);
     RUN_TEST(test_a_full_disk_is_waited_for);
