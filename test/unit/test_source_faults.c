@@ -64,6 +64,28 @@ static void test_a_source_on_a_full_disk_goes_on_when_there_is_room(void)
     full_and_free_again(&sourcing);
 }
 
+/* An origin that removes what was acknowledged must not hear so of what is not on disk. */
+static void test_flow_control_waits_for_the_disk(void)
+{
+    fill_origin();
+    origin.last = 1;
+    world_wrap(&w, fault_io_new);
+    world_open(&w, &mirror);
+    fault_io_arm(w.io, &(struct fault_plan){
+                           .kinds = FAULT_WRITE, .nth = 1, .code = MF_FULL, .forever = true});
+    follow();
+    turns();
+    (void)publish(origin.to, origin.to, "$JS.FC.O.N.1234",
+                  "NATS/1.0 100 FlowControl Request\r\n\r\n", "");
+    turns();
+    TEST_ASSERT_TRUE(fault_io_hit(w.io));
+    TEST_ASSERT_EQUAL_size_t(0, flows.len);
+    fault_io_disarm(w.io);
+    run_until(1, 0);
+    turns();
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&flows), "Nats-Last-Stream: 1\r\n"));
+}
+
 static void read_only_then_restarted(const struct stream_config *cfg)
 {
     struct stream_state st;
@@ -105,6 +127,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_a_mirror_on_a_full_disk_goes_on_when_there_is_room);
     RUN_TEST(test_a_source_on_a_full_disk_goes_on_when_there_is_room);
+    RUN_TEST(test_flow_control_waits_for_the_disk);
     RUN_TEST(test_a_mirror_whose_disk_failed_has_all_after_a_restart);
     RUN_TEST(test_a_source_whose_disk_failed_has_all_after_a_restart);
     return UNITY_END();
