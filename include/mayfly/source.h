@@ -20,7 +20,7 @@ struct sources; /* all that one stream follows */
 struct source_host {
     struct loop *loop;
     struct account *account;
-    const char *domain; /* "": none */
+    const char *(*domain)(void *arg); /* as it is now; "": none */
     /* A mirror is as good as caught up with its origin; told once, until it follows anew. */
     void (*caught_up)(void *arg, struct stream *s);
     void *arg;

@@ -84,11 +84,19 @@ struct stream *source_wire_reader(struct api_account *aa, struct mf_slice name)
 
 /* --- coming and going ------------------------------------------------------------------------- */
 
+/* The options it stands in may be others after a reload. */
+static const char *domain_of(void *arg)
+{
+    struct api_account *aa = arg;
+
+    return api_domain(aa->api);
+}
+
 void source_wire_init(struct api_account *aa)
 {
     aa->source_host = (struct source_host){.loop = aa->api->loop,
                                            .account = aa->account,
-                                           .domain = api_domain(aa->api),
+                                           .domain = domain_of,
                                            .caught_up = mirror_join,
                                            .arg = aa};
     source_host_init(&aa->source_host);
@@ -106,7 +114,6 @@ void source_wire_follow(struct api_account *aa, struct stream *s)
 
     if (x == NULL)
         return;
-    aa->source_host.domain = api_domain(aa->api);
     if (sources_follow(&x->sources, s, &aa->source_host, &e) != 0)
         log_error("account %s: stream %s does not follow its sources: %s",
                   account_name(aa->account), stream_name(s), e.text);

@@ -33,7 +33,7 @@ static struct origin_who who_of(const struct link *l)
 
     return (struct origin_who){.stream = stream_name(l->all->stream),
                                .account = account_name(h->account),
-                               .domain = h->domain,
+                               .domain = h->domain(h->arg),
                                .mirror = l->mirror};
 }
 

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import tls from "node:tls";
 import { certs } from "./lib/certs.mjs";
+import { jetstreamBlock } from "./lib/js.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
-import { until } from "./lib/wait.mjs";
+import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 // Reloads and waits until the server says that it did (or did not).
 async function reload(s, config, said = /Reloaded server configuration/) {
@@ -180,4 +181,25 @@ scenario("a reload under traffic loses nothing", async (t) => {
   }
   await until("all messages", () => got.length === sent);
   assert.deepEqual(got.texts(), Array.from({ length: sent }, (_, i) => String(i)));
+});
+
+// What it asks for after a reload is told with what the server is now: its origin is made anew.
+scenario("a stream that sources another goes on after a reload", async (t) => {
+  const config = (debug) => `${jetstreamBlock("domain: hub")}debug: ${debug}\n`;
+  const s = await t.server({ config: config(false) });
+  const nc = await t.connect(s);
+  const api = async (what, body) => JSON.parse((await nc.request(`$JS.API.${what}`, JSON.stringify(body) ?? "", { timeout: LIMIT_MS })).string());
+  const origin = { name: "O", subjects: ["o"] };
+  await api("STREAM.CREATE.O", origin);
+  await api("STREAM.CREATE.S", { name: "S", sources: [{ name: "O" }] });
+  const holds = (n) => until(`${n} messages`, async () => (await api("STREAM.INFO.S")).state.messages === n);
+  await nc.request("o", "one");
+  await holds(1);
+  await reload(s, config(true));
+  await nc.request("o", "two");
+  await holds(2);
+  await api("STREAM.DELETE.O");
+  await api("STREAM.CREATE.O", origin);
+  await nc.request("o", "three");
+  await holds(3);
 });

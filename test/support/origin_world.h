@@ -131,6 +131,12 @@ static inline void caught_up(void *arg, struct stream *s)
     caught++;
 }
 
+static inline const char *no_domain(void *arg)
+{
+    (void)arg;
+    return "";
+}
+
 static inline int64_t zero_time(void *arg)
 {
     (void)arg;
@@ -148,7 +154,7 @@ void setUp(void)
     all = NULL;
     TEST_ASSERT_EQUAL_INT(0, accounts_new(&accounts, &options, zero_time, NULL, &e));
     host = (struct source_host){
-        .loop = w.loop, .account = home(), .domain = "", .caught_up = caught_up};
+        .loop = w.loop, .account = home(), .domain = no_domain, .caught_up = caught_up};
     source_host_init(&host);
     api_sub = (struct router_sub){.deliver = api_asked};
     flow_sub = (struct router_sub){.deliver = flow_answered};
