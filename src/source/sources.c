@@ -112,14 +112,20 @@ static int renew(struct sources *all, struct mf_error *e)
     size_t n = wanted(stream_config(all->stream));
     struct link **at = calloc(n, sizeof(struct link *));
     bool *fresh = calloc(n, sizeof *fresh);
-    int rc = at == NULL || fresh == NULL ? mf_fail(e, MF_NOMEM, "sources") : 0;
+    int rc;
 
-    if (rc == 0 && (rc = links_make(all, at, fresh, e)) != 0)
-        put_back(all, at, fresh, n);
-    if (rc == 0)
-        links_take(all, at, fresh, n);
-    else
+    if (at == NULL || fresh == NULL) {
         free(at);
+        free(fresh);
+        return mf_fail(e, MF_NOMEM, "sources");
+    }
+    rc = links_make(all, at, fresh, e);
+    if (rc == 0) {
+        links_take(all, at, fresh, n);
+    } else {
+        put_back(all, at, fresh, n);
+        free(at);
+    }
     free(fresh);
     return rc;
 }
