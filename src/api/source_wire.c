@@ -165,8 +165,8 @@ static void origin_write(void *arg, const struct source_info *i)
         jsonw_end(w);
     }
     jsonw_u64(w, "lag", i->lag);
-    jsonw_i64(w, "active", i->active_ns);
     jsonw_opt_u64(w, "seq", i->seq);
+    jsonw_i64(w, "active", i->active_ns);
     if (i->error != NULL)
         error_json_write(w, i->error);
     jsonw_opt_str(w, "filter_subject", src->filter_subject);

@@ -167,7 +167,7 @@ static bool ask_otherwise(struct link *l, const struct js_error *e)
         log_warn("stream %s: source %s was made again: from its beginning",
                  stream_name(l->all->stream), l->src.name);
         l->ident[0] = '\0';
-        l->track.sseq = 0;
+        l->track.sseq = l->seen = 0;
     } else if ((e->err_code == ERR_LEVEL || e->err_code == ERR_JSON) && l->level > 0) {
         l->level = l->level > LEVEL_MIRROR ? LEVEL_MIRROR : 0;
     } else {

@@ -44,7 +44,7 @@ static void blob_read(struct link *l)
     if (ident >= sizeof l->ident || b.len < BLOB_HEAD + ident ||
         !mf_eq_str(mf_slice(b.ptr + BLOB_HEAD + ident, b.len - BLOB_HEAD - ident), l->index))
         return;
-    l->track.sseq = le64_get(b.ptr + 1);
+    l->track.sseq = l->seen = le64_get(b.ptr + 1);
     l->upto = le64_get(b.ptr + 9);
     memcpy(l->ident, b.ptr + BLOB_HEAD, ident);
     l->ident[ident] = '\0';
@@ -111,7 +111,7 @@ static void seek_end(struct link *l)
 
 static void found(struct link *l, uint64_t seq, struct mf_slice ident)
 {
-    l->track.sseq = seq;
+    l->track.sseq = l->seen = seq;
     l->dirty = true;
     if (ident.len < sizeof l->ident) {
         memcpy(l->ident, ident.ptr == NULL ? (const uint8_t *)"" : ident.ptr, ident.len);

@@ -220,7 +220,7 @@ void sources_each(const struct sources *all, void (*visit)(void *arg, const stru
                        .config = &l->src,
                        .mirror = l->mirror,
                        .lag = l->lag,
-                       .seq = l->mirror ? 0 : l->track.sseq,
+                       .seq = l->mirror ? 0 : l->seen,
                        .active_ns = l->heard_ns == 0 ? -1 : now_ns(all) - l->heard_ns,
                        .error = l->failed ? &l->error : NULL,
                    });

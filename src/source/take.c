@@ -218,6 +218,7 @@ static void take(struct link *l, const struct mf_msg *m, const struct origin_rep
         return;
     }
     l->fails = 0;
+    l->seen = r->sseq;
     l->lag = track_lag(r->pending);
     take_near(l, r->pending);
 }

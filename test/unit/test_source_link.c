@@ -354,6 +354,20 @@ static void test_marks_before_the_place_that_was_written_do_not_count(void)
     assert_starts_at("10");
 }
 
+static void test_what_was_never_sent_was_not_seen(void)
+{
+    origin_o.opt_start_seq = 3;
+    origin.last = 2;
+    world_open(&w, &sourcing);
+    follow();
+    run_until(0, 1);
+    origin_o.opt_start_seq = 0;
+    TEST_ASSERT_EQUAL_UINT64(0, look().info.seq);
+    origin_holds(three, 3);
+    run_until(1, 0);
+    TEST_ASSERT_EQUAL_UINT64(3, look().info.seq);
+}
+
 static void test_no_mark_at_all_means_the_beginning(void)
 {
     world_open(&w, &sourcing);
@@ -499,6 +513,7 @@ int main(void)
     RUN_TEST(test_without_a_place_the_newest_mark_tells);
     RUN_TEST(test_marks_behind_the_place_that_was_written_count);
     RUN_TEST(test_marks_before_the_place_that_was_written_do_not_count);
+    RUN_TEST(test_what_was_never_sent_was_not_seen);
     RUN_TEST(test_no_mark_at_all_means_the_beginning);
     RUN_TEST(test_an_origin_that_was_made_again_is_another_one);
     RUN_TEST(test_a_duplicate_is_passed_over);
