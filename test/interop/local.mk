@@ -36,3 +36,5 @@ EXTRA_DIST += %D%/consumers_api.mjs
 EXTRA_DIST += \
 	%D%/lib/consumer.mjs %D%/lib/dials.mjs %D%/consumer_restarts.mjs %D%/kv.mjs %D%/obj.mjs %D%/pull.mjs %D%/push.mjs \
 	%D%/redelivery.mjs %D%/retention.mjs %D%/watch_history.mjs
+
+EXTRA_DIST += %D%/lib/copies.mjs %D%/mirrors.mjs
