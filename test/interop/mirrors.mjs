@@ -256,7 +256,7 @@ check("what is older than the mirror's max_age when it comes: it does not stay, 
   await reaches(m, { last_seq: 4, messages: 0 });
 });
 
-// There it stops for good: what was refused is skipped or asked for again at no time one could wait for.
+// nats-server does not ask again for what a full mirror refused.
 check("discard new: a full mirror stops, and goes on when there is room", { only: "mayfly" }, async (c) => {
   const m = await pair(c, { n: 5, over: { max_msgs: 3, discard: "new" } });
   await reaches(m, { messages: 3, last_seq: 3 });

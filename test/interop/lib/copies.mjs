@@ -1,5 +1,6 @@
 // copies.mjs: streams that follow others, and when they have what is theirs.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { until } from "./wait.mjs";
 
 // The part of a configuration that makes a stream a mirror of C, or one that sources C.
@@ -45,3 +46,7 @@ export async function origin(c) {
   const info = await c.info();
   return info.mirror ?? info.sources?.[0];
 }
+
+// Eight letters for a name, as nats-server makes them.
+const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+export const hash = (text) => [...createHash("sha256").update(text).digest().subarray(0, 8)].map((b) => LETTERS[b % 62]).join("");
