@@ -105,6 +105,7 @@ class Side {
     });
     for (const [i, subject] of ADVISORIES.entries())
       this.wire.subscribe(subject, 2 + i, (m) => {
+        if (/\.JS_(MIRROR|SRC)_/.test(m.subject)) return; // what copies read with: docs/deviations.md
         this.seen++;
         this.advisories.push(m);
       });

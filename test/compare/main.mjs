@@ -1,5 +1,5 @@
 // main.mjs: compares mayflyd with nats-server, history by history.
-//   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--topic=streams|consumers] [--restarts=N]
+//   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--topic=streams|consumers|copies] [--restarts=N]
 //                 [--lanes=N] [--keep-going] [--no-shrink] [--shrink=MINUTES] [--only=SEED-N]
 // --shrink: scripts are made short too, and for so long
 // Ends with `N passed, N failed`; a failing history is made short and written to .dev/compare.

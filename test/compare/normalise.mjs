@@ -40,6 +40,7 @@ export class Normaliser {
     // A message that nobody wants leaves a moment of a clock that nats-server reads now and then.
     if (value.state && value.config?.retention === "interest" && TIME.test(value.state.last_ts)) value.state.last_ts = "<some>";
     for (const k of Object.keys(value)) value[k] = this.json(value[k], k);
+    if (value.active >= 0 && value.lag !== undefined) value.active = "<some>"; // since it heard of its origin
     if (key === "api") {
       // Polls are counted too, and each server is polled as often as it takes.
       value.total = "<some>";
@@ -73,6 +74,8 @@ export class Normaliser {
 
   headers(block) {
     if (!block) return block;
+    // The last word tells when the origin was created.
+    block = block.replace(/^(Nats-Stream-Source:(?: [^ \r]+){5}) [0-9A-Za-z]{8}\r$/gm, "$1 <identity>\r");
     return block.replace(/^(Nats-Time-Stamp|Nats-Pin-Id|Nats-Schedule-Next|Nats-Subject): (.*)\r$/gm, (line, k, v) => {
       if (k === "Nats-Pin-Id") return `${k}: <pin ${v}>\r`;
       if (k === "Nats-Schedule-Next") return `${k}: ${TIME.test(v) ? "<when>" : v}\r`;

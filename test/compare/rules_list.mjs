@@ -3,8 +3,9 @@
 //   mode   default (left out: both modes)
 //   ends   the two servers go different ways from here: the rest of the history is not compared
 //   match  ({o, ours, theirs, history, index}): whether this difference is that row
-// What is about consumers stands in rules_consumers.mjs.
+// What is about consumers stands in rules_consumers.mjs, what is about mirrors and sources in rules_copies.mjs.
 import { CONSUMER_RULES } from "./rules_consumers.mjs";
+import { COPY_RULES } from "./rules_copies.mjs";
 import { about, api, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, takesOne, ttlOf } from "./rules_help.mjs";
 
 export const RULES = [
@@ -164,4 +165,5 @@ export const RULES = [
       o.op === "get" && o.body?.multi_last && o.body.up_to_seq > 0 && theirs.length === 1 && theirs[0].hdr === "NATS/1.0 404 No Results\r\n\r\n" && /^NATS\/1\.0 204 EOB/.test(ours.at(-1)?.hdr),
   },
   ...CONSUMER_RULES,
+  ...COPY_RULES,
 ];

@@ -20,7 +20,8 @@ export function isRead(o) {
   return o.op === "get" || (o.op === "api" && READS.test(o.subj));
 }
 
-// Operations that may be under way together: reads, or publishes to one stream.
+// Operations that may be under way together: reads, or publishes to one stream.  What a copy gets of an origin that
+// forgets is a matter of time, so there each has its turn.
 function together(a, b, live) {
   if (isRead(a) && isRead(b)) return true;
   if (live || a.op !== "pub" || b.op !== "pub") return false;
@@ -45,6 +46,7 @@ class Run {
     this.findings = new Findings(history, rules);
     this.consumers = new Map(); // "stream name" as the history calls them
     this.streams = new Set();
+    this.copies = new Set(); // those with a mirror or sources
     this.pulls = []; // open pull requests
     this.subs = new Map(); // id -> sid
     this.pending = []; // answers that may still come: compared at the end
@@ -59,10 +61,11 @@ class Run {
     while (i < this.ops.length && !this.findings.over) {
       let n = 1;
       // Where consumers are, nats-server does some things beside the next publish.
-      const live = this.live || this.consumers.size > 0;
+      const live = this.live || this.consumers.size > 0 || this.copies.size > 0;
       while (i + n < this.ops.length && n < 64 && together(this.ops[i], this.ops[i + n], live)) n++;
       await this.group(i, n);
       i += n;
+      if (this.copies.size > 0 && !this.findings.over && !isRead(this.ops[i - 1])) await this.follow();
       if (!this.findings.over && this.live && !isRead(this.ops[i - 1]) && !(await this.settle())) await this.check(i - 1, true);
       if (this.lane.pair.fallen().length) return this.findings.fallen(i - 1, this.lane.pair.fallen());
       const lost = this.lane.sides.findIndex((s) => s.wire.ended);
@@ -162,6 +165,7 @@ class Run {
     const answers = this.lane.sides.map((side, i) => {
       if (o.as) this.#bind(side, o, call.lists[i][0]);
       const messages = compareMessages(call.lists[i], side.normaliser, o);
+      if (/^STREAM\.(CREATE|UPDATE)\./.test(o.subj)) beginning(messages[0]?.data);
       if (this.live && /^CONSUMER\.(CREATE|DURABLE|RESET)/.test(o.subj)) underWay(messages[0]?.data);
       return messages;
     });
@@ -184,10 +188,12 @@ class Run {
     const r = a[0]?.data;
     if (!r || r.error) return;
     if (/^STREAM\.(CREATE|UPDATE)\./.test(o.subj)) this.streams.add(r.config?.name);
+    if (r.config?.mirror || r.config?.sources) this.copies.add(r.config.name);
     if (t[0] === "CONSUMER" && r.stream_name) this.consumers.set(`${r.stream_name} ${r.name}`, [r.stream_name, r.name]);
     if (o.subj.startsWith("CONSUMER.DELETE.")) this.consumers.delete(`${t[2]} ${t[3].replaceAll("%", "<").replace(/<$/, ">")}`);
     if (t[0] === "STREAM" && t[1] === "DELETE") {
       this.streams.delete(t[2]);
+      this.copies.delete(t[2]);
       for (const [k, [s]] of this.consumers) if (s === t[2]) this.consumers.delete(k);
     }
   }
@@ -215,6 +221,21 @@ class Run {
     }
     this.pulls = this.pulls.filter((c) => !c.done(c.lists[0]) || !c.done(c.lists[1]));
     return true;
+  }
+
+  // Copies go on by themselves too: waits until they are alike, and moved, or did not move for some looks.
+  async follow() {
+    const end = Date.now() + LATE;
+    let last = "";
+    for (let still = 0, round = 0; Date.now() < end; round++) {
+      const calls = await this.ask([...this.copies].map((s) => [`STREAM.INFO.${s}`]));
+      const [a, b] = this.lane.sides.map((_, i) => JSON.stringify(calls.map((c) => reached(parse(c.lists[i][0])))));
+      still = a === b && a === last ? still + 1 : 0;
+      last = a;
+      if (a === b && (still >= 4 || (still >= 1 && a !== this.reached))) break;
+      await new Promise((ok) => setTimeout(ok, Math.min(50, 4 << round)));
+    }
+    this.reached = last;
   }
 
   #logsEqual() {
@@ -332,6 +353,12 @@ function underWay(info) {
   for (const k of ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_waiting", "num_pending"]) if (info?.[k] !== undefined) info[k] = "<under way>";
 }
 
+// How far a copy is that begins or begins anew, is seen when it has followed.
+function beginning(info) {
+  if (info?.mirror) info.mirror = info.mirror.name;
+  if (info?.sources) info.sources = info.sources.map((x) => x.name);
+}
+
 // Two consumers may share a deliver subject: each has its order, the two have none.
 function bySource(list) {
   const from = (m) => /^\$JS\.ACK\.([^.]+\.[^.]+)/.exec(m.reply ?? "")?.[1] ?? "";
@@ -358,7 +385,12 @@ function progress(info) {
   if (info.error) return info.error.err_code;
   return [info.delivered.consumer_seq, info.delivered.stream_seq, info.ack_floor.stream_seq, info.num_ack_pending, info.num_pending, info.num_waiting, info.push_bound];
 }
+// How far a copy is.
+function reached(info) {
+  const { messages, first_seq, last_seq } = info?.state ?? {};
+  return [messages, first_seq, last_seq, [info?.mirror, ...(info?.sources ?? [])].map((x) => x && [x.lag, x.active >= 0, x.error?.err_code])];
+}
 // An answer without its times, to see whether looking again is worth it.
 function blur(text) {
-  return text.replace(/"\d{4}-\d\d-\d\dT[^"]*"|"total":\d+,"errors":\d+|"(name|consumers)":\["?[^,\]]*|"pause_remaining":\d+/g, "");
+  return text.replace(/"\d{4}-\d\d-\d\dT[^"]*"|"total":\d+,"errors":\d+|"(name|consumers)":\["?[^,\]]*|"(pause_remaining|active)":\d+/g, "");
 }

@@ -1,5 +1,6 @@
 // history.mjs: draws a whole history from a seed.
 import * as consumers from "./consumers.mjs";
+import * as copies from "./copies.mjs";
 import * as kv from "./kv.mjs";
 import { episode } from "./time.mjs";
 import { Random } from "./random.mjs";
@@ -123,12 +124,17 @@ function firstStream(r, w) {
   return create(r, w, r.pick(NAMES));
 }
 
-// options.strict; options.topic: streams, consumers, or both; options.restarts: the servers are stopped or killed on the way.
+// options.strict; options.topic: streams, consumers, or both; copies: mirrors and sources alone; options.restarts: the servers are stopped or killed on the way.
 export function generate(seed, options) {
   const r = new Random(seed);
   const w = new World(r, options);
   const ops = [];
   const length = r.pick([20, 40, 80, 150]);
+  while (options.topic === "copies" && ops.length < length) {
+    ops.push(...[copies.step(r, w)].flat());
+    if (options.restarts && r.chance(4)) ops.push({ op: "restart", how: r.pick(["term", "kill"]) });
+  }
+  if (options.topic === "copies") return { seed, ops };
   if (!options.restarts && options.topic !== "consumers" && r.chance(1.5)) return { seed, ops: episode(r) };
   const bucket = options.topic !== "streams" && r.chance(18); // watchers are consumers
   if (bucket) ops.push(kv.open(r, w));
