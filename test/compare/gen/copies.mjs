@@ -1,7 +1,7 @@
 // copies.mjs: histories of mirrors and sourcing streams: origins S1 and S2, and up to three streams that follow them.
 //   Origins are there before their copies and stay: nats-server looks for a missing one every ten seconds only.
-//   One origin feeds a copy once, nothing grows full with discard new: what comes first, and when a full copy goes on, is
-//   a matter of time.  Direct gets ask copies alone: for an origin its mirrors answer too.
+//   One origin feeds a copy once, of two that begin together one is empty, nothing grows full with discard new: what comes
+//   first, and when a full copy goes on, is a matter of time.  Direct gets ask copies alone: for an origin its mirrors answer too.
 import { HOUR, SECOND, bucket, listing, msgGet, directGet, info, purge, remove } from "./streams.mjs";
 import { atomicBatch, publish } from "./publish.mjs";
 
@@ -12,7 +12,6 @@ const LIMITS = {
   storage: [30, ["memory", "file"]],
   max_msgs: [20, [3, 5, 10]],
   max_msgs_per_subject: [30, [1, 2, 3]],
-  max_bytes: [6, [500, 1000]],
   max_age: [6, [HOUR]],
   compression: [6, ["none", "s2"]],
   allow_direct: [75, [true]],
@@ -70,7 +69,7 @@ function copy(r, world, name) {
   const c = { name, ...drawn(r, COPY) };
   if (r.chance(55)) c.mirror = taking(r, s, true);
   else {
-    const other = [...world.streams.values()].find((x) => x.name !== s.name && x.name !== name && !x.config.mirror && !x.config.sources);
+    const other = [...world.streams.values()].find((x) => x.name !== s.name && x.name !== name && !x.config.mirror && !x.config.sources && x.last.size === 0);
     c.sources = [taking(r, s), ...(other && !s.config.mirror && !s.config.sources && r.chance(40) ? [taking(r, other)] : [])];
     if (r.chance(40)) c.subjects = [`${name.toLowerCase()}.>`];
     delete c.mirror_direct;
@@ -97,8 +96,8 @@ function change(r, world, s) {
   } else if (how === "sources" && c.sources) {
     const others = [...world.streams.values()].filter((x) => !x.config.mirror && !x.config.sources);
     const kept = c.sources.filter(() => r.chance(70));
-    const added = others.filter((x) => !kept.some((k) => k.name === x.name) && r.chance(50)).map((x) => taking(r, x));
-    c.sources = [...kept, ...added];
+    const added = others.filter((x) => !kept.some((k) => k.name === x.name) && r.chance(50)).slice(0, 1);
+    c.sources = [...kept, ...added.map((x) => taking(r, x))];
     if (!c.sources.length) delete c.sources;
   } else {
     const fields = c.mirror || c.sources ? COPY : LIMITS;
