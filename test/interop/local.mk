@@ -6,7 +6,7 @@ TESTS += %D%/c/natsc
 endif
 endif
 %C%_c_natsc_SOURCES = \
-	%D%/c/natsc.c %D%/c/natsc_core.c %D%/c/natsc_auth.c %D%/c/natsc_life.c %D%/c/natsc_stream.c %D%/c/natsc_js.c %D%/c/natsc_watch.c \
+	%D%/c/natsc.c %D%/c/natsc_core.c %D%/c/natsc_auth.c %D%/c/natsc_life.c %D%/c/natsc_stream.c %D%/c/natsc_js.c %D%/c/natsc_mirror.c %D%/c/natsc_watch.c \
 	%D%/c/natsc.h \
 	%D%/c/server_proc.c %D%/c/server_proc.h %D%/c/certs.c %D%/c/certs.h
 %C%_c_natsc_CPPFLAGS = $(TEST_CPPFLAGS) $(NATS_CFLAGS) $(OPENSSL_CFLAGS)

@@ -86,6 +86,7 @@ int main(void)
     run_auth_tests();
     run_life_tests();
     run_js_tests();
+    run_mirror_tests();
     run_stream_tests();
     run_watch_tests();
     failed = UNITY_END();

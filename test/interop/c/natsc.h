@@ -35,6 +35,7 @@ void run_core_tests(void);
 void run_auth_tests(void);
 void run_life_tests(void);
 void run_js_tests(void);
+void run_mirror_tests(void);
 void run_stream_tests(void);
 void run_watch_tests(void);
 
