@@ -1,5 +1,5 @@
 // rules_copies.mjs: accepted differences about mirrors and sources.
-import { api, before, configs, same } from "./rules_help.mjs";
+import { api, before, configs, copy, same } from "./rules_help.mjs";
 
 export const COPY_RULES = [
   {
@@ -11,4 +11,33 @@ export const COPY_RULES = [
       return configs(before(c)).some((x) => x.body.mirror || x.body.sources) && same(a, { ...b, consumers: a.consumers });
     },
   },
+  {
+    id: "lag-before-start",
+    row: "`num_pending` of a consumer that starts beyond the last sequence",
+    match: ({ o, ours, theirs }) => {
+      if (!api(o, "STREAM.INFO.") && !api(o, "STREAM.LIST")) return false;
+      const b = copy(theirs);
+      const streams = (answer) => answer[0]?.data?.streams ?? [answer[0]?.data];
+      let found = false;
+      for (const [i, s] of streams(b).entries()) {
+        for (const [k, from] of feeds(s).entries()) {
+          const asked = feeds(s?.config)[k];
+          if (!(asked?.opt_start_seq > 0 || asked?.opt_start_time) || !(from.lag > 0) || feeds(streams(ours)[i])[k]?.lag !== 0) continue;
+          from.lag = 0;
+          found = true;
+        }
+        withoutZero(s);
+      }
+      return found && same(ours, b);
+    },
+  },
 ];
+
+const feeds = (s) => [s?.mirror, ...(s?.sources ?? [])].filter((x) => x);
+
+// `deleted_details` of a fresh stream, another row, may come with it.
+function withoutZero(s) {
+  if (!same(s?.state?.deleted, [0]) || s.state.last_seq !== 0) return;
+  delete s.state.deleted;
+  delete s.state.num_deleted;
+}
