@@ -178,6 +178,7 @@ step_compare() {
         tallied node test/compare/main.mjs --mode=$mode test/compare/scripts/*.json
         tallied node test/compare/main.mjs --mode=$mode --ops=2000 --seed=fixed --restarts=1
         tallied node test/compare/main.mjs --mode=$mode --ops=2000 --topic=streams --restarts=0
+        tallied node test/compare/main.mjs --mode=$mode --ops=1000 --topic=copies --seed=fixed --restarts=1
     done
 }
 
