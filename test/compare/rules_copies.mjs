@@ -31,6 +31,18 @@ export const COPY_RULES = [
       return found && same(ours, b);
     },
   },
+  {
+    id: "source-added",
+    row: "a source that is added to a stream whose first messages are gone",
+    ends: true,
+    match: (c) => {
+      const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+      if (!api(c.o, "STREAM.INFO.") || !(a?.state?.messages > b?.state?.messages) || !(b.state.first_seq > 1)) return false;
+      const names = (x) => (x.body.sources ?? []).map((f) => f.name);
+      const mine = configs(before(c)).filter((x) => x.body.name === a.config?.name);
+      return mine.some((x, i) => i > 0 && names(x).some((n) => !names(mine[i - 1]).includes(n)));
+    },
+  },
 ];
 
 const feeds = (s) => [s?.mirror, ...(s?.sources ?? [])].filter((x) => x);
