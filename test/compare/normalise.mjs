@@ -33,6 +33,7 @@ export class Normaliser {
     if (typeof value === "string") return this.#text(key, value);
     if (Array.isArray(value)) {
       if (key === "consumers") this.#sort(value);
+      if (key === "sources" && value[0]?.lag !== undefined) value.sort((a, b) => (a.name < b.name ? -1 : 1)); // nats-server has no order there
       for (let i = 0; i < value.length; i++) value[i] = this.json(value[i], key === "consumers" ? "name" : "");
       return value;
     }

@@ -356,7 +356,7 @@ function underWay(info) {
 // How far a copy is that begins or begins anew, is seen when it has followed.
 function beginning(info) {
   if (info?.mirror) info.mirror = info.mirror.name;
-  if (info?.sources) info.sources = info.sources.map((x) => x.name);
+  if (info?.sources) info.sources = info.sources.map((x) => x.name).sort();
 }
 
 // Two consumers may share a deliver subject: each has its order, the two have none.
@@ -388,7 +388,7 @@ function progress(info) {
 // How far a copy is.
 function reached(info) {
   const { messages, first_seq, last_seq } = info?.state ?? {};
-  return [messages, first_seq, last_seq, [info?.mirror, ...(info?.sources ?? [])].map((x) => x && [x.lag, x.active >= 0, x.error?.err_code])];
+  return [messages, first_seq, last_seq, [info?.mirror, ...(info?.sources ?? [])].map((x) => x && JSON.stringify([x.name, x.lag, x.active >= 0, x.error?.err_code])).sort()];
 }
 // An answer without its times, to see whether looking again is worth it.
 function blur(text) {
