@@ -266,7 +266,6 @@ void groups_timeout(struct consumer *c);
 bool groups_pin(struct consumer *c, struct request *r); /* before a delivery: true: header is due */
 
 bool replay_waits(struct consumer *c, const struct stream_msg *m); /* pump.c: its time is to come */
-
 /* push.c */
 MF_MUSTCHECK int push_init(struct consumer *c);
 bool push_ready(struct consumer *c, const struct stream_msg *m); /* may this one go out now? */
