@@ -2,8 +2,10 @@
 // syscalls.mjs: the n-th write, sync, open, rename, read, accept... of the running server fails, or of one that starts.
 //
 // Whatever fails: the server lives, answers everything, and acknowledges only what is there; a fault of one file leaves
-// the other streams writable; what a signal interrupts or a short write leaves is simply continued.
+// the other streams writable; what a signal interrupts or a short write leaves is simply continued, and when there is
+// space again every stream goes on.
 import os from "node:os";
+import { awake } from "../lib/awake.mjs";
 import { Server, pause } from "../lib/server.mjs";
 import { Shim } from "../lib/shim.mjs";
 import { run } from "../lib/trial.mjs";
@@ -48,10 +50,25 @@ run("syscalls", async (t) => {
     w?.close();
   };
   // Each stream answers; after one fault all but one take messages, after a harmless one all do.
+  // True: all of them do.
+  const refusedOf = (said) => Object.values(said).filter((x) => !/"seq":[1-9]/.test(x));
   const probe = async (what, { harmless, single }) => {
     const said = await world.probe();
-    const refused = Object.values(said).filter((x) => !/"seq":[1-9]/.test(x));
+    const refused = refusedOf(said);
     if (!world.main.closed && refused.length > (harmless ? 0 : single ? 1 : 3)) world.find("neighbours", `${what}: ${JSON.stringify(said)}`);
+    return refused.length === 0;
+  };
+  // No write finds space for a moment: who has no answer then has it soon, and then all is as before.
+  const space = async () => {
+    shim.arm("pwrite", { after: 1, more: 30, error: ENOSPC });
+    const during = world.probe();
+    await pause(100);
+    shim.disarmAll();
+    let said = await during;
+    for (const end = awake() + 10000; refusedOf(said).length > 0; said = await world.probe()) {
+      if (awake() > end || world.main.closed) return world.find("space", `there is space again, but ${JSON.stringify(said)}`);
+      await pause(50);
+    }
   };
   await world.begin();
   while (t.another(2500)) {
@@ -76,7 +93,7 @@ run("syscalls", async (t) => {
       shim.disarmAll(); // what waits for space goes on then
       await world.rest();
       if (server.gone) world.find("crash", `${what}: ${server.report() ?? server.said()}`);
-      else await probe(what, { harmless, single: more === 0 });
+      else if (await probe(what, { harmless, single: more === 0 })) await space();
       if (harmless && world.count.refused > refusals) world.find("refused", `${what}: ${world.count.refused - refusals} refusals`);
     } else world.load();
     await world.cut(roll(4) === 0 && harmless);
