@@ -31,6 +31,8 @@ export class Findings {
     this.diff = null;
     this.pairs = [new Map(), new Map()]; // a moment of ours -> the same moment of theirs, and back
     this.ended = false; // a rule said that the two go different ways from here
+    this.refused = new Set(); // operations that both answered with an error
+    this.started = new Map(); // stream -> nats-server's consumers when it had started again
   }
 
   get over() {
@@ -47,13 +49,20 @@ export class Findings {
     const a = JSON.stringify(ours);
     const b = JSON.stringify(theirs);
     const plain = [a.replace(MOMENTS, "<$1>"), b.replace(MOMENTS, "<$1>")];
+    this.#remember(index, o, ours, theirs, plain[1]);
     if (plain[0] === plain[1]) return this.#moments(index, o, a, b);
     [ours, theirs] = plain.map((t) => JSON.parse(t));
-    const context = { history: this.history, index, o, ours, theirs };
+    const context = { history: this.history, index, o, ours, theirs, refused: this.refused, started: this.started };
     const rule = this.rules.match(context);
     if (rule) return this.#accept(rule);
     const where = firstDifference(ours, theirs);
     this.diff = { index, o, ours, theirs, where, signature: `${kind(o)} ${where.path} ${short(where.ours)} | ${short(where.theirs)}` };
+  }
+
+  // What rules ask about answers that came before.
+  #remember(index, o, ours, theirs, text) {
+    if (ours[0]?.data?.error && theirs[0]?.data?.error) this.refused.add(o);
+    if (o.op === "check" && o.subj.startsWith("CONSUMER.LIST.") && this.history.ops[index].op === "restart") this.started.set(o.subj.slice(14), JSON.parse(text)[0]?.data?.consumers);
   }
 
   #accept(rule) {

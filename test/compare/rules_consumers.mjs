@@ -58,10 +58,13 @@ export const CONSUMER_RULES = [
   {
     id: "first-update",
     row: "the answer to the first update of a consumer after a restart",
+    // It tells what it told when it had started; what holds now is told by every other answer.
     match: (c) => {
       const ops = before(c);
-      const made = creates(ops.slice(ops.findLastIndex((x) => x.op === "restart") + 1)).filter((x) => x.subj.split(".").slice(2).join() === c.o.subj?.split(".").slice(2).join());
-      return ops.some((x) => x.op === "restart") && made.length === 1 && made[0] === c.o && c.theirs[0]?.data?.created && same(still(c.ours), still(c.theirs));
+      const [at, k] = [ops.findLastIndex((x) => x.op === "restart"), c.theirs[0]?.data];
+      const made = creates(ops.slice(at + 1)).filter((x) => !c.refused.has(x) && named(x) === named(c.o));
+      const was = at >= 0 && c.started.get(k?.stream_name)?.find((x) => x.name === k.name);
+      return made.length === 1 && made[0] === c.o && was && same(told(k), told(was)) && c.ours[0]?.data?.created && same(still(c.ours), still(c.theirs));
     },
   },
   {
@@ -251,6 +254,14 @@ const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m.reply ?? "")?.[1] 
 // A NAK, and a purge or a roll-up: what was queued to come again is forgotten, what lies below the floor that moved is not heeded.
 function refusedAndTaken(c, stream) {
   return before(c).some((x) => x.op === "ack" && x.s === stream && x.data?.startsWith("-NAK")) && before(c).some(takesFrom(stream));
+}
+
+// The stream and the consumer that a request to make one names.
+const named = (o) => o.subj?.replace("DURABLE.", "").split(".").slice(2, 4).join();
+
+// What a consumer says of itself, without what belongs to the moment or is told in some answers only.
+function told({ config, delivered, ack_floor: floor, num_ack_pending: waiting, num_redelivered: again, num_pending: pending }) {
+  return [{ ...config, metadata: config.metadata?.["_nats.req.level"] }, delivered, floor, waiting, again, pending];
 }
 
 // What an update and the time since the start cannot change.
