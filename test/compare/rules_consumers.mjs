@@ -9,6 +9,9 @@ const restarted = (c) => before(c).some((x) => x.op === "restart");
 const delivers = (o) => o.op === "pull" || o.op === "deliveries";
 const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending"];
 
+// How many deliveries a consumer will have made when all that it counts has come.
+const reach = (k) => k.delivered.consumer_seq + k.num_pending;
+
 // Sleeps on nats-server and went on here.
 function woken(k, mine) {
   if (asleep(k) && !asleep(mine) && mine.delivered.consumer_seq > k.delivered.consumer_seq) take(k, mine, [...PROGRESS, "num_waiting"]);
@@ -19,13 +22,18 @@ export const CONSUMER_RULES = [
     id: "filter-update",
     row: "a consumer whose filter is updated",
     ends: true,
-    part: (c, mine, k) => refiltered(before(c)).has(called(k.stream_name, k.name)) && take(k, mine, [...PROGRESS, "num_waiting"]),
+    // What was passed over there is counted or delivered here; a list made anew may be longer or shorter.
+    part: (c, mine, k) => {
+      if (!refiltered(before(c)).has(called(k.stream_name, k.name))) return;
+      if (k.config.deliver_policy === "last_per_subject" || reach(mine) >= reach(k)) take(k, mine, [...PROGRESS, "num_waiting"]);
+    },
     match: (c) => {
       const names = refiltered(before(c));
       if (names.size === 0) return false;
       // Of an interest stream, what it holds follows.
       if (api(c.o, "STREAM.INFO.")) return !keepsAll(c) && [...names].some((n) => about(c, n.split(" ")[0]));
-      return aboutConsumers(c.o) && same(...without(c, names));
+      if (!aboutConsumers(c.o) || api(c.o, "CONSUMER.") || !same(...without(c, names))) return false;
+      return !delivers(c.o) || passedOver(c) || creates(before(c)).some((x) => x.body.config.deliver_policy === "last_per_subject");
     },
   },
   {
@@ -174,7 +182,11 @@ export const CONSUMER_RULES = [
     id: "purge-forgets-naks",
     row: "a message that was refused, and a purge or a roll-up takes others",
     ends: true,
-    part: (c, mine, k) => refusedAndTaken(c, k.stream_name) && mine.num_redelivered > k.num_redelivered && take(k, mine, [...PROGRESS, "num_waiting"]),
+    // It came again here; there it did not, or something new came instead.
+    part: (c, mine, k) => {
+      if (!refusedAndTaken(c, k.stream_name) || mine.num_redelivered <= k.num_redelivered) return;
+      if (mine.delivered.consumer_seq >= k.delivered.consumer_seq && mine.delivered.stream_seq <= k.delivered.stream_seq) take(k, mine, ["delivered", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting"]);
+    },
     match: (c) => {
       if (!delivers(c.o) || !c.ours.some((m) => refusedAndTaken(c, streamOf(m)) && again(m))) return false;
       return !c.theirs.some(again);
@@ -187,7 +199,8 @@ export const CONSUMER_RULES = [
     part: (c, mine, k) => {
       const own = configs(before(c)).filter((x) => x.body.name === k.stream_name);
       const others = own.some((x) => x.body.subject_transform) || new Set(own.map((x) => JSON.stringify(x.body.subjects))).size > 1;
-      if (others && own.some((x) => same(x.body.subjects, [k.config.filter_subject]))) take(k, mine, PROGRESS);
+      const more = reach(k) > reach(mine) || k.delivered.stream_seq < mine.delivered.stream_seq;
+      if (others && more && own.some((x) => same(x.body.subjects, [k.config.filter_subject]))) take(k, mine, PROGRESS);
     },
     match: (c) => {
       const outside = (m) => configs(before(c)).some((x) => x.body.name === streamOf(m) && x.body.subject_transform && x.body.subjects?.length === 1 && !m.subject.startsWith(x.body.subjects[0].replace(">", "")));
@@ -250,6 +263,18 @@ export const CONSUMER_RULES = [
 ];
 
 const streamOf = (m) => /^\$JS\.ACK\.([^.]+)/.exec(m.reply ?? "")?.[1];
+const numberOf = (m) => Number(/^\$JS\.ACK(?:\.[^.]+){3}\.(\d+)/.exec(m?.reply ?? "")?.[1] ?? Infinity);
+// The first delivery that differs comes from further back here, or there is none on nats-server; else only the pending
+// counts differ, and here they are not smaller.
+function passedOver({ ours, theirs }) {
+  const [a, b] = [blind(ours), blind(theirs)];
+  const left = (m) => Number(/\.(\d+)$/.exec(m.reply ?? "")?.[1] ?? 0);
+  for (const [i, m] of ours.entries()) {
+    if (!same(a[i], b[i])) return numberOf(m) < numberOf(theirs[i]);
+    if (left(m) < left(theirs[i])) return false;
+  }
+  return ours.length === theirs.length;
+}
 const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m.reply ?? "")?.[1] > 1;
 // A NAK, and a purge or a roll-up: what was queued to come again is forgotten, what lies below the floor that moved is not heeded.
 function refusedAndTaken(c, stream) {

@@ -25,6 +25,9 @@ export const RULES = [
     match: (c) => {
       const ops = before(c);
       const odd = (x) => /^0+s?$/.test(ttlOf(x)) || /^\d{15,}h$/.test(ttlOf(x));
+      const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+      if (a?.state && b?.state && a.state.last_seq <= b.state.last_seq) return false; // there is one more here
+      if (a?.seq && b?.seq && a.seq <= b.seq) return false;
       return configs(ops).some((m) => m.body.no_ack && about(c, m.body.name) && ops.some((x) => goesTo(x, m.body.name) && odd(x)));
     },
   },
