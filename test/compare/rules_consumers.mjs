@@ -158,6 +158,20 @@ export const CONSUMER_RULES = [
     },
   },
   {
+    id: "purge-forgets-naks",
+    row: "a message that was refused, and a purge or a roll-up takes others",
+    ends: true,
+    // It came again here; there it did not, or something new came instead.
+    part: (c, mine, k) => {
+      if (!refusedAndTaken(c, k.stream_name) || mine.num_redelivered <= k.num_redelivered) return;
+      if (mine.delivered.consumer_seq >= k.delivered.consumer_seq && mine.delivered.stream_seq <= k.delivered.stream_seq) take(k, mine, ["delivered", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting"]);
+    },
+    match: (c) => {
+      if (!delivers(c.o) || !c.ours.some((m) => refusedAndTaken(c, streamOf(m)) && again(m))) return false;
+      return !c.theirs.some(again);
+    },
+  },
+  {
     id: "floor-after-purge",
     row: "the ack floor after a purge or a roll-up took messages that wait",
     ends: true,
@@ -176,20 +190,6 @@ export const CONSUMER_RULES = [
       if (k.delivered.consumer_seq !== mine.delivered.consumer_seq || k.num_pending !== mine.num_pending || !before(c).some(takesFrom(k.stream_name))) return;
       less(k.delivered, mine.delivered, "stream_seq");
       if (k.ack_floor.consumer_seq === mine.ack_floor.consumer_seq && k.num_ack_pending === mine.num_ack_pending) less(k.ack_floor, mine.ack_floor, "stream_seq");
-    },
-  },
-  {
-    id: "purge-forgets-naks",
-    row: "a message that was refused, and a purge or a roll-up takes others",
-    ends: true,
-    // It came again here; there it did not, or something new came instead.
-    part: (c, mine, k) => {
-      if (!refusedAndTaken(c, k.stream_name) || mine.num_redelivered <= k.num_redelivered) return;
-      if (mine.delivered.consumer_seq >= k.delivered.consumer_seq && mine.delivered.stream_seq <= k.delivered.stream_seq) take(k, mine, ["delivered", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting"]);
-    },
-    match: (c) => {
-      if (!delivers(c.o) || !c.ours.some((m) => refusedAndTaken(c, streamOf(m)) && again(m))) return false;
-      return !c.theirs.some(again);
     },
   },
   {
