@@ -128,6 +128,14 @@ export const CONSUMER_RULES = [
     },
   },
   {
+    id: "limits-restart",
+    row: "a consumer that is older than its stream's `consumer_limits`",
+    part: (c, mine, k) => {
+      const own = restarted(c) ? configs(before(c)).filter((x) => x.body.name === k.stream_name) : [];
+      for (const f of ["max_ack_pending", "inactive_threshold"]) if (mine.config[f] === undefined && own.some((x) => x.body.consumer_limits?.[f] === k.config[f])) delete k.config[f];
+    },
+  },
+  {
     id: "start-beyond",
     row: "`num_pending` of a consumer that starts beyond the last sequence",
     part: (c, mine, k) => startsBeyond(c) && less(k, mine, "num_pending"),
