@@ -1,6 +1,7 @@
 // main.mjs: compares mayflyd with nats-server, history by history.
 //   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--topic=streams|consumers|copies] [--restarts=N]
-//                 [--lanes=N] [--keep-going] [--no-shrink] [--shrink=MINUTES] [--only=SEED-N]
+//                 [--lanes=N] [--keep-going] [--no-shrink] [--shrink=MINUTES] [--only=SEED-N] [--minutes=N]
+// --minutes: no history is begun after so long
 // --shrink: scripts are made short too, and for so long
 // Ends with `N passed, N failed`; a failing history is made short and written to .dev/compare.
 import fs from "node:fs";
@@ -18,12 +19,12 @@ function options(argv) {
   const o = { ops: 20000, seed: String(Date.now()), mode: "strict", lanes: 0, scripts: [], only: "", topic: "", keepGoing: false, shrink: true };
   for (const a of argv) {
     const [, key, value] = /^--([a-z-]+)(?:=(.*))?$/s.exec(a) ?? [];
-    if (key === "ops" || key === "lanes" || key === "restarts") o[key] = Number(value);
+    if (["ops", "lanes", "restarts", "minutes"].includes(key)) o[key] = Number(value);
     else if (key === "seed" || key === "mode" || key === "only" || key === "topic") o[key] = value;
     else if (key === "script") o.scripts.push(value);
     else if (key === "keep-going") o.keepGoing = true;
     else if (key === "no-shrink") o.shrink = false;
-    else if (key === "shrink") o.minutes = Number(value);
+    else if (key === "shrink") o.patience = Number(value);
     else if (key === undefined && fs.existsSync(a)) o.scripts.push(a);
     else throw new Error(`unknown argument ${a}`);
   }
@@ -48,6 +49,10 @@ class Session {
     this.from = Date.now();
   }
 
+  get #late() {
+    return this.o.minutes > 0 && Date.now() - this.from > this.o.minutes * 60000;
+  }
+
   async #pair(lanes, sync = false) {
     const pair = await new Pair({ ours: this.ours, theirs: this.theirs, mode: this.o.mode, lanes, sync }).start();
     const all = await Promise.all(Array.from({ length: lanes }, (_, i) => new Lane(pair, i).open()));
@@ -57,7 +62,7 @@ class Session {
   // The next history, or nothing when there were enough.
   #draw() {
     if (this.o.scripts.length) return this.scripts[this.next++];
-    if (this.done.ops >= this.o.ops || (this.finds.size && !this.o.keepGoing)) return undefined;
+    if (this.done.ops >= this.o.ops || this.#late || (this.finds.size && !this.o.keepGoing)) return undefined;
     const seed = this.o.only || `${this.o.seed}-${this.next++}`;
     if (this.o.only && this.next++ > 0) return undefined;
     return this.#drawn(seed, false);
@@ -106,7 +111,7 @@ class Session {
   async #restarts(histories) {
     const { pair, lanes } = await this.#pair(1, true);
     for (const h of histories) {
-      if (pair.fallen().length || (this.finds.size && !this.o.keepGoing && !this.o.scripts.length)) break;
+      if (pair.fallen().length || this.#late || (this.finds.size && !this.o.keepGoing && !this.o.scripts.length)) break;
       await this.#one(lanes[0], h);
     }
     lanes[0].close();
@@ -149,12 +154,12 @@ class Session {
       fs.writeFileSync(path.join(this.out, `flaky-${history.seed}.json`), JSON.stringify({ ...history, diff }, null, 1));
       return;
     }
-    if (this.o.minutes || (this.o.shrink && !this.o.scripts.length)) find.history = await new Shrinker(again, this.#patience(history)).shrink({ ...history, ops: history.ops.slice(0, diff.index + 1) });
+    if (this.o.patience || (this.o.shrink && !this.o.scripts.length)) find.history = await new Shrinker(again, this.#patience(history)).shrink({ ...history, ops: history.ops.slice(0, diff.index + 1) });
     this.#report(find);
   }
 
   #patience(history) {
-    if (this.o.minutes) return { tries: Infinity, ms: this.o.minutes * 60000 };
+    if (this.o.patience) return { tries: Infinity, ms: this.o.patience * 60000 };
     return history.ops.some((x) => x.op === "restart") ? { tries: 40, ms: 40000 } : {};
   }
 

@@ -167,6 +167,7 @@ class Run {
       const messages = compareMessages(call.lists[i], side.normaliser, o);
       if (/^STREAM\.(CREATE|UPDATE)\./.test(o.subj)) beginning(messages[0]?.data);
       if (this.live && /^CONSUMER\.(CREATE|DURABLE|RESET)/.test(o.subj)) underWay(messages[0]?.data);
+      if (side.names.size && o.body?.offset > 0 && /^CONSUMER\.(NAMES|LIST)/.test(o.subj)) someOf(messages[0]?.data);
       return messages;
     });
     call.lists.forEach((list, i) => (this.lane.sides[i].slots.delete(call.n), list));
@@ -357,6 +358,11 @@ function underWay(info) {
 function beginning(info) {
   if (info?.mirror) info.mirror = info.mirror.name;
   if (info?.sources) info.sources = info.sources.map((x) => x.name).sort();
+}
+
+// Names that a server made up stand anywhere in the order: which ones a page leaves out is chance.
+function someOf(page) {
+  if (page?.consumers) page.consumers = page.consumers.length;
 }
 
 // Two consumers may share a deliver subject: each has its order, the two have none.
