@@ -1,16 +1,13 @@
 // rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
 //   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
 //         is here.  An answer is accepted when its parts together explain all of it.
-import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, inMemory, keepsAll, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
+import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, inMemory, keepsAll, reach, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
 
 const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
 const restarted = (c) => before(c).some((x) => x.op === "restart");
 const delivers = (o) => o.op === "pull" || o.op === "deliveries";
 const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending"];
-
-// How many deliveries a consumer will have made when all that it counts has come.
-const reach = (k) => k.delivered.consumer_seq + k.num_pending;
 
 // Sleeps on nats-server and went on here.
 function woken(k, mine) {

@@ -17,6 +17,16 @@ export function consumersOf(answer) {
   const all = copy(answer);
   return { all, list: all[0]?.data?.consumers ?? [all[0]?.data] };
 }
+// How many deliveries a consumer will have made when all that it counts has come.
+export const reach = (k) => k.delivered.consumer_seq + k.num_pending;
+
+// Whether fewer messages came here, or a consumer has fewer before it: where a message is only here, they are not.
+export function tellsLess({ o, ours, theirs }) {
+  if (o.op === "get" || o.op === "pull" || o.op === "deliveries") return ours.length < theirs.length;
+  if (!api(o, "CONSUMER.")) return false;
+  const [a, b] = [consumersOf(ours).list, consumersOf(theirs).list];
+  return a.some((k, i) => k?.delivered && b[i]?.delivered && reach(k) < reach(b[i]));
+}
 export const takesMany = (o) => (o.subj ?? "").startsWith("STREAM.PURGE.") || o.hdr?.some((h) => /^(Nats-Rollup|KV-Operation: PURGE|Nats-Schedule)/.test(h));
 
 // The same, of this stream.

@@ -6,7 +6,7 @@
 // What is about consumers stands in rules_consumers.mjs, what is about mirrors and sources in rules_copies.mjs.
 import { CONSUMER_RULES } from "./rules_consumers.mjs";
 import { COPY_RULES } from "./rules_copies.mjs";
-import { about, api, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, takesOne, ttlOf } from "./rules_help.mjs";
+import { about, api, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
 
 export const RULES = [
   // --- default mode: what the requirement asks for ---
@@ -27,7 +27,7 @@ export const RULES = [
       const odd = (x) => /^0+s?$/.test(ttlOf(x)) || /^\d{15,}h$/.test(ttlOf(x));
       const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
       if (a?.state && b?.state && a.state.last_seq <= b.state.last_seq) return false; // there is one more here
-      if (a?.seq && b?.seq && a.seq <= b.seq) return false;
+      if ((a?.seq && b?.seq && a.seq <= b.seq) || tellsLess(c)) return false;
       return configs(ops).some((m) => m.body.no_ack && about(c, m.body.name) && ops.some((x) => goesTo(x, m.body.name) && odd(x)));
     },
   },
@@ -119,6 +119,7 @@ export const RULES = [
       const ops = before(c);
       const [a, b] = [c.ours[0]?.data?.state, c.theirs[0]?.data?.state];
       if (a && b && (a.messages <= b.messages || a.last_seq !== b.last_seq)) return false; // it is still here
+      if (tellsLess(c)) return false;
       return configs(ops).some((m) => m.body.max_bytes > 0 && about(c, m.body.name) && ops.some((x) => goesTo(x, m.body.name) && sizeOf(x) > m.body.max_bytes));
     },
   },
