@@ -240,7 +240,8 @@ export const CONSUMER_RULES = [
     match: (c) => {
       if (c.o.op !== "pull" || !creates(before(c)).some((x) => x.body.stream_name === c.o.s && x.body.config.deliver_policy === "last_per_subject")) return false;
       const [got, end] = [c.theirs.slice(0, -1), c.theirs.at(-1)];
-      return /^NATS\/1\.0 404 No Messages/.test(end?.hdr) && c.ours.filter((m) => m.reply).length > got.length && same(blind(c.ours.slice(0, got.length)), blind(got));
+      const next = c.ours[got.length]; // the next one here, or that it is too large
+      return /^NATS\/1\.0 404 No Messages/.test(end?.hdr) && (next?.reply || /^NATS\/1\.0 409 Message Size/.test(next?.hdr)) && same(blind(c.ours.slice(0, got.length)), blind(got));
     },
   },
   {
