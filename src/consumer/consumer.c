@@ -192,6 +192,22 @@ static uint64_t at_time(const struct consumer *c)
     return stream_at_time(c->group->stream, c->cfg.opt_start_time_ns, c->group->told);
 }
 
+/* Where one that starts by time begins; 0: nothing is there.  As in nats-server one with filters
+ * begins with the first message that it wants, unless that is older or the stream's last: what it
+ * gets is the same, its numbers say so. */
+static uint64_t wanted_at_time(const struct consumer *c, uint64_t last)
+{
+    uint64_t from = at_time(c), best = last;
+    char *const *filter;
+    size_t n = consumer_filters(&c->cfg, &filter);
+
+    for (size_t i = 0; from != 0 && i < n; i++) {
+        uint64_t seq = stream_next_of(c->group->stream, mf_str(filter[i]), 0);
+        best = seq != 0 && seq < best ? seq : best;
+    }
+    return best > from && best < last ? best : from;
+}
+
 void consumer_start(struct consumer *c)
 {
     struct stream_state t;
@@ -213,7 +229,7 @@ void consumer_start(struct consumer *c)
         c->next = c->cfg.opt_start_seq > first ? c->cfg.opt_start_seq : first;
         break;
     case DELIVER_BY_TIME:
-        seq = at_time(c);
+        seq = wanted_at_time(c, after - 1);
         c->next = seq == 0 ? after : seq;
         break;
     case DELIVER_LAST_PER_SUBJECT:
