@@ -126,8 +126,7 @@ static bool ack_one(struct consumer *c, const struct told *t, bool sampled)
         c->acked_ns = group_now(c->group);
         return ack_upto(c, t->sseq, t->dseq);
     }
-    if ((e != NULL || stream_config(c->group->stream)->retention == RETENTION_WORKQUEUE) &&
-        !retention_acked(c, t->sseq))
+    if (!retention_acked(c, t->sseq)) /* also where it does not wait: a reset left it behind */
         return false;
     c->acked_ns = group_now(c->group);
     if (e != NULL) {
