@@ -7,6 +7,7 @@ const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined &&
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
 const restarted = (c) => before(c).some((x) => x.op === "restart");
 const delivers = (o) => o.op === "pull" || o.op === "deliveries";
+const DELETED = /"reason":"Unacknowledged message was deleted"/;
 const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending"];
 
 // Sleeps on nats-server and went on here.
@@ -111,7 +112,7 @@ export const CONSUMER_RULES = [
     row: "MSG_TERMINATED of messages that a purge or a roll-up takes",
     match: (c) => {
       if (c.o.op !== "advisories" || !before(c).some(takesMany)) return false;
-      const rest = (list) => list.filter((t) => !t.includes('"reason":"Unacknowledged message was deleted"'));
+      const rest = (list) => list.filter((t) => !DELETED.test(t));
       return same(rest(c.ours), rest(c.theirs));
     },
   },
@@ -185,6 +186,14 @@ export const CONSUMER_RULES = [
       // What went and is still counted may be one too many: nothing comes any more.
       const full = k.config.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending && mine.delivered.consumer_seq > k.delivered.consumer_seq;
       take(k, mine, full ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered"]);
+    },
+    // What went and is still counted can be refused.
+    match: (c) => {
+      if (c.o.op !== "advisories") return false;
+      const [a, b] = [c.ours, c.theirs].map((list) => list.filter((t) => !DELETED.test(t)));
+      const more = b.filter((t) => !a.includes(t));
+      const naked = (t) => /MSG_NAKED/.test(t) && refusedAndTaken(c, /"stream":"([^"]+)"/.exec(t)?.[1]);
+      return more.length > 0 && more.every(naked) && same(a, b.filter((t) => a.includes(t)));
     },
   },
   {
