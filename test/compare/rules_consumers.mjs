@@ -299,9 +299,10 @@ function refusedAndTaken(c, stream) {
 // The stream and the consumer that a request to make one names.
 const named = (o) => o.subj?.replace("DURABLE.", "").split(".").slice(2, 4).join();
 
-// What a consumer says of itself, without what belongs to the moment or is told in some answers only.
+// What a consumer says of itself, without what belongs to the moment or is told in some answers only (an ephemeral
+// starts as a durable).
 function told({ config, delivered, ack_floor: floor, num_ack_pending: waiting, num_redelivered: again, num_pending: pending }) {
-  return [{ ...config, metadata: config.metadata?.["_nats.req.level"] }, delivered, floor, waiting, again, pending];
+  return [{ ...config, durable_name: undefined, metadata: config.metadata?.["_nats.req.level"] }, delivered, floor, waiting, again, pending];
 }
 
 // What an update and the time since the start cannot change.
