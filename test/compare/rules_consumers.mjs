@@ -1,13 +1,14 @@
 // rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
 //   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
 //         is here.  An answer is accepted when its parts together explain all of it.
-import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, inMemory, keepsAll, reach, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
+import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, filterOf, goesTo, inMemory, keepsAll, reach, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
 
 const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
 const restarted = (c) => before(c).some((x) => x.op === "restart");
 const delivers = (o) => o.op === "pull" || o.op === "deliveries";
 const DELETED = /"reason":"Unacknowledged message was deleted"/;
+const UNDER_WAY = "<under way>"; // how far it is, is compared when it has settled
 const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending"];
 
 // Sleeps on nats-server and went on here.
@@ -70,7 +71,7 @@ export const CONSUMER_RULES = [
       const [at, k] = [ops.findLastIndex((x) => x.op === "restart"), c.theirs[0]?.data];
       const made = creates(ops.slice(at + 1)).filter((x) => !c.refused.has(x) && named(x) === named(c.o));
       const was = at >= 0 && c.started.get(k?.stream_name)?.find((x) => x.name === k.name);
-      return made.length === 1 && made[0] === c.o && was && same(told(k), told(was)) && c.ours[0]?.data?.created && same(still(c.ours), still(c.theirs));
+      return made.length === 1 && made[0] === c.o && was && same(told(k), told({ ...was, ...(k.delivered === UNDER_WAY ? k : {}), config: was.config })) && c.ours[0]?.data?.created && same(still(c.ours), still(c.theirs));
     },
   },
   {
@@ -139,6 +140,12 @@ export const CONSUMER_RULES = [
     part: (c, mine, k) => startsBeyond(c) && less(k, mine, "num_pending"),
     // What it counts and will not get is there for a request that does not wait.
     match: (c) => delivers(c.o) && startsBeyond(c) && (same(blind(c.ours), blind(c.theirs)) || (/^NATS\/1\.0 404 No Messages/.test(c.ours[0]?.hdr) && /^NATS\/1\.0 408 Requests Pending/.test(c.theirs[0]?.hdr))),
+  },
+  {
+    id: "last-deleted",
+    row: "a consumer without a filter that begins with the last message",
+    ends: true,
+    part: (_, mine, k) => k.config.deliver_policy === "last" && filterOf(k.config) === filterOf({}) && mine.delivered.stream_seq < k.delivered.stream_seq && reach(mine) > reach(k) && take(k, mine, [...PROGRESS, "num_waiting"]),
   },
   {
     id: "memory-skip",
@@ -257,6 +264,17 @@ export const CONSUMER_RULES = [
     id: "batch-pending",
     row: "the pending count in the ack subject, when an atomic batch is delivered",
     match: (c) => delivers(c.o) && before(c).some((x) => x.hdr?.some((h) => h.startsWith("Nats-Batch-Commit"))) && same(blind(c.ours), blind(c.theirs)),
+  },
+  {
+    id: "batch-no-wait",
+    row: "the pending count in the ack subject, when an atomic batch is delivered",
+    ends: true,
+    // The same messages come, but a request that does not wait had enough at the first one.
+    part: (c, mine, k) => {
+      const ops = before(c);
+      const asked = ops.some((x) => x.op === "pull" && x.s === k.stream_name && x.body?.no_wait && x.body.expires) && ops.some((x) => goesTo(x, k.stream_name) && x.hdr?.some((h) => h.startsWith("Nats-Batch-Commit")));
+      if (asked && reach(mine) === reach(k) && mine.delivered.consumer_seq < k.delivered.consumer_seq) take(k, mine, [...PROGRESS, "num_waiting"]);
+    },
   },
   {
     id: "purge-pending",

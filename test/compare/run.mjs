@@ -380,7 +380,7 @@ function someOf(page) {
 // Two consumers may share a deliver subject: each has its order, the two have none.
 function bySource(list) {
   const from = (m) => /^\$JS\.ACK\.([^.]+\.[^.]+)/.exec(m.reply ?? "")?.[1] ?? "";
-  return new Set(list.map(from)).size < 2 ? list : list.sort((a, b) => (from(a) < from(b) ? -1 : from(a) > from(b) ? 1 : 0));
+  return new Set(list.map(from).filter(Boolean)).size < 2 ? list : list.sort((a, b) => (from(a) < from(b) ? -1 : from(a) > from(b) ? 1 : 0));
 }
 
 function parse(m) {
