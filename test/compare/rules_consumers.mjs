@@ -1,7 +1,7 @@
 // rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
 //   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
 //         is here.  An answer is accepted when its parts together explain all of it.
-import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, filterOf, goesTo, inMemory, keepsAll, reach, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
+import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, deletesFrom, filterOf, goesTo, inMemory, keepsAll, reach, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
 
 const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
@@ -164,6 +164,9 @@ export const CONSUMER_RULES = [
     match: (c) => {
       const all = creates(before(c)).filter((x) => x.body.config.ack_policy === "all");
       if (delivers(c.o)) return all.length > 0 && same(blind(c.ours), blind(c.theirs));
+      // What is acknowledged so goes from an interest stream.
+      const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+      if (api(c.o, "STREAM.INFO.")) return all.some((x) => x.body.stream_name === b?.config?.name) && !keepsAll(c) && before(c).some(deletesFrom(b.config.name)) && b.state.messages < a?.state?.messages && a.state.last_seq === b.state.last_seq;
       if (c.o.op !== "advisories" || !all.length) return false;
       // What it does not wait for any more cannot be refused, nor told to be gone.
       const told = (t) => /MSG_(NAKED|TERMINATED)/.test(t) && all.some((x) => t.includes(`"stream":"${x.body.stream_name}"`));

@@ -32,6 +32,8 @@ export const takesMany = (o) => (o.subj ?? "").startsWith("STREAM.PURGE.") || o.
 // The same, of this stream.
 export const takesFrom = (stream) => (o) => takesMany(o) && (o.op === "pub" ? goesTo(o, stream) || o.hdr.some((h) => h.startsWith("Nats-Schedule")) : o.subj === `STREAM.PURGE.${stream}`);
 
+export const deletesFrom = (stream) => (o) => o.subj === `STREAM.MSG.DELETE.${stream}` || takesFrom(stream)(o);
+
 // What a message takes of max_bytes, on file.
 export const sizeOf = (o) => 30 + o.subj.length + (o.data?.length ?? 0) + (o.hdr ? 4 + 14 + o.hdr.join("..").length + 2 : 0);
 export const before = ({ history, index }) => history.ops.slice(0, index + 1);
