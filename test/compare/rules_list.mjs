@@ -70,6 +70,19 @@ export const RULES = [
     ends: true,
     match: ({ o, ours, theirs }) => /^STREAM\.(CREATE|UPDATE)\./.test(o.subj) && o.body?.allow_msg_counter && o.body.subject_delete_marker_ttl > 0 && ours[0]?.data?.error?.description === "counter stream cannot use message TTLs",
   },
+  // --- strict: what would lose data is not imitated ---
+  {
+    id: "first-seq-restart",
+    row: "`first_seq` changed by an update",
+    mode: "strict",
+    ends: true,
+    match: (c) => {
+      const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+      if (!api(c.o, "STREAM.INFO.") || !(b?.config?.first_seq > 0) || !before(c).some((x) => x.op === "restart")) return false;
+      const set = new Set(configs(before(c)).filter((x) => x.body.name === b.config.name).map((x) => x.body.first_seq ?? 0));
+      return set.size > 1 && b.state.first_seq >= b.config.first_seq && b.state.first_seq > a?.state?.first_seq && b.state.messages <= a.state.messages;
+    },
+  },
   // --- both modes ---
   {
     id: "updated-to-interest",
