@@ -88,6 +88,8 @@ class Run {
     }
     for (const c of calls) await this.answered(c);
     for (const c of calls) if (c.o.op === "ack" && c.o.confirm === false) await this.heard(c.o);
+    // In a fast batch one message may have two answers: the second may be a moment behind.
+    for (const { o, lists } of calls) if (o.suffix) await this.lane.until(() => lists[0].length === lists[1].length, SILENT);
     for (const c of calls) {
       if (this.findings.over) return;
       this.judge(c);
