@@ -54,7 +54,7 @@ struct stream_ack {
     const char *val;       /* a counter's value, or NULL */
     struct mf_slice batch; /* with count: a whole batch; empty otherwise */
     uint64_t batch_count;
-    bool anyway; /* the end of a fast batch is told even where no_ack is set */
+    bool anyway; /* what ends a fast batch is told even where no_ack is set */
 };
 struct stream_publish {
     /* In: borrowed for the length of the call; the subject as it was published. */

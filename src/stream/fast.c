@@ -238,7 +238,7 @@ static void say_done(struct store_wait *w, int status)
 
 /* Behind what is on its way to the disk: answers keep their order, and an acknowledgement is true.
  */
-static void say_anyway(struct stream *s, struct mf_slice reply, struct mf_buf *text)
+static void say(struct stream *s, struct mf_slice reply, struct mf_buf *text)
 {
     struct say *y;
 
@@ -261,16 +261,8 @@ static void say_anyway(struct stream *s, struct mf_slice reply, struct mf_buf *t
     mf_buf_fini(text);
 }
 
-static void say(struct stream *s, struct mf_slice reply, struct mf_buf *text)
-{
-    if (s->cfg.no_ack)
-        mf_buf_fini(text);
-    else
-        say_anyway(s, reply, text);
-}
-
-/* Without them the publisher would stand still, so a stream without acks sends them too; but for
- * the first, as in nats-server. */
+/* Without them the publisher would stand still, so a stream without acks sends them too, as it does
+ * gaps and errors; but for the first, as in nats-server. */
 static void say_ack(struct stream *s, struct mf_slice reply, uint64_t seq, unsigned every)
 {
     struct mf_buf b = MF_BUF_INIT;
@@ -279,7 +271,7 @@ static void say_ack(struct stream *s, struct mf_slice reply, uint64_t seq, unsig
         return;
     mf_buf_printf(&b, "{\"type\":\"ack\",\"seq\":%llu,\"msgs\":%u}", (unsigned long long)seq,
                   every);
-    say_anyway(s, reply, &b);
+    say(s, reply, &b);
 }
 
 static void say_gap(struct stream *s, struct mf_slice reply, uint64_t expected, uint64_t seq)
@@ -433,13 +425,14 @@ static void refused(struct stream *s, struct stream_publish *p, struct fast *b,
             return;
         }
     }
-    if (!r->gap_ok && b->last == 1) { /* answered as any other publish would be */
+    if (!r->gap_ok &&
+        b->last == 1) { /* answered as any other publish would be, even without acks */
         if (known) {
             finish(s, p, b, seq);
             return;
         }
         fast_drop(s, b);
-        refuse(s, p, e);
+        stream_answer(s, p, &(struct stream_ack){.error = e, .anyway = true});
         return;
     }
     if (!known)
