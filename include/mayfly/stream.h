@@ -166,8 +166,9 @@ struct stream_state {
     uint64_t with_ttl; /* messages with a deadline */
 };
 void stream_state(struct stream *s, struct stream_state *out);
-/* It was restored: from now on its first sequence is told though nothing was ever stored. */
-void stream_restored(struct stream *s);
+/* It was restored, or lost its last consumer: from now on its first sequence is told though nothing
+ * was ever stored. */
+void stream_emptied(struct stream *s);
 size_t stream_lost(struct stream *s);         /* messages that damage took; for `lost` */
 size_t stream_damage(const struct stream *s); /* places on disk that are damaged */
 

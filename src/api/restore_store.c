@@ -402,7 +402,7 @@ static void configured(struct catalog_op *op, struct stream *s, const struct js_
     else
         r->complete = !r->failed;
     if (r->complete && s != NULL)
-        stream_restored(s);
+        stream_emptied(s);
     if (r->complete && s != NULL && api_consumers(s) != NULL)
         consumers_begin(api_consumers(s));
     if (r->complete)

@@ -135,8 +135,11 @@ static bool sweep_begins(struct consumers *g)
 
 void retention_sweep(struct consumers *g)
 {
-    if (sweep_begins(g))
-        loop_next(g->host->loop, &g->sweep);
+    if (!sweep_begins(g))
+        return;
+    if (g->count == 0)
+        stream_emptied(g->stream); /* nats-server purges it, also where nothing was stored */
+    loop_next(g->host->loop, &g->sweep);
 }
 
 /* The first slice at once: who asks next finds a small stream swept. */

@@ -290,7 +290,7 @@ static int64_t time_of(struct stream *s, uint64_t seq)
     return r.ts_ns;
 }
 
-void stream_restored(struct stream *s)
+void stream_emptied(struct stream *s)
 {
     s->emptied = true;
 }

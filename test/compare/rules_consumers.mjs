@@ -254,7 +254,12 @@ export const CONSUMER_RULES = [
     id: "listed-gone",
     row: "a consumer that begins with the last of each subject, when one of those is gone",
     ends: true,
-    part: (_, mine, k) => k.config.deliver_policy === "last_per_subject" && woken(k, mine),
+    part: (c, mine, k) => {
+      if (k.config.deliver_policy !== "last_per_subject") return;
+      woken(k, mine);
+      const asked = before(c).some((x) => x.op === "pull" && x.s === k.stream_name && x.body?.no_wait);
+      if (asked && k.num_waiting === 0 && k.num_pending > 0 && mine.delivered.consumer_seq > k.delivered.consumer_seq) take(k, mine, PROGRESS);
+    },
     // It stops there: no_wait is told that there is nothing, though there is.
     match: (c) => {
       const next = c.o.op === "ack" && c.o.data?.startsWith("+NXT"); // the message that comes then is not among the answers

@@ -112,7 +112,7 @@ export const RULES = [
     ends: true,
     match: ({ o, ours, theirs, history, index }) => {
       const [a, b] = [ours[0]?.data?.state, theirs[0]?.data?.state];
-      return api(o, "STREAM.INFO.") && history.ops.slice(0, index + 1).some((x) => x.how === "kill") && b?.messages > a?.messages && a.last_seq === b.last_seq;
+      return api(o, "STREAM.INFO.") && history.ops.slice(0, index + 1).some((x) => x.how === "kill") && (b?.messages > a?.messages || (b?.lost && !a?.lost)) && a.last_seq === b.last_seq;
     },
   },
   {
