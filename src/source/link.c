@@ -122,6 +122,8 @@ static int place(struct link *l, const struct origin_answer *a)
 {
     uint64_t last;
 
+    if (a->delivered > INT64_MAX)
+        return MF_INVAL; /* no stream gets there */
     l->track.dseq = 0;
     if (!l->mirror) {
         if (l->track.sseq < a->delivered)

@@ -9,7 +9,9 @@
  * the step that runs. */
 #include "store_impl.h"
 
+#include "mayfly/clock.h"
 #include "mayfly/log.h"
+#define RETRY_NS (CLOCK_S / 2)
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +68,7 @@ static void clean_later(void *arg)
     struct store *s = arg;
 
     loop_timer_stop(s->clean.later);
+    s->clean.waits = false;
     store_progress(s);
 }
 
@@ -96,7 +99,8 @@ void clean_kick(struct store *s)
     /* Copies on their way: what is read now would be copied twice. */
     if (s->filling.moves + s->image.moves > 0)
         return;
-    if (c->stage != CLEAN_IDLE || c->stuck || s->closing || s->failed != 0 || s->retrying)
+    if (c->stage != CLEAN_IDLE || c->stuck || c->waits || s->closing || s->failed != 0 ||
+        s->retrying)
         return;
     if (outgrown(s)) {
         spare_trim(s); /* or the log would go on in that one */
@@ -226,8 +230,13 @@ static void read_done(void *arg)
                   s->clean.error.text);
         s->clean.stuck = true;
     }
-    if (s->clean.status != 0 || s->closing || s->failed != 0 || copy_slice(s) != 0) {
+    bool ends = s->clean.status != 0 || s->closing || s->failed != 0;
+    if (ends || copy_slice(s) != 0) {
         clean_pause(s);
+        if (!ends && !s->full) { /* a full store has its own way back */
+            s->clean.waits = true;
+            loop_timer_arm(s->clean.later, loop_mono_ns(s->loop) + RETRY_NS);
+        }
         store_progress(s);
         return;
     }

@@ -172,10 +172,11 @@ int keys_leaves_take(struct keys *k, size_t len, struct keys_leaves *l)
 
 void keys_leaves_give(struct keys *k, struct keys_leaves l)
 {
-    struct keys_page *p = page_of(k, l.id);
+    struct keys_page *p;
 
     if (l.left == 0)
         return;
+    p = page_of(k, l.id);
     if (p->used == p->cap)
         link_page(k, &k->class[p->class].room, l.id >> SLOT_BITS);
     p->used = (uint16_t)(p->used - l.left);

@@ -100,11 +100,31 @@ static bool next_make(struct store *s, size_t n)
     }
     bool had = s->ahead.file != NULL;
     int rc = blank_make(s, &s->ahead, segs_next_size(s, n), &e);
-    if (rc == MF_FULL && !had)
+    if (rc == MF_FULL && !had && !p->allocated)
         spare_lacks_space(s, &e);
     else if (rc != 0 && rc != MF_FULL)
         s->made_blind = segs_current(s)->number + 1;
     return rc != MF_FULL;
+}
+
+/* The file that is there for the next segment; none: the commit makes one. */
+static struct blank next_take(struct store *s, size_t need)
+{
+    struct blank b = {.size = segs_next_size(s, need)};
+    struct spare *p = &s->spare;
+
+    if (!next_fits(s, need))
+        return b;
+    if (s->ahead.file != NULL) {
+        b = s->ahead;
+        s->ahead = (struct blank){0};
+        return b;
+    }
+    b = (struct blank){.file = p->file, .size = p->size, .id = p->id};
+    p->file = NULL;
+    p->ready = false;
+    p->size = p->written = 0;
+    return b;
 }
 
 /* The segment after a seal that ended the log has no file yet. */
@@ -114,8 +134,16 @@ static bool here_made(struct store *s)
     struct blank b = {0};
     struct mf_error e;
 
-    if (now->file != NULL || s->o.sync == STORE_SYNC_NEVER || s->made_blind == now->number)
+    if (now->file != NULL || s->o.sync == STORE_SYNC_NEVER || s->made_blind >= now->number)
         return true;
+    if (s->spare.ready) { /* nothing was placed here yet: it is as large as that one */
+        b = next_take(s, 0);
+        now->size = b.size;
+        now->file = b.file;
+        now->blank = true;
+        now->blank_id = b.id;
+        return true;
+    }
     if (plenty(s, now->size)) {
         s->made_blind = now->number;
         return true;
@@ -196,26 +224,6 @@ void image_used(struct store *s, size_t n)
     segs_current(s)->end += n;
 }
 
-/* The file that is there for the next segment; none: the commit makes one. */
-static struct blank next_take(struct store *s, size_t need)
-{
-    struct blank b = {.size = segs_next_size(s, need)};
-    struct spare *p = &s->spare;
-
-    if (!next_fits(s, need))
-        return b;
-    if (s->ahead.file != NULL) {
-        b = s->ahead;
-        s->ahead = (struct blank){0};
-        return b;
-    }
-    b = (struct blank){.file = p->file, .size = p->size, .id = p->id};
-    p->file = NULL;
-    p->ready = false;
-    p->size = p->written = 0;
-    return b;
-}
-
 /* Ends the current segment with a seal; its room was kept. */
 static void roll(struct store *s, size_t need)
 {
@@ -266,7 +274,10 @@ bool log_roll(struct store *s)
         mf_buf_reserve(&s->filling.buf, RECORD_SEAL_SIZE + SEGMENT_TAIL) == NULL)
         return false;
     roll(s, 0);
-    return commit_bare(s);
+    extent_open(s); /* its room, in memory too, was seen to above: from here on nothing fails */
+    s->bare = true;
+    commit_kick(s);
+    return true;
 }
 
 void ahead_fini(struct store *s)

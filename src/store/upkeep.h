@@ -51,6 +51,7 @@ struct cleaner {
     struct record_pos need; /* synced up to here, before the file goes */
     bool lost, quarantine, to_spare, stuck;
     bool kept_room; /* copies may use the room that is kept for removals */
+    bool waits;     /* there was none for a copy: until `later` fires */
     char to[40];
     int status;
     struct mf_error error;

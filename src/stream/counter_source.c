@@ -199,7 +199,12 @@ static int difference(struct stream *s, struct counters *c, struct told *t, stru
         header_set(&hdr, in->hdr, "Nats-Incr", mf_buf_slice(&incr));
         mf_buf_clear(&c->told);
         told_write(t, &c->told);
-        rc = mf_buf_failed(&c->told) ? MF_NOMEM : intake_replace(s, in, &hdr);
+        if (mf_buf_failed(&c->told)) {
+            mf_buf_fini(&hdr);
+            rc = MF_NOMEM;
+        } else {
+            rc = intake_replace(s, in, &hdr);
+        }
         in->counter_sources = mf_buf_slice(&c->told);
     }
     mf_buf_fini(&incr);

@@ -1,4 +1,6 @@
 /* test_store_full.c: a disk without space: what is accepted has its room, removals keep theirs. */
+#include "store/store_impl.h" /* first: the fixture has a global of its own */
+
 #include "support/store_fixture.h"
 
 #define MOST 2000
@@ -190,6 +192,102 @@ static void test_plenty_of_space_needs_no_file_on_the_loop(void)
     TEST_ASSERT_EQUAL_UINT64(82, messages());
 }
 
+static int allocate(struct store_io *io, struct store_file *f, uint64_t size, struct mf_error *e)
+{
+    return io->truncate(io, f, size, e);
+}
+
+/* A batch that was let in counting on a spare that is being prepared, and a record of it that is
+ * too large for the rest of the segment: that one is refused alone. */
+static void test_a_refused_record_does_not_take_the_room_of_its_batch(void)
+{
+    static char large[3 << 20];
+    static char body[64 << 10];
+    struct mark m;
+    size_t n = 0;
+
+    memset(body, 'x', sizeof body - 1);
+    memset(large, 'y', sizeof large - 1);
+    drive_fini(&d);
+    start((struct store_opts){.segment_min = 4u << 20, .segment_max = 4u << 20, .name = "test"});
+    d.io->allocate = allocate;
+    while (segs_current(d.store)->end < 2300u << 10)
+        TEST_ASSERT_EQUAL_INT(0, append(&marks[n++], "k", body, 0));
+    for (int i = 0; i < 1000 && !d.store->spare.allocated; i++)
+        drive_turn(&d);
+    while (segs_current(d.store)->end < 3300u << 10)
+        TEST_ASSERT_EQUAL_INT(0, append(&marks[n++], "k", body, 0));
+    TEST_ASSERT_TRUE(d.store->spare.allocated);
+    fault_io_budget(d.io, fault_io_used(d.io));
+    store_begin(d.store, false);
+    TEST_ASSERT_EQUAL_INT(0, store_blob_put(d.store, mf_str("b"), mf_str("value"), NULL));
+    TEST_ASSERT_EQUAL_INT(MF_FULL, append(&m, "k", large, 0));
+    TEST_ASSERT_EQUAL_INT(0, store_end(d.store, NULL));
+    fault_io_budget(d.io, UINT64_MAX);
+    drive_idle(&d);
+    assert_stored(n);
+}
+
+static bool spare_is_ready(void *arg)
+{
+    (void)arg;
+    return d.store->spare.ready;
+}
+
+/* A start with a shortened last segment: the current one has no file.  What space there is becomes
+ * a spare, which is used for it. */
+static void test_a_spare_serves_the_segment_that_has_no_file(void)
+{
+    struct store_file *f;
+    struct mf_error e;
+    struct mark m;
+    uint64_t size;
+    char name[32];
+
+    put("k", "v");
+    drive_abandon(&d);
+    segment_name(name, 1);
+    TEST_ASSERT_EQUAL_INT(0, d.io->open(d.io, name, false, &f, &e));
+    TEST_ASSERT_EQUAL_INT(0, d.io->size(d.io, f, &size, &e));
+    TEST_ASSERT_EQUAL_INT(0, d.io->truncate(d.io, f, size - 4096, &e));
+    d.io->close(d.io, f);
+    fault_io_budget(d.io, 0);
+    drive_open(&d);
+    TEST_ASSERT_EQUAL_INT(MF_FULL, append(&m, "k", "w", 0));
+    fault_io_budget(d.io, fault_io_used(d.io) + (96u << 10)); /* one, and a half */
+    drive_until(&d, spare_is_ready, NULL, "a spare");
+    for (size_t i = 0; i < 100; i++)
+        put("k", "w");
+    fault_io_budget(d.io, UINT64_MAX);
+    TEST_ASSERT_EQUAL_UINT64(101, messages());
+}
+
+/* A message that lives alone in the first segment, and is too large for what is left. */
+static void test_a_copy_without_room_is_not_tried_all_the_time(void)
+{
+    static char large[90000];
+    static char body[1001];
+    uint64_t msgs, bytes, last;
+    struct mark m;
+
+    memset(large, 'y', sizeof large - 1);
+    memset(body, 'x', sizeof body - 1);
+    uint64_t seq = put("large", large);
+    for (int i = 0; i < 330; i++)
+        put("k", body);
+    while (!(d.store->spare.ready && segs_current(d.store)->end > 40000))
+        put("k", body);
+    store_accepted(d.store, &msgs, &bytes, &last);
+    fault_io_budget(d.io, fault_io_used(d.io));
+    TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, seq + 1, last, wait(&m)));
+    drive_until(&d, called, &m, "the removal");
+    uint64_t before = fault_io_count(d.io, FAULT_READ);
+    for (int i = 0; i < 2000; i++)
+        drive_turn(&d);
+    TEST_ASSERT_LESS_THAN_UINT64(before + 200, fault_io_count(d.io, FAULT_READ));
+    fault_io_budget(d.io, UINT64_MAX);
+}
+
 int main(void)
 {
     must_quiet();
@@ -201,5 +299,8 @@ int main(void)
     RUN_TEST(test_a_start_on_a_full_disk_answers);
     RUN_TEST(test_no_memory_for_a_file_is_no_full_disk);
     RUN_TEST(test_plenty_of_space_needs_no_file_on_the_loop);
+    RUN_TEST(test_a_refused_record_does_not_take_the_room_of_its_batch);
+    RUN_TEST(test_a_spare_serves_the_segment_that_has_no_file);
+    RUN_TEST(test_a_copy_without_room_is_not_tried_all_the_time);
     return UNITY_END();
 }
