@@ -375,7 +375,8 @@ check("pause: nothing is delivered until its time, or until it is resumed", asyn
 check("pause from the start", async (c) => {
   const until_ = Date.now() + 2500;
   await stocked(c, 1, { pause_until: new Date(until_).toISOString() });
-  assert.equal((await look(c)).paused, true);
+  const { paused } = await look(c);
+  if (Date.now() < until_) assert.equal(paused, true); // else the machine was too slow to see it
   const [m] = await pull(c, { batch: 1, expires: LONG }).messages(1);
   assert.ok(m.at >= until_ - 1, `${until_ - m.at} ms early`);
 });
