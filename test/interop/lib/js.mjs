@@ -37,20 +37,34 @@ class Party {
     const m = { fn, strict, id: `S${this.members.length + 1}` };
     this.members.push(m);
     scenario(name, () => {
+      if (m.told) return this.again(m);
+      m.told = true;
       this.running ??= this.run();
       return m.result;
     });
     m.scenario = scenarios.at(-1);
   }
 
+  async #start(scene) {
+    const s = await scene.server({ config: this.config });
+    const nc = await scene.connect(s);
+    return { s, nc, jsm: await jetstreamManager(nc, { timeout: LIMIT_MS }) };
+  }
+
+  // One that failed (run.mjs, TRIES), alone on a server of its own.
+  async again(m) {
+    const scene = new Scene();
+    try {
+      await m.fn(new Check(m, scene, await this.#start(scene)));
+    } finally {
+      await scene.end();
+    }
+  }
+
   async run() {
     const wanted = new RegExp(process.argv[2] ?? ".", "i");
     const scene = new Scene();
-    const started = (async () => {
-      const s = await scene.server({ config: this.config });
-      const nc = await scene.connect(s);
-      return { s, nc, jsm: await jetstreamManager(nc, { timeout: LIMIT_MS }) };
-    })();
+    const started = this.#start(scene);
     const chosen = this.members.filter((m) => wanted.test(m.scenario.name));
     for (const m of chosen) {
       m.result = started.then((with_) => new Check(m, scene, with_)).then((c) => m.fn(c));
