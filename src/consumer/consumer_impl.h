@@ -78,6 +78,7 @@ struct push { /* of a push consumer */
     int64_t beat_ns; /* mono: when a heartbeat is due; NEVER */
     uint64_t window, in_flight,
         flow_bytes;  /* flow control; flow_bytes: what the reply will cover */
+    uint64_t asked;  /* push_ask_acks(): dseq by then */
     char flow[64];   /* the reply that is awaited; "" none */
     int64_t rate_ns; /* mono: not before this (rate limit) */
 };
@@ -255,8 +256,7 @@ void pull_status(struct consumer *c, struct request *r, const char *status, bool
 void pull_timeouts(struct consumer *c);
 int64_t pull_next_time(const struct consumer *c);
 void pull_end_all(struct consumer *c, const char *status, bool pending_headers);
-/* Nothing is left to deliver: requests that do not wait are told. */
-void pull_exhausted(struct consumer *c);
+void pull_exhausted(struct consumer *c); /* nothing is left: who does not wait is told */
 /* pull_groups.c */
 bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, bool formal,
                   struct mf_slice reply); /* false: it was answered */
@@ -270,9 +270,9 @@ bool replay_waits(struct consumer *c, const struct stream_msg *m); /* pump.c: it
 MF_MUSTCHECK int push_init(struct consumer *c);
 bool push_ready(struct consumer *c, const struct stream_msg *m); /* may this one go out now? */
 void push_sent(struct consumer *c, size_t bytes);
-void push_lost(struct consumer *c);     /* nobody took it */
-void push_ask_acks(struct consumer *c); /* that come with flow control, if any are missing */
-void push_look(struct consumer *c);     /* is anybody there? */
+void push_lost(struct consumer *c);                 /* nobody took it */
+void push_ask_acks(struct consumer *c, bool again); /* that come with flow control */
+void push_look(struct consumer *c);                 /* is anybody there? */
 void push_timeouts(struct consumer *c);
 int64_t push_next_time(const struct consumer *c);
 

@@ -330,7 +330,7 @@ static bool pump_next(struct consumer *c)
     if (e != NULL)
         return ack_given_up(c, e) || pump_one(c, e->sseq, e);
     if (full(c)) {
-        push_ask_acks(c);
+        push_ask_acks(c, false);
         return false;
     }
     seq = walk_next(c, &dead);

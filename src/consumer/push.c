@@ -106,12 +106,17 @@ static void ask_in_flight(struct consumer *c)
     ask_flow(c);
 }
 
-/* Acks come with flow control alone: who waits for them must ask. */
-void push_ask_acks(struct consumer *c)
+/* Acks come with flow control alone: who waits for them must ask.  Once, and again with each
+ * heartbeat: who answers nothing of use is not asked all the time. */
+void push_ask_acks(struct consumer *c, bool again)
 {
-    if (c->push != NULL && c->push->active && c->cfg.ack_policy == ACK_FLOW_CONTROL &&
-        c->wait.count > 0 && c->push->flow[0] == '\0')
-        ask_in_flight(c);
+    struct push *p = c->push;
+
+    if (p == NULL || !p->active || c->cfg.ack_policy != ACK_FLOW_CONTROL || c->wait.count == 0 ||
+        p->flow[0] != '\0' || (p->asked == c->dseq && !again))
+        return;
+    p->asked = c->dseq;
+    ask_in_flight(c);
 }
 
 bool push_ready(struct consumer *c, const struct stream_msg *m)
@@ -203,7 +208,7 @@ void push_timeouts(struct consumer *c)
     if (c->push->beat_ns > group_mono(c->group))
         return;
     heartbeat(c);
-    push_ask_acks(c);
+    push_ask_acks(c, true);
     beat_later(c);
 }
 

@@ -124,7 +124,7 @@ static int place(struct link *l, const struct origin_answer *a)
 
     if (a->delivered > INT64_MAX)
         return MF_INVAL; /* no stream gets there */
-    l->track.dseq = 0;
+    l->track.dseq = l->track.at = 0;
     if (!l->mirror) {
         if (l->track.sseq < a->delivered)
             l->track.sseq = a->delivered;

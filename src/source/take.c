@@ -79,12 +79,11 @@ static void answer_flow(struct link *l)
     uint8_t text[20];
 
     l->flow = MF_BUF_INIT;
-    if (l->flow_track.sseq > 0) {
+    if (l->flow_track.at > 0) {
         header_begin(&hdr, NULL);
         header_add(&hdr, "Nats-Last-Consumer",
                    mf_slice(text, proto_put_u64(text, l->flow_track.dseq)));
-        header_add(&hdr, "Nats-Last-Stream",
-                   mf_slice(text, proto_put_u64(text, l->flow_track.sseq)));
+        header_add(&hdr, "Nats-Last-Stream", mf_slice(text, proto_put_u64(text, l->flow_track.at)));
         header_end(&hdr);
     }
     /* Without memory the origin asks again, in its heartbeats. */

@@ -9,14 +9,17 @@ enum track_verdict track_message(struct track *t, bool mirror, const struct orig
     if (r->deliveries > 1)
         return TRACK_IGNORE;
     if (r->sseq <= t->sseq) {
-        t->dseq += r->dseq == t->dseq + 1;
+        if (r->dseq == t->dseq + 1) {
+            t->dseq = r->dseq;
+            t->at = r->sseq;
+        }
         return TRACK_IGNORE;
     }
     /* A gap of the origin's is one of its own: its consumer counts what it delivers.  A mirror has
      * the same sequences, so what follows directly needs no other proof. */
     if (r->dseq == t->dseq + 1 || (mirror && r->sseq == t->sseq + 1)) {
         t->dseq = r->dseq;
-        t->sseq = r->sseq;
+        t->sseq = t->at = r->sseq;
         return TRACK_TAKE;
     }
     return mirror || r->dseq > t->dseq ? TRACK_LOST : TRACK_IGNORE;

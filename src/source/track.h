@@ -7,6 +7,8 @@
 /* What is behind us, counted as the origin counts (sseq) and as its consumer delivers (dseq). */
 struct track {
     uint64_t sseq, dseq;
+    uint64_t
+        at; /* the origin's sequence of delivery dseq: below sseq while it repeats what is known */
 };
 enum track_verdict {
     TRACK_TAKE,   /* it is the next one; *t is past it */

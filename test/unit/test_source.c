@@ -283,7 +283,9 @@ static void test_messages_in_order_are_taken_once(void)
         struct track t = {.sseq = 4};
         TEST_ASSERT_EQUAL(TRACK_IGNORE, say(&t, mirror, 3, 1)); /* known, but it was delivered */
         assert_at(&t, 4, 1);
+        TEST_ASSERT_EQUAL_UINT64(3, t.at); /* that is what flow control may speak of */
         TEST_ASSERT_EQUAL(TRACK_TAKE, say(&t, mirror, 5, 2));
+        TEST_ASSERT_EQUAL_UINT64(5, t.at);
         TEST_ASSERT_EQUAL(TRACK_IGNORE, say(&t, mirror, 5, 2));
         TEST_ASSERT_EQUAL(TRACK_TAKE, say(&t, mirror, 9, 3)); /* a gap of the origin's */
         assert_at(&t, 9, 3);
