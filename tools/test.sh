@@ -178,7 +178,7 @@ step_compare() {
         tallied node test/compare/main.mjs --mode=$mode test/compare/scripts/*.json
         tallied node test/compare/main.mjs --mode=$mode --ops=2000 --seed=fixed --restarts=1
         tallied node test/compare/main.mjs --mode=$mode --ops=2000 --topic=streams --restarts=0
-        tallied node test/compare/main.mjs --mode=$mode --ops=1000 --topic=copies --seed=fixed --restarts=1
+        tallied node test/compare/main.mjs --mode=$mode --ops=300 --topic=copies --seed=fixed --restarts=1
     done
 }
 
@@ -203,11 +203,11 @@ step_bench() {
         tallied bench/smoke.sh
 }
 
-# The only code that meets threads: the loop's workers and posts, the store's jobs; later sources.
+# The only code that meets threads: the loop's workers and posts, the store's jobs.
 step_tsan() {
     local t programs=()
     # shellcheck disable=SC2207
-    programs=($(grep -hoE 'test/unit/((loop|log|source)[a-z_]*|store_(threads|io|io_kinds|index_bulk|purge))\b' \
+    programs=($(grep -hoE 'test/unit/((loop|log)[a-z_]*|store_(threads|io|io_kinds|index_bulk|purge))\b' \
         src/*/local.mk test/fault/local.mk | sort -u))
     [ ${#programs[@]} -gt 0 ] || return
     configure_tsan

@@ -279,7 +279,7 @@ int main(int argc, char **argv)
 {
     struct store_opts o = options("neighbour");
     uint64_t plan = must_number(argc, argv, "plan", NULL, UINT64_MAX);
-    uint64_t rounds = must_number(argc, argv, "rounds", "NTH_ROUNDS", 2);
+    uint64_t rounds = must_number(argc, argv, "rounds", "NTH_ROUNDS", 1);
     struct drive neighbour;
     struct mf_error e;
 
