@@ -182,6 +182,7 @@ struct stream_op {
     struct stream *stream;
     struct store_wait wait;
     uint64_t count;
+    int refused; /* half way: told when what was done before it is on disk */
     struct mf_list link;
     char *swept; /* a purge's filter, empty: of everything; NULL: no purge */
 };

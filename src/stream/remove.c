@@ -18,6 +18,7 @@ static void op_done(struct store_wait *w, int status)
     struct js_error e;
 
     s->inflight--;
+    status = status == 0 ? op->refused : status;
     if (status == 0 && op->swept != NULL)
         announce_swept(s, mf_str(op->swept));
     free(op->swept);
@@ -34,6 +35,7 @@ static void op_done(struct store_wait *w, int status)
 struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op)
 {
     op->stream = s;
+    op->refused = 0;
     op->wait.done = op_done;
     return &op->wait;
 }
@@ -244,13 +246,14 @@ static void purge_end(struct stream *s, struct purge *p, int rc)
     free(p->subject);
     free(p);
     limits_count(s);
-    if (rc == 0)
-        rc = store_barrier(s->store, stream_op_wait(s, op));
-    if (rc == 0) {
+    /* A refusal too waits for what was done before it: after its answer a purge does nothing. */
+    int barrier = store_barrier(s->store, stream_op_wait(s, op));
+    if (barrier == 0) {
+        op->refused = rc;
         s->inflight++;
         return;
     }
-    stream_store_error(s, rc, &e);
+    stream_store_error(s, rc == 0 ? barrier : rc, &e);
     op_refuse(s, op, &e);
 }
 

@@ -265,11 +265,57 @@ static void test_reading_without_memory_tells_no_lies(void)
     world_fini(&w);
 }
 
+static struct purging {
+    struct stream_op op;
+    unsigned calls, refused;
+    uint64_t then; /* messages when the answer came */
+} purging;
+
+static void on_purged(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    (void)op;
+    (void)count;
+    purging.calls++;
+    purging.refused += e != NULL;
+    purging.then = world_count(&w);
+}
+
+/* The answer is the end of it: who reads after a refusal sees all that the purge has done. */
+static void test_a_purge_that_is_refused_half_way_does_nothing_after_its_answer(void)
+{
+    static char *subjects[] = {(char *)"k.>"};
+    static const struct stream_config plain = {.name = (char *)"S", .subjects = {subjects, 1}};
+    unsigned halves = 0;
+    bool hit = true;
+
+    for (long n = 1; hit; n++) {
+        world_init(&w);
+        world_open(&w, &plain);
+        for (char k = 'a'; k < 'i'; k++)
+            world_publish(&w, (const char[]){'k', '.', k, '\0'}, NULL, "value");
+        purging = (struct purging){.op.done = on_purged};
+        allocations = 0;
+        fail_at = n;
+        stream_purge(w.stream, MF_LIT("k.*"), 0, 0, &purging.op);
+        world_turns(&w);
+        hit = allocations >= n;
+        fail_at = 0;
+        world_turns(&w);
+        TEST_ASSERT_EQUAL_UINT(1, purging.calls);
+        TEST_ASSERT_EQUAL_UINT64(purging.then, world_count(&w));
+        TEST_ASSERT_TRUE(purging.refused != 0 || purging.then == 0);
+        halves += purging.refused != 0 && purging.then > 0 && purging.then < 8;
+        world_fini(&w);
+    }
+    TEST_ASSERT_GREATER_THAN_UINT(0, halves);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_a_deed_without_memory_is_done_or_not);
     RUN_TEST(test_opening_without_memory_can_be_tried_again);
     RUN_TEST(test_reading_without_memory_tells_no_lies);
+    RUN_TEST(test_a_purge_that_is_refused_half_way_does_nothing_after_its_answer);
     return UNITY_END();
 }
