@@ -105,6 +105,7 @@ MF_MUSTCHECK int index_load_expect(struct index *ix, size_t messages);
  * until index_bulk_end().  From INDEX_BULK messages on a second thread helps.  After an error only
  * index_bulk_end() and index_free() may follow.  Every begin needs its end. */
 #define INDEX_BULK 65536u
+#define INDEX_MANY (1u << 20) /* and from here on memory is had ahead */
 MF_MUSTCHECK int index_bulk_begin(struct index *ix, size_t messages);
 MF_MUSTCHECK int index_bulk_put(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t place,
                                 int64_t deadline_ns);

@@ -31,6 +31,7 @@ struct index_bulk {
     struct index *ix;
     struct lane *lane;
     struct keys_prefix prefix; /* of the caller's thread */
+    struct keys_stock *stock;  /* filled while there is nothing else to do; NULL: not wanted */
     struct keys_bulk *keys;    /* of the lane: keys that are likely new; NULL: out of memory */
     bool apart;                /* of the lane: new ones go to `keys` */
     bool known;                /* of the lane: the last key had messages already */
@@ -106,6 +107,7 @@ int index_bulk_begin(struct index *ix, size_t messages)
     b->prefix.len = 0;
     b->prefix.hash = 0;
     b->keys = keys_bulk_new(ix->keys);
+    b->stock = messages >= INDEX_MANY ? keys_stock_new(ix->keys) : NULL;
     b->known = b->apart = b->failed = false;
     b->rc = 0;
     b->at = 0;
@@ -113,6 +115,7 @@ int index_bulk_begin(struct index *ix, size_t messages)
     b->piece[0].count = 0;
     b->lane = lane_new(PIECES, lane_work, b);
     if (b->lane == NULL) {
+        keys_stock_free(ix->keys);
         keys_bulk_free(b->keys);
         free(b);
         return 0;
@@ -149,7 +152,10 @@ static int append_piece(struct index_bulk *b)
     struct bulk_piece *p = &b->piece[b->appended % PIECES];
     struct load *q = b->ix->load;
 
-    lane_wait(b->lane, ++b->appended);
+    b->appended++;
+    while (b->stock != NULL && !lane_done(b->lane, b->appended) && keys_stock_fill(b->stock))
+        ;
+    lane_wait(b->lane, b->appended);
     if (b->rc == 0)
         b->rc = p->rc;
     for (unsigned i = 0; i < p->count && b->rc == 0;) {
@@ -223,6 +229,7 @@ int index_bulk_end(struct index *ix)
     while (b->appended < lane_submitted(b->lane))
         (void)append_piece(b);
     lane_free(b->lane);
+    keys_stock_free(ix->keys);
     int rc = b->rc == 0 ? join_twins(b) : b->rc;
     if (rc != 0 && b->keys != NULL) /* the entries name twins: leave them to index_free() */
         keys_bulk_forget(b->keys);

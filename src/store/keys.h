@@ -68,6 +68,13 @@ bool keys_bulk_wasteful(struct keys_bulk *b); /* more than an eighth were twins 
 size_t keys_bulk_twins(const struct keys_bulk *b);
 void keys_bulk_forget(struct keys_bulk *b); /* the twins stay, for keys_free() */
 void keys_bulk_free(struct keys_bulk *b);
+/* Memory for keys that are added by another thread, had ahead: where the system is slow to hand it
+ * out, two threads wait less than one.  Only keys_stock_fill() may be called beside that thread:
+ * one piece more, false if there are enough (or none can be had). */
+struct keys_stock;
+struct keys_stock *keys_stock_new(struct keys *k); /* NULL: out of memory */
+bool keys_stock_fill(struct keys_stock *t);
+void keys_stock_free(struct keys *k); /* harmless without one */
 /* Removes a leaf; prefixes without leaves go with it.  Ids of others stay. */
 void keys_del(struct keys *k, uint32_t id);
 

@@ -7,6 +7,7 @@
  * moment, and often the whole region is free soon. */
 #include "keys_impl.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -17,6 +18,7 @@
 #define HEADER_BYTES  4096u
 #define HUGE_FROM     4u  /* regions */
 #define HELD_LEAST    32u /* free blocks */
+#define STOCK         4u  /* regions */
 
 struct region {
     struct mf_list room; /* keys->regions, while a block is free */
@@ -40,12 +42,11 @@ size_t keys_blocks_held(const struct keys *k)
 }
 
 /* Twice as much is mapped, and what does not lie within the aligned part given back. */
-static struct region *region_new(struct keys *k)
+static void *region_map(bool huge)
 {
     uint8_t *p =
         mmap(NULL, 2 * REGION_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     size_t before;
-    struct region *r;
 
     if (p == MAP_FAILED)
         return NULL;
@@ -53,10 +54,62 @@ static struct region *region_new(struct keys *k)
     if (before > 0)
         munmap(p, before);
     munmap(p + before + REGION_BYTES, REGION_BYTES - before);
-    r = (struct region *)(void *)(p + before);
     /* A large set is read at random: with small pages most of the time goes into finding them. */
-    if (k->region_bytes >= HUGE_FROM * HEADER_BYTES)
-        madvise(r, REGION_BYTES, MADV_HUGEPAGE);
+    if (huge)
+        madvise(p + before, REGION_BYTES, MADV_HUGEPAGE);
+    return p + before;
+}
+
+struct keys_stock {
+    _Atomic(void *) region[STOCK];
+};
+
+struct keys_stock *keys_stock_new(struct keys *k)
+{
+    k->stock = calloc(1, sizeof *k->stock);
+    return k->stock;
+}
+
+bool keys_stock_fill(struct keys_stock *t)
+{
+    for (unsigned i = 0; i < STOCK; i++) {
+        void *p = t->region[i];
+        if (p != NULL)
+            continue;
+        if ((p = region_map(true)) == NULL)
+            return false;
+        *(volatile uint8_t *)p = 0; /* the page is had and cleared now, by this thread */
+        t->region[i] = p;
+        return true;
+    }
+    return false;
+}
+
+static void *stock_take(struct keys_stock *t)
+{
+    void *p = NULL;
+
+    for (unsigned i = 0; t != NULL && p == NULL && i < STOCK; i++)
+        p = atomic_exchange(&t->region[i], NULL);
+    return p;
+}
+
+void keys_stock_free(struct keys *k)
+{
+    for (void *p; (p = stock_take(k->stock)) != NULL;)
+        munmap(p, REGION_BYTES);
+    free(k->stock);
+    k->stock = NULL;
+}
+
+static struct region *region_new(struct keys *k)
+{
+    struct region *r = stock_take(k->stock);
+
+    if (r == NULL)
+        r = region_map(k->region_bytes >= HUGE_FROM * HEADER_BYTES);
+    if (r == NULL)
+        return NULL;
     r->free = REGION_EMPTY;
     r->held = 0;
     mf_list_push(&k->regions, &r->room);

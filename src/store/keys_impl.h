@@ -76,6 +76,7 @@ struct keys {
     struct mf_list regions;       /* those with a free block */
     size_t region_bytes;          /* of their headers */
     uint32_t blocks, blocks_held; /* in use; free, with memory */
+    struct keys_stock *stock;     /* NULL: nobody gets memory ahead */
     uint64_t hash_mask;           /* tests clear bits to make collisions */
     uint64_t touched;             /* nodes looked at by walks, for tests */
     uint8_t separator;

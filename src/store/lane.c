@@ -76,6 +76,16 @@ void lane_wait(struct lane *l, uint64_t n)
     pthread_mutex_unlock(&l->lock);
 }
 
+bool lane_done(struct lane *l, uint64_t n)
+{
+    if (!l->threaded)
+        return true;
+    pthread_mutex_lock(&l->lock);
+    bool done = l->done >= n;
+    pthread_mutex_unlock(&l->lock);
+    return done;
+}
+
 /* Only the owner changes `submitted`, so it may read it without the lock. */
 unsigned lane_next(struct lane *l)
 {

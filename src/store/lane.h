@@ -17,6 +17,7 @@ unsigned lane_next(struct lane *l);
 void lane_submit(struct lane *l);
 uint64_t lane_submitted(const struct lane *l); /* so many so far */
 void lane_wait(struct lane *l, uint64_t n);    /* until the first n are done */
+bool lane_done(struct lane *l, uint64_t n);    /* are they? */
 void lane_free(struct lane *l);                /* finishes all; NULL is fine */
 
 #endif

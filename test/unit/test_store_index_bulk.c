@@ -84,12 +84,10 @@ static void compare(void)
     }
 }
 
-static void both(void)
+static void both_without(struct record_mark gone, size_t expect)
 {
-    struct record_mark gone = {20000000000, 0};
-
     TEST_ASSERT_EQUAL_INT(0, fill(single, 0));
-    TEST_ASSERT_EQUAL_INT(0, fill(many, INDEX_BULK));
+    TEST_ASSERT_EQUAL_INT(0, fill(many, expect));
     for (int i = 0; i < 2; i++) { /* the tail of the log goes on from there */
         struct index *ix = i == 0 ? single : many;
         index_load_del(ix, seq_of(100), seq_of(120));
@@ -99,12 +97,50 @@ static void both(void)
     }
     compare();
 }
+static void both(void)
+{
+    both_without((struct record_mark){20000000000, 0}, INDEX_BULK);
+}
 
 /* The usual large store: every key once. */
 static void test_distinct_keys_are_as_if_put_one_by_one(void)
 {
     make("$KV.sessions.%08u", 70000, UINT32_MAX);
     both();
+}
+
+/* So many that memory is had ahead, and that rings and deadlines are made by two threads. */
+static void test_memory_had_ahead_and_rings_made_apart_change_nothing(void)
+{
+    make("$KV.sessions.%08u", 40000, UINT32_MAX);
+    make("k.%u.%u", 30000, 900);
+    both_without((struct record_mark){0, 0}, INDEX_MANY);
+    TEST_ASSERT_TRUE(index_count(many) >= INDEX_BULK);
+}
+
+static void test_a_stock_of_memory_is_used_up_and_filled_again(void)
+{
+    struct keys *k = keys_new('.');
+    struct keys_stock *stock = k == NULL ? NULL : keys_stock_new(k);
+    char key[32];
+    uint32_t id;
+    unsigned had = 0, more = 0;
+
+    TEST_ASSERT_NOT_NULL(stock);
+    while (keys_stock_fill(stock))
+        had++;
+    TEST_ASSERT_TRUE(had > 0 && had < 16);
+    for (unsigned i = 0; i < 60000; i++) {
+        snprintf(key, sizeof key, "a.%u", i);
+        TEST_ASSERT_EQUAL_INT(0, keys_get(k, mf_str(key), &id));
+    }
+    while (keys_stock_fill(stock))
+        more++;
+    TEST_ASSERT_TRUE(more > 0 && more <= had);
+    keys_stock_free(k);
+    keys_stock_free(k); /* harmless */
+    keys_check(k);
+    keys_free(k);
 }
 
 /* A stream with few subjects must not make a node for each message. */
@@ -149,6 +185,7 @@ static void test_a_lane_works_off_every_piece_once(void)
         lane_submit(l);
     }
     lane_wait(l, 300);
+    TEST_ASSERT_TRUE(lane_done(l, 300));
     TEST_ASSERT_EQUAL_UINT(100, seen[2]);
     lane_free(l);
 }
@@ -162,14 +199,14 @@ static void test_memory_that_runs_out_is_an_error(void)
     make("x.%u", 500, UINT32_MAX);
     make("y.%u.%u", 3000, UINT32_MAX);
     allocations = 0;
-    TEST_ASSERT_EQUAL_INT(0, fill(many, INDEX_BULK));
+    TEST_ASSERT_EQUAL_INT(0, fill(many, INDEX_MANY));
     all = allocations;
     for (long n = 1; n <= all; n += n < 24 ? 1 : 11) {
         struct index *ix = index_new('.', 1000);
         TEST_ASSERT_NOT_NULL(ix);
         allocations = 0;
         fail_at = n;
-        int rc = fill(ix, INDEX_BULK);
+        int rc = fill(ix, n % 2 == 0 ? INDEX_BULK : INDEX_MANY);
         fail_at = 0;
         TEST_ASSERT_TRUE(rc == 0 || rc == MF_NOMEM);
         if (rc == 0) {
@@ -186,6 +223,8 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_distinct_keys_are_as_if_put_one_by_one);
+    RUN_TEST(test_memory_had_ahead_and_rings_made_apart_change_nothing);
+    RUN_TEST(test_a_stock_of_memory_is_used_up_and_filled_again);
     RUN_TEST(test_few_keys_take_no_more_memory);
     RUN_TEST(test_keys_that_come_again_are_joined);
     RUN_TEST(test_a_lane_works_off_every_piece_once);
