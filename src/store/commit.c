@@ -76,6 +76,7 @@ static void extents_bind(struct store *s)
         x->file = seg->file;
         x->blank = seg->blank;
         x->blank_id = seg->blank_id;
+        x->grown = seg->grown;
         x->made = x->file != NULL && !seg->blank;
     }
 }
@@ -138,7 +139,15 @@ static int make_file(struct image *im, struct extent *x)
     if (x->file == NULL)
         return segment_file(im->io, name, x->size, &x->file, &im->error);
     spare_name(x->blank_id, from);
-    int rc = im->io->rename(im->io, from, name, &im->error);
+    /* Its length is on disk before a header that tells it: else a power cut could leave one that
+     * looks cut off. */
+    int rc = x->grown ? im->io->sync(im->io, x->file, &im->error) : 0;
+    if (rc != 0) {
+        im->sync_failed = true;
+        return rc;
+    }
+    x->grown = false;
+    rc = im->io->rename(im->io, from, name, &im->error);
     x->blank = rc != 0;
     return rc;
 }
@@ -227,6 +236,7 @@ static void take_files(struct store *s)
             continue;
         seg->file = im->extent[i].file;
         seg->blank = im->extent[i].blank;
+        seg->grown = im->extent[i].grown;
         seg->dirty = seg->dirty || !im->sync;
     }
 }

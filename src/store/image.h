@@ -32,7 +32,7 @@ struct extent {
     size_t at, len;                     /* in the image */
     struct store_file *file;            /* in: NULL: make it.  out: made */
     uint32_t blank_id;                  /* of a spare's name, which it still has */
-    bool blank, made;                   /* made: with its header */
+    bool blank, grown, made;            /* made: with its header */
 };
 struct range {
     uint64_t first, last;

@@ -73,6 +73,7 @@ static int blank_make(struct store *s, struct blank *b, uint64_t size, struct mf
         spare_name(b->id, name);
         rc = segment_file(s->io, name, size, &b->file, e);
     } else {
+        b->grown = true;
         rc = segment_space(s->io, b->file, size, e);
         if (rc != 0 && s->io->truncate(s->io, b->file, b->size, NULL) != 0)
             rc = MF_IO; /* as large as it was, or a little larger */
@@ -93,7 +94,7 @@ static bool next_make(struct store *s, size_t n)
         return true;
     }
     if (s->ahead.file == NULL && p->ready && !p->busy) { /* too small: it grows */
-        s->ahead = (struct blank){.file = p->file, .size = p->size, .id = p->id};
+        s->ahead = (struct blank){.file = p->file, .size = p->size, .id = p->id, .grown = p->grown};
         p->file = NULL;
         p->ready = false;
         p->size = 0;
@@ -120,7 +121,7 @@ static struct blank next_take(struct store *s, size_t need)
         s->ahead = (struct blank){0};
         return b;
     }
-    b = (struct blank){.file = p->file, .size = p->size, .id = p->id};
+    b = (struct blank){.file = p->file, .size = p->size, .id = p->id, .grown = p->grown};
     p->file = NULL;
     p->ready = false;
     p->size = p->written = 0;
@@ -142,6 +143,7 @@ static bool here_made(struct store *s)
         now->file = b.file;
         now->blank = true;
         now->blank_id = b.id;
+        now->grown = b.grown;
         return true;
     }
     if (plenty(s, now->size)) {
@@ -236,6 +238,7 @@ static void roll(struct store *s, size_t need)
     next->file = b.file;
     next->blank = b.file != NULL;
     next->blank_id = b.id;
+    next->grown = b.grown;
     /* The old one is not the current one any more: count the seal by hand. */
     record_encode(s->filling.buf.ptr + s->filling.buf.len, &seal);
     s->filling.buf.len += RECORD_SEAL_SIZE;

@@ -336,6 +336,7 @@ void spare_kick(struct store *s)
     if (s->ahead.file != NULL && !p->busy && !p->ready) { /* one is there already */
         p->id = s->ahead.id;
         spare_offer(s, s->ahead.file, s->ahead.size);
+        p->grown = s->ahead.grown;
         s->ahead = (struct blank){0};
     }
     /* Much larger than is wanted by now: give the space back. */
@@ -345,6 +346,7 @@ void spare_kick(struct store *s)
         return;
     p->size = segs_next_size(s, 0);
     p->written = 0;
+    p->grown = false;
     p->busy = true;
     p->id = ++s->blanks;
     loop_job_submit(p->job);
@@ -369,6 +371,7 @@ void spare_offer(struct store *s, struct store_file *f, uint64_t size)
 
     p->file = f;
     p->size = p->written = size;
+    p->grown = false;
     p->ready = true;
     if (s->full)
         log_info("store %s: there is space again", s->name);

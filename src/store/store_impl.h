@@ -64,6 +64,7 @@ struct segment {
     bool dirty;              /* written since the last sync (relaxed modes) */
     bool missing;            /* damage: the file is not there */
     bool blank;              /* it still has a spare's name, blank_id, and no header */
+    bool grown;              /* as of a blank */
     uint32_t blank_id;
     int64_t opened_mono_ns; /* when it became the current one */
 };

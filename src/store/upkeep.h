@@ -14,6 +14,7 @@ struct blank {
     struct store_file *file;
     uint64_t size;
     uint32_t id; /* of its name: spare_name() */
+    bool grown;  /* it was made larger: to be synced before it has a header that says so */
 };
 
 struct spare {
@@ -21,6 +22,7 @@ struct spare {
     uint64_t size, written;     /* written: while it is being prepared */
     bool ready, busy, dropping; /* dropping: the job takes it away */
     bool allocated;             /* it is being prepared, and its space is there */
+    bool grown;                 /* as of a blank */
     uint32_t id;                /* of its name */
     int status;
     struct mf_error error;

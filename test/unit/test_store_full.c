@@ -288,6 +288,64 @@ static void test_a_copy_without_room_is_not_tried_all_the_time(void)
     fault_io_budget(d.io, UINT64_MAX);
 }
 
+/* The file that was made larger last, and what came first then: its sync or its header. */
+static struct {
+    struct store_io real;
+    struct store_file *file;
+    bool synced;
+    unsigned headers, early;
+} growing;
+
+static int grow_file(struct store_io *io, struct store_file *f, uint64_t size, struct mf_error *e)
+{
+    growing.file = f;
+    growing.synced = false;
+    return growing.real.truncate(io, f, size, e);
+}
+static int grow_sync(struct store_io *io, struct store_file *f, struct mf_error *e)
+{
+    growing.synced = growing.synced || f == growing.file;
+    return growing.real.sync(io, f, e);
+}
+static int grow_pwrite(struct store_io *io, struct store_file *f, const void *src, size_t n,
+                       uint64_t off, struct mf_error *e)
+{
+    if (f == growing.file && off == 0 && memcmp(src, "MAYFLYSG", 8) == 0) {
+        growing.headers++;
+        growing.early += !growing.synced;
+    }
+    return growing.real.pwrite(io, f, src, n, off, e);
+}
+
+/* A spare is on disk with its length.  Made larger for a large message, its new length has to be
+ * there before a header that tells it: a power cut between them would leave a file that looks
+ * cut off. */
+static void test_a_spare_that_grows_is_synced_before_its_header(void)
+{
+    static char large[200000];
+    static char body[1001];
+    struct mark m;
+
+    memset(large, 'y', sizeof large - 1);
+    memset(body, 'x', sizeof body - 1);
+    while (!d.store->spare.ready)
+        put("k", body);
+    growing.real = *d.io;
+    growing.headers = growing.early = 0;
+    d.io->truncate = grow_file;
+    d.io->sync = grow_sync;
+    d.io->pwrite = grow_pwrite;
+    TEST_ASSERT_EQUAL_INT(0, append(&m, "large", large, 0));
+    drive_until(&d, called, &m, "the large one");
+    TEST_ASSERT_EQUAL_INT(0, m.status);
+    TEST_ASSERT_EQUAL_UINT(1, growing.headers);
+    TEST_ASSERT_EQUAL_UINT(0, growing.early);
+    drive_idle(&d);
+    d.io->truncate = growing.real.truncate;
+    d.io->sync = growing.real.sync;
+    d.io->pwrite = growing.real.pwrite;
+}
+
 int main(void)
 {
     must_quiet();
@@ -302,5 +360,6 @@ int main(void)
     RUN_TEST(test_a_refused_record_does_not_take_the_room_of_its_batch);
     RUN_TEST(test_a_spare_serves_the_segment_that_has_no_file);
     RUN_TEST(test_a_copy_without_room_is_not_tried_all_the_time);
+    RUN_TEST(test_a_spare_that_grows_is_synced_before_its_header);
     return UNITY_END();
 }
