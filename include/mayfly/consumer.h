@@ -34,8 +34,8 @@ struct consumer_event {
     enum consumer_event_kind kind;
     struct consumer *consumer;
     uint64_t stream_seq, consumer_seq, deliveries;
-    struct mf_slice reason; /* TERMINATED, UNPINNED */
-    struct mf_slice pinned_id;
+    struct mf_slice reason;           /* TERMINATED, UNPINNED */
+    struct mf_slice pinned_id, group; /* PINNED, UNPINNED */
     int64_t pause_until_ns, ack_time_ns;
 };
 

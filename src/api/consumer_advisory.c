@@ -50,13 +50,10 @@ static void write_sample(struct event *v, const struct consumer_event *e)
     event_domain(v);
 }
 
-/* Only the first group counts, wherever groups do. */
 static void write_pin(struct event *v, const struct consumer_event *e)
 {
-    const struct consumer_config *c = consumer_config(e->consumer);
-
     event_domain(v);
-    jsonw_str(&v->w, "group", c->priority_groups.n > 0 ? c->priority_groups.at[0] : "");
+    jsonw_slice(&v->w, "group", e->group);
     if (e->kind == CONSUMER_PINNED)
         jsonw_slice(&v->w, "pinned_id", e->pinned_id);
     else

@@ -29,7 +29,8 @@
 #include "mayfly/subject.h"
 #include "mayfly/table.h"
 
-#define NEVER INT64_MAX
+#define NEVER      INT64_MAX
+#define GROUP_NAME 17 /* of a priority group, with its end */
 
 /* One message that was delivered and is not acknowledged.  It is in `by_seq`, in `order`, and
  * either in the heap (its ack is awaited until deadline_ns) or in `redeliver`. */
@@ -58,10 +59,12 @@ struct request {
     uint64_t batch, served, under; /* under: what it asked for less than the one it gets */
     int64_t expires_ns;            /* mono; NEVER: none */
     int64_t heartbeat_ns, beat_ns; /* interval, 0: none; when the next is due (mono) */
-    uint64_t bytes_left, min_pending, min_ack_pending;
+    uint64_t bytes_left;
+    int64_t min_pending, min_ack_pending; /* of overflow; 0 and less: none */
     bool has_bytes, no_wait;
     uint8_t priority;
-    char id[24]; /* of a pinned client; "" none */
+    char group[GROUP_NAME]; /* "": a plain number, which names none */
+    char id[24];            /* of a pinned client; "" none */
     size_t reply_len;
     char reply[];
 };
@@ -113,8 +116,8 @@ struct consumer {
     int64_t pull_at_ns; /* mono: no request ends or wants a heartbeat before; NEVER */
     struct push *push;  /* NULL: a pull consumer */
     struct replay replay;
-    char pin[RAND_NUID + 1];
-    int64_t pinned_ns, pin_until_ns; /* wall; mono */
+    char pin[RAND_NUID + 1], pin_group[GROUP_NAME]; /* "": nobody is pinned; who was first */
+    int64_t pinned_ns, pin_until_ns;                /* wall; mono */
 
     struct mf_list ready; /* group->ready, or in no list */
     struct stream_load load;
@@ -247,7 +250,8 @@ void ack_gone(struct consumer *c, uint64_t sseq);  /* the message itself went */
 void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq); /* told by a flow control reply */
 
 /* pull.c */
-struct request *pull_next(struct consumer *c); /* who gets the next message; NULL: nobody */
+/* Who gets the next message; NULL: nobody.  passed: how many were passed over for this message. */
+struct request *pull_next(struct consumer *c, size_t *passed);
 void pull_served(struct consumer *c, struct request *r, size_t bytes);
 void pull_drop(struct consumer *c, struct request *r);
 bool pull_there(const struct consumer *c, const struct request *r); /* does its client listen? */
@@ -257,13 +261,18 @@ void pull_timeouts(struct consumer *c);
 int64_t pull_next_time(const struct consumer *c);
 void pull_end_all(struct consumer *c, const char *status, bool pending_headers);
 void pull_exhausted(struct consumer *c); /* nothing is left: who does not wait is told */
+void pull_nobody(struct consumer *c);    /* something is, but not for them: the same */
 /* pull_groups.c */
 bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, bool formal,
                   struct mf_slice reply); /* false: it was answered */
-bool groups_may_serve(struct consumer *c, const struct request *r);
+enum turn { TURN_SERVE, TURN_PASS, TURN_END };
+enum turn groups_turn(struct consumer *c, const struct request *r);
 void groups_insert(struct consumer *c, struct request *r); /* in its place of the queue */
 void groups_timeout(struct consumer *c);
-bool groups_pin(struct consumer *c, struct request *r); /* before a delivery: true: header is due */
+/* Before a delivery: true: header is due.  fresh: it was pinned by this, groups_unpin() undoes it.
+ */
+bool groups_pin(struct consumer *c, struct request *r, bool *fresh);
+void groups_unpin(struct consumer *c);
 
 bool replay_waits(struct consumer *c, const struct stream_msg *m); /* pump.c: its time is to come */
 /* push.c */

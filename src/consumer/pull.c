@@ -113,15 +113,28 @@ void pull_end_all(struct consumer *c, const char *status, bool pending_headers)
     }
 }
 
-struct request *pull_next(struct consumer *c)
+/* Who is passed over goes to the end; when it ends is nats-server's rule, and with it who is next.
+ */
+struct request *pull_next(struct consumer *c, size_t *passed)
 {
-    struct mf_list *pos, *next;
+    struct mf_list *n;
 
-    mf_list_each_safe(pos, next, &c->requests)
-    {
-        struct request *r = mf_container(pos, struct request, link);
-        if (groups_may_serve(c, r))
+    while ((n = mf_list_first(&c->requests)) != NULL) {
+        struct request *r = mf_container(n, struct request, link);
+        switch (groups_turn(c, r)) {
+        case TURN_SERVE:
             return r;
+        case TURN_PASS:
+            mf_list_del(&r->link);
+            mf_list_push(&c->requests, &r->link);
+            if (++*passed >= c->nrequests)
+                return NULL;
+            break;
+        case TURN_END:
+            pull_status(c, r, "423 Nats-Wrong-Pin-Id", true);
+            pull_drop(c, r);
+            break;
+        }
     }
     return NULL;
 }
@@ -139,10 +152,8 @@ void pull_served(struct consumer *c, struct request *r, size_t bytes)
         pull_drop(c, r);
         return;
     }
-    if (c->cfg.priority_policy != PRIORITY_PRIORITIZED) { /* the others' turn */
-        mf_list_del(&r->link);
-        mf_list_push(&c->requests, &r->link);
-    }
+    mf_list_del(&r->link); /* the others' turn */
+    groups_insert(c, r);
 }
 
 /* Is there anything that could be delivered now? */
@@ -170,6 +181,11 @@ void pull_exhausted(struct consumer *c)
 {
     if (!something(c))
         end_no_wait(c);
+}
+
+void pull_nobody(struct consumer *c)
+{
+    end_no_wait(c);
 }
 
 /* O(1): it may be too early by requests that have ended and heartbeats that were put off, since the
@@ -312,8 +328,8 @@ static struct request *request_new(struct consumer *c, const struct ask *a, stru
     r->has_bytes = a->max_bytes > 0;
     r->bytes_left = a->max_bytes > 0 ? (uint64_t)a->max_bytes : 0;
     r->no_wait = a->no_wait;
-    r->min_pending = a->min_pending > 0 ? (uint64_t)a->min_pending : 0;
-    r->min_ack_pending = a->min_ack_pending > 0 ? (uint64_t)a->min_ack_pending : 0;
+    r->min_pending = a->min_pending;
+    r->min_ack_pending = a->min_ack_pending;
     r->priority = (uint8_t)(a->priority < 0 || a->priority > 9 ? 255 : a->priority);
     snprintf(r->id, sizeof r->id, "%s", a->id != NULL ? a->id : "");
     return r;

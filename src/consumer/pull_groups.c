@@ -1,9 +1,11 @@
-/* pull_groups.c: priority groups: overflow, pinned client, prioritized.  Only the first group of a
- * consumer means anything, as in nats-server. */
+/* pull_groups.c: priority groups: overflow, pinned client, prioritized.  A consumer has one pin,
+ * whichever of its groups a request names, as in nats-server. */
 #include "consumer_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#define PRIORITY_PLAIN 10 /* of a request that is no document: behind all others */
 
 static void refuse(struct consumer *c, struct mf_slice reply, const char *status)
 {
@@ -30,7 +32,7 @@ static const char *wrong(const struct consumer *c, const struct request *r, stru
 {
     int policy = c->cfg.priority_policy;
 
-    if ((r->min_pending > 0 || r->min_ack_pending > 0) && policy != PRIORITY_OVERFLOW)
+    if ((r->min_pending != 0 || r->min_ack_pending != 0) && policy != PRIORITY_OVERFLOW)
         return "400 Bad Request - Not a Overflow Priority consumer";
     if (r->id[0] != '\0' && policy != PRIORITY_PINNED)
         return "400 Bad Request - Not a Pinned Client Priority consumer";
@@ -50,30 +52,38 @@ bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, 
 {
     const char *status = wrong(c, r, group, formal);
 
+    /* While nobody is pinned, a stale id is told when there is something to deliver. */
     if (status == NULL && c->cfg.priority_policy == PRIORITY_PINNED && r->id[0] != '\0' &&
-        strcmp(r->id, c->pin) != 0)
+        c->pin[0] != '\0' && strcmp(r->id, c->pin) != 0)
         status = "423 Nats-Pin-Id mismatch";
     if (status != NULL) {
         refuse(c, reply, status);
         return false;
     }
+    if (formal && c->cfg.priority_policy != PRIORITY_NONE)
+        snprintf(r->group, sizeof r->group, "%.*s", (int)group.len, (const char *)group.ptr);
+    if (!formal)
+        r->priority = PRIORITY_PLAIN;
     if (c->cfg.priority_policy == PRIORITY_PINNED && r->id[0] != '\0')
         c->pin_until_ns = group_after(c->group, c->cfg.priority_timeout_ns);
     return true;
 }
 
-bool groups_may_serve(struct consumer *c, const struct request *r)
+enum turn groups_turn(struct consumer *c, const struct request *r)
 {
     switch (c->cfg.priority_policy) {
     case PRIORITY_OVERFLOW:
-        if (r->min_pending == 0 && r->min_ack_pending == 0)
-            return true;
-        return (r->min_pending > 0 && c->pending + 1 >= r->min_pending) ||
-               (r->min_ack_pending > 0 && c->wait.count >= r->min_ack_pending);
+        if ((r->min_pending <= 0 && r->min_ack_pending <= 0) ||
+            (r->min_pending > 0 && c->pending + 1 >= (uint64_t)r->min_pending) ||
+            (r->min_ack_pending > 0 && c->wait.count >= (uint64_t)r->min_ack_pending))
+            return TURN_SERVE;
+        return TURN_PASS;
     case PRIORITY_PINNED:
-        return c->pin[0] == '\0' || strcmp(r->id, c->pin) == 0;
+        if (strcmp(r->id, c->pin) == 0)
+            return TURN_SERVE;
+        return r->id[0] == '\0' ? TURN_PASS : TURN_END;
     default:
-        return true;
+        return TURN_SERVE;
     }
 }
 
@@ -87,36 +97,41 @@ void groups_insert(struct consumer *c, struct request *r)
     mf_list_add_after(at, &r->link);
 }
 
-bool groups_pin(struct consumer *c, struct request *r)
+/* Who keeps its pin has to ask again in time: a delivery alone does not. */
+bool groups_pin(struct consumer *c, struct request *r, bool *fresh)
 {
+    struct consumer_event ev = {.kind = CONSUMER_PINNED, .consumer = c};
+
+    *fresh = false;
     if (c->cfg.priority_policy != PRIORITY_PINNED)
         return false;
-    if (c->pin[0] == '\0') {
-        struct consumer_event ev = {.kind = CONSUMER_PINNED, .consumer = c};
-        rand_nuid(c->pin);
-        c->pinned_ns = group_now(c->group);
-        ev.pinned_id = mf_str(c->pin);
-        c->group->host->event(c->group->host->arg, &ev);
-        snprintf(r->id, sizeof r->id, "%s", c->pin);
-    }
+    if (c->pin[0] != '\0' || r->group[0] == '\0')
+        return true;
+    *fresh = true;
+    rand_nuid(c->pin);
+    snprintf(r->id, sizeof r->id, "%s", c->pin);
+    snprintf(c->pin_group, sizeof c->pin_group, "%s", r->group);
+    c->pinned_ns = group_now(c->group);
     c->pin_until_ns = group_after(c->group, c->cfg.priority_timeout_ns);
+    ev.pinned_id = mf_str(c->pin);
+    ev.group = mf_str(c->pin_group);
+    c->group->host->event(c->group->host->arg, &ev);
     return true;
 }
 
-static void unpin(struct consumer *c, const char *reason)
+void groups_unpin(struct consumer *c)
 {
-    struct consumer_event ev = {.kind = CONSUMER_UNPINNED, .consumer = c, .reason = mf_str(reason)};
-    struct mf_list *pos, *next;
-
-    mf_list_each_safe(pos, next, &c->requests)
-    {
-        struct request *r = mf_container(pos, struct request, link);
-        if (r->id[0] == '\0')
-            continue;
-        pull_status(c, r, "423 Nats-Wrong-Pin-Id", true);
-        pull_drop(c, r);
-    }
     c->pin[0] = '\0';
+    c->pinned_ns = 0;
+}
+
+/* Requests that still have the id are told when there is something to deliver. */
+static void unpin(struct consumer *c, struct mf_slice group, const char *reason)
+{
+    struct consumer_event ev = {
+        .kind = CONSUMER_UNPINNED, .consumer = c, .group = group, .reason = mf_str(reason)};
+
+    groups_unpin(c);
     c->group->host->event(c->group->host->arg, &ev);
     pump_soon(c);
 }
@@ -124,13 +139,13 @@ static void unpin(struct consumer *c, const char *reason)
 void groups_timeout(struct consumer *c)
 {
     if (c->pin[0] != '\0' && c->pin_until_ns <= group_mono(c->group))
-        unpin(c, "timeout");
+        unpin(c, mf_str(c->pin_group), "timeout");
 }
 
 int consumer_unpin(struct consumer *c, struct mf_slice group, struct js_error *e)
 {
     if (!known(c, group))
         return js_refuse(e, JS_CONSUMER_INVALID_PRIORITY_GROUP);
-    unpin(c, "admin");
+    unpin(c, group, "admin");
     return 0;
 }

@@ -188,20 +188,22 @@ static enum result deliver_push(struct consumer *c, const struct stream_msg *m, 
 static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
     struct request *r;
-    size_t bytes = 0;
+    size_t bytes = 0, passed = 0;
 
     if (replay_waits(c, m))
         return NOT_NOW;
-    while ((r = pull_next(c)) != NULL) {
+    while ((r = pull_next(c, &passed)) != NULL) {
         if (c->cfg.priority_policy == PRIORITY_PINNED && c->pin[0] == '\0' && !pull_there(c, r)) {
             pull_drop(c, r); /* who is gone must not keep others out */
             continue;
         }
-        bool pinned = groups_pin(c, r);
+        bool fresh, pinned = groups_pin(c, r, &fresh);
         size_t size = r->has_bytes ? size_of(c, m, e == NULL ? 1 : e->count + 1u) : 0;
         if (size > r->bytes_left && r->has_bytes) {
             pull_status(c, r, "409 Message Size Exceeds MaxBytes", true);
             pull_drop(c, r);
+            if (fresh)
+                groups_unpin(c); /* it never learned its id */
             continue;
         }
         if (!reserve(c, m->seq, &e))
@@ -218,6 +220,7 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
         unreserve(c, &e);
         pull_drop(c, r); /* its client is gone */
     }
+    pull_nobody(c);
     return NOBODY;
 }
 

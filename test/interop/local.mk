@@ -34,7 +34,7 @@ EXTRA_DIST += %D%/acks.mjs
 EXTRA_DIST += %D%/consumers_api.mjs
 
 EXTRA_DIST += \
-	%D%/lib/consumer.mjs %D%/lib/dials.mjs %D%/consumer_restarts.mjs %D%/kv.mjs %D%/obj.mjs %D%/pull.mjs %D%/push.mjs \
+	%D%/lib/consumer.mjs %D%/lib/dials.mjs %D%/consumer_restarts.mjs %D%/kv.mjs %D%/obj.mjs %D%/pull.mjs %D%/pull_groups.mjs %D%/push.mjs \
 	%D%/redelivery.mjs %D%/retention.mjs %D%/watch_history.mjs
 
 EXTRA_DIST += %D%/lib/copies.mjs %D%/kv_mirror.mjs %D%/mirrors.mjs %D%/mirrors_external.mjs %D%/mirrors_life.mjs %D%/mirrors_reads.mjs %D%/mirrors_restarts.mjs %D%/mirrors_ttl.mjs %D%/sources.mjs
