@@ -53,6 +53,9 @@ struct consumer_host {
     /* Did somebody subscribe to exactly this subject (queue not empty: in that group)?  What binds
      * a push consumer: patterns do not, or a spy on ">" would take its messages away. */
     bool (*bound)(void *arg, struct mf_slice subject, struct mf_slice queue);
+    /* How many subscriptions have ended so far: while it is the same, nobody who is bound went. */
+    uint64_t (*departures)(void *arg);
+    size_t (*largest)(void *arg); /* what a client may send */
     /* From now on: call consumer_interest_gained() when somebody subscribes so that `interest` may
      * have become true. */
     void (*await_interest)(void *arg, struct consumer *c, bool on);

@@ -57,6 +57,8 @@ bool router_has_interest(struct router *r, struct mf_slice subject);
 /* Did somebody subscribe to this very subject, not to a pattern?  queue empty: outside of any
  * group; else: as a member of that one.  O(tokens + matching patterns). */
 bool router_has_exact(struct router *r, struct mf_slice subject, struct mf_slice queue);
+/* How many subscriptions have ended so far. */
+uint64_t router_departures(const struct router *r);
 /* fn hears of every subscription, after it was made and before router_subscribe() returns: its
  * owner is not done with it yet, so fn only takes note and may not publish or change the router.
  * One at a time; NULL: nobody. */

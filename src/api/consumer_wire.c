@@ -47,6 +47,20 @@ static bool host_bound(void *arg, struct mf_slice subject, struct mf_slice queue
     return router_has_exact(account_router(aa->account), subject, queue);
 }
 
+static uint64_t host_departures(void *arg)
+{
+    struct api_account *aa = arg;
+
+    return router_departures(account_router(aa->account));
+}
+
+static size_t host_largest(void *arg)
+{
+    struct api_account *aa = arg;
+
+    return (size_t)aa->api->options->max_payload;
+}
+
 /* Groups are asked for by push consumers only. */
 static bool host_interest(void *arg, struct mf_slice subject, struct mf_slice queue)
 {
@@ -190,6 +204,8 @@ void wire_init(struct api_account *aa)
         .deliver = host_deliver,
         .interest = host_interest,
         .bound = host_bound,
+        .departures = host_departures,
+        .largest = host_largest,
         .await_interest = host_await,
         .event = consumer_advisory,
         .arg = aa,

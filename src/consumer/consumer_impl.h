@@ -80,10 +80,11 @@ struct push { /* of a push consumer */
     bool active;
     int64_t beat_ns; /* mono: when a heartbeat is due; NEVER */
     uint64_t window, in_flight,
-        flow_bytes;  /* flow control; flow_bytes: what the reply will cover */
-    uint64_t asked;  /* push_ask_acks(): dseq by then */
-    char flow[64];   /* the reply that is awaited; "" none */
-    int64_t rate_ns; /* mono: not before this (rate limit) */
+        flow_bytes;      /* flow control; flow_bytes: what the reply will cover */
+    uint64_t asked;      /* push_ask_acks(): dseq by then */
+    char flow[64];       /* the reply that is awaited; "" none */
+    int64_t rate_ns;     /* mono: not before this (rate limit) */
+    uint64_t departures; /* as of the last look at who is there */
 };
 
 struct replay {    /* as it was */
@@ -280,6 +281,7 @@ MF_MUSTCHECK int push_init(struct consumer *c);
 bool push_ready(struct consumer *c, const struct stream_msg *m); /* may this one go out now? */
 void push_sent(struct consumer *c, size_t bytes);
 void push_lost(struct consumer *c);                 /* nobody took it */
+bool push_bound(struct consumer *c);                /* is who was there still there? */
 void push_ask_acks(struct consumer *c, bool again); /* that come with flow control */
 void push_look(struct consumer *c);                 /* is anybody there? */
 void push_timeouts(struct consumer *c);

@@ -170,6 +170,8 @@ static enum result deliver_push(struct consumer *c, const struct stream_msg *m, 
 {
     size_t bytes = 0, n;
 
+    if (!push_bound(c))
+        return NOBODY;
     if (!push_ready(c, m) || !reserve(c, m->seq, &e))
         return NOT_NOW;
     n = send(c, mf_str(c->cfg.deliver_subject), m, e == NULL ? 1 : e->count + 1u, false, &bytes);

@@ -7,6 +7,7 @@
 
 #define WINDOW_MAX   (32u << 20)
 #define WINDOW_START (WINDOW_MAX / 16)
+#define RATE_MAX_NS  (365LL * 24 * 3600 * CLOCK_S)
 
 int push_init(struct consumer *c)
 {
@@ -15,6 +16,7 @@ int push_init(struct consumer *c)
     if (p == NULL)
         return MF_NOMEM;
     p->beat_ns = NEVER;
+    p->rate_ns = INT64_MIN / 2; /* long rested */
     p->window = WINDOW_START;
     c->push = p;
     return 0;
@@ -33,6 +35,7 @@ static bool somebody(struct consumer *c)
 {
     const struct consumer_host *h = c->group->host;
 
+    c->push->departures = h->departures(h->arg);
     return h->bound(h->arg, mf_str(c->cfg.deliver_subject), mf_str(c->cfg.deliver_group));
 }
 
@@ -62,6 +65,18 @@ void push_look(struct consumer *c)
         set_active(c, there);
     else if (!there)
         c->group->host->await_interest(c->group->host->arg, c, true);
+}
+
+/* Before each delivery: others may listen on patterns or in other groups, and would take what
+ * belongs to who comes next. */
+bool push_bound(struct consumer *c)
+{
+    const struct consumer_host *h = c->group->host;
+
+    if (c->push->departures == h->departures(h->arg) || somebody(c))
+        return true;
+    push_lost(c);
+    return false;
 }
 
 void push_lost(struct consumer *c)
@@ -130,9 +145,24 @@ bool push_ready(struct consumer *c, const struct stream_msg *m)
             pump_later(c);
         return false;
     }
-    if (p->rate_ns > group_mono(c->group))
+    if (c->cfg.rate_limit_bps > 0 && p->rate_ns > group_mono(c->group))
         return false;
     return !replay_waits(c, m);
+}
+
+/* What may go out at once after a rest: as much as the largest message. */
+static size_t rate_burst(const struct consumer *c)
+{
+    int64_t most = stream_config(c->group->stream)->max_msg_size;
+
+    return most > 0 ? (size_t)most : c->group->host->largest(c->group->host->arg);
+}
+
+static int64_t rate_cost(const struct consumer *c, size_t bytes)
+{
+    double ns = (double)bytes * 8e9 / (double)c->cfg.rate_limit_bps;
+
+    return ns < (double)RATE_MAX_NS ? (int64_t)ns : RATE_MAX_NS;
 }
 
 void push_sent(struct consumer *c, size_t bytes)
@@ -141,8 +171,8 @@ void push_sent(struct consumer *c, size_t bytes)
     int64_t now = group_mono(c->group);
 
     if (c->cfg.rate_limit_bps > 0) {
-        int64_t cost = (int64_t)((double)bytes * 8e9 / (double)c->cfg.rate_limit_bps);
-        p->rate_ns = (p->rate_ns > now ? p->rate_ns : now) + cost;
+        int64_t from = now - rate_cost(c, rate_burst(c));
+        p->rate_ns = (p->rate_ns > from ? p->rate_ns : from) + rate_cost(c, bytes);
     }
     if (c->cfg.flow_control) {
         p->in_flight += bytes;
@@ -207,7 +237,8 @@ void push_timeouts(struct consumer *c)
 {
     if (c->push->beat_ns > group_mono(c->group))
         return;
-    heartbeat(c);
+    if (push_bound(c))
+        heartbeat(c);
     push_ask_acks(c, true);
     beat_later(c);
 }
@@ -217,7 +248,7 @@ int64_t push_next_time(const struct consumer *c)
     const struct push *p = c->push;
     int64_t at = p->beat_ns, now = group_mono(c->group);
 
-    if (p->rate_ns > now && p->rate_ns < at)
+    if (c->cfg.rate_limit_bps > 0 && p->rate_ns > now && p->rate_ns < at)
         at = p->rate_ns;
     return at;
 }

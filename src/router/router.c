@@ -105,6 +105,11 @@ void router_unsubscribe(struct router *r, struct router_sub *s)
     emptied(r, n);
 }
 
+uint64_t router_departures(const struct router *r)
+{
+    return r->removes;
+}
+
 /* --- visiting ------------------------------------------------------------------------------ */
 
 static inline void leave(struct router *r, struct node *n)

@@ -53,6 +53,39 @@ check("a connection that closes takes its interest along; what it had not acked 
   assert.deepEqual([m.seq, m.count], [2, 2]);
 });
 
+check("a spy on a pattern is no subscriber: when the last one goes nothing is delivered, and nothing is lost", async (c) => {
+  const subject = `to.${c.id}.x`;
+  await stocked(c, 1, { ack_policy: "none", deliver_subject: subject });
+  const spy = new Inbox(c, { subject: `to.${c.id}.*` });
+  const nc = await c.t.connect(c.s);
+  const first = new Inbox(c, { subject, nc });
+  assert.deepEqual(await first.seqs(1), [1]);
+  await nc.close();
+  await bound(c, false);
+  await fill(c, 2);
+  await placed(c, { delivered: "1/1", pending: 2 });
+  const next = new Inbox(c, { subject });
+  assert.deepEqual(await next.seqs(2), [2, 3]);
+  next.stop(); // and this time nobody asks for the info before the next one comes
+  await c.nc.flush();
+  await fill(c, 1);
+  await placed(c, { delivered: "3/3", pending: 1 });
+  assert.deepEqual([await spy.seqs(3), spy.unread], [[1, 2, 3], []]);
+});
+
+check("a spy next to a deliver group does not keep it busy either", async (c) => {
+  await stocked(c, 1, { deliver_group: "q", ack_policy: "none" });
+  const others = [new Inbox(c, { subject: `to.${c.id}` }), new Inbox(c, { subject: `to.${c.id}`, queue: "other" })];
+  const member = new Inbox(c, { subject: `to.${c.id}`, queue: "q" });
+  assert.deepEqual(await member.seqs(1), [1]);
+  member.stop();
+  await c.nc.flush();
+  await fill(c, 1);
+  await placed(c, { delivered: "1/1", pending: 1 });
+  for (const o of others) assert.ok(o.all.length <= 1);
+  assert.deepEqual(await new Inbox(c, { subject: `to.${c.id}`, queue: "q" }).seqs(1), [2]);
+});
+
 check("two subscriptions get a copy each", async (c) => {
   await stocked(c, 0);
   const both = [1, 2].map(() => new Inbox(c, { subject: `to.${c.id}` }));
@@ -179,6 +212,22 @@ check("flow control: asks at half the window, stops at the whole, goes on when a
   assert.deepEqual(inbox.all.filter((m) => m.seq).map((m) => m.seq), Array.from({ length: 100 }, (_, i) => i + 1));
 });
 
+check("flow control: a stranger's answers change nothing; when another subscriber comes it goes on without a gap", { only: "mayfly" }, async (c) => {
+  await stocked(c, 60, { ack_policy: "none", flow_control: true, idle_heartbeat: 60 * SECOND }, () => "x".repeat(100_000));
+  const first = new Inbox(c, { subject: `to.${c.id}` });
+  const asked = await until("the question", () => first.all.find((m) => m.status === "100 FlowControl Request"));
+  let before;
+  await until("the stall", async () => before === (before = (await look(c)).num_pending) && first.all.at(-1).pending === before);
+  const n = first.all.length;
+  for (const s of [asked.reply.replace(/....$/, "zzzz"), `$JS.FC.${c.id}.C`, `${asked.reply}.x`, asked.reply.replace(".C.", ".D.")]) c.nc.publish(s);
+  await c.nc.flush();
+  assert.deepEqual([(await look(c)).num_pending, first.all.length], [before, n]);
+  first.stop();
+  await bound(c, false);
+  const next = new Inbox(c, { subject: `to.${c.id}` });
+  assert.equal((await next.messages(1))[0].seq, 60 - before + 1);
+});
+
 check("flow control wants heartbeats, and neither is for pull consumers", async (c) => {
   await c.create();
   const refused = async (config, err_code, description) =>
@@ -226,6 +275,25 @@ check("replay original keeps the gaps between messages", async (c) => {
   assert.ok(got[1].at - from >= gap - 50, `${got[1].at - from} ms for a gap of ${gap}`);
 });
 
+check("replay original: what was deleted meanwhile is left out, what is new comes at once", { only: "mayfly" }, async (c) => {
+  await c.create();
+  for (const i of [1, 2, 3, 4]) {
+    const start = Date.now();
+    await c.pub("a", String(i));
+    if (i < 4) await until("a gap", () => Date.now() - start > 400);
+  }
+  await add(c, to(c, { ack_policy: "none", replay_policy: "original" }));
+  const inbox = new Inbox(c, { subject: `to.${c.id}` });
+  await inbox.seqs(2);
+  await c.remove(3);
+  const [four] = await inbox.messages(1);
+  assert.equal(four.seq, 4);
+  const sent = Date.now();
+  await c.pub("a", "5");
+  const [five] = await inbox.messages(1);
+  assert.deepEqual([five.seq, five.at - sent < 5000], [5, true]);
+});
+
 check("rate limit: no faster than asked, and all in the end", async (c) => {
   await c.create({ max_msg_size: 2000 });
   await fill(c, 20, ["a"], () => "x".repeat(1000));
@@ -235,6 +303,27 @@ check("rate limit: no faster than asked, and all in the end", async (c) => {
   const got = await new Inbox(c, { subject: `to.${c.id}` }).messages(20);
   assert.deepEqual(got.map((m) => m.seq), Array.from({ length: 20 }, (_, i) => i + 1));
   assert.ok(got[19].at - from > 900, `${got[19].at - from} ms`);
+});
+
+check("rate limit: what the largest message may take goes out at once, and again after a rest", async (c) => {
+  await c.create({ max_msg_size: 20000 });
+  await fill(c, 60, ["a"], () => "x".repeat(1000));
+  await add(c, to(c, { ack_policy: "none", rate_limit_bps: 8000 })); // a message in a second
+  const inbox = new Inbox(c, { subject: `to.${c.id}` });
+  await inbox.seqs(18);
+  const from = inbox.all[0].at;
+  assert.ok(inbox.all[17].at - from < 5000, `${inbox.all[17].at - from} ms`);
+  await until("a second", () => Date.now() - from > 1000);
+  assert.ok(inbox.all.length < 40, `${inbox.all.length} in ${Date.now() - from} ms`);
+});
+
+check("rate limit: without a largest message the server's stands for it", async (c) => {
+  await c.create();
+  await fill(c, 15, ["a"], () => "x".repeat(100_000));
+  await add(c, to(c, { ack_policy: "none", rate_limit_bps: 8000 }));
+  const inbox = new Inbox(c, { subject: `to.${c.id}` });
+  await inbox.seqs(10); // 1 MiB of them
+  assert.ok((await look(c)).num_pending >= 3);
 });
 
 check("max_ack_pending stops delivery until acks come", async (c) => {

@@ -60,6 +60,20 @@ static inline bool interest(void *arg, struct mf_slice subject, struct mf_slice 
     return listens(subject);
 }
 
+static inline uint64_t departures(void *arg)
+{
+    static uint64_t asked;
+
+    (void)arg;
+    return ++asked; /* somebody may always have gone */
+}
+
+static inline size_t largest(void *arg)
+{
+    (void)arg;
+    return 1u << 20;
+}
+
 static inline void await_interest(void *arg, struct consumer *c, bool on)
 {
     (void)arg;
@@ -102,6 +116,8 @@ static inline void consumers_up(void)
                                   .deliver = deliver,
                                   .interest = interest,
                                   .bound = interest,
+                                  .departures = departures,
+                                  .largest = largest,
                                   .await_interest = await_interest,
                                   .event = event,
                                   .arg = &w,
