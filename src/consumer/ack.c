@@ -1,6 +1,7 @@
 /* ack.c: what clients say about messages they got. */
 #include "consumer_impl.h"
 
+#include "mayfly/json.h"
 #include "mayfly/log.h"
 
 #include <stdlib.h>
@@ -167,31 +168,32 @@ bool ack_given_up(struct consumer *c, struct pend *e)
     return true;
 }
 
+struct nak_options {
+    int64_t delay;
+};
+static const struct json_field nak_fields[] = {
+    {.name = "delay", .kind = JSON_DURATION, .offset = offsetof(struct nak_options, delay)},
+};
+static const struct json_type nak_type = {"ConsumerNakOptions", sizeof(struct nak_options),
+                                          nak_fields, MF_COUNT(nak_fields)};
+
 /* {"delay": N} in nanoseconds, or a Go duration; anything else: at once. */
 static int64_t nak_delay(struct mf_slice text)
 {
-    int64_t ns;
-    uint64_t n;
+    struct nak_options o = {0};
+    struct arena mem = {0};
+    struct mf_error e;
+    int rc = 0;
 
-    while (text.len > 0 && text.ptr[0] == ' ')
-        text = mf_slice(text.ptr + 1, text.len - 1);
+    text = mf_trim(text);
     if (text.len == 0)
         return 0;
-    if (text.ptr[0] == '{') {
-        const uint8_t *p = memmem(text.ptr, text.len, "\"delay\"", 7);
-        const uint8_t *end = text.ptr + text.len;
-        if (p == NULL)
-            return 0;
-        for (p += 7; p < end && (*p == ' ' || *p == ':' || *p == '\t' || *p == '\n'); p++)
-            ;
-        const uint8_t *digits = p;
-        while (p < end && *p >= '0' && *p <= '9')
-            p++;
-        return mf_parse_u64(mf_slice(digits, (size_t)(p - digits)), &n) == 0 && n < INT64_MAX / 2
-                   ? (int64_t)n
-                   : 0;
-    }
-    return clock_parse_duration(text, &ns) == 0 && ns > 0 ? ns : 0;
+    if (text.ptr[0] == '{')
+        rc = json_unmarshal(text, &nak_type, &o, &mem, &e);
+    else
+        rc = clock_parse_duration(text, &o.delay);
+    arena_fini(&mem);
+    return rc == 0 && o.delay > 0 ? o.delay : 0;
 }
 
 static void nak(struct consumer *c, const struct told *t, struct mf_slice arg)

@@ -129,7 +129,9 @@ check("-NAK: at once, before new ones, with its count; the floor waits for it", 
 
 for (const [what, payload, least] of [
   ["JSON", `-NAK {"delay": ${400 * MS}}`, 400],
+  ["JSON with other members and in any case", `-NAK\t{"x":{"delay":1},"Delay":${300 * MS}}`, 300],
   ["a duration", "-NAK 300ms", 300],
+  ["a duration behind a tab", "-NAK\t300ms", 300],
 ])
   check(`-NAK with a delay, as ${what}: not before it`, async (c) => {
     await stocked(c, 2);
@@ -144,9 +146,23 @@ for (const [what, payload, least] of [
 
 check("-NAK with nonsense is a plain one", async (c) => {
   await stocked(c, 1);
-  const [one] = await fetch(c, 1);
-  await settle(c, one, "-NAK soon");
-  assert.deepEqual((await fetch(c, 1)).map((m) => [m.seq, m.count]), [[1, 2]]);
+  let count = 1;
+  for (const word of ["soon", '{"x":{"delay":300000000000}}', '{"delay":300000000000,}', '{"delay":"5m"}', '{"delay":-1}', '{"delay":3e11}', "-5m", "300000000000"]) {
+    const [m] = await fetch(c, 1);
+    assert.deepEqual([m.seq, m.count], [1, count++], word);
+    await settle(c, m, `-NAK ${word}`);
+  }
+  assert.equal((await fetch(c, 1))[0].count, count);
+});
+
+check("-NAK with a delay on a consumer with backoff: the delay, whatever the list says", { only: "mayfly" }, async (c) => {
+  await stocked(c, 1, { backoff: [100 * MS, 30_000 * MS], max_deliver: 5 });
+  await fetch(c, 1);
+  const [m] = await fetch(c, 1);
+  const from = Date.now();
+  await settle(c, m, "-NAK 200ms");
+  await fetch(c, 1);
+  assert.ok(Date.now() - from < 25_000, `after ${Date.now() - from} ms`);
 });
 
 check("ack_wait: comes again after it, not before; +WPI starts it anew", async (c) => {
