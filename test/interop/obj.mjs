@@ -121,6 +121,53 @@ check("watch: what is there, then each change in order", async (c) => {
   assert.deepEqual(seen, ["a 1", "b 2", "a 3", "b deleted", "b 4"]);
 });
 
+check("watch: with and without what is there and what is deleted", async (c) => {
+  const os = await store(c);
+  for (const name of ["a", "b"]) await os.putBlob({ name }, text(name));
+  await os.delete("a");
+  const watch = async (options) => {
+    const seen = [];
+    const iter = await os.watch(options);
+    (async () => {
+      for await (const i of iter) if (i) seen.push(`${i.name} ${i.deleted ? "deleted" : i.size}`);
+    })();
+    return seen;
+  };
+  const [all, alive, news] = await Promise.all([{ includeHistory: true }, { includeHistory: true, ignoreDeletes: true }, {}].map(watch));
+  await until("what is there", () => all.length === 2 && alive.length === 1);
+  await os.putBlob({ name: "c" }, text("ccc"));
+  await os.delete("b");
+  await os.putBlob({ name: "end" }, text("1"));
+  await until("the last", () => [all, alive, news].every((s) => s.at(-1) === "end 1"));
+  assert.deepEqual(all, ["b 1", "a deleted", "c 3", "b deleted", "end 1"]);
+  assert.deepEqual(alive, ["b 1", "c 3", "end 1"]);
+  assert.deepEqual(news.slice(-3), ["c 3", "b deleted", "end 1"]);
+});
+
+check("links: follow what they name; what it names may go", async (c) => {
+  const [here, there] = [await store(c), await store(c, `${c.id}_B`)];
+  await here.link("l", await there.putBlob({ name: "b" }, text("one")));
+  await there.putBlob({ name: "b" }, text("two"));
+  assert.equal(Buffer.from(await here.getBlob("l")).toString(), "two");
+  await there.delete("b");
+  assert.equal(await here.getBlob("l"), null);
+  await here.putBlob({ name: "l" }, text("an object now"));
+  assert.equal(Buffer.from(await here.getBlob("l")).toString(), "an object now");
+  assert.equal(await there.destroy(), true);
+});
+
+check("sealed: nothing is put, deleted, renamed, linked or purged, for good; what is there is read", async (c) => {
+  const os = await store(c);
+  await os.putBlob({ name: "a" }, text("1"));
+  await os.seal();
+  const info = await os.info("a");
+  for (const tried of [() => os.putBlob({ name: "a" }, text("2")), () => os.delete("a"), () => os.update("a", { name: "z" }), () => os.link("l", info)]) await assert.rejects(tried);
+  for (const op of ["PURGE", "UPDATE"])
+    assert.ok((await c.api(`STREAM.${op}.OBJ_${c.id}`, op === "UPDATE" ? { name: `OBJ_${c.id}`, subjects: [`$O.${c.id}.C.>`, `$O.${c.id}.M.>`], sealed: false } : "")).error, op);
+  assert.ok((await c.api(`STREAM.MSG.DELETE.OBJ_${c.id}`, { seq: 1 })).error);
+  assert.deepEqual([(await os.list()).length, Buffer.from(await os.getBlob("a")).toString()], [1, "1"]);
+});
+
 check("status, seal and destroy", async (c) => {
   const os = await store(c, c.id, { description: "things", metadata: { k: "v" }, compression: true });
   await os.putBlob({ name: "a" }, text("1"));

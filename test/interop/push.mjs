@@ -1,7 +1,8 @@
 // push.mjs: push consumers: interest, groups, heartbeats, flow control, pace, and nats.js's ordered ones.
 import assert from "node:assert/strict";
-import { SECOND, group } from "./lib/js.mjs";
+import { SECOND, group, ownServer } from "./lib/js.mjs";
 import { Inbox, MS, add, fill, look, place, placed, settle, tryAdd } from "./lib/consumer.mjs";
+import { scenario } from "./lib/scenario.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 const check = group();
@@ -363,6 +364,38 @@ check("a subscriber that stops reading does not hold up another consumer", async
   assert.equal((await fast.seqs(100)).at(-1), 100);
   raw.close();
 });
+
+for (const how of ["push", "pull"])
+  scenario(`${how}: a client that stops reading is closed; the next one gets the rest, and what was not acked comes again`, async (t) => {
+    const { s, stream } = await ownServer(t, { config: 'max_pending: 4MB\nwrite_deadline: "2s"\n' });
+    const c = stream("S");
+    await c.create();
+    const N = 400;
+    for (let i = 0; i < N; i += 20) await fill(c, 20, ["a"], () => "x".repeat(100_000));
+    const config = { ...(how === "push" && { deliver_subject: "to" }), ack_wait: 3 * SECOND, max_ack_pending: -1 };
+    await add(c, config);
+    const raw = await t.raw(s);
+    raw.send('CONNECT {"verbose":false,"headers":true}');
+    raw.socket.pause();
+    raw.send("SUB to 1");
+    if (how === "pull") raw.send("PUB $JS.API.CONSUMER.MSG.NEXT.S.C to 6", "100000");
+    const left = await until("the end of the reader", async () => {
+      const i = await look(c);
+      return i.num_ack_pending > 0 && !i.push_bound && !i.num_waiting && i;
+    });
+    assert.equal(left.num_ack_pending + left.num_pending, N);
+    assert.ok(left.num_pending > 0, "it took all");
+    await add(c, { ...config, headers_only: true }); // or the next one would be the slow one
+    const next = new Inbox(c, { subject: "to" });
+    if (how === "pull") c.nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.C", "100000", { reply: "to" });
+    for (let seen = new Set(); seen.size < N; ) {
+      const m = await next.next();
+      seen.add(m.seq);
+      c.nc.publish(m.reply);
+    }
+    await placed(c, { floor: (await place(c)).delivered, unacked: 0, pending: 0 });
+    raw.close();
+  });
 
 // --- as nats.js does it --------------------------------------------------------------------------
 
