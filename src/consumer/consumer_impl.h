@@ -6,7 +6,7 @@
  *     pump.c       the next message goes out; the one timer of a consumer
  *     pending.c    messages that wait for their acks
  *     ack.c        acks of all kinds; redelivery
- *     pull.c       pull requests and their status messages; pull_groups.c priority groups
+ *     pull.c       pull requests and their status messages; pull_groups.[ch] priority groups
  *     push.c       interest, heartbeats, flow control, rate, replay as it was
  *     state.c      what survives a restart
  *     backup.c     its state in backups: out and in
@@ -263,18 +263,6 @@ int64_t pull_next_time(const struct consumer *c);
 void pull_end_all(struct consumer *c, const char *status, bool pending_headers);
 void pull_exhausted(struct consumer *c); /* nothing is left: who does not wait is told */
 void pull_nobody(struct consumer *c);    /* something is, but not for them: the same */
-/* pull_groups.c */
-bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, bool formal,
-                  struct mf_slice reply); /* false: it was answered */
-enum turn { TURN_SERVE, TURN_PASS, TURN_END };
-enum turn groups_turn(struct consumer *c, const struct request *r);
-void groups_insert(struct consumer *c, struct request *r); /* in its place of the queue */
-void groups_timeout(struct consumer *c);
-/* Before a delivery: true: header is due.  fresh: it was pinned by this, groups_unpin() undoes it.
- */
-bool groups_pin(struct consumer *c, struct request *r, bool *fresh);
-void groups_unpin(struct consumer *c);
-
 bool replay_waits(struct consumer *c, const struct stream_msg *m); /* pump.c: its time is to come */
 /* push.c */
 MF_MUSTCHECK int push_init(struct consumer *c);

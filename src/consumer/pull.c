@@ -1,6 +1,7 @@
 /* pull.c: pull requests: read, queued, served in turn, ended with their status.  The exact words of
  * the statuses are the protocol: clients compare them. */
 #include "consumer_impl.h"
+#include "pull_groups.h"
 
 #include "mayfly/json.h"
 

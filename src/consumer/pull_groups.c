@@ -1,6 +1,6 @@
 /* pull_groups.c: priority groups: overflow, pinned client, prioritized.  A consumer has one pin,
  * whichever of its groups a request names, as in nats-server. */
-#include "consumer_impl.h"
+#include "pull_groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * a worker; the consumer waits for it and goes on from there (loaded).  A slice in each turn of the
  * loop, so that a consumer with a long backlog does not keep others waiting. */
 #include "consumer_impl.h"
+#include "pull_groups.h"
 
 #include "mayfly/log.h"
 
