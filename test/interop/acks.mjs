@@ -313,6 +313,39 @@ accounts {
   assert.equal((await w.info("C")).num_ack_pending, 1);
 });
 
+scenario("acks from another account reach nobody, or that account's own consumer of the same name; another connection's of the same account count", async (t) => {
+  const users = (n) => `${n} { jetstream: enabled, users: [{user: ${n}, password: p}] }`;
+  const w = await Wire.open(t, { config: `${JS.config}accounts { ${users("A")}, ${users("B")} }` }, { user: "A", pass: "p" });
+  await w.stock(3);
+  await w.consumer("C");
+  const subject = await w.pull("C");
+  const owner = w.r;
+  await w.login(t, { user: "B", pass: "p" });
+  const all = [subject, subject.replace("$JS.ACK.", `$JS.ACK._.${hashOf("A")}.`), subject.replace("$JS.ACK.", `$JS.ACK._.${hashOf("B")}.`)];
+  for (const word of ["+ACK", "-NAK", "+TERM", "+NXT"])
+    for (const s of all) {
+      w.pub(s, "in.503", word);
+      await w.nobody("in.503", s);
+    }
+  for (const op of ["CONSUMER.MSG.NEXT.S.C", "DIRECT.GET.S"]) {
+    w.pub(`$JS.API.${op}`, "in.503");
+    await w.nobody("in.503", `$JS.API.${op}`);
+  }
+  const theirs = Object.assign(new Wire(), { s: w.s, r: w.r, nc: await t.connect(w.s, { user: "B", pass: "p" }) });
+  await theirs.stock(3);
+  await theirs.consumer("C");
+  const own = await theirs.pull("C");
+  await theirs.acked(own, "+ACK");
+  theirs.pub(subject, "in.ack", "+TERM"); // the same numbers in the other account
+  await theirs.comes("MSG in.ack 1 0", "");
+  const places = async () => [await w.info("C"), await theirs.info("C")].map((i) => [i.num_ack_pending, i.ack_floor.stream_seq, i.delivered.stream_seq]);
+  assert.deepEqual(await places(), [[1, 0, 1], [0, 1, 1]]);
+  owner.close();
+  await w.login(t, { user: "A", pass: "p" });
+  await w.acked(subject, "+ACK");
+  assert.deepEqual(await places(), [[0, 1, 1], [0, 1, 1]]);
+});
+
 scenario("a client that may publish little may ack what it was sent", async (t) => {
   const config = `${JS.config}
 authorization { users: [
