@@ -8,15 +8,46 @@
 
 #define ACK_WAIT_FLOW_NS (100LL * 365 * 24 * 3600 * CLOCK_S)
 
-int64_t ack_wait_of(const struct consumer *c, const struct pend *e)
+static int64_t wait_by(const struct consumer_config *cfg, const struct pend *e)
 {
     size_t i = e->count == 0 ? 0 : e->count - 1;
 
-    if (c->cfg.ack_policy == ACK_FLOW_CONTROL)
+    if (cfg->ack_policy == ACK_FLOW_CONTROL)
         return ACK_WAIT_FLOW_NS; /* who did not get it asks for all from there on */
-    if (c->cfg.backoff.n > 0)
-        return c->cfg.backoff.at[i < c->cfg.backoff.n ? i : c->cfg.backoff.n - 1];
-    return c->cfg.ack_wait_ns > 0 ? c->cfg.ack_wait_ns : 30 * CLOCK_S;
+    if (cfg->backoff.n > 0)
+        return cfg->backoff.at[i < cfg->backoff.n ? i : cfg->backoff.n - 1];
+    return cfg->ack_wait_ns > 0 ? cfg->ack_wait_ns : 30 * CLOCK_S;
+}
+
+int64_t ack_wait_of(const struct consumer *c, const struct pend *e)
+{
+    return wait_by(&c->cfg, e);
+}
+
+void ack_wait_updated(struct consumer *c, const struct consumer_config *old)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &c->wait.order)
+    {
+        struct pend *e = mf_container(pos, struct pend, order);
+        int64_t was = wait_by(old, e), is = ack_wait_of(c, e), from = e->deadline_ns - was;
+        if (was != is && e->heap != 0)
+            (void)!pending_await(&c->wait, e, is < NEVER - from ? from + is : NEVER - 1);
+    }
+}
+
+int64_t ack_last_wait(const struct consumer *c)
+{
+    int64_t last = INT64_MIN;
+    struct mf_list *pos;
+
+    mf_list_each(pos, &c->wait.order)
+    {
+        int64_t at = mf_container(pos, struct pend, order)->deadline_ns;
+        last = at > last ? at : last;
+    }
+    return last;
 }
 
 /* --- floors -------------------------------------------------------------------------------- */

@@ -312,10 +312,11 @@ bool consumer_inactive(struct consumer *c)
     if (in_use(c))
         c->active_ns = now;
     c->idle_at_ns = group_after(c->group, threshold - (now - c->active_ns));
-    /* Whoever pulled messages may still be at work on them. */
-    if (c->push == NULL && c->wait.count > 0 && c->idle_at_ns <= now)
-        c->idle_at_ns =
-            group_after(c->group, c->cfg.ack_wait_ns > 0 ? c->cfg.ack_wait_ns : threshold);
+    /* Whoever pulled messages may still be at work on them, until the last ack is due. */
+    if (c->push == NULL && c->wait.count > 0 && c->idle_at_ns <= now) {
+        int64_t last = ack_last_wait(c);
+        c->idle_at_ns = last > NEVER - 1 - threshold ? NEVER - 1 : last + threshold;
+    }
     if (c->idle_at_ns > now)
         return false;
     consumer_delete(c, NULL);
@@ -448,6 +449,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     c->subs = subs;
     c->nsubs = n;
     walk_over(c, &old);
+    ack_wait_updated(c, &old);
     consumer_config_fini(&old);
     consumer_config_fini(cfg);
     consumer_config_init(cfg);

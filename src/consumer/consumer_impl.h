@@ -74,8 +74,7 @@ struct filter_sub {
     struct consumer *c;
 };
 
-struct walk; /* walk.c */
-
+struct walk;  /* walk.c */
 struct push { /* of a push consumer */
     bool active;
     int64_t beat_ns; /* mono: when a heartbeat is due; NEVER */
@@ -241,6 +240,8 @@ struct pend *pending_again(const struct pending *p);         /* the first to be 
 
 /* ack.c */
 int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till it comes again */
+void ack_wait_updated(struct consumer *c, const struct consumer_config *old); /* O(pending) */
+int64_t ack_last_wait(const struct consumer *c); /* mono: till when acks may come; O(pending) */
 void ack_timeouts(struct consumer *c);
 bool ack_given_up(struct consumer *c, struct pend *e); /* it came as often as it may: gone, told */
 /* It needs no ack any more: floors move.  The entry is gone. */

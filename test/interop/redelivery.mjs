@@ -186,6 +186,16 @@ check("those that were not acked come again in order, before new ones", async (c
   assert.deepEqual(got.map((m) => [m.seq, m.count]), [[1, 2], [3, 2], [4, 2], [5, 1], [6, 1]]);
 });
 
+check("ack_wait and backoff that are updated hold for what is waited for already", async (c) => {
+  for (const [name, before, after] of [["W", { ack_wait: 300_000 * MS }, { ack_wait: 300 * MS }], ["B", { backoff: [300_000 * MS] }, { backoff: [300 * MS, 400 * MS] }]]) {
+    const s = c.another();
+    await stocked(s, 2, before);
+    await fetch(s, 2);
+    await add(s, after);
+    assert.deepEqual((await fetch(s, 2)).map((m) => [m.seq, m.count]), [[1, 2], [2, 2]], name);
+  }
+});
+
 check("backoff: each wait is as listed, the last for all after; max_deliver ends it", async (c) => {
   await c.create();
   await fill(c, 1);
@@ -517,4 +527,16 @@ check("a thousand consumers created and forgotten: those without a reader go by 
   assert.deepEqual((await c.api(`CONSUMER.NAMES.${c.id}`)).consumers, ["C"]);
   await drop(c);
   assert.equal((await tryAdd(c, { name: "AFTER" })).error, undefined);
+});
+
+check("a hundred consumers that were forgotten with messages not acked go as well; what they held is let go", async (c) => {
+  await c.create({ retention: "interest" });
+  const N = 100;
+  await Promise.all(Array.from({ length: N }, (_, i) => add(c, { name: `E${i}`, inactive_threshold: 300 * MS, ack_wait: 500 * MS })));
+  await fill(c, 2);
+  const start = Date.now();
+  await Promise.all(Array.from({ length: N }, (_, i) => fetch(c, 1, `E${i}`)));
+  await until("all of them to go", async () => (await c.info()).state.consumer_count === 0);
+  assert.ok(Date.now() - start >= 499, `after ${Date.now() - start} ms`);
+  await until("what they held to go", async () => (await c.state()).messages === 0);
 });
