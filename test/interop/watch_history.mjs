@@ -128,28 +128,35 @@ async function change(w, roll, book) {
   const subject = `$KV.B.${key}`;
   const from = Date.now();
   const ttl = 2 + roll(2);
-  const keep = async (op, p, life) => book.acked((await p).seq, key, op, op === "PUT" ? value : "", from, life);
+  const keep = async (op, p, life) => {
+    const { seq } = await p;
+    book.acked(seq, key, op, op === "PUT" ? value : "", from, life);
+    if (!(w.latest.get(key) > seq)) w.latest.set(key, seq);
+  };
   const with_ = (o) => ({ headers: block(o), timeout: LIMIT_MS });
   if (what < 60) await keep("PUT", w.js.publish(subject, value, { timeout: LIMIT_MS }));
   else if (what < 78) await keep("PUT", w.js.publish(subject, value, { ttl: `${ttl}s`, timeout: LIMIT_MS }), ttl * 1000);
   else if (what < 88) await keep("DEL", w.js.publish(subject, "", with_({ "KV-Operation": "DEL" })));
   else if (what < 96 || !isMayfly) await keep("PURGE", w.js.publish(subject, "", with_({ "KV-Operation": "PURGE", "Nats-Rollup": "sub" })));
-  else {
+  else if (what < 98 || !w.latest.has(key)) {
     w.purged.push({ key, from }); // its marker has no ack: the watchers tell
     await w.purge(subject);
+  } else {
+    w.purged.push({ key, from, rev: w.latest.get(key) });
+    if ((await w.remove(w.latest.get(key))).success) w.removed++;
   }
 }
 
 // A change may be missing only when it was out of the stream before the watcher, who was away or behind, could
 // get it: a purge or an expiry of its key, HISTORY newer ones, an API purge (of a tombstone it tells nobody), or its
-// own TTL ran out before the watcher went on.
-// history: what the watcher's filter matches, newest first.  purges: key to when an API purge was asked for.
+// own TTL ran out before the watcher went on, or it was removed by the API.
+// history: what the watcher's filter matches, newest first.  purges: key to when an API purge was asked for, or a removal of one revision.
 function missingWithoutReason(history, w, purges) {
   const later = new Map(); // key: { n, purged }
   const wrong = [];
   let wentOn = Infinity; // when the watcher got the next one
   let i = w.revs.length - 1;
-  const taken = (e) => purges.get(e.key)?.some((from) => from >= (e.from ?? 0) && from <= wentOn);
+  const taken = (e) => purges.get(e.key)?.some((p) => p.from >= (e.from ?? 0) && p.from <= wentOn && (p.rev ?? e.rev) === e.rev);
   for (const e of history) {
     let l = later.get(e.key);
     if (!l) later.set(e.key, (l = { n: 0, purged: false }));
@@ -169,7 +176,7 @@ function disorder(w) {
 
 function check(watchers, book, purged) {
   const purges = new Map();
-  for (const p of purged) purges.set(p.key, [...(purges.get(p.key) ?? []), p.from]);
+  for (const p of purged) purges.set(p.key, [...(purges.get(p.key) ?? []), p]);
   const all = book.history().reverse();
   const parts = new Map([[">", all]]);
   for (const e of all) {
@@ -191,6 +198,7 @@ async function life({ t, s, c, w, roll, book, watchers }, enough, last) {
   let stop = false;
   w.js = c.js;
   w.purge = (filter) => c.api("STREAM.PURGE.KV_B", { filter });
+  w.remove = (seq) => c.api("STREAM.MSG.DELETE.KV_B", { seq });
   const hands = Array.from({ length: HANDS }, async () => {
     while (!stop && !w.halt && w.count < enough) {
       try {
@@ -283,7 +291,7 @@ function summary(w, book, watchers) {
   const stalls = watchers.flatMap((x) => x.dials.stalls).sort((a, b) => b.ms - a.ms);
   const wrote = w.wrote ?? Date.now();
   const parts = [
-    `${w.count} changes, ${w.kills} kills, ${book.lines.size} events, ${sum((x) => x.revs.length)} seen, ${book.problems.length} problems`,
+    `${w.count} changes, ${w.removed} removals, ${w.kills} kills, ${book.lines.size} events, ${sum((x) => x.revs.length)} seen, ${book.problems.length} problems`,
     `${sum((x) => x.dials.count)} dials, ${stalls.length} clients waited for the PONG of a dead connection (${stalls[0]?.ms ?? 0} ms at most), ${w.hung} hung`,
     `${wrote - w.began} ms of changes, ${Date.now() - wrote} ms of checks`,
   ];
@@ -297,7 +305,7 @@ scenario(`${WATCHERS} watchers, ${EVENTS} random changes, ${KILLS} kills: every 
   const seed = number("SEED", Date.now() % 1_000_000_007);
   console.log(`# watch_history: SEED=${seed} WATCHERS=${WATCHERS} EVENTS=${EVENTS} KILLS=${KILLS} RECONNECTS=${RECONNECTS}`);
   const [book, watchers] = [new Book(), []];
-  const w = { count: 0, kills: 0, hung: 0, purged: [], began: Date.now() };
+  const w = { count: 0, kills: 0, hung: 0, purged: [], removed: 0, latest: new Map(), began: Date.now() };
   try {
     await within("the end of the run", run(t, w, dice(seed), book, watchers), DEADLINE_MS);
   } finally {
