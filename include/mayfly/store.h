@@ -133,6 +133,8 @@ void store_blob_each(struct store *s,
 
 /* The time that judges deadlines in all reads.  Never goes back. */
 void store_now(struct store *s, int64_t now_ns);
+/* Has any message a deadline?  If not, no read asks for the time.  O(1). */
+bool store_mortal(const struct store *s);
 /* The latest time the log knows of: start a steady clock (steady.h) from here. */
 int64_t store_clock_floor(const struct store *s);
 /* When to call store_expire() next: never later than the first deadline; INT64_MAX: none. */

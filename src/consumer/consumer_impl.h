@@ -164,6 +164,7 @@ struct consumers {
     bool closing;
     struct loop_defer sweep; /* retention.c */
     uint64_t sweep_at;
+    int64_t now_ns;           /* when messages go out: read once for many */
     struct mf_buf reply, hdr; /* of the message that goes out */
 };
 
@@ -175,6 +176,7 @@ size_t group_after_name(const struct consumers *g, struct mf_slice name); /* pla
 void group_watch(struct consumers *g);        /* before the first consumer */
 void group_unwatch(struct consumers *g);      /* after the last */
 int64_t group_now(const struct consumers *g); /* wall */
+void group_tick(struct consumers *g);         /* before messages go out: now_ns */
 int64_t group_mono(const struct consumers *g);
 /* mono, that long from now; clients may ask for the end of time. */
 int64_t group_after(const struct consumers *g, int64_t delay_ns);

@@ -11,6 +11,11 @@ int64_t group_now(const struct consumers *g)
     return g->host->now_ns(g->host->arg);
 }
 
+void group_tick(struct consumers *g)
+{
+    g->now_ns = group_now(g);
+}
+
 int64_t group_mono(const struct consumers *g)
 {
     return loop_mono_ns(g->host->loop);
@@ -157,6 +162,7 @@ static void stored(struct stream_observer *o, const struct stream_msg *m)
     if (m->seq > g->told + 1)
         passed_over(g, m->seq);
     g->told = m->seq;
+    group_tick(g);
     router_match(g->filters, m->subject, one_stored, &copy);
     if (router_starved(g->filters))
         look_again(g);

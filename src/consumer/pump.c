@@ -14,7 +14,7 @@
 
 bool pump_paused(struct consumer *c)
 {
-    return c->cfg.pause_until_ns > group_now(c->group);
+    return c->cfg.pause_until_ns > 0 && c->cfg.pause_until_ns > group_now(c->group);
 }
 
 static bool full(const struct consumer *c)
@@ -114,7 +114,7 @@ bool replay_waits(struct consumer *c, const struct stream_msg *m)
 /* After it went out: numbers, and who waits for its ack. */
 static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
-    int64_t now = group_now(c->group);
+    int64_t now = c->group->now_ns;
 
     c->dseq++;
     c->replay.ts = m->ts_ns;
@@ -294,6 +294,7 @@ static void loaded(struct stream_load *l, int status)
     }
     struct pend *e = c->load_again ? pending_find(&c->wait, seq) : NULL;
     bool on = true;
+    group_tick(c->group);
     if (stale || (c->load_again && e == NULL))
         ; /* acknowledged while it was read, or its turn comes again */
     else if (status != 0)
@@ -353,6 +354,7 @@ void pump(struct consumer *c, size_t budget)
     c->again = false;
     if (c->deleted || c->loading || c->held)
         return;
+    group_tick(c->group);
     while (budget > 0 && wanted(c) && !pump_paused(c) && pump_next(c))
         budget--;
     if (budget == 0 || c->again)

@@ -11,6 +11,11 @@ void store_now(struct store *s, int64_t now_ns)
         s->now_ns = now_ns;
 }
 
+bool store_mortal(const struct store *s)
+{
+    return index_deadlines(s->ix) > 0;
+}
+
 int64_t store_clock_floor(const struct store *s)
 {
     return s->clock_ns > s->mark.time_ns ? s->clock_ns : s->mark.time_ns;

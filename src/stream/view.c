@@ -19,12 +19,20 @@ static int fill(struct stream *s, const struct store_rec *r, struct stream_msg *
     return compress_undo(r->body, &s->unpacked, &out->payload);
 }
 
+/* For readers: the time matters only where something can die of it, and to ask for it costs more
+ * than to find a message. */
+static void look_at_clock(struct stream *s)
+{
+    if (store_mortal(s->store))
+        (void)stream_now(s);
+}
+
 int stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
 {
     struct store_rec r;
     int rc;
 
-    (void)stream_now(s);
+    look_at_clock(s);
     rc = store_peek(s->store, seq, &r);
     return rc != 0 ? rc : fill(s, &r, out);
 }
@@ -52,7 +60,7 @@ int stream_load(struct stream *s, struct stream_load *l)
 {
     l->stream = s;
     l->read = (struct store_read){.seq = l->seq, .done = load_done};
-    (void)stream_now(s);
+    look_at_clock(s);
     return store_read(s->store, &l->read);
 }
 
@@ -60,13 +68,13 @@ int stream_load(struct stream *s, struct stream_load *l)
 
 uint64_t stream_next(struct stream *s, uint64_t from_seq)
 {
-    (void)stream_now(s);
+    look_at_clock(s);
     return store_next(s->store, from_seq);
 }
 
 uint64_t stream_prev(struct stream *s, uint64_t from_seq)
 {
-    (void)stream_now(s);
+    look_at_clock(s);
     return store_prev(s->store, from_seq);
 }
 
@@ -74,7 +82,7 @@ bool stream_subject(struct stream *s, struct mf_slice subject, struct stream_sub
 {
     struct store_key k;
 
-    (void)stream_now(s);
+    look_at_clock(s);
     bool found = store_key(s->store, subject, &k);
     *out = (struct stream_subject){subject, k.first_seq, k.last_seq, k.count};
     return found;
@@ -108,7 +116,7 @@ uint64_t stream_next_of(struct stream *s, struct mf_slice pattern, uint64_t from
     uint64_t seq = 0;
     bool more = true;
 
-    (void)stream_now(s);
+    look_at_clock(s);
     if (store_cursor_new(&c, s->store, pattern, STORE_ALL, from_seq) != 0)
         return 0;
     while (more && seq == 0)
@@ -124,7 +132,7 @@ void stream_each_subject(struct stream *s, struct mf_slice pattern,
     struct mf_slice key;
     struct store_key k;
 
-    (void)stream_now(s);
+    look_at_clock(s);
     if ((walk = store_keys_new(s->store, pattern)) == NULL)
         return;
     while (store_keys_next(walk, &key, &k))
@@ -148,7 +156,7 @@ int stream_cursor_new(struct stream_cursor **out, struct stream *s, struct mf_sl
 
     if (c == NULL)
         return MF_NOMEM;
-    (void)stream_now(s);
+    look_at_clock(s);
     c->s = s;
     rc = store_cursor_new(&c->c, s->store, pattern,
                           last_per_subject ? STORE_LAST_PER_KEY : STORE_ALL, from_seq);
@@ -161,7 +169,7 @@ int stream_cursor_new(struct stream_cursor **out, struct stream *s, struct mf_sl
 
 uint64_t stream_cursor_next(struct stream_cursor *c, bool *more)
 {
-    (void)stream_now(c->s);
+    look_at_clock(c->s);
     return store_cursor_next(c->c, more);
 }
 
@@ -299,7 +307,7 @@ void stream_state(struct stream *s, struct stream_state *out)
 {
     struct store_state t;
 
-    (void)stream_now(s);
+    look_at_clock(s);
     store_state(s->store, &t);
     *out = (struct stream_state){.msgs = t.msgs,
                                  .bytes = limits_sum(s, t.bytes, t.msgs, t.flagged[1]),
@@ -336,9 +344,9 @@ size_t stream_damage(const struct stream *s)
 
 /* --- for consumers -------------------------------------------------------------------------- */
 
+/* By the time that was seen last: who takes the message looks at the clock. */
 uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead)
 {
-    (void)stream_now(c->s);
     return store_cursor_next_any(c->c, more, dead);
 }
 
