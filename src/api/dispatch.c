@@ -55,6 +55,12 @@ static void no_pause(struct api_call *call, struct jsonw *w)
     jsonw_time(w, "pause_until", CLOCK_ZERO);
 }
 
+static void no_deliver(struct api_call *call, struct jsonw *w)
+{
+    (void)call;
+    jsonw_str(w, "deliver_subject", "");
+}
+
 /* What only a cluster can do. */
 static void cluster_handle(struct api_call *call)
 {
@@ -76,7 +82,7 @@ static const struct api_route routes[] = {
     {"STREAM.MSG.GET.*", "stream_msg_get_response", msg_get_handle, NULL, false, false},
     {"STREAM.MSG.DELETE.*", "stream_msg_delete_response", msg_delete_handle, NULL, false, false},
     {"STREAM.SNAPSHOT.*", "stream_snapshot_response", snapshot_handle, NULL, true, false},
-    {"STREAM.RESTORE.*", "stream_restore_response", restore_handle, NULL, true, false},
+    {"STREAM.RESTORE.*", "stream_restore_response", restore_handle, no_deliver, true, false},
     {"STREAM.LEADER.STEPDOWN.*", "stream_leader_stepdown_response", cluster_handle, NULL, false,
      false},
     {"STREAM.PEER.REMOVE.*", "stream_remove_peer_response", cluster_handle, NULL, false, false},

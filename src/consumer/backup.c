@@ -135,7 +135,6 @@ void consumers_begin(struct consumers *g)
         if (!c->held)
             continue;
         c->held = false;
-        consumer_tell(c, CONSUMER_CREATED, 0, 0, 0, MF_SLICE_NONE);
         consumer_resume(c);
     }
 }
