@@ -448,7 +448,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     unlisten(c);
     c->subs = subs;
     c->nsubs = n;
-    walk_over(c, &old);
+    bool others = walk_over(c, &old);
     ack_wait_updated(c, &old);
     consumer_config_fini(&old);
     consumer_config_fini(cfg);
@@ -457,7 +457,8 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     consumer_recount(c);
     c->idle_at_ns = NEVER;
     consumer_resume(c);
-    retention_sweep(c->group);
+    if (others) /* what it has given up stays, as in nats-server, as long as it may be its own */
+        retention_sweep(c->group);
     if (!c->stored)
         op->done(op, c, NULL);
 }

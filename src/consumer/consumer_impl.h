@@ -209,7 +209,7 @@ uint64_t walk_next(struct consumer *c, bool *dead);
 void walk_back(struct consumer *c, uint64_t seq); /* it could not be delivered: again next time */
 void walk_free(struct consumer *c);
 /* After an update: are its filters others now?  consumer_recount() follows. */
-void walk_over(struct consumer *c, const struct consumer_config *old);
+bool walk_over(struct consumer *c, const struct consumer_config *old);
 uint64_t walk_last(const struct consumer *c); /* what it looked at, also what it does not want */
 bool walk_snapshot_has(const struct consumer *c, uint64_t seq);
 MF_MUSTCHECK int walk_snapshot(struct consumer *c); /* last per subject: makes the list */

@@ -238,10 +238,10 @@ static bool same_filters(const struct consumer_config *a, const struct consumer_
 }
 
 /* What is being read is looked at again. */
-void walk_over(struct consumer *c, const struct consumer_config *old)
+bool walk_over(struct consumer *c, const struct consumer_config *old)
 {
     if (same_filters(&c->cfg, old))
-        return;
+        return false;
     if (c->loading && !c->load_again && !c->load_stale) {
         c->load_stale = true;
         walk_back(c, c->load.seq);
@@ -249,4 +249,5 @@ void walk_over(struct consumer *c, const struct consumer_config *old)
     walk_free(c);
     if (c->snapshot != NULL && walk_snapshot_again(c) != 0)
         log_error("consumer %s: no memory to list subjects: it keeps its old list", c->name);
+    return true;
 }
