@@ -65,6 +65,11 @@ export class Findings {
     if (o.op === "check" && o.subj.startsWith("CONSUMER.LIST.") && this.history.ops[index].op === "restart") this.started.set(o.subj.slice(14), JSON.parse(text)[0]?.data?.consumers);
   }
 
+  // A stream was restored: nats-server's consumers of it.
+  begun(stream, consumers) {
+    this.started.set(stream, JSON.parse(JSON.stringify(consumers).replace(MOMENTS, "<$1>")));
+  }
+
   #accept(rule) {
     for (const r of rule.used ?? [rule]) this.used.set(r.id, (this.used.get(r.id) ?? 0) + 1);
     if (rule.ends) this.ended = true;

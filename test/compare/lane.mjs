@@ -1,4 +1,5 @@
 // lane.mjs: one history's connections, one to each server, and what came back on them.
+import { AUDIT } from "./audit.mjs";
 import { Normaliser } from "./normalise.mjs";
 import { Wire } from "./wire.mjs";
 
@@ -30,6 +31,7 @@ export class Lane {
     await Promise.all(
       this.sides.map(async (side, i) => {
         side.wire.close();
+        side.hangup();
         side.wire = new Wire(() => this.#wake());
         await side.wire.open(this.pair.servers[i].port, `l${this.index}`);
         side.subscribeOwn();
@@ -39,7 +41,40 @@ export class Lane {
   }
 
   close() {
-    for (const s of this.sides ?? []) s.wire.close();
+    for (const s of this.sides ?? []) {
+      s.hangup();
+      s.wire.close();
+    }
+  }
+
+  // One more client of each server, who may hang up.
+  async client(by) {
+    await Promise.all(
+      this.sides.map(async (side, i) => {
+        if (side.clients.has(by)) return;
+        const wire = new Wire(() => this.#wake());
+        side.clients.set(by, wire);
+        await wire.open(this.pair.servers[i].port, `l${this.index}`);
+        wire.subscribe(`_INBOX.here.${by}`, 1, () => {});
+        await wire.ping();
+      }),
+    );
+  }
+
+  // He hangs up: waits until both servers know that nobody is there.
+  async hangup(by) {
+    await Promise.all(
+      this.sides.map(async (side) => {
+        if (!side.clients.has(by)) return;
+        side.hangup(by);
+        for (let gone = false; !gone; ) {
+          const list = side.slot(++this.next);
+          side.wire.publish(`_INBOX.here.${by}`, `_INBOX.c.${this.next}`, "", "");
+          await side.wire.ping();
+          gone = await this.until(() => list.length > 0, 5);
+        }
+      }),
+    );
   }
 
   // A fresh history: nothing is remembered.
@@ -89,13 +124,37 @@ class Side {
 
   begin() {
     for (const sid of this.subs?.keys() ?? []) this.wire.unsubscribe(sid);
+    this.hangup();
+    this.listen(false);
     this.normaliser = new Normaliser();
     this.slots = new Map(); // request number -> messages
     this.subs = new Map(); // sid -> messages
     this.advisories = [];
     this.names = new Map(); // what the history calls it -> this server's name
     this.delivered = new Map(); // "stream consumer" -> reply subjects in order
+    this.turn = 0; // counts the history's operations
+    this.sent = new Set(); // lengths of snapshots that were restored
+    this.pins = new Map(); // "stream_consumer" -> ids of those it was pinned to
     this.seen = 0;
+  }
+
+  // One of the other clients goes, or all.
+  hangup(by) {
+    for (const [k, wire] of this.clients ?? []) if (by === undefined || k === by) wire.close();
+    if (by === undefined) this.clients = new Map();
+    else this.clients.delete(by);
+  }
+
+  // Whether it listens to what is told of requests.
+  listen(on) {
+    if (this.asked && !on) this.wire.unsubscribe(9);
+    this.audits = [];
+    this.asked = on ? (this.asked ?? []) : undefined;
+    if (on)
+      this.wire.subscribe(AUDIT, 9, (m) => {
+        this.seen++;
+        this.audits.push(m);
+      });
   }
 
   subscribeOwn() {
@@ -109,6 +168,7 @@ class Side {
         this.seen++;
         this.advisories.push(m);
       });
+    if (this.asked) this.listen(true);
   }
 
   // Where the answers to request n go.
@@ -119,31 +179,42 @@ class Side {
   }
 
   // A subscription of the history's own; deliveries are remembered by consumer, for the acks.
-  subscribe(subject, sid, queue) {
+  subscribe(subject, sid, queue, by) {
     const list = [];
     this.subs.set(sid, list);
-    this.wire.subscribe(subject, sid, (m) => {
+    (this.clients.get(by) ?? this.wire).subscribe(subject, sid, (m) => {
       this.seen++;
       list.push(m);
-      if (m.reply.startsWith("$JS.ACK.")) this.#remember(m.reply);
+      if (m.reply.startsWith("$JS.ACK.")) this.#remember(m, by);
     }, queue);
     return list;
   }
   unsubscribe(sid) {
-    this.wire.unsubscribe(sid);
+    for (const wire of [this.wire, ...this.clients.values()]) wire.unsubscribe(sid);
     this.subs.delete(sid);
   }
 
-  #remember(reply) {
+  #remember({ reply, hdr }, by = 0) {
     const [, , stream, consumer] = reply.split(".", 4);
     const key = `${stream} ${this.normaliser.name(consumer)}`;
     let list = this.delivered.get(key);
     if (!list) this.delivered.set(key, (list = []));
-    list.push(reply);
+    // Connections are not in step: among what came on another one it takes the place of its number.
+    const number = (r) => Number(r.split(".")[6]);
+    let at = list.length;
+    while (at > 0 && list[at - 1].turn === this.turn && list[at - 1].by !== by && number(list[at - 1].reply) > number(reply)) at--;
+    list.splice(at, 0, { reply, by, turn: this.turn });
+    const pin = /^Nats-Pin-Id: (\w+)\r$/m.exec(hdr)?.[1];
+    if (pin && this.pins.get(`${stream}_${consumer}`)?.[0] !== pin) this.pins.set(`${stream}_${consumer}`, [pin, ...(this.pins.get(`${stream}_${consumer}`) ?? [])]);
   }
 
-  // %E1% in subjects and bodies stands for a name that the server chose.
+  // In subjects and bodies %E1% stands for a name that the server chose, %pin_S_C_0% for whom consumer C is pinned to
+  // (1: was before).
   fill(text) {
-    return text.includes("%") ? text.replace(/%(\w+)%/g, (all, as) => this.names.get(as) ?? all) : text;
+    if (!text.includes("%")) return text;
+    return text.replace(/%(\w+)%/g, (all, as) => {
+      const [, who, n] = /^pin_(\w+)_(\d)$/.exec(as) ?? [];
+      return this.names.get(as) ?? this.pins.get(who)?.[n] ?? all;
+    });
   }
 }

@@ -1,6 +1,6 @@
 // main.mjs: compares mayflyd with nats-server, history by history.
-//   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--topic=streams|consumers|copies] [--restarts=N]
-//                 [--lanes=N] [--keep-going] [--no-shrink] [--shrink=MINUTES] [--only=SEED-N] [--minutes=N]
+//   node main.mjs [--ops=N] [--seed=S] [--mode=strict|default] [--script=FILE]... [--topic=streams|consumers|copies|backups|groups|audits]
+//                 [--restarts=N] [--lanes=N] [--keep-going] [--no-shrink] [--shrink=MINUTES] [--only=SEED-N] [--minutes=N]
 // --minutes: no history is begun after so long
 // --shrink: scripts are made short too, and for so long
 // Ends with `N passed, N failed`; a failing history is made short and written to .dev/compare.
@@ -14,6 +14,7 @@ import { play } from "./run.mjs";
 import { Shrinker } from "./shrink.mjs";
 
 const TOP = path.resolve(import.meta.dirname, "../..");
+const SHOWN = Number(process.env.COMPARE_SHOW ?? 700); // characters of an answer
 
 function options(argv) {
   const o = { ops: 20000, seed: String(Date.now()), mode: "strict", lanes: 0, scripts: [], only: "", topic: "", keepGoing: false, shrink: true };
@@ -170,8 +171,9 @@ class Session {
     const lines = history.ops.map((o) => `  ${JSON.stringify(o)}`).join(",\n");
     fs.writeFileSync(file, `{"ops": [\n${lines}\n]}\n`);
     console.log(`not ok ${find.seed}: ${find.signature}\n${lines}\n  at operation ${diff.index} ${JSON.stringify(diff.o)}, ${diff.where.path}`);
-    const show = (v) => JSON.stringify(v)?.slice(0, 700);
-    console.log(`  mayflyd:     ${show(diff.where.ours)}\n  nats-server: ${show(diff.where.theirs)}`);
+    const show = (v, from = 0) => JSON.stringify(v)?.slice(from, from + SHOWN);
+    const at = Math.max(0, apart(diff.where.ours, diff.where.theirs) - 200);
+    console.log(`  mayflyd:     ${show(diff.where.ours, at)}\n  nats-server: ${show(diff.where.theirs, at)}`);
     console.log(`  all of it:\n    ${show(diff.ours)}\n    ${show(diff.theirs)}`);
     console.log(`  again: ./dev compare diff --mode=${this.o.mode} --script=${path.relative(TOP, file)}\n`);
   }
@@ -190,6 +192,14 @@ class Session {
     if (idle.length && !this.o.scripts.length) console.log(`  rules never used: ${idle.join(", ")}`);
     for (const f of this.finds.values()) console.log(`  ${f.times} x ${f.signature} (${f.seed})`);
   }
+}
+
+// Where two texts part.
+function apart(a, b) {
+  const [x, y] = [JSON.stringify(a) ?? "", JSON.stringify(b) ?? ""];
+  let i = 0;
+  while (i < x.length && x[i] === y[i]) i++;
+  return i;
 }
 
 const session = new Session(options(process.argv.slice(2)));

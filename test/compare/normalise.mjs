@@ -11,6 +11,7 @@ const NAMES = new Set(["name", "durable_name", "consumer", "stream_name"]);
 export class Normaliser {
   constructor() {
     this.names = new Map();
+    this.retention = new Map(); // of streams
   }
 
   // A name that this server made up, known to the history as `as`.
@@ -39,9 +40,10 @@ export class Normaliser {
     }
     if (value === null || typeof value !== "object") return key === "pause_remaining" ? "<some>" : value;
     // A message that nobody wants leaves a moment of a clock that nats-server reads now and then.
-    if (value.state && value.config?.retention === "interest" && TIME.test(value.state.last_ts)) value.state.last_ts = "<some>";
+    if (value.state && this.#interest(value) && TIME.test(value.state.last_ts)) value.state.last_ts = "<some>";
     for (const k of Object.keys(value)) value[k] = this.json(value[k], k);
     if (value.active >= 0 && value.lag !== undefined) value.active = "<some>"; // since it heard of its origin
+    if (key === "client" && value.kind) this.#client(value);
     if (key === "api") {
       // Polls are counted too, and each server is polled as often as it takes.
       value.total = "<some>";
@@ -51,6 +53,19 @@ export class Normaliser {
     return value;
   }
 
+  // Whether it is about an interest stream; what advisories tell has the name only.
+  #interest({ config, stream }) {
+    if (config?.retention) this.retention.set(config.name, config.retention);
+    return this.retention.get(config?.name ?? stream) === "interest";
+  }
+
+  // Who asked: the connection's number, when it came and how far it is are its own.
+  #client(c) {
+    if (TIME.test(c.start)) c.start = "<now>";
+    if (c.id > 0) c.id = "<number>";
+    if (c.rtt > 0) c.rtt = "<some>";
+  }
+
   // Names come in order; those that a server made up stand elsewhere on the other one.
   #sort(list) {
     const name = (v) => (typeof v === "string" ? v : v.name);
@@ -58,17 +73,18 @@ export class Normaliser {
   }
 
   #text(key, value) {
-    if (NOW.has(key)) return TIME.test(value) ? "<now>" : value;
+    if (NOW.has(key)) return TIME.test(value) && value !== ZERO ? "<now>" : value;
     if (STAMPS.has(key)) return this.time(value);
     if (NAMES.has(key)) return this.name(value);
-    if (key === "description") return this.#sentence(value);
+    if (key === "description") return this.sentence(value);
+    if (key === "deliver_subject") return value.replace(/^(\$JS\.SNAPSHOT\.RESTORE\.[^.]+\.)[0-9A-Za-z]{22}$/, "$1<id>");
     if (key === "hdrs") return this.headers(Buffer.from(value, "base64").toString("latin1"));
-    if (key === "pinned_client_id") return `<pin ${value}>`;
+    if (key === "pinned_client_id" || key === "pinned_id") return `<pin ${value}>`;
     return value;
   }
 
-  // An error may name consumers.
-  #sentence(value) {
+  // An error or a request may name consumers.
+  sentence(value) {
     for (const [name, as] of this.names) value = value.replace(name, as);
     return value;
   }
@@ -134,17 +150,20 @@ function fromNanos(ns) {
   return new Date(Number(ns.slice(0, -9)) * 1000).toISOString().slice(0, 19) + (frac && "." + frac) + "Z";
 }
 
-// Advisories have ids of their own and no order among each other.
-export function advisories(list, normaliser) {
+// Advisories have ids of their own and no order among each other, nor have the moments in them.
+// sent: the lengths of what was restored.
+export function advisories(list, normaliser, sent) {
   const texts = list.map((m) => {
     const out = normaliser.message(m);
     if (typeof out.data === "object") {
       if (/^[0-9A-Za-z]{22}$/.test(out.data.id)) out.data.id = "<id>";
       if (typeof out.data.timestamp === "string") out.data.timestamp = "<now>";
       for (const k of ["start", "end"]) if (out.data[k]) out.data[k] = "<now>";
+      if (sent?.has(out.data.bytes)) out.data.bytes = "<as sent>";
       if (out.data.ack_time !== undefined) out.data.ack_time = "<some>";
     }
     return JSON.stringify(out);
   });
-  return texts.sort();
+  const key = (t) => t.replace(/<(time|pin) [^>]*>/g, "<$1>");
+  return texts.sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }

@@ -16,7 +16,7 @@ export class Rules {
   }
 
   match(context) {
-    if (context.moment) return this.list.find((r) => r.id === "created-restart" && r.match(context));
+    if (context.moment) return this.list.find((r) => r.moment && r.match(context));
     const parts = this.list.filter((r) => r.part);
     for (const r of this.list) {
       if (r.match?.(context)) return r;

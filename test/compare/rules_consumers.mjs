@@ -68,7 +68,8 @@ export const CONSUMER_RULES = [
     // It tells what it told when it had started; what holds now is told by every other answer.
     match: (c) => {
       const ops = before(c);
-      const [at, k] = [ops.findLastIndex((x) => x.op === "restart"), c.theirs[0]?.data];
+      const k = c.theirs[0]?.data;
+      const at = ops.findLastIndex((x) => x.op === "restart" || (x.op === "restore" && x.s === k?.stream_name));
       const made = creates(ops.slice(at + 1)).filter((x) => !c.refused.has(x) && named(x) === named(c.o));
       const was = at >= 0 && c.started.get(k?.stream_name)?.find((x) => x.name === k.name);
       return made.length === 1 && made[0] === c.o && was && same(told(k), told({ ...was, ...(k.delivered === UNDER_WAY ? k : {}), config: was.config })) && c.ours[0]?.data?.created && same(still(c.ours), still(c.theirs));
@@ -94,6 +95,7 @@ export const CONSUMER_RULES = [
     ends: true,
     match: (c) => {
       const [, , stream, name, , seq] = c.o.subj?.split(".") ?? [];
+      if (c.o.op === "ack" && c.ours.length === 0 && same(c.theirs, [{ subject: "<inbox>" }])) return before(c).some((x) => x.subj === `CONSUMER.RESET.${c.o.s}.${c.o.c}`);
       if (c.o.op !== "raw" || c.ours.length !== 0 || !same(c.theirs, [{ subject: "<inbox>" }]) || !(Number(seq) > 0)) return false;
       return creates(before(c)).some((x) => x.body.stream_name === stream && (x.subj.split(".").includes(name) || name.startsWith("%")) && (x.body.config.filter_subject || x.body.config.filter_subjects?.length));
     },
@@ -301,6 +303,7 @@ export const CONSUMER_RULES = [
   {
     id: "created-restart",
     row: "`created` of a consumer after a restart",
+    moment: true,
     match: (c) => c.moment && api(c.o, "CONSUMER.") && restarted(c),
   },
 ];
@@ -336,7 +339,7 @@ function told({ config, delivered, ack_floor: floor, num_ack_pending: waiting, n
 // What an update and the time since the start cannot change.
 function still(answer) {
   const { all, list } = consumersOf(answer);
-  for (const k of list) for (const f of [...PROGRESS, "num_waiting", "push_bound", "paused", "pause_remaining", "config"]) delete k?.[f];
+  for (const k of list) for (const f of [...PROGRESS, "num_waiting", "push_bound", "paused", "pause_remaining", "priority_groups", "config"]) delete k?.[f];
   return all;
 }
 

@@ -3,9 +3,13 @@
 //   mode   default (left out: both modes)
 //   ends   the two servers go different ways from here: the rest of the history is not compared
 //   match  ({o, ours, theirs, history, index}): whether this difference is that row
-// What is about consumers stands in rules_consumers.mjs, what is about mirrors and sources in rules_copies.mjs.
+//   moment  it may also be about moments that are not the same on both, where all else is
+// What is about consumers stands in rules_consumers.mjs, about mirrors and sources in rules_copies.mjs, about snapshots
+// in rules_backups.mjs, about priority groups in rules_groups.mjs.
+import { BACKUP_RULES } from "./rules_backups.mjs";
 import { CONSUMER_RULES } from "./rules_consumers.mjs";
 import { COPY_RULES } from "./rules_copies.mjs";
+import { GROUP_RULES } from "./rules_groups.mjs";
 import { about, api, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
 
 export const RULES = [
@@ -183,4 +187,6 @@ export const RULES = [
   },
   ...CONSUMER_RULES,
   ...COPY_RULES,
+  ...BACKUP_RULES,
+  ...GROUP_RULES,
 ];

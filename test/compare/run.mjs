@@ -9,6 +9,12 @@
 //   {op:"raw", subj, reply?, data?}        publish to a subject as it stands
 //   {op:"sub", id, subj, queue?}, {op:"unsub", id}
 //   {op:"wait", ms}, {op:"check"}, {op:"restart", how}
+//   {op:"audit"}                           from here on, what is told of API requests is compared too
+//   {op:"pull", ..., by}                   asked by another client; {op:"hangup", by}: he goes
+//   {op:"leave", i}                        nobody listens to the i-th open pull (counted round) any more
+//   {op:"snapshot", s, as, body?}          takes one; {op:"restore", s, from, cross?, config?, step?}: backup.mjs
+import { OWN, audits, told } from "./audit.mjs";
+import { restore, snapshot } from "./backup.mjs";
 import { Findings, compareMessages } from "./compare.mjs";
 import { advisories } from "./normalise.mjs";
 
@@ -77,6 +83,7 @@ class Run {
 
   async group(from, n) {
     const calls = [];
+    for (const side of this.lane.sides) side.turn++;
     for (let i = from; i < from + n; i++) {
       const o = this.ops[i];
       this.findings.count(o);
@@ -84,6 +91,12 @@ class Run {
       else if (o.op === "check") await this.check(i);
       else if (o.op === "restart") await this.restart(o, i);
       else if (o.op === "sub" || o.op === "unsub") await this.subscription(o);
+      else if (o.op === "audit") await this.listen();
+      else if (o.op === "leave") await this.leave(o);
+      else if (o.op === "hangup") await this.lane.hangup(o.by);
+      else if (o.op === "snapshot") await snapshot(this, o, i);
+      else if (o.op === "restore") await restore(this, o, i);
+      else if (o.by) calls.push(await this.elsewhere(o, i));
       else calls.push(this.send(o, i));
     }
     for (const c of calls) await this.answered(c);
@@ -102,22 +115,26 @@ class Run {
     const n = ++this.lane.next;
     const call = { o, index, n, lists: [] };
     call.done = ENDS[o.op]?.(o) ?? ((list) => list.length > 0);
-    for (const side of this.lane.sides) call.lists.push(this.#one(side, o, n));
+    for (const side of this.lane.sides) call.lists.push(this.#one(side, o, n, index < 0));
     if (o.op === "pull" && o.open) this.pulls.push(call);
     return call;
   }
 
-  #one(side, o, n) {
-    const body = side.fill(o.body === undefined ? (o.data ?? "") : typeof o.body === "string" ? o.body : JSON.stringify(o.body));
+  #one(side, o, n, own) {
+    let body = side.fill(o.body === undefined ? (o.data ?? "") : typeof o.body === "string" ? o.body : JSON.stringify(o.body));
     const hdr = o.hdr ? `NATS/1.0\r\n${o.hdr.map((l) => `${side.fill(l)}\r\n`).join("")}\r\n` : "";
     const inbox = `_INBOX.c.${n}`;
     if (o.op === "pull") {
       const sid = 1000 + n;
-      const list = side.subscribe(`_INBOX.p.${n}`, sid);
-      side.wire.publish(`$JS.API.CONSUMER.MSG.NEXT.${o.s}.${side.fill(o.c)}`, `_INBOX.p.${n}`, hdr, body);
+      const list = side.subscribe(`_INBOX.p.${n}`, sid, "", o.by);
+      (side.clients.get(o.by) ?? side.wire).publish(`$JS.API.CONSUMER.MSG.NEXT.${o.s}.${side.fill(o.c)}`, `_INBOX.p.${n}`, hdr, body);
       return list;
     }
     const list = side.slot(n);
+    if (side.asked && o.op === "api") {
+      if (own) body = (body || "{}") + OWN;
+      else side.asked.push({ subject: `$JS.API.${side.fill(o.subj)}`, body, list });
+    }
     if (o.op === "pub") side.wire.publish(side.fill(o.subj), o.suffix ? `${inbox}.${o.suffix}` : inbox, hdr, body);
     else if (o.op === "raw") side.wire.publish(side.fill(o.subj), o.reply === false ? "" : inbox, hdr, body);
     else if (o.op === "ack") this.#ack(side, o, inbox, body);
@@ -128,7 +145,7 @@ class Run {
   #ack(side, o, inbox, body) {
     const seen = side.delivered.get(`${o.s} ${side.normaliser.name(side.fill(o.c))}`);
     if (!seen?.length) return;
-    const reply = seen[o.i % seen.length];
+    const { reply } = seen[o.i % seen.length];
     side.wire.publish(o.tail === undefined ? reply : `${reply}.${o.tail}`, o.confirm === false ? "" : inbox, "", body);
   }
 
@@ -143,6 +160,30 @@ class Run {
       this.subs.delete(o.id);
     }
     await Promise.all(this.lane.sides.map((s) => s.wire.ping()));
+  }
+
+  // Another client asks: the servers have read it before anybody asks for something else.
+  async elsewhere(o, index) {
+    await this.lane.client(o.by);
+    const call = this.send(o, index);
+    await Promise.all(this.lane.sides.map((s) => s.clients.get(o.by).ping()));
+    return call;
+  }
+
+  async listen() {
+    for (const side of this.lane.sides) side.listen(true);
+    await Promise.all(this.lane.sides.map((s) => s.wire.ping()));
+  }
+
+  async leave(o) {
+    const waiting = this.pulls.filter((c) => !c.left);
+    if (!waiting.length) return;
+    const call = waiting[o.i % waiting.length];
+    call.left = true;
+    await this.settle();
+    this.deliveries(call.index);
+    for (const side of this.lane.sides) side.unsubscribe(1000 + call.n);
+    await Promise.all(this.lane.sides.flatMap((s) => [s.wire, ...s.clients.values()]).map((w) => w.ping()));
   }
 
   // --- answers ------------------------------------------------------------------------------------
@@ -178,7 +219,7 @@ class Run {
     }
     const answers = this.lane.sides.map((side, i) => {
       if (o.as) this.#bind(side, o, call.lists[i][0]);
-      const messages = compareMessages(call.lists[i], side.normaliser, o);
+      const messages = compareMessages(call.lists[i], side.normaliser, o).concat(call.more?.[i] ?? []);
       if (/^STREAM\.(CREATE|UPDATE)\./.test(o.subj)) beginning(messages[0]?.data);
       if (this.live && /^CONSUMER\.(CREATE|DURABLE|RESET)/.test(o.subj)) underWay(messages[0]?.data);
       if (side.names.size && o.body?.offset > 0 && /^CONSUMER\.(NAMES|LIST)/.test(o.subj)) someOf(messages[0]?.data);
@@ -256,7 +297,7 @@ class Run {
   #logsEqual() {
     const [a, b] = this.lane.sides;
     for (const [sid, list] of a.subs) if (list.length !== b.subs.get(sid)?.length) return false;
-    return a.advisories.length === b.advisories.length;
+    return a.advisories.length === b.advisories.length && told(a) === told(b);
   }
 
   async check(index, settled) {
@@ -298,8 +339,8 @@ class Run {
       this.findings.answers(index, { op: "deliveries", sid: sid > 1000 ? "pull" : "sub" }, answers);
       if (this.findings.over) return;
     }
-    const told = this.lane.sides.map((s) => advisories(s.advisories.splice(0), s.normaliser));
-    this.findings.answers(index, { op: "advisories" }, told);
+    this.findings.answers(index, { op: "advisories" }, this.lane.sides.map((s) => advisories(s.advisories.splice(0), s.normaliser, s.sent)));
+    if (a.asked && !this.findings.over) this.findings.answers(index, { op: "audits" }, this.lane.sides.map(audits));
   }
 
   // Answers to what seemed to be met with silence.
@@ -366,6 +407,7 @@ const ENDS = {
 // A consumer that delivers while it answers: how far it is, is compared when it has settled.
 function underWay(info) {
   for (const k of ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_waiting", "num_pending"]) if (info?.[k] !== undefined) info[k] = "<under way>";
+  if (info?.priority_groups) info.priority_groups = info.priority_groups.map((g) => g.group);
 }
 
 // How far a copy is that begins or begins anew, is seen when it has followed.

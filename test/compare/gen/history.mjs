@@ -1,6 +1,8 @@
 // history.mjs: draws a whole history from a seed.
+import * as backups from "./backups.mjs";
 import * as consumers from "./consumers.mjs";
 import * as copies from "./copies.mjs";
+import * as groups from "./groups.mjs";
 import * as kv from "./kv.mjs";
 import { episode } from "./time.mjs";
 import { Random } from "./random.mjs";
@@ -124,24 +126,32 @@ function firstStream(r, w) {
   return create(r, w, r.pick(NAMES));
 }
 
-// options.strict; options.topic: streams, consumers, or both; copies: mirrors and sources alone; options.restarts: the servers are stopped or killed on the way.
+// Histories of one kind of step.
+const KINDS = { copies: copies.step, groups: groups.step };
+
+// options.strict; options.topic: streams, consumers, or both; copies: mirrors and sources alone; groups: priority groups;
+// backups: streams that are restored; audits: what is told of requests.  options.restarts: the servers are stopped or killed on the way.
+// What a topic of the latter adds is drawn by itself: the rest of a seed stays what it was.
 export function generate(seed, options) {
   const r = new Random(seed);
-  const w = new World(r, options);
+  const also = new Random(`${seed} also`);
+  const topic = options.topic || also.weighted({ both: 85, groups: 3, backups: 7, audits: 5 });
+  if (topic === "groups" && !options.restarts && also.chance(6)) return { seed, ops: groups.timeout(also) };
+  const w = new World(r, { ...options, topic });
   const ops = [];
   const length = r.pick([20, 40, 80, 150]);
-  while (options.topic === "copies" && ops.length < length) {
-    ops.push(...[copies.step(r, w)].flat());
-    if (options.restarts && r.chance(4)) ops.push({ op: "restart", how: r.pick(["term", "kill"]) });
-  }
-  if (options.topic === "copies") return { seed, ops };
-  if (!options.restarts && options.topic !== "consumers" && r.chance(1.5)) return { seed, ops: episode(r) };
-  const bucket = options.topic !== "streams" && r.chance(18); // watchers are consumers
+  const restart = () => (options.restarts && r.chance(4) ? [{ op: "restart", how: r.pick(["term", "kill"]) }] : []);
+  while (KINDS[topic] && ops.length < length) ops.push(...[KINDS[topic](r, w)].flat(), ...restart());
+  if (KINDS[topic]) return { seed, ops };
+  if (topic === "audits") ops.push({ op: "audit" });
+  if (!options.restarts && topic !== "consumers" && r.chance(1.5)) return { seed, ops: [...ops, ...episode(r)] };
+  const bucket = topic !== "streams" && r.chance(18); // watchers are consumers
   if (bucket) ops.push(kv.open(r, w));
   while (ops.length < length) {
     const s = w.stream();
     ops.push(...[bucket && s && r.chance(90) ? kv.step(r, w, s) : step(r, w)].flat());
-    if (options.restarts && r.chance(4)) ops.push({ op: "restart", how: r.pick(["term", "kill"]) });
+    if (s && (topic === "backups" ? also.chance(7) : topic === "audits" && also.chance(1))) ops.push(...[backups.step(also, w, s)].flat());
+    ops.push(...restart());
   }
   if (options.restarts) ops.push({ op: "restart", how: r.pick(["term", "kill"]) });
   return { seed, ops };

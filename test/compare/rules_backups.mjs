@@ -1,0 +1,62 @@
+// rules_backups.mjs: accepted differences about streams that were restored from a snapshot.
+import { api, before, configs, copy, same } from "./rules_help.mjs";
+
+const restores = (c, stream) => before(c).filter((x) => x.op === "restore" && (stream === undefined || x.s === stream));
+const streamsIn = (answer) => answer.flatMap((m) => m.data?.streams ?? [m.data]).filter((s) => s?.state);
+
+export const BACKUP_RULES = [
+  {
+    id: "restored-ids",
+    row: "ids of messages that were restored",
+    ends: true,
+    match: (c) => {
+      const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+      if (c.o.op !== "pub" || !restores(c, a?.stream).length) return false;
+      const asks = c.o.hdr?.some((h) => h.startsWith("Nats-Expected-Last-Msg-Id:"));
+      return (a.duplicate && !b?.duplicate) || (asks && (a.error?.err_code === 10070 || b?.error?.err_code === 10070) && (b?.error?.description ?? "wrong last msg ID: ") === "wrong last msg ID: ");
+    },
+  },
+  {
+    id: "restored-last-ts",
+    row: "`last_ts` of a restored stream",
+    moment: true,
+    // Until the next message comes, whatever tells of the stream.
+    match: (c) => {
+      if (!api(c.o, "STREAM.")) return false;
+      const b = copy(c.theirs);
+      const [mine, theirs] = [streamsIn(c.ours), streamsIn(b)];
+      theirs.forEach((s, i) => restores(c, s.config?.name).length && mine[i]?.state.last_seq === s.state.last_seq && (s.state.last_ts = mine[i].state.last_ts));
+      const times = (v) => (c.moment ? JSON.stringify(v).replace(/<time [^>]*>/g, (t) => (JSON.stringify(mine.map((s) => s.state.last_ts)).includes(t) ? t : "<time>")) : JSON.stringify(v));
+      return theirs.length > 0 && same(times(c.ours), times(b)) && !same(c.ours, c.theirs);
+    },
+  },
+  {
+    id: "restore-replicas",
+    row: "a restore with more replicas than there are servers",
+    ends: true,
+    match: ({ o, ours, theirs }) => api(o, "STREAM.RESTORE.") && (o.body?.config ?? o.config)?.num_replicas > 1 && ours.length === 1 && ours[0].data?.error?.err_code === 10074 && theirs[0]?.data?.deliver_subject && (theirs.length === 1 || /replicas > 1 not supported/.test(theirs[1].data?.error?.description)),
+  },
+  {
+    id: "restored-first-seq",
+    row: "`first_seq` changed by an update",
+    ends: true,
+    match: (c) => {
+      const firsts = new Set(configs(before(c)).filter((x) => x.body.name === c.o.s).map((x) => x.body.first_seq ?? 0).concat(c.o.config?.first_seq ?? []));
+      return api(c.o, "STREAM.RESTORE.") && firsts.size > 1 && c.ours.at(-1)?.data?.config && /expected sequence does not match store/.test(c.theirs.at(-1)?.data?.error?.description);
+    },
+  },
+  {
+    id: "restored-floor",
+    row: "a consumer whose ack floor lies before the first message",
+    ends: true,
+    part: (c, mine, k) => {
+      if (!restores(c, k.stream_name).length || k.delivered.consumer_seq !== 0 || !(mine.delivered.consumer_seq > 0) || !(mine.ack_floor.stream_seq < k.ack_floor.stream_seq)) return;
+      for (const f of ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]) k[f] = mine[f];
+    },
+    // Its first delivery has the number 1 again.
+    match: (c) => {
+      const [a, b] = [c.ours, c.theirs].map((l) => l[0]?.reply?.split(".").slice(2, 7) ?? []);
+      return (c.o.op === "pull" || c.o.op === "deliveries") && a[0] === b[0] && a[1] === b[1] && b[4] === "1" && Number(a[4]) > 1 && restores(c, a[0]).length > 0;
+    },
+  },
+];

@@ -1,0 +1,62 @@
+// rules_groups.mjs: accepted differences about priority groups.
+import { asleep, before, blind, called, creates, same } from "./rules_help.mjs";
+
+const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting", "priority_groups"];
+const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m?.reply ?? "")?.[1] > 1;
+const whose = (m) => /^\$JS\.ACK\.([^.]+)\.([^.]+)/.exec(m.reply ?? "")?.slice(1, 3);
+
+// Consumers and the policies they had: "stream name" -> set.
+function policies(ops) {
+  const out = new Map();
+  for (const x of creates(ops)) {
+    const t = x.subj.replace("DURABLE.", "").split(".");
+    const name = called(t[2], t[3] ?? x.body.config.durable_name);
+    out.set(name, (out.get(name) ?? new Set()).add(x.body.config.priority_policy ?? "none"));
+  }
+  return out;
+}
+
+// Whether its policy was updated (from this one, or to it).
+function updated(c, name, from) {
+  const seen = policies(before(c)).get(name);
+  return seen?.size > 1 && (!from || seen.has(from));
+}
+
+function ahead(mine, k) {
+  if (!(mine.delivered.consumer_seq > k.delivered.consumer_seq)) return;
+  for (const f of PROGRESS) if (mine[f] !== undefined) k[f] = mine[f];
+}
+
+export const GROUP_RULES = [
+  {
+    id: "policy-updated",
+    row: "requests that wait when their consumer's priority policy is updated",
+    ends: true,
+    part: (c, mine, k) => updated(c, called(k.stream_name, k.name)) && asleep(k) && ahead(mine, k),
+  },
+  {
+    id: "pin-outlives",
+    row: "a consumer that is pinned to a client when its priority policy is updated",
+    ends: true,
+    // Here its requests are served, there they wait, or are told that there is nothing.
+    part: (c, mine, k) => updated(c, called(k.stream_name, k.name), "pinned_client") && k.num_waiting > 0 && k.num_pending > 0 && ahead(mine, k),
+    match: (c) => {
+      // Which of its requests gets a message is another matter then.
+      const all = c.o.op === "deliveries" ? [...c.ours, ...c.theirs].map(whose).filter((w) => w) : [];
+      if (all.length) return all.every((w) => updated(c, called(...w), "pinned_client"));
+      if (c.o.op !== "pull" || !updated(c, called(c.o.s, c.o.c), "pinned_client") || c.o.body?.id) return false;
+      const got = c.theirs.filter((m) => m.reply);
+      return c.ours.filter((m) => m.reply).length > got.length && same(blind(c.ours.slice(0, got.length)), blind(got));
+    },
+  },
+  {
+    id: "again-turn",
+    row: "a message that is to come again, when there are requests but none may have it",
+    ends: true,
+    // Both deliver one that comes again, but not the same.
+    match: (c) => {
+      const at = c.ours.findIndex((m, i) => !same(blind([m]), blind([c.theirs[i] ?? {}])));
+      return (c.o.op === "pull" || c.o.op === "deliveries") && again(c.ours[at]) && again(c.theirs[at]) && creates(before(c)).some((x) => /^(overflow|pinned_client)$/.test(x.body.config.priority_policy));
+    },
+  },
+];
