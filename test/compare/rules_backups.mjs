@@ -1,8 +1,7 @@
 // rules_backups.mjs: accepted differences about streams that were restored from a snapshot.
-import { api, before, configs, copy, same } from "./rules_help.mjs";
+import { api, before, configs, copy, same, streamsIn } from "./rules_help.mjs";
 
 const restores = (c, stream) => before(c).filter((x) => x.op === "restore" && (stream === undefined || x.s === stream));
-const streamsIn = (answer) => answer.flatMap((m) => m.data?.streams ?? [m.data]).filter((s) => s?.state);
 
 export const BACKUP_RULES = [
   {

@@ -94,3 +94,5 @@ export function without(c, names) {
   };
   return [strip(c.ours), strip(c.theirs)];
 }
+// The streams an answer tells of.
+export const streamsIn = (answer) => answer.flatMap((m) => m.data?.streams ?? [m.data]).filter((s) => s?.state);

@@ -10,7 +10,7 @@ import { BACKUP_RULES } from "./rules_backups.mjs";
 import { CONSUMER_RULES } from "./rules_consumers.mjs";
 import { COPY_RULES } from "./rules_copies.mjs";
 import { GROUP_RULES } from "./rules_groups.mjs";
-import { about, api, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
+import { about, api, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, streamsIn, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
 
 export const RULES = [
   // --- default mode: what the requirement asks for ---
@@ -108,6 +108,19 @@ export const RULES = [
       delete t[0].data.state.deleted;
       delete t[0].data.state.num_deleted;
       return t[0].data.state.last_seq === 0 && same(t, ours);
+    },
+  },
+  {
+    id: "unused-last-ts",
+    row: "`last_ts` of a stream made with `first_seq` that never held a message",
+    // Nothing else of the answer may differ.
+    match: (c) => {
+      if (!api(c.o, "STREAM.") || !before(c).some((x) => x.how === "kill")) return false;
+      const b = copy(c.theirs);
+      const [mine, theirs] = [streamsIn(c.ours), streamsIn(b)];
+      const unused = (x) => x.config?.first_seq > 0 && x.state.messages === 0 && x.state.last_seq === x.config.first_seq - 1;
+      theirs.forEach((x, i) => unused(x) && mine[i] && /^0001-/.test(mine[i].state.last_ts) && (x.state.last_ts = mine[i].state.last_ts));
+      return theirs.length > 0 && same(c.ours, b);
     },
   },
   {
