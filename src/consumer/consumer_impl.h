@@ -157,8 +157,7 @@ struct consumers {
     struct mf_list ready, flush;
     struct mf_list apart;      /* retention.c */
     struct confirms *confirms; /* state.c: acks of this turn, answered when they are on disk */
-    struct loop_defer run, flush_run;
-    struct loop_defer bury;
+    struct loop_defer run, flush_run, bury;
     bool running; /* consumers are being pumped */
     struct loop_timer *flush_timer;
     bool closing;
@@ -178,8 +177,7 @@ void group_unwatch(struct consumers *g);      /* after the last */
 int64_t group_now(const struct consumers *g); /* wall */
 void group_tick(struct consumers *g);         /* before messages go out: now_ns */
 int64_t group_mono(const struct consumers *g);
-/* mono, that long from now; clients may ask for the end of time. */
-int64_t group_after(const struct consumers *g, int64_t delay_ns);
+int64_t group_after(const struct consumers *g, int64_t delay_ns); /* mono, that long from now */
 
 /* consumer.c */
 MF_MUSTCHECK int consumer_new(struct consumer **out, struct consumers *g,

@@ -21,6 +21,7 @@ int64_t group_mono(const struct consumers *g)
     return loop_mono_ns(g->host->loop);
 }
 
+/* Clients may ask for the end of time. */
 int64_t group_after(const struct consumers *g, int64_t delay_ns)
 {
     int64_t now = group_mono(g);
