@@ -262,13 +262,11 @@ static void say(struct stream *s, struct mf_slice reply, struct mf_buf *text)
 }
 
 /* Without them the publisher would stand still, so a stream without acks sends them too, as it does
- * gaps and errors; but for the first, as in nats-server. */
+ * gaps and errors. */
 static void say_ack(struct stream *s, struct mf_slice reply, uint64_t seq, unsigned every)
 {
     struct mf_buf b = MF_BUF_INIT;
 
-    if (s->cfg.no_ack && seq == 0)
-        return;
     mf_buf_printf(&b, "{\"type\":\"ack\",\"seq\":%llu,\"msgs\":%u}", (unsigned long long)seq,
                   every);
     say(s, reply, &b);
@@ -473,7 +471,7 @@ static void message(struct stream *s, struct stream_publish *p, struct fast *b,
         finish(s, p, b, 0);
         return;
     }
-    if (r->seq == 1 && r->op != FAST_COMMIT)
+    if (r->seq == 1 && r->op != FAST_COMMIT && !s->cfg.no_ack) /* as in nats-server */
         say_ack(s, p->msg.reply, 0, b->every);
     int rc = store(s, b, in, &item, &e);
     if (rc != 0) {

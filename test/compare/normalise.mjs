@@ -86,7 +86,8 @@ export class Normaliser {
   // An error or a request may name consumers.
   sentence(value) {
     for (const [name, as] of this.names) value = value.replace(name, as);
-    return value;
+    // Names that a server made up stand elsewhere in the order on the other one.
+    return value.replace(/(violates consumers: )(.*)$/, (_, text, names) => text + names.split(", ").sort().join(", "));
   }
 
   headers(block) {

@@ -30,6 +30,12 @@ export const BACKUP_RULES = [
     },
   },
   {
+    id: "restore-cut",
+    row: "a snapshot of the other server that is cut off",
+    ends: true,
+    match: ({ o, ours, theirs }) => api(o, "STREAM.RESTORE.") && o.cross && o.flaw === "short" && [ours, theirs].every((x) => x.at(-1)?.data?.error?.err_code === 10062),
+  },
+  {
     id: "restore-replicas",
     row: "a restore with more replicas than there are servers",
     ends: true,
