@@ -33,7 +33,8 @@ void ack_wait_updated(struct consumer *c, const struct consumer_config *old)
         struct pend *e = mf_container(pos, struct pend, order);
         int64_t was = wait_by(old, e), is = ack_wait_of(c, e), from = e->deadline_ns - was;
         if (was != is && e->heap != 0)
-            (void)!pending_await(&c->wait, e, is < NEVER - from ? from + is : NEVER - 1);
+            (void)!pending_await(&c->wait, e,
+                                 from > 0 && is > NEVER - 1 - from ? NEVER - 1 : from + is);
     }
 }
 

@@ -222,6 +222,8 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
         }
         unreserve(c, &e);
         pull_drop(c, r); /* its client is gone */
+        if (fresh)
+            groups_unpin(c);
     }
     pull_nobody(c);
     return NOBODY;

@@ -13,7 +13,7 @@ void store_now(struct store *s, int64_t now_ns)
 
 bool store_mortal(const struct store *s)
 {
-    return index_deadlines(s->ix) > 0;
+    return index_deadlines(seen(s)) > 0 || index_deadlines(s->ix) > 0;
 }
 
 int64_t store_clock_floor(const struct store *s)

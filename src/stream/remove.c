@@ -247,8 +247,9 @@ static void purge_end(struct stream *s, struct purge *p, int rc)
     free(p);
     limits_count(s);
     /* A refusal too waits for what was done before it: after its answer a purge does nothing. */
-    int barrier = store_barrier(s->store, stream_op_wait(s, op));
-    if (barrier == 0) {
+    bool waits = rc == 0 || op->count > 0;
+    int barrier = waits ? store_barrier(s->store, stream_op_wait(s, op)) : 0;
+    if (waits && barrier == 0) {
         op->refused = rc;
         s->inflight++;
         return;

@@ -243,6 +243,54 @@ static void test_client_that_is_gone_is_not_pinned(void)
     TEST_ASSERT_NOT_NULL(strstr(heard(), "|1"));
 }
 
+static size_t deliver_but_old(void *arg, struct mf_slice route, const struct mf_msg *m)
+{
+    return mf_eq_str(route, "old") ? 0 : deliver(arg, route, m);
+}
+
+/* One that is being closed still has its subscription, and takes nothing any more. */
+static void test_client_that_takes_nothing_is_not_pinned(void)
+{
+    char *groups[] = {(char *)"g"};
+    struct consumer_config cfg = pull();
+
+    cfg.priority_policy = PRIORITY_PINNED;
+    cfg.priority_timeout_ns = 120 * CLOCK_S;
+    cfg.priority_groups.at = groups;
+    cfg.priority_groups.n = 1;
+    world_open(&w, &plain);
+    consumers_up();
+    host.deliver = deliver_but_old;
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " old in ");
+    consumer_pull(c, MF_LIT("old"), MF_LIT("{\"group\":\"g\"}"), MF_SLICE_NONE);
+    ask(c, "{\"group\":\"g\"}");
+    put("k.a", "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "|1"));
+}
+
+/* Sent, by the length of its wait, before the clock that waits are measured by began. */
+static void test_updated_wait_of_what_was_sent_before_the_machine_started(void)
+{
+    struct consumer_config cfg = pull(), next = pull();
+    struct consumer_op op = {.done = created};
+
+    cfg.ack_wait_ns = CLOCK_S * 3600 * 24 * 365 * 100;
+    next.ack_wait_ns = CLOCK_S;
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    ack(c, "1.1.1.0.0", "-NAK 1h");
+    heard();
+    consumer_update(c, &next, &op);
+    world_turns(&w);
+    ask(c, "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "$JS.ACK.S.D.2.1.2."));
+}
+
 /* --- flow control -------------------------------------------------------------------------- */
 
 /* What went out behind a flow control request may be more than the window alone. */
@@ -386,6 +434,8 @@ int main(void)
     RUN_TEST(test_message_that_goes_while_it_is_read_for_nobody_is_not_counted);
     RUN_TEST(test_requests_of_clients_that_are_gone_make_room);
     RUN_TEST(test_client_that_is_gone_is_not_pinned);
+    RUN_TEST(test_client_that_takes_nothing_is_not_pinned);
+    RUN_TEST(test_updated_wait_of_what_was_sent_before_the_machine_started);
     RUN_TEST(test_flow_control_goes_on_after_messages_larger_than_its_window);
     RUN_TEST(test_purge_tells_a_request_that_does_not_wait);
     RUN_TEST(test_acked_message_that_is_not_in_memory_goes);

@@ -222,6 +222,26 @@ static void test_what_is_overdue_before_the_range_still_expires(void)
     TEST_ASSERT_EQUAL_UINT64(0, accepted_msgs());
 }
 
+/* What is on its way out is still read, and still dies at its time. */
+static void test_readers_need_the_clock_until_it_is_on_disk(void)
+{
+    static struct mark m[100];
+    struct mark purge;
+
+    for (size_t i = 0; i < MF_COUNT(m); i++)
+        TEST_ASSERT_EQUAL_INT(0, append(&m[i], "k", "v", INT64_MAX / 2));
+    drive_idle(&d);
+    TEST_ASSERT_TRUE(store_mortal(d.store));
+    TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, 1, MF_COUNT(m), wait(&purge)));
+    while (purge.calls == 0) {
+        TEST_ASSERT_EQUAL_UINT64(MF_COUNT(m), state().msgs);
+        TEST_ASSERT_TRUE(store_mortal(d.store));
+        drive_turn(&d);
+    }
+    drive_idle(&d);
+    TEST_ASSERT_FALSE(store_mortal(d.store));
+}
+
 /* A large set of keys is freed in another thread: who walked over it is at the end as soon as the
  * purge is there, and does not go on in what is being freed. */
 static struct store_keys *walk;
@@ -289,6 +309,7 @@ int main(void)
     RUN_TEST(test_purges_one_after_the_other_take_what_is_there);
     RUN_TEST(test_long_messages_are_counted_right_afterwards);
     RUN_TEST(test_what_is_overdue_before_the_range_still_expires);
+    RUN_TEST(test_readers_need_the_clock_until_it_is_on_disk);
     RUN_TEST(test_a_walk_over_keys_ends_with_the_purge);
     RUN_TEST(test_memory_and_disk_come_back);
     return UNITY_END();
