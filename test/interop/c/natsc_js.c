@@ -362,7 +362,7 @@ static void test_kv_watcher_is_told_how_a_key_ended(void)
     kvWatcher *w = NULL;
     natsMsg *m = NULL;
     kvEntry *e = NULL;
-    uint64_t rev = 0;
+    uint64_t rev = 0, last = 2;
 
     start(0);
     request("$JS.API.STREAM.CREATE.KV_B",
@@ -377,18 +377,20 @@ static void test_kv_watcher_is_told_how_a_key_ended(void)
     expect_next(w, kvOp_Put, "purged", "2", 2);
     ASSERT_OK(kvWatcher_Next(&e, w, NATSC_TIMEOUT_MS));
     TEST_ASSERT_NULL(e);
-    request("$JS.API.STREAM.MSG.DELETE.KV_B", "{\"seq\":1}");
-    expect_next(w, kvOp_Delete, "removed", "", 3);
-    request("$JS.API.STREAM.PURGE.KV_B", "{\"filter\":\"$KV.B.purged\"}");
-    expect_next(w, kvOp_Purge, "purged", "", 4);
+    if (server_is_mayfly()) { /* nats-server tells nobody */
+        request("$JS.API.STREAM.MSG.DELETE.KV_B", "{\"seq\":1}");
+        expect_next(w, kvOp_Delete, "removed", "", ++last);
+        request("$JS.API.STREAM.PURGE.KV_B", "{\"filter\":\"$KV.B.purged\"}");
+        expect_next(w, kvOp_Purge, "purged", "", ++last);
+    }
     ASSERT_OK(natsMsg_Create(&m, "$KV.B.short", NULL, "5", 1));
     ASSERT_OK(natsMsgHeader_Set(m, "Nats-TTL", "1s"));
     ASSERT_OK(js_PublishMsg(NULL, js, m, NULL, NULL));
     natsMsg_Destroy(m);
-    expect_next(w, kvOp_Put, "short", "5", 5);
-    expect_next(w, kvOp_Put, "short", "", 6);
+    expect_next(w, kvOp_Put, "short", "5", ++last);
+    expect_next(w, kvOp_Put, "short", "", ++last);
     ASSERT_OK(kvStore_PutString(&rev, kv, "short", "again"));
-    expect_next(w, kvOp_Put, "short", "again", 7);
+    expect_next(w, kvOp_Put, "short", "again", ++last);
     kvWatcher_Destroy(w);
     kvStore_Destroy(kv);
     stop();

@@ -37,6 +37,13 @@ static const char *binary(void)
     return named != NULL && named[0] != '\0' ? named : "./mayflyd";
 }
 
+bool server_is_mayfly(void)
+{
+    const char *name = strrchr(binary(), '/');
+
+    return strncmp(name == NULL ? binary() : name + 1, "mayflyd", strlen("mayflyd")) == 0;
+}
+
 static void write_config(const struct server_proc *s, const char *config, int port)
 {
     char path[160];

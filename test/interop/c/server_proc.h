@@ -24,6 +24,8 @@ void server_proc_stop(struct server_proc *s);
 void server_proc_kill(struct server_proc *s);
 /* Removes the folder too; harmless when nothing runs.  Kills what did not stop. */
 void server_proc_end(struct server_proc *s);
+/* The tests are run against nats-server too, which does not do all that mayflyd does. */
+bool server_is_mayfly(void);
 /* Polls until test(arg) holds; fails the test with `what` after ten seconds. */
 void wait_until(const char *what, bool (*test)(void *arg), void *arg);
 
