@@ -401,8 +401,8 @@ static void configured(struct catalog_op *op, struct stream *s, const struct js_
         restore_fail_with(r, e);
     else
         r->complete = !r->failed;
-    if (r->complete && s != NULL &&
-        r->tar == NULL) /* of older backups nats-server does not tell it */
+    /* Of older backups nats-server does not tell a first sequence. */
+    if (r->complete && s != NULL && r->tar == NULL)
         stream_emptied(s);
     if (r->complete && s != NULL && api_consumers(s) != NULL)
         consumers_begin(api_consumers(s));

@@ -263,7 +263,7 @@ void pull_timeouts(struct consumer *c);
 int64_t pull_next_time(const struct consumer *c);
 void pull_end_all(struct consumer *c, const char *status, bool pending_headers);
 void pull_exhausted(struct consumer *c); /* nothing is left: who does not wait is told */
-void pull_nobody(struct consumer *c);    /* something is, but not for them: the same */
+void pull_nobody(struct consumer *c);    /* something may be, but not for them: the same */
 bool replay_waits(struct consumer *c, const struct stream_msg *m); /* pump.c: its time is to come */
 /* push.c */
 MF_MUSTCHECK int push_init(struct consumer *c);

@@ -164,7 +164,7 @@ static bool something(const struct consumer *c)
 }
 
 /* Those that do not wait. */
-static void end_no_wait(struct consumer *c)
+void pull_nobody(struct consumer *c)
 {
     struct mf_list *pos, *next;
 
@@ -181,12 +181,7 @@ static void end_no_wait(struct consumer *c)
 void pull_exhausted(struct consumer *c)
 {
     if (!something(c))
-        end_no_wait(c);
-}
-
-void pull_nobody(struct consumer *c)
-{
-    end_no_wait(c);
+        pull_nobody(c);
 }
 
 /* O(1): it may be too early by requests that have ended and heartbeats that were put off, since the
@@ -227,7 +222,7 @@ void pull_timeouts(struct consumer *c)
         note_time(c, r);
     }
     if (any) /* as in nats-server: even those that max_ack_pending holds up */
-        end_no_wait(c);
+        pull_nobody(c);
 }
 
 /* --- a request comes ----------------------------------------------------------------------- */

@@ -174,7 +174,6 @@ static int finish_with_lane(struct finish *f)
         leave_out(f, dir_block(ix, i));
     if (ix->count >= INDEX_BULK)
         f->lane = lane_new(PIECES, lane_work, f); /* NULL: slower, but it can do without */
-    f->piece[0].count = 0;
     int rc = finish_all(f);
     if (f->lane != NULL)
         lane_submit(f->lane);
@@ -185,14 +184,10 @@ static int finish_with_lane(struct finish *f)
 int index_load_end(struct index *ix, const struct record_mark *gone,
                    void (*kept)(void *arg, uint64_t seq, uint64_t place), void *arg)
 {
-    struct finish f;
+    struct finish f = {.ix = ix, .kept = kept, .arg = arg};
 
-    f.ix = ix;
-    f.gone = gone != NULL ? *gone : (struct record_mark){0};
-    f.kept = kept;
-    f.arg = arg;
-    f.lane = NULL;
-    f.at = 0;
+    if (gone != NULL)
+        f.gone = *gone;
     if (index_load_flush(ix, ix->load->count) != 0 || finish_with_lane(&f) != 0)
         return MF_NOMEM;
     free(ix->load);

@@ -247,14 +247,15 @@ static void purge_end(struct stream *s, struct purge *p, int rc)
     free(p);
     limits_count(s);
     /* A refusal too waits for what was done before it: after its answer a purge does nothing. */
-    bool waits = rc == 0 || op->count > 0;
-    int barrier = waits ? store_barrier(s->store, stream_op_wait(s, op)) : 0;
-    if (waits && barrier == 0) {
+    int failed = rc;
+    if (rc == 0 || op->count > 0)
+        failed = store_barrier(s->store, stream_op_wait(s, op));
+    if (failed == 0) {
         op->refused = rc;
         s->inflight++;
         return;
     }
-    stream_store_error(s, rc == 0 ? barrier : rc, &e);
+    stream_store_error(s, rc == 0 ? failed : rc, &e);
     op_refuse(s, op, &e);
 }
 

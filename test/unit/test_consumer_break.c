@@ -223,18 +223,23 @@ static void test_requests_of_clients_that_are_gone_make_room(void)
     TEST_ASSERT_NOT_NULL(strstr(heard(), "|1"));
 }
 
-static void test_client_that_is_gone_is_not_pinned(void)
+static struct consumer *add_pinned(void)
 {
-    char *groups[] = {(char *)"g"};
+    static char *groups[] = {(char *)"g"};
     struct consumer_config cfg = pull();
 
     cfg.priority_policy = PRIORITY_PINNED;
     cfg.priority_timeout_ns = 120 * CLOCK_S;
     cfg.priority_groups.at = groups;
     cfg.priority_groups.n = 1;
+    return add("D", cfg);
+}
+
+static void test_client_that_is_gone_is_not_pinned(void)
+{
     world_open(&w, &plain);
     consumers_up();
-    struct consumer *c = add("D", cfg);
+    struct consumer *c = add_pinned();
     snprintf(here, sizeof here, " old in ");
     consumer_pull(c, MF_LIT("old"), MF_LIT("{\"group\":\"g\"}"), MF_SLICE_NONE);
     ask(c, "{\"group\":\"g\"}");
@@ -251,17 +256,10 @@ static size_t deliver_but_old(void *arg, struct mf_slice route, const struct mf_
 /* One that is being closed still has its subscription, and takes nothing any more. */
 static void test_client_that_takes_nothing_is_not_pinned(void)
 {
-    char *groups[] = {(char *)"g"};
-    struct consumer_config cfg = pull();
-
-    cfg.priority_policy = PRIORITY_PINNED;
-    cfg.priority_timeout_ns = 120 * CLOCK_S;
-    cfg.priority_groups.at = groups;
-    cfg.priority_groups.n = 1;
     world_open(&w, &plain);
     consumers_up();
     host.deliver = deliver_but_old;
-    struct consumer *c = add("D", cfg);
+    struct consumer *c = add_pinned();
     snprintf(here, sizeof here, " old in ");
     consumer_pull(c, MF_LIT("old"), MF_LIT("{\"group\":\"g\"}"), MF_SLICE_NONE);
     ask(c, "{\"group\":\"g\"}");
