@@ -66,7 +66,7 @@ export const GROUPS = [
     title: "Consumers",
     rows: [
       rate("read.fetch", "fetch 100, explicit ack", "/s", BOTH, [x("nats", 3, 8)]),
-      rate("read.replay", "ordered consumer, replay", "/s", BOTH, [x("nats", 2, 4)]),
+      rate("read.replay", "ordered consumer, replay of 10 million", "/s", BOTH, [x("nats", 2, 4)]),
       rate("read.push", "publish to 8 push consumers", "deliveries/s", BOTH),
       low("watch.few/p50_ms", "a put to 1,000 watchers, until all have it, p50", "ms", BOTH),
       low("watch.many/p50_ms", "a put to 10,000 watchers (nats-server's limit is 1,000), p50", "ms", ["mayfly"]),

@@ -19,15 +19,17 @@ bool marker_wanted(const struct marker_facts *f);
  * is no news.  strict: a KV DEL is not one (2.15.1). */
 bool marker_is_tombstone(struct mf_slice reason, struct mf_slice kv_operation, bool strict);
 
-/* The marker's header block (the body is empty).  subject: of the dead message; `$KV.>` subjects
- * also get KV-Operation for MARKER_REMOVE (DEL) and MARKER_PURGE (PURGE), so that every KV client
- * reads them right. ttl_ns is shown as Go's text of whole seconds, as in nats-server. */
+/* A key of a KV bucket: `$KV.>`.  Its markers also say KV-Operation (MaxAge and Purge: PURGE,
+ * Remove: DEL), so that clients which know no markers read them right. */
+bool marker_of_key(struct mf_slice subject);
+
+/* The marker's header block (the body is empty); the same for all subjects with the same `key`.
+ * ttl_ns is shown as Go's text of whole seconds, as in nats-server. */
 #define MARKER_MAX 192
 struct marker {
     uint8_t hdr[MARKER_MAX];
     size_t len;
 };
-void marker_write(struct marker *m, enum marker_reason why, int64_t ttl_ns,
-                  struct mf_slice subject);
+void marker_write(struct marker *m, enum marker_reason why, int64_t ttl_ns, bool key);
 
 #endif

@@ -16,20 +16,19 @@ bool marker_is_tombstone(struct mf_slice reason, struct mf_slice kv_operation, b
            (!strict && mf_eq_str(kv_operation, "DEL"));
 }
 
-/* The line that makes clients which look for KV-Operation only see a deleted key.  For MaxAge they
- * all know the reason, and nats-server writes no such line. */
-static const char *kv_line(enum marker_reason why, struct mf_slice subject)
+bool marker_of_key(struct mf_slice subject)
 {
-    static const char *const lines[] = {
-        [MARKER_MAX_AGE] = "",
-        [MARKER_REMOVE] = "KV-Operation: DEL\r\n",
-        [MARKER_PURGE] = "KV-Operation: PURGE\r\n",
-    };
-
-    return subject.len > strlen("$KV.") && mf_starts(subject, "$KV.") ? lines[why] : "";
+    return subject.len > strlen("$KV.") && mf_starts(subject, "$KV.");
 }
 
-void marker_write(struct marker *m, enum marker_reason why, int64_t ttl_ns, struct mf_slice subject)
+/* Clients that know markers read the same of their reason; to the others a marker without this line
+ * is a value, and the key is not gone. */
+static const char *kv_line(enum marker_reason why)
+{
+    return why == MARKER_REMOVE ? "KV-Operation: DEL\r\n" : "KV-Operation: PURGE\r\n";
+}
+
+void marker_write(struct marker *m, enum marker_reason why, int64_t ttl_ns, bool key)
 {
     static const char *const reasons[] = {
         [MARKER_MAX_AGE] = "MaxAge",
@@ -41,7 +40,7 @@ void marker_write(struct marker *m, enum marker_reason why, int64_t ttl_ns, stru
     int n = snprintf(
         (char *)m->hdr, sizeof m->hdr,
         "NATS/1.0\r\nNats-Marker-Reason: %s\r\nNats-TTL: %s\r\nNats-Rollup: sub\r\n%s\r\n",
-        reasons[why], clock_duration(text, ttl_ns - ttl_ns % CLOCK_S), kv_line(why, subject));
+        reasons[why], clock_duration(text, ttl_ns - ttl_ns % CLOCK_S), key ? kv_line(why) : "");
 
     m->len = (size_t)n;
 }

@@ -39,6 +39,24 @@ int64_t expire_deadline(const struct stream *s, int64_t ts_ns, int64_t ttl_ns)
 
 /* --- markers ---------------------------------------------------------------------------------- */
 
+/* Deaths by age are many: their marker is written once for all subjects, and once for all keys. */
+static const struct marker *marker_for(struct stream *s, enum marker_reason why, bool key,
+                                       struct marker *room)
+{
+    int64_t ttl_ns = s->cfg.subject_delete_marker_ttl_ns;
+
+    if (why != MARKER_MAX_AGE) {
+        marker_write(room, why, ttl_ns, key);
+        return room;
+    }
+    if (s->aged_ttl_ns != ttl_ns) {
+        marker_write(&s->aged[false], why, ttl_ns, false);
+        marker_write(&s->aged[true], why, ttl_ns, true);
+        s->aged_ttl_ns = ttl_ns;
+    }
+    return &s->aged[key];
+}
+
 int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last, uint16_t flags,
                 enum marker_reason why)
 {
@@ -46,18 +64,11 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
                              .last_on_subject = last,
                              .tombstone = (flags & MSG_TOMBSTONE) != 0,
                              .mirror = s->cfg.mirror != NULL};
-    struct marker other, *m = &other;
+    struct marker room;
 
     if (!marker_wanted(&f))
         return 0;
-    if (why == MARKER_MAX_AGE) { /* the same for all subjects: written once */
-        m = &s->aged;
-        if (s->aged_ttl_ns != f.marker_ttl_ns)
-            marker_write(m, why, f.marker_ttl_ns, subject);
-        s->aged_ttl_ns = f.marker_ttl_ns;
-    } else {
-        marker_write(m, why, f.marker_ttl_ns, subject);
-    }
+    const struct marker *m = marker_for(s, why, !s->host->strict && marker_of_key(subject), &room);
     int64_t now = stream_stamp(s);
     /* Whole seconds, as the header says. */
     int64_t ttl = f.marker_ttl_ns / 1000000000 * 1000000000;

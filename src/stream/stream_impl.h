@@ -49,10 +49,10 @@ struct stream {
     const struct stream_host *host;
     struct store *store;
     struct loop_timer *expire_timer;
-    int64_t armed_ns;    /* the deadline it is armed for; INT64_MAX: it is not */
-    struct marker aged;  /* the marker of deaths by age, */
-    int64_t aged_ttl_ns; /* for this TTL; 0: not written yet */
-    int64_t swept_ns;    /* the present of the slice that runs */
+    int64_t armed_ns;      /* the deadline it is armed for; INT64_MAX: it is not */
+    struct marker aged[2]; /* the marker of deaths by age: [of a key of a KV bucket], */
+    int64_t aged_ttl_ns;   /* for this TTL; 0: not written yet */
+    int64_t swept_ns;      /* the present of the slice that runs */
     struct loop_defer expire_more, announce_defer, enforce_defer, purge_more;
     struct store_keys *thin; /* limits_enforce(): subjects still to be looked at */
     char *thin_subject;      /* the one a slice ended in; NULL: none */

@@ -55,6 +55,25 @@ export const RULES = [
     },
   },
   {
+    id: "key-marker",
+    row: "the marker of a key of a KV bucket",
+    mode: "default",
+    match: (c) => {
+      const { o, ours, theirs } = c;
+      const line = "KV-Operation: PURGE\r\n";
+      if (api(o, "STREAM.INFO.") || api(o, "INFO")) {
+        if (!before(c).some((x) => x.op === "wait") || !before(c).some(marked)) return false;
+        const [a, b] = [copy(ours), copy(theirs)];
+        const [x, y] = [a, b].map((v) => v[0]?.data?.state ?? v[0]?.data);
+        for (const k of ["bytes", "storage", "memory"]) if (x?.[k] > y?.[k] && (x[k] - y[k]) % line.length === 0) x[k] = y[k];
+        return same(a, b);
+      }
+      if (o.op !== "get" && o.op !== "pull" && o.op !== "deliveries") return false;
+      const bare = ours.map((m) => (/\r\nNats-Marker-Reason: MaxAge\r\n/.test(m.hdr) ? { ...m, hdr: m.hdr.replace(`Nats-Rollup: sub\r\n${line}`, "Nats-Rollup: sub\r\n") } : m));
+      return !same(bare, ours) && same(bare, theirs);
+    },
+  },
+  {
     id: "first-seq-update",
     row: "`first_seq` changed by an update",
     mode: "default",

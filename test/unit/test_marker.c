@@ -15,13 +15,12 @@ void tearDown(void)
 {
 }
 
-static void check_marker(const char *want, enum marker_reason why, int64_t ttl_ns,
-                         const char *subject)
+static void check_marker(const char *want, enum marker_reason why, int64_t ttl_ns, bool key)
 {
     struct marker m;
 
     memset(&m, 'x', sizeof m);
-    marker_write(&m, why, ttl_ns, mf_str(subject));
+    marker_write(&m, why, ttl_ns, key);
     TEST_ASSERT_EQUAL_UINT64(strlen(want), m.len);
     TEST_ASSERT_EQUAL_MEMORY(want, m.hdr, m.len);
     TEST_ASSERT_TRUE(header_valid(mf_slice(m.hdr, m.len)));
@@ -44,8 +43,7 @@ static void test_max_age_marker_is_that_of_nats_server(void)
                        "Nats-Rollup: sub\r\n\r\n";
 
     TEST_ASSERT_EQUAL_UINT64(72, strlen(want));
-    check_marker(want, MARKER_MAX_AGE, S, "a");
-    check_marker(want, MARKER_MAX_AGE, S, "$KV.b.k"); /* not a line more there */
+    check_marker(want, MARKER_MAX_AGE, S, false);
 }
 
 static void test_ttl_is_shown_as_whole_seconds_in_go_text(void)
@@ -63,37 +61,45 @@ static void test_ttl_is_shown_as_whole_seconds_in_go_text(void)
         struct marker m;
         struct mf_slice value;
 
-        marker_write(&m, MARKER_PURGE, rows[i].ns, MF_LIT("$KV.b.k"));
+        marker_write(&m, MARKER_PURGE, rows[i].ns, true);
         TEST_ASSERT_TRUE(header_valid(mf_slice(m.hdr, m.len)));
         TEST_ASSERT_TRUE(header_get(mf_slice(m.hdr, m.len), "Nats-TTL", &value));
         TEST_ASSERT_TRUE_MESSAGE(mf_eq_str(value, rows[i].text), rows[i].text);
     }
 }
 
-/* nats.js takes a marker without MaxAge for a value unless KV-Operation says otherwise. */
-static void test_remove_and_purge_markers_speak_to_kv_clients_too(void)
+/* nats.js takes a marker without MaxAge for a value unless KV-Operation says otherwise, nats.c 3.4
+ * any marker. */
+static void test_markers_of_keys_speak_to_every_kv_client(void)
 {
+    check_marker("NATS/1.0\r\nNats-Marker-Reason: MaxAge\r\nNats-TTL: 1m0s\r\n"
+                 "Nats-Rollup: sub\r\nKV-Operation: PURGE\r\n\r\n",
+                 MARKER_MAX_AGE, 60 * S, true);
     check_marker("NATS/1.0\r\nNats-Marker-Reason: Remove\r\nNats-TTL: 1m0s\r\n"
                  "Nats-Rollup: sub\r\nKV-Operation: DEL\r\n\r\n",
-                 MARKER_REMOVE, 60 * S, "$KV.b.k");
+                 MARKER_REMOVE, 60 * S, true);
     check_marker("NATS/1.0\r\nNats-Marker-Reason: Purge\r\nNats-TTL: 1m0s\r\n"
                  "Nats-Rollup: sub\r\nKV-Operation: PURGE\r\n\r\n",
-                 MARKER_PURGE, 60 * S, "$KV.b.k");
+                 MARKER_PURGE, 60 * S, true);
 }
 
-static void test_remove_and_purge_markers_elsewhere_have_no_kv_line(void)
+static void test_other_markers_have_no_kv_line(void)
 {
-    static const char *const subjects[] = {"orders.1", "$KV",     "$KV.",
-                                           "$KVX.b.k", "a.$KV.b", "$kv.b"};
+    check_marker("NATS/1.0\r\nNats-Marker-Reason: Remove\r\nNats-TTL: 1s\r\n"
+                 "Nats-Rollup: sub\r\n\r\n",
+                 MARKER_REMOVE, S, false);
+    check_marker("NATS/1.0\r\nNats-Marker-Reason: Purge\r\nNats-TTL: 1s\r\n"
+                 "Nats-Rollup: sub\r\n\r\n",
+                 MARKER_PURGE, S, false);
+}
 
-    for (size_t i = 0; i < MF_COUNT(subjects); i++) {
-        check_marker("NATS/1.0\r\nNats-Marker-Reason: Remove\r\nNats-TTL: 1s\r\n"
-                     "Nats-Rollup: sub\r\n\r\n",
-                     MARKER_REMOVE, S, subjects[i]);
-        check_marker("NATS/1.0\r\nNats-Marker-Reason: Purge\r\nNats-TTL: 1s\r\n"
-                     "Nats-Rollup: sub\r\n\r\n",
-                     MARKER_PURGE, S, subjects[i]);
-    }
+static void test_keys_are_told_by_their_subject(void)
+{
+    static const char *const others[] = {"orders.1", "$KV", "$KV.", "$KVX.b.k", "a.$KV.b", "$kv.b"};
+
+    TEST_ASSERT_TRUE(marker_of_key(MF_LIT("$KV.b.k")));
+    for (size_t i = 0; i < MF_COUNT(others); i++)
+        TEST_ASSERT_FALSE_MESSAGE(marker_of_key(mf_str(others[i])), others[i]);
 }
 
 /* A marker for a marker would never end. */
@@ -111,7 +117,7 @@ static void test_every_marker_is_a_tombstone(void)
     for (int why = MARKER_MAX_AGE; why <= MARKER_PURGE; why++) {
         struct marker m;
 
-        marker_write(&m, (enum marker_reason)why, S, MF_LIT("$KV.b.k"));
+        marker_write(&m, (enum marker_reason)why, S, true);
         TEST_ASSERT_TRUE(is_tombstone(mf_slice(m.hdr, m.len), false));
         TEST_ASSERT_TRUE(is_tombstone(mf_slice(m.hdr, m.len), true));
     }
@@ -152,8 +158,9 @@ int main(void)
     RUN_TEST(test_marker_is_wanted_for_the_last_value_of_a_stream_with_markers_only);
     RUN_TEST(test_max_age_marker_is_that_of_nats_server);
     RUN_TEST(test_ttl_is_shown_as_whole_seconds_in_go_text);
-    RUN_TEST(test_remove_and_purge_markers_speak_to_kv_clients_too);
-    RUN_TEST(test_remove_and_purge_markers_elsewhere_have_no_kv_line);
+    RUN_TEST(test_markers_of_keys_speak_to_every_kv_client);
+    RUN_TEST(test_other_markers_have_no_kv_line);
+    RUN_TEST(test_keys_are_told_by_their_subject);
     RUN_TEST(test_every_marker_is_a_tombstone);
     RUN_TEST(test_tombstones_are_told_by_their_headers);
     return UNITY_END();

@@ -24,6 +24,16 @@ const EPISODES = {
     pub("t.a", "2", `Nats-Expected-Last-Subject-Sequence: ${r.pick([0, 0, 2, 3])}`, ...(r.chance(30) ? ["Nats-Msg-Id: i"] : [])),
     CHECK,
   ],
+  // The same for a key of a bucket.
+  key: (r) => [
+    create(base(r, { subjects: ["$KV.t.>"], allow_msg_ttl: true, allow_rollup_hdrs: true, max_msgs_per_subject: 1, subject_delete_marker_ttl: HOUR })),
+    pub("$KV.t.keep", "k"),
+    pub("$KV.t.a", "1", "Nats-TTL: 1s", ...(r.chance(30) ? ["KV-Operation: PURGE"] : [])),
+    wait(2600),
+    { op: "get", subj: "T.$KV.t.a" },
+    pub("$KV.t.a", "2", `Nats-Expected-Last-Subject-Sequence: ${r.pick([0, 2, 3])}`),
+    CHECK,
+  ],
   // The newest of a subject ends, an older one stays.
   older: (r) => [create(base(r, { allow_msg_ttl: true })), pub("t.a", "old"), pub("t.a", "new", "Nats-TTL: 1"), wait(2600), { op: "get", subj: "T.t.a" }, CHECK],
   // Marker and value both end.
