@@ -5,7 +5,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { binary } from "./lib/server.mjs";
+import { binary, isMayfly } from "./lib/server.mjs";
 import { Scene, scenarios } from "./lib/scenario.mjs";
 import { within } from "./lib/wait.mjs";
 
@@ -62,6 +62,7 @@ if (!fs.existsSync(binary)) {
   console.log(`not ok no server: ${binary}\n0 passed, 1 failed`);
   process.exit(1);
 }
+if (isMayfly && !fs.existsSync(process.env.NATS_SERVER ?? "")) console.log("# NATS_SERVER names no nats-server: what carries backups between the two is left out");
 const queue = scenarios.filter((s) => wanted.test(s.name));
 await Promise.all(Array.from({ length: parallel }, async () => {
   for (let s; (s = queue.shift()); ) await run(s);
