@@ -236,18 +236,10 @@ static void read_trace_dest(struct opt *c, const struct conf_value *v, void *des
 
 static void read_trace_sampling(struct opt *c, const struct conf_value *v, void *dest)
 {
-    uint64_t n = 0;
+    int percent; /* checked, no more */
+
     (void)dest;
-    if (v->type == CONF_STRING) {
-        struct mf_slice s = mf_str(v->u.s);
-        if (s.len > 0 && s.ptr[s.len - 1] == '%')
-            s.len--;
-        if (mf_parse_u64(s, &n) != 0)
-            n = 0;
-    } else if (v->type == CONF_INT && v->u.i > 0) {
-        n = (uint64_t)v->u.i;
-    }
-    if (n < 1 || n > 100)
+    if (!opt_percent(v, &percent))
         opt_error(c, v, "Trace destination sampling value is invalid, needs to be [1..100]");
 }
 

@@ -77,24 +77,14 @@ static void read_export_accounts(struct opt *c, const struct conf_value *v, void
 static void read_sampling(struct opt *c, const struct conf_value *v, void *reading)
 {
     struct export_reading *r = reading;
-    uint64_t n = 0;
-    if (opt_is_word(v, "headers")) {
+    int percent;
+
+    if (opt_is_word(v, "headers"))
         r->x.latency_percent = -1;
-        return;
-    }
-    if (v->type == CONF_STRING) {
-        struct mf_slice s = mf_str(v->u.s);
-        if (s.len > 0 && s.ptr[s.len - 1] == '%')
-            s.len--;
-        if (mf_parse_u64(s, &n) != 0)
-            n = 0;
-    } else if (v->type == CONF_INT && v->u.i > 0) {
-        n = (uint64_t)v->u.i;
-    }
-    if (n < 1 || n > 100)
+    else if (!opt_percent(v, &percent))
         opt_error(c, v, "bad sampling percentage, should be 1-100");
     else
-        r->x.latency_percent = (int)n;
+        r->x.latency_percent = percent;
 }
 
 static const struct opt_field latency_fields[] = {

@@ -301,6 +301,23 @@ bool opt_is_word(const struct conf_value *v, const char *word)
     return v->type == CONF_STRING && mf_eq_nocase(mf_str(v->u.s), word);
 }
 
+bool opt_percent(const struct conf_value *v, int *out)
+{
+    uint64_t n = 0;
+
+    if (v->type == CONF_STRING) {
+        struct mf_slice s = mf_str(v->u.s);
+        if (s.len > 0 && s.ptr[s.len - 1] == '%')
+            s.len--;
+        if (mf_parse_u64(s, &n) != 0)
+            return false;
+    } else if (v->type == CONF_INT && v->u.i > 0) {
+        n = (uint64_t)v->u.i;
+    }
+    *out = (int)n;
+    return n >= 1 && n <= 100;
+}
+
 /* --- lists ------------------------------------------------------------------------------------ */
 
 void opt_list_add(struct opt *c, struct options_list *l, const char *s)
