@@ -458,7 +458,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     c->idle_at_ns = NEVER;
     consumer_resume(c);
     if (others) /* what it has given up stays, as in nats-server, as long as it may be its own */
-        retention_sweep(c->group);
+        retention_sweep_now(c->group);
     if (!c->stored)
         op->done(op, c, NULL);
 }

@@ -210,6 +210,32 @@ static void test_ack_asks_those_who_wanted_the_subject_before(void)
     TEST_ASSERT_FALSE(stream_present(w.stream, 1));
 }
 
+static void answered(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    created(op, c, e);
+    TEST_ASSERT_FALSE(stream_present(w.stream, 1));
+    TEST_ASSERT_TRUE(stream_present(w.stream, 2));
+}
+
+/* What the new filter does not want is gone when the answer comes: both are one batch on disk. */
+static void test_update_takes_what_nobody_wants_before_it_answers(void)
+{
+    struct stream_config s = interest_stream();
+    struct consumer_config cfg = pull();
+
+    world_open(&w, &s);
+    consumers_up();
+    struct consumer *c = add("D", pull());
+    put("k.a", "x");
+    put("k.b", "x");
+    struct consumer_op op = {.done = answered};
+    op.wait.node.next = NULL;
+    cfg.filter_subject = (char *)"k.b";
+    consumer_update(c, &cfg, &op);
+    world_turns(&w);
+    TEST_ASSERT_NULL(op.wait.done);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -218,5 +244,6 @@ int main(void)
     RUN_TEST(test_deleted_consumer_leaves_nothing_and_looks_at_no_other);
     RUN_TEST(test_ack_asks_those_who_want_the_subject);
     RUN_TEST(test_ack_asks_those_who_wanted_the_subject_before);
+    RUN_TEST(test_update_takes_what_nobody_wants_before_it_answers);
     return UNITY_END();
 }
