@@ -209,33 +209,39 @@ static const struct json_field nak_fields[] = {
 static const struct json_type nak_type = {"ConsumerNakOptions", sizeof(struct nak_options),
                                           nak_fields, MF_COUNT(nak_fields)};
 
-/* {"delay": N} in nanoseconds, or a Go duration; anything else: at once. */
-static int64_t nak_delay(struct mf_slice text)
+/* {"delay": N} in nanoseconds, or a Go duration.  False, and anything below 0: at once. */
+static bool nak_delay(struct mf_slice text, int64_t *delay)
 {
     struct nak_options o = {0};
     struct arena mem = {0};
     struct mf_error e;
     int rc = 0;
 
+    *delay = 0;
     text = mf_trim(text);
     if (text.len == 0)
-        return 0;
+        return false;
     if (text.ptr[0] == '{')
         rc = json_unmarshal(text, &nak_type, &o, &mem, &e);
     else
         rc = clock_parse_duration(text, &o.delay);
     arena_fini(&mem);
-    return rc == 0 && o.delay > 0 ? o.delay : 0;
+    if (rc == 0 && o.delay > 0)
+        *delay = o.delay;
+    return rc == 0;
 }
 
 static void nak(struct consumer *c, const struct told *t, struct mf_slice arg)
 {
     struct pend *e = pending_find(&c->wait, t->sseq);
-    int64_t delay = nak_delay(arg);
+    int64_t delay;
+    bool asked = nak_delay(arg, &delay);
 
     if (e == NULL || t->dseq <= c->floor_dseq || t->dseq > c->dseq + 1)
         return;
     consumer_tell(c, CONSUMER_NAKED, t->sseq, t->dseq, t->deliveries, MF_SLICE_NONE);
+    if (asked) /* as in nats-server: a new time to wait counts as activity, here and below */
+        c->delivered_ns = group_now(c->group);
     if (delay == 0 && !mf_list_empty(&e->queued))
         return; /* it keeps its place */
     if (delay == 0 || pending_await(&c->wait, e, group_after(c->group, delay)) != 0)
@@ -247,9 +253,12 @@ static void in_progress(struct consumer *c, uint64_t sseq)
 {
     struct pend *e = pending_find(&c->wait, sseq);
 
-    if (e == NULL || e->heap == 0)
+    if (e == NULL)
         return;
-    e->sent_ns = group_now(c->group);
+    c->delivered_ns = group_now(c->group);
+    if (e->heap == 0)
+        return;
+    e->sent_ns = c->delivered_ns;
     (void)!pending_await(&c->wait, e, group_after(c->group, ack_wait_of(c, e)));
     state_touch(c, sseq);
 }

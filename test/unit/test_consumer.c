@@ -91,6 +91,26 @@ static void test_nak_comes_again_before_new_ones(void)
     TEST_ASSERT_EQUAL_UINT64(1, info(c).redelivered);
 }
 
+/* As in nats-server: who asks for more time is active, though nothing is delivered. */
+static void test_another_time_to_wait_is_activity(void)
+{
+    static const char *const words[] = {"-NAK", "-NAK 1h", "+WPI", "-NAK {}"};
+    static const bool counts[] = {false, true, true, true};
+
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    for (size_t i = 0; i < MF_COUNT(words); i++) {
+        int64_t was = info(c).delivered_at_ns;
+        w.now_ns += CLOCK_S;
+        TEST_ASSERT_TRUE(ack(c, "1.1.1.0.0", words[i]));
+        TEST_ASSERT_EQUAL_INT64(counts[i] ? w.now_ns : was, info(c).delivered_at_ns);
+    }
+}
+
 static void test_confirmed_ack_survives_a_kill(void)
 {
     struct consumer_config cfg = pull();
@@ -282,6 +302,7 @@ int main(void)
     RUN_TEST(test_no_wait_is_told_at_once);
     RUN_TEST(test_floor_moves_when_the_lowest_is_acked);
     RUN_TEST(test_nak_comes_again_before_new_ones);
+    RUN_TEST(test_another_time_to_wait_is_activity);
     RUN_TEST(test_confirmed_ack_survives_a_kill);
     RUN_TEST(test_pending_follows_removals_and_filters);
     RUN_TEST(test_dead_message_is_passed_over_and_counted_once);
