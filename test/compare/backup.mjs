@@ -98,6 +98,7 @@ function flawed(data, o) {
 async function restored(run, o, backup) {
   const { sides } = run.lane;
   if (o.cross) {
+    run.findings.crossed();
     const [a, b] = sides.map((s) => s.names);
     for (const as of a.keys()) {
       const names = [b.get(as), a.get(as)];

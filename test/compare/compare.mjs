@@ -70,6 +70,14 @@ export class Findings {
     this.started.set(stream, JSON.parse(JSON.stringify(consumers).replace(MOMENTS, "<$1>")));
   }
 
+  // A stream was restored crosswise: each server tells the other's moments now, and they stand for the same.
+  crossed() {
+    for (const [x, y] of [...this.pairs[0]]) {
+      this.pairs[0].set(y, x);
+      this.pairs[1].set(x, y);
+    }
+  }
+
   #accept(rule) {
     for (const r of rule.used ?? [rule]) this.used.set(r.id, (this.used.get(r.id) ?? 0) + 1);
     if (rule.ends) this.ended = true;
