@@ -55,13 +55,26 @@ export const BACKUP_RULES = [
     row: "a consumer whose ack floor lies before the first message",
     ends: true,
     part: (c, mine, k) => {
-      if (!restores(c, k.stream_name).length || k.delivered.consumer_seq !== 0 || !(mine.delivered.consumer_seq > 0) || !(mine.ack_floor.stream_seq < k.ack_floor.stream_seq)) return;
+      const anew = k.delivered.consumer_seq === 0 || (k.ack_floor.consumer_seq === 0 && k.delivered.last_active && !mine.delivered.last_active); // somebody listens: it has begun
+      if (!restores(c, k.stream_name).length || !anew || !(mine.delivered.consumer_seq > 0) || !(mine.ack_floor.stream_seq < k.ack_floor.stream_seq)) return;
       for (const f of ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]) k[f] = mine[f];
     },
     // Its first delivery has the number 1 again.
     match: (c) => {
       const [a, b] = [c.ours, c.theirs].map((l) => l[0]?.reply?.split(".").slice(2, 7) ?? []);
       return (c.o.op === "pull" || c.o.op === "deliveries") && a[0] === b[0] && a[1] === b[1] && b[4] === "1" && Number(a[4]) > 1 && restores(c, a[0]).length > 0;
+    },
+  },
+  {
+    id: "restored-unused",
+    row: "a consumer whose ack floor lies before the first message",
+    // One that got nothing yet: both numbers are that before the first message, and what it will get is the same.
+    part: (c, mine, k) => {
+      const at = k.delivered.stream_seq;
+      if (!restores(c, k.stream_name).length || k.delivered.consumer_seq !== 0 || mine.delivered.consumer_seq !== 0 || k.num_pending !== mine.num_pending) return;
+      if (at !== k.ack_floor.stream_seq || !(mine.delivered.stream_seq < at) || !(mine.ack_floor.stream_seq < at)) return;
+      k.delivered.stream_seq = mine.delivered.stream_seq;
+      k.ack_floor.stream_seq = mine.ack_floor.stream_seq;
     },
   },
 ];

@@ -1,7 +1,7 @@
 // rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
 //   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
 //         is here.  An answer is accepted when its parts together explain all of it.
-import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, deletesFrom, filterOf, goesTo, inMemory, keepsAll, reach, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
+import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, deletesFrom, filterOf, forInterest, goesTo, inMemory, keepsAll, reach, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
 
 const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
@@ -29,10 +29,24 @@ export const CONSUMER_RULES = [
     match: (c) => {
       const names = refiltered(before(c));
       if (names.size === 0) return false;
-      // Of an interest stream, what it holds follows.
-      if (api(c.o, "STREAM.INFO.")) return !keepsAll(c) && [...names].some((n) => about(c, n.split(" ")[0]));
       if (!aboutConsumers(c.o) || api(c.o, "CONSUMER.") || !same(...without(c, names))) return false;
       return !delivers(c.o) || passedOver(c) || creates(before(c)).some((x) => x.body.config.deliver_policy === "last_per_subject");
+    },
+  },
+  {
+    id: "filter-takes",
+    row: "an interest stream, and a consumer of it whose filter is updated",
+    ends: true,
+    // There is more here, of that stream alone.
+    match: (c) => {
+      const ops = before(c);
+      const streams = [...refiltered(ops)].map((n) => n.split(" ")[0]).filter((s) => forInterest(ops, s));
+      const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+      if (!streams.some((s) => about(c, s))) return false;
+      if (c.o.subj === "INFO") return a.storage + a.memory > b.storage + b.memory && a.storage >= b.storage && a.memory >= b.memory && same({ ...b, storage: 0, memory: 0 }, { ...a, storage: 0, memory: 0 });
+      if (api(c.o, "STREAM.INFO.") || api(c.o, "STREAM.SNAPSHOT.")) return a?.state?.messages > b?.state?.messages && a.state.last_seq === b.state.last_seq && same(a.config, b.config);
+      if (api(c.o, "STREAM.MSG.GET.")) return a?.message && b?.error?.err_code === 10037;
+      return c.o.op === "get" && c.ours.length >= c.theirs.length && /^NATS\/1\.0 404 /.test(c.theirs[0]?.hdr) && !/^NATS\/1\.0 404 /.test(c.ours[0]?.hdr);
     },
   },
   {

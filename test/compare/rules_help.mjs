@@ -59,6 +59,8 @@ export function streamsOf({ o, ours, theirs }) {
 export const about = (c, stream) => streamsOf(c)?.includes(stream) ?? true;
 export const configs = (ops) => ops.filter((x) => x.op === "api" && /^STREAM\.(CREATE|UPDATE)\./.test(x.subj) && x.body?.name);
 export const inMemory = (ops, stream) => configs(ops).some((x) => x.body.name === stream && x.body.storage === "memory");
+// Whether it was one of interest at some time, made so or restored so.
+export const forInterest = (ops, stream) => configs(ops).some((x) => x.body.name === stream && x.body.retention === "interest") || ops.some((x) => x.op === "restore" && x.s === stream && x.config?.retention === "interest");
 // Whether a publish goes to this stream, as the generator names its subjects.
 export const goesTo = (x, stream) => x.op === "pub" && (x.subj.split(".")[0] === stream.toLowerCase() || x.subj.startsWith(`$KV.${stream.replace("KV_", "")}.`));
 
