@@ -1,7 +1,13 @@
 // rules_backups.mjs: accepted differences about streams that were restored from a snapshot.
-import { api, before, configs, copy, same, streamsIn } from "./rules_help.mjs";
+import { api, before, called, configs, copy, same, streamsIn } from "./rules_help.mjs";
 
 const restores = (c, stream) => before(c).filter((x) => x.op === "restore" && (stream === undefined || x.s === stream));
+
+// Whether nats-server's consumer began anew behind the messages that are gone, when it was restored.
+function began(c, stream, name) {
+  const k = restores(c, stream).length && c.started?.get(stream)?.find((x) => called(stream, x.name) === called(stream, name));
+  return k && k.delivered.consumer_seq === 0 && k.ack_floor.stream_seq > 0;
+}
 
 export const BACKUP_RULES = [
   {
@@ -61,6 +67,7 @@ export const BACKUP_RULES = [
     },
     // Its first delivery has the number 1 again.
     match: (c) => {
+      if (c.o.op === "ack") return c.o.data?.startsWith("+NXT") && began(c, c.o.s, c.o.c) && /^NATS\/1\.0 404 /.test(c.ours[0]?.hdr) && c.theirs.length === 0; // what comes then is not among the answers
       const [a, b] = [c.ours, c.theirs].map((l) => l[0]?.reply?.split(".").slice(2, 7) ?? []);
       return (c.o.op === "pull" || c.o.op === "deliveries") && a[0] === b[0] && a[1] === b[1] && b[4] === "1" && Number(a[4]) > 1 && restores(c, a[0]).length > 0;
     },
@@ -75,6 +82,17 @@ export const BACKUP_RULES = [
       if (at !== k.ack_floor.stream_seq || !(mine.delivered.stream_seq < at) || !(mine.ack_floor.stream_seq < at)) return;
       k.delivered.stream_seq = mine.delivered.stream_seq;
       k.ack_floor.stream_seq = mine.ack_floor.stream_seq;
+    },
+  },
+  {
+    id: "restored-below",
+    row: "a message below the ack floor of a work queue's consumer",
+    ends: true,
+    // A reset to a number left it behind; it was not delivered.
+    match: (c) => {
+      const [a, b] = [c.ours[1]?.data, c.theirs[1]?.data];
+      if (!api(c.o, "STREAM.RESTORE.") || !same(a?.config, b?.config) || a?.config?.retention !== "workqueue") return false;
+      return before(c).some((x) => x.subj?.startsWith(`CONSUMER.RESET.${c.o.s}.`) && x.body?.seq > 1) && a.state.messages > b.state.messages && a.state.last_seq === b.state.last_seq;
     },
   },
 ];
