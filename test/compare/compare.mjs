@@ -32,6 +32,8 @@ export class Findings {
     this.pairs = [new Map(), new Map()]; // a moment of ours -> the same moment of theirs, and back
     this.ended = false; // a rule said that the two go different ways from here
     this.refused = new Set(); // operations that both answered with an error
+    this.unmade = new Set(); // streams whose restore failed at its end
+    this.stopped = new Map(); // stream -> mayflyd's consumers when it was about to end
     this.started = new Map(); // stream -> nats-server's consumers when it had started again
   }
 
@@ -52,7 +54,7 @@ export class Findings {
     this.#remember(index, o, ours, theirs, plain[1]);
     if (plain[0] === plain[1]) return this.#moments(index, o, a, b);
     [ours, theirs] = plain.map((t) => JSON.parse(t));
-    const context = { history: this.history, index, o, ours, theirs, refused: this.refused, started: this.started };
+    const context = { history: this.history, index, o, ours, theirs, refused: this.refused, unmade: this.unmade, stopped: this.stopped, started: this.started };
     const rule = this.rules.match(context);
     if (rule) return this.#accept(rule);
     const where = firstDifference(ours, theirs);
@@ -62,7 +64,11 @@ export class Findings {
   // What rules ask about answers that came before.
   #remember(index, o, ours, theirs, text) {
     if (ours[0]?.data?.error && theirs[0]?.data?.error) this.refused.add(o);
-    if (o.op === "check" && o.subj.startsWith("CONSUMER.LIST.") && this.history.ops[index].op === "restart") this.started.set(o.subj.slice(14), JSON.parse(text)[0]?.data?.consumers);
+    if (o.restore && [ours, theirs].every((l) => l.length > 1 && l.at(-1).data?.error)) this.unmade.add(o.s);
+    if (o.op !== "check" || !o.subj.startsWith("CONSUMER.LIST.") || this.history.ops[index].op !== "restart") return;
+    const stream = o.subj.slice(14);
+    this.started.set(stream, JSON.parse(text)[0]?.data?.consumers);
+    if (this.stopped.get(stream)?.index !== index) this.stopped.set(stream, { index, consumers: JSON.parse(JSON.stringify(ours[0]?.data?.consumers ?? [])) });
   }
 
   // A stream was restored: nats-server's consumers of it.

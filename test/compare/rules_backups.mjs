@@ -1,5 +1,5 @@
 // rules_backups.mjs: accepted differences about streams that were restored from a snapshot.
-import { api, before, called, configs, copy, same, streamsIn } from "./rules_help.mjs";
+import { about, api, before, called, configs, copy, same, streamsIn } from "./rules_help.mjs";
 
 const restores = (c, stream) => before(c).filter((x) => x.op === "restore" && (stream === undefined || x.s === stream));
 
@@ -16,7 +16,7 @@ export const BACKUP_RULES = [
     ends: true,
     match: (c) => {
       const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
-      if (c.o.op !== "pub" || !restores(c, a?.stream).length) return false;
+      if (c.o.op !== "pub" || !a || !restores(c, a.stream).length) return false;
       const asks = c.o.hdr?.some((h) => h.startsWith("Nats-Expected-Last-Msg-Id:"));
       return (a.duplicate && !b?.duplicate) || (asks && (a.error?.err_code === 10070 || b?.error?.err_code === 10070) && (b?.error?.description ?? "wrong last msg ID: ") === "wrong last msg ID: ");
     },
@@ -93,6 +93,21 @@ export const BACKUP_RULES = [
       const [a, b] = [c.ours[1]?.data, c.theirs[1]?.data];
       if (!api(c.o, "STREAM.RESTORE.") || !same(a?.config, b?.config) || a?.config?.retention !== "workqueue") return false;
       return before(c).some((x) => x.subj?.startsWith(`CONSUMER.RESET.${c.o.s}.`) && x.body?.seq > 1) && a.state.messages > b.state.messages && a.state.last_seq === b.state.last_seq;
+    },
+  },
+  {
+    id: "restore-failed",
+    row: "a restore that fails",
+    ends: true,
+    // The stream is there on nats-server, and not here.
+    match: (c) => {
+      const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+      const names = [...(c.unmade ?? [])].filter((s) => about(c, s));
+      if (!names.length) return false;
+      if (api(c.o, "STREAM.NAMES") || api(c.o, "STREAM.LIST")) return b.total > a.total && same(b.streams.filter((s) => !names.includes(s.config?.name ?? s)), a.streams ?? []);
+      if (c.o.subj === "INFO") return b.streams > a.streams;
+      if (c.o.op === "pub") return names.includes(b?.stream) && !a?.stream;
+      return (api(c.o, "STREAM.") || api(c.o, "CONSUMER.")) && ((a?.error?.err_code === 10059 && b?.error?.err_code !== 10059) || ([10058, 10130].includes(b?.error?.err_code) && !a?.error));
     },
   },
 ];

@@ -312,7 +312,11 @@ export const CONSUMER_RULES = [
     id: "kill-consumer",
     row: "how far a consumer is, after kill -9",
     ends: true,
-    part: (c, mine, k) => before(c).some((x) => x.how === "kill") && take(k, mine, PROGRESS),
+    // As soon as it has started again: nats-server's is behind, ours is as it was.
+    part: (c, mine, k) => {
+      const was = c.history.ops[c.index].how === "kill" && c.stopped.get(k.stream_name)?.consumers.find((x) => x.name === mine.name);
+      if (was && PROGRESS.every((f) => same(mine[f], was[f])) && k.delivered.consumer_seq <= mine.delivered.consumer_seq && k.ack_floor.stream_seq <= mine.ack_floor.stream_seq) take(k, mine, PROGRESS);
+    },
   },
   {
     id: "created-restart",
