@@ -312,10 +312,12 @@ export const CONSUMER_RULES = [
     id: "kill-consumer",
     row: "how far a consumer is, after kill -9",
     ends: true,
-    // As soon as it has started again: nats-server's is behind, ours is as it was.
+    // As soon as it has started again: neither is further than it was, and here nothing is lost that it had to do.
     part: (c, mine, k) => {
       const was = c.history.ops[c.index].how === "kill" && c.stopped.get(k.stream_name)?.consumers.find((x) => x.name === mine.name);
-      if (was && PROGRESS.every((f) => same(mine[f], was[f])) && k.delivered.consumer_seq <= mine.delivered.consumer_seq && k.ack_floor.stream_seq <= mine.ack_floor.stream_seq) take(k, mine, PROGRESS);
+      const back = (x) => x.delivered.consumer_seq <= was.delivered.consumer_seq && x.ack_floor.stream_seq <= was.ack_floor.stream_seq;
+      const todo = (x) => x.num_pending + x.num_ack_pending;
+      if (was && back(mine) && back(k) && todo(mine) >= todo(was)) take(k, mine, PROGRESS);
     },
   },
   {
