@@ -175,8 +175,13 @@ export const CONSUMER_RULES = [
     id: "ack-all-loss",
     row: "ack policy `all`, and a message that waits for its ack is deleted",
     ends: true,
-    // With room for more it goes on.
-    part: (_, mine, k) => k.config.ack_policy === "all" && take(k, mine, k.config.max_ack_pending > 0 && k.delivered.consumer_seq > mine.delivered.consumer_seq ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]),
+    // With room for more it goes on, or tells who does not wait that there is nothing.
+    part: (_, mine, k) => {
+      if (k.config.ack_policy !== "all") return;
+      const max = k.config.max_ack_pending;
+      const room = max > 0 && (k.delivered.consumer_seq > mine.delivered.consumer_seq || (mine.num_ack_pending >= max && k.num_ack_pending < max && k.num_waiting < mine.num_waiting));
+      take(k, mine, room ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]);
+    },
     match: (c) => {
       const all = creates(before(c)).filter((x) => x.body.config.ack_policy === "all");
       if (delivers(c.o)) return all.length > 0 && same(blind(c.ours), blind(c.theirs));

@@ -42,6 +42,11 @@ export const creates = (ops) => ops.filter((x) => x.op === "api" && /^CONSUMER\.
 export const keepsAll = (c) => c.theirs[0]?.data?.config?.retention === "limits";
 export const filterOf = (c) => JSON.stringify([c.filter_subject || undefined, c.filter_subjects?.length ? c.filter_subjects : undefined]);
 export const ttlOf = (o) => o.hdr?.find((h) => h.startsWith("Nats-TTL:"))?.slice(9).trim();
+// A publish, and before it what the same atomic batch holds, which is refused as a whole by its end.
+export function batchOf(c) {
+  const id = (x) => x.op === "pub" && x.hdr?.find((h) => h.startsWith("Nats-Batch-Id:"));
+  return id(c.o) && c.o.hdr.some((h) => h.startsWith("Nats-Batch-Commit")) ? before(c).filter((x) => id(x) === id(c.o)) : [c.o];
+}
 export const refused = (answer, code) => answer[0]?.data?.error?.err_code === code;
 export const takesOne = (o) => o.op === "api" && (o.subj.startsWith("STREAM.MSG.DELETE.") || (o.subj.startsWith("STREAM.PURGE.") && o.body?.filter));
 export const marked = (o) => o.op === "api" && /^STREAM\.(CREATE|UPDATE)\./.test(o.subj) && o.body?.subject_delete_marker_ttl > 0;

@@ -10,7 +10,7 @@ import { BACKUP_RULES } from "./rules_backups.mjs";
 import { CONSUMER_RULES } from "./rules_consumers.mjs";
 import { COPY_RULES } from "./rules_copies.mjs";
 import { GROUP_RULES } from "./rules_groups.mjs";
-import { about, api, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, streamsIn, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
+import { about, api, batchOf, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, streamsIn, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
 
 export const RULES = [
   // --- default mode: what the requirement asks for ---
@@ -19,7 +19,7 @@ export const RULES = [
     row: "`Nats-TTL: 0`",
     mode: "default",
     ends: true,
-    match: ({ o, ours, theirs }) => o.op === "pub" && /^0+s?$/.test(ttlOf(o)) && refused(theirs, 10165) && !refused(ours, 10165),
+    match: (c) => c.o.op === "pub" && batchOf(c).some((x) => /^0+s?$/.test(ttlOf(x))) && refused(c.theirs, 10165) && !refused(c.ours, 10165),
   },
   {
     id: "ttl-unanswered",
@@ -40,7 +40,7 @@ export const RULES = [
     row: "a TTL beyond the last date",
     mode: "default",
     ends: true,
-    match: ({ o, ours, theirs }) => o.op === "pub" && /^\d{15,}h$/.test(ttlOf(o)) && (refused(theirs, 10165) || refused(ours, 10166)) && !refused(ours, 10165),
+    match: (c) => c.o.op === "pub" && batchOf(c).some((x) => /^\d{15,}h$/.test(ttlOf(x))) && (refused(c.theirs, 10165) || refused(c.ours, 10166)) && !refused(c.ours, 10165),
   },
   {
     id: "marker-asked",
