@@ -9,6 +9,12 @@ function began(c, stream, name) {
   return k && k.delivered.consumer_seq === 0 && k.ack_floor.stream_seq > 0;
 }
 
+// What is told of a snapshot that is taken of a restored stream, without the time of its last message.
+function untimed(c, text) {
+  const [, stream] = /"type":"io\.nats\.jetstream\.advisory\.v1\.snapshot_create".*?"stream":"([^"]+)"/.exec(text) ?? [];
+  return stream && restores(c, stream).length ? text.replace(/"last_ts":"[^"]*"/, "") : text;
+}
+
 export const BACKUP_RULES = [
   {
     id: "restored-ids",
@@ -27,6 +33,7 @@ export const BACKUP_RULES = [
     moment: true,
     // Until the next message comes, whatever tells of the stream.
     match: (c) => {
+      if (c.o.op === "advisories" && !c.moment) return same(...[c.ours, c.theirs].map((l) => l.map((t) => untimed(c, t))));
       if (!api(c.o, "STREAM.")) return false;
       const b = copy(c.theirs);
       const [mine, theirs] = [streamsIn(c.ours), streamsIn(b)];
@@ -53,7 +60,10 @@ export const BACKUP_RULES = [
     ends: true,
     match: (c) => {
       const firsts = new Set(configs(before(c)).filter((x) => x.body.name === c.o.s).map((x) => x.body.first_seq ?? 0).concat(c.o.config?.first_seq ?? []));
-      return api(c.o, "STREAM.RESTORE.") && firsts.size > 1 && c.ours.at(-1)?.data?.config && /expected sequence does not match store/.test(c.theirs.at(-1)?.data?.error?.description);
+      const [a, b] = [c.ours.at(-1)?.data, c.theirs.at(-1)?.data];
+      if (!api(c.o, "STREAM.RESTORE.") || firsts.size < 2 || !a?.config) return false;
+      if (b?.state) return b.state.messages === 0 && b.state.first_seq === b.config.first_seq && a.state.first_seq < b.state.first_seq; // one without messages begins there
+      return /expected sequence does not match store/.test(b?.error?.description);
     },
   },
   {
@@ -85,14 +95,15 @@ export const BACKUP_RULES = [
     },
   },
   {
-    id: "restored-below",
-    row: "a message below the ack floor of a work queue's consumer",
+    id: "restored-needless",
+    row: "messages that no consumer needs, in a snapshot",
     ends: true,
-    // A reset to a number left it behind; it was not delivered.
+    // A reset to a number left them behind, or the stream was another one when they were acknowledged.
     match: (c) => {
       const [a, b] = [c.ours[1]?.data, c.theirs[1]?.data];
-      if (!api(c.o, "STREAM.RESTORE.") || !same(a?.config, b?.config) || a?.config?.retention !== "workqueue") return false;
-      return before(c).some((x) => x.subj?.startsWith(`CONSUMER.RESET.${c.o.s}.`) && x.body?.seq > 1) && a.state.messages > b.state.messages && a.state.last_seq === b.state.last_seq;
+      if (!api(c.o, "STREAM.RESTORE.") || !same(a?.config, b?.config) || !["workqueue", "interest"].includes(a?.config?.retention)) return false;
+      const reset = before(c).some((x) => x.subj?.startsWith(`CONSUMER.RESET.${c.o.s}.`) && x.body?.seq > 1);
+      return (reset || c.o.config?.retention) && b.state.consumer_count > 0 && a.state.messages > b.state.messages && a.state.last_seq === b.state.last_seq;
     },
   },
   {
@@ -108,6 +119,19 @@ export const BACKUP_RULES = [
       if (c.o.subj === "INFO") return b.streams > a.streams;
       if (c.o.op === "pub") return names.includes(b?.stream) && !a?.stream;
       return (api(c.o, "STREAM.") || api(c.o, "CONSUMER.")) && ((a?.error?.err_code === 10059 && b?.error?.err_code !== 10059) || ([10058, 10130].includes(b?.error?.err_code) && !a?.error));
+    },
+  },
+  {
+    id: "restored-unused-first",
+    row: "`first_seq` of a restored stream that never held a message",
+    match: (c) => {
+      const b = copy(c.theirs);
+      const [mine, theirs] = [streamsIn(c.ours), streamsIn(b)];
+      const unused = (x) => x?.state.messages === 0 && x.state.last_seq === 0;
+      const at = (name) => before(c).findIndex((x) => x.op === "restore" && x.s === name);
+      const again = (name) => at(name) >= 0 && before(c).slice(at(name)).some((x) => x.op === "restart");
+      theirs.forEach((x, i) => again(x.config?.name) && unused(x) && unused(mine[i]) && mine[i].state.first_seq === 0 && x.state.first_seq === 1 && (x.state.first_seq = 0));
+      return api(c.o, "STREAM.") && theirs.length > 0 && same(c.ours, b);
     },
   },
 ];

@@ -10,7 +10,7 @@ import { BACKUP_RULES } from "./rules_backups.mjs";
 import { CONSUMER_RULES } from "./rules_consumers.mjs";
 import { COPY_RULES } from "./rules_copies.mjs";
 import { GROUP_RULES } from "./rules_groups.mjs";
-import { about, api, batchOf, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, streamsIn, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
+import { about, aboutConsumers, api, batchOf, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, streamsIn, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
 
 export const RULES = [
   // --- default mode: what the requirement asks for ---
@@ -164,12 +164,20 @@ export const RULES = [
     id: "larger-than-max-bytes",
     row: "a message larger than `max_bytes`",
     ends: true,
+    // All others made room for it: it alone is here, and nothing there, until the next one is stored.
     match: (c) => {
-      const ops = before(c);
-      const [a, b] = [c.ours[0]?.data?.state, c.theirs[0]?.data?.state];
-      if (a && b && (a.messages <= b.messages || a.last_seq !== b.last_seq)) return false; // it is still here
-      if (tellsLess(c)) return false;
-      return configs(ops).some((m) => m.body.max_bytes > 0 && about(c, m.body.name) && ops.some((x) => goesTo(x, m.body.name) && sizeOf(x) > m.body.max_bytes));
+      const streams = tooLarge(c).filter((s) => about(c, s));
+      if (!streams.length || tellsLess(c)) return false;
+      const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+      if (a?.state && b?.state) return a.state.messages === 1 && b.state.messages === 0 && a.state.last_seq === b.state.last_seq;
+      if (c.o.subj === "INFO") return a.storage >= b.storage && a.memory >= b.memory && same({ ...a, storage: 0, memory: 0 }, { ...b, storage: 0, memory: 0 });
+      if (api(c.o, "STREAM.MSG.GET.")) return a?.message && refused(c.theirs, 10037);
+      if (api(c.o, "STREAM.PURGE.")) return a?.purged === 1 && b?.purged === 0;
+      if (api(c.o, "STREAM.MSG.DELETE.")) return a?.success && b?.error;
+      if (c.o.op === "get") return gone(c.theirs) && !gone(c.ours);
+      // What somebody expects of the last message of a subject: it has a number here.
+      if (c.o.op === "pub") return c.o.hdr?.some((h) => h.startsWith("Nats-Expected-Last-Subject-Sequence:") || h.startsWith("Nats-Incr:")) && !same(a?.error, b?.error);
+      return aboutConsumers(c.o) || api(c.o, "STREAM.LIST");
     },
   },
   {
@@ -222,3 +230,15 @@ export const RULES = [
   ...BACKUP_RULES,
   ...GROUP_RULES,
 ];
+
+const gone = (answer) => /^NATS\/1\.0 404 /.test(answer[0]?.hdr);
+
+// Streams that discard old messages and got one that does not fit into them: the last one there, or what consumers got of it.
+function tooLarge(c) {
+  const ops = before(c);
+  const names = configs(ops).filter((m) => m.body.max_bytes > 0 && m.body.discard !== "new").map((m) => [m.body.name, m.body.max_bytes]);
+  return names.filter(([s, max]) => {
+    const to = ops.filter((x) => x !== c.o && goesTo(x, s) && !c.refused?.has(x));
+    return (aboutConsumers(c.o) ? to : to.slice(-1)).some((x) => sizeOf(x) > max);
+  }).map(([s]) => s);
+}
