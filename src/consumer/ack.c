@@ -132,14 +132,18 @@ static void sample(struct consumer *c, const struct pend *e, const struct told *
 static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
 {
     struct pend *e;
+    uint64_t last = 0;
 
     while ((e = pending_first(&c->wait)) != NULL && e->sseq <= sseq) {
-        uint64_t seq = e->sseq;
+        uint64_t seq = e->sseq, number = e->dseq;
         if (!retention_acked(c, seq))
             return false;
         pending_remove(&c->wait, e);
         state_touch(c, seq);
+        last = number > last ? number : last;
     }
+    if (dseq > c->dseq && sseq <= c->sseq)
+        dseq = last; /* a number from before a reset */
     if (dseq > c->floor_dseq && dseq <= c->dseq) {
         c->floor_dseq = dseq;
         c->floor_sseq = sseq;

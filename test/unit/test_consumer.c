@@ -111,6 +111,29 @@ static void test_another_time_to_wait_is_activity(void)
     }
 }
 
+/* The numbers of deliveries begin anew; who heard the old ones may still use them. */
+static void test_ack_from_before_a_reset_moves_the_floor_to_what_it_names(void)
+{
+    struct consumer_config cfg = pull();
+    struct js_error e;
+    uint64_t seq;
+
+    world_open(&w, &plain);
+    consumers_up();
+    for (int i = 0; i < 5; i++)
+        put("k.a", "x");
+    cfg.ack_policy = ACK_ALL;
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "3");
+    TEST_ASSERT_EQUAL_INT(0, consumer_reset(c, 2, &seq, &e));
+    ask(c, "2");
+    TEST_ASSERT_TRUE(ack(c, "1.2.7.0.0", "+ACK"));
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).floor_cseq);
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).floor_sseq);
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).ack_pending);
+}
+
 static void test_confirmed_ack_survives_a_kill(void)
 {
     struct consumer_config cfg = pull();
@@ -303,6 +326,7 @@ int main(void)
     RUN_TEST(test_floor_moves_when_the_lowest_is_acked);
     RUN_TEST(test_nak_comes_again_before_new_ones);
     RUN_TEST(test_another_time_to_wait_is_activity);
+    RUN_TEST(test_ack_from_before_a_reset_moves_the_floor_to_what_it_names);
     RUN_TEST(test_confirmed_ack_survives_a_kill);
     RUN_TEST(test_pending_follows_removals_and_filters);
     RUN_TEST(test_dead_message_is_passed_over_and_counted_once);
