@@ -11,10 +11,13 @@ const DELETED = /"reason":"Unacknowledged message was deleted"/;
 const UNDER_WAY = "<under way>"; // how far it is, is compared when it has settled
 const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending"];
 
-// Sleeps on nats-server and went on here.
+// Sleeps on nats-server and went on here; whom it is pinned to is found out on the way.
 function woken(k, mine) {
-  if (asleep(k) && !asleep(mine) && mine.delivered.consumer_seq > k.delivered.consumer_seq) take(k, mine, [...PROGRESS, "num_waiting"]);
+  if (!asleep(k) || asleep(mine) || !(mine.delivered.consumer_seq > k.delivered.consumer_seq)) return;
+  take(k, mine, [...PROGRESS, "num_waiting"]);
+  if (!k.priority_groups?.some((g) => g.pinned_client_id)) take(k, mine, ["priority_groups"]);
 }
+const full = (k) => k.config.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending;
 
 export const CONSUMER_RULES = [
   {
@@ -175,12 +178,11 @@ export const CONSUMER_RULES = [
     id: "ack-all-loss",
     row: "ack policy `all`, and a message that waits for its ack is deleted",
     ends: true,
-    // With room for more it goes on, or tells who does not wait that there is nothing.
+    // Less waits there, never more; with room for more it goes on.
     part: (_, mine, k) => {
-      if (k.config.ack_policy !== "all") return;
-      const max = k.config.max_ack_pending;
-      const room = max > 0 && (k.delivered.consumer_seq > mine.delivered.consumer_seq || (mine.num_ack_pending >= max && k.num_ack_pending < max && k.num_waiting < mine.num_waiting));
-      take(k, mine, room ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]);
+      if (k.config.ack_policy !== "all" || !(k.ack_floor.stream_seq >= mine.ack_floor.stream_seq)) return;
+      const room = k.config.max_ack_pending > 0 && (k.delivered.consumer_seq > mine.delivered.consumer_seq || (full(mine) && !full(k)));
+      if (room || k.num_ack_pending <= mine.num_ack_pending) take(k, mine, room ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]);
     },
     match: (c) => {
       const all = creates(before(c)).filter((x) => x.body.config.ack_policy === "all");
@@ -192,6 +194,27 @@ export const CONSUMER_RULES = [
       // What it does not wait for any more cannot be refused, nor told to be gone.
       const told = (t) => /MSG_(NAKED|TERMINATED)/.test(t) && all.some((x) => t.includes(`"stream":"${x.body.stream_name}"`));
       return same(...[c.ours, c.theirs].map((list) => list.filter((t) => !told(t))));
+    },
+  },
+  {
+    id: "ack-before-reset",
+    row: "an ack of a delivery from before a reset, ack policy `all`",
+    ends: true,
+    // Its floor lies above what it has delivered since.
+    part: (c, mine, k) => {
+      const reset = before(c).some((x) => x.subj === `CONSUMER.RESET.${k.stream_name}.${k.name}`);
+      if (reset && k.config.ack_policy === "all" && k.ack_floor.consumer_seq > k.delivered.consumer_seq && mine.ack_floor.consumer_seq <= mine.delivered.consumer_seq) take(k, mine, PROGRESS);
+    },
+  },
+  {
+    id: "evicted-count",
+    row: "the pending count in the ack subject, when a message that waits for its ack is discarded",
+    // The new one that the other had to go for is counted here, there perhaps not yet.
+    match: (c) => {
+      const ops = before(c);
+      if (c.o.op !== "deliveries" || !same(blind(c.ours), blind(c.theirs))) return false;
+      const bound = (s) => configs(ops).some((x) => x.body.name === s && (x.body.max_msgs > 0 || x.body.max_bytes > 0 || x.body.max_msgs_per_subject > 0)) && creates(ops).some((x) => x.body.stream_name === s && x.body.config.max_ack_pending > 0);
+      return c.ours.every((m, i) => same(m, c.theirs[i]) || (bound(streamOf(m)) && leftOf(m) === leftOf(c.theirs[i]) + 1));
     },
   },
   {
@@ -335,14 +358,14 @@ export const CONSUMER_RULES = [
 
 const streamOf = (m) => /^\$JS\.ACK\.([^.]+)/.exec(m.reply ?? "")?.[1];
 const numberOf = (m) => Number(/^\$JS\.ACK(?:\.[^.]+){3}\.(\d+)/.exec(m?.reply ?? "")?.[1] ?? Infinity);
+const leftOf = (m) => Number(/\.(\d+)$/.exec(m.reply ?? "")?.[1] ?? 0); // the pending count
 // The first delivery that differs comes from further back here, or there is none on nats-server; else only the pending
 // counts differ, and here they are not smaller.
 function passedOver({ ours, theirs }) {
   const [a, b] = [blind(ours), blind(theirs)];
-  const left = (m) => Number(/\.(\d+)$/.exec(m.reply ?? "")?.[1] ?? 0);
   for (const [i, m] of ours.entries()) {
     if (!same(a[i], b[i])) return numberOf(m) < numberOf(theirs[i]);
-    if (left(m) < left(theirs[i])) return false;
+    if (leftOf(m) < leftOf(theirs[i])) return false;
   }
   return ours.length === theirs.length;
 }

@@ -2,6 +2,7 @@
 import { asleep, before, blind, called, creates, same } from "./rules_help.mjs";
 
 const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting", "priority_groups"];
+const number = (m) => /^\$JS\.ACK(?:\.[^.]+){4}\.(\d+)/.exec(m.reply ?? "")?.[1]; // of the delivery
 const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m?.reply ?? "")?.[1] > 1;
 const whose = (m) => /^\$JS\.ACK\.([^.]+)\.([^.]+)/.exec(m.reply ?? "")?.slice(1, 3);
 
@@ -22,6 +23,12 @@ function updated(c, name, from) {
   return seen?.size > 1 && (!from || seen.has(from));
 }
 
+// Whether it was for pinned clients and is for all now.
+function released(c, name) {
+  const made = creates(before(c)).filter((x) => !c.refused.has(x));
+  return updated(c, name, "pinned_client") && policies(made.reverse()).get(name)?.values().next().value !== "pinned_client";
+}
+
 function ahead(mine, k) {
   if (!(mine.delivered.consumer_seq > k.delivered.consumer_seq)) return;
   for (const f of PROGRESS) if (mine[f] !== undefined) k[f] = mine[f];
@@ -35,28 +42,34 @@ export const GROUP_RULES = [
     part: (c, mine, k) => updated(c, called(k.stream_name, k.name)) && asleep(k) && ahead(mine, k),
   },
   {
+    id: "again-turn",
+    row: "a message that is to come again, when there are requests but none may have it",
+    ends: true,
+    // Both deliver one that comes again, as the same delivery of the same consumer, but not the same one.
+    match: (c) => {
+      const at = c.ours.findIndex((m, i) => !same(blind([m]), blind([c.theirs[i] ?? {}])));
+      const [a, b] = [c.ours[at], c.theirs[at]];
+      if ((c.o.op !== "pull" && c.o.op !== "deliveries") || !again(a) || !again(b) || number(a) !== number(b) || !same(whose(a), whose(b))) return false;
+      const had = policies(before(c)).get(called(...whose(a)));
+      return had?.has("overflow") || had?.has("pinned_client");
+    },
+  },
+  {
     id: "pin-outlives",
     row: "a consumer that is pinned to a client when its priority policy is updated",
     ends: true,
     // Here its requests are served, there they wait, or are told that there is nothing.
-    part: (c, mine, k) => updated(c, called(k.stream_name, k.name), "pinned_client") && k.num_waiting > 0 && k.num_pending > 0 && ahead(mine, k),
+    part: (c, mine, k) => released(c, called(k.stream_name, k.name)) && k.num_waiting > 0 && k.num_pending > 0 && ahead(mine, k),
     match: (c) => {
       // Which of its requests gets a message is another matter then.
       const all = c.o.op === "deliveries" ? [...c.ours, ...c.theirs].map(whose).filter((w) => w) : [];
-      if (all.length) return all.every((w) => updated(c, called(...w), "pinned_client"));
-      if (c.o.op !== "pull" || !updated(c, called(c.o.s, c.o.c), "pinned_client") || c.o.body?.id) return false;
+      if (all.length) return all.every((w) => released(c, called(...w)));
+      if (!released(c, called(c.o.s, c.o.c))) return false;
+      // The message that comes then is not among the answers.
+      if (c.o.op === "ack") return c.o.data?.startsWith("+NXT") && c.ours.length === 0 && c.theirs.length === 1 && /^NATS\/1\.0 404 No Messages/.test(c.theirs[0].hdr);
+      if (c.o.op !== "pull" || c.o.body?.id) return false;
       const got = c.theirs.filter((m) => m.reply);
       return c.ours.filter((m) => m.reply).length > got.length && same(blind(c.ours.slice(0, got.length)), blind(got));
-    },
-  },
-  {
-    id: "again-turn",
-    row: "a message that is to come again, when there are requests but none may have it",
-    ends: true,
-    // Both deliver one that comes again, but not the same.
-    match: (c) => {
-      const at = c.ours.findIndex((m, i) => !same(blind([m]), blind([c.theirs[i] ?? {}])));
-      return (c.o.op === "pull" || c.o.op === "deliveries") && again(c.ours[at]) && again(c.theirs[at]) && creates(before(c)).some((x) => /^(overflow|pinned_client)$/.test(x.body.config.priority_policy));
     },
   },
 ];
