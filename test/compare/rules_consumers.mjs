@@ -1,7 +1,7 @@
 // rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
 //   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
 //         is here.  An answer is accepted when its parts together explain all of it.
-import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, deletesFrom, filterOf, forInterest, goesTo, inMemory, keepsAll, reach, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
+import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, deletesFrom, filterOf, forInterest, goesTo, holdsMore, inMemory, keepsAll, reach, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
 
 const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
@@ -11,9 +11,10 @@ const DELETED = /"reason":"Unacknowledged message was deleted"/;
 const UNDER_WAY = "<under way>"; // how far it is, is compared when it has settled
 const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending"];
 
-// Sleeps on nats-server and went on here; whom it is pinned to is found out on the way.
+// Sleeps on nats-server and went on here (as far as there are requests that may be served); whom it is pinned to is
+// found out on the way.
 function woken(k, mine) {
-  if (!asleep(k) || asleep(mine) || !(mine.delivered.consumer_seq > k.delivered.consumer_seq)) return;
+  if (!asleep(k) || (asleep(mine) && !/^(overflow|pinned_client)$/.test(mine.config.priority_policy)) || !(mine.delivered.consumer_seq > k.delivered.consumer_seq)) return;
   take(k, mine, [...PROGRESS, "num_waiting"]);
   if (!k.priority_groups?.some((g) => g.pinned_client_id)) take(k, mine, ["priority_groups"]);
 }
@@ -62,11 +63,7 @@ export const CONSUMER_RULES = [
       if (pauses > (born ? 0 : 1)) woken(k, mine);
     },
     // An interest stream holds what the one that sleeps has not got yet.
-    match: (c) => {
-      const [a, b] = [c.ours[0]?.data?.state, c.theirs[0]?.data?.state];
-      if (!api(c.o, "STREAM.INFO.") || !b || keepsAll(c) || !(b.messages > a?.messages) || a.last_seq !== b.last_seq) return false;
-      return before(c).filter((x) => x.subj?.startsWith(`CONSUMER.PAUSE.${c.theirs[0].data.config.name}.`)).length > 1;
-    },
+    match: (c) => holdsMore(c) && before(c).filter((x) => x.subj?.startsWith(`CONSUMER.PAUSE.${c.theirs[0].data.config.name}.`)).length > 1,
   },
   {
     id: "purge-makes-room",
@@ -110,6 +107,13 @@ export const CONSUMER_RULES = [
     id: "ack-passed-over",
     row: "an ack of a message that was never delivered",
     ends: true,
+    // With +NXT nothing is confirmed, but it was a sign of life.
+    part: (c, mine, k) => {
+      const [ops, name] = [before(c), called(k.stream_name, k.name)];
+      const reset = ops.findIndex((x) => x.subj === `CONSUMER.RESET.${k.stream_name}.${k.name}`);
+      const next = reset >= 0 && ops.slice(reset).some((x) => x.op === "ack" && called(x.s, x.c) === name && x.data?.startsWith("+NXT"));
+      if (next && k.ack_floor.last_active && !mine.ack_floor.last_active) delete k.ack_floor.last_active;
+    },
     match: (c) => {
       const [, , stream, name, , seq] = c.o.subj?.split(".") ?? [];
       if (c.o.op === "ack" && c.ours.length === 0 && same(c.theirs, [{ subject: "<inbox>" }])) return before(c).some((x) => x.subj === `CONSUMER.RESET.${c.o.s}.${c.o.c}`);

@@ -1,5 +1,5 @@
 // rules_groups.mjs: accepted differences about priority groups.
-import { asleep, before, blind, called, creates, same } from "./rules_help.mjs";
+import { asleep, before, blind, called, creates, holdsMore, same } from "./rules_help.mjs";
 
 const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting", "priority_groups"];
 const number = (m) => /^\$JS\.ACK(?:\.[^.]+){4}\.(\d+)/.exec(m.reply ?? "")?.[1]; // of the delivery
@@ -23,6 +23,12 @@ function updated(c, name, from) {
   return seen?.size > 1 && (!from || seen.has(from));
 }
 
+// Whether that of a consumer of the stream that is told of was (away from pinned clients).
+function updatedOf(c, away) {
+  const stream = c.theirs[0].data.config.name;
+  return [...policies(before(c)).keys()].some((name) => name.startsWith(`${stream} `) && (away ? released : updated)(c, name));
+}
+
 // Whether it was for pinned clients and is for all now.
 function released(c, name) {
   const made = creates(before(c)).filter((x) => !c.refused.has(x));
@@ -40,6 +46,7 @@ export const GROUP_RULES = [
     row: "requests that wait when their consumer's priority policy is updated",
     ends: true,
     part: (c, mine, k) => updated(c, called(k.stream_name, k.name)) && asleep(k) && ahead(mine, k),
+    match: (c) => holdsMore(c) && updatedOf(c),
   },
   {
     id: "again-turn",
@@ -61,6 +68,7 @@ export const GROUP_RULES = [
     // Here its requests are served, there they wait, or are told that there is nothing.
     part: (c, mine, k) => released(c, called(k.stream_name, k.name)) && k.num_waiting > 0 && k.num_pending > 0 && ahead(mine, k),
     match: (c) => {
+      if (holdsMore(c)) return updatedOf(c, true);
       // Which of its requests gets a message is another matter then.
       const all = c.o.op === "deliveries" ? [...c.ours, ...c.theirs].map(whose).filter((w) => w) : [];
       if (all.length) return all.every((w) => released(c, called(...w)));

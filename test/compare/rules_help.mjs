@@ -17,6 +17,11 @@ export function consumersOf(answer) {
   const all = copy(answer);
   return { all, list: all[0]?.data?.consumers ?? [all[0]?.data] };
 }
+// Whether a stream that keeps what somebody needs holds more on nats-server: somebody sleeps there.
+export function holdsMore(c) {
+  const [a, b] = [c.ours[0]?.data?.state, c.theirs[0]?.data?.state];
+  return api(c.o, "STREAM.INFO.") && b && !keepsAll(c) && b.messages > a?.messages && a.last_seq === b.last_seq;
+}
 // How many deliveries a consumer will have made when all that it counts has come.
 export const reach = (k) => k.delivered.consumer_seq + k.num_pending;
 
