@@ -1,7 +1,7 @@
 // rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
 //   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
 //         is here.  An answer is accepted when its parts together explain all of it.
-import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, deletesFrom, filterOf, forInterest, goesTo, holdsMore, inMemory, keepsAll, reach, refiltered, same, takesFrom, takesMany, without } from "./rules_help.mjs";
+import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, deletesFrom, discards, filterOf, goesTo, holdsMore, inMemory, keepsAll, reach, refiltered, same, streamsOf, takesFrom, takesMany, without } from "./rules_help.mjs";
 
 const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
@@ -18,6 +18,7 @@ function woken(k, mine) {
   take(k, mine, [...PROGRESS, "num_waiting"]);
   if (!k.priority_groups?.some((g) => g.pinned_client_id)) take(k, mine, ["priority_groups"]);
 }
+const notFound = (answer) => answer[0]?.data?.error?.err_code === 10037 || /^NATS\/1\.0 404 Message Not Found/.test(answer[0]?.hdr);
 const full = (k) => k.config.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending;
 
 export const CONSUMER_RULES = [
@@ -109,14 +110,12 @@ export const CONSUMER_RULES = [
     ends: true,
     // With +NXT nothing is confirmed, but it was a sign of life.
     part: (c, mine, k) => {
-      const [ops, name] = [before(c), called(k.stream_name, k.name)];
-      const reset = ops.findIndex((x) => x.subj === `CONSUMER.RESET.${k.stream_name}.${k.name}`);
-      const next = reset >= 0 && ops.slice(reset).some((x) => x.op === "ack" && called(x.s, x.c) === name && x.data?.startsWith("+NXT"));
-      if (next && k.ack_floor.last_active && !mine.ack_floor.last_active) delete k.ack_floor.last_active;
+      const next = before(c).some((x) => x.op === "ack" && called(x.s, x.c) === called(k.stream_name, k.name) && x.data?.startsWith("+NXT"));
+      if (next && resetAndGone(c, k.stream_name, k.name) && k.ack_floor.last_active && !mine.ack_floor.last_active) delete k.ack_floor.last_active;
     },
     match: (c) => {
       const [, , stream, name, , seq] = c.o.subj?.split(".") ?? [];
-      if (c.o.op === "ack" && c.ours.length === 0 && same(c.theirs, [{ subject: "<inbox>" }])) return before(c).some((x) => x.subj === `CONSUMER.RESET.${c.o.s}.${c.o.c}`);
+      if (c.o.op === "ack" && c.ours.length === 0 && same(c.theirs, [{ subject: "<inbox>" }])) return resetAndGone(c, c.o.s, c.o.c);
       if (c.o.op !== "raw" || c.ours.length !== 0 || !same(c.theirs, [{ subject: "<inbox>" }]) || !(Number(seq) > 0)) return false;
       return creates(before(c)).some((x) => x.body.stream_name === stream && (x.subj.split(".").includes(name) || name.startsWith("%")) && (x.body.config.filter_subject || x.body.config.filter_subjects?.length));
     },
@@ -193,7 +192,9 @@ export const CONSUMER_RULES = [
       if (delivers(c.o)) return all.length > 0 && same(blind(c.ours), blind(c.theirs));
       // What is acknowledged so goes from an interest stream.
       const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
-      if (api(c.o, "STREAM.INFO.")) return all.some((x) => x.body.stream_name === b?.config?.name) && !keepsAll(c) && before(c).some(deletesFrom(b.config.name)) && b.state.messages < a?.state?.messages && a.state.last_seq === b.state.last_seq;
+      const loses = (s) => all.some((x) => x.body.stream_name === s) && (before(c).some(deletesFrom(s)) || discards(before(c), s));
+      if (api(c.o, "STREAM.INFO.")) return loses(b?.config?.name) && !keepsAll(c) && b.state.messages < a?.state?.messages && a.state.last_seq === b.state.last_seq;
+      if (c.o.op === "get" || api(c.o, "STREAM.MSG.GET.")) return loses(streamsOf(c).at(-1)) && notFound(c.theirs) && !notFound(c.ours) && configs(before(c)).some((x) => x.body.retention === "interest");
       if (c.o.op !== "advisories" || !all.length) return false;
       // What it does not wait for any more cannot be refused, nor told to be gone.
       const told = (t) => /MSG_(NAKED|TERMINATED)/.test(t) && all.some((x) => t.includes(`"stream":"${x.body.stream_name}"`));
@@ -217,7 +218,7 @@ export const CONSUMER_RULES = [
     match: (c) => {
       const ops = before(c);
       if (c.o.op !== "deliveries" || !same(blind(c.ours), blind(c.theirs))) return false;
-      const bound = (s) => configs(ops).some((x) => x.body.name === s && (x.body.max_msgs > 0 || x.body.max_bytes > 0 || x.body.max_msgs_per_subject > 0)) && creates(ops).some((x) => x.body.stream_name === s && x.body.config.max_ack_pending > 0);
+      const bound = (s) => discards(ops, s) && creates(ops).some((x) => x.body.stream_name === s && x.body.config.max_ack_pending > 0);
       return c.ours.every((m, i) => same(m, c.theirs[i]) || (bound(streamOf(m)) && leftOf(m) === leftOf(c.theirs[i]) + 1));
     },
   },
@@ -377,6 +378,14 @@ const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m.reply ?? "")?.[1] 
 // A NAK, and a purge or a roll-up: what was queued to come again is forgotten, what lies below the floor that moved is not heeded.
 function refusedAndTaken(c, stream) {
   return before(c).some((x) => x.op === "ack" && x.s === stream && x.data?.startsWith("-NAK")) && before(c).some(takesFrom(stream));
+}
+
+// A reset, and something that it left behind is gone, or not wanted any more.
+function resetAndGone(c, stream, name) {
+  const ops = before(c);
+  const forgets = configs(ops).some((x) => x.body.name === stream && (/^(interest|workqueue)$/.test(x.body.retention) || x.body.max_age > 0 || x.body.allow_msg_ttl));
+  const gone = forgets || discards(ops, stream) || ops.some(deletesFrom(stream)) || refiltered(ops).has(called(stream, name));
+  return gone && ops.some((x) => x.subj?.startsWith(`CONSUMER.RESET.${stream}.`) && called(stream, x.subj.split(".")[3]) === called(stream, name));
 }
 
 // The stream and the consumer that a request to make one names.

@@ -39,6 +39,9 @@ export const takesFrom = (stream) => (o) => takesMany(o) && (o.op === "pub" ? go
 
 export const deletesFrom = (stream) => (o) => o.subj === `STREAM.MSG.DELETE.${stream}` || takesFrom(stream)(o);
 
+// Whether older messages make room for new ones in it.
+export const discards = (ops, stream) => configs(ops).some((x) => x.body.name === stream && (x.body.max_msgs > 0 || x.body.max_bytes > 0 || x.body.max_msgs_per_subject > 0));
+
 // What a message takes of max_bytes, on file.
 export const sizeOf = (o) => 30 + o.subj.length + (o.data?.length ?? 0) + (o.hdr ? 4 + 14 + o.hdr.join("..").length + 2 : 0);
 export const before = ({ history, index }) => history.ops.slice(0, index + 1);
