@@ -241,8 +241,10 @@ static void nak(struct consumer *c, const struct told *t, struct mf_slice arg)
     int64_t delay;
     bool asked = nak_delay(arg, &delay);
 
-    if (e == NULL || t->dseq <= c->floor_dseq || t->dseq > c->dseq + 1)
+    if (e == NULL || t->dseq > c->dseq + 1)
         return;
+    if (t->dseq <= c->floor_dseq && e->dseq > c->floor_dseq)
+        return; /* old; a floor that a purge moved over what still waits does not count */
     consumer_tell(c, CONSUMER_NAKED, t->sseq, t->dseq, t->deliveries, MF_SLICE_NONE);
     if (asked) /* as in nats-server: a new time to wait counts as activity, here and below */
         c->delivered_ns = group_now(c->group);

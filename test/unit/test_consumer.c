@@ -111,6 +111,28 @@ static void test_another_time_to_wait_is_activity(void)
     }
 }
 
+/* The floor moves to the number of what went, as in nats-server, over one that still waits. */
+static void test_refusal_is_heeded_where_a_purge_moved_the_floor_over_it(void)
+{
+    uint64_t purged;
+
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    put("k.b", "2");
+    put("k.a", "3");
+    struct consumer *c = add("D", pull());
+    snprintf(here, sizeof here, " in ");
+    ask(c, "3");
+    TEST_ASSERT_EQUAL_INT(0, world_purge(&w, "k.b", 0, 0, &purged));
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).floor_cseq);
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).ack_pending);
+    heard();
+    ack(c, "1.1.1.0.0", "-NAK");
+    ask(c, "1");
+    TEST_ASSERT_NOT_NULL(strstr(heard(), "$JS.ACK.S.D.2.1.4."));
+}
+
 /* The numbers of deliveries begin anew; who heard the old ones may still use them. */
 static void test_ack_from_before_a_reset_moves_the_floor_to_what_it_names(void)
 {
@@ -326,6 +348,7 @@ int main(void)
     RUN_TEST(test_floor_moves_when_the_lowest_is_acked);
     RUN_TEST(test_nak_comes_again_before_new_ones);
     RUN_TEST(test_another_time_to_wait_is_activity);
+    RUN_TEST(test_refusal_is_heeded_where_a_purge_moved_the_floor_over_it);
     RUN_TEST(test_ack_from_before_a_reset_moves_the_floor_to_what_it_names);
     RUN_TEST(test_confirmed_ack_survives_a_kill);
     RUN_TEST(test_pending_follows_removals_and_filters);
