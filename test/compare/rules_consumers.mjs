@@ -91,6 +91,18 @@ export const CONSUMER_RULES = [
     },
   },
   {
+    id: "group-updated",
+    row: "a push consumer whose deliver group is updated",
+    ends: true,
+    part: (c, mine, k) => {
+      const groups = creates(before(c)).filter((x) => !c.refused.has(x) && named(x) === `${k.stream_name},${k.name}`).map((x) => x.body.config.deliver_group);
+      if (new Set(groups).size < 2 || !mine.push_bound || k.push_bound) return;
+      take(k, mine, PROGRESS);
+      delete k.ts; // which stands behind it
+      take(k, mine, ["push_bound", "ts"]);
+    },
+  },
+  {
     id: "no-wait-behind",
     row: "a `no_wait` request that waits behind `max_ack_pending`, and everything",
     ends: true,
@@ -207,8 +219,7 @@ export const CONSUMER_RULES = [
     ends: true,
     // Its floor lies above what it has delivered since.
     part: (c, mine, k) => {
-      const reset = before(c).some((x) => x.subj === `CONSUMER.RESET.${k.stream_name}.${k.name}`);
-      if (reset && k.config.ack_policy === "all" && k.ack_floor.consumer_seq > k.delivered.consumer_seq && mine.ack_floor.consumer_seq <= mine.delivered.consumer_seq) take(k, mine, PROGRESS);
+      if (wasReset(before(c), k.stream_name, k.name) && k.config.ack_policy === "all" && k.ack_floor.consumer_seq > k.delivered.consumer_seq && mine.ack_floor.consumer_seq <= mine.delivered.consumer_seq) take(k, mine, PROGRESS);
     },
   },
   {
@@ -241,18 +252,21 @@ export const CONSUMER_RULES = [
     row: "the ack floor after a purge or a roll-up took messages that wait",
     ends: true,
     part: (c, mine, k) => {
-      if (k.num_ack_pending < mine.num_ack_pending || !before(c).some(takesFrom(k.stream_name))) return;
+      if (!before(c).some(takesFrom(k.stream_name))) return;
+      // What its floor has passed over it may forget.
+      const forgotten = mine.num_ack_pending - k.num_ack_pending;
+      if (forgotten > 0 && forgotten > k.ack_floor.stream_seq - mine.ack_floor.stream_seq) return;
       // What went and is still counted may be one too many: nothing comes any more.
       const full = k.config.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending && mine.delivered.consumer_seq > k.delivered.consumer_seq;
       take(k, mine, full ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered"]);
     },
-    // What went and is still counted can be refused.
+    // What went and is still counted can be refused; what the floor has passed over can not.
     match: (c) => {
       if (c.o.op !== "advisories") return false;
       const [a, b] = [c.ours, c.theirs].map((list) => list.filter((t) => !DELETED.test(t)));
-      const more = b.filter((t) => !a.includes(t));
+      const more = [...b.filter((t) => !a.includes(t)), ...a.filter((t) => !b.includes(t))];
       const naked = (t) => /MSG_NAKED/.test(t) && refusedAndTaken(c, /"stream":"([^"]+)"/.exec(t)?.[1]);
-      return more.length > 0 && more.every(naked) && same(a, b.filter((t) => a.includes(t)));
+      return more.length > 0 && more.every(naked) && same(a.filter((t) => b.includes(t)), b.filter((t) => a.includes(t)));
     },
   },
   {
@@ -380,12 +394,13 @@ function refusedAndTaken(c, stream) {
   return before(c).some((x) => x.op === "ack" && x.s === stream && x.data?.startsWith("-NAK")) && before(c).some(takesFrom(stream));
 }
 
+const wasReset = (ops, stream, name) => ops.some((x) => x.subj?.startsWith(`CONSUMER.RESET.${stream}.`) && called(stream, x.subj.split(".")[3]) === called(stream, name));
 // A reset, and something that it left behind is gone, or not wanted any more.
 function resetAndGone(c, stream, name) {
   const ops = before(c);
   const forgets = configs(ops).some((x) => x.body.name === stream && (/^(interest|workqueue)$/.test(x.body.retention) || x.body.max_age > 0 || x.body.allow_msg_ttl));
   const gone = forgets || discards(ops, stream) || ops.some(deletesFrom(stream)) || refiltered(ops).has(called(stream, name));
-  return gone && ops.some((x) => x.subj?.startsWith(`CONSUMER.RESET.${stream}.`) && called(stream, x.subj.split(".")[3]) === called(stream, name));
+  return gone && wasReset(ops, stream, name);
 }
 
 // The stream and the consumer that a request to make one names.
