@@ -243,6 +243,9 @@ export const CONSUMER_RULES = [
       if (mine.delivered.consumer_seq >= k.delivered.consumer_seq && mine.delivered.stream_seq <= k.delivered.stream_seq) take(k, mine, ["delivered", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting"]);
     },
     match: (c) => {
+      // +NXT has brought it here, and there what comes next.
+      const next = c.o.op === "pull" && before(c).some((x) => x.op === "ack" && x.s === c.o.s && x.data?.startsWith("+NXT"));
+      if (next && refusedAndTaken(c, c.o.s) && passedOver(c)) return true;
       if (!delivers(c.o) || !c.ours.some((m) => refusedAndTaken(c, streamOf(m)) && again(m))) return false;
       return !c.theirs.some(again);
     },
