@@ -46,17 +46,30 @@ static struct blob *blob_new(struct mf_slice name, struct mf_slice bytes)
     return b;
 }
 
-static void segment_blobs(struct store *s, uint64_t number, int d)
-{
-    struct segment *seg = segs_get(s, number);
+#define NOWHERE 0 /* no segment has this number */
 
-    if (seg != NULL)
-        seg->blobs = (uint32_t)((int64_t)seg->blobs + d);
+/* They are alive as messages are: what is kept of a segment counts them too. */
+static void blob_lies(struct store *s, struct blob *b, uint64_t segment)
+{
+    struct segment *from = segs_get(s, b->segment), *to = segs_get(s, segment);
+    uint64_t size = record_blob_size(b->name_len, b->bytes_len);
+
+    if (from != NULL) {
+        from->blobs--;
+        from->blob_bytes -= size;
+        s->blob_bytes -= size;
+    }
+    if (to != NULL) {
+        to->blobs++;
+        to->blob_bytes += size;
+        s->blob_bytes += size;
+    }
+    b->segment = segment;
 }
 
 static void blob_drop(struct store *s, struct blob *b)
 {
-    segment_blobs(s, b->segment, -1);
+    blob_lies(s, b, NOWHERE);
     table_del(&s->blobs, &b->node);
     blob_free(b);
 }
@@ -92,12 +105,13 @@ int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
     if (bytes.len > STORE_BLOB_MAX)
         return MF_LIMIT;
     struct blob *b = blob_new(name, bytes), *old = blob_find(s, name);
+    uint64_t segment;
     if (b == NULL || table_add(&s->blobs, &b->node, hash_slice(name)) != 0) {
         if (b != NULL)
             blob_free(b);
         return MF_NOMEM;
     }
-    if ((rc = blob_write(s, name, bytes, false, false, &b->segment)) != 0) {
+    if ((rc = blob_write(s, name, bytes, false, false, &segment)) != 0) {
         table_del(&s->blobs, &b->node);
         blob_free(b);
         s->starved |= rc == MF_FULL;
@@ -105,8 +119,8 @@ int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
     }
     if (old != NULL)
         blob_drop(s, old);
-    segment_blobs(s, b->segment, +1);
-    if (b->segment == BLOB_IN_BATCH)
+    blob_lies(s, b, segment);
+    if (segment == BLOB_IN_BATCH)
         mf_list_push(&s->batch_blobs, &b->in_batch);
     wait_add(s, w);
     return 0;
@@ -170,10 +184,8 @@ void blob_settle(struct store *s, uint64_t segment)
 {
     struct mf_list *n;
 
-    while ((n = mf_list_pop(&s->batch_blobs)) != NULL) {
-        mf_container(n, struct blob, in_batch)->segment = segment;
-        segment_blobs(s, segment, +1);
-    }
+    while ((n = mf_list_pop(&s->batch_blobs)) != NULL)
+        blob_lies(s, mf_container(n, struct blob, in_batch), segment);
 }
 
 struct mover {
@@ -190,11 +202,8 @@ static void move_one(struct store *s, struct blob *b, void *arg)
         return;
     m->rc = blob_write(s, mf_slice(b->name, b->name_len), mf_slice(b->bytes, b->bytes_len), false,
                        true, &to);
-    if (m->rc != 0)
-        return;
-    segment_blobs(s, b->segment, -1);
-    b->segment = to;
-    segment_blobs(s, to, +1);
+    if (m->rc == 0)
+        blob_lies(s, b, to);
 }
 
 int blob_move(struct store *s, uint64_t segment)
@@ -217,8 +226,7 @@ int blob_take(struct store *s, struct recovered_blob *r)
     }
     /* From a checkpoint: somewhere in the log.  Taken for the first segment it is written again
      * before any segment goes that it might lie in. */
-    b->segment = r->segment == 0 ? segs_first(s)->number : r->segment;
-    segment_blobs(s, b->segment, +1);
+    blob_lies(s, b, r->segment == 0 ? segs_first(s)->number : r->segment);
     return 0;
 }
 

@@ -32,17 +32,14 @@ static bool wanted(const struct store *s)
     for (size_t i = 0; i + 1 < s->segs.count; i++) {
         const struct segment *seg = s->segs.at[s->segs.head + i];
         used += seg->end - SEGMENT_PAGE;
-        live += live_disk(seg->live_bytes, seg->live_count);
+        live += segment_live(seg);
     }
     /* On a full disk only what surely comes to its end: copies that do not fit would use up the
      * room kept for removals and gain nothing. */
     if (s->full)
         return used > live + first->size / 2 &&
-               place_free(s,
-                          live_disk(first->live_bytes, first->live_count) + 8 * first->live_count +
-                              4096 * first->blobs + MARGIN,
-                          true);
-    return 4 * live_disk(first->live_bytes, first->live_count) < first->end - SEGMENT_PAGE ||
+               place_free(s, segment_live(first) + 8 * first->live_count + MARGIN, true);
+    return 4 * segment_live(first) < first->end - SEGMENT_PAGE ||
            used > 2 * live + 2 * segs_current(s)->size;
 }
 
@@ -54,7 +51,7 @@ static bool outgrown(struct store *s)
     int64_t quick_until = segs_quick_until(s);
 
     if (s->segs.count != 1 || !store_idle(s) ||
-        used <= 4 * live_disk(s->all.bytes, s->all.msgs) + SEGMENT_PAGE)
+        used <= 4 * (live_disk(s->all.bytes, s->all.msgs) + s->blob_bytes) + SEGMENT_PAGE)
         return false;
     /* Filled fast, it may be filled again at once; but should nothing come, nothing would wake us.
      */

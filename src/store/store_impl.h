@@ -53,6 +53,7 @@ struct segment {
     uint64_t end; /* where the next record goes, or where they end */
     uint64_t live_count, live_bytes;
     uint64_t purged_count, purged_bytes; /* of those, what goes with the index put aside */
+    uint64_t blob_bytes;                 /* of the current blobs that lie here, on disk */
     uint32_t blobs;
     struct store_file *file; /* NULL: not made yet (the commit makes it), or missing */
     const uint8_t *map;      /* made by the first read */
@@ -68,6 +69,12 @@ struct segment {
     uint32_t blank_id;
     int64_t opened_mono_ns; /* when it became the current one */
 };
+
+/* Bytes on disk of what is alive in it. */
+static inline uint64_t segment_live(const struct segment *seg)
+{
+    return live_disk(seg->live_bytes, seg->live_count) + seg->blob_bytes;
+}
 
 /* Segments by number, without gaps: at[number - first].  O(1). */
 struct segments {
@@ -107,6 +114,7 @@ struct store {
     struct index *ix;
     struct segments segs;
     struct table blobs;
+    uint64_t blob_bytes;        /* of all segments */
     struct mf_list batch_blobs; /* put in the open batch: their segment is known when it ends */
 
     /* Log. */

@@ -337,6 +337,35 @@ static void test_blobs_are_replaced_deleted_and_kept(void)
     }
 }
 
+/* They are alive as messages are: where nearly all that is alive are blobs, carrying them from the
+ * first segment to the last gains nothing, and would never end. */
+static void test_blobs_larger_than_a_segment_are_left_where_they_are(void)
+{
+    static char large[5000];
+    struct store_stats then, now;
+    char name[16];
+
+    drive_fini(&d);
+    start((struct store_opts){.segment_min = 16384, .segment_max = 16384, .name = "blobs"});
+    memset(large, 'x', sizeof large);
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 12; i++) {
+            snprintf(name, sizeof name, "b%d", i);
+            TEST_ASSERT_EQUAL_INT(
+                0, store_blob_put(d.store, mf_str(name), mf_slice(large, sizeof large), NULL));
+            put("k", "v");
+        }
+    for (int i = 0; i < 5000 && !store_idle(d.store); i++)
+        drive_turn(&d);
+    store_stats(d.store, &then);
+    for (int i = 0; i < 5000; i++)
+        drive_turn(&d);
+    store_stats(d.store, &now);
+    TEST_ASSERT_EQUAL_UINT64(then.segments_freed, now.segments_freed);
+    TEST_ASSERT_TRUE(store_idle(d.store));
+    TEST_ASSERT_TRUE(now.segments_freed > 0); /* what was replaced is given up */
+}
+
 int main(void)
 {
     must_quiet();
@@ -354,5 +383,6 @@ int main(void)
     RUN_TEST(test_a_directory_in_use_is_refused);
     RUN_TEST(test_memory_mode_stores_and_forgets);
     RUN_TEST(test_blobs_are_replaced_deleted_and_kept);
+    RUN_TEST(test_blobs_larger_than_a_segment_are_left_where_they_are);
     return UNITY_END();
 }
