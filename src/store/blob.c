@@ -105,7 +105,7 @@ int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
     if (bytes.len > STORE_BLOB_MAX)
         return MF_LIMIT;
     struct blob *b = blob_new(name, bytes), *old = blob_find(s, name);
-    uint64_t segment;
+    uint64_t segment = NOWHERE;
     if (b == NULL || table_add(&s->blobs, &b->node, hash_slice(name)) != 0) {
         if (b != NULL)
             blob_free(b);
