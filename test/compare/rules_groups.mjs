@@ -65,8 +65,13 @@ export const GROUP_RULES = [
     id: "pin-outlives",
     row: "a consumer that is pinned to a client when its priority policy is updated",
     ends: true,
-    // Here its requests are served, there they wait, or are told that there is nothing.
-    part: (c, mine, k) => released(c, called(k.stream_name, k.name)) && k.num_waiting > 0 && k.num_pending > 0 && ahead(mine, k),
+    // Here its requests are served, there they wait, or are told that there is nothing; where one is the pinned client's
+    // that gets all there, another number of them is over.
+    part: (c, mine, k) => {
+      if (!released(c, called(k.stream_name, k.name)) || !(k.num_waiting > 0)) return;
+      if (k.num_pending > 0) ahead(mine, k);
+      if (same(mine.delivered, k.delivered) && mine.num_pending === k.num_pending) k.num_waiting = mine.num_waiting;
+    },
     match: (c) => {
       if (holdsMore(c)) return updatedOf(c, true);
       // Which of its requests gets a message is another matter then.
