@@ -78,6 +78,15 @@ export const CONSUMER_RULES = [
     part: (_, mine, k) => k.config.max_deliver > 1 && less(k, mine, "num_redelivered"),
   },
   {
+    id: "given-up-acked",
+    row: "an ack of what was given up, ack policy `all`",
+    // Nothing waits there, and the floor is where it was.
+    part: (_, mine, k) => {
+      if (k.config.ack_policy !== "all" || !(k.config.max_deliver > 0) || k.num_ack_pending > 0 || mine.num_ack_pending > 0) return;
+      if (k.ack_floor.stream_seq < mine.ack_floor.stream_seq && mine.ack_floor.stream_seq <= k.delivered.stream_seq) take(k, mine, ["ack_floor"]);
+    },
+  },
+  {
     id: "first-update",
     row: "the answer to the first update of a consumer after a restart",
     // It tells what it told when it had started; what holds now is told by every other answer.
