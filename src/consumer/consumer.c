@@ -4,6 +4,7 @@
  * the turn, or when the worker that reads for it is done, because the one who ends it may have been
  * called from inside its own delivery. */
 #include "consumer_impl.h"
+#include "pull_groups.h"
 
 #include "mayfly/log.h"
 
@@ -454,6 +455,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     consumer_config_fini(cfg);
     consumer_config_init(cfg);
     c->sample = consumer_sample(&c->cfg);
+    groups_sort(c);
     consumer_recount(c);
     c->idle_at_ns = NEVER;
     consumer_resume(c);

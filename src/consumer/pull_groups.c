@@ -97,6 +97,16 @@ void groups_insert(struct consumer *c, struct request *r)
     mf_list_add_after(at, &r->link);
 }
 
+void groups_sort(struct consumer *c)
+{
+    struct mf_list all, *n;
+
+    mf_list_init(&all);
+    mf_list_move(&all, &c->requests);
+    while ((n = mf_list_pop(&all)) != NULL)
+        groups_insert(c, mf_container(n, struct request, link));
+}
+
 /* Who keeps its pin has to ask again in time: a delivery alone does not. */
 bool groups_pin(struct consumer *c, struct request *r, bool *fresh)
 {

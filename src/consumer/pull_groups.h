@@ -10,6 +10,7 @@ bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, 
 enum turn { TURN_SERVE, TURN_PASS, TURN_END };
 enum turn groups_turn(struct consumer *c, const struct request *r);
 void groups_insert(struct consumer *c, struct request *r); /* in its place of the queue */
+void groups_sort(struct consumer *c);                      /* its policy is another one now */
 void groups_timeout(struct consumer *c);
 /* Before a delivery; true: the header is due.  fresh: it was pinned by this; groups_unpin() undoes
  * it. */

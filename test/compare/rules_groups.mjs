@@ -35,6 +35,12 @@ function released(c, name) {
   return updated(c, name, "pinned_client") && policies(made.reverse()).get(name)?.values().next().value !== "pinned_client";
 }
 
+// Whether its policy was another one and is this one now.
+function becameNow(c, name, policy) {
+  const made = creates(before(c)).filter((x) => !c.refused.has(x)).reverse();
+  return updated(c, name) && policies(made).get(name)?.values().next().value === policy;
+}
+
 function ahead(mine, k) {
   if (!(mine.delivered.consumer_seq > k.delivered.consumer_seq)) return;
   for (const f of PROGRESS) if (mine[f] !== undefined) k[f] = mine[f];
@@ -47,6 +53,19 @@ export const GROUP_RULES = [
     ends: true,
     part: (c, mine, k) => updated(c, called(k.stream_name, k.name)) && asleep(k) && ahead(mine, k),
     match: (c) => holdsMore(c) && updatedOf(c),
+  },
+  {
+    id: "prioritized-later",
+    row: "the order of requests that wait when their consumer's priority policy is updated to `prioritized`",
+    ends: true,
+    // As many messages went out; another number of requests is over, and what came by +NXT is not among the answers.
+    part: (c, mine, k) => {
+      if (becameNow(c, called(k.stream_name, k.name), "prioritized") && same(mine.delivered, k.delivered)) k.num_waiting = mine.num_waiting;
+    },
+    match: (c) => {
+      const all = c.o.op === "deliveries" || c.o.op === "pull" ? [...c.ours, ...c.theirs].map(whose).filter((w) => w) : [];
+      return all.length > 0 && all.every((w) => becameNow(c, called(...w), "prioritized"));
+    },
   },
   {
     id: "again-turn",

@@ -50,6 +50,16 @@ check("prioritized: plain numbers and empty requests come after all others, by t
   assert.deepEqual([await last.seqs(1), await plain.seqs(2), await empty.seqs(1)], [[1], [2, 4], [3]]);
 });
 
+check("prioritized: an update to it puts those who wait in order", { only: "mayfly" }, async (c) => {
+  await stocked(c, 0, { ...grouped("overflow"), durable_name: "C" });
+  const plain = await queued(c, 1, 1);
+  const low = await queued(c, 2, { batch: 1, priority: 5 });
+  const high = await queued(c, 3, { batch: 2, priority: 1 });
+  await add(c, { ...grouped("prioritized"), durable_name: "C" });
+  await fill(c, 4);
+  assert.deepEqual([await high.seqs(2), await low.seqs(1), await plain.seqs(1)], [[1, 2], [3], [4]]);
+});
+
 check("prioritized: a client that comes later with a better priority goes first; when it goes, the others are served", async (c) => {
   await stocked(c, 0, grouped("prioritized"));
   const nc = await c.t.connect(c.s);
