@@ -116,6 +116,9 @@ MF_MUSTCHECK int store_barrier(struct store *s, struct store_wait *w);
  * (no batch) is in the same group, so after a crash it is there if the rest is.  One at a time;
  * NULL: nobody. */
 void store_on_commit(struct store *s, void (*fn)(void *arg), void *arg);
+/* fn is called when a group that waited for space or memory was written.  Meanwhile the store had
+ * no next deadline: who goes by it asks again.  It only takes note, and writes later. */
+void store_on_resume(struct store *s, void (*fn)(void *arg), void *arg);
 
 /* Small named values, each replaced as a whole, in the same log and batches. name: 1..255 bytes,
  * bytes: at most STORE_BLOB_MAX. */

@@ -117,6 +117,12 @@ void store_on_commit(struct store *s, void (*fn)(void *arg), void *arg)
     s->before_commit_arg = arg;
 }
 
+void store_on_resume(struct store *s, void (*fn)(void *arg), void *arg)
+{
+    s->resumed = fn;
+    s->resumed_arg = arg;
+}
+
 bool commit_bare(struct store *s)
 {
     struct record_pos at;
@@ -344,6 +350,14 @@ static bool commit_again(struct store *s)
     return true;
 }
 
+static void commit_resume(struct store *s)
+{
+    log_info("store %s: the group that waited is written", s->name);
+    s->full = s->retrying = false; /* if the spare finds no space, it will say so */
+    if (s->resumed != NULL)
+        s->resumed(s->resumed_arg);
+}
+
 void commit_retry(void *arg)
 {
     struct store *s = arg;
@@ -366,8 +380,7 @@ void commit_done(void *arg) /* back on the loop */
     mf_list_move(&done, &s->in_flight);
     if (status == 0) {
         if (s->retrying)
-            s->full = false; /* if the spare finds no space, it will say so */
-        s->retrying = false;
+            commit_resume(s);
         struct record_pos before = s->committed;
         uint32_t chain = s->chain;
         commit_apply(s);

@@ -139,6 +139,7 @@ struct store {
     struct loop_job *commit_job, *sync_job;
     struct loop_timer *commit_retry, *sync_timer;
     void (*before_commit)(void *arg), *before_commit_arg; /* store_on_commit() */
+    void (*resumed)(void *arg), *resumed_arg;             /* store_on_resume() */
     struct loop_defer commit_defer; /* one commit for all that this turn wrote */
     struct image sync;              /* only files of extents are used */
     struct record_pos sync_to;

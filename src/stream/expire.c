@@ -187,6 +187,17 @@ void expire_arm(struct stream *s)
     loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + (wait > 0 ? wait : 0));
 }
 
+static void resumed(void *arg)
+{
+    expire_arm(arg);
+}
+
+void expire_start(struct stream *s)
+{
+    store_on_resume(s->store, resumed, s);
+    expire_arm(s);
+}
+
 /* --- ahead of the sweep -------------------------------------------------------------------- */
 
 struct dead {

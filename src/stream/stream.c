@@ -125,7 +125,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     }
     stream_config_init(cfg);
     limits_count(s);
-    expire_arm(s);
+    expire_start(s);
     *out = s;
     return 0;
 }

@@ -216,6 +216,7 @@ void limits_count(struct stream *s);
 /* --- expire.c ------------------------------------------------------------------------------- */
 
 MF_MUSTCHECK int expire_init(struct stream *s);
+void expire_start(struct stream *s);
 void expire_arm(struct stream *s); /* after anything that may have brought a nearer deadline */
 /* When messages of this subject are past their deadline but not yet swept: sweeps them, with their
  * marker, so that what comes now is behind it.  O(1) when nothing at all is overdue.  MF_NOMEM,

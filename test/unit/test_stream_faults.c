@@ -249,12 +249,71 @@ static void test_reads_that_fail_are_told_and_passed_over(void)
     world_fini(&w);
 }
 
+/* --- deaths while a group waits -----------------------------------------------------------------
+ */
+
+static void turn_for(int64_t ns)
+{
+    int64_t end = clock_mono_ns() + ns;
+
+    while (clock_mono_ns() < end)
+        loop_turn(w.loop);
+}
+
+/* Up to the moment before k.mortal dies; from then on no write finds what it needs. */
+static void wait_with_a_group(int code, struct world_ack *a)
+{
+    const struct stream_config marked = {.name = (char *)"S",
+                                         .subjects = {subjects, 1},
+                                         .max_msgs_per_subject = 1,
+                                         .allow_msg_ttl = true,
+                                         .allow_rollup = true,
+                                         .subject_delete_marker_ttl_ns = 3600 * CLOCK_S};
+    world_init(&w);
+    world_wrap(&w, fault_io_new);
+    world_open(&w, &marked);
+    TEST_ASSERT_EQUAL_UINT64(1, world_publish(&w, "k.mortal", "Nats-TTL: 1s\r\n", "x").seq);
+    w.now_ns += CLOCK_S - 20 * CLOCK_MS;
+    stream_clock_stepped(w.stream);
+    fault_io_arm(
+        w.io, &(struct fault_plan){.kinds = FAULT_WRITE, .nth = 1, .code = code, .forever = true});
+    world_send(&w, "k.waits", "reply", NULL, "y", a);
+    int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
+    while (!store_full(w.stream->store) && clock_mono_ns() < give_up)
+        loop_turn(w.loop);
+    TEST_ASSERT_TRUE(store_full(w.stream->store));
+}
+
+/* Its moment comes while a group waits for memory or space, and nobody writes to the stream when
+ * that is over: it has its marker all the same. */
+static void test_who_dies_while_a_group_waits_is_swept_when_that_is_over(void)
+{
+    const int codes[] = {MF_NOMEM, MF_FULL};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct world_ack a = {0};
+        wait_with_a_group(codes[i], &a);
+        w.now_ns += 40 * CLOCK_MS;
+        turn_for(50 * CLOCK_MS);
+        TEST_ASSERT_TRUE(store_full(w.stream->store));
+        TEST_ASSERT_FALSE(a.done);
+        fault_io_disarm(w.io);
+        int64_t give_up = clock_mono_ns() + 3 * CLOCK_S;
+        while (world_message(&w, 3)[0] == '\0' && clock_mono_ns() < give_up)
+            loop_turn(w.loop);
+        TEST_ASSERT_EQUAL_UINT64(2, a.seq);
+        TEST_ASSERT_NOT_NULL(strstr(world_message(&w, 3), "k.mortal|Nats-Marker-Reason: MaxAge"));
+        world_fini(&w);
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_a_deed_on_a_failing_disk_is_done_or_not);
     RUN_TEST(test_a_deed_on_cold_files_is_done_all_the_same);
     RUN_TEST(test_a_full_disk_refuses_deeds_and_is_left_behind);
+    RUN_TEST(test_who_dies_while_a_group_waits_is_swept_when_that_is_over);
     RUN_TEST(test_cold_messages_are_read_without_stopping_the_loop);
     RUN_TEST(test_reads_that_fail_are_told_and_passed_over);
     return UNITY_END();
