@@ -2,8 +2,9 @@
  *     [pid] 2026/01/02 03:04:05.678901 [INF] text
  * Written with one write() a line, so lines never mix.  Any thread may log; a mutex guards the file
  * while it is written, reopened or rotated.  A line is one line whatever a client put into it:
- * control characters and bytes that are no UTF-8 are shown as \n, \x1b.  Before log_open() and
- * after log_close() lines go to stderr. */
+ * control characters and bytes that are no UTF-8 are shown as \n, \x1b.  Without memory a line is
+ * written all the same, a long one cut (but not to a remote syslog).  Before log_open() and after
+ * log_close() lines go to stderr. */
 #ifndef MAYFLY_LOG_H
 #define MAYFLY_LOG_H
 

@@ -16,7 +16,8 @@ noinst_LIBRARIES += %D%/libbase.a
 BASE_LIBS = %D%/libbase.a
 
 UNIT_TESTS += test/unit/base test/unit/list test/unit/buf test/unit/jsonw test/unit/clock \
-	test/unit/rand test/unit/table test/unit/steady test/unit/log test/unit/log_syslog
+	test/unit/rand test/unit/table test/unit/steady test/unit/log test/unit/log_nomem \
+	test/unit/log_syslog
 test_unit_base_SOURCES = test/unit/test_base.c
 test_unit_base_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_base_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -44,6 +45,10 @@ test_unit_table_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_log_SOURCES = test/unit/test_log.c
 test_unit_log_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_log_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_log_nomem_SOURCES = test/unit/test_log_nomem.c test/support/no_memory.h
+test_unit_log_nomem_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_log_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_log_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 test_unit_log_syslog_SOURCES = test/unit/test_log_syslog.c
 test_unit_log_syslog_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_log_syslog_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -14,6 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Texts up to this length are told without asking for memory: that there is none is one of the
+ * things to tell.  A longer one is cut to it then. */
+#define TEXT_KEPT 1024u
+/* Each byte as \u001b, and what stands around them. */
+#define LINE_KEPT (6 * TEXT_KEPT + 256)
+
 enum sink { SINK_STDERR, SINK_FILE, SINK_SYSLOG };
 
 /* Everything but `levels` is guarded by the mutex. */
@@ -23,6 +29,7 @@ static struct {
     bool time, utc, json, color;
     struct log_file file;
     struct log_syslog syslog;
+    struct mf_buf line; /* LINE_KEPT bytes, from log_open() or the first line on */
 } lg = {.mutex = PTHREAD_MUTEX_INITIALIZER, .time = true, .file.fd = -1, .syslog.fd = -1};
 
 /* Bit n is set when level n is on. */
@@ -103,25 +110,49 @@ static void put_line(struct mf_buf *out, enum log_level level, int64_t wall_ns,
     mf_buf_byte(out, '\n');
 }
 
-/* One line to the sink, no rotation.  `line` is scratch. */
-static void emit(struct mf_buf *line, enum log_level level, int64_t wall_ns, struct mf_slice text)
+/* One line to the sink, no rotation.  `line` is scratch.  False: no memory for it. */
+static bool emit_with(struct mf_buf *line, enum log_level level, int64_t wall_ns,
+                      struct mf_slice text)
 {
     mf_buf_clear(line);
     if (lg.sink == SINK_SYSLOG) {
         put_safe(line, text);
-        log_syslog_write(&lg.syslog, level, wall_ns, mf_buf_cstr(line));
-        return;
+        const char *safe = mf_buf_cstr(line);
+        if (!mf_buf_failed(line))
+            log_syslog_write(&lg.syslog, level, wall_ns, safe);
+        return !mf_buf_failed(line);
     }
     put_line(line, level, wall_ns, text);
     if (mf_buf_failed(line))
-        return; /* no memory for a line: nobody could be told */
+        return false;
     if (lg.sink == SINK_FILE)
         log_file_write(&lg.file, mf_buf_slice(line));
     else
         (void)log_fd_write(STDERR_FILENO, mf_buf_slice(line));
+    return true;
 }
 
-static void rotate(struct mf_buf *line, int64_t wall_ns)
+static bool line_kept(void)
+{
+    mf_buf_clear(&lg.line);
+    return mf_buf_reserve(&lg.line, LINE_KEPT) != NULL;
+}
+
+static void emit(enum log_level level, int64_t wall_ns, struct mf_slice text)
+{
+    struct mf_buf large = MF_BUF_INIT;
+    bool told = text.len > TEXT_KEPT && emit_with(&large, level, wall_ns, text);
+
+    mf_buf_fini(&large);
+    if (told)
+        return;
+    if (text.len > TEXT_KEPT)
+        text.len = TEXT_KEPT;
+    (void)line_kept();
+    (void)emit_with(&lg.line, level, wall_ns, text);
+}
+
+static void rotate(int64_t wall_ns)
 {
     struct mf_buf said = MF_BUF_INIT;
 
@@ -132,8 +163,7 @@ static void rotate(struct mf_buf *line, int64_t wall_ns)
         if (end == NULL)
             break;
         size_t n = (size_t)(end - rest.ptr);
-        emit(line, rest.ptr[0] == 'E' ? LOG_ERROR_ : LOG_INFO_, wall_ns,
-             mf_slice(rest.ptr + 1, n - 1));
+        emit(rest.ptr[0] == 'E' ? LOG_ERROR_ : LOG_INFO_, wall_ns, mf_slice(rest.ptr + 1, n - 1));
         rest = mf_slice(end + 1, rest.len - n - 1);
     }
     mf_buf_fini(&said);
@@ -141,26 +171,47 @@ static void rotate(struct mf_buf *line, int64_t wall_ns)
 
 static void write_locked(enum log_level level, struct mf_slice text)
 {
-    struct mf_buf line = MF_BUF_INIT;
     int64_t now = clock_wall_ns(); /* under the mutex, so that the times in a log ascend */
 
-    emit(&line, level, now, text);
+    emit(level, now, text);
     if (lg.sink == SINK_FILE && log_file_due(&lg.file))
-        rotate(&line, now);
-    mf_buf_fini(&line);
+        rotate(now);
+}
+
+/* A text: in its own room, or, if it is longer, in memory. */
+struct told {
+    char room[TEXT_KEPT + 1];
+    struct mf_buf more;
+    struct mf_slice text;
+};
+
+static void tell(struct told *t, const char *fmt, va_list ap) MF_PRINTF(2, 0);
+static void tell(struct told *t, const char *fmt, va_list ap)
+{
+    va_list again;
+
+    va_copy(again, ap);
+    int n = vsnprintf(t->room, sizeof t->room, fmt, ap);
+    t->more = MF_BUF_INIT;
+    t->text = mf_slice(t->room, n < 0 ? 0 : (size_t)n < TEXT_KEPT ? (size_t)n : TEXT_KEPT);
+    if (n > (int)TEXT_KEPT)
+        mf_buf_vprintf(&t->more, fmt, again);
+    if (n > (int)TEXT_KEPT && !mf_buf_failed(&t->more))
+        t->text = mf_buf_slice(&t->more);
+    va_end(again);
 }
 
 static void say(enum log_level level, const char *fmt, ...) MF_PRINTF(2, 3);
 static void say(enum log_level level, const char *fmt, ...)
 {
-    struct mf_buf text = MF_BUF_INIT;
+    struct told t;
     va_list ap;
 
     va_start(ap, fmt);
-    mf_buf_vprintf(&text, fmt, ap);
+    tell(&t, fmt, ap);
     va_end(ap);
-    write_locked(level, mf_buf_slice(&text));
-    mf_buf_fini(&text);
+    write_locked(level, t.text);
+    mf_buf_fini(&t.more);
 }
 
 bool log_enabled(enum log_level level)
@@ -170,18 +221,18 @@ bool log_enabled(enum log_level level)
 
 void log_write(enum log_level level, const char *fmt, ...)
 {
-    struct mf_buf text = MF_BUF_INIT;
+    struct told t;
     va_list ap;
 
     if (!log_enabled(level))
         return;
     va_start(ap, fmt);
-    mf_buf_vprintf(&text, fmt, ap);
+    tell(&t, fmt, ap);
     va_end(ap);
     pthread_mutex_lock(&lg.mutex);
-    write_locked(level, mf_buf_slice(&text));
+    write_locked(level, t.text);
     pthread_mutex_unlock(&lg.mutex);
-    mf_buf_fini(&text);
+    mf_buf_fini(&t.more);
 }
 
 static void close_sink(void)
@@ -208,7 +259,8 @@ int log_open(const struct log_options *o, struct mf_error *e)
     if (rc != 0)
         return rc;
     pthread_mutex_lock(&lg.mutex);
-    tzset(); /* localtime_r() need not look at TZ itself */
+    tzset();           /* localtime_r() need not look at TZ itself */
+    (void)line_kept(); /* else the first line tries again */
     close_sink();
     lg.sink = sink;
     lg.file = file;
@@ -244,5 +296,6 @@ void log_close(void)
     pthread_mutex_lock(&lg.mutex);
     close_sink();
     lg.json = lg.color = false;
+    mf_buf_fini(&lg.line);
     pthread_mutex_unlock(&lg.mutex);
 }
