@@ -79,25 +79,38 @@ static bool both_answered(void *arg)
     return m[0].calls == 1 && m[1].calls == 1;
 }
 
-/* Memory comes back: a group that found none for the file it needs is written a little later. */
+static bool waits_for_room(void *arg)
+{
+    (void)arg;
+    return store_full(d.store);
+}
+
+/* Memory comes back: a group that found none for the file it needs is written a little later.
+ * Until then nothing gets in behind it; then all is as before. */
 static void test_a_group_without_memory_for_its_segment_is_tried_again(void)
 {
     static char body[40000];
-    struct mark m[2];
+    struct mark m[2], more;
 
     memset(body, 'x', sizeof body - 1);
     put("k", "v");
-    fault_io_arm(d.io, &(struct fault_plan){.kinds = FAULT_CREATE, .nth = 1, .code = MF_NOMEM});
+    /* More than one: whoever makes files ahead is the first who finds none. */
+    fault_io_arm(d.io, &(struct fault_plan){
+                           .kinds = FAULT_CREATE, .nth = 1, .code = MF_NOMEM, .forever = true});
     TEST_ASSERT_EQUAL_INT(0, append(&m[0], "k", body, 0));
     TEST_ASSERT_EQUAL_INT(0, append(&m[1], "k", body, 0));
+    drive_until(&d, waits_for_room, NULL, "a group that waits");
+    TEST_ASSERT_TRUE(fault_io_hit(d.io));
+    TEST_ASSERT_EQUAL_INT(MF_FULL, append(&more, "k", "not behind it", 0));
+    fault_io_disarm(d.io);
     drive_until(&d, both_answered, m, "both messages");
     drive_idle(&d);
-    TEST_ASSERT_TRUE(fault_io_hit(d.io));
-    fault_io_disarm(d.io);
     TEST_ASSERT_EQUAL_INT(0, m[0].status);
     TEST_ASSERT_EQUAL_INT(0, m[1].status);
     TEST_ASSERT_NULL(store_error(d.store));
-    TEST_ASSERT_EQUAL_UINT64(3, messages());
+    TEST_ASSERT_FALSE(store_full(d.store));
+    put("k", "after it");
+    TEST_ASSERT_EQUAL_UINT64(4, messages());
 }
 
 /* On a full disk a new value may find room where the removal of the old one does not: what belongs
