@@ -168,7 +168,7 @@ static int copy_slice(struct store *s)
     while (at < c->len && rc == 0) {
         if (!record_read(c->buf + at, c->len - at, c->key, c->offset + at, &r)) {
             /* Cut off by the end of the slice, or damaged: then the next good one is looked for. */
-            uint64_t need = c->len - at < RECORD_START ? SLICE : get_u32(c->buf + at + 4);
+            uint64_t need = c->len - at < RECORD_START ? RECORD_START : get_u32(c->buf + at + 4);
             bool cut = c->offset + c->len < c->end && need > c->len - at &&
                        c->offset + at + need <= c->end;
             if (cut && at > 0)
@@ -404,6 +404,10 @@ static void clean_emptied(struct store *s)
         return;
     }
     if (seg->live_count > 0 || seg->blobs > 0) {
+        log_error("store %s: segment %llu still has %llu messages and %u blobs after they were "
+                  "copied: disk space is not freed until the next start",
+                  s->name, (unsigned long long)seg->number, (unsigned long long)seg->live_count,
+                  seg->blobs);
         s->clean.stuck = true; /* never give up what is needed */
         clean_pause(s);
         return;

@@ -379,6 +379,46 @@ static void test_blobs_larger_than_a_segment_are_left_where_they_are(void)
     TEST_ASSERT_TRUE(now.segments_freed > 0); /* what was replaced is given up */
 }
 
+/* --- giving up segments ----------------------------------------------------------------------- */
+
+#define SLICE 262144 /* the cleaner reads so much at a time */
+
+/* Two segments of small messages, of the first only those around the end of the slice alive. */
+static void fill_around_a_slice(int shift)
+{
+    static char first[256];
+    static struct mark marks[6000];
+
+    drive_fini(&d);
+    start((struct store_opts){
+        .segment_min = SLICE + 40960, .segment_max = SLICE + 40960, .name = "slice"});
+    memset(first, 'x', sizeof first);
+    first[(size_t)shift * 8] = '\0';
+    for (int i = 0; i < 6000; i++) {
+        TEST_ASSERT_EQUAL_INT(0, append(&marks[i], "k", i == 0 ? first : "v", 0));
+        if (i % 1000 == 0)
+            drive_idle(&d);
+    }
+    TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, 1, 4000, NULL));
+    drive_idle(&d);
+}
+
+/* Whatever lies across the end of what was read is read with the next slice, be it the first few
+ * bytes of a record: a message left behind there kept its segment, and all after it, for ever. */
+static void test_a_message_across_the_end_of_a_slice_is_copied(void)
+{
+    struct store_stats st;
+
+    for (int shift = 0; shift < 9; shift++) {
+        fill_around_a_slice(shift);
+        store_stats(d.store, &st);
+        TEST_ASSERT_EQUAL_UINT64_MESSAGE(1, st.segments_freed, "segments given up");
+        TEST_ASSERT_EQUAL_UINT64(2000, messages());
+        for (uint64_t seq = 4001; seq <= 6000; seq++)
+            assert_body(seq, "v");
+    }
+}
+
 int main(void)
 {
     must_quiet();
@@ -397,5 +437,6 @@ int main(void)
     RUN_TEST(test_memory_mode_stores_and_forgets);
     RUN_TEST(test_blobs_are_replaced_deleted_and_kept);
     RUN_TEST(test_blobs_larger_than_a_segment_are_left_where_they_are);
+    RUN_TEST(test_a_message_across_the_end_of_a_slice_is_copied);
     return UNITY_END();
 }
