@@ -2,6 +2,8 @@
 #include "chunk.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* Sizes as malloc sees them, the head included.  The small one holds what a quiet client gets in a
  * turn, and there may be very many of those; the large one keeps a busy one's iovecs few. */
@@ -155,4 +157,30 @@ int chunk_queue_iov(const struct chunk_queue *q, struct iovec *iov, int max, siz
 void chunk_queue_clear(struct chunk_queue *q, struct chunk_pool *p)
 {
     chunk_queue_drop(q, p, q->bytes);
+}
+
+/* free() alone keeps what it gets: something small that was allocated since nearly always lies
+ * behind it on the heap. */
+static void chunk_discard(struct chunk *c, uintptr_t page)
+{
+    uintptr_t from = ((uintptr_t)c->data + page - 1) / page * page;
+    uintptr_t to = ((uintptr_t)c->data + c->cap) / page * page;
+
+    if (from < to)
+        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    free(c);
+}
+
+bool chunk_queue_discard(struct chunk_queue *q, unsigned max)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+    for (struct chunk *c; max > 0 && (c = q->head) != NULL; max--) {
+        q->head = c->next;
+        q->bytes -= c->end - c->start;
+        chunk_discard(c, page);
+    }
+    if (q->head == NULL)
+        q->tail = NULL;
+    return q->head == NULL;
 }

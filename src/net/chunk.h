@@ -51,5 +51,8 @@ void chunk_queue_splice(struct chunk_queue *dst, struct chunk_queue *src);
 /* At most max slices from the front; how many.  *total: their bytes. */
 int chunk_queue_iov(const struct chunk_queue *q, struct iovec *iov, int max, size_t *total);
 void chunk_queue_clear(struct chunk_queue *q, struct chunk_pool *p);
+/* Frees the first `max` chunks, their pages back to the kernel: for queues far longer than what the
+ * pool keeps, a piece at a time, because pages cost more than memory that stays.  Is it empty? */
+bool chunk_queue_discard(struct chunk_queue *q, unsigned max);
 
 #endif

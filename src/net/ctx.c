@@ -9,6 +9,7 @@
 
 #include "mayfly/clock.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #define TICK_NS    (5 * CLOCK_MS) /* deadlines are looked at no more often than this */
@@ -29,6 +30,25 @@ static void trim(struct net_ctx *x)
     x->trimmed_ns = now;
     chunk_pool_trim(&x->pool);
     net_lent_trim(x);
+}
+
+/* 2 MB in a slice: a fraction of a millisecond. */
+static void on_sweep(struct loop_defer *d)
+{
+    struct net_ctx *x = mf_container(d, struct net_ctx, sweep);
+
+    if (!chunk_queue_discard(&x->rubbish, 32))
+        loop_next(x->loop, d);
+}
+
+void net_queue_end(struct net_ctx *x, struct chunk_queue *q)
+{
+    if (q->bytes <= POOL_MAX_BYTES) {
+        chunk_queue_clear(q, &x->pool);
+        return;
+    }
+    chunk_queue_splice(&x->rubbish, q);
+    loop_next(x->loop, &x->sweep);
 }
 
 static void on_hook(struct loop_defer *d)
@@ -147,6 +167,7 @@ static struct net_ctx *ctx_new(struct loop *l)
     x->loop = l;
     x->timer_at = INT64_MAX;
     x->hook.fn = on_hook;
+    x->sweep.fn = on_sweep;
     x->works_max = NET_DIRTY_MAX;
     mf_list_init(&x->work);
     mf_list_init(&x->timed);
@@ -183,6 +204,8 @@ void net_ctx_put(struct net_ctx *x)
         return;
     mf_list_del(&x->link);
     loop_defer_cancel(x->loop, &x->hook);
+    loop_defer_cancel(x->loop, &x->sweep);
+    (void)chunk_queue_discard(&x->rubbish, UINT_MAX);
     timer_close(x);
     chunk_pool_fini(&x->pool);
     net_lent_trim(x);

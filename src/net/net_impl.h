@@ -31,6 +31,8 @@ struct net_ctx {
     struct loop *loop;
     unsigned refs;
     struct chunk_pool pool;
+    struct chunk_queue rubbish;       /* of those who left much behind */
+    struct loop_defer sweep;          /* queued while there is some */
     const uint8_t *shown, *shown_end; /* what a handler sees just now; NULL: none does */
     const void *copied;               /* the payload that was last asked about, and how often */
     unsigned copies;
@@ -48,6 +50,8 @@ struct net_ctx {
 };
 struct net_ctx *net_ctx_get(struct loop *l); /* NULL: out of memory */
 void net_ctx_put(struct net_ctx *x);
+/* Nobody will read what is queued: freed, now or, if it is much, soon. */
+void net_queue_end(struct net_ctx *x, struct chunk_queue *q);
 uint8_t *net_ctx_plain(struct net_ctx *x); /* NULL: out of memory */
 
 enum {

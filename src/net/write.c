@@ -53,10 +53,10 @@ void net_app_splice(struct net_conn *c, struct chunk_queue *dst)
 void net_queues_clear(struct net_conn *c)
 {
     net_lent_forget(c);
-    net_app_drop(c, c->app.bytes);
+    net_queue_end(c->ctx, &c->app);
     if (c->ext != NULL) {
-        chunk_queue_clear(&c->ext->mid, &c->ctx->pool);
-        chunk_queue_clear(&c->ext->send, &c->ctx->pool);
+        net_queue_end(c->ctx, &c->ext->mid);
+        net_queue_end(c->ctx, &c->ext->send);
     }
     tail_none(c);
     c->tail.sealed = 0;

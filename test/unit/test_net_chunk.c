@@ -4,6 +4,8 @@
 #include "unity.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static struct chunk_pool pool;
 
@@ -118,11 +120,61 @@ static void test_pool_is_bounded_and_trims_what_is_not_used(void)
     TEST_ASSERT_EQUAL(0, pool.bytes);
 }
 
+#define LEFT  400u
+#define SMALL 2000u /* more in all than what lies about on the heap */
+
+/* Pages of these chunks that are in memory. */
+static size_t resident(uint8_t *const at[LEFT])
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 0;
+    unsigned char in;
+
+    for (size_t i = 0; i < LEFT; i++)
+        for (size_t k = 0; k < 60000 / page; k++) {
+            void *p = (void *)((uintptr_t)(at[i] + k * page) / page * page);
+            n += mincore(p, page, &in) == 0 && (in & 1); /* not 0: not even mapped */
+        }
+    return n;
+}
+
+/* Although small things lie between them that stay. */
+static void test_what_is_discarded_goes_back_to_the_kernel(void)
+{
+    static uint8_t *at[LEFT], *small[LEFT];
+    struct chunk_queue q = {NULL, NULL, 0};
+
+    for (size_t i = 0; i < LEFT; i++) {
+        struct chunk *c = chunk_get(&pool, 60000, 0);
+        TEST_ASSERT_NOT_NULL(c);
+        at[i] = c->data;
+        memset(c->data, 'x', c->cap);
+        c->end = c->cap;
+        chunk_queue_push(&q, c);
+        small[i] = malloc(SMALL);
+        TEST_ASSERT_NOT_NULL(small[i]);
+        memset(small[i], (int)(i & 0xff), SMALL);
+    }
+    size_t before = resident(at);
+    TEST_ASSERT_GREATER_THAN(0, before);
+    TEST_ASSERT_FALSE(chunk_queue_discard(&q, LEFT - 1));
+    TEST_ASSERT_EQUAL(q.head->cap, q.bytes);
+    TEST_ASSERT_TRUE(chunk_queue_discard(&q, 2));
+    TEST_ASSERT_EQUAL(0, q.bytes);
+    TEST_ASSERT_NULL(q.tail);
+    TEST_ASSERT_LESS_OR_EQUAL(before / 5, resident(at)); /* but for their edges */
+    for (size_t i = 0; i < LEFT; i++) {
+        for (size_t k = 0; k < SMALL; k++)
+            TEST_ASSERT_EQUAL_UINT8(i & 0xff, small[i][k]);
+        free(small[i]);
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_random_operations_agree_with_a_plain_buffer);
     RUN_TEST(test_chunk_fits_what_is_asked_and_hinted);
     RUN_TEST(test_pool_is_bounded_and_trims_what_is_not_used);
+    RUN_TEST(test_what_is_discarded_goes_back_to_the_kernel);
     return UNITY_END();
 }
