@@ -49,7 +49,8 @@ export const CONSUMER_RULES = [
       const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
       if (!streams.some((s) => about(c, s))) return false;
       if (c.o.subj === "INFO") return a.storage + a.memory > b.storage + b.memory && a.storage >= b.storage && a.memory >= b.memory && same({ ...b, storage: 0, memory: 0 }, { ...a, storage: 0, memory: 0 });
-      if (api(c.o, "STREAM.INFO.") || api(c.o, "STREAM.SNAPSHOT.")) return a?.state?.messages > b?.state?.messages && a.state.last_seq === b.state.last_seq && same(a.config, b.config);
+      if (["INFO", "SNAPSHOT", "UPDATE"].some((verb) => api(c.o, `STREAM.${verb}.`))) return a?.state?.messages > b?.state?.messages && a.state.last_seq === b.state.last_seq && same(a.config, b.config);
+      if (api(c.o, "STREAM.PURGE.")) return a?.purged > b?.purged;
       if (api(c.o, "STREAM.MSG.GET.")) return a?.message && b?.error?.err_code === 10037;
       return c.o.op === "get" && c.ours.length >= c.theirs.length && /^NATS\/1\.0 404 /.test(c.theirs[0]?.hdr) && !/^NATS\/1\.0 404 /.test(c.ours[0]?.hdr);
     },
@@ -203,7 +204,8 @@ export const CONSUMER_RULES = [
     row: "ack policy `all`, and a message that waits for its ack is deleted",
     ends: true,
     // Less waits there, never more; with room for more it goes on.
-    part: (_, mine, k) => {
+    part: (c, mine, k) => {
+      if (k.config.ack_policy === "all" && stopsAtGone(c, mine, k)) take(k, mine, ["ack_floor"]);
       if (k.config.ack_policy !== "all" || !(k.ack_floor.stream_seq >= mine.ack_floor.stream_seq)) return;
       const room = k.config.max_ack_pending > 0 && (k.delivered.consumer_seq > mine.delivered.consumer_seq || (full(mine) && !full(k)));
       if (room || k.num_ack_pending <= mine.num_ack_pending) take(k, mine, room ? [...PROGRESS, "num_waiting"] : ["ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]);
@@ -404,6 +406,14 @@ const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m.reply ?? "")?.[1] 
 // A NAK, and a purge or a roll-up: what was queued to come again is forgotten, what lies below the floor that moved is not heeded.
 function refusedAndTaken(c, stream) {
   return before(c).some((x) => x.op === "ack" && x.s === stream && x.data?.startsWith("-NAK")) && before(c).some(takesFrom(stream));
+}
+
+// The first that waited is gone: the floor there is that one, here the one before the next that waits, and none that was
+// delivered lies between them.
+function stopsAtGone(c, mine, k) {
+  const lost = before(c).some(deletesFrom(k.stream_name)) || discards(before(c), k.stream_name);
+  const alike = k.num_ack_pending === mine.num_ack_pending && k.ack_floor.consumer_seq === mine.ack_floor.consumer_seq;
+  return lost && alike && mine.num_ack_pending > 0 && k.ack_floor.stream_seq < mine.ack_floor.stream_seq && mine.ack_floor.stream_seq < mine.delivered.stream_seq;
 }
 
 const wasReset = (ops, stream, name) => ops.some((x) => x.subj?.startsWith(`CONSUMER.RESET.${stream}.`) && called(stream, x.subj.split(".")[3]) === called(stream, name));

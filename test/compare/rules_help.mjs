@@ -76,6 +76,17 @@ export const inMemory = (ops, stream) => configs(ops).some((x) => x.body.name ==
 export const forInterest = (ops, stream) => configs(ops).some((x) => x.body.name === stream && x.body.retention === "interest") || ops.some((x) => x.op === "restore" && x.s === stream && x.config?.retention === "interest");
 // Whether a publish goes to this stream, as the generator names its subjects.
 export const goesTo = (x, stream) => x.op === "pub" && (x.subj.split(".")[0] === stream.toLowerCase() || x.subj.startsWith(`$KV.${stream.replace("KV_", "")}.`));
+// The same, going by the subjects that the stream had then: where nobody takes it, it goes nowhere.
+export function reaches(c, x, stream) {
+  if (!goesTo(x, stream)) return false;
+  const ops = before(c);
+  const own = configs(ops.slice(0, ops.indexOf(x))).findLast((m) => m.body.name === stream && !c.refused?.has(m));
+  return !own || (own.body.subjects ?? [stream]).some((p) => takes(p.split("."), x.subj.split(".")));
+}
+function takes(pattern, subject) {
+  if (pattern.at(-1) === ">") return subject.length >= pattern.length && takes(pattern.slice(0, -1), subject.slice(0, pattern.length - 1));
+  return pattern.length === subject.length && pattern.every((t, i) => t === "*" || t === subject[i]);
+}
 
 // Somebody waits, there is something for him and room for it: nobody woke the consumer.
 export const asleep = (k) => (k?.num_waiting > 0 || k?.push_bound === true) && k.num_pending > 0 && !k.paused && !(k.config?.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending);

@@ -10,7 +10,7 @@ import { BACKUP_RULES } from "./rules_backups.mjs";
 import { CONSUMER_RULES } from "./rules_consumers.mjs";
 import { COPY_RULES } from "./rules_copies.mjs";
 import { GROUP_RULES } from "./rules_groups.mjs";
-import { about, aboutConsumers, api, batchOf, before, configs, copy, creates, goesTo, marked, refused, same, sizeOf, streamsIn, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
+import { about, aboutConsumers, api, batchOf, before, configs, copy, creates, goesTo, marked, reaches, refused, same, sizeOf, streamsIn, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
 
 export const RULES = [
   // --- default mode: what the requirement asks for ---
@@ -243,7 +243,7 @@ function tooLarge(c) {
   const ops = before(c);
   const names = configs(ops).filter((m) => m.body.max_bytes > 0 && m.body.discard !== "new").map((m) => [m.body.name, m.body.max_bytes]);
   return names.filter(([s, max]) => {
-    const to = ops.filter((x) => x !== c.o && goesTo(x, s) && !c.refused?.has(x));
+    const to = ops.filter((x) => x !== c.o && reaches(c, x, s) && !c.refused?.has(x));
     return (aboutConsumers(c.o) ? to : to.slice(-1)).some((x) => sizeOf(x) > max);
   }).map(([s]) => s);
 }
