@@ -250,7 +250,9 @@ export const CONSUMER_RULES = [
     ends: true,
     // It came again here; there it did not, or something new came instead.
     part: (c, mine, k) => {
-      if (!refusedAndTaken(c, k.stream_name) || mine.num_redelivered <= k.num_redelivered) return;
+      if (!refusedAndTaken(c, k.stream_name) || mine.num_redelivered < k.num_redelivered) return;
+      // What had come again before is counted on both.
+      if (mine.num_redelivered === k.num_redelivered && !(mine.num_redelivered > 0 && mine.delivered.consumer_seq > k.delivered.consumer_seq && mine.num_ack_pending === k.num_ack_pending)) return;
       if (mine.delivered.consumer_seq >= k.delivered.consumer_seq && mine.delivered.stream_seq <= k.delivered.stream_seq) take(k, mine, ["delivered", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting"]);
     },
     match: (c) => {
