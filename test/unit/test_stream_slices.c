@@ -134,6 +134,108 @@ static void test_the_dead_take_no_room_from_a_batch(void)
     TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
 }
 
+/* A publish sweeps some of the dead; these need more of them gone at once. */
+static void test_a_large_message_finds_the_room_of_a_thousand_dead(void)
+{
+    enum { FULL = 1200 };
+    static char large[20000];
+    struct world_ack a;
+
+    memset(large, 'x', sizeof large - 1);
+    world_open(&w, &(struct stream_config){STREAM, .allow_msg_ttl = true, .discard = DISCARD_NEW,
+                                           .max_bytes = 100 * FULL});
+    send_many(FULL, 1, "Nats-TTL: 60s\r\n");
+    w.now_ns += 61 * CLOCK_S;
+    for (int i = 0; i < 5; i++) {
+        world_send(&w, "k.new", "r", NULL, large, &a);
+        world_turns(&w);
+        TEST_ASSERT_EQUAL_STRING("", a.text);
+    }
+    TEST_ASSERT_EQUAL_UINT64(5, world_count(&w));
+}
+
+static void test_an_expectation_of_many_subjects_does_not_see_the_dead(void)
+{
+    static const char *const lines = "Nats-Expected-Last-Subject-Sequence: 1\r\n"
+                                     "Nats-Expected-Last-Subject-Sequence-Subject: k.*\r\n";
+    struct world_ack a;
+
+    world_open(&w, &(struct stream_config){STREAM, .allow_msg_ttl = true});
+    TEST_ASSERT_EQUAL_UINT64(1, world_publish(&w, "k.live", NULL, "x").seq);
+    send_many(1200, 1, "Nats-TTL: 60s\r\n");
+    TEST_ASSERT_EQUAL_INT(10071, world_publish(&w, "k.new", lines, "x").err_code);
+    w.now_ns += 61 * CLOCK_S;
+    world_send(&w, "k.new", "r", lines, "x", &a);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_STRING("", a.text);
+    TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
+}
+
+/* The last of many dead is settled before its successor, and takes its schedule along. */
+static void test_a_subject_in_a_backlog_is_settled_where_there_are_schedules(void)
+{
+    struct world_ack a;
+
+    world_open(&w,
+               &(struct stream_config){STREAM, .allow_msg_ttl = true, .allow_msg_schedules = true});
+    send_many(1200, 1, "Nats-TTL: 60s\r\n");
+    a = world_publish(&w, "k.plan",
+                      "Nats-Schedule: @every 2h\r\nNats-Schedule-Target: k.t\r\n"
+                      "Nats-TTL: 60s\r\n",
+                      "x");
+    TEST_ASSERT_EQUAL_STRING("", a.text);
+    w.now_ns += 61 * CLOCK_S;
+    world_send(&w, "k.plan", "r", NULL, "after", &a);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_STRING("", a.text);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+    world_time(&w, w.now_ns + 7300 * CLOCK_S);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w)); /* it went with its message: nothing is fired */
+}
+
+/* There is no number for a marker: the message still dies. */
+static void test_the_last_number_dies_without_a_marker(void)
+{
+    world_open(&w, &(struct stream_config){STREAM, .allow_msg_ttl = true, .allow_rollup = true,
+                                           .first_seq = UINT64_MAX - 3,
+                                           .subject_delete_marker_ttl_ns = 3600 * CLOCK_S});
+    while (world_publish(&w, "k.a", "Nats-TTL: 2h\r\n", "x").err_code == 0)
+        ;
+    world_time(&w, w.now_ns + 7201 * CLOCK_S);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+}
+
+static void ignored(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    (void)op;
+    (void)count;
+    TEST_ASSERT_NULL(e);
+}
+
+/* While a lower limit is worked off: by a message, and by a batch, of the subject it is about. */
+static void test_who_publishes_to_a_crowded_subject_pushes_out_a_slice(void)
+{
+    struct stream_config c = {STREAM, .allow_atomic = true};
+    struct stream_op op = {.done = ignored};
+    struct world_ack one, first, two;
+
+    world_open(&w, &c);
+    send_many(5000, 5000, NULL);
+    c.max_msgs_per_subject = 3;
+    c.max_msg_size = -1;
+    stream_update(w.stream, &c, MF_LIT("x"), &op);
+    world_send(&w, "k.0", "r", NULL, "single", &one);
+    world_send(&w, "k.0", "r", "Nats-Batch-Id: i\r\nNats-Batch-Sequence: 1\r\n", "first", &first);
+    world_send(&w, "k.0", "r",
+               "Nats-Batch-Id: i\r\nNats-Batch-Sequence: 2\r\nNats-Batch-Commit: 1\r\n", "second",
+               &two);
+    world_turns(&w);
+    TEST_ASSERT_TRUE(one.done && two.done);
+    TEST_ASSERT_EQUAL_UINT64(3, world_count(&w));
+    TEST_ASSERT_EQUAL_STRING("", two.text);
+    TEST_ASSERT_EQUAL_UINT64(5003, two.seq);
+}
+
 /* --- copies and observers -------------------------------------------------------------------- */
 
 static void test_thousands_of_copies_are_sent_each_once(void)
@@ -275,6 +377,11 @@ int main(void)
     RUN_TEST(test_what_comes_due_during_a_sweep_does_not_wait);
     RUN_TEST(test_the_dead_take_no_room_where_new_ones_are_discarded);
     RUN_TEST(test_the_dead_take_no_room_from_a_batch);
+    RUN_TEST(test_a_large_message_finds_the_room_of_a_thousand_dead);
+    RUN_TEST(test_an_expectation_of_many_subjects_does_not_see_the_dead);
+    RUN_TEST(test_a_subject_in_a_backlog_is_settled_where_there_are_schedules);
+    RUN_TEST(test_the_last_number_dies_without_a_marker);
+    RUN_TEST(test_who_publishes_to_a_crowded_subject_pushes_out_a_slice);
     RUN_TEST(test_thousands_of_copies_are_sent_each_once);
     RUN_TEST(test_observers_are_told_of_each_removal_once);
     RUN_TEST(test_a_large_purge_goes_in_slices_and_spares_what_comes_meanwhile);
