@@ -216,6 +216,42 @@ static void test_sourced_counters_must_be_some(void)
     TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
 }
 
+/* What nobody can read is not summed to; what says nothing, or more than one thing, can be. */
+static void test_sources_that_are_told_must_be_readable(void)
+{
+    static const struct {
+        const char *text;
+        int err_code;
+    } rows[] = {
+        {"x", 10172},
+        {"{", 10172},
+        {"{\"O\"", 10172},
+        {"{\"O\":", 10172},
+        {"{\"O\":1}", 10172},
+        {"{O:{}}", 10172},
+        {"{\"O", 10172},
+        {"{\"O\\\"", 10172},
+        {"{\"O\":{\"o.x\"", 10172},
+        {"{\"O\":{\"o.x\":", 10172},
+        {"{\"O\":{\"o.x\":1}}", 10172},
+        {"{\"O\":{\"o.x\":\"1\"", 10172},
+        {"{\"O\":{\"o.x\":\"1\"}", 10172},
+        {"{\"O\":{\"o.x\":\"1\"}} x", 10172},
+        {"{\"O\\q\":{}}", 10172},
+        {"{}", 0},
+        {"{\"O\":{}}", 0},
+        {" { \"O\" : { \"o.y\" : \"1\" , \"o.y\" : \"2\" } } ", 0},
+    };
+    char hdr[256];
+
+    for (size_t i = 0; i < MF_COUNT(rows); i++) {
+        snprintf(hdr, sizeof hdr, "NATS/1.0\r\nNats-Counter-Sources: %s\r\n\r\n", rows[i].text);
+        copy(hdr, "{\"val\":\"1\"}");
+        TEST_ASSERT_EQUAL_INT_MESSAGE(rows[i].err_code,
+                                      sourced(FROM("O", "o.x"), "{\"val\":\"2\"}"), rows[i].text);
+    }
+}
+
 static void test_a_message_without_a_number_breaks_the_counter(void)
 {
     static const char *const bad[] = {"", "x", "[]", "{\"val\":5}", "\"5\""};
@@ -285,6 +321,7 @@ int main(void)
     RUN_TEST(test_purge_begins_at_zero);
     RUN_TEST(test_sourced_counters_are_summed);
     RUN_TEST(test_sourced_counters_must_be_some);
+    RUN_TEST(test_sources_that_are_told_must_be_readable);
     RUN_TEST(test_a_message_without_a_number_breaks_the_counter);
     RUN_TEST(test_sources_are_handed_on);
     RUN_TEST(test_many_counters_are_all_right);
