@@ -88,6 +88,42 @@ export const CONSUMER_RULES = [
     },
   },
   {
+    id: "given-up-reset",
+    row: "CONSUMER.RESET without a sequence, after messages were given up",
+    ends: true,
+    // Theirs begins behind them: here they are still to come.
+    part: (c, mine, k) => {
+      if (!c.o.subj.startsWith("CONSUMER.RESET.") || c.o.body?.seq || !(k.config.max_deliver > 0)) return;
+      const skipped = k.reset_seq - mine.reset_seq;
+      if (skipped > 0 && mine.num_pending > k.num_pending && mine.num_pending - k.num_pending <= skipped) take(k, mine, ["reset_seq", "delivered", "ack_floor", "num_pending"]);
+    },
+  },
+  {
+    id: "next-for-nobody",
+    row: "`+NXT` without a reply subject",
+    ends: true,
+    part: (c, mine, k) => {
+      if (k.config.max_deliver > 0 && k.num_ack_pending < mine.num_ack_pending && asksForNobody(c, k.stream_name, k.name)) take(k, mine, ["num_ack_pending"]);
+    },
+    match: (c) => {
+      if (c.o.op !== "advisories") return false;
+      const more = [...c.theirs];
+      for (const t of c.ours) if (more.includes(t)) more.splice(more.indexOf(t), 1);
+      const given = (t) => /MAX_DELIVERIES/.test(t) && asksForNobody(c, /"stream":"([^"]+)"/.exec(t)?.[1], /"consumer":"([^"]+)"/.exec(t)?.[1]);
+      return more.length > 0 && more.length === c.theirs.length - c.ours.length && more.every(given);
+    },
+  },
+  {
+    id: "listed-interest",
+    row: "an interest stream, and a consumer that begins with the last of each subject",
+    ends: true,
+    match: (c) => {
+      const stream = c.o.subj?.split(".")[2];
+      if (!forInterest(before(c), stream ?? "") || !creates(before(c)).some((x) => x.body.stream_name === stream && x.body.config.deliver_policy === "last_per_subject")) return false;
+      return holdsMore(c) || (api(c.o, "STREAM.PURGE.") && c.theirs[0]?.data?.purged > c.ours[0]?.data?.purged);
+    },
+  },
+  {
     id: "first-update",
     row: "the answer to the first update of a consumer after a restart",
     // It tells what it told when it had started; what holds now is told by every other answer.
@@ -226,11 +262,11 @@ export const CONSUMER_RULES = [
   },
   {
     id: "ack-before-reset",
-    row: "an ack of a delivery from before a reset, ack policy `all`",
+    row: "an ack of a delivery from before a reset, or with a number that no delivery has, ack policy `all`",
     ends: true,
     // Its floor lies above what it has delivered since.
     part: (c, mine, k) => {
-      if (wasReset(before(c), k.stream_name, k.name) && k.config.ack_policy === "all" && k.ack_floor.consumer_seq > k.delivered.consumer_seq && mine.ack_floor.consumer_seq <= mine.delivered.consumer_seq) take(k, mine, PROGRESS);
+      if ((wasReset(before(c), k.stream_name, k.name) || wasForged(before(c), k.stream_name, k.name)) && k.config.ack_policy === "all" && k.ack_floor.consumer_seq > k.delivered.consumer_seq && mine.ack_floor.consumer_seq <= mine.delivered.consumer_seq) take(k, mine, PROGRESS);
     },
   },
   {
@@ -350,6 +386,16 @@ export const CONSUMER_RULES = [
     },
   },
   {
+    id: "listed-too-large",
+    row: "a consumer that begins with the last of each subject, and a request whose `max_bytes`",
+    ends: true,
+    // It comes with the next request here, and there what follows it.
+    part: (c, mine, k) => {
+      if (k.config.deliver_policy === "last_per_subject" && askedBytes(c, k.stream_name, k.name) && mine.delivered.stream_seq < k.delivered.stream_seq && reach(mine) >= reach(k)) take(k, mine, [...PROGRESS, "num_waiting"]);
+    },
+    match: (c) => c.o.op === "pull" && askedBytes(c, c.o.s, c.o.c) && c.ours[0]?.reply && passedOver(c) && creates(before(c)).some((x) => x.body.stream_name === c.o.s && x.body.config.deliver_policy === "last_per_subject"),
+  },
+  {
     id: "batch-pending",
     row: "the pending count in the ack subject, when an atomic batch is delivered",
     match: (c) => delivers(c.o) && before(c).some((x) => x.hdr?.some((h) => h.startsWith("Nats-Batch-Commit"))) && same(blind(c.ours), blind(c.theirs)),
@@ -419,6 +465,17 @@ function stopsAtGone(c, mine, k) {
 }
 
 const wasReset = (ops, stream, name) => ops.some((x) => x.subj?.startsWith(`CONSUMER.RESET.${stream}.`) && called(stream, x.subj.split(".")[3]) === called(stream, name));
+// An ack that was made up: its number is none that a delivery has.
+function wasForged(ops, stream, name) {
+  const made = ops.filter((x) => x.op === "raw" && x.subj?.startsWith(`$JS.ACK.${stream}.`) && called(stream, x.subj.split(".")[3]) === called(stream, name));
+  return made.some((x) => !(Number(x.subj.split(".")[6]) >= 1 && Number(x.subj.split(".")[6]) < ops.length));
+}
+// A +NXT that cannot be answered, after a refusal.
+function asksForNobody(c, stream, name) {
+  const acks = before(c).filter((x) => x.op === "ack" && called(x.s, x.c) === called(stream, name));
+  return acks.some((x, i) => x.confirm === false && x.data?.startsWith("+NXT") && acks.slice(0, i).some((y) => y.data?.startsWith("-NAK")));
+}
+const askedBytes = (c, stream, name) => before(c).some((x) => x !== c.o && x.op === "pull" && called(x.s, x.c) === called(stream, name) && x.body?.max_bytes > 0);
 // A reset, and something that it left behind is gone, or not wanted any more.
 function resetAndGone(c, stream, name) {
   const ops = before(c);
