@@ -264,9 +264,15 @@ export const CONSUMER_RULES = [
     id: "ack-before-reset",
     row: "an ack of a delivery from before a reset, or with a number that no delivery has, ack policy `all`",
     ends: true,
-    // Its floor lies above what it has delivered since.
+    // Its floor lies above what it has delivered since; or it has the number of what waits now, whose own ack counts for nothing there.
     part: (c, mine, k) => {
-      if ((wasReset(before(c), k.stream_name, k.name) || wasForged(before(c), k.stream_name, k.name)) && k.config.ack_policy === "all" && k.ack_floor.consumer_seq > k.delivered.consumer_seq && mine.ack_floor.consumer_seq <= mine.delivered.consumer_seq) take(k, mine, PROGRESS);
+      if (!(wasReset(before(c), k.stream_name, k.name) || wasForged(before(c), k.stream_name, k.name)) || k.config.ack_policy !== "all" || mine.ack_floor.consumer_seq > mine.delivered.consumer_seq) return;
+      if (k.ack_floor.consumer_seq > k.delivered.consumer_seq) take(k, mine, PROGRESS);
+      if (k.num_ack_pending > 0 && k.ack_floor.consumer_seq < mine.ack_floor.consumer_seq && k.delivered.consumer_seq <= mine.delivered.consumer_seq) take(k, mine, [...PROGRESS, "num_waiting"]);
+    },
+    match: (c) => {
+      const name = c.theirs[0]?.data?.config?.name;
+      return holdsMore(c) && creates(before(c)).some((x) => x.body.stream_name === name && x.body.config.ack_policy === "all" && wasReset(before(c), name, x.subj.replace("DURABLE.", "").split(".")[3]));
     },
   },
   {
