@@ -226,15 +226,17 @@ static const struct json_field fields[] = {
 static const struct json_type req_type = {"JSApiStreamRestoreRequest", sizeof(struct restore_req),
                                           fields, MF_COUNT(fields)};
 
+/* That it has too many replicas comes last, as in nats-server, which finds it when all was sent. */
 static int check_config(struct api_account *aa, struct stream_config *c, struct js_error *e)
 {
     int rc = stream_config_allowed(aa, c, false, e);
+    bool replicas = rc == MF_DENIED && e->err_code == 10074;
 
-    if (rc == 0)
+    if (rc == 0 || replicas)
         rc = stream_limits_allow(aa, c, NULL, e);
     if (rc == 0 && catalog_find(aa->catalog, mf_str(c->name)) != NULL)
         rc = js_refuse(e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
-    if (rc == 0 && c->replicas > 1)
+    if (rc == 0 && replicas)
         rc = js_refuse(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
     return rc;
 }
