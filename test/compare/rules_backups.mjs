@@ -1,5 +1,5 @@
 // rules_backups.mjs: accepted differences about streams that were restored from a snapshot.
-import { about, api, before, called, configs, copy, goesTo, same, streamsIn } from "./rules_help.mjs";
+import { about, api, before, called, configs, copy, creates, goesTo, same, streamsIn } from "./rules_help.mjs";
 
 const restores = (c, stream) => before(c).filter((x) => x.op === "restore" && (stream === undefined || x.s === stream));
 
@@ -19,7 +19,7 @@ function untimed(c, text) {
 function storedAgain(c) {
   const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
   const name = b?.config?.name;
-  if (!api(c.o, "STREAM.INFO.") || !b?.config?.no_ack || !restores(c, name).length) return false;
+  if (!(api(c.o, "STREAM.INFO.") || api(c.o, "STREAM.SNAPSHOT.")) || !b?.config?.no_ack || !restores(c, name).length) return false;
   const more = b.state.last_seq - a?.state?.last_seq;
   const at = before(c).findLastIndex((x) => x.op === "restore" && x.s === name);
   const ids = (ops) => ops.filter((x) => goesTo(x, name)).flatMap((x) => x.hdr?.filter((h) => h.startsWith("Nats-Msg-Id:")) ?? []);
@@ -111,12 +111,13 @@ export const BACKUP_RULES = [
     id: "restored-needless",
     row: "messages that no consumer needs, in a snapshot",
     ends: true,
-    // A reset to a number left them behind, or the stream was another one when they were acknowledged.
+    // A reset to a number left them behind, the stream was another one when they were acknowledged, or one was given up.
     match: (c) => {
       const [a, b] = [c.ours[1]?.data, c.theirs[1]?.data];
       if (!api(c.o, "STREAM.RESTORE.") || !same(a?.config, b?.config) || !["workqueue", "interest"].includes(a?.config?.retention)) return false;
       const reset = before(c).some((x) => x.subj?.startsWith(`CONSUMER.RESET.${c.o.s}.`) && x.body?.seq > 1);
-      return (reset || c.o.config?.retention) && b.state.consumer_count > 0 && a.state.messages > b.state.messages && a.state.last_seq === b.state.last_seq;
+      const givesUp = creates(before(c)).some((x) => x.body.stream_name === c.o.s && x.body.config.max_deliver > 0);
+      return (reset || givesUp || c.o.config?.retention) && b.state.consumer_count > 0 && a.state.messages > b.state.messages && a.state.last_seq === b.state.last_seq;
     },
   },
   {

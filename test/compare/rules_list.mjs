@@ -12,6 +12,15 @@ import { COPY_RULES } from "./rules_copies.mjs";
 import { GROUP_RULES } from "./rules_groups.mjs";
 import { about, aboutConsumers, api, batchOf, before, configs, copy, creates, goesTo, marked, reaches, refused, same, sizeOf, streamsIn, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
 
+// Whether a stream that acknowledges nothing took ids there that came before: more was stored, as only its state tells.
+function unheardAgain(c) {
+  const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+  const more = b?.state?.last_seq - a?.state?.last_seq;
+  if (!api(c.o, "STREAM.") || !b?.config?.no_ack || !(more > 0) || !same(a.config, b.config)) return false;
+  const ids = before(c).filter((x) => goesTo(x, b.config.name)).flatMap((x) => x.hdr?.filter((h) => h.startsWith("Nats-Msg-Id:")).slice(0, 1) ?? []);
+  return ids.length - new Set(ids).size >= more;
+}
+
 export const RULES = [
   // --- default mode: what the requirement asks for ---
   {
@@ -221,7 +230,7 @@ export const RULES = [
     id: "ids-restart",
     row: "ids of messages that are gone",
     ends: true,
-    match: (c) => c.o.op === "pub" && c.ours[0]?.data?.duplicate && !c.theirs[0]?.data?.duplicate && before(c).some((x) => x.op === "restart" || x.body?.retention === "interest"),
+    match: (c) => (unheardAgain(c) || (c.o.op === "pub" && c.ours[0]?.data?.duplicate && !c.theirs[0]?.data?.duplicate)) && before(c).some((x) => x.op === "restart" || x.body?.retention === "interest"),
   },
   {
     id: "multi-up-to",
