@@ -229,8 +229,10 @@ static const struct json_type req_type = {"JSApiStreamRestoreRequest", sizeof(st
 /* That it has too many replicas comes last, as in nats-server, which finds it when all was sent. */
 static int check_config(struct api_account *aa, struct stream_config *c, struct js_error *e)
 {
+    struct js_error late;
     int rc = stream_config_allowed(aa, c, false, e);
-    bool replicas = rc == MF_DENIED && e->err_code == 10074;
+    int refused = js_refuse(&late, JS_STREAM_REPLICAS_NOT_SUPPORTED);
+    bool replicas = rc == refused && e->err_code == late.err_code;
 
     if (rc == 0 || replicas)
         rc = stream_limits_allow(aa, c, NULL, e);
