@@ -142,8 +142,9 @@ static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
         state_touch(c, seq);
         last = number > last ? number : last;
     }
-    /* A number from before a reset: above all numbers since, or one that another message has now,
-     * which still waits.  The floor stays below that, or its own ack would not count. */
+    /* A number from before a reset, above all numbers since; or the ack ends nothing (it is older
+     * than a reset, or was given up) and a lower number waits: the floor stays below that one, or
+     * its own ack would not count. */
     if ((dseq > c->dseq && sseq <= c->sseq) || (last == 0 && e != NULL && e->dseq <= dseq))
         dseq = last;
     if (dseq > c->floor_dseq && dseq <= c->dseq) {
