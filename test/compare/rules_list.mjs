@@ -128,6 +128,17 @@ export const RULES = [
     },
   },
   {
+    id: "deletion-untold",
+    row: "advisories of a stream and its consumers that are deleted",
+    // Less is told there, and only of what was deleted.
+    match: ({ o, ours, theirs, history, index }) => {
+      if (o.op !== "advisories" || !(theirs.length < ours.length)) return false;
+      const gone = history.ops.slice(0, index + 1).filter((x) => x.subj?.startsWith("STREAM.DELETE.")).map((x) => x.subj.split(".")[2]);
+      const lacks = (t) => !theirs.includes(t) && gone.some((s) => t.includes(`STREAM.DELETED.${s}"`) || t.includes(`CONSUMER.DELETED.${s}.`));
+      return same(ours.filter((t) => !lacks(t)), theirs);
+    },
+  },
+  {
     id: "deleted-zero",
     row: "`deleted_details` of a fresh stream",
     match: ({ o, ours, theirs }) => {
