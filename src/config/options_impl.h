@@ -105,8 +105,8 @@ bool opt_listen(struct opt *c, const struct conf_value *v, char **host, int *por
 void opt_list_add(struct opt *c, struct options_list *l, const char *s);
 void opt_pair_add(struct opt *c, struct options_pairs *l, const char *key, const char *value);
 bool opt_is_word(const struct conf_value *v, const char *word); /* a string, any case */
-bool opt_percent(const struct conf_value *v,
-                 int *out); /* 1 to 100: a number, or text with or without % */
+/* 1 to 100: a number, or text with or without %. */
+bool opt_percent(const struct conf_value *v, int *out);
 
 /* "did you mean": the nearest of the names of the fields, or NULL. */
 const char *opt_nearest(const struct opt_block *b, const char *key, char *buf, size_t cap);

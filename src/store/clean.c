@@ -50,8 +50,7 @@ static bool outgrown(struct store *s)
     uint64_t used = now->end - SEGMENT_PAGE;
     int64_t quick_until = segs_quick_until(s);
 
-    if (s->segs.count != 1 || !store_idle(s) ||
-        used <= 4 * (live_disk(s->all.bytes, s->all.msgs) + s->blob_bytes) + SEGMENT_PAGE)
+    if (s->segs.count != 1 || !store_idle(s) || used <= 4 * store_live(s) + SEGMENT_PAGE)
         return false;
     /* Filled fast, it may be filled again at once; but should nothing come, nothing would wake us.
      */

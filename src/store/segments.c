@@ -135,7 +135,7 @@ int64_t segs_quick_until(const struct store *s)
 uint64_t segs_next_size(const struct store *s, size_t need)
 {
     const struct segment *now = s->segs.count == 0 ? NULL : segs_current(s);
-    uint64_t size = pow2_at_least((live_disk(s->all.bytes, s->all.msgs) + s->blob_bytes) / 8);
+    uint64_t size = pow2_at_least(store_live(s) / 8);
 
     if (segs_quick_until(s) != 0 && size < 4 * now->size)
         size = 4 * now->size;

@@ -226,6 +226,12 @@ void sync_done(void *arg);
 void store_progress(struct store *s); /* something ended: go on with upkeep, or with closing */
 void store_damaged(struct store *s, const struct store_damage *d);
 
+/* Bytes on disk of all that is alive. */
+static inline uint64_t store_live(const struct store *s)
+{
+    return live_disk(s->all.bytes, s->all.msgs) + s->blob_bytes;
+}
+
 /* doomed.c: every removal goes through here */
 struct big {
     struct table_node node;

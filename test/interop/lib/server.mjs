@@ -10,7 +10,8 @@ export const binary = path.resolve(process.env.MAYFLYD ?? "build/mayflyd");
 export const isMayfly = path.basename(binary).includes("mayfly");
 
 export class Server {
-  // config: text of the configuration; DIR in it is replaced by this server's folder.
+  // config: text of the configuration; the word DIR in it is replaced by this server's folder (not the letters: nkeys are
+  // random).
   // program: another server than the one under test.  args: further command-line flags.  listen: false leaves port and folder to config and args.
   constructor({ config = "", args = [], monitor = false, listen = true, dir, env, program = binary } = {}) {
     this.dir = dir ?? fs.mkdtempSync(path.join(os.tmpdir(), "mayfly-"));
@@ -32,7 +33,7 @@ export class Server {
   // Writes the configuration, with the ports fixed once they are known, and returns its path.
   writeConfig(config = this.config) {
     this.config = config;
-    fs.writeFileSync(this.confFile, this.head + patient(config).replaceAll("DIR", this.dir));
+    fs.writeFileSync(this.confFile, this.head + patient(config).replace(/\bDIR\b/g, () => this.dir));
     return this.confFile;
   }
 
@@ -165,7 +166,7 @@ export class Server {
 export async function runBinary(args, options = {}) {
   const s = new Server({ ...options, listen: false });
   try {
-    s.spawn(args.map((a) => a.replaceAll("DIR", s.dir)));
+    s.spawn(args.map((a) => a.replace(/\bDIR\b/g, () => s.dir)));
     const gone = await until(`${args.join(" ")} to end`, () => s.gone);
     s.checkReports();
     return { code: gone.code, text: s.text };

@@ -105,7 +105,7 @@ export class Server {
   configure(conf) {
     const head = `host: "127.0.0.1"\nport: -1\nhttp: "127.0.0.1:-1"\nports_file_dir: "${this.dir}"\n`;
     const text = conf.startsWith("!") ? conf.slice(1) : head + conf;
-    writeFileSync(this.file("new.conf"), patient(text).replaceAll("DIR", this.dir) + "\n");
+    writeFileSync(this.file("new.conf"), patient(text).replace(/\bDIR\b/g, () => this.dir) + "\n");
     renameSync(this.file("new.conf"), this.file("server.conf")); // it may be reading the old one
   }
 
