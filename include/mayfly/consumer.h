@@ -110,6 +110,7 @@ struct consumer_saved_msg { /* was delivered, waits for its ack */
     uint64_t sseq, dseq;
     int64_t sent_ns;
     uint32_t count; /* deliveries */
+    bool given_up;  /* waits no more, but its message is kept */
 };
 struct consumer_saved {
     uint64_t dseq, sseq, floor_dseq, floor_sseq;

@@ -166,8 +166,8 @@ struct stream_state {
     uint64_t with_ttl; /* messages with a deadline */
 };
 void stream_state(struct stream *s, struct stream_state *out);
-/* It was restored, or lost its last consumer: from now on its first sequence is told though nothing
- * was ever stored. */
+/* It was restored, or emptied: from now on its first sequence is told though nothing was ever
+ * stored. */
 void stream_emptied(struct stream *s);
 size_t stream_lost(struct stream *s);         /* messages that damage took; for `lost` */
 size_t stream_damage(const struct stream *s); /* places on disk that are damaged */
@@ -188,6 +188,8 @@ struct stream_op {
 };
 /* Checks sealed and deny_delete too. */
 void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op *op);
+/* Everything that was accepted, whatever the configuration says.  O(1) records. */
+MF_MUSTCHECK int stream_drop_all(struct stream *s);
 /* filter empty: everything.  below: only sequences less than this, 0: all.  keep: that many of the
  * newest stay. Checks sealed and deny_purge. */
 void stream_purge(struct stream *s, struct mf_slice filter, uint64_t below, uint64_t keep,

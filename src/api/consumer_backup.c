@@ -19,12 +19,13 @@ static void add_msg(void *arg, const struct consumer_saved_msg *m)
     struct maps *x = arg;
     unsigned long long seq = m->sseq;
 
-    mf_buf_printf(&x->pending, "%s\"%llu\":{\"Sequence\":%llu,\"Timestamp\":%lld}",
-                  x->pending.len == 0 ? "{" : ",", seq, (unsigned long long)m->dseq,
-                  (long long)m->sent_ns);
-    if (m->count > 1)
+    if (!m->given_up)
+        mf_buf_printf(&x->pending, "%s\"%llu\":{\"Sequence\":%llu,\"Timestamp\":%lld}",
+                      x->pending.len == 0 ? "{" : ",", seq, (unsigned long long)m->dseq,
+                      (long long)m->sent_ns);
+    if (m->count > 1 || m->given_up)
         mf_buf_printf(&x->again, "%s\"%llu\":%llu", x->again.len == 0 ? "{" : ",", seq,
-                      m->count - 1ull);
+                      m->count > 1 ? m->count - 1ull : 1ull);
 }
 
 static void write_pair(struct jsonw *w, const char *key, uint64_t consumer, uint64_t stream)
@@ -168,11 +169,17 @@ static int by_sequence(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-struct consumer_saved_msg *consumer_backup_find(const struct consumer_saved *st, uint64_t sseq)
+void consumer_backup_again(struct consumer_saved *st, size_t waiting, uint64_t sseq, uint64_t n)
 {
     const struct consumer_saved_msg key = {.sseq = sseq};
+    struct consumer_saved_msg *m =
+        waiting == 0 ? NULL : bsearch(&key, st->at, waiting, sizeof *st->at, by_sequence);
 
-    return st->n == 0 ? NULL : bsearch(&key, st->at, st->n, sizeof *st->at, by_sequence);
+    if (m == NULL) {
+        m = &st->at[st->n++];
+        *m = (struct consumer_saved_msg){.sseq = sseq, .given_up = true};
+    }
+    m->count = n < INT32_MAX ? (uint32_t)n + 1 : INT32_MAX;
 }
 
 void consumer_backup_sort(struct consumer_saved *st)
@@ -181,17 +188,13 @@ void consumer_backup_sort(struct consumer_saved *st)
         qsort(st->at, st->n, sizeof *st->at, by_sequence);
 }
 
-static int read_pending(struct mf_slice text, struct consumer_saved *st, struct arena *mem,
-                        struct mf_error *e)
+static int read_pending(struct mf_slice text, struct consumer_saved *st, struct mf_error *e)
 {
     size_t max = count_byte(text, '{');
 
     if (no_map(text)) /* perhaps nothing at all, which has no end either */
         return 0;
     struct scan s = {text.ptr, text.ptr + text.len};
-    st->at = arena_alloc(mem, max * sizeof *st->at);
-    if (st->at == NULL)
-        return mf_fail(e, MF_NOMEM, "%s", mf_err_text(MF_NOMEM));
     if (!eat(&s, '{'))
         return bad_map("pending", e);
     if (eat(&s, '}'))
@@ -209,9 +212,10 @@ static int read_pending(struct mf_slice text, struct consumer_saved *st, struct 
     return eat(&s, '}') ? 0 : bad_map("pending", e);
 }
 
-/* Those that wait no more are left out. */
 static int read_redelivered(struct mf_slice text, struct consumer_saved *st, struct mf_error *e)
 {
+    size_t waiting = st->n;
+
     if (no_map(text))
         return 0;
     struct scan s = {text.ptr, text.ptr + text.len};
@@ -220,15 +224,12 @@ static int read_redelivered(struct mf_slice text, struct consumer_saved *st, str
     if (eat(&s, '}'))
         return 0;
     do {
-        struct consumer_saved_msg *m;
         struct mf_slice key;
         uint64_t seq, n;
 
         if (!eat_key(&s, &key) || mf_parse_u64(key, &seq) != 0 || !eat_number(&s, &n))
             return bad_map("redelivered", e);
-        m = consumer_backup_find(st, seq);
-        if (m != NULL)
-            m->count = n < UINT32_MAX ? (uint32_t)n + 1 : UINT32_MAX;
+        consumer_backup_again(st, waiting, seq, n);
     } while (eat(&s, ','));
     return eat(&s, '}') ? 0 : bad_map("redelivered", e);
 }
@@ -283,6 +284,15 @@ static const struct json_field doc_fields[] = {
 static const struct json_type doc_type = {"SnapshotConsumerState", sizeof(struct doc), doc_fields,
                                           MF_COUNT(doc_fields)};
 
+static int make_room(const struct doc_state *d, struct consumer_saved *st, struct arena *mem,
+                     struct mf_error *e)
+{
+    size_t max = count_byte(d->pending, '{') + count_byte(d->redelivered, ':');
+
+    st->at = arena_alloc(mem, (max + 1) * sizeof *st->at);
+    return st->at != NULL ? 0 : mf_fail(e, MF_NOMEM, "%s", mf_err_text(MF_NOMEM));
+}
+
 int consumer_backup_read(struct mf_slice text, struct consumer_backup *b, struct mf_error *e)
 {
     struct doc d = {.has_config = false};
@@ -297,7 +307,9 @@ int consumer_backup_read(struct mf_slice text, struct consumer_backup *b, struct
                                        .floor_sseq = d.state.floor.stream,
                                        .next = d.state.next};
     if (rc == 0)
-        rc = read_pending(d.state.pending, &b->state, &b->mem, e);
+        rc = make_room(&d.state, &b->state, &b->mem, e);
+    if (rc == 0)
+        rc = read_pending(d.state.pending, &b->state, e);
     if (rc == 0)
         rc = read_redelivered(d.state.redelivered, &b->state, e);
     b->config = d.config;
@@ -310,15 +322,29 @@ void consumer_backup_fini(struct consumer_backup *b)
     arena_fini(&b->mem);
 }
 
-int consumer_backup_check(const struct consumer_saved *st, struct mf_error *e)
+static void floor_before(struct consumer_saved *st, const struct consumer_saved_msg *m)
 {
+    if (m->sseq > 0 && m->sseq <= st->floor_sseq)
+        st->floor_sseq = m->sseq - 1;
+    if (m->dseq > 0 && m->dseq <= st->floor_dseq)
+        st->floor_dseq = m->dseq - 1;
+}
+
+int consumer_backup_check(struct consumer_backup *b, struct mf_error *e)
+{
+    struct consumer_saved *st = &b->state;
+
     if (st->floor_dseq > st->dseq || st->dseq > INT64_MAX)
         return mf_fail(e, MF_INVAL, "bad ack floor for consumer");
     if (st->floor_sseq > st->sseq || st->sseq > INT64_MAX || st->next > INT64_MAX)
         return mf_fail(e, MF_INVAL, "bad ack floor for stream");
+    uint64_t floor = st->floor_sseq;
+    for (size_t i = 0; i < st->n && b->config.ack_policy == ACK_EXPLICIT; i++)
+        if (!st->at[i].given_up && st->at[i].sseq <= floor)
+            floor_before(st, &st->at[i]);
     for (size_t i = 0; i < st->n; i++)
-        if (st->at[i].sseq <= st->floor_sseq || st->at[i].sseq > st->sseq ||
-            st->at[i].dseq > INT64_MAX)
+        if (!st->at[i].given_up && (st->at[i].sseq <= st->floor_sseq || st->at[i].sseq > st->sseq ||
+                                    st->at[i].dseq > INT64_MAX))
             return mf_fail(e, MF_INVAL, "bad pending entry, sequence [%llu] out of range",
                            (unsigned long long)st->at[i].sseq);
     return 0;

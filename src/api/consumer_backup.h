@@ -25,10 +25,12 @@ void consumer_backup_write(struct mf_buf *out, struct consumer *c, uint64_t last
 MF_MUSTCHECK int consumer_backup_read(struct mf_slice text, struct consumer_backup *b,
                                       struct mf_error *e);
 void consumer_backup_fini(struct consumer_backup *b);
-/* Can a consumer be in such a state?  MF_INVAL: *e. */
-MF_MUSTCHECK int consumer_backup_check(const struct consumer_saved *st, struct mf_error *e);
+/* Can a consumer be in such a state?  MF_INVAL: *e.  A floor that a purge has moved over what
+ * still waits is moved back: nats-server writes such, and refuses them. */
+MF_MUSTCHECK int consumer_backup_check(struct consumer_backup *b, struct mf_error *e);
 void consumer_backup_sort(struct consumer_saved *st); /* its messages, by sequence */
-/* Of sorted ones; NULL: it is not among them. */
-struct consumer_saved_msg *consumer_backup_find(const struct consumer_saved *st, uint64_t sseq);
+/* This one came n times again: one of the first `waiting`, which are sorted, or else it was given
+ * up and is added; there must be room. */
+void consumer_backup_again(struct consumer_saved *st, size_t waiting, uint64_t sseq, uint64_t n);
 
 #endif

@@ -275,17 +275,14 @@ static bool read_pending(struct mf_slice *s, uint8_t version, uint64_t n, struct
 static bool read_redelivered(struct mf_slice *s, struct consumer_saved *st)
 {
     uint64_t n, seq, count;
+    size_t waiting = st->n;
 
     if (!uvarint(s, &n))
         return false;
     for (; n > 0; n--) {
-        struct consumer_saved_msg *m;
-
         if (!uvarint(s, &seq) || !uvarint(s, &count))
             return false;
-        m = consumer_backup_find(st, seq + st->floor_sseq);
-        if (m != NULL)
-            m->count = count < UINT32_MAX ? (uint32_t)count + 1 : UINT32_MAX;
+        consumer_backup_again(st, waiting, seq + st->floor_sseq, count);
     }
     return true;
 }
@@ -308,7 +305,7 @@ int natsfile_consumer(struct mf_slice bytes, struct consumer_saved *st, struct a
     }
     if (!uvarint(&bytes, &n) || n > bytes.len / 2)
         return MF_CORRUPT;
-    st->at = arena_alloc(mem, (size_t)(n > 0 ? n : 1) * sizeof *st->at);
+    st->at = arena_alloc(mem, (bytes.len / 2 + 1) * sizeof *st->at); /* each is two bytes or more */
     if (st->at == NULL)
         return MF_NOMEM;
     return read_pending(&bytes, version, n, st) && read_redelivered(&bytes, st) ? 0 : MF_CORRUPT;

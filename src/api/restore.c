@@ -233,10 +233,11 @@ static int check_config(struct api_account *aa, struct stream_config *c, struct 
     int rc = stream_config_allowed(aa, c, false, e);
     int refused = js_refuse(&late, JS_STREAM_REPLICAS_NOT_SUPPORTED);
     bool replicas = rc == refused && e->err_code == late.err_code;
+    struct stream *s = catalog_find(aa->catalog, mf_str(c->name));
 
     if (rc == 0 || replicas)
-        rc = stream_limits_allow(aa, c, NULL, e);
-    if (rc == 0 && catalog_find(aa->catalog, mf_str(c->name)) != NULL)
+        rc = stream_limits_allow(aa, c, s == NULL ? NULL : stream_config(s), e);
+    if (rc == 0 && s != NULL)
         rc = js_refuse(e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
     if (rc == 0 && replicas)
         rc = js_refuse(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);

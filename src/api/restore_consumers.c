@@ -59,7 +59,7 @@ static bool is_sound(struct restore_consumer *x)
         restore_fail(r, "consumer \"%s\" is missing state", name);
     else if (!consumer_name_valid(name) || name_of(&b->config, name) == NULL)
         restore_fail(r, "failed to add consumer \"%s\": its name does not match its config", name);
-    else if (consumer_backup_check(&b->state, &why) != 0)
+    else if (consumer_backup_check(b, &why) != 0)
         restore_fail(r, "failed to set consumer \"%s\" state: %s", name, why.text);
     return !r->failed;
 }

@@ -93,10 +93,37 @@ void ack_lost(struct consumer *c, struct pend *e)
     ack_settled(c, e);
 }
 
+static void forget(struct consumer *c, struct pend *e)
+{
+    state_touch(c, e->sseq);
+    pending_remove(&c->wait, e);
+}
+
+void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &c->wait.given)
+    {
+        struct pend *e = mf_container(pos, struct pend, order);
+        if (e->sseq >= first && e->sseq <= last)
+            forget(c, e);
+    }
+}
+
+void ack_forget_given_one(struct consumer *c, uint64_t sseq)
+{
+    struct pend *e = pending_given(&c->wait, sseq);
+
+    if (e != NULL)
+        forget(c, e);
+}
+
 void ack_gone(struct consumer *c, uint64_t sseq)
 {
     struct pend *e = pending_find(&c->wait, sseq);
 
+    ack_forget_given_one(c, sseq);
     if (e == NULL)
         return;
     /* nats-server counts how often it came again here. */
@@ -128,6 +155,22 @@ static void sample(struct consumer *c, const struct pend *e, const struct told *
     c->group->host->event(c->group->host->arg, &ev);
 }
 
+/* What was given up and is acked all the same: ack_policy all.  False: not all of it. */
+static bool ack_given(struct consumer *c, uint64_t upto)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &c->wait.given)
+    {
+        uint64_t seq = mf_container(pos, struct pend, order)->sseq;
+        if (seq <= upto && !retention_acked(c, seq))
+            return false;
+        if (seq <= upto)
+            ack_forget_given_one(c, seq);
+    }
+    return true;
+}
+
 /* Everything up to this one: ack_policy all.  False: not all of it. */
 static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
 {
@@ -142,6 +185,8 @@ static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
         state_touch(c, seq);
         last = number > last ? number : last;
     }
+    if (!ack_given(c, sseq))
+        return false;
     /* A number from before a reset, above all numbers since; or the ack ends nothing (it is older
      * than a reset, or was given up) and a lower number waits: the floor stays below that one, or
      * its own ack would not count. */
@@ -169,6 +214,7 @@ static bool ack_one(struct consumer *c, const struct told *t, bool sampled)
     if (!retention_acked(c, t->sseq)) /* also where it does not wait: a reset left it behind */
         return false;
     c->acked_ns = group_now(c->group);
+    ack_forget_given_one(c, t->sseq);
     if (e != NULL) {
         if (sampled)
             sample(c, e, t);
@@ -186,12 +232,16 @@ static bool term(struct consumer *c, const struct told *t, bool known, struct mf
     return true;
 }
 
-/* Given up: it was delivered as often as it may be.  It stays in the stream. */
+/* Given up: it was delivered as often as it may be.  It stays in the stream, for whoever deals with
+ * such: also in one of interest, when all others have acked it. */
 static void exhausted(struct consumer *c, struct pend *e)
 {
     consumer_tell(c, CONSUMER_MAX_DELIVERIES, e->sseq, e->dseq, e->count, MF_SLICE_NONE);
     state_touch(c, e->sseq);
-    pending_remove(&c->wait, e);
+    if (stream_config(c->group->stream)->retention == RETENTION_INTEREST)
+        pending_give_up(&c->wait, e);
+    else
+        pending_remove(&c->wait, e);
 }
 
 static bool may_again(const struct consumer *c, const struct pend *e)

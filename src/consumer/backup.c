@@ -25,7 +25,14 @@ void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_
         /* One that stands below the floor (ack_policy all may put it there) was acknowledged. */
         if (e->sseq <= out->floor_sseq || e->sseq > out->sseq)
             continue;
-        visit(arg, &(struct consumer_saved_msg){e->sseq, e->dseq, e->sent_ns, e->count});
+        visit(arg, &(struct consumer_saved_msg){e->sseq, e->dseq, e->sent_ns, e->count, false});
+    }
+    mf_list_each(pos, &c->wait.given)
+    {
+        const struct pend *e = mf_container(pos, struct pend, order);
+
+        if (e->sseq <= out->sseq)
+            visit(arg, &(struct consumer_saved_msg){e->sseq, e->dseq, e->sent_ns, e->count, true});
     }
 }
 
@@ -47,10 +54,10 @@ static int set_pending(struct consumer *c, const struct consumer_saved *st)
         int rc;
 
         if (!stream_present(c->group->stream, m->sseq)) {
-            c->wait.lost = true;
+            c->wait.lost = c->wait.lost || !m->given_up;
             continue;
         }
-        if (pending_find(&c->wait, m->sseq) != NULL)
+        if (pending_find(&c->wait, m->sseq) != NULL || (m->given_up && m->sseq > st->sseq))
             continue;
         rc = pending_add(&c->wait, m->sseq, m->dseq, &e);
         if (rc != 0)
@@ -58,6 +65,8 @@ static int set_pending(struct consumer *c, const struct consumer_saved *st)
         e->count = m->count;
         e->sent_ns = m->sent_ns;
         c->wait.redelivered += m->count > 1;
+        if (m->given_up)
+            pending_give_up(&c->wait, e);
         state_touch(c, m->sseq);
     }
     return 0;
@@ -72,8 +81,11 @@ static int set_state(struct consumer *c, const struct consumer_saved *st)
     c->floor_dseq = st->floor_dseq;
     c->floor_sseq = st->floor_sseq;
     c->next = st->next != 0 ? st->next : st->sseq + 1;
-    if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE && c->next < c->cfg.opt_start_seq)
+    if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE && c->next < c->cfg.opt_start_seq) {
         c->next = c->cfg.opt_start_seq;
+        if (c->dseq == 0) /* it has not begun, and begins there */
+            c->sseq = c->floor_sseq = c->next - 1;
+    }
     rc = set_pending(c, st);
     if (rc == 0)
         state_settle(c, st->next != 0);
@@ -129,6 +141,7 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
 
 void consumers_begin(struct consumers *g)
 {
+    retention_forget(g);
     for (size_t i = 0; i < g->count; i++) {
         struct consumer *c = g->at[i];
 

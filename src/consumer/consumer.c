@@ -460,7 +460,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     c->idle_at_ns = NEVER;
     consumer_resume(c);
     if (others) /* what it has given up stays, as in nats-server, as long as it may be its own */
-        retention_sweep_now(c->group);
+        retention_sweep(c->group);
     if (!c->stored)
         op->done(op, c, NULL);
 }
@@ -485,20 +485,24 @@ static void deleted(struct store_wait *w, int status)
         op->done(op, NULL, NULL);
 }
 
+/* What nobody needs any more goes in the same turn, behind the record of the deletion (all of it
+ * with the last consumer, else the first slice), and the answer waits for both: a consumer that is
+ * made next does not begin at what goes. */
 void consumer_delete(struct consumer *c, struct consumer_op *op)
 {
     struct consumers *g = c->group;
+    bool writes = c->stored || stream_config(g->stream)->retention == RETENTION_INTEREST;
 
     consumer_tell(c, CONSUMER_DELETED, 0, 0, 0, MF_SLICE_NONE);
-    if (op != NULL)
-        op->wait.done = deleted;
-    if (c->stored)
-        state_delete(c, op != NULL ? &op->wait : NULL);
-    bool now = !c->stored;
+    int rc = c->stored ? state_delete(c) : 0;
     consumer_vanish(c, "409 Consumer Deleted");
-    retention_sweep(g);
-    if (now && op != NULL)
-        op->done(op, NULL, NULL);
+    if (rc == 0)
+        retention_deleted(g);
+    if (op == NULL)
+        return;
+    op->wait.done = deleted;
+    if (rc != 0 || !writes || (rc = stream_barrier(g->stream, &op->wait)) != 0)
+        deleted(&op->wait, rc);
 }
 
 /* --- started again ------------------------------------------------------------------------- */
@@ -523,6 +527,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
         state_touch(c, p->sseq);
         pending_remove(&c->wait, p);
     }
+    ack_forget_given(c, 0, UINT64_MAX);
     c->load_stale = c->loading;
     walk_free(c);
     free(c->snapshot);
@@ -534,7 +539,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     c->next = seq;
     consumer_recount(c);
     if (seq <= c->group->told + 1)
-        retention_sweep_now(c->group); /* not beyond the end: nats-server leaves all then */
+        retention_sweep(c->group); /* not beyond the end: nats-server leaves all then */
     state_touch(c, 0);
     pump_soon(c);
     *reset_seq = seq;

@@ -4,7 +4,7 @@
  *     consumer.c   one: made, changed, paused, deleted; where it starts
  *     walk.c       messages not delivered yet: the backlog, in order
  *     pump.c       the next message goes out; the one timer of a consumer
- *     pending.c    messages that wait for their acks
+ *     pending.[ch] messages that wait for their acks
  *     ack.c        acks of all kinds; redelivery
  *     pull.c       pull requests and their status messages; pull_groups.[ch] priority groups
  *     push.c       interest, heartbeats, flow control, rate, replay as it was
@@ -19,6 +19,8 @@
 #ifndef CONSUMER_IMPL_H
 #define CONSUMER_IMPL_H
 
+#include "pending.h"
+
 #include "mayfly/buf.h"
 #include "mayfly/clock.h"
 #include "mayfly/consumer.h"
@@ -27,31 +29,9 @@
 #include "mayfly/rand.h"
 #include "mayfly/router.h"
 #include "mayfly/subject.h"
-#include "mayfly/table.h"
 
 #define NEVER      INT64_MAX
 #define GROUP_NAME 17 /* of a priority group, with its end */
-
-/* One message that was delivered and is not acknowledged.  It is in `by_seq`, in `order`, and
- * either in the heap (its ack is awaited until deadline_ns) or in `redeliver`. */
-struct pend {
-    struct table_node node;
-    struct mf_list order;  /* pending.order: by stream sequence */
-    struct mf_list queued; /* pending.redeliver, or in no list */
-    uint64_t sseq, dseq;   /* dseq: of its first delivery */
-    int64_t sent_ns, deadline_ns;
-    uint32_t count; /* deliveries */
-    uint32_t heap;  /* place + 1; 0: not there */
-};
-struct pending {
-    struct table by_seq;
-    struct mf_list order, redeliver;
-    struct pend **heap; /* the earliest deadline first, then the lowest sequence */
-    size_t heaped, heap_cap;
-    size_t count, redelivered; /* redelivered: those with count > 1 */
-    bool lost;                 /* some went before a restart */
-    bool unsorted;             /* many are added in any order: pending_sort() follows */
-};
 
 /* A pull request that is not served completely. */
 struct request {
@@ -223,27 +203,15 @@ bool pump_direct(struct consumer *c, const struct stream_msg *m);
 void pump_timer(struct consumer *c); /* arms it for whatever comes first */
 bool pump_paused(struct consumer *c);
 
-/* pending.c */
-void pending_init(struct pending *p);
-void pending_fini(struct pending *p);
-struct pend *pending_find(const struct pending *p, uint64_t sseq);
-struct pend *pending_first(const struct pending *p); /* the lowest sequence */
-MF_MUSTCHECK int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **out);
-void pending_remove(struct pending *p, struct pend *e);
-void pending_sort(struct pending *p);
-/* Awaits its ack until then; MF_NOMEM: it stays where it was. */
-MF_MUSTCHECK int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
-void pending_requeue(struct pending *p, struct pend *e);     /* to be delivered again */
-int64_t pending_next(const struct pending *p);               /* the earliest deadline, NEVER */
-struct pend *pending_due(struct pending *p, int64_t now_ns); /* NULL: none */
-struct pend *pending_again(const struct pending *p);         /* the first to be delivered again */
-
 /* ack.c */
 int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till it comes again */
 void ack_wait_updated(struct consumer *c, const struct consumer_config *old); /* O(pending) */
 int64_t ack_last_wait(const struct consumer *c); /* mono: till when acks may come; O(pending) */
 void ack_timeouts(struct consumer *c);
-bool ack_given_up(struct consumer *c, struct pend *e); /* it came as often as it may: gone, told */
+bool ack_given_up(struct consumer *c, struct pend *e); /* it came as often as it may: ended, told */
+void ack_forget_given_one(struct consumer *c, uint64_t sseq); /* O(1) */
+/* Of those that were given up these are not its matter any more.  O(given up) */
+void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last);
 /* It needs no ack any more: floors move.  The entry is gone. */
 void ack_settled(struct consumer *c, struct pend *e);
 void ack_floor_after_loss(struct consumer *c);     /* loading: over messages that are gone */
@@ -282,7 +250,7 @@ void state_touch(struct consumer *c, uint64_t sseq); /* 0: only the numbers chan
 int state_flush(struct consumer *c);                 /* not 0: it is tried again */
 /* An empty reply when everything up to now is on disk. */
 void state_confirm(struct consumer *c, struct mf_slice reply);
-void state_delete(struct consumer *c, struct store_wait *w);
+int state_delete(struct consumer *c);
 /* Entries and numbers are there again: deadlines, and what pages know better.  listed: there was a
  * list of last per subject. */
 void state_settle(struct consumer *c, bool listed);
@@ -294,7 +262,8 @@ void state_flush_fire(void *group);
 /* False: it has to go and cannot, for want of memory or room: as if the ack had not come. */
 bool retention_acked(struct consumer *c, uint64_t sseq);
 bool retention_wanted(void *group, struct mf_slice subject);
-void retention_apart(struct consumer *c);  /* its filters may be others than of what it has */
-void retention_sweep(struct consumers *g); /* a consumer went: what does nobody need any more? */
-void retention_sweep_now(struct consumers *g); /* the same, and the answer may tell of it */
+void retention_apart(struct consumer *c);    /* its filters may be others than of what it has */
+void retention_sweep(struct consumers *g);   /* what does nobody need any more? */
+void retention_deleted(struct consumers *g); /* the same, when a consumer went */
+void retention_forget(struct consumers *g);  /* what was given up, where that keeps nothing */
 #endif

@@ -183,7 +183,11 @@ static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subjec
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
 
+    struct mf_list *pos;
+
     router_match(g->filters, subject, one_gone, &seq);
+    mf_list_each(pos, &g->apart) /* filters that are others now */
+        ack_forget_given_one(mf_container(pos, struct consumer, apart), seq);
     if (!router_starved(g->filters))
         return;
     for (size_t i = 0; i < g->count; i++)
@@ -206,6 +210,7 @@ static void purged(struct stream_observer *o, uint64_t first, uint64_t last)
             if (e->sseq >= first)
                 ack_lost(c, e);
         }
+        ack_forget_given(c, first, last);
         consumer_recount(c);
         pump_soon(c); /* there may be room for others, and who does not wait is told */
     }

@@ -1,5 +1,4 @@
-/* pending.c: messages that were delivered and wait for their acks.  Find, add and remove are O(1);
- * moving a deadline O(log of those waiting). */
+/* pending.c: messages that were delivered and wait for their acks. */
 #include "consumer_impl.h"
 
 #include <stdlib.h>
@@ -14,6 +13,7 @@ void pending_init(struct pending *p)
     *p = (struct pending){0};
     mf_list_init(&p->order);
     mf_list_init(&p->redeliver);
+    mf_list_init(&p->given);
 }
 
 struct pend *pending_first(const struct pending *p)
@@ -30,13 +30,26 @@ struct pend *pending_again(const struct pending *p)
     return n == NULL ? NULL : mf_container(n, struct pend, queued);
 }
 
+static struct pend *find(const struct pending *p, uint64_t sseq, bool given_up)
+{
+    struct table_node *n;
+
+    for (n = table_first(&p->by_seq, hash(sseq)); n != NULL; n = table_next(n)) {
+        struct pend *e = mf_container(n, struct pend, node);
+        if (e->sseq == sseq && e->given_up == given_up)
+            return e;
+    }
+    return NULL;
+}
+
 struct pend *pending_find(const struct pending *p, uint64_t sseq)
 {
-    struct table_node *n = table_first(&p->by_seq, hash(sseq));
+    return find(p, sseq, false);
+}
 
-    while (n != NULL && mf_container(n, struct pend, node)->sseq != sseq)
-        n = table_next(n);
-    return n == NULL ? NULL : mf_container(n, struct pend, node);
+struct pend *pending_given(const struct pending *p, uint64_t sseq)
+{
+    return p->given_up == 0 ? NULL : find(p, sseq, true);
 }
 
 /* --- the heap --------------------------------------------------------------------------------- */
@@ -171,7 +184,7 @@ void pending_sort(struct pending *p)
 
 int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **out)
 {
-    struct pend *e = calloc(1, sizeof *e);
+    struct pend *e = calloc(1, sizeof *e), *given = pending_given(p, sseq);
 
     if (e == NULL || table_add(&p->by_seq, &e->node, hash(sseq)) != 0) {
         free(e);
@@ -185,27 +198,51 @@ int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **o
     else
         insert_in_order(p, e);
     p->count++;
+    if (given != NULL) /* it comes once more */
+        pending_remove(p, given);
     *out = e;
     return 0;
 }
 
-void pending_remove(struct pending *p, struct pend *e)
+/* It waits no more. */
+static void ends(struct pending *p, struct pend *e)
 {
     heap_remove(p, e);
     mf_list_del(&e->queued);
     mf_list_del(&e->order);
-    table_del(&p->by_seq, &e->node);
     p->count--;
     p->redelivered -= e->count > 1;
+}
+
+void pending_remove(struct pending *p, struct pend *e)
+{
+    if (e->given_up) {
+        mf_list_del(&e->order);
+        p->given_up--;
+    } else {
+        ends(p, e);
+    }
+    table_del(&p->by_seq, &e->node);
     free(e);
+}
+
+void pending_give_up(struct pending *p, struct pend *e)
+{
+    ends(p, e);
+    e->given_up = 1;
+    mf_list_push(&p->given, &e->order);
+    p->given_up++;
 }
 
 void pending_fini(struct pending *p)
 {
     struct pend *e;
+    struct mf_list *n;
 
     while ((e = pending_first(p)) != NULL)
         pending_remove(p, e);
+    while ((n = mf_list_first(&p->given)) != NULL)
+        pending_remove(p, mf_container(n, struct pend, order));
     free(p->heap);
     table_fini(&p->by_seq);
 }

@@ -394,7 +394,10 @@ static void request_take(struct consumer *c, const struct ask *a, bool formal,
         free(r);
         return;
     }
-    if (a->expires < 0) { /* it was over before it came */
+    if (a->expires < 0) { /* it was over before it came; it was one, for what nobody may have */
+        struct pend *e;
+        while ((e = pending_again(&c->wait)) != NULL && ack_given_up(c, e))
+            continue;
         pull_status(c, r, "408 Request Timeout", true);
         free(r);
         return;

@@ -128,7 +128,7 @@ static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
         (void)retention_acked(c, m->seq);
     }
     if (e != NULL) {
-        e->count++;
+        e->count += e->count < INT32_MAX;
         c->wait.redelivered += e->count == 2;
         e->sent_ns = now;
         if (pending_await(&c->wait, e, group_after(c->group, ack_wait_of(c, e))) != 0)
@@ -336,6 +336,8 @@ static bool pump_next(struct consumer *c)
     bool dead = false;
     uint64_t seq;
 
+    if (e != NULL && c->push != NULL && !push_bound(c))
+        return false; /* the last listener left: nothing is given up for nobody */
     if (e != NULL)
         return ack_given_up(c, e) || pump_one(c, e->sseq, e);
     if (full(c)) {

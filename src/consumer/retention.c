@@ -6,12 +6,18 @@
 
 #define SLICE 500
 
-/* Delivered and not acknowledged, or being read for it. */
+/* Delivered and not acknowledged, given up, or being read for delivery. */
 static bool has(const struct consumer *c, uint64_t seq)
 {
     if (seq == c->acking)
         return false;
-    return pending_find(&c->wait, seq) != NULL || (c->loading && c->load.seq == seq);
+    return pending_find(&c->wait, seq) != NULL || pending_given(&c->wait, seq) != NULL ||
+           (c->loading && c->load.seq == seq);
+}
+
+static bool has_any(const struct consumer *c)
+{
+    return c->wait.count > 0 || c->wait.given_up > 0 || c->loading;
 }
 
 /* Its filters match. */
@@ -41,7 +47,7 @@ static void ask(void *arg, struct router_sub *sub)
  * is left it is asked whatever the subject. */
 void retention_apart(struct consumer *c)
 {
-    if ((c->wait.count > 0 || c->loading) && mf_list_empty(&c->apart))
+    if (has_any(c) && mf_list_empty(&c->apart))
         mf_list_push(&c->group->apart, &c->apart);
 }
 
@@ -52,7 +58,7 @@ static bool needed_apart(struct consumers *g, uint64_t seq)
     mf_list_each_safe(pos, next, &g->apart)
     {
         struct consumer *c = mf_container(pos, struct consumer, apart);
-        if (c->wait.count == 0 && !c->loading)
+        if (!has_any(c))
             mf_list_del(pos);
         else if (has(c, seq))
             return true;
@@ -124,32 +130,41 @@ static void sweep(struct loop_defer *d)
     loop_next(g->host->loop, &g->sweep);
 }
 
-static bool sweep_begins(struct consumers *g)
+static bool sweeps(const struct consumers *g)
 {
-    if (stream_config(g->stream)->retention != RETENTION_INTEREST || g->closing)
-        return false;
-    g->sweep_at = 0;
-    g->sweep.fn = sweep;
-    return true;
-}
-
-void retention_sweep(struct consumers *g)
-{
-    if (!sweep_begins(g))
-        return;
-    if (g->count == 0)
-        stream_emptied(g->stream); /* nats-server purges it, also where nothing was stored */
-    loop_next(g->host->loop, &g->sweep);
+    return stream_config(g->stream)->retention == RETENTION_INTEREST && !g->closing;
 }
 
 /* The first slice at once: who asks next finds a small stream swept. */
-void retention_sweep_now(struct consumers *g)
+void retention_sweep(struct consumers *g)
 {
-    if (sweep_begins(g))
-        sweep(&g->sweep);
+    if (!sweeps(g))
+        return;
+    g->sweep_at = 0;
+    g->sweep.fn = sweep;
+    sweep(&g->sweep);
+}
+
+/* With the last one goes all of it, however much, and what is not on disk yet; else what a sweep
+ * finds: a slice of it at once. */
+void retention_deleted(struct consumers *g)
+{
+    if (!sweeps(g))
+        return;
+    if (g->count > 0 || stream_drop_all(g->stream) != 0)
+        retention_sweep(g);
+}
+
+void retention_forget(struct consumers *g)
+{
+    if (stream_config(g->stream)->retention == RETENTION_INTEREST)
+        return;
+    for (size_t i = 0; i < g->count; i++)
+        ack_forget_given(g->at[i], 0, UINT64_MAX);
 }
 
 void consumers_stream_updated(struct consumers *g)
 {
-    retention_sweep_now(g);
+    retention_forget(g);
+    retention_sweep(g);
 }

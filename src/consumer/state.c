@@ -8,7 +8,8 @@
  *     cp/<id>/<n>  u8 version 1, then for each message of sequences
  *                  [n * 1024, (n + 1) * 1024) that waits for its ack:
  *                  u16 sequence - n * 1024, u32 deliveries,
- *                  u64 consumer seq, i64 when sent
+ *                  u64 consumer seq, i64 when sent; 32768 more in the first
+ *                  number: it was given up, and waits no more
  *
  * <id> is 16 hex digits, <n> hex; numbers are little endian.
  *
@@ -27,6 +28,7 @@
 #define DELAY_NS (10 * CLOCK_MS)
 #define RETRY_NS (1000 * CLOCK_MS)
 #define VERSION  1
+#define GIVEN_UP 0x8000u
 
 /* --- names --------------------------------------------------------------------------------- */
 
@@ -68,32 +70,29 @@ int state_write_config(struct consumer *c, struct store_wait *w)
 
 static void put_entry(struct mf_buf *b, const struct pend *e)
 {
-    le_append(b, e->sseq % PAGE, 2);
+    le_append(b, e->sseq % PAGE | (e->given_up ? GIVEN_UP : 0), 2);
     le_append(b, e->count, 4);
     le_append(b, e->dseq, 8);
     le_append(b, (uint64_t)e->sent_ns, 8);
 }
 
-/* O(all that wait), or O(PAGE) if those are more: one has no place to start from. */
+/* O(all there are), or O(PAGE) if those are more: one has no place to start from. */
 static void put_entries(struct mf_buf *b, const struct pending *p, uint64_t page)
 {
+    const struct mf_list *lists[] = {&p->order, &p->given}, *pos;
     const struct pend *e;
-    struct mf_list *pos;
 
-    if (p->count > PAGE || p->unsorted) {
+    if (p->count + p->given_up > PAGE) {
         for (uint64_t i = 0; i < PAGE; i++)
-            if ((e = pending_find(p, page * PAGE + i)) != NULL)
+            if ((e = pending_find(p, page * PAGE + i)) != NULL ||
+                (e = pending_given(p, page * PAGE + i)) != NULL)
                 put_entry(b, e);
         return;
     }
-    mf_list_each(pos, &p->order)
-    {
-        e = mf_container(pos, struct pend, order);
-        if (e->sseq / PAGE > page)
-            break;
-        if (e->sseq / PAGE == page)
-            put_entry(b, e);
-    }
+    for (size_t i = 0; i < MF_COUNT(lists); i++)
+        for (pos = lists[i]->next; pos != lists[i]; pos = pos->next)
+            if ((e = mf_container(pos, struct pend, order))->sseq / PAGE == page)
+                put_entry(b, e);
 }
 
 static int write_page(struct consumer *c, uint64_t page)
@@ -145,6 +144,11 @@ struct all_pages {
     struct mf_buf pages; /* uint64_t each */
 };
 
+static void note_page(void *arg, uint64_t page)
+{
+    mf_buf_append(&((struct all_pages *)arg)->pages, &page, sizeof page);
+}
+
 static void note_number(void *arg, struct mf_slice name, struct mf_slice bytes)
 {
     struct all_pages *all = arg;
@@ -155,8 +159,7 @@ static void note_number(void *arg, struct mf_slice name, struct mf_slice bytes)
     if (!mf_starts(name, prefix) || name.len - n >= sizeof digits)
         return;
     memcpy(digits, name.ptr + n, name.len - n);
-    uint64_t page = strtoull(digits, NULL, 16);
-    mf_buf_append(&all->pages, &page, sizeof page);
+    note_page(all, strtoull(digits, NULL, 16));
 }
 
 static int by_number(const void *a, const void *b)
@@ -164,6 +167,23 @@ static int by_number(const void *a, const void *b)
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
     return (x > y) - (x < y);
+}
+
+/* Those of all that wait or were given up; one may come more than once. */
+static void each_page(const struct pending *p, void (*visit)(void *arg, uint64_t page), void *arg)
+{
+    const struct mf_list *lists[] = {&p->order, &p->given};
+    const struct mf_list *pos;
+
+    for (size_t i = 0; i < MF_COUNT(lists); i++) {
+        uint64_t last = UINT64_MAX;
+        for (pos = lists[i]->next; pos != lists[i]; pos = pos->next) {
+            uint64_t page = mf_container(pos, struct pend, order)->sseq / PAGE;
+            if (page != last)
+                visit(arg, page);
+            last = page;
+        }
+    }
 }
 
 /* It is tried again soon: a client that asks for its ack's confirmation must not be told of what is
@@ -183,17 +203,9 @@ static void flush_again(struct consumer *c, int rc)
 static int touch_all(struct consumer *c)
 {
     struct all_pages all = {.c = c};
-    uint64_t last = UINT64_MAX;
-    struct mf_list *pos;
 
     stream_blob_each(c->group->stream, note_number, &all);
-    mf_list_each(pos, &c->wait.order)
-    {
-        uint64_t page = mf_container(pos, struct pend, order)->sseq / PAGE;
-        if (page != last)
-            mf_buf_append(&all.pages, &page, sizeof page);
-        last = page;
-    }
+    each_page(&c->wait, note_page, &all);
     if (mf_buf_failed(&all.pages)) {
         mf_buf_fini(&all.pages);
         return MF_NOMEM;
@@ -357,27 +369,26 @@ void state_confirm(struct consumer *c, struct mf_slice reply)
 
 /* --- deleting ------------------------------------------------------------------------------ */
 
+static void delete_page(void *arg, uint64_t page)
+{
+    const struct consumer *c = arg;
+    char name[64];
+
+    (void)!stream_blob_del(c->group->stream, page_name(name, c->id, page), NULL);
+}
+
 /* A page is written while something of it waits, or something of it changed since. */
 static void delete_pages(struct consumer *c)
 {
     const uint64_t *dirty = (const uint64_t *)(const void *)c->dirty_pages.ptr;
-    uint64_t last = UINT64_MAX;
-    struct mf_list *pos;
-    char name[64];
 
-    mf_list_each(pos, &c->wait.order)
-    {
-        uint64_t page = mf_container(pos, struct pend, order)->sseq / PAGE;
-        if (page != last)
-            (void)!stream_blob_del(c->group->stream, page_name(name, c->id, page), NULL);
-        last = page;
-    }
+    each_page(&c->wait, delete_page, c);
     for (size_t i = 0; i < c->dirty_pages.len / sizeof *dirty; i++)
-        (void)!stream_blob_del(c->group->stream, page_name(name, c->id, dirty[i]), NULL);
+        delete_page(c, dirty[i]);
 }
 
 /* O(what waits); when memory ran out over what changed, all blobs are looked at. */
-void state_delete(struct consumer *c, struct store_wait *w)
+int state_delete(struct consumer *c)
 {
     struct stream *s = c->group->stream;
     char name[64];
@@ -388,9 +399,8 @@ void state_delete(struct consumer *c, struct store_wait *w)
         (void)touch_all(c); /* else: what is known */
     delete_pages(c);
     (void)!stream_blob_del(s, blob_name(name, "cs/", c->id, ""), NULL);
-    rc = stream_blob_del(s, blob_name(name, "c/", c->id, ""), w);
-    if (rc != 0 && w != NULL && stream_barrier(s, w) != 0)
-        w->done(w, rc);
+    rc = stream_blob_del(s, blob_name(name, "c/", c->id, ""), NULL);
+    return rc == MF_NOTFOUND ? 0 : rc;
 }
 
 /* --- loading ------------------------------------------------------------------------------- */
@@ -495,23 +505,25 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
     uint64_t page = strtoull(text, NULL, 16), version = le_take(&bytes, 1);
     while (version == VERSION && bytes.len >= 22) {
         struct pend *e;
-        uint64_t sseq = page * PAGE + le_take(&bytes, 2);
+        uint64_t at = le_take(&bytes, 2), sseq = page * PAGE + at % GIVEN_UP;
         uint32_t count = (uint32_t)le_take(&bytes, 4);
         uint64_t dseq = le_take(&bytes, 8);
         int64_t sent = (int64_t)le_take(&bytes, 8);
-        if (pending_find(&c->wait, sseq) != NULL)
+        if (pending_find(&c->wait, sseq) != NULL || pending_given(&c->wait, sseq) != NULL)
             continue;
         if (!stream_present(c->group->stream, sseq)) { /* it went, and its consumer was not told */
-            c->wait.lost = true;
+            c->wait.lost = c->wait.lost || !(at & GIVEN_UP);
             state_touch(c, sseq);
             continue;
         }
         c->wait.unsorted = true; /* pages come in any order */
         if (pending_add(&c->wait, sseq, dseq, &e) != 0)
             return;
-        e->count = count;
+        e->count = count < INT32_MAX ? count : INT32_MAX;
         e->sent_ns = sent;
         c->wait.redelivered += count > 1;
+        if (at & GIVEN_UP)
+            pending_give_up(&c->wait, e);
     }
 }
 

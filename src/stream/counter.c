@@ -327,6 +327,14 @@ void counter_settle(struct stream *s, struct mf_slice subject, bool stored)
     }
 }
 
+void counter_undo(struct stream *s, struct mf_slice subject)
+{
+    struct counter *x = s->counters == NULL ? NULL : lookup(s->counters, subject);
+
+    if (x != NULL)
+        counter_drop(s->counters, x);
+}
+
 void counter_free(struct stream *s)
 {
     struct counters *c = s->counters;

@@ -42,6 +42,8 @@ int counter_source(struct stream *s, struct intake *in, struct js_error *e);
 MF_MUSTCHECK int counter_stage(struct stream *s);
 void counter_stage_end(struct stream *s);
 void counter_settle(struct stream *s, struct mf_slice subject, bool stored);
+/* What counter_apply() made of it is not stored: the value is read again. */
+void counter_undo(struct stream *s, struct mf_slice subject);
 void counter_unpark(struct stream *s); /* closing: whoever is parked is told */
 void counter_free(struct stream *s);   /* after the store is closed: it may be reading for us */
 

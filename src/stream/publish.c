@@ -451,9 +451,11 @@ static void publish_one(struct stream *s, struct stream_publish *p, struct intak
     }
     if (pass_over(s, p, in))
         return;
-    if (check_third(s, in, &e) != 0 || counter_apply(s, in, &val, &e) != 0 ||
+    if (counter_apply(s, in, &val, &e) != 0 || check_third(s, in, &e) != 0 ||
         answer_with_value(s, p, val, &e) != 0 ||
         stream_store(s, in, false, stream_wait(s, p, 0), &e) != 0) {
+        if (val != NULL)
+            counter_undo(s, in->subject);
         free(p->answer);
         p->answer = NULL;
         stream_refuse(s, p, &e);

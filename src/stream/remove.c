@@ -157,6 +157,31 @@ int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w)
 
 /* --- purge: everything --------------------------------------------------------------------- */
 
+/* In one record; what is not on disk yet too. */
+static int drop_range(struct stream *s, uint64_t from, uint64_t upto, struct store_wait *w)
+{
+    int rc;
+
+    store_begin(s->store, true);
+    if ((rc = dedup_before_removal(s->dedup, s->store, from, upto)) == 0)
+        rc = store_remove_range(s->store, from, upto, NULL);
+    int end = store_end(s->store, rc == 0 ? w : NULL);
+    return rc == 0 ? end : rc;
+}
+
+int stream_drop_all(struct stream *s)
+{
+    uint64_t msgs, bytes, last, first = store_first_accepted(s->store);
+    int rc = 0;
+
+    stream_emptied(s);
+    store_accepted(s->store, &msgs, &bytes, &last);
+    if (msgs > 0)
+        rc = drop_range(s, first, last, NULL);
+    limits_count(s);
+    return rc;
+}
+
 static uint64_t messages_between(struct stream *s, uint64_t first, uint64_t last)
 {
     struct stream_state t;
@@ -206,11 +231,7 @@ static void purge_all(struct stream *s, uint64_t below, uint64_t keep, struct st
     } else {
         bool waiting = s->inflight > 0;
         uint64_t from = first == 0 || first > upto ? upto : first;
-        store_begin(s->store, true);
-        if ((rc = dedup_before_removal(s->dedup, s->store, from, upto)) == 0)
-            rc = store_remove_range(s->store, from, upto, NULL);
-        int end = store_end(s->store, rc == 0 ? stream_op_wait(s, op) : NULL);
-        rc = rc == 0 ? end : rc;
+        rc = drop_range(s, from, upto, stream_op_wait(s, op));
         if (rc == 0 && waiting) { /* readers did not see all of them yet */
             store_accepted(s->store, &left, &bytes, &last);
             op->count = msgs - left;

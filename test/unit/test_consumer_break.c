@@ -177,6 +177,120 @@ static void test_acked_message_that_is_not_in_memory_goes(void)
     TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
 }
 
+static uint64_t left_when_told;
+
+static void told_of_deletion(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    (void)op;
+    TEST_ASSERT_NULL(c);
+    TEST_ASSERT_NULL(e);
+    left_when_told = world_count(&w);
+}
+
+/* Who makes another one when it is told that the last one is gone, finds nothing of it. */
+static void test_deletion_is_told_when_its_messages_are_gone(void)
+{
+    for (int mem = 0; mem < 2; mem++) {
+        struct stream_config sc = plain;
+        struct consumer_config cfg = pull();
+        struct consumer_op op = {.done = told_of_deletion};
+
+        sc.retention = RETENTION_INTEREST;
+        cfg.mem_storage = mem == 1;
+        world_open(&w, &sc);
+        consumers_up();
+        struct consumer *c = add("D", cfg);
+        for (int i = 0; i < 1200; i++) /* more than is looked at in one turn */
+            (void)world_publish(&w, "k.a", NULL, "");
+        world_turns(&w);
+        (void)world_publish(&w, "k.b", NULL, ""); /* not on disk yet */
+        left_when_told = 99;
+        consumer_delete(c, &op);
+        world_turns(&w);
+        TEST_ASSERT_EQUAL_UINT64(0, left_when_told);
+        consumers_close(g, false);
+        world_turns(&w);
+        world_close(&w);
+    }
+    world_open(&w, &plain);
+    consumers_up();
+}
+
+static struct consumer *once(const char *name)
+{
+    struct consumer_config cfg = pull();
+
+    cfg.max_deliver = 1;
+    cfg.ack_policy = ACK_EXPLICIT;
+    return add(name, cfg);
+}
+
+/* Whoever deals with what was given up finds it there: not when all others have acked it, nor when
+ * one of them is deleted, nor after a restart; its own ack lets it go. */
+static void test_interest_stream_keeps_what_was_given_up(void)
+{
+    struct stream_config sc = plain;
+    struct consumer_op op = {.done = told_of_deletion};
+
+    sc.retention = RETENTION_INTEREST;
+    world_open(&w, &sc);
+    consumers_up();
+    struct consumer *c = once("D"), *e = add("E", pull());
+    add("F", pull());
+    put("k.a", "1");
+    put("k.b", "2");
+    snprintf(here, sizeof here, " in ");
+    ask(c, "2");
+    ask(e, "2");
+    ack(c, "1.1.1.0.1", "-NAK");
+    ack(c, "1.2.2.0.1", "+ACK");
+    ask(c, "1"); /* it is given up when the next one is asked for */
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).ack_pending);
+    ack(e, "1.1.1.0.1", "+ACK");
+    ack(e, "1.2.2.0.1", "+ACK");
+    TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
+    consumer_delete(consumers_find(g, MF_LIT("F")), &op);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+    c = restarted(&sc);
+    consumer_delete(consumers_find(g, MF_LIT("E")), &op);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+    ack(c, "1.1.1.0.1", "+ACK");
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+}
+
+/* What a consumer gave up while it had other filters is forgotten with the message. */
+static void test_given_up_is_forgotten_with_its_message(void)
+{
+    struct stream_config sc = plain;
+    struct consumer_config cfg = pull();
+    struct consumer_op op = {.done = created};
+
+    sc.retention = RETENTION_INTEREST;
+    cfg.max_deliver = 1;
+    cfg.filter_subject = (char *)"k.a";
+    world_open(&w, &sc);
+    consumers_up();
+    struct consumer *c = add("D", cfg);
+    put("k.a", "1");
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    ack(c, "1.1.1.0.0", "-NAK");
+    ask(c, "1");
+    TEST_ASSERT_EQUAL_size_t(1, c->wait.given_up);
+    struct consumer_config next;
+    cfg.filter_subject = (char *)"k.b";
+    TEST_ASSERT_EQUAL_INT(0, consumer_config_copy(&next, &cfg));
+    consumer_update(c, &next, &op);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 1));
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_size_t(0, c->wait.given_up);
+}
+
 /* --- times --------------------------------------------------------------------------------- */
 
 /* 292 years are a valid duration; added to now they are in the past, and everything is due. */
@@ -437,6 +551,9 @@ int main(void)
     RUN_TEST(test_flow_control_goes_on_after_messages_larger_than_its_window);
     RUN_TEST(test_purge_tells_a_request_that_does_not_wait);
     RUN_TEST(test_acked_message_that_is_not_in_memory_goes);
+    RUN_TEST(test_deletion_is_told_when_its_messages_are_gone);
+    RUN_TEST(test_interest_stream_keeps_what_was_given_up);
+    RUN_TEST(test_given_up_is_forgotten_with_its_message);
     RUN_TEST(test_floor_moves_over_what_went_before_a_restart);
     RUN_TEST(test_deliveries_are_counted_on_after_a_restart);
     RUN_TEST(test_ack_that_is_not_on_disk_is_not_confirmed);

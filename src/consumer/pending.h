@@ -1,0 +1,51 @@
+/* pending.h: messages that were delivered and are not acknowledged, and those that were given up.
+ *
+ * Find, add and remove are O(1); moving a deadline is O(log of those waiting). */
+#ifndef PENDING_H
+#define PENDING_H
+
+#include "mayfly/base.h"
+#include "mayfly/list.h"
+#include "mayfly/table.h"
+
+/* One message.  It is in `by_seq`, in `order`, and either in the heap (its ack is awaited until
+ * deadline_ns) or in `redeliver`.  One that came as often as it may waits no more and is in
+ * `by_seq` and `given` only: a stream of interest keeps it until it is acked all the same. */
+struct pend {
+    struct table_node node;
+    struct mf_list order;  /* pending.order: by stream sequence; or pending.given */
+    struct mf_list queued; /* pending.redeliver, or in no list */
+    uint64_t sseq, dseq;   /* dseq: of its first delivery */
+    int64_t sent_ns, deadline_ns;
+    uint32_t count : 31; /* deliveries */
+    uint32_t given_up : 1;
+    uint32_t heap; /* place + 1; 0: not there */
+};
+struct pending {
+    struct table by_seq;
+    struct mf_list order, redeliver, given;
+    struct pend **heap; /* the earliest deadline first, then the lowest sequence */
+    size_t heaped, heap_cap;
+    size_t count, redelivered; /* that wait; redelivered: those with count > 1 */
+    size_t given_up;
+    bool lost;     /* some went before a restart */
+    bool unsorted; /* many are added in any order: pending_sort() follows */
+};
+
+void pending_init(struct pending *p);
+void pending_fini(struct pending *p);
+struct pend *pending_find(const struct pending *p, uint64_t sseq);  /* one that waits */
+struct pend *pending_given(const struct pending *p, uint64_t sseq); /* one that was given up */
+struct pend *pending_first(const struct pending *p);                /* the lowest sequence */
+MF_MUSTCHECK int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **out);
+void pending_give_up(struct pending *p, struct pend *e);
+void pending_remove(struct pending *p, struct pend *e);
+void pending_sort(struct pending *p);
+/* Awaits its ack until then; MF_NOMEM: it stays where it was. */
+MF_MUSTCHECK int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
+void pending_requeue(struct pending *p, struct pend *e);     /* to be delivered again */
+int64_t pending_next(const struct pending *p);               /* the earliest deadline, NEVER */
+struct pend *pending_due(struct pending *p, int64_t now_ns); /* NULL: none */
+struct pend *pending_again(const struct pending *p);         /* the first to be delivered again */
+
+#endif
