@@ -1,6 +1,7 @@
 // lane.mjs: one history's connections, one to each server, and what came back on them.
 import { AUDIT } from "./audit.mjs";
 import { Normaliser } from "./normalise.mjs";
+import { isSmall } from "./pair.mjs";
 import { Wire } from "./wire.mjs";
 
 const ADVISORIES = ["$JS.EVENT.ADVISORY.STREAM.>", "$JS.EVENT.ADVISORY.CONSUMER.>", "$JS.EVENT.METRIC.>"];
@@ -9,6 +10,7 @@ export class Lane {
   constructor(pair, index) {
     this.pair = pair;
     this.index = index;
+    this.small = isSmall(index); // its account's limits
     this.next = 0; // request numbers are never used again: a late answer belongs to nobody
     this.waiters = new Set();
   }

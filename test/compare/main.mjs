@@ -8,7 +8,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { generate } from "./gen/history.mjs";
 import { Lane } from "./lane.mjs";
-import { Pair } from "./pair.mjs";
+import { Pair, SMALL_EACH } from "./pair.mjs";
 import { Rules } from "./rules.mjs";
 import { play } from "./run.mjs";
 import { Shrinker } from "./shrink.mjs";
@@ -60,9 +60,12 @@ class Session {
     return { pair, lanes: all };
   }
 
-  // The next history, or nothing when there were enough.
-  #draw() {
-    if (this.o.scripts.length) return this.scripts[this.next++];
+  // The next history for this lane, or nothing when there were enough.  A script says whether its account is a small one.
+  #draw(lane) {
+    if (this.o.scripts.length) {
+      const at = this.scripts.findIndex((h) => (h.small ?? false) === lane.small);
+      return at < 0 ? undefined : this.scripts.splice(at, 1)[0];
+    }
     if (this.done.ops >= this.o.ops || this.#late || (this.finds.size && !this.o.keepGoing)) return undefined;
     const seed = this.o.only || `${this.o.seed}-${this.next++}`;
     if (this.o.only && this.next++ > 0) return undefined;
@@ -81,7 +84,7 @@ class Session {
     const orphans = this.rules.orphans();
     for (const text of orphans) console.log(`not ok rule ${text}`);
     const width = this.o.scripts.length ? Math.min(this.o.lanes, this.scripts.length) : this.o.only ? 1 : this.o.lanes;
-    const { pair, lanes } = await this.#pair(Math.max(1, width));
+    const { pair, lanes } = await this.#pair(scripts.some((h) => h.small) ? Math.max(SMALL_EACH, width) : Math.max(1, width));
     this.pair = pair;
     const others = apart.length ? this.#restarts(apart) : Promise.resolve([]);
     const ticker = process.stderr.isTTY ? setInterval(() => process.stderr.write(`\r${this.#progress()} `), 500) : null;
@@ -96,7 +99,7 @@ class Session {
   }
 
   async #lane(lane) {
-    for (let history; (history = this.#draw()); ) {
+    for (let history; (history = this.#draw(lane)); ) {
       await this.#one(lane, history);
       if (this.pair.fallen().length) return;
     }
@@ -134,9 +137,9 @@ class Session {
     const known = this.finds.get(diff.signature);
     if (known) {
       known.times++;
-      return;
+      return this.#keep(`like-${known.seed}-${history.seed}`, { ...history, small: lane.small });
     }
-    const find = { signature: diff.signature, seed: history.seed, times: 1, history, diff };
+    const find = { signature: diff.signature, seed: history.seed, times: 1, history: { ...history, small: lane.small }, diff };
     this.finds.set(diff.signature, find);
     if (diff.signature.startsWith("fallen")) return this.#report(find);
     const again = async (h) => {
@@ -151,11 +154,9 @@ class Session {
       this.done.flaky++;
       this.finds.delete(diff.signature);
       this.flaky = (this.flaky ?? 0) + 1;
-      fs.mkdirSync(this.out, { recursive: true });
-      fs.writeFileSync(path.join(this.out, `flaky-${history.seed}.json`), JSON.stringify({ ...history, diff }, null, 1));
-      return;
+      return this.#keep(`flaky-${history.seed}`, { ...history, small: lane.small }, diff);
     }
-    if (this.o.patience || (this.o.shrink && !this.o.scripts.length)) find.history = await new Shrinker(again, this.#patience(history)).shrink({ ...history, ops: history.ops.slice(0, diff.index + 1) });
+    if (this.o.patience || (this.o.shrink && !this.o.scripts.length)) find.history = await new Shrinker(again, this.#patience(history)).shrink({ ...find.history, ops: history.ops.slice(0, diff.index + 1) });
     this.#report(find);
   }
 
@@ -164,12 +165,19 @@ class Session {
     return history.ops.some((x) => x.op === "restart") ? { tries: 40, ms: 40000 } : {};
   }
 
-  #report(find) {
+  // Writes a history as a script; returns the file's name and its lines.
+  #keep(name, history, diff) {
     fs.mkdirSync(this.out, { recursive: true });
-    const file = path.join(this.out, `${find.seed}.json`);
-    const { diff, history } = find;
+    const file = path.join(this.out, `${name}.json`);
     const lines = history.ops.map((o) => `  ${JSON.stringify(o)}`).join(",\n");
-    fs.writeFileSync(file, `{"ops": [\n${lines}\n]}\n`);
+    const also = `${history.small ? '"small": true, ' : ""}${diff ? `"diff": ${JSON.stringify(diff)}, ` : ""}`;
+    fs.writeFileSync(file, `{${also}"ops": [\n${lines}\n]}\n`);
+    return { file, lines };
+  }
+
+  #report(find) {
+    const { diff, history } = find;
+    const { file, lines } = this.#keep(find.seed, history);
     console.log(`not ok ${find.seed}: ${find.signature}\n${lines}\n  at operation ${diff.index} ${JSON.stringify(diff.o)}, ${diff.where.path}`);
     const show = (v, from = 0) => JSON.stringify(v)?.slice(from, from + SHOWN);
     const at = Math.max(0, apart(diff.where.ours, diff.where.theirs) - 200);

@@ -76,8 +76,11 @@ jetstream { store_dir: "DIR/js", max_mem: 512MB, max_file: 8GB, ${block} }
   }
 }
 
-// Every eighth account has small limits of its own.
+// One account in so many has small limits of its own.
+export const SMALL_EACH = 8;
+export const isSmall = (i) => i % SMALL_EACH === SMALL_EACH - 1;
+
 function account(i) {
   const small = "{ max_mem: 64KB, max_file: 256KB, max_streams: 3, max_consumers: 4 }";
-  return `  L${i} { users: [{ user: l${i}, password: x }], jetstream: ${i % 8 === 7 ? small : "enabled"} }`;
+  return `  L${i} { users: [{ user: l${i}, password: x }], jetstream: ${isSmall(i) ? small : "enabled"} }`;
 }

@@ -24,7 +24,8 @@ function storedAgain(c) {
   const at = before(c).findLastIndex((x) => x.op === "restore" && x.s === name);
   const ids = (ops) => ops.filter((x) => goesTo(x, name)).flatMap((x) => x.hdr?.filter((h) => h.startsWith("Nats-Msg-Id:")) ?? []);
   const had = ids(before(c).slice(0, at));
-  return more > 0 && b.state.messages - a.state.messages === more && ids(before(c).slice(at)).filter((h) => had.includes(h)).length >= more;
+  const limited = configs(before(c)).some((x) => x.body.name === name && (x.body.max_msgs_per_subject > 0 || x.body.max_msgs > 0 || x.body.max_bytes > 0)); // others may have gone for it
+  return more > 0 && (limited || b.state.messages - a.state.messages === more) && ids(before(c).slice(at)).filter((h) => had.includes(h)).length >= more;
 }
 
 export const BACKUP_RULES = [
@@ -37,6 +38,7 @@ export const BACKUP_RULES = [
       if (storedAgain(c)) return true;
       if (c.o.op !== "pub" || !a || !restores(c, a.stream).length) return false;
       const asks = c.o.hdr?.some((h) => h.startsWith("Nats-Expected-Last-Msg-Id:"));
+      if (a.error?.err_code === 10201 && b?.batch && restores(c, b.stream).length) return true; // one of a batch
       return (a.duplicate && !b?.duplicate) || (asks && (a.error?.err_code === 10070 || b?.error?.err_code === 10070) && (b?.error?.description ?? "wrong last msg ID: ") === "wrong last msg ID: ");
     },
   },
@@ -46,7 +48,8 @@ export const BACKUP_RULES = [
     moment: true,
     // Until the next message comes, whatever tells of the stream.
     match: (c) => {
-      if (c.o.op === "advisories" && !c.moment) return same(...[c.ours, c.theirs].map((l) => l.map((t) => untimed(c, t))));
+      const told = c.o.op === "advisories" && [c.ours, c.theirs].map((l) => l.map((t) => untimed(c, t)));
+      if (told) return c.moment ? !same(told[0], c.ours) : same(...told);
       if (!api(c.o, "STREAM.")) return false;
       const b = copy(c.theirs);
       const [mine, theirs] = [streamsIn(c.ours), streamsIn(b)];
@@ -62,10 +65,16 @@ export const BACKUP_RULES = [
     match: ({ o, ours, theirs }) => api(o, "STREAM.RESTORE.") && o.cross && o.flaw === "short" && [ours, theirs].every((x) => x.at(-1)?.data?.error?.err_code === 10062),
   },
   {
+    id: "restore-below-floor",
+    row: "a snapshot whose consumer waits for a message that its ack floor was moved over",
+    ends: true,
+    match: ({ o, ours, theirs }) => api(o, "STREAM.RESTORE.") && ours.at(-1)?.data?.config && /bad pending entry, sequence \[\d+\] out of range/.test(theirs.at(-1)?.data?.error?.description),
+  },
+  {
     id: "restore-replicas",
     row: "a restore with more replicas than there are servers",
     ends: true,
-    match: ({ o, ours, theirs }) => api(o, "STREAM.RESTORE.") && (o.body?.config ?? o.config)?.num_replicas > 1 && ours.length === 1 && ours[0].data?.error?.err_code === 10074 && theirs[0]?.data?.deliver_subject && (theirs.length === 1 || /replicas > 1 not supported/.test(theirs[1].data?.error?.description)),
+    match: ({ o, ours, theirs }) => api(o, "STREAM.RESTORE.") && (o.body?.config ?? o.config)?.num_replicas > 1 && ours.length === 1 && ours[0].data?.error?.err_code === 10074 && theirs[0]?.data?.deliver_subject && (theirs.length === 1 || (o.flaw ? theirs[1].data?.error : /replicas > 1 not supported/.test(theirs[1].data?.error?.description))),
   },
   {
     id: "restored-first-seq",
@@ -85,7 +94,8 @@ export const BACKUP_RULES = [
     ends: true,
     part: (c, mine, k) => {
       const anew = k.delivered.consumer_seq === 0 || (k.ack_floor.consumer_seq === 0 && k.delivered.last_active && !mine.delivered.last_active); // somebody listens: it has begun
-      if (!restores(c, k.stream_name).length || !anew || !(mine.delivered.consumer_seq > 0) || !(mine.ack_floor.stream_seq < k.ack_floor.stream_seq)) return;
+      const behind = mine.ack_floor.stream_seq < k.ack_floor.stream_seq || (restores(c, k.stream_name).some((x) => x.cross) && mine.ack_floor.stream_seq === k.ack_floor.stream_seq); // each may have the other's floor
+      if (!restores(c, k.stream_name).length || !anew || !(mine.delivered.consumer_seq > 0) || !behind) return;
       for (const f of ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending"]) k[f] = mine[f];
     },
     // Its first delivery has the number 1 again.
@@ -101,7 +111,10 @@ export const BACKUP_RULES = [
     // One that got nothing yet: both numbers are that before the first message, and what it will get is the same.
     part: (c, mine, k) => {
       const at = k.delivered.stream_seq;
-      if (!restores(c, k.stream_name).length || k.delivered.consumer_seq !== 0 || mine.delivered.consumer_seq !== 0 || k.num_pending !== mine.num_pending) return;
+      if (!restores(c, k.stream_name).length || k.num_pending !== mine.num_pending || k.ack_floor.consumer_seq !== 0 || mine.ack_floor.consumer_seq !== 0) return;
+      // It has begun since, and nothing is acknowledged yet.
+      if (k.delivered.consumer_seq > 0 && same(k.delivered, mine.delivered) && mine.ack_floor.stream_seq < k.ack_floor.stream_seq) k.ack_floor.stream_seq = mine.ack_floor.stream_seq;
+      if (k.delivered.consumer_seq !== 0 || mine.delivered.consumer_seq !== 0) return;
       if (at !== k.ack_floor.stream_seq || !(mine.delivered.stream_seq < at) || !(mine.ack_floor.stream_seq < at)) return;
       k.delivered.stream_seq = mine.delivered.stream_seq;
       k.ack_floor.stream_seq = mine.ack_floor.stream_seq;

@@ -1,7 +1,7 @@
 // rules_consumers.mjs: the accepted differences about consumers.  Beside `match` (rules_list.mjs) a rule may have
 //   part  (context, mine, theirs): what the row explains of one consumer in an answer: `theirs` is changed to what
 //         is here.  An answer is accepted when its parts together explain all of it.
-import { about, aboutConsumers, api, asleep, before, blind, called, configs, consumersOf, creates, deletesFrom, discards, filterOf, forInterest, goesTo, holdsMore, inMemory, keepsAll, reach, refiltered, same, streamsOf, takesFrom, takesMany, without } from "./rules_help.mjs";
+import { about, aboutConsumers, again, api, asleep, before, blind, called, configs, consumersOf, copy, creates, deletesFrom, deliveryOf, discards, filterOf, firstApart, forInterest, goesTo, holdsMore, inMemory, keepsAll, reach, refiltered, same, streamsOf, takesFrom, takesMany, without } from "./rules_help.mjs";
 
 const take = (k, mine, fields) => fields.forEach((f) => mine[f] !== undefined && (k[f] = mine[f]));
 const less = (k, mine, field) => k[field] > mine[field] && (k[field] = mine[field]);
@@ -29,7 +29,9 @@ export const CONSUMER_RULES = [
     // What was passed over there is counted or delivered here; a list made anew may be longer or shorter.
     part: (c, mine, k) => {
       if (!refiltered(before(c)).has(called(k.stream_name, k.name))) return;
-      if (k.config.deliver_policy === "last_per_subject" || reach(mine) >= reach(k)) take(k, mine, [...PROGRESS, "num_waiting"]);
+      if (k.config.deliver_policy !== "last_per_subject" && reach(mine) < reach(k)) return;
+      take(k, mine, [...PROGRESS, "num_waiting"]);
+      if (!k.priority_groups?.some((g) => g.pinned_client_id)) take(k, mine, ["priority_groups"]); // by what came here
     },
     match: (c) => {
       const names = refiltered(before(c));
@@ -68,6 +70,16 @@ export const CONSUMER_RULES = [
     match: (c) => holdsMore(c) && before(c).filter((x) => x.subj?.startsWith(`CONSUMER.PAUSE.${c.theirs[0].data.config.name}.`)).length > 1,
   },
   {
+    id: "sampling-stays",
+    row: "`sample_freq` left out by an update",
+    match: (c) => {
+      if (c.o.op !== "advisories") return false;
+      const off = creates(before(c)).filter((x, i, all) => !x.body.config.sample_freq && all.slice(0, i).some((y) => y.body.config.sample_freq && y.body.stream_name === x.body.stream_name));
+      const told = (t) => off.some((x) => t.startsWith(`{"subject":"$JS.EVENT.METRIC.CONSUMER.ACK.${x.body.stream_name}.`));
+      return same(c.ours.filter((t) => !told(t)), c.theirs.filter((t) => !told(t))) && c.ours.every((t) => c.theirs.includes(t));
+    },
+  },
+  {
     id: "purge-makes-room",
     row: "a request that waits behind `max_ack_pending`, and a purge",
     ends: true,
@@ -76,14 +88,14 @@ export const CONSUMER_RULES = [
   {
     id: "given-up",
     row: "`num_redelivered`, and messages that came as often as they may",
-    part: (_, mine, k) => k.config.max_deliver > 1 && less(k, mine, "num_redelivered"),
+    part: (c, mine, k) => (k.config.max_deliver > 1 || creates(before(c)).some((x) => x.body.stream_name === k.stream_name && x.body.config.max_deliver > 0)) && less(k, mine, "num_redelivered"),
   },
   {
     id: "given-up-acked",
     row: "an ack of what was given up, ack policy `all`",
-    // Nothing waits there, and the floor is where it was.
+    // As much waits there, and the floor is where it was.
     part: (_, mine, k) => {
-      if (k.config.ack_policy !== "all" || !(k.config.max_deliver > 0) || k.num_ack_pending > 0 || mine.num_ack_pending > 0) return;
+      if (k.config.ack_policy !== "all" || !(k.config.max_deliver > 0) || k.num_ack_pending !== mine.num_ack_pending) return;
       if (k.ack_floor.stream_seq < mine.ack_floor.stream_seq && mine.ack_floor.stream_seq <= k.delivered.stream_seq) take(k, mine, ["ack_floor"]);
     },
   },
@@ -152,14 +164,14 @@ export const CONSUMER_RULES = [
     id: "no-wait-behind",
     row: "a `no_wait` request that waits behind `max_ack_pending`, and everything",
     ends: true,
-    part: (c, mine, k) => before(c).some((x) => x.op === "pull" && x.s === k.stream_name && x.body?.no_wait) && less(k, mine, "num_waiting"),
+    part: (c, mine, k) => asksNow(c, k.stream_name) && less(k, mine, "num_waiting"),
   },
   {
     id: "no-wait-paused",
     row: "a `no_wait` request that waits behind `max_ack_pending` while the consumer is paused",
     ends: true,
     part: (c, mine, k) => {
-      if (k.paused && k.config.max_ack_pending > 0 && mine.num_waiting > k.num_waiting && before(c).some((x) => x.op === "pull" && x.s === k.stream_name && x.body?.no_wait)) k.num_waiting = mine.num_waiting;
+      if (k.paused && k.config.max_ack_pending > 0 && mine.num_waiting > k.num_waiting && asksNow(c, k.stream_name)) k.num_waiting = mine.num_waiting;
     },
   },
   {
@@ -261,6 +273,24 @@ export const CONSUMER_RULES = [
     },
   },
   {
+    id: "ack-all-refused",
+    row: "ack policy `all`, and a message is refused that was delivered before one that came again",
+    ends: true,
+    // It comes again here; there it waits.
+    part: (c, mine, k) => {
+      if (k.config.ack_policy === "all" && refusedOf(c, k.stream_name, k.name) && mine.delivered.consumer_seq > k.delivered.consumer_seq && mine.num_redelivered >= k.num_redelivered && mine.num_ack_pending >= k.num_ack_pending && same(mine.ack_floor.stream_seq, k.ack_floor.stream_seq)) take(k, mine, [...PROGRESS, "num_waiting"]);
+    },
+    match: (c) => {
+      const all = creates(before(c)).filter((x) => x.body.config.ack_policy === "all").map((x) => x.body.stream_name);
+      if (c.o.op === "advisories") {
+        const naked = (t) => t.includes(".ADVISORY.CONSUMER.MSG_NAKED.") && all.some((s) => t.includes(`"stream":"${s}"`));
+        return c.ours.length > c.theirs.length && same(c.ours.filter((t) => !naked(t)), c.theirs.filter((t) => !naked(t)));
+      }
+      const [m, other] = firstApart(c);
+      return delivers(c.o) && m?.reply && again(m) && all.includes(streamOf(m)) && refusedOf(c, ...m.reply.split(".").slice(2, 4)) && !(other && again(other));
+    },
+  },
+  {
     id: "ack-before-reset",
     row: "an ack of a delivery from before a reset, or with a number that no delivery has, ack policy `all`",
     ends: true,
@@ -293,16 +323,20 @@ export const CONSUMER_RULES = [
     // It came again here; there it did not, or something new came instead.
     part: (c, mine, k) => {
       if (!refusedAndTaken(c, k.stream_name) || mine.num_redelivered < k.num_redelivered) return;
+      // It came again by +NXT, and was acknowledged since; there what came next.
+      const next = before(c).some((x) => x.op === "ack" && called(x.s, x.c) === called(k.stream_name, k.name) && x.data?.startsWith("+NXT"));
+      if (next && mine.delivered.consumer_seq === k.delivered.consumer_seq && mine.delivered.stream_seq < k.delivered.stream_seq && reach(mine) > reach(k)) take(k, mine, PROGRESS);
       // What had come again before is counted on both.
       if (mine.num_redelivered === k.num_redelivered && !(mine.num_redelivered > 0 && mine.delivered.consumer_seq > k.delivered.consumer_seq && mine.num_ack_pending === k.num_ack_pending)) return;
       if (mine.delivered.consumer_seq >= k.delivered.consumer_seq && mine.delivered.stream_seq <= k.delivered.stream_seq) take(k, mine, ["delivered", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting"]);
     },
     match: (c) => {
       // +NXT has brought it here, and there what comes next.
-      const next = c.o.op === "pull" && before(c).some((x) => x.op === "ack" && x.s === c.o.s && x.data?.startsWith("+NXT"));
-      if (next && refusedAndTaken(c, c.o.s) && passedOver(c)) return true;
+      const stream = delivers(c.o) && (c.o.s ?? streamOf(c.ours[0] ?? {}));
+      const next = stream && before(c).some((x) => x.op === "ack" && x.s === stream && x.data?.startsWith("+NXT"));
+      if (next && refusedAndTaken(c, stream) && passedOver(c)) return true;
       if (!delivers(c.o) || !c.ours.some((m) => refusedAndTaken(c, streamOf(m)) && again(m))) return false;
-      return !c.theirs.some(again);
+      return !c.theirs.some(again) || refusedLater(c);
     },
   },
   {
@@ -333,8 +367,9 @@ export const CONSUMER_RULES = [
     // Nothing that it wants lies between the two numbers.
     part: (c, mine, k) => {
       if (k.delivered.consumer_seq !== mine.delivered.consumer_seq || k.num_pending !== mine.num_pending || !before(c).some(takesFrom(k.stream_name))) return;
-      less(k.delivered, mine.delivered, "stream_seq");
-      if (k.ack_floor.consumer_seq === mine.ack_floor.consumer_seq && k.num_ack_pending === mine.num_ack_pending) less(k.ack_floor, mine.ack_floor, "stream_seq");
+      const step = before(c).some((x) => x.op === "restore" && x.s === k.stream_name && x.cross) ? (a, b, f) => take(a, b, [f]) : less; // each has the other's
+      step(k.delivered, mine.delivered, "stream_seq");
+      if (k.ack_floor.consumer_seq === mine.ack_floor.consumer_seq && k.num_ack_pending === mine.num_ack_pending) step(k.ack_floor, mine.ack_floor, "stream_seq");
     },
   },
   {
@@ -379,7 +414,9 @@ export const CONSUMER_RULES = [
       if (k.config.deliver_policy !== "last_per_subject") return;
       woken(k, mine);
       const asked = before(c).some((x) => x.op === "pull" && x.s === k.stream_name && x.body?.no_wait);
-      if (asked && k.num_waiting === 0 && k.num_pending > 0 && mine.delivered.consumer_seq > k.delivered.consumer_seq) take(k, mine, PROGRESS);
+      // What follows the list there leaves out what came while it was read.
+      if (before(c).some(takesFrom(k.stream_name)) && reach(mine) > reach(k) && mine.delivered.consumer_seq === k.delivered.consumer_seq && mine.delivered.stream_seq < k.delivered.stream_seq) take(k, mine, PROGRESS);
+      if (asked && k.num_waiting === 0 && k.num_pending > 0 && mine.delivered.consumer_seq > k.delivered.consumer_seq) take(k, mine, [...PROGRESS, "num_waiting"]);
     },
     // It stops there: no_wait is told that there is nothing, though there is.
     match: (c) => {
@@ -397,7 +434,7 @@ export const CONSUMER_RULES = [
     ends: true,
     // It comes with the next request here, and there what follows it.
     part: (c, mine, k) => {
-      if (k.config.deliver_policy === "last_per_subject" && askedBytes(c, k.stream_name, k.name) && mine.delivered.stream_seq < k.delivered.stream_seq && reach(mine) >= reach(k)) take(k, mine, [...PROGRESS, "num_waiting"]);
+      if (k.config.deliver_policy === "last_per_subject" && askedBytes(c, k.stream_name, k.name) && mine.delivered.stream_seq <= k.delivered.stream_seq && reach(mine) >= reach(k)) take(k, mine, [...PROGRESS, "num_waiting"]);
     },
     match: (c) => c.o.op === "pull" && askedBytes(c, c.o.s, c.o.c) && c.ours[0]?.reply && passedOver(c) && creates(before(c)).some((x) => x.body.stream_name === c.o.s && x.body.config.deliver_policy === "last_per_subject"),
   },
@@ -405,6 +442,17 @@ export const CONSUMER_RULES = [
     id: "batch-pending",
     row: "the pending count in the ack subject, when an atomic batch is delivered",
     match: (c) => delivers(c.o) && before(c).some((x) => x.hdr?.some((h) => h.startsWith("Nats-Batch-Commit"))) && same(blind(c.ours), blind(c.theirs)),
+  },
+  {
+    id: "update-push-bound",
+    row: "the answer to an update that gives a push consumer another deliver subject",
+    match: (c) => {
+      const [a, b] = [copy(c.ours), copy(c.theirs)];
+      const made = creates(before(c)).filter((x) => !c.refused.has(x) && named(x) === named(c.o));
+      if (!made.includes(c.o) || new Set(made.map((x) => x.body.config.deliver_subject)).size < 2 || !a[0]?.data?.push_bound || b[0]?.data?.push_bound) return false;
+      for (const x of [a, b]) if (x[0]?.data) delete x[0].data.push_bound;
+      return same(a, b);
+    },
   },
   {
     id: "batch-no-wait",
@@ -415,6 +463,12 @@ export const CONSUMER_RULES = [
       const ops = before(c);
       const asked = ops.some((x) => x.op === "pull" && x.s === k.stream_name && x.body?.no_wait && x.body.expires) && ops.some((x) => goesTo(x, k.stream_name) && x.hdr?.some((h) => h.startsWith("Nats-Batch-Commit")));
       if (asked && reach(mine) === reach(k) && mine.delivered.consumer_seq < k.delivered.consumer_seq) take(k, mine, [...PROGRESS, "num_waiting"]);
+    },
+    match: (c) => {
+      const [a, b] = [c.ours, c.theirs].map((l) => blind(l.filter((m) => m.reply)));
+      const all = a.length > b.length ? a : b;
+      const asked = before(c).some((x) => x.op === "pull" && x.body?.no_wait && x.body.expires) && before(c).some((x) => x.hdr?.some((h) => h.startsWith("Nats-Batch-Commit")));
+      return delivers(c.o) && asked && a.length !== b.length && a.length > 0 && b.length > 0 && same(all.slice(0, Math.min(a.length, b.length)), all === a ? b : a);
     },
   },
   {
@@ -431,8 +485,8 @@ export const CONSUMER_RULES = [
     part: (c, mine, k) => {
       const was = c.history.ops[c.index].how === "kill" && c.stopped.get(k.stream_name)?.consumers.find((x) => x.name === mine.name);
       const back = (x) => x.delivered.consumer_seq <= was.delivered.consumer_seq && x.ack_floor.stream_seq <= was.ack_floor.stream_seq;
-      const todo = (x) => x.num_pending + x.num_ack_pending;
-      if (was && back(mine) && back(k) && todo(mine) >= todo(was)) take(k, mine, PROGRESS);
+      const ahead = (x) => x.num_pending + x.num_ack_pending;
+      if (was && back(mine) && back(k) && ahead(mine) >= ahead(was)) take(k, mine, PROGRESS);
     },
   },
   {
@@ -456,10 +510,27 @@ function passedOver({ ours, theirs }) {
   }
   return ours.length === theirs.length;
 }
-const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m.reply ?? "")?.[1] > 1;
 // A NAK, and a purge or a roll-up: what was queued to come again is forgotten, what lies below the floor that moved is not heeded.
 function refusedAndTaken(c, stream) {
   return before(c).some((x) => x.op === "ack" && x.s === stream && x.data?.startsWith("-NAK")) && before(c).some(takesFrom(stream));
+}
+
+// Somebody asked for what is there now, by a request or with an ack.
+const asksNow = (c, stream) => before(c).some((x) => x.s === stream && ((x.op === "pull" && x.body?.no_wait) || (x.op === "ack" && /^\+NXT .*"no_wait"/.test(x.data ?? ""))));
+
+// Something of this consumer was acknowledged, and then something refused.
+function refusedOf(c, stream, name) {
+  const own = before(c).filter((x) => x.op === "ack" && called(x.s, x.c) === called(stream, name));
+  const acked = own.findIndex((x) => !/^(-NAK|\+WPI)/.test(x.data ?? ""));
+  return acked >= 0 && own.slice(acked).some((x) => x.data?.startsWith("-NAK"));
+}
+
+// Both deliver one that comes again, but not the same one: here one that was refused before something was taken, there one refused since.
+function refusedLater(c) {
+  const [m, other] = firstApart(c);
+  if (!again(m) || !again(other) || deliveryOf(m) !== deliveryOf(other)) return false;
+  const [ops, refuses] = [before(c), (x) => x.op === "ack" && x.s === streamOf(m) && x.data?.startsWith("-NAK")];
+  return ops.slice(0, ops.findLastIndex(takesFrom(streamOf(m)))).some(refuses) && ops.slice(ops.findIndex(takesFrom(streamOf(m)))).some(refuses);
 }
 
 // The first that waited is gone: the floor there is that one, here the one before the next that waits, and none that was

@@ -1,9 +1,7 @@
 // rules_groups.mjs: accepted differences about priority groups.
-import { asleep, before, blind, called, creates, holdsMore, same } from "./rules_help.mjs";
+import { again, asleep, before, blind, called, creates, deliveryOf, firstApart, holdsMore, same } from "./rules_help.mjs";
 
 const PROGRESS = ["delivered", "ack_floor", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting", "priority_groups"];
-const number = (m) => /^\$JS\.ACK(?:\.[^.]+){4}\.(\d+)/.exec(m.reply ?? "")?.[1]; // of the delivery
-const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m?.reply ?? "")?.[1] > 1;
 const whose = (m) => /^\$JS\.ACK\.([^.]+)\.([^.]+)/.exec(m.reply ?? "")?.slice(1, 3);
 
 // Consumers and the policies they had: "stream name" -> set.
@@ -73,11 +71,20 @@ export const GROUP_RULES = [
     ends: true,
     // Both deliver one that comes again, as the same delivery of the same consumer, but not the same one.
     match: (c) => {
-      const at = c.ours.findIndex((m, i) => !same(blind([m]), blind([c.theirs[i] ?? {}])));
-      const [a, b] = [c.ours[at], c.theirs[at]];
-      if ((c.o.op !== "pull" && c.o.op !== "deliveries") || !again(a) || !again(b) || number(a) !== number(b) || !same(whose(a), whose(b))) return false;
+      const [a, b] = firstApart(c);
+      if ((c.o.op !== "pull" && c.o.op !== "deliveries") || !again(a) || !again(b) || deliveryOf(a) !== deliveryOf(b) || !same(whose(a), whose(b))) return false;
       const had = policies(before(c)).get(called(...whose(a)));
       return had?.has("overflow") || had?.has("pinned_client");
+    },
+  },
+  {
+    id: "unpinned-deleted",
+    row: "a consumer that is pinned to a client when it is deleted",
+    match: (c) => {
+      if (c.o.op !== "advisories") return false;
+      const gone = before(c).filter((x) => x.subj?.startsWith("CONSUMER.DELETE.")).map((x) => x.subj.slice(16));
+      const late = (t) => gone.some((name) => t.startsWith(`{"subject":"$JS.EVENT.ADVISORY.CONSUMER.UNPINNED.${name}"`)) && t.includes('"reason":"timeout"');
+      return c.theirs.length > c.ours.length && same(c.ours, c.theirs.filter((t) => !late(t)));
     },
   },
   {
@@ -101,7 +108,8 @@ export const GROUP_RULES = [
       if (c.o.op === "ack") return c.o.data?.startsWith("+NXT") && c.ours.length === 0 && c.theirs.length === 1 && /^NATS\/1\.0 404 No Messages/.test(c.theirs[0].hdr);
       if (c.o.op !== "pull" || c.o.body?.id) return false;
       const got = c.theirs.filter((m) => m.reply);
-      return c.ours.filter((m) => m.reply).length > got.length && same(blind(c.ours.slice(0, got.length)), blind(got));
+      const more = c.ours[got.length]; // the next one here, or that it is too large
+      return (more?.reply || /^NATS\/1\.0 409 Message Size/.test(more?.hdr)) && !same(more, c.theirs[got.length]) && same(blind(c.ours.slice(0, got.length)), blind(got));
     },
   },
 ];

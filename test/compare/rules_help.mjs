@@ -10,6 +10,14 @@ export function blind(list) {
     return { ...m, reply: m.reply?.replace(/\.\d+$/, ""), hdr: m.hdr?.replace(/(\r\nNats-Pending-Bytes: )(\d+)/, (_, k, n) => k + (Number(n) + digits)) };
   });
 }
+// What an ack subject tells: whether the message came before, and the number of this delivery.
+export const again = (m) => /^\$JS\.ACK\.[^.]+\.[^.]+\.(\d+)/.exec(m?.reply ?? "")?.[1] > 1;
+export const deliveryOf = (m) => /^\$JS\.ACK(?:\.[^.]+){4}\.(\d+)/.exec(m?.reply ?? "")?.[1];
+// The first deliveries that are not the same, pending counts aside.
+export function firstApart({ ours, theirs }) {
+  const at = ours.findIndex((m, i) => !same(blind([m]), blind([theirs[i] ?? {}])));
+  return [ours[at], theirs[at]];
+}
 export const copy = (v) => JSON.parse(JSON.stringify(v));
 
 // The consumers of an answer, to be changed before two answers are compared.

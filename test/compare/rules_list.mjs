@@ -10,7 +10,7 @@ import { BACKUP_RULES } from "./rules_backups.mjs";
 import { CONSUMER_RULES } from "./rules_consumers.mjs";
 import { COPY_RULES } from "./rules_copies.mjs";
 import { GROUP_RULES } from "./rules_groups.mjs";
-import { about, aboutConsumers, api, batchOf, before, configs, copy, creates, goesTo, marked, reaches, refused, same, sizeOf, streamsIn, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
+import { about, aboutConsumers, api, batchOf, before, configs, copy, creates, goesTo, inMemory, marked, reaches, refused, same, sizeOf, streamsIn, takesOne, tellsLess, ttlOf } from "./rules_help.mjs";
 
 // Whether a stream that acknowledges nothing took ids there that came before: more was stored, as only its state tells.
 function unheardAgain(c) {
@@ -22,6 +22,7 @@ function unheardAgain(c) {
 }
 
 export const RULES = [
+  ...BACKUP_RULES, // first: a consumer that began anew differs in much that others explain in part
   // --- default mode: what the requirement asks for ---
   {
     id: "ttl-zero",
@@ -201,6 +202,22 @@ export const RULES = [
     },
   },
   {
+    id: "purge-deleted-last",
+    row: "a purge up to a sequence that was deleted, behind all messages there are",
+    ends: true,
+    match: (c) => {
+      if (!api(c.o, "STREAM.INFO.")) return false;
+      const [a, b] = [copy(c.ours), copy(c.theirs)];
+      const [x, y] = [a[0]?.data?.state, b[0]?.data?.state];
+      const name = b[0]?.data?.config?.name;
+      if (!x || !y || inMemory(before(c), name)) return false;
+      const purged = before(c).filter((o) => o.subj === `STREAM.PURGE.${name}` && o.body?.seq > 1 && !o.body.filter);
+      if (!purged.length || !(y.first_seq < x.first_seq || y.num_deleted > x.num_deleted)) return false;
+      for (const k of ["first_seq", "first_ts", "num_deleted", "deleted"]) delete x[k], delete y[k];
+      return same(a, b);
+    },
+  },
+  {
     id: "last-of-all",
     row: "`last_by_subj` of `>` after the last message was deleted",
     match: ({ o, ours, theirs }) => {
@@ -251,7 +268,6 @@ export const RULES = [
   },
   ...CONSUMER_RULES,
   ...COPY_RULES,
-  ...BACKUP_RULES,
   ...GROUP_RULES,
 ];
 

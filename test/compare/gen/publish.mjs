@@ -23,7 +23,7 @@ function header(r, world, s) {
     case "ttl":
       return [`Nats-TTL: ${r.pick(TTLS)}`];
     case "ttlBad":
-      return [`Nats-TTL: ${r.pick(world.strict ? [...BAD_TTLS, ...OWN_TTLS, "1.9s"] : r.chance(5) ? OWN_TTLS : BAD_TTLS)}`];
+      return [`Nats-TTL: ${r.pick(world.strict ? [...BAD_TTLS, ...OWN_TTLS, "3600.9s"] : r.chance(5) ? OWN_TTLS : BAD_TTLS)}`];
     case "kv":
       return r.pick([["KV-Operation: DEL"], ["KV-Operation: PURGE", "Nats-Rollup: sub"], ["KV-Operation: PUT"]]);
     case "incr":
