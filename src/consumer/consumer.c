@@ -511,6 +511,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
 {
     struct pend *p;
 
+    group_catch_up(c->group);
     if (seq == 0) {
         seq = c->floor_sseq + 1;
     } else if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE) {
@@ -578,6 +579,7 @@ void consumer_info(struct consumer *c, struct consumer_info *out)
     int64_t now = group_now(c->group);
     bool paused = c->cfg.pause_until_ns > now;
 
+    group_catch_up(c->group);
     if (c->push != NULL && c->push->active)
         push_look(c); /* who unsubscribes does not say so */
     pull_prune(c);

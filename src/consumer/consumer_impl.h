@@ -153,6 +153,7 @@ MF_MUSTCHECK int group_room(struct consumers *g);
 void group_remove(struct consumers *g, struct consumer *c);
 size_t group_after_name(const struct consumers *g, struct mf_slice name); /* place of the next */
 void group_watch(struct consumers *g);        /* before the first consumer */
+void group_catch_up(struct consumers *g);     /* it is told now of all that is on disk */
 void group_unwatch(struct consumers *g);      /* after the last */
 int64_t group_now(const struct consumers *g); /* wall */
 void group_tick(struct consumers *g);         /* before messages go out: now_ns */

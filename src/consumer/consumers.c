@@ -281,11 +281,20 @@ static void swept(struct stream_observer *o, struct mf_slice filter)
     }
 }
 
+/* Whoever asks may have acks of this turn already: a busy connection is flushed before its end. */
+void group_catch_up(struct consumers *g)
+{
+    if (g->watching)
+        stream_announce(g->stream);
+}
+
 /* A stream whose news nobody wants need not read them. */
 void group_watch(struct consumers *g)
 {
-    if (g->watching)
+    if (g->watching) {
+        group_catch_up(g);
         return;
+    }
     g->watching = true;
     stream_observe(g->stream, &g->observer);
     g->told = stream_announced(g->stream);

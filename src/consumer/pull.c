@@ -427,6 +427,7 @@ void consumer_pull(struct consumer *c, struct mf_slice reply, struct mf_slice bo
         refuse(c, reply, "409 Consumer is push based");
         return;
     }
+    group_catch_up(c->group);
     if (ask_read(body, &a, &mem, &e) != 0)
         refuse(c, reply, "400 Bad Request - %s", e.text);
     else

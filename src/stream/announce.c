@@ -59,7 +59,7 @@ void announce_soon(struct stream *s)
 
 void stream_announce(struct stream *s)
 {
-    if (!anybody(s) || s->closing || s->announce_defer.fn == NULL)
+    if (!s->announce_defer.queued || s->closing)
         return;
     loop_defer_cancel(s->host->loop, &s->announce_defer);
     announce(&s->announce_defer);
