@@ -293,6 +293,28 @@ static int mark_last(struct stream *s, struct batch *b, struct js_error *e)
     return 0;
 }
 
+/* As if they had come one by one: what a later one replaces does not make an earlier one push out
+ * more than it has to. */
+static void push_out_in_turn(struct stream *s, struct batch *b)
+{
+    struct mf_list *l;
+
+    mf_list_each(l, &b->members)
+    {
+        const struct intake *in = &mf_container(l, struct member, link)->in;
+        if (!in->used_up)
+            limits_ahead(s, in->seq);
+    }
+    mf_list_each(l, &b->members)
+    {
+        struct intake *in = &mf_container(l, struct member, link)->in;
+        if (in->used_up)
+            continue;
+        limits_turn(s, in->seq);
+        stream_stored(s, in);
+    }
+}
+
 /* In the open batch of the store.  What goes because of them goes when all are in.  On failure what
  * went in is taken out again in that same batch: nobody ever sees it, its sequences are used up. */
 static int store_all(struct stream *s, struct batch *b, struct js_error *e)
@@ -316,9 +338,8 @@ static int store_all(struct stream *s, struct batch *b, struct js_error *e)
                                   NULL); /* limits_prepare() saw to it */
         dedup_take_back(s->dedup, before + 1);
     }
-    for (l = b->members.next; rc == 0 && l != &b->members; l = l->next)
-        if (!mf_container(l, struct member, link)->in.used_up)
-            stream_stored(s, &mf_container(l, struct member, link)->in);
+    if (rc == 0)
+        push_out_in_turn(s, b);
     limits_count(s);
     return rc;
 }

@@ -194,9 +194,7 @@ static bool replaces(const struct stream *s, const struct intake *in, uint64_t *
     if (count < (uint64_t)s->cfg.max_msgs_per_subject)
         return false;
     first = store_key_first_accepted(s->store, in->subject);
-    uint16_t flags = 0;
-    uint64_t len = store_length(s->store, first, &flags);
-    *oldest_size = limits_sum(s, len, 1, (flags & MSG_HEADER) != 0);
+    *oldest_size = limits_stored_size(s, first);
     return true;
 }
 

@@ -34,6 +34,14 @@ uint64_t limits_sum(const struct stream *s, uint64_t bytes, uint64_t msgs, uint6
     return bytes + FILE_OVERHEAD * msgs + HEADER_OVERHEAD * headers;
 }
 
+uint64_t limits_stored_size(const struct stream *s, uint64_t seq)
+{
+    uint16_t flags = 0;
+    uint64_t len = store_length(s->store, seq, &flags);
+
+    return limits_sum(s, len, 1, (flags & MSG_HEADER) != 0);
+}
+
 void limits_accepted(const struct stream *s, uint64_t *msgs, uint64_t *bytes)
 {
     uint64_t last;
@@ -57,7 +65,7 @@ static bool too_much(const struct stream *s)
     if (s->cfg.max_msgs <= 0 && s->cfg.max_bytes <= 0)
         return false;
     limits_accepted(s, &msgs, &bytes);
-    return over_limits(s, msgs, bytes);
+    return over_limits(s, msgs - s->ahead.msgs, bytes - s->ahead.bytes);
 }
 
 bool limits_full_with(const struct stream *s, const struct intake *in)
@@ -185,7 +193,6 @@ static bool marked_death(struct stream *s, uint64_t seq)
 static int prepare_oldest(struct stream *s, const struct intake *in, uint64_t *n)
 {
     uint64_t msgs, bytes, first = oldest(s), last = 0;
-    uint16_t flags = 0;
 
     limits_accepted(s, &msgs, &bytes);
     msgs++;
@@ -194,8 +201,7 @@ static int prepare_oldest(struct stream *s, const struct intake *in, uint64_t *n
          seq = store_next_accepted(s->store, seq + 1)) {
         if (marked_death(s, seq))
             return store_full(s->store) ? MF_FULL : MF_NOMEM;
-        uint64_t len = store_length(s->store, seq, &flags);
-        bytes -= limits_sum(s, len, 1, (flags & MSG_HEADER) != 0);
+        bytes -= limits_stored_size(s, seq);
         msgs--;
         last = seq;
         ++*n;
@@ -228,6 +234,18 @@ int limits_prepare(struct stream *s, const struct intake *in, bool in_batch)
 }
 
 /* --- when it is stored ------------------------------------------------------------------------ */
+
+void limits_ahead(struct stream *s, uint64_t seq)
+{
+    s->ahead.msgs++;
+    s->ahead.bytes += limits_stored_size(s, seq);
+}
+
+void limits_turn(struct stream *s, uint64_t seq)
+{
+    s->ahead.msgs--;
+    s->ahead.bytes -= limits_stored_size(s, seq);
+}
 
 static void enforce_slice(struct loop_defer *d);
 

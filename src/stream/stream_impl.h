@@ -59,7 +59,10 @@ struct stream {
     bool thin_again;         /* something could not go: from the first subject on */
     struct loop_timer *enforce_timer;
     uint64_t planned; /* limits_prepare(): of the open batch, those that make room for all */
-    size_t inflight;  /* publishes and operations that wait for the disk */
+    struct {          /* of the open batch: in, and their turn to push out others has not come */
+        uint64_t msgs, bytes;
+    } ahead;
+    size_t inflight; /* publishes and operations that wait for the disk */
     bool closing, memory;
     struct transform *transform, *republish; /* NULL: none */
     struct dedup *dedup;
@@ -194,10 +197,15 @@ int64_t check_parse_seq(struct mf_slice text);
 
 /* Bytes of one message as nats-server counts them. */
 uint64_t limits_size(const struct stream *s, size_t subject, size_t hdr, size_t payload);
+uint64_t limits_stored_size(const struct stream *s, uint64_t seq); /* the same, of one stored */
 void limits_accepted(const struct stream *s, uint64_t *msgs, uint64_t *bytes);
 /* In the open batch, before the message is appended: everything that will go because of it can go,
  * its ids are written, its room is kept.  0, or why the message must be refused.  O(those). */
 MF_MUSTCHECK int limits_prepare(struct stream *s, const struct intake *in, bool in_batch);
+/* A batch's messages are all in before the first of them pushes out others: the one of this
+ * sequence counts only when its turn has come. */
+void limits_ahead(struct stream *s, uint64_t seq);
+void limits_turn(struct stream *s, uint64_t seq);
 /* In the open batch, after the message was appended: pushes out what is too much (discard old). */
 void limits_push_out(struct stream *s, const struct intake *in);
 /* In the open batch: the oldest messages of a subject before `below`, at most `max`, go.  O(those),

@@ -105,6 +105,44 @@ static void test_committed_batch_survives_a_kill_and_one_under_way_does_not(void
     TEST_ASSERT_EQUAL_INT(10201, put("i", 1, "1", "k.a", "Nats-Msg-Id: m\r\n").err_code);
 }
 
+/* A value that the next message of the same batch replaces must not cost another one its life. */
+static void test_batch_pushes_out_as_if_its_messages_had_come_one_by_one(void)
+{
+    for (int by_bytes = 0; by_bytes < 2; by_bytes++) {
+        struct stream_config c = both;
+
+        c.max_msgs_per_subject = 1;
+        if (by_bytes)
+            c.max_bytes = 600; /* five of them, not six */
+        else
+            c.max_msgs = 5;
+        world_open(&w, &c);
+        for (int i = 0; i < 3; i++) /* as long as those of the batch */
+            (void)put(i == 0   ? "x"
+                      : i == 1 ? "y"
+                               : "z",
+                      1, "1",
+                      i == 0   ? "k.b"
+                      : i == 1 ? "k.c"
+                               : "k.a",
+                      "");
+        put("i", 1, NULL, "k.d", "");
+        put("i", 2, NULL, "k.a", "");
+        TEST_ASSERT_EQUAL_UINT64(6, put("i", 3, "1", "k.a", "").seq);
+        TEST_ASSERT_EQUAL_UINT64(4, world_count(&w));
+        TEST_ASSERT_NOT_EQUAL(0, world_message(&w, 1)[0]);
+        /* One that does need room takes the oldest, and no more. */
+        put("j", 1, NULL, "k.e", "");
+        put("j", 2, NULL, "k.f", "");
+        TEST_ASSERT_EQUAL_UINT64(9, put("j", 3, "1", "k.f", "").seq);
+        TEST_ASSERT_EQUAL_UINT64(5, world_count(&w));
+        TEST_ASSERT_EQUAL_INT(0, world_message(&w, 1)[0]);
+        world_close(&w);
+        world_fini(&w);
+        world_init(&w);
+    }
+}
+
 /* Refusals leave no trace: nothing stored, no id remembered, the batch gone. */
 static void test_refused_batch_leaves_nothing(void)
 {
@@ -303,6 +341,7 @@ int main(void)
     RUN_TEST(test_batch_becomes_visible_in_one_step);
     RUN_TEST(test_commit_is_one_batch_of_the_store);
     RUN_TEST(test_committed_batch_survives_a_kill_and_one_under_way_does_not);
+    RUN_TEST(test_batch_pushes_out_as_if_its_messages_had_come_one_by_one);
     RUN_TEST(test_refused_batch_leaves_nothing);
     RUN_TEST(test_expectations_are_those_before_the_batch);
     RUN_TEST(test_discard_new_counts_the_whole_batch);

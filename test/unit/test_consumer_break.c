@@ -216,7 +216,8 @@ static void test_deletion_is_told_when_its_messages_are_gone(void)
     consumers_up();
 }
 
-/* --- between an ack and the end of its turn ---------------------------------------------------- */
+/* --- between an ack and the end of its turn ----------------------------------------------------
+ */
 
 struct hasty {
     struct stream_publish p;
