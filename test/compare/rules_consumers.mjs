@@ -18,6 +18,15 @@ function woken(k, mine) {
   take(k, mine, [...PROGRESS, "num_waiting"]);
   if (!k.priority_groups?.some((g) => g.pinned_client_id)) take(k, mine, ["priority_groups"]);
 }
+const unfiltered = (config) => filterOf(config) === filterOf({});
+// A publish to an interest stream that is looked at here, and refused: there nobody wants it, since the filter of the
+// one who does was taken away.
+function wantedHere(c, names) {
+  const ops = before(c);
+  const waits = (n) => creates(ops).some((x) => n === called(x.body.stream_name, x.body.config.durable_name ?? x.body.config.name ?? x.subj.split(".").at(-1)) && unfiltered(x.body.config));
+  const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+  return [10165, 10166, 10077].includes(a?.error?.err_code) && b?.seq > 0 && !b.error && [...names].some((n) => forInterest(ops, n.split(" ")[0]) && goesTo(c.o, n.split(" ")[0]) && waits(n));
+}
 const notFound = (answer) => answer[0]?.data?.error?.err_code === 10037 || /^NATS\/1\.0 404 Message Not Found/.test(answer[0]?.hdr);
 const full = (k) => k.config.max_ack_pending > 0 && k.num_ack_pending >= k.config.max_ack_pending;
 
@@ -29,13 +38,16 @@ export const CONSUMER_RULES = [
     // What was passed over there is counted or delivered here; a list made anew may be longer or shorter.
     part: (c, mine, k) => {
       if (!refiltered(before(c)).has(called(k.stream_name, k.name))) return;
-      if (k.config.deliver_policy !== "last_per_subject" && reach(mine) < reach(k)) return;
+      // Without a filter it is not told there of what goes, either.
+      const untold = unfiltered(k.config) && (before(c).some(deletesFrom(k.stream_name)) || discards(before(c), k.stream_name));
+      if (k.config.deliver_policy !== "last_per_subject" && reach(mine) < reach(k) && !untold) return;
       take(k, mine, [...PROGRESS, "num_waiting"]);
       if (!k.priority_groups?.some((g) => g.pinned_client_id)) take(k, mine, ["priority_groups"]); // by what came here
     },
     match: (c) => {
       const names = refiltered(before(c));
       if (names.size === 0) return false;
+      if (c.o.op === "pub") return wantedHere(c, names);
       if (!aboutConsumers(c.o) || api(c.o, "CONSUMER.") || !same(...without(c, names))) return false;
       return !delivers(c.o) || passedOver(c) || creates(before(c)).some((x) => x.body.config.deliver_policy === "last_per_subject");
     },

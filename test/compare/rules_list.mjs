@@ -169,7 +169,10 @@ export const RULES = [
     ends: true,
     match: ({ o, ours, theirs, history, index }) => {
       const [a, b] = [ours[0]?.data?.state, theirs[0]?.data?.state];
-      return api(o, "STREAM.INFO.") && history.ops.slice(0, index + 1).some((x) => x.how === "kill") && (b?.messages > a?.messages || (b?.lost && !a?.lost)) && a.last_seq === b.last_seq;
+      if (!api(o, "STREAM.INFO.") || !history.ops.slice(0, index + 1).some((x) => x.how === "kill") || !a || !b) return false;
+      // What is back there may have pushed out others again.
+      const back = a.deleted?.some((seq) => seq >= b.first_seq && !b.deleted?.includes(seq));
+      return (b.messages > a.messages || back || (b.lost && !a.lost)) && a.last_seq === b.last_seq;
     },
   },
   {

@@ -23,7 +23,7 @@ const FIELDS = {
   description: [4, ["d", ""], ["x".repeat(4097)]],
   pause_until: [3, ["2099-01-01T00:00:00Z", "2001-01-01T00:00:00Z"], ["soon"]],
   priority_policy: [2, ["none"], ["overflow", "foo"]],
-  rate_limit_bps: [1.5, [0], [1000000]],
+  rate_limit_bps: [1.5, [0], [1000000000]],
   idle_heartbeat: [1.5, [0], [HOUR, 1]],
   flow_control: [1.5, [false], [true]],
   bogus: [0.4, [1], [1]],
