@@ -132,9 +132,12 @@ export const CONSUMER_RULES = [
     match: (c) => {
       if (c.o.op !== "advisories") return false;
       const more = [...c.theirs];
-      for (const t of c.ours) if (more.includes(t)) more.splice(more.indexOf(t), 1);
-      const given = (t) => /MAX_DELIVERIES/.test(t) && asksForNobody(c, /"stream":"([^"]+)"/.exec(t)?.[1], /"consumer":"([^"]+)"/.exec(t)?.[1]);
-      return more.length > 0 && more.length === c.theirs.length - c.ours.length && more.every(given);
+      const onlyHere = c.ours.filter((t) => !more.includes(t) || !more.splice(more.indexOf(t), 1));
+      const [of, seq] = [(t, key) => new RegExp(`"${key}":"([^"]+)"`).exec(t)?.[1], (t) => /"stream_seq":(\d+)/.exec(t)?.[1]];
+      const given = (t) => /MAX_DELIVERIES/.test(t) && asksForNobody(c, of(t, "stream"), of(t, "consumer"));
+      // What waits here, and is refused once more.
+      const waited = (t) => /MSG_NAKED/.test(t) && more.some((x) => ["stream", "consumer"].every((key) => of(x, key) === of(t, key)) && seq(x) === seq(t));
+      return more.length > 0 && more.every(given) && onlyHere.every(waited);
     },
   },
   {

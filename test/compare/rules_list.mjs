@@ -123,7 +123,8 @@ export const RULES = [
     ends: true,
     match: (c) => {
       const ops = before(c);
-      if (c.o.op !== "get" && !api(c.o, "STREAM.")) return false;
+      const room = c.o.op === "pub" && refused(c.theirs, 10077) && c.ours[0]?.data?.seq > 0; // it is full there
+      if (c.o.op !== "get" && !api(c.o, "STREAM.") && !room) return false;
       if (c.theirs[0]?.data?.state && !(c.theirs[0].data.state.messages > c.ours[0]?.data?.state?.messages)) return false;
       return ops.some((x) => x.subj?.startsWith("STREAM.UPDATE.") && x.body?.retention === "interest" && about(c, x.body.name) && creates(ops).some((k) => k.body.stream_name === x.body.name));
     },
