@@ -143,7 +143,8 @@ uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead)
 bool stream_present(struct stream *s, uint64_t seq); /* there as stream_count() counts it */
 /* The subject of one that is present, from memory; empty: it is not.  Valid until the next call. */
 struct mf_slice stream_subject_at(struct stream *s, uint64_t seq);
-uint64_t stream_announced(const struct stream *s); /* observers were told of all up to here */
+uint64_t stream_announced(const struct stream *s);     /* observers were told of all up to here */
+uint64_t stream_last_accepted(const struct stream *s); /* perhaps not on disk yet */
 /* Messages of subjects that match, at or after from_seq, that observers were not told the end of.
  * O(subjects that match + messages from there on, for ">" those on the shorter side). */
 uint64_t stream_count(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
@@ -229,7 +230,8 @@ struct stream_observer {
     void (*swept)(struct stream_observer *o, struct mf_slice filter);
     struct mf_list node;
 };
-/* All that is on disk, now and not at the end of the turn. */
+/* Observers are told now, and not at the end of the turn, of what is on disk.  Copies are not sent:
+ * who gets one may ask for anything, also for the end of who called. */
 void stream_announce(struct stream *s);
 void stream_observe(struct stream *s, struct stream_observer *o);
 void stream_unobserve(struct stream_observer *o);

@@ -106,7 +106,9 @@ void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last)
     mf_list_each_safe(pos, next, &c->wait.given)
     {
         struct pend *e = mf_container(pos, struct pend, order);
-        if (e->sseq >= first && e->sseq <= last)
+        if (e->sseq > last)
+            break;
+        if (e->sseq >= first)
             forget(c, e);
     }
 }
@@ -163,10 +165,11 @@ static bool ack_given(struct consumer *c, uint64_t upto)
     mf_list_each_safe(pos, next, &c->wait.given)
     {
         uint64_t seq = mf_container(pos, struct pend, order)->sseq;
-        if (seq <= upto && !retention_acked(c, seq))
+        if (seq > upto)
+            break;
+        if (!retention_acked(c, seq))
             return false;
-        if (seq <= upto)
-            ack_forget_given_one(c, seq);
+        ack_forget_given_one(c, seq);
     }
     return true;
 }

@@ -46,7 +46,7 @@ struct consumer *consumers_after(struct consumers *g, struct mf_slice name)
 /* --- in ------------------------------------------------------------------------------------- */
 
 /* Messages that went meanwhile need no ack any more. */
-static int set_pending(struct consumer *c, const struct consumer_saved *st)
+static int add_pending(struct consumer *c, const struct consumer_saved *st)
 {
     for (size_t i = 0; i < st->n; i++) {
         const struct consumer_saved_msg *m = &st->at[i];
@@ -70,6 +70,14 @@ static int set_pending(struct consumer *c, const struct consumer_saved *st)
         state_touch(c, m->sseq);
     }
     return 0;
+}
+
+static int set_pending(struct consumer *c, const struct consumer_saved *st)
+{
+    c->wait.unsorted = true; /* what was given up is behind what waits, and older */
+    int rc = add_pending(c, st);
+    pending_sort(&c->wait);
+    return rc;
 }
 
 static int set_state(struct consumer *c, const struct consumer_saved *st)
@@ -107,9 +115,9 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
                       const struct consumer_saved *st, struct consumer_op *op)
 {
     struct consumer *c;
-    int rc = group_room(g);
 
     group_watch(g);
+    int rc = group_room(g);
     if (rc == 0)
         rc = consumer_new(&c, g, cfg, name, group_now(g));
     if (rc != 0) {

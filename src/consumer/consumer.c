@@ -28,7 +28,7 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
     if (c == NULL)
         return MF_NOMEM;
     c->group = g;
-    pending_init(&c->wait);
+    pending_init(&c->wait, &g->given_up);
     mf_list_init(&c->requests);
     mf_list_init(&c->ready);
     mf_list_init(&c->flush);
@@ -84,6 +84,7 @@ static void unlink_all(struct consumer *c)
     mf_list_del(&c->ready);
     mf_list_del(&c->flush);
     mf_list_del(&c->apart);
+    pending_leave(&c->wait); /* one that is being read outlives its group */
     if (c->group->needy == c)
         c->group->needy = NULL;
     loop_timer_free(c->timer);
@@ -392,9 +393,9 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
                      struct consumer_op *op)
 {
     struct consumer *c;
-    int rc = group_room(g);
 
     group_watch(g); /* first: what is news and what is not is decided here */
+    int rc = group_room(g);
     if (rc == 0)
         rc = consumer_new(&c, g, cfg, name, group_now(g));
     if (rc != 0) {

@@ -136,15 +136,16 @@ struct consumers {
     uint64_t told; /* sequences up to here were told as stored */
     struct mf_list ready, flush;
     struct mf_list apart;      /* retention.c */
+    size_t given_up;           /* messages, of all consumers */
     struct confirms *confirms; /* state.c: acks of this turn, answered when they are on disk */
     struct loop_defer run, flush_run, bury;
     bool running; /* consumers are being pumped */
     struct loop_timer *flush_timer;
     bool closing;
-    struct loop_defer sweep; /* retention.c */
-    uint64_t sweep_at;
-    int64_t now_ns;           /* when messages go out: read once for many */
-    struct mf_buf reply, hdr; /* of the message that goes out */
+    struct loop_defer sweep;       /* retention.c */
+    uint64_t sweep_at, sweep_upto; /* what comes to disk is swept too, up to here */
+    int64_t now_ns;                /* when messages go out: read once for many */
+    struct mf_buf reply, hdr;      /* of the message that goes out */
 };
 
 /* consumers.c */
@@ -263,8 +264,9 @@ void state_flush_fire(void *group);
 /* False: it has to go and cannot, for want of memory or room: as if the ack had not come. */
 bool retention_acked(struct consumer *c, uint64_t sseq);
 bool retention_wanted(void *group, struct mf_slice subject);
-void retention_apart(struct consumer *c);    /* its filters may be others than of what it has */
-void retention_sweep(struct consumers *g);   /* what does nobody need any more? */
-void retention_deleted(struct consumers *g); /* the same, when a consumer went */
-void retention_forget(struct consumers *g);  /* what was given up, where that keeps nothing */
+void retention_apart(struct consumer *c);  /* its filters may be others than of what it has */
+void retention_sweep(struct consumers *g); /* what does nobody need any more? */
+void retention_news(struct consumers *g, uint64_t seq); /* it is on disk now */
+void retention_deleted(struct consumers *g);            /* the same, when a consumer went */
+void retention_forget(struct consumers *g); /* what was given up, where that keeps nothing */
 #endif

@@ -167,6 +167,7 @@ static void stored(struct stream_observer *o, const struct stream_msg *m)
     router_match(g->filters, m->subject, one_stored, &copy);
     if (router_starved(g->filters))
         look_again(g);
+    retention_news(g, m->seq);
 }
 
 static void one_gone(void *arg, struct router_sub *sub)
@@ -182,12 +183,12 @@ static void one_gone(void *arg, struct router_sub *sub)
 static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subject)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
-
     struct mf_list *pos;
 
     router_match(g->filters, subject, one_gone, &seq);
-    mf_list_each(pos, &g->apart) /* filters that are others now */
-        ack_forget_given_one(mf_container(pos, struct consumer, apart), seq);
+    for (pos = g->apart.next; g->given_up > 0 && pos != &g->apart; pos = pos->next)
+        ack_forget_given_one(mf_container(pos, struct consumer, apart),
+                             seq); /* other filters now */
     if (!router_starved(g->filters))
         return;
     for (size_t i = 0; i < g->count; i++)

@@ -8,9 +8,9 @@ static uint64_t hash(uint64_t seq)
     return seq * 0x9E3779B97F4A7C15u;
 }
 
-void pending_init(struct pending *p)
+void pending_init(struct pending *p, size_t *given_sum)
 {
-    *p = (struct pending){0};
+    *p = (struct pending){.given_sum = given_sum};
     mf_list_init(&p->order);
     mf_list_init(&p->redeliver);
     mf_list_init(&p->given);
@@ -142,13 +142,21 @@ void pending_requeue(struct pending *p, struct pend *e)
 /* --- entries ---------------------------------------------------------------------------------- */
 
 /* Nearly always at the end: new messages have greater sequences than all before. */
-static void insert_in_order(struct pending *p, struct pend *e)
+static void insert_in_order(struct mf_list *list, struct pend *e)
 {
-    struct mf_list *at = p->order.prev;
+    struct mf_list *at = list->prev;
 
-    while (at != &p->order && mf_container(at, struct pend, order)->sseq > e->sseq)
+    while (at != list && mf_container(at, struct pend, order)->sseq > e->sseq)
         at = at->prev;
     mf_list_add_after(at, &e->order);
+}
+
+static void insert(const struct pending *p, struct mf_list *list, struct pend *e)
+{
+    if (p->unsorted)
+        mf_list_push(list, &e->order);
+    else
+        insert_in_order(list, e);
 }
 
 static int by_sequence(const void *a, const void *b)
@@ -158,28 +166,34 @@ static int by_sequence(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void pending_sort(struct pending *p)
+static void sort(struct mf_list *list, size_t many)
 {
-    struct pend **all = p->count < 2 ? NULL : malloc(p->count * sizeof(struct pend *));
+    struct pend **all = many < 2 ? NULL : malloc(many * sizeof(struct pend *));
     struct mf_list *n;
     size_t count = 0;
 
-    p->unsorted = false;
-    if (all == NULL && p->count >= 2) { /* slow, but it needs nothing */
-        struct mf_list list;
-        mf_list_init(&list);
-        mf_list_move(&list, &p->order);
-        while ((n = mf_list_pop(&list)) != NULL)
-            insert_in_order(p, mf_container(n, struct pend, order));
+    if (all == NULL && many >= 2) { /* slow, but it needs nothing */
+        struct mf_list any;
+        mf_list_init(&any);
+        mf_list_move(&any, list);
+        while ((n = mf_list_pop(&any)) != NULL)
+            insert_in_order(list, mf_container(n, struct pend, order));
     }
     if (all == NULL)
         return;
-    while ((n = mf_list_pop(&p->order)) != NULL)
+    while ((n = mf_list_pop(list)) != NULL)
         all[count++] = mf_container(n, struct pend, order);
     qsort(all, count, sizeof(struct pend *), by_sequence);
     for (size_t i = 0; i < count; i++)
-        mf_list_push(&p->order, &all[i]->order);
+        mf_list_push(list, &all[i]->order);
     free(all);
+}
+
+void pending_sort(struct pending *p)
+{
+    p->unsorted = false;
+    sort(&p->order, p->count);
+    sort(&p->given, p->given_up);
 }
 
 int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **out)
@@ -193,10 +207,7 @@ int pending_add(struct pending *p, uint64_t sseq, uint64_t dseq, struct pend **o
     e->sseq = sseq;
     e->dseq = dseq;
     mf_list_init(&e->queued);
-    if (p->unsorted)
-        mf_list_push(&p->order, &e->order);
-    else
-        insert_in_order(p, e);
+    insert(p, &p->order, e);
     p->count++;
     if (given != NULL) /* it comes once more */
         pending_remove(p, given);
@@ -214,11 +225,18 @@ static void ends(struct pending *p, struct pend *e)
     p->redelivered -= e->count > 1;
 }
 
+static void count_given(struct pending *p, bool more)
+{
+    p->given_up = more ? p->given_up + 1 : p->given_up - 1;
+    if (p->given_sum != NULL)
+        *p->given_sum = more ? *p->given_sum + 1 : *p->given_sum - 1;
+}
+
 void pending_remove(struct pending *p, struct pend *e)
 {
     if (e->given_up) {
         mf_list_del(&e->order);
-        p->given_up--;
+        count_given(p, false);
     } else {
         ends(p, e);
     }
@@ -230,8 +248,15 @@ void pending_give_up(struct pending *p, struct pend *e)
 {
     ends(p, e);
     e->given_up = 1;
-    mf_list_push(&p->given, &e->order);
-    p->given_up++;
+    insert(p, &p->given, e);
+    count_given(p, true);
+}
+
+void pending_leave(struct pending *p)
+{
+    if (p->given_sum != NULL)
+        *p->given_sum -= p->given_up;
+    p->given_sum = NULL;
 }
 
 void pending_fini(struct pending *p)

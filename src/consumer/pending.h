@@ -13,7 +13,7 @@
  * `by_seq` and `given` only: a stream of interest keeps it until it is acked all the same. */
 struct pend {
     struct table_node node;
-    struct mf_list order;  /* pending.order: by stream sequence; or pending.given */
+    struct mf_list order;  /* pending.order or pending.given: by stream sequence */
     struct mf_list queued; /* pending.redeliver, or in no list */
     uint64_t sseq, dseq;   /* dseq: of its first delivery */
     int64_t sent_ns, deadline_ns;
@@ -28,12 +28,14 @@ struct pending {
     size_t heaped, heap_cap;
     size_t count, redelivered; /* that wait; redelivered: those with count > 1 */
     size_t given_up;
-    bool lost;     /* some went before a restart */
-    bool unsorted; /* many are added in any order: pending_sort() follows */
+    size_t *given_sum; /* the same of all consumers of a stream, or NULL */
+    bool lost;         /* some went before a restart */
+    bool unsorted;     /* many are added in any order: pending_sort() follows */
 };
 
-void pending_init(struct pending *p);
+void pending_init(struct pending *p, size_t *given_sum);
 void pending_fini(struct pending *p);
+void pending_leave(struct pending *p); /* its given up count in no sum any more */
 struct pend *pending_find(const struct pending *p, uint64_t sseq);  /* one that waits */
 struct pend *pending_given(const struct pending *p, uint64_t sseq); /* one that was given up */
 struct pend *pending_first(const struct pending *p);                /* the lowest sequence */

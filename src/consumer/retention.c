@@ -47,7 +47,8 @@ static void ask(void *arg, struct router_sub *sub)
  * is left it is asked whatever the subject. */
 void retention_apart(struct consumer *c)
 {
-    if (has_any(c) && mf_list_empty(&c->apart))
+    if (stream_config(c->group->stream)->retention == RETENTION_INTEREST && has_any(c) &&
+        mf_list_empty(&c->apart))
         mf_list_push(&c->group->apart, &c->apart);
 }
 
@@ -140,9 +141,18 @@ void retention_sweep(struct consumers *g)
 {
     if (!sweeps(g))
         return;
+    group_catch_up(g);
     g->sweep_at = 0;
+    g->sweep_upto = stream_last_accepted(g->stream);
     g->sweep.fn = sweep;
     sweep(&g->sweep);
+}
+
+/* What was accepted before a sweep and came to disk after it: somebody wanted it once. */
+void retention_news(struct consumers *g, uint64_t seq)
+{
+    if (seq <= g->sweep_upto && sweeps(g))
+        loop_next(g->host->loop, &g->sweep);
 }
 
 /* With the last one goes all of it, however much, and what is not on disk yet; else what a sweep
@@ -166,5 +176,7 @@ void retention_forget(struct consumers *g)
 void consumers_stream_updated(struct consumers *g)
 {
     retention_forget(g);
+    for (size_t i = 0; i < g->count; i++) /* it may be one of interest now */
+        retention_apart(g->at[i]);
     retention_sweep(g);
 }

@@ -8,8 +8,8 @@
  *     cp/<id>/<n>  u8 version 1, then for each message of sequences
  *                  [n * 1024, (n + 1) * 1024) that waits for its ack:
  *                  u16 sequence - n * 1024, u32 deliveries,
- *                  u64 consumer seq, i64 when sent; 32768 more in the first
- *                  number: it was given up, and waits no more
+ *                  u64 consumer seq, i64 when sent
+ *     cg/<id>/<n>  the same, for those that were given up and wait no more
  *
  * <id> is 16 hex digits, <n> hex; numbers are little endian.
  *
@@ -28,7 +28,6 @@
 #define DELAY_NS (10 * CLOCK_MS)
 #define RETRY_NS (1000 * CLOCK_MS)
 #define VERSION  1
-#define GIVEN_UP 0x8000u
 
 /* --- names --------------------------------------------------------------------------------- */
 
@@ -39,12 +38,23 @@ static struct mf_slice blob_name(char dst[64], const char *kind, uint64_t id, co
     return mf_slice(dst, (size_t)n);
 }
 
-static struct mf_slice page_name(char dst[64], uint64_t id, uint64_t page)
+static const char *const kinds[] = {"cp/", "cg/"}; /* that wait, that were given up */
+
+static struct mf_slice page_name(char dst[64], bool given, uint64_t id, uint64_t page)
 {
     char rest[24];
 
     snprintf(rest, sizeof rest, "/%llx", (unsigned long long)page);
-    return blob_name(dst, "cp/", id, rest);
+    return blob_name(dst, kinds[given], id, rest);
+}
+
+/* A page of which kind?  -1: no page. */
+static int kind_of(struct mf_slice name)
+{
+    for (int i = 0; i < (int)MF_COUNT(kinds); i++)
+        if (mf_starts(name, kinds[i]))
+            return i;
+    return -1;
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -70,48 +80,60 @@ int state_write_config(struct consumer *c, struct store_wait *w)
 
 static void put_entry(struct mf_buf *b, const struct pend *e)
 {
-    le_append(b, e->sseq % PAGE | (e->given_up ? GIVEN_UP : 0), 2);
+    le_append(b, e->sseq % PAGE, 2);
     le_append(b, e->count, 4);
     le_append(b, e->dseq, 8);
     le_append(b, (uint64_t)e->sent_ns, 8);
 }
 
 /* O(all there are), or O(PAGE) if those are more: one has no place to start from. */
-static void put_entries(struct mf_buf *b, const struct pending *p, uint64_t page)
+static void put_entries(struct mf_buf *b, const struct pending *p, bool given, uint64_t page)
 {
-    const struct mf_list *lists[] = {&p->order, &p->given}, *pos;
+    const struct mf_list *list = given ? &p->given : &p->order, *pos;
     const struct pend *e;
 
-    if (p->count + p->given_up > PAGE) {
-        for (uint64_t i = 0; i < PAGE; i++)
-            if ((e = pending_find(p, page * PAGE + i)) != NULL ||
-                (e = pending_given(p, page * PAGE + i)) != NULL)
+    if ((given ? p->given_up : p->count) > PAGE) {
+        for (uint64_t i = 0; i < PAGE; i++) {
+            uint64_t seq = page * PAGE + i;
+            if ((e = given ? pending_given(p, seq) : pending_find(p, seq)) != NULL)
                 put_entry(b, e);
+        }
         return;
     }
-    for (size_t i = 0; i < MF_COUNT(lists); i++)
-        for (pos = lists[i]->next; pos != lists[i]; pos = pos->next)
-            if ((e = mf_container(pos, struct pend, order))->sseq / PAGE == page)
-                put_entry(b, e);
+    for (pos = list->next; pos != list; pos = pos->next) {
+        e = mf_container(pos, struct pend, order);
+        if (e->sseq / PAGE > page && !p->unsorted)
+            break;
+        if (e->sseq / PAGE == page)
+            put_entry(b, e);
+    }
 }
 
-static int write_page(struct consumer *c, uint64_t page)
+static int write_kind(struct consumer *c, bool given, uint64_t page)
 {
     struct mf_buf b = MF_BUF_INIT;
-    char name[64];
+    char text[64];
+    struct mf_slice name = page_name(text, given, c->id, page);
     int rc;
 
     le_append(&b, VERSION, 1);
-    put_entries(&b, &c->wait, page);
+    put_entries(&b, &c->wait, given, page);
     if (mf_buf_failed(&b))
         rc = MF_NOMEM;
     else if (b.len > 1)
-        rc =
-            stream_blob_put(c->group->stream, page_name(name, c->id, page), mf_buf_slice(&b), NULL);
+        rc = stream_blob_put(c->group->stream, name, mf_buf_slice(&b), NULL);
     else
-        rc = stream_blob_del(c->group->stream, page_name(name, c->id, page), NULL);
+        rc = stream_blob_del(c->group->stream, name, NULL);
     mf_buf_fini(&b);
     return rc == MF_NOTFOUND ? 0 : rc;
+}
+
+/* What is given up is written first: it must not be missing from both. */
+static int write_page(struct consumer *c, uint64_t page)
+{
+    int rc = write_kind(c, true, page);
+
+    return rc != 0 ? rc : write_kind(c, false, page);
 }
 
 static int write_numbers(struct consumer *c)
@@ -153,9 +175,12 @@ static void note_number(void *arg, struct mf_slice name, struct mf_slice bytes)
 {
     struct all_pages *all = arg;
     char prefix[64], digits[24] = "";
-    size_t n = blob_name(prefix, "cp/", all->c->id, "/").len;
+    int kind = kind_of(name);
 
     (void)bytes;
+    if (kind < 0)
+        return;
+    size_t n = blob_name(prefix, kinds[kind], all->c->id, "/").len;
     if (!mf_starts(name, prefix) || name.len - n >= sizeof digits)
         return;
     memcpy(digits, name.ptr + n, name.len - n);
@@ -374,7 +399,8 @@ static void delete_page(void *arg, uint64_t page)
     const struct consumer *c = arg;
     char name[64];
 
-    (void)!stream_blob_del(c->group->stream, page_name(name, c->id, page), NULL);
+    (void)!stream_blob_del(c->group->stream, page_name(name, false, c->id, page), NULL);
+    (void)!stream_blob_del(c->group->stream, page_name(name, true, c->id, page), NULL);
 }
 
 /* A page is written while something of it waits, or something of it changed since. */
@@ -498,21 +524,22 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
     struct consumer *c;
     char text[24] = "";
     size_t n = name.len > 20 ? name.len - 20 : 0;
+    int given = kind_of(name);
 
-    if (!mf_starts(name, "cp/") || n == 0 || n > 16 || (c = by_id(l, id_of(name, 3))) == NULL)
+    if (given < 0 || n == 0 || n > 16 || (c = by_id(l, id_of(name, 3))) == NULL)
         return;
     memcpy(text, name.ptr + 20, n);
     uint64_t page = strtoull(text, NULL, 16), version = le_take(&bytes, 1);
     while (version == VERSION && bytes.len >= 22) {
         struct pend *e;
-        uint64_t at = le_take(&bytes, 2), sseq = page * PAGE + at % GIVEN_UP;
+        uint64_t sseq = page * PAGE + le_take(&bytes, 2);
         uint32_t count = (uint32_t)le_take(&bytes, 4);
         uint64_t dseq = le_take(&bytes, 8);
         int64_t sent = (int64_t)le_take(&bytes, 8);
         if (pending_find(&c->wait, sseq) != NULL || pending_given(&c->wait, sseq) != NULL)
             continue;
         if (!stream_present(c->group->stream, sseq)) { /* it went, and its consumer was not told */
-            c->wait.lost = c->wait.lost || !(at & GIVEN_UP);
+            c->wait.lost = c->wait.lost || !given;
             state_touch(c, sseq);
             continue;
         }
@@ -522,7 +549,7 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
         e->count = count < INT32_MAX ? count : INT32_MAX;
         e->sent_ns = sent;
         c->wait.redelivered += count > 1;
-        if (at & GIVEN_UP)
+        if (given)
             pending_give_up(&c->wait, e);
     }
 }

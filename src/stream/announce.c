@@ -24,29 +24,32 @@ static void tell(struct stream *s, const struct stream_msg *m)
     }
 }
 
-static void announce(struct loop_defer *d)
+/* false: there is more, after other events. */
+static bool tell_news(struct stream *s)
 {
-    struct stream *s = mf_container(d, struct stream, announce_defer);
     uint64_t seq;
     size_t n = 0;
 
-    if (s->closing)
-        return;
-    if (s->copies.len > 0 && republish_send(s, SLICE)) {
-        loop_next(s->host->loop, &s->announce_defer);
-        return;
-    }
     while (!mf_list_empty(&s->observers) && (seq = stream_next(s, s->announced + 1)) != 0) {
         struct stream_msg m;
         s->announced = seq;
         /* It was written a moment ago: it is in memory, unless memory is very short. */
         if (stream_get_now(s, seq, &m) == 0)
             tell(s, &m);
-        if (++n == SLICE) {
-            loop_next(s->host->loop, &s->announce_defer);
-            return;
-        }
+        if (++n == SLICE)
+            return false;
     }
+    return true;
+}
+
+static void announce(struct loop_defer *d)
+{
+    struct stream *s = mf_container(d, struct stream, announce_defer);
+
+    if (s->closing)
+        return;
+    if ((s->copies.len > 0 && republish_send(s, SLICE)) || !tell_news(s))
+        loop_next(s->host->loop, &s->announce_defer);
 }
 
 void announce_soon(struct stream *s)
@@ -59,10 +62,8 @@ void announce_soon(struct stream *s)
 
 void stream_announce(struct stream *s)
 {
-    if (!s->announce_defer.queued || s->closing)
-        return;
-    loop_defer_cancel(s->host->loop, &s->announce_defer);
-    announce(&s->announce_defer);
+    if (s->announce_defer.queued && !s->closing)
+        (void)tell_news(s);
 }
 
 static void poked(struct store_wait *w, int status)

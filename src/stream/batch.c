@@ -301,16 +301,16 @@ static void push_out_in_turn(struct stream *s, struct batch *b)
 
     mf_list_each(l, &b->members)
     {
-        const struct intake *in = &mf_container(l, struct member, link)->in;
+        struct intake *in = &mf_container(l, struct member, link)->in;
         if (!in->used_up)
-            limits_ahead(s, in->seq);
+            limits_ahead(s, in);
     }
     mf_list_each(l, &b->members)
     {
         struct intake *in = &mf_container(l, struct member, link)->in;
         if (in->used_up)
             continue;
-        limits_turn(s, in->seq);
+        limits_turn(s, in);
         stream_stored(s, in);
     }
 }

@@ -65,7 +65,9 @@ static bool too_much(const struct stream *s)
     if (s->cfg.max_msgs <= 0 && s->cfg.max_bytes <= 0)
         return false;
     limits_accepted(s, &msgs, &bytes);
-    return over_limits(s, msgs - s->ahead.msgs, bytes - s->ahead.bytes);
+    msgs -= s->ahead.msgs < msgs ? s->ahead.msgs : msgs;
+    bytes -= s->ahead.bytes < bytes ? s->ahead.bytes : bytes;
+    return over_limits(s, msgs, bytes);
 }
 
 bool limits_full_with(const struct stream *s, const struct intake *in)
@@ -235,16 +237,17 @@ int limits_prepare(struct stream *s, const struct intake *in, bool in_batch)
 
 /* --- when it is stored ------------------------------------------------------------------------ */
 
-void limits_ahead(struct stream *s, uint64_t seq)
+void limits_ahead(struct stream *s, struct intake *in)
 {
+    in->size = limits_stored_size(s, in->seq);
     s->ahead.msgs++;
-    s->ahead.bytes += limits_stored_size(s, seq);
+    s->ahead.bytes += in->size;
 }
 
-void limits_turn(struct stream *s, uint64_t seq)
+void limits_turn(struct stream *s, const struct intake *in)
 {
     s->ahead.msgs--;
-    s->ahead.bytes -= limits_stored_size(s, seq);
+    s->ahead.bytes -= in->size;
 }
 
 static void enforce_slice(struct loop_defer *d);

@@ -351,13 +351,14 @@ int schedule_found(struct stream *s, const struct store_rec *r, bool *wrote)
     return rc;
 }
 
-/* All messages of the subject of a schedule; there is one. */
-static void purge(struct stream *s, struct mf_slice subject)
+/* All messages of the subject of a schedule; there is one.  Not those behind `upto`, which a batch
+ * has stored already. */
+static void purge(struct stream *s, struct mf_slice subject, uint64_t upto)
 {
     struct schedule *x = find(s, subject);
     uint64_t seq;
 
-    while ((seq = store_key_first_accepted(s->store, subject)) != 0) {
+    while ((seq = store_key_first_accepted(s->store, subject)) != 0 && seq <= upto) {
         if (dedup_before_removal(s->dedup, s->store, seq, seq) != 0 ||
             store_remove(s->store, seq, NULL) != 0)
             break;
@@ -376,7 +377,7 @@ void schedule_stored(struct stream *s, const struct intake *in)
     if (in->h.schedule.len > 0)
         (void)add_stored(s, in); /* without memory it is a message like any other */
     if (mf_eq_str(in->h.schedule_next, "purge") && in->h.scheduler.len > 0)
-        purge(s, in->h.scheduler);
+        purge(s, in->h.scheduler, in->seq);
 }
 
 void schedule_removed(struct stream *s, struct mf_slice subject, uint64_t seq)

@@ -124,6 +124,7 @@ struct intake {
     bool marker;                     /* ours: no limit, size, discard or seal refuses it */
     uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
     uint64_t seq;      /* out */
+    uint64_t size;     /* limits_ahead()'s own */
 };
 /* *out, which it takes, is the message's header block from now on (s->scratch).  What was found in
  * the old one, which may be gone, is found again.  MF_NOMEM: *out could not be written; all is as
@@ -202,10 +203,10 @@ void limits_accepted(const struct stream *s, uint64_t *msgs, uint64_t *bytes);
 /* In the open batch, before the message is appended: everything that will go because of it can go,
  * its ids are written, its room is kept.  0, or why the message must be refused.  O(those). */
 MF_MUSTCHECK int limits_prepare(struct stream *s, const struct intake *in, bool in_batch);
-/* A batch's messages are all in before the first of them pushes out others: the one of this
- * sequence counts only when its turn has come. */
-void limits_ahead(struct stream *s, uint64_t seq);
-void limits_turn(struct stream *s, uint64_t seq);
+/* A batch's messages are all in before the first of them pushes out others: this one counts only
+ * when its turn has come. */
+void limits_ahead(struct stream *s, struct intake *in);
+void limits_turn(struct stream *s, const struct intake *in);
 /* In the open batch, after the message was appended: pushes out what is too much (discard old). */
 void limits_push_out(struct stream *s, const struct intake *in);
 /* In the open batch: the oldest messages of a subject before `below`, at most `max`, go.  O(those),

@@ -365,6 +365,14 @@ uint64_t stream_announced(const struct stream *s)
     return s->announced;
 }
 
+uint64_t stream_last_accepted(const struct stream *s)
+{
+    uint64_t msgs, bytes, last;
+
+    store_accepted(s->store, &msgs, &bytes, &last);
+    return last;
+}
+
 uint64_t stream_count(struct stream *s, struct mf_slice pattern, uint64_t from_seq)
 {
     return store_count(s->store, pattern, from_seq);

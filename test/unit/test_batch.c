@@ -143,6 +143,27 @@ static void test_batch_pushes_out_as_if_its_messages_had_come_one_by_one(void)
     }
 }
 
+/* What a schedule's last message ends is what was there before it, not what follows in its batch.
+ */
+static void test_schedule_that_ends_in_a_batch_takes_nothing_behind_it(void)
+{
+    struct stream_config c = both;
+    char large[2000];
+
+    c.allow_msg_schedules = true;
+    c.allow_rollup = true;
+    c.max_bytes = 1 << 20;
+    world_open(&w, &c);
+    for (int i = 1; i <= 5; i++)
+        (void)world_publish(&w, "k.a", NULL, "x");
+    snprintf(large, sizeof large, "Pad: %01500d\r\n", 1);
+    put("i", 1, NULL, "k.b", "Nats-Schedule-Next: purge\r\nNats-Scheduler: k.x\r\n");
+    TEST_ASSERT_EQUAL_UINT64(7, put("i", 2, "1", "k.x", "").seq);
+    TEST_ASSERT_EQUAL_UINT64(7, world_count(&w));
+    (void)world_publish(&w, "k.a", large, "x");
+    TEST_ASSERT_EQUAL_UINT64(8, world_count(&w));
+}
+
 /* Refusals leave no trace: nothing stored, no id remembered, the batch gone. */
 static void test_refused_batch_leaves_nothing(void)
 {
@@ -342,6 +363,7 @@ int main(void)
     RUN_TEST(test_commit_is_one_batch_of_the_store);
     RUN_TEST(test_committed_batch_survives_a_kill_and_one_under_way_does_not);
     RUN_TEST(test_batch_pushes_out_as_if_its_messages_had_come_one_by_one);
+    RUN_TEST(test_schedule_that_ends_in_a_batch_takes_nothing_behind_it);
     RUN_TEST(test_refused_batch_leaves_nothing);
     RUN_TEST(test_expectations_are_those_before_the_batch);
     RUN_TEST(test_discard_new_counts_the_whole_batch);

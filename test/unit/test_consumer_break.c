@@ -216,52 +216,6 @@ static void test_deletion_is_told_when_its_messages_are_gone(void)
     consumers_up();
 }
 
-/* --- between an ack and the end of its turn ----------------------------------------------------
- */
-
-struct hasty {
-    struct stream_publish p;
-    struct consumer *c;
-    uint64_t pending;
-    bool done;
-};
-
-static void asks_at_once(struct stream_publish *p, const struct stream_ack *a)
-{
-    struct hasty *h = mf_container(p, struct hasty, p);
-    struct consumer_config cfg = pull();
-    struct consumer_op op = {.done = created};
-
-    TEST_ASSERT_NULL(a->error);
-    h->pending = info(h->c).pending;
-    consumer_pull(h->c, MF_LIT("in"), MF_LIT("1"), MF_SLICE_NONE);
-    cfg.deliver_policy = DELIVER_NEW;
-    cfg.mem_storage = true;
-    consumer_create(g, &cfg, MF_LIT("N"), &op);
-    h->done = true;
-}
-
-/* A client may have its ack and ask while the turn of the commit goes on: an ack is flushed early
- * where its connection is busy. */
-static void test_who_has_an_ack_finds_its_message_counted(void)
-{
-    world_open(&w, &plain);
-    consumers_up();
-    struct hasty h = {.c = last_per_subject(), .p.done = asks_at_once};
-    h.p.msg = (struct mf_msg){.subject = MF_LIT("k.d.x"), .reply = MF_LIT("r")};
-    snprintf(here, sizeof here, " in ");
-    stream_publish(w.stream, &h.p);
-    for (int i = 0; i < 10000 && !h.done; i++)
-        loop_turn(w.loop);
-    world_turns(&w);
-    TEST_ASSERT_EQUAL_UINT64(4, h.pending);
-    const char *t = heard();
-    TEST_ASSERT_EQUAL_STRING(".3", strrchr(strtok(strdupa(t), "|"), '.'));
-    struct consumer *n = consumers_find(g, MF_LIT("N"));
-    TEST_ASSERT_NOT_NULL(n);
-    TEST_ASSERT_EQUAL_UINT64(0, info(n).pending); /* it is not new */
-}
-
 static struct consumer *once(const char *name)
 {
     struct consumer_config cfg = pull();
@@ -598,7 +552,6 @@ int main(void)
     RUN_TEST(test_purge_tells_a_request_that_does_not_wait);
     RUN_TEST(test_acked_message_that_is_not_in_memory_goes);
     RUN_TEST(test_deletion_is_told_when_its_messages_are_gone);
-    RUN_TEST(test_who_has_an_ack_finds_its_message_counted);
     RUN_TEST(test_interest_stream_keeps_what_was_given_up);
     RUN_TEST(test_given_up_is_forgotten_with_its_message);
     RUN_TEST(test_floor_moves_over_what_went_before_a_restart);
