@@ -1,5 +1,5 @@
 // rules_backups.mjs: accepted differences about streams that were restored from a snapshot.
-import { about, api, before, called, configs, copy, creates, goesTo, same, streamsIn } from "./rules_help.mjs";
+import { about, api, before, called, configs, copy, creates, goesTo, same, streamsIn, takesFrom } from "./rules_help.mjs";
 
 const restores = (c, stream) => before(c).filter((x) => x.op === "restore" && (stream === undefined || x.s === stream));
 
@@ -68,6 +68,12 @@ export const BACKUP_RULES = [
     id: "restore-below-floor",
     row: "a snapshot whose consumer waits for a message that its ack floor was moved over",
     ends: true,
+    // Of nats-server's snapshot: what was acknowledged below the floor waits once more.
+    part: (c, mine, k) => {
+      const acked = before(c).some((x) => x.op === "ack" && called(x.s, x.c) === called(k.stream_name, k.name));
+      if (!restores(c, k.stream_name).some((x) => x.cross) || !before(c).some(takesFrom(k.stream_name)) || !acked) return;
+      if (same(mine.delivered, k.delivered) && same(mine.ack_floor, k.ack_floor) && mine.num_ack_pending > k.num_ack_pending) k.num_ack_pending = mine.num_ack_pending;
+    },
     match: ({ o, ours, theirs }) => api(o, "STREAM.RESTORE.") && ours.at(-1)?.data?.config && /bad pending entry, sequence \[\d+\] out of range/.test(theirs.at(-1)?.data?.error?.description),
   },
   {

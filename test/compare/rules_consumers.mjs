@@ -322,7 +322,12 @@ export const CONSUMER_RULES = [
   },
   {
     id: "evicted-count",
-    row: "the pending count in the ack subject, when a message that waits for its ack is discarded",
+    row: "the pending count in the ack subject and the ack floor, when a message that waits for its ack is discarded",
+    // Between the two floors there is nothing.
+    part: (c, mine, k) => {
+      if (k.config.ack_policy !== "explicit" || !discards(before(c), k.stream_name) || !same(mine.delivered, k.delivered) || mine.num_ack_pending !== k.num_ack_pending) return;
+      if (mine.ack_floor.consumer_seq === k.ack_floor.consumer_seq && mine.ack_floor.stream_seq < k.ack_floor.stream_seq) take(k, mine, ["ack_floor"]);
+    },
     // The new one that the other had to go for is counted here, there perhaps not yet.
     match: (c) => {
       const ops = before(c);

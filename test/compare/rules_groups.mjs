@@ -95,7 +95,7 @@ export const GROUP_RULES = [
     // that gets all there, another number of them is over.
     part: (c, mine, k) => {
       if (!released(c, called(k.stream_name, k.name)) || !(k.num_waiting > 0)) return;
-      if (k.num_pending > 0) ahead(mine, k);
+      if (k.num_pending > 0 || mine.num_redelivered > k.num_redelivered) ahead(mine, k);
       if (same(mine.delivered, k.delivered) && mine.num_pending === k.num_pending) k.num_waiting = mine.num_waiting;
     },
     match: (c) => {

@@ -88,12 +88,13 @@ export const RULES = [
     row: "`first_seq` changed by an update",
     mode: "default",
     ends: true,
-    match: ({ o, ours, theirs }) => {
-      if (!api(o, "STREAM.UPDATE.")) return false;
-      const [a, b] = [copy(ours), copy(theirs)];
-      delete a[0]?.data?.config?.first_seq;
+    match: (c) => {
+      if (!api(c.o, "STREAM.UPDATE.")) return false;
+      const [a, b] = [copy(c.ours), copy(c.theirs)];
+      if (!a[0]?.data?.config || a[0].data.config.first_seq === b[0]?.data?.config?.first_seq) return false;
+      delete a[0].data.config.first_seq;
       delete b[0]?.data?.config?.first_seq;
-      return a[0]?.data?.config && same(a, b);
+      return same(a, b) || BACKUP_RULES.find((r) => r.id === "restored-last-ts").match({ ...c, ours: a, theirs: b });
     },
   },
   {

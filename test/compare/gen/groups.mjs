@@ -22,7 +22,7 @@ function config(r, s, id) {
   if (r.chance(10)) c.max_deliver = r.pick([1, 2]);
   if (r.chance(6)) c.max_batch = 2;
   if (r.chance(6)) c.headers_only = true;
-  if (r.chance(8)) Object.assign(c, r.pick([{ priority_groups: [] }, { priority_groups: ["g", "h"] }, { priority_groups: [""] }, { priority_groups: ["a b"] }, { priority_groups: ["x".repeat(17)] }, { priority_groups: undefined }, { priority_policy: "none" }, { priority_policy: "foo" }, { priority_policy: undefined }, { priority_timeout: SECOND }, { priority_timeout: -1 }, { priority_timeout: 0 }, { deliver_subject: "d.x" }, { priority_timeout: 1 }]));
+  if (r.chance(8)) Object.assign(c, r.pick([{ priority_groups: [] }, { priority_groups: ["g", "h"] }, { priority_groups: [""] }, { priority_groups: ["a b"] }, { priority_groups: ["x".repeat(17)] }, { priority_groups: undefined }, { priority_policy: "none" }, { priority_policy: "foo" }, { priority_policy: undefined }, { priority_timeout: SECOND }, { priority_timeout: -1 }, { priority_timeout: 0 }, { deliver_subject: "d.x" }, { priority_timeout: 2 * HOUR }]));
   return JSON.parse(JSON.stringify(c));
 }
 
