@@ -110,6 +110,7 @@ async function restored(run, o, backup) {
   }
   run.streams.add(o.s);
   if (backup.sides[0].config.mirror || backup.sides[0].config.sources) run.copies.add(o.s);
+  if (/^(interest|workqueue)$/.test(backup.sides[0].config.retention)) run.fleeting.add(o.s);
   const [call] = await run.ask([[`CONSUMER.LIST.${o.s}`]]);
   const lists = sides.map((side, i) => compareMessages(call.lists[i], side.normaliser, call.o)[0]?.data?.consumers ?? []);
   for (const c of lists[0]) run.consumers.set(`${o.s} ${c.name}`, [o.s, c.name]);

@@ -21,6 +21,7 @@ import { takesMany } from "./rules_help.mjs";
 
 const LATE = Number(process.env.COMPARE_LATE ?? 4000); // ms: one server has answered, the other may be stuck behind a busy machine
 const SILENT = 150; // neither has: it is taken for silence
+const GOING = 60; // what goes by itself may take so long
 const READS = /^(INFO$|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST))/;
 
 export function isRead(o) {
@@ -60,6 +61,7 @@ class Run {
     this.consumers = new Map(); // "stream name" as the history calls them
     this.streams = new Set();
     this.copies = new Set(); // those with a mirror or sources
+    this.fleeting = new Set(); // those whose messages go when they were delivered or acknowledged
     this.pulls = []; // open pull requests
     this.subs = new Map(); // id -> sid
     this.apart = new Set(); // consumers, "stream,name", that stayed different: a rule explains it
@@ -254,11 +256,13 @@ class Run {
     if (!r || r.error) return;
     if (/^STREAM\.(CREATE|UPDATE)\./.test(o.subj)) this.streams.add(r.config?.name);
     if (r.config?.mirror || r.config?.sources) this.copies.add(r.config.name);
+    if (/^(interest|workqueue)$/.test(r.config?.retention)) this.fleeting.add(r.config.name);
     if (t[0] === "CONSUMER" && r.stream_name) this.consumers.set(`${r.stream_name} ${r.name}`, [r.stream_name, r.name]);
     if (o.subj.startsWith("CONSUMER.DELETE.")) this.consumers.delete(`${t[2]} ${t[3].replaceAll("%", "<").replace(/<$/, ">")}`);
     if (t[0] === "STREAM" && t[1] === "DELETE") {
       this.streams.delete(t[2]);
       this.copies.delete(t[2]);
+      this.fleeting.delete(t[2]);
       for (const [k, [s]] of this.consumers) if (s === t[2]) this.consumers.delete(k);
     }
   }
@@ -274,13 +278,14 @@ class Run {
   // Deliveries go on by themselves: waits until both servers have nothing more to deliver.
   async settle() {
     const end = Date.now() + LATE;
+    const soon = Date.now() + GOING;
     for (let round = 0; ; round++) {
       const names = [...this.consumers.values()].map(([s, c]) => [s, c.replace(/^<(\w+)>$/, "%$1%")]);
       const calls = await this.ask(names.map(([s, c]) => [`CONSUMER.INFO.${s}.${c}`]));
       const infos = this.lane.sides.map((_, i) => calls.map((c) => parse(c.lists[i][0])));
       const busy = infos.some((list) => list.some(deliverable));
       const other = names.filter((k, i) => JSON.stringify(progress(infos[0][i], this.apart.has(k.join()))) !== JSON.stringify(progress(infos[1][i], this.apart.has(k.join()))));
-      if (!other.length && this.#logsEqual() && (!busy || round > 6)) break;
+      if (!other.length && this.#logsEqual() && (!busy || round > 6) && (Date.now() > soon || (await this.#leftAlike()))) break;
       if (Date.now() > end) {
         for (const k of other) this.apart.add(k.join());
         return false;
@@ -289,6 +294,13 @@ class Run {
     }
     this.pulls = this.pulls.filter((c) => !c.done(c.lists[0]) || !c.done(c.lists[1]));
     return true;
+  }
+
+  // What goes without being asked for (no acks) goes a moment after it was delivered: here when that is on disk.
+  async #leftAlike() {
+    const calls = await this.ask([...this.fleeting].map((s) => [`STREAM.INFO.${s}`]));
+    const [a, b] = this.lane.sides.map((_, i) => calls.map((c) => parse(c.lists[i][0])?.state?.messages).join());
+    return a === b;
   }
 
   // Copies go on by themselves too: waits until they are alike, and moved, or did not move for some looks.
