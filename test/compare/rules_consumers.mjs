@@ -65,6 +65,7 @@ export const CONSUMER_RULES = [
       if (c.o.subj === "INFO") return a.storage + a.memory > b.storage + b.memory && a.storage >= b.storage && a.memory >= b.memory && same({ ...b, storage: 0, memory: 0 }, { ...a, storage: 0, memory: 0 });
       if (["INFO", "SNAPSHOT", "UPDATE"].some((verb) => api(c.o, `STREAM.${verb}.`))) return a?.state?.messages > b?.state?.messages && a.state.last_seq === b.state.last_seq && same(a.config, b.config);
       if (api(c.o, "STREAM.PURGE.")) return a?.purged > b?.purged;
+      if (api(c.o, "CONSUMER.CREATE.")) return a?.delivered?.stream_seq < b?.delivered?.stream_seq && a.num_pending >= b.num_pending; // another one begins with them
       if (api(c.o, "STREAM.MSG.GET.")) return a?.message && b?.error?.err_code === 10037;
       return c.o.op === "get" && c.ours.length >= c.theirs.length && /^NATS\/1\.0 404 /.test(c.theirs[0]?.hdr) && !/^NATS\/1\.0 404 /.test(c.ours[0]?.hdr);
     },
@@ -443,6 +444,8 @@ export const CONSUMER_RULES = [
       const next = c.o.op === "ack" && c.o.data?.startsWith("+NXT"); // the message that comes then is not among the answers
       if ((c.o.op !== "pull" && !next) || !creates(before(c)).some((x) => x.body.stream_name === c.o.s && x.body.config.deliver_policy === "last_per_subject")) return false;
       if (next) return c.ours.length === 0 && c.theirs.length === 1 && /^NATS\/1\.0 404 No Messages/.test(c.theirs[0].hdr);
+      const gone = before(c).some(deletesFrom(c.o.s)) || discards(before(c), c.o.s);
+      if (c.theirs.length === 0) return gone && c.ours[0]?.reply; // one that waits, waits on
       const [got, end] = [c.theirs.slice(0, -1), c.theirs.at(-1)];
       const more = c.ours[got.length]; // the next one here, or that it is too large
       return /^NATS\/1\.0 404 No Messages/.test(end?.hdr) && (more?.reply || /^NATS\/1\.0 409 Message Size/.test(more?.hdr)) && same(blind(c.ours.slice(0, got.length)), blind(got));
