@@ -117,13 +117,16 @@ export const BACKUP_RULES = [
     // One that got nothing yet: both numbers are that before the first message, and what it will get is the same.
     part: (c, mine, k) => {
       const at = k.delivered.stream_seq;
-      if (!restores(c, k.stream_name).length || k.num_pending !== mine.num_pending || k.ack_floor.consumer_seq !== 0 || mine.ack_floor.consumer_seq !== 0) return;
+      // Its list is made anew there, of what came since it was made too.
+      const listed = k.config.deliver_policy === "last_per_subject" && k.num_pending < mine.num_pending;
+      if (!restores(c, k.stream_name).length || (k.num_pending !== mine.num_pending && !listed) || k.ack_floor.consumer_seq !== 0 || mine.ack_floor.consumer_seq !== 0) return;
       // It has begun since, and nothing is acknowledged yet.
       if (k.delivered.consumer_seq > 0 && same(k.delivered, mine.delivered) && mine.ack_floor.stream_seq < k.ack_floor.stream_seq) k.ack_floor.stream_seq = mine.ack_floor.stream_seq;
       if (k.delivered.consumer_seq !== 0 || mine.delivered.consumer_seq !== 0) return;
       if (at !== k.ack_floor.stream_seq || !(mine.delivered.stream_seq < at) || !(mine.ack_floor.stream_seq < at)) return;
       k.delivered.stream_seq = mine.delivered.stream_seq;
       k.ack_floor.stream_seq = mine.ack_floor.stream_seq;
+      k.num_pending = mine.num_pending;
     },
   },
   {

@@ -459,7 +459,13 @@ export const CONSUMER_RULES = [
     part: (c, mine, k) => {
       if (k.config.deliver_policy === "last_per_subject" && askedBytes(c, k.stream_name, k.name) && mine.delivered.stream_seq <= k.delivered.stream_seq && reach(mine) >= reach(k)) take(k, mine, [...PROGRESS, "num_waiting"]);
     },
-    match: (c) => c.o.op === "pull" && askedBytes(c, c.o.s, c.o.c) && c.ours[0]?.reply && passedOver(c) && creates(before(c)).some((x) => x.body.stream_name === c.o.s && x.body.config.deliver_policy === "last_per_subject"),
+    match: (c) => {
+      if (!delivers(c.o)) return false;
+      const [a, b] = firstApart(c);
+      const [stream, name] = c.o.op === "pull" ? [c.o.s, c.o.c] : (/^\$JS\.ACK\.([^.]+)\.([^.]+)/.exec(a?.reply ?? "")?.slice(1, 3) ?? []);
+      if (!askedBytes(c, stream, name) || !creates(before(c)).some((x) => x.body.stream_name === stream && x.body.config.deliver_policy === "last_per_subject")) return false;
+      return c.o.op === "pull" ? c.ours[0]?.reply && passedOver(c) : deliveryOf(a) === deliveryOf(b) && numberOf(a) < numberOf(b);
+    },
   },
   {
     id: "batch-pending",
