@@ -28,6 +28,16 @@ function storedAgain(c) {
   return more > 0 && (limited || b.state.messages - a.state.messages === more) && ids(before(c).slice(at)).filter((h) => had.includes(h)).length >= more;
 }
 
+// The same, where a message of such a stream is read: the one there has the id.
+function readAgain(c) {
+  const name = c.o.op === "get" ? c.o.subj.split(".")[0] : api(c.o, "STREAM.MSG.GET.") ? c.o.subj.split(".")[2] : undefined;
+  if (!name || !restores(c, name).length || !configs(before(c)).some((x) => x.body.name === name && x.body.no_ack)) return false;
+  const at = before(c).findLastIndex((x) => x.op === "restore" && x.s === name);
+  const published = (id, ops) => ops.some((x) => goesTo(x, name) && x.hdr?.includes(`Nats-Msg-Id: ${id}`));
+  const id = /Nats-Msg-Id: (\S+)/.exec(c.theirs[0]?.hdr ?? Buffer.from(c.theirs[0]?.data?.message?.hdrs ?? "", "base64"))?.[1];
+  return id && published(id, before(c).slice(0, at)) && published(id, before(c).slice(at)) && !same(c.ours, c.theirs);
+}
+
 export const BACKUP_RULES = [
   {
     id: "restored-ids",
@@ -35,7 +45,7 @@ export const BACKUP_RULES = [
     ends: true,
     match: (c) => {
       const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
-      if (storedAgain(c)) return true;
+      if (storedAgain(c) || readAgain(c)) return true;
       if (c.o.op !== "pub" || !a || !restores(c, a.stream).length) return false;
       const asks = c.o.hdr?.some((h) => h.startsWith("Nats-Expected-Last-Msg-Id:"));
       if (a.error?.err_code === 10201 && b?.batch && restores(c, b.stream).length) return true; // one of a batch

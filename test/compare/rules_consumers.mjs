@@ -203,7 +203,8 @@ export const CONSUMER_RULES = [
       const [, , stream, name, , seq] = c.o.subj?.split(".") ?? [];
       if (c.o.op === "ack" && c.ours.length === 0 && same(c.theirs, [{ subject: "<inbox>" }])) return resetAndGone(c, c.o.s, c.o.c);
       if (c.o.op !== "raw" || c.ours.length !== 0 || !same(c.theirs, [{ subject: "<inbox>" }]) || !(Number(seq) > 0)) return false;
-      return creates(before(c)).some((x) => x.body.stream_name === stream && (x.subj.split(".").includes(name) || name.startsWith("%")) && (x.body.config.filter_subject || x.body.config.filter_subjects?.length));
+      const gone = discards(before(c), stream) || before(c).some(deletesFrom(stream)); // before it was delivered
+      return creates(before(c)).some((x) => x.body.stream_name === stream && (x.subj.split(".").includes(name) || name.startsWith("%")) && (gone || x.body.config.filter_subject || x.body.config.filter_subjects?.length));
     },
   },
   {
@@ -347,12 +348,14 @@ export const CONSUMER_RULES = [
       // It came again by +NXT, and was acknowledged since; there what came next.
       const next = before(c).some((x) => x.op === "ack" && called(x.s, x.c) === called(k.stream_name, k.name) && x.data?.startsWith("+NXT"));
       if (next && mine.delivered.consumer_seq === k.delivered.consumer_seq && mine.delivered.stream_seq < k.delivered.stream_seq && reach(mine) > reach(k)) take(k, mine, PROGRESS);
-      // What had come again before is counted on both.
-      if (mine.num_redelivered === k.num_redelivered && !(mine.num_redelivered > 0 && mine.delivered.consumer_seq > k.delivered.consumer_seq && mine.num_ack_pending === k.num_ack_pending)) return;
+      // What had come again before is counted on both; what came by +NXT may be acknowledged since.
+      if (mine.num_redelivered === k.num_redelivered && !((mine.num_redelivered > 0 || next) && mine.delivered.consumer_seq > k.delivered.consumer_seq && mine.num_ack_pending === k.num_ack_pending)) return;
       if (mine.delivered.consumer_seq >= k.delivered.consumer_seq && mine.delivered.stream_seq <= k.delivered.stream_seq) take(k, mine, ["delivered", "num_ack_pending", "num_redelivered", "num_pending", "num_waiting"]);
     },
     match: (c) => {
       // +NXT has brought it here, and there what comes next.
+      // Here it comes by this very +NXT, under its own subject.
+      if (c.o.op === "ack" && /^\+NXT .*"no_wait"/.test(c.o.data ?? "")) return refusedAndTaken(c, c.o.s) && c.ours.length === 0 && /^NATS\/1\.0 404 No Messages/.test(c.theirs[0]?.hdr);
       const stream = delivers(c.o) && (c.o.s ?? streamOf(c.ours[0] ?? {}));
       const next = stream && before(c).some((x) => x.op === "ack" && x.s === stream && x.data?.startsWith("+NXT"));
       if (next && refusedAndTaken(c, stream) && passedOver(c)) return true;

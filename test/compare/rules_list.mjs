@@ -247,7 +247,7 @@ export const RULES = [
     match: (c) => {
       const { o, ours, theirs } = c;
       if (o.op !== "pub" || !o.suffix) return false;
-      const asks = (x) => x.suffix?.split(".")[0] === o.suffix.split(".")[0] && x.hdr?.some((h) => h.startsWith("Nats-Expected-Last-Msg-Id:"));
+      const asks = (x) => x.suffix?.split(".")[0] === o.suffix.split(".")[0] && x.hdr?.some((h) => /^Nats-Expected-Last-Msg-Id: *\S/.test(h));
       if (!asks(o)) return ours[0]?.data?.error?.err_code === 10208 && before(c).some(asks); // it is over here
       const wrong = (m) => m.data?.error?.err_code === 10070;
       return ours.some((m) => wrong(m) && m.data.type === "err") && wrong(theirs.at(-1) ?? {}) && !theirs.at(-1).data.type;
