@@ -13,6 +13,7 @@ const STREAMS = [
   { name: "BDIES", subjects: ["bdies.>"], allow_msg_ttl: true },
   { name: "BACK", subjects: ["back.>"] },
   { name: "BWIDE", subjects: ["bwide.>"], max_msgs_per_subject: 2 },
+  { name: "BBATCH", subjects: ["bbatch.>"], max_msgs: 5, max_msgs_per_subject: 1, allow_atomic: true },
 ];
 const CONSUMERS = [["BDIES", "UNREAD"], ["BDIES", "UNACKED"], ["BACK", "AGAIN"], ["BACK", "DONE"]];
 
@@ -86,6 +87,7 @@ export class Bounds {
       for (const part of ["messages", "bytes", "first_seq", "last_seq"]) this.#is(`${name} after a start: ${part}`, now[name]?.[part], this.state[name][part]);
     await this.#limits();
     await this.#subjects();
+    await this.#batch();
     if (this.checks++ % 8 === 0) await this.#death();
     if (this.checks % 8 === 1) await this.#wide();
     await this.#confirmed();
@@ -113,6 +115,24 @@ export class Bounds {
     for (const s of ["a", "b", "c"]) this.#is("messages of a subject with a limit", state.subjects[`bdeep.${s}`], DEPTH);
     await this.#api("STREAM.PURGE.BFULL", { filter: "bfull.a" });
     this.#is("discard new for each subject: accepted of an empty one", await this.#put(Array(DEPTH + 3).fill("bfull.a")), DEPTH);
+  }
+
+  // A batch replaces one value again and again: no other one has to go for that.
+  async #batch() {
+    const { roll } = this.world;
+    await this.#api("STREAM.PURGE.BBATCH");
+    await this.#put(["a", "b", "c", "d"].map((s) => `bbatch.${s}`));
+    const before = (await this.#states()).BBATCH;
+    const [id, n] = [`bounds-${this.checks}-${roll(1e9)}`, 3 + roll(5)];
+    let m;
+    for (let i = 1; i <= n; i++) {
+      m = await this.wire.request("bbatch.d", "x", [`Nats-Batch-Id: ${id}`, `Nats-Batch-Sequence: ${i}`, ...(i === n ? ["Nats-Batch-Commit: 1"] : [])]);
+      if (m === null) throw new Error("a message of a batch has no answer");
+    }
+    this.#is("messages of a batch", JSON.parse(m.text()).count, n);
+    const now = (await this.#states()).BBATCH;
+    this.#is("messages after a batch to one of four subjects", now.messages, 4);
+    this.#is("the first of them", now.first_seq, before.first_seq);
   }
 
   // All of a stream dies while nothing is written to it: nobody counts it any more.
