@@ -8,7 +8,8 @@
  *     ack.c        acks of all kinds; redelivery
  *     pull.c       pull requests and their status messages; pull_groups.[ch] priority groups
  *     push.c       interest, heartbeats, flow control, rate, replay as it was
- *     state.c      what survives a restart
+ *     state.c      what survives a restart is written; state_load.c is read again; state_blob.h how
+ *     info.c       what it tells of itself
  *     backup.c     its state in backups: out and in
  *     retention.c  work queues and interest: what may go from the stream
  *

@@ -1,0 +1,54 @@
+/* info.c: what a consumer tells of itself. */
+#include "consumer_impl.h"
+
+const char *consumer_name(const struct consumer *c)
+{
+    return c->name;
+}
+
+const struct consumer_config *consumer_config(const struct consumer *c)
+{
+    return &c->cfg;
+}
+
+struct consumers *consumer_group(const struct consumer *c)
+{
+    return c->group;
+}
+
+void consumer_set_data(struct consumer *c, void *data)
+{
+    c->data = data;
+}
+
+void *consumer_data(const struct consumer *c)
+{
+    return c->data;
+}
+
+void consumer_info(struct consumer *c, struct consumer_info *out)
+{
+    int64_t now = group_now(c->group);
+    bool paused = c->cfg.pause_until_ns > now;
+
+    group_catch_up(c->group);
+    if (c->push != NULL && c->push->active)
+        push_look(c); /* who unsubscribes does not say so */
+    pull_prune(c);
+    *out = (struct consumer_info){.created_ns = c->created_ns,
+                                  .delivered_cseq = c->dseq,
+                                  .delivered_sseq = c->sseq,
+                                  .floor_cseq = c->floor_dseq,
+                                  .floor_sseq = c->floor_sseq,
+                                  .delivered_at_ns = c->delivered_ns,
+                                  .acked_at_ns = c->acked_ns,
+                                  .ack_pending = c->wait.count,
+                                  .redelivered = c->cfg.max_deliver == 1 ? 0 : c->wait.redelivered,
+                                  .waiting = c->nrequests,
+                                  .pending = c->pending,
+                                  .push_bound = c->push != NULL && c->push->active,
+                                  .paused = paused,
+                                  .pause_remaining_ns = paused ? c->cfg.pause_until_ns - now : 0,
+                                  .pinned_id = c->pin,
+                                  .pinned_at_ns = c->pinned_ns};
+}
