@@ -141,13 +141,35 @@ void pending_requeue(struct pending *p, struct pend *e)
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* Nearly always at the end: new messages have greater sequences than all before. */
+static uint64_t seq_of(const struct mf_list *at)
+{
+    return mf_container(at, struct pend, order)->sseq;
+}
+
+static bool nearer_first(const struct mf_list *list, uint64_t seq)
+{
+    uint64_t first, last;
+
+    if (list->next == list)
+        return false;
+    first = seq_of(list->next);
+    last = seq_of(list->prev);
+    return seq < first || (seq < last && seq - first < last - seq);
+}
+
+/* Nearly always at the end: new messages have greater sequences than all before.  What is given up
+ * comes in any order: it is looked for from the nearer end. */
 static void insert_in_order(struct mf_list *list, struct pend *e)
 {
     struct mf_list *at = list->prev;
 
-    while (at != list && mf_container(at, struct pend, order)->sseq > e->sseq)
-        at = at->prev;
+    if (nearer_first(list, e->sseq)) {
+        for (at = list; seq_of(at->next) < e->sseq;)
+            at = at->next;
+    } else {
+        while (at != list && seq_of(at) > e->sseq)
+            at = at->prev;
+    }
     mf_list_add_after(at, &e->order);
 }
 

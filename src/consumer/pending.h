@@ -1,6 +1,7 @@
 /* pending.h: messages that were delivered and are not acknowledged, and those that were given up.
  *
- * Find, add and remove are O(1); moving a deadline is O(log of those waiting). */
+ * Find, add and remove are O(1) (what comes out of order is looked for from the nearer end: O(those
+ * between)); moving a deadline is O(log of those waiting). */
 #ifndef PENDING_H
 #define PENDING_H
 

@@ -115,14 +115,22 @@ bool retention_wanted(void *group, struct mf_slice subject)
     return router_has_interest(g->filters, subject) || router_starved(g->filters);
 }
 
+static bool sweeps(const struct consumers *g)
+{
+    return stream_config(g->stream)->retention == RETENTION_INTEREST && !g->closing;
+}
+
+/* Of what there was when it began: news are looked at when they are published. */
 static void sweep(struct loop_defer *d)
 {
     struct consumers *g = mf_container(d, struct consumers, sweep);
     uint64_t seq;
 
+    if (!sweeps(g))
+        return;
     for (int n = 0; n < SLICE; n++) {
         seq = stream_next(g->stream, g->sweep_at);
-        if (seq == 0 || (g->watching && seq > g->told))
+        if (seq == 0 || seq > g->sweep_upto || (g->watching && seq > g->told))
             return;
         g->sweep_at = seq + 1;
         if (!anybody_needs(g, seq))
@@ -131,16 +139,13 @@ static void sweep(struct loop_defer *d)
     loop_next(g->host->loop, &g->sweep);
 }
 
-static bool sweeps(const struct consumers *g)
-{
-    return stream_config(g->stream)->retention == RETENTION_INTEREST && !g->closing;
-}
-
 /* The first slice at once: who asks next finds a small stream swept. */
 void retention_sweep(struct consumers *g)
 {
-    if (!sweeps(g))
+    if (!sweeps(g)) {
+        g->sweep_upto = 0; /* one that is under way ends */
         return;
+    }
     group_catch_up(g);
     g->sweep_at = 0;
     g->sweep_upto = stream_last_accepted(g->stream);

@@ -114,8 +114,12 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
         uint32_t count = (uint32_t)le_take(&bytes, 4);
         uint64_t dseq = le_take(&bytes, 8);
         int64_t sent = (int64_t)le_take(&bytes, 8);
-        if (pending_find(&c->wait, sseq) != NULL || pending_given(&c->wait, sseq) != NULL)
+        if ((e = pending_find(&c->wait, sseq)) != NULL || pending_given(&c->wait, sseq) != NULL) {
+            if (given && e != NULL) /* written before it was taken from the others */
+                pending_give_up(&c->wait, e);
+            state_touch(c, sseq);
             continue;
+        }
         if (!stream_present(c->group->stream, sseq)) { /* it went, and its consumer was not told */
             c->wait.lost = c->wait.lost || !given;
             state_touch(c, sseq);

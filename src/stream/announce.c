@@ -8,7 +8,7 @@
 
 static bool anybody(const struct stream *s)
 {
-    return s->republish != NULL || !mf_list_empty(&s->observers);
+    return s->republish != NULL || s->copies.len > 0 || !mf_list_empty(&s->observers);
 }
 
 /* --- observers ----------------------------------------------------------------------------- */

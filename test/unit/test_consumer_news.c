@@ -2,6 +2,8 @@
  * what is on disk; and how what was given up is kept. */
 #include "support/consumer_world.h"
 
+#include "stream/stream_impl.h"
+
 /* --- news ------------------------------------------------------------------------------------- */
 
 struct hasty {
@@ -97,6 +99,44 @@ static void test_asking_for_news_sends_no_copies(void)
     TEST_ASSERT_EQUAL_size_t(1, copies);
 }
 
+static void ignored(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    (void)op;
+    (void)count;
+    TEST_ASSERT_NULL(e);
+}
+
+static void update_begin(const struct stream_config *to, struct stream_op *op)
+{
+    struct stream_config next;
+
+    op->done = ignored;
+    TEST_ASSERT_EQUAL_INT(0, stream_config_copy(&next, to));
+    next.max_msg_size = -1;
+    stream_update(w.stream, &next, MF_LIT("x"), op);
+    consumers_stream_updated(g);
+}
+
+static void test_copies_under_way_are_sent_when_republishing_ends(void)
+{
+    struct stream_republish r = {.src = (char *)">", .dest = (char *)"copy.>"};
+    struct stream_config sc = plain;
+    struct world_ack ack;
+    struct stream_op op;
+
+    sc.republish = &r;
+    w.host.publish = copied;
+    world_open(&w, &sc);
+    consumers_up();
+    copies = 0;
+    world_send(&w, "k.a", "r", NULL, "1", &ack);
+    update_begin(&plain, &op);
+    world_turns(&w);
+    TEST_ASSERT_TRUE(ack.done);
+    TEST_ASSERT_EQUAL_size_t(1, copies);
+    TEST_ASSERT_EQUAL_size_t(0, w.stream->copies.len);
+}
+
 /* --- an interest stream and a consumer that goes ------------------------------------------------
  */
 
@@ -154,6 +194,27 @@ static void test_what_only_a_deleted_consumer_wanted_goes_told_or_not(void)
     TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
     put("k.b", "stays");
     TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+}
+
+/* A sweep takes many turns; a stream that keeps all from now on loses nothing to it. */
+static void test_sweep_ends_when_the_stream_is_not_one_of_interest_any_more(void)
+{
+    struct stream_config sc = interest_stream();
+
+    world_open(&w, &sc);
+    consumers_up();
+    wants("A", "k.a");
+    struct consumer *c = wants("B", "k.b");
+    for (int i = 0; i < 3000; i++)
+        (void)world_publish(&w, "k.a", NULL, "");
+    consumer_delete(c, &(struct consumer_op){.done = gone});
+    sc.retention = RETENTION_LIMITS;
+    struct stream_op op;
+    update_begin(&sc, &op);
+    put("k.x", "nobody wants it, and it stays");
+    for (int i = 0; i < 20; i++)
+        world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(3001, world_count(&w));
 }
 
 /* --- given up -----------------------------------------------------------------------------------
@@ -274,12 +335,55 @@ static void test_given_up_is_stored_apart_from_what_waits(void)
     TEST_ASSERT_EQUAL_size_t(0, pages("cg/"));
 }
 
+/* A crash between the two blobs leaves it in both: it was given up. */
+static void test_given_up_in_both_places_is_given_up(void)
+{
+    struct stream_config sc = interest_stream();
+    struct consumer_config cfg = pull();
+    char from[64], to[64];
+    struct mf_slice bytes;
+
+    cfg.max_deliver = 1;
+    world_open(&w, &sc);
+    consumers_up();
+    struct consumer *c = add("D", cfg);
+    put("k.a", "1");
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    ack(c, "1.1.1.0.0", "-NAK");
+    ask(c, "1");
+    TEST_ASSERT_EQUAL_INT(0, state_flush(c));
+    snprintf(from, sizeof from, "cg/%016llx/0", (unsigned long long)c->id);
+    snprintf(to, sizeof to, "cp/%016llx/0", (unsigned long long)c->id);
+    TEST_ASSERT_TRUE(stream_blob_get(w.stream, mf_str(from), &bytes));
+    uint8_t copy[64];
+    TEST_ASSERT_LESS_OR_EQUAL_size_t(sizeof copy, bytes.len);
+    memcpy(copy, bytes.ptr, bytes.len);
+    TEST_ASSERT_EQUAL_INT(0,
+                          stream_blob_put(w.stream, mf_str(to), mf_slice(copy, bytes.len), NULL));
+    consumers_close(g, false);
+    world_turns(&w);
+    world_close(&w);
+    world_open(&w, &sc);
+    consumers_up();
+    world_turns(&w);
+    c = consumers_find(g, MF_LIT("D"));
+    TEST_ASSERT_EQUAL_size_t(0, c->wait.count);
+    TEST_ASSERT_EQUAL_size_t(1, c->wait.given_up);
+    TEST_ASSERT_EQUAL_INT(0, state_flush(c));
+    TEST_ASSERT_EQUAL_size_t(0, pages("cp/"));
+    TEST_ASSERT_EQUAL_size_t(1, pages("cg/"));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_who_has_an_ack_finds_its_message_counted);
     RUN_TEST(test_asking_for_news_sends_no_copies);
     RUN_TEST(test_what_only_a_deleted_consumer_wanted_goes_told_or_not);
+    RUN_TEST(test_sweep_ends_when_the_stream_is_not_one_of_interest_any_more);
+    RUN_TEST(test_given_up_in_both_places_is_given_up);
+    RUN_TEST(test_copies_under_way_are_sent_when_republishing_ends);
     RUN_TEST(test_restored_consumer_keeps_what_it_gave_up_in_order);
     RUN_TEST(test_only_an_interest_stream_asks_consumers_apart);
     RUN_TEST(test_given_up_is_stored_apart_from_what_waits);
