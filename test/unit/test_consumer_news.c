@@ -148,6 +148,16 @@ static struct stream_config interest_stream(void)
     return sc;
 }
 
+static void restart(const struct stream_config *sc)
+{
+    consumers_close(g, false);
+    world_turns(&w);
+    world_close(&w);
+    world_open(&w, sc);
+    consumers_up();
+    world_turns(&w);
+}
+
 static struct consumer *wants(const char *name, const char *subject)
 {
     struct consumer_config cfg = pull();
@@ -284,12 +294,7 @@ static void test_only_an_interest_stream_asks_consumers_apart(void)
         put("k.a", "1");
         snprintf(here, sizeof here, " in ");
         ask(c, "1");
-        consumers_close(g, false);
-        world_turns(&w);
-        world_close(&w);
-        world_open(&w, &sc);
-        consumers_up();
-        world_turns(&w);
+        restart(&sc);
         TEST_ASSERT_EQUAL_INT(of_interest == 0, mf_list_empty(&g->apart));
         TEST_ASSERT_EQUAL_size_t(0, g->given_up);
         consumers_close(g, false);
@@ -361,12 +366,7 @@ static void test_given_up_in_both_places_is_given_up(void)
     memcpy(copy, bytes.ptr, bytes.len);
     TEST_ASSERT_EQUAL_INT(0,
                           stream_blob_put(w.stream, mf_str(to), mf_slice(copy, bytes.len), NULL));
-    consumers_close(g, false);
-    world_turns(&w);
-    world_close(&w);
-    world_open(&w, &sc);
-    consumers_up();
-    world_turns(&w);
+    restart(&sc);
     c = consumers_find(g, MF_LIT("D"));
     TEST_ASSERT_EQUAL_size_t(0, c->wait.count);
     TEST_ASSERT_EQUAL_size_t(1, c->wait.given_up);
