@@ -265,9 +265,9 @@ void state_flush_fire(void *group);
 /* False: it has to go and cannot, for want of memory or room: as if the ack had not come. */
 bool retention_acked(struct consumer *c, uint64_t sseq);
 bool retention_wanted(void *group, struct mf_slice subject);
-void retention_apart(struct consumer *c);  /* its filters may be others than of what it has */
-void retention_sweep(struct consumers *g); /* what does nobody need any more? */
+void retention_apart(struct consumer *c);    /* its filters may be others than of what it has */
+void retention_sweep(struct consumers *g);   /* what does nobody need any more? */
+void retention_deleted(struct consumers *g); /* the same, when a consumer went */
 void retention_news(struct consumers *g, uint64_t seq); /* it is on disk now */
-void retention_deleted(struct consumers *g);            /* the same, when a consumer went */
 void retention_forget(struct consumers *g); /* what was given up, where that keeps nothing */
 #endif

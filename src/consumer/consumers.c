@@ -186,9 +186,9 @@ static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subjec
     struct mf_list *pos;
 
     router_match(g->filters, subject, one_gone, &seq);
+    /* Whose filters are others now. */
     for (pos = g->apart.next; g->given_up > 0 && pos != &g->apart; pos = pos->next)
-        ack_forget_given_one(mf_container(pos, struct consumer, apart),
-                             seq); /* other filters now */
+        ack_forget_given_one(mf_container(pos, struct consumer, apart), seq);
     if (!router_starved(g->filters))
         return;
     for (size_t i = 0; i < g->count; i++)
