@@ -24,7 +24,7 @@ async function started(t, over) {
 }
 // A confirmed ack is on mayflyd's disk; a delivery is there a moment later, and on nats-server both are.
 async function written(what) {
-  const ms = isMayfly ? (what === "acks" ? 0 : 200) : 1500;
+  const ms = isMayfly ? (what === "acks" ? 0 : 1000) : 1500;
   const from = Date.now();
   await until("files to be written", () => Date.now() - from >= ms);
 }

@@ -43,7 +43,7 @@ check("when the subscription goes nothing is delivered, when one comes it goes o
 });
 
 check("a connection that closes takes its interest along; what it had not acked comes again", async (c) => {
-  await stocked(c, 2, { ack_wait: 500 * MS });
+  await stocked(c, 2, { ack_wait: 3000 * MS });
   const nc = await c.t.connect(c.s);
   const lost = new Inbox(c, { subject: `to.${c.id}`, nc });
   await settle(c, (await lost.messages(2))[0]);
