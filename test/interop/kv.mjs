@@ -194,7 +194,7 @@ check("fifty watchers see the same", async (c) => {
 check("a key with a TTL expires: its watchers are told, once", async (c) => {
   const kv = await bucket(c, { markerTTL: 60_000 });
   const seen = await watch(kv);
-  await kv.create("k", "short", "1s");
+  await kv.create("k", "short", "3s");
   await kv.put("stays", "v");
   await seen.is("k PUT short 1", "stays PUT v 2", "k PURGE  3");
   const marker = await kv.get("k");
@@ -229,7 +229,7 @@ check("purge with a TTL: the tombstone goes silently", async (c) => {
 check("put over a key that would have expired: no end is told", async (c) => {
   const kv = await bucket(c, { markerTTL: 60_000 });
   const seen = await watch(kv);
-  await putTtl(c, "k", "short", "1s");
+  await putTtl(c, "k", "short", "3s");
   await kv.put("k", "stays");
   await putTtl(c, "other", "short", "1s");
   await seen.is("k PUT short 1", "k PUT stays 2", "other PUT short 3", "other PURGE  4");

@@ -142,7 +142,7 @@ for (const how of ["kill", "stop"]) {
     const { s, stream } = await ownServer(t);
     let c = stream("ONCE");
     await c.create({ subject_delete_marker_ttl: 60 * SECOND, max_msgs_per_subject: 1 });
-    for (let i = 0; i < 20; i++) await c.pub(`k.${i}`, "x", ttl());
+    await Promise.all(Array.from({ length: 20 }, (_, i) => c.pub(`k.${i}`, "x", ttl()))); // all before the first is due
     const due = Date.now() + 1010;
     await c.nc.close();
     c = (await again(t, s, how, () => passed(due))).stream("ONCE");
