@@ -176,6 +176,7 @@ struct options_jetstream {
     int64_t batch_max_inflight_per_stream, batch_max_inflight_total, batch_max_msgs,
         batch_timeout_ns;
     char *unique_tag, *cipher, *key;
+    bool tpm; /* the key would come from there */
 };
 struct options_ttl { /* ttl { default warn patterns {} }: policy for all streams */
     bool set;

@@ -208,8 +208,11 @@ static void check_jetstream(struct opt *c)
         check_default_domain(c, &o->default_js_domains.items[i]);
     if (o->impl->max_catchup < 0)
         opt_error(c, NULL, "jetstream max catchup cannot be negative");
-    if (o->jetstream.enabled && o->jetstream.key != NULL)
-        opt_warn(c, NULL, "jetstream encryption: accepted, not active in this version");
+    /* A warning would not do: who asks for it believes that what is on disk is encrypted. */
+    if (o->jetstream.enabled && (is_text(o->jetstream.key) || o->jetstream.tpm))
+        opt_error(c, NULL,
+                  "jetstream encryption (\"key\", \"tpm\") is not available: streams would be on "
+                  "disk in the clear; take it out, and use an encrypted file system");
     if (!o->jetstream.enabled || !o->cluster.listens)
         return;
     if (!is_text(o->server_name))

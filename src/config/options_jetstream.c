@@ -145,7 +145,7 @@ static void read_tpm(struct opt *c, const struct conf_value *v, void *js)
     if (!opt_is_map(c, v, "a map to define the TPM"))
         return;
     opt_map(c, v, OPT_BLOCK(tpm_fields), js);
-    opt_inactive(c, v, "jetstream tpm");
+    ((struct options_jetstream *)js)->tpm = true;
 }
 
 static const struct opt_field js_fields[] = {

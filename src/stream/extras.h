@@ -52,6 +52,11 @@ void counter_free(struct stream *s);   /* after the store is closed: it may be r
 /* Rows 13 and 14; may rewrite in->hdr (s->scratch) and set in->h.rollup, so before check_rollup().
  */
 int schedule_check(struct stream *s, struct intake *in, struct js_error *e);
+/* For a message with Nats-Schedule, in the batch that stores it and right before it: writes its
+ * blob, sets in->scheduled.  0 also if it never fires; else it must not be stored: what is
+ * acknowledged is going to fire.  schedule_unplan: it was not stored after all. */
+MF_MUSTCHECK int schedule_plan(struct stream *s, struct intake *in);
+void schedule_unplan(struct stream *s);
 /* In the batch that stores it: for messages with Nats-Schedule or Nats-Schedule-Next, and, while
  * there are schedules (s->schedules), for every message.  O(1). */
 void schedule_stored(struct stream *s, const struct intake *in);

@@ -238,8 +238,12 @@ bool stream_numbered_out(const struct stream *s)
 
 static int append(struct stream *s, struct intake *in, struct store_append *a)
 {
+    bool schedule = in->h.schedule.len > 0;
     uint64_t count;
+    int rc = schedule ? schedule_plan(s, in) : 0;
 
+    if (rc != 0)
+        return rc;
     in->previous = 0;
     if (s->republish != NULL || s->cfg.max_msgs_per_subject == 1 || in->rollup == ROLLUP_SUBJECT)
         in->previous = store_key_last_accepted(s->store, in->subject, &count);
@@ -251,7 +255,9 @@ static int append(struct stream *s, struct intake *in, struct store_append *a)
     if (marker_is_tombstone(in->h.marker_reason, in->h.kv_operation, s->host->strict))
         a->flags |= MSG_TOMBSTONE;
     a->body = compress_body(s, in->payload, &a->flags);
-    int rc = store_append(s->store, a);
+    rc = store_append(s->store, a);
+    if (rc != 0 && schedule && in->scheduled)
+        schedule_unplan(s);
     if (rc != 0)
         return rc;
     in->seq = a->seq;

@@ -254,18 +254,33 @@ static struct mf_slice blob_name(char dst[NAME_LEN + 1], uint64_t seq)
     return mf_slice(dst, NAME_LEN);
 }
 
-void schedule_save(struct stream *s, struct schedule *x)
+static int blob_put(struct stream *s, uint64_t seq, int64_t next_ns, struct mf_slice subject)
 {
     char name[NAME_LEN + 1];
     struct mf_buf b = MF_BUF_INIT;
     int rc = MF_NOMEM;
 
     for (unsigned i = 0; i < 8; i++)
-        mf_buf_byte(&b, (uint8_t)((uint64_t)x->next_ns >> 8 * i));
-    mf_buf_append(&b, x->subject, x->subject_len);
+        mf_buf_byte(&b, (uint8_t)((uint64_t)next_ns >> 8 * i));
+    mf_buf_append(&b, subject.ptr, subject.len);
     if (!mf_buf_failed(&b))
-        rc = store_blob_put(s->store, blob_name(name, x->seq), mf_buf_slice(&b), NULL);
+        rc = store_blob_put(s->store, blob_name(name, seq), mf_buf_slice(&b), NULL);
     mf_buf_fini(&b);
+    return rc;
+}
+
+/* One that stays is void, and goes at the next start. */
+static void blob_del(struct stream *s, uint64_t seq)
+{
+    char name[NAME_LEN + 1];
+
+    (void)!store_blob_del(s->store, blob_name(name, seq), NULL);
+}
+
+void schedule_save(struct stream *s, struct schedule *x)
+{
+    int rc = blob_put(s, x->seq, x->next_ns, schedule_subject(x));
+
     /* It goes on in memory, and its timer tries again. */
     s->schedules->unsaved -= x->unsaved;
     x->unsaved = rc != 0;
@@ -277,10 +292,7 @@ void schedule_save(struct stream *s, struct schedule *x)
 
 void schedule_forget(struct stream *s, struct schedule *x)
 {
-    char name[NAME_LEN + 1];
-
-    /* A blob that stays is void, and goes at the next start. */
-    (void)!store_blob_del(s->store, blob_name(name, x->seq), NULL);
+    blob_del(s, x->seq);
     schedule_drop(s, x);
 }
 
@@ -297,7 +309,7 @@ void schedule_arm(struct stream *s, int64_t at_least_ns)
     const struct schedule *x = schedule_first(t);
     int64_t now = stream_now(s), at = x == NULL ? INT64_MAX : x->next_ns;
 
-    if (t->unsaved > 0 && at > now + 1000000000)
+    if ((t->unsaved > 0 || t->missed) && at > now + 1000000000)
         at = now + 1000000000;
     if (at < at_least_ns)
         at = at_least_ns;
@@ -309,30 +321,58 @@ void schedule_arm(struct stream *s, int64_t at_least_ns)
 
 /* --- coming and going ------------------------------------------------------------------------- */
 
-/* 0, also when it never fires; MF_NOMEM. */
-static int add_stored(struct stream *s, const struct intake *in)
+/* When it fires first (0: at once): 1; never, or it means nothing to us (a copy from elsewhere): 0;
+ * MF_NOMEM. */
+static int first_firing(struct stream *s, const struct intake *in, int64_t *at_ns)
 {
-    struct schedule *x;
     struct cron *c;
-    int64_t next;
+    int rc = cron_parse(&c, in->h.schedule, in->h.schedule_zone);
 
-    if (cron_parse(&c, in->h.schedule, in->h.schedule_zone) != 0)
-        return 0; /* a copy from elsewhere that means nothing to us */
-    next = cron_next(c, in->ts_ns, stream_now(s));
-    if (next == 0 && !cron_once(c)) {
-        cron_free(c);
-        return 0; /* never */
-    }
+    if (rc != 0)
+        return rc == CRON_NO_MEMORY ? MF_NOMEM : 0;
+    *at_ns = cron_next(c, in->ts_ns, stream_now(s));
+    rc = *at_ns != 0 || cron_once(c);
     cron_free(c);
-    if ((x = schedule_add(s, in->subject, in->seq, next)) == NULL) {
-        log_error("stream %s: no memory for the schedule on \"%.*s\"", s->cfg.name,
-                  MF_FMT(in->subject));
+    return rc;
+}
+
+int schedule_plan(struct stream *s, struct intake *in)
+{
+    uint64_t msgs, bytes, last;
+    int rc = s->cfg.allow_msg_schedules ? first_firing(s, in, &in->fires_ns) : 0;
+
+    in->scheduled = rc == 1;
+    if (!in->scheduled)
+        return rc;
+    if (schedules(s) == NULL)
         return MF_NOMEM;
-    }
-    schedule_save(s, x);
+    store_accepted(s->store, &msgs, &bytes, &last);
+    return blob_put(s, last + 1, in->fires_ns, in->subject);
+}
+
+void schedule_unplan(struct stream *s)
+{
+    uint64_t msgs, bytes, last;
+
+    store_accepted(s->store, &msgs, &bytes, &last);
+    blob_del(s, last + 1);
+}
+
+static void timer_again(struct stream *s)
+{
     if (!s->schedules->busy)
         schedule_arm(s, 0);
-    return 0;
+}
+
+/* Its blob is in the batch already. */
+static void take_up(struct stream *s, const struct intake *in)
+{
+    if (schedule_add(s, in->subject, in->seq, in->fires_ns) == NULL) {
+        s->schedules->missed = true;
+        log_warn("stream %s: no memory yet for the schedule on \"%.*s\"", s->cfg.name,
+                 MF_FMT(in->subject));
+    }
+    timer_again(s);
 }
 
 int schedule_found(struct stream *s, const struct store_rec *r, bool *wrote)
@@ -346,9 +386,16 @@ int schedule_found(struct stream *s, const struct store_rec *r, bool *wrote)
         find(s, r->key) != NULL)
         return 0;
     intake_read(r->head, &in.h);
-    int rc = add_stored(s, &in);
-    *wrote |= rc == 0 && find(s, in.subject) != NULL;
-    return rc;
+    int rc = first_firing(s, &in, &in.fires_ns);
+    if (rc != 1)
+        return rc;
+    struct schedule *x = schedule_add(s, in.subject, in.seq, in.fires_ns);
+    if (x == NULL)
+        return MF_NOMEM;
+    schedule_save(s, x);
+    timer_again(s);
+    *wrote = true;
+    return 0;
 }
 
 /* All messages of the subject of a schedule; there is one.  Not those behind `upto`, which a batch
@@ -374,8 +421,8 @@ void schedule_stored(struct stream *s, const struct intake *in)
     struct schedule *x = find(s, in->subject);
     if (x != NULL)
         schedule_forget(s, x); /* overwritten */
-    if (in->h.schedule.len > 0)
-        (void)add_stored(s, in); /* without memory it is a message like any other */
+    if (in->h.schedule.len > 0 && in->scheduled)
+        take_up(s, in);
     if (mf_eq_str(in->h.schedule_next, "purge") && in->h.scheduler.len > 0)
         purge(s, in->h.scheduler, in->seq);
 }
@@ -392,6 +439,7 @@ void schedule_removed(struct stream *s, struct mf_slice subject, uint64_t seq)
 
 struct loader {
     struct stream *s;
+    bool again;          /* not the start: only those that are not in the table */
     struct mf_buf stale; /* uint64_t: sequences of blobs whose message is gone */
     int rc;
 };
@@ -408,11 +456,22 @@ static bool hex_read(struct mf_slice text, uint64_t *out)
     return true;
 }
 
+/* Is it the last message of the subject, and not known yet? */
+static bool to_load(const struct loader *l, struct mf_slice subject, uint64_t seq)
+{
+    struct store_key key;
+    uint64_t count;
+
+    if (!l->again)
+        return store_key(l->s->store, subject, &key) && key.last_seq == seq;
+    return store_key_last_accepted(l->s->store, subject, &count) == seq &&
+           find(l->s, subject) == NULL;
+}
+
 static void load_one(void *arg, struct mf_slice name, struct mf_slice bytes)
 {
     struct loader *l = arg;
     uint64_t seq, next = 0;
-    struct store_key key;
 
     if (name.len != NAME_LEN || !mf_starts(name, BLOB_SCHED) ||
         !hex_read(mf_slice(name.ptr + NAME_LEN - 16, 16), &seq))
@@ -421,7 +480,7 @@ static void load_one(void *arg, struct mf_slice name, struct mf_slice bytes)
     for (unsigned i = 0; ok && i < 8; i++)
         next |= (uint64_t)bytes.ptr[i] << 8 * i;
     struct mf_slice subject = ok ? mf_slice(bytes.ptr + 8, bytes.len - 8) : MF_SLICE_NONE;
-    if (!ok || !store_key(l->s->store, subject, &key) || key.last_seq != seq)
+    if (!ok || !to_load(l, subject, seq))
         mf_buf_append(&l->stale, &seq, sizeof seq);
     else if (schedule_add(l->s, subject, seq, (int64_t)next) == NULL)
         l->rc = MF_NOMEM;
@@ -442,6 +501,15 @@ int schedule_load(struct stream *s)
     if (l.rc == 0 && s->schedules != NULL)
         schedule_arm(s, 0);
     return l.rc;
+}
+
+void schedule_load_missed(struct stream *s)
+{
+    struct loader l = {.s = s, .again = true, .stale = MF_BUF_INIT};
+
+    store_blob_each(s->store, load_one, &l);
+    mf_buf_fini(&l.stale); /* those at the next start; most are known here */
+    s->schedules->missed = l.rc != 0;
 }
 
 void schedule_free(struct stream *s)

@@ -292,6 +292,8 @@ void schedule_run(struct stream *s)
 
     if (t == NULL || t->busy || s->closing || s->cfg.sealed)
         return;
+    if (t->missed)
+        schedule_load_missed(s);
     if (t->unsaved > 0)
         save_again(s);
     for (size_t n = 0; n < SLICE && (x = schedule_first(t)) != NULL && x->next_ns <= now; n++) {

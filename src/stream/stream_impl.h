@@ -125,6 +125,8 @@ struct intake {
     uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
     uint64_t seq;      /* out */
     uint64_t size;     /* limits_ahead()'s own */
+    bool scheduled;    /* with Nats-Schedule, stored: it fires, */
+    int64_t fires_ns;  /* first at this time; schedule_plan()'s own */
 };
 /* *out, which it takes, is the message's header block from now on (s->scratch).  What was found in
  * the old one, which may be gone, is found again.  MF_NOMEM: *out could not be written; all is as

@@ -4,6 +4,7 @@
 // --minutes: no history is begun after so long
 // --shrink: scripts are made short too, and for so long
 // Ends with `N passed, N failed`; a failing history is made short and written to .dev/compare.
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { generate } from "./gen/history.mjs";
@@ -42,7 +43,7 @@ class Session {
     this.rules = new Rules(o.mode, path.join(TOP, "docs/deviations.md"));
     this.ours = path.resolve(process.env.MAYFLYD ?? path.join(TOP, "build/mayflyd"));
     this.theirs = path.resolve(process.env.NATS_SERVER ?? "nats-server");
-    this.done = { histories: 0, ops: 0, compared: 0, flaky: 0 };
+    this.done = { histories: 0, ops: 0, compared: 0, flaky: 0, ended: 0 };
     this.counts = new Map();
     this.used = new Map();
     this.finds = new Map(); // signature -> how often
@@ -125,6 +126,7 @@ class Session {
   #add(f) {
     this.done.histories++;
     this.done.compared += f.compared;
+    if (f.ended) this.done.ended++;
     for (const [k, n] of f.counts) {
       this.counts.set(k, (this.counts.get(k) ?? 0) + n);
       this.done.ops += n;
@@ -193,7 +195,7 @@ class Session {
 
   summary() {
     const table = (map) => [...map].sort((a, b) => b[1] - a[1]).map(([k, n]) => `${k} ${n}`).join(", ");
-    console.log(`${this.o.mode}: seed ${this.o.seed}: ${this.#progress()}, ${this.done.compared} answers compared, ${this.done.flaky} seen once only`);
+    console.log(`${this.o.mode}: seed ${this.o.seed}: ${this.#progress()}, ${this.done.compared} answers compared, ${this.done.flaky} seen once only, ${this.done.ended} histories cut short by a rule`);
     console.log(`  operations: ${table(this.counts)}`);
     if (this.used.size) console.log(`  rules: ${table(this.used)}`);
     const idle = this.rules.list.filter((r) => !this.used.has(r.id)).map((r) => r.id);
@@ -211,6 +213,8 @@ function apart(a, b) {
 }
 
 const session = new Session(options(process.argv.slice(2)));
+const version = (program) => execFileSync(program, ["-v"], { encoding: "utf8" }).trim();
+console.log(`${version(session.ours)} beside ${version(session.theirs)}`);
 const wrong = await session.run();
 session.summary();
 const failed = session.finds.size + wrong;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Empty, createInbox, headers } from "@nats-io/transport-node";
 import { collect, scenario } from "./lib/scenario.mjs";
+import { isMayfly } from "./lib/server.mjs";
 import { until } from "./lib/wait.mjs";
 
 scenario("INFO announces what current clients look for", async (t) => {
@@ -17,6 +18,9 @@ scenario("INFO announces what current clients look for", async (t) => {
   assert.ok(nc.info.client_id > 0);
   assert.ok(nc.info.api_lvl >= 1);
   assert.equal(nc.info.port, s.port);
+  // Who it really is; and nothing that is nats-server's alone.
+  if (isMayfly) assert.match(nc.info.mayfly, /^\d+\.\d+\.\d+/);
+  assert.equal(nc.info.go === undefined, isMayfly);
 });
 
 scenario("after the first PING a second INFO names the account", async (t) => {

@@ -367,8 +367,8 @@ static void test_jetstream_forms_are_read(void)
           o->jetstream.max_ack_pending == 5 && o->jetstream.duplicate_window_ns == 60 * CLOCK_S &&
               o->jetstream.batch_max_msgs == 6 && o->jetstream.batch_timeout_ns == 2 * CLOCK_S);
     HOLDS("default_js_domain { $G: hub }", is(o->default_js_domain, "hub"));
-    HOLDS("jetstream { key: secret, cipher: AES }",
-          is(o->jetstream.cipher, "aes") && warned("encryption") && !warned("secret"));
+    HOLDS("jetstream { enabled: false, key: secret, cipher: AES }", is(o->jetstream.cipher, "aes"));
+    HOLDS("jetstream { key: \"\" }", o->jetstream.enabled);
 }
 
 static void test_ttl_policy_is_read(void)

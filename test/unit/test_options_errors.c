@@ -132,6 +132,8 @@ static void test_values_out_of_range_are_refused(void)
         {"jetstream { domain: \"a.b\" }", "invalid domain name: may not contain ., * or >"},
         {"jetstream { max_concurrent_io: 1 }", "between 4 and 8192"},
         {"jetstream { cipher: rot13 }", "Unknown cipher type: \"rot13\""},
+        {"jetstream { key: secret }", "streams would be on disk in the clear"},
+        {"jetstream { tpm { keys_file: \"k\" } }", "streams would be on disk in the clear"},
         {"jetstream { sync_interval: \"-1s\" }", "can not be negative"},
         {"jetstream { compat: loose }", "\"compat\" expects strict"},
         {"ttl { default: 15m }", "\"default\" expects a duration such as \"15m\""},
