@@ -324,48 +324,51 @@ static bool load_keys(const struct js_server *s, struct js_job *job, struct watc
 }
 
 struct meter {
-    double cpu_s;
-    unsigned others;
+    double cpu_s, at_s;
 };
 
-static struct meter meter_read(const struct proc *p, const struct other *o)
+static struct meter meter_read(const struct proc *p)
 {
-    return (struct meter){proc_cpu_s(p), atomic_load(&o->done)};
+    return (struct meter){proc_cpu_s(p), js_now_s()};
 }
 
 /* From before the first death to after the last; the second before the first deadline says what the
- * other publisher costs by itself. */
+ * server costs while nothing dies (polls).  With another publisher that share would be as large as
+ * what is looked for, and not the same during the deaths: so CPU time has a run of its own. */
 static bool watch_deaths(struct js_server *s, const struct js_burst *burst, struct watcher *w,
                          double due_s, struct js_deaths *out)
 {
     struct polls *polls = calloc(1, sizeof *polls);
     struct other o;
     struct meter a, b, end;
-    double until_s = due_s + PATIENCE_S, each;
+    double until_s = due_s + PATIENCE_S;
+    unsigned others = 0;
     bool ok = polls != NULL;
 
     js_pause(due_s - 1.1 - js_now_s());
-    if (!ok || !other_start(&o, s)) {
+    if (!ok || (!burst->alone && !other_start(&o, s))) {
         free(polls);
         return false;
     }
     js_pause(due_s - 1.0 - js_now_s());
-    a = meter_read(&s->proc, &o);
+    a = meter_read(&s->proc);
     if (!burst->markers) /* so that the polls' cost is in what is taken off */
         ok = poll_deaths(s, polls, due_s - 0.02);
     js_pause(due_s - 0.02 - js_now_s());
-    b = meter_read(&s->proc, &o);
+    b = meter_read(&s->proc);
+    if (!burst->alone)
+        others = atomic_load(&o.done);
     if (burst->markers)
         while (atomic_load(&w->died) < w->n && js_now_s() < until_s)
             js_pause(0.003);
     else
         ok = ok && poll_deaths(s, polls, until_s);
     js_pause(burst->settle_s); /* what is left of the work shows in the CPU time */
-    end = meter_read(&s->proc, &o);
-    ok = other_stop(&o, b.others, out) && ok;
-    each = b.others > a.others ? (b.cpu_s - a.cpu_s) / (b.others - a.others) : 0;
-    out->cpu_s_per_million =
-        (end.cpu_s - b.cpu_s - each * (end.others - b.others)) * 1e6 / (double)w->n;
+    end = meter_read(&s->proc);
+    if (!burst->alone)
+        ok = other_stop(&o, others, out) && ok;
+    double idle = (b.cpu_s - a.cpu_s) / (b.at_s - a.at_s) * (end.at_s - b.at_s);
+    out->cpu_s_per_million = (end.cpu_s - b.cpu_s - idle) * 1e6 / (double)w->n;
     fill_lags(w, burst->markers ? atomic_load(&w->died) : lags_from_polls(w, polls), out);
     free(polls);
     return ok;

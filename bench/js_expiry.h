@@ -16,9 +16,9 @@
 struct js_deaths {
     double lag_p50_s, lag_p99_s, lag_max_s;
     double other_p50_ms, other_p99_ms, other_max_ms; /* a synchronous publisher, meanwhile */
-    double cpu_s_per_million; /* without what the other publisher cost just before */
-    double disk_mb;           /* settle_s after the last death */
-    uint64_t missing;         /* not dead, or no marker, when patience ended */
+    double cpu_s_per_million;                        /* without what the server cost just before */
+    double disk_mb;                                  /* settle_s after the last death */
+    uint64_t missing; /* not dead, or no marker, when patience ended */
 };
 /* n keys whose deadlines lie within one second.  seconds: how long the loading may take; false and
  * *late when it took longer.  settle_s: how long after the last death the work is seen to its end.
@@ -27,6 +27,7 @@ struct js_burst {
     unsigned n, seconds;
     double settle_s;
     bool markers;
+    bool alone; /* without the other publisher: cpu_s_per_million; with it, all else */
 };
 bool js_burst(struct js_server *s, const struct js_burst *b, struct js_deaths *out, bool *late);
 /* n keys with markers, which live ttl_s, written and so due at `rate` a second; only the lags are

@@ -12,12 +12,13 @@ static unsigned lifetime(const struct run *r)
     return r->setup == NATS ? r->sizes->expiring_s * 8 / 5 : r->sizes->expiring_s;
 }
 
-static bool burst(struct run *r, bool markers, struct js_deaths *d)
+static bool burst(struct run *r, bool markers, bool alone, struct js_deaths *d)
 {
     struct js_burst b = {.n = r->sizes->expiring,
                          .seconds = lifetime(r),
                          .settle_s = r->sizes->settle_s,
-                         .markers = markers};
+                         .markers = markers,
+                         .alone = alone};
     struct js_server s;
     bool ok = false, late = true;
 
@@ -33,9 +34,9 @@ static bool burst(struct run *r, bool markers, struct js_deaths *d)
 
 static bool emit_burst(struct run *r, bool markers, const char *row)
 {
-    struct js_deaths d;
+    struct js_deaths d, alone;
 
-    if (!burst(r, markers, &d))
+    if (!burst(r, markers, false, &d) || !burst(r, markers, true, &alone))
         return false;
     if (d.missing > 0)
         fprintf(stderr, "bench: %llu of %u deaths were never seen\n", (unsigned long long)d.missing,
@@ -46,7 +47,7 @@ static bool emit_burst(struct run *r, bool markers, const char *row)
     emit(r, row, "other_p50_ms", d.other_p50_ms);
     emit(r, row, "other_p99_ms", d.other_p99_ms);
     emit(r, row, "other_max_ms", d.other_max_ms);
-    emit(r, row, "cpu_s_per_million", d.cpu_s_per_million);
+    emit(r, row, "cpu_s_per_million", alone.cpu_s_per_million);
     emit(r, row, "disk_mb", d.disk_mb);
     return d.missing == 0;
 }
