@@ -20,9 +20,10 @@
 /* Before a sweep that could take nothing is tried again: the disk is full, memory is short, or what
  * is due is not on disk yet. */
 #define PAUSE_NS 20000000
-/* Between two sweeps, where deaths follow each other closely: each sweep is a batch with a mark,
- * and a turn of the loop. */
-#define SWEEP_NS 1000000
+/* Between two sweeps, where deaths follow each other closely: each sweep is a batch with a mark, a
+ * sync, and a turn of the loop.  Nobody waits for a death that has no marker. */
+#define SWEEP_NS        4000000
+#define SWEEP_MARKED_NS 1000000
 
 int64_t expire_deadline(const struct stream *s, int64_t ts_ns, int64_t ttl_ns)
 {
@@ -181,8 +182,9 @@ void expire_arm(struct stream *s)
     if (next >= s->armed_ns || s->closing)
         return; /* armed for that, or for an earlier moment */
     s->armed_ns = next;
-    int64_t now = stream_now(s), wait = next - now, rest = s->swept_ns + SWEEP_NS - now;
-    if (wait < rest && rest <= SWEEP_NS) /* longer: the clock was set back */
+    int64_t gap = s->cfg.subject_delete_marker_ttl_ns > 0 ? SWEEP_MARKED_NS : SWEEP_NS;
+    int64_t now = stream_now(s), wait = next - now, rest = s->swept_ns + gap - now;
+    if (wait < rest && rest <= gap) /* longer: the clock was set back */
         wait = rest;
     loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + (wait > 0 ? wait : 0));
 }
