@@ -49,7 +49,7 @@ static bool emit_burst(struct run *r, bool markers, const char *row)
     emit(r, row, "other_max_ms", d.other_max_ms);
     emit(r, row, "cpu_s_per_million", alone.cpu_s_per_million);
     emit(r, row, "disk_mb", d.disk_mb);
-    return d.missing == 0;
+    return d.missing == 0 && alone.missing == 0;
 }
 
 bool part_plain(struct run *r)

@@ -269,6 +269,9 @@ run_tests() {
     for s in $steps; do
         [ "$(type -t "step_$s")" = function ] || die "test: no step $s; there are: $ALL_STEPS"
     done
+    # In their own order, whatever order they were named in.
+    # shellcheck disable=SC2086
+    steps=$(for s in $ALL_STEPS; do [[ " $steps " != *" $s "* ]] || printf '%s ' "$s"; done)
     # Steps that run the server: never an old one.
     if [[ " $steps " =~ \ (unit|wire|torture|interop|compare|reference)\  ]] && [[ " $steps " != *" build "* ]]; then
         configure_test

@@ -79,6 +79,8 @@ struct store_append {
  * on), MF_READONLY (a write or sync failed: store_error()), MF_LIMIT (too large), MF_CLOSED,
  * MF_NOMEM. */
 MF_MUSTCHECK int store_append(struct store *s, struct store_append *a);
+/* For who writes something else before the message: 0, or why any message would be refused. */
+MF_MUSTCHECK int store_append_ready(struct store *s);
 /* MF_NOTFOUND: not there, or its removal is on the way. */
 MF_MUSTCHECK int store_remove(struct store *s, uint64_t seq, struct store_wait *w);
 /* The same, and then the bytes of the message are overwritten, on disk and in memory: w is called

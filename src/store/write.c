@@ -140,6 +140,21 @@ void record_close(struct store *s, uint8_t *p, size_t size)
 
 /* --- append --------------------------------------------------------------------------------- */
 
+int store_append_ready(struct store *s)
+{
+    int rc = writable(s);
+
+    if (rc != 0)
+        return rc;
+    /* What frees space is never held back. */
+    if (!(s->grouping && s->group_frees) &&
+        s->filling.buf.len + s->batch.len + s->image.buf.len > s->o.pending_max) {
+        s->starved = true;
+        return MF_AGAIN;
+    }
+    return 0;
+}
+
 static int append_check(struct store *s, const struct store_append *a, size_t size)
 {
     int rc = writable(s);
@@ -149,13 +164,7 @@ static int append_check(struct store *s, const struct store_append *a, size_t si
     if (a->key.len > KEYS_MAX || a->body.len > BATCH_MAX || a->head.len > BATCH_MAX ||
         size > BATCH_MAX - RECORD_MARK_SIZE)
         return MF_LIMIT;
-    /* What frees space is never held back. */
-    if (!(s->grouping && s->group_frees) &&
-        s->filling.buf.len + s->batch.len + s->image.buf.len > s->o.pending_max) {
-        s->starved = true;
-        return MF_AGAIN;
-    }
-    return 0;
+    return store_append_ready(s);
 }
 
 /* No deadline may lie at or before the mark, or a replay would take it for gone. */

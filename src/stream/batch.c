@@ -252,11 +252,16 @@ static int check_member(struct stream *s, struct batch_plan *plan, struct member
     if ((rc = batch_check(s, plan, &m->item, e)) != 0 ||
         (rc = counter_apply(s, &m->in, &val, e)) != 0)
         return rc;
+    stream_clamp_ttl(s, &m->in);
+    /* What was rewritten goes with the next one. */
+    bool rewritten = m->in.hdr.ptr != hdr;
     if (member_own(&m->hdr, &m->in.hdr, hdr) != 0 ||
         member_own(&m->payload, &m->in.payload, payload) != 0) {
         stream_store_error(s, MF_NOMEM, e);
         return MF_NOMEM;
     }
+    if (rewritten)
+        intake_read(m->in.hdr, &m->in.h);
     return 0;
 }
 
@@ -333,6 +338,9 @@ static int store_all(struct stream *s, struct batch *b, struct js_error *e)
             break;
     }
     if (rc != 0 && l != b->members.next) {
+        for (struct mf_list *m = b->members.next; m != l; m = m->next)
+            if (mf_container(m, struct member, link)->in.scheduled)
+                schedule_unplan(s, &mf_container(m, struct member, link)->in);
         uint64_t last = mf_container(l->prev, struct member, link)->in.seq;
         (void)!store_remove_range(s->store, before + 1, last,
                                   NULL); /* limits_prepare() saw to it */

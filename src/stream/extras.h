@@ -56,7 +56,7 @@ int schedule_check(struct stream *s, struct intake *in, struct js_error *e);
  * blob, sets in->scheduled.  0 also if it never fires; else it must not be stored: what is
  * acknowledged is going to fire.  schedule_unplan: it was not stored after all. */
 MF_MUSTCHECK int schedule_plan(struct stream *s, struct intake *in);
-void schedule_unplan(struct stream *s);
+void schedule_unplan(struct stream *s, const struct intake *in);
 /* In the batch that stores it: for messages with Nats-Schedule or Nats-Schedule-Next, and, while
  * there are schedules (s->schedules), for every message.  O(1). */
 void schedule_stored(struct stream *s, const struct intake *in);

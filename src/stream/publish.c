@@ -147,7 +147,7 @@ struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject)
 
 /* No TTL is shorter than that of the markers, or a marker could be outlived by what it announces
  * (ADR-43); the header tells what is really meant. */
-static void clamp_ttl(struct stream *s, struct intake *in)
+void stream_clamp_ttl(struct stream *s, struct intake *in)
 {
     int64_t least = s->cfg.subject_delete_marker_ttl_ns / CLOCK_S * CLOCK_S;
     char text[24];
@@ -257,7 +257,7 @@ static int append(struct stream *s, struct intake *in, struct store_append *a)
     a->body = compress_body(s, in->payload, &a->flags);
     rc = store_append(s->store, a);
     if (rc != 0 && schedule && in->scheduled)
-        schedule_unplan(s);
+        schedule_unplan(s, in);
     if (rc != 0)
         return rc;
     in->seq = a->seq;
@@ -296,7 +296,7 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
 
     if (stream_numbered_out(s))
         return js_refuse_text(e, JS_STREAM_STORE_FAILED, "no sequence is left");
-    clamp_ttl(s, in);
+    stream_clamp_ttl(s, in);
     /* An ack promises that the id is known: no memory for that, no message. */
     rc = keeps_id(s, in) ? dedup_reserve(s->dedup) : 0;
     if (rc == 0 && in_batch)
@@ -365,7 +365,7 @@ static int check_third(struct stream *s, struct intake *in, struct js_error *e)
 
     if ((rc = check_account(s, in, e)) != 0 || (rc = check_ttl_valid(s, in, e)) != 0)
         return rc;
-    clamp_ttl(s, in); /* what it takes counts with the header that is stored */
+    stream_clamp_ttl(s, in); /* what it takes counts with the header that is stored */
     return check_discard_new(s, in, e);
 }
 

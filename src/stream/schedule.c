@@ -11,6 +11,7 @@
  * overwrites the message has to care. */
 #include "schedule_impl.h"
 
+#include "mayfly/clock.h"
 #include "mayfly/cron.h"
 #include "mayfly/hash.h"
 #include "mayfly/header.h"
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 
 #define NAME_LEN (sizeof BLOB_SCHED - 1 + 16)
+#define AGAIN_NS CLOCK_S /* before what found no memory or room is tried again */
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
@@ -269,12 +271,13 @@ static int blob_put(struct stream *s, uint64_t seq, int64_t next_ns, struct mf_s
     return rc;
 }
 
-/* One that stays is void, and goes at the next start. */
-static void blob_del(struct stream *s, uint64_t seq)
+/* False: it stays.  It is void without its message, and goes at the next start. */
+static bool blob_del(struct stream *s, uint64_t seq)
 {
     char name[NAME_LEN + 1];
+    int rc = store_blob_del(s->store, blob_name(name, seq), NULL);
 
-    (void)!store_blob_del(s->store, blob_name(name, seq), NULL);
+    return rc == 0 || rc == MF_NOTFOUND;
 }
 
 void schedule_save(struct stream *s, struct schedule *x)
@@ -292,7 +295,7 @@ void schedule_save(struct stream *s, struct schedule *x)
 
 void schedule_forget(struct stream *s, struct schedule *x)
 {
-    blob_del(s, x->seq);
+    (void)blob_del(s, x->seq);
     schedule_drop(s, x);
 }
 
@@ -309,8 +312,8 @@ void schedule_arm(struct stream *s, int64_t at_least_ns)
     const struct schedule *x = schedule_first(t);
     int64_t now = stream_now(s), at = x == NULL ? INT64_MAX : x->next_ns;
 
-    if ((t->unsaved > 0 || t->missed) && at > now + 1000000000)
-        at = now + 1000000000;
+    if ((t->unsaved > 0 || t->missed) && at > now + AGAIN_NS)
+        at = now + AGAIN_NS;
     if (at < at_least_ns)
         at = at_least_ns;
     if (at == INT64_MAX || s->closing)
@@ -342,20 +345,19 @@ int schedule_plan(struct stream *s, struct intake *in)
     int rc = s->cfg.allow_msg_schedules ? first_firing(s, in, &in->fires_ns) : 0;
 
     in->scheduled = rc == 1;
-    if (!in->scheduled)
+    if (!in->scheduled || (rc = store_append_ready(s->store)) != 0)
         return rc;
     if (schedules(s) == NULL)
         return MF_NOMEM;
     store_accepted(s->store, &msgs, &bytes, &last);
-    return blob_put(s, last + 1, in->fires_ns, in->subject);
+    in->seq = last + 1;
+    return blob_put(s, in->seq, in->fires_ns, in->subject);
 }
 
-void schedule_unplan(struct stream *s)
+void schedule_unplan(struct stream *s, const struct intake *in)
 {
-    uint64_t msgs, bytes, last;
-
-    store_accepted(s->store, &msgs, &bytes, &last);
-    blob_del(s, last + 1);
+    /* The next message may have its sequence, and is no schedule by that. */
+    s->schedules->stray = blob_del(s, in->seq) ? 0 : in->seq;
 }
 
 static void timer_again(struct stream *s)
@@ -369,6 +371,7 @@ static void take_up(struct stream *s, const struct intake *in)
 {
     if (schedule_add(s, in->subject, in->seq, in->fires_ns) == NULL) {
         s->schedules->missed = true;
+        s->schedules->missed_ns = loop_mono_ns(s->host->loop);
         log_warn("stream %s: no memory yet for the schedule on \"%.*s\"", s->cfg.name,
                  MF_FMT(in->subject));
     }
@@ -423,6 +426,8 @@ void schedule_stored(struct stream *s, const struct intake *in)
         schedule_forget(s, x); /* overwritten */
     if (in->h.schedule.len > 0 && in->scheduled)
         take_up(s, in);
+    else if (s->schedules != NULL && s->schedules->stray == in->seq)
+        (void)blob_del(s, in->seq);
     if (mf_eq_str(in->h.schedule_next, "purge") && in->h.scheduler.len > 0)
         purge(s, in->h.scheduler, in->seq);
 }
@@ -480,9 +485,10 @@ static void load_one(void *arg, struct mf_slice name, struct mf_slice bytes)
     for (unsigned i = 0; ok && i < 8; i++)
         next |= (uint64_t)bytes.ptr[i] << 8 * i;
     struct mf_slice subject = ok ? mf_slice(bytes.ptr + 8, bytes.len - 8) : MF_SLICE_NONE;
-    if (!ok || !to_load(l, subject, seq))
+    bool load = ok && to_load(l, subject, seq);
+    if (!load && !l->again)
         mf_buf_append(&l->stale, &seq, sizeof seq);
-    else if (schedule_add(l->s, subject, seq, (int64_t)next) == NULL)
+    if (load && schedule_add(l->s, subject, seq, (int64_t)next) == NULL)
         l->rc = MF_NOMEM;
 }
 
@@ -506,10 +512,14 @@ int schedule_load(struct stream *s)
 void schedule_load_missed(struct stream *s)
 {
     struct loader l = {.s = s, .again = true, .stale = MF_BUF_INIT};
+    struct schedules *t = s->schedules;
+    int64_t now = loop_mono_ns(s->host->loop);
 
+    if (now - t->missed_ns < AGAIN_NS / 2)
+        return; /* there may be many, and firings in between */
+    t->missed_ns = now;
     store_blob_each(s->store, load_one, &l);
-    mf_buf_fini(&l.stale); /* those at the next start; most are known here */
-    s->schedules->missed = l.rc != 0;
+    t->missed = l.rc != 0;
 }
 
 void schedule_free(struct stream *s)

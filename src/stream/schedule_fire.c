@@ -63,37 +63,47 @@ static void write_header(struct schedules *t, struct mf_slice from, const struct
 
 /* --- the firing ------------------------------------------------------------------------------- */
 
-/* Should the message stay for want of memory, it is a message like any other from now on. */
-static void end_schedule(struct stream *s, struct schedule *x)
+/* Should the message stay for want of memory, it is a message like any other from now on.  x is
+ * NULL if what it made stands on its own subject, and so in its place. */
+static void end_schedule(struct stream *s, uint64_t seq, struct schedule *x)
 {
-    if (store_remove(s->store, x->seq, NULL) != 0)
-        log_warn("stream %s: schedule \"%.*s\" fired but could not be removed", s->cfg.name,
-                 MF_FMT(schedule_subject(x)));
-    schedule_forget(s, x);
+    int rc = store_remove(s->store, seq, NULL);
+
+    if (rc != 0 && rc != MF_NOTFOUND)
+        log_warn("stream %s: the schedule at %llu fired but could not be removed", s->cfg.name,
+                 (unsigned long long)seq);
+    if (x != NULL)
+        schedule_forget(s, x);
 }
 
-static int store_firing(struct stream *s, struct schedule *x, struct intake *in, int64_t next_ns)
+/* Of t->firing, which goes to NULL if it is forgotten on the way. */
+static int store_firing(struct stream *s, struct intake *in, int64_t next_ns)
 {
+    struct schedule *x;
     struct js_error e;
     int rc = expire_settle(s, in->subject);
     bool fits = check_size(s, in, &e) == 0;
 
     if (rc != 0)
         return rc;
+    if ((x = s->schedules->firing) == NULL)
+        return 0; /* its message was due with those */
+    uint64_t seq = x->seq;
     store_begin(s->store, false);
     s->planned = 0;
     if (next_ns == 0 && (rc = store_reserve(s->store, 1)) == 0)
-        rc = dedup_before_removal(s->dedup, s->store, x->seq, x->seq);
+        rc = dedup_before_removal(s->dedup, s->store, seq, seq);
+    if (!fits)
+        log_warn("stream %s: what schedule \"%.*s\" makes is refused: %s", s->cfg.name,
+                 MF_FMT(schedule_subject(x)), e.text);
     if (rc == 0 && fits)
         rc = batch_store(s, in, true, &e);
     if (rc == 0 && fits && !in->used_up)
         stream_stored(s, in);
-    if (!fits)
-        log_warn("stream %s: what schedule \"%.*s\" makes is refused: %s", s->cfg.name,
-                 MF_FMT(schedule_subject(x)), e.text);
+    x = s->schedules->firing;
     if (rc == 0 && next_ns == 0)
-        end_schedule(s, x);
-    else if (rc == 0)
+        end_schedule(s, seq, x);
+    else if (rc == 0 && x != NULL)
         schedule_move(s, x, next_ns);
     int end = store_end(s->store, NULL);
     if (rc != 0)
@@ -136,8 +146,9 @@ static enum fired produce(struct stream *s, struct schedule *x, bool from_source
     intake_read(in.hdr, &in.h);
     in.h.schedule_next = MF_SLICE_NONE; /* done here, for this very message */
     in.rollup = in.h.rollup.len > 0 ? ROLLUP_SUBJECT : ROLLUP_NONE;
+    int stored = store_firing(s, &in, next);
     t->firing = NULL;
-    return store_firing(s, x, &in, next) == 0 ? FIRE_NEXT : FIRE_LATER;
+    return stored == 0 ? FIRE_NEXT : FIRE_LATER;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

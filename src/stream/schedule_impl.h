@@ -25,7 +25,9 @@ struct schedules {
     size_t cap; /* of the heap; it holds table.count entries */
     struct loop_timer *timer;
     size_t unsaved;
-    bool missed; /* one or more found no memory here; their blobs are there */
+    bool missed;       /* one or more found no memory here; their blobs are there */
+    int64_t missed_ns; /* when that was last so (mono) */
+    uint64_t stray;    /* a blob of this sequence could not be deleted; 0: none */
     /* schedule_fire.c: one fires at a time. */
     struct schedule *firing; /* NULL: none, or it went away meanwhile */
     bool busy;               /* a read or the disk is waited for */
@@ -47,7 +49,8 @@ void schedule_forget(struct stream *s, struct schedule *x);
 void schedule_move(struct stream *s, struct schedule *x, int64_t next_ns); /* and saves it */
 void schedule_save(struct stream *s, struct schedule *x);
 struct schedule *schedule_first(const struct schedules *t); /* NULL: none */
-void schedule_load_missed(struct stream *s);                /* O(blobs of the store) */
+/* O(blobs of the store), once in a while. */
+void schedule_load_missed(struct stream *s);
 /* Sets the timer for the first one, not before at_least_ns. */
 void schedule_arm(struct stream *s, int64_t at_least_ns);
 

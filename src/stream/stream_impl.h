@@ -144,6 +144,9 @@ struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject);
  * the caller has called store_begin() and will end it. */
 MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch,
                               struct store_wait *wait, struct js_error *e);
+/* Raises the TTL to the least that a stream with markers allows; may rewrite in->hdr (s->scratch).
+ * stream_store() does it for who has not. */
+void stream_clamp_ttl(struct stream *s, struct intake *in);
 /* in_batch: what goes because of it, when all messages of the batch are in.  Cannot fail. */
 void stream_stored(struct stream *s, struct intake *in);
 /* Is the last sequence there can be in use?  Numbers never start again. */

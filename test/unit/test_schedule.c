@@ -293,6 +293,104 @@ static void test_stale_and_damaged_blobs_are_dropped(void)
     TEST_ASSERT_EQUAL_size_t(1, blobs()); /* a name that is none of ours stays */
 }
 
+/* --- in company ---------------------------------------------------------------------------- */
+
+static struct world_ack member(int seq, const char *subject, const char *more, bool last)
+{
+    char lines[512];
+
+    snprintf(lines, sizeof lines,
+             "Nats-Batch-Id: b\r\nNats-Batch-Sequence: %d\r\nNats-Msg-Id: id %d\r\n%s%s", seq, seq,
+             more, last ? "Nats-Batch-Commit: 1\r\n" : "");
+    return world_publish(&w, subject, lines, "body");
+}
+
+/* Each is rewritten, by its roll-up and perhaps by the least TTL there is: what was read of one
+ * must not go with the next one. */
+static void several_of_one_batch(const char *ttl, const char *rewritten)
+{
+    struct stream_config cfg = scheduling;
+    char text[256];
+
+    cfg.allow_atomic = true;
+    cfg.subject_delete_marker_ttl_ns = 600 * CLOCK_S;
+    world_fini(&w);
+    world_init(&w);
+    world_open(&w, &cfg);
+    for (int i = 1; i <= 6; i++) {
+        char subject[16];
+        snprintf(subject, sizeof subject, "k.s%d", i % 10);
+        snprintf(text, sizeof text, "Nats-Schedule: @every 1h\r\nNats-Schedule-Target: k.t\r\n%s",
+                 ttl);
+        TEST_ASSERT_EQUAL_STRING("", member(i, subject, text, i == 6).text);
+    }
+    TEST_ASSERT_TRUE(known() == 6 && blobs() == 6);
+    snprintf(text, sizeof text,
+             "k.s2|Nats-Batch-Id: b,Nats-Batch-Sequence: 2,Nats-Msg-Id: id 2,"
+             "Nats-Schedule: @every 1h,Nats-Schedule-Target: k.t,Nats-Rollup: sub%s|body",
+             rewritten);
+    TEST_ASSERT_EQUAL_STRING(text, world_message(&w, 2));
+    for (int i = 1; i <= 6; i++) {
+        snprintf(text, sizeof text, "Nats-Msg-Id: id %d\r\n", i);
+        TEST_ASSERT_EQUAL_UINT64(i, world_publish(&w, "k.x", text, "").seq);
+    }
+    world_kill(&w);
+    world_open(&w, &cfg);
+    TEST_ASSERT_EQUAL_size_t(6, known());
+}
+
+static void test_several_of_one_batch_fire(void)
+{
+    several_of_one_batch("", "");
+    several_of_one_batch("Nats-TTL: 5s\r\n", ",Nats-TTL: 600");
+}
+
+/* A transform puts what it makes on its own subject: it has taken the schedule's place. */
+static void test_what_is_made_may_take_the_place_of_the_schedule(void)
+{
+    struct stream_mapping one = {.src = (char *)"k.*", .dest = (char *)"one"};
+    struct stream_config cfg = scheduling;
+
+    cfg.subject_transform = &one;
+    for (int every = 0; every < 2; every++) {
+        world_fini(&w);
+        world_init(&w);
+        world_open(&w, &cfg);
+        schedule("k.s", every ? "@every 10s" : at(10), "");
+        pass(10);
+        TEST_ASSERT_TRUE(known() == 0 && blobs() == 0);
+        TEST_ASSERT_EQUAL_UINT64(every ? 2 : 1, world_count(&w));
+        TEST_ASSERT_NOT_NULL(strstr(world_message(&w, 2), "one|Nats-Scheduler: one,"));
+        world_kill(&w);
+        world_open(&w, &cfg);
+        pass(100);
+        TEST_ASSERT_EQUAL_UINT64(every ? 2 : 1, world_count(&w));
+    }
+}
+
+/* Its own message is due in any moment of the firing: it fires or not, whole. */
+static void test_its_message_dies_while_it_fires(void)
+{
+    for (int looks = 0; looks < 60; looks++) {
+        char more[32];
+
+        world_fini(&w);
+        setUp();
+        for (int i = 0; i < 20; i++) /* more than are settled one by one: a sweep of all */
+            world_publish(&w, "k.t", "Nats-TTL: 1s\r\n", "");
+        snprintf(more, sizeof more, "Nats-TTL: %dms\r\n", 2000 + looks);
+        schedule("k.s", at(2), more);
+        w.now_ns += 2 * CLOCK_S;
+        w.step_ns = CLOCK_MS;
+        schedule_run(w.stream);
+        w.step_ns = 0;
+        world_turns(&w);
+        pass(10);
+        TEST_ASSERT_TRUE(known() == 0 && blobs() == 0 && produced() <= 1);
+        TEST_ASSERT_EQUAL_UINT64(produced(), world_count(&w));
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -309,5 +407,8 @@ int main(void)
     RUN_TEST(test_schedules_survive_a_kill);
     RUN_TEST(test_kill_around_a_firing_neither_loses_nor_doubles_it);
     RUN_TEST(test_stale_and_damaged_blobs_are_dropped);
+    RUN_TEST(test_several_of_one_batch_fire);
+    RUN_TEST(test_what_is_made_may_take_the_place_of_the_schedule);
+    RUN_TEST(test_its_message_dies_while_it_fires);
     return UNITY_END();
 }

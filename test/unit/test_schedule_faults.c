@@ -219,6 +219,49 @@ static void test_an_acknowledged_schedule_is_known_after_a_kill(void)
     acknowledged_is_known(1, true);
 }
 
+static void count_blob(void *arg, struct mf_slice name, struct mf_slice bytes)
+{
+    (void)bytes;
+    *(size_t *)arg += mf_starts(name, BLOB_SCHED);
+}
+
+/* An atomic batch of schedules: all of them are known, or none has left anything. */
+static void test_a_batch_without_memory_leaves_all_or_nothing(void)
+{
+#define MEMBER(n) "Nats-Batch-Id: b\r\nNats-Batch-Sequence: " #n "\r\n" EVERY
+    struct stream_config cfg = scheduling;
+    bool hit = true;
+    unsigned refusals = 0;
+
+    cfg.allow_atomic = true;
+    for (long n = 1; hit; n++) {
+        struct stream_publish p = {
+            .msg = {.subject = MF_LIT("k.c"),
+                    .hdr = MF_LIT("NATS/1.0\r\n" MEMBER(3) "Nats-Batch-Commit: 1\r\n\r\n")},
+            .done = answered};
+        size_t blobs = 0;
+        world_fini(&w);
+        world_init(&w);
+        world_open(&w, &cfg);
+        world_publish(&w, "k.a", MEMBER(1), "");
+        world_publish(&w, "k.b", MEMBER(2), "");
+        allocations = 0;
+        fail_at = n;
+        stream_publish(w.stream, &p);
+        hit = allocations >= n;
+        fail_at = 0;
+        world_turns(&w);
+        TEST_ASSERT_NULL(p.done);
+        refusals += refused != 0;
+        store_blob_each(w.stream->store, count_blob, &blobs);
+        TEST_ASSERT_EQUAL_size_t(refused == 0 ? 3 : 0, blobs);
+        world_kill(&w);
+        world_open(&w, &cfg);
+        TEST_ASSERT_EQUAL_size_t(blobs, known());
+    }
+    TEST_ASSERT_GREATER_THAN_UINT(3, refusals);
+}
+
 /* --- nothing can be made of it --------------------------------------------------------------- */
 
 static void copied(struct stream_publish *p, const struct stream_ack *a)
@@ -313,6 +356,7 @@ int main(void)
     RUN_TEST(test_closing_while_a_schedule_is_read);
     RUN_TEST(test_an_acknowledged_schedule_is_known_without_memory);
     RUN_TEST(test_an_acknowledged_schedule_is_known_after_a_kill);
+    RUN_TEST(test_a_batch_without_memory_leaves_all_or_nothing);
     RUN_TEST(test_copies_with_nonsense_are_messages_like_any_other);
     RUN_TEST(test_a_product_that_is_too_large_is_dropped);
     RUN_TEST(test_nothing_fires_in_a_sealed_stream);
