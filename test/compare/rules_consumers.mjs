@@ -408,7 +408,12 @@ export const CONSUMER_RULES = [
     },
     match: (c) => {
       const outside = (m) => configs(before(c)).some((x) => x.body.name === streamOf(m) && x.body.subject_transform && x.body.subjects?.length === 1 && !m.subject.startsWith(x.body.subjects[0].replace(">", "")));
-      return delivers(c.o) && c.theirs.some((m) => m.subject && outside(m)) && !c.ours.some((m) => m.subject && outside(m));
+      if (delivers(c.o) && c.theirs.some((m) => m.subject && outside(m)) && !c.ours.some((m) => m.subject && outside(m))) return true;
+      // One of those, too large for the request, ends it there.
+      const tooLarge = (list) => list.some((m) => m.hdr?.startsWith("NATS/1.0 409 Message Size Exceeds MaxBytes"));
+      const mapped = configs(before(c)).some((x) => x.body.name === c.o.s && x.body.subject_transform && x.body.subjects?.length === 1 &&
+        before(c).some((k) => k.body?.stream_name === c.o.s && k.body.config?.filter_subject === x.body.subjects[0]));
+      return c.o.op === "pull" && mapped && tooLarge(c.theirs) && !tooLarge(c.ours);
     },
   },
   {

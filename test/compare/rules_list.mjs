@@ -29,7 +29,7 @@ export const RULES = [
     row: "`Nats-TTL: 0`",
     mode: "default",
     ends: true,
-    match: (c) => c.o.op === "pub" && batchOf(c).some((x) => /^0+s?$/.test(ttlOf(x))) && (refused(c.theirs, 10165) || (c.o.suffix && refused(c.theirs, 10166))) && !refused(c.ours, 10165),
+    match: (c) => c.o.op === "pub" && batchOf(c).some((x) => /^0+s?$/.test(ttlOf(x))) && (refused(c.theirs, 10165) || ((c.o.suffix || c.o.hdr?.some((l) => l.startsWith("Nats-Batch-Id:"))) && refused(c.theirs, 10166))) && !refused(c.ours, 10165),
   },
   {
     id: "ttl-unanswered",
