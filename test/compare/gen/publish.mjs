@@ -1,4 +1,5 @@
 // publish.mjs: messages with every header a stream knows, right and wrong, and batches.
+import { Random } from "./random.mjs";
 
 const TTLS = ["1h", "1h", "3600", "never", "2h30m", "NEVER", "+5m", "1000m", "90s"];
 const BAD_TTLS = ["1.5", "-1", "-1s", "abc", "1d", "500ms", "5 ", "1e3s", "0x10", "s", "+5"];
@@ -63,8 +64,22 @@ export function publish(r, world, s) {
   return o;
 }
 
+// Now and then all messages of a batch have something that a server may keep in one place for all.  Drawn by itself: the rest of a seed stays what it was.
+function inCommon(r, s) {
+  if (!r.chance(12)) return () => [];
+  const kind = r.weighted({ schedule: 4, ttl: 2, id: 2, incr: 1 });
+  const lines = {
+    schedule: (i) => [`Nats-Schedule: @every ${i}h`, `Nats-Schedule-Target: ${s.leaf(r)}`, ...(r.chance(40) ? ["Nats-TTL: 1h"] : [])],
+    ttl: (i) => [`Nats-TTL: ${i}h`],
+    id: (i) => [`Nats-Msg-Id: c${r.below(90)}-${i}`],
+    incr: (i) => [`Nats-Incr: ${i}`],
+  };
+  return lines[kind];
+}
+
 // A batch of messages, all or nothing; now and then with a mistake in it.
 export function atomicBatch(r, world, s) {
+  const common = inCommon(new Random(`${r.state} in common`), s);
   const id = `b${world.batches++}`;
   const n = r.between(1, 5);
   const list = [];
@@ -73,6 +88,7 @@ export function atomicBatch(r, world, s) {
     const hdr = [`Nats-Batch-Id: ${id}`, `Nats-Batch-Sequence: ${i === flaw && r.chance(40) ? i + 1 : i}`];
     if (i === n && r.chance(93)) hdr.push(`Nats-Batch-Commit: ${r.pick(["1", "1", "1", "eob", "yes"])}`);
     if (i === flaw || r.chance(15)) hdr.push(...header(r, world, s));
+    hdr.push(...common(i));
     const o = { op: "pub", subj: s.leaf(r), hdr };
     if (r.chance(80)) o.data = `b${i}`;
     list.push(o);
