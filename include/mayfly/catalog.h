@@ -37,6 +37,8 @@ MF_MUSTCHECK int catalog_open(struct catalog **out, const struct catalog_opts *o
 void catalog_close(struct catalog *c, void (*closed)(void *arg), void *arg);
 
 struct stream *catalog_find(struct catalog *c, struct mf_slice name); /* ready ones only; NULL */
+/* Of one that is being made, too; NULL. */
+const struct stream_config *catalog_config(struct catalog *c, struct mf_slice name);
 /* Is the name being made, changed or deleted?  Then wait() is called once it is not (in the order
  * of the calls). */
 struct catalog_wait {

@@ -49,11 +49,26 @@ static void restore_free(struct restore *r)
     free(r);
 }
 
+/* What it says may come back to it, and end it: who goes on with it afterwards holds it. */
+static void hold(struct restore *r)
+{
+    r->held++;
+}
+
+static void let_go(struct restore *r)
+{
+    if (--r->held == 0 && r->stopped && restore_idle(r))
+        restore_free(r);
+}
+
 /* Nobody waits for it any more. */
 static void restore_stop(struct restore *r)
 {
     struct js_error e;
 
+    if (r->stopped)
+        return;
+    hold(r);
     router_unsubscribe(account_router(r->aa->account), &r->sub);
     loop_timer_stop(r->idle);
     loop_defer_cancel(r->aa->api->loop, &r->turn);
@@ -63,8 +78,7 @@ static void restore_stop(struct restore *r)
         js_refuse(&e, JS_STREAM_RESTORE, "stopped");
         restore_fail_with(r, &e);
     }
-    if (restore_idle(r))
-        restore_free(r);
+    let_go(r);
 }
 
 void restores_stop(struct api_account *aa)
@@ -77,10 +91,10 @@ void restores_stop(struct api_account *aa)
 
 void restore_wake(struct restore *r)
 {
+    hold(r);
     if (!r->stopped)
         loop_defer(r->aa->api->loop, &r->turn);
-    else if (restore_idle(r))
-        restore_free(r);
+    let_go(r);
 }
 
 static void write_answer(struct restore *r, struct mf_buf *out)
@@ -160,7 +174,9 @@ static bool next_chunk(struct restore *r)
     if (c->bytes.len == 0) {
         if (restore_complete(r) == MF_AGAIN || (r->failed && !restore_idle(r)))
             return false; /* wakes us */
+        mf_list_del(&c->link);
         restore_finish(r, c->reply);
+        free(c);
         return false;
     }
     if (read_chunk(r, c) == MF_AGAIN)
@@ -177,8 +193,10 @@ static void restore_turn(struct loop_defer *d)
 {
     struct restore *r = mf_container(d, struct restore, turn);
 
+    hold(r);
     if (!mf_list_empty(&r->chunks) && next_chunk(r) && !mf_list_empty(&r->chunks))
         restore_wake(r);
+    let_go(r);
 }
 
 static bool chunk_came(struct router_sub *sub, const struct router_msg *rm)

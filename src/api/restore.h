@@ -59,6 +59,7 @@ struct restore {
     struct js_error error;
     bool complete; /* all of it is there, the stream is as it should be */
     bool stopped;  /* nobody waits for it: to be freed as soon as nothing is under way */
+    unsigned held; /* by callers further up, who still look at it: not freed before they let go */
 };
 
 /* restore.c: something went on; look again what to do. */

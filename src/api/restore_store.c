@@ -64,6 +64,25 @@ static void deleted(struct catalog_op *op, struct stream *s, const struct js_err
     restore_wake(r);
 }
 
+static void clean_up(struct restore *r);
+
+static void no_longer_busy(struct catalog_wait *w)
+{
+    struct restore *r = mf_container(w, struct restore, busy);
+
+    r->pending = false;
+    clean_up(r);
+    restore_wake(r);
+}
+
+/* Is somebody changing or deleting it?  Then we are woken. */
+static bool stream_busy(struct restore *r)
+{
+    r->busy.done = no_longer_busy;
+    r->pending = catalog_busy(r->aa->catalog, mf_str(r->name), &r->busy);
+    return r->pending;
+}
+
 /* As soon as nothing of it is under way. */
 static void clean_up(struct restore *r)
 {
@@ -72,6 +91,8 @@ static void clean_up(struct restore *r)
     if (!r->failed || !restore_idle(r))
         return;
     s = restore_stream(r);
+    if (s != NULL && stream_busy(r))
+        return;
     r->made = false;
     if (s == NULL)
         return;
@@ -164,14 +185,6 @@ static void made(struct catalog_op *op, struct stream *s, const struct js_error 
     restore_wake(r);
 }
 
-static void no_longer_busy(struct catalog_wait *w)
-{
-    struct restore *r = mf_container(w, struct restore, busy);
-
-    r->pending = false;
-    restore_wake(r);
-}
-
 /* Is there still room for it under that name? */
 static bool still_free(struct restore *r)
 {
@@ -201,11 +214,8 @@ static int make(struct restore *r)
 
     if (r->made)
         return 0;
-    r->busy.done = no_longer_busy;
-    if (catalog_busy(r->aa->catalog, mf_str(r->name), &r->busy)) {
-        r->pending = true;
+    if (stream_busy(r))
         return MF_AGAIN;
-    }
     if (!still_free(r) || !no_overlap(r))
         return MF_DENIED;
     if (open_config(&c, &r->cfg) != 0) {
@@ -471,6 +481,8 @@ int restore_complete(struct restore *r)
         return MF_AGAIN;
     if (r->failed)
         return 0;
+    if (stream_busy(r))
+        return MF_AGAIN;
     if (!no_overlap(r))
         return 0;
     rc = stream_config_copy(&c, &r->cfg);

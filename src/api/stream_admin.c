@@ -13,9 +13,7 @@
 static const struct stream_config *find_config(void *arg, const char *name)
 {
     struct api_account *aa = arg;
-    struct stream *s = catalog_find(aa->catalog, mf_str(name));
-
-    return s == NULL ? NULL : stream_config(s);
+    return catalog_config(aa->catalog, mf_str(name));
 }
 
 /* Reads the body.  false: answered, and *c holds nothing. */

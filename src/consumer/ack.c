@@ -149,11 +149,11 @@ static void sample(struct consumer *c, const struct pend *e, const struct told *
                                 .consumer = c,
                                 .stream_seq = e->sseq,
                                 .consumer_seq = t->dseq,
-                                .deliveries = t->deliveries,
-                                .ack_time_ns = group_now(c->group) - e->sent_ns};
+                                .deliveries = t->deliveries};
 
     if (c->sample == 0 || (c->sample < 100 && rand_below(100) >= c->sample))
         return;
+    ev.ack_time_ns = group_now(c->group) - (e->sent_ns > 0 ? e->sent_ns : 0);
     c->group->host->event(c->group->host->arg, &ev);
 }
 

@@ -179,8 +179,11 @@ static void append_count(struct store *s, const struct store_append *a, size_t l
 {
     totals_add(&s->filling.added, (struct totals){1, len, {a->flags & 1u, a->flags >> 1 & 1u}});
     s->last_seq = a->seq;
-    if (a->ts_ns > s->clock_ns)
-        s->clock_ns = a->ts_ns;
+    /* A copy may have the time of a clock that is ahead: that is not ours, and no time has passed
+     * by it. */
+    int64_t past = s->now_ns != 0 && s->now_ns < a->ts_ns ? s->now_ns : a->ts_ns;
+    if (past > s->clock_ns)
+        s->clock_ns = past;
     s->stats.appends++;
 }
 

@@ -186,6 +186,14 @@ static const struct stream_config *config_of(const struct entry *e)
     return e->state == ENTRY_READY ? &e->stream->cfg : NULL;
 }
 
+const struct stream_config *catalog_config(struct catalog *c, struct mf_slice name)
+{
+    size_t at;
+    const struct entry *e = entry_find(c, name, &at);
+
+    return e == NULL ? NULL : config_of(e);
+}
+
 bool catalog_overlaps(struct catalog *c, const struct stream_config *cfg, const char *except)
 {
     for (size_t i = 0; i < c->count; i++) {

@@ -33,10 +33,11 @@ int64_t stream_now(struct stream *s)
 
 int64_t stream_stamp(struct stream *s)
 {
-    int64_t now = stream_now(s);
+    int64_t now = stream_now(s), last = s->last_ts_ns;
 
-    /* The clock is read once per turn of the loop; timestamps still tell messages apart. */
-    return now > s->last_ts_ns ? now : s->last_ts_ns + 1;
+    /* The clock is read once per turn of the loop; timestamps still tell messages apart.  What is
+     * further ahead is a copy's, from another clock. */
+    return now > last || last > now + CLOCK_S ? now : last + 1;
 }
 
 /* --- answers ------------------------------------------------------------------------------- */
