@@ -7,6 +7,7 @@
 #include "mayfly/rand.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define EVENT "$JS.EVENT.ADVISORY."
 
@@ -62,6 +63,58 @@ void event_send(struct event *v)
         api_publish(v->aa, mf_str(v->subject), MF_SLICE_NONE, MF_SLICE_NONE,
                     mf_buf_slice(&v->text));
     mf_buf_fini(&v->text);
+}
+
+struct later {
+    struct mf_list link;
+    size_t subject_len, len;
+    char bytes[];
+};
+
+static void send_all(struct loop_defer *d)
+{
+    struct api_account *aa = mf_container(d, struct api_account, tell);
+    size_t n = aa->telling; /* what comes of these waits for the next round */
+
+    aa->telling = 0;
+    for (; n > 0; n--) {
+        struct later *x = mf_container(mf_list_pop(&aa->told), struct later, link);
+        api_publish(aa, mf_slice(x->bytes, x->subject_len), MF_SLICE_NONE, MF_SLICE_NONE,
+                    mf_slice(x->bytes + x->subject_len, x->len));
+        free(x);
+    }
+}
+
+void event_send_later(struct event *v)
+{
+    struct later *x = NULL;
+    size_t n = strlen(v->subject);
+
+    jsonw_end(&v->w);
+    if (!mf_buf_failed(&v->text))
+        x = malloc(sizeof *x + n + v->text.len);
+    if (x == NULL) {
+        log_warn("account %s: event %s lost: out of memory", account_name(v->aa->account),
+                 v->subject);
+    } else {
+        *x = (struct later){.subject_len = n, .len = v->text.len};
+        memcpy(x->bytes, v->subject, n);
+        memcpy(x->bytes + n, v->text.ptr, v->text.len);
+        mf_list_push(&v->aa->told, &x->link);
+        v->aa->telling++;
+        v->aa->tell.fn = send_all;
+        loop_defer(v->aa->api->loop, &v->aa->tell);
+    }
+    mf_buf_fini(&v->text);
+}
+
+void events_drop(struct api_account *aa)
+{
+    struct mf_list *pos;
+
+    loop_defer_cancel(aa->api->loop, &aa->tell);
+    while ((pos = mf_list_pop(&aa->told)) != NULL)
+        free(mf_container(pos, struct later, link));
 }
 
 /* --- the API ---------------------------------------------------------------------------------- */
@@ -140,7 +193,7 @@ static void batch_abandoned(struct api_account *to, const char *account, const c
     event_domain(&v);
     jsonw_slice(&v.w, "batch", batch);
     jsonw_str(&v.w, "reason", reason);
-    event_send(&v);
+    event_send_later(&v);
 }
 
 void advisory_batch_abandoned(void *arg, struct stream *s, struct mf_slice batch,

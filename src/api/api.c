@@ -283,6 +283,7 @@ static void account_free(struct api_account *aa)
     while ((n = mf_list_first(&aa->calls)) != NULL) /* nothing is left that could answer them */
         api_call_free(mf_container(n, struct api_call, link));
     mf_list_del(&aa->link);
+    events_drop(aa);
     waits_fini(aa);
     source_wire_fini(aa);
     account_release(aa->account);
@@ -301,6 +302,7 @@ static int account_open(struct api *a, struct account *acc, struct mf_error *e)
     mf_list_init(&aa->restores);
     mf_list_init(&aa->snapshots);
     mf_list_init(&aa->calls);
+    mf_list_init(&aa->told);
     mf_list_push(&a->list, &aa->link);
     wire_init(aa);
     source_wire_init(aa);

@@ -48,9 +48,12 @@ struct api_account {
     uint64_t api_total, api_errors;
     struct mf_list restores, snapshots; /* under way */
     struct mf_list calls;               /* api_call.link: not answered yet */
-    char *dir;                          /* where its streams are; NULL: no JetStream */
-    size_t creating;                    /* streams that CREATE waits for: not counted yet */
-    bool closing;                       /* in api.leaving: its catalog closes, then it is freed */
+    struct mf_list told;                /* advisory.c: events to be sent at the end of the turn */
+    size_t telling;                     /* how many */
+    struct loop_defer tell;
+    char *dir;       /* where its streams are; NULL: no JetStream */
+    size_t creating; /* streams that CREATE waits for: not counted yet */
+    bool closing;    /* in api.leaving: its catalog closes, then it is freed */
 };
 
 struct api {
@@ -277,6 +280,7 @@ uint64_t api_account_consumers(const struct api_account *aa); /* O(streams) */
 /* advisory.c */
 void advisory_audit(struct api_call *call, struct mf_slice response);
 void advisory_api_limit(struct api *a, uint64_t dropped);
+void events_drop(struct api_account *aa); /* those not sent yet */
 void advisory_stream_action(struct api_account *aa, const char *stream, const char *action);
 void advisory_batch_abandoned(void *arg, struct stream *s, struct mf_slice batch,
                               const char *reason);

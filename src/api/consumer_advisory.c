@@ -100,5 +100,5 @@ void consumer_advisory(void *arg, const struct consumer_event *e)
     jsonw_str(&v.w, "stream", stream);
     jsonw_str(&v.w, "consumer", name);
     f->write(&v, e);
-    event_send(&v);
+    event_send_later(&v);
 }

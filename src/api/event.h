@@ -16,5 +16,8 @@ struct event {
 bool event_open(struct event *v, struct api_account *aa, const char *type);
 void event_domain(struct event *v); /* the member, if there is a domain */
 void event_send(struct event *v);
+/* At the end of the turn: for events from the middle of something that must not begin again, which
+ * it would where a stream stores them. */
+void event_send_later(struct event *v);
 
 #endif

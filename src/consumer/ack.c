@@ -197,7 +197,8 @@ static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
         dseq = last;
     if (dseq > c->floor_dseq && dseq <= c->dseq) {
         c->floor_dseq = dseq;
-        c->floor_sseq = sseq;
+        /* No number at all (flow control takes any): it cannot be above what was delivered. */
+        c->floor_sseq = sseq == UINT64_MAX ? c->sseq : sseq;
     }
     return true;
 }

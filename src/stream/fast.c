@@ -211,9 +211,11 @@ static void fast_touch(struct stream *s, struct fast *b)
 
 /* --- flow messages ---------------------------------------------------------------------------- */
 
-/* One that waits for the disk. */
+/* One that waits for the disk, or for the end of the turn: it may come back to this very stream,
+ * which is in the middle of a publish. */
 struct say {
     struct store_wait wait;
+    struct loop_defer defer;
     struct stream *stream;
     size_t reply_len, text_len;
     char bytes[];
@@ -236,24 +238,31 @@ static void say_done(struct store_wait *w, int status)
     free(y);
 }
 
+static void say_now(struct loop_defer *d)
+{
+    say_done(&mf_container(d, struct say, defer)->wait, 0);
+}
+
 /* Behind what is on its way to the disk: answers keep their order, and an acknowledgement is true.
  */
 static void say(struct stream *s, struct mf_slice reply, struct mf_buf *text)
 {
-    struct say *y;
+    struct say *y = mf_buf_failed(text) ? NULL : malloc(sizeof *y + reply.len + text->len);
+    int rc = 0;
 
-    if (mf_buf_failed(text)) {
-        mf_buf_fini(text);
-        return;
-    }
-    if (store_idle(s->store)) {
-        publish(s, reply, mf_buf_slice(text));
-    } else if ((y = malloc(sizeof *y + reply.len + text->len)) != NULL) {
-        *y = (struct say){
-            .wait.done = say_done, .stream = s, .reply_len = reply.len, .text_len = text->len};
+    if (y != NULL) {
+        *y = (struct say){.wait.done = say_done,
+                          .defer.fn = say_now,
+                          .stream = s,
+                          .reply_len = reply.len,
+                          .text_len = text->len};
         memcpy(y->bytes, reply.ptr, reply.len);
         memcpy(y->bytes + reply.len, text->ptr, text->len);
-        if (store_barrier(s->store, &y->wait) == 0)
+        if (store_idle(s->store))
+            loop_defer(s->host->loop, &y->defer);
+        else
+            rc = store_barrier(s->store, &y->wait);
+        if (rc == 0)
             s->inflight++;
         else
             free(y);

@@ -391,6 +391,23 @@ static void test_its_message_dies_while_it_fires(void)
     }
 }
 
+/* Limits and purges take schedules along without a word: what is left of them is bounded. */
+static void test_schedules_that_were_pushed_out_do_not_pile_up(void)
+{
+    struct stream_config cfg = scheduling;
+    char subject[32];
+
+    cfg.max_msgs = 5;
+    world_close(&w);
+    world_open(&w, &cfg);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(subject, sizeof subject, "k.s%d", i);
+        schedule(subject, "@every 1h", "");
+        TEST_ASSERT_LESS_THAN_size_t(200, known());
+    }
+    TEST_ASSERT_EQUAL_size_t(known(), blobs());
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -410,5 +427,6 @@ int main(void)
     RUN_TEST(test_several_of_one_batch_fire);
     RUN_TEST(test_what_is_made_may_take_the_place_of_the_schedule);
     RUN_TEST(test_its_message_dies_while_it_fires);
+    RUN_TEST(test_schedules_that_were_pushed_out_do_not_pile_up);
     return UNITY_END();
 }

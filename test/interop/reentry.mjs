@@ -1,0 +1,155 @@
+// reentry.mjs: what a server says and hears itself in the middle of something; requests that cross each other; times and numbers of others.
+import assert from "node:assert/strict";
+import { archive } from "./lib/archive.mjs";
+import { Inbox, MS, add, fetch, look, settle } from "./lib/consumer.mjs";
+import { SECOND, at, onServer, ownServer, restore } from "./lib/js.mjs";
+import { collect, scenario } from "./lib/scenario.mjs";
+import { LIMIT_MS, until } from "./lib/wait.mjs";
+
+const mayfly = { only: "mayfly" };
+const api = (c, subject, body) => c.nc.publish(`$JS.API.${subject}`, JSON.stringify(body));
+
+// --- advisories that their own stream stores -----------------------------------------------------
+
+for (const storage of ["file", "memory"])
+  scenario(`a stream stores what is told of its own consumer: unacked messages die and are pushed out (${storage})`, mayfly, async (t) => {
+    const { s, stream } = await ownServer(t);
+    const c = stream("ADV");
+    c.prefix = "own";
+    await c.create({ subjects: ["$JS.EVENT.ADVISORY.>", "own.>"], max_age: SECOND, max_msgs_per_subject: 3, storage });
+    await add(c, { max_ack_pending: -1 });
+    for (let round = 0; round < 3; round++) {
+      for (let i = 0; i < 20; i++) await c.pub(`${i % 3}`, "x");
+      await fetch(c, 5);
+    }
+    const told = await until("an end to be told and stored", async () => (await c.get({ seq: 1, next_by_subj: "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.>" })) ?? false);
+    assert.match(told.data, /Unacknowledged message was deleted/);
+    if (storage === "memory") return;
+    await c.nc.close();
+    await s.restart();
+    const again = (await onServer(t, s)).stream("ADV");
+    assert.ok((await again.state()).last_seq > 60);
+  });
+
+// --- answers that come back to the stream that gives them ----------------------------------------
+
+scenario("a fast batch whose flow messages its own stream stores: each message under its own subject, times go up", mayfly, async (t) => {
+  const { stream } = await ownServer(t);
+  const c = stream("F");
+  await c.create({ subjects: ["fi.>"], allow_batched: true, subject_transform: { src: "fi.>", dest: "t.>" } });
+  c.nc.publish("fi.data1", "one", { reply: "fi.inbox.ID1.10.ok.1.0.$FI" });
+  c.nc.publish("fi.data2", "two", { reply: "fi.inbox.ID1.10.ok.5.1.$FI" }); // a gap
+  const all = await until("four messages", async () => (await c.state()).last_seq >= 4 && Promise.all([1, 2, 3, 4].map((n) => c.get(n))));
+  assert.deepEqual(all.filter((m) => /^t\.data/.test(m.subject)).map((m) => [m.subject, m.data]), [["t.data1", "one"], ["t.data2", "two"]]);
+  assert.ok(all.every((m) => /^t\.(data[12]|inbox\.ID1\.)/.test(m.subject)), all.map((m) => m.subject).join());
+  for (let i = 1; i < 4; i++) assert.ok(all[i].time > all[i - 1].time);
+});
+
+scenario("an atomic batch that is refused as it is stored is not republished", mayfly, async (t) => {
+  const { nc, stream } = await ownServer(t);
+  const c = stream("N");
+  const create = '{"name":"N","subjects":["n.>"],"first_seq":18446744073709551610,"allow_atomic":true,"republish":{"src":"n.>","dest":"copy.>"}}';
+  assert.equal((await nc.request("$JS.API.STREAM.CREATE.N", create, { timeout: LIMIT_MS })).json().error, undefined);
+  const copies = collect(nc, "copy.>");
+  await nc.flush();
+  c.prefix = "n";
+  let last;
+  for (let i = 1; i <= 7; i++) last = await c.send(`${i}`, "x", [`Nats-Batch-Id: b`, `Nats-Batch-Sequence: ${i}`, ...(i === 7 ? ["Nats-Batch-Commit: 1"] : [])]);
+  assert.equal(JSON.parse(last).error?.description, "no sequence is left");
+  await nc.flush();
+  assert.equal(copies.length, 0);
+  assert.equal((await c.state()).messages, 0);
+});
+
+// --- restores ------------------------------------------------------------------------------------
+
+const small = (c) => archive({ name: c.id, subjects: ["s.>"] }, [{ subject: "s.a", seq: 1, time: Date.now() - 5000, data: "x" }, { subject: "s.b", seq: 2, time: Date.now() - 4000, data: "y" }]);
+
+for (const what of ["the end", "an end without a beginning", "a piece"])
+  scenario(`a restore whose answers come to itself: ${what}`, mayfly, async (t) => {
+    const { stream } = await ownServer(t);
+    const c = stream("S");
+    const { config, state, bytes } = small(c);
+    const { deliver_subject } = await c.api("STREAM.RESTORE.S", { config, state });
+    if (what === "the end") await c.nc.request(deliver_subject, bytes, { timeout: LIMIT_MS });
+    c.nc.publish(deliver_subject, what === "a piece" ? bytes.subarray(0, 6) : "", { reply: deliver_subject });
+    await until("its end", async () => ((await c.info()).error ? what !== "the end" : true));
+    await c.api("STREAM.DELETE.S");
+    await until("room for another", async () => (await restore(c, small(c))).error === undefined);
+    assert.equal((await c.state()).messages, 2);
+  });
+
+for (const [what, pieces, there] of [["is done", [""], true], ["is given up", [null], false], ["fails", ["garbage", ""], false]])
+  scenario(`an update of a stream that is being restored, and the restore ${what} right behind it`, mayfly, async (t) => {
+    const { stream } = await ownServer(t);
+    const c = stream("S");
+    const { config, state, bytes } = small(c);
+    const { deliver_subject } = await c.api("STREAM.RESTORE.S", { config, state });
+    await c.nc.request(deliver_subject, bytes, { timeout: LIMIT_MS });
+    api(c, "STREAM.UPDATE.S", { ...(await c.info()).config, description: "meanwhile" });
+    for (const p of pieces) c.nc.publish(deliver_subject, p ?? "", p === null ? undefined : { reply: "nobody" });
+    const done = async () => {
+      const i = await c.info();
+      return there ? i.config?.subjects?.[0] === "s.>" : i.error?.err_code === 10059;
+    };
+    await until("its end", done);
+    if (there) assert.equal((await c.state()).messages, 2);
+  });
+
+scenario("a message from the future in a backup: no clock is moved by it, and nothing of other streams dies at the next start", mayfly, async (t) => {
+  const { s, stream } = await ownServer(t);
+  let [kept, c] = [stream("KEPT"), stream("FUTURE")];
+  await kept.create({ allow_msg_ttl: true, max_age: 3600 * SECOND });
+  await kept.pub("a", "x", { "Nats-TTL": "1h" });
+  const far = Date.parse("2191-01-01T00:00:00Z");
+  assert.equal((await restore(c, archive(c.config(), [{ subject: c.subject("a"), seq: 1, time: far, data: "x" }]))).error, undefined);
+  const before = Date.now();
+  await c.pub("b", "now");
+  const stored = at(await c.get(2));
+  assert.ok(stored >= before && stored <= Date.now(), new Date(stored).toISOString());
+  await c.nc.close();
+  await s.restart();
+  const again = await onServer(t, s);
+  [kept, c] = [again.stream("KEPT"), again.stream("FUTURE")];
+  assert.deepEqual([(await kept.state()).messages, (await c.state()).messages], [1, 2]);
+  assert.ok(Math.abs(Date.parse((await kept.info()).ts) - Date.now()) < 60_000);
+});
+
+// --- requests that cross each other --------------------------------------------------------------
+
+scenario("two streams that would source each other, asked for at once: one is refused", mayfly, async (t) => {
+  const { nc, stream } = await ownServer(t);
+  const [a, b] = [stream("A"), stream("B")];
+  const answers = [];
+  nc.subscribe("answers", { callback: (_, m) => answers.push(m.json()) });
+  for (const [name, other] of [["A", "B"], ["B", "A"]])
+    nc.publish(`$JS.API.STREAM.CREATE.${name}`, JSON.stringify({ name, subjects: [`${name}.>`], sources: [{ name: other }] }), { reply: "answers" });
+  await until("both answers", () => answers.length === 2);
+  assert.equal(answers.filter((x) => x.error).length, 1);
+  assert.equal([await a.info(), await b.info()].filter((x) => x.error).length, 1);
+});
+
+// --- numbers -------------------------------------------------------------------------------------
+
+scenario("an ack without a number at a consumer with flow control and ack policy all: later acks count", mayfly, async (t) => {
+  const { stream } = await ownServer(t);
+  const c = stream("A");
+  await c.create();
+  await add(c, { deliver_subject: "to", flow_control: true, idle_heartbeat: 1000 * MS, ack_policy: "all", ack_wait: 60_000 * MS });
+  const inbox = new Inbox(c, { subject: "to" });
+  await c.pub("a", "1");
+  const [m] = await inbox.messages(1);
+  const words = m.reply.split(".");
+  words[5] = "x";
+  c.nc.publish(words.join("."), "+ACK");
+  await c.pub("a", "2");
+  await c.pub("a", "3");
+  const rest = [];
+  while (rest.length < 2) {
+    const next = await inbox.beyond();
+    if (next.status === undefined) rest.push(next);
+  }
+  await settle(c, rest[1]);
+  const i = await look(c);
+  assert.deepEqual([i.num_ack_pending, i.ack_floor.stream_seq], [0, 3]);
+});
