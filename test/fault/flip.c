@@ -273,10 +273,20 @@ static bool store_has(struct store *s, const struct check_damage *x)
     return false;
 }
 
+/* Several missing files are one line there, and one each here. */
+static bool among_missing(const struct check_damage *d, const struct store_damage *y)
+{
+    char *rest;
+    uint64_t number = strtoull(y->file, NULL, 16), n = strtoull(d->what, &rest, 10);
+
+    return d->kind == CHECK_MISSING && strncmp(rest, " files", 6) == 0 && number >= d->segment &&
+           number < d->segment + n;
+}
+
 static bool check_has(const struct check_result *r, const struct store_damage *y)
 {
     for (size_t i = 0; i < r->damages; i++)
-        if (overlap(&r->damage[i], y))
+        if (overlap(&r->damage[i], y) || among_missing(&r->damage[i], y))
             return true;
     return false;
 }
