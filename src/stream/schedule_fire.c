@@ -88,6 +88,8 @@ static int store_firing(struct stream *s, struct intake *in, int64_t next_ns)
         return rc;
     if ((x = s->schedules->firing) == NULL)
         return 0; /* its message was due with those */
+    if (check_resources(s, in, &e) != 0 || check_account(s, in, &e) != 0)
+        return MF_FULL; /* later, when there is room */
     uint64_t seq = x->seq;
     store_begin(s->store, false);
     s->planned = 0;

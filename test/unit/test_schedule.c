@@ -408,6 +408,21 @@ static void test_schedules_that_were_pushed_out_do_not_pile_up(void)
     TEST_ASSERT_EQUAL_size_t(known(), blobs());
 }
 
+/* What it makes takes room of the account: it comes when there is some. */
+static void test_it_waits_for_room_in_the_account(void)
+{
+    schedule("k.s", at(10), "");
+    w.host.account_max.file = w.account.file + 10;
+    pass(10);
+    pass(10);
+    TEST_ASSERT_EQUAL_UINT64(0, produced());
+    TEST_ASSERT_EQUAL_size_t(1, known());
+    w.host.account_max.file = -1;
+    pass(1);
+    TEST_ASSERT_EQUAL_UINT64(1, produced());
+    TEST_ASSERT_TRUE(known() == 0 && blobs() == 0);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -427,6 +442,7 @@ int main(void)
     RUN_TEST(test_several_of_one_batch_fire);
     RUN_TEST(test_what_is_made_may_take_the_place_of_the_schedule);
     RUN_TEST(test_its_message_dies_while_it_fires);
+    RUN_TEST(test_it_waits_for_room_in_the_account);
     RUN_TEST(test_schedules_that_were_pushed_out_do_not_pile_up);
     return UNITY_END();
 }
