@@ -110,11 +110,14 @@ void event_send_later(struct event *v)
 
 void events_drop(struct api_account *aa)
 {
-    struct mf_list *pos;
+    struct mf_list *pos, *next;
 
     loop_defer_cancel(aa->api->loop, &aa->tell);
-    while ((pos = mf_list_pop(&aa->told)) != NULL)
+    mf_list_each_safe(pos, next, &aa->told)
+    {
         free(mf_container(pos, struct later, link));
+    }
+    mf_list_init(&aa->told);
 }
 
 /* --- the API ---------------------------------------------------------------------------------- */
