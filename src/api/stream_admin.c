@@ -13,6 +13,7 @@
 static const struct stream_config *find_config(void *arg, const char *name)
 {
     struct api_account *aa = arg;
+
     return catalog_config(aa->catalog, mf_str(name));
 }
 

@@ -157,14 +157,14 @@ int store_append_ready(struct store *s)
 
 static int append_check(struct store *s, const struct store_append *a, size_t size)
 {
-    int rc = writable(s);
+    int rc = store_append_ready(s);
 
     if (rc != 0)
         return rc;
-    if (a->key.len > KEYS_MAX || a->body.len > BATCH_MAX || a->head.len > BATCH_MAX ||
-        size > BATCH_MAX - RECORD_MARK_SIZE)
-        return MF_LIMIT;
-    return store_append_ready(s);
+    return a->key.len > KEYS_MAX || a->body.len > BATCH_MAX || a->head.len > BATCH_MAX ||
+                   size > BATCH_MAX - RECORD_MARK_SIZE
+               ? MF_LIMIT
+               : 0;
 }
 
 /* No deadline may lie at or before the mark, or a replay would take it for gone. */

@@ -210,6 +210,19 @@ static inline bool ack(struct consumer *c, const char *tokens, const char *body)
     return ok;
 }
 
+/* With max_deliver 1: its first message, refused and so given up. */
+static inline struct consumer *add_giving_up(const char *name, struct consumer_config cfg)
+{
+    struct consumer *c = add(name, cfg);
+
+    put("k.a", "1");
+    snprintf(here, sizeof here, " in ");
+    ask(c, "1");
+    ack(c, "1.1.1.0.0", "-NAK");
+    ask(c, "1");
+    return c;
+}
+
 static inline struct consumer_info info(struct consumer *c)
 {
     struct consumer_info i;

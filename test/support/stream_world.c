@@ -299,6 +299,27 @@ uint64_t world_count(struct world *w)
     return t.msgs;
 }
 
+struct blob_count {
+    const char *prefix;
+    size_t n;
+};
+
+static void count_blob(void *arg, struct mf_slice name, struct mf_slice bytes)
+{
+    struct blob_count *c = arg;
+
+    (void)bytes;
+    c->n += mf_starts(name, c->prefix);
+}
+
+size_t world_blobs(struct world *w, const char *prefix)
+{
+    struct blob_count c = {.prefix = prefix};
+
+    store_blob_each(w->stream->store, count_blob, &c);
+    return c.n;
+}
+
 void world_text(struct world *w, struct mf_buf *out)
 {
     mf_buf_clear(out);

@@ -55,6 +55,7 @@ int world_purge(struct world *w, const char *filter, uint64_t below, uint64_t ke
 /* "subject|header lines|payload" of a message, lines joined by ','; "" if it is not there. */
 const char *world_message(struct world *w, uint64_t seq);
 uint64_t world_count(struct world *w);
+size_t world_blobs(struct world *w, const char *prefix); /* whose names begin so */
 /* All of them, "seq subject|header lines|payload\n" each; replaces what out holds. */
 void world_text(struct world *w, struct mf_buf *out);
 

@@ -273,12 +273,7 @@ static void test_given_up_is_forgotten_with_its_message(void)
     cfg.filter_subject = (char *)"k.a";
     world_open(&w, &sc);
     consumers_up();
-    struct consumer *c = add("D", cfg);
-    put("k.a", "1");
-    snprintf(here, sizeof here, " in ");
-    ask(c, "1");
-    ack(c, "1.1.1.0.0", "-NAK");
-    ask(c, "1");
+    struct consumer *c = add_giving_up("D", cfg);
     TEST_ASSERT_EQUAL_size_t(1, c->wait.given_up);
     struct consumer_config next;
     cfg.filter_subject = (char *)"k.b";

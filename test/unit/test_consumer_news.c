@@ -351,12 +351,7 @@ static void test_given_up_in_both_places_is_given_up(void)
     cfg.max_deliver = 1;
     world_open(&w, &sc);
     consumers_up();
-    struct consumer *c = add("D", cfg);
-    put("k.a", "1");
-    snprintf(here, sizeof here, " in ");
-    ask(c, "1");
-    ack(c, "1.1.1.0.0", "-NAK");
-    ask(c, "1");
+    struct consumer *c = add_giving_up("D", cfg);
     TEST_ASSERT_EQUAL_INT(0, state_flush(c));
     snprintf(from, sizeof from, "cg/%016llx/0", (unsigned long long)c->id);
     snprintf(to, sizeof to, "cp/%016llx/0", (unsigned long long)c->id);

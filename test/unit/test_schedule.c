@@ -69,17 +69,9 @@ static size_t known(void) /* schedules in memory; each has one blob */
     return w.stream->schedules == NULL ? 0 : w.stream->schedules->table.count;
 }
 
-static void count_blob(void *arg, struct mf_slice name, struct mf_slice bytes)
-{
-    (void)bytes;
-    *(size_t *)arg += mf_starts(name, BLOB_SCHED);
-}
 static size_t blobs(void)
 {
-    size_t n = 0;
-
-    store_blob_each(w.stream->store, count_blob, &n);
-    return n;
+    return world_blobs(&w, BLOB_SCHED);
 }
 
 /* --- firing -------------------------------------------------------------------------------- */

@@ -173,6 +173,19 @@ static void answered(struct stream_publish *p, const struct stream_ack *a)
     refused = a->error == NULL ? 0 : a->error->err_code;
 }
 
+/* Its nth allocation fails; true: it came to that.  The answer is in `refused`. */
+static bool publish_failing(struct stream_publish *p, long n)
+{
+    allocations = 0;
+    fail_at = n;
+    stream_publish(w.stream, p);
+    bool hit = allocations >= n;
+    fail_at = 0;
+    world_turns(&w);
+    TEST_ASSERT_NULL(p->done);
+    return hit;
+}
+
 /* Memory runs out at every moment of the publish of a schedule.  What is acknowledged is known: at
  * once or a little later, and after a kill in that moment.  others: schedules that were there. */
 static void acknowledged_is_known(size_t others, bool killed)
@@ -188,13 +201,7 @@ static void acknowledged_is_known(size_t others, bool killed)
         setUp();
         if (others > 0)
             world_publish(&w, "k.x", EVERY, "");
-        allocations = 0;
-        fail_at = n;
-        stream_publish(w.stream, &p);
-        hit = allocations >= n;
-        fail_at = 0;
-        world_turns(&w);
-        TEST_ASSERT_NULL(p.done);
+        hit = publish_failing(&p, n);
         accepted += refused == 0;
         if (killed)
             start_again();
@@ -219,12 +226,6 @@ static void test_an_acknowledged_schedule_is_known_after_a_kill(void)
     acknowledged_is_known(1, true);
 }
 
-static void count_blob(void *arg, struct mf_slice name, struct mf_slice bytes)
-{
-    (void)bytes;
-    *(size_t *)arg += mf_starts(name, BLOB_SCHED);
-}
-
 /* An atomic batch of schedules: all of them are known, or none has left anything. */
 static void test_a_batch_without_memory_leaves_all_or_nothing(void)
 {
@@ -239,21 +240,14 @@ static void test_a_batch_without_memory_leaves_all_or_nothing(void)
             .msg = {.subject = MF_LIT("k.c"),
                     .hdr = MF_LIT("NATS/1.0\r\n" MEMBER(3) "Nats-Batch-Commit: 1\r\n\r\n")},
             .done = answered};
-        size_t blobs = 0;
         world_fini(&w);
         world_init(&w);
         world_open(&w, &cfg);
         world_publish(&w, "k.a", MEMBER(1), "");
         world_publish(&w, "k.b", MEMBER(2), "");
-        allocations = 0;
-        fail_at = n;
-        stream_publish(w.stream, &p);
-        hit = allocations >= n;
-        fail_at = 0;
-        world_turns(&w);
-        TEST_ASSERT_NULL(p.done);
+        hit = publish_failing(&p, n);
         refusals += refused != 0;
-        store_blob_each(w.stream->store, count_blob, &blobs);
+        size_t blobs = world_blobs(&w, BLOB_SCHED);
         TEST_ASSERT_EQUAL_size_t(refused == 0 ? 3 : 0, blobs);
         world_kill(&w);
         world_open(&w, &cfg);
