@@ -195,10 +195,10 @@ static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
      * its own ack would not count. */
     if ((dseq > c->dseq && sseq <= c->sseq) || (last == 0 && e != NULL && e->dseq <= dseq))
         dseq = last;
-    if (dseq > c->floor_dseq && dseq <= c->dseq) {
+    /* Without a number (flow control takes any) nobody knows where the floor would be. */
+    if (sseq != UINT64_MAX && dseq > c->floor_dseq && dseq <= c->dseq) {
         c->floor_dseq = dseq;
-        /* No number at all (flow control takes any): it cannot be above what was delivered. */
-        c->floor_sseq = sseq == UINT64_MAX ? c->sseq : sseq;
+        c->floor_sseq = sseq;
     }
     return true;
 }
