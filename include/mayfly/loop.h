@@ -65,7 +65,8 @@ struct loop_defer {
     void (*fn)(struct loop_defer *d);
     struct loop_defer *next;
     bool queued;
-    bool after; /* queued by loop_next() */
+    bool after;    /* queued by loop_next() */
+    uint8_t cause; /* enum work_cause: the kind of work, for the meter (work.h) */
 };
 void loop_defer(struct loop *l, struct loop_defer *d);
 /* Called once after the loop has looked at its events, without waiting for any: how long work goes

@@ -124,9 +124,21 @@ static void defer_run(struct loop *l)
             count++;
         while (count-- > 0 && l->defer_first != NULL) {
             struct loop_defer *d = defer_pop(l);
+            enum work_cause cause = d->cause;
             d->fn(d);
+            work_lap(l, cause, NULL, NULL);
         }
     }
+}
+
+/* Hooks, then slices of long work while there is time, then the hooks that those queued. */
+static void turn_run(struct loop *l)
+{
+    defer_run(l);
+    if (!loop_work_waiting(l))
+        return;
+    loop_work_run(l);
+    defer_run(l);
 }
 
 static void on_idle(uv_idle_t *h)
@@ -138,20 +150,23 @@ static void on_prepare(uv_prepare_t *h)
 {
     struct loop *l = h->data;
 
-    defer_run(l);
-    if (l->defer_first != NULL || l->next_first != NULL)
+    if (work_turn_spent(l))
+        defer_run(l);
+    else
+        turn_run(l);
+    if (l->defer_first != NULL || l->next_first != NULL || loop_work_waiting(l))
         uv_idle_start(&l->idle, on_idle);
     else
         uv_idle_stop(&l->idle);
     l->time_known = false; /* time passes while waiting */
-    loop_spin_before(l);
+    loop_spin_before(l, loop_meter_end(l));
 }
 
 static void on_check(uv_check_t *h)
 {
     loop_spin_after(h->data);
     next_ready(h->data);
-    defer_run(h->data);
+    turn_run(h->data);
 }
 
 static void on_wake(uv_async_t *h)
@@ -188,6 +203,7 @@ int loop_new(struct loop **out, struct mf_error *e)
     pthread_mutex_init(&l->mutex, NULL);
     mf_list_init(&l->timers);
     mf_list_init(&l->signals);
+    mf_list_init(&l->work.ring);
     ignore_sigpipe();
     *out = l;
     return 0;
@@ -212,7 +228,7 @@ void loop_turn(struct loop *l)
     l->running = true;
     l->time_known = false;
     uv_run(&l->uv, UV_RUN_NOWAIT);
-    defer_run(l);
+    turn_run(l);
     l->running = l->time_known = false;
 }
 
@@ -272,8 +288,9 @@ static void drain(struct loop *l)
     do {
         uv_run(&l->uv, UV_RUN_DEFAULT);
         loop_post_run(l);
-        defer_run(l);
-    } while ((uv_loop_alive(&l->uv) || loop_post_waiting(l) || l->defer_first != NULL) &&
+        turn_run(l);
+    } while ((uv_loop_alive(&l->uv) || loop_post_waiting(l) || l->defer_first != NULL ||
+              loop_work_waiting(l)) &&
              clock_mono_ns() < deadline);
     uv_walk(&l->uv, close_own, NULL); /* the limit too */
     uv_run(&l->uv, UV_RUN_NOWAIT);

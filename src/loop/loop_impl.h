@@ -4,11 +4,22 @@
 
 #include "mayfly/list.h"
 #include "mayfly/loop.h"
+#include "mayfly/work.h"
 
 #include <pthread.h>
 #include <uv.h>
 
 struct loop_call; /* a posted call, not yet run */
+
+/* The meter of this turn (stall.c).  Times are 0 until somebody asks in this turn. */
+struct loop_meter {
+    int64_t from_ns;  /* when the events were fetched */
+    int64_t lap_ns;   /* the last lap */
+    int64_t worst_ns; /* the longest lap, and what ran in it */
+    enum work_cause worst;
+    char what[64], who[64]; /* empty unless that lap was a stall by itself */
+    struct work_stalls stalls;
+};
 
 /* A turn of the loop, as libuv orders it:
  *
@@ -40,6 +51,14 @@ struct loop {
         unsigned looked;
     } spin; /* spin.c */
 
+    struct {
+        struct mf_list ring; /* owners that have tasks */
+        int64_t slice_from_ns;
+        unsigned looks, steps;
+        bool in_slice;
+    } work; /* work.c */
+    struct loop_meter meter;
+
     bool jobs_inline;               /* no worker threads: loop_jobs_inline() */
     struct mf_list timers, signals; /* all that were not freed */
     bool in_timer;                  /* a timer's callback is running */
@@ -50,8 +69,14 @@ struct loop {
 
 void loop_time_read(struct loop *l); /* looks at the clocks now */
 
+/* work.c */
+void loop_work_run(struct loop *l); /* slices, until the turn's time is over */
+bool loop_work_waiting(const struct loop *l);
+/* stall.c */
+int64_t loop_turn_start_ns(const struct loop *l);
+int64_t loop_meter_end(struct loop *l); /* the turn is over; returns the time */
 /* spin.c: around the wait for events. */
-void loop_spin_before(struct loop *l);
+void loop_spin_before(struct loop *l, int64_t now_ns);
 void loop_spin_after(struct loop *l);
 /* post.c */
 void loop_post_run(struct loop *l); /* runs what is queued by now */

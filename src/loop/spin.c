@@ -49,16 +49,15 @@ static bool others_wait(struct loop *l, int64_t now)
     return true;
 }
 
-void loop_spin_before(struct loop *l)
+void loop_spin_before(struct loop *l, int64_t now_ns)
 {
     struct pollfd ready = {.fd = uv_backend_fd(&l->uv), .events = POLLIN};
-    int64_t now, until;
+    int64_t now = now_ns, until;
     int timeout;
 
     l->spin.from_ns = 0;
     if (l->spin.max_ns == 0 || (timeout = uv_backend_timeout(&l->uv)) == 0)
         return;
-    now = clock_mono_ns();
     l->spin.from_ns = now;
     if (l->spin.trust < TRUST || now < l->spin.rest_until_ns || others_wait(l, now))
         return;

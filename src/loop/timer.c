@@ -46,6 +46,7 @@ static void on_timer(uv_timer_t *h)
     else
         t->fire(t->arg); /* it may free t */
     l->in_timer = false;
+    work_lap(l, WORK_TIMER, NULL, NULL);
 }
 
 void loop_timer_arm(struct loop_timer *t, int64_t at_mono_ns)

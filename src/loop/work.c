@@ -1,0 +1,124 @@
+/* work.c: tasks in slices, round robin between owners, within one budget for each turn.
+ *
+ * Happy path: work_add() queues a task with its owner, and the owner in the ring; work_run() takes
+ * the first owner's first task, runs a slice, and puts both at the end.  It stops when the turn's
+ * time is over; what is left goes on after the loop has looked at its events.
+ * Progress: each turn runs one slice at least, also when events used up the time.
+ * Failure: none; nothing here takes memory. */
+#include "loop_impl.h"
+
+#include "mayfly/clock.h"
+
+#include <assert.h>
+
+#define TURN_NS  (2 * CLOCK_MS) /* all slices of a turn */
+#define SLICE_NS (CLOCK_MS / 2) /* one slice */
+#define LOOKS    8              /* questions between two looks at the clock */
+
+static const char *const cause_texts[] = {
+#define CAUSE_TEXT(name, text) text,
+    WORK_CAUSES(CAUSE_TEXT)
+#undef CAUSE_TEXT
+};
+
+const char *work_cause_text(enum work_cause cause)
+{
+    return cause_texts[cause];
+}
+
+static void owner_ready(struct work_owner *o)
+{
+    if (o->tasks.next == NULL) {
+        mf_list_init(&o->tasks);
+        mf_list_init(&o->link);
+    }
+}
+
+void work_add(struct loop *l, struct work_owner *o, struct work_task *t)
+{
+    if (t->owner != NULL)
+        return;
+    owner_ready(o);
+    t->owner = o;
+    if (mf_list_empty(&o->tasks))
+        mf_list_push(&l->work.ring, &o->link);
+    mf_list_push(&o->tasks, &t->link);
+}
+
+static void unlink_task(struct work_task *t)
+{
+    struct work_owner *o = t->owner;
+
+    mf_list_del(&t->link);
+    t->owner = NULL;
+    if (mf_list_empty(&o->tasks))
+        mf_list_del(&o->link);
+}
+
+void work_cancel(struct loop *l, struct work_task *t)
+{
+    (void)l;
+    if (t->owner != NULL)
+        unlink_task(t);
+}
+
+/* One slice of the task whose turn it is. */
+static void run_first(struct loop *l)
+{
+    struct work_owner *o = mf_container(mf_list_first(&l->work.ring), struct work_owner, link);
+    struct work_task *t = mf_container(mf_list_first(&o->tasks), struct work_task, link);
+    enum work_cause cause = t->cause;
+    const char *what = t->what;
+
+    /* Off the lists before the call: it may free the task. */
+    unlink_task(t);
+    if (!mf_list_empty(&o->tasks)) { /* the owner's next task waits for the other owners */
+        mf_list_del(&o->link);
+        mf_list_push(&l->work.ring, &o->link);
+    }
+    l->work.slice_from_ns = l->meter.lap_ns != 0 ? l->meter.lap_ns : clock_mono_ns();
+    l->work.looks = 0;
+    l->work.in_slice = true;
+    if (t->run(t))
+        work_add(l, o, t);
+    l->work.in_slice = false;
+    work_lap(l, cause, what, o->name);
+}
+
+void loop_work_run(struct loop *l)
+{
+    if (mf_list_empty(&l->work.ring))
+        return;
+    work_lap(l, WORK_OTHER, NULL, NULL);
+    do {
+        run_first(l);
+    } while (!mf_list_empty(&l->work.ring) && l->work.steps == 0 && !work_turn_spent(l));
+}
+
+bool loop_work_waiting(const struct loop *l)
+{
+    return !mf_list_empty(&l->work.ring);
+}
+
+bool work_spent(struct loop *l)
+{
+    if (l->work.steps > 0)
+        return l->work.in_slice && ++l->work.looks >= l->work.steps;
+    if (!l->running)
+        return false;
+    if (++l->work.looks % LOOKS != 0)
+        return false;
+    if (!l->work.in_slice)
+        return clock_mono_ns() - loop_turn_start_ns(l) >= TURN_NS;
+    return clock_mono_ns() - l->work.slice_from_ns >= SLICE_NS;
+}
+
+bool work_turn_spent(const struct loop *l)
+{
+    return l->work.steps == 0 && l->meter.lap_ns - loop_turn_start_ns(l) >= TURN_NS;
+}
+
+void work_set_steps(struct loop *l, unsigned steps)
+{
+    l->work.steps = steps;
+}
