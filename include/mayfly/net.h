@@ -130,6 +130,12 @@ void net_set_write_deadline(struct net_conn *c, int64_t ns);
 void net_set_kept_max(struct net_conn *c, size_t bytes);
 void net_pause(struct net_conn *c);  /* stop reading; nests not */
 void net_resume(struct net_conn *c); /* shows kept bytes again too */
+/* Inside bytes(): the turn has no time for the rest.  What bytes() does not consume is shown again
+ * in a later turn, without waiting for more. */
+void net_yield(struct net_conn *c);
+/* Connections with the same name (of their account) share their turns: when there is more to read
+ * or write than a turn has time for, names take turns, however many connections each has. */
+void net_conn_set_lane(struct net_conn *c, const char *name);
 /* Flushes what is queued (at most linger_ms), then closes; closed() follows.  0: after one attempt
  * to write.  No bytes() and no drained() from now on. */
 void net_close(struct net_conn *c, unsigned linger_ms);

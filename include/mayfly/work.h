@@ -5,8 +5,7 @@
  * the work of one owner delays the others by a slice for each owner that has work, whatever it
  * asked for.  Inside an owner tasks take turns too.
  *
- * Cost: adding, running and cancelling are O(1).  work_spent() reads the clock at every eighth
- * call; a lap reads it once. */
+ * Cost: adding, running and cancelling are O(1).  A lap and work_spent() read the clock once. */
 #ifndef MAYFLY_WORK_H
 #define MAYFLY_WORK_H
 
@@ -42,8 +41,8 @@ const char *work_cause_text(enum work_cause cause);
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* For whom work is done.  Ready for use when zeroed; must outlive its tasks and the slice that runs
- * the last one. */
+/* For whom work is done.  Ready for use when zeroed; must outlive its tasks, and may end inside the
+ * slice that ends the last one. */
 struct work_owner {
     struct mf_list link;  /* in the loop's ring while it has tasks */
     struct mf_list tasks; /* in the order of their turns */
@@ -72,10 +71,12 @@ static inline bool work_queued(const struct work_task *t)
 }
 /* Is the time of this slice over?  Outside a task: the time of this turn. */
 bool work_spent(struct loop *l);
+/* The same for steps of less than a microsecond: looks at the clock at every n-th call only. */
+bool work_spent_every(struct loop *l, unsigned n);
 /* The same for the turn, by the clock of the last lap: costs no look at the clock. */
 bool work_turn_spent(const struct loop *l);
-/* For tests that must be repeatable: a slice is over after `steps` questions whatever the clock
- * says, and a turn after one slice.  0, as at first: by time. */
+/* For tests that must be repeatable: a slice is over after `steps` questions (of both kinds),
+ * whatever the clock says, and a turn after one slice.  0, as at first: by time. */
 void work_set_steps(struct loop *l, unsigned steps);
 
 /* --- the meter -------------------------------------------------------------------------------- */

@@ -9,11 +9,10 @@
 
 #include "mayfly/clock.h"
 
-#include <assert.h>
+#include <stdio.h>
 
 #define TURN_NS  (2 * CLOCK_MS) /* all slices of a turn */
 #define SLICE_NS (CLOCK_MS / 2) /* one slice */
-#define LOOKS    8              /* questions between two looks at the clock */
 
 static const char *const cause_texts[] = {
 #define CAUSE_TEXT(name, text) text,
@@ -69,8 +68,10 @@ static void run_first(struct loop *l)
     struct work_task *t = mf_container(mf_list_first(&o->tasks), struct work_task, link);
     enum work_cause cause = t->cause;
     const char *what = t->what;
+    char who[64];
 
-    /* Off the lists before the call: it may free the task. */
+    /* Off the lists before the call, and the name copied: task and owner may be freed inside. */
+    (void)snprintf(who, sizeof who, "%s", o->name == NULL ? "" : o->name);
     unlink_task(t);
     if (!mf_list_empty(&o->tasks)) { /* the owner's next task waits for the other owners */
         mf_list_del(&o->link);
@@ -82,7 +83,7 @@ static void run_first(struct loop *l)
     if (t->run(t))
         work_add(l, o, t);
     l->work.in_slice = false;
-    work_lap(l, cause, what, o->name);
+    work_lap(l, cause, what, who);
 }
 
 void loop_work_run(struct loop *l)
@@ -100,17 +101,21 @@ bool loop_work_waiting(const struct loop *l)
     return !mf_list_empty(&l->work.ring);
 }
 
-bool work_spent(struct loop *l)
+bool work_spent_every(struct loop *l, unsigned n)
 {
+    ++l->work.looks;
     if (l->work.steps > 0)
-        return l->work.in_slice && ++l->work.looks >= l->work.steps;
-    if (!l->running)
-        return false;
-    if (++l->work.looks % LOOKS != 0)
+        return l->work.in_slice && l->work.looks >= l->work.steps;
+    if (!l->running || l->work.looks % n != 0)
         return false;
     if (!l->work.in_slice)
         return clock_mono_ns() - loop_turn_start_ns(l) >= TURN_NS;
     return clock_mono_ns() - l->work.slice_from_ns >= SLICE_NS;
+}
+
+bool work_spent(struct loop *l)
+{
+    return work_spent_every(l, 1);
 }
 
 bool work_turn_spent(const struct loop *l)

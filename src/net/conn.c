@@ -37,10 +37,25 @@ struct net_conn *net_conn_new(struct net_ctx *x)
     c->fd = -1;
     mf_list_init(&c->work);
     mf_list_init(&c->timed);
+    mf_list_init(&c->ready);
+    c->lane = x->lobby;
     return c;
 }
 
 /* --- what the socket says --------------------------------------------------------------------- */
+
+/* Read now if there is time for it and nobody of the lane waits already. */
+static void on_readable(struct net_conn *c)
+{
+    struct loop *l = c->ctx->loop;
+
+    if (!mf_list_empty(&c->lane->readable) || work_turn_spent(l)) {
+        net_lane_read(c);
+        return;
+    }
+    net_read(c);
+    work_lap(l, WORK_READ, NULL, c->lane->name);
+}
 
 static void on_event(uv_poll_t *h, int status, int events)
 {
@@ -61,7 +76,7 @@ static void on_event(uv_poll_t *h, int status, int events)
         return;
     }
     if ((events & UV_READABLE) && net_conn_listens(c))
-        net_read(c);
+        on_readable(c);
     if ((events & UV_WRITABLE) && (c->flags & CONN_BLOCKED)) {
         c->flags &= ~(unsigned)CONN_BLOCKED;
         net_conn_todo(c, TODO_FLUSH);
@@ -346,9 +361,10 @@ static void close_finish(struct net_conn *c)
 
     c->flags |= CONN_DONE;
     net_timed_stop(c);
+    mf_list_del(&c->ready);
     if (!mf_list_empty(&c->work)) { /* noted again while at work */
         mf_list_del(&c->work);
-        x->works--;
+        x->works -= !(c->flags & CONN_LANED);
     }
     if (c->why == NET_CLOSED_SLOW)
         forget_unsent(c);

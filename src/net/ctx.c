@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #define TICK_NS    (5 * CLOCK_MS) /* deadlines are looked at no more often than this */
+#define ROUND      16             /* connections served between two looks at the clock */
 #define TRIM_NS    (1 * CLOCK_S)
 #define TRIM_ABOVE (128u << 10)
 
@@ -51,17 +52,30 @@ void net_queue_end(struct net_ctx *x, struct chunk_queue *q)
     loop_next(x->loop, &x->sweep);
 }
 
+/* Has the turn no time for the others?  They wait in their lanes then. */
+static bool round_is_over(struct net_ctx *x)
+{
+    work_lap(x->loop, WORK_WRITE, NULL, NULL);
+    return work_turn_spent(x->loop);
+}
+
 static void on_hook(struct loop_defer *d)
 {
     struct net_ctx *x = mf_container(d, struct net_ctx, hook);
     struct mf_list round, *p;
+    unsigned n = 0;
 
     x->refs++; /* the last connection may end here */
     mf_list_init(&round);
     mf_list_move(&round, &x->work);
     x->works = 0;
-    while ((p = mf_list_pop(&round)) != NULL)
+    while ((p = mf_list_pop(&round)) != NULL) {
         net_conn_work(mf_container(p, struct net_conn, work));
+        if (++n % ROUND == 0 && round_is_over(x))
+            break;
+    }
+    while ((p = mf_list_pop(&round)) != NULL)
+        net_lane_write(mf_container(p, struct net_conn, work));
     if (x->pool.bytes > TRIM_ABOVE || x->lents > 0)
         trim(x);
     net_ctx_put(x);
@@ -160,14 +174,16 @@ static struct net_ctx *ctx_new(struct loop *l)
     if (x == NULL)
         return NULL;
     x->wire = malloc(NET_READ_BUFFER);
-    if (x->wire == NULL) {
+    x->loop = l;
+    x->lobby = x->wire == NULL ? NULL : net_lane_get(x, "");
+    if (x->lobby == NULL) {
+        free(x->wire);
         free(x);
         return NULL;
     }
-    x->loop = l;
     x->timer_at = INT64_MAX;
-    x->hook.fn = on_hook;
-    x->sweep.fn = on_sweep;
+    x->hook = (struct loop_defer){.fn = on_hook, .cause = WORK_WRITE};
+    x->sweep = (struct loop_defer){.fn = on_sweep, .cause = WORK_CLOSE};
     x->works_max = NET_DIRTY_MAX;
     mf_list_init(&x->work);
     mf_list_init(&x->timed);
@@ -206,6 +222,7 @@ void net_ctx_put(struct net_ctx *x)
     loop_defer_cancel(x->loop, &x->hook);
     loop_defer_cancel(x->loop, &x->sweep);
     (void)chunk_queue_discard(&x->rubbish, UINT_MAX);
+    net_lanes_free(x);
     timer_close(x);
     chunk_pool_fini(&x->pool);
     net_lent_trim(x);

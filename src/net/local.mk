@@ -1,7 +1,7 @@
 # net: TCP and TLS byte pipes with back-pressure.
 noinst_LIBRARIES += %D%/libnet.a
 %C%_libnet_a_SOURCES = \
-	%D%/ctx.c %D%/chunk.c %D%/conn.c %D%/read.c %D%/write.c %D%/lend.c %D%/filter.c %D%/listen.c \
+	%D%/ctx.c %D%/chunk.c %D%/conn.c %D%/read.c %D%/lane.c %D%/write.c %D%/lend.c %D%/filter.c %D%/listen.c \
 	%D%/connect.c %D%/tls_ctx.c %D%/tls_pair.c %D%/tls_conn.c %D%/tls_peer.c \
 	%D%/chunk.h %D%/net_impl.h %D%/tls_impl.h \
 	include/mayfly/net.h
@@ -16,7 +16,7 @@ NET_TLS_FIXTURE = $(NET_FIXTURE) test/support/test_certs.c test/support/test_cer
 	test/support/tls_client.c test/support/tls_client.h
 
 UNIT_TESTS += test/unit/net test/unit/net_flow test/unit/net_connect test/unit/net_chunk \
-	test/unit/net_filter test/unit/net_lend \
+	test/unit/net_filter test/unit/net_lend test/unit/net_lane \
 	test/unit/net_tls test/unit/net_tls_data
 test_unit_net_SOURCES = test/unit/test_net.c $(NET_FIXTURE)
 test_unit_net_LDADD = $(NET_TEST_LIBS)
@@ -33,6 +33,9 @@ test_unit_net_chunk_CPPFLAGS = $(NET_TEST_CPPFLAGS)
 test_unit_net_lend_SOURCES = test/unit/test_net_lend.c $(NET_FIXTURE)
 test_unit_net_lend_LDADD = $(NET_TEST_LIBS)
 test_unit_net_lend_CPPFLAGS = $(NET_TEST_CPPFLAGS)
+test_unit_net_lane_SOURCES = test/unit/test_net_lane.c $(NET_FIXTURE)
+test_unit_net_lane_LDADD = $(NET_TEST_LIBS)
+test_unit_net_lane_CPPFLAGS = $(NET_TEST_CPPFLAGS)
 test_unit_net_filter_SOURCES = test/unit/test_net_filter.c $(NET_TLS_FIXTURE)
 test_unit_net_filter_LDADD = $(NET_TEST_LIBS)
 test_unit_net_filter_CPPFLAGS = $(NET_TEST_CPPFLAGS)

@@ -12,6 +12,8 @@
 #include "chunk.h"
 #include "mayfly/list.h"
 #include "mayfly/net.h"
+#include "mayfly/table.h"
+#include "mayfly/work.h"
 
 #include <netinet/in.h>
 #include <uv.h>
@@ -24,6 +26,17 @@
 #define NET_DIRTY_MAX    16384      /* connections with something to flush at the end of the turn */
 #define NET_WRITE_BUDGET (1u << 20) /* as NET_READ_BUDGET */
 #define NET_PUMP_MAX     (256u << 10) /* encoded bytes waiting for the socket; the rest stays plain */
+
+/* Connections that share their turns; see lane.c. */
+struct net_lane {
+    struct work_owner owner;
+    struct work_task reads, writes;
+    struct mf_list readable; /* net_conn.ready: input waits */
+    struct mf_list dirty;    /* net_conn.work: output, or other noted work, waits */
+    struct net_ctx *ctx;
+    struct table_node node; /* net_ctx.lanes, by name */
+    char name[];
+};
 
 /* Of one loop, made by its first listener or connection, freed with the last. */
 struct net_ctx {
@@ -47,6 +60,8 @@ struct net_ctx {
     uv_timer_t *timer; /* the earliest of `timed`, or a little later; NULL: none needed */
     int64_t timer_at;  /* INT64_MAX: not armed */
     int64_t trimmed_ns;
+    struct table lanes;     /* struct net_lane */
+    struct net_lane *lobby; /* of connections that belong to no account yet */
 };
 struct net_ctx *net_ctx_get(struct loop *l); /* NULL: out of memory */
 void net_ctx_put(struct net_ctx *x);
@@ -74,6 +89,8 @@ enum {
     CONN_HEAR = 1 << 16,     /* net_close_heard() */
     CONN_HEARING = 1 << 17,  /* all is said and the owner told; the peer is heard out */
     CONN_TOLD = 1 << 18,     /* closed() was called */
+    CONN_YIELDED = 1 << 19,  /* net_yield(): kept bytes are shown in the lane's turn */
+    CONN_LANED = 1 << 20,    /* `work` is in the lane's list, not in the context's */
 };
 enum {
     TODO_SHOW = 1 << 0, /* kept bytes have a new reader */
@@ -111,9 +128,11 @@ struct net_conn {
     struct net_ext *ext;
     struct net_lent *lent;      /* payloads to be sent from where they lie; NULL: none */
     struct net_dial *dial;      /* connecting, see connect.c */
-    struct mf_list work, timed; /* in the context's lists, or alone */
-    int64_t expires_ns;         /* while timed */
-    int64_t deadline_ns;        /* net_set_write_deadline() */
+    struct mf_list work, timed; /* in the context's or lane's lists, or alone */
+    struct mf_list ready;       /* in lane->readable, or alone */
+    struct net_lane *lane;
+    int64_t expires_ns;  /* while timed */
+    int64_t deadline_ns; /* net_set_write_deadline() */
     size_t low_water;
     size_t kept_max; /* net_set_kept_max(); 0: none */
     unsigned flags;  /* CONN_ */
@@ -144,7 +163,7 @@ MF_MUSTCHECK int net_conn_need_ext(struct net_conn *c);
 void net_conn_swapped(struct net_conn *c, int kept_for);      /* the kept bytes have a new reader */
 static inline bool net_conn_listens(const struct net_conn *c) /* may be shown bytes */
 {
-    return (c->flags & (CONN_STARTED | CONN_PAUSED | CONN_CLOSING)) == CONN_STARTED;
+    return (c->flags & (CONN_STARTED | CONN_PAUSED | CONN_CLOSING | CONN_YIELDED)) == CONN_STARTED;
 }
 
 /* ctx.c: TODO_EXPIRED at c->expires_ns or a little later. */
@@ -157,12 +176,19 @@ struct net_space {
     size_t have, cap; /* [0,have) kept bytes, [have,cap) to fill */
 };
 void net_read(struct net_conn *c);
+void net_read_turn(struct net_conn *c); /* the lane's turn: kept bytes first, then the socket */
 /* Where the next bytes for the handler go: behind the kept ones, if these are few in `shared`. */
 MF_MUSTCHECK int net_space_open(struct net_conn *c, uint8_t *shared, struct net_space *s);
 void net_space_show(struct net_conn *c, const struct net_space *s, size_t added);
 void net_show(struct net_conn *c); /* kept bytes to whom they are for now */
 void net_carry_append(struct net_conn *c, const uint8_t *p, size_t n); /* and shows them */
 void net_carry_free(struct net_conn *c);
+
+/* lane.c */
+void net_lane_read(struct net_conn *c);  /* its input waits for the lane's turn */
+void net_lane_write(struct net_conn *c); /* so does the work noted; in no list when called */
+void net_lanes_free(struct net_ctx *x);
+struct net_lane *net_lane_get(struct net_ctx *x, const char *name); /* NULL: out of memory */
 
 /* write.c */
 void net_settle(struct net_conn *c); /* counts what was committed */

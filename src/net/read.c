@@ -254,3 +254,24 @@ void net_read(struct net_conn *c)
         total += n;
     }
 }
+
+void net_yield(struct net_conn *c)
+{
+    if (c->flags & (CONN_CLOSING | CONN_YIELDED))
+        return;
+    c->flags |= CONN_YIELDED;
+    net_lane_read(c);
+}
+
+void net_read_turn(struct net_conn *c)
+{
+    bool yielded = (c->flags & CONN_YIELDED) != 0;
+
+    if (yielded) {
+        c->flags &= ~(unsigned)CONN_YIELDED;
+        net_conn_poll(c); /* it may have stopped to watch for input */
+        net_show(c);
+    }
+    if (net_conn_listens(c))
+        net_read(c);
+}

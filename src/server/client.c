@@ -11,6 +11,7 @@
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
 #include "mayfly/rand.h"
+#include "mayfly/work.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 /* What a stranger may leave with us while his password is being checked. */
 #define UNKNOWN_KEPT_MAX (64u << 10)
 #define LINGER_MS        1000
+#define PATIENCE         16 /* commands between two questions whether others wait */
 
 static const struct net_handler client_handler;
 
@@ -218,9 +220,18 @@ static void stall_begin(struct client *c)
     net_pause(c->conn);
 }
 
+/* Other connections wait: asked after every PATIENCE commands. */
+static bool turn_is_over(struct client *c)
+{
+    struct loop *l = c->srv->loop;
+
+    return work_turn_spent(l) || work_spent_every(l, 8);
+}
+
 static size_t commands_in(struct client *c, const uint8_t *p, size_t n)
 {
     size_t done = 0;
+    unsigned commands = 0;
 
     while (done < n && c->phase != CLIENT_CLOSING) {
         struct proto_cmd cmd;
@@ -240,6 +251,10 @@ static size_t commands_in(struct client *c, const uint8_t *p, size_t n)
             return n;
         if (!command_run(c, &cmd))
             break;
+        if (MF_UNLIKELY(++commands % PATIENCE == 0) && turn_is_over(c)) {
+            net_yield(c->conn);
+            break;
+        }
     }
     /* Answers to its own commands count too: a peer could send PINGs and never read a PONG. */
     if (MF_UNLIKELY(too_much_waits(c)) && c->phase != CLIENT_CLOSING)
@@ -339,7 +354,7 @@ static void secured(void *arg)
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-static void client_free(struct client *c)
+void client_free(struct client *c)
 {
     loop_timer_free(c->timer);
     connect_opts_fini(&c->opts);
@@ -394,10 +409,9 @@ static void closed(void *arg, enum net_why why, const char *text)
         mf_list_del(&c->stall_link);
     client_auth_abandon(c);
     closed_remember(c);
-    client_drop_subs(c);
     client_leave_account(c);
     client_unregister(c);
-    client_free(c);
+    departed_add(c);
     server_client_gone(s);
 }
 

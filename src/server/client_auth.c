@@ -107,7 +107,7 @@ static bool enter(struct client *c, const struct auth_identity *who)
         return false;
     }
     if (c->in_account && !stays) {
-        client_drop_subs(c);
+        (void)client_drop_subs(c, false);
         client_leave_account(c);
     }
     grants_free(c); /* promises made to somebody else */
@@ -123,6 +123,7 @@ static bool enter(struct client *c, const struct auth_identity *who)
         return c->phase != CLIENT_CLOSING;
     }
     c->in_account = true;
+    net_conn_set_lane(c->conn, account_name(a));
     account_counters(a)->clients++;
     account_counters(a)->total_clients++;
     return true;
@@ -372,7 +373,7 @@ bool client_connect(struct client *c, struct mf_slice json)
     c->no_responders = o->no_responders;
     c->protocol = (uint8_t)o->protocol;
     if (c->connected) { /* a second CONNECT starts anew */
-        client_drop_subs(c);
+        (void)client_drop_subs(c, false);
         grants_free(c);
     }
     if (c->in_account && o->pass == NULL && o->token == NULL && o->sig == NULL) {

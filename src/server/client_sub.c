@@ -143,13 +143,16 @@ void client_unsubscribe(struct client *c, const struct proto_cmd *cmd)
         (void)net_write(c->conn, "+OK\r\n", 5);
 }
 
-void client_drop_subs(struct client *c)
+bool client_drop_subs(struct client *c, bool sliced)
 {
     struct table_node *n;
-    size_t at = 0;
 
-    while ((n = table_any(&c->subs, &at)) != NULL)
+    while ((n = table_any(&c->subs, &c->subs_at)) != NULL) {
         sub_free(mf_container(n, struct sub, node));
+        if (sliced && work_spent_every(c->srv->loop, 16))
+            return c->subs.count == 0;
+    }
+    return true;
 }
 
 void client_recheck_subs(struct client *c)

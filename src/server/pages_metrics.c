@@ -57,6 +57,26 @@ static void process_metrics(struct server *s, struct mf_buf *b)
                 (double)s->start_wall_ns / 1e9);
 }
 
+/* Turns of the event loop that took 10 ms or more, by the kind of work that took longest. */
+static void stall_metrics(struct server *s, struct mf_buf *b)
+{
+    const struct work_stalls *w = work_stalls(s->loop);
+
+    prom_head(b, "mayfly_stalls_total", "counter",
+              "Turns of the event loop of 10 ms and more, by what took longest.");
+    for (int i = 0; i < WORK_NCAUSES; i++) {
+        prom_label(b, "mayfly_stalls_total", '{', "cause", work_cause_text(i));
+        prom_value(b, "}", (double)w->turns[i]);
+    }
+    prom_head(b, "mayfly_stall_seconds_total", "counter", "How long those turns took.");
+    for (int i = 0; i < WORK_NCAUSES; i++) {
+        prom_label(b, "mayfly_stall_seconds_total", '{', "cause", work_cause_text(i));
+        prom_value(b, "}", (double)w->ns[i] / 1e9);
+    }
+    prom_metric(b, "mayfly_longest_turn_seconds", "gauge",
+                "The longest turn of the event loop since start.", (double)w->longest_ns / 1e9);
+}
+
 /* --- one series per account ------------------------------------------------------------------- */
 
 struct account_series {
@@ -138,6 +158,7 @@ void page_metrics(struct server *s, struct mf_buf *out)
     prom_label(out, "", ',', "server_name", s->name);
     prom_value(out, "}", 1);
     server_metrics(s, out);
+    stall_metrics(s, out);
     process_metrics(s, out);
     for (size_t i = 0; i < MF_COUNT(series); i++) {
         struct series_walk walk = {out, &series[i]};

@@ -172,6 +172,7 @@ static struct server *server_new(struct loop *l, const struct server_setup *setu
     mf_list_init(&s->clients);
     mf_list_init(&s->closed);
     mf_list_init(&s->stalled);
+    mf_list_init(&s->departed);
     mf_list_init(&s->auth_jobs);
     nkey_random(s->id, NKEY_SERVER);
     s->name = s->opts->server_name != NULL ? s->opts->server_name : s->id;
@@ -269,6 +270,7 @@ static void stop_done(void *arg)
     s->stop_told = true;
     loop_timer_stop(s->stop_timer);
     net_hangup(s->loop);
+    departed_finish(s);
     if (s->guest != NULL)
         s->guest->close(s->guest->arg, guest_closed, s);
     else

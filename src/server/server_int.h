@@ -13,6 +13,7 @@
 #include "mayfly/router.h"
 #include "mayfly/server.h"
 #include "mayfly/table.h"
+#include "mayfly/work.h"
 #include "mayfly/ws.h"
 
 #include "closed.h"
@@ -53,6 +54,10 @@ struct server {
 
     struct mf_list closed; /* closed_client.link */
     size_t nclosed;
+
+    struct mf_list departed;  /* client.link: closed, with subscriptions still to be removed */
+    struct work_owner upkeep; /* the server's own work in slices */
+    struct work_task departing;
 
     struct mf_list stalled; /* client.stall_link: publishers waiting for slow readers */
     struct loop_timer *stall_timer;
@@ -138,6 +143,7 @@ struct client {
     struct perms *perms;
 
     struct table subs;          /* sub.node */
+    size_t subs_at;             /* client_drop_subs() goes on here */
     struct table grants;        /* reply_grant.node */
     struct mf_list grant_order; /* all have the same lifetime, so the oldest expires first */
 
@@ -176,6 +182,14 @@ const char *client_ip(const struct client *c);
 /* "127.0.0.1:5000 - cid:7 - "v1.2:c:name"" for log lines. */
 const char *client_label(const struct client *c, char *dst, size_t cap);
 int64_t client_auth_timeout(const struct client *c);
+
+void client_free(
+    struct client *c); /* only after its end: it is in no list and has no subscription */
+
+/* --- departed.c: closed connections that had very many subscriptions ---------------------------
+ */
+void departed_add(struct client *c); /* takes over c */
+void departed_finish(struct server *s);
 
 /* --- ws_listen.c ------------------------------------------------------------------------------ */
 int ws_listen(struct server *s, struct mf_error *e);
@@ -226,7 +240,8 @@ void grants_renew(struct client *c); /* its permissions are new: may it still an
 /* --- client_sub.c ----------------------------------------------------------------------------- */
 void client_subscribe(struct client *c, const struct proto_cmd *cmd);
 void client_unsubscribe(struct client *c, const struct proto_cmd *cmd);
-void client_drop_subs(struct client *c);
+/* Removes all subscriptions; sliced: until the slice is over.  true: none is left. */
+bool client_drop_subs(struct client *c, bool sliced);
 /* After a reload: subscriptions the new permissions forbid are removed, with -ERR. */
 void client_recheck_subs(struct client *c);
 /* Sends a message straight to a client's own subscription (the 503 of no responders). */

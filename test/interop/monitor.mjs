@@ -1,7 +1,9 @@
 // monitor.mjs: the pages that nats-top, prometheus-nats-exporter and operators read.
 import assert from "node:assert/strict";
 import { certs, tlsBlock } from "./lib/certs.mjs";
+import { Raw } from "./lib/raw.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
+import { isMayfly } from "./lib/server.mjs";
 import { until } from "./lib/wait.mjs";
 
 const DURATION = /^(\d+y)?(\d+d)?(\d+h)?(\d+m)?\d+s$/;
@@ -153,6 +155,31 @@ scenario("subsz", async (t) => {
   const paged = (await s.page("/subsz?subs=1&limit=2")).json;
   assert.equal(paged.limit, 2);
   assert.equal(paged.subscriptions_list.length, 2);
+});
+
+// Removing very many subscriptions takes several turns of the event loop; meanwhile the closed connection gets nothing.
+scenario("a connection that leaves with 30,000 subscriptions leaves none behind", async (t) => {
+  const s = await t.server({ monitor: true });
+  const before = (await s.page("/subsz")).json.num_subscriptions;
+  const raw = await (await Raw.open(s.port)).connect();
+  raw.sendBytes(Array.from({ length: 30_000 }, (_, i) => `SUB many.${i} ${i}\r\n`).join(""));
+  await raw.ping();
+  assert.equal((await s.page("/subsz")).json.num_subscriptions, before + 30_000);
+  raw.socket.destroy();
+  const nc = await t.connect(s);
+  await until("the end of the connection", async () => (await s.page("/connz")).json.num_connections === 1);
+  await until("the end of its subscriptions", async () => (await s.page("/subsz")).json.num_subscriptions === before);
+  await assert.rejects(nc.request("many.77", "", { timeout: 5000 }), /no responders/i);
+  if (isMayfly) assert.match((await s.page("/metrics")).text, /\nmayfly_stalls_total\{cause="connection close"\} \d+\n/);
+});
+
+scenario("a server that stops has removed the subscriptions of those who left", async (t) => {
+  const s = await t.server({ monitor: true });
+  const raw = await (await Raw.open(s.port)).connect();
+  raw.sendBytes(Array.from({ length: 30_000 }, (_, i) => `SUB many.${i} ${i}\r\n`).join(""));
+  await raw.ping();
+  raw.socket.destroy();
+  await s.stop(); // exit code and sanitizers are checked there
 });
 
 scenario("accountz and accstatz", async (t) => {
