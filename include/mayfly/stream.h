@@ -13,6 +13,7 @@
 #include "mayfly/loop.h"
 #include "mayfly/store.h"
 #include "mayfly/stream_config.h"
+#include "mayfly/work.h"
 
 struct stream;
 
@@ -25,6 +26,7 @@ struct stream_usage {
  */
 struct stream_host {
     struct loop *loop;
+    struct work_owner *owner; /* of work in slices: the account's; NULL: each stream has its own */
     int64_t (*now_ns)(void *arg); /* a clock that never goes back (steady.h): the time of messages
                                      and deadlines */
     /* Into the account's subject space: republished messages, replies to batches. */

@@ -150,10 +150,7 @@ static void on_prepare(uv_prepare_t *h)
 {
     struct loop *l = h->data;
 
-    if (work_turn_spent(l))
-        defer_run(l);
-    else
-        turn_run(l);
+    turn_run(l);
     if (l->defer_first != NULL || l->next_first != NULL || loop_work_waiting(l))
         uv_idle_start(&l->idle, on_idle);
     else
@@ -229,6 +226,7 @@ void loop_turn(struct loop *l)
     l->time_known = false;
     uv_run(&l->uv, UV_RUN_NOWAIT);
     turn_run(l);
+    l->work.ran = false;
     l->running = l->time_known = false;
 }
 
@@ -288,6 +286,7 @@ static void drain(struct loop *l)
     do {
         uv_run(&l->uv, UV_RUN_DEFAULT);
         loop_post_run(l);
+        l->work.ran = false;
         turn_run(l);
     } while ((uv_loop_alive(&l->uv) || loop_post_waiting(l) || l->defer_first != NULL ||
               loop_work_waiting(l)) &&

@@ -56,7 +56,8 @@ struct loop {
         int64_t slice_from_ns;
         unsigned looks, steps;
         bool in_slice;
-    } work; /* work.c */
+        bool ran; /* in this turn */
+    } work;       /* work.c */
     struct loop_meter meter;
 
     bool jobs_inline;               /* no worker threads: loop_jobs_inline() */

@@ -72,6 +72,7 @@ int64_t loop_meter_end(struct loop *l)
             log_stall(m, took);
     }
     m->from_ns = m->lap_ns = m->worst_ns = 0;
+    l->work.ran = false;
     return now;
 }
 

@@ -24,8 +24,8 @@ static void tell(struct stream *s, const struct stream_msg *m)
     }
 }
 
-/* false: there is more, after other events. */
-static bool tell_news(struct stream *s)
+/* At most SLICE messages; timed: until the time of this slice is over.  false: there is more. */
+static bool tell_news(struct stream *s, bool timed)
 {
     uint64_t seq;
     size_t n = 0;
@@ -36,34 +36,47 @@ static bool tell_news(struct stream *s)
         /* It was written a moment ago: it is in memory, unless memory is very short. */
         if (stream_get_now(s, seq, &m) == 0)
             tell(s, &m);
-        if (++n == SLICE)
+        if (++n == SLICE || (timed && work_spent_every(s->host->loop, 4)))
             return false;
     }
     return true;
+}
+
+/* true: there is more to do. */
+static bool announce_slice(struct stream *s)
+{
+    if (s->closing)
+        return false;
+    return (s->copies.len > 0 && republish_send(s, SLICE)) || !tell_news(s, true);
+}
+
+static bool announce_run(struct work_task *t)
+{
+    return announce_slice(mf_container(t, struct stream, announcing));
 }
 
 static void announce(struct loop_defer *d)
 {
     struct stream *s = mf_container(d, struct stream, announce_defer);
 
-    if (s->closing)
-        return;
-    if ((s->copies.len > 0 && republish_send(s, SLICE)) || !tell_news(s))
-        loop_next(s->host->loop, &s->announce_defer);
+    if (announce_slice(s))
+        work_add(s->host->loop, s->owner, &s->announcing);
 }
 
 void announce_soon(struct stream *s)
 {
-    if (!anybody(s) || s->closing)
+    if (!anybody(s) || s->closing || work_queued(&s->announcing))
         return;
+    s->announcing.run = announce_run;
+    s->announcing.cause = s->announce_defer.cause = WORK_STORED;
     s->announce_defer.fn = announce;
     loop_defer(s->host->loop, &s->announce_defer);
 }
 
 void stream_announce(struct stream *s)
 {
-    if (s->announce_defer.queued && !s->closing)
-        (void)tell_news(s);
+    if ((s->announce_defer.queued || work_queued(&s->announcing)) && !s->closing)
+        (void)tell_news(s, false);
 }
 
 static void poked(struct store_wait *w, int status)

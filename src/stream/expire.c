@@ -139,38 +139,37 @@ static bool stuck(const struct stream *s)
     return store_next_deadline(s->store) <= s->swept_ns;
 }
 
-static void fire_more(struct loop_defer *d);
-
-static void fire(void *arg)
+/* One slice; true: there is more to do. */
+static bool expire_run(struct work_task *t)
 {
-    struct stream *s = arg;
+    struct stream *s = mf_container(t, struct stream, expiring);
     size_t slice = s->cfg.subject_delete_marker_ttl_ns > 0 ? SLICE_MARKED : SLICE;
 
     s->armed_ns = INT64_MAX;
     if (s->closing)
-        return;
+        return false;
     bool more = sweep(s, slice);
-    if (!more && !stuck(s)) {
+    if (more || stuck(s))
+        s->armed_ns = 0;
+    else
         expire_arm(s);
-        return;
-    }
-    s->armed_ns = 0;
-    if (more) { /* others first: what came in meanwhile, then the next slice */
-        s->expire_more.fn = fire_more;
-        loop_next(s->host->loop, &s->expire_more);
-    } else {
+    if (!more && s->armed_ns == 0)
         loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
-    }
+    return more;
 }
 
-static void fire_more(struct loop_defer *d)
+static void fire(void *arg)
 {
-    fire(mf_container(d, struct stream, expire_more));
+    struct stream *s = arg;
+
+    s->armed_ns = 0; /* the task arms it again */
+    work_add(s->host->loop, s->owner, &s->expiring);
 }
 
 int expire_init(struct stream *s)
 {
     s->armed_ns = INT64_MAX;
+    s->expiring = (struct work_task){.run = expire_run, .cause = WORK_EXPIRE};
     s->expire_timer = loop_timer_new(s->host->loop, fire, s);
     return s->expire_timer == NULL ? MF_NOMEM : 0;
 }

@@ -250,8 +250,6 @@ void limits_turn(struct stream *s, const struct intake *in)
     s->ahead.bytes -= in->size;
 }
 
-static void enforce_slice(struct loop_defer *d);
-
 void limits_push_out(struct stream *s, const struct intake *in)
 {
     uint64_t over = excess(s, in->subject);
@@ -265,7 +263,7 @@ void limits_push_out(struct stream *s, const struct intake *in)
         return;
     for (size_t n = 0; too_much(s); n++) {
         if (n == ENFORCE_SLICE) { /* limits were lowered, and there is much to do */
-            loop_defer(s->host->loop, &s->enforce_defer);
+            work_add(s->host->loop, s->owner, &s->enforcing);
             return;
         }
         /* The message that has just come is never pushed out by itself. */
@@ -324,25 +322,29 @@ static bool push_out_oldest(struct stream *s, size_t *left, bool *stuck)
     return true;
 }
 
-static void enforce_slice(struct loop_defer *d)
+/* true: there is more to do. */
+static bool enforce_slice(struct stream *s)
 {
-    struct stream *s = mf_container(d, struct stream, enforce_defer);
     size_t left = ENFORCE_SLICE;
     bool more, stuck = false;
 
     if (s->closing)
-        return;
+        return false;
     store_begin(s->store, true);
     /* In nats-server's order: the stream's limits, then those of its subjects. */
     more = push_out_oldest(s, &left, &stuck) || thin_out(s, &left);
     if (store_end(s->store, NULL) != 0)
-        return;
+        return false;
     limits_count(s);
     announce_poke(s);
-    if (more)
-        loop_next(s->host->loop, &s->enforce_defer); /* others are served in between */
-    else if (stuck || s->thin_again) /* no memory, or no room: once more after a pause */
+    if (!more && (stuck || s->thin_again)) /* no memory, or no room: once more after a pause */
         loop_timer_arm(s->enforce_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
+    return more;
+}
+
+static bool enforce_run(struct work_task *t)
+{
+    return enforce_slice(mf_container(t, struct stream, enforcing));
 }
 
 static void enforce_again(void *arg)
@@ -350,12 +352,12 @@ static void enforce_again(void *arg)
     struct stream *s = arg;
 
     loop_timer_stop(s->enforce_timer);
-    enforce_slice(&s->enforce_defer);
+    work_add(s->host->loop, s->owner, &s->enforcing);
 }
 
 int limits_init(struct stream *s)
 {
-    s->enforce_defer.fn = enforce_slice;
+    s->enforcing = (struct work_task){.run = enforce_run, .cause = WORK_REMOVE, .what = "limits"};
     s->enforce_timer = loop_timer_new(s->host->loop, enforce_again, s);
     return s->enforce_timer == NULL ? MF_NOMEM : 0;
 }
@@ -363,7 +365,8 @@ int limits_init(struct stream *s)
 void limits_enforce(struct stream *s)
 {
     s->thin_again = s->thin_again || s->cfg.max_msgs_per_subject > 0;
-    enforce_slice(&s->enforce_defer);
+    if (enforce_slice(s))
+        work_add(s->host->loop, s->owner, &s->enforcing);
 }
 
 void limits_stop(struct stream *s)
@@ -374,7 +377,7 @@ void limits_stop(struct stream *s)
     s->thin_subject = NULL;
     loop_timer_free(s->enforce_timer);
     s->enforce_timer = NULL;
-    loop_defer_cancel(s->host->loop, &s->enforce_defer);
+    work_cancel(s->host->loop, &s->enforcing);
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */

@@ -337,17 +337,15 @@ static bool purge_next(struct purge *p, int *rc)
     return false;
 }
 
-static void purge_more(struct loop_defer *d);
-
-/* The next slice of the first purge. */
-static void purge_slice(struct stream *s)
+/* The next slice of the first purge; true: there is more to do. */
+static bool purge_slice(struct stream *s)
 {
     struct purge *p;
     size_t left = SLICE;
     int rc = 0;
 
     if (s->closing || mf_list_empty(&s->purges))
-        return;
+        return false;
     p = mf_container(mf_list_first(&s->purges), struct purge, link);
     (void)stream_now(s);
     store_begin(s->store, true);
@@ -366,15 +364,22 @@ static void purge_slice(struct stream *s)
     expire_arm(s); /* markers */
     if (rc != 0 || p->subject == NULL)
         purge_end(s, p, rc);
-    if (!mf_list_empty(&s->purges)) {
-        s->purge_more.fn = purge_more;
-        loop_next(s->host->loop, &s->purge_more);
-    }
+    return !mf_list_empty(&s->purges);
 }
 
-static void purge_more(struct loop_defer *d)
+static bool purge_run(struct work_task *t)
 {
-    purge_slice(mf_container(d, struct stream, purge_more));
+    return purge_slice(mf_container(t, struct stream, purging));
+}
+
+/* The first slice at once, the others between the work of others. */
+static void purge_go(struct stream *s)
+{
+    s->purging.run = purge_run;
+    s->purging.cause = WORK_REMOVE;
+    s->purging.what = "purge";
+    if (purge_slice(s))
+        work_add(s->host->loop, s->owner, &s->purging);
 }
 
 /* The first message that matches after `skip` others; *seq is 0 if there are not that many, and
@@ -432,7 +437,7 @@ static void purge_some(struct stream *s, struct mf_slice filter, uint64_t below,
     store_accepted(s->store, &msgs, &bytes, &p->serial);
     mf_list_push(&s->purges, &p->link);
     if (mf_list_first(&s->purges) == &p->link)
-        purge_slice(s);
+        purge_go(s);
 }
 
 void stream_purge(struct stream *s, struct mf_slice filter, uint64_t below, uint64_t keep,

@@ -87,20 +87,21 @@ bool republish_send(struct stream *s, size_t max)
     uint64_t on_disk = store_committed(s->store);
     size_t at = 0;
     struct copy c = {0};
+    bool over = false;
 
     s->copies = (struct mf_buf)MF_BUF_INIT;
-    while (at < b.len && max > 0) {
+    while (at < b.len && !over) {
         memcpy(&c, b.ptr + at, sizeof c);
         if (c.seq > on_disk)
             break;
         at += sizeof c;
         send_copy(s, &c, b.ptr + at);
         at += c.subject + c.hdr + c.payload;
-        max--;
+        over = --max == 0 || work_spent_every(s->host->loop, 8);
     }
     mf_buf_consume(&b, at);
     mf_buf_append(&b, s->copies.ptr, s->copies.len);
     mf_buf_fini(&s->copies);
     s->copies = b;
-    return max == 0 && b.len > 0;
+    return over && b.len > 0;
 }

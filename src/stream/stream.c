@@ -112,6 +112,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     mf_list_init(&s->purges);
     s->store = st;
     s->host = h;
+    s->owner = h->owner != NULL ? h->owner : &s->own;
     s->created_ns = created_ns;
     s->memory = cfg->storage == STORAGE_MEMORY;
     parts_use(s, &parts);
@@ -163,8 +164,9 @@ static void stop(struct stream *s)
     limits_stop(s);
     loop_timer_stop(s->expire_timer);
     loop_defer_cancel(s->host->loop, &s->announce_defer);
-    loop_defer_cancel(s->host->loop, &s->expire_more);
-    loop_defer_cancel(s->host->loop, &s->purge_more);
+    work_cancel(s->host->loop, &s->announcing);
+    work_cancel(s->host->loop, &s->expiring);
+    work_cancel(s->host->loop, &s->purging);
     uncount(s);
 }
 

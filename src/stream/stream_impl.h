@@ -49,11 +49,13 @@ struct stream {
     const struct stream_host *host;
     struct store *store;
     struct loop_timer *expire_timer;
-    int64_t armed_ns;      /* the deadline it is armed for; INT64_MAX: it is not */
-    struct marker aged[2]; /* the marker of deaths by age: [of a key of a KV bucket], */
-    int64_t aged_ttl_ns;   /* for this TTL; 0: not written yet */
-    int64_t swept_ns;      /* the present of the slice that runs */
-    struct loop_defer expire_more, announce_defer, enforce_defer, purge_more;
+    int64_t armed_ns;              /* the deadline it is armed for; INT64_MAX: it is not */
+    struct marker aged[2];         /* the marker of deaths by age: [of a key of a KV bucket], */
+    int64_t aged_ttl_ns;           /* for this TTL; 0: not written yet */
+    int64_t swept_ns;              /* the present of the slice that runs */
+    struct work_owner *owner, own; /* the account's, or its own */
+    struct work_task expiring, announcing, enforcing, purging;
+    struct loop_defer announce_defer;
     struct store_keys *thin; /* limits_enforce(): subjects still to be looked at */
     char *thin_subject;      /* the one a slice ended in; NULL: none */
     bool thin_again;         /* something could not go: from the first subject on */

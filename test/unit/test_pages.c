@@ -32,6 +32,7 @@ static void serve(const char *conf)
 void setUp(void)
 {
     memset(&s, 0, sizeof s);
+    TEST_ASSERT_EQUAL_INT_MESSAGE(0, loop_new(&s.loop, &err), err.text);
     mf_list_init(&s.clients);
     mf_list_init(&s.closed);
     memcpy(s.id, "NID", 4);
@@ -43,6 +44,7 @@ void setUp(void)
 void tearDown(void)
 {
     closed_free_all(&s);
+    loop_free(s.loop);
     accounts_free(s.accounts);
     auth_free(s.auth);
     options_free(s.opts);
