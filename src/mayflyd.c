@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,6 +289,16 @@ static void fill_descriptors(void)
         close(fd);
 }
 
+/* glibc keeps small blocks that are freed in lists and merges all of them in one go, inside some
+ * later free(): after a million of them that takes a third of a second.  Merged one by one they
+ * cost a few nanoseconds each. */
+static void merge_freed_blocks_at_once(void)
+{
+#ifdef M_MXFAST
+    (void)mallopt(M_MXFAST, 0);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     struct program p = {.argc = argc, .argv = argv};
@@ -295,6 +306,7 @@ int main(int argc, char **argv)
     struct mf_error e;
     int rv = 0;
 
+    merge_freed_blocks_at_once();
     fill_descriptors();
     if (options_load(&o, argc, argv, &e) != 0) {
         fprintf(stderr, "%s: %s\n", base_name(argv[0]), e.text);

@@ -1,6 +1,6 @@
-/* table.h: hash table of embedded nodes.  Find, add and delete are O(1) on average; adding never
- * fails once the table exists: if it cannot grow, its chains get longer.  Deleting all gives the
- * memory back. */
+/* table.h: hash table of embedded nodes.  Find is O(1) on average, add and delete are O(1) on
+ * average and never more than a few slots; adding never fails once the table exists: if it cannot
+ * grow, its chains get longer.  Deleting all gives the memory back. */
 #ifndef MAYFLY_TABLE_H
 #define MAYFLY_TABLE_H
 
@@ -10,16 +10,24 @@ struct table_node {
     struct table_node *next;
     uint64_t hash;
 };
-/* Every node hangs in slot[hash & (cap - 1)]; cap is a power of two, or 0 while empty. */
+/* Linear hashing: the table grows and shrinks by one slot at a time, so no call ever moves all
+ * nodes.  half is a power of two, half <= cap < 2 * half (or cap == half), or all are 0 while the
+ * table is empty.  Every node hangs in the slot that table_slot() names. */
 struct table {
     struct table_node **slot;
-    size_t cap, count;
+    size_t cap, count; /* slots in use; nodes */
+    size_t half, room; /* see above; slots that there is memory for */
 };
 
+static inline size_t table_slot(const struct table *t, uint64_t hash)
+{
+    size_t i = hash & (2 * t->half - 1);
+    return i < t->cap ? i : i - t->half;
+}
 /* The first node with this hash, and then the next one: the caller compares keys. */
 static inline struct table_node *table_first(const struct table *t, uint64_t hash)
 {
-    struct table_node *n = t->cap == 0 ? NULL : t->slot[hash & (t->cap - 1)];
+    struct table_node *n = t->cap == 0 ? NULL : t->slot[table_slot(t, hash)];
     while (n != NULL && n->hash != hash)
         n = n->next;
     return n;

@@ -5,54 +5,90 @@
 
 #define FIRST_CAP 8
 
-static int resize(struct table *t, size_t cap)
+/* Adds one slot and splits another into it. */
+static void grow(struct table *t)
 {
-    struct table_node **slot = calloc(cap, sizeof(*slot));
+    struct table_node **from, **to;
 
-    if (slot == NULL)
-        return MF_NOMEM;
-    for (size_t i = 0; i < t->cap; i++) {
-        struct table_node *n = t->slot[i], *next;
-        for (; n != NULL; n = next) {
-            next = n->next;
-            n->next = slot[n->hash & (cap - 1)];
-            slot[n->hash & (cap - 1)] = n;
-        }
+    if (t->cap == t->room) {
+        struct table_node **slot = realloc(t->slot, 2 * t->room * sizeof(struct table_node *));
+        if (slot == NULL)
+            return; /* longer chains: slower, still right */
+        t->slot = slot;
+        t->room *= 2;
     }
-    free(t->slot);
-    t->slot = slot;
-    t->cap = cap;
-    return 0;
+    from = &t->slot[t->cap - t->half];
+    to = &t->slot[t->cap];
+    *to = NULL;
+    while (*from != NULL) {
+        struct table_node *n = *from;
+        if ((n->hash & t->half) == 0) {
+            from = &n->next;
+            continue;
+        }
+        *from = n->next;
+        n->next = *to;
+        *to = n;
+    }
+    if (++t->cap == 2 * t->half)
+        t->half = t->cap;
+}
+
+/* Joins the last slot with the one that it was split from. */
+static void shrink(struct table *t)
+{
+    struct table_node *last, **end;
+
+    if (t->cap == t->half)
+        t->half /= 2;
+    last = t->slot[--t->cap];
+    end = &t->slot[t->cap - t->half];
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = last;
+    if (t->cap <= t->room / 4) {
+        struct table_node **slot = realloc(t->slot, t->room / 2 * sizeof(struct table_node *));
+        if (slot == NULL)
+            return; /* keeps the memory */
+        t->slot = slot;
+        t->room /= 2;
+    }
 }
 
 int table_add(struct table *t, struct table_node *n, uint64_t hash)
 {
-    if (t->cap == 0 && resize(t, FIRST_CAP) != 0)
-        return MF_NOMEM;
-    if (t->count >= t->cap && resize(t, t->cap * 2) != 0) {
-        /* Longer chains: slower, still right. */
+    struct table_node **at;
+
+    if (t->cap == 0) {
+        t->slot = calloc(FIRST_CAP, sizeof(struct table_node *));
+        if (t->slot == NULL)
+            return MF_NOMEM;
+        t->cap = t->half = t->room = FIRST_CAP;
     }
+    at = &t->slot[table_slot(t, hash)];
     n->hash = hash;
-    n->next = t->slot[hash & (t->cap - 1)];
-    t->slot[hash & (t->cap - 1)] = n;
-    t->count++;
+    n->next = *at;
+    *at = n;
+    if (++t->count > t->cap)
+        grow(t);
     return 0;
 }
 
 void table_del(struct table *t, struct table_node *n)
 {
-    struct table_node **at = &t->slot[n->hash & (t->cap - 1)];
+    struct table_node **at = &t->slot[table_slot(t, n->hash)];
 
     while (*at != n)
         at = &(*at)->next;
     *at = n->next;
     n->next = NULL;
-    t->count--;
-    if (t->count == 0)
+    if (--t->count == 0) {
         table_fini(t);
-    else if (t->cap > FIRST_CAP && t->count < t->cap / 8 && resize(t, t->cap / 2) != 0) {
-        /* Keeps the larger one. */
+        return;
     }
+    /* Four at a time, to be done when the nodes are. */
+    for (int i = 0; i < 4 && t->cap > FIRST_CAP && t->count < t->cap / 4; i++)
+        shrink(t);
 }
 
 struct table_node *table_any(const struct table *t, size_t *start)
@@ -69,5 +105,5 @@ struct table_node *table_any(const struct table *t, size_t *start)
 void table_fini(struct table *t)
 {
     free(t->slot);
-    *t = (struct table){NULL, 0, 0};
+    *t = (struct table){.slot = NULL};
 }

@@ -17,7 +17,7 @@ static struct item items[NODES];
 
 void setUp(void)
 {
-    t = (struct table){NULL, 0, 0};
+    t = (struct table){.slot = NULL};
     memset(items, 0, sizeof items);
 }
 
@@ -52,7 +52,8 @@ static void check_table(void)
         count += expect;
     }
     TEST_ASSERT_EQUAL_size_t(count, t.count);
-    TEST_ASSERT_TRUE((t.cap & (t.cap - 1)) == 0 || t.cap == 0);
+    TEST_ASSERT_TRUE((t.half & (t.half - 1)) == 0);
+    TEST_ASSERT_TRUE(t.half <= t.cap && (t.cap == 0 || t.cap < 2 * t.half));
 }
 
 static void flip(size_t i)
@@ -100,6 +101,18 @@ static void test_table_grows_and_shrinks_with_its_nodes(void)
     TEST_ASSERT_TRUE(t.cap <= 64);
 }
 
+/* A table of a million nodes must not be moved in one call: each moves a few slots at most. */
+static void test_a_single_call_adds_or_joins_few_slots(void)
+{
+    for (size_t round = 0; round < 2; round++)
+        for (size_t i = 0; i < NODES; i++) {
+            size_t before = t.cap;
+            flip(i);
+            TEST_ASSERT_TRUE(before == 0 || t.cap == 0 || t.cap <= before + 1);
+            TEST_ASSERT_TRUE(t.cap == 0 || t.cap + 4 >= before);
+        }
+}
+
 static void test_any_node_serves_to_empty_the_table(void)
 {
     size_t start = 0, n = 0;
@@ -121,6 +134,7 @@ int main(void)
     RUN_TEST(test_empty_table_finds_nothing_and_owns_no_memory);
     RUN_TEST(test_random_additions_and_deletions_agree_with_an_array);
     RUN_TEST(test_table_grows_and_shrinks_with_its_nodes);
+    RUN_TEST(test_a_single_call_adds_or_joins_few_slots);
     RUN_TEST(test_any_node_serves_to_empty_the_table);
     return UNITY_END();
 }
