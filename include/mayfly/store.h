@@ -11,6 +11,7 @@
 #ifndef MAYFLY_STORE_H
 #define MAYFLY_STORE_H
 
+#include "mayfly/buf.h"
 #include "mayfly/list.h"
 #include "mayfly/loop.h"
 #include "mayfly/store_io.h"
@@ -192,12 +193,14 @@ struct store_read {
     void *job;
 };
 MF_MUSTCHECK int store_read(struct store *s, struct store_read *r); /* MF_NOMEM, MF_NOTFOUND */
-/* The same, waiting for the disk: at start, and for the rare single message that cannot wait. Valid
- * until the next call of these two. */
-MF_MUSTCHECK int store_read_now(struct store *s, uint64_t seq, struct store_rec *out);
+/* The same, waiting for the disk: at start, and for the rare single message that cannot wait.  The
+ * record lies in *buf, whose former bytes are dropped. */
+MF_MUSTCHECK int store_read_now(struct store *s, uint64_t seq, struct mf_buf *buf,
+                                struct store_rec *out);
 /* The last message at or before from_seq, also one past its deadline that nobody has swept yet. For
  * a start.  MF_NOTFOUND, MF_NOMEM; MF_CORRUPT: out->seq says which one. */
-MF_MUSTCHECK int store_read_back(struct store *s, uint64_t from_seq, struct store_rec *out);
+MF_MUSTCHECK int store_read_back(struct store *s, uint64_t from_seq, struct mf_buf *buf,
+                                 struct store_rec *out);
 
 uint64_t store_committed(const struct store *s); /* every sequence up to here is on disk, or gone */
 uint64_t store_next(const struct store *s, uint64_t from_seq); /* first at or after; 0: none */

@@ -95,10 +95,14 @@ struct stream_msg {
     uint64_t seq;
     int64_t ts_ns, deadline_ns; /* deadline 0: never */
     struct mf_slice subject, hdr, payload;
+    struct mf_buf *lent[2]; /* stream_msg_end()'s own */
 };
-/* 0: *out, valid until the loop gets control again or the next stream_get().  MF_NOTFOUND: not
- * there (any more). MF_AGAIN: not in memory, use stream_load().  MF_CORRUPT: damaged on disk. */
+/* 0: *out is valid until stream_msg_end(), which must follow before the loop gets control again.
+ * MF_NOTFOUND: the message is not there (any more).  MF_AGAIN: it is not in memory, use
+ * stream_load().  MF_CORRUPT: damaged on disk.  MF_NOMEM. */
 MF_MUSTCHECK int stream_get(struct stream *s, uint64_t seq, struct stream_msg *out);
+/* Gives back the memory of a message that stream_get() or stream_get_now() filled in. */
+void stream_msg_end(const struct stream_msg *m);
 /* The same from disk without stopping the loop; msg is valid in done() only.  status as above. */
 struct stream_load {
     uint64_t seq;

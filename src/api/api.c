@@ -8,6 +8,7 @@
 #include "api_pages.h"
 
 #include "mayfly/clock.h"
+#include "mayfly/lend.h"
 #include "mayfly/log.h"
 
 #include <stdio.h>
@@ -545,6 +546,7 @@ static void ended(struct loop_defer *d)
     void *arg = a->closed_arg;
 
     ingest_fini();
+    lend_fini();
     source_fini();
     loop_timer_free(a->clock_timer);
     free(a->store_dir);

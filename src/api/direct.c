@@ -1,6 +1,6 @@
 /* direct.c: DIRECT.GET for one message: by sequence, the last or the next of a subject.
  *
- * Happy path: the message is in memory; its headers are put together in one buffer that stays, and
+ * Happy path: the message is in memory; its headers are put together in a buffer of the pool, and
  * it is sent, all in the turn of the request and without taking memory.  When it is on disk the
  * reply subject is kept until it was read. */
 #include "direct.h"
@@ -8,6 +8,7 @@
 #include "mayfly/clock.h"
 #include "mayfly/header.h"
 #include "mayfly/json.h"
+#include "mayfly/lend.h"
 #include "mayfly/subject.h"
 
 #include <stdlib.h>
@@ -18,8 +19,6 @@
 #define LEVEL     "NATS/1.0 412 Required Api Level\r\n\r\n"
 
 /* --- sending -------------------------------------------------------------------------------- */
-
-static struct mf_buf block; /* the header block being sent */
 
 static uint8_t *put(uint8_t *at, struct mf_slice s)
 {
@@ -44,11 +43,12 @@ void direct_send(struct api_account *aa, const char *stream, struct mf_slice rep
                  const struct stream_msg *m, const struct direct_place *place)
 {
     struct mf_slice name = mf_str(stream);
+    struct mf_buf *block = lend_take();
     uint8_t *at;
 
-    mf_buf_clear(&block);
-    at = mf_buf_reserve(&block, m->hdr.len + name.len + m->subject.len + 320);
+    at = block == NULL ? NULL : mf_buf_reserve(block, m->hdr.len + name.len + m->subject.len + 320);
     if (at == NULL) {
+        lend_give(block);
         direct_send_status(aa, reply, DIRECT_NO_MEMORY);
         return;
     }
@@ -68,8 +68,9 @@ void direct_send(struct api_account *aa, const char *stream, struct mf_slice rep
         at = put_u64(at, place->last_seq);
     }
     at = put(at, MF_LIT("\r\n\r\n"));
-    api_publish(aa, reply, MF_SLICE_NONE, mf_slice(block.ptr, (size_t)(at - block.ptr)),
+    api_publish(aa, reply, MF_SLICE_NONE, mf_slice(block->ptr, (size_t)(at - block->ptr)),
                 m->payload);
+    lend_give(block);
 }
 
 void direct_send_bare(struct api_account *aa, struct mf_slice reply, const struct stream_msg *m)
@@ -147,6 +148,7 @@ static void get_one(struct api_account *aa, struct stream *s, struct mf_slice re
     switch (seq == 0 ? MF_NOTFOUND : stream_get(s, seq, &m)) {
     case 0:
         send_one(aa, s, reply, &m, no_hdr);
+        stream_msg_end(&m);
         break;
     case MF_AGAIN:
         load_one(aa, s, reply, seq, no_hdr);

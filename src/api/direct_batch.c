@@ -191,6 +191,7 @@ static enum sent send_seq(struct direct_batch *b, struct stream *s, uint64_t seq
     b->seq = seq + 1;
     if (rc == 0) {
         send_msg(b, &m);
+        stream_msg_end(&m);
         return SENT_YES;
     }
     if (rc != MF_AGAIN)

@@ -8,6 +8,7 @@
 #include "api_impl.h"
 
 #include "mayfly/header.h"
+#include "mayfly/lend.h"
 #include "mayfly/log.h"
 #include "mayfly/proto.h"
 
@@ -150,22 +151,25 @@ static void send_no_memory(struct ingest_stream *in, struct mf_slice reply)
 
 static void send_ack(struct ingest_stream *in, struct mf_slice reply, const struct stream_ack *a)
 {
-    static struct mf_buf body;
+    struct mf_buf *body = lend_take();
     struct mf_slice hdr = MF_SLICE_NONE;
 
-    mf_buf_clear(&body);
-    if (a->error != NULL) {
-        write_error(in, a->error, &body);
-        if (a->error->err_code == 10167)
-            hdr = MF_LIT("NATS/1.0 429 Too Many Requests\r\n\r\n");
-    } else if (!a->empty) {
-        write_ack(in, a, &body);
-    }
-    if (mf_buf_failed(&body)) {
+    if (body == NULL) {
         send_no_memory(in, reply);
         return;
     }
-    api_publish(in->aa, reply, MF_SLICE_NONE, hdr, mf_buf_slice(&body));
+    if (a->error != NULL) {
+        write_error(in, a->error, body);
+        if (a->error->err_code == 10167)
+            hdr = MF_LIT("NATS/1.0 429 Too Many Requests\r\n\r\n");
+    } else if (!a->empty) {
+        write_ack(in, a, body);
+    }
+    if (mf_buf_failed(body))
+        send_no_memory(in, reply);
+    else
+        api_publish(in->aa, reply, MF_SLICE_NONE, hdr, mf_buf_slice(body));
+    lend_give(body);
 }
 
 static void acked(struct stream_publish *p, const struct stream_ack *a)

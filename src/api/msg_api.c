@@ -70,7 +70,8 @@ static bool conflicting(const struct get_request *r)
 
 /* --- GET: the answer -------------------------------------------------------------------------- */
 
-static void get_reply(struct get_state *g, const struct stream_msg *m)
+/* The message is in the answer when this returns: it is not needed to send that. */
+static void get_write(struct get_state *g, const struct stream_msg *m)
 {
     struct api_call *call = g->call;
     struct jsonw *w = api_reply_begin(call);
@@ -84,7 +85,6 @@ static void get_reply(struct get_state *g, const struct stream_msg *m)
         base64_json_write(w, "data", m->payload);
     jsonw_time(w, "time", m->ts_ns);
     jsonw_end(w);
-    api_reply_end_quietly(call);
 }
 
 static void get_loaded(struct stream_load *l, int status)
@@ -92,10 +92,12 @@ static void get_loaded(struct stream_load *l, int status)
     struct api_call *call = mf_container(l, struct api_call, load);
     struct get_state *g = call->state;
 
-    if (status == 0)
-        get_reply(g, &l->msg);
-    else
-        refuse(g->call, JS_NO_MESSAGE_FOUND);
+    if (status != 0) {
+        refuse(call, JS_NO_MESSAGE_FOUND);
+        return;
+    }
+    get_write(g, &l->msg);
+    api_reply_end_quietly(call);
 }
 
 static void get_seq(struct get_state *g, struct stream *s, uint64_t seq)
@@ -104,7 +106,9 @@ static void get_seq(struct get_state *g, struct stream *s, uint64_t seq)
     int rc = seq == 0 ? MF_NOTFOUND : stream_get(s, seq, &m);
 
     if (rc == 0) {
-        get_reply(g, &m);
+        get_write(g, &m);
+        stream_msg_end(&m);
+        api_reply_end_quietly(g->call);
         return;
     }
     if (rc == MF_AGAIN) {

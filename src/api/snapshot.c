@@ -162,6 +162,7 @@ static int write_seq(struct snapshot *n, struct stream *s, uint64_t seq)
 
     if (rc == 0) {
         write_msg(n, &m);
+        stream_msg_end(&m);
         return 0;
     }
     if (rc == MF_AGAIN) {

@@ -1,13 +1,13 @@
 # base: slices, errors, buffers, JSON out, clocks, log.  Knows nothing of ours.
 noinst_LIBRARIES += %D%/libbase.a
 %C%_libbase_a_SOURCES = \
-	%D%/error.c %D%/slice.c %D%/buf.c %D%/utf8.c include/mayfly/utf8.h %D%/float_text.c %D%/float_text.h \
+	%D%/error.c %D%/slice.c %D%/buf.c %D%/lend.c %D%/utf8.c include/mayfly/utf8.h %D%/float_text.c %D%/float_text.h \
 	%D%/jsonw.c %D%/clock.c %D%/clock_text.c %D%/clock_parse.c %D%/rand.c %D%/hash.c \
 	%D%/table.c %D%/steady.c %D%/checksum.c %D%/arena.c %D%/json.c %D%/json_scan.c %D%/json_scan.h %D%/json_time.c \
 	%D%/json_text.c %D%/json_map.c %D%/json_plain.c %D%/json_read.h \
 	%D%/s2.c %D%/s2_frame.c %D%/sha256.c include/mayfly/sha256.h %D%/highway.c include/mayfly/highway.h \
 	%D%/log.c %D%/log_file.c %D%/log_syslog.c %D%/log_sink.h \
-	include/mayfly/base.h include/mayfly/list.h include/mayfly/le.h include/mayfly/buf.h include/mayfly/jsonw.h \
+	include/mayfly/base.h include/mayfly/list.h include/mayfly/le.h include/mayfly/buf.h include/mayfly/lend.h include/mayfly/jsonw.h \
 	include/mayfly/clock.h include/mayfly/rand.h include/mayfly/hash.h include/mayfly/log.h \
 	include/mayfly/table.h include/mayfly/steady.h include/mayfly/checksum.h include/mayfly/arena.h \
 	include/mayfly/json.h include/mayfly/s2.h
@@ -15,7 +15,7 @@ noinst_LIBRARIES += %D%/libbase.a
 
 BASE_LIBS = %D%/libbase.a
 
-UNIT_TESTS += test/unit/base test/unit/list test/unit/buf test/unit/jsonw test/unit/clock \
+UNIT_TESTS += test/unit/base test/unit/list test/unit/buf test/unit/lend test/unit/jsonw test/unit/clock \
 	test/unit/rand test/unit/table test/unit/steady test/unit/log test/unit/log_nomem \
 	test/unit/log_syslog
 test_unit_base_SOURCES = test/unit/test_base.c
@@ -27,6 +27,9 @@ test_unit_list_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_buf_SOURCES = test/unit/test_buf.c
 test_unit_buf_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_buf_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_lend_SOURCES = test/unit/test_lend.c
+test_unit_lend_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_lend_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_jsonw_SOURCES = test/unit/test_jsonw.c
 test_unit_jsonw_LDADD = $(BASE_LIBS) $(UNITY_LIBS) -lm
 test_unit_jsonw_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -26,6 +26,7 @@
 #include "mayfly/clock.h"
 #include "mayfly/consumer.h"
 #include "mayfly/header.h"
+#include "mayfly/lend.h"
 #include "mayfly/proto.h"
 #include "mayfly/rand.h"
 #include "mayfly/router.h"
@@ -146,7 +147,6 @@ struct consumers {
     struct loop_defer sweep;       /* retention.c */
     uint64_t sweep_at, sweep_upto; /* what comes to disk is swept too, up to here */
     int64_t now_ns;                /* when messages go out: read once for many */
-    struct mf_buf reply, hdr;      /* of the message that goes out */
 };
 
 /* consumers.c */

@@ -317,8 +317,6 @@ static void group_free(struct loop_defer *d)
 
     router_free(g->filters);
     loop_timer_free(g->flush_timer);
-    mf_buf_fini(&g->reply);
-    mf_buf_fini(&g->hdr);
     free(g->at);
     free(g);
 }

@@ -27,9 +27,10 @@ static uint64_t due(const struct request *r)
 static void status_to(struct consumer *c, struct mf_slice reply, const char *status,
                       const struct request *pending)
 {
-    struct mf_buf *b = &c->group->hdr;
+    struct mf_buf *b = lend_take();
 
-    mf_buf_clear(b);
+    if (b == NULL)
+        return;
     header_begin(b, status);
     if (pending != NULL) {
         char left[24];
@@ -41,6 +42,7 @@ static void status_to(struct consumer *c, struct mf_slice reply, const char *sta
     struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
     if (!mf_buf_failed(b))
         (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+    lend_give(b);
 }
 
 void pull_status(struct consumer *c, struct request *r, const char *status, bool pending_headers)
@@ -62,16 +64,19 @@ static void refuse(struct consumer *c, struct mf_slice reply, const char *fmt, .
 
 static void heartbeat(struct consumer *c, struct request *r)
 {
-    struct mf_buf *b = &c->group->hdr;
+    struct mf_buf *b = lend_take();
     struct mf_slice reply = mf_slice(r->reply, r->reply_len);
 
-    mf_buf_clear(b);
+    if (b == NULL)
+        return;
     header_begin(b, "100 Idle Heartbeat");
     put_line(b, "Nats-Last-Consumer", c->dseq);
     put_line(b, "Nats-Last-Stream", walk_last(c));
     header_end(b);
     struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
-    (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+    if (!mf_buf_failed(b))
+        (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+    lend_give(b);
 }
 
 /* --- the queue ----------------------------------------------------------------------------- */

@@ -9,13 +9,16 @@
 
 static void refuse(struct consumer *c, struct mf_slice reply, const char *status)
 {
-    struct mf_buf *b = &c->group->hdr;
+    struct mf_buf *b = lend_take();
 
-    mf_buf_clear(b);
+    if (b == NULL)
+        return;
     header_begin(b, status);
     header_end(b);
     struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
-    (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+    if (!mf_buf_failed(b))
+        (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+    lend_give(b);
 }
 
 static bool known(const struct consumer *c, struct mf_slice group)

@@ -41,11 +41,9 @@ static void put_number(struct mf_buf *b, uint64_t n)
 }
 
 /* $JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending> */
-static struct mf_slice reply_of(struct consumer *c, const struct stream_msg *m, uint64_t count)
+static struct mf_slice reply_of(struct consumer *c, const struct stream_msg *m, uint64_t count,
+                                struct mf_buf *b)
 {
-    struct mf_buf *b = &c->group->reply;
-
-    mf_buf_clear(b);
     mf_buf_puts(b, "$JS.ACK.");
     mf_buf_puts(b, stream_name(c->group->stream));
     mf_buf_byte(b, '.');
@@ -58,13 +56,12 @@ static struct mf_slice reply_of(struct consumer *c, const struct stream_msg *m, 
     return mf_buf_slice(b);
 }
 
-/* The stored headers, and what the consumer adds. */
-static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m, bool pinned)
+/* The stored headers, and what the consumer adds: then they are in *b. */
+static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m, bool pinned,
+                                 struct mf_buf *b)
 {
-    struct mf_buf *b = &c->group->hdr;
     uint8_t text[20];
 
-    mf_buf_clear(b); /* also of a failure before */
     if (!c->cfg.headers_only && !pinned)
         return m->hdr;
     if (m->hdr.len > 2)
@@ -82,22 +79,34 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
 /* What it takes of a request's max_bytes: all that goes out, but for the line of the pin. */
 static size_t size_of(struct consumer *c, const struct stream_msg *m, uint64_t count)
 {
-    return m->subject.len + reply_of(c, m, count).len + header_of(c, m, false).len +
-           (c->cfg.headers_only ? 0 : m->payload.len);
+    struct mf_buf *reply = lend_take(), *hdr = lend_take();
+    size_t n = m->subject.len + (c->cfg.headers_only ? 0 : m->payload.len);
+
+    if (reply != NULL && hdr != NULL) /* else send() will find no memory, too */
+        n += reply_of(c, m, count, reply).len + header_of(c, m, false, hdr).len;
+    lend_give(hdr);
+    lend_give(reply);
+    return n;
 }
 
 static size_t send(struct consumer *c, struct mf_slice route, const struct stream_msg *m,
                    uint64_t count, bool pinned, size_t *bytes)
 {
-    struct mf_msg out = {.subject = m->subject,
-                         .reply = reply_of(c, m, count),
-                         .hdr = header_of(c, m, pinned),
-                         .payload = c->cfg.headers_only ? MF_SLICE_NONE : m->payload};
+    struct mf_buf *reply = lend_take(), *hdr = lend_take();
+    size_t n = CONSUMER_LATER;
 
-    if (mf_buf_failed(&c->group->reply) || mf_buf_failed(&c->group->hdr))
-        return CONSUMER_LATER;
-    *bytes = out.subject.len + out.reply.len + out.hdr.len + out.payload.len;
-    return c->group->host->deliver(c->group->host->arg, route, &out);
+    if (reply != NULL && hdr != NULL) {
+        struct mf_msg out = {.subject = m->subject,
+                             .reply = reply_of(c, m, count, reply),
+                             .hdr = header_of(c, m, pinned, hdr),
+                             .payload = c->cfg.headers_only ? MF_SLICE_NONE : m->payload};
+        *bytes = out.subject.len + out.reply.len + out.hdr.len + out.payload.len;
+        if (!mf_buf_failed(reply) && !mf_buf_failed(hdr))
+            n = c->group->host->deliver(c->group->host->arg, route, &out);
+    }
+    lend_give(hdr);
+    lend_give(reply);
+    return n;
 }
 
 bool replay_waits(struct consumer *c, const struct stream_msg *m)
@@ -317,8 +326,11 @@ static bool pump_one(struct consumer *c, uint64_t seq, struct pend *e)
     struct stream_msg m;
     int rc = stream_get(c->group->stream, seq, &m);
 
-    if (rc == 0)
-        return pump_message(c, &m, e);
+    if (rc == 0) {
+        bool on = pump_message(c, &m, e);
+        stream_msg_end(&m);
+        return on;
+    }
     if (rc == MF_AGAIN) {
         c->load = (struct stream_load){.seq = seq, .done = loaded};
         c->load_again = e != NULL;

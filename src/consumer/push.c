@@ -96,23 +96,22 @@ void consumer_interest_gained(struct consumer *c)
 /* What is not asked is not awaited: push_ready() asks then. */
 static void ask_flow(struct consumer *c)
 {
-    struct mf_buf *b = &c->group->hdr;
+    struct mf_buf *reply = lend_take();
     char id[RAND_NUID + 1];
     struct mf_slice subject = mf_str(c->cfg.deliver_subject);
 
     rand_nuid(id);
     snprintf(c->push->flow, sizeof c->push->flow, "%.4s", id + RAND_NUID - 4);
-    mf_buf_clear(&c->group->reply);
-    mf_buf_printf(&c->group->reply, "$JS.FC.%s.%s.%s", stream_name(c->group->stream), c->name,
-                  c->push->flow);
-    mf_buf_clear(b);
-    header_begin(b, "100 FlowControl Request");
-    header_end(b);
-    struct mf_msg m = {
-        .subject = subject, .reply = mf_buf_slice(&c->group->reply), .hdr = mf_buf_slice(b)};
-    if (mf_buf_failed(&c->group->reply) || mf_buf_failed(b) ||
+    if (reply != NULL)
+        mf_buf_printf(reply, "$JS.FC.%s.%s.%s", stream_name(c->group->stream), c->name,
+                      c->push->flow);
+    struct mf_msg m = {.subject = subject,
+                       .reply = reply == NULL ? MF_SLICE_NONE : mf_buf_slice(reply),
+                       .hdr = MF_LIT("NATS/1.0 100 FlowControl Request\r\n\r\n")};
+    if (reply == NULL || mf_buf_failed(reply) ||
         c->group->host->deliver(c->group->host->arg, subject, &m) == CONSUMER_LATER)
         c->push->flow[0] = '\0';
+    lend_give(reply);
 }
 
 static void ask_in_flight(struct consumer *c)
@@ -213,12 +212,13 @@ void consumer_flow(struct consumer *c, struct mf_slice token, struct mf_slice hd
 
 static void heartbeat(struct consumer *c)
 {
-    struct mf_buf *b = &c->group->hdr;
+    struct mf_buf *b = lend_take();
     uint8_t text[20];
     struct mf_slice subject = mf_str(c->cfg.deliver_subject);
     char flow[600];
 
-    mf_buf_clear(b);
+    if (b == NULL)
+        return;
     header_begin(b, "100 Idle Heartbeat");
     header_add(b, "Nats-Last-Consumer", mf_slice(text, proto_put_u64(text, c->dseq)));
     header_add(b, "Nats-Last-Stream", mf_slice(text, proto_put_u64(text, walk_last(c))));
@@ -231,6 +231,7 @@ static void heartbeat(struct consumer *c)
     struct mf_msg m = {.subject = subject, .hdr = mf_buf_slice(b)};
     if (!mf_buf_failed(b) && c->group->host->deliver(c->group->host->arg, subject, &m) == 0)
         push_lost(c);
+    lend_give(b);
 }
 
 void push_timeouts(struct consumer *c)

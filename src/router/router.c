@@ -7,6 +7,7 @@
  * way, and any of them may nest. */
 #include "router_impl.h"
 
+#include "mayfly/lend.h"
 #include "mayfly/rand.h"
 #include "mayfly/subject.h"
 
@@ -245,6 +246,7 @@ static size_t deliver_frame(struct router *r, struct answer a, const struct rout
 
 size_t router_publish(struct router *r, const struct router_msg *m)
 {
+    lend_publish();
     r->matches++;
     r->starved = false;
     if (r->subs == 0)

@@ -162,7 +162,11 @@ static void seek(struct loop_defer *d)
             return;
         }
         all->seek_at = seq - 1;
-        if (stream_get_now(all->stream, seq, &m) == 0 && look_at(all, &m) == 0)
+        if (stream_get_now(all->stream, seq, &m) != 0)
+            continue;
+        size_t left = look_at(all, &m);
+        stream_msg_end(&m);
+        if (left == 0)
             return;
     }
     loop_next(all->host->loop, d);

@@ -8,6 +8,7 @@
 
 #include "track.h"
 
+#include "mayfly/lend.h"
 #include "mayfly/sha256.h"
 #include "mayfly/source.h"
 #include "mayfly/transform.h"

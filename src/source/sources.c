@@ -180,6 +180,9 @@ void sources_close(struct sources *all, bool forever)
     loop_defer_cancel(all->host->loop, &all->flush);
     loop_defer_cancel(all->host->loop, &all->seek);
     mf_list_del(&all->node);
+    lend_clear(&all->hdr);
+    lend_clear(&all->mark);
+    lend_unmark(all->subject, sizeof all->subject);
     mf_buf_fini(&all->hdr);
     mf_buf_fini(&all->mark);
     free(all->at);

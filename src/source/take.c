@@ -143,11 +143,14 @@ static void copied(struct stream_publish *p, const struct stream_ack *a)
 static struct mf_slice map_subject(struct link *l, struct mf_slice subject)
 {
     for (size_t i = 0; i < l->nmaps; i++) {
+        lend_unmark(l->all->subject, sizeof l->all->subject);
         ssize_t n = l->maps[i] == NULL ? 0
                                        : transform_apply(l->maps[i], subject, l->all->subject,
                                                          sizeof l->all->subject);
-        if (n > 0)
-            return mf_slice(l->all->subject, (size_t)n);
+        if (n <= 0)
+            continue;
+        lend_mark(l->all->subject, (size_t)n);
+        return mf_slice(l->all->subject, (size_t)n);
     }
     return subject;
 }
@@ -159,10 +162,12 @@ static bool hand_over(struct link *l, const struct mf_msg *m, const struct origi
     struct mf_slice hdr;
     struct copy *c;
 
-    mf_buf_clear(&all->mark);
+    lend_clear(&all->mark);
+    lend_clear(&all->hdr);
     if (!l->mirror)
         origin_mark(&all->mark, mf_str(l->index), r->sseq, m->subject, l->ident);
-    hdr = origin_header(&all->hdr, m->hdr, mf_buf_slice(&all->mark));
+    hdr = origin_header(&all->hdr, m->hdr, lend_slice(&all->mark));
+    (void)lend_slice(&all->hdr);
     if (mf_buf_failed(&all->mark) || mf_buf_failed(&all->hdr) || (c = copy_get()) == NULL) {
         js_refuse(&l->error, JS_INSUFFICIENT_RESOURCES);
         return false;

@@ -2,6 +2,8 @@
  * adds (markers), and a time mark that makes it final. */
 #include "store_impl.h"
 
+#include "mayfly/lend.h"
+
 /* Wheel moves for one call: bounds the time, whatever is due. */
 #define BUDGET 4096
 
@@ -33,6 +35,8 @@ static bool death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
     static _Thread_local uint8_t text[KEYS_MAX];
     uint32_t key = index_key(s->ix, id);
     uint64_t place = index_place(s->ix, id);
+
+    lend_unmark(text, sizeof text);
     struct store_death d = {.seq = index_seq(s->ix, id),
                             .deadline_ns = deadline_ns,
                             .key = keys_text(index_keys(s->ix), key, text),
@@ -40,6 +44,7 @@ static bool death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
                             .len = place_len(place),
                             .last = true};
 
+    lend_mark(d.key.ptr, d.key.len);
     for (uint32_t o = index_key_last(s->ix, key); o != INDEX_NONE && d.last;
          o = index_older(s->ix, o))
         d.last = o == id || !accepted(s, o);

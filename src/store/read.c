@@ -194,7 +194,8 @@ int store_read(struct store *s, struct store_read *r)
 
 /* --- waiting for the disk --------------------------------------------------------------------- */
 
-static int read_waiting(struct store *s, const struct index *ix, uint32_t id, struct store_rec *out)
+static int read_waiting(struct store *s, const struct index *ix, uint32_t id, struct mf_buf *buf,
+                        struct store_rec *out)
 {
     struct segment *seg = segs_of(s, index_place(ix, id));
     uint64_t offset = place_offset(index_place(ix, id)), len = record_len(s, ix, id);
@@ -205,8 +206,8 @@ static int read_waiting(struct store *s, const struct index *ix, uint32_t id, st
     *out = (struct store_rec){.seq = seq};
     if (seg == NULL || seg->missing || seg->file == NULL || offset + len > seg->size)
         return MF_CORRUPT;
-    mf_buf_clear(&s->read_buf);
-    uint8_t *p = mf_buf_reserve(&s->read_buf, len);
+    mf_buf_clear(buf);
+    uint8_t *p = mf_buf_reserve(buf, len);
     if (p == NULL)
         return MF_NOMEM;
     if (s->io->pread(s->io, seg->file, p, len, offset, &e) != 0 ||
@@ -216,18 +217,20 @@ static int read_waiting(struct store *s, const struct index *ix, uint32_t id, st
     return 0;
 }
 
-int store_read_now(struct store *s, uint64_t seq, struct store_rec *out)
+int store_read_now(struct store *s, uint64_t seq, struct mf_buf *buf, struct store_rec *out)
 {
     uint32_t id = index_find(seen(s), seq);
 
-    return id == INDEX_NONE || !visible(s, id) ? MF_NOTFOUND : read_waiting(s, seen(s), id, out);
+    if (id == INDEX_NONE || !visible(s, id))
+        return MF_NOTFOUND;
+    return read_waiting(s, seen(s), id, buf, out);
 }
 
-int store_read_back(struct store *s, uint64_t from_seq, struct store_rec *out)
+int store_read_back(struct store *s, uint64_t from_seq, struct mf_buf *buf, struct store_rec *out)
 {
     uint32_t id = index_prev(s->ix, from_seq < s->committed_seq ? from_seq : s->committed_seq);
 
     while (id != INDEX_NONE && (index_hidden(s->ix, id) || !accepted(s, id)))
         id = index_prev(s->ix, index_seq(s->ix, id) - 1);
-    return id == INDEX_NONE ? MF_NOTFOUND : read_waiting(s, s->ix, id, out);
+    return id == INDEX_NONE ? MF_NOTFOUND : read_waiting(s, s->ix, id, buf, out);
 }

@@ -318,7 +318,6 @@ static void store_free(struct store *s)
     free(s->doomed_keys.key);
     free(s->doomed_keys.count);
     big_fini(s);
-    mf_buf_fini(&s->read_buf);
     blob_fini(s);
     erase_fini(s);
     if (s->loop != NULL)

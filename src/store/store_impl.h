@@ -183,7 +183,6 @@ struct store {
     int close_stage;
     void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key); /* store_watch() */
     void *gone_arg;
-    struct mf_buf read_buf; /* store_read_now() */
     uint32_t window_epoch;
     int64_t window_ns;
 };

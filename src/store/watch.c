@@ -1,6 +1,8 @@
 /* watch.c: telling the owner which messages went, and counting those that did not. */
 #include "store_impl.h"
 
+#include "mayfly/lend.h"
+
 void store_watch(struct store *s,
                  void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key),
                  void *arg)
@@ -23,7 +25,10 @@ struct mf_slice store_key_at(const struct store *s, uint64_t seq)
 
     if (id == INDEX_NONE || !present(s, id))
         return MF_SLICE_NONE;
-    return keys_text(index_keys(seen(s)), index_key(seen(s), id), text);
+    lend_unmark(text, sizeof text);
+    struct mf_slice key = keys_text(index_keys(seen(s)), index_key(seen(s), id), text);
+    lend_mark(key.ptr, key.len);
+    return key;
 }
 
 void watch_tell(struct store *s, const struct index *ix, uint32_t id)
@@ -31,7 +36,10 @@ void watch_tell(struct store *s, const struct index *ix, uint32_t id)
     static _Thread_local uint8_t text[KEYS_MAX];
     uint64_t seq = index_seq(ix, id);
 
-    s->gone(s->gone_arg, seq, seq, keys_text(index_keys(ix), index_key(ix, id), text));
+    lend_unmark(text, sizeof text);
+    struct mf_slice key = keys_text(index_keys(ix), index_key(ix, id), text);
+    lend_mark(key.ptr, key.len);
+    s->gone(s->gone_arg, seq, seq, key);
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */

@@ -34,8 +34,10 @@ static bool tell_news(struct stream *s, bool timed)
         struct stream_msg m;
         s->announced = seq;
         /* It was written a moment ago: it is in memory, unless memory is very short. */
-        if (stream_get_now(s, seq, &m) == 0)
+        if (stream_get_now(s, seq, &m) == 0) {
             tell(s, &m);
+            stream_msg_end(&m);
+        }
         if (++n == SLICE || (timed && work_spent_every(s->host->loop, 4)))
             return false;
     }

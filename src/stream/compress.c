@@ -12,9 +12,9 @@ struct mf_slice compress_body(struct stream *s, struct mf_slice body, uint16_t *
 {
     if (s->cfg.compression != COMPRESSION_S2 || body.len < BODY_MIN || body.len > CLAIM_MAX)
         return body;
+    lend_clear(&s->packed);
     if (s->packed.cap > KEEP && s2_bound(body.len) <= KEEP)
         mf_buf_fini(&s->packed);
-    mf_buf_clear(&s->packed);
     uint8_t *p = mf_buf_reserve(&s->packed, s2_bound(body.len));
     if (p == NULL)
         return body; /* it is stored as it came */
@@ -23,7 +23,7 @@ struct mf_slice compress_body(struct stream *s, struct mf_slice body, uint16_t *
         return body;
     s->packed.len = n;
     *flags |= MSG_COMPRESSED;
-    return mf_buf_slice(&s->packed);
+    return lend_slice(&s->packed);
 }
 
 int compress_undo(struct mf_slice stored, struct mf_buf *to, struct mf_slice *body)
@@ -32,8 +32,6 @@ int compress_undo(struct mf_slice stored, struct mf_buf *to, struct mf_slice *bo
 
     if (s2_length(stored, &n) != 0 || n > CLAIM_MAX)
         return MF_CORRUPT;
-    if (to->cap > KEEP && n <= KEEP)
-        mf_buf_fini(to);
     mf_buf_clear(to);
     uint8_t *p = mf_buf_reserve(to, n);
     if (p == NULL)

@@ -211,6 +211,7 @@ int counter_find(struct stream *s, struct mf_slice subject, struct counter **out
         if ((rc = stream_get(s, *seq, &m)) != 0)
             return rc == MF_CORRUPT ? MF_DENIED : rc;
         counter_learn(s, &m);
+        stream_msg_end(&m);
         if (s->counters == NULL || (x = lookup(s->counters, subject)) == NULL || x->seq != *seq)
             return MF_NOMEM;
     }
@@ -241,11 +242,11 @@ static int count(struct stream *s, struct counters *c, const struct counter *x, 
     rc = decimal_add(&c->sum, now, more);
     if (rc == MF_LIMIT)
         return js_refuse(e, JS_STREAM_MESSAGE_EXCEEDS_MAXIMUM);
-    mf_buf_clear(&c->payload);
+    lend_clear(&c->payload);
     mf_buf_puts(&c->payload, "{\"val\":\"");
     mf_buf_append(&c->payload, c->sum.ptr, c->sum.len);
     mf_buf_puts(&c->payload, "\"}");
-    mf_buf_clear(&c->hdr);
+    lend_clear(&c->hdr);
     if (sources.len > 0)
         header_set(&c->hdr, in->hdr, SOURCES, sources);
     if (rc != 0 || mf_buf_failed(&c->payload) || mf_buf_failed(&c->hdr)) {
@@ -274,9 +275,9 @@ int counter_apply(struct stream *s, struct intake *in, const char **val, struct 
     if ((rc = count(s, c, x, in, sources, e)) != 0)
         return rc;
     struct mf_slice payload = in->payload, hdr = in->hdr;
-    in->payload = mf_buf_slice(&c->payload);
+    in->payload = lend_slice(&c->payload);
     if (c->hdr.len > 0)
-        in->hdr = mf_buf_slice(&c->hdr);
+        in->hdr = lend_slice(&c->hdr);
     rc = check_size(s, in, e);
     /* The sequence it is about to get.  If it does not, this value counts for nothing. */
     store_accepted(s->store, &msgs, &bytes, &seq);
@@ -345,6 +346,9 @@ void counter_free(struct stream *s)
     while (!mf_list_empty(&c->used))
         counter_drop(c, mf_container(mf_list_first(&c->used), struct counter, used));
     table_fini(&c->table);
+    lend_clear(&c->payload);
+    lend_clear(&c->hdr);
+    lend_clear(&c->told);
     mf_buf_fini(&c->sum);
     mf_buf_fini(&c->payload);
     mf_buf_fini(&c->hdr);

@@ -164,6 +164,7 @@ static int find_here(struct stream *s, const struct intake *in, struct counter *
     if ((rc = stream_get_now(s, seq, &m)) != 0)
         return rc == MF_CORRUPT ? MF_DENIED : rc;
     counter_learn(s, &m);
+    stream_msg_end(&m);
     rc = counter_find(s, in->subject, x, &seq);
     return rc == MF_AGAIN || rc == MF_NOTFOUND ? MF_NOMEM : rc;
 }
@@ -197,7 +198,7 @@ static int difference(struct stream *s, struct counters *c, struct told *t, stru
         rc = MF_NOMEM;
     if (rc == 0) {
         header_set(&hdr, in->hdr, "Nats-Incr", mf_buf_slice(&incr));
-        mf_buf_clear(&c->told);
+        lend_clear(&c->told);
         told_write(t, &c->told);
         if (mf_buf_failed(&c->told)) {
             mf_buf_fini(&hdr);
@@ -205,7 +206,7 @@ static int difference(struct stream *s, struct counters *c, struct told *t, stru
         } else {
             rc = intake_replace(s, in, &hdr);
         }
-        in->counter_sources = mf_buf_slice(&c->told);
+        in->counter_sources = lend_slice(&c->told);
     }
     mf_buf_fini(&incr);
     return rc;

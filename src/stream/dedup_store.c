@@ -306,12 +306,13 @@ static void chunk_visit(void *arg, struct mf_slice name, struct mf_slice bytes)
 /* Backwards, as only the newest are within the window. */
 static int read_messages(struct loading *x, struct store *st)
 {
+    struct mf_buf b = MF_BUF_INIT;
     struct mf_slice id;
     struct store_rec r;
     int rc = 0;
 
     for (uint64_t seq = UINT64_MAX; rc == 0 && seq > x->d->upto; seq = r.seq - 1) {
-        rc = store_read_back(st, seq, &r);
+        rc = store_read_back(st, seq, &b, &r);
         if (rc == MF_CORRUPT && r.seq > x->d->upto) {
             rc = 0; /* the store has said so; its id is lost with it */
             continue;
@@ -324,6 +325,7 @@ static int read_messages(struct loading *x, struct store *st)
             rc = loading_add(x, &e);
         }
     }
+    mf_buf_fini(&b);
     return rc == MF_NOTFOUND || rc == MF_CORRUPT ? 0 : rc;
 }
 

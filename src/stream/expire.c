@@ -226,16 +226,18 @@ static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
 {
     int64_t latest = INT64_MIN;
     size_t at = n - 1, same = 0;
+    struct mf_buf b = MF_BUF_INIT;
     struct store_rec r;
 
     while (same < n && (d[same].flags & MSG_TOMBSTONE) == (d[0].flags & MSG_TOMBSTONE))
         same++;
     for (size_t i = 0; i < n && same < n; i++)
-        if (store_read_back(s->store, d[i].seq, &r) == 0 && r.seq == d[i].seq &&
+        if (store_read_back(s->store, d[i].seq, &b, &r) == 0 && r.seq == d[i].seq &&
             r.deadline_ns >= latest) {
             latest = r.deadline_ns;
             at = i;
         }
+    mf_buf_fini(&b);
     return at;
 }
 

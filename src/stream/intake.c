@@ -82,9 +82,10 @@ int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out)
         mf_buf_fini(out);
         return MF_NOMEM;
     }
+    lend_clear(&s->scratch);
     mf_buf_fini(&s->scratch);
     s->scratch = *out;
-    in->hdr = mf_buf_slice(&s->scratch);
+    in->hdr = lend_slice(&s->scratch);
     intake_read(in->hdr, &in->h);
     return 0;
 }

@@ -139,11 +139,16 @@ void stream_refuse(struct stream *s, struct stream_publish *p, const struct js_e
 
 struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject)
 {
-    ssize_t n = 0;
+    ssize_t n;
 
-    if (s->transform != NULL)
-        n = transform_apply(s->transform, subject, s->subject_buf, sizeof s->subject_buf);
-    return n > 0 ? mf_slice(s->subject_buf, (size_t)n) : subject;
+    if (s->transform == NULL)
+        return subject;
+    lend_unmark(s->subject_buf, sizeof s->subject_buf);
+    n = transform_apply(s->transform, subject, s->subject_buf, sizeof s->subject_buf);
+    if (n <= 0)
+        return subject;
+    lend_mark(s->subject_buf, (size_t)n);
+    return mf_slice(s->subject_buf, (size_t)n);
 }
 
 /* No TTL is shorter than that of the markers, or a marker could be outlived by what it announces
@@ -494,11 +499,11 @@ static struct mf_slice clean_header(struct stream *s, struct mf_slice hdr)
     } else {
         mf_buf_append(&out, hdr.ptr, hdr.len);
     }
-    mf_buf_clear(&s->scratch);
+    lend_clear(&s->scratch);
     header_remove(&s->scratch, mf_buf_slice(&out), "Nats-Request-Info");
     bool failed = mf_buf_failed(&out) || mf_buf_failed(&s->scratch);
     mf_buf_fini(&out);
-    return failed ? hdr : mf_buf_slice(&s->scratch);
+    return failed ? hdr : lend_slice(&s->scratch);
 }
 
 void stream_publish(struct stream *s, struct stream_publish *p)

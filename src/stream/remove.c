@@ -75,15 +75,16 @@ static int remove_allowed(struct stream *s, uint64_t seq, struct js_error *e)
 /* The subject of a message that is there, in memory or not. */
 static int subject_of(struct stream *s, uint64_t seq, char **out)
 {
+    struct mf_buf b = MF_BUF_INIT;
     struct store_rec r;
     int rc = store_peek(s->store, seq, &r);
 
     if (rc == MF_AGAIN)
-        rc = store_read_now(s->store, seq, &r);
-    if (rc != 0)
-        return rc;
-    *out = mf_slice_dup(r.key);
-    return *out == NULL ? MF_NOMEM : 0;
+        rc = store_read_now(s->store, seq, &b, &r);
+    if (rc == 0 && (*out = mf_slice_dup(r.key)) == NULL)
+        rc = MF_NOMEM;
+    mf_buf_fini(&b);
+    return rc;
 }
 
 static int remove_one(struct stream *s, uint64_t seq, bool erase, struct store_wait *w)

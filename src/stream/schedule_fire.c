@@ -201,6 +201,7 @@ static enum fired with_message(struct stream *s, struct schedule *x)
     if (rc == 0) {
         copy(&t->src_hdr, m.hdr);
         copy(&t->src_body, m.payload);
+        stream_msg_end(&m);
         return produce(s, x, true);
     }
     t->load = (struct stream_load){.seq = seq, .done = source_done};
@@ -264,6 +265,7 @@ static enum fired fire(struct stream *s, struct schedule *x)
     if (rc == 0) {
         copy(&t->hdr, m.hdr);
         copy(&t->body, m.payload);
+        stream_msg_end(&m);
         return with_message(s, x);
     }
     if (rc == MF_AGAIN) {

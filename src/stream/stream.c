@@ -48,18 +48,21 @@ static void parts_use(struct stream *s, const struct parts *p)
 static void remember_last(struct stream *s)
 {
     uint64_t seq = store_prev(s->store, UINT64_MAX), last = store_last_seq(s->store);
+    struct mf_buf b = MF_BUF_INIT;
     struct store_rec r;
     struct mf_slice id;
 
     bool fresh = seq == 0 && last == (s->cfg.first_seq > 0 ? s->cfg.first_seq - 1 : 0);
     s->emptied = s->cfg.first_seq > 0;
     s->last_ts_ns = fresh ? CLOCK_ZERO : store_clock_floor(s->store);
-    if (seq == 0 || store_read_now(s->store, seq, &r) != 0)
+    if (seq == 0 || seq != last)
         return;
-    if (seq == last)
+    if (store_read_now(s->store, seq, &b, &r) == 0) {
         s->last_ts_ns = r.ts_ns;
-    if (seq == last && header_get(r.head, "Nats-Msg-Id", &id))
-        mf_buf_append(&s->last_msg_id, id.ptr, id.len);
+        if (header_get(r.head, "Nats-Msg-Id", &id))
+            mf_buf_append(&s->last_msg_id, id.ptr, id.len);
+    }
+    mf_buf_fini(&b);
 }
 
 static void stream_free(struct stream *s)
@@ -71,8 +74,10 @@ static void stream_free(struct stream *s)
     loop_timer_free(s->enforce_timer);
     parts_free(&(struct parts){s->transform, s->republish});
     mf_buf_fini(&s->last_msg_id);
+    lend_clear(&s->scratch);
+    lend_clear(&s->packed);
+    lend_unmark(s->subject_buf, sizeof s->subject_buf);
     mf_buf_fini(&s->scratch);
-    mf_buf_fini(&s->unpacked);
     mf_buf_fini(&s->packed);
     mf_buf_fini(&s->copies);
     mf_buf_fini(&s->rolled);

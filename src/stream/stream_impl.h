@@ -16,6 +16,7 @@
 
 #include "mayfly/buf.h"
 #include "mayfly/header.h"
+#include "mayfly/lend.h"
 #include "mayfly/marker.h"
 #include "mayfly/proto.h"
 #include "mayfly/store.h"
@@ -88,10 +89,9 @@ struct stream {
     uint64_t announced;   /* observers know all up to here */
     struct store_wait poke;
     bool poked, poke_again;
-    struct mf_list purges;           /* remove.c: struct purge, running or waiting, in order */
-    struct mf_buf scratch, unpacked; /* a rewritten header; an uncompressed body */
-    struct mf_buf packed;            /* a compressed body */
-    char subject_buf[4096];          /* a transformed subject */
+    struct mf_list purges;         /* remove.c: struct purge, running or waiting, in order */
+    struct mf_buf scratch, packed; /* a rewritten header; a compressed body */
+    char subject_buf[4096];        /* a transformed subject */
     void *data;
     struct stream_stats stats;
     void (*closed)(void *arg);

@@ -6,8 +6,11 @@
 
 #include <stdlib.h>
 
-static int fill(struct stream *s, const struct store_rec *r, struct stream_msg *out)
+static int fill(const struct store_rec *r, struct stream_msg *out)
 {
+    struct mf_buf *b;
+    int rc;
+
     *out = (struct stream_msg){.seq = r->seq,
                                .ts_ns = r->ts_ns,
                                .deadline_ns = r->deadline_ns,
@@ -16,7 +19,20 @@ static int fill(struct stream *s, const struct store_rec *r, struct stream_msg *
                                .payload = r->body};
     if ((r->flags & MSG_COMPRESSED) == 0)
         return 0;
-    return compress_undo(r->body, &s->unpacked, &out->payload);
+    if ((b = lend_take()) == NULL)
+        return MF_NOMEM;
+    rc = compress_undo(r->body, b, &out->payload);
+    if (rc == 0)
+        out->lent[0] = b;
+    else
+        lend_give(b);
+    return rc;
+}
+
+void stream_msg_end(const struct stream_msg *m)
+{
+    lend_give(m->lent[0]);
+    lend_give(m->lent[1]);
 }
 
 /* For readers: the time matters only where something can die of it, and to ask for it costs more
@@ -34,26 +50,40 @@ int stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
 
     look_at_clock(s);
     rc = store_peek(s->store, seq, &r);
-    return rc != 0 ? rc : fill(s, &r, out);
+    return rc != 0 ? rc : fill(&r, out);
 }
 
 int stream_get_now(struct stream *s, uint64_t seq, struct stream_msg *out)
 {
     struct store_rec r;
+    struct mf_buf *b;
     int rc = stream_get(s, seq, out);
 
-    if (rc == MF_AGAIN && (rc = store_read_now(s->store, seq, &r)) == 0)
-        rc = fill(s, &r, out);
+    if (rc != MF_AGAIN)
+        return rc;
+    if ((b = lend_take()) == NULL)
+        return MF_NOMEM;
+    rc = store_read_now(s->store, seq, b, &r);
+    if (rc == 0)
+        rc = fill(&r, out);
+    if (rc == 0)
+        out->lent[1] = b;
+    else
+        lend_give(b);
     return rc;
 }
 
 static void load_done(struct store_read *r, int status)
 {
     struct stream_load *l = mf_container(r, struct stream_load, read);
+    struct mf_buf *lent;
 
+    l->msg = (struct stream_msg){.seq = l->seq};
     if (status == 0)
-        status = fill(l->stream, &r->rec, &l->msg);
-    l->done(l, status);
+        status = fill(&r->rec, &l->msg);
+    lent = l->msg.lent[0];
+    l->done(l, status); /* l may be gone after this */
+    lend_give(lent);
 }
 
 int stream_load(struct stream *s, struct stream_load *l)
@@ -217,13 +247,17 @@ static void seek_loaded(struct stream_load *l, int status)
     seek_on(k, 0);
 }
 
-static int seek_look(struct stream_seek *k, uint64_t at, int64_t *ts_ns)
+/* The time of a message; wait: for the disk, where it is not in memory. */
+static int read_time(struct stream *s, uint64_t seq, bool wait, int64_t *ts_ns)
 {
     struct store_rec r;
-    int rc = store_peek(k->stream->store, at, &r);
+    int rc = store_peek(s->store, seq, &r);
 
-    if (rc == MF_AGAIN && k->done == NULL)
-        rc = store_read_now(k->stream->store, at, &r);
+    if (rc == MF_AGAIN && wait) {
+        struct mf_buf b = MF_BUF_INIT;
+        rc = store_read_now(s->store, seq, &b, &r);
+        mf_buf_fini(&b);
+    }
     if (rc == 0)
         *ts_ns = r.ts_ns;
     return rc;
@@ -238,7 +272,7 @@ static void seek_on(struct stream_seek *k, uint64_t from)
         uint64_t at = stream_next(k->stream, from != 0 ? from : seek_middle(k));
         int rc = MF_NOTFOUND;
         for (; at != 0 && at <= k->high; at = stream_next(k->stream, at + 1)) {
-            rc = seek_look(k, at, &ts_ns);
+            rc = read_time(k->stream, at, k->done == NULL, &ts_ns);
             k->load.seq = at;
             k->load.done = seek_loaded;
             if (rc == MF_AGAIN && k->done != NULL && stream_load(k->stream, &k->load) == 0)
@@ -284,18 +318,15 @@ uint64_t stream_at_time(struct stream *s, int64_t ts_ns, uint64_t upto)
 /* The time of one message; read from disk only when it is not in memory, and remembered. */
 static int64_t time_of(struct stream *s, uint64_t seq)
 {
-    struct store_rec r;
+    int64_t ts_ns;
 
     if (seq == s->first_known)
         return s->first_ts_ns;
-    int rc = store_peek(s->store, seq, &r);
-    if (rc == MF_AGAIN)
-        rc = store_read_now(s->store, seq, &r);
-    if (rc != 0)
+    if (read_time(s, seq, true, &ts_ns) != 0)
         return CLOCK_ZERO;
     s->first_known = seq;
-    s->first_ts_ns = r.ts_ns;
-    return r.ts_ns;
+    s->first_ts_ns = ts_ns;
+    return ts_ns;
 }
 
 void stream_emptied(struct stream *s)

@@ -64,6 +64,36 @@ scenario("an atomic batch that is refused as it is stored is not republished", m
   assert.equal((await c.state()).messages, 0);
 });
 
+// --- answers that are requests -------------------------------------------------------------------
+
+// Of a body that compresses well, and is a request to read message `seq`.
+const asking = (seq, size) => JSON.stringify({ seq }).padEnd(size);
+
+for (const storage of ["file", "memory"])
+  scenario(`a direct get whose answer asks for another message of the same compressed stream: everybody gets the message (${storage})`, mayfly, async (t) => {
+    const { nc, stream } = await ownServer(t);
+    const c = stream("Z");
+    await c.create({ storage, compression: "s2" });
+    const sizes = [3000, 70_000, 500_000];
+    for (const [i, size] of sizes.entries()) await c.pub("a", asking(((i + 1) % sizes.length) + 1, size));
+    const to = "$JS.API.STREAM.MSG.GET.Z";
+    const got = [to, "$JS.API.STREAM.MSG.GET.*", "$JS.API.>", ">"].map((s) => collect(nc, s));
+    for (const from of ["$JS.API.DIRECT.GET.Z", "$JS.API.STREAM.MSG.GET.Z"])
+      for (let seq = 1; seq <= sizes.length; seq++) {
+        for (const g of got) g.length = 0;
+        nc.publish(from, JSON.stringify({ seq }), { reply: to });
+        const answers = (g) => g.filter((m) => !m.reply && m.subject === to);
+        await until("all to have it", () => nc.isClosed() || got.every((g) => answers(g).length === 1));
+        assert.ok(!nc.isClosed(), "the server lives");
+        const want = asking((seq % sizes.length) + 1, sizes[seq - 1]);
+        for (const g of got) {
+          const [m] = answers(g);
+          const text = from.includes("DIRECT") ? m.string() : Buffer.from(m.json().message.data, "base64").toString();
+          assert.ok(text === want, `${seq}: ${JSON.stringify(text.slice(0, 40))}`);
+        }
+      }
+  });
+
 // --- restores ------------------------------------------------------------------------------------
 
 const small = (c) => archive({ name: c.id, subjects: ["s.>"] }, [{ subject: "s.a", seq: 1, time: Date.now() - 5000, data: "x" }, { subject: "s.b", seq: 2, time: Date.now() - 4000, data: "y" }]);

@@ -14,7 +14,11 @@ int __wrap_stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
 {
     int rc = __real_stream_get(s, seq, out);
 
-    return rc == 0 && cold > 0 && cold-- > 0 ? MF_AGAIN : rc;
+    if (rc != 0 || cold <= 0)
+        return rc;
+    cold--;
+    stream_msg_end(out);
+    return MF_AGAIN;
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 

@@ -288,6 +288,7 @@ const char *world_message(struct world *w, uint64_t seq)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%.*s: %.*s", first ? "" : ",",
                               MF_FMT(name), MF_FMT(value));
     snprintf(text + n, sizeof text - n, "|%.*s", MF_FMT(m.payload));
+    stream_msg_end(&m);
     return text;
 }
 

@@ -62,6 +62,7 @@ static void test_a_mirror_has_the_sequences_and_times_of_its_origin(void)
     TEST_ASSERT_EQUAL_STRING("k.3||three", world_message(&w, 3));
     TEST_ASSERT_EQUAL_INT(0, stream_get(w.stream, 3, &m));
     TEST_ASSERT_EQUAL_INT64(3000, m.ts_ns);
+    stream_msg_end(&m);
     TEST_ASSERT_TRUE(look().info.active_ns >= 0);
     TEST_ASSERT_EQUAL_UINT64(0, look().info.lag);
     TEST_ASSERT_EQUAL_UINT(1, caught);

@@ -141,8 +141,10 @@ static void learn_times(uint64_t from)
     struct stream_msg m;
 
     for (uint64_t seq = from; seq <= last; seq++)
-        if (model[seq].marker && stream_get(w.stream, seq, &m) == 0)
+        if (model[seq].marker && stream_get(w.stream, seq, &m) == 0) {
             model[seq].deadline_ns = m.ts_ns + MARKER_S * CLOCK_S;
+            stream_msg_end(&m);
+        }
 }
 
 /* Nothing is swept before it: the publish itself has to put the markers in front. */
@@ -184,6 +186,7 @@ static void step_publish(void)
     struct stream_msg m;
     TEST_ASSERT_EQUAL_INT(0, stream_get(w.stream, a.seq, &m));
     model_add(subject, ttl > 0 ? m.ts_ns + ttl * CLOCK_S : 0, del, text);
+    stream_msg_end(&m);
     TEST_ASSERT_EQUAL_UINT64(last, a.seq);
     model_stored(subject, rollup);
 }
