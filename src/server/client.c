@@ -70,15 +70,21 @@ const char *client_label(const struct client *c, char *dst, size_t cap)
     return dst;
 }
 
-void client_send_err(struct client *c, const char *text)
+void client_send_err(struct client *c, const char *fmt, ...)
 {
-    char line[5200];
-    int n = snprintf(line, sizeof line, "-ERR '%s'\r\n", text);
+    struct mf_buf line = MF_BUF_INIT;
+    va_list ap;
 
-    if (n >= (int)sizeof line)
-        n = (int)sizeof line - 1;
-    (void)net_write(c->conn, line, (size_t)n);
-    client_trace_out(c, "-ERR %s", text);
+    mf_buf_puts(&line, "-ERR '");
+    va_start(ap, fmt);
+    mf_buf_vprintf(&line, fmt, ap);
+    va_end(ap);
+    mf_buf_puts(&line, "'\r\n");
+    if (!mf_buf_failed(&line)) {
+        (void)net_write(c->conn, line.ptr, line.len);
+        client_trace_out(c, "-ERR %.*s", (int)line.len - 9, (const char *)line.ptr + 6);
+    }
+    mf_buf_fini(&line);
 }
 
 void client_send_info(struct client *c, bool after_connect)
@@ -108,7 +114,7 @@ void client_close(struct client *c, const char *err, const char *reason)
     if (c->phase == CLIENT_CLOSING)
         return;
     if (err != NULL)
-        client_send_err(c, err);
+        client_send_err(c, "%s", err);
     c->close_reason = reason;
     c->phase = CLIENT_CLOSING;
     loop_timer_stop(c->timer);

@@ -10,11 +10,9 @@
 
 static void violation(struct client *c, const char *what, struct mf_slice subject)
 {
-    char text[4300], label[256];
+    char label[256];
 
-    snprintf(text, sizeof text, "Permissions Violation for Publish%s \"%.*s\"", what,
-             MF_FMT(subject));
-    client_send_err(c, text);
+    client_send_err(c, "Permissions Violation for Publish%s \"%.*s\"", what, MF_FMT(subject));
     log_error("%s - Publish Violation - %s \"%.*s\"", client_label(c, label, sizeof label),
               what[1] == 'w' ? "Reply" : "Subject", MF_FMT(subject));
 }

@@ -31,13 +31,14 @@ static struct sub *sub_find(const struct client *c, struct mf_slice sid)
 
 static void violation(struct client *c, struct mf_slice subject, struct mf_slice queue)
 {
-    char text[4400], label[256];
-    int n = snprintf(text, sizeof text, "Permissions Violation for Subscription to \"%.*s\"",
-                     MF_FMT(subject));
+    char label[256];
 
-    if (queue.len > 0 && n > 0 && (size_t)n < sizeof text)
-        snprintf(text + n, sizeof text - (size_t)n, " using queue \"%.*s\"", MF_FMT(queue));
-    client_send_err(c, text);
+    if (queue.len > 0)
+        client_send_err(c,
+                        "Permissions Violation for Subscription to \"%.*s\" using queue \"%.*s\"",
+                        MF_FMT(subject), MF_FMT(queue));
+    else
+        client_send_err(c, "Permissions Violation for Subscription to \"%.*s\"", MF_FMT(subject));
     log_error("%s - Subscription Violation - Subject \"%.*s\"",
               client_label(c, label, sizeof label), MF_FMT(subject));
 }
@@ -55,13 +56,10 @@ static bool subscribe_limits(struct client *c, struct mf_slice subject)
 {
     const struct options *o = c->srv->opts;
     const struct options_account *a = account_options(c->account);
-    char text[4400];
 
     if (o->max_sub_tokens > 0 && subject_tokens(subject) > (uint64_t)o->max_sub_tokens) {
-        snprintf(text, sizeof text,
-                 "Permissions Violation for Subscription to \"%.*s\", too many tokens",
-                 MF_FMT(subject));
-        client_send_err(c, text);
+        client_send_err(c, "Permissions Violation for Subscription to \"%.*s\", too many tokens",
+                        MF_FMT(subject));
         return false;
     }
     if ((o->max_subscriptions > 0 && c->subs.count >= (uint64_t)o->max_subscriptions) ||

@@ -172,7 +172,8 @@ void client_accept_ws(void *server, struct net_conn *conn, const struct ws_reque
 void client_close(struct client *c, const char *err, const char *reason);
 /* It does not read, and more than max_pending waits for it: counted and closed. */
 void client_slow(struct client *c);
-void client_send_err(struct client *c, const char *text);
+/* One -ERR line, however long the text is; out of memory: none. */
+void client_send_err(struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
 void client_tls_begin(struct client *c); /* or plain text, if there is no TLS any more */
 void client_plain_begin(struct client *c);
 void client_send_info(struct client *c, bool after_connect);

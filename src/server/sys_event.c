@@ -105,20 +105,37 @@ static void send_gone(struct sys *y, struct account *a, const struct client *c, 
     event_send(y, a, subject, &b);
 }
 
-static void send_come(struct sys *y, const struct client *c)
+/* The subject of an event about an account, whose name may be long.  NULL: nobody wants it. */
+static const char *account_subject(struct sys *y, struct mf_buf *b, const char *fmt,
+                                   const char *account)
 {
-    char subject[SUBJECT_CAP];
+    const char *subject;
+
+    mf_buf_printf(b, fmt, account);
+    subject = mf_buf_cstr(b);
+    return mf_buf_failed(b) || !wanted(y, y->account, subject) ? NULL : subject;
+}
+
+static void write_come(struct sys *y, const struct client *c, const char *subject)
+{
     struct mf_buf b = MF_BUF_INIT;
     struct jsonw w;
 
-    snprintf(subject, sizeof subject, "$SYS.ACCOUNT.%s.CONNECT", event_account(c));
-    if (!wanted(y, y->account, subject))
-        return;
     event_begin(&w, &b, "io.nats.server.advisory.v1.client_connect");
     event_server(y, &w);
     event_client(&w, c, false);
     jsonw_end(&w);
     event_send(y, y->account, subject, &b);
+}
+
+static void send_come(struct sys *y, const struct client *c)
+{
+    struct mf_buf b = MF_BUF_INIT;
+    const char *subject = account_subject(y, &b, "$SYS.ACCOUNT.%s.CONNECT", event_account(c));
+
+    if (subject != NULL)
+        write_come(y, c, subject);
+    mf_buf_fini(&b);
 }
 
 /* --- connection counts ------------------------------------------------------------------------ */
@@ -135,16 +152,17 @@ void sys_write_conns_msg(struct sys *y, struct account *a, struct mf_buf *out)
 
 static void send_conns(struct sys *y, struct account *a)
 {
-    char subjects[2][SUBJECT_CAP];
+    static const char *const names[] = {"$SYS.SERVER.ACCOUNT.%s.CONNS",
+                                        "$SYS.ACCOUNT.%s.SERVER.CONNS"};
 
-    snprintf(subjects[0], SUBJECT_CAP, "$SYS.SERVER.ACCOUNT.%s.CONNS", account_name(a));
-    snprintf(subjects[1], SUBJECT_CAP, "$SYS.ACCOUNT.%s.SERVER.CONNS", account_name(a));
-    for (size_t i = 0; i < MF_COUNT(subjects); i++) {
-        struct mf_buf b = MF_BUF_INIT;
-        if (!wanted(y, y->account, subjects[i]))
-            continue;
-        sys_write_conns_msg(y, a, &b);
-        event_send(y, y->account, subjects[i], &b);
+    for (size_t i = 0; i < MF_COUNT(names); i++) {
+        struct mf_buf name = MF_BUF_INIT, b = MF_BUF_INIT;
+        const char *subject = account_subject(y, &name, names[i], account_name(a));
+        if (subject != NULL) {
+            sys_write_conns_msg(y, a, &b);
+            event_send(y, y->account, subject, &b);
+        }
+        mf_buf_fini(&name);
     }
 }
 
@@ -216,7 +234,8 @@ void sys_client_connected(struct client *c)
 void sys_client_disconnected(struct client *c)
 {
     struct sys *y = c->srv->sys;
-    char subject[SUBJECT_CAP];
+    struct mf_buf b = MF_BUF_INIT;
+    const char *subject;
 
     if (y == NULL || y->silent)
         return;
@@ -224,9 +243,10 @@ void sys_client_disconnected(struct client *c)
         conns_changed(y, c->account);
     if (c->phase != CLIENT_CLOSING)
         return; /* it only moves to another account */
-    snprintf(subject, sizeof subject, "$SYS.ACCOUNT.%s.DISCONNECT", event_account(c));
-    if (wanted(y, y->account, subject))
+    subject = account_subject(y, &b, "$SYS.ACCOUNT.%s.DISCONNECT", event_account(c));
+    if (subject != NULL)
         send_gone(y, y->account, c, subject, c->close_reason);
+    mf_buf_fini(&b);
 }
 
 void sys_auth_failed(struct client *c)

@@ -207,3 +207,33 @@ scenario("USER.INFO tells a user his permissions", async (t) => {
   assert.deepEqual(data.permissions.subscribe.allow, ["_INBOX.>"]);
   assert.equal(server.id, nc.info.server_id);
 });
+
+scenario("a refusal with a very long subject is one whole line", async (t) => {
+  const s = await t.server({
+    config: `max_control_line: 32768\nmax_subscriptions: 100\n${users('{user: u, password: p, permissions: { publish: ok, subscribe: ok } }')}`,
+  });
+  const c = await t.raw(s);
+  await c.connect({ protocol: 0, user: "u", pass: "p" });
+  for (const size of [4000, 4290, 4360, 5150, 5180, 5190, 5200, 9000, 16000]) {
+    const subject = "s".repeat(size);
+    c.send(`PUB ${subject} 0`, "");
+    assert.equal(await c.ping(), `-ERR 'Permissions Violation for Publish to "${subject}"'\r\n`);
+    c.send(`PUB ok _R_.${subject} 0`, "");
+    assert.equal(await c.ping(), `-ERR 'Permissions Violation for Publish with Reply of "_R_.${subject}"'\r\n`);
+    c.send(`SUB ${subject} 1`);
+    assert.equal(await c.ping(), `-ERR 'Permissions Violation for Subscription to "${subject}"'\r\n`);
+    c.send(`SUB no ${subject} 1`);
+    assert.equal(await c.ping(), `-ERR 'Permissions Violation for Subscription to "no" using queue "${subject}"'\r\n`);
+  }
+});
+
+scenario("a subscription with too many tokens is refused in one whole line, however long it is", async (t) => {
+  const s = await t.server({ config: "max_control_line: 32768\nmax_subscription_tokens: 4" });
+  const c = await t.raw(s);
+  await c.connect({ protocol: 0 });
+  for (const size of [1000, 2100, 2600, 8000]) {
+    const subject = Array(size).fill("s").join(".");
+    c.send(`SUB ${subject} 1`);
+    assert.match(await c.ping(), new RegExp(`^-ERR 'Permissions Violation for Subscription to "${subject}", too many tokens'\r\n$`));
+  }
+});

@@ -196,3 +196,15 @@ scenario("the system account is closed to the default account", async (t) => {
   r.send("SUB $SYS.SERVER.FOO 2", "PUB $SYS.SERVER.FOO 2", "hi");
   assert.match(await r.ping(), /MSG \$SYS\.SERVER\.FOO 2 2\r\nhi/);
 });
+
+scenario("events of an account with a very long name have its whole name in their subjects", async (t) => {
+  const name = "A".repeat(700);
+  const s = await t.server({ config: config.replace("A {", `${name} {`) });
+  const sys = await t.connect(s, as("sys"));
+  const got = collect(sys, "$SYS.>");
+  await sys.flush();
+  const a = await t.connect(s, as("a"));
+  await a.close();
+  const wanted = [`$SYS.ACCOUNT.${name}.CONNECT`, `$SYS.SERVER.ACCOUNT.${name}.CONNS`, `$SYS.ACCOUNT.${name}.SERVER.CONNS`, `$SYS.ACCOUNT.${name}.DISCONNECT`];
+  await until("its events", () => wanted.every((w) => got.some((m) => m.subject === w)));
+});
