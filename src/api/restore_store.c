@@ -268,7 +268,7 @@ static void store_msg(struct restore *r, struct stream *s, const struct archive_
         .done = stored,
         .replicated = true,
         .seq = e->seq,
-        .ts_ns = e->ts_ns,
+        .ts_ns = e->ts_ns == 0 ? 1 : e->ts_ns, /* 0 would be now */
     };
     r->stored = e->seq;
     r->inflight++;

@@ -91,8 +91,10 @@ void copy_take(struct stream *s, struct stream_publish *p, struct intake *in)
         p->done(p, &(struct stream_ack){.seq = duplicate, .duplicate = true});
         return;
     }
-    if (p->ts_ns != 0)
-        in->ts_ns = p->ts_ns;
+    if (p->ts_ns != 0) { /* another clock's, perhaps a broken one: nothing is before 1970 */
+        in->now_ns = in->ts_ns;
+        in->ts_ns = p->ts_ns < 1 ? 1 : p->ts_ns;
+    }
     /* A value that means nothing is stored as it is: it must not stop the rest. */
     if (in->h.ttl.len > 0 && ttl_parse(in->h.ttl, s->host->strict, &in->ttl_ns) != 0)
         in->ttl_ns = TTL_NONE;

@@ -214,6 +214,13 @@ static bool keeps_id(const struct stream *s, const struct intake *in)
     return in->h.msg_id.len > 0 && s->cfg.duplicate_window_ns > 0 && s->cfg.mirror == NULL;
 }
 
+/* By the time here: a copy from the future ends no id. */
+static void keep_ids(struct stream *s, const struct intake *in)
+{
+    dedup_upkeep(s->dedup, s->store, in->seq, in->now_ns != 0 ? in->now_ns : in->ts_ns,
+                 s->cfg.duplicate_window_ns);
+}
+
 /* It is the stream's last message now: its id, if it has one. */
 static void remember_id(struct stream *s, const struct intake *in)
 {
@@ -324,7 +331,7 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
     limits_count(s);
     if (a.deadline_ns != 0)
         expire_arm(s);
-    dedup_upkeep(s->dedup, s->store, in->seq, in->ts_ns, s->cfg.duplicate_window_ns);
+    keep_ids(s, in);
     return 0;
 }
 
@@ -403,7 +410,7 @@ int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p)
         return rc;
     s->last_ts_ns = in->ts_ns;
     remember_id(s, in);
-    dedup_upkeep(s->dedup, s->store, in->seq, in->ts_ns, s->cfg.duplicate_window_ns);
+    keep_ids(s, in);
     return 0;
 }
 

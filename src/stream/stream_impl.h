@@ -119,6 +119,7 @@ struct intake {
         payload; /* after the transform; hdr perhaps rewritten (s->scratch) */
     struct intake_headers h;
     int64_t ts_ns;
+    int64_t now_ns; /* the time here where ts_ns is of another clock; 0: ts_ns */
     int64_t ttl_ns; /* TTL_NONE, TTL_NEVER or a duration, as the message said */
     enum rollup rollup;
     struct mf_slice counter_sources; /* counter_source(): the header it gets; empty: as before */

@@ -6,13 +6,20 @@
 
 #include <stdlib.h>
 
+/* A store that was restored by an older version may hold times before 1970, which nothing can be
+ * counted with. */
+static int64_t time_told(const struct store_rec *r)
+{
+    return r->ts_ns < 0 ? 0 : r->ts_ns;
+}
+
 static int fill(const struct store_rec *r, struct stream_msg *out)
 {
     struct mf_buf *b;
     int rc;
 
     *out = (struct stream_msg){.seq = r->seq,
-                               .ts_ns = r->ts_ns,
+                               .ts_ns = time_told(r),
                                .deadline_ns = r->deadline_ns,
                                .subject = r->key,
                                .hdr = r->head,
@@ -259,7 +266,7 @@ static int read_time(struct stream *s, uint64_t seq, bool wait, int64_t *ts_ns)
         mf_buf_fini(&b);
     }
     if (rc == 0)
-        *ts_ns = r.ts_ns;
+        *ts_ns = time_told(&r);
     return rc;
 }
 

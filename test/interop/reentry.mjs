@@ -148,6 +148,40 @@ scenario("a message from the future in a backup: no clock is moved by it, and no
   assert.ok(Math.abs(Date.parse((await kept.info()).ts) - Date.now()) < 60_000);
 });
 
+// A backup may claim any time.  What is told of it is a time that can be counted with: nothing before 1970.
+const far = 2n ** 63n;
+const claims = [-far, -far + 1n, -1n, 0n, 1n, far - 1_000_000_001n, far - 1n];
+
+for (const over of [{}, { max_age: 3600 * SECOND }, { max_age: Number.MAX_SAFE_INTEGER, subject_delete_marker_ttl: 3600 * SECOND }, { allow_msg_schedules: true }])
+  scenario(`a backup whose messages claim impossible times (${JSON.stringify(over)})`, mayfly, async (t) => {
+    const { s, stream } = await ownServer(t);
+    let c = stream("CLAIMS");
+    const schedule = (i) => `Nats-Schedule: ${["@every 1h", "0 0 5 * * *"][i % 2]}\r\nNats-Schedule-Target: ${c.subject("to")}\r\n`;
+    const hdr = (i) => `NATS/1.0\r\nNats-Msg-Id: ${i}\r\n${i % 2 ? "Nats-TTL: never\r\n" : ""}${over.allow_msg_schedules ? schedule(i) : ""}\r\n`;
+    const messages = [...claims, ...claims.toReversed()].map((ns, i) => ({ subject: c.subject(`m${i % 3}`), seq: i + 1, ns, hdr: hdr(i), data: `${i}` }));
+    const config = c.config({ allow_msg_ttl: true, allow_rollup_hdrs: true, duplicate_window: 120 * SECOND, ...over });
+    assert.equal((await restore(c, archive(config, messages))).error, undefined);
+    for (let round = 0; round < 2; round++) {
+      await add(c, { deliver_subject: `replay${round}`, replay_policy: "original", ack_policy: "none" });
+      const inbox = new Inbox(c, { subject: `replay${round}` });
+      await inbox.messages(1);
+      for (let i = 0; i < messages.length; i++) {
+        const m = await c.get(i + 1);
+        if (m === undefined) continue; // its time is over
+        assert.ok(Date.parse(m.time) >= 0, m.time);
+        await c.get({ next_by_subj: ">", start_time: m.time }).catch(() => {});
+      }
+      assert.equal((await c.ack("m1", "now", { "Nats-Msg-Id": `again${round}` })).duplicate, undefined);
+      assert.equal((await c.ack("m1", "now", { "Nats-Msg-Id": `again${round}` })).duplicate, true);
+      assert.ok(Math.abs(at(await c.get((await c.state()).last_seq)) - Date.now()) < 60_000);
+      await c.update({ allow_msg_ttl: true, allow_rollup_hdrs: true, duplicate_window: 120 * SECOND, ...over, max_age: 7200 * SECOND }); // new deadlines for all
+      if (round === 1) break;
+      await c.nc.close();
+      await s.restart();
+      c = (await onServer(t, s)).stream("CLAIMS");
+    }
+  });
+
 // --- requests that cross each other --------------------------------------------------------------
 
 scenario("two streams that would source each other, asked for at once: one is refused", mayfly, async (t) => {

@@ -1,12 +1,12 @@
 // archive.mjs: writes a stream's snapshot by hand, in nats-server's format, to hold what no publish could store.
 
-// { config, state, bytes } for restore() of messages { subject, seq, time (ms), hdr, data }.
+// { config, state, bytes } for restore() of messages { subject, seq, time (ms) or ns (BigInt), hdr, data }.
 export function archive(config, messages) {
-  const iso = (ms) => new Date(ms).toISOString();
+  const iso = (ms) => new Date(ms ?? 0).toISOString();
   const [first, last] = [messages[0], messages.at(-1)];
   const state = { messages: messages.length, bytes: 0, first_seq: first.seq, first_ts: iso(first.time), last_seq: last.seq, last_ts: iso(last.time), consumer_count: 0 };
-  const entries = messages.map((m) => entry(m.subject, m.time, m.seq, m.hdr ?? "", m.data ?? ""));
-  const plain = Buffer.concat([Buffer.from("NATSARC1"), entry("state.json", last.time, 0, "", JSON.stringify(state)), ...entries, Buffer.alloc(5)]);
+  const entries = messages.map((m) => entry(m.subject, m.ns ?? BigInt(m.time) * 1_000_000n, m.seq, m.hdr ?? "", m.data ?? ""));
+  const plain = Buffer.concat([Buffer.from("NATSARC1"), entry("state.json", BigInt(last.time ?? 0) * 1_000_000n, 0, "", JSON.stringify(state)), ...entries, Buffer.alloc(5)]);
   return { config, state, bytes: framed(plain) };
 }
 
@@ -17,9 +17,8 @@ export function framed(plain) {
   return Buffer.concat([Buffer.from("\xff\x06\0\0S2sTwO", "latin1"), ...chunks]);
 }
 
-function entry(name, ms, seq, hdr, data) {
-  const ns = BigInt(ms) * 1_000_000n;
-  const head = [varint(BigInt(name.length)), varint(ns * 2n), varint(BigInt(seq)), varint(BigInt(hdr.length)), varint(BigInt(data.length))];
+function entry(name, ns, seq, hdr, data) {
+  const head = [varint(BigInt(name.length)), varint(BigInt.asUintN(64, (ns << 1n) ^ (ns >> 63n))), varint(BigInt(seq)), varint(BigInt(hdr.length)), varint(BigInt(data.length))];
   return Buffer.concat([...head, Buffer.from(name + hdr + data, "latin1")]);
 }
 
