@@ -61,7 +61,9 @@ static void read_threshold(struct opt *c, const struct conf_value *v, void *read
 {
     struct export_reading *r = reading;
     service_only(r, v, "response");
-    if (v->type != CONF_STRING || clock_parse_duration(mf_str(v->u.s), &r->x.threshold_ns) != 0)
+    if (v->type == CONF_STRING && clock_parse_duration(mf_str(v->u.s), &r->x.threshold_ns) == 0)
+        r->x.threshold_ns = opt_bounded(r->x.threshold_ns);
+    else
         opt_error(c, v, "Expected response threshold to be a parseable time duration, got %s",
                   v->type == CONF_STRING ? v->u.s : conf_type_name(v->type));
 }

@@ -92,6 +92,9 @@ bool opt_bool(struct opt *c, const struct conf_value *v, bool *out);
 bool opt_int(struct opt *c, const struct conf_value *v, int64_t *out);
 bool opt_port(struct opt *c, const struct conf_value *v, int *out);
 bool opt_string(struct opt *c, const struct conf_value *v, char **out);
+/* What the next three do: nothing is longer than a hundred years, so that any of them can be added
+ * to a time. */
+int64_t opt_bounded(int64_t ns);
 bool opt_duration(struct opt *c, const struct conf_value *v, int64_t *out_ns);
 /* A Go duration text only. */
 bool opt_duration_text(struct opt *c, const struct conf_value *v, int64_t *out_ns);

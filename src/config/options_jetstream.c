@@ -222,7 +222,7 @@ static bool ttl_duration(struct opt *c, const struct conf_value *v, bool never, 
                   v->key, never ? ", or never," : "");
         return false;
     }
-    *out = ns;
+    *out = opt_bounded(ns);
     return true;
 }
 

@@ -141,6 +141,13 @@ bool opt_string(struct opt *c, const struct conf_value *v, char **out)
     return *out != NULL;
 }
 
+int64_t opt_bounded(int64_t ns)
+{
+    static const int64_t longest = 100LL * 365 * 86400 * CLOCK_S;
+
+    return ns > longest ? longest : ns < -longest ? -longest : ns;
+}
+
 bool opt_duration_text(struct opt *c, const struct conf_value *v, int64_t *out_ns)
 {
     int64_t ns;
@@ -153,7 +160,7 @@ bool opt_duration_text(struct opt *c, const struct conf_value *v, int64_t *out_n
                   v->key == NULL ? "duration" : v->key, v->u.s);
         return false;
     }
-    *out_ns = ns;
+    *out_ns = opt_bounded(ns);
     return true;
 }
 
@@ -170,7 +177,7 @@ bool opt_duration(struct opt *c, const struct conf_value *v, int64_t *out_ns)
                    "invalid use of field \"%s\": %s should be converted to a duration (%s is taken "
                    "as %lld seconds; write \"%llds\")",
                    v->key, v->key, v->text, (long long)v->u.i, (long long)v->u.i);
-    *out_ns = ns;
+    *out_ns = opt_bounded(ns);
     return true;
 }
 
@@ -178,8 +185,10 @@ bool opt_seconds(struct opt *c, const struct conf_value *v, const char *what, in
 {
     double s;
     if (v->type == CONF_STRING) {
-        if (clock_parse_duration(mf_str(v->u.s), out_ns) == 0)
+        if (clock_parse_duration(mf_str(v->u.s), out_ns) == 0) {
+            *out_ns = opt_bounded(*out_ns);
             return true;
+        }
         opt_error(c, v, "error parsing %s, '%s' time: invalid duration \"%s\"", what, v->key,
                   v->u.s);
         return false;
@@ -194,7 +203,7 @@ bool opt_seconds(struct opt *c, const struct conf_value *v, const char *what, in
         opt_error(c, v, "error parsing %s, '%s' is out of range", what, v->key);
         return false;
     }
-    *out_ns = (int64_t)(s * 1e9 + 0.5);
+    *out_ns = opt_bounded((int64_t)(s * 1e9 + 0.5));
     return true;
 }
 

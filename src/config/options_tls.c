@@ -250,7 +250,7 @@ static void read_handshake_first(struct opt *c, const struct conf_value *v, void
         t->handshake_first_fallback_ns = HANDSHAKE_FIRST_FALLBACK;
     } else if (clock_parse_duration(mf_str(v->u.s), &ns) == 0) {
         t->handshake_first = true;
-        t->handshake_first_fallback_ns = ns;
+        t->handshake_first_fallback_ns = opt_bounded(ns);
     } else {
         opt_error(c, v,
                   "field \"%s\"'s value \"%s\" is invalid: expected true, false, auto or a "

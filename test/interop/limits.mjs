@@ -1,5 +1,6 @@
 // limits.mjs: what the server does with too much, too many, too slow and too silent.
 import assert from "node:assert/strict";
+import { headers } from "@nats-io/transport-node";
 import { collect, scenario } from "./lib/scenario.mjs";
 import { steadily, until } from "./lib/wait.mjs";
 
@@ -151,4 +152,37 @@ scenario("a connection that ends in the middle of a payload leaves nothing behin
   await until("only one connection", async () => (await s.varz()).connections === 1);
   await nc.flush();
   assert.equal(got.length, 0);
+});
+
+// 292 years are the most a duration can say, and no clock plus that can be counted with.
+scenario("the longest durations there are: a server serves with them", async (t) => {
+  const long = '"2562047h47m16.854775807s"';
+  const s = await t.server({
+    config: `ping_interval: ${long}, write_deadline: ${long}, lame_duck_duration: ${long}
+      jetstream { store_dir: "DIR/js", limits { batch { timeout: ${long} } } }
+      accounts {
+        A { jetstream: enabled, users: [ {user: a, password: p, permissions: { publish: ["$JS.API.>", "s.>"], subscribe: ">", allow_responses: { expires: ${long} } }} ]
+            exports: [ {service: ask, threshold: ${long}}, {service: silence, threshold: ${long}} ] }
+        B { users: [ {user: b, password: p} ], imports: [ {service: {account: A, subject: ask}}, {service: {account: A, subject: silence}} ] }
+      }`,
+  });
+  const a = await t.connect(s, { user: "a", pass: "p" });
+  const raw = await t.raw(s);
+  raw.pings = true;
+  raw.send('CONNECT {"verbose":false,"user":"b","pass":"p"}', "SUB back 1", "PUB silence back 0", "");
+  a.subscribe("ask", { callback: (_, m) => m.respond("yes") });
+  collect(a, "silence");
+  await a.flush();
+  raw.send("PUB ask back 0", "");
+  await raw.expect(/MSG back 1 3\r\nyes\r\n/);
+  const ask = async (subject, body, headers) => (await a.request(subject, body, { timeout: 60_000, headers })).string();
+  assert.doesNotMatch(await ask("$JS.API.STREAM.CREATE.S", JSON.stringify({ name: "S", subjects: ["s.>"], allow_atomic: true, storage: "memory" })), /error/);
+  const batch = headers();
+  batch.set("Nats-Batch-Id", "b");
+  batch.set("Nats-Batch-Sequence", "1");
+  assert.equal(await ask("s.a", "x", batch), "");
+  await raw.expect(/PING\r\n/); // two seconds after it came; replies and the batch were looked at by then
+  raw.send("PONG", "PING");
+  await raw.expect(/PONG\r\n/);
+  assert.deepEqual(a.errors, []);
 });
