@@ -6,7 +6,9 @@
  * after it, must belong to the caller alone.  That is so for
  *   - memory on the stack, and heap memory of this one call;
  *   - a buffer of the pool: lend_take() and lend_give().  A nested call takes another one;
- *   - the buffer of an object that changes and frees it only in its own turn of the loop.
+ *   - the buffer of an object that changes and frees it only in its own turn of the loop;
+ *   - the mappings of a store: they end only in the loop's own turn, never inside a publish, which
+ *     lend_idle() asserts.
  * It is not so for a buffer that a stream, a store or a file keeps and fills anew in each call. The
  * function that fills such a buffer calls lend_mark(); under AddressSanitizer the next publish then
  * poisons these bytes, and whoever still reads them ends the test.  Other builds pay nothing. */
@@ -35,7 +37,9 @@ void lend_fini(void);             /* frees what the pool of this thread holds */
 #if LEND_CHECKED
 void lend_mark(const void *p, size_t n);   /* shared bytes: not to be read after the next publish */
 void lend_unmark(const void *p, size_t n); /* before they are filled anew, moved or freed */
-void lend_publish(void);                   /* a publish begins */
+void lend_enter(void);                     /* a publish begins */
+void lend_leave(void);                     /* it ends */
+void lend_idle(void); /* asserts that no publish is under way, before what others read is freed */
 #else
 static inline void lend_mark(const void *p, size_t n)
 {
@@ -47,7 +51,13 @@ static inline void lend_unmark(const void *p, size_t n)
     (void)p;
     (void)n;
 }
-static inline void lend_publish(void)
+static inline void lend_enter(void)
+{
+}
+static inline void lend_leave(void)
+{
+}
+static inline void lend_idle(void)
 {
 }
 #endif

@@ -1,6 +1,7 @@
 /* lend.c: the pool of scratch buffers, and the check that shared ones do not outlive a publish. */
 #include "mayfly/lend.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #if LEND_CHECKED
@@ -95,8 +96,22 @@ void lend_unmark(const void *p, size_t n)
     ASAN_UNPOISON_MEMORY_REGION(from, n);
 }
 
-void lend_publish(void)
+static _Thread_local size_t depth; /* of publishes that are under way */
+
+void lend_leave(void)
 {
+    assert(depth > 0);
+    depth--;
+}
+
+void lend_idle(void)
+{
+    assert(depth == 0);
+}
+
+void lend_enter(void)
+{
+    depth++;
     for (size_t i = 0; i < MARKS && next_mark > 0; i++) {
         if (marks[i].len > 0)
             ASAN_POISON_MEMORY_REGION(marks[i].ptr, marks[i].len);

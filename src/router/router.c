@@ -244,9 +244,8 @@ static size_t deliver_frame(struct router *r, struct answer a, const struct rout
     return taken;
 }
 
-size_t router_publish(struct router *r, const struct router_msg *m)
+static inline size_t publish(struct router *r, const struct router_msg *m)
 {
-    lend_publish();
     r->matches++;
     r->starved = false;
     if (r->subs == 0)
@@ -264,6 +263,16 @@ size_t router_publish(struct router *r, const struct router_msg *m)
     else
         taken = deliver_plain(n, n->len, m);
     leave(r, n);
+    return taken;
+}
+
+size_t router_publish(struct router *r, const struct router_msg *m)
+{
+    size_t taken;
+
+    lend_enter();
+    taken = publish(r, m);
+    lend_leave();
     return taken;
 }
 

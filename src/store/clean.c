@@ -10,6 +10,7 @@
 #include "store_impl.h"
 
 #include "mayfly/clock.h"
+#include "mayfly/lend.h"
 #include "mayfly/log.h"
 #define RETRY_NS (CLOCK_S / 2)
 
@@ -376,6 +377,7 @@ static void give_start(struct store *s)
         segment_name(name, c->number);
         snprintf(c->to, sizeof c->to, "%.16s.damaged", name);
     }
+    lend_idle();
     if (seg->map != NULL)
         s->io->unmap(s->io, seg->map, seg->size);
     seg->map = NULL;

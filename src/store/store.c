@@ -8,6 +8,7 @@
 #include "store_impl.h"
 
 #include "mayfly/clock.h"
+#include "mayfly/lend.h"
 #include "mayfly/log.h"
 #include "mayfly/rand.h"
 
@@ -470,6 +471,7 @@ static void close_now(struct loop_defer *d)
     void *arg = s->closed_arg;
     struct store_io *io = s->io;
 
+    lend_idle();
     if (s->loop != NULL) { /* who is left waits for what will not come */
         waits_answer(&s->waiting, MF_READONLY);
         waits_answer(&s->check.next_waits, MF_CLOSED);
