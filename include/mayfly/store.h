@@ -193,12 +193,10 @@ struct store_read {
     void *job;
 };
 MF_MUSTCHECK int store_read(struct store *s, struct store_read *r); /* MF_NOMEM, MF_NOTFOUND */
-/* The same, waiting for the disk: at start, and for the rare single message that cannot wait.  The
- * record lies in *buf, whose former bytes are dropped. */
+/* The same, waiting for the disk, for what is rare.  Replaces the bytes of *buf: the record. */
 MF_MUSTCHECK int store_read_now(struct store *s, uint64_t seq, struct mf_buf *buf,
                                 struct store_rec *out);
-/* The last message at or before from_seq, also one past its deadline that nobody has swept yet. For
- * a start.  MF_NOTFOUND, MF_NOMEM; MF_CORRUPT: out->seq says which one. */
+/* The last one at or before from_seq, also if it is overdue.  MF_CORRUPT: out->seq says which. */
 MF_MUSTCHECK int store_read_back(struct store *s, uint64_t from_seq, struct mf_buf *buf,
                                  struct store_rec *out);
 
