@@ -74,7 +74,7 @@ size_t account_publish(struct account *a, const struct router_msg *m);
  * mapping, and "no responders" shows that one too.  account_map: 0 if nothing maps it, else the
  * bytes of the new subject in dst; MF_LIMIT if cap is too small; MF_NOTFOUND if the weights leave
  * this message out: it is lost on purpose.  May choose differently each time. */
-bool account_has_mappings(const struct account *a);
+bool account_may_map(const struct account *a, struct mf_slice subject); /* false: it maps to 0 */
 ssize_t account_map(struct account *a, struct mf_slice subject, char *dst, size_t cap);
 size_t account_publish_mapped(struct account *a, const struct router_msg *m);
 

@@ -22,11 +22,15 @@ struct router_sub;
 
 /* A message under way.  route decides who gets it and may differ from msg->subject, which is what
  * receivers see.  Its tokens are taken as they are, even '*' and '>'; with an empty token it
- * reaches nobody.  origin: who published (a client), for echo and loop checks; may be NULL. */
+ * reaches nobody.  origin: who published (a client), for echo and loop checks; may be NULL.
+ * no_request: nobody with a permission for this subject has published it: the server sent it (an
+ * answer, a delivery, a republished copy), or it is an answer from another account.  The JetStream
+ * API does not execute such a message. */
 struct router_msg {
     struct mf_slice route;
     const struct mf_msg *msg;
     const void *origin;
+    bool no_request;
 };
 
 /* Embedded in its owner, who zeroes it, fills `deliver` and frees it after router_unsubscribe(). */
@@ -38,6 +42,7 @@ struct router_sub {
     struct mf_slice pattern, queue; /* copies, valid while subscribed; empty otherwise */
     void *node;                     /* NULL: not subscribed */
     uint32_t pos;
+    bool client; /* the owner's: the subscription of a client, not one of the server itself */
     /* The account's: its subscriptions in other accounts (account_subscribe). */
     void *shadows;
 };

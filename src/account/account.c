@@ -125,9 +125,9 @@ void account_unsubscribe(struct account *a, struct router_sub *s)
     shadows_free(list);
 }
 
-bool account_has_mappings(const struct account *a)
+bool account_may_map(const struct account *a, struct mf_slice subject)
 {
-    return a->doors->mappings != NULL;
+    return a->doors->mappings != NULL && mappings_concern(a->doors->mappings, subject);
 }
 
 ssize_t account_map(struct account *a, struct mf_slice subject, char *dst, size_t cap)
@@ -163,7 +163,7 @@ static size_t publish_by_mapping(struct account *a, const struct router_msg *m)
 
 size_t account_publish(struct account *a, const struct router_msg *m)
 {
-    if (MF_LIKELY(a->doors->mappings == NULL))
+    if (MF_LIKELY(!account_may_map(a, m->route)))
         return router_publish(a->router, m);
     return publish_by_mapping(a, m);
 }

@@ -114,7 +114,7 @@ void account_destroy(struct account *a); /* nobody uses it */
 typedef struct account *(*doors_lookup)(void *arg, const char *name, struct doors **doors);
 /* Exports and mappings first, for all accounts; then imports, which need the others' exports. */
 MF_MUSTCHECK int doors_new(struct doors **out, struct account *a, const struct options *o,
-                           const struct options_account *oa, struct mf_error *e);
+                           const struct options_account *oa, bool system, struct mf_error *e);
 MF_MUSTCHECK int doors_imports(struct doors *d, struct account *a, const struct options_account *oa,
                                doors_lookup lookup, void *arg, struct mf_error *e);
 void doors_free(struct doors *d); /* its service imports are unsubscribed, its replies gone */
@@ -124,9 +124,18 @@ MF_MUSTCHECK int doors_check_cycles(struct doors **all, size_t n, struct mf_erro
 
 /* --- mapping.c -------------------------------------------------------------------------------- */
 struct mappings;
+/* Where the account is.  whole_domain: the system account's, where the domain's name leads to every
+ * subject of the API. */
+struct mapping_place {
+    const char *cluster, *domain; /* NULL: none */
+    bool whole_domain;
+};
 MF_MUSTCHECK int mappings_new(struct mappings **out, const struct options_mapping *list, size_t n,
-                              const char *cluster, struct mf_error *e);
+                              const struct mapping_place *place, struct mf_error *e);
 void mappings_free(struct mappings *m);
+/* false: mappings_apply() would return 0.  Cheap, for the hot path. */
+bool mappings_concern(const struct mappings *m, struct mf_slice subject);
+void mappings_drop_domain(struct mappings *m);
 /* Like account_map(). */
 ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *dst, size_t cap);
 

@@ -60,23 +60,34 @@ static int doors_exports(struct doors *d, struct account *a, const struct option
     return 0;
 }
 
-int doors_new(struct doors **out, struct account *a, const struct options *o,
-              const struct options_account *oa, struct mf_error *e)
+/* The global account's own block counts only where the top level has no mappings. */
+static int doors_mappings(struct doors *d, const struct account *a, const struct options *o,
+                          const struct options_account *oa, bool system, struct mf_error *e)
 {
-    bool global = strcmp(a->name, ACCOUNT_GLOBAL) == 0;
+    bool top = strcmp(a->name, ACCOUNT_GLOBAL) == 0 && o->nmappings > 0;
+    struct mapping_place place = {.cluster = o->cluster.set ? o->cluster.name : NULL,
+                                  .whole_domain = system};
+
+    if (o->jetstream.enabled && is_text(o->jetstream.domain))
+        place.domain = o->jetstream.domain;
+    if (top)
+        return mappings_new(&d->mappings, o->mappings, o->nmappings, &place, e);
+    return mappings_new(&d->mappings, oa == NULL ? NULL : oa->mappings,
+                        oa == NULL ? 0 : oa->nmappings, &place, e);
+}
+
+int doors_new(struct doors **out, struct account *a, const struct options *o,
+              const struct options_account *oa, bool system, struct mf_error *e)
+{
     struct doors *d = calloc(1, sizeof *d);
-    const char *cluster = o->cluster.set ? o->cluster.name : NULL;
     int rc = 0;
 
     if (d == NULL)
         return mf_fail(e, MF_NOMEM, "account %s", a->name);
-    if (global)
-        rc = mappings_new(&d->mappings, o->mappings, o->nmappings, cluster, e);
-    if (rc == 0 && oa != NULL) {
+    if (oa != NULL)
         rc = doors_exports(d, a, oa, e);
-        if (rc == 0 && d->mappings == NULL)
-            rc = mappings_new(&d->mappings, oa->mappings, oa->nmappings, cluster, e);
-    }
+    if (rc == 0)
+        rc = doors_mappings(d, a, o, oa, system, e);
     if (rc != 0) {
         doors_free(d);
         return mf_wrap(e, "account %s", a->name);
@@ -332,6 +343,17 @@ static int check_duplicate(const struct doors *d, bool service, struct mf_error 
     return 0;
 }
 
+/* An account without JetStream that imports the API of another one: the plain name leads there, and
+ * the domain's name leads nowhere. */
+static void forget_domain(struct doors *d, const struct options_account *oa)
+{
+    if (d->mappings == NULL || oa->js.enabled)
+        return;
+    for (size_t i = 0; i < d->nservices; i++)
+        if (subject_match(mf_str(d->services[i].local), MF_LIT("$JS.API.INFO")))
+            mappings_drop_domain(d->mappings);
+}
+
 int doors_imports(struct doors *d, struct account *a, const struct options_account *oa,
                   doors_lookup lookup, void *arg, struct mf_error *e)
 {
@@ -349,5 +371,6 @@ int doors_imports(struct doors *d, struct account *a, const struct options_accou
             return mf_wrap(e, "%s:%d:%d", o->file, o->line, o->col);
         return mf_wrap(e, "account %s", a->name);
     }
+    forget_domain(d, oa);
     return 0;
 }

@@ -223,7 +223,7 @@ static void report(struct latency *l, const struct outcome *o)
     jsonw_end(&w);
     if (!mf_buf_failed(&body)) {
         struct mf_msg msg = {.subject = mf_str(l->subject), .payload = mf_buf_slice(&body)};
-        struct router_msg rm = {.route = msg.subject, .msg = &msg};
+        struct router_msg rm = {.route = msg.subject, .msg = &msg, .no_request = true};
         account_publish_mapped(l->owner, &rm);
     }
     mf_buf_fini(&body);

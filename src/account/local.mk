@@ -8,12 +8,15 @@ noinst_LIBRARIES += %D%/libaccount.a
 
 ACCOUNT_LIBS = %D%/libaccount.a src/router/librouter.a src/config/libconfig.a src/subject/libsubject.a $(BASE_LIBS)
 
-UNIT_TESTS += test/unit/account test/unit/account_service test/unit/account_reload \
+UNIT_TESTS += test/unit/account test/unit/account_mapping test/unit/account_service test/unit/account_reload \
 	test/unit/account_latency test/unit/account_model test/unit/account_nomem
 ACCOUNT_WORLD = test/support/account_world.c test/support/account_world.h
 test_unit_account_SOURCES = test/unit/test_account.c $(ACCOUNT_WORLD)
 test_unit_account_LDADD = $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_account_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_account_mapping_SOURCES = test/unit/test_account_mapping.c $(ACCOUNT_WORLD)
+test_unit_account_mapping_LDADD = $(ACCOUNT_LIBS) $(UNITY_LIBS)
+test_unit_account_mapping_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_account_service_SOURCES = test/unit/test_account_service.c $(ACCOUNT_WORLD)
 test_unit_account_service_LDADD = $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_account_service_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -3,12 +3,16 @@
  * Literal sources are found by bisection, patterns are tried in the order of the configuration
  * (nats-server tries them in no particular order).  Destinations have weights in percent; what is
  * missing to 100 keeps the subject, unless the source is itself among the destinations: then it is
- * lost on purpose. */
+ * lost on purpose.
+ *
+ * The JetStream API under the server's own domain, `$JS.<domain>.API.>`, is one more mapping, tried
+ * last, as in nats-server: permissions apply to the plain name it leads to. */
 #include "account_int.h"
 
 #include "mayfly/rand.h"
 #include "mayfly/subject.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct dest {
@@ -28,6 +32,8 @@ struct mapping {
 struct mappings {
     struct mapping *items; /* literals first, sorted; then patterns */
     size_t n, nliterals;
+    char *domain;      /* "$JS.<domain>.API.", or NULL */
+    bool whole_domain; /* every subject behind it; else only those of `domain_names` */
 };
 
 static void mapping_fini(struct mapping *m)
@@ -45,6 +51,7 @@ void mappings_free(struct mappings *m)
     for (size_t i = 0; i < m->n; i++)
         mapping_fini(&m->items[i]);
     free(m->items);
+    free(m->domain);
     free(m);
 }
 
@@ -132,19 +139,33 @@ static int by_kind_and_name(const void *x, const void *y)
     return a->pattern ? (a->order > b->order) - (a->order < b->order) : strcmp(a->text, b->text);
 }
 
-int mappings_new(struct mappings **out, const struct options_mapping *list, size_t n,
-                 const char *cluster, struct mf_error *e)
+static char *domain_prefix(const char *domain)
 {
+    static const char format[] = "$JS.%s.API.";
+    size_t cap = strlen(domain) + sizeof format;
+    char *text = malloc(cap);
+
+    if (text != NULL)
+        snprintf(text, cap, format, domain);
+    return text;
+}
+
+int mappings_new(struct mappings **out, const struct options_mapping *list, size_t n,
+                 const struct mapping_place *place, struct mf_error *e)
+{
+    const char *cluster = place->cluster;
     struct mappings *m;
 
     *out = NULL;
-    if (n == 0)
+    if (n == 0 && place->domain == NULL)
         return 0;
     m = calloc(1, sizeof *m);
-    if (m == NULL || (m->items = calloc(n, sizeof *m->items)) == NULL) {
-        free(m);
+    if (m == NULL || (m->items = calloc(n + 1, sizeof *m->items)) == NULL ||
+        (place->domain != NULL && (m->domain = domain_prefix(place->domain)) == NULL)) {
+        mappings_free(m);
         return mf_fail(e, MF_NOMEM, "mappings");
     }
+    m->whole_domain = place->whole_domain;
     for (size_t i = 0; i < n; i++) {
         m->n = i + 1;
         m->items[i].order = i;
@@ -207,6 +228,50 @@ static const struct dest *draw(const struct mapping *m)
     return NULL;
 }
 
+/* Behind `$JS.<domain>.API.`: these lead to `$JS.API.`, $KV and $OBJ to themselves. */
+static const char *const domain_names[] = {"STREAM.", "CONSUMER.", "DIRECT.",
+                                           "META.",   "SERVER.",   "ACCOUNT."};
+
+static bool domain_knows(const struct mappings *m, struct mf_slice rest)
+{
+    if (m->whole_domain || mf_eq_str(rest, "INFO"))
+        return true;
+    for (size_t i = 0; i < MF_COUNT(domain_names); i++)
+        if (mf_starts(rest, domain_names[i]))
+            return true;
+    return false;
+}
+
+static ssize_t domain_apply(const struct mappings *m, struct mf_slice subject, char *dst,
+                            size_t cap)
+{
+    struct mf_slice to = MF_LIT("$JS.API."), rest;
+
+    if (m->domain == NULL || !mf_starts(subject, m->domain))
+        return 0;
+    rest = mf_slice(subject.ptr + strlen(m->domain), subject.len - strlen(m->domain));
+    if (!m->whole_domain && (mf_starts(rest, "$KV.") || mf_starts(rest, "$OBJ.")))
+        to.len = 0;
+    else if (!domain_knows(m, rest))
+        return 0;
+    if (to.len + rest.len > cap)
+        return MF_LIMIT;
+    memcpy(dst, to.ptr, to.len);
+    memcpy(dst + to.len, rest.ptr, rest.len);
+    return (ssize_t)(to.len + rest.len);
+}
+
+bool mappings_concern(const struct mappings *m, struct mf_slice subject)
+{
+    return m->n > 0 || (m->domain != NULL && subject.len > 0 && subject.ptr[0] == '$');
+}
+
+void mappings_drop_domain(struct mappings *m)
+{
+    free(m->domain);
+    m->domain = NULL;
+}
+
 ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *dst, size_t cap)
 {
     const struct mapping *found = find(m, subject);
@@ -214,7 +279,7 @@ ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *
     ssize_t n;
 
     if (found == NULL)
-        return 0;
+        return domain_apply(m, subject, dst, cap);
     d = draw(found);
     if (d == NULL)
         return MF_NOTFOUND;

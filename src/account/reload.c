@@ -133,11 +133,16 @@ static int plan_cycles(struct plan *p, struct mf_error *e)
     return rc;
 }
 
+static bool is_system(const struct plan *p, const struct account *a)
+{
+    return p->system != NULL && strcmp(a->name, p->system) == 0;
+}
+
 static int plan_doors(struct plan *p, struct mf_error *e)
 {
     for (size_t i = 0; i < p->n; i++) { /* who leaves gets none */
         struct entry *en = &p->entries[i];
-        if (doors_new(&en->doors, en->a, p->o, en->options, e) != 0)
+        if (doors_new(&en->doors, en->a, p->o, en->options, is_system(p, en->a), e) != 0)
             return e->code;
     }
     for (size_t i = 0; i < p->n; i++) {
@@ -343,8 +348,7 @@ static void plan_commit(struct plan *p)
     for (size_t i = 0; i < p->n; i++) {
         if (p->entries[i].leaving)
             forget_replies(as, p->entries[i].a);
-        p->entries[i].a->system =
-            p->system != NULL && strcmp(p->entries[i].a->name, p->system) == 0;
+        p->entries[i].a->system = is_system(p, p->entries[i].a);
     }
     as->global = accounts_get(as, ACCOUNT_GLOBAL);
     as->system = p->system == NULL ? NULL : accounts_get(as, p->system);

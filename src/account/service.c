@@ -113,7 +113,9 @@ static bool cross(struct crossing *c, const struct router_msg *m, struct account
     ssize_t n = 0;
 
     c->msg = *m->msg;
-    c->rm = (struct router_msg){.route = to, .msg = &c->msg, .origin = m->origin};
+    c->rm = *m;
+    c->rm.route = to;
+    c->rm.msg = &c->msg;
     c->mapped.more = NULL;
     if (into->doors->mappings != NULL) {
         n = text_map(&c->mapped, into->doors->mappings, to);
@@ -216,6 +218,7 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
 {
     struct account *owner = mf_container(s, struct account, reply_sub);
     struct reply *r = reply_find(owner, m->route);
+    struct router_msg answer = *m;
     struct crossing c;
     struct mf_slice made = MF_SLICE_NONE;
     struct account *to;
@@ -225,9 +228,12 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
     /* Too late, or answered before: nobody hears it, but its publisher did nothing wrong. */
     if (r == NULL)
         return true;
+    /* The requestor chose the subject, the responder has no permission in the requestor's account.
+     */
+    answer.no_request = true;
     to = reply_to(r);
     reply_hold(r, m);
-    if (cross(&c, m, to, reply_original(r)) &&
+    if (cross(&c, &answer, to, reply_original(r)) &&
         ask_back(&c, owner, to, reply_door(r), reply_share(r), &made, back))
         n = hop_publish(to, &c.rm, reply_door(r), reply_share(r), hop_find(to->as, m->msg));
     if (n == 0 && made.len > 0) {

@@ -37,7 +37,10 @@ static bool deliver_as(const struct shadow *sh, const struct router_msg *m, stru
 {
     struct router_sub *owner = sh->owner;
     struct mf_msg copy = *m->msg;
-    struct router_msg moved = {.route = local, .msg = &copy, .origin = m->origin};
+    struct router_msg moved = *m;
+
+    moved.route = local;
+    moved.msg = &copy;
 
     if (sh->check && !subject_match(owner->pattern, local))
         return false;
@@ -76,6 +79,7 @@ static int shadow_add(struct shadow **list, const struct stream_import *im, stru
     if (sh == NULL)
         return MF_NOMEM;
     sh->sub.deliver = shadow_deliver;
+    sh->sub.client = s->client;
     sh->owner = s;
     sh->im = im;
     sh->check = check;

@@ -73,7 +73,8 @@ static void host_publish(void *arg, const struct mf_msg *m)
 {
     struct api_account *aa = arg;
 
-    (void)account_publish_mapped(aa->account, &(struct router_msg){.route = m->subject, .msg = m});
+    (void)account_publish_mapped(
+        aa->account, &(struct router_msg){.route = m->subject, .msg = m, .no_request = true});
 }
 
 static void stream_added(void *arg, struct stream *s)
@@ -252,28 +253,17 @@ static int listen_api(struct api_account *aa, struct mf_error *e)
 {
     struct taken imported = {false};
     struct router *r = account_router(aa->account);
-    char pattern[512];
-    int n = snprintf(pattern, sizeof pattern, "$JS.%s.API.>", api_domain(aa->api)), rc;
 
     aa->api_sub.deliver = dispatch_api;
-    aa->domain_sub.deliver = dispatch_domain;
     account_each_import(aa->account, find_import, &imported);
     if (!imported.yes && router_subscribe(r, MF_LIT("$JS.API.>"), MF_SLICE_NONE, &aa->api_sub) != 0)
         return mf_fail(e, MF_NOMEM, "subscribe $JS.API.>");
-    if (aa->catalog != NULL && (rc = wire_listen(aa, e)) != 0)
-        return rc;
-    if (*api_domain(aa->api) == '\0')
-        return 0;
-    if (n < 0 || (size_t)n >= sizeof pattern ||
-        router_subscribe(r, mf_str(pattern), MF_SLICE_NONE, &aa->domain_sub) != 0)
-        return mf_fail(e, MF_INVAL, "subscribe for domain %s", api_domain(aa->api));
-    return 0;
+    return aa->catalog != NULL ? wire_listen(aa, e) : 0;
 }
 
 static void unlisten(struct api_account *aa)
 {
     router_unsubscribe(account_router(aa->account), &aa->api_sub);
-    router_unsubscribe(account_router(aa->account), &aa->domain_sub);
     wire_unlisten(aa);
 }
 

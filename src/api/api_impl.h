@@ -38,8 +38,8 @@ struct api_account {
     struct catalog *catalog; /* NULL: JetStream is not enabled for this account */
     const struct options_js_limits *limits;
     struct stream_usage usage;
-    struct router_sub api_sub, domain_sub; /* $JS.API.> and $JS.<domain>.API.> */
-    struct router_sub ack_sub, flow_sub;   /* $JS.ACK.> and $JS.FC.> */
+    struct router_sub api_sub;           /* $JS.API.> */
+    struct router_sub ack_sub, flow_sub; /* $JS.ACK.> and $JS.FC.> */
     struct consumer_host consumer_host;
     struct consumer_waits waits;
     struct source_host source_host;
@@ -82,9 +82,8 @@ struct api {
 /* A request lives on the heap from its arrival to its reply; everything in it is a copy. */
 struct api_call {
     struct api_account *aa;
-    struct mf_slice
-        subject;          /* always in the form $JS.API.<...>, also when asked through a domain */
-    struct mf_slice rest; /* of it, behind $JS.API. */
+    struct mf_slice subject; /* in the form $JS.API.<...> */
+    struct mf_slice rest;    /* of it, behind $JS.API. */
     struct mf_slice reply, hdr, body;
     struct mf_slice client; /* {"start":...}: who asks, as audit events show it; may be empty */
     const char *type;       /* response type suffix, "stream_create_response" */
@@ -157,9 +156,8 @@ MF_MUSTCHECK bool api_call_level(struct api_call *call);
 MF_MUSTCHECK bool api_call_enabled(struct api_call *call);
 /* Does this server serve the level the request's header asks for? */
 bool api_level_served(const struct api *a, struct mf_slice hdr);
-/* deliver() of api_account.api_sub and domain_sub. */
+/* deliver() of api_account.api_sub. */
 bool dispatch_api(struct router_sub *sub, const struct router_msg *m);
-bool dispatch_domain(struct router_sub *sub, const struct router_msg *m);
 
 /* --- api.c ------------------------------------------------------------------------------------ */
 

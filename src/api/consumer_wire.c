@@ -32,10 +32,11 @@ static int64_t host_now(void *arg)
 static size_t host_deliver(void *arg, struct mf_slice route, const struct mf_msg *m)
 {
     struct api_account *aa = arg;
+    struct router_msg rm = {.route = route, .msg = m, .no_request = true};
     size_t n;
 
     delivering++;
-    n = account_publish_mapped(aa->account, &(struct router_msg){.route = route, .msg = m});
+    n = account_publish_mapped(aa->account, &rm);
     delivering--;
     return n == 0 && router_starved(account_router(aa->account)) ? CONSUMER_LATER : n;
 }
@@ -142,7 +143,7 @@ static bool ack_deliver(struct router_sub *sub, const struct router_msg *m)
     size_t n = count_tokens(rest);
     struct consumer *c;
 
-    if (delivering > 0)
+    if (m->no_request || delivering > 0)
         return false;
     if (n != ACK_TOKENS + 2 && (n < ACK_TOKENS + 4 || !cut_place(aa, &rest)))
         return false;
@@ -162,7 +163,7 @@ static bool flow_deliver(struct router_sub *sub, const struct router_msg *m)
     size_t n = count_tokens(rest);
     struct consumer *c;
 
-    if (delivering > 0 || (n != 3 && (n != 5 || !cut_place(aa, &rest))))
+    if (m->no_request || delivering > 0 || (n != 3 && (n != 5 || !cut_place(aa, &rest))))
         return false;
     c = named(aa, &rest);
     if (c == NULL || !consumer_config(c)->flow_control)

@@ -22,8 +22,8 @@ void wire_close(struct api_account *aa, struct stream *s, bool deleted);
 /* MSG.NEXT; rest: the subject behind $JS.API.  false: there is no such consumer, so nobody answers.
  * O(log streams), allocates nothing. */
 bool wire_next(struct api_account *aa, const struct router_msg *m, struct mf_slice rest);
-/* Is a consumer delivering right now?  What it sends must not come back into it: a client may name
- * any subject as its inbox, also one that deletes the consumer. */
+/* Is a consumer delivering right now?  Nothing that a receiver of the message does at once (a
+ * mirror is one) may come back into the consumer before the delivery has ended. */
 bool wire_delivering(void);
 
 /* --- consumer_admin.c ------------------------------------------------------------------------- */

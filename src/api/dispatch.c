@@ -1,5 +1,8 @@
 /* dispatch.c: which request is it, and who answers.
  *
+ * Requests under the domain's name arrive here under the plain one: the account's mappings did
+ * that, before the client's permissions were checked (account/mapping.c).
+ *
  * What every request has in common is decided here, in nats-server's order: the API level it asks
  * for, then whether its account has JetStream at all.  A subject that is no request gets no answer,
  * but counts as received: its sender must not hear that nobody is there. */
@@ -188,7 +191,7 @@ static bool serve(struct api_account *aa, const struct router_msg *m, struct mf_
     struct api_call *call;
     bool audited;
 
-    if (wire_delivering()) /* a consumer's message is no request, wherever it was sent to */
+    if (m->no_request || wire_delivering())
         return false;
     if (mf_starts(rest, "CONSUMER.MSG.NEXT."))
         return aa->catalog != NULL && wire_next(aa, m, rest);
@@ -225,27 +228,4 @@ bool dispatch_api(struct router_sub *sub, const struct router_msg *m)
     struct api_account *aa = mf_container(sub, struct api_account, api_sub);
 
     return serve(aa, m, behind(m->route, sizeof "$JS.API." - 1));
-}
-
-/* Asked through the domain's name: only what nats-server maps; $KV and $OBJ go to the buckets. */
-bool dispatch_domain(struct router_sub *sub, const struct router_msg *m)
-{
-    static const char *const mapped[] = {"STREAM.", "CONSUMER.", "DIRECT.",
-                                         "META.",   "SERVER.",   "ACCOUNT."};
-    struct api_account *aa = mf_container(sub, struct api_account, domain_sub);
-    struct mf_slice rest = behind(m->route, sizeof "$JS..API." - 1 + strlen(api_domain(aa->api)));
-
-    if (mf_starts(rest, "$KV.") || mf_starts(rest, "$OBJ.")) {
-        struct mf_msg msg = *m->msg;
-        msg.subject = rest;
-        return account_publish_mapped(
-                   aa->account,
-                   &(struct router_msg){.route = rest, .msg = &msg, .origin = m->origin}) > 0;
-    }
-    if (mf_eq_str(rest, "INFO"))
-        return serve(aa, m, rest);
-    for (size_t i = 0; i < MF_COUNT(mapped); i++)
-        if (mf_starts(rest, mapped[i]))
-            return serve(aa, m, rest);
-    return false;
 }

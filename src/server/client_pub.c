@@ -137,7 +137,7 @@ void client_publish(struct client *c, const struct proto_cmd *cmd)
     publish_count(c, cmd->hdr.len + cmd->payload.len);
     if (c->pedantic && !subject_valid_literal(cmd->subject))
         client_send_err(c, "Invalid Publish Subject");
-    if (MF_UNLIKELY(account_has_mappings(c->account)))
+    if (MF_UNLIKELY(account_may_map(c->account, m.subject)))
         publish_mapped(c, &m);
     else
         publish(c, &m);

@@ -24,7 +24,7 @@ void sys_publish(struct sys *y, struct account *a, struct mf_slice subject, stru
                  const struct mf_buf *body)
 {
     struct mf_msg m = {.subject = subject, .hdr = hdr, .payload = mf_buf_slice(body)};
-    struct router_msg rm = {.route = subject, .msg = &m, .origin = NULL};
+    struct router_msg rm = {.route = subject, .msg = &m, .no_request = true};
 
     if (!y->silent && !mf_buf_failed(body))
         (void)account_publish_mapped(a, &rm); /* mappings are for clients */

@@ -60,9 +60,10 @@ static void unique(char out[UNIQUE + 1])
 /* Best effort, and nobody waits for the answer. */
 static void delete_consumer(struct link *l, const char *name)
 {
+    struct origin_who who = who_of(l);
     struct mf_buf b = MF_BUF_INIT;
 
-    origin_subject(&b, &l->src, "CONSUMER.DELETE", name, NULL);
+    origin_subject(&b, &who, &l->src, "CONSUMER.DELETE", name, NULL);
     if (!mf_buf_failed(&b))
         (void)link_send(l, mf_buf_slice(&b), MF_SLICE_NONE, MF_SLICE_NONE, MF_SLICE_NONE);
     mf_buf_fini(&b);
@@ -269,20 +270,21 @@ static void request_create(const struct link *l, struct request *r)
                    l->level == 0 ? id : "");
     unique(id);
     origin_deliver(&r->deliver, &who, &l->src, id);
-    origin_subject(&r->subject, &l->src, "CONSUMER.CREATE", filter == NULL ? NULL : r->name,
+    origin_subject(&r->subject, &who, &l->src, "CONSUMER.CREATE", filter == NULL ? NULL : r->name,
                    filter);
     origin_create(&r->body, &who, &l->src, r->name, mf_buf_cstr(&r->deliver), &from, l->level > 0);
 }
 
 static void request_make(const struct link *l, struct request *r)
 {
+    struct origin_who who = who_of(l);
     char id[UNIQUE + 1];
 
     unique(id);
     (void)snprintf(r->reply, sizeof r->reply, "$JSC.R.%s", id);
     request_header(l, &r->hdr);
     if (l->src.consumer != NULL)
-        origin_subject(&r->subject, &l->src, "CONSUMER.RESET", l->src.consumer->name, NULL);
+        origin_subject(&r->subject, &who, &l->src, "CONSUMER.RESET", l->src.consumer->name, NULL);
     else
         request_create(l, r);
 }

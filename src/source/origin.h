@@ -24,8 +24,9 @@ MF_MUSTCHECK int origin_consumer(char out[ORIGIN_NAME], const struct origin_who 
 const char *origin_filter(const struct stream_source *src);
 
 /* A request's subject: verb is "CONSUMER.CREATE" and the like; name and filter may be NULL. */
-void origin_subject(struct mf_buf *out, const struct stream_source *src, const char *verb,
-                    const char *name, const char *filter);
+void origin_subject(struct mf_buf *out, const struct origin_who *who,
+                    const struct stream_source *src, const char *verb, const char *name,
+                    const char *filter);
 /* $JS.M.<unique>, or under the prefix of an external stream. */
 void origin_deliver(struct mf_buf *out, const struct origin_who *who,
                     const struct stream_source *src, const char *unique);

@@ -1,4 +1,4 @@
-/* test_account.c: accounts apart, stream imports, subject mappings, and what is refused.
+/* test_account.c: accounts apart, stream imports, and what is refused.
  * Expectations marked "asked" were seen on nats-server 2.15.1 first. */
 #include "support/account_world.h"
 
@@ -272,135 +272,6 @@ static void test_listeners_may_leave_while_a_shadow_delivers(void)
         leave(&a[i]);
 }
 
-/* --- subject mappings ------------------------------------------------------------------------- */
-
-static struct listener everything;
-
-static void map_world(const char *source, struct options_mapping_dest *dests, size_t n)
-{
-    world_account(&w, "A");
-    world_map(&w, "A", source, dests, n);
-    world_start(&w);
-    listen_to(&everything, &w, "A", "l", ">", "");
-}
-
-static int count_subject(int rounds, const char *say_subject, const char *subject)
-{
-    char line[64];
-    int n = 0;
-
-    snprintf(line, sizeof line, "%s%s", subject[0] != '\0' ? "l " : "", subject);
-    for (int i = 0; i < rounds; i++) {
-        say(&w, "A", say_subject, "", "");
-        n += strcmp(heard(&w), line) == 0;
-    }
-    return n;
-}
-
-/* Asked: x 50 %, y 30 %, z 20 %. */
-static void test_weights_choose_and_the_rest_stays(void)
-{
-    struct options_mapping_dest d[] = {{(char *)"y", 30, NULL}, {(char *)"z", 20, NULL}};
-
-    map_world("x", d, 2);
-    TEST_ASSERT_INT_WITHIN(250, 1500, count_subject(5000, "x", "y"));
-    TEST_ASSERT_INT_WITHIN(250, 1000, count_subject(5000, "x", "z"));
-    TEST_ASSERT_INT_WITHIN(250, 2500, count_subject(5000, "x", "x"));
-    leave(&everything);
-}
-
-/* Asked: the source named among the destinations means that the rest is to be lost. */
-static void test_weights_with_the_source_among_them_lose_the_rest(void)
-{
-    struct options_mapping_dest d[] = {{(char *)"l", 20, NULL}, {(char *)"m", 30, NULL}};
-    char dst[8];
-    bool lost = false;
-
-    map_world("l", d, 2);
-    TEST_ASSERT_INT_WITHIN(250, 2500, count_subject(5000, "l", ""));
-    for (int i = 0; i < 1000 && !lost; i++)
-        lost = account_map(world_get(&w, "A"), MF_LIT("l"), dst, sizeof dst) == MF_NOTFOUND;
-    TEST_ASSERT_TRUE(lost);
-    leave(&everything);
-}
-
-static void test_mapping_may_move_tokens_and_partition(void)
-{
-    struct options_mapping_dest d = {(char *)"s.{{partition(3,1,2)}}.$2.$1", 100, NULL};
-
-    map_world("p.*.*", &d, 1);
-    TEST_ASSERT_EQUAL_size_t(1, say(&w, "A", "p.a.b", "", ""));
-    TEST_ASSERT_EQUAL_STRING("l s.0.b.a", heard(&w)); /* asked */
-    TEST_ASSERT_EQUAL_size_t(1, say(&w, "A", "p.a.b.c", "", ""));
-    TEST_ASSERT_EQUAL_STRING("l p.a.b.c", heard(&w));
-    leave(&everything);
-}
-
-static void test_literal_sources_come_before_patterns(void)
-{
-    struct options_mapping_dest wide = {(char *)"d.>", 100, NULL}, one = {(char *)"kk", 100, NULL};
-
-    world_account(&w, "A");
-    world_map(&w, "A", "dup.>", &wide, 1);
-    world_map(&w, "A", "dup.k", &one, 1);
-    world_map(&w, "A", "a", &one, 1);
-    world_map(&w, "A", "zz", &one, 1);
-    world_start(&w);
-    listen_to(&everything, &w, "A", "l", ">", "");
-    TEST_ASSERT_EQUAL_INT(1, count_subject(1, "dup.k", "kk"));
-    TEST_ASSERT_EQUAL_INT(1, count_subject(1, "dup.kk", "d.kk"));
-    TEST_ASSERT_EQUAL_INT(1, count_subject(1, "a", "kk"));
-    TEST_ASSERT_EQUAL_INT(1, count_subject(1, "zz", "kk"));
-    TEST_ASSERT_EQUAL_INT(1, count_subject(1, "b", "b"));
-    leave(&everything);
-}
-
-/* Asked: destinations for another cluster leave the subject as it is. */
-static void test_cluster_chooses_the_destinations(void)
-{
-    struct options_mapping_dest d[] = {{(char *)"east1", 100, (char *)"east"},
-                                       {(char *)"any", 100, NULL}};
-
-    map_world("x", d, 1);
-    TEST_ASSERT_EQUAL_INT(1, count_subject(1, "x", "x"));
-    leave(&everything);
-    world_fini(&w);
-    world_init(&w);
-    map_world("x", d, 2);
-    TEST_ASSERT_EQUAL_INT(1, count_subject(1, "x", "any"));
-    leave(&everything);
-    world_fini(&w);
-    world_init(&w);
-    w.o.cluster.set = true;
-    w.o.cluster.name = (char *)"east";
-    map_world("x", d, 2);
-    TEST_ASSERT_EQUAL_INT(1, count_subject(1, "x", "east1"));
-    leave(&everything);
-}
-
-static void test_mappings_of_the_options_are_those_of_the_global_account(void)
-{
-    struct options_mapping_dest d = {(char *)"y", 100, NULL};
-    struct options_mapping m = {(char *)"x", &d, 1};
-    struct listener l;
-    char dst[8];
-
-    w.o.mappings = &m;
-    w.o.nmappings = 1;
-    world_account(&w, "A");
-    world_start(&w);
-    TEST_ASSERT_TRUE(account_has_mappings(accounts_global(w.as)));
-    TEST_ASSERT_FALSE(account_has_mappings(world_get(&w, "A")));
-    TEST_ASSERT_EQUAL_INT(1, account_map(accounts_global(w.as), MF_LIT("x"), dst, sizeof dst));
-    TEST_ASSERT_EQUAL_CHAR('y', dst[0]);
-    TEST_ASSERT_EQUAL_INT(0, account_map(accounts_global(w.as), MF_LIT("z"), dst, sizeof dst));
-    TEST_ASSERT_EQUAL_INT(MF_LIMIT, account_map(accounts_global(w.as), MF_LIT("x"), dst, 0));
-    listen_to(&l, &w, "$G", "g", "*", "");
-    TEST_ASSERT_EQUAL_size_t(1, say(&w, "$G", "x", "", ""));
-    TEST_ASSERT_EQUAL_STRING("g y", heard(&w));
-    leave(&l);
-}
-
 /* --- what is refused -------------------------------------------------------------------------- */
 
 /* Imports that are not allowed, or that lead in a circle. */
@@ -557,12 +428,6 @@ int main(void)
     RUN_TEST(test_shown_subject_is_kept_when_the_route_is_another);
     RUN_TEST(test_very_long_subjects_cross_too);
     RUN_TEST(test_listeners_may_leave_while_a_shadow_delivers);
-    RUN_TEST(test_weights_choose_and_the_rest_stays);
-    RUN_TEST(test_weights_with_the_source_among_them_lose_the_rest);
-    RUN_TEST(test_mapping_may_move_tokens_and_partition);
-    RUN_TEST(test_literal_sources_come_before_patterns);
-    RUN_TEST(test_cluster_chooses_the_destinations);
-    RUN_TEST(test_mappings_of_the_options_are_those_of_the_global_account);
     RUN_TEST(test_impossible_doors_are_refused_in_the_words_operators_know);
     RUN_TEST(test_private_exports_open_to_those_they_name);
     return UNITY_END();

@@ -517,9 +517,53 @@ static void test_sharing_tells_more_and_a_chain_names_who_passed_it_on(void)
         "NATS/1.0\r\nNats-Request-Info: {\"id\":42,\"name\":1,\"svc\":M}\r\n\r\n", seen_header);
 }
 
+/* --- what may be taken for a request ---------------------------------------------------------- */
+
+static bool seen_no_request;
+
+static void keep_mark(struct listener *l, const struct router_msg *m)
+{
+    (void)l;
+    seen_no_request = m->no_request;
+}
+
+/* A's client chose the reply subject, B's has no permission in A: not a request of anybody. */
+static void test_an_answer_from_another_account_is_no_request(void)
+{
+    char *back;
+
+    import("req", NULL);
+    start();
+    inbox.on = service.on = keep_mark;
+    back = ask("req", "inbox.1");
+    TEST_ASSERT_FALSE(seen_no_request);
+    service.on = NULL; /* it hears all of B, the answer too */
+    TEST_ASSERT_EQUAL_size_t(2, say(&w, "B", back, "", "a"));
+    TEST_ASSERT_EQUAL_size_t(1, inbox.count);
+    TEST_ASSERT_TRUE(seen_no_request);
+}
+
+/* A message of the server stays one when it crosses. */
+static void test_a_message_of_the_server_is_no_request_in_another_account_either(void)
+{
+    struct mf_msg msg = {.subject = MF_LIT("req")};
+
+    import("req", NULL);
+    start();
+    service.on = keep_mark;
+    seen_no_request = false;
+    TEST_ASSERT_EQUAL_size_t(
+        1, account_publish(
+               world_get(&w, "A"),
+               &(struct router_msg){.route = msg.subject, .msg = &msg, .no_request = true}));
+    TEST_ASSERT_TRUE(seen_no_request);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
+    RUN_TEST(test_an_answer_from_another_account_is_no_request);
+    RUN_TEST(test_a_message_of_the_server_is_no_request_in_another_account_either);
     RUN_TEST(test_service_import_table_of_the_real_server_holds);
     RUN_TEST(test_reply_is_private_and_of_the_known_shape);
     RUN_TEST(test_answer_comes_back_to_the_requestors_inbox_once);

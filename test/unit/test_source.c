@@ -4,6 +4,8 @@
 
 #include "mayfly/sha256.h"
 
+#include <stdio.h>
+
 #include "unity.h"
 
 static struct mf_buf out;
@@ -85,11 +87,11 @@ static void test_subjects_begin_with_the_prefix_of_the_origin(void)
     struct stream_external odd = {(char *)"$JS.hub.API.", NULL};
     struct stream_source dotted = {.name = (char *)"O", .external = &odd};
 
-    origin_subject(&out, &plain, "CONSUMER.CREATE", NULL, NULL);
+    origin_subject(&out, &mirror, &plain, "CONSUMER.CREATE", NULL, NULL);
     mf_buf_byte(&out, '|');
-    origin_subject(&out, &filtered, "CONSUMER.CREATE", "N", origin_filter(&filtered));
+    origin_subject(&out, &mirror, &filtered, "CONSUMER.CREATE", "N", origin_filter(&filtered));
     mf_buf_byte(&out, '|');
-    origin_subject(&out, &dotted, "CONSUMER.DELETE", "N", NULL);
+    origin_subject(&out, &mirror, &dotted, "CONSUMER.DELETE", "N", NULL);
     TEST_ASSERT_EQUAL_STRING("$JS.API.CONSUMER.CREATE.O|$JS.API.CONSUMER.CREATE.O.N.a.>|"
                              "$JS.hub.API.CONSUMER.DELETE.O.N",
                              text());
@@ -102,6 +104,26 @@ static void test_subjects_begin_with_the_prefix_of_the_origin(void)
     TEST_ASSERT_EQUAL_STRING("$JS.M.12345678|deliver.me.S.12345678|$JS.S.12345678", text());
     TEST_ASSERT_NULL(origin_filter(&mapped));
     TEST_ASSERT_EQUAL_STRING("a.*", origin_filter(&one_map));
+}
+
+/* Inside the server no mapping leads from the domain's name to the plain one. */
+static void test_the_own_domain_has_the_plain_prefix(void)
+{
+    static const char *const apis[] = {"$JS.hub.API", "$JS.hub.API.", "$JS.hub2.API", "$JS.hu.API",
+                                       "$JS.hub.APIX"};
+    static const char *const want[] = {"$JS.API", "$JS.API", "$JS.hub2.API", "$JS.hu.API",
+                                       "$JS.hub.APIX"};
+    struct origin_who who = {"M", "A", "hub", true};
+
+    for (size_t i = 0; i < MF_COUNT(apis); i++) {
+        struct stream_external x = {(char *)apis[i], NULL};
+        struct stream_source src = {.name = (char *)"O", .external = &x};
+        char full[64];
+        mf_buf_clear(&out);
+        origin_subject(&out, &who, &src, "CONSUMER.RESET", "N", NULL);
+        (void)snprintf(full, sizeof full, "%s.CONSUMER.RESET.O.N", want[i]);
+        TEST_ASSERT_EQUAL_STRING(full, text());
+    }
 }
 
 static void test_a_request_is_nats_servers(void)
@@ -342,6 +364,7 @@ int main(void)
     RUN_TEST(test_an_index_tells_sources_apart);
     RUN_TEST(test_a_consumer_has_the_same_name_each_time);
     RUN_TEST(test_subjects_begin_with_the_prefix_of_the_origin);
+    RUN_TEST(test_the_own_domain_has_the_plain_prefix);
     RUN_TEST(test_a_request_is_nats_servers);
     RUN_TEST(test_answers_are_read);
     RUN_TEST(test_replies_are_read_in_both_forms);
