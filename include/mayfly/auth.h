@@ -13,6 +13,8 @@ struct perms *perms_retain(struct perms *p);
 void perms_release(struct perms *p);
 /* O(tokens of subject), whatever the length of the lists.  p may be NULL. */
 bool perms_can_publish(const struct perms *p, struct mf_slice subject);
+/* Is it in the deny list?  (Not: missing in the allow list.) */
+bool perms_denies_publish(const struct perms *p, struct mf_slice subject);
 /* For a SUB: some entry allows all of it, and no entry denies it wholly.  Entries "subject queue"
  * decide about queue subscriptions on that subject alone; wildcards in their queue count.
  * One thing differs from nats-server on purpose: there "foo.*" also allows SUB foo.>, and so shows

@@ -176,6 +176,12 @@ void perms_release(struct perms *p)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
+bool perms_denies_publish(const struct perms *p, struct mf_slice subject)
+{
+    return p != NULL && p->pub_deny != NULL &&
+           patset_match(p->pub_deny, subject, MF_SLICE_NONE, PATSET_LITERAL).plain;
+}
+
 bool perms_can_publish(const struct perms *p, struct mf_slice subject)
 {
     if (p == NULL)
@@ -183,8 +189,7 @@ bool perms_can_publish(const struct perms *p, struct mf_slice subject)
     if (p->pub_allow != NULL &&
         !patset_match(p->pub_allow, subject, MF_SLICE_NONE, PATSET_LITERAL).plain)
         return false;
-    return p->pub_deny == NULL ||
-           !patset_match(p->pub_deny, subject, MF_SLICE_NONE, PATSET_LITERAL).plain;
+    return !perms_denies_publish(p, subject);
 }
 
 static bool denied(const struct perms *p, struct mf_slice subject, struct mf_slice queue)

@@ -45,14 +45,24 @@ static struct reply_grant *grant_find(struct client *c, struct mf_slice subject,
     return NULL;
 }
 
-void grant_reply(struct client *c, struct mf_slice reply)
+/* Requests of the server's own services are no answers.  And no user grants itself, by a request of
+ * its own, a subject that it is denied or that streams, the API or imports take. */
+static bool grantable(struct client *c, const struct client *asker, struct mf_slice reply)
+{
+    if (mf_starts(reply, "$JS.API.") || mf_starts(reply, "$SYS.REQ."))
+        return false;
+    return asker == NULL || asker->perms != c->perms ||
+           !(perms_denies_publish(c->perms, reply) || client_reaches_server(c, reply));
+}
+
+void grant_reply(struct client *c, const struct client *asker, struct mf_slice reply)
 {
     int64_t max, expires;
     uint64_t hash = hash_slice(reply);
     struct reply_grant *g;
 
     if (!perms_tracks_responses(c->perms, &max, &expires) || reply.len > UINT16_MAX ||
-        perms_can_publish(c->perms, reply))
+        perms_can_publish(c->perms, reply) || !grantable(c, asker, reply))
         return;
     grants_prune(c);
     g = grant_find(c, reply, hash);

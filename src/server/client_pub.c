@@ -28,6 +28,34 @@ static bool reserved_reply(struct mf_slice r)
            (r.ptr[0] == '$' && mf_starts(r, "$JS.ACK."));
 }
 
+/* --- reply subjects --------------------------------------------------------------------------- */
+
+static void find_server_sub(void *arg, struct router_sub *rs)
+{
+    bool wild = rs->pattern.len > 0 && (rs->pattern.ptr[0] == '>' || mf_starts(rs->pattern, "*."));
+
+    if (!rs->client && !wild)
+        *(bool *)arg = true;
+}
+
+bool client_reaches_server(struct client *c, struct mf_slice subject)
+{
+    bool found = false;
+
+    router_match(account_router(c->account), subject, find_server_sub, &found);
+    return found;
+}
+
+/* The server answers to the reply subject without asking for a permission.  A client that may not
+ * publish there itself may not have the server do so, where the answer would be stored or cross
+ * into another account.  A subject that only clients subscribe to is an inbox. */
+static bool reply_allowed(struct client *c, const struct mf_msg *m)
+{
+    return c->perms == NULL || mf_starts(m->reply, "_INBOX.") ||
+           perms_can_publish(c->perms, m->reply) || !client_reaches_server(c, m->reply) ||
+           !client_reaches_server(c, m->subject);
+}
+
 static bool publish_allowed(struct client *c, const struct mf_msg *m)
 {
     if (MF_UNLIKELY(c->perms != NULL) && !perms_can_publish(c->perms, m->subject) &&
@@ -39,7 +67,7 @@ static bool publish_allowed(struct client *c, const struct mf_msg *m)
         violation(c, " to", m->subject);
         return false;
     }
-    if (MF_UNLIKELY(m->reply.len > 0 && reserved_reply(m->reply))) {
+    if (m->reply.len > 0 && MF_UNLIKELY(reserved_reply(m->reply) || !reply_allowed(c, m))) {
         violation(c, " with Reply of", m->reply);
         return false;
     }

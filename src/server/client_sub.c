@@ -79,6 +79,7 @@ static struct sub *sub_new(struct client *c, const struct proto_cmd *cmd)
         return NULL;
     sub->client = c;
     sub->rs.deliver = sub_deliver;
+    sub->rs.client = true;
     sub->sid_len = (uint32_t)cmd->sid.len;
     memcpy(sub->sid, cmd->sid.ptr, cmd->sid.len);
     sub->filtered = perms_filter_needed_queue(c->perms, cmd->subject, cmd->queue);
@@ -288,7 +289,7 @@ static bool sub_deliver(struct router_sub *rs, const struct router_msg *m)
         return false;
     sub_count(sub, (size_t)bytes);
     if (MF_UNLIKELY(c->perms != NULL) && m->msg->reply.len > 0)
-        grant_reply(c, m->msg->reply);
+        grant_reply(c, m->origin, m->msg->reply);
     queue_check(c, m);
     if (MF_UNLIKELY(sub->max != 0) && sub->delivered >= sub->max)
         sub_free(sub);

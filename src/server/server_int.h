@@ -227,13 +227,18 @@ void client_timer_fired(void *client);
 
 /* --- client_pub.c ----------------------------------------------------------------------------- */
 void client_publish(struct client *c, const struct proto_cmd *cmd);
+/* Would a stream, the API or a service import take what is published there?  Those that take
+ * whatever is published (`>`, `*.x`) do not count. */
+bool client_reaches_server(struct client *c, struct mf_slice subject);
 void client_unstall_all(void *server);
+
 /* --- client_trace.c --------------------------------------------------------------------------- */
 void client_trace_in(const struct client *c, const struct proto_cmd *cmd);
 void client_trace_out(const struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
 
 /* --- client_grant.c: allow_responses ---------------------------------------------------------- */
-void grant_reply(struct client *c, struct mf_slice reply); /* a message with this reply was sent */
+/* A message with this reply was delivered to c; asker published it, NULL: not a client. */
+void grant_reply(struct client *c, const struct client *asker, struct mf_slice reply);
 bool grant_use(struct client *c, struct mf_slice subject); /* may it answer once more? */
 void grants_free(struct client *c);
 void grants_renew(struct client *c); /* its permissions are new: may it still answer at all? */

@@ -1,13 +1,14 @@
 // authorisation.mjs: a permission holds for a thing under each of its names.  A table: each effect of the JetStream API through
 // each name it has (plain, the domain's, a mapping, an import), for a user who is denied the plain name.
 import assert from "node:assert/strict";
-import { wsconnect } from "@nats-io/transport-node";
+import { headers, wsconnect } from "@nats-io/transport-node";
 import WebSocket from "ws";
 import { certs, tlsBlock } from "./lib/certs.mjs";
 import { jetstreamBlock } from "./lib/js.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
+const mayfly = { only: "mayfly" };
 const as = (user) => ({ user, pass: "p" });
 const text = (body) => (typeof body === "string" ? body : JSON.stringify(body));
 const api = async (nc, subject, body = "") =>
@@ -265,6 +266,102 @@ scenario("the name in the subject is the name of the thing: another one in the b
   }
 });
 
+// --- messages of the server are no requests -------------------------------------------------------
+
+const answered = `accounts {
+  A { jetstream: enabled
+      users: [ {user: root, password: p}
+        {user: u, password: p, permissions: { publish: { deny: ["$JS.API.STREAM.PURGE.>", "$KV.>", "box.>"] } } }
+        {user: few, password: p, permissions: { publish: ["in.>", "$JS.API.DIRECT.GET.>", "$JS.API.CONSUMER.MSG.NEXT.>", "$JS.API.STREAM.INFO.*", "$SYS.REQ.USER.INFO", "$JS.ACK.>"] } } ] } }
+  ${jetstreamBlock("domain: hub")}`;
+
+async function answering(t) {
+  const s = await t.server({ config: answered });
+  const root = await t.connect(s, as("root"));
+  await build(root);
+  await api(root, "$JS.API.STREAM.CREATE.IN", { name: "IN", subjects: ["in.>"], allow_direct: true });
+  await api(root, "in.empty", "{}");
+  await api(root, "$JS.API.CONSUMER.CREATE.IN.P", { stream_name: "IN", config: { name: "P", durable_name: "P", ack_policy: "none" } });
+  return { s, root };
+}
+const questions = [
+  ["a publish", "in.a", "v"],
+  ["a direct get", "$JS.API.DIRECT.GET.IN.in.empty", ""],
+  ["a direct get of several", "$JS.API.DIRECT.GET.IN", { seq: 1, batch: 1 }],
+  ["a pull", "$JS.API.CONSUMER.MSG.NEXT.IN.P", { batch: 1, no_wait: true }],
+  ["a request of the API", "$JS.API.STREAM.INFO.IN", ""],
+  ["a request about the user", "$SYS.REQ.USER.INFO", ""],
+];
+
+// nats-server executes the answer to a direct get, and stores all of these.
+for (const user of ["u", "few"])
+  scenario(`the server's answer goes where ${user} may not publish: refused, nothing is stored or executed`, mayfly, async (t) => {
+    const { s, root } = await answering(t);
+    const before = await look(root);
+    const nc = await t.connect(s, as(user));
+    for (const reply of ["$JS.API.STREAM.PURGE.X", "$KV.secret.k"])
+      for (const [what, subject, body] of questions) {
+        nc.publish(subject, text(body), { reply });
+        await until(`${what}: the refusal`, () => nc.errors.length > 0);
+        assert.deepEqual(errorsOf(nc), [`Permissions Violation for Publish with Reply of "${reply}"`], what);
+      }
+    assert.equal(await look(root), before);
+  });
+
+// Whoever may publish there himself: the answer is stored, as in nats-server, but the API does not execute it.
+scenario("the server's answer under a subject of the API is not executed", mayfly, async (t) => {
+  const { root } = await answering(t);
+  for (const reply of ["$JS.API.STREAM.PURGE.X", "$JS.API.STREAM.DELETE.X", "$JS.hub.API.STREAM.PURGE.X"])
+    for (const [, subject, body] of questions) root.publish(subject, text(body), { reply });
+  await root.flush();
+  const x = await api(root, "$JS.API.STREAM.INFO.X");
+  assert.deepEqual([x.error, x.state.messages], [undefined, 2]);
+});
+
+scenario("the server's answer to an inbox of any name: delivered", async (t) => {
+  const { s } = await answering(t);
+  const few = await t.connect(s, as("few"));
+  const got = collect(few, "mine.*");
+  for (const [i, [, subject, body]] of questions.entries()) few.publish(subject, text(body), { reply: `mine.${i}` });
+  await until("an answer to each", () => new Set(got.map((m) => m.subject)).size === questions.length);
+  assert.deepEqual(errorsOf(few), []);
+});
+
+scenario("the server's answer to an inbox, beside a stream that stores everything: delivered", async (t) => {
+  const { s, root } = await answering(t);
+  for (const name of ["X", "KV_secret", "IN"]) await api(root, `$JS.API.STREAM.DELETE.${name}`);
+  assert.equal((await api(root, "$JS.API.STREAM.CREATE.ALL", { name: "ALL", subjects: [">"], no_ack: true })).error, undefined);
+  const few = await t.connect(s, as("few"));
+  const got = collect(few, "mine.*");
+  few.publish("$JS.API.STREAM.INFO.ALL", "", { reply: "mine.1" });
+  await until("the answer", () => got.length > 0);
+  assert.deepEqual(errorsOf(few), []);
+});
+
+// nats-server executes what is republished there.
+for (const dest of ["$JS.API.STREAM.PURGE.X", "$JS.API.STREAM.DELETE.X", "$JS.hub.API.STREAM.PURGE.X"])
+  scenario(`republished to ${dest}: not executed`, mayfly, async (t) => {
+    const { s, root } = await answering(t);
+    assert.equal((await api(root, "$JS.API.STREAM.CREATE.REP", { name: "REP", subjects: ["rep"], republish: { src: "rep", dest } })).error, undefined);
+    const heard = collect(root, dest);
+    await root.flush();
+    const u = await t.connect(s, as("u"));
+    u.publish("rep", "");
+    await until("the copy", () => heard.length > 0);
+    const x = await api(root, "$JS.API.STREAM.INFO.X");
+    assert.deepEqual([x.error, x.state.messages], [undefined, 2]);
+  });
+
+scenario("a push consumer that delivers to the API: not executed", async (t) => {
+  const { root } = await answering(t);
+  const dest = "$JS.API.STREAM.PURGE.X";
+  const heard = collect(root, dest);
+  await root.flush();
+  assert.equal((await api(root, "$JS.API.CONSUMER.CREATE.IN", { stream_name: "IN", config: { deliver_subject: dest, ack_policy: "none" } })).error, undefined);
+  await until("the delivery", () => heard.length > 0);
+  assert.equal((await api(root, "$JS.API.STREAM.INFO.X")).state.messages, 2);
+});
+
 // --- other accounts -------------------------------------------------------------------------------
 
 const two = (more = "") => `accounts {
@@ -366,4 +463,82 @@ scenario("requests to the system account are refused to all others, also by an i
   const bad = t.prepare({ config: two('Z { users: [ {user: z, password: p} ], imports: [ {service: {account: S, subject: "$SYS.REQ.SERVER.PING"}, to: "x"} ] }') });
   await assert.rejects(bad.start());
   assert.match(bad.log(), /service import not authorized/);
+});
+
+// --- allow_responses ------------------------------------------------------------------------------
+
+const responders = `accounts {
+  A { jetstream: enabled
+      users: [ {user: root, password: p}
+        {user: r, password: p, permissions: { publish: { allow: ["ask"], deny: ["no.>"] }, subscribe: ["ask", "mine.>", "box.>"], allow_responses: { max: 5, expires: "1m" } } } ] } }
+  ${jetstreamBlock("domain: hub")}`;
+
+// nats-server grants each of these.
+scenario("allow_responses: nobody grants himself what he is denied, nor a stream, nor the API", mayfly, async (t) => {
+  const s = await t.server({ config: responders });
+  const root = await t.connect(s, as("root"));
+  await build(root);
+  const before = await look(root);
+  const [r, other] = [await t.connect(s, as("r")), await t.connect(s, as("r"))];
+  const got = collect(r, "ask");
+  await r.flush();
+  for (const asker of [r, other])
+    for (const reply of ["$JS.API.STREAM.PURGE.X", "$SYS.REQ.USER.INFO", "$KV.secret.k", "x.3", "no.such"]) {
+      const n = got.length;
+      asker.publish("ask", "", { reply });
+      await until("the question", () => got.length > n);
+      r.publish(reply, "");
+      await until("the refusal", () => r.errors.length > 0);
+      assert.deepEqual(errorsOf(r), [violation(reply)]);
+    }
+  // Even if somebody else asks, the API is not an answer.
+  const n = got.length;
+  root.publish("ask", "", { reply: "$JS.API.STREAM.PURGE.X" });
+  await until("the question", () => got.length > n);
+  r.publish("$JS.API.STREAM.PURGE.X", "");
+  await until("the refusal", () => r.errors.length > 0);
+  assert.equal(await look(root), before);
+});
+
+scenario("allow_responses: answers to oneself, to others, and acks", async (t) => {
+  const s = await t.server({ config: responders });
+  const root = await t.connect(s, as("root"));
+  await build(root);
+  const r = await t.connect(s, as("r"));
+  const mine = collect(r, "mine.>");
+  r.subscribe("ask", { callback: (_, m) => m.respond("answer") });
+  await r.flush();
+  r.publish("ask", "", { reply: "mine.1" });
+  await until("its own answer", () => mine.length > 0);
+  assert.equal((await root.request("ask", "", { timeout: LIMIT_MS })).string(), "answer");
+  root.publish("ask", "", { reply: "x.3" }); // into a stream, for somebody else
+  await until("the answer in the stream", async () => (await api(root, "$JS.API.STREAM.INFO.X")).state.messages === 3);
+  const box = collect(r, "box.1");
+  await r.flush();
+  root.publish("$JS.API.CONSUMER.MSG.NEXT.X.C", '{"batch":1}', { reply: "box.1" });
+  await until("the message", () => box.length > 0);
+  box[0].respond("+ACK");
+  await until("its ack", async () => (await api(root, "$JS.API.CONSUMER.INFO.X.C")).ack_floor.consumer_seq === 1);
+  assert.deepEqual(errorsOf(r), []);
+});
+
+// --- what a message or a configuration names ------------------------------------------------------
+
+// As in nats-server: the stream's subjects limit a schedule's target; the permissions of whoever placed it do not.
+scenario("a schedule fires on subjects of its own stream only", async (t) => {
+  const { s, root } = await answering(t);
+  const sched = { name: "SCH", subjects: ["sch.>", "box.>"], allow_msg_schedules: true, allow_msg_ttl: true };
+  assert.equal((await api(root, "$JS.API.STREAM.CREATE.SCH", sched)).error, undefined);
+  const u = await t.connect(s, as("u"));
+  const place = async (target) => {
+    const h = headers();
+    h.set("Nats-Schedule", `@at ${new Date(Date.now() + 1000).toISOString()}`);
+    h.set("Nats-Schedule-Target", target);
+    return (await u.request("sch.a", "v", { headers: h, timeout: LIMIT_MS })).json();
+  };
+  for (const target of ["$KV.secret.k", "x.3", "$JS.API.STREAM.PURGE.X", "$JS.hub.API.STREAM.PURGE.X", "in.a"])
+    assert.equal((await place(target)).error?.err_code, 10190, target);
+  assert.equal((await place("box.1")).error, undefined);
+  await until("the message", async () => (await api(root, "$JS.API.STREAM.MSG.GET.SCH", { last_by_subj: "box.1" })).message);
+  assert.equal((await api(root, "$JS.API.STREAM.INFO.X")).state.messages, 2);
 });

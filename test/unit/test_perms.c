@@ -210,6 +210,19 @@ static void test_publish_table_of_the_real_server_holds(void)
     }
 }
 
+/* Not allowed is not denied. */
+static void test_only_the_deny_list_denies(void)
+{
+    struct perms *p = pub_perms("a.>", "a.no", true);
+
+    TEST_ASSERT_TRUE(perms_denies_publish(p, MF_LIT("a.no")));
+    TEST_ASSERT_FALSE(perms_denies_publish(p, MF_LIT("a.yes")));
+    TEST_ASSERT_FALSE(perms_denies_publish(p, MF_LIT("b")));
+    TEST_ASSERT_FALSE(perms_can_publish(p, MF_LIT("b")));
+    TEST_ASSERT_FALSE(perms_denies_publish(NULL, MF_LIT("b")));
+    perms_release(p);
+}
+
 static void test_no_permissions_allow_everything(void)
 {
     struct perms *p = (struct perms *)&sub_table;
@@ -320,6 +333,7 @@ int main(void)
     RUN_TEST(test_wider_subscription_is_sieved_at_delivery);
     RUN_TEST(test_sieve_is_not_needed_when_nothing_overlaps);
     RUN_TEST(test_publish_table_of_the_real_server_holds);
+    RUN_TEST(test_only_the_deny_list_denies);
     RUN_TEST(test_no_permissions_allow_everything);
     RUN_TEST(test_empty_allow_list_allows_nothing);
     RUN_TEST(test_responses_get_defaults_and_keep_what_was_said);
