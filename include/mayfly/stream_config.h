@@ -116,6 +116,10 @@ MF_MUSTCHECK int stream_metadata_stamp(struct json_map *m, unsigned level, struc
 /* Its size as the limit of 128 KB counts it: stamped. */
 size_t stream_metadata_size(const struct json_map *m);
 #define STREAM_METADATA_MAX 131072
+/* Keys of metadata that begin so are the server's: no client may set one. */
+#define STREAM_METADATA_RESERVED "_mayfly."
+/* The first reserved key, NULL: there is none.  O(keys). */
+const char *stream_metadata_reserved(const struct json_map *m);
 /* Could one subject belong to both? */
 bool stream_config_overlap(const struct stream_config *a, const struct stream_config *b);
 /* Appends s as Go's %q shows it. */

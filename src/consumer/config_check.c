@@ -429,6 +429,7 @@ static int check_groups(const struct consumer_config *c, struct js_error *e)
 
 static int check_rest(const struct consumer_config *c, struct js_error *e)
 {
+    const char *reserved = stream_metadata_reserved(&c->metadata);
     int rc = check_sampling(c, e);
 
     if (rc != 0)
@@ -439,6 +440,9 @@ static int check_rest(const struct consumer_config *c, struct js_error *e)
         return js_refuse(e, JS_CONSUMER_CREATE_DURABLE_AND_NAME_MISMATCH);
     if (stream_metadata_size(&c->metadata) > STREAM_METADATA_MAX)
         return js_refuse(e, JS_CONSUMER_METADATA_LENGTH, "128KB");
+    if (reserved != NULL)
+        return js_refuse_text(e, JS_CONSUMER_CREATE, "consumer metadata key '%s' is reserved",
+                              reserved);
     return check_groups(c, e);
 }
 

@@ -283,6 +283,14 @@ size_t stream_metadata_size(const struct json_map *m)
     return size;
 }
 
+const char *stream_metadata_reserved(const struct json_map *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (mf_starts(mf_str(m->at[i].key), STREAM_METADATA_RESERVED))
+            return m->at[i].key;
+    return NULL;
+}
+
 static bool numbers_equal(const struct stream_config *a, const struct stream_config *b)
 {
     return a->retention == b->retention && a->max_consumers == b->max_consumers &&

@@ -23,6 +23,8 @@ static size_t length(const char *s)
 
 static int check_texts(const struct stream_config *c, struct js_error *e)
 {
+    const char *reserved = stream_metadata_reserved(&c->metadata);
+
     if (!stream_name_valid(c->name))
         return config_invalid(
             e, "stream name is required and can not contain '.', '*', '>', '\\', '/'");
@@ -34,6 +36,8 @@ static int check_texts(const struct stream_config *c, struct js_error *e)
     if (stream_metadata_size(&c->metadata) > STREAM_METADATA_MAX)
         return config_invalid(e, "stream metadata exceeds maximum size of %d bytes",
                               STREAM_METADATA_MAX);
+    if (reserved != NULL)
+        return config_invalid(e, "stream metadata key '%s' is reserved", reserved);
     return 0;
 }
 
