@@ -33,7 +33,7 @@ void s2_reader_fini(struct s2_reader *r);
  * lot: one call uncovers about S2_READ_MAX at most (one chunk more, S2_CHUNK_MAX), what is left
  * comes with the next call; while s2_reader_more(), feed it with nothing.  MF_CORRUPT: not such a
  * stream, or a wrong checksum.  MF_NOMEM.  After an error only fini is left. */
-#define S2_READ_MAX  (1u << 20)
+#define S2_READ_MAX  (256u << 10)
 #define S2_CHUNK_MAX (4u << 20)
 MF_MUSTCHECK int s2_reader_feed(struct s2_reader *r, struct mf_slice piece, struct mf_buf *out);
 static inline bool s2_reader_more(const struct s2_reader *r)

@@ -231,8 +231,14 @@ static void copy_back(uint8_t *dst, size_t offset, size_t n)
         memset(dst, src[0], n);
         return;
     }
-    for (size_t i = 0; i < n; i++) /* they overlap: what was just written is read again */
-        dst[i] = src[i];
+    while (n > 0) { /* they overlap: what was just written is read again, twice as much each time */
+        size_t k = n < offset ? n : offset;
+
+        memcpy(dst, src, k);
+        dst += k;
+        n -= k;
+        offset += k;
+    }
 }
 
 int s2_uncompress(uint8_t *dst, size_t n, struct mf_slice block)
