@@ -73,5 +73,12 @@ void catalog_create(struct catalog *c, struct stream_config *cfg, int64_t create
 void catalog_update(struct catalog *c, struct stream *s, struct stream_config *cfg,
                     struct catalog_op *op);
 void catalog_delete(struct catalog *c, struct stream *s, struct catalog_op *op);
+/* A stream that is being filled, for restores.  It is found and listed like any other, but its
+ * folder is a draft until catalog_finish(): after a crash before that, nothing of it remains. */
+void catalog_create_draft(struct catalog *c, struct stream_config *cfg, struct catalog_op *op);
+bool catalog_is_draft(struct catalog *c, struct mf_slice name);
+/* Gives a draft its final configuration, then its name on disk; done() after both are on disk. */
+void catalog_finish(struct catalog *c, struct stream *s, struct stream_config *cfg,
+                    struct catalog_op *op);
 
 #endif

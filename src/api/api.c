@@ -6,6 +6,7 @@
  * kept, because streams and calls still speak in it.  If the account comes back before that, the
  * new one has no streams until the old catalog has let go of their folders. */
 #include "api_pages.h"
+#include "backup.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/lend.h"
@@ -41,23 +42,6 @@ const char *api_domain(const struct api *a)
     const char *domain = a->options->jetstream.domain;
 
     return domain == NULL ? "" : domain;
-}
-
-void api_reserved(struct api *a, struct stream_usage *out)
-{
-    struct mf_list *pos;
-
-    *out = (struct stream_usage){0, 0};
-    mf_list_each(pos, &a->list)
-    {
-        struct api_account *aa = mf_container(pos, struct api_account, link);
-        struct stream_usage one = {0, 0};
-        if (aa->catalog == NULL)
-            continue;
-        catalog_reserved(aa->catalog, &one);
-        out->memory = out->memory > INT64_MAX - one.memory ? INT64_MAX : out->memory + one.memory;
-        out->file = out->file > INT64_MAX - one.file ? INT64_MAX : out->file + one.file;
-    }
 }
 
 /* --- the streams' world ----------------------------------------------------------------------- */
@@ -231,7 +215,6 @@ static int catalog_begin(struct api_account *aa, struct mf_error *e)
     }
     aa->dir = dir;
     aa->api->open_catalogs++;
-    restores_clean(aa);
     return 0;
 }
 
@@ -500,6 +483,7 @@ int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e
     a->setup = *setup;
     mf_list_init(&a->list);
     mf_list_init(&a->leaving);
+    backups_init(a);
     steady_init(&a->clock, clock_wall_ns(), clock_boot_ns(), 0);
     a->store_dir = store_dir(a->options);
     if (a->store_dir == NULL) {
@@ -538,6 +522,7 @@ static void ended(struct loop_defer *d)
     ingest_fini();
     lend_fini();
     source_fini();
+    backups_fini(a);
     loop_timer_free(a->clock_timer);
     free(a->store_dir);
     free(a);

@@ -5,11 +5,11 @@
  * stream_limits.c: what an account may have.  stream_list.c: INFO, NAMES, LIST, account info.
  * subject_page.c: the subjects of an INFO.  msg_api.c: MSG.GET, MSG.DELETE.  direct.c: DIRECT.GET.
  * config_json.c, info_json.c: configurations, states and infos as JSON.  ingest.c: publishes into
- * streams, pub acks.  snapshot.c, restore*.c, archive.c: backups.  advisory.c: $JS.EVENT.>.
- * consumer_admin.c, consumer_manage.c, consumer_json.c: requests about consumers (consumer_api.h).
- * consumer_wire.c, consumer_wait.c, consumer_advisory.c: consumers and the world around them.
- * source_wire.c: mirrors and sources.
- * jsz.c, js_pages.c, js_metrics.c, api_pages.h: /jsz and what other pages show of streams.
+ * streams, pub acks.  backup.c, snapshot.c, restore*.c, archive.c: backups.  advisory.c:
+ * $JS.EVENT.>. consumer_admin.c, consumer_manage.c, consumer_json.c: requests about consumers
+ * (consumer_api.h). consumer_wire.c, consumer_wait.c, consumer_advisory.c: consumers and the world
+ * around them. source_wire.c: mirrors and sources. jsz.c, js_pages.c, js_metrics.c, api_pages.h:
+ * /jsz and what other pages show of streams.
  */
 #ifndef API_IMPL_H
 #define API_IMPL_H
@@ -46,13 +46,15 @@ struct api_account {
     struct table mirrors; /* source_wire.c: those that answer direct gets of their origin */
     char hash[9];         /* of its name, as newer ack subjects show it */
     uint64_t api_total, api_errors;
-    struct mf_list restores, snapshots; /* under way */
-    struct mf_list calls;               /* api_call.link: not answered yet */
-    struct mf_list told;                /* advisory.c: events to be sent at the end of the turn */
-    size_t telling;                     /* how many */
+    struct mf_list restores, snapshots; /* under way, how many: */
+    size_t nrestores, nsnapshots;
+    size_t restore_memory; /* bytes that restores keep in memory */
+    struct mf_list calls;  /* api_call.link: not answered yet */
+    struct mf_list told;   /* advisory.c: events to be sent at the end of the turn */
+    size_t telling;        /* how many */
     struct loop_defer tell;
     char *dir;       /* where its streams are; NULL: no JetStream */
-    size_t creating; /* streams that CREATE waits for: not counted yet */
+    size_t creating; /* streams that CREATE or a restore waits for: not counted yet */
     bool closing;    /* in api.leaving: its catalog closes, then it is freed */
 };
 
@@ -67,6 +69,8 @@ struct api {
     struct loop_timer *clock_timer;
     struct mf_list list;    /* api_account.link: one for each account there is */
     struct mf_list leaving; /* api_account.link: lost JetStream or their account */
+    struct mf_list backups; /* backup_task.link: snapshots and restores that want a turn */
+    struct loop_defer backup_turn;
     struct loop_defer ended;
     struct stream_usage usage, max; /* of the whole server */
     uint64_t api_total, api_errors, inflight;
@@ -162,8 +166,6 @@ bool dispatch_api(struct router_sub *sub, const struct router_msg *m);
 /* --- api.c ------------------------------------------------------------------------------------ */
 
 const char *api_domain(const struct api *a); /* "" without one */
-/* Bytes that streams of all accounts reserved. */
-void api_reserved(struct api *a, struct stream_usage *out);
 
 /* Sends in the name of the server. */
 void api_publish(struct api_account *aa, struct mf_slice subject, struct mf_slice reply,
@@ -229,6 +231,10 @@ int stream_create_allowed(struct api_account *aa, const struct stream_config *c,
  * is left out is filled in. */
 MF_MUSTCHECK int stream_config_allowed(struct api_account *aa, struct stream_config *c, bool update,
                                        struct js_error *e);
+/* stream_limits.c: bytes that streams of the account, of all accounts, reserved; those that are
+ * being restored too. */
+void api_account_reserved(const struct api_account *aa, struct stream_usage *out);
+void api_reserved(struct api *a, struct stream_usage *out);
 /* Rule 8 alone.  now: the stream it replaces, or NULL. */
 MF_MUSTCHECK int stream_limits_allow(struct api_account *aa, const struct stream_config *c,
                                      const struct stream_config *now, struct js_error *e);
@@ -258,8 +264,6 @@ bool direct_get(struct api_account *aa, const struct router_msg *m, struct mf_sl
 void direct_stop(struct api_account *aa);
 void snapshots_stop(struct api_account *aa);
 void restores_stop(struct api_account *aa);
-/* After the catalog was opened: deletes what a restore left when the server was killed. */
-void restores_clean(struct api_account *aa);
 
 /* ingest.c: streams and the subjects they store. */
 MF_MUSTCHECK int ingest_add(struct api_account *aa, struct stream *s);

@@ -2,6 +2,8 @@
  * them: the same fields in the same order, the same ones left out when empty. */
 #include "api_impl.h"
 
+#include "mayfly/log.h"
+
 /* What responses tell of the server we behave like. */
 #define LEVEL_TEXT   "5"
 #define VERSION_TEXT "2.15.1"
@@ -213,6 +215,27 @@ int config_json_decode(struct mf_slice text, bool strict, struct stream_config *
     return json_read(text, &request_type, c, &c->mem, strict, e);
 }
 
+/* Version 0.1.0 marked a stream that was being restored by a key of its metadata.  Clients could
+ * set that key too, so a stream that has it is never deleted for it: an operator has to look. */
+#define OLD_MARK STREAM_METADATA_RESERVED "restoring"
+
+static void drop_old_mark(struct stream_config *c)
+{
+    struct json_map *m = &c->metadata;
+    struct json_pair *at = m->at;
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(at[i].key, OLD_MARK) != 0)
+            at[n++] = at[i];
+    if (n < m->n)
+        log_warn("stream %s: its metadata had \"" OLD_MARK
+                 "\": an older version may have ended while "
+                 "it restored this stream; if messages are missing, delete it and restore it again",
+                 c->name);
+    m->n = n;
+}
+
 /* A blob we wrote ourselves, or a later version of us: a field or a word we do not know is its. */
 static int stored_decode(struct mf_slice text, struct stream_config *c, struct mf_error *e)
 {
@@ -228,6 +251,8 @@ static int stored_decode(struct mf_slice text, struct stream_config *c, struct m
         *e = local;
         e->code = err;
     }
+    if (err == 0)
+        drop_old_mark(c);
     return err;
 }
 

@@ -11,6 +11,9 @@
 #include "mayfly/buf.h"
 #include "mayfly/consumer.h"
 
+/* Messages that a consumer of a backup may wait for or have got again. */
+#define CONSUMER_BACKUP_MAX 1000000u
+
 struct consumer_backup {
     struct consumer_config config;
     struct consumer_saved state; /* .at in mem: a configuration is taken away */

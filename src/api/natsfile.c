@@ -168,6 +168,21 @@ bool natsfile_set_next(struct natsfile_set *x, uint64_t *seq)
     return true;
 }
 
+bool natsfile_set_sound(const struct natsfile_set *x)
+{
+    size_t size = (x->words + 1) * 8 + 2;
+
+    for (size_t at = 0; at + size <= x->left.len; at += size) {
+        uint64_t any = 0;
+
+        for (size_t i = 1; i <= x->words; i++)
+            any |= le(x->left.ptr + at + 8 * i, 8);
+        if (any == 0)
+            return false;
+    }
+    return true;
+}
+
 /* --- the index ------------------------------------------------------------------------------ */
 
 static bool skip_subjects(struct natsfile_index *x)
@@ -287,10 +302,24 @@ static bool read_redelivered(struct mf_slice *s, struct consumer_saved *st)
     return true;
 }
 
+/* How many entries both lists have; false: they are cut off.  n: of the first one. */
+static bool count_entries(struct mf_slice s, uint8_t version, uint64_t n, uint64_t *all)
+{
+    uint64_t v, again;
+
+    for (uint64_t i = n > 0 ? n * (version == 2 ? 3 : 2) + 1 : 0; i > 0; i--)
+        if (!uvarint(&s, &v))
+            return false;
+    if (!uvarint(&s, &again) || again > s.len / 2)
+        return false;
+    *all = n + again;
+    return true;
+}
+
 int natsfile_consumer(struct mf_slice bytes, struct consumer_saved *st, struct arena *mem)
 {
     uint8_t version = bytes.len < 2 ? 0 : bytes.ptr[1];
-    uint64_t n = 0;
+    uint64_t n = 0, all;
 
     *st = (struct consumer_saved){.n = 0};
     if (version < 1 || version > 2 || bytes.ptr[0] != 22)
@@ -303,9 +332,10 @@ int natsfile_consumer(struct mf_slice bytes, struct consumer_saved *st, struct a
         st->dseq += st->floor_dseq > 1 ? st->floor_dseq - 1 : 0;
         st->sseq += st->floor_sseq > 1 ? st->floor_sseq - 1 : 0;
     }
-    if (!uvarint(&bytes, &n) || n > bytes.len / 2)
+    if (!uvarint(&bytes, &n) || n > bytes.len / 2 || !count_entries(bytes, version, n, &all) ||
+        all > CONSUMER_BACKUP_MAX)
         return MF_CORRUPT;
-    st->at = arena_alloc(mem, (bytes.len / 2 + 1) * sizeof *st->at); /* each is two bytes or more */
+    st->at = arena_alloc(mem, (all + 1) * sizeof *st->at);
     if (st->at == NULL)
         return MF_NOMEM;
     return read_pending(&bytes, version, n, st) && read_redelivered(&bytes, st) ? 0 : MF_CORRUPT;

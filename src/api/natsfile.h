@@ -40,6 +40,8 @@ struct natsfile_set {
     size_t at; /* words of the node that were read; 0: none */
 };
 bool natsfile_set_next(struct natsfile_set *x, uint64_t *seq); /* false: no more */
+/* Does each of its nodes hold a sequence?  Then natsfile_set_next() is O(1).  O(bytes). */
+bool natsfile_set_sound(const struct natsfile_set *x);
 
 struct natsfile_block {
     uint32_t index;

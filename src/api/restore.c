@@ -2,7 +2,7 @@
  *
  * Happy path: the answer names a subject; each chunk sent there is a request, answered with nothing
  * when it was read; an empty one is the end, answered with the stream as CREATE does when all is on
- * disk.  Chunks wait in a queue while the disk is busy.
+ * disk.  Chunks wait in a queue while the disk is busy, and are read in slices.
  * Failure: what is wrong is told in the answer to the end; until then chunks are answered and
  * dropped, as nats-server does.  Nothing for 5 s: given up.  In every case nothing remains.
  * Close: restores_stop(); what is under way is waited for, then the stream deleted. */
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #define IDLE_NS     (5 * CLOCK_S)
-#define PART_MAX    (64u << 20) /* of the state and of each consumer in the archive */
+#define STATE_MAX   (1u << 20)  /* of the state in the archive */
 #define WAITING_MAX (64u << 20) /* bytes of chunks that were not read yet */
 
 struct chunk {
@@ -36,15 +36,23 @@ static void drop_chunks(struct restore *r)
     r->waiting = 0;
 }
 
+/* What was unpacked of the archive and is not in the stream. */
+static void drop_archive(struct restore *r)
+{
+    restore_read_drop(r);
+    restore_drop_consumers(r);
+    s2_reader_fini(&r->s2);
+    archive_reader_fini(&r->archive);
+    restore_tar_free(r->tar);
+    r->tar = NULL;
+}
+
 static void restore_free(struct restore *r)
 {
     mf_list_del(&r->link);
     drop_chunks(r);
-    restore_drop_consumers(r);
+    drop_archive(r);
     loop_timer_free(r->idle);
-    s2_reader_fini(&r->s2);
-    archive_reader_fini(&r->archive);
-    restore_tar_free(r->tar);
     stream_config_fini(&r->cfg);
     free(r);
 }
@@ -52,12 +60,12 @@ static void restore_free(struct restore *r)
 /* What it says may come back to it, and end it: who goes on with it afterwards holds it. */
 static void hold(struct restore *r)
 {
-    r->held++;
+    r->users++;
 }
 
 static void let_go(struct restore *r)
 {
-    if (--r->held == 0 && r->stopped && restore_idle(r))
+    if (--r->users == 0 && r->stopped && restore_idle(r))
         restore_free(r);
 }
 
@@ -71,13 +79,16 @@ static void restore_stop(struct restore *r)
     hold(r);
     router_unsubscribe(account_router(r->aa->account), &r->sub);
     loop_timer_stop(r->idle);
-    loop_defer_cancel(r->aa->api->loop, &r->turn);
+    backup_cancel(&r->task);
+    restore_read_drop(r);
     drop_chunks(r);
     r->stopped = true;
+    r->aa->nrestores--;
     if (!r->complete) {
         js_refuse(&e, JS_STREAM_RESTORE, "stopped");
         restore_fail_with(r, &e);
     }
+    restore_unreserve(r);
     let_go(r);
 }
 
@@ -93,7 +104,7 @@ void restore_wake(struct restore *r)
 {
     hold(r);
     if (!r->stopped)
-        loop_defer(r->aa->api->loop, &r->turn);
+        backup_wake(r->aa->api, &r->task);
     let_go(r);
 }
 
@@ -144,26 +155,31 @@ static void idle_fired(void *arg)
 
 /* --- chunks --------------------------------------------------------------------------------- */
 
-/* The first chunk: 0: read.  MF_AGAIN: not yet; restore_wake() follows. */
+/* A slice of the first chunk.  0: all of it was read.  MF_AGAIN: not yet; restore_wake() follows.
+ */
 static int read_chunk(struct restore *r, const struct chunk *c)
 {
-    int rc;
+    size_t before;
+    int rc = r->failed || r->archive.ended ? 0 : restore_take(r); /* what is unpacked already */
 
-    while (!r->failed) {
-        rc = r->archive.ended ? 0 : restore_take(r); /* what is left of the chunk before */
-        if (rc == MF_AGAIN)
-            return rc;
-        if (r->failed || (r->fed && !s2_reader_more(&r->s2)))
-            break;
-        rc = s2_reader_feed(&r->s2, r->fed ? MF_SLICE_NONE : c->bytes,
-                            archive_reader_ready(&r->archive));
-        r->fed = true;
-        if (r->archive.ended) /* whatever is behind the end */
-            mf_buf_clear(&r->archive.in);
-        if (rc != 0)
-            restore_fail(r, rc == MF_NOMEM ? "out of memory" : "s2: corrupt input");
-    }
-    return 0;
+    if (rc == MF_AGAIN)
+        return rc;
+    if (r->failed)
+        drop_archive(r);
+    if (r->failed || (r->fed && !s2_reader_more(&r->s2)))
+        return 0;
+    before = archive_reader_ready(&r->archive)->len;
+    rc = s2_reader_feed(&r->s2, r->fed ? MF_SLICE_NONE : c->bytes, &r->archive.in);
+    r->fed = true;
+    r->unpacked += r->archive.in.len - before;
+    if (r->archive.ended) /* whatever is behind the end */
+        mf_buf_clear(&r->archive.in);
+    if (rc != 0)
+        restore_fail(r, rc == MF_NOMEM ? "out of memory" : "s2: corrupt input");
+    else
+        (void)restore_within(r);
+    restore_wake(r);
+    return MF_AGAIN;
 }
 
 /* false: it has ended. */
@@ -189,9 +205,9 @@ static bool next_chunk(struct restore *r)
     return true;
 }
 
-static void restore_turn(struct loop_defer *d)
+static void restore_turn(struct backup_task *t)
 {
-    struct restore *r = mf_container(d, struct restore, turn);
+    struct restore *r = mf_container(t, struct restore, task);
 
     hold(r);
     if (!mf_list_empty(&r->chunks) && next_chunk(r) && !mf_list_empty(&r->chunks))
@@ -227,6 +243,8 @@ static bool chunk_came(struct router_sub *sub, const struct router_msg *rm)
     r->waiting += m->payload.len;
     r->total += m->payload.len;
     mf_list_push(&r->chunks, &c->link);
+    if (!r->failed)
+        (void)restore_within(r);
     restore_wake(r);
     return true;
 }
@@ -272,6 +290,7 @@ static struct restore *restore_new(struct api_call *call)
     if (r == NULL)
         return NULL;
     mf_list_init(&r->link);
+    mf_list_init(&r->task.link);
     mf_list_init(&r->chunks);
     mf_list_init(&r->consumers);
     mf_list_init(&r->busy.node);
@@ -283,9 +302,9 @@ static struct restore *restore_new(struct api_call *call)
         memcpy(r->name + name.len + 1, call->client.ptr, call->client.len);
     stream_config_init(&r->cfg);
     s2_reader_init(&r->s2);
-    archive_reader_init(&r->archive, (size_t)a->options->max_payload, PART_MAX);
+    archive_reader_init(&r->archive, (size_t)a->options->max_payload, STATE_MAX);
     r->start_ns = api_now_ns(a);
-    r->turn.fn = restore_turn;
+    r->task.run = restore_turn;
     r->sub.deliver = chunk_came;
     rand_nuid(nuid);
     (void)snprintf(r->subject, sizeof r->subject, "$JS.SNAPSHOT.RESTORE.%s.%s", r->name, nuid);
@@ -320,11 +339,13 @@ static void restore_start(struct api_call *call, struct restore *r)
 
     if (router_subscribe(account_router(r->aa->account), mf_str(r->subject), MF_SLICE_NONE,
                          &r->sub) != 0) {
+        restore_unreserve(r);
         restore_free(r);
         api_reply_no_memory(call);
         return;
     }
     mf_list_push(&r->aa->restores, &r->link);
+    r->aa->nrestores++;
     loop_timer_arm(r->idle, loop_mono_ns(r->aa->api->loop) + IDLE_NS);
     advisory_restore_create(call, r->name);
     w = api_reply_begin(call);
@@ -351,6 +372,8 @@ void restore_handle(struct api_call *call)
         return;
     r = restore_new(call);
     rc = r == NULL ? MF_NOMEM : take_config(r, &req.config, &e);
+    if (rc == 0)
+        rc = restore_reserve(r, &e);
     if (rc == 0) {
         restore_start(call, r);
         return;

@@ -1,11 +1,18 @@
 /* restore.h: a stream that is being restored.  restore.c takes the chunks and answers;
- * restore_store.c makes the stream and puts what the archive holds into it. */
+ * restore_store.c makes the stream and puts what the archive holds into it; restore_budget.c: what
+ * it may take of the account; restore_read.c: documents that a worker reads.
+ *
+ * What comes is hostile until it is stored: a few bytes may unpack to gigabytes.  So work is done
+ * in slices (backup.h), a chunk is acknowledged when all of it was worked on, what it unpacks to is
+ * bounded by the room that the account has, and what all restores of an account keep in memory by
+ * RESTORE_MEMORY_MAX. */
 #ifndef API_RESTORE_H
 #define API_RESTORE_H
 
 #include "archive.h"
-#include "api_impl.h"
+#include "backup.h"
 #include "consumer_backup.h"
+#include "natsfile.h"
 
 #include "mayfly/rand.h"
 #include "mayfly/s2.h"
@@ -18,7 +25,8 @@ struct restore_state {
 };
 extern const struct json_type restore_state_type;
 
-struct restore_tar; /* restore_tar.c */
+struct restore_tar;  /* restore_tar.c */
+struct restore_read; /* restore_read.c */
 
 struct restore {
     struct mf_list link; /* api_account.restores */
@@ -31,13 +39,21 @@ struct restore {
     char subject[sizeof "$JS.SNAPSHOT.RESTORE.." + 255 + RAND_NUID];
     struct router_sub sub;
     struct loop_timer *idle;
-    struct loop_defer turn;
+    struct backup_task task;
     struct mf_list chunks; /* waiting, in order; their bytes */
     size_t waiting;
     bool fed; /* the first of them was given to s2 */
     struct s2_reader s2;
     struct archive_reader archive;
-    struct restore_tar *tar; /* NULL: it is not one */
+    struct restore_tar *tar;   /* NULL: it is not one */
+    struct restore_read *read; /* NULL: no worker reads a document */
+
+    /* restore_budget.c */
+    bool counted;             /* in api_account.creating */
+    uint64_t unpacked, allow; /* bytes of the archive: so far, at most */
+    int64_t promised;         /* its max_bytes: reserved */
+    int64_t held;             /* bytes of its messages that are counted as used already */
+    size_t memory;            /* of its part of api_account.restore_memory */
 
     /* restore_store.c */
     struct restore_state state; /* of the archive */
@@ -57,9 +73,9 @@ struct restore {
     bool tail;                     /* the last sequence is held by a message that must go */
     bool failed;                   /* and why: */
     struct js_error error;
-    bool complete; /* all of it is there, the stream is as it should be */
-    bool stopped;  /* nobody waits for it: to be freed as soon as nothing is under way */
-    unsigned held; /* by callers further up, who still look at it: not freed before they let go */
+    bool complete;  /* all of it is there, the stream is as it should be */
+    bool stopped;   /* nobody waits for it: to be freed as soon as nothing is under way */
+    unsigned users; /* callers further up, who still look at it: not freed before they let go */
 };
 
 /* restore.c: something went on; look again what to do. */
@@ -83,6 +99,41 @@ static inline bool restore_idle(const struct restore *r)
     return !r->pending && r->inflight == 0 && r->making == 0;
 }
 
+/* restore_budget.c */
+
+/* At the start: a place among the account's streams and restores, and the bytes it may unpack.
+ * Undone by restore_unreserve(), which is harmless twice. */
+MF_MUSTCHECK int restore_reserve(struct restore *r, struct js_error *e);
+void restore_unreserve(struct restore *r);
+/* The stream is counted by the catalog now. */
+void restore_counted(struct restore *r);
+/* May the account have the stream, beside all others?  Its own reservation does not count. */
+MF_MUSTCHECK int restore_allowed(struct restore *r, struct js_error *e);
+/* The archive says how many bytes its messages have: they must fit, and are kept free for it.
+ * false: it has failed. */
+bool restore_hold(struct restore *r, uint64_t bytes);
+/* Is there room for a message of that many bytes?  true: they are no longer held, it is stored now.
+ * false: it has failed. */
+bool restore_room(struct restore *r, uint64_t bytes);
+/* More was unpacked, or is kept: does that fit?  false: it has failed. */
+bool restore_within(struct restore *r);
+
+/* restore_read.c: what may be long is read by a worker, from a copy.  Meanwhile r->read is set, and
+ * nothing else is taken from the archive; restore_wake() follows. */
+
+/* A consumer of the archive; or of a tar, where its configuration stands apart. */
+void restore_read_consumer(struct restore *r, struct mf_slice name, struct mf_slice text);
+void restore_read_state(struct restore *r, struct mf_slice name, struct mf_slice config,
+                        struct mf_slice state);
+/* Is it an index of just these blocks?  *bytes are taken away and given back before then(): *i is
+ * past its subjects; NULL: it is not one. */
+void restore_read_index(struct restore *r, struct mf_buf *bytes, uint32_t block,
+                        const uint8_t check[HIGHWAY_BYTES],
+                        void (*then)(struct restore *r, const struct natsfile_index *i));
+/* Nobody waits for it any more. */
+void restore_read_drop(struct restore *r);
+size_t restore_read_memory(const struct restore_read *x); /* bytes; NULL: 0 */
+
 /* A message of the archive; one at a time, sequences going up. */
 void restore_take_msg(struct restore *r, struct stream *s, const struct archive_entry *e);
 
@@ -94,14 +145,16 @@ void restore_tar_begin(struct restore *r);
 int restore_tar_step(struct restore *r);
 /* All was read: deleted messages go, the last sequence is found.  0, or MF_AGAIN: once more. */
 int restore_tar_finish(struct restore *r, struct stream *s);
-void restore_tar_free(struct restore_tar *x); /* NULL is fine */
+void restore_tar_free(struct restore_tar *x);           /* NULL is fine */
+size_t restore_tar_memory(const struct restore_tar *x); /* bytes; NULL: 0 */
 
 /* restore_consumers.c */
 
 /* One entry of the archive that must be a consumer. */
 void restore_take_consumer(struct restore *r, const struct archive_entry *e);
-/* Takes *b over, checks it and keeps it. */
-void restore_add_consumer(struct restore *r, struct mf_slice name, struct consumer_backup *b);
+/* Takes *b over and keeps it.  bad_state: what is wrong with its state, NULL: nothing. */
+void restore_add_consumer(struct restore *r, const char *name, struct consumer_backup *b,
+                          const char *bad_state);
 /* All messages are there: the consumers are made.  0: all, or r->failed.  MF_AGAIN as above. */
 int restore_make_consumers(struct restore *r, struct stream *s);
 void restore_drop_consumers(struct restore *r);

@@ -1,12 +1,12 @@
 /* restore_consumers.c: the consumers of an archive.  They come before the messages they wait for,
- * so they are read and checked as they come, and made when all messages are there.  Nothing of them
- * moves before the stream is what it is to be. */
+ * so they are read (by a worker) as they come, and made when all messages are there.  Nothing of
+ * them moves before the stream is what it is to be. */
 #include "restore.h"
 
 #include <stdlib.h>
 
-#define BYTES_MAX  (256u << 20) /* of their documents, all together */
-#define SLICE_MAKE 64           /* made in one turn */
+#define SLICE_MAKE 16    /* made in one turn, */
+#define SLICE_PEND 20000 /* or as many as have that many messages */
 
 struct restore_consumer {
     struct mf_list link; /* restore.consumers, or restore.making */
@@ -46,12 +46,11 @@ static const char *name_of(struct consumer_config *c, const char *name)
     return c->name;
 }
 
-static bool is_sound(struct restore_consumer *x)
+static bool is_sound(struct restore_consumer *x, const char *bad_state)
 {
     struct consumer_backup *b = &x->b;
     struct restore *r = x->r;
     const char *name = x->name;
-    struct mf_error why;
 
     if (!b->has_config)
         restore_fail(r, "consumer \"%s\" is missing config", name);
@@ -59,14 +58,15 @@ static bool is_sound(struct restore_consumer *x)
         restore_fail(r, "consumer \"%s\" is missing state", name);
     else if (!consumer_name_valid(name) || name_of(&b->config, name) == NULL)
         restore_fail(r, "failed to add consumer \"%s\": its name does not match its config", name);
-    else if (consumer_backup_check(b, &why) != 0)
-        restore_fail(r, "failed to set consumer \"%s\" state: %s", name, why.text);
+    else if (bad_state != NULL)
+        restore_fail(r, "failed to set consumer \"%s\" state: %s", name, bad_state);
     return !r->failed;
 }
 
-void restore_add_consumer(struct restore *r, struct mf_slice name, struct consumer_backup *b)
+void restore_add_consumer(struct restore *r, const char *name, struct consumer_backup *b,
+                          const char *bad_state)
 {
-    struct restore_consumer *x = calloc(1, sizeof *x + name.len + 1);
+    struct restore_consumer *x = calloc(1, sizeof *x + strlen(name) + 1);
 
     if (x == NULL) {
         restore_fail(r, "%s", mf_err_text(MF_NOMEM));
@@ -75,9 +75,10 @@ void restore_add_consumer(struct restore *r, struct mf_slice name, struct consum
     }
     mf_list_init(&x->link);
     x->r = r;
-    memcpy(x->name, name.ptr, name.len);
+    memcpy(x->name, name, strlen(name));
     x->b = *b;
-    if (is_sound(x))
+    r->consumer_bytes += sizeof *x + b->state.n * sizeof *b->state.at;
+    if (is_sound(x, bad_state) && restore_within(r))
         mf_list_push(&r->consumers, &x->link);
     else
         drop(x);
@@ -86,8 +87,6 @@ void restore_add_consumer(struct restore *r, struct mf_slice name, struct consum
 void restore_take_consumer(struct restore *r, const struct archive_entry *e)
 {
     struct mf_slice name = MF_SLICE_NONE;
-    struct consumer_backup b;
-    struct mf_error why;
 
     if (mf_starts(e->name, ARCHIVE_CONSUMERS))
         name = mf_slice(e->name.ptr + strlen(ARCHIVE_CONSUMERS),
@@ -96,18 +95,12 @@ void restore_take_consumer(struct restore *r, const struct archive_entry *e)
         restore_fail(r, "expected consumer, found \"%.*s\"", MF_FMT(e->name));
         return;
     }
-    r->consumer_bytes += e->payload.len;
-    if (e->skipped || r->consumer_bytes > BYTES_MAX) {
+    if (e->skipped) {
         restore_fail(r, "consumer \"%.*s\" is too large", MF_FMT(name));
         return;
     }
     r->consumers_read++;
-    if (consumer_backup_read(e->payload, &b, &why) == 0) {
-        restore_add_consumer(r, name, &b);
-        return;
-    }
-    consumer_backup_fini(&b);
-    restore_fail(r, "failed to decode consumer \"%.*s\" state: %s", MF_FMT(name), why.text);
+    restore_read_consumer(r, name, e->payload);
 }
 
 /* --- making --------------------------------------------------------------------------------- */
@@ -157,13 +150,15 @@ int restore_make_consumers(struct restore *r, struct stream *s)
 {
     struct consumers *g = api_consumers(s);
     struct mf_list *pos;
+    size_t msgs = 0;
 
     if (!mf_list_empty(&r->consumers) && g == NULL)
         restore_fail(r, "failed to add consumers: %s", mf_err_text(MF_NOMEM));
-    for (int n = 0; n < SLICE_MAKE && !r->failed; n++) {
+    for (int n = 0; n < SLICE_MAKE && msgs < SLICE_PEND && !r->failed; n++) {
         pos = mf_list_pop(&r->consumers);
         if (pos == NULL)
             break;
+        msgs += mf_container(pos, struct restore_consumer, link)->b.state.n;
         make(mf_container(pos, struct restore_consumer, link), g);
     }
     if (r->failed)

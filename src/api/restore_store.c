@@ -3,9 +3,9 @@
  * Happy path: state.json comes first: the stream is made, with a configuration that lets everything
  * in as it was: no subjects, so that nobody else writes; no limits, no markers, no transform.
  * Messages are stored with their sequences and times; the gaps between are skipped.  At the end the
- * last sequence is set right, and the stream gets the configuration it is to have. Failure: the
- * stream is deleted.  A crash leaves a stream whose metadata say what it is: restores_clean()
- * deletes it at the next start. */
+ * last sequence is set right, and the stream gets the configuration it is to have.
+ * Failure: the stream is deleted.  After a crash nothing of it remains: until its end it is a draft
+ * of the catalog. */
 #include "restore.h"
 
 #include "mayfly/clock.h"
@@ -18,9 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define INFLIGHT_MAX (8u << 20) /* bytes on their way to the disk */
-#define SLICE_MSGS   2000
-#define MARK         "_mayfly.restoring"
+#define INFLIGHT_MAX (8u << 20)  /* bytes on their way to the disk */
+#define SLICE_MSGS   500         /* stored in one turn */
+#define PART_MAX     (64u << 20) /* of each consumer in the archive */
 
 #define FIELD(name, kind, member)                                                                  \
     {                                                                                              \
@@ -106,6 +106,7 @@ void restore_fail_with(struct restore *r, const struct js_error *e)
     if (!r->failed)
         r->error = *e;
     r->failed = true;
+    restore_unreserve(r);
     clean_up(r);
 }
 
@@ -123,25 +124,6 @@ void restore_fail(struct restore *r, const char *fmt, ...)
 }
 
 /* --- the stream ----------------------------------------------------------------------------- */
-
-static int add_mark(struct stream_config *c)
-{
-    struct json_pair *at = arena_alloc(&c->mem, (c->metadata.n + 1) * sizeof *at);
-    char *key = arena_str(&c->mem, MARK), *value = arena_str(&c->mem, "true");
-    size_t n = 0;
-
-    if (at == NULL || key == NULL || value == NULL)
-        return MF_NOMEM;
-    while (n < c->metadata.n && strcmp(c->metadata.at[n].key, MARK) < 0) {
-        at[n] = c->metadata.at[n];
-        n++;
-    }
-    at[n] = (struct json_pair){key, value};
-    for (; n < c->metadata.n; n++)
-        at[n + 1] = c->metadata.at[n];
-    c->metadata = (struct json_map){at, c->metadata.n + 1, true};
-    return 0;
-}
 
 /* Lets everything in, unchanged. */
 static int open_config(struct stream_config *to, const struct stream_config *from)
@@ -163,10 +145,7 @@ static int open_config(struct stream_config *to, const struct stream_config *fro
     to->first_seq = 0;
     to->subject_transform = NULL;
     to->republish = NULL;
-    rc = add_mark(to);
-    if (rc != 0)
-        stream_config_fini(to);
-    return rc;
+    return 0;
 }
 
 static void made(struct catalog_op *op, struct stream *s, const struct js_error *e)
@@ -174,6 +153,7 @@ static void made(struct catalog_op *op, struct stream *s, const struct js_error 
     struct restore *r = mf_container(op, struct restore, op);
 
     r->pending = false;
+    restore_counted(r);
     if (s != NULL) {
         r->made = true;
         r->created_ns = stream_created_ns(s);
@@ -192,7 +172,7 @@ static bool still_free(struct restore *r)
 
     if (catalog_find(r->aa->catalog, mf_str(r->name)) != NULL)
         js_refuse(&e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
-    else if (stream_limits_allow(r->aa, &r->cfg, NULL, &e) == 0)
+    else if (restore_allowed(r, &e) == 0)
         return true;
     restore_fail_with(r, &e);
     return false;
@@ -225,7 +205,7 @@ static int make(struct restore *r)
     }
     r->pending = true;
     r->op.done = made;
-    catalog_create(r->aa->catalog, &c, 0, &r->op);
+    catalog_create_draft(r->aa->catalog, &c, &r->op);
     stream_config_fini(&c);
     return MF_AGAIN;
 }
@@ -290,26 +270,6 @@ static bool is_over(struct restore *r, const struct archive_entry *e)
     return deadline != 0 && deadline <= api_now_ns(r->aa->api);
 }
 
-static bool exceeds(const struct stream_usage *max, const struct stream_usage *used, bool memory)
-{
-    return memory ? max->memory >= 0 && used->memory > max->memory
-                  : max->file >= 0 && used->file > max->file;
-}
-
-static bool check_room(struct restore *r, struct stream *s)
-{
-    const struct stream_host *h = stream_host(s);
-    bool memory = r->cfg.storage == STORAGE_MEMORY;
-    struct js_error e;
-
-    if (!exceeds(&h->account_max, h->account_usage, memory) &&
-        !exceeds(&h->server_max, h->server_usage, memory))
-        return true;
-    js_refuse(&e, memory ? JS_MEMORY_RESOURCES_EXCEEDED : JS_STORAGE_RESOURCES_EXCEEDED);
-    restore_fail_with(r, &e);
-    return false;
-}
-
 void restore_take_msg(struct restore *r, struct stream *s, const struct archive_entry *e)
 {
     unsigned long long seq = e->seq;
@@ -320,7 +280,7 @@ void restore_take_msg(struct restore *r, struct stream *s, const struct archive_
         restore_fail(r, "message sequence %llu has an invalid subject", seq);
     else if (r->cfg.max_msg_size >= 0 && e->hdr.len + e->payload.len > (size_t)r->cfg.max_msg_size)
         restore_fail(r, "message sequence %llu exceeds maximum message size", seq);
-    else if (check_room(r, s)) {
+    else if (restore_room(r, stream_size_of(s, e->name.len, e->hdr.len, e->payload.len))) {
         r->last_seq = e->seq;
         if (!is_over(r, e))
             store_msg(r, s, e);
@@ -338,6 +298,8 @@ static void take_state(struct restore *r, const struct archive_entry *e)
         restore_fail(r, "error in state.json: %s", why.text);
     else if (r->state.last_seq > INT64_MAX)
         restore_fail(r, "error in state.json: last_seq is out of range");
+    else if (restore_hold(r, r->state.bytes))
+        r->archive.max_part = PART_MAX;
     arena_fini(&mem);
     r->begun = true;
 }
@@ -380,10 +342,12 @@ static int archive_step(struct restore *r)
 
 int restore_take(struct restore *r)
 {
-    for (int i = 0; i < SLICE_MSGS; i++) {
+    size_t from = r->archive.done;
+
+    for (int i = 0; i < SLICE_MSGS && r->archive.done - from < BACKUP_SLICE; i++) {
         int rc;
 
-        if (r->pending || r->inflight_bytes > INFLIGHT_MAX)
+        if (r->pending || r->read != NULL || r->inflight_bytes > INFLIGHT_MAX)
             return MF_AGAIN;
         if (r->begun && !r->made) {
             rc = make(r);
@@ -462,7 +426,7 @@ int restore_complete(struct restore *r)
 
     if (r->failed || r->complete)
         return 0;
-    if (!restore_idle(r))
+    if (!restore_idle(r) || r->read != NULL)
         return MF_AGAIN;
     if (!r->archive.ended) {
         restore_fail(r, r->total > 0 && !s2_reader_clean(&r->s2) ? "s2: corrupt input" : "EOF");
@@ -491,56 +455,9 @@ int restore_complete(struct restore *r)
         return 0;
     }
     r->pending = true;
+    r->promised = 0; /* the stream's own configuration promises it from now on */
     r->op.done = configured;
-    catalog_update(r->aa->catalog, s, &c, &r->op);
+    catalog_finish(r->aa->catalog, s, &c, &r->op);
     stream_config_fini(&c);
     return MF_AGAIN;
-}
-
-/* --- at start ------------------------------------------------------------------------------- */
-
-struct leftover {
-    struct catalog_op op;
-    char name[];
-};
-
-static void leftover_deleted(struct catalog_op *op, struct stream *s, const struct js_error *e)
-{
-    struct leftover *x = mf_container(op, struct leftover, op);
-
-    (void)s;
-    if (e != NULL)
-        log_error("stream %s, half restored, could not be deleted: %s", x->name, e->text);
-    free(x);
-}
-
-static void find_leftover(void *arg, struct stream *s)
-{
-    const struct json_map *m = &stream_config(s)->metadata;
-
-    for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->at[i].key, MARK) == 0)
-            *(struct stream **)arg = s;
-}
-
-void restores_clean(struct api_account *aa)
-{
-    for (size_t left = catalog_count(aa->catalog); left > 0; left--) {
-        struct stream *s = NULL;
-        struct leftover *x;
-        size_t n;
-
-        catalog_each(aa->catalog, MF_SLICE_NONE, find_leftover, &s);
-        if (s == NULL)
-            return;
-        n = strlen(stream_name(s)) + 1;
-        x = calloc(1, sizeof *x + n);
-        if (x == NULL)
-            return;
-        memcpy(x->name, stream_name(s), n);
-        x->op.done = leftover_deleted;
-        log_warn("account %s: stream %s was only half restored: deleted", account_name(aa->account),
-                 x->name);
-        catalog_delete(aa->catalog, s, &x->op); /* not found any more from now on */
-    }
 }

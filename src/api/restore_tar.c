@@ -10,7 +10,6 @@
  * Failure: restore_fail(); nothing remains. */
 #include "restore.h"
 
-#include "natsfile.h"
 #include "tar.h"
 
 #include "mayfly/clock.h"
@@ -20,11 +19,16 @@
 #include <stdlib.h>
 
 #define SMALL_MAX  (1u << 20)   /* of a configuration */
-#define STATE_MAX  (64u << 20)  /* of index.db, and of a consumer's state */
+#define STATE_MAX  (16u << 20)  /* of a consumer's state */
+#define INDEX_MAX  (64u << 20)  /* of index.db */
 #define DEAD_MAX   (256u << 20) /* bytes of sequences that are deleted */
-#define SLICE_DEAD 2000         /* deleted in one turn */
+#define SLICE_DEAD 500          /* deleted in one turn, */
+#define SLICE_WALK 2000         /* or looked for */
 
 enum kind { FILE_OTHER, FILE_META, FILE_BLOCK, FILE_INDEX, FILE_CONSUMER, FILE_STATE, FILE_ERRORS };
+
+/* What is done when all was read: the index is read, walked, then what is dead is deleted. */
+enum phase { TAR_BEGIN, TAR_READ, TAR_WALK, TAR_DELETE };
 
 struct restore_tar {
     struct tar_reader tar;
@@ -39,7 +43,13 @@ struct restore_tar {
     int64_t last_ts_ns;
     struct mf_buf index, dead; /* dead: uint64_t each */
     size_t dead_at;
-    bool counted; /* index was used */
+    enum phase phase;
+    /* Walking the index: */
+    struct natsfile_index walk;
+    struct natsfile_block walked; /* the block it is at, */
+    bool inside;                  /* if it is at one */
+    uint64_t gap, gap_end;        /* between two of them: not looked at yet; 0: none */
+    uint64_t upto;                /* the last sequence of the blocks so far */
     char consumer[256];
     struct mf_buf config; /* its; empty: no state is awaited */
 };
@@ -60,6 +70,11 @@ void restore_tar_free(struct restore_tar *x)
     mf_buf_fini(&x->dead);
     mf_buf_fini(&x->config);
     free(x);
+}
+
+size_t restore_tar_memory(const struct restore_tar *x)
+{
+    return x == NULL ? 0 : x->file.len + x->index.len + x->dead.len + x->config.len;
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -96,7 +111,7 @@ static enum kind kind_of(struct restore_tar *x, const char *path)
         x->max = STATE_MAX;
         return strcmp(rest, "o.dat") == 0 ? FILE_STATE : FILE_OTHER;
     }
-    x->max = STATE_MAX;
+    x->max = INDEX_MAX;
     if (strcmp(path, "msgs/index.db") == 0)
         return FILE_INDEX;
     if (strncmp(path, "msgs/", 5) != 0 || (rest = strchr(path + 5, '.')) == NULL ||
@@ -208,33 +223,13 @@ static int block_step(struct restore *r, struct mf_slice *in)
 static void take_state(struct restore *r, struct mf_slice bytes)
 {
     struct restore_tar *x = r->tar;
-    struct consumer_backup b = {.has_config = true, .has_state = true};
-    struct mf_error why;
-    int rc;
 
     if (x->config.len == 0) {
         restore_fail(r, "consumer \"%s\" is missing config", x->consumer);
         return;
     }
-    consumer_config_init(&b.config);
-    rc = json_unmarshal(mf_buf_slice(&x->config), &consumer_config_json_type, &b.config,
-                        &b.config.mem, &why);
+    restore_read_state(r, mf_str(x->consumer), mf_buf_slice(&x->config), bytes);
     mf_buf_clear(&x->config);
-    if (rc != 0) {
-        restore_fail(r, "failed to decode consumer \"%s\" config: %s", x->consumer, why.text);
-    } else {
-        rc = natsfile_consumer(bytes, &b.state, &b.mem);
-        if (rc != 0)
-            restore_fail(r, "failed to set consumer \"%s\" state: %s", x->consumer,
-                         rc == MF_NOMEM ? mf_err_text(rc) : "corrupt state file");
-    }
-    r->consumer_bytes += bytes.len;
-    if (!r->failed && r->consumer_bytes > STATE_MAX)
-        restore_fail(r, "consumer \"%s\" is too large", x->consumer);
-    if (r->failed)
-        consumer_backup_fini(&b);
-    else
-        restore_add_consumer(r, mf_str(x->consumer), &b);
 }
 
 /* --- files that are read as a whole --------------------------------------------------------- */
@@ -311,69 +306,98 @@ int restore_tar_step(struct restore *r)
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-/* Is it of just these blocks? */
-static bool index_fits(const struct restore *r)
-{
-    const struct restore_tar *x = r->tar;
-    uint8_t check[HIGHWAY_BYTES];
-    struct natsfile_index i;
-    struct natsfile_block b;
-    uint32_t block;
-
-    if (natsfile_index_open(&i, mf_buf_slice(&x->index), r->name) != 0)
-        return false;
-    while (i.blocks > 0)
-        if (natsfile_index_next(&i, &b) != 0)
-            return false;
-    return natsfile_index_end(&i, &block, check) == 0 && block == x->block &&
-           memcmp(check, x->check, sizeof check) == 0;
-}
-
-/* What is there of [first, last]. */
-static void dead_between(struct restore *r, struct stream *s, uint64_t first, uint64_t last)
-{
-    uint64_t seq;
-
-    for (seq = stream_next(s, first); seq != 0 && seq <= last && !r->failed;
-         seq = stream_next(s, seq + 1))
-        add_dead(r, seq);
-}
-
-static void use_index(struct restore *r, struct stream *s)
+static void index_read(struct restore *r, const struct natsfile_index *i)
 {
     struct restore_tar *x = r->tar;
-    struct natsfile_index i;
-    struct natsfile_block b;
-    uint64_t seq, upto = 0;
 
-    if (!index_fits(r) || natsfile_index_open(&i, mf_buf_slice(&x->index), r->name) != 0) {
+    x->phase = i != NULL ? TAR_WALK : TAR_DELETE;
+    if (i != NULL)
+        x->walk = *i;
+    else
         log_warn("restore of stream %s: its index is not of its blocks, which must do", r->name);
+}
+
+/* What is there of the gap. */
+static void walk_gap(struct restore *r, struct stream *s)
+{
+    struct restore_tar *x = r->tar;
+    uint64_t seq = stream_next(s, x->gap);
+
+    if (seq == 0 || seq > x->gap_end) {
+        x->gap = 0;
         return;
     }
-    while (i.blocks > 0 && !r->failed && natsfile_index_next(&i, &b) == 0) {
-        if (b.first > upto + 1)
-            dead_between(r, s, upto + 1, b.first - 1);
-        while (!r->failed && natsfile_set_next(&b.deleted, &seq))
-            if (stream_present(s, seq))
-                add_dead(r, seq);
-        upto = b.last > upto ? b.last : upto;
+    add_dead(r, seq);
+    x->gap = seq + 1;
+}
+
+static void walk_block(struct restore_tar *x)
+{
+    struct natsfile_block *b = &x->walked;
+
+    if (natsfile_index_next(&x->walk, b) != 0) { /* cannot be: it was read once */
+        x->walk.blocks = 0;
+        return;
     }
-    if (i.last_seq > x->last_seq && i.last_seq <= INT64_MAX) {
-        x->last_seq = i.last_seq;
-        x->last_ts_ns = i.last_ts_ns;
+    x->inside = true;
+    if (b->first > x->upto + 1) {
+        x->gap = x->upto + 1;
+        x->gap_end = b->first - 1;
+    }
+    if (b->last > x->upto)
+        x->upto = b->last;
+}
+
+static void walk_end(struct restore_tar *x)
+{
+    x->phase = TAR_DELETE;
+    if (x->walk.last_seq > x->last_seq && x->walk.last_seq <= INT64_MAX) {
+        x->last_seq = x->walk.last_seq;
+        x->last_ts_ns = x->walk.last_ts_ns;
     }
 }
 
-int restore_tar_finish(struct restore *r, struct stream *s)
+/* Deleted is what lies between the blocks, and what they say themselves. */
+static void walk_index(struct restore *r, struct stream *s)
 {
     struct restore_tar *x = r->tar;
     uint64_t seq;
 
-    if (!x->counted && x->config.len > 0)
+    for (int n = 0; n < SLICE_WALK && !r->failed; n++) {
+        if (x->gap != 0) {
+            walk_gap(r, s);
+        } else if (x->inside) {
+            x->inside = natsfile_set_next(&x->walked.deleted, &seq);
+            if (x->inside && stream_present(s, seq))
+                add_dead(r, seq);
+        } else if (x->walk.blocks > 0) {
+            walk_block(x);
+        } else {
+            walk_end(x);
+            break;
+        }
+    }
+    (void)restore_within(r);
+}
+
+static void begin_end(struct restore *r)
+{
+    struct restore_tar *x = r->tar;
+
+    x->phase = TAR_READ;
+    if (x->config.len > 0)
         restore_fail(r, "consumer \"%s\" is missing state", x->consumer);
-    if (!x->counted && !r->failed && x->index.len > 0)
-        use_index(r, s);
-    x->counted = true;
+    else if (x->index.len > 0)
+        restore_read_index(r, &x->index, x->block, x->check, index_read);
+    else
+        x->phase = TAR_DELETE;
+}
+
+static void delete_dead(struct restore *r, struct stream *s)
+{
+    struct restore_tar *x = r->tar;
+    uint64_t seq;
+
     for (int n = 0; n < SLICE_DEAD && !r->failed && x->dead_at < x->dead.len; n++) {
         int rc;
 
@@ -383,9 +407,23 @@ int restore_tar_finish(struct restore *r, struct stream *s)
         if (rc != 0 && rc != MF_NOTFOUND)
             restore_fail(r, "%s", mf_err_text(rc));
     }
+}
+
+int restore_tar_finish(struct restore *r, struct stream *s)
+{
+    struct restore_tar *x = r->tar;
+
+    if (x->phase == TAR_BEGIN)
+        begin_end(r);
+    else if (x->phase == TAR_WALK)
+        walk_index(r, s);
+    else if (x->phase == TAR_DELETE)
+        delete_dead(r, s);
     if (r->failed)
         return 0;
-    if (x->dead_at < x->dead.len) {
+    if (x->phase == TAR_READ)
+        return MF_AGAIN; /* the worker's end wakes us */
+    if (x->phase != TAR_DELETE || x->dead_at < x->dead.len) {
         restore_wake(r);
         return MF_AGAIN;
     }

@@ -6,13 +6,16 @@
  * an acknowledgement, an empty message is the end.
  * Failure: nobody listens, no acknowledgement for 5 s, the stream is gone, no memory: the empty
  * message says so.
- * Close: snapshots_stop() ends all of an account; one that waits for the disk is freed when it
- * comes.
+ * Listening: nats.go takes a subject of its inbox, which a subscription for all replies matches
+ * from the beginning, and subscribes to the subject itself only after the answer.  So, as in
+ * nats-server, only a subscription to that very subject is waited for; others count when there is
+ * none in time. Close: snapshots_stop() ends all of an account; one that waits for the disk is
+ * freed when it comes.
  *
  * Consumers stand before the messages and behind the state that tells how many they are, so they
  * are gathered first, in slices too, and kept compressed. */
 #include "archive.h"
-#include "api_impl.h"
+#include "backup.h"
 #include "consumer_backup.h"
 
 #include "mayfly/clock.h"
@@ -57,8 +60,9 @@ struct snapshot {
     struct router_sub ack_sub;
     struct loop_timer *timer; /* interest, then acknowledgements */
     int64_t interest_until;   /* 0: somebody listens */
+    bool exact;               /* to the subject itself, not to a pattern */
     int64_t flow_until;       /* when an acknowledgement must have come */
-    struct loop_defer turn;
+    struct backup_task task;
     struct stream_load load;
     bool loading, stopped;
 };
@@ -67,7 +71,10 @@ struct snapshot {
 
 static void snapshot_free(struct snapshot *n)
 {
-    mf_list_del(&n->link);
+    if (!mf_list_empty(&n->link)) {
+        mf_list_del(&n->link);
+        n->aa->nsnapshots--;
+    }
     loop_timer_free(n->timer);
     mf_buf_fini(&n->raw);
     mf_buf_fini(&n->out);
@@ -79,7 +86,7 @@ static void snapshot_free(struct snapshot *n)
 /* No more events but that of the disk. */
 static void snapshot_quiet(struct snapshot *n)
 {
-    loop_defer_cancel(n->aa->api->loop, &n->turn);
+    backup_cancel(&n->task);
     loop_timer_stop(n->timer);
     router_unsubscribe(account_router(n->aa->account), &n->ack_sub);
 }
@@ -112,6 +119,7 @@ void snapshots_stop(struct api_account *aa)
 {
     struct mf_list *pos;
 
+    aa->nsnapshots = 0;
     while ((pos = mf_list_pop(&aa->snapshots)) != NULL) {
         struct snapshot *n = mf_container(pos, struct snapshot, link);
 
@@ -149,7 +157,7 @@ static void load_done(struct stream_load *l, int status)
     else if (status == MF_NOTFOUND)
         n->seq = l->seq + 1; /* it died meanwhile: a gap */
     if (status == 0 || status == MF_NOTFOUND)
-        loop_defer(n->aa->api->loop, &n->turn);
+        backup_wake(n->aa->api, &n->task);
     else
         snapshot_fail(n, mf_err_text(status));
 }
@@ -309,9 +317,18 @@ static bool send_chunks(struct snapshot *n)
     return true;
 }
 
+static bool has_exact(struct snapshot *n)
+{
+    return router_has_exact(account_router(n->aa->account), mf_str(n->deliver), MF_SLICE_NONE);
+}
+
+/* Without memory to look: nobody has gone away. */
 static bool has_interest(struct snapshot *n)
 {
-    return router_has_interest(account_router(n->aa->account), mf_str(n->deliver));
+    struct router *r = account_router(n->aa->account);
+    bool heard = n->exact ? has_exact(n) : router_has_interest(r, mf_str(n->deliver));
+
+    return heard || router_starved(r);
 }
 
 static void no_interest(struct snapshot *n)
@@ -319,9 +336,9 @@ static void no_interest(struct snapshot *n)
     snapshot_end(n, "NATS/1.0 408 No Interest\r\n\r\n", "no interest");
 }
 
-static void snapshot_turn(struct loop_defer *d)
+static void snapshot_turn(struct backup_task *t)
 {
-    struct snapshot *n = mf_container(d, struct snapshot, turn);
+    struct snapshot *n = mf_container(t, struct snapshot, task);
     struct stream *s = catalog_find(n->aa->catalog, mf_str(n->name));
     int rc;
 
@@ -343,7 +360,7 @@ static void snapshot_turn(struct loop_defer *d)
         }
     }
     if (!send_chunks(n) && n->slots > 0)
-        loop_defer(n->aa->api->loop, &n->turn);
+        backup_wake(n->aa->api, &n->task);
 }
 
 static bool acked(struct router_sub *sub, const struct router_msg *m)
@@ -354,28 +371,39 @@ static bool acked(struct router_sub *sub, const struct router_msg *m)
     if (n->slots < n->max_slots) /* one that came twice counts once */
         n->slots++;
     if (!n->loading && n->interest_until == 0)
-        loop_defer(n->aa->api->loop, &n->turn);
+        backup_wake(n->aa->api, &n->task);
     return true;
 }
 
-/* Somebody has to be there: at the beginning it may take a moment, later it may not go away. */
+/* At the beginning: is there a listener?  true: begin. */
+static bool listener_came(struct snapshot *n, int64_t now)
+{
+    n->exact = has_exact(n);
+    return n->exact || (now >= n->interest_until && has_interest(n));
+}
+
 static void timer_fired(void *arg)
 {
     struct snapshot *n = arg;
     int64_t now = loop_mono_ns(n->aa->api->loop);
-    bool heard = has_interest(n);
 
-    if (n->interest_until != 0 && heard) {
-        n->interest_until = 0;
-        n->flow_until = now + ACK_TIMEOUT_NS;
-        loop_defer(n->aa->api->loop, &n->turn);
-    }
-    if (!heard && now >= n->interest_until)
+    if (n->interest_until != 0) {
+        if (listener_came(n, now)) {
+            n->interest_until = 0;
+            n->flow_until = now + ACK_TIMEOUT_NS;
+            backup_wake(n->aa->api, &n->task);
+        } else if (now >= n->interest_until) {
+            no_interest(n);
+            return;
+        }
+    } else if (!has_interest(n)) {
         no_interest(n);
-    else if (n->interest_until == 0 && n->slots == 0 && now >= n->flow_until)
+        return;
+    } else if (n->slots == 0 && now >= n->flow_until) {
         snapshot_end(n, "NATS/1.0 408 No Flow Response\r\n\r\n", "no flow response");
-    else
-        arm(n, n->interest_until != 0 ? INTEREST_POLL_NS : FLOW_POLL_NS);
+        return;
+    }
+    arm(n, n->interest_until != 0 ? INTEREST_POLL_NS : FLOW_POLL_NS);
 }
 
 /* --- the request ---------------------------------------------------------------------------- */
@@ -418,6 +446,7 @@ static struct snapshot *snapshot_new(struct api_call *call, struct stream *s,
     if (n == NULL)
         return NULL;
     mf_list_init(&n->link);
+    mf_list_init(&n->task.link);
     n->aa = call->aa;
     n->name = memcpy(n + 1, stream_name(s), name);
     n->deliver = memcpy(n->name + name, req->deliver, deliver);
@@ -428,7 +457,7 @@ static struct snapshot *snapshot_new(struct api_call *call, struct stream *s,
     n->start_ns = api_now_ns(call->aa->api);
     n->chunk = (size_t)chunk;
     n->slots = n->max_slots = (size_t)(window < chunk ? 1 : window / chunk);
-    n->turn.fn = snapshot_turn;
+    n->task.run = snapshot_turn;
     rand_nuid(nuid);
     (void)snprintf(n->ack, sizeof n->ack, "$JS.SNAPSHOT.ACK.%s.%s", n->name, nuid);
     n->timer = loop_timer_new(call->aa->api->loop, timer_fired, n);
@@ -467,6 +496,7 @@ static void snapshot_start(struct api_call *call, struct stream *s, const struct
     n->no_consumers = req->no_consumers;
     s2_frame_begin(&n->out);
     mf_list_push(&call->aa->snapshots, &n->link);
+    call->aa->nsnapshots++;
     advisory_snapshot_create(call, s);
     w = api_reply_begin(call);
     config_json_write(w, "config", stream_config(s), false);
@@ -495,6 +525,9 @@ void snapshot_handle(struct api_call *call)
         return;
     if (req.deliver == NULL || !subject_valid_literal(mf_str(req.deliver))) {
         js_refuse(&e, JS_SNAPSHOT_DELIVER_SUBJECT_INVALID);
+        api_reply_error(call, &e);
+    } else if (call->aa->nsnapshots >= SNAPSHOTS_MAX) {
+        js_refuse(&e, JS_STREAM_SNAPSHOT, "too many snapshots are under way");
         api_reply_error(call, &e);
     } else {
         snapshot_start(call, s, &req);

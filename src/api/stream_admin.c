@@ -226,7 +226,11 @@ void stream_update_handle(struct api_call *call)
         stream_config_fini(&c);
         return;
     }
-    rc = check_update(call->aa, stream_config(s), &c, &e);
+    if (catalog_is_draft(call->aa->catalog,
+                         mf_str(stream_name(s)))) /* it could lose what is acked */
+        rc = js_refuse_text(&e, JS_STREAM_UPDATE, "stream is being restored");
+    else
+        rc = check_update(call->aa, stream_config(s), &c, &e);
     if (rc != 0) {
         refuse(call, &c, rc, &e);
         return;

@@ -2,7 +2,39 @@
  *
  * A limit of bytes is checked against what was promised (the sum of all max_bytes), not against
  * what is in use: a stream without max_bytes promises nothing, but needs room for one byte. */
-#include "api_impl.h"
+#include "backup.h"
+
+static int64_t add_capped(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+void api_account_reserved(const struct api_account *aa, struct stream_usage *out)
+{
+    struct stream_usage restores = {0, 0};
+
+    catalog_reserved(aa->catalog, out);
+    restores_reserved(aa, &restores);
+    out->memory = add_capped(out->memory, restores.memory);
+    out->file = add_capped(out->file, restores.file);
+}
+
+void api_reserved(struct api *a, struct stream_usage *out)
+{
+    struct mf_list *pos;
+
+    *out = (struct stream_usage){0, 0};
+    mf_list_each(pos, &a->list)
+    {
+        struct api_account *aa = mf_container(pos, struct api_account, link);
+        struct stream_usage one = {0, 0};
+        if (aa->catalog == NULL)
+            continue;
+        api_account_reserved(aa, &one);
+        out->memory = add_capped(out->memory, one.memory);
+        out->file = add_capped(out->file, one.file);
+    }
+}
 
 static int64_t promised(const struct stream_config *c)
 {
@@ -28,7 +60,7 @@ static int room(struct api_account *aa, int storage, int64_t mine, int64_t want,
     bool memory = storage == STORAGE_MEMORY;
     int64_t others;
 
-    catalog_reserved(aa->catalog, &account);
+    api_account_reserved(aa, &account);
     api_reserved(aa->api, &server);
     others = by_storage(&account, storage) - mine;
     if (fits(memory ? aa->limits->max_memory : aa->limits->max_store, others, want) &&

@@ -25,7 +25,9 @@ struct entry {
     struct store_wait wait;
     struct mf_error error;
     int status;
-    bool named; /* MAKING: the folder may have its name */
+    bool named;     /* the folder may have its name */
+    bool draft;     /* its folder is a draft: removed at the next start */
+    bool finishing; /* catalog_finish() is under way */
 };
 
 /* Entries in the order of names. */

@@ -2,7 +2,9 @@
  *
  * Making: the name is taken; a worker makes the folder and opens a store in it; back on the loop
  * the configuration is written as the store's first batch; when that is on disk the stream is
- * ready. Failure: the folder goes again, the name is free. Deleting: subjects and readers are let
+ * ready. Failure: the folder goes again, the name is free. A draft is ready before its folder has
+ * its name; catalog_finish() writes the configuration first and names the folder after that.
+ * Deleting: subjects and readers are let
  * go at once; the store closes; a worker renames the folder away (from then on it is gone, whatever
  * happens) and removes its files. */
 #include "catalog_impl.h"
@@ -31,11 +33,11 @@ static void remove_work(void *arg) /* on a worker */
 
     char draft[64];
 
-    if (e->state == ENTRY_MAKING) {
+    if (e->state == ENTRY_MAKING || e->draft) {
         store_folder_draft(draft, sizeof draft, e->name);
         e->status = store_folder_remove(e->c->dir, draft, &e->error);
     }
-    if (e->state != ENTRY_MAKING || e->named)
+    if ((e->state != ENTRY_MAKING && !e->draft) || e->named)
         e->status = store_folder_remove(e->c->dir, e->name, &e->error);
 }
 
@@ -116,7 +118,7 @@ static void name_work(void *arg) /* on a worker */
     e->status = store_folder_finish(e->c->dir, e->name, &e->error);
 }
 
-/* It is whole: now it may have its name. */
+/* It is whole: now it may have its name, unless it is a draft. */
 static void make_committed(struct store_wait *w, int status)
 {
     struct entry *e = mf_container(w, struct entry, wait);
@@ -128,7 +130,7 @@ static void make_committed(struct store_wait *w, int status)
         return;
     }
     e->status = 0;
-    if (e->cfg.storage == STORAGE_MEMORY) {
+    if (e->cfg.storage == STORAGE_MEMORY || e->draft) {
         make_named(e);
         return;
     }
@@ -201,8 +203,8 @@ static void make_opened(void *arg)
         make_failed(e);
 }
 
-void catalog_create(struct catalog *c, struct stream_config *cfg, int64_t created_ns,
-                    struct catalog_op *op)
+static void create(struct catalog *c, struct stream_config *cfg, int64_t created_ns, bool draft,
+                   struct catalog_op *op)
 {
     struct entry *e = entry_add(c, mf_str(cfg->name));
     struct js_error err;
@@ -223,23 +225,88 @@ void catalog_create(struct catalog *c, struct stream_config *cfg, int64_t create
     stream_config_init(cfg);
     e->created_ns = created_ns != 0 ? created_ns : c->o.host->now_ns(c->o.host->arg);
     e->op = op;
+    e->draft = draft;
     c->jobs++;
     loop_job_submit(e->job);
 }
 
+void catalog_create(struct catalog *c, struct stream_config *cfg, int64_t created_ns,
+                    struct catalog_op *op)
+{
+    create(c, cfg, created_ns, false, op);
+}
+
+void catalog_create_draft(struct catalog *c, struct stream_config *cfg, struct catalog_op *op)
+{
+    create(c, cfg, 0, true, op);
+}
+
+bool catalog_is_draft(struct catalog *c, struct mf_slice name)
+{
+    size_t at;
+    const struct entry *e = entry_find(c, name, &at);
+
+    return e != NULL && e->draft;
+}
+
 /* --- changing ------------------------------------------------------------------------------ */
+
+/* The stream may have closed while its folder got its name. */
+static void update_done(struct entry *e, const struct js_error *err)
+{
+    struct catalog *c = e->c;
+    bool there = err == NULL && e->stream != NULL;
+
+    e->finishing = false;
+    if (there)
+        c->o.changed(c->o.arg, e->stream);
+    finish(e, there ? e->stream : NULL, err);
+    entry_told(e);
+    catalog_check_closed(c);
+}
+
+static void finish_named(void *arg)
+{
+    struct entry *e = arg;
+    struct js_error err;
+
+    if (e->status != 0) {
+        log_error("stream %s: %s", e->name, e->error.text);
+        js_refuse_text(&err, JS_STREAM_CREATE, "%s", e->error.text);
+        update_done(e, &err);
+        return;
+    }
+    e->draft = false;
+    update_done(e, NULL);
+}
+
+/* The final configuration is on disk. */
+static void finish_name(struct entry *e)
+{
+    e->status = 0;
+    if (e->stream->memory) {
+        finish_named(e);
+        return;
+    }
+    loop_job_free(e->job);
+    e->job = loop_job_new(e->c->o.host->loop, name_work, finish_named, e);
+    if (e->job != NULL) {
+        loop_job_submit(e->job);
+        return;
+    }
+    e->status = mf_fail(&e->error, MF_NOMEM, "%s", e->name);
+    finish_named(e);
+}
 
 static void updated(struct stream_op *sop, const struct js_error *err, uint64_t count)
 {
     struct entry *e = mf_container(sop, struct entry, update);
-    struct catalog *c = e->c;
 
     (void)count;
-    if (err == NULL)
-        c->o.changed(c->o.arg, e->stream);
-    finish(e, err == NULL ? e->stream : NULL, err);
-    entry_told(e);
-    catalog_check_closed(c);
+    if (err == NULL && e->finishing)
+        finish_name(e);
+    else
+        update_done(e, err);
 }
 
 void catalog_update(struct catalog *c, struct stream *s, struct stream_config *cfg,
@@ -255,6 +322,7 @@ void catalog_update(struct catalog *c, struct stream *s, struct stream_config *c
         struct js_error err;
         js_refuse_text(&err, JS_STREAM_UPDATE, "%s", mf_err_text(rc));
         mf_buf_fini(&text);
+        e->finishing = false;
         op->done(op, NULL, &err);
         return;
     }
@@ -263,6 +331,16 @@ void catalog_update(struct catalog *c, struct stream *s, struct stream_config *c
     c->jobs++;
     stream_update(s, cfg, mf_buf_slice(&text), &e->update);
     mf_buf_fini(&text);
+}
+
+void catalog_finish(struct catalog *c, struct stream *s, struct stream_config *cfg,
+                    struct catalog_op *op)
+{
+    size_t at;
+    struct entry *e = entry_find(c, mf_str(s->cfg.name), &at);
+
+    e->finishing = e->draft;
+    catalog_update(c, s, cfg, op);
 }
 
 /* --- deleting ------------------------------------------------------------------------------ */

@@ -26,6 +26,11 @@ uint64_t limits_size(const struct stream *s, size_t subject, size_t hdr, size_t 
     return n + FILE_OVERHEAD + (hdr > 0 ? HEADER_OVERHEAD : 0);
 }
 
+uint64_t stream_size_of(const struct stream *s, size_t subject, size_t hdr, size_t payload)
+{
+    return limits_size(s, subject, hdr, payload);
+}
+
 /* The bytes of many: from their sum, their number and how many of them have a header. */
 uint64_t limits_sum(const struct stream *s, uint64_t bytes, uint64_t msgs, uint64_t headers)
 {

@@ -248,6 +248,91 @@ scenario("advisories of a snapshot and a restore", async (t) => {
 });
 
 
+// As nats.go does it, and with it the nats CLI: the subject is one of the inbox of requests, which a wildcard
+// matches from the beginning; only after the answer it is subscribed to itself.
+async function late(from, name) {
+  const prefix = createInbox();
+  const inbox = `${prefix}.backup`;
+  const others = collect(from, `${prefix}.*`);
+  await from.flush();
+  await api(from, `STREAM.SNAPSHOT.${name}`, { deliver_subject: inbox, chunk_size: 1024, window_size: 4096 });
+  const before = Date.now();
+  await until("a moment to pass", () => Date.now() - before > 300);
+  const got = [];
+  from.subscribe(inbox, { callback: (_, m) => { got.push(m); if (m.reply) m.respond(); } });
+  await until("the end of the snapshot", () => got.at(-1)?.data.length === 0);
+  assert.equal(got.at(-1).headers?.code, 204);
+  others.sub.unsubscribe();
+  return Buffer.concat(got.map((m) => m.data));
+}
+async function movedLate(from, to) {
+  await fill(from);
+  const before = await contents(from);
+  const config = await configOf(from);
+  const bytes = await late(from, "S");
+  if (to === from) await api(from, "STREAM.DELETE.S");
+  assert.equal((await restore(to, config, bytes)).error, undefined);
+  assert.deepEqual(await contents(to), before);
+}
+scenario("a snapshot waits for its receiver, whatever patterns match the subject", async (t) => {
+  const [, nc] = await ready(t);
+  await movedLate(nc, nc);
+});
+if (other) {
+  scenario("a late receiver's snapshot goes from nats-server into the server under test", async (t) => {
+    const [, theirs] = await ready(t, { ...JS, program: other });
+    await movedLate(theirs, (await ready(t))[1]);
+  });
+  scenario("a late receiver's snapshot goes from the server under test into nats-server", async (t) => {
+    const [, theirs] = await ready(t, { ...JS, program: other });
+    await movedLate((await ready(t))[1], theirs);
+  });
+}
+scenario("a receiver with a wildcard gets its snapshot, a moment later", async (t) => {
+  const [, nc] = await ready(t);
+  await fill(nc);
+  const prefix = createInbox();
+  const got = collect(nc, `${prefix}.*`);
+  await api(nc, "STREAM.SNAPSHOT.S", { deliver_subject: `${prefix}.x` });
+  await until("the end", () => got.at(-1)?.data.length === 0);
+  assert.ok(got.length === 2 && got[0].data.length > 1000);
+});
+scenario("nothing is sent where nobody listens, and a receiver that goes away is missed beside others", { only: "mayfly" }, async (t) => {
+  const [, nc] = await ready(t);
+  await fill(nc);
+  const ends = collect(nc, "$JS.EVENT.ADVISORY.STREAM.SNAPSHOT_COMPLETE.S");
+  await api(nc, "STREAM.SNAPSHOT.S", { deliver_subject: createInbox() });
+  await until("its end", () => ends.length === 1);
+  assert.equal(ends[0].json().error, "no interest");
+  const prefix = createInbox();
+  collect(nc, `${prefix}.*`);
+  const got = collect(nc, `${prefix}.x`);
+  await api(nc, "STREAM.SNAPSHOT.S", { deliver_subject: `${prefix}.x`, chunk_size: 1024, window_size: 1024 });
+  await until("a chunk", () => got.length === 1);
+  got.sub.unsubscribe();
+  await until("its end", () => ends.length === 2);
+  assert.equal(ends[1].json().error, "no interest");
+});
+scenario("an account has 16 snapshots under way, not more", { only: "mayfly" }, async (t) => {
+  const [, nc] = await ready(t);
+  await fill(nc);
+  const got = collect(nc, "chunks.*");
+  const more = { chunk_size: 1024, window_size: 1024 };
+  for (let i = 0; i < 16; i++) {
+    collect(nc, `chunks.${i}`);
+    await api(nc, "STREAM.SNAPSHOT.S", { deliver_subject: `chunks.${i}`, ...more });
+  }
+  assert.deepEqual((await ask(nc, "STREAM.SNAPSHOT.S", { deliver_subject: "chunks.16", ...more })).error,
+    { code: 500, err_code: 10064, description: "snapshot failed: too many snapshots are under way" });
+  await until("one chunk of each", () => got.length === 16);
+  const acks = new Set();
+  await until("their end", () => {
+    for (const m of got) if (m.reply && !acks.has(m.reply)) acks.add(m.reply), nc.publish(m.reply);
+    return got.filter((m) => m.data.length === 0).length === 16;
+  });
+  await api(nc, "STREAM.SNAPSHOT.S", { deliver_subject: "chunks.0" });
+});
+
 scenario("a receiver that goes away ends the snapshot", async (t) => {
   const [, nc] = await ready(t);
   await fill(nc);

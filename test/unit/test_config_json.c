@@ -177,6 +177,19 @@ static void test_stored_configuration_comes_back(void)
     }
 }
 
+/* Version 0.1.0 marked unfinished restores by a key that clients could set, too: it is taken off,
+ * and nothing else follows from it. */
+static void test_the_mark_of_an_old_restore_is_taken_off(void)
+{
+    TEST_ASSERT_EQUAL(
+        0, config_json_codec.decode(MF_LIT("{\"name\":\"S\",\"metadata\":{\"_mayfly.restoring\":"
+                                           "\"true\",\"a\":\"1\",\"z\":\"2\"}}"),
+                                    &config, &error));
+    TEST_ASSERT_EQUAL(2, config.metadata.n);
+    TEST_ASSERT_EQUAL_STRING("a", config.metadata.at[0].key);
+    TEST_ASSERT_EQUAL_STRING("z", config.metadata.at[1].key);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -190,5 +203,6 @@ int main(void)
     RUN_TEST(test_lax_requests_may_have_unknown_fields);
     RUN_TEST(test_stored_configuration_of_a_later_version_is_not_supported);
     RUN_TEST(test_stored_configuration_comes_back);
+    RUN_TEST(test_the_mark_of_an_old_restore_is_taken_off);
     return UNITY_END();
 }

@@ -28,14 +28,25 @@ export function varint(n) {
   return Buffer.from([...out, Number(n)]);
 }
 
-// An S2 chunk that is not compressed: type 1, length, masked CRC-32C, bytes.
-function chunk(data) {
+// An S2 chunk that is not compressed: type 1, length, masked CRC-32C, bytes.  packed: the same bytes as a block, type 0.
+function chunk(data, packed) {
   const head = Buffer.alloc(8);
-  head[0] = 1;
-  head.writeUIntLE(data.length + 4, 1, 3);
+  head[0] = packed ? 0 : 1;
+  head.writeUIntLE((packed ?? data).length + 4, 1, 3);
   const crc = crc32c(data);
   head.writeUInt32LE((((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0, 4);
-  return Buffer.concat([head, data]);
+  return Buffer.concat([head, packed ?? data]);
+}
+
+// A chunk of 18 bytes that unpacks to 4 MiB of zeros, the largest there may be: one zero, 64 of what was before it, and
+// a repetition of that.
+let bomb;
+export const ZEROS = 4 << 20;
+export function zeros() {
+  const repeat = Buffer.from([0x1d, 0, 0, 0, 0]);
+  repeat.writeUIntLE(ZEROS - 65 - 65540, 2, 3);
+  bomb ??= chunk(Buffer.alloc(ZEROS), Buffer.concat([varint(BigInt(ZEROS)), Buffer.from([0, 0, 63 << 2 | 2, 1, 0]), repeat]));
+  return bomb;
 }
 
 function crc32c(data) {

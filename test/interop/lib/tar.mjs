@@ -6,7 +6,7 @@ import { framed } from "./archive.mjs";
 
 const octal = (n, len) => n.toString(8).padStart(len - 1, "0") + "\0";
 
-function header(name, size, type) {
+export function header(name, size, type) {
   const h = Buffer.alloc(512);
   const put = (text, at) => h.write(text, at, "latin1");
   put(name.slice(0, 100), 0);
