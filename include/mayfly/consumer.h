@@ -44,7 +44,8 @@ struct consumer_event {
 
 struct consumer_host {
     struct loop *loop;
-    int64_t (*now_ns)(void *arg); /* as stream_host's */
+    int64_t (*now_ns)(void *arg);  /* as stream_host's */
+    int64_t (*wall_ns)(void *arg); /* for pauses; NULL: the same */
     /* To whoever listens on `route`; receivers see m->subject.  How many took it; CONSUMER_LATER:
      * there was no memory to find out who listens, and nobody took it. */
     size_t (*deliver)(void *arg, struct mf_slice route, const struct mf_msg *m);
@@ -75,6 +76,8 @@ MF_MUSTCHECK int consumers_open(struct consumers **out, struct stream *s,
 void consumers_close(struct consumers *g, bool deleted);
 /* The server is about to stop, its clients are still there: waiting requests are told. */
 void consumers_leaving(struct consumers *g);
+/* The clock was set: pauses may end sooner than timers know.  O(consumers). */
+void consumers_clock_stepped(struct consumers *g);
 /* The stream's configuration is another one: what nobody needs goes, the first of it in the same
  * commit. */
 void consumers_stream_updated(struct consumers *g);

@@ -41,5 +41,10 @@ bool cron_once(const struct cron *c);
  *
  * O(days until then), at most five years of them. */
 int64_t cron_next(const struct cron *c, int64_t after_ns, int64_t now_ns);
+/* The clock was set back by back_ns, to now_ns, while a firing at next_ns was planned: when to fire
+ * instead.  By less than the time from one firing to the next: next_ns stays, so that no moment
+ * comes twice; a firing is late by that much.  By more: that was a wrong clock, and moments of the
+ * right one come, whatever the wrong one did.  @at: next_ns. */
+int64_t cron_set_back(const struct cron *c, int64_t next_ns, int64_t now_ns, int64_t back_ns);
 
 #endif

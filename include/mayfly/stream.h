@@ -27,8 +27,9 @@ struct stream_usage {
 struct stream_host {
     struct loop *loop;
     struct work_owner *owner; /* of work in slices: the account's; NULL: each stream has its own */
-    int64_t (*now_ns)(void *arg); /* a clock that never goes back (steady.h): the time of messages
-                                     and deadlines */
+    int64_t (*now_ns)(void *arg);  /* a clock that never goes back (steady.h): the time of messages
+                                      and deadlines */
+    int64_t (*wall_ns)(void *arg); /* the wall clock, for schedules; NULL: the same */
     /* Into the account's subject space: republished messages, replies to batches. */
     void (*publish)(void *arg, const struct mf_msg *m);
     /* An advisory about batches: reason is "timeout", "large", "incomplete" or "unsupported". */
@@ -219,6 +220,8 @@ const char *stream_error(const struct stream *s);
 int64_t stream_clock_floor(const struct stream *s);
 /* The clock was set: deadlines may be nearer than timers know. */
 void stream_clock_stepped(struct stream *s);
+/* The same when it was set back: schedules may wait for what is far away now. */
+void stream_clock_set_back(struct stream *s);
 struct stream_stats {
     uint64_t expired, markers, duplicates, published, refused;
     int64_t late_max_ns; /* the worst delay of an expiry since the last call */

@@ -37,6 +37,12 @@ int64_t api_now_ns(struct api *a)
     return steady_now(&a->clock, wall_ns, clock_boot_ns());
 }
 
+int64_t api_wall_ns(struct api *a)
+{
+    (void)a;
+    return clock_wall_ns();
+}
+
 const char *api_domain(const struct api *a)
 {
     const char *domain = a->options->jetstream.domain;
@@ -51,6 +57,13 @@ static int64_t host_now(void *arg)
     struct api_account *aa = arg;
 
     return api_now_ns(aa->api);
+}
+
+static int64_t host_wall(void *arg)
+{
+    struct api_account *aa = arg;
+
+    return api_wall_ns(aa->api);
 }
 
 static void host_publish(void *arg, const struct mf_msg *m)
@@ -110,6 +123,7 @@ static void host_fill(struct api_account *aa)
 
     h->loop = aa->api->loop;
     h->now_ns = host_now;
+    h->wall_ns = host_wall;
     h->publish = host_publish;
     h->batch_abandoned = advisory_batch_abandoned;
     h->arg = aa;
@@ -436,33 +450,46 @@ static char *store_dir(const struct options *o)
 }
 
 /* --- the clock ----------------------------------------------------------------------------------
- * Timers run on the monotonic clock, deadlines on the wall clock.  When that is set forward (or the
- * machine slept) what was far away may be due now: look every second, which costs nothing, and tell
- * the streams. */
+ * Timers run on the monotonic clock, deadlines, schedules and pauses on the wall clock.  When that
+ * is set forward (or the machine slept) what was far away may be due now; when it is set back,
+ * schedules wait for what is far away: look every second, which costs nothing, and tell the
+ * streams. */
 
 #define CLOCK_LOOK_NS CLOCK_S
 #define CLOCK_STEP_NS (10 * CLOCK_MS)
 
 static void stepped(void *arg, struct stream *s)
 {
-    (void)arg;
-    stream_clock_stepped(s);
+    struct consumers *g = api_consumers(s);
+
+    if (*(const bool *)arg)
+        stream_clock_set_back(s);
+    else
+        stream_clock_stepped(s);
+    if (g != NULL)
+        consumers_clock_stepped(g);
 }
 
 static void clock_look(void *arg)
 {
     struct api *a = arg;
-    int64_t ahead_ns = api_now_ns(a) - loop_mono_ns(a->loop);
+    int64_t mono_ns = loop_mono_ns(a->loop);
+    int64_t ahead_ns = api_now_ns(a) - mono_ns, wall_ns = api_wall_ns(a) - mono_ns;
+    bool raised = ahead_ns > a->ahead_ns + CLOCK_STEP_NS, back = wall_ns < a->wall_ns - CLOCK_S / 2;
+    bool moved = back || llabs(wall_ns - a->wall_ns) > CLOCK_STEP_NS;
     struct mf_list *pos;
 
-    if (ahead_ns > a->ahead_ns + CLOCK_STEP_NS)
+    /* Raised alone: a stream knows of a later time than the clock shows. */
+    back = back || (raised && !moved);
+    if (raised || moved)
         mf_list_each(pos, &a->list)
         {
             struct api_account *aa = mf_container(pos, struct api_account, link);
             if (aa->catalog != NULL)
-                catalog_each(aa->catalog, MF_SLICE_NONE, stepped, NULL);
+                catalog_each(aa->catalog, MF_SLICE_NONE, stepped, &back);
         }
     a->ahead_ns = ahead_ns;
+    a->wall_ns = moved ? wall_ns : a->wall_ns; /* small steps add up */
     loop_timer_arm(a->clock_timer, loop_mono_ns(a->loop) + CLOCK_LOOK_NS);
 }
 

@@ -65,7 +65,8 @@ struct api {
     struct api_setup setup;
     char *store_dir; /* <store_dir>/jetstream */
     struct steady clock;
-    int64_t ahead_ns; /* of the monotonic clock, at the last look */
+    int64_t ahead_ns,
+        wall_ns; /* the clock and the wall's, ahead of the monotonic one, when looked at */
     struct loop_timer *clock_timer;
     struct mf_list list;    /* api_account.link: one for each account there is */
     struct mf_list leaving; /* api_account.link: lost JetStream or their account */
@@ -170,7 +171,8 @@ const char *api_domain(const struct api *a); /* "" without one */
 /* Sends in the name of the server. */
 void api_publish(struct api_account *aa, struct mf_slice subject, struct mf_slice reply,
                  struct mf_slice hdr, struct mf_slice payload);
-int64_t api_now_ns(struct api *a); /* the steady clock */
+int64_t api_now_ns(struct api *a);  /* the steady clock */
+int64_t api_wall_ns(struct api *a); /* the wall clock: schedules, pauses */
 
 /* --- documents ----------------------------------------------------------------------------- */
 

@@ -305,7 +305,7 @@ static void created_reply(struct api_call *call, struct consumer *c)
     begin_again(c);
     if (cfg->direct || cfg->sourcing)
         api_stream_identity(consumers_stream(consumer_group(c)), call->identity);
-    if (until > api_now_ns(call->aa->api))
+    if (until > api_wall_ns(call->aa->api))
         consumer_advisory(call->aa, &(struct consumer_event){.kind = CONSUMER_PAUSED,
                                                              .consumer = c,
                                                              .pause_until_ns = until});

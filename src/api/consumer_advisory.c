@@ -18,7 +18,7 @@ static void write_pause(struct event *v, const struct consumer_event *e)
 {
     int64_t until_ns = e->pause_until_ns == 0 ? CLOCK_ZERO : e->pause_until_ns;
 
-    jsonw_bool(&v->w, "paused", e->pause_until_ns > api_now_ns(v->aa->api));
+    jsonw_bool(&v->w, "paused", e->pause_until_ns > api_wall_ns(v->aa->api));
     jsonw_time(&v->w, "pause_until", until_ns);
     event_domain(v);
 }

@@ -191,7 +191,7 @@ static void pause_done(struct consumer_op *op, struct consumer *c, const struct 
 {
     struct api_call *call = mf_container(op, struct api_call, cop);
     const struct pause_request *r = call->state;
-    int64_t now = api_now_ns(call->aa->api);
+    int64_t now = api_wall_ns(call->aa->api);
     struct jsonw *w;
 
     if (c == NULL) {

@@ -29,6 +29,13 @@ static int64_t host_now(void *arg)
     return api_now_ns(aa->api);
 }
 
+static int64_t host_wall(void *arg)
+{
+    struct api_account *aa = arg;
+
+    return api_wall_ns(aa->api);
+}
+
 static size_t host_deliver(void *arg, struct mf_slice route, const struct mf_msg *m)
 {
     struct api_account *aa = arg;
@@ -202,6 +209,7 @@ void wire_init(struct api_account *aa)
     aa->consumer_host = (struct consumer_host){
         .loop = aa->api->loop,
         .now_ns = host_now,
+        .wall_ns = host_wall,
         .deliver = host_deliver,
         .interest = host_interest,
         .bound = host_bound,

@@ -327,8 +327,7 @@ bool consumer_inactive(struct consumer *c)
 
 void consumer_resume(struct consumer *c)
 {
-    if (pump_paused(c))
-        c->pause_at_ns = group_after(c->group, c->cfg.pause_until_ns - group_now(c->group));
+    pause_plan(c);
     consumer_alive(c);
     if (c->push != NULL)
         push_look(c);

@@ -154,11 +154,12 @@ void group_insert_at(struct consumers *g, struct consumer *c); /* room was made 
 MF_MUSTCHECK int group_room(struct consumers *g);
 void group_remove(struct consumers *g, struct consumer *c);
 size_t group_after_name(const struct consumers *g, struct mf_slice name); /* place of the next */
-void group_watch(struct consumers *g);        /* before the first consumer */
-void group_catch_up(struct consumers *g);     /* it is told now of all that is on disk */
-void group_unwatch(struct consumers *g);      /* after the last */
-int64_t group_now(const struct consumers *g); /* wall */
-void group_tick(struct consumers *g);         /* before messages go out: now_ns */
+void group_watch(struct consumers *g);         /* before the first consumer */
+void group_catch_up(struct consumers *g);      /* it is told now of all that is on disk */
+void group_unwatch(struct consumers *g);       /* after the last */
+int64_t group_now(const struct consumers *g);  /* steady */
+int64_t group_wall(const struct consumers *g); /* for pauses */
+void group_tick(struct consumers *g);          /* before messages go out: now_ns */
 int64_t group_mono(const struct consumers *g);
 int64_t group_after(const struct consumers *g, int64_t delay_ns); /* mono, that long from now */
 
@@ -205,6 +206,8 @@ void pump(struct consumer *c, size_t budget);
 bool pump_direct(struct consumer *c, const struct stream_msg *m);
 void pump_timer(struct consumer *c); /* arms it for whatever comes first */
 bool pump_paused(struct consumer *c);
+/* pause.c: when it ends, from the clock as it is now. */
+void pause_plan(struct consumer *c);
 
 /* ack.c */
 int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till it comes again */

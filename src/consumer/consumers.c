@@ -16,6 +16,11 @@ void group_tick(struct consumers *g)
     g->now_ns = group_now(g);
 }
 
+int64_t group_wall(const struct consumers *g)
+{
+    return g->host->wall_ns != NULL ? g->host->wall_ns(g->host->arg) : group_now(g);
+}
+
 int64_t group_mono(const struct consumers *g)
 {
     return loop_mono_ns(g->host->loop);
@@ -381,6 +386,15 @@ void consumers_leaving(struct consumers *g)
 {
     for (size_t i = 0; i < g->count; i++)
         pull_end_all(g->at[i], "409 Server Shutdown", true);
+}
+
+void consumers_clock_stepped(struct consumers *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (g->at[i]->cfg.pause_until_ns > 0) {
+            pause_plan(g->at[i]);
+            pump_timer(g->at[i]);
+        }
 }
 
 void consumers_close(struct consumers *g, bool deleted)

@@ -28,7 +28,7 @@ void *consumer_data(const struct consumer *c)
 
 void consumer_info(struct consumer *c, struct consumer_info *out)
 {
-    int64_t now = group_now(c->group);
+    int64_t now = group_wall(c->group);
     bool paused = c->cfg.pause_until_ns > now;
 
     group_catch_up(c->group);

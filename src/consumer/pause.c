@@ -1,5 +1,14 @@
-/* pause.c: a consumer stops for a while.  It does when that is written, or not at all. */
+/* pause.c: a consumer stops for a while.  It does when that is written, or not at all.  The end of
+ * a pause is a moment of the wall clock. */
 #include "consumer_impl.h"
+
+void pause_plan(struct consumer *c)
+{
+    if (pump_paused(c))
+        c->pause_at_ns = group_after(c->group, c->cfg.pause_until_ns - group_wall(c->group));
+    else if (c->pause_at_ns != NEVER)
+        c->pause_at_ns = group_mono(c->group); /* the clock was set: it ends now */
+}
 
 void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op)
 {
@@ -21,7 +30,8 @@ void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op
         consumer_op_fail(op, rc);
         return;
     }
-    c->pause_at_ns = pump_paused(c) ? group_after(c->group, until_ns - group_now(c->group)) : NEVER;
+    c->pause_at_ns = NEVER;
+    pause_plan(c);
     if (changed)
         consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
     pump_soon(c);

@@ -14,7 +14,7 @@
 
 bool pump_paused(struct consumer *c)
 {
-    return c->cfg.pause_until_ns > 0 && c->cfg.pause_until_ns > group_now(c->group);
+    return c->cfg.pause_until_ns > 0 && c->cfg.pause_until_ns > group_wall(c->group);
 }
 
 static bool full(const struct consumer *c)
@@ -440,11 +440,9 @@ static void fire(void *arg)
     }
     if (c->pause_at_ns <= now) {
         c->pause_at_ns = NEVER;
-        if (!pump_paused(c)) {
+        pause_plan(c);
+        if (c->pause_at_ns == NEVER)
             consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
-        } else {
-            c->pause_at_ns = group_after(c->group, c->cfg.pause_until_ns - group_now(c->group));
-        }
     }
     if (c->idle_at_ns <= now && consumer_inactive(c))
         return; /* it is gone */

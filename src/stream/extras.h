@@ -47,7 +47,8 @@ void counter_undo(struct stream *s, struct mf_slice subject);
 void counter_unpark(struct stream *s); /* closing: whoever is parked is told */
 void counter_free(struct stream *s);   /* after the store is closed: it may be reading for us */
 
-/* --- schedule.c, schedule_fire.c ------------------------------------------------------------ */
+/* --- schedule.c, schedule_fire.c, schedule_clock.c
+ * ------------------------------------------------------------ */
 
 /* Rows 13 and 14; may rewrite in->hdr (s->scratch) and set in->h.rollup, so before check_rollup().
  */
@@ -67,6 +68,8 @@ MF_MUSTCHECK int schedule_found(struct stream *s, const struct store_rec *r, boo
 void schedule_removed(struct stream *s, struct mf_slice subject, uint64_t seq);
 MF_MUSTCHECK int schedule_load(struct stream *s); /* at start, the store is attached */
 void schedule_run(struct stream *s);              /* fires what is due; its timer's, and tests' */
+void schedule_clock_stepped(struct stream *s);    /* its timer is armed anew */
+void schedule_clock_set_back(struct stream *s);   /* what waits is looked at again */
 void schedule_free(struct stream *s); /* after the store is closed: it may be reading for us */
 
 /* --- sweep.c -------------------------------------------------------------------------------- */

@@ -31,6 +31,11 @@ int64_t stream_now(struct stream *s)
     return now;
 }
 
+int64_t stream_wall(struct stream *s)
+{
+    return s->host->wall_ns != NULL ? s->host->wall_ns(s->host->arg) : stream_now(s);
+}
+
 int64_t stream_stamp(struct stream *s)
 {
     int64_t now = stream_now(s), last = s->last_ts_ns;

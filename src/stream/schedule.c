@@ -45,7 +45,7 @@ static int check_pattern(struct stream *s, const struct intake_headers *h, struc
         rc = cron_check_zone(h->schedule_zone);
     else
         rc = cron_parse(&c, h->schedule, h->schedule_zone);
-    if (c != NULL && cron_next(c, stream_now(s), stream_now(s)) == 0)
+    if (c != NULL && cron_next(c, stream_wall(s), stream_wall(s)) == 0)
         rc = CRON_BAD_PATTERN; /* such as the 30th of February */
     cron_free(c);
     if (!s->cfg.allow_msg_schedules && (rc != 0 || h->schedule.len > 0))
@@ -175,6 +175,12 @@ static void sift(struct schedules *t, size_t n, struct schedule *x)
     put(t, at, x);
 }
 
+void schedule_reorder(struct schedules *t)
+{
+    for (size_t i = 0; i < t->table.count; i++)
+        sift(t, i + 1, t->heap[i]); /* those before it are in order */
+}
+
 struct schedule *schedule_first(const struct schedules *t)
 {
     return t->table.count == 0 ? NULL : t->heap[0];
@@ -282,7 +288,8 @@ static bool blob_del(struct stream *s, uint64_t seq)
 
 void schedule_save(struct stream *s, struct schedule *x)
 {
-    int rc = blob_put(s, x->seq, x->next_ns, schedule_subject(x));
+    int64_t next_ns = x->kept_ns != 0 ? x->kept_ns : x->next_ns;
+    int rc = blob_put(s, x->seq, next_ns, schedule_subject(x));
 
     /* It goes on in memory, and its timer tries again. */
     s->schedules->unsaved -= x->unsaved;
@@ -299,10 +306,15 @@ void schedule_forget(struct stream *s, struct schedule *x)
     schedule_drop(s, x);
 }
 
-void schedule_move(struct stream *s, struct schedule *x, int64_t next_ns)
+void schedule_place(struct schedules *t, struct schedule *x, int64_t next_ns)
 {
     x->next_ns = next_ns;
-    sift(s->schedules, s->schedules->table.count, x);
+    sift(t, t->table.count, x);
+}
+
+void schedule_move(struct stream *s, struct schedule *x, int64_t next_ns)
+{
+    schedule_place(s->schedules, x, next_ns);
     schedule_save(s, x);
 }
 
@@ -310,7 +322,7 @@ void schedule_arm(struct stream *s, int64_t at_least_ns)
 {
     struct schedules *t = s->schedules;
     const struct schedule *x = schedule_first(t);
-    int64_t now = stream_now(s), at = x == NULL ? INT64_MAX : x->next_ns;
+    int64_t now = stream_wall(s), at = x == NULL ? INT64_MAX : x->next_ns;
 
     if ((t->unsaved > 0 || t->missed) && at > now + AGAIN_NS)
         at = now + AGAIN_NS;
@@ -330,10 +342,12 @@ static int first_firing(struct stream *s, const struct intake *in, int64_t *at_n
 {
     struct cron *c;
     int rc = cron_parse(&c, in->h.schedule, in->h.schedule_zone);
+    int64_t now = stream_wall(s);
 
     if (rc != 0)
         return rc == CRON_NO_MEMORY ? MF_NOMEM : 0;
-    *at_ns = cron_next(c, in->ts_ns, stream_now(s));
+    /* Its time may be of a clock that is ahead: the schedule does not wait for that. */
+    *at_ns = cron_next(c, in->ts_ns < now ? in->ts_ns : now, now);
     rc = *at_ns != 0 || cron_once(c);
     cron_free(c);
     return rc;
@@ -524,8 +538,10 @@ int schedule_load(struct stream *s)
         (void)!store_blob_del(s->store, blob_name(name, seq), NULL);
     }
     mf_buf_fini(&l.stale);
-    if (l.rc == 0 && s->schedules != NULL)
+    if (l.rc == 0 && s->schedules != NULL) {
+        schedule_clock_set_back(s); /* it may have been while the server was down */
         schedule_arm(s, 0);
+    }
     return l.rc;
 }
 

@@ -137,7 +137,7 @@ static enum fired produce(struct stream *s, struct schedule *x, bool from_source
     }
     in.ts_ns = stream_stamp(s);
     if (!cron_once(c))
-        next = cron_next(c, x->next_ns, in.ts_ns);
+        next = cron_next(c, x->next_ns, stream_wall(s));
     cron_free(c);
     write_header(t, hdr, x, next);
     if (mf_buf_failed(&t->out) || mf_buf_failed(from_source ? &t->src_hdr : &t->hdr) ||
@@ -176,7 +176,7 @@ static void source_done(struct stream_load *l, int status)
     }
     if (t->firing != NULL && f == FIRE_NEXT)
         f = produce(s, t->firing, status == 0);
-    schedule_arm(s, f == FIRE_LATER ? stream_now(s) + RETRY_NS : 0);
+    schedule_arm(s, f == FIRE_LATER ? stream_wall(s) + RETRY_NS : 0);
 }
 
 /* Its message is in t->hdr and t->body. */
@@ -192,6 +192,10 @@ static enum fired with_message(struct stream *s, struct schedule *x)
     if (t->h.schedule.len == 0) {
         schedule_forget(s, x);
         return FIRE_NEXT;
+    }
+    if (x->kept_ns != 0) {
+        t->firing = NULL;
+        return schedule_replan(s, x) ? FIRE_NEXT : FIRE_LATER;
     }
     if (t->h.schedule_source.len > 0)
         seq = stream_last_of(s, t->h.schedule_source);
@@ -230,7 +234,7 @@ static void message_done(struct stream_load *l, int status)
             schedule_forget(s, t->firing);
     }
     if (f != FIRE_WAIT)
-        schedule_arm(s, f == FIRE_LATER ? stream_now(s) + RETRY_NS : 0);
+        schedule_arm(s, f == FIRE_LATER ? stream_wall(s) + RETRY_NS : 0);
 }
 
 static void disk_done(struct store_wait *w, int status)
@@ -254,7 +258,7 @@ static enum fired fire(struct stream *s, struct schedule *x)
     if (expire_settle(s, schedule_subject(x)) != 0)
         return FIRE_LATER;
     /* That may have forgotten x: look again. */
-    if ((x = schedule_first(t)) == NULL || x->next_ns > stream_now(s))
+    if ((x = schedule_first(t)) == NULL || x->next_ns > stream_wall(s))
         return FIRE_NEXT;
     if (store_key_last_accepted(s->store, schedule_subject(x), &count) != x->seq) {
         schedule_forget(s, x);
@@ -303,7 +307,7 @@ void schedule_run(struct stream *s)
 {
     struct schedules *t = s->schedules;
     struct schedule *x;
-    int64_t now = stream_now(s);
+    int64_t now = stream_wall(s);
 
     if (t == NULL || t->busy || s->closing || s->cfg.sealed)
         return;

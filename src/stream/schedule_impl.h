@@ -1,5 +1,5 @@
-/* schedule_impl.h: the table of message schedules (schedule.c) and what fires them
- * (schedule_fire.c). */
+/* schedule_impl.h: the table of message schedules (schedule.c), what fires them
+ * (schedule_fire.c), and what a clock that is set means for them (schedule_clock.c). */
 #ifndef SCHEDULE_IMPL_H
 #define SCHEDULE_IMPL_H
 
@@ -12,8 +12,9 @@ struct schedule {
     struct table_node node;
     size_t at; /* in the heap */
     uint64_t seq;
-    int64_t next_ns;
-    bool unsaved; /* its blob could not be written */
+    int64_t next_ns; /* by the wall clock */
+    int64_t kept_ns; /* not 0: schedule_clock.c asks whether this is still right; next_ns is now */
+    bool unsaved;    /* its blob could not be written */
     size_t subject_len;
     char subject[];
 };
@@ -47,11 +48,15 @@ static inline struct mf_slice schedule_subject(const struct schedule *x)
 /* In a batch or not. */
 void schedule_forget(struct stream *s, struct schedule *x);
 void schedule_move(struct stream *s, struct schedule *x, int64_t next_ns); /* and saves it */
+void schedule_place(struct schedules *t, struct schedule *x, int64_t next_ns);
+void schedule_reorder(struct schedules *t); /* after any of next_ns was changed; O(n log n) */
 void schedule_save(struct stream *s, struct schedule *x);
 struct schedule *schedule_first(const struct schedules *t); /* NULL: none */
 /* O(blobs of the store), once in a while. */
 void schedule_load_missed(struct stream *s);
-/* Sets the timer for the first one, not before at_least_ns. */
+/* Its message is in t->hdr, its headers in t->h: is kept_ns still right?  false: no memory yet. */
+bool schedule_replan(struct stream *s, struct schedule *x);
+/* Sets the timer for the first one, not before at_least_ns (of the wall clock). */
 void schedule_arm(struct stream *s, int64_t at_least_ns);
 
 #endif

@@ -299,6 +299,13 @@ void stream_clock_stepped(struct stream *s)
 {
     s->armed_ns = INT64_MAX;
     expire_arm(s);
+    schedule_clock_stepped(s);
+}
+
+void stream_clock_set_back(struct stream *s)
+{
+    schedule_clock_set_back(s);
+    stream_clock_stepped(s);
 }
 
 void stream_stats(struct stream *s, struct stream_stats *out)

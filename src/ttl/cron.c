@@ -234,3 +234,13 @@ bool cron_once(const struct cron *c)
 {
     return c->kind == CRON_AT;
 }
+
+int64_t cron_set_back(const struct cron *c, int64_t next_ns, int64_t now_ns, int64_t back_ns)
+{
+    int64_t again = cron_once(c) ? 0 : cron_next(c, now_ns, now_ns);
+    int64_t after = again == 0 ? 0 : cron_next(c, again, again);
+
+    if (after == 0 || again >= next_ns)
+        return next_ns;
+    return back_ns > after - again ? again : next_ns;
+}

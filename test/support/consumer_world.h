@@ -26,6 +26,13 @@ static inline int64_t now_ns(void *arg)
     return ((struct world *)arg)->now_ns;
 }
 
+static inline int64_t wall_ns(void *arg)
+{
+    const struct world *x = arg;
+
+    return x->now_ns - x->behind_ns;
+}
+
 static inline bool listens(struct mf_slice subject)
 {
     char text[128];
@@ -113,6 +120,7 @@ static inline void consumers_up(void)
 
     host = (struct consumer_host){.loop = w.loop,
                                   .now_ns = now_ns,
+                                  .wall_ns = wall_ns,
                                   .deliver = deliver,
                                   .interest = interest,
                                   .bound = interest,

@@ -47,6 +47,13 @@ void world_files(struct world *w, struct store_io *io)
     io->free = keep_io;
 }
 
+static int64_t wall_ns(void *arg)
+{
+    struct world *w = arg;
+
+    return now_ns(w) - w->behind_ns;
+}
+
 void world_init(struct world *w)
 {
     struct mf_error e;
@@ -59,6 +66,7 @@ void world_init(struct world *w)
     world_files(w, io);
     w->host = (struct stream_host){.loop = w->loop,
                                    .now_ns = now_ns,
+                                   .wall_ns = wall_ns,
                                    .publish = publish,
                                    .batch_abandoned = abandoned,
                                    .arg = w,

@@ -16,6 +16,7 @@ struct world {
     struct stream *stream; /* NULL: closed */
     int64_t now_ns;
     int64_t step_ns;    /* each look at the clock takes so long */
+    int64_t behind_ns;  /* the wall clock, which was set back */
     struct mf_buf said; /* what the stream published: "subject|header|payload\n" */
 };
 

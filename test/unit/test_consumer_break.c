@@ -312,6 +312,36 @@ static void test_times_without_end_never_come(void)
     TEST_ASSERT_TRUE(info(c).paused);
 }
 
+/* A pause ends at a moment of the wall clock, wherever that is set to. */
+static void test_a_pause_follows_a_clock_that_is_set(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    put("k.a", "1");
+    struct consumer *c = add("D", pull());
+    struct consumer_op op = {.done = created};
+    int64_t until = w.now_ns + 3600 * CLOCK_S;
+    consumer_pause(c, until, &op);
+    world_turns(&w);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "{\"batch\":1,\"expires\":600000000000}");
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_STRING("", heard());
+    w.behind_ns = 3600 * CLOCK_S; /* back: it lasts longer */
+    consumers_clock_stepped(g);
+    TEST_ASSERT_EQUAL_INT64(until - (w.now_ns - w.behind_ns), info(c).pause_remaining_ns);
+    w.behind_ns = 0;
+    w.now_ns = until; /* forward: it is over */
+    consumers_clock_stepped(g);
+    for (int i = 0; i < 1000 && log_.len == 0; i++)
+        loop_turn(w.loop);
+    TEST_ASSERT_EQUAL_size_t(1, count(heard(), "in<"));
+    TEST_ASSERT_FALSE(info(c).paused);
+    w.behind_ns = CLOCK_S; /* back again over its end: paused for that second */
+    consumers_clock_stepped(g);
+    TEST_ASSERT_TRUE(info(c).paused && c->pause_at_ns != NEVER);
+}
+
 /* --- clients that are gone ----------------------------------------------------------------- */
 
 static void test_requests_of_clients_that_are_gone_make_room(void)
@@ -539,6 +569,7 @@ int main(void)
     RUN_TEST(test_last_per_subject_with_other_filters_counts_down_to_zero);
     RUN_TEST(test_reset_while_a_message_is_read_starts_from_there);
     RUN_TEST(test_message_that_goes_while_it_is_read_for_nobody_is_not_counted);
+    RUN_TEST(test_a_pause_follows_a_clock_that_is_set);
     RUN_TEST(test_requests_of_clients_that_are_gone_make_room);
     RUN_TEST(test_client_that_is_gone_is_not_pinned);
     RUN_TEST(test_client_that_takes_nothing_is_not_pinned);

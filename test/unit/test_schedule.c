@@ -415,6 +415,107 @@ static void test_it_waits_for_room_in_the_account(void)
     TEST_ASSERT_TRUE(known() == 0 && blobs() == 0);
 }
 
+/* --- a clock that is set ------------------------------------------------------------------- */
+
+#define DAY 86400
+
+static void again(void) /* a restart, if it was not killed already */
+{
+    if (w.stream != NULL)
+        world_close(&w);
+    world_open(&w, &scheduling);
+    world_turns(&w);
+    schedule_run(w.stream);
+    world_turns(&w);
+}
+
+static int64_t next_ns(void)
+{
+    return schedule_first(w.stream->schedules)->next_ns;
+}
+
+static int64_t wall(void)
+{
+    return w.now_ns - w.behind_ns;
+}
+
+/* The clock was a day ahead when it was stored, and is right after a restart. */
+static void test_a_clock_that_was_ahead_does_not_hold_up_what_comes_again(void)
+{
+    schedule("k.every", "@every 60s", "");
+    schedule("k.cron", "0 * * * * *", "");
+    uint64_t once = schedule("k.once", at(30), "");
+    w.behind_ns = DAY * CLOCK_S;
+    again();
+    TEST_ASSERT_EQUAL_UINT64(0, produced());
+    TEST_ASSERT_TRUE(next_ns() <= wall() + 60 * CLOCK_S);
+    pass(61);
+    TEST_ASSERT_EQUAL_UINT64(2, produced());
+    world_kill(&w); /* the new time is on disk, too */
+    again();
+    TEST_ASSERT_TRUE(next_ns() <= wall() + 60 * CLOCK_S);
+    pass(61);
+    TEST_ASSERT_EQUAL_UINT64(4, produced());
+    TEST_ASSERT_NOT_EQUAL(0, strlen(world_message(&w, once))); /* it has one moment only */
+    pass(DAY);
+    TEST_ASSERT_EQUAL_STRING("", world_message(&w, once));
+}
+
+static void test_a_clock_that_is_set_back_while_the_server_runs(void)
+{
+    schedule("k.s", "@every 60s", "");
+    w.behind_ns = DAY * CLOCK_S;
+    stream_clock_set_back(w.stream);
+    pass(1);
+    TEST_ASSERT_EQUAL_UINT64(0, produced());
+    pass(61);
+    TEST_ASSERT_EQUAL_UINT64(1, produced());
+    pass(60);
+    TEST_ASSERT_EQUAL_UINT64(2, produced());
+}
+
+/* By less than an interval: no moment comes twice. */
+static void test_a_small_step_back_repeats_no_moment(void)
+{
+    schedule("k.s", "@daily", "");
+    pass(DAY);
+    TEST_ASSERT_EQUAL_UINT64(1, produced());
+    int64_t next = next_ns();
+    int64_t since = wall() - (next - DAY * CLOCK_S); /* it fired that long ago */
+    w.behind_ns = since + 5 * CLOCK_S;               /* five seconds before that moment */
+    stream_clock_set_back(w.stream);
+    pass(10);
+    TEST_ASSERT_EQUAL_UINT64(1, produced());
+    TEST_ASSERT_EQUAL_INT64(next, next_ns());
+    again();
+    TEST_ASSERT_EQUAL_INT64(next, next_ns());
+    pass(DAY);
+    TEST_ASSERT_EQUAL_UINT64(2, produced());
+}
+
+/* What is due by the new clock is not waited for. */
+static void test_a_step_forward_fires_at_once(void)
+{
+    schedule("k.s", at(DAY), "");
+    world_time(&w, w.now_ns + DAY * CLOCK_S); /* the stream is told, and nothing else runs it */
+    for (int i = 0; i < 1000 && produced() == 0; i++)
+        loop_turn(w.loop);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(1, produced());
+}
+
+/* Deadlines are judged by a clock that stays ahead; schedules by the one that is right. */
+static void test_what_is_stored_after_the_step_counts_from_the_right_clock(void)
+{
+    w.behind_ns = DAY * CLOCK_S;
+    schedule("k.s", "@every 60s", "");
+    TEST_ASSERT_TRUE(next_ns() > wall() && next_ns() <= wall() + 61 * CLOCK_S);
+    schedule("k.at", at(-DAY + 30), "");
+    TEST_ASSERT_TRUE(next_ns() == wall() + 30 * CLOCK_S);
+    pass(61);
+    TEST_ASSERT_EQUAL_UINT64(2, produced());
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -436,5 +537,10 @@ int main(void)
     RUN_TEST(test_its_message_dies_while_it_fires);
     RUN_TEST(test_it_waits_for_room_in_the_account);
     RUN_TEST(test_schedules_that_were_pushed_out_do_not_pile_up);
+    RUN_TEST(test_a_clock_that_was_ahead_does_not_hold_up_what_comes_again);
+    RUN_TEST(test_a_clock_that_is_set_back_while_the_server_runs);
+    RUN_TEST(test_a_small_step_back_repeats_no_moment);
+    RUN_TEST(test_a_step_forward_fires_at_once);
+    RUN_TEST(test_what_is_stored_after_the_step_counts_from_the_right_clock);
     return UNITY_END();
 }
