@@ -6,7 +6,6 @@
  * kept, because streams and calls still speak in it.  If the account comes back before that, the
  * new one has no streams until the old catalog has let go of their folders. */
 #include "api_pages.h"
-#include "backup.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/lend.h"
@@ -287,6 +286,7 @@ static int account_open(struct api *a, struct account *acc, struct mf_error *e)
         return mf_fail(e, MF_NOMEM, "account %s", account_name(acc));
     aa->api = a;
     aa->account = account_retain(acc);
+    aa->work.name = account_name(acc);
     mf_list_init(&aa->restores);
     mf_list_init(&aa->snapshots);
     mf_list_init(&aa->calls);
@@ -510,7 +510,6 @@ int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e
     a->setup = *setup;
     mf_list_init(&a->list);
     mf_list_init(&a->leaving);
-    backups_init(a);
     steady_init(&a->clock, clock_wall_ns(), clock_boot_ns(), 0);
     a->store_dir = store_dir(a->options);
     if (a->store_dir == NULL) {
@@ -549,7 +548,6 @@ static void ended(struct loop_defer *d)
     ingest_fini();
     lend_fini();
     source_fini();
-    backups_fini(a);
     loop_timer_free(a->clock_timer);
     free(a->store_dir);
     free(a);

@@ -5,7 +5,7 @@
  * stream_limits.c: what an account may have.  stream_list.c: INFO, NAMES, LIST, account info.
  * subject_page.c: the subjects of an INFO.  msg_api.c: MSG.GET, MSG.DELETE.  direct.c: DIRECT.GET.
  * config_json.c, info_json.c: configurations, states and infos as JSON.  ingest.c: publishes into
- * streams, pub acks.  backup.c, snapshot.c, restore*.c, archive.c: backups.  advisory.c:
+ * streams, pub acks.  snapshot.c, restore*.c, archive.c: backups.  advisory.c:
  * $JS.EVENT.>. consumer_admin.c, consumer_manage.c, consumer_json.c: requests about consumers
  * (consumer_api.h). consumer_wire.c, consumer_wait.c, consumer_advisory.c: consumers and the world
  * around them. source_wire.c: mirrors and sources. jsz.c, js_pages.c, js_metrics.c, api_pages.h:
@@ -26,6 +26,7 @@
 #include "mayfly/jsonw.h"
 #include "mayfly/list.h"
 #include "mayfly/steady.h"
+#include "mayfly/work.h"
 
 #define API_TYPE "io.nats.jetstream.api.v1."
 
@@ -48,10 +49,11 @@ struct api_account {
     uint64_t api_total, api_errors;
     struct mf_list restores, snapshots; /* under way, how many: */
     size_t nrestores, nsnapshots;
-    size_t restore_memory; /* bytes that restores keep in memory */
-    struct mf_list calls;  /* api_call.link: not answered yet */
-    struct mf_list told;   /* advisory.c: events to be sent at the end of the turn */
-    size_t telling;        /* how many */
+    size_t restore_memory;  /* bytes that restores keep in memory */
+    struct work_owner work; /* of its snapshots and restores */
+    struct mf_list calls;   /* api_call.link: not answered yet */
+    struct mf_list told;    /* advisory.c: events to be sent at the end of the turn */
+    size_t telling;         /* how many */
     struct loop_defer tell;
     char *dir;       /* where its streams are; NULL: no JetStream */
     size_t creating; /* streams that CREATE or a restore waits for: not counted yet */
@@ -70,8 +72,6 @@ struct api {
     struct loop_timer *clock_timer;
     struct mf_list list;    /* api_account.link: one for each account there is */
     struct mf_list leaving; /* api_account.link: lost JetStream or their account */
-    struct mf_list backups; /* backup_task.link: snapshots and restores that want a turn */
-    struct loop_defer backup_turn;
     struct loop_defer ended;
     struct stream_usage usage, max; /* of the whole server */
     uint64_t api_total, api_errors, inflight;
@@ -266,6 +266,9 @@ bool direct_get(struct api_account *aa, const struct router_msg *m, struct mf_sl
 void direct_stop(struct api_account *aa);
 void snapshots_stop(struct api_account *aa);
 void restores_stop(struct api_account *aa);
+/* restore_budget.c: adds the bytes that restores have reserved for streams which promise nothing
+ * themselves before their end. */
+void restores_reserved(const struct api_account *aa, struct stream_usage *out);
 
 /* ingest.c: streams and the subjects they store. */
 MF_MUSTCHECK int ingest_add(struct api_account *aa, struct stream *s);

@@ -3,7 +3,7 @@ noinst_LIBRARIES += %D%/libapi.a
 %C%_libapi_a_SOURCES = \
 	%D%/api.c %D%/dispatch.c %D%/call.c %D%/config_json.c %D%/info_json.c %D%/stream_admin.c %D%/stream_list.c \
 	%D%/stream_limits.c %D%/subject_page.c \
-	%D%/msg_api.c %D%/direct.c %D%/direct_batch.c %D%/direct.h %D%/backup.c %D%/backup.h %D%/snapshot.c %D%/restore.c \
+	%D%/msg_api.c %D%/direct.c %D%/direct_batch.c %D%/direct.h %D%/snapshot.c %D%/restore.c \
 	%D%/restore_store.c %D%/restore_consumers.c %D%/restore_tar.c %D%/restore_budget.c %D%/restore_read.c %D%/restore.h %D%/natsfile.c %D%/natsfile.h %D%/tar.c %D%/tar.h %D%/consumer_backup.c %D%/consumer_backup.h %D%/archive.c %D%/archive.h \
 	%D%/ingest.c %D%/advisory.c %D%/jsz.c %D%/js_metrics.c %D%/js_pages.c \
 	%D%/api_pages.h %D%/consumer_admin.c %D%/consumer_manage.c %D%/consumer_api.h %D%/consumer_json.c %D%/consumer_wire.c %D%/consumer_advisory.c \

@@ -79,7 +79,7 @@ static void restore_stop(struct restore *r)
     hold(r);
     router_unsubscribe(account_router(r->aa->account), &r->sub);
     loop_timer_stop(r->idle);
-    backup_cancel(&r->task);
+    work_cancel(r->aa->api->loop, &r->task);
     restore_read_drop(r);
     drop_chunks(r);
     r->stopped = true;
@@ -104,7 +104,7 @@ void restore_wake(struct restore *r)
 {
     hold(r);
     if (!r->stopped)
-        backup_wake(r->aa->api, &r->task);
+        work_add(r->aa->api->loop, &r->aa->work, &r->task);
     let_go(r);
 }
 
@@ -155,21 +155,12 @@ static void idle_fired(void *arg)
 
 /* --- chunks --------------------------------------------------------------------------------- */
 
-/* A slice of the first chunk.  0: all of it was read.  MF_AGAIN: not yet; restore_wake() follows.
- */
-static int read_chunk(struct restore *r, const struct chunk *c)
+/* Unpacks the next part of a chunk. */
+static void unpack(struct restore *r, const struct chunk *c)
 {
-    size_t before;
-    int rc = r->failed || r->archive.ended ? 0 : restore_take(r); /* what is unpacked already */
+    size_t before = archive_reader_ready(&r->archive)->len;
+    int rc = s2_reader_feed(&r->s2, r->fed ? MF_SLICE_NONE : c->bytes, &r->archive.in);
 
-    if (rc == MF_AGAIN)
-        return rc;
-    if (r->failed)
-        drop_archive(r);
-    if (r->failed || (r->fed && !s2_reader_more(&r->s2)))
-        return 0;
-    before = archive_reader_ready(&r->archive)->len;
-    rc = s2_reader_feed(&r->s2, r->fed ? MF_SLICE_NONE : c->bytes, &r->archive.in);
     r->fed = true;
     r->unpacked += r->archive.in.len - before;
     if (r->archive.ended) /* whatever is behind the end */
@@ -178,6 +169,23 @@ static int read_chunk(struct restore *r, const struct chunk *c)
         restore_fail(r, rc == MF_NOMEM ? "out of memory" : "s2: corrupt input");
     else
         (void)restore_within(r);
+}
+
+/* A slice of the first chunk.  0: all of it was read.  MF_AGAIN: not yet; restore_wake() follows.
+ */
+static int read_chunk(struct restore *r, const struct chunk *c)
+{
+    do {
+        if (!r->failed && !r->archive.ended && restore_take(r) == MF_AGAIN)
+            return MF_AGAIN;
+        if (r->failed) {
+            drop_archive(r);
+            return 0;
+        }
+        if (r->fed && !s2_reader_more(&r->s2))
+            return 0;
+        unpack(r, c);
+    } while (!work_spent(r->aa->api->loop));
     restore_wake(r);
     return MF_AGAIN;
 }
@@ -205,14 +213,20 @@ static bool next_chunk(struct restore *r)
     return true;
 }
 
-static void restore_turn(struct backup_task *t)
+/* A slice: a part of a chunk or several of them; restore_wake() tells when there is more. */
+static bool restore_turn(struct work_task *t)
 {
     struct restore *r = mf_container(t, struct restore, task);
+    struct loop *l = r->aa->api->loop;
 
     hold(r);
-    if (!mf_list_empty(&r->chunks) && next_chunk(r) && !mf_list_empty(&r->chunks))
-        restore_wake(r);
+    while (!mf_list_empty(&r->chunks) && next_chunk(r))
+        if (!mf_list_empty(&r->chunks) && work_spent(l)) {
+            restore_wake(r);
+            break;
+        }
     let_go(r);
+    return false;
 }
 
 static bool chunk_came(struct router_sub *sub, const struct router_msg *rm)
@@ -290,7 +304,6 @@ static struct restore *restore_new(struct api_call *call)
     if (r == NULL)
         return NULL;
     mf_list_init(&r->link);
-    mf_list_init(&r->task.link);
     mf_list_init(&r->chunks);
     mf_list_init(&r->consumers);
     mf_list_init(&r->busy.node);
@@ -305,6 +318,8 @@ static struct restore *restore_new(struct api_call *call)
     archive_reader_init(&r->archive, (size_t)a->options->max_payload, STATE_MAX);
     r->start_ns = api_now_ns(a);
     r->task.run = restore_turn;
+    r->task.cause = WORK_BACKUP;
+    r->task.what = "restore";
     r->sub.deliver = chunk_came;
     rand_nuid(nuid);
     (void)snprintf(r->subject, sizeof r->subject, "$JS.SNAPSHOT.RESTORE.%s.%s", r->name, nuid);

@@ -3,14 +3,14 @@
  * it may take of the account; restore_read.c: documents that a worker reads.
  *
  * What comes is hostile until it is stored: a few bytes may unpack to gigabytes.  So work is done
- * in slices (backup.h), a chunk is acknowledged when all of it was worked on, what it unpacks to is
+ * in slices (work.h), a chunk is acknowledged when all of it was worked on, what it unpacks to is
  * bounded by the room that the account has, and what all restores of an account keep in memory by
  * RESTORE_MEMORY_MAX. */
 #ifndef API_RESTORE_H
 #define API_RESTORE_H
 
 #include "archive.h"
-#include "backup.h"
+#include "api_impl.h"
 #include "consumer_backup.h"
 #include "natsfile.h"
 
@@ -39,7 +39,7 @@ struct restore {
     char subject[sizeof "$JS.SNAPSHOT.RESTORE.." + 255 + RAND_NUID];
     struct router_sub sub;
     struct loop_timer *idle;
-    struct backup_task task;
+    struct work_task task;
     struct mf_list chunks; /* waiting, in order; their bytes */
     size_t waiting;
     bool fed; /* the first of them was given to s2 */

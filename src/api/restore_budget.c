@@ -6,6 +6,7 @@
  * used. */
 #include "restore.h"
 
+#define RESTORES_MAX 16 /* under way in an account */
 /* Consumers, the state, names and padding of an archive, beside its messages. */
 #define BESIDE (16u << 20)
 /* Of all restores of an account: chunks that wait, entries that are not complete, consumers. */

@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-#define SLICE_MAKE 16    /* made in one turn, */
-#define SLICE_PEND 20000 /* or as many as have that many messages */
-
 struct restore_consumer {
     struct mf_list link; /* restore.consumers, or restore.making */
     struct restore *r;
@@ -150,16 +147,13 @@ int restore_make_consumers(struct restore *r, struct stream *s)
 {
     struct consumers *g = api_consumers(s);
     struct mf_list *pos;
-    size_t msgs = 0;
 
     if (!mf_list_empty(&r->consumers) && g == NULL)
         restore_fail(r, "failed to add consumers: %s", mf_err_text(MF_NOMEM));
-    for (int n = 0; n < SLICE_MAKE && msgs < SLICE_PEND && !r->failed; n++) {
-        pos = mf_list_pop(&r->consumers);
-        if (pos == NULL)
-            break;
-        msgs += mf_container(pos, struct restore_consumer, link)->b.state.n;
+    while (!r->failed && (pos = mf_list_pop(&r->consumers)) != NULL) {
         make(mf_container(pos, struct restore_consumer, link), g);
+        if (work_spent(r->aa->api->loop))
+            break;
     }
     if (r->failed)
         return 0;

@@ -19,7 +19,6 @@
 #include <stdlib.h>
 
 #define INFLIGHT_MAX (8u << 20)  /* bytes on their way to the disk */
-#define SLICE_MSGS   500         /* stored in one turn */
 #define PART_MAX     (64u << 20) /* of each consumer in the archive */
 
 #define FIELD(name, kind, member)                                                                  \
@@ -342,9 +341,7 @@ static int archive_step(struct restore *r)
 
 int restore_take(struct restore *r)
 {
-    size_t from = r->archive.done;
-
-    for (int i = 0; i < SLICE_MSGS && r->archive.done - from < BACKUP_SLICE; i++) {
+    do {
         int rc;
 
         if (r->pending || r->read != NULL || r->inflight_bytes > INFLIGHT_MAX)
@@ -359,7 +356,7 @@ int restore_take(struct restore *r)
             return 0;
         if (r->failed)
             return MF_DENIED;
-    }
+    } while (!work_spent(r->aa->api->loop));
     restore_wake(r);
     return MF_AGAIN;
 }

@@ -18,12 +18,11 @@
 
 #include <stdlib.h>
 
-#define SMALL_MAX  (1u << 20)   /* of a configuration */
-#define STATE_MAX  (16u << 20)  /* of a consumer's state */
-#define INDEX_MAX  (64u << 20)  /* of index.db */
-#define DEAD_MAX   (256u << 20) /* bytes of sequences that are deleted */
-#define SLICE_DEAD 500          /* deleted in one turn, */
-#define SLICE_WALK 2000         /* or looked for */
+#define SMALL_MAX (1u << 20)   /* of a configuration */
+#define STATE_MAX (16u << 20)  /* of a consumer's state */
+#define INDEX_MAX (64u << 20)  /* of index.db */
+#define DEAD_MAX  (256u << 20) /* bytes of sequences that are deleted */
+#define LOOK      16           /* small steps between two looks at the clock */
 
 enum kind { FILE_OTHER, FILE_META, FILE_BLOCK, FILE_INDEX, FILE_CONSUMER, FILE_STATE, FILE_ERRORS };
 
@@ -363,7 +362,7 @@ static void walk_index(struct restore *r, struct stream *s)
     struct restore_tar *x = r->tar;
     uint64_t seq;
 
-    for (int n = 0; n < SLICE_WALK && !r->failed; n++) {
+    while (!r->failed && !work_spent_every(r->aa->api->loop, LOOK)) {
         if (x->gap != 0) {
             walk_gap(r, s);
         } else if (x->inside) {
@@ -398,7 +397,7 @@ static void delete_dead(struct restore *r, struct stream *s)
     struct restore_tar *x = r->tar;
     uint64_t seq;
 
-    for (int n = 0; n < SLICE_DEAD && !r->failed && x->dead_at < x->dead.len; n++) {
+    while (!r->failed && x->dead_at < x->dead.len && !work_spent_every(r->aa->api->loop, LOOK)) {
         int rc;
 
         memcpy(&seq, x->dead.ptr + x->dead_at, sizeof seq);

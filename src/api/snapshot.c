@@ -15,7 +15,7 @@
  * Consumers stand before the messages and behind the state that tells how many they are, so they
  * are gathered first, in slices too, and kept compressed. */
 #include "archive.h"
-#include "backup.h"
+#include "api_impl.h"
 #include "consumer_backup.h"
 
 #include "mayfly/clock.h"
@@ -32,7 +32,8 @@
 #define MIB              (1024 * KIB)
 #define CHUNK_DEFAULT    (128 * KIB)
 #define WINDOW_DEFAULT   (8 * MIB)
-#define SLICE            (64 * KIB) /* of the archive: one frame, one turn */
+#define SLICE            (64 * KIB) /* of the archive: one frame, one step */
+#define SNAPSHOTS_MAX    16         /* under way in an account */
 #define ACK_TIMEOUT_NS   (5 * CLOCK_S)
 #define INTEREST_WAIT_NS (2 * CLOCK_S)
 #define INTEREST_POLL_NS (20 * CLOCK_MS)
@@ -62,7 +63,7 @@ struct snapshot {
     int64_t interest_until;   /* 0: somebody listens */
     bool exact;               /* to the subject itself, not to a pattern */
     int64_t flow_until;       /* when an acknowledgement must have come */
-    struct backup_task task;
+    struct work_task task;
     struct stream_load load;
     bool loading, stopped;
 };
@@ -86,9 +87,14 @@ static void snapshot_free(struct snapshot *n)
 /* No more events but that of the disk. */
 static void snapshot_quiet(struct snapshot *n)
 {
-    backup_cancel(&n->task);
+    work_cancel(n->aa->api->loop, &n->task);
     loop_timer_stop(n->timer);
     router_unsubscribe(account_router(n->aa->account), &n->ack_sub);
+}
+
+static void snapshot_wake(struct snapshot *n)
+{
+    work_add(n->aa->api->loop, &n->aa->work, &n->task);
 }
 
 /* status: of the last message, NULL: none; error: for the advisory, NULL: all went well. */
@@ -157,7 +163,7 @@ static void load_done(struct stream_load *l, int status)
     else if (status == MF_NOTFOUND)
         n->seq = l->seq + 1; /* it died meanwhile: a gap */
     if (status == 0 || status == MF_NOTFOUND)
-        backup_wake(n->aa->api, &n->task);
+        snapshot_wake(n);
     else
         snapshot_fail(n, mf_err_text(status));
 }
@@ -336,31 +342,41 @@ static void no_interest(struct snapshot *n)
     snapshot_end(n, "NATS/1.0 408 No Interest\r\n\r\n", "no interest");
 }
 
-static void snapshot_turn(struct backup_task *t)
+/* One step.  true: go on; else it has ended, or waits for the disk or an acknowledgement. */
+static bool snapshot_step(struct snapshot *n)
 {
-    struct snapshot *n = mf_container(t, struct snapshot, task);
     struct stream *s = catalog_find(n->aa->catalog, mf_str(n->name));
     int rc;
 
     if (!has_interest(n)) {
         no_interest(n);
-        return;
+        return false;
     }
     if (s == NULL || stream_created_ns(s) != n->created_ns) {
         snapshot_fail(n, "stream not found");
-        return;
+        return false;
     }
     if (!n->written && n->slots > 0) {
         rc = n->gathering ? gather(n, s) : write_slice(n, s);
         if (rc == MF_AGAIN)
-            return;
+            return false;
         if (rc != 0) {
             snapshot_fail(n, mf_err_text(rc));
-            return;
+            return false;
         }
     }
-    if (!send_chunks(n) && n->slots > 0)
-        backup_wake(n->aa->api, &n->task);
+    return !send_chunks(n) && n->slots > 0;
+}
+
+static bool snapshot_turn(struct work_task *t)
+{
+    struct snapshot *n = mf_container(t, struct snapshot, task);
+    struct loop *l = n->aa->api->loop;
+
+    while (snapshot_step(n))
+        if (work_spent(l))
+            return true;
+    return false;
 }
 
 static bool acked(struct router_sub *sub, const struct router_msg *m)
@@ -371,7 +387,7 @@ static bool acked(struct router_sub *sub, const struct router_msg *m)
     if (n->slots < n->max_slots) /* one that came twice counts once */
         n->slots++;
     if (!n->loading && n->interest_until == 0)
-        backup_wake(n->aa->api, &n->task);
+        snapshot_wake(n);
     return true;
 }
 
@@ -391,7 +407,7 @@ static void timer_fired(void *arg)
         if (listener_came(n, now)) {
             n->interest_until = 0;
             n->flow_until = now + ACK_TIMEOUT_NS;
-            backup_wake(n->aa->api, &n->task);
+            snapshot_wake(n);
         } else if (now >= n->interest_until) {
             no_interest(n);
             return;
@@ -446,7 +462,6 @@ static struct snapshot *snapshot_new(struct api_call *call, struct stream *s,
     if (n == NULL)
         return NULL;
     mf_list_init(&n->link);
-    mf_list_init(&n->task.link);
     n->aa = call->aa;
     n->name = memcpy(n + 1, stream_name(s), name);
     n->deliver = memcpy(n->name + name, req->deliver, deliver);
@@ -458,6 +473,8 @@ static struct snapshot *snapshot_new(struct api_call *call, struct stream *s,
     n->chunk = (size_t)chunk;
     n->slots = n->max_slots = (size_t)(window < chunk ? 1 : window / chunk);
     n->task.run = snapshot_turn;
+    n->task.cause = WORK_BACKUP;
+    n->task.what = "snapshot";
     rand_nuid(nuid);
     (void)snprintf(n->ack, sizeof n->ack, "$JS.SNAPSHOT.ACK.%s.%s", n->name, nuid);
     n->timer = loop_timer_new(call->aa->api->loop, timer_fired, n);
