@@ -40,6 +40,13 @@ test_unit_api_nomem_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src \
 test_unit_api_nomem_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
 
+# restore: what a hostile backup may cost.
+UNIT_TESTS += test/unit/restore
+test_unit_restore_SOURCES = test/unit/test_restore.c test/support/api_world.h test/support/must.c \
+	test/support/must.h
+test_unit_restore_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
+test_unit_restore_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+
 # api_pages: /jsz, health and metrics; every allocation fails once.
 UNIT_TESTS += test/unit/api_pages
 test_unit_api_pages_SOURCES = test/unit/test_api_pages.c test/support/no_memory.h

@@ -106,3 +106,12 @@ FUZZERS += %D%/fuzz_natsfile
 %C%_fuzz_natsfile_LDADD = $(API_LIBS) $(ACCOUNT_LIBS)
 %C%_fuzz_natsfile_CPPFLAGS = $(FUZZFLAGS_CPP) -I$(top_srcdir)/src
 %C%_fuzz_natsfile_LDFLAGS = $(FUZZFLAGS_LD)
+
+# restore: the whole of it, with the api around it.
+FUZZERS += %D%/fuzz_restore
+
+%C%_fuzz_restore_SOURCES = %D%/fuzz_restore.c %D%/fuzz.h test/support/api_world.h \
+	test/support/must.c test/support/must.h $(FUZZ_MAIN)
+%C%_fuzz_restore_LDADD = $(API_LIBS) $(ACCOUNT_LIBS)
+%C%_fuzz_restore_CPPFLAGS = $(FUZZFLAGS_CPP) -I$(top_srcdir)/src
+%C%_fuzz_restore_LDFLAGS = $(FUZZFLAGS_LD)
