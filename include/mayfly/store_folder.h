@@ -19,6 +19,8 @@ void store_folder_tidy(const char *parent);
 /* A folder that is being filled has a name no store has (it goes in store_folder_tidy()); it gets
  * its own when it is whole. */
 void store_folder_draft(char *dst, size_t cap, const char *name);
-MF_MUSTCHECK int store_folder_finish(const char *parent, const char *name, struct mf_error *e);
+/* *named: it has its name, though that may not be known to be on disk when this fails. */
+MF_MUSTCHECK int store_folder_finish(const char *parent, const char *name, bool *named,
+                                     struct mf_error *e);
 
 #endif

@@ -287,8 +287,8 @@ static int check_config(struct api_account *aa, struct stream_config *c, struct 
 
     if (rc == 0 || replicas)
         rc = stream_limits_allow(aa, c, s == NULL ? NULL : stream_config(s), e);
-    if (rc == 0 && s != NULL)
-        rc = js_refuse(e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
+    if (rc == 0)
+        rc = restore_name_free(aa, c->name, e);
     if (rc == 0 && replicas)
         rc = js_refuse(e, JS_STREAM_REPLICAS_NOT_SUPPORTED);
     return rc;

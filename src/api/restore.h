@@ -91,6 +91,8 @@ int restore_complete(struct restore *r);
 /* Remembers why (the first time) and deletes the stream. */
 void restore_fail(struct restore *r, const char *fmt, ...) MF_PRINTF(2, 3);
 void restore_fail_with(struct restore *r, const struct js_error *e);
+/* May a stream of that name be restored?  MF_DENIED: there is one, perhaps one that is offline. */
+MF_MUSTCHECK int restore_name_free(struct api_account *aa, const char *name, struct js_error *e);
 /* The stream being restored, NULL: not made yet, or gone. */
 struct stream *restore_stream(struct restore *r);
 /* Nothing is under way that will call back. */

@@ -164,14 +164,23 @@ static void made(struct catalog_op *op, struct stream *s, const struct js_error 
     restore_wake(r);
 }
 
+int restore_name_free(struct api_account *aa, const char *name, struct js_error *e)
+{
+    const char *offline = catalog_offline(aa->catalog, mf_str(name));
+
+    if (offline != NULL) /* it cannot be served, but it is there */
+        return js_refuse(e, JS_STREAM_OFFLINE_REASON, offline);
+    if (catalog_find(aa->catalog, mf_str(name)) != NULL)
+        return js_refuse(e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
+    return 0;
+}
+
 /* Is there still room for it under that name? */
 static bool still_free(struct restore *r)
 {
     struct js_error e;
 
-    if (catalog_find(r->aa->catalog, mf_str(r->name)) != NULL)
-        js_refuse(&e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
-    else if (restore_allowed(r, &e) == 0)
+    if (restore_name_free(r->aa, r->name, &e) == 0 && restore_allowed(r, &e) == 0)
         return true;
     restore_fail_with(r, &e);
     return false;

@@ -146,15 +146,17 @@ void store_folder_draft(char *dst, size_t cap, const char *name)
     snprintf(dst, cap, DRAFT "%016llx", (unsigned long long)hash_slice(mf_str(name)));
 }
 
-int store_folder_finish(const char *parent, const char *name, struct mf_error *e)
+int store_folder_finish(const char *parent, const char *name, bool *named, struct mf_error *e)
 {
     char from[PATH_MAX], to[PATH_MAX], draft[64];
 
+    *named = false;
     store_folder_draft(draft, sizeof draft, name);
     if ((size_t)snprintf(from, sizeof from, "%s/%s", parent, draft) >= sizeof from ||
         (size_t)snprintf(to, sizeof to, "%s/%s", parent, name) >= sizeof to)
         return mf_fail(e, MF_LIMIT, "%s: the path is too long", name);
     if (rename(from, to) != 0)
         return mf_fail_errno(e, MF_IO, "rename %s", from);
+    *named = true;
     return sync_folder(parent, e);
 }

@@ -114,8 +114,7 @@ static void name_work(void *arg) /* on a worker */
 {
     struct entry *e = arg;
 
-    e->named = true; /* even if it fails: the name may be there, and not known to be on disk */
-    e->status = store_folder_finish(e->c->dir, e->name, &e->error);
+    e->status = store_folder_finish(e->c->dir, e->name, &e->named, &e->error);
 }
 
 /* It is whole: now it may have its name, unless it is a draft. */

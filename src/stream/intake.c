@@ -54,11 +54,12 @@ static void take(struct intake_headers *h, struct mf_slice name, struct mf_slice
 
 void intake_read(struct mf_slice hdr, struct intake_headers *h)
 {
-    const uint8_t *p = hdr.ptr, *end = hdr.ptr + hdr.len;
+    const uint8_t *p, *end;
 
     *h = (struct intake_headers){0};
-    if (hdr.len == 0 || (p = memchr(p, '\n', hdr.len)) == NULL)
+    if (hdr.len == 0 || (p = memchr(hdr.ptr, '\n', hdr.len)) == NULL)
         return; /* nothing behind the status line */
+    end = hdr.ptr + hdr.len;
     for (p++; p < end;) {
         const uint8_t *eol = memchr(p, '\n', (size_t)(end - p));
         if (eol == NULL)

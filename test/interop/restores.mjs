@@ -1,5 +1,6 @@
 // restores.mjs: what a restore may take: streams, bytes, time; and what clients cannot say about it.
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { ZEROS, framed, zeros } from "./lib/archive.mjs";
 import { api, archive, ask, contents, ready, restore } from "./lib/backup.mjs";
 import { scenario } from "./lib/scenario.mjs";
@@ -61,6 +62,28 @@ scenario("a stream that is being restored takes no update, and shows nothing tha
   await s.startAgain();
   s.killed = false;
   assert.equal((await contents(await t.connect(s))).state.messages, 1);
+});
+
+// A stream that cannot be served is still somebody's.
+scenario("a restore over a stream that is offline is refused, and leaves it alone", mayfly, async (t) => {
+  const [s, nc] = await ready(t);
+  await api(nc, "STREAM.CREATE.S", CONFIG);
+  await nc.request("s.1", "precious", { timeout: LIMIT_MS });
+  await nc.close();
+  await s.stop();
+  const folder = (name) => s.file(`jetstream/$G/streams/${name}`);
+  fs.renameSync(folder("S"), folder("T")); // a folder with another stream in it is not served
+  const before = fs.readdirSync(folder("T")).sort();
+  await s.startAgain();
+  const again = await t.connect(s);
+  const config = { name: "T", subjects: ["t"] };
+  const { error, deliver_subject } = await ask(again, "STREAM.RESTORE.T", { config, state: {} });
+  if (!error) {
+    await again.request(deliver_subject, archive(STATE, [["t", 1, 1, "", "x"]]), { timeout: LIMIT_MS });
+    await again.request(deliver_subject, "", { timeout: LIMIT_MS });
+  }
+  assert.deepEqual(fs.readdirSync(folder("T")).sort(), before);
+  assert.equal(error?.err_code, 10194);
 });
 
 // --- bytes --------------------------------------------------------------------------------------------------

@@ -192,6 +192,7 @@ static int a_life(struct mf_error *e)
 {
     char draft[64], inner[128], path[192];
     unsigned n = 0;
+    bool named;
     int rc;
 
     snprintf(inner, sizeof inner, "%s/x/y", dir);
@@ -199,7 +200,7 @@ static int a_life(struct mf_error *e)
     snprintf(path, sizeof path, "%s/%s", inner, draft);
     if ((rc = store_folder_make(inner, e)) != 0 ||
         (rc = store_folder_remove(inner, draft, e)) != 0 || (rc = a_day(path, e)) != 0 ||
-        (rc = store_folder_finish(inner, "S", e)) != 0 ||
+        (rc = store_folder_finish(inner, "S", &named, e)) != 0 ||
         (rc = store_folder_list(inner, count_name, &n, e)) != 0)
         return rc;
     TEST_ASSERT_EQUAL_UINT(1, n);
@@ -311,14 +312,35 @@ static void test_paths_that_are_too_long_are_refused(void)
 {
     char *path = malloc(5001);
     struct mf_error e;
+    bool named;
 
     TEST_ASSERT_NOT_NULL(path);
     memset(path, 'p', 5000);
     path[5000] = '\0';
     TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_make(path, &e));
     TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_remove(path, "S", &e));
-    TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_finish(path, "S", &e));
+    TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_finish(path, "S", &named, &e));
     free(path);
+}
+
+/* Another store has the name: it stays as it is, and who asked knows that the name is not his. */
+static void test_a_name_that_is_taken_is_left_alone(void)
+{
+    char draft[64], path[192];
+    struct mf_error e;
+    bool named = true;
+
+    store_folder_draft(draft, sizeof draft, "S");
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s/%s", dir, i == 0 ? "S" : draft, "file");
+        TEST_ASSERT_EQUAL_INT(0, store_folder_make(path, &e));
+    }
+    TEST_ASSERT_EQUAL_INT(MF_IO, store_folder_finish(dir, "S", &named, &e));
+    TEST_ASSERT_FALSE(named);
+    snprintf(path, sizeof path, "%s/S/file", dir);
+    TEST_ASSERT_EQUAL_INT(0, rmdir(path));
+    snprintf(path, sizeof path, "%s/%s/file", dir, draft);
+    TEST_ASSERT_EQUAL_INT(0, rmdir(path));
 }
 
 /* A relative path and one that ends in a slash are directories like any other. */
@@ -347,6 +369,7 @@ int main(void)
     RUN_TEST(test_each_call_is_interrupted_once_and_gone_on_with);
     RUN_TEST(test_space_that_cannot_be_reserved_is_no_error);
     RUN_TEST(test_paths_that_are_too_long_are_refused);
+    RUN_TEST(test_a_name_that_is_taken_is_left_alone);
     RUN_TEST(test_paths_of_every_form);
     return UNITY_END();
 }

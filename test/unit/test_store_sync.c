@@ -166,13 +166,15 @@ static void test_write_that_was_cut_short_goes_on(void)
 static void test_names_of_folders_are_synced(void)
 {
     char draft[64], name[160];
+    bool named;
 
     store_folder_draft(draft, sizeof draft, "s");
     snprintf(name, sizeof name, "%s/%s", root, draft);
     TEST_ASSERT_EQUAL_INT(0, store_folder_make(name, &e));
     TEST_ASSERT_TRUE(calls.folder == inode_of(root));
     memset(&calls, 0, sizeof calls);
-    TEST_ASSERT_EQUAL_INT(0, store_folder_finish(root, "s", &e));
+    TEST_ASSERT_EQUAL_INT(0, store_folder_finish(root, "s", &named, &e));
+    TEST_ASSERT_TRUE(named);
     TEST_ASSERT_EQUAL_UINT(1, calls.folders);
     TEST_ASSERT_TRUE(calls.folder == inode_of(root));
     memset(&calls, 0, sizeof calls);
