@@ -269,13 +269,13 @@ void state_touch(struct consumer *c, uint64_t sseq)
 {
     struct consumers *g = c->group;
     uint64_t page = sseq / STATE_PAGE;
-    const uint64_t *last =
-        (const uint64_t *)(const void *)(c->dirty_pages.ptr + c->dirty_pages.len);
+    const uint64_t *pages = (const uint64_t *)(const void *)c->dirty_pages.ptr;
+    size_t n = c->dirty_pages.len / sizeof *pages;
 
     if (!c->stored)
         return;
     c->dirty = true;
-    if (sseq != 0 && (c->dirty_pages.len == 0 || last[-1] != page))
+    if (sseq != 0 && (n == 0 || pages[n - 1] != page))
         mf_buf_append(&c->dirty_pages, &page, sizeof page);
     if (!mf_list_empty(&c->flush))
         return;
