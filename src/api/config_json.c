@@ -215,7 +215,7 @@ int config_json_decode(struct mf_slice text, bool strict, struct stream_config *
     return json_read(text, &request_type, c, &c->mem, strict, e);
 }
 
-/* Version 0.1.0 marked a stream that was being restored by a key of its metadata.  Clients could
+/* Earlier versions marked a stream that was being restored by a key of its metadata.  Clients could
  * set that key too, so a stream that has it is never deleted for it: an operator has to look. */
 #define OLD_MARK STREAM_METADATA_RESERVED "restoring"
 

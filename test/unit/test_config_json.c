@@ -177,8 +177,8 @@ static void test_stored_configuration_comes_back(void)
     }
 }
 
-/* Version 0.1.0 marked unfinished restores by a key that clients could set, too: it is taken off,
- * and nothing else follows from it. */
+/* Earlier versions marked unfinished restores by a key that clients could set, too: it is taken
+ * off, and nothing else follows from it. */
 static void test_the_mark_of_an_old_restore_is_taken_off(void)
 {
     TEST_ASSERT_EQUAL(
