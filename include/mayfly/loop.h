@@ -6,7 +6,7 @@
 #include "mayfly/base.h"
 
 struct loop;
-/* Also makes the process ignore SIGPIPE. */
+/* Also makes the process ignore SIGPIPE and SIGXFSZ. */
 MF_MUSTCHECK int loop_new(struct loop **out, struct mf_error *e);
 /* Runs until loop_stop(); handles that are still open are closed by their owners before loop_free.
  */
@@ -37,11 +37,23 @@ void loop_timer_arm(struct loop_timer *t, int64_t at_mono_ns); /* again replaces
 void loop_timer_stop(struct loop_timer *t); /* NULL, one there was no memory for, is fine */
 void loop_timer_free(struct loop_timer *t); /* NULL is fine; never fires afterwards */
 
+/* Kinds of work for worker threads.  Each lane has its own threads and its own queue: a job waits
+ * only for jobs of its lane. */
+enum loop_lane {
+    LOOP_DISK,    /* commits and syncs: publishers wait for them */
+    LOOP_READ,    /* messages that are not in memory: readers wait for them */
+    LOOP_UPKEEP,  /* preparing, cleaning, checkpoints; opening and deleting stores */
+    LOOP_OUTSIDE, /* work that anybody can ask for: passwords, name lookups, large pages */
+};
+#define LOOP_LANES        (LOOP_OUTSIDE + 1)
+#define LOOP_OUTSIDE_MOST 2 /* jobs of LOOP_OUTSIDE that run at a time */
+
 /* Work for a worker thread; done() runs on the loop, where it may submit again or free the job. One
- * submit at a time per job. */
+ * submit at a time per job.  loop_job_new: NULL without memory, or where the lane has no thread and
+ * none can be started. */
 struct loop_job;
-struct loop_job *loop_job_new(struct loop *l, void (*work)(void *arg), void (*done)(void *arg),
-                              void *arg);
+struct loop_job *loop_job_new(struct loop *l, enum loop_lane lane, void (*work)(void *arg),
+                              void (*done)(void *arg), void *arg);
 void loop_job_submit(struct loop_job *j);
 void loop_job_free(struct loop_job *j); /* not while submitted */
 /* From now on jobs run on the loop thread, one after the other in the order of submission, each in

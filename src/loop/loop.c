@@ -171,12 +171,14 @@ static void on_wake(uv_async_t *h)
     loop_post_run(h->data);
 }
 
-static void ignore_sigpipe(void)
+/* A peer that went away and a file at its size limit are errors of write(), not our end. */
+static void ignore_signals(void)
 {
     struct sigaction sa = {.sa_handler = SIG_IGN};
 
     sigemptyset(&sa.sa_mask);
-    sigaction(SIGPIPE, &sa, NULL); /* a peer that went away is an error of write(), not our end */
+    sigaction(SIGPIPE, &sa, NULL);
+    sigaction(SIGXFSZ, &sa, NULL);
 }
 
 int loop_new(struct loop **out, struct mf_error *e)
@@ -198,10 +200,11 @@ int loop_new(struct loop **out, struct mf_error *e)
     uv_prepare_start(&l->prepare, on_prepare);
     uv_check_start(&l->check, on_check);
     pthread_mutex_init(&l->mutex, NULL);
+    loop_jobs_begin(l);
     mf_list_init(&l->timers);
     mf_list_init(&l->signals);
     mf_list_init(&l->work.ring);
-    ignore_sigpipe();
+    ignore_signals();
     *out = l;
     return 0;
 err_loop:
@@ -284,13 +287,21 @@ static void drain(struct loop *l)
     uv_update_time(&l->uv);
     uv_timer_start(&limit, on_drain_timeout, DRAIN_MS, 0);
     do {
-        uv_run(&l->uv, UV_RUN_DEFAULT);
+        if (l->jobs > 0) { /* the end of one wakes the loop */
+            uv_ref((uv_handle_t *)&l->wake);
+            uv_run(&l->uv, UV_RUN_ONCE);
+            uv_unref((uv_handle_t *)&l->wake);
+        } else {
+            uv_run(&l->uv, UV_RUN_DEFAULT);
+        }
         loop_post_run(l);
         l->work.ran = false;
         turn_run(l);
-    } while ((uv_loop_alive(&l->uv) || loop_post_waiting(l) || l->defer_first != NULL ||
-              loop_work_waiting(l)) &&
+    } while ((uv_loop_alive(&l->uv) || l->jobs > 0 || loop_post_waiting(l) ||
+              l->defer_first != NULL || loop_work_waiting(l)) &&
              clock_mono_ns() < deadline);
+    if (l->jobs > 0)
+        return; /* its worker will still wake this loop */
     uv_walk(&l->uv, close_own, NULL); /* the limit too */
     uv_run(&l->uv, UV_RUN_NOWAIT);
 }
@@ -303,10 +314,11 @@ void loop_free(struct loop *l)
     l->running = true; /* the callbacks that finish now are in a turn like any other */
     drain(l);
     l->running = false;
-    if (uv_loop_close(&l->uv) != 0) {
+    if (l->jobs > 0 || uv_loop_close(&l->uv) != 0) {
         log_error("A worker did not finish within %d s of the end", DRAIN_MS / 1000);
         return;
     }
+    loop_jobs_end(l);
     pthread_mutex_destroy(&l->mutex);
     free(l);
 }

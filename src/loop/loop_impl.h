@@ -9,7 +9,25 @@
 #include <pthread.h>
 #include <uv.h>
 
-struct loop_call; /* a posted call, not yet run */
+/* A posted call, not yet run. */
+struct loop_call {
+    struct loop_call *next;
+    void (*fn)(void *arg);
+    void *arg;
+    bool heap; /* loop_post() allocated it */
+};
+
+/* The threads of one lane; `threads` and `thread` belong to the loop thread. */
+struct loop_workers {
+    pthread_cond_t more;
+    pthread_mutex_t mutex; /* guards the five below */
+    struct loop_job *first, *last;
+    unsigned queued, idle; /* jobs that no worker has taken; workers without one */
+    bool end;
+    int nice;
+    unsigned threads, most;
+    pthread_t thread[4];
+};
 
 /* The meter of this turn (stall.c).  Times are 0 until somebody asks in this turn. */
 struct loop_meter {
@@ -60,6 +78,8 @@ struct loop {
     } work;       /* work.c */
     struct loop_meter meter;
 
+    struct loop_workers workers[LOOP_LANES];
+    unsigned jobs;                  /* submitted, done() not called yet */
     bool jobs_inline;               /* no worker threads: loop_jobs_inline() */
     struct mf_list timers, signals; /* all that were not freed */
     bool in_timer;                  /* a timer's callback is running */
@@ -82,6 +102,11 @@ void loop_spin_after(struct loop *l);
 /* post.c */
 void loop_post_run(struct loop *l); /* runs what is queued by now */
 bool loop_post_waiting(struct loop *l);
+/* As loop_post(), with the caller's memory: c may be used again once fn is called.  Any thread. */
+void loop_post_call(struct loop *l, struct loop_call *c);
+/* job.c */
+void loop_jobs_begin(struct loop *l);
+void loop_jobs_end(struct loop *l); /* ends the threads; no job is submitted */
 /* timer.c, signal.c: free what their owners forgot. */
 void loop_timers_free(struct loop *l);
 void loop_signals_free(struct loop *l);

@@ -3,19 +3,9 @@
 
 #include <stdlib.h>
 
-struct loop_call {
-    struct loop_call *next;
-    void (*fn)(void *arg);
-    void *arg;
-};
-
-int loop_post(struct loop *l, void (*fn)(void *arg), void *arg)
+void loop_post_call(struct loop *l, struct loop_call *c)
 {
-    struct loop_call *c = malloc(sizeof *c);
-
-    if (c == NULL)
-        return MF_NOMEM;
-    *c = (struct loop_call){.next = NULL, .fn = fn, .arg = arg};
+    c->next = NULL;
     pthread_mutex_lock(&l->mutex);
     if (l->call_last == NULL)
         l->call_first = c;
@@ -26,6 +16,16 @@ int loop_post(struct loop *l, void (*fn)(void *arg), void *arg)
      * must not be touched after that. */
     uv_async_send(&l->wake);
     pthread_mutex_unlock(&l->mutex);
+}
+
+int loop_post(struct loop *l, void (*fn)(void *arg), void *arg)
+{
+    struct loop_call *c = malloc(sizeof *c);
+
+    if (c == NULL)
+        return MF_NOMEM;
+    *c = (struct loop_call){.fn = fn, .arg = arg, .heap = true};
+    loop_post_call(l, c);
     return 0;
 }
 
@@ -41,7 +41,8 @@ void loop_post_run(struct loop *l)
         struct loop_call *next = c->next;
         void (*fn)(void *) = c->fn;
         void *arg = c->arg;
-        free(c);
+        if (c->heap)
+            free(c);
         fn(arg);
         c = next;
     }

@@ -134,7 +134,7 @@ static bool pack_start(struct conn *c, const struct answer *a, struct mf_buf *bo
 
     if (p == NULL)
         return false;
-    p->job = loop_job_new(c->m->loop, pack_work, pack_done, p);
+    p->job = loop_job_new(c->m->loop, LOOP_OUTSIDE, pack_work, pack_done, p);
     if (p->job == NULL) {
         free(p);
         return false;

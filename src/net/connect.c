@@ -18,9 +18,11 @@ struct net_dial {
     struct net_conn *c; /* NULL: closed while the lookup ran */
     void (*connected)(void *arg);
     struct addrinfo *list, *next;
+    struct loop_job *lookup; /* NULL: an address, no name */
     bool looking_up;
-    uv_getaddrinfo_t req;
-    char text[320]; /* why it failed */
+    int status;              /* the lookup's, of getaddrinfo() */
+    char *host, service[16]; /* its question; host is NULL without one */
+    char text[320];          /* why it failed */
 };
 
 static void dial_next(struct net_conn *c);
@@ -30,19 +32,37 @@ static void dial_fail(struct net_conn *c, const char *what)
     snprintf(c->dial->text, sizeof c->dial->text, "connect: %s", what);
 }
 
-static void on_lookup(uv_getaddrinfo_t *req, int status, struct addrinfo *list)
+static void dial_dispose(struct net_dial *d)
 {
-    struct net_dial *d = mf_container(req, struct net_dial, req);
+    if (d->list != NULL)
+        freeaddrinfo(d->list);
+    loop_job_free(d->lookup);
+    free(d->host);
+    free(d);
+}
+
+static void lookup_work(void *arg) /* on a worker */
+{
+    struct net_dial *d = arg;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+
+    d->status = getaddrinfo(d->host, d->service, &hints, &d->list);
+    if (d->status != 0)
+        d->list = NULL;
+}
+
+static void lookup_done(void *arg)
+{
+    struct net_dial *d = arg;
 
     d->looking_up = false;
-    d->list = d->next = list;
+    d->next = d->list;
     if (d->c == NULL) {
-        uv_freeaddrinfo(list);
-        free(d);
+        dial_dispose(d);
         return;
     }
-    if (status != 0)
-        dial_fail(d->c, uv_strerror(status));
+    if (d->status != 0)
+        dial_fail(d->c, gai_strerror(d->status));
     dial_next(d->c);
 }
 
@@ -151,31 +171,29 @@ void net_dial_free(struct net_conn *c)
         return;
     c->dial = NULL;
     d->c = NULL;
-    if (d->looking_up) {
-        uv_cancel((uv_req_t *)&d->req); /* on_lookup() frees d, cancelled or not */
-        return;
-    }
-    uv_freeaddrinfo(d->list);
-    free(d);
+    if (!d->looking_up) /* else lookup_done() frees it */
+        dial_dispose(d);
 }
 
-/* 0, or libuv's error.  An address needs no worker. */
+/* An address needs no worker. */
 static int look_up(struct net_dial *d, struct loop *l, const char *host, int port)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_NUMERICSERV | AI_NUMERICHOST};
-    char service[16];
-    int rc;
 
-    snprintf(service, sizeof service, "%d", port);
-    if (getaddrinfo(host, service, &hints, &d->list) == 0) {
+    snprintf(d->service, sizeof d->service, "%d", port);
+    if (getaddrinfo(host, d->service, &hints, &d->list) == 0) {
         d->next = d->list;
         return 0;
     }
-    hints.ai_flags = AI_NUMERICSERV;
-    rc = uv_getaddrinfo(loop_uv(l), &d->req, on_lookup, host, service, &hints);
-    d->looking_up = rc == 0;
-    return rc;
+    d->list = NULL;
+    d->host = mf_slice_dup(mf_str(host));
+    d->lookup = loop_job_new(l, LOOP_OUTSIDE, lookup_work, lookup_done, d);
+    if (d->host == NULL || d->lookup == NULL)
+        return MF_NOMEM;
+    d->looking_up = true;
+    loop_job_submit(d->lookup);
+    return 0;
 }
 
 int net_connect(struct net_conn **out, struct loop *l, const char *host, int port,
@@ -186,18 +204,12 @@ int net_connect(struct net_conn **out, struct loop *l, const char *host, int por
     struct net_ctx *x = net_ctx_get(l);
     struct net_conn *c = x == NULL ? NULL : net_conn_new(x);
     struct mf_error own;
-    int rc;
 
     e = e != NULL ? e : &own;
     if (x != NULL)
         net_ctx_put(x); /* c holds it */
-    if (d == NULL || c == NULL) {
+    if (d == NULL || c == NULL || look_up(d, l, host, port) != 0) {
         mf_fail(e, MF_NOMEM, "connect to %s:%d", host, port);
-        goto err;
-    }
-    rc = look_up(d, l, host, port);
-    if (rc != 0) {
-        mf_fail(e, MF_IO, "connect to %s:%d: %s", host, port, uv_strerror(rc));
         goto err;
     }
     d->c = c;
@@ -210,7 +222,8 @@ int net_connect(struct net_conn **out, struct loop *l, const char *host, int por
     *out = c;
     return 0;
 err:
-    free(d);
+    if (d != NULL)
+        dial_dispose(d);
     if (c != NULL)
         net_conn_end(c, NET_CLOSED_LOCAL, 0, 0); /* has no handler: nobody is told */
     return e->code;

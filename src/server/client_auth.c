@@ -2,20 +2,27 @@
  *
  * Happy path: client_connect() parses the options and asks auth_check(); enter() counts the client
  * in its account and starts its pings.  Passwords under bcrypt take tens of milliseconds, so those
- * go to a worker: the connection is paused and check_done() goes on.
- * Failure: -ERR with nats-server's text, and close.
- * Reload while a worker checks: what it finds out is about the old table, so the new one is asked.
- * Close while a worker checks: the job outlives the client and finds client == NULL. */
+ * go to a worker: the connection is paused and check_done() goes on.  At most CHECKS_AT_ONCE are
+ * with a worker; the others wait in auth_waiting, where the address that was served last comes
+ * last. Failure: -ERR with nats-server's text, and close. Reload while a worker checks: what it
+ * finds out is about the old table, so the new one is asked. Close while a check waits: it is
+ * forgotten.  Close while a worker checks: the job outlives the client and finds client == NULL. */
 #include "server_int.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#define CHECKS_AT_ONCE LOOP_OUTSIDE_MOST
+/* More than are checked within any auth timeout; each is a connection that sends nothing else. */
+#define CHECKS_WAITING_MAX 1024
+
 struct client_job {
-    struct mf_list link;    /* server.auth_jobs */
+    struct mf_list link;    /* server.auth_waiting, then server.auth_jobs */
+    bool running;           /* in auth_jobs */
     struct client *client;  /* NULL: it left meanwhile */
     _Atomic bool pointless; /* so did it tell the worker */
     struct server *srv;
@@ -256,6 +263,42 @@ static bool check_result(struct client *c, struct client_job *j)
     return false;
 }
 
+/* --- whose turn it is ------------------------------------------------------------------------- */
+
+static void waiting_remove(struct client_job *j)
+{
+    mf_list_del(&j->link);
+    j->srv->nauth_waiting--;
+}
+
+/* Many checks of one address make those of another wait for one of them, not for all. */
+static struct client_job *waiting_next(const struct server *s)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &s->auth_waiting)
+    {
+        struct client_job *j = mf_container(pos, struct client_job, link);
+        if (strcmp(net_conn_ip(j->client->conn), s->auth_last_ip) != 0)
+            return j;
+    }
+    return mf_container(s->auth_waiting.next, struct client_job, link);
+}
+
+static void checks_run(struct server *s)
+{
+    while (s->nauth_running < CHECKS_AT_ONCE && !mf_list_empty(&s->auth_waiting)) {
+        struct client_job *j = waiting_next(s);
+        waiting_remove(j);
+        snprintf(s->auth_last_ip, sizeof s->auth_last_ip, "%s", net_conn_ip(j->client->conn));
+        j->auth = s->auth;
+        j->running = true;
+        s->nauth_running++;
+        mf_list_push(&s->auth_jobs, &j->link);
+        loop_job_submit(j->job);
+    }
+}
+
 static void check_done(void *arg)
 {
     struct client_job *j = arg;
@@ -264,6 +307,8 @@ static void check_done(void *arg)
     struct auth *table = j->auth;
 
     mf_list_del(&j->link);
+    s->nauth_running--;
+    checks_run(s); /* the worker goes on while we answer */
     if (c != NULL)
         c->job = NULL;
     if (check_result(c, j))
@@ -288,14 +333,18 @@ void client_auth_retire(struct server *s, struct auth *old)
 
 static bool check_start(struct client *c)
 {
-    struct client_job *j = calloc(1, sizeof *j);
+    struct server *s = c->srv;
     const struct connect_opts *o = &c->opts;
 
+    if (s->nauth_waiting >= CHECKS_WAITING_MAX) { /* its time would be over before its turn */
+        client_close(c, "Authentication Timeout", "Authentication Timeout");
+        return false;
+    }
+    struct client_job *j = calloc(1, sizeof *j);
     if (j == NULL)
         goto err;
     j->client = c;
-    j->srv = c->srv;
-    j->auth = c->srv->auth;
+    j->srv = s;
     request_fill(c, &j->req);
     j->req.user = j->user = o->user != NULL ? mf_slice_dup(mf_str(o->user)) : NULL;
     j->req.pass = j->pass = o->pass != NULL ? mf_slice_dup(mf_str(o->pass)) : NULL;
@@ -305,14 +354,15 @@ static bool check_start(struct client *c)
     j->req.no_auth_user = NULL; /* slow checks are about a password, which was given */
     memcpy(j->nonce, c->nonce, sizeof j->nonce);
     j->req.nonce = mf_str(j->nonce);
-    j->job = loop_job_new(c->srv->loop, check_work, check_done, j);
+    j->job = loop_job_new(s->loop, LOOP_OUTSIDE, check_work, check_done, j);
     if (j->job == NULL)
         goto err;
     c->job = j;
     c->phase = CLIENT_CHECKING;
-    mf_list_push(&c->srv->auth_jobs, &j->link);
+    mf_list_push(&s->auth_waiting, &j->link);
+    s->nauth_waiting++;
     net_pause(c->conn);
-    loop_job_submit(j->job);
+    checks_run(s);
     return false; /* the rest of the input waits */
 err:
     if (j != NULL)
@@ -323,11 +373,18 @@ err:
 
 void client_auth_abandon(struct client *c)
 {
-    if (c->job == NULL)
+    struct client_job *j = c->job;
+
+    if (j == NULL)
         return;
-    atomic_store(&c->job->pointless, true);
-    c->job->client = NULL;
     c->job = NULL;
+    if (j->running) {
+        atomic_store(&j->pointless, true);
+        j->client = NULL;
+        return;
+    }
+    waiting_remove(j);
+    job_free(j);
 }
 
 static bool check_now(struct client *c)

@@ -174,6 +174,7 @@ static struct server *server_new(struct loop *l, const struct server_setup *setu
     mf_list_init(&s->stalled);
     mf_list_init(&s->departed);
     mf_list_init(&s->auth_jobs);
+    mf_list_init(&s->auth_waiting);
     nkey_random(s->id, NKEY_SERVER);
     s->name = s->opts->server_name != NULL ? s->opts->server_name : s->id;
     s->start_wall_ns = s->config_load_wall_ns = clock_wall_ns();

@@ -37,7 +37,10 @@ struct server {
 
     struct accounts *accounts;
     struct auth *auth;
-    struct mf_list auth_jobs; /* client_job.link: each reads the table it was given */
+    struct mf_list auth_jobs;    /* client_job.link: each reads the table it was given */
+    struct mf_list auth_waiting; /* client_job.link: not with a worker yet */
+    unsigned nauth_waiting, nauth_running;
+    char auth_last_ip[64]; /* whose check was begun last */
     struct net_tls *tls, *ws_tls, *http_tls;
     struct net_listener *listener, *ws_listener;
     struct net_listener *idle_listeners[4]; /* leafnodes, cluster, gateway, mqtt */

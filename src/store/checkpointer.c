@@ -252,8 +252,10 @@ int check_init(struct store *s)
 {
     mf_list_init(&s->check.waits);
     mf_list_init(&s->check.next_waits);
-    s->check.write_job = loop_job_new(s->loop, check_write_work, check_write_done, &s->check);
-    s->check.finish_job = loop_job_new(s->loop, check_finish_work, check_finish_done, &s->check);
+    s->check.write_job =
+        loop_job_new(s->loop, LOOP_UPKEEP, check_write_work, check_write_done, &s->check);
+    s->check.finish_job =
+        loop_job_new(s->loop, LOOP_UPKEEP, check_finish_work, check_finish_done, &s->check);
     return s->check.write_job == NULL || s->check.finish_job == NULL ? MF_NOMEM : 0;
 }
 

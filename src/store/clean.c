@@ -471,8 +471,8 @@ static void clean_next(struct store *s)
 
 int clean_init(struct store *s)
 {
-    s->clean.read_job = loop_job_new(s->loop, read_work, read_done, &s->clean);
-    s->clean.give_job = loop_job_new(s->loop, give_work, give_done, &s->clean);
+    s->clean.read_job = loop_job_new(s->loop, LOOP_UPKEEP, read_work, read_done, &s->clean);
+    s->clean.give_job = loop_job_new(s->loop, LOOP_UPKEEP, give_work, give_done, &s->clean);
     s->clean.later = loop_timer_new(s->loop, clean_later, s);
     return s->clean.read_job == NULL || s->clean.give_job == NULL || s->clean.later == NULL
                ? MF_NOMEM

@@ -418,7 +418,7 @@ void erase_refuse(struct store *s, int status)
 
 int erase_init(struct store *s)
 {
-    s->erase.job = loop_job_new(s->loop, erase_work, erase_done, &s->erase);
+    s->erase.job = loop_job_new(s->loop, LOOP_UPKEEP, erase_work, erase_done, &s->erase);
     return s->erase.job == NULL ? MF_NOMEM : 0;
 }
 

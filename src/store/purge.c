@@ -129,7 +129,7 @@ void purge_apply(struct store *s)
 
 int purge_init(struct store *s)
 {
-    s->purge.job = loop_job_new(s->loop, free_work, free_done, &s->purge);
+    s->purge.job = loop_job_new(s->loop, LOOP_UPKEEP, free_work, free_done, &s->purge);
     return s->purge.job == NULL ? MF_NOMEM : 0;
 }
 

@@ -173,7 +173,7 @@ int store_read(struct store *s, struct store_read *r)
     if (seg == NULL || seg->missing || seg->file == NULL || offset + len > seg->size)
         return MF_CORRUPT;
     struct read_job *j = calloc(1, sizeof *j);
-    if (j == NULL || (j->job = loop_job_new(s->loop, read_work, read_done, j)) == NULL) {
+    if (j == NULL || (j->job = loop_job_new(s->loop, LOOP_READ, read_work, read_done, j)) == NULL) {
         free(j);
         return MF_NOMEM;
     }

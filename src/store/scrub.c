@@ -265,7 +265,7 @@ int store_scrub(struct store *s, struct store_wait *w)
 int scrub_init(struct store *s)
 {
     mf_list_init(&s->scrub.waits);
-    s->scrub.job = loop_job_new(s->loop, scrub_work, scrub_done, &s->scrub);
+    s->scrub.job = loop_job_new(s->loop, LOOP_UPKEEP, scrub_work, scrub_done, &s->scrub);
     return s->scrub.job == NULL ? MF_NOMEM : 0;
 }
 

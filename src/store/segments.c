@@ -380,7 +380,7 @@ void spare_offer(struct store *s, struct store_file *f, uint64_t size)
 
 int spare_init(struct store *s)
 {
-    s->spare.job = loop_job_new(s->loop, prepare_work, prepare_done, s);
+    s->spare.job = loop_job_new(s->loop, LOOP_UPKEEP, prepare_work, prepare_done, s);
     s->spare.retry = loop_timer_new(s->loop, spare_retry, s);
     return s->spare.job == NULL || s->spare.retry == NULL ? MF_NOMEM : 0;
 }

@@ -385,8 +385,8 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
 {
     assert(s->loop == NULL);
     s->loop = l;
-    s->commit_job = loop_job_new(l, commit_work, commit_done, &s->image);
-    s->sync_job = loop_job_new(l, sync_work, sync_done, &s->sync);
+    s->commit_job = loop_job_new(l, LOOP_DISK, commit_work, commit_done, &s->image);
+    s->sync_job = loop_job_new(l, LOOP_DISK, sync_work, sync_done, &s->sync);
     s->commit_retry = loop_timer_new(l, commit_retry, s);
     s->sync_timer = loop_timer_new(l, sync_fire, s);
     if (s->commit_job == NULL || s->sync_job == NULL || s->commit_retry == NULL ||

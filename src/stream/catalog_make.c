@@ -44,7 +44,7 @@ static void remove_work(void *arg) /* on a worker */
 static void remove_then(struct entry *e, void (*done)(void *arg))
 {
     loop_job_free(e->job);
-    e->job = loop_job_new(e->c->o.host->loop, remove_work, done, e);
+    e->job = loop_job_new(e->c->o.host->loop, LOOP_UPKEEP, remove_work, done, e);
     if (e->job != NULL) {
         loop_job_submit(e->job);
         return;
@@ -134,7 +134,7 @@ static void make_committed(struct store_wait *w, int status)
         return;
     }
     loop_job_free(e->job);
-    e->job = loop_job_new(e->c->o.host->loop, name_work, make_named, e);
+    e->job = loop_job_new(e->c->o.host->loop, LOOP_UPKEEP, name_work, make_named, e);
     if (e->job == NULL) {
         mf_fail(&e->error, MF_NOMEM, "%s", e->name);
         make_failed(e);
@@ -209,7 +209,7 @@ static void create(struct catalog *c, struct stream_config *cfg, int64_t created
     struct js_error err;
 
     if (e != NULL)
-        e->job = loop_job_new(c->o.host->loop, make_work, make_opened, e);
+        e->job = loop_job_new(c->o.host->loop, LOOP_UPKEEP, make_work, make_opened, e);
     if (e == NULL || e->job == NULL) {
         if (e != NULL)
             entry_drop(e);

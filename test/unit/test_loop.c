@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -365,6 +366,23 @@ static void test_writing_to_a_peer_that_left_is_an_error_and_not_the_end(void)
     close(ends[1]);
 }
 
+static void test_writing_beyond_the_limit_of_a_file_is_an_error_and_not_the_end(void)
+{
+    struct rlimit before, small;
+    FILE *f = tmpfile();
+
+    TEST_ASSERT_NOT_NULL(f);
+    TEST_ASSERT_EQUAL(0, getrlimit(RLIMIT_FSIZE, &before));
+    small = (struct rlimit){.rlim_cur = 4096, .rlim_max = before.rlim_max};
+    TEST_ASSERT_EQUAL(0, setrlimit(RLIMIT_FSIZE, &small));
+    ssize_t put = pwrite(fileno(f), "x", 1, 4096);
+    int error = errno;
+    TEST_ASSERT_EQUAL(0, setrlimit(RLIMIT_FSIZE, &before));
+    TEST_ASSERT_EQUAL(-1, put);
+    TEST_ASSERT_EQUAL(EFBIG, error);
+    fclose(f);
+}
+
 /* --- the end --- */
 
 static void count_hook(struct loop_defer *d)
@@ -437,6 +455,7 @@ int main(void)
     RUN_TEST(test_signal_is_a_call_on_the_loop);
     RUN_TEST(test_signal_that_cannot_be_caught_is_refused);
     RUN_TEST(test_writing_to_a_peer_that_left_is_an_error_and_not_the_end);
+    RUN_TEST(test_writing_beyond_the_limit_of_a_file_is_an_error_and_not_the_end);
     RUN_TEST(test_end_of_the_loop_frees_what_its_users_forgot);
     RUN_TEST(test_loop_may_run_again_after_a_stop);
     return UNITY_END();

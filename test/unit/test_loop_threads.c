@@ -4,6 +4,8 @@
 
 #include "mayfly/clock.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,16 @@
 
 static struct loop *l;
 static pthread_t loop_thread;
+static bool no_threads; /* the system has none left */
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return no_threads ? EAGAIN : real(thread, attr, start, arg);
+}
 
 void setUp(void)
 {
@@ -176,7 +188,7 @@ static void test_jobs_work_on_workers_and_are_done_on_the_loop(void)
     unfinished = JOBS;
     for (int i = 0; i < JOBS; i++) {
         tasks[i] = (struct task){.rounds = ROUNDS};
-        tasks[i].job = loop_job_new(l, task_work, task_done, &tasks[i]);
+        tasks[i].job = loop_job_new(l, LOOP_DISK, task_work, task_done, &tasks[i]);
         TEST_ASSERT_NOT_NULL(tasks[i].job);
         loop_job_submit(tasks[i].job);
     }
@@ -212,7 +224,7 @@ static void test_end_of_the_loop_waits_for_jobs_under_way(void)
 
     unfinished = 1;
     pthread_mutex_lock(&gate);
-    t.job = loop_job_new(l, wait_at_gate, task_done, &t);
+    t.job = loop_job_new(l, LOOP_DISK, wait_at_gate, task_done, &t);
     loop_job_submit(t.job);
     loop_defer(l, &hook);
     loop_free(l);
@@ -225,9 +237,103 @@ static void test_job_that_was_never_submitted_may_be_freed(void)
 {
     struct task t = {.rounds = 1};
 
-    loop_job_free(loop_job_new(l, task_work, task_done, &t));
+    loop_job_free(loop_job_new(l, LOOP_DISK, task_work, task_done, &t));
     loop_job_free(NULL);
     TEST_ASSERT_EQUAL_UINT(0, t.worked);
+}
+
+/* --- lanes --- */
+
+enum { OUTSIDERS = 16 };
+
+static int running, most_running; /* under the mutex below */
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+
+static void count_at_gate(void *arg)
+{
+    pthread_mutex_lock(&counting);
+    if (++running > most_running)
+        most_running = running;
+    pthread_mutex_unlock(&counting);
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+    pthread_mutex_lock(&counting);
+    running--;
+    pthread_mutex_unlock(&counting);
+    task_work(arg);
+}
+
+static int running_now(void)
+{
+    pthread_mutex_lock(&counting);
+    int n = running;
+    pthread_mutex_unlock(&counting);
+    return n;
+}
+
+static void task_done_stop(void *arg)
+{
+    task_done(arg);
+    loop_stop(l);
+}
+
+/* Strangers can ask for passwords to be checked as often as they like: what a publisher waits for
+ * never stands behind that. */
+static void test_a_lane_whose_workers_are_all_busy_holds_up_no_other(void)
+{
+    static struct task outside[OUTSIDERS], other[LOOP_OUTSIDE];
+
+    unfinished = OUTSIDERS + LOOP_OUTSIDE;
+    most_running = 0;
+    pthread_mutex_lock(&gate);
+    for (int i = 0; i < OUTSIDERS; i++) {
+        outside[i] = (struct task){.rounds = 1};
+        outside[i].job = loop_job_new(l, LOOP_OUTSIDE, count_at_gate, task_done, &outside[i]);
+        loop_job_submit(outside[i].job);
+    }
+    while (running_now() < LOOP_OUTSIDE_MOST)
+        loop_turn(l);
+    for (int i = 0; i < LOOP_OUTSIDE; i++) { /* every other lane, while the gate is shut */
+        other[i] = (struct task){.rounds = 3};
+        other[i].job = loop_job_new(l, (enum loop_lane)i, task_work, task_done_stop, &other[i]);
+        loop_job_submit(other[i].job);
+        while (other[i].job != NULL)
+            loop_run(l);
+        TEST_ASSERT_EQUAL_UINT(3, other[i].done);
+    }
+    for (int i = 0; i < OUTSIDERS; i++)
+        TEST_ASSERT_EQUAL_UINT(0, outside[i].done);
+    pthread_mutex_unlock(&gate);
+    loop_run(l);
+    for (int i = 0; i < OUTSIDERS; i++)
+        TEST_ASSERT_EQUAL_UINT(1, outside[i].done);
+    TEST_ASSERT_EQUAL_INT(LOOP_OUTSIDE_MOST, most_running);
+}
+
+/* The system starts no more threads: a lane that has one goes on with it, one that has none says
+ * so. */
+static void test_without_new_threads_a_lane_goes_on_with_those_it_has(void)
+{
+    static struct task tasks[JOBS];
+    struct task t = {.rounds = 1};
+
+    tasks[0].job = loop_job_new(l, LOOP_DISK, task_work, task_done, &tasks[0]);
+    TEST_ASSERT_NOT_NULL(tasks[0].job);
+    loop_job_free(tasks[0].job);
+    no_threads = true;
+    TEST_ASSERT_NULL(loop_job_new(l, LOOP_READ, task_work, task_done, &t));
+    unfinished = JOBS;
+    for (int i = 0; i < JOBS; i++) {
+        tasks[i] = (struct task){.rounds = ROUNDS};
+        tasks[i].job = loop_job_new(l, LOOP_DISK, task_work, task_done, &tasks[i]);
+        TEST_ASSERT_NOT_NULL(tasks[i].job);
+        loop_job_submit(tasks[i].job);
+    }
+    loop_run(l);
+    no_threads = false;
+    for (int i = 0; i < JOBS; i++)
+        TEST_ASSERT_EQUAL_UINT(ROUNDS, tasks[i].done);
+    loop_job_free(loop_job_new(l, LOOP_READ, task_work, task_done, &t));
 }
 
 int main(void)
@@ -240,5 +346,7 @@ int main(void)
     RUN_TEST(test_jobs_work_on_workers_and_are_done_on_the_loop);
     RUN_TEST(test_end_of_the_loop_waits_for_jobs_under_way);
     RUN_TEST(test_job_that_was_never_submitted_may_be_freed);
+    RUN_TEST(test_a_lane_whose_workers_are_all_busy_holds_up_no_other);
+    RUN_TEST(test_without_new_threads_a_lane_goes_on_with_those_it_has);
     return UNITY_END();
 }

@@ -131,7 +131,7 @@ static void open_done(void *arg)
 static void test_a_store_may_be_opened_on_a_worker(void)
 {
     struct drive *x = &d[0];
-    struct loop_job *job = loop_job_new(loop, open_work, open_done, x);
+    struct loop_job *job = loop_job_new(loop, LOOP_UPKEEP, open_work, open_done, x);
 
     for (int i = 0; i < 50; i++)
         TEST_ASSERT_EQUAL_INT(0, drive_append(x, "k", 0, 300, 0, 0));
