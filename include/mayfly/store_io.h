@@ -3,9 +3,10 @@
  *
  * A store_io stands for one directory; names are plain file names without '/'.  Calls on one file
  * come from one thread at a time; calls on different files may come from different threads.  All
- * return 0 or a negative code: MF_FULL for ENOSPC/EDQUOT, MF_NOTFOUND, MF_EXISTS, MF_IO; MF_NOMEM,
- * and MF_INVAL for a name that store_io_name_ok() refuses.  A directory works only between lock()
- * and unlock(); files are closed and mappings ended before unlock(). */
+ * return 0 or a negative code: MF_FULL for ENOSPC, EDQUOT and EFBIG, MF_AGAIN for EMFILE, ENFILE
+ * and EAGAIN, MF_NOTFOUND, MF_EXISTS, MF_IO; MF_NOMEM, and MF_INVAL for a name that
+ * store_io_name_ok() refuses.  A directory works only between lock() and unlock(); files are closed
+ * and mappings ended before unlock(). */
 #ifndef MAYFLY_STORE_IO_H
 #define MAYFLY_STORE_IO_H
 
@@ -51,6 +52,13 @@ struct store_io {
                 struct mf_error *e);
     void (*free)(struct store_io *io);
 };
+
+/* A shortage, of space, descriptors or memory: the same call may succeed later.  Never an answer of
+ * sync() and syncdir(): a failed sync is final, whatever the reason. */
+static inline bool store_io_passes(int code)
+{
+    return code == MF_FULL || code == MF_AGAIN || code == MF_NOMEM;
+}
 
 /* A plain name that no io keeps for itself: not empty, no '/', not ".", ".." or the lock file's. */
 bool store_io_name_ok(const char *name);

@@ -127,6 +127,7 @@ static void check_finish_work(void *arg) /* on a worker */
         c->status = c->io->sync(c->io, c->dirty[i], &c->error);
     if (c->status == 0 && c->dirties > 0) /* their names, before one that builds on them */
         c->status = c->io->syncdir(c->io, &c->error);
+    c->sync_failed = c->status != 0;
     checkpoint_encode_head(head, &c->head);
     if (c->status == 0)
         c->status = c->io->pwrite(c->io, c->file, head, sizeof head, 0, &c->error);
@@ -134,14 +135,19 @@ static void check_finish_work(void *arg) /* on a worker */
         c->status = c->io->sync(c->io, c->file, &c->error);
     if (c->status == 0)
         c->status = c->io->rename(c->io, CHECKPOINT_TMP, CHECKPOINT_NAME, &c->error);
-    if (c->status == 0)
+    if (c->status == 0) {
         c->status = c->io->syncdir(c->io, &c->error);
+        c->sync_failed = c->status != 0;
+    }
 }
 
 static void check_finish_done(void *arg)
 {
     struct store *s = mf_container(arg, struct store, check);
 
+    /* The kernel tells of an error once: the next sync of the log would not hear of it. */
+    if (s->check.sync_failed)
+        store_fail(s, s->check.status, s->check.error.text);
     check_end(s, s->check.status);
 }
 

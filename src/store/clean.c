@@ -4,7 +4,8 @@
  * with little alive: read it slice by slice on a worker, append copies of what is alive (they go
  * the way of all writes), wait until they are on disk; then wait once more for all that was
  * accepted, and rename the file to be the next spare, or unlink it. Failure: no room for copies:
- * later.  A file that cannot be renamed or unlinked: no more cleaning until the next start.
+ * later.  A file that cannot be renamed or unlinked: no more cleaning until the next start, but
+ * after a shortage.
  * Messages that cannot be read: reported, removed, the file kept as *.damaged. Close: at the end of
  * the step that runs. */
 #include "store_impl.h"
@@ -217,23 +218,40 @@ static void wait_commit(struct store *s)
         clean_next(s);
 }
 
+static void clean_put_off(struct store *s)
+{
+    if (s->closing)
+        return;
+    s->clean.waits = true;
+    loop_timer_arm(s->clean.later, loop_mono_ns(s->loop) + RETRY_NS);
+}
+
+/* A shortage passes; any other error of the disk ends the cleaning. */
+static void clean_failed(struct store *s, const char *what)
+{
+    struct cleaner *c = &s->clean;
+
+    if (store_io_passes(c->status)) {
+        clean_put_off(s);
+        return;
+    }
+    log_error("store %s: %s: %s: disk space is not freed until the next start", s->name, what,
+              c->error.text);
+    c->stuck = true;
+}
+
 static void read_done(void *arg)
 {
     struct store *s = mf_container(arg, struct store, clean);
 
     segs_get(s, s->clean.number)->readers--;
-    if (s->clean.status != 0) {
-        log_error("store %s: clean: %s: disk space is not freed until the next start", s->name,
-                  s->clean.error.text);
-        s->clean.stuck = true;
-    }
     bool ends = s->clean.status != 0 || s->closing || s->failed != 0;
     if (ends || copy_slice(s) != 0) {
         clean_pause(s);
-        if (!ends && !s->full) { /* a full store has its own way back */
-            s->clean.waits = true;
-            loop_timer_arm(s->clean.later, loop_mono_ns(s->loop) + RETRY_NS);
-        }
+        if (s->clean.status != 0)
+            clean_failed(s, "clean");
+        else if (!ends && !s->full) /* a full store has its own way back */
+            clean_put_off(s);
         store_progress(s);
         return;
     }
@@ -313,8 +331,11 @@ static void give_work(void *arg) /* on a worker */
         c->status = c->io->unlink(c->io, name, &c->error);
     if (c->status == MF_NOTFOUND)
         c->status = 0; /* a missing one */
-    if (c->status == 0)
+    c->sync_failed = false;
+    if (c->status == 0) {
         c->status = c->io->syncdir(c->io, &c->error);
+        c->sync_failed = c->status != 0;
+    }
     if (c->status == 0 && c->file != NULL && !c->to_spare) {
         c->io->close(c->io, c->file); /* here, because the file system frees the space now */
         c->file = NULL;
@@ -330,9 +351,9 @@ static void give_done(void *arg)
     clean_pause(s);
     seg->file = c->file;
     if (c->status != 0) {
-        log_error("store %s: give up segment: %s: disk space is not freed until the next start",
-                  s->name, c->error.text);
-        c->stuck = true;
+        if (c->sync_failed)
+            store_fail(s, c->status, c->error.text);
+        clean_failed(s, "give up a segment");
         if (c->to_spare)
             s->spare.busy = false;
         store_progress(s);

@@ -5,11 +5,13 @@
  * checks, makes the segments that are new, writes and syncs; commit_done() applies what was waiting
  * for that and answers.  What arrives meanwhile is the next group: the slower the disk, the larger
  * the groups. Failure: after a failed write or sync nothing later may be acknowledged, or the log
- * would have a hole: the store turns read-only and every waiter gets the error.  A failed sync is
- * never tried again. Only "no space" is: nothing of the group counts yet, so writing it once more
- * is the same. Close: the queued group is committed, and then one more commit record that says all
- * is synced. */
+ * would have a hole: the store turns read-only, what was written of the group is overwritten (a
+ * refused message must not be there after a restart), and every waiter gets the error.  A failed
+ * sync is never tried again. Only a shortage is (of space, descriptors, memory): nothing of the
+ * group counts yet, so writing it once more is the same. Close: the queued group is committed, and
+ * then one more commit record that says all is synced. */
 #include "store_impl.h"
+#include "wipe.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
@@ -202,11 +204,32 @@ static int write_extents(struct image *im)
     return rc;
 }
 
+/* From the end to the beginning: at no time do records follow that the log could be read up to. */
+static void withdraw(struct image *im)
+{
+    bool changed = false;
+
+    im->status = 0;
+    for (size_t i = im->extents; i-- > 0;) {
+        struct extent *x = &im->extent[i];
+        if (x->len == 0 || x->file == NULL || x->blank)
+            continue; /* nothing of it has a place in the log */
+        int rc = wipe_range(im->io, x->file, x->offset, x->offset + x->len, &changed, &im->error);
+        if (rc == 0 && changed)
+            rc = im->io->sync(im->io, x->file, &im->error);
+        im->status = im->status == 0 ? rc : im->status;
+    }
+}
+
 void commit_work(void *arg)
 {
     struct image *im = arg;
     uint32_t chain = im->chain;
 
+    if (im->withdraw) {
+        withdraw(im);
+        return;
+    }
     if (!im->finished)
         for (size_t i = 0; i < im->extents; i++)
             record_finish(im->buf.ptr + im->extent[i].at, im->extent[i].len, im->extent[i].key,
@@ -331,20 +354,22 @@ static void image_reset(struct image *im)
     im->finished = im->purge = false;
 }
 
-/* Space and memory may come back, and writing a group again changes nothing; but never after a
- * sync. */
+static const char *lacking(int code)
+{
+    return code == MF_NOMEM ? "memory" : code == MF_AGAIN ? "descriptor" : "space";
+}
+
+/* A shortage passes, and writing a group again changes nothing; but never after a sync. */
 static bool commit_again(struct store *s)
 {
-    bool memory = s->image.status == MF_NOMEM;
-
-    if ((s->image.status != MF_FULL && !memory) || s->image.sync_failed)
+    if (!store_io_passes(s->image.status) || s->image.sync_failed)
         return false;
     if (!s->full)
         log_error("store %s: no %s to write a group, waiting for some (%s)", s->name,
-                  memory ? "memory" : "space", s->image.error.text);
+                  lacking(s->image.status), s->image.error.text);
     s->full = s->retrying = true;
     if (s->closing)
-        return false; /* who waits is told; nothing of it was promised */
+        return false; /* its waiters are refused */
     s->retry_armed = true;
     loop_timer_arm(s->commit_retry, loop_mono_ns(s->loop) + RETRY_NS);
     return true;
@@ -367,14 +392,34 @@ void commit_retry(void *arg)
     loop_job_submit(s->commit_job);
 }
 
+/* The group failed for good.  False: the worker overwrites what it wrote of it, and commit_done()
+ * comes once more. */
+static bool commit_withdrawn(struct store *s)
+{
+    struct image *im = &s->image;
+
+    if (im->withdraw) {
+        im->withdraw = false;
+        if (im->status != 0)
+            log_error("store %s: refused messages may be there after a restart: %s", s->name,
+                      im->error.text);
+        return true;
+    }
+    store_fail(s, im->status, im->error.text);
+    im->withdraw = true;
+    loop_job_submit(s->commit_job);
+    return false;
+}
+
 void commit_done(void *arg) /* back on the loop */
 {
     struct store *s = mf_container(arg, struct store, image);
+    bool failed = s->image.status != 0 || s->image.withdraw;
+    int status = failed ? MF_READONLY : 0;
     struct mf_list done;
-    int status = s->image.status;
 
     take_files(s);
-    if (status != 0 && commit_again(s))
+    if (failed && ((!s->image.withdraw && commit_again(s)) || !commit_withdrawn(s)))
         return;
     mf_list_init(&done);
     mf_list_move(&done, &s->in_flight);
@@ -386,9 +431,7 @@ void commit_done(void *arg) /* back on the loop */
         commit_apply(s);
         erase_committed(s, before, chain);
     } else {
-        store_fail(s, status, s->image.error.text);
         mf_list_move(&done, &s->waiting);
-        status = MF_READONLY;
     }
     if (s->o.gather && s->image.sync && !s->closing && status == 0)
         gather_done(&s->gather, loop_mono_ns(s->loop));

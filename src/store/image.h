@@ -64,6 +64,7 @@ struct image {
     bool sync;
     bool finished; /* the checks are in */
     bool sync_failed;
+    bool withdraw; /* in: overwrite what was written of it */
     uint8_t id[STORE_ID];
     int64_t now_ns;
     int status;

@@ -40,7 +40,12 @@ static int code_of(int err)
     switch (err) {
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
         return MF_FULL;
+    case EMFILE:
+    case ENFILE:
+    case EAGAIN:
+        return MF_AGAIN;
     case ENOENT:
         return MF_NOTFOUND;
     case EEXIST:
@@ -282,8 +287,8 @@ static int dir_sync(struct store_io *io, struct store_file *f, struct mf_error *
 {
     int rc;
 
-    RETRY(rc, fdatasync(f->fd));
-    return rc == 0 ? 0 : failed(io, "sync", f->name, e);
+    RETRY(rc, fdatasync(f->fd)); /* final, also for want of space: see store_io_passes() */
+    return rc == 0 ? 0 : mf_fail_errno(e, MF_IO, "sync %s/%s", dir_of(io)->path, f->name);
 }
 
 static int dir_allocate(struct store_io *io, struct store_file *f, uint64_t size,
@@ -396,7 +401,7 @@ static int dir_syncdir(struct store_io *io, struct mf_error *e)
     int rc;
 
     RETRY(rc, fsync(d->dir));
-    return rc == 0 ? 0 : mf_fail_errno(e, code_of(errno), "sync directory %s", d->path);
+    return rc == 0 ? 0 : mf_fail_errno(e, MF_IO, "sync directory %s", d->path);
 }
 
 /* Directories are not ours: "lost+found" is in every root of an ext4 file system. */

@@ -10,9 +10,9 @@
  * The end of a segment is kept for removals: other records get there only when the next one is on
  * disk, too, or on its way with its space allocated.
  *
- * Failure: no space: the record is refused, and messages until a spare can be made.  Any other
- * error: the commit makes the file, and finds out by itself.  Memory storage has no disk to fill.
- */
+ * Failure: no space, or no descriptor: the record is refused, and messages until a spare can be
+ * made.  Any other error: the commit makes the file, and finds out by itself.  Memory storage has
+ * no disk to fill. */
 #include "store_impl.h"
 
 #include "mayfly/log.h"
@@ -83,6 +83,12 @@ static int blank_make(struct store *s, struct blank *b, uint64_t size, struct mf
     return rc;
 }
 
+/* Messages are refused until it is over. */
+static bool is_shortage(int code)
+{
+    return code == MF_FULL || code == MF_AGAIN;
+}
+
 /* A new file, or a larger one; false: there is no space. */
 static bool next_make(struct store *s, size_t n)
 {
@@ -101,11 +107,11 @@ static bool next_make(struct store *s, size_t n)
     }
     bool had = s->ahead.file != NULL;
     int rc = blank_make(s, &s->ahead, segs_next_size(s, n), &e);
-    if (rc == MF_FULL && !had && !p->allocated)
+    if (is_shortage(rc) && !had && !p->allocated)
         spare_lacks_space(s, &e);
-    else if (rc != 0 && rc != MF_FULL)
+    else if (rc != 0 && !is_shortage(rc))
         s->made_blind = segs_current(s)->number + 1;
-    return rc != MF_FULL;
+    return !is_shortage(rc);
 }
 
 /* The file that is there for the next segment; none: the commit makes one. */
@@ -151,14 +157,14 @@ static bool here_made(struct store *s)
         return true;
     }
     int rc = blank_make(s, &b, now->size, &e);
-    if (rc == MF_FULL)
+    if (is_shortage(rc))
         spare_lacks_space(s, &e);
     else if (rc != 0)
         s->made_blind = now->number;
     now->file = b.file;
     now->blank = b.file != NULL;
     now->blank_id = b.id;
-    return rc != MF_FULL;
+    return !is_shortage(rc);
 }
 
 static bool next_made(struct store *s, size_t n)

@@ -188,9 +188,9 @@ static void spare_later(struct store *s)
 void spare_lacks_space(struct store *s, const struct mf_error *e)
 {
     if (!s->full)
-        log_error("store %s: no space for the next segment: messages are refused until there is "
+        log_error("store %s: no %s for the next segment: messages are refused until there is "
                   "(%s)",
-                  s->name, e->text);
+                  s->name, e->code == MF_AGAIN ? "descriptor" : "space", e->text);
     s->full = true;
     if (!s->spare.busy)
         spare_later(s);
@@ -284,9 +284,10 @@ static void prepare_done(void *arg)
     p->busy = p->allocated = false;
     if (p->status != 0) {
         spare_drop(s);
-        if (p->status == MF_FULL && s->ahead.file == NULL) {
+        bool lacks = p->status == MF_FULL || p->status == MF_AGAIN;
+        if (lacks && s->ahead.file == NULL) {
             spare_lacks_space(s, &p->error);
-        } else if (p->status != MF_FULL) {
+        } else if (!lacks) {
             log_warn("store %s: prepare a segment: %s", s->name, p->error.text);
             s->full = s->retrying; /* nobody knows: room.c will see */
         }

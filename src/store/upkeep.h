@@ -53,7 +53,8 @@ struct cleaner {
     struct record_pos need; /* synced up to here, before the file goes */
     bool lost, quarantine, to_spare, stuck;
     bool kept_room; /* copies may use the room that is kept for removals */
-    bool waits;     /* there was none for a copy: until `later` fires */
+    bool waits;     /* for room for a copy, or for the end of a shortage: until `later` fires */
+    bool sync_failed;
     char to[40];
     int status;
     struct mf_error error;
@@ -73,6 +74,7 @@ struct checkpointer {
     struct store_file **dirty; /* to sync before it counts */
     uint64_t *dirty_number;
     size_t dirties, dirty_cap;
+    bool sync_failed; /* of the log's files or the directory, not of its own file */
     int status;
     struct mf_error error;
     uint64_t last_messages;     /* of the last one */
