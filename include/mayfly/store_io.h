@@ -34,6 +34,8 @@ struct store_io {
     int (*truncate)(struct store_io *io, struct store_file *f, uint64_t size, struct mf_error *e);
     /* Space that is free, without waiting for the disk; 0: unknown, as if this is NULL. */
     uint64_t (*space)(struct store_io *io);
+    /* The largest size a file may have (RLIMIT_FSIZE); NULL: no limit. */
+    uint64_t (*largest)(struct store_io *io);
     /* The first `size` bytes, readable, coherent with later pwrite(); NULL: not possible (always so
      * past the file's end), then use pread.  Stays valid while the file grows, is closed, renamed
      * over or unlinked, until unmap (any thread); a truncate() below what is read of it is a

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -307,10 +308,22 @@ static int dir_allocate(struct store_io *io, struct store_file *f, uint64_t size
     return failed(io, "allocate", f->name, e);
 }
 
+static uint64_t dir_largest(struct store_io *io)
+{
+    struct rlimit size;
+
+    (void)io;
+    if (getrlimit(RLIMIT_FSIZE, &size) != 0 || size.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    return (uint64_t)size.rlim_cur;
+}
+
 static uint64_t dir_space(struct store_io *io)
 {
     struct statvfs v;
 
+    if (dir_largest(io) != UINT64_MAX)
+        return 0; /* free space says nothing about what a file may take */
     if (fstatvfs(mf_container(io, struct dir_io, io)->dir, &v) != 0)
         return 0;
     return (uint64_t)v.f_bavail * v.f_frsize;
@@ -465,6 +478,7 @@ int store_io_dir(struct store_io **out, const char *path, struct mf_error *e)
                               .allocate = dir_allocate,
                               .truncate = dir_truncate,
                               .space = dir_space,
+                              .largest = dir_largest,
                               .map = dir_map,
                               .unmap = dir_unmap,
                               .resident = dir_resident,

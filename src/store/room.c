@@ -141,7 +141,7 @@ static bool here_made(struct store *s)
     struct blank b = {0};
     struct mf_error e;
 
-    if (now->file != NULL || s->o.sync == STORE_SYNC_NEVER || s->made_blind >= now->number)
+    if (now->file != NULL || s->made_blind >= now->number)
         return true;
     if (s->spare.ready) { /* nothing was placed here yet: it is as large as that one */
         b = next_take(s, 0);
@@ -169,8 +169,7 @@ static bool here_made(struct store *s)
 
 static bool next_made(struct store *s, size_t n)
 {
-    return next_fits(s, n) || s->o.sync == STORE_SYNC_NEVER ||
-           s->made_blind == segs_current(s)->number + 1 || next_make(s, n);
+    return next_fits(s, n) || s->made_blind == segs_current(s)->number + 1 || next_make(s, n);
 }
 
 bool room_for(struct store *s, size_t n, bool frees)

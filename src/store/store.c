@@ -273,13 +273,16 @@ static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
 
 /* --- open ----------------------------------------------------------------------------------- */
 
-static void options_fill(struct store_opts *o)
+/* No segment is larger than a file may be.  largest: UINT64_MAX: no limit. */
+static void options_fill(struct store_opts *o, uint64_t largest)
 {
     o->first_seq = o->first_seq == 0 ? 1 : o->first_seq;
     o->segment_min = o->segment_min == 0 ? SEGMENT_MIN_DEFAULT : o->segment_min;
     o->segment_max = o->segment_max == 0 ? SEGMENT_MAX_DEFAULT : o->segment_max;
     if (o->segment_max > SEGMENT_MAX)
         o->segment_max = SEGMENT_MAX;
+    if (o->segment_max > largest)
+        o->segment_max = (uint32_t)(largest / SEGMENT_PAGE * SEGMENT_PAGE);
     if (o->segment_max < 2 * SEGMENT_PAGE)
         o->segment_max = 2 * SEGMENT_PAGE;
     if (o->segment_min < 2 * SEGMENT_PAGE)
@@ -341,7 +344,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     if (s == NULL)
         return mf_fail(e, MF_NOMEM, "store");
     s->o = *o;
-    options_fill(&s->o);
+    options_fill(&s->o, io->largest != NULL ? io->largest(io) : UINT64_MAX);
     s->io = io;
     s->now_ns = o->now_ns;
     mf_list_init(&s->waiting);

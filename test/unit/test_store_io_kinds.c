@@ -190,7 +190,8 @@ static void test_errors_have_their_code_and_say_what_failed_where(void)
 {
     static const struct {
         int err, code;
-    } want[] = {{ENOSPC, MF_FULL}, {EDQUOT, MF_FULL}, {EIO, MF_IO}, {EFBIG, MF_IO}};
+    } want[] = {{ENOSPC, MF_FULL},  {EDQUOT, MF_FULL},  {EFBIG, MF_FULL},   {EIO, MF_IO},
+                {EMFILE, MF_AGAIN}, {ENFILE, MF_AGAIN}, {EAGAIN, MF_AGAIN}, {ENOMEM, MF_NOMEM}};
     struct store_file *f = create("a", "abc", 3);
     char text[160], got[3];
 
@@ -200,7 +201,7 @@ static void test_errors_have_their_code_and_say_what_failed_where(void)
         snprintf(text, sizeof text, "write 3 bytes at 1 of %s/a: %s", path, strerror(call_errno));
         TEST_ASSERT_EQUAL_STRING(text, e.text);
         TEST_ASSERT_EQUAL_INT(want[i].code, io->pread(io, f, got, 3, 0, &e));
-        TEST_ASSERT_EQUAL_INT(want[i].code, io->sync(io, f, &e));
+        TEST_ASSERT_EQUAL_INT(MF_IO, io->sync(io, f, &e)); /* final, whatever it is */
         snprintf(text, sizeof text, "sync %s/a: %s", path, strerror(call_errno));
         TEST_ASSERT_EQUAL_STRING(text, e.text);
     }
