@@ -50,6 +50,10 @@ MF_MUSTCHECK int net_listen(struct net_listener **out, struct loop *l, const cha
 int net_listener_port(const struct net_listener *l);
 const char *net_listener_host(const struct net_listener *l); /* numeric, as bound */
 void net_listener_close(struct net_listener *l);             /* NULL is fine */
+/* So many descriptors are for files: net_conn_crowds() tells of connections that leave fewer, and
+ * those that leave less than half of them are not accepted.  After the first listener. */
+void net_keep_files(struct loop *l, unsigned n);
+bool net_conn_crowds(const struct net_conn *c);
 
 /* --- connections ------------------------------------------------------------------------------ */
 /* An outgoing connection; handler->closed() also reports a failed connect; connected() once. */

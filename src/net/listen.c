@@ -3,8 +3,10 @@
  * Happy path: readable means connections wait; on_event() accepts some of them, each is given to
  * accepted().
  * Failure: out of descriptors (or memory) the listener looks away for a while: the connections wait
- * in the kernel's backlog, and the loop does not spin. Close: at once; libuv's close callback frees
- * the struct. */
+ * in the kernel's backlog, and the loop does not spin.  Before that, connections that would take
+ * descriptors which are kept for files are closed at once: the kernel gives the lowest number that
+ * is free, so the number of a new one tells how many are left. Close: at once; libuv's close
+ * callback frees the struct. */
 #include "net_impl.h"
 
 #include "mayfly/clock.h"
@@ -15,6 +17,7 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,16 +47,47 @@ static void on_rested(void *arg)
     (void)uv_poll_start(&l->poll, UV_READABLE, on_event);
 }
 
-static void rest(struct net_listener *l, int error)
+/* Not for each of them: a flood of connections would be one of log lines. */
+static void complain(struct net_listener *l, const char *what)
 {
     int64_t now = loop_mono_ns(l->ctx->loop);
 
-    if (l->complained_ns == 0 || now - l->complained_ns > COMPLAIN_NS) {
-        l->complained_ns = now;
-        log_error("Accept on port %d: %s, waiting", l->port, strerror(error));
-    }
+    if (l->complained_ns != 0 && now - l->complained_ns <= COMPLAIN_NS)
+        return;
+    l->complained_ns = now;
+    log_error("Accept on port %d: %s", l->port, what);
+}
+
+static void rest(struct net_listener *l, int error)
+{
+    char text[128];
+
+    snprintf(text, sizeof text, "%s, waiting", strerror(error));
+    complain(l, text);
     uv_poll_stop(&l->poll);
-    loop_timer_arm(l->rest, now + REST_NS);
+    loop_timer_arm(l->rest, loop_mono_ns(l->ctx->loop) + REST_NS);
+}
+
+static bool crowds(const struct net_ctx *x, int fd, unsigned kept)
+{
+    return kept > 0 && (uint64_t)fd + 1 + kept > x->files_max;
+}
+
+bool net_conn_crowds(const struct net_conn *c)
+{
+    return crowds(c->ctx, c->fd, c->ctx->files_kept);
+}
+
+void net_keep_files(struct loop *l, unsigned n)
+{
+    struct net_ctx *x = net_ctx_get(l);
+    struct rlimit files;
+
+    if (x == NULL)
+        return;
+    x->files_kept = n;
+    x->files_max = getrlimit(RLIMIT_NOFILE, &files) == 0 ? (uint64_t)files.rlim_cur : UINT64_MAX;
+    net_ctx_put(x);
 }
 
 static bool is_shortage(int error)
@@ -75,6 +109,11 @@ static bool accept_one(struct net_listener *l)
             rest(l, error);
         /* Others are errors of one connection that ended while it waited: go on. */
         return error != EAGAIN && error != EWOULDBLOCK && !is_shortage(error);
+    }
+    if (crowds(l->ctx, fd, l->ctx->files_kept / 2)) {
+        complain(l, "too few descriptors left, closed at once");
+        close(fd);
+        return true;
     }
     c = net_conn_new(l->ctx);
     if (c == NULL) {

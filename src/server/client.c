@@ -33,6 +33,7 @@ static int client_register(struct client *c)
     if (table_add(&s->by_cid, &c->cid_node, c->cid) != 0)
         return MF_NOMEM;
     mf_list_push(&s->clients, &c->link);
+    crowd_stranger(c);
     s->nclients++;
     return 0;
 }
@@ -40,6 +41,7 @@ static int client_register(struct client *c)
 static void client_unregister(struct client *c)
 {
     mf_list_del(&c->link);
+    crowd_known(c);
     table_del(&c->srv->by_cid, &c->cid_node);
     c->srv->nclients--;
 }
@@ -461,6 +463,7 @@ static struct client *client_new(struct server *s, struct net_conn *conn, enum c
         make_nonce(c);
     mf_list_init(&c->link);
     mf_list_init(&c->stall_link);
+    mf_list_init(&c->stranger_link);
     mf_list_init(&c->grant_order);
     if (c->timer == NULL || client_register(c) != 0) {
         client_free(c);
@@ -468,12 +471,6 @@ static struct client *client_new(struct server *s, struct net_conn *conn, enum c
     }
     s->total.total_connections++;
     return c;
-}
-
-static bool too_many(const struct server *s)
-{
-    return s->opts->max_connections < 0 ||
-           (s->opts->max_connections > 0 && s->nclients > (uint64_t)s->opts->max_connections);
 }
 
 static bool tls_throttled(struct server *s)
@@ -517,7 +514,7 @@ static void client_greet(struct client *c)
 static bool client_admit(struct client *c)
 {
     net_set_write_deadline(c->conn, c->srv->opts->write_deadline_ns);
-    if (too_many(c->srv)) {
+    if (!crowd_admits(c)) {
         client_send_info(c, false);
         client_close(c, "maximum connections exceeded", "Maximum Connections Exceeded");
         return false;

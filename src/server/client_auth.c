@@ -131,6 +131,7 @@ static bool enter(struct client *c, const struct auth_identity *who)
     }
     c->in_account = true;
     net_conn_set_lane(c->conn, account_name(a));
+    crowd_known(c);
     account_counters(a)->clients++;
     account_counters(a)->total_clients++;
     return true;

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 static int64_t now_ns(void *arg)
 {
@@ -157,6 +156,7 @@ static int open_all(struct server *s, struct mf_error *e)
         open_monitor(s, &s->https, s->opts->https_port, s->http_tls, e) != 0 ||
         ws_listen(s, e) != 0 || listen_idle(s, e) != 0 || listen_clients(s, e) != 0)
         return e->code;
+    crowd_open(s);
     return files_write(s, e);
 }
 
@@ -204,18 +204,6 @@ static void dismantle(struct server *s)
     files_remove(s);
 }
 
-/* Each client is a descriptor.  The soft limit is often 1024 for the sake of programs that use
- * select(); we do not, and neither does Go, which does the same for nats-server. */
-static void raise_file_limit(void)
-{
-    struct rlimit files;
-
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= files.rlim_max)
-        return;
-    files.rlim_cur = files.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &files);
-}
-
 static void start_undone(void *arg)
 {
     loop_stop(arg);
@@ -237,7 +225,7 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
 
     if (s == NULL)
         return mf_fail(e, MF_NOMEM, "server");
-    raise_file_limit();
+    crowd_init(s);
     say_who(s);
     if (build(s, e) != 0 || open_all(s, e) != 0) {
         dismantle(s);

@@ -50,7 +50,10 @@ struct server {
 
     struct mf_list clients; /* client.link: every open session, oldest first */
     uint32_t nclients;
-    struct table by_cid; /* client.cid_node */
+    struct mf_list strangers; /* client.stranger_link: those not in an account yet, oldest first */
+    uint64_t files_max;       /* descriptors of this process */
+    unsigned files_kept;      /* of those, not for connections */
+    struct table by_cid;      /* client.cid_node */
     uint64_t next_cid;
     struct server_counters total;
     uint64_t nsubs; /* client subscriptions in all accounts */
@@ -122,7 +125,7 @@ struct client_ws {
 };
 
 struct client {
-    struct mf_list link, stall_link;
+    struct mf_list link, stall_link, stranger_link;
     struct table_node cid_node;
     struct server *srv;
     struct net_conn *conn;
@@ -194,6 +197,13 @@ void client_free(
  */
 void departed_add(struct client *c); /* takes over c */
 void departed_finish(struct server *s);
+
+/* --- crowd.c ---------------------------------------------------------------------------------- */
+void crowd_init(struct server *s); /* raises the limit of descriptors */
+void crowd_open(struct server *s); /* the listeners are open; logs the limits */
+void crowd_stranger(struct client *c);
+void crowd_known(struct client *c);        /* it entered an account, or left; again is fine */
+bool crowd_admits(const struct client *c); /* one more?  A stranger may be closed for it */
 
 /* --- ws_listen.c ------------------------------------------------------------------------------ */
 int ws_listen(struct server *s, struct mf_error *e);

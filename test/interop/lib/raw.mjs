@@ -7,7 +7,7 @@ export class Raw {
   // tls: options for a TLS socket from the first byte on.
   static async open(port, options = {}) {
     const r = new Raw();
-    const at = { host: "127.0.0.1", port };
+    const at = { host: "127.0.0.1", port, localAddress: options.localAddress };
     r.attach(options.tls ? tls.connect({ ...at, ...options.tls }) : net.connect(at));
     if (!options.silent) r.info = JSON.parse((await r.expect(/^INFO ({.*}) ?\r\n/))[1]);
     return r;
