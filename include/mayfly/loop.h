@@ -37,22 +37,22 @@ void loop_timer_arm(struct loop_timer *t, int64_t at_mono_ns); /* again replaces
 void loop_timer_stop(struct loop_timer *t); /* NULL, one there was no memory for, is fine */
 void loop_timer_free(struct loop_timer *t); /* NULL is fine; never fires afterwards */
 
-/* Kinds of work for worker threads.  Each lane has its own threads and its own queue: a job waits
- * only for jobs of its lane. */
-enum loop_lane {
+/* Kinds of work for worker threads.  Each pool has its own threads and its own queue: a job waits
+ * only for jobs of its pool. */
+enum loop_pool {
     LOOP_DISK,    /* commits and syncs: publishers wait for them */
     LOOP_READ,    /* messages that are not in memory: readers wait for them */
     LOOP_UPKEEP,  /* preparing, cleaning, checkpoints; opening and deleting stores */
     LOOP_OUTSIDE, /* work that anybody can ask for: passwords, name lookups, large pages */
 };
-#define LOOP_LANES        (LOOP_OUTSIDE + 1)
+#define LOOP_POOLS        (LOOP_OUTSIDE + 1)
 #define LOOP_OUTSIDE_MOST 2 /* jobs of LOOP_OUTSIDE that run at a time */
 
 /* Work for a worker thread; done() runs on the loop, where it may submit again or free the job. One
- * submit at a time per job.  loop_job_new: NULL without memory, or where the lane has no thread and
+ * submit at a time per job.  loop_job_new: NULL without memory, or where the pool has no thread and
  * none can be started. */
 struct loop_job;
-struct loop_job *loop_job_new(struct loop *l, enum loop_lane lane, void (*work)(void *arg),
+struct loop_job *loop_job_new(struct loop *l, enum loop_pool pool, void (*work)(void *arg),
                               void (*done)(void *arg), void *arg);
 void loop_job_submit(struct loop_job *j);
 void loop_job_free(struct loop_job *j); /* not while submitted */

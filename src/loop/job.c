@@ -1,13 +1,13 @@
-/* job.c: work for worker threads, in lanes.
+/* job.c: work for worker threads, in pools.
  *
- * Each lane has its own queue and its own threads, so that work of one kind never waits behind work
- * of another.  A lane starts its first thread with its first job and another one whenever a job
+ * Each pool has its own queue and its own threads, so that work of one kind never waits behind work
+ * of another.  A pool starts its first thread with its first job and another one whenever a job
  * finds no idle one, up to its bound.
  *
  * Happy path: loop_job_submit() queues the job > worker_run() calls work(), on a worker >
  * on_done(), on the loop.  With loop_jobs_inline() both run on the loop, from a posted call.
  * Failure: work() leaves its status where done() finds it.  Where no thread can be started for a
- * lane that has none, loop_job_new() fails; a lane that has one works on with those it has.
+ * pool that has none, loop_job_new() fails; a pool that has one works on with those it has.
  * Close: loop_jobs_end(), when no job is submitted any more. */
 #include "loop_impl.h"
 
@@ -21,10 +21,10 @@
 #define OUTSIDE_NICE 5
 
 struct loop_job {
-    struct loop_job *next; /* in its lane's queue */
+    struct loop_job *next; /* in its pool's queue */
     struct loop_call call; /* on its way back to the loop */
     struct loop *loop;
-    enum loop_lane lane;
+    enum loop_pool pool;
     void (*work)(void *arg);
     void (*done)(void *arg);
     void *arg;
@@ -86,10 +86,10 @@ static bool worker_start(struct loop_workers *w)
 void loop_jobs_begin(struct loop *l)
 {
     /* A few syncs at once let a disk order them; more only queue up in the kernel. */
-    static const unsigned most[LOOP_LANES] = {
+    static const unsigned most[LOOP_POOLS] = {
         [LOOP_DISK] = 4, [LOOP_READ] = 4, [LOOP_UPKEEP] = 4, [LOOP_OUTSIDE] = LOOP_OUTSIDE_MOST};
 
-    for (int i = 0; i < LOOP_LANES; i++) {
+    for (int i = 0; i < LOOP_POOLS; i++) {
         struct loop_workers *w = &l->workers[i];
         pthread_mutex_init(&w->mutex, NULL); /* neither fails on Linux */
         pthread_cond_init(&w->more, NULL);
@@ -101,7 +101,7 @@ void loop_jobs_begin(struct loop *l)
 void loop_jobs_end(struct loop *l)
 {
     assert(l->jobs == 0);
-    for (int i = 0; i < LOOP_LANES; i++) {
+    for (int i = 0; i < LOOP_POOLS; i++) {
         struct loop_workers *w = &l->workers[i];
         pthread_mutex_lock(&w->mutex);
         w->end = true;
@@ -133,10 +133,10 @@ static void run_inline(void *arg)
     on_done(j);
 }
 
-struct loop_job *loop_job_new(struct loop *l, enum loop_lane lane, void (*work)(void *arg),
+struct loop_job *loop_job_new(struct loop *l, enum loop_pool pool, void (*work)(void *arg),
                               void (*done)(void *arg), void *arg)
 {
-    struct loop_workers *w = &l->workers[lane];
+    struct loop_workers *w = &l->workers[pool];
     struct loop_job *j;
 
     if (!l->jobs_inline && w->threads == 0 && !worker_start(w))
@@ -145,7 +145,7 @@ struct loop_job *loop_job_new(struct loop *l, enum loop_lane lane, void (*work)(
     if (j == NULL)
         return NULL;
     j->loop = l;
-    j->lane = lane;
+    j->pool = pool;
     j->work = work;
     j->done = done;
     j->arg = arg;
@@ -160,7 +160,7 @@ void loop_jobs_inline(struct loop *l)
 void loop_job_submit(struct loop_job *j)
 {
     struct loop *l = j->loop;
-    struct loop_workers *w = &l->workers[j->lane];
+    struct loop_workers *w = &l->workers[j->pool];
 
     assert(!j->submitted);
     j->submitted = true;

@@ -301,7 +301,7 @@ static void drain(struct loop *l)
               l->defer_first != NULL || loop_work_waiting(l)) &&
              clock_mono_ns() < deadline);
     if (l->jobs > 0)
-        return; /* its worker will still wake this loop */
+        return;                       /* its worker will still wake this loop */
     uv_walk(&l->uv, close_own, NULL); /* the limit too */
     uv_run(&l->uv, UV_RUN_NOWAIT);
 }

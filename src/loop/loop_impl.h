@@ -17,7 +17,7 @@ struct loop_call {
     bool heap; /* loop_post() allocated it */
 };
 
-/* The threads of one lane; `threads` and `thread` belong to the loop thread. */
+/* The threads of one pool; `threads` and `thread` belong to the loop thread. */
 struct loop_workers {
     pthread_cond_t more;
     pthread_mutex_t mutex; /* guards the five below */
@@ -78,7 +78,7 @@ struct loop {
     } work;       /* work.c */
     struct loop_meter meter;
 
-    struct loop_workers workers[LOOP_LANES];
+    struct loop_workers workers[LOOP_POOLS];
     unsigned jobs;                  /* submitted, done() not called yet */
     bool jobs_inline;               /* no worker threads: loop_jobs_inline() */
     struct mf_list timers, signals; /* all that were not freed */

@@ -62,8 +62,8 @@ struct net_ctx {
     int64_t trimmed_ns;
     struct table lanes;     /* struct net_lane */
     struct net_lane *lobby; /* of connections that belong to no account yet */
-    uint64_t files_max;  /* descriptors that the process may have */
-    unsigned files_kept; /* net_keep_files() */
+    uint64_t files_max;     /* descriptors that the process may have */
+    unsigned files_kept;    /* net_keep_files() */
 };
 struct net_ctx *net_ctx_get(struct loop *l); /* NULL: out of memory */
 void net_ctx_put(struct net_ctx *x);

@@ -242,7 +242,7 @@ static void test_job_that_was_never_submitted_may_be_freed(void)
     TEST_ASSERT_EQUAL_UINT(0, t.worked);
 }
 
-/* --- lanes --- */
+/* --- pools --- */
 
 enum { OUTSIDERS = 16 };
 
@@ -279,7 +279,7 @@ static void task_done_stop(void *arg)
 
 /* Strangers can ask for passwords to be checked as often as they like: what a publisher waits for
  * never stands behind that. */
-static void test_a_lane_whose_workers_are_all_busy_holds_up_no_other(void)
+static void test_a_pool_whose_workers_are_all_busy_holds_up_no_other(void)
 {
     static struct task outside[OUTSIDERS], other[LOOP_OUTSIDE];
 
@@ -293,9 +293,9 @@ static void test_a_lane_whose_workers_are_all_busy_holds_up_no_other(void)
     }
     while (running_now() < LOOP_OUTSIDE_MOST)
         loop_turn(l);
-    for (int i = 0; i < LOOP_OUTSIDE; i++) { /* every other lane, while the gate is shut */
+    for (int i = 0; i < LOOP_OUTSIDE; i++) { /* every other pool, while the gate is shut */
         other[i] = (struct task){.rounds = 3};
-        other[i].job = loop_job_new(l, (enum loop_lane)i, task_work, task_done_stop, &other[i]);
+        other[i].job = loop_job_new(l, (enum loop_pool)i, task_work, task_done_stop, &other[i]);
         loop_job_submit(other[i].job);
         while (other[i].job != NULL)
             loop_run(l);
@@ -310,9 +310,9 @@ static void test_a_lane_whose_workers_are_all_busy_holds_up_no_other(void)
     TEST_ASSERT_EQUAL_INT(LOOP_OUTSIDE_MOST, most_running);
 }
 
-/* The system starts no more threads: a lane that has one goes on with it, one that has none says
+/* The system starts no more threads: a pool that has one goes on with it, one that has none says
  * so. */
-static void test_without_new_threads_a_lane_goes_on_with_those_it_has(void)
+static void test_without_new_threads_a_pool_goes_on_with_those_it_has(void)
 {
     static struct task tasks[JOBS];
     struct task t = {.rounds = 1};
@@ -346,7 +346,7 @@ int main(void)
     RUN_TEST(test_jobs_work_on_workers_and_are_done_on_the_loop);
     RUN_TEST(test_end_of_the_loop_waits_for_jobs_under_way);
     RUN_TEST(test_job_that_was_never_submitted_may_be_freed);
-    RUN_TEST(test_a_lane_whose_workers_are_all_busy_holds_up_no_other);
-    RUN_TEST(test_without_new_threads_a_lane_goes_on_with_those_it_has);
+    RUN_TEST(test_a_pool_whose_workers_are_all_busy_holds_up_no_other);
+    RUN_TEST(test_without_new_threads_a_pool_goes_on_with_those_it_has);
     return UNITY_END();
 }
