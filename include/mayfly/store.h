@@ -185,7 +185,8 @@ uint64_t store_disk_bytes(const struct store *s);
 /* 0: *out, valid until the loop gets control again.  MF_NOTFOUND.  MF_AGAIN: not in memory, use
  * store_read().  MF_CORRUPT: damaged on disk (reported in store_damage()). */
 MF_MUSTCHECK int store_peek(struct store *s, uint64_t seq, struct store_rec *out);
-/* The same from disk, without stopping the loop.  The record is valid in done() only. */
+/* The same from disk, without stopping the loop.  The record is valid in done() only.  status: 0,
+ * MF_NOTFOUND, MF_CORRUPT or MF_NOMEM; without descriptors it waits for one. */
 struct store_read {
     uint64_t seq;
     void (*done)(struct store_read *r, int status);

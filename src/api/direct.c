@@ -109,7 +109,8 @@ static void load_done(struct stream_load *l, int status)
     if (status == 0)
         send_one(d->aa, l->stream, d->reply, &l->msg, d->no_hdr);
     else
-        direct_send_status(d->aa, d->reply, DIRECT_NOT_FOUND);
+        direct_send_status(d->aa, d->reply,
+                           status == MF_NOMEM ? DIRECT_NO_MEMORY : DIRECT_NOT_FOUND);
     free(d);
 }
 

@@ -174,6 +174,10 @@ static void load_done(struct stream_load *l, int status)
 
     if (!batch_awake(b))
         return;
+    if (status == MF_NOMEM) {
+        batch_end(b, DIRECT_NO_MEMORY);
+        return;
+    }
     if (status == 0)
         send_msg(b, &l->msg);
     else

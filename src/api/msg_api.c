@@ -93,7 +93,7 @@ static void get_loaded(struct stream_load *l, int status)
     struct get_state *g = call->state;
 
     if (status != 0) {
-        refuse(call, JS_NO_MESSAGE_FOUND);
+        refuse(call, status == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
         return;
     }
     get_write(g, &l->msg);

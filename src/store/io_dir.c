@@ -1,5 +1,5 @@
 /* io_dir.c: the files under a store, in a directory of the file system. */
-#include "mayfly/store_io.h"
+#include "io_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,11 +18,8 @@ struct dir_io {
     struct store_io io;
     int dir, lock_fd;
     size_t page;
+    struct mf_list files; /* store_file.sibling */
     char path[];
-};
-struct store_file {
-    int fd;
-    char name[]; /* when it was opened; for texts only, a rename does not change it */
 };
 
 /* Repeats what a signal interrupted.  That holds for fdatasync too: EINTR is no write error. */
@@ -208,22 +205,13 @@ static void dir_unlock(struct store_io *io)
 static int dir_open(struct store_io *io, const char *name, bool create, struct store_file **out,
                     struct mf_error *e)
 {
-    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT | O_EXCL : 0);
-    size_t n = strlen(name) + 1;
     int rc = check_name(io, name, e);
 
     if (rc != 0)
         return rc;
-    struct store_file *f = malloc(sizeof *f + n);
+    struct store_file *f = io_files_open(dir_of(io)->dir, &dir_of(io)->files, name, create);
     if (f == NULL)
-        return mf_fail(e, MF_NOMEM, "open %s/%s", dir_of(io)->path, name);
-    memcpy(f->name, name, n);
-    RETRY(f->fd, openat(dir_of(io)->dir, name, flags, 0600));
-    if (f->fd < 0) {
-        rc = failed(io, create ? "create" : "open", name, e);
-        free(f);
-        return rc;
-    }
+        return failed(io, create ? "create" : "open", name, e);
     *out = f;
     return 0;
 }
@@ -231,28 +219,32 @@ static int dir_open(struct store_io *io, const char *name, bool create, struct s
 static void dir_close(struct store_io *io, struct store_file *f)
 {
     (void)io;
-    close(f->fd);
-    free(f);
+    io_files_close(f);
 }
 
 static int dir_size(struct store_io *io, struct store_file *f, uint64_t *out, struct mf_error *e)
 {
     struct stat st;
+    int fd = io_files_use(f);
 
-    if (fstat(f->fd, &st) != 0)
+    if (fd < 0)
+        return failed(io, "open", f->name, e);
+    int rc = fstat(fd, &st);
+    io_files_done(f);
+    if (rc != 0)
         return failed(io, "size of", f->name, e);
     *out = (uint64_t)st.st_size;
     return 0;
 }
 
-static int dir_pread(struct store_io *io, struct store_file *f, void *dst, size_t n, uint64_t off,
-                     struct mf_error *e)
+static int read_all(struct store_io *io, struct store_file *f, int fd, void *dst, size_t n,
+                    uint64_t off, struct mf_error *e)
 {
     size_t done = 0;
 
     while (done < n) {
         ssize_t got;
-        RETRY(got, pread(f->fd, (char *)dst + done, n - done, (off_t)(off + done)));
+        RETRY(got, pread(fd, (char *)dst + done, n - done, (off_t)(off + done)));
         if (got < 0)
             return mf_fail_errno(e, code_of(errno), "read %zu bytes at %llu of %s/%s", n,
                                  (unsigned long long)off, dir_of(io)->path, f->name);
@@ -266,14 +258,26 @@ static int dir_pread(struct store_io *io, struct store_file *f, void *dst, size_
     return 0;
 }
 
-static int dir_pwrite(struct store_io *io, struct store_file *f, const void *src, size_t n,
-                      uint64_t off, struct mf_error *e)
+static int dir_pread(struct store_io *io, struct store_file *f, void *dst, size_t n, uint64_t off,
+                     struct mf_error *e)
+{
+    int fd = io_files_use(f);
+
+    if (fd < 0)
+        return failed(io, "open", f->name, e);
+    int rc = read_all(io, f, fd, dst, n, off, e);
+    io_files_done(f);
+    return rc;
+}
+
+static int write_all(struct store_io *io, struct store_file *f, int fd, const void *src, size_t n,
+                     uint64_t off, struct mf_error *e)
 {
     size_t done = 0;
 
     while (done < n) {
         ssize_t put;
-        RETRY(put, pwrite(f->fd, (const char *)src + done, n - done, (off_t)(off + done)));
+        RETRY(put, pwrite(fd, (const char *)src + done, n - done, (off_t)(off + done)));
         if (put == 0)
             errno = EIO; /* the system should have said why; to go round again might never end */
         if (put <= 0)
@@ -284,22 +288,44 @@ static int dir_pwrite(struct store_io *io, struct store_file *f, const void *src
     return 0;
 }
 
+static int dir_pwrite(struct store_io *io, struct store_file *f, const void *src, size_t n,
+                      uint64_t off, struct mf_error *e)
+{
+    int fd = io_files_write(f);
+
+    if (fd < 0)
+        return failed(io, "open", f->name, e);
+    int rc = write_all(io, f, fd, src, n, off, e);
+    io_files_done(f);
+    return rc;
+}
+
 static int dir_sync(struct store_io *io, struct store_file *f, struct mf_error *e)
 {
-    int rc;
+    uint64_t writes;
+    int rc, fd = io_files_use_sync(f, &writes);
 
-    RETRY(rc, fdatasync(f->fd)); /* final, also for want of space: see store_io_passes() */
+    if (fd < 0)
+        return failed(io, "open", f->name, e); /* no sync was tried */
+    RETRY(rc, fdatasync(fd));
+    if (rc == 0)
+        io_files_synced(f, writes);
+    io_files_done(f);
+    /* Final, also for want of space: see store_io_passes(). */
     return rc == 0 ? 0 : mf_fail_errno(e, MF_IO, "sync %s/%s", dir_of(io)->path, f->name);
 }
 
 static int dir_allocate(struct store_io *io, struct store_file *f, uint64_t size,
                         struct mf_error *e)
 {
-    int rc;
+    int rc, fd = io_files_write(f);
 
+    if (fd < 0)
+        return failed(io, "open", f->name, e);
     do /* its result is the error */
-        rc = posix_fallocate(f->fd, 0, (off_t)size);
+        rc = posix_fallocate(fd, 0, (off_t)size);
     while (rc == EINTR);
+    io_files_done(f);
     if (rc == 0)
         return 0;
     if (rc == EOPNOTSUPP || rc == EINVAL) /* a file system without it: at least the size */
@@ -332,9 +358,12 @@ static uint64_t dir_space(struct store_io *io)
 static int dir_truncate(struct store_io *io, struct store_file *f, uint64_t size,
                         struct mf_error *e)
 {
-    int rc;
+    int rc, fd = io_files_write(f);
 
-    RETRY(rc, ftruncate(f->fd, (off_t)size));
+    if (fd < 0)
+        return failed(io, "open", f->name, e);
+    RETRY(rc, ftruncate(fd, (off_t)size));
+    io_files_done(f);
     return rc == 0 ? 0 : failed(io, "truncate", f->name, e);
 }
 
@@ -347,12 +376,16 @@ static int dir_truncate(struct store_io *io, struct store_file *f, uint64_t size
 static const uint8_t *dir_map(struct store_io *io, struct store_file *f, uint64_t size)
 {
     struct stat st;
+    void *p = MAP_FAILED;
+    int fd = io_files_use(f);
 
     (void)io;
-    /* Touching a page past the file's end is SIGBUS, so there is no mapping of it. */
-    if (size == 0 || size > SIZE_MAX || fstat(f->fd, &st) != 0 || (uint64_t)st.st_size < size)
+    if (fd < 0)
         return NULL;
-    void *p = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, f->fd, 0);
+    /* Touching a page past the file's end is SIGBUS, so there is no mapping of it. */
+    if (size > 0 && size <= SIZE_MAX && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= size)
+        p = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
+    io_files_done(f);
     return p == MAP_FAILED ? NULL : p;
 }
 
@@ -396,6 +429,7 @@ static int dir_rename(struct store_io *io, const char *from, const char *to, str
         return rc;
     if (renameat(d->dir, from, d->dir, to) != 0)
         return mf_fail_errno(e, code_of(errno), "rename %s/%s to %s", d->path, from, to);
+    io_files_renamed(&d->files, from, to);
     return 0;
 }
 
@@ -488,6 +522,7 @@ int store_io_dir(struct store_io **out, const char *path, struct mf_error *e)
                               .list = dir_list,
                               .free = dir_free};
     d->dir = d->lock_fd = -1;
+    mf_list_init(&d->files);
     d->page = (size_t)sysconf(_SC_PAGESIZE);
     memcpy(d->path, path, n);
     *out = &d->io;

@@ -1,7 +1,7 @@
 # store: segmented log, index, group commit, recovery.  Knows nothing of NATS.
 noinst_LIBRARIES += %D%/libstore.a
 %C%_libstore_a_SOURCES = \
-	%D%/io_dir.c %D%/io_memory.c %D%/record.c %D%/record.h %D%/keys.c %D%/keys.h \
+	%D%/io_dir.c %D%/io_files.c %D%/io_files.h %D%/io_memory.c %D%/record.c %D%/record.h %D%/keys.c %D%/keys.h \
 	%D%/keys_impl.h %D%/keys_table.h %D%/keys_table.c %D%/keys_page.c %D%/keys_block.c \
 	%D%/keys_walk.c %D%/keys_bulk.c %D%/keys_check.c \
 	%D%/index.c %D%/index.h %D%/index_impl.h %D%/index_block.c %D%/index_dir.c %D%/index_ring.c \

@@ -14,7 +14,10 @@
 #define WINDOW   (256u << 10)
 #define EPOCH_NS (5 * CLOCK_S)
 
+#define RETRY_NS (CLOCK_S / 10)
+
 struct read_job {
+    struct mf_list later; /* store.reads_later, or alone */
     struct store *s;
     struct store_read *r;
     struct loop_job *job;
@@ -139,15 +142,12 @@ static void read_work(void *arg) /* on a worker */
         j->status = MF_CORRUPT;
 }
 
-static void read_done(void *arg)
+static void read_end(struct read_job *j, int status)
 {
-    struct read_job *j = arg;
     struct store *s = j->s;
     uint32_t id = index_find(seen(s), j->seq);
-    struct segment *seg = segs_get(s, j->number);
-    int status = j->status;
 
-    seg->readers--;
+    segs_get(s, j->number)->readers--;
     if (id == INDEX_NONE || !visible(s, id))
         status = MF_NOTFOUND; /* it went meanwhile */
     else if (status == MF_CORRUPT || status == MF_IO)
@@ -159,7 +159,31 @@ static void read_done(void *arg)
     free(j->buf);
     loop_job_free(j->job);
     free(j);
+}
+
+static void read_done(void *arg)
+{
+    struct read_job *j = arg;
+    struct store *s = j->s;
+
+    if (j->status == MF_AGAIN && !s->closing) { /* no descriptor: there will be one */
+        free(j->buf);
+        j->buf = NULL;
+        mf_list_push(&s->reads_later, &j->later);
+        loop_timer_arm(s->read_retry, loop_mono_ns(s->loop) + RETRY_NS);
+        return;
+    }
+    read_end(j, j->status == MF_AGAIN ? MF_NOMEM : j->status);
     store_progress(s);
+}
+
+void reads_retry(void *arg)
+{
+    struct store *s = arg;
+    struct mf_list *n;
+
+    while ((n = mf_list_pop(&s->reads_later)) != NULL)
+        loop_job_submit(mf_container(n, struct read_job, later)->job);
 }
 
 int store_read(struct store *s, struct store_read *r)
@@ -177,6 +201,7 @@ int store_read(struct store *s, struct store_read *r)
         free(j);
         return MF_NOMEM;
     }
+    mf_list_init(&j->later);
     j->s = s;
     j->r = r;
     j->io = s->io;
@@ -210,8 +235,10 @@ static int read_waiting(struct store *s, const struct index *ix, uint32_t id, st
     uint8_t *p = mf_buf_reserve(buf, len);
     if (p == NULL)
         return MF_NOMEM;
-    if (s->io->pread(s->io, seg->file, p, len, offset, &e) != 0 ||
-        !record_read(p, len, seg->key, offset, &r) || !is_message(&r, seq))
+    int rc = s->io->pread(s->io, seg->file, p, len, offset, &e);
+    if (store_io_passes(rc))
+        return rc; /* a shortage is no damage */
+    if (rc != 0 || !record_read(p, len, seg->key, offset, &r) || !is_message(&r, seq))
         return read_damaged(s, seq, seg->number, offset, len);
     rec_fill(ix, id, &r, out);
     return 0;

@@ -81,8 +81,8 @@ scenario("streams that find no descriptor go on when there is one", { only: "may
   await jsm.streams.add({ name: "S", subjects: ["s.>"] });
   const p = publisher(nc, 20000);
   await until("some messages", () => p.fate.size > 3);
-  // Streams take all that is left; one more is refused with the reason, and those that are there find none for their
-  // next segment.
+  // Streams take all that is left; one more is refused with the reason, and those that are there share a few for
+  // their next segments, or wait for one.
   let refused, made = 0;
   for (; !refused && made < 100; made++)
     refused = await jsm.streams.add({ name: `T${made}`, subjects: [`t.${made}`] }).then(() => null, (e) => e);
@@ -91,7 +91,6 @@ scenario("streams that find no descriptor go on when there is one", { only: "may
   await nc.flush();
   const from = p.fate.size;
   await until("answers, whatever they are", () => p.fate.size > from + 40);
-  assert.ok(p.count("refused") > 0, "nothing was refused");
   for await (const name of await jsm.streams.names()) if (name !== "S") await jsm.streams.delete(name);
   const acked = p.count("acked");
   await until("messages stored again", () => p.count("acked") > acked + 20);

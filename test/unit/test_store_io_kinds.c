@@ -1,8 +1,12 @@
 /* test_store_io_kinds.c: what only files in a directory, or only files in memory, do. */
+#include "store/io_files.h"
+
 #include "support/io_fixture.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -288,6 +292,123 @@ static void test_a_directory_knows_its_space(void)
     TEST_ASSERT_GREATER_THAN_UINT64(0, io->space(io));
 }
 
+/* --- descriptors ------------------------------------------------------------------------------ */
+
+enum { FILES = 40 };
+
+static unsigned descriptors(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/fd");
+
+    TEST_ASSERT_NOT_NULL(d);
+    while (readdir(d) != NULL)
+        n++;
+    closedir(d);
+    return n;
+}
+
+static void file_name(char name[16], int i, const char *end)
+{
+    snprintf(name, 16, "f%d%s", i, end);
+}
+
+/* A log has many files, and there are many logs: those at rest are closed, and nobody notices. */
+static void test_files_at_rest_take_no_descriptor(void)
+{
+    struct store_file *f[FILES];
+    char name[16], to[16];
+    unsigned before = descriptors();
+
+    io_files_keep(3);
+    for (int i = 0; i < FILES; i++) {
+        file_name(name, i, "");
+        f[i] = create(name, name, strlen(name));
+        ok(io->sync(io, f[i], &e));
+    }
+    TEST_ASSERT_LESS_OR_EQUAL_UINT(before + 3, descriptors());
+    for (int i = 0; i < FILES; i++) { /* also under another name */
+        file_name(name, i, "");
+        file_name(to, i, "new");
+        ok(io->rename(io, name, to, &e));
+        assert_bytes(f[i], name, strlen(name));
+        const uint8_t *p = io->map(io, f[i], strlen(name));
+        TEST_ASSERT_NOT_NULL(p);
+        ok(io->pwrite(io, f[i], "F", 1, 0, &e));
+        TEST_ASSERT_EQUAL('F', p[0]);
+        io->unmap(io, p, strlen(name));
+        ok(io->sync(io, f[i], &e));
+    }
+    TEST_ASSERT_LESS_OR_EQUAL_UINT(before + 3, descriptors());
+    for (int i = 0; i < FILES; i++)
+        io->close(io, f[i]);
+    TEST_ASSERT_EQUAL_UINT(before, descriptors());
+    io_files_keep(0);
+}
+
+/* The kernel tells of a write error to those who have the file open: what is not synced stays so.
+ */
+static void test_files_that_are_not_synced_keep_their_descriptor(void)
+{
+    struct store_file *f[FILES];
+    char name[16];
+    unsigned before = descriptors();
+
+    io_files_keep(3);
+    for (int i = 0; i < FILES; i++) {
+        file_name(name, i, "");
+        f[i] = create(name, name, strlen(name));
+        assert_bytes(f[i], name, strlen(name));
+    }
+    TEST_ASSERT_EQUAL_UINT(before + FILES, descriptors());
+    call_errno = EIO;
+    TEST_ASSERT_EQUAL_INT(MF_IO, io->sync(io, f[0], &e));
+    call_errno = 0;
+    TEST_ASSERT_EQUAL_UINT(before + FILES, descriptors());
+    for (int i = 0; i < FILES; i++)
+        io->close(io, f[i]);
+    io_files_keep(0);
+}
+
+/* Where the process may have no more, files at rest give theirs; when all are in use it is said,
+ * and works again when there is one. */
+static void test_without_descriptors_files_at_rest_give_theirs(void)
+{
+    struct store_file *f[FILES], *one;
+    struct rlimit all, few;
+    int taken[FILES], n = 0;
+
+    io_files_keep(FILES);
+    for (int i = 0; i < FILES; i++) {
+        char name[16];
+        file_name(name, i, "");
+        f[i] = create(name, name, strlen(name));
+        ok(io->sync(io, f[i], &e));
+    }
+    TEST_ASSERT_EQUAL_INT(0, getrlimit(RLIMIT_NOFILE, &all));
+    few = (struct rlimit){.rlim_cur = descriptors(), .rlim_max = all.rlim_max};
+    TEST_ASSERT_EQUAL_INT(0, setrlimit(RLIMIT_NOFILE, &few));
+    while (n < FILES && (taken[n] = dup(0)) >= 0)
+        n++;
+    int rc = io->open(io, "one", true, &one, &e);
+    ok(rc);
+    ok(io->pwrite(io, one, "x", 1, 0, &e)); /* in use until it is synced */
+    while (n < FILES && (taken[n] = dup(0)) >= 0)
+        n++;
+    for (int i = 0; i < FILES; i++) { /* one after the other, with the descriptor of another */
+        char name[16];
+        file_name(name, i, "");
+        assert_bytes(f[i], name, strlen(name));
+    }
+    TEST_ASSERT_EQUAL_INT(0, setrlimit(RLIMIT_NOFILE, &all));
+    while (n > 0)
+        close(taken[--n]);
+    io->close(io, one);
+    for (int i = 0; i < FILES; i++)
+        io->close(io, f[i]);
+    io_files_keep(0);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -300,6 +421,9 @@ int main(void)
     RUN_TEST(test_short_and_interrupted_calls_are_gone_on_with);
     RUN_TEST(test_errors_have_their_code_and_say_what_failed_where);
     RUN_TEST(test_resident_sees_every_page_of_a_long_range);
+    RUN_TEST(test_files_at_rest_take_no_descriptor);
+    RUN_TEST(test_files_that_are_not_synced_keep_their_descriptor);
+    RUN_TEST(test_without_descriptors_files_at_rest_give_theirs);
     kind = &kinds[1];
     RUN_TEST(test_memory_of_cut_and_unlinked_files_goes_back);
     RUN_TEST(test_more_than_there_is_memory_is_full_and_changes_nothing);

@@ -228,6 +228,55 @@ static void test_a_sync_that_fails_for_upkeep_makes_it_read_only(void)
     }
 }
 
+/* --- reading -------------------------------------------------------------------------------- */
+
+struct reading {
+    struct store_read read;
+    int status, calls;
+};
+
+static void on_read(struct store_read *r, int status)
+{
+    struct reading *x = mf_container(r, struct reading, read);
+
+    x->status = status;
+    x->calls++;
+}
+
+static bool is_read(void *arg)
+{
+    return ((struct reading *)arg)->calls > 0;
+}
+
+/* A file that cannot be opened again for want of a descriptor is not damaged: its reader waits. */
+static void test_reads_wait_for_a_descriptor(void)
+{
+    struct reading x = {.read = {.seq = 1, .done = on_read}};
+    struct store_rec r;
+
+    put("k", "v");
+    for (int closes = 0; closes < 2; closes++) {
+        x.calls = 0;
+        fault_io_arm(d.io, &(struct fault_plan){
+                               .kinds = FAULT_READ, .nth = 1, .code = MF_AGAIN, .forever = true});
+        TEST_ASSERT_EQUAL_INT(MF_AGAIN, store_read_now(d.store, 1, &r));
+        TEST_ASSERT_EQUAL_INT(0, store_read(d.store, &x.read));
+        for (int i = 0; i < 100; i++)
+            drive_turn(&d);
+        TEST_ASSERT_EQUAL_INT(0, x.calls);
+        TEST_ASSERT_EQUAL_size_t(0, store_damage_count(d.store));
+        if (closes)
+            drive_close(&d);
+        fault_io_disarm(d.io);
+        if (!closes)
+            drive_until(&d, is_read, &x, "a message that was waited for");
+        TEST_ASSERT_EQUAL_INT(1, x.calls);
+        TEST_ASSERT_EQUAL_INT(closes ? MF_NOMEM : 0, x.status);
+    }
+    drive_open(&d);
+    assert_body(1, "v");
+}
+
 /* --- for good ------------------------------------------------------------------------------- */
 
 /* One call fails for good: the store turns read-only; what it refused is not there afterwards. */
@@ -281,6 +330,7 @@ int main(void)
     RUN_TEST(test_what_is_refused_by_closing_in_a_shortage_is_not_stored);
     RUN_TEST(test_cleaning_goes_on_after_a_shortage);
     RUN_TEST(test_a_sync_that_fails_for_upkeep_makes_it_read_only);
+    RUN_TEST(test_reads_wait_for_a_descriptor);
     RUN_TEST(test_what_is_refused_after_a_failure_is_not_stored);
     RUN_TEST(test_a_write_that_finds_no_space_once_is_written_later);
     return UNITY_END();
