@@ -32,9 +32,9 @@ class Key {
 }
 
 export class Record {
-  // depth: max_msgs_per_subject.  clock: { lo(ms), hi(ms) }, between which the server's time lies at our time ms.
-  constructor(stream, { depth, markers, clock }) {
-    Object.assign(this, { stream, depth, markers, clock });
+  // depth: max_msgs_per_subject.  refusedGone: a message that was refused must not be there.  clock: { lo(ms), hi(ms) }, between which the server's time lies at our time ms.
+  constructor(stream, { depth, markers, clock, refusedGone = false }) {
+    Object.assign(this, { stream, depth, markers, clock, refusedGone });
     this.keys = new Map();
     this.byUid = new Map();
     this.bySeq = new Map(); // of acknowledged or seen messages: the put
@@ -117,6 +117,7 @@ export class Record {
     if (!op) return `revived or alien: ${this.stream} ${m.seq} ${m.key} ${m.uid}`;
     if (op.key.name !== m.key) return `${m.uid} is of ${op.key.name}, seen on ${m.key}`;
     if (m.text !== undefined && m.text !== bodyOf(op.uid, op.size)) return `the body of ${this.stream} ${m.seq} ${m.uid} is not its own (${m.text.length} bytes)`;
+    if (op.refused && this.refusedGone) return `refused, and there: ${this.stream} ${m.seq} ${m.key} ${m.uid}`;
     const wrong = this.#place(op, m.seq);
     if (wrong) return wrong;
     if (from && this.fate(op, from, to) === "gone") return `revived or late: ${this.stream} ${m.seq} ${m.key} ${m.uid}: ${this.story(op, from)}`;

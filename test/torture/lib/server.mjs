@@ -12,9 +12,9 @@ process.on("exit", () => running.forEach((s) => s.proc.kill("SIGKILL")));
 for (const s of ["SIGINT", "SIGTERM"]) process.on(s, () => process.exit(3));
 
 export class Server {
-  // dir: for its configuration and log; store: of its streams.
-  constructor(trial, { dir = trial.dir, store = path.join(dir, "js"), env = {}, config = "", block = "" } = {}) {
-    Object.assign(this, { trial, dir, store, env, config, block });
+  // dir: for its configuration and log; store: of its streams; limit: what bash's ulimit is told for it.
+  constructor(trial, { dir = trial.dir, store = path.join(dir, "js"), env = {}, config = "", block = "", limit = "" } = {}) {
+    Object.assign(this, { trial, dir, store, env, config, block, limit });
     this.starts = 0;
     fs.mkdirSync(dir, { recursive: true });
   }
@@ -23,7 +23,9 @@ export class Server {
     const conf = path.join(this.dir, "server.conf");
     fs.writeFileSync(conf, `listen: "127.0.0.1:-1"\nports_file_dir: "${this.dir}"\njetstream { store_dir: "${this.store}" ${this.block} }\n${this.config}\n`);
     const text = (this.text = []);
-    const proc = (this.proc = spawn(this.trial.mayflyd, ["-c", conf], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...this.env } }));
+    const line = [this.trial.mayflyd, "-c", conf];
+    if (this.limit) line.unshift("bash", "-c", `ulimit ${this.limit} && exec "$0" "$@"`);
+    const proc = (this.proc = spawn(line[0], line.slice(1), { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...this.env } }));
     running.add(this);
     this.gone = null;
     this.starts++;

@@ -12,15 +12,16 @@ const REAL = { lo: (ms) => ms, hi: (ms) => ms };
 const MARKER_MS = 15000; // a marker follows a death within milliseconds; a machine may stall
 
 export class World {
-  // refusals: a pattern of those that are no find.  lifetime: of markers and ids, in ns.
-  constructor(trial, server, { refusals = /^$/, clock = REAL, hands = 3, keys = 40, lifetime = 3600e9 } = {}) {
+  // refusals: a pattern of those that are no find.  refusedGone: a refused message that is there is one.  lifetime: of
+  // markers and ids, in ns.
+  constructor(trial, server, { refusals = /^$/, refusedGone = false, clock = REAL, hands = 3, keys = 40, lifetime = 3600e9 } = {}) {
     Object.assign(this, { trial, server, refusals, clock, lifetime });
     trial.tried = () => this.summary();
     this.roll = dice(trial.seed);
     this.count = { puts: 0, acks: 0, refused: 0, resent: 0, deletes: 0, purges: 0, batches: 0, gets: 0, queued: 0, confirmed: 0, verified: 0, readings: 0 };
     this.records = {
-      K: new Record("K", { depth: 1, markers: true, clock }),
-      T: new Record("T", { depth: 5, markers: false, clock }),
+      K: new Record("K", { depth: 1, markers: true, clock, refusedGone }),
+      T: new Record("T", { depth: 5, markers: false, clock, refusedGone }),
     };
     this.hands = Array.from({ length: hands }, (_, i) => new Hand(this, null, i, { keys }));
     this.watchers = Object.values(this.records).map((r) => new Watcher(r, (kind, text) => this.find(kind, text)));
