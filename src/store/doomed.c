@@ -225,22 +225,12 @@ void doom(struct store *s, uint32_t id)
     index_doom(s->ix, id);
 }
 
-/* From the newest on: it is usually the one that decides. */
-bool all_hidden(const struct index *ix, uint32_t newest)
-{
-    for (uint32_t id = newest; id != INDEX_NONE; id = index_older(ix, id))
-        if (!index_hidden(ix, id))
-            return false;
-    return true;
-}
-
 void hide(struct store *s, uint32_t id)
 {
     if (!index_doomed(s->ix, id))
         doom(s, id);
     totals_add(&s->hidden, entry_totals(s, id));
     index_hide(s->ix, id);
-    s->hidden_keys += all_hidden(s->ix, index_key_last(s->ix, index_key(s->ix, id)));
     if (s->gone != NULL)
         watch_tell(s, s->ix, id);
 }
@@ -248,28 +238,9 @@ void hide(struct store *s, uint32_t id)
 void key_shown(struct store *s, uint32_t id)
 {
     uint32_t older = index_older(s->ix, id);
-    bool hidden = s->hidden_keys > 0 && older != INDEX_NONE && all_hidden(s->ix, older);
+    bool hidden = s->hidden.msgs > 0 && older != INDEX_NONE && index_all_hidden(s->ix, older);
 
-    s->hidden_keys -= hidden;
     s->filling.new_keys += older == INDEX_NONE || hidden;
-}
-
-/* Keeps the count when a message leaves its key. */
-static void key_loses(struct store *s, uint32_t id)
-{
-    uint32_t key = index_key(s->ix, id), last = index_key_last(s->ix, key);
-
-    if (s->hidden.msgs == 0)
-        return;
-    if (index_hidden(s->ix, id)) {
-        s->hidden_keys -= index_key_count(s->ix, key) == 1;
-        return;
-    }
-    /* The others: are they all hidden? */
-    for (uint32_t o = last; o != INDEX_NONE; o = index_older(s->ix, o))
-        if (o != id && !index_hidden(s->ix, o))
-            return;
-    s->hidden_keys += index_key_count(s->ix, key) > 1;
 }
 
 void entry_gone(struct store *s, uint32_t id)
@@ -283,7 +254,6 @@ void entry_gone(struct store *s, uint32_t id)
     }
     if (s->gone != NULL && !index_hidden(s->ix, id))
         watch_tell(s, s->ix, id);
-    key_loses(s, id);
     totals_sub(&s->all, t);
     totals_sub(&s->doomed, t);
     if (index_hidden(s->ix, id))

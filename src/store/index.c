@@ -97,9 +97,13 @@ void index_doom(struct index *ix, uint32_t id)
 
 void index_hide(struct index *ix, uint32_t id)
 {
+    bool before = index_hidden(ix, id);
+
     index_doom(ix, id);
     bit_put(index_block(ix, id)->hidden, index_slot(id), true);
     wheel_out(ix, id);
+    if (!before)
+        ring_hidden(ix, id);
 }
 
 bool index_hidden(const struct index *ix, uint32_t id)
@@ -157,6 +161,7 @@ void index_clear(struct index *ix)
     }
     keys_free(ix->keys);
     ix->keys = keys;
+    ix->hidden = ix->hidden_keys = 0;
     if (ix->wheel != NULL)
         wheel_free(ix->wheel);
     ix->wheel = NULL;
@@ -275,6 +280,49 @@ struct keys *index_keys(const struct index *ix)
 size_t index_count(const struct index *ix)
 {
     return ix->count;
+}
+
+size_t index_hidden_count(const struct index *ix)
+{
+    return ix->hidden;
+}
+
+size_t index_hidden_keys(const struct index *ix)
+{
+    return ix->hidden_keys;
+}
+
+/* Of one block, in slots [from, to). */
+static uint64_t block_range_count(const struct block *b, unsigned from, unsigned to)
+{
+    uint64_t n = 0;
+
+    for (unsigned w = from / 64; w < BLOCK_WORDS && w * 64 < to; w++) {
+        uint64_t bits = b->live[w] & ~b->hidden[w];
+        if (from > w * 64)
+            bits &= UINT64_MAX << (from - w * 64);
+        if (to < w * 64 + 64)
+            bits &= UINT64_MAX >> (w * 64 + 64 - to);
+        n += (uint64_t)__builtin_popcountll(bits);
+    }
+    return n;
+}
+
+uint64_t index_range_count(const struct index *ix, uint64_t first, uint64_t last)
+{
+    size_t at = dir_find(ix, first);
+    uint64_t n = 0;
+
+    for (at = at == DIR_NONE ? 0 : at; at < ix->dir.count && dir_base(ix, at) <= last; at++) {
+        const struct block *b = dir_block(ix, at);
+        unsigned from = first <= b->base ? 0 : block_lower(b, first - b->base), to = b->used;
+        if (block_last_seq(b) > last) {
+            to = block_lower(b, last - b->base);
+            to += block_seq(b, to) == last;
+        }
+        n += block_range_count(b, from, to);
+    }
+    return n;
 }
 
 bool index_advance(struct index *ix, int64_t now_ns, size_t budget)

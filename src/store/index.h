@@ -60,6 +60,7 @@ bool index_doomed(const struct index *ix, uint32_t id);
 /* The same for one that expired: it also leaves the wheel, and nobody may see it any more. */
 void index_hide(struct index *ix, uint32_t id);
 bool index_hidden(const struct index *ix, uint32_t id);
+bool index_all_hidden(const struct index *ix, uint32_t newest); /* it and all older of its key */
 /* Gone.  Ids of other entries may change. */
 void index_remove(struct index *ix, uint32_t id);
 void index_set_place(struct index *ix, uint32_t id, uint64_t place);
@@ -84,6 +85,10 @@ uint32_t index_key_first(const struct index *ix, uint32_t key);
 uint32_t index_key_count(const struct index *ix, uint32_t key);
 struct keys *index_keys(const struct index *ix);
 size_t index_count(const struct index *ix);
+size_t index_hidden_count(const struct index *ix);
+size_t index_hidden_keys(const struct index *ix); /* keys all of whose entries are hidden */
+/* Entries with sequences in [first, last] that are not hidden.  O(blocks in between). */
+uint64_t index_range_count(const struct index *ix, uint64_t first, uint64_t last);
 
 /* The wheel, over entries: see wheel.h. */
 bool index_advance(struct index *ix, int64_t now_ns, size_t budget);

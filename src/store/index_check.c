@@ -75,6 +75,18 @@ static size_t check_ring(const struct index *ix, uint32_t key)
     return n;
 }
 
+/* What the sums of prefixes have of a key: its entries that are not hidden. */
+static struct keys_sum sum_of_key(const void *arg, uint32_t key)
+{
+    const struct index *ix = arg;
+    struct keys_sum sum = {0, 0};
+
+    for (uint32_t id = index_key_last(ix, key); id != INDEX_NONE; id = index_older(ix, id))
+        sum.msgs += !index_hidden(ix, id);
+    sum.keys = sum.msgs > 0;
+    return sum;
+}
+
 /* Rings and wheel; while loading there are none, but keys count their entries. */
 static void check_entries(const struct index *ix)
 {
@@ -105,6 +117,12 @@ void index_check(const struct index *ix)
     check_directory(ix);
     check_entries(ix);
     keys_check(ix->keys);
+    if (ix->load == NULL) {
+        struct keys_sum all = keys_total(ix->keys);
+        keys_check_sums(ix->keys, sum_of_key, ix);
+        must(all.msgs == ix->count - ix->hidden);
+        must(all.keys == keys_count(ix->keys) - ix->hidden_keys);
+    }
     if (ix->wheel != NULL)
         wheel_check(ix->wheel);
 }

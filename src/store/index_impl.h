@@ -83,8 +83,9 @@ struct index {
     uint32_t *spare;     /* numbers that are free again; as large as page */
     size_t pages, page_cap, spares;
     size_t count, block_bytes;
-    uint64_t moves;    /* entries that changed their id: tests bound the work by it */
-    struct load *load; /* NULL: not loading */
+    size_t hidden, hidden_keys; /* hidden entries; keys that have no others */
+    uint64_t moves;             /* entries that changed their id: tests bound the work by it */
+    struct load *load;          /* NULL: not loading */
     int64_t now_ns;
     char separator;
 };
@@ -189,6 +190,7 @@ void dir_after_loss(struct index *ix, struct block *b, unsigned before);
 /* index_ring.c: the entries of a key. */
 void ring_link(struct index *ix, uint32_t id); /* as the newest; its key counts it already */
 void ring_unlink(struct index *ix, uint32_t id);
+void ring_hidden(struct index *ix, uint32_t id);               /* it was hidden just now */
 void ring_moved(struct index *ix, uint32_t from, uint32_t to); /* entry `to` is a copy of `from` */
 MF_MUSTCHECK int key_hold(struct index *ix, struct mf_slice key, uint64_t hash, uint32_t *id);
 void key_drop(struct index *ix, uint32_t key);

@@ -128,16 +128,31 @@ static void node_fill(struct keys *k, uint32_t id, uint32_t parent, uint64_t has
                             .prev = KEYS_NONE,
                             .a = KEYS_NONE,
                             .len = (uint16_t)w->token.len};
-    if (w->inner)
+    if (w->inner) {
         memcpy(n->bytes, &hash, sizeof hash);
+        inner_set(n, (struct keys_inner){.inners = 0});
+    }
     if (w->token.len > 0)
         memcpy((uint8_t *)n + (w->inner ? NODE_INNER : NODE_LEAF), w->token.ptr, w->token.len);
+}
+
+static void count_inner(struct keys_node *up, uint32_t change)
+{
+    struct keys_inner i = inner_get(up);
+
+    i.inners += change;
+    inner_set(up, i);
 }
 
 /* As the first of its siblings: walks that are under way have it behind them. */
 static void node_link(struct keys *k, uint32_t parent, uint32_t id)
 {
     struct keys_node *up = node_at(k, parent);
+
+    if (node_inner(k, id))
+        count_inner(up, 1);
+    else
+        k->changes++;
 
     if (up->a != KEYS_NONE)
         node_at(k, up->a)->prev = id;
@@ -166,6 +181,10 @@ static uint32_t node_unlink(struct keys *k, uint32_t id)
     uint32_t parent = n->parent;
 
     keys_walks_leave(k, id);
+    if (node_inner(k, id))
+        count_inner(up, UINT32_MAX);
+    else
+        k->changes++;
     if (n->next != KEYS_NONE)
         node_at(k, n->next)->prev = n->prev;
     if (n->prev != KEYS_NONE)
@@ -310,6 +329,27 @@ void keys_set(struct keys *k, uint32_t id, struct keys_value v)
     n->b = v.count;
 }
 
+void keys_tally(struct keys *k, uint32_t id, int msgs, int keys)
+{
+    while (id != ROOT) {
+        id = node_at(k, id)->parent;
+        struct keys_inner i = inner_get(node_at(k, id));
+        i.sum.msgs += (uint32_t)msgs;
+        i.sum.keys += (uint32_t)keys;
+        inner_set(node_at(k, id), i);
+    }
+}
+
+struct keys_sum keys_total(const struct keys *k)
+{
+    return inner_get(node_at(k, ROOT)).sum;
+}
+
+uint64_t keys_changes(const struct keys *k)
+{
+    return k->changes;
+}
+
 void keys_prefetch_id(const struct keys *k, uint32_t id)
 {
     __builtin_prefetch(node_at(k, id), 1);
@@ -349,6 +389,14 @@ size_t keys_memory(const struct keys *k)
            k->cap_pages * sizeof *k->pages + k->table.bytes;
 }
 
+/* Sets that are made one after the other at the same address differ in keys_changes(). */
+static uint64_t first_change(void)
+{
+    static _Atomic uint64_t sets;
+
+    return ++sets << 40;
+}
+
 struct keys *keys_new(char separator)
 {
     struct keys *k = calloc(1, sizeof *k);
@@ -360,6 +408,7 @@ struct keys *keys_new(char separator)
     k->separator = (uint8_t)separator;
     k->free_page = k->recent.id = KEYS_NONE;
     k->hash_mask = UINT64_MAX;
+    k->changes = first_change();
     mf_list_init(&k->walks);
     mf_list_init(&k->regions);
     for (uint32_t i = 0; i < MF_COUNT(k->class); i++)
@@ -371,6 +420,7 @@ struct keys *keys_new(char separator)
     *node_at(k, root) = (struct keys_node){
         .parent = KEYS_NONE, .next = KEYS_NONE, .prev = KEYS_NONE, .a = KEYS_NONE};
     memcpy(node_at(k, root)->bytes, &hash, sizeof hash);
+    inner_set(node_at(k, root), (struct keys_inner){.inners = 0});
     return k;
 }
 

@@ -10,7 +10,8 @@
  * find, add and delete: O(1) (O(tokens) for a new prefix; resizing the table is spread over the
  * adds and deletes, so no call is long).  A pattern ("*": one token, also an empty one; ">" at the
  * end: one or more) costs the nodes it touches, not all keys.  Memory for a leaf: 22 bytes and its
- * last token, rounded up to 4, and 6 to 12 in the table; no pointers, ids only. */
+ * last token, rounded up to 4, and 6 to 12 in the table; no pointers, ids only.  A prefix: 42 bytes
+ * and its token. */
 #ifndef STORE_KEYS_H
 #define STORE_KEYS_H
 
@@ -88,6 +89,16 @@ void keys_prefetch_id(const struct keys *k, uint32_t id);
 void keys_prefetch_del(const struct keys *k,
                        uint32_t id); /* reads the leaf: have it in the cache */
 
+/* Sums over leaves, kept by the owner: `msgs` and `keys` are added to every prefix of the leaf.
+ * O(tokens). */
+struct keys_sum {
+    uint32_t msgs, keys;
+};
+void keys_tally(struct keys *k, uint32_t id, int msgs, int keys);
+struct keys_sum keys_total(const struct keys *k); /* of all leaves */
+/* Raised whenever a leaf is added or deleted. */
+uint64_t keys_changes(const struct keys *k);
+
 /* The text of a key, put together in dst; returns it as a slice of dst (its end).  O(length). */
 struct mf_slice keys_text(const struct keys *k, uint32_t id, uint8_t dst[KEYS_MAX]);
 /* Does the key match?  Without putting its text together. */
@@ -103,8 +114,15 @@ struct keys_walk;
 struct keys_walk *keys_walk_new(struct keys *k, struct mf_slice pattern); /* NULL: out of memory */
 uint32_t keys_walk_next(struct keys_walk *w); /* O(nodes stepped over) */
 void keys_walk_end(struct keys_walk *w);      /* NULL is fine */
+/* The same, but a subtree all of whose leaves match is not walked: its sums are added to *sum.  Use
+ * one of the two for a whole walk.  Each node looked at takes one off *budget; KEYS_NONE with
+ * *budget 0: not at the end, go on or end it. */
+uint32_t keys_walk_sum(struct keys_walk *w, struct keys_sum *sum, size_t *budget);
 void keys_walks_stop(struct keys *k); /* all of this set are at their end, and let go of it */
 
 void keys_check(const struct keys *k); /* aborts if an invariant is broken; for tests */
+/* The same for the sums of prefixes; `leaf` tells what was passed to keys_tally() for a leaf. */
+void keys_check_sums(const struct keys *k, struct keys_sum (*leaf)(const void *arg, uint32_t id),
+                     const void *arg);
 
 #endif

@@ -70,6 +70,24 @@ static void check_children(const struct keys *k, uint32_t id)
     CHECK(n == node_at(k, id)->b);
 }
 
+/* The sums of an inner node are those of its children. */
+static void check_sum(const struct keys *k, uint32_t id,
+                      struct keys_sum (*leaf)(const void *arg, uint32_t id), const void *arg)
+{
+    struct keys_inner i = inner_get(node_at(k, id));
+    struct keys_sum sum = {0, 0};
+    uint32_t inners = 0;
+
+    for (uint32_t c = node_at(k, id)->a; c != KEYS_NONE; c = node_at(k, c)->next) {
+        bool inner = node_inner(k, c);
+        struct keys_sum s = inner ? inner_get(node_at(k, c)).sum : leaf(arg, c);
+        inners += inner;
+        sum.msgs += s.msgs;
+        sum.keys += s.keys;
+    }
+    CHECK(sum.msgs == i.sum.msgs && sum.keys == i.sum.keys && inners == i.inners);
+}
+
 /* Entries of one side; *bytes grows by its memory. */
 static size_t check_side(const struct keys *k, const struct keys_side *s, size_t *bytes)
 {
@@ -180,4 +198,19 @@ void keys_check(const struct keys *k)
         CHECK(node_inner(k, k->recent.id) &&
               inner_hash(node_at(k, k->recent.id)) == k->recent.hash);
     mf_list_each(l, &k->walks) check_walk(k, mf_container(l, struct keys_walk, in));
+}
+
+void keys_check_sums(const struct keys *k, struct keys_sum (*leaf)(const void *arg, uint32_t id),
+                     const void *arg)
+{
+    check_sum(k, ROOT, leaf, arg);
+    for (uint32_t s = 0; s < 2; s++) {
+        const struct keys_side *side = s == 0 ? &k->table.now : &k->table.old;
+        for (uint32_t g = 0; g < side->groups; g++) {
+            const struct keys_group *group = side_group(side, g);
+            for (uint32_t i = 0; group != NULL && i < GROUP_SLOTS; i++)
+                if (group->tag[i] != 0 && node_inner(k, group->id[i]))
+                    check_sum(k, group->id[i], leaf, arg);
+        }
+    }
 }

@@ -4,9 +4,12 @@
  *    0  u32  parent; KEYS_NONE for the root        16  u32  leaf: count; inner: number of children
  *    4  u32  next sibling                          20  u16  length of the token
  *    8  u32  previous sibling                      22       inner only: u64 hash of the whole
- * prefix 12  u32  leaf: last; inner: first child        then     the token; an inner one ends with
- * the separator, no other byte is one An id is page << 12 | slot.  The root is the inner node 0
- * with an empty token; it is in no table.
+ * prefix 12  u32  leaf: last; inner: first child        30       inner only: struct keys_inner then
+ * the token; the token of an inner node ends with the separator, no other byte is one.  An id is
+ * page << 12 | slot.  The root is the inner node 0 with an empty token; it is in no table.
+ *
+ * An inner node has the sums of what was passed to keys_tally() for all leaves below it, at any
+ * depth.
  *
  * Hash of a node: that of its parent mixed with that of its token.  So a leaf is rehashed from its
  * own bytes and one hot word of its parent, a child is found from its parent, and a key with
@@ -32,7 +35,7 @@
 #define SIZE_CLASSES 90u    /* 0 unused, 1..32 small, 33..88 in octaves, 89 a page of its own */
 #define SIZE_ALONE   (SIZE_CLASSES - 1)
 #define NODE_LEAF    22u /* bytes before the token */
-#define NODE_INNER   30u
+#define NODE_INNER   42u
 #define SLOT_NONE    UINT16_MAX
 #define RECENT_MAX   128u
 #define ROOT_HASH    0x9E3779B97F4A7C15u
@@ -42,6 +45,12 @@ struct keys_node {
     uint32_t a, b; /* last and count, or first child and number of children */
     uint16_t len;
     uint8_t bytes[];
+};
+
+/* The numbers of an inner node, not aligned: copied in and out. */
+struct keys_inner {
+    struct keys_sum sum;
+    uint32_t inners; /* children that are inner nodes */
 };
 
 /* Slots of one size.  mem NULL: the number is free.  Slots [0, fresh) were handed out at least
@@ -79,6 +88,7 @@ struct keys {
     struct keys_stock *stock;     /* NULL: nobody gets memory ahead */
     uint64_t hash_mask;           /* tests clear bits to make collisions */
     uint64_t touched;             /* nodes looked at by walks, for tests */
+    uint64_t changes;             /* leaves added and deleted */
     uint8_t separator;
     struct keys_class class[SIZE_CLASSES * 2];
 };
@@ -124,6 +134,17 @@ static inline uint64_t inner_hash(const struct keys_node *n)
     uint64_t h;
     memcpy(&h, n->bytes, sizeof h);
     return h;
+}
+
+static inline struct keys_inner inner_get(const struct keys_node *n)
+{
+    struct keys_inner i;
+    memcpy(&i, n->bytes + sizeof(uint64_t), sizeof i);
+    return i;
+}
+static inline void inner_set(struct keys_node *n, struct keys_inner i)
+{
+    memcpy(n->bytes + sizeof(uint64_t), &i, sizeof i);
 }
 
 /* The halves of a product: every bit of both counts.  Both sides are seeded, see hash.h. */

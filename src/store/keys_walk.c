@@ -95,28 +95,53 @@ static uint32_t named_child(struct keys_walk *w, uint32_t parent, uint32_t depth
     return keys_table_find(w->keys, hash_child(w->keys, hash, want.inner, want.token), &want);
 }
 
-/* Down from an inner node, whose children are at this depth, as far as the pattern has text.  True:
- * a wildcard follows, and w->next stands on the first child.  False: *leaf is the one that matches,
- * or KEYS_NONE. */
-static bool descend(struct keys_walk *w, uint32_t node, uint32_t depth, uint32_t *leaf)
+/* Down from the inner node *node, whose children are at *depth, as far as the pattern has text.
+ * True: a wildcard follows for the children of *node.  False: *leaf is the one that matches, or
+ * KEYS_NONE. */
+static bool descend(struct keys_walk *w, uint32_t *node, uint32_t *depth, uint32_t *leaf)
 {
     *leaf = KEYS_NONE;
-    for (; !is_wild(w, depth); depth++) {
-        node = named_child(w, node, depth);
-        if (node == KEYS_NONE)
+    for (; !is_wild(w, *depth); ++*depth) {
+        *node = named_child(w, *node, *depth);
+        if (*node == KEYS_NONE)
             return false;
-        if (depth + 1 == w->tokens) {
-            *leaf = node;
+        if (*depth + 1 == w->tokens) {
+            *leaf = *node;
             return false;
         }
     }
-    w->next = node_at(w->keys, node)->a; /* the root may have none */
+    return true;
+}
+
+/* Do all leaves below the node match, whose children stand at a wildcard of this depth? */
+static bool is_whole(const struct keys_walk *w, uint32_t node, uint32_t depth)
+{
+    return in_tail(w, depth) ||
+           (depth + 1 == w->tokens && inner_get(node_at(w->keys, node)).inners == 0);
+}
+
+/* Down from an inner node.  True: w->next stands on the first child of a wildcard (the root may
+ * have none).  False: *leaf matches, or nothing is left to walk below the node.  sum not NULL: what
+ * matches as a whole is added there. */
+static bool enter(struct keys_walk *w, uint32_t node, uint32_t depth, uint32_t *leaf,
+                  struct keys_sum *sum)
+{
+    if (!descend(w, &node, &depth, leaf))
+        return false;
+    if (sum != NULL && is_whole(w, node, depth)) {
+        struct keys_sum all = inner_get(node_at(w->keys, node)).sum;
+        w->keys->touched++;
+        sum->msgs += all.msgs;
+        sum->keys += all.keys;
+        return false;
+    }
+    w->next = node_at(w->keys, node)->a;
     w->depth = depth;
     return true;
 }
 
 /* Looks at w->next and moves it on; gives a leaf that matches or KEYS_NONE. */
-static uint32_t look(struct keys_walk *w)
+static uint32_t look(struct keys_walk *w, struct keys_sum *sum)
 {
     uint32_t id = w->next, leaf = KEYS_NONE;
     bool last = w->depth + 1 >= w->tokens;
@@ -128,25 +153,51 @@ static uint32_t look(struct keys_walk *w)
         w->next = node_at(w->keys, id)->a;
         w->depth++;
         return KEYS_NONE;
-    } else if (!last && descend(w, id, w->depth + 1, &leaf)) {
+    } else if (!last && enter(w, id, w->depth + 1, &leaf, sum)) {
         return KEYS_NONE;
     }
     step(w);
     return leaf;
 }
 
-uint32_t keys_walk_next(struct keys_walk *w)
+static uint32_t start_walk(struct keys_walk *w, struct keys_sum *sum)
 {
     uint32_t leaf = KEYS_NONE;
 
     if (w->keys != NULL && !w->started) {
         w->started = true;
-        descend(w, ROOT, 0, &leaf);
+        enter(w, ROOT, 0, &leaf, sum);
     }
+    return leaf;
+}
+
+uint32_t keys_walk_next(struct keys_walk *w)
+{
+    uint32_t leaf = start_walk(w, NULL);
+
     while (leaf == KEYS_NONE && w->keys != NULL && w->next != KEYS_NONE)
-        leaf = look(w);
+        leaf = look(w, NULL);
     if (leaf == KEYS_NONE)
         keys_walk_end(w);
+    return leaf;
+}
+
+uint32_t keys_walk_sum(struct keys_walk *w, struct keys_sum *sum, size_t *budget)
+{
+    uint32_t leaf = start_walk(w, sum);
+
+    while (leaf == KEYS_NONE && w->keys != NULL && w->next != KEYS_NONE) {
+        uint64_t before = w->keys->touched;
+        if (*budget == 0)
+            return KEYS_NONE;
+        leaf = look(w, sum);
+        size_t used = (size_t)(w->keys->touched - before);
+        *budget -= used < *budget ? used : *budget;
+    }
+    if (leaf == KEYS_NONE) {
+        keys_walk_end(w);
+        *budget += *budget == 0;
+    }
     return leaf;
 }
 

@@ -49,13 +49,11 @@ void purge_begin(struct store *s, struct index *fresh)
     s->purge.upto = s->last_seq;
     s->purge.all = all;
     s->purge.hidden = s->hidden;
-    s->purge.hidden_keys = s->hidden_keys;
     s->purge.new_keys = s->filling.new_keys;
     s->filling.new_keys = 0;
     s->ix = fresh;
     s->doomed = all;
     s->hidden = (struct totals){0};
-    s->hidden_keys = 0;
     doomed_reset(s);
     s->graves.count = s->graves.done = 0; /* they go with all the others */
     s->filling.purge = true;
@@ -79,7 +77,6 @@ void purge_hide(struct store *s, struct range r)
             continue;
         totals_add(&s->purge.hidden, entry_totals_in(s, ix, id));
         index_hide(ix, id);
-        s->purge.hidden_keys += all_hidden(ix, index_key_last(ix, index_key(ix, id)));
         if (s->gone != NULL)
             watch_tell(s, ix, id);
     }

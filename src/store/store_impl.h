@@ -89,10 +89,9 @@ struct purge {
     struct index *ix;
     uint64_t upto;
     struct totals all, hidden; /* messages in it; of those on disk: gone for readers */
-    uint64_t hidden_keys;
-    uint64_t new_keys;    /* image.h; of the group that holds the removal */
-    struct loop_job *job; /* frees `dead` */
-    struct index *dead;   /* the worker's while `freeing` */
+    uint64_t new_keys;         /* image.h; of the group that holds the removal */
+    struct loop_job *job;      /* frees `dead` */
+    struct index *dead;        /* the worker's while `freeing` */
     bool freeing;
 };
 
@@ -156,7 +155,6 @@ struct store {
     struct totals all;    /* committed */
     struct totals doomed; /* their removal is on its way */
     struct totals hidden; /* of those: expired */
-    uint64_t hidden_keys; /* keys all of whose messages are hidden */
     struct doomed_keys doomed_keys;
     struct ranges graves; /* expired and on disk, still in the index */
     bool digging, syncing;
@@ -247,12 +245,11 @@ static inline struct totals entry_totals(const struct store *s, uint32_t id)
 {
     return entry_totals_in(s, s->ix, id);
 }
-void big_purge(struct store *s, uint64_t upto);           /* O(long messages) */
-bool all_hidden(const struct index *ix, uint32_t newest); /* this one and all older of its key */
-void doomed_reset(struct store *s);                       /* nothing in the index is doomed */
-void doom(struct store *s, uint32_t id);                  /* once for each */
-void hide(struct store *s, uint32_t id);                  /* dooms if need be; a committed one */
-void key_shown(struct store *s, uint32_t id);             /* a new message: its key counts again */
+void big_purge(struct store *s, uint64_t upto); /* O(long messages) */
+void doomed_reset(struct store *s);             /* nothing in the index is doomed */
+void doom(struct store *s, uint32_t id);        /* once for each */
+void hide(struct store *s, uint32_t id);        /* dooms if need be; a committed one */
+void key_shown(struct store *s, uint32_t id);   /* a new message: its key counts again */
 /* watch.c */
 void watch_tell(struct store *s, const struct index *ix, uint32_t id);
 void entry_gone(struct store *s, uint32_t id);

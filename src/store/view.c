@@ -271,8 +271,7 @@ void store_state(const struct store *s, struct store_state *out)
         .last_seq = s->committed_seq,
         .msgs = s->all.msgs - o.sum.msgs,
         .bytes = s->all.bytes - o.sum.bytes,
-        .keys = keys_count(index_keys(ix)) - (old ? s->purge.hidden_keys : s->hidden_keys) -
-                o.keys - new_keys(s),
+        .keys = keys_count(index_keys(ix)) - index_hidden_keys(ix) - o.keys - new_keys(s),
         .deadlines = index_deadlines(ix) - o.deadlines,
         .flagged = {s->all.flagged[0] - o.sum.flagged[0], s->all.flagged[1] - o.sum.flagged[1]},
         .segments = s->segs.count,

@@ -37,6 +37,7 @@ struct model_key {
     bool live;
     uint32_t id;
     struct keys_value value;
+    struct keys_sum sum;     /* what keys_tally() was told of it */
     uint64_t born;           /* step */
     uint64_t seen_by[WALKS]; /* number of the walk that saw this life of it */
 };
@@ -163,8 +164,10 @@ static void do_add(struct model_key *m)
     m->id = id;
     m->born = step_no;
     m->value = (struct keys_value){below(1000), below(1000)};
+    m->sum = (struct keys_sum){below(5), below(2)};
     memset(m->seen_by, 0, sizeof m->seen_by);
     keys_set(k, id, m->value);
+    keys_tally(k, id, (int)m->sum.msgs, (int)m->sum.keys);
     live++;
 }
 
@@ -172,6 +175,7 @@ static void do_del(struct model_key *m)
 {
     if (!m->live)
         return;
+    keys_tally(k, m->id, -(int)m->sum.msgs, -(int)m->sum.keys);
     memory_arm(below(4) == 0 ? 0 : -1);
     keys_del(k, m->id);
     memory_disarm();
@@ -241,6 +245,45 @@ static void walk_go(size_t i)
     }
 }
 
+static struct keys_sum sum_of_id(const void *arg, uint32_t id)
+{
+    (void)arg;
+    for (size_t j = 0; j < UNIVERSE; j++)
+        if (key[j].live && key[j].id == id)
+            return key[j].sum;
+    TEST_FAIL_MESSAGE("a leaf nobody knows");
+    return (struct keys_sum){0, 0};
+}
+
+/* The sums of a pattern, in slices of a few steps, and what it costs. */
+static void do_sum(void)
+{
+    uint8_t pattern[TEXT_MAX];
+    struct mf_slice p = mf_slice(pattern, random_text(pattern, true));
+    struct keys_walk *w = keys_walk_new(k, p);
+    struct keys_sum sum = {0, 0}, want = {0, 0};
+    size_t budget;
+
+    TEST_ASSERT_NOT_NULL(w);
+    do {
+        uint32_t id;
+        budget = 1 + below(9);
+        while ((id = keys_walk_sum(w, &sum, &budget)) != KEYS_NONE) {
+            struct keys_sum leaf = sum_of_id(NULL, id);
+            sum.msgs += leaf.msgs;
+            sum.keys += leaf.keys;
+        }
+    } while (budget == 0);
+    for (size_t j = 0; j < UNIVERSE; j++) {
+        if (!key[j].live || !naive_match(p, text_of(&key[j])))
+            continue;
+        want.msgs += key[j].sum.msgs;
+        want.keys += key[j].sum.keys;
+    }
+    TEST_ASSERT_EQUAL_UINT32(want.msgs, sum.msgs);
+    TEST_ASSERT_EQUAL_UINT32(want.keys, sum.keys);
+}
+
 static void do_walk(void)
 {
     size_t i = below(WALKS);
@@ -264,13 +307,17 @@ static void run(uint32_t steps, uint32_t lean)
         step_no++;
         if (what < 50)
             below(100) < lean ? do_add(m) : do_del(m);
-        else if (what < 75)
+        else if (what < 70)
             do_find(m);
+        else if (what < 75)
+            do_sum();
         else
             do_walk();
         TEST_ASSERT_EQUAL_size_t(live, keys_count(k));
-        if (i % 64 == 0)
+        if (i % 64 == 0) {
             keys_check(k);
+            keys_check_sums(k, sum_of_id, NULL);
+        }
     }
 }
 
