@@ -2,8 +2,9 @@
  *
  * A consumer that has seen everything costs nothing but its memory until a message comes that it
  * wants: filters hang in one tree per stream.  One with a backlog walks it with a cursor, in
- * slices.  Creating is O(1) for a consumer of all, O(subjects that match) for a pattern; never a
- * walk over messages.
+ * slices.  Creating is O(1) where the filters match all messages, or where it starts at either end
+ * of the stream; else what it wants may have to be counted, message by message: in slices, before
+ * the answer.
  *
  * Memory of an idle one: about 1 KB and its configuration.  Each message that waits for its ack:
  * about 100 bytes.
@@ -96,6 +97,9 @@ struct consumer_op {
     struct consumer *consumer;
     struct mf_list link;
 };
+/* done() when its numbers are exact: at once, unless they are being counted.  c NULL: it was
+ * deleted meanwhile. */
+void consumer_settled(struct consumer *c, struct consumer_op *op);
 void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
                      struct consumer_op *op);
 void consumer_update(struct consumer *c, struct consumer_config *cfg, struct consumer_op *op);

@@ -216,8 +216,10 @@ uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key);
 uint64_t store_first_accepted(const struct store *s);
 uint64_t store_next_accepted(const struct store *s, uint64_t from_seq); /* at or after; 0: none */
 void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint64_t *last_seq);
-/* The newest accepted message of all keys that match.  0: none.  O(keys that match). */
+/* The newest message of all keys that match: accepted, or for readers.  0: none.  O(messages behind
+ * it) or O(keys that match), whatever is less. */
 uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern);
+uint64_t store_pattern_last(struct store *s, struct mf_slice pattern);
 /* How many accepted messages have the lowest owner flag (0) or the second (1). */
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag);
 /* The two low flags of a message that is accepted; false: it is not there. */
@@ -230,11 +232,15 @@ uint64_t store_length(const struct store *s, uint64_t seq, uint16_t *flags);
 uint64_t store_key_overdue(const struct store *s, struct mf_slice key, uint64_t after);
 bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns);
 
-/* Messages of the keys that match a pattern, in sequence order.  Cost: O(1) a message for one key
- * or for all (">"); for a pattern, that of the keys it matches once, then O(log keys) a message;
- * when it matches more than STORE_CURSOR_KEYS keys, a test for every message passed. */
+/* Messages of the keys that match a pattern, in sequence order.  A call takes some thousand steps
+ * at most.  Cost: O(1) a message for one key and where all messages match; O(log keys) for a
+ * pattern that matches at most STORE_CURSOR_KEYS keys and a small part of the messages; else a test
+ * for every message passed. */
 #define STORE_CURSOR_KEYS 16384
 struct store_cursor;
+/* STORE_LAST_PER_KEY: of each key the newest message of those on disk when the cursor was made. One
+ * that is removed before its turn is replaced by the one before it, if that one's turn is still to
+ * come. */
 enum store_cursor_kind { STORE_ALL, STORE_LAST_PER_KEY };
 MF_MUSTCHECK int store_cursor_new(struct store_cursor **out, struct store *s,
                                   struct mf_slice pattern, enum store_cursor_kind kind,
@@ -244,12 +250,27 @@ MF_MUSTCHECK int store_cursor_new(struct store_cursor **out, struct store *s,
 uint64_t store_cursor_next(struct store_cursor *c, bool *more);
 /* The same, and with *dead those past their deadline that store_expire() has not taken yet. */
 uint64_t store_cursor_next_any(struct store_cursor *c, bool *more, bool *dead);
+uint64_t store_cursor_steps(const struct store_cursor *c); /* messages and keys looked at so far */
 void store_cursor_free(struct store_cursor *c);
-/* Committed messages of keys that match, at or after from_seq, that were not taken by
- * store_expire(): those store_watch() was not told of.  O(keys that match + messages from there
- * on); ">": O(blocks). */
-uint64_t store_count(struct store *s, struct mf_slice pattern, uint64_t from_seq);
+/* STORE_LAST_PER_KEY: right after it was made: of those up to `upto`. */
+void store_cursor_upto(struct store_cursor *c, uint64_t upto);
+/* STORE_LAST_PER_KEY: inside of gone(): `seq` is the newest of its key now, in place of one that
+ * was removed (store_newest_upto()), and matches. */
+void store_cursor_put(struct store_cursor *c, uint64_t seq);
+/* Counts committed messages of keys that match, with sequences in [first, last], that were not
+ * taken by store_expire(): those store_watch() was not told of.  False: that would be many steps;
+ * count with a cursor.  O(1) where the pattern covers all or nothing lies outside of the range,
+ * else some thousand steps at most; and O(blocks) on the shorter side of the range. */
+MF_MUSTCHECK bool store_count(struct store *s, struct mf_slice pattern, uint64_t first,
+                              uint64_t last, uint64_t *out);
+/* The same for keys: those that have such a message with a sequence up to `last`. */
+MF_MUSTCHECK bool store_count_keys(struct store *s, struct mf_slice pattern, uint64_t last,
+                                   uint64_t *out);
 bool store_present(const struct store *s, uint64_t seq); /* as store_count() counts it */
+/* Is, or was until a moment ago (inside of gone()), this message the newest of its key among those
+ * present with sequences up to `last`?  *older: the one before it that is present, 0: none.  O(1),
+ * and messages around it that are not present. */
+bool store_newest_upto(const struct store *s, uint64_t seq, uint64_t last, uint64_t *older);
 /* The key of a message that is present, without reading it; empty: it is not.  Valid until the next
  * call.  O(1). */
 struct mf_slice store_key_at(const struct store *s, uint64_t seq);

@@ -121,8 +121,8 @@ MF_MUSTCHECK int stream_get_now(struct stream *s, uint64_t seq, struct stream_ms
 
 uint64_t stream_next(struct stream *s, uint64_t from_seq); /* first message at or after; 0: none */
 uint64_t stream_prev(struct stream *s, uint64_t from_seq); /* last message at or before; 0: none */
-/* The last one of the subjects that match (a literal: O(1); a pattern: O(subjects that match)).  0:
- * none. */
+/* The last one of the subjects that match; 0: none.  A literal: O(1); a pattern: O(messages behind
+ * it) or O(subjects that match), whatever is less. */
 uint64_t stream_last_of(struct stream *s, struct mf_slice pattern);
 /* The first one at or after from_seq of the subjects that match.  0: none. */
 uint64_t stream_next_of(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
@@ -147,14 +147,24 @@ uint64_t stream_cursor_next(struct stream_cursor *c, bool *more); /* as store_cu
 /* The same, and messages past their deadline that are not swept yet, with *dead: observers were not
  * told of their end, so who counts must count them. */
 uint64_t stream_cursor_next_any(struct stream_cursor *c, bool *more, bool *dead);
-bool stream_present(struct stream *s, uint64_t seq); /* there as stream_count() counts it */
+uint64_t stream_cursor_steps(const struct stream_cursor *c); /* as store_cursor_steps() */
+bool stream_present(struct stream *s, uint64_t seq);         /* there as stream_count() counts it */
 /* The subject of one that is present, from memory; empty: it is not.  Valid until the next call. */
 struct mf_slice stream_subject_at(struct stream *s, uint64_t seq);
 uint64_t stream_announced(const struct stream *s);     /* observers were told of all up to here */
 uint64_t stream_last_accepted(const struct stream *s); /* perhaps not on disk yet */
-/* Messages of subjects that match, at or after from_seq, that observers were not told the end of.
- * O(subjects that match + messages from there on, for ">" those on the shorter side). */
-uint64_t stream_count(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
+/* Counts messages of subjects that match, with sequences in [first, last], that observers were not
+ * told the end of.  False: not in a few steps, use a cursor.  As store_count(). */
+MF_MUSTCHECK bool stream_count(struct stream *s, struct mf_slice pattern, uint64_t first,
+                               uint64_t last, uint64_t *out);
+/* The same for subjects that have such a message with a sequence up to `last`. */
+MF_MUSTCHECK bool stream_count_subjects(struct stream *s, struct mf_slice pattern, uint64_t last,
+                                        uint64_t *out);
+bool stream_newest_upto(struct stream *s, uint64_t seq, uint64_t last,
+                        uint64_t *older); /* as store_newest_upto() */
+/* Of the last of each subject: as store_cursor_upto() and store_cursor_put(). */
+void stream_cursor_upto(struct stream_cursor *c, uint64_t upto);
+void stream_cursor_put(struct stream_cursor *c, uint64_t seq);
 void stream_cursor_free(struct stream_cursor *c);
 /* Subjects that match, in no order. */
 struct stream_subject {

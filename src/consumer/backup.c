@@ -16,7 +16,7 @@ void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_
         .sseq = c->sseq < last_seq ? c->sseq : last_seq,
         .floor_dseq = c->floor_dseq,
         .floor_sseq = c->floor_sseq < last_seq ? c->floor_sseq : last_seq,
-        .next = c->snapshot == NULL ? 0 : c->next,
+        .next = c->listing ? c->next : 0,
     };
     mf_list_each(pos, &c->wait.order)
     {
@@ -143,7 +143,7 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
         consumer_vanish(c, "409 Consumer Deleted");
         consumer_op_fail(op, rc);
     } else if (!c->stored) {
-        op->done(op, c, NULL);
+        consumer_settled(c, op);
     }
 }
 

@@ -6,8 +6,6 @@
 #include "consumer_impl.h"
 #include "pull_groups.h"
 
-#include "mayfly/log.h"
-
 #include <stdlib.h>
 
 /* --- memory -------------------------------------------------------------------------------- */
@@ -34,6 +32,9 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
     mf_list_init(&c->flush);
     mf_list_init(&c->apart);
     mf_list_init(&c->ops);
+    mf_list_init(&c->count.link);
+    mf_list_init(&c->count.ops);
+    c->count.known = true;
     c->timer_at = c->idle_at_ns = c->pause_at_ns = c->retry_ns = c->pull_at_ns = NEVER;
     c->created_ns = created_ns;
     c->replay.upto = stream_announced(c->group->stream);
@@ -81,6 +82,7 @@ static void unlink_all(struct consumer *c)
         c->group->host->await_interest(c->group->host->arg, c, false);
     unlisten(c);
     walk_free(c);
+    count_stop(c);
     mf_list_del(&c->ready);
     mf_list_del(&c->flush);
     mf_list_del(&c->apart);
@@ -109,7 +111,6 @@ void consumer_free_now(struct consumer *c)
     pending_fini(&c->wait);
     mf_buf_fini(&c->dirty_pages);
     consumer_config_fini(&c->cfg);
-    free(c->snapshot);
     free(c->push);
     free(c->name);
     free(c);
@@ -157,23 +158,6 @@ int consumer_listen(struct consumer *c)
     return 0;
 }
 
-void consumer_recount(struct consumer *c)
-{
-    char *const *filter;
-    size_t n = consumer_filters(&c->cfg, &filter);
-    struct stream *s = c->group->stream;
-    uint64_t told = c->group->told, sum = 0;
-
-    for (size_t i = 0; i < (n == 0 ? 1 : n); i++) {
-        struct mf_slice f = n == 0 ? MF_LIT(">") : mf_str(filter[i]);
-        if (c->next <= told)
-            sum += stream_count(s, f, c->next) - stream_count(s, f, told + 1);
-    }
-    for (size_t i = c->snapshot_at; i < c->snapshot_n; i++)
-        sum += stream_present(s, c->snapshot[i]);
-    c->pending = sum;
-}
-
 /* --- where it starts ----------------------------------------------------------------------- */
 
 static uint64_t last_wanted(struct consumer *c)
@@ -210,10 +194,29 @@ static uint64_t wanted_at_time(const struct consumer *c, uint64_t last)
     return best > from && best < last ? best : from;
 }
 
+/* Last per subject: begins the list.  Its first message; where that is not found in a few steps,
+ * the first of the stream, which is as true: nothing is delivered before it. */
+static uint64_t start_list(struct consumer *c, uint64_t first)
+{
+    char *const *filter;
+    size_t n = consumer_filters(&c->cfg, &filter);
+    uint64_t subjects = 0, part, seq;
+
+    walk_list(c, first, c->group->told);
+    for (size_t i = 0; subjects == 0 && i < (n == 0 ? 1 : n); i++)
+        subjects = stream_count_subjects(c->group->stream, n == 0 ? MF_LIT(">") : mf_str(filter[i]),
+                                         c->group->told, &part)
+                       ? part
+                       : 1;
+    c->listing = c->listing && subjects > 0;
+    seq = c->listing ? walk_list_first(c) : 0;
+    return seq == 0 ? first : seq;
+}
+
 void consumer_start(struct consumer *c)
 {
     struct stream_state t;
-    uint64_t after = c->group->told + 1, first, seq;
+    uint64_t after = c->group->told + 1, first, seq = 0;
 
     stream_state(c->group->stream, &t);
     if (t.msgs == 0 && t.last_seq >= after)
@@ -238,18 +241,17 @@ void consumer_start(struct consumer *c)
         c->next = first;
         if (stream_config(c->group->stream)->max_msgs_per_subject == 1)
             break;
-        if (walk_snapshot(c) != 0)
-            log_error("consumer %s: no memory to list subjects: it starts with all", c->name);
-        else /* who wants nothing of what is there begins with the last, as in nats-server */
-            c->next = c->snapshot_n == 0 && t.msgs > 0 && t.last_seq < after ? t.last_seq : after;
+        seq = start_list(c, first);
+        if (!c->listing && t.msgs > 0 && t.last_seq < after)
+            after = t.last_seq; /* as in nats-server: one that wants nothing of what is there */
+        c->next = after;
         break;
     default:
         c->next = first;
     }
     if (c->next == 0)
         c->next = 1;
-    seq = c->snapshot_n > 0 ? c->snapshot[0] : c->next;
-    c->sseq = c->floor_sseq = seq - 1;
+    c->sseq = c->floor_sseq = (c->listing ? seq : c->next) - 1;
 }
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -355,7 +357,7 @@ static void op_written(struct store_wait *w, int status)
     if (status != 0 || op->consumer == NULL) /* NULL: it was deleted meanwhile */
         consumer_op_fail(op, status == 0 ? MF_CLOSED : status);
     else
-        op->done(op, op->consumer, NULL);
+        consumer_settled(op->consumer, op);
 }
 
 int consumer_op_wait(struct consumer *c, struct consumer_op *op)
@@ -365,7 +367,7 @@ int consumer_op_wait(struct consumer *c, struct consumer_op *op)
     op->consumer = c;
     op->wait.done = op_written;
     if (!c->stored) {
-        op->done(op, c, NULL);
+        consumer_settled(c, op);
         return 0;
     }
     if ((rc = state_write_config(c, &op->wait)) == 0)
@@ -419,7 +421,7 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
     consumer_resume(c);
     state_touch(c, 0);
     if (!c->stored)
-        op->done(op, c, NULL);
+        consumer_settled(c, op);
 }
 
 /* All of it or nothing: what can fail comes first. */
@@ -462,7 +464,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     if (others) /* what it has given up stays, as in nats-server, as long as it may be its own */
         retention_sweep(c->group);
     if (!c->stored)
-        op->done(op, c, NULL);
+        consumer_settled(c, op);
 }
 
 void consumer_vanish(struct consumer *c, const char *status)
@@ -531,9 +533,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     ack_forget_given(c, 0, UINT64_MAX);
     c->load_stale = c->loading;
     walk_free(c);
-    free(c->snapshot);
-    c->snapshot = NULL;
-    c->snapshot_n = c->snapshot_at = 0;
+    c->listing = false;
     c->dseq = c->floor_dseq = 0;
     c->sseq = c->floor_sseq = seq - 1;
     c->delivered_ns = c->acked_ns = 0;

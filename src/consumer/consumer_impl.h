@@ -3,6 +3,7 @@
  *     consumers.c  all of a stream: found, told what was stored and what went
  *     consumer.c   one: made, changed, paused, deleted; where it starts
  *     walk.c       messages not delivered yet: the backlog, in order
+ *     count.c      how many those are; in slices where they cannot be counted in a few steps
  *     pump.c       the next message goes out; the one timer of a consumer
  *     pending.[ch] messages that wait for their acks
  *     ack.c        acks of all kinds; redelivery
@@ -16,7 +17,12 @@
  * How messages are counted.  `next` is the first sequence this consumer has not looked at.
  * `pending` is the number of messages it wants at or after `next`, of those it was told of (stored)
  * and not told the end of (gone).  Looking at one, also at one that turns out to be dead or
- * damaged, takes it off. */
+ * damaged, takes it off.
+ *
+ * Last per subject: while `listing`, the messages of the list come before `next`: of each subject
+ * the newest message of those up to list_upto, if it is at or after list_at.  The list is not kept,
+ * it is walked.  When a message of the list is removed, the one before it on its subject takes its
+ * place, if that one is at or after list_at. */
 #ifndef CONSUMER_IMPL_H
 #define CONSUMER_IMPL_H
 
@@ -34,6 +40,7 @@
 
 #define NEVER      INT64_MAX
 #define GROUP_NAME 17 /* of a priority group, with its end */
+#define PUMP_STEPS 8  /* steps of a walk count as much as one message that goes out */
 
 /* A pull request that is not served completely. */
 struct request {
@@ -88,9 +95,17 @@ struct consumer {
     uint64_t lost_dseq, lost_at;    /* highest that was waited for and went, since that was told */
     int64_t delivered_ns, acked_ns; /* wall; 0: never */
     uint64_t next, pending;
-    struct walk *walk;  /* NULL: none yet, or everything was looked at */
-    uint64_t *snapshot; /* last per subject: what is left of the list, ascending */
-    size_t snapshot_at, snapshot_n;
+    struct walk *walk; /* NULL: none yet, or everything was looked at */
+    bool listing;      /* last per subject: the list is not at its end */
+    uint64_t list_at, list_upto;
+    struct count {
+        bool known;          /* `pending` is; else it grows: */
+        bool list;           /* the list is being counted; the rest comes after it */
+        uint64_t at, upto;   /* sequences in [at, upto] are not counted yet */
+        struct walk *walk;   /* NULL: not begun */
+        struct mf_list link; /* group->counts, or in no list */
+        struct mf_list ops;  /* consumer_op.link: they wait for the count */
+    } count;
 
     struct pending wait;
     struct mf_list requests;
@@ -137,6 +152,9 @@ struct consumers {
     bool watching;
     uint64_t told; /* sequences up to here were told as stored */
     struct mf_list ready, flush;
+    struct mf_list counts; /* count.link */
+    struct loop_defer count_run;
+    uint64_t spent;            /* pump.c: work done in deliveries */
     struct mf_list apart;      /* retention.c */
     size_t given_up;           /* messages, of all consumers */
     struct confirms *confirms; /* state.c: acks of this turn, answered when they are on disk */
@@ -177,7 +195,6 @@ unsigned consumer_sample(const struct consumer_config *cfg); /* percent of sampl
 MF_MUSTCHECK int consumer_listen(struct consumer *c);        /* its filters, in group->filters */
 void consumer_start(struct consumer *c);                     /* where its deliver policy says */
 void consumer_resume(struct consumer *c);                    /* after a restart */
-void consumer_recount(struct consumer *c);                   /* pending, from the stream */
 void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq, uint64_t dseq,
                    uint64_t deliveries, struct mf_slice reason);
 void consumer_alive(struct consumer *c);                      /* a sign of life */
@@ -185,6 +202,13 @@ bool consumer_inactive(struct consumer *c);                   /* it may be gone 
 void consumer_vanish(struct consumer *c, const char *status); /* deleted: requests are told */
 
 /* walk.c */
+/* A walk of what it wants, from a sequence on: of the list, or of all.  NULL: no memory. */
+struct walk *walk_new(const struct consumer *c, bool list, uint64_t from);
+/* The next one of it; 0: none now, and *more: only for this call.  Steps are added to *steps. */
+uint64_t walk_step(struct walk *w, struct stream *s, bool *more, bool *dead, uint64_t *steps);
+void walk_end(struct walk *w); /* NULL is fine */
+/* `seq` belongs to the list now; `filter` says which of its filters matches. */
+void walk_put(struct walk *w, size_t filter, uint64_t seq);
 /* The next message it wants, at or after c->next; takes it off the count.  0: none now.  dead: not
  * to be delivered. */
 uint64_t walk_next(struct consumer *c, bool *dead);
@@ -193,10 +217,18 @@ void walk_free(struct consumer *c);
 /* After an update: are its filters others now?  consumer_recount() follows. */
 bool walk_over(struct consumer *c, const struct consumer_config *old);
 uint64_t walk_last(const struct consumer *c); /* what it looked at, also what it does not want */
-bool walk_snapshot_has(const struct consumer *c, uint64_t seq);
-MF_MUSTCHECK int walk_snapshot(struct consumer *c); /* last per subject: makes the list */
-/* After a restart, with other filters: what is left of it, subjects with their newest message. */
-MF_MUSTCHECK int walk_snapshot_again(struct consumer *c);
+void walk_list(struct consumer *c, uint64_t from, uint64_t upto); /* begins a list */
+/* The first message of the list; 0: not found in a few steps. */
+uint64_t walk_list_first(struct consumer *c);
+bool walk_lists(const struct consumer *c, uint64_t seq); /* its filters match */
+
+/* count.c */
+void consumer_recount(struct consumer *c); /* pending, from the stream; perhaps later */
+bool count_runs(const struct consumer *c); /* pending is not known yet: nothing is delivered */
+void count_stop(struct consumer *c);       /* who waits for it is told that it failed */
+void count_gone(struct consumer *c, size_t filter, uint64_t seq); /* a message it wants, told of */
+void count_again(struct consumer *c);                             /* memory was short: goes on */
+void count_turn(struct loop_defer *d);                            /* group->count_run */
 
 /* pump.c */
 void pump_soon(struct consumer *c);

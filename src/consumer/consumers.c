@@ -178,10 +178,11 @@ static void stored(struct stream_observer *o, const struct stream_msg *m)
 static void one_gone(void *arg, struct router_sub *sub)
 {
     uint64_t seq = *(const uint64_t *)arg;
-    struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
+    struct filter_sub *f = mf_container(sub, struct filter_sub, sub);
+    struct consumer *c = f->c;
 
-    if (seq <= c->group->told && c->pending > 0 && (seq >= c->next || walk_snapshot_has(c, seq)))
-        c->pending--;
+    if (seq <= c->group->told)
+        count_gone(c, (size_t)(f - c->subs), seq);
     ack_gone(c, seq);
 }
 
@@ -335,6 +336,7 @@ static void group_bury(struct consumers *g)
     }
     loop_timer_stop(g->flush_timer);
     loop_defer_cancel(g->host->loop, &g->sweep);
+    loop_defer_cancel(g->host->loop, &g->count_run);
     g->bury.fn = group_free;
     loop_defer(g->host->loop, &g->bury);
 }
@@ -352,6 +354,7 @@ int consumers_open(struct consumers **out, struct stream *s, const struct consum
     mf_list_init(&g->ready);
     mf_list_init(&g->flush);
     mf_list_init(&g->apart);
+    mf_list_init(&g->counts);
     rc = router_new(&g->filters, e);
     g->flush_timer = loop_timer_new(h->loop, state_flush_fire, g);
     if (rc == 0 && g->flush_timer == NULL)

@@ -356,7 +356,7 @@ static bool no_wait_admit(struct consumer *c, const struct request *r, struct mf
     uint64_t there = c->pending;
     struct mf_list *pos;
 
-    if (!r->no_wait)
+    if (!r->no_wait || count_runs(c)) /* what is there is not known yet: it is told then */
         return true;
     mf_list_each(pos, &c->wait.redeliver) there++;
     if (there == 0 && r->expires_ns == NEVER) {

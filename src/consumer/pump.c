@@ -9,8 +9,10 @@
 
 #include "mayfly/log.h"
 
-#define SLICE    512
-#define RETRY_NS (100 * CLOCK_MS)
+#define SLICE      512  /* messages of one consumer in a turn */
+#define TURN       2048 /* of all consumers of the stream */
+#define UNIT_BYTES 1024 /* so many bytes count as much as one message */
+#define RETRY_NS   (100 * CLOCK_MS)
 
 bool pump_paused(struct consumer *c)
 {
@@ -101,6 +103,7 @@ static size_t send(struct consumer *c, struct mf_slice route, const struct strea
                              .hdr = header_of(c, m, pinned, hdr),
                              .payload = c->cfg.headers_only ? MF_SLICE_NONE : m->payload};
         *bytes = out.subject.len + out.reply.len + out.hdr.len + out.payload.len;
+        c->group->spent += 1 + *bytes / UNIT_BYTES;
         if (!mf_buf_failed(reply) && !mf_buf_failed(hdr))
             n = c->group->host->deliver(c->group->host->arg, route, &out);
     }
@@ -245,9 +248,9 @@ static enum result deliver(struct consumer *c, const struct stream_msg *m, struc
 
 bool pump_direct(struct consumer *c, const struct stream_msg *m)
 {
-    if (c->pending != 1 || c->walk != NULL || c->snapshot != NULL || c->loading || c->deleted ||
-        c->held || !mf_list_empty(&c->wait.redeliver) || full(c) || !wanted(c) || pump_paused(c) ||
-        !mf_list_empty(&c->ready))
+    if (c->pending != 1 || c->walk != NULL || c->listing || c->loading || c->deleted || c->held ||
+        count_runs(c) || !mf_list_empty(&c->wait.redeliver) || full(c) || !wanted(c) ||
+        pump_paused(c) || !mf_list_empty(&c->ready))
         return false;
     c->pending = 0;
     c->next = m->seq + 1;
@@ -310,7 +313,7 @@ static void loaded(struct stream_load *l, int status)
         ; /* acknowledged while it was read, or its turn comes again */
     else if (status != 0)
         on = pump_unreadable(c, seq, e, status);
-    else if (wanted(c) && !pump_paused(c))
+    else if (wanted(c) && !pump_paused(c) && !count_runs(c))
         on = pump_message(c, &l->msg, e);
     else if (e == NULL)
         walk_back(c, seq);
@@ -367,16 +370,27 @@ static bool pump_next(struct consumer *c)
 
 void pump(struct consumer *c, size_t budget)
 {
+    uint64_t stop = c->group->spent + budget;
+    bool more = true;
+
     c->again = false;
     if (c->deleted || c->loading || c->held)
         return;
+    if (count_runs(c)) {
+        count_again(c);
+        return;
+    }
     group_tick(c->group);
-    while (budget > 0 && wanted(c) && !pump_paused(c) && pump_next(c))
-        budget--;
-    if (budget == 0 || c->again)
+    while (more && c->group->spent < stop && wanted(c) && !pump_paused(c)) {
+        c->group->spent++;
+        more = pump_next(c);
+    }
+    if ((more && c->group->spent >= stop) || c->again)
         pump_soon(c);
-    if (c->pending == 0 && !c->loading)
-        walk_free(c); /* cursors of a consumer that has seen everything would only cost */
+    if (c->pending == 0 && !c->loading) { /* it has seen everything: cursors would only cost */
+        walk_free(c);
+        c->listing = false;
+    }
     pump_timer(c);
 }
 
@@ -389,9 +403,15 @@ static void run(struct loop_defer *d)
     mf_list_init(&now);
     mf_list_move(&now, &g->ready);
     g->running = true;
-    while ((n = mf_list_pop(&now)) != NULL)
+    for (uint64_t stop = g->spent + TURN; g->spent < stop && (n = mf_list_pop(&now)) != NULL;)
         pump(mf_container(n, struct consumer, ready), SLICE);
     g->running = false;
+    if (mf_list_empty(&now))
+        return;
+    /* The others have their turn before those that were served. */
+    mf_list_move(&now, &g->ready);
+    mf_list_move(&g->ready, &now);
+    loop_next(g->host->loop, &g->run);
 }
 
 /* The first in this turn runs at its end; those that go on from there wait for the next turn, so
@@ -446,7 +466,8 @@ static void fire(void *arg)
     }
     if (c->idle_at_ns <= now && consumer_inactive(c))
         return; /* it is gone */
-    pump(c, SLICE);
+    pump_soon(c);
+    pump_timer(c);
 }
 
 void pump_timer(struct consumer *c)

@@ -23,7 +23,7 @@ static bool has_any(const struct consumer *c)
 /* Its filters match. */
 static bool needs(const struct consumer *c, uint64_t seq)
 {
-    return seq >= c->next || walk_snapshot_has(c, seq) || has(c, seq);
+    return seq >= c->next || walk_lists(c, seq) || has(c, seq);
 }
 
 struct question {

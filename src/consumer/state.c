@@ -117,7 +117,7 @@ static int write_numbers(struct consumer *c)
                           (uint64_t)c->acked_ns,
                           c->next,
                           (uint64_t)c->cfg.pause_until_ns,
-                          c->snapshot != NULL};
+                          c->listing};
     int rc;
 
     le_append(&b, STATE_VERSION, 1);

@@ -149,7 +149,7 @@ void state_settle(struct consumer *c, bool listed)
         int64_t left = e->sent_ns > now || e->sent_ns < 0 ? wait : wait - (now - e->sent_ns);
         if (e->sseq > c->sseq)
             c->sseq = e->sseq;
-        if (e->sseq >= c->next && c->snapshot == NULL && !listed)
+        if (e->sseq >= c->next && !listed)
             c->next = e->sseq + 1;
         if (e->dseq > c->dseq)
             c->dseq = e->dseq;
@@ -157,8 +157,8 @@ void state_settle(struct consumer *c, bool listed)
             pending_requeue(&c->wait, e);
     }
     /* After the loop: pages may know of later deliveries than the numbers. */
-    if (listed && walk_snapshot_again(c) != 0)
-        log_error("consumer %s: no memory to list subjects: it goes on with news", c->name);
+    if (listed)
+        walk_list(c, c->sseq + 1, c->next - 1);
     ack_floor_after_loss(c);
 }
 

@@ -3,9 +3,9 @@
  * directly (pump_direct). */
 #include "consumer_impl.h"
 
-#include "mayfly/log.h"
-
 #include <stdlib.h>
+
+#define FIRST_CALLS 4 /* of cursors, to find the first message of a list */
 
 struct head {
     struct stream_cursor *cursor;
@@ -18,35 +18,41 @@ struct walk {
     struct head at[];
 };
 
+void walk_end(struct walk *w)
+{
+    for (size_t i = 0; w != NULL && i < w->n; i++)
+        stream_cursor_free(w->at[i].cursor);
+    free(w);
+}
+
 void walk_free(struct consumer *c)
 {
-    for (size_t i = 0; c->walk != NULL && i < c->walk->n; i++)
-        stream_cursor_free(c->walk->at[i].cursor);
-    free(c->walk);
+    walk_end(c->walk);
     c->walk = NULL;
 }
 
-static int walk_open(struct consumer *c)
+struct walk *walk_new(const struct consumer *c, bool list, uint64_t from)
 {
     char *const *filter;
     size_t n = consumer_filters(&c->cfg, &filter), count = n == 0 ? 1 : n;
     struct walk *w = calloc(1, sizeof *w + count * sizeof w->at[0]);
-    int rc = w == NULL ? MF_NOMEM : 0;
 
-    c->walk = w;
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        rc = stream_cursor_new(&w->at[i].cursor, c->group->stream,
-                               n == 0 ? MF_LIT(">") : mf_str(filter[i]), false, c->next);
-        w->n = i + (rc == 0);
+    for (size_t i = 0; w != NULL && i < count; i++) {
+        if (stream_cursor_new(&w->at[i].cursor, c->group->stream,
+                              n == 0 ? MF_LIT(">") : mf_str(filter[i]), list, from) != 0) {
+            walk_end(w);
+            return NULL;
+        }
+        if (list)
+            stream_cursor_upto(w->at[i].cursor, c->list_upto);
+        w->n++;
     }
-    if (rc != 0)
-        walk_free(c);
-    return rc;
+    return w;
 }
 
 /* The lowest head; NULL: none now.  *more: a cursor only ran out of its budget.  A head that went
  * while it stood there was taken off the count then, or was never on it. */
-static struct head *lowest(struct walk *w, struct stream *s, bool *more)
+static struct head *lowest(struct walk *w, struct stream *s, bool *more, uint64_t *steps)
 {
     struct head *best = NULL;
 
@@ -55,8 +61,11 @@ static struct head *lowest(struct walk *w, struct stream *s, bool *more)
         bool again = false;
         if (h->seq != 0 && !stream_present(s, h->seq))
             h->seq = 0;
-        if (h->seq == 0)
+        if (h->seq == 0) {
+            uint64_t before = stream_cursor_steps(h->cursor);
             h->seq = stream_cursor_next_any(h->cursor, &again, &h->dead);
+            *steps += stream_cursor_steps(h->cursor) - before;
+        }
         *more = *more || again;
         if (h->seq != 0 && (best == NULL || h->seq < best->seq))
             best = h;
@@ -64,134 +73,109 @@ static struct head *lowest(struct walk *w, struct stream *s, bool *more)
     return *more ? NULL : best; /* a lower one may still come from there */
 }
 
+static uint64_t take(struct walk *w, struct head *h, bool *dead)
+{
+    w->taken = h->seq;
+    w->last = (size_t)(h - w->at);
+    *dead = h->dead;
+    h->seq = 0;
+    return w->taken;
+}
+
+uint64_t walk_step(struct walk *w, struct stream *s, bool *more, bool *dead, uint64_t *steps)
+{
+    struct head *h = lowest(w, s, more, steps);
+
+    return h == NULL ? 0 : take(w, h, dead);
+}
+
+/* The cursor of that filter may stand on a later one already: then both come, this one first. */
+void walk_put(struct walk *w, size_t filter, uint64_t seq)
+{
+    if (w == NULL || filter >= w->n)
+        return;
+    struct head *h = &w->at[filter];
+    if (h->seq > seq) {
+        stream_cursor_put(h->cursor, h->seq);
+        h->seq = 0;
+    }
+    stream_cursor_put(h->cursor, seq);
+}
+
 /* --- last per subject ------------------------------------------------------------------------- */
 
-struct listing {
-    uint64_t *at;
-    size_t n, cap;
-    uint64_t told;
-    bool failed;
-};
-
-static bool list_subject(void *arg, const struct stream_subject *x)
+void walk_list(struct consumer *c, uint64_t from, uint64_t upto)
 {
-    struct listing *l = arg;
+    walk_free(c);
+    c->listing = from <= upto;
+    c->list_at = from;
+    c->list_upto = upto;
+}
 
-    if (x->last_seq > l->told)
-        return true; /* it comes with the news */
-    if (l->n == l->cap) {
-        size_t cap = l->cap == 0 ? 64 : 2 * l->cap;
-        uint64_t *p = realloc(l->at, cap * sizeof *p);
-        l->failed = p == NULL;
-        if (l->failed)
-            return false;
-        l->at = p;
-        l->cap = cap;
+uint64_t walk_list_first(struct consumer *c)
+{
+    struct walk *w = walk_new(c, true, c->list_at);
+    bool more = true, dead;
+    uint64_t seq = 0, steps = 0;
+
+    for (int i = 0; w != NULL && seq == 0 && more && i < FIRST_CALLS; i++) {
+        more = false;
+        seq = walk_step(w, c->group->stream, &more, &dead, &steps);
     }
-    l->at[l->n++] = x->last_seq;
-    return true;
+    walk_end(w);
+    return seq;
 }
 
-static int by_number(const void *a, const void *b)
+bool walk_lists(const struct consumer *c, uint64_t seq)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    uint64_t older;
 
-    return (x > y) - (x < y);
-}
-
-int walk_snapshot(struct consumer *c)
-{
-    char *const *filter;
-    size_t n = consumer_filters(&c->cfg, &filter);
-    struct listing l = {.told = c->group->told};
-
-    for (size_t i = 0; !l.failed && i < (n == 0 ? 1 : n); i++)
-        stream_each_subject(c->group->stream, n == 0 ? MF_LIT(">") : mf_str(filter[i]),
-                            list_subject, &l);
-    if (l.failed) {
-        free(l.at);
-        return MF_NOMEM;
-    }
-    if (l.n > 0)
-        qsort(l.at, l.n, sizeof *l.at, by_number);
-    free(c->snapshot);
-    c->snapshot = l.at;
-    c->snapshot_n = l.n;
-    c->snapshot_at = 0;
-    return 0;
-}
-
-int walk_snapshot_again(struct consumer *c)
-{
-    int rc = walk_snapshot(c);
-
-    while (rc == 0 && c->snapshot_n > 0 && c->snapshot[c->snapshot_n - 1] >= c->next)
-        c->snapshot_n--;
-    while (rc == 0 && c->snapshot_at < c->snapshot_n && c->snapshot[c->snapshot_at] <= c->sseq)
-        c->snapshot_at++;
-    return rc;
-}
-
-bool walk_snapshot_has(const struct consumer *c, uint64_t seq)
-{
-    size_t left = c->snapshot_n - c->snapshot_at;
-
-    return left > 0 &&
-           bsearch(&seq, c->snapshot + c->snapshot_at, left, sizeof seq, by_number) != NULL;
-}
-
-/* Those of the list that went meanwhile were taken off the count when they did. */
-static uint64_t snapshot_next(struct consumer *c, bool *dead)
-{
-    while (c->snapshot_at < c->snapshot_n) {
-        uint64_t seq = c->snapshot[c->snapshot_at++];
-        if (stream_next(c->group->stream, seq) == seq) {
-            c->pending -= c->pending > 0;
-            *dead = false;
-            return seq;
-        }
-        if (stream_present(c->group->stream, seq)) { /* past its deadline, not swept */
-            c->pending -= c->pending > 0;
-            *dead = true;
-            return seq;
-        }
-    }
-    free(c->snapshot);
-    c->snapshot = NULL;
-    c->snapshot_n = c->snapshot_at = 0;
-    return 0;
+    return c->listing && seq >= c->list_at && seq <= c->list_upto &&
+           stream_newest_upto(c->group->stream, seq, c->list_upto, &older);
 }
 
 /* --- next ---------------------------------------------------------------------------------- */
 
+/* At the end of what there is: 0. */
+static uint64_t ended(struct consumer *c, bool anything)
+{
+    if (c->pending > 0 && !count_runs(c)) /* none is left: what is counted is not there */
+        consumer_recount(c);
+    if (!anything && c->pending == 0)
+        walk_free(c); /* at the end: news come directly */
+    return 0;
+}
+
 uint64_t walk_next(struct consumer *c, bool *dead)
 {
     bool more = false;
-    uint64_t seq;
+    uint64_t seq, steps = 0;
 
-    if (c->snapshot != NULL && (seq = snapshot_next(c, dead)) != 0)
-        return seq;
-    if (c->pending == 0 && c->walk == NULL)
-        return 0;
-    if (c->walk == NULL && walk_open(c) != 0) {
-        pump_later(c);
+    if (c->pending == 0 && c->walk == NULL) {
+        c->listing = false;
         return 0;
     }
-    struct head *h = lowest(c->walk, c->group->stream, &more);
-    if (h == NULL || h->seq > c->group->told) {
-        c->again = c->again || more;
-        if (!more && c->pending > 0) /* none is left: what is counted is not there */
-            consumer_recount(c);
-        if (!more && h == NULL && c->pending == 0)
-            walk_free(c); /* at the end: news come directly */
-        return 0;
+    if (c->walk == NULL) {
+        c->walk = walk_new(c, c->listing, c->listing ? c->list_at : c->next);
+        if (c->walk == NULL) {
+            pump_later(c);
+            return 0;
+        }
     }
-    seq = h->seq;
-    *dead = h->dead;
-    h->seq = 0;
-    c->walk->last = (size_t)(h - c->walk->at);
-    c->walk->taken = seq;
-    c->next = seq + 1;
+    struct head *h = lowest(c->walk, c->group->stream, &more, &steps);
+    c->group->spent += steps / PUMP_STEPS;
+    c->again = c->again || more;
+    if (more)
+        return 0;
+    if (c->listing && h == NULL) {
+        walk_free(c);
+        c->listing = false;
+        return walk_next(c, dead);
+    }
+    if (h == NULL || (!c->listing && h->seq > c->group->told))
+        return ended(c, h != NULL);
+    seq = take(c->walk, h, dead);
+    *(c->listing ? &c->list_at : &c->next) = seq + 1;
     if (c->pending > 0)
         c->pending--;
     return seq;
@@ -201,17 +185,13 @@ uint64_t walk_last(const struct consumer *c)
 {
     uint64_t last = c->pending == 0 && c->group->told > c->sseq ? c->group->told : c->next - 1;
 
-    return c->snapshot != NULL || last < c->sseq ? c->sseq : last;
+    return c->listing || last < c->sseq ? c->sseq : last;
 }
 
 void walk_back(struct consumer *c, uint64_t seq)
 {
     c->pending += stream_present(c->group->stream, seq); /* it may have gone while it was read */
-    if (c->snapshot_at > 0 && c->snapshot[c->snapshot_at - 1] == seq) {
-        c->snapshot_at--;
-        return;
-    }
-    c->next = seq;
+    *(c->listing ? &c->list_at : &c->next) = seq;
     if (c->walk == NULL)
         return;
     struct head *h = &c->walk->at[c->walk->last];
@@ -247,7 +227,5 @@ bool walk_over(struct consumer *c, const struct consumer_config *old)
         walk_back(c, c->load.seq);
     }
     walk_free(c);
-    if (c->snapshot != NULL && walk_snapshot_again(c) != 0)
-        log_error("consumer %s: no memory to list subjects: it keeps its old list", c->name);
     return true;
 }

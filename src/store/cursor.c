@@ -1,24 +1,35 @@
 /* cursor.c: messages of matching keys in sequence order; keys that match.
  *
- * Three ways, by pattern: everything (walk the index), one key (walk its ring), some keys (collect
- * their heads in a binary heap by sequence and move each along its ring).  A pattern that matches
- * too many keys for a heap walks the index and tests each message.  New keys that come after the
- * heap was made are beyond its snapshot: they have greater sequences than all that were there, so
+ * A pattern without wildcard walks the ring of its key.  A pattern that matches few messages of
+ * many collects the first one of each key in a binary heap by sequence and moves each along its
+ * ring; the keys are collected in slices, by the calls of store_cursor_next().  Every other pattern
+ * walks the index and tests each message; the test is left out while the sums of the keys tell that
+ * every message matches.
+ *
+ * Keys that are added after a cursor was made have greater sequences than all that were there, so
  * when the heap is empty the cursor goes on by walking from the last sequence it knew. */
 #include "store_impl.h"
 
 #include <stdlib.h>
 
-#define STEPS 4096 /* messages passed over in one call */
+#define STEPS 4096u /* messages or keys passed over in one call */
+#define NEAR  64u   /* steps along a ring before the index is walked instead */
+#define SHARE 8u    /* a heap is worth while for less than one message in so many */
 
 struct store_cursor {
     struct store *s;
     enum store_cursor_kind kind;
-    uint64_t from;      /* the next sequence to look at */
-    uint64_t heap_upto; /* what the heap covers; beyond it: walk */
-    uint64_t *heap;     /* next sequence of each key */
-    size_t heaped;
-    bool all, literal;
+    uint64_t from;  /* the next sequence to look at */
+    uint64_t upto;  /* the last sequence when it was made: the heap, and the last of each key */
+    uint64_t *heap; /* next sequence of each key */
+    size_t heaped, cap;
+    size_t gathered;          /* steps taken to make the heap */
+    uint64_t steps;           /* taken in all, for store_cursor_steps() */
+    struct keys_walk *gather; /* not NULL: keys are still collected */
+    uint64_t covers_at;       /* keys_changes() when that was found out: */
+    bool covers;              /* every message matches */
+    bool walking;             /* no heap: the index is walked from here on */
+    bool literal;
     struct mf_slice pattern;
     uint8_t text[]; /* the pattern */
 };
@@ -42,35 +53,89 @@ static void heap_down(uint64_t *h, size_t n, size_t i)
     }
 }
 
-/* Cursors over all messages walk those past their deadline too, and tell them apart at the end. */
-static bool shown(const struct store_cursor *c, uint32_t id)
+static void heap_up(uint64_t *h, size_t i)
 {
-    return c->kind == STORE_LAST_PER_KEY ? visible(c->s, id) : present(c->s, id);
+    for (size_t up; i > 0 && h[up = (i - 1) / 2] > h[i]; i = up) {
+        uint64_t t = h[i];
+        h[i] = h[up];
+        h[up] = t;
+    }
 }
 
-/* The first message of a key that may be shown, at or after `from`; 0: none.  Walks from the end
- * that is nearer in most uses: the oldest for a start at the beginning, else the newest. */
-static uint64_t ring_from(const struct store_cursor *c, uint32_t key, uint64_t from)
+static bool heap_push(struct store_cursor *c, uint64_t seq)
+{
+    if (c->heaped == c->cap) {
+        size_t cap = c->cap == 0 ? 64 : 2 * c->cap;
+        uint64_t *h = realloc(c->heap, cap * sizeof *h);
+        if (h == NULL)
+            return false;
+        c->heap = h;
+        c->cap = cap;
+    }
+    c->heap[c->heaped++] = seq;
+    heap_up(c->heap, c->heaped - 1);
+    return true;
+}
+
+static void gather_end(struct store_cursor *c)
+{
+    keys_walk_end(c->gather);
+    c->gather = NULL;
+}
+
+/* The heap is given up: the index is walked from `from` on, which every message that was not shown
+ * is at or behind. */
+static void walk_instead(struct store_cursor *c)
+{
+    gather_end(c);
+    free(c->heap);
+    c->heap = NULL;
+    c->heaped = c->cap = 0;
+    c->walking = true;
+}
+
+/* --- rings ---------------------------------------------------------------------------------- */
+
+/* The newest message of a key that is present, of those up to c->upto; 0: none from c->from on. */
+static uint64_t ring_last(const struct store_cursor *c, uint32_t key, size_t *steps)
 {
     const struct index *ix = seen(c->s);
-    uint64_t found = 0;
+    uint32_t id = index_key_last(ix, key);
 
-    if (c->kind == STORE_LAST_PER_KEY) {
-        struct store_key k;
-        return view_key(c->s, key, &k) && k.last_seq >= from ? k.last_seq : 0;
+    while (id != INDEX_NONE && (index_seq(ix, id) > c->upto || !present(c->s, id))) {
+        id = index_older(ix, id);
+        ++*steps;
     }
+    return id != INDEX_NONE && index_seq(ix, id) >= c->from ? index_seq(ix, id) : 0;
+}
+
+/* The first message of a key that is present, at or after c->from; 0: none.  False: it is more than
+ * `most` steps away from both ends of the ring. */
+static bool ring_from(const struct store_cursor *c, uint32_t key, size_t most, uint64_t *seq,
+                      size_t *steps)
+{
+    const struct index *ix = seen(c->s);
     uint32_t id = index_key_first(ix, key);
-    if (index_seq(ix, id) < from)
-        for (id = index_key_last(ix, key); id != INDEX_NONE && index_seq(ix, id) >= from;
-             id = index_older(ix, id)) {
-            if (shown(c, id))
-                found = index_seq(ix, id);
+
+    *seq = 0;
+    for (size_t n = 0; n < most && id != INDEX_NONE; n++, ++*steps) {
+        if (index_seq(ix, id) >= c->from && present(c->s, id)) {
+            *seq = index_seq(ix, id);
+            return true;
         }
-    else
-        for (; id != INDEX_NONE && found == 0; id = index_newer(ix, id))
-            if (shown(c, id))
-                found = index_seq(ix, id);
-    return found;
+        id = index_newer(ix, id);
+    }
+    if (id == INDEX_NONE)
+        return true;
+    id = index_key_last(ix, key);
+    for (size_t n = 0; n < most; n++, ++*steps) {
+        if (id == INDEX_NONE || index_seq(ix, id) < c->from)
+            return true;
+        if (present(c->s, id))
+            *seq = index_seq(ix, id);
+        id = index_older(ix, id);
+    }
+    return false;
 }
 
 /* The next message after `seq`, which is still there, on its key. */
@@ -78,49 +143,44 @@ static uint64_t ring_after(const struct store_cursor *c, uint64_t seq)
 {
     uint32_t id = index_find(seen(c->s), seq);
 
-    if (c->kind == STORE_LAST_PER_KEY)
-        return 0;
     while ((id = index_newer(seen(c->s), id)) != INDEX_NONE)
-        if (shown(c, id))
+        if (present(c->s, id))
             return index_seq(seen(c->s), id);
     return 0;
 }
 
-static int heap_make(struct store_cursor *c)
-{
-    struct keys_walk *w = keys_walk_new(index_keys(seen(c->s)), c->pattern);
-    size_t cap = 0;
-    uint32_t key;
-    int rc = 0;
+/* --- made ----------------------------------------------------------------------------------- */
 
-    if (w == NULL)
-        return MF_NOMEM;
-    while ((key = keys_walk_next(w)) != KEYS_NONE) {
-        uint64_t seq = ring_from(c, key, c->from);
-        if (c->heaped == STORE_CURSOR_KEYS) {
-            c->heaped = 0; /* too many: walk and test */
-            c->heap_upto = 0;
-            keys_walk_end(w);
-            return 0;
+/* One key more; false: the heap is not worth it, or there is no memory for it. */
+static bool gather_key(struct store_cursor *c, uint32_t key)
+{
+    uint64_t seq = 0;
+
+    if (c->heaped == STORE_CURSOR_KEYS || c->gathered > 8u * STORE_CURSOR_KEYS)
+        return false;
+    if (c->kind == STORE_LAST_PER_KEY)
+        seq = ring_last(c, key, &c->gathered);
+    else if (!ring_from(c, key, STEPS, &seq, &c->gathered))
+        return false;
+    return seq == 0 || seq > c->upto || heap_push(c, seq);
+}
+
+/* Some keys more; false: call again. */
+static bool gather_some(struct store_cursor *c)
+{
+    uint32_t key;
+
+    for (size_t stop = c->gathered + STEPS; c->gathered < stop; c->gathered++) {
+        if ((key = keys_walk_next(c->gather)) == KEYS_NONE) {
+            c->gather = NULL; /* it ended itself */
+            return true;
         }
-        if (seq == 0)
-            continue;
-        if (c->heaped == cap) {
-            cap = cap == 0 ? 64 : 2 * cap;
-            uint64_t *h = realloc(c->heap, cap * sizeof *h);
-            if (h == NULL) {
-                rc = MF_NOMEM;
-                keys_walk_end(w);
-                return rc;
-            }
-            c->heap = h;
+        if (!gather_key(c, key)) {
+            walk_instead(c);
+            return true;
         }
-        c->heap[c->heaped++] = seq;
     }
-    for (size_t i = c->heaped / 2; i-- > 0;)
-        heap_down(c->heap, c->heaped, i);
-    c->heap_upto = c->s->committed_seq;
-    return 0;
+    return false;
 }
 
 static bool has_wildcard(const struct store *s, struct mf_slice p)
@@ -133,6 +193,20 @@ static bool has_wildcard(const struct store *s, struct mf_slice p)
         start = i + 1;
     }
     return false;
+}
+
+/* Does the pattern match so little that a heap is better than a test of every message? */
+static bool is_sparse(const struct store_cursor *c)
+{
+    const struct index *ix = seen(c->s);
+    struct keys_sum sum;
+
+    if (mf_eq_str(c->pattern, ">"))
+        return false;
+    if (!count_sums(ix, c->pattern, NEAR, &sum))
+        return true; /* unknown: the keys are collected as far as it is worth while */
+    return sum.keys <= STORE_CURSOR_KEYS &&
+           (c->kind == STORE_LAST_PER_KEY ? sum.keys : sum.msgs) < index_count(ix) / SHARE;
 }
 
 int store_cursor_new(struct store_cursor **out, struct store *s, struct mf_slice pattern,
@@ -148,9 +222,11 @@ int store_cursor_new(struct store_cursor **out, struct store *s, struct mf_slice
     c->s = s;
     c->kind = kind;
     c->from = from_seq;
-    c->all = mf_eq_str(pattern, ">");
+    c->upto = s->committed_seq;
     c->literal = !has_wildcard(s, pattern);
-    if (!c->all && !c->literal && heap_make(c) != 0) {
+    c->walking = !c->literal && !is_sparse(c);
+    if (!c->literal && !c->walking &&
+        (c->gather = keys_walk_new(index_keys(seen(s)), c->pattern)) == NULL) {
         store_cursor_free(c);
         return MF_NOMEM;
     }
@@ -158,38 +234,79 @@ int store_cursor_new(struct store_cursor **out, struct store *s, struct mf_slice
     return 0;
 }
 
+uint64_t store_cursor_steps(const struct store_cursor *c)
+{
+    return c->steps + c->gathered;
+}
+
+void store_cursor_upto(struct store_cursor *c, uint64_t upto)
+{
+    if (upto < c->upto)
+        c->upto = upto;
+}
+
+void store_cursor_put(struct store_cursor *c, uint64_t seq)
+{
+    if (seq < c->from)
+        c->from = seq;
+    if (!c->walking && !c->literal && !heap_push(c, seq))
+        walk_instead(c);
+}
+
 void store_cursor_free(struct store_cursor *c)
 {
     if (c == NULL)
         return;
+    gather_end(c);
     free(c->heap);
     free(c);
 }
 
 /* --- next ----------------------------------------------------------------------------------- */
 
-/* Is this message what the cursor shows?  For the last of a key: no newer one may be seen. */
-static bool shows(const struct store_cursor *c, uint32_t id)
+static bool matches(struct store_cursor *c, uint32_t id)
 {
-    if (!shown(c, id))
-        return false;
-    if (c->kind == STORE_LAST_PER_KEY)
-        for (uint32_t n = index_newer(seen(c->s), id); n != INDEX_NONE;
-             n = index_newer(seen(c->s), n))
-            if (visible(c->s, n))
-                return false;
-    return c->all || keys_matches(index_keys(seen(c->s)), index_key(seen(c->s), id), c->pattern);
+    const struct keys *k = index_keys(seen(c->s));
+
+    if (c->covers_at != keys_changes(k)) {
+        c->covers = count_covers(seen(c->s), c->pattern);
+        c->covers_at = keys_changes(k);
+    }
+    return c->covers || keys_matches(k, index_key(seen(c->s), id), c->pattern);
+}
+
+static bool is_last(const struct store_cursor *c, uint32_t id)
+{
+    const struct index *ix = seen(c->s);
+
+    while ((id = index_newer(ix, id)) != INDEX_NONE && index_seq(ix, id) <= c->upto)
+        if (present(c->s, id))
+            return false;
+    return true;
+}
+
+static bool shows(struct store_cursor *c, uint32_t id)
+{
+    return present(c->s, id) && (c->kind == STORE_ALL || is_last(c, id)) && matches(c, id);
+}
+
+static uint64_t end_of(const struct store_cursor *c)
+{
+    bool upto = c->kind == STORE_LAST_PER_KEY && c->upto < c->s->committed_seq;
+
+    return upto ? c->upto : c->s->committed_seq;
 }
 
 static uint64_t walk_next(struct store_cursor *c, bool *more)
 {
     const struct index *ix = seen(c->s);
+    uint64_t end = end_of(c);
 
-    for (int steps = 0; steps < STEPS; steps++) {
+    for (unsigned steps = 0; steps < STEPS; steps++, c->steps++) {
         uint32_t id = index_next(ix, c->from);
-        if (id == INDEX_NONE || index_seq(ix, id) > c->s->committed_seq) {
-            if (c->from <= c->s->committed_seq)
-                c->from = c->s->committed_seq + 1;
+        if (id == INDEX_NONE || index_seq(ix, id) > end) {
+            if (c->from <= end)
+                c->from = end + 1;
             return 0;
         }
         c->from = index_seq(ix, id) + 1;
@@ -200,19 +317,40 @@ static uint64_t walk_next(struct store_cursor *c, bool *more)
     return 0;
 }
 
+/* The key's next message lies far from both ends of its ring: walks the index, whose entries know
+ * their key. */
+static uint64_t literal_search(struct store_cursor *c, uint32_t key, bool *more)
+{
+    const struct index *ix = seen(c->s);
+
+    for (unsigned steps = 0; steps < STEPS; steps++, c->steps++) {
+        uint32_t id = index_next(ix, c->from);
+        if (id == INDEX_NONE || index_seq(ix, id) > c->s->committed_seq)
+            return 0;
+        if (index_key(ix, id) == key && present(c->s, id))
+            return index_seq(ix, id);
+        c->from = index_seq(ix, id) + 1;
+    }
+    *more = true;
+    return 0;
+}
+
 /* One key: its ring, whatever lies between. */
-static uint64_t literal_next(struct store_cursor *c)
+static uint64_t literal_next(struct store_cursor *c, bool *more)
 {
     uint32_t key = keys_find(index_keys(seen(c->s)), c->pattern);
     uint64_t seq = 0;
+    size_t steps = 0;
 
     if (key == KEYS_NONE)
         return 0;
     uint32_t before = c->from > 0 ? index_find(seen(c->s), c->from - 1) : INDEX_NONE;
-    if (before != INDEX_NONE && index_key(seen(c->s), before) == key && c->kind == STORE_ALL)
+    if (c->kind == STORE_LAST_PER_KEY)
+        seq = ring_last(c, key, &steps);
+    else if (before != INDEX_NONE && index_key(seen(c->s), before) == key)
         seq = ring_after(c, c->from - 1);
-    else
-        seq = ring_from(c, key, c->from);
+    else if (!ring_from(c, key, NEAR, &seq, &steps))
+        seq = literal_search(c, key, more);
     if (seq != 0)
         c->from = seq + 1;
     return seq;
@@ -220,25 +358,20 @@ static uint64_t literal_next(struct store_cursor *c)
 
 static uint64_t heap_next(struct store_cursor *c, bool *more)
 {
-    for (int steps = 0; c->heaped > 0 && steps < STEPS; steps++) {
+    for (unsigned steps = 0; c->heaped > 0 && steps < STEPS; steps++, c->steps++) {
         uint64_t seq = c->heap[0];
         uint32_t id = index_find(seen(c->s), seq);
-        bool show = id != INDEX_NONE && shows(c, id);
-        uint64_t after = id == INDEX_NONE ? 0 : ring_after(c, seq);
+        bool show = id != INDEX_NONE && seq >= c->from && shows(c, id);
+        uint64_t after = id == INDEX_NONE || c->kind != STORE_ALL ? 0 : ring_after(c, seq);
         if (id == INDEX_NONE && c->kind == STORE_ALL) {
-            /* It went meanwhile, and with it the way along its ring: walk the rest. */
-            c->heaped = 0;
-            c->heap_upto = 0;
+            /* It was removed, and with it the way along its ring. */
             c->from = seq + 1 > c->from ? seq + 1 : c->from;
+            walk_instead(c);
             return walk_next(c, more);
         }
-        if (after != 0 && after <= c->heap_upto) {
-            c->heap[0] = after;
-        } else {
-            c->heap[0] = c->heap[--c->heaped];
-        }
+        c->heap[0] = after != 0 && after <= c->upto ? after : c->heap[--c->heaped];
         heap_down(c->heap, c->heaped, 0);
-        c->from = seq + 1;
+        c->from = seq + 1 > c->from ? seq + 1 : c->from;
         if (show)
             return seq;
     }
@@ -250,14 +383,18 @@ static uint64_t next_present(struct store_cursor *c, bool *more)
 {
     *more = false;
     if (c->literal)
-        return literal_next(c);
-    if (c->heaped > 0) {
-        uint64_t seq = heap_next(c, more);
-        if (seq != 0 || *more)
-            return seq;
+        return literal_next(c, more);
+    if (c->gather != NULL && !gather_some(c)) {
+        *more = true;
+        return 0;
     }
-    if (c->heap_upto >= c->from)
-        c->from = c->heap_upto + 1;
+    if (!c->walking) {
+        uint64_t seq = heap_next(c, more);
+        if (seq != 0 || *more || c->walking)
+            return seq;
+        if (c->upto >= c->from)
+            c->from = c->upto + 1;
+    }
     return walk_next(c, more);
 }
 
@@ -273,7 +410,7 @@ uint64_t store_cursor_next(struct store_cursor *c, bool *more)
 {
     bool dead;
 
-    for (int steps = 0; steps < STEPS; steps++) {
+    for (unsigned steps = 0; steps < STEPS; steps++) {
         uint64_t seq = store_cursor_next_any(c, more, &dead);
         if (!dead)
             return seq;

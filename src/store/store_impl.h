@@ -258,6 +258,15 @@ void doomed_grew(struct store *s, uint32_t id); /* a message was added to its ke
 /* Takes what expired out of the index, some of it each turn: reads do not see it anyway. */
 void graves_dig(struct store *s);
 
+/* count.c: sums of what is not hidden; false: more than `budget` nodes (or no memory). */
+bool count_sums(const struct index *ix, struct mf_slice pattern, size_t budget,
+                struct keys_sum *sum);
+/* Does every message match?  False also where that is not known in a few steps. */
+bool count_covers(const struct index *ix, struct mf_slice pattern);
+/* The greatest sequence of those that match and count; 0: none.  O(keys that match) at worst. */
+uint64_t count_newest(const struct store *s, const struct index *ix, struct mf_slice pattern,
+                      bool (*counts)(const struct store *s, uint32_t id));
+
 /* purge.c: NULL: not everything, or not this way (few, or out of memory); else for purge_begin().
  */
 struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last);

@@ -173,19 +173,12 @@ uint64_t store_accepted_flagged(const struct store *s, unsigned flag)
 
 uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern)
 {
-    struct keys_walk *w = keys_walk_new(index_keys(s->ix), pattern);
-    uint64_t last = 0;
-    uint32_t key;
+    return count_newest(s, s->ix, pattern, accepted);
+}
 
-    while (w != NULL && (key = keys_walk_next(w)) != KEYS_NONE)
-        for (uint32_t id = index_key_last(s->ix, key); id != INDEX_NONE;
-             id = index_older(s->ix, id)) {
-            if (index_seq(s->ix, id) <= last)
-                break;
-            if (accepted(s, id))
-                last = index_seq(s->ix, id);
-        }
-    return last;
+uint64_t store_pattern_last(struct store *s, struct mf_slice pattern)
+{
+    return count_newest(s, seen(s), pattern, visible);
 }
 
 bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags)

@@ -125,26 +125,16 @@ bool stream_subject(struct stream *s, struct mf_slice subject, struct stream_sub
     return found;
 }
 
-static bool keep_last(void *arg, const struct stream_subject *x)
-{
-    uint64_t *last = arg;
-
-    if (x->last_seq > *last)
-        *last = x->last_seq;
-    return true;
-}
-
 uint64_t stream_last_of(struct stream *s, struct mf_slice pattern)
 {
     struct stream_subject x;
-    uint64_t last = 0;
 
     if (mf_eq_str(pattern, ">"))
         return stream_prev(s, UINT64_MAX);
     if (!subject_has_wildcard(pattern))
         return stream_subject(s, pattern, &x) ? x.last_seq : 0;
-    stream_each_subject(s, pattern, keep_last, &last);
-    return last;
+    look_at_clock(s);
+    return store_pattern_last(s->store, pattern);
 }
 
 uint64_t stream_next_of(struct stream *s, struct mf_slice pattern, uint64_t from_seq)
@@ -208,6 +198,21 @@ uint64_t stream_cursor_next(struct stream_cursor *c, bool *more)
 {
     look_at_clock(c->s);
     return store_cursor_next(c->c, more);
+}
+
+uint64_t stream_cursor_steps(const struct stream_cursor *c)
+{
+    return store_cursor_steps(c->c);
+}
+
+void stream_cursor_upto(struct stream_cursor *c, uint64_t upto)
+{
+    store_cursor_upto(c->c, upto);
+}
+
+void stream_cursor_put(struct stream_cursor *c, uint64_t seq)
+{
+    store_cursor_put(c->c, seq);
 }
 
 void stream_cursor_free(struct stream_cursor *c)
@@ -411,9 +416,20 @@ uint64_t stream_last_accepted(const struct stream *s)
     return last;
 }
 
-uint64_t stream_count(struct stream *s, struct mf_slice pattern, uint64_t from_seq)
+bool stream_count(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t last,
+                  uint64_t *out)
 {
-    return store_count(s->store, pattern, from_seq);
+    return store_count(s->store, pattern, first, last, out);
+}
+
+bool stream_count_subjects(struct stream *s, struct mf_slice pattern, uint64_t last, uint64_t *out)
+{
+    return store_count_keys(s->store, pattern, last, out);
+}
+
+bool stream_newest_upto(struct stream *s, uint64_t seq, uint64_t last, uint64_t *older)
+{
+    return store_newest_upto(s->store, seq, last, older);
 }
 
 int stream_blob_put(struct stream *s, struct mf_slice name, struct mf_slice bytes,

@@ -40,7 +40,6 @@ struct standing {
     bool last_only;
     uint64_t next;           /* the first sequence it has not passed */
     struct model_state snap; /* when it was made */
-    int64_t snap_ns;
 };
 
 struct world {
@@ -158,15 +157,18 @@ static void cursor_close(struct standing *c)
 }
 
 /* The newest of each key is found when the cursor is made: one that became the newest later,
- * because a newer one went, may be passed over.  All others are shown. */
+ * because a newer one was removed, may be passed over.  All others are shown. */
 static uint64_t expected(struct world *w, struct standing *c, uint64_t got)
 {
     const struct model_state *m = &w->d.model.committed;
-    uint64_t want = state_cursor(m, c->pattern, c->last_only, c->next, w->d.now_ns);
+    uint64_t upto = c->snap.last_seq, want;
 
-    while (c->last_only && want != 0 && want != got && want <= c->snap.last_seq &&
-           state_cursor(&c->snap, state_find(m, want)->key, true, want, c->snap_ns) != want)
-        want = state_cursor(m, c->pattern, true, want + 1, w->d.now_ns);
+    if (!c->last_only)
+        return state_cursor(m, c->pattern, false, c->next, w->d.now_ns);
+    want = state_newest(m, c->pattern, upto, c->next, w->d.now_ns);
+    while (want != 0 && want != got &&
+           state_newest(&c->snap, state_find(m, want)->key, upto, want, INT64_MIN) != want)
+        want = state_newest(m, c->pattern, upto, want + 1, w->d.now_ns);
     return want;
 }
 
@@ -186,7 +188,6 @@ static void cursor_step(struct world *w, struct standing *c)
                                   c->last_only ? STORE_LAST_PER_KEY : STORE_ALL, c->next);
         MUST(rc == 0, "a cursor: %d", rc);
         state_copy(&c->snap, &d->model.committed);
-        c->snap_ns = d->now_ns;
     }
     do
         seq = store_cursor_next(c->c, &more);

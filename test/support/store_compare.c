@@ -251,7 +251,9 @@ static void compare_cursor(struct store *s, const struct model_state *want, int6
     MUST(rc == 0, "a cursor for %s: %d", pattern, rc);
     for (uint64_t at = from;;) {
         bool more = false;
-        uint64_t seq, expect = state_cursor(want, pattern, kind == STORE_LAST_PER_KEY, at, now_ns);
+        uint64_t seq, expect = kind == STORE_LAST_PER_KEY
+                                   ? state_newest(want, pattern, UINT64_MAX, at, now_ns)
+                                   : state_cursor(want, pattern, false, at, now_ns);
         do
             seq = store_cursor_next(c, &more);
         while (seq == 0 && more);
@@ -292,12 +294,35 @@ static void compare_walk(struct store *s, const struct model_state *want, int64_
     MUST(seen == expect, "walk %s gives %zu keys, not %zu", pattern, seen, expect);
 }
 
+/* Messages in a range and keys up to its end, past their deadline or not. */
+static void compare_count(struct store *s, const struct model_state *want, const char *pattern,
+                          uint64_t first, uint64_t last)
+{
+    uint64_t msgs, keys, expect = 0, expect_keys = 0;
+
+    for (size_t i = 0; i < want->msgs; i++) {
+        const struct model_msg *m = &want->msg[i];
+        if (m->seq > last || !model_match(pattern, m->key))
+            continue;
+        expect += m->seq >= first;
+        expect_keys += state_newest(want, m->key, last, m->seq, INT64_MIN) == m->seq;
+    }
+    MUST(store_count(s, mf_str(pattern), first, last, &msgs) &&
+             store_count_keys(s, mf_str(pattern), last, &keys),
+         "counting %s takes too long", pattern);
+    MUST(msgs == expect && keys == expect_keys,
+         "%s from %llu to %llu: %llu messages, not %llu; %llu keys, not %llu", pattern, u(first),
+         u(last), u(msgs), u(expect), u(keys), u(expect_keys));
+}
+
 void compare_pattern(struct store *s, const struct model_state *want, int64_t now_ns,
                      const char *pattern, uint64_t from)
 {
     compare_cursor(s, want, now_ns, pattern, from, STORE_ALL);
     compare_cursor(s, want, now_ns, pattern, from, STORE_LAST_PER_KEY);
     compare_walk(s, want, now_ns, pattern);
+    compare_count(s, want, pattern, from, UINT64_MAX);
+    compare_count(s, want, pattern, from / 2, from);
 }
 
 struct deadlines {

@@ -262,6 +262,21 @@ uint64_t state_cursor(const struct model_state *s, const char *pattern, bool las
     return 0;
 }
 
+uint64_t state_newest(const struct model_state *s, const char *pattern, uint64_t upto,
+                      uint64_t from, int64_t now_ns)
+{
+    for (size_t i = lower(s, from); i < s->msgs && s->msg[i].seq <= upto; i++) {
+        const struct model_msg *m = &s->msg[i], *n = m + 1;
+        if (!model_visible(m, now_ns) || !model_match(pattern, m->key))
+            continue;
+        while (n < s->msg + s->msgs && n->seq <= upto && strcmp(n->key, m->key) != 0)
+            n++;
+        if (n == s->msg + s->msgs || n->seq > upto)
+            return m->seq;
+    }
+    return 0;
+}
+
 /* --- the journal ------------------------------------------------------------------------------ */
 
 void model_start(struct model *m, uint64_t first_seq)

@@ -108,5 +108,9 @@ bool model_match(const char *pattern, const char *key);
 /* The next at or after `from` that matches; last_only: only the newest of its key. */
 uint64_t state_cursor(const struct model_state *s, const char *pattern, bool last_only,
                       uint64_t from, int64_t now_ns);
+/* The next at or after `from` that matches and is the newest of its key, of those up to `upto`; one
+ * past its deadline is passed over, but those before it do not come in its place. */
+uint64_t state_newest(const struct model_state *s, const char *pattern, uint64_t upto,
+                      uint64_t from, int64_t now_ns);
 
 #endif

@@ -23,7 +23,7 @@ static uint64_t pending_by_hand(struct consumer *c)
 
     for (uint64_t seq = 1; seq <= g->told; seq++) {
         struct mf_slice subject = stream_subject_at(w.stream, seq);
-        bool listed = walk_snapshot_has(c, seq);
+        bool listed = consumer_wants(&c->cfg, subject) && walk_lists(c, seq);
         if (subject.len > 0 && (listed || (seq >= c->next && consumer_wants(&c->cfg, subject))))
             n++;
     }

@@ -1,0 +1,217 @@
+/* count.c: how many messages a consumer has not looked at yet.
+ *
+ * Happy path: the stream knows the number in a few steps, from sums or because it is small.
+ * Otherwise the messages are counted with a walk of their own, some in each turn of the loop, one
+ * consumer after the other; until its count is known a consumer delivers nothing, and answers that
+ * show the number wait (consumer_settled()).  Messages are counted in the order of their sequences,
+ * so one that is removed meanwhile has been counted or not by where it stands.
+ * Failure: without memory for a walk it is tried again by the consumer's timer.
+ * Close: a consumer that is freed is not counted any more; what waits for it fails. */
+#include "consumer_impl.h"
+
+#define SLICE_STEPS 4096 /* in one turn, for all consumers of the stream together */
+
+bool count_runs(const struct consumer *c)
+{
+    return !c->count.known;
+}
+
+/* --- in a few steps ------------------------------------------------------------------------- */
+
+/* The list can be counted by its subjects only while nothing of it was taken. */
+static bool list_is_whole(struct consumer *c)
+{
+    uint64_t before;
+
+    return c->list_at == 0 ||
+           (stream_count(c->group->stream, MF_LIT(">"), 0, c->list_at - 1, &before) && before == 0);
+}
+
+static bool count_at_once(struct consumer *c, uint64_t *sum)
+{
+    char *const *filter;
+    size_t n = consumer_filters(&c->cfg, &filter);
+    struct stream *s = c->group->stream;
+    uint64_t part;
+
+    *sum = 0;
+    if (c->listing && !list_is_whole(c))
+        return false;
+    for (size_t i = 0; i < (n == 0 ? 1 : n); i++) {
+        struct mf_slice f = n == 0 ? MF_LIT(">") : mf_str(filter[i]);
+        if (!stream_count(s, f, c->next, c->group->told, &part))
+            return false;
+        *sum += part;
+        if (c->listing && !stream_count_subjects(s, f, c->list_upto, &part))
+            return false;
+        *sum += c->listing ? part : 0;
+    }
+    return true;
+}
+
+/* --- in slices ------------------------------------------------------------------------------ */
+
+static void walk_drop(struct consumer *c)
+{
+    walk_end(c->count.walk);
+    c->count.walk = NULL;
+}
+
+static void queue(struct consumer *c)
+{
+    struct consumers *g = c->group;
+
+    if (mf_list_empty(&c->count.link))
+        mf_list_push(&g->counts, &c->count.link);
+    g->count_run.fn = count_turn;
+    loop_next(g->host->loop, &g->count_run);
+}
+
+/* Behind the last one of the list, or of all.  True: everything is counted. */
+static bool part_ends(struct consumer *c)
+{
+    walk_drop(c);
+    c->count.known = !c->count.list;
+    c->count.list = false;
+    c->count.at = c->next;
+    return c->count.known;
+}
+
+enum slice { SLICE_MORE, SLICE_DONE, SLICE_NO_MEMORY };
+
+static enum slice count_slice(struct consumer *c, uint64_t *steps)
+{
+    struct count *k = &c->count;
+
+    while (*steps < SLICE_STEPS) {
+        bool more = false, dead;
+        if (k->walk == NULL && (k->walk = walk_new(c, k->list, k->at)) == NULL)
+            return SLICE_NO_MEMORY;
+        uint64_t seq = walk_step(k->walk, c->group->stream, &more, &dead, steps);
+        ++*steps;
+        if (more)
+            continue;
+        if (seq != 0 && seq <= (k->list ? c->list_upto : k->upto)) {
+            c->pending++;
+            k->at = seq + 1;
+        } else if (part_ends(c)) {
+            return SLICE_DONE;
+        }
+    }
+    return SLICE_MORE;
+}
+
+static void answer(struct consumer *c)
+{
+    struct mf_list *n;
+
+    mf_list_del(&c->count.link);
+    while ((n = mf_list_pop(&c->count.ops)) != NULL) {
+        struct consumer_op *op = mf_container(n, struct consumer_op, link);
+        op->done(op, c, NULL);
+    }
+    pump_soon(c);
+}
+
+void count_turn(struct loop_defer *d)
+{
+    struct consumers *g = mf_container(d, struct consumers, count_run);
+    uint64_t steps = 0;
+
+    while (steps < SLICE_STEPS && !mf_list_empty(&g->counts)) {
+        struct consumer *c = mf_container(g->counts.next, struct consumer, count.link);
+        enum slice r = c->count.known ? SLICE_DONE : count_slice(c, &steps);
+        if (r == SLICE_DONE) {
+            answer(c);
+        } else if (r == SLICE_NO_MEMORY) {
+            mf_list_del(&c->count.link);
+            pump_later(c); /* and pump() has it counted again */
+            pump_timer(c);
+        }
+    }
+    if (!mf_list_empty(&g->counts))
+        loop_next(g->host->loop, &g->count_run);
+}
+
+void count_again(struct consumer *c)
+{
+    if (count_runs(c))
+        queue(c);
+}
+
+/* Answers are not given from here: the caller may stand inside of a change of the stream. */
+void consumer_recount(struct consumer *c)
+{
+    struct count *k = &c->count;
+    uint64_t sum, steps = 0;
+
+    walk_drop(c);
+    k->known = count_at_once(c, &sum);
+    c->pending = k->known ? sum : 0;
+    if (!k->known) {
+        k->list = c->listing;
+        k->at = c->listing ? c->list_at : c->next;
+        k->upto = c->group->told;
+        (void)count_slice(c, &steps);
+    }
+    if (!k->known || !mf_list_empty(&k->ops))
+        queue(c);
+}
+
+void count_stop(struct consumer *c)
+{
+    struct mf_list *n;
+
+    walk_drop(c);
+    mf_list_del(&c->count.link);
+    while ((n = mf_list_pop(&c->count.ops)) != NULL)
+        consumer_op_fail(mf_container(n, struct consumer_op, link), MF_CLOSED);
+}
+
+void consumer_settled(struct consumer *c, struct consumer_op *op)
+{
+    op->consumer = c;
+    if (c->count.known)
+        op->done(op, c, NULL);
+    else
+        mf_list_push(&c->count.ops, &op->link);
+}
+
+/* --- what is removed meanwhile -------------------------------------------------------------- */
+
+static bool counted(const struct consumer *c, uint64_t seq)
+{
+    const struct count *k = &c->count;
+
+    if (k->known || (seq >= c->next && seq > k->upto))
+        return true;
+    if (k->list != (c->listing && seq < c->next))
+        return !k->list; /* the list is counted first */
+    return seq < k->at;
+}
+
+/* The newest message of a subject is no more: the one before it takes its place in the list. */
+static void list_loses(struct consumer *c, size_t filter, uint64_t seq)
+{
+    uint64_t older;
+
+    if (!stream_newest_upto(c->group->stream, seq, c->list_upto, &older))
+        return;
+    bool was = counted(c, seq), is = older >= c->list_at && counted(c, older);
+    if (was && !is)
+        c->pending -= c->pending > 0;
+    c->pending += !was && is;
+    if (older < c->list_at)
+        return;
+    walk_put(c->walk, filter, older);
+    if (!counted(c, older))
+        walk_put(c->count.walk, filter, older);
+}
+
+void count_gone(struct consumer *c, size_t filter, uint64_t seq)
+{
+    if (seq >= c->next)
+        c->pending -= c->pending > 0 && counted(c, seq);
+    else if (c->listing && seq >= c->list_at && seq <= c->list_upto)
+        list_loses(c, filter, seq);
+}
