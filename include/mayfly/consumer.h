@@ -100,6 +100,7 @@ struct consumer_op {
 /* done() when its numbers are exact: at once, unless they are being counted.  c NULL: it was
  * deleted meanwhile. */
 void consumer_settled(struct consumer *c, struct consumer_op *op);
+bool consumer_counted(const struct consumer *c); /* they are exact */
 void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
                      struct consumer_op *op);
 void consumer_update(struct consumer *c, struct consumer_config *cfg, struct consumer_op *op);

@@ -263,6 +263,9 @@ void store_cursor_put(struct store_cursor *c, uint64_t seq);
  * else some thousand steps at most; and O(blocks) on the shorter side of the range. */
 MF_MUSTCHECK bool store_count(struct store *s, struct mf_slice pattern, uint64_t first,
                               uint64_t last, uint64_t *out);
+/* Those of them that are past their deadline.  O(all that are). */
+uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t first,
+                             uint64_t last);
 /* The same for keys: those that have such a message with a sequence up to `last`. */
 MF_MUSTCHECK bool store_count_keys(struct store *s, struct mf_slice pattern, uint64_t last,
                                    uint64_t *out);

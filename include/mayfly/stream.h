@@ -157,6 +157,9 @@ uint64_t stream_last_accepted(const struct stream *s); /* perhaps not on disk ye
  * told the end of.  False: not in a few steps, use a cursor.  As store_count(). */
 MF_MUSTCHECK bool stream_count(struct stream *s, struct mf_slice pattern, uint64_t first,
                                uint64_t last, uint64_t *out);
+/* The same for messages that can be read: those past their deadline are left out. */
+MF_MUSTCHECK bool stream_count_readable(struct stream *s, struct mf_slice pattern, uint64_t first,
+                                        uint64_t last, uint64_t *out);
 /* The same for subjects that have such a message with a sequence up to `last`. */
 MF_MUSTCHECK bool stream_count_subjects(struct stream *s, struct mf_slice pattern, uint64_t last,
                                         uint64_t *out);

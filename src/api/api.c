@@ -104,6 +104,7 @@ static void stream_removed(void *arg, struct stream *s)
 
     source_wire_close(aa, s, !aa->closing);
     wire_close(aa, s, !aa->closing);
+    direct_forget(s);
     ingest_remove(aa, s);
     if (!aa->closing)
         sources_kick(&aa->source_host, stream_name(s));

@@ -264,6 +264,7 @@ bool direct_get(struct api_account *aa, const struct router_msg *m, struct mf_sl
 /* Ends what is under way for this account: batches of direct gets, snapshots, restores (a stream
  * that is half restored is deleted).  Before its catalog closes. */
 void direct_stop(struct api_account *aa);
+void direct_forget(const struct stream *s); /* it is about to end */
 void snapshots_stop(struct api_account *aa);
 void restores_stop(struct api_account *aa);
 /* restore_budget.c: adds the bytes that restores have reserved for streams which promise nothing

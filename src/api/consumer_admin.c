@@ -297,12 +297,17 @@ static void begin_again(struct consumer *c)
 }
 
 /* Who makes or changes one that is paused is reminded of it. */
-static void created_reply(struct api_call *call, struct consumer *c)
+static void created_reply(struct consumer_op *op, struct consumer *c, const struct js_error *e)
 {
+    struct api_call *call = mf_container(op, struct api_call, cop);
+
+    if (c == NULL) {
+        api_reply_error(call, e);
+        return;
+    }
     const struct consumer_config *cfg = consumer_config(c);
     int64_t until = cfg->pause_until_ns;
 
-    begin_again(c);
     if (cfg->direct || cfg->sourcing)
         api_stream_identity(consumers_stream(consumer_group(c)), call->identity);
     if (until > api_wall_ns(call->aa->api))
@@ -315,12 +320,13 @@ static void created_reply(struct api_call *call, struct consumer *c)
 
 static void create_done(struct consumer_op *op, struct consumer *c, const struct js_error *e)
 {
-    struct api_call *call = mf_container(op, struct api_call, cop);
-
-    if (c == NULL)
-        api_reply_error(call, e);
-    else
-        created_reply(call, c);
+    if (c == NULL) {
+        created_reply(op, c, e);
+        return;
+    }
+    begin_again(c);
+    op->done = created_reply;
+    consumer_settled(c, op);
 }
 
 static void create(struct api_call *call, struct consumers *g, struct consumer_config *c)
@@ -348,7 +354,7 @@ static void apply(struct api_call *call, struct consumers *g, struct consumer_re
     if (found == NULL)
         create(call, g, &r->config);
     else if (consumer_config_equal(&r->config, now))
-        created_reply(call, found);
+        create_done(&call->cop, found, NULL);
     else
         consumer_update(found, &r->config, &call->cop);
 }

@@ -56,6 +56,30 @@ static bool must_be_empty(struct api_call *call)
     return false;
 }
 
+/* --- counting --------------------------------------------------------------------------------- */
+
+/* What was waited for is known: the request is served from its beginning. */
+static void counted(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    struct api_call *call = mf_container(op, struct api_call, cop);
+
+    (void)c, (void)e; /* deleted meanwhile: the request finds that out by itself */
+    if (call->aa->closing)
+        api_call_free(call);
+    else
+        api_call_run(call);
+}
+
+/* An answer shows how many messages are pending.  true: that is being counted, the call waits. */
+static bool wait_for_count(struct api_call *call, struct consumer *c)
+{
+    if (c == NULL || consumer_counted(c))
+        return false;
+    call->cop.done = counted;
+    consumer_settled(c, &call->cop);
+    return true;
+}
+
 /* --- INFO ------------------------------------------------------------------------------------- */
 
 void consumer_info_handle(struct api_call *call)
@@ -65,7 +89,7 @@ void consumer_info_handle(struct api_call *call)
     if (!must_be_empty(call) || !api_call_level(call) || !api_call_enabled(call))
         return;
     c = named_consumer(call);
-    if (c == NULL)
+    if (c == NULL || wait_for_count(call, c))
         return;
     consumer_info_json_write(api_reply_begin(call), c, api_now_ns(call->aa->api), true);
     api_reply_end(call);
@@ -88,15 +112,28 @@ struct page {
     uint64_t at, first, limit;
     int64_t now_ns;
     bool names;
+    struct consumer *uncounted; /* the first one of the page that is being counted, or NULL */
 };
+
+static bool on_page(const struct page *p, const struct consumer *c)
+{
+    return !consumer_config(c)->direct && p->at >= p->first && p->at - p->first < p->limit;
+}
+
+static void find_uncounted(void *arg, struct consumer *c)
+{
+    struct page *p = arg;
+
+    if (p->uncounted == NULL && on_page(p, c) && !consumer_counted(c))
+        p->uncounted = c;
+    p->at += !consumer_config(c)->direct;
+}
 
 static void page_consumer(void *arg, struct consumer *c)
 {
     struct page *p = arg;
 
-    if (consumer_config(c)->direct)
-        return;
-    if (p->at >= p->first && p->at - p->first < p->limit) {
+    if (on_page(p, c)) {
         if (p->names) {
             jsonw_str(p->w, NULL, consumer_name(c));
         } else {
@@ -105,7 +142,7 @@ static void page_consumer(void *arg, struct consumer *c)
             jsonw_end(p->w);
         }
     }
-    p->at++;
+    p->at += !consumer_config(c)->direct;
 }
 
 static void count_shown(void *arg, struct consumer *c)
@@ -130,6 +167,11 @@ static void page_handle(struct api_call *call, bool names)
     consumers_each(g, count_shown, &total);
     p.now_ns = api_now_ns(call->aa->api);
     p.first = r.offset < 0 ? 0 : (uint64_t)r.offset > total ? total : (uint64_t)r.offset;
+    if (!names)
+        consumers_each(g, find_uncounted, &p);
+    if (wait_for_count(call, p.uncounted))
+        return;
+    p.at = 0;
     p.w = api_reply_begin(call);
     jsonw_u64(p.w, "total", total);
     jsonw_u64(p.w, "offset", p.first);
@@ -265,6 +307,24 @@ static int reset(struct api_call *call, struct consumer *c, uint64_t *reset_seq,
     return rc == MF_NOMEM ? js_refuse(e, JS_INSUFFICIENT_RESOURCES) : rc;
 }
 
+/* Nothing was delivered since it was reset. */
+static void reset_done(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    struct api_call *call = mf_container(op, struct api_call, cop);
+    struct consumer_info i;
+    struct jsonw *w;
+
+    if (c == NULL) {
+        reset_refused(call, e);
+        return;
+    }
+    consumer_info(c, &i);
+    w = api_reply_begin(call);
+    consumer_info_json_write(w, c, api_now_ns(call->aa->api), true);
+    jsonw_u64(w, "reset_seq", i.delivered_sseq + 1);
+    api_reply_end_quietly(call);
+}
+
 void consumer_reset_handle(struct api_call *call)
 {
     struct catalog *catalog = call->aa->catalog;
@@ -274,7 +334,6 @@ void consumer_reset_handle(struct api_call *call)
     uint64_t reset_seq = 0;
     struct mf_slice asked;
     struct js_error e;
-    struct jsonw *w;
 
     if (c == NULL || call->reply.len == 0) {
         api_call_free(call); /* nobody is there to answer, or to hear it */
@@ -286,10 +345,8 @@ void consumer_reset_handle(struct api_call *call)
     }
     if (header_get(call->hdr, API_IDENTITY, &asked))
         api_stream_identity(s, call->identity);
-    w = api_reply_begin(call);
-    consumer_info_json_write(w, c, api_now_ns(call->aa->api), true);
-    jsonw_u64(w, "reset_seq", reset_seq);
-    api_reply_end_quietly(call);
+    call->cop.done = reset_done;
+    consumer_settled(c, &call->cop);
 }
 
 /* --- UNPIN ------------------------------------------------------------------------------------ */

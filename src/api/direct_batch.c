@@ -6,6 +6,7 @@
  * Failure: the stream is looked up again at every step; when it has gone the batch ends.  Memory:
  * "500".
  * Close: direct_stop() ends all of an account; one that waits for the disk is freed when it comes.
+ * direct_forget() drops the cursors over a stream before it ends.
  */
 #include "direct.h"
 
@@ -17,7 +18,7 @@
 
 #define SLICE_MSGS  256
 #define SLICE_BYTES 65536
-#define SLICE_STEPS 20000
+#define SLICE_STEPS 4096
 #define MULTI_MAX   1024  /* subjects in one answer */
 #define MULTI_FOUND 16384 /* before those found twice are dropped */
 
@@ -33,12 +34,14 @@ struct direct_batch {
     struct loop_defer turn;
     struct stream_load load;
     struct stream_seek seek;
-    bool waiting;         /* for load or seek */
-    bool stopped;         /* the account is gone */
-    uint64_t seq;         /* go on here */
-    uint64_t walk, up_to; /* counting: here, to there.  multi: the last sequence asked for */
-    uint64_t pending;     /* what is left behind the last one sent */
-    uint64_t last_seq;    /* of the last one sent */
+    bool waiting;                 /* for load or seek */
+    bool stopped;                 /* the account is gone */
+    struct stream_cursor *cursor; /* of this step, over cursor_of; NULL: none yet */
+    struct stream *cursor_of;
+    uint64_t seq;      /* go on here */
+    uint64_t up_to;    /* counted up to there.  multi: the last sequence asked for */
+    uint64_t pending;  /* what is left behind the last one sent */
+    uint64_t last_seq; /* of the last one sent */
     int64_t sent, sent_bytes;
     bool full;      /* max_bytes were reached */
     uint64_t *seqs; /* multi: what to send, ascending */
@@ -51,9 +54,39 @@ static struct mf_list batches = {&batches, &batches}; /* of all accounts */
 
 /* --- life ----------------------------------------------------------------------------------- */
 
+static void cursor_drop(struct direct_batch *b)
+{
+    stream_cursor_free(b->cursor);
+    b->cursor = NULL;
+}
+
+/* The cursor of this step: it goes on where its last slice ended.  NULL: no memory. */
+static struct stream_cursor *cursor_get(struct direct_batch *b, struct stream *s,
+                                        struct mf_slice pattern, uint64_t from)
+{
+    if (b->cursor == NULL && stream_cursor_new(&b->cursor, s, pattern, false, from) != 0)
+        b->cursor = NULL;
+    b->cursor_of = s;
+    return b->cursor;
+}
+
+void direct_forget(const struct stream *s)
+{
+    struct mf_list *pos;
+
+    mf_list_each(pos, &batches)
+    {
+        struct direct_batch *b = mf_container(pos, struct direct_batch, link);
+
+        if (b->cursor_of == s)
+            cursor_drop(b);
+    }
+}
+
 static void batch_free(struct direct_batch *b)
 {
     mf_list_del(&b->link);
+    cursor_drop(b);
     arena_fini(&b->mem);
     free(b->seqs);
     free(b);
@@ -83,7 +116,7 @@ static void batch_turn(struct loop_defer *d)
 
 static void batch_later(struct direct_batch *b)
 {
-    loop_defer(b->aa->api->loop, &b->turn);
+    loop_next(b->aa->api->loop, &b->turn);
 }
 
 void direct_stop(struct api_account *aa)
@@ -98,6 +131,7 @@ void direct_stop(struct api_account *aa)
             continue;
         if (b->waiting) {
             b->stopped = true;
+            cursor_drop(b); /* the stream may end before what is waited for comes */
             mf_list_del(&b->link);
         } else {
             loop_defer_cancel(aa->api->loop, &b->turn);
@@ -238,12 +272,16 @@ static void seek_start(struct direct_batch *b, struct stream *s, int64_t ts_ns,
 static void count_newer(struct direct_batch *b, struct stream *s)
 {
     struct stream_cursor *c;
+    uint64_t n;
     bool more;
 
-    if (stream_next(s, b->up_to + 1) == 0 ||
-        stream_cursor_new(&c, s, filter_of(b), false, b->up_to + 1) != 0)
+    if (stream_count_readable(s, filter_of(b), b->up_to + 1, UINT64_MAX, &n)) {
+        b->pending += n;
         return;
-    for (int i = 0; i < SLICE_STEPS && stream_cursor_next(c, &more) != 0; i++)
+    }
+    if (stream_cursor_new(&c, s, filter_of(b), false, b->up_to + 1) != 0)
+        return;
+    while (stream_cursor_steps(c) < SLICE_STEPS && stream_cursor_next(c, &more) != 0)
         b->pending++;
     stream_cursor_free(c);
 }
@@ -287,7 +325,7 @@ static void range_send(struct direct_batch *b, struct stream *s)
     bool more = false;
 
     if (has_filter(b) && !range_complete(b) &&
-        stream_cursor_new(&c, s, filter_of(b), false, b->seq) != 0) {
+        (c = cursor_get(b, s, filter_of(b), b->seq)) == NULL) {
         batch_end(b, DIRECT_NO_MEMORY);
         return;
     }
@@ -295,7 +333,6 @@ static void range_send(struct direct_batch *b, struct stream *s)
         uint64_t seq = range_next(b, s, c, &more);
 
         if (seq == 0) {
-            stream_cursor_free(c);
             if (more)
                 batch_later(b);
             else
@@ -306,7 +343,6 @@ static void range_send(struct direct_batch *b, struct stream *s)
         if (sent == SENT_LATER || sent == SENT_NEVER)
             break;
     }
-    stream_cursor_free(c);
     if (sent == SENT_NEVER)
         batch_end(b, DIRECT_NO_MEMORY);
     else if (sent != SENT_LATER && range_complete(b))
@@ -318,64 +354,37 @@ static void range_send(struct direct_batch *b, struct stream *s)
 /* Counts one by one, a slice at a time, what no sum can tell. */
 static void range_walk(struct direct_batch *b, struct stream *s)
 {
-    struct stream_cursor *c;
-    uint64_t seq = 0;
-    bool more = false;
+    struct stream_cursor *c = cursor_get(b, s, filter_of(b), b->seq);
+    bool more = false, over = false;
 
-    if (stream_cursor_new(&c, s, filter_of(b), false, b->walk) != 0) {
+    if (c == NULL) {
         batch_end(b, DIRECT_NO_MEMORY);
         return;
     }
-    for (int i = 0; i < SLICE_STEPS; i++) {
-        seq = stream_cursor_next(c, &more);
-        if (seq == 0 || seq > b->up_to)
-            break;
-        b->pending++;
-        b->walk = seq + 1;
+    for (uint64_t stop = stream_cursor_steps(c) + SLICE_STEPS;
+         !over && stream_cursor_steps(c) < stop;) {
+        uint64_t seq = stream_cursor_next(c, &more);
+        over = (seq == 0 && !more) || seq > b->up_to;
+        b->pending += seq != 0 && !over;
     }
-    stream_cursor_free(c);
-    if ((seq == 0 && !more) || seq > b->up_to)
+    if (over) {
+        cursor_drop(b);
         b->step = range_send;
+    }
     batch_later(b);
-}
-
-struct tally {
-    uint64_t from, count;
-    bool partial; /* a subject has messages on both sides */
-};
-
-static bool tally_subject(void *arg, const struct stream_subject *x)
-{
-    struct tally *t = arg;
-
-    if (x->first_seq >= t->from)
-        t->count += x->count;
-    else if (x->last_seq >= t->from)
-        t->partial = true;
-    return true;
 }
 
 /* How many match from b->seq on: by sums if they tell it. */
 static void range_count(struct direct_batch *b, struct stream *s)
 {
-    struct tally t = {.from = b->seq, .count = 0, .partial = false};
     struct stream_state st;
 
     stream_state(s, &st);
     b->up_to = st.last_seq;
-    if (st.msgs == 0 || b->seq > st.last_seq)
-        t.count = 0;
-    else if (has_filter(b))
-        stream_each_subject(s, filter_of(b), tally_subject, &t);
-    else if (b->seq <= st.first_seq)
-        t.count = st.msgs;
-    else if (st.deleted == 0)
-        t.count = st.last_seq - b->seq + 1;
-    else
-        t.partial = true;
-    b->pending = t.partial ? 0 : t.count;
-    b->walk = b->seq;
-    b->step = t.partial ? range_walk : range_send;
+    b->pending = 0;
+    b->step = range_walk;
+    if (stream_count_readable(s, filter_of(b), b->seq, b->up_to, &b->pending))
+        b->step = range_send;
     b->step(b, s);
 }
 
@@ -463,30 +472,27 @@ static void multi_resolve(struct direct_batch *b, struct stream *s)
 
     while (b->npartial > 0) {
         struct mf_slice subject = mf_str(b->partial[b->npartial - 1]);
-        struct stream_cursor *c;
-        uint64_t seq = 1;
-        bool more = false;
+        struct stream_cursor *c = cursor_get(b, s, subject, 0);
+        bool more = false, over = false;
 
-        if (stream_cursor_new(&c, s, subject, false, b->walk) != 0) {
+        if (c == NULL) {
             batch_end(b, DIRECT_NO_MEMORY);
             return;
         }
-        while (steps++ < SLICE_STEPS) {
-            seq = stream_cursor_next(c, &more);
-            if (seq == 0 || seq > b->up_to)
-                break;
-            b->last_seq = seq; /* not used otherwise yet */
-            b->walk = seq + 1;
+        while (!over && steps++ < SLICE_STEPS) {
+            uint64_t seq = stream_cursor_next(c, &more);
+            over = (seq == 0 && !more) || seq > b->up_to;
+            if (seq != 0 && !over)
+                b->last_seq = seq; /* not used otherwise yet */
         }
-        stream_cursor_free(c);
-        if (steps > SLICE_STEPS || (seq == 0 && more)) {
+        if (!over) {
             batch_later(b);
             return;
         }
+        cursor_drop(b);
         if (b->last_seq > 0)
             b->seqs[b->nseqs++] = b->last_seq; /* room for all was made */
         b->last_seq = 0;
-        b->walk = 0;
         b->npartial--;
     }
     multi_sort(b, s);
@@ -533,7 +539,6 @@ static void multi_collect(struct direct_batch *b, struct stream *s)
     } else if (b->full) {
         batch_end(b, DIRECT_TOO_MANY);
     } else {
-        b->walk = 0;
         b->step = multi_resolve;
         multi_resolve(b, s);
     }

@@ -16,6 +16,11 @@ bool count_runs(const struct consumer *c)
     return !c->count.known;
 }
 
+bool consumer_counted(const struct consumer *c)
+{
+    return c->count.known;
+}
+
 /* --- in a few steps ------------------------------------------------------------------------- */
 
 /* The list can be counted by its subjects only while nothing of it was taken. */

@@ -55,3 +55,12 @@ test_unit_consumer_nomem_SOURCES = test/unit/test_consumer_nomem.c test/support/
 test_unit_consumer_nomem_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_consumer_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+
+# What making and counting consumers of a large stream costs: steps are counted.
+UNIT_TESTS += test/unit/consumer_count
+test_unit_consumer_count_SOURCES = test/unit/test_consumer_count.c test/support/consumer_world.h \
+	$(STREAM_WORLD)
+test_unit_consumer_count_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_count_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_count_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=index_next,--wrap=index_older,--wrap=keys_walk_next,--wrap=keys_walk_sum,--wrap=keys_matches

@@ -159,6 +159,33 @@ bool store_count(struct store *s, struct mf_slice pattern, uint64_t first, uint6
     return true;
 }
 
+struct overdue_count {
+    const struct store *s;
+    struct mf_slice pattern;
+    uint64_t first, last, n;
+};
+
+static void count_overdue(void *arg, uint32_t id, int64_t deadline_ns)
+{
+    struct overdue_count *o = arg;
+    const struct index *ix = seen(o->s);
+    uint64_t seq = index_seq(ix, id);
+
+    (void)deadline_ns;
+    o->n += seq >= o->first && seq <= o->last && present(o->s, id) &&
+            keys_matches(index_keys(ix), index_key(ix, id), o->pattern);
+}
+
+uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t first,
+                             uint64_t last)
+{
+    struct overdue_count o = {s, pattern, first, last, 0};
+
+    if (index_next_deadline(seen(s)) <= s->now_ns)
+        index_each_deadline(seen(s), s->now_ns + 1, count_overdue, &o);
+    return o.n;
+}
+
 bool store_count_keys(struct store *s, struct mf_slice pattern, uint64_t last, uint64_t *out)
 {
     const struct index *ix = seen(s);
