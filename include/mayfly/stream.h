@@ -222,6 +222,7 @@ const struct stream_config *stream_config(const struct stream *s);
 const char *stream_name(const struct stream *s);
 int64_t stream_created_ns(const struct stream *s);
 const struct stream_host *stream_host(const struct stream *s);
+struct work_owner *stream_owner(struct stream *s); /* of work in slices */
 /* Bytes that such a message counts with, in its state and for limits. */
 uint64_t stream_size_of(const struct stream *s, size_t subject, size_t hdr, size_t payload);
 /* Whatever a layer above wants to find again here; NULL at first. */

@@ -153,16 +153,17 @@ struct consumers {
     uint64_t told; /* sequences up to here were told as stored */
     struct mf_list ready, flush;
     struct mf_list counts; /* count.link */
-    struct loop_defer count_run;
+    struct work_task count_run;
     uint64_t spent;            /* pump.c: work done in deliveries */
     struct mf_list apart;      /* retention.c */
     size_t given_up;           /* messages, of all consumers */
     struct confirms *confirms; /* state.c: acks of this turn, answered when they are on disk */
-    struct loop_defer run, flush_run, bury;
+    struct work_task run;
+    struct loop_defer flush_run, bury;
     bool running; /* consumers are being pumped */
     struct loop_timer *flush_timer;
     bool closing;
-    struct loop_defer sweep;       /* retention.c */
+    struct work_task sweep;        /* retention.c */
     uint64_t sweep_at, sweep_upto; /* what comes to disk is swept too, up to here */
     int64_t now_ns;                /* when messages go out: read once for many */
 };
@@ -228,7 +229,6 @@ bool count_runs(const struct consumer *c); /* pending is not known yet: nothing 
 void count_stop(struct consumer *c);       /* who waits for it is told that it failed */
 void count_gone(struct consumer *c, size_t filter, uint64_t seq); /* a message it wants, told of */
 void count_again(struct consumer *c);                             /* memory was short: goes on */
-void count_turn(struct loop_defer *d);                            /* group->count_run */
 
 /* pump.c */
 void pump_soon(struct consumer *c);

@@ -335,8 +335,8 @@ static void group_bury(struct consumers *g)
         consumer_free(c);
     }
     loop_timer_stop(g->flush_timer);
-    loop_defer_cancel(g->host->loop, &g->sweep);
-    loop_defer_cancel(g->host->loop, &g->count_run);
+    work_cancel(g->host->loop, &g->sweep);
+    work_cancel(g->host->loop, &g->count_run);
     g->bury.fn = group_free;
     loop_defer(g->host->loop, &g->bury);
 }
@@ -405,7 +405,7 @@ void consumers_close(struct consumers *g, bool deleted)
     g->closing = true;
     stream_set_interest(g->stream, NULL, NULL);
     stream_unobserve(&g->observer);
-    loop_defer_cancel(g->host->loop, &g->run);
+    work_cancel(g->host->loop, &g->run);
     loop_defer_cancel(g->host->loop, &g->flush_run);
     for (size_t i = 0; i < g->count; i++) {
         struct consumer *c = g->at[i];

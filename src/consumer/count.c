@@ -62,14 +62,18 @@ static void walk_drop(struct consumer *c)
     c->count.walk = NULL;
 }
 
+static bool count_turn(struct work_task *t);
+
 static void queue(struct consumer *c)
 {
     struct consumers *g = c->group;
 
     if (mf_list_empty(&c->count.link))
         mf_list_push(&g->counts, &c->count.link);
-    g->count_run.fn = count_turn;
-    loop_next(g->host->loop, &g->count_run);
+    g->count_run.run = count_turn;
+    g->count_run.cause = WORK_DELIVER;
+    g->count_run.what = "count";
+    work_add(g->host->loop, stream_owner(g->stream), &g->count_run);
 }
 
 /* Behind the last one of the list, or of all.  True: everything is counted. */
@@ -118,9 +122,9 @@ static void answer(struct consumer *c)
     pump_soon(c);
 }
 
-void count_turn(struct loop_defer *d)
+static bool count_turn(struct work_task *t)
 {
-    struct consumers *g = mf_container(d, struct consumers, count_run);
+    struct consumers *g = mf_container(t, struct consumers, count_run);
     uint64_t steps = 0;
 
     while (steps < SLICE_STEPS && !mf_list_empty(&g->counts)) {
@@ -134,8 +138,7 @@ void count_turn(struct loop_defer *d)
             pump_timer(c);
         }
     }
-    if (!mf_list_empty(&g->counts))
-        loop_next(g->host->loop, &g->count_run);
+    return !mf_list_empty(&g->counts);
 }
 
 void count_again(struct consumer *c)

@@ -9,8 +9,7 @@
 
 #include "mayfly/log.h"
 
-#define SLICE      512  /* messages of one consumer in a turn */
-#define TURN       2048 /* of all consumers of the stream */
+#define SLICE      512  /* messages of one consumer before the next one has its turn */
 #define UNIT_BYTES 1024 /* so many bytes count as much as one message */
 #define RETRY_NS   (100 * CLOCK_MS)
 
@@ -394,28 +393,22 @@ void pump(struct consumer *c, size_t budget)
     pump_timer(c);
 }
 
-static void run(struct loop_defer *d)
+static bool run(struct work_task *t)
 {
-    struct consumers *g = mf_container(d, struct consumers, run);
-    struct mf_list now, *n;
+    struct consumers *g = mf_container(t, struct consumers, run);
+    struct mf_list *n;
 
     stream_announce(g->stream); /* what came with what went is pending already */
-    mf_list_init(&now);
-    mf_list_move(&now, &g->ready);
     g->running = true;
-    for (uint64_t stop = g->spent + TURN; g->spent < stop && (n = mf_list_pop(&now)) != NULL;)
+    while ((n = mf_list_pop(&g->ready)) != NULL) {
         pump(mf_container(n, struct consumer, ready), SLICE);
+        if (work_spent(g->host->loop))
+            break;
+    }
     g->running = false;
-    if (mf_list_empty(&now))
-        return;
-    /* The others have their turn before those that were served. */
-    mf_list_move(&now, &g->ready);
-    mf_list_move(&g->ready, &now);
-    loop_next(g->host->loop, &g->run);
+    return !mf_list_empty(&g->ready);
 }
 
-/* The first in this turn runs at its end; those that go on from there wait for the next turn, so
- * that clients are read and written in between. */
 void pump_soon(struct consumer *c)
 {
     struct consumers *g = c->group;
@@ -423,11 +416,11 @@ void pump_soon(struct consumer *c)
     if (c->deleted || !mf_list_empty(&c->ready))
         return;
     mf_list_push(&g->ready, &c->ready);
-    g->run.fn = run;
     if (g->running)
-        loop_next(g->host->loop, &g->run);
-    else
-        loop_defer(g->host->loop, &g->run);
+        return; /* its turn comes in the slice that runs, or the next one */
+    g->run.run = run;
+    g->run.cause = WORK_DELIVER;
+    work_add(g->host->loop, stream_owner(g->stream), &g->run);
 }
 
 /* Its timer is armed by whoever pumps. */

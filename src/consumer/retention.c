@@ -121,22 +121,34 @@ static bool sweeps(const struct consumers *g)
 }
 
 /* Of what there was when it began: news are looked at when they are published. */
-static void sweep(struct loop_defer *d)
+static bool sweep_some(struct consumers *g)
 {
-    struct consumers *g = mf_container(d, struct consumers, sweep);
     uint64_t seq;
 
     if (!sweeps(g))
-        return;
+        return false;
     for (int n = 0; n < SLICE; n++) {
         seq = stream_next(g->stream, g->sweep_at);
         if (seq == 0 || seq > g->sweep_upto || (g->watching && seq > g->told))
-            return;
+            return false;
         g->sweep_at = seq + 1;
         if (!anybody_needs(g, seq))
             (void)drop(g, seq); /* the next sweep comes by again */
     }
-    loop_next(g->host->loop, &g->sweep);
+    return true;
+}
+
+static bool sweep(struct work_task *t)
+{
+    return sweep_some(mf_container(t, struct consumers, sweep));
+}
+
+static void sweep_later(struct consumers *g)
+{
+    g->sweep.run = sweep;
+    g->sweep.cause = WORK_REMOVE;
+    g->sweep.what = "interest";
+    work_add(g->host->loop, stream_owner(g->stream), &g->sweep);
 }
 
 /* The first slice at once: who asks next finds a small stream swept. */
@@ -149,15 +161,15 @@ void retention_sweep(struct consumers *g)
     group_catch_up(g);
     g->sweep_at = 0;
     g->sweep_upto = stream_last_accepted(g->stream);
-    g->sweep.fn = sweep;
-    sweep(&g->sweep);
+    if (sweep_some(g))
+        sweep_later(g);
 }
 
 /* What was accepted before a sweep and came to disk after it: somebody wanted it once. */
 void retention_news(struct consumers *g, uint64_t seq)
 {
     if (seq <= g->sweep_upto && sweeps(g))
-        loop_next(g->host->loop, &g->sweep);
+        sweep_later(g);
 }
 
 /* With the last one goes all of it, however much, and what is not on disk yet; else what a sweep

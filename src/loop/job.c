@@ -119,10 +119,12 @@ void loop_jobs_end(struct loop *l)
 static void on_done(void *arg)
 {
     struct loop_job *j = arg;
+    struct loop *l = j->loop;
 
     j->submitted = false;
-    j->loop->jobs--;
-    j->done(j->arg); /* last: it may submit again, or free j */
+    l->jobs--;
+    j->done(j->arg); /* it may submit again, or free j */
+    work_lap(l, WORK_WORKER, NULL, NULL);
 }
 
 static void run_inline(void *arg)

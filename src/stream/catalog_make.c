@@ -288,7 +288,7 @@ static void finish_name(struct entry *e)
         return;
     }
     loop_job_free(e->job);
-    e->job = loop_job_new(e->c->o.host->loop, name_work, finish_named, e);
+    e->job = loop_job_new(e->c->o.host->loop, LOOP_UPKEEP, name_work, finish_named, e);
     if (e->job != NULL) {
         loop_job_submit(e->job);
         return;

@@ -270,6 +270,11 @@ int64_t stream_created_ns(const struct stream *s)
     return s->created_ns;
 }
 
+struct work_owner *stream_owner(struct stream *s)
+{
+    return s->owner;
+}
+
 const struct stream_host *stream_host(const struct stream *s)
 {
     return s->host;
