@@ -113,24 +113,22 @@ static void collapse(struct mf_buf *out, size_t from)
 }
 
 /* Our own domain's API has its plain name inside the server: mappings are for clients. */
-static bool is_own_api(const struct origin_who *who, struct mf_slice api)
+static bool is_own_api(const struct origin_who *who, const char *api)
 {
     size_t n = given(who->domain) ? strlen(who->domain) : 0;
 
-    if (n == 0 || !mf_starts(api, "$JS."))
+    if (n == 0 || !given(api) || strncmp(api, "$JS.", 4) != 0 ||
+        strncmp(api + 4, who->domain, n) != 0)
         return false;
-    api = mf_slice(api.ptr + 4, api.len - 4);
-    if (!mf_starts(api, who->domain))
-        return false;
-    api = mf_slice(api.ptr + n, api.len - n);
-    return mf_eq_str(api, ".API") || mf_eq_str(api, ".API.");
+    api += 4 + n;
+    return strcmp(api, ".API") == 0 || strcmp(api, ".API.") == 0;
 }
 
 void origin_subject(struct mf_buf *out, const struct origin_who *who,
                     const struct stream_source *src, const char *verb, const char *name,
                     const char *filter)
 {
-    bool plain = src->external == NULL || is_own_api(who, mf_str(src->external->api));
+    bool plain = src->external == NULL || is_own_api(who, src->external->api);
     size_t start = out->len;
 
     mf_buf_printf(out, "%s.%s.%s", plain ? API_PREFIX : src->external->api, verb, src->name);
