@@ -32,7 +32,7 @@ class Key {
 }
 
 export class Record {
-  // depth: max_msgs_per_subject.  refusedGone: a message that was refused must not be there.  clock: { lo(ms), hi(ms) }, between which the server's time lies at our time ms.
+  // depth: max_msgs_per_subject.  refusedGone: a message that was refused must not be there; may change.  clock: { lo(ms), hi(ms) }, between which the server's time lies at our time ms.
   constructor(stream, { depth, markers, clock, refusedGone = false }) {
     Object.assign(this, { stream, depth, markers, clock, refusedGone });
     this.keys = new Map();
@@ -117,7 +117,8 @@ export class Record {
     if (!op) return `revived or alien: ${this.stream} ${m.seq} ${m.key} ${m.uid}`;
     if (op.key.name !== m.key) return `${m.uid} is of ${op.key.name}, seen on ${m.key}`;
     if (m.text !== undefined && m.text !== bodyOf(op.uid, op.size)) return `the body of ${this.stream} ${m.seq} ${m.uid} is not its own (${m.text.length} bytes)`;
-    if (op.refused && this.refusedGone) return `refused, and there: ${this.stream} ${m.seq} ${m.key} ${m.uid}`;
+    if (op.refused && !this.refusedGone) op.refused = false; // nobody knows, as without an answer
+    if (op.refused) return `refused, and there: ${this.stream} ${m.seq} ${m.key} ${m.uid}`;
     const wrong = this.#place(op, m.seq);
     if (wrong) return wrong;
     if (from && this.fate(op, from, to) === "gone") return `revived or late: ${this.stream} ${m.seq} ${m.key} ${m.uid}: ${this.story(op, from)}`;
