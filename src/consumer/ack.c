@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#define UPTO_SLICE       1000 /* messages that are acknowledged in one turn */
 #define ACK_WAIT_FLOW_NS (100LL * 365 * 24 * 3600 * CLOCK_S)
 
 static int64_t wait_by(const struct consumer_config *cfg, const struct pend *e)
@@ -157,39 +158,41 @@ static void sample(struct consumer *c, const struct pend *e, const struct told *
     c->group->host->event(c->group->host->arg, &ev);
 }
 
-/* What was given up and is acked all the same: ack_policy all.  False: not all of it. */
-static bool ack_given(struct consumer *c, uint64_t upto)
-{
-    struct mf_list *pos, *next;
+/* --- everything up to a message: ack_policy all ------------------------------------------------
+ */
 
-    mf_list_each_safe(pos, next, &c->wait.given)
-    {
-        uint64_t seq = mf_container(pos, struct pend, order)->sseq;
-        if (seq > upto)
-            break;
-        if (!retention_acked(c, seq))
-            return false;
-        ack_forget_given_one(c, seq);
+/* Those that wait, then those that were given up and are acked all the same.  True: *seq is the
+ * next one; it needs its ack no more when this returns. */
+static bool upto_next(struct consumer *c, uint64_t *seq, bool *kept)
+{
+    struct pend *e = pending_first(&c->wait);
+    struct mf_list *given = mf_list_first(&c->wait.given);
+    bool waits = e != NULL && e->sseq <= c->upto.sseq;
+
+    if (!waits)
+        e = given == NULL ? NULL : mf_container(given, struct pend, order);
+    if (e == NULL || e->sseq > c->upto.sseq)
+        return false;
+    *seq = e->sseq;
+    *kept = !retention_acked(c, *seq);
+    if (*kept)
+        return true;
+    if (!waits) {
+        ack_forget_given_one(c, *seq);
+        return true;
     }
+    c->upto.last = e->dseq > c->upto.last ? e->dseq : c->upto.last;
+    pending_remove(&c->wait, e);
+    state_touch(c, *seq);
     return true;
 }
 
-/* Everything up to this one: ack_policy all.  False: not all of it. */
-static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
+/* All of them were acknowledged: the floors. */
+static void upto_floor(struct consumer *c)
 {
-    struct pend *e;
-    uint64_t last = 0;
+    const struct pend *e = pending_first(&c->wait);
+    uint64_t sseq = c->upto.sseq, dseq = c->upto.dseq, last = c->upto.last;
 
-    while ((e = pending_first(&c->wait)) != NULL && e->sseq <= sseq) {
-        uint64_t seq = e->sseq, number = e->dseq;
-        if (!retention_acked(c, seq))
-            return false;
-        pending_remove(&c->wait, e);
-        state_touch(c, seq);
-        last = number > last ? number : last;
-    }
-    if (!ack_given(c, sseq))
-        return false;
     /* A number from before a reset, above all numbers since; or the ack ends nothing (it is older
      * than a reset, or was given up) and a lower number waits: the floor stays below that one, or
      * its own ack would not count. */
@@ -200,7 +203,91 @@ static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
         c->floor_dseq = dseq;
         c->floor_sseq = sseq;
     }
-    return true;
+}
+
+static void upto_end(struct consumer *c)
+{
+    c->upto.sseq = c->upto.dseq = c->upto.last = 0;
+}
+
+enum upto_result { UPTO_DONE, UPTO_MORE, UPTO_FAILED };
+
+/* Failed: one has to leave the stream, which was not possible. */
+static enum upto_result upto_slice(struct consumer *c, size_t max)
+{
+    uint64_t seq;
+    bool kept = false;
+
+    for (; max > 0; max--) {
+        if (!upto_next(c, &seq, &kept)) {
+            upto_floor(c);
+            upto_end(c);
+            return UPTO_DONE;
+        }
+        if (kept) {
+            upto_end(c);
+            return UPTO_FAILED;
+        }
+    }
+    return UPTO_MORE;
+}
+
+/* False: not all of it, and the ack is not confirmed.  Very many go on in later turns, and the
+ * confirmation waits for them (ack_confirm()). */
+static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
+{
+    if (sseq > c->upto.sseq) {
+        c->upto.sseq = sseq;
+        c->upto.dseq = dseq;
+    }
+    enum upto_result r = upto_slice(c, UPTO_SLICE);
+    if (r == UPTO_MORE)
+        count_again(c);
+    return r != UPTO_FAILED;
+}
+
+static void ack_confirm(struct consumer *c, struct mf_slice reply)
+{
+    uint16_t len = (uint16_t)reply.len;
+
+    if (c->upto.sseq == 0) {
+        state_confirm(c, reply);
+        return;
+    }
+    if (reply.len > UINT16_MAX)
+        return;
+    mf_buf_append(&c->upto.replies, &len, sizeof len);
+    mf_buf_append(&c->upto.replies, reply.ptr, reply.len);
+}
+
+static void confirm_all(struct consumer *c)
+{
+    struct mf_buf b = c->upto.replies;
+    uint16_t len;
+
+    c->upto.replies = (struct mf_buf)MF_BUF_INIT;
+    for (size_t at = 0; !mf_buf_failed(&b) && at + sizeof len <= b.len; at += sizeof len + len) {
+        memcpy(&len, b.ptr + at, sizeof len);
+        state_confirm(c, mf_slice(b.ptr + at + sizeof len, len));
+    }
+    mf_buf_fini(&b);
+}
+
+void ack_upto_go_on(struct consumer *c)
+{
+    enum upto_result r = upto_slice(c, UPTO_SLICE);
+
+    if (r == UPTO_DONE)
+        confirm_all(c);
+    if (r != UPTO_MORE)
+        ack_upto_stop(c);
+}
+
+void ack_upto_stop(struct consumer *c)
+{
+    upto_end(c);
+    mf_buf_fini(&c->upto.replies);
+    c->upto.replies = (struct mf_buf)MF_BUF_INIT;
 }
 
 /* False: the message has to go, which was not possible; its ack did not count and is not confirmed,
@@ -398,7 +485,7 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
         if (reply.len > 0)
             consumer_pull(c, reply, mf_trim(rest), MF_SLICE_NONE);
     } else if (heed(c, &t, body) && reply.len > 0) {
-        state_confirm(c, reply);
+        ack_confirm(c, reply);
     }
     pump_soon(c);
     return true;
@@ -411,7 +498,8 @@ void ack_timeouts(struct consumer *c)
     int64_t now = group_mono(c->group);
     struct pend *e;
 
-    while ((e = pending_due(&c->wait, now)) != NULL) {
+    /* Those that are left are due in the next turn: the timer is armed for them. */
+    for (int n = 0; n < UPTO_SLICE && (e = pending_due(&c->wait, now)) != NULL; n++) {
         if (!ack_given_up(c, e))
             pending_requeue(&c->wait, e);
     }

@@ -531,6 +531,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
         pending_remove(&c->wait, p);
     }
     ack_forget_given(c, 0, UINT64_MAX);
+    ack_upto_stop(c);
     c->load_stale = c->loading;
     walk_free(c);
     c->listing = false;

@@ -108,6 +108,11 @@ struct consumer {
     } count;
 
     struct pending wait;
+    struct {                   /* ack.c: everything up to a message is being acknowledged */
+        uint64_t sseq, dseq;   /* that one; sseq 0: nothing is */
+        uint64_t last;         /* the highest number so far */
+        struct mf_buf replies; /* length and text: they are confirmed then */
+    } upto;
     struct mf_list requests;
     size_t nrequests;
     int64_t pull_at_ns; /* mono: no request ends or wants a heartbeat before; NEVER */
@@ -225,8 +230,9 @@ bool walk_lists(const struct consumer *c, uint64_t seq); /* its filters match */
 
 /* count.c */
 void consumer_recount(struct consumer *c); /* pending, from the stream; perhaps later */
-bool count_runs(const struct consumer *c); /* pending is not known yet: nothing is delivered */
-void count_stop(struct consumer *c);       /* who waits for it is told that it failed */
+/* Pending is not known yet, or acks of very many messages are being taken: nothing is delivered. */
+bool count_runs(const struct consumer *c);
+void count_stop(struct consumer *c); /* who waits for it is told that it failed */
 void count_gone(struct consumer *c, size_t filter, uint64_t seq); /* a message it wants, told of */
 void count_again(struct consumer *c);                             /* memory was short: goes on */
 
@@ -255,6 +261,8 @@ void ack_settled(struct consumer *c, struct pend *e);
 void ack_floor_after_loss(struct consumer *c);     /* loading: over messages that are gone */
 void ack_lost(struct consumer *c, struct pend *e); /* what it waited for is no more */
 void ack_gone(struct consumer *c, uint64_t sseq);  /* the message itself went */
+void ack_upto_go_on(struct consumer *c);           /* the next slice of `upto` */
+void ack_upto_stop(struct consumer *c);            /* and nothing is confirmed */
 void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq); /* told by a flow control reply */
 
 /* pull.c */

@@ -3,7 +3,8 @@
  * Happy path: the stream knows the number in a few steps, from sums or because it is small.
  * Otherwise the messages are counted with a walk of their own, some in each turn of the loop, one
  * consumer after the other; until its count is known a consumer delivers nothing, and answers that
- * show the number wait (consumer_settled()).  Messages are counted in the order of their sequences,
+ * show the number wait (consumer_settled()).  The same holds while very many messages are being
+ * acknowledged (ack.c).  Messages are counted in the order of their sequences,
  * so one that is removed meanwhile has been counted or not by where it stands.
  * Failure: without memory for a walk it is tried again by the consumer's timer.
  * Close: a consumer that is freed is not counted any more; what waits for it fails. */
@@ -13,12 +14,12 @@
 
 bool count_runs(const struct consumer *c)
 {
-    return !c->count.known;
+    return !c->count.known || c->upto.sseq != 0;
 }
 
 bool consumer_counted(const struct consumer *c)
 {
-    return c->count.known;
+    return !count_runs(c);
 }
 
 /* --- in a few steps ------------------------------------------------------------------------- */
@@ -129,8 +130,14 @@ static bool count_turn(struct work_task *t)
 
     while (steps < SLICE_STEPS && !mf_list_empty(&g->counts)) {
         struct consumer *c = mf_container(g->counts.next, struct consumer, count.link);
+        if (c->upto.sseq != 0) {
+            mf_list_del(&c->count.link); /* the others' turn comes before its next slice */
+            mf_list_push(&g->counts, &c->count.link);
+            ack_upto_go_on(c);
+            steps += SLICE_STEPS;
+        }
         enum slice r = c->count.known ? SLICE_DONE : count_slice(c, &steps);
-        if (r == SLICE_DONE) {
+        if (r == SLICE_DONE && !count_runs(c)) {
             answer(c);
         } else if (r == SLICE_NO_MEMORY) {
             mf_list_del(&c->count.link);
@@ -171,6 +178,7 @@ void count_stop(struct consumer *c)
     struct mf_list *n;
 
     walk_drop(c);
+    ack_upto_stop(c);
     mf_list_del(&c->count.link);
     while ((n = mf_list_pop(&c->count.ops)) != NULL)
         consumer_op_fail(mf_container(n, struct consumer_op, link), MF_CLOSED);
@@ -179,7 +187,7 @@ void count_stop(struct consumer *c)
 void consumer_settled(struct consumer *c, struct consumer_op *op)
 {
     op->consumer = c;
-    if (c->count.known)
+    if (!count_runs(c))
         op->done(op, c, NULL);
     else
         mf_list_push(&c->count.ops, &op->link);

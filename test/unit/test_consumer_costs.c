@@ -102,6 +102,52 @@ static void test_page_is_whole_however_many_wait(void)
         TEST_ASSERT_EQUAL(seq != 1500, pending_find(&c->wait, seq) != NULL);
 }
 
+/* An ack of very many messages is taken in slices; it is confirmed behind the last one, and nothing
+ * of it comes again after a crash. */
+static void test_ack_of_very_many_is_taken_in_slices(void)
+{
+    struct consumer_config cfg = pull();
+    size_t turns = 0, most = 0;
+
+    cfg.ack_policy = ACK_ALL;
+    cfg.max_ack_pending = -1;
+    world_open(&w, &plain);
+    consumers_up();
+    for (int i = 0; i < 6000; i++)
+        (void)world_publish(&w, "k.a", NULL, "");
+    world_turns(&w);
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in done ");
+    ask(c, "5500");
+    for (int n = 0; n < 100 && c->wait.count < 5500; n++)
+        world_turns(&w);
+    heard();
+    TEST_ASSERT_TRUE(consumer_ack(c, MF_LIT("1.5000.5000.0.0"), MF_LIT("done"), MF_LIT("+ACK")));
+    TEST_ASSERT_FALSE(consumer_counted(c));
+    consumer_pull(c, MF_LIT("in"), MF_LIT("1"), MF_SLICE_NONE);
+    for (size_t before; c->wait.count > 500 && turns < 100; turns++) {
+        TEST_ASSERT_EQUAL_size_t(0, log_.len); /* neither a message nor the confirmation */
+        before = c->wait.count;
+        loop_turn(w.loop);
+        most = before - c->wait.count > most ? before - c->wait.count : most;
+    }
+    TEST_ASSERT_LESS_OR_EQUAL_size_t(1000, most);
+    TEST_ASSERT_GREATER_THAN_size_t(3, turns);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(5000, info(c).floor_sseq);
+    const char *text = heard();
+    TEST_ASSERT_NOT_NULL(strstr(text, "done<done "));
+    TEST_ASSERT_EQUAL_size_t(1, count(text, "in<k.a "));
+    consumers_close(g, true);
+    g = NULL;
+    world_kill(&w);
+    world_open(&w, &plain);
+    consumers_up();
+    c = consumers_find(g, MF_LIT("D"));
+    TEST_ASSERT_NULL(pending_find(&c->wait, 4999));
+    TEST_ASSERT_NOT_NULL(pending_find(&c->wait, 5001));
+}
+
 static void gone(struct consumer_op *op, struct consumer *c, const struct js_error *e)
 {
     (void)c;
@@ -241,6 +287,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_confirmed_ack_looks_only_at_what_waits);
     RUN_TEST(test_page_is_whole_however_many_wait);
+    RUN_TEST(test_ack_of_very_many_is_taken_in_slices);
     RUN_TEST(test_deleted_consumer_leaves_nothing_and_looks_at_no_other);
     RUN_TEST(test_ack_asks_those_who_want_the_subject);
     RUN_TEST(test_ack_asks_those_who_wanted_the_subject_before);
