@@ -246,48 +246,58 @@ static bool ack_upto(struct consumer *c, uint64_t sseq, uint64_t dseq)
     return r != UPTO_FAILED;
 }
 
+/* A confirmation that waits. */
+struct upto_reply {
+    struct upto_reply *next;
+    size_t len;
+    uint8_t text[];
+};
+
+/* Without memory for it the client asks again. */
 static void ack_confirm(struct consumer *c, struct mf_slice reply)
 {
-    uint16_t len = (uint16_t)reply.len;
+    struct upto_reply **at = &c->upto.replies, *r;
 
     if (c->upto.sseq == 0) {
         state_confirm(c, reply);
         return;
     }
-    if (reply.len > UINT16_MAX)
+    if ((r = malloc(sizeof *r + reply.len)) == NULL)
         return;
-    mf_buf_append(&c->upto.replies, &len, sizeof len);
-    mf_buf_append(&c->upto.replies, reply.ptr, reply.len);
+    r->next = NULL;
+    r->len = reply.len;
+    memcpy(r->text, reply.ptr, reply.len);
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = r;
 }
 
-static void confirm_all(struct consumer *c)
+static void confirm_all(struct consumer *c, bool done)
 {
-    struct mf_buf b = c->upto.replies;
-    uint16_t len;
+    struct upto_reply *r = c->upto.replies;
 
-    c->upto.replies = (struct mf_buf)MF_BUF_INIT;
-    for (size_t at = 0; !mf_buf_failed(&b) && at + sizeof len <= b.len; at += sizeof len + len) {
-        memcpy(&len, b.ptr + at, sizeof len);
-        state_confirm(c, mf_slice(b.ptr + at + sizeof len, len));
+    c->upto.replies = NULL;
+    while (r != NULL) {
+        struct upto_reply *next = r->next;
+        if (done)
+            state_confirm(c, mf_slice(r->text, r->len));
+        free(r);
+        r = next;
     }
-    mf_buf_fini(&b);
 }
 
 void ack_upto_go_on(struct consumer *c)
 {
     enum upto_result r = upto_slice(c, UPTO_SLICE);
 
-    if (r == UPTO_DONE)
-        confirm_all(c);
     if (r != UPTO_MORE)
-        ack_upto_stop(c);
+        confirm_all(c, r == UPTO_DONE);
 }
 
 void ack_upto_stop(struct consumer *c)
 {
     upto_end(c);
-    mf_buf_fini(&c->upto.replies);
-    c->upto.replies = (struct mf_buf)MF_BUF_INIT;
+    confirm_all(c, false);
 }
 
 /* False: the message has to go, which was not possible; its ack did not count and is not confirmed,

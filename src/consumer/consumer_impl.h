@@ -108,10 +108,10 @@ struct consumer {
     } count;
 
     struct pending wait;
-    struct {                   /* ack.c: everything up to a message is being acknowledged */
-        uint64_t sseq, dseq;   /* that one; sseq 0: nothing is */
-        uint64_t last;         /* the highest number so far */
-        struct mf_buf replies; /* length and text: they are confirmed then */
+    struct {                        /* ack.c: everything up to a message is being acknowledged */
+        uint64_t sseq, dseq;        /* that one; sseq 0: nothing is */
+        uint64_t last;              /* the highest number so far */
+        struct upto_reply *replies; /* they are confirmed then */
     } upto;
     struct mf_list requests;
     size_t nrequests;
