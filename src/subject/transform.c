@@ -75,28 +75,30 @@ struct mf_slice transform_dest(const struct transform *t)
     return t->dest;
 }
 
-/* Position of the nth '*' among the tokens of src; numbers below 1 mean the first token, which is
- * what nats-server makes of `$0`. */
-static uint32_t star_position(struct mf_slice src, int64_t nth)
+/* Wildcard numbers become positions of source tokens.  Numbers below 1 mean the first token, which
+ * is what nats-server makes of `$0`. */
+static int resolve(struct transform *t, const struct index_list *list, uint32_t stars,
+                   struct mf_error *e)
 {
-    struct mf_slice token;
+    struct mf_slice rest = t->src, token;
+    uint32_t *star;
+    uint32_t n = 0;
 
-    for (uint32_t at = 0; subject_next_token(&src, &token); at++)
-        if (token.len == 1 && token.ptr[0] == '*' && --nth == 0)
-            return at;
-    return 0;
-}
-
-/* Wildcard numbers become positions of source tokens. */
-static int resolve(struct transform *t, const struct index_list *list, struct mf_error *e)
-{
     if (list->n == 0)
         return 0;
+    star = calloc((size_t)stars + 1, sizeof *star);
     t->index = calloc(list->n, sizeof *t->index);
-    if (t->index == NULL)
+    if (star == NULL || t->index == NULL) {
+        free(star); /* index is the transform's */
         return mf_fail(e, MF_NOMEM, "mapping");
+    }
+    for (uint32_t at = 0; subject_next_token(&rest, &token); at++)
+        if (token.len == 1 && token.ptr[0] == '*')
+            star[n++] = at;
     for (uint32_t i = 0; i < list->n; i++)
-        t->index[i] = star_position(t->src, list->v[i]);
+        if (list->v[i] >= 1 && list->v[i] <= n)
+            t->index[i] = star[list->v[i] - 1];
+    free(star);
     return 0;
 }
 
@@ -167,7 +169,7 @@ static int compile(struct transform **out, struct mf_slice src, struct mf_slice 
                      "invalid mapping destination: not using all of the token wildcard(s) in %.*s",
                      MF_FMT(dest));
     if (rc == 0)
-        rc = resolve(t, &list, e);
+        rc = resolve(t, &list, si.stars, e);
     free(list.v);
     if (rc != 0) {
         transform_free(t);
@@ -246,20 +248,22 @@ static struct mf_slice image_pattern(const struct transform *t, char *dst)
     return mf_slice(dst, n);
 }
 
-/* Which piece of t shows source token `at`, or t->pieces. */
-static uint32_t piece_of(const struct transform *t, uint32_t at)
+/* For each token of t's source the first piece that shows it, or t->pieces; to be freed. */
+static uint32_t *pieces_of(const struct transform *t)
 {
-    uint32_t i = 0;
+    uint32_t *of = calloc((size_t)t->sources + 1, sizeof *of);
 
-    while (i < t->pieces &&
-           !(t->piece[i].kind == PIECE_WILDCARD && t->index[t->piece[i].first] == at))
-        i++;
-    return i;
+    for (uint32_t i = 0; of != NULL && i < t->sources; i++)
+        of[i] = t->pieces;
+    for (uint32_t i = t->pieces; of != NULL && i-- > 0;)
+        if (t->piece[i].kind == PIECE_WILDCARD)
+            of[t->index[t->piece[i].first]] = i;
+    return of;
 }
 
 /* Each '*' of t's source is taken from where t put it.  (nats-server copies the placeholders in
  * their order instead, which is wrong for three and more wildcards in a ring: $2.$3.$1.) */
-static bool turn_pieces(struct transform *r, const struct transform *t)
+static bool turn_pieces(struct transform *r, const struct transform *t, const uint32_t *of)
 {
     struct mf_slice rest = r->dest, token;
 
@@ -271,8 +275,8 @@ static bool turn_pieces(struct transform *r, const struct transform *t)
         if (token.len == 1 && token.ptr[0] == '*') {
             p->kind = PIECE_WILDCARD;
             p->count = 1;
-            r->index[r->pieces] = piece_of(t, at);
-            if (r->index[r->pieces] == t->pieces)
+            r->index[r->pieces] = of[at];
+            if (of[at] == t->pieces)
                 return false;
         }
         r->pieces++;
@@ -283,6 +287,7 @@ static bool turn_pieces(struct transform *r, const struct transform *t)
 struct transform *transform_reverse(const struct transform *t)
 {
     struct transform *r = NULL;
+    uint32_t *of;
     char *text;
 
     for (uint32_t i = 0; i < t->pieces; i++)
@@ -297,9 +302,12 @@ struct transform *transform_reverse(const struct transform *t)
     if (r == NULL)
         return NULL;
     r->tail = t->tail;
+    of = pieces_of(t);
     r->index = calloc((size_t)t->sources + 1, sizeof *r->index);
-    if (r->index != NULL && turn_pieces(r, t))
-        return r;
-    transform_free(r);
-    return NULL;
+    if (of == NULL || r->index == NULL || !turn_pieces(r, t, of)) {
+        transform_free(r);
+        r = NULL;
+    }
+    free(of);
+    return r;
 }

@@ -60,27 +60,36 @@ static size_t skip_name(struct mf_slice s, size_t i, const char *name)
     return i;
 }
 
-static bool call_at(struct mf_slice s, size_t i, const char *name, struct mf_slice *args)
+/* Where the last ")", blanks, "}}" begins; 0: nowhere.  Every call ends there, wherever it begins.
+ */
+static size_t last_close(struct mf_slice s)
+{
+    for (size_t end = s.len; end-- > 1;)
+        if (s.ptr[end] == ')' && closes(s, skip_blank(s, end + 1)))
+            return end;
+    return 0;
+}
+
+static bool call_at(struct mf_slice s, size_t i, const char *name, size_t close,
+                    struct mf_slice *args)
 {
     i = skip_name(s, skip_blank(s, i), name);
     if (i == 0)
         return false;
     i = skip_blank(s, i);
-    if (i == s.len || s.ptr[i] != '(')
+    if (i == s.len || s.ptr[i] != '(' || close <= i)
         return false;
-    for (size_t end = s.len - 1; end > i; end--) {
-        if (s.ptr[end] == ')' && closes(s, skip_blank(s, end + 1))) {
-            *args = mf_slice(s.ptr + i + 1, end - i - 1);
-            return true;
-        }
-    }
-    return false;
+    *args = mf_slice(s.ptr + i + 1, close - i - 1);
+    return true;
 }
 
+/* O(length): no part is looked at again for a second "{{". */
 static bool find_call(struct mf_slice s, const char *name, struct mf_slice *args)
 {
-    for (size_t i = 0; i + 1 < s.len; i++)
-        if (s.ptr[i] == '{' && s.ptr[i + 1] == '{' && call_at(s, i + 2, name, args))
+    size_t close = last_close(s);
+
+    for (size_t i = 0; close > 0 && i + 1 < s.len; i++)
+        if (s.ptr[i] == '{' && s.ptr[i + 1] == '{' && call_at(s, i + 2, name, close, args))
             return true;
     return false;
 }
