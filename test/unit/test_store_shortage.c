@@ -251,6 +251,7 @@ static bool is_read(void *arg)
 /* A file that cannot be opened again for want of a descriptor is not damaged: its reader waits. */
 static void test_reads_wait_for_a_descriptor(void)
 {
+    struct mf_buf room = MF_BUF_INIT;
     struct reading x = {.read = {.seq = 1, .done = on_read}};
     struct store_rec r;
 
@@ -259,7 +260,7 @@ static void test_reads_wait_for_a_descriptor(void)
         x.calls = 0;
         fault_io_arm(d.io, &(struct fault_plan){
                                .kinds = FAULT_READ, .nth = 1, .code = MF_AGAIN, .forever = true});
-        TEST_ASSERT_EQUAL_INT(MF_AGAIN, store_read_now(d.store, 1, &r));
+        TEST_ASSERT_EQUAL_INT(MF_AGAIN, store_read_now(d.store, 1, &room, &r));
         TEST_ASSERT_EQUAL_INT(0, store_read(d.store, &x.read));
         for (int i = 0; i < 100; i++)
             drive_turn(&d);
@@ -273,6 +274,7 @@ static void test_reads_wait_for_a_descriptor(void)
         TEST_ASSERT_EQUAL_INT(1, x.calls);
         TEST_ASSERT_EQUAL_INT(closes ? MF_NOMEM : 0, x.status);
     }
+    mf_buf_fini(&room);
     drive_open(&d);
     assert_body(1, "v");
 }
