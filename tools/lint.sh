@@ -38,6 +38,9 @@ lint_words() {
         # Time is a parameter: only loop and base/clock read a clock.
         grep -nE '\b(clock_gettime|gettimeofday|uv_hrtime|uv_now|time)[[:space:]]*\((NULL|&|CLOCK_|[a-z]*loop|\))' \
             $(c_files src | grep -vE '^src/(loop/|base/clock)') | sed 's/$/   <- only loop and base\/clock read a clock/'
+        # A buffer of the process is filled again by a nested call while it is still being sent (lend.h).
+        grep -nE '^[[:space:]]*static (_Thread_local )?struct (mf_buf|jsonw)[[:space:]]+[a-z_]+[;= ]' $(c_files src) |
+            sed 's/$/   <- take a buffer of the pool: lend_take()/'
         # A release must be able to test itself: each script stands in a local.mk, alone or by its folder.
         for f in $(find test -name '*.mjs' -not -path '*/node_modules/*' | sort); do
             grep -qE "(^|[ 	])(%D%|test)/([a-z/]*/)?($(basename "$f")|$(basename "$(dirname "$f")"))( |\$)" \

@@ -146,8 +146,10 @@ static void publish_mapped(struct client *c, struct mf_msg *m)
     while ((n = account_map(c->account, m->subject, (char *)at, room)) == MF_LIMIT) {
         room *= 4;
         at = mf_buf_reserve(&large, room);
-        if (at == NULL)
-            return; /* no memory: this message is lost */
+        if (at == NULL) { /* no memory: this message is lost */
+            mf_buf_fini(&large);
+            return;
+        }
     }
     if (n > 0)
         m->subject = mf_slice(at, (size_t)n);

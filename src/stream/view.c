@@ -38,8 +38,9 @@ static int fill(const struct store_rec *r, struct stream_msg *out)
 
 void stream_msg_end(const struct stream_msg *m)
 {
-    lend_give(m->lent[0]);
-    lend_give(m->lent[1]);
+    for (size_t i = 0; i < MF_COUNT(m->lent); i++)
+        if (m->lent[i] != NULL)
+            lend_give(m->lent[i]);
 }
 
 /* For readers: the time matters only where something can die of it, and to ask for it costs more
