@@ -267,8 +267,7 @@ void direct_stop(struct api_account *aa);
 void direct_forget(const struct stream *s); /* it is about to end */
 void snapshots_stop(struct api_account *aa);
 void restores_stop(struct api_account *aa);
-/* restore_budget.c: adds the bytes that restores have reserved for streams which promise nothing
- * themselves before their end. */
+/* restore_budget.c: adds the bytes that restores have reserved. */
 void restores_reserved(const struct api_account *aa, struct stream_usage *out);
 
 /* ingest.c: streams and the subjects they store. */

@@ -289,8 +289,10 @@ static int make_room(const struct doc_state *d, struct consumer_saved *st, struc
 {
     size_t max = count_byte(d->pending, '{') + count_byte(d->redelivered, ':');
 
-    if (max > CONSUMER_BACKUP_MAX)
-        return mf_fail(e, MF_INVAL, "it has too many messages");
+    if (max > CONSUMER_BACKUP_MAX) {
+        mf_fail(e, MF_INVAL, "it has too many messages");
+        return MF_INVAL;
+    }
     st->at = arena_alloc(mem, (max + 1) * sizeof *st->at);
     return st->at != NULL ? 0 : mf_fail(e, MF_NOMEM, "%s", mf_err_text(MF_NOMEM));
 }
