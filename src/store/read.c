@@ -17,7 +17,7 @@
 #define RETRY_NS (CLOCK_S / 10)
 
 struct read_job {
-    struct mf_list later; /* store.reads_later, or alone */
+    struct mf_list later; /* store.reads.later, or alone */
     struct store *s;
     struct store_read *r;
     struct loop_job *job;
@@ -154,7 +154,7 @@ static void read_end(struct read_job *j, int status)
         status = read_damaged(s, j->seq, j->number, j->offset, j->guess);
     else if (status == 0)
         rec_fill(seen(s), id, &j->rec, &j->r->rec);
-    s->reads--;
+    s->reads.count--;
     j->r->done(j->r, status);
     free(j->buf);
     loop_job_free(j->job);
@@ -169,8 +169,8 @@ static void read_done(void *arg)
     if (j->status == MF_AGAIN && !s->closing) { /* no descriptor: there will be one */
         free(j->buf);
         j->buf = NULL;
-        mf_list_push(&s->reads_later, &j->later);
-        loop_timer_arm(s->read_retry, loop_mono_ns(s->loop) + RETRY_NS);
+        mf_list_push(&s->reads.later, &j->later);
+        loop_timer_arm(s->reads.retry, loop_mono_ns(s->loop) + RETRY_NS);
         return;
     }
     read_end(j, j->status == MF_AGAIN ? MF_NOMEM : j->status);
@@ -182,7 +182,7 @@ void reads_retry(void *arg)
     struct store *s = arg;
     struct mf_list *n;
 
-    while ((n = mf_list_pop(&s->reads_later)) != NULL)
+    while ((n = mf_list_pop(&s->reads.later)) != NULL)
         loop_job_submit(mf_container(n, struct read_job, later)->job);
 }
 
@@ -212,7 +212,7 @@ int store_read(struct store *s, struct store_read *r)
     j->guess = len;
     j->seq = r->seq;
     seg->readers++;
-    s->reads++;
+    s->reads.count++;
     loop_job_submit(j->job);
     return 0;
 }

@@ -307,7 +307,7 @@ static void detach(struct store *s)
     loop_job_free(s->erase.job);
     loop_timer_free(s->commit_retry);
     loop_timer_free(s->sync_timer);
-    loop_timer_free(s->read_retry);
+    loop_timer_free(s->reads.retry);
     loop_defer_cancel(s->loop, &s->commit_defer);
     loop_defer_cancel(s->loop, &s->close_defer);
 }
@@ -351,7 +351,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     mf_list_init(&s->waiting);
     mf_list_init(&s->in_flight);
     mf_list_init(&s->batch_blobs);
-    mf_list_init(&s->reads_later);
+    mf_list_init(&s->reads.later);
     mf_list_init(&s->erase.filling);
     mf_list_init(&s->erase.in_flight);
     mf_list_init(&s->erase.due);
@@ -394,9 +394,9 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
     s->sync_job = loop_job_new(l, LOOP_DISK, sync_work, sync_done, &s->sync);
     s->commit_retry = loop_timer_new(l, commit_retry, s);
     s->sync_timer = loop_timer_new(l, sync_fire, s);
-    s->read_retry = loop_timer_new(l, reads_retry, s);
+    s->reads.retry = loop_timer_new(l, reads_retry, s);
     if (s->commit_job == NULL || s->sync_job == NULL || s->commit_retry == NULL ||
-        s->sync_timer == NULL || s->read_retry == NULL || spare_init(s) != 0 ||
+        s->sync_timer == NULL || s->reads.retry == NULL || spare_init(s) != 0 ||
         clean_init(s) != 0 || check_init(s) != 0 || scrub_init(s) != 0 || erase_init(s) != 0 ||
         purge_init(s) != 0) {
         detach(s);
@@ -419,8 +419,8 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
 static bool jobs_running(const struct store *s)
 {
     return s->committing || s->syncing || s->spare.busy || s->clean.stage != CLEAN_IDLE ||
-           s->check.stage != CHECK_IDLE || s->scrub.busy || s->reads > 0 || s->purge.freeing ||
-           s->erase.stage == ERASE_WIPE;
+           s->check.stage != CHECK_IDLE || s->scrub.busy || s->reads.count > 0 ||
+           s->purge.freeing || s->erase.stage == ERASE_WIPE;
 }
 
 bool store_idle(const struct store *s)
@@ -550,7 +550,7 @@ void store_close(struct store *s, void (*closed)(void *arg), void *arg)
     loop_timer_stop(s->sync_timer);
     loop_timer_stop(s->spare.retry);
     loop_timer_stop(s->clean.later);
-    loop_timer_stop(s->read_retry);
+    loop_timer_stop(s->reads.retry);
     reads_retry(s); /* a last attempt, too */
     if (s->retry_armed)
         commit_retry(s); /* a last attempt */

@@ -170,9 +170,7 @@ struct store {
     struct checkpointer check;
     struct scrubber scrub;
     struct eraser erase;
-    unsigned reads;             /* running, or in reads_later */
-    struct mf_list reads_later; /* read_job.later: they found no descriptor */
-    struct loop_timer *read_retry;
+    struct cold_reads reads;
     struct store_damage *damage;
     size_t damages, damage_cap;
     struct store_stats stats;
@@ -275,8 +273,6 @@ void purge_hide(struct store *s, struct range r); /* these removals are on disk 
 void purge_apply(struct store *s);
 MF_MUSTCHECK int purge_init(struct store *s);
 void purge_fini(struct store *s);
-
-void reads_retry(void *store); /* read.c: those that wait for a descriptor */
 
 /* view.c, read.c: readers' ids are of seen(), writers' of s->ix. */
 static inline struct index *seen(const struct store *s)

@@ -81,6 +81,14 @@ struct checkpointer {
     uint64_t last_bytes, since; /* of the last one; log bytes written after its start */
 };
 
+/* read.c: messages that workers read from disk. */
+struct cold_reads {
+    unsigned count;       /* running, or in `later` */
+    struct mf_list later; /* read_job.later: they found no descriptor */
+    struct loop_timer *retry;
+};
+void reads_retry(void *store);
+
 /* A message without its data, until an erase record explains it. */
 struct hollow {
     uint64_t segment, offset, length, seq;
