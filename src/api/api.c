@@ -122,6 +122,7 @@ static void host_fill(struct api_account *aa)
     struct stream_host *h = &aa->host;
 
     h->loop = aa->api->loop;
+    h->owner = &aa->work;
     h->now_ns = host_now;
     h->wall_ns = host_wall;
     h->publish = host_publish;

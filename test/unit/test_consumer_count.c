@@ -241,6 +241,7 @@ static void test_turn_walks_a_bounded_number_however_many_wait(void)
     size_t most = 0;
 
     open_with(MANY / 4, 3);
+    work_set_steps(w.loop, 1); /* one slice in each turn */
     for (int i = 0; i < 50; i++) {
         char name[16];
         snprintf(name, sizeof name, "W%d", i);
@@ -275,6 +276,7 @@ static void test_count_that_takes_long_goes_on_in_slices(void)
     size_t most = 0, turns = 0;
 
     open_with(MANY, 1);
+    work_set_steps(w.loop, 1); /* one slice in each turn */
     cfg.opt_start_seq = MANY / 2 + 1;
     op.wait.node.next = NULL;
     steps = 0;
