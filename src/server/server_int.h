@@ -18,6 +18,7 @@
 
 #include "closed.h"
 #include "connect.h"
+#include "crowd.h"
 
 struct client;
 struct sys;
@@ -197,13 +198,6 @@ void client_free(
  */
 void departed_add(struct client *c); /* takes over c */
 void departed_finish(struct server *s);
-
-/* --- crowd.c ---------------------------------------------------------------------------------- */
-void crowd_init(struct server *s); /* raises the limit of descriptors */
-void crowd_open(struct server *s); /* the listeners are open; logs the limits */
-void crowd_stranger(struct client *c);
-void crowd_known(struct client *c);        /* it entered an account, or left; again is fine */
-bool crowd_admits(const struct client *c); /* one more?  A stranger may be closed for it */
 
 /* --- ws_listen.c ------------------------------------------------------------------------------ */
 int ws_listen(struct server *s, struct mf_error *e);

@@ -83,18 +83,6 @@ struct segments {
     struct segment *kept; /* segs_prepare() */
 };
 
-/* Everything up to `upto` was removed, and that is not on disk yet: what readers still see.  ix
- * NULL: nothing. */
-struct purge {
-    struct index *ix;
-    uint64_t upto;
-    struct totals all, hidden; /* messages in it; of those on disk: gone for readers */
-    uint64_t new_keys;         /* image.h; of the group that holds the removal */
-    struct loop_job *job;      /* frees `dead` */
-    struct index *dead;        /* the worker's while `freeing` */
-    bool freeing;
-};
-
 #define BLOB_IN_BATCH UINT64_MAX /* its segment is known when the batch ends */
 struct blob {
     struct table_node node;

@@ -4,6 +4,7 @@
 #define STORE_UPKEEP_H
 
 #include "checkpoint.h"
+#include "image.h"
 #include "record.h"
 
 #include "mayfly/buf.h"
@@ -79,6 +80,18 @@ struct checkpointer {
     struct mf_error error;
     uint64_t last_messages;     /* of the last one */
     uint64_t last_bytes, since; /* of the last one; log bytes written after its start */
+};
+
+/* Everything up to `upto` was removed, and that is not on disk yet: what readers still see.  ix
+ * NULL: nothing. */
+struct purge {
+    struct index *ix;
+    uint64_t upto;
+    struct totals all, hidden; /* messages in it; of those on disk: gone for readers */
+    uint64_t new_keys;         /* image.h; of the group that holds the removal */
+    struct loop_job *job;      /* frees `dead` */
+    struct index *dead;        /* the worker's while `freeing` */
+    bool freeing;
 };
 
 /* read.c: messages that workers read from disk. */
