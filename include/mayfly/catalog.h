@@ -56,8 +56,10 @@ void catalog_each_offline(struct catalog *c,
                           void (*visit)(void *arg, const char *name, const char *reason),
                           void *arg);
 const char *catalog_offline(struct catalog *c, struct mf_slice name); /* the reason, or NULL */
-/* Another stream (not called `except`) with a subject that overlaps; also those being made. */
-bool catalog_overlaps(struct catalog *c, const struct stream_config *cfg, const char *except);
+/* Has another stream (not called `except`) a subject that overlaps?  Those being made count, too.
+ * 1, 0, MF_NOMEM, or MF_LIMIT: there are too many wildcards to tell.  O(its subjects), usually. */
+MF_MUSTCHECK int catalog_overlaps(struct catalog *c, const struct stream_config *cfg,
+                                  const char *except);
 /* Of all streams, those being made too: the sum of max_bytes that were asked for, by storage. */
 void catalog_reserved(struct catalog *c, struct stream_usage *out);
 

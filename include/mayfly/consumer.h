@@ -84,6 +84,8 @@ void consumers_clock_stepped(struct consumers *g);
 void consumers_stream_updated(struct consumers *g);
 struct stream *consumers_stream(const struct consumers *g);
 size_t consumers_count(const struct consumers *g); /* without `direct` ones */
+/* Of a work queue: see struct consumer_config_world; the owners are the consumers.  Else NULL. */
+const struct pattern_tree *consumers_claims(const struct consumers *g);
 struct consumer *consumers_find(struct consumers *g, struct mf_slice name);
 void consumers_each(struct consumers *g, void (*visit)(void *arg, struct consumer *c),
                     void *arg); /* by name */

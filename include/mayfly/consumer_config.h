@@ -4,6 +4,7 @@
 #ifndef MAYFLY_CONSUMER_CONFIG_H
 #define MAYFLY_CONSUMER_CONFIG_H
 
+#include "mayfly/pattern_tree.h"
 #include "mayfly/stream_config.h"
 
 enum consumer_deliver {
@@ -48,6 +49,9 @@ struct consumer_config {
     struct arena mem;
 };
 
+/* What a request may list; see STREAM_SUBJECTS_MAX. */
+#define CONSUMER_FILTERS_MAX 20000
+
 enum consumer_action { ACTION_CREATE_OR_UPDATE, ACTION_CREATE, ACTION_UPDATE };
 
 void consumer_config_init(struct consumer_config *c); /* as an empty request */
@@ -68,20 +72,19 @@ struct consumer_config_world {
     int64_t max_request_batch;       /* of the server; the same */
     int64_t max_consumers;           /* of the account, for each stream; the same */
     size_t consumers;                /* of the stream, by now */
-    /* The other consumers of the stream, for work queues; those that copy it into another stream
-     * (direct, sourcing) left out. */
-    void (*each_other)(void *arg, void (*visit)(void *visit_arg, const struct consumer_config *c),
-                       void *visit_arg);
-    void *arg;
+    /* For work queues: the filters of its consumers, ">" for one without; those that copy it into
+     * another stream (direct, sourcing) left out.  NULL: there are none. */
+    const struct pattern_tree *claims;
+    const void *self; /* owner of those that are of the consumer itself; NULL: it is new */
 };
 /* Fills in defaults, then checks all that can be told from the configuration, its stream and the
  * limits, in the order of facts/protocol-consumers.md 3.4 (what concerns the request's subject is
- * the api's).  0, or MF_DENIED with *e; MF_NOMEM.  O(size), but filters with wildcards are compared
- * with all others. */
+ * the api's).  0, or MF_DENIED with *e; MF_NOMEM.  O(size); filters whose wildcards would make it
+ * more are refused (PATTERN_STEPS). */
 MF_MUSTCHECK int consumer_config_check(struct consumer_config *c,
                                        const struct consumer_config_world *w, struct js_error *e);
 /* c passed the check.  May the stream have it beside the others?  exists: it replaces one, so only
- * filters count.  O(1); on a work queue O(consumers). */
+ * filters count.  O(1); on a work queue O(its filters), usually. */
 MF_MUSTCHECK int consumer_config_admit(const struct consumer_config *c, bool exists,
                                        const struct consumer_config_world *w, struct js_error *e);
 /* `next` passed the check.  May it replace `now`?  bound: somebody listens on now's
@@ -102,7 +105,5 @@ MF_MUSTCHECK int consumer_config_set_pause(struct consumer_config *c, int64_t un
 bool consumer_name_valid(const char *name);
 /* All filters, none: everything.  filter_subject counts as one. */
 size_t consumer_filters(const struct consumer_config *c, char *const **at);
-/* Does one of them match? */
-bool consumer_wants(const struct consumer_config *c, struct mf_slice subject);
 
 #endif

@@ -1,33 +1,32 @@
-/* pattern_set.h: which subjects and patterns of one list meet. */
+/* pattern_set.h: do subjects and patterns of one list, or of two, meet? */
 #ifndef MAYFLY_PATTERN_SET_H
 #define MAYFLY_PATTERN_SET_H
 
-#include "mayfly/arena.h"
-#include "mayfly/table.h"
+#include "mayfly/pattern_tree.h"
 
-/* Patterns of one list, made ready to be asked which of them meet.  Literals are found by hash, so
- * that a long list of them is not compared pair by pair; only wildcards are.  All memory is the
- * caller's scratch. */
-struct pattern_node {
-    struct table_node node;
-    size_t index;
-};
+/* The patterns of one list.  Their texts are the caller's and must outlive the set. */
 struct pattern_set {
-    struct mf_slice *at;
+    struct pattern_entry *at; /* n of them, in the order of the list */
     size_t n;
-    size_t *wild; /* indexes of those with wildcards, and of malformed ones; ascending */
-    size_t nwild;
-    struct pattern_node *literals; /* n of them */
-    struct table table;
-    bool *is_wild;
+    struct pattern_tree tree;
 };
-enum pattern_relation { PATTERN_OVERLAP, PATTERN_WITHIN }; /* WITHIN: one within the other */
-MF_MUSTCHECK int pattern_set_init(struct pattern_set *s, struct arena *scratch, size_t n);
-/* at[] is filled.  MF_NOMEM. */
+/* Room for n; then each at[i].text is set; then pattern_set_ready().  MF_NOMEM. */
+MF_MUSTCHECK int pattern_set_init(struct pattern_set *s, size_t n);
 MF_MUSTCHECK int pattern_set_ready(struct pattern_set *s);
+/* Both at once, for a list of strings; owner: of all of them, see pattern_tree.h.  NULL strings are
+ * empty. */
+MF_MUSTCHECK int pattern_set_strings(struct pattern_set *s, char *const *at, size_t n,
+                                     const void *owner);
 void pattern_set_fini(struct pattern_set *s);
-/* The lowest j > i that stands in this relation to i; n: none.  O(wildcards), O(n) for a wildcard.
- */
-size_t pattern_set_meets(const struct pattern_set *s, size_t i, enum pattern_relation how);
+
+/* The lowest i that overlaps another one behind it (OVERLAP), or lies within any other (WITHIN);
+ * n: none.  As in nats-server an empty one overlaps only an empty one and ">", and lies within ">".
+ * O(tokens) for usual lists; MF_LIMIT: it would take more than PATTERN_STEPS; MF_NOMEM. */
+MF_MUSTCHECK int pattern_set_first(const struct pattern_set *s, enum pattern_relation how,
+                                   size_t *first);
+/* Does one of the set overlap one of the tree, those of `except` left out?  1, 0, MF_LIMIT,
+ * MF_NOMEM. */
+MF_MUSTCHECK int pattern_set_overlaps(const struct pattern_set *s, const struct pattern_tree *t,
+                                      const void *except);
 
 #endif

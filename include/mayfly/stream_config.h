@@ -97,8 +97,8 @@ struct stream_config_world {
 /* Fills in defaults and makes the silent changes, then checks everything in the order of the
  * validation table (facts/streams.md 1.2 rules 9, 10 and 12, and 6.2).  Rules 5 to 7 (path
  * separators, sealed, mirror_direct without a mirror) are for CREATE alone and the caller's.  0, or
- * MF_DENIED with *e; MF_NOMEM.  After a failure *c is half changed and good for nothing.  O(size),
- * but subjects with wildcards are compared with all others. */
+ * MF_DENIED with *e; MF_NOMEM.  After a failure *c is half changed and good for nothing.  O(size);
+ * lists whose wildcards would make it more are refused (PATTERN_STEPS). */
 MF_MUSTCHECK int stream_config_check(struct stream_config *c, const struct stream_config_world *w,
                                      struct js_error *e);
 /* `next` has passed stream_config_check().  May it replace `now`?  Also makes what an update makes:
@@ -120,8 +120,14 @@ size_t stream_metadata_size(const struct json_map *m);
 #define STREAM_METADATA_RESERVED "_mayfly."
 /* The first reserved key, NULL: there is none.  O(keys). */
 const char *stream_metadata_reserved(const struct json_map *m);
-/* Could one subject belong to both? */
-bool stream_config_overlap(const struct stream_config *a, const struct stream_config *b);
+/* What a request may list: subjects of a stream and their tokens in all, sources, transforms of a
+ * mirror or source; and how long a subject may be.  More would keep the server from its other
+ * clients for too long. */
+#define STREAM_SUBJECTS_MAX    20000
+#define STREAM_TOKENS_MAX      100000
+#define STREAM_SOURCES_MAX     1000
+#define STREAM_TRANSFORMS_MAX  20000
+#define STREAM_SUBJECT_LEN_MAX 65535
 /* Appends s as Go's %q shows it. */
 struct mf_buf;
 void config_quote(struct mf_buf *out, const char *s);

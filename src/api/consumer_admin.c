@@ -167,48 +167,21 @@ static int check_identity(const struct api_call *call, const struct consumer_con
 
 /* --- the checks ------------------------------------------------------------------------------- */
 
-struct others {
-    struct consumers *group;
-    const struct consumer *self;
-    void (*visit)(void *arg, const struct consumer_config *c);
-    void *arg;
-};
-
-static void visit_other(void *arg, struct consumer *c)
-{
-    struct others *o = arg;
-    const struct consumer_config *cfg = consumer_config(c);
-
-    if (c != o->self && !cfg->direct && !cfg->sourcing)
-        o->visit(o->arg, cfg);
-}
-
-static void each_other(void *arg, void (*visit)(void *visit_arg, const struct consumer_config *c),
-                       void *visit_arg)
-{
-    struct others *o = arg;
-
-    o->visit = visit;
-    o->arg = visit_arg;
-    consumers_each(o->group, visit_other, o);
-}
-
-static struct consumer_config_world world_of(struct api_account *aa, struct others *o,
+static struct consumer_config_world world_of(struct api_account *aa, struct consumers *g,
                                              bool pedantic)
 {
     const struct options_jetstream *js = &aa->api->options->jetstream;
 
     return (struct consumer_config_world){
-        .stream = stream_config(consumers_stream(o->group)),
+        .stream = stream_config(consumers_stream(g)),
         .strict = js->compat_strict,
         .pedantic = pedantic,
         .max_ack_pending = js->max_ack_pending,
         .account_max_ack_pending = aa->limits->max_ack_pending,
         .max_request_batch = js->max_request_batch,
         .max_consumers = aa->limits->max_consumers,
-        .consumers = consumers_count(o->group),
-        .each_other = each_other,
-        .arg = o,
+        .consumers = consumers_count(g),
+        .claims = consumers_claims(g),
     };
 }
 
@@ -242,8 +215,7 @@ static int check_replace(struct api_account *aa, struct consumer_request *r,
 static int check_config(struct api_call *call, struct consumer_request *r, struct consumers *g,
                         struct consumer **found, struct js_error *e)
 {
-    struct others o = {.group = g};
-    struct consumer_config_world w = world_of(call->aa, &o, r->pedantic);
+    struct consumer_config_world w = world_of(call->aa, g, r->pedantic);
     struct consumer_config *c = &r->config;
     struct consumer *named;
     int rc;
@@ -257,7 +229,7 @@ static int check_config(struct api_call *call, struct consumer_request *r, struc
     if ((rc = consumer_config_stamp(c)) != 0 || (rc = consumer_config_check(c, &w, e)) != 0)
         return rc;
     *found = named = find_named(g, name_of(c));
-    o.self = named;
+    w.self = named;
     if (named != NULL)
         return check_replace(call->aa, r, consumer_config(named), &w, e);
     if (r->action == ACTION_UPDATE)
@@ -269,8 +241,7 @@ int consumer_restore_allowed(struct api_account *aa, struct consumers *g,
                              const struct stream_config *sc, struct consumer_config *c,
                              struct js_error *e)
 {
-    struct others o = {.group = g};
-    struct consumer_config_world w = world_of(aa, &o, false);
+    struct consumer_config_world w = world_of(aa, g, false);
     int rc;
 
     w.stream = sc;

@@ -188,9 +188,19 @@ static bool still_free(struct restore *r)
 
 static bool no_overlap(struct restore *r)
 {
-    if (!catalog_overlaps(r->aa->catalog, &r->cfg, r->name))
+    int rc = catalog_overlaps(r->aa->catalog, &r->cfg, r->name);
+    struct js_error e;
+
+    if (rc == 0)
         return true;
-    restore_fail(r, "error adding stream: subjects overlap with an existing stream (10065)");
+    if (rc == MF_NOMEM) {
+        js_refuse(&e, JS_INSUFFICIENT_RESOURCES);
+        restore_fail_with(r, &e);
+        return false;
+    }
+    restore_fail(r, rc > 0 ? "error adding stream: subjects overlap with an existing stream (10065)"
+                           : "error adding stream: subjects have too many wildcards to be compared "
+                             "with other streams (10052)");
     return false;
 }
 

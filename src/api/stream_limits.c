@@ -78,6 +78,18 @@ static int consumers_allow(struct api_account *aa, const struct stream_config *c
     return 0;
 }
 
+/* The subjects of other streams. */
+static int subjects_allow(struct api_account *aa, const struct stream_config *c, const char *except,
+                          struct js_error *e)
+{
+    int rc = catalog_overlaps(aa->catalog, c, except);
+
+    if (rc == MF_LIMIT)
+        return js_refuse_text(e, JS_STREAM_INVALID_CONFIG,
+                              "subjects have too many wildcards to be compared with other streams");
+    return rc > 0 ? js_refuse(e, JS_STREAM_SUBJECT_OVERLAP) : rc;
+}
+
 int stream_limits_allow(struct api_account *aa, const struct stream_config *c,
                         const struct stream_config *now, struct js_error *e)
 {
@@ -105,9 +117,7 @@ int stream_update_allowed(struct api_account *aa, const struct stream_config *no
         return MF_DENIED;
     if (s != NULL && (rc = consumer_limits_allow(s, next, e)) != 0)
         return rc;
-    if (catalog_overlaps(aa->catalog, next, now->name))
-        return js_refuse(e, JS_STREAM_SUBJECT_OVERLAP);
-    return 0;
+    return subjects_allow(aa, next, now->name, e);
 }
 
 int stream_create_allowed(struct api_account *aa, const struct stream_config *c, struct js_error *e)
@@ -119,7 +129,5 @@ int stream_create_allowed(struct api_account *aa, const struct stream_config *c,
         return stream_config_equal(c, now) ? 1 : js_refuse(e, JS_STREAM_NAME_EXIST);
     if (stream_limits_allow(aa, c, NULL, e) != 0)
         return MF_DENIED;
-    if (catalog_overlaps(aa->catalog, c, c->name))
-        return js_refuse(e, JS_STREAM_SUBJECT_OVERLAP);
-    return 0;
+    return subjects_allow(aa, c, c->name, e);
 }

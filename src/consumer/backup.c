@@ -131,13 +131,10 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
     if (rc != 0) {
         consumer_free(c);
         group_unwatch(g);
-    } else {
-        rc = consumer_enter(c);
-    }
-    if (rc != 0) {
         consumer_op_fail(op, rc);
         return;
     }
+    consumer_enter(c);
     rc = write_all(c, op);
     if (rc != 0) {
         consumer_vanish(c, "409 Consumer Deleted");

@@ -2,7 +2,6 @@
 #include "mayfly/consumer_config.h"
 
 #include "mayfly/clock.h"
-#include "mayfly/subject.h"
 
 #define EPHEMERAL_NS (5 * CLOCK_S)
 
@@ -273,15 +272,4 @@ size_t consumer_filters(const struct consumer_config *c, char *const **at)
 
     *at = one ? &c->filter_subject : c->filter_subjects.at;
     return one ? 1 : c->filter_subjects.n;
-}
-
-bool consumer_wants(const struct consumer_config *c, struct mf_slice subject)
-{
-    char *const *at;
-    size_t n = consumer_filters(c, &at);
-
-    for (size_t i = 0; i < n; i++)
-        if (subject_match(mf_str(at[i]), subject))
-            return true;
-    return n == 0;
 }

@@ -260,46 +260,66 @@ static int bad_subject(struct js_error *e)
     return js_refuse(e, JS_STREAM_INVALID_CONFIG, "invalid subject");
 }
 
-/* The one that lies within another is complained of, unless a malformed one stands before it. */
-static int check_overlap(const struct json_strs *list, struct pattern_set *set, struct js_error *e)
+/* A filter that lies within another is complained of, unless a malformed one stands before it. */
+static int check_overlap(const struct json_strs *list, struct js_error *e)
 {
-    size_t bad = 0;
+    struct pattern_set set;
+    size_t bad = 0, inner;
+    int rc = pattern_set_strings(&set, list->at, list->n, NULL);
 
-    for (size_t i = 0; i < list->n; i++)
-        set->at[i] = mf_str(list->at[i]);
-    if (pattern_set_ready(set) != 0)
-        return MF_NOMEM;
-    while (bad < list->n && subject_valid(set->at[bad]))
+    if (rc == 0)
+        rc = pattern_set_first(&set, PATTERN_WITHIN, &inner);
+    pattern_set_fini(&set);
+    if (rc != 0 && rc != MF_LIMIT)
+        return rc;
+    while (bad < list->n && subject_valid(mf_str(list->at[bad])))
         bad++;
-    for (size_t i = 0; i < bad; i++) {
-        size_t j = pattern_set_meets(set, i, PATTERN_WITHIN);
-        if (j < list->n && (j < bad || subject_is_subset(set->at[i], set->at[j])))
-            return js_refuse(e, JS_CONSUMER_OVERLAPPING_SUBJECT_FILTERS);
+    if (inner < bad)
+        return js_refuse(e, JS_CONSUMER_OVERLAPPING_SUBJECT_FILTERS);
+    if (bad < list->n)
+        return bad_subject(e);
+    return rc == 0
+               ? 0
+               : js_refuse(e, JS_CONSUMER_CREATE, "filters have too many wildcards to be compared");
+}
+
+/* What each filter costs all over the server. */
+static int check_filter_sizes(const struct consumer_config *c, struct js_error *e)
+{
+    char *const *at;
+    size_t n = consumer_filters(c, &at);
+    uint64_t tokens = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (strlen(at[i]) > STREAM_SUBJECT_LEN_MAX)
+            return js_refuse_text(e, JS_CONSUMER_CREATE,
+                                  "filter subject is too long, maximum allowed is %d",
+                                  STREAM_SUBJECT_LEN_MAX);
+        tokens += subject_tokens(mf_str(at[i]));
     }
-    return bad < list->n ? bad_subject(e) : 0;
+    if (tokens > STREAM_TOKENS_MAX)
+        return js_refuse_text(e, JS_CONSUMER_CREATE,
+                              "maximum number of tokens in all filter subjects is %d",
+                              STREAM_TOKENS_MAX);
+    return 0;
 }
 
 static int check_filters(const struct consumer_config *c, struct js_error *e)
 {
-    struct arena scratch = {NULL, 0, 0, false};
-    struct pattern_set set;
     int rc;
 
     if (!empty(c->filter_subject) && c->filter_subjects.n > 0)
         return js_refuse(e, JS_CONSUMER_DUPLICATE_FILTER_SUBJECTS);
     if (!empty(c->filter_subject) && !subject_valid(mf_str(c->filter_subject)))
         return bad_subject(e);
+    if (c->filter_subjects.n > CONSUMER_FILTERS_MAX)
+        return js_refuse_text(e, JS_CONSUMER_CREATE, "maximum number of filter subjects is %d",
+                              CONSUMER_FILTERS_MAX);
     for (size_t i = 0; i < c->filter_subjects.n; i++)
         if (empty(c->filter_subjects.at[i]))
             return js_refuse(e, JS_CONSUMER_EMPTY_FILTER);
-    if (c->filter_subjects.n == 0)
-        return 0;
-    rc = pattern_set_init(&set, &scratch, c->filter_subjects.n);
-    if (rc == 0)
-        rc = check_overlap(&c->filter_subjects, &set, e);
-    pattern_set_fini(&set);
-    arena_fini(&scratch);
-    return rc;
+    rc = c->filter_subjects.n == 0 ? 0 : check_overlap(&c->filter_subjects, e);
+    return rc == 0 ? check_filter_sizes(c, e) : rc;
 }
 
 /* --- where to begin --------------------------------------------------------------------------- */

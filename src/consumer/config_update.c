@@ -1,7 +1,7 @@
 /* config_update.c: which configuration may replace which, and which may stand beside the others. */
 #include "mayfly/consumer_config.h"
 
-#include "mayfly/subject.h"
+#include "mayfly/pattern_set.h"
 
 #define NAME_MAX_LEN 255
 /* Of a stream, when nobody says how many it may have. */
@@ -71,33 +71,25 @@ int consumer_config_check_update(const struct consumer_config *now,
 
 /* --- one beside the others -------------------------------------------------------------------- */
 
-struct neighbour {
-    const struct consumer_config *c;
-    bool collides;
-};
-
 /* On a work queue a message belongs to one consumer: no subject may be wanted by two. */
-static void meet(void *arg, const struct consumer_config *other)
-{
-    struct neighbour *n = arg;
-    char *const *mine, *const *theirs;
-    size_t nmine = consumer_filters(n->c, &mine), ntheirs = consumer_filters(other, &theirs);
-
-    if (nmine > 0 && ntheirs == 0)
-        n->collides = true;
-    for (size_t i = 0; i < nmine && !n->collides; i++)
-        for (size_t j = 0; j < ntheirs && !n->collides; j++)
-            n->collides = subject_overlap(mf_str(mine[i]), mf_str(theirs[j]));
-}
-
 static int check_unique(const struct consumer_config *c, const struct consumer_config_world *w,
                         struct js_error *e)
 {
-    struct neighbour n = {c, false};
+    struct pattern_set set;
+    char *const *filters;
+    size_t n = consumer_filters(c, &filters);
+    int rc;
 
-    if (w->each_other != NULL)
-        w->each_other(w->arg, meet, &n);
-    return n.collides ? js_refuse(e, JS_CONSUMER_WQ_CONSUMER_NOT_UNIQUE) : 0;
+    if (w->claims == NULL || n == 0)
+        return 0;
+    rc = pattern_set_strings(&set, filters, n, NULL);
+    if (rc == 0)
+        rc = pattern_set_overlaps(&set, w->claims, w->self);
+    pattern_set_fini(&set);
+    if (rc == MF_LIMIT)
+        return js_refuse(e, JS_CONSUMER_CREATE,
+                         "filters have too many wildcards to be compared with other consumers");
+    return rc > 0 ? js_refuse(e, JS_CONSUMER_WQ_CONSUMER_NOT_UNIQUE) : rc;
 }
 
 static int check_queue(const struct consumer_config *c, const struct consumer_config_world *w,

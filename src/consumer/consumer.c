@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#define START_STEPS 100000 /* to find out where one starts by time */
+
 /* --- memory -------------------------------------------------------------------------------- */
 
 /* "50" and "50%"; it passed the check. */
@@ -44,7 +46,10 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
         free(c);
         return MF_NOMEM;
     }
-    if (c->cfg.deliver_subject != NULL && c->cfg.deliver_subject[0] != '\0' && push_init(c) != 0) {
+    if ((c->cfg.deliver_subject != NULL && c->cfg.deliver_subject[0] != '\0' &&
+         push_init(c) != 0) ||
+        filters_make(&c->filters, c, &c->cfg) != 0) {
+        free(c->push);
         consumer_config_fini(&c->cfg);
         free(c->name);
         free(c);
@@ -58,20 +63,6 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
     return 0;
 }
 
-static void subs_drop(struct consumer *c, struct filter_sub *subs, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        router_unsubscribe(c->group->filters, &subs[i].sub);
-    free(subs);
-}
-
-static void unlisten(struct consumer *c)
-{
-    subs_drop(c, c->subs, c->nsubs);
-    c->subs = NULL;
-    c->nsubs = 0;
-}
-
 /* Out of everything that belongs to the group. */
 static void unlink_all(struct consumer *c)
 {
@@ -80,7 +71,7 @@ static void unlink_all(struct consumer *c)
     c->deleted = true;
     if (c->push != NULL)
         c->group->host->await_interest(c->group->host->arg, c, false);
-    unlisten(c);
+    filters_drop(&c->filters, c);
     walk_free(c);
     count_stop(c);
     mf_list_del(&c->ready);
@@ -123,51 +114,22 @@ void consumer_free(struct consumer *c)
     loop_defer(c->group->host->loop, &c->bury);
 }
 
-/* --- filters ------------------------------------------------------------------------------- */
-
-/* For these filters; NULL: no memory. */
-static struct filter_sub *subs_make(struct consumer *c, const struct consumer_config *cfg,
-                                    size_t *n)
-{
-    char *const *filter;
-    size_t filters = consumer_filters(cfg, &filter), count = filters == 0 ? 1 : filters;
-    struct filter_sub *subs = calloc(count, sizeof *subs);
-
-    for (size_t i = 0; subs != NULL && i < count; i++) {
-        subs[i].c = c;
-        if (router_subscribe(c->group->filters, filters == 0 ? MF_LIT(">") : mf_str(filter[i]),
-                             MF_SLICE_NONE, &subs[i].sub) != 0) {
-            subs_drop(c, subs, i);
-            return NULL;
-        }
-    }
-    *n = count;
-    return subs;
-}
-
-int consumer_listen(struct consumer *c)
-{
-    size_t n;
-    struct filter_sub *subs = subs_make(c, &c->cfg, &n);
-
-    if (subs == NULL)
-        return MF_NOMEM;
-    unlisten(c);
-    c->subs = subs;
-    c->nsubs = n;
-    return 0;
-}
-
 /* --- where it starts ----------------------------------------------------------------------- */
 
 static uint64_t last_wanted(struct consumer *c)
 {
-    char *const *filter;
-    size_t n = consumer_filters(&c->cfg, &filter);
+    const struct filters *f = &c->filters;
+    struct stream *s = c->group->stream;
     uint64_t last = 0;
 
-    for (size_t i = 0; i < (n == 0 ? 1 : n); i++) {
-        uint64_t seq = stream_last_of(c->group->stream, n == 0 ? MF_LIT(">") : mf_str(filter[i]));
+    if (f->trees != NULL && f->trees->wilds > FILTERS_FEW) { /* from the end, message by message */
+        last = stream_prev(s, UINT64_MAX);
+        while (last > 0 && !filters_want(c, stream_subject_at(s, last)))
+            last = stream_prev(s, last - 1);
+        return last;
+    }
+    for (size_t i = 0; i < f->n; i++) {
+        uint64_t seq = stream_last_of(s, f->subs[i].sub.pattern);
         last = seq > last ? seq : last;
     }
     return last;
@@ -178,37 +140,61 @@ static uint64_t at_time(const struct consumer *c)
     return stream_at_time(c->group->stream, c->cfg.opt_start_time_ns, c->group->told);
 }
 
+/* The first message that it wants; 0: none, or none in many steps. */
+static uint64_t first_wanted(struct consumer *c)
+{
+    struct walk *w = walk_new(c, false, 0);
+    bool more = true, dead = true;
+    uint64_t seq = 0, steps = 0;
+
+    while (w != NULL && dead && (more || seq != 0) && steps < START_STEPS) {
+        more = dead = false;
+        seq = walk_step(w, &more, &dead, &steps);
+        dead = dead || seq == 0;
+    }
+    walk_end(w);
+    return dead ? 0 : seq;
+}
+
 /* Where one that starts by time begins; 0: nothing is there.  As in nats-server one with filters
  * begins with the first message that it wants, unless that is older or the stream's last: what it
  * gets is the same, its numbers say so. */
-static uint64_t wanted_at_time(const struct consumer *c, uint64_t last)
+static uint64_t wanted_at_time(struct consumer *c, uint64_t last)
 {
-    uint64_t from = at_time(c), best = last;
+    uint64_t from = at_time(c), best = last, seq;
     char *const *filter;
-    size_t n = consumer_filters(&c->cfg, &filter);
 
-    for (size_t i = 0; from != 0 && i < n; i++) {
-        uint64_t seq = stream_next_of(c->group->stream, mf_str(filter[i]), 0);
+    if (from != 0 && consumer_filters(&c->cfg, &filter) > 0) {
+        seq = first_wanted(c);
         best = seq != 0 && seq < best ? seq : best;
     }
     return best > from && best < last ? best : from;
+}
+
+/* Is there any subject that it wants?  When that takes many steps to tell: perhaps. */
+static bool wants_any(struct consumer *c)
+{
+    const struct filters *f = &c->filters;
+    uint64_t subjects;
+
+    if (f->trees != NULL && f->trees->wilds > FILTERS_FEW)
+        return true;
+    for (size_t i = 0; i < f->n; i++)
+        if (!stream_count_subjects(c->group->stream, f->subs[i].sub.pattern, c->group->told,
+                                   &subjects) ||
+            subjects > 0)
+            return true;
+    return false;
 }
 
 /* Last per subject: begins the list.  Its first message; where that is not found in a few steps,
  * the first of the stream, which is as true: nothing is delivered before it. */
 static uint64_t start_list(struct consumer *c, uint64_t first)
 {
-    char *const *filter;
-    size_t n = consumer_filters(&c->cfg, &filter);
-    uint64_t subjects = 0, part, seq;
+    uint64_t seq;
 
     walk_list(c, first, c->group->told);
-    for (size_t i = 0; subjects == 0 && i < (n == 0 ? 1 : n); i++)
-        subjects = stream_count_subjects(c->group->stream, n == 0 ? MF_LIT(">") : mf_str(filter[i]),
-                                         c->group->told, &part)
-                       ? part
-                       : 1;
-    c->listing = c->listing && subjects > 0;
+    c->listing = c->listing && wants_any(c);
     seq = c->listing ? walk_list_first(c) : 0;
     return seq == 0 ? first : seq;
 }
@@ -375,19 +361,10 @@ int consumer_op_wait(struct consumer *c, struct consumer_op *op)
     return rc;
 }
 
-int consumer_enter(struct consumer *c)
+void consumer_enter(struct consumer *c)
 {
-    struct consumers *g = c->group;
-    int rc = consumer_listen(c);
-
-    if (rc != 0) {
-        consumer_free(c);
-        group_unwatch(g);
-        return rc;
-    }
-    group_insert_at(g, c);
+    group_insert_at(c->group, c);
     consumer_recount(c);
-    return 0;
 }
 
 void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
@@ -408,10 +385,7 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
     }
     c->stored = !c->cfg.mem_storage;
     consumer_start(c);
-    if ((rc = consumer_enter(c)) != 0) {
-        consumer_op_fail(op, rc);
-        return;
-    }
+    consumer_enter(c);
     if (c->stored && (rc = consumer_op_wait(c, op)) != 0) { /* nothing remains of it */
         consumer_vanish(c, "409 Consumer Deleted");
         consumer_op_fail(op, rc);
@@ -428,8 +402,7 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
 void consumer_update(struct consumer *c, struct consumer_config *cfg, struct consumer_op *op)
 {
     struct consumer_config copy, old = c->cfg;
-    struct filter_sub *subs;
-    size_t n;
+    struct filters filters;
     int rc;
 
     if (consumer_config_copy(&copy, cfg) != 0) {
@@ -437,20 +410,18 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
         return;
     }
     copy.pause_until_ns = c->cfg.pause_until_ns;
-    subs = subs_make(c, &copy, &n);
+    rc = filters_make(&filters, c, &copy);
     c->cfg = copy;
-    rc = subs == NULL ? MF_NOMEM : c->stored ? consumer_op_wait(c, op) : 0;
+    if (rc == 0 && c->stored && (rc = consumer_op_wait(c, op)) != 0)
+        filters_drop(&filters, c);
     if (rc != 0) {
         c->cfg = old;
-        if (subs != NULL)
-            subs_drop(c, subs, n);
         consumer_config_fini(&copy);
         consumer_op_fail(op, rc);
         return;
     }
-    unlisten(c);
-    c->subs = subs;
-    c->nsubs = n;
+    filters_drop(&c->filters, c);
+    c->filters = filters;
     bool others = walk_over(c, &old);
     ack_wait_updated(c, &old);
     consumer_config_fini(&old);

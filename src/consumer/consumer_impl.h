@@ -2,6 +2,7 @@
  *
  *     consumers.c  all of a stream: found, told what was stored and what went
  *     consumer.c   one: made, changed, paused, deleted; where it starts
+ *     filters.c    what one wants
  *     walk.c       messages not delivered yet: the backlog, in order
  *     count.c      how many those are; in slices where they cannot be counted in a few steps
  *     pump.c       the next message goes out; the one timer of a consumer
@@ -33,6 +34,7 @@
 #include "mayfly/consumer.h"
 #include "mayfly/header.h"
 #include "mayfly/lend.h"
+#include "mayfly/pattern_tree.h"
 #include "mayfly/proto.h"
 #include "mayfly/rand.h"
 #include "mayfly/router.h"
@@ -63,6 +65,21 @@ struct filter_sub {
     struct consumer *c;
 };
 
+/* filters.c: what a consumer wants. */
+#define FILTERS_FEW 64
+struct filters {
+    struct filter_sub *subs; /* n of them, in group->filters; one for ">" without any filter */
+    size_t n;
+    bool crossed;                 /* two of them may match the same subject */
+    struct pattern_entry *claims; /* the same in group->claims; NULL: not on a work queue */
+    struct filter_trees *trees;   /* more than FEW: to match subjects; else NULL */
+};
+struct filter_trees {
+    struct pattern_tree plain, wild;
+    size_t wilds; /* filters with wildcards */
+    struct pattern_entry at[];
+};
+
 struct walk;  /* walk.c */
 struct push { /* of a push consumer */
     bool active;
@@ -88,15 +105,15 @@ struct consumer {
     uint64_t id; /* names its blobs */
     int64_t created_ns;
     void *data;
-    struct filter_sub *subs; /* in group->filters */
-    size_t nsubs;
+    struct filters filters;
 
     uint64_t dseq, sseq, floor_dseq, floor_sseq, acking; /* acking: in retention_acked() */
     uint64_t lost_dseq, lost_at;    /* highest that was waited for and went, since that was told */
     int64_t delivered_ns, acked_ns; /* wall; 0: never */
     uint64_t next, pending;
-    struct walk *walk; /* NULL: none yet, or everything was looked at */
-    bool listing;      /* last per subject: the list is not at its end */
+    uint64_t counted, went; /* the last message that was stored, that went: two filters may match */
+    struct walk *walk;      /* NULL: none yet, or everything was looked at */
+    bool listing;           /* last per subject: the list is not at its end */
     uint64_t list_at, list_upto;
     struct count {
         bool known;          /* `pending` is; else it grows: */
@@ -151,7 +168,8 @@ struct consumers {
     const struct consumer_host *host;
     struct stream_observer observer;
     struct router *filters;
-    struct consumer **at; /* by name */
+    struct pattern_tree claims; /* work queues: the same filters, see consumers_claims() */
+    struct consumer **at;       /* by name */
     size_t count, cap, direct;
     struct consumer *needy; /* retention.c: whom to ask first, or NULL */
     bool watching;
@@ -191,14 +209,13 @@ int64_t group_after(const struct consumers *g, int64_t delay_ns); /* mono, that 
 MF_MUSTCHECK int consumer_new(struct consumer **out, struct consumers *g,
                               struct consumer_config *cfg, struct mf_slice name,
                               int64_t created_ns);
-MF_MUSTCHECK int consumer_enter(struct consumer *c); /* into its group; on failure it is freed */
+void consumer_enter(struct consumer *c); /* into its group, which has room */
 /* done() when the configuration is on disk.  Otherwise why not; done() is the caller's then. */
 MF_MUSTCHECK int consumer_op_wait(struct consumer *c, struct consumer_op *op);
 void consumer_op_fail(struct consumer_op *op, int code);
 void consumer_free(struct consumer *c);                      /* at the end of the turn */
 void consumer_free_now(struct consumer *c);                  /* the last step of it */
 unsigned consumer_sample(const struct consumer_config *cfg); /* percent of sample_freq */
-MF_MUSTCHECK int consumer_listen(struct consumer *c);        /* its filters, in group->filters */
 void consumer_start(struct consumer *c);                     /* where its deliver policy says */
 void consumer_resume(struct consumer *c);                    /* after a restart */
 void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq, uint64_t dseq,
@@ -207,11 +224,21 @@ void consumer_alive(struct consumer *c);                      /* a sign of life 
 bool consumer_inactive(struct consumer *c);                   /* it may be gone after this: true */
 void consumer_vanish(struct consumer *c, const char *status); /* deleted: requests are told */
 
+/* filters.c */
+/* Those of a configuration, for c, beside what it has.  MF_NOMEM: nothing was made. */
+MF_MUSTCHECK int filters_make(struct filters *f, struct consumer *c,
+                              const struct consumer_config *cfg);
+void filters_drop(struct filters *f, struct consumer *c);
+/* O(tokens). */
+bool filters_want(struct consumer *c, struct mf_slice subject);
+/* Is the pattern within one of them?  O(tokens). */
+bool filters_contain(const struct consumer *c, struct mf_slice pattern);
+
 /* walk.c */
 /* A walk of what it wants, from a sequence on: of the list, or of all.  NULL: no memory. */
-struct walk *walk_new(const struct consumer *c, bool list, uint64_t from);
+struct walk *walk_new(struct consumer *c, bool list, uint64_t from);
 /* The next one of it; 0: none now, and *more: only for this call.  Steps are added to *steps. */
-uint64_t walk_step(struct walk *w, struct stream *s, bool *more, bool *dead, uint64_t *steps);
+uint64_t walk_step(struct walk *w, bool *more, bool *dead, uint64_t *steps);
 void walk_end(struct walk *w); /* NULL is fine */
 /* `seq` belongs to the list now; `filter` says which of its filters matches. */
 void walk_put(struct walk *w, size_t filter, uint64_t seq);

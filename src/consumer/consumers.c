@@ -130,8 +130,9 @@ static void one_stored(void *arg, struct router_sub *sub)
     const struct stream_msg *m = arg;
     struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
 
-    if (m->seq < c->next)
+    if (m->seq < c->next || m->seq == c->counted)
         return;
+    c->counted = m->seq;
     c->pending++;
     if (!pump_direct(c, m))
         pump_soon(c);
@@ -181,8 +182,11 @@ static void one_gone(void *arg, struct router_sub *sub)
     struct filter_sub *f = mf_container(sub, struct filter_sub, sub);
     struct consumer *c = f->c;
 
+    if (seq == c->went)
+        return;
+    c->went = seq;
     if (seq <= c->group->told)
-        count_gone(c, (size_t)(f - c->subs), seq);
+        count_gone(c, (size_t)(f - c->filters.subs), seq);
     ack_gone(c, seq);
 }
 
@@ -248,19 +252,15 @@ static void move_up(struct consumer *c, uint64_t start, uint64_t lost_dseq)
     }
 }
 
-/* Inner: what the consumer wants is all within the purge; else: the purge is within one filter. */
-static bool filters_lie(const struct consumer *c, struct mf_slice purge, bool inner)
+/* Is all that the consumer wants within the purge? */
+static bool all_within(const struct consumer *c, struct mf_slice purge)
 {
     char *const *filter;
-    size_t n = consumer_filters(&c->cfg, &filter);
+    size_t n = consumer_filters(&c->cfg, &filter), i = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        if (inner && !subject_is_subset(mf_str(filter[i]), purge))
-            return false;
-        if (!inner && subject_is_subset(purge, mf_str(filter[i])))
-            return true;
-    }
-    return inner ? n > 0 : n == 0;
+    while (i < n && subject_is_subset(mf_str(filter[i]), purge))
+        i++;
+    return n > 0 && i == n;
 }
 
 static void swept(struct stream_observer *o, struct mf_slice filter)
@@ -276,9 +276,9 @@ static void swept(struct stream_observer *o, struct mf_slice filter)
         struct consumer *c = g->at[i];
         uint64_t lost = c->lost_at == g->told ? c->lost_dseq : 0;
         c->lost_dseq = 0;
-        if (filter.len == 0 || filters_lie(c, filter, true))
+        if (filter.len == 0 || all_within(c, filter))
             move_up(c, match == 0 ? t.last_seq + 1 : match, lost);
-        else if (filters_lie(c, filter, false))
+        else if (filters_contain(c, filter))
             move_up(c, first, lost);
         else
             continue;

@@ -33,22 +33,35 @@ static bool list_is_whole(struct consumer *c)
            (stream_count(c->group->stream, MF_LIT(">"), 0, c->list_at - 1, &before) && before == 0);
 }
 
+/* With many filters each must be counted without a look at its messages: from the beginning. */
+static bool is_cheap(struct consumer *c)
+{
+    const struct filter_trees *t = c->filters.trees;
+    uint64_t before;
+
+    if (t == NULL)
+        return true;
+    return t->wilds <= FILTERS_FEW && c->next > 0 &&
+           stream_count(c->group->stream, MF_LIT(">"), 0, c->next - 1, &before) && before == 0;
+}
+
 static bool count_at_once(struct consumer *c, uint64_t *sum)
 {
-    char *const *filter;
-    size_t n = consumer_filters(&c->cfg, &filter);
+    const struct filters *f = &c->filters;
     struct stream *s = c->group->stream;
     uint64_t part;
 
     *sum = 0;
-    if (c->listing && !list_is_whole(c))
+    if (!c->listing && c->next > c->group->told)
+        return true;
+    if (f->crossed || !is_cheap(c) || (c->listing && !list_is_whole(c)))
         return false;
-    for (size_t i = 0; i < (n == 0 ? 1 : n); i++) {
-        struct mf_slice f = n == 0 ? MF_LIT(">") : mf_str(filter[i]);
-        if (!stream_count(s, f, c->next, c->group->told, &part))
+    for (size_t i = 0; i < f->n; i++) {
+        struct mf_slice pattern = f->subs[i].sub.pattern;
+        if (!stream_count(s, pattern, c->next, c->group->told, &part))
             return false;
         *sum += part;
-        if (c->listing && !stream_count_subjects(s, f, c->list_upto, &part))
+        if (c->listing && !stream_count_subjects(s, pattern, c->list_upto, &part))
             return false;
         *sum += c->listing ? part : 0;
     }
@@ -97,7 +110,7 @@ static enum slice count_slice(struct consumer *c, uint64_t *steps)
         bool more = false, dead;
         if (k->walk == NULL && (k->walk = walk_new(c, k->list, k->at)) == NULL)
             return SLICE_NO_MEMORY;
-        uint64_t seq = walk_step(k->walk, c->group->stream, &more, &dead, steps);
+        uint64_t seq = walk_step(k->walk, &more, &dead, steps);
         ++*steps;
         if (more)
             continue;

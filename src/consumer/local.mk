@@ -1,7 +1,7 @@
 # consumer: who gets which message of a stream when, and what is acknowledged.
 noinst_LIBRARIES += %D%/libconsumer.a
 %C%_libconsumer_a_SOURCES = \
-	%D%/config.c %D%/config_check.c %D%/config_update.c %D%/consumers.c %D%/consumer.c %D%/pending.c %D%/walk.c %D%/count.c %D%/ack.c \
+	%D%/config.c %D%/config_check.c %D%/config_update.c %D%/consumers.c %D%/consumer.c %D%/filters.c %D%/pending.c %D%/walk.c %D%/count.c %D%/ack.c \
 	%D%/pump.c %D%/pull.c %D%/pull_groups.c %D%/push.c %D%/state.c %D%/state_load.c %D%/state_blob.h %D%/info.c %D%/retention.c %D%/pause.c %D%/backup.c %D%/consumer_impl.h %D%/pull_groups.h %D%/pending.h \
 	include/mayfly/consumer.h include/mayfly/consumer_config.h
 %C%_libconsumer_a_CPPFLAGS = $(AM_CPPFLAGS)
@@ -46,7 +46,8 @@ test_unit_consumer_costs_SOURCES = test/unit/test_consumer_costs.c test/support/
 	$(STREAM_WORLD)
 test_unit_consumer_costs_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_costs_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find,--wrap=stream_blob_each
+test_unit_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find,--wrap=stream_blob_each \
+	-Wl,--wrap=stream_cursor_next_any,--wrap=stream_count,--wrap=subject_match
 
 # Memory runs out.
 UNIT_TESTS += test/unit/consumer_nomem

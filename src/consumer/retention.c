@@ -77,7 +77,7 @@ static bool anybody_needs(struct consumers *g, uint64_t seq)
 
     if (subject.len == 0)
         return false; /* it is not there */
-    if (g->needy != NULL && needs(g->needy, seq) && consumer_wants(&g->needy->cfg, subject))
+    if (g->needy != NULL && needs(g->needy, seq) && filters_want(g->needy, subject))
         return true;
     router_match(g->filters, subject, ask, &q);
     /* No memory to ask: as if somebody did, or it would be lost to who does. */

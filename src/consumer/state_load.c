@@ -197,7 +197,6 @@ int state_load(struct consumers *g, struct mf_error *e)
     free(l.by_id);
     for (size_t i = 0; l.rc == 0 && i < g->count; i++) {
         load_numbers(g->at[i]);
-        l.rc = consumer_listen(g->at[i]);
         consumer_recount(g->at[i]);
     }
     return l.rc == 0 ? 0 : mf_fail(e, l.rc, "consumers of stream %s", stream_name(g->stream));

@@ -1,11 +1,14 @@
 /* walk.c: the messages a consumer has not looked at yet, in order: one cursor for each filter,
- * merged.  A consumer that has looked at everything has no cursor; what comes later reaches it
- * directly (pump_direct). */
+ * merged; with many filters one cursor over all messages, each matched against the filters.  A
+ * consumer that has looked at everything has no cursor; what comes later reaches it directly
+ * (pump_direct). */
 #include "consumer_impl.h"
 
 #include <stdlib.h>
 
-#define FIRST_CALLS 4 /* of cursors, to find the first message of a list */
+#define FIRST_CALLS 4   /* of cursors, to find the first message of a list */
+#define SCAN        512 /* messages that are matched in one call */
+#define MATCH_STEPS 2   /* what one of them counts for */
 
 struct head {
     struct stream_cursor *cursor;
@@ -13,6 +16,7 @@ struct head {
     bool dead;
 };
 struct walk {
+    struct consumer *c;
     size_t n, last; /* last: where the last one came from */
     uint64_t taken; /* the last one */
     struct head at[];
@@ -31,41 +35,59 @@ void walk_free(struct consumer *c)
     c->walk = NULL;
 }
 
-struct walk *walk_new(const struct consumer *c, bool list, uint64_t from)
+struct walk *walk_new(struct consumer *c, bool list, uint64_t from)
 {
-    char *const *filter;
-    size_t n = consumer_filters(&c->cfg, &filter), count = n == 0 ? 1 : n;
+    const struct filters *f = &c->filters;
+    size_t count = f->trees != NULL ? 1 : f->n;
     struct walk *w = calloc(1, sizeof *w + count * sizeof w->at[0]);
 
-    for (size_t i = 0; w != NULL && i < count; i++) {
-        if (stream_cursor_new(&w->at[i].cursor, c->group->stream,
-                              n == 0 ? MF_LIT(">") : mf_str(filter[i]), list, from) != 0) {
+    if (w == NULL)
+        return NULL;
+    w->c = c;
+    for (; w->n < count; w->n++) {
+        struct stream_cursor **cursor = &w->at[w->n].cursor;
+        if (stream_cursor_new(cursor, c->group->stream,
+                              f->trees != NULL ? MF_LIT(">") : f->subs[w->n].sub.pattern, list,
+                              from) != 0) {
             walk_end(w);
             return NULL;
         }
         if (list)
-            stream_cursor_upto(w->at[i].cursor, c->list_upto);
-        w->n++;
+            stream_cursor_upto(*cursor, c->list_upto);
     }
     return w;
 }
 
+/* The next message under a cursor that the consumer wants.  *more: only this call found none. */
+static void head_next(struct consumer *c, struct head *h, bool *more, uint64_t *steps)
+{
+    uint64_t before = stream_cursor_steps(h->cursor);
+
+    for (int i = 0; i < SCAN; i++) {
+        h->seq = stream_cursor_next_any(h->cursor, more, &h->dead);
+        if (h->seq == 0 || c->filters.trees == NULL ||
+            filters_want(c, stream_subject_at(c->group->stream, h->seq)))
+            break;
+        *steps += MATCH_STEPS;
+        *more = i + 1 == SCAN;
+        h->seq = 0;
+    }
+    *steps += stream_cursor_steps(h->cursor) - before;
+}
+
 /* The lowest head; NULL: none now.  *more: a cursor only ran out of its budget.  A head that went
  * while it stood there was taken off the count then, or was never on it. */
-static struct head *lowest(struct walk *w, struct stream *s, bool *more, uint64_t *steps)
+static struct head *lowest(struct walk *w, bool *more, uint64_t *steps)
 {
     struct head *best = NULL;
 
     for (size_t i = 0; i < w->n; i++) {
         struct head *h = &w->at[i];
         bool again = false;
-        if (h->seq != 0 && !stream_present(s, h->seq))
+        if (h->seq != 0 && !stream_present(w->c->group->stream, h->seq))
             h->seq = 0;
-        if (h->seq == 0) {
-            uint64_t before = stream_cursor_steps(h->cursor);
-            h->seq = stream_cursor_next_any(h->cursor, &again, &h->dead);
-            *steps += stream_cursor_steps(h->cursor) - before;
-        }
+        if (h->seq == 0)
+            head_next(w->c, h, &again, steps);
         *more = *more || again;
         if (h->seq != 0 && (best == NULL || h->seq < best->seq))
             best = h;
@@ -73,18 +95,21 @@ static struct head *lowest(struct walk *w, struct stream *s, bool *more, uint64_
     return *more ? NULL : best; /* a lower one may still come from there */
 }
 
+/* Other filters may match it, too: it comes once. */
 static uint64_t take(struct walk *w, struct head *h, bool *dead)
 {
     w->taken = h->seq;
     w->last = (size_t)(h - w->at);
     *dead = h->dead;
-    h->seq = 0;
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].seq == w->taken)
+            w->at[i].seq = 0;
     return w->taken;
 }
 
-uint64_t walk_step(struct walk *w, struct stream *s, bool *more, bool *dead, uint64_t *steps)
+uint64_t walk_step(struct walk *w, bool *more, bool *dead, uint64_t *steps)
 {
-    struct head *h = lowest(w, s, more, steps);
+    struct head *h = lowest(w, more, steps);
 
     return h == NULL ? 0 : take(w, h, dead);
 }
@@ -92,9 +117,9 @@ uint64_t walk_step(struct walk *w, struct stream *s, bool *more, bool *dead, uin
 /* The cursor of that filter may stand on a later one already: then both come, this one first. */
 void walk_put(struct walk *w, size_t filter, uint64_t seq)
 {
-    if (w == NULL || filter >= w->n)
+    if (w == NULL || w->n == 0)
         return;
-    struct head *h = &w->at[filter];
+    struct head *h = &w->at[filter < w->n ? filter : 0]; /* of many filters there is one cursor */
     if (h->seq > seq) {
         stream_cursor_put(h->cursor, h->seq);
         h->seq = 0;
@@ -120,7 +145,7 @@ uint64_t walk_list_first(struct consumer *c)
 
     for (int i = 0; w != NULL && seq == 0 && more && i < FIRST_CALLS; i++) {
         more = false;
-        seq = walk_step(w, c->group->stream, &more, &dead, &steps);
+        seq = walk_step(w, &more, &dead, &steps);
     }
     walk_end(w);
     return seq;
@@ -162,7 +187,7 @@ uint64_t walk_next(struct consumer *c, bool *dead)
             return 0;
         }
     }
-    struct head *h = lowest(c->walk, c->group->stream, &more, &steps);
+    struct head *h = lowest(c->walk, &more, &steps);
     c->group->spent += steps / PUMP_STEPS;
     c->again = c->again || more;
     if (more)

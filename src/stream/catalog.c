@@ -83,6 +83,8 @@ void entry_drop(struct entry *e)
     mf_list_init(&waits);
     mf_list_move(&waits, &e->waits);
     loop_job_free(e->job);
+    claims_drop(&e->claims, c);
+    claims_drop(&e->wanted, c);
     stream_config_fini(&e->cfg);
     free(e->reason);
     free(e->name);
@@ -194,15 +196,52 @@ const struct stream_config *catalog_config(struct catalog *c, struct mf_slice na
     return e == NULL ? NULL : config_of(e);
 }
 
-bool catalog_overlaps(struct catalog *c, const struct stream_config *cfg, const char *except)
+int claims_take(struct claims *claims, struct entry *e, const struct stream_config *cfg)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        const struct stream_config *other = config_of(c->at[i]);
-        if (other != NULL && strcmp(c->at[i]->name, except) != 0 &&
-            stream_config_overlap(cfg, other))
-            return true;
+    size_t n = cfg->subjects.n, size = 0, i;
+    struct pattern_entry *at;
+    char *text;
+    int rc = 0;
+
+    *claims = (struct claims){NULL, 0};
+    for (i = 0; i < n; i++)
+        size += strlen(cfg->subjects.at[i]);
+    at = n == 0 ? NULL : malloc(n * sizeof *at + size);
+    if (n > 0 && at == NULL)
+        return MF_NOMEM;
+    *claims = (struct claims){at, 0};
+    text = (char *)(at + n);
+    for (i = 0; rc == 0 && i < n; i++) {
+        size_t len = strlen(cfg->subjects.at[i]);
+        memcpy(text, cfg->subjects.at[i], len);
+        at[i] = (struct pattern_entry){.text = mf_slice(text, len), .owner = e};
+        text += len;
+        rc = pattern_tree_add(&e->c->subjects, &at[i]);
+        claims->n += rc == 0;
     }
-    return false;
+    if (rc != 0)
+        claims_drop(claims, e->c);
+    return rc;
+}
+
+void claims_drop(struct claims *claims, struct catalog *c)
+{
+    for (size_t i = 0; i < claims->n; i++)
+        pattern_tree_del(&c->subjects, &claims->at[i]);
+    free(claims->at);
+    *claims = (struct claims){NULL, 0};
+}
+
+int catalog_overlaps(struct catalog *c, const struct stream_config *cfg, const char *except)
+{
+    struct pattern_set set;
+    size_t at;
+    int rc = pattern_set_strings(&set, cfg->subjects.at, cfg->subjects.n, NULL);
+
+    if (rc == 0)
+        rc = pattern_set_overlaps(&set, &c->subjects, entry_find(c, mf_str(except), &at));
+    pattern_set_fini(&set);
+    return rc;
 }
 
 void catalog_reserved(struct catalog *c, struct stream_usage *out)

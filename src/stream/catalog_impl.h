@@ -3,9 +3,16 @@
 #define CATALOG_IMPL_H
 
 #include "mayfly/catalog.h"
+#include "mayfly/pattern_set.h"
 #include "stream_impl.h"
 
 enum entry_state { ENTRY_MAKING, ENTRY_READY, ENTRY_DELETING, ENTRY_OFFLINE };
+
+/* Subjects of one stream in the catalog's tree, their texts copied. */
+struct claims {
+    struct pattern_entry *at;
+    size_t n;
+};
 
 /* A name and what is behind it. */
 struct entry {
@@ -14,6 +21,9 @@ struct entry {
     enum entry_state state;
     struct stream *stream;    /* READY, DELETING until it is closed */
     struct stream_config cfg; /* MAKING */
+    struct claims claims;     /* MAKING, READY */
+    struct claims wanted;     /* while it is changed: those of the new configuration */
+    char **wanted_subjects;   /* its list, to tell whether the stream has taken it over */
     int64_t created_ns;
     char *reason;         /* OFFLINE */
     struct mf_list waits; /* catalog_wait.node */
@@ -36,7 +46,8 @@ struct catalog {
     char *dir;
     struct entry **at;
     size_t count, cap, ready;
-    size_t jobs; /* entries under way: closing waits for them */
+    struct pattern_tree subjects; /* of all streams; their owners are the entries */
+    size_t jobs;                  /* entries under way: closing waits for them */
     bool closing;
     size_t closing_streams;
     void (*closed)(void *arg);
@@ -52,6 +63,11 @@ void entry_told(struct entry *e); /* no longer under way: whoever waits for the 
 char *entry_path(const struct entry *e, const char *name);
 /* The store's options for such a stream, but for the time; on any thread. */
 void entry_store_opts(const struct entry *e, const struct stream_config *cfg, struct store_opts *o);
+/* The entry's subjects in the tree.  take: those of a configuration, beside what is there. MF_NOMEM
+ * changes nothing. */
+MF_MUSTCHECK int claims_take(struct claims *claims, struct entry *e,
+                             const struct stream_config *cfg);
+void claims_drop(struct claims *claims, struct catalog *c);
 void catalog_check_closed(struct catalog *c);
 
 #endif

@@ -210,7 +210,7 @@ static void create(struct catalog *c, struct stream_config *cfg, int64_t created
 
     if (e != NULL)
         e->job = loop_job_new(c->o.host->loop, LOOP_UPKEEP, make_work, make_opened, e);
-    if (e == NULL || e->job == NULL) {
+    if (e == NULL || e->job == NULL || claims_take(&e->claims, e, cfg) != 0) {
         if (e != NULL)
             entry_drop(e);
         stream_config_fini(cfg);
@@ -302,6 +302,12 @@ static void updated(struct stream_op *sop, const struct js_error *err, uint64_t 
     struct entry *e = mf_container(sop, struct entry, update);
 
     (void)count;
+    if (e->stream->cfg.subjects.at == e->wanted_subjects) { /* else all is as it was */
+        struct claims old = e->claims;
+        e->claims = e->wanted;
+        e->wanted = old;
+    }
+    claims_drop(&e->wanted, e->c);
     if (err == NULL && e->finishing)
         finish_name(e);
     else
@@ -317,6 +323,8 @@ void catalog_update(struct catalog *c, struct stream *s, struct stream_config *c
     int rc = c->o.codec.encode(cfg, &text);
 
     assert(e->op == NULL); /* catalog_busy() comes first */
+    if (rc == 0)
+        rc = claims_take(&e->wanted, e, cfg);
     if (rc != 0) {
         struct js_error err;
         js_refuse_text(&err, JS_STREAM_UPDATE, "%s", mf_err_text(rc));
@@ -328,6 +336,7 @@ void catalog_update(struct catalog *c, struct stream *s, struct stream_config *c
     e->op = op;
     e->update.done = updated;
     c->jobs++;
+    e->wanted_subjects = cfg->subjects.at;
     stream_update(s, cfg, mf_buf_slice(&text), &e->update);
     mf_buf_fini(&text);
 }
@@ -378,6 +387,7 @@ void catalog_delete(struct catalog *c, struct stream *s, struct catalog_op *op)
 
     assert(e->op == NULL);
     e->state = ENTRY_DELETING;
+    claims_drop(&e->claims, c);
     e->cfg.storage = s->cfg.storage;
     e->op = op;
     c->ready--;

@@ -98,7 +98,13 @@ static void load_one(struct catalog *c, struct entry *e)
         offline(e, err.text);
         return;
     }
+    if (claims_take(&e->claims, e, &e->cfg) != 0) {
+        shut(e);
+        offline(e, mf_err_text(MF_NOMEM));
+        return;
+    }
     if (bring_up(e, &err) != 0) {
+        claims_drop(&e->claims, c);
         offline(e, err.text); /* the store's jobs may run: it stays until the end */
         return;
     }

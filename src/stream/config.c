@@ -1,8 +1,6 @@
 /* config.c: life of a stream's configuration: empty, copied, compared, stamped. */
 #include "config_impl.h"
 
-#include "mayfly/subject.h"
-
 #include <stdlib.h>
 
 void stream_config_init(struct stream_config *c)
@@ -367,15 +365,6 @@ int stream_metadata_stamp(struct json_map *m, unsigned number, struct arena *mem
 int stream_config_stamp(struct stream_config *c)
 {
     return stream_metadata_stamp(&c->metadata, stream_config_level(c), &c->mem);
-}
-
-bool stream_config_overlap(const struct stream_config *a, const struct stream_config *b)
-{
-    for (size_t i = 0; i < a->subjects.n; i++)
-        for (size_t j = 0; j < b->subjects.n; j++)
-            if (subject_overlap(mf_str(a->subjects.at[i]), mf_str(b->subjects.at[j])))
-                return true;
-    return false;
 }
 
 bool stream_name_valid(const char *name)

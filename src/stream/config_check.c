@@ -239,6 +239,9 @@ static int check_republish(struct stream_config *c, struct js_error *e)
                                   "stream configuration for republish destination forms a cycle");
     if (config_empty(r->dest))
         return 0; /* republishes nothing */
+    if (mf_str(r->src).len > STREAM_SUBJECT_LEN_MAX || mf_str(r->dest).len > STREAM_SUBJECT_LEN_MAX)
+        return config_invalid(e, "republish is too long, maximum allowed is %d",
+                              STREAM_SUBJECT_LEN_MAX);
     rc = transform_new(&t, mf_str(r->src), mf_str(r->dest), NULL);
     transform_free(t);
     if (rc == 0 || rc == MF_NOMEM)

@@ -37,10 +37,9 @@ static inline const struct stream_mapping *config_mapping_at(const struct json_o
 bool config_mapping_equal(const struct stream_mapping *a, const struct stream_mapping *b);
 bool config_source_equal(const struct stream_source *a, const struct stream_source *b);
 
-/* nats-server's ideas of overlapping and being within: as in subject.h, but a pattern also overlaps
- * itself however malformed, and an empty one (all subjects) is within ">". */
+/* nats-server's idea of overlapping: as in subject.h, but a pattern also overlaps itself however
+ * malformed, and an empty one (all subjects) ">". */
 bool config_overlap(struct mf_slice a, struct mf_slice b);
-bool config_within(struct mf_slice sub, struct mf_slice super);
 
 /* A subject_transform(s) entry.  The source's error takes "invalid subject X", the destination's
  * the mapping's own words.  MF_DENIED, MF_NOMEM. */

@@ -56,48 +56,51 @@ static int check_mirror_excludes(const struct stream_config *c, struct js_error 
     return 0;
 }
 
-/* A mirror's filters may not overlap, a source's not contain each other; the mirror's are judged
- * one by one, a source's first each and then together. */
-static int check_transforms(const struct stream_source *s, const struct pattern_set *set,
-                            bool mirror, struct js_error *e)
+/* met: the first transform whose source overlaps another's; n if none does. */
+static int check_transforms(const struct stream_source *s, size_t met, bool mirror,
+                            struct js_error *e)
 {
-    int rc;
-
-    for (size_t i = 0; i < set->n; i++) {
+    for (size_t i = 0; i < s->transforms.n; i++) {
         const struct stream_mapping *m = config_mapping_at(&s->transforms, i);
-        rc = mirror ? config_check_mapping(m, JS_MIRROR_INVALID_SUBJECT_FILTER,
-                                           JS_MIRROR_INVALID_TRANSFORM_DESTINATION, e)
-                    : config_check_mapping(m, JS_SOURCE_INVALID_SUBJECT_FILTER,
-                                           JS_SOURCE_INVALID_TRANSFORM_DESTINATION, e);
+        int rc = mirror ? config_check_mapping(m, JS_MIRROR_INVALID_SUBJECT_FILTER,
+                                               JS_MIRROR_INVALID_TRANSFORM_DESTINATION, e)
+                        : config_check_mapping(m, JS_SOURCE_INVALID_SUBJECT_FILTER,
+                                               JS_SOURCE_INVALID_TRANSFORM_DESTINATION, e);
         if (rc != 0)
             return rc;
-        if (mirror && pattern_set_meets(set, i, PATTERN_OVERLAP) < set->n)
+        if (mirror && i == met)
             return js_refuse(e, JS_MIRROR_OVERLAPPING_SUBJECT_FILTERS);
     }
-    for (size_t i = 0; !mirror && i < set->n; i++)
-        if (pattern_set_meets(set, i, PATTERN_WITHIN) < set->n)
-            return js_refuse(e, JS_SOURCE_OVERLAPPING_SUBJECT_FILTERS);
-    return 0;
+    return met < s->transforms.n ? js_refuse(e, JS_SOURCE_OVERLAPPING_SUBJECT_FILTERS) : 0;
 }
 
+/* A mirror's filters may not overlap, a source's not contain each other; the mirror's are judged
+ * one by one, a source's first each and then together. */
 static int check_filters(const struct stream_source *s, bool mirror, struct js_error *e)
 {
-    struct arena scratch = {NULL, 0, 0, false};
     struct pattern_set set;
-    int rc;
+    size_t first;
+    int met, rc;
 
     if (s->transforms.n == 0)
         return 0;
-    rc = pattern_set_init(&set, &scratch, s->transforms.n);
-    for (size_t i = 0; rc == 0 && i < set.n; i++)
-        set.at[i] = mf_str(config_mapping_at(&s->transforms, i)->src);
-    if (rc == 0)
-        rc = pattern_set_ready(&set);
-    if (rc == 0)
-        rc = check_transforms(s, &set, mirror, e);
+    if (s->transforms.n > STREAM_TRANSFORMS_MAX)
+        return config_invalid(e, "maximum number of subject transforms is %d",
+                              STREAM_TRANSFORMS_MAX);
+    met = pattern_set_init(&set, s->transforms.n);
+    for (size_t i = 0; met == 0 && i < set.n; i++)
+        set.at[i].text = mf_str(config_mapping_at(&s->transforms, i)->src);
+    if (met == 0)
+        met = pattern_set_ready(&set);
+    if (met == 0)
+        met = pattern_set_first(&set, mirror ? PATTERN_OVERLAP : PATTERN_WITHIN, &first);
     pattern_set_fini(&set);
-    arena_fini(&scratch);
-    return rc;
+    if (met != 0 && met != MF_LIMIT)
+        return met;
+    rc = check_transforms(s, first, mirror, e);
+    return rc == 0 && met == MF_LIMIT
+               ? config_invalid(e, "subject transforms have too many wildcards to be compared")
+               : rc;
 }
 
 /* Every message of the origin must fit. */
@@ -243,6 +246,8 @@ static int check_sources(const struct stream_config *c, const struct stream_conf
         return 0;
     if (c->allow_msg_schedules)
         return js_refuse(e, JS_SOURCE_WITH_MSG_SCHEDULES);
+    if (c->sources.n > STREAM_SOURCES_MAX)
+        return config_invalid(e, "maximum number of sources is %d", STREAM_SOURCES_MAX);
     memset(&names, 0, sizeof names);
     for (size_t i = 0; rc == 0 && i < c->sources.n; i++)
         rc = check_source(c, config_source_at(c, i), w, &names, e);
@@ -267,25 +272,83 @@ static const struct stream_source *feed_at(const struct stream_config *c, size_t
 
 /* Prefixes of other accounts and domains. */
 
-/* Delivered below the prefix, a message must not fall into an origin of ours. */
-static int check_deliver(const struct stream_config *c, const struct stream_config_world *w,
-                         const char *prefix, struct mf_buf *text, struct js_error *e)
+/* Subjects of origins that messages delivered below a prefix could fall into: those that end in
+ * '>', because all others have fewer tokens than what is delivered. */
+struct open_ends {
+    struct arena scratch;
+    struct table origins, prefixes; /* of key: those that were seen */
+    const char **at;
+    size_t n;
+    uint64_t compared;
+};
+
+static int gather_open_ends(struct open_ends *o, const struct stream_config *c,
+                            const struct stream_config_world *w)
 {
-    if (!subject_valid_literal(mf_str(prefix)))
-        return js_refuse(e, JS_STREAM_INVALID_EXTERNAL_DELIVERY_SUBJ, prefix);
     for (size_t i = 0; i < feeds(c); i++) {
         const struct stream_config *from = origin(w, feed_at(c, i));
-        for (size_t k = 0; from != NULL && k < from->subjects.n; k++) {
+        int rc = from == NULL ? 1 : key_add(&o->origins, &o->scratch, mf_str(from->name));
+        if (rc < 0)
+            return rc;
+        for (size_t k = 0; rc == 0 && k < from->subjects.n; k++) {
             const char *subject = from->subjects.at[k];
-            mf_buf_clear(text);
-            mf_buf_printf(text, "%s.%s", prefix, subject);
-            if (mf_buf_failed(text))
+            if (!mf_ends(mf_str(subject), ">"))
+                continue;
+            o->at = arena_grow(&o->scratch, o->at, o->n, sizeof *o->at);
+            if (o->at == NULL)
                 return MF_NOMEM;
-            if (subject_overlap(mf_str(subject), mf_buf_slice(text)))
-                return js_refuse(e, JS_STREAM_EXTERNAL_DEL_PREFIX_OVERLAPS, prefix, subject);
+            o->at[o->n++] = subject;
         }
     }
     return 0;
+}
+
+/* Delivered below the prefix, a message must not fall into an origin of ours. */
+static int check_deliver(struct open_ends *o, const char *prefix, struct mf_buf *text,
+                         struct js_error *e)
+{
+    int rc;
+
+    if (!subject_valid_literal(mf_str(prefix)))
+        return js_refuse(e, JS_STREAM_INVALID_EXTERNAL_DELIVERY_SUBJ, prefix);
+    rc = key_add(&o->prefixes, &o->scratch, mf_str(prefix));
+    if (rc != 0)
+        return rc > 0 ? 0 : rc;
+    o->compared += o->n;
+    if (o->compared > PATTERN_STEPS)
+        return config_invalid(e, "too many delivery prefixes to be compared with the subjects of "
+                                 "their origins");
+    for (size_t k = 0; k < o->n; k++) {
+        mf_buf_clear(text);
+        mf_buf_printf(text, "%s.%s", prefix, o->at[k]);
+        if (mf_buf_failed(text))
+            return MF_NOMEM;
+        if (subject_overlap(mf_str(o->at[k]), mf_buf_slice(text)))
+            return js_refuse(e, JS_STREAM_EXTERNAL_DEL_PREFIX_OVERLAPS, prefix, o->at[k]);
+    }
+    return 0;
+}
+
+static int check_delivers(const struct stream_config *c, const struct stream_config_world *w,
+                          struct mf_buf *text, struct js_error *e)
+{
+    struct open_ends o;
+    int rc = 0;
+
+    memset(&o, 0, sizeof o);
+    for (size_t i = 0; rc == 0 && i < feeds(c); i++) {
+        const struct stream_external *x = feed_at(c, i)->external;
+        if (x == NULL || config_empty(x->deliver))
+            continue;
+        if (o.prefixes.count == 0)
+            rc = gather_open_ends(&o, c, w);
+        if (rc == 0)
+            rc = check_deliver(&o, x->deliver, text, e);
+    }
+    table_fini(&o.origins);
+    table_fini(&o.prefixes);
+    arena_fini(&o.scratch);
+    return rc;
 }
 
 static int check_api(const char *prefix, struct mf_buf *text, struct js_error *e)
@@ -309,13 +372,8 @@ static int check_prefixes(const struct stream_config *c, const struct stream_con
                           struct js_error *e)
 {
     struct mf_buf text = MF_BUF_INIT;
-    int rc = 0;
+    int rc = check_delivers(c, w, &text, e);
 
-    for (size_t i = 0; rc == 0 && i < feeds(c); i++) {
-        const struct stream_external *x = feed_at(c, i)->external;
-        if (x != NULL && !config_empty(x->deliver))
-            rc = check_deliver(c, w, x->deliver, &text, e);
-    }
     for (size_t i = 0; rc == 0 && i < feeds(c); i++) {
         const struct stream_external *x = feed_at(c, i)->external;
         if (x != NULL && !config_empty(x->api))
@@ -338,6 +396,10 @@ struct walk {
     struct arena scratch;
     struct table seen;
     struct visit *last;
+    /* Of the stream at hand: filters of those sources that were walked already. */
+    char **filters;
+    size_t nfilters;
+    uint64_t compared;
 };
 
 static struct visit *walk_find(const struct walk *k, const char *name)
@@ -364,14 +426,26 @@ static struct visit *walk_add(struct walk *k, const struct stream_config *c)
     return v;
 }
 
-static bool catches(const struct stream_config *c, const char *filter)
+/* Does the stream store what it gets through one of the filters?  0, 1, MF_LIMIT, MF_NOMEM. */
+static int catches(struct walk *k, const struct stream_config *c)
 {
-    if (config_empty(filter))
-        return true;
-    for (size_t i = 0; i < c->subjects.n; i++)
-        if (config_overlap(mf_str(c->subjects.at[i]), mf_str(filter)))
-            return true;
-    return false;
+    struct pattern_set subjects, filters;
+    int rc;
+
+    if (k->nfilters == 0 || c->subjects.n == 0)
+        return 0;
+    k->compared += k->nfilters + c->subjects.n;
+    if (k->compared > PATTERN_STEPS)
+        return MF_LIMIT;
+    rc = pattern_set_strings(&subjects, c->subjects.at, c->subjects.n, NULL);
+    if (rc == 0) {
+        rc = pattern_set_strings(&filters, k->filters, k->nfilters, NULL);
+        if (rc == 0)
+            rc = pattern_set_overlaps(&filters, &subjects.tree, NULL);
+        pattern_set_fini(&filters);
+    }
+    pattern_set_fini(&subjects);
+    return rc;
 }
 
 /* 0 and on, 1 for a cycle, MF_NOMEM. */
@@ -383,8 +457,15 @@ static int walk_feed(struct walk *k, const struct stream_config *c, const struct
     if (s == NULL || s->external != NULL)
         return 0;
     v = walk_find(k, config_text(s->name));
-    if (v != NULL && v->walked)
-        return s == c->mirror || catches(c, s->filter_subject);
+    if (v != NULL && v->walked) {
+        if (s == c->mirror || config_empty(s->filter_subject))
+            return 1;
+        k->filters = arena_grow(&k->scratch, k->filters, k->nfilters, sizeof *k->filters);
+        if (k->filters == NULL)
+            return MF_NOMEM;
+        k->filters[k->nfilters++] = s->filter_subject;
+        return 0;
+    }
     if (v != NULL)
         return 0; /* waits already */
     from = find(k->w, s->name);
@@ -406,13 +487,19 @@ static int check_cycle(const struct stream_config *c, const struct stream_config
         rc = MF_NOMEM;
     for (; rc == 0 && v != NULL; v = v->next) {
         v->walked = true;
+        k.filters = NULL;
+        k.nfilters = 0;
         for (size_t i = 0; rc == 0 && i < v->c->sources.n; i++)
             rc = walk_feed(&k, v->c, config_source_at(v->c, i));
         if (rc == 0)
             rc = walk_feed(&k, v->c, v->c->mirror);
+        if (rc == 0)
+            rc = catches(&k, v->c);
     }
     table_fini(&k.seen);
     arena_fini(&k.scratch);
+    if (rc == MF_LIMIT)
+        return config_invalid(e, "sources are too many to be checked for cycles");
     return rc > 0 ? config_invalid(e, "detected cycle") : rc;
 }
 

@@ -1,7 +1,6 @@
 /* config_subjects.c: the subjects of a configuration: which are allowed, and which meet. */
 #include "config_impl.h"
 
-#include "mayfly/hash.h"
 #include "mayfly/subject.h"
 #include "mayfly/transform.h"
 #include "mayfly/utf8.h"
@@ -13,84 +12,6 @@ bool config_overlap(struct mf_slice a, struct mf_slice b)
     if (a.len == 0 || b.len == 0)
         return mf_eq_str(a, ">") || mf_eq_str(b, ">");
     return subject_overlap(a, b);
-}
-
-bool config_within(struct mf_slice sub, struct mf_slice super)
-{
-    if (sub.len == 0)
-        return mf_eq_str(super, ">");
-    return subject_is_subset(sub, super);
-}
-
-int pattern_set_init(struct pattern_set *s, struct arena *scratch, size_t n)
-{
-    memset(s, 0, sizeof *s);
-    s->n = n;
-    s->at = arena_alloc(scratch, n * sizeof *s->at);
-    s->wild = arena_alloc(scratch, n * sizeof *s->wild);
-    s->is_wild = arena_alloc(scratch, n * sizeof *s->is_wild);
-    s->literals = arena_alloc(scratch, n * sizeof *s->literals);
-    return scratch->failed ? MF_NOMEM : 0;
-}
-
-int pattern_set_ready(struct pattern_set *s)
-{
-    /* From the end: a chain of the table has its newest first, so equal ones come in order. */
-    for (size_t i = s->n; i-- > 0;) {
-        s->is_wild[i] = s->at[i].len == 0 || subject_has_wildcard(s->at[i]);
-        if (s->is_wild[i])
-            continue;
-        s->literals[i].index = i;
-        if (table_add(&s->table, &s->literals[i].node, hash_slice(s->at[i])) != 0)
-            return MF_NOMEM;
-    }
-    for (size_t i = 0; i < s->n; i++)
-        if (s->is_wild[i])
-            s->wild[s->nwild++] = i;
-    return 0;
-}
-
-void pattern_set_fini(struct pattern_set *s)
-{
-    table_fini(&s->table);
-}
-
-static bool related(const struct pattern_set *s, size_t i, size_t j, enum pattern_relation how)
-{
-    if (how == PATTERN_OVERLAP)
-        return config_overlap(s->at[i], s->at[j]);
-    return config_within(s->at[i], s->at[j]) || config_within(s->at[j], s->at[i]);
-}
-
-/* The next equal literal; s->n when there is none. */
-static size_t next_equal(const struct pattern_set *s, size_t i)
-{
-    size_t best = s->n;
-
-    for (struct table_node *n = table_first(&s->table, s->literals[i].node.hash); n != NULL;
-         n = table_next(n)) {
-        size_t j = mf_container(n, struct pattern_node, node)->index;
-        if (j > i && j < best && mf_eq(s->at[i], s->at[j]))
-            best = j;
-    }
-    return best;
-}
-
-size_t pattern_set_meets(const struct pattern_set *s, size_t i, enum pattern_relation how)
-{
-    size_t best;
-
-    if (s->is_wild[i]) {
-        for (size_t j = i + 1; j < s->n; j++)
-            if (related(s, i, j, how))
-                return j;
-        return s->n;
-    }
-    best = next_equal(s, i);
-    for (size_t k = 0; k < s->nwild && s->wild[k] < best; k++)
-        if (s->wild[k] > i && related(s, i, s->wild[k], how))
-            return s->wild[k];
-    return best;
 }
 
 /* The letter after the backslash for what has one, 0 for the rest. */
@@ -134,6 +55,9 @@ int config_check_mapping(const struct stream_mapping *m, enum js_err source_erro
     struct mf_error why = {0, ""};
     int rc;
 
+    if (mf_str(m->src).len > STREAM_SUBJECT_LEN_MAX || mf_str(m->dest).len > STREAM_SUBJECT_LEN_MAX)
+        return config_invalid(e, "subject transform is too long, maximum allowed is %d",
+                              STREAM_SUBJECT_LEN_MAX);
     if (!config_empty(m->src) && !subject_valid(mf_str(m->src))) {
         struct mf_buf text = MF_BUF_INIT; /* the subject may be longer than any fixed room */
         mf_buf_printf(&text, "invalid subject %s", m->src);
@@ -187,19 +111,39 @@ static int refuse_overlap(const char *a, const char *b, struct js_error *e)
     return rc;
 }
 
-static int check_each(const struct stream_config *c, const struct pattern_set *set,
-                      struct js_error *e)
+/* The lowest subject behind the first one of a pair that it overlaps. */
+static int refuse_first_overlap(const struct stream_config *c, size_t i, struct js_error *e)
 {
-    for (size_t i = 0; i < set->n; i++) {
-        if (!subject_valid(set->at[i]))
+    size_t j = i + 1;
+
+    while (j < c->subjects.n &&
+           !subject_overlap(mf_str(c->subjects.at[i]), mf_str(c->subjects.at[j])))
+        j++;
+    return refuse_overlap(c->subjects.at[i], c->subjects.at[j], e);
+}
+
+/* first: overlaps another one; n if none does. */
+static int check_each(const struct stream_config *c, size_t first, struct js_error *e)
+{
+    uint64_t tokens = 0;
+
+    for (size_t i = 0; i < c->subjects.n; i++) {
+        struct mf_slice subject = mf_str(c->subjects.at[i]);
+        if (!subject_valid(subject))
             return config_invalid(e, "invalid subject");
-        int rc = check_reserved(c, set->at[i], e);
+        int rc = check_reserved(c, subject, e);
         if (rc != 0)
             return rc;
-        size_t j = pattern_set_meets(set, i, PATTERN_OVERLAP);
-        if (j < set->n)
-            return refuse_overlap(c->subjects.at[i], c->subjects.at[j], e);
+        if (i == first)
+            return refuse_first_overlap(c, i, e);
+        if (subject.len > STREAM_SUBJECT_LEN_MAX)
+            return config_invalid(e, "subject is too long, maximum allowed is %d",
+                                  STREAM_SUBJECT_LEN_MAX);
+        tokens += subject_tokens(subject);
     }
+    if (tokens > STREAM_TOKENS_MAX)
+        return config_invalid(e, "maximum number of tokens in all subjects is %d",
+                              STREAM_TOKENS_MAX);
     return 0;
 }
 
@@ -217,20 +161,22 @@ static int default_subject(struct stream_config *c)
 
 int config_check_subjects(struct stream_config *c, struct js_error *e)
 {
-    struct arena scratch = {NULL, 0, 0, false};
     struct pattern_set set;
-    int rc;
+    size_t first;
+    int met, rc;
 
     if (c->subjects.n == 0)
         return c->mirror == NULL && c->sources.n == 0 ? default_subject(c) : 0;
-    rc = pattern_set_init(&set, &scratch, c->subjects.n);
-    for (size_t i = 0; rc == 0 && i < set.n; i++)
-        set.at[i] = mf_str(c->subjects.at[i]);
-    if (rc == 0)
-        rc = pattern_set_ready(&set);
-    if (rc == 0)
-        rc = check_each(c, &set, e);
+    if (c->subjects.n > STREAM_SUBJECTS_MAX)
+        return config_invalid(e, "maximum number of subjects is %d", STREAM_SUBJECTS_MAX);
+    met = pattern_set_strings(&set, c->subjects.at, c->subjects.n, NULL);
+    if (met == 0)
+        met = pattern_set_first(&set, PATTERN_OVERLAP, &first);
     pattern_set_fini(&set);
-    arena_fini(&scratch);
-    return rc;
+    if (met != 0 && met != MF_LIMIT)
+        return met;
+    rc = check_each(c, first, e);
+    return rc == 0 && met == MF_LIMIT
+               ? config_invalid(e, "subjects have too many wildcards to be compared")
+               : rc;
 }

@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libstream.a
 	%D%/announce.c %D%/republish.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/sweep.c %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
 	%D%/counter.c %D%/counter_park.c %D%/counter_source.c %D%/counter_impl.h %D%/decimal.c %D%/decimal.h \
 	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_clock.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_impl.h %D%/stream_impl.h %D%/limits.h %D%/extras.h \
-	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/pattern_set.h include/mayfly/stream.h include/mayfly/catalog.h
+	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/stream.h include/mayfly/catalog.h
 %C%_libstream_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 STREAM_LIBS = %D%/libstream.a src/store/libstore.a src/markers/libmarkers.a src/proto/libproto.a \
@@ -33,7 +33,12 @@ test_unit_compress_CPPFLAGS = $(TEST_CPPFLAGS)
 
 # The error table and the rules of configurations.
 UNIT_TESTS += test/unit/js_error test/unit/stream_config test/unit/stream_config_update \
-	test/unit/stream_source_config test/unit/stream_config_nomem test/unit/stream_config_equal
+	test/unit/stream_source_config test/unit/stream_config_nomem test/unit/stream_config_equal \
+	test/unit/stream_config_costs
+test_unit_stream_config_costs_SOURCES = test/unit/test_stream_config_costs.c test/support/config_rows.h
+test_unit_stream_config_costs_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_config_costs_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_config_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pattern_tree_join,--wrap=subject_overlap,--wrap=subject_is_subset
 test_unit_js_error_SOURCES = test/unit/test_js_error.c
 test_unit_js_error_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_js_error_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -97,7 +102,7 @@ UNIT_TESTS += test/unit/catalog_break
 test_unit_catalog_break_SOURCES = test/unit/test_catalog_break.c
 test_unit_catalog_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_catalog_break_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_catalog_break_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rename
+test_unit_catalog_break_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rename,--wrap=pattern_tree_join
 UNIT_TESTS += test/unit/stream_model
 test_unit_stream_model_SOURCES = test/unit/test_stream_model.c $(STREAM_WORLD)
 test_unit_stream_model_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)

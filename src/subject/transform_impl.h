@@ -38,6 +38,8 @@ struct index_list {
  * nats-server's words, or MF_NOMEM. */
 MF_MUSTCHECK int piece_parse(struct mf_slice token, struct piece *p, struct index_list *list,
                              struct mf_error *e);
+/* For tests: bytes that were looked at for calls, so far. */
+extern _Thread_local uint64_t piece_steps;
 /* "{{...}}": must be a function that exists. */
 bool piece_is_function(struct mf_slice token);
 bool piece_is_known(struct mf_slice token);

@@ -29,6 +29,8 @@ static const struct {
 #define MANY_ARGS "too many arguments passed to the function"
 #define BAD_ARG   "function argument is invalid or in the wrong format"
 
+_Thread_local uint64_t piece_steps;
+
 static int refuse(struct mf_error *e, const char *what, struct mf_slice token)
 {
     return mf_fail(e, MF_INVAL, "invalid mapping destination: %s in %.*s", what, MF_FMT(token));
@@ -36,9 +38,12 @@ static int refuse(struct mf_error *e, const char *what, struct mf_slice token)
 
 static size_t skip_blank(struct mf_slice s, size_t i)
 {
+    size_t from = i;
+
     while (i < s.len && (s.ptr[i] == ' ' || s.ptr[i] == '\t' || s.ptr[i] == '\n' ||
                          s.ptr[i] == '\f' || s.ptr[i] == '\r'))
         i++;
+    piece_steps += i - from;
     return i;
 }
 
@@ -64,7 +69,7 @@ static size_t skip_name(struct mf_slice s, size_t i, const char *name)
  */
 static size_t last_close(struct mf_slice s)
 {
-    for (size_t end = s.len; end-- > 1;)
+    for (size_t end = s.len; end-- > 1; piece_steps++)
         if (s.ptr[end] == ')' && closes(s, skip_blank(s, end + 1)))
             return end;
     return 0;
@@ -88,7 +93,7 @@ static bool find_call(struct mf_slice s, const char *name, struct mf_slice *args
 {
     size_t close = last_close(s);
 
-    for (size_t i = 0; close > 0 && i + 1 < s.len; i++)
+    for (size_t i = 0; close > 0 && i + 1 < s.len; i++, piece_steps++)
         if (s.ptr[i] == '{' && s.ptr[i + 1] == '{' && call_at(s, i + 2, name, close, args))
             return true;
     return false;

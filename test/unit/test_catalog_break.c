@@ -3,7 +3,10 @@
 
 #include "mayfly/catalog.h"
 #include "mayfly/clock.h"
+#include "mayfly/pattern_set.h"
 #include "mayfly/store_folder.h"
+
+#include "support/config_rows.h"
 
 #include "unity.h"
 
@@ -20,6 +23,7 @@ static struct stream_usage account, server;
 static uint64_t batches, fasts;
 static pthread_t loop_thread;
 static bool refuse_rename, bad_transform, elsewhere;
+static const char *subject; /* of streams that are made and loaded; NULL: none */
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
 int __real_rename(const char *from, const char *to);
@@ -58,10 +62,20 @@ static int encode(const struct stream_config *c, struct mf_buf *out)
     return mf_buf_failed(out) ? MF_NOMEM : 0;
 }
 
+static void put_subject(struct stream_config *c)
+{
+    if (subject == NULL)
+        return;
+    c->subjects.at = arena_alloc(&c->mem, sizeof(char *));
+    c->subjects.at[0] = arena_str(&c->mem, subject);
+    c->subjects.n = 1;
+}
+
 static int decode(struct mf_slice text, struct stream_config *c, struct mf_error *e)
 {
     (void)e;
     c->name = arena_dup(&c->mem, text);
+    put_subject(c);
     if (bad_transform) {
         c->subject_transform = arena_alloc(&c->mem, sizeof *c->subject_transform);
         *c->subject_transform = (struct stream_mapping){0};
@@ -113,6 +127,7 @@ void setUp(void)
 
     loop_thread = pthread_self();
     refuse_rename = bad_transform = elsewhere = false;
+    subject = NULL;
     snprintf(dir, sizeof dir, "/tmp/mayfly-catalog-XXXXXX");
     TEST_ASSERT_NOT_NULL(mkdtemp(dir));
     TEST_ASSERT_EQUAL_INT(0, loop_new(&loop, &e));
@@ -173,6 +188,7 @@ static struct told make(const char *name, uint64_t first_seq)
     stream_config_init(&c);
     c.name = arena_dup(&c.mem, mf_str(name));
     c.first_seq = first_seq;
+    put_subject(&c);
     catalog_create(cat, &c, 0, &t.op);
     wait_for(&t);
     return t;
@@ -278,6 +294,117 @@ static void test_messages_of_a_failed_delete_do_not_come_back_in_a_new_stream(vo
     TEST_ASSERT_NULL(catalog_offline(cat, MF_LIT("S")));
 }
 
+/* --- subjects ------------------------------------------------------------------------------- */
+
+/* Would a stream `name` with these subjects meet another? */
+static int meets(const char *name, const char *a, const char *b)
+{
+    struct stream_config c = {.subjects = CR_STRS(a, b)};
+
+    return catalog_overlaps(cat, &c, name);
+}
+
+static int update(struct stream *s, const char *to)
+{
+    struct told t = {.op.done = on_done};
+    struct stream_mapping bad = CR_MAP("a.*", "b.{{wildcard(7)}}");
+    struct stream_config c;
+
+    TEST_ASSERT_EQUAL_INT(0, stream_config_copy(&c, stream_config(s)));
+    subject = to;
+    put_subject(&c);
+    if (bad_transform)
+        c.subject_transform = &bad;
+    catalog_update(cat, s, &c, &t.op);
+    wait_for(&t);
+    c.subject_transform = NULL;
+    stream_config_fini(&c);
+    return t.err_code;
+}
+
+static void test_subjects_belong_to_a_stream_while_it_has_them(void)
+{
+    struct told t = {.op.done = on_done};
+
+    catalog_start();
+    subject = "a.*";
+    struct told made = make("A", 0);
+    subject = "b";
+    TEST_ASSERT_EQUAL_INT(0, make("B", 0).err_code);
+    TEST_ASSERT_EQUAL_INT(1, meets("C", "x", "a.1"));
+    TEST_ASSERT_EQUAL_INT(1, meets("C", "x", "*"));
+    TEST_ASSERT_EQUAL_INT(1, meets("A", "x", "b")); /* its own are no matter, others are */
+    TEST_ASSERT_EQUAL_INT(0, meets("A", "a.>", "a.1"));
+    TEST_ASSERT_EQUAL_INT(0, meets("C", "c", "a.1.2"));
+    TEST_ASSERT_EQUAL_INT(0, update(made.stream, "c.>"));
+    TEST_ASSERT_EQUAL_INT(0, meets("C", "x", "a.1"));
+    TEST_ASSERT_EQUAL_INT(1, meets("C", "x", "c.1"));
+    bad_transform = true; /* an update that fails changes nothing */
+    TEST_ASSERT_NOT_EQUAL(0, update(made.stream, "d"));
+    bad_transform = false;
+    TEST_ASSERT_EQUAL_INT(0, meets("C", "x", "d"));
+    TEST_ASSERT_EQUAL_INT(1, meets("C", "x", "c.1"));
+    catalog_delete(cat, made.stream, &t.op);
+    TEST_ASSERT_EQUAL_INT(0, meets("C", "x", "c.1")); /* at once */
+    wait_for(&t);
+    TEST_ASSERT_EQUAL_INT(0, meets("C", "x", "c.1"));
+    TEST_ASSERT_EQUAL_INT(1, meets("C", "x", "b"));
+}
+
+static void test_subjects_of_loaded_streams_are_known(void)
+{
+    catalog_start();
+    subject = "a.*";
+    TEST_ASSERT_EQUAL_INT(0, make("A", 0).err_code);
+    catalog_stop();
+    catalog_start();
+    TEST_ASSERT_EQUAL_INT(1, meets("C", "x", "a.1"));
+    TEST_ASSERT_EQUAL_INT(0, meets("C", "x", "b"));
+    catalog_stop();
+    bad_transform = true; /* one that cannot be served has none */
+    catalog_start();
+    TEST_ASSERT_EQUAL_INT(0, meets("C", "x", "a.1"));
+}
+
+/* What a new one is compared with does not grow with them. */
+static uint64_t steps;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
+int __real_pattern_tree_join(const struct pattern_tree *a, const struct pattern_tree *b,
+                             struct pattern_query *q);
+int __wrap_pattern_tree_join(const struct pattern_tree *a, const struct pattern_tree *b,
+                             struct pattern_query *q);
+int __wrap_pattern_tree_join(const struct pattern_tree *a, const struct pattern_tree *b,
+                             struct pattern_query *q)
+{
+    int rc = __real_pattern_tree_join(a, b, q);
+
+    steps += q->steps;
+    return rc;
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+static void test_a_new_stream_is_not_compared_with_each_other(void)
+{
+    char name[16], text[16];
+
+    catalog_start();
+    subject = text;
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "S%d", i);
+        snprintf(text, sizeof text, "s.%d.>", i);
+        TEST_ASSERT_EQUAL_INT(0, make(name, 0).err_code);
+        if (i != 9)
+            continue;
+        steps = 0;
+        TEST_ASSERT_EQUAL_INT(0, meets("N", "n.>", "s.n"));
+    }
+    uint64_t few = steps;
+    steps = 0;
+    TEST_ASSERT_EQUAL_INT(0, meets("N", "n.>", "s.n"));
+    TEST_ASSERT_EQUAL_UINT64(few, steps);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -286,5 +413,8 @@ int main(void)
     RUN_TEST(test_offline_stream_is_let_go_at_the_end);
     RUN_TEST(test_longest_name_can_be_made_and_is_there_after_a_restart);
     RUN_TEST(test_messages_of_a_failed_delete_do_not_come_back_in_a_new_stream);
+    RUN_TEST(test_subjects_belong_to_a_stream_while_it_has_them);
+    RUN_TEST(test_subjects_of_loaded_streams_are_known);
+    RUN_TEST(test_a_new_stream_is_not_compared_with_each_other);
     return UNITY_END();
 }

@@ -362,14 +362,23 @@ struct list {
     const struct consumer_config *at[4];
 };
 
-static void visit_list(void *arg, void (*visit)(void *visit_arg, const struct consumer_config *c),
-                       void *visit_arg)
-{
-    const struct list *l = arg;
+/* The filters of those in the list, as their stream would have them. */
+static struct pattern_entry claimed[8];
 
-    for (size_t i = 0; i < MF_COUNT(l->at); i++)
-        if (l->at[i] != NULL)
-            visit(visit_arg, l->at[i]);
+static void claim(struct pattern_tree *t, const struct list *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < MF_COUNT(l->at) && l->at[i] != NULL; i++) {
+        char *const *filter;
+        size_t filters = consumer_filters(l->at[i], &filter);
+        for (size_t k = 0; k < (filters == 0 ? 1 : filters); k++, n++) {
+            TEST_ASSERT_LESS_THAN(MF_COUNT(claimed), n);
+            claimed[n] = (struct pattern_entry){
+                .text = filters == 0 ? MF_LIT(">") : mf_str(filter[k]), .owner = l->at[i]};
+            TEST_ASSERT_EQUAL(0, pattern_tree_add(t, &claimed[n]));
+        }
+    }
 }
 
 #define QUEUE(...) (&(const struct consumer_config){.ack_policy = ACK_EXPLICIT, __VA_ARGS__})
@@ -407,14 +416,21 @@ static void test_work_queue_gives_no_subject_to_two(void)
     };
 
     stream.retention = RETENTION_WORKQUEUE;
-    world.each_other = visit_list;
     for (size_t i = 0; i < MF_COUNT(rows); i++) {
         struct list others = rows[i].others;
-        world.arg = &others;
+        struct pattern_tree claims = {0};
+        claim(&claims, &others);
+        world.claims = &claims;
         world.consumers = (others.at[0] != NULL) + (others.at[1] != NULL);
         TEST_ASSERT_EQUAL(rows[i].err_code == 0 ? 0 : MF_DENIED, admit(rows[i].c, rows[i].exists));
         TEST_ASSERT_EQUAL(rows[i].err_code, err.err_code);
+        world.self = others.at[0]; /* who is alone meets nobody */
+        if (others.at[1] == NULL && rows[i].exists)
+            TEST_ASSERT_EQUAL(0, admit(rows[i].c, true));
+        world.self = NULL;
+        pattern_tree_fini(&claims);
     }
+    world.claims = NULL;
 }
 
 static void test_copiers_are_no_owners(void)
@@ -435,15 +451,49 @@ static void test_filters_are_one_or_many_or_none(void)
 
     TEST_ASSERT_EQUAL(1, consumer_filters(&c, &at));
     TEST_ASSERT_EQUAL_STRING("a.*", at[0]);
-    TEST_ASSERT_TRUE(consumer_wants(&c, MF_LIT("a.b")));
-    TEST_ASSERT_FALSE(consumer_wants(&c, MF_LIT("a.b.c")));
     c = (struct consumer_config){.filter_subjects = CR_STRS("x", "y.>")};
     TEST_ASSERT_EQUAL(2, consumer_filters(&c, &at));
-    TEST_ASSERT_TRUE(consumer_wants(&c, MF_LIT("y.1.2")));
-    TEST_ASSERT_FALSE(consumer_wants(&c, MF_LIT("y")));
     c = (struct consumer_config){.filter_subject = CR_T("")};
     TEST_ASSERT_EQUAL(0, consumer_filters(&c, &at));
-    TEST_ASSERT_TRUE(consumer_wants(&c, MF_LIT("anything")));
+}
+
+/* Filters are compared in a tree, and lists that it cannot compare are refused. */
+static struct consumer_config *many_filters(const char *format, const char *other, size_t n)
+{
+    static struct consumer_config c;
+
+    consumer_config_fini(&c);
+    c.filter_subjects.at = arena_alloc(&c.mem, n * sizeof(char *));
+    c.filter_subjects.n = n;
+    for (size_t i = 0; i < n; i++)
+        c.filter_subjects.at[i] = arena_printf(&c.mem, i < n / 2 ? format : other, i);
+    return &c;
+}
+
+static void test_more_filters_than_can_be_compared_are_refused(void)
+{
+    const struct {
+        const char *format, *other;
+        size_t n;
+        const char *text; /* NULL: accepted */
+    } rows[] = {
+        {"a.%zu", "b.%zu", CONSUMER_FILTERS_MAX, NULL},
+        {"a.%zu.*", "*.b.%zu", CONSUMER_FILTERS_MAX, NULL},
+        {"a.%zu", "b.%zu", CONSUMER_FILTERS_MAX + 1, "maximum number of filter subjects is 20000"},
+        {"a.b.c.d.e.%zu", "b.c.d.e.f.%zu", CONSUMER_FILTERS_MAX,
+         "maximum number of tokens in all filter subjects is 100000"},
+        {"a.%zu", "a.%zu.>", 100, NULL},
+        {"a.%zu.b", "a.*.b", 3, "consumer subject filters cannot overlap"},
+    };
+
+    for (size_t i = 0; i < MF_COUNT(rows); i++) {
+        struct consumer_config *c = many_filters(rows[i].format, rows[i].other, rows[i].n);
+        int rc = consumer_config_check(c, &world, &err);
+        TEST_ASSERT_EQUAL_INT_MESSAGE(rows[i].text == NULL ? 0 : MF_DENIED, rc, rows[i].format);
+        if (rc != 0)
+            TEST_ASSERT_EQUAL_STRING(rows[i].text, err.text);
+    }
+    consumer_config_fini(many_filters("a", "a", 0));
 }
 
 static void test_names_of_groups(void)
@@ -520,6 +570,7 @@ int main(void)
     RUN_TEST(test_work_queue_gives_no_subject_to_two);
     RUN_TEST(test_copiers_are_no_owners);
     RUN_TEST(test_filters_are_one_or_many_or_none);
+    RUN_TEST(test_more_filters_than_can_be_compared_are_refused);
     RUN_TEST(test_names_of_groups);
     RUN_TEST(test_many_literal_filters_are_no_work);
     RUN_TEST(test_check_without_memory_says_so);

@@ -23,8 +23,8 @@ static uint64_t pending_by_hand(struct consumer *c)
 
     for (uint64_t seq = 1; seq <= g->told; seq++) {
         struct mf_slice subject = stream_subject_at(w.stream, seq);
-        bool listed = consumer_wants(&c->cfg, subject) && walk_lists(c, seq);
-        if (subject.len > 0 && (listed || (seq >= c->next && consumer_wants(&c->cfg, subject))))
+        bool listed = filters_want(c, subject) && walk_lists(c, seq);
+        if (subject.len > 0 && (listed || (seq >= c->next && filters_want(c, subject))))
             n++;
     }
     return n;
@@ -86,55 +86,94 @@ static void random_step(struct consumer **c, size_t n)
         world_turns(&w);
 }
 
-#define SEQ_MAX 4096
+#define SEQ_MAX   4096
+#define CONSUMERS 7
+#define MANY      (FILTERS_FEW + 8)
+
+static char *two[] = {(char *)"k.a", (char *)"k.b"};
+static char *crossed[] = {(char *)"k.*.x", (char *)"k.a", (char *)"k.c.*"};
+static char *many[MANY], *wild[MANY];
+
+/* Most of many filters match nothing, and some that do overlap. */
+static void make_filters(void)
+{
+    static char text[2 * MANY][16];
+
+    for (size_t i = 0; i < MANY; i++) {
+        many[i] = text[2 * i];
+        wild[i] = text[2 * i + 1];
+        snprintf(many[i], sizeof text[0], "k.z%zu", i);
+        snprintf(wild[i], sizeof text[0], i % 2 ? "k.%zu.>" : "*.*.%zu", i);
+    }
+    many[5] = two[0];
+    many[30] = crossed[0];
+    many[MANY - 1] = crossed[2];
+    wild[7] = crossed[0];
+    wild[MANY - 1] = crossed[2];
+}
+
+static void add_all(struct consumer **c)
+{
+    struct consumer_config cfg[CONSUMERS];
+    const struct json_strs filters[CONSUMERS] = {
+        {NULL, 0}, {two, 2}, {NULL, 0}, {crossed, 3}, {many, MANY}, {wild, MANY}, {wild, MANY}};
+
+    for (size_t i = 0; i < CONSUMERS; i++) {
+        cfg[i] = pull();
+        cfg[i].ack_policy = ACK_NONE;
+        cfg[i].filter_subjects = filters[i];
+    }
+    cfg[2].deliver_policy = cfg[6].deliver_policy = DELIVER_LAST_PER_SUBJECT;
+    cfg[2].filter_subject = (char *)"k.*.x";
+    for (size_t i = 0; i < CONSUMERS; i++)
+        c[i] = add((const char *[]){"A", "B", "C", "D", "E", "F", "G"}[i], cfg[i]);
+}
+
+static bool starts_with_all(const struct consumer *c)
+{
+    return c->cfg.deliver_policy == DELIVER_ALL;
+}
 
 /* Whatever happens in whatever order: counts are exact, and who is there gets each message once. */
 static void test_counts_are_exact_and_nothing_comes_twice_or_not_at_all(void)
 {
-    static uint8_t times[3][SEQ_MAX];
-    char *two[] = {(char *)"k.a", (char *)"k.b"};
+    static uint8_t times[CONSUMERS][SEQ_MAX];
     struct stream_config sc = plain;
-    struct consumer *c[3];
+    struct consumer *c[CONSUMERS];
 
     sc.allow_msg_ttl = true;
     sc.max_msgs_per_subject = 9;
+    make_filters();
     for (seed = 1; seed < 40; seed++) {
         uint64_t start = seed;
-        struct consumer_config cfg[3] = {pull(), pull(), pull()};
         memset(times, 0, sizeof times);
         world_open(&w, &sc);
         w.io->resident = chance;
         consumers_up();
-        cfg[0].ack_policy = cfg[1].ack_policy = cfg[2].ack_policy = ACK_NONE;
-        cfg[1].filter_subjects.at = two;
-        cfg[1].filter_subjects.n = 2;
-        cfg[2].deliver_policy = DELIVER_LAST_PER_SUBJECT;
-        cfg[2].filter_subject = (char *)"k.*.x";
         for (int i = 0; i < 10; i++)
             put(i % 2 ? "k.c.x" : "k.a", "x");
-        for (size_t i = 0; i < 3; i++)
-            c[i] = add((const char *[]){"A", "B", "C"}[i], cfg[i]);
+        add_all(c);
         uint64_t first = c[2]->next;
         for (int step = 0; step < 150; step++) {
-            random_step(c, 3);
+            random_step(c, CONSUMERS);
             if (dice(3) != 0)
                 continue;
             world_turns(&w);
-            for (size_t i = 0; i < 3; i++)
+            for (size_t i = 0; i < CONSUMERS; i++)
                 TEST_ASSERT_EQUAL_UINT64_MESSAGE(pending_by_hand(c[i]), c[i]->pending, c[i]->name);
         }
         snprintf(here, sizeof here, " in ");
         world_time(&w, w.now_ns + 5 * CLOCK_S);
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < CONSUMERS; i++) {
             ask(c[i], "1000");
             TEST_ASSERT_EQUAL_UINT64_MESSAGE(0, info(c[i]).pending, c[i]->name);
             tally(c[i], times[i], SEQ_MAX);
         }
         for (uint64_t seq = 1; seq <= g->told && seq < SEQ_MAX; seq++)
-            for (size_t i = 0; i < 3; i++) {
+            for (size_t i = 0; i < CONSUMERS; i++) {
                 struct mf_slice subject = stream_subject_at(w.stream, seq);
-                bool due = subject.len > 0 && consumer_wants(&c[i]->cfg, subject) &&
-                           (i < 2 || seq >= first);
+                bool due = subject.len > 0 && filters_want(c[i], subject) &&
+                           (starts_with_all(c[i]) || seq >= first);
                 TEST_ASSERT_TRUE_MESSAGE(times[i][seq] <= 1 && (!due || times[i][seq] == 1),
                                          c[i]->name);
             }

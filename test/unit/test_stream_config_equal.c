@@ -153,24 +153,11 @@ static void test_every_field_is_copied_and_compared(void)
     }
 }
 
-static void test_overlap_of_two_streams(void)
-{
-    const struct stream_config a = {.subjects = CR_STRS("a", "b.*")};
-    const struct stream_config b = {.subjects = CR_STRS("c", "*.x")};
-    const struct stream_config c = {.subjects = CR_STRS("c.>")}, none = {.name = NULL};
-
-    TEST_ASSERT_TRUE(stream_config_overlap(&a, &b));
-    TEST_ASSERT_FALSE(stream_config_overlap(&a, &c));
-    TEST_ASSERT_TRUE(stream_config_overlap(&b, &c));
-    TEST_ASSERT_FALSE(stream_config_overlap(&a, &none));
-}
-
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_stamp_writes_the_level_and_drops_what_only_responses_have);
     RUN_TEST(test_equality_ignores_the_servers_own_metadata);
     RUN_TEST(test_every_field_is_copied_and_compared);
-    RUN_TEST(test_overlap_of_two_streams);
     return UNITY_END();
 }

@@ -372,7 +372,7 @@ static void test_two_ways_to_one_origin_are_accepted(void)
 /* Thousands of distinct sources are named by hash, not compared in pairs. */
 static void test_many_sources_are_checked_quickly(void)
 {
-    enum { N = 20000 };
+    enum { N = STREAM_SOURCES_MAX + 1 };
     static struct stream_source s[N];
     static struct stream_source *at[N];
     static char names[N][8];
@@ -382,9 +382,11 @@ static void test_many_sources_are_checked_quickly(void)
         s[i].name = names[i];
         at[i] = &s[i];
     }
-    TEST_ASSERT_EQUAL_INT(0, check(&(struct stream_config){.sources = {at, N}}));
-    s[N - 1].name = names[0];
+    TEST_ASSERT_EQUAL_INT(0, check(&(struct stream_config){.sources = {at, N - 1}}));
     TEST_ASSERT_EQUAL_INT(MF_DENIED, check(&(struct stream_config){.sources = {at, N}}));
+    TEST_ASSERT_EQUAL_STRING("maximum number of sources is 1000", err.text);
+    s[N - 2].name = names[0];
+    TEST_ASSERT_EQUAL_INT(MF_DENIED, check(&(struct stream_config){.sources = {at, N - 1}}));
     TEST_ASSERT_EQUAL_UINT16(10140, err.err_code);
 }
 

@@ -4,6 +4,9 @@
 
 #include "mayfly/subject.h"
 
+#include "mayfly/buf.h"
+#include "subject/transform_impl.h"
+
 #include "unity.h"
 
 #include <stdio.h>
@@ -370,6 +373,78 @@ static void test_patterns_are_tokenized_and_back(void)
     TEST_ASSERT_EQUAL_INT(MF_LIMIT, transform_untokenize(mf_str("a.$1"), out, 2));
 }
 
+/* --- steps ---------------------------------------------------------------------------------- */
+
+static uint64_t tokens;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
+bool __real_subject_next_token(struct mf_slice *rest, struct mf_slice *token);
+bool __wrap_subject_next_token(struct mf_slice *rest, struct mf_slice *token);
+bool __wrap_subject_next_token(struct mf_slice *rest, struct mf_slice *token)
+{
+    tokens++;
+    return __real_subject_next_token(rest, token);
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+static struct mf_buf long_src, long_dest;
+
+/* Tokens and bytes that are looked at to compile what stands in long_src and long_dest. */
+static uint64_t cost(bool reversed)
+{
+    struct transform *t = NULL, *back = NULL;
+    struct mf_slice src = mf_buf_slice(&long_src), dest = mf_buf_slice(&long_dest);
+
+    tokens = piece_steps = 0;
+    int rc =
+        reversed ? transform_new_strict(&t, src, dest, NULL) : transform_new(&t, src, dest, NULL);
+    if (rc == 0 && reversed)
+        back = transform_reverse(t);
+    TEST_ASSERT_TRUE(!reversed || back != NULL);
+    transform_free(t);
+    transform_free(back);
+    return tokens + piece_steps;
+}
+
+/* n wildcards, the last one first; n uses of them in one partition; n beginnings of a call; n ends.
+ */
+static void lengthen(int kind, int n)
+{
+    mf_buf_clear(&long_src);
+    mf_buf_clear(&long_dest);
+    mf_buf_puts(&long_src, "*");
+    if (kind == 1)
+        mf_buf_puts(&long_dest, "{{partition(8");
+    if (kind > 1)
+        mf_buf_puts(&long_dest, "{{x");
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && kind < 2)
+            mf_buf_puts(&long_src, ".*");
+        if (kind == 0)
+            mf_buf_printf(&long_dest, i == 0 ? "$%d" : ".$%d", n - i);
+        else if (kind == 1)
+            mf_buf_printf(&long_dest, ",%d", n - i);
+        else
+            mf_buf_puts(&long_dest, kind == 2 ? "{{wildcard(" : "{{wildcard(1)  ");
+    }
+    if (kind == 1)
+        mf_buf_puts(&long_dest, ")");
+    if (kind > 0)
+        mf_buf_puts(&long_dest, "}}");
+}
+
+static void test_ten_times_as_long_takes_ten_times_the_steps(void)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        lengthen(kind, 300);
+        uint64_t few = cost(kind == 0);
+        lengthen(kind, 3000);
+        TEST_ASSERT_LESS_OR_EQUAL_UINT64(15 * few, cost(kind == 0));
+    }
+    mf_buf_fini(&long_src);
+    mf_buf_fini(&long_dest);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -388,5 +463,6 @@ int main(void)
     RUN_TEST(test_reverse_shows_patterns_on_both_sides);
     RUN_TEST(test_what_is_lost_cannot_be_reversed);
     RUN_TEST(test_patterns_are_tokenized_and_back);
+    RUN_TEST(test_ten_times_as_long_takes_ten_times_the_steps);
     return UNITY_END();
 }
