@@ -56,8 +56,8 @@ struct pattern_query {
     uint64_t steps;
     uint32_t found; /* OVERLAP: the lowest index of a pair, WITHIN: of the inner one; or NONE */
 };
-/* One look at a node or at a token; some 20 ns each.  What a request may take of them. */
-#define PATTERN_STEPS 400000u
+/* One look at a node or at a token; 10 to 20 ns each.  What a request may take of them. */
+#define PATTERN_STEPS 1000000u
 
 /* Two trees, or one with itself: then a pattern is not compared with itself, but with equal ones.
  * 0, MF_NOMEM, or MF_LIMIT: more steps would be needed, the answer is not known. */

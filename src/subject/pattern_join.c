@@ -47,6 +47,19 @@ static void push_pair(struct join *j, struct place a, struct place b)
     j->at[j->n++] = (struct pair){a, b};
 }
 
+/* Nothing follows. */
+static bool place_last(struct place p)
+{
+    return p.at == END && p.n->nkids == 0 && p.n->tails == NULL;
+}
+
+/* One token further in both trees.  What ends in one and goes on in the other has no match. */
+static void push_next(struct join *j, struct place a, struct place b)
+{
+    if (!(place_last(a) && b.at != END) && !(place_last(b) && a.at != END))
+        push_pair(j, a, b);
+}
+
 static struct mf_slice place_token(struct place p)
 {
     return token_from(node_text(p.n), p.at, p.n->to);
@@ -141,16 +154,16 @@ static void meet_label(struct join *j, const struct pattern_node *n, struct plac
     if (star && (overlaps(j) || !swapped)) { /* it takes whatever comes */
         for (const struct pattern_node *k = n->kids; k != NULL; k = k->next) {
             j->q->steps++;
-            push_pair(j, swapped ? next : place_in(k), swapped ? place_in(k) : next);
+            push_next(j, swapped ? next : place_in(k), swapped ? place_in(k) : next);
         }
         return;
     }
     j->q->steps++;
     named = pattern_child(t, n, token);
     if (named != NULL)
-        push_pair(j, swapped ? next : place_in(named), swapped ? place_in(named) : next);
+        push_next(j, swapped ? next : place_in(named), swapped ? place_in(named) : next);
     if (n->star != NULL && n->star != named && (overlaps(j) || swapped))
-        push_pair(j, swapped ? next : place_in(n->star), swapped ? place_in(n->star) : next);
+        push_next(j, swapped ? next : place_in(n->star), swapped ? place_in(n->star) : next);
 }
 
 /* Children with the same first token. */
@@ -163,7 +176,7 @@ static void meet_named(struct join *j, const struct pattern_node *a, const struc
             pattern_child(fewer ? j->b : j->a, fewer ? b : a, node_first(k));
         j->q->steps++;
         if (other != NULL)
-            push_pair(j, place_in(fewer ? k : other), place_in(fewer ? other : k));
+            push_next(j, place_in(fewer ? k : other), place_in(fewer ? other : k));
     }
 }
 
@@ -173,7 +186,7 @@ static void meet_star(struct join *j, const struct pattern_node *a, const struct
     for (const struct pattern_node *k = a->kids; star != NULL && k != NULL; k = k->next) {
         j->q->steps++;
         if (k != a->star)
-            push_pair(j, place_in(k), place_in(star));
+            push_next(j, place_in(k), place_in(star));
     }
 }
 
@@ -196,7 +209,7 @@ static void meet_nodes(struct join *j, const struct pattern_node *a, const struc
          k = k->next) {
         j->q->steps++;
         if (k != b->star)
-            push_pair(j, place_in(a->star), place_in(k));
+            push_next(j, place_in(a->star), place_in(k));
     }
 }
 

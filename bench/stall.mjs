@@ -1,0 +1,69 @@
+// stall.mjs: sends each attack of stall_attacks.mjs to a fresh server and prints how long a foreign client's PING waited,
+// and how long the loop's thread ran until the answer was there (in all, not at once: PINGs are served in between).
+//   node bench/stall.mjs [NAME...]     names that begin so; MAYFLYD: the server (build/mayflyd); PERF=DIR: perf records
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { Server, pause } from "../test/torture/lib/server.mjs";
+import { Wire } from "../test/torture/lib/wire.mjs";
+import { attacks } from "./stall_attacks.mjs";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const mayflyd = path.resolve(process.env.MAYFLYD ?? path.join(here, "../build/mayflyd"));
+const only = process.argv.slice(2);
+
+function pinger(port) {
+  const worker = new Worker(path.join(here, "stall_ping.mjs"), { workerData: { port } });
+  const next = () => new Promise((ok, bad) => worker.once("message", ok).once("error", bad));
+  return next().then(() => async () => {
+    const waits = next();
+    worker.postMessage("end");
+    return waits;
+  });
+}
+
+async function perf(name, pid) {
+  if (!process.env.PERF) return async () => {};
+  const file = path.join(process.env.PERF, `${name.replaceAll(/[^a-z0-9]+/gi, "-")}.data`);
+  const proc = spawn("perf", ["record", "-q", "-g", "-F", "15000", "-o", file, "-p", String(pid)], { stdio: "ignore" });
+  const ended = new Promise((ok) => proc.on("close", ok));
+  await pause(1500); // until it has begun; nothing is measured before that
+  return () => {
+    proc.kill("SIGINT");
+    return ended;
+  };
+}
+
+// Milliseconds that the loop's thread has run: what a PING waits for on a machine that has nothing else to do.
+const ran = (pid) => Number(fs.readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "latin1").split(" ")[0]) / 1e6;
+const ms = (x) => x.toFixed(1).padStart(9);
+
+async function measure(attack) {
+  const dir = fs.mkdtempSync(path.join(process.env.TMPDIR ?? "/var/tmp", "stall-"));
+  const server = await new Server({ dir, mayflyd }, { block: attack.block ?? "", config: attack.config ?? "" }).start();
+  try {
+    const w = await Wire.open(server.port, "attacker");
+    const ready = await attack.setup?.(w);
+    await w.flush();
+    const stop = await pinger(server.port);
+    const recorded = await perf(attack.name, server.proc.pid);
+    const before = ran(server.proc.pid);
+    const said = await attack.attack(w, ready);
+    await w.flush(600000);
+    const busy = ran(server.proc.pid) - before;
+    const waits = await stop();
+    await recorded();
+    w.close();
+    if (server.gone) throw new Error(`the server ended: ${server.said()}`);
+    const at = waits[Math.min(waits.length - 1, Math.floor(waits.length * 0.999))];
+    console.log(`${attack.name.padEnd(46)} |${ms(waits.at(-1))} |${ms(at)} |${ms(busy)} | ${String(said ?? "").slice(0, 90)}`);
+  } finally {
+    await server.kill();
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+console.log(`${"attack".padEnd(46)} | worst ms |  p99.9 ms |   loop ms | answer`);
+for (const a of attacks) if (only.length === 0 || only.some((x) => a.name.startsWith(x))) await measure(a);
