@@ -536,3 +536,26 @@ scenario("stream identity: told to who copies a stream, and a stranger's is refu
     assert.equal((await asks(`RESET.${stream}.P`, "x", identity)).hdr, undefined);
   }
 });
+
+scenario("a message that two filters match counts and comes once", async (t) => {
+  const [, nc] = await ready(t, { A: {} });
+  for (const x of ["a.b.c", "a.q.c", "a.b.q", "a.z.z"]) await nc.request(x, "1", { timeout: LIMIT_MS });
+  const crossed = ["a.*.c", "a.b.*"];
+  // With more filters than are walked one by one, too.
+  for (const [name, filters] of [["FEW", crossed], ["MANY", [...crossed, ...Array.from({ length: 200 }, (_, i) => `a.*.none.${i}`)]]]) {
+    const config = { durable_name: name, ack_policy: "explicit", filter_subjects: filters };
+    assert.equal((await put(nc, "A", name, config)).num_pending, 3);
+    assert.equal((await put(nc, "A", `L${name}`, { ...config, durable_name: `L${name}`, deliver_policy: "last_per_subject" })).num_pending, 3);
+    const got = [];
+    const sub = nc.subscribe(`in.${name}`, { callback: (_, m) => got.push(m.subject) });
+    nc.publish(`$JS.API.CONSUMER.MSG.NEXT.A.${name}`, JSON.stringify({ batch: 4, no_wait: true }), { reply: `in.${name}` });
+    await until("all that match", () => got.length === 4);
+    assert.deepEqual(got, ["a.b.c", "a.q.c", "a.b.q", `in.${name}`]);
+    sub.unsubscribe();
+    assert.equal((await ask(nc, `CONSUMER.INFO.A.${name}`)).num_pending, 0);
+  }
+  await nc.request("a.b.c", "2", { timeout: LIMIT_MS });
+  for (const name of ["FEW", "MANY"]) await until("one is pending", async () => (await ask(nc, `CONSUMER.INFO.A.${name}`)).num_pending === 1);
+  await ask(nc, "STREAM.PURGE.A", { filter: "a.b.c" });
+  for (const name of ["FEW", "MANY"]) await until("none is pending", async () => (await ask(nc, `CONSUMER.INFO.A.${name}`)).num_pending === 0);
+});
