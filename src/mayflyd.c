@@ -267,7 +267,7 @@ static int check_config(const char *argv0, const struct options *o)
 {
     struct mf_error e;
 
-    if (server_check(o, &e) != 0) {
+    if (server_check(o, &e) != 0 || api_check(o, &e) != 0) {
         fprintf(stderr, "%s: %s\n", base_name(argv0), e.text);
         return 1;
     }

@@ -20,7 +20,10 @@ struct api_setup {
     bool (*client_info)(void *arg, const void *origin, struct mf_buf *json);
     void *arg;
 };
-/* Loads every stream of every account; blocks; before anybody is served. */
+/* Could api_open() use the store directory?  Changes nothing; for the check of a configuration. */
+MF_MUSTCHECK int api_check(const struct options *o, struct mf_error *e);
+/* Takes the store directory for this process.  Loads every stream of every account; blocks; before
+ * anybody is served. */
 MF_MUSTCHECK int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e);
 /* After accounts_reload(): accounts that gained or lost JetStream, new limits. */
 void api_reload(struct api *a, const struct options *o);

@@ -2,7 +2,9 @@
  *
  * A stream is a folder DIR/NAME with a store in it; its configuration is a blob of that store, so a
  * stream is there as a whole or not at all.  Making and deleting touch the disk: they run in
- * workers and answer later; meanwhile the name is taken (busy).  Finding is O(log streams). */
+ * workers and answer later; meanwhile the name is taken (busy).  Finding is O(log streams).
+ *
+ * A delete begins with renaming the folder.  Where that fails, the stream is served as before. */
 #ifndef MAYFLY_CATALOG_H
 #define MAYFLY_CATALOG_H
 
@@ -17,8 +19,22 @@ struct catalog_codec {
     /* Into an initialised config.  MF_UNSUPPORTED: it asks for what this version does not know. */
     int (*decode)(struct mf_slice text, struct stream_config *c, struct mf_error *e);
 };
+
+/* The directory of all streams of a server.  It belongs to one process at a time, takes one
+ * descriptor and its lock another. */
+struct store_folder;
+/* <store_dir>/jetstream, made if it is missing, and locked.  Refused without a change: a directory
+ * that is not ours or that others may write, one that holds streams of nats-server, one that
+ * another server uses, one in which nothing can be written.  catalog_root_close() ends the lock. */
+MF_MUSTCHECK int catalog_root_open(struct store_folder **out, const char *store_dir,
+                                   struct mf_error *e);
+/* Would that succeed (another server's lock apart)?  Changes nothing. */
+MF_MUSTCHECK int catalog_root_check(const char *store_dir, struct mf_error *e);
+void catalog_root_close(struct store_folder *root); /* NULL is fine */
+
 struct catalog_opts {
-    const char *dir; /* <store_dir>/jetstream/<account>/streams; made when the first stream is */
+    struct store_folder *root;
+    const char *dir; /* of the streams, below root: <account>/streams; made with the first stream */
     struct catalog_codec codec;
     const struct stream_host *host;
     int64_t sync_interval_ns; /* 0: every batch is synced */
@@ -66,6 +82,8 @@ void catalog_reserved(struct catalog *c, struct stream_usage *out);
 struct catalog_op {
     /* Once, later.  s is NULL after a failure and after a delete. */
     void (*done)(struct catalog_op *op, struct stream *s, const struct js_error *e);
+    /* Delete only; may be NULL: the stream is gone from the disk for good and is closed next. */
+    void (*gone)(struct catalog_op *op, struct stream *s);
     struct mf_list node;
 };
 /* cfg passed every check and is taken over (moved out).  created_ns 0: now. */
@@ -82,5 +100,7 @@ bool catalog_is_draft(struct catalog *c, struct mf_slice name);
 /* Gives a draft its final configuration, then its name on disk; done() after both are on disk. */
 void catalog_finish(struct catalog *c, struct stream *s, struct stream_config *cfg,
                     struct catalog_op *op);
+/* For a stream nobody may see: not found from this call on.  A failure leaves it offline. */
+void catalog_discard(struct catalog *c, struct stream *s, struct catalog_op *op);
 
 #endif

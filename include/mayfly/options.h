@@ -164,7 +164,7 @@ struct options_block {
 
 struct options_jetstream {
     bool enabled;
-    char *store_dir; /* NULL: <tmp>/nats */
+    char *store_dir; /* NULL: see options_store_dir() */
     char *domain;
     int64_t max_memory, max_store; /* -1: derived from the machine */
     bool sync_always;              /* default */
@@ -259,5 +259,11 @@ const char *options_tls_usage(void);
 /* Which top-level settings differ and cannot be reloaded: NULL, or a text naming the first one in
  * nats-server's words ("config reload not supported for JetStream: old=..."). */
 const char *options_reload_refusal(const struct options *old, const struct options *now);
+
+/* Where streams are kept; the caller frees it, NULL: no memory.  Without store_dir it is the user's
+ * own: $XDG_STATE_HOME/mayfly, else $HOME/.local/state/mayfly; for a user without a home
+ * $TMPDIR/mayfly-<uid> (/tmp), which a reboot may empty. */
+char *options_store_dir(const struct options *o);
+bool options_store_dir_temporary(const struct options *o); /* the last of these */
 
 #endif

@@ -5,8 +5,8 @@
  * come from one thread at a time; calls on different files may come from different threads.  All
  * return 0 or a negative code: MF_FULL for ENOSPC, EDQUOT and EFBIG, MF_AGAIN for EMFILE, ENFILE
  * and EAGAIN, MF_NOTFOUND, MF_EXISTS, MF_IO; MF_NOMEM, and MF_INVAL for a name that
- * store_io_name_ok() refuses.  A directory works only between lock() and unlock(); files are closed
- * and mappings ended before unlock(). */
+ * store_io_name_ok() refuses.  A directory works only between enter() and leave(); files are closed
+ * and mappings ended before leave(). */
 #ifndef MAYFLY_STORE_IO_H
 #define MAYFLY_STORE_IO_H
 
@@ -15,10 +15,10 @@
 struct store_file; /* opaque to all but the io */
 
 struct store_io {
-    /* Takes the directory for this process, creating it if need be; MF_EXISTS: another process (or
-     * another store of this one) has it; the text names its pid where known. */
-    int (*lock)(struct store_io *io, struct mf_error *e);
-    void (*unlock)(struct store_io *io);
+    /* Begins to work in the directory, made if it is missing; MF_EXISTS: this io already does.
+     * Other processes are kept out by the lock of a folder above, see store_folder_claim(). */
+    int (*enter)(struct store_io *io, struct mf_error *e);
+    void (*leave)(struct store_io *io);
     int (*open)(struct store_io *io, const char *name, bool create, struct store_file **out,
                 struct mf_error *e); /* create: fails with MF_EXISTS if it is there */
     void (*close)(struct store_io *io, struct store_file *f);
@@ -48,7 +48,7 @@ struct store_io {
     int (*rename)(struct store_io *io, const char *from, const char *to, struct mf_error *e);
     int (*unlink)(struct store_io *io, const char *name, struct mf_error *e);
     int (*syncdir)(struct store_io *io, struct mf_error *e);
-    /* Every file's name, in no order, the io's own lock file left out; a visit that returns
+    /* Every name, also of what open() will refuse, in no order; a visit that returns
      * non-zero ends the walk with that code.  It may open and unlink the file it is shown. */
     int (*list)(struct store_io *io, int (*visit)(void *arg, const char *name), void *arg,
                 struct mf_error *e);
@@ -62,12 +62,22 @@ static inline bool store_io_passes(int code)
     return code == MF_FULL || code == MF_AGAIN || code == MF_NOMEM;
 }
 
-/* A plain name that no io keeps for itself: not empty, no '/', not ".", ".." or the lock file's. */
+/* A plain name: not empty, not too long, no '/', not "." or "..", not that of a lock file. */
 bool store_io_name_ok(const char *name);
-#define STORE_IO_LOCK_NAME "store.lock" /* the locker's pid in decimal; never unlinked */
+#define STORE_IO_OLD_LOCK "store.lock" /* version 0.1.0 left it in each store's directory */
 
-/* A directory of the file system; created (0700, parents not) by lock(). */
+/* A directory of the file system, PARENT/NAME; made (0700) by enter().  Symbolic links are not
+ * followed, and files that are not regular or are another user's are not opened.  At rest it takes
+ * at most one descriptor. */
+struct store_folder;
+MF_MUSTCHECK int store_io_folder(struct store_io **out, struct store_folder *parent,
+                                 const char *name, struct mf_error *e);
+/* The same by its path; the part before the last '/' must be there. */
 MF_MUSTCHECK int store_io_dir(struct store_io **out, const char *path, struct mf_error *e);
+/* Gives the directory of such an io another name in its parent, also while files in it are open;
+ * durable on return.  After an error it may have the new name, and store_io_dir_is() tells. */
+MF_MUSTCHECK int store_io_dir_move(struct store_io *io, const char *to, struct mf_error *e);
+bool store_io_dir_is(struct store_io *io, const char *name);
 /* Files in memory; sync does nothing, MF_FULL is no memory.  A hole costs nothing in a large file
  * (1 MB and more); what is unlinked and closed, or truncated away, goes back.  What is written
  * stays until the io is freed, so a store can be closed and opened again on it. */

@@ -6,6 +6,7 @@
  * kept, because streams and calls still speak in it.  If the account comes back before that, the
  * new one has no streams until the old catalog has let go of their folders. */
 #include "api_pages.h"
+#include "api_store.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/lend.h"
@@ -13,8 +14,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 static const struct options_js_limits no_limits = {
     .enabled = true,
@@ -167,26 +166,6 @@ static const struct options_js_limits *limits_of(struct api *a, struct account *
     return acc == accounts_global(a->accounts) && global_only(a->options) ? &no_limits : NULL;
 }
 
-/* An account's name is a folder's name: whatever it holds, it stays one folder in ours. */
-static char *folder_of(const struct api *a, const char *account)
-{
-    struct mf_buf b = MF_BUF_INIT;
-    char *path;
-
-    mf_buf_puts(&b, a->store_dir);
-    mf_buf_byte(&b, '/');
-    for (const char *c = account; *c != '\0'; c++) {
-        if (*c == '/' || *c == '%' || (*c == '.' && c == account))
-            mf_buf_printf(&b, "%%%02X", (unsigned)(unsigned char)*c);
-        else
-            mf_buf_byte(&b, (uint8_t)*c);
-    }
-    mf_buf_puts(&b, "/streams");
-    path = mf_buf_failed(&b) ? NULL : mf_slice_dup(mf_buf_slice(&b));
-    mf_buf_fini(&b);
-    return path;
-}
-
 static bool folder_in_use(const struct api *a, const char *dir)
 {
     const struct mf_list *pos;
@@ -203,8 +182,9 @@ static bool folder_in_use(const struct api *a, const char *dir)
 static int catalog_begin(struct api_account *aa, struct mf_error *e)
 {
     const struct options_jetstream *js = &aa->api->options->jetstream;
-    char *dir = folder_of(aa->api, account_name(aa->account));
+    char *dir = api_store_folder(account_name(aa->account));
     struct catalog_opts o = {
+        .root = aa->api->root,
         .dir = dir,
         .codec = config_json_codec,
         .host = &aa->host,
@@ -414,43 +394,6 @@ static void accounts_follow(struct api *a)
         log_error("JetStream: an account is not served: %s", mf_err_text(o.rc));
 }
 
-/* --- the machine ------------------------------------------------------------------------------ */
-
-/* Without limits in the configuration: three quarters of the memory and of the free disk. */
-static void machine_limits(struct api *a)
-{
-    const struct options_jetstream *js = &a->options->jetstream;
-    const char *dir = js->store_dir;
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
-    struct statvfs v;
-
-    a->max = (struct stream_usage){js->max_memory, js->max_store};
-    if (a->max.memory < 0 && pages > 0 && size > 0)
-        a->max.memory = (int64_t)pages / 4 * 3 * size;
-    if (a->max.file >= 0)
-        return;
-    if (statvfs(dir == NULL ? "/tmp" : dir, &v) == 0 || statvfs("/", &v) == 0)
-        a->max.file = (int64_t)(v.f_bavail / 4 * 3) * (int64_t)v.f_frsize;
-}
-
-static char *store_dir(const struct options *o)
-{
-    const char *tmp = getenv("TMPDIR");
-    struct mf_buf b = MF_BUF_INIT;
-    char *dir;
-
-    if (o->jetstream.store_dir != NULL)
-        mf_buf_puts(&b, o->jetstream.store_dir);
-    else
-        mf_buf_printf(&b, "%s/nats", tmp == NULL || *tmp == '\0' ? "/tmp" : tmp);
-    while (b.len > 1 && b.ptr[b.len - 1] == '/')
-        b.len--;
-    mf_buf_puts(&b, "/jetstream");
-    dir = mf_buf_failed(&b) ? NULL : mf_slice_dup(mf_buf_slice(&b));
-    mf_buf_fini(&b);
-    return dir;
-}
-
 /* --- the clock ----------------------------------------------------------------------------------
  * Timers run on the monotonic clock, deadlines, schedules and pauses on the wall clock.  When that
  * is set forward (or the machine slept) what was far away may be due now; when it is set back,
@@ -513,22 +456,16 @@ int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e
     mf_list_init(&a->list);
     mf_list_init(&a->leaving);
     steady_init(&a->clock, clock_wall_ns(), clock_boot_ns(), 0);
-    a->store_dir = store_dir(a->options);
-    if (a->store_dir == NULL) {
-        free(a);
-        return mf_fail(e, MF_NOMEM, "JetStream");
-    }
-    machine_limits(a);
-    a->clock_timer = loop_timer_new(a->loop, clock_look, a);
-    if (a->clock_timer == NULL)
+    o.rc = api_store_open(a, e);
+    if (o.rc == 0 && (a->clock_timer = loop_timer_new(a->loop, clock_look, a)) == NULL)
         o.rc = mf_fail(e, MF_NOMEM, "timers");
-    else
+    if (o.rc == 0)
         clock_look(a);
     if (o.rc == 0 && a->options->jetstream.enabled)
         accounts_each(a->accounts, open_if_new, &o);
     if (o.rc != 0) {
         api_close(a, NULL, NULL);
-        return mf_wrap(e, "JetStream");
+        return o.rc; /* the server says that it is JetStream */
     }
     *out = a;
     return 0;
@@ -551,7 +488,7 @@ static void ended(struct loop_defer *d)
     lend_fini();
     source_fini();
     loop_timer_free(a->clock_timer);
-    free(a->store_dir);
+    api_store_close(a);
     free(a);
     if (closed != NULL)
         closed(arg);

@@ -65,7 +65,8 @@ struct api {
     struct accounts *accounts;
     const struct options *options;
     struct api_setup setup;
-    char *store_dir; /* <store_dir>/jetstream */
+    char *store_dir;           /* <store_dir>/jetstream, for texts */
+    struct store_folder *root; /* the same, opened and locked */
     struct steady clock;
     int64_t ahead_ns,
         wall_ns; /* the clock and the wall's, ahead of the monotonic one, when looked at */

@@ -227,7 +227,7 @@ void api_log_start(struct api *a)
     const struct options_jetstream *js = &a->options->jetstream;
     char text[SIZE_TEXT];
 
-    if (js->store_dir == NULL)
+    if (options_store_dir_temporary(a->options))
         log_warn("Temporary storage directory used, data could be lost on system reboot");
     log_info("---------------- JETSTREAM ----------------");
     log_info("  Strict:          %s", js->strict ? "true" : "false");

@@ -97,7 +97,7 @@ static void clean_up(struct restore *r)
         return;
     r->pending = true;
     r->op.done = deleted;
-    catalog_delete(r->aa->catalog, s, &r->op);
+    catalog_discard(r->aa->catalog, s, &r->op);
 }
 
 void restore_fail_with(struct restore *r, const struct js_error *e)

@@ -265,6 +265,11 @@ static void delete_done(struct catalog_op *op, struct stream *s, const struct js
     api_reply_end(call);
 }
 
+static void delete_gone(struct catalog_op *op, struct stream *s)
+{
+    consumers_tell_deleted(mf_container(op, struct api_call, op)->aa, s);
+}
+
 void stream_delete_handle(struct api_call *call)
 {
     struct stream *s;
@@ -278,8 +283,8 @@ void stream_delete_handle(struct api_call *call)
     s = idle_stream(call);
     if (s == NULL)
         return;
-    consumers_tell_deleted(call->aa, s);
     call->op.done = delete_done;
+    call->op.gone = delete_gone;
     catalog_delete(call->aa->catalog, s, &call->op);
 }
 

@@ -28,9 +28,10 @@ static const char usage[] =
     "  --no-lock   read although a server has the store; what it writes meanwhile may look torn\n"
     "  -q          print nothing\n"
     "\n"
-    "Exit code: 0 clean (a torn tail after a crash is), 1 damage, 2 usage or I/O error, 3 a "
-    "server\n"
-    "has the store.  Of several stores the first of 1, 2, 3 that applies.\n";
+    "Exit code: 0 clean (a torn tail after a crash is), 1 damage, 2 usage or I/O error or a store "
+    "of\n"
+    "nats-server, 3 a server has the store.  Of several stores the first of 1, 2, 3 that "
+    "applies.\n";
 
 struct args {
     const char *dir;
@@ -41,6 +42,7 @@ struct args {
 struct items {
     struct check_item *item;
     size_t count;
+    char *foreign; /* a stream of nats-server: the first one found */
 };
 
 /* --- progress --------------------------------------------------------------------------------- */
@@ -91,6 +93,15 @@ static int add_item(struct items *all, const char *path)
 
 static int find_stores(struct items *all, const char *path, int depth, struct mf_error *e);
 
+/* Every stream of nats-server has a meta.inf, and none of ours. */
+static int note_foreign(struct items *all, const char *path, const char *name)
+{
+    if (strcmp(name, "meta.inf") != 0 || all->foreign != NULL)
+        return 0;
+    all->foreign = mf_slice_dup(mf_str(path));
+    return all->foreign == NULL ? MF_NOMEM : 0;
+}
+
 /* Below `path`; *store: a file there says that it is a store itself. */
 static int look_at(struct items *all, const char *path, const char *name, int depth, bool *store,
                    struct mf_error *e)
@@ -104,6 +115,8 @@ static int look_at(struct items *all, const char *path, const char *name, int de
         rc = mf_fail(e, MF_NOMEM, "%s", path);
     else if (lstat(mf_buf_cstr(&below), &st) != 0)
         rc = errno == ENOENT ? 0 : mf_fail_errno(e, MF_IO, "%s", mf_buf_cstr(&below));
+    else if (!S_ISDIR(st.st_mode) && note_foreign(all, path, name) != 0)
+        rc = mf_fail(e, MF_NOMEM, "%s", path);
     else if (!S_ISDIR(st.st_mode))
         *store |= mf_ends(mf_str(name), ".log") || strcmp(name, "checkpoint") == 0;
     else if (depth < MAX_DEPTH)
@@ -216,6 +229,11 @@ static int run(struct args *a, struct items *all, struct mf_buf *out, struct mf_
 
     if (find_stores(all, a->dir, 0, e) != 0)
         return e->code;
+    if (all->foreign != NULL)
+        return mf_fail(e, MF_UNSUPPORTED,
+                       "%s is a stream of nats-server: its files cannot be checked, and no mayflyd "
+                       "starts on them. Move it with nats stream backup and restore",
+                       all->foreign);
     if (all->count == 0)
         return mf_fail(e, MF_NOTFOUND,
                        "%s: no store here or below (a store has *.log files): name the server's "
@@ -263,6 +281,7 @@ int check_main(int argc, char **argv)
         free(all.item[i].path);
     }
     free(all.item);
+    free(all.foreign);
     mf_buf_fini(&out);
     return code;
 }

@@ -20,13 +20,21 @@ struct dir {
 
 static int dir_open(struct dir *d, const char *name, struct mf_error *e)
 {
+    struct stat st;
+
     if (d->file >= 0 && strcmp(d->name, name) == 0)
         return 0;
     if (d->file >= 0)
         (void)close(d->file);
-    d->file = openat(d->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    /* Not to wait for the other end of a pipe. */
+    d->file = openat(d->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (d->file < 0)
-        return mf_fail_errno(e, MF_IO, "open");
+        return mf_fail_errno(e, MF_IO, "open %s", name);
+    if (fstat(d->file, &st) != 0 || !S_ISREG(st.st_mode)) {
+        (void)close(d->file);
+        d->file = -1;
+        return mf_fail(e, MF_IO, "open %s: it is not a regular file", name);
+    }
     (void)snprintf(d->name, sizeof d->name, "%s", name);
     (void)posix_fadvise(d->file, 0, 0, POSIX_FADV_SEQUENTIAL);
     return 0;
@@ -111,6 +119,21 @@ static int64_t read_pid(int fd)
     return mf_parse_u64(mf_slice(text, len), &pid) == 0 && pid <= INT32_MAX ? (int64_t)pid : -1;
 }
 
+/* ROOT/ACCOUNT/streams/NAME: the lock of all stores of a server is in ROOT.  Elsewhere (a copy)
+ * there is none: -1 with ENOENT. */
+static int open_lock(int dir)
+{
+    struct stat above, streams;
+
+    if (fstatat(dir, "..", &above, 0) != 0 ||
+        fstatat(dir, "../../streams", &streams, AT_SYMLINK_NOFOLLOW) != 0 ||
+        above.st_ino != streams.st_ino || above.st_dev != streams.st_dev) {
+        errno = ENOENT;
+        return -1;
+    }
+    return openat(dir, "../../../.lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
 /* Takes the lock, shared: two checks may run side by side.  A store nobody ever locked stays so.
  * *pid: a server has it (o->no_lock). */
 static int take_lock(int dir, const struct check_opts *o, int *lock, int64_t *pid,
@@ -119,15 +142,15 @@ static int take_lock(int dir, const struct check_opts *o, int *lock, int64_t *pi
     char who[40] = "";
 
     *pid = 0;
-    *lock = openat(dir, "store.lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    *lock = open_lock(dir);
     if (*lock < 0 && errno == ENOENT)
         return 0;
     if (*lock < 0)
-        return mf_fail_errno(e, MF_IO, "open store.lock");
+        return mf_fail_errno(e, MF_IO, "open the server's .lock");
     if (flock(*lock, LOCK_SH | LOCK_NB) == 0)
         return 0;
     if (errno != EWOULDBLOCK)
-        return mf_fail_errno(e, MF_IO, "lock store.lock");
+        return mf_fail_errno(e, MF_IO, "lock the server's .lock");
     *pid = read_pid(*lock);
     if (o->no_lock)
         return 0;

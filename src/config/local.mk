@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libconfig.a
 	%D%/options_auth.c %D%/options_accounts.c %D%/options_doors.c %D%/options_accounts_check.c \
 	%D%/options_tls.c %D%/options_jetstream.c %D%/options_websocket.c %D%/options_blocks.c \
 	%D%/options_leaf.c %D%/options_jwt.c %D%/options_check.c %D%/options_flags.c \
-	%D%/options_usage.c %D%/options_reload.c \
+	%D%/options_usage.c %D%/options_store_dir.c %D%/options_reload.c \
 	include/mayfly/conf.h include/mayfly/options.h
 %C%_libconfig_a_CPPFLAGS = $(AM_CPPFLAGS)
 

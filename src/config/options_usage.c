@@ -25,7 +25,7 @@ const char *options_usage(void)
            "\n"
            "JetStream\n"
            "  -js, --jetstream              keep streams\n"
-           "  -sd, --store_dir DIR          where (<tmp>/nats)\n"
+           "  -sd, --store_dir DIR          where ($HOME/.local/state/mayfly)\n"
            "\n"
            "Log\n"
            "  -l, --log FILE                log to a file (standard error)\n"

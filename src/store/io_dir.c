@@ -1,203 +1,113 @@
 /* io_dir.c: the files under a store, in a directory of the file system. */
-#include "io_files.h"
+#include "io_dir.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* dir and lock_fd are both open (locked) or both -1. */
-struct dir_io {
-    struct store_io io;
-    int dir, lock_fd;
-    size_t page;
-    struct mf_list files; /* store_file.sibling */
-    char path[];
-};
-
-/* Repeats what a signal interrupted.  That holds for fdatasync too: EINTR is no write error. */
-#define RETRY(result, call)                                                                        \
-    do                                                                                             \
-        (result) = (call);                                                                         \
-    while ((result) < 0 && errno == EINTR)
-
 static struct dir_io *dir_of(struct store_io *io)
 {
     return mf_container(io, struct dir_io, io);
 }
 
-static int code_of(int err)
+bool store_io_name_ok(const char *name)
 {
-    switch (err) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-        return MF_FULL;
-    case EMFILE:
-    case ENFILE:
-    case EAGAIN:
-        return MF_AGAIN;
-    case ENOENT:
-        return MF_NOTFOUND;
-    case EEXIST:
-        return MF_EXISTS;
-    case ENOMEM:
-        return MF_NOMEM;
-    default:
-        return MF_IO;
-    }
+    return name[0] != '\0' && strlen(name) <= NAME_MAX && strchr(name, '/') == NULL &&
+           strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+           strcmp(name, STORE_IO_OLD_LOCK) != 0;
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+#define WHERE_MAX 1024
+
+/* "PARENT/DIR", for texts; the directory may be renamed meanwhile. */
+static const char *where(struct dir_io *d, char dst[WHERE_MAX])
+{
+    io_fd_lock();
+    snprintf(dst, WHERE_MAX, "%s/%s", d->parent->path, d->name);
+    io_fd_unlock();
+    return dst;
 }
 
 /* "verb DIR/NAME: strerror(errno)" */
 static int failed(struct store_io *io, const char *verb, const char *name, struct mf_error *e)
 {
-    return mf_fail_errno(e, code_of(errno), "%s %s/%s", verb, dir_of(io)->path, name);
-}
+    int err = errno;
+    char dir[WHERE_MAX];
 
-bool store_io_name_ok(const char *name)
-{
-    return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 &&
-           strcmp(name, "..") != 0 && strcmp(name, STORE_IO_LOCK_NAME) != 0;
+    where(dir_of(io), dir);
+    errno = err;
+    return mf_fail_errno(e, io_code(err), "%s %s/%s", verb, dir, name);
 }
 
 static int check_name(struct store_io *io, const char *name, struct mf_error *e)
 {
+    char dir[WHERE_MAX];
+
     if (store_io_name_ok(name))
         return 0;
-    return mf_fail(e, MF_INVAL, "file name '%s' in %s", name, dir_of(io)->path);
+    return mf_fail(e, MF_INVAL, "file name '%s' in %s", name, where(dir_of(io), dir));
 }
 
-/* --- the directory and its lock --------------------------------------------------------------- */
+/* --- the directory ---------------------------------------------------------------------------- */
 
-/* A new directory is there after a power cut only once its parent is synced. */
-static int sync_parent(const char *path, struct mf_error *e)
+static int dir_enter(struct store_io *io, struct mf_error *e)
 {
-    size_t n = strlen(path);
-    int rc = 0;
+    struct dir_io *d = dir_of(io);
+    struct store_folder *f;
+    char text[WHERE_MAX];
 
-    while (n > 0 && path[n - 1] == '/')
-        n--;
-    while (n > 0 && path[n - 1] != '/')
-        n--;
-    char *parent = n == 0 ? strdup(".") : mf_slice_dup(mf_slice(path, n));
-    if (parent == NULL)
-        return mf_fail(e, MF_NOMEM, "sync the parent of %s", path);
-    int fd;
-    RETRY(fd, open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    int done = fd;
-    if (fd >= 0)
-        RETRY(done, fsync(fd));
-    if (done < 0)
-        rc = mf_fail_errno(e, code_of(errno), "sync directory %s", parent);
-    if (fd >= 0)
-        close(fd);
-    free(parent);
-    return rc;
-}
-
-static int open_dir(struct dir_io *d, struct mf_error *e)
-{
-    if (mkdir(d->path, 0700) != 0 && errno != EEXIST)
-        return mf_fail_errno(e, code_of(errno), "create directory %s", d->path);
-    RETRY(d->dir, open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (d->dir < 0)
-        return mf_fail_errno(e, code_of(errno), "open directory %s", d->path);
+    if (d->entered)
+        return mf_fail(e, MF_EXISTS, "%s is in use", where(d, text));
+    int rc = store_folder_open(&f, d->parent, d->name, STORE_FOLDER_MAKE, e);
+    if (rc != 0)
+        return rc;
+    store_folder_release(f);
+    d->entered = true;
     return 0;
 }
 
-/* No lock file yet: the directory is new, or the one who made it got no further.  So the parent is
- * synced before there is one, and never again: a start with many stores waits for no disk here. */
-static int open_lock(struct dir_io *d, int *out, struct mf_error *e)
+static void dir_leave(struct store_io *io)
 {
-    const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-    int fd;
-
-    RETRY(fd, openat(d->dir, STORE_IO_LOCK_NAME, flags));
-    if (fd < 0 && errno == ENOENT) {
-        int rc = sync_parent(d->path, e);
-        if (rc != 0)
-            return rc;
-        RETRY(fd, openat(d->dir, STORE_IO_LOCK_NAME, flags | O_CREAT, 0600));
-    }
-    if (fd < 0)
-        return failed(&d->io, "open", STORE_IO_LOCK_NAME, e);
-    *out = fd;
-    return 0;
+    dir_of(io)->entered = false;
 }
 
-static int refused(struct dir_io *d, int fd, struct mf_error *e)
+int store_io_dir_move(struct store_io *io, const char *to, struct mf_error *e)
 {
-    char text[24];
-    ssize_t n = pread(fd, text, sizeof text, 0);
-    uint64_t pid;
-
-    while (n > 0 && text[n - 1] == '\n')
-        n--;
-    if (n <= 0 || mf_parse_u64(mf_slice(text, (size_t)n), &pid) != 0)
-        return mf_fail(e, MF_EXISTS, "%s is in use by another process", d->path);
-    if (pid == (uint64_t)getpid())
-        return mf_fail(e, MF_EXISTS, "%s is already in use by this process (%llu)", d->path,
-                       (unsigned long long)pid);
-    return mf_fail(e, MF_EXISTS, "%s is in use by process %llu", d->path, (unsigned long long)pid);
-}
-
-/* flock belongs to the open file, so it also holds between two stores of one process, and ends
- * with the process however that ends.  The file stays: unlinking it would let two processes lock
- * two files of the same name.  The pid is only there to be read, so a full disk does not matter. */
-static int take_lock(struct dir_io *d, struct mf_error *e)
-{
-    char pid[24];
-    int fd = -1, done, rc = open_lock(d, &fd, e);
+    struct dir_io *d = dir_of(io);
+    char from[WHERE_MAX];
+    int rc = check_name(io, to, e);
 
     if (rc != 0)
         return rc;
-    RETRY(done, flock(fd, LOCK_EX | LOCK_NB));
-    if (done != 0) {
-        rc = errno == EWOULDBLOCK ? refused(d, fd, e)
-                                  : failed(&d->io, "lock", STORE_IO_LOCK_NAME, e);
-        close(fd);
-        return rc;
-    }
-    int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)n, 0) != n)
-        errno = 0;
-    d->lock_fd = fd;
-    return 0;
-}
-
-static int dir_lock(struct store_io *io, struct mf_error *e)
-{
-    struct dir_io *d = dir_of(io);
-
-    if (d->lock_fd >= 0)
-        return refused(d, d->lock_fd, e);
-    int rc = open_dir(d, e);
+    where(d, from);
+    io_fd_lock();
+    rc = renameat(d->parent->fd, d->name, d->parent->fd, to);
+    int err = errno;
+    if (rc == 0)
+        snprintf(d->name, sizeof d->name, "%s", to);
+    io_fd_unlock();
+    errno = err;
     if (rc != 0)
-        return rc;
-    rc = take_lock(d, e);
-    if (rc != 0) {
-        close(d->dir);
-        d->dir = -1;
-    }
-    return rc;
+        return mf_fail_errno(e, io_code(err), "rename %s to %s", from, to);
+    return folder_sync(d->parent->fd, d->parent->path, e);
 }
 
-static void dir_unlock(struct store_io *io)
+bool store_io_dir_is(struct store_io *io, const char *name)
 {
     struct dir_io *d = dir_of(io);
 
-    if (d->lock_fd < 0)
-        return;
-    close(d->lock_fd);
-    close(d->dir);
-    d->lock_fd = d->dir = -1;
+    io_fd_lock();
+    bool same = strcmp(d->name, name) == 0;
+    io_fd_unlock();
+    return same;
 }
 
 /* --- one file --------------------------------------------------------------------------------- */
@@ -205,13 +115,19 @@ static void dir_unlock(struct store_io *io)
 static int dir_open(struct store_io *io, const char *name, bool create, struct store_file **out,
                     struct mf_error *e)
 {
+    struct dir_io *d = dir_of(io);
+    const char *odd = NULL;
+    char text[WHERE_MAX];
     int rc = check_name(io, name, e);
 
     if (rc != 0)
         return rc;
-    struct store_file *f = io_files_open(dir_of(io)->dir, &dir_of(io)->files, name, create);
-    if (f == NULL)
+    struct store_file *f = io_fd_file(d, name, create, &odd);
+    if (f == NULL && odd == NULL)
         return failed(io, create ? "create" : "open", name, e);
+    if (f == NULL)
+        return mf_fail(e, create ? io_code(errno) : MF_IO, "open %s/%s: it is %s", where(d, text),
+                       name, odd);
     *out = f;
     return 0;
 }
@@ -219,18 +135,17 @@ static int dir_open(struct store_io *io, const char *name, bool create, struct s
 static void dir_close(struct store_io *io, struct store_file *f)
 {
     (void)io;
-    io_files_close(f);
+    io_fd_end(f);
 }
 
 static int dir_size(struct store_io *io, struct store_file *f, uint64_t *out, struct mf_error *e)
 {
+    struct dir_io *d = dir_of(io);
     struct stat st;
-    int fd = io_files_use(f);
+    int fd = io_fd_take(d, f), rc = fd < 0 ? -1 : fstat(fd, &st);
 
-    if (fd < 0)
-        return failed(io, "open", f->name, e);
-    int rc = fstat(fd, &st);
-    io_files_done(f);
+    if (fd >= 0)
+        io_fd_let_go(f);
     if (rc != 0)
         return failed(io, "size of", f->name, e);
     *out = (uint64_t)st.st_size;
@@ -240,20 +155,26 @@ static int dir_size(struct store_io *io, struct store_file *f, uint64_t *out, st
 static int read_all(struct store_io *io, struct store_file *f, int fd, void *dst, size_t n,
                     uint64_t off, struct mf_error *e)
 {
+    char dir[WHERE_MAX];
     size_t done = 0;
 
     while (done < n) {
-        ssize_t got;
-        RETRY(got, pread(fd, (char *)dst + done, n - done, (off_t)(off + done)));
-        if (got < 0)
-            return mf_fail_errno(e, code_of(errno), "read %zu bytes at %llu of %s/%s", n,
-                                 (unsigned long long)off, dir_of(io)->path, f->name);
+        ssize_t got = -1;
+        if (fd >= 0)
+            RETRY(got, pread(fd, (char *)dst + done, n - done, (off_t)(off + done)));
+        int err = errno;
+        if (got > 0) {
+            done += (size_t)got;
+            continue;
+        }
+        where(dir_of(io), dir);
+        errno = err;
         uint64_t at = off + done;
-        if (got == 0)
-            return mf_fail(
-                e, MF_IO, "read %zu bytes at %llu of %s/%s: past its end, no byte at %llu", n,
-                (unsigned long long)off, dir_of(io)->path, f->name, (unsigned long long)at);
-        done += (size_t)got;
+        if (got < 0)
+            return mf_fail_errno(e, io_code(errno), "read %zu bytes at %llu of %s/%s", n,
+                                 (unsigned long long)off, dir, f->name);
+        return mf_fail(e, MF_IO, "read %zu bytes at %llu of %s/%s: past its end, no byte at %llu",
+                       n, (unsigned long long)off, dir, f->name, (unsigned long long)at);
     }
     return 0;
 }
@@ -261,28 +182,32 @@ static int read_all(struct store_io *io, struct store_file *f, int fd, void *dst
 static int dir_pread(struct store_io *io, struct store_file *f, void *dst, size_t n, uint64_t off,
                      struct mf_error *e)
 {
-    int fd = io_files_use(f);
+    int fd = io_fd_take(dir_of(io), f), rc = read_all(io, f, fd, dst, n, off, e);
 
-    if (fd < 0)
-        return failed(io, "open", f->name, e);
-    int rc = read_all(io, f, fd, dst, n, off, e);
-    io_files_done(f);
+    if (fd >= 0)
+        io_fd_let_go(f);
     return rc;
 }
 
 static int write_all(struct store_io *io, struct store_file *f, int fd, const void *src, size_t n,
                      uint64_t off, struct mf_error *e)
 {
+    char dir[WHERE_MAX];
     size_t done = 0;
 
     while (done < n) {
-        ssize_t put;
-        RETRY(put, pwrite(fd, (const char *)src + done, n - done, (off_t)(off + done)));
+        ssize_t put = -1;
+        if (fd >= 0)
+            RETRY(put, pwrite(fd, (const char *)src + done, n - done, (off_t)(off + done)));
         if (put == 0)
             errno = EIO; /* the system should have said why; to go round again might never end */
-        if (put <= 0)
-            return mf_fail_errno(e, code_of(errno), "write %zu bytes at %llu of %s/%s", n,
-                                 (unsigned long long)off, dir_of(io)->path, f->name);
+        if (put <= 0) {
+            int err = errno;
+            where(dir_of(io), dir);
+            errno = err;
+            return mf_fail_errno(e, io_code(errno), "write %zu bytes at %llu of %s/%s", n,
+                                 (unsigned long long)off, dir, f->name);
+        }
         done += (size_t)put;
     }
     return 0;
@@ -291,45 +216,61 @@ static int write_all(struct store_io *io, struct store_file *f, int fd, const vo
 static int dir_pwrite(struct store_io *io, struct store_file *f, const void *src, size_t n,
                       uint64_t off, struct mf_error *e)
 {
-    int fd = io_files_write(f);
+    int fd = io_fd_take_write(dir_of(io), f), rc = write_all(io, f, fd, src, n, off, e);
 
-    if (fd < 0)
-        return failed(io, "open", f->name, e);
-    int rc = write_all(io, f, fd, src, n, off, e);
-    io_files_done(f);
+    if (fd >= 0)
+        io_fd_let_go(f);
     return rc;
 }
 
 static int dir_sync(struct store_io *io, struct store_file *f, struct mf_error *e)
 {
+    char dir[WHERE_MAX];
     uint64_t writes;
-    int rc, fd = io_files_use_sync(f, &writes);
+    int fd = io_fd_take_sync(dir_of(io), f, &writes), rc;
 
     if (fd < 0)
         return failed(io, "open", f->name, e); /* no sync was tried */
     RETRY(rc, fdatasync(fd));
     if (rc == 0)
-        io_files_synced(f, writes);
-    io_files_done(f);
+        io_fd_synced(f, writes);
+    io_fd_let_go(f);
+    if (rc == 0)
+        return 0;
+    int err = errno;
+    where(dir_of(io), dir);
+    errno = err;
     /* Final, also for want of space: see store_io_passes(). */
-    return rc == 0 ? 0 : mf_fail_errno(e, MF_IO, "sync %s/%s", dir_of(io)->path, f->name);
+    return mf_fail_errno(e, MF_IO, "sync %s/%s", dir, f->name);
+}
+
+static int dir_truncate(struct store_io *io, struct store_file *f, uint64_t size,
+                        struct mf_error *e)
+{
+    int fd = io_fd_take_write(dir_of(io), f), rc = -1;
+
+    if (fd >= 0) {
+        RETRY(rc, ftruncate(fd, (off_t)size));
+        io_fd_let_go(f);
+    }
+    return rc == 0 ? 0 : failed(io, "truncate", f->name, e);
 }
 
 static int dir_allocate(struct store_io *io, struct store_file *f, uint64_t size,
                         struct mf_error *e)
 {
-    int rc, fd = io_files_write(f);
+    int fd = io_fd_take_write(dir_of(io), f), rc;
 
     if (fd < 0)
-        return failed(io, "open", f->name, e);
+        return failed(io, "allocate", f->name, e);
     do /* its result is the error */
         rc = posix_fallocate(fd, 0, (off_t)size);
     while (rc == EINTR);
-    io_files_done(f);
+    io_fd_let_go(f);
     if (rc == 0)
         return 0;
     if (rc == EOPNOTSUPP || rc == EINVAL) /* a file system without it: at least the size */
-        return io->truncate(io, f, size, e);
+        return dir_truncate(io, f, size, e);
     errno = rc;
     return failed(io, "allocate", f->name, e);
 }
@@ -350,21 +291,9 @@ static uint64_t dir_space(struct store_io *io)
 
     if (dir_largest(io) != UINT64_MAX)
         return 0; /* free space says nothing about what a file may take */
-    if (fstatvfs(mf_container(io, struct dir_io, io)->dir, &v) != 0)
-        return 0;
-    return (uint64_t)v.f_bavail * v.f_frsize;
-}
-
-static int dir_truncate(struct store_io *io, struct store_file *f, uint64_t size,
-                        struct mf_error *e)
-{
-    int rc, fd = io_files_write(f);
-
-    if (fd < 0)
-        return failed(io, "open", f->name, e);
-    RETRY(rc, ftruncate(fd, (off_t)size));
-    io_files_done(f);
-    return rc == 0 ? 0 : failed(io, "truncate", f->name, e);
+    int fd = io_fd_dir_locked(dir_of(io), O_PATH), rc = fd < 0 ? -1 : fstatvfs(fd, &v);
+    io_fd_close(fd);
+    return rc != 0 ? 0 : (uint64_t)v.f_bavail * v.f_frsize;
 }
 
 /* --- mappings --------------------------------------------------------------------------------- */
@@ -377,15 +306,14 @@ static const uint8_t *dir_map(struct store_io *io, struct store_file *f, uint64_
 {
     struct stat st;
     void *p = MAP_FAILED;
-    int fd = io_files_use(f);
+    int fd = size == 0 || size > SIZE_MAX ? -1 : io_fd_take(dir_of(io), f);
 
-    (void)io;
     if (fd < 0)
         return NULL;
     /* Touching a page past the file's end is SIGBUS, so there is no mapping of it. */
-    if (size > 0 && size <= SIZE_MAX && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= size)
+    if (fstat(fd, &st) == 0 && (uint64_t)st.st_size >= size)
         p = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
-    io_files_done(f);
+    io_fd_let_go(f);
     return p == MAP_FAILED ? NULL : p;
 }
 
@@ -421,44 +349,63 @@ static bool dir_resident(struct store_io *io, const uint8_t *p, uint64_t off, si
 static int dir_rename(struct store_io *io, const char *from, const char *to, struct mf_error *e)
 {
     struct dir_io *d = dir_of(io);
+    char text[WHERE_MAX];
     int rc = check_name(io, from, e);
 
     if (rc == 0)
         rc = check_name(io, to, e);
     if (rc != 0)
         return rc;
-    if (renameat(d->dir, from, d->dir, to) != 0)
-        return mf_fail_errno(e, code_of(errno), "rename %s/%s to %s", d->path, from, to);
-    io_files_renamed(&d->files, from, to);
-    return 0;
+    where(d, text);
+    io_fd_lock();
+    int dir = io_fd_dir(d, O_PATH), done = -1;
+    if (dir >= 0) {
+        io_fd_keep_unnamed(d, dir, to);
+        done = renameat(dir, from, dir, to);
+    }
+    if (done == 0)
+        io_fd_renamed(d, from, to);
+    io_fd_close(dir);
+    int err = errno;
+    io_fd_unlock();
+    errno = err;
+    return done == 0 ? 0 : mf_fail_errno(e, io_code(err), "rename %s/%s to %s", text, from, to);
 }
 
 static int dir_unlink(struct store_io *io, const char *name, struct mf_error *e)
 {
+    struct dir_io *d = dir_of(io);
     int rc = check_name(io, name, e);
 
     if (rc != 0)
         return rc;
-    return unlinkat(dir_of(io)->dir, name, 0) == 0 ? 0 : failed(io, "unlink", name, e);
+    io_fd_lock();
+    int dir = io_fd_dir(d, O_PATH), done = -1;
+    if (dir >= 0) {
+        io_fd_keep_unnamed(d, dir, name);
+        done = unlinkat(dir, name, 0);
+    }
+    io_fd_close(dir);
+    int err = errno;
+    io_fd_unlock();
+    errno = err;
+    return done == 0 ? 0 : failed(io, "unlink", name, e);
 }
 
 static int dir_syncdir(struct store_io *io, struct mf_error *e)
 {
     struct dir_io *d = dir_of(io);
-    int rc;
+    char text[WHERE_MAX];
+    int fd = io_fd_dir_locked(d, O_RDONLY), rc = -1;
 
-    RETRY(rc, fsync(d->dir));
-    return rc == 0 ? 0 : mf_fail_errno(e, MF_IO, "sync directory %s", d->path);
-}
-
-/* Directories are not ours: "lost+found" is in every root of an ext4 file system. */
-static bool is_directory(int dir, const struct dirent *entry)
-{
-    struct stat st;
-
-    if (entry->d_type != DT_UNKNOWN)
-        return entry->d_type == DT_DIR;
-    return fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+    if (fd >= 0)
+        RETRY(rc, fsync(fd));
+    io_fd_close(fd);
+    int err = errno;
+    where(d, text);
+    errno = err;
+    /* A failed sync is final; where none was tried for want of a descriptor, it may come later. */
+    return rc == 0 ? 0 : mf_fail_errno(e, fd < 0 ? io_code(err) : MF_IO, "sync directory %s", text);
 }
 
 static int dir_list(struct store_io *io, int (*visit)(void *arg, const char *name), void *arg,
@@ -466,22 +413,23 @@ static int dir_list(struct store_io *io, int (*visit)(void *arg, const char *nam
 {
     struct dir_io *d = dir_of(io);
     struct dirent *entry;
-    int fd, rc = 0;
-
-    /* Opened anew, since a duplicate of d->dir would share its position with other walks. */
-    RETRY(fd, openat(d->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    char text[WHERE_MAX];
+    int fd = io_fd_dir_locked(d, O_RDONLY), rc = 0;
     DIR *walk = fd < 0 ? NULL : fdopendir(fd);
+
+    int err = errno;
+    where(d, text);
+    errno = err;
     if (walk == NULL) {
-        rc = mf_fail_errno(e, code_of(errno), "list directory %s", d->path);
-        if (fd >= 0)
-            close(fd);
+        rc = mf_fail_errno(e, io_code(err), "list directory %s", text);
+        io_fd_close(fd);
         return rc;
     }
     while (rc == 0 && (errno = 0, entry = readdir(walk)) != NULL) // NOLINT(concurrency-mt-unsafe)
-        if (store_io_name_ok(entry->d_name) && !is_directory(fd, entry))
+        if (store_io_name_ok(entry->d_name))
             rc = visit(arg, entry->d_name);
     if (rc == 0 && errno != 0)
-        rc = mf_fail_errno(e, code_of(errno), "list directory %s", d->path);
+        rc = mf_fail_errno(e, io_code(errno), "list directory %s", text);
     closedir(walk);
     return rc;
 }
@@ -490,19 +438,24 @@ static void dir_free(struct store_io *io)
 {
     if (io == NULL)
         return;
-    dir_unlock(io);
+    store_folder_release(dir_of(io)->parent);
     free(dir_of(io));
 }
 
-int store_io_dir(struct store_io **out, const char *path, struct mf_error *e)
+int store_io_folder(struct store_io **out, struct store_folder *parent, const char *name,
+                    struct mf_error *e)
 {
-    size_t n = strlen(path) + 1;
-    struct dir_io *d = malloc(sizeof *d + n);
+    struct dir_io *d = calloc(1, sizeof *d);
 
-    if (d == NULL)
-        return mf_fail(e, MF_NOMEM, "directory %s", path);
-    d->io = (struct store_io){.lock = dir_lock,
-                              .unlock = dir_unlock,
+    if (!store_io_name_ok(name)) {
+        free(d);
+        return mf_fail(e, MF_INVAL, "folder name '%s'", name);
+    }
+    if (d == NULL) {
+        return mf_fail(e, MF_NOMEM, "directory %s/%s", parent->path, name);
+    }
+    d->io = (struct store_io){.enter = dir_enter,
+                              .leave = dir_leave,
                               .open = dir_open,
                               .close = dir_close,
                               .size = dir_size,
@@ -521,10 +474,37 @@ int store_io_dir(struct store_io **out, const char *path, struct mf_error *e)
                               .syncdir = dir_syncdir,
                               .list = dir_list,
                               .free = dir_free};
-    d->dir = d->lock_fd = -1;
-    mf_list_init(&d->files);
+    d->parent = store_folder_retain(parent);
     d->page = (size_t)sysconf(_SC_PAGESIZE);
-    memcpy(d->path, path, n);
+    mf_list_init(&d->files);
+    snprintf(d->name, sizeof d->name, "%s", name);
     *out = &d->io;
     return 0;
+}
+
+int store_io_dir(struct store_io **out, const char *path, struct mf_error *e)
+{
+    struct store_folder *parent;
+    struct mf_slice all = mf_str(path), name, above;
+    char text[PATH_MAX];
+    int rc;
+
+    while (all.len > 1 && all.ptr[all.len - 1] == '/')
+        all.len--;
+    name = above = all;
+    while (above.len > 0 && above.ptr[above.len - 1] != '/')
+        above.len--;
+    name.ptr += above.len;
+    name.len -= above.len;
+    while (above.len > 1 && above.ptr[above.len - 1] == '/')
+        above.len--;
+    if (all.len >= sizeof text)
+        return mf_fail(e, MF_LIMIT, "directory %s: the path is too long", path);
+    snprintf(text, sizeof text, "%.*s", MF_FMT(above.len == 0 ? MF_LIT(".") : above));
+    if ((rc = store_folder_at(&parent, text, e)) != 0)
+        return rc;
+    snprintf(text, sizeof text, "%.*s", MF_FMT(name));
+    rc = store_io_folder(out, parent, text, e);
+    store_folder_release(parent);
+    return rc;
 }

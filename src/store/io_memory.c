@@ -46,7 +46,7 @@ struct memory_io {
     struct store_io io;
     pthread_mutex_t mutex;
     struct table names;
-    bool locked;
+    bool entered;
 };
 
 static struct memory_io *memory_of(struct store_io *io)
@@ -229,23 +229,23 @@ static void release(struct memory_io *m, struct store_file *f)
         file_free(f);
 }
 
-static int memory_lock(struct store_io *io, struct mf_error *e)
+static int memory_enter(struct store_io *io, struct mf_error *e)
 {
     struct memory_io *m = memory_of(io);
 
     pthread_mutex_lock(&m->mutex);
-    bool was = m->locked;
-    m->locked = true;
+    bool was = m->entered;
+    m->entered = true;
     pthread_mutex_unlock(&m->mutex);
     return was ? mf_fail(e, MF_EXISTS, "these files in memory are already in use") : 0;
 }
 
-static void memory_unlock(struct store_io *io)
+static void memory_leave(struct store_io *io)
 {
     struct memory_io *m = memory_of(io);
 
     pthread_mutex_lock(&m->mutex);
-    m->locked = false;
+    m->entered = false;
     pthread_mutex_unlock(&m->mutex);
 }
 
@@ -526,8 +526,8 @@ int store_io_memory(struct store_io **out, struct mf_error *e)
 
     if (m == NULL)
         return mf_fail(e, MF_NOMEM, "files in memory");
-    m->io = (struct store_io){.lock = memory_lock,
-                              .unlock = memory_unlock,
+    m->io = (struct store_io){.enter = memory_enter,
+                              .leave = memory_leave,
                               .open = memory_open,
                               .close = memory_close,
                               .size = memory_size,

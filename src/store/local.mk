@@ -1,7 +1,7 @@
 # store: segmented log, index, group commit, recovery.  Knows nothing of NATS.
 noinst_LIBRARIES += %D%/libstore.a
 %C%_libstore_a_SOURCES = \
-	%D%/io_dir.c %D%/io_files.c %D%/io_files.h %D%/io_memory.c %D%/record.c %D%/record.h %D%/keys.c %D%/keys.h \
+	%D%/io_dir.c %D%/io_dir.h %D%/io_fd.c %D%/io_memory.c %D%/record.c %D%/record.h %D%/keys.c %D%/keys.h \
 	%D%/keys_impl.h %D%/keys_table.h %D%/keys_table.c %D%/keys_page.c %D%/keys_block.c \
 	%D%/keys_walk.c %D%/keys_bulk.c %D%/keys_check.c \
 	%D%/index.c %D%/index.h %D%/index_impl.h %D%/index_block.c %D%/index_dir.c %D%/index_ring.c \
@@ -9,7 +9,7 @@ noinst_LIBRARIES += %D%/libstore.a
 	%D%/segments.c %D%/room.c %D%/write.c %D%/commit.c %D%/gather.c %D%/expire.c %D%/view.c %D%/doomed.c %D%/purge.c %D%/blob.c \
 	%D%/read.c %D%/cursor.c %D%/clean.c %D%/checkpointer.c %D%/scrub.c %D%/store.c %D%/erase.c %D%/erase.h \
 	%D%/store_impl.h %D%/gather.h %D%/image.h %D%/upkeep.h %D%/room.h include/mayfly/store.h include/mayfly/store_io.h \
-	%D%/watch.c %D%/count.c %D%/folder.c include/mayfly/store_folder.h
+	%D%/watch.c %D%/count.c %D%/folder.c %D%/folder.h %D%/folder_root.c include/mayfly/store_folder.h
 
 STORE_LIBS = %D%/libstore.a $(TTL_LIBS) $(LOOP_LIBS)
 
@@ -108,11 +108,15 @@ test_unit_store_attach_nomem_SOURCES = test/unit/test_store_attach_nomem.c test/
 test_unit_store_attach_nomem_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_attach_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_attach_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+UNIT_TESTS += test/unit/store_folder
+test_unit_store_folder_SOURCES = test/unit/test_store_folder.c
+test_unit_store_folder_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_folder_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/store_io_calls
 test_unit_store_io_calls_SOURCES = test/unit/test_store_io_calls.c
 test_unit_store_io_calls_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_io_calls_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_io_calls_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=open,--wrap=openat,--wrap=fsync \
-	-Wl,--wrap=fdatasync,--wrap=flock,--wrap=ftruncate,--wrap=fstat,--wrap=mkdir,--wrap=rmdir \
-	-Wl,--wrap=rename,--wrap=renameat,--wrap=unlinkat,--wrap=posix_fallocate,--wrap=pread \
-	-Wl,--wrap=pwrite,--wrap=opendir,--wrap=fdopendir
+	-Wl,--wrap=fdatasync,--wrap=flock,--wrap=ftruncate,--wrap=fstat,--wrap=mkdirat \
+	-Wl,--wrap=renameat,--wrap=unlinkat,--wrap=posix_fallocate,--wrap=pread \
+	-Wl,--wrap=pwrite,--wrap=fdopendir

@@ -1,9 +1,9 @@
 /* store.c: a store's life.
  *
- * Open: lock, recover (recover.h), or make the first segment; on any thread.
+ * Open: enter the directory, recover (recover.h), or make the first segment; on any thread.
  * Attach: the jobs and timers of a loop; from then on it takes writes.
  * Close: accepted writes are committed; a commit that says all is synced; a checkpoint; then
- * everything is freed and the directory unlocked.  close_step() does the next of these whenever
+ * everything is freed and the directory left.  close_step() does the next of these whenever
  * something ended. */
 #include "store_impl.h"
 
@@ -361,19 +361,19 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
         rc = mf_fail(e, MF_NOMEM, "store");
         goto err_free;
     }
-    if ((rc = io->lock(io, e)) != 0)
+    if ((rc = io->enter(io, e)) != 0)
         goto err_free;
     if ((rc = recover(&r, io, s->o.separator, s->now_ns, e)) != 0)
-        goto err_unlock;
+        goto err_leave;
     memcpy(s->id, r.id, STORE_ID);
     rc = r.fresh ? fresh_make(s, e) : old_take(s, &r, e);
     recovery_fini(&r);
     if (rc != 0)
-        goto err_unlock;
+        goto err_leave;
     *out = s;
     return 0;
-err_unlock:
-    io->unlock(io);
+err_leave:
+    io->leave(io);
 err_free:
     store_free(s);
     mf_wrap(e, "open store %s", o->name == NULL ? "" : o->name);
@@ -484,7 +484,7 @@ static void close_now(struct loop_defer *d)
         waits_answer(&s->check.next_waits, MF_CLOSED);
     }
     store_free(s);
-    io->unlock(io);
+    io->leave(io);
     io->free(io);
     closed(arg);
 }
@@ -562,6 +562,6 @@ void store_abandon(struct store *s)
     struct store_io *io = s->io;
 
     store_free(s);
-    io->unlock(io);
+    io->leave(io);
     io->free(io);
 }

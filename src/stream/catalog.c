@@ -95,11 +95,39 @@ void entry_drop(struct entry *e)
     }
 }
 
-char *entry_path(const struct entry *e, const char *name)
+/* Part by part from the root down. */
+static int open_parts(struct catalog *c, unsigned flags, struct store_folder **out,
+                      struct mf_error *e)
 {
-    char *path = NULL;
+    struct store_folder *at = store_folder_retain(c->o.root), *next;
+    const char *part = c->dir;
+    int rc = 0;
 
-    return asprintf(&path, "%s/%s", e->c->dir, name) < 0 ? NULL : path;
+    while (rc == 0 && *part != '\0') {
+        size_t n = strcspn(part, "/");
+        char *name = mf_slice_dup(mf_slice(part, n));
+        rc = name == NULL ? mf_fail(e, MF_NOMEM, "streams")
+                          : store_folder_open(&next, at, name, flags, e);
+        free(name);
+        store_folder_release(at);
+        at = rc == 0 ? next : NULL;
+        part += n + (part[n] == '/');
+    }
+    if (rc == 0)
+        *out = at;
+    return rc;
+}
+
+int catalog_folder(struct catalog *c, bool make, struct store_folder **out, struct mf_error *e)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&c->mutex);
+    if (c->folder == NULL)
+        rc = open_parts(c, make ? STORE_FOLDER_MAKE : 0, &c->folder, e);
+    *out = c->folder;
+    pthread_mutex_unlock(&c->mutex);
+    return rc;
 }
 
 void entry_store_opts(const struct entry *e, const struct stream_config *cfg, struct store_opts *o)
@@ -260,10 +288,12 @@ void catalog_reserved(struct catalog *c, struct stream_usage *out)
 
 /* --- closing ------------------------------------------------------------------------------- */
 
-static void catalog_free(struct catalog *c)
+void catalog_free(struct catalog *c)
 {
     while (c->count > 0)
         entry_drop(c->at[c->count - 1]);
+    store_folder_release(c->folder);
+    pthread_mutex_destroy(&c->mutex);
     free(c->at);
     free(c->dir);
     free(c);
@@ -312,7 +342,7 @@ static void close_ready(struct catalog *c)
             c->closing_streams++;
             store_close(st, store_gone, c);
         }
-        if (e->state != ENTRY_READY)
+        if (e->state != ENTRY_READY || e->renaming) /* the latter comes back when it is done */
             continue;
         e->state = ENTRY_DELETING;
         c->closing_streams++;

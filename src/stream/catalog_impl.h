@@ -6,6 +6,13 @@
 #include "mayfly/pattern_set.h"
 #include "stream_impl.h"
 
+#include "mayfly/store_folder.h"
+
+#include <pthread.h>
+
+/* A file in the folder of every stream of nats-server, and in none of ours. */
+#define CATALOG_NATS_FILE "meta.inf"
+
 enum entry_state { ENTRY_MAKING, ENTRY_READY, ENTRY_DELETING, ENTRY_OFFLINE };
 
 /* Subjects of one stream in the catalog's tree, their texts copied. */
@@ -18,6 +25,9 @@ struct claims {
 struct entry {
     struct catalog *c;
     char *name;
+    /* A file in the folder of every stream of nats-server, and in none of ours. */
+#define CATALOG_NATS_FILE "meta.inf"
+
     enum entry_state state;
     struct stream *stream;    /* READY, DELETING until it is closed */
     struct stream_config cfg; /* MAKING */
@@ -31,6 +41,7 @@ struct entry {
     struct catalog_op *op;
     struct stream_op update;
     struct store *store;
+    struct store_io *io; /* of a stream on disk; the store owns it */
     struct loop_job *job;
     struct store_wait wait;
     struct mf_error error;
@@ -38,12 +49,16 @@ struct entry {
     bool named;     /* the folder may have its name */
     bool draft;     /* its folder is a draft: removed at the next start */
     bool finishing; /* catalog_finish() is under way */
+    bool renaming;  /* READY: a worker uses io to delete it */
+    char gone[STORE_FOLDER_NAME]; /* DELETING: the folder's name now; "": still its own */
 };
 
 /* Entries in the order of names. */
 struct catalog {
     struct catalog_opts o;
     char *dir;
+    pthread_mutex_t mutex;       /* guards folder */
+    struct store_folder *folder; /* NULL: not there yet, or not looked at */
     struct entry **at;
     size_t count, cap, ready;
     struct pattern_tree subjects; /* of all streams; their owners are the entries */
@@ -59,8 +74,9 @@ struct entry *entry_find(const struct catalog *c, struct mf_slice name, size_t *
 struct entry *entry_add(struct catalog *c, struct mf_slice name);
 void entry_drop(struct entry *e); /* out of the list, freed; whoever waits for the name is told */
 void entry_told(struct entry *e); /* no longer under way: whoever waits for the name is told */
-/* The folder of that name beside the others; to be freed; NULL: no memory. */
-char *entry_path(const struct entry *e, const char *name);
+/* The streams' folder, borrowed; on any thread.  MF_NOTFOUND (without make): it is not there. */
+MF_MUSTCHECK int catalog_folder(struct catalog *c, bool make, struct store_folder **out,
+                                struct mf_error *e);
 /* The store's options for such a stream, but for the time; on any thread. */
 void entry_store_opts(const struct entry *e, const struct stream_config *cfg, struct store_opts *o);
 /* The entry's subjects in the tree.  take: those of a configuration, beside what is there. MF_NOMEM
@@ -69,5 +85,6 @@ MF_MUSTCHECK int claims_take(struct claims *claims, struct entry *e,
                              const struct stream_config *cfg);
 void claims_drop(struct claims *claims, struct catalog *c);
 void catalog_check_closed(struct catalog *c);
+void catalog_free(struct catalog *c); /* nothing of it is under way */
 
 #endif

@@ -4,14 +4,14 @@
  * the configuration is written as the store's first batch; when that is on disk the stream is
  * ready. Failure: the folder goes again, the name is free. A draft is ready before its folder has
  * its name; catalog_finish() writes the configuration first and names the folder after that.
- * Deleting: subjects and readers are let
- * go at once; the store closes; a worker renames the folder away (from then on it is gone, whatever
- * happens) and removes its files. */
+ *
+ * Deleting: a worker renames the folder away while the stream is still served.  Failure: it stays.
+ * Else it is gone, whatever happens: subjects and readers are let go, the store closes, and a
+ * worker removes its files; files it cannot remove are removed at the next start. */
 #include "catalog_impl.h"
 
 #include "mayfly/le.h"
 #include "mayfly/log.h"
-#include "mayfly/store_folder.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -30,27 +30,39 @@ static void finish(struct entry *e, struct stream *s, const struct js_error *err
 static void remove_work(void *arg) /* on a worker */
 {
     struct entry *e = arg;
+    char draft[STORE_FOLDER_NAME];
+    struct store_folder *f;
 
-    char draft[64];
-
+    e->status = catalog_folder(e->c, false, &f, &e->error);
+    if (e->status != 0) /* the first stream of all, and not even that could be made */
+        return;
+    if (e->gone[0] != '\0') {
+        store_folder_empty(f, e->gone);
+        return;
+    }
     if (e->state == ENTRY_MAKING || e->draft) {
-        store_folder_draft(draft, sizeof draft, e->name);
-        e->status = store_folder_remove(e->c->dir, draft, &e->error);
+        store_folder_draft(draft, e->name);
+        e->status = store_folder_remove(f, draft, &e->error);
     }
     if ((e->state != ENTRY_MAKING && !e->draft) || e->named)
-        e->status = store_folder_remove(e->c->dir, e->name, &e->error);
+        e->status = store_folder_remove(f, e->name, &e->error);
 }
 
-static void remove_then(struct entry *e, void (*done)(void *arg))
+static void run_job(struct entry *e, void (*work)(void *arg), void (*done)(void *arg))
 {
     loop_job_free(e->job);
-    e->job = loop_job_new(e->c->o.host->loop, LOOP_UPKEEP, remove_work, done, e);
+    e->job = loop_job_new(e->c->o.host->loop, LOOP_UPKEEP, work, done, e);
     if (e->job != NULL) {
         loop_job_submit(e->job);
         return;
     }
-    remove_work(e); /* no memory for a worker: better slow than never */
+    work(e); /* no memory for a worker: better slow than never */
     done(e);
+}
+
+static void remove_then(struct entry *e, void (*done)(void *arg))
+{
+    run_job(e, remove_work, done);
 }
 
 /* --- making -------------------------------------------------------------------------------- */
@@ -72,6 +84,7 @@ static void store_closed(void *arg)
     struct entry *e = arg;
 
     e->store = NULL;
+    e->io = NULL;
     if (e->cfg.storage == STORAGE_MEMORY)
         make_undone(e);
     else
@@ -114,7 +127,8 @@ static void name_work(void *arg) /* on a worker */
 {
     struct entry *e = arg;
 
-    e->status = store_folder_finish(e->c->dir, e->name, &e->named, &e->error);
+    e->status = store_io_dir_move(e->io, e->name, &e->error);
+    e->named = store_io_dir_is(e->io, e->name); /* also if it is not known to be on disk */
 }
 
 /* It is whole: now it may have its name, unless it is a draft. */
@@ -167,26 +181,28 @@ static void make_work(void *arg) /* on a worker */
 {
     struct entry *e = arg;
     struct store_io *io = NULL;
+    struct store_folder *f;
     struct store_opts o;
-    char *path, draft[64];
+    char draft[STORE_FOLDER_NAME];
 
     entry_store_opts(e, &e->cfg, &o);
     o.now_ns = e->created_ns;
     if (e->cfg.storage == STORAGE_MEMORY) {
         e->status = store_io_memory(&io, &e->error);
     } else {
-        store_folder_draft(draft, sizeof draft, e->name);
-        path = entry_path(e, draft);
-        e->status = path == NULL ? mf_fail(&e->error, MF_NOMEM, "%s", e->name)
-                                 : store_folder_make(e->c->dir, &e->error);
+        store_folder_draft(draft, e->name);
+        e->status = catalog_folder(e->c, true, &f, &e->error);
         if (e->status == 0) /* of an attempt that failed before */
-            e->status = store_folder_remove(e->c->dir, draft, &e->error);
+            e->status = store_folder_remove(f, draft, &e->error);
         if (e->status == 0)
-            e->status = store_io_dir(&io, path, &e->error);
-        free(path);
+            e->status = store_io_folder(&io, f, draft, &e->error);
     }
-    if (e->status == 0 && (e->status = store_open(&e->store, &o, io, &e->error)) != 0)
+    if (e->status != 0)
+        return;
+    if ((e->status = store_open(&e->store, &o, io, &e->error)) != 0)
         io->free(io);
+    else if (e->cfg.storage != STORAGE_MEMORY)
+        e->io = io;
 }
 
 static void make_opened(void *arg)
@@ -359,12 +375,17 @@ static void deleted(void *arg)
     struct catalog *c = e->c;
     struct js_error err;
 
-    if (e->status != 0) {
+    if (e->status == 0) {
+        finish(e, NULL, NULL);
+        entry_drop(e);
+    } else { /* discarded, and still there: a restart shows it again */
         log_error("stream %s: %s", e->name, e->error.text);
         js_refuse_text(&err, JS_STREAM_DELETE, "%s", e->error.text);
+        e->state = ENTRY_OFFLINE;
+        e->reason = mf_slice_dup(mf_str(e->error.text));
+        finish(e, NULL, &err);
+        entry_told(e);
     }
-    finish(e, NULL, e->status != 0 ? &err : NULL);
-    entry_drop(e);
     catalog_check_closed(c);
 }
 
@@ -373,6 +394,7 @@ static void delete_closed(void *arg)
     struct entry *e = arg;
 
     e->stream = NULL;
+    e->io = NULL;
     e->status = 0;
     if (e->cfg.storage == STORAGE_MEMORY)
         deleted(e);
@@ -380,18 +402,80 @@ static void delete_closed(void *arg)
         remove_then(e, deleted);
 }
 
-void catalog_delete(struct catalog *c, struct stream *s, struct catalog_op *op)
+/* Out of service. */
+static void take_out(struct entry *e)
+{
+    struct catalog *c = e->c;
+
+    e->state = ENTRY_DELETING;
+    claims_drop(&e->claims, c);
+    e->cfg.storage = e->stream->cfg.storage;
+    c->ready--;
+    if (e->op->gone != NULL)
+        e->op->gone(e->op, e->stream);
+    c->o.removed(c->o.arg, e->stream);
+    stream_close(e->stream, delete_closed, e);
+}
+
+static void rename_work(void *arg) /* on a worker */
+{
+    struct entry *e = arg;
+    struct mf_error back;
+
+    store_folder_gone(e->gone);
+    e->status = store_io_dir_move(e->io, e->gone, &e->error);
+    /* Renamed, but perhaps not on disk: it must have one name or the other. */
+    if (e->status != 0 && store_io_dir_is(e->io, e->gone) &&
+        store_io_dir_move(e->io, e->name, &back) != 0)
+        log_error("stream %s: %s", e->name, back.text);
+    if (store_io_dir_is(e->io, e->name))
+        e->gone[0] = '\0';
+}
+
+static void renamed(void *arg)
+{
+    struct entry *e = arg;
+    struct catalog *c = e->c;
+    struct js_error err;
+
+    e->renaming = false;
+    if (e->status != 0)
+        log_error("stream %s: delete: %s", e->name, e->error.text);
+    if (e->gone[0] != '\0') {
+        take_out(e);
+        return;
+    }
+    js_refuse_text(&err, JS_STREAM_DELETE, "%s", e->error.text);
+    finish(e, NULL, &err);
+    entry_told(e);
+    if (c->closing)
+        catalog_close(c, c->closed, c->closed_arg);
+}
+
+static struct entry *begin_delete(struct catalog *c, const struct stream *s, struct catalog_op *op)
 {
     size_t at;
     struct entry *e = entry_find(c, mf_str(s->cfg.name), &at);
 
     assert(e->op == NULL);
-    e->state = ENTRY_DELETING;
-    claims_drop(&e->claims, c);
-    e->cfg.storage = s->cfg.storage;
     e->op = op;
-    c->ready--;
     c->jobs++;
-    c->o.removed(c->o.arg, s);
-    stream_close(s, delete_closed, e);
+    return e;
+}
+
+void catalog_delete(struct catalog *c, struct stream *s, struct catalog_op *op)
+{
+    struct entry *e = begin_delete(c, s, op);
+
+    if (s->cfg.storage == STORAGE_MEMORY) {
+        take_out(e);
+        return;
+    }
+    e->renaming = true;
+    run_job(e, rename_work, renamed);
+}
+
+void catalog_discard(struct catalog *c, struct stream *s, struct catalog_op *op)
+{
+    take_out(begin_delete(c, s, op));
 }

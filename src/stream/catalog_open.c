@@ -6,7 +6,6 @@
 
 #include "mayfly/le.h"
 #include "mayfly/log.h"
-#include "mayfly/store_folder.h"
 
 #include <stdlib.h>
 
@@ -31,20 +30,46 @@ static int64_t created_of(struct store *st)
     return (int64_t)le64_get(b.ptr);
 }
 
+static int is_log(void *arg, const char *name)
+{
+    (void)arg;
+    return mf_ends(mf_str(name), ".log") || strcmp(name, "checkpoint") == 0;
+}
+
+/* A stream's folder gets its name when it is whole.  So one without a log is not a stream that was
+ * just made: opening it as a store would fill somebody else's folder. */
+static int look_inside(struct entry *e, struct mf_error *err)
+{
+    struct store_folder *f;
+    int rc = store_folder_open(&f, e->c->folder, e->name, 0, err);
+
+    if (rc != 0)
+        return rc;
+    if (store_folder_has(f, CATALOG_NATS_FILE))
+        rc = mf_fail(err, MF_UNSUPPORTED,
+                     "%s is a stream of nats-server, whose files are not read: move it with nats "
+                     "stream backup there and restore here",
+                     store_folder_path(f));
+    else if ((rc = store_folder_list(f, is_log, NULL, err)) == 0)
+        rc = mf_fail(err, MF_NOTFOUND, "%s holds no stream: it has no log", store_folder_path(f));
+    else if (rc > 0)
+        rc = 0;
+    store_folder_release(f);
+    return rc;
+}
+
 /* The configuration decides how the store is opened (sync), and is in the store: it is opened with
  * the careful choice first. */
 static int open_store(struct entry *e, struct store_opts *o, struct mf_error *err)
 {
-    struct store_io *io;
-    char *path = entry_path(e, e->name);
-    int rc;
+    int rc = look_inside(e, err);
 
-    if (path == NULL)
-        return mf_fail(err, MF_NOMEM, "%s", e->name);
-    rc = store_io_dir(&io, path, err);
-    free(path);
-    if (rc == 0 && (rc = store_open(&e->store, o, io, err)) != 0)
-        io->free(io);
+    if (rc == 0)
+        rc = store_io_folder(&e->io, e->c->folder, e->name, err);
+    if (rc == 0 && (rc = store_open(&e->store, o, e->io, err)) != 0) {
+        e->io->free(e->io);
+        e->io = NULL;
+    }
     return rc;
 }
 
@@ -52,6 +77,7 @@ static void shut(struct entry *e)
 {
     store_close(e->store, nothing, NULL); /* never attached: closed at once */
     e->store = NULL;
+    e->io = NULL;
 }
 
 static int read_config(struct entry *e, struct mf_error *err)
@@ -118,32 +144,54 @@ static int note_name(void *arg, const char *name)
     struct catalog *c = arg;
 
     if (!stream_name_valid(name)) {
-        log_warn("%s/%s is not a stream: left alone", c->dir, name);
+        log_warn("%s/%s is not a stream: left alone", store_folder_path(c->folder), name);
         return 0;
     }
     return entry_add(c, mf_str(name)) == NULL ? MF_NOMEM : 0;
 }
 
-int catalog_open(struct catalog **out, const struct catalog_opts *o, struct mf_error *e)
+static int find_streams(struct catalog *c, struct mf_error *e)
+{
+    struct store_folder *f;
+    int rc = catalog_folder(c, false, &f, e);
+
+    if (rc == MF_NOTFOUND)
+        return 0;
+    if (rc == 0)
+        rc = store_folder_judge(f, e);
+    if (rc != 0)
+        return rc;
+    store_folder_tidy(f);
+    rc = store_folder_list(f, note_name, c, e);
+    return rc == MF_NOMEM ? mf_fail(e, rc, "streams") : rc;
+}
+
+static struct catalog *catalog_new(const struct catalog_opts *o)
 {
     struct catalog *c = calloc(1, sizeof *c);
-    int rc;
 
-    if (c == NULL || (c->dir = mf_slice_dup(mf_str(o->dir))) == NULL) {
+    if (c == NULL || (c->dir = mf_slice_dup(mf_str(o->dir))) == NULL ||
+        pthread_mutex_init(&c->mutex, NULL) != 0) {
+        if (c != NULL)
+            free(c->dir);
         free(c);
-        return mf_fail(e, MF_NOMEM, "streams");
+        return NULL;
     }
     c->o = *o;
     c->o.dir = c->dir;
-    store_folder_tidy(c->dir);
-    rc = store_folder_list(c->dir, note_name, c, e);
-    if (rc != 0) {
-        while (c->count > 0)
-            entry_drop(c->at[c->count - 1]);
-        free(c->at);
-        free(c->dir);
-        free(c);
-        return rc == MF_NOMEM ? mf_fail(e, rc, "streams") : rc;
+    return c;
+}
+
+int catalog_open(struct catalog **out, const struct catalog_opts *o, struct mf_error *e)
+{
+    struct catalog *c = catalog_new(o);
+    int rc;
+
+    if (c == NULL)
+        return mf_fail(e, MF_NOMEM, "streams");
+    if ((rc = find_streams(c, e)) != 0) {
+        catalog_free(c);
+        return rc;
     }
     for (size_t i = 0; i < c->count;) {
         struct entry *entry = c->at[i];

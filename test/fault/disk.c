@@ -41,9 +41,9 @@ void disk_take(struct disk *d, struct store_io *io)
     struct mf_error e;
 
     *d = (struct disk){0};
-    MUST(io->lock(io, &e) == 0, "%s", e.text);
+    MUST(io->enter(io, &e) == 0, "%s", e.text);
     MUST(io->list(io, take_one, &(struct taking){d, io}, &e) == 0, "%s", e.text);
-    io->unlock(io);
+    io->leave(io);
     qsort(d->file, d->files, sizeof d->file[0], by_name);
 }
 
@@ -64,7 +64,7 @@ struct store_io *disk_make(const struct disk *d)
     struct store_io *io;
     struct mf_error e;
 
-    MUST(store_io_memory(&io, &e) == 0 && io->lock(io, &e) == 0, "%s", e.text);
+    MUST(store_io_memory(&io, &e) == 0 && io->enter(io, &e) == 0, "%s", e.text);
     for (size_t i = 0; i < d->files; i++) {
         const struct disk_file *f = &d->file[i];
         struct store_file *open;
@@ -75,7 +75,7 @@ struct store_io *disk_make(const struct disk *d)
              "%s", e.text);
         io->close(io, open);
     }
-    io->unlock(io);
+    io->leave(io);
     return io;
 }
 

@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(want);
     recovery_fini(&r);
     free(file);
-    io->unlock(io);
+    io->leave(io);
     io->free(io);
     maker_fini(&m);
     return 0;

@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(strcmp(text, again) == 0);
     free(text);
     free(again);
-    io->unlock(io);
+    io->leave(io);
     io->free(io);
     maker_fini(&m);
     return 0;

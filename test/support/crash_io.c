@@ -89,14 +89,14 @@ static int finish(struct crash_io *c, struct crash_op *op, int rc)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static int crash_lock(struct store_io *io, struct mf_error *e)
+static int crash_enter(struct store_io *io, struct mf_error *e)
 {
-    return crash_of(io)->under->lock(crash_of(io)->under, e);
+    return crash_of(io)->under->enter(crash_of(io)->under, e);
 }
 
-static void crash_unlock(struct store_io *io)
+static void crash_leave(struct store_io *io)
 {
-    crash_of(io)->under->unlock(crash_of(io)->under);
+    crash_of(io)->under->leave(crash_of(io)->under);
 }
 
 static int create_locked(struct crash_io *c, const char *name, struct store_file *f,
@@ -453,8 +453,8 @@ static int adopt_all(struct crash_io *c, struct mf_error *e)
     return rc;
 }
 
-static const struct store_io calls = {.lock = crash_lock,
-                                      .unlock = crash_unlock,
+static const struct store_io calls = {.enter = crash_enter,
+                                      .leave = crash_leave,
                                       .open = crash_open,
                                       .close = crash_close,
                                       .size = crash_size,

@@ -62,16 +62,17 @@ static int fault(struct verdict v, const char *what, struct mf_error *e)
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
-static int fault_lock(struct store_io *io, struct mf_error *e)
+static int fault_enter(struct store_io *io, struct mf_error *e)
 {
     struct fault_io *f = fault_of(io);
-    struct verdict v = judge(f, FAULT_LOCK); /* a lock that was taken would have no one to end it */
-    return v.code == 0 ? f->under->lock(f->under, e) : fault(v, "lock", e);
+    struct verdict v =
+        judge(f, FAULT_ENTER); /* one that was entered would have no one to leave it */
+    return v.code == 0 ? f->under->enter(f->under, e) : fault(v, "enter", e);
 }
 
-static void fault_unlock(struct store_io *io)
+static void fault_leave(struct store_io *io)
 {
-    fault_of(io)->under->unlock(fault_of(io)->under);
+    fault_of(io)->under->leave(fault_of(io)->under);
 }
 
 static int fault_open(struct store_io *io, const char *name, bool create, struct store_file **out,
@@ -336,8 +337,8 @@ int fault_io_new(struct store_io **out, struct store_io *under, struct mf_error 
 
     if (f == NULL)
         return mf_fail(e, MF_NOMEM, "fault io");
-    f->io = (struct store_io){.lock = fault_lock,
-                              .unlock = fault_unlock,
+    f->io = (struct store_io){.enter = fault_enter,
+                              .leave = fault_leave,
                               .open = fault_open,
                               .close = fault_close,
                               .size = fault_size,

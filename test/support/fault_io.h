@@ -16,7 +16,7 @@
 #include "mayfly/store_io.h"
 
 enum fault_kind {
-    FAULT_LOCK = 1 << 0,
+    FAULT_ENTER = 1 << 0,
     FAULT_OPEN = 1 << 1, /* of a file that is there */
     FAULT_CREATE = 1 << 2,
     FAULT_SIZE = 1 << 3,

@@ -62,17 +62,13 @@ static inline void fixture_up(void)
     TEST_ASSERT_NOT_NULL(mkdtemp(root));
     snprintf(path, sizeof path, "%s/store", root);
     ok(kind->make(&io));
-    ok(io->lock(io, &e));
+    ok(io->enter(io, &e));
 }
 
 static inline void fixture_down(void)
 {
-    char lock[128];
-
     ok(io->list(io, remove_name, NULL, &e));
     io->free(io);
-    snprintf(lock, sizeof lock, "%s/store.lock", path);
-    unlink(lock);
     rmdir(path);
     TEST_ASSERT_EQUAL_INT(0, rmdir(root));
 }

@@ -206,7 +206,7 @@ struct store_io *maker_files(const struct log_maker *m)
     struct mf_error e;
     char name[32];
 
-    need(store_io_memory(&io, &e) == 0 && io->lock(io, &e) == 0, "files in memory");
+    need(store_io_memory(&io, &e) == 0 && io->enter(io, &e) == 0, "files in memory");
     for (unsigned i = 1; i <= MAKER_SEGMENTS; i++) {
         if (!m->made[i])
             continue;

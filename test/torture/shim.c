@@ -252,16 +252,21 @@ int rmdir(const char *path)
     return unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
 }
 
-int mkdir(const char *path, mode_t mode)
+int mkdirat(int fd, const char *path, mode_t mode)
 {
     if (failed(SHIM_MKDIR))
         return -1;
     shim_disk_hold();
-    int rc = REAL(mkdir)(path, mode);
+    int rc = REAL(mkdirat)(fd, path, mode);
     if (rc == 0)
-        shim_disk_made(path);
+        shim_disk_made(fd, path);
     shim_disk_release();
     return rc;
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    return mkdirat(AT_FDCWD, path, mode);
 }
 
 void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)

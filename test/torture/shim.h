@@ -60,7 +60,7 @@ void shim_disk_hold(void); /* no folder is listed until the release; around what
 void shim_disk_release(void);
 void shim_disk_opened(int fd, bool created); /* created: while held */
 void shim_disk_closed(int fd);
-void shim_disk_made(const char *path); /* a folder; while held */
+void shim_disk_made(int folder, const char *name); /* a folder; while held */
 /* Around what takes a name: the inode behind it (0: none of ours) before, while held, and if it is
  * gone after that.  The kernel gives an inode's number to the next file. */
 ino_t shim_disk_inode(int folder, const char *name);

@@ -311,10 +311,10 @@ void shim_disk_closed(int fd)
         id_of_fd[fd] = 0;
 }
 
-void shim_disk_made(const char *path)
+void shim_disk_made(int folder, const char *name)
 {
     struct stat st;
-    int fd = sys_open(path, O_RDONLY | O_DIRECTORY);
+    int fd = (int)syscall(SYS_openat, folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 
     if (fd < 0)
         return;

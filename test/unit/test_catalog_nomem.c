@@ -17,6 +17,7 @@
 static struct loop *loop;
 static struct catalog *cat;
 static char dir[64];
+static struct store_folder *folder; /* dir */
 static struct stream_usage account, server;
 static uint64_t batches, fasts;
 static struct stream_host host;
@@ -53,7 +54,8 @@ static void nobody(void *arg, struct stream *s)
 
 static int try_start(struct mf_error *e)
 {
-    struct catalog_opts o = {.dir = dir,
+    struct catalog_opts o = {.root = folder,
+                             .dir = "",
                              .codec = {encode, decode},
                              .host = &host,
                              .added = nobody,
@@ -101,6 +103,7 @@ void setUp(void)
     snprintf(dir, sizeof dir, "%s/mayfly-catalog-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     TEST_ASSERT_NOT_NULL(mkdtemp(dir));
+    TEST_ASSERT_EQUAL_INT(0, store_folder_at(&folder, dir, &e));
     TEST_ASSERT_EQUAL_INT(0, loop_new(&loop, &e));
     loop_jobs_inline(loop); /* the nth allocation is the same in every run */
     host = (struct stream_host){.loop = loop,
@@ -119,14 +122,14 @@ static int forget(void *arg, const char *name)
     struct mf_error e;
 
     (void)arg;
-    return store_folder_remove(dir, name, &e);
+    return store_folder_remove(folder, name, &e);
 }
 
 static void empty_dir(void)
 {
     struct mf_error e;
 
-    TEST_ASSERT_EQUAL_INT(0, store_folder_list(dir, forget, NULL, &e));
+    TEST_ASSERT_EQUAL_INT(0, store_folder_list(folder, forget, NULL, &e));
 }
 
 void tearDown(void)
@@ -135,6 +138,7 @@ void tearDown(void)
     if (cat != NULL)
         stop();
     empty_dir();
+    store_folder_release(folder);
     rmdir(dir);
     loop_free(loop);
 }

@@ -68,6 +68,14 @@ void tearDown(void)
     (void)unlink(out_path);
 }
 
+static void make_dir(const char *sub)
+{
+    char path[160];
+
+    path_of(path, sub, "");
+    TEST_ASSERT_EQUAL_INT(0, mkdir(path, 0700));
+}
+
 static char shown[65536]; /* what the last run printed */
 
 /* Runs the command with stdout in a file. */
@@ -146,18 +154,49 @@ static void test_store_of_a_running_server_exits_3(void)
     char path[160];
     int fd;
 
-    write_store("");
-    write_file("", "store.lock", "4242\n", 5);
-    path_of(path, "", "store.lock");
+    write_file("", ".lock", "4242     \n", 10);
+    make_dir("A");
+    make_dir("A/streams");
+    write_store("A/streams/S");
+    path_of(path, "", ".lock");
     fd = open(path, O_RDWR);
     TEST_ASSERT_EQUAL_INT(0, flock(fd, LOCK_EX));
     TEST_ASSERT_EQUAL_INT(3, run(dir, NULL, NULL));
     assert_shows("pid 4242");
     assert_shows("--no-lock");
+    path_of(path, "A/streams/S", "");
+    TEST_ASSERT_EQUAL_INT(3, run(path, NULL, NULL));
     TEST_ASSERT_EQUAL_INT(0, run(dir, "--no-lock", NULL));
     assert_shows("warning");
     (void)close(fd);
     TEST_ASSERT_EQUAL_INT(0, run(dir, NULL, NULL));
+}
+
+/* A stream of nats-server is neither clean nor damaged: it is not ours, wherever it lies. */
+static void test_stream_of_nats_server_is_told_and_exits_2(void)
+{
+    write_store("S");
+    make_dir("N");
+    write_file("N", "meta.inf", "{}", 2);
+    TEST_ASSERT_EQUAL_INT(2, run(dir, NULL, NULL));
+    assert_shows("/N is a stream of nats-server");
+    assert_shows("nats stream backup");
+    TEST_ASSERT_EQUAL_INT(2, run(dir, "--json", "--segments"));
+}
+
+/* Nothing that is opened may make it wait, or lead elsewhere. */
+static void test_pipe_in_the_place_of_a_segment_is_an_error(void)
+{
+    char path[160];
+
+    write_store("");
+    path_of(path, "", "00000000000000ff.log");
+    TEST_ASSERT_EQUAL_INT(0, mkfifo(path, 0600));
+    TEST_ASSERT_EQUAL_INT(2, run(dir, NULL, NULL));
+    assert_shows("00000000000000ff.log: it is not a regular file");
+    TEST_ASSERT_EQUAL_INT(0, unlink(path));
+    TEST_ASSERT_EQUAL_INT(0, symlink("/etc/passwd", path));
+    TEST_ASSERT_EQUAL_INT(2, run(dir, NULL, NULL));
 }
 
 /* It may be run on evidence: not a byte, not a name, not a time changes. */
@@ -173,7 +212,7 @@ static void test_nothing_is_written(void)
     TEST_ASSERT_EQUAL_INT(1, run(dir, NULL, NULL));
     TEST_ASSERT_EQUAL_INT(0, stat(dir, &after));
     TEST_ASSERT_EQUAL_INT64(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
-    path_of(path, "", "store.lock");
+    path_of(path, "", ".lock");
     TEST_ASSERT_EQUAL_INT(-1, access(path, F_OK));
     TEST_ASSERT_EQUAL_INT(0, chmod(dir, 0700));
 }
@@ -236,6 +275,8 @@ int main(void)
     RUN_TEST(test_damage_exits_1_and_is_located);
     RUN_TEST(test_wrong_usage_exits_2);
     RUN_TEST(test_store_of_a_running_server_exits_3);
+    RUN_TEST(test_stream_of_nats_server_is_told_and_exits_2);
+    RUN_TEST(test_pipe_in_the_place_of_a_segment_is_an_error);
     RUN_TEST(test_nothing_is_written);
     RUN_TEST(test_tree_of_stores_is_a_table_with_a_total);
     RUN_TEST(test_json_is_one_document);

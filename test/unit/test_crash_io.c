@@ -429,8 +429,8 @@ static void test_an_image_is_read_write_and_can_be_recorded_again(void)
     durable("a", "one");
     write_at("a", "ONE", 0);
     struct store_io *first = image(crash_io_ops(rec), CRASH_KEEP, 0), *again = rec;
-    ok(first->lock(first, &e));
-    first->unlock(first);
+    ok(first->enter(first, &e));
+    first->leave(first);
     TEST_ASSERT_EQUAL_INT(0, crash_io_new(&rec, first, &e));
     TEST_ASSERT_EQUAL_UINT64(0, crash_io_ops(rec));
     for (int mode = 0; mode < CRASH_MODES; mode++) /* what was found is durable */

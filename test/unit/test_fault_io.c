@@ -57,7 +57,7 @@ static int run_all(int code)
     uint64_t n;
     int failed = 0, names = 0;
 
-    failed += io->lock(io, &e) == code;
+    failed += io->enter(io, &e) == code;
     failed += io->open(io, "a", true, &a, &e) == code;
     failed += io->open(io, "f", false, &b, &e) == code;
     failed += put("x", 0) == code;
@@ -78,7 +78,7 @@ static int run_all(int code)
         io->close(io, b);
     if (p != NULL)
         io->unmap(io, p, 1);
-    io->unlock(io);
+    io->leave(io);
     return failed;
 }
 

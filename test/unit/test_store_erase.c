@@ -165,9 +165,9 @@ static void test_many_at_once_and_without_a_checkpoint(void)
     TEST_ASSERT_EQUAL_UINT64(0, messages());
     TEST_ASSERT_EQUAL_size_t(0, times_found(SECRET));
     drive_close(&d);
-    TEST_ASSERT_EQUAL_INT(0, d.io->lock(d.io, &e));
+    TEST_ASSERT_EQUAL_INT(0, d.io->enter(d.io, &e));
     (void)d.io->unlink(d.io, "checkpoint", &e);
-    d.io->unlock(d.io);
+    d.io->leave(d.io);
     drive_open(&d);
     TEST_ASSERT_EQUAL_size_t(0, store_damage_count(d.store));
     TEST_ASSERT_EQUAL_UINT64(0, messages());
@@ -297,12 +297,12 @@ static void flip_body(const char *text)
     while (memcmp(log->bytes + at, text, len) != 0)
         at++;
     byte = log->bytes[at] ^ 1;
-    TEST_ASSERT_EQUAL_INT(0, d.io->lock(d.io, &e));
+    TEST_ASSERT_EQUAL_INT(0, d.io->enter(d.io, &e));
     (void)d.io->unlink(d.io, "checkpoint", &e);
     TEST_ASSERT_EQUAL_INT(0, d.io->open(d.io, log->name, false, &f, &e));
     TEST_ASSERT_EQUAL_INT(0, d.io->pwrite(d.io, f, &byte, 1, at, &e));
     d.io->close(d.io, f);
-    d.io->unlock(d.io);
+    d.io->leave(d.io);
     disk_free(&files);
     drive_open(&d);
 }

@@ -31,7 +31,7 @@ static void test_create_makes_a_new_file_and_only_that(void)
 /* Stream and consumer names come from clients: none of them may lead out of the directory. */
 static void test_names_that_are_no_plain_names_are_refused(void)
 {
-    const char *bad[] = {"", ".", "..", "a/b", "/a", "../a", STORE_IO_LOCK_NAME};
+    const char *bad[] = {"", ".", "..", "a/b", "/a", "../a", STORE_IO_OLD_LOCK};
     struct store_file *f = NULL;
 
     put("a", "one");
@@ -157,12 +157,12 @@ static void test_list_shows_every_file_once_and_nothing_else(void)
     TEST_ASSERT_EQUAL_UINT(0, s.calls);
 }
 
-static void test_a_second_lock_is_refused_until_the_first_ends(void)
+static void test_a_directory_is_entered_once_at_a_time(void)
 {
     put("a", "one");
-    TEST_ASSERT_EQUAL_INT(MF_EXISTS, io->lock(io, &e));
-    io->unlock(io);
-    ok(io->lock(io, &e));
+    TEST_ASSERT_EQUAL_INT(MF_EXISTS, io->enter(io, &e));
+    io->leave(io);
+    ok(io->enter(io, &e));
     assert_file("a", "one"); /* a store closed and opened again finds its files */
 }
 
@@ -314,7 +314,7 @@ static void test_any_failed_allocation_changes_nothing(void)
         allocations = 0;
         fail_at = n;
         TRY(kind->make(&io));
-        TRY(io->lock(io, &e));
+        TRY(io->enter(io, &e));
         TRY(io->open(io, "a", true, &f, &e));
         TRY(io->pwrite(io, f, "one", 3, 0, &e));
         const uint8_t *p = io->map(io, f, 3);
@@ -347,7 +347,7 @@ static void run_contract(void)
     RUN_TEST(test_rename_replaces_and_an_open_file_follows_it);
     RUN_TEST(test_unlink_takes_the_name_and_leaves_the_open_file);
     RUN_TEST(test_list_shows_every_file_once_and_nothing_else);
-    RUN_TEST(test_a_second_lock_is_refused_until_the_first_ends);
+    RUN_TEST(test_a_directory_is_entered_once_at_a_time);
     RUN_TEST(test_a_mapping_is_coherent_and_outlives_growth_and_name);
     RUN_TEST(test_random_changes_agree_with_a_plain_array);
     RUN_TEST(test_threads_on_different_files_do_not_meet);

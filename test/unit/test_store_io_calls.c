@@ -43,15 +43,12 @@ WRAP(int, fdatasync, -1, (int fd), (fd))
 WRAP(int, flock, -1, (int fd, int how), (fd, how))
 WRAP(int, ftruncate, -1, (int fd, off_t size), (fd, size))
 WRAP(int, fstat, -1, (int fd, struct stat *st), (fd, st))
-WRAP(int, mkdir, -1, (const char *path, mode_t mode), (path, mode))
-WRAP(int, rmdir, -1, (const char *path), (path))
-WRAP(int, rename, -1, (const char *from, const char *to), (from, to))
+WRAP(int, mkdirat, -1, (int dir, const char *path, mode_t mode), (dir, path, mode))
 WRAP(int, renameat, -1, (int a, const char *from, int b, const char *to), (a, from, b, to))
 WRAP(int, unlinkat, -1, (int dir, const char *name, int flags), (dir, name, flags))
 WRAP(int, posix_fallocate, fail_errno, (int fd, off_t off, off_t len), (fd, off, len))
 WRAP(ssize_t, pread, -1, (int fd, void *dst, size_t n, off_t off), (fd, dst, n, off))
 WRAP(ssize_t, pwrite, -1, (int fd, const void *src, size_t n, off_t off), (fd, src, n, off))
-WRAP(DIR *, opendir, NULL, (const char *path), (path))
 WRAP(DIR *, fdopendir, NULL, (int fd), (fd))
 
 int __real_openat(int dir, const char *name, int flags, ...);
@@ -79,6 +76,7 @@ int __wrap_open(const char *path, int flags, ...)
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 static char dir[64];
+static struct store_folder *top; /* dir */
 
 void setUp(void)
 {
@@ -87,6 +85,8 @@ void setUp(void)
     snprintf(dir, sizeof dir, "%s/mayfly-calls-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     TEST_ASSERT_NOT_NULL(mkdtemp(dir));
+    struct mf_error e;
+    TEST_ASSERT_EQUAL_INT_MESSAGE(0, store_folder_at(&top, dir, &e), e.text);
 }
 
 static int remove_one(void *arg, const char *name)
@@ -94,7 +94,7 @@ static int remove_one(void *arg, const char *name)
     struct mf_error e;
 
     (void)arg;
-    return store_folder_remove(dir, name, &e);
+    return store_folder_remove(top, name, &e);
 }
 
 void tearDown(void)
@@ -102,8 +102,9 @@ void tearDown(void)
     struct mf_error e;
 
     fail_at = 0;
-    store_folder_tidy(dir);
-    TEST_ASSERT_EQUAL_INT(0, store_folder_list(dir, remove_one, NULL, &e));
+    store_folder_tidy(top);
+    TEST_ASSERT_EQUAL_INT(0, store_folder_list(top, remove_one, NULL, &e));
+    store_folder_release(top);
     TEST_ASSERT_EQUAL_INT(0, rmdir(dir));
 }
 
@@ -163,17 +164,14 @@ static int with_names(struct store_io *io, struct mf_error *e)
     return 0;
 }
 
-/* The directory is locked as long as it lasts. */
-static int a_day(const char *path, struct mf_error *e)
+/* All that is done in a directory. */
+static int use(struct store_io *io, struct mf_error *e)
 {
-    struct store_io *io;
     struct store_file *f;
     struct mf_error ignored;
-    int rc = store_io_dir(&io, path, e);
+    int rc;
 
-    if (rc != 0)
-        return rc;
-    if ((rc = io->lock(io, e)) == 0 && (rc = io->open(io, "a", true, &f, e)) == 0) {
+    if ((rc = io->enter(io, e)) == 0 && (rc = io->open(io, "a", true, &f, e)) == 0) {
         rc = with_file(io, f, e);
         io->close(io, f);
         if (rc == 0)
@@ -183,25 +181,38 @@ static int a_day(const char *path, struct mf_error *e)
             (void)!io->unlink(io, "b", &ignored);
         }
     }
+    return rc;
+}
+
+static int a_day(const char *path, struct mf_error *e)
+{
+    struct store_io *io;
+    int rc = store_io_dir(&io, path, e);
+
+    if (rc != 0)
+        return rc;
+    rc = use(io, e);
     io->free(io);
     return rc;
 }
 
-/* The life of a store's folder. */
-static int a_life(struct mf_error *e)
+/* The life of a store in the folder of its account: made as a draft, named, removed. */
+static int a_life_in(struct store_folder *inner, struct mf_error *e)
 {
-    char draft[64], inner[128], path[192];
+    char draft[STORE_FOLDER_NAME];
+    struct store_io *io;
     unsigned n = 0;
     bool named;
     int rc;
 
-    snprintf(inner, sizeof inner, "%s/x/y", dir);
-    store_folder_draft(draft, sizeof draft, "S");
-    snprintf(path, sizeof path, "%s/%s", inner, draft);
-    if ((rc = store_folder_make(inner, e)) != 0 ||
-        (rc = store_folder_remove(inner, draft, e)) != 0 || (rc = a_day(path, e)) != 0 ||
-        (rc = store_folder_finish(inner, "S", &named, e)) != 0 ||
-        (rc = store_folder_list(inner, count_name, &n, e)) != 0)
+    store_folder_draft(draft, "S");
+    if ((rc = store_folder_remove(inner, draft, e)) != 0 ||
+        (rc = store_io_folder(&io, inner, draft, e)) != 0)
+        return rc;
+    if ((rc = use(io, e)) == 0)
+        rc = store_io_dir_move(io, "S", e);
+    io->free(io);
+    if (rc != 0 || (rc = store_folder_list(inner, count_name, &n, e)) != 0)
         return rc;
     TEST_ASSERT_EQUAL_UINT(1, n);
     if ((rc = store_folder_remove(inner, "S", e)) != 0)
@@ -210,17 +221,30 @@ static int a_life(struct mf_error *e)
     return 0;
 }
 
+static int a_life(struct mf_error *e)
+{
+    struct store_folder *root, *inner;
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/x", dir);
+    int rc = store_folder_root(&root, path, "y", e);
+    if (rc != 0)
+        return rc;
+    if ((rc = store_folder_claim(root, e)) == 0 &&
+        (rc = store_folder_open(&inner, root, "z", STORE_FOLDER_MAKE, e)) == 0) {
+        rc = a_life_in(inner, e);
+        store_folder_release(inner);
+    }
+    store_folder_release(root);
+    return rc;
+}
+
 static void clear_up(void)
 {
-    char inner[128];
+    char command[128];
 
-    snprintf(inner, sizeof inner, "%s/x/y", dir);
-    store_folder_tidy(inner); /* what a failure left goes at the next start */
-    struct mf_error e;
-    TEST_ASSERT_EQUAL_INT(0, store_folder_remove(inner, "S", &e));
-    TEST_ASSERT_EQUAL_INT_MESSAGE(0, rmdir(inner) == 0 || errno == ENOENT ? 0 : errno, inner);
-    snprintf(inner, sizeof inner, "%s/x", dir);
-    TEST_ASSERT_EQUAL_INT_MESSAGE(0, rmdir(inner) == 0 || errno == ENOENT ? 0 : errno, inner);
+    snprintf(command, sizeof command, "rm -rf %s/x", dir);
+    TEST_ASSERT_EQUAL_INT(0, system(command));
 }
 
 /* A full disk is no broken one, and memory no disk: owners act on the difference. */
@@ -274,11 +298,11 @@ static void test_each_call_is_interrupted_once_and_gone_on_with(void)
         hit = calls >= n;
         fail_at = 0;
         /* These are never interrupted, says the system. */
-        bool never = strcmp(failed_call, "mkdir") == 0 || strcmp(failed_call, "fstat") == 0 ||
+        bool never = strcmp(failed_call, "mkdirat") == 0 || strcmp(failed_call, "fstat") == 0 ||
                      strcmp(failed_call, "renameat") == 0 || strcmp(failed_call, "unlinkat") == 0 ||
                      strcmp(failed_call, "fdopendir") == 0;
         TEST_ASSERT_TRUE_MESSAGE(never || rc == 0, e.text);
-        TEST_ASSERT_EQUAL_INT(0, store_folder_remove(dir, "S", &e)); /* each day a new one */
+        TEST_ASSERT_EQUAL_INT(0, store_folder_remove(top, "S", &e)); /* each day a new one */
     }
 }
 
@@ -311,15 +335,22 @@ static void test_space_that_cannot_be_reserved_is_no_error(void)
 static void test_paths_that_are_too_long_are_refused(void)
 {
     char *path = malloc(5001);
+    struct store_folder *f;
+    struct store_io *io;
     struct mf_error e;
     bool named;
 
     TEST_ASSERT_NOT_NULL(path);
     memset(path, 'p', 5000);
     path[5000] = '\0';
-    TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_make(path, &e));
-    TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_remove(path, "S", &e));
-    TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_finish(path, "S", &named, &e));
+    TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_root(&f, path, "S", &e));
+    TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_probe(&f, path, "S", &e));
+    TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_open(&f, top, path, 0, &e));
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, store_io_folder(&io, top, path, &e));
+    path[300] = '\0';
+    TEST_ASSERT_EQUAL_INT(MF_LIMIT, store_folder_root(&f, path, "S", &e));
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, store_io_folder(&io, top, path, &e));
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, store_folder_root(&f, "", "S", &e));
     free(path);
 }
 
@@ -347,6 +378,7 @@ static void test_a_name_that_is_taken_is_left_alone(void)
 static void test_paths_of_every_form(void)
 {
     char path[128], old[512];
+    struct store_folder *f, *again;
     struct mf_error e;
 
     snprintf(path, sizeof path, "%s/T/", dir);
@@ -354,12 +386,15 @@ static void test_paths_of_every_form(void)
     TEST_ASSERT_NOT_NULL(getcwd(old, sizeof old));
     TEST_ASSERT_EQUAL_INT(0, chdir(dir));
     int day = a_day("R", &e);
-    int made = store_folder_make("M", &e), deep = store_folder_make("N/O", &e);
-    TEST_ASSERT_EQUAL_INT(0, rmdir("N/O"));
+    int deep = store_folder_root(&f, "N//./O/", "P", &e);
+    store_folder_release(deep == 0 ? f : NULL);
+    int same = store_folder_root(&again, "N/../N/O", "P", &e);
+    store_folder_release(same == 0 ? again : NULL);
+    TEST_ASSERT_EQUAL_INT(0, system("rm -r N/O/P && rmdir N/O"));
     TEST_ASSERT_EQUAL_INT(0, chdir(old));
     TEST_ASSERT_EQUAL_INT(0, day);
-    TEST_ASSERT_EQUAL_INT(0, made);
     TEST_ASSERT_EQUAL_INT(0, deep);
+    TEST_ASSERT_EQUAL_INT(0, same);
 }
 
 int main(void)

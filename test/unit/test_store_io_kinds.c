@@ -1,5 +1,5 @@
 /* test_store_io_kinds.c: what only files in a directory, or only files in memory, do. */
-#include "store/io_files.h"
+#include "store/io_dir.h"
 
 #include "support/io_fixture.h"
 
@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 /* --- system calls that can be told to fail: linked with --wrap -------------------------------- */
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
@@ -78,99 +77,165 @@ static void assert_text(const char *part)
         TEST_FAIL_MESSAGE(e.text);
 }
 
-static void test_lock_makes_the_directory_for_the_owner_only(void)
+static void test_the_directory_is_for_the_owner_only(void)
 {
     struct store_io *deep;
     struct stat st;
-    char text[128], pid[16] = "";
+    char text[128];
 
     TEST_ASSERT_EQUAL_INT(0, stat(path, &st));
     TEST_ASSERT_EQUAL_HEX(0700, st.st_mode & 07777);
-    snprintf(text, sizeof text, "%s/store.lock", path);
-    FILE *f = fopen(text, "r");
-    TEST_ASSERT_NOT_NULL(f);
-    TEST_ASSERT_NOT_NULL(fgets(pid, sizeof pid, f));
-    fclose(f);
-    TEST_ASSERT_EQUAL_INT(getpid(), strtol(pid, NULL, 10));
     snprintf(text, sizeof text, "%s/none/store", root);
-    ok(store_io_dir(&deep, text, &e));
-    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, deep->lock(deep, &e));
-    assert_text(text);
-    struct store_file *file; /* without the lock nothing works, and nothing breaks */
+    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_io_dir(&deep, text, &e));
+    assert_text("none");
+    ok(store_io_dir(&deep, path, &e));
+    struct store_file *file; /* not entered: nothing works, and nothing breaks */
     TEST_ASSERT_EQUAL_INT(MF_IO, deep->open(deep, "a", true, &file, &e));
     TEST_ASSERT_EQUAL_INT(MF_IO, deep->list(deep, count_name, NULL, &e));
     TEST_ASSERT_EQUAL_INT(MF_IO, deep->syncdir(deep, &e));
-    deep->unlock(deep);
+    TEST_ASSERT_EQUAL_UINT64(0, deep->space(deep));
+    deep->leave(deep);
     deep->free(deep);
 }
 
-static void test_two_stores_of_one_process_cannot_share_a_directory(void)
+static void odd(const char *name, const char *text)
 {
-    struct store_io *second;
-
-    ok(store_io_dir(&second, path, &e));
-    TEST_ASSERT_EQUAL_INT(MF_EXISTS, second->lock(second, &e));
-    assert_text("this process");
-    io->unlock(io);
-    ok(second->lock(second, &e));
-    TEST_ASSERT_EQUAL_INT(MF_EXISTS, io->lock(io, &e));
-    second->free(second); /* unlocks */
-    ok(io->lock(io, &e));
-}
-
-/* The child takes the lock, says so, and is killed: meanwhile we are refused and told its pid, and
- * afterwards nothing is left of it, as after a kill -9 of the server. */
-static void test_another_process_is_named_and_its_death_frees_the_lock(void)
-{
-    int ready[2];
-    char byte = 0, text[32];
-
-    io->unlock(io);
-    TEST_ASSERT_EQUAL_INT(0, pipe(ready));
-    pid_t child = fork();
-    TEST_ASSERT_TRUE(child >= 0);
-    if (child == 0) {
-        struct store_io *own;
-        alarm(30); /* should the parent die first */
-        if (store_io_dir(&own, path, &e) != 0 || own->lock(own, &e) != 0 ||
-            write(ready[1], "x", 1) != 1)
-            _exit(1);
-        for (;;)
-            pause();
-    }
-    close(ready[1]);
-    ssize_t got = read(ready[0], &byte, 1);
-    int rc = io->lock(io, &e);
-    kill(child, SIGKILL);
-    TEST_ASSERT_EQUAL_INT(child, waitpid(child, NULL, 0));
-    close(ready[0]);
-    TEST_ASSERT_EQUAL_INT(1, got);
-    TEST_ASSERT_EQUAL_INT(MF_EXISTS, rc);
-    snprintf(text, sizeof text, "process %ld", (long)child);
-    assert_text(text);
-    assert_text(path);
-    ok(io->lock(io, &e));
-}
-
-/* A mount point has lost+found; an operator may leave a link.  Neither is a file of the store. */
-static void test_directories_are_not_listed_and_links_not_followed(void)
-{
-    char name[128], target[128];
     struct store_file *f = NULL;
+    char at[160];
+
+    TEST_ASSERT_EQUAL_INT(MF_IO, io->open(io, name, false, &f, &e));
+    assert_text(text);
+    TEST_ASSERT_EQUAL_INT(MF_EXISTS, io->open(io, name, true, &f, &e));
+    snprintf(at, sizeof at, "%s/%s", path, name);
+    TEST_ASSERT_EQUAL_INT(0, strcmp(text, "a directory") == 0 ? rmdir(at) : unlink(at));
+}
+
+/* Anything else than a file of our own is refused, in no time and without an effect. */
+static void test_only_files_are_opened(void)
+{
+    char name[160], target[160];
     size_t n = 0;
 
-    snprintf(name, sizeof name, "%s/lost+found", path);
-    TEST_ASSERT_EQUAL_INT(0, mkdir(name, 0700));
-    ok(io->list(io, count_name, &n, &e));
-    TEST_ASSERT_EQUAL_INT(MF_IO, io->open(io, "lost+found", false, &f, &e));
-    TEST_ASSERT_EQUAL_INT(0, rmdir(name));
-    TEST_ASSERT_EQUAL_size_t(0, n);
     put("a", "one");
-    snprintf(name, sizeof name, "%s/link", path);
+    snprintf(name, sizeof name, "%s/odd", path);
     snprintf(target, sizeof target, "%s/a", path);
     TEST_ASSERT_EQUAL_INT(0, symlink(target, name));
-    TEST_ASSERT_EQUAL_INT(MF_IO, io->open(io, "link", false, &f, &e));
-    TEST_ASSERT_EQUAL_INT(MF_EXISTS, io->open(io, "link", true, &f, &e));
+    ok(io->list(io, count_name, &n, &e));
+    TEST_ASSERT_EQUAL_size_t(strlen("a") + strlen("odd"), n);
+    odd("odd", "a symbolic link");
+    TEST_ASSERT_EQUAL_INT(0, symlink("/nonexistent/x", name));
+    odd("odd", "a symbolic link");
+    TEST_ASSERT_EQUAL_INT(0, mkdir(name, 0700));
+    odd("odd", "a directory");
+    TEST_ASSERT_EQUAL_INT(0, mkfifo(name, 0600));
+    odd("odd", "a named pipe");
+    assert_file("a", "one");
+}
+
+/* --- descriptors ------------------------------------------------------------------------------ */
+
+static unsigned open_files(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/fd");
+
+    while (d != NULL && readdir(d) != NULL)
+        n++;
+    if (d != NULL)
+        closedir(d);
+    return n;
+}
+
+static struct store_file *synced(const char *name, const char *text, unsigned times)
+{
+    struct store_file *f = create(name, text, strlen(text));
+
+    for (unsigned i = 0; i < times; i++)
+        ok(io->sync(io, f, &e));
+    return f;
+}
+
+/* Many segments, one descriptor; all of them stay readable and writable. */
+static void test_one_descriptor_stays_open_at_rest(void)
+{
+    struct store_file *f[20];
+    unsigned before = open_files();
+    char name[16];
+
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        f[i] = synced(name, name, 2);
+    }
+    TEST_ASSERT_EQUAL_UINT(before + 1, open_files());
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        assert_bytes(f[i], name, strlen(name));
+        ok(io->pwrite(io, f[i], "x", 1, 0, &e));
+    }
+    TEST_ASSERT_EQUAL_UINT(before + 20, open_files()); /* unsynced: a failure must be told */
+    for (int i = 0; i < 20; i++) {
+        ok(io->sync(io, f[i], &e));
+        io->close(io, f[i]);
+    }
+    TEST_ASSERT_EQUAL_UINT(before, open_files());
+}
+
+/* Reading elsewhere does not close the file that is appended to. */
+static void test_reading_does_not_close_the_file_that_is_written(void)
+{
+    struct store_file *log = synced("log", "one", 2), *old = synced("old", "two", 1);
+    char name[160];
+
+    snprintf(name, sizeof name, "%s/log", path);
+    TEST_ASSERT_EQUAL_INT(0, unlink(name)); /* it could not be opened again */
+    assert_bytes(old, "two", 3);
+    assert_bytes(log, "one", 3);
+    ok(io->pwrite(io, log, "1", 1, 0, &e));
+    ok(io->sync(io, log, &e));
+    io->close(io, log);
+    io->close(io, old);
+}
+
+/* A file at rest goes with its name; one whose name is taken away is still read. */
+static void test_files_at_rest_follow_their_names(void)
+{
+    struct store_file *keep = synced("keep", "k", 2), *a = synced("a", "one", 1),
+                      *b = synced("b", "two", 1), *c = synced("c", "three", 1);
+
+    ok(io->rename(io, "a", "x", &e));
+    assert_bytes(a, "one", 3);
+    ok(io->rename(io, "x", "b", &e)); /* replaces b */
+    assert_bytes(a, "one", 3);
+    assert_bytes(b, "two", 3);
+    ok(io->unlink(io, "c", &e));
+    assert_bytes(c, "three", 5);
+    put("c", "another");
+    assert_bytes(c, "three", 5);
+    io->close(io, keep);
+    io->close(io, a);
+    io->close(io, b);
+    io->close(io, c);
+}
+
+/* The directory gets another name while its files are in use, as a stream's does when it is whole.
+ */
+static void test_the_directory_can_be_renamed_meanwhile(void)
+{
+    struct store_file *keep = synced("keep", "k", 2), *a = synced("a", "one", 1);
+    struct stat st;
+
+    ok(store_io_dir_move(io, "moved", &e));
+    TEST_ASSERT_TRUE(store_io_dir_is(io, "moved"));
+    TEST_ASSERT_EQUAL_INT(-1, stat(path, &st));
+    assert_bytes(a, "one", 3);
+    put("new", "n");
+    ok(io->syncdir(io, &e));
+    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, io->open(io, "none", false, &a, &e));
+    assert_text("moved/none");
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, store_io_dir_move(io, "a/b", &e));
+    ok(store_io_dir_move(io, "store", &e));
+    io->close(io, keep);
+    io->close(io, a);
 }
 
 static void test_short_and_interrupted_calls_are_gone_on_with(void)
@@ -320,7 +385,7 @@ static void test_files_at_rest_take_no_descriptor(void)
     char name[16], to[16];
     unsigned before = descriptors();
 
-    io_files_keep(3);
+    io_fd_keep(3);
     for (int i = 0; i < FILES; i++) {
         file_name(name, i, "");
         f[i] = create(name, name, strlen(name));
@@ -343,7 +408,7 @@ static void test_files_at_rest_take_no_descriptor(void)
     for (int i = 0; i < FILES; i++)
         io->close(io, f[i]);
     TEST_ASSERT_EQUAL_UINT(before, descriptors());
-    io_files_keep(0);
+    io_fd_keep(0);
 }
 
 /* The kernel tells of a write error to those who have the file open: what is not synced stays so.
@@ -354,7 +419,7 @@ static void test_files_that_are_not_synced_keep_their_descriptor(void)
     char name[16];
     unsigned before = descriptors();
 
-    io_files_keep(3);
+    io_fd_keep(3);
     for (int i = 0; i < FILES; i++) {
         file_name(name, i, "");
         f[i] = create(name, name, strlen(name));
@@ -367,7 +432,7 @@ static void test_files_that_are_not_synced_keep_their_descriptor(void)
     TEST_ASSERT_EQUAL_UINT(before + FILES, descriptors());
     for (int i = 0; i < FILES; i++)
         io->close(io, f[i]);
-    io_files_keep(0);
+    io_fd_keep(0);
 }
 
 /* Where the process may have no more, files at rest give theirs; when all are in use it is said,
@@ -378,7 +443,7 @@ static void test_without_descriptors_files_at_rest_give_theirs(void)
     struct rlimit all, few;
     int taken[FILES], n = 0;
 
-    io_files_keep(FILES);
+    io_fd_keep(FILES);
     for (int i = 0; i < FILES; i++) {
         char name[16];
         file_name(name, i, "");
@@ -406,18 +471,20 @@ static void test_without_descriptors_files_at_rest_give_theirs(void)
     io->close(io, one);
     for (int i = 0; i < FILES; i++)
         io->close(io, f[i]);
-    io_files_keep(0);
+    io_fd_keep(0);
 }
 
 int main(void)
 {
     UNITY_BEGIN();
     kind = &kinds[0];
-    RUN_TEST(test_lock_makes_the_directory_for_the_owner_only);
+    RUN_TEST(test_the_directory_is_for_the_owner_only);
+    RUN_TEST(test_only_files_are_opened);
+    RUN_TEST(test_one_descriptor_stays_open_at_rest);
+    RUN_TEST(test_reading_does_not_close_the_file_that_is_written);
+    RUN_TEST(test_files_at_rest_follow_their_names);
+    RUN_TEST(test_the_directory_can_be_renamed_meanwhile);
     RUN_TEST(test_a_directory_knows_its_space);
-    RUN_TEST(test_two_stores_of_one_process_cannot_share_a_directory);
-    RUN_TEST(test_another_process_is_named_and_its_death_frees_the_lock);
-    RUN_TEST(test_directories_are_not_listed_and_links_not_followed);
     RUN_TEST(test_short_and_interrupted_calls_are_gone_on_with);
     RUN_TEST(test_errors_have_their_code_and_say_what_failed_where);
     RUN_TEST(test_resident_sees_every_page_of_a_long_range);

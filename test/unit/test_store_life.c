@@ -267,25 +267,6 @@ static void test_a_store_in_use_is_refused(void)
     put("k", "v"); /* and the first one goes on */
 }
 
-static void test_a_directory_in_use_is_refused(void)
-{
-    char path[] = "/tmp/mayfly-test-XXXXXX", name[64];
-    struct store_io *io, *again;
-    struct store *s, *other;
-    struct mf_error e;
-
-    TEST_ASSERT_NOT_NULL(mkdtemp(path));
-    TEST_ASSERT_EQUAL_INT(0, store_io_dir(&io, path, &e));
-    TEST_ASSERT_EQUAL_INT(0, store_io_dir(&again, path, &e));
-    TEST_ASSERT_EQUAL_INT(0, store_open(&s, &d.opts, io, &e));
-    TEST_ASSERT_EQUAL_INT(MF_EXISTS, store_open(&other, &d.opts, again, &e));
-    store_abandon(s);
-    TEST_ASSERT_EQUAL_INT(0, store_open(&other, &d.opts, again, &e));
-    store_abandon(other);
-    snprintf(name, sizeof name, "rm -r %s", path);
-    TEST_ASSERT_EQUAL_INT(0, system(name));
-}
-
 /* Memory storage is the same code; without a checkpoint there is nothing to restart from. */
 static void test_memory_mode_stores_and_forgets(void)
 {
@@ -433,7 +414,6 @@ int main(void)
     RUN_TEST(test_an_abandoned_store_keeps_what_was_committed);
     RUN_TEST(test_a_store_without_a_loop_can_be_read);
     RUN_TEST(test_a_store_in_use_is_refused);
-    RUN_TEST(test_a_directory_in_use_is_refused);
     RUN_TEST(test_memory_mode_stores_and_forgets);
     RUN_TEST(test_blobs_are_replaced_deleted_and_kept);
     RUN_TEST(test_blobs_larger_than_a_segment_are_left_where_they_are);

@@ -32,7 +32,7 @@ void tearDown(void)
 
 static void files_free(struct store_io *io)
 {
-    io->unlock(io);
+    io->leave(io);
     io->free(io);
 }
 

@@ -78,7 +78,7 @@ static struct store_io *everything(bool checkpoint)
 
 static void files_only_free(struct store_io *io)
 {
-    io->unlock(io);
+    io->leave(io);
     io->free(io);
 }
 
@@ -241,7 +241,7 @@ static void test_a_crash_during_recovery_loses_nothing(void)
             for (int mode = 0; mode < CRASH_MODES; mode++) {
                 struct store_io *disk;
                 TEST_ASSERT_EQUAL(0, crash_io_image(rec, at, (enum crash_mode)mode, at, &disk));
-                TEST_ASSERT_EQUAL(0, disk->lock(disk, &e));
+                TEST_ASSERT_EQUAL(0, disk->enter(disk, &e));
                 char *text = recover_text(disk), *again = recover_text(disk);
                 TEST_ASSERT_EQUAL_STRING_MESSAGE(want, text,
                                                  crash_mode_name((enum crash_mode)mode));

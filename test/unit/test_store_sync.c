@@ -83,7 +83,7 @@ void setUp(void)
     snprintf(path, sizeof path, "%s/store", root);
     memset(&calls, 0, sizeof calls);
     TEST_ASSERT_EQUAL_INT(0, store_io_dir(&io, path, &e));
-    TEST_ASSERT_EQUAL_INT(0, io->lock(io, &e));
+    TEST_ASSERT_EQUAL_INT(0, io->enter(io, &e));
 }
 
 void tearDown(void)
@@ -165,22 +165,27 @@ static void test_write_that_was_cut_short_goes_on(void)
 /* A folder that takes its name, or loses it, does so on disk before anybody is told. */
 static void test_names_of_folders_are_synced(void)
 {
-    char draft[64], name[160];
-    bool named;
+    struct store_folder *top, *f;
+    char draft[STORE_FOLDER_NAME];
+    struct store_io *own;
 
-    store_folder_draft(draft, sizeof draft, "s");
-    snprintf(name, sizeof name, "%s/%s", root, draft);
-    TEST_ASSERT_EQUAL_INT(0, store_folder_make(name, &e));
-    TEST_ASSERT_TRUE(calls.folder == inode_of(root));
+    TEST_ASSERT_EQUAL_INT(0, store_folder_at(&top, root, &e));
+    store_folder_draft(draft, "s");
     memset(&calls, 0, sizeof calls);
-    TEST_ASSERT_EQUAL_INT(0, store_folder_finish(root, "s", &named, &e));
-    TEST_ASSERT_TRUE(named);
+    TEST_ASSERT_EQUAL_INT(0, store_folder_open(&f, top, draft, STORE_FOLDER_MAKE, &e));
+    TEST_ASSERT_TRUE(calls.folder == inode_of(root));
+    store_folder_release(f);
+    TEST_ASSERT_EQUAL_INT(0, store_io_folder(&own, top, draft, &e));
+    memset(&calls, 0, sizeof calls);
+    TEST_ASSERT_EQUAL_INT(0, store_io_dir_move(own, "s", &e));
     TEST_ASSERT_EQUAL_UINT(1, calls.folders);
     TEST_ASSERT_TRUE(calls.folder == inode_of(root));
+    own->free(own);
     memset(&calls, 0, sizeof calls);
-    TEST_ASSERT_EQUAL_INT(0, store_folder_remove(root, "s", &e));
+    TEST_ASSERT_EQUAL_INT(0, store_folder_remove(top, "s", &e));
     TEST_ASSERT_EQUAL_UINT(1, calls.folders);
     TEST_ASSERT_TRUE(calls.folder == inode_of(root));
+    store_folder_release(top);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* test_store_threads.c: stores in real directories on a loop with real worker threads: commits,
  * checkpoints, cleaning, scrubs and cold reads at the same time.  For the thread sanitizer; what is
  * stored is compared with the model too.  More with STORE_THREADS_STEPS. */
-#include "store/io_files.h"
+#include "store/io_dir.h"
 
 #include "support/fault_io.h"
 #include "support/must.h"
@@ -24,7 +24,7 @@ static char dir[STORES][40];
 void setUp(void)
 {
     TEST_ASSERT_EQUAL_INT(0, loop_new(&loop, NULL));
-    io_files_keep(2); /* files are opened again and again */
+    io_fd_keep(2); /* files are opened again and again */
     for (int i = 0; i < STORES; i++) {
         struct store_opts o = {.now_ns = 1700000000 * SECOND, .name = dir[i]};
         struct store_io *files, *io;

@@ -1,0 +1,84 @@
+/* catalog_root.c: the directory of all streams of a server: whose it is, and that it is free. */
+#include "catalog_impl.h"
+
+#include <stdlib.h>
+
+#define NAME "jetstream" /* as nats-server calls it; so its streams are found, and refused */
+
+/* --- streams of nats-server ------------------------------------------------------------------- */
+
+/* Opened one level at a time; nothing is created and no owner is judged. */
+struct look {
+    struct store_folder *in;
+    struct mf_error *e;
+    bool streams; /* `in` holds streams, not accounts */
+};
+
+/* MF_UNSUPPORTED: found one.  What cannot be opened is not looked at: whoever needs it will tell.
+ */
+static int look_at(void *arg, const char *name)
+{
+    struct look *l = arg;
+    struct store_folder *f, *streams;
+    struct mf_error ignored;
+    int rc = 0;
+
+    if (store_folder_open(&f, l->in, name, STORE_FOLDER_ANY, &ignored) != 0)
+        return 0;
+    if (l->streams && store_folder_has(f, CATALOG_NATS_FILE))
+        rc = mf_fail(l->e, MF_UNSUPPORTED,
+                     "%s is a stream of nats-server, whose files are not read: name another "
+                     "store_dir. To move the stream, start that nats-server, save it with nats "
+                     "stream backup %s, and load it here with nats stream restore",
+                     store_folder_path(f), name);
+    else if (!l->streams &&
+             store_folder_open(&streams, f, "streams", STORE_FOLDER_ANY, &ignored) == 0) {
+        struct look below = {.in = streams, .e = l->e, .streams = true};
+        rc = store_folder_list(streams, look_at, &below, &ignored) == MF_UNSUPPORTED
+                 ? MF_UNSUPPORTED
+                 : 0;
+        store_folder_release(streams);
+    }
+    store_folder_release(f);
+    return rc;
+}
+
+static int find_foreign(struct store_folder *root, struct mf_error *e)
+{
+    struct look l = {.in = root, .e = e};
+
+    return store_folder_list(root, look_at, &l, e);
+}
+
+/* --- the directory ---------------------------------------------------------------------------- */
+
+int catalog_root_open(struct store_folder **out, const char *store_dir, struct mf_error *e)
+{
+    struct store_folder *f;
+    int rc = store_folder_root(&f, store_dir, NAME, e);
+
+    if (rc != 0)
+        return mf_wrap(e, "store directory");
+    if ((rc = find_foreign(f, e)) != 0 || (rc = store_folder_claim(f, e)) != 0) {
+        store_folder_release(f);
+        return mf_wrap(e, "store directory");
+    }
+    *out = f;
+    return 0;
+}
+
+int catalog_root_check(const char *store_dir, struct mf_error *e)
+{
+    struct store_folder *f;
+    int rc = store_folder_probe(&f, store_dir, NAME, e);
+
+    if (rc == 0 && f != NULL && (rc = find_foreign(f, e)) == 0)
+        rc = store_folder_judge(f, e);
+    store_folder_release(f);
+    return rc == 0 ? 0 : mf_wrap(e, "store directory");
+}
+
+void catalog_root_close(struct store_folder *root)
+{
+    store_folder_release(root);
+}
