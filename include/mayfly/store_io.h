@@ -47,7 +47,7 @@ struct store_io {
     /* Replaces `to` if it is there. */
     int (*rename)(struct store_io *io, const char *from, const char *to, struct mf_error *e);
     int (*unlink)(struct store_io *io, const char *name, struct mf_error *e);
-    int (*syncdir)(struct store_io *io, struct mf_error *e);
+    int (*syncdir)(struct store_io *io, struct mf_error *e); /* a shortage: it was not tried */
     /* Every name, also of what open() will refuse, in no order; a visit that returns
      * non-zero ends the walk with that code.  It may open and unlink the file it is shown. */
     int (*list)(struct store_io *io, int (*visit)(void *arg, const char *name), void *arg,

@@ -176,7 +176,6 @@ static int make_segment(struct image *im, struct extent *x)
 
 static int write_extents(struct image *im)
 {
-    bool made = false;
     int rc = 0;
 
     for (size_t i = 0; i < im->extents && rc == 0; i++) {
@@ -185,7 +184,7 @@ static int write_extents(struct image *im)
             continue; /* opened for a record that was refused */
         if (!x->made) {
             rc = make_segment(im, x);
-            made = true;
+            im->named = true;
         }
         if (rc == 0)
             rc =
@@ -196,10 +195,11 @@ static int write_extents(struct image *im)
     for (size_t i = 0; i < im->extents && rc == 0; i++)
         if (im->extent[i].len > 0)
             rc = im->io->sync(im->io, im->extent[i].file, &im->error);
-    im->sync_failed = rc != 0;
-    if (rc == 0 && made) {
+    im->sync_failed = rc != 0 && !store_io_passes(rc);
+    if (rc == 0 && im->named) {
         rc = im->io->syncdir(im->io, &im->error);
-        im->sync_failed = rc != 0;
+        im->sync_failed = rc != 0 && !store_io_passes(rc); /* else it was not tried */
+        im->named = rc != 0;
     }
     return rc;
 }
@@ -351,7 +351,7 @@ static void image_reset(struct image *im)
     im->extents = im->moves = 0;
     im->added = (struct totals){0};
     im->new_keys = 0;
-    im->finished = im->purge = false;
+    im->finished = im->purge = im->named = false;
 }
 
 static const char *lacking(int code)

@@ -63,6 +63,7 @@ struct image {
     uint32_t chain; /* in: of the record before; out: of the last */
     bool sync;
     bool finished; /* the checks are in */
+    bool named;    /* a segment got its name, which is not synced yet */
     bool sync_failed;
     bool withdraw; /* in: overwrite what was written of it */
     uint8_t id[STORE_ID];

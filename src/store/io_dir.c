@@ -359,10 +359,8 @@ static int dir_rename(struct store_io *io, const char *from, const char *to, str
     where(d, text);
     io_fd_lock();
     int dir = io_fd_dir(d, O_PATH), done = -1;
-    if (dir >= 0) {
-        io_fd_keep_unnamed(d, dir, to);
+    if (dir >= 0 && io_fd_keep_unnamed(d, dir, to))
         done = renameat(dir, from, dir, to);
-    }
     if (done == 0)
         io_fd_renamed(d, from, to);
     io_fd_close(dir);
@@ -381,10 +379,8 @@ static int dir_unlink(struct store_io *io, const char *name, struct mf_error *e)
         return rc;
     io_fd_lock();
     int dir = io_fd_dir(d, O_PATH), done = -1;
-    if (dir >= 0) {
-        io_fd_keep_unnamed(d, dir, name);
+    if (dir >= 0 && io_fd_keep_unnamed(d, dir, name))
         done = unlinkat(dir, name, 0);
-    }
     io_fd_close(dir);
     int err = errno;
     io_fd_unlock();

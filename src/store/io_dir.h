@@ -54,8 +54,8 @@ int io_fd_take_write(struct dir_io *d, struct store_file *f); /* for a call that
 int io_fd_take_sync(struct dir_io *d, struct store_file *f, uint64_t *writes);
 void io_fd_synced(struct store_file *f, uint64_t writes);
 void io_fd_let_go(struct store_file *f); /* keeps errno */
-/* Before NAME is unlinked or replaced, with the lock held. */
-void io_fd_keep_unnamed(struct dir_io *d, int dir, const char *name);
+/* Before NAME is unlinked or replaced, with the lock held.  false with errno: it must stay. */
+bool io_fd_keep_unnamed(struct dir_io *d, int dir, const char *name);
 /* After a rename, with the lock held. */
 void io_fd_renamed(struct dir_io *d, const char *from, const char *to);
 /* Descriptors of unused files that stay open; 0, as at first: an eighth of the process's, at most

@@ -137,13 +137,15 @@ static int use(struct dir_io *d, struct store_file *f)
     const char *odd = NULL;
 
     idle_leave(f);
-    if (f->fd < 0)
+    errno = ESTALE; /* somebody else removed it */
+    if (f->fd < 0 && !f->unlinked)
         f->fd = open_in(d, f->name, 0, &odd);
     f->users += f->fd >= 0;
     return f->fd;
 }
 
-void io_fd_keep_unnamed(struct dir_io *d, int dir, const char *name)
+/* A file of that name which is open must keep a descriptor: it cannot be opened again. */
+bool io_fd_keep_unnamed(struct dir_io *d, int dir, const char *name)
 {
     struct mf_list *pos;
     const char *odd;
@@ -153,11 +155,12 @@ void io_fd_keep_unnamed(struct dir_io *d, int dir, const char *name)
         struct store_file *f = mf_container(pos, struct store_file, node);
         if (f->unlinked || strcmp(f->name, name) != 0)
             continue;
-        if (f->fd < 0)
-            f->fd = open_own(dir, name, 0, &odd);
+        if (f->fd < 0 && (f->fd = open_own(dir, name, 0, &odd)) < 0 && errno != ENOENT)
+            return false;
         idle_leave(f);
         f->unlinked = true;
     }
+    return true;
 }
 
 void io_fd_renamed(struct dir_io *d, const char *from, const char *to)

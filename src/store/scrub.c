@@ -129,7 +129,13 @@ static void scrub_work(void *arg)
             c->status = MF_NOMEM;
             return;
         }
-        if (c->file == NULL || c->io->pread(c->io, c->file, copy, c->limit, 0, &e) != 0) {
+        int rc = c->file == NULL ? MF_IO : c->io->pread(c->io, c->file, copy, c->limit, 0, &e);
+        if (store_io_passes(rc)) { /* nothing is known of the file */
+            c->status = rc;
+            free(copy);
+            return;
+        }
+        if (rc != 0) {
             found(c, 0, c->size, 0, "the file cannot be read");
             c->chain_known = false;
             c->unread = true;

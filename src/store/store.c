@@ -203,10 +203,13 @@ static int old_length(struct store *s, uint64_t seq, uint64_t place, struct mf_e
     uint8_t head[RECORD_START];
     struct mf_error why;
     uint64_t len = PLACE_LEN_MAX;
+    int rc = MF_NOTFOUND;
 
-    if (seg != NULL && seg->file != NULL &&
-        s->io->pread(s->io, seg->file, head, sizeof head, place_offset(place), &why) == 0 &&
-        get_u32(head + 4) > 56 + len && get_u32(head + 4) < seg->size) {
+    if (seg != NULL && seg->file != NULL)
+        rc = s->io->pread(s->io, seg->file, head, sizeof head, place_offset(place), &why);
+    if (store_io_passes(rc))
+        return mf_fail(e, rc, "%s", why.text);
+    if (rc == 0 && get_u32(head + 4) > 56 + len && get_u32(head + 4) < seg->size) {
         len = get_u32(head + 4) - 56;
         seg->live_bytes += len - PLACE_LEN_MAX;
         s->all.bytes += len - PLACE_LEN_MAX;

@@ -190,6 +190,68 @@ static void test_no_memory_for_a_file_is_no_full_disk(void)
     TEST_ASSERT_EQUAL_UINT64(13, messages());
 }
 
+static struct store_io under; /* the calls as they were */
+static bool unsynced;         /* a segment has its name, and the directory was not synced since */
+
+static int note_rename(struct store_io *io, const char *from, const char *to, struct mf_error *e)
+{
+    int rc = under.rename(io, from, to, e);
+
+    unsynced |= rc == 0 && mf_ends(mf_str(to), ".log");
+    return rc;
+}
+
+static int note_open(struct store_io *io, const char *name, bool create, struct store_file **out,
+                     struct mf_error *e)
+{
+    int rc = under.open(io, name, create, out, e);
+
+    unsynced |= rc == 0 && create && mf_ends(mf_str(name), ".log");
+    return rc;
+}
+
+static int note_syncdir(struct store_io *io, struct mf_error *e)
+{
+    int rc = under.syncdir(io, e);
+
+    unsynced = unsynced && rc != 0;
+    return rc;
+}
+
+/* A group that is written again, because there was no space or memory in the middle of it, still
+ * syncs the name of the segment that its first attempt made. */
+static void test_name_of_a_segment_is_synced_by_a_second_attempt(void)
+{
+    static const struct {
+        uint32_t kind;
+        int code;
+    } faults[] = {{FAULT_WRITE, MF_FULL}, {FAULT_WRITE, MF_NOMEM}, {FAULT_SYNCDIR, MF_NOMEM}};
+    static char body[15000];
+
+    memset(body, 'x', sizeof body - 1);
+    put("k", "v");
+    under = *d.io;
+    d.io->rename = note_rename;
+    d.io->open = note_open;
+    d.io->syncdir = note_syncdir;
+    for (size_t k = 0; k < MF_COUNT(faults); k++)
+        for (uint64_t n = 1; n < 12; n++) {
+            fault_io_arm(d.io, &(struct fault_plan){
+                                   .kinds = faults[k].kind, .nth = n, .code = faults[k].code});
+            for (size_t i = 0; i < 6; i++) {
+                memset(&marks[i], 0, sizeof marks[i]);
+                TEST_ASSERT_EQUAL_INT(0, append(&marks[i], "k", body, 0));
+                drive_until(&d, called, &marks[i], "it");
+                TEST_ASSERT_FALSE(unsynced);
+            }
+            fault_io_disarm(d.io);
+            TEST_ASSERT_NULL(store_error(d.store));
+        }
+    d.io->rename = under.rename;
+    d.io->open = under.open;
+    d.io->syncdir = under.syncdir;
+}
+
 static uint64_t wide(struct store_io *io)
 {
     (void)io;
@@ -382,6 +444,7 @@ int main(void)
     RUN_TEST(test_a_large_message_is_refused_alone);
     RUN_TEST(test_a_start_on_a_full_disk_answers);
     RUN_TEST(test_no_memory_for_a_file_is_no_full_disk);
+    RUN_TEST(test_name_of_a_segment_is_synced_by_a_second_attempt);
     RUN_TEST(test_plenty_of_space_needs_no_file_on_the_loop);
     RUN_TEST(test_a_refused_record_does_not_take_the_room_of_its_batch);
     RUN_TEST(test_a_spare_serves_the_segment_that_has_no_file);
