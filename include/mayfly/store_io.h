@@ -47,7 +47,7 @@ struct store_io {
     /* Replaces `to` if it is there. */
     int (*rename)(struct store_io *io, const char *from, const char *to, struct mf_error *e);
     int (*unlink)(struct store_io *io, const char *name, struct mf_error *e);
-    int (*syncdir)(struct store_io *io, struct mf_error *e); /* a shortage: it was not tried */
+    int (*syncdir)(struct store_io *io, struct mf_error *e); /* see store_io_untried() */
     /* Every name, also of what open() will refuse, in no order; a visit that returns
      * non-zero ends the walk with that code.  It may open and unlink the file it is shown. */
     int (*list)(struct store_io *io, int (*visit)(void *arg, const char *name), void *arg,
@@ -60,6 +60,12 @@ struct store_io {
 static inline bool store_io_passes(int code)
 {
     return code == MF_FULL || code == MF_AGAIN || code == MF_NOMEM;
+}
+
+/* Of syncdir(): there was no descriptor or memory to try it, so nothing is lost yet. */
+static inline bool store_io_untried(int code)
+{
+    return code == MF_AGAIN || code == MF_NOMEM;
 }
 
 /* A plain name: not empty, not too long, no '/', not "." or "..", not that of a lock file. */

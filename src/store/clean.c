@@ -334,7 +334,7 @@ static void give_work(void *arg) /* on a worker */
     c->sync_failed = false;
     if (c->status == 0) {
         c->status = c->io->syncdir(c->io, &c->error);
-        c->sync_failed = c->status != 0;
+        c->sync_failed = c->status != 0 && !store_io_untried(c->status);
     }
     if (c->status == 0 && c->file != NULL && !c->to_spare) {
         c->io->close(c->io, c->file); /* here, because the file system frees the space now */

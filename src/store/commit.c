@@ -195,10 +195,10 @@ static int write_extents(struct image *im)
     for (size_t i = 0; i < im->extents && rc == 0; i++)
         if (im->extent[i].len > 0)
             rc = im->io->sync(im->io, im->extent[i].file, &im->error);
-    im->sync_failed = rc != 0 && !store_io_passes(rc);
+    im->sync_failed = rc != 0;
     if (rc == 0 && im->named) {
         rc = im->io->syncdir(im->io, &im->error);
-        im->sync_failed = rc != 0 && !store_io_passes(rc); /* else it was not tried */
+        im->sync_failed = rc != 0 && !store_io_untried(rc);
         im->named = rc != 0;
     }
     return rc;

@@ -46,10 +46,10 @@ struct entry {
     struct store_wait wait;
     struct mf_error error;
     int status;
-    bool named;     /* the folder may have its name */
-    bool draft;     /* its folder is a draft: removed at the next start */
-    bool finishing; /* catalog_finish() is under way */
-    bool renaming;  /* READY: a worker uses io to delete it */
+    bool named;                   /* the folder may have its name */
+    bool draft;                   /* its folder is a draft: removed at the next start */
+    bool finishing;               /* catalog_finish() is under way */
+    bool renaming;                /* READY: a worker uses io to delete it */
     char gone[STORE_FOLDER_NAME]; /* DELETING: the folder's name now; "": still its own */
 };
 

@@ -307,8 +307,7 @@ static uint64_t pending_by_hand(struct consumer *c)
 
     for (uint64_t seq = 1; seq <= g->told; seq++) {
         struct mf_slice subject = stream_subject_at(w.stream, seq);
-        n += subject.len > 0 && filters_want(c, subject) &&
-             (seq >= c->next || walk_lists(c, seq));
+        n += subject.len > 0 && filters_want(c, subject) && (seq >= c->next || walk_lists(c, seq));
     }
     return n;
 }
