@@ -238,9 +238,8 @@ bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns);
  * for every message passed. */
 #define STORE_CURSOR_KEYS 16384
 struct store_cursor;
-/* STORE_LAST_PER_KEY: of each key the newest message of those on disk when the cursor was made. One
- * that is removed before its turn is replaced by the one before it, if that one's turn is still to
- * come. */
+/* STORE_LAST_PER_KEY: of each key the newest message of those on disk when the cursor was made.  If
+ * it is removed before its turn, the one before it may come in its place. */
 enum store_cursor_kind { STORE_ALL, STORE_LAST_PER_KEY };
 MF_MUSTCHECK int store_cursor_new(struct store_cursor **out, struct store *s,
                                   struct mf_slice pattern, enum store_cursor_kind kind,
@@ -254,9 +253,6 @@ uint64_t store_cursor_steps(const struct store_cursor *c); /* messages and keys 
 void store_cursor_free(struct store_cursor *c);
 /* STORE_LAST_PER_KEY: right after it was made: of those up to `upto`. */
 void store_cursor_upto(struct store_cursor *c, uint64_t upto);
-/* STORE_LAST_PER_KEY: inside of gone(): `seq` is the newest of its key now, in place of one that
- * was removed (store_newest_upto()), and matches. */
-void store_cursor_put(struct store_cursor *c, uint64_t seq);
 /* Counts committed messages of keys that match, with sequences in [first, last], that were not
  * taken by store_expire(): those store_watch() was not told of.  False: that would be many steps;
  * count with a cursor.  O(1) where the pattern covers all or nothing lies outside of the range,

@@ -164,10 +164,8 @@ MF_MUSTCHECK bool stream_count_readable(struct stream *s, struct mf_slice patter
 MF_MUSTCHECK bool stream_count_subjects(struct stream *s, struct mf_slice pattern, uint64_t last,
                                         uint64_t *out);
 bool stream_newest_upto(struct stream *s, uint64_t seq, uint64_t last,
-                        uint64_t *older); /* as store_newest_upto() */
-/* Of the last of each subject: as store_cursor_upto() and store_cursor_put(). */
-void stream_cursor_upto(struct stream_cursor *c, uint64_t upto);
-void stream_cursor_put(struct stream_cursor *c, uint64_t seq);
+                        uint64_t *older);                        /* as store_newest_upto() */
+void stream_cursor_upto(struct stream_cursor *c, uint64_t upto); /* as store_cursor_upto() */
 void stream_cursor_free(struct stream_cursor *c);
 /* Subjects that match, in no order. */
 struct stream_subject {

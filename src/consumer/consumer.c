@@ -73,6 +73,7 @@ static void unlink_all(struct consumer *c)
         c->group->host->await_interest(c->group->host->arg, c, false);
     filters_drop(&c->filters, c);
     walk_free(c);
+    walk_list_end(c);
     count_stop(c);
     mf_list_del(&c->ready);
     mf_list_del(&c->flush);
@@ -196,7 +197,10 @@ static uint64_t start_list(struct consumer *c, uint64_t first)
     walk_list(c, first, c->group->told);
     c->listing = c->listing && wants_any(c);
     seq = c->listing ? walk_list_first(c) : 0;
-    return seq == 0 ? first : seq;
+    if (seq != 0)
+        c->list_at = seq;
+    c->list_new = c->listing;
+    return c->list_at;
 }
 
 void consumer_start(struct consumer *c)
@@ -505,7 +509,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     ack_upto_stop(c);
     c->load_stale = c->loading;
     walk_free(c);
-    c->listing = false;
+    walk_list_end(c);
     c->dseq = c->floor_dseq = 0;
     c->sseq = c->floor_sseq = seq - 1;
     c->delivered_ns = c->acked_ns = 0;

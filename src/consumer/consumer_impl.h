@@ -22,8 +22,8 @@
  *
  * Last per subject: while `listing`, the messages of the list come before `next`: of each subject
  * the newest message of those up to list_upto, if it is at or after list_at.  The list is not kept,
- * it is walked.  When a message of the list is removed, the one before it on its subject takes its
- * place, if that one is at or after list_at. */
+ * it is walked.  When a message of the list is removed, the one before it on its subject would take
+ * its place: it is noted in `closed`, and nothing is delivered for that subject. */
 #ifndef CONSUMER_IMPL_H
 #define CONSUMER_IMPL_H
 
@@ -114,7 +114,9 @@ struct consumer {
     uint64_t counted, went; /* the last message that was stored, that went: two filters may match */
     struct walk *walk;      /* NULL: none yet, or everything was looked at */
     bool listing;           /* last per subject: the list is not at its end */
+    bool list_new;          /* it was begun just now: nothing of it lies before list_at */
     uint64_t list_at, list_upto;
+    struct mf_buf *closed; /* uint64_t each, ascending; NULL: none */
     struct count {
         bool known;          /* `pending` is; else it grows: */
         bool list;           /* the list is being counted; the rest comes after it */
@@ -240,8 +242,6 @@ struct walk *walk_new(struct consumer *c, bool list, uint64_t from);
 /* The next one of it; 0: none now, and *more: only for this call.  Steps are added to *steps. */
 uint64_t walk_step(struct walk *w, bool *more, bool *dead, uint64_t *steps);
 void walk_end(struct walk *w); /* NULL is fine */
-/* `seq` belongs to the list now; `filter` says which of its filters matches. */
-void walk_put(struct walk *w, size_t filter, uint64_t seq);
 /* The next message it wants, at or after c->next; takes it off the count.  0: none now.  dead: not
  * to be delivered. */
 uint64_t walk_next(struct consumer *c, bool *dead);
@@ -251,6 +251,11 @@ void walk_free(struct consumer *c);
 bool walk_over(struct consumer *c, const struct consumer_config *old);
 uint64_t walk_last(const struct consumer *c); /* what it looked at, also what it does not want */
 void walk_list(struct consumer *c, uint64_t from, uint64_t upto); /* begins a list */
+void walk_list_end(struct consumer *c);
+/* The newest of its subject, but not of the list. */
+bool walk_is_closed(const struct consumer *c, uint64_t seq);
+MF_MUSTCHECK int walk_close(struct consumer *c, uint64_t seq); /* it is from now on */
+void walk_unclose(struct consumer *c, uint64_t seq);           /* it is removed */
 /* The first message of the list; 0: not found in a few steps. */
 uint64_t walk_list_first(struct consumer *c);
 bool walk_lists(const struct consumer *c, uint64_t seq); /* its filters match */
@@ -259,9 +264,9 @@ bool walk_lists(const struct consumer *c, uint64_t seq); /* its filters match */
 void consumer_recount(struct consumer *c); /* pending, from the stream; perhaps later */
 /* Pending is not known yet, or acks of very many messages are being taken: nothing is delivered. */
 bool count_runs(const struct consumer *c);
-void count_stop(struct consumer *c); /* who waits for it is told that it failed */
-void count_gone(struct consumer *c, size_t filter, uint64_t seq); /* a message it wants, told of */
-void count_again(struct consumer *c);                             /* memory was short: goes on */
+void count_stop(struct consumer *c);               /* who waits for it is told that it failed */
+void count_gone(struct consumer *c, uint64_t seq); /* a message it wants, told of */
+void count_again(struct consumer *c);              /* memory was short: goes on */
 
 /* pump.c */
 void pump_soon(struct consumer *c);

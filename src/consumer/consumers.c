@@ -179,14 +179,13 @@ static void stored(struct stream_observer *o, const struct stream_msg *m)
 static void one_gone(void *arg, struct router_sub *sub)
 {
     uint64_t seq = *(const uint64_t *)arg;
-    struct filter_sub *f = mf_container(sub, struct filter_sub, sub);
-    struct consumer *c = f->c;
+    struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
 
     if (seq == c->went)
         return;
     c->went = seq;
     if (seq <= c->group->told)
-        count_gone(c, (size_t)(f - c->filters.subs), seq);
+        count_gone(c, seq);
     ack_gone(c, seq);
 }
 

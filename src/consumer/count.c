@@ -29,8 +29,9 @@ static bool list_is_whole(struct consumer *c)
 {
     uint64_t before;
 
-    return c->list_at == 0 ||
-           (stream_count(c->group->stream, MF_LIT(">"), 0, c->list_at - 1, &before) && before == 0);
+    return c->list_new || c->list_at == 0 ||
+           (c->closed == NULL &&
+            stream_count(c->group->stream, MF_LIT(">"), 0, c->list_at - 1, &before) && before == 0);
 }
 
 /* With many filters each must be counted without a look at its messages: from the beginning. */
@@ -115,7 +116,7 @@ static enum slice count_slice(struct consumer *c, uint64_t *steps)
         if (more)
             continue;
         if (seq != 0 && seq <= (k->list ? c->list_upto : k->upto)) {
-            c->pending++;
+            c->pending += !(k->list && walk_is_closed(c, seq));
             k->at = seq + 1;
         } else if (part_ends(c)) {
             return SLICE_DONE;
@@ -175,6 +176,7 @@ void consumer_recount(struct consumer *c)
 
     walk_drop(c);
     k->known = count_at_once(c, &sum);
+    c->list_new = false;
     c->pending = k->known ? sum : 0;
     if (!k->known) {
         k->list = c->listing;
@@ -219,28 +221,28 @@ static bool counted(const struct consumer *c, uint64_t seq)
     return seq < k->at;
 }
 
-/* The newest message of a subject is no more: the one before it takes its place in the list. */
-static void list_loses(struct consumer *c, size_t filter, uint64_t seq)
+/* The newest message of a subject is no more: nothing comes for that subject, though the one before
+ * it is the newest now. */
+static void list_loses(struct consumer *c, uint64_t seq)
 {
     uint64_t older;
 
     if (!stream_newest_upto(c->group->stream, seq, c->list_upto, &older))
         return;
-    bool was = counted(c, seq), is = older >= c->list_at && counted(c, older);
-    if (was && !is)
+    if (walk_is_closed(c, seq))
+        walk_unclose(c, seq);
+    else if (counted(c, seq))
         c->pending -= c->pending > 0;
-    c->pending += !was && is;
-    if (older < c->list_at)
-        return;
-    walk_put(c->walk, filter, older);
-    if (!counted(c, older))
-        walk_put(c->count.walk, filter, older);
+    if (older >= c->list_at && walk_close(c, older) != 0) { /* it comes in its place then */
+        walk_free(c);
+        consumer_recount(c);
+    }
 }
 
-void count_gone(struct consumer *c, size_t filter, uint64_t seq)
+void count_gone(struct consumer *c, uint64_t seq)
 {
     if (seq >= c->next)
         c->pending -= c->pending > 0 && counted(c, seq);
     else if (c->listing && seq >= c->list_at && seq <= c->list_upto)
-        list_loses(c, filter, seq);
+        list_loses(c, seq);
 }

@@ -388,7 +388,7 @@ void pump(struct consumer *c, size_t budget)
         pump_soon(c);
     if (c->pending == 0 && !c->loading) { /* it has seen everything: cursors would only cost */
         walk_free(c);
-        c->listing = false;
+        walk_list_end(c);
     }
     pump_timer(c);
 }

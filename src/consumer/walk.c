@@ -114,24 +114,67 @@ uint64_t walk_step(struct walk *w, bool *more, bool *dead, uint64_t *steps)
     return h == NULL ? 0 : take(w, h, dead);
 }
 
-/* The cursor of that filter may stand on a later one already: then both come, this one first. */
-void walk_put(struct walk *w, size_t filter, uint64_t seq)
+/* --- last per subject ------------------------------------------------------------------------- */
+
+void walk_list_end(struct consumer *c)
 {
-    if (w == NULL || w->n == 0)
+    c->listing = false;
+    if (c->closed == NULL)
         return;
-    struct head *h = &w->at[filter < w->n ? filter : 0]; /* of many filters there is one cursor */
-    if (h->seq > seq) {
-        stream_cursor_put(h->cursor, h->seq);
-        h->seq = 0;
-    }
-    stream_cursor_put(h->cursor, seq);
+    mf_buf_fini(c->closed);
+    free(c->closed);
+    c->closed = NULL;
 }
 
-/* --- last per subject ------------------------------------------------------------------------- */
+/* Where seq stands in `closed`, or would. */
+static size_t closed_place(const struct consumer *c, uint64_t seq)
+{
+    const uint64_t *at = c->closed == NULL ? NULL : (const uint64_t *)(const void *)c->closed->ptr;
+    size_t low = 0, high = c->closed == NULL ? 0 : c->closed->len / sizeof *at;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (at[middle] < seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool walk_is_closed(const struct consumer *c, uint64_t seq)
+{
+    size_t i = closed_place(c, seq);
+
+    return c->closed != NULL && i < c->closed->len / sizeof seq &&
+           ((const uint64_t *)(const void *)c->closed->ptr)[i] == seq;
+}
+
+int walk_close(struct consumer *c, uint64_t seq)
+{
+    if (c->closed == NULL && (c->closed = calloc(1, sizeof *c->closed)) == NULL)
+        return MF_NOMEM;
+    size_t at = closed_place(c, seq) * sizeof seq, behind = c->closed->len - at;
+    if (mf_buf_reserve(c->closed, sizeof seq) == NULL)
+        return MF_NOMEM;
+    memmove(c->closed->ptr + at + sizeof seq, c->closed->ptr + at, behind);
+    memcpy(c->closed->ptr + at, &seq, sizeof seq);
+    c->closed->len += sizeof seq;
+    return 0;
+}
+
+void walk_unclose(struct consumer *c, uint64_t seq)
+{
+    size_t at = closed_place(c, seq) * sizeof seq;
+
+    c->closed->len -= sizeof seq;
+    memmove(c->closed->ptr + at, c->closed->ptr + at + sizeof seq, c->closed->len - at);
+}
 
 void walk_list(struct consumer *c, uint64_t from, uint64_t upto)
 {
     walk_free(c);
+    walk_list_end(c);
     c->listing = from <= upto;
     c->list_at = from;
     c->list_upto = upto;
@@ -155,7 +198,7 @@ bool walk_lists(const struct consumer *c, uint64_t seq)
 {
     uint64_t older;
 
-    return c->listing && seq >= c->list_at && seq <= c->list_upto &&
+    return c->listing && seq >= c->list_at && seq <= c->list_upto && !walk_is_closed(c, seq) &&
            stream_newest_upto(c->group->stream, seq, c->list_upto, &older);
 }
 
@@ -177,7 +220,7 @@ uint64_t walk_next(struct consumer *c, bool *dead)
     uint64_t seq, steps = 0;
 
     if (c->pending == 0 && c->walk == NULL) {
-        c->listing = false;
+        walk_list_end(c);
         return 0;
     }
     if (c->walk == NULL) {
@@ -194,14 +237,16 @@ uint64_t walk_next(struct consumer *c, bool *dead)
         return 0;
     if (c->listing && h == NULL) {
         walk_free(c);
-        c->listing = false;
+        walk_list_end(c);
         return walk_next(c, dead);
     }
     if (h == NULL || (!c->listing && h->seq > c->group->told))
         return ended(c, h != NULL);
     seq = take(c->walk, h, dead);
     *(c->listing ? &c->list_at : &c->next) = seq + 1;
-    if (c->pending > 0)
+    if (c->listing && walk_is_closed(c, seq))
+        *dead = true; /* and it is not counted */
+    else if (c->pending > 0)
         c->pending--;
     return seq;
 }

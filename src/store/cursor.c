@@ -245,14 +245,6 @@ void store_cursor_upto(struct store_cursor *c, uint64_t upto)
         c->upto = upto;
 }
 
-void store_cursor_put(struct store_cursor *c, uint64_t seq)
-{
-    if (seq < c->from)
-        c->from = seq;
-    if (!c->walking && !c->literal && !heap_push(c, seq))
-        walk_instead(c);
-}
-
 void store_cursor_free(struct store_cursor *c)
 {
     if (c == NULL)

@@ -211,11 +211,6 @@ void stream_cursor_upto(struct stream_cursor *c, uint64_t upto)
     store_cursor_upto(c->c, upto);
 }
 
-void stream_cursor_put(struct stream_cursor *c, uint64_t seq)
-{
-    store_cursor_put(c->c, seq);
-}
-
 void stream_cursor_free(struct stream_cursor *c)
 {
     if (c == NULL)

@@ -123,6 +123,7 @@ static void test_ack_of_very_many_is_taken_in_slices(void)
     for (int n = 0; n < 100 && c->wait.count < 5500; n++)
         world_turns(&w);
     heard();
+    work_set_steps(w.loop, 100); /* one slice in a turn */
     TEST_ASSERT_TRUE(consumer_ack(c, MF_LIT("1.5000.5000.0.0"), MF_LIT("done"), MF_LIT("+ACK")));
     TEST_ASSERT_FALSE(consumer_counted(c));
     consumer_pull(c, MF_LIT("in"), MF_LIT("1"), MF_SLICE_NONE);

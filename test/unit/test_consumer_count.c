@@ -79,6 +79,7 @@ static void open_with(unsigned keys, unsigned history)
     consumers_up();
     for (unsigned i = 0; i < history; i++)
         fill(keys, 0);
+    work_set_steps(w.loop, 4); /* a short slice in a turn */
 }
 
 static struct consumer_config watcher(int policy, const char *filter)
@@ -400,8 +401,8 @@ static uint64_t fill_sparse(void)
 }
 
 /* A list of few subjects among many messages: its cursor collects them.  Messages of the list are
- * removed before their turn: those before them come in their place. */
-static void test_list_of_few_subjects_follows_what_is_removed(void)
+ * removed before their turn: nothing comes for their subjects. */
+static void test_list_of_few_subjects_loses_what_is_removed(void)
 {
     struct stream_config sc = plain;
 
@@ -427,6 +428,28 @@ static void test_list_of_few_subjects_follows_what_is_removed(void)
         close_all();
         seed = start;
     }
+}
+
+/* As in nats-server: the list is the one of the beginning. */
+static void test_removed_message_of_a_list_is_not_replaced_by_an_older_one(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    for (const char *k = "abaca"; *k != '\0'; k++)
+        put((char[]){'k', '.', *k, '\0'}, "x");
+    struct consumer *c = add("W", watcher(DELIVER_LAST_PER_SUBJECT, "k.>"));
+    TEST_ASSERT_EQUAL_UINT64(3, info(c).pending); /* 2, 4, 5 */
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).delivered_sseq);
+    (void)world_remove(&w, 5);
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).pending);
+    (void)world_remove(&w, 3); /* was never of the list */
+    TEST_ASSERT_EQUAL_UINT64(2, info(c).pending);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "9");
+    const char *t = heard();
+    TEST_ASSERT_EQUAL_size_t(2, count(t, "in<"));
+    TEST_ASSERT_EQUAL_size_t(0, count(t, "in<k.a"));
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).pending);
 }
 
 static void failed(struct consumer_op *op, struct consumer *c, const struct js_error *e)
@@ -463,7 +486,8 @@ int main(void)
     RUN_TEST(test_turn_walks_a_bounded_number_however_many_wait);
     RUN_TEST(test_count_that_takes_long_goes_on_in_slices);
     RUN_TEST(test_count_in_slices_is_exact_whatever_happens_meanwhile);
-    RUN_TEST(test_list_of_few_subjects_follows_what_is_removed);
+    RUN_TEST(test_list_of_few_subjects_loses_what_is_removed);
+    RUN_TEST(test_removed_message_of_a_list_is_not_replaced_by_an_older_one);
     RUN_TEST(test_deleted_while_it_is_counted_answers);
     return UNITY_END();
 }
