@@ -179,12 +179,12 @@ const mappings = [
   {
     name: "mirror: many transforms",
     attack: (w) =>
-      create(w, "M", { mirror: { name: "A", subject_transforms: fill((i) => ({ src: `a.${i}.*`, dest: `b.${i}.$1` })).slice(0, 20000) } }),
+      create(w, "M", { mirror: { name: "A", subject_transforms: fill((i) => ({ src: `a.${i}.*`, dest: `b.${i}.$1` })).slice(0, 10000) } }),
   },
   {
     name: "source: many transforms",
     attack: (w) =>
-      create(w, "M", { sources: [{ name: "A", subject_transforms: fill((i) => ({ src: `*.a${i}.x`, dest: `b.${i}.$1` })).slice(0, 20000) }] }),
+      create(w, "M", { sources: [{ name: "A", subject_transforms: fill((i) => ({ src: `*.a${i}.x`, dest: `b.${i}.$1` })).slice(0, 10000) }] }),
   },
   {
     name: "sources: thousands",
@@ -198,7 +198,7 @@ const mappings = [
     name: "sources: up to the limit, many transforms",
     attack: (w) =>
       create(w, "M", {
-        sources: many(1000, (i) => ({ name: `S${i}`, subject_transforms: many(15, (k) => ({ src: `a.${i}.${k}.*`, dest: `b.${k}.$1` })) })),
+        sources: many(1000, (i) => ({ name: `S${i}`, subject_transforms: many(10, (k) => ({ src: `a.${i}.${k}.*`, dest: `b.${k}.$1` })) })),
       }),
   },
   {

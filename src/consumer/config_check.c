@@ -264,7 +264,7 @@ static int bad_subject(struct js_error *e)
 static int check_overlap(const struct json_strs *list, struct js_error *e)
 {
     struct pattern_set set;
-    size_t bad = 0, inner;
+    size_t bad = 0, inner = list->n;
     int rc = pattern_set_strings(&set, list->at, list->n, NULL);
 
     if (rc == 0)
@@ -283,13 +283,16 @@ static int check_overlap(const struct json_strs *list, struct js_error *e)
                : js_refuse(e, JS_CONSUMER_CREATE, "filters have too many wildcards to be compared");
 }
 
-/* What each filter costs all over the server. */
+/* What filters cost is known before they are compared. */
 static int check_filter_sizes(const struct consumer_config *c, struct js_error *e)
 {
     char *const *at;
     size_t n = consumer_filters(c, &at);
     uint64_t tokens = 0;
 
+    if (n > CONSUMER_FILTERS_MAX)
+        return js_refuse_text(e, JS_CONSUMER_CREATE, "maximum number of filter subjects is %d",
+                              CONSUMER_FILTERS_MAX);
     for (size_t i = 0; i < n; i++) {
         if (strlen(at[i]) > STREAM_SUBJECT_LEN_MAX)
             return js_refuse_text(e, JS_CONSUMER_CREATE,
@@ -312,14 +315,11 @@ static int check_filters(const struct consumer_config *c, struct js_error *e)
         return js_refuse(e, JS_CONSUMER_DUPLICATE_FILTER_SUBJECTS);
     if (!empty(c->filter_subject) && !subject_valid(mf_str(c->filter_subject)))
         return bad_subject(e);
-    if (c->filter_subjects.n > CONSUMER_FILTERS_MAX)
-        return js_refuse_text(e, JS_CONSUMER_CREATE, "maximum number of filter subjects is %d",
-                              CONSUMER_FILTERS_MAX);
     for (size_t i = 0; i < c->filter_subjects.n; i++)
         if (empty(c->filter_subjects.at[i]))
             return js_refuse(e, JS_CONSUMER_EMPTY_FILTER);
-    rc = c->filter_subjects.n == 0 ? 0 : check_overlap(&c->filter_subjects, e);
-    return rc == 0 ? check_filter_sizes(c, e) : rc;
+    rc = check_filter_sizes(c, e);
+    return rc != 0 || c->filter_subjects.n == 0 ? rc : check_overlap(&c->filter_subjects, e);
 }
 
 /* --- where to begin --------------------------------------------------------------------------- */

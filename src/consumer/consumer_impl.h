@@ -27,6 +27,7 @@
 #ifndef CONSUMER_IMPL_H
 #define CONSUMER_IMPL_H
 
+#include "filters.h"
 #include "pending.h"
 
 #include "mayfly/buf.h"
@@ -34,7 +35,6 @@
 #include "mayfly/consumer.h"
 #include "mayfly/header.h"
 #include "mayfly/lend.h"
-#include "mayfly/pattern_tree.h"
 #include "mayfly/proto.h"
 #include "mayfly/rand.h"
 #include "mayfly/router.h"
@@ -58,26 +58,6 @@ struct request {
     char id[24];            /* of a pinned client; "" none */
     size_t reply_len;
     char reply[];
-};
-
-struct filter_sub {
-    struct router_sub sub;
-    struct consumer *c;
-};
-
-/* filters.c: what a consumer wants. */
-#define FILTERS_FEW 64
-struct filters {
-    struct filter_sub *subs; /* n of them, in group->filters; one for ">" without any filter */
-    size_t n;
-    bool crossed;                 /* two of them may match the same subject */
-    struct pattern_entry *claims; /* the same in group->claims; NULL: not on a work queue */
-    struct filter_trees *trees;   /* more than FEW: to match subjects; else NULL */
-};
-struct filter_trees {
-    struct pattern_tree plain, wild;
-    size_t wilds; /* filters with wildcards */
-    struct pattern_entry at[];
 };
 
 struct walk;  /* walk.c */
@@ -225,16 +205,6 @@ void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t s
 void consumer_alive(struct consumer *c);                      /* a sign of life */
 bool consumer_inactive(struct consumer *c);                   /* it may be gone after this: true */
 void consumer_vanish(struct consumer *c, const char *status); /* deleted: requests are told */
-
-/* filters.c */
-/* Those of a configuration, for c, beside what it has.  MF_NOMEM: nothing was made. */
-MF_MUSTCHECK int filters_make(struct filters *f, struct consumer *c,
-                              const struct consumer_config *cfg);
-void filters_drop(struct filters *f, struct consumer *c);
-/* O(tokens). */
-bool filters_want(struct consumer *c, struct mf_slice subject);
-/* Is the pattern within one of them?  O(tokens). */
-bool filters_contain(const struct consumer *c, struct mf_slice pattern);
 
 /* walk.c */
 /* A walk of what it wants, from a sequence on: of the list, or of all.  NULL: no memory. */

@@ -79,14 +79,11 @@ static int check_transforms(const struct stream_source *s, size_t met, bool mirr
 static int check_filters(const struct stream_source *s, bool mirror, struct js_error *e)
 {
     struct pattern_set set;
-    size_t first;
+    size_t first = s->transforms.n;
     int met, rc;
 
     if (s->transforms.n == 0)
         return 0;
-    if (s->transforms.n > STREAM_TRANSFORMS_MAX)
-        return config_invalid(e, "maximum number of subject transforms is %d",
-                              STREAM_TRANSFORMS_MAX);
     met = pattern_set_init(&set, s->transforms.n);
     for (size_t i = 0; met == 0 && i < set.n; i++)
         set.at[i].text = mf_str(config_mapping_at(&s->transforms, i)->src);
@@ -246,8 +243,6 @@ static int check_sources(const struct stream_config *c, const struct stream_conf
         return 0;
     if (c->allow_msg_schedules)
         return js_refuse(e, JS_SOURCE_WITH_MSG_SCHEDULES);
-    if (c->sources.n > STREAM_SOURCES_MAX)
-        return config_invalid(e, "maximum number of sources is %d", STREAM_SOURCES_MAX);
     memset(&names, 0, sizeof names);
     for (size_t i = 0; rc == 0 && i < c->sources.n; i++)
         rc = check_source(c, config_source_at(c, i), w, &names, e);
@@ -503,11 +498,28 @@ static int check_cycle(const struct stream_config *c, const struct stream_config
     return rc > 0 ? config_invalid(e, "detected cycle") : rc;
 }
 
+/* What each of them costs is known before anything is compared. */
+static int check_numbers(const struct stream_config *c, struct js_error *e)
+{
+    size_t transforms = 0;
+
+    if (c->sources.n > STREAM_SOURCES_MAX)
+        return config_invalid(e, "maximum number of sources is %d", STREAM_SOURCES_MAX);
+    for (size_t i = 0; i < feeds(c); i++)
+        transforms += feed_at(c, i) == NULL ? 0 : feed_at(c, i)->transforms.n;
+    if (transforms > STREAM_TRANSFORMS_MAX)
+        return config_invalid(e, "maximum number of subject transforms is %d",
+                              STREAM_TRANSFORMS_MAX);
+    return 0;
+}
+
 int config_check_sources(struct stream_config *c, const struct stream_config_world *w,
                          struct js_error *e)
 {
-    int rc = c->mirror == NULL ? 0 : check_mirror(c, w, e);
+    int rc = check_numbers(c, e);
 
+    if (rc == 0 && c->mirror != NULL)
+        rc = check_mirror(c, w, e);
     if (rc == 0)
         rc = check_sources(c, w, e);
     if (rc == 0)

@@ -125,8 +125,6 @@ static int refuse_first_overlap(const struct stream_config *c, size_t i, struct 
 /* first: overlaps another one; n if none does. */
 static int check_each(const struct stream_config *c, size_t first, struct js_error *e)
 {
-    uint64_t tokens = 0;
-
     for (size_t i = 0; i < c->subjects.n; i++) {
         struct mf_slice subject = mf_str(c->subjects.at[i]);
         if (!subject_valid(subject))
@@ -136,6 +134,19 @@ static int check_each(const struct stream_config *c, size_t first, struct js_err
             return rc;
         if (i == first)
             return refuse_first_overlap(c, i, e);
+    }
+    return 0;
+}
+
+/* What they cost is known before they are compared. */
+static int check_sizes(const struct stream_config *c, struct js_error *e)
+{
+    uint64_t tokens = 0;
+
+    if (c->subjects.n > STREAM_SUBJECTS_MAX)
+        return config_invalid(e, "maximum number of subjects is %d", STREAM_SUBJECTS_MAX);
+    for (size_t i = 0; i < c->subjects.n; i++) {
+        struct mf_slice subject = mf_str(c->subjects.at[i]);
         if (subject.len > STREAM_SUBJECT_LEN_MAX)
             return config_invalid(e, "subject is too long, maximum allowed is %d",
                                   STREAM_SUBJECT_LEN_MAX);
@@ -162,13 +173,13 @@ static int default_subject(struct stream_config *c)
 int config_check_subjects(struct stream_config *c, struct js_error *e)
 {
     struct pattern_set set;
-    size_t first;
+    size_t first = c->subjects.n;
     int met, rc;
 
     if (c->subjects.n == 0)
         return c->mirror == NULL && c->sources.n == 0 ? default_subject(c) : 0;
-    if (c->subjects.n > STREAM_SUBJECTS_MAX)
-        return config_invalid(e, "maximum number of subjects is %d", STREAM_SUBJECTS_MAX);
+    if ((rc = check_sizes(c, e)) != 0)
+        return rc;
     met = pattern_set_strings(&set, c->subjects.at, c->subjects.n, NULL);
     if (met == 0)
         met = pattern_set_first(&set, PATTERN_OVERLAP, &first);

@@ -215,7 +215,7 @@ static void test_more_than_can_be_checked_is_refused(void)
     free(far);
     feed.transforms = mappings(STREAM_TRANSFORMS_MAX + 1);
     c = (struct stream_config){.mirror = &feed};
-    refused(&c, "maximum number of subject transforms is 20000");
+    refused(&c, "maximum number of subject transforms is 10000");
 }
 
 int main(void)
