@@ -202,7 +202,6 @@ static int a_life_in(struct store_folder *inner, struct mf_error *e)
     char draft[STORE_FOLDER_NAME];
     struct store_io *io;
     unsigned n = 0;
-    bool named;
     int rc;
 
     store_folder_draft(draft, "S");
@@ -338,7 +337,6 @@ static void test_paths_that_are_too_long_are_refused(void)
     struct store_folder *f;
     struct store_io *io;
     struct mf_error e;
-    bool named;
 
     TEST_ASSERT_NOT_NULL(path);
     memset(path, 'p', 5000);
@@ -357,17 +355,21 @@ static void test_paths_that_are_too_long_are_refused(void)
 /* Another store has the name: it stays as it is, and who asked knows that the name is not his. */
 static void test_a_name_that_is_taken_is_left_alone(void)
 {
-    char draft[64], path[192];
+    char draft[STORE_FOLDER_NAME], path[192];
+    struct store_io *io;
     struct mf_error e;
-    bool named = true;
 
-    store_folder_draft(draft, sizeof draft, "S");
+    store_folder_draft(draft, "S");
     for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s/%s", dir, i == 0 ? "S" : draft, "file");
-        TEST_ASSERT_EQUAL_INT(0, store_folder_make(path, &e));
+        snprintf(path, sizeof path, "%s/%s", dir, i == 0 ? "S" : draft);
+        TEST_ASSERT_EQUAL_INT(0, mkdir(path, 0700));
+        snprintf(path, sizeof path, "%s/%s/file", dir, i == 0 ? "S" : draft);
+        TEST_ASSERT_EQUAL_INT(0, mkdir(path, 0700));
     }
-    TEST_ASSERT_EQUAL_INT(MF_IO, store_folder_finish(dir, "S", &named, &e));
-    TEST_ASSERT_FALSE(named);
+    TEST_ASSERT_EQUAL_INT(0, store_io_folder(&io, top, draft, &e));
+    TEST_ASSERT_NOT_EQUAL_INT(0, store_io_dir_move(io, "S", &e));
+    TEST_ASSERT_FALSE(store_io_dir_is(io, "S"));
+    io->free(io);
     snprintf(path, sizeof path, "%s/S/file", dir);
     TEST_ASSERT_EQUAL_INT(0, rmdir(path));
     snprintf(path, sizeof path, "%s/%s/file", dir, draft);
