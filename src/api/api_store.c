@@ -57,9 +57,12 @@ int api_store_open(struct api *a, struct mf_error *e)
     char *dir = options_store_dir(a->options);
     int rc = 0;
 
-    if (dir == NULL || (a->store_dir = shown_dir(dir)) == NULL)
-        rc = mf_fail(e, MF_NOMEM, "store directory");
-    else if (a->options->jetstream.enabled)
+    a->store_dir = dir == NULL ? NULL : shown_dir(dir);
+    if (a->store_dir == NULL) {
+        free(dir);
+        return mf_fail(e, MF_NOMEM, "store directory");
+    }
+    if (a->options->jetstream.enabled)
         rc = catalog_root_open(&a->root, dir, e);
     free(dir);
     if (rc == 0)

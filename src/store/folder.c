@@ -187,7 +187,7 @@ int store_folder_open(struct store_folder **out, struct store_folder *parent, co
                       unsigned flags, struct mf_error *e)
 {
     char path[PATH_MAX];
-    int fd, rc;
+    int fd = -1, rc;
 
     if ((size_t)snprintf(path, sizeof path, "%s/%s", parent->path, name) >= sizeof path)
         return mf_fail(e, MF_LIMIT, "folder %s: the path is too long", name);

@@ -99,7 +99,7 @@ void entry_drop(struct entry *e)
 static int open_parts(struct catalog *c, unsigned flags, struct store_folder **out,
                       struct mf_error *e)
 {
-    struct store_folder *at = store_folder_retain(c->o.root), *next;
+    struct store_folder *at = store_folder_retain(c->o.root), *next = NULL;
     const char *part = c->dir;
     int rc = 0;
 
@@ -110,7 +110,8 @@ static int open_parts(struct catalog *c, unsigned flags, struct store_folder **o
                           : store_folder_open(&next, at, name, flags, e);
         free(name);
         store_folder_release(at);
-        at = rc == 0 ? next : NULL;
+        at = next;
+        next = NULL;
         part += n + (part[n] == '/');
     }
     if (rc == 0)

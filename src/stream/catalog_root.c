@@ -57,12 +57,12 @@ int catalog_root_open(struct store_folder **out, const char *store_dir, struct m
     struct store_folder *f;
     int rc = store_folder_root(&f, store_dir, NAME, e);
 
+    if (rc == 0 && (find_foreign(f, e) != 0 || store_folder_claim(f, e) != 0)) {
+        store_folder_release(f);
+        rc = e->code;
+    }
     if (rc != 0)
         return mf_wrap(e, "store directory");
-    if ((rc = find_foreign(f, e)) != 0 || (rc = store_folder_claim(f, e)) != 0) {
-        store_folder_release(f);
-        return mf_wrap(e, "store directory");
-    }
     *out = f;
     return 0;
 }
