@@ -7,6 +7,7 @@
  * new one has no streams until the old catalog has let go of their folders. */
 #include "api_pages.h"
 #include "api_store.h"
+#include "direct.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/lend.h"

@@ -245,8 +245,7 @@ MF_MUSTCHECK int stream_limits_allow(struct api_account *aa, const struct stream
 MF_MUSTCHECK int stream_update_allowed(struct api_account *aa, const struct stream_config *now,
                                        const struct stream_config *next, struct js_error *e);
 
-/* subject_page.c: the subjects of a stream that match, sorted, a page of them.  O(matches) plus
- * the sorting of the page. */
+/* subject_page.c: a page of the subjects that match, sorted.  O(matches + sorting the page). */
 struct subject_page {
     uint64_t total, first, n; /* the page is [first, first + n) of the sorted ones */
     struct mf_buf text;
@@ -262,10 +261,9 @@ void subject_page_fini(struct subject_page *p);
 /* direct.c: messages to $JS.API.DIRECT.GET.>; rest: behind $JS.API.  false: nobody answers here (no
  * such stream, or not allowed). */
 bool direct_get(struct api_account *aa, const struct router_msg *m, struct mf_slice rest);
-/* Ends what is under way for this account: batches of direct gets, snapshots, restores (a stream
- * that is half restored is deleted).  Before its catalog closes. */
+/* Before its catalog closes: ends batches of direct gets, snapshots, restores (and their streams).
+ */
 void direct_stop(struct api_account *aa);
-void direct_forget(const struct stream *s); /* it is about to end */
 void snapshots_stop(struct api_account *aa);
 void restores_stop(struct api_account *aa);
 /* restore_budget.c: adds the bytes that restores have reserved. */

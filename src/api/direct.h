@@ -32,6 +32,9 @@ void direct_send_status(struct api_account *aa, struct mf_slice reply, const cha
 void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
                         const struct direct_req *req, struct arena *mem);
 
+/* The stream is about to end: cursors over it are dropped. */
+void direct_forget(const struct stream *s);
+
 #define DIRECT_NOT_FOUND  "NATS/1.0 404 Message Not Found\r\n\r\n"
 #define DIRECT_NO_RESULTS "NATS/1.0 404 No Results\r\n\r\n"
 #define DIRECT_TOO_MANY   "NATS/1.0 413 Too Many Results\r\n\r\n"

@@ -3,11 +3,9 @@
  * Happy path: steps follow each other, each a bounded slice of work: find the start by time, count
  * what is there (or resolve the subjects), send.  A slice that is over asks for another turn, so
  * that a large batch holds nobody up; a message that is on disk is waited for.
- * Failure: the stream is looked up again at every step; when it has gone the batch ends.  Memory:
- * "500".
+ * Failure: "500" without memory; a stream that is not found again at a step ends the batch.
  * Close: direct_stop() ends all of an account; one that waits for the disk is freed when it comes.
- * direct_forget() drops the cursors over a stream before it ends.
- */
+ * direct_forget() drops the cursors over a stream before it ends. */
 #include "direct.h"
 
 #include "mayfly/clock.h"
@@ -31,7 +29,7 @@ struct direct_batch {
     int64_t created_ns;
     struct mf_slice reply;
     void (*step)(struct direct_batch *b, struct stream *s);
-    struct loop_defer turn;
+    struct work_task turn;
     struct stream_load load;
     struct stream_seek seek;
     bool waiting;                 /* for load or seek */
@@ -109,14 +107,15 @@ static void batch_run(struct direct_batch *b)
         b->step(b, s);
 }
 
-static void batch_turn(struct loop_defer *d)
+static bool batch_turn(struct work_task *t)
 {
-    batch_run(mf_container(d, struct direct_batch, turn));
+    batch_run(mf_container(t, struct direct_batch, turn));
+    return false; /* a step that has more to do asks for its turn itself, or has ended it */
 }
 
 static void batch_later(struct direct_batch *b)
 {
-    loop_next(b->aa->api->loop, &b->turn);
+    work_add(b->aa->api->loop, &b->aa->work, &b->turn);
 }
 
 void direct_stop(struct api_account *aa)
@@ -134,7 +133,7 @@ void direct_stop(struct api_account *aa)
             cursor_drop(b); /* the stream may end before what is waited for comes */
             mf_list_del(&b->link);
         } else {
-            loop_defer_cancel(aa->api->loop, &b->turn);
+            work_cancel(aa->api->loop, &b->turn);
             batch_free(b);
         }
     }
@@ -160,7 +159,7 @@ static bool is_multi(const struct direct_batch *b)
 
 static bool has_filter(const struct direct_batch *b)
 {
-    return b->req.next != NULL && *b->req.next != '\0';
+    return mf_str(b->req.next).len > 0;
 }
 
 static struct mf_slice filter_of(const struct direct_batch *b)
@@ -592,7 +591,7 @@ void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slic
     b->name = name;
     b->created_ns = stream_created_ns(s);
     b->reply = mf_slice(to, reply.len);
-    b->turn.fn = batch_turn;
+    b->turn = (struct work_task){.run = batch_turn, .cause = WORK_DIRECT};
     if (b->req.max_bytes == 0)
         b->req.max_bytes = aa->api->options->max_pending;
     mf_list_push(&batches, &b->link);

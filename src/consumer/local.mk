@@ -2,7 +2,7 @@
 noinst_LIBRARIES += %D%/libconsumer.a
 %C%_libconsumer_a_SOURCES = \
 	%D%/config.c %D%/config_check.c %D%/config_update.c %D%/consumers.c %D%/consumer.c %D%/filters.c %D%/pending.c %D%/walk.c %D%/count.c %D%/ack.c \
-	%D%/pump.c %D%/pull.c %D%/pull_groups.c %D%/push.c %D%/state.c %D%/state_load.c %D%/state_blob.h %D%/info.c %D%/retention.c %D%/pause.c %D%/backup.c %D%/consumer_impl.h %D%/pull_groups.h %D%/pending.h %D%/filters.h \
+	%D%/pump.c %D%/pull.c %D%/pull_groups.c %D%/push.c %D%/state.c %D%/state_load.c %D%/state_blob.h %D%/info.c %D%/retention.c %D%/pause.c %D%/backup.c %D%/consumer_impl.h %D%/pull_groups.h %D%/pending.h %D%/walk.h %D%/filters.h \
 	include/mayfly/consumer.h include/mayfly/consumer_config.h
 %C%_libconsumer_a_CPPFLAGS = $(AM_CPPFLAGS)
 
