@@ -250,6 +250,8 @@ void store_watch(struct store *s,
 struct store_keys;
 struct store_keys *store_keys_new(struct store *s, struct mf_slice pattern); /* NULL: no memory */
 bool store_keys_next(struct store_keys *k, struct mf_slice *key, struct store_key *out);
+/* At most *n nodes, counted down.  false with 0 left: go on later; with more: that was all. */
+bool store_keys_some(struct store_keys *k, uint32_t *n, struct mf_slice *key, struct store_key *x);
 void store_keys_free(struct store_keys *k);
 
 /* Deadlines up to to_ns of messages that are there, in no order.  O(those). */

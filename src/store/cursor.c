@@ -434,16 +434,34 @@ struct store_keys *store_keys_new(struct store *s, struct mf_slice pattern)
     return k;
 }
 
-bool store_keys_next(struct store_keys *k, struct mf_slice *key, struct store_key *out)
+bool store_keys_some(struct store_keys *k, uint32_t *n, struct mf_slice *key, struct store_key *x)
 {
+    size_t budget = *n;
     uint32_t id;
 
-    while (k->walk != NULL && (id = keys_walk_next(k->walk)) != KEYS_NONE)
-        if (view_key(k->s, id, out)) {
+    while (k->walk != NULL && (id = keys_walk_sum(k->walk, NULL, &budget)) != KEYS_NONE)
+        if (view_key(k->s, id, x)) {
             *key = keys_text(index_keys(seen(k->s)), id, k->text);
+            *n = (uint32_t)budget;
             return true;
         }
+    *n = (uint32_t)budget;
+    if (k->walk != NULL && budget == 0)
+        return false;
     k->walk = NULL; /* it ended itself */
+    *n += *n == 0;
+    return false;
+}
+
+bool store_keys_next(struct store_keys *k, struct mf_slice *key, struct store_key *out)
+{
+    uint32_t nodes;
+
+    do {
+        nodes = UINT32_MAX;
+        if (store_keys_some(k, &nodes, key, out))
+            return true;
+    } while (nodes == 0);
     return false;
 }
 
