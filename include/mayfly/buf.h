@@ -27,6 +27,7 @@ uint8_t *mf_buf_reserve(struct mf_buf *b, size_t n);
 void mf_buf_append(struct mf_buf *b, const void *p, size_t n);
 void mf_buf_byte(struct mf_buf *b, uint8_t c);
 void mf_buf_puts(struct mf_buf *b, const char *s);
+void mf_buf_u64(struct mf_buf *b, uint64_t value); /* in decimal */
 void mf_buf_printf(struct mf_buf *b, const char *fmt, ...) MF_PRINTF(2, 3);
 void mf_buf_vprintf(struct mf_buf *b, const char *fmt, va_list ap) MF_PRINTF(2, 0);
 /* Drops the first n bytes. */

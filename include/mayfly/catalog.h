@@ -67,6 +67,18 @@ size_t catalog_count(const struct catalog *c);
  * subject that overlaps. */
 void catalog_each(struct catalog *c, struct mf_slice subject,
                   void (*visit)(void *arg, struct stream *s), void *arg);
+/* Does the stream have a subject that overlaps?  O(its subjects). */
+bool catalog_touches(const struct stream *s, struct mf_slice subject);
+/* All names in slices: places count from 0 in the order of names, and change when streams come and
+ * go.  behind: the place of the first name that is greater (empty: 0); O(log streams).  at: false:
+ * there are not that many.  stream and reason NULL: it is being made or deleted. */
+struct catalog_item {
+    const char *name;
+    struct stream *stream;
+    const char *reason; /* it is offline */
+};
+size_t catalog_behind(const struct catalog *c, struct mf_slice name);
+bool catalog_at(const struct catalog *c, size_t place, struct catalog_item *out);
 /* Streams on disk that this version cannot serve, in the order of names. */
 void catalog_each_offline(struct catalog *c,
                           void (*visit)(void *arg, const char *name, const char *reason),

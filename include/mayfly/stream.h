@@ -124,6 +124,7 @@ uint64_t stream_prev(struct stream *s, uint64_t from_seq); /* last message at or
 /* The last one of the subjects that match; 0: none.  A literal: O(1); a pattern: O(messages behind
  * it) or O(subjects that match), whatever is less. */
 uint64_t stream_last_of(struct stream *s, struct mf_slice pattern);
+bool stream_last_is_known(struct mf_slice pattern); /* is that O(1)? */
 /* The first one at or after from_seq of the subjects that match.  0: none. */
 uint64_t stream_next_of(struct stream *s, struct mf_slice pattern, uint64_t from_seq);
 /* The first one with a timestamp at or after ts_ns; 0: none.  O(log messages) reads; those from
@@ -175,6 +176,25 @@ struct stream_subject {
 void stream_each_subject(struct stream *s, struct mf_slice pattern,
                          bool (*visit)(void *arg, const struct stream_subject *x), void *arg);
 bool stream_subject(struct stream *s, struct mf_slice subject, struct stream_subject *out);
+/* The same in slices, over several turns.  A subject that is there all the time is seen exactly
+ * once.  Each call passes over at most *nodes nodes of the tree of subjects and counts them down.
+ * false with *nodes 0: go on with another call; with more than 0: that was all.  out->subject is
+ * valid until the next call.  Between the calls the stream may change; once it is closed only
+ * stream_subjects_free() may follow. */
+struct stream_subjects;
+struct stream_subjects *stream_subjects_new(struct stream *s,
+                                            struct mf_slice pattern); /* NULL: out of memory */
+bool stream_subjects_next(struct stream_subjects *w, uint32_t *nodes, struct stream_subject *out);
+void stream_subjects_free(struct stream_subjects *w); /* NULL is fine */
+/* What stream_last_of() or stream_next_of() tells, in slices.  Each stream_find_step() is short.
+ * true: it is over, and *seq is the sequence at that time, 0: none.  false: call it again.  Between
+ * the calls the stream may change; once it is closed only stream_find_free() may follow. */
+struct stream_find;
+struct stream_find *stream_find_last(struct stream *s, struct mf_slice pattern); /* or NULL */
+struct stream_find *stream_find_next(struct stream *s, struct mf_slice pattern,
+                                     uint64_t from_seq); /* NULL: out of memory */
+bool stream_find_step(struct stream_find *f, uint64_t *seq);
+void stream_find_free(struct stream_find *f); /* NULL is fine */
 
 /* As nats-server counts: bytes with its overhead for each message, by kind of storage. */
 struct stream_state {

@@ -66,6 +66,18 @@ void mf_buf_puts(struct mf_buf *b, const char *s)
     mf_buf_append(b, s, strlen(s));
 }
 
+void mf_buf_u64(struct mf_buf *b, uint64_t value)
+{
+    char text[20];
+    size_t n = sizeof text;
+
+    do {
+        text[--n] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    mf_buf_append(b, text + n, sizeof text - n);
+}
+
 void mf_buf_vprintf(struct mf_buf *b, const char *fmt, va_list ap)
 {
     va_list again;

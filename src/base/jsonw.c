@@ -146,7 +146,7 @@ void jsonw_i64(struct jsonw *w, const char *key, int64_t value)
 void jsonw_u64(struct jsonw *w, const char *key, uint64_t value)
 {
     lead(w, key);
-    mf_buf_printf(w->out, "%" PRIu64, value);
+    mf_buf_u64(w->out, value);
 }
 
 void jsonw_f64(struct jsonw *w, const char *key, double value)

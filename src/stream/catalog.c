@@ -175,12 +175,39 @@ size_t catalog_count(const struct catalog *c)
     return c->ready;
 }
 
-static bool touches(const struct stream_config *cfg, struct mf_slice subject)
+bool catalog_touches(const struct stream *s, struct mf_slice subject)
 {
-    for (size_t i = 0; i < cfg->subjects.n; i++)
-        if (subject_overlap(mf_str(cfg->subjects.at[i]), subject))
+    for (size_t i = 0; i < s->cfg.subjects.n; i++)
+        if (subject_overlap(mf_str(s->cfg.subjects.at[i]), subject))
             return true;
     return false;
+}
+
+size_t catalog_behind(const struct catalog *c, struct mf_slice name)
+{
+    size_t at;
+
+    if (name.len == 0)
+        return 0;
+    return entry_find(c, name, &at) != NULL ? at + 1 : at;
+}
+
+static const char *reason_of(const struct entry *e)
+{
+    return e->reason != NULL ? e->reason : "unknown";
+}
+
+bool catalog_at(const struct catalog *c, size_t place, struct catalog_item *out)
+{
+    const struct entry *e;
+
+    if (place >= c->count)
+        return false;
+    e = c->at[place];
+    *out = (struct catalog_item){.name = e->name,
+                                 .stream = e->state == ENTRY_READY ? e->stream : NULL,
+                                 .reason = e->state == ENTRY_OFFLINE ? reason_of(e) : NULL};
+    return true;
 }
 
 void catalog_each(struct catalog *c, struct mf_slice subject,
@@ -188,7 +215,7 @@ void catalog_each(struct catalog *c, struct mf_slice subject,
 {
     for (size_t i = 0; i < c->count; i++)
         if (c->at[i]->state == ENTRY_READY &&
-            (subject.len == 0 || touches(&c->at[i]->stream->cfg, subject)))
+            (subject.len == 0 || catalog_touches(c->at[i]->stream, subject)))
             visit(arg, c->at[i]->stream);
 }
 
@@ -197,7 +224,7 @@ void catalog_each_offline(struct catalog *c,
 {
     for (size_t i = 0; i < c->count; i++)
         if (c->at[i]->state == ENTRY_OFFLINE)
-            visit(arg, c->at[i]->name, c->at[i]->reason != NULL ? c->at[i]->reason : "unknown");
+            visit(arg, c->at[i]->name, reason_of(c->at[i]));
 }
 
 const char *catalog_offline(struct catalog *c, struct mf_slice name)
@@ -207,7 +234,7 @@ const char *catalog_offline(struct catalog *c, struct mf_slice name)
 
     if (e == NULL || e->state != ENTRY_OFFLINE)
         return NULL;
-    return e->reason != NULL ? e->reason : "unknown";
+    return reason_of(e);
 }
 
 static const struct stream_config *config_of(const struct entry *e)

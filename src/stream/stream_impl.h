@@ -8,7 +8,7 @@
  *     batch.c      atomic batches                     fast.c      fast batches
  *     counter.c    Nats-Incr                          schedule.c  Nats-Schedule
  *     announce.c   observers, republishing            compress.c  bodies under compression
- *     copy.c       messages of mirrors, sources, backups
+ *     copy.c       messages of mirrors, sources, backups                find.c  reading in slices
  *     config*.c    the rules of a configuration       catalog*.c  all streams of an account
  */
 #ifndef STREAM_IMPL_H
@@ -170,8 +170,9 @@ void stream_refuse(struct stream *s, struct stream_publish *p, const struct js_e
 /* The sequence a message with the same id was stored under, within the window; 0: none. */
 uint64_t stream_duplicate_of(struct stream *s, const struct intake *in);
 /* The clock, and a timestamp for the next message: greater than that of the one before. */
-int64_t stream_now(struct stream *s);
-int64_t stream_wall(struct stream *s); /* by which schedules fire */ /* also tells the store */
+int64_t stream_now(struct stream *s);        /* also tells the store */
+int64_t stream_wall(struct stream *s);       /* by which schedules fire */
+void stream_look_at_clock(struct stream *s); /* as stream_now(), where time can matter to a reader */
 int64_t stream_stamp(struct stream *s);
 /* The store's trouble in JetStream's words. */
 void stream_store_error(struct stream *s, int code, struct js_error *e);

@@ -45,7 +45,7 @@ void stream_msg_end(const struct stream_msg *m)
 
 /* For readers: the time matters only where something can die of it, and to ask for it costs more
  * than to find a message. */
-static void look_at_clock(struct stream *s)
+void stream_look_at_clock(struct stream *s)
 {
     if (store_mortal(s->store))
         (void)stream_now(s);
@@ -56,7 +56,7 @@ int stream_get(struct stream *s, uint64_t seq, struct stream_msg *out)
     struct store_rec r;
     int rc;
 
-    look_at_clock(s);
+    stream_look_at_clock(s);
     rc = store_peek(s->store, seq, &r);
     return rc != 0 ? rc : fill(&r, out);
 }
@@ -98,7 +98,7 @@ int stream_load(struct stream *s, struct stream_load *l)
 {
     l->stream = s;
     l->read = (struct store_read){.seq = l->seq, .done = load_done};
-    look_at_clock(s);
+    stream_look_at_clock(s);
     return store_read(s->store, &l->read);
 }
 
@@ -106,13 +106,13 @@ int stream_load(struct stream *s, struct stream_load *l)
 
 uint64_t stream_next(struct stream *s, uint64_t from_seq)
 {
-    look_at_clock(s);
+    stream_look_at_clock(s);
     return store_next(s->store, from_seq);
 }
 
 uint64_t stream_prev(struct stream *s, uint64_t from_seq)
 {
-    look_at_clock(s);
+    stream_look_at_clock(s);
     return store_prev(s->store, from_seq);
 }
 
@@ -120,10 +120,15 @@ bool stream_subject(struct stream *s, struct mf_slice subject, struct stream_sub
 {
     struct store_key k;
 
-    look_at_clock(s);
+    stream_look_at_clock(s);
     bool found = store_key(s->store, subject, &k);
     *out = (struct stream_subject){subject, k.first_seq, k.last_seq, k.count};
     return found;
+}
+
+bool stream_last_is_known(struct mf_slice pattern)
+{
+    return mf_eq_str(pattern, ">") || !subject_has_wildcard(pattern);
 }
 
 uint64_t stream_last_of(struct stream *s, struct mf_slice pattern)
@@ -132,9 +137,9 @@ uint64_t stream_last_of(struct stream *s, struct mf_slice pattern)
 
     if (mf_eq_str(pattern, ">"))
         return stream_prev(s, UINT64_MAX);
-    if (!subject_has_wildcard(pattern))
+    if (stream_last_is_known(pattern))
         return stream_subject(s, pattern, &x) ? x.last_seq : 0;
-    look_at_clock(s);
+    stream_look_at_clock(s);
     return store_pattern_last(s->store, pattern);
 }
 
@@ -144,7 +149,7 @@ uint64_t stream_next_of(struct stream *s, struct mf_slice pattern, uint64_t from
     uint64_t seq = 0;
     bool more = true;
 
-    look_at_clock(s);
+    stream_look_at_clock(s);
     if (store_cursor_new(&c, s->store, pattern, STORE_ALL, from_seq) != 0)
         return 0;
     while (more && seq == 0)
@@ -160,7 +165,7 @@ void stream_each_subject(struct stream *s, struct mf_slice pattern,
     struct mf_slice key;
     struct store_key k;
 
-    look_at_clock(s);
+    stream_look_at_clock(s);
     if ((walk = store_keys_new(s->store, pattern)) == NULL)
         return;
     while (store_keys_next(walk, &key, &k))
@@ -184,7 +189,7 @@ int stream_cursor_new(struct stream_cursor **out, struct stream *s, struct mf_sl
 
     if (c == NULL)
         return MF_NOMEM;
-    look_at_clock(s);
+    stream_look_at_clock(s);
     c->s = s;
     rc = store_cursor_new(&c->c, s->store, pattern,
                           last_per_subject ? STORE_LAST_PER_KEY : STORE_ALL, from_seq);
@@ -197,7 +202,7 @@ int stream_cursor_new(struct stream_cursor **out, struct stream *s, struct mf_sl
 
 uint64_t stream_cursor_next(struct stream_cursor *c, bool *more)
 {
-    look_at_clock(c->s);
+    stream_look_at_clock(c->s);
     return store_cursor_next(c->c, more);
 }
 
@@ -346,7 +351,7 @@ void stream_state(struct stream *s, struct stream_state *out)
 {
     struct store_state t;
 
-    look_at_clock(s);
+    stream_look_at_clock(s);
     store_state(s->store, &t);
     *out = (struct stream_state){.msgs = t.msgs,
                                  .bytes = limits_sum(s, t.bytes, t.msgs, t.flagged[1]),
@@ -421,7 +426,7 @@ bool stream_count(struct stream *s, struct mf_slice pattern, uint64_t first, uin
 bool stream_count_readable(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t last,
                            uint64_t *out)
 {
-    look_at_clock(s);
+    stream_look_at_clock(s);
     if (!store_count(s->store, pattern, first, last, out))
         return false;
     *out -= store_count_overdue(s->store, pattern, first, last);
