@@ -274,6 +274,8 @@ static int account_open(struct api *a, struct account *acc, struct mf_error *e)
     mf_list_init(&aa->snapshots);
     mf_list_init(&aa->calls);
     mf_list_init(&aa->told);
+    queue_init(aa);
+    direct_queue_init(aa);
     mf_list_push(&a->list, &aa->link);
     wire_init(aa);
     source_wire_init(aa);
@@ -313,6 +315,7 @@ static void account_close(struct api_account *aa)
         if (!mf_list_empty(&call->busy.node))
             api_call_free(call);
     }
+    queue_stop(aa);
     mf_list_del(&aa->link);
     mf_list_push(&aa->api->leaving, &aa->link);
     if (c == NULL) {

@@ -1,9 +1,11 @@
 /* api_impl.h: the JetStream API's insides, shared by the files of this folder only.
  *
  * api.c: open, close, accounts that come and go.  dispatch.c: which request is it, who answers.
+ * queue.c: requests that wait for their account's share of the loop's time.
  * call.c: one request and its reply.  stream_admin.c: CREATE, UPDATE, DELETE, PURGE.
- * stream_limits.c: what an account may have.  stream_list.c: INFO, NAMES, LIST, account info.
- * subject_page.c: the subjects of an INFO.  msg_api.c: MSG.GET, MSG.DELETE.  direct.c: DIRECT.GET.
+ * stream_limits.c: what an account may have.  stream_list.c: NAMES, LIST, account info.
+ * stream_info.c: STREAM.INFO.  subject_page.c: the subjects of an INFO.  msg_api.c: MSG.GET,
+ * MSG.DELETE.  direct*.c: DIRECT.GET.
  * config_json.c, info_json.c: configurations, states and infos as JSON.  ingest.c: publishes into
  * streams, pub acks.  snapshot.c, restore*.c, archive.c: backups.  advisory.c:
  * $JS.EVENT.>. consumer_admin.c, consumer_manage.c, consumer_json.c: requests about consumers
@@ -16,6 +18,7 @@
 
 #include "consumer_api.h"
 #include "consumer_wire.h"
+#include "queue.h"
 #include "source_wire.h"
 
 #include "mayfly/account.h"
@@ -47,13 +50,15 @@ struct api_account {
     struct table mirrors; /* source_wire.c: those that answer direct gets of their origin */
     char hash[9];         /* of its name, as newer ack subjects show it */
     uint64_t api_total, api_errors;
-    struct mf_list restores, snapshots; /* under way, how many: */
+    struct mf_list restores, snapshots; /* under way */
     size_t nrestores, nsnapshots;
     size_t restore_memory;  /* bytes that restores keep in memory */
-    struct work_owner work; /* of its snapshots and restores */
-    struct mf_list calls;   /* api_call.link: not answered yet */
-    struct mf_list told;    /* advisory.c: events to be sent at the end of the turn */
-    size_t telling;         /* how many */
+    struct work_owner work; /* its share of the loop's time */
+    struct api_queue queue;
+    struct direct_queue direct;
+    struct mf_list calls; /* api_call.link: not answered yet */
+    struct mf_list told;  /* advisory.c: events to be sent at the end of the turn */
+    size_t telling;       /* how many */
     struct loop_defer tell;
     char *dir;       /* where its streams are; NULL: no JetStream */
     size_t creating; /* streams that CREATE or a restore waits for: not counted yet */
@@ -98,7 +103,13 @@ struct api_call {
     struct consumer_op cop;
     struct catalog_wait busy;
     struct stream_load load;
-    void *state;                   /* the handler's own; freed with free() */
+    void *state;                /* the handler's own; freed with free(), */
+    void (*state_fini)(void *); /* after this, unless it is NULL */
+    /* Set by api_call_slices(): the rest of the work, one slice.  true: there is more.  false: that
+     * was all, the call may be freed. */
+    bool (*step)(struct api_call *call);
+    struct mf_list queued;         /* api_queue.calls */
+    size_t queued_bytes;           /* 0: not queued */
     struct arena mem;              /* strings of the request */
     const struct api_route *route; /* NULL: an answer for the system account */
     bool soft;                     /* the error is the stream's: not counted as one of the API */
@@ -119,6 +130,9 @@ void api_reply_error_more(struct api_call *call, const struct js_error *e,
 /* Not counted, not audited (a successful MSG.GET). */
 void api_reply_end_quietly(struct api_call *call);
 void api_call_free(struct api_call *call);
+void api_call_unheard(struct api_call *call); /* counts it as served and frees it */
+/* The handler's own memory; frees what was there.  state comes from malloc(), fini may be NULL. */
+void api_call_set_state(struct api_call *call, void *state, void (*fini)(void *state));
 /* A copy of the request m, whose subject behind $JS.API. is rest; NULL: out of memory.
  * with_client: remember who asked. */
 struct api_call *api_call_new(struct api_account *aa, const struct router_msg *m,
@@ -194,11 +208,11 @@ extern const struct json_type
 void state_json_write(struct jsonw *w, const char *key, struct stream *s);
 /* config, created, state, [domain], [cluster], [mirror], [sources], ts: what responses about a
  * stream share. */
-/* What STREAM.INFO shows when asked: subjects writes the members of "subjects" (NULL: none). */
+/* What STREAM.INFO shows when asked, written already. */
 struct state_details {
-    void (*subjects)(void *arg, struct jsonw *w);
-    void *arg;
-    bool deleted;
+    const struct stream_state *state; /* as it was when the rest was collected; NULL: as it is */
+    struct mf_slice subjects;         /* the object; empty: it is left out */
+    struct mf_slice deleted;          /* the array; empty: it is left out */
 };
 void state_json_write_details(struct jsonw *w, const char *key, struct stream *s,
                               const struct state_details *d);
@@ -245,31 +259,15 @@ MF_MUSTCHECK int stream_limits_allow(struct api_account *aa, const struct stream
 MF_MUSTCHECK int stream_update_allowed(struct api_account *aa, const struct stream_config *now,
                                        const struct stream_config *next, struct js_error *e);
 
-/* subject_page.c: a page of the subjects that match, sorted.  O(matches + sorting the page). */
-struct subject_page {
-    uint64_t total, first, n; /* the page is [first, first + n) of the sorted ones */
-    struct mf_buf text;
-    struct subject_entry *at;
-    size_t cap;
-    bool failed;
-};
-MF_MUSTCHECK int subject_page_make(struct subject_page *p, struct stream *s, struct mf_slice filter,
-                                   uint64_t offset, uint64_t limit);
-void subject_page_write(void *page, struct jsonw *w);
-void subject_page_fini(struct subject_page *p);
-
 /* direct.c: messages to $JS.API.DIRECT.GET.>; rest: behind $JS.API.  false: nobody answers here (no
  * such stream, or not allowed). */
 bool direct_get(struct api_account *aa, const struct router_msg *m, struct mf_slice rest);
-/* Before its catalog closes: ends batches of direct gets, snapshots, restores (and their streams).
- */
+/* Before its catalog closes: end direct gets, snapshots, restores (and their streams). */
 void direct_stop(struct api_account *aa);
 void snapshots_stop(struct api_account *aa);
 void restores_stop(struct api_account *aa);
-/* restore_budget.c: adds the bytes that restores have reserved. */
 void restores_reserved(const struct api_account *aa, struct stream_usage *out);
 
-/* ingest.c: streams and the subjects they store. */
 MF_MUSTCHECK int ingest_add(struct api_account *aa, struct stream *s);
 void ingest_change(struct api_account *aa, struct stream *s);
 void ingest_remove(struct api_account *aa, struct stream *s);
@@ -284,6 +282,8 @@ size_t api_consumer_count(struct stream *s);                  /* of the stream; 
 uint64_t api_account_consumers(const struct api_account *aa); /* O(streams) */
 
 /* advisory.c */
+bool advisory_audited(const struct api_account *aa); /* does anybody listen to audits? */
+/* Tells the auditors and frees the call; response: call->out. */
 void advisory_audit(struct api_call *call, struct mf_slice response);
 void advisory_api_limit(struct api *a, uint64_t dropped);
 void events_drop(struct api_account *aa); /* those not sent yet */

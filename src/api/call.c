@@ -1,7 +1,8 @@
 /* call.c: one request, from its arrival to its reply.
  *
  * Happy path: api_call_new() copies the request; its handler answers at once, or starts something
- * that answers later, with api_reply_*(), which send, count, tell the auditors and free the call.
+ * that answers later (long work: in slices, queue.c), with api_reply_*(), which send, count, tell
+ * the auditors and free the call.
  * Busy: a request for a stream that is being made or deleted waits (parked) and then runs again
  * from the start, so that it finds the world as it is by then.
  * Close: calls of an account that goes are freed when its catalog has closed; parked ones at once.
@@ -58,19 +59,32 @@ struct api_call *api_call_new(struct api_account *aa, const struct router_msg *m
     call->client = keep(&at, mf_buf_slice(&who));
     mf_buf_fini(&who);
     mf_list_init(&call->busy.node);
+    mf_list_init(&call->queued);
     mf_list_push(&aa->calls, &call->link);
     a->inflight++;
+    aa->queue.inflight++;
     return call;
+}
+
+void api_call_set_state(struct api_call *call, void *state, void (*fini)(void *state))
+{
+    if (call->state != NULL && call->state_fini != NULL)
+        call->state_fini(call->state);
+    free(call->state);
+    call->state = state;
+    call->state_fini = fini;
 }
 
 void api_call_free(struct api_call *call)
 {
     call->aa->api->inflight--;
+    call->aa->queue.inflight--;
+    api_call_dequeue(call);
     mf_list_del(&call->link);
     mf_list_del(&call->busy.node); /* of its own making: it is in no list unless parked */
     mf_buf_fini(&call->out);
+    api_call_set_state(call, NULL, NULL);
     arena_fini(&call->mem);
-    free(call->state);
     free(call);
 }
 
@@ -206,6 +220,12 @@ static void send_out_of_memory(struct api_call *call)
     api_call_free(call);
 }
 
+void api_call_unheard(struct api_call *call)
+{
+    count(call->aa, false);
+    api_call_free(call);
+}
+
 static void finish(struct api_call *call, bool error, bool quietly)
 {
     char hdr[64];
@@ -225,9 +245,10 @@ static void finish(struct api_call *call, bool error, bool quietly)
             snprintf(hdr, sizeof hdr, "NATS/1.0\r\n" API_IDENTITY ": %s\r\n\r\n", call->identity);
     if (call->reply.len > 0)
         api_publish(call->aa, call->reply, MF_SLICE_NONE, mf_slice(hdr, (size_t)hdr_len), text);
-    if (!quietly)
+    if (quietly)
+        api_call_free(call);
+    else
         advisory_audit(call, text);
-    api_call_free(call);
 }
 
 void api_reply_end(struct api_call *call)

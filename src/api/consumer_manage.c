@@ -10,10 +10,12 @@
 #include "mayfly/header.h"
 #include "mayfly/json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define NAMES_LIMIT 1024
 #define LIST_LIMIT  256
+#define PAGE_BYTES  ((size_t)4 << 20) /* a page of LIST ends when it is as long as that */
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
@@ -106,80 +108,115 @@ static const struct json_field page_fields[] = {
 static const struct json_type page_type = {"JSApiConsumersRequest", sizeof(struct page_request),
                                            page_fields, MF_COUNT(page_fields)};
 
-/* Those that copy the stream into another are not shown. */
+/* call->state.  Consumers that copy the stream into another one are not shown.  Between the slices
+ * consumers come and go: the walk goes on behind the last name it met. */
 struct page {
-    struct jsonw *w;
-    uint64_t at, first, limit;
-    int64_t now_ns;
-    bool names;
-    struct consumer *uncounted; /* the first one of the page that is being counted, or NULL */
+    uint64_t at, first, limit, shown;
+    int64_t created_ns; /* of the stream */
+    bool names, full;
+    char behind[256]; /* the last name that was met */
+    struct mf_buf text;
+    struct jsonw w;
 };
 
-static bool on_page(const struct page *p, const struct consumer *c)
+static void page_fini(void *state)
 {
-    return !consumer_config(c)->direct && p->at >= p->first && p->at - p->first < p->limit;
+    mf_buf_fini(&((struct page *)state)->text);
 }
 
-static void find_uncounted(void *arg, struct consumer *c)
+static void page_show(struct page *p, struct consumer *c, int64_t now_ns)
 {
-    struct page *p = arg;
-
-    if (p->uncounted == NULL && on_page(p, c) && !consumer_counted(c))
-        p->uncounted = c;
-    p->at += !consumer_config(c)->direct;
-}
-
-static void page_consumer(void *arg, struct consumer *c)
-{
-    struct page *p = arg;
-
-    if (on_page(p, c)) {
-        if (p->names) {
-            jsonw_str(p->w, NULL, consumer_name(c));
-        } else {
-            jsonw_object(p->w, NULL);
-            consumer_info_json_write(p->w, c, p->now_ns, false);
-            jsonw_end(p->w);
-        }
+    if (p->names) {
+        jsonw_str(&p->w, NULL, consumer_name(c));
+    } else {
+        jsonw_object(&p->w, NULL);
+        consumer_info_json_write(&p->w, c, now_ns, false);
+        jsonw_end(&p->w);
     }
-    p->at += !consumer_config(c)->direct;
+    p->full = ++p->shown == p->limit || p->text.len >= PAGE_BYTES;
 }
 
-static void count_shown(void *arg, struct consumer *c)
+static void page_reply(struct api_call *call, const struct consumers *g)
 {
-    uint64_t *n = arg;
+    struct page *p = call->state;
+    uint64_t total = consumers_count(g);
+    struct jsonw *w;
 
-    *n += !consumer_config(c)->direct;
+    jsonw_end(&p->w);
+    if (mf_buf_failed(&p->text)) {
+        api_reply_no_memory(call);
+        return;
+    }
+    w = api_reply_begin(call);
+    jsonw_u64(w, "total", total);
+    jsonw_u64(w, "offset", p->first < total ? p->first : total);
+    jsonw_u64(w, "limit", p->limit);
+    jsonw_raw(w, "consumers", mf_buf_slice(&p->text));
+    api_reply_end(call);
+}
+
+/* One slice: from behind the last name to the end of the page. */
+static bool page_walk(struct page *p, struct consumers *g, const struct api_account *aa)
+{
+    int64_t now_ns = api_now_ns(aa->api);
+    struct consumer *c;
+
+    while (!p->full && (c = consumers_after(g, mf_str(p->behind))) != NULL) {
+        size_t before = p->text.len;
+        if (!p->names && p->at >= p->first && !consumer_counted(c))
+            return true; /* the number of its messages is being counted */
+        (void)snprintf(p->behind, sizeof p->behind, "%s", consumer_name(c));
+        if (!consumer_config(c)->direct && p->at++ >= p->first)
+            page_show(p, c, now_ns);
+        if (api_slice_spent(aa, (p->text.len - before) / 128))
+            return true;
+    }
+    return false;
+}
+
+static bool page_step(struct api_call *call)
+{
+    struct page *p = call->state;
+    struct stream *s = catalog_find(call->aa->catalog, api_call_token(call, 2));
+    struct consumers *g = s == NULL ? NULL : api_consumers(s);
+    struct js_error e;
+
+    if (g == NULL || stream_created_ns(s) != p->created_ns) {
+        js_refuse(&e, JS_STREAM_NOT_FOUND);
+        api_reply_error(call, &e);
+        return false;
+    }
+    if (page_walk(p, g, call->aa))
+        return true;
+    page_reply(call, g);
+    return false;
 }
 
 static void page_handle(struct api_call *call, bool names)
 {
     struct page_request r = {0};
-    struct page p = {.names = names, .limit = names ? NAMES_LIMIT : LIST_LIMIT};
     struct consumers *g;
-    uint64_t total = 0;
+    struct page *p;
 
     if (json_is_document(call->body) && !api_call_read(call, &page_type, &r))
         return;
     g = api_call_consumers(call, 2);
-    if (g == NULL)
+    if (g == NULL || !api_call_heard(call))
         return;
-    consumers_each(g, count_shown, &total);
-    p.now_ns = api_now_ns(call->aa->api);
-    p.first = r.offset < 0 ? 0 : (uint64_t)r.offset > total ? total : (uint64_t)r.offset;
-    if (!names)
-        consumers_each(g, find_uncounted, &p);
-    if (wait_for_count(call, p.uncounted))
+    p = calloc(1, sizeof *p);
+    api_call_set_state(call, p, page_fini);
+    if (p == NULL) {
+        api_reply_no_memory(call);
         return;
-    p.at = 0;
-    p.w = api_reply_begin(call);
-    jsonw_u64(p.w, "total", total);
-    jsonw_u64(p.w, "offset", p.first);
-    jsonw_u64(p.w, "limit", p.limit);
-    jsonw_array(p.w, "consumers");
-    consumers_each(g, page_consumer, &p);
-    jsonw_end(p.w);
-    api_reply_end(call);
+    }
+    p->names = names;
+    p->limit = names ? NAMES_LIMIT : LIST_LIMIT;
+    p->first = r.offset < 0 ? 0 : (uint64_t)r.offset;
+    p->created_ns = stream_created_ns(consumers_stream(g));
+    p->text = MF_BUF_INIT;
+    jsonw_begin(&p->w, &p->text, JSONW_COMPACT);
+    jsonw_array(&p->w, NULL);
+    api_call_slices(call, page_step);
 }
 
 void consumer_names_handle(struct api_call *call)
@@ -257,8 +294,8 @@ void consumer_pause_handle(struct api_call *call)
         return;
     if (!api_call_level(call) || !api_call_enabled(call) || (c = named_consumer(call)) == NULL)
         return;
-    free(call->state); /* it was parked and runs again */
-    call->state = kept = malloc(sizeof *kept);
+    kept = malloc(sizeof *kept);
+    api_call_set_state(call, kept, NULL);
     if (kept == NULL) {
         api_reply_no_memory(call);
         return;

@@ -2,7 +2,8 @@
  *
  * Happy path: the message is in memory; its headers are put together in a buffer of the pool, and
  * it is sent, all in the turn of the request and without taking memory.  When it is on disk the
- * reply subject is kept until it was read. */
+ * reply subject is kept until it was read.  A request that comes when the turn is over is copied
+ * and served in a slice of its account's time (direct_queue.c). */
 #include "direct.h"
 
 #include "mayfly/clock.h"
@@ -141,7 +142,7 @@ static void load_one(struct api_account *aa, struct stream *s, struct mf_slice r
     free(d);
 }
 
-static void get_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
+void direct_get_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
                     bool no_hdr)
 {
     struct stream_msg m;
@@ -200,6 +201,29 @@ static bool conflicting(const struct direct_req *r)
            (r->up_to_seq > 0 && r->has_up_to);
 }
 
+/* subject is not from a body: what a search needs of it is copied. */
+static void search_last(struct api_account *aa, struct stream *s, struct mf_slice reply,
+                        struct mf_slice subject, bool no_hdr)
+{
+    struct arena mem = {.chunks = NULL};
+    struct direct_req r = {.last = arena_dup(&mem, subject), .no_hdr = no_hdr};
+
+    if (r.last == NULL)
+        direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+    else
+        direct_find_start(aa, s, reply, &r, &mem);
+    arena_fini(&mem);
+}
+
+static void get_last(struct api_account *aa, struct stream *s, struct mf_slice reply,
+                     struct mf_slice subject, bool no_hdr)
+{
+    if (stream_last_is_known(subject))
+        direct_get_one(aa, s, reply, stream_last_of(s, subject), no_hdr);
+    else
+        search_last(aa, s, reply, subject, no_hdr);
+}
+
 /* Body of DIRECT.GET.<stream>. */
 static void get_by_body(struct api_account *aa, struct stream *s, struct mf_slice reply,
                         struct direct_req *r, struct arena *mem)
@@ -211,11 +235,11 @@ static void get_by_body(struct api_account *aa, struct stream *s, struct mf_slic
     else if (r->multi.n > 0 || r->batch != 0 || r->has_start)
         direct_batch_start(aa, s, reply, r, mem);
     else if (asked(r->next))
-        get_one(aa, s, reply, stream_next_of(s, mf_str(r->next), r->seq), r->no_hdr);
+        direct_find_start(aa, s, reply, r, mem);
     else if (asked(r->last))
-        get_one(aa, s, reply, stream_last_of(s, mf_str(r->last)), r->no_hdr);
+        get_last(aa, s, reply, mf_str(r->last), r->no_hdr);
     else
-        get_one(aa, s, reply, r->seq, r->no_hdr);
+        direct_get_one(aa, s, reply, r->seq, r->no_hdr);
 }
 
 /* Body of DIRECT.GET.<stream>.<subject>. */
@@ -226,53 +250,61 @@ static void get_by_subject(struct api_account *aa, struct stream *s, struct mf_s
         r->has_start || r->up_to_seq != 0 || r->has_up_to)
         direct_send_status(aa, reply, BAD);
     else
-        get_one(aa, s, reply, stream_last_of(s, subject), r->no_hdr);
+        get_last(aa, s, reply, subject, r->no_hdr);
 }
 
-static void get_with_body(struct api_account *aa, struct stream *s, const struct mf_msg *m,
-                          struct mf_slice subject)
+static void get_with_body(struct api_account *aa, struct stream *s, const struct direct_get *g)
 {
     struct direct_req r = {.seq = 0};
     struct arena mem = {.chunks = NULL};
-    int rc = json_read(m->payload, &req_type, &r, &mem, false, NULL);
+    int rc = json_read(g->payload, &req_type, &r, &mem, false, NULL);
 
     if (rc == MF_NOMEM)
-        direct_send_status(aa, m->reply, DIRECT_NO_MEMORY);
+        direct_send_status(aa, g->reply, DIRECT_NO_MEMORY);
     else if (rc != 0)
-        direct_send_status(aa, m->reply, MALFORMED);
-    else if (subject.len > 0)
-        get_by_subject(aa, s, m->reply, subject, &r);
+        direct_send_status(aa, g->reply, MALFORMED);
+    else if (g->subject.len > 0)
+        get_by_subject(aa, s, g->reply, g->subject, &r);
     else
-        get_by_body(aa, s, m->reply, &r, &mem);
+        get_by_body(aa, s, g->reply, &r, &mem);
     arena_fini(&mem);
+}
+
+void direct_serve(struct api_account *aa, struct stream *s, const struct direct_get *g)
+{
+    if (!api_level_served(aa->api, g->hdr))
+        direct_send_status(aa, g->reply, LEVEL);
+    else if (g->payload.len > 0)
+        get_with_body(aa, s, g);
+    else if (g->subject.len > 0)
+        get_last(aa, s, g->reply, g->subject, false);
+    else
+        direct_send_status(aa, g->reply, EMPTY);
 }
 
 bool direct_get(struct api_account *aa, const struct router_msg *rm, struct mf_slice rest)
 {
     static const size_t prefix = sizeof "DIRECT.GET." - 1;
     const struct mf_msg *m = rm->msg;
-    struct mf_slice name, subject = MF_SLICE_NONE;
-    const uint8_t *dot;
+    struct direct_get g = {.name = mf_slice(rest.ptr + prefix, rest.len - prefix),
+                           .reply = m->reply,
+                           .hdr = m->hdr,
+                           .payload = m->payload};
+    const uint8_t *dot = memchr(g.name.ptr, '.', g.name.len);
     struct stream *s;
 
-    name = mf_slice(rest.ptr + prefix, rest.len - prefix);
-    dot = memchr(name.ptr, '.', name.len);
     if (dot != NULL) {
-        subject = mf_slice(dot + 1, (size_t)(name.ptr + name.len - dot - 1));
-        name.len = (size_t)(dot - name.ptr);
+        g.subject = mf_slice(dot + 1, (size_t)(g.name.ptr + g.name.len - dot - 1));
+        g.name.len = (size_t)(dot - g.name.ptr);
     }
-    s = source_wire_reader(aa, name);
+    s = source_wire_reader(aa, g.name);
     if (s == NULL)
         return false;
-    if (m->reply.len == 0)
+    if (g.reply.len == 0)
         return true;
-    if (!api_level_served(aa->api, m->hdr))
-        direct_send_status(aa, m->reply, LEVEL);
-    else if (m->payload.len > 0)
-        get_with_body(aa, s, m, subject);
-    else if (subject.len > 0)
-        get_one(aa, s, m->reply, stream_last_of(s, subject), false);
+    if (MF_LIKELY(!direct_queue_waits(aa)))
+        direct_serve(aa, s, &g);
     else
-        direct_send_status(aa, m->reply, EMPTY);
+        direct_queue_add(aa, &g);
     return true;
 }

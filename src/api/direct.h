@@ -1,5 +1,6 @@
-/* direct.h: DIRECT.GET: what its two files share.  direct.c answers what is one message and needs
- * no search; direct_batch.c the rest. */
+/* direct.h: DIRECT.GET: what its files share.  direct.c answers what is one message and needs no
+ * search; direct_queue.c keeps requests for later; direct_batch.c and direct_multi.c
+ * (direct_batch.h) do what takes slices. */
 #ifndef API_DIRECT_H
 #define API_DIRECT_H
 
@@ -28,9 +29,31 @@ void direct_send_bare(struct api_account *aa, struct mf_slice reply, const struc
 /* Nothing but a header block. */
 void direct_send_status(struct api_account *aa, struct mf_slice reply, const char *text);
 
+/* A request for the stream `name`; subject empty: it is in the body. */
+struct direct_get {
+    struct mf_slice name, subject;
+    struct mf_slice reply, hdr, payload;
+};
+/* Answers it.  s: its stream. */
+void direct_serve(struct api_account *aa, struct stream *s, const struct direct_get *g);
+
+/* direct_queue.c.  Must the next get wait?  Then direct_queue_add() copies it. */
+static inline bool direct_queue_waits(const struct api_account *aa)
+{
+    return !mf_list_empty(&aa->direct.gets) || work_spent(aa->api->loop);
+}
+void direct_queue_add(struct api_account *aa, const struct direct_get *g);
+void direct_queue_stop(struct api_account *aa);
+
 /* Takes over what mem holds (req points into it).  Answers itself, whatever happens. */
 void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
                         const struct direct_req *req, struct arena *mem);
+/* The same for the last message of the pattern req->last, or else for the next one of req->next. */
+void direct_find_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
+                       const struct direct_req *req, struct arena *mem);
+/* One message; seq 0: it was not found. */
+void direct_get_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
+                    bool no_hdr);
 
 /* The stream is about to end: cursors over it are dropped. */
 void direct_forget(const struct stream *s);

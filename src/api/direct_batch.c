@@ -1,96 +1,75 @@
-/* direct_batch.c: DIRECT.GET for many messages, and for what must be searched by time.
+/* direct_batch.c: DIRECT.GET for many messages, and for what must be searched.
  *
- * Happy path: steps follow each other, each a bounded slice of work: find the start by time, count
- * what is there (or resolve the subjects), send.  A slice that is over asks for another turn, so
- * that a large batch holds nobody up; a message that is on disk is waited for.
- * Failure: "500" without memory; a stream that is not found again at a step ends the batch.
+ * Happy path: steps follow each other: find the start by time, count what is there (or resolve the
+ * subjects, direct_multi.c), send.  The first slice runs in the turn of the request and is short,
+ * the others are slices of the account's time; a message that is on disk is waited for.
+ * Many: BATCHES of an account are under way at any time, the others wait for their end.
+ * Failure: the stream is looked up again at every slice; when it has gone the batch ends.  So it
+ * does when nobody listens to the answers any more.  Memory: "500".
  * Close: direct_stop() ends all of an account; one that waits for the disk is freed when it comes.
- * direct_forget() drops the cursors over a stream before it ends. */
-#include "direct.h"
-
-#include "mayfly/clock.h"
-#include "mayfly/subject.h"
+ */
+#include "direct_batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SLICE_MSGS  256
-#define SLICE_BYTES 65536
-#define SLICE_STEPS 4096
-#define MULTI_MAX   1024  /* subjects in one answer */
-#define MULTI_FOUND 16384 /* before those found twice are dropped */
-
-struct direct_batch {
-    struct mf_list link; /* batches */
-    struct api_account *aa;
-    struct direct_req req;
-    struct arena mem; /* of req */
-    char *name;       /* of the stream, and when it was made: is it still the same? */
-    int64_t created_ns;
-    struct mf_slice reply;
-    void (*step)(struct direct_batch *b, struct stream *s);
-    struct work_task turn;
-    struct stream_load load;
-    struct stream_seek seek;
-    bool waiting;                 /* for load or seek */
-    bool stopped;                 /* the account is gone */
-    struct stream_cursor *cursor; /* of this step, over cursor_of; NULL: none yet */
-    struct stream *cursor_of;
-    uint64_t seq;      /* go on here */
-    uint64_t up_to;    /* counted up to there.  multi: the last sequence asked for */
-    uint64_t pending;  /* what is left behind the last one sent */
-    uint64_t last_seq; /* of the last one sent */
-    int64_t sent, sent_bytes;
-    bool full;      /* max_bytes were reached */
-    uint64_t *seqs; /* multi: what to send, ascending */
-    size_t nseqs, at;
-    char **partial; /* multi: subjects that also have messages behind up_to; in mem */
-    size_t npartial;
-};
-
-static struct mf_list batches = {&batches, &batches}; /* of all accounts */
+#define FIRST_STEPS 256   /* of the slice in the turn of the request */
+#define NEWER_MAX   20000 /* messages that came meanwhile and are counted */
+#define BATCHES     16
+#define LATER_BYTES ((size_t)64 << 20)
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-static void cursor_drop(struct direct_batch *b)
+static void begin_next(struct api_account *aa);
+
+/* What is kept between the slices and belongs to the stream. */
+static void drop_walks(struct direct_batch *b)
 {
     stream_cursor_free(b->cursor);
+    stream_subjects_free(b->subjects);
+    stream_find_free(b->find);
     b->cursor = NULL;
-}
-
-/* The cursor of this step: it goes on where its last slice ended.  NULL: no memory. */
-static struct stream_cursor *cursor_get(struct direct_batch *b, struct stream *s,
-                                        struct mf_slice pattern, uint64_t from)
-{
-    if (b->cursor == NULL && stream_cursor_new(&b->cursor, s, pattern, false, from) != 0)
-        b->cursor = NULL;
-    b->cursor_of = s;
-    return b->cursor;
+    b->subjects = NULL;
+    b->find = NULL;
 }
 
 void direct_forget(const struct stream *s)
 {
+    struct api_account *aa = stream_host(s)->arg;
     struct mf_list *pos;
 
-    mf_list_each(pos, &batches)
+    mf_list_each(pos, &aa->direct.batches)
     {
         struct direct_batch *b = mf_container(pos, struct direct_batch, link);
 
-        if (b->cursor_of == s)
-            cursor_drop(b);
+        if (b->created_ns == stream_created_ns(s) && strcmp(b->name, stream_name(s)) == 0)
+            drop_walks(b); /* the next slice finds that the stream is gone */
     }
 }
 
-static void batch_free(struct direct_batch *b)
+void batch_free(struct direct_batch *b)
 {
+    struct api_account *aa = b->aa;
+    bool stopped = b->stopped, begun = b->bytes == 0;
+
     mf_list_del(&b->link);
-    cursor_drop(b);
+    if (!stopped) {
+        work_cancel(aa->api->loop, &b->task);
+        aa->direct.nbatches -= begun;
+        aa->direct.later_bytes -= b->bytes;
+    }
+    drop_walks(b);
+    pattern_tree_fini(&b->tree);
+    free(b->entries);
     arena_fini(&b->mem);
     free(b->seqs);
+    free(b->seen);
     free(b);
+    if (!stopped && begun)
+        begin_next(aa);
 }
 
-static void batch_end(struct direct_batch *b, const char *status)
+void batch_end(struct direct_batch *b, const char *status)
 {
     if (status != NULL)
         direct_send_status(b->aa, b->reply, status);
@@ -101,41 +80,69 @@ static void batch_run(struct direct_batch *b)
 {
     struct stream *s = catalog_find(b->aa->catalog, mf_str(b->name));
 
-    if (s == NULL || stream_created_ns(s) != b->created_ns)
+    if (!api_subject_heard(b->aa, b->reply))
+        batch_free(b);
+    else if (s == NULL || stream_created_ns(s) != b->created_ns)
         batch_end(b, DIRECT_NOT_FOUND);
     else
         b->step(b, s);
 }
 
-static bool batch_turn(struct work_task *t)
+static bool batch_slice(struct work_task *t)
 {
-    batch_run(mf_container(t, struct direct_batch, turn));
-    return false; /* a step that has more to do asks for its turn itself, or has ended it */
+    batch_run(mf_container(t, struct direct_batch, task));
+    return false; /* batch_later() has added it again, if there is more */
 }
 
-static void batch_later(struct direct_batch *b)
+void batch_later(struct direct_batch *b)
 {
-    work_add(b->aa->api->loop, &b->aa->work, &b->turn);
+    b->first_steps = 0;
+    work_add(b->aa->api->loop, &b->aa->work, &b->task);
+}
+
+bool batch_spent(struct direct_batch *b, size_t units)
+{
+    if (b->first_steps == 0)
+        return api_slice_spent(b->aa, units);
+    b->first_steps -= units + 1 < b->first_steps ? (unsigned)units + 1 : b->first_steps;
+    return b->first_steps == 0;
+}
+
+/* The oldest one that waits for the end of another. */
+static void begin_next(struct api_account *aa)
+{
+    struct mf_list *n = mf_list_pop(&aa->direct.later);
+    struct direct_batch *b;
+
+    if (n == NULL)
+        return;
+    b = mf_container(n, struct direct_batch, link);
+    aa->direct.later_bytes -= b->bytes;
+    b->bytes = 0;
+    aa->direct.nbatches++;
+    mf_list_push(&aa->direct.batches, &b->link);
+    batch_later(b);
 }
 
 void direct_stop(struct api_account *aa)
 {
-    struct mf_list *pos, *tmp;
+    struct mf_list *pos, *next;
 
-    mf_list_each_safe(pos, tmp, &batches)
+    direct_queue_stop(aa);
+    mf_list_each_safe(pos, next, &aa->direct.later)
+        batch_free(mf_container(pos, struct direct_batch, link));
+    mf_list_each_safe(pos, next, &aa->direct.batches)
     {
         struct direct_batch *b = mf_container(pos, struct direct_batch, link);
 
-        if (b->aa != aa)
-            continue;
-        if (b->waiting) {
-            b->stopped = true;
-            cursor_drop(b); /* the stream may end before what is waited for comes */
-            mf_list_del(&b->link);
-        } else {
-            work_cancel(aa->api->loop, &b->turn);
+        if (!b->waiting) {
             batch_free(b);
+            continue;
         }
+        b->stopped = true;
+        drop_walks(b); /* the stream may end before what is waited for comes */
+        mf_list_del(&b->link);
+        aa->direct.nbatches--;
     }
 }
 
@@ -152,14 +159,9 @@ static bool batch_awake(struct direct_batch *b)
 
 /* --- sending -------------------------------------------------------------------------------- */
 
-static bool is_multi(const struct direct_batch *b)
-{
-    return b->req.multi.n > 0;
-}
-
 static bool has_filter(const struct direct_batch *b)
 {
-    return mf_str(b->req.next).len > 0;
+    return b->req.next != NULL && *b->req.next != '\0';
 }
 
 static struct mf_slice filter_of(const struct direct_batch *b)
@@ -167,30 +169,30 @@ static struct mf_slice filter_of(const struct direct_batch *b)
     return has_filter(b) ? mf_str(b->req.next) : MF_LIT(">");
 }
 
-static void send_end(struct direct_batch *b)
+void batch_send_end(struct direct_batch *b)
 {
     char text[256];
     int n = snprintf(text, sizeof text,
                      "NATS/1.0 204 EOB\r\nNats-Num-Pending: %llu\r\nNats-Last-Sequence: %llu\r\n",
                      (unsigned long long)b->pending, (unsigned long long)b->last_seq);
 
-    if (is_multi(b))
+    if (batch_is_multi(b))
         n += snprintf(text + n, sizeof text - (size_t)n, "Nats-UpTo-Sequence: %llu\r\n",
-                      (unsigned long long)b->up_to);
+                      (unsigned long long)(b->req.up_to_seq > 0 ? b->req.up_to_seq : b->up_to));
     (void)snprintf(text + n, sizeof text - (size_t)n, "\r\n");
     batch_end(b, text);
 }
 
 static void send_msg(struct direct_batch *b, const struct stream_msg *m)
 {
-    bool bare = b->req.no_hdr && !is_multi(b);
+    bool bare = b->req.no_hdr && !batch_is_multi(b);
 
     /* Without headers nobody is told, and nats-server does not count down. */
-    if (!is_multi(b) && !bare && b->pending > 0)
+    if (!batch_is_multi(b) && !bare && b->pending > 0)
         b->pending--;
     if (bare)
         direct_send_bare(b->aa, b->reply, m);
-    else if (b->req.batch == 0 && !is_multi(b))
+    else if (b->req.batch == 0 && !batch_is_multi(b))
         direct_send(b->aa, b->name, b->reply, m, NULL);
     else
         direct_send(b->aa, b->name, b->reply, m, &(struct direct_place){b->pending, b->last_seq});
@@ -215,12 +217,10 @@ static void load_done(struct stream_load *l, int status)
         send_msg(b, &l->msg);
     else
         b->seq = l->seq + 1; /* gone, or damaged: the others are still wanted */
-    batch_run(b);
+    batch_later(b);
 }
 
-enum sent { SENT_YES, SENT_NOT_THERE, SENT_LATER, SENT_NEVER };
-
-static enum sent send_seq(struct direct_batch *b, struct stream *s, uint64_t seq)
+enum sent batch_send_seq(struct direct_batch *b, struct stream *s, uint64_t seq)
 {
     struct stream_msg m;
     int rc = stream_get(s, seq, &m);
@@ -252,12 +252,11 @@ static void seek_done(struct stream_seek *k, uint64_t seq)
     if (!batch_awake(b))
         return;
     b->seq = seq;
-    batch_run(b);
+    batch_later(b);
 }
 
-/* b->seq will be the first one at or after the time, 0: none; then comes the step. */
-static void seek_start(struct direct_batch *b, struct stream *s, int64_t ts_ns,
-                       void (*step)(struct direct_batch *b, struct stream *s))
+void batch_seek(struct direct_batch *b, struct stream *s, int64_t ts_ns,
+                void (*step)(struct direct_batch *b, struct stream *s))
 {
     b->step = step;
     b->waiting = true;
@@ -267,32 +266,59 @@ static void seek_start(struct direct_batch *b, struct stream *s, int64_t ts_ns,
 
 /* --- a range -------------------------------------------------------------------------------- */
 
-/* What came since the stream was counted is pending too; of very much, the first part. */
-static void count_newer(struct direct_batch *b, struct stream *s)
+/* The cursor of a step, made by its first slice.  false: the batch has ended. */
+static bool have_cursor(struct direct_batch *b, struct stream *s, uint64_t from)
 {
-    struct stream_cursor *c;
-    uint64_t n;
-    bool more;
+    if (b->cursor != NULL || stream_cursor_new(&b->cursor, s, filter_of(b), false, from) == 0)
+        return true;
+    batch_end(b, DIRECT_NO_MEMORY);
+    return false;
+}
 
-    if (stream_count_readable(s, filter_of(b), b->up_to + 1, UINT64_MAX, &n)) {
-        b->pending += n;
+static void drop_cursor(struct direct_batch *b)
+{
+    stream_cursor_free(b->cursor);
+    b->cursor = NULL;
+}
+
+/* What came since the stream was counted is pending too; of very much, the first part. */
+static void range_newer(struct direct_batch *b, struct stream *s)
+{
+    bool more = false;
+
+    if (!have_cursor(b, s, b->up_to + 1))
         return;
+    while (b->walk < NEWER_MAX) {
+        bool came = stream_cursor_next(b->cursor, &more) != 0;
+        b->pending += came;
+        b->walk += came;
+        if (!came && !more)
+            break;
+        if (batch_spent(b, 0)) {
+            batch_later(b);
+            return;
+        }
     }
-    if (stream_cursor_new(&c, s, filter_of(b), false, b->up_to + 1) != 0)
-        return;
-    while (stream_cursor_steps(c) < SLICE_STEPS && stream_cursor_next(c, &more) != 0)
-        b->pending++;
-    stream_cursor_free(c);
+    batch_send_end(b);
 }
 
 static void range_end(struct direct_batch *b, struct stream *s)
 {
+    uint64_t newer;
+
     if (b->req.batch == 0) {
         batch_end(b, b->sent == 0 ? DIRECT_NOT_FOUND : NULL);
         return;
     }
-    count_newer(b, s);
-    send_end(b);
+    drop_cursor(b);
+    if (stream_count_readable(s, filter_of(b), b->up_to + 1, UINT64_MAX, &newer)) {
+        b->pending += newer;
+        batch_send_end(b);
+        return;
+    }
+    b->walk = 0;
+    b->step = range_newer;
+    range_newer(b, s);
 }
 
 /* A range that has nothing to send. */
@@ -309,68 +335,68 @@ static bool range_complete(const struct direct_batch *b)
     return b->full || b->sent >= (b->req.batch == 0 ? 1 : b->req.batch);
 }
 
-static uint64_t range_next(struct direct_batch *b, struct stream *s, struct stream_cursor *c,
-                           bool *more)
+static uint64_t range_next(struct direct_batch *b, struct stream *s, bool *more)
 {
     *more = false;
-    return c == NULL ? stream_next(s, b->seq) : stream_cursor_next(c, more);
+    return b->cursor == NULL ? stream_next(s, b->seq) : stream_cursor_next(b->cursor, more);
 }
 
 static void range_send(struct direct_batch *b, struct stream *s)
 {
-    int64_t bytes = b->sent_bytes + SLICE_BYTES, msgs = b->sent + SLICE_MSGS;
-    struct stream_cursor *c = NULL;
-    enum sent sent = SENT_YES;
-    bool more = false;
-
-    if (has_filter(b) && !range_complete(b) &&
-        (c = cursor_get(b, s, filter_of(b), b->seq)) == NULL) {
-        batch_end(b, DIRECT_NO_MEMORY);
+    if (has_filter(b) && !have_cursor(b, s, b->seq))
         return;
-    }
-    while (!range_complete(b) && b->sent < msgs && b->sent_bytes < bytes) {
-        uint64_t seq = range_next(b, s, c, &more);
+    while (!range_complete(b)) {
+        bool more;
+        int64_t bytes = b->sent_bytes;
+        uint64_t seq = range_next(b, s, &more);
+        enum sent sent = seq == 0 ? SENT_NOT_THERE : batch_send_seq(b, s, seq);
 
-        if (seq == 0) {
-            if (more)
-                batch_later(b);
-            else
-                range_dry(b, s);
+        if (seq == 0 && !more) {
+            range_dry(b, s);
             return;
         }
-        sent = send_seq(b, s, seq);
-        if (sent == SENT_LATER || sent == SENT_NEVER)
-            break;
+        if (sent == SENT_NEVER)
+            batch_end(b, DIRECT_NO_MEMORY);
+        if (sent == SENT_NEVER || sent == SENT_LATER)
+            return;
+        if (batch_spent(b, (size_t)(b->sent_bytes - bytes) / 4096) && !range_complete(b)) {
+            batch_later(b);
+            return;
+        }
     }
-    if (sent == SENT_NEVER)
-        batch_end(b, DIRECT_NO_MEMORY);
-    else if (sent != SENT_LATER && range_complete(b))
-        range_end(b, s);
-    else if (sent != SENT_LATER)
-        batch_later(b);
+    range_end(b, s);
 }
 
 /* Counts one by one, a slice at a time, what no sum can tell. */
 static void range_walk(struct direct_batch *b, struct stream *s)
 {
-    struct stream_cursor *c = cursor_get(b, s, filter_of(b), b->seq);
-    bool more = false, over = false;
+    bool more = true;
 
-    if (c == NULL) {
-        batch_end(b, DIRECT_NO_MEMORY);
+    if (!have_cursor(b, s, b->seq))
         return;
+    while (more) {
+        uint64_t seq = stream_cursor_next(b->cursor, &more);
+
+        if (seq > b->up_to)
+            break;
+        b->pending += seq != 0;
+        more = more || seq != 0;
+        if (more && batch_spent(b, 0)) {
+            batch_later(b);
+            return;
+        }
     }
-    for (uint64_t stop = stream_cursor_steps(c) + SLICE_STEPS;
-         !over && stream_cursor_steps(c) < stop;) {
-        uint64_t seq = stream_cursor_next(c, &more);
-        over = (seq == 0 && !more) || seq > b->up_to;
-        b->pending += seq != 0 && !over;
-    }
-    if (over) {
-        cursor_drop(b);
-        b->step = range_send;
-    }
-    batch_later(b);
+    drop_cursor(b);
+    b->step = range_send;
+    range_send(b, s);
+}
+
+static void range_counted(struct direct_batch *b, struct stream *s, bool exact)
+{
+    if (!exact)
+        b->pending = 0;
+    b->step = exact ? range_send : range_walk;
+    b->step(b, s);
 }
 
 /* How many match from b->seq on: by sums if they tell it. */
@@ -381,10 +407,7 @@ static void range_count(struct direct_batch *b, struct stream *s)
     stream_state(s, &st);
     b->up_to = st.last_seq;
     b->pending = 0;
-    b->step = range_walk;
-    if (stream_count_readable(s, filter_of(b), b->seq, b->up_to, &b->pending))
-        b->step = range_send;
-    b->step(b, s);
+    range_counted(b, s, stream_count_readable(s, filter_of(b), b->seq, b->up_to, &b->pending));
 }
 
 static void range_found(struct direct_batch *b, struct stream *s)
@@ -402,179 +425,47 @@ static void range_found(struct direct_batch *b, struct stream *s)
 static void range_start(struct direct_batch *b, struct stream *s)
 {
     if (b->req.has_start) {
-        seek_start(b, s, b->req.start_ns, range_found);
+        batch_seek(b, s, b->req.start_ns, range_found);
         return;
     }
     b->seq = b->req.seq;
     range_count(b, s);
 }
 
-/* --- the last ones of several subjects ------------------------------------------------------- */
+/* --- one message that must be searched ------------------------------------------------------- */
 
-static void multi_send(struct direct_batch *b, struct stream *s)
+static struct stream_find *find_new(struct stream *s, const struct direct_req *r)
 {
-    int64_t bytes = b->sent_bytes + SLICE_BYTES;
+    return r->last != NULL ? stream_find_last(s, mf_str(r->last))
+                           : stream_find_next(s, mf_str(r->next), r->seq);
+}
 
-    for (int i = 0; i < SLICE_MSGS && b->sent_bytes < bytes; i++) {
-        enum sent sent = SENT_YES;
-        uint64_t seq;
+static void find_step(struct direct_batch *b, struct stream *s)
+{
+    uint64_t seq;
 
-        if (b->full || b->at == b->nseqs || (b->req.batch > 0 && b->sent >= b->req.batch)) {
-            send_end(b);
-            return;
-        }
-        seq = b->seqs[b->at++];
-        b->pending = b->nseqs - b->at;
-        if (seq >= b->req.seq)
-            sent = send_seq(b, s, seq);
-        if (sent == SENT_LATER)
-            return;
-        if (sent == SENT_NEVER) {
-            batch_end(b, DIRECT_NO_MEMORY);
-            return;
-        }
+    if (b->find == NULL)
+        b->find = find_new(s, &b->req);
+    if (b->find == NULL) {
+        batch_end(b, DIRECT_NO_MEMORY);
+        return;
     }
+    do {
+        if (stream_find_step(b->find, &seq)) {
+            direct_get_one(b->aa, s, b->reply, seq, b->req.no_hdr);
+            batch_free(b);
+            return;
+        }
+    } while (!batch_spent(b, 3));
     batch_later(b);
-}
-
-static int compare_u64(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-
-    return (a > b) - (a < b);
-}
-
-static void multi_sort(struct direct_batch *b, struct stream *s)
-{
-    size_t n = 0;
-
-    if (b->nseqs > 0)
-        qsort(b->seqs, b->nseqs, sizeof b->seqs[0], compare_u64);
-    for (size_t i = 0; i < b->nseqs; i++)
-        if (n == 0 || b->seqs[n - 1] != b->seqs[i])
-            b->seqs[n++] = b->seqs[i];
-    b->nseqs = n;
-    if (n == 0) {
-        batch_end(b, DIRECT_NO_RESULTS);
-    } else if (n > MULTI_MAX) {
-        batch_end(b, DIRECT_TOO_MANY);
-    } else {
-        b->step = multi_send;
-        multi_send(b, s);
-    }
-}
-
-/* The last message of each of those subjects up to b->up_to: forward, as sequences are kept. */
-static void multi_resolve(struct direct_batch *b, struct stream *s)
-{
-    int steps = 0;
-
-    while (b->npartial > 0) {
-        struct mf_slice subject = mf_str(b->partial[b->npartial - 1]);
-        struct stream_cursor *c = cursor_get(b, s, subject, 0);
-        bool more = false, over = false;
-
-        if (c == NULL) {
-            batch_end(b, DIRECT_NO_MEMORY);
-            return;
-        }
-        while (!over && steps++ < SLICE_STEPS) {
-            uint64_t seq = stream_cursor_next(c, &more);
-            over = (seq == 0 && !more) || seq > b->up_to;
-            if (seq != 0 && !over)
-                b->last_seq = seq; /* not used otherwise yet */
-        }
-        if (!over) {
-            batch_later(b);
-            return;
-        }
-        cursor_drop(b);
-        if (b->last_seq > 0)
-            b->seqs[b->nseqs++] = b->last_seq; /* room for all was made */
-        b->last_seq = 0;
-        b->npartial--;
-    }
-    multi_sort(b, s);
-}
-
-static bool multi_visit(void *arg, const struct stream_subject *x)
-{
-    struct direct_batch *b = arg;
-
-    if (x->first_seq > b->up_to)
-        return true;
-    if (b->nseqs + b->npartial >= MULTI_FOUND) {
-        b->full = true;
-        return false;
-    }
-    if (x->last_seq <= b->up_to) {
-        b->seqs[b->nseqs++] = x->last_seq;
-        return true;
-    }
-    char **grown = arena_grow(&b->mem, b->partial, b->npartial, sizeof *grown);
-    char *copy = arena_dup(&b->mem, x->subject);
-    if (grown == NULL || copy == NULL)
-        return false;
-    b->partial = grown;
-    b->partial[b->npartial++] = copy;
-    return true;
-}
-
-static void multi_collect(struct direct_batch *b, struct stream *s)
-{
-    b->seqs = malloc(MULTI_FOUND * sizeof b->seqs[0]);
-    if (b->seqs == NULL) {
-        batch_end(b, DIRECT_NO_MEMORY);
-        return;
-    }
-    for (size_t i = 0; i < b->req.multi.n && !b->full && !b->mem.failed; i++) {
-        size_t before = b->nseqs + b->npartial;
-
-        stream_each_subject(s, mf_str(b->req.multi.at[i]), multi_visit, b);
-        b->full = b->full || b->nseqs + b->npartial - before > MULTI_MAX;
-    }
-    if (b->mem.failed) {
-        batch_end(b, DIRECT_NO_MEMORY);
-    } else if (b->full) {
-        batch_end(b, DIRECT_TOO_MANY);
-    } else {
-        b->step = multi_resolve;
-        multi_resolve(b, s);
-    }
-}
-
-static void multi_found(struct direct_batch *b, struct stream *s)
-{
-    struct stream_state st;
-
-    stream_state(s, &st);
-    if (b->seq == 0)
-        b->seq = st.last_seq + 1;
-    if (b->seq <= st.first_seq) {
-        batch_end(b, DIRECT_NO_RESULTS);
-        return;
-    }
-    b->up_to = b->seq - 1;
-    multi_collect(b, s);
-}
-
-static void multi_start(struct direct_batch *b, struct stream *s)
-{
-    struct stream_state st;
-
-    if (b->req.has_up_to) {
-        seek_start(b, s, b->req.up_to_ns, multi_found);
-        return;
-    }
-    stream_state(s, &st);
-    b->up_to = b->req.up_to_seq > 0 ? b->req.up_to_seq : st.last_seq;
-    multi_collect(b, s);
 }
 
 /* --- in ------------------------------------------------------------------------------------- */
 
-void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
-                        const struct direct_req *req, struct arena *mem)
+/* NULL: answered. */
+static struct direct_batch *batch_new(struct api_account *aa, struct stream *s,
+                                      struct mf_slice reply, const struct direct_req *req,
+                                      struct arena *mem)
 {
     struct direct_batch *b = calloc(1, sizeof *b);
     char *name = arena_str(mem, stream_name(s)), *to = arena_dup(mem, reply);
@@ -582,7 +473,7 @@ void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slic
     if (b == NULL || name == NULL || to == NULL) {
         free(b);
         direct_send_status(aa, reply, DIRECT_NO_MEMORY);
-        return;
+        return NULL;
     }
     b->aa = aa;
     b->req = *req;
@@ -591,10 +482,84 @@ void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slic
     b->name = name;
     b->created_ns = stream_created_ns(s);
     b->reply = mf_slice(to, reply.len);
-    b->turn = (struct work_task){.run = batch_turn, .cause = WORK_DIRECT};
+    b->task.run = batch_slice;
+    b->task.cause = WORK_DIRECT;
+    b->task.what = "batch";
+    mf_list_init(&b->link);
+    return b;
+}
+
+/* About the memory of a request. */
+static size_t bytes_of(const struct direct_req *r)
+{
+    size_t n = sizeof(struct direct_batch) + r->multi.n * sizeof(char *) + mf_str(r->last).len +
+               mf_str(r->next).len;
+
+    for (size_t i = 0; i < r->multi.n; i++)
+        n += strlen(r->multi.at[i]) + 1;
+    return n;
+}
+
+/* Begins with its first slice, or waits until there are fewer. */
+static void batch_begin(struct direct_batch *b, struct stream *s)
+{
+    struct direct_queue *q = &b->aa->direct;
+    size_t bytes;
+
+    if (q->nbatches < BATCHES) {
+        q->nbatches++;
+        mf_list_push(&q->batches, &b->link);
+        b->first_steps = FIRST_STEPS;
+        b->step(b, s);
+        return;
+    }
+    bytes = bytes_of(&b->req);
+    mf_list_push(&q->later, &b->link);
+    q->later_bytes += bytes;
+    b->bytes = bytes;
+    if (q->later_bytes > LATER_BYTES)
+        batch_end(b, DIRECT_NO_MEMORY);
+}
+
+void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
+                        const struct direct_req *req, struct arena *mem)
+{
+    struct direct_batch *b =
+        api_subject_heard(aa, reply) ? batch_new(aa, s, reply, req, mem) : NULL;
+
+    if (b == NULL)
+        return;
     if (b->req.max_bytes == 0)
         b->req.max_bytes = aa->api->options->max_pending;
-    mf_list_push(&batches, &b->link);
-    b->step = is_multi(b) ? multi_start : range_start;
-    b->step(b, s);
+    b->step = batch_is_multi(b) ? multi_start : range_start;
+    batch_begin(b, s);
+}
+
+/* What the first step finds needs no batch. */
+void direct_find_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
+                       const struct direct_req *req, struct arena *mem)
+{
+    struct stream_find *find = find_new(s, req);
+    struct direct_batch *b;
+    uint64_t seq;
+
+    if (find == NULL || stream_find_step(find, &seq)) {
+        if (find == NULL)
+            direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+        else
+            direct_get_one(aa, s, reply, seq, req->no_hdr);
+        stream_find_free(find);
+        return;
+    }
+    b = api_subject_heard(aa, reply) ? batch_new(aa, s, reply, req, mem) : NULL;
+    if (b == NULL ||
+        aa->direct.nbatches >= BATCHES) { /* while it waits it keeps the request only */
+        stream_find_free(find);
+        find = NULL;
+    }
+    if (b == NULL)
+        return;
+    b->find = find;
+    b->step = find_step;
+    batch_begin(b, s);
 }

@@ -174,12 +174,10 @@ static void refuse_system(struct api_account *aa, const struct router_msg *m, st
     api_reply_error(call, &e);
 }
 
-/* Requests that wait for the disk take memory: there is an end to it. */
+/* Requests that wait for the disk or for their turn take memory: there is an end to it. */
 static bool over_limit(struct api_account *aa)
 {
-    uint64_t limit = (uint64_t)aa->api->options->jetstream.request_queue_limit;
-
-    if (limit == 0 || aa->api->inflight < limit)
+    if (!queue_full(aa))
         return false;
     advisory_api_limit(aa->api, 1);
     return true;
@@ -204,7 +202,7 @@ static bool serve(struct api_account *aa, const struct router_msg *m, struct mf_
     }
     if (route == NULL || over_limit(aa))
         return true;
-    audited = router_has_interest(account_router(aa->account), MF_LIT("$JS.EVENT.ADVISORY.API"));
+    audited = advisory_audited(aa);
     call = api_call_new(aa, m, rest, audited || route->with_client);
     if (call == NULL) {
         api_send_no_memory(aa, m->msg->subject, m->msg->reply, route->type);
@@ -212,7 +210,7 @@ static bool serve(struct api_account *aa, const struct router_msg *m, struct mf_
     }
     call->route = route;
     call->type = route->type;
-    api_call_run(call);
+    api_call_serve(call);
     return true;
 }
 

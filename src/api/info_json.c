@@ -4,9 +4,6 @@
 
 #include "mayfly/clock.h"
 
-/* Deletions shown one by one in an INFO: more would only be a way to stop the server. */
-#define DELETED_SHOWN 1000000u
-
 void error_json_write(struct jsonw *w, const struct js_error *e)
 {
     jsonw_object(w, "error");
@@ -42,27 +39,15 @@ void base64_json_write(struct jsonw *w, const char *key, struct mf_slice bytes)
 
 /* --- state ------------------------------------------------------------------------------------ */
 
-static void deleted_write(struct jsonw *w, struct stream *s, const struct stream_state *st)
-{
-    uint64_t expected = st->first_seq, left = DELETED_SHOWN;
-
-    jsonw_array(w, "deleted");
-    while (expected <= st->last_seq && left > 0) {
-        uint64_t seq = stream_next(s, expected);
-        uint64_t end = seq == 0 || seq > st->last_seq ? st->last_seq + 1 : seq;
-        for (; expected < end && left > 0; expected++, left--)
-            jsonw_u64(w, NULL, expected);
-        expected = end + 1;
-    }
-    jsonw_end(w);
-}
-
 void state_json_write_details(struct jsonw *w, const char *key, struct stream *s,
                               const struct state_details *d)
 {
     struct stream_state st;
 
-    stream_state(s, &st);
+    if (d->state != NULL)
+        st = *d->state;
+    else
+        stream_state(s, &st);
     jsonw_object(w, key);
     jsonw_u64(w, "messages", st.msgs);
     jsonw_u64(w, "bytes", st.bytes);
@@ -71,16 +56,11 @@ void state_json_write_details(struct jsonw *w, const char *key, struct stream *s
     jsonw_u64(w, "last_seq", st.last_seq);
     jsonw_time(w, "last_ts", st.last_ts_ns);
     jsonw_opt_u64(w, "num_subjects", st.subjects);
-    if (d->subjects != NULL) {
-        jsonw_object(w, "subjects");
-        d->subjects(d->arg, w);
-        jsonw_end(w);
-    }
-    if (st.deleted > 0) {
-        jsonw_u64(w, "num_deleted", st.deleted);
-        if (d->deleted)
-            deleted_write(w, s, &st);
-    }
+    if (d->subjects.len > 0)
+        jsonw_raw(w, "subjects", d->subjects);
+    jsonw_opt_u64(w, "num_deleted", st.deleted);
+    if (st.deleted > 0 && d->deleted.len > 0)
+        jsonw_raw(w, "deleted", d->deleted);
     if (stream_lost(s) > 0) { /* which ones they were, nobody can tell any more */
         jsonw_object(w, "lost");
         jsonw_null(w, "msgs");
@@ -93,7 +73,7 @@ void state_json_write_details(struct jsonw *w, const char *key, struct stream *s
 
 void state_json_write(struct jsonw *w, const char *key, struct stream *s)
 {
-    state_json_write_details(w, key, s, &(struct state_details){NULL, NULL, false});
+    state_json_write_details(w, key, s, &(struct state_details){.state = NULL});
 }
 
 /* --- stream info ------------------------------------------------------------------------------ */
@@ -119,7 +99,7 @@ void info_json_write_details(struct jsonw *w, struct api_account *aa, struct str
 
 void info_json_write(struct jsonw *w, struct api_account *aa, struct stream *s, unsigned flags)
 {
-    info_json_write_details(w, aa, s, flags, &(struct state_details){NULL, NULL, false});
+    info_json_write_details(w, aa, s, flags, &(struct state_details){.state = NULL});
 }
 
 /* --- account info ----------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
 noinst_LIBRARIES += %D%/libapi.a
 %C%_libapi_a_SOURCES = \
 	%D%/api.c %D%/api_store.c %D%/api_store.h %D%/dispatch.c %D%/call.c %D%/config_json.c %D%/info_json.c %D%/stream_admin.c %D%/stream_list.c \
-	%D%/stream_limits.c %D%/subject_page.c \
-	%D%/msg_api.c %D%/direct.c %D%/direct_batch.c %D%/direct.h %D%/snapshot.c %D%/restore.c \
+	%D%/stream_limits.c %D%/stream_info.c %D%/subject_page.c %D%/subject_page.h %D%/queue.c %D%/queue.h \
+	%D%/msg_api.c %D%/direct.c %D%/direct_queue.c %D%/direct_batch.c %D%/direct_multi.c %D%/direct_batch.h %D%/direct.h %D%/snapshot.c %D%/restore.c \
 	%D%/restore_store.c %D%/restore_consumers.c %D%/restore_tar.c %D%/restore_budget.c %D%/restore_read.c %D%/restore.h %D%/natsfile.c %D%/natsfile.h %D%/tar.c %D%/tar.h %D%/consumer_backup.c %D%/consumer_backup.h %D%/archive.c %D%/archive.h \
 	%D%/ingest.c %D%/advisory.c %D%/jsz.c %D%/js_metrics.c %D%/js_pages.c \
 	%D%/api_pages.h %D%/consumer_admin.c %D%/consumer_manage.c %D%/consumer_api.h %D%/consumer_json.c %D%/consumer_wire.c %D%/consumer_advisory.c \
@@ -32,6 +32,14 @@ UNIT_TESTS += test/unit/api
 test_unit_api_SOURCES = test/unit/test_api.c
 test_unit_api_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_api_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+# api_slices, api_queue: two accounts; requests that read much, in slices, and what waits.
+UNIT_TESTS += test/unit/api_slices test/unit/api_queue
+test_unit_api_queue_SOURCES = test/unit/test_api_queue.c test/support/api_tenants.h
+test_unit_api_queue_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
+test_unit_api_queue_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+test_unit_api_slices_SOURCES = test/unit/test_api_slices.c test/support/api_tenants.h
+test_unit_api_slices_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
+test_unit_api_slices_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
 UNIT_TESTS += test/unit/api_nomem
 test_unit_api_nomem_SOURCES = test/unit/test_api_nomem.c test/support/no_memory.h
 test_unit_api_nomem_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)

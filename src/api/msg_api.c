@@ -1,8 +1,9 @@
 /* msg_api.c: STREAM.MSG.GET and STREAM.MSG.DELETE.
  *
- * Happy path of GET: the request becomes a sequence (by time: a search that may have to read), the
- * message is taken from memory, or loaded from disk, and answered.  While it waits the stream may
- * go away: it is looked up by name again before it is touched. */
+ * Happy path of GET: the request becomes a sequence (by time: a search that may have to read; by
+ * pattern: a search in slices), the message is taken from memory, or loaded from disk, and
+ * answered. While it waits the stream may go away: it is looked up by name again before it is
+ * touched. */
 #include "api_impl.h"
 
 #include <stdlib.h>
@@ -50,9 +51,16 @@ static const struct json_type get_type = {"JSApiMsgGetRequest", sizeof(struct ge
 /* Lives in call->state while the stream works. */
 struct get_state {
     struct stream_seek seek;
+    struct stream_find *find; /* the search by pattern; NULL: none */
+    int64_t created_ns;       /* of its stream */
     struct api_call *call;
     struct get_request r;
 };
+
+static void get_fini(void *state)
+{
+    stream_find_free(((struct get_state *)state)->find);
+}
 
 static bool given(const char *text)
 {
@@ -121,6 +129,43 @@ static void get_seq(struct get_state *g, struct stream *s, uint64_t seq)
     refuse(g->call, rc == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
 }
 
+static bool find_step(struct api_call *call)
+{
+    struct get_state *g = call->state;
+    struct stream *s = catalog_find(call->aa->catalog, api_call_token(call, 3));
+    uint64_t seq;
+
+    if (s == NULL || stream_created_ns(s) != g->created_ns) {
+        refuse(call, JS_STREAM_NOT_FOUND);
+        return false;
+    }
+    do {
+        if (stream_find_step(g->find, &seq)) {
+            api_call_dequeue(call); /* it may have to wait for the disk */
+            get_seq(g, s, seq);
+            return false;
+        }
+    } while (!api_slice_spent(call->aa, 1));
+    return true;
+}
+
+/* What is found with the first steps is answered at once. */
+static void get_search(struct get_state *g, struct stream *s, struct stream_find *find)
+{
+    uint64_t seq;
+
+    g->find = find;
+    g->created_ns = stream_created_ns(s);
+    if (find == NULL)
+        api_reply_no_memory(g->call);
+    else if (stream_find_step(find, &seq))
+        get_seq(g, s, seq);
+    else if (api_subject_heard(g->call->aa, g->call->reply))
+        api_call_slices(g->call, find_step);
+    else
+        api_call_free(g->call); /* nobody hears the answer, and it is not counted */
+}
+
 static void get_found(struct stream_seek *k, uint64_t seq)
 {
     struct get_state *g = mf_container(k, struct get_state, seek);
@@ -133,8 +178,9 @@ static void get_found(struct stream_seek *k, uint64_t seq)
         return;
     }
     if (seq > 0 && given(g->r.next))
-        seq = stream_next_of(s, mf_str(g->r.next), seq);
-    get_seq(g, s, seq);
+        get_search(g, s, stream_find_next(s, mf_str(g->r.next), seq));
+    else
+        get_seq(g, s, seq);
 }
 
 static void get_run(struct get_state *g, struct stream *s)
@@ -144,9 +190,9 @@ static void get_run(struct get_state *g, struct stream *s)
         g->seek.done = get_found;
         stream_seek(s, &g->seek);
     } else if (given(g->r.last)) {
-        get_seq(g, s, stream_last_of(s, mf_str(g->r.last)));
+        get_search(g, s, stream_find_last(s, mf_str(g->r.last)));
     } else if (given(g->r.next)) {
-        get_seq(g, s, stream_next_of(s, mf_str(g->r.next), g->r.seq == 0 ? 1 : g->r.seq));
+        get_search(g, s, stream_find_next(s, mf_str(g->r.next), g->r.seq == 0 ? 1 : g->r.seq));
     } else {
         get_seq(g, s, g->r.seq);
     }
@@ -161,8 +207,8 @@ void msg_get_handle(struct api_call *call)
         refuse(call, JS_BAD_REQUEST);
         return;
     }
-    free(call->state); /* of before it was parked */
-    call->state = g = calloc(1, sizeof *g);
+    g = calloc(1, sizeof *g);
+    api_call_set_state(call, g, get_fini);
     if (g == NULL) {
         api_reply_no_memory(call);
         return;

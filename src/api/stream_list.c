@@ -1,81 +1,22 @@
-/* stream_list.c: what is there: account INFO, STREAM.INFO, NAMES and LIST. */
+/* stream_list.c: which streams there are: NAMES and LIST; and the account's INFO.
+ *
+ * Happy path: the names are walked in their order, a slice at a time; what belongs to the page is
+ * written as it is met; at the end the number of all is known, and the answer is put together.
+ * Between the slices streams come and go: the walk goes on behind the last name it met. */
 #include "api_impl.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-#define NAMES_LIMIT    1024
-#define LIST_LIMIT     256
-#define SUBJECTS_LIMIT 100000
+#define NAMES_LIMIT 1024
+#define LIST_LIMIT  256
+#define PAGE_BYTES  ((size_t)4 << 20) /* a page of LIST ends when it is as long as that */
 
 void account_info_handle(struct api_call *call)
 {
     account_json_write(api_reply_begin(call), call->aa);
     api_reply_end(call);
 }
-
-/* --- STREAM.INFO ------------------------------------------------------------------------------ */
-
-struct info_request {
-    int64_t offset;
-    bool deleted_details;
-    char *subjects_filter;
-};
-static const struct json_field info_fields[] = {
-    {.name = "offset", .kind = JSON_INT, .offset = offsetof(struct info_request, offset)},
-    {.name = "deleted_details",
-     .kind = JSON_BOOL,
-     .offset = offsetof(struct info_request, deleted_details)},
-    {.name = "subjects_filter",
-     .kind = JSON_STR,
-     .offset = offsetof(struct info_request, subjects_filter)},
-};
-static const struct json_type info_type = {"JSApiStreamInfoRequest", sizeof(struct info_request),
-                                           info_fields, MF_COUNT(info_fields)};
-
-static void page_write(struct jsonw *w, uint64_t total, uint64_t offset, uint64_t limit)
-{
-    jsonw_u64(w, "total", total);
-    jsonw_u64(w, "offset", offset);
-    jsonw_u64(w, "limit", limit);
-}
-
-static void info_reply(struct api_call *call, struct stream *s, const struct info_request *r)
-{
-    struct subject_page page = {.text = MF_BUF_INIT};
-    struct state_details d = {NULL, &page, r->deleted_details};
-    struct mf_slice filter = mf_str(r->subjects_filter);
-    uint64_t offset = r->offset < 0 ? 0 : (uint64_t)r->offset;
-    struct jsonw *w;
-
-    if (filter.len > 0 && subject_page_make(&page, s, filter, offset, SUBJECTS_LIMIT) != 0) {
-        api_reply_no_memory(call);
-        return;
-    }
-    if (page.n > 0)
-        d.subjects = subject_page_write;
-    w = api_reply_begin(call);
-    if (page.total > 0)
-        page_write(w, page.total, offset, SUBJECTS_LIMIT);
-    else
-        page_write(w, 0, 0, 0);
-    info_json_write_details(w, call->aa, s, INFO_DOMAIN | INFO_CLUSTER | INFO_METADATA, &d);
-    subject_page_fini(&page);
-    api_reply_end(call);
-}
-
-void stream_info_handle(struct api_call *call)
-{
-    struct info_request r = {0, false, NULL};
-    struct stream *s;
-
-    if (!json_is_document(call->body) || api_call_read(call, &info_type, &r)) {
-        s = api_call_stream(call, 2);
-        if (s != NULL)
-            info_reply(call, s, &r);
-    }
-}
-
-/* --- which streams there are ------------------------------------------------------------------ */
 
 struct list_request {
     int64_t offset;
@@ -90,133 +31,169 @@ static const struct json_type names_type = {"JSApiStreamNamesRequest", sizeof(st
 static const struct json_type list_type = {"JSApiStreamListRequest", sizeof(struct list_request),
                                            list_fields, MF_COUNT(list_fields)};
 
-struct listed {
-    const char *name;
-    struct stream *stream; /* NULL: it is offline, for this reason: */
-    const char *reason;
+/* A JSON array or object that is written beside the answer. */
+struct part {
+    struct mf_buf text;
+    struct jsonw w;
+    size_t n;
 };
+
+/* call->state.  Streams that are offline count, and take places of the page; LIST shows them in two
+ * lists of their own. */
 struct listing {
-    struct listed *at;
-    size_t n, cap, offset;
-    bool failed;
+    struct list_request r;
+    bool names;
+    char behind[256]; /* the last name that was met */
+    uint64_t offset, total;
+    uint64_t shown;                        /* on the page */
+    bool full;                             /* the page is */
+    struct part streams, missing, offline; /* offline: with the reasons */
 };
 
-static void listing_add(struct listing *l, struct listed x)
+static void part_begin(struct part *p, bool object)
 {
-    if (l->n == l->cap) {
-        size_t cap = l->cap == 0 ? 64 : l->cap * 2;
-        struct listed *at = l->failed ? NULL : realloc(l->at, cap * sizeof *at);
-        l->failed = at == NULL;
-        if (l->failed)
-            return;
-        l->at = at;
-        l->cap = cap;
+    p->text = MF_BUF_INIT;
+    jsonw_begin(&p->w, &p->text, JSONW_COMPACT);
+    if (object)
+        jsonw_object(&p->w, NULL);
+    else
+        jsonw_array(&p->w, NULL);
+}
+
+static void listing_fini(void *state)
+{
+    struct listing *l = state;
+
+    mf_buf_fini(&l->streams.text);
+    mf_buf_fini(&l->missing.text);
+    mf_buf_fini(&l->offline.text);
+}
+
+/* --- walking ---------------------------------------------------------------------------------- */
+
+static bool is_listed(const struct listing *l, const struct catalog_item *x)
+{
+    struct mf_slice subject = mf_str(l->r.subject);
+
+    if (subject.len == 0)
+        return x->stream != NULL || x->reason != NULL;
+    /* Of those that are offline the subjects are not known. */
+    return x->stream != NULL && catalog_touches(x->stream, subject);
+}
+
+static void show_name(struct listing *l, const struct catalog_item *x)
+{
+    jsonw_str(&l->streams.w, NULL, x->name);
+    l->full = ++l->shown == NAMES_LIMIT;
+}
+
+static void show_stream(struct api_account *aa, struct listing *l, const struct catalog_item *x)
+{
+    if (x->stream == NULL) {
+        l->missing.n++;
+        jsonw_str(&l->missing.w, NULL, x->name);
+        jsonw_str(&l->offline.w, x->name, x->reason);
+        return;
     }
-    l->at[l->n++] = x;
+    jsonw_object(&l->streams.w, NULL);
+    info_json_write(&l->streams.w, aa, x->stream, INFO_DOMAIN);
+    jsonw_end(&l->streams.w);
+    l->full = ++l->shown == LIST_LIMIT || l->streams.text.len >= PAGE_BYTES;
 }
 
-static void listing_stream(void *arg, struct stream *s)
+/* Returns about how many ordinary steps that was. */
+static size_t listing_visit(struct api_account *aa, struct listing *l, const struct catalog_item *x)
 {
-    listing_add(arg, (struct listed){stream_name(s), s, NULL});
+    size_t cost = x->stream == NULL ? 0 : stream_config(x->stream)->subjects.n / 8, before;
+
+    if (!is_listed(l, x))
+        return cost;
+    l->total++;
+    if (l->total <= l->offset || l->full)
+        return cost;
+    before = l->streams.text.len;
+    if (l->names)
+        show_name(l, x);
+    else
+        show_stream(aa, l, x);
+    return cost + (l->streams.text.len - before) / 512;
 }
 
-static void listing_offline(void *arg, const char *name, const char *reason)
+/* --- the answer ------------------------------------------------------------------------------- */
+
+static void listing_reply(struct api_call *call)
 {
-    listing_add(arg, (struct listed){name, NULL, reason});
+    struct listing *l = call->state;
+    struct jsonw *w;
+
+    jsonw_end(&l->streams.w);
+    jsonw_end(&l->missing.w);
+    jsonw_end(&l->offline.w);
+    if (mf_buf_failed(&l->streams.text) || mf_buf_failed(&l->missing.text) ||
+        mf_buf_failed(&l->offline.text)) {
+        api_reply_no_memory(call);
+        return;
+    }
+    w = api_reply_begin(call);
+    jsonw_u64(w, "total", l->total);
+    jsonw_u64(w, "offset", l->offset < l->total ? l->offset : l->total);
+    jsonw_u64(w, "limit", l->names ? NAMES_LIMIT : LIST_LIMIT);
+    if (l->names && l->shown == 0)
+        jsonw_null(w, "streams");
+    else
+        jsonw_raw(w, "streams", mf_buf_slice(&l->streams.text));
+    if (l->missing.n > 0) {
+        jsonw_raw(w, "missing", mf_buf_slice(&l->missing.text));
+        jsonw_raw(w, "offline", mf_buf_slice(&l->offline.text));
+    }
+    api_reply_end(call);
 }
 
-static int by_name(const void *a, const void *b)
+static bool listing_step(struct api_call *call)
 {
-    return strcmp(((const struct listed *)a)->name, ((const struct listed *)b)->name);
-}
-
-/* Reads the request and lists what it asks for, by name; l->offset is within.  false: answered. */
-static bool listing_make(struct listing *l, struct api_call *call, const struct json_type *type)
-{
-    struct list_request r = {0, NULL};
+    struct listing *l = call->state;
     struct catalog *c = call->aa->catalog;
-    bool ok = !json_is_document(call->body) || api_call_read(call, type, &r);
+    struct catalog_item x;
 
-    if (ok) {
-        catalog_each(c, mf_str(r.subject), listing_stream, l);
-        if (r.subject == NULL || *r.subject == '\0') /* of the others, subjects are not known */
-            catalog_each_offline(c, listing_offline, l);
-        if (l->n > 1)
-            qsort(l->at, l->n, sizeof *l->at, by_name);
-        l->offset = r.offset < 0 ? 0 : (uint64_t)r.offset > l->n ? l->n : (size_t)r.offset;
-        if (l->failed) {
-            ok = false;
-            api_reply_no_memory(call);
+    for (size_t i = catalog_behind(c, mf_str(l->behind)); catalog_at(c, i, &x); i++) {
+        size_t cost = listing_visit(call->aa, l, &x);
+        if (api_slice_spent(call->aa, cost)) {
+            (void)snprintf(l->behind, sizeof l->behind, "%s", x.name);
+            return true;
         }
     }
-    if (!ok)
-        free(l->at);
-    return ok;
+    listing_reply(call);
+    return false;
+}
+
+static void listing_begin(struct api_call *call, const struct json_type *type, bool names)
+{
+    struct list_request r = {0, NULL};
+    struct listing *l;
+
+    if ((json_is_document(call->body) && !api_call_read(call, type, &r)) || !api_call_heard(call))
+        return;
+    l = calloc(1, sizeof *l);
+    api_call_set_state(call, l, listing_fini);
+    if (l == NULL) {
+        api_reply_no_memory(call);
+        return;
+    }
+    l->r = r;
+    l->names = names;
+    l->offset = r.offset < 0 ? 0 : (uint64_t)r.offset;
+    part_begin(&l->streams, false);
+    part_begin(&l->missing, false);
+    part_begin(&l->offline, true);
+    api_call_slices(call, listing_step);
 }
 
 void stream_names_handle(struct api_call *call)
 {
-    struct listing l = {.at = NULL};
-    struct jsonw *w;
-
-    if (!listing_make(&l, call, &names_type))
-        return;
-    w = api_reply_begin(call);
-    page_write(w, l.n, l.offset, NAMES_LIMIT);
-    if (l.offset == l.n) {
-        jsonw_null(w, "streams");
-    } else {
-        jsonw_array(w, "streams");
-        for (size_t i = l.offset; i < l.n && i - l.offset < NAMES_LIMIT; i++)
-            jsonw_str(w, NULL, l.at[i].name);
-        jsonw_end(w);
-    }
-    free(l.at);
-    api_reply_end(call);
-}
-
-/* Those on the page that cannot be served. */
-static void missing_write(struct jsonw *w, const struct listing *l, size_t end)
-{
-    size_t n = 0;
-
-    for (size_t i = l->offset; i < end; i++)
-        n += l->at[i].stream == NULL;
-    if (n == 0)
-        return;
-    jsonw_array(w, "missing");
-    for (size_t i = l->offset; i < end; i++)
-        if (l->at[i].stream == NULL)
-            jsonw_str(w, NULL, l->at[i].name);
-    jsonw_end(w);
-    jsonw_object(w, "offline");
-    for (size_t i = l->offset; i < end; i++)
-        if (l->at[i].stream == NULL)
-            jsonw_str(w, l->at[i].name, l->at[i].reason);
-    jsonw_end(w);
+    listing_begin(call, &names_type, true);
 }
 
 void stream_list_handle(struct api_call *call)
 {
-    struct listing l = {.at = NULL};
-    struct jsonw *w;
-    size_t end, shown = 0;
-
-    if (!listing_make(&l, call, &list_type))
-        return;
-    w = api_reply_begin(call);
-    page_write(w, l.n, l.offset, LIST_LIMIT);
-    jsonw_array(w, "streams");
-    for (end = l.offset; end < l.n && shown < LIST_LIMIT; end++) {
-        if (l.at[end].stream == NULL)
-            continue;
-        shown++;
-        jsonw_object(w, NULL);
-        info_json_write(w, call->aa, l.at[end].stream, INFO_DOMAIN);
-        jsonw_end(w);
-    }
-    jsonw_end(w);
-    missing_write(w, &l, end);
-    free(l.at);
-    api_reply_end(call);
+    listing_begin(call, &list_type, false);
 }

@@ -1,45 +1,172 @@
-/* subject_page.c: one page of the subjects of a stream, in order.
+/* subject_page.c: one page of the subjects of a stream, in order, in slices.
  *
- * A stream may have millions of subjects and a page has 100,000: they are copied in one walk, and
- * then only the page is sorted: a quicksort that leaves alone what lies outside of it.  O(matches)
- * plus O(page log page). */
-#include "api_impl.h"
+ * A stream may have millions of subjects and a page has 100,000.  All that match are copied in one
+ * walk; then only the page is sorted: a quicksort that leaves alone what lies outside of it; then
+ * the page is written.  O(matches) plus O(page log page).  The ranges that are still to be sorted
+ * stand on a stack; the smaller part is sorted first, so it is never deeper than the logarithm. */
+#include "subject_page.h"
 
 #include "mayfly/rand.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
+#define WALK_NODES 32u
+#define SMALL      16u /* sorted by insertion */
+#define SPLIT_STEP 64u /* comparisons between two questions about the time */
+#define DEPTH      64
+
 struct subject_entry {
+    uint64_t head;  /* the first bytes behind what all have in common, as a number */
     size_t at, len; /* in the page's text */
     uint64_t count;
 };
 
-static bool collect(void *arg, const struct stream_subject *x)
-{
-    struct subject_page *p = arg;
+struct range {
+    size_t low, high;
+};
 
-    if (p->total == p->cap) {
-        size_t cap = p->cap == 0 ? 64 : p->cap * 2;
-        struct subject_entry *at =
-            cap > SIZE_MAX / sizeof *at ? NULL : realloc(p->at, cap * sizeof *at);
-        if (at == NULL) {
-            p->failed = true;
-            return false;
-        }
-        p->at = at;
-        p->cap = cap;
+struct subject_page {
+    const struct api_account *aa;
+    struct stream_subjects *walk; /* NULL: all are collected */
+    uint64_t limit;
+    uint64_t total, first, n; /* the page is [first, first + n) of the sorted ones */
+    struct mf_buf text;
+    struct subject_entry *at;
+    size_t cap;
+    size_t common; /* bytes at the start of all of them */
+    uint64_t headed, written;
+    struct range todo[DEPTH];
+    size_t ntodo;
+    struct range split; /* under way; high 0: none */
+    size_t split_i, split_at;
+    struct mf_buf out;
+    struct jsonw w;
+    enum { PAGE_COLLECT, PAGE_HEADS, PAGE_SORT, PAGE_WRITE, PAGE_DONE } stage;
+    bool failed;
+};
+
+struct subject_page *subject_page_new(struct api_account *aa, struct stream *s,
+                                      struct mf_slice filter, uint64_t offset, uint64_t limit)
+{
+    struct subject_page *p = calloc(1, sizeof *p);
+
+    if (p == NULL)
+        return NULL;
+    p->aa = aa;
+    p->first = offset;
+    p->limit = limit;
+    p->text = p->out = MF_BUF_INIT;
+    p->walk = stream_subjects_new(s, filter);
+    if (p->walk == NULL) {
+        free(p);
+        return NULL;
     }
-    p->at[p->total++] = (struct subject_entry){p->text.len, x->subject.len, x->count};
+    return p;
+}
+
+void subject_page_free(struct subject_page *p)
+{
+    if (p == NULL)
+        return;
+    stream_subjects_free(p->walk);
+    mf_buf_fini(&p->text);
+    mf_buf_fini(&p->out);
+    free(p->at);
+    free(p);
+}
+
+static struct mf_slice text_of(const struct subject_page *p, const struct subject_entry *x)
+{
+    return mf_slice(p->text.ptr + x->at, x->len);
+}
+
+/* --- collecting ------------------------------------------------------------------------------- */
+
+static bool grow(struct subject_page *p)
+{
+    size_t cap = p->cap == 0 ? 64 : p->cap * 2;
+    struct subject_entry *at =
+        cap > SIZE_MAX / sizeof *at ? NULL : realloc(p->at, cap * sizeof *at);
+
+    if (at == NULL)
+        return false;
+    p->at = at;
+    p->cap = cap;
+    return true;
+}
+
+static size_t common_bytes(struct mf_slice a, struct mf_slice b, size_t max)
+{
+    size_t n = 0;
+
+    while (n < max && n < a.len && n < b.len && a.ptr[n] == b.ptr[n])
+        n++;
+    return n;
+}
+
+static bool collect(struct subject_page *p, const struct stream_subject *x)
+{
+    if (p->total == p->cap && !grow(p))
+        return false;
+    p->at[p->total] = (struct subject_entry){0, p->text.len, x->subject.len, x->count};
     mf_buf_append(&p->text, x->subject.ptr, x->subject.len);
-    p->failed = mf_buf_failed(&p->text);
-    return !p->failed;
+    if (mf_buf_failed(&p->text))
+        return false;
+    p->common =
+        p->total == 0 ? x->subject.len : common_bytes(text_of(p, &p->at[0]), x->subject, p->common);
+    p->total++;
+    return true;
+}
+
+static void collect_end(struct subject_page *p)
+{
+    stream_subjects_free(p->walk);
+    p->walk = NULL;
+    p->first = p->first < p->total ? p->first : p->total;
+    p->n = p->total - p->first < p->limit ? p->total - p->first : p->limit;
+    p->stage = PAGE_HEADS;
+}
+
+static void collect_step(struct subject_page *p)
+{
+    struct stream_subject x;
+    uint32_t nodes = WALK_NODES;
+
+    while (!p->failed && stream_subjects_next(p->walk, &nodes, &x))
+        p->failed = !collect(p, &x);
+    if (nodes > 0 && !p->failed)
+        collect_end(p);
+}
+
+/* --- sorting ---------------------------------------------------------------------------------- */
+
+static void push(struct subject_page *p, size_t low, size_t high)
+{
+    if (high - low > 1 && low < p->first + p->n && high > p->first)
+        p->todo[p->ntodo++] = (struct range){low, high};
+}
+
+/* Most comparisons are of two numbers, without a look at the texts. */
+static void heads_step(struct subject_page *p)
+{
+    for (size_t i = 0; i < SPLIT_STEP && p->headed < p->total; i++, p->headed++) {
+        struct subject_entry *x = &p->at[p->headed];
+        struct mf_slice text = text_of(p, x);
+        for (size_t k = 0; k < sizeof x->head; k++)
+            x->head = x->head << 8 | (p->common + k < text.len ? text.ptr[p->common + k] : 0);
+    }
+    if (p->headed < p->total)
+        return;
+    push(p, 0, p->total);
+    p->stage = PAGE_SORT;
 }
 
 static int compare(const struct subject_page *p, const struct subject_entry *a,
                    const struct subject_entry *b)
 {
-    return mf_compare(mf_slice(p->text.ptr + a->at, a->len), mf_slice(p->text.ptr + b->at, b->len));
+    if (a->head != b->head)
+        return a->head < b->head ? -1 : 1;
+    return mf_compare(text_of(p, a), text_of(p, b));
 }
 
 static void swap(struct subject_entry *a, struct subject_entry *b)
@@ -50,65 +177,114 @@ static void swap(struct subject_entry *a, struct subject_entry *b)
     *b = t;
 }
 
-/* Moves what is less than a random one of [low, high) before it; returns where that one is. */
-static size_t split(struct subject_page *p, size_t low, size_t high)
+static void insertion_sort(struct subject_page *p, struct range r)
 {
-    size_t at = low;
-
-    swap(&p->at[low + rand_fast() % (high - low)], &p->at[high - 1]);
-    for (size_t i = low; i + 1 < high; i++)
-        if (compare(p, &p->at[i], &p->at[high - 1]) < 0)
-            swap(&p->at[i], &p->at[at++]);
-    swap(&p->at[at], &p->at[high - 1]);
-    return at;
+    for (size_t i = r.low + 1; i < r.high; i++)
+        for (size_t k = i; k > r.low && compare(p, &p->at[k - 1], &p->at[k]) > 0; k--)
+            swap(&p->at[k - 1], &p->at[k]);
 }
 
-/* Sorts [low, high) as far as the page needs it.  The smaller part by recursion: depth O(log). */
-static void sort(struct subject_page *p, size_t low, size_t high)
+/* Some comparisons of moving what is less than the last one before it.  At the end both parts are
+ * to be sorted. */
+static void split_step(struct subject_page *p)
 {
-    while (high - low > 1 && low < p->first + p->n && high > p->first) {
-        size_t at = split(p, low, high);
-        if (at - low < high - at - 1) {
-            sort(p, low, at);
-            low = at + 1;
-        } else {
-            sort(p, at + 1, high);
-            high = at;
+    struct range r = p->split;
+    size_t last = r.high - 1, at;
+
+    for (size_t i = 0; i < SPLIT_STEP && p->split_i < last; i++, p->split_i++)
+        if (compare(p, &p->at[p->split_i], &p->at[last]) < 0)
+            swap(&p->at[p->split_i], &p->at[p->split_at++]);
+    if (p->split_i < last)
+        return;
+    at = p->split_at;
+    swap(&p->at[at], &p->at[last]);
+    p->split.high = 0;
+    if (at - r.low < r.high - at - 1) { /* the smaller one last: it comes off first */
+        push(p, at + 1, r.high);
+        push(p, r.low, at);
+    } else {
+        push(p, r.low, at);
+        push(p, at + 1, r.high);
+    }
+}
+
+static void sort_step(struct subject_page *p)
+{
+    if (p->split.high == 0) {
+        if (p->ntodo == 0) {
+            p->stage = PAGE_WRITE;
+            return;
         }
+        p->split = p->todo[--p->ntodo];
+        p->split_i = p->split_at = p->split.low;
+        if (p->split.high - p->split.low <= SMALL) {
+            insertion_sort(p, p->split);
+            p->split.high = 0;
+            return;
+        }
+        swap(&p->at[p->split.low + rand_fast() % (p->split.high - p->split.low)],
+             &p->at[p->split.high - 1]);
     }
+    split_step(p);
 }
 
-int subject_page_make(struct subject_page *p, struct stream *s, struct mf_slice filter,
-                      uint64_t offset, uint64_t limit)
-{
-    *p = (struct subject_page){.text = MF_BUF_INIT};
-    stream_each_subject(s, filter, collect, p);
-    if (p->failed) {
-        subject_page_fini(p);
-        return MF_NOMEM;
-    }
-    p->first = offset < p->total ? offset : p->total;
-    p->n = p->total - p->first < limit ? p->total - p->first : limit;
-    if (p->n > 0)
-        sort(p, 0, p->total);
-    return 0;
-}
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* A member for each.  Its key may be any bytes, so it is written as a value is. */
-void subject_page_write(void *page, struct jsonw *w)
+static void write_step(struct subject_page *p)
 {
-    const struct subject_page *p = page;
+    if (p->written == 0) {
+        jsonw_begin(&p->w, &p->out, JSONW_COMPACT);
+        jsonw_object(&p->w, NULL);
+    }
+    for (size_t i = 0; i < WALK_NODES && p->written < p->n; i++, p->written++) {
+        const struct subject_entry *x = &p->at[p->first + p->written];
+        jsonw_slice(&p->w, NULL, text_of(p, x));
+        mf_buf_byte(&p->out, ':');
+        mf_buf_u64(&p->out, x->count);
+    }
+    if (p->written < p->n)
+        return;
+    jsonw_end(&p->w);
+    p->failed = mf_buf_failed(&p->out);
+    p->stage = PAGE_DONE;
+}
 
-    for (size_t i = p->first; i < p->first + p->n; i++) {
-        const struct subject_entry *x = &p->at[i];
-        jsonw_slice(w, NULL, mf_slice(p->text.ptr + x->at, x->len));
-        mf_buf_printf(w->out, ":%" PRIu64, x->count);
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static void step(struct subject_page *p)
+{
+    switch (p->stage) {
+    case PAGE_COLLECT:
+        collect_step(p);
+        break;
+    case PAGE_HEADS:
+        heads_step(p);
+        break;
+    case PAGE_SORT:
+        sort_step(p);
+        break;
+    case PAGE_WRITE:
+        write_step(p);
+        break;
+    case PAGE_DONE:
+        break;
     }
 }
 
-void subject_page_fini(struct subject_page *p)
+bool subject_page_step(struct subject_page *p)
 {
-    mf_buf_fini(&p->text);
-    free(p->at);
-    *p = (struct subject_page){.text = MF_BUF_INIT};
+    while (p->stage != PAGE_DONE && !p->failed) {
+        step(p);
+        if (api_slice_spent(p->aa, 0))
+            break;
+    }
+    return p->stage != PAGE_DONE && !p->failed;
+}
+
+int subject_page_done(struct subject_page *p, uint64_t *total, struct mf_slice *text)
+{
+    *total = p->total;
+    *text = p->n > 0 ? mf_buf_slice(&p->out) : MF_SLICE_NONE;
+    return p->failed ? MF_NOMEM : 0;
 }

@@ -59,15 +59,24 @@ static const char *escape(uint32_t rune, char tmp[8])
     return tmp;
 }
 
-static void quoted(struct mf_buf *out, struct mf_slice s)
+static bool is_plain(uint8_t c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+}
+
+static void escaped(struct mf_buf *out, struct mf_slice s)
 {
     size_t from = 0, i = 0; /* [from,i) is plain and not written yet */
 
-    mf_buf_byte(out, '"');
     while (i < s.len) {
         char tmp[8];
         uint32_t rune = 0;
-        size_t n = utf8_next(s.ptr + i, s.len - i, &rune);
+        size_t n;
+        if (is_plain(s.ptr[i])) {
+            i++;
+            continue;
+        }
+        n = utf8_next(s.ptr + i, s.len - i, &rune);
         const char *esc = n == 0 ? "\\ufffd" : escape(rune, tmp);
         if (esc != NULL) {
             mf_buf_append(out, s.ptr + from, i - from);
@@ -78,6 +87,12 @@ static void quoted(struct mf_buf *out, struct mf_slice s)
     }
     if (s.len > from)
         mf_buf_append(out, s.ptr + from, s.len - from);
+}
+
+static void quoted(struct mf_buf *out, struct mf_slice s)
+{
+    mf_buf_byte(out, '"');
+    escaped(out, s);
     mf_buf_byte(out, '"');
 }
 
@@ -174,6 +189,22 @@ void jsonw_time(struct jsonw *w, const char *key, int64_t wall_ns)
     char text[CLOCK_TEXT];
 
     jsonw_str(w, key, clock_rfc3339(text, wall_ns));
+}
+
+void jsonw_text(struct jsonw *w, const char *key)
+{
+    lead(w, key);
+    mf_buf_byte(w->out, '"');
+}
+
+void jsonw_piece(struct jsonw *w, struct mf_slice piece)
+{
+    escaped(w->out, piece);
+}
+
+void jsonw_text_end(struct jsonw *w)
+{
+    mf_buf_byte(w->out, '"');
 }
 
 void jsonw_raw(struct jsonw *w, const char *key, struct mf_slice json)

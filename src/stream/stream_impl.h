@@ -170,9 +170,10 @@ void stream_refuse(struct stream *s, struct stream_publish *p, const struct js_e
 /* The sequence a message with the same id was stored under, within the window; 0: none. */
 uint64_t stream_duplicate_of(struct stream *s, const struct intake *in);
 /* The clock, and a timestamp for the next message: greater than that of the one before. */
-int64_t stream_now(struct stream *s);        /* also tells the store */
-int64_t stream_wall(struct stream *s);       /* by which schedules fire */
-void stream_look_at_clock(struct stream *s); /* as stream_now(), where time can matter to a reader */
+int64_t stream_now(struct stream *s);  /* also tells the store */
+int64_t stream_wall(struct stream *s); /* by which schedules fire */
+void stream_look_at_clock(
+    struct stream *s); /* as stream_now(), where time can matter to a reader */
 int64_t stream_stamp(struct stream *s);
 /* The store's trouble in JetStream's words. */
 void stream_store_error(struct stream *s, int code, struct js_error *e);

@@ -4,7 +4,7 @@
 #include "mayfly/api.h"
 #include "mayfly/rand.h"
 
-#include "api/api_impl.h"
+#include "api/subject_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -456,19 +456,22 @@ static void test_pages_of_subjects_are_in_order(void)
     aa = mf_container(mf_list_first(&api->list), struct api_account, link);
     s = catalog_find(aa->catalog, MF_LIT("S"));
     for (uint64_t from = 0; from < 600; from += 37) {
-        struct subject_page p;
-        struct mf_buf out = MF_BUF_INIT, want = MF_BUF_INIT;
-        struct jsonw w;
+        struct subject_page *p = subject_page_new(aa, s, MF_LIT("s.>"), from, 90);
+        struct mf_buf want = MF_BUF_INIT;
+        struct mf_slice text;
+        uint64_t total;
 
-        TEST_ASSERT_EQUAL(0, subject_page_make(&p, s, MF_LIT("s.>"), from, 90));
-        TEST_ASSERT_EQUAL_UINT64(500, p.total);
-        jsonw_begin(&w, &out, JSONW_COMPACT);
-        subject_page_write(&p, &w);
+        TEST_ASSERT_NOT_NULL(p);
+        while (subject_page_step(p))
+            continue;
+        TEST_ASSERT_EQUAL(0, subject_page_done(p, &total, &text));
+        TEST_ASSERT_EQUAL_UINT64(500, total);
         for (uint64_t i = from; i < from + 90 && i < 500; i++)
-            mf_buf_printf(&want, "%s\"%s\":1", i == from ? "" : ",", all[i]);
-        TEST_ASSERT_EQUAL_STRING(mf_buf_cstr(&want), mf_buf_cstr(&out));
-        subject_page_fini(&p);
-        mf_buf_fini(&out);
+            mf_buf_printf(&want, "%s\"%s\":1", i == from ? "{" : ",", all[i]);
+        if (from < 500)
+            mf_buf_byte(&want, '}');
+        TEST_ASSERT_TRUE(mf_eq(mf_buf_slice(&want), text));
+        subject_page_free(p);
         mf_buf_fini(&want);
     }
 }

@@ -1,0 +1,150 @@
+/* queue.c: requests that wait for their account's share of the loop's time.
+ *
+ * Happy path: a request that comes while its account has nothing queued and the turn has time left
+ * runs at once.  Otherwise it is queued, and the account's task serves the queue in the order of
+ * arrival, a slice at a time; the loop takes turns between accounts.  A request whose work is long
+ * gives the rest of it as a step (api_call_slices()) and stays the first of the queue until it is
+ * answered: so only one answer of an account is half written at any time.
+ * Full: request_queue_limit requests that are not answered yet, or QUEUE_BYTES of queued ones; what
+ * comes then is dropped (dispatch.c).
+ * Close: queued requests are freed with their account. */
+#include "api_impl.h"
+
+#define QUEUE_BYTES ((size_t)64 << 20) /* of queued requests of one account */
+#define UNIT        8u                 /* ordinary steps between two looks at the clock in work.c */
+
+static bool serve_slice(struct work_task *t);
+
+void queue_init(struct api_account *aa)
+{
+    aa->work.name = account_name(aa->account);
+    mf_list_init(&aa->queue.calls);
+    aa->queue.task.run = serve_slice;
+    aa->queue.task.cause = WORK_REQUEST;
+}
+
+bool queue_full(const struct api_account *aa)
+{
+    uint64_t limit = (uint64_t)aa->api->options->jetstream.request_queue_limit;
+
+    return (limit > 0 && aa->queue.inflight >= limit) || aa->queue.bytes >= QUEUE_BYTES;
+}
+
+/* --- in and out ------------------------------------------------------------------------------- */
+
+/* first: it was in the queue until a moment ago, or there is nobody before it. */
+static void enqueue(struct api_call *call, bool first)
+{
+    struct api_queue *q = &call->aa->queue;
+
+    call->queued_bytes = call->hdr.len + call->body.len + sizeof *call;
+    q->bytes += call->queued_bytes;
+    if (first)
+        mf_list_add_after(&q->calls, &call->queued);
+    else
+        mf_list_push(&q->calls, &call->queued);
+    work_add(call->aa->api->loop, &call->aa->work, &q->task);
+}
+
+void api_call_dequeue(struct api_call *call)
+{
+    call->aa->queue.bytes -= call->queued_bytes;
+    call->queued_bytes = 0;
+    mf_list_del(&call->queued);
+}
+
+/* The meter learns of each request, and so the budget of the turn does. */
+static void lap(struct api_account *aa, const char *what)
+{
+    work_lap(aa->api->loop, WORK_REQUEST, what, account_name(aa->account));
+}
+
+void api_call_serve(struct api_call *call)
+{
+    struct api_account *aa = call->aa;
+    const char *what = call->route->pattern;
+
+    if (!mf_list_empty(&aa->queue.calls) || work_turn_spent(aa->api->loop)) {
+        enqueue(call, false);
+        return;
+    }
+    api_call_run(call);
+    lap(aa, what);
+}
+
+void api_call_slices(struct api_call *call, bool (*step)(struct api_call *call))
+{
+    call->step = step;
+    if (call->queued_bytes == 0)
+        enqueue(call, call->aa->queue.serving);
+}
+
+/* --- the task --------------------------------------------------------------------------------- */
+
+/* The first request, or a slice of it.  true: it is not answered yet and needs more time. */
+static bool serve_first(struct api_account *aa)
+{
+    struct api_call *call = mf_container(mf_list_first(&aa->queue.calls), struct api_call, queued);
+    const char *what = call->route == NULL ? NULL : call->route->pattern;
+    bool more = false;
+
+    aa->queue.serving = true;
+    if (call->step != NULL) {
+        more = call->step(call);
+    } else {
+        api_call_dequeue(call);
+        api_call_run(call);
+    }
+    aa->queue.serving = false;
+    lap(aa, what);
+    return more;
+}
+
+static bool serve_slice(struct work_task *t)
+{
+    struct api_account *aa = mf_container(t, struct api_account, queue.task);
+    struct loop *l = aa->api->loop;
+    bool more = false;
+
+    while (!more && !mf_list_empty(&aa->queue.calls)) {
+        more = serve_first(aa);
+        if (work_spent(l) || work_turn_spent(l))
+            break;
+    }
+    return !mf_list_empty(&aa->queue.calls);
+}
+
+void queue_stop(struct api_account *aa)
+{
+    struct mf_list *n;
+
+    work_cancel(aa->api->loop, &aa->queue.task);
+    while ((n = mf_list_first(&aa->queue.calls)) != NULL)
+        api_call_free(mf_container(n, struct api_call, queued));
+}
+
+/* --- for what is done in slices --------------------------------------------------------------- */
+
+bool api_slice_spent(const struct api_account *aa, size_t units)
+{
+    for (size_t i = 0; i <= units && i <= UNIT; i++)
+        if (work_spent(aa->api->loop))
+            return true;
+    return false;
+}
+
+bool api_subject_heard(const struct api_account *aa, struct mf_slice subject)
+{
+    struct router *r = account_router(aa->account);
+
+    /* Without memory to find out, somebody may. */
+    return subject.len > 0 && (router_has_interest(r, subject) || router_starved(r));
+}
+
+bool api_call_heard(struct api_call *call)
+{
+    if (api_subject_heard(call->aa, call->reply) || advisory_audited(call->aa))
+        return true;
+    api_call_unheard(call);
+    return false;
+}
