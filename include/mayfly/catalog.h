@@ -4,7 +4,8 @@
  * stream is there as a whole or not at all.  Making and deleting touch the disk: they run in
  * workers and answer later; meanwhile the name is taken (busy).  Finding is O(log streams).
  *
- * A delete begins with renaming the folder.  Where that fails, the stream is served as before. */
+ * A delete begins with renaming the folder; from the call on the stream is not found.  Where that
+ * fails, it is found and served as before. */
 #ifndef MAYFLY_CATALOG_H
 #define MAYFLY_CATALOG_H
 

@@ -156,7 +156,7 @@ struct stream *catalog_find(struct catalog *c, struct mf_slice name)
     size_t at;
     struct entry *e = entry_find(c, name, &at);
 
-    return e != NULL && e->state == ENTRY_READY ? e->stream : NULL;
+    return e != NULL && entry_found(e) ? e->stream : NULL;
 }
 
 bool catalog_busy(struct catalog *c, struct mf_slice name, struct catalog_wait *w)
@@ -205,7 +205,7 @@ bool catalog_at(const struct catalog *c, size_t place, struct catalog_item *out)
         return false;
     e = c->at[place];
     *out = (struct catalog_item){.name = e->name,
-                                 .stream = e->state == ENTRY_READY ? e->stream : NULL,
+                                 .stream = entry_found(e) ? e->stream : NULL,
                                  .reason = e->state == ENTRY_OFFLINE ? reason_of(e) : NULL};
     return true;
 }
@@ -214,7 +214,7 @@ void catalog_each(struct catalog *c, struct mf_slice subject,
                   void (*visit)(void *arg, struct stream *s), void *arg)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (c->at[i]->state == ENTRY_READY &&
+        if (entry_found(c->at[i]) &&
             (subject.len == 0 || catalog_touches(c->at[i]->stream, subject)))
             visit(arg, c->at[i]->stream);
 }
@@ -241,7 +241,7 @@ static const struct stream_config *config_of(const struct entry *e)
 {
     if (e->state == ENTRY_MAKING)
         return &e->cfg;
-    return e->state == ENTRY_READY ? &e->stream->cfg : NULL;
+    return entry_found(e) ? &e->stream->cfg : NULL;
 }
 
 const struct stream_config *catalog_config(struct catalog *c, struct mf_slice name)
@@ -370,7 +370,7 @@ static void close_ready(struct catalog *c)
             c->closing_streams++;
             store_close(st, store_gone, c);
         }
-        if (e->state != ENTRY_READY || e->renaming) /* the latter comes back when it is done */
+        if (e->state != ENTRY_READY || e->moving) /* the latter comes back when it is done */
             continue;
         e->state = ENTRY_DELETING;
         c->closing_streams++;

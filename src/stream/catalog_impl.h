@@ -21,13 +21,13 @@ struct claims {
     size_t n;
 };
 
+/* A file in the folder of every stream of nats-server, and in none of ours. */
+#define CATALOG_NATS_FILE "meta.inf"
+
 /* A name and what is behind it. */
 struct entry {
     struct catalog *c;
     char *name;
-    /* A file in the folder of every stream of nats-server, and in none of ours. */
-#define CATALOG_NATS_FILE "meta.inf"
-
     enum entry_state state;
     struct stream *stream;    /* READY, DELETING until it is closed */
     struct stream_config cfg; /* MAKING */
@@ -49,7 +49,8 @@ struct entry {
     bool named;                   /* the folder may have its name */
     bool draft;                   /* its folder is a draft: removed at the next start */
     bool finishing;               /* catalog_finish() is under way */
-    bool renaming;                /* READY: a worker uses io to delete it */
+    bool moving;                  /* READY: a worker renames the folder, so io must stay */
+    bool leaving;                 /* READY: its delete has begun, and may fail */
     char gone[STORE_FOLDER_NAME]; /* DELETING: the folder's name now; "": still its own */
 };
 
@@ -69,6 +70,11 @@ struct catalog {
     void *closed_arg;
 };
 
+/* A stream whose delete has begun is not found, though it may come back. */
+static inline bool entry_found(const struct entry *e)
+{
+    return e->state == ENTRY_READY && !e->leaving;
+}
 struct entry *entry_find(const struct catalog *c, struct mf_slice name, size_t *at);
 /* A new one in its place; NULL: no memory. */
 struct entry *entry_add(struct catalog *c, struct mf_slice name);

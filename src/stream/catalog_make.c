@@ -5,9 +5,10 @@
  * ready. Failure: the folder goes again, the name is free. A draft is ready before its folder has
  * its name; catalog_finish() writes the configuration first and names the folder after that.
  *
- * Deleting: a worker renames the folder away while the stream is still served.  Failure: it stays.
- * Else it is gone, whatever happens: subjects and readers are let go, the store closes, and a
- * worker removes its files; files it cannot remove are removed at the next start. */
+ * Deleting: the stream is not found any more, and a worker renames the folder away.  Failure: it
+ * is found again, and nothing has changed.  Else it is gone, whatever happens: subjects and readers
+ * are let go, the store closes, and a worker removes its files; files it cannot remove are removed
+ * at the next start. */
 #include "catalog_impl.h"
 
 #include "mayfly/le.h"
@@ -283,16 +284,20 @@ static void update_done(struct entry *e, const struct js_error *err)
 static void finish_named(void *arg)
 {
     struct entry *e = arg;
+    struct catalog *c = e->c;
+    bool closing = e->moving && c->closing; /* then it was left for now */
     struct js_error err;
 
+    e->moving = false;
     if (e->status != 0) {
         log_error("stream %s: %s", e->name, e->error.text);
         js_refuse_text(&err, JS_STREAM_CREATE, "%s", e->error.text);
-        update_done(e, &err);
-        return;
+    } else {
+        e->draft = false;
     }
-    e->draft = false;
-    update_done(e, NULL);
+    update_done(e, e->status != 0 ? &err : NULL);
+    if (closing)
+        catalog_close(c, c->closed, c->closed_arg);
 }
 
 /* The final configuration is on disk. */
@@ -306,6 +311,7 @@ static void finish_name(struct entry *e)
     loop_job_free(e->job);
     e->job = loop_job_new(e->c->o.host->loop, LOOP_UPKEEP, name_work, finish_named, e);
     if (e->job != NULL) {
+        e->moving = true;
         loop_job_submit(e->job);
         return;
     }
@@ -408,9 +414,7 @@ static void take_out(struct entry *e)
     struct catalog *c = e->c;
 
     e->state = ENTRY_DELETING;
-    claims_drop(&e->claims, c);
     e->cfg.storage = e->stream->cfg.storage;
-    c->ready--;
     if (e->op->gone != NULL)
         e->op->gone(e->op, e->stream);
     c->o.removed(c->o.arg, e->stream);
@@ -420,16 +424,33 @@ static void take_out(struct entry *e)
 static void rename_work(void *arg) /* on a worker */
 {
     struct entry *e = arg;
+    char draft[STORE_FOLDER_NAME];
     struct mf_error back;
 
+    store_folder_draft(draft, e->name);
     store_folder_gone(e->gone);
     e->status = store_io_dir_move(e->io, e->gone, &e->error);
     /* Renamed, but perhaps not on disk: it must have one name or the other. */
     if (e->status != 0 && store_io_dir_is(e->io, e->gone) &&
-        store_io_dir_move(e->io, e->name, &back) != 0)
+        store_io_dir_move(e->io, e->draft ? draft : e->name, &back) != 0)
         log_error("stream %s: %s", e->name, back.text);
-    if (store_io_dir_is(e->io, e->name))
+    if (!store_io_dir_is(e->io, e->gone))
         e->gone[0] = '\0';
+}
+
+/* The delete failed.  Its subjects are its own again; another stream may have taken them in the
+ * moment between, which is worth a line. */
+static void come_back(struct entry *e)
+{
+    struct catalog *c = e->c;
+
+    e->leaving = false;
+    c->ready++;
+    if (catalog_overlaps(c, &e->stream->cfg, e->name) != 0)
+        log_warn("stream %s has subjects of a stream that was made while it was to be deleted",
+                 e->name);
+    if (claims_take(&e->claims, e, &e->stream->cfg) != 0)
+        log_error("stream %s: no memory to keep its subjects from others", e->name);
 }
 
 static void renamed(void *arg)
@@ -438,13 +459,14 @@ static void renamed(void *arg)
     struct catalog *c = e->c;
     struct js_error err;
 
-    e->renaming = false;
+    e->moving = false;
     if (e->status != 0)
         log_error("stream %s: delete: %s", e->name, e->error.text);
     if (e->gone[0] != '\0') {
         take_out(e);
         return;
     }
+    come_back(e);
     js_refuse_text(&err, JS_STREAM_DELETE, "%s", e->error.text);
     finish(e, NULL, &err);
     entry_told(e);
@@ -459,6 +481,9 @@ static struct entry *begin_delete(struct catalog *c, const struct stream *s, str
 
     assert(e->op == NULL);
     e->op = op;
+    e->leaving = true;
+    claims_drop(&e->claims, c);
+    c->ready--;
     c->jobs++;
     return e;
 }
@@ -471,7 +496,7 @@ void catalog_delete(struct catalog *c, struct stream *s, struct catalog_op *op)
         take_out(e);
         return;
     }
-    e->renaming = true;
+    e->moving = true;
     run_job(e, rename_work, renamed);
 }
 

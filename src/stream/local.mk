@@ -98,8 +98,13 @@ UNIT_TESTS += test/unit/stream_cut
 test_unit_stream_cut_SOURCES = test/unit/test_stream_cut.c $(STREAM_WORLD) $(TEST_IO)
 test_unit_stream_cut_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_cut_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/catalog_delete
+test_unit_catalog_delete_SOURCES = test/unit/test_catalog_delete.c test/support/catalog_fixture.h
+test_unit_catalog_delete_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_catalog_delete_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_catalog_delete_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat,--wrap=fsync
 UNIT_TESTS += test/unit/catalog_break
-test_unit_catalog_break_SOURCES = test/unit/test_catalog_break.c
+test_unit_catalog_break_SOURCES = test/unit/test_catalog_break.c test/support/catalog_fixture.h
 test_unit_catalog_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_catalog_break_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_catalog_break_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat,--wrap=fsync,--wrap=pattern_tree_join

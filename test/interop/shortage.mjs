@@ -81,12 +81,9 @@ scenario("streams that find no descriptor go on when there is one", { only: "may
   await jsm.streams.add({ name: "S", subjects: ["s.>"] });
   const p = publisher(nc, 20000);
   await until("some messages", () => p.fate.size > 3);
-  // Streams take all that is left; one more is refused with the reason, and those that are there share a few for
-  // their next segments, or wait for one.
-  let refused, made = 0;
-  for (; !refused && made < 100; made++)
-    refused = await jsm.streams.add({ name: `T${made}`, subjects: [`t.${made}`] }).then(() => null, (e) => e);
-  assert.match(refused.message, /open files|descriptor/i);
+  // More streams than descriptors: idle ones have none, and those that are written share a few, or wait for one.
+  const made = 100;
+  for (let i = 0; i < made; i++) await jsm.streams.add({ name: `T${i}`, subjects: [`t.${i}`] });
   for (let i = 0; i < 40 * made; i++) nc.publish(`t.${i % made}`, "x".repeat(20000));
   await nc.flush();
   const from = p.fate.size;

@@ -134,18 +134,6 @@ static void test_only_files_are_opened(void)
 
 /* --- descriptors ------------------------------------------------------------------------------ */
 
-static unsigned open_files(void)
-{
-    unsigned n = 0;
-    DIR *d = opendir("/proc/self/fd");
-
-    while (d != NULL && readdir(d) != NULL)
-        n++;
-    if (d != NULL)
-        closedir(d);
-    return n;
-}
-
 static struct store_file *synced(const char *name, const char *text, unsigned times)
 {
     struct store_file *f = create(name, text, strlen(text));
@@ -155,52 +143,10 @@ static struct store_file *synced(const char *name, const char *text, unsigned ti
     return f;
 }
 
-/* Many segments, one descriptor; all of them stay readable and writable. */
-static void test_one_descriptor_stays_open_at_rest(void)
-{
-    struct store_file *f[20];
-    unsigned before = open_files();
-    char name[16];
-
-    io_fd_keep(1);
-    for (int i = 0; i < 20; i++) {
-        snprintf(name, sizeof name, "%d", i);
-        f[i] = synced(name, name, 2);
-    }
-    TEST_ASSERT_EQUAL_UINT(before + 1, open_files());
-    for (int i = 0; i < 20; i++) {
-        snprintf(name, sizeof name, "%d", i);
-        assert_bytes(f[i], name, strlen(name));
-        ok(io->pwrite(io, f[i], "x", 1, 0, &e));
-    }
-    TEST_ASSERT_EQUAL_UINT(before + 20, open_files()); /* unsynced: a failure must be told */
-    for (int i = 0; i < 20; i++) {
-        ok(io->sync(io, f[i], &e));
-        io->close(io, f[i]);
-    }
-    io_fd_keep(0);
-    TEST_ASSERT_EQUAL_UINT(before, open_files());
-}
-
-/* Reading elsewhere does not close the file that is appended to. */
-static void test_reading_does_not_close_the_file_that_is_written(void)
-{
-    struct store_file *log = synced("log", "one", 2), *old = synced("old", "two", 1);
-    char name[160];
-
-    snprintf(name, sizeof name, "%s/log", path);
-    TEST_ASSERT_EQUAL_INT(0, unlink(name)); /* it could not be opened again */
-    assert_bytes(old, "two", 3);
-    assert_bytes(log, "one", 3);
-    ok(io->pwrite(io, log, "1", 1, 0, &e));
-    ok(io->sync(io, log, &e));
-    io->close(io, log);
-    io->close(io, old);
-}
-
 /* A file at rest goes with its name; one whose name is taken away is still read. */
 static void test_files_at_rest_follow_their_names(void)
 {
+    io_fd_keep(1);
     struct store_file *keep = synced("keep", "k", 2), *a = synced("a", "one", 1),
                       *b = synced("b", "two", 1), *c = synced("c", "three", 1);
 
@@ -217,12 +163,14 @@ static void test_files_at_rest_follow_their_names(void)
     io->close(io, a);
     io->close(io, b);
     io->close(io, c);
+    io_fd_keep(0);
 }
 
 /* The directory gets another name while its files are in use, as a stream's does when it is whole.
  */
 static void test_the_directory_can_be_renamed_meanwhile(void)
 {
+    io_fd_keep(1);
     struct store_file *keep = synced("keep", "k", 2), *a = synced("a", "one", 1);
     struct stat st;
 
@@ -238,6 +186,7 @@ static void test_the_directory_can_be_renamed_meanwhile(void)
     ok(store_io_dir_move(io, "store", &e));
     io->close(io, keep);
     io->close(io, a);
+    io_fd_keep(0);
 }
 
 static void test_short_and_interrupted_calls_are_gone_on_with(void)
@@ -482,8 +431,6 @@ int main(void)
     kind = &kinds[0];
     RUN_TEST(test_the_directory_is_for_the_owner_only);
     RUN_TEST(test_only_files_are_opened);
-    RUN_TEST(test_one_descriptor_stays_open_at_rest);
-    RUN_TEST(test_reading_does_not_close_the_file_that_is_written);
     RUN_TEST(test_files_at_rest_follow_their_names);
     RUN_TEST(test_the_directory_can_be_renamed_meanwhile);
     RUN_TEST(test_a_directory_knows_its_space);
