@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define FIRST_CALLS 4   /* of cursors, to find the first message of a list */
+#define FIRST_CALLS 1   /* of cursors, to find the first message of a list */
 #define SCAN        512 /* messages that are matched in one call */
 #define MATCH_STEPS 2   /* what one of them counts for */
 

@@ -14,6 +14,7 @@
 
 #define STEPS 4096u /* messages or keys passed over in one call */
 #define NEAR  64u   /* steps along a ring before the index is walked instead */
+#define DULL  32u   /* messages that are passed over in a row, before that is remembered */
 #define SHARE 8u    /* a heap is worth while for less than one message in so many */
 
 struct store_cursor {
@@ -26,6 +27,7 @@ struct store_cursor {
     size_t gathered;          /* steps taken to make the heap */
     uint64_t steps;           /* taken in all, for store_cursor_steps() */
     struct keys_walk *gather; /* not NULL: keys are still collected */
+    uint64_t dull_from;       /* all from here to `from` were replaced by newer ones */
     uint64_t covers_at;       /* keys_changes() when that was found out: */
     bool covers;              /* every message matches */
     bool walking;             /* no heap: the index is walked from here on */
@@ -92,6 +94,7 @@ static void walk_instead(struct store_cursor *c)
     c->heap = NULL;
     c->heaped = c->cap = 0;
     c->walking = true;
+    c->dull_from = c->from;
 }
 
 /* --- rings ---------------------------------------------------------------------------------- */
@@ -221,7 +224,7 @@ int store_cursor_new(struct store_cursor **out, struct store *s, struct mf_slice
     c->pattern = mf_slice(c->text, pattern.len);
     c->s = s;
     c->kind = kind;
-    c->from = from_seq;
+    c->from = c->dull_from = from_seq;
     c->upto = s->committed_seq;
     c->literal = !has_wildcard(s, pattern);
     c->walking = !c->literal && !is_sparse(c);
@@ -277,10 +280,65 @@ static bool is_last(const struct store_cursor *c, uint32_t id)
     return true;
 }
 
+/* --- what others have passed over ------------------------------------------------------------- */
+
+/* The last of each key: where all keys were written anew, a cursor passes over all their older
+ * messages before it shows the first.  The longest row of such messages is remembered for the
+ * others. */
+static void dull_pass(struct store_cursor *c)
+{
+    const struct dull *d = &c->s->dull;
+
+    if (c->kind == STORE_LAST_PER_KEY && c->from >= d->from && c->from < d->to &&
+        c->upto >= d->upto) {
+        c->dull_from = c->dull_from < d->from ? c->dull_from : d->from;
+        c->from = d->to;
+    }
+}
+
+/* The cursor showed nothing between dull_from and `end`. */
+static void dull_note(const struct store_cursor *c, uint64_t end)
+{
+    struct dull *d = &c->s->dull;
+
+    if (c->kind == STORE_LAST_PER_KEY && c->walking && end > c->dull_from &&
+        end - c->dull_from >= DULL && end - c->dull_from > d->to - d->from)
+        *d = (struct dull){c->dull_from, end, c->upto};
+}
+
+void dull_lose(struct store *s, const struct index *ix, uint32_t id)
+{
+    struct dull *d = &s->dull;
+    uint32_t older = id, newer = id;
+
+    if (d->from == d->to)
+        return;
+    do
+        older = index_older(ix, older);
+    while (older != INDEX_NONE && index_hidden(ix, older));
+    if (older == INDEX_NONE || index_seq(ix, older) < d->from || index_seq(ix, older) >= d->to)
+        return;
+    while ((newer = index_newer(ix, newer)) != INDEX_NONE && index_seq(ix, newer) <= d->upto)
+        if (present(s, newer))
+            return;
+    d->to = index_seq(ix, older);
+}
+
+/* One that is the last of its key ends a row of those that are not. */
 static bool shows(struct store_cursor *c, uint32_t id)
 {
-    return present(c->s, id) && (c->kind == STORE_ALL || is_last(c, id)) && matches(c, id);
+    if (!present(c->s, id))
+        return false;
+    if (c->kind == STORE_LAST_PER_KEY) {
+        if (!is_last(c, id))
+            return false;
+        dull_note(c, index_seq(seen(c->s), id));
+        c->dull_from = index_seq(seen(c->s), id) + 1;
+    }
+    return matches(c, id);
 }
+
+/* --- next: walking ---------------------------------------------------------------------------- */
 
 static uint64_t end_of(const struct store_cursor *c)
 {
@@ -294,6 +352,7 @@ static uint64_t walk_next(struct store_cursor *c, bool *more)
     const struct index *ix = seen(c->s);
     uint64_t end = end_of(c);
 
+    dull_pass(c);
     for (unsigned steps = 0; steps < STEPS; steps++, c->steps++) {
         uint32_t id = index_next(ix, c->from);
         if (id == INDEX_NONE || index_seq(ix, id) > end) {
@@ -305,6 +364,7 @@ static uint64_t walk_next(struct store_cursor *c, bool *more)
         if (shows(c, id))
             return c->from - 1;
     }
+    dull_note(c, c->from);
     *more = true;
     return 0;
 }

@@ -76,6 +76,7 @@ void purge_hide(struct store *s, struct range r)
         if (!index_doomed(ix, id) || index_hidden(ix, id))
             continue;
         totals_add(&s->purge.hidden, entry_totals_in(s, ix, id));
+        dull_lose(s, ix, id);
         index_hide(ix, id);
         if (s->gone != NULL)
             watch_tell(s, ix, id);
@@ -112,6 +113,7 @@ void purge_apply(struct store *s)
     }
     big_purge(s, s->purge.upto);
     s->purge.ix = NULL;
+    s->dull = (struct dull){0, 0, 0};
     if (s->gone != NULL)
         s->gone(s->gone_arg, index_seq(old, index_next(old, 0)), s->purge.upto, MF_SLICE_NONE);
     keys_walks_stop(index_keys(old));

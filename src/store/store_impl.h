@@ -149,6 +149,7 @@ struct store {
     struct table big; /* lengths of messages too long for their place: struct big */
 
     struct purge purge;
+    struct dull dull;
 
     struct spare spare;
     struct blank ahead;  /* the next segment's file, made where there was no spare */
@@ -253,6 +254,8 @@ bool count_covers(const struct index *ix, struct mf_slice pattern);
 uint64_t count_newest(const struct store *s, const struct index *ix, struct mf_slice pattern,
                       bool (*counts)(const struct store *s, uint32_t id));
 
+/* cursor.c: the message is about to be hidden or removed. */
+void dull_lose(struct store *s, const struct index *ix, uint32_t id);
 /* purge.c: NULL: not everything, or not this way (few, or out of memory); else for purge_begin().
  */
 struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last);

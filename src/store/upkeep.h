@@ -82,6 +82,12 @@ struct checkpointer {
     uint64_t last_bytes, since; /* of the last one; log bytes written after its start */
 };
 
+/* For cursors over the last of each key: every message in [from, to) that is present has a newer
+ * one of its key that is present, up to `upto`.  from == to: nothing is known. */
+struct dull {
+    uint64_t from, to, upto;
+};
+
 /* Everything up to `upto` was removed, and that is not on disk yet: what readers still see.  ix
  * NULL: nothing. */
 struct purge {
