@@ -28,6 +28,7 @@ class Client {
     this.socket = net.connect(port, "127.0.0.1");
     this.socket.setNoDelay(true);
     this.socket.on("data", (data) => this.read(data));
+    this.socket.on("error", () => {}); // a server that is killed
     this.socket.write(`CONNECT {"verbose":false,"pedantic":false,"headers":true}\r\nSUB ${this.inbox}.* 1\r\n`);
   }
   ping() {
@@ -64,7 +65,10 @@ class Client {
   }
   message(words, body) {
     if (words[2] !== "1") {
-      if (words[0] === "MSG" && ++this.messages === 1) this.first?.();
+      if (words[0] === "MSG" && ++this.messages === 1) {
+        this.first?.();
+        this.socket.pause(); // the others must not wait for this process
+      }
       return;
     }
     const id = words[1].slice(this.inbox.length + 1);
