@@ -302,7 +302,7 @@ bool direct_get(struct api_account *aa, const struct router_msg *rm, struct mf_s
         return false;
     if (g.reply.len == 0)
         return true;
-    if (MF_LIKELY(!direct_queue_waits(aa)))
+    if (MF_LIKELY(rm->origin != NULL || !direct_queue_waits(aa)))
         direct_serve(aa, s, &g);
     else
         direct_queue_add(aa, &g);

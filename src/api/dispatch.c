@@ -210,7 +210,7 @@ static bool serve(struct api_account *aa, const struct router_msg *m, struct mf_
     }
     call->route = route;
     call->type = route->type;
-    api_call_serve(call);
+    api_call_serve(call, m->origin != NULL);
     return true;
 }
 

@@ -1,7 +1,9 @@
 /* queue.c: requests that wait for their account's share of the loop's time.
  *
- * Happy path: a request that comes while its account has nothing queued and the turn has time left
- * runs at once.  Otherwise it is queued, and the account's task serves the queue in the order of
+ * Happy path: a client's request runs at once: what the client sends next must find its effect.
+ * The connection itself waits for the next turn when this one is over (client.c, commands_in()).
+ * So does a request of nobody that comes while its account has nothing queued and the turn has time
+ * left.  Otherwise it is queued, and the account's task serves the queue in the order of
  * arrival, a slice at a time; the loop takes turns between accounts.  A request whose work is long
  * gives the rest of it as a step (api_call_slices()) and stays the first of the queue until it is
  * answered: so only one answer of an account is half written at any time.
@@ -59,12 +61,12 @@ static void lap(struct api_account *aa, const char *what)
     work_lap(aa->api->loop, WORK_REQUEST, what, account_name(aa->account));
 }
 
-void api_call_serve(struct api_call *call)
+void api_call_serve(struct api_call *call, bool in_order)
 {
     struct api_account *aa = call->aa;
     const char *what = call->route->pattern;
 
-    if (!mf_list_empty(&aa->queue.calls) || work_turn_spent(aa->api->loop)) {
+    if (!in_order && (!mf_list_empty(&aa->queue.calls) || work_turn_spent(aa->api->loop))) {
         enqueue(call, false);
         return;
     }

@@ -37,8 +37,8 @@ struct direct_queue {
 void queue_init(struct api_account *aa);
 void queue_stop(struct api_account *aa); /* frees what waits there */
 bool queue_full(const struct api_account *aa);
-/* Runs it now, or later if the account's queue is not empty or the turn is over. */
-void api_call_serve(struct api_call *call);
+/* Runs it now; unless in_order, later if the account's queue is not empty or the turn is over. */
+void api_call_serve(struct api_call *call, bool in_order);
 /* The rest of the handler's work is done in slices by step, in later calls and perhaps turns.  The
  * account's next requests wait for it. */
 void api_call_slices(struct api_call *call, bool (*step)(struct api_call *call));

@@ -125,7 +125,7 @@ bool work_spent(struct loop *l)
 
 bool work_turn_spent(const struct loop *l)
 {
-    return l->work.steps == 0 && l->meter.lap_ns - loop_turn_start_ns(l) >= TURN_NS;
+    return l->running && l->work.steps == 0 && l->meter.lap_ns - loop_turn_start_ns(l) >= TURN_NS;
 }
 
 void work_set_steps(struct loop *l, unsigned steps)

@@ -138,12 +138,13 @@ static struct inbox *listen_on(const char *account, const char *subject)
     return b;
 }
 
+/* A request of nobody: it may be queued.  Those of clients keep their order. */
 static void send_to(const char *account, const char *subject, const char *reply, const char *body)
 {
     struct account *a = accounts_get(accounts, account);
     struct mf_msg m = {.subject = mf_str(subject), .reply = mf_str(reply), .payload = mf_str(body)};
 
-    (void)account_publish(a, &(struct router_msg){.route = m.subject, .msg = &m, .origin = &m});
+    (void)account_publish(a, &(struct router_msg){.route = m.subject, .msg = &m});
 }
 
 static struct inbox *send(const char *account, const char *subject, const char *body)

@@ -86,6 +86,28 @@ static void test_a_long_audit_is_written_in_slices(void)
     TEST_ASSERT_EQUAL_size_t(0, account_of("A")->queue.inflight);
 }
 
+/* What a client sends next must find the effect of its request, however much waits. */
+static void test_a_client_s_request_does_not_wait_for_others(void)
+{
+    struct inbox *b, *late;
+    struct mf_msg m = {.subject = MF_LIT("$JS.API.STREAM.PURGE.S"), .reply = MF_LIT("_I.purge")};
+
+    start("");
+    create("A", "S", "");
+    fill("A", "S", 3000, 10, 1);
+    work_set_steps(loop, 2);
+    (void)send("A", "$JS.API.STREAM.INFO.S", "{\"subjects_filter\":\">\"}");
+    late = send("A", "$JS.API.STREAM.MSG.GET.S", "{\"seq\":1}"); /* of nobody: behind the INFO */
+    b = listen_on("A", "_I.purge");
+    (void)account_publish(accounts_get(accounts, "A"),
+                          &(struct router_msg){.route = m.subject, .msg = &m, .origin = &m});
+    wait_for(b);
+    has(mf_buf_cstr(&b->text), "\"success\":true");
+    TEST_ASSERT_EQUAL_UINT(0, late->count);
+    wait_for(late);
+    has(mf_buf_cstr(&late->text), "\"err_code\":10037"); /* it was purged before */
+}
+
 static void test_a_batch_ends_when_its_listener_goes(void)
 {
     struct inbox *b;
@@ -317,6 +339,7 @@ int main(void)
     RUN_TEST(test_nothing_is_read_for_nobody);
     RUN_TEST(test_audits_are_listeners_too);
     RUN_TEST(test_a_long_audit_is_written_in_slices);
+    RUN_TEST(test_a_client_s_request_does_not_wait_for_others);
     RUN_TEST(test_a_batch_ends_when_its_listener_goes);
     RUN_TEST(test_requests_above_the_limit_are_dropped_and_others_are_served);
     RUN_TEST(test_many_batches_are_all_answered);
