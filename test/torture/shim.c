@@ -136,6 +136,13 @@ int openat(int fd, const char *file, int oflag, ...)
     return opened(REAL(openat)(fd, file, oflag, mode), oflag);
 }
 
+/* The same, as _FORTIFY_SOURCE calls it where there is no mode and the flags are no constant. */
+int __openat_2(int fd, const char *file, int oflag); // NOLINT: glibc's name
+int __openat_2(int fd, const char *file, int oflag)  // NOLINT: glibc's name
+{
+    return openat(fd, file, oflag & ~O_CREAT);
+}
+
 int close(int fd)
 {
     static int (*next)(int);
