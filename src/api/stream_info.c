@@ -57,7 +57,7 @@ static void list_begin(struct info *x, struct stream *s)
 {
     stream_state(s, &x->state);
     x->listing = true;
-    x->next = x->state.first_seq;
+    x->next = x->state.msgs == 0 ? x->state.last_seq + 1 : x->state.first_seq;
     mf_buf_byte(&x->deleted, '[');
 }
 
