@@ -71,7 +71,8 @@ static struct net_lane *lane_new(struct net_ctx *x, struct mf_slice name)
 
     if (lane == NULL)
         return NULL;
-    memcpy(lane->name, name.ptr, name.len);
+    if (name.len > 0)
+        memcpy(lane->name, name.ptr, name.len);
     lane->ctx = x;
     lane->owner.name = lane->name;
     lane->reads = (struct work_task){.run = read_some, .cause = WORK_READ};

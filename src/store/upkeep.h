@@ -106,7 +106,7 @@ struct cold_reads {
     struct mf_list later; /* read_job.later: they found no descriptor */
     struct loop_timer *retry;
 };
-void reads_retry(void *store);
+void reads_retry(void *arg); /* the store */
 
 /* A message without its data, until an erase record explains it. */
 struct hollow {
