@@ -11,6 +11,7 @@
 
 #include "mayfly/list.h"
 #include "mayfly/loop.h"
+#include "mayfly/policy.h"
 #include "mayfly/store.h"
 #include "mayfly/stream_config.h"
 #include "mayfly/work.h"
@@ -37,6 +38,7 @@ struct stream_host {
     void *arg;
     const char *account; /* for log lines */
     bool strict;         /* compat: strict: behave as 2.15.1 */
+    const struct policy_server *ttl; /* the server's ttl block; NULL: none */
     struct stream_usage *account_usage, *server_usage;
     struct stream_usage account_max, server_max; /* -1: no limit */
     /* Batches in flight on the whole server, and their limits. */
@@ -47,6 +49,13 @@ struct stream_host {
 
 /* --- coming in ------------------------------------------------------------------------------ */
 
+/* The lifetime of a message in its ack: on request (Mayfly-TTL: show), and where the writer's own
+ * TTL was clamped. */
+struct stream_ack_ttl {
+    char ttl[POLICY_TEXT], decided_by[POLICY_BY_TEXT];
+    int64_t deadline_ns; /* 0: none */
+    bool shown;          /* on request: all of it; else the TTL alone */
+};
 /* What the publisher is told; valid during the call of done(). */
 struct stream_ack {
     const struct js_error *error; /* NULL: fine */
@@ -55,6 +64,7 @@ struct stream_ack {
     bool empty;            /* a member of a batch: an empty reply */
     bool silent;           /* no reply at all: the answer is not due, or went another way */
     const char *val;       /* a counter's value, or NULL */
+    const struct stream_ack_ttl *ttl; /* NULL: the ack has none of it */
     struct mf_slice batch; /* with count: a whole batch; empty otherwise */
     uint64_t batch_count;
     bool anyway; /* what ends a fast batch is told even where no_ack is set */

@@ -6,7 +6,8 @@
  * lost on purpose.
  *
  * The JetStream API under the server's own domain, `$JS.<domain>.API.>`, is one more mapping, tried
- * last, as in nats-server: permissions apply to the plain name it leads to. */
+ * last, as in nats-server: permissions apply to the plain name it leads to.  `$MAYFLY.<domain>.TTL.>`
+ * is another. */
 #include "account_int.h"
 
 #include "mayfly/rand.h"
@@ -34,6 +35,7 @@ struct mappings {
     size_t n, nliterals;
     char *domain;      /* "$JS.<domain>.API.", or NULL */
     bool whole_domain; /* every subject behind it; else only those of `domain_names` */
+    char *ttl_domain;  /* "$MAYFLY.<domain>.TTL.", or NULL */
 };
 
 static void mapping_fini(struct mapping *m)
@@ -52,6 +54,7 @@ void mappings_free(struct mappings *m)
         mapping_fini(&m->items[i]);
     free(m->items);
     free(m->domain);
+    free(m->ttl_domain);
     free(m);
 }
 
@@ -139,15 +142,34 @@ static int by_kind_and_name(const void *x, const void *y)
     return a->pattern ? (a->order > b->order) - (a->order < b->order) : strcmp(a->text, b->text);
 }
 
-static char *domain_prefix(const char *domain)
+static char *domain_prefix(const char *before, const char *domain, const char *behind)
 {
-    static const char format[] = "$JS.%s.API.";
-    size_t cap = strlen(domain) + sizeof format;
+    size_t cap = strlen(before) + strlen(domain) + strlen(behind) + 1;
     char *text = malloc(cap);
 
     if (text != NULL)
-        snprintf(text, cap, format, domain);
+        snprintf(text, cap, "%s%s%s", before, domain, behind);
     return text;
+}
+
+/* Domains whose name is a word of the plain subjects would hide those. */
+static bool names_ttl_domain(const char *domain)
+{
+    return strcmp(domain, "TTL") != 0 && strcmp(domain, "EVENT") != 0;
+}
+
+static int set_domain(struct mappings *m, const struct mapping_place *place)
+{
+    const char *domain = place->domain;
+
+    m->whole_domain = place->whole_domain;
+    if (domain == NULL)
+        return 0;
+    m->domain = domain_prefix("$JS.", domain, ".API.");
+    if (!place->whole_domain && names_ttl_domain(domain) &&
+        (m->ttl_domain = domain_prefix("$MAYFLY.", domain, ".TTL.")) == NULL)
+        return MF_NOMEM;
+    return m->domain == NULL ? MF_NOMEM : 0;
 }
 
 int mappings_new(struct mappings **out, const struct options_mapping *list, size_t n,
@@ -161,11 +183,10 @@ int mappings_new(struct mappings **out, const struct options_mapping *list, size
         return 0;
     m = calloc(1, sizeof *m);
     if (m == NULL || (m->items = calloc(n + 1, sizeof *m->items)) == NULL ||
-        (place->domain != NULL && (m->domain = domain_prefix(place->domain)) == NULL)) {
+        set_domain(m, place) != 0) {
         mappings_free(m);
         return mf_fail(e, MF_NOMEM, "mappings");
     }
-    m->whole_domain = place->whole_domain;
     for (size_t i = 0; i < n; i++) {
         m->n = i + 1;
         m->items[i].order = i;
@@ -242,18 +263,8 @@ static bool domain_knows(const struct mappings *m, struct mf_slice rest)
     return false;
 }
 
-static ssize_t domain_apply(const struct mappings *m, struct mf_slice subject, char *dst,
-                            size_t cap)
+static ssize_t join(struct mf_slice to, struct mf_slice rest, char *dst, size_t cap)
 {
-    struct mf_slice to = MF_LIT("$JS.API."), rest;
-
-    if (m->domain == NULL || !mf_starts(subject, m->domain))
-        return 0;
-    rest = mf_slice(subject.ptr + strlen(m->domain), subject.len - strlen(m->domain));
-    if (!m->whole_domain && (mf_starts(rest, "$KV.") || mf_starts(rest, "$OBJ.")))
-        to.len = 0;
-    else if (!domain_knows(m, rest))
-        return 0;
     if (to.len + rest.len > cap)
         return MF_LIMIT;
     memcpy(dst, to.ptr, to.len);
@@ -261,9 +272,34 @@ static ssize_t domain_apply(const struct mappings *m, struct mf_slice subject, c
     return (ssize_t)(to.len + rest.len);
 }
 
+static ssize_t ttl_domain_apply(const struct mappings *m, struct mf_slice subject, char *dst,
+                                size_t cap)
+{
+    if (m->ttl_domain == NULL || !mf_starts(subject, m->ttl_domain))
+        return 0;
+    return join(MF_LIT("$MAYFLY.TTL."),
+                mf_slice(subject.ptr + strlen(m->ttl_domain), subject.len - strlen(m->ttl_domain)),
+                dst, cap);
+}
+
+static ssize_t domain_apply(const struct mappings *m, struct mf_slice subject, char *dst,
+                            size_t cap)
+{
+    struct mf_slice to = MF_LIT("$JS.API."), rest;
+
+    if (m->domain == NULL || !mf_starts(subject, m->domain))
+        return ttl_domain_apply(m, subject, dst, cap);
+    rest = mf_slice(subject.ptr + strlen(m->domain), subject.len - strlen(m->domain));
+    if (!m->whole_domain && (mf_starts(rest, "$KV.") || mf_starts(rest, "$OBJ.")))
+        to.len = 0;
+    else if (!domain_knows(m, rest))
+        return 0;
+    return join(to, rest, dst, cap);
+}
+
 bool mappings_concern(const struct mappings *m, struct mf_slice subject)
 {
-    return m->n > 0 || (m->domain != NULL && subject.len > 0 && subject.ptr[0] == '$');
+    return m->n > 0 || ((m->domain != NULL || m->ttl_domain != NULL) && subject.len > 0 && subject.ptr[0] == '$');
 }
 
 void mappings_drop_domain(struct mappings *m)

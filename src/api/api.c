@@ -130,6 +130,7 @@ static void host_fill(struct api_account *aa)
     h->arg = aa;
     h->account = account_name(aa->account);
     h->strict = js->compat_strict;
+    h->ttl = &aa->api->options->ttl;
     h->account_usage = &aa->usage;
     h->server_usage = &aa->api->usage;
     h->account_max = (struct stream_usage){aa->limits->max_memory, aa->limits->max_store};
@@ -217,6 +218,7 @@ static int catalog_begin(struct api_account *aa, struct mf_error *e)
 /* --- one account ------------------------------------------------------------------------------ */
 
 struct taken {
+    const char *subject;
     bool yes;
 };
 
@@ -224,25 +226,37 @@ static void find_import(void *arg, const struct account_import_info *x)
 {
     struct taken *t = arg;
 
-    t->yes = t->yes || (x->service && strcmp(x->local, "$JS.API.>") == 0);
+    t->yes = t->yes || (x->service && strcmp(x->local, t->subject) == 0);
 }
 
-/* Who imports another account's API as its own is served there. */
+/* An account that imports another account's service as its own is served there. */
+static int listen_service(struct api_account *aa, struct router_sub *sub, const char *subject,
+                          struct mf_error *e)
+{
+    struct taken imported = {subject, false};
+
+    account_each_import(aa->account, find_import, &imported);
+    if (!imported.yes && router_subscribe(account_router(aa->account), mf_str(subject),
+                                          MF_SLICE_NONE, sub) != 0)
+        return mf_fail(e, MF_NOMEM, "subscribe %s", subject);
+    return 0;
+}
+
 static int listen_api(struct api_account *aa, struct mf_error *e)
 {
-    struct taken imported = {false};
-    struct router *r = account_router(aa->account);
-
     aa->api_sub.deliver = dispatch_api;
-    account_each_import(aa->account, find_import, &imported);
-    if (!imported.yes && router_subscribe(r, MF_LIT("$JS.API.>"), MF_SLICE_NONE, &aa->api_sub) != 0)
-        return mf_fail(e, MF_NOMEM, "subscribe $JS.API.>");
+    aa->ttl_sub.deliver = dispatch_ttl;
+    if (listen_service(aa, &aa->api_sub, "$JS.API.>", e) != 0 ||
+        (!account_is_system(aa->account) &&
+         listen_service(aa, &aa->ttl_sub, "$MAYFLY.TTL.>", e) != 0))
+        return MF_NOMEM;
     return aa->catalog != NULL ? wire_listen(aa, e) : 0;
 }
 
 static void unlisten(struct api_account *aa)
 {
     router_unsubscribe(account_router(aa->account), &aa->api_sub);
+    router_unsubscribe(account_router(aa->account), &aa->ttl_sub);
     wire_unlisten(aa);
 }
 

@@ -33,6 +33,17 @@
 
 #define API_TYPE "io.nats.jetstream.api.v1."
 
+/* Requests below one prefix. */
+struct api_route;
+struct api_service {
+    struct mf_slice prefix;    /* "$JS.API." */
+    const char *type;          /* the beginning of the type of its responses */
+    const struct api_route *routes;
+    size_t nroutes;
+};
+extern const struct api_service api_jetstream; /* dispatch.c */
+extern const struct api_service api_ttl;       /* ttl_api.c: $MAYFLY.TTL.> */
+
 /* JetStream of one account. */
 struct api_account {
     struct api *api;
@@ -43,6 +54,7 @@ struct api_account {
     const struct options_js_limits *limits;
     struct stream_usage usage;
     struct router_sub api_sub;           /* $JS.API.> */
+    struct router_sub ttl_sub;           /* $MAYFLY.TTL.> */
     struct router_sub ack_sub, flow_sub; /* $JS.ACK.> and $JS.FC.> */
     struct consumer_host consumer_host;
     struct consumer_waits waits;
@@ -93,8 +105,9 @@ struct api {
 /* A request lives on the heap from its arrival to its reply; everything in it is a copy. */
 struct api_call {
     struct api_account *aa;
+    const struct api_service *service;
     struct mf_slice subject; /* in the form $JS.API.<...> */
-    struct mf_slice rest;    /* of it, behind $JS.API. */
+    struct mf_slice rest;    /* of it, behind the service's prefix */
     struct mf_slice reply, hdr, body;
     struct mf_slice client; /* {"start":...}: who asks, as audit events show it; may be empty */
     const char *type;       /* response type suffix, "stream_create_response" */
@@ -133,29 +146,29 @@ void api_call_free(struct api_call *call);
 void api_call_unheard(struct api_call *call); /* counts it as served and frees it */
 /* The handler's own memory; frees what was there.  state comes from malloc(), fini may be NULL. */
 void api_call_set_state(struct api_call *call, void *state, void (*fini)(void *state));
-/* A copy of the request m, whose subject behind $JS.API. is rest; NULL: out of memory.
+/* A copy of the request m, whose subject behind the service's prefix is rest; NULL: out of memory.
  * with_client: remember who asked. */
-struct api_call *api_call_new(struct api_account *aa, const struct router_msg *m,
-                              struct mf_slice rest, bool with_client);
+struct api_call *api_call_new(struct api_account *aa, const struct api_service *service,
+                              const struct router_msg *m, struct mf_slice rest, bool with_client);
 /* Reads a request's body; what it needs is in call->mem.  false: 10025 was answered. */
 MF_MUSTCHECK bool api_call_read(struct api_call *call, const struct json_type *t, void *out);
 /* Nothing, or an empty object. */
 bool api_body_empty(struct mf_slice body);
-/* The request's token `index` behind $JS.API. */
+/* The request's token `index` behind the prefix. */
 struct mf_slice api_call_token(const struct api_call *call, unsigned index);
 /* Serves it (again, after it was parked). */
 void api_call_run(struct api_call *call);
 /* MF_NOMEM and the like while serving. */
 void api_reply_no_memory(struct api_call *call);
 /* The same for a request there was not even memory to keep. */
-void api_send_no_memory(struct api_account *aa, struct mf_slice subject, struct mf_slice reply,
-                        const char *type);
+void api_send_no_memory(struct api_account *aa, const struct api_service *service,
+                        struct mf_slice subject, struct mf_slice reply, const char *type);
 /* rc of a check that failed: MF_NOMEM, or what *e says. */
 void api_reply_refused(struct api_call *call, int rc, const struct js_error *e);
 /* rc of a reader of JSON that failed: MF_NOMEM, or 10025 with its text. */
 void api_reply_unread(struct api_call *call, int rc, const struct mf_error *why);
 
-/* The stream a request names (its token `index` behind $JS.API.), or NULL after the error was
+/* The stream a request names (its token `index` behind the prefix), or NULL after the error was
  * answered or the call was parked: then it is dispatched again when the stream is ready. */
 struct stream *api_call_stream(struct api_call *call, unsigned token);
 
@@ -164,7 +177,7 @@ bool api_call_park(struct api_call *call, struct mf_slice name);
 
 /* One row of dispatch.c's table. */
 struct api_route {
-    const char *pattern; /* behind $JS.API.: "STREAM.CREATE.*" */
+    const char *pattern; /* behind the prefix: "STREAM.CREATE.*" */
     const char *type;
     void (*handle)(struct api_call *call);
     void (*more)(struct api_call *call, struct jsonw *w); /* members of error replies, or NULL */
@@ -176,8 +189,9 @@ MF_MUSTCHECK bool api_call_level(struct api_call *call);
 MF_MUSTCHECK bool api_call_enabled(struct api_call *call);
 /* Does this server serve the level the request's header asks for? */
 bool api_level_served(const struct api *a, struct mf_slice hdr);
-/* deliver() of api_account.api_sub. */
+/* deliver() of api_account.api_sub and of ttl_sub. */
 bool dispatch_api(struct router_sub *sub, const struct router_msg *m);
+bool dispatch_ttl(struct router_sub *sub, const struct router_msg *m);
 
 /* --- api.c ------------------------------------------------------------------------------------ */
 

@@ -28,10 +28,10 @@ static struct mf_slice keep(uint8_t **at, struct mf_slice s)
     return copy;
 }
 
-struct api_call *api_call_new(struct api_account *aa, const struct router_msg *m,
-                              struct mf_slice rest, bool with_client)
+struct api_call *api_call_new(struct api_account *aa, const struct api_service *service,
+                              const struct router_msg *m, struct mf_slice rest, bool with_client)
 {
-    static const struct mf_slice prefix = MF_LIT("$JS.API.");
+    struct mf_slice prefix = service->prefix;
     struct mf_buf who = MF_BUF_INIT;
     struct api *a = aa->api;
     struct api_call *call;
@@ -50,6 +50,7 @@ struct api_call *api_call_new(struct api_account *aa, const struct router_msg *m
     }
     at = (uint8_t *)(call + 1);
     call->aa = aa;
+    call->service = service;
     call->subject = mf_slice(at, prefix.len + rest.len);
     keep(&at, prefix);
     call->rest = keep(&at, rest);
@@ -169,7 +170,7 @@ struct jsonw *api_reply_begin(struct api_call *call)
 {
     char type[96];
 
-    (void)snprintf(type, sizeof type, API_TYPE "%s", call->type);
+    (void)snprintf(type, sizeof type, "%s%s", call->service->type, call->type);
     mf_buf_clear(&call->out);
     jsonw_begin(&call->w, &call->out, JSONW_COMPACT);
     jsonw_object(&call->w, NULL);
@@ -199,14 +200,14 @@ static void count(struct api_account *aa, bool error)
 }
 
 /* When there is no memory for an answer, there is one that needs none. */
-void api_send_no_memory(struct api_account *aa, struct mf_slice subject, struct mf_slice reply,
-                        const char *type)
+void api_send_no_memory(struct api_account *aa, const struct api_service *service,
+                        struct mf_slice subject, struct mf_slice reply, const char *type)
 {
     char text[256];
     int n = snprintf(text, sizeof text,
-                     "{\"type\":\"" API_TYPE "%s\",\"error\":{\"code\":503,\"err_code\":10023,"
+                     "{\"type\":\"%s%s\",\"error\":{\"code\":503,\"err_code\":10023,"
                      "\"description\":\"insufficient resources\"}}",
-                     type);
+                     service->type, type);
 
     log_error("account %s: %.*s: out of memory", account_name(aa->account), MF_FMT(subject));
     count(aa, true);
@@ -216,7 +217,7 @@ void api_send_no_memory(struct api_account *aa, struct mf_slice subject, struct 
 
 static void send_out_of_memory(struct api_call *call)
 {
-    api_send_no_memory(call->aa, call->subject, call->reply, call->type);
+    api_send_no_memory(call->aa, call->service, call->subject, call->reply, call->type);
     api_call_free(call);
 }
 

@@ -105,11 +105,13 @@ static const struct api_route routes[] = {
     {"CONSUMER.UNPIN.*.*", "consumer_unpin_response", consumer_unpin_handle, NULL, false, true},
 };
 
-static const struct api_route *route_of(struct mf_slice rest)
+const struct api_service api_jetstream = {MF_LIT("$JS.API."), API_TYPE, routes, MF_COUNT(routes)};
+
+static const struct api_route *route_of(const struct api_service *service, struct mf_slice rest)
 {
-    for (size_t i = 0; i < MF_COUNT(routes); i++)
-        if (subject_match(mf_str(routes[i].pattern), rest))
-            return &routes[i];
+    for (size_t i = 0; i < service->nroutes; i++)
+        if (subject_match(mf_str(service->routes[i].pattern), rest))
+            return &service->routes[i];
     return NULL;
 }
 
@@ -164,7 +166,7 @@ void api_call_run(struct api_call *call)
 /* The system account has no JetStream: whatever it asks, it is told so; INFO in its own form. */
 static void refuse_system(struct api_account *aa, const struct router_msg *m, struct mf_slice rest)
 {
-    struct api_call *call = api_call_new(aa, m, rest, false);
+    struct api_call *call = api_call_new(aa, &api_jetstream, m, rest, false);
     struct js_error e;
 
     if (call == NULL)
@@ -183,11 +185,39 @@ static bool over_limit(struct api_account *aa)
     return true;
 }
 
-static bool serve(struct api_account *aa, const struct router_msg *m, struct mf_slice rest)
+/* Keeps the request and serves it. */
+static void serve_route(struct api_account *aa, const struct api_service *service,
+                        const struct api_route *route, const struct router_msg *m,
+                        struct mf_slice rest)
 {
-    const struct api_route *route;
     struct api_call *call;
-    bool audited;
+
+    if (route == NULL || over_limit(aa))
+        return;
+    call = api_call_new(aa, service, m, rest, route->with_client || advisory_audited(aa));
+    if (call == NULL) {
+        api_send_no_memory(aa, service, m->msg->subject, m->msg->reply, route->type);
+        return;
+    }
+    call->route = route;
+    call->type = route->type;
+    api_call_serve(call, m->origin != NULL);
+}
+
+/* --- where requests come in ------------------------------------------------------------------- */
+
+static struct mf_slice rest_of(const struct api_service *service, const struct router_msg *m)
+{
+    size_t n = service->prefix.len;
+
+    return mf_slice(m->route.ptr + n, m->route.len - n);
+}
+
+bool dispatch_api(struct router_sub *sub, const struct router_msg *m)
+{
+    struct api_account *aa = mf_container(sub, struct api_account, api_sub);
+    struct mf_slice rest = rest_of(&api_jetstream, m);
+    const struct api_route *route;
 
     if (m->no_request || wire_delivering())
         return false;
@@ -195,35 +225,21 @@ static bool serve(struct api_account *aa, const struct router_msg *m, struct mf_
         return aa->catalog != NULL && wire_next(aa, m, rest);
     if (mf_starts(rest, "DIRECT.GET."))
         return aa->catalog != NULL && direct_get(aa, m, rest);
-    route = route_of(rest);
-    if (account_is_system(aa->account) && (route == NULL || route->handle != account_info_handle)) {
+    route = route_of(&api_jetstream, rest);
+    if (account_is_system(aa->account) && (route == NULL || route->handle != account_info_handle))
         refuse_system(aa, m, rest);
-        return true;
-    }
-    if (route == NULL || over_limit(aa))
-        return true;
-    audited = advisory_audited(aa);
-    call = api_call_new(aa, m, rest, audited || route->with_client);
-    if (call == NULL) {
-        api_send_no_memory(aa, m->msg->subject, m->msg->reply, route->type);
-        return true;
-    }
-    call->route = route;
-    call->type = route->type;
-    api_call_serve(call, m->origin != NULL);
+    else
+        serve_route(aa, &api_jetstream, route, m, rest);
     return true;
 }
 
-/* --- where requests come in ------------------------------------------------------------------- */
-
-static struct mf_slice behind(struct mf_slice s, size_t n)
+bool dispatch_ttl(struct router_sub *sub, const struct router_msg *m)
 {
-    return mf_slice(s.ptr + n, s.len - n);
-}
+    struct api_account *aa = mf_container(sub, struct api_account, ttl_sub);
+    struct mf_slice rest = rest_of(&api_ttl, m);
 
-bool dispatch_api(struct router_sub *sub, const struct router_msg *m)
-{
-    struct api_account *aa = mf_container(sub, struct api_account, api_sub);
-
-    return serve(aa, m, behind(m->route, sizeof "$JS.API." - 1));
+    if (m->no_request || wire_delivering())
+        return false;
+    serve_route(aa, &api_ttl, route_of(&api_ttl, rest), m, rest);
+    return true;
 }

@@ -119,6 +119,22 @@ static void write_error(const struct ingest_stream *in, const struct js_error *e
     jsonw_end(&w);
 }
 
+static void write_ttl(const struct stream_ack_ttl *t, struct mf_buf *b)
+{
+    char time[CLOCK_TEXT];
+
+    mf_buf_puts(b, ",\"ttl\":");
+    put_string(b, mf_str(t->ttl));
+    if (!t->shown)
+        return;
+    if (t->deadline_ns != 0) {
+        mf_buf_puts(b, ",\"expires\":");
+        put_string(b, mf_str(clock_rfc3339(time, t->deadline_ns)));
+    }
+    mf_buf_puts(b, ",\"decided_by\":");
+    put_string(b, mf_str(t->decided_by));
+}
+
 static void write_ack(const struct ingest_stream *in, const struct stream_ack *a, struct mf_buf *b)
 {
     mf_buf_append(b, in->start.ptr, in->start.len);
@@ -129,6 +145,8 @@ static void write_ack(const struct ingest_stream *in, const struct stream_ack *a
         mf_buf_puts(b, ",\"val\":");
         put_string(b, mf_str(a->val));
     }
+    if (a->ttl != NULL)
+        write_ttl(a->ttl, b);
     if (a->batch.len > 0) {
         mf_buf_puts(b, ",\"batch\":");
         put_string(b, a->batch);

@@ -49,7 +49,8 @@ static struct reply_grant *grant_find(struct client *c, struct mf_slice subject,
  * its own, a subject that it is denied or that streams, the API or imports take. */
 static bool grantable(struct client *c, const struct client *asker, struct mf_slice reply)
 {
-    if (mf_starts(reply, "$JS.API.") || mf_starts(reply, "$SYS.REQ."))
+    if (mf_starts(reply, "$JS.API.") || mf_starts(reply, "$SYS.REQ.") ||
+        mf_starts(reply, "$MAYFLY.TTL."))
         return false;
     return asker == NULL || asker->perms != c->perms ||
            !(perms_denies_publish(c->perms, reply) || client_reaches_server(c, reply));

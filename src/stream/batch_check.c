@@ -4,6 +4,7 @@
  * that of a single publish; a client can see the difference in which error it gets, so we follow.
  */
 #include "batch_impl.h"
+#include "lifetime.h"
 
 #include "mayfly/hash.h"
 
@@ -228,7 +229,7 @@ int batch_check(struct stream *s, struct batch_plan *plan, struct batch_item *it
         (rc = check_id(s, plan, item, e)) != 0 || (rc = check_stream_source(s, in, e)) != 0 ||
         (rc = counter_check_present(s, in, e)) != 0 || (rc = check_last_seq(s, plan, in, e)) != 0 ||
         (rc = check_subject_seq(s, plan, in, e)) != 0 || (rc = schedule_check(s, in, e)) != 0 ||
-        (rc = check_roll(s, plan, in, e)) != 0)
+        (rc = check_roll(s, plan, in, e)) != 0 || (rc = lifetime_check(s, in, false, e)) != 0)
         return rc;
     if (plan == NULL)
         return check_alone(s, item, e);

@@ -311,7 +311,7 @@ int stream_config_check(struct stream_config *c, const struct stream_config_worl
     if ((rc = check_texts(c, e)) != 0 || (rc = check_limits(c, e)) != 0 ||
         (rc = check_times(c, w, e)) != 0 || (rc = check_features(c, w->strict, e)) != 0 ||
         (rc = config_check_sources(c, w, e)) != 0 || (rc = config_check_subjects(c, e)) != 0 ||
-        (rc = check_outputs(c, w, e)) != 0)
+        (rc = check_outputs(c, w, e)) != 0 || (rc = config_check_policy(c, w, e)) != 0)
         return rc;
     return w->update ? 0 : check_new(c, w, e);
 }

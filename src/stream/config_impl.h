@@ -54,4 +54,8 @@ MF_MUSTCHECK int config_check_sources(struct stream_config *c, const struct stre
 MF_MUSTCHECK int config_check_filters(const struct stream_config *c, enum js_err id,
                                       struct js_error *e);
 
+/* config_policy.c: the keys mayfly.ttl.* of the metadata.  MF_DENIED with *e, MF_NOMEM. */
+MF_MUSTCHECK int config_check_policy(struct stream_config *c, const struct stream_config_world *w,
+                                     struct js_error *e);
+
 #endif

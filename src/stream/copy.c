@@ -4,7 +4,7 @@
  * What their publishers asked to be checked was checked there.  Who follows a stream (p->followed)
  * can come back to a message later, so limits may refuse it; but it must know at once, or it would
  * hand over the next one, and this one would be lost behind it.  A backup comes once, and whole. */
-#include "stream_impl.h"
+#include "lifetime.h"
 
 static int skip_to(struct stream *s, uint64_t seq)
 {
@@ -98,12 +98,13 @@ void copy_take(struct stream *s, struct stream_publish *p, struct intake *in)
     /* A value that means nothing is stored as it is: it must not stop the rest. */
     if (in->h.ttl.len > 0 && ttl_parse(in->h.ttl, s->host->strict, &in->ttl_ns) != 0)
         in->ttl_ns = TTL_NONE;
+    in->restored = !p->followed;
     if (s->cfg.allow_rollup && !s->cfg.deny_purge && check_rollup(s, in, &e) != 0)
         in->rollup = ROLLUP_NONE;
     rc = expire_settle(s, in->subject);
     if (rc != 0)
         (void)fail(s, rc, &e);
-    else if (p->followed)
+    else if (p->followed && (rc = lifetime_check(s, in, true, &e)) == 0)
         rc = check_followed(s, in, &e);
     if (rc == 0 && (rc = skip_to(s, p->seq)) != 0)
         (void)fail(s, rc, &e);

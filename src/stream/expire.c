@@ -7,6 +7,7 @@
  * later. */
 #include "stream_impl.h"
 
+#include "mayfly/clock.h"
 #include "mayfly/log.h"
 #include "mayfly/marker.h"
 
@@ -27,11 +28,11 @@
 
 int64_t expire_deadline(const struct stream *s, int64_t ts_ns, int64_t ttl_ns)
 {
-    int64_t by_ttl = ttl_deadline(ts_ns, s->cfg.allow_msg_ttl ? ttl_ns : TTL_NONE, s->host->strict);
+    int64_t by_ttl = ttl_deadline(ts_ns, ttl_ns, s->host->strict);
     int64_t by_age =
         s->cfg.max_age_ns > 0 ? ttl_deadline(ts_ns, s->cfg.max_age_ns, s->host->strict) : 0;
 
-    if (ttl_ns == TTL_NEVER && s->cfg.allow_msg_ttl)
+    if (ttl_ns == TTL_NEVER)
         return 0; /* exempt from max_age too */
     if (by_ttl == 0 || by_age == 0)
         return by_ttl == 0 ? by_age : by_ttl;
@@ -72,7 +73,7 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
     const struct marker *m = marker_for(s, why, !s->host->strict && marker_of_key(subject), &room);
     int64_t now = stream_stamp(s);
     /* Whole seconds, as the header says. */
-    int64_t ttl = f.marker_ttl_ns / 1000000000 * 1000000000;
+    int64_t ttl = s->cfg.allow_msg_ttl ? f.marker_ttl_ns / CLOCK_S * CLOCK_S : TTL_NONE;
     struct store_append a = {.key = subject,
                              .head = mf_slice(m->hdr, m->len),
                              .ts_ns = now,

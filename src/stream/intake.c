@@ -34,12 +34,13 @@ static const struct field {
     FIELD("Nats-Stream-Source", stream_source),
     FIELD("Nats-Required-Api-Level", required_level),
     FIELD("Nats-Marker-Reason", marker_reason),
+    FIELD("Mayfly-TTL", show_ttl),
 };
 
 static void take(struct intake_headers *h, struct mf_slice name, struct mf_slice value)
 {
     /* Most lines are the application's own. */
-    if (name.len < 8 || (name.ptr[0] != 'N' && name.ptr[0] != 'K'))
+    if (name.len < 8 || (name.ptr[0] != 'N' && name.ptr[0] != 'K' && name.ptr[0] != 'M'))
         return;
     for (size_t i = 0; i < MF_COUNT(fields); i++) {
         const struct field *f = &fields[i];

@@ -4,7 +4,7 @@
  * fails decides), one append (with all that goes with it as one atomic batch); when that is on disk
  * publish_done() answers.  Failure: the answer waits behind what is on its way to the disk, so that
  * a publisher who sends many hears in order.  Close: the store answers whoever waits. */
-#include "stream_impl.h"
+#include "lifetime.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
@@ -18,6 +18,7 @@
 struct stream_answer {
     struct stream_ack ack;
     struct js_error error;
+    struct stream_ack_ttl ttl;
     char text[]; /* val, batch */
 };
 
@@ -103,6 +104,10 @@ int stream_answer_later(struct stream_publish *p, const struct stream_ack *a)
         copy->error = *a->error;
         copy->ack.error = &copy->error;
     }
+    if (a->ttl != NULL) {
+        copy->ttl = *a->ttl;
+        copy->ack.ttl = &copy->ttl;
+    }
     if (val > 0)
         copy->ack.val = memcpy(copy->text, a->val, val);
     if (a->batch.len > 0)
@@ -161,20 +166,11 @@ struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject)
 void stream_clamp_ttl(struct stream *s, struct intake *in)
 {
     int64_t least = s->cfg.subject_delete_marker_ttl_ns / CLOCK_S * CLOCK_S;
-    char text[24];
-    struct mf_buf without = MF_BUF_INIT, out = MF_BUF_INIT;
 
     if (in->marker || in->ttl_ns <= 0 || in->ttl_ns >= least || s->cfg.max_msgs_per_subject == 1 ||
         !s->cfg.allow_msg_ttl)
         return;
-    size_t n = proto_put_u64((uint8_t *)text, (uint64_t)(least / CLOCK_S));
-    header_remove(&without, in->hdr, "Nats-TTL"); /* it moves to the end, as in nats-server */
-    header_set(&out, mf_buf_slice(&without), "Nats-TTL", mf_slice(text, n));
-    if (mf_buf_failed(&without))
-        mf_buf_fini(&out);
-    else if (intake_replace(s, in, &out) == 0)
-        in->ttl_ns = least; /* else it lives as long as it asked */
-    mf_buf_fini(&without);
+    (void)!lifetime_rewrite(s, in, least); /* without memory it lives as long as it asked */
 }
 
 /* Everything that goes away because this message came; limits_prepare() has seen to it. */
@@ -265,10 +261,11 @@ static int append(struct stream *s, struct intake *in, struct store_append *a)
     in->previous = 0;
     if (s->republish != NULL || s->cfg.max_msgs_per_subject == 1 || in->rollup == ROLLUP_SUBJECT)
         in->previous = store_key_last_accepted(s->store, in->subject, &count);
+    int64_t ttl_ns = lifetime_resolve(s, in);
     *a = (struct store_append){.key = in->subject,
                                .head = in->hdr,
                                .ts_ns = in->ts_ns,
-                               .deadline_ns = expire_deadline(s, in->ts_ns, in->ttl_ns)};
+                               .deadline_ns = expire_deadline(s, in->ts_ns, ttl_ns)};
     a->flags = in->hdr.len > 0 ? MSG_HEADER : 0;
     if (marker_is_tombstone(in->h.marker_reason, in->h.kv_operation, s->host->strict))
         a->flags |= MSG_TOMBSTONE;
@@ -334,6 +331,7 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
                                         .payload = in->payload},
                    in->previous);
     limits_count(s);
+    in->deadline_ns = a.deadline_ns;
     if (a.deadline_ns != 0)
         expire_arm(s);
     keep_ids(s, in);
@@ -381,7 +379,8 @@ static int check_third(struct stream *s, struct intake *in, struct js_error *e)
 {
     int rc;
 
-    if ((rc = check_account(s, in, e)) != 0 || (rc = check_ttl_valid(s, in, e)) != 0)
+    if ((rc = check_account(s, in, e)) != 0 || (rc = check_ttl_valid(s, in, e)) != 0 ||
+        (rc = lifetime_check(s, in, false, e)) != 0)
         return rc;
     stream_clamp_ttl(s, in); /* what it takes counts with the header that is stored */
     return check_discard_new(s, in, e);
@@ -454,6 +453,15 @@ static int answer_with_value(struct stream *s, struct stream_publish *p, const c
     return rc;
 }
 
+/* Its lifetime goes into the ack.  Without memory for that the ack is a plain one. */
+static void show_ttl(struct stream *s, struct stream_publish *p, struct intake *in)
+{
+    struct stream_ack_ttl ttl;
+
+    if (!s->host->strict && p->answer == NULL && lifetime_show(s, in, &ttl))
+        (void)!stream_answer_later(p, &(struct stream_ack){.ttl = &ttl});
+}
+
 static void publish_one(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     struct js_error e;
@@ -487,6 +495,8 @@ static void publish_one(struct stream *s, struct stream_publish *p, struct intak
     }
     s->inflight++;
     p->given_seq = in->seq;
+    if (in->clamped || in->h.show_ttl.len > 0)
+        show_ttl(s, p, in);
     if (p->answer != NULL)
         p->answer->ack.seq = in->seq;
 }

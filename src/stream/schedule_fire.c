@@ -9,6 +9,7 @@
 #include "schedule_impl.h"
 
 #include "batch_impl.h"
+#include "lifetime.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/cron.h"
@@ -146,6 +147,8 @@ static enum fired produce(struct stream *s, struct schedule *x, bool from_source
     in.subject = stream_map_subject(s, t->h.schedule_target);
     in.hdr = mf_buf_slice(&t->out);
     intake_read(in.hdr, &in.h);
+    if (lifetime_check(s, &in, true, NULL) != 0)
+        return FIRE_LATER; /* out of memory: its maker cannot be refused */
     in.h.schedule_next = MF_SLICE_NONE; /* done here, for this very message */
     in.rollup = in.h.rollup.len > 0 ? ROLLUP_SUBJECT : ROLLUP_NONE;
     int stored = store_firing(s, &in, next);

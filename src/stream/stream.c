@@ -1,5 +1,5 @@
 /* stream.c: a stream from its opening to its end; a new configuration in between. */
-#include "stream_impl.h"
+#include "lifetime.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
@@ -10,15 +10,18 @@
 
 struct parts {
     struct transform *transform, *republish;
+    struct policy *policy;
 };
 
 static void parts_free(struct parts *p)
 {
     transform_free(p->transform);
     transform_free(p->republish);
+    policy_free(p->policy);
 }
 
-static int parts_make(struct parts *p, const struct stream_config *c, struct mf_error *e)
+static int parts_make(struct parts *p, const struct stream_config *c, const struct stream_host *h,
+                      struct mf_error *e)
 {
     const struct stream_mapping *t = c->subject_transform;
     const struct stream_republish *r = c->republish;
@@ -32,14 +35,20 @@ static int parts_make(struct parts *p, const struct stream_config *c, struct mf_
         parts_free(p);
         return mf_wrap(e, "republish");
     }
+    if (lifetime_compile(c, h, &p->policy) != 0) {
+        parts_free(p);
+        return mf_fail(e, MF_NOMEM, "TTL policy");
+    }
     return 0;
 }
 
 static void parts_use(struct stream *s, const struct parts *p)
 {
-    parts_free(&(struct parts){s->transform, s->republish});
+    transform_free(s->transform);
+    transform_free(s->republish);
     s->transform = p->transform;
     s->republish = p->republish;
+    lifetime_use(s, p->policy);
 }
 
 /* --- open ---------------------------------------------------------------------------------- */
@@ -72,7 +81,7 @@ static void stream_free(struct stream *s)
     dedup_free(s->dedup);
     loop_timer_free(s->expire_timer);
     loop_timer_free(s->enforce_timer);
-    parts_free(&(struct parts){s->transform, s->republish});
+    parts_free(&(struct parts){s->transform, s->republish, s->policy});
     mf_buf_fini(&s->last_msg_id);
     lend_clear(&s->scratch);
     lend_clear(&s->packed);
@@ -109,7 +118,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
 
     if (s == NULL)
         return mf_fail(e, MF_NOMEM, "stream %s", cfg->name);
-    if (parts_make(&parts, cfg, e) != 0) {
+    if (parts_make(&parts, cfg, h, e) != 0) {
         free(s);
         return mf_wrap(e, "stream %s", cfg->name);
     }
@@ -230,7 +239,7 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
     op->stream = s;
     op->count = 0;
     op->swept = NULL;
-    if (parts_make(&parts, next, &e) != 0) {
+    if (parts_make(&parts, next, s->host, &e) != 0) {
         js_refuse_text(&je, JS_STREAM_INVALID_CONFIG, "%s", e.text);
         op->done(op, &je, 0);
         return;

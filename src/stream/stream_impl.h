@@ -21,6 +21,7 @@
 #include "mayfly/proto.h"
 #include "mayfly/store.h"
 #include "mayfly/stream.h"
+#include "mayfly/stream_ttl.h"
 #include "mayfly/subject.h"
 #include "mayfly/transform.h"
 #include "mayfly/ttl.h"
@@ -68,6 +69,9 @@ struct stream {
     size_t inflight; /* publishes and operations that wait for the disk */
     bool closing, memory;
     struct transform *transform, *republish; /* NULL: none */
+    struct policy *policy;                   /* NULL: nobody says anything about lifetimes */
+    const struct policy *governor;           /* the same while it is active; NULL: plain JetStream */
+    struct stream_ttl_stats ttl_stats;
     struct dedup *dedup;
     struct batches *batches; /* NULL until the first one; so are the next four */
     struct fasts *fasts;
@@ -107,7 +111,7 @@ struct intake_headers {
         expected_subject_seq, expected_subject_seq_subject, rollup, ttl, incr, batch_id, batch_seq,
         batch_commit, schedule, schedule_target, schedule_source, schedule_ttl, schedule_rollup,
         schedule_zone, schedule_next, scheduler, stream_source, required_level, marker_reason,
-        kv_operation;
+        kv_operation, show_ttl;
 };
 void intake_read(struct mf_slice hdr, struct intake_headers *h);
 
@@ -124,9 +128,13 @@ struct intake {
     enum rollup rollup;
     struct mf_slice counter_sources; /* counter_source(): the header it gets; empty: as before */
     bool used_up;                    /* batch_store(): nobody wanted it; it has its sequence only */
+    bool restored;                   /* of a backup: policies leave it as it was */
+    bool clamped;                    /* lifetime_judge(): Nats-TTL was outside the bounds */
+    struct policy_decision decision; /* lifetime_resolve(): governed streams only */
     bool marker;                     /* ours: no limit, size, discard or seal refuses it */
     uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
     uint64_t seq;      /* out */
+    int64_t deadline_ns; /* out; 0: none */
     uint64_t size;     /* limits_ahead()'s own */
     bool scheduled;    /* with Nats-Schedule, stored: it fires, */
     int64_t fires_ns;  /* first at this time; schedule_plan()'s own */

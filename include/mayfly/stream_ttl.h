@@ -1,0 +1,60 @@
+/* stream_ttl.h: lifetimes of a stream's messages: the policy in force, its decisions, their counts.
+ * All of it belongs to the loop thread. */
+#ifndef MAYFLY_STREAM_TTL_H
+#define MAYFLY_STREAM_TTL_H
+
+#include "mayfly/policy.h"
+#include "mayfly/stream.h"
+
+/* Counts since the stream was opened. */
+struct stream_ttl_stats {
+    uint64_t decided[POLICY_BYS];      /* messages stored, by who decided */
+    uint64_t clamped, rejected;        /* TTLs of clients outside the bounds */
+    uint64_t rule_clamped;             /* values of the policy's own outside its bounds */
+    uint64_t would_set, would_clamp, would_reject; /* enforce: audit */
+    uint64_t set, touched, touched_by_read, persisted; /* messages */
+};
+const struct stream_ttl_stats *stream_ttl_stats(const struct stream *s);
+
+/* The policy that was compiled for this stream; NULL: neither its metadata nor the server say
+ * anything.  It may be inactive: policy_view(). */
+const struct policy *stream_policy(const struct stream *s);
+/* Compiles the policy again from the host's ttl block.  1: its effect is another one now; 0: it is
+ * the same; MF_NOMEM: the former one stays in force.  O(metadata + namespaces). */
+MF_MUSTCHECK int stream_policy_reload(struct stream *s);
+
+/* --- one message ---------------------------------------------------------------------------- */
+
+struct stream_life {
+    int64_t deadline_ns; /* 0: none */
+    bool infinite;       /* it has none on purpose */
+    bool pinned;         /* set by hand: policies leave it alone */
+    bool tombstone;
+};
+/* Of a message that is there; false: it is not, or it is past its deadline.  O(1), no read. */
+bool stream_life(struct stream *s, uint64_t seq, struct stream_life *out);
+
+/* Resolves a stored message as if it were published at from_ns with its own header: what TOUCH
+ * gives it.  False: the stream has no active policy and the message no TTL of its own. */
+bool stream_ttl_decide(struct stream *s, const struct stream_msg *m, int64_t from_ns,
+                       struct policy_decision *d);
+/* The deadline of a TTL that counts from from_ns, with max_age; 0: none. */
+int64_t stream_ttl_deadline(const struct stream *s, int64_t from_ns, int64_t ttl);
+
+/* --- by hand -------------------------------------------------------------------------------- */
+
+enum stream_life_cause { STREAM_LIFE_SET, STREAM_LIFE_TOUCH, STREAM_LIFE_READ, STREAM_LIFE_PERSIST };
+struct stream_life_change {
+    uint64_t seq;
+    int64_t deadline_ns; /* 0: none; one that is past ends the message at once, with its marker */
+    bool infinite, pinned;
+    bool done; /* out: false: the message is gone */
+};
+/* Gives n messages new deadlines as one atomic batch.  op is answered when that is on disk, with the
+ * number of messages changed; at[] is needed during the call only.  Refused: sealed streams. */
+void stream_change_lives(struct stream *s, enum stream_life_cause why,
+                         struct stream_life_change *at, size_t n, struct stream_op *op);
+/* Is a later message of this subject accepted than readers can see?  Then a barrier comes first. */
+bool stream_subject_pending(struct stream *s, struct mf_slice subject);
+
+#endif

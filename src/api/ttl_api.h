@@ -1,0 +1,42 @@
+/* ttl_api.h: what the files of the TTL API share: $MAYFLY.TTL.<OP>.<stream>[.<subject>]. */
+#ifndef API_TTL_API_H
+#define API_TTL_API_H
+
+#include "api_impl.h"
+
+#include "mayfly/stream_ttl.h"
+
+/* Mayfly's own error codes, outside the range of NATS. */
+enum ttl_error {
+    TTL_BACKFILL_RUNNING = 21001,
+    TTL_NO_BACKFILL = 21002,
+    TTL_BACKFILL_EXPIRES = 21003,
+    TTL_NO_POLICY = 21004,
+    TTL_MIRROR = 21005,
+};
+/* Answers with an error of JetStream's table, or with one of ours. */
+void ttl_refuse(struct api_call *call, enum js_err id);
+void ttl_refuse_own(struct api_call *call, enum ttl_error id, const char *text);
+
+/* One message or many: exactly one of subject, seq and filter. */
+struct ttl_target {
+    char *subject, *filter;
+    uint64_t seq;
+    bool has_seq;
+};
+/* A subject behind the stream's name in the request's subject wins over the body.  False: 10003 was
+ * answered: not exactly one of them, or a wildcard where a subject is needed. */
+MF_MUSTCHECK bool ttl_target_check(struct api_call *call, struct ttl_target *t, bool filters);
+
+/* "state", and with a deadline "expires" and "left_ms".  now_ns: the steady clock. */
+void ttl_json_life(struct jsonw *w, const struct stream_life *life, int64_t now_ns);
+const char *ttl_state_word(const struct stream_life *life); /* ttl, infinite, none */
+
+void ttl_get_handle(struct api_call *call);
+void ttl_set_handle(struct api_call *call);
+void ttl_touch_handle(struct api_call *call);
+void ttl_persist_handle(struct api_call *call);
+void ttl_policy_handle(struct api_call *call);
+void ttl_policies_handle(struct api_call *call);
+
+#endif

@@ -1,0 +1,36 @@
+/* lifetime.h: how the files of this folder use the TTL policy (lifetime.c). */
+#ifndef STREAM_LIFETIME_H
+#define STREAM_LIFETIME_H
+
+#include "mayfly/stream_ttl.h"
+#include "stream_impl.h"
+
+/* config_policy.c: the policy of a configuration, as CREATE and UPDATE judge it.  srv may be NULL.
+ * MF_INVAL with the text for the client; MF_NOMEM. */
+MF_MUSTCHECK int config_policy(const struct stream_config *c, const char *account,
+                               const struct policy_server *srv, struct policy **out,
+                               struct mf_error *e);
+/* The same for a stream that exists.  A policy that is not understood (a newer server wrote it)
+ * becomes an inactive one, with a warning in the log.  MF_NOMEM. */
+MF_MUSTCHECK int lifetime_compile(const struct stream_config *c, const struct stream_host *h,
+                                  struct policy **out);
+/* Takes p over, NULL is fine; the former policy is freed. */
+void lifetime_use(struct stream *s, struct policy *p);
+
+/* Judges the writer's TTL by the bounds.  Clamped: the header says what holds (s->scratch).
+ * copy: of a source or a schedule, which cannot be refused.  0, or MF_DENIED with *e; MF_NOMEM. */
+MF_MUSTCHECK int lifetime_judge(struct stream *s, struct intake *in, bool copy,
+                                struct js_error *e);
+static inline int lifetime_check(struct stream *s, struct intake *in, bool copy,
+                                 struct js_error *e)
+{
+    return s->governor == NULL ? 0 : lifetime_judge(s, in, copy, e);
+}
+/* The TTL that the message gets: a duration, TTL_NEVER or TTL_NONE.  Inside its append. */
+int64_t lifetime_resolve(struct stream *s, struct intake *in);
+/* The lifetime of a message that was stored, for its ack.  False: nobody asked. */
+bool lifetime_show(struct stream *s, const struct intake *in, struct stream_ack_ttl *out);
+/* Nats-TTL says ttl_ns, whole seconds, from now on.  MF_NOMEM: all is as it was. */
+MF_MUSTCHECK int lifetime_rewrite(struct stream *s, struct intake *in, int64_t ttl_ns);
+
+#endif

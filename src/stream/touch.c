@@ -1,0 +1,80 @@
+/* touch.c: deadlines that are set by hand, and renewed: SET, TOUCH, PERSIST. */
+#include "lifetime.h"
+
+bool stream_life(struct stream *s, uint64_t seq, struct stream_life *out)
+{
+    uint16_t flags = 0;
+
+    stream_look_at_clock(s);
+    if (seq == 0 || store_next(s->store, seq) != seq || !store_flags(s->store, seq, &flags))
+        return false;
+    *out = (struct stream_life){.infinite = (flags & STORE_INFINITE) != 0,
+                                .pinned = (flags & STORE_PINNED) != 0,
+                                .tombstone = (flags & MSG_TOMBSTONE) != 0};
+    if (!store_deadline(s->store, seq, &out->deadline_ns))
+        out->deadline_ns = 0;
+    return true;
+}
+
+bool stream_subject_pending(struct stream *s, struct mf_slice subject)
+{
+    struct store_key k;
+    uint64_t count, accepted = store_key_last_accepted(s->store, subject, &count);
+
+    return accepted != 0 && (!store_key(s->store, subject, &k) || k.last_seq != accepted);
+}
+
+static int change_one(struct stream *s, struct stream_life_change *c)
+{
+    uint16_t bits = (uint16_t)((c->infinite ? STORE_INFINITE : 0) | (c->pinned ? STORE_PINNED : 0));
+    int rc = store_set_deadline(s->store, c->seq, c->deadline_ns, bits, NULL);
+
+    c->done = rc == 0;
+    return rc == MF_NOTFOUND ? 0 : rc;
+}
+
+static uint64_t *counter_of(struct stream *s, enum stream_life_cause why)
+{
+    switch (why) {
+    case STREAM_LIFE_SET:
+        return &s->ttl_stats.set;
+    case STREAM_LIFE_TOUCH:
+        return &s->ttl_stats.touched;
+    case STREAM_LIFE_READ:
+        return &s->ttl_stats.touched_by_read;
+    default:
+        return &s->ttl_stats.persisted;
+    }
+}
+
+/* Refused half way: what was accepted stays, and the answer tells of the trouble when that is on
+ * disk. */
+void stream_change_lives(struct stream *s, enum stream_life_cause why,
+                         struct stream_life_change *at, size_t n, struct stream_op *op)
+{
+    struct js_error e;
+    int rc = 0, end;
+
+    op->swept = NULL;
+    op->count = 0;
+    if (check_sealed(s, &e) != 0) {
+        op->done(op, &e, 0);
+        return;
+    }
+    (void)stream_now(s);
+    store_begin(s->store, false);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        rc = change_one(s, &at[i]);
+        op->count += at[i].done;
+    }
+    end = store_end(s->store, stream_op_wait(s, op));
+    op->refused = rc;
+    *counter_of(s, why) += op->count;
+    expire_arm(s);
+    if (end == 0) {
+        s->inflight++;
+        return;
+    }
+    stream_store_error(s, end, &e);
+    op->done(op, &e, 0);
+}
