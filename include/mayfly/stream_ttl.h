@@ -23,6 +23,22 @@ const struct policy *stream_policy(const struct stream *s);
  * the same; MF_NOMEM: the former one stays in force.  O(metadata + namespaces). */
 MF_MUSTCHECK int stream_policy_reload(struct stream *s);
 
+/* The policy that these keys would make in place of the stream's own ones; the others stay.  *out
+ * may be NULL.  MF_INVAL with the text for the client, MF_NOMEM. */
+MF_MUSTCHECK int stream_policy_try(const struct stream *s, const struct json_map *keys,
+                                   struct policy **out, struct mf_error *e);
+/* A message that is not stored: the answer its publisher would get.  p may be NULL. */
+struct stream_try {
+    struct mf_slice subject, hdr, payload;
+    void (*trace)(void *arg, const char *line); /* one line for each step; may be NULL */
+    void *trace_arg;
+    struct policy_decision decision; /* out */
+    int64_t deadline_ns;             /* out; 0: none */
+    bool refused;                    /* out: with this error */
+    struct js_error error;
+};
+void stream_ttl_try(struct stream *s, const struct policy *p, int64_t now_ns, struct stream_try *t);
+
 /* --- one message ---------------------------------------------------------------------------- */
 
 struct stream_life {

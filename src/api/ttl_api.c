@@ -75,9 +75,11 @@ bool ttl_target_check(struct api_call *call, struct ttl_target *t, bool filters)
             return false;
         }
     }
-    int named = given(t->subject) + given(t->filter) + t->has_seq;
-    if (named == 1 && (!given(t->subject) || subject_valid_literal(mf_str(t->subject))) &&
-        (!given(t->filter) || (filters && subject_valid(mf_str(t->filter)))))
+    t->subject = given(t->subject) ? t->subject : NULL;
+    t->filter = given(t->filter) ? t->filter : NULL;
+    int named = (t->subject != NULL) + (t->filter != NULL) + t->has_seq;
+    if (named == 1 && (t->subject == NULL || subject_valid_literal(mf_str(t->subject))) &&
+        (t->filter == NULL || (filters && subject_valid(mf_str(t->filter)))))
         return true;
     ttl_refuse(call, JS_BAD_REQUEST);
     return false;

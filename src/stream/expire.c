@@ -39,6 +39,11 @@ int64_t expire_deadline(const struct stream *s, int64_t ts_ns, int64_t ttl_ns)
     return by_ttl < by_age ? by_ttl : by_age;
 }
 
+int64_t stream_ttl_deadline(const struct stream *s, int64_t from_ns, int64_t ttl)
+{
+    return expire_deadline(s, from_ns, ttl);
+}
+
 /* --- markers ---------------------------------------------------------------------------------- */
 
 /* Deaths by age are many: their marker is written once for all subjects, and once for all keys. */

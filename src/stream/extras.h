@@ -75,10 +75,16 @@ void schedule_free(struct stream *s); /* after the store is closed: it may be re
 /* --- sweep.c -------------------------------------------------------------------------------- */
 
 /* New deadlines for all stored messages, in slices, after max_age or allow_msg_ttl changed: reads
- * Nats-TTL and the timestamp of each.  Survives restarts (BLOB_SWEEP).  sweep_start: in the batch
- * that stores the configuration, before it: should that fail then, a sweep by the old one does no
- * harm.  The sweep begins in a later turn than the batch came to disk in. */
-MF_MUSTCHECK int sweep_start(struct stream *s);
+ * Nats-TTL and the timestamp of each.  Renewed deadlines (TOUCH) stay renewed.  Survives restarts
+ * (BLOB_SWEEP).  sweep_start: in the batch that stores the configuration, before it: should that
+ * fail then, a sweep by the old one does no harm.  before: the terms until now; s->cfg has the new
+ * ones.  The sweep begins in a later turn than the batch came to disk in.  MF_AGAIN: too many
+ * changes within one sweep. */
+struct sweep_terms {
+    int64_t max_age_ns;
+    bool allow_msg_ttl;
+};
+MF_MUSTCHECK int sweep_start(struct stream *s, const struct sweep_terms *before);
 MF_MUSTCHECK int sweep_resume(struct stream *s); /* at start, if one was under way */
 void sweep_stop(struct stream *s);               /* closing */
 

@@ -11,6 +11,8 @@
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
 
+#include <stdlib.h>
+
 /* --- the policy of a stream ----------------------------------------------------------------- */
 
 int lifetime_compile(const struct stream_config *c, const struct stream_host *h,
@@ -58,11 +60,6 @@ const struct stream_ttl_stats *stream_ttl_stats(const struct stream *s)
     return &s->ttl_stats;
 }
 
-static bool is_audit(const struct stream *s)
-{
-    return policy_view(s->governor)->keys.enforce == POLICY_ENFORCE_AUDIT;
-}
-
 /* --- the facts ------------------------------------------------------------------------------ */
 
 /* Markers are ours, and a schedule's plan lives until it is done. */
@@ -77,30 +74,12 @@ static int64_t own_ttl(const struct stream *s, const struct intake *in)
     return s->cfg.allow_msg_ttl || (in->restored && s->governor != NULL) ? in->ttl_ns : TTL_NONE;
 }
 
-/* A linked record: the last accepted message of its subject, no tombstone, without a deadline. */
-static bool is_permanent(void *arg, struct mf_slice subject)
-{
-    struct stream *s = arg;
-    uint64_t count, seq = store_key_last_accepted(s->store, subject, &count);
-    uint16_t flags = 0;
-    int64_t deadline_ns;
-
-    return seq != 0 && store_flags(s->store, seq, &flags) && (flags & MSG_TOMBSTONE) == 0 &&
-           !store_deadline(s->store, seq, &deadline_ns);
-}
-
 static void decide(struct stream *s, const struct intake *in, int64_t client_ttl, bool copy,
                    struct policy_decision *d)
 {
-    struct policy_message m = {.subject = in->subject,
-                               .hdr = in->hdr,
-                               .payload = in->payload,
-                               .ts_ns = in->ts_ns,
-                               .client_ttl = client_ttl,
-                               .copy = copy,
-                               .permanent = is_permanent,
-                               .arg = s};
+    struct policy_message m = lifetime_message(s, in, client_ttl);
 
+    m.copy = copy;
     policy_resolve(s->governor, &m, d);
 }
 
@@ -160,7 +139,7 @@ int lifetime_judge(struct stream *s, struct intake *in, bool copy, struct js_err
     if (is_exempt(in) || own_ttl(s, in) == TTL_NONE)
         return 0;
     decide(s, in, in->ttl_ns, copy, &d);
-    if (is_audit(s)) {
+    if (lifetime_is_audit(s->governor)) {
         count_audit(s, &d);
         return 0;
     }
@@ -187,7 +166,7 @@ static int64_t resolve(struct stream *s, struct intake *in, int64_t own)
 
     if (own == TTL_NONE) {
         decide(s, in, TTL_NONE, false, &d);
-        if (is_audit(s)) {
+        if (lifetime_is_audit(s->governor)) {
             s->ttl_stats.would_set += d.ttl != TTL_NONE;
             d = (struct policy_decision){.ttl = TTL_NONE, .by = POLICY_BY_NONE};
         }
@@ -224,36 +203,75 @@ bool lifetime_show(struct stream *s, const struct intake *in, struct stream_ack_
     return true;
 }
 
-/* --- messages that are stored --------------------------------------------------------------- */
+/* --- messages that are tried out ------------------------------------------------------------ */
 
-static int64_t header_ttl(const struct stream *s, struct mf_slice hdr)
+int stream_policy_try(const struct stream *s, const struct json_map *keys, struct policy **out,
+                      struct mf_error *e)
+{
+    const struct json_map *own = &s->cfg.metadata;
+    struct stream_config c = s->cfg; /* borrowed; only the map is another */
+    struct json_pair *at = calloc(own->n + keys->n + 1, sizeof *at);
+    size_t n = 0;
+    int rc;
+
+    if (at == NULL)
+        return MF_NOMEM;
+    for (size_t i = 0; i < own->n; i++) {
+        bool replaced = false;
+        for (size_t k = 0; k < keys->n && !replaced; k++)
+            replaced = strcmp(own->at[i].key, keys->at[k].key) == 0;
+        if (!replaced)
+            at[n++] = own->at[i];
+    }
+    for (size_t k = 0; k < keys->n; k++)
+        at[n++] = keys->at[k];
+    c.metadata = (struct json_map){.at = at, .n = n, .set = true};
+    rc = config_policy(&c, s->host->account, s->host->ttl, out, e);
+    free(at);
+    return rc;
+}
+
+/* The writer's TTL as a publish would read it.  False: refused. */
+static bool try_ttl(struct stream *s, struct stream_try *t, int64_t *ttl)
 {
     struct mf_slice value;
-    int64_t ttl = TTL_NONE;
 
-    if (!s->cfg.allow_msg_ttl || !header_get(hdr, "Nats-TTL", &value) ||
-        ttl_parse(value, s->host->strict, &ttl) != 0)
-        return TTL_NONE;
-    return ttl;
+    *ttl = TTL_NONE;
+    if (!header_get(t->hdr, "Nats-TTL", &value) || value.len == 0)
+        return true;
+    if (ttl_parse(value, s->host->strict, ttl) != 0)
+        js_refuse(&t->error, JS_MESSAGE_TTL_INVALID);
+    else if (*ttl != TTL_NONE && !s->cfg.allow_msg_ttl)
+        js_refuse(&t->error, JS_MESSAGE_TTL_DISABLED);
+    else
+        return true;
+    return false;
 }
 
-bool stream_ttl_decide(struct stream *s, const struct stream_msg *m, int64_t from_ns,
-                       struct policy_decision *d)
+void stream_ttl_try(struct stream *s, const struct policy *p, int64_t now_ns, struct stream_try *t)
 {
     struct intake in = {
-        .subject = m->subject, .hdr = m->hdr, .payload = m->payload, .ts_ns = from_ns};
-    int64_t own = header_ttl(s, m->hdr);
+        .subject = t->subject, .hdr = t->hdr, .payload = t->payload, .ts_ns = now_ns};
+    struct policy_decision *d = &t->decision;
+    char why[POLICY_REFUSAL];
+    int64_t own;
 
-    *d = (struct policy_decision){.ttl = own,
-                                  .by = own == TTL_NONE ? POLICY_BY_NONE : POLICY_BY_CLIENT};
-    if (s->governor != NULL && !is_audit(s))
-        decide(s, &in, own, true, d);
-    if (d->ttl == TTL_NONE && s->cfg.max_age_ns > 0)
-        d->by = POLICY_BY_MAX_AGE;
-    return d->by != POLICY_BY_NONE;
-}
-
-int64_t stream_ttl_deadline(const struct stream *s, int64_t from_ns, int64_t ttl)
-{
-    return expire_deadline(s, from_ns, ttl);
+    t->refused = !try_ttl(s, t, &own);
+    *d = (struct policy_decision){
+        .ttl = own, .by = own == TTL_NONE ? POLICY_BY_NONE : POLICY_BY_CLIENT};
+    if (t->refused)
+        return;
+    if (p != NULL && policy_view(p)->invalid == NULL) {
+        struct policy_message m = lifetime_message(s, &in, own);
+        m.trace = t->trace;
+        m.trace_arg = t->trace_arg;
+        policy_resolve(p, &m, d);
+    }
+    if (d->verdict == POLICY_REJECTED) {
+        t->refused = true;
+        js_refuse_text(&t->error, JS_MESSAGE_TTL_INVALID, "invalid per-message TTL: %s",
+                       policy_refusal(why, d));
+        return;
+    }
+    t->deadline_ns = expire_deadline(s, now_ns, d->ttl);
 }

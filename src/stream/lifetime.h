@@ -28,6 +28,14 @@ static inline int lifetime_check(struct stream *s, struct intake *in, bool copy,
 }
 /* The TTL that the message gets: a duration, TTL_NEVER or TTL_NONE.  Inside its append. */
 int64_t lifetime_resolve(struct stream *s, struct intake *in);
+/* lifetime_stored.c: a message as the policy sees it. */
+struct policy_message lifetime_message(struct stream *s, const struct intake *in,
+                                       int64_t client_ttl);
+bool lifetime_is_audit(const struct policy *p); /* enforce: audit */
+/* The TTL of a stored message: its header's (allow_msg_ttl), else that of the policy (may be NULL).
+ * O(header), and the body where a rule reads it. */
+int64_t lifetime_stored_ttl(struct stream *s, const struct store_rec *r, bool allow_msg_ttl,
+                            const struct policy *policy);
 /* The lifetime of a message that was stored, for its ack.  False: nobody asked. */
 bool lifetime_show(struct stream *s, const struct intake *in, struct stream_ack_ttl *out);
 /* Nats-TTL says ttl_ns, whole seconds, from now on.  MF_NOMEM: all is as it was. */

@@ -215,7 +215,7 @@ static int update_write(struct stream *s, struct stream_config *next, struct mf_
 
     store_begin(s->store, false);
     s->cfg = *next;
-    rc = sweep ? sweep_start(s) : 0;
+    rc = sweep ? sweep_start(s, &(struct sweep_terms){old.max_age_ns, old.allow_msg_ttl}) : 0;
     if (rc == 0)
         rc = store_blob_put(s->store, MF_LIT(BLOB_CONFIG), encoded, NULL);
     if (rc == 0) {

@@ -1,57 +1,55 @@
 /* sweep.c: new deadlines for the messages that are stored, after max_age or allow_msg_ttl changed;
  * and their schedules, after those were allowed.
  *
- * Happy path: sweep_start() puts BLOB_SWEEP into the batch of the new configuration; when that is
- * on disk sweep_begin() fixes the last message to look at (later ones are stored with the right
- * deadline) and waits until that one is on disk too; then sweep_slice() walks SLICE messages at a
- * time.  A slice is one batch, and the next one comes when it is on disk, so that a slow disk slows
- * the sweep and not the memory grow.  A message that is not in memory is read by a worker.
+ * Happy path: sweep_start() puts BLOB_SWEEP into the batch of the new configuration: the messages up
+ * to the last one accepted, and the terms by which their deadlines were made (sweep_plan.c).  When
+ * that is on disk sweep_slice() walks SLICE messages at a time.  A slice and the place it reached are
+ * one batch, and the next one comes when it is on disk, so that a slow disk slows the sweep and not
+ * the memory grow.  A message that is not in memory is read by a worker.
+ * Another change meanwhile starts the walk again: the plan remembers which messages have which terms.
  * Failure: what does not work now is tried again after a pause.  A store that takes no writes any
  * more ends it; the blob stays, and the next start goes on.
- * Close: sweep_stop() leaves it to the last callback to free the memory.  A second start stops the
- * first sweep in the same way. */
-#include "stream_impl.h"
+ * Close: sweep_stop() leaves it to the last callback to free the memory. */
+#include "sweep_plan.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/header.h"
-#include "mayfly/le.h"
 #include "mayfly/log.h"
 
 #include <stdlib.h>
 
-#define VERSION    1
-#define BLOB_BYTES 17   /* u8 version, u64 next, u64 end (0: not fixed yet), little endian */
-#define SLICE      512u /* messages: about a millisecond */
-#define NOTE_EVERY 16u  /* slices */
-#define PAUSE_NS   (CLOCK_S / 10)
+#define SLICE    512u /* messages: about a millisecond */
+#define PAUSE_NS (CLOCK_S / 10)
 
 struct sweep {
     struct stream *s; /* NULL: stopped */
     struct loop_timer *timer;
-    uint64_t next, end;
-    unsigned slices; /* since next was noted in the blob */
-    bool begun, waiting, reading;
+    struct sweep_plan plan;
+    struct policy *policies[SWEEP_PARTS]; /* in force under the terms of each part; NULL: none */
+    bool waiting, reading;
     struct store_wait wait;
     struct store_read read;
 };
 
 static void sweep_turn(void *arg);
 
-static int note(struct stream *s, uint64_t next, uint64_t end, struct store_wait *w)
+static int note(struct stream *s, const struct sweep_plan *p, struct store_wait *w)
 {
-    uint8_t bytes[BLOB_BYTES] = {VERSION};
+    uint8_t bytes[SWEEP_PLAN_MAX];
+    size_t n = sweep_plan_write(p, bytes);
 
-    le64_put(bytes + 1, next);
-    le64_put(bytes + 9, end);
-    return store_blob_put(s->store, MF_LIT(BLOB_SWEEP), mf_slice(bytes, sizeof bytes), w);
+    return store_blob_put(s->store, MF_LIT(BLOB_SWEEP), mf_slice(bytes, n), w);
 }
 
 /* --- life ----------------------------------------------------------------------------------- */
 
 static void maybe_free(struct sweep *w)
 {
-    if (w->s == NULL && !w->waiting && !w->reading)
-        free(w);
+    if (w->s != NULL || w->waiting || w->reading)
+        return;
+    for (size_t i = 0; i < SWEEP_PARTS; i++)
+        policy_free(w->policies[i]);
+    free(w);
 }
 
 static void detach(struct sweep *w)
@@ -84,7 +82,7 @@ static struct sweep *sweep_new(struct stream *s)
 
     if (w == NULL)
         return NULL;
-    *w = (struct sweep){.s = s, .next = 1, .wait = {.done = on_written}};
+    *w = (struct sweep){.s = s, .plan = {.next = 1}, .wait = {.done = on_written}};
     w->timer = loop_timer_new(s->host->loop, sweep_turn, w);
     if (w->timer == NULL) {
         free(w);
@@ -93,13 +91,29 @@ static struct sweep *sweep_new(struct stream *s)
     return w;
 }
 
-int sweep_start(struct stream *s)
+/* The policies by which the deadlines of each part were made. */
+static int compile_parts(struct sweep *w)
+{
+    for (size_t i = 0; i < w->plan.n; i++) {
+        int rc = sweep_policy(w->s, &w->plan.parts[i].terms, &w->policies[i]);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+int sweep_start(struct stream *s, const struct sweep_terms *before)
 {
     struct sweep *w = sweep_new(s);
+    int rc;
 
     if (w == NULL)
         return MF_NOMEM;
-    int rc = note(s, 1, 0, &w->wait);
+    if (s->sweep != NULL)
+        w->plan = s->sweep->plan;
+    rc = sweep_plan_change(&w->plan, before, stream_accepted(s));
+    if (rc == 0 && (rc = compile_parts(w)) == 0)
+        rc = note(s, &w->plan, &w->wait);
     if (rc != 0) {
         detach(w);
         return rc;
@@ -119,11 +133,11 @@ int sweep_resume(struct stream *s)
     struct sweep *w = sweep_new(s);
     if (w == NULL)
         return MF_NOMEM;
-    if (bytes.len == BLOB_BYTES && bytes.ptr[0] == VERSION) {
-        w->next = le64_get(bytes.ptr + 1);
-        w->end = le64_get(bytes.ptr + 9);
-        w->begun = w->end != 0;
-    } /* else: of another version; all messages again is never wrong */
+    sweep_plan_read(&w->plan, bytes, stream_accepted(s));
+    if (compile_parts(w) != 0) {
+        detach(w);
+        return MF_NOMEM;
+    }
     sweep_stop(s);
     s->sweep = w;
     go_on(w, 0);
@@ -141,26 +155,21 @@ void sweep_stop(struct stream *s)
 
 /* --- one message ---------------------------------------------------------------------------- */
 
-static int64_t deadline_of(const struct stream *s, const struct store_rec *r)
-{
-    int64_t ttl_ns = TTL_NONE;
-    struct mf_slice value;
-
-    if (s->cfg.allow_msg_ttl && header_get(r->head, "Nats-TTL", &value) &&
-        ttl_parse(value, s->host->strict, &ttl_ns) != 0)
-        ttl_ns = TTL_NONE;
-    return expire_deadline(s, r->ts_ns, ttl_ns);
-}
-
 /* 0, or why it has to wait.  *wrote: something was not as it should be. */
-static int sweep_one(struct stream *s, const struct store_rec *r, bool *wrote)
+static int sweep_one(struct sweep *w, const struct store_rec *r, bool *wrote)
 {
-    int64_t deadline_ns = deadline_of(s, r);
+    struct stream *s = w->s;
+    const struct sweep_part *part = sweep_plan_part(&w->plan, r->seq);
+    uint16_t flags = 0;
     int rc = schedule_found(s, r, wrote);
 
-    if (rc != 0 || deadline_ns == r->deadline_ns)
-        return rc;
-    rc = store_set_deadline(s->store, r->seq, deadline_ns, NULL);
+    if (rc != 0 || !store_flags(s->store, r->seq, &flags) || (flags & STORE_BITS) != 0)
+        return rc; /* set by hand, or without an end on purpose: it stays so */
+    int64_t deadline_ns = sweep_deadline(
+        s, r, &part->terms, w->policies[part - w->plan.parts], stream_now(s));
+    if (deadline_ns == r->deadline_ns)
+        return 0;
+    rc = store_set_deadline(s->store, r->seq, deadline_ns, 0, NULL);
     *wrote |= rc == 0;
     return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
 }
@@ -172,10 +181,28 @@ static bool hopeless(int rc)
     return rc == MF_READONLY || rc == MF_CLOSED;
 }
 
+/* One message that had to be read; its deadline and the place behind it are one batch. */
+static int sweep_read(struct sweep *w, const struct store_rec *r)
+{
+    struct store *st = w->s->store;
+    bool wrote = false;
+
+    store_begin(st, true);
+    int rc = sweep_one(w, r, &wrote);
+    if (rc == 0) {
+        w->plan.next = r->seq + 1;
+        if (wrote)
+            rc = note(w->s, &w->plan, NULL);
+    }
+    int end = store_end(st, NULL);
+    if (wrote)
+        expire_arm(w->s);
+    return rc != 0 ? rc : end;
+}
+
 static void on_read(struct store_read *read, int status)
 {
     struct sweep *w = mf_container(read, struct sweep, read);
-    bool wrote = false;
     int rc = 0;
 
     w->reading = false;
@@ -184,33 +211,32 @@ static void on_read(struct store_read *read, int status)
         return;
     }
     if (status == 0)
-        rc = sweep_one(w->s, &read->rec, &wrote);
+        rc = sweep_read(w, &read->rec);
     else if (status == MF_NOMEM)
         rc = status;
-    if (rc == 0)
-        w->next = read->seq + 1; /* gone or damaged: nothing to do for it */
-    if (wrote)
-        expire_arm(w->s);
+    else
+        w->plan.next = read->seq + 1; /* gone or damaged: nothing to do for it */
     if (!hopeless(rc))
         go_on(w, rc == 0 ? 0 : PAUSE_NS);
 }
 
-/* Walks; w->next is the first that is not done.  MF_AGAIN: it has to be read from disk. */
+/* Walks; plan.next is the first that is not done.  MF_AGAIN: it has to be read from disk. */
 static int walk(struct sweep *w, bool *wrote)
 {
     struct store *st = w->s->store;
+    uint64_t end = sweep_plan_end(&w->plan);
     struct store_rec r;
 
     for (unsigned n = 0; n < SLICE; n++) {
-        uint64_t seq = store_next(st, w->next);
-        if (seq == 0 || seq > w->end) {
-            w->next = w->end + 1;
+        uint64_t seq = store_next(st, w->plan.next);
+        if (seq == 0 || seq > end) {
+            w->plan.next = end + 1;
             return 0;
         }
-        w->next = seq;
+        w->plan.next = seq;
         int rc = store_peek(st, seq, &r);
         if (rc == 0)
-            rc = sweep_one(w->s, &r, wrote);
+            rc = sweep_one(w, &r, wrote);
         else if (rc == MF_NOTFOUND || rc == MF_CORRUPT)
             rc = 0;
         else if (rc == MF_AGAIN) {
@@ -219,7 +245,7 @@ static int walk(struct sweep *w, bool *wrote)
         }
         if (rc != 0)
             return rc == MF_AGAIN ? MF_FULL : rc; /* of the write: a pause */
-        w->next = seq + 1;
+        w->plan.next = seq + 1;
     }
     return 0;
 }
@@ -248,29 +274,31 @@ static void read_next(struct sweep *w)
     else if (rc == MF_NOMEM)
         go_on(w, PAUSE_NS);
     else { /* gone, or damaged */
-        w->next = w->read.seq + 1;
+        w->plan.next = w->read.seq + 1;
         go_on(w, 0);
     }
 }
 
+/* The place goes with the deadlines, or a crash between them would renew what was renewed. */
 static void sweep_slice(struct sweep *w)
 {
     struct stream *s = w->s;
+    struct sweep_plan before = w->plan;
     bool wrote = false;
 
     store_begin(s->store, true);
-    int rc = walk(w, &wrote);
-    if (++w->slices >= NOTE_EVERY && note(s, w->next, w->end, NULL) == 0) {
-        w->slices = 0;
-        wrote = true;
-    }
+    int rc = walk(w, &wrote), noted = wrote ? note(s, &w->plan, NULL) : 0;
+    if (noted != 0 && rc == 0)
+        rc = noted;
     /* One that has to be read goes on from there, the others from here. */
     bool wait = wrote && rc == 0;
     int ended = store_end(s->store, wait ? &w->wait : NULL);
     if (wrote)
         expire_arm(s);
-    if (ended != 0 || hopeless(rc))
+    if (ended != 0 || hopeless(rc)) {
+        w->plan = before;
         return;
+    }
     w->waiting = wait;
     if (rc == MF_AGAIN)
         read_next(w);
@@ -278,27 +306,24 @@ static void sweep_slice(struct sweep *w)
         go_on(w, rc == 0 ? 0 : PAUSE_NS);
 }
 
-static void sweep_begin(struct sweep *w)
+/* Readers, and so the walk, see what is on disk: the last message of the plan comes first. */
+static bool wait_for_disk(struct sweep *w)
 {
-    uint64_t msgs, bytes, last;
-
-    store_accepted(w->s->store, &msgs, &bytes, &last);
-    int rc = note(w->s, w->next, last, &w->wait);
-    if (rc == 0) {
-        w->waiting = w->begun = true;
-        w->end = last;
-    } else if (!hopeless(rc)) {
+    if (store_committed(w->s->store) >= sweep_plan_end(&w->plan))
+        return false;
+    w->waiting = store_barrier(w->s->store, &w->wait) == 0;
+    if (!w->waiting)
         go_on(w, PAUSE_NS);
-    }
+    return true;
 }
 
 static void sweep_turn(void *arg)
 {
     struct sweep *w = arg;
 
-    if (!w->begun)
-        sweep_begin(w);
-    else if (w->next > w->end)
+    if (wait_for_disk(w))
+        return;
+    if (w->plan.next > sweep_plan_end(&w->plan))
         sweep_finish(w);
     else
         sweep_slice(w);

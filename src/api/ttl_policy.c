@@ -1,0 +1,335 @@
+/* ttl_policy.c: POLICY: the effective TTL policy of a stream with the origin of each value, and a
+ * try-out of one message (`test`), also with keys that are not set (`policy`). */
+#include "ttl_api.h"
+
+#include "mayfly/clock.h"
+#include "mayfly/header.h"
+#include "mayfly/subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAGE_DEFAULT 100
+#define PAGE_MAX     256
+#define PAYLOAD_MAX  POLICY_JSON_SCAN_MAX
+
+/* --- the request ------------------------------------------------------------------------------ */
+
+struct test_request {
+    char *subject, *payload;
+    struct json_map headers;
+};
+struct policy_request {
+    struct test_request *test;
+    struct json_map policy;
+};
+#define TEST_FIELD(json, sort, member)                                                             \
+    {                                                                                              \
+        .name = (json), .kind = (sort), .offset = offsetof(struct test_request, member)            \
+    }
+static const struct json_field test_fields[] = {
+    TEST_FIELD("subject", JSON_STR, subject),
+    TEST_FIELD("payload", JSON_STR, payload),
+    TEST_FIELD("headers", JSON_MAP, headers),
+};
+static const struct json_type test_type = {"TTLPolicyTest", sizeof(struct test_request),
+                                           test_fields, MF_COUNT(test_fields)};
+static const struct json_field policy_fields[] = {
+    {.name = "test",
+     .kind = JSON_POINTER,
+     .offset = offsetof(struct policy_request, test),
+     .type = &test_type},
+    {.name = "policy", .kind = JSON_MAP, .offset = offsetof(struct policy_request, policy)},
+};
+static const struct json_type policy_type = {"TTLPolicyRequest", sizeof(struct policy_request),
+                                             policy_fields, MF_COUNT(policy_fields)};
+
+struct page_request {
+    int64_t offset, limit;
+};
+static const struct json_field page_fields[] = {
+    {.name = "offset", .kind = JSON_INT, .offset = offsetof(struct page_request, offset)},
+    {.name = "limit", .kind = JSON_INT, .offset = offsetof(struct page_request, limit)},
+};
+static const struct json_type page_type = {"TTLPoliciesRequest", sizeof(struct page_request),
+                                           page_fields, MF_COUNT(page_fields)};
+
+/* --- the policy ------------------------------------------------------------------------------- */
+
+/* Of a stream that nobody says anything about: plain JetStream. */
+static const struct policy_view plain = {.keys = {.default_ttl = POLICY_UNSET,
+                                                  .min_ns = POLICY_UNSET,
+                                                  .max_ns = POLICY_UNSET,
+                                                  .bounds = POLICY_BOUNDS_CLAMP,
+                                                  .never = POLICY_NEVER_ALLOW,
+                                                  .scope = POLICY_SCOPE_MESSAGE,
+                                                  .slide = POLICY_SLIDE_WRITE,
+                                                  .enforce = POLICY_ENFORCE_ON}};
+
+static const struct policy_view *view_of(const struct policy *p)
+{
+    return p == NULL ? &plain : policy_view(p);
+}
+
+/* The value of a key as text; "" where it has none. */
+static const char *value_text(const struct policy_view *v, enum policy_key k, char text[POLICY_TEXT])
+{
+    switch (k) {
+    case POLICY_DEFAULT:
+        return policy_ttl_text(text, v->keys.default_ttl);
+    case POLICY_MIN:
+        return policy_ttl_text(text, v->keys.min_ns);
+    case POLICY_MAX:
+        return policy_ttl_text(text, v->keys.max_ns);
+    case POLICY_WARN:
+        return v->keys.warn_ns <= 0 ? "0s" : policy_ttl_text(text, v->keys.warn_ns);
+    case POLICY_PATTERN:
+        return v->keys.pattern != NULL ? v->keys.pattern : v->inferred != NULL ? v->inferred : "";
+    case POLICY_ON_EXPIRE:
+        return v->keys.on_expire != NULL ? v->keys.on_expire : "";
+    default:
+        return policy_word(&v->keys, k);
+    }
+}
+
+static void write_rules(struct jsonw *w, const struct policy_view *v)
+{
+    jsonw_array(w, "rules");
+    for (size_t i = 0; i < v->nrules; i++) {
+        const struct policy_rule_text *r = &v->rules[i];
+        jsonw_object(w, NULL);
+        jsonw_str(w, "id", r->id);
+        jsonw_str(w, "subject", r->subject);
+        if (r->nheaders > 0) {
+            jsonw_object(w, "header");
+            for (size_t k = 0; k < r->nheaders; k++)
+                jsonw_str(w, r->headers[k].key, r->headers[k].value);
+            jsonw_end(w);
+        }
+        jsonw_str(w, "ttl", r->ttl);
+        jsonw_opt_str(w, "permanent_if", r->permanent_if);
+        jsonw_end(w);
+    }
+    jsonw_end(w);
+}
+
+static const char *origin_text(const struct policy_view *v, enum policy_key k, char text[24])
+{
+    switch (v->origin[k]) {
+    case POLICY_OF_STREAM:
+        return "stream";
+    case POLICY_OF_NAMESPACE:
+        (void)snprintf(text, 24, "namespace %u", v->namespace_no);
+        return text;
+    case POLICY_OF_SERVER:
+        return "server";
+    default:
+        return "built in";
+    }
+}
+
+static void write_values(struct jsonw *w, const struct policy_view *v)
+{
+    char text[POLICY_TEXT], origin[24];
+
+    jsonw_object(w, "policy");
+    for (int k = 0; k < POLICY_RULES; k++)
+        jsonw_str(w, policy_key_name((enum policy_key)k),
+                  value_text(v, (enum policy_key)k, text));
+    write_rules(w, v);
+    jsonw_end(w);
+    jsonw_object(w, "origin");
+    for (int k = 0; k < POLICY_RULES; k++)
+        if (value_text(v, (enum policy_key)k, text)[0] != '\0')
+            jsonw_str(w, policy_key_name((enum policy_key)k),
+                      origin_text(v, (enum policy_key)k, origin));
+    if (v->nrules > 0)
+        jsonw_str(w, policy_key_name(POLICY_RULES), origin_text(v, POLICY_RULES, origin));
+    jsonw_end(w);
+}
+
+static void write_policy(struct jsonw *w, struct stream *s, const struct policy *p)
+{
+    const struct policy_view *v = view_of(p);
+    const struct stream_config *c = stream_config(s);
+    char text[CLOCK_TEXT];
+
+    jsonw_str(w, "stream", stream_name(s));
+    jsonw_bool(w, "governed", v->governed);
+    jsonw_bool(w, "active", v->active);
+    jsonw_bool(w, "valid", v->invalid == NULL);
+    jsonw_opt_str(w, "invalid", v->invalid);
+    write_values(w, v);
+    jsonw_str(w, "max_age", clock_duration(text, c->max_age_ns));
+    jsonw_str(w, "marker_ttl", clock_duration(text, c->subject_delete_marker_ttl_ns));
+    jsonw_bool(w, "allow_msg_ttl", c->allow_msg_ttl);
+    if (v->nnotes > 0) {
+        jsonw_array(w, "notes");
+        for (size_t i = 0; i < v->nnotes; i++)
+            jsonw_str(w, NULL, v->notes[i]);
+        jsonw_end(w);
+    }
+}
+
+/* --- one message, tried out ------------------------------------------------------------------- */
+
+struct trace {
+    struct arena *mem;
+    const char **lines;
+    size_t n;
+};
+
+static void add_line(void *arg, const char *line)
+{
+    struct trace *t = arg;
+    const char **lines = arena_grow(t->mem, t->lines, t->n, sizeof *lines);
+
+    if (lines == NULL)
+        return;
+    t->lines = lines;
+    t->lines[t->n++] = arena_str(t->mem, line);
+}
+
+static bool write_header(const struct json_map *map, struct mf_buf *out)
+{
+    header_begin(out, NULL);
+    for (size_t i = 0; i < map->n; i++) {
+        const char *k = map->at[i].key, *v = map->at[i].value;
+        if (k[0] == '\0' || strpbrk(k, ": \r\n") != NULL || strpbrk(v, "\r\n") != NULL)
+            return false;
+        header_add(out, k, mf_str(v));
+    }
+    header_end(out);
+    return true;
+}
+
+static bool well_formed(const struct test_request *t, struct mf_buf *hdr)
+{
+    return t->subject != NULL && subject_valid_literal(mf_str(t->subject)) &&
+           mf_str(t->payload).len <= PAYLOAD_MAX && (t->headers.n == 0 || write_header(&t->headers, hdr));
+}
+
+static void write_result(struct jsonw *w, const struct policy *p, const struct stream_try *r)
+{
+    static const char *const verdicts[] = {"ok", "clamped", "rejected"};
+    const struct policy_decision *d = &r->decision;
+    struct stream_life life = {.infinite = d->ttl == TTL_NEVER, .deadline_ns = r->deadline_ns};
+    char ttl[POLICY_TEXT], by[POLICY_BY_TEXT];
+
+    jsonw_object(w, "result");
+    jsonw_str(w, "ttl", policy_ttl_text(ttl, d->ttl));
+    jsonw_str(w, "state", ttl_state_word(&life));
+    jsonw_str(w, "decided_by", policy_by_text(by, p, d));
+    jsonw_str(w, "verdict", verdicts[r->refused ? POLICY_REJECTED : d->verdict]);
+    if (r->refused)
+        error_json_write(w, &r->error);
+    else if (life.deadline_ns != 0)
+        jsonw_time(w, "expires", life.deadline_ns);
+    jsonw_end(w);
+}
+
+static void write_test(struct api_call *call, struct jsonw *w, struct stream *s,
+                       const struct policy *p, const struct test_request *t, struct mf_slice hdr)
+{
+    struct trace trace = {.mem = &call->mem};
+    struct stream_try r = {.subject = mf_str(t->subject),
+                           .hdr = hdr,
+                           .payload = mf_str(t->payload),
+                           .trace = add_line,
+                           .trace_arg = &trace};
+
+    stream_ttl_try(s, p, api_now_ns(call->aa->api), &r);
+    write_result(w, p, &r);
+    jsonw_array(w, "trace");
+    for (size_t i = 0; i < trace.n; i++)
+        jsonw_str(w, NULL, trace.lines[i]);
+    jsonw_end(w);
+}
+
+/* --- the handlers ----------------------------------------------------------------------------- */
+
+/* The policy with the keys of the request in place of the stream's own.  False: answered. */
+static bool compile_tried(struct api_call *call, struct stream *s, const struct json_map *keys,
+                          struct policy **out)
+{
+    struct mf_error why;
+    struct js_error e;
+    int rc = stream_policy_try(s, keys, out, &why);
+
+    if (rc == 0)
+        return true;
+    if (rc == MF_NOMEM) {
+        api_reply_no_memory(call);
+        return false;
+    }
+    js_refuse_text(&e, JS_STREAM_INVALID_CONFIG, "%s", why.text);
+    api_reply_error(call, &e);
+    return false;
+}
+
+static void answer(struct api_call *call, struct stream *s, const struct policy_request *r,
+                   struct mf_slice hdr)
+{
+    struct policy *tried = NULL;
+    const struct policy *p = stream_policy(s);
+    struct jsonw *w;
+
+    if (r->policy.n > 0) {
+        if (!compile_tried(call, s, &r->policy, &tried))
+            return;
+        p = tried;
+    }
+    w = api_reply_begin(call);
+    write_policy(w, s, p);
+    if (r->test != NULL)
+        write_test(call, w, s, p, r->test, hdr);
+    policy_free(tried);
+    api_reply_end_quietly(call);
+}
+
+void ttl_policy_handle(struct api_call *call)
+{
+    struct policy_request r = {0};
+    struct mf_buf hdr = MF_BUF_INIT;
+    struct stream *s;
+
+    if (!api_call_read(call, &policy_type, &r))
+        return;
+    if (r.test != NULL && !well_formed(r.test, &hdr))
+        ttl_refuse(call, JS_BAD_REQUEST);
+    else if ((s = api_call_stream(call, 1)) != NULL)
+        answer(call, s, &r, mf_buf_slice(&hdr));
+    mf_buf_fini(&hdr);
+}
+
+static void add_policy(struct jsonw *w, struct stream *s)
+{
+    jsonw_object(w, NULL);
+    write_policy(w, s, stream_policy(s));
+    jsonw_end(w);
+}
+
+void ttl_policies_handle(struct api_call *call)
+{
+    struct page_request r = {.limit = PAGE_DEFAULT};
+    struct catalog *c = call->aa->catalog;
+    struct catalog_item item;
+    struct jsonw *w;
+
+    if (!api_call_read(call, &page_type, &r))
+        return;
+    if (r.offset < 0 || r.limit < 1 || r.limit > PAGE_MAX) {
+        ttl_refuse(call, JS_BAD_REQUEST);
+        return;
+    }
+    w = api_reply_begin(call);
+    jsonw_u64(w, "total", catalog_count(c));
+    jsonw_i64(w, "offset", r.offset);
+    jsonw_i64(w, "limit", r.limit);
+    jsonw_array(w, "streams");
+    for (int64_t i = 0; i < r.limit && catalog_at(c, (size_t)(r.offset + i), &item); i++)
+        if (item.stream != NULL)
+            add_policy(w, item.stream);
+    jsonw_end(w);
+    api_reply_end_quietly(call);
+}

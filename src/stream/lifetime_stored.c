@@ -1,0 +1,85 @@
+/* lifetime_stored.c: the TTL of messages that are stored: by their header, else by the policy. */
+#include "lifetime.h"
+
+bool lifetime_is_audit(const struct policy *p)
+{
+    return policy_view(p)->keys.enforce == POLICY_ENFORCE_AUDIT;
+}
+
+/* A linked record: the last accepted message of its subject, no tombstone, without a deadline. */
+static bool is_permanent(void *arg, struct mf_slice subject)
+{
+    struct stream *s = arg;
+    uint64_t count, seq = store_key_last_accepted(s->store, subject, &count);
+    uint16_t flags = 0;
+    int64_t deadline_ns;
+
+    return seq != 0 && store_flags(s->store, seq, &flags) && (flags & MSG_TOMBSTONE) == 0 &&
+           (!store_deadline(s->store, seq, &deadline_ns) || deadline_ns == 0);
+}
+
+struct policy_message lifetime_message(struct stream *s, const struct intake *in,
+                                       int64_t client_ttl)
+{
+    return (struct policy_message){.subject = in->subject,
+                                   .hdr = in->hdr,
+                                   .payload = in->payload,
+                                   .ts_ns = in->ts_ns,
+                                   .client_ttl = client_ttl,
+                                   .permanent = is_permanent,
+                                   .arg = s};
+}
+
+static int64_t header_ttl(const struct stream *s, struct mf_slice hdr)
+{
+    struct mf_slice value;
+    int64_t ttl = TTL_NONE;
+
+    if (!header_get(hdr, "Nats-TTL", &value) || ttl_parse(value, s->host->strict, &ttl) != 0)
+        return TTL_NONE;
+    return ttl;
+}
+
+/* Bounds cut a TTL that was stored before they were set.  A plan of a schedule has its own alone. */
+static void decide_by(struct stream *s, const struct policy *p, const struct intake *in,
+                      int64_t own, struct policy_decision *d)
+{
+    struct mf_slice plan;
+
+    *d = (struct policy_decision){.ttl = own,
+                                  .by = own == TTL_NONE ? POLICY_BY_NONE : POLICY_BY_CLIENT};
+    if (p == NULL || !policy_view(p)->active || lifetime_is_audit(p) ||
+        header_get(in->hdr, "Nats-Schedule", &plan))
+        return;
+    struct policy_message m = lifetime_message(s, in, own);
+    m.copy = true;
+    policy_resolve(p, &m, d);
+}
+
+bool stream_ttl_decide(struct stream *s, const struct stream_msg *m, int64_t from_ns,
+                       struct policy_decision *d)
+{
+    struct intake in = {
+        .subject = m->subject, .hdr = m->hdr, .payload = m->payload, .ts_ns = from_ns};
+
+    decide_by(s, s->governor, &in, s->cfg.allow_msg_ttl ? header_ttl(s, m->hdr) : TTL_NONE, d);
+    if (d->ttl == TTL_NONE && s->cfg.max_age_ns > 0)
+        d->by = POLICY_BY_MAX_AGE;
+    return d->ttl != TTL_NONE || s->cfg.max_age_ns > 0;
+}
+
+/* A body that cannot be read says nothing: the next rule is tried. */
+int64_t lifetime_stored_ttl(struct stream *s, const struct store_rec *r, bool allow_msg_ttl,
+                            const struct policy *policy)
+{
+    struct intake in = {.subject = r->key, .hdr = r->head, .payload = r->body, .ts_ns = r->ts_ns};
+    struct mf_buf plain = MF_BUF_INIT;
+    struct policy_decision d;
+
+    if (policy != NULL && (r->flags & MSG_COMPRESSED) != 0 &&
+        compress_undo(r->body, &plain, &in.payload) != 0)
+        in.payload = MF_SLICE_NONE;
+    decide_by(s, policy, &in, allow_msg_ttl ? header_ttl(s, r->head) : TTL_NONE, &d);
+    mf_buf_fini(&plain);
+    return d.ttl;
+}
