@@ -323,6 +323,7 @@ static void account_close(struct api_account *aa)
     unlisten(aa);
     aa->closing = true;
     aa->limits = &no_limits; /* its own are the options', which may go before it */
+    aa->host.ttl = NULL;     /* so is the ttl block */
     mf_list_each_safe(pos, next, &aa->calls)
     {
         struct api_call *call = mf_container(pos, struct api_call, link);
@@ -485,6 +486,7 @@ int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e
         api_close(a, NULL, NULL);
         return o.rc; /* the server says that it is JetStream */
     }
+    ttl_policies_opened(a);
     *out = a;
     return 0;
 }
@@ -492,8 +494,10 @@ int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e
 void api_reload(struct api *a, const struct options *o)
 {
     a->options = a->setup.options = o;
-    if (a->options->jetstream.enabled)
-        accounts_follow(a);
+    if (!a->options->jetstream.enabled)
+        return;
+    accounts_follow(a);
+    ttl_policies_reload(a);
 }
 
 static void ended(struct loop_defer *d)

@@ -287,6 +287,10 @@ void ingest_change(struct api_account *aa, struct stream *s);
 void ingest_remove(struct api_account *aa, struct stream *s);
 void ingest_fini(void); /* frees the pool of pending publishes */
 
+/* ttl_reload.c: after a start, and after a reload, when accounts have followed it. */
+void ttl_policies_opened(struct api *a);
+void ttl_policies_reload(struct api *a);
+
 /* --- consumers -------------------------------------------------------------------------------- */
 
 /* ingest.c keeps them beside the stream: all of its consumers; NULL: they could not be loaded. */
