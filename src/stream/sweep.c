@@ -158,9 +158,9 @@ static int sweep_one(struct stream *s, const struct store_rec *r, bool *wrote)
     int64_t deadline_ns = deadline_of(s, r);
     int rc = schedule_found(s, r, wrote);
 
-    if (rc != 0 || deadline_ns == r->deadline_ns)
-        return rc;
-    rc = store_set_deadline(s->store, r->seq, deadline_ns, NULL);
+    if (rc != 0 || deadline_ns == r->deadline_ns || (r->flags & (MSG_INFINITE | MSG_PINNED)) != 0)
+        return rc; /* as it should be, or decided otherwise than by this configuration */
+    rc = store_set_deadline(s->store, r->seq, deadline_ns, 0, NULL);
     *wrote |= rc == 0;
     return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
 }
