@@ -99,7 +99,7 @@ static int64_t puts_of(struct index *ix, size_t n, size_t keys)
     for (size_t s = 0; s < SLICES; s++) {
         for (size_t i = n * s / SLICES; i < n * (s + 1) / SLICES; i++)
             ok(index_load_put(ix, i + 1, key_of(text, key_number(i, n, keys)),
-                              place_make(1, i * 8, 100, 0), deadline_of()));
+                              place_make(1, i * 8, 100, 0), deadline_of(), 0));
         slice[s] = cpu_ns() - start;
         start += slice[s];
         sum += slice[s];

@@ -66,12 +66,19 @@ struct store_wait {
     struct mf_list node;
 };
 
+/* Two flags of a message that the store itself understands, counts and finds by (store_lives). A
+ * message without a deadline and without STORE_INFINITE merely has none yet. */
+#define STORE_INFINITE 8u  /* it has no deadline on purpose; without effect beside a deadline */
+#define STORE_PINNED   16u /* its end, or that it has none, was set by hand */
+#define STORE_BITS     (STORE_INFINITE | STORE_PINNED)
+
 struct store_append {
     struct store_wait wait;          /* done may be NULL: nobody waits */
     struct mf_slice key, head, body; /* copied by the call */
     int64_t ts_ns;
     int64_t deadline_ns; /* 0: never.  One that is past already counts as due now */
-    uint16_t flags;      /* the owner's; the two low bits come back without reading the message */
+    uint16_t flags;      /* the owner's; the two low bits and STORE_BITS come back without reading
+                            the message */
     uint64_t seq;        /* out, if it was accepted */
 };
 
@@ -98,10 +105,13 @@ MF_MUSTCHECK int store_remove_range(struct store *s, uint64_t first, uint64_t la
 /* Ascending, no duplicates; those not there are ignored. */
 MF_MUSTCHECK int store_remove_set(struct store *s, const uint64_t *seqs, size_t n,
                                   struct store_wait *w);
-/* A new deadline (0: never); raised to the present if it is past.  MF_NOTFOUND as above, and for a
- * message that is past its deadline by store_now(): nothing brings it back. */
+/* A new deadline (0: never), raised to the present if it is past, and new STORE_BITS: both take the
+ * place of what was.  MF_NOTFOUND as above, and for a message that is past its deadline by
+ * store_now(): nothing brings it back.  MF_INVAL: other flags, or a deadline and STORE_INFINITE.
+ * MF_FULL also on a full disk unless the life gets shorter: the room that is left is for what makes
+ * room.  O(1), 32 bytes of log. */
 MF_MUSTCHECK int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns,
-                                    struct store_wait *w);
+                                    uint16_t flags, struct store_wait *w);
 
 /* Between them: one batch, there after a crash as a whole or not at all.  `frees`: the batch makes
  * room in the end (expiry with markers), so it may use the room reserved for that on a full disk. A
@@ -150,7 +160,7 @@ struct store_death {
     uint64_t seq;
     int64_t deadline_ns;
     struct mf_slice key; /* valid during the call */
-    uint16_t flags;      /* the two low bits */
+    uint16_t flags;      /* the two low bits, STORE_PINNED */
     uint32_t len;        /* key, head and body; PLACE_LEN_MAX or more: at least that */
     bool last;           /* no other message of this key is left */
 };
@@ -173,7 +183,10 @@ struct store_rec {
 struct store_state {
     uint64_t first_seq, last_seq; /* no messages: first = last + 1 */
     uint64_t msgs, bytes;         /* bytes: key, head and body */
-    uint64_t keys, deadlines;
+    uint64_t keys;
+    uint64_t deadlines,
+        infinite;        /* messages with one; with STORE_INFINITE; the others have neither */
+    uint64_t pinned;     /* of all: with STORE_PINNED */
     uint64_t flagged[2]; /* messages with the lowest owner flag, with the second */
     uint64_t disk_bytes, segments;
 };
@@ -222,7 +235,13 @@ uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern);
 uint64_t store_pattern_last(struct store *s, struct mf_slice pattern);
 /* How many accepted messages have the lowest owner flag (0) or the second (1). */
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag);
-/* The two low flags of a message that is accepted; false: it is not there. */
+/* The same of those with a deadline, with STORE_INFINITE, with STORE_PINNED.  O(1); what is past
+ * its deadline and not swept yet counts. */
+struct store_lives {
+    uint64_t deadlines, infinite, pinned;
+};
+void store_lives(const struct store *s, struct store_lives *out);
+/* The two low flags and STORE_BITS of a message that is accepted; false: it is not there. */
 bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags);
 /* Bytes of its key, head and body, and the same flags; 0: it is not there. */
 uint64_t store_length(const struct store *s, uint64_t seq, uint16_t *flags);

@@ -67,6 +67,7 @@ struct check_live {
     uint64_t messages, bytes; /* bytes of key, head and body */
     uint64_t keys;            /* distinct */
     uint64_t with_deadline, past_deadline;
+    uint64_t infinite, pinned;    /* without a deadline on purpose; set by hand */
     uint64_t first_seq, last_seq; /* of the live ones; 0 when there is none */
     uint64_t blobs;
     uint64_t digest; /* equal for equal states, wherever the records lie */

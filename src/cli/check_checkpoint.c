@@ -9,6 +9,7 @@
 #define CP_HEADER   128u
 #define BLOCK_HEAD  24u
 #define BLOCK_LIMIT (1u << 20) /* unless one entry is larger */
+#define ENTRY       22u        /* bytes of a message, without bits and key */
 
 /* The first reason stays. */
 void cp_bad(struct cp *cp, uint64_t offset, uint64_t length, const char *why)
@@ -36,6 +37,7 @@ static void take_header(struct cp *cp, const uint8_t *p)
     cp->clock = (int64_t)rd64(p + 96);
     cp->first = rd64(p + 104);
     cp->size = rd64(p + 112);
+    cp->bits = rd32(p + 8) >= 2;
     cp->header_ok = cp->usable = true;
 }
 
@@ -65,8 +67,8 @@ int cp_open(struct ctx *c, struct cp *cp, struct mf_error *e)
                        CHECKPOINT_NAME ": format version %" PRIu32 ", this tool knows %u: use the "
                                        "mayfly that came with the server",
                        rd32(p + 8), CP_VERSION);
-    if (rd32(p + 8) != CP_VERSION || rd32(p + 12) != CP_HEADER || rd32(p + 52) != 0 ||
-        rd64(p + 32) == 0 || rd64(p + 40) < HEADER_PAGE || rd64(p + 40) % 8 != 0) {
+    if (rd32(p + 8) == 0 || rd32(p + 12) != CP_HEADER || rd32(p + 52) != 0 || rd64(p + 32) == 0 ||
+        rd64(p + 40) < HEADER_PAGE || rd64(p + 40) % 8 != 0) {
         cp_bad(cp, 0, CP_HEADER, "the header says what it must not");
         return 0;
     }
@@ -101,28 +103,44 @@ static uint32_t segment_of(const struct loader *l, uint64_t place)
     return i < l->c->segs && l->c->seg[i].number == number ? (uint32_t)i : NO_SEGMENT;
 }
 
+/* The bits of an entry whose 22 bytes are there: where its key starts; 0: it is not in order. */
+static uint64_t entry_bits(const struct loader *l, const uint8_t *p, uint64_t room, uint16_t *bits)
+{
+    *bits = 0;
+    if (rd64(p + 12) >> 63 == 0)
+        return ENTRY;
+    if (!l->cp->bits || room <= ENTRY)
+        return 0;
+    *bits = p[ENTRY];
+    bool wrong = *bits == 0 || (*bits & ~MSG_BITS) != 0 ||
+                 ((*bits & MSG_INFINITE) != 0 && (rd64(p + 12) & INT64_MAX) != 0);
+    return wrong ? 0 : ENTRY + 1;
+}
+
 /* One message entry at p.  Its length, 0 when it is not in order, negative out of memory. */
 static int64_t load_message(struct loader *l, const uint8_t *p, uint64_t room, uint64_t base,
                             bool first)
 {
-    uint64_t seq, place, length;
+    uint64_t seq, place, length, fixed;
     struct entry en;
+    uint16_t bits;
 
-    if (room < 22 || room < 22 + (uint64_t)rd16(p + 20))
+    if (room < ENTRY || (fixed = entry_bits(l, p, room, &bits)) == 0 ||
+        room < fixed + (uint64_t)rd16(p + 20))
         return 0;
-    length = 22 + (uint64_t)rd16(p + 20);
+    length = fixed + (uint64_t)rd16(p + 20);
     seq = (first ? base : l->last) + rd32(p);
     if (seq <= l->last || (!first && rd32(p) == 0))
         return 0;
     place = rd64(p + 4);
     en = (struct entry){
-        .deadline = (int64_t)rd64(p + 12),
-        .key_hash = checksum64(p + 22, rd16(p + 20), 0),
+        .deadline = (int64_t)(rd64(p + 12) & INT64_MAX),
+        .key_hash = checksum64(p + fixed, rd16(p + 20), 0),
         .segment = segment_of(l, place),
         .off8 = (uint32_t)(place >> 22 & 0xffffff),
         .length = (uint32_t)(place >> 2 & 0xfffff),
         .key_len = rd16(p + 20),
-        .flags = (uint16_t)(place & 3),
+        .flags = (uint16_t)((place & 3) | bits),
     };
     l->last = seq;
     l->messages++;

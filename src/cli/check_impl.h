@@ -9,8 +9,9 @@
 #define HEADER_COPY     2048u /* where the second copy stands */
 #define HEADER_BYTES    64u
 #define MAX_SEGMENT     (UINT64_C(1) << 27) /* a checkpoint's place cannot name what lies behind */
-#define FORMAT_VERSION  2u                  /* of segments */
-#define CP_VERSION      1u                  /* of checkpoints */
+#define FORMAT_VERSION  3u                  /* of segments */
+#define FLAGS_VERSION   3u                  /* from here on a re-deadline may have flags */
+#define CP_VERSION      2u                  /* of checkpoints */
 #define MAX_FIXED       80u
 #define CHECKPOINT_NAME "checkpoint"
 
@@ -83,9 +84,10 @@ struct seg {
     uint64_t actual; /* the file's size */
     uint64_t size;   /* as the header says; actual when there is no usable header */
     uint8_t id[16];
-    bool copy_ok[2]; /* header copies */
-    bool usable;     /* one of them is right and of this store */
-    bool differ;     /* both right, not the same */
+    uint32_t version; /* 0: no header tells */
+    bool copy_ok[2];  /* header copies */
+    bool usable;      /* one of them is right and of this store */
+    bool differ;      /* both right, not the same */
 };
 
 struct ctx {
@@ -124,6 +126,7 @@ void check_progress(struct ctx *c, uint64_t bytes);
 struct cp {
     bool header_ok;  /* and with it all below */
     bool usable;     /* all of it is in order */
+    bool bits;       /* entries may have some */
     const char *why; /* it is not; NULL while it is */
     uint64_t why_offset, why_length;
     uint8_t id[16];

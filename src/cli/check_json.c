@@ -42,6 +42,9 @@ static void put_live(struct jsonw *w, const struct check_result *r)
     jsonw_u64(w, "keys", v->keys);
     jsonw_u64(w, "with_deadline", v->with_deadline);
     jsonw_u64(w, "past_deadline", v->past_deadline);
+    jsonw_u64(w, "infinite", v->infinite);
+    jsonw_u64(w, "without_both", v->messages - v->with_deadline - v->infinite);
+    jsonw_u64(w, "pinned", v->pinned);
     jsonw_u64(w, "first_seq", v->first_seq);
     jsonw_u64(w, "last_seq", v->last_seq);
     jsonw_u64(w, "blobs", v->blobs);

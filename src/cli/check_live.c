@@ -97,7 +97,7 @@ uint64_t live_line(const struct ctx *c, uint64_t seq, const struct entry *en)
               (c->seg[en->segment].number & 0x3ffff) << 46;
     text[1] = (uint64_t)en->deadline;
     text[2] = en->key_hash;
-    text[3] = en->key_len;
+    text[3] = en->key_len | (uint64_t)(en->flags & MSG_BITS) << 16;
     text[4] = seq;
     return checksum64(text, sizeof text, 0);
 }
@@ -132,6 +132,8 @@ static int count_message(void *arg, uint64_t seq, const struct entry *en)
     v->bytes += en->length;
     v->with_deadline += en->deadline != 0;
     v->past_deadline += en->deadline != 0 && en->deadline <= k->c->o->now_ns;
+    v->infinite += (en->flags & MSG_INFINITE) != 0;
+    v->pinned += (en->flags & MSG_PINNED) != 0;
     v->digest += checksum64(state, sizeof state, 1);
     s->live++;
     s->live_bytes += (56 + (uint64_t)en->length + 7) / 8 * 8;

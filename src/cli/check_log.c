@@ -204,7 +204,7 @@ static int apply_message(struct run *r, const struct rec *rec)
         .off8 = (uint32_t)(rec->offset / 8),
         .length = rec->length - rec->fixed,
         .key_len = key_len,
-        .flags = rec->flags,
+        .flags = flags_hold(rec->flags, (int64_t)rd64(rec->p + 32)),
     };
 
     if (rec->type == REC_MESSAGE && seq > 0)
@@ -275,7 +275,7 @@ static int apply(struct run *r, const struct rec *rec)
             model_remove(r->m, rd64(rec->p + 32 + (size_t)i * 8));
         break;
     case REC_DEADLINE:
-        model_set_deadline(r->m, a, (int64_t)b);
+        model_set_deadline(r->m, a, (int64_t)b, rec->flags);
         break;
     case REC_MARK:
         model_mark(r->m, (int64_t)a, b);

@@ -175,7 +175,7 @@ void model_remove_range(struct model *m, uint64_t first, uint64_t last)
             page_remove_range(&m->page[i], first, last);
 }
 
-void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline)
+void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline, uint16_t flags)
 {
     struct page *p = find(m, seq / 64);
     struct entry *e;
@@ -184,10 +184,12 @@ void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline)
         return;
     e = &p->e[rank_of(p, (unsigned)(seq % 64))];
     /* What the mark took does not come back by a new deadline. */
-    if (model_is_marked(m, e->deadline, seq))
+    if (model_is_marked(m, e->deadline, seq)) {
         page_remove(p, (unsigned)(seq % 64));
-    else
-        e->deadline = deadline;
+        return;
+    }
+    e->deadline = deadline;
+    e->flags = (uint16_t)((e->flags & ~MSG_BITS) | flags_hold(flags, deadline));
 }
 
 void model_mark(struct model *m, int64_t t, uint64_t s)

@@ -10,6 +10,15 @@
 
 #define NO_SEGMENT UINT32_MAX
 
+#define MSG_INFINITE 8u
+#define MSG_PINNED   16u
+#define MSG_BITS     (MSG_INFINITE | MSG_PINNED)
+/* What holds of the flags beside such a deadline. */
+static inline uint16_t flags_hold(uint16_t flags, int64_t deadline)
+{
+    return deadline == 0 ? flags : (uint16_t)(flags & ~MSG_INFINITE);
+}
+
 struct entry {
     int64_t deadline;
     uint64_t key_hash;
@@ -59,7 +68,8 @@ void model_fini(struct model *m);
 MF_MUSTCHECK int model_put(struct model *m, uint64_t seq, const struct entry *e);
 void model_remove(struct model *m, uint64_t seq);
 void model_remove_range(struct model *m, uint64_t first, uint64_t last);
-void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline);
+/* flags: the two bits from now on. */
+void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline, uint16_t flags);
 void model_mark(struct model *m, int64_t t, uint64_t s);
 void model_saw(struct model *m, uint64_t seq); /* this sequence was given */
 MF_MUSTCHECK int model_blob(struct model *m, struct mf_slice name, struct mf_slice body,

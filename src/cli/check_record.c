@@ -74,6 +74,14 @@ static bool form_ok(const struct rec *r)
     }
 }
 
+/* The flags that a record of this type may have. */
+static uint16_t flags_of(uint8_t type)
+{
+    if (type == REC_MESSAGE || type == REC_COPY)
+        return UINT16_MAX;
+    return type == REC_DEADLINE ? MSG_BITS : 0;
+}
+
 enum rec_why rec_fixed(const uint8_t *p, uint64_t room, uint64_t offset, uint64_t key,
                        struct rec *out)
 {
@@ -88,7 +96,7 @@ enum rec_why rec_fixed(const uint8_t *p, uint64_t room, uint64_t offset, uint64_
     r.length = rd32(p + 4);
     r.flags = rd16(p + 14);
     if (r.length < r.fixed || ((uint64_t)r.length + 7) / 8 * 8 > room ||
-        (r.flags != 0 && r.type != REC_MESSAGE && r.type != REC_COPY) || !form_ok(&r))
+        (r.flags & ~flags_of(r.type)) != 0 || !form_ok(&r))
         return REC_NO_RECORD;
     r.check = rd32(p);
     if ((uint32_t)checksum64(p + 4, r.fixed - 4, seed_of(key, offset)) != r.check)

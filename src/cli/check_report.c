@@ -110,8 +110,11 @@ static void live_rows(struct mf_buf *out, const struct check_result *r)
             ", last sequence %" PRIu64,
             v->messages, bytes_text(a, v->bytes), v->keys, v->first_seq, v->last_seq,
             r->last_sequence);
-    row(out, "deadlines", "%" PRIu64 ", %" PRIu64 " of them past", v->with_deadline,
-        v->past_deadline);
+    row(out, "deadlines",
+        "%" PRIu64 ", %" PRIu64 " of them past; %" PRIu64 " messages infinite, %" PRIu64
+        " without both; %" PRIu64 " pinned",
+        v->with_deadline, v->past_deadline, v->infinite,
+        v->messages - v->with_deadline - v->infinite, v->pinned);
     row(out, "blobs", "%" PRIu64, v->blobs);
 }
 

@@ -28,6 +28,12 @@ static void padding_rule(struct run *r, const struct rec *rec)
 
 static void deadline_rule(struct run *r, const struct rec *rec, uint64_t seq, int64_t deadline)
 {
+    uint32_t version = r->c->seg[r->c->cur].version;
+
+    if (rec->type == REC_DEADLINE && rec->flags != 0 && version != 0 && version < FLAGS_VERSION)
+        broken(r, rec, "it has flags, which its segment's version does not know");
+    if (deadline != 0 && (rec->flags & MSG_INFINITE) != 0)
+        broken(r, rec, "it calls infinite what has a deadline");
     if (seq == 0)
         broken(r, rec, "sequence 0");
     if (deadline < 0)

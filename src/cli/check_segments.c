@@ -101,6 +101,7 @@ static int read_copy(struct seg *s, int which, const uint8_t *p, struct mf_error
     s->copy_ok[which] = true;
     if (which == 0 || !s->copy_ok[0]) {
         s->size = size;
+        s->version = rd32(p + 8);
         memcpy(s->id, id, 16);
     }
     return 0;

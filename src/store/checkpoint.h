@@ -11,14 +11,17 @@
 #define CHECKPOINT_NAME   "checkpoint"
 #define CHECKPOINT_TMP    "checkpoint.tmp"
 #define CHECKPOINT_HEADER 128u
-#define CHECKPOINT_BLOCK  24u        /* what a block starts with */
-#define CHECKPOINT_LARGE  (1u << 20) /* a block is no larger unless one entry is */
+#define CHECKPOINT_BLOCK  24u                 /* what a block starts with */
+#define CHECKPOINT_LARGE  (1u << 20)          /* a block is no larger unless one entry is */
+#define CHECKPOINT_ENTRY  22u                 /* of a message, without bits and key */
+#define CHECKPOINT_BITS   ((uint64_t)1 << 63) /* of a deadline: a byte with RECORD_BITS follows */
 
 struct checkpoint_head {
     uint8_t id[STORE_ID];
     struct record_pos start; /* replay starts here */
     uint32_t chain;
     uint64_t messages, blobs, last_seq, first_segment, file_size;
+    bool bits; /* an entry may have some: version 2 */
     struct record_mark mark;
     int64_t clock_ns;
 };
@@ -29,9 +32,10 @@ MF_MUSTCHECK int checkpoint_decode_head(const uint8_t src[CHECKPOINT_HEADER],
 
 /* Appends one block to dst, which will lie at `offset` of the file: up to max entries (and 1 MiB)
  * from *from_seq on, moving it on; doomed entries are left out.  False: there was nothing more (dst
- * unchanged).  *count is raised.  Out of memory shows in mf_buf_failed(). */
+ * unchanged).  h->messages is raised, h->bits set if one has any.  Out of memory shows in
+ * mf_buf_failed(). */
 bool checkpoint_messages(const struct index *ix, uint64_t *from_seq, size_t max, uint64_t offset,
-                         struct mf_buf *dst, uint64_t *count);
+                         struct mf_buf *dst, struct checkpoint_head *h);
 /* Blob blocks: begin, add each, end (fixes count and check).  A caller starts another block when
  * one grows beyond CHECKPOINT_LARGE. */
 size_t checkpoint_blobs_begin(struct mf_buf *dst); /* where the block starts in dst */

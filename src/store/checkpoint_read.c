@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #define MAGIC   "MAYFLYCP"
-#define VERSION 1u
-#define ENTRY   22u
+#define VERSION 2u
+#define ENTRY   CHECKPOINT_ENTRY
 
 int checkpoint_decode_head(const uint8_t src[CHECKPOINT_HEADER], struct checkpoint_head *h)
 {
@@ -16,9 +16,9 @@ int checkpoint_decode_head(const uint8_t src[CHECKPOINT_HEADER], struct checkpoi
         return MF_CORRUPT;
     if (get_u32(src + 8) > VERSION)
         return MF_UNSUPPORTED;
-    if (get_u32(src + 8) != VERSION || get_u32(src + 12) != CHECKPOINT_HEADER ||
-        get_u32(src + 52) != 0)
+    if (get_u32(src + 8) == 0 || get_u32(src + 12) != CHECKPOINT_HEADER || get_u32(src + 52) != 0)
         return MF_CORRUPT;
+    h->bits = get_u32(src + 8) > 1;
     memcpy(h->id, src + 16, STORE_ID);
     h->start = (struct record_pos){get_u64(src + 32), get_u64(src + 40)};
     h->chain = get_u32(src + 48);
@@ -38,13 +38,30 @@ struct reading {
     struct index *ix;
     const uint8_t *base;
     uint64_t size;
-    bool mapped;
+    bool mapped, bits;
     uint64_t offset; /* of the block that is read: where the damage is, if it is */
     uint64_t messages, blobs;
     uint64_t seq; /* the last one put: they ascend over all blocks */
     int (*blob)(void *arg, struct mf_slice name, struct mf_slice bytes);
     void *arg;
 };
+
+/* The byte of bits of an entry; false: there is no such entry.  *fixed is its length without key.
+ */
+static bool read_bits(const struct reading *r, const uint8_t *p, const uint8_t *end, uint16_t *bits,
+                      size_t *fixed)
+{
+    bool any = (get_u64(p + 12) & CHECKPOINT_BITS) != 0;
+
+    *fixed = ENTRY + any;
+    *bits = 0;
+    if (!any)
+        return true;
+    if (!r->bits || end - p <= (ptrdiff_t)ENTRY)
+        return false;
+    *bits = p[ENTRY];
+    return *bits != 0 && (*bits & ~RECORD_BITS) == 0;
+}
 
 static int read_messages(struct reading *r, const uint8_t *p, const uint8_t *end, uint32_t count,
                          uint64_t base)
@@ -54,16 +71,18 @@ static int read_messages(struct reading *r, const uint8_t *p, const uint8_t *end
     for (uint32_t i = 0; i < count; i++) {
         if (end - p < (ptrdiff_t)ENTRY)
             return MF_CORRUPT;
-        size_t key = get_u16(p + 20);
+        size_t key = get_u16(p + 20), fixed;
         uint64_t next = seq + get_u32(p);
-        if ((size_t)(end - p) < ENTRY + key || next < seq || next <= r->seq)
+        uint16_t bits;
+        if (!read_bits(r, p, end, &bits, &fixed) || (size_t)(end - p) < fixed + key || next < seq ||
+            next <= r->seq)
             return MF_CORRUPT;
         r->seq = seq = next;
-        int rc = index_bulk_put(r->ix, seq, mf_slice(p + ENTRY, key), get_u64(p + 4),
-                                (int64_t)get_u64(p + 12));
+        int rc = index_bulk_put(r->ix, seq, mf_slice(p + fixed, key), get_u64(p + 4),
+                                (int64_t)(get_u64(p + 12) & ~CHECKPOINT_BITS), bits);
         if (rc != 0)
             return rc;
-        p += ENTRY + key;
+        p += fixed + key;
     }
     r->messages += count;
     return p == end ? 0 : MF_CORRUPT;
@@ -115,6 +134,7 @@ static int read_all(struct reading *r, const struct checkpoint_head *h)
         return MF_CORRUPT;
     }
     r->offset = CHECKPOINT_HEADER;
+    r->bits = h->bits;
     int rc = index_load_expect(r->ix, (size_t)h->messages);
     if (rc == 0)
         rc = index_bulk_begin(r->ix, (size_t)h->messages);

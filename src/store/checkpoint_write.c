@@ -3,14 +3,13 @@
 
 #include "mayfly/checksum.h"
 
-#define MAGIC   "MAYFLYCP"
-#define VERSION 1u
-#define ENTRY   22u /* of a message, without its key */
+#define MAGIC "MAYFLYCP"
+#define ENTRY CHECKPOINT_ENTRY
 
 void checkpoint_encode_head(uint8_t dst[CHECKPOINT_HEADER], const struct checkpoint_head *h)
 {
     memcpy(dst, MAGIC, 8);
-    put_u32(dst + 8, VERSION);
+    put_u32(dst + 8, h->bits ? 2 : 1);
     put_u32(dst + 12, CHECKPOINT_HEADER);
     memcpy(dst + 16, h->id, STORE_ID);
     put_u64(dst + 32, h->start.segment);
@@ -54,18 +53,22 @@ static void block_end(struct mf_buf *dst, size_t start, uint32_t count, uint64_t
 /* Appends the entry; false: out of memory.  The key is put together where it belongs. */
 static bool put_entry(const struct index *ix, uint32_t id, uint32_t delta, struct mf_buf *dst)
 {
-    uint8_t *p = mf_buf_reserve(dst, ENTRY + KEYS_MAX);
+    uint8_t *p = mf_buf_reserve(dst, ENTRY + 1 + KEYS_MAX);
+    uint16_t bits = index_bits(ix, id);
+    size_t fixed = ENTRY + (bits != 0);
 
     if (p == NULL)
         return false;
-    struct mf_slice key = keys_text(index_keys(ix), index_key(ix, id), p + ENTRY);
-    if (key.ptr != p + ENTRY)
-        memmove(p + ENTRY, key.ptr, key.len);
+    struct mf_slice key = keys_text(index_keys(ix), index_key(ix, id), p + fixed);
+    if (key.ptr != p + fixed)
+        memmove(p + fixed, key.ptr, key.len);
     put_u32(p, delta);
     put_u64(p + 4, index_place(ix, id));
-    put_u64(p + 12, (uint64_t)index_deadline(ix, id));
+    put_u64(p + 12, (uint64_t)index_deadline(ix, id) | (bits != 0 ? CHECKPOINT_BITS : 0));
     put_u16(p + 20, (uint16_t)key.len);
-    dst->len += ENTRY + key.len;
+    if (bits != 0)
+        p[ENTRY] = (uint8_t)bits;
+    dst->len += fixed + key.len;
     return true;
 }
 
@@ -80,7 +83,7 @@ static uint32_t next_live(const struct index *ix, uint64_t seq)
 }
 
 bool checkpoint_messages(const struct index *ix, uint64_t *from_seq, size_t max, uint64_t offset,
-                         struct mf_buf *dst, uint64_t *count)
+                         struct mf_buf *dst, struct checkpoint_head *h)
 {
     uint32_t id = max == 0 ? INDEX_NONE : next_live(ix, *from_seq);
 
@@ -99,6 +102,7 @@ bool checkpoint_messages(const struct index *ix, uint64_t *from_seq, size_t max,
             break;
         }
         n++;
+        h->bits |= index_bits(ix, id) != 0;
         before = seq;
         if (seq == UINT64_MAX)
             break;
@@ -110,7 +114,7 @@ bool checkpoint_messages(const struct index *ix, uint64_t *from_seq, size_t max,
         return false;
     }
     *from_seq = before + 1;
-    *count += n;
+    h->messages += n;
     return true;
 }
 

@@ -243,7 +243,7 @@ static void check_fill(struct store *s)
 {
     struct checkpointer *c = &s->check;
 
-    if (!checkpoint_messages(s->ix, &c->from_seq, SLICE, c->offset, &c->buf, &c->head.messages)) {
+    if (!checkpoint_messages(s->ix, &c->from_seq, SLICE, c->offset, &c->buf, &c->head)) {
         c->from_seq = UINT64_MAX;
         store_blob_each(s, blob_add, c);
     }

@@ -151,6 +151,7 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
         return rc;
     copy.type = RECORD_COPY;
     copy.deadline_ns = index_deadline(s->ix, id);
+    copy.flags = (r->flags & (uint16_t)~STORE_BITS) | index_bits(s->ix, id);
     record_encode(p, &copy);
     record_close(s, p, r->size);
     segs_first(s)->copied = true;

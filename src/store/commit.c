@@ -167,7 +167,7 @@ static int make_segment(struct image *im, struct extent *x)
 
     if (rc != 0)
         return rc;
-    segment_page_encode(page, im->id, x->number, x->size, im->now_ns);
+    segment_page_encode(page, x->version, im->id, x->number, x->size, im->now_ns);
     rc = im->io->pwrite(im->io, x->file, page, sizeof page, 0, &im->error);
     if (rc == 0)
         x->made = true;

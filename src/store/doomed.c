@@ -84,7 +84,13 @@ struct totals entry_totals_in(const struct store *s, const struct index *ix, uin
         const struct big *b = big_find(s, index_seq(ix, id));
         len = b == NULL ? len : b->len;
     }
-    return (struct totals){1, len, {place_flags(place) & 1u, place_flags(place) >> 1}};
+    uint16_t bits = index_bits(ix, id);
+    return (struct totals){.msgs = 1,
+                           .bytes = len,
+                           .flagged = {place_flags(place) & 1u, place_flags(place) >> 1},
+                           .timed = index_timed(ix, id),
+                           .infinite = (bits & STORE_INFINITE) != 0,
+                           .pinned = (bits & STORE_PINNED) != 0};
 }
 
 /* --- by key --------------------------------------------------------------------------------- */

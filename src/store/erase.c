@@ -76,7 +76,7 @@ int store_erase_ready(struct store *s, uint64_t seq)
         return rc;
     if (place_offset(last_place(s, seq, index_place(s->ix, id))) == 0)
         return MF_INVAL; /* of the open batch: it has no place yet */
-    if (segs_current(s)->version < SEGMENT_VERSION)
+    if (segs_current(s)->version < SEGMENT_PLAIN)
         return MF_FULL; /* store_attach() found no room for a segment that may hold the record */
     if (s->erase.spare == NULL)
         s->erase.spare = malloc(sizeof *s->erase.spare);

@@ -40,7 +40,7 @@ static bool death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
     struct store_death d = {.seq = index_seq(s->ix, id),
                             .deadline_ns = deadline_ns,
                             .key = keys_text(index_keys(s->ix), key, text),
-                            .flags = place_flags(place),
+                            .flags = place_flags(place) | index_bits(s->ix, id),
                             .len = place_len(place),
                             .last = true};
 

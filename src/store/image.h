@@ -10,6 +10,7 @@
 /* What is counted of messages. */
 struct totals {
     uint64_t msgs, bytes, flagged[2];
+    uint64_t timed, infinite, pinned; /* with a deadline; with these bits */
 };
 static inline void totals_add(struct totals *t, struct totals d)
 {
@@ -17,6 +18,9 @@ static inline void totals_add(struct totals *t, struct totals d)
     t->bytes += d.bytes;
     t->flagged[0] += d.flagged[0];
     t->flagged[1] += d.flagged[1];
+    t->timed += d.timed;
+    t->infinite += d.infinite;
+    t->pinned += d.pinned;
 }
 static inline void totals_sub(struct totals *t, struct totals d)
 {
@@ -24,6 +28,9 @@ static inline void totals_sub(struct totals *t, struct totals d)
     t->bytes -= d.bytes;
     t->flagged[0] -= d.flagged[0];
     t->flagged[1] -= d.flagged[1];
+    t->timed -= d.timed;
+    t->infinite -= d.infinite;
+    t->pinned -= d.pinned;
 }
 
 /* A part of an image that lies in one segment. */
@@ -32,6 +39,7 @@ struct extent {
     size_t at, len;                     /* in the image */
     struct store_file *file;            /* in: NULL: make it.  out: made */
     uint32_t blank_id;                  /* of a spare's name, which it still has */
+    uint32_t version;                   /* of its header */
     bool blank, grown, made;            /* made: with its header */
 };
 struct range {

@@ -1,5 +1,6 @@
 /* index.c: the index of messages: making, changing, asking. */
 #include "index_impl.h"
+#include "record.h"
 
 #include <stdlib.h>
 
@@ -23,13 +24,17 @@ int index_wheel_add(struct index *ix, uint32_t id, int64_t deadline_ns)
         if (ix->wheel == NULL)
             return MF_NOMEM;
     }
-    return wheel_add(ix->wheel, id, deadline_ns);
+    int rc = wheel_add(ix->wheel, id, deadline_ns);
+    index_block(ix, id)->timed += rc == 0;
+    return rc;
 }
 
 static void wheel_out(struct index *ix, uint32_t id)
 {
-    if (index_entry(ix, id)->wheel_ref != WHEEL_NONE)
-        wheel_del(ix->wheel, id);
+    if (index_entry(ix, id)->wheel_ref == WHEEL_NONE)
+        return;
+    index_block(ix, id)->timed--;
+    wheel_del(ix->wheel, id);
 }
 
 struct index *index_new(char separator, int64_t now_ns)
@@ -150,6 +155,30 @@ int index_set_deadline(struct index *ix, uint32_t id, int64_t deadline_ns)
     return 0;
 }
 
+void index_set_bits(struct index *ix, uint32_t id, uint16_t flags)
+{
+    block_set_bits(ix, index_block(ix, id), index_slot(id), flags, index_deadline(ix, id));
+}
+
+uint16_t index_bits(const struct index *ix, uint32_t id)
+{
+    const struct block *b = index_block(ix, id);
+    unsigned slot = index_slot(id);
+
+    return (uint16_t)((bit_get(b->infinite, slot) ? RECORD_INFINITE : 0u) |
+                      (bit_get(b->pinned, slot) ? RECORD_PINNED : 0u));
+}
+
+size_t index_infinite(const struct index *ix)
+{
+    return ix->infinite;
+}
+
+size_t index_pinned(const struct index *ix)
+{
+    return ix->pinned;
+}
+
 void index_clear(struct index *ix)
 {
     struct keys *keys = keys_new(ix->separator);
@@ -162,6 +191,7 @@ void index_clear(struct index *ix)
     keys_free(ix->keys);
     ix->keys = keys;
     ix->hidden = ix->hidden_keys = 0;
+    ix->infinite = ix->pinned = 0;
     if (ix->wheel != NULL)
         wheel_free(ix->wheel);
     ix->wheel = NULL;
@@ -235,6 +265,11 @@ int64_t index_deadline(const struct index *ix, uint32_t id)
     bool never = index_entry(ix, id)->wheel_ref == WHEEL_NONE;
 
     return never ? 0 : wheel_deadline(ix->wheel, id);
+}
+
+bool index_timed(const struct index *ix, uint32_t id)
+{
+    return index_entry(ix, id)->wheel_ref != WHEEL_NONE || index_hidden(ix, id);
 }
 
 uint32_t index_key(const struct index *ix, uint32_t id)

@@ -6,10 +6,10 @@
  * sequence order; the deadlines are in a wheel.  An entry has a number (id: block << 8 | slot)
  * which is valid until the next index_add, index_remove or load: keep sequences, not ids.
  *
- * Per message: 24 bytes, 2 for its place in the block, 12 in the wheel if it has a deadline, and
- * the key (keys.h).  find, next and prev: O(log blocks), O(1) while sequences are dense; all else
- * O(1), amortised where blocks are merged: one call moves at most 160 entries, and the shorter half
- * of the directory (12 bytes per block) when it is in the middle.
+ * Per message: 24 bytes, 2 for its place in the block, 5 bits of what it is, 12 bytes in the wheel
+ * if it has a deadline, and the key (keys.h).  find, next and prev: O(log blocks), O(1) while
+ * sequences are dense; all else O(1), amortised where blocks are merged: one call moves at most 160
+ * entries, and the shorter half of the directory (12 bytes per block) when it is in the middle.
  *
  * An empty index holds no memory but the set of keys; the wheel comes with the first deadline. */
 #ifndef STORE_INDEX_H
@@ -66,6 +66,12 @@ void index_remove(struct index *ix, uint32_t id);
 void index_set_place(struct index *ix, uint32_t id, uint64_t place);
 /* 0: never.  Not for hidden entries.  MF_NOMEM changes nothing. */
 MF_MUSTCHECK int index_set_deadline(struct index *ix, uint32_t id, int64_t deadline_ns);
+/* The two bits RECORD_BITS of flags (record.h); one with a deadline is not infinite, so this comes
+ * after the deadline.  A new entry has none. */
+void index_set_bits(struct index *ix, uint32_t id, uint16_t flags);
+uint16_t index_bits(const struct index *ix, uint32_t id);
+size_t index_infinite(const struct index *ix); /* entries, the doomed and hidden ones included */
+size_t index_pinned(const struct index *ix);
 /* Everything, in one go: O(blocks).  Walks over the keys end; index_keys() is another set now. */
 void index_clear(struct index *ix);
 
@@ -77,6 +83,7 @@ uint32_t index_prev(const struct index *ix, uint64_t from_seq); /* the last at o
 uint64_t index_seq(const struct index *ix, uint32_t id);
 uint64_t index_place(const struct index *ix, uint32_t id);
 int64_t index_deadline(const struct index *ix, uint32_t id); /* 0: never, or hidden */
+bool index_timed(const struct index *ix, uint32_t id);       /* has a deadline, or expired by it */
 uint32_t index_key(const struct index *ix, uint32_t id);     /* in index_keys() */
 uint32_t index_older(const struct index *ix, uint32_t id);   /* of the same key */
 uint32_t index_newer(const struct index *ix, uint32_t id);
@@ -113,16 +120,18 @@ MF_MUSTCHECK int index_load_expect(struct index *ix, size_t messages);
 #define INDEX_MANY (1u << 20) /* and from here on memory is had ahead */
 MF_MUSTCHECK int index_bulk_begin(struct index *ix, size_t messages);
 MF_MUSTCHECK int index_bulk_put(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t place,
-                                int64_t deadline_ns);
+                                int64_t deadline_ns, uint16_t flags);
 MF_MUSTCHECK int index_bulk_end(struct index *ix);
-/* Adds, or replaces place and deadline of a sequence that is there (its key stays).  The key's
- * bytes are copied.  MF_NOMEM, MF_INVAL: this message was not taken, all else is as it was (the
- * error may be about one that waits to be added: it still waits). */
+/* Adds, or replaces place, deadline and bits of a sequence that is there (its key stays).  Of flags
+ * only RECORD_BITS count.  The key's bytes are copied.  MF_NOMEM, MF_INVAL: this message was not
+ * taken, all else is as it was (the error may be about one that waits to be added: it still waits).
+ */
 MF_MUSTCHECK int index_load_put(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t place,
-                                int64_t deadline_ns);
+                                int64_t deadline_ns, uint16_t flags);
 bool index_load_get(const struct index *ix, uint64_t seq, uint64_t *place, int64_t *deadline_ns);
 void index_load_del(struct index *ix, uint64_t first, uint64_t last); /* O(log + removed) */
-void index_load_deadline(struct index *ix, uint64_t seq, int64_t deadline_ns); /* if there */
+void index_load_deadline(struct index *ix, uint64_t seq, int64_t deadline_ns,
+                         uint16_t flags); /* if there */
 /* Leaves out what `gone` covers (NULL or time_ns 0: nothing); calls kept(), if any, for each that
  * stays, in sequence order.  MF_NOMEM: only index_free() may follow. */
 struct record_mark;

@@ -1,5 +1,6 @@
 /* index_block.c: one block of the index, and the table that finds it by number. */
 #include "index_impl.h"
+#include "record.h"
 
 #include <stdlib.h>
 
@@ -65,8 +66,26 @@ void block_set_live(struct index *ix, struct block *b, unsigned slot)
     ix->count++;
 }
 
+void block_set_bits(struct index *ix, struct block *b, unsigned slot, uint16_t flags,
+                    int64_t deadline_ns)
+{
+    bool infinite = (flags & RECORD_INFINITE) != 0 && deadline_ns == 0;
+    bool pinned = (flags & RECORD_PINNED) != 0;
+
+    if (infinite != bit_get(b->infinite, slot)) {
+        bit_put(b->infinite, slot, infinite);
+        b->endless = (uint16_t)(b->endless + (infinite ? 1 : -1));
+        ix->infinite += infinite ? 1 : SIZE_MAX;
+    }
+    if (pinned != bit_get(b->pinned, slot)) {
+        bit_put(b->pinned, slot, pinned);
+        ix->pinned += pinned ? 1 : SIZE_MAX;
+    }
+}
+
 void block_set_dead(struct index *ix, struct block *b, unsigned slot)
 {
+    block_set_bits(ix, b, slot, 0, 0);
     bit_put(b->live, slot, false);
     bit_put(b->doomed, slot, false);
     bit_put(b->hidden, slot, false);
@@ -179,6 +198,18 @@ void block_shrink(struct index *ix, struct block *b, unsigned cap)
     (void)block_reshape(ix, b, cap, block_delta(b, b->used - 1u) > UINT16_MAX);
 }
 
+static void move_bits(struct block *from, unsigned i, struct block *to, unsigned j)
+{
+    bool infinite = bit_get(from->infinite, i);
+
+    bit_put(to->infinite, j, infinite);
+    bit_put(to->pinned, j, bit_get(from->pinned, i));
+    bit_put(from->infinite, i, false);
+    bit_put(from->pinned, i, false);
+    from->endless = (uint16_t)(from->endless - infinite);
+    to->endless = (uint16_t)(to->endless + infinite);
+}
+
 /* Deltas first, then links and wheel: the wheel may ask for the sequence of an id it knows. */
 static void entry_move(struct index *ix, struct block *from, unsigned i, struct block *to,
                        unsigned j)
@@ -191,6 +222,7 @@ static void entry_move(struct index *ix, struct block *from, unsigned i, struct 
     bit_put(from->live, i, false);
     bit_put(from->doomed, i, false);
     bit_put(from->hidden, i, false);
+    move_bits(from, i, to, j);
     ix->moves++;
     if (ix->load != NULL)
         return; /* nobody knows ids yet */
@@ -198,6 +230,8 @@ static void entry_move(struct index *ix, struct block *from, unsigned i, struct 
     if (from->e[i].wheel_ref != WHEEL_NONE) {
         to->e[j].wheel_ref = WHEEL_NONE;
         wheel_renumber(ix->wheel, block_id(from, i), block_id(to, j));
+        from->timed--;
+        to->timed++;
     }
 }
 

@@ -21,6 +21,7 @@ struct bulk_item {
     struct keys_hint hint;
     const uint8_t *key;
     uint32_t len, id;
+    uint16_t flags;
 };
 struct bulk_piece {
     unsigned count;
@@ -136,7 +137,10 @@ static unsigned append_run(struct index *ix, const struct bulk_item *it, unsigne
                                     .key = it[n].id,
                                     .wheel_ref = WHEEL_NONE,
                                     .deadline_ns = it[n].deadline_ns};
-        bit_put(b->live, used++, true);
+        bit_put(b->live, used, true);
+        if (MF_UNLIKELY(it[n].flags != 0))
+            block_set_bits(ix, b, used, it[n].flags, it[n].deadline_ns);
+        used++;
         n++;
     }
     if (n > 0) {
@@ -162,7 +166,7 @@ static int append_piece(struct index_bulk *b)
         unsigned n = append_run(b->ix, &p->item[i], p->count - i);
         const struct bulk_item *it = &p->item[i];
         if (n == 0)
-            b->rc = index_load_entry(b->ix, it->seq, it->id, it->place, it->deadline_ns);
+            b->rc = index_load_entry(b->ix, it->seq, it->id, it->place, it->deadline_ns, it->flags);
         i += n == 0 ? 1 : n;
     }
     if (b->rc == 0 && p->count > 0) {
@@ -184,17 +188,18 @@ static int submit(struct index_bulk *b)
 }
 
 int index_bulk_put(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t place,
-                   int64_t deadline_ns)
+                   int64_t deadline_ns, uint16_t flags)
 {
     struct index_bulk *b = ix->load->bulk;
 
     if (b == NULL)
-        return index_load_put(ix, seq, key, place, deadline_ns);
+        return index_load_put(ix, seq, key, place, deadline_ns, flags);
     struct bulk_piece *p = &b->piece[b->at];
     p->item[p->count++] = (struct bulk_item){.seq = seq,
                                              .place = place,
                                              .hint = keys_hash_apart(ix->keys, key, &b->prefix),
                                              .deadline_ns = deadline_ns,
+                                             .flags = flags,
                                              .key = key.ptr,
                                              .len = (uint32_t)key.len};
     return p->count == PIECE ? submit(b) : 0;

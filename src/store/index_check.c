@@ -14,15 +14,18 @@
 
 static void check_bits(const struct block *b)
 {
-    unsigned count = 0;
+    unsigned count = 0, endless = 0;
 
     for (unsigned i = 0; i < BLOCK_SLOTS; i++) {
         count += bit_get(b->live, i);
         must(i < b->used || !bit_get(b->live, i));
         must(bit_get(b->live, i) || !bit_get(b->doomed, i));
         must(bit_get(b->doomed, i) || !bit_get(b->hidden, i));
+        must(bit_get(b->live, i) || !(bit_get(b->infinite, i) || bit_get(b->pinned, i)));
+        endless += bit_get(b->infinite, i);
     }
     must(count == b->count && count > 0);
+    must(endless == b->endless);
     must(b->used <= b->cap);
     must(b->cap == BLOCK_SMALL || b->cap == BLOCK_SMALL * 4 || b->cap == BLOCK_SLOTS);
     for (unsigned i = 1; i < b->used; i++)
@@ -90,22 +93,28 @@ static struct keys_sum sum_of_key(const void *arg, uint32_t key)
 /* Rings and wheel; while loading there are none, but keys count their entries. */
 static void check_entries(const struct index *ix)
 {
-    size_t keys = 0, ringed = 0, timed = 0;
+    size_t keys = 0, ringed = 0, timed = 0, infinite = 0, pinned = 0;
 
     for (size_t i = 0; i < ix->dir.count; i++) {
         const struct block *b = dir_block(ix, i);
+        size_t before = timed;
         for (unsigned s = block_next_live(b, 0); s < BLOCK_SLOTS; s = block_next_live(b, s + 1)) {
             const struct entry *e = &b->e[s];
             must(keys_value(ix->keys, e->key).count > 0);
             must(!bit_get(b->hidden, s) || e->wheel_ref == WHEEL_NONE);
             timed += e->wheel_ref != WHEEL_NONE;
+            infinite += bit_get(b->infinite, s);
+            pinned += bit_get(b->pinned, s);
+            must(!bit_get(b->infinite, s) || e->wheel_ref == WHEEL_NONE);
             if (ix->load == NULL && keys_value(ix->keys, e->key).last == block_id(b, s)) {
                 keys++;
                 ringed += check_ring(ix, e->key);
             }
         }
+        must(timed - before == b->timed);
     }
     must(timed == index_deadlines(ix));
+    must(infinite == ix->infinite && pinned == ix->pinned);
     if (ix->load == NULL) {
         must(keys == keys_count(ix->keys));
         must(ringed == ix->count);

@@ -1,7 +1,7 @@
 /* index_impl.h: how the index lies in memory; shared by index*.c only.
  *
  *     directory (by sequence)      table (by number)       block
- *     base  1000 1256 1512 ...     page[0]  scratch        base; live, doomed, hidden bits
+ *     base  1000 1256 1512 ...     page[0]  scratch        base; live, doomed, hidden, kept bits
  *     block    3    1    4 ...     page[1]  --------->     e[cap]: place, key, ref, newer, older
  *                                  page[2]  free           delta[cap]: sequence - base, ascending
  *
@@ -41,10 +41,12 @@ struct block {
     uint64_t base;
     /* hidden is a part of doomed, that a part of live */
     uint64_t live[BLOCK_WORDS], doomed[BLOCK_WORDS], hidden[BLOCK_WORDS];
+    uint64_t infinite[BLOCK_WORDS], pinned[BLOCK_WORDS]; /* parts of live */
     uint32_t number;
     uint16_t used, count, cap; /* slots taken, living, there */
     bool wide;
-    struct entry e[]; /* cap; then the deltas */
+    uint16_t timed, endless; /* entries in the wheel; infinite ones */
+    struct entry e[];        /* cap; then the deltas */
 };
 
 /* Sorted by base.  Starts at `head`: losing the first block moves nothing. */
@@ -62,6 +64,7 @@ struct load_item {
     uint64_t seq, place, hash;
     int64_t deadline_ns;
     uint32_t len;
+    uint16_t flags;
     uint8_t key[LOAD_KEY];
 };
 
@@ -84,6 +87,7 @@ struct index {
     size_t pages, page_cap, spares;
     size_t count, block_bytes;
     size_t hidden, hidden_keys; /* hidden entries; keys that have no others */
+    size_t infinite, pinned;    /* entries with the bit */
     uint64_t moves;             /* entries that changed their id: tests bound the work by it */
     struct load *load;          /* NULL: not loading */
     int64_t now_ns;
@@ -150,6 +154,9 @@ unsigned block_next_live(const struct block *b, unsigned slot);
 unsigned block_prev_live(const struct block *b, unsigned slot);
 void block_set_live(struct index *ix, struct block *b, unsigned slot);
 void block_set_dead(struct index *ix, struct block *b, unsigned slot);
+/* The two bits of a living slot, as far as this deadline lets them be. */
+void block_set_bits(struct index *ix, struct block *b, unsigned slot, uint16_t flags,
+                    int64_t deadline_ns);
 /* A block in the table, not yet in the directory; NULL: out of memory. */
 struct block *block_new(struct index *ix, unsigned cap, uint64_t base);
 void block_free(struct index *ix, struct block *b);
@@ -199,6 +206,6 @@ void key_drop(struct index *ix, uint32_t key);
  * counts it already: if it fails, the key still does. */
 MF_MUSTCHECK int index_load_flush(struct index *ix, unsigned n);
 MF_MUSTCHECK int index_load_entry(struct index *ix, uint64_t seq, uint32_t key, uint64_t place,
-                                  int64_t deadline_ns);
+                                  int64_t deadline_ns, uint16_t flags);
 
 #endif

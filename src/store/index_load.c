@@ -28,10 +28,11 @@ static void entry_set(struct index *ix, struct block *b, unsigned slot, uint32_t
     b->e[slot] = (struct entry){
         .place = it->place, .key = key, .wheel_ref = WHEEL_NONE, .deadline_ns = it->deadline_ns};
     block_set_live(ix, b, slot);
+    block_set_bits(ix, b, slot, it->flags, it->deadline_ns);
 }
 
 int index_load_entry(struct index *ix, uint64_t seq, uint32_t key, uint64_t place,
-                     int64_t deadline_ns)
+                     int64_t deadline_ns, uint16_t flags)
 {
     struct block *b;
     unsigned slot;
@@ -41,6 +42,7 @@ int index_load_entry(struct index *ix, uint64_t seq, uint32_t key, uint64_t plac
     b->e[slot] = (struct entry){
         .place = place, .key = key, .wheel_ref = WHEEL_NONE, .deadline_ns = deadline_ns};
     block_set_live(ix, b, slot);
+    block_set_bits(ix, b, slot, flags, deadline_ns);
     return 0;
 }
 
@@ -51,7 +53,7 @@ static int load_append(struct index *ix, const struct load_item *it, struct mf_s
     int rc = key_hold(ix, key, it->hash, &k);
     if (rc != 0)
         return rc;
-    if (index_load_entry(ix, it->seq, k, it->place, it->deadline_ns) != 0) {
+    if (index_load_entry(ix, it->seq, k, it->place, it->deadline_ns, it->flags) != 0) {
         key_drop(ix, k);
         return MF_NOMEM;
     }
@@ -109,7 +111,15 @@ static void slot_insert(struct block *b, unsigned at)
     for (unsigned i = b->used; i > at; i--)
         block_set_delta(b, i, block_delta(b, i - 1));
     bits_insert(b->live, at);
+    bits_insert(b->infinite, at);
+    bits_insert(b->pinned, at);
     b->used++;
+}
+
+static void upper_half(uint64_t to[BLOCK_WORDS], uint64_t from[BLOCK_WORDS])
+{
+    memcpy(to, from + BLOCK_WORDS / 2, BLOCK_WORDS / 2 * sizeof to[0]);
+    memset(from + BLOCK_WORDS / 2, 0, BLOCK_WORDS / 2 * sizeof to[0]);
 }
 
 /* The upper half of the full block at `at` goes to one of its own. */
@@ -130,12 +140,15 @@ static int block_split(struct index *ix, size_t at)
         r->e[i - half] = l->e[i];
         block_set_delta(r, i - half, (uint32_t)(block_seq(l, i) - r->base));
         r->count += bit_get(l->live, i);
+        r->endless += bit_get(l->infinite, i);
     }
-    memcpy(r->live, l->live + BLOCK_WORDS / 2, sizeof r->live / 2);
-    memset(l->live + BLOCK_WORDS / 2, 0, sizeof r->live / 2);
+    upper_half(r->live, l->live);
+    upper_half(r->infinite, l->infinite);
+    upper_half(r->pinned, l->pinned);
     r->used = (uint16_t)(l->used - half);
     l->used = (uint16_t)half;
     l->count = (uint16_t)(l->count - r->count);
+    l->endless = (uint16_t)(l->endless - r->endless);
     return 0;
 }
 
@@ -223,6 +236,7 @@ static int load_insert(struct index *ix, const struct load_item *it, struct mf_s
     if (b != NULL && bit_get(b->live, slot)) {
         b->e[slot].place = it->place;
         b->e[slot].deadline_ns = it->deadline_ns;
+        block_set_bits(ix, b, slot, it->flags, it->deadline_ns);
         return 0;
     }
     int rc = key_hold(ix, key, keys_hash(ix->keys, key), &k);
@@ -242,12 +256,13 @@ int index_load_expect(struct index *ix, size_t messages)
 }
 
 int index_load_put(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t place,
-                   int64_t deadline_ns)
+                   int64_t deadline_ns, uint16_t flags)
 {
     struct load *q = ix->load;
 
     if ((q->any && seq <= q->top) || key.len > LOAD_KEY) {
-        struct load_item it = {.seq = seq, .place = place, .deadline_ns = deadline_ns};
+        struct load_item it = {
+            .seq = seq, .place = place, .deadline_ns = deadline_ns, .flags = flags};
         int rc = index_load_flush(ix, q->count);
         if (rc == 0)
             rc = load_insert(ix, &it, key);
@@ -260,6 +275,7 @@ int index_load_put(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t
         it->seq = seq;
         it->place = place;
         it->deadline_ns = deadline_ns;
+        it->flags = flags;
         it->hash = keys_hash(ix->keys, key);
         keys_prefetch(ix->keys, it->hash);
         it->len = (uint32_t)key.len;
@@ -295,19 +311,23 @@ bool index_load_get(const struct index *ix, uint64_t seq, uint64_t *place, int64
     return true;
 }
 
-void index_load_deadline(struct index *ix, uint64_t seq, int64_t deadline_ns)
+void index_load_deadline(struct index *ix, uint64_t seq, int64_t deadline_ns, uint16_t flags)
 {
     unsigned slot;
 
     if (load_queued(ix, seq)) {
         struct load_item *it = queue_find(ix->load, seq);
-        if (it != NULL)
+        if (it != NULL) {
             it->deadline_ns = deadline_ns;
+            it->flags = flags;
+        }
         return;
     }
     struct block *b = load_find(ix, seq, &slot);
-    if (b != NULL && bit_get(b->live, slot))
-        b->e[slot].deadline_ns = deadline_ns;
+    if (b == NULL || !bit_get(b->live, slot))
+        return;
+    b->e[slot].deadline_ns = deadline_ns;
+    block_set_bits(ix, b, slot, flags, deadline_ns);
 }
 
 static void queue_del(struct load *q, uint64_t first, uint64_t last)

@@ -76,7 +76,7 @@ static void rec_fill(const struct index *ix, uint32_t id, const struct record *r
     *out = (struct store_rec){.seq = r->seq,
                               .ts_ns = r->ts_ns,
                               .deadline_ns = index_deadline(ix, id),
-                              .flags = r->flags,
+                              .flags = (r->flags & (uint16_t)~STORE_BITS) | index_bits(ix, id),
                               .key = r->key,
                               .head = r->head,
                               .body = r->body};

@@ -62,6 +62,14 @@ size_t record_fixed(uint8_t type)
     return type < MF_COUNT(fixed_of) ? fixed_of[type] : 0;
 }
 
+/* The flags that such a record may have. */
+static uint16_t flags_of(uint8_t type)
+{
+    if (type == RECORD_MESSAGE || type == RECORD_COPY)
+        return UINT16_MAX;
+    return type == RECORD_DEADLINE ? RECORD_BITS : 0;
+}
+
 size_t record_message_size(size_t key, size_t head, size_t body)
 {
     return record_pad(MESSAGE_FIXED + key + head + body);
@@ -177,8 +185,7 @@ size_t record_encode(uint8_t *dst, const struct record *r)
     put_u32(dst + AT_CHAIN, 0);
     dst[AT_TYPE] = r->type;
     dst[AT_BITS] = r->last ? RECORD_LAST : 0;
-    put_u16(dst + AT_FLAGS,
-            r->type == RECORD_MESSAGE || r->type == RECORD_COPY ? r->flags : (uint16_t)0);
+    put_u16(dst + AT_FLAGS, r->flags & flags_of(r->type));
     return size;
 }
 
@@ -302,8 +309,7 @@ static bool start_ok(const uint8_t *p, uint8_t type)
 {
     uint8_t may = type == RECORD_COMMIT || type == RECORD_SEAL ? 0 : RECORD_LAST;
 
-    return (p[AT_BITS] & ~may) == 0 &&
-           (type == RECORD_MESSAGE || type == RECORD_COPY || get_u16(p + AT_FLAGS) == 0);
+    return (p[AT_BITS] & ~may) == 0 && (get_u16(p + AT_FLAGS) & ~flags_of(type)) == 0;
 }
 
 bool record_holds_message(const uint8_t *p)

@@ -25,6 +25,10 @@ enum record_type {
     RECORD_ERASE = 11, /* a removal, after which the data of the message is overwritten */
 };
 #define RECORD_LAST 1u /* bits: the last of its batch */
+/* Flags of a message, a copy and a re-deadline that the store itself understands. */
+#define RECORD_INFINITE 8u  /* it has no deadline on purpose */
+#define RECORD_PINNED   16u /* its end was set by hand */
+#define RECORD_BITS     (RECORD_INFINITE | RECORD_PINNED)
 
 struct record_pos { /* a place in the log; ordered by segment, then offset */
     uint64_t segment, offset;
@@ -117,11 +121,12 @@ bool record_read_head(const uint8_t *p, size_t n, uint64_t key, uint64_t offset,
 bool record_read_data(const uint8_t *p, uint64_t key, uint64_t offset, const struct record *r);
 uint64_t record_set_at(const struct record *r, uint32_t i);
 
-/* The version of the segments made here; a segment of an older one holds no erase record. */
-#define SEGMENT_VERSION 2u
+#define SEGMENT_VERSION 3u /* the greatest that is understood */
+#define SEGMENT_PLAIN   2u /* of the segments made here; an older one holds no erase record */
+#define SEGMENT_BITS    3u /* from here on a re-deadline may have flags */
 /* Segment header, the whole page: both copies. */
-void segment_page_encode(uint8_t page[SEGMENT_PAGE], const uint8_t id[STORE_ID], uint64_t number,
-                         uint64_t size, int64_t now_ns);
+void segment_page_encode(uint8_t page[SEGMENT_PAGE], uint32_t version, const uint8_t id[STORE_ID],
+                         uint64_t number, uint64_t size, int64_t now_ns);
 struct segment_head {
     uint8_t id[STORE_ID];
     uint64_t number, size;

@@ -125,7 +125,7 @@ static int apply_message(struct pass *p, uint64_t segment, uint64_t at, const st
         p->last_seq = rec->seq;
     uint64_t len = rec->key.len + rec->head.len + rec->body.len;
     return index_load_put(p->ix, rec->seq, rec->key, place_make(segment, at, len, rec->flags),
-                          rec->deadline_ns);
+                          rec->deadline_ns, rec->flags & RECORD_BITS);
 }
 
 static void apply_deadline(struct pass *p, const struct record *rec)
@@ -135,7 +135,7 @@ static void apply_deadline(struct pass *p, const struct record *rec)
 
     if (index_load_get(p->ix, rec->seq, &place, &deadline_ns) &&
         !record_mark_covers(p->mark, deadline_ns, rec->seq))
-        index_load_deadline(p->ix, rec->seq, rec->deadline_ns);
+        index_load_deadline(p->ix, rec->seq, rec->deadline_ns, rec->flags);
 }
 
 int erases_add(struct erases *e, const struct erase *x)

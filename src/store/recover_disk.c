@@ -37,7 +37,7 @@ static size_t encode_tie(struct recover *r, uint8_t dst[TIE_SIZE], struct record
 
 /* A header that the power cut tore before it was synced: the log goes on behind it, so make it
  * whole, or the next recovery would find it damaged in what is synced by then. */
-static int mend_header(struct recover *r, struct store_file *f, const struct seg *s)
+static int mend_header(struct recover *r, struct store_file *f, struct seg *s)
 {
     uint8_t page[SEGMENT_PAGE];
     uint64_t size = s->size > r->end.offset ? s->size : r->end.offset;
@@ -45,7 +45,9 @@ static int mend_header(struct recover *r, struct store_file *f, const struct seg
     if ((s->state != SEG_HALF && s->state != SEG_BLIND) || !seg_unsynced(r, s))
         return 0;
     size = (size + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE; /* the file's may be anything */
-    segment_page_encode(page, r->id, s->number, size, r->pass.clock_ns);
+    if (s->version == 0) /* nothing tells what it may hold */
+        s->version = SEGMENT_VERSION;
+    segment_page_encode(page, s->version, r->id, s->number, size, r->pass.clock_ns);
     return r->io->pwrite(r->io, f, page, sizeof page, 0, r->e);
 }
 
@@ -124,7 +126,7 @@ static int make_knot(struct recover *r)
     struct store_file *f;
     char name[32];
 
-    segment_page_encode(bytes, r->id, at.segment, KNOT_SIZE, r->pass.clock_ns);
+    segment_page_encode(bytes, SEGMENT_PLAIN, r->id, at.segment, KNOT_SIZE, r->pass.clock_ns);
     encode_tie(r, bytes + SEGMENT_PAGE, at, record_key(r->id, at.segment), TIE_SIZE);
     int rc = r->io->open(r->io, tmp, true, &f, r->e);
     if (rc != 0)

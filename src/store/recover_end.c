@@ -113,7 +113,7 @@ static int settle_knot(struct recover *r)
                              .key = record_key(r->id, number),
                              .state = SEG_GOOD,
                              .any = true,
-                             .version = SEGMENT_VERSION};
+                             .version = SEGMENT_PLAIN};
     r->knot = true;
     r->end = (struct record_pos){number, SEGMENT_PAGE + TIE_SIZE};
     return 0;

@@ -29,6 +29,14 @@ static bool fits(const struct segment *seg, size_t n)
     return seg->size >= seg->end + n + SEGMENT_TAIL;
 }
 
+/* The same for records: an older segment must not hold what its version does not know. */
+static bool takes(const struct store *s, const struct segment *seg, size_t n)
+{
+    bool knows = s->log_version == SEGMENT_PLAIN || seg->version >= s->log_version;
+
+    return (n == 0 || knows) && fits(seg, n);
+}
+
 /* What is kept of a segment for what frees space. */
 static uint64_t reserve(const struct segment *seg)
 {
@@ -51,7 +59,7 @@ bool place_free(const struct store *s, size_t need, bool frees)
         return false; /* nothing gets past the group that waits for space */
     if (!s->full)
         return true;
-    return frees ? fits(now, need) || next_fits(s, need) : fits(now, need + reserve(now));
+    return frees ? takes(s, now, need) || next_fits(s, need) : takes(s, now, need + reserve(now));
 }
 
 /* So much that nobody takes it away within a turn of the loop, not even many stores at a time. */
@@ -178,11 +186,11 @@ bool room_for(struct store *s, size_t n, bool frees)
 
     if (!place_free(s, n, frees) || !here_made(s))
         return false;
-    if (fits(now, n + (frees ? 0 : reserve(now))))
+    if (takes(s, now, n + (frees ? 0 : reserve(now))))
         return true;
     if (s->full)
         return true; /* in the next, which is there */
-    if (fits(now, n))
+    if (takes(s, now, n))
         return s->spare.allocated || next_made(s, 0);
     return next_made(s, n + (frees ? 0 : SLACK));
 }
@@ -219,6 +227,7 @@ static void extent_open(struct store *s)
                                                 .key = seg->key,
                                                 .offset = seg->end,
                                                 .size = seg->size,
+                                                .version = seg->version,
                                                 .at = im->buf.len};
 }
 
@@ -267,7 +276,7 @@ uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int
         *code = MF_NOMEM;
         return NULL;
     }
-    if (!fits(segs_current(s), n))
+    if (!takes(s, segs_current(s), n))
         roll(s, n);
     extent_open(s);
     *at = (struct record_pos){segs_current(s)->number, segs_current(s)->end};

@@ -16,13 +16,13 @@ enum { /* offsets inside a copy */
        AT_CHECK = 56,
 };
 
-static void encode_copy(uint8_t page[SEGMENT_PAGE], uint32_t at, const uint8_t id[STORE_ID],
-                        uint64_t number, uint64_t size, int64_t now_ns)
+static void encode_copy(uint8_t page[SEGMENT_PAGE], uint32_t at, uint32_t version,
+                        const uint8_t id[STORE_ID], uint64_t number, uint64_t size, int64_t now_ns)
 {
     uint8_t *p = page + at;
 
     memcpy(p, MAGIC, 8);
-    put_u32(p + AT_VERSION, SEGMENT_VERSION);
+    put_u32(p + AT_VERSION, version);
     put_u32(p + AT_START, SEGMENT_PAGE);
     memcpy(p + AT_ID, id, STORE_ID);
     put_u64(p + AT_NUMBER, number);
@@ -31,12 +31,12 @@ static void encode_copy(uint8_t page[SEGMENT_PAGE], uint32_t at, const uint8_t i
     put_u64(p + AT_CHECK, checksum64(p, AT_CHECK, at));
 }
 
-void segment_page_encode(uint8_t page[SEGMENT_PAGE], const uint8_t id[STORE_ID], uint64_t number,
-                         uint64_t size, int64_t now_ns)
+void segment_page_encode(uint8_t page[SEGMENT_PAGE], uint32_t version, const uint8_t id[STORE_ID],
+                         uint64_t number, uint64_t size, int64_t now_ns)
 {
     memset(page, 0, SEGMENT_PAGE);
-    encode_copy(page, 0, id, number, size, now_ns);
-    encode_copy(page, SECOND_COPY, id, number, size, now_ns);
+    encode_copy(page, 0, version, id, number, size, now_ns);
+    encode_copy(page, SECOND_COPY, version, id, number, size, now_ns);
 }
 
 /* 0, MF_CORRUPT or MF_UNSUPPORTED. */

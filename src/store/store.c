@@ -82,7 +82,7 @@ static int fresh_bytes(struct store *s, uint64_t size, struct store_file *f, str
 
     if (bytes == NULL)
         return mf_fail(e, MF_NOMEM, "first segment");
-    segment_page_encode(bytes, s->id, 1, size, s->now_ns);
+    segment_page_encode(bytes, s->log_version, s->id, 1, size, s->now_ns);
     record_encode(bytes + SEGMENT_PAGE, &r);
     record_finish(bytes + SEGMENT_PAGE, RECORD_COMMIT_SIZE, record_key(s->id, 1), SEGMENT_PAGE,
                   &chain);
@@ -140,6 +140,8 @@ static int old_segment(struct store *s, const struct recovered_segment *r, struc
     seg->live_count = r->live_count;
     seg->live_bytes = r->live_bytes;
     seg->version = r->version;
+    if (r->version > s->log_version)
+        s->log_version = r->version;
     seg->copied = s->segs.count == 1; /* cleaning it may have begun */
     segment_name(name, r->number);
     int rc = s->io->open(s->io, name, false, &seg->file, &why);
@@ -222,7 +224,12 @@ static int old_lengths(struct store *s, const struct recovered_sum *sum, struct 
     uint64_t left = sum->long_ones;
     int rc = 0;
 
-    s->all = (struct totals){sum->msgs, sum->bytes, {sum->flagged[0], sum->flagged[1]}};
+    s->all = (struct totals){.msgs = sum->msgs,
+                             .bytes = sum->bytes,
+                             .flagged = {sum->flagged[0], sum->flagged[1]},
+                             .timed = index_deadlines(s->ix),
+                             .infinite = index_infinite(s->ix),
+                             .pinned = index_pinned(s->ix)};
     for (uint32_t id = index_next(s->ix, 0); left > 0 && id != INDEX_NONE && rc == 0;) {
         uint64_t seq = index_seq(s->ix, id), place = index_place(s->ix, id);
         if (place_len(place) == PLACE_LEN_MAX) {
@@ -351,6 +358,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     options_fill(&s->o, io->largest != NULL ? io->largest(io) : UINT64_MAX);
     s->io = io;
     s->now_ns = o->now_ns;
+    s->log_version = SEGMENT_PLAIN;
     mf_list_init(&s->waiting);
     mf_list_init(&s->in_flight);
     mf_list_init(&s->batch_blobs);
@@ -411,7 +419,7 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
         loop_timer_arm(s->sync_timer, loop_mono_ns(l) + s->o.sync_interval_ns);
     if (s->bare)
         commit_bare(s); /* so that the segment after the seal begins with what must not be lost */
-    if (segs_current(s)->version < SEGMENT_VERSION)
+    if (segs_current(s)->version < SEGMENT_PLAIN)
         log_roll(s); /* so that it may hold what an older server does not know */
     erase_kick(s);
     return 0;

@@ -98,6 +98,7 @@ struct store {
     struct store_io *io;
     struct loop *loop;
     uint8_t id[STORE_ID];
+    uint32_t log_version; /* what a segment must have for the next record; new ones have it */
     struct index *ix;
     struct segments segs;
     struct table blobs;

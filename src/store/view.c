@@ -171,6 +171,15 @@ uint64_t store_accepted_flagged(const struct store *s, unsigned flag)
            s->doomed.flagged[flag];
 }
 
+void store_lives(const struct store *s, struct store_lives *out)
+{
+    const struct totals *a = &s->all, *i = &s->image.added, *f = &s->filling.added, *d = &s->doomed;
+
+    *out = (struct store_lives){.deadlines = a->timed + i->timed + f->timed - d->timed,
+                                .infinite = a->infinite + i->infinite + f->infinite - d->infinite,
+                                .pinned = a->pinned + i->pinned + f->pinned - d->pinned};
+}
+
 uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern)
 {
     return count_newest(s, s->ix, pattern, accepted);
@@ -187,7 +196,7 @@ bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags)
 
     if (id == INDEX_NONE || !accepted(s, id))
         return false;
-    *flags = place_flags(index_place(s->ix, id));
+    *flags = place_flags(index_place(s->ix, id)) | index_bits(s->ix, id);
     return true;
 }
 
@@ -222,7 +231,7 @@ bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns)
 struct overdue {
     const struct store *s;
     struct totals sum;
-    uint64_t deadlines, keys;
+    uint64_t keys;
 };
 
 static void overdue_count(void *arg, uint32_t id, int64_t deadline_ns)
@@ -233,7 +242,6 @@ static void overdue_count(void *arg, uint32_t id, int64_t deadline_ns)
     struct store_key shown;
 
     (void)deadline_ns;
-    o->deadlines++;
     if (index_seq(ix, id) <= o->s->committed_seq) /* others are not counted yet */
         totals_add(&o->sum, entry_totals_in(o->s, ix, id));
     /* Once for each key: by the newest one that is not hidden. */
@@ -265,7 +273,9 @@ void store_state(const struct store *s, struct store_state *out)
         .msgs = s->all.msgs - o.sum.msgs,
         .bytes = s->all.bytes - o.sum.bytes,
         .keys = keys_count(index_keys(ix)) - index_hidden_keys(ix) - o.keys - new_keys(s),
-        .deadlines = index_deadlines(ix) - o.deadlines,
+        .deadlines = s->all.timed - o.sum.timed,
+        .infinite = s->all.infinite - o.sum.infinite,
+        .pinned = s->all.pinned - o.sum.pinned,
         .flagged = {s->all.flagged[0] - o.sum.flagged[0], s->all.flagged[1] - o.sum.flagged[1]},
         .segments = s->segs.count,
         .disk_bytes = store_disk_bytes(s)};

@@ -177,7 +177,17 @@ static int64_t deadline_raise(const struct store *s, int64_t deadline_ns)
 
 static void append_count(struct store *s, const struct store_append *a, size_t len)
 {
-    totals_add(&s->filling.added, (struct totals){1, len, {a->flags & 1u, a->flags >> 1 & 1u}});
+    struct totals *t = &s->filling.added;
+
+    t->msgs++;
+    t->bytes += len;
+    t->flagged[0] += a->flags & 1u;
+    t->flagged[1] += a->flags >> 1 & 1u;
+    t->timed += a->deadline_ns != 0;
+    if (MF_UNLIKELY(a->flags & STORE_BITS)) {
+        t->infinite += (a->flags & STORE_INFINITE) != 0 && a->deadline_ns == 0;
+        t->pinned += (a->flags & STORE_PINNED) != 0;
+    }
     s->last_seq = a->seq;
     /* A copy may have the time of a clock that is ahead: that is not ours, and no time has passed
      * by it. */
@@ -215,6 +225,8 @@ static int append_record(struct store *s, const struct store_append *a, const st
         s->batch_msg_count -= s->grouping;
         return rc;
     }
+    if (MF_UNLIKELY(a->flags & STORE_BITS))
+        index_set_bits(s->ix, id, r->flags);
     record_encode(p, r);
     record_close(s, p, size);
     doomed_grew(s, id);
@@ -222,6 +234,14 @@ static int append_record(struct store *s, const struct store_append *a, const st
     if (!s->grouping)
         segment_gained(segs_current(s), len);
     return 0;
+}
+
+/* STORE_INFINITE says nothing beside a deadline. */
+static uint16_t flags_hold(const struct store_append *a)
+{
+    return MF_UNLIKELY(a->flags & STORE_INFINITE) && a->deadline_ns != 0
+               ? (uint16_t)(a->flags & ~STORE_INFINITE)
+               : a->flags;
 }
 
 int store_append(struct store *s, struct store_append *a)
@@ -233,7 +253,7 @@ int store_append(struct store *s, struct store_append *a)
     if (rc != 0)
         return rc;
     struct record r = {.type = RECORD_MESSAGE,
-                       .flags = a->flags,
+                       .flags = flags_hold(a),
                        .seq = s->last_seq + 1,
                        .ts_ns = a->ts_ns,
                        .deadline_ns = deadline_raise(s, a->deadline_ns),
@@ -385,23 +405,61 @@ int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct sto
     return 0;
 }
 
-int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, struct store_wait *w)
+/* Where a message that is accepted is counted. */
+static struct totals *counted_in(struct store *s, uint64_t seq)
 {
-    struct record r = {
-        .type = RECORD_DEADLINE, .seq = seq, .deadline_ns = deadline_raise(s, deadline_ns)};
+    if (seq <= s->committed_seq)
+        return &s->all;
+    return s->committing && seq <= s->image.last_seq ? &s->image.added : &s->filling.added;
+}
+
+/* On a full disk only what ends sooner may use the room that is kept for removals. */
+static bool ends_sooner(int64_t before_ns, int64_t after_ns)
+{
+    return after_ns != 0 && (before_ns == 0 || after_ns < before_ns);
+}
+
+static int deadline_write(struct store *s, uint32_t id, const struct record *r)
+{
+    uint32_t version = s->log_version;
+    struct record_pos at;
+    int rc;
+
+    if (r->flags != 0)
+        s->log_version = SEGMENT_BITS; /* a segment that may hold it: room.c */
+    bool frees = ends_sooner(index_deadline(s->ix, id), r->deadline_ns);
+    uint8_t *p = record_open(s, RECORD_DEADLINE_SIZE, frees, &at, &rc);
+    if (p == NULL || (rc = index_set_deadline(s->ix, id, r->deadline_ns)) != 0) {
+        s->log_version = version;
+        return rc;
+    }
+    record_encode(p, r);
+    record_close(s, p, RECORD_DEADLINE_SIZE);
+    return 0;
+}
+
+int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, uint16_t flags,
+                       struct store_wait *w)
+{
+    struct record r = {.type = RECORD_DEADLINE,
+                       .seq = seq,
+                       .deadline_ns = deadline_raise(s, deadline_ns),
+                       .flags = flags};
     uint32_t id = index_find(s->ix, seq);
     int rc = writable(s);
 
     if (rc != 0)
         return rc;
+    if ((flags & ~STORE_BITS) != 0 || (deadline_ns != 0 && (flags & STORE_INFINITE) != 0))
+        return MF_INVAL;
     if (id == INDEX_NONE || !accepted(s, id) || overdue(s, s->ix, id))
         return MF_NOTFOUND; /* past its deadline it is gone, swept or not: nothing brings it back */
-    struct record_pos at;
-    uint8_t *p = record_open(s, RECORD_DEADLINE_SIZE, true, &at, &rc);
-    if (p == NULL || (rc = index_set_deadline(s->ix, id, r.deadline_ns)) != 0)
+    struct totals before = entry_totals(s, id);
+    if ((rc = deadline_write(s, id, &r)) != 0)
         return rc;
-    record_encode(p, &r);
-    record_close(s, p, RECORD_DEADLINE_SIZE);
+    index_set_bits(s->ix, id, flags);
+    totals_sub(counted_in(s, seq), before);
+    totals_add(counted_in(s, seq), entry_totals(s, id));
     wait_add(s, w);
     return 0;
 }

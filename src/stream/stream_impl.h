@@ -30,6 +30,8 @@
 #define MSG_TOMBSTONE  1u /* its death earns no marker */
 #define MSG_HEADER     2u /* it has a header block: 4 bytes more in nats-server's count */
 #define MSG_COMPRESSED 4u /* the body is an S2 block */
+#define MSG_INFINITE   STORE_INFINITE
+#define MSG_PINNED     STORE_PINNED
 
 /* Blobs of a stream's store. */
 #define BLOB_CONFIG  "config"  /* as the codec writes it */

@@ -150,7 +150,7 @@ static void do_change(struct store *s, struct op *o, int64_t now)
         tell(&l);
         l.what = TOUCHED;
         o->after = l;
-        o->busy = store_set_deadline(s, seq, deadline, &o->append.wait) == 0;
+        o->busy = store_set_deadline(s, seq, deadline, 0, &o->append.wait) == 0;
         return;
     }
     struct line l = {.what = REMOVING, .seq = seq};

@@ -62,6 +62,11 @@ UNIT_TESTS += test/unit/store_purge
 test_unit_store_purge_SOURCES = test/unit/test_store_purge.c test/support/store_fixture.h $(TEST_STORE)
 test_unit_store_purge_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_purge_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/store_bits
+test_unit_store_bits_SOURCES = test/unit/test_store_bits.c test/support/store_fixture.h \
+	%D%/disk.c %D%/disk.h $(TEST_STORE)
+test_unit_store_bits_LDADD = src/cli/libcli.a $(STORE_LIBS) $(UNITY_LIBS) $(JANSSON_LIBS)
+test_unit_store_bits_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/store_erase
 test_unit_store_erase_SOURCES = test/unit/test_store_erase.c test/support/store_fixture.h \
 	%D%/disk.c %D%/disk.h $(TEST_STORE)

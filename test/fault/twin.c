@@ -111,7 +111,7 @@ static void act(struct drive *d, struct pick *shape)
     else if (r < 75)
         rc = drive_remove(d, seq);
     else if (r < 85)
-        rc = drive_touch(d, seq, now_ns + 3600 * SECOND);
+        rc = drive_touch(d, seq, now_ns + 3600 * SECOND, 0);
     else if (r < 93)
         rc = drive_range(d, seq, seq + 3);
     else if (r < 98)

@@ -19,7 +19,7 @@ static void segment_begin(struct log_maker *m, uint64_t number)
     need(number <= MAKER_SEGMENTS, "too many segments");
     m->seg[number] = calloc(1, MAKER_SIZE);
     need(m->seg[number] != NULL, "memory");
-    segment_page_encode(m->seg[number], m->id, number, MAKER_SIZE, 7);
+    segment_page_encode(m->seg[number], SEGMENT_PLAIN, m->id, number, MAKER_SIZE, 7);
     m->made[number] = true;
     m->end[number] = SEGMENT_PAGE;
 }
@@ -226,7 +226,7 @@ void maker_checkpoint(struct store_io *io, const struct checkpoint_head *head,
 
     mf_buf_append(&b, none, sizeof none);
     h.messages = h.blobs = 0;
-    while (checkpoint_messages(ix, &from, 3, b.len, &b, &h.messages))
+    while (checkpoint_messages(ix, &from, 3, b.len, &b, &h))
         ;
     if (blob_name.len > 0) {
         size_t start = checkpoint_blobs_begin(&b);

@@ -214,6 +214,7 @@ static void compare_counts(struct store *s, const struct model_state *want, int6
 {
     struct store_state st;
     uint64_t msgs = 0, bytes = 0, keys = 0, deadlines = 0, flagged[2] = {0, 0};
+    uint64_t infinite = 0, pinned = 0;
     const struct model_msg *first = state_next(want, 1, now_ns);
 
     for (size_t i = 0; i < want->msgs; i++) {
@@ -223,6 +224,8 @@ static void compare_counts(struct store *s, const struct model_state *want, int6
         msgs++;
         bytes += m->len;
         deadlines += m->deadline_ns != 0;
+        infinite += (m->flags & MODEL_INFINITE) != 0;
+        pinned += (m->flags & MODEL_PINNED) != 0;
         flagged[0] += m->flags & 1;
         flagged[1] += m->flags >> 1 & 1;
         keys += state_cursor(want, m->key, true, m->seq, now_ns) == m->seq;
@@ -237,6 +240,9 @@ static void compare_counts(struct store *s, const struct model_state *want, int6
          u(st.msgs), u(st.bytes), u(msgs), u(bytes));
     MUST(st.keys == keys && st.deadlines == deadlines, "%llu keys, %llu deadlines; not %llu, %llu",
          u(st.keys), u(st.deadlines), u(keys), u(deadlines));
+    MUST(st.infinite == infinite && st.pinned == pinned,
+         "%llu infinite, %llu pinned; not %llu, %llu", u(st.infinite), u(st.pinned), u(infinite),
+         u(pinned));
     MUST(st.flagged[0] == flagged[0] && st.flagged[1] == flagged[1],
          "flagged %llu, %llu; not %llu, %llu", u(st.flagged[0]), u(st.flagged[1]), u(flagged[0]),
          u(flagged[1]));

@@ -266,7 +266,7 @@ int drive_append(struct drive *d, const char *key, size_t head, size_t body, int
                                     .ts_ns = t->a.ts_ns,
                                     .deadline_ns = deadline_ns,
                                     .len = (uint32_t)(t->a.key.len + head + body),
-                                    .flags = flags};
+                                    .flags = model_flags(flags, deadline_ns)};
         snprintf(op.msg.key, sizeof op.msg.key, "%s", key);
         MUST(t->a.seq == d->model.accepted.last_seq + 1 ||
                  (d->failing && t->a.seq > d->model.accepted.last_seq),
@@ -352,7 +352,7 @@ int drive_set(struct drive *d, const uint64_t *seqs, size_t n)
     return rc;
 }
 
-int drive_touch(struct drive *d, uint64_t seq, int64_t deadline_ns)
+int drive_touch(struct drive *d, uint64_t seq, int64_t deadline_ns, uint16_t flags)
 {
     struct ticket *t = ticket_new(d, "touch");
     const struct model_msg *m = state_find(&d->model.accepted, seq);
@@ -360,14 +360,14 @@ int drive_touch(struct drive *d, uint64_t seq, int64_t deadline_ns)
     bool was = d->inside, there = m != NULL && (m->deadline_ns == 0 || m->deadline_ns > d->now_ns);
 
     d->inside = true;
-    int rc = store_set_deadline(d->store, seq, deadline_ns, wait_of(t));
+    int rc = store_set_deadline(d->store, seq, deadline_ns, flags, wait_of(t));
     d->inside = was;
     MUST(rc != 0 || there, "a deadline for %llu, which is not there", (unsigned long long)seq);
     MUST(rc != MF_NOTFOUND || !there, "no deadline for %llu, which is there",
          (unsigned long long)seq);
+    struct model_op op = {MODEL_DEADLINE, .first = seq, .deadline_ns = deadline_ns, .flags = flags};
     if (rc == 0)
-        note(d,
-             &(struct model_op){.kind = MODEL_DEADLINE, .first = seq, .deadline_ns = deadline_ns});
+        note(d, &op);
     settle(d, t, rc, true);
     return rc;
 }
@@ -524,7 +524,8 @@ static bool on_death(void *arg, const struct store_death *death)
     MUST(m->seq == death->seq && m->deadline_ns == death->deadline_ns,
          "%llu died, due %lld; the first is %llu, due %lld", (unsigned long long)death->seq,
          (long long)death->deadline_ns, (unsigned long long)m->seq, (long long)m->deadline_ns);
-    MUST(mf_eq_str(death->key, m->key) && death->flags == (m->flags & 3) && death->len == m->len,
+    MUST(mf_eq_str(death->key, m->key) && death->flags == (m->flags & (3 | MODEL_BITS)) &&
+             death->len == m->len,
          "the dead %llu has key %.*s, flags %x, %u bytes", (unsigned long long)death->seq,
          MF_FMT(death->key), death->flags, death->len);
     snprintf(key, sizeof key, "%s", m->key);

@@ -60,7 +60,7 @@ int drive_remove(struct drive *d, uint64_t seq);
 int drive_erase(struct drive *d, uint64_t seq);
 int drive_range(struct drive *d, uint64_t first, uint64_t last);
 int drive_set(struct drive *d, const uint64_t *seqs, size_t n);
-int drive_touch(struct drive *d, uint64_t seq, int64_t deadline_ns);
+int drive_touch(struct drive *d, uint64_t seq, int64_t deadline_ns, uint16_t flags);
 int drive_blob(struct drive *d, const char *name, size_t len);
 int drive_blob_del(struct drive *d, const char *name);
 void drive_begin(struct drive *d, bool frees);

@@ -120,8 +120,10 @@ void state_apply(struct model_state *s, const struct model_op *op)
         break;
     case MODEL_DEADLINE:
         m = state_find(s, op->first);
-        if (m != NULL)
-            m->deadline_ns = op->deadline_ns;
+        if (m == NULL)
+            break;
+        m->deadline_ns = op->deadline_ns;
+        m->flags = (uint16_t)((m->flags & ~MODEL_BITS) | op->flags);
         break;
     case MODEL_BLOB:
         blob_put(s, &op->blob);

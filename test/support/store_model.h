@@ -9,6 +9,15 @@
 
 #define MODEL_KEY 48 /* bytes of a key or blob name, with the NUL */
 
+#define MODEL_INFINITE 8u
+#define MODEL_PINNED   16u
+#define MODEL_BITS     (MODEL_INFINITE | MODEL_PINNED)
+/* What holds of these flags beside such a deadline. */
+static inline uint16_t model_flags(uint16_t flags, int64_t deadline_ns)
+{
+    return deadline_ns == 0 ? flags : (uint16_t)(flags & ~MODEL_INFINITE);
+}
+
 struct model_msg {
     uint64_t seq, content; /* model_content() */
     uint64_t stamp[2];     /* the body starts with it and no other does; 0: it has none */
@@ -34,7 +43,7 @@ enum model_kind {
     MODEL_REMOVE,   /* first */
     MODEL_ERASE,    /* first; msg is what it was */
     MODEL_RANGE,    /* first to last */
-    MODEL_DEADLINE, /* first, deadline */
+    MODEL_DEADLINE, /* first, deadline, flags */
     MODEL_BLOB,
     MODEL_BLOB_DEL,
 };
@@ -42,6 +51,7 @@ struct model_op {
     enum model_kind kind;
     uint64_t first, last;
     int64_t deadline_ns;
+    uint16_t flags;
     union {
         struct model_msg msg;
         struct model_blob blob;

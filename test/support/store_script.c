@@ -54,7 +54,9 @@ static void do_touch(struct drive *d, struct script *p)
 
     if (seq == 0)
         return;
-    int rc = drive_touch(d, seq, some_deadline(d, p));
+    int64_t deadline = some_deadline(d, p);
+    uint16_t bits = pick_chance(&d->pick, 50) ? (uint16_t)pick_u64(&d->pick) & MODEL_BITS : 0;
+    int rc = drive_touch(d, seq, deadline, model_flags(bits, deadline));
     if (rc != MF_NOTFOUND) /* drive_touch() knows when that is right */
         answered(p, rc, "touch");
     p->touches += rc == 0;

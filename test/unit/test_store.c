@@ -183,7 +183,7 @@ static void test_removing_twice_is_not_found(void)
     TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_remove(d.store, 2, NULL));
     TEST_ASSERT_EQUAL_INT(0, store_remove(d.store, 1, NULL));
     TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_remove(d.store, 1, NULL)); /* on its way */
-    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_set_deadline(d.store, 1, 99, NULL));
+    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_set_deadline(d.store, 1, 99, 0, NULL));
     drive_idle(&d);
     TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_remove(d.store, 1, NULL));
 }

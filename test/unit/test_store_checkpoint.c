@@ -135,7 +135,8 @@ static void test_blocks_stay_below_their_limit(void)
     struct index *ix = index_new('.', 0);
     struct mf_buf b = MF_BUF_INIT;
     static char key[60000];
-    uint64_t from = 0, count = 0;
+    struct checkpoint_head h = {0};
+    uint64_t from = 0;
     uint32_t id;
 
     memset(key, 'k', sizeof key);
@@ -144,12 +145,12 @@ static void test_blocks_stay_below_their_limit(void)
         TEST_ASSERT_EQUAL(0, index_add(ix, i + 1, mf_slice(key, sizeof key), 0, 0, &id));
     }
     unsigned blocks = 0;
-    while (checkpoint_messages(ix, &from, 1000, 128 + b.len, &b, &count)) {
+    while (checkpoint_messages(ix, &from, 1000, 128 + b.len, &b, &h)) {
         blocks++;
         TEST_ASSERT_LESS_OR_EQUAL(blocks * CHECKPOINT_LARGE, b.len);
     }
     TEST_ASSERT_EQUAL(3, blocks);
-    TEST_ASSERT_EQUAL_UINT64(40, count);
+    TEST_ASSERT_EQUAL_UINT64(40, h.messages);
     TEST_ASSERT_EQUAL_UINT64(41, from);
     mf_buf_fini(&b);
     index_free(ix);
@@ -263,7 +264,7 @@ static void test_a_checkpoint_of_a_greater_version_is_refused(void)
     struct mf_error e;
 
     memcpy(b, good.ptr, good.len);
-    put_u32(b + 8, 2);
+    put_u32(b + 8, 3);
     put_u64(b + 120, checksum64(b, 120, 0));
     maker_write(io, CHECKPOINT_NAME, b, good.len);
     maker_write(io, "x.tmp", "x", 1);

@@ -51,7 +51,7 @@ static void test_arguments_nobody_should_pass_change_nothing(void)
     TEST_ASSERT_EQUAL_INT(MF_INVAL, store_remove_set(d.store, twice, 2, NULL));
     TEST_ASSERT_EQUAL_INT(MF_INVAL, store_remove_set(d.store, down, 2, NULL));
     TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_remove(d.store, 9, NULL));
-    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_set_deadline(d.store, 9, 1, NULL));
+    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_set_deadline(d.store, 9, 1, 0, NULL));
     TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_read(d.store, &r));
     TEST_ASSERT_EQUAL_INT(MF_INVAL, store_checkpoint(d.store, NULL)); /* nobody would know */
     TEST_ASSERT_EQUAL_INT(0, store_remove_set(d.store, NULL, 0, wait(&m)));

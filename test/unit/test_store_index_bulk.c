@@ -54,7 +54,7 @@ static int fill(struct index *ix, size_t expect)
     if (rc != 0 || (rc = index_bulk_begin(ix, expect)) != 0)
         return rc;
     for (unsigned i = 0; i < made && rc == 0; i++)
-        rc = index_bulk_put(ix, seq_of(i), mf_str(text[i]), i * 8, deadline_of(i));
+        rc = index_bulk_put(ix, seq_of(i), mf_str(text[i]), i * 8, deadline_of(i), 0);
     end = index_bulk_end(ix);
     return rc == 0 ? end : rc;
 }
@@ -91,8 +91,8 @@ static void both_without(struct record_mark gone, size_t expect)
     for (int i = 0; i < 2; i++) { /* the tail of the log goes on from there */
         struct index *ix = i == 0 ? single : many;
         index_load_del(ix, seq_of(100), seq_of(120));
-        TEST_ASSERT_EQUAL_INT(0, index_load_put(ix, seq_of(7), mf_str(text[7]), 1, 0));
-        TEST_ASSERT_EQUAL_INT(0, index_load_put(ix, seq_of(made), MF_LIT("tail"), 2, 0));
+        TEST_ASSERT_EQUAL_INT(0, index_load_put(ix, seq_of(7), mf_str(text[7]), 1, 0, 0));
+        TEST_ASSERT_EQUAL_INT(0, index_load_put(ix, seq_of(made), MF_LIT("tail"), 2, 0, 0));
         TEST_ASSERT_EQUAL_INT(0, index_load_end(ix, &gone, NULL, NULL));
     }
     compare();

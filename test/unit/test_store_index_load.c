@@ -42,7 +42,7 @@ static size_t own_memory(void)
 
 static void put(uint64_t seq, const char *text, int64_t deadline)
 {
-    TEST_ASSERT_EQUAL(0, index_load_put(ix, seq, mf_str(text), seq * 10, deadline));
+    TEST_ASSERT_EQUAL(0, index_load_put(ix, seq, mf_str(text), seq * 10, deadline, 0));
 }
 
 static uint64_t kept_sum, kept_last;
@@ -116,16 +116,16 @@ static void test_load_replaces_changes_and_removes(void)
         put(seq, "k", 2000);
     for (size_t i = 0; i < MF_COUNT(at); i++) {
         uint64_t a = at[i] == 1 ? 1 : 45;
-        index_load_deadline(ix, a, 7000);
+        index_load_deadline(ix, a, 7000, 0);
         TEST_ASSERT_TRUE(index_load_get(ix, a, &place, &deadline));
         TEST_ASSERT_EQUAL_INT64(7000, deadline);
         index_load_del(ix, a + 1, a + 2);
         TEST_ASSERT_FALSE(index_load_get(ix, a + 1, &place, &deadline));
         TEST_ASSERT_FALSE(index_load_get(ix, a + 2, &place, &deadline));
-        index_load_deadline(ix, a + 1, 1);
+        index_load_deadline(ix, a + 1, 1, 0);
         TEST_ASSERT_TRUE(index_load_get(ix, a + 3, &place, &deadline));
     }
-    TEST_ASSERT_EQUAL(0, index_load_put(ix, 1, MF_LIT("k"), 10, 8000));
+    TEST_ASSERT_EQUAL(0, index_load_put(ix, 1, MF_LIT("k"), 10, 8000, 0));
     TEST_ASSERT_TRUE(index_load_get(ix, 1, &place, &deadline));
     TEST_ASSERT_EQUAL_INT64(8000, deadline);
     index_load_del(ix, 9, 5);

@@ -376,7 +376,7 @@ static void load_put(uint64_t seq, unsigned key)
     else
         model_insert(at, v);
     m[at] = v;
-    TEST_ASSERT_EQUAL(0, index_load_put(ix, seq, key_text(v.key, text), v.place, v.deadline));
+    TEST_ASSERT_EQUAL(0, index_load_put(ix, seq, key_text(v.key, text), v.place, v.deadline, 0));
     top = seq > top ? seq : top;
 }
 
@@ -440,7 +440,7 @@ static void load_some(void)
             uint64_t seq = below(2) == 0 ? near_one() : last;
             int64_t deadline = any_deadline();
             size_t at;
-            index_load_deadline(ix, seq, deadline);
+            index_load_deadline(ix, seq, deadline, 0);
             if (model_has(seq, &at))
                 m[at].deadline = deadline;
         }

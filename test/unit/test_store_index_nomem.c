@@ -152,7 +152,7 @@ static int load_one(struct index *ix, uint64_t i)
 {
     char text[32];
 
-    return index_load_put(ix, load_sequence(i), key_of(i % 300, text), i, 5000 + (int64_t)i);
+    return index_load_put(ix, load_sequence(i), key_of(i % 300, text), i, 5000 + (int64_t)i, 0);
 }
 
 /* 0, or the error of the end: then only freeing is left. */

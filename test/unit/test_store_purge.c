@@ -73,7 +73,7 @@ static void test_writers_see_it_at_once_readers_when_it_is_on_disk(void)
     TEST_ASSERT_EQUAL_UINT64(1, count);
     TEST_ASSERT_EQUAL_UINT64(0, store_key_last_accepted(d.store, MF_LIT("k.8"), &count));
     TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_remove(d.store, 9, NULL));
-    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_set_deadline(d.store, 9, 5, NULL));
+    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, store_set_deadline(d.store, 9, 5, 0, NULL));
     while (m.calls == 0) {
         TEST_ASSERT_EQUAL_UINT64(500, state().msgs);
         TEST_ASSERT_EQUAL_UINT64(50, state().keys);

@@ -211,7 +211,7 @@ static void test_what_expired_stays_gone_when_the_clock_is_set_back(void)
     TEST_ASSERT_GREATER_OR_EQUAL_INT64(1000, store_clock_floor(d.store));
     /* And no new deadline falls behind the mark: it would be taken for gone by a replay. */
     TEST_ASSERT_EQUAL_INT(0, drive_append(&d, "c", 0, 1, 700, 0));
-    TEST_ASSERT_EQUAL_INT(0, store_set_deadline(d.store, 2, 600, NULL));
+    TEST_ASSERT_EQUAL_INT(0, store_set_deadline(d.store, 2, 600, 0, NULL));
     drive_idle(&d);
     drive_abandon(&d);
     drive_open(&d);
@@ -227,9 +227,9 @@ static void test_a_touch_moves_the_end(void)
     put("a", 1000);
     put("a", 1000);
     put("a", 0);
-    TEST_ASSERT_EQUAL_INT(0, drive_touch(&d, 1, 5000));
-    TEST_ASSERT_EQUAL_INT(0, drive_touch(&d, 2, 0));
-    TEST_ASSERT_EQUAL_INT(0, drive_touch(&d, 3, 2000));
+    TEST_ASSERT_EQUAL_INT(0, drive_touch(&d, 1, 5000, STORE_PINNED));
+    TEST_ASSERT_EQUAL_INT(0, drive_touch(&d, 2, 0, STORE_BITS));
+    TEST_ASSERT_EQUAL_INT(0, drive_touch(&d, 3, 2000, 0));
     drive_idle(&d);
     for (int i = 0; i < 2; i++) {
         store_now(d.store, 1500);

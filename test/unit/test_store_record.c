@@ -251,7 +251,7 @@ static void test_a_header_survives_the_loss_of_either_copy(void)
     uint8_t page[SEGMENT_PAGE];
     struct segment_head h;
 
-    segment_page_encode(page, id, 17, 65536, 99);
+    segment_page_encode(page, SEGMENT_PLAIN, id, 17, 65536, 99);
     TEST_ASSERT_EQUAL(0, segment_page_decode(page, &h));
     TEST_ASSERT_FALSE(h.damaged);
     for (unsigned copy = 0; copy < 2; copy++) {
@@ -279,7 +279,7 @@ static void test_a_copy_in_the_wrong_place_is_bad(void)
     uint8_t page[SEGMENT_PAGE];
     struct segment_head h;
 
-    segment_page_encode(page, id, 17, 65536, 99);
+    segment_page_encode(page, SEGMENT_PLAIN, id, 17, 65536, 99);
     memcpy(page + 2048, page, SEGMENT_HEADER);
     TEST_ASSERT_EQUAL(0, segment_page_decode(page, &h));
     TEST_ASSERT_TRUE(h.damaged);
@@ -291,11 +291,11 @@ static void test_a_greater_version_is_refused(void)
     uint8_t page[SEGMENT_PAGE];
     struct segment_head h;
 
-    segment_page_encode(page, id, 17, 65536, 99);
-    put_u32(page + 8, 3);
+    segment_page_encode(page, SEGMENT_PLAIN, id, 17, 65536, 99);
+    put_u32(page + 8, 4);
     put_u64(page + 56, checksum64(page, 56, 0));
     TEST_ASSERT_EQUAL(MF_UNSUPPORTED, segment_page_decode(page, &h));
-    TEST_ASSERT_EQUAL_UINT32(3, h.version);
+    TEST_ASSERT_EQUAL_UINT32(4, h.version);
 }
 
 int main(void)

@@ -441,7 +441,7 @@ static void test_a_new_segment_without_its_header_is_mended(void)
         maker_commit(&m);
         memset(m.seg[2], 0, kind == FIRST_COPY ? 512 : SEGMENT_PAGE);
         if (kind == OLD_ONE)
-            segment_page_encode(m.seg[2], m.id, 7, MAKER_SIZE, 1);
+            segment_page_encode(m.seg[2], SEGMENT_PLAIN, m.id, 7, MAKER_SIZE, 1);
         struct store_io *io = maker_files(&m);
         for (int again = 0; again < 2; again++) {
             recover_ok(&r, io);
@@ -541,7 +541,7 @@ static void test_leftovers_go_and_other_files_stay(void)
     maker_write(io, "notes.txt", "x", 1);
     maker_write(io, "0000000000000002.log", "", 0); /* made, not written */
     memset(bytes, 0xAA, sizeof bytes);
-    segment_page_encode(bytes, m.id, 7, sizeof bytes, 1); /* prepared from segment 7 */
+    segment_page_encode(bytes, SEGMENT_PLAIN, m.id, 7, sizeof bytes, 1); /* that was segment 7 */
     maker_write(io, "0000000000000003.log", bytes, sizeof bytes);
     memset(page, 0xBB, sizeof page); /* made, and grown only by this */
     maker_write(io, "0000000000000004.log", page, sizeof page);

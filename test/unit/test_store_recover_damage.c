@@ -335,7 +335,7 @@ static void test_a_segment_of_another_store_is_not_read_and_not_deleted(void)
     uint8_t other[STORE_ID] = {1};
     struct recovery r;
 
-    segment_page_encode(m.seg[2], other, 2, MAKER_SIZE, 1);
+    segment_page_encode(m.seg[2], SEGMENT_PLAIN, other, 2, MAKER_SIZE, 1);
     struct store_io *io = maker_files(&m);
     maker_write(io, "0000000000000005.log", m.seg[2], MAKER_SIZE);
     maker_write(io, "0000000000000004.log", m.seg[1], 0);
@@ -356,7 +356,7 @@ static void test_a_header_with_another_number_is_named_and_all_is_read(void)
 {
     struct recovery r;
 
-    segment_page_encode(m.seg[2], m.id, 7, MAKER_SIZE, 1);
+    segment_page_encode(m.seg[2], SEGMENT_PLAIN, m.id, 7, MAKER_SIZE, 1);
     struct store_io *io = maker_files(&m);
     recover_ok(&r, io);
     TEST_ASSERT_EQUAL_STRING("1 2 3 4 5 6 7 8 9", seqs(&r));
@@ -398,7 +398,7 @@ static void test_a_wide_gap_costs_no_time(void)
     struct recovery r;
 
     struct store_io *io = maker_files(&m);
-    segment_page_encode(far, m.id, number, MAKER_SIZE, 1);
+    segment_page_encode(far, SEGMENT_PLAIN, m.id, number, MAKER_SIZE, 1);
     record_encode(far + o, &c);
     record_finish(far + o, RECORD_COMMIT_SIZE, record_key(m.id, number), o, &chain);
     maker_write(io, "ffffffffffffff00.log", far, sizeof far);
@@ -416,13 +416,13 @@ static void test_a_greater_version_is_refused_and_nothing_touched(void)
     struct mf_error e;
     struct recovery r;
 
-    put_u32(m.seg[2] + 8, 3);
+    put_u32(m.seg[2] + 8, 4);
     put_u64(m.seg[2] + 56, checksum64(m.seg[2], 56, 0));
     m.seg[3][at[9].offset + 20] ^= 1; /* a seal would be due */
     struct store_io *io = maker_files(&m);
     maker_write(io, "spare.tmp", "x", 1);
     TEST_ASSERT_EQUAL(MF_UNSUPPORTED, recover(&r, io, '.', 0, &e));
-    TEST_ASSERT_NOT_NULL(strstr(e.text, "0000000000000002.log has version 3"));
+    TEST_ASSERT_NOT_NULL(strstr(e.text, "0000000000000002.log has version 4"));
     TEST_ASSERT_TRUE(exists(io, "spare.tmp"));
     uint8_t now[MAKER_SIZE];
     TEST_ASSERT_EQUAL(MAKER_SIZE, maker_read(io, "0000000000000003.log", now, sizeof now));

@@ -54,7 +54,7 @@ static struct store_io *everything_plain(bool checkpoint)
     maker_write(io, "0000000000000001.log", m.seg[2], SEGMENT_PAGE);
     uint8_t page[2 * SEGMENT_PAGE], other[STORE_ID] = {7};
     memset(page, 7, sizeof page);
-    segment_page_encode(page, other, 6, sizeof page, 0);
+    segment_page_encode(page, SEGMENT_PLAIN, other, 6, sizeof page, 0);
     maker_write(io, "0000000000000006.log", page, sizeof page);
     if (checkpoint) {
         struct index *ix = index_new('.', 0);
