@@ -7,6 +7,7 @@
  * client. */
 #include "api_impl.h"
 
+#include "mayfly/clock.h"
 #include "mayfly/header.h"
 #include "mayfly/lend.h"
 #include "mayfly/log.h"

@@ -444,10 +444,17 @@ static bool well_formed(struct change *c)
     return c->why != STREAM_LIFE_SET || (r->ttl != NULL) != r->has_expires;
 }
 
+static bool is_enforced(struct stream *s)
+{
+    const struct policy *p = stream_policy(s);
+
+    return p != NULL && policy_view(p)->active &&
+           policy_view(p)->keys.enforce == POLICY_ENFORCE_ON;
+}
+
 /* The bounds of the policy hold for SET, too.  False: answered. */
 static bool bound_ttl(struct change *c, struct stream *s)
 {
-    const struct policy *p = stream_policy(s);
     int64_t now = api_now_ns(c->call->aa->api);
     int64_t ttl = c->r.ttl != NULL ? 0 : c->r.expires_ns - now;
     struct policy_decision d = {.verdict = POLICY_OK};
@@ -457,9 +464,8 @@ static bool bound_ttl(struct change *c, struct stream *s)
         refuse_ttl(c->call, "not a duration of 1s to 36500d");
         return false;
     }
-    if (p != NULL && policy_view(p)->active &&
-        policy_view(p)->keys.enforce == POLICY_ENFORCE_ON && ttl > 0)
-        policy_bound(p, ttl, &d);
+    if (is_enforced(s) && ttl > 0)
+        policy_bound(stream_policy(s), ttl, &d);
     if (d.verdict == POLICY_REJECTED) {
         refuse_ttl(c->call, policy_refusal(why, &d));
         return false;
@@ -475,13 +481,14 @@ static bool bound_ttl(struct change *c, struct stream *s)
 /* Only an operator who denies `never` to everybody denies it to those that may call PERSIST. */
 static bool may_persist(struct change *c, struct stream *s)
 {
-    const struct policy *p = stream_policy(s);
+    struct policy_decision d = {.verdict = POLICY_OK};
+    char why[POLICY_REFUSAL];
 
-    if (p == NULL || !policy_view(p)->active || policy_view(p)->keys.never != POLICY_NEVER_DENY ||
-        (policy_view(p)->origin[POLICY_NEVER] != POLICY_OF_NAMESPACE &&
-         policy_view(p)->origin[POLICY_NEVER] != POLICY_OF_SERVER))
+    if (is_enforced(s))
+        policy_bound(stream_policy(s), TTL_NEVER, &d);
+    if (d.verdict != POLICY_REJECTED)
         return true;
-    refuse_ttl(c->call, "never is not allowed here by the server");
+    refuse_ttl(c->call, policy_refusal(why, &d));
     return false;
 }
 

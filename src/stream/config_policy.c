@@ -2,13 +2,14 @@
 #include "config_impl.h"
 #include "lifetime.h"
 
-static struct policy_stream facts_of(const struct stream_config *c, const char *account)
+static struct policy_stream facts_of(const struct stream_config *c, const char *account, bool stored)
 {
     return (struct policy_stream){
         .account = account,
         .name = c->name,
         .subjects = &c->subjects,
         .metadata = &c->metadata,
+        .stored = stored,
         .memory = c->storage == STORAGE_MEMORY,
         .limits_retention = c->retention == RETENTION_LIMITS,
         .counter = c->allow_msg_counter,
@@ -19,10 +20,10 @@ static struct policy_stream facts_of(const struct stream_config *c, const char *
     };
 }
 
-int config_policy(const struct stream_config *c, const char *account,
+int config_policy(const struct stream_config *c, const char *account, bool stored,
                   const struct policy_server *srv, struct policy **out, struct mf_error *e)
 {
-    struct policy_stream facts = facts_of(c, account);
+    struct policy_stream facts = facts_of(c, account, stored);
 
     return policy_compile(out, &facts, srv, e);
 }
@@ -30,7 +31,7 @@ int config_policy(const struct stream_config *c, const char *account,
 int config_check_policy(struct stream_config *c, const struct stream_config_world *w,
                         struct js_error *e)
 {
-    struct policy_stream facts = facts_of(c, w->account);
+    struct policy_stream facts = facts_of(c, w->account, false);
     struct policy *p;
     struct mf_error why;
     int rc = policy_compile(&p, &facts, w->ttl, &why);

@@ -19,7 +19,7 @@ int lifetime_compile(const struct stream_config *c, const struct stream_host *h,
                      struct policy **out)
 {
     struct mf_error e;
-    int rc = config_policy(c, h->account, h->ttl, out, &e);
+    int rc = config_policy(c, h->account, true, h->ttl, out, &e);
 
     if (rc == 0 || rc == MF_NOMEM)
         return rc;
@@ -226,7 +226,7 @@ int stream_policy_try(const struct stream *s, const struct json_map *keys, struc
     for (size_t k = 0; k < keys->n; k++)
         at[n++] = keys->at[k];
     c.metadata = (struct json_map){.at = at, .n = n, .set = true};
-    rc = config_policy(&c, s->host->account, s->host->ttl, out, e);
+    rc = config_policy(&c, s->host->account, false, s->host->ttl, out, e);
     free(at);
     return rc;
 }

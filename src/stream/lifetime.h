@@ -6,8 +6,9 @@
 #include "stream_impl.h"
 
 /* config_policy.c: the policy of a configuration, as CREATE and UPDATE judge it.  srv may be NULL.
+ * stored: it was accepted before; bounds that the server has tightened since hold without a refusal.
  * MF_INVAL with the text for the client; MF_NOMEM. */
-MF_MUSTCHECK int config_policy(const struct stream_config *c, const char *account,
+MF_MUSTCHECK int config_policy(const struct stream_config *c, const char *account, bool stored,
                                const struct policy_server *srv, struct policy **out,
                                struct mf_error *e);
 /* The same for a stream that exists.  A policy that is not understood (a newer server wrote it)

@@ -9,8 +9,8 @@ noinst_LIBRARIES += %D%/libstream.a
 	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/stream.h include/mayfly/stream_ttl.h include/mayfly/catalog.h
 %C%_libstream_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-STREAM_LIBS = %D%/libstream.a src/store/libstore.a src/markers/libmarkers.a src/proto/libproto.a \
-	src/subject/libsubject.a $(TTL_LIBS) $(LOOP_LIBS)
+STREAM_LIBS = %D%/libstream.a src/store/libstore.a src/markers/libmarkers.a src/policy/libpolicy.a src/proto/libproto.a \
+	src/subject/libsubject.a $(TTL_LIBS) $(LOOP_LIBS) -lm
 
 STREAM_WORLD = test/support/stream_world.c test/support/stream_world.h test/support/must.c test/support/must.h
 UNIT_TESTS += test/unit/stream

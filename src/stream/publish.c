@@ -266,7 +266,8 @@ static int append(struct stream *s, struct intake *in, struct store_append *a)
                                .head = in->hdr,
                                .ts_ns = in->ts_ns,
                                .deadline_ns = expire_deadline(s, in->ts_ns, ttl_ns)};
-    a->flags = in->hdr.len > 0 ? MSG_HEADER : 0;
+    a->flags = (uint16_t)((in->hdr.len > 0 ? MSG_HEADER : 0) |
+                          (ttl_ns == TTL_NEVER ? MSG_INFINITE : 0));
     if (marker_is_tombstone(in->h.marker_reason, in->h.kv_operation, s->host->strict))
         a->flags |= MSG_TOMBSTONE;
     a->body = compress_body(s, in->payload, &a->flags);

@@ -102,6 +102,14 @@ static int compile_parts(struct sweep *w)
     return 0;
 }
 
+static uint64_t last_accepted(const struct stream *s)
+{
+    uint64_t msgs, bytes, last;
+
+    store_accepted(s->store, &msgs, &bytes, &last);
+    return last;
+}
+
 int sweep_start(struct stream *s, const struct sweep_terms *before)
 {
     struct sweep *w = sweep_new(s);
@@ -111,7 +119,7 @@ int sweep_start(struct stream *s, const struct sweep_terms *before)
         return MF_NOMEM;
     if (s->sweep != NULL)
         w->plan = s->sweep->plan;
-    rc = sweep_plan_change(&w->plan, before, stream_accepted(s));
+    rc = sweep_plan_change(&w->plan, before, last_accepted(s));
     if (rc == 0 && (rc = compile_parts(w)) == 0)
         rc = note(s, &w->plan, &w->wait);
     if (rc != 0) {
@@ -133,7 +141,7 @@ int sweep_resume(struct stream *s)
     struct sweep *w = sweep_new(s);
     if (w == NULL)
         return MF_NOMEM;
-    sweep_plan_read(&w->plan, bytes, stream_accepted(s));
+    sweep_plan_read(&w->plan, bytes, last_accepted(s));
     if (compile_parts(w) != 0) {
         detach(w);
         return MF_NOMEM;

@@ -3,7 +3,7 @@
  * which only the parts a sweep looks at exist. */
 #include "support/store_fixture.h"
 
-#include "stream/stream_impl.h"
+#include "stream/sweep_plan.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/header.h"
@@ -17,16 +17,13 @@ static struct stream_host host;
 static struct stream s;
 static struct mf_buf hdr;
 static unsigned armed;
-static int64_t max_age_ns;
+static struct sweep_terms terms; /* by which the stored messages have their deadlines */
 
 /* The real ones know markers and the clock; here only what a sweep asks of them. */
-int64_t expire_deadline(const struct stream *x, int64_t ts_ns, int64_t ttl_ns)
+int64_t stream_now(struct stream *x)
 {
     (void)x;
-    int64_t a = ttl_deadline(ts_ns, ttl_ns, false);
-    int64_t b = max_age_ns == 0 || ttl_ns == TTL_NEVER ? 0 : ts_ns + max_age_ns;
-
-    return a == 0 || (b != 0 && b < a) ? b : a;
+    return TIME0;
 }
 
 void expire_arm(struct stream *x)
@@ -49,7 +46,7 @@ static void stream_up(void)
     s = (struct stream){.host = &host, .store = d.store};
     s.cfg.name = (char *)"S";
     armed = 0;
-    max_age_ns = 0;
+    terms = (struct sweep_terms){0, false};
 }
 
 static uint64_t message(const char *ttl, int64_t ts_ns, int64_t deadline_ns)
@@ -70,8 +67,9 @@ static uint64_t message(const char *ttl, int64_t ts_ns, int64_t deadline_ns)
 static void update(void) /* as stream_update() does */
 {
     store_begin(d.store, false);
-    TEST_ASSERT_EQUAL_INT(0, sweep_start(&s));
+    TEST_ASSERT_EQUAL_INT(0, sweep_start(&s, &terms));
     TEST_ASSERT_EQUAL_INT(0, store_end(d.store, NULL));
+    terms = (struct sweep_terms){s.cfg.max_age_ns, s.cfg.allow_msg_ttl};
 }
 
 static bool swept(void *arg)
@@ -141,7 +139,7 @@ static void test_ttls_do_not_count_while_they_are_not_allowed(void)
     stream_up();
     uint64_t a = message("10s", TIME0, 0);
     drive_idle(&d);
-    max_age_ns = 60 * CLOCK_S;
+    s.cfg.max_age_ns = 60 * CLOCK_S;
     update();
     finish();
     TEST_ASSERT_EQUAL_INT64(TIME0 + 60 * CLOCK_S, deadline(a));
@@ -154,6 +152,7 @@ static void test_deadlines_are_taken_away_with_max_age(void)
     stream_up();
     uint64_t a = message(NULL, TIME0, TIME0 + CLOCK_S);
     drive_idle(&d);
+    terms.max_age_ns = CLOCK_S;
     update();
     finish();
     TEST_ASSERT_EQUAL_INT64(0, deadline(a));
@@ -175,14 +174,9 @@ static void test_messages_on_their_way_to_disk_are_swept_too(void)
     uint64_t last = 0;
 
     stream_up();
-    max_age_ns = 60 * CLOCK_S;
+    s.cfg.max_age_ns = 60 * CLOCK_S;
+    last = message(NULL, TIME0, 0);
     update();
-    for (int i = 0; i < 10; i++) {
-        last = message(NULL, TIME0, 0);
-        drive_turn(&d);
-        if (deadline(1) > 0)
-            break;
-    }
     finish();
     TEST_ASSERT_GREATER_OR_EQUAL_UINT64(1, last);
     TEST_ASSERT_EQUAL_INT64(TIME0 + 60 * CLOCK_S, deadline(1));
@@ -221,7 +215,7 @@ static size_t swept_count(int n)
     size_t k = 0;
 
     for (int i = 0; i < n; i++)
-        k += deadline((uint64_t)i + 1) == TIME0 + i + max_age_ns;
+        k += deadline((uint64_t)i + 1) == TIME0 + i + s.cfg.max_age_ns;
     return k;
 }
 
@@ -231,7 +225,7 @@ static void test_a_sweep_goes_on_after_a_crash(void)
 
     stream_up();
     many(N);
-    max_age_ns = 60 * CLOCK_S;
+    s.cfg.max_age_ns = 60 * CLOCK_S;
     update();
     while (deadline(12000) == 0)
         drive_turn(&d);
@@ -259,7 +253,7 @@ static void test_a_sweep_that_had_not_begun_begins_after_a_crash(void)
 {
     stream_up();
     many(10);
-    max_age_ns = 60 * CLOCK_S;
+    s.cfg.max_age_ns = 60 * CLOCK_S;
     update();
     reopen();
     TEST_ASSERT_EQUAL_INT(0, sweep_resume(&s));
@@ -274,11 +268,11 @@ static void test_a_second_start_begins_from_the_beginning(void)
 
     stream_up();
     many(N);
-    max_age_ns = 60 * CLOCK_S;
+    s.cfg.max_age_ns = 60 * CLOCK_S;
     update();
     while (deadline(1) == 0)
         drive_turn(&d);
-    max_age_ns = 30 * CLOCK_S;
+    s.cfg.max_age_ns = 30 * CLOCK_S;
     update();
     finish();
     TEST_ASSERT_EQUAL_size_t(N, swept_count(N));
@@ -291,7 +285,7 @@ static void test_a_sweep_can_be_stopped_at_any_time(void)
     many(2000);
     for (int turns = 0; turns < 30; turns++) {
         fault_io_cold(d.io, turns % 2 == 0);
-        max_age_ns = (1000 + turns) * CLOCK_S;
+        s.cfg.max_age_ns = (1000 + turns) * CLOCK_S;
         update();
         for (int i = 0; i < turns * turns * 20 && s.sweep != NULL; i++)
             drive_turn(&d);
@@ -300,6 +294,102 @@ static void test_a_sweep_can_be_stopped_at_any_time(void)
         drive_turn(&d);
     }
     drive_idle(&d);
+}
+
+/* TOUCH gave it a later end: the new max_age counts from the touch, not from the publish. */
+static void test_a_renewed_deadline_stays_renewed(void)
+{
+    stream_up();
+    terms = (struct sweep_terms){60 * CLOCK_S, false};
+    uint64_t plain = message(NULL, TIME0 - 20 * CLOCK_S, TIME0 + 40 * CLOCK_S);
+    uint64_t touched = message(NULL, TIME0 - 20 * CLOCK_S, TIME0 + 55 * CLOCK_S);
+    drive_idle(&d);
+    s.cfg.max_age_ns = 30 * CLOCK_S;
+    update();
+    finish();
+    TEST_ASSERT_EQUAL_INT64(TIME0 + 10 * CLOCK_S, deadline(plain));
+    TEST_ASSERT_EQUAL_INT64(TIME0 + 25 * CLOCK_S, deadline(touched));
+    mf_buf_fini(&hdr);
+}
+
+/* Set by hand, or without an end on purpose: max_age has no say. */
+static void test_pinned_and_infinite_messages_are_left_alone(void)
+{
+    stream_up();
+    terms.max_age_ns = 60 * CLOCK_S;
+    uint64_t pinned = message(NULL, TIME0, TIME0 + 60 * CLOCK_S);
+    uint64_t infinite = message(NULL, TIME0, TIME0 + 60 * CLOCK_S);
+    drive_idle(&d);
+    TEST_ASSERT_EQUAL_INT(0, store_set_deadline(d.store, pinned, TIME0 + 7, MSG_PINNED, NULL));
+    TEST_ASSERT_EQUAL_INT(0, store_set_deadline(d.store, infinite, 0, MSG_INFINITE, NULL));
+    s.cfg.max_age_ns = 30 * CLOCK_S;
+    update();
+    finish();
+    TEST_ASSERT_EQUAL_INT64(TIME0 + 7, deadline(pinned));
+    TEST_ASSERT_EQUAL_INT64(0, deadline(infinite));
+    mf_buf_fini(&hdr);
+}
+
+/* Longer and longer lives, changes in the middle of a walk, kills: nothing is taken for a renewal
+ * that was none. */
+static void test_changes_and_kills_renew_nothing(void)
+{
+    enum { N = 1500 };
+
+    stream_up();
+    for (int i = 0; i < N; i++)
+        (void)message(NULL, TIME0 - 500 * CLOCK_S + i, TIME0 + i + 500 * CLOCK_S);
+    drive_idle(&d);
+    terms.max_age_ns = 1000 * CLOCK_S;
+    for (int round = 0; round < 12; round++) {
+        s.cfg.max_age_ns = (1000 + (round % 5) * 700) * CLOCK_S;
+        fault_io_cold(d.io, round % 3 == 2);
+        update();
+        for (int i = 0; i < round * 7 % 40; i++)
+            drive_turn(&d);
+        if (round % 2 == 1) {
+            reopen();
+            TEST_ASSERT_EQUAL_INT(0, sweep_resume(&s));
+        }
+    }
+    finish();
+    for (int i = 0; i < N; i++)
+        TEST_ASSERT_EQUAL_INT64(TIME0 - 500 * CLOCK_S + i + s.cfg.max_age_ns,
+                                deadline((uint64_t)i + 1));
+    mf_buf_fini(&hdr);
+}
+
+/* More changes than a plan can remember are refused, and nothing is forgotten. */
+static void test_too_many_changes_within_a_walk_are_refused(void)
+{
+    struct sweep_plan p = {.next = 1};
+    int rc = 0, taken = 0;
+
+    for (; taken < 100 && rc == 0; taken++) {
+        struct sweep_terms t = {taken + 1, false};
+        rc = sweep_plan_change(&p, &t, (uint64_t)(taken + 1) * 10);
+        p.next = rc == 0 ? 5 : p.next;
+    }
+    TEST_ASSERT_EQUAL_INT(MF_AGAIN, rc);
+    TEST_ASSERT_GREATER_THAN_INT(SWEEP_PARTS / 2 - 1, taken);
+    TEST_ASSERT_EQUAL_UINT64((uint64_t)(taken - 1) * 10, sweep_plan_end(&p));
+    TEST_ASSERT_EQUAL_UINT64(5, p.next);
+}
+
+/* A blob of the former version tells nothing of terms: timestamp and TTL decide alone. */
+static void test_a_walk_of_the_former_version_goes_on(void)
+{
+    struct mf_slice old = mf_slice("\1\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 17);
+
+    stream_up();
+    uint64_t a = message(NULL, TIME0, TIME0 + 90 * CLOCK_S);
+    TEST_ASSERT_EQUAL_INT(0, store_blob_put(d.store, MF_LIT(BLOB_SWEEP), old, NULL));
+    drive_idle(&d);
+    s.cfg.max_age_ns = 60 * CLOCK_S;
+    TEST_ASSERT_EQUAL_INT(0, sweep_resume(&s));
+    finish();
+    TEST_ASSERT_EQUAL_INT64(TIME0 + 60 * CLOCK_S, deadline(a));
+    mf_buf_fini(&hdr);
 }
 
 static bool failed(void *arg)
@@ -313,7 +403,7 @@ static void test_a_store_that_fails_ends_the_sweep(void)
 {
     stream_up();
     many(2000);
-    max_age_ns = 60 * CLOCK_S;
+    s.cfg.max_age_ns = 60 * CLOCK_S;
     update();
     while (deadline(1) == 0)
         drive_turn(&d);
@@ -341,6 +431,11 @@ int main(void)
     RUN_TEST(test_a_sweep_that_had_not_begun_begins_after_a_crash);
     RUN_TEST(test_a_second_start_begins_from_the_beginning);
     RUN_TEST(test_a_sweep_can_be_stopped_at_any_time);
+    RUN_TEST(test_a_renewed_deadline_stays_renewed);
+    RUN_TEST(test_pinned_and_infinite_messages_are_left_alone);
+    RUN_TEST(test_changes_and_kills_renew_nothing);
+    RUN_TEST(test_too_many_changes_within_a_walk_are_refused);
+    RUN_TEST(test_a_walk_of_the_former_version_goes_on);
     RUN_TEST(test_a_store_that_fails_ends_the_sweep);
     return UNITY_END();
 }
