@@ -243,6 +243,12 @@ struct store_lives {
 void store_lives(const struct store *s, struct store_lives *out);
 /* The two low flags and STORE_BITS of a message that is accepted; false: it is not there. */
 bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags);
+/* The same and its deadline (0: none). */
+bool store_life(const struct store *s, uint64_t seq, int64_t *deadline_ns, uint16_t *flags);
+/* The accepted message of the same key before and behind this one; 0: none.  O(1), and those between
+ * that are on their way out. */
+uint64_t store_older(const struct store *s, uint64_t seq);
+uint64_t store_newer(const struct store *s, uint64_t seq);
 /* Bytes of its key, head and body, and the same flags; 0: it is not there. */
 uint64_t store_length(const struct store *s, uint64_t seq, uint16_t *flags);
 /* The first accepted message of this key behind `after` that is past its deadline by store_now()

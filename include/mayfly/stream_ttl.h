@@ -65,6 +65,7 @@ struct stream_life_change {
     int64_t deadline_ns; /* 0: none; one that is past ends the message at once, with its marker */
     bool infinite, pinned;
     bool done; /* out: false: the message is gone */
+    bool cut;  /* out: a newer message of its subject ends before the wanted deadline */
 };
 /* Gives n messages new deadlines as one atomic batch.  op is answered when that is on disk, with the
  * number of messages changed; at[] is needed during the call only.  Refused: sealed streams. */

@@ -117,7 +117,7 @@ static void write_one(struct change *c, struct stream *s, struct jsonw *w)
     else
         (void)!stream_life(s, c->last_seq, &life);
     ttl_json_life(w, &life, api_now_ns(c->call->aa->api));
-    jsonw_bool(w, "clamped", c->clamped);
+    jsonw_bool(w, "clamped", c->clamped || (c->n > 0 && c->at[0].cut));
 }
 
 static void answer(struct change *c, struct stream *s, uint64_t count)

@@ -200,6 +200,34 @@ bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags)
     return true;
 }
 
+bool store_life(const struct store *s, uint64_t seq, int64_t *deadline_ns, uint16_t *flags)
+{
+    if (!store_flags(s, seq, flags))
+        return false;
+    *deadline_ns = index_deadline(s->ix, index_find(s->ix, seq));
+    return true;
+}
+
+uint64_t store_older(const struct store *s, uint64_t seq)
+{
+    uint32_t id = index_find(s->ix, seq);
+
+    while (id != INDEX_NONE && (id = index_older(s->ix, id)) != INDEX_NONE)
+        if (accepted(s, id))
+            return index_seq(s->ix, id);
+    return 0;
+}
+
+uint64_t store_newer(const struct store *s, uint64_t seq)
+{
+    uint32_t id = index_find(s->ix, seq);
+
+    while (id != INDEX_NONE && (id = index_newer(s->ix, id)) != INDEX_NONE)
+        if (accepted(s, id))
+            return index_seq(s->ix, id);
+    return 0;
+}
+
 uint64_t store_length(const struct store *s, uint64_t seq, uint16_t *flags)
 {
     return store_flags(s, seq, flags) ? entry_totals(s, index_find(s->ix, seq)).bytes : 0;

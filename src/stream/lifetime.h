@@ -39,6 +39,15 @@ int64_t lifetime_stored_ttl(struct stream *s, const struct store_rec *r, bool al
                             const struct policy *policy);
 /* The lifetime of a message that was stored, for its ack.  False: nobody asked. */
 bool lifetime_show(struct stream *s, const struct intake *in, struct stream_ack_ttl *out);
+/* --- scope.c ---------------------------------------------------------------------------------- */
+
+bool scope_holds(const struct stream *s); /* scope: subject, and a subject may have several messages */
+/* This deadline of a message, or an earlier one: that of the next newer message of its subject. */
+int64_t scope_cut(const struct stream *s, uint64_t seq, int64_t deadline_ns);
+/* In the open batch: this message and older ones of its subject end at deadline_ns at the latest.
+ * 0 (no deadline) lowers nothing.  The store's trouble: some may have been lowered. */
+MF_MUSTCHECK int scope_lower(struct stream *s, uint64_t newest, int64_t deadline_ns);
+
 /* Nats-TTL says ttl_ns, whole seconds, from now on.  MF_NOMEM: all is as it was. */
 MF_MUSTCHECK int lifetime_rewrite(struct stream *s, struct intake *in, int64_t ttl_ns);
 

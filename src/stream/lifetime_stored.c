@@ -14,8 +14,8 @@ static bool is_permanent(void *arg, struct mf_slice subject)
     uint16_t flags = 0;
     int64_t deadline_ns;
 
-    return seq != 0 && store_flags(s->store, seq, &flags) && (flags & MSG_TOMBSTONE) == 0 &&
-           (!store_deadline(s->store, seq, &deadline_ns) || deadline_ns == 0);
+    return seq != 0 && store_life(s->store, seq, &deadline_ns, &flags) && deadline_ns == 0 &&
+           (flags & MSG_TOMBSTONE) == 0;
 }
 
 struct policy_message lifetime_message(struct stream *s, const struct intake *in,

@@ -207,6 +207,8 @@ static bool has_company(const struct stream *s, const struct intake *in)
     if (s->cfg.max_msgs_per_subject <= 0)
         return false;
     (void)store_key_last_accepted(s->store, in->subject, &count);
+    if (count > 0 && scope_holds(s))
+        return true;
     return count >= (uint64_t)s->cfg.max_msgs_per_subject;
 }
 
@@ -250,6 +252,16 @@ bool stream_numbered_out(const struct stream *s)
     return last >= UINT64_MAX - 2;
 }
 
+/* Older messages of its subject end with it at the latest; before the append, which can be refused
+ * no more then. */
+static int lower_older(struct stream *s, const struct intake *in, int64_t deadline_ns)
+{
+    uint64_t count, last = store_key_last_accepted(s->store, in->subject, &count);
+    int rc = last == 0 ? 0 : store_append_ready(s->store);
+
+    return rc != 0 || last == 0 ? rc : scope_lower(s, last, deadline_ns);
+}
+
 static int append(struct stream *s, struct intake *in, struct store_append *a)
 {
     bool schedule = in->h.schedule.len > 0;
@@ -271,7 +283,10 @@ static int append(struct stream *s, struct intake *in, struct store_append *a)
     if (marker_is_tombstone(in->h.marker_reason, in->h.kv_operation, s->host->strict))
         a->flags |= MSG_TOMBSTONE;
     a->body = compress_body(s, in->payload, &a->flags);
-    rc = store_append(s->store, a);
+    if (scope_holds(s))
+        rc = lower_older(s, in, a->deadline_ns);
+    if (rc == 0)
+        rc = store_append(s->store, a);
     if (rc != 0 && schedule && in->scheduled)
         schedule_unplan(s, in);
     if (rc != 0)

@@ -175,10 +175,15 @@ static int sweep_one(struct sweep *w, const struct store_rec *r, bool *wrote)
         return rc; /* set by hand, or without an end on purpose: it stays so */
     int64_t deadline_ns = sweep_deadline(
         s, r, &part->terms, w->policies[part - w->plan.parts], stream_now(s));
+    bool scope = scope_holds(s);
+    if (scope)
+        deadline_ns = scope_cut(s, r->seq, deadline_ns);
     if (deadline_ns == r->deadline_ns)
         return 0;
     rc = store_set_deadline(s->store, r->seq, deadline_ns, 0, NULL);
     *wrote |= rc == 0;
+    if (rc == 0 && scope)
+        rc = scope_lower(s, store_older(s->store, r->seq), deadline_ns);
     return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
 }
 

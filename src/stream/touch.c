@@ -26,10 +26,19 @@ bool stream_subject_pending(struct stream *s, struct mf_slice subject)
 
 static int change_one(struct stream *s, struct stream_life_change *c)
 {
-    uint16_t bits = (uint16_t)((c->infinite ? STORE_INFINITE : 0) | (c->pinned ? STORE_PINNED : 0));
-    int rc = store_set_deadline(s->store, c->seq, c->deadline_ns, bits, NULL);
+    bool scope = scope_holds(s);
+    int64_t deadline_ns = scope ? scope_cut(s, c->seq, c->deadline_ns) : c->deadline_ns;
+    int rc;
 
+    c->cut = deadline_ns != c->deadline_ns;
+    c->deadline_ns = deadline_ns;
+    c->infinite &= deadline_ns == 0;
+    rc = store_set_deadline(
+        s->store, c->seq, deadline_ns,
+        (uint16_t)((c->infinite ? STORE_INFINITE : 0) | (c->pinned ? STORE_PINNED : 0)), NULL);
     c->done = rc == 0;
+    if (rc == 0 && scope)
+        rc = scope_lower(s, store_older(s->store, c->seq), deadline_ns);
     return rc == MF_NOTFOUND ? 0 : rc;
 }
 

@@ -1,0 +1,50 @@
+/* scope.c: `scope: subject`: of one subject, an older message never outlives a newer one.
+ *
+ * Deadlines of a subject do not decrease from the older to the newer message; no deadline is the
+ * latest.  Each change of a deadline keeps that: it is cut to the deadline of the next newer message,
+ * then older ones that would end later are lowered to it in the same batch, the newest first, up to
+ * the first that does not.  So a value that ended is never followed by an older one, on any read.
+ * Cost: one comparison where nothing is to be done; at most POLICY_HISTORY_MAX messages otherwise. */
+#include "lifetime.h"
+
+bool scope_holds(const struct stream *s)
+{
+    const struct policy_view *v;
+
+    if (s->governor == NULL || s->cfg.max_msgs_per_subject == 1)
+        return false;
+    v = policy_view(s->governor);
+    return v->keys.scope == POLICY_SCOPE_SUBJECT && v->keys.enforce == POLICY_ENFORCE_ON;
+}
+
+static bool ends_later(int64_t a_ns, int64_t b_ns)
+{
+    return b_ns != 0 && (a_ns == 0 || a_ns > b_ns);
+}
+
+int64_t scope_cut(const struct stream *s, uint64_t seq, int64_t deadline_ns)
+{
+    uint64_t newer = store_newer(s->store, seq);
+    int64_t limit_ns;
+    uint16_t flags;
+
+    if (newer != 0 && store_life(s->store, newer, &limit_ns, &flags) &&
+        ends_later(deadline_ns, limit_ns))
+        return limit_ns;
+    return deadline_ns;
+}
+
+int scope_lower(struct stream *s, uint64_t newest, int64_t deadline_ns)
+{
+    int64_t old_ns;
+    uint16_t flags;
+
+    for (uint64_t seq = newest; seq != 0; seq = store_older(s->store, seq)) {
+        if (!store_life(s->store, seq, &old_ns, &flags) || !ends_later(old_ns, deadline_ns))
+            return 0;
+        int rc = store_set_deadline(s->store, seq, deadline_ns, flags & STORE_PINNED, NULL);
+        if (rc != 0 && rc != MF_NOTFOUND)
+            return rc;
+    }
+    return 0;
+}
