@@ -85,6 +85,15 @@ int json_refuse_word(struct mf_slice raw, struct mf_error *e);
 /* What Go's json.Unmarshal makes of it when it reads a string (null: ""). */
 MF_MUSTCHECK int json_parse_string(struct mf_slice raw, char **out, struct arena *mem,
                                    struct mf_error *e);
+/* One document that is an array: the texts of its elements, borrowed from `text`; their list is in
+ * the arena.  MF_INVAL with Go's text in e and *offset: the offending byte, from 1, or the length
+ * where the text ends too early; 0: it is JSON, but no array. */
+MF_MUSTCHECK int json_split_array(struct mf_slice text, struct mf_slice **items, size_t *n,
+                                  size_t *offset, struct arena *mem, struct mf_error *e);
+/* RFC 3339 as Go's time.Parse takes it, which is more than the RFC allows (one digit for the hour,
+ * a comma before the fraction).  Times that int64_t cannot hold become the nearest it can.  0, or
+ * MF_INVAL with Go's text in e.  No allocation. */
+MF_MUSTCHECK int json_parse_time(struct mf_slice text, int64_t *out, struct mf_error *e);
 /* Does the body hold a document at all: is its first byte after blanks a '{' or '['? */
 bool json_is_document(struct mf_slice text);
 

@@ -27,6 +27,10 @@ struct policy_stream {
     bool memory;           /* storage: memory */
     bool limits_retention; /* neither interest nor work queue */
     bool counter, mirror;
+    /* Already accepted: read from disk, or compiled again after a reload.  Bounds of the server
+     * that were tightened since then hold without a refusal, and a pattern that was taken away is
+     * noted. */
+    bool stored;
     int64_t max_age_ns, marker_ttl_ns, max_msgs_per_subject;
 };
 
@@ -40,11 +44,12 @@ struct policy_rule_text { /* for display; NULL: not given */
 struct policy_view {
     struct policy_keys keys; /* merged; unset words already replaced by their defaults */
     enum policy_origin origin[POLICY_KEYS];
-    unsigned namespace_no; /* of the entry that matched, from 1; 0: none */
-    const char *inferred;  /* the inferred pattern; NULL: none, or another one was named */
-    bool governed;         /* can give a TTL to a message whose writer sent none */
-    bool active; /* runs at all: enforce is not off, no mirror, valid, some key reaches it */
-    const char *invalid; /* why the policy was not understood; NULL: valid */
+    unsigned namespace_no;      /* of the entry that matched, from 1; 0: none */
+    const char *inferred;       /* the inferred pattern; NULL: none, or another one was named */
+    bool governed;              /* can give a TTL to a message whose writer sent none */
+    bool active;                /* runs at all: enforce is not off, no mirror, no counter, valid */
+    bool operator_denies_never; /* the entry or the block says so: PERSIST is refused, too */
+    const char *invalid;        /* why the policy was not understood; NULL: valid */
     const struct policy_rule_text *rules;
     size_t nrules;
     const char *const *notes; /* sentences for POLICY's `notes` */
@@ -53,7 +58,7 @@ struct policy_view {
 
 struct policy;
 /* Validates in the documented order and compiles.  *out is NULL where neither metadata nor the
- * server say anything about this stream.  MF_INVAL with the exact text; MF_NOMEM.
+ * server say anything about this stream.  srv may be NULL.  MF_INVAL with the exact text; MF_NOMEM.
  * `operator` texts ("above the server's 24h0m0s") count as errors only for metadata of the stream
  * itself.  O(metadata + namespaces + rules x subjects). */
 MF_MUSTCHECK int policy_compile(struct policy **out, const struct policy_stream *s,
@@ -107,6 +112,11 @@ struct policy_decision {
     bool rule_clamped;           /* a value of the policy's own was outside its bounds */
     int64_t asked;               /* clamped or rejected: the client's TTL, */
     int64_t limit;               /* and the bound it met; TTL_NEVER: `never` is denied */
+    bool by_operator; /* policy_bound() only: it is the server's configuration that denies */
+    /* The work that was done: rules looked at (at most 64), bytes of JSON read (at most 16 KB for
+     * each of at most 4 pointers, and as much again to read what stands there). */
+    unsigned rules_tried;
+    uint32_t scanned;
 };
 /* REJECTED: ttl is what the writer asked for (audit stores it so); policy_refusal() has the words.
  * In audit mode the caller stores what the writer said and counts the decision. */
@@ -120,7 +130,8 @@ const char *policy_refusal(char dst[POLICY_REFUSAL], const struct policy_decisio
 const char *policy_by_text(char dst[POLICY_BY_TEXT], const struct policy *p,
                            const struct policy_decision *d);
 const char *policy_by_word(enum policy_by by); /* "client", "rule", ...: of counters */
-/* Raises or lowers a TTL given by hand (SET) to the bounds.  The decision as above. */
+/* Raises or lowers a TTL given by hand (SET) to the bounds, or REJECTED; TTL_NEVER (PERSIST):
+ * REJECTED where the server's configuration denies it, OK otherwise.  by is POLICY_BY_CLIENT. */
 void policy_bound(const struct policy *p, int64_t ttl, struct policy_decision *d);
 
 /* --- linked records ------------------------------------------------------------------------------

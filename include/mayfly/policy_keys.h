@@ -103,7 +103,7 @@ struct policy_server {
 bool policy_pattern_find(const struct policy_server *srv, const char *name, int64_t *ttl);
 /* The names of all patterns, sorted, ", " between them, as errors list them; in `mem`. */
 const char *policy_pattern_names(const struct policy_server *srv, struct arena *mem);
-/* Does this entry hold for the stream?  A '*' run is matched in O(name). */
+/* Does this entry hold for the stream?  O(pattern x name) at worst. */
 bool policy_namespace_matches(const struct policy_namespace *n, const char *account,
                               const char *stream, bool memory);
 

@@ -363,3 +363,56 @@ int json_unmarshal(struct mf_slice text, const struct json_type *t, void *out, s
 
     return read_text(&r, t, out);
 }
+
+/* --- one array, its elements unread ------------------------------------------------------------
+ */
+
+static int fail_split(const struct json_scan *s, size_t *offset, struct mf_error *e)
+{
+    *offset = s->ended ? s->text.len : s->offset;
+    if (s->ended)
+        return mf_fail(e, MF_INVAL, "unexpected end of JSON input");
+    return mf_fail(e, MF_INVAL, "%s", s->what.at);
+}
+
+/* The document is checked: only its elements' ends are looked for. */
+static int list_elements(struct json_scan *s, struct mf_slice *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        s->pos++; /* the '[' or ',' */
+        json_scan_blank(s);
+        size_t start = s->pos;
+        if (json_scan_value(s) != 0)
+            return MF_INVAL;
+        items[i] = mf_slice(s->text.ptr + start, s->pos - start);
+        json_scan_blank(s);
+    }
+    return 0;
+}
+
+int json_split_array(struct mf_slice text, struct mf_slice **items, size_t *n, size_t *offset,
+                     struct arena *mem, struct mf_error *e)
+{
+    struct json_reader r = {.scan.text = text};
+    size_t count;
+
+    if (json_scan_value(&r.scan) != 0)
+        return fail_split(&r.scan, offset, e);
+    json_scan_blank(&r.scan);
+    if (json_scan_more(&r.scan)) {
+        (void)json_scan_stray(&r.scan, "after top-level value");
+        return fail_split(&r.scan, offset, e);
+    }
+    r.scan.pos = 0;
+    json_scan_blank(&r.scan);
+    *offset = 0;
+    if (json_scan_peek(&r.scan) != '[')
+        return mf_fail(e, MF_INVAL, "not an array");
+    if (count_elements(&r, &count) != 0)
+        return MF_INVAL;
+    *items = arena_alloc(mem, count * sizeof **items);
+    if (*items == NULL)
+        return mf_fail(e, MF_NOMEM, "JSON");
+    *n = count;
+    return list_elements(&r.scan, *items, count);
+}

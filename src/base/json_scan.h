@@ -49,9 +49,4 @@ int json_scan_stray(struct json_scan *s, const char *where);
 MF_MUSTCHECK int json_unquote(struct mf_slice raw, struct arena *mem, bool c_string,
                               struct mf_slice *out);
 
-/* json_time.c: RFC 3339 as Go's time.Parse takes it, which is more than the RFC allows (one digit
- * for the hour, a comma before the fraction).  Times that int64_t cannot hold become the nearest it
- * can.  0, or MF_INVAL with Go's text in e. */
-MF_MUSTCHECK int json_parse_time(struct mf_slice text, int64_t *out, struct mf_error *e);
-
 #endif
