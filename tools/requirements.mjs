@@ -1,8 +1,8 @@
 // requirements.mjs [--check [--allow-open]]: which test shows which requirement of TTL policies.
 //
 // docs/reports/requirements.tsv has the requirements.  A test belongs to a row by its name: R000_01_...
-// stands for R000-01, and a name may hold several.  Tests are functions test_* of C files and texts in
-// quotes of .mjs files, under test/ and bench/.
+// stands for R000-01, and a name may hold several.  Tests are functions of C files without argument and texts
+// in quotes of .mjs files, under test/ and bench/.
 //
 // Without an argument: writes docs/reports/requirements.md, and turns open rows that have a test now
 // into rows with a test.  --check changes nothing and fails if a row has neither a test nor a reason, if
@@ -41,7 +41,7 @@ function* sources(dir) {
 }
 
 const ID = /(?<![A-Za-z0-9])R(\d{3})_(\d{2})(?=_)/g;
-const NAMES = { ".c": /^(?:static )?void (test_\w+)\(void\)/gm, ".mjs": /(["'`])((?:(?!\1).)*R\d{3}_\d{2}_(?:(?!\1).)*)\1/g };
+const NAMES = { ".c": /^(?:static )?void (\w*R\d{3}_\d{2}_\w+)\(void\)/gm, ".mjs": /(["'`])((?:(?!\1).)*R\d{3}_\d{2}_(?:(?!\1).)*)\1/g };
 
 function collect() {
   const tests = new Map(); // id -> ["file: name"]
