@@ -280,7 +280,7 @@ const char *keys_suggest(struct mf_slice name)
     return near;
 }
 
-bool keys_find_name(struct mf_slice name, enum policy_key *k)
+bool policy_key_find(struct mf_slice name, enum policy_key *k)
 {
     for (unsigned i = 0; i < POLICY_KEYS; i++)
         if (mf_eq_str(name, key_names[i])) {

@@ -45,7 +45,7 @@ static int find_values(struct mf_slice values[POLICY_KEYS], const struct json_ma
 
         if (!strip_prefix(&metadata->at[i], &name))
             continue;
-        if (!keys_find_name(name, &k))
+        if (!policy_key_find(name, &k))
             return refuse_unknown(name, e);
         values[k] = mf_str(metadata->at[i].value);
     }
