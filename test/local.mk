@@ -15,3 +15,6 @@ endif
 test_libunity_a_SOURCES = test/support/unity_build.c
 test_libunity_a_CPPFLAGS = -I$(UNITY_DIR)
 test_libunity_a_CFLAGS = -O1
+
+# Alert rules and dashboard of conf/, without a server.
+EXTRA_DIST += test/prometheus/run.mjs test/prometheus/metrics.txt

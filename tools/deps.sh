@@ -54,6 +54,7 @@ deps_test() {
     [ -z "$missing" ] || apt_install $missing
     deps_unity
     deps_nats_server
+    deps_promtool
     deps_npm
 }
 
@@ -108,6 +109,18 @@ deps_nats_server() {
     *v2.15.*) ;;
     *) say "note: $("$NATS_SERVER" -v), the facts were taken from 2.15.1" ;;
     esac
+}
+
+# What tests the alert rules.  Debian's package prometheus would start a server; only this program of
+# it is unpacked.  PROMTOOL names another one.
+PROMTOOL="${PROMTOOL:-$(command -v promtool || echo "$MF_CACHE/prometheus/usr/bin/promtool")}"
+deps_promtool() {
+    local dir="$MF_CACHE/prometheus"
+    [ -x "$PROMTOOL" ] && return
+    suite_download bookworm prometheus "$dir.new" && [ -x "$dir.new/usr/bin/promtool" ] ||
+        die "promtool could not be fetched (Debian 12's package prometheus); PROMTOOL=path uses your own; see $LOGS"
+    mkdir -p "$dir/usr/bin" && mv "$dir.new/usr/bin/promtool" "$dir/usr/bin/"
+    rm -rf "$dir.new"
 }
 
 deps_node() { command -v node >/dev/null || apt_install nodejs; }

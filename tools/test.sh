@@ -2,8 +2,8 @@
 # A step is a function that prints to its own log and sets P and F (passed and failed checks).
 # shellcheck shell=bash
 
-ALL_STEPS="layers format build unit wire torture interop compare reference bench tsan clang tidy distcheck"
-QUICK_STEPS="layers format build unit wire interop"
+ALL_STEPS="layers format alerts build unit wire torture interop compare reference bench tsan clang tidy distcheck"
+QUICK_STEPS="layers format alerts build unit wire interop"
 
 PASSED=0
 FAILED=0
@@ -118,7 +118,11 @@ step_format() {
     counted tools/lint.sh format
     counted tools/lint.sh words
     counted test/torture/mutants/run.sh --check # a bug that cannot be made any more shows nothing
+    tallied node tools/requirements_test.mjs
+    counted node tools/requirements.mjs --check --allow-open # open: of a feature that is being built
 }
+# conf/prometheus and conf/grafana, without a server.
+step_alerts() { PROMTOOL=$PROMTOOL tallied node test/prometheus/run.mjs; }
 step_tidy() { counted tools/lint.sh tidy; }
 
 step_build() {

@@ -11,8 +11,9 @@ struct conf_value {
     enum conf_type type;
     const char *file; /* where it stands; file lives as long as the tree */
     int line, col;
-    bool used; /* a variable referred to it, so an unknown key is fine */
-    char *key; /* inside a map: as written (compared without case) */
+    bool used;                         /* a variable referred to it, so an unknown key is fine */
+    char *key;                         /* inside a map: as written (compared without case) */
+    const struct conf_value *replaced; /* an earlier entry of the same key, which does not count */
     union {
         bool b;
         int64_t i;

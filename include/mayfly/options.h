@@ -4,7 +4,7 @@
 #ifndef MAYFLY_OPTIONS_H
 #define MAYFLY_OPTIONS_H
 
-#include "mayfly/base.h"
+#include "mayfly/policy_keys.h"
 
 struct options_list { /* of strings */
     char **items;
@@ -178,12 +178,6 @@ struct options_jetstream {
     char *unique_tag, *cipher, *key;
     bool tpm; /* the key would come from there */
 };
-struct options_ttl { /* ttl { default warn patterns {} }: policy for all streams */
-    bool set;
-    int64_t default_ns; /* 0: none; -1: never */
-    int64_t warn_ns;
-    struct options_pairs patterns; /* value: Go's duration text, or "never" */
-};
 
 struct options {
     char *config_file; /* NULL: none */
@@ -240,7 +234,7 @@ struct options {
     struct options_jetstream jetstream;
     char *default_js_domain;                 /* of the global account */
     struct options_pairs default_js_domains; /* key: account, value: domain */
-    struct options_ttl ttl;
+    struct policy_server ttl;                /* Mayfly's own; ttl.set: the block exists */
 
     struct options_list warnings; /* texts to log once the log is open (deprecated, inactive) */
     struct options_impl *impl;    /* owns everything above */
@@ -259,6 +253,8 @@ const char *options_tls_usage(void);
 /* Which top-level settings differ and cannot be reloaded: NULL, or a text naming the first one in
  * nats-server's words ("config reload not supported for JetStream: old=..."). */
 const char *options_reload_refusal(const struct options *old, const struct options *now);
+/* The ttl block says the same: a reload then has nothing to apply.  O(patterns + namespaces). */
+bool options_same_ttl(const struct options *a, const struct options *b);
 
 /* Where streams are kept; the caller frees it, NULL: no memory.  Without store_dir it is the user's
  * own: $XDG_STATE_HOME/mayfly, else $HOME/.local/state/mayfly; for a user without a home

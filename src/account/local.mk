@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libaccount.a
 	include/mayfly/account.h
 %C%_libaccount_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-ACCOUNT_LIBS = %D%/libaccount.a src/router/librouter.a src/config/libconfig.a src/subject/libsubject.a $(BASE_LIBS)
+ACCOUNT_LIBS = %D%/libaccount.a src/router/librouter.a src/config/libconfig.a $(POLICY_LIBS) $(BASE_LIBS)
 
 UNIT_TESTS += test/unit/account test/unit/account_mapping test/unit/account_service test/unit/account_reload \
 	test/unit/account_latency test/unit/account_model test/unit/account_nomem

@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libauth.a
 	include/mayfly/auth.h
 %C%_libauth_a_CPPFLAGS = $(AM_CPPFLAGS) $(SODIUM_CFLAGS) $(CRYPT_CFLAGS)
 
-AUTH_LIBS = %D%/libauth.a src/config/libconfig.a src/subject/libsubject.a $(BASE_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS)
+AUTH_LIBS = %D%/libauth.a src/config/libconfig.a $(POLICY_LIBS) $(BASE_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS)
 
 UNIT_TESTS += test/unit/auth test/unit/perms test/unit/nkey test/unit/password
 test_unit_auth_SOURCES = test/unit/test_auth.c

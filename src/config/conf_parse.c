@@ -145,6 +145,7 @@ static int scope_put(struct parser *p, struct scope *s, struct conf_value *v)
     size_t slot = scope_slot(s, v->key);
     assert(s->slots != NULL);
     if (s->slots[slot] != 0) {
+        v->replaced = s->map->items[s->slots[slot] - 1];
         s->map->items[s->slots[slot] - 1] = v;
         return 0;
     }

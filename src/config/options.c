@@ -345,6 +345,7 @@ static void set_defaults(struct options *o)
     o->jetstream.max_memory = o->jetstream.max_store = -1;
     o->jetstream.sync_always = true;
     o->jetstream.strict = true;
+    o->ttl.keys = (struct policy_keys)POLICY_KEYS_INIT;
 }
 
 struct options *options_new(struct mf_error *e)

@@ -304,6 +304,18 @@ static void check_cluster(struct opt *c)
         opt_error(c, NULL, "pool_size cannot be negative if pinned accounts are specified");
 }
 
+/* An account that only other servers have is no mistake: the same file may serve them all. */
+static void check_ttl(struct opt *c)
+{
+    const struct options *o = c->o;
+    for (size_t i = 0; i < o->ttl.nnamespaces; i++) {
+        const char *name = o->ttl.namespaces[i].account;
+        if (name != NULL && strcmp(name, "$G") != 0 && !account_known(o, name))
+            opt_warn(c, &o->impl->ttl_places[i],
+                     "ttl: no account \"%s\" here, so namespace %zu matches nothing", name, i + 1);
+    }
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 static void check_limits(struct opt *c)
@@ -347,5 +359,6 @@ void options_finish(struct opt *c)
     check_cluster(c);
     check_mqtt(c);
     check_jetstream(c);
+    check_ttl(c);
     check_websocket(c);
 }

@@ -30,6 +30,7 @@ struct options_impl {
         size_t nurls;
     } * gateways;
     size_t ngateways;
+    struct conf_value *ttl_places; /* of the entries of ttl { namespaces }: file, line, col */
 };
 
 struct opt { /* one reading of one configuration */

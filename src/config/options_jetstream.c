@@ -1,4 +1,4 @@
-/* options_jetstream.c: the jetstream block, and Mayfly's own ttl block. */
+/* options_jetstream.c: the jetstream block. */
 #include "config/options_impl.h"
 
 #define JS(member) offsetof(struct options_jetstream, member)
@@ -190,79 +190,4 @@ void read_jetstream(struct opt *c, const struct conf_value *v, void *options)
         j->enabled = true;
         opt_map(c, v, OPT_BLOCK(js_fields), j);
     }
-}
-
-/* --- ttl: policy for messages whose writer did not say ---------------------------------------- */
-
-#define DAY (86400 * CLOCK_S)
-
-/* A Go duration, or whole days ("30d"); "never" is -1. */
-static bool ttl_duration(struct opt *c, const struct conf_value *v, bool never, int64_t *out)
-{
-    struct mf_slice s = v->type == CONF_STRING ? mf_str(v->u.s) : MF_SLICE_NONE;
-    /* 15m without quotes is fifteen million, surely not meant. */
-    bool seconds = v->type == CONF_INT && (v->text == NULL || strpbrk(v->text, "mM") == NULL) &&
-                   v->u.i >= 0 && v->u.i <= INT64_MAX / CLOCK_S;
-    uint64_t days;
-    int64_t ns = -1;
-    if (never && mf_eq_nocase(s, "never")) {
-        *out = -1;
-        return true;
-    }
-    if (s.len > 1 && s.ptr[s.len - 1] == 'd' &&
-        mf_parse_u64(mf_slice(s.ptr, s.len - 1), &days) == 0 && days <= 36500)
-        ns = (int64_t)days * DAY;
-    else if (seconds)
-        ns = v->u.i * CLOCK_S;
-    else if (s.len == 0 || clock_parse_duration(s, &ns) != 0)
-        ns = -1;
-    if (ns < 0) {
-        opt_error(c, v,
-                  "\"%s\" expects a duration such as \"15m\", \"24h\" or \"30d\"%s (with quotes)",
-                  v->key, never ? ", or never," : "");
-        return false;
-    }
-    *out = opt_bounded(ns);
-    return true;
-}
-
-static void read_ttl_default(struct opt *c, const struct conf_value *v, void *out)
-{
-    ttl_duration(c, v, true, out);
-}
-
-static void read_ttl_warn(struct opt *c, const struct conf_value *v, void *out)
-{
-    ttl_duration(c, v, false, out);
-}
-
-static void read_ttl_patterns(struct opt *c, const struct conf_value *v, void *out)
-{
-    char text[CLOCK_TEXT];
-    int64_t ns;
-    if (!opt_is_map(c, v, "patterns to be a map of names to durations"))
-        return;
-    for (size_t i = 0; i < v->nitems; i++) {
-        const struct conf_value *p = v->items[i];
-        if (strpbrk(p->key, " \t\r\n") != NULL || p->key[0] == '\0')
-            opt_error(c, p, "a pattern's name can not be empty or contain spaces");
-        else if (ttl_duration(c, p, true, &ns))
-            opt_pair_add(c, out, p->key, ns < 0 ? "never" : clock_duration(text, ns));
-    }
-}
-
-#define TTL(member) offsetof(struct options_ttl, member)
-static const struct opt_field ttl_fields[] = {
-    {"default", OPT_FN, TTL(default_ns), read_ttl_default, 0, 0},
-    {"warn", OPT_FN, TTL(warn_ns), read_ttl_warn, 0, 0},
-    {"patterns", OPT_FN, TTL(patterns), read_ttl_patterns, 0, 0},
-};
-
-void read_ttl(struct opt *c, const struct conf_value *v, void *ttl)
-{
-    struct options_ttl *t = ttl;
-    if (!opt_is_map(c, v, "ttl to be a map: { default, warn, patterns }"))
-        return;
-    t->set = true;
-    opt_map(c, v, OPT_BLOCK(ttl_fields), t);
 }

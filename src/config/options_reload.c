@@ -222,3 +222,33 @@ const char *options_reload_refusal(const struct options *old, const struct optio
         bad = check_block(now, "MQTT", &old->mqtt, &now->mqtt);
     return bad;
 }
+
+/* --- the ttl block ---------------------------------------------------------------------------- */
+
+static bool same_keys(const struct policy_keys *a, const struct policy_keys *b)
+{
+    return a->default_ttl == b->default_ttl && same_text(a->pattern, b->pattern) &&
+           a->min_ns == b->min_ns && a->max_ns == b->max_ns && a->warn_ns == b->warn_ns &&
+           a->bounds == b->bounds && a->never == b->never && a->scope == b->scope &&
+           a->slide == b->slide && a->enforce == b->enforce &&
+           same_text(a->on_expire, b->on_expire);
+}
+
+static bool same_namespace(const struct policy_namespace *a, const struct policy_namespace *b)
+{
+    return same_text(a->account, b->account) && same_text(a->stream, b->stream) &&
+           a->storage == b->storage && same_keys(&a->keys, &b->keys);
+}
+
+bool options_same_ttl(const struct options *a, const struct options *b)
+{
+    const struct policy_server *x = &a->ttl, *y = &b->ttl;
+    bool same = x->set == y->set && same_keys(&x->keys, &y->keys) && x->npatterns == y->npatterns &&
+                x->nnamespaces == y->nnamespaces;
+    for (size_t i = 0; same && i < x->npatterns; i++)
+        same = x->patterns[i].ttl == y->patterns[i].ttl &&
+               strcmp(x->patterns[i].name, y->patterns[i].name) == 0;
+    for (size_t i = 0; same && i < x->nnamespaces; i++)
+        same = same_namespace(&x->namespaces[i], &y->namespaces[i]);
+    return same;
+}

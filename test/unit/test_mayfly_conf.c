@@ -86,7 +86,10 @@ static void test_every_line_is_the_default(void)
     TEST_ASSERT_EQUAL_INT64(none->jetstream.request_queue_limit,
                             all->jetstream.request_queue_limit);
     TEST_ASSERT_EQUAL_INT64(none->tls.timeout_ns, all->tls.timeout_ns);
-    TEST_ASSERT_EQUAL_INT64(0, all->ttl.default_ns);
+    TEST_ASSERT_EQUAL_INT64(POLICY_UNSET, all->ttl.keys.default_ttl);
+    TEST_ASSERT_EQUAL_INT64(3600 * CLOCK_S, all->ttl.keys.warn_ns);
+    TEST_ASSERT_EQUAL(POLICY_ENFORCE_ON, all->ttl.keys.enforce);
+    TEST_ASSERT_EQUAL(0, all->ttl.npatterns + all->ttl.nnamespaces);
     TEST_ASSERT_EQUAL(none->logtime, all->logtime);
     TEST_ASSERT_EQUAL(none->trace, all->trace);
     TEST_ASSERT_FALSE(all->websocket.set || all->tls.verify || all->log_json);

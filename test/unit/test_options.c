@@ -343,7 +343,7 @@ static void test_websocket_blocks_are_read(void)
     TEST_ASSERT_EQUAL_STRING("y", o->websocket.headers.items[0].value);
 }
 
-/* --- JetStream and TTL ------------------------------------------------------------------------ */
+/* --- JetStream ------------------------------------------------------------------------------- */
 
 static void test_jetstream_forms_are_read(void)
 {
@@ -369,21 +369,6 @@ static void test_jetstream_forms_are_read(void)
     HOLDS("default_js_domain { $G: hub }", is(o->default_js_domain, "hub"));
     HOLDS("jetstream { enabled: false, key: secret, cipher: AES }", is(o->jetstream.cipher, "aes"));
     HOLDS("jetstream { key: \"\" }", o->jetstream.enabled);
-}
-
-static void test_ttl_policy_is_read(void)
-{
-    load("ttl { default: 30d, warn: \"1h\", patterns { cache: \"15m\", graph: never, vector: 90d } "
-         "}");
-    TEST_ASSERT_TRUE(o->ttl.set);
-    TEST_ASSERT_EQUAL_INT64(30 * 86400 * CLOCK_S, o->ttl.default_ns);
-    TEST_ASSERT_EQUAL_INT64(3600 * CLOCK_S, o->ttl.warn_ns);
-    TEST_ASSERT_EQUAL(3, o->ttl.patterns.n);
-    TEST_ASSERT_EQUAL_STRING("15m0s", o->ttl.patterns.items[0].value);
-    TEST_ASSERT_EQUAL_STRING("never", o->ttl.patterns.items[1].value);
-    TEST_ASSERT_EQUAL_STRING("2160h0m0s", o->ttl.patterns.items[2].value);
-    HOLDS("ttl { default: never }", o->ttl.default_ns == -1);
-    HOLDS("ttl { default: 60 }", o->ttl.default_ns == 60 * CLOCK_S);
 }
 
 /* --- later features --------------------------------------------------------------------------- */
@@ -434,7 +419,6 @@ int main(void)
     RUN_TEST(test_tls_blocks_are_read_with_openssl_names);
     RUN_TEST(test_websocket_blocks_are_read);
     RUN_TEST(test_jetstream_forms_are_read);
-    RUN_TEST(test_ttl_policy_is_read);
     RUN_TEST(test_blocks_of_later_features_are_checked_and_keep_their_ports);
     RUN_TEST(test_keys_used_as_variables_are_not_unknown);
     return UNITY_END();

@@ -67,7 +67,6 @@ static void test_unknown_keys_are_named_with_the_nearest_known_one(void)
          "Unknown field \"bogus\" parsing permissions"},
         {"authorization { users: [{user: a, permissions: {publish: {bogus: 1}}}] }",
          "only 'allow' or 'deny' are permitted"},
-        {"ttl { bogus: 1 }", "unknown field \"bogus\""},
         {"jetstream { limits { bogus: 1 } }", "unknown field \"bogus\""},
         {"proxies { bogus: 1 }", "unknown field \"bogus\""},
     };
@@ -136,8 +135,6 @@ static void test_values_out_of_range_are_refused(void)
         {"jetstream { tpm { keys_file: \"k\" } }", "streams would be on disk in the clear"},
         {"jetstream { sync_interval: \"-1s\" }", "can not be negative"},
         {"jetstream { compat: loose }", "\"compat\" expects strict"},
-        {"ttl { default: 15m }", "\"default\" expects a duration such as \"15m\""},
-        {"ttl { patterns { a: soon } }", "\"a\" expects a duration"},
         {"jetstream { store_dir: a }\nstore_dir: b", "t.conf:2:1: Duplicate 'store_dir'"},
         {"https_port: 8443", "TLS cert and key required for HTTPS"},
         {"write_timeout: never", "write_timeout must be 'default', 'close' or 'retry'"},
