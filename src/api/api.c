@@ -130,7 +130,7 @@ static void host_fill(struct api_account *aa)
     h->arg = aa;
     h->account = account_name(aa->account);
     h->strict = js->compat_strict;
-    h->ttl = NULL;
+    h->ttl = &aa->api->options->ttl;
     h->account_usage = &aa->usage;
     h->server_usage = &aa->api->usage;
     h->account_max = (struct stream_usage){aa->limits->max_memory, aa->limits->max_store};

@@ -45,7 +45,7 @@ int stream_config_allowed(struct api_account *aa, struct stream_config *c, bool 
         .max_stream_bytes_file = aa->limits->disk_max_stream_bytes,
         .max_bytes_required = aa->limits->max_bytes_required,
         .account = account_name(aa->account),
-        .ttl = NULL,
+        .ttl = &aa->api->options->ttl,
         .find = find_config,
         .arg = aa,
     };
