@@ -66,12 +66,6 @@ struct store_wait {
     struct mf_list node;
 };
 
-/* Two flags of a message that the store itself understands, counts and finds by (store_lives). A
- * message without a deadline and without STORE_INFINITE merely has none yet. */
-#define STORE_INFINITE 8u  /* it has no deadline on purpose; without effect beside a deadline */
-#define STORE_PINNED   16u /* its end, or that it has none, was set by hand */
-#define STORE_BITS     (STORE_INFINITE | STORE_PINNED)
-
 struct store_append {
     struct store_wait wait;          /* done may be NULL: nobody waits */
     struct mf_slice key, head, body; /* copied by the call */
@@ -235,12 +229,6 @@ uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern);
 uint64_t store_pattern_last(struct store *s, struct mf_slice pattern);
 /* How many accepted messages have the lowest owner flag (0) or the second (1). */
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag);
-/* The same of those with a deadline, with STORE_INFINITE, with STORE_PINNED.  O(1); what is past
- * its deadline and not swept yet counts. */
-struct store_lives {
-    uint64_t deadlines, infinite, pinned;
-};
-void store_lives(const struct store *s, struct store_lives *out);
 /* The two low flags and STORE_BITS of a message that is accepted; false: it is not there. */
 bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags);
 /* The same and its deadline (0: none). */
@@ -279,10 +267,6 @@ bool store_keys_next(struct store_keys *k, struct mf_slice *key, struct store_ke
 bool store_keys_some(struct store_keys *k, uint32_t *n, struct mf_slice *key, struct store_key *x);
 void store_keys_free(struct store_keys *k);
 
-/* Deadlines up to to_ns of messages that are there, in no order.  O(those). */
-void store_each_deadline(const struct store *s, int64_t to_ns,
-                         void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg);
-
 /* --- upkeep --------------------------------------------------------------------------------- */
 
 /* Asks for a checkpoint now; w is called when it is there. */
@@ -313,5 +297,6 @@ struct store_stats {
 void store_stats(const struct store *s, struct store_stats *out);
 
 #include "mayfly/store_cursor.h"
+#include "mayfly/store_lives.h"
 
 #endif

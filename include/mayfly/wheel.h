@@ -13,7 +13,7 @@
 #ifndef MAYFLY_WHEEL_H
 #define MAYFLY_WHEEL_H
 
-#include "mayfly/base.h"
+#include "mayfly/list.h"
 
 #define WHEEL_NONE UINT32_MAX /* the ref of an id that is not in the wheel */
 
@@ -71,6 +71,34 @@ size_t wheel_memory(const struct wheel *w);    /* bytes held */
  * forecasts. */
 void wheel_each(const struct wheel *w, int64_t to_ns,
                 void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
+
+/* Entries with deadlines in [from_ns, to_ns), slot by slot in the order of time, in pieces of about
+ * `budget` entries, while the wheel goes on working.  Within a slot there is no order.  Cost: the
+ * entries of the slots touched and nothing else; a slot is as long as it is far away (1 ms; 268 ms,
+ * 69 s, 5 h, 52 days from as much ahead on).  First the wheel is brought to its own present, if
+ * that is left to do.  Entries that are added, deleted or moved meanwhile may be visited or not;
+ * one whose neighbour left may be visited twice. */
+struct wheel_scan {
+    struct wheel *wheel;    /* NULL: it is gone, and nothing is left to visit */
+    int64_t from_ns, to_ns; /* all before from_ns was visited */
+    uint64_t steps;         /* entries looked at so far */
+    int64_t end_ns;         /* of the slot it is in, for visit() */
+    uint32_t bucket, chunk; /* of the slot it is in: this chunk and older ones are to come */
+    struct mf_list node;
+};
+enum wheel_scanned {
+    WHEEL_SCAN_MORE, /* the budget is spent */
+    WHEEL_SCAN_SLOT, /* all before from_ns was visited, which moved on */
+    WHEEL_SCAN_BACK, /* what was visited at or after from_ns will be again: its slot came near */
+    WHEEL_SCAN_END,
+};
+void wheel_scan_begin(struct wheel *w, struct wheel_scan *s, int64_t from_ns, int64_t to_ns);
+enum wheel_scanned wheel_scan_step(struct wheel_scan *s, size_t budget,
+                                   void (*visit)(void *arg, uint32_t id, int64_t deadline_ns),
+                                   void *arg);
+void wheel_scan_end(struct wheel_scan *s); /* at any time; harmless twice */
+void wheel_scans_stop(struct wheel *w);    /* all of them have nothing left to visit */
+
 /* Walks everything and aborts with a message if an invariant is broken; for tests. */
 void wheel_check(const struct wheel *w);
 

@@ -138,7 +138,7 @@ void index_set_place(struct index *ix, uint32_t id, uint64_t place)
 
 /* The new deadline goes to the scratch entry first, in the place of this one: should memory run
  * out, the old one is untouched. */
-int index_set_deadline(struct index *ix, uint32_t id, int64_t deadline_ns)
+static int wheel_set(struct index *ix, uint32_t id, int64_t deadline_ns)
 {
     if (deadline_ns == 0) {
         wheel_out(ix, id);
@@ -153,6 +153,15 @@ int index_set_deadline(struct index *ix, uint32_t id, int64_t deadline_ns)
     wheel_del(ix->wheel, id);
     wheel_renumber(ix->wheel, block_id(scratch, 0), id);
     return 0;
+}
+
+int index_set_deadline(struct index *ix, uint32_t id, int64_t deadline_ns)
+{
+    int rc = wheel_set(ix, id, deadline_ns);
+
+    if (rc == 0)
+        index_set_bits(ix, id, index_bits(ix, id)); /* it is not infinite any more */
+    return rc;
 }
 
 void index_set_bits(struct index *ix, uint32_t id, uint16_t flags)

@@ -66,8 +66,8 @@ void index_remove(struct index *ix, uint32_t id);
 void index_set_place(struct index *ix, uint32_t id, uint64_t place);
 /* 0: never.  Not for hidden entries.  MF_NOMEM changes nothing. */
 MF_MUSTCHECK int index_set_deadline(struct index *ix, uint32_t id, int64_t deadline_ns);
-/* The two bits RECORD_BITS of flags (record.h); one with a deadline is not infinite, so this comes
- * after the deadline.  A new entry has none. */
+/* The two bits RECORD_BITS of flags (record.h).  One with a deadline is not infinite, whichever
+ * comes first.  A new entry has none. */
 void index_set_bits(struct index *ix, uint32_t id, uint16_t flags);
 uint16_t index_bits(const struct index *ix, uint32_t id);
 size_t index_infinite(const struct index *ix); /* entries, the doomed and hidden ones included */
@@ -104,6 +104,16 @@ int64_t index_next_deadline(const struct index *ix);
 size_t index_deadlines(const struct index *ix);
 void index_each_deadline(const struct index *ix, int64_t to_ns,
                          void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
+/* wheel_scan_begin(); with index_scans_stop() it ends before the index does. */
+struct wheel_scan;
+void index_scan_begin(struct index *ix, struct wheel_scan *s, int64_t from_ns, int64_t to_ns);
+void index_scans_stop(struct index *ix);
+/* The first entry at or after from_seq that is not hidden and has no deadline: infinite ones, or
+ * the others.  Blocks without any are passed over by their counts.  *steps, blocks and entries
+ * looked at, is counted down; INDEX_NONE with 0 left: go on at *from_seq, else that was all. O(what
+ * it finds), O(entries) in blocks that also hold others, O(1) a block passed over. */
+uint32_t index_next_endless(const struct index *ix, bool infinite, uint64_t *from_seq,
+                            size_t *steps);
 size_t index_memory(const struct index *ix);
 uint64_t index_moves(const struct index *ix); /* raised when entries change their ids */
 

@@ -117,6 +117,7 @@ void purge_apply(struct store *s)
     if (s->gone != NULL)
         s->gone(s->gone_arg, index_seq(old, index_next(old, 0)), s->purge.upto, MF_SLICE_NONE);
     keys_walks_stop(index_keys(old));
+    index_scans_stop(old);
     if (index_count(old) <= SMALL || s->purge.freeing) {
         index_free(old);
         return;

@@ -8,7 +8,8 @@
  *     cursor.c      iteration                      blob.c     small values
  *     doomed.c      removals on their way          purge.c    removing everything
  *     checkpointer.c  checkpoints in the background scrub.c   reading everything
- *     erase.c       overwriting what was removed
+ *     erase.c       overwriting what was removed    ahead.c   deadlines to come, tally.c   and how
+ * many
  */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
@@ -255,10 +256,12 @@ bool count_covers(const struct index *ix, struct mf_slice pattern);
 uint64_t count_newest(const struct store *s, const struct index *ix, struct mf_slice pattern,
                       bool (*counts)(const struct store *s, uint32_t id));
 
+/* ahead.c: brings the wheel to the present: its slots are short then; false: there is more to do.
+ */
+bool ahead_ready(struct store *s, struct index *ix, struct wheel_scan *scan, size_t steps);
 /* cursor.c: the message is about to be hidden or removed. */
 void dull_lose(struct store *s, const struct index *ix, uint32_t id);
-/* purge.c: NULL: not everything, or not this way (few, or out of memory); else for purge_begin().
- */
+/* purge.c: NULL: not everything, or not this way (few, or no memory); else for purge_begin(). */
 struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last);
 void purge_begin(struct store *s, struct index *fresh);
 void purge_hide(struct store *s, struct range r); /* these removals are on disk already */

@@ -2,7 +2,7 @@
 # nor what expires.
 noinst_LIBRARIES += %D%/libttl.a
 %C%_libttl_a_SOURCES = \
-	%D%/wheel.c %D%/due.c %D%/pool.c %D%/tidy.c %D%/check.c %D%/wheel_int.h \
+	%D%/wheel.c %D%/scan.c %D%/due.c %D%/pool.c %D%/tidy.c %D%/check.c %D%/wheel_int.h \
 	%D%/ttl.c %D%/cron.c %D%/cron_at.c %D%/cron_next.c %D%/cron_int.h \
 	%D%/zone.c %D%/zone_rule.c %D%/zone.h %D%/civil.h \
 	include/mayfly/wheel.h include/mayfly/ttl.h include/mayfly/cron.h
@@ -14,6 +14,10 @@ UNIT_TESTS += test/unit/wheel test/unit/wheel_model test/unit/wheel_nomem
 test_unit_wheel_SOURCES = test/unit/test_wheel.c
 test_unit_wheel_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
 test_unit_wheel_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/wheel_scan
+test_unit_wheel_scan_SOURCES = test/unit/test_wheel_scan.c
+test_unit_wheel_scan_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_wheel_scan_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_wheel_model_SOURCES = test/unit/test_wheel_model.c
 test_unit_wheel_model_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
 test_unit_wheel_model_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -13,6 +13,7 @@ static void relink(struct wheel *w, const struct chunk *c, uint32_t from, uint32
             w->open = to;
         return;
     }
+    scan_chunk_moved(w, from, to);
     b = &w->bucket[c->bucket];
     if (c->prev == NONE)
         b->first = to;

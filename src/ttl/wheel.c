@@ -81,6 +81,7 @@ static void bucket_remove(struct wheel *w, uint32_t no, uint32_t slot)
         ref_set(w, c->id[slot], no, slot);
     }
     if (last == 0) {
+        scan_chunk_goes(w, last_no);
         bucket_unlink(w, last_no);
         pool_give(&w->pool, last_no);
     }
@@ -120,6 +121,7 @@ struct wheel *wheel_new(const struct wheel_owner *o, int64_t now_ns)
     w->settled = true;
     w->drain = NONE;
     w->open = NONE;
+    mf_list_init(&w->scans);
     for (uint32_t b = 0; b < BUCKETS; b++)
         w->bucket[b] = (struct bucket){NONE, NONE};
     return w;
@@ -129,6 +131,7 @@ void wheel_free(struct wheel *w)
 {
     if (w == NULL)
         return;
+    wheel_scans_stop(w);
     pool_free(&w->pool);
     free(w->heap);
     free(w);
@@ -271,6 +274,7 @@ static uint32_t work_left(struct wheel *w, int64_t target)
 /* The oldest chunk of b, a bucket given by work_left(); false: out of memory. */
 static bool work(struct wheel *w, uint32_t b, int64_t target)
 {
+    scan_bucket_goes(w, b);
     if (b != w->drain && bucket_end(w, b) > target) {
         /* All lower levels are empty by now: the wheel may stand in the middle of b. */
         w->tick = target;

@@ -86,6 +86,7 @@ struct wheel {
     uint32_t heap_n, heap_cap;
     size_t count, due;
     uint64_t moves; /* entries moved from one place to another; tests bound the work by it */
+    struct mf_list scans; /* wheel_scan.node */
     struct pool pool;
     uint64_t occupied[LEVELS][SLOTS / 64]; /* bit <=> the bucket is not empty */
     struct bucket bucket[BUCKETS];
@@ -142,6 +143,11 @@ static inline bool wheel_sparse(const struct wheel *w)
 
     return held - w->pool.used > w->pool.used / 2 + 2 * PAGE_CHUNKS;
 }
+
+/* scan.c: a bucket is about to be taken apart; its newest chunk goes, empty; a chunk was moved. */
+void scan_bucket_goes(struct wheel *w, uint32_t b);
+void scan_chunk_goes(struct wheel *w, uint32_t no);
+void scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to);
 
 /* due.c */
 MF_MUSTCHECK int due_add(struct wheel *w, uint32_t id, int64_t deadline);

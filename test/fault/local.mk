@@ -67,6 +67,10 @@ test_unit_store_bits_SOURCES = test/unit/test_store_bits.c test/support/store_fi
 	%D%/disk.c %D%/disk.h $(TEST_STORE)
 test_unit_store_bits_LDADD = src/cli/libcli.a $(STORE_LIBS) $(UNITY_LIBS) $(JANSSON_LIBS)
 test_unit_store_bits_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/store_ahead
+test_unit_store_ahead_SOURCES = test/unit/test_store_ahead.c test/support/store_fixture.h $(TEST_STORE)
+test_unit_store_ahead_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_ahead_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/store_erase
 test_unit_store_erase_SOURCES = test/unit/test_store_erase.c test/support/store_fixture.h \
 	%D%/disk.c %D%/disk.h $(TEST_STORE)

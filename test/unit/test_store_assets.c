@@ -27,8 +27,9 @@ void setUp(void)
 
 static const char *const files[] = {"0000000000000004.log", "0000000000000005.log", "checkpoint"};
 static const char *const files2[] = {"0000000000000001.log", "checkpoint"};
+static const char *const files3[] = {"0000000000000001.log", "0000000000000002.log", "checkpoint"};
 /* What opening adds: a segment of today's version. */
-static const char *const made[] = {"0000000000000006.log", "store.lock"};
+static const char *const made[] = {"0000000000000002.log", "0000000000000006.log", "store.lock"};
 
 void tearDown(void)
 {
@@ -165,6 +166,52 @@ static void test_version_2_opens_by_its_log(void)
     check_store2(false);
 }
 
+/* Bits by appends (2, 3, 6) and by re-deadlines, before the checkpoint (1, 4) and behind it (2, 5).
+ */
+static void check_store3(bool with_checkpoint)
+{
+    struct mf_error e;
+    struct store_io *io;
+    struct store *s;
+    struct store_state st;
+    struct store_stats stats;
+    struct store_opts o = {.name = "v3", .now_ns = 1};
+    bool closed = false;
+
+    for (size_t i = 0; i < MF_COUNT(files3); i++)
+        if (with_checkpoint || i < 2)
+            copy_file("store-v3", files3[i]);
+    TEST_ASSERT_EQUAL(0, store_io_dir(&io, dir, &e));
+    TEST_ASSERT_EQUAL_MESSAGE(0, store_open(&s, &o, io, &e), "open");
+    TEST_ASSERT_EQUAL(0, store_attach(s, loop, &e));
+    TEST_ASSERT_EQUAL(0, store_damage_count(s));
+    store_stats(s, &stats);
+    TEST_ASSERT_EQUAL_UINT64(with_checkpoint, stats.recovered_from_checkpoint);
+    check_message(s, 1, "a.1", "one", 0, STORE_BITS);
+    check_message(s, 2, "a.2", "two", 8000000000, 1);
+    check_message(s, 3, "b.1", "three", 5000000000, STORE_PINNED | 2);
+    check_message(s, 4, "b.2", "four", 7000000000, STORE_PINNED);
+    check_message(s, 5, "b.3", "five", 0, STORE_INFINITE);
+    check_message(s, 6, "c.1", "six", 0, STORE_INFINITE);
+    store_state(s, &st);
+    TEST_ASSERT_EQUAL_UINT64(3, st.deadlines);
+    TEST_ASSERT_EQUAL_UINT64(3, st.infinite);
+    TEST_ASSERT_EQUAL_UINT64(3, st.pinned);
+    store_close(s, on_closed, &closed);
+    while (!closed)
+        loop_turn(loop);
+}
+
+static void test_version_3_opens_by_its_checkpoint(void)
+{
+    check_store3(true);
+}
+
+static void test_version_3_opens_by_its_log(void)
+{
+    check_store3(false);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -172,5 +219,7 @@ int main(void)
     RUN_TEST(test_version_1_opens_by_its_log);
     RUN_TEST(test_version_2_opens_by_its_checkpoint);
     RUN_TEST(test_version_2_opens_by_its_log);
+    RUN_TEST(test_version_3_opens_by_its_checkpoint);
+    RUN_TEST(test_version_3_opens_by_its_log);
     return UNITY_END();
 }

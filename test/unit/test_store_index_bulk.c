@@ -46,6 +46,10 @@ static int64_t deadline_of(unsigned i)
 {
     return i % 5 == 0 ? 0 : 500 + (int64_t)(i * 2654435761u % 100000) * 1000000;
 }
+static uint16_t bits_of(unsigned i)
+{
+    return (uint16_t)((i % 11 == 0 ? RECORD_INFINITE : 0) | (i % 13 == 0 ? RECORD_PINNED : 0));
+}
 
 static int fill(struct index *ix, size_t expect)
 {
@@ -54,7 +58,7 @@ static int fill(struct index *ix, size_t expect)
     if (rc != 0 || (rc = index_bulk_begin(ix, expect)) != 0)
         return rc;
     for (unsigned i = 0; i < made && rc == 0; i++)
-        rc = index_bulk_put(ix, seq_of(i), mf_str(text[i]), i * 8, deadline_of(i), 0);
+        rc = index_bulk_put(ix, seq_of(i), mf_str(text[i]), i * 8, deadline_of(i), bits_of(i));
     end = index_bulk_end(ix);
     return rc == 0 ? end : rc;
 }
@@ -66,6 +70,8 @@ static void compare(void)
     index_check(many);
     TEST_ASSERT_EQUAL_size_t(index_count(single), index_count(many));
     TEST_ASSERT_EQUAL_size_t(index_deadlines(single), index_deadlines(many));
+    TEST_ASSERT_GREATER_THAN_size_t(0, index_infinite(many));
+    TEST_ASSERT_GREATER_THAN_size_t(0, index_pinned(many));
     TEST_ASSERT_EQUAL_size_t(keys_count(index_keys(single)), keys_count(index_keys(many)));
     for (unsigned i = 0; i < made; i++) {
         uint32_t x = index_find(single, seq_of(i)), y = index_find(many, seq_of(i));
@@ -79,6 +85,7 @@ static void compare(void)
         TEST_ASSERT_EQUAL_UINT32(ky, keys_find(index_keys(many), mf_str(text[i])));
         TEST_ASSERT_EQUAL_UINT64(index_place(single, x), index_place(many, y));
         TEST_ASSERT_EQUAL_INT64(index_deadline(single, x), index_deadline(many, y));
+        TEST_ASSERT_EQUAL_HEX16(index_bits(single, x), index_bits(many, y));
         TEST_ASSERT_EQUAL_UINT64(index_seq(single, index_key_last(single, kx)),
                                  index_seq(many, index_key_last(many, ky)));
     }

@@ -36,6 +36,7 @@ static uint32_t below(uint32_t n)
 struct message {
     uint64_t seq, place;
     int64_t deadline; /* 0: never, or hidden */
+    uint16_t bits;
     unsigned key;
     bool doomed, hidden;
 };
@@ -99,6 +100,17 @@ static void model_delete(size_t at)
     count--;
 }
 
+static uint16_t any_bits(void)
+{
+    return below(3) == 0 ? (uint16_t)any() & RECORD_BITS : 0;
+}
+
+/* What holds beside such a deadline. */
+static uint16_t held(uint16_t bits, int64_t deadline)
+{
+    return deadline == 0 ? bits : (uint16_t)(bits & ~RECORD_INFINITE);
+}
+
 static int64_t any_deadline(void)
 {
     switch (below(6)) {
@@ -146,6 +158,7 @@ static void compare_one(uint32_t id, const struct message *v)
     TEST_ASSERT_EQUAL_UINT64(v->seq, index_seq(ix, id));
     TEST_ASSERT_EQUAL_UINT64(v->place, index_place(ix, id));
     TEST_ASSERT_EQUAL_INT64(v->deadline, index_deadline(ix, id));
+    TEST_ASSERT_EQUAL_HEX16(v->bits, index_bits(ix, id));
     TEST_ASSERT_EQUAL(v->doomed, index_doomed(ix, id));
     TEST_ASSERT_EQUAL(v->hidden, index_hidden(ix, id));
     TEST_ASSERT_TRUE(
@@ -155,17 +168,21 @@ static void compare_one(uint32_t id, const struct message *v)
 static void compare_all(void)
 {
     uint32_t id = index_next(ix, 0);
-    size_t timed = 0;
+    size_t timed = 0, infinite = 0, pinned = 0;
 
     index_check(ix);
     TEST_ASSERT_EQUAL_size_t(count, index_count(ix));
     for (size_t i = 0; i < count; i++) {
         compare_one(id, &m[i]);
         timed += m[i].deadline != 0;
+        infinite += (m[i].bits & RECORD_INFINITE) != 0;
+        pinned += (m[i].bits & RECORD_PINNED) != 0;
         id = m[i].seq == UINT64_MAX ? INDEX_NONE : index_next(ix, m[i].seq + 1);
     }
     TEST_ASSERT_EQUAL_UINT32(INDEX_NONE, id);
     TEST_ASSERT_EQUAL_size_t(timed, index_deadlines(ix));
+    TEST_ASSERT_EQUAL_size_t(infinite, index_infinite(ix));
+    TEST_ASSERT_EQUAL_size_t(pinned, index_pinned(ix));
 }
 
 /* find, next and prev of a sequence near one that is there, or anywhere. */
@@ -230,6 +247,9 @@ static void step_add(void)
     top = v.seq;
     v.deadline = any_deadline();
     TEST_ASSERT_EQUAL(0, index_add(ix, v.seq, key_text(v.key, text), v.place, v.deadline, &id));
+    v.bits = any_bits();
+    index_set_bits(ix, id, v.bits | 7);
+    v.bits = held(v.bits, v.deadline);
     compare_one(id, &v);
     model_insert(count, v);
 }
@@ -261,6 +281,8 @@ static void step_change(size_t at)
     } else if (!m[at].hidden) {
         m[at].deadline = below(10) == 0 ? m[at].deadline : any_deadline();
         TEST_ASSERT_EQUAL(0, index_set_deadline(ix, id_of(at), m[at].deadline));
+        m[at].bits = held(below(2) == 0 ? m[at].bits : any_bits(), m[at].deadline);
+        index_set_bits(ix, id_of(at), m[at].bits);
     }
 }
 
@@ -376,7 +398,10 @@ static void load_put(uint64_t seq, unsigned key)
     else
         model_insert(at, v);
     m[at] = v;
-    TEST_ASSERT_EQUAL(0, index_load_put(ix, seq, key_text(v.key, text), v.place, v.deadline, 0));
+    v.bits = any_bits();
+    TEST_ASSERT_EQUAL(0,
+                      index_load_put(ix, seq, key_text(v.key, text), v.place, v.deadline, v.bits));
+    m[at].bits = held(v.bits, v.deadline);
     top = seq > top ? seq : top;
 }
 
@@ -440,9 +465,12 @@ static void load_some(void)
             uint64_t seq = below(2) == 0 ? near_one() : last;
             int64_t deadline = any_deadline();
             size_t at;
-            index_load_deadline(ix, seq, deadline, 0);
-            if (model_has(seq, &at))
+            uint16_t bits = any_bits();
+            index_load_deadline(ix, seq, deadline, bits);
+            if (model_has(seq, &at)) {
                 m[at].deadline = deadline;
+                m[at].bits = held(bits, deadline);
+            }
         }
         if (below(3) == 0) {
             uint64_t first = near_one();
