@@ -38,5 +38,9 @@ void ttl_touch_handle(struct api_call *call);
 void ttl_persist_handle(struct api_call *call);
 void ttl_policy_handle(struct api_call *call);
 void ttl_policies_handle(struct api_call *call);
+void ttl_backfill_handle(struct api_call *call);
+/* "job": {...}. */
+struct backfill_status;
+void ttl_json_job(struct jsonw *w, const struct backfill_status *st, int64_t now_ns);
 
 #endif

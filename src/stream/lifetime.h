@@ -39,6 +39,15 @@ int64_t lifetime_stored_ttl(struct stream *s, const struct store_rec *r, bool al
                             const struct policy *policy);
 /* The lifetime of a message that was stored, for its ack.  False: nobody asked. */
 bool lifetime_show(struct stream *s, const struct intake *in, struct stream_ack_ttl *out);
+/* The policy's decision about a stored message, as if it were published at from_ns. */
+void lifetime_stored_decide(struct stream *s, const struct store_rec *r, int64_t from_ns,
+                            struct policy_decision *d);
+
+/* --- backfill.c (backfill.h) ------------------------------------------------------------------ */
+
+MF_MUSTCHECK int backfill_resume(struct stream *s); /* at start, if one was under way */
+void backfill_stop(struct stream *s);               /* closing */
+
 /* --- scope.c ---------------------------------------------------------------------------------- */
 
 bool scope_holds(const struct stream *s); /* scope: subject, and a subject may have several messages */

@@ -69,17 +69,31 @@ bool stream_ttl_decide(struct stream *s, const struct stream_msg *m, int64_t fro
 }
 
 /* A body that cannot be read says nothing: the next rule is tried. */
-int64_t lifetime_stored_ttl(struct stream *s, const struct store_rec *r, bool allow_msg_ttl,
-                            const struct policy *policy)
+static void decide_stored(struct stream *s, const struct store_rec *r, int64_t from_ns,
+                          bool allow_msg_ttl, const struct policy *policy,
+                          struct policy_decision *d)
 {
-    struct intake in = {.subject = r->key, .hdr = r->head, .payload = r->body, .ts_ns = r->ts_ns};
+    struct intake in = {.subject = r->key, .hdr = r->head, .payload = r->body, .ts_ns = from_ns};
     struct mf_buf plain = MF_BUF_INIT;
-    struct policy_decision d;
 
     if (policy != NULL && (r->flags & MSG_COMPRESSED) != 0 &&
         compress_undo(r->body, &plain, &in.payload) != 0)
         in.payload = MF_SLICE_NONE;
-    decide_by(s, policy, &in, allow_msg_ttl ? header_ttl(s, r->head) : TTL_NONE, &d);
+    decide_by(s, policy, &in, allow_msg_ttl ? header_ttl(s, r->head) : TTL_NONE, d);
     mf_buf_fini(&plain);
+}
+
+int64_t lifetime_stored_ttl(struct stream *s, const struct store_rec *r, bool allow_msg_ttl,
+                            const struct policy *policy)
+{
+    struct policy_decision d;
+
+    decide_stored(s, r, r->ts_ns, allow_msg_ttl, policy, &d);
     return d.ttl;
+}
+
+void lifetime_stored_decide(struct stream *s, const struct store_rec *r, int64_t from_ns,
+                            struct policy_decision *d)
+{
+    decide_stored(s, r, from_ns, s->cfg.allow_msg_ttl, s->governor, d);
 }

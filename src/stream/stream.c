@@ -104,7 +104,7 @@ static int load(struct stream *s)
     remember_last(s);
     if ((rc = dedup_load(s->dedup, s, now, s->cfg.duplicate_window_ns)) != 0)
         return rc;
-    if ((rc = sweep_resume(s)) != 0)
+    if ((rc = sweep_resume(s)) != 0 || (rc = backfill_resume(s)) != 0)
         return rc;
     return s->cfg.allow_msg_schedules ? schedule_load(s) : 0;
 }
@@ -134,6 +134,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     announce_from_here(s);
     if ((rc = load(s)) != 0) {
         sweep_stop(s);
+        backfill_stop(s);
         stream_config_init(&s->cfg);
         stream_free(s);
         return mf_fail(e, rc, "load stream %s", cfg->name);
@@ -175,6 +176,7 @@ static void stop(struct stream *s)
     fast_drop_all(s);
     purge_drop_all(s);
     sweep_stop(s);
+    backfill_stop(s);
     limits_stop(s);
     loop_timer_stop(s->expire_timer);
     loop_defer_cancel(s->host->loop, &s->announce_defer);

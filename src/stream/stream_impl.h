@@ -37,6 +37,7 @@
 #define BLOB_CONFIG  "config"  /* as the codec writes it */
 #define BLOB_CREATED "created" /* i64, little endian: ns since 1970 */
 #define BLOB_SWEEP   "sweep"   /* sweep.c */
+#define BLOB_BACKFILL "ttl/backfill" /* backfill.c */
 #define BLOB_IDS     "ids/"    /* dedup.c: a prefix */
 #define BLOB_SCHED   "sched/"  /* schedule.c: a prefix */
 
@@ -46,6 +47,7 @@ struct fasts;
 struct counters;
 struct schedules;
 struct sweep;
+struct backfill;
 
 struct stream {
     struct stream_config cfg;
@@ -80,6 +82,7 @@ struct stream {
     struct counters *counters;
     struct schedules *schedules;
     struct sweep *sweep;       /* NULL: none is running */
+    struct backfill *backfill; /* the last one, running or ended; NULL: none */
     uint64_t first_known;      /* the last message whose time was read for stream_state() */
     int64_t first_ts_ns;       /* its time */
     struct mf_buf last_msg_id; /* of the very last message; empty: it had none */

@@ -1,6 +1,6 @@
 /* walk.c: one resumable walk over stored messages.
  *
- * Happy path: walk_slice() looks at WALK_SLICE messages.  What it writes and the place it reached
+ * Happy path: walk_slice() looks at w->slice messages.  What it writes and the place it reached
  * are one batch, and the next slice comes when that is on disk, so that a slow disk slows the walk
  * and not the memory grow.  A message that is not in memory is read by a worker.
  * Failure: what does not work now is tried again after a pause.  A store that takes no writes any
@@ -68,7 +68,7 @@ struct store_wait *walk_wait(struct walk *w)
 
 int walk_init(struct walk *w, struct stream *s, const struct walk_ops *ops)
 {
-    *w = (struct walk){.s = s, .ops = ops, .next = 1, .wait = {.done = on_written}};
+    *w = (struct walk){.s = s, .ops = ops, .next = 1, .slice = WALK_SLICE, .wait = {.done = on_written}};
     w->timer = loop_timer_new(s->host->loop, walk_turn, w);
     return w->timer == NULL ? MF_NOMEM : 0;
 }
@@ -116,7 +116,7 @@ static void on_read(struct store_read *read, int status)
     else
         w->next = read->seq + 1; /* gone or damaged: nothing to do for it */
     if (!hopeless(rc))
-        go_on(w, rc == 0 ? w->gap_ns / WALK_SLICE : PAUSE_NS);
+        go_on(w, rc == 0 ? w->gap_ns / w->slice : PAUSE_NS);
 }
 
 /* w->next is the first that is not done.  MF_AGAIN: it has to be read from disk. */
@@ -125,7 +125,7 @@ static int visit_some(struct walk *w, bool *wrote)
     struct store *st = w->s->store;
     struct store_rec r;
 
-    for (unsigned n = 0; n < WALK_SLICE; n++) {
+    for (unsigned n = 0; n < w->slice; n++) {
         uint64_t seq = store_next(st, w->next);
         if (seq == 0 || seq > w->end) {
             w->next = w->end + 1;

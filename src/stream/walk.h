@@ -21,6 +21,7 @@ struct walk {
     struct stream *s; /* NULL: stopped */
     const struct walk_ops *ops;
     uint64_t next, end; /* the first message that is not done, and the last to look at */
+    unsigned slice;     /* messages in one */
     int64_t gap_ns;     /* between two slices */
     bool held;          /* walk_hold() */
     struct loop_timer *timer;
@@ -32,7 +33,7 @@ struct walk {
 #define WALK_SLICE 512u /* messages: about a millisecond */
 
 MF_MUSTCHECK int walk_init(struct walk *w, struct stream *s, const struct walk_ops *ops);
-/* For a batch that must be on disk first: hand this to store_end() and call walk_waits(). */
+/* For a batch that must be on disk first: its waiter. */
 struct store_wait *walk_wait(struct walk *w);
 void walk_go(struct walk *w);   /* a slice in a later turn */
 void walk_hold(struct walk *w); /* no further slice until walk_go() */

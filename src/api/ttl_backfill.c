@@ -1,0 +1,212 @@
+/* ttl_backfill.c: BACKFILL: start, status, pause, resume and stop of the job that applies the policy
+ * to stored messages (backfill.h). */
+#include "ttl_api.h"
+
+#include "mayfly/backfill.h"
+#include "mayfly/clock.h"
+#include "mayfly/subject.h"
+
+#include <stdio.h>
+
+struct backfill_request {
+    char *action, *which, *filter, *from, *spread;
+    bool dry_run;
+    int64_t rate;
+    uint64_t expire_now;
+};
+#define FIELD(json, sort, member)                                                                  \
+    {                                                                                              \
+        .name = (json), .kind = (sort), .offset = offsetof(struct backfill_request, member)        \
+    }
+static const struct json_field fields[] = {
+    FIELD("action", JSON_STR, action),     FIELD("which", JSON_STR, which),
+    FIELD("filter", JSON_STR, filter),     FIELD("from", JSON_STR, from),
+    FIELD("spread", JSON_STR, spread),     FIELD("dry_run", JSON_BOOL, dry_run),
+    FIELD("rate", JSON_INT, rate),         FIELD("expire_now", JSON_U64, expire_now),
+};
+static const struct json_type type = {"TTLBackfillRequest", sizeof(struct backfill_request), fields,
+                                      MF_COUNT(fields)};
+
+/* --- the job as JSON -------------------------------------------------------------------------- */
+
+static const char *const states[] = {"running", "paused", "done", "stopped", "failed"};
+
+static void write_progress(struct jsonw *w, const struct backfill_status *st, int64_t now_ns)
+{
+    int64_t took_ns = now_ns - st->started_ns;
+    double per_second = took_ns > 0 ? (double)st->seen * 1e9 / (double)took_ns : 0;
+    bool running = st->state == BACKFILL_RUNNING;
+
+    jsonw_u64(w, "seen", st->seen);
+    jsonw_u64(w, "total", st->total);
+    jsonw_u64(w, "set", st->set);
+    jsonw_u64(w, "infinite", st->infinite);
+    jsonw_u64(w, "unchanged", st->unchanged);
+    jsonw_u64(w, "pinned", st->pinned);
+    jsonw_u64(w, "expire_now", st->expire_now);
+    jsonw_u64(w, "errors", st->errors);
+    jsonw_i64(w, "per_second", running ? (int64_t)per_second : 0);
+    jsonw_i64(w, "left_s",
+              running && per_second > 0 && st->total > st->seen
+                  ? (int64_t)((double)(st->total - st->seen) / per_second)
+                  : 0);
+}
+
+void ttl_json_job(struct jsonw *w, const struct backfill_status *st, int64_t now_ns)
+{
+    char text[CLOCK_TEXT];
+
+    jsonw_object(w, "job");
+    jsonw_str(w, "id", st->id);
+    jsonw_str(w, "state", states[st->state]);
+    jsonw_opt_str(w, "error", st->error);
+    jsonw_bool(w, "dry_run", st->opts.dry_run);
+    jsonw_str(w, "which", st->opts.all ? "all" : "without");
+    jsonw_str(w, "filter", st->opts.filter[0] == '\0' ? ">" : st->opts.filter);
+    jsonw_str(w, "from", st->opts.written ? "written" : "now");
+    jsonw_str(w, "spread", clock_duration(text, st->opts.spread_ns));
+    jsonw_time(w, "started", st->started_ns);
+    jsonw_time(w, "base", st->base_ns);
+    write_progress(w, st, now_ns);
+    jsonw_object(w, "decided");
+    for (int by = 0; by < POLICY_BYS; by++)
+        jsonw_opt_u64(w, policy_by_word((enum policy_by)by), st->decided[by]);
+    jsonw_end(w);
+    jsonw_end(w);
+}
+
+static void answer(struct api_call *call, struct stream *s)
+{
+    struct jsonw *w = api_reply_begin(call);
+
+    jsonw_str(w, "stream", stream_name(s));
+    ttl_json_job(w, backfill_status(s), api_now_ns(call->aa->api));
+    api_reply_end(call);
+}
+
+static void on_disk(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    struct api_call *call = mf_container(op, struct api_call, sop);
+
+    (void)count;
+    if (e != NULL)
+        api_reply_error(call, e);
+    else
+        answer(call, op->stream);
+}
+
+/* --- start ------------------------------------------------------------------------------------ */
+
+static bool is_word(const char *text, const char *usual, const char *other, bool *is_other)
+{
+    *is_other = text != NULL && strcmp(text, other) == 0;
+    return text == NULL || *is_other || strcmp(text, usual) == 0;
+}
+
+static bool read_opts(const struct backfill_request *r, struct backfill_opts *o)
+{
+    *o = (struct backfill_opts){.dry_run = r->dry_run,
+                                .rate = r->rate == 0 ? BACKFILL_RATE_DEFAULT : (uint64_t)r->rate,
+                                .expire_now = r->expire_now};
+    if (!is_word(r->which, "without", "all", &o->all) ||
+        !is_word(r->from, "now", "written", &o->written) || r->rate < 0 ||
+        o->rate > BACKFILL_RATE_MAX)
+        return false;
+    if (r->filter != NULL && r->filter[0] != '\0' && strcmp(r->filter, ">") != 0) {
+        if (!subject_valid(mf_str(r->filter)) || strlen(r->filter) > 255)
+            return false;
+        o->filter = r->filter;
+    }
+    return r->spread == NULL || r->spread[0] == '\0' || strcmp(r->spread, "0") == 0 ||
+           policy_parse_duration(mf_str(r->spread), &o->spread_ns) == 0;
+}
+
+/* A dry run with the same words has counted how many would end at once. */
+static bool confirmed(struct api_call *call, struct stream *s, const struct backfill_opts *o)
+{
+    const struct backfill_status *last = backfill_status(s);
+    char text[120];
+
+    if (o->dry_run || last == NULL || !last->opts.dry_run || last->state != BACKFILL_DONE ||
+        last->opts.all != o->all || last->opts.written != o->written ||
+        strcmp(last->opts.filter, o->filter == NULL ? "" : o->filter) != 0 ||
+        last->expire_now <= o->expire_now)
+        return true;
+    (void)snprintf(text, sizeof text,
+                   "backfill would expire %llu messages at once; confirm with \"expire_now\": %llu",
+                   (unsigned long long)last->expire_now, (unsigned long long)last->expire_now);
+    ttl_refuse_own(call, TTL_BACKFILL_EXPIRES, text);
+    return false;
+}
+
+static void refuse_state(struct api_call *call, int rc)
+{
+    if (rc == MF_EXISTS)
+        ttl_refuse_own(call, TTL_BACKFILL_RUNNING, "a backfill of this stream is running");
+    else if (rc == MF_NOTFOUND)
+        ttl_refuse_own(call, TTL_NO_BACKFILL, "there is no backfill of this stream");
+    else
+        api_reply_no_memory(call);
+}
+
+static void start(struct api_call *call, struct stream *s, const struct backfill_request *r)
+{
+    const struct policy *p = stream_policy(s);
+    struct backfill_opts o;
+    int rc;
+
+    if (!read_opts(r, &o)) {
+        ttl_refuse(call, JS_BAD_REQUEST);
+    } else if (p == NULL || !policy_view(p)->active ||
+               policy_view(p)->keys.enforce != POLICY_ENFORCE_ON) {
+        ttl_refuse_own(call, TTL_NO_POLICY, "the stream has no TTL policy");
+    } else if (confirmed(call, s, &o)) {
+        call->sop.done = on_disk;
+        if ((rc = backfill_start(s, &o, &call->sop)) != 0)
+            refuse_state(call, rc);
+    }
+}
+
+static void set_state(struct api_call *call, struct stream *s, enum backfill_state state)
+{
+    int rc;
+
+    call->sop.done = on_disk;
+    if ((rc = backfill_set_state(s, state, &call->sop)) != 0)
+        refuse_state(call, rc);
+}
+
+static void act(struct api_call *call, struct stream *s, const struct backfill_request *r)
+{
+    const char *action = r->action == NULL ? "" : r->action;
+
+    if (strcmp(action, "start") == 0)
+        start(call, s, r);
+    else if (strcmp(action, "pause") == 0)
+        set_state(call, s, BACKFILL_PAUSED);
+    else if (strcmp(action, "resume") == 0)
+        set_state(call, s, BACKFILL_RUNNING);
+    else if (strcmp(action, "stop") == 0)
+        set_state(call, s, BACKFILL_STOPPED);
+    else if (strcmp(action, "status") != 0)
+        ttl_refuse(call, JS_BAD_REQUEST);
+    else if (backfill_status(s) == NULL)
+        refuse_state(call, MF_NOTFOUND);
+    else
+        answer(call, s);
+}
+
+void ttl_backfill_handle(struct api_call *call)
+{
+    struct backfill_request r = {0};
+    struct stream *s;
+
+    if (!api_call_read(call, &type, &r) || (s = api_call_stream(call, 1)) == NULL)
+        return;
+    if (stream_config(s)->mirror != NULL)
+        ttl_refuse_own(call, TTL_MIRROR, "a mirror follows its origin");
+    else if (stream_config(s)->sealed)
+        ttl_refuse(call, JS_STREAM_SEALED);
+    else
+        act(call, s, &r);
+}
