@@ -2,7 +2,7 @@
  *
  * Everything above `announced` that is on disk is told in one go at the end of the turn; for
  * observers nothing is kept per message. */
-#include "stream_impl.h"
+#include "lifetime.h"
 
 #define SLICE 4096
 
@@ -125,6 +125,8 @@ static void gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
     struct stream *s = arg;
     struct mf_list *pos, *next;
 
+    if (s->linked != NULL)
+        linked_gone(s, first == last ? key : MF_SLICE_NONE);
     mf_list_each_safe(pos, next, &s->observers)
     {
         struct stream_observer *o = mf_container(pos, struct stream_observer, node);
@@ -184,6 +186,11 @@ void announce_rollups(struct stream *s, uint64_t upto)
         return;
     s->rolled.len -= at;
     memmove(s->rolled.ptr, s->rolled.ptr + at, s->rolled.len);
+}
+
+void announce_watch(struct stream *s)
+{
+    store_watch(s->store, gone, s);
 }
 
 void stream_observe(struct stream *s, struct stream_observer *o)

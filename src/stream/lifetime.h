@@ -48,6 +48,19 @@ void lifetime_stored_decide(struct stream *s, const struct store_rec *r, int64_t
 MF_MUSTCHECK int backfill_resume(struct stream *s); /* at start, if one was under way */
 void backfill_stop(struct stream *s);               /* closing */
 
+/* --- linked.c --------------------------------------------------------------------------------- */
+
+/* Does a message of any subject link to another record?  Then a change of a record is reported. */
+bool linked_watches(const struct stream *s);
+/* In the open batch, behind the change of a record of this subject.  before: lifetime_is_permanent()
+ * before the change. */
+void linked_changed(struct stream *s, struct mf_slice subject, bool before);
+void linked_gone(struct stream *s, struct mf_slice subject); /* on disk; empty: of many subjects */
+MF_MUSTCHECK int linked_start(struct stream *s); /* after each change of the policy; MF_NOMEM */
+void linked_stop(struct stream *s);              /* closing */
+/* A linked record: the last accepted message of its subject, no tombstone, without a deadline. */
+bool lifetime_is_permanent(struct stream *s, struct mf_slice subject);
+
 /* --- scope.c ---------------------------------------------------------------------------------- */
 
 bool scope_holds(const struct stream *s); /* scope: subject, and a subject may have several messages */

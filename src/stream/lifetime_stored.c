@@ -6,16 +6,19 @@ bool lifetime_is_audit(const struct policy *p)
     return policy_view(p)->keys.enforce == POLICY_ENFORCE_AUDIT;
 }
 
-/* A linked record: the last accepted message of its subject, no tombstone, without a deadline. */
-static bool is_permanent(void *arg, struct mf_slice subject)
+bool lifetime_is_permanent(struct stream *s, struct mf_slice subject)
 {
-    struct stream *s = arg;
     uint64_t count, seq = store_key_last_accepted(s->store, subject, &count);
     uint16_t flags = 0;
     int64_t deadline_ns;
 
     return seq != 0 && store_life(s->store, seq, &deadline_ns, &flags) && deadline_ns == 0 &&
            (flags & MSG_TOMBSTONE) == 0;
+}
+
+static bool is_permanent(void *arg, struct mf_slice subject)
+{
+    return lifetime_is_permanent(arg, subject);
 }
 
 struct policy_message lifetime_message(struct stream *s, const struct intake *in,

@@ -202,7 +202,7 @@ static bool has_company(const struct stream *s, const struct intake *in)
     uint64_t count;
 
     if (in->rollup != ROLLUP_NONE || in->h.schedule.len > 0 || in->h.schedule_next.len > 0 ||
-        limits_full_with(s, in))
+        limits_full_with(s, in) || linked_watches(s))
         return true;
     if (s->cfg.max_msgs_per_subject <= 0)
         return false;
@@ -285,6 +285,8 @@ static int append(struct stream *s, struct intake *in, struct store_append *a)
     a->body = compress_body(s, in->payload, &a->flags);
     if (scope_holds(s))
         rc = lower_older(s, in, a->deadline_ns);
+    bool links = linked_watches(s);
+    bool permanent = links && lifetime_is_permanent(s, in->subject);
     if (rc == 0)
         rc = store_append(s->store, a);
     if (rc != 0 && schedule && in->scheduled)
@@ -292,6 +294,8 @@ static int append(struct stream *s, struct intake *in, struct store_append *a)
     if (rc != 0)
         return rc;
     in->seq = a->seq;
+    if (links)
+        linked_changed(s, in->subject, permanent);
     s->last_ts_ns = in->ts_ns;
     remember_id(s, in);
     return 0;

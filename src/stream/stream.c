@@ -104,7 +104,8 @@ static int load(struct stream *s)
     remember_last(s);
     if ((rc = dedup_load(s->dedup, s, now, s->cfg.duplicate_window_ns)) != 0)
         return rc;
-    if ((rc = sweep_resume(s)) != 0 || (rc = backfill_resume(s)) != 0)
+    if ((rc = sweep_resume(s)) != 0 || (rc = backfill_resume(s)) != 0 ||
+        (rc = linked_start(s)) != 0)
         return rc;
     return s->cfg.allow_msg_schedules ? schedule_load(s) : 0;
 }
@@ -135,6 +136,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     if ((rc = load(s)) != 0) {
         sweep_stop(s);
         backfill_stop(s);
+        linked_stop(s);
         stream_config_init(&s->cfg);
         stream_free(s);
         return mf_fail(e, rc, "load stream %s", cfg->name);
@@ -177,6 +179,7 @@ static void stop(struct stream *s)
     purge_drop_all(s);
     sweep_stop(s);
     backfill_stop(s);
+    linked_stop(s);
     limits_stop(s);
     loop_timer_stop(s->expire_timer);
     loop_defer_cancel(s->host->loop, &s->announce_defer);
@@ -230,6 +233,13 @@ static int update_write(struct stream *s, struct stream_config *next, struct mf_
     return rc == 0 ? end : rc;
 }
 
+/* Without memory links act on the next write of each message. */
+static void start_links(struct stream *s)
+{
+    if (linked_start(s) != 0)
+        log_warn("stream %s: no memory to follow the links of its TTL policy", s->cfg.name);
+}
+
 void stream_update(struct stream *s, struct stream_config *next, struct mf_slice encoded,
                    struct stream_op *op)
 {
@@ -256,6 +266,7 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
     }
     s->inflight++;
     parts_use(s, &parts);
+    start_links(s);
     if (batches)
         batch_drop_all(s);
     if (fasts)

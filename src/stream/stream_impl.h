@@ -48,6 +48,7 @@ struct counters;
 struct schedules;
 struct sweep;
 struct backfill;
+struct linked;
 
 struct stream {
     struct stream_config cfg;
@@ -82,6 +83,7 @@ struct stream {
     struct counters *counters;
     struct schedules *schedules;
     struct sweep *sweep;       /* NULL: none is running */
+    struct linked *linked;     /* NULL: no rule of its policy has a link */
     struct backfill *backfill; /* the last one, running or ended; NULL: none */
     uint64_t first_known;      /* the last message whose time was read for stream_state() */
     int64_t first_ts_ns;       /* its time */
@@ -271,6 +273,7 @@ MF_MUSTCHECK int dedup_load(struct dedup *d, struct stream *s, int64_t now_ns, i
 /* --- announce.c ----------------------------------------------------------------------------- */
 
 void announce_soon(struct stream *s); /* something came to disk */
+void announce_watch(struct stream *s); /* linked_gone() learns of each message that goes */
 void announce_swept(struct stream *s, struct mf_slice filter);
 void announce_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject);
 void announce_rollups(struct stream *s, uint64_t upto); /* these are on disk */

@@ -1,6 +1,8 @@
 /* touch.c: deadlines that are set by hand, and renewed: SET, TOUCH, PERSIST. */
 #include "lifetime.h"
 
+#include <stdlib.h>
+
 bool stream_life(struct stream *s, uint64_t seq, struct stream_life *out)
 {
     uint16_t flags = 0;
@@ -24,7 +26,7 @@ bool stream_subject_pending(struct stream *s, struct mf_slice subject)
     return accepted != 0 && (!store_key(s->store, subject, &k) || k.last_seq != accepted);
 }
 
-static int change_one(struct stream *s, struct stream_life_change *c)
+static int change_life(struct stream *s, struct stream_life_change *c)
 {
     bool scope = scope_holds(s);
     int64_t deadline_ns = scope ? scope_cut(s, c->seq, c->deadline_ns) : c->deadline_ns;
@@ -40,6 +42,19 @@ static int change_one(struct stream *s, struct stream_life_change *c)
     if (rc == 0 && scope)
         rc = scope_lower(s, store_older(s->store, c->seq), deadline_ns);
     return rc == MF_NOTFOUND ? 0 : rc;
+}
+
+/* Others may be linked to it: their lives follow in the same batch. */
+static int change_one(struct stream *s, struct stream_life_change *c)
+{
+    char *subject = linked_watches(s) ? mf_slice_dup(store_key_at(s->store, c->seq)) : NULL;
+    bool before = subject != NULL && lifetime_is_permanent(s, mf_str(subject));
+    int rc = change_life(s, c);
+
+    if (subject != NULL)
+        linked_changed(s, mf_str(subject), before);
+    free(subject);
+    return rc;
 }
 
 static uint64_t *counter_of(struct stream *s, enum stream_life_cause why)
