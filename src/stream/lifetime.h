@@ -61,6 +61,8 @@ void linked_stop(struct stream *s);              /* closing */
 /* A linked record: the last accepted message of its subject, no tombstone, without a deadline. */
 bool lifetime_is_permanent(struct stream *s, struct mf_slice subject);
 
+void ahead_stop(struct stream *s); /* closing: looks ahead end */
+
 /* --- scope.c ---------------------------------------------------------------------------------- */
 
 bool scope_holds(const struct stream *s); /* scope: subject, and a subject may have several messages */

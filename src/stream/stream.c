@@ -125,6 +125,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     }
     mf_list_init(&s->observers);
     mf_list_init(&s->purges);
+    mf_list_init(&s->looks);
     s->store = st;
     s->host = h;
     s->owner = h->owner != NULL ? h->owner : &s->own;
@@ -180,6 +181,7 @@ static void stop(struct stream *s)
     sweep_stop(s);
     backfill_stop(s);
     linked_stop(s);
+    ahead_stop(s);
     limits_stop(s);
     loop_timer_stop(s->expire_timer);
     loop_defer_cancel(s->host->loop, &s->announce_defer);

@@ -84,6 +84,7 @@ struct stream {
     struct schedules *schedules;
     struct sweep *sweep;       /* NULL: none is running */
     struct linked *linked;     /* NULL: no rule of its policy has a link */
+    struct mf_list looks;      /* ahead.c */
     struct backfill *backfill; /* the last one, running or ended; NULL: none */
     uint64_t first_known;      /* the last message whose time was read for stream_state() */
     int64_t first_ts_ns;       /* its time */

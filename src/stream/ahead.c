@@ -1,0 +1,138 @@
+/* ahead.c: looking ahead at the ends of messages (stream_ahead.h). */
+#include "lifetime.h"
+
+#include "mayfly/stream_ahead.h"
+
+#include <stdlib.h>
+
+struct stream_ahead {
+    struct mf_list link; /* stream.looks */
+    struct stream *s;
+    struct store_page *page;   /* one of these two; NULL: the stream was closed */
+    struct store_tally *tally;
+    size_t filter_len;
+    char filter[];
+};
+
+static struct stream_ahead *ahead_new(struct stream *s, struct mf_slice filter)
+{
+    struct stream_ahead *a = calloc(1, sizeof *a + filter.len);
+
+    if (a == NULL)
+        return NULL;
+    a->s = s;
+    a->filter_len = filter.len;
+    if (filter.len > 0)
+        memcpy(a->filter, filter.ptr, filter.len);
+    mf_list_push(&s->looks, &a->link);
+    return a;
+}
+
+static bool is_wanted(void *arg, uint64_t seq)
+{
+    struct stream_ahead *a = arg;
+
+    return subject_match(mf_slice(a->filter, a->filter_len), store_key_at(a->s->store, seq));
+}
+
+struct stream_ahead *stream_page_new(struct stream *s, struct store_at after, int64_t to_ns,
+                                     size_t limit, struct mf_slice filter)
+{
+    struct stream_ahead *a = ahead_new(s, filter);
+
+    if (a == NULL)
+        return NULL;
+    (void)stream_now(s);
+    a->page = store_page_new(s->store, after, to_ns, limit, filter.len > 0 ? is_wanted : NULL, a);
+    if (a->page != NULL)
+        return a;
+    stream_ahead_free(a);
+    return NULL;
+}
+
+struct stream_ahead *stream_tally_new(struct stream *s, const struct store_tally_opts *o)
+{
+    struct stream_ahead *a = ahead_new(s, MF_SLICE_NONE);
+
+    if (a == NULL)
+        return NULL;
+    (void)stream_now(s);
+    if ((a->tally = store_tally_new(s->store, o)) != NULL)
+        return a;
+    stream_ahead_free(a);
+    return NULL;
+}
+
+bool stream_ahead_step(struct stream_ahead *a, size_t steps)
+{
+    if (a->page != NULL)
+        return store_page_step(a->page, steps);
+    return a->tally == NULL || store_tally_step(a->tally, steps);
+}
+
+size_t stream_page_items(struct stream_ahead *a, const struct store_at **items, bool *more,
+                         struct store_at *next)
+{
+    *more = false;
+    return a->page == NULL ? 0 : store_page_items(a->page, items, more, next);
+}
+
+bool stream_tally_sum(const struct stream_ahead *a, struct store_tally_sum *out)
+{
+    if (a->tally != NULL)
+        store_tally_sum(a->tally, out);
+    return a->tally != NULL;
+}
+
+static void let_go(struct stream_ahead *a)
+{
+    store_page_free(a->page);
+    store_tally_free(a->tally);
+    a->page = NULL;
+    a->tally = NULL;
+    mf_list_del(&a->link);
+    mf_list_init(&a->link);
+}
+
+void stream_ahead_free(struct stream_ahead *a)
+{
+    if (a == NULL)
+        return;
+    let_go(a);
+    free(a);
+}
+
+void ahead_stop(struct stream *s)
+{
+    struct mf_list *n;
+
+    while ((n = mf_list_first(&s->looks)) != NULL)
+        let_go(mf_container(n, struct stream_ahead, link));
+}
+
+uint64_t stream_next_endless(struct stream *s, bool infinite, uint64_t *from_seq, size_t *steps,
+                             bool *more)
+{
+    stream_look_at_clock(s);
+    return store_next_endless(s->store, infinite, from_seq, steps, more);
+}
+
+void stream_lives(struct stream *s, struct stream_lives *out)
+{
+    struct store_lives l;
+    uint64_t msgs, bytes, last;
+
+    store_lives(s->store, &l);
+    store_accepted(s->store, &msgs, &bytes, &last);
+    *out = (struct stream_lives){.with = l.deadlines,
+                                 .infinite = l.infinite,
+                                 .pinned = l.pinned,
+                                 .without = msgs - l.deadlines - l.infinite};
+}
+
+int64_t stream_next_expiry(const struct stream *s)
+{
+    int64_t next = store_next_deadline(s->store);
+
+    return next == INT64_MAX ? 0 : next;
+}
