@@ -21,6 +21,8 @@ static const struct api_route routes[] = {
     {"PERSIST.*.>", "ttl_persist_response", ttl_persist_handle, NULL, false, false},
     {"POLICY.*", "ttl_policy_response", ttl_policy_handle, NULL, false, false},
     {"LIST.*", "ttl_list_response", ttl_list_handle, NULL, false, false},
+    {"STATS.*", "ttl_stats_response", ttl_stats_handle, NULL, false, false},
+    {"FORECAST.*", "ttl_forecast_response", ttl_forecast_handle, NULL, false, false},
     {"BACKFILL.*", "ttl_backfill_response", ttl_backfill_handle, NULL, false, false},
     {"POLICY", "ttl_policy_response", ttl_policies_handle, NULL, false, false},
 };

@@ -39,6 +39,8 @@ void ttl_persist_handle(struct api_call *call);
 void ttl_policy_handle(struct api_call *call);
 void ttl_policies_handle(struct api_call *call);
 void ttl_list_handle(struct api_call *call);
+void ttl_stats_handle(struct api_call *call);
+void ttl_forecast_handle(struct api_call *call);
 void ttl_backfill_handle(struct api_call *call);
 /* "job": {...}. */
 struct backfill_status;

@@ -5,7 +5,7 @@
  * or neither.  Reads never show what is past its deadline, swept or not; a publish to a subject
  * with an unswept death settles that subject first, so the marker always stands before what comes
  * later. */
-#include "stream_impl.h"
+#include "lifetime.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
@@ -115,6 +115,9 @@ static bool death(void *arg, const struct store_death *d)
     if (late > s->stats.late_max_ns)
         s->stats.late_max_ns = late;
     s->stats.expired++;
+    hour_start(s);
+    if (s->hour != NULL)
+        hour_expired(s, s->swept_ns, late, limits_stored_size(s, d->seq));
     if (s->schedules != NULL)
         schedule_removed(s, d->key, d->seq);
     return true;

@@ -33,6 +33,8 @@ void lifetime_use(struct stream *s, struct policy *p)
     policy_free(s->policy);
     s->policy = p;
     s->governor = p != NULL && policy_view(p)->active ? p : NULL;
+    if (s->governor != NULL)
+        hour_start(s);
 }
 
 const struct policy *stream_policy(const struct stream *s)

@@ -61,6 +61,12 @@ void linked_stop(struct stream *s);              /* closing */
 /* A linked record: the last accepted message of its subject, no tombstone, without a deadline. */
 bool lifetime_is_permanent(struct stream *s, struct mf_slice subject);
 
+/* hour.c: the counts of the last hour (stream_hour.h).  The two in the middle: s->hour is there. */
+void hour_start(struct stream *s);
+void hour_stored(struct stream *s, int64_t ts_ns, uint64_t bytes, int64_t deadline_ns);
+void hour_expired(struct stream *s, int64_t now_ns, int64_t late_ns, uint64_t bytes);
+void hour_free(struct stream *s);
+
 void ahead_stop(struct stream *s); /* closing: looks ahead end */
 
 /* --- scope.c ---------------------------------------------------------------------------------- */

@@ -49,6 +49,7 @@ struct schedules;
 struct sweep;
 struct backfill;
 struct linked;
+struct hour;
 
 struct stream {
     struct stream_config cfg;
@@ -85,6 +86,7 @@ struct stream {
     struct sweep *sweep;       /* NULL: none is running */
     struct linked *linked;     /* NULL: no rule of its policy has a link */
     struct mf_list looks;      /* ahead.c */
+    struct hour *hour;         /* NULL: neither policy nor death yet, or no memory */
     struct backfill *backfill; /* the last one, running or ended; NULL: none */
     uint64_t first_known;      /* the last message whose time was read for stream_state() */
     int64_t first_ts_ns;       /* its time */

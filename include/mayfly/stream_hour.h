@@ -1,0 +1,26 @@
+/* stream_hour.h: what came and what ended in a stream during the last hour, and how late.
+ *
+ * A ring of minutes per stream, made with its first policy or its first death: a stream without
+ * either pays nothing.  Adding is O(1); a sum is O(60).  It begins empty at each start. */
+#ifndef MAYFLY_STREAM_HOUR_H
+#define MAYFLY_STREAM_HOUR_H
+
+#include "mayfly/stream.h"
+
+#define STREAM_LATE_BUCKETS 11 /* the last one: later than all bounds */
+extern const int64_t stream_late_bounds_ns[STREAM_LATE_BUCKETS - 1];
+
+struct stream_hour {
+    int64_t since_ns;                          /* counts begin here; 0: nothing was counted yet */
+    uint64_t stored, stored_bytes, expired, expired_bytes; /* within the last hour */
+    uint64_t ttls;                             /* messages stored with a TTL within the last hour, */
+    double ttl_sum_s;                          /* and their TTLs together */
+    uint64_t expired_bytes_total;
+    uint64_t late[STREAM_LATE_BUCKETS]; /* deaths by lateness, since the start */
+    double late_sum_s;
+    int64_t late_p50_ns, late_p99_ns, late_max_ns;
+    int64_t ttl_p50_s, ttl_p99_s, ttl_max_s; /* asked for by writers or given by the policy */
+};
+void stream_hour(struct stream *s, struct stream_hour *out);
+
+#endif
