@@ -201,6 +201,16 @@ operated("the maximum of the server holds where a stream says nothing", ours, as
   assert.equal((await c.ack("a", "x", { "Nats-TTL": "48h" })).ttl, "24h0m0s");
 });
 
+scenario("a stream can not switch off what an entry enforces, but what the block does", ours, async (t) => {
+  const { stream } = await ownServer(t, { config: `ttl { default: "24h", enforce: on, namespaces: [ { stream: "A*", enforce: on } ] }\n` });
+  for (const [name, want] of [["A1", DAY], ["B1", "none"]]) {
+    const c = stream(name);
+    await c.create(policy({ enforce: "off" }));
+    await c.pub("a", "x");
+    await lives(c, "a", want);
+  }
+});
+
 // --- the file ----------------------------------------------------------------------------------------
 
 scenario("the ttl block is checked by -t, with file, line and column", ours, async () => {
