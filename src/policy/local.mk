@@ -3,7 +3,7 @@ noinst_LIBRARIES += %D%/libpolicy.a
 %C%_libpolicy_a_SOURCES = \
 	%D%/keys.c %D%/keys_impl.h %D%/patterns.c %D%/levels.c %D%/merge.c %D%/compile.c %D%/policy_impl.h \
 	%D%/rules.c %D%/rules_impl.h %D%/expr.c %D%/facts.c %D%/link.c %D%/json_find.c %D%/json_find.h \
-	%D%/resolve.c \
+	%D%/subjects.c %D%/subjects.h %D%/resolve.c \
 	include/mayfly/policy_keys.h include/mayfly/policy.h
 %C%_libpolicy_a_CPPFLAGS = $(AM_CPPFLAGS)
 
@@ -34,4 +34,5 @@ test_unit_policy_random_SOURCES = test/unit/test_policy_random.c test/support/po
 	test/support/no_memory.h test/support/pick.h
 test_unit_policy_random_LDADD = $(POLICY_LIBS) $(UNITY_LIBS)
 test_unit_policy_random_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_policy_random_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+test_unit_policy_random_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC) \
+	-Wl,--wrap=subject_is_subset,--wrap=pattern_tree_join

@@ -48,6 +48,7 @@ static void test_values_are_found_by_pointer(void)
 {
     check_found("{\"a\":1}", "/a", "1");
     check_found(" { \"a\" : 1 } ", "/a", "1");
+    check_found("\t{\r\"a\"\n:\t1\r}", "/a", "1");
     check_found("{\"b\":{\"a\":2},\"a\":[1,2]}", "/a", "[1,2]");
     check_found("{\"b\":{\"a\":2},\"a\":[1,2]}", "/b/a", "2");
     check_found("{\"a\":[1,{\"x\":[\"]\",\"\\\"}\"]},{\"y\":\"z\"}]}", "/a/2/y", "\"z\"");
@@ -178,6 +179,10 @@ static void test_the_slowest_limit(void)
         "[{\"refill_period_seconds\":3,\"name\":\"x\",\"refill_amount\":2,\"capacity\":4.5}]", 4.5);
     check_fill("{\"capacity\":4,\"refill_amount\":2}", 0);
     check_fill("[[{\"capacity\":4,\"refill_amount\":2,\"refill_period_seconds\":3}]]", 0);
+    check_fill("[{\"capacity\":4,\"refill_amount\":2,\"refill_period_seconds\":3} 5]", 0);
+    check_fill("[{\"capacity\":4,\"refill_amount\":2,\"refill_period_seconds\":3},", 0);
+    check_fill("[{\"capacity\":4,\"refill_amount\":2,\"refill_period_seconds\":3,}]", 0);
+    check_fill("[{\"capacity\":4,\"refill_amount\":2,\"refill_period_seconds\":3},\"x]", 0);
     check_fill("[]", 0);
     check_fill("{}", 0);
     check_fill("5", 0);

@@ -116,6 +116,7 @@ static void test_other_keys_of_the_stream_win(void)
     TEST_ASSERT_EQUAL(POLICY_BOUNDS_REJECT, k->bounds);
     TEST_ASSERT_EQUAL(POLICY_SCOPE_SUBJECT, k->scope);
     TEST_ASSERT_EQUAL(POLICY_SLIDE_READ, k->slide);
+    check_origin(POLICY_RULES, POLICY_BUILT_IN);
     check_origin(POLICY_DEFAULT, POLICY_OF_NAMESPACE);
     check_origin(POLICY_ON_EXPIRE, POLICY_OF_NAMESPACE);
     check_origin(POLICY_SLIDE, POLICY_OF_NAMESPACE);
@@ -197,6 +198,28 @@ static void test_no_policy_where_nobody_says_anything(void)
     TEST_ASSERT_NULL(world.p);
     TEST_ASSERT_EQUAL(0, policy_compile(&world.p, &world.s, NULL, &world.e));
     TEST_ASSERT_NULL(world.p);
+}
+
+/* Each key of an entry alone makes a policy. */
+static void test_any_key_of_an_entry_makes_a_policy(void)
+{
+    static const struct policy_keys unset = POLICY_KEYS_INIT;
+    static const struct {
+        enum policy_key k;
+        const char *value;
+    } rows[] = {{POLICY_DEFAULT, "none"},   {POLICY_PATTERN, "cache"}, {POLICY_MIN, "1s"},
+                {POLICY_MAX, "1s"},         {POLICY_BOUNDS, "clamp"},  {POLICY_NEVER, "allow"},
+                {POLICY_SCOPE, "message"},  {POLICY_SLIDE, "write"},   {POLICY_WARN, "0"},
+                {POLICY_ON_EXPIRE, "dead"}, {POLICY_ENFORCE, "off"}};
+    struct arena mem = {0};
+
+    for (size_t i = 0; i < MF_COUNT(rows); i++) {
+        entry.keys = unset;
+        TEST_ASSERT_EQUAL(
+            0, policy_key_read(&entry.keys, rows[i].k, "K", mf_str(rows[i].value), &mem, NULL));
+        TEST_ASSERT_EQUAL(1, world_compile()->namespace_no);
+    }
+    arena_fini(&mem);
 }
 
 static void test_governed_streams_have_other_defaults(void)
@@ -369,6 +392,7 @@ static void test_floor_of_markers(void)
     world_gives(90 * S, "client", "s.a", 20 * S);
     TEST_ASSERT_EQUAL(POLICY_OK, world.d.verdict);
     world_gives(91 * S, "client", "s.a", 91 * S);
+    TEST_ASSERT_EQUAL_size_t(1, policy_view(world.p)->nnotes);
     world_set("never", "allow");
     world_compile();
     world_gives(TTL_NEVER, "client", "s.a", TTL_NEVER);
@@ -565,6 +589,7 @@ int main(void)
     RUN_TEST(test_the_first_entry_that_matches_holds);
     RUN_TEST(test_an_entry_that_does_not_fit_is_noted);
     RUN_TEST(test_no_policy_where_nobody_says_anything);
+    RUN_TEST(test_any_key_of_an_entry_makes_a_policy);
     RUN_TEST(test_governed_streams_have_other_defaults);
     RUN_TEST(test_a_bound_is_not_evaded_by_saying_nothing);
     RUN_TEST(test_max_age_shields_from_the_default_of_the_server);

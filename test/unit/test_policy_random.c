@@ -1,10 +1,37 @@
 /* test_policy_random.c: random policies and messages against the promises of policy.h; allocations
- * that fail while compiling; no allocation at all while a message is resolved. */
+ * that fail while compiling; no allocation at all while a message is resolved; comparisons of
+ * subjects are counted.  (Linked with --wrap.) */
+#include "mayfly/subject.h"
+#include "policy/subjects.h"
 #include "support/no_memory.h"
 #include "support/pick.h"
 #include "support/policy_world.h"
 
 #define ROUNDS 20000
+
+static uint64_t steps;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
+bool __real_subject_is_subset(struct mf_slice a, struct mf_slice b);
+bool __wrap_subject_is_subset(struct mf_slice a, struct mf_slice b);
+bool __wrap_subject_is_subset(struct mf_slice a, struct mf_slice b)
+{
+    steps++;
+    return __real_subject_is_subset(a, b);
+}
+int __real_pattern_tree_join(const struct pattern_tree *a, const struct pattern_tree *b,
+                             struct pattern_query *q);
+int __wrap_pattern_tree_join(const struct pattern_tree *a, const struct pattern_tree *b,
+                             struct pattern_query *q);
+int __wrap_pattern_tree_join(const struct pattern_tree *a, const struct pattern_tree *b,
+                             struct pattern_query *q)
+{
+    int rc = __real_pattern_tree_join(a, b, q);
+
+    steps += q->steps;
+    return rc;
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 static struct pick pick;
 
@@ -293,11 +320,67 @@ static void test_compiling_survives_any_failed_allocation(void)
     memory_disarm();
 }
 
+/* Covering and overlapping, against each subject for itself. */
+static void test_subjects_are_compared_as_one_by_one(void)
+{
+    for (unsigned i = 0; i < 3000; i++) {
+        char text[4][32], *list[3] = {text[0], text[1], text[2]};
+        struct json_strs strs = {list, 1 + i % 3};
+        struct subjects s;
+        bool cover = false, overlap = false;
+
+        pick.state = i;
+        for (unsigned j = 0; j < 4; j++)
+            snprintf(text[j], sizeof text[j], "%s%s%s", ANY("a", "b", "*"),
+                     ANY(".a", ".b", ".*", ""), ANY(".>", ".a", ".*", ""));
+        TEST_ASSERT_EQUAL(0, subjects_init(&s, &strs));
+        for (size_t j = 0; j < strs.n; j++) {
+            cover = cover || subject_is_subset(mf_str(text[3]), mf_str(text[j]));
+            overlap = overlap || subject_overlap(mf_str(text[3]), mf_str(text[j]));
+        }
+        TEST_ASSERT_EQUAL_MESSAGE(cover, subjects_cover(&s, mf_str(text[3])), text[3]);
+        TEST_ASSERT_EQUAL_MESSAGE(overlap, subjects_overlap(&s, mf_str(text[3])), text[3]);
+        subjects_fini(&s);
+    }
+}
+
+static uint64_t count_steps(size_t n)
+{
+    static char names[4000][48], *list[4000];
+    struct json_strs strs = {list, n};
+
+    for (size_t i = 0; i < n; i += 2) {
+        snprintf(names[i], sizeof names[i], "s.n%zu.>", i);
+        snprintf(names[i + 1], sizeof names[i + 1], "dead.s.n%zu.>", i);
+        list[i] = names[i];
+        list[i + 1] = names[i + 1];
+    }
+    world_reset();
+    world.s.subjects = &strs;
+    world_set("on_expire", "dead");
+    world_set("rules", "[{\"subject\":\"*.n2.x\",\"ttl\":\"1h\"},{\"ttl\":\"1h\"}]");
+    steps = 0;
+    world_compile();
+    world.s.subjects = &world.subjects;
+    return steps;
+}
+
+/* A request with very many subjects is checked in steps linear in their number. */
+static void test_costs_of_many_subjects_are_linear(void)
+{
+    uint64_t few = count_steps(400), many = count_steps(4000);
+
+    TEST_ASSERT_GREATER_THAN_UINT64(100, few);
+    TEST_ASSERT_LESS_THAN_UINT64(12 * few, many);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_random_policies_keep_their_promises);
     RUN_TEST(test_nothing_is_allocated_for_a_message);
     RUN_TEST(test_compiling_survives_any_failed_allocation);
+    RUN_TEST(test_subjects_are_compared_as_one_by_one);
+    RUN_TEST(test_costs_of_many_subjects_are_linear);
     return UNITY_END();
 }

@@ -408,6 +408,7 @@ static void test_a_source_alone_is_a_duration_or_seconds(void)
     check_no_value("header(X)", "X: -5\r\n", NULL);
     check_no_value("header(X)", "X: never\r\n", NULL);
     check_no_value("header(X)", "x: 90\r\n", NULL);
+    check_no_value("header(X)", "X: 1h2\r\n", NULL);
     check_no_value("json(/a)", NULL, "{\"b\":90}");
     check_no_value("json(/a)", NULL, "{\"a\":null}");
     check_no_value("json(/a)", NULL, "{\"a\":[90]}");
@@ -533,8 +534,13 @@ static void test_links_that_do_not_fit(void)
     use_link("bucket.*", "config.{{wildcard(1)}}");
     memset(subject, 'x', sizeof subject - 1);
     memcpy(subject, "bucket.", 7);
+    subject[4097] = '\0';
     world_message(subject, NULL, NULL, SAID);
     TEST_ASSERT_EQUAL(0, world.links);
+    subject[4096] = '\0';
+    world_message(subject, NULL, NULL, SAID);
+    TEST_ASSERT_EQUAL(1, world.links);
+    memset(subject, 'x', sizeof subject - 1);
     memcpy(subject, "config.", 7);
     check_linked_by(subject, "bucket.*");
 }
@@ -643,6 +649,22 @@ static void test_limits_of_rules(void)
     check_rules(big, "mayfly.ttl.rules[63].ttl: more than 64 header names");
 }
 
+/* A header of more than 4 KB is not read for limits. */
+static void test_long_headers_are_no_limits(void)
+{
+    size_t n = (size_t)snprintf(big, sizeof big, "NATS/1.0\r\nL: 1000/10/60,");
+    struct policy_message m = {.subject = MF_LIT("s.a"), .ts_ns = T0};
+
+    use_ttl("fill(header(L))");
+    for (unsigned extra = 0; extra < 2; extra++) {
+        memset(big + n, ',', 4096 - 11 + extra); /* the value is 4096 bytes, then one more */
+        snprintf(big + n + 4096 - 11 + extra, 8, "\r\n\r\n");
+        m.hdr = mf_str(big);
+        policy_resolve(world.p, &m, &world.d);
+        TEST_ASSERT_EQUAL_INT64(extra == 0 ? 42000 * S : TTL_NONE, world.d.ttl);
+    }
+}
+
 /* Costs: 64 rules at most are looked at, and a payload is read once for each pointer. */
 static void test_costs_of_rules_are_bounded(void)
 {
@@ -656,6 +678,17 @@ static void test_costs_of_rules_are_bounded(void)
     world_rule_gives(TTL_NONE, "none", "s.a", NULL, payload);
     TEST_ASSERT_EQUAL(64, world.d.rules_tried);
     TEST_ASSERT_EQUAL(16384, world.d.scanned);
+    /* A value that is there, and is no limit: it is looked at once more, not 64 times. */
+    fill_rules(64, "{\"ttl\":\"fill(json(/x))\",\"id\":\"", "\"}");
+    world_set("rules", big);
+    world_compile();
+    n = (size_t)snprintf(payload, sizeof payload, "{\"x\":[");
+    for (; n < 16000; n += 3)
+        memcpy(payload + n, "{},", 3);
+    snprintf(payload + n, sizeof payload - n, "{}]}");
+    world_rule_gives(TTL_NONE, "none", "s.a", NULL, payload);
+    TEST_ASSERT_GREATER_THAN(16384, world.d.scanned);
+    TEST_ASSERT_LESS_THAN(2 * 16384, world.d.scanned);
 }
 
 int main(void)
@@ -701,6 +734,7 @@ int main(void)
     RUN_TEST(test_errors_of_fields);
     RUN_TEST(test_errors_of_links);
     RUN_TEST(test_limits_of_rules);
+    RUN_TEST(test_long_headers_are_no_limits);
     RUN_TEST(test_costs_of_rules_are_bounded);
     return UNITY_END();
 }
