@@ -10,7 +10,7 @@ noinst_LIBRARIES += %D%/libpolicy.a
 POLICY_LIBS = %D%/libpolicy.a src/subject/libsubject.a src/proto/libproto.a $(TTL_LIBS) -lm
 
 UNIT_TESTS += test/unit/policy test/unit/policy_keys test/unit/policy_errors test/unit/policy_merge \
-	test/unit/policy_rules test/unit/policy_json test/unit/policy_random
+	test/unit/policy_bounds test/unit/policy_rules test/unit/policy_expr test/unit/policy_json test/unit/policy_random
 test_unit_policy_SOURCES = test/unit/test_policy.c test/support/policy_world.h
 test_unit_policy_LDADD = $(POLICY_LIBS) $(UNITY_LIBS)
 test_unit_policy_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -23,6 +23,12 @@ test_unit_policy_errors_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_policy_merge_SOURCES = test/unit/test_policy_merge.c test/support/policy_world.h
 test_unit_policy_merge_LDADD = $(POLICY_LIBS) $(UNITY_LIBS)
 test_unit_policy_merge_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_policy_bounds_SOURCES = test/unit/test_policy_bounds.c test/support/policy_world.h
+test_unit_policy_bounds_LDADD = $(POLICY_LIBS) $(UNITY_LIBS)
+test_unit_policy_bounds_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_policy_expr_SOURCES = test/unit/test_policy_expr.c test/support/policy_world.h
+test_unit_policy_expr_LDADD = $(POLICY_LIBS) $(UNITY_LIBS)
+test_unit_policy_expr_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_policy_rules_SOURCES = test/unit/test_policy_rules.c test/support/policy_world.h
 test_unit_policy_rules_LDADD = $(POLICY_LIBS) $(UNITY_LIBS)
 test_unit_policy_rules_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -6,7 +6,9 @@
 int subjects_init(struct subjects *s, const struct json_strs *list)
 {
     *s = (struct subjects){.list = list != NULL && list->n > 0 ? list : NULL};
-    return s->list == NULL ? 0 : pattern_set_strings(&s->set, list->at, list->n, NULL);
+    if (s->list == NULL)
+        return 0;
+    return pattern_set_strings(&s->set, s->list->at, s->list->n, NULL);
 }
 
 void subjects_fini(struct subjects *s)

@@ -153,6 +153,8 @@ static void test_never_denied_by_the_operator(void)
     world_gives(TTL_NEVER, "pattern:audit_log", "s.a", SAID);
     world_set("never", "deny");
     world_compile();
+    world_set("pattern", "cache");
+    world_compile();
 }
 
 static void test_scope_subject_needs_a_bounded_history(void)
@@ -162,6 +164,8 @@ static void test_scope_subject_needs_a_bounded_history(void)
 
     world_set("scope", "subject");
     world_refused(text);
+    world.s.max_msgs_per_subject = 1;
+    world_compile();
     world.s.max_msgs_per_subject = 257;
     world_refused(text);
     world.s.max_msgs_per_subject = 256;
@@ -282,6 +286,8 @@ static void test_pedantic_requests_refuse_what_has_no_effect(void)
     check_pedantic(NULL);
     world_set("warn", "24h");
     check_pedantic("mayfly.ttl.warn 24h0m0s is not below mayfly.ttl.max 24h0m0s");
+    world_set("max", "");
+    check_pedantic(NULL);
     world.s.mirror = true;
     check_pedantic("TTL policy keys have no effect on a mirror");
     world_set("max", "x"); /* policy_compile() has the words */

@@ -93,6 +93,7 @@ static void test_values_that_are_not_there(void)
                 {"{", "/a"},
                 {"[1,", "/1"},
                 {"{\"a\":,}", "/a"},
+                {"{\"b\":{]\"x\",\"a\":1}", "/a"},
                 {"[18446744073709551616]", "/18446744073709551616"}};
 
     for (size_t i = 0; i < MF_COUNT(rows); i++)
