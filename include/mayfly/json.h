@@ -87,7 +87,7 @@ MF_MUSTCHECK int json_parse_string(struct mf_slice raw, char **out, struct arena
                                    struct mf_error *e);
 /* One document that is an array: the texts of its elements, borrowed from `text`; their list is in
  * the arena.  MF_INVAL with Go's text in e and *offset: the offending byte, from 1, or the length
- * where the text ends too early; 0: it is JSON, but no array. */
+ * where the text ends too early; 0: the text is empty, or JSON but no array. */
 MF_MUSTCHECK int json_split_array(struct mf_slice text, struct mf_slice **items, size_t *n,
                                   size_t *offset, struct arena *mem, struct mf_error *e);
 /* RFC 3339 as Go's time.Parse takes it, which is more than the RFC allows (one digit for the hour,

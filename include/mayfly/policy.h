@@ -60,7 +60,8 @@ struct policy;
 /* Validates in the documented order and compiles.  *out is NULL where neither metadata nor the
  * server say anything about this stream.  srv may be NULL.  MF_INVAL with the exact text; MF_NOMEM.
  * `operator` texts ("above the server's 24h0m0s") count as errors only for metadata of the stream
- * itself.  O(metadata + namespaces + rules x subjects). */
+ * itself.  O(metadata + namespaces + rules + subjects), subjects only where rules or on_expire ask.
+ */
 MF_MUSTCHECK int policy_compile(struct policy **out, const struct policy_stream *s,
                                 const struct policy_server *srv, struct mf_error *e);
 /* For a stored stream whose policy does not compile (a newer server wrote it): an inactive policy

@@ -9,14 +9,20 @@ static int compile_into(struct policy *p, bool *reaches, const struct policy_str
                         const struct policy_server *srv, struct mf_error *e)
 {
     struct arena mem = {0};
+    struct subjects subjects = {.list = NULL};
     struct levels l;
+    bool denied;
     int rc;
 
     if ((rc = levels_read(&l, s, srv, &mem, e)) != 0 || (rc = levels_check(&l, s, srv, e)) != 0)
         goto out;
-    rc = rules_read(&p->rules, l.rules, s->subjects,
-                    !s->stored && l.operator_never == POLICY_NEVER_DENY, &p->mem, e);
-    if (rc != 0 || (rc = levels_check_late(&l, s, &p->rules, e)) != 0)
+    if (levels_need_subjects(&l) && subjects_init(&subjects, s->subjects) != 0) {
+        rc = mf_fail(e, MF_NOMEM, "TTL policy");
+        goto out;
+    }
+    denied = !s->stored && l.operator_never == POLICY_NEVER_DENY;
+    if ((rc = rules_read(&p->rules, l.rules, &subjects, denied, &p->mem, e)) != 0 ||
+        (rc = levels_check_late(&l, s, &subjects, &p->rules, e)) != 0)
         goto out;
     *reaches = levels_reach(&l, s);
     if (*reaches)
@@ -24,6 +30,7 @@ static int compile_into(struct policy *p, bool *reaches, const struct policy_str
     if (p->mem.failed || mem.failed)
         rc = mf_fail(e, MF_NOMEM, "TTL policy");
 out:
+    subjects_fini(&subjects);
     arena_fini(&mem);
     return rc;
 }

@@ -253,7 +253,8 @@ static bool is_whole(double v)
 /* Seconds, rounded up. */
 static int64_t fill_time(const struct limit *l, uint32_t num, uint32_t den)
 {
-    const double most = (double)(POLICY_TTL_MAX_NS / CLOCK_S);
+    const int64_t most_s = POLICY_TTL_MAX_NS / CLOCK_S;
+    const double most = (double)most_s;
     double s;
     u128 top, below;
 

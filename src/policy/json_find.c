@@ -82,7 +82,7 @@ static bool skip_container(struct cursor *c)
                 return false;
             close[open++] = b == '{' ? '}' : ']';
         } else if (b == '}' || b == ']') {
-            if (close[--open] != (char)b)
+            if (open == 0 || close[--open] != (char)b)
                 return false;
             if (open == 0)
                 return true;

@@ -218,49 +218,55 @@ bool levels_scope_fits(const struct policy_stream *s)
            s->max_msgs_per_subject <= POLICY_HISTORY_MAX;
 }
 
-static bool within_subjects(const struct policy_stream *s, struct mf_slice subject)
-{
-    for (size_t i = 0; i < s->subjects->n; i++)
-        if (subject_is_subset(subject, mf_str(s->subjects->at[i])))
-            return true;
-    return false;
-}
-
-const char *levels_stray_letter(const struct policy_stream *s, const char *prefix,
-                                struct arena *mem)
+/* The first subject of a dead letter that the stream does not have, in mem: 1; 0: there is none. */
+static int find_stray_letter(struct subjects *subjects, const char *prefix, struct arena *mem,
+                             const char **letter)
 {
     const char *under = arena_printf(mem, "%s.>", prefix);
 
-    if (s->subjects == NULL || under == NULL)
-        return NULL;
-    for (size_t i = 0; i < s->subjects->n; i++) {
-        const char *letter;
+    for (size_t i = 0; subjects->list != NULL && i < subjects->list->n; i++) {
+        const char *subject = subjects->list->at[i];
+        int rc;
 
-        if (subject_is_subset(mf_str(s->subjects->at[i]), mf_str(under)))
+        if (under == NULL)
+            return MF_NOMEM;
+        if (subject_is_subset(mf_str(subject), mf_str(under)))
             continue;
-        letter = arena_printf(mem, "%s.%s", prefix, s->subjects->at[i]);
-        if (letter != NULL && !within_subjects(s, mf_str(letter)))
-            return letter;
+        if ((*letter = arena_printf(mem, "%s.%s", prefix, subject)) == NULL)
+            return MF_NOMEM;
+        rc = subjects_cover(subjects, mf_str(*letter));
+        if (rc != 1)
+            return rc == MF_NOMEM ? rc : 1; /* or it would take too long to tell */
     }
-    return NULL;
+    return 0;
 }
 
-static int check_letters(const struct levels *l, const struct policy_stream *s, struct mf_error *e)
+static int check_letters(struct levels *l, struct subjects *subjects, struct mf_error *e)
 {
+    const char *prefix = l->own.on_expire, *stray = NULL;
     struct arena mem = {0};
-    const char *stray;
     int rc = 0;
 
-    if (l->own.on_expire == NULL)
-        return 0;
-    stray = levels_stray_letter(s, l->own.on_expire, &mem);
-    if (mem.failed)
-        rc = mf_fail(e, MF_NOMEM, POLICY_PREFIX "on_expire");
-    else if (stray != NULL)
+    if (prefix == NULL && l->entry != NULL)
+        prefix = l->entry->on_expire;
+    if (prefix != NULL)
+        rc = find_stray_letter(subjects, prefix, &mem, &stray);
+    l->letters_fit = rc == 0;
+    if (rc == 1 && l->own.on_expire == NULL)
+        rc = 0; /* an entry is written for many streams */
+    if (rc == 1)
         rc = mf_fail(e, MF_INVAL,
                      POLICY_PREFIX "on_expire: \"%s\" is not within the stream's subjects", stray);
+    else if (rc != 0)
+        rc = mf_fail(e, MF_NOMEM, POLICY_PREFIX "on_expire");
     arena_fini(&mem);
     return rc;
+}
+
+bool levels_need_subjects(const struct levels *l)
+{
+    return l->rules.len > 0 || l->own.on_expire != NULL ||
+           (l->entry != NULL && l->entry->on_expire != NULL);
 }
 
 /* A counter may say that it has no policy, and nothing else. */
@@ -274,7 +280,7 @@ static bool only_off(const struct levels *l)
            k->bounds == 0 && k->never == 0 && k->scope == 0 && k->slide == 0;
 }
 
-int levels_check_late(const struct levels *l, const struct policy_stream *s,
+int levels_check_late(struct levels *l, const struct policy_stream *s, struct subjects *subjects,
                       const struct rules *rules, struct mf_error *e)
 {
     int64_t floor = s->marker_ttl_ns / CLOCK_S * CLOCK_S;
@@ -284,7 +290,7 @@ int levels_check_late(const struct levels *l, const struct policy_stream *s,
         return mf_fail(e, MF_INVAL,
                        POLICY_PREFIX
                        "scope subject needs limits retention and max_msgs_per_subject of 1 to 256");
-    if ((rc = check_letters(l, s, e)) != 0 || (rc = rules_check_links(rules, e)) != 0)
+    if ((rc = check_letters(l, subjects, e)) != 0 || (rc = rules_check_links(rules, e)) != 0)
         return rc;
     if (l->own.max_ns > 0 && l->own.max_ns < floor && s->max_msgs_per_subject != 1)
         return refuse_order("max", l->own.max_ns, "below", "subject_delete_marker_ttl",

@@ -102,7 +102,7 @@ static void put_token(struct writer *w, struct mf_slice token)
 {
     size_t dot = w->len > 0 ? 1 : 0;
 
-    if (w->full || token.len + dot > LINK_SUBJECT_MAX - w->len) {
+    if (w->full || token.len == 0 || token.len + dot > LINK_SUBJECT_MAX - w->len) {
         w->full = true;
         return;
     }

@@ -304,7 +304,7 @@ static void merge_letters(struct merger *m)
 {
     struct policy_keys *k = &m->p->view.keys;
 
-    if (k->on_expire == NULL || levels_stray_letter(m->s, k->on_expire, &m->p->mem) == NULL)
+    if (k->on_expire == NULL || m->l->letters_fit)
         return;
     k->on_expire = NULL;
     set_origin(m, POLICY_ON_EXPIRE, POLICY_BUILT_IN);

@@ -4,6 +4,7 @@
 
 #include "mayfly/policy.h"
 #include "rules_impl.h"
+#include "subjects.h"
 
 /* What each level says about one stream. */
 struct levels {
@@ -14,6 +15,7 @@ struct levels {
     unsigned entry_no;                /* from 1 */
     const struct policy_keys *block;  /* or NULL */
     enum policy_never operator_never; /* the entry's, else the block's */
+    bool letters_fit;                 /* on_expire lies within the subjects */
     int64_t operator_max;             /* the entry's, else the block's, or POLICY_UNSET */
 };
 
@@ -40,14 +42,13 @@ MF_MUSTCHECK int levels_read(struct levels *l, const struct policy_stream *s,
 MF_MUSTCHECK int levels_check(const struct levels *l, const struct policy_stream *s,
                               const struct policy_server *srv, struct mf_error *e);
 /* The checks that stand behind the rules in the documented order. */
-MF_MUSTCHECK int levels_check_late(const struct levels *l, const struct policy_stream *s,
-                                   const struct rules *rules, struct mf_error *e);
+MF_MUSTCHECK int levels_check_late(struct levels *l, const struct policy_stream *s,
+                                   struct subjects *subjects, const struct rules *rules,
+                                   struct mf_error *e);
+bool levels_need_subjects(const struct levels *l);
 bool levels_reach(const struct levels *l, const struct policy_stream *s); /* is there a policy? */
 bool levels_default_reaches(const struct levels *l, const struct policy_stream *s);
 bool levels_scope_fits(const struct policy_stream *s);
-/* The first subject of a dead letter that the stream does not have, in mem; NULL: none. */
-const char *levels_stray_letter(const struct policy_stream *s, const char *prefix,
-                                struct arena *mem);
 
 /* merge.c: fills p->view and all that policy_resolve() needs but the rules. */
 void merge_levels(struct policy *p, const struct levels *l, const struct policy_stream *s,

@@ -26,7 +26,7 @@ static const struct json_type written_type = {"rule", sizeof(struct written), wr
 struct reading {
     struct rules *r;
     struct arena *mem;
-    const struct json_strs *subjects;
+    const struct subjects *subjects;
     bool never_denied;
     size_t index;
     struct mf_error *e;
@@ -106,13 +106,15 @@ static int read_subject(struct reading *g, struct rule *to, const char *subject)
 {
     struct mf_slice s = mf_str(subject == NULL ? ">" : subject);
     char shown[KEYS_SHOWN];
-    bool overlaps = g->subjects == NULL || g->subjects->n == 0;
+    int overlaps = 1;
 
     if (!subject_valid(s))
         return refuse(g, "subject", "\"%s\" is no subject filter", keys_shown(shown, s));
-    for (size_t i = 0; !overlaps && i < g->subjects->n; i++)
-        overlaps = subject_overlap(s, mf_str(g->subjects->at[i]));
-    if (!overlaps)
+    if (g->subjects->list != NULL)
+        overlaps = subjects_overlap(g->subjects, s);
+    if (overlaps == MF_NOMEM)
+        return fail_memory(g);
+    if (overlaps != 1) /* or it would take too long to tell */
         return refuse(g, "subject", "\"%s\" does not overlap the stream's subjects",
                       keys_shown(shown, s));
     to->text.subject = subject == NULL ? ">" : subject;
@@ -238,7 +240,7 @@ static int split_rules(struct reading *g, struct mf_slice text, struct mf_slice 
     return rc == 0 ? 0 : fail_memory(g);
 }
 
-int rules_read(struct rules *r, struct mf_slice text, const struct json_strs *subjects,
+int rules_read(struct rules *r, struct mf_slice text, const struct subjects *subjects,
                bool never_denied, struct arena *mem, struct mf_error *e)
 {
     struct reading g = {r, mem, subjects, never_denied, 0, e};

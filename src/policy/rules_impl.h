@@ -4,6 +4,7 @@
 
 #include "json_find.h"
 #include "mayfly/policy.h"
+#include "subjects.h"
 
 #define RULES_HEADERS_MAX   64 /* distinct header names of a policy */
 #define RULES_CONDITIONS    4  /* headers that one rule asks for */
@@ -104,7 +105,7 @@ MF_MUSTCHECK int rules_intern_header(struct rules *r, struct mf_slice name, stru
                                      unsigned *index, struct mf_error *e);
 bool rules_header_valid(struct mf_slice name);
 /* rules.c: reads the JSON text.  never_denied: the server's configuration allows no `never`. */
-MF_MUSTCHECK int rules_read(struct rules *r, struct mf_slice text, const struct json_strs *subjects,
+MF_MUSTCHECK int rules_read(struct rules *r, struct mf_slice text, const struct subjects *subjects,
                             bool never_denied, struct arena *mem, struct mf_error *e);
 /* No chains: a subject that a link names has no link itself. */
 MF_MUSTCHECK int rules_check_links(const struct rules *r, struct mf_error *e);

@@ -115,3 +115,22 @@ FUZZERS += %D%/fuzz_restore
 %C%_fuzz_restore_LDADD = $(API_LIBS) $(ACCOUNT_LIBS)
 %C%_fuzz_restore_CPPFLAGS = $(FUZZFLAGS_CPP) -I$(top_srcdir)/src
 %C%_fuzz_restore_LDFLAGS = $(FUZZFLAGS_LD)
+
+# policy: keys and rules of a stream, TTL expressions, values of payloads.
+FUZZERS += %D%/fuzz_policy %D%/fuzz_policy_expr %D%/fuzz_policy_json
+EXTRA_DIST += %D%/policy.dict %D%/policy_expr.dict %D%/policy_json.dict
+
+%C%_fuzz_policy_SOURCES = %D%/fuzz_policy.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_policy_LDADD = $(POLICY_LIBS)
+%C%_fuzz_policy_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_policy_LDFLAGS = $(FUZZFLAGS_LD)
+
+%C%_fuzz_policy_expr_SOURCES = %D%/fuzz_policy_expr.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_policy_expr_LDADD = $(POLICY_LIBS)
+%C%_fuzz_policy_expr_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_policy_expr_LDFLAGS = $(FUZZFLAGS_LD)
+
+%C%_fuzz_policy_json_SOURCES = %D%/fuzz_policy_json.c %D%/fuzz.h $(FUZZ_MAIN)
+%C%_fuzz_policy_json_LDADD = $(POLICY_LIBS)
+%C%_fuzz_policy_json_CPPFLAGS = $(FUZZFLAGS_CPP)
+%C%_fuzz_policy_json_LDFLAGS = $(FUZZFLAGS_LD)

@@ -15,6 +15,10 @@
 #define T0   (1790000000 * CLOCK_S)
 #define SAID TTL_NONE /* of client_ttl: the writer said nothing */
 
+#define LIMIT(c, a, p)                                                                             \
+    "{\"capacity\":" #c ",\"refill_amount\":" #a ",\"refill_period_seconds\":" #p "}"
+#define BUCKET(limits) "{\"limits\":" limits "}"
+
 #define WORLD_KEYS  24
 #define WORLD_TRACE 80
 
@@ -185,6 +189,34 @@ static inline void world_rule_gives(int64_t ttl, const char *by, const char *sub
 
     TEST_ASSERT_EQUAL_STRING(by, policy_by_text(text, world.p, d));
     TEST_ASSERT_EQUAL_INT64(ttl, d->ttl);
+}
+
+/* One rule for all subjects with this expression. */
+static inline void world_use_ttl(const char *ttl)
+{
+    static char rules[256];
+
+    snprintf(rules, sizeof rules, "[{\"ttl\":\"%s\"}]", ttl);
+    world_set("rules", rules);
+    world_compile();
+}
+
+static inline void world_json_gives(int64_t ttl, const char *expression, const char *payload)
+{
+    world_use_ttl(expression);
+    world_rule_gives(ttl, "rule:1", "s.a", NULL, payload);
+}
+
+static inline void world_header_gives(int64_t ttl, const char *expression, const char *header)
+{
+    world_use_ttl(expression);
+    world_rule_gives(ttl, "rule:1", "s.a", header, NULL);
+}
+
+static inline void world_no_value(const char *expression, const char *header, const char *payload)
+{
+    world_use_ttl(expression);
+    world_rule_gives(TTL_NONE, "none", "s.a", header, payload);
 }
 
 #endif

@@ -445,6 +445,45 @@ static void test_body_is_a_document_when_it_opens_one(void)
     TEST_ASSERT_FALSE(json_is_document(MF_LIT("null")));
 }
 
+static void check_split(const char *text, size_t want, const char *const *items)
+{
+    size_t n = strlen(text), got = 99, offset = 99;
+    struct mf_slice *at = NULL;
+
+    TEST_ASSERT_EQUAL(
+        0, json_split_array(mf_slice(guard_copy(text, n), n), &at, &got, &offset, &mem, NULL));
+    TEST_ASSERT_EQUAL_size_t(want, got);
+    for (size_t i = 0; i < want; i++)
+        TEST_ASSERT_TRUE_MESSAGE(mf_eq_str(at[i], items[i]), items[i]);
+}
+
+static void check_no_split(const char *text, size_t want, const char *why)
+{
+    size_t got, offset = 99;
+    struct mf_slice *at;
+    struct mf_error e = {0, ""};
+
+    TEST_ASSERT_EQUAL(MF_INVAL, json_split_array(mf_str(text), &at, &got, &offset, &mem, &e));
+    TEST_ASSERT_EQUAL_size_t(want, offset);
+    TEST_ASSERT_EQUAL_STRING(why, e.text);
+}
+
+static void test_arrays_are_split_into_the_texts_of_their_elements(void)
+{
+    static const char *const items[] = {"{\"a\": [1,2]}", "\"],\"", "null", "-1e5"};
+
+    check_split("[]", 0, NULL);
+    check_split("  [ ]  ", 0, NULL);
+    check_split("[{\"a\": [1,2]},\"],\",null,-1e5]", 4, items);
+    check_split(" [ {\"a\": [1,2]} , \"],\" , null , -1e5 ] ", 4, items);
+    check_no_split("", 0, "unexpected end of JSON input");
+    check_no_split("[1", 2, "unexpected end of JSON input");
+    check_no_split("[1,]", 4, "invalid character ']' looking for beginning of value");
+    check_no_split("[1] x", 5, "invalid character 'x' after top-level value");
+    check_no_split("{\"a\":[]}", 0, "not an array");
+    check_no_split("null", 0, "not an array");
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -467,5 +506,6 @@ int main(void)
     RUN_TEST(test_memory_is_bounded_by_the_size_of_the_text);
     RUN_TEST(test_out_of_memory_is_told);
     RUN_TEST(test_body_is_a_document_when_it_opens_one);
+    RUN_TEST(test_arrays_are_split_into_the_texts_of_their_elements);
     return UNITY_END();
 }

@@ -121,6 +121,14 @@ static void R000_21_chunks_of_an_object_outlive_its_meta(void)
     world_set("default", "never");
     world_compile();
     world_gives(TTL_NEVER, "default", "$O.files.C.x", SAID);
+    world_unset_all();
+    world.s.name = "FILES"; /* by its pattern */
+    world_set("pattern", "object");
+    world_compile();
+    world_gives(90 * DAY + H, "pattern:object", "$O.files.C.x", SAID);
+    world_set("pattern", "vector");
+    world_compile();
+    world_gives(90 * DAY, "pattern:vector", "$O.files.C.x", SAID);
 }
 
 static void R000_22_client_then_namespace_then_pattern_then_system(void)
