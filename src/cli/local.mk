@@ -4,7 +4,10 @@ noinst_LIBRARIES += %D%/libcli.a
 	%D%/http_get.c %D%/http_get.h %D%/server_check.c %D%/server_check.h \
 	%D%/check.c %D%/check.h %D%/check_impl.h %D%/check_record.c %D%/check_segments.c \
 	%D%/check_model.c %D%/check_model.h %D%/check_log.c %D%/check_rules.c %D%/check_live.c \
-	%D%/check_checkpoint.c %D%/check_compare.c %D%/check_store.c %D%/check_dir.c \
+	%D%/check_checkpoint.c %D%/check_compare.c %D%/check_doubt.c %D%/check_store.c %D%/check_dir.c \
+	%D%/check_dir.h %D%/check_find.c %D%/check_find.h \
+	%D%/repair.c %D%/repair.h %D%/repair_log.c %D%/repair_log.h %D%/repair_dir.c \
+	%D%/repair_dir.h %D%/repair_main.c %D%/repair_report.c \
 	%D%/check_report.c %D%/check_report.h %D%/check_json.c
 %C%_libcli_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
