@@ -37,6 +37,11 @@ int doubt_damage(struct run *r, struct check_pos p, uint64_t length, const struc
     d->blobs = p;
     if (rec != NULL && rec->type == REC_BLOB)
         return 0;
+    if (d->about.segment == 0) {
+        d->mark_t = r->m->mark_t;
+        d->mark_s = r->m->mark_s;
+        d->marked = r->m->marked;
+    }
     d->about = p;
     d->count = 0;
     d->unseen += length / MESSAGE_MIN;

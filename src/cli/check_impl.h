@@ -149,7 +149,11 @@ struct doubt {
     bool want;              /* of `mayfly check --repair`: lost messages are entered, too */
     struct check_pos about; /* the last damage in which a removal or a new deadline may lie */
     struct check_pos blobs; /* the last one in which a blob may lie */
-    uint64_t unseen;        /* sequences that may have been given in damage since the last commit */
+    int64_t mark_t;         /* the mark before the first such damage */
+    uint64_t mark_s;
+    bool marked;
+    uint64_t first_seq; /* of the first message that is no copy; 0: none was seen */
+    uint64_t unseen;    /* sequences that may have been given in damage since the last commit */
     /* Those that a record behind `about` shows to be alive, but which lie before it. */
     uint64_t *alive;
     size_t count, cap;

@@ -209,6 +209,8 @@ static int apply_message(struct run *r, const struct rec *rec)
 
     if (rec->type == REC_MESSAGE && seq > 0)
         resolve(r, seq - 1);
+    if (rec->type == REC_MESSAGE && r->doubt.first_seq == 0)
+        r->doubt.first_seq = seq;
     model_saw(r->m, seq);
     /* What an erased one was, nobody knows; its erase record comes. */
     if (is_erased(r->c, seq) && rec_data(rec, r->c->key) != REC_OK)

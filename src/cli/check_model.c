@@ -312,7 +312,7 @@ static int page_each(const struct model *m, const struct page *p,
     for (uint64_t bits = p->bits; bits != 0 && rc == 0; bits &= bits - 1, at++) {
         uint64_t seq = p->id * 64 + (unsigned)__builtin_ctzll(bits);
 
-        if (!model_is_marked(m, p->e[at].deadline, seq))
+        if (m->show_marked || !model_is_marked(m, p->e[at].deadline, seq))
             rc = visit(arg, seq, &p->e[at]);
     }
     return rc;

@@ -49,6 +49,7 @@ struct model {
     uint64_t mark_s;
     bool marked;
     bool keep_bodies; /* of blobs; stays over model_fini() */
+    bool show_marked; /* model_each() visits those that the mark took, too */
     int64_t clock;
 };
 

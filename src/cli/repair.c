@@ -105,6 +105,10 @@ static void list_unseen(struct repair *x)
             (d->kind == CHECK_MISSING || pos_before(x->since, end)))
             add_unseen(x, d->first_seq, d->last_seq);
     }
+    /* A copy in the damage may be all that was left of a message in a segment given up. */
+    if (x->truth->doubt.about.segment != 0 && x->whole.first > 1)
+        x->out->moved_upto =
+            x->whole.doubt.first_seq != 0 ? x->whole.doubt.first_seq - 1 : x->truth->m->last;
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -155,6 +159,20 @@ static int read_message(struct repair *x, uint64_t seq, const struct entry *en, 
     return 0;
 }
 
+/* The mark took it, by the deadline that can be read.  It is dead for sure if an earlier mark did,
+ * from before the damage. */
+static void judge_expired(struct repair *x, uint64_t seq, const struct entry *en)
+{
+    const struct doubt *d = &x->truth->doubt;
+    struct model before = {.mark_t = d->mark_t, .mark_s = d->mark_s, .marked = d->marked};
+    struct check_pos at = {0, 0};
+
+    if (en->segment != NO_SEGMENT)
+        at = (struct check_pos){x->c.seg[en->segment].number, (uint64_t)en->off8 * 8};
+    if (doubt_covers(d, at, seq) && !model_is_marked(&before, en->deadline, seq))
+        add_range(&x->out->expired, seq, seq);
+}
+
 static int copy_message(void *arg, uint64_t seq, const struct entry *en)
 {
     struct repair *x = arg;
@@ -164,6 +182,10 @@ static int copy_message(void *arg, uint64_t seq, const struct entry *en)
     bool ok = false;
     uint16_t flags;
 
+    if (model_is_marked(x->truth->m, en->deadline, seq)) {
+        judge_expired(x, seq, en);
+        return 0;
+    }
     if (en->segment != NO_SEGMENT && read_message(x, seq, en, &rec, &ok) != 0)
         return x->e->code;
     if (!ok) {
@@ -276,6 +298,7 @@ static int write_copy(struct repair *x)
     x->log.clock = x->whole.m->clock > m->clock ? x->whole.m->clock : m->clock;
     if (repair_log_begin(&x->log, x->e) != 0)
         return x->e->code;
+    m->show_marked = true;
     rc = model_each(m, copy_message, x);
     if (rc == MF_NOMEM)
         return mf_fail(x->e, MF_NOMEM, "copy the messages");
@@ -306,8 +329,8 @@ static int repair(struct repair *x)
         model_saw(x->truth->m, cp.last_seq);
     list_unseen(x);
     rc = write_copy(x);
-    if (rc == 0 &&
-        (x->c.nomem || x->out->lost.failed || x->out->unseen.failed || x->out->unknown.failed))
+    if (rc == 0 && (x->c.nomem || x->out->lost.failed || x->out->unseen.failed ||
+                    x->out->unknown.failed || x->out->expired.failed))
         rc = mf_fail(x->e, MF_NOMEM, "list what is lost");
     return rc;
 }
@@ -339,8 +362,9 @@ int repair_files(const struct check_source *src, const struct repair_opts *o,
 
 bool repair_lossless(const struct repair_result *r)
 {
-    return r->lost.sequences + r->unseen.sequences + r->unknown.sequences == 0 &&
-           !r->config_missing && !r->config_unsure && !r->blobs_hidden;
+    return r->lost.sequences + r->unseen.sequences + r->unknown.sequences + r->expired.sequences ==
+               0 &&
+           r->moved_upto == 0 && !r->config_missing && !r->config_unsure && !r->blobs_hidden;
 }
 
 void repair_result_fini(struct repair_result *r)
@@ -349,6 +373,7 @@ void repair_result_fini(struct repair_result *r)
     free(r->lost.at);
     free(r->unseen.at);
     free(r->unknown.at);
+    free(r->expired.at);
     free(r->consumer);
     *r = (struct repair_result){.blobs = 0};
 }

@@ -53,7 +53,10 @@ struct repair_result {
     struct repair_ranges lost;    /* alive, and cannot be read */
     struct repair_ranges unseen;  /* given where damage is: alive, removed or never used */
     struct repair_ranges unknown; /* readable; damage may hold the record that removed them */
+    struct repair_ranges expired; /* past their deadlines; a new one may lie in the damage */
     bool kept_unknown;
+    uint64_t moved_upto; /* the cleaner had moved messages up to this sequence into what is damaged
+                            now, perhaps: which ones nobody knows; 0: none */
     bool config_missing; /* there is none: the stream does not start */
     bool config_given, config_unsure;
     bool blobs_hidden; /* damage may hold blobs: consumers made there are lost */

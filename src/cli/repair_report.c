@@ -67,6 +67,15 @@ void repair_report_text(struct mf_buf *out, const struct repair_item *it)
         r->kept_unknown ? "messages kept although their removal may lie in the damage"
                         : "messages left out, because their removal may lie in the damage "
                           "(--keep-unknown keeps them)");
+    row(out, "expired", &r->expired,
+        "messages left out as expired, of which a later deadline may lie in the damage");
+    if (r->moved_upto != 0)
+        mf_buf_printf(
+            out,
+            "  %-13s messages up to sequence %" PRIu64
+            " had been moved to the end of the log; those moved into the damage are lost, "
+            "and nothing tells which\n",
+            "moved", r->moved_upto);
     put_consumers(out, r);
     if (r->config_missing)
         mf_buf_printf(out,
@@ -111,6 +120,8 @@ static void json_item(struct jsonw *w, const struct repair_item *it)
     json_ranges(w, "unseen", &r->unseen);
     json_ranges(w, "unknown", &r->unknown);
     jsonw_bool(w, "unknown_kept", r->kept_unknown);
+    json_ranges(w, "expired", &r->expired);
+    jsonw_u64(w, "moved_upto", r->moved_upto);
     jsonw_str(w, "configuration",
               r->config_missing  ? "lost"
               : r->config_given  ? "given"

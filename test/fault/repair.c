@@ -157,9 +157,9 @@ static bool checkpoint_tells(void)
     struct record_pos pos = checkpoint_pos();
 
     for (unsigned i = 0; i < at.hits; i++)
-        if (record_pos_cmp((struct record_pos){strtoull(sound.file[at.file[i]].name, NULL, 16),
-                                               at.to[i]},
-                           pos) > 0)
+        if (record_pos_cmp(
+                (struct record_pos){strtoull(sound.file[at.file[i]].name, NULL, 16), at.to[i]},
+                pos) > 0)
             return false;
     return checkpoint_intact();
 }
@@ -208,6 +208,14 @@ static bool hit_itself(uint64_t seq)
         if ((spans[i].type == RECORD_MESSAGE || spans[i].type == RECORD_COPY ||
              spans[i].type == RECORD_ERASE) &&
             spans[i].first == seq && touched(&spans[i]))
+            return true;
+    return false;
+}
+
+static bool redeadline_hit(uint64_t seq)
+{
+    for (size_t i = 0; i < spans_count; i++)
+        if (spans[i].type == RECORD_DEADLINE && spans[i].first == seq && touched(&spans[i]))
             return true;
     return false;
 }
@@ -268,16 +276,20 @@ static void check_is_clean(void)
 static void judge_missing(const struct model_msg *m, const struct repair_result *r)
 {
     bool lost = in_ranges(&r->lost, m->seq), unknown = in_ranges(&r->unknown, m->seq);
-    bool unseen = in_ranges(&r->unseen, m->seq);
+    bool unseen = in_ranges(&r->unseen, m->seq) || m->seq <= r->moved_upto;
+    bool expired = in_ranges(&r->expired, m->seq);
 
     if (end_lost)
         return;
-    MUST(lost || unknown || unseen, "message %llu is not in the copy, and not reported",
+    MUST(lost || unknown || unseen || expired, "message %llu is not in the copy, and not reported",
          (unsigned long long)m->seq);
-    MUST(!unknown || !at.keep, "message %llu was to be kept", (unsigned long long)m->seq);
+    /* With the deadline that can be read it may be past. */
+    MUST(!unknown || !at.keep || redeadline_hit(m->seq), "message %llu was to be kept", (unsigned long long)m->seq);
     MUST(!unknown || doubtful[m->seq], "message %llu is left out, though nothing hides its fate",
          (unsigned long long)m->seq);
-    MUST(unknown || hit_itself(m->seq) || file_gone(m->seq),
+    MUST(!expired || doubtful[m->seq], "message %llu is called expired, and is not",
+         (unsigned long long)m->seq);
+    MUST(unknown || expired || hit_itself(m->seq) || file_gone(m->seq),
          "message %llu is reported lost, though it is not damaged", (unsigned long long)m->seq);
 }
 
