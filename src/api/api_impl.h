@@ -76,8 +76,9 @@ struct api {
     int64_t ahead_ns,
         wall_ns; /* the clock and the wall's, ahead of the monotonic one, when looked at */
     struct loop_timer *clock_timer;
-    struct mf_list list;    /* api_account.link: one for each account there is */
-    struct mf_list leaving; /* api_account.link: lost JetStream or their account */
+    struct store_patrol *patrol; /* reads the files of all streams at a pace */
+    struct mf_list list;         /* api_account.link: one for each account there is */
+    struct mf_list leaving;      /* api_account.link: lost JetStream or their account */
     struct loop_defer ended;
     struct stream_usage usage, max; /* of the whole server */
     uint64_t api_total, api_errors, inflight;

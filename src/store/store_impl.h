@@ -8,7 +8,8 @@
  *     cursor.c      iteration                      blob.c     small values
  *     doomed.c      removals on their way          purge.c    removing everything
  *     checkpointer.c  checkpoints in the background scrub.c   reading everything
- *     erase.c       overwriting what was removed
+ *     erase.c       overwriting what was removed   patrol.c   the same at a pace, for all stores
+ *     damage.c      what was found damaged
  */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
@@ -160,8 +161,12 @@ struct store {
     struct scrubber scrub;
     struct eraser erase;
     struct cold_reads reads;
-    struct store_damage *damage;
+    struct damage *damage;
     size_t damages, damage_cap;
+    struct loop_defer census; /* damage.c: counts what lies in the first census_upto places */
+    size_t census_upto;       /* 0: it is not at work */
+    uint64_t census_seq;
+    struct patrolled patrolled;
     struct store_stats stats;
     void (*closed)(void *arg);
     void *closed_arg;
@@ -210,7 +215,6 @@ void sync_done(void *arg);
 
 /* store.c */
 void store_progress(struct store *s); /* something ended: go on with upkeep, or with closing */
-void store_damaged(struct store *s, const struct store_damage *d);
 
 /* Bytes on disk of all that is alive. */
 static inline uint64_t store_live(const struct store *s)
@@ -285,6 +289,19 @@ void clean_fini(struct store *s);
 void check_kick(struct store *s);
 MF_MUSTCHECK int check_init(struct store *s);
 void check_fini(struct store *s);
+/* damage.c: true if this place was not known yet. */
+bool store_damaged(struct store *s, const struct store_damage *d);
+void damage_count(struct store *s); /* which messages lie in what was found: begins to look */
+void damage_fini(struct store *s);
+/* patrol.c */
+void patrol_join(struct store *s);
+void patrol_leave(struct store *s);
+/* scrub.c, on a worker: of the segment that c describes. */
+bool scrub_page_ok(struct scrubber *c, const uint8_t *page);
+void scrub_hollow(struct scrubber *c, uint64_t offset, const struct record *r);
+/* Reads all of it and walks over it: c->found, c->hollow, c->status. */
+void scrub_whole(struct scrubber *c,
+                 int (*read)(struct scrubber *c, void *dst, size_t n, uint64_t off));
 MF_MUSTCHECK int scrub_init(struct store *s);
 void scrub_fini(struct store *s);
 MF_MUSTCHECK int blob_take(struct store *s, struct recovered_blob *b);

@@ -113,6 +113,24 @@ struct hollow {
     uint64_t segment, offset, length, seq;
 };
 
+/* patrol.c: a store in the ring of its patrol. */
+struct patrolled {
+    struct mf_list node; /* in no list: it is not in the ring */
+    uint64_t slices;     /* when it was visited last */
+    bool busy;           /* a slice of it is being read */
+};
+
+/* damage.c: a place on disk that was found damaged. */
+struct damage {
+    struct store_damage pub;
+    bool at_open;   /* by recovery: what lay there is not in the index */
+    bool counted;   /* seq: the messages that lie in it */
+    bool uncounted; /* there are more, or memory ran out */
+    bool settled;   /* it does not matter any more */
+    uint64_t *seq;
+    size_t seqs;
+};
+
 struct scrubber {
     bool busy;
     struct loop_job *job;

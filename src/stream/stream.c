@@ -322,6 +322,7 @@ void stream_stats(struct stream *s, struct stream_stats *out)
     out->disk_bytes = store_disk_bytes(s->store);
     out->memory_bytes = st.index_bytes;
     out->syncs = st.syncs;
-    out->damage = store_damage_count(s->store);
+    struct stream_damage d;
+    out->damage = stream_damage(s, &d) ? d.places : 0;
     s->stats.late_max_ns = 0;
 }

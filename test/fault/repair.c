@@ -284,7 +284,8 @@ static void judge_missing(const struct model_msg *m, const struct repair_result 
     MUST(lost || unknown || unseen || expired, "message %llu is not in the copy, and not reported",
          (unsigned long long)m->seq);
     /* With the deadline that can be read it may be past. */
-    MUST(!unknown || !at.keep || redeadline_hit(m->seq), "message %llu was to be kept", (unsigned long long)m->seq);
+    MUST(!unknown || !at.keep || redeadline_hit(m->seq), "message %llu was to be kept",
+         (unsigned long long)m->seq);
     MUST(!unknown || doubtful[m->seq], "message %llu is left out, though nothing hides its fate",
          (unsigned long long)m->seq);
     MUST(!expired || doubtful[m->seq], "message %llu is called expired, and is not",
