@@ -335,7 +335,27 @@ static void judge_hollows(struct store_patrol *p, struct store *s)
     p->c.hollows = 0;
 }
 
-/* What lies in a damaged stretch is known now: it is written down elsewhere while it is. */
+static void saved(struct store_wait *w, int status)
+{
+    struct store *s = mf_container(w, struct store, patrolled.saved);
+
+    s->patrolled.saving = false;
+    if (status != 0 && !s->closing)
+        log_warn("store %s: no checkpoint after damage: %s", s->name, mf_err_text(status));
+}
+
+/* The index and the blobs know what lies in a damaged stretch: it is written down elsewhere.  Blobs
+ * that came from a checkpoint are said to lie in the first segment. */
+static void save(struct store *s, uint64_t number)
+{
+    if (blob_move(s, number) != 0 || blob_move(s, segs_first(s)->number) != 0)
+        log_warn("store %s: small values in the damage could not be written again", s->name);
+    if (s->patrolled.saving)
+        return;
+    s->patrolled.saved.done = saved;
+    s->patrolled.saving = store_checkpoint(s, &s->patrolled.saved) == 0;
+}
+
 static void take_damage(struct store_patrol *p, struct store *s)
 {
     uint64_t before = p->stats.damaged;
@@ -345,8 +365,7 @@ static void take_damage(struct store_patrol *p, struct store *s)
     if (p->stats.damaged == before || s->closing || s->failed != 0)
         return;
     damage_count(s);
-    if (blob_move(s, p->c.number) != 0 || store_checkpoint(s, NULL) != 0)
-        log_warn("store %s: what the damage hides could not be written down anew", s->name);
+    save(s, p->c.number);
 }
 
 static void slice_done(void *arg)

@@ -118,6 +118,8 @@ struct patrolled {
     struct mf_list node; /* in no list: it is not in the ring */
     uint64_t slices;     /* when it was visited last */
     bool busy;           /* a slice of it is being read */
+    struct store_wait saved;
+    bool saving; /* a checkpoint is asked for, after damage */
 };
 
 /* damage.c: a place on disk that was found damaged. */
