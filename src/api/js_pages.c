@@ -134,16 +134,18 @@ static void tell_damage(const struct checkup *c, struct stream *s, const struct 
                       (unsigned long long)d->seq[i]);
     if (d->seqs > 0)
         mf_buf_puts(&which, d->messages > d->seqs ? ", ...)" : ")");
-    tell(c, ill(c, name),
-         "JetStream stream '%s > %s' is damaged on disk: %llu messages %s%s in %zu places. %sStop "
-         "the server, run `mayfly check --repair SRC --to DST` with SRC %s in store_dir/jetstream, "
-         "keep SRC, and put DST in its place: it holds all that can be read.",
-         c->account, name, (unsigned long long)d->messages,
-         d->found_at_start ? "may be lost" : "cannot be read", mf_buf_cstr(&which), d->places,
-         d->found_at_start || d->seqs == 0
-             ? ""
-             : "Delete them (nats stream rmm), or purge them, and this is over. Or: ",
-         c->folder);
+    tell(
+        c, ill(c, name),
+        "JetStream stream '%s > %s' is damaged on disk: %llu message%s %s%s in %zu place%s. %sStop "
+        "the server, run `mayfly check --repair SRC --to DST` with SRC %s in store_dir/jetstream, "
+        "keep SRC, and put DST in its place: it holds all that can be read.",
+        c->account, name, (unsigned long long)d->messages, d->messages == 1 ? "" : "s",
+        d->found_at_start ? "may be lost" : "cannot be read", mf_buf_cstr(&which), d->places,
+        d->places == 1 ? "" : "s",
+        d->found_at_start || d->seqs == 0
+            ? ""
+            : "Delete them (nats stream rmm) or purge them, and this is over. Or: ",
+        c->folder);
     mf_buf_fini(&which);
 }
 

@@ -20,7 +20,7 @@ mayfly_LDADD = $(CLI_LIBS)
 
 UNIT_TESTS += test/unit/http_get test/unit/server_check \
 	test/unit/check test/unit/check_damage test/unit/check_checkpoint test/unit/check_main \
-	test/unit/check_nomem
+	test/unit/check_nomem test/unit/repair
 test_unit_http_get_SOURCES = test/unit/test_http_get.c
 test_unit_http_get_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
 test_unit_http_get_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -41,6 +41,9 @@ test_unit_check_checkpoint_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_check_main_SOURCES = test/unit/test_check_main.c $(LOG_WRITER)
 test_unit_check_main_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
 test_unit_check_main_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+test_unit_repair_SOURCES = test/unit/test_repair.c $(LOG_WRITER)
+test_unit_repair_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_repair_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
 test_unit_check_nomem_SOURCES = test/unit/test_check_nomem.c test/support/no_memory.h $(LOG_WRITER)
 test_unit_check_nomem_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
 test_unit_check_nomem_CPPFLAGS = $(TEST_CPPFLAGS)

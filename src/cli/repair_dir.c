@@ -143,7 +143,8 @@ int repair_dir_begin(struct repair_dir *d, const char *src, const char *to, stru
         d->uid = (int64_t)st.st_uid;
         d->gid = (int64_t)st.st_gid;
     }
-    if (mkdir(d->partial, 0700) == 0)
+    d->made = mkdir(d->partial, 0700) == 0;
+    if (d->made)
         return 0;
     if (errno == EEXIST)
         return mf_fail(e, MF_EXISTS, "%s is there: a repair was cut short; delete it and try again",
@@ -219,6 +220,8 @@ void repair_dir_fini(struct repair_dir *d)
 {
     if (d->store >= 0)
         (void)close(d->store);
+    if (d->made && rmdir(d->partial) != 0 && errno == ENOTEMPTY)
+        (void)fprintf(stderr, "mayfly: %s holds a part of the copy: delete it\n", d->partial);
     free(d->to);
     free(d->partial);
 }

@@ -8,6 +8,7 @@
 struct repair_dir {
     char *to;         /* DST */
     char *partial;    /* DST.partial */
+    bool made;        /* partial, by us */
     int store;        /* the store's folder that is being filled; -1: none */
     int64_t uid, gid; /* who owns the source; -1: leave it to the system */
     struct repair_sink sink;
@@ -20,6 +21,7 @@ MF_MUSTCHECK int repair_dir_begin(struct repair_dir *d, const char *src, const c
 MF_MUSTCHECK int repair_dir_store(struct repair_dir *d, const char *below, struct mf_error *e);
 MF_MUSTCHECK int repair_dir_store_end(struct repair_dir *d, struct mf_error *e);
 MF_MUSTCHECK int repair_dir_end(struct repair_dir *d, struct mf_error *e);
-void repair_dir_fini(struct repair_dir *d); /* DST.partial stays where repair_dir_end() failed */
+/* DST.partial stays where something was written and repair_dir_end() did not come: that is told. */
+void repair_dir_fini(struct repair_dir *d);
 
 #endif

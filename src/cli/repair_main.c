@@ -197,7 +197,7 @@ static int repair_each(const struct args *a, struct items *all, const struct che
 static int run(struct args *a, struct items *all, struct mf_error *e)
 {
     struct check_paths found;
-    struct repair_dir to = {.store = -1};
+    struct repair_dir to;
     char *config = NULL;
     int rc = check_find(&found, a->src, e);
 

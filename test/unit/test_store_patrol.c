@@ -1,5 +1,5 @@
-/* test_store_patrol.c: files are read at a pace, damage is found before a reader meets it, and it is
- * over when nothing that is there lies in it. */
+/* test_store_patrol.c: files are read at a pace, damage is found before a reader meets it, and it
+ * is over when nothing that is there lies in it. */
 #include "support/must.h"
 #include "support/store_drive.h"
 
@@ -15,10 +15,8 @@ static struct store_patrol *patrol;
 
 static struct store_opts options(void)
 {
-    return (struct store_opts){.segment_min = 64u << 10,
-                               .segment_max = 64u << 10,
-                               .name = "patrol",
-                               .patrol = patrol};
+    return (struct store_opts){
+        .segment_min = 64u << 10, .segment_max = 64u << 10, .name = "patrol", .patrol = patrol};
 }
 
 static void join(struct drive *x)
