@@ -44,6 +44,7 @@ test_unit_check_main_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
 test_unit_repair_SOURCES = test/unit/test_repair.c $(LOG_WRITER)
 test_unit_repair_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
 test_unit_repair_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+test_unit_repair_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pread
 test_unit_check_nomem_SOURCES = test/unit/test_check_nomem.c test/support/no_memory.h $(LOG_WRITER)
 test_unit_check_nomem_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
 test_unit_check_nomem_CPPFLAGS = $(TEST_CPPFLAGS)

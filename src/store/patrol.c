@@ -160,6 +160,7 @@ static void slice_work(void *arg)
 
     c->status = 0;
     p->read = 0;
+    p->next = p->offset;
     if (p->whole) {
         c->hollows = 0;
         c->seq = p->seq;

@@ -3,6 +3,7 @@
 
 #include "cli/repair.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -221,6 +222,46 @@ static void test_a_stream_of_nats_server_is_refused(void)
     assert_shows("is a stream of nats-server");
 }
 
+/* --- a disk that does not give back all it has --------------------------------------------------
+ */
+
+static uint64_t bad_from, bad_to; /* bytes of every file that cannot be read */
+ssize_t __real_pread(int fd, void *dst, size_t n, off_t off);
+ssize_t __wrap_pread(int fd, void *dst, size_t n, off_t off);
+ssize_t __wrap_pread(int fd, void *dst, size_t n, off_t off)
+{
+    if (dst != shown && (uint64_t)off < bad_to && bad_from < (uint64_t)off + n) {
+        errno = EIO;
+        return -1;
+    }
+    return __real_pread(fd, dst, n, off);
+}
+
+/* Sectors that cannot be read are damage like any other. */
+static void test_unreadable_sectors_cost_what_lies_in_them(void)
+{
+    lw_fini(&w);
+    lw_init(&w, 65536);
+    lw_segment(&w);
+    lw_blob(&w, "config", "{}", true);
+    for (uint64_t seq = 1; seq <= 200; seq++)
+        lw_message(&w, seq, 0, "key", "a body that is long enough", true);
+    lw_commit_clean(&w);
+    lw_checkpoint(&w, w.segment, w.offset, w.chain);
+    write_store("S");
+    bad_from = 9000;
+    bad_to = 9001;
+    TEST_ASSERT_EQUAL_INT(2, run((const char *[]){in_dir("S"), NULL}));
+    int code = RUN(in_dir("S"), "--to", in_dir("T"), "--json");
+    bad_from = bad_to = 0;
+    TEST_ASSERT_EQUAL_INT_MESSAGE(1, code, shown);
+    char *kept = strstr(shown, "\"messages\": ");
+    TEST_ASSERT_NOT_NULL_MESSAGE(kept, shown);
+    TEST_ASSERT_TRUE(atoi(kept + 12) > 140 &&
+                     atoi(kept + 12) < 200); /* 4 KiB of messages are lost */
+    assert_clean(in_dir("T"));
+}
+
 /* --- the rules -------------------------------------------------------------------------------- */
 
 static struct log_writer copy;
@@ -397,6 +438,7 @@ int main(void)
     RUN_TEST(test_a_tree_is_copied_with_its_folders_and_without_deleted_streams);
     RUN_TEST(test_a_store_in_use_exits_3_and_leaves_nothing);
     RUN_TEST(test_a_stream_of_nats_server_is_refused);
+    RUN_TEST(test_unreadable_sectors_cost_what_lies_in_them);
     RUN_TEST(test_what_a_damaged_removal_may_have_removed_is_left_out);
     RUN_TEST(test_a_checkpoint_behind_the_damage_knows);
     RUN_TEST(test_later_records_show_that_a_message_is_alive);

@@ -224,6 +224,36 @@ static void test_blobs_in_damage_are_written_again(void)
     TEST_ASSERT_TRUE(store_blob_get(d.store, MF_LIT("config"), &bytes));
 }
 
+static int (*sound_pread)(struct store_io *io, struct store_file *f, void *dst, size_t n,
+                          uint64_t off, struct mf_error *e);
+static uint64_t bad; /* the byte that the disk does not give back, in all files */
+static int bad_pread(struct store_io *io, struct store_file *f, void *dst, size_t n, uint64_t off,
+                     struct mf_error *e)
+{
+    if (off <= bad && bad < off + n)
+        return mf_fail(e, MF_IO, "a bad sector");
+    return sound_pread(io, f, dst, n, off, e);
+}
+
+/* A sector that cannot be read costs what lies in its block, not the whole file. */
+static void test_an_unreadable_sector_is_damage_of_its_place(void)
+{
+    uint64_t messages;
+    char name[32];
+
+    fill(800, 300);
+    bad = find_message(30, name) + 100;
+    sound_pread = d.io->pread;
+    d.io->pread = bad_pread;
+    go_round();
+    d.io->pread = sound_pread;
+    TEST_ASSERT_GREATER_THAN_UINT64(0, stats().damaged);
+    TEST_ASSERT_GREATER_THAN_size_t(0, open_places(&messages));
+    TEST_ASSERT_TRUE(messages >= 1 && messages < 40 * stats().damaged);
+    for (size_t i = 0; i < store_damage_count(d.store); i++)
+        TEST_ASSERT_LESS_OR_EQUAL_UINT64(3 * 4096, store_damage(d.store, i)->length);
+}
+
 static void test_erased_messages_are_no_damage(void)
 {
     uint64_t messages;
@@ -352,6 +382,7 @@ int main(void)
     RUN_TEST(test_damage_in_a_body_is_found_named_and_over_with_its_message);
     RUN_TEST(test_damage_in_a_head_is_found_with_all_messages_in_it);
     RUN_TEST(test_blobs_in_damage_are_written_again);
+    RUN_TEST(test_an_unreadable_sector_is_damage_of_its_place);
     RUN_TEST(test_erased_messages_are_no_damage);
     RUN_TEST(test_a_message_longer_than_a_slice_is_read);
     RUN_TEST(test_many_stores_take_turns);
