@@ -254,6 +254,49 @@ static void test_an_unreadable_sector_is_damage_of_its_place(void)
         TEST_ASSERT_LESS_OR_EQUAL_UINT64(3 * 4096, store_damage(d.store, i)->length);
 }
 
+static struct store_file *first_read;
+static int noting_pread(struct store_io *io, struct store_file *f, void *dst, size_t n,
+                        uint64_t off, struct mf_error *e)
+{
+    first_read = first_read == NULL ? f : first_read;
+    return sound_pread(io, f, dst, n, off, e);
+}
+
+static bool has_read(void *arg)
+{
+    (void)arg;
+    return stats().bytes > 0;
+}
+
+/* A server that is restarted often must not read the same files each time. */
+static void test_each_start_begins_somewhere_else(void)
+{
+    struct store_file *seen[40];
+    size_t n = 0;
+
+    fill(1500, 300);
+    sound_pread = d.io->pread;
+    for (int i = 0; i < 40; i++) {
+        drive_close(&d);
+        store_patrol_free(patrol);
+        d.opts.patrol = patrol = store_patrol_new(loop);
+        drive_open(&d);
+        first_read = NULL;
+        d.io->pread = noting_pread;
+        store_patrol_period(patrol, 1000000);
+        drive_until(&d, has_read, NULL, "a slice");
+        store_patrol_period(patrol, 0);
+        d.io->pread = sound_pread;
+        drive_idle(&d);
+        size_t k = 0;
+        while (k < n && seen[k] != first_read)
+            k++;
+        seen[k] = first_read;
+        n += k == n;
+    }
+    TEST_ASSERT_GREATER_THAN_size_t(2, n);
+}
+
 static void test_erased_messages_are_no_damage(void)
 {
     uint64_t messages;
@@ -383,6 +426,7 @@ int main(void)
     RUN_TEST(test_damage_in_a_head_is_found_with_all_messages_in_it);
     RUN_TEST(test_blobs_in_damage_are_written_again);
     RUN_TEST(test_an_unreadable_sector_is_damage_of_its_place);
+    RUN_TEST(test_each_start_begins_somewhere_else);
     RUN_TEST(test_erased_messages_are_no_damage);
     RUN_TEST(test_a_message_longer_than_a_slice_is_read);
     RUN_TEST(test_many_stores_take_turns);
