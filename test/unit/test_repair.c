@@ -410,22 +410,49 @@ static void test_expired_by_a_deadline_that_may_be_old(void)
     repair_result_fini(&r);
 }
 
-/* The sequences of a damaged end are not given again. */
+/* The sequences that may have been given in damage are not given again.  A commit that does not
+ * count any more says how far all was synced. */
 static void test_the_last_sequence_is_beyond_what_damage_may_hold(void)
 {
     lw_segment(&w);
     lw_message(&w, 1, 0, "key", "a body that is long enough", true);
     lw_commit(&w);
+    uint64_t from = w.offset;
     for (uint64_t seq = 2; seq <= 5; seq++)
         lw_message(&w, seq, 0, "key", "", true);
-    uint64_t end = w.offset;
-    lw_commit_clean(&w);
-    lw_seal(&w);
-    lw_checkpoint(&w, w.segment, w.offset, w.chain);
-    lw_file(&w, "checkpoint")->data[200] ^= 1; /* its header still says how far all was synced */
-    memset(lw_segment_file(&w, 1)->data + end - 300, 0, 380);
+    lw_commit(&w);
+    uint64_t to = w.offset;
+    lw_removal(&w, 1, true);
+    uint64_t end = lw_message(&w, 6, 0, "key", "the end, now", true);
+    lw_commit(&w);
+    memset(lw_segment_file(&w, 1)->data + from, 0, to - from);
+    lw_segment_file(&w, 1)->data[end + 17] ^= 4;
     struct repair_result r = repaired(false);
     TEST_ASSERT_GREATER_OR_EQUAL_UINT64(5, r.last_sequence);
+    TEST_ASSERT_EQUAL_UINT64(0, r.kept);
+    repair_result_fini(&r);
+}
+
+/* The checkpoint is older than the damage: it does not know what was removed there. */
+static void test_a_checkpoint_before_the_damage_does_not_know(void)
+{
+    lw_segment(&w);
+    lw_blob(&w, "config", "{}", true);
+    for (uint64_t seq = 1; seq <= 6; seq++)
+        lw_message(&w, seq, 0, "key", "a body that is long enough", true);
+    lw_commit(&w);
+    damaged = lw_message(&w, 7, 0, "key", "its data is damaged", true) + 48;
+    lw_checkpoint(&w, w.segment, w.offset, w.chain);
+    uint64_t removal = lw_removal(&w, 3, true);
+    lw_message(&w, 8, 0, "key", "behind it", true);
+    lw_commit_clean(&w);
+    lw_segment_file(&w, 1)->data[damaged + 17] ^= 4;
+    lw_segment_file(&w, 1)->data[removal + 17] ^= 4;
+    struct repair_result r = repaired(false);
+    TEST_ASSERT_TRUE(r.from_checkpoint);
+    TEST_ASSERT_EQUAL_UINT64(1, r.kept);
+    assert_range(&r.lost, 7, 7);
+    assert_range(&r.unknown, 1, 6);
     repair_result_fini(&r);
 }
 
@@ -445,5 +472,6 @@ int main(void)
     RUN_TEST(test_a_message_with_damaged_data_is_the_only_one_lost);
     RUN_TEST(test_expired_by_a_deadline_that_may_be_old);
     RUN_TEST(test_the_last_sequence_is_beyond_what_damage_may_hold);
+    RUN_TEST(test_a_checkpoint_before_the_damage_does_not_know);
     return UNITY_END();
 }
