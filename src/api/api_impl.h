@@ -73,8 +73,7 @@ struct api {
     char *store_dir;           /* <store_dir>/jetstream, for texts */
     struct store_folder *root; /* the same, opened and locked */
     struct steady clock;
-    int64_t ahead_ns,
-        wall_ns; /* the clock and the wall's, ahead of the monotonic one, when looked at */
+    int64_t ahead_ns, wall_ns; /* both clocks against the monotonic one, when looked at */
     struct loop_timer *clock_timer;
     struct store_patrol *patrol; /* reads the files of all streams at a pace */
     struct mf_list list;         /* api_account.link: one for each account there is */

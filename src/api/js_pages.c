@@ -1,6 +1,7 @@
 /* js_pages.c: what other pages show of JetStream: /varz, /healthz, and the log at the start. */
 #include "api_pages.h"
 
+#include "mayfly/stream_damage.h"
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
 

@@ -15,6 +15,7 @@
 #define STORE_IMPL_H
 
 #include "checkpoint.h"
+#include "damage.h"
 #include "erase.h"
 #include "gather.h"
 #include "image.h"
@@ -280,7 +281,7 @@ bool accepted(const struct store *s, uint32_t id); /* there for writers: not doo
 bool present(const struct store *s, uint32_t id);  /* on disk and not taken by store_expire() */
 bool overdue(const struct store *s, const struct index *ix, uint32_t id); /* by store_now() */
 
-/* clean.c, checkpointer.c, scrub.c, blob.c */
+/* clean.c, checkpointer.c, blob.c */
 void clean_kick(struct store *s);
 /* A job is taking this segment away: nobody may begin to use it. */
 bool clean_gives_up(const struct store *s, const struct segment *seg);
@@ -289,21 +290,6 @@ void clean_fini(struct store *s);
 void check_kick(struct store *s);
 MF_MUSTCHECK int check_init(struct store *s);
 void check_fini(struct store *s);
-/* damage.c: true if this place was not known yet. */
-bool store_damaged(struct store *s, const struct store_damage *d);
-void damage_count(struct store *s); /* which messages lie in what was found: begins to look */
-void damage_fini(struct store *s);
-/* patrol.c */
-void patrol_join(struct store *s);
-void patrol_leave(struct store *s);
-/* scrub.c, on a worker: of the segment that c describes. */
-bool scrub_page_ok(struct scrubber *c, const uint8_t *page);
-void scrub_hollow(struct scrubber *c, uint64_t offset, const struct record *r);
-/* Reads all of it and walks over it: c->found, c->hollow, c->status. */
-void scrub_whole(struct scrubber *c,
-                 int (*read)(struct scrubber *c, void *dst, size_t n, uint64_t off));
-MF_MUSTCHECK int scrub_init(struct store *s);
-void scrub_fini(struct store *s);
 MF_MUSTCHECK int blob_take(struct store *s, struct recovered_blob *b);
 void blob_settle(struct store *s, uint64_t segment); /* the batch ended there */
 /* Current blobs that lie in this segment are written again. */

@@ -1,5 +1,5 @@
 /* upkeep.h: what the store does beside its work, each with its job and its state: preparing
- * segments, giving up the first, checkpoints, scrubbing. */
+ * segments, giving up the first, checkpoints (scrubbing is in damage.h). */
 #ifndef STORE_UPKEEP_H
 #define STORE_UPKEEP_H
 
@@ -107,51 +107,5 @@ struct cold_reads {
     struct loop_timer *retry;
 };
 void reads_retry(void *arg); /* the store */
-
-/* A message without its data, until an erase record explains it. */
-struct hollow {
-    uint64_t segment, offset, length, seq;
-};
-
-/* patrol.c: a store in the ring of its patrol. */
-struct patrolled {
-    struct mf_list node; /* in no list: it is not in the ring */
-    uint64_t slices;     /* when it was visited last */
-    bool busy;           /* a slice of it is being read */
-    struct store_wait saved;
-    bool saving; /* a checkpoint is asked for, after damage */
-};
-
-/* damage.c: a place on disk that was found damaged. */
-struct damage {
-    struct store_damage pub;
-    bool at_open;   /* by recovery: what lay there is not in the index */
-    bool counted;   /* seq: the messages that lie in it */
-    bool uncounted; /* there are more, or memory ran out */
-    bool settled;   /* it does not matter any more */
-    uint64_t *seq;
-    size_t seqs;
-};
-
-struct scrubber {
-    bool busy;
-    struct loop_job *job;
-    struct mf_list waits;
-    uint64_t number, key, limit, size; /* the segment, and how far its records go */
-    uint32_t chain;
-    bool chain_known, last; /* last: the log ends here, no seal needed */
-    const uint8_t *map;
-    struct store_io *io;
-    struct store_file *file;
-    uint64_t seq; /* the latest message sequence passed, for naming what is lost */
-    struct store_damage *found;
-    size_t count, cap;
-    struct hollow *hollow; /* of all segments so far */
-    size_t hollows, hollow_cap;
-    struct mf_buf erased;    /* by erase records behind the first of them */
-    struct mf_buf meanwhile; /* the loop's: while the scrub is at work */
-    bool unread;             /* a file, so erase records may be missing */
-    int status;
-};
 
 #endif

@@ -1,6 +1,7 @@
 /* stream.c: a stream from its opening to its end; a new configuration in between. */
 #include "stream_impl.h"
 
+#include "mayfly/stream_damage.h"
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
 

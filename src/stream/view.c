@@ -1,6 +1,7 @@
 /* view.c: reading: what is on disk and alive now. */
 #include "stream_impl.h"
 
+#include "mayfly/stream_damage.h"
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
 
