@@ -19,6 +19,7 @@
 
 #define SLICE      (1u << 20)
 #define WAKES      64u             /* in a period, at least: new stores are noticed */
+#define FIRST_NS   (60 * CLOCK_S)  /* after a start, at most: a server may be restarted often */
 #define YIELD_NS   (50 * CLOCK_MS) /* while its store commits */
 #define YIELDS_MAX 40u
 #define HEAD_MAX   80u /* bytes of the longest fixed part */
@@ -191,9 +192,12 @@ static struct store *head_of(const struct store_patrol *p)
 static void arm(struct store_patrol *p)
 {
     uint64_t steps = p->slices > WAKES ? p->slices : WAKES;
+    int64_t gap_ns = p->period_ns / (int64_t)steps;
 
+    if (!p->begun && gap_ns > FIRST_NS)
+        gap_ns = FIRST_NS;
     if (p->period_ns > 0 && p->count > 0 && !p->busy)
-        loop_timer_arm(p->timer, loop_mono_ns(p->loop) + p->period_ns / (int64_t)steps);
+        loop_timer_arm(p->timer, loop_mono_ns(p->loop) + gap_ns);
 }
 
 static void count_slices(struct store_patrol *p, struct store *s)
@@ -461,6 +465,8 @@ void store_patrol_free(struct store_patrol *p)
 
 void store_patrol_period(struct store_patrol *p, int64_t ns)
 {
+    if (ns == p->period_ns)
+        return; /* a reload must not put off the next slice */
     p->period_ns = ns;
     loop_timer_stop(p->timer);
     arm(p);

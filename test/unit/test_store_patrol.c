@@ -268,6 +268,19 @@ static bool has_read(void *arg)
     return stats().bytes > 0;
 }
 
+static bool has_read_between_reloads(void *arg)
+{
+    (void)arg;
+    store_patrol_period(patrol, 64 * 500 * 1000000ll); /* a slice every 500 ms */
+    return stats().bytes > 0;
+}
+
+static void test_reloads_do_not_put_off_the_next_slice(void)
+{
+    fill(10, 300);
+    drive_until(&d, has_read_between_reloads, NULL, "a slice");
+}
+
 /* A server that is restarted often must not read the same files each time. */
 static void test_each_start_begins_somewhere_else(void)
 {
@@ -427,6 +440,7 @@ int main(void)
     RUN_TEST(test_blobs_in_damage_are_written_again);
     RUN_TEST(test_an_unreadable_sector_is_damage_of_its_place);
     RUN_TEST(test_each_start_begins_somewhere_else);
+    RUN_TEST(test_reloads_do_not_put_off_the_next_slice);
     RUN_TEST(test_erased_messages_are_no_damage);
     RUN_TEST(test_a_message_longer_than_a_slice_is_read);
     RUN_TEST(test_many_stores_take_turns);
