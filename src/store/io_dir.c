@@ -222,9 +222,15 @@ static int dir_pread_aside(struct store_io *io, struct store_file *f, void *dst,
             (void)munmap(p, n + skew);
         }
     }
+    /* Without reading ahead: the pages of the next piece would look as if somebody wanted them.
+     * Other readers of the file do without it for this moment. */
+    if (known)
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     rc = read_all(io, f, fd, dst, n, off, e);
-    if (rc == 0 && known)
+    if (known) {
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL);
         drop_cold(fd, off - skew, n + skew, seen, page);
+    }
     if (fd >= 0)
         io_fd_let_go(f);
     return rc;
