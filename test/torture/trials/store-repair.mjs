@@ -3,7 +3,7 @@
 import { programTrial } from "../lib/program.mjs";
 
 programTrial("store-repair", {
-  size: 500,
+  size: 100,
   largest: 16000,
   args: (seed, n) => [`--seed=${seed}`, `--rounds=${n}`],
   units: [[/repair: (\d+) rounds/, "damaged stores repaired four times each"]],
