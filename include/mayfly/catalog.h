@@ -10,6 +10,7 @@
 #define MAYFLY_CATALOG_H
 
 #include "mayfly/buf.h"
+#include "mayfly/store_patrol.h" /* stream_host.patrol: made by who makes catalogs */
 #include "mayfly/stream.h"
 
 struct catalog;

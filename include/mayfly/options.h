@@ -169,6 +169,7 @@ struct options_jetstream {
     int64_t max_memory, max_store; /* -1: derived from the machine */
     bool sync_always;              /* default */
     int64_t sync_interval_ns;      /* > 0: relaxed mode */
+    int64_t scrub_ns;              /* all files are read once in this time; 0: never */
     bool strict;                   /* strict JSON; default true */
     bool compat_strict;            /* compat: strict */
     int64_t max_ack_pending, max_ha_assets, max_request_batch, duplicate_window_ns;

@@ -17,6 +17,7 @@
 #include "mayfly/store_io.h"
 
 struct store;
+struct store_patrol;
 
 enum store_sync {
     STORE_SYNC_ALWAYS,   /* waiters are called after fdatasync */
@@ -32,9 +33,10 @@ struct store_opts {
     size_t pending_max;                /* bytes waiting for the disk before MF_AGAIN; 0: 64 MiB */
     char separator;                    /* between the tokens of a key; 0: '.' */
     bool no_checkpoint;                /* memory: nothing to restart from */
-    bool gather;      /* a group may wait a moment for the writers that were just answered */
-    int64_t now_ns;   /* see store_now(); 0 is fine */
-    const char *name; /* for log lines; copied */
+    bool gather; /* a group may wait a moment for the writers that were just answered */
+    struct store_patrol *patrol; /* reads its files at a pace (store_patrol.h); NULL: nobody does */
+    int64_t now_ns;              /* see store_now(); 0 is fine */
+    const char *name;            /* for log lines; copied */
     /* After MF_AGAIN or MF_FULL was answered: it is worth trying again.  May be NULL. */
     void (*ready)(void *arg);
     void *ready_arg;
@@ -282,6 +284,12 @@ struct store_damage {
 };
 size_t store_damage_count(const struct store *s);
 const struct store_damage *store_damage(const struct store *s, size_t i);
+/* Places that still matter: those found at the start while their file is part of the log, others
+ * while a message that is there lies in them.  *messages: how many are lost or cannot be read. O(of
+ * those). */
+size_t store_damage_open(struct store *s, uint64_t *messages, bool *found_at_start);
+/* The sequences of up to `max` messages that are there and cannot be read. */
+size_t store_damage_messages(struct store *s, uint64_t *dst, size_t max);
 /* Why it is read-only; NULL: it is not. */
 const char *store_error(const struct store *s);
 bool store_full(const struct store *s); /* appends are refused for want of disk space */

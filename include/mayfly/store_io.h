@@ -26,6 +26,10 @@ struct store_io {
     /* The whole of n, or an error; reading past the end is MF_IO. */
     int (*pread)(struct store_io *io, struct store_file *f, void *dst, size_t n, uint64_t off,
                  struct mf_error *e);
+    /* The same for who reads it once: what was not in memory before does not stay there.  NULL: as
+     * pread(). */
+    int (*pread_aside)(struct store_io *io, struct store_file *f, void *dst, size_t n, uint64_t off,
+                       struct mf_error *e);
     int (*pwrite)(struct store_io *io, struct store_file *f, const void *src, size_t n,
                   uint64_t off, struct mf_error *e);
     int (*sync)(struct store_io *io, struct store_file *f, struct mf_error *e); /* fdatasync */

@@ -27,6 +27,7 @@ struct stream_usage {
  */
 struct stream_host {
     struct loop *loop;
+    struct store_patrol *patrol; /* reads the files of all streams at a pace; NULL: nobody does */
     struct work_owner *owner; /* of work in slices: the account's; NULL: each stream has its own */
     int64_t (*now_ns)(void *arg);  /* a clock that never goes back (steady.h): the time of messages
                                       and deadlines */
@@ -218,8 +219,6 @@ void stream_state(struct stream *s, struct stream_state *out);
 /* It was restored, or emptied: from now on its first sequence is told though nothing was ever
  * stored. */
 void stream_emptied(struct stream *s);
-size_t stream_lost(struct stream *s);         /* messages that damage took; for `lost` */
-size_t stream_damage(const struct stream *s); /* places on disk that are damaged */
 
 /* --- removing ------------------------------------------------------------------------------- */
 

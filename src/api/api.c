@@ -122,6 +122,7 @@ static void host_fill(struct api_account *aa)
     struct stream_host *h = &aa->host;
 
     h->loop = aa->api->loop;
+    h->patrol = aa->api->patrol;
     h->owner = &aa->work;
     h->now_ns = host_now;
     h->wall_ns = host_wall;
@@ -478,8 +479,12 @@ int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e
     o.rc = api_store_open(a, e);
     if (o.rc == 0 && (a->clock_timer = loop_timer_new(a->loop, clock_look, a)) == NULL)
         o.rc = mf_fail(e, MF_NOMEM, "timers");
-    if (o.rc == 0)
+    if (o.rc == 0 && (a->patrol = store_patrol_new(a->loop)) == NULL)
+        o.rc = mf_fail(e, MF_NOMEM, "scrub");
+    if (o.rc == 0) {
+        store_patrol_period(a->patrol, a->options->jetstream.scrub_ns);
         clock_look(a);
+    }
     if (o.rc == 0 && a->options->jetstream.enabled)
         accounts_each(a->accounts, open_if_new, &o);
     if (o.rc != 0) {
@@ -494,6 +499,7 @@ int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e
 void api_reload(struct api *a, const struct options *o)
 {
     a->options = a->setup.options = o;
+    store_patrol_period(a->patrol, o->jetstream.scrub_ns);
     if (!a->options->jetstream.enabled)
         return;
     accounts_follow(a);
@@ -510,6 +516,7 @@ static void ended(struct loop_defer *d)
     lend_fini();
     source_fini();
     loop_timer_free(a->clock_timer);
+    store_patrol_free(a->patrol);
     api_store_close(a);
     free(a);
     if (closed != NULL)

@@ -85,11 +85,11 @@ struct api {
     char *store_dir;           /* <store_dir>/jetstream, for texts */
     struct store_folder *root; /* the same, opened and locked */
     struct steady clock;
-    int64_t ahead_ns,
-        wall_ns; /* the clock and the wall's, ahead of the monotonic one, when looked at */
+    int64_t ahead_ns, wall_ns; /* both clocks against the monotonic one, when looked at */
     struct loop_timer *clock_timer;
-    struct mf_list list;    /* api_account.link: one for each account there is */
-    struct mf_list leaving; /* api_account.link: lost JetStream or their account */
+    struct store_patrol *patrol; /* reads the files of all streams at a pace */
+    struct mf_list list;         /* api_account.link: one for each account there is */
+    struct mf_list leaving;      /* api_account.link: lost JetStream or their account */
     struct loop_defer ended;
     struct stream_usage usage, max; /* of the whole server */
     uint64_t api_total, api_errors, inflight;

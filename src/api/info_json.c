@@ -2,6 +2,7 @@
  * and which of them are left out are nats-server's. */
 #include "api_impl.h"
 
+#include "mayfly/stream_damage.h"
 #include "mayfly/clock.h"
 
 void error_json_write(struct jsonw *w, const struct js_error *e)

@@ -280,6 +280,21 @@ static void streams_write(const struct metrics *m, struct mf_buf *b)
     }
 }
 
+static void scrub_write(struct api *a, struct mf_buf *b)
+{
+    struct store_patrol_stats st;
+
+    store_patrol_stats(a->patrol, &st);
+    prom_metric(b, "mayfly_scrub_bytes_total", "counter", "Bytes of files read to find damage.",
+                (double)st.bytes);
+    prom_metric(b, "mayfly_scrub_damaged_total", "counter", "Damaged places found that way.",
+                (double)st.damaged);
+    prom_metric(b, "mayfly_scrub_rounds_total", "counter",
+                "Times the files of all streams were read.", (double)st.rounds);
+    prom_metric(b, "mayfly_scrub_last_round_timestamp_seconds", "gauge",
+                "When the last such round ended; 0: none yet.", (double)st.round_end_ns / 1e9);
+}
+
 void api_write_metrics(struct api *a, struct mf_buf *out)
 {
     struct metrics m = {.rows = NULL};
@@ -292,6 +307,7 @@ void api_write_metrics(struct api *a, struct mf_buf *out)
     server_write(a, n, out);
     stored_write(&m, out);
     done_write(&m, out);
+    scrub_write(a, out);
     streams_write(&m, out);
     free(m.rows);
     free(at);

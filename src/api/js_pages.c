@@ -1,6 +1,7 @@
 /* js_pages.c: what other pages show of JetStream: /varz, /healthz, and the log at the start. */
 #include "api_pages.h"
 
+#include "mayfly/stream_damage.h"
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
 
@@ -97,6 +98,7 @@ void api_write_varz(struct api *a, struct jsonw *w, bool paths)
 
 struct checkup {
     const char *account;
+    const char *dir, *folder; /* of the account's streams, and of the one looked at */
     health_tell tell;
     void *arg;
 };
@@ -122,17 +124,48 @@ static struct health_problem ill(const struct checkup *c, const char *stream)
         .status = 503, .type = "STREAM", .account = c->account, .stream = stream};
 }
 
+/* How to get back to green.  Paths are those below store_dir: the page may be public. */
+static void tell_damage(const struct checkup *c, struct stream *s, const struct stream_damage *d)
+{
+    const char *name = stream_name(s);
+    struct mf_buf which = MF_BUF_INIT;
+
+    for (size_t i = 0; i < d->seqs; i++)
+        mf_buf_printf(&which, "%s%llu", i == 0 ? " (sequence " : ", ",
+                      (unsigned long long)d->seq[i]);
+    if (d->seqs > 0)
+        mf_buf_puts(&which, d->messages > d->seqs ? ", ...)" : ")");
+    tell(
+        c, ill(c, name),
+        "JetStream stream '%s > %s' is damaged on disk: %llu message%s %s%s in %zu place%s. %sStop "
+        "the server, run `mayfly check --repair SRC --to DST` with SRC %s in store_dir/jetstream, "
+        "keep SRC, and put DST in its place: it holds all that can be read.",
+        c->account, name, (unsigned long long)d->messages, d->messages == 1 ? "" : "s",
+        d->found_at_start ? "may be lost" : "cannot be read", mf_buf_cstr(&which), d->places,
+        d->places == 1 ? "" : "s",
+        d->found_at_start || d->seqs == 0
+            ? ""
+            : "Delete them (nats stream rmm) or purge them, and this is over. Or: ",
+        c->folder);
+    mf_buf_fini(&which);
+}
+
 static void check_stream(void *arg, struct stream *s)
 {
-    const struct checkup *c = arg;
+    struct checkup *c = arg;
     const char *name = stream_name(s), *error = stream_error(s);
+    struct mf_buf folder = MF_BUF_INIT;
+    struct stream_damage d;
 
     if (error != NULL)
         tell(c, ill(c, name), "JetStream stream '%s > %s' write error: %s", c->account, name,
              error);
-    else if (stream_damage(s) > 0)
-        tell(c, ill(c, name), "JetStream stream '%s > %s' is damaged on disk: %zu messages lost",
-             c->account, name, stream_lost(s));
+    else if (stream_damage(s, &d)) {
+        mf_buf_printf(&folder, "%s/%s", c->dir, name);
+        c->folder = mf_buf_cstr(&folder);
+        tell_damage(c, s, &d);
+        mf_buf_fini(&folder);
+    }
 }
 
 static void check_offline(void *arg, const char *name, const char *reason)
@@ -146,6 +179,7 @@ static void check_offline(void *arg, const char *name, const char *reason)
 static void check_account(struct checkup *c, struct api_account *aa)
 {
     c->account = account_name(aa->account);
+    c->dir = aa->dir;
     catalog_each(aa->catalog, MF_SLICE_NONE, check_stream, c);
     catalog_each_offline(aa->catalog, check_offline, c);
 }
@@ -159,6 +193,7 @@ static void check_one(struct checkup *c, struct api_account *aa, const struct he
         .status = 404, .type = "STREAM", .account = q->account, .stream = q->stream};
 
     c->account = q->account;
+    c->dir = aa->dir;
     if (reason != NULL)
         check_offline(c, q->stream, reason);
     else if (s == NULL)

@@ -3,16 +3,14 @@
 
 #include "mayfly/clock.h"
 
+#include "check_find.h"
 #include "check_report.h"
+#include "repair.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_DEPTH       16
 #define PROGRESS_MIN    (UINT64_C(64) << 20) /* smaller stores are done before one could look */
 #define PROGRESS_PERIOD (100 * CLOCK_MS)
 
@@ -20,6 +18,7 @@ enum { EXIT_CLEAN, EXIT_DAMAGE, EXIT_ERROR, EXIT_LOCKED };
 
 static const char usage[] =
     "usage: mayfly check DIR [--json] [--segments] [--no-lock] [-q]\n"
+    "       mayfly check --repair SRC --to DST [OPTIONS]; check --repair --help says more\n"
     "\n"
     "Verifies the store in DIR, or every store below it, and changes nothing.\n"
     "\n"
@@ -42,7 +41,6 @@ struct args {
 struct items {
     struct check_item *item;
     size_t count;
-    char *foreign; /* a stream of nats-server: the first one found */
 };
 
 /* --- progress --------------------------------------------------------------------------------- */
@@ -73,83 +71,6 @@ static void bar_show(void *arg, uint64_t done, uint64_t total)
     n = (int)(done * 40 / total);
     (void)fprintf(stderr, "\r[%.*s%*s] %3d %%  %.1f of %.1f GB", n, full, 40 - n, "",
                   (int)(done * 100 / total), (double)done / 1e9, (double)total / 1e9);
-}
-
-/* --- finding stores --------------------------------------------------------------------------- */
-
-static int add_item(struct items *all, const char *path)
-{
-    struct check_item *list = realloc(all->item, (all->count + 1) * sizeof *list);
-
-    if (list == NULL)
-        return MF_NOMEM;
-    all->item = list;
-    list[all->count] = (struct check_item){.path = mf_slice_dup(mf_str(path))};
-    if (list[all->count].path == NULL)
-        return MF_NOMEM;
-    all->count++;
-    return 0;
-}
-
-static int find_stores(struct items *all, const char *path, int depth, struct mf_error *e);
-
-/* Every stream of nats-server has a meta.inf, and none of ours. */
-static int note_foreign(struct items *all, const char *path, const char *name)
-{
-    if (strcmp(name, "meta.inf") != 0 || all->foreign != NULL)
-        return 0;
-    all->foreign = mf_slice_dup(mf_str(path));
-    return all->foreign == NULL ? MF_NOMEM : 0;
-}
-
-/* Below `path`; *store: a file there says that it is a store itself. */
-static int look_at(struct items *all, const char *path, const char *name, int depth, bool *store,
-                   struct mf_error *e)
-{
-    struct mf_buf below = MF_BUF_INIT;
-    struct stat st;
-    int rc = 0;
-
-    mf_buf_printf(&below, "%s%s%s", path, mf_ends(mf_str(path), "/") ? "" : "/", name);
-    if (mf_buf_failed(&below) || mf_buf_cstr(&below)[0] == '\0')
-        rc = mf_fail(e, MF_NOMEM, "%s", path);
-    else if (lstat(mf_buf_cstr(&below), &st) != 0)
-        rc = errno == ENOENT ? 0 : mf_fail_errno(e, MF_IO, "%s", mf_buf_cstr(&below));
-    else if (!S_ISDIR(st.st_mode) && note_foreign(all, path, name) != 0)
-        rc = mf_fail(e, MF_NOMEM, "%s", path);
-    else if (!S_ISDIR(st.st_mode))
-        *store |= mf_ends(mf_str(name), ".log") || strcmp(name, "checkpoint") == 0;
-    else if (depth < MAX_DEPTH)
-        rc = find_stores(all, mf_buf_cstr(&below), depth + 1, e);
-    mf_buf_fini(&below);
-    return rc;
-}
-
-static int find_stores(struct items *all, const char *path, int depth, struct mf_error *e)
-{
-    const struct dirent *ent;
-    bool store = false;
-    int rc = 0;
-    DIR *d = opendir(path);
-
-    if (d == NULL)
-        return mf_fail_errno(e, MF_IO, "%s", path);
-    while (rc == 0 && (errno = 0, ent = readdir(d)) != NULL)
-        if (strcmp(ent->d_name, ".") != 0 && strcmp(ent->d_name, "..") != 0)
-            rc = look_at(all, path, ent->d_name, depth, &store, e);
-    if (rc == 0 && errno != 0)
-        rc = mf_fail_errno(e, MF_IO, "%s", path);
-    (void)closedir(d);
-    if (rc == 0 && store && add_item(all, path) != 0)
-        rc = mf_fail(e, MF_NOMEM, "%s", path);
-    return rc;
-}
-
-static int by_path(const void *a, const void *b)
-{
-    const struct check_item *x = a, *y = b;
-
-    return strcmp(x->path, y->path);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -223,23 +144,27 @@ static void show(const struct args *a, const struct items *all, struct mf_buf *o
     }
 }
 
+static int take_items(struct items *all, const char *dir, struct mf_error *e)
+{
+    struct check_paths found;
+
+    if (check_find(&found, dir, e) != 0)
+        return e->code;
+    all->item = calloc(found.count, sizeof *all->item);
+    for (size_t i = 0; i < found.count && all->item != NULL; i++) {
+        all->item[all->count++].path = found.path[i];
+        found.path[i] = NULL;
+    }
+    check_paths_fini(&found);
+    return all->item != NULL ? 0 : mf_fail(e, MF_NOMEM, "%s", dir);
+}
+
 static int run(struct args *a, struct items *all, struct mf_buf *out, struct mf_error *e)
 {
     struct bar bar = {.shown = false};
 
-    if (find_stores(all, a->dir, 0, e) != 0)
+    if (take_items(all, a->dir, e) != 0)
         return e->code;
-    if (all->foreign != NULL)
-        return mf_fail(e, MF_UNSUPPORTED,
-                       "%s is a stream of nats-server: its files cannot be checked, and no mayflyd "
-                       "starts on them. Move it with nats stream backup and restore",
-                       all->foreign);
-    if (all->count == 0)
-        return mf_fail(e, MF_NOTFOUND,
-                       "%s: no store here or below (a store has *.log files): name the server's "
-                       "store_dir",
-                       a->dir);
-    qsort(all->item, all->count, sizeof *all->item, by_path);
     a->o.now_ns = clock_wall_ns();
     if (!a->json && !a->quiet && isatty(STDERR_FILENO)) {
         a->o.progress = bar_show;
@@ -263,6 +188,9 @@ int check_main(int argc, char **argv)
     struct args a;
     int code = EXIT_ERROR;
 
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], "--repair") == 0)
+            return repair_main(argc, argv);
     if (parse_args(&a, argc, argv) != 0)
         return EXIT_ERROR;
     if (a.help) {
@@ -281,7 +209,6 @@ int check_main(int argc, char **argv)
         free(all.item[i].path);
     }
     free(all.item);
-    free(all.foreign);
     mf_buf_fini(&out);
     return code;
 }

@@ -51,6 +51,7 @@ struct check_damage {
     uint64_t offset, length;
     uint64_t first_seq, last_seq; /* messages that may have been here; 0, 0: none is missing */
     uint64_t lost;                /* of which the checkpoint knows to be alive */
+    bool alone; /* it is one message, known by its fixed part: nothing else is hidden in it */
     char what[128];
 };
 

@@ -160,7 +160,7 @@ static int64_t load_blob(struct loader *l, const uint8_t *p, uint64_t room)
         return 0;
     l->blobs++;
     if (model_blob(l->m, mf_slice(p + 6, (size_t)name), mf_slice(p + 6 + name, (size_t)body), false,
-                   NO_SEGMENT, 0) != 0)
+                   &(struct blob){.segment = NO_SEGMENT}) != 0)
         return MF_NOMEM;
     return (int64_t)(6 + name + body);
 }

@@ -147,22 +147,30 @@ static void judge(struct comparison *k, struct cp *cp)
                           k->only_cp, k->only_log, k->both_differ, k->first_seq, k->blobs);
 }
 
-static int replay(struct comparison *k, struct cp *cp, const struct run *whole, struct model *m,
-                  struct mf_error *e)
+int compare_replay(struct ctx *c, struct cp *cp, const struct run *whole, struct run *behind,
+                   bool *old, struct mf_error *e)
 {
-    struct run r = {
-        .c = k->c,
-        .m = m,
-        .quiet = true,
-        .synced = whole->synced,
-        .first = whole->first,
-        .chain = cp->chain,
-        .chain_known = cp->at_record,
-    };
-    int rc = log_run(&r, cp->pos, e);
+    struct comparison k = {.c = c, .stretches = c->res->log_damages};
+    int rc = cp_load(c, cp, behind->m, e);
 
+    *old = rc == 0 && cp->usable && cp->pos.segment < whole->first;
+    if (rc != 0 || !cp->usable || *old)
+        return rc;
+    if (!cp->at_record && !in_damage(&k, cp->pos))
+        cp_bad(cp, 32, 16, "its position is not where a record starts");
+    else if (cp->at_record && cp->chain_differs)
+        cp_bad(cp, 48, 4, "the record before its position is another one");
+    if (!cp->usable)
+        return 0;
+    behind->c = c;
+    behind->quiet = true;
+    behind->synced = whole->synced;
+    behind->first = whole->first;
+    behind->chain = cp->chain;
+    behind->chain_known = cp->at_record;
+    rc = log_run(behind, cp->pos, e);
     /* Only now: entries may be older than this mark and wait for a record that lifts them. */
-    model_mark(m, cp->mark_t, cp->mark_s);
+    model_mark(behind->m, cp->mark_t, cp->mark_s);
     return rc;
 }
 
@@ -171,38 +179,30 @@ int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
 {
     struct comparison k = {.c = c, .log = log, .stretches = c->res->log_damages};
     struct model m;
+    struct run behind = {.m = &m};
+    bool old;
     int rc;
 
     model_init(&m);
-    rc = cp_load(c, cp, &m, e);
-    if (rc == 0 && cp->usable && cp->pos.segment >= whole->first) {
-        if (!cp->at_record && !in_damage(&k, cp->pos))
-            cp_bad(cp, 32, 16, "its position is not where a record starts");
-        else if (cp->at_record && cp->chain_differs)
-            cp_bad(cp, 48, 4, "the record before its position is another one");
-    }
-    if (rc == 0 && cp->usable && cp->pos.segment < whole->first) {
+    rc = compare_replay(c, cp, whole, &behind, &old, e);
+    if (old) {
         /* What the files between said is gone: the server reads the whole log, and so did we. */
         c->res->checkpoint = CHECK_CP_OLD;
         check_note(c, "the checkpoint is older than the first segment: the next start reads the "
                       "whole log instead");
-        model_fini(&m);
-        return 0;
-    }
-    if (rc == 0 && cp->usable) {
-        rc = replay(&k, cp, whole, &m, e);
-        if (rc == 0 && model_each(&m, compare_message, &k) != 0)
+    } else if (rc == 0 && cp->usable) {
+        if (model_each(&m, compare_message, &k) != 0)
             rc = mf_fail(e, MF_NOMEM, "compare the checkpoint");
-    }
-    if (rc == 0 && cp->usable) {
         for (; k.at < log->lines; k.at++)
             differs(&k, &k.only_log, log->line[k.at].seq);
         model_each_blob(&m, compare_blob, &k);
         if (c->res->cp_blobs < c->res->live.blobs)
             k.blobs += c->res->live.blobs - c->res->cp_blobs;
         c->res->cp_last_sequence = m.last;
-        judge(&k, cp);
+        if (rc == 0)
+            judge(&k, cp);
     }
+    doubt_fini(&behind.doubt);
     model_fini(&m);
     return rc;
 }

@@ -1,7 +1,5 @@
 /* check_dir.c: a store in a directory: its files and its lock.  Opens for reading only. */
-#include "check.h"
-
-#include "mayfly/buf.h"
+#include "check_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,13 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One file is open at a time: the one read last. */
-struct dir {
-    int fd, file;
-    char name[256];
-};
+#define BLOCK 4096u /* what one bad sector makes unreadable, at most */
 
-static int dir_open(struct dir *d, const char *name, struct mf_error *e)
+static int open_file(struct check_dir *d, const char *name, struct mf_error *e)
 {
     struct stat st;
 
@@ -42,10 +36,10 @@ static int dir_open(struct dir *d, const char *name, struct mf_error *e)
 
 static int dir_size(void *arg, const char *name, uint64_t *out, struct mf_error *e)
 {
-    struct dir *d = arg;
+    struct check_dir *d = arg;
     struct stat st;
 
-    if (dir_open(d, name, e) != 0)
+    if (open_file(d, name, e) != 0)
         return e->code;
     if (fstat(d->file, &st) != 0)
         return mf_fail_errno(e, MF_IO, "stat");
@@ -56,16 +50,26 @@ static int dir_size(void *arg, const char *name, uint64_t *out, struct mf_error 
 static int dir_pread(void *arg, const char *name, void *dst, size_t n, uint64_t off, size_t *got,
                      struct mf_error *e)
 {
-    struct dir *d = arg;
+    struct check_dir *d = arg;
     uint8_t *p = dst;
 
-    if (dir_open(d, name, e) != 0)
+    if (open_file(d, name, e) != 0)
         return e->code;
     for (*got = 0; *got < n;) {
-        ssize_t k = pread(d->file, p + *got, n - *got, (off_t)(off + *got));
+        size_t left = n - *got, block = BLOCK - (size_t)((off + *got) % BLOCK);
+        ssize_t k = pread(d->file, p + *got, left, (off_t)(off + *got));
 
         if (k < 0 && errno == EINTR)
             continue;
+        if (k < 0 && errno == EIO && d->forgive) { /* the others around it may be fine */
+            left = left < block ? left : block;
+            k = pread(d->file, p + *got, left, (off_t)(off + *got));
+            if (k < 0 && errno == EIO) {
+                memset(p + *got, 0, left);
+                d->unreadable += left;
+                k = (ssize_t)left;
+            }
+        }
         if (k < 0)
             return mf_fail_errno(e, MF_IO, "read (copy the disk before you do anything else)");
         if (k == 0)
@@ -78,7 +82,7 @@ static int dir_pread(void *arg, const char *name, void *dst, size_t n, uint64_t 
 static int dir_list(void *arg, int (*visit)(void *visit_arg, const char *name), void *visit_arg,
                     struct mf_error *e)
 {
-    struct dir *d = arg;
+    struct check_dir *d = arg;
     const struct dirent *ent;
     struct stat st;
     DIR *list;
@@ -161,32 +165,46 @@ static int take_lock(int dir, const struct check_opts *o, int *lock, int64_t *pi
                    who);
 }
 
+int check_dir_open(struct check_dir *d, const char *path, const struct check_opts *o,
+                   struct mf_error *e)
+{
+    *d = (struct check_dir){.file = -1, .lock = -1};
+    d->src = (struct check_source){dir_list, dir_size, dir_pread, d};
+    d->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (d->fd < 0)
+        return mf_fail_errno(e, MF_IO, "%s", path);
+    if (take_lock(d->fd, o, &d->lock, &d->server_pid, e) != 0) {
+        check_dir_close(d);
+        return mf_wrap(e, "%s", path);
+    }
+    return 0;
+}
+
+void check_dir_close(struct check_dir *d)
+{
+    if (d->file >= 0)
+        (void)close(d->file);
+    if (d->lock >= 0)
+        (void)close(d->lock);
+    (void)close(d->fd);
+}
+
 int check_store(const char *dir, const struct check_opts *o, struct check_result *out,
                 struct mf_error *e)
 {
-    struct dir d = {.fd = -1, .file = -1};
-    struct check_source src = {dir_list, dir_size, dir_pread, &d};
+    struct check_dir d;
     struct mf_error own;
-    int64_t pid = 0;
-    int lock = -1, rc;
+    int rc;
 
     if (e == NULL)
         e = &own;
     *out = (struct check_result){.damage = NULL};
-    d.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (d.fd < 0) {
-        rc = mf_fail_errno(e, MF_IO, "%s", dir);
+    rc = check_dir_open(&d, dir, o, e);
+    if (rc != 0)
         return rc;
-    }
-    rc = take_lock(d.fd, o, &lock, &pid, e);
+    rc = check_files(&d.src, o, out, e);
     if (rc == 0)
-        rc = check_files(&src, o, out, e);
-    if (rc == 0)
-        out->server_pid = pid;
-    if (d.file >= 0)
-        (void)close(d.file);
-    if (lock >= 0)
-        (void)close(lock);
-    (void)close(d.fd);
+        out->server_pid = d.server_pid;
+    check_dir_close(&d);
     return rc == 0 ? 0 : mf_wrap(e, "%s", dir);
 }

@@ -146,6 +146,22 @@ void cp_bad(struct cp *cp, uint64_t offset, uint64_t length, const char *why);
 
 /* --- reading the log (check_log.c, check_rules.c) --------------------------------------------- */
 
+/* What damage may hide (check_doubt.c; docs/disk-format.md, "Repair").  A position 0, 0: nothing.
+ */
+struct doubt {
+    bool want;              /* of `mayfly check --repair`: lost messages are entered, too */
+    struct check_pos about; /* the last damage in which a removal or a new deadline may lie */
+    struct check_pos blobs; /* the last one in which a blob may lie */
+    int64_t mark_t;         /* the mark before the first such damage */
+    uint64_t mark_s;
+    bool marked;
+    uint64_t first_seq; /* of the first message that is no copy; 0: none was seen */
+    uint64_t unseen;    /* sequences that may have been given in damage since the last commit */
+    /* Those that a record behind `about` shows to be alive, but which lie before it. */
+    uint64_t *alive;
+    size_t count, cap;
+};
+
 struct run {
     struct ctx *c;
     struct model *m;
@@ -172,7 +188,18 @@ struct run {
     uint8_t last_type; /* of the last record that counts; 0: none */
     bool tied; /* the last commit calls all before itself synced, and only a seal came since */
     struct check_pos end, stop;
+    struct doubt doubt;
 };
+
+/* Damage [p, p + length): `rec` is the only record in it, with a good fixed part; NULL: there may
+ * be anything in it. */
+MF_MUSTCHECK int doubt_damage(struct run *r, struct check_pos p, uint64_t length,
+                              const struct rec *rec);
+MF_MUSTCHECK int doubt_redeadline(struct run *r, uint64_t seq);
+/* May a removal or a new deadline of this message, the record of which lies at p, be hidden? */
+bool doubt_covers(const struct doubt *d, struct check_pos p, uint64_t seq);
+void doubt_settle(struct doubt *d); /* before the first doubt_covers() */
+void doubt_fini(struct doubt *d);
 
 /* Reads from `from` on to the end of the log into r->m. */
 MF_MUSTCHECK int log_run(struct run *r, struct check_pos from, struct mf_error *e);
@@ -194,9 +221,18 @@ struct summary {
 MF_MUSTCHECK int live_count(struct ctx *c, struct model *m, bool want_lines, struct summary *out);
 void summary_fini(struct summary *s);
 uint64_t live_line(const struct ctx *c, uint64_t seq, const struct entry *en);
+/* Loads the checkpoint and replays the log behind it; cp->usable says whether it can be relied on,
+ * and *old that it is older than the first segment (then nothing was replayed). */
+MF_MUSTCHECK int compare_replay(struct ctx *c, struct cp *cp, const struct run *whole,
+                                struct run *behind, bool *old, struct mf_error *e);
 /* Loads the checkpoint, replays the log behind it and compares with what the whole log says. */
 MF_MUSTCHECK int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
                                     const struct summary *log, struct mf_error *e);
+
+/* The files, the checkpoint's header and the whole log: what both `check` and repair begin with.
+ * r->m is given, and empty. */
+MF_MUSTCHECK int check_begin(struct ctx *c, struct cp *cp, struct run *r, struct mf_error *e);
+void check_ctx_fini(struct ctx *c);
 
 /* --- findings (check_store.c) ----------------------------------------------------------------- */
 

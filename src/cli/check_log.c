@@ -209,6 +209,8 @@ static int apply_message(struct run *r, const struct rec *rec)
 
     if (rec->type == REC_MESSAGE && seq > 0)
         resolve(r, seq - 1);
+    if (rec->type == REC_MESSAGE && r->doubt.first_seq == 0)
+        r->doubt.first_seq = seq;
     model_saw(r->m, seq);
     /* What an erased one was, nobody knows; its erase record comes. */
     if (is_erased(r->c, seq) && rec_data(rec, r->c->key) != REC_OK)
@@ -222,7 +224,10 @@ static int apply_blob(struct run *r, const struct rec *rec)
     const uint8_t *name = rec->p + rec->fixed;
 
     return model_blob(r->m, mf_slice(name, name_len), mf_slice(name + name_len, rd32(rec->p + 16)),
-                      (rd16(rec->p + 22) & 1) != 0, (uint32_t)r->c->cur, rec->padded);
+                      (rd16(rec->p + 22) & 1) != 0,
+                      &(struct blob){.segment = (uint32_t)r->c->cur,
+                                     .off8 = (uint32_t)(rec->offset / 8),
+                                     .padded = rec->padded});
 }
 
 static void apply_commit(struct run *r, const struct rec *rec)
@@ -240,6 +245,7 @@ static void apply_commit(struct run *r, const struct rec *rec)
     if (r->commit_first > r->seen_first)
         r->seen_first = r->commit_first;
     r->any_group = r->last_known = true;
+    r->doubt.unseen = 0;
 }
 
 static int apply(struct run *r, const struct rec *rec)
@@ -276,7 +282,7 @@ static int apply(struct run *r, const struct rec *rec)
         break;
     case REC_DEADLINE:
         model_set_deadline(r->m, a, (int64_t)b, rec->flags);
-        break;
+        return doubt_redeadline(r, a);
     case REC_MARK:
         model_mark(r->m, (int64_t)a, b);
         break;
@@ -338,27 +344,36 @@ static int take(struct run *r, const struct rec *rec)
 
 /* --- stretches -------------------------------------------------------------------------------- */
 
-static void damage(struct run *r, enum check_kind kind, struct check_pos at, uint64_t length,
-                   const char *what)
+/* `only`: the one record it consists of; NULL: there may be anything in it. */
+static int damage(struct run *r, enum check_kind kind, struct check_pos at, uint64_t length,
+                  const struct rec *only, const char *what)
 {
     struct check_damage *d;
+    uint64_t first = r->m->last + 1;
 
     r->chain_known = r->last_known = false;
+    if (doubt_damage(r, at, length, only) != 0)
+        return MF_NOMEM;
     if (r->quiet)
-        return;
+        return 0;
     d = check_found(r->c, kind, at.segment, at.offset, length, "%s", what);
-    if (d != NULL)
-        d->first_seq = r->m->last + 1;
+    if (d != NULL) {
+        d->first_seq = first;
+        d->alone = only != NULL && (only->type == REC_MESSAGE || only->type == REC_COPY);
+    }
+    return 0;
 }
 
-/* No record in chain at p.  *off: where to go on, 0: this segment is done. */
-static int stretch(struct run *r, struct check_pos p, enum rec_why why, uint64_t *off,
-                   struct mf_error *e)
+/* No record in chain at p; bad: one whose fixed part is in order, or NULL.  *off: where to go on,
+ * 0: this segment is done. */
+static int stretch(struct run *r, struct check_pos p, enum rec_why why, const struct rec *bad,
+                   uint64_t *off, struct mf_error *e)
 {
     const struct seg *s = &r->c->seg[r->c->cur];
     struct rec rec;
     uint64_t end;
     bool found;
+    int rc;
 
     if (next_valid(r, p.offset + 8, &rec, &found, e) != 0)
         return e->code;
@@ -373,11 +388,14 @@ static int stretch(struct run *r, struct check_pos p, enum rec_why why, uint64_t
     if (apply_batch(r, p.offset) != 0)
         return mf_fail(e, MF_NOMEM, "read the log");
     end = found ? rec.offset : s->size;
+    /* The record behind it vouches for its fixed part, and so for where it ends. */
+    if (!found || bad == NULL || end != p.offset + bad->padded || rec.chain != bad->check)
+        bad = NULL;
     if (p.offset < end)
-        damage(r, CHECK_RECORDS, p, end - p.offset, rec_why_text(why));
-    else
-        damage(r, CHECK_RULE, p, 0, "the segment ends without a seal");
-    return 0;
+        rc = damage(r, CHECK_RECORDS, p, end - p.offset, bad, rec_why_text(why));
+    else if ((rc = damage(r, CHECK_RULE, p, 0, NULL, "the segment ends without a seal")) == 0)
+        rc = doubt_damage(r, p, MAX_SEGMENT, NULL); /* the file may have been longer */
+    return rc == 0 ? 0 : mf_fail(e, MF_NOMEM, "read the log");
 }
 
 static void at_boundary(struct run *r, struct check_pos p)
@@ -413,7 +431,7 @@ static int walk(struct run *r, uint64_t off, struct mf_error *e)
             }
             continue;
         }
-        if (stretch(r, p, why, &off, e) != 0)
+        if (stretch(r, p, why, why == REC_BAD_DATA ? &rec : NULL, &off, e) != 0)
             return e->code;
         if (r->ended || off == 0)
             return 0;
@@ -423,7 +441,7 @@ static int walk(struct run *r, uint64_t off, struct mf_error *e)
 }
 
 /* Segments from `number` to before `next` are not there. */
-static void gap(struct run *r, uint64_t number, uint64_t next)
+static int gap(struct run *r, uint64_t number, uint64_t next, struct mf_error *e)
 {
     struct check_pos p = {number, HEADER_PAGE};
     char what[96];
@@ -432,13 +450,16 @@ static void gap(struct run *r, uint64_t number, uint64_t next)
     if (!pos_before(p, r->synced)) {
         r->ended = true;
         r->stop = p;
-        return;
+        return 0;
     }
     (void)snprintf(what, sizeof what,
                    next - number == 1 ? "the file is missing"
                                       : "%" PRIu64 " files are missing from here on",
                    next - number);
-    damage(r, CHECK_MISSING, p, 0, what);
+    if (damage(r, CHECK_MISSING, p, 0, NULL, what) != 0 ||
+        doubt_damage(r, p, (next - number) * MAX_SEGMENT, NULL) != 0)
+        return mf_fail(e, MF_NOMEM, "read the log");
+    return 0;
 }
 
 int log_run(struct run *r, struct check_pos from, struct mf_error *e)
@@ -460,8 +481,9 @@ int log_run(struct run *r, struct check_pos from, struct mf_error *e)
         uint64_t number = c->seg[i].number;
 
         if (!r->ended && number != expect)
-            gap(r, expect, number);
-        rc = seg_begin(c, i, e);
+            rc = gap(r, expect, number, e);
+        if (rc == 0)
+            rc = seg_begin(c, i, e);
         if (rc == 0 && r->ended) {
             if (!r->quiet)
                 c->res->segment[i].after_end = true;
@@ -473,7 +495,7 @@ int log_run(struct run *r, struct check_pos from, struct mf_error *e)
     }
     if (rc == 0 && !r->ended) {
         r->stop = (struct check_pos){expect, HEADER_PAGE};
-        gap(r, expect, r->synced.segment + 1);
+        rc = gap(r, expect, r->synced.segment + 1, e);
     }
     if (r->batch_open)
         r->follows = true; /* its beginning is there, its end is not */

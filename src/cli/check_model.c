@@ -12,6 +12,12 @@ void model_init(struct model *m)
     *m = (struct model){.hot = 0};
 }
 
+static void free_blob(struct blob *b)
+{
+    free(b->body);
+    free(b);
+}
+
 void model_fini(struct model *m)
 {
     struct table_node *n;
@@ -22,10 +28,10 @@ void model_fini(struct model *m)
     free(m->page);
     while ((n = table_any(&m->blobs, &start)) != NULL) {
         table_del(&m->blobs, n);
-        free(mf_container(n, struct blob, node));
+        free_blob(mf_container(n, struct blob, node));
     }
     table_fini(&m->blobs);
-    model_init(m);
+    *m = (struct model){.keep_bodies = m->keep_bodies};
 }
 
 /* The slot of a page, or the free one where it would go.  There always is a free one. */
@@ -136,6 +142,13 @@ static void page_remove(struct page *p, unsigned bit)
     }
 }
 
+bool model_has(struct model *m, uint64_t seq)
+{
+    const struct page *p = find(m, seq / 64);
+
+    return p != NULL && (p->bits >> (seq % 64) & 1) != 0;
+}
+
 void model_remove(struct model *m, uint64_t seq)
 {
     struct page *p = find(m, seq / 64);
@@ -225,35 +238,53 @@ const struct blob *model_find_blob(const struct model *m, struct mf_slice name)
     return blob_find(m, name, checksum64(name.ptr, name.len, 0));
 }
 
+static struct blob *add_blob(struct model *m, struct mf_slice name, uint64_t hash)
+{
+    struct blob *b = malloc(sizeof *b + name.len);
+
+    if (b == NULL)
+        return NULL;
+    b->body = NULL;
+    b->name_len = (uint16_t)name.len;
+    if (name.len > 0)
+        memcpy(b->name, name.ptr, name.len);
+    if (table_add(&m->blobs, &b->node, hash) != 0) {
+        free(b);
+        return NULL;
+    }
+    return b;
+}
+
 int model_blob(struct model *m, struct mf_slice name, struct mf_slice body, bool deleted,
-               uint32_t segment, uint32_t padded)
+               const struct blob *at)
 {
     uint64_t hash = checksum64(name.ptr, name.len, 0);
     struct blob *b = blob_find(m, name, hash);
+    uint8_t *copy = NULL;
 
     if (deleted) {
         if (b != NULL) {
             table_del(&m->blobs, &b->node);
-            free(b);
+            free_blob(b);
         }
         return 0;
     }
-    if (b == NULL) {
-        b = malloc(sizeof *b + name.len);
-        if (b == NULL)
+    if (b == NULL && (b = add_blob(m, name, hash)) == NULL)
+        return MF_NOMEM;
+    if (m->keep_bodies) {
+        copy = malloc(body.len + 1);
+        if (copy == NULL)
             return MF_NOMEM;
-        b->name_len = (uint16_t)name.len;
-        if (name.len > 0)
-            memcpy(b->name, name.ptr, name.len);
-        if (table_add(&m->blobs, &b->node, hash) != 0) {
-            free(b);
-            return MF_NOMEM;
-        }
+        if (body.len > 0)
+            memcpy(copy, body.ptr, body.len);
     }
+    free(b->body);
+    b->body = copy;
     b->body_hash = checksum64(body.ptr, body.len, 0);
     b->body_len = (uint32_t)body.len;
-    b->segment = segment;
-    b->padded = padded;
+    b->segment = at->segment;
+    b->off8 = at->off8;
+    b->padded = at->padded;
     return 0;
 }
 
@@ -283,7 +314,7 @@ static int page_each(const struct model *m, const struct page *p,
     for (uint64_t bits = p->bits; bits != 0 && rc == 0; bits &= bits - 1, at++) {
         uint64_t seq = p->id * 64 + (unsigned)__builtin_ctzll(bits);
 
-        if (!model_is_marked(m, p->e[at].deadline, seq))
+        if (m->show_marked || !model_is_marked(m, p->e[at].deadline, seq))
             rc = visit(arg, seq, &p->e[at]);
     }
     return rc;

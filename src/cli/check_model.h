@@ -40,7 +40,9 @@ struct blob {
     struct table_node node;
     uint64_t body_hash;
     uint32_t body_len, segment, padded; /* padded: its record's length on disk */
+    uint32_t off8;                      /* offset / 8 of its record */
     uint16_t name_len;
+    uint8_t *body; /* a copy, where the model keeps bodies; else NULL */
     uint8_t name[];
 };
 
@@ -55,6 +57,8 @@ struct model {
     int64_t mark_t;
     uint64_t mark_s;
     bool marked;
+    bool keep_bodies; /* of blobs; stays over model_fini() */
+    bool show_marked; /* model_each() visits those that the mark took, too */
     int64_t clock;
 };
 
@@ -66,14 +70,16 @@ struct line {
 void model_init(struct model *m);
 void model_fini(struct model *m);
 MF_MUSTCHECK int model_put(struct model *m, uint64_t seq, const struct entry *e);
+bool model_has(struct model *m, uint64_t seq); /* also where the mark took it */
 void model_remove(struct model *m, uint64_t seq);
 void model_remove_range(struct model *m, uint64_t first, uint64_t last);
 /* flags: the two bits from now on. */
 void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline, uint16_t flags);
 void model_mark(struct model *m, int64_t t, uint64_t s);
 void model_saw(struct model *m, uint64_t seq); /* this sequence was given */
+/* at: segment, off8 and padded of its record. */
 MF_MUSTCHECK int model_blob(struct model *m, struct mf_slice name, struct mf_slice body,
-                            bool deleted, uint32_t segment, uint32_t padded);
+                            bool deleted, const struct blob *at);
 
 static inline bool model_is_marked(const struct model *m, int64_t deadline, uint64_t seq)
 {

@@ -166,7 +166,9 @@ void check_report_text(struct mf_buf *out, const struct check_item *it, bool seg
         row(out, "damage", "none");
     else
         row(out, "damage",
-            "%" PRIu64 " found; copy the directory before the server starts on it again",
+            "%" PRIu64
+            " found; copy the directory before the server starts on it again, or let `mayfly check "
+            "--repair` make a copy without it",
             r->damage_count);
     damage_lines(out, r);
     if (segments)

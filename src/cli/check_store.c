@@ -122,10 +122,11 @@ static uint64_t first_segment(const struct run *r, const struct cp *cp)
  * later, or one knows of more that was synced (check_log.c).  A commit that does not count says
  * nothing of where the log begins.  The bound is there because a file may change while it is read
  * without the lock. */
-static int read_log(struct ctx *c, struct cp *cp, struct model *m, struct run *r,
-                    struct mf_error *e)
+static int read_log(struct ctx *c, struct cp *cp, struct run *r, struct mf_error *e)
 {
     uint64_t first = c->segs > 0 ? c->seg[0].number : 1;
+    struct model *m = r->m;
+    bool doubts = r->doubt.want;
 
     *r = (struct run){.c = c, .m = m, .cp = cp->header_ok ? cp : NULL};
     if (log_guess(r, e) != 0)
@@ -133,6 +134,7 @@ static int read_log(struct ctx *c, struct cp *cp, struct model *m, struct run *r
     for (int attempt = 0; attempt < 6; attempt++) {
         struct run seen = *r;
 
+        doubt_fini(&r->doubt);
         *r = (struct run){
             .c = c,
             .m = m,
@@ -140,6 +142,7 @@ static int read_log(struct ctx *c, struct cp *cp, struct model *m, struct run *r
             .synced = seen.seen_synced,
             .seen_synced = seen.seen_synced,
             .first = first,
+            .doubt = {.want = doubts},
         };
         if (cp->header_ok && pos_before(r->synced, cp->pos))
             r->synced = cp->pos;
@@ -238,33 +241,42 @@ static void report_checkpoint(struct ctx *c, const struct cp *cp)
                       "%s; the server reads the whole log instead", cp->why);
 }
 
-static int verify(struct ctx *c, struct model *m, struct summary *log, struct mf_error *e)
+int check_begin(struct ctx *c, struct cp *cp, struct run *r, struct mf_error *e)
 {
-    struct cp cp;
-    struct run r;
-
     if (seg_scan(c, e) != 0)
         return e->code;
     if (c->segs == 0 && !c->has_checkpoint)
         return mf_fail(e, MF_NOTFOUND, "no store here: no *.log and no checkpoint");
-    if (cp_open(c, &cp, e) != 0)
+    if (cp_open(c, cp, e) != 0)
         return e->code;
-    seg_choose_id(c, cp.header_ok ? cp.id : NULL);
-    if (cp.header_ok && memcmp(cp.id, c->res->store_id, 16) != 0) {
-        cp.header_ok = false;
-        cp_bad(&cp, 16, 16, "it belongs to another store");
+    seg_choose_id(c, cp->header_ok ? cp->id : NULL);
+    if (cp->header_ok && memcmp(cp->id, c->res->store_id, 16) != 0) {
+        cp->header_ok = false;
+        cp_bad(cp, 16, 16, "it belongs to another store");
     }
     c->res->segment = calloc(c->segs + 1, sizeof *c->res->segment);
     if (c->res->segment == NULL)
         return mf_fail(e, MF_NOMEM, "list the segments");
     c->res->segments = c->segs;
-    if (read_log(c, &cp, m, &r, e) != 0)
+    if (read_log(c, cp, r, e) != 0)
         return e->code;
-    take_result(c, &r, &cp);
+    take_result(c, r, cp);
     c->res->log_damages = c->res->damages;
-    seg_report(c, r.synced, r.first);
-    if (!any_identity(c, &cp) && no_identity(c, e) != 0)
+    seg_report(c, r->synced, r->first);
+    if (!any_identity(c, cp) && no_identity(c, e) != 0)
         return e->code;
+    return 0;
+}
+
+static int verify(struct ctx *c, struct model *m, struct summary *log, struct mf_error *e)
+{
+    struct cp cp;
+    struct run r = {.m = m};
+    int rc = check_begin(c, &cp, &r, e);
+
+    doubt_fini(&r.doubt);
+    if (rc != 0)
+        return rc;
     if (live_count(c, m, cp.usable, log) != 0)
         return mf_fail(e, MF_NOMEM, "count what lives");
     model_fini(m);
@@ -272,6 +284,13 @@ static int verify(struct ctx *c, struct model *m, struct summary *log, struct mf
         return e->code;
     report_checkpoint(c, &cp);
     return 0;
+}
+
+void check_ctx_fini(struct ctx *c)
+{
+    free(c->seg);
+    free(c->erased);
+    free(c->buf);
 }
 
 int check_files(const struct check_source *src, const struct check_opts *o,
@@ -292,9 +311,7 @@ int check_files(const struct check_source *src, const struct check_opts *o,
         rc = mf_fail(e, MF_NOMEM, "list the findings");
     model_fini(&m);
     summary_fini(&log);
-    free(c.seg);
-    free(c.erased);
-    free(c.buf);
+    check_ctx_fini(&c);
     if (rc != 0)
         check_result_fini(out);
     return rc;

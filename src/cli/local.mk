@@ -4,7 +4,10 @@ noinst_LIBRARIES += %D%/libcli.a
 	%D%/http_get.c %D%/http_get.h %D%/server_check.c %D%/server_check.h \
 	%D%/check.c %D%/check.h %D%/check_impl.h %D%/check_record.c %D%/check_segments.c \
 	%D%/check_model.c %D%/check_model.h %D%/check_log.c %D%/check_rules.c %D%/check_live.c \
-	%D%/check_checkpoint.c %D%/check_compare.c %D%/check_store.c %D%/check_dir.c \
+	%D%/check_checkpoint.c %D%/check_compare.c %D%/check_doubt.c %D%/check_store.c %D%/check_dir.c \
+	%D%/check_dir.h %D%/check_find.c %D%/check_find.h \
+	%D%/repair.c %D%/repair.h %D%/repair_log.c %D%/repair_log.h %D%/repair_dir.c \
+	%D%/repair_dir.h %D%/repair_main.c %D%/repair_report.c \
 	%D%/check_report.c %D%/check_report.h %D%/check_json.c
 %C%_libcli_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
@@ -17,7 +20,7 @@ mayfly_LDADD = $(CLI_LIBS)
 
 UNIT_TESTS += test/unit/http_get test/unit/server_check \
 	test/unit/check test/unit/check_damage test/unit/check_checkpoint test/unit/check_main \
-	test/unit/check_nomem
+	test/unit/check_nomem test/unit/repair
 test_unit_http_get_SOURCES = test/unit/test_http_get.c
 test_unit_http_get_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
 test_unit_http_get_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -38,6 +41,10 @@ test_unit_check_checkpoint_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_check_main_SOURCES = test/unit/test_check_main.c $(LOG_WRITER)
 test_unit_check_main_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
 test_unit_check_main_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+test_unit_repair_SOURCES = test/unit/test_repair.c $(LOG_WRITER)
+test_unit_repair_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_repair_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+test_unit_repair_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pread
 test_unit_check_nomem_SOURCES = test/unit/test_check_nomem.c test/support/no_memory.h $(LOG_WRITER)
 test_unit_check_nomem_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
 test_unit_check_nomem_CPPFLAGS = $(TEST_CPPFLAGS)

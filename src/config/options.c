@@ -344,6 +344,7 @@ static void set_defaults(struct options *o)
     o->reconnect_error_reports = 1;
     o->jetstream.max_memory = o->jetstream.max_store = -1;
     o->jetstream.sync_always = true;
+    o->jetstream.scrub_ns = 7 * 86400 * CLOCK_S;
     o->jetstream.strict = true;
     o->ttl.keys = (struct policy_keys)POLICY_KEYS_INIT;
 }

@@ -34,6 +34,19 @@ static void read_sync(struct opt *c, const struct conf_value *v, void *js)
     j->sync_interval_ns = ns;
 }
 
+static void read_scrub(struct opt *c, const struct conf_value *v, void *js)
+{
+    struct options_jetstream *j = js;
+    int64_t ns = 0;
+    bool off = opt_is_word(v, "off") || (v->type == CONF_BOOL && !v->u.b);
+    if (!off && !opt_duration(c, v, &ns))
+        return;
+    if (ns != 0 && ns < CLOCK_S)
+        opt_error(c, v, "\"%s\" expects a duration of at least 1s, or off", v->key);
+    else
+        j->scrub_ns = ns;
+}
+
 static void read_size(struct opt *c, const struct conf_value *v, void *out)
 {
     opt_size(c, v, out);
@@ -155,6 +168,7 @@ static const struct opt_field js_fields[] = {
     {"max_file_store max_file", OPT_FN, JS(max_store), read_size, 0, 0},
     {"domain", OPT_STRING, JS(domain), NULL, 0, 0},
     {"sync_interval sync", OPT_FN, 0, read_sync, 0, 0},
+    {"scrub", OPT_FN, 0, read_scrub, 0, 0},
     {"strict", OPT_BOOL, JS(strict), NULL, 0, 0},
     {"compat", OPT_FN, 0, read_compat, 0, 0},
     {"key ek encryption_key", OPT_STRING, JS(key), NULL, 0, 0},

@@ -290,7 +290,7 @@ static void lost_report(struct store *s, uint32_t id)
                              .what = "the message cannot be read"};
 
     segment_name(d.file, s->clean.number);
-    store_damaged(s, &d);
+    (void)store_damaged(s, &d);
 }
 
 static bool readable(struct store *s, uint32_t id)

@@ -189,6 +189,53 @@ static int dir_pread(struct store_io *io, struct store_file *f, void *dst, size_
     return rc;
 }
 
+/* Runs of pages that were not in memory go from there again.  mincore() through a mapping that is
+ * never touched: a page that is mapped would not go. */
+static void drop_cold(int fd, uint64_t off, size_t n, const unsigned char *seen, size_t page)
+{
+    size_t pages = (n + page - 1) / page, from = 0;
+
+    for (size_t i = 0; i <= pages; i++) {
+        if (i < pages && (seen[i] & 1) == 0)
+            continue;
+        if (from < i)
+            (void)posix_fadvise(fd, (off_t)(off + from * page), (off_t)((i - from) * page),
+                                POSIX_FADV_DONTNEED);
+        from = i + 1;
+    }
+}
+
+#define ASIDE_PAGES 512u
+
+static int dir_pread_aside(struct store_io *io, struct store_file *f, void *dst, size_t n,
+                           uint64_t off, struct mf_error *e)
+{
+    size_t page = dir_of(io)->page, skew = (size_t)(off % page);
+    unsigned char seen[ASIDE_PAGES];
+    int fd = io_fd_take(dir_of(io), f), rc;
+    bool known = false;
+
+    if (fd >= 0 && n > 0 && n + skew <= ASIDE_PAGES * page) {
+        void *p = mmap(NULL, n + skew, PROT_READ, MAP_SHARED, fd, (off_t)(off - skew));
+        if (p != MAP_FAILED) {
+            known = mincore(p, n + skew, seen) == 0;
+            (void)munmap(p, n + skew);
+        }
+    }
+    /* Without reading ahead: the pages of the next piece would look as if somebody wanted them.
+     * Other readers of the file do without it for this moment. */
+    if (known)
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+    rc = read_all(io, f, fd, dst, n, off, e);
+    if (known) {
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL);
+        drop_cold(fd, off - skew, n + skew, seen, page);
+    }
+    if (fd >= 0)
+        io_fd_let_go(f);
+    return rc;
+}
+
 static int write_all(struct store_io *io, struct store_file *f, int fd, const void *src, size_t n,
                      uint64_t off, struct mf_error *e)
 {
@@ -456,6 +503,7 @@ int store_io_folder(struct store_io **out, struct store_folder *parent, const ch
                               .close = dir_close,
                               .size = dir_size,
                               .pread = dir_pread,
+                              .pread_aside = dir_pread_aside,
                               .pwrite = dir_pwrite,
                               .sync = dir_sync,
                               .allocate = dir_allocate,

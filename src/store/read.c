@@ -93,7 +93,7 @@ static int read_damaged(struct store *s, uint64_t seq, uint64_t number, uint64_t
                              .what = "the message cannot be read"};
 
     segment_name(d.file, number);
-    store_damaged(s, &d);
+    (void)store_damaged(s, &d);
     return MF_CORRUPT;
 }
 

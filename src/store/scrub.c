@@ -37,7 +37,7 @@ static void found(struct scrubber *c, uint64_t offset, uint64_t length, uint64_t
     }
 }
 
-static void hollow_found(struct scrubber *c, uint64_t offset, const struct record *r)
+void scrub_hollow(struct scrubber *c, uint64_t offset, const struct record *r)
 {
     if (c->hollows == c->hollow_cap) {
         size_t cap = c->hollow_cap == 0 ? 16 : 2 * c->hollow_cap;
@@ -87,7 +87,7 @@ static void walk(struct scrubber *c, const uint8_t *base)
         }
         if (got == SCAN_HOLLOW) {
             scan_pass(&sc, &r);
-            hollow_found(c, at, &r);
+            scrub_hollow(c, at, &r);
         }
         if (r.type == RECORD_ERASE && c->hollows > 0)
             mf_buf_append(&c->erased, &r.seq, sizeof r.seq);
@@ -106,6 +106,47 @@ static void walk(struct scrubber *c, const uint8_t *base)
     c->chain_known = sc.chain_known;
     if (got == SCAN_END && at < c->limit)
         found(c, at, c->limit - at, 0, c->last ? "records are damaged" : "the seal is missing");
+}
+
+bool scrub_page_ok(struct scrubber *c, const uint8_t *page)
+{
+    struct segment_head h;
+
+    return segment_page_decode(page, &h) == 0 && h.number == c->number && !h.damaged;
+}
+
+#define BLOCK 4096u /* what one bad sector makes unreadable, at most */
+
+/* Zeros stand for what cannot be read. */
+static int read_around(struct scrubber *c, uint8_t *dst,
+                       int (*read)(struct scrubber *c, void *dst, size_t n, uint64_t off))
+{
+    for (uint64_t at = 0; at < c->limit; at += BLOCK) {
+        size_t n = c->limit - at < BLOCK ? (size_t)(c->limit - at) : BLOCK;
+        int rc = read(c, dst + at, n, at);
+
+        if (store_io_passes(rc))
+            return rc;
+        if (rc != 0)
+            memset(dst + at, 0, n);
+    }
+    return 0;
+}
+
+void scrub_whole(struct scrubber *c,
+                 int (*read)(struct scrubber *c, void *dst, size_t n, uint64_t off))
+{
+    uint8_t *copy = malloc(c->limit);
+
+    c->status = copy == NULL ? MF_NOMEM : read(c, copy, c->limit, 0);
+    if (copy != NULL && c->status != 0 && !store_io_passes(c->status))
+        c->status = read_around(c, copy, read);
+    if (c->status == 0) {
+        c->chain_known = false; /* it is that of the slice, not of the beginning */
+        check_page(c, copy);
+        walk(c, copy);
+    }
+    free(copy);
 }
 
 static void scrub_work(void *arg)
@@ -210,7 +251,7 @@ static void report_hollows(struct store *s)
             (c->unread && index_find(s->ix, h->seq) == INDEX_NONE))
             continue;
         segment_name(d.file, h->segment);
-        store_damaged(s, &d);
+        (void)store_damaged(s, &d);
     }
 }
 
@@ -239,7 +280,7 @@ static void scrub_done(void *arg)
 
     segs_get(s, c->number)->readers--;
     for (size_t i = 0; i < c->count; i++)
-        store_damaged(s, &c->found[i]);
+        (void)store_damaged(s, &c->found[i]);
     if (c->status != 0 || c->last || s->closing) {
         scrub_end(s, c->status);
         return;

@@ -18,37 +18,6 @@
 
 #define FIRST_TMP "first.tmp"
 
-/* --- damage --------------------------------------------------------------------------------- */
-
-void store_damaged(struct store *s, const struct store_damage *d)
-{
-    for (size_t i = 0; i < s->damages; i++)
-        if (s->damage[i].offset == d->offset && strcmp(s->damage[i].file, d->file) == 0)
-            return;
-    log_error("store %s: %s at %llu, %llu bytes: %s (sequences %llu to %llu); run `mayfly check`",
-              s->name, d->file, (unsigned long long)d->offset, (unsigned long long)d->length,
-              d->what, (unsigned long long)d->first_seq, (unsigned long long)d->last_seq);
-    if (s->damages == s->damage_cap) {
-        size_t cap = s->damage_cap == 0 ? 8 : 2 * s->damage_cap;
-        struct store_damage *p = realloc(s->damage, cap * sizeof *p);
-        if (p == NULL)
-            return; /* it is in the log at least */
-        s->damage = p;
-        s->damage_cap = cap;
-    }
-    s->damage[s->damages++] = *d;
-}
-
-size_t store_damage_count(const struct store *s)
-{
-    return s->damages;
-}
-
-const struct store_damage *store_damage(const struct store *s, size_t i)
-{
-    return &s->damage[i];
-}
-
 const char *store_error(const struct store *s)
 {
     return s->failed == 0 ? NULL : s->error;
@@ -262,7 +231,7 @@ static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
                  s->name, r->torn_at.file, (unsigned long long)r->torn_at.offset,
                  (unsigned long long)r->torn_at.length);
     for (size_t i = 0; i < r->damages; i++)
-        store_damaged(s, &r->damage[i]);
+        (void)store_damaged(s, &r->damage[i]);
     int rc = old_segments(s, r, e);
     if (rc != 0 || (rc = old_lengths(s, &r->sum, e)) != 0)
         return rc;
@@ -307,6 +276,8 @@ static void options_fill(struct store_opts *o, uint64_t largest)
 
 static void detach(struct store *s)
 {
+    patrol_leave(s);
+    loop_defer_cancel(s->loop, &s->census);
     spare_fini(s);
     ahead_fini(s);
     clean_fini(s);
@@ -340,7 +311,7 @@ static void store_free(struct store *s)
     segs_fini(s);
     purge_fini(s);
     index_free(s->ix);
-    free(s->damage);
+    damage_fini(s);
     free(s->name);
     free(s);
 }
@@ -363,6 +334,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     mf_list_init(&s->in_flight);
     mf_list_init(&s->batch_blobs);
     mf_list_init(&s->reads.later);
+    mf_list_init(&s->patrolled.node);
     mf_list_init(&s->erase.filling);
     mf_list_init(&s->erase.in_flight);
     mf_list_init(&s->erase.due);
@@ -422,6 +394,7 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
     if (segs_current(s)->version < SEGMENT_PLAIN)
         log_roll(s); /* so that it may hold what an older server does not know */
     erase_kick(s);
+    patrol_join(s);
     return 0;
 }
 
@@ -431,7 +404,7 @@ static bool jobs_running(const struct store *s)
 {
     return s->committing || s->syncing || s->spare.busy || s->clean.stage != CLEAN_IDLE ||
            s->check.stage != CHECK_IDLE || s->scrub.busy || s->reads.count > 0 ||
-           s->purge.freeing || s->erase.stage == ERASE_WIPE;
+           s->purge.freeing || s->patrolled.busy || s->erase.stage == ERASE_WIPE;
 }
 
 bool store_idle(const struct store *s)
@@ -558,6 +531,7 @@ void store_close(struct store *s, void (*closed)(void *arg), void *arg)
     }
     assert(!s->closing);
     s->closing = true;
+    patrol_leave(s);
     loop_timer_stop(s->sync_timer);
     loop_timer_stop(s->spare.retry);
     loop_timer_stop(s->clean.later);

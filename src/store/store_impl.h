@@ -8,13 +8,15 @@
  *     cursor.c      iteration                      blob.c     small values
  *     doomed.c      removals on their way          purge.c    removing everything
  *     checkpointer.c  checkpoints in the background scrub.c   reading everything
- *     erase.c       overwriting what was removed    ahead.c   deadlines to come, tally.c   and how
- * many
+ *     erase.c       overwriting what was removed   patrol.c   the same at a pace, for all stores
+ *     damage.c      what was found damaged         ahead.c    deadlines to come
+ *     tally.c       how many deadlines are when
  */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
 
 #include "checkpoint.h"
+#include "damage.h"
 #include "erase.h"
 #include "gather.h"
 #include "image.h"
@@ -162,8 +164,12 @@ struct store {
     struct scrubber scrub;
     struct eraser erase;
     struct cold_reads reads;
-    struct store_damage *damage;
+    struct damage *damage;
     size_t damages, damage_cap;
+    struct loop_defer census; /* damage.c: counts what lies in the first census_upto places */
+    size_t census_upto;       /* 0: it is not at work */
+    uint64_t census_seq;
+    struct patrolled patrolled;
     struct store_stats stats;
     void (*closed)(void *arg);
     void *closed_arg;
@@ -212,7 +218,6 @@ void sync_done(void *arg);
 
 /* store.c */
 void store_progress(struct store *s); /* something ended: go on with upkeep, or with closing */
-void store_damaged(struct store *s, const struct store_damage *d);
 
 /* Bytes on disk of all that is alive. */
 static inline uint64_t store_live(const struct store *s)
@@ -280,7 +285,7 @@ bool accepted(const struct store *s, uint32_t id); /* there for writers: not doo
 bool present(const struct store *s, uint32_t id);  /* on disk and not taken by store_expire() */
 bool overdue(const struct store *s, const struct index *ix, uint32_t id); /* by store_now() */
 
-/* clean.c, checkpointer.c, scrub.c, blob.c */
+/* clean.c, checkpointer.c, blob.c */
 void clean_kick(struct store *s);
 /* A job is taking this segment away: nobody may begin to use it. */
 bool clean_gives_up(const struct store *s, const struct segment *seg);
@@ -289,8 +294,6 @@ void clean_fini(struct store *s);
 void check_kick(struct store *s);
 MF_MUSTCHECK int check_init(struct store *s);
 void check_fini(struct store *s);
-MF_MUSTCHECK int scrub_init(struct store *s);
-void scrub_fini(struct store *s);
 MF_MUSTCHECK int blob_take(struct store *s, struct recovered_blob *b);
 void blob_settle(struct store *s, uint64_t segment); /* the batch ended there */
 /* Current blobs that lie in this segment are written again. */

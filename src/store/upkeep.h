@@ -1,5 +1,5 @@
 /* upkeep.h: what the store does beside its work, each with its job and its state: preparing
- * segments, giving up the first, checkpoints, scrubbing. */
+ * segments, giving up the first, checkpoints (scrubbing is in damage.h). */
 #ifndef STORE_UPKEEP_H
 #define STORE_UPKEEP_H
 
@@ -107,31 +107,5 @@ struct cold_reads {
     struct loop_timer *retry;
 };
 void reads_retry(void *arg); /* the store */
-
-/* A message without its data, until an erase record explains it. */
-struct hollow {
-    uint64_t segment, offset, length, seq;
-};
-
-struct scrubber {
-    bool busy;
-    struct loop_job *job;
-    struct mf_list waits;
-    uint64_t number, key, limit, size; /* the segment, and how far its records go */
-    uint32_t chain;
-    bool chain_known, last; /* last: the log ends here, no seal needed */
-    const uint8_t *map;
-    struct store_io *io;
-    struct store_file *file;
-    uint64_t seq; /* the latest message sequence passed, for naming what is lost */
-    struct store_damage *found;
-    size_t count, cap;
-    struct hollow *hollow; /* of all segments so far */
-    size_t hollows, hollow_cap;
-    struct mf_buf erased;    /* by erase records behind the first of them */
-    struct mf_buf meanwhile; /* the loop's: while the scrub is at work */
-    bool unread;             /* a file, so erase records may be missing */
-    int status;
-};
 
 #endif

@@ -140,6 +140,7 @@ void entry_store_opts(const struct entry *e, const struct stream_config *cfg, st
                              .first_seq = cfg->first_seq,
                              .no_checkpoint = memory,
                              .gather = true,
+                             .patrol = memory ? NULL : c->host->patrol,
                              .name = e->name};
     if (memory) {
         o->sync = STORE_SYNC_NEVER;

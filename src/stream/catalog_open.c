@@ -86,7 +86,10 @@ static int read_config(struct entry *e, struct mf_error *err)
     int rc;
 
     if (!store_blob_get(e->store, MF_LIT(BLOB_CONFIG), &text))
-        return mf_fail(err, MF_NOTFOUND, "its configuration is lost; run `mayfly check` on it");
+        return mf_fail(
+            err, MF_NOTFOUND,
+            "its configuration is lost; stop the server and give it back with `mayfly check "
+            "--repair SRC --to DST --config FILE`");
     rc = e->c->o.codec.decode(text, &e->cfg, err);
     if (rc == 0 && (e->cfg.name == NULL || strcmp(e->cfg.name, e->name) != 0))
         rc = mf_fail(err, MF_CORRUPT, "its configuration is of another stream");

@@ -1,6 +1,7 @@
 /* stream.c: a stream from its opening to its end; a new configuration in between. */
 #include "lifetime.h"
 
+#include "mayfly/stream_damage.h"
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
 
@@ -347,6 +348,7 @@ void stream_stats(struct stream *s, struct stream_stats *out)
     out->disk_bytes = store_disk_bytes(s->store);
     out->memory_bytes = st.index_bytes;
     out->syncs = st.syncs;
-    out->damage = store_damage_count(s->store);
+    struct stream_damage d;
+    out->damage = stream_damage(s, &d) ? d.places : 0;
     s->stats.late_max_ns = 0;
 }

@@ -1,6 +1,7 @@
 /* view.c: reading: what is on disk and alive now. */
 #include "stream_impl.h"
 
+#include "mayfly/stream_damage.h"
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
 
@@ -369,21 +370,21 @@ void stream_state(struct stream *s, struct stream_state *out)
     }
 }
 
-size_t stream_lost(struct stream *s)
+bool stream_damage(struct stream *s, struct stream_damage *out)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < store_damage_count(s->store); i++) {
-        const struct store_damage *d = store_damage(s->store, i);
-        if (d->first_seq != 0)
-            n += d->last_seq - d->first_seq + 1;
-    }
-    return n;
+    *out = (struct stream_damage){.places = 0};
+    out->places = store_damage_open(s->store, &out->messages, &out->found_at_start);
+    if (out->places == 0)
+        return false;
+    out->seqs = store_damage_messages(s->store, out->seq, STREAM_DAMAGE_SEQS);
+    return true;
 }
 
-size_t stream_damage(const struct stream *s)
+size_t stream_lost(struct stream *s)
 {
-    return store_damage_count(s->store);
+    struct stream_damage d;
+
+    return stream_damage(s, &d) ? (size_t)d.messages : 0;
 }
 
 /* --- for consumers -------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
  * also FLIP_SEED, FLIP_BITS, FLIP_CUT_STEP, FLIP_PARTNERS: how many bits of each byte, how far
  * apart the lengths, how many other sectors for each; 0: none.  All of it: 8, 1, 20. */
 #include "excuse.h"
+#include "victim.h"
 
 #include "support/must.h"
 #include "support/store_compare.h"
@@ -21,8 +22,6 @@
 
 #include "mayfly/rand.h"
 
-#define SECOND 1000000000ll
-#define START  (1700000000 * SECOND)
 #define SECTOR 512
 
 static struct {
@@ -32,7 +31,7 @@ static struct {
 } at;
 
 static struct {
-    uint64_t flips, cuts, zeroed, copied, swapped, opens, reported, torn, same, records, bytes;
+    uint64_t flips, cuts, zeroed, copied, swapped, opens, reported, torn, same, bytes;
 } count;
 
 static struct loop *loop;
@@ -61,63 +60,6 @@ static void where(FILE *to)
                     disk.file[spans[i].file].name, (unsigned long long)spans[i].offset,
                     spans[i].type, (unsigned long long)spans[i].size,
                     (unsigned long long)spans[i].batch, (unsigned long long)spans[i].first);
-}
-
-/* --- the store -------------------------------------------------------------------------------- */
-
-static struct store_opts options(void)
-{
-    return (struct store_opts){
-        .segment_min = 16u << 10, .segment_max = 16u << 10, .now_ns = START, .name = "flip"};
-}
-
-static bool every_kind(void)
-{
-    unsigned seen = 0;
-
-    for (size_t i = 0; i < spans_count; i++)
-        seen |= 1u << spans[i].type;
-    return seen == 0xffe; /* 1 to 11 */
-}
-
-static void build(void)
-{
-    struct store_opts o = options();
-    struct script p = {.keys = 25,
-                       .live_max = 45,
-                       .body_max = 4000,
-                       .step_ns = SECOND,
-                       .no_reopen = true,
-                       .rest = 40};
-    struct store_io *io;
-    struct mf_error e;
-    struct drive d;
-    int tries = 0;
-
-    MUST(store_io_memory(&io, &e) == 0, "%s", e.text);
-    drive_init(&d, loop, io, &o, at.seed);
-    do {
-        MUST(tries++ < 40, "no store with every kind of record after %d attempts", tries);
-        disk_free(&disk);
-        disk_spans_free(spans, spans_count);
-        drive_open(&d);
-        for (int i = 0; i < 150; i++)
-            script_step(&d, &p);
-        drive_close(&d);
-        disk_take(&disk, io);
-        spans = disk_spans(&disk, &spans_count);
-    } while (!every_kind() || disk_find(&disk, "checkpoint") == NULL);
-    state_copy(&want, &d.model.committed);
-    now_ns = d.now_ns;
-    drive_fini(&d);
-    excuse_init(want.last_seq);
-    for (size_t i = 0; i < disk.files; i++)
-        count.bytes += disk.file[i].size;
-    count.records = spans_count;
-    script_print(&p, stdout);
-    printf("\n%zu files, %llu bytes, %zu records, %zu live messages, %zu blobs\n", disk.files,
-           (unsigned long long)count.bytes, spans_count, want.msgs, want.blobs);
-    fflush(stdout);
 }
 
 /* --- judging ---------------------------------------------------------------------------------- */
@@ -359,7 +301,7 @@ static uint64_t count_shown(struct store *s)
 static void try_disk(const struct change *c, bool no_checkpoint)
 {
     struct store_io *io;
-    struct store_opts o = options();
+    struct store_opts o = victim_options();
     struct store_stats stats;
     struct store_state st;
     struct drive d;
@@ -530,7 +472,9 @@ int main(int argc, char **argv)
     printf("seed %llu\n", (unsigned long long)at.seed);
     MUST(loop_new(&loop, &e) == 0, "%s", e.text);
     loop_jobs_inline(loop);
-    build();
+    now_ns = victim_build(loop, at.seed, &want);
+    for (size_t i = 0; i < disk.files; i++)
+        count.bytes += disk.file[i].size;
     undamaged();
     if (bits > 0)
         flip_bits((unsigned)bits);

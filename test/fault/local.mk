@@ -9,7 +9,7 @@ TEST_STORE = test/support/must.c test/support/must.h test/support/pick.h \
 FIXED_RAND = test/support/fixed_rand.c
 WRAP_RAND = -Wl,--wrap=rand_bytes
 FAULT_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
-FAULT_TESTS = %D%/crash %D%/stream %D%/flip %D%/twin %D%/nth %D%/model %D%/kill
+FAULT_TESTS = %D%/crash %D%/stream %D%/flip %D%/repair %D%/twin %D%/nth %D%/model %D%/kill
 
 check_PROGRAMS += $(FAULT_TESTS)
 TESTS += $(FAULT_TESTS)
@@ -21,10 +21,15 @@ TESTS += $(FAULT_TESTS)
 %C%_stream_LDADD = $(STREAM_LIBS)
 %C%_stream_CPPFLAGS = $(FAULT_CPPFLAGS)
 %C%_stream_LDFLAGS = $(AM_LDFLAGS) $(WRAP_RAND)
-%C%_flip_SOURCES = $(FIXED_RAND) %D%/flip.c %D%/excuse.c %D%/excuse.h %D%/disk.c %D%/disk.h $(TEST_STORE)
+VICTIM = %D%/victim.c %D%/victim.h %D%/excuse.c %D%/excuse.h %D%/disk.c %D%/disk.h
+%C%_flip_SOURCES = $(FIXED_RAND) %D%/flip.c $(VICTIM) $(TEST_STORE)
 %C%_flip_LDADD = src/cli/libcli.a $(STORE_LIBS) $(JANSSON_LIBS)
 %C%_flip_CPPFLAGS = $(FAULT_CPPFLAGS)
 %C%_flip_LDFLAGS = $(AM_LDFLAGS) $(WRAP_RAND)
+%C%_repair_SOURCES = $(FIXED_RAND) %D%/repair.c $(VICTIM) $(TEST_STORE)
+%C%_repair_LDADD = src/cli/libcli.a $(STORE_LIBS) $(JANSSON_LIBS)
+%C%_repair_CPPFLAGS = $(FAULT_CPPFLAGS)
+%C%_repair_LDFLAGS = $(AM_LDFLAGS) $(WRAP_RAND)
 %C%_twin_SOURCES = $(FIXED_RAND) %D%/twin.c %D%/disk.c %D%/disk.h $(TEST_STORE)
 %C%_twin_LDADD = src/cli/libcli.a $(STORE_LIBS) $(JANSSON_LIBS)
 %C%_twin_CPPFLAGS = $(FAULT_CPPFLAGS)
@@ -76,6 +81,10 @@ test_unit_store_erase_SOURCES = test/unit/test_store_erase.c test/support/store_
 	%D%/disk.c %D%/disk.h $(TEST_STORE)
 test_unit_store_erase_LDADD = src/cli/libcli.a $(STORE_LIBS) $(UNITY_LIBS) $(JANSSON_LIBS)
 test_unit_store_erase_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/store_patrol
+test_unit_store_patrol_SOURCES = test/unit/test_store_patrol.c $(TEST_STORE)
+test_unit_store_patrol_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_patrol_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
 UNIT_TESTS += test/unit/store_slices
 test_unit_store_slices_SOURCES = test/unit/test_store_slices.c test/support/store_fixture.h $(TEST_STORE)
 test_unit_store_slices_LDADD = $(STORE_LIBS) $(UNITY_LIBS)

@@ -357,6 +357,11 @@ static void test_jetstream_forms_are_read(void)
     HOLDS("store_dir: d\njetstream: true", is(o->jetstream.store_dir, "d"));
     HOLDS("jetstream { max_mem: 10M, max_file: \"10M\" }", /* the famous trap */
           o->jetstream.max_memory == 10000000 && o->jetstream.max_store == 10485760);
+    HOLDS("jetstream: enabled", o->jetstream.scrub_ns == 168 * 3600 * CLOCK_S);
+    HOLDS("jetstream { scrub: \"24h\" }", o->jetstream.scrub_ns == 24 * 3600 * CLOCK_S);
+    HOLDS("jetstream { scrub: off }", o->jetstream.scrub_ns == 0);
+    HOLDS("jetstream { scrub: false }", o->jetstream.scrub_ns == 0);
+    HOLDS("jetstream { scrub: 0 }", o->jetstream.scrub_ns == 0);
     HOLDS("jetstream { sync_interval: always }", o->jetstream.sync_always);
     HOLDS("jetstream { sync: \"2m\" }",
           !o->jetstream.sync_always && o->jetstream.sync_interval_ns == 120 * CLOCK_S);

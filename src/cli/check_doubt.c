@@ -1,0 +1,93 @@
+/* check_doubt.c: what damage may hide.  docs/disk-format.md, "Repair".
+ *
+ * A stretch without records may have held a removal, a time mark or a new deadline of any message
+ * given before it.  A message is beyond doubt if its own record lies behind the stretch, or a new
+ * deadline does: only messages that are there get one.  Where the fixed part of a damaged message
+ * is in order and the next record vouches for it, nothing but that message is hidden. */
+#include "check_impl.h"
+
+#include <stdlib.h>
+
+#define MESSAGE_MIN 56u /* bytes of the shortest message on disk */
+
+/* The sequence of a message that cannot be read; that it was there counts. */
+static int enter_lost(struct run *r, const struct rec *rec)
+{
+    uint64_t seq = rd64(rec->p + 16);
+    struct entry en = {.deadline = (int64_t)rd64(rec->p + 32),
+                       .segment = NO_SEGMENT,
+                       .length = rec->length - rec->fixed,
+                       .flags = rec->flags};
+
+    model_saw(r->m, seq);
+    /* Of a copy the original may be left in a segment before it. */
+    if (rec->type == REC_COPY && model_has(r->m, seq))
+        return 0;
+    return model_put(r->m, seq, &en);
+}
+
+int doubt_damage(struct run *r, struct check_pos p, uint64_t length, const struct rec *rec)
+{
+    struct doubt *d = &r->doubt;
+
+    if (!d->want || length == 0)
+        return 0;
+    if (rec != NULL && (rec->type == REC_MESSAGE || rec->type == REC_COPY))
+        return enter_lost(r, rec);
+    d->blobs = p;
+    if (rec != NULL && rec->type == REC_BLOB)
+        return 0;
+    if (d->about.segment == 0) {
+        d->mark_t = r->m->mark_t;
+        d->mark_s = r->m->mark_s;
+        d->marked = r->m->marked;
+    }
+    d->about = p;
+    d->count = 0;
+    d->unseen += length / MESSAGE_MIN;
+    return 0;
+}
+
+int doubt_redeadline(struct run *r, uint64_t seq)
+{
+    struct doubt *d = &r->doubt;
+
+    if (d->about.segment == 0 || !model_has(r->m, seq))
+        return 0;
+    if (d->count == d->cap) {
+        size_t cap = d->cap == 0 ? 64 : 2 * d->cap;
+        uint64_t *p = realloc(d->alive, cap * sizeof *p);
+
+        if (p == NULL)
+            return MF_NOMEM;
+        d->alive = p;
+        d->cap = cap;
+    }
+    d->alive[d->count++] = seq;
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+void doubt_settle(struct doubt *d)
+{
+    if (d->count > 1)
+        qsort(d->alive, d->count, sizeof *d->alive, by_number);
+}
+
+bool doubt_covers(const struct doubt *d, struct check_pos p, uint64_t seq)
+{
+    return pos_before(p, d->about) &&
+           (d->count == 0 || bsearch(&seq, d->alive, d->count, sizeof seq, by_number) == NULL);
+}
+
+void doubt_fini(struct doubt *d)
+{
+    free(d->alive);
+    *d = (struct doubt){.want = d->want};
+}
