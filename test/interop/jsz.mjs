@@ -118,6 +118,57 @@ scenario("jsz: streams, their configuration, where they come from", async (t) =>
   assert.deepEqual([told(M.mirror), S.sources.map(told)], [{ name: "GONE", lag: 0, active: -1 }, [{ name: "GONE", lag: 0, active: -1 }]]);
 });
 
+const CONSUMER = "stream_name name created delivered ack_floor num_ack_pending num_redelivered num_waiting num_pending ts";
+const withConfig = (fields) => fields.replace("created", "created config");
+async function consuming(t) {
+  const x = await filled(t);
+  const create = async (user, stream, c) => assert.equal((await api(x.by[user], `CONSUMER.CREATE.${stream}.${c.name}`, { stream_name: stream, config: c })).error, undefined);
+  await create("a", "ONE", { name: "slow", durable_name: "slow", ack_policy: "explicit", ack_wait: 60e9 });
+  await create("a", "ONE", { name: "tap", deliver_subject: "tap.it", ack_policy: "none" });
+  await create("b", "BB", { name: "b", durable_name: "b", ack_policy: "explicit" });
+  assert.equal((await x.by.a.request("$JS.API.CONSUMER.MSG.NEXT.ONE.slow", "1", { timeout: LIMIT_MS, noMux: true })).string(), "hello");
+  return x;
+}
+
+scenario("jsz: consumers are counted, and told one by one", async (t) => {
+  const { by, jsz } = await consuming(t);
+  const stream = async (q, name = "ONE") => (await jsz(q)).account_details[0].stream_detail.find((s) => s.name === name);
+  const raft = await jsz("?raft=1");
+  assert.deepEqual([raft.consumers, raft.consumers_leader], [3, 3]);
+  assert.equal((await stream("?acc=A&streams=1")).consumer_detail, undefined);
+  const ONE = await stream("?acc=A&consumers=1");
+  has(ONE, "name created cluster state consumer_detail");
+  assert.deepEqual([ONE.state.consumer_count, names(ONE.consumer_detail)], [2, ["slow", "tap"]]);
+  for (const c of ONE.consumer_detail) has(c, CONSUMER, c.name);
+  const { stream_name, delivered, ack_floor, num_ack_pending, num_redelivered, num_waiting, num_pending } = ONE.consumer_detail[0];
+  assert.deepEqual([stream_name, delivered.consumer_seq, delivered.stream_seq, ack_floor.stream_seq], ["ONE", 1, 1, 0]);
+  assert.deepEqual([num_ack_pending, num_redelivered, num_waiting, num_pending], [1, 0, 0, 2]);
+  assert.equal((await stream("?acc=A&consumers=1", "MEM")).consumer_detail, undefined);
+  const asked = await stream("?acc=A&accounts=1&streams=1&consumers=1&config=1");
+  has(asked, "name created cluster config state consumer_detail");
+  has(asked.consumer_detail[0], withConfig(CONSUMER));
+  assert.deepEqual([asked.consumer_detail[0].config.durable_name, asked.consumer_detail[1].config.deliver_subject], ["slow", "tap.it"]);
+
+  const server = (o) => ask(by.sys, "$SYS.REQ.SERVER.PING.JSZ", o);
+  const account = (o) => ask(by.sys, "$SYS.REQ.ACCOUNT.A.JSZ", o);
+  const of = (list) => names(list.find((s) => s.name === "ONE").consumer_detail);
+  assert.deepEqual(of((await server({ account: "A", consumer: true })).data.account_details[0].stream_detail), ["slow", "tap"]);
+  assert.deepEqual(of((await account({ streams: true, consumer: true })).data.stream_detail), ["slow", "tap"]);
+});
+
+// Mirrors and sources read with consumers that nobody made: they are shown where they are asked for, and not counted.
+scenario("jsz: consumers of mirrors are shown apart", async (t) => {
+  const { by, jsz } = await consuming(t);
+  await api(by.b, "STREAM.CREATE.COPY", { name: "COPY", mirror: { name: "BB" } });
+  const BB = async (q) => (await jsz(q)).account_details[0].stream_detail.find((s) => s.name === "BB");
+  const direct = await until("the mirror's consumer", async () =>
+    (await BB("?acc=B&consumers=1&direct-consumers=1&config=1")).direct_consumer_detail?.find((c) => c.push_bound));
+  has(direct, withConfig(CONSUMER).replace("ts", "push_bound ts"));
+  assert.equal(direct.config.direct, true);
+  for (const q of ["?acc=B&streams=1&direct-consumers=1", "?acc=B&consumers=1"]) assert.equal((await BB(q)).direct_consumer_detail, undefined, q);
+  assert.deepEqual([(await jsz()).consumers, (await BB("?acc=B&streams=1")).state.consumer_count], [3, 1]);
+});
+
 const refusals = [
   ["accounts=x", "Error decoding boolean for 'accounts': strconv.ParseBool: parsing \"x\": invalid syntax"],
   ["stream-leader-only=2", "Error decoding boolean for 'stream-leader-only': strconv.ParseBool: parsing \"2\": invalid syntax"],
