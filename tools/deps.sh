@@ -54,6 +54,7 @@ deps_test() {
     [ -z "$missing" ] || apt_install $missing
     deps_unity
     deps_nats_server
+    deps_promtool
     deps_npm
 }
 
@@ -108,6 +109,15 @@ deps_nats_server() {
     *v2.15.*) ;;
     *) say "note: $("$NATS_SERVER" -v), the facts were taken from 2.15.1" ;;
     esac
+}
+
+# Prometheus' own checker of /metrics; its server is not wanted.  PROMTOOL names another one.
+PROMTOOL="${PROMTOOL:-$MF_CACHE/prometheus/usr/bin/promtool}"
+deps_promtool() {
+    [ -x "$PROMTOOL" ] && return
+    suite_download bookworm prometheus "$MF_CACHE/prometheus" && [ -x "$PROMTOOL" ] ||
+        die "promtool could not be fetched (Debian 12's package prometheus); PROMTOOL=path uses your own; see $LOGS"
+    rm -f "$MF_CACHE/prometheus/usr/bin/prometheus"
 }
 
 deps_node() { command -v node >/dev/null || apt_install nodejs; }

@@ -281,8 +281,8 @@ static void write_head(struct jsonw *w, const struct consumer *c, const struct c
     jsonw_time(w, "created", i->created_ns);
 }
 
-static void write_progress(struct jsonw *w, const struct consumer *c,
-                           const struct consumer_info *i, int64_t now_ns)
+static void write_progress(struct jsonw *w, const struct consumer *c, const struct consumer_info *i,
+                           int64_t now_ns)
 {
     write_place(w, "delivered", i->delivered_cseq, i->delivered_sseq, i->delivered_at_ns);
     write_place(w, "ack_floor", i->floor_cseq, i->floor_sseq, i->acked_at_ns);

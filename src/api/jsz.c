@@ -1,6 +1,7 @@
 /* jsz.c: /jsz and the JSZ requests of the system account: what JetStream holds, as one document.
  *
- * Sums are over all streams, so a page costs O(streams), and O(streams and consumers shown) in bytes.
+ * Sums are over all streams, so a page costs O(streams), and O(streams and consumers shown) in
+ * bytes.
  */
 #include "api_pages.h"
 

@@ -323,5 +323,5 @@ void stream_stats(struct stream *s, struct stream_stats *out)
     out->memory_bytes = st.index_bytes;
     out->syncs = st.syncs;
     out->damage = store_damage_count(s->store);
-    s->stats.late_max_ns = 0;
+    out->late_max_ns = expire_late_max(s);
 }

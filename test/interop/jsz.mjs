@@ -1,6 +1,7 @@
 // jsz.mjs: what operators see of JetStream: /jsz with all its parameters, its part of the other pages,
 // the same over $SYS, /healthz.  Field lists are nats-server 2.15.1's, in its order.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { onServer } from "./lib/js.mjs";
@@ -337,10 +338,8 @@ scenario("metrics: streams, what came and went, how late", { only: "mayfly" }, a
   assert.ok((await send("1".repeat(200), {})).error);
   let value = await metrics(s);
   assert.equal(value("mayfly_jetstream_deadlines"), 1);
-  let late = 0;
   await until("the marker", async () => {
     value = await metrics(s);
-    late = Math.max(late, value("mayfly_stream_expiry_late_max_seconds", "TTL"));
     // It is counted when it is written, and there when it is on disk.
     return value("mayfly_jetstream_markers_total") === 1 && value("mayfly_jetstream_messages") === 7 - value("mayfly_stream_expired_total", "TTL");
   });
@@ -349,11 +348,58 @@ scenario("metrics: streams, what came and went, how late", { only: "mayfly" }, a
   assert.deepEqual(["streams", "accounts", "messages", "consumers"].map((k) => value(`mayfly_jetstream_${k}`)), [4, 2, 7 - dead, 0]);
   assert.deepEqual(["published", "markers", "duplicates", "refused"].map((k) => value(`mayfly_stream_${k}_total`, "TTL")), [1, 1, 1, 1]);
   assert.deepEqual(["published", "refused"].map((k) => value(`mayfly_jetstream_${k}_total`)), [6, 1]);
+  const late = value("mayfly_stream_expiry_late_max_seconds", "TTL");
   assert.ok(late > 0);
+  assert.ok((await metrics(s))("mayfly_stream_expiry_late_max_seconds", "TTL") >= late, "one scraper does not take it from another");
   assert.deepEqual([value("mayfly_jetstream_api_requests_total"), value("mayfly_jetstream_api_errors_total")], [5, 1]);
   assert.equal(value("mayfly_jetstream_storage_max_bytes"), 1073741824);
   assert.ok(value("mayfly_jetstream_disk_bytes") > 0);
   assert.deepEqual([value("mayfly_stream_messages", "ONE"), value("mayfly_stream_bytes", "MEM"), value("mayfly_stream_disk_bytes", "MEM")], [3, 22, 0]);
+});
+
+const FAMILIES = "pending ack_pending redelivered lag waiting_pulls delivered_seq ack_floor_seq paused";
+scenario("metrics: consumers, one by one and in sum", { only: "mayfly" }, async (t) => {
+  const { s, by } = await consuming(t);
+  let value = await metrics(s);
+  const of = (consumer) => words(FAMILIES).map((f) => value.all.get(`mayfly_consumer_${f}`).samples.find((x) => x.labels.consumer === consumer).value);
+  assert.deepEqual(value.all.get("mayfly_consumer_lag").samples.map((x) => Object.values(x.labels).join(" ")), ["A ONE slow", "A ONE tap", "B BB b"]);
+  assert.deepEqual(of("slow"), [2, 1, 0, 3, 0, 1, 0, 0]);
+  assert.deepEqual(of("b"), [1, 0, 0, 1, 0, 0, 0, 0]);
+  const sums = () => ["consumers", "consumers_unlisted", "consumers_pending", "consumers_ack_pending", "consumers_redelivered", "consumers_waiting_pulls"].map((k) => value(`mayfly_jetstream_${k}`));
+  assert.deepEqual(sums(), [3, 0, 6, 1, 0, 0]);
+  await api(by.a, "CONSUMER.PAUSE.ONE.slow", { pause_until: "2100-01-01T00:00:00Z" });
+  await api(by.a, "CONSUMER.DELETE.ONE.tap");
+  by.b.subscribe("wait.here");
+  by.b.publish("$JS.API.CONSUMER.MSG.NEXT.BB.b", JSON.stringify({ batch: 5, expires: 60e9 }), { reply: "wait.here" });
+  value = await until("a pull that waits", async () => ((value = await metrics(s)), value("mayfly_jetstream_consumers_waiting_pulls") === 1 && value));
+  assert.deepEqual([of("slow").at(-1), value("mayfly_stream_consumers", "ONE"), value("mayfly_jetstream_consumers")], [1, 1, 2]);
+});
+
+// What Prometheus' own checker says of the page: of an empty server, and of one with everything in it.
+scenario("metrics: promtool accepts the page", { only: "mayfly" }, async (t) => {
+  const promtool = process.env.PROMTOOL;
+  assert.ok(promtool && fs.existsSync(promtool), "PROMTOOL names Prometheus' promtool; ./dev test fetches it");
+  const { s } = await consuming(t);
+  const empty = await t.server({ monitor: true });
+  const js = await t.server({ monitor: true, config: 'jetstream { store_dir: "DIR/js" }' });
+  for (const x of [s, empty, js]) {
+    const text = (await x.page("/metrics")).text;
+    parseMetrics(text);
+    const r = spawnSync(promtool, ["check", "metrics"], { input: text, encoding: "utf8" });
+    assert.deepEqual([r.status, r.stdout + r.stderr], [0, ""]);
+  }
+});
+
+scenario("metrics: series of consumers are bounded, and say so", { only: "mayfly" }, async (t) => {
+  const s = await t.server({ monitor: true, config: 'jetstream { store_dir: "DIR/js" }' });
+  const { nc } = await onServer(t, s);
+  await api(nc, "STREAM.CREATE.S", { name: "S", subjects: ["s"], storage: "memory" });
+  await nc.request("s", "x", { timeout: LIMIT_MS });
+  const config = (name) => ({ stream_name: "S", config: { name, ack_policy: "explicit", mem_storage: true, inactive_threshold: 600e9 } });
+  await Promise.all(Array.from({ length: 1007 }, (_, i) => api(nc, `CONSUMER.CREATE.S.c${i}`, config(`c${i}`))));
+  const value = await metrics(s);
+  for (const f of words(FAMILIES)) assert.equal(value.all.get(`mayfly_consumer_${f}`).samples.length, 1000, f);
+  assert.deepEqual(["consumers", "consumers_unlisted", "consumers_pending"].map((k) => value(`mayfly_jetstream_${k}`)), [1007, 7, 1007]);
 });
 
 // A page must not grow with what clients create.
