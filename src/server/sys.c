@@ -190,7 +190,7 @@ static int system_services(struct sys *y, struct mf_error *e)
 {
     const char *id = y->srv->id;
 
-    y->services = calloc(2 * sys_nserver_pages + sys_nserver_actions + sys_naccount_pages + 4,
+    y->services = calloc(2 * sys_nserver_pages + sys_nserver_actions + sys_naccount_pages + 5,
                          sizeof *y->services);
     if (y->services == NULL)
         return mf_fail(e, MF_NOMEM, "services");
@@ -200,6 +200,7 @@ static int system_services(struct sys *y, struct mf_error *e)
         add_named(y, sys_account_pages, sys_naccount_pages, "$SYS.REQ.ACCOUNT", "*", e) != 0 ||
         add_subject(y, &sys_ping, "$SYS.REQ.SERVER.PING", e) != 0 ||
         add_subject(y, &sys_all_statz, "$SYS.REQ.ACCOUNT.PING.STATZ", e) != 0 ||
+        add_subject(y, &sys_nsubs, "$SYS.REQ.ACCOUNT.NSUBS", e) != 0 ||
         add_subject(y, &sys_user_info, "$SYS.REQ.USER.INFO", e) != 0 ||
         add_subject(y, &sys_debug_subscribers, "$SYS.DEBUG.SUBSCRIBERS", e) != 0)
         return e->code;
