@@ -257,9 +257,7 @@ void stream_clock_set_back(struct stream *s);
 #define STREAM_LATE_NS (60 * CLOCK_S)
 struct stream_stats {
     uint64_t expired, markers, duplicates, published, refused;
-    /* The worst delay of an expiry in the last STREAM_LATE_NS at least, and twice that at most:
-     * whoever asks, and however often, takes it from nobody else. */
-    int64_t late_max_ns;
+    int64_t late_max_ns; /* the worst delay of an expiry in the last one to two STREAM_LATE_NS */
     uint64_t disk_bytes, memory_bytes, syncs, damage;
 };
 void stream_stats(struct stream *s, struct stream_stats *out);

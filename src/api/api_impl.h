@@ -280,8 +280,6 @@ struct consumers *api_consumers(struct stream *s);
 void ingest_set_consumers(struct stream *s, struct consumers *g);
 size_t api_consumer_count(struct stream *s);                  /* of the stream; O(1) */
 uint64_t api_account_consumers(const struct api_account *aa); /* O(streams) */
-/* js_pages.c: of a stream, where neither it nor its account has a limit; negative: none. */
-int64_t api_default_max_consumers(const struct options_jetstream *js);
 
 /* advisory.c */
 bool advisory_audited(const struct api_account *aa); /* does anybody listen to audits? */

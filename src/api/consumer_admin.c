@@ -6,6 +6,7 @@
  * Close: consumers are ended before their stream, and who waits for one of them is answered then.
  */
 #include "api_impl.h"
+#include "api_pages.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/header.h"
