@@ -193,7 +193,8 @@ static void read_default_js_domain(struct opt *c, const struct conf_value *v, vo
         if (strcmp(v->items[i]->key, "$G") == 0)
             o->default_js_domain = domain;
     }
-    opt_inactive(c, v, v->key); /* it leads over a leaf node */
+    if (v->nitems > 0) /* it leads over a leaf node */
+        opt_inactive(c, v, v->key);
 }
 
 static void read_top_mappings(struct opt *c, const struct conf_value *v, void *options)
