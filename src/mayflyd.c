@@ -271,6 +271,8 @@ static int check_config(const char *argv0, const struct options *o)
         fprintf(stderr, "%s: %s\n", base_name(argv0), e.text);
         return 1;
     }
+    for (size_t i = 0; i < o->warnings.n; i++) /* what the log would say */
+        fprintf(stderr, "%s: warning: %s\n", base_name(argv0), o->warnings.items[i]);
     fprintf(stderr, "%s: configuration file %s is valid\n", base_name(argv0),
             o->config_file != NULL ? o->config_file : "(none)");
     return 0;

@@ -145,7 +145,7 @@ step_unit() {
     done
 }
 
-# Raw sockets: dialogs by table, and rough weather.
+# Raw sockets: dialogs by table, rough weather, and every name of nats-server.
 step_wire() {
     local f
     for f in test/wire/*.mjs; do
@@ -169,9 +169,9 @@ step_torture() {
 # Published schemas and tables that are not part of the project, where they lie beside it.
 shared_data() { [ -d "$TOP/../shared" ] && printf '%s' "$TOP/../shared"; }
 
-# NATS_SERVER: some carry backups from one server to the other.
+# NATS_SERVER: some carry backups from one server to the other.  PROMTOOL: reads /metrics.
 step_interop() {
-    export NATS_SERVER
+    export NATS_SERVER PROMTOOL
     MAYFLY_SHARED=$(shared_data) MAYFLYD="$TOP/build-test/mayflyd" tallied node test/interop/run.mjs
 }
 
@@ -192,6 +192,7 @@ step_compare() {
 # loses a race of its own now and then, so a scenario that fails there is run again by itself.
 step_reference() {
     tallied node test/wire/violations.mjs "$NATS_SERVER"
+    tallied node test/wire/surface.mjs --names "$NATS_SERVER"
     MAYFLY_SHARED=$(shared_data) MAYFLY="$TOP/build-test/mayfly" MAYFLYD=$NATS_SERVER TRIES=3 \
         tallied node test/interop/run.mjs
     if [ -x build-test/test/interop/c/natsc ]; then
@@ -247,6 +248,7 @@ step_distcheck() {
     local some="test/unit/base test/unit/store test/unit/stream test/unit/consumer test/unit/api"
     counted make -s -C build-dist -j"$JOBS" distcheck check_PROGRAMS="$some" TESTS="$some" \
         DISTCHECK_CONFIGURE_FLAGS="--with-unity=$UNITY_DIR CFLAGS=-O0"
+    counted tools/dist.sh build-dist/mayfly-*.tar.gz
     if [ "$F" -gt 0 ]; then
         failed_tests build-dist # the next attempt removes their logs
     else

@@ -92,4 +92,15 @@ struct account_import_info {
 void account_each_import(const struct account *a,
                          void (*visit)(void *arg, const struct account_import_info *x), void *arg);
 
+struct account_response_info { /* an answer that one of its services still owes */
+    struct mf_slice subject;   /* where the service answers, in this account */
+    struct mf_slice original;  /* where the answer goes, in `account` */
+    const char *account;
+    bool share, tracked; /* tracked: its latency is measured */
+};
+/* The oldest of each export first, max in all.  O(those). */
+void account_each_response(const struct account *a, size_t max,
+                           void (*visit)(void *arg, const struct account_response_info *x),
+                           void *arg);
+
 #endif

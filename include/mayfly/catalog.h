@@ -33,6 +33,8 @@ MF_MUSTCHECK int catalog_root_open(struct store_folder **out, const char *store_
 /* Would that succeed (another server's lock apart)?  Changes nothing. */
 MF_MUSTCHECK int catalog_root_check(const char *store_dir, struct mf_error *e);
 void catalog_root_close(struct store_folder *root); /* NULL is fine */
+/* Is there a folder of this name, served or not? */
+bool catalog_root_has(struct store_folder *root, const char *dir);
 
 struct catalog_opts {
     struct store_folder *root;

@@ -65,12 +65,12 @@ bool consumer_config_equal(const struct consumer_config *a, const struct consume
 /* What the checks must know of the rest of the world. */
 struct consumer_config_world {
     const struct stream_config *stream;
-    bool strict;                     /* compat: strict: the cap of 1000 consumers on each stream */
     bool pedantic;                   /* of the request: values are refused, not mended */
     int64_t max_ack_pending;         /* of the server; 0 or less: none */
     int64_t account_max_ack_pending; /* of the account; the same */
     int64_t max_request_batch;       /* of the server; the same */
     int64_t max_consumers;           /* of the account, for each stream; the same */
+    int64_t default_max_consumers;   /* of a stream, where neither says; the same */
     size_t consumers;                /* of the stream, by now */
     /* For work queues: the filters of its consumers, ">" for one without; those that copy it into
      * another stream (direct, sourcing) left out.  NULL: there are none. */

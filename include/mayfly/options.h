@@ -173,11 +173,13 @@ struct options_jetstream {
     bool strict;                   /* strict JSON; default true */
     bool compat_strict;            /* compat: strict */
     int64_t max_ack_pending, max_ha_assets, max_request_batch, duplicate_window_ns;
+    int64_t default_max_consumers; /* of a stream; 0: the server's own default; -1: no limit */
     int64_t request_queue_limit;
     int64_t batch_max_inflight_per_stream, batch_max_inflight_total, batch_max_msgs,
         batch_timeout_ns;
     char *unique_tag, *cipher, *key;
-    bool tpm; /* the key would come from there */
+    bool tpm;      /* the key would come from there */
+    bool prev_key; /* one is configured; it is not kept */
 };
 
 struct options {
@@ -199,7 +201,7 @@ struct options {
     bool check_config; /* -t */
     bool dont_listen;
 
-    bool debug, trace, trace_verbose, logtime, logtime_utc, syslog, log_json;
+    bool debug, trace, trace_verbose, trace_headers, logtime, logtime_utc, syslog, log_json;
     char *log_file, *remote_syslog;
     int64_t log_size_limit, log_max_num;
     int64_t max_traced_msg_len;

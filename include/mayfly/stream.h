@@ -9,6 +9,7 @@
 #ifndef MAYFLY_STREAM_H
 #define MAYFLY_STREAM_H
 
+#include "mayfly/clock.h"
 #include "mayfly/list.h"
 #include "mayfly/loop.h"
 #include "mayfly/policy.h"
@@ -212,8 +213,7 @@ struct stream_state {
     uint64_t msgs, bytes, first_seq, last_seq;
     int64_t first_ts_ns, last_ts_ns; /* CLOCK_ZERO: none */
     uint64_t subjects, deleted;      /* deleted: gaps between first_seq and last_seq */
-    uint64_t consumers;
-    uint64_t with_ttl; /* messages with a deadline */
+    uint64_t with_ttl;               /* messages with a deadline */
 };
 void stream_state(struct stream *s, struct stream_state *out);
 /* It was restored, or emptied: from now on its first sequence is told though nothing was ever
@@ -263,9 +263,10 @@ int64_t stream_clock_floor(const struct stream *s);
 void stream_clock_stepped(struct stream *s);
 /* The same when it was set back: schedules may wait for what is far away now. */
 void stream_clock_set_back(struct stream *s);
+#define STREAM_LATE_NS (60 * CLOCK_S)
 struct stream_stats {
     uint64_t expired, markers, duplicates, published, refused;
-    int64_t late_max_ns; /* the worst delay of an expiry since the last call */
+    int64_t late_max_ns; /* the worst delay of an expiry in the last one to two STREAM_LATE_NS */
     uint64_t disk_bytes, memory_bytes, syncs, damage;
 };
 void stream_stats(struct stream *s, struct stream_stats *out);

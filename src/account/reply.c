@@ -184,6 +184,29 @@ void reply_served(struct reply *r, bool taken, bool empty)
     mf_list_push(&r->door->waiting, &r->age);
 }
 
+/* --- shown ------------------------------------------------------------------------------------ */
+
+void account_each_response(const struct account *a, size_t max,
+                           void (*visit)(void *arg, const struct account_response_info *x),
+                           void *arg)
+{
+    struct mf_list *pos;
+
+    for (size_t i = 0; i < a->doors->nexports; i++) {
+        mf_list_each(pos, &a->doors->exports[i].waiting)
+        {
+            const struct reply *r = mf_container(pos, struct reply, age);
+            if (max-- == 0)
+                return;
+            visit(arg, &(struct account_response_info){.subject = reply_subject(r),
+                                                       .original = reply_original(r),
+                                                       .account = r->to->name,
+                                                       .share = r->share,
+                                                       .tracked = r->lat != NULL});
+        }
+    }
+}
+
 /* --- in bulk ---------------------------------------------------------------------------------- */
 
 void export_drop_replies(struct acc_export *x)

@@ -16,5 +16,7 @@ void api_stats_write(struct api *a, struct jsonw *w);
 /* "config" and "limits".  paths: where it stores, too. */
 void api_config_write(struct api *a, struct jsonw *w, bool paths);
 void api_limits_write(struct api *a, struct jsonw *w);
+/* js_pages.c.  Of a stream, where neither it nor its account has a limit; negative: none. */
+int64_t api_default_max_consumers(const struct options_jetstream *js);
 
 #endif

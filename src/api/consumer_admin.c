@@ -6,6 +6,7 @@
  * Close: consumers are ended before their stream, and who waits for one of them is answered then.
  */
 #include "api_impl.h"
+#include "api_pages.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/header.h"
@@ -174,12 +175,12 @@ static struct consumer_config_world world_of(struct api_account *aa, struct cons
 
     return (struct consumer_config_world){
         .stream = stream_config(consumers_stream(g)),
-        .strict = js->compat_strict,
         .pedantic = pedantic,
         .max_ack_pending = js->max_ack_pending,
         .account_max_ack_pending = aa->limits->max_ack_pending,
         .max_request_batch = js->max_request_batch,
         .max_consumers = aa->limits->max_consumers,
+        .default_max_consumers = api_default_max_consumers(js),
         .consumers = consumers_count(g),
         .claims = consumers_claims(g),
     };

@@ -27,6 +27,10 @@ void consumer_config_json_write(struct jsonw *w, const char *key, const struct c
 /* The members of a ConsumerInfo, into the open object. */
 void consumer_info_json_write(struct jsonw *w, struct consumer *c, int64_t now_ns,
                               bool server_metadata);
+/* One element of a list of /jsz: the same members in an object of its own, the configuration only
+ * if wanted.  While a new consumer's messages are being counted num_pending is what is counted so
+ * far. */
+void consumer_detail_json_write(struct jsonw *w, struct consumer *c, int64_t now_ns, bool config);
 
 /* --- consumer_admin.c, consumer_manage.c ------------------------------------------------------ */
 

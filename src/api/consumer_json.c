@@ -274,27 +274,50 @@ static void write_group(struct jsonw *w, const struct consumer_config *c,
     jsonw_end(w);
 }
 
+static void write_head(struct jsonw *w, const struct consumer *c, const struct consumer_info *i)
+{
+    jsonw_str(w, "stream_name", stream_name(consumers_stream(consumer_group(c))));
+    jsonw_str(w, "name", consumer_name(c));
+    jsonw_time(w, "created", i->created_ns);
+}
+
+static void write_progress(struct jsonw *w, const struct consumer *c, const struct consumer_info *i,
+                           int64_t now_ns)
+{
+    write_place(w, "delivered", i->delivered_cseq, i->delivered_sseq, i->delivered_at_ns);
+    write_place(w, "ack_floor", i->floor_cseq, i->floor_sseq, i->acked_at_ns);
+    jsonw_u64(w, "num_ack_pending", i->ack_pending);
+    jsonw_u64(w, "num_redelivered", i->redelivered);
+    jsonw_u64(w, "num_waiting", i->waiting);
+    jsonw_u64(w, "num_pending", i->pending);
+    jsonw_opt_bool(w, "push_bound", i->push_bound);
+    jsonw_opt_bool(w, "paused", i->paused);
+    if (i->paused)
+        jsonw_opt_i64(w, "pause_remaining", i->pause_remaining_ns);
+    jsonw_time(w, "ts", now_ns);
+    write_group(w, consumer_config(c), i);
+}
+
 void consumer_info_json_write(struct jsonw *w, struct consumer *c, int64_t now_ns,
                               bool server_metadata)
 {
-    const struct consumer_config *cfg = consumer_config(c);
     struct consumer_info i;
 
     consumer_info(c, &i);
-    jsonw_str(w, "stream_name", stream_name(consumers_stream(consumer_group(c))));
-    jsonw_str(w, "name", consumer_name(c));
-    jsonw_time(w, "created", i.created_ns);
-    consumer_config_json_write(w, "config", cfg, server_metadata);
-    write_place(w, "delivered", i.delivered_cseq, i.delivered_sseq, i.delivered_at_ns);
-    write_place(w, "ack_floor", i.floor_cseq, i.floor_sseq, i.acked_at_ns);
-    jsonw_u64(w, "num_ack_pending", i.ack_pending);
-    jsonw_u64(w, "num_redelivered", i.redelivered);
-    jsonw_u64(w, "num_waiting", i.waiting);
-    jsonw_u64(w, "num_pending", i.pending);
-    jsonw_opt_bool(w, "push_bound", i.push_bound);
-    jsonw_opt_bool(w, "paused", i.paused);
-    if (i.paused)
-        jsonw_opt_i64(w, "pause_remaining", i.pause_remaining_ns);
-    jsonw_time(w, "ts", now_ns);
-    write_group(w, cfg, &i);
+    write_head(w, c, &i);
+    consumer_config_json_write(w, "config", consumer_config(c), server_metadata);
+    write_progress(w, c, &i, now_ns);
+}
+
+void consumer_detail_json_write(struct jsonw *w, struct consumer *c, int64_t now_ns, bool config)
+{
+    struct consumer_info i;
+
+    consumer_info(c, &i);
+    jsonw_object(w, NULL);
+    write_head(w, c, &i);
+    if (config)
+        consumer_config_json_write(w, "config", consumer_config(c), false);
+    write_progress(w, c, &i, now_ns);
+    jsonw_end(w);
 }

@@ -6,6 +6,7 @@
  * What every request has in common is decided here, in nats-server's order: the API level it asks
  * for, then whether its account has JetStream at all.  A subject that is no request gets no answer,
  * but counts as received: its sender must not hear that nobody is there. */
+#include "account_purge.h"
 #include "api_impl.h"
 
 #include "mayfly/clock.h"
@@ -89,6 +90,12 @@ static const struct api_route routes[] = {
     {"STREAM.LEADER.STEPDOWN.*", "stream_leader_stepdown_response", cluster_handle, NULL, false,
      false},
     {"STREAM.PEER.REMOVE.*", "stream_remove_peer_response", cluster_handle, NULL, false, false},
+    {"STREAM.PEER.EVACUATE.*", "stream_evacuate_peer_response", cluster_handle, NULL, false, false},
+    {"STREAM.CANCEL_MOVE.*", "stream_cancel_move_response", cluster_handle, NULL, false, false},
+    {"CONSUMER.PEER.REMOVE.*.*", "consumer_remove_peer_response", cluster_handle, NULL, false,
+     false},
+    {"CONSUMER.PEER.EVACUATE.*.*", "consumer_evacuate_peer_response", cluster_handle, NULL, false,
+     false},
     {"CONSUMER.LEADER.STEPDOWN.*.*", "consumer_leader_stepdown_response", cluster_handle, NULL,
      false, false},
     {"CONSUMER.CREATE.*", "consumer_create_response", consumer_create_handle, NULL, false, true},
@@ -105,7 +112,20 @@ static const struct api_route routes[] = {
     {"CONSUMER.UNPIN.*.*", "consumer_unpin_response", consumer_unpin_handle, NULL, false, true},
 };
 
+/* For the system account: without a cluster only the first is answered. */
+static const struct api_route system_routes[] = {
+    {"ACCOUNT.PURGE.*", "account_purge_response", account_purge_handle, NULL, false, true},
+    {"META.LEADER.STEPDOWN", "", NULL, NULL, false, false},
+    {"META.RESCUE", "", NULL, NULL, false, false},
+    {"SERVER.REMOVE", "", NULL, NULL, false, false},
+    {"SERVER.EVACUATE", "", NULL, NULL, false, false},
+    {"ACCOUNT.STREAM.MOVE.*.*", "", NULL, NULL, false, false},
+    {"ACCOUNT.STREAM.CANCEL_MOVE.*.*", "", NULL, NULL, false, false},
+};
+
 const struct api_service api_jetstream = {MF_LIT("$JS.API."), API_TYPE, routes, MF_COUNT(routes)};
+static const struct api_service api_system = {MF_LIT("$JS.API."), API_TYPE, system_routes,
+                                              MF_COUNT(system_routes)};
 
 static const struct api_route *route_of(const struct api_service *service, struct mf_slice rest)
 {
@@ -163,14 +183,25 @@ void api_call_run(struct api_call *call)
         call->route->handle(call);
 }
 
-/* The system account has no JetStream: whatever it asks, it is told so; INFO in its own form. */
-static void refuse_system(struct api_account *aa, const struct router_msg *m, struct mf_slice rest)
+/* The system account has no JetStream: whatever it asks, it is told so; INFO in its own form.
+ * Orders to the server are heard. */
+static void serve_system(struct api_account *aa, const struct router_msg *m, struct mf_slice rest)
 {
-    struct api_call *call = api_call_new(aa, &api_jetstream, m, rest, false);
+    const struct api_route *order = route_of(&api_system, rest);
+    struct api_call *call;
     struct js_error e;
 
+    if (order != NULL && order->handle == NULL)
+        return;
+    call = api_call_new(aa, &api_jetstream, m, rest, false);
     if (call == NULL)
         return;
+    if (order != NULL) {
+        call->route = order;
+        call->type = order->type;
+        order->handle(call);
+        return;
+    }
     call->type = "system_response";
     js_refuse(&e, JS_NOT_ENABLED_FOR_ACCOUNT);
     api_reply_error(call, &e);
@@ -227,7 +258,7 @@ bool dispatch_api(struct router_sub *sub, const struct router_msg *m)
         return aa->catalog != NULL && direct_get(aa, m, rest);
     route = route_of(&api_jetstream, rest);
     if (account_is_system(aa->account) && (route == NULL || route->handle != account_info_handle))
-        refuse_system(aa, m, rest);
+        serve_system(aa, m, rest);
     else
         serve_route(aa, &api_jetstream, route, m, rest);
     return true;

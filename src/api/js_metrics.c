@@ -2,8 +2,9 @@
  *
  * Sums of the whole server are always there.  Series of single streams are for the first SHOWN
  * streams by account and name: a page must not grow with what clients create; how many are left out
- * is a metric of its own.  O(streams). */
+ * is a metric of its own.  O(streams and consumers). */
 #include "api_pages.h"
+#include "consumer_metrics.h"
 
 #include "mayfly/prom.h"
 
@@ -15,6 +16,7 @@ struct row { /* one stream */
     const char *account, *stream;
     struct stream_state state;
     struct stream_stats stats;
+    size_t consumers;
     bool ill;
 };
 struct metrics {
@@ -25,6 +27,7 @@ struct metrics {
     uint64_t origins, unreached, lag; /* of mirrors and sources */
     struct stream_state state;
     struct stream_stats stats;
+    struct consumer_metrics consumers;
 };
 
 /* --- collecting ------------------------------------------------------------------------------- */
@@ -37,7 +40,6 @@ static void add_up(struct metrics *m, const struct row *r)
     m->state.bytes += r->state.bytes;
     m->state.subjects += r->state.subjects;
     m->state.deleted += r->state.deleted;
-    m->state.consumers += r->state.consumers;
     m->state.with_ttl += r->state.with_ttl;
     m->stats.published += r->stats.published;
     m->stats.refused += r->stats.refused;
@@ -70,7 +72,7 @@ static void collect_stream(void *arg, struct stream *s)
     sources_each(x == NULL ? NULL : x->sources, collect_origin, m);
 
     stream_state(s, &r.state);
-    r.state.consumers = api_consumer_count(s);
+    r.consumers = api_consumer_count(s);
     stream_stats(s, &r.stats);
     if (stream_config(s)->storage == STORAGE_MEMORY) { /* its "files" are memory, too */
         r.stats.memory_bytes += r.stats.disk_bytes;
@@ -78,6 +80,7 @@ static void collect_stream(void *arg, struct stream *s)
     }
     r.ill = stream_error(s) != NULL || r.stats.damage > 0;
     add_up(m, &r);
+    consumer_metrics_add(&m->consumers, m->account, s);
     if (m->n < m->cap)
         m->rows[m->n++] = r;
 }
@@ -118,7 +121,6 @@ static void stored_write(const struct metrics *m, struct mf_buf *b)
     prom_metric(b, "mayfly_jetstream_streams_unlisted", "gauge",
                 "Streams without series of their own: there are too many.",
                 (double)(m->streams - m->n));
-    prom_metric(b, "mayfly_jetstream_consumers", "gauge", "Consumers.", (double)m->state.consumers);
     prom_metric(b, "mayfly_jetstream_origins", "gauge", "Streams that mirrors and sources follow.",
                 (double)m->origins);
     prom_metric(b, "mayfly_jetstream_origins_unreached", "gauge",
@@ -157,7 +159,7 @@ static void done_write(const struct metrics *m, struct mf_buf *b)
                 "Messages with a deadline: entries of all timer wheels.",
                 (double)m->state.with_ttl);
     prom_metric(b, "mayfly_jetstream_expiry_late_max_seconds", "gauge",
-                "The longest a message outlived its deadline since the last scrape.",
+                "The longest a message outlived its deadline in the last minute or two.",
                 (double)m->stats.late_max_ns / 1e9);
 }
 
@@ -208,7 +210,7 @@ static double v_subjects(const struct row *r)
 }
 static double v_consumers(const struct row *r)
 {
-    return (double)r->state.consumers;
+    return (double)r->consumers;
 }
 static double v_deadlines(const struct row *r)
 {
@@ -253,7 +255,7 @@ static const struct {
 } series[] = {
     {"mayfly_stream_messages", "gauge", "Messages.", v_messages},
     {"mayfly_stream_bytes", "gauge", "Bytes, as limits count them.", v_bytes},
-    {"mayfly_stream_last_seq", "counter", "The last sequence.", v_last_seq},
+    {"mayfly_stream_last_seq", "gauge", "The last sequence.", v_last_seq},
     {"mayfly_stream_subjects", "gauge", "Subjects.", v_subjects},
     {"mayfly_stream_consumers", "gauge", "Consumers.", v_consumers},
     {"mayfly_stream_deadlines", "gauge", "Messages with a deadline.", v_deadlines},
@@ -263,14 +265,14 @@ static const struct {
     {"mayfly_stream_expired_total", "counter", "Messages that reached their end.", v_expired},
     {"mayfly_stream_markers_total", "counter", "Delete markers written.", v_markers},
     {"mayfly_stream_expiry_late_max_seconds", "gauge",
-     "The longest a message outlived its deadline since the last scrape.", v_late},
+     "The longest a message outlived its deadline in the last minute or two.", v_late},
     {"mayfly_stream_disk_bytes", "gauge", "Bytes of its files.", v_disk},
     {"mayfly_stream_healthy", "gauge", "0: read-only or damaged.", v_healthy},
 };
 
 static void streams_write(const struct metrics *m, struct mf_buf *b)
 {
-    for (size_t k = 0; k < MF_COUNT(series); k++) {
+    for (size_t k = 0; k < MF_COUNT(series) && m->n > 0; k++) { /* a head needs samples */
         prom_head(b, series[k].name, series[k].type, series[k].help);
         for (size_t i = 0; i < m->n; i++) {
             prom_label(b, series[k].name, '{', "account", m->rows[i].account);
@@ -309,6 +311,8 @@ void api_write_metrics(struct api *a, struct mf_buf *out)
     done_write(&m, out);
     scrub_write(a, out);
     streams_write(&m, out);
+    consumer_metrics_write(&m.consumers, out);
+    consumer_metrics_fini(&m.consumers);
     free(m.rows);
     free(at);
 }

@@ -7,8 +7,16 @@
 
 #include <stdio.h>
 
-/* Of one stream, when neither it nor its account says how many: 2.15.1's own. */
-#define DEFAULT_MAX_CONSUMERS 1000
+/* Of one stream, when neither it nor its account nor the configuration says how many. */
+#define STRICT_MAX_CONSUMERS  1000 /* 2.15.1's own */
+#define DEFAULT_MAX_CONSUMERS 100000
+
+int64_t api_default_max_consumers(const struct options_jetstream *js)
+{
+    if (js->default_max_consumers != 0)
+        return js->default_max_consumers;
+    return js->compat_strict ? STRICT_MAX_CONSUMERS : DEFAULT_MAX_CONSUMERS;
+}
 
 bool api_enabled(struct api *a, const struct account *acc)
 {
@@ -59,7 +67,7 @@ void api_limits_write(struct api *a, struct jsonw *w)
     opt_limit(w, "max_batch_inflight_total", js->batch_max_inflight_total);
     opt_limit(w, "max_batch_size", js->batch_max_msgs);
     opt_limit(w, "max_batch_timeout", js->batch_timeout_ns);
-    jsonw_i64(w, "default_max_consumers", DEFAULT_MAX_CONSUMERS);
+    jsonw_i64(w, "default_max_consumers", api_default_max_consumers(js));
     jsonw_end(w);
 }
 

@@ -1,7 +1,11 @@
 /* jsz.c: /jsz and the JSZ requests of the system account: what JetStream holds, as one document.
  *
- * Sums are over all streams, so a page costs O(streams), and O(streams shown) in bytes. */
+ * Sums are over all streams, so a page costs O(streams), and O(streams and consumers shown) in
+ * bytes.
+ */
 #include "api_pages.h"
+
+#include "consumer_api.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
@@ -30,7 +34,7 @@ static void sum_stream(void *arg, struct stream *s)
 
     stream_state(s, &st);
     t->streams++;
-    t->consumers += st.consumers;
+    t->consumers += api_consumer_count(s);
     t->messages += st.msgs;
     t->bytes += st.bytes;
 }
@@ -72,7 +76,32 @@ struct detail {
     struct jsonw *w;
     struct api_account *aa;
     const struct jsz_query *q;
+    bool direct; /* consumers_write(): those that mirrors and sources read with, or the others */
+    size_t shown;
 };
+
+static void consumer_write(void *arg, struct consumer *c)
+{
+    struct detail *d = arg;
+
+    if (consumer_config(c)->direct != d->direct)
+        return;
+    if (d->shown++ == 0)
+        jsonw_array(d->w, d->direct ? "direct_consumer_detail" : "consumer_detail");
+    consumer_detail_json_write(d->w, c, api_now_ns(d->aa->api), d->q->config);
+}
+
+/* A list that would be empty is left out, as there.  O(consumers of the stream). */
+static void consumers_write(const struct detail *of, struct stream *s, bool direct)
+{
+    struct detail d = {of->w, of->aa, of->q, direct, 0};
+
+    if (api_consumers(s) == NULL)
+        return;
+    consumers_each(api_consumers(s), consumer_write, &d);
+    if (d.shown > 0)
+        jsonw_end(d.w);
+}
 
 static void stream_write(void *arg, struct stream *s)
 {
@@ -88,6 +117,10 @@ static void stream_write(void *arg, struct stream *s)
     if (d->q->config)
         config_json_write(w, "config", stream_config(s), false);
     state_json_write(w, "state", s);
+    if (d->q->consumers)
+        consumers_write(d, s, false);
+    if (d->q->consumers && d->q->direct_consumers) /* only beside the others: nats-server's way */
+        consumers_write(d, s, true);
     origins_json_write(w, s);
     jsonw_end(w);
 }
@@ -97,7 +130,7 @@ static void stream_write(void *arg, struct stream *s)
 static void account_write(struct jsonw *w, const char *key, struct api_account *aa,
                           const struct jsz_query *q)
 {
-    struct detail d = {w, aa, q};
+    struct detail d = {w, aa, q, false, 0};
 
     jsonw_object(w, key);
     jsonw_str(w, "name", account_name(aa->account));

@@ -53,7 +53,8 @@ static void read_trace_verbose(struct opt *c, const struct conf_value *v, void *
 static void read_trace_headers(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options *o = options;
-    opt_bool(c, v, &o->trace);
+    if (opt_bool(c, v, &o->trace_headers))
+        o->trace = o->trace_headers;
 }
 
 static void read_log_format(struct opt *c, const struct conf_value *v, void *options)
@@ -192,6 +193,8 @@ static void read_default_js_domain(struct opt *c, const struct conf_value *v, vo
         if (strcmp(v->items[i]->key, "$G") == 0)
             o->default_js_domain = domain;
     }
+    if (v->nitems > 0) /* it leads over a leaf node */
+        opt_inactive(c, v, v->key);
 }
 
 static void read_top_mappings(struct opt *c, const struct conf_value *v, void *options)
@@ -214,6 +217,14 @@ static void read_inactive_port(struct opt *c, const struct conf_value *v, void *
     int port;
     (void)options;
     if (opt_port(c, v, &port) && port != 0)
+        opt_inactive(c, v, v->key);
+}
+
+static void read_inactive_int(struct opt *c, const struct conf_value *v, void *options)
+{
+    int64_t n;
+    (void)options;
+    if (opt_int(c, v, &n) && n != 0)
         opt_inactive(c, v, v->key);
 }
 
@@ -286,7 +297,7 @@ static const struct opt_field top_fields[] = {
     {"reconnect_error_reports", OPT_INT, AT(reconnect_error_reports), NULL, 0, 0},
     {"proxy_protocol", OPT_FN, OPT_DROP, read_inactive_flag, 0, 0},
     {"prof_port", OPT_FN, OPT_DROP, read_inactive_port, 0, 0},
-    {"prof_block_rate", OPT_INT, OPT_DROP, NULL, 0, 0},
+    {"prof_block_rate", OPT_FN, OPT_DROP, read_inactive_int, 0, 0},
 
     {"authorization", OPT_FN, 0, read_authorization, 0, 0},
     {"accounts", OPT_FN, 0, read_accounts, 0, 0},

@@ -209,11 +209,26 @@ static void read_account_permissions(struct opt *c, const struct conf_value *v, 
     ((struct options_account *)account)->default_permissions = read_permissions(c, v);
 }
 
+static void read_max_leafnodes(struct opt *c, const struct conf_value *v, void *account)
+{
+    struct options_account *a = account;
+    int64_t n;
+    if (!opt_int(c, v, &n))
+        return;
+    if (n < INT32_MIN || n > INT32_MAX) {
+        opt_error(c, v, "%s value is too %s", v->key, n < 0 ? "small" : "big");
+        return;
+    }
+    a->max_leafnodes = n;
+    if (n >= 0)
+        opt_inactive(c, v, v->key);
+}
+
 static const struct opt_field limit_fields[] = {
     {"max_connections max_conn", OPT_INT, ACCOUNT(max_connections), NULL, INT32_MIN, INT32_MAX},
     {"max_subscriptions max_subs", OPT_INT, ACCOUNT(max_subscriptions), NULL, INT32_MIN, INT32_MAX},
     {"max_payload max_pay", OPT_INT, ACCOUNT(max_payload), NULL, INT32_MIN, INT32_MAX},
-    {"max_leafnodes max_leafs", OPT_INT, ACCOUNT(max_leafnodes), NULL, INT32_MIN, INT32_MAX},
+    {"max_leafnodes max_leafs", OPT_FN, 0, read_max_leafnodes, 0, 0},
 };
 
 static void read_limits(struct opt *c, const struct conf_value *v, void *account)

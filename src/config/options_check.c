@@ -209,7 +209,8 @@ static void check_jetstream(struct opt *c)
     if (o->impl->max_catchup < 0)
         opt_error(c, NULL, "jetstream max catchup cannot be negative");
     /* A warning would not do: who asks for it believes that what is on disk is encrypted. */
-    if (o->jetstream.enabled && (is_text(o->jetstream.key) || o->jetstream.tpm))
+    if (o->jetstream.enabled &&
+        (is_text(o->jetstream.key) || o->jetstream.tpm || o->jetstream.prev_key))
         opt_error(c, NULL,
                   "jetstream encryption (\"key\", \"tpm\") is not available: streams would be on "
                   "disk in the clear; take it out, and use an encrypted file system");

@@ -126,7 +126,8 @@ static void read_export_trace(struct opt *c, const struct conf_value *v, void *r
 {
     struct export_reading *r = reading;
     service_only(r, v, "allow_trace");
-    opt_bool(c, v, &r->x.allow_trace);
+    if (opt_bool(c, v, &r->x.allow_trace) && r->x.allow_trace)
+        opt_inactive(c, v, v->key);
 }
 
 static const struct opt_field export_fields[] = {
@@ -268,7 +269,8 @@ static void read_import_trace(struct opt *c, const struct conf_value *v, void *r
 {
     struct import_reading *r = reading;
     r->trace = v;
-    opt_bool(c, v, &r->m.allow_trace);
+    if (opt_bool(c, v, &r->m.allow_trace) && r->m.allow_trace)
+        opt_inactive(c, v, v->key);
 }
 
 static const struct opt_field import_fields[] = {

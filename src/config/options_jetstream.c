@@ -135,6 +135,7 @@ static const struct opt_field limit_fields[] = {
     {"max_ack_pending", OPT_INT, JS(max_ack_pending), NULL, 0, 0},
     {"max_ha_assets", OPT_INT, JS(max_ha_assets), NULL, 0, 0},
     {"max_request_batch", OPT_INT, JS(max_request_batch), NULL, 0, 0},
+    {"default_max_consumers", OPT_INT, JS(default_max_consumers), NULL, 0, 0},
     {"duplicate_window", OPT_FN, JS(duplicate_window_ns), read_duration_text, 0, 0},
     {"batch", OPT_FN, 0, read_batch, 0, 0},
 };
@@ -161,6 +162,13 @@ static void read_tpm(struct opt *c, const struct conf_value *v, void *js)
     ((struct options_jetstream *)js)->tpm = true;
 }
 
+static void read_prev_key(struct opt *c, const struct conf_value *v, void *js)
+{
+    char *key;
+    if (opt_string(c, v, &key) && key[0] != '\0')
+        ((struct options_jetstream *)js)->prev_key = true;
+}
+
 static const struct opt_field js_fields[] = {
     {"enabled enable", OPT_BOOL, JS(enabled), NULL, 0, 0},
     {"store_dir store storedir", OPT_FN, 0, read_store_dir, 0, 0},
@@ -172,7 +180,7 @@ static const struct opt_field js_fields[] = {
     {"strict", OPT_BOOL, JS(strict), NULL, 0, 0},
     {"compat", OPT_FN, 0, read_compat, 0, 0},
     {"key ek encryption_key", OPT_STRING, JS(key), NULL, 0, 0},
-    {"prev_key prev_ek prev_encryption_key", OPT_STRING, OPT_DROP, NULL, 0, 0},
+    {"prev_key prev_ek prev_encryption_key", OPT_FN, 0, read_prev_key, 0, 0},
     {"cipher", OPT_FN, JS(cipher), read_cipher, 0, 0},
     {"unique_tag", OPT_FN, JS(unique_tag), read_unique_tag, 0, 0},
     {"limits", OPT_FN, 0, read_limits, 0, 0},

@@ -385,6 +385,5 @@ void read_auth_callout(struct opt *c, const struct conf_value *v, struct options
     if (k.users.n == 0)
         opt_error(c, v, "Authorization callouts require authorized users to be specified");
     auth->callout = c->o->impl->callout = true;
-    opt_warn(c, v,
-             "auth_callout: accepted, not active in this version: only its auth_users can connect");
+    opt_warn(c, v, "auth_callout: accepted, not active in this version: nobody can connect");
 }

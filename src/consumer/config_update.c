@@ -5,8 +5,6 @@
 
 #define NAME_MAX_LEN 255
 /* Of a stream, when nobody says how many it may have. */
-#define STRICT_MAX_CONSUMERS  1000
-#define DEFAULT_MAX_CONSUMERS 100000
 
 static bool empty(const char *s)
 {
@@ -110,7 +108,7 @@ static int check_queue(const struct consumer_config *c, const struct consumer_co
     return check_unique(c, w, e);
 }
 
-/* The stream's own limit; the account's, where it is tighter or the only one. */
+/* The stream's own limit; the account's, where it is tighter or the only one; else the server's. */
 static uint64_t max_consumers(const struct consumer_config_world *w)
 {
     int64_t max = w->stream->max_consumers;
@@ -119,7 +117,7 @@ static uint64_t max_consumers(const struct consumer_config_world *w)
         max = w->max_consumers;
     if (max > 0)
         return (uint64_t)max;
-    return w->strict ? STRICT_MAX_CONSUMERS : DEFAULT_MAX_CONSUMERS;
+    return w->default_max_consumers <= 0 ? UINT64_MAX : (uint64_t)w->default_max_consumers;
 }
 
 int consumer_config_admit(const struct consumer_config *c, bool exists,

@@ -23,7 +23,8 @@ bench_bench_proto_SOURCES = bench/bench_proto.c
 bench_bench_proto_LDADD = $(PROTO_LIBS)
 
 # The same rules as dialogs, for whole servers.
-EXTRA_DIST += test/wire/violations.mjs test/wire/violations.txt \
+EXTRA_DIST += test/wire/surface.mjs test/wire/surface/keys.txt test/wire/surface/others.txt \
+	test/wire/violations.mjs test/wire/violations.txt \
 	test/wire/storm.mjs test/wire/storm/kit.mjs test/wire/storm/chaos.mjs test/wire/storm/crowds.mjs \
 	test/wire/storm/lies.mjs test/wire/storm/signals.mjs test/wire/storm/slow.mjs \
 	test/wire/storm/starts.mjs test/wire/storm/subs.mjs

@@ -62,9 +62,10 @@ static bool subscribe_limits(struct client *c, struct mf_slice subject)
                         MF_FMT(subject));
         return false;
     }
+    /* Both are limits of one connection; the account's may be 0. */
     if ((o->max_subscriptions > 0 && c->subs.count >= (uint64_t)o->max_subscriptions) ||
         (a != NULL && a->max_subscriptions >= 0 &&
-         account_counters(c->account)->subs >= (uint64_t)a->max_subscriptions)) {
+         c->subs.count >= (uint64_t)a->max_subscriptions)) {
         client_send_err(c, "maximum subscriptions exceeded");
         return false;
     }

@@ -5,13 +5,16 @@
 
 #include <stdio.h>
 
-/* The payload, as far as max_traced_msg_len lets it show. */
+/* The payload, as far as max_traced_msg_len lets it show; with trace_headers the headers alone. */
 static void trace_payload(const struct client *c, const char *label, const struct proto_cmd *cmd)
 {
     int64_t max = c->srv->opts->max_traced_msg_len;
-    struct mf_slice shown = cmd->payload;
+    bool headers = c->srv->opts->trace_headers;
+    struct mf_slice shown = headers ? cmd->hdr : cmd->payload;
     bool cut = max > 0 && shown.len > (uint64_t)max;
 
+    if (headers && shown.len == 0)
+        return;
     if (cut)
         shown.len = (size_t)max;
     log_trace("%s - <<- MSG_PAYLOAD: [\"%.*s%s\"]", label, MF_FMT(shown), cut ? "..." : "");

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Below a millisecond only whole microseconds are shown. */
-static int64_t shown_rtt(const struct client *c)
+int64_t conn_rtt_ns(const struct client *c)
 {
     int64_t rtt = c->rtt_ns > 0 ? c->rtt_ns : c->hello_ns;
 
@@ -44,7 +44,7 @@ void conn_info_of(const struct client *c, struct conn_info *out)
         .start_ns = c->start_wall_ns,
         .last_ns = loop_wall_ns(c->srv->loop) - quiet,
         .reason = c->close_reason,
-        .rtt_ns = shown_rtt(c),
+        .rtt_ns = conn_rtt_ns(c),
         .pending = net_queued(c->conn),
         .in_msgs = c->in_msgs,
         .in_bytes = c->in_bytes,

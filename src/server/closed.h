@@ -40,6 +40,7 @@ void closed_free_all(struct server *s);
 
 /* Borrows from the client; valid until it changes. */
 void conn_info_of(const struct client *c, struct conn_info *out);
+int64_t conn_rtt_ns(const struct client *c);   /* before the first pong: as long as CONNECT took */
 const char *conn_user(const struct client *c); /* for pages, never a secret; or NULL */
 bool conn_has_issuer(const struct client *c);  /* an nkey user: its account is shown as issuer */
 

@@ -102,6 +102,17 @@ static void get_metrics(void *arg, const struct monitor_request *q, struct monit
     r->content_type = "text/plain; version=0.0.4; charset=utf-8";
     page_metrics(arg, r->body);
 }
+static void get_expvars(void *arg, const struct monitor_request *q, struct monitor_reply *r)
+{
+    struct jsonw w;
+
+    (void)q;
+    r->content_type = "application/json; charset=utf-8";
+    json_begin(&w, r);
+    jsonw_object(&w, NULL);
+    page_expvars(arg, &w);
+    jsonw_end(&w);
+}
 static void get_root(void *arg, const struct monitor_request *q, struct monitor_reply *r)
 {
     r->content_type = "text/html; charset=utf-8";
@@ -236,6 +247,7 @@ int pages_register(struct server *s, struct monitor *m)
         {"/raftz", get_raftz},
         {"/metrics", get_metrics},
         {"/stacksz", get_stacksz},
+        {"/debug/vars", get_expvars},
     };
 
     for (size_t i = 0; i < MF_COUNT(pages); i++)

@@ -46,6 +46,8 @@ void page_leafz(struct server *s, struct jsonw *w, const char *key);
 void page_jsz(struct server *s, struct jsonw *w, const char *key);
 /* The HTTP status. */
 int page_healthz(struct server *s, const struct healthz_query *q, struct jsonw *w, const char *key);
+/* cmdline and memstats, into the open object: what Go calls expvars. */
+void page_expvars(const struct server *s, struct jsonw *w);
 void page_metrics(struct server *s, struct mf_buf *out);
 void page_stacksz(struct mf_buf *out);
 void page_root(struct server *s, const char *base_path, struct mf_buf *out);
@@ -56,6 +58,8 @@ void page_account_stat_fields(struct account *a, struct jsonw *w);   /* into an 
 void page_account_detail(struct server *s, struct account *a, struct jsonw *w, const char *key);
 /* Its mappings, exports and imports, into an open object. */
 void page_account_doors(struct server *s, struct account *a, struct jsonw *w);
+/* Answers its services still owe: the first 1024. */
+void page_account_responses(struct account *a, struct jsonw *w);
 uint64_t page_subscriptions(struct server *s); /* in all accounts, the server's own too */
 void page_router_stats(const struct router_stats *t, struct jsonw *w);
 

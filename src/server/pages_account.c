@@ -44,6 +44,7 @@ void page_account_detail(struct server *s, struct account *a, struct jsonw *w, c
     jsonw_object(w, "sublist_stats");
     page_router_stats(&t, w);
     jsonw_end(w);
+    page_account_responses(a, w);
     jsonw_end(w);
 }
 

@@ -4,6 +4,8 @@
 
 #include "mayfly/subject.h"
 
+#include <stdlib.h>
+
 static void show_latency(struct jsonw *w, const char *key, const struct options_export *x)
 {
     if (x->latency_subject == NULL)
@@ -194,6 +196,47 @@ static void show_mappings(struct server *s, struct account *a, struct jsonw *w)
         jsonw_end(w);
     }
     jsonw_end(w);
+}
+
+/* A page must not grow with what clients ask. */
+#define MAX_RESPONSES 1024
+
+struct response_walk {
+    struct jsonw *w;
+    size_t shown;
+};
+
+static void show_response(void *arg, const struct account_response_info *x)
+{
+    struct response_walk *walk = arg;
+    struct jsonw *w = walk->w;
+    char *subject = mf_slice_dup(x->subject), *original = mf_slice_dup(x->original);
+
+    if (subject != NULL && original != NULL) {
+        if (walk->shown++ == 0)
+            jsonw_object(w, "responses");
+        jsonw_object(w, subject);
+        jsonw_str(w, "subject", original);
+        jsonw_str(w, "account", x->account);
+        jsonw_str(w, "to", subject);
+        jsonw_str(w, "local_subject", subject);
+        jsonw_i64(w, "type", 2); /* nats-server's number of a service */
+        jsonw_bool(w, "invalid", false);
+        jsonw_bool(w, "share", x->share);
+        jsonw_bool(w, "tracking", x->tracked);
+        jsonw_end(w);
+    }
+    free(subject);
+    free(original);
+}
+
+void page_account_responses(struct account *a, struct jsonw *w)
+{
+    struct response_walk walk = {w, 0};
+
+    account_each_response(a, MAX_RESPONSES, show_response, &walk);
+    if (walk.shown > 0)
+        jsonw_end(w);
 }
 
 void page_account_doors(struct server *s, struct account *a, struct jsonw *w)

@@ -79,6 +79,18 @@ void page_usage(struct server *s, struct page_usage *out)
     out->cpu_percent = s->cpu_percent;
 }
 
+/* --- /debug/vars ------------------------------------------------------------------------------ */
+
+/* Go's memory statistics do not exist here; how the server was called does. */
+void page_expvars(const struct server *s, struct jsonw *w)
+{
+    jsonw_array(w, "cmdline");
+    jsonw_str(w, NULL, s->setup.program);
+    jsonw_end(w);
+    jsonw_object(w, "memstats");
+    jsonw_end(w);
+}
+
 /* --- /stacksz: not goroutines but threads: what each is and waits for ------------------------- */
 
 static void one_thread(struct mf_buf *out, const char *tid)

@@ -33,7 +33,7 @@ static bool info_of(void *arg, const void *origin, bool detailed, const char *se
     (void)arg;
     if (c == NULL || c->account == NULL)
         return false;
-    *rtt_ns = c->rtt_ns;
+    *rtt_ns = conn_rtt_ns(c);
     jsonw_begin(&w, json, JSONW_COMPACT);
     jsonw_object(&w, NULL);
     if (detailed) {
@@ -41,8 +41,8 @@ static bool info_of(void *arg, const void *origin, bool detailed, const char *se
     } else {
         jsonw_str(&w, "acc", account_name(c->account));
         jsonw_opt_str(&w, "svc", service);
-        if (c->rtt_ns > 0)
-            jsonw_i64(&w, "rtt", c->rtt_ns);
+        if (*rtt_ns > 0)
+            jsonw_i64(&w, "rtt", *rtt_ns);
     }
     jsonw_end(&w);
     return true;

@@ -20,14 +20,36 @@
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+/* trace_verbose shows what the server itself says and hears. */
+static bool traced(const struct sys *y)
+{
+    return y->srv->opts->trace_verbose && log_enabled(LOG_TRACE_);
+}
+
+static void trace_publish(const struct sys *y, const struct mf_msg *m)
+{
+    int64_t max = y->srv->opts->max_traced_msg_len;
+    struct mf_slice shown = m->payload;
+    bool cut = max > 0 && shown.len > (uint64_t)max;
+
+    if (cut)
+        shown.len = (size_t)max;
+    log_trace("SYSTEM - <<- [PUB %.*s  %zu]", MF_FMT(m->subject), m->hdr.len + m->payload.len);
+    if (!y->srv->opts->trace_headers)
+        log_trace("SYSTEM - <<- MSG_PAYLOAD: [\"%.*s%s\"]", MF_FMT(shown), cut ? "..." : "");
+}
+
 void sys_publish(struct sys *y, struct account *a, struct mf_slice subject, struct mf_slice hdr,
                  const struct mf_buf *body)
 {
     struct mf_msg m = {.subject = subject, .hdr = hdr, .payload = mf_buf_slice(body)};
     struct router_msg rm = {.route = subject, .msg = &m, .no_request = true};
 
-    if (!y->silent && !mf_buf_failed(body))
-        (void)account_publish_mapped(a, &rm); /* mappings are for clients */
+    if (y->silent || mf_buf_failed(body))
+        return;
+    if (traced(y))
+        trace_publish(y, &m);
+    (void)account_publish_mapped(a, &rm); /* mappings are for clients */
 }
 
 void sys_write_server(struct sys *y, struct jsonw *w)
@@ -155,6 +177,8 @@ static int service_add(struct sys *y, struct sys_service *v, struct account *a,
     if (rc != 0)
         return mf_fail(e, rc, "subscribe %s", subject);
     y->own_subs++;
+    if (traced(y) && a == y->account)
+        log_trace("SYSTEM - <<- [SUB %s  %llu]", subject, (unsigned long long)y->own_subs);
     return 0;
 }
 
@@ -190,7 +214,7 @@ static int system_services(struct sys *y, struct mf_error *e)
 {
     const char *id = y->srv->id;
 
-    y->services = calloc(2 * sys_nserver_pages + sys_nserver_actions + sys_naccount_pages + 4,
+    y->services = calloc(2 * sys_nserver_pages + sys_nserver_actions + sys_naccount_pages + 5,
                          sizeof *y->services);
     if (y->services == NULL)
         return mf_fail(e, MF_NOMEM, "services");
@@ -200,6 +224,7 @@ static int system_services(struct sys *y, struct mf_error *e)
         add_named(y, sys_account_pages, sys_naccount_pages, "$SYS.REQ.ACCOUNT", "*", e) != 0 ||
         add_subject(y, &sys_ping, "$SYS.REQ.SERVER.PING", e) != 0 ||
         add_subject(y, &sys_all_statz, "$SYS.REQ.ACCOUNT.PING.STATZ", e) != 0 ||
+        add_subject(y, &sys_nsubs, "$SYS.REQ.ACCOUNT.NSUBS", e) != 0 ||
         add_subject(y, &sys_user_info, "$SYS.REQ.USER.INFO", e) != 0 ||
         add_subject(y, &sys_debug_subscribers, "$SYS.DEBUG.SUBSCRIBERS", e) != 0)
         return e->code;

@@ -112,7 +112,7 @@ void sys_reload_stop(struct sys *y);
 extern const struct sys_endpoint sys_account_pages[]; /* $SYS.REQ.ACCOUNT.<name>.<page> */
 extern const size_t sys_naccount_pages;
 extern const struct sys_endpoint sys_all_statz; /* $SYS.REQ.ACCOUNT.PING.STATZ, system account */
-extern const struct sys_endpoint sys_debug_subscribers;
+extern const struct sys_endpoint sys_debug_subscribers, sys_nsubs;
 /* Asked from inside an account, about itself. */
 extern const struct sys_endpoint sys_user_info, sys_own_connz, sys_own_statz;
 

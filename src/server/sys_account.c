@@ -256,24 +256,92 @@ static struct mf_slice next_word(struct mf_slice *text)
     return word;
 }
 
+static void count_subscribers(struct router *r, struct subscriber_count *k)
+{
+    if (subject_valid_literal(k->subject))
+        router_match(r, k->subject, count_sub, k);
+    else if (subject_valid(k->subject))
+        router_each(r, count_covered, k);
+}
+
+static void answer_count(struct sys_request *q, const struct subscriber_count *k)
+{
+    struct mf_buf b = MF_BUF_INIT;
+
+    mf_buf_printf(&b, "%llu", (unsigned long long)k->n);
+    sys_publish(q->sys, q->account, q->msg->reply, MF_SLICE_NONE, &b);
+    mf_buf_fini(&b);
+}
+
 static void run_debug_subscribers(struct sys_request *q)
 {
     struct mf_slice text = q->msg->payload;
     struct subscriber_count k = {.n = 0};
     struct router *r = account_router(q->from != NULL ? q->from->account : q->account);
-    struct mf_buf b = MF_BUF_INIT;
 
     if (q->msg->reply.len == 0)
         return;
     k.subject = next_word(&text);
     k.queue = next_word(&text);
-    if (subject_valid_literal(k.subject))
-        router_match(r, k.subject, count_sub, &k);
-    else if (subject_valid(k.subject))
-        router_each(r, count_covered, &k);
-    mf_buf_printf(&b, "%llu", (unsigned long long)k.n);
-    sys_publish(q->sys, q->account, q->msg->reply, MF_SLICE_NONE, &b);
-    mf_buf_fini(&b);
+    count_subscribers(r, &k);
+    answer_count(q, &k);
 }
 const struct sys_endpoint sys_debug_subscribers = {
     .name = "SUBSCRIBERS", .run = run_debug_subscribers, .any_body = true};
+
+/* --- $SYS.REQ.ACCOUNT.NSUBS: the same, asked by another server -------------------------------- */
+
+static int sextet(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c == '\0' ? NULL : strchr(digits, c);
+
+    return at == NULL ? -1 : (int)(at - digits);
+}
+
+/* A queue comes as Go writes bytes: base64.  In place; false: it is none. */
+static bool decode_base64(char *text, size_t *len)
+{
+    size_t n = strcspn(text, "="), out = 0;
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int six = sextet(text[i]);
+        if (six < 0)
+            return false;
+        bits = bits << 6 | (uint32_t)six;
+        if (i % 4 != 0)
+            text[out++] = (char)(bits >> (6 - 2 * (i % 4)) & 0xff);
+    }
+    *len = out;
+    return true;
+}
+
+/* Silence where nats-server is silent: options that are none, an account that is not in use here.
+ */
+static void run_nsubs(struct sys_request *q)
+{
+    const char *name = "", *subject = "", *queue = "";
+    json_t *o = NULL;
+    struct mf_error e;
+    struct subscriber_count k = {.n = 0};
+    struct account *a = NULL;
+    char *bytes = NULL;
+
+    if (q->msg->reply.len > 0 && q->msg->payload.len > 0 &&
+        sys_options_parse(q->msg->payload, &o, &e) == 0 &&
+        sys_option_str(o, "acc", &name, &e) == 0 &&
+        sys_option_str(o, "subject", &subject, &e) == 0 &&
+        sys_option_str(o, "queue", &queue, &e) == 0)
+        a = accounts_get(q->srv->accounts, name);
+    if (a != NULL && account_counters(a)->clients + account_counters(a)->leafnodes > 0 &&
+        (bytes = mf_slice_dup(mf_str(queue))) != NULL && decode_base64(bytes, &k.queue.len)) {
+        k.queue.ptr = (const uint8_t *)bytes;
+        k.subject = mf_str(subject);
+        count_subscribers(account_router(a), &k);
+        answer_count(q, &k);
+    }
+    free(bytes);
+    json_decref(o);
+}
+const struct sys_endpoint sys_nsubs = {.name = "NSUBS", .run = run_nsubs, .any_body = true};

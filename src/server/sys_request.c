@@ -98,16 +98,11 @@ static int get_profilez(struct sys_request *q, struct jsonw *w, struct mf_error 
     return 0;
 }
 
-/* Go's memory statistics do not exist here; how the server was called does. */
 static int get_expvarz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
 {
     (void)e;
     jsonw_object(w, "data");
-    jsonw_object(w, "memstats");
-    jsonw_end(w);
-    jsonw_array(w, "cmdline");
-    jsonw_str(w, NULL, q->srv->setup.program);
-    jsonw_end(w);
+    page_expvars(q->srv, w);
     jsonw_end(w);
     return 0;
 }

@@ -82,3 +82,8 @@ void catalog_root_close(struct store_folder *root)
 {
     store_folder_release(root);
 }
+
+bool catalog_root_has(struct store_folder *root, const char *dir)
+{
+    return store_folder_has(root, dir);
+}

@@ -101,6 +101,26 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
     return 0;
 }
 
+/* --- how late ------------------------------------------------------------------------------- */
+
+/* Windows follow the clock that judges deadlines; one that was set back begins anew. */
+static void roll_late(struct stream_late *l, int64_t now_ns)
+{
+    int64_t age = now_ns - l->from_ns;
+
+    if (age >= 0 && age < STREAM_LATE_NS)
+        return;
+    l->worst_ns[1] = age < 2 * STREAM_LATE_NS ? l->worst_ns[0] : 0;
+    l->worst_ns[0] = 0;
+    l->from_ns = now_ns;
+}
+
+int64_t expire_late_max(struct stream *s)
+{
+    roll_late(&s->late, stream_now(s));
+    return s->late.worst_ns[0] > s->late.worst_ns[1] ? s->late.worst_ns[0] : s->late.worst_ns[1];
+}
+
 /* --- the sweep ----------------------------------------------------------------------------- */
 
 /* Its id and its marker first: what cannot be told of does not die yet. */
@@ -112,8 +132,8 @@ static bool death(void *arg, const struct store_death *d)
     if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
         expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE) != 0)
         return false;
-    if (late > s->stats.late_max_ns)
-        s->stats.late_max_ns = late;
+    if (late > s->late.worst_ns[0])
+        s->late.worst_ns[0] = late;
     s->stats.expired++;
     hour_start(s);
     if (s->hour != NULL)
@@ -129,6 +149,7 @@ static bool sweep(struct stream *s, size_t max)
     bool more;
 
     s->swept_ns = stream_now(s);
+    roll_late(&s->late, s->swept_ns);
     if (store_expire(s->store, s->swept_ns, max, death, s, &more) > 0) {
         limits_count(s);
         announce_poke(s);

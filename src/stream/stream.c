@@ -350,5 +350,5 @@ void stream_stats(struct stream *s, struct stream_stats *out)
     out->syncs = st.syncs;
     struct stream_damage d;
     out->damage = stream_damage(s, &d) ? d.places : 0;
-    s->stats.late_max_ns = 0;
+    out->late_max_ns = expire_late_max(s);
 }

@@ -107,7 +107,11 @@ struct stream {
     struct mf_buf scratch, packed; /* a rewritten header; a compressed body */
     char subject_buf[4096];        /* a transformed subject */
     void *data;
-    struct stream_stats stats;
+    struct stream_stats stats; /* late_max_ns is stream_stats()'s: it comes from late */
+    /* The worst delays of expiries: [0] since from_ns, [1] in the window before that. */
+    struct stream_late {
+        int64_t from_ns, worst_ns[2];
+    } late;
     void (*closed)(void *arg);
     void *closed_arg;
 };
@@ -227,6 +231,7 @@ int64_t check_parse_seq(struct mf_slice text);
 
 MF_MUSTCHECK int expire_init(struct stream *s);
 void expire_start(struct stream *s);
+int64_t expire_late_max(struct stream *s); /* see stream_stats */
 void expire_arm(struct stream *s); /* after anything that may have brought a nearer deadline */
 /* When messages of this subject are past their deadline but not yet swept: sweeps them, with their
  * marker, so that what comes now is behind it.  O(1) when nothing at all is overdue.  MF_NOMEM,

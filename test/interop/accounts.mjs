@@ -271,6 +271,22 @@ scenario("limits of an account: connections and subscriptions", async (t) => {
   assert.match(a.errors[0].message, /maximum subscriptions exceeded/i);
 });
 
+// Each connection has its own count, as under the server's limit; the smaller of the two holds.
+scenario("limits of an account: subscriptions are counted per connection", async (t) => {
+  const s = await t.server({ config: `max_subscriptions: 4
+    accounts { A { users: [ {user: a, password: a} ], limits { max_subscriptions: 3 } }
+      B { users: [ {user: b, password: b} ], limits { max_subscriptions: 9 } } }` });
+  for (const [user, most] of [["a", 3], ["a", 3], ["b", 4]]) {
+    const r = await t.raw(s);
+    r.send(`CONNECT ${JSON.stringify({ user, pass: user, verbose: true })}`);
+    await r.expect(/\+OK\r\n/);
+    for (let i = 0; i < most; i++) r.send(`SUB many.${i} ${i}`);
+    assert.equal((await r.ping()).includes("-ERR"), false, `${user}: ${most} fit`);
+    r.send("SUB more 99");
+    await r.expect(/-ERR 'maximum subscriptions exceeded'\r\n/i);
+  }
+});
+
 scenario("INFO tells an account's own max_payload once the client is inside", async (t) => {
   const s = await t.server({
     config: `accounts { A { users: [ {user: a, password: a} ], limits { max_payload: 1000 } } }`,

@@ -57,6 +57,24 @@ async function ready(t, streams, options = JS) {
 
 const same = (got, r) => got.replaceAll(/"(created|ts)":"20[^"]*"/g, '"$1":"T"').replace(r?.name ?? "\0", "NAME");
 
+// Where neither the stream nor its account says how many.
+const caps = [["default_max_consumers: 3", "enabled", -1, 3], ["default_max_consumers: 3", "enabled", 5, 5],
+  ["default_max_consumers: 3", "{ max_consumers: 4 }", -1, 4], ["default_max_consumers: 3", "{ max_consumers: 2 }", -1, 2]];
+scenario("CREATE: jetstream { limits { default_max_consumers } }", async (t) => {
+  for (const [limits, account, max_consumers, most] of caps) {
+    const s = await t.server({ monitor: true, config: `jetstream { store_dir: "DIR/js", limits { ${limits} } }
+      accounts { A { jetstream: ${account}, users: [ {user: a, password: p} ] } }` });
+    const nc = await t.connect(s, { user: "a", pass: "p" });
+    const api = async (op, body) => JSON.parse((await nc.request(`$JS.API.${op}`, JSON.stringify(body), { timeout: 60000 })).string());
+    assert.equal((await api("STREAM.CREATE.S", { name: "S", subjects: ["s"], max_consumers })).error, undefined);
+    const make = async (i) => (await api(`CONSUMER.CREATE.S.c${i}`, { stream_name: "S", config: { name: `c${i}`, ack_policy: "explicit" } })).error?.err_code;
+    for (let i = 0; i < most; i++) assert.equal(await make(i), undefined);
+    assert.equal(await make(most), 10026, `${limits} ${account} ${max_consumers}`);
+    assert.equal((await s.page("/jsz")).json.limits.default_max_consumers, 3);
+    await s.stop();
+  }
+});
+
 scenario("create answers with the whole info, in order", async (t) => {
   const [, nc] = await ready(t, { S: {} });
   const state =

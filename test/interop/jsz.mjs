@@ -1,11 +1,13 @@
 // jsz.mjs: what operators see of JetStream: /jsz with all its parameters, its part of the other pages,
 // the same over $SYS, /healthz.  Field lists are nats-server 2.15.1's, in its order.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { onServer } from "./lib/js.mjs";
 import { parseMetrics } from "./lib/prometheus.mjs";
 import { scenario } from "./lib/scenario.mjs";
+import { isMayfly } from "./lib/server.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 const config = `server_name: heron
@@ -43,7 +45,7 @@ async function ask(nc, subject, body = "") {
 }
 const names = (list) => list?.map((x) => x.name);
 const stats = { memory: 22, storage: 154, reserved_memory: 0, reserved_storage: 1000000, accounts: 2, ha_assets: 0, api: { level: 5, total: 4, errors: 1 } };
-const limits = { max_request_batch: 77, max_ack_pending: 5000, max_duplicate_window: 90e9, max_batch_size: 500, max_batch_timeout: 3e9, default_max_consumers: 1000 };
+const limits = { max_request_batch: 77, max_ack_pending: 5000, max_duplicate_window: 90e9, max_batch_size: 500, max_batch_timeout: 3e9, default_max_consumers: isMayfly ? 100000 : 1000 };
 const setup = (s, paths) => ({ max_memory: 104857600, max_storage: 1073741824, ...(paths && { store_dir: s.file("js/jetstream") }),
   sync_interval: 120e9, domain: "hub", compress_ok: true, strict: true });
 const JSZ = `memory storage reserved_memory reserved_storage accounts ha_assets api server_id now config limits
@@ -118,6 +120,57 @@ scenario("jsz: streams, their configuration, where they come from", async (t) =>
   assert.deepEqual([told(M.mirror), S.sources.map(told)], [{ name: "GONE", lag: 0, active: -1 }, [{ name: "GONE", lag: 0, active: -1 }]]);
 });
 
+const CONSUMER = "stream_name name created delivered ack_floor num_ack_pending num_redelivered num_waiting num_pending ts";
+const withConfig = (fields) => fields.replace("created", "created config");
+async function consuming(t) {
+  const x = await filled(t);
+  const create = async (user, stream, c) => assert.equal((await api(x.by[user], `CONSUMER.CREATE.${stream}.${c.name}`, { stream_name: stream, config: c })).error, undefined);
+  await create("a", "ONE", { name: "slow", durable_name: "slow", ack_policy: "explicit", ack_wait: 60e9 });
+  await create("a", "ONE", { name: "tap", deliver_subject: "tap.it", ack_policy: "none" });
+  await create("b", "BB", { name: "b", durable_name: "b", ack_policy: "explicit" });
+  assert.equal((await x.by.a.request("$JS.API.CONSUMER.MSG.NEXT.ONE.slow", "1", { timeout: LIMIT_MS, noMux: true })).string(), "hello");
+  return x;
+}
+
+scenario("jsz: consumers are counted, and told one by one", async (t) => {
+  const { by, jsz } = await consuming(t);
+  const stream = async (q, name = "ONE") => (await jsz(q)).account_details[0].stream_detail.find((s) => s.name === name);
+  const raft = await jsz("?raft=1");
+  assert.deepEqual([raft.consumers, raft.consumers_leader], [3, 3]);
+  assert.equal((await stream("?acc=A&streams=1")).consumer_detail, undefined);
+  const ONE = await stream("?acc=A&consumers=1");
+  has(ONE, "name created cluster state consumer_detail");
+  assert.deepEqual([ONE.state.consumer_count, names(ONE.consumer_detail)], [2, ["slow", "tap"]]);
+  for (const c of ONE.consumer_detail) has(c, CONSUMER, c.name);
+  const { stream_name, delivered, ack_floor, num_ack_pending, num_redelivered, num_waiting, num_pending } = ONE.consumer_detail[0];
+  assert.deepEqual([stream_name, delivered.consumer_seq, delivered.stream_seq, ack_floor.stream_seq], ["ONE", 1, 1, 0]);
+  assert.deepEqual([num_ack_pending, num_redelivered, num_waiting, num_pending], [1, 0, 0, 2]);
+  assert.equal((await stream("?acc=A&consumers=1", "MEM")).consumer_detail, undefined);
+  const asked = await stream("?acc=A&accounts=1&streams=1&consumers=1&config=1");
+  has(asked, "name created cluster config state consumer_detail");
+  has(asked.consumer_detail[0], withConfig(CONSUMER));
+  assert.deepEqual([asked.consumer_detail[0].config.durable_name, asked.consumer_detail[1].config.deliver_subject], ["slow", "tap.it"]);
+
+  const server = (o) => ask(by.sys, "$SYS.REQ.SERVER.PING.JSZ", o);
+  const account = (o) => ask(by.sys, "$SYS.REQ.ACCOUNT.A.JSZ", o);
+  const of = (list) => names(list.find((s) => s.name === "ONE").consumer_detail);
+  assert.deepEqual(of((await server({ account: "A", consumer: true })).data.account_details[0].stream_detail), ["slow", "tap"]);
+  assert.deepEqual(of((await account({ streams: true, consumer: true })).data.stream_detail), ["slow", "tap"]);
+});
+
+// Mirrors and sources read with consumers that nobody made: they are shown where they are asked for, and not counted.
+scenario("jsz: consumers of mirrors are shown apart", async (t) => {
+  const { by, jsz } = await consuming(t);
+  await api(by.b, "STREAM.CREATE.COPY", { name: "COPY", mirror: { name: "BB" } });
+  const BB = async (q) => (await jsz(q)).account_details[0].stream_detail.find((s) => s.name === "BB");
+  const direct = await until("the mirror's consumer", async () =>
+    (await BB("?acc=B&consumers=1&direct-consumers=1&config=1")).direct_consumer_detail?.find((c) => c.push_bound));
+  has(direct, withConfig(CONSUMER).replace("ts", "push_bound ts"));
+  assert.equal(direct.config.direct, true);
+  for (const q of ["?acc=B&streams=1&direct-consumers=1", "?acc=B&consumers=1"]) assert.equal((await BB(q)).direct_consumer_detail, undefined, q);
+  assert.deepEqual([(await jsz()).consumers, (await BB("?acc=B&streams=1")).state.consumer_count], [3, 1]);
+});
+
 const refusals = [
   ["accounts=x", "Error decoding boolean for 'accounts': strconv.ParseBool: parsing \"x\": invalid syntax"],
   ["stream-leader-only=2", "Error decoding boolean for 'stream-leader-only': strconv.ParseBool: parsing \"2\": invalid syntax"],
@@ -159,7 +212,7 @@ scenario("jsz: JetStream derives its limits, and says what is not the default", 
   const { config: c, limits: l } = (await s.varz()).jetstream;
   has(c, "max_memory max_storage store_dir sync_interval sync_always unique_tag strict");
   assert.ok(c.max_memory > 2 ** 20 && c.max_storage > 2 ** 20);
-  assert.deepEqual(l, { max_batch_inflight_per_stream: 3, max_batch_inflight_total: 4, default_max_consumers: 1000 });
+  assert.deepEqual(l, { max_batch_inflight_per_stream: 3, max_batch_inflight_total: 4, default_max_consumers: isMayfly ? 100000 : 1000 });
 });
 
 scenario("jsz: over $SYS, of the server and of one account", async (t) => {
@@ -286,10 +339,8 @@ scenario("metrics: streams, what came and went, how late", { only: "mayfly" }, a
   assert.ok((await send("1".repeat(200), {})).error);
   let value = await metrics(s);
   assert.equal(value("mayfly_jetstream_deadlines"), 1);
-  let late = 0;
   await until("the marker", async () => {
     value = await metrics(s);
-    late = Math.max(late, value("mayfly_stream_expiry_late_max_seconds", "TTL"));
     // It is counted when it is written, and there when it is on disk.
     return value("mayfly_jetstream_markers_total") === 1 && value("mayfly_jetstream_messages") === 7 - value("mayfly_stream_expired_total", "TTL");
   });
@@ -298,11 +349,58 @@ scenario("metrics: streams, what came and went, how late", { only: "mayfly" }, a
   assert.deepEqual(["streams", "accounts", "messages", "consumers"].map((k) => value(`mayfly_jetstream_${k}`)), [4, 2, 7 - dead, 0]);
   assert.deepEqual(["published", "markers", "duplicates", "refused"].map((k) => value(`mayfly_stream_${k}_total`, "TTL")), [1, 1, 1, 1]);
   assert.deepEqual(["published", "refused"].map((k) => value(`mayfly_jetstream_${k}_total`)), [6, 1]);
+  const late = value("mayfly_stream_expiry_late_max_seconds", "TTL");
   assert.ok(late > 0);
+  assert.ok((await metrics(s))("mayfly_stream_expiry_late_max_seconds", "TTL") >= late, "one scraper does not take it from another");
   assert.deepEqual([value("mayfly_jetstream_api_requests_total"), value("mayfly_jetstream_api_errors_total")], [5, 1]);
   assert.equal(value("mayfly_jetstream_storage_max_bytes"), 1073741824);
   assert.ok(value("mayfly_jetstream_disk_bytes") > 0);
   assert.deepEqual([value("mayfly_stream_messages", "ONE"), value("mayfly_stream_bytes", "MEM"), value("mayfly_stream_disk_bytes", "MEM")], [3, 22, 0]);
+});
+
+const FAMILIES = "pending ack_pending redelivered lag waiting_pulls delivered_seq ack_floor_seq paused";
+scenario("metrics: consumers, one by one and in sum", { only: "mayfly" }, async (t) => {
+  const { s, by } = await consuming(t);
+  let value = await metrics(s);
+  const of = (consumer) => words(FAMILIES).map((f) => value.all.get(`mayfly_consumer_${f}`).samples.find((x) => x.labels.consumer === consumer).value);
+  assert.deepEqual(value.all.get("mayfly_consumer_lag").samples.map((x) => Object.values(x.labels).join(" ")), ["A ONE slow", "A ONE tap", "B BB b"]);
+  assert.deepEqual(of("slow"), [2, 1, 0, 3, 0, 1, 0, 0]);
+  assert.deepEqual(of("b"), [1, 0, 0, 1, 0, 0, 0, 0]);
+  const sums = () => ["consumers", "consumers_unlisted", "consumers_pending", "consumers_ack_pending", "consumers_redelivered", "consumers_waiting_pulls"].map((k) => value(`mayfly_jetstream_${k}`));
+  assert.deepEqual(sums(), [3, 0, 6, 1, 0, 0]);
+  await api(by.a, "CONSUMER.PAUSE.ONE.slow", { pause_until: "2100-01-01T00:00:00Z" });
+  await api(by.a, "CONSUMER.DELETE.ONE.tap");
+  by.b.subscribe("wait.here");
+  by.b.publish("$JS.API.CONSUMER.MSG.NEXT.BB.b", JSON.stringify({ batch: 5, expires: 60e9 }), { reply: "wait.here" });
+  value = await until("a pull that waits", async () => ((value = await metrics(s)), value("mayfly_jetstream_consumers_waiting_pulls") === 1 && value));
+  assert.deepEqual([of("slow").at(-1), value("mayfly_stream_consumers", "ONE"), value("mayfly_jetstream_consumers")], [1, 1, 2]);
+});
+
+// What Prometheus' own checker says of the page: of an empty server, and of one with everything in it.
+scenario("metrics: promtool accepts the page", { only: "mayfly" }, async (t) => {
+  const promtool = process.env.PROMTOOL;
+  assert.ok(promtool && fs.existsSync(promtool), "PROMTOOL names Prometheus' promtool; ./dev test fetches it");
+  const { s } = await consuming(t);
+  const empty = await t.server({ monitor: true });
+  const js = await t.server({ monitor: true, config: 'jetstream { store_dir: "DIR/js" }' });
+  for (const x of [s, empty, js]) {
+    const text = (await x.page("/metrics")).text;
+    parseMetrics(text);
+    const r = spawnSync(promtool, ["check", "metrics"], { input: text, encoding: "utf8" });
+    assert.deepEqual([r.status, r.stdout + r.stderr], [0, ""]);
+  }
+});
+
+scenario("metrics: series of consumers are bounded, and say so", { only: "mayfly" }, async (t) => {
+  const s = await t.server({ monitor: true, config: 'jetstream { store_dir: "DIR/js" }' });
+  const { nc } = await onServer(t, s);
+  await api(nc, "STREAM.CREATE.S", { name: "S", subjects: ["s"], storage: "memory" });
+  await nc.request("s", "x", { timeout: LIMIT_MS });
+  const config = (name) => ({ stream_name: "S", config: { name, ack_policy: "explicit", mem_storage: true, inactive_threshold: 600e9 } });
+  await Promise.all(Array.from({ length: 1007 }, (_, i) => api(nc, `CONSUMER.CREATE.S.c${i}`, config(`c${i}`))));
+  const value = await metrics(s);
+  for (const f of words(FAMILIES)) assert.equal(value.all.get(`mayfly_consumer_${f}`).samples.length, 1000, f);
+  assert.deepEqual(["consumers", "consumers_unlisted", "consumers_pending"].map((k) => value(`mayfly_jetstream_${k}`)), [1007, 7, 1007]);
 });
 
 // A page must not grow with what clients create.

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
+import { headers } from "@nats-io/transport-node";
 import { collect, scenario } from "./lib/scenario.mjs";
 import { binary, runBinary } from "./lib/server.mjs";
 import { until } from "./lib/wait.mjs";
@@ -148,6 +149,48 @@ scenario("trace shows the dialog", async (t) => {
   await s.logged(/<<- MSG_PAYLOAD: \["payload text"\]/);
   await s.logged(/->> \[MSG some\.subject 1 12\]/);
   await s.logged(/\[DBG\] 127\.0\.0\.1:\d+ - cid:\d+ - Client connection created/);
+});
+
+const withSystem = `accounts { A { users: [ {user: a, password: p} ] }, SYS { users: [ {user: sys, password: p} ] } }, system_account: SYS`;
+scenario("trace_verbose also shows what the server itself says in the system account", async (t) => {
+  for (const [line, shown] of [["trace: true", false], ["trace_verbose: true", true]]) {
+    const s = await t.server({ config: `${line}\n${withSystem}` });
+    const sys = await t.connect(s, { user: "sys", pass: "p" });
+    const seen = collect(sys, "$SYS.ACCOUNT.A.CONNECT");
+    await sys.flush();
+    await t.connect(s, { user: "a", pass: "p" });
+    await until("the event", () => seen.length === 1);
+    const id = JSON.parse((await sys.request("$SYS.REQ.SERVER.PING.IDZ", "", { timeout: 60000 })).string()).id;
+    await s.logged(/<<- \[PUB \$SYS\.REQ\.SERVER\.PING\.IDZ /);
+    await s.stop();
+    const lines = s.log().split("\n").filter((l) => l.includes("[TRC] SYSTEM - <<- "));
+    assert.equal(lines.some((l) => l.includes("[SUB $SYS.REQ.SERVER.PING.IDZ  ")), shown, line);
+    assert.equal(lines.some((l) => /\[PUB _INBOX\.\S+  \d+\]/.test(l)), shown, line);
+    assert.equal(lines.some((l) => l.includes("MSG_PAYLOAD") && l.includes(id)), shown, line);
+    assert.equal(lines.some((l) => l.includes("[PUB $SYS.ACCOUNT.A.CONNECT  ")), shown, line);
+  }
+});
+
+scenario("trace_headers shows headers, and no payloads", async (t) => {
+  const s = await t.server({ config: "trace_headers: true" });
+  const nc = await t.connect(s);
+  const h = headers();
+  h.set("Who", "me");
+  nc.publish("with", "secret one", { headers: h });
+  nc.publish("without", "secret two");
+  await nc.flush();
+  await s.logged(/<<- \[HPUB with /);
+  await s.logged(/<<- \[PUB without /);
+  await s.logged(/<<- MSG_PAYLOAD: \["NATS\/1\.0[^]*?Who: me/);
+  assert.doesNotMatch(s.log(), /secret/);
+});
+
+scenario("-t says what the log would warn of", { only: "mayfly" }, async (t) => {
+  const s = t.prepare({ listen: false });
+  fs.writeFileSync(s.confFile, "port: 4222\ncluster { port: 6222 }\n");
+  const r = await runBinary(["-t", "-c", s.confFile]);
+  assert.equal(r.code, 0);
+  assert.match(r.text, /warning: .*server\.conf:2:1: cluster: accepted, not active in this version\n.*is valid/);
 });
 
 scenario("a password in a broken CONNECT is not logged", async (t) => {

@@ -44,20 +44,25 @@ static bool received(struct router_sub *s, const struct router_msg *m)
     return true;
 }
 
-static void create(const char *stream)
+static void ask_as(const char *account, const char *subject, const char *body)
 {
-    char subject[128], body[128];
-    struct mf_msg m = {.reply = MF_LIT("_INBOX")};
+    struct mf_msg m = {
+        .subject = mf_str(subject), .payload = mf_str(body), .reply = MF_LIT("_INBOX")};
 
-    (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.CREATE.%s", stream);
-    (void)snprintf(body, sizeof body, "{\"name\":\"%s\",\"storage\":\"memory\"}", stream);
-    m.subject = mf_str(subject);
-    m.payload = mf_str(body);
     answers = 0;
-    (void)account_publish(accounts_get(accounts, "A"),
+    (void)account_publish(accounts_get(accounts, account),
                           &(struct router_msg){.route = m.subject, .msg = &m});
     for (int i = 0; i < 1000 && answers == 0; i++)
         loop_turn(loop);
+}
+
+static void create(const char *stream)
+{
+    char subject[128], body[128];
+
+    (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.CREATE.%s", stream);
+    (void)snprintf(body, sizeof body, "{\"name\":\"%s\",\"storage\":\"memory\"}", stream);
+    ask_as("A", subject, body);
     TEST_ASSERT_EQUAL_UINT(1, answers);
 }
 
@@ -76,7 +81,8 @@ void setUp(void)
     (void)snprintf(text, sizeof text,
                    "jetstream { store_dir: \"%s\" }\n"
                    "accounts { C { jetstream: enabled }, A { jetstream: enabled }, N {},"
-                   " B { jetstream: enabled }, D { jetstream: enabled } }\n",
+                   " B { jetstream: enabled }, D { jetstream: enabled }, SYS {} }\n"
+                   "system_account: SYS\n",
                    dir);
     TEST_ASSERT_EQUAL(0, loop_new(&loop, &e));
     loop_jobs_inline(loop);
@@ -91,6 +97,9 @@ void setUp(void)
     TEST_ASSERT_EQUAL_MESSAGE(0, api_open(&api, &setup, &e), e.text);
     create("S");
     create("T");
+    ask_as("A", "$JS.API.CONSUMER.CREATE.S.k",
+           "{\"stream_name\":\"S\",\"config\":{\"name\":\"k\",\"ack_policy\":\"none\"}}");
+    TEST_ASSERT_EQUAL_UINT(1, answers);
 }
 
 void tearDown(void)
@@ -151,7 +160,7 @@ static void test_jsz_pages_accounts_by_name(void)
     TEST_ASSERT_EQUAL_STRING("", listed("{\"account\":\"N\",\"streams\":true}"));
     TEST_ASSERT_EQUAL_STRING("A B C D ", listed("{\"consumer\":true}"));
     TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\"total\":4}"));
-    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\"streams\":2,\"consumers\":0,"));
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\"streams\":2,\"consumers\":1,"));
 }
 
 static void test_jsz_refuses_wrong_options_and_accounts(void)
@@ -218,8 +227,9 @@ static void look_jsz(void)
 
     mf_buf_fini(&out);
     jsonw_begin(&w, &out, JSONW_COMPACT);
-    if (api_jsz(api, MF_LIT("{\"account\":\"A\",\"streams\":true,\"config\":true}"), NULL, &w, NULL,
-                &e) != 0)
+    if (api_jsz(api,
+                MF_LIT("{\"account\":\"A\",\"streams\":true,\"consumer\":true,\"config\":true}"),
+                NULL, &w, NULL, &e) != 0)
         mf_buf_clear(&out);
 }
 static void look_metrics(void)
@@ -241,14 +251,40 @@ static void test_pages_without_memory_are_short_and_do_no_harm(void)
     TEST_ASSERT_GREATER_THAN_INT64(3, n);
     TEST_ASSERT_FALSE(mf_buf_failed(&out));
     TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\"stream_detail\":[{\"name\":\"S\""));
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\"consumer_detail\":[{\"stream_name\":\"S\""));
     for (n = 1; nth_fails(n, look_metrics); n++)
         TEST_ASSERT_LESS_THAN_INT64(1000, n);
     TEST_ASSERT_GREATER_THAN_INT64(2, n);
     TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "mayfly_jetstream_streams 2\n"));
     TEST_ASSERT_NOT_NULL(
         strstr(mf_buf_cstr(&out), "mayfly_stream_messages{account=\"A\",stream=\"T\"} 0\n"));
+    TEST_ASSERT_NOT_NULL(strstr(
+        mf_buf_cstr(&out), "mayfly_consumer_lag{account=\"A\",stream=\"S\",consumer=\"k\"} 0\n"));
     for (n = 1; nth_fails(n, look_health); n++)
         TEST_ASSERT_LESS_THAN_INT64(1000, n);
+}
+
+static void purge(void)
+{
+    ask_as("SYS", "$JS.API.ACCOUNT.PURGE.A", "");
+}
+
+/* Whatever finds no memory: the streams are there or they are gone, and a later request works. */
+static void test_purging_an_account_without_memory_does_no_harm(void)
+{
+    struct router_sub sys = {.deliver = received};
+    struct account *system = accounts_get(accounts, "SYS");
+
+    TEST_ASSERT_EQUAL(
+        0, router_subscribe(account_router(system), MF_LIT("_INBOX"), MF_SLICE_NONE, &sys));
+    for (long n = 1; nth_fails(n, purge); n++)
+        TEST_ASSERT_LESS_THAN_INT64(1000, n);
+    purge();
+    TEST_ASSERT_EQUAL_UINT(1, answers);
+    TEST_ASSERT_EQUAL_STRING("A ", listed("{\"account\":\"A\",\"streams\":true}"));
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\"streams\":0,\"consumers\":0,"));
+    create("S");
+    router_unsubscribe(account_router(system), &sys);
 }
 
 int main(void)
@@ -258,5 +294,6 @@ int main(void)
     RUN_TEST(test_jsz_refuses_wrong_options_and_accounts);
     RUN_TEST(test_health_tells_of_what_is_not_there_once);
     RUN_TEST(test_pages_without_memory_are_short_and_do_no_harm);
+    RUN_TEST(test_purging_an_account_without_memory_does_no_harm);
     return UNITY_END();
 }

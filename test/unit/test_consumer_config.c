@@ -321,18 +321,22 @@ static void test_number_of_consumers_has_a_limit(void)
 {
     static const struct {
         int64_t of_stream, of_account;
-        bool strict;
+        int64_t fallback;
         size_t max;
     } rows[] = {
-        {-1, -1, true, 1000}, {-1, -1, false, 100000}, {0, 0, true, 1000}, {1200, -1, true, 1200},
-        {1200, 5, true, 5},   {3, 5, false, 3},        {-1, 2, false, 2},  {-1, 2000, true, 2000},
+        {-1, -1, 1000, 1000}, {-1, -1, 100000, 100000},
+        {0, 0, 7, 7},         {1200, -1, 1000, 1200},
+        {1200, 5, 1000, 5},   {3, 5, 1000, 3},
+        {-1, 2, -1, 2},       {-1, 2000, 1000, 2000},
+        {5, -1, 3, 5},        {-1, 4, 3, 4},
+        {-1, 2, 3, 2},
     };
     const struct consumer_config c = {.name = CR_T("N")};
 
     for (size_t i = 0; i < MF_COUNT(rows); i++) {
         stream.max_consumers = rows[i].of_stream;
         world.max_consumers = rows[i].of_account;
-        world.strict = rows[i].strict;
+        world.default_max_consumers = rows[i].fallback;
         world.consumers = rows[i].max - 1;
         TEST_ASSERT_EQUAL(0, admit(&c, false));
         world.consumers++;

@@ -70,6 +70,44 @@ static void test_thousands_die_at_once_and_each_subject_gets_one_marker(void)
     TEST_ASSERT_EQUAL_UINT64(0, world_count(&w)); /* a marker earns none */
 }
 
+static int64_t late_max(void)
+{
+    struct stream_stats st;
+
+    stream_stats(w.stream, &st);
+    return st.late_max_ns;
+}
+
+/* However often it is asked for, by whomever: a delay is told for a minute, and forgotten after
+ * two.
+ */
+static void test_the_worst_delay_is_told_to_everybody_who_asks(void)
+{
+    world_open(&w, &(struct stream_config){STREAM, .max_age_ns = 60 * CLOCK_S});
+    send_many(1, 1, NULL);
+    TEST_ASSERT_EQUAL_INT64(0, late_max());
+    world_time(&w, w.now_ns + 65 * CLOCK_S);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+    for (int i = 0; i < 3; i++)
+        TEST_ASSERT_EQUAL_INT64(5 * CLOCK_S, late_max());
+    world_time(&w, w.now_ns + STREAM_LATE_NS - 1);
+    TEST_ASSERT_EQUAL_INT64(5 * CLOCK_S, late_max());
+    world_time(&w, w.now_ns + 1); /* the window it fell into is the one before now */
+    TEST_ASSERT_EQUAL_INT64(5 * CLOCK_S, late_max());
+    world_time(&w, w.now_ns + STREAM_LATE_NS);
+    TEST_ASSERT_EQUAL_INT64(0, late_max());
+}
+
+static void test_a_clock_that_is_set_back_forgets_no_delay(void)
+{
+    world_open(&w, &(struct stream_config){STREAM, .max_age_ns = 60 * CLOCK_S});
+    send_many(1, 1, NULL);
+    world_time(&w, w.now_ns + 63 * CLOCK_S);
+    TEST_ASSERT_EQUAL_INT64(3 * CLOCK_S, late_max());
+    w.now_ns -= 10 * CLOCK_S;
+    TEST_ASSERT_EQUAL_INT64(3 * CLOCK_S, late_max());
+}
+
 static void test_thousands_die_at_once_without_markers(void)
 {
     world_open(&w, &(struct stream_config){STREAM, .max_age_ns = 60 * CLOCK_S});
@@ -374,6 +412,8 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_thousands_die_at_once_and_each_subject_gets_one_marker);
     RUN_TEST(test_thousands_die_at_once_without_markers);
+    RUN_TEST(test_the_worst_delay_is_told_to_everybody_who_asks);
+    RUN_TEST(test_a_clock_that_is_set_back_forgets_no_delay);
     RUN_TEST(test_what_comes_due_during_a_sweep_does_not_wait);
     RUN_TEST(test_the_dead_take_no_room_where_new_ones_are_discarded);
     RUN_TEST(test_the_dead_take_no_room_from_a_batch);
