@@ -178,6 +178,16 @@ static int open_at(const struct addrinfo *a, bool both)
     return -1;
 }
 
+/* A name may have several addresses.  The first one of IPv4 is bound, as Go's listeners do: clients
+ * that know only 127.0.0.1 reach a server on "localhost". */
+static const struct addrinfo *choose_address(const struct addrinfo *list)
+{
+    for (const struct addrinfo *a = list; a != NULL; a = a->ai_next)
+        if (a->ai_family == AF_INET)
+            return a;
+    return list;
+}
+
 static int open_any(const char *host, int port, struct mf_error *e)
 {
     struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
@@ -203,8 +213,7 @@ static int open_any(const char *host, int port, struct mf_error *e)
         mf_fail(e, MF_INVAL, "listen on %s:%d: %s", host, port, gai_strerror(rc));
         return -1;
     }
-    for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next)
-        fd = open_at(a, false);
+    fd = open_at(choose_address(list), false);
     freeaddrinfo(list);
 out:
     if (fd < 0)
