@@ -107,6 +107,26 @@ static void no_responders(struct client *c, const struct mf_msg *request)
     mf_buf_fini(&hdr);
 }
 
+/* --- dry runs --------------------------------------------------------------------------------- */
+
+/* A publisher that sets both headers wants to know who would receive the message; nobody may. */
+static bool is_trace_only(struct mf_slice hdr)
+{
+    struct mf_slice dest, only;
+
+    return header_get(hdr, "Nats-Trace-Dest", &dest) && dest.len > 0 &&
+           !mf_eq_str(dest, "trace disabled") && header_get(hdr, "Nats-Trace-Only", &only) &&
+           (mf_eq_nocase(only, "true") || mf_eq_str(only, "1") || mf_eq_nocase(only, "on"));
+}
+
+/* Returns how many the message was delivered to, or 1 if it would be. */
+static size_t deliver(struct client *c, const struct router_msg *rm)
+{
+    if (MF_UNLIKELY(rm->msg->hdr.len > 0) && is_trace_only(rm->msg->hdr))
+        return router_has_interest(account_router(c->account), rm->route) ? 1 : 0;
+    return account_publish_mapped(c->account, rm);
+}
+
 static void publish_count(struct client *c, size_t bytes)
 {
     struct server *s = c->srv;
@@ -131,7 +151,7 @@ static void publish(struct client *c, const struct mf_msg *m)
         return;
     if (c->verbose)
         (void)net_write(c->conn, "+OK\r\n", 5);
-    if (account_publish_mapped(c->account, &rm) == 0 && m->reply.len > 0 && c->no_responders)
+    if (deliver(c, &rm) == 0 && m->reply.len > 0 && c->no_responders)
         no_responders(c, m);
 }
 
