@@ -161,6 +161,10 @@ MF_MUSTCHECK bool stream_count(struct stream *s, struct mf_slice pattern, uint64
 /* The same for messages that can be read: those past their deadline are left out. */
 MF_MUSTCHECK bool stream_count_readable(struct stream *s, struct mf_slice pattern, uint64_t first,
                                         uint64_t last, uint64_t *out);
+/* The same, however many there are, and kept for a reader that goes forward: store_tally(). */
+MF_MUSTCHECK int stream_tally(struct stream *s, struct mf_slice pattern, uint64_t first,
+                              uint64_t last, uint64_t *out);
+void stream_tally_pass(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t seq);
 /* The same for subjects that have such a message with a sequence up to `last`. */
 MF_MUSTCHECK bool stream_count_subjects(struct stream *s, struct mf_slice pattern, uint64_t last,
                                         uint64_t *out);

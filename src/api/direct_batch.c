@@ -349,6 +349,9 @@ static void range_send(struct direct_batch *b, struct stream *s)
         bool more;
         int64_t bytes = b->sent_bytes;
         uint64_t seq = range_next(b, s, &more);
+
+        if (seq != 0 && b->req.batch > 0)
+            stream_tally_pass(s, filter_of(b), b->seq, seq);
         enum sent sent = seq == 0 ? SENT_NOT_THERE : batch_send_seq(b, s, seq);
 
         if (seq == 0 && !more) {
@@ -367,47 +370,32 @@ static void range_send(struct direct_batch *b, struct stream *s)
     range_end(b, s);
 }
 
-/* Counts one by one, a slice at a time, what no sum can tell. */
-static void range_walk(struct direct_batch *b, struct stream *s)
+/* How many match from b->seq on, in slices. */
+static void range_tally(struct direct_batch *b, struct stream *s)
 {
-    bool more = true;
+    int rc;
 
-    if (!have_cursor(b, s, b->seq))
-        return;
-    while (more) {
-        uint64_t seq = stream_cursor_next(b->cursor, &more);
-
-        if (seq > b->up_to)
-            break;
-        b->pending += seq != 0;
-        more = more || seq != 0;
-        if (more && batch_spent(b, 0)) {
+    while ((rc = stream_tally(s, filter_of(b), b->seq, b->up_to, &b->pending)) == MF_AGAIN)
+        if (batch_spent(b, 64)) {
             batch_later(b);
             return;
         }
+    if (rc != 0) {
+        batch_end(b, DIRECT_NO_MEMORY);
+        return;
     }
-    drop_cursor(b);
     b->step = range_send;
     range_send(b, s);
 }
 
-static void range_counted(struct direct_batch *b, struct stream *s, bool exact)
-{
-    if (!exact)
-        b->pending = 0;
-    b->step = exact ? range_send : range_walk;
-    b->step(b, s);
-}
-
-/* How many match from b->seq on: by sums if they tell it. */
 static void range_count(struct direct_batch *b, struct stream *s)
 {
     struct stream_state st;
 
     stream_state(s, &st);
     b->up_to = st.last_seq;
-    b->pending = 0;
-    range_counted(b, s, stream_count_readable(s, filter_of(b), b->seq, b->up_to, &b->pending));
+    b->step = range_tally;
+    range_tally(b, s);
 }
 
 static void range_found(struct direct_batch *b, struct stream *s)

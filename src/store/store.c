@@ -325,6 +325,7 @@ static void store_free(struct store *s)
     ranges_fini(&s->graves);
     free(s->doomed_keys.key);
     free(s->doomed_keys.count);
+    tallies_drop(s);
     big_fini(s);
     blob_fini(s);
     erase_fini(s);
@@ -351,6 +352,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     options_fill(&s->o, io->largest != NULL ? io->largest(io) : UINT64_MAX);
     s->io = io;
     s->now_ns = o->now_ns;
+    mf_list_init(&s->tallies);
     mf_list_init(&s->waiting);
     mf_list_init(&s->in_flight);
     mf_list_init(&s->batch_blobs);

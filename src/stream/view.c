@@ -433,6 +433,21 @@ bool stream_count_readable(struct stream *s, struct mf_slice pattern, uint64_t f
     return true;
 }
 
+int stream_tally(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t last,
+                 uint64_t *out)
+{
+    stream_look_at_clock(s);
+    int rc = store_tally(s->store, pattern, first, last, out);
+    if (rc == 0)
+        *out -= store_count_overdue(s->store, pattern, first, last);
+    return rc;
+}
+
+void stream_tally_pass(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t seq)
+{
+    store_tally_pass(s->store, pattern, first, seq);
+}
+
 bool stream_count_subjects(struct stream *s, struct mf_slice pattern, uint64_t last, uint64_t *out)
 {
     return store_count_keys(s->store, pattern, last, out);

@@ -67,6 +67,10 @@ test_unit_store_erase_SOURCES = test/unit/test_store_erase.c test/support/store_
 	%D%/disk.c %D%/disk.h $(TEST_STORE)
 test_unit_store_erase_LDADD = src/cli/libcli.a $(STORE_LIBS) $(UNITY_LIBS) $(JANSSON_LIBS)
 test_unit_store_erase_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/store_tally
+test_unit_store_tally_SOURCES = test/unit/test_store_tally.c test/support/store_fixture.h $(TEST_STORE)
+test_unit_store_tally_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
+test_unit_store_tally_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
 UNIT_TESTS += test/unit/store_slices
 test_unit_store_slices_SOURCES = test/unit/test_store_slices.c test/support/store_fixture.h $(TEST_STORE)
 test_unit_store_slices_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
