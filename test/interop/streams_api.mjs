@@ -612,3 +612,17 @@ scenario("streams are there again after a restart", async (t) => {
   assert.equal((await ask(again, "STREAM.MSG.GET.S", { seq: 2 })).message.data, Buffer.from("two").toString("base64"));
   assert.equal((await publish(again, "s.3")).seq, 3);
 });
+
+scenario("each request is answered, then audited, one after the other", async (t) => {
+  const [, nc] = await ready(t);
+  const got = collect(nc, ">");
+  const config = { name: "S", subjects: ["s"] };
+  const requests = [["CREATE", config], ["UPDATE", { ...config, subjects: ["s", "u"] }], ["UPDATE", { ...config, storage: "memory" }], ["UPDATE", config], ["PURGE", ""], ["DELETE", ""]];
+  for (const [op, body] of requests) {
+    got.length = 0;
+    nc.publish(`$JS.API.STREAM.${op}.S`, body && JSON.stringify(body), { reply: "answer" });
+    await until(`the audit of ${op}`, () => got.some((m) => m.subject === "$JS.EVENT.ADVISORY.API"));
+    const order = got.map((m) => m.subject).filter((x) => x === "answer" || x.endsWith(".API"));
+    assert.deepEqual(order, ["answer", "$JS.EVENT.ADVISORY.API"], op);
+  }
+});
