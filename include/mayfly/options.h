@@ -204,7 +204,7 @@ struct options {
     bool check_config; /* -t */
     bool dont_listen;
 
-    bool debug, trace, trace_verbose, logtime, logtime_utc, syslog, log_json;
+    bool debug, trace, trace_verbose, trace_headers, logtime, logtime_utc, syslog, log_json;
     char *log_file, *remote_syslog;
     int64_t log_size_limit, log_max_num;
     int64_t max_traced_msg_len;

@@ -53,7 +53,8 @@ static void read_trace_verbose(struct opt *c, const struct conf_value *v, void *
 static void read_trace_headers(struct opt *c, const struct conf_value *v, void *options)
 {
     struct options *o = options;
-    opt_bool(c, v, &o->trace);
+    if (opt_bool(c, v, &o->trace_headers))
+        o->trace = o->trace_headers;
 }
 
 static void read_log_format(struct opt *c, const struct conf_value *v, void *options)

@@ -10,6 +10,7 @@
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
+#include "mayfly/utf8.h"
 #include "mayfly/rand.h"
 #include "mayfly/work.h"
 
@@ -60,16 +61,64 @@ const char *client_ip(const struct client *c)
     return c->ws != NULL && c->ws->ip != NULL ? c->ws->ip : net_conn_ip(c->conn);
 }
 
-const char *client_label(const struct client *c, char *dst, size_t cap)
+/* What the client calls itself: "v1.2:go:name", or the parts of it that it gave. */
+static void label_client(struct mf_buf *b, const struct connect_opts *o)
+{
+    struct mf_buf text = MF_BUF_INIT;
+
+    mf_buf_printf(&text, "%s%s", o->version != NULL ? "v" : "", o->version ? o->version : "");
+    for (int i = 0; i < 2; i++) {
+        const char *part = i == 0 ? o->lang : o->name;
+        if (part != NULL && *part != '\0')
+            mf_buf_printf(&text, "%s%s", text.len > 0 ? ":" : "", part);
+    }
+    if (text.len > 0) {
+        mf_buf_puts(b, " - ");
+        utf8_quote(b, mf_buf_slice(&text));
+    }
+    mf_buf_fini(&text);
+}
+
+/* Who it is: "ACCOUNT/user:name". */
+static void label_user(struct mf_buf *b, const struct client *c)
 {
     const struct connect_opts *o = &c->opts;
-    int n = snprintf(dst, cap, "%s:%d - %s:%llu", client_ip(c), net_conn_port(c->conn),
-                     c->kind == CLIENT_WS ? "wid" : "cid", (unsigned long long)c->cid);
+    const char *name = c->user != NULL ? c->user : o->nkey != NULL ? o->nkey : o->user;
+    struct mf_buf text = MF_BUF_INIT;
 
-    if (n > 0 && (size_t)n < cap && (o->lang != NULL || o->name != NULL))
-        snprintf(dst + n, cap - (size_t)n, " - \"v%s:%s%s%s\"", o->version ? o->version : "",
-                 o->lang ? o->lang : "", o->name ? ":" : "", o->name ? o->name : "");
+    if (c->account == NULL || (name == NULL && !c->by_token))
+        return;
+    mf_buf_printf(&text, "%s/", account_name(c->account));
+    if (name == NULL)
+        mf_buf_puts(&text, "token");
+    else
+        mf_buf_printf(&text, "%s:%s", o->nkey != NULL ? "nkey" : "user", name);
+    mf_buf_puts(b, " - ");
+    utf8_quote(b, mf_buf_slice(&text));
+    mf_buf_fini(&text);
+}
+
+const char *client_label(const struct client *c, char *dst, size_t cap)
+{
+    struct mf_buf b = MF_BUF_INIT;
+
+    (void)snprintf(dst, cap, "%s:%d - %s:%llu", client_ip(c), net_conn_port(c->conn),
+                   c->kind == CLIENT_WS ? "wid" : "cid", (unsigned long long)c->cid);
+    label_client(&b, &c->opts);
+    label_user(&b, c);
+    size_t n = strlen(dst);
+    if (!mf_buf_failed(&b) && b.len > 0)
+        (void)snprintf(dst + n, cap - n, "%s", mf_buf_cstr(&b));
+    mf_buf_fini(&b);
     return dst;
+}
+
+void client_send_ok(struct client *c)
+{
+    if (!c->verbose)
+        return;
+    (void)net_write(c->conn, "+OK\r\n", 5);
+    client_trace_out(c, "OK");
 }
 
 void client_send_err(struct client *c, const char *fmt, ...)
@@ -253,7 +302,7 @@ static size_t commands_in(struct client *c, const uint8_t *p, size_t n)
         }
         done += (size_t)used;
         if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
-            client_trace_in(c, &cmd);
+            client_trace_in(c, &cmd, mf_slice(p + done - used, (size_t)used));
         /* A first command other than CONNECT, where no credentials are asked for. */
         if (MF_UNLIKELY(c->account == NULL) && cmd.op <= PROTO_UNSUB && cmd.op != PROTO_CONNECT &&
             !client_enter_anonymous(c))

@@ -149,8 +149,7 @@ static void publish(struct client *c, const struct mf_msg *m)
 
     if (!publish_allowed(c, m))
         return;
-    if (c->verbose)
-        (void)net_write(c->conn, "+OK\r\n", 5);
+    client_send_ok(c);
     if (deliver(c, &rm) == 0 && m->reply.len > 0 && c->no_responders)
         no_responders(c, m);
 }
@@ -175,8 +174,8 @@ static void publish_mapped(struct client *c, struct mf_msg *m)
         m->subject = mf_slice(at, (size_t)n);
     if (n >= 0)
         publish(c, m);
-    else if (c->verbose) /* the weights leave this one out: taken, and lost on purpose */
-        (void)net_write(c->conn, "+OK\r\n", 5);
+    else /* the weights leave this one out: taken, and lost on purpose */
+        client_send_ok(c);
     mf_buf_fini(&large);
 }
 
@@ -187,6 +186,8 @@ void client_publish(struct client *c, const struct proto_cmd *cmd)
     publish_count(c, cmd->hdr.len + cmd->payload.len);
     if (c->pedantic && !subject_valid_literal(cmd->subject))
         client_send_err(c, "Invalid Publish Subject");
+    if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
+        client_trace_payload(c, false, &m);
     if (MF_UNLIKELY(account_may_map(c->account, m.subject)))
         publish_mapped(c, &m);
     else
