@@ -158,10 +158,8 @@ uint64_t stream_last_accepted(const struct stream *s); /* perhaps not on disk ye
  * told the end of.  False: not in a few steps, use a cursor.  As store_count(). */
 MF_MUSTCHECK bool stream_count(struct stream *s, struct mf_slice pattern, uint64_t first,
                                uint64_t last, uint64_t *out);
-/* The same for messages that can be read: those past their deadline are left out. */
-MF_MUSTCHECK bool stream_count_readable(struct stream *s, struct mf_slice pattern, uint64_t first,
-                                        uint64_t last, uint64_t *out);
-/* The same, however many there are, and kept for a reader that goes forward: store_tally(). */
+/* The same for messages that can be read: those past their deadline are left out.  As
+ * store_tally(). */
 MF_MUSTCHECK int stream_tally(struct stream *s, struct mf_slice pattern, uint64_t first,
                               uint64_t last, uint64_t *out);
 void stream_tally_pass(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t seq);

@@ -13,8 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FIRST_STEPS 256   /* of the slice in the turn of the request */
-#define NEWER_MAX   20000 /* messages that came meanwhile and are counted */
+#define FIRST_STEPS 256 /* of the slice in the turn of the request */
 #define BATCHES     16
 #define LATER_BYTES ((size_t)64 << 20)
 
@@ -275,48 +274,43 @@ static bool have_cursor(struct direct_batch *b, struct stream *s, uint64_t from)
     return false;
 }
 
-static void drop_cursor(struct direct_batch *b)
+/* Counts up to `last`, in slices.  false: there is more to count, or the batch has ended. */
+static bool range_counted(struct direct_batch *b, struct stream *s, uint64_t first, uint64_t last,
+                          uint64_t *n)
 {
-    stream_cursor_free(b->cursor);
-    b->cursor = NULL;
+    int rc;
+
+    while ((rc = stream_tally(s, filter_of(b), first, last, n)) == MF_AGAIN)
+        if (batch_spent(b, 64)) {
+            batch_later(b);
+            return false;
+        }
+    if (rc != 0)
+        batch_end(b, DIRECT_NO_MEMORY);
+    return rc == 0;
 }
 
-/* What came since the stream was counted is pending too; of very much, the first part. */
+/* What came since the stream was counted is pending too. */
 static void range_newer(struct direct_batch *b, struct stream *s)
 {
-    bool more = false;
+    uint64_t newer;
 
-    if (!have_cursor(b, s, b->up_to + 1))
+    if (!range_counted(b, s, b->up_to + 1, b->newest, &newer))
         return;
-    while (b->walk < NEWER_MAX) {
-        bool came = stream_cursor_next(b->cursor, &more) != 0;
-        b->pending += came;
-        b->walk += came;
-        if (!came && !more)
-            break;
-        if (batch_spent(b, 0)) {
-            batch_later(b);
-            return;
-        }
-    }
+    b->pending += newer;
     batch_send_end(b);
 }
 
 static void range_end(struct direct_batch *b, struct stream *s)
 {
-    uint64_t newer;
+    struct stream_state st;
 
     if (b->req.batch == 0) {
         batch_end(b, b->sent == 0 ? DIRECT_NOT_FOUND : NULL);
         return;
     }
-    drop_cursor(b);
-    if (stream_count_readable(s, filter_of(b), b->up_to + 1, UINT64_MAX, &newer)) {
-        b->pending += newer;
-        batch_send_end(b);
-        return;
-    }
-    b->walk = 0;
+    stream_state(s, &st);
+    b->newest = st.last_seq;
     b->step = range_newer;
     range_newer(b, s);
 }
@@ -370,20 +364,11 @@ static void range_send(struct direct_batch *b, struct stream *s)
     range_end(b, s);
 }
 
-/* How many match from b->seq on, in slices. */
+/* How many match from b->seq on. */
 static void range_tally(struct direct_batch *b, struct stream *s)
 {
-    int rc;
-
-    while ((rc = stream_tally(s, filter_of(b), b->seq, b->up_to, &b->pending)) == MF_AGAIN)
-        if (batch_spent(b, 64)) {
-            batch_later(b);
-            return;
-        }
-    if (rc != 0) {
-        batch_end(b, DIRECT_NO_MEMORY);
+    if (!range_counted(b, s, b->seq, b->up_to, &b->pending))
         return;
-    }
     b->step = range_send;
     range_send(b, s);
 }

@@ -1,5 +1,6 @@
 /* client_pub.c: PUB and HPUB: permission, routing, "no responders", and holding up a publisher that
  * is faster than its readers.  The hot path: no allocation, no system call. */
+#include "client_trace.h"
 #include "server_int.h"
 
 #include "mayfly/header.h"

@@ -1,4 +1,5 @@
 /* client_sub.c: SUB, UNSUB and deliveries to a client's subscriptions. */
+#include "client_trace.h"
 #include "server_int.h"
 
 #include "mayfly/clock.h"

@@ -1,5 +1,5 @@
 /* client_trace.c: what -V shows of a dialog, in nats-server's form. */
-#include "server_int.h"
+#include "client_trace.h"
 
 #include "mayfly/log.h"
 #include "mayfly/utf8.h"

@@ -181,7 +181,7 @@ void client_close(struct client *c, const char *err, const char *reason);
 void client_slow(struct client *c);
 /* One -ERR line, however long the text is; out of memory: none. */
 void client_send_err(struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
-void client_send_ok(struct client *c); /* if it is verbose */
+void client_send_ok(struct client *c);   /* if it is verbose */
 void client_tls_begin(struct client *c); /* or plain text, if there is no TLS any more */
 void client_plain_begin(struct client *c);
 void client_send_info(struct client *c, bool after_connect);
@@ -239,14 +239,6 @@ void client_publish(struct client *c, const struct proto_cmd *cmd);
  * whatever is published (`>`, `*.x`) do not count. */
 bool client_reaches_server(struct client *c, struct mf_slice subject);
 void client_unstall_all(void *server);
-
-/* --- client_trace.c --------------------------------------------------------------------------- */
-/* command: its bytes as they came */
-void client_trace_in(const struct client *c, const struct proto_cmd *cmd, struct mf_slice command);
-void client_trace_payload(const struct client *c, bool out, const struct mf_msg *m);
-void client_trace_msg(const struct client *c, struct mf_slice sid, const struct mf_msg *m);
-void client_trace_delsub(const struct client *c, struct mf_slice sid);
-void client_trace_out(const struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
 
 /* --- client_grant.c: allow_responses ---------------------------------------------------------- */
 /* A message with this reply was delivered to c; asker published it, NULL: not a client. */

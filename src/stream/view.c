@@ -423,16 +423,6 @@ bool stream_count(struct stream *s, struct mf_slice pattern, uint64_t first, uin
     return store_count(s->store, pattern, first, last, out);
 }
 
-bool stream_count_readable(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t last,
-                           uint64_t *out)
-{
-    stream_look_at_clock(s);
-    if (!store_count(s->store, pattern, first, last, out))
-        return false;
-    *out -= store_count_overdue(s->store, pattern, first, last);
-    return true;
-}
-
 int stream_tally(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t last,
                  uint64_t *out)
 {
