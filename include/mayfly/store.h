@@ -114,6 +114,9 @@ MF_MUSTCHECK int store_reserve(struct store *s, size_t removals);
 
 /* The waiter is called when all that was accepted up to now is on disk. */
 MF_MUSTCHECK int store_barrier(struct store *s, struct store_wait *w);
+/* The same where something is on its way; false: all of it is on disk, or never will be.  A waiter
+ * that is taken out of its list is not called. */
+bool store_settle(struct store *s, struct store_wait *w);
 
 /* fn is called right before a group that holds something goes to the disk; what it writes there
  * (no batch) is in the same group, so after a crash it is there if the rest is.  One at a time;

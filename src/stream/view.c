@@ -475,3 +475,8 @@ int stream_barrier(struct stream *s, struct store_wait *w)
 {
     return store_barrier(s->store, w);
 }
+
+bool stream_settle(struct stream *s, struct store_wait *w)
+{
+    return store_settle(s->store, w);
+}

@@ -108,6 +108,14 @@ async function restore({ nc }, { config, state, chunks }, upto = chunks.length) 
   return (await nc.request(deliver_subject, "", { timeout: LIMIT_MS })).json();
 }
 
+// For runs by hand, with BACKUP_MB.
+async function timed(what, fn) {
+  const from = Date.now();
+  const result = await fn();
+  if (process.env.BACKUP_MB) console.log(`# ${what} of ${COUNT} messages, ${MB} MB: ${((Date.now() - from) / 1000).toFixed(1)} s`);
+  return result;
+}
+
 async function carried(t, from, to) {
   const source = await Site.open(t, from);
   await fill(source);
@@ -118,7 +126,7 @@ async function carried(t, from, to) {
   assert.equal(part.end, undefined);
   await source.killed();
   assert.equal(await digest(source), before);
-  const whole = await backup(source);
+  const whole = await timed("backup", () => backup(source));
   assert.equal(whole.end, 204);
   assert.equal(whole.state.messages, COUNT);
 
@@ -130,7 +138,7 @@ async function carried(t, from, to) {
     assert.ok(to === other || !isMayfly, "half a stream came back");
     await api(target.nc, "STREAM.DELETE.S");
   }
-  const made = await restore(target, whole);
+  const made = await timed("restore", () => restore(target, whole));
   assert.equal(made.error, undefined, JSON.stringify(made.error));
   await target.killed(); // right after the answer
   assert.equal(await digest(target), before);

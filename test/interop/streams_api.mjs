@@ -626,3 +626,26 @@ scenario("each request is answered, then audited, one after the other", async (t
     assert.deepEqual(order, ["answer", "$JS.EVENT.ADVISORY.API"], op);
   }
 });
+
+// Without waiting for the disk: a client that was not acknowledged, but sent its messages before it asks.
+scenario("who asks finds what it published and acknowledged before", { only: "mayfly" }, async (t) => {
+  const [s, nc] = await ready(t);
+  await create(nc, "W", { subjects: ["w"], retention: "workqueue" });
+  await ask(nc, "CONSUMER.CREATE.W.C", { stream_name: "W", config: { name: "C", durable_name: "C", ack_policy: "explicit" } });
+  const r = await (await t.raw(s)).connect();
+  let n = 0;
+  const after = async (lines, op, body = "") => {
+    r.send(`SUB in.${++n} ${n}`, ...lines, `PUB $JS.API.${op} in.${n} ${body.length}`, body);
+    const m = await r.expect(new RegExp(`MSG in\\.${n} ${n} (\\d+)\r\n(.*)\r\n`));
+    return JSON.parse(m[2]);
+  };
+  const pub = ["PUB w 1", "x"];
+  assert.equal((await after(pub, "STREAM.INFO.W")).state.messages, 1);
+  assert.equal((await after(pub, "CONSUMER.INFO.W.C")).num_pending, 2);
+  assert.equal((await after(pub, "CONSUMER.LIST.W")).consumers[0].num_pending, 3);
+  assert.equal((await after(pub, "STREAM.MSG.GET.W", '{"seq":4}')).message.seq, 4);
+  const got = collect(nc, "next");
+  nc.publish("$JS.API.CONSUMER.MSG.NEXT.W.C", "1", { reply: "next" });
+  await until("a message", () => got.length === 1);
+  assert.equal((await after([`PUB ${got[0].reply} 4`, "+ACK"], "STREAM.INFO.W")).state.messages, 3);
+});
