@@ -3,4 +3,4 @@ dist_man_MANS += docs/man/mayflyd.8 docs/man/mayfly.conf.5 docs/man/mayfly.1
 EXTRA_DIST += conf/mayfly.conf conf/mayfly.service docs/configuration.md docs/layers.txt \
 	docs/architecture.md docs/compatibility.md docs/deviations.md docs/performance.md \
 	docs/plots/expiry.svg docs/plots/latency.svg docs/plots/matrix.json docs/plots/ratios.svg \
-	docs/reliability.md docs/security.md docs/coverage.md
+	docs/reliability.md docs/security.md docs/coverage.md docs/reports/foreign-suites.md
