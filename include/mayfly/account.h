@@ -76,6 +76,9 @@ size_t account_publish(struct account *a, const struct router_msg *m);
  * this message out: it is lost on purpose.  May choose differently each time. */
 bool account_may_map(const struct account *a, struct mf_slice subject); /* false: it maps to 0 */
 ssize_t account_map(struct account *a, struct mf_slice subject, char *dst, size_t cap);
+/* "$JS.<domain>.API.", behind which the JetStream API is mapped in this account; NULL: it is not.
+ */
+const char *account_domain_prefix(const struct account *a);
 size_t account_publish_mapped(struct account *a, const struct router_msg *m);
 
 struct account_counters { /* kept by the server, shown on pages */

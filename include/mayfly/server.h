@@ -9,6 +9,7 @@
 
 /* What INFO and /varz announce, so that clients switch their features on; and who we really are. */
 #define SERVER_NATS_VERSION   "2.15.1"
+#define SERVER_GO_VERSION     "none" /* clients require the field `go`; this server is not Go */
 #define SERVER_API_LEVEL      5
 #define SERVER_MAYFLY_VERSION "0.1.0"
 

@@ -120,6 +120,9 @@ MF_MUSTCHECK int store_reserve(struct store *s, size_t removals);
 
 /* The waiter is called when all that was accepted up to now is on disk. */
 MF_MUSTCHECK int store_barrier(struct store *s, struct store_wait *w);
+/* The same where something is on its way; false: all of it is on disk, or never will be.  A waiter
+ * that is taken out of its list is not called. */
+bool store_settle(struct store *s, struct store_wait *w);
 
 /* fn is called right before a group that holds something goes to the disk; what it writes there
  * (no batch) is in the same group, so after a crash it is there if the rest is.  One at a time;
@@ -229,6 +232,11 @@ void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint
  * it) or O(keys that match), whatever is less. */
 uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern);
 uint64_t store_pattern_last(struct store *s, struct mf_slice pattern);
+/* Calls visit() for each key that matches and has an accepted message; visit() may remove messages
+ * of that key and must not call this function.  The key is valid in the call.  O(keys that match);
+ * without memory O(messages), so it never fails. */
+void store_accepted_keys(struct store *s, struct mf_slice pattern,
+                         void (*visit)(void *arg, struct mf_slice key), void *arg);
 /* How many accepted messages have the lowest owner flag (0) or the second (1). */
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag);
 /* The two low flags and STORE_BITS of a message that is accepted; false: it is not there. */

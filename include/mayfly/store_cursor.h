@@ -37,6 +37,16 @@ MF_MUSTCHECK bool store_count(struct store *s, struct mf_slice pattern, uint64_t
 /* Those of them that are past their deadline.  O(all that are). */
 uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t first,
                              uint64_t last);
+/* Counts as store_count() does, however many there are: MF_AGAIN: not ready, ask again, each call
+ * looks at some thousand messages; MF_NOMEM.  The count is kept: when it is asked for again with
+ * another range nearby, only the messages between the two ranges are looked at. */
+MF_MUSTCHECK int store_tally(struct store *s, struct mf_slice pattern, uint64_t first,
+                             uint64_t last, uint64_t *out);
+/* For a reader that counted from `first` on and goes forward: `seq` is the first message from there
+ * on that matches and that readers see.  The kept count begins behind it now.  O(kept counts), and
+ * the messages between the two where some are past their deadline. */
+void store_tally_pass(struct store *s, struct mf_slice pattern, uint64_t first, uint64_t seq);
+uint64_t store_tally_steps(const struct store *s); /* messages looked at for all counts so far */
 /* The same for keys: those that have such a message with a sequence up to `last`. */
 MF_MUSTCHECK bool store_count_keys(struct store *s, struct mf_slice pattern, uint64_t last,
                                    uint64_t *out);

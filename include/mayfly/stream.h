@@ -170,9 +170,10 @@ uint64_t stream_last_accepted(const struct stream *s); /* perhaps not on disk ye
  * told the end of.  False: not in a few steps, use a cursor.  As store_count(). */
 MF_MUSTCHECK bool stream_count(struct stream *s, struct mf_slice pattern, uint64_t first,
                                uint64_t last, uint64_t *out);
-/* The same for messages that can be read: those past their deadline are left out. */
-MF_MUSTCHECK bool stream_count_readable(struct stream *s, struct mf_slice pattern, uint64_t first,
-                                        uint64_t last, uint64_t *out);
+/* The same for messages that can be read, those before their deadline.  As store_tally(). */
+MF_MUSTCHECK int stream_tally(struct stream *s, struct mf_slice pattern, uint64_t first,
+                              uint64_t last, uint64_t *out);
+void stream_tally_pass(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t seq);
 /* The same for subjects that have such a message with a sequence up to `last`. */
 MF_MUSTCHECK bool stream_count_subjects(struct stream *s, struct mf_slice pattern, uint64_t last,
                                         uint64_t *out);
@@ -303,6 +304,7 @@ void stream_blob_each(struct stream *s,
                       void *arg);
 MF_MUSTCHECK int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w);
 MF_MUSTCHECK int stream_barrier(struct stream *s,
-                                struct store_wait *w); /* all before it is on disk */
+                                struct store_wait *w);      /* all before it is on disk */
+bool stream_settle(struct stream *s, struct store_wait *w); /* as store_settle() */
 
 #endif

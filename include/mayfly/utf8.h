@@ -8,4 +8,8 @@
  * are no UTF-8 (too long forms, surrogates and values beyond U+10FFFF included).  n > 0. */
 size_t utf8_next(const uint8_t *p, size_t n, uint32_t *rune);
 
+/* Appends s as Go's %q writes it, between quotes: what cannot be printed is escaped. */
+struct mf_buf;
+void utf8_quote(struct mf_buf *out, struct mf_slice s);
+
 #endif

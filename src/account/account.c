@@ -130,6 +130,11 @@ bool account_may_map(const struct account *a, struct mf_slice subject)
     return a->doors->mappings != NULL && mappings_concern(a->doors->mappings, subject);
 }
 
+const char *account_domain_prefix(const struct account *a)
+{
+    return mappings_domain(a->doors->mappings);
+}
+
 ssize_t account_map(struct account *a, struct mf_slice subject, char *dst, size_t cap)
 {
     return a->doors->mappings == NULL ? 0 : mappings_apply(a->doors->mappings, subject, dst, cap);

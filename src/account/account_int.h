@@ -136,6 +136,7 @@ void mappings_free(struct mappings *m);
 /* false: mappings_apply() would return 0.  Cheap, for the hot path. */
 bool mappings_concern(const struct mappings *m, struct mf_slice subject);
 void mappings_drop_domain(struct mappings *m);
+const char *mappings_domain(const struct mappings *m); /* its prefix, or NULL */
 /* Like account_map(). */
 ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *dst, size_t cap);
 

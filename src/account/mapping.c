@@ -249,6 +249,11 @@ static const struct dest *draw(const struct mapping *m)
     return NULL;
 }
 
+const char *mappings_domain(const struct mappings *m)
+{
+    return m == NULL ? NULL : m->domain;
+}
+
 /* Behind `$JS.<domain>.API.`: these lead to `$JS.API.`, $KV and $OBJ to themselves. */
 static const char *const domain_names[] = {"STREAM.", "CONSUMER.", "DIRECT.",
                                            "META.",   "SERVER.",   "ACCOUNT."};

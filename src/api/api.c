@@ -328,7 +328,7 @@ static void account_close(struct api_account *aa)
     mf_list_each_safe(pos, next, &aa->calls)
     {
         struct api_call *call = mf_container(pos, struct api_call, link);
-        if (!mf_list_empty(&call->busy.node))
+        if (!mf_list_empty(&call->busy.node) || call->settle.timer != NULL)
             api_call_free(call);
     }
     queue_stop(aa);

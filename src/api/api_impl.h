@@ -1,24 +1,23 @@
 /* api_impl.h: the JetStream API's insides, shared by the files of this folder only.
  *
  * api.c: open, close, accounts that come and go.  dispatch.c: which request is it, who answers.
- * queue.c: requests that wait for their account's share of the loop's time.
- * call.c: one request and its reply.  stream_admin.c: CREATE, UPDATE, DELETE, PURGE.
- * stream_limits.c: what an account may have.  stream_list.c: NAMES, LIST, account info.
+ * queue.c: requests that wait for their account's share of the loop's time.  settle.c: those that
+ * wait for the disk.  call.c: one request and its reply.  stream_admin.c: CREATE, UPDATE, DELETE,
+ * PURGE.  stream_limits.c: what an account may have.  stream_list.c: NAMES, LIST, account info.
  * stream_info.c: STREAM.INFO.  subject_page.c: the subjects of an INFO.  msg_api.c: MSG.GET,
- * MSG.DELETE.  direct*.c: DIRECT.GET.
- * config_json.c, info_json.c: configurations, states and infos as JSON.  ingest.c: publishes into
- * streams, pub acks.  snapshot.c, restore*.c, archive.c: backups.  advisory.c:
- * $JS.EVENT.>. consumer_admin.c, consumer_manage.c, consumer_json.c: requests about consumers
- * (consumer_api.h). consumer_wire.c, consumer_wait.c, consumer_advisory.c: consumers and the world
- * around them. source_wire.c: mirrors and sources. jsz.c, js_pages.c, js_metrics.c, api_pages.h:
- * /jsz and what other pages show of streams.
- */
+ * MSG.DELETE.  direct*.c: DIRECT.GET.  config_json.c, info_json.c: configurations, states and infos
+ * as JSON.  ingest.c: publishes into streams, pub acks.  snapshot.c, restore*.c, archive.c:
+ * backups. advisory.c: $JS.EVENT.>.  consumer_admin.c, consumer_manage.c, consumer_json.c: requests
+ * about consumers (consumer_api.h).  consumer_wire.c, consumer_wait.c, consumer_advisory.c:
+ * consumers and the world around them.  source_wire.c: mirrors and sources.  jsz.c, js_pages.c,
+ * js_metrics.c, api_pages.h: /jsz and what other pages show of streams. */
 #ifndef API_IMPL_H
 #define API_IMPL_H
 
 #include "consumer_api.h"
 #include "consumer_wire.h"
 #include "queue.h"
+#include "settle.h"
 #include "source_wire.h"
 
 #include "mayfly/account.h"
@@ -115,6 +114,7 @@ struct api_call {
     struct stream_op sop;
     struct consumer_op cop;
     struct catalog_wait busy;
+    struct settle settle;
     struct stream_load load;
     void *state;                /* the handler's own; freed with free(), */
     void (*state_fini)(void *); /* after this, unless it is NULL */

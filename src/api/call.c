@@ -5,6 +5,7 @@
  * the auditors and free the call.
  * Busy: a request for a stream that is being made or deleted waits (parked) and then runs again
  * from the start, so that it finds the world as it is by then.
+ * Settling: a read waits for earlier writes of its stream (settle.c) and then runs again.
  * Close: calls of an account that goes are freed when its catalog has closed; parked ones at once.
  */
 #include "api_impl.h"
@@ -82,6 +83,7 @@ void api_call_free(struct api_call *call)
     call->aa->queue.inflight--;
     api_call_dequeue(call);
     mf_list_del(&call->link);
+    settle_cancel(call);
     mf_list_del(&call->busy.node); /* of its own making: it is in no list unless parked */
     mf_buf_fini(&call->out);
     api_call_set_state(call, NULL, NULL);

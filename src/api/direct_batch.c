@@ -13,8 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FIRST_STEPS 256   /* of the slice in the turn of the request */
-#define NEWER_MAX   20000 /* messages that came meanwhile and are counted */
+#define FIRST_STEPS 256 /* of the slice in the turn of the request */
 #define BATCHES     16
 #define LATER_BYTES ((size_t)64 << 20)
 
@@ -275,48 +274,43 @@ static bool have_cursor(struct direct_batch *b, struct stream *s, uint64_t from)
     return false;
 }
 
-static void drop_cursor(struct direct_batch *b)
+/* Counts up to `last`, in slices.  false: there is more to count, or the batch has ended. */
+static bool range_counted(struct direct_batch *b, struct stream *s, uint64_t first, uint64_t last,
+                          uint64_t *n)
 {
-    stream_cursor_free(b->cursor);
-    b->cursor = NULL;
+    int rc;
+
+    while ((rc = stream_tally(s, filter_of(b), first, last, n)) == MF_AGAIN)
+        if (batch_spent(b, 64)) {
+            batch_later(b);
+            return false;
+        }
+    if (rc != 0)
+        batch_end(b, DIRECT_NO_MEMORY);
+    return rc == 0;
 }
 
-/* What came since the stream was counted is pending too; of very much, the first part. */
+/* What came since the stream was counted is pending too. */
 static void range_newer(struct direct_batch *b, struct stream *s)
 {
-    bool more = false;
+    uint64_t newer;
 
-    if (!have_cursor(b, s, b->up_to + 1))
+    if (!range_counted(b, s, b->up_to + 1, b->newest, &newer))
         return;
-    while (b->walk < NEWER_MAX) {
-        bool came = stream_cursor_next(b->cursor, &more) != 0;
-        b->pending += came;
-        b->walk += came;
-        if (!came && !more)
-            break;
-        if (batch_spent(b, 0)) {
-            batch_later(b);
-            return;
-        }
-    }
+    b->pending += newer;
     batch_send_end(b);
 }
 
 static void range_end(struct direct_batch *b, struct stream *s)
 {
-    uint64_t newer;
+    struct stream_state st;
 
     if (b->req.batch == 0) {
         batch_end(b, b->sent == 0 ? DIRECT_NOT_FOUND : NULL);
         return;
     }
-    drop_cursor(b);
-    if (stream_count_readable(s, filter_of(b), b->up_to + 1, UINT64_MAX, &newer)) {
-        b->pending += newer;
-        batch_send_end(b);
-        return;
-    }
-    b->walk = 0;
+    stream_state(s, &st);
+    b->newest = st.last_seq;
     b->step = range_newer;
     range_newer(b, s);
 }
@@ -349,6 +343,9 @@ static void range_send(struct direct_batch *b, struct stream *s)
         bool more;
         int64_t bytes = b->sent_bytes;
         uint64_t seq = range_next(b, s, &more);
+
+        if (seq != 0 && b->req.batch > 0)
+            stream_tally_pass(s, filter_of(b), b->seq, seq);
         enum sent sent = seq == 0 ? SENT_NOT_THERE : batch_send_seq(b, s, seq);
 
         if (seq == 0 && !more) {
@@ -367,47 +364,23 @@ static void range_send(struct direct_batch *b, struct stream *s)
     range_end(b, s);
 }
 
-/* Counts one by one, a slice at a time, what no sum can tell. */
-static void range_walk(struct direct_batch *b, struct stream *s)
+/* How many match from b->seq on. */
+static void range_tally(struct direct_batch *b, struct stream *s)
 {
-    bool more = true;
-
-    if (!have_cursor(b, s, b->seq))
+    if (!range_counted(b, s, b->seq, b->up_to, &b->pending))
         return;
-    while (more) {
-        uint64_t seq = stream_cursor_next(b->cursor, &more);
-
-        if (seq > b->up_to)
-            break;
-        b->pending += seq != 0;
-        more = more || seq != 0;
-        if (more && batch_spent(b, 0)) {
-            batch_later(b);
-            return;
-        }
-    }
-    drop_cursor(b);
     b->step = range_send;
     range_send(b, s);
 }
 
-static void range_counted(struct direct_batch *b, struct stream *s, bool exact)
-{
-    if (!exact)
-        b->pending = 0;
-    b->step = exact ? range_send : range_walk;
-    b->step(b, s);
-}
-
-/* How many match from b->seq on: by sums if they tell it. */
 static void range_count(struct direct_batch *b, struct stream *s)
 {
     struct stream_state st;
 
     stream_state(s, &st);
     b->up_to = st.last_seq;
-    b->pending = 0;
-    range_counted(b, s, stream_count_readable(s, filter_of(b), b->seq, b->up_to, &b->pending));
+    b->step = range_tally;
+    range_tally(b, s);
 }
 
 static void range_found(struct direct_batch *b, struct stream *s)

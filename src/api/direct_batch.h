@@ -26,10 +26,12 @@ struct direct_batch {
     struct stream_cursor *cursor;     /* kept between the slices of a step; NULL: none */
     struct stream_subjects *subjects; /* the same */
     struct stream_find *find;
-    uint64_t seq;         /* go on here */
-    uint64_t walk, up_to; /* counting: here, to there.  multi: the last sequence asked for */
-    uint64_t pending;     /* what is left behind the last one sent */
-    uint64_t last_seq;    /* of the last one sent */
+    uint64_t seq; /* go on here */
+    uint64_t up_to,
+        newest;        /* counted at the beginning, at the end; multi: the last one asked for */
+    uint64_t walk;     /* multi: the first filter for the tree */
+    uint64_t pending;  /* what is left behind the last one sent */
+    uint64_t last_seq; /* of the last one sent */
     int64_t sent, sent_bytes;
     bool full; /* max_bytes were reached */
     /* direct_multi.c: */

@@ -179,6 +179,8 @@ bool api_call_enabled(struct api_call *call)
 
 void api_call_run(struct api_call *call)
 {
+    if (settle_call(call))
+        return;
     if (call->route->own_order || (api_call_level(call) && api_call_enabled(call)))
         call->route->handle(call);
 }

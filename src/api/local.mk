@@ -1,7 +1,7 @@
 # api: JetStream as clients see it: every JSON document on $JS.>, pub acks, advisories, pages about streams.
 noinst_LIBRARIES += %D%/libapi.a
 %C%_libapi_a_SOURCES = \
-	%D%/api.c %D%/api_store.c %D%/api_store.h %D%/dispatch.c %D%/account_purge.c %D%/account_purge.h %D%/call.c %D%/config_json.c %D%/info_json.c %D%/stream_admin.c %D%/stream_list.c \
+	%D%/api.c %D%/api_store.c %D%/api_store.h %D%/dispatch.c %D%/account_purge.c %D%/account_purge.h %D%/call.c %D%/config_json.c %D%/info_json.c %D%/stream_admin.c %D%/stream_list.c %D%/settle.c %D%/settle.h \
 	%D%/stream_limits.c %D%/stream_info.c %D%/subject_page.c %D%/subject_page.h %D%/queue.c %D%/queue.h \
 	%D%/msg_api.c %D%/direct.c %D%/direct_queue.c %D%/direct_batch.c %D%/direct_multi.c %D%/direct_batch.h %D%/direct.h %D%/snapshot.c %D%/restore.c \
 	%D%/restore_store.c %D%/restore_consumers.c %D%/restore_tar.c %D%/restore_budget.c %D%/restore_read.c %D%/restore.h %D%/natsfile.c %D%/natsfile.h %D%/tar.c %D%/tar.h %D%/consumer_backup.c %D%/consumer_backup.h %D%/archive.c %D%/archive.h \

@@ -242,7 +242,8 @@ struct request *pull_next(struct consumer *c, size_t *passed);
 void pull_served(struct consumer *c, struct request *r, size_t bytes);
 void pull_drop(struct consumer *c, struct request *r);
 bool pull_there(const struct consumer *c, const struct request *r); /* does its client listen? */
-void pull_prune(struct consumer *c); /* those whose clients are gone go */
+void pull_prune(struct consumer *c);             /* those whose clients are gone go */
+uint64_t pull_waiting(const struct consumer *c); /* requests that have not expired.  O(requests) */
 void pull_status(struct consumer *c, struct request *r, const char *status, bool pending_headers);
 void pull_timeouts(struct consumer *c);
 int64_t pull_next_time(const struct consumer *c);

@@ -44,7 +44,7 @@ void consumer_info(struct consumer *c, struct consumer_info *out)
                                   .acked_at_ns = c->acked_ns,
                                   .ack_pending = c->wait.count,
                                   .redelivered = c->cfg.max_deliver == 1 ? 0 : c->wait.redelivered,
-                                  .waiting = c->nrequests,
+                                  .waiting = pull_waiting(c),
                                   .pending = c->pending,
                                   .push_bound = c->push != NULL && c->push->active,
                                   .paused = paused,

@@ -108,6 +108,17 @@ void pull_prune(struct consumer *c)
     }
 }
 
+/* The timer comes up to a millisecond after a request has expired. */
+uint64_t pull_waiting(const struct consumer *c)
+{
+    int64_t now = group_mono(c->group);
+    struct mf_list *pos;
+    uint64_t n = 0;
+
+    mf_list_each(pos, &c->requests) n += mf_container(pos, struct request, link)->expires_ns > now;
+    return n;
+}
+
 void pull_end_all(struct consumer *c, const char *status, bool pending_headers)
 {
     struct mf_list *n;
@@ -373,8 +384,10 @@ static bool no_wait_admit(struct consumer *c, const struct request *r, struct mf
 /* Is there a place for it in the queue?  false: it was answered. */
 static bool room_for(struct consumer *c, const struct request *r, struct mf_slice reply)
 {
-    if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting)
+    if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting) {
+        pull_timeouts(c);
         pull_prune(c);
+    }
     if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting) {
         if (r->heartbeat_ns == 0)
             refuse(c, reply, "409 Exceeded MaxWaiting");

@@ -78,6 +78,7 @@ int monitor_open(struct monitor **out, struct loop *l, const struct monitor_opti
                  struct mf_error *e)
 {
     struct monitor *m = calloc(1, sizeof *m);
+    int rc = MF_NOMEM;
 
     if (m == NULL)
         return mf_fail(e, MF_NOMEM, "monitoring");
@@ -93,8 +94,10 @@ int monitor_open(struct monitor **out, struct loop *l, const struct monitor_opti
         mf_fail(e, MF_NOMEM, "monitoring");
         goto err_free;
     }
-    if (net_listen(&m->listener, l, o->host, o->port, on_accepted, m, e) != 0)
+    if ((rc = net_listen(&m->listener, l, o->host, o->port, on_accepted, m, e)) != 0) {
+        mf_wrap(e, "can't listen to the monitor port");
         goto err_path;
+    }
     m->tls = o->tls == NULL ? NULL : net_tls_retain(o->tls);
     *out = m;
     return 0;
@@ -102,7 +105,7 @@ err_path:
     free(m->base_path);
 err_free:
     free(m);
-    return mf_wrap(e, "monitoring");
+    return rc;
 }
 
 void monitor_close(struct monitor *m)

@@ -12,11 +12,13 @@
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -178,6 +180,27 @@ static int open_at(const struct addrinfo *a, bool both)
     return -1;
 }
 
+/* A name may have several addresses.  The first one of IPv4 is bound, as Go's listeners do: clients
+ * that know only 127.0.0.1 reach a server on "localhost". */
+static const struct addrinfo *choose_address(const struct addrinfo *list)
+{
+    for (const struct addrinfo *a = list; a != NULL; a = a->ai_next)
+        if (a->ai_family == AF_INET)
+            return a;
+    return list;
+}
+
+/* In Go's words, which operators search their logs for. */
+static void tell_why(struct mf_error *e, const char *host, int port)
+{
+    bool six = strchr(host, ':') != NULL;
+    char text[128];
+    const char *why = strerror_r(errno, text, sizeof text);
+
+    mf_fail(e, MF_IO, "listen tcp %s%s%s:%d: bind: %c%s", six ? "[" : "", host, six ? "]" : "",
+            port, tolower((unsigned char)why[0]), why + 1);
+}
+
 static int open_any(const char *host, int port, struct mf_error *e)
 {
     struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
@@ -200,15 +223,14 @@ static int open_any(const char *host, int port, struct mf_error *e)
     }
     rc = getaddrinfo(both ? "0.0.0.0" : host, service, &hints, &list);
     if (rc != 0) {
-        mf_fail(e, MF_INVAL, "listen on %s:%d: %s", host, port, gai_strerror(rc));
+        mf_fail(e, MF_INVAL, "listen tcp: lookup %s: %s", host, gai_strerror(rc));
         return -1;
     }
-    for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next)
-        fd = open_at(a, false);
+    fd = open_at(choose_address(list), false);
     freeaddrinfo(list);
 out:
     if (fd < 0)
-        mf_fail_errno(e, MF_IO, "listen on %s:%d", host[0] == '\0' ? "0.0.0.0" : host, port);
+        tell_why(e, host[0] == '\0' ? "0.0.0.0" : host, port);
     return fd;
 }
 

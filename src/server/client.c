@@ -6,6 +6,7 @@
  * place where a session ends: subscriptions go, the account is left, memory is freed.
  * Waiting: while a worker checks credentials, or a slow reader holds up a publisher, the
  * connection is paused and net keeps the unparsed bytes. */
+#include "client_trace.h"
 #include "server_int.h"
 
 #include "mayfly/clock.h"
@@ -60,16 +61,12 @@ const char *client_ip(const struct client *c)
     return c->ws != NULL && c->ws->ip != NULL ? c->ws->ip : net_conn_ip(c->conn);
 }
 
-const char *client_label(const struct client *c, char *dst, size_t cap)
+void client_send_ok(struct client *c)
 {
-    const struct connect_opts *o = &c->opts;
-    int n = snprintf(dst, cap, "%s:%d - %s:%llu", client_ip(c), net_conn_port(c->conn),
-                     c->kind == CLIENT_WS ? "wid" : "cid", (unsigned long long)c->cid);
-
-    if (n > 0 && (size_t)n < cap && (o->lang != NULL || o->name != NULL))
-        snprintf(dst + n, cap - (size_t)n, " - \"v%s:%s%s%s\"", o->version ? o->version : "",
-                 o->lang ? o->lang : "", o->name ? ":" : "", o->name ? o->name : "");
-    return dst;
+    if (!c->verbose)
+        return;
+    (void)net_write(c->conn, "+OK\r\n", 5);
+    client_trace_out(c, "OK");
 }
 
 void client_send_err(struct client *c, const char *fmt, ...)
@@ -253,7 +250,7 @@ static size_t commands_in(struct client *c, const uint8_t *p, size_t n)
         }
         done += (size_t)used;
         if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
-            client_trace_in(c, &cmd);
+            client_trace_in(c, &cmd, mf_slice(p + done - used, (size_t)used));
         /* A first command other than CONNECT, where no credentials are asked for. */
         if (MF_UNLIKELY(c->account == NULL) && cmd.op <= PROTO_UNSUB && cmd.op != PROTO_CONNECT &&
             !client_enter_anonymous(c))

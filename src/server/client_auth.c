@@ -212,8 +212,7 @@ static bool connected(struct client *c)
     net_set_kept_max(c->conn, 0); /* known now */
     c->connected = true;
     c->phase = CLIENT_READY;
-    if (c->verbose)
-        (void)net_write(c->conn, "+OK\r\n", 5);
+    client_send_ok(c);
     if (first) {
         log_debug("%s - Client connected to account %s", client_label(c, label, sizeof label),
                   account_name(c->account));

@@ -1,5 +1,6 @@
 /* client_pub.c: PUB and HPUB: permission, routing, "no responders", and holding up a publisher that
  * is faster than its readers.  The hot path: no allocation, no system call. */
+#include "client_trace.h"
 #include "server_int.h"
 
 #include "mayfly/header.h"
@@ -107,6 +108,26 @@ static void no_responders(struct client *c, const struct mf_msg *request)
     mf_buf_fini(&hdr);
 }
 
+/* --- dry runs --------------------------------------------------------------------------------- */
+
+/* A publisher that sets both headers wants to know who would receive the message; nobody may. */
+static bool is_trace_only(struct mf_slice hdr)
+{
+    struct mf_slice dest, only;
+
+    return header_get(hdr, "Nats-Trace-Dest", &dest) && dest.len > 0 &&
+           !mf_eq_str(dest, "trace disabled") && header_get(hdr, "Nats-Trace-Only", &only) &&
+           (mf_eq_nocase(only, "true") || mf_eq_str(only, "1") || mf_eq_nocase(only, "on"));
+}
+
+/* Returns how many the message was delivered to, or 1 if it would be. */
+static size_t deliver(struct client *c, const struct router_msg *rm)
+{
+    if (MF_UNLIKELY(rm->msg->hdr.len > 0) && is_trace_only(rm->msg->hdr))
+        return router_has_interest(account_router(c->account), rm->route) ? 1 : 0;
+    return account_publish_mapped(c->account, rm);
+}
+
 static void publish_count(struct client *c, size_t bytes)
 {
     struct server *s = c->srv;
@@ -129,9 +150,8 @@ static void publish(struct client *c, const struct mf_msg *m)
 
     if (!publish_allowed(c, m))
         return;
-    if (c->verbose)
-        (void)net_write(c->conn, "+OK\r\n", 5);
-    if (account_publish_mapped(c->account, &rm) == 0 && m->reply.len > 0 && c->no_responders)
+    client_send_ok(c);
+    if (deliver(c, &rm) == 0 && m->reply.len > 0 && c->no_responders)
         no_responders(c, m);
 }
 
@@ -155,8 +175,8 @@ static void publish_mapped(struct client *c, struct mf_msg *m)
         m->subject = mf_slice(at, (size_t)n);
     if (n >= 0)
         publish(c, m);
-    else if (c->verbose) /* the weights leave this one out: taken, and lost on purpose */
-        (void)net_write(c->conn, "+OK\r\n", 5);
+    else /* the weights leave this one out: taken, and lost on purpose */
+        client_send_ok(c);
     mf_buf_fini(&large);
 }
 
@@ -167,6 +187,8 @@ void client_publish(struct client *c, const struct proto_cmd *cmd)
     publish_count(c, cmd->hdr.len + cmd->payload.len);
     if (c->pedantic && !subject_valid_literal(cmd->subject))
         client_send_err(c, "Invalid Publish Subject");
+    if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
+        client_trace_payload(c, false, &m);
     if (MF_UNLIKELY(account_may_map(c->account, m.subject)))
         publish_mapped(c, &m);
     else

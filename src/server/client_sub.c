@@ -1,4 +1,5 @@
 /* client_sub.c: SUB, UNSUB and deliveries to a client's subscriptions. */
+#include "client_trace.h"
 #include "server_int.h"
 
 #include "mayfly/clock.h"
@@ -107,8 +108,7 @@ void client_subscribe(struct client *c, const struct proto_cmd *cmd)
         account_counters(c->account)->subs++;
         c->srv->nsubs++;
     }
-    if (c->verbose)
-        (void)net_write(c->conn, "+OK\r\n", 5);
+    client_send_ok(c);
     return;
 err_del:
     table_del(&c->subs, &sub->node);
@@ -123,6 +123,8 @@ static void sub_free(struct sub *sub)
 {
     struct client *c = sub->client;
 
+    if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
+        client_trace_delsub(c, mf_slice(sub->sid, sub->sid_len));
     account_unsubscribe(c->account, &sub->rs);
     table_del(&c->subs, &sub->node);
     account_counters(c->account)->subs--;
@@ -139,8 +141,7 @@ void client_unsubscribe(struct client *c, const struct proto_cmd *cmd)
         sub->max = cmd->max;
     else if (sub != NULL)
         sub_free(sub);
-    if (c->verbose)
-        (void)net_write(c->conn, "+OK\r\n", 5);
+    client_send_ok(c);
 }
 
 bool client_drop_subs(struct client *c, bool sliced)
@@ -271,6 +272,18 @@ static void queue_check(struct client *c, const struct router_msg *m)
     }
 }
 
+static void tell_delivery(const struct sub *sub, const struct mf_msg *m)
+{
+    char label[256];
+
+    if (sub->max != 0 && sub->delivered >= sub->max)
+        log_debug("%s - Auto-unsubscribe limit of %llu reached for sid '%.*s'",
+                  client_label(sub->client, label, sizeof label), (unsigned long long)sub->max,
+                  (int)sub->sid_len, (const char *)sub->sid);
+    if (log_enabled(LOG_TRACE_))
+        client_trace_msg(sub->client, mf_slice(sub->sid, sub->sid_len), m);
+}
+
 static bool sub_deliver(struct router_sub *rs, const struct router_msg *m)
 {
     struct sub *sub = mf_container(rs, struct sub, rs);
@@ -282,13 +295,12 @@ static bool sub_deliver(struct router_sub *rs, const struct router_msg *m)
     if (MF_UNLIKELY(sub->filtered) &&
         !perms_can_deliver_queue(c->perms, m->msg->subject, rs->queue))
         return false;
-    if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
-        client_trace_out(c, "MSG %.*s %.*s %zu", MF_FMT(m->msg->subject), (int)sub->sid_len,
-                         sub->sid, m->msg->payload.len);
     bytes = sub_write(sub, m->msg);
     if (MF_UNLIKELY(bytes < 0))
         return false;
     sub_count(sub, (size_t)bytes);
+    if (MF_UNLIKELY(log_enabled(LOG_DEBUG_)))
+        tell_delivery(sub, m->msg);
     if (MF_UNLIKELY(c->perms != NULL) && m->msg->reply.len > 0)
         grant_reply(c, m->origin, m->msg->reply);
     queue_check(c, m);

@@ -1,5 +1,6 @@
 /* client_timer.c: the one timer of a session.  Until CONNECT it is the authentication timeout (or,
  * for TLS-first listeners, the delay after which INFO goes out in clear); then it drives pings. */
+#include "client_trace.h"
 #include "server_int.h"
 
 #include "mayfly/clock.h"

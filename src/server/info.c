@@ -63,6 +63,7 @@ void info_render(const struct client *c, struct mf_buf *out, bool after_connect)
     jsonw_str(&w, "server_name", s->name);
     jsonw_str(&w, "version", SERVER_NATS_VERSION);
     jsonw_i64(&w, "proto", 1);
+    jsonw_str(&w, "go", SERVER_GO_VERSION);
     jsonw_str(&w, "mayfly", SERVER_MAYFLY_VERSION);
     info_listener(&w, c);
     jsonw_bool(&w, "headers", !s->opts->no_header_support);

@@ -40,6 +40,8 @@ static const struct {
     {"$SYS.REQ.ACCOUNT.*.CONNZ", "Streamed"},
     {"$SYS.REQ.ACCOUNT.*.STATZ", "Streamed"},
     {"$SYS.REQ.USER.*.INFO", "Singleton"},
+    {"$SYS.DEBUG.SUBSCRIBERS", "Singleton"},
+    {"$JS.API.>", "Singleton"}, /* the last: only with JetStream */
 };
 static const struct {
     const char *kind, *what, *local;
@@ -50,15 +52,15 @@ static const struct {
     {"USER", "INFO", "$SYS.REQ.USER.INFO"},
 };
 
-static void show_exports(struct account *a, struct jsonw *w)
+static void show_exports(struct server *s, struct account *a, struct jsonw *w)
 {
     const struct options_account *o = account_options(a);
-    size_t n = o != NULL ? o->nexports : 0;
+    size_t n = o != NULL ? o->nexports : 0, own = MF_COUNT(own_exports) - (s->guest == NULL);
 
     if (n == 0 && !account_is_system(a))
         return;
     jsonw_array(w, "exports");
-    for (size_t i = 0; account_is_system(a) && i < MF_COUNT(own_exports); i++) {
+    for (size_t i = 0; account_is_system(a) && i < own; i++) {
         jsonw_object(w, NULL);
         jsonw_str(w, "subject", own_exports[i].subject);
         jsonw_str(w, "type", "service");
@@ -150,6 +152,13 @@ static void show_own_imports(struct server *s, struct account *a, struct jsonw *
         import_fields(s, w, &x, info);
         mf_buf_fini(&subject);
     }
+    if (a != system && s->guest != NULL) {
+        struct account_import_info x = {.service = true,
+                                        .account = account_name(system),
+                                        .subject = "$JS.API.>",
+                                        .local = "$JS.API.>"};
+        import_fields(s, w, &x, true);
+    }
 }
 
 static void show_imports(struct server *s, struct account *a, struct jsonw *w)
@@ -168,13 +177,36 @@ static void show_imports(struct server *s, struct account *a, struct jsonw *w)
     jsonw_end(w);
 }
 
-static void show_dest(struct jsonw *w, const struct options_mapping_dest *d)
+static void show_dest(struct jsonw *w, const char *subject, double weight, const char *cluster)
 {
     jsonw_object(w, NULL);
-    jsonw_str(w, "subject", d->subject);
-    jsonw_f64(w, "weight", d->weight);
-    jsonw_opt_str(w, "cluster", d->cluster);
+    jsonw_str(w, "subject", subject);
+    jsonw_f64(w, "weight", weight);
+    jsonw_opt_str(w, "cluster", cluster);
     jsonw_end(w);
+}
+
+/* The API under the name of the server's domain is one more mapping. */
+static void show_domain(struct jsonw *w, const char *prefix, bool whole)
+{
+    static const char *const names[] = {"$KV.>", "$OBJ.>", "ACCOUNT.>", "CONSUMER.>", "DIRECT.>",
+                                        "INFO",  "META.>", "SERVER.>",  "STREAM.>"};
+    static const char *const all[] = {">"};
+
+    for (size_t i = 0; i < (whole ? MF_COUNT(all) : MF_COUNT(names)); i++) {
+        const char *name = whole ? all[i] : names[i];
+        struct mf_buf from = MF_BUF_INIT, to = MF_BUF_INIT;
+
+        mf_buf_printf(&from, "%s%s", prefix, name);
+        mf_buf_printf(&to, "%s%s", name[0] == '$' ? "" : "$JS.API.", name);
+        if (!mf_buf_failed(&from) && !mf_buf_failed(&to)) {
+            jsonw_array(w, mf_buf_cstr(&from));
+            show_dest(w, mf_buf_cstr(&to), 100, NULL);
+            jsonw_end(w);
+        }
+        mf_buf_fini(&from);
+        mf_buf_fini(&to);
+    }
 }
 
 static void show_mappings(struct server *s, struct account *a, struct jsonw *w)
@@ -186,13 +218,18 @@ static void show_mappings(struct server *s, struct account *a, struct jsonw *w)
                                                      : NULL;
     size_t n = global ? s->opts->nmappings : o != NULL ? o->nmappings : 0;
 
-    if (n == 0)
+    const char *domain = account_domain_prefix(a);
+
+    if (n == 0 && domain == NULL)
         return;
     jsonw_object(w, "mappings");
+    if (domain != NULL)
+        show_domain(w, domain, account_is_system(a));
     for (size_t i = 0; i < n; i++) {
         jsonw_array(w, list[i].source);
         for (size_t d = 0; d < list[i].ndests; d++)
-            show_dest(w, &list[i].dests[d]);
+            show_dest(w, list[i].dests[d].subject, list[i].dests[d].weight,
+                      list[i].dests[d].cluster);
         jsonw_end(w);
     }
     jsonw_end(w);
@@ -242,6 +279,6 @@ void page_account_responses(struct account *a, struct jsonw *w)
 void page_account_doors(struct server *s, struct account *a, struct jsonw *w)
 {
     show_mappings(s, a, w);
-    show_exports(a, w);
+    show_exports(s, a, w);
     show_imports(s, a, w);
 }

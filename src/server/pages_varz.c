@@ -83,7 +83,7 @@ static void varz_identity(struct server *s, struct jsonw *w)
     jsonw_str(w, "version", SERVER_NATS_VERSION);
     jsonw_str(w, "mayfly", SERVER_MAYFLY_VERSION);
     jsonw_i64(w, "proto", 1);
-    jsonw_str(w, "go", "");
+    jsonw_str(w, "go", SERVER_GO_VERSION);
     jsonw_str(w, "host", page_host(s, host));
     jsonw_i64(w, "port", page_port(s));
     jsonw_opt_bool(w, "auth_required", auth_required(s->auth));

@@ -81,7 +81,7 @@ static int open_monitor(struct server *s, struct monitor **out, int port, struct
     if (port == 0)
         return 0;
     if (monitor_open(out, s->loop, &o, e) != 0)
-        return mf_wrap(e, "listen for monitoring");
+        return mf_wrap(e, "Can't start monitoring");
     log_info("Starting %s monitor on %s:%d", tls != NULL ? "https" : "http", monitor_host(*out),
              monitor_port(*out));
     rv = pages_register(s, *out);
@@ -90,10 +90,13 @@ static int open_monitor(struct server *s, struct monitor **out, int port, struct
 
 static int listen_clients(struct server *s, struct mf_error *e)
 {
+    struct mf_error why;
+
     if (s->opts->dont_listen)
         return 0;
-    if (net_listen(&s->listener, s->loop, s->opts->host, s->opts->port, accepted, s, e) != 0)
-        return mf_wrap(e, "listen for client connections");
+    if (net_listen(&s->listener, s->loop, s->opts->host, s->opts->port, accepted, s, &why) != 0)
+        return mf_fail(e, why.code, "Error listening on port: %s:%d, \"%s\"", s->opts->host,
+                       s->opts->port, why.text);
     log_info("Listening for client connections on %s:%d", s->opts->host,
              net_listener_port(s->listener));
     if (s->tls != NULL)
@@ -144,7 +147,7 @@ static int build(struct server *s, struct mf_error *e)
         return e->code;
     if (s->opts->jetstream.enabled && s->setup.guest.open != NULL) {
         if (s->setup.guest.open(s->setup.guest.arg, s, s->opts, e) != 0)
-            return mf_wrap(e, "JetStream");
+            return mf_wrap(e, "Can't start JetStream");
         s->guest = &s->setup.guest;
     }
     return 0;

@@ -181,13 +181,14 @@ void client_close(struct client *c, const char *err, const char *reason);
 void client_slow(struct client *c);
 /* One -ERR line, however long the text is; out of memory: none. */
 void client_send_err(struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
+void client_send_ok(struct client *c);   /* if it is verbose */
 void client_tls_begin(struct client *c); /* or plain text, if there is no TLS any more */
 void client_plain_begin(struct client *c);
 void client_send_info(struct client *c, bool after_connect);
 void client_send_ldm(struct client *c);
 struct client *client_find(struct server *s, uint64_t cid); /* or NULL */
 const char *client_ip(const struct client *c);
-/* "127.0.0.1:5000 - cid:7 - "v1.2:c:name"" for log lines. */
+/* 127.0.0.1:5000 - cid:7 - "v1.2:c:name" - "A/user:u", for log lines. */
 const char *client_label(const struct client *c, char *dst, size_t cap);
 int64_t client_auth_timeout(const struct client *c);
 
@@ -238,10 +239,6 @@ void client_publish(struct client *c, const struct proto_cmd *cmd);
  * whatever is published (`>`, `*.x`) do not count. */
 bool client_reaches_server(struct client *c, struct mf_slice subject);
 void client_unstall_all(void *server);
-
-/* --- client_trace.c --------------------------------------------------------------------------- */
-void client_trace_in(const struct client *c, const struct proto_cmd *cmd);
-void client_trace_out(const struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
 
 /* --- client_grant.c: allow_responses ---------------------------------------------------------- */
 /* A message with this reply was delivered to c; asker published it, NULL: not a client. */

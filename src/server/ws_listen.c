@@ -71,7 +71,7 @@ int ws_listen(struct server *s, struct mf_error *e)
         return 0;
     ws_options_refresh(s);
     if (net_listen(&s->ws_listener, s->loop, w->host, w->port, ws_accepted, s, e) != 0)
-        return mf_wrap(e, "listen for websocket connections");
+        return mf_wrap(e, "Unable to listen for websocket connections");
     log_info("Listening for websocket clients on %s://%s:%d", s->ws_tls != NULL ? "wss" : "ws",
              net_listener_host(s->ws_listener), net_listener_port(s->ws_listener));
     return 0;

@@ -133,8 +133,8 @@ static uint64_t count_by_key(const struct index *ix, struct mf_slice pattern, ui
     return n;
 }
 
-bool store_count(struct store *s, struct mf_slice pattern, uint64_t first, uint64_t last,
-                 uint64_t *out)
+enum count_way count_briefly(struct store *s, struct mf_slice pattern, uint64_t first,
+                             uint64_t last, uint64_t *out)
 {
     const struct index *ix = seen(s);
     uint64_t all = not_hidden(ix), inside;
@@ -143,20 +143,28 @@ bool store_count(struct store *s, struct mf_slice pattern, uint64_t first, uint6
     last = last < s->committed_seq ? last : s->committed_seq;
     *out = 0;
     if (first > last || (inside = count_range(ix, first, last)) == 0)
-        return true;
+        return COUNT_CHEAP;
     bool sums = count_sums(ix, pattern, STEPS, &sum);
-    if (sums && sum.msgs == all)
+    if (sums && sum.msgs == all) {
         *out = inside;
-    else if (sums && all - inside <= STEPS && all - inside < inside)
+    } else if (sums && all - inside <= STEPS && all - inside < inside) {
         *out = sum.msgs - (first > 0 ? count_matching(ix, pattern, 0, first - 1).msgs : 0) -
                count_matching(ix, pattern, last + 1, UINT64_MAX).msgs;
-    else if (inside <= STEPS)
+        return inside <= STEPS ? COUNT_CHEAP : COUNT_FROM_ENDS;
+    } else if (inside <= STEPS) {
         *out = count_matching(ix, pattern, first, last).msgs;
-    else if (sums && sum.msgs <= STEPS)
+    } else if (sums && sum.msgs <= STEPS) {
         *out = sum.msgs == 0 ? 0 : count_by_key(ix, pattern, first, last);
-    else
-        return false;
-    return true;
+    } else {
+        return COUNT_LONG;
+    }
+    return COUNT_CHEAP;
+}
+
+bool store_count(struct store *s, struct mf_slice pattern, uint64_t first, uint64_t last,
+                 uint64_t *out)
+{
+    return count_briefly(s, pattern, first, last, out) != COUNT_LONG;
 }
 
 struct overdue_count {

@@ -238,6 +238,8 @@ void hide(struct store *s, uint32_t id)
     totals_add(&s->hidden, entry_totals(s, id));
     dull_lose(s, s->ix, id);
     index_hide(s->ix, id);
+    if (s->ntallies > 0)
+        tally_gone(s, s->ix, id);
     if (s->gone != NULL)
         watch_tell(s, s->ix, id);
 }
@@ -259,8 +261,11 @@ void entry_gone(struct store *s, uint32_t id)
         seg->live_count--;
         seg->live_bytes -= t.bytes;
     }
-    if (!index_hidden(s->ix, id))
+    if (!index_hidden(s->ix, id)) {
         dull_lose(s, s->ix, id);
+        if (s->ntallies > 0)
+            tally_gone(s, s->ix, id);
+    }
     if (s->gone != NULL && !index_hidden(s->ix, id))
         watch_tell(s, s->ix, id);
     totals_sub(&s->all, t);

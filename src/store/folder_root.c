@@ -32,7 +32,10 @@ static int step(struct reach *r, const char *part, bool make, struct mf_error *e
         RETRY(fd, openat(r->fd, part, flags | O_NOFOLLOW));
     }
     if (fd < 0 && errno == ENOTDIR)
-        return mf_fail(e, MF_DENIED, "%s is not a directory", r->path);
+        return mf_fail(
+            e, MF_DENIED,
+            "storage directory is not a directory: %s: move it away, or set another store_dir",
+            r->path);
     if (fd < 0)
         return mf_fail_errno(e, errno == EACCES ? MF_DENIED : io_code(errno), "open folder %s",
                              r->path);

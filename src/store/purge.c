@@ -78,6 +78,8 @@ void purge_hide(struct store *s, struct range r)
         totals_add(&s->purge.hidden, entry_totals_in(s, ix, id));
         dull_lose(s, ix, id);
         index_hide(ix, id);
+        if (s->ntallies > 0)
+            tally_gone(s, ix, id);
         if (s->gone != NULL)
             watch_tell(s, ix, id);
     }
@@ -113,6 +115,7 @@ void purge_apply(struct store *s)
     }
     big_purge(s, s->purge.upto);
     s->purge.ix = NULL;
+    tallies_drop(s);
     s->dull = (struct dull){0, 0, 0};
     if (s->gone != NULL)
         s->gone(s->gone_arg, index_seq(old, index_next(old, 0)), s->purge.upto, MF_SLICE_NONE);

@@ -303,6 +303,7 @@ static void store_free(struct store *s)
     ranges_fini(&s->graves);
     free(s->doomed_keys.key);
     free(s->doomed_keys.count);
+    tallies_drop(s);
     big_fini(s);
     blob_fini(s);
     erase_fini(s);
@@ -330,6 +331,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     s->io = io;
     s->now_ns = o->now_ns;
     s->log_version = SEGMENT_PLAIN;
+    mf_list_init(&s->tallies);
     mf_list_init(&s->waiting);
     mf_list_init(&s->in_flight);
     mf_list_init(&s->batch_blobs);

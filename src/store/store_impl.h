@@ -10,7 +10,7 @@
  *     checkpointer.c  checkpoints in the background scrub.c   reading everything
  *     erase.c       overwriting what was removed   patrol.c   the same at a pace, for all stores
  *     damage.c      what was found damaged         ahead.c    deadlines to come
- *     tally.c       how many deadlines are when
+ *     forecast.c    how many deadlines are when
  */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
@@ -154,6 +154,9 @@ struct store {
 
     struct purge purge;
     struct dull dull;
+    struct mf_list tallies; /* tally.c */
+    size_t ntallies;
+    uint64_t tally_steps;
 
     struct spare spare;
     struct blank ahead;  /* the next segment's file, made where there was no spare */
@@ -182,6 +185,7 @@ struct store {
     int64_t window_ns;
 };
 
+#include "count.h"
 #include "room.h"
 
 /* write.c */
@@ -251,15 +255,6 @@ uint32_t doomed_of(const struct store *s, uint32_t key);
 void doomed_grew(struct store *s, uint32_t id); /* a message was added to its key */
 /* Takes what expired out of the index, some of it each turn: reads do not see it anyway. */
 void graves_dig(struct store *s);
-
-/* count.c: sums of what is not hidden; false: more than `budget` nodes (or no memory). */
-bool count_sums(const struct index *ix, struct mf_slice pattern, size_t budget,
-                struct keys_sum *sum);
-/* Does every message match?  False also where that is not known in a few steps. */
-bool count_covers(const struct index *ix, struct mf_slice pattern);
-/* The greatest sequence of those that match and count; 0: none.  O(keys that match) at worst. */
-uint64_t count_newest(const struct store *s, const struct index *ix, struct mf_slice pattern,
-                      bool (*counts)(const struct store *s, uint32_t id));
 
 /* ahead.c: brings the wheel to the present: its slots are short then; false: there is more to do.
  */

@@ -1,189 +1,270 @@
-/* tally.c: how many messages end when: a histogram of the deadlines to come, and their peaks.
+/* tally.c: counts of messages by pattern that are kept and follow their reader.
  *
- * A scan goes over the wheel's slots (wheel.h).  What a slot holds is counted beside and added when
- * the slot is done, so that a scan that goes back counts nothing twice.  Slots come in the order of
- * time, so that only the cells of one slot, and the cell that it ends in, are needed at a time. */
+ * A tally is the number of messages that match a pattern in a range of sequences.  Removals correct
+ * it, new messages are counted when it is asked for again, and a reader that goes forward moves its
+ * beginning along.  So a reader that asks for one piece of the stream after the other pays for what
+ * it passes, not for the rest of the stream.
+ *
+ * Many: at most TALLIES, the one that was asked for last stays longest.  A removal looks at each of
+ * them; one that is not asked for during more removals than it took steps to make is given up. */
 #include "store_impl.h"
 
-#include "mayfly/wheel.h"
-
 #include <stdlib.h>
+#include <string.h>
 
-#define CELLS 32768u /* of a second: nine hours */
+#define TALLIES 32
+#define STEPS   4096u      /* messages looked at in one call */
+#define PATIENT (1u << 16) /* removals that every tally outlives */
 
-/* Equal moments of one kind within a slot. */
-struct cells {
-    int64_t width_ns; /* in this slot */
-    int64_t first;    /* cell 0 is [first, first + 1) widths */
-    size_t used;
-    int64_t carried; /* the last cell of the slot before, and what it holds; not in `n` */
-    int64_t carried_width_ns;
-    uint32_t carry;
-    uint32_t *n;
-    struct store_peak peak;
+/* n messages in [first, last].  On its way to [to_first, to_last], which are the same when it has
+ * arrived. */
+struct tally {
+    struct mf_list link; /* store.tallies, the one asked for last is last */
+    uint64_t first, last, n;
+    uint64_t to_first, to_last;
+    uint64_t work;     /* messages looked at for it */
+    uint64_t removals; /* since it was asked for */
+    struct mf_slice pattern;
+    uint8_t text[]; /* the pattern */
 };
 
-struct store_tally {
-    struct store *s;
-    struct index *ix; /* alive while scan.wheel is */
-    struct wheel_scan scan;
-    struct store_tally_opts o;
-    int64_t width_ns;
-    uint64_t seen;     /* messages, for sampling */
-    bool done, inside; /* inside: this slot has some */
-    struct cells cells[2];
-    struct store_bucket *slot; /* of this slot; behind `bucket` */
-    struct store_bucket bucket[];
-};
-
-/* --- peaks ------------------------------------------------------------------------------------ */
-
-static void cells_begin(struct cells *c, int64_t wish_ns, int64_t from_ns, int64_t end_ns)
+static void tally_drop(struct store *s, struct tally *t)
 {
-    c->width_ns = wish_ns;
-    while ((end_ns - from_ns) / c->width_ns + 2 > CELLS)
-        c->width_ns *= 2;
-    c->first = from_ns / c->width_ns;
-    c->used = (size_t)((end_ns - 1) / c->width_ns - c->first + 1);
-    memset(c->n, 0, c->used * sizeof c->n[0]);
-    if (c->carry > 0 && c->carried == c->first && c->carried_width_ns == c->width_ns)
-        c->n[0] = c->carry;
+    mf_list_del(&t->link);
+    s->ntallies--;
+    free(t);
 }
 
-static void cells_end(struct cells *c)
+void tallies_drop(struct store *s)
 {
-    for (size_t i = 0; i < c->used; i++) {
-        struct store_peak *p = &c->peak;
-        if ((double)c->n[i] * (double)p->width_ns > (double)p->msgs * (double)c->width_ns ||
-            (p->msgs == 0 && c->n[i] > 0))
-            *p = (struct store_peak){(c->first + (int64_t)i) * c->width_ns, c->width_ns, c->n[i]};
-    }
-    c->carried = c->first + (int64_t)c->used - 1;
-    c->carried_width_ns = c->width_ns;
-    c->carry = c->n[c->used - 1];
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &s->tallies) tally_drop(s, mf_container(pos, struct tally, link));
 }
 
-/* --- one slot --------------------------------------------------------------------------------- */
-
-static void slot_begin(struct store_tally *t)
+static struct tally *tally_add(struct store *s, struct mf_slice pattern, uint64_t first,
+                               uint64_t last, uint64_t n)
 {
-    int64_t end_ns = t->scan.end_ns < t->o.to_ns ? t->scan.end_ns : t->o.to_ns;
+    struct tally *t = malloc(sizeof *t + pattern.len);
 
-    t->inside = true;
-    for (size_t i = 0; i < MF_COUNT(t->cells); i++)
-        if (t->o.peak_ns[i] > 0)
-            cells_begin(&t->cells[i], t->o.peak_ns[i], t->scan.from_ns, end_ns);
-}
-
-static void slot_add(struct store_tally *t)
-{
-    if (!t->inside)
-        return;
-    for (unsigned i = 0; i < t->o.buckets; i++) {
-        t->bucket[i].msgs += t->slot[i].msgs;
-        t->bucket[i].bytes += t->slot[i].bytes;
-        t->bucket[i].flagged += t->slot[i].flagged;
-    }
-    for (size_t i = 0; i < MF_COUNT(t->cells); i++)
-        if (t->o.peak_ns[i] > 0)
-            cells_end(&t->cells[i]);
-}
-
-static void slot_forget(struct store_tally *t)
-{
-    if (t->inside)
-        memset(t->slot, 0, t->o.buckets * sizeof t->slot[0]);
-    t->inside = false;
-}
-
-static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
-{
-    struct store_tally *t = arg;
-    uint64_t part = (uint64_t)((deadline_ns - t->o.from_ns) / t->width_ns);
-    struct store_bucket *b = &t->slot[part < t->o.buckets ? part : t->o.buckets - 1];
-    uint64_t each = t->seen++ < t->o.exact ? 1 : STORE_TALLY_EACH;
-
-    if (!t->inside)
-        slot_begin(t);
-    b->msgs++;
-    if (each == 1 || t->seen % each == 0) {
-        struct totals x = entry_totals_in(t->s, t->ix, id);
-        b->bytes += each * x.bytes;
-        b->flagged += each * x.flagged[1];
-    }
-    for (size_t i = 0; i < MF_COUNT(t->cells); i++)
-        if (t->o.peak_ns[i] > 0)
-            t->cells[i].n[deadline_ns / t->cells[i].width_ns - t->cells[i].first]++;
-}
-
-/* --- all -------------------------------------------------------------------------------------- */
-
-struct store_tally *store_tally_new(struct store *s, const struct store_tally_opts *o)
-{
-    struct store_tally *t = NULL;
-
-    if (o->buckets > 0 && o->buckets <= 1u << 20 && o->from_ns >= 0 && o->to_ns > o->from_ns)
-        t = calloc(1, sizeof *t + 2 * o->buckets * sizeof t->bucket[0]);
     if (t == NULL)
         return NULL;
-    t->s = s;
-    t->ix = seen(s);
-    t->o = *o;
-    t->slot = t->bucket + o->buckets;
-    t->width_ns = (o->to_ns - o->from_ns) / o->buckets;
-    t->width_ns += t->width_ns == 0;
-    int64_t from = o->from_ns > s->now_ns ? o->from_ns : s->now_ns + 1;
-    index_scan_begin(t->ix, &t->scan, from, o->to_ns);
-    for (size_t i = 0; i < MF_COUNT(t->cells); i++) {
-        if (o->peak_ns[i] <= 0)
-            continue;
-        t->cells[i].n = malloc(CELLS * sizeof t->cells[i].n[0]);
-        if (t->cells[i].n == NULL) {
-            store_tally_free(t);
-            return NULL;
-        }
-    }
+    if (s->ntallies == TALLIES)
+        tally_drop(s, mf_container(mf_list_first(&s->tallies), struct tally, link));
+    *t = (struct tally){
+        .first = first, .last = last, .n = n, .to_first = first, .to_last = last, .work = 0};
+    memcpy(t->text, pattern.ptr, pattern.len);
+    t->pattern = mf_slice(t->text, pattern.len);
+    mf_list_push(&s->tallies, &t->link);
+    s->ntallies++;
     return t;
 }
 
-bool store_tally_step(struct store_tally *t, size_t steps)
+static bool arrived(const struct tally *t)
 {
-    uint64_t stop = t->scan.steps + (steps > 0 ? steps : 1);
+    return t->first == t->to_first && t->last == t->to_last;
+}
 
-    if (!t->done && !ahead_ready(t->s, t->ix, &t->scan, steps))
+/* --- moving ----------------------------------------------------------------------------------- */
+
+static uint64_t counts(const struct index *ix, uint32_t id, const struct tally *t)
+{
+    return !index_hidden(ix, id) && keys_matches(index_keys(ix), index_key(ix, id), t->pattern);
+}
+
+/* The sequence of the next message from `seq` up to `last`, or of the one before it from `seq` down
+ * to `last`; 0: none. */
+static uint64_t step(const struct index *ix, uint64_t seq, uint64_t last, bool up, uint32_t *id)
+{
+    *id = up ? index_next(ix, seq) : index_prev(ix, seq);
+    if (*id == INDEX_NONE)
+        return 0;
+    uint64_t at = index_seq(ix, *id);
+    return (up ? at > last : at < last) ? 0 : at;
+}
+
+/* Each moves one end by one message; false: that end has arrived. */
+static bool move_first(const struct index *ix, struct tally *t)
+{
+    bool up = t->first < t->to_first;
+    uint32_t id;
+
+    if (t->first == t->to_first)
         return false;
-    while (!t->done && t->scan.steps < stop) {
-        uint64_t before = t->scan.steps;
-        enum wheel_scanned how = wheel_scan_step(&t->scan, (size_t)(stop - before), tally_visit, t);
-        if (how == WHEEL_SCAN_SLOT || how == WHEEL_SCAN_END)
-            slot_add(t);
-        if (how != WHEEL_SCAN_MORE)
-            slot_forget(t);
-        t->done = how == WHEEL_SCAN_END;
-        t->scan.steps += t->scan.steps == before;
+    uint64_t seq = up ? step(ix, t->first, t->to_first - 1, true, &id)
+                      : step(ix, t->first - 1, t->to_first, false, &id);
+    if (seq != 0)
+        t->n = up ? t->n - counts(ix, id, t) : t->n + counts(ix, id, t);
+    t->first = seq == 0 ? t->to_first : up ? seq + 1 : seq;
+    return true;
+}
+
+static bool move_last(const struct index *ix, struct tally *t)
+{
+    bool up = t->last < t->to_last;
+    uint32_t id;
+
+    if (t->last == t->to_last)
+        return false;
+    uint64_t seq = up ? step(ix, t->last + 1, t->to_last, true, &id)
+                      : step(ix, t->last, t->to_last + 1, false, &id);
+    if (seq != 0)
+        t->n = up ? t->n + counts(ix, id, t) : t->n - counts(ix, id, t);
+    t->last = seq == 0 ? t->to_last : up ? seq : seq - 1;
+    return true;
+}
+
+static void tally_move(struct store *s, struct tally *t)
+{
+    const struct index *ix = seen(s);
+    size_t n = 0;
+
+    while (n < STEPS && (move_first(ix, t) || move_last(ix, t)))
+        n++;
+    t->work += n;
+    s->tally_steps += n;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a < b ? b - a : a - b;
+}
+
+/* About how many messages lie between; UINT64_MAX: the two ranges do not touch. */
+static uint64_t distance(const struct tally *t, uint64_t first, uint64_t last)
+{
+    if (t->first > last + 1 || first > t->last + 1)
+        return UINT64_MAX;
+    return apart(t->first, first) + apart(t->last, last);
+}
+
+/* The one that is on its way there, else the nearest; *far: about how many messages away. */
+static struct tally *tally_nearest(struct store *s, struct mf_slice pattern, uint64_t first,
+                                   uint64_t last, uint64_t *far)
+{
+    struct tally *best = NULL;
+    struct mf_list *pos;
+
+    *far = last - first + 1;
+    mf_list_each(pos, &s->tallies)
+    {
+        struct tally *t = mf_container(pos, struct tally, link);
+        if (!mf_eq(t->pattern, pattern))
+            continue;
+        uint64_t d = distance(t, first, last);
+        if (t->to_first == first && t->to_last == last) {
+            *far = 0;
+            return t;
+        }
+        if (d < *far) {
+            *far = d;
+            best = t;
+        }
     }
-    return t->done;
+    return best;
 }
 
-void store_tally_sum(const struct store_tally *t, struct store_tally_sum *out)
+/* One to move there.  Whoever asked for the nearest may ask for it again, so a copy goes where it
+ * is far.  NULL: counted at once, or (*rc) no memory. */
+static struct tally *tally_take(struct store *s, struct mf_slice pattern, uint64_t first,
+                                uint64_t last, uint64_t *out, int *rc)
 {
-    *out = (struct store_tally_sum){.bucket = t->bucket,
-                                    .buckets = t->o.buckets,
-                                    .sampled = t->seen > t->o.exact,
-                                    .peak = {t->cells[0].peak, t->cells[1].peak}};
+    uint64_t far;
+    struct tally *t = tally_nearest(s, pattern, first, last, &far);
+
+    *rc = 0;
+    if (t != NULL && (far == 0 || (far <= STEPS / 2 && arrived(t))))
+        return t;
+    switch (count_briefly(s, pattern, first, last, out)) {
+    case COUNT_CHEAP:
+        return NULL;
+    case COUNT_FROM_ENDS:
+        (void)!tally_add(s, pattern, first, last, *out);
+        return NULL;
+    case COUNT_LONG:
+        break;
+    }
+    t = t == NULL ? tally_add(s, pattern, first, first - 1, 0)
+                  : tally_add(s, pattern, t->first, t->last, t->n);
+    *rc = t == NULL ? MF_NOMEM : 0;
+    return t;
 }
 
-uint64_t store_tally_steps(const struct store_tally *t)
+int store_tally(struct store *s, struct mf_slice pattern, uint64_t first, uint64_t last,
+                uint64_t *out)
 {
-    return t->scan.steps;
+    struct tally *t;
+    int rc;
+
+    first = first == 0 ? 1 : first;
+    last = last < s->committed_seq ? last : s->committed_seq;
+    *out = 0;
+    if (first > last || (t = tally_take(s, pattern, first, last, out, &rc)) == NULL)
+        return first > last ? 0 : rc;
+    t->to_first = first;
+    t->to_last = last;
+    t->removals = 0;
+    mf_list_del(&t->link);
+    mf_list_push(&s->tallies, &t->link);
+    tally_move(s, t);
+    *out = t->n;
+    return arrived(t) ? 0 : MF_AGAIN;
 }
 
-void store_tally_free(struct store_tally *t)
+void store_tally_pass(struct store *s, struct mf_slice pattern, uint64_t first, uint64_t seq)
 {
+    const struct index *ix = seen(s);
+    struct mf_list *pos;
+    struct tally *t = NULL;
+
+    first = first == 0 ? 1 : first;
+    mf_list_each(pos, &s->tallies)
+    {
+        t = mf_container(pos, struct tally, link);
+        if (t->first == first && arrived(t) && mf_eq(t->pattern, pattern))
+            break;
+        t = NULL;
+    }
     if (t == NULL)
         return;
-    wheel_scan_end(&t->scan);
-    free(t->cells[0].n);
-    free(t->cells[1].n);
-    free(t);
+    if (seq > t->last) {
+        t->last = seq;
+        t->n = 0;
+    } else if (index_next_deadline(ix) <= s->now_ns) { /* it may pass over some that expired */
+        t->to_first = seq + 1;
+        while (move_first(ix, t))
+            s->tally_steps++;
+    } else {
+        t->n--;
+    }
+    t->first = seq + 1;
+    t->to_first = t->first;
+    t->to_last = t->last;
+}
+
+uint64_t store_tally_steps(const struct store *s)
+{
+    return s->tally_steps;
+}
+
+/* --- removals --------------------------------------------------------------------------------- */
+
+void tally_gone(struct store *s, const struct index *ix, uint32_t id)
+{
+    uint64_t seq = index_seq(ix, id);
+    struct mf_list *pos, *next;
+
+    if (ix != seen(s)) /* it was never counted */
+        return;
+    mf_list_each_safe(pos, next, &s->tallies)
+    {
+        struct tally *t = mf_container(pos, struct tally, link);
+        if (t->removals++ > PATIENT + t->work)
+            tally_drop(s, t);
+        else if (seq >= t->first && seq <= t->last &&
+                 keys_matches(index_keys(ix), index_key(ix, id), t->pattern))
+            t->n--;
+    }
 }

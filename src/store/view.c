@@ -190,6 +190,26 @@ uint64_t store_pattern_last(struct store *s, struct mf_slice pattern)
     return count_newest(s, seen(s), pattern, visible);
 }
 
+void store_accepted_keys(struct store *s, struct mf_slice pattern,
+                         void (*visit)(void *arg, struct mf_slice key), void *arg)
+{
+    struct keys *keys = index_keys(s->ix);
+    struct keys_walk *w = keys_walk_new(keys, pattern);
+    static _Thread_local uint8_t text[KEYS_MAX]; /* visit() does not come here again */
+    bool walked = w != NULL;
+    uint32_t key;
+
+    while (w != NULL && (key = keys_walk_next(w)) != KEYS_NONE)
+        if (index_key_count(s->ix, key) > doomed_of(s, key))
+            visit(arg, keys_text(keys, key, text));
+    for (uint64_t seq = walked ? 0 : store_first_accepted(s); seq != 0;
+         seq = store_next_accepted(s, seq + 1)) {
+        key = index_key(s->ix, index_find(s->ix, seq));
+        if (keys_matches(keys, key, pattern))
+            visit(arg, keys_text(keys, key, text));
+    }
+}
+
 bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags)
 {
     uint32_t id = index_find(s->ix, seq);

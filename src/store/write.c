@@ -534,6 +534,11 @@ int store_end(struct store *s, struct store_wait *w)
     return 0;
 }
 
+bool store_settle(struct store *s, struct store_wait *w)
+{
+    return writable(s) == 0 && commit_barrier(s, w);
+}
+
 int store_barrier(struct store *s, struct store_wait *w)
 {
     int rc = writable(s);

@@ -138,7 +138,8 @@ static int check_roll(struct stream *s, const struct batch_plan *plan, struct in
 
     if (rc != 0 || plan == NULL)
         return rc;
-    if (in->rollup == ROLLUP_SUBJECT && find_subject(plan, in->subject) != NULL)
+    if ((in->rollup == ROLLUP_SUBJECT || in->rollup == ROLLUP_MATCHING) &&
+        find_subject(plan, in->subject) != NULL)
         return js_refuse_text(e, JS_STREAM_ROLLUP_FAILED, "batch rollup sub invalid");
     if (in->rollup == ROLLUP_ALL && plan->count > 0)
         return js_refuse_text(e, JS_STREAM_ROLLUP_FAILED, "batch rollup all invalid");

@@ -52,6 +52,14 @@ static int find_foreign(struct store_folder *root, struct mf_error *e)
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
+/* Most errors say where, but not of what.  One says both, in nats-server's words. */
+static int name_directory(int rc, struct mf_error *e)
+{
+    return rc == 0 || mf_starts(mf_str(e->text), "storage directory")
+               ? rc
+               : mf_wrap(e, "store directory");
+}
+
 int catalog_root_open(struct store_folder **out, const char *store_dir, struct mf_error *e)
 {
     struct store_folder *f;
@@ -62,7 +70,7 @@ int catalog_root_open(struct store_folder **out, const char *store_dir, struct m
         rc = e->code;
     }
     if (rc != 0)
-        return mf_wrap(e, "store directory");
+        return name_directory(rc, e);
     *out = f;
     return 0;
 }
@@ -75,7 +83,7 @@ int catalog_root_check(const char *store_dir, struct mf_error *e)
     if (rc == 0 && f != NULL && (rc = find_foreign(f, e)) == 0)
         rc = store_folder_judge(f, e);
     store_folder_release(f);
-    return rc == 0 ? 0 : mf_wrap(e, "store directory");
+    return name_directory(rc, e);
 }
 
 void catalog_root_close(struct store_folder *root)

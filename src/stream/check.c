@@ -143,12 +143,14 @@ int check_rollup(struct stream *s, struct intake *in, struct js_error *e)
     if (!s->cfg.allow_rollup || s->cfg.deny_purge)
         return js_refuse_text(e, JS_STREAM_ROLLUP_FAILED, "rollup not permitted");
     if (mf_eq_nocase(v, "sub"))
-        in->rollup = ROLLUP_SUBJECT;
+        in->rollup = subject_has_wildcard(in->subject) ? ROLLUP_MATCHING : ROLLUP_SUBJECT;
     else if (mf_eq_nocase(v, "all"))
         in->rollup = ROLLUP_ALL;
     else
         return js_refuse_text(e, JS_STREAM_ROLLUP_FAILED, "rollup value invalid: \"%.*s\"",
                               MF_FMT(v));
+    if (in->rollup == ROLLUP_MATCHING)
+        (void)expire_settle_all(s, SIZE_MAX); /* a death gets its marker before it is rolled up */
     return 0;
 }
 

@@ -14,38 +14,9 @@ bool config_overlap(struct mf_slice a, struct mf_slice b)
     return subject_overlap(a, b);
 }
 
-/* The letter after the backslash for what has one, 0 for the rest. */
-static char escape_letter(uint32_t rune)
-{
-    static const char from[] = "\a\b\f\n\r\t\v\"\\", to[] = "abfnrtv\"\\";
-    const char *p = rune == 0 || rune > 0x7f ? NULL : strchr(from, (int)rune);
-
-    return p == NULL ? '\0' : to[p - from];
-}
-
 void config_quote(struct mf_buf *out, const char *s)
 {
-    struct mf_slice rest = mf_str(s);
-
-    mf_buf_byte(out, '"');
-    while (rest.len > 0) {
-        uint32_t rune = 0;
-        size_t n = utf8_next(rest.ptr, rest.len, &rune);
-        if (n == 0) {
-            n = 1;
-            mf_buf_printf(out, "\\x%02x", rest.ptr[0]);
-        } else if (escape_letter(rune) != '\0') {
-            mf_buf_printf(out, "\\%c", escape_letter(rune));
-        } else if (rune < 0x20 || rune == 0x7f) {
-            mf_buf_printf(out, "\\x%02x", (unsigned)rune);
-        } else if ((rune >= 0x80 && rune <= 0xa0) || rune == 0xad) {
-            mf_buf_printf(out, "\\u%04x", (unsigned)rune);
-        } else {
-            mf_buf_append(out, rest.ptr, n);
-        }
-        rest = mf_slice(rest.ptr + n, rest.len - n);
-    }
-    mf_buf_byte(out, '"');
+    utf8_quote(out, mf_str(s));
 }
 
 int config_check_mapping(const struct stream_mapping *m, enum js_err source_error,

@@ -216,16 +216,46 @@ static int prepare_oldest(struct stream *s, const struct intake *in, uint64_t *n
     return last == 0 ? 0 : dedup_before_removal(s->dedup, s->store, first, last);
 }
 
+struct span {
+    struct stream *s;
+    uint64_t first, last, n;
+};
+
+static void span_add_key(void *arg, struct mf_slice subject)
+{
+    struct span *p = arg;
+    uint64_t count, last = store_key_last_accepted(p->s->store, subject, &count);
+    uint64_t first = store_key_first_accepted(p->s->store, subject);
+
+    p->n += count;
+    p->first = p->first == 0 || first < p->first ? first : p->first;
+    p->last = last > p->last ? last : p->last;
+}
+
+/* Of several subjects, by a roll-up.  A range that goes as a whole takes one record. */
+static int prepare_rollup(struct stream *s, const struct intake *in, uint64_t *n)
+{
+    struct span p = {.s = s, .first = store_first_accepted(s->store)};
+    uint64_t bytes;
+
+    if (in->rollup == ROLLUP_MATCHING) {
+        p.first = 0;
+        store_accepted_keys(s->store, in->subject, span_add_key, &p);
+        *n = p.n;
+    } else {
+        store_accepted(s->store, &p.n, &bytes, &p.last);
+        *n = p.first != 0;
+    }
+    return p.first == 0 ? 0 : dedup_before_removal(s->dedup, s->store, p.first, p.last);
+}
+
 int limits_prepare(struct stream *s, const struct intake *in, bool in_batch)
 {
-    uint64_t of_subject = 0, of_all = 0, first, last, msgs, bytes;
+    uint64_t of_subject = 0, of_all = 0;
     int rc = 0;
 
-    if (in->rollup == ROLLUP_ALL) {
-        store_accepted(s->store, &msgs, &bytes, &last);
-        first = store_first_accepted(s->store);
-        rc = first == 0 ? 0 : dedup_before_removal(s->dedup, s->store, first, last);
-        of_subject = first != 0;
+    if (in->rollup == ROLLUP_ALL || in->rollup == ROLLUP_MATCHING) {
+        rc = prepare_rollup(s, in, &of_subject);
     } else if (in->rollup == ROLLUP_SUBJECT || s->cfg.max_msgs_per_subject > 0) {
         rc = prepare_subject(s, in, in_batch, &of_subject);
     }

@@ -173,6 +173,23 @@ void stream_clamp_ttl(struct stream *s, struct intake *in)
     (void)!lifetime_rewrite(s, in, least); /* without memory it lives as long as it asked */
 }
 
+struct rolling {
+    struct stream *s;
+    uint64_t below;
+};
+
+static void roll_up_key(void *arg, struct mf_slice subject)
+{
+    const struct rolling *r = arg;
+    uint64_t seq, count;
+
+    /* Of a schedule's subject only the last message counts. */
+    if (r->s->schedules != NULL &&
+        (seq = store_key_last_accepted(r->s->store, subject, &count)) < r->below)
+        schedule_removed(r->s, subject, seq);
+    (void)limits_take_oldest(r->s, subject, r->below, UINT64_MAX);
+}
+
 /* Everything that goes away because this message came; limits_prepare() has seen to it. */
 static void roll_up(struct stream *s, const struct intake *in)
 {
@@ -185,6 +202,10 @@ static void roll_up(struct stream *s, const struct intake *in)
             return;
         if (store_remove_range(s->store, first, in->seq - 1, NULL) != 0)
             log_warn("stream %s: rollup of %llu failed", s->cfg.name, (unsigned long long)in->seq);
+        return;
+    }
+    if (in->rollup == ROLLUP_MATCHING) {
+        store_accepted_keys(s->store, in->subject, roll_up_key, &(struct rolling){s, in->seq});
         return;
     }
     (void)store_key_last_accepted(s->store, in->subject, &count);

@@ -129,7 +129,8 @@ struct intake_headers {
 };
 void intake_read(struct mf_slice hdr, struct intake_headers *h);
 
-enum rollup { ROLLUP_NONE, ROLLUP_SUBJECT, ROLLUP_ALL };
+/* ROLLUP_MATCHING: of a subject with a wildcard, all subjects that match it. */
+enum rollup { ROLLUP_NONE, ROLLUP_SUBJECT, ROLLUP_MATCHING, ROLLUP_ALL };
 
 /* A message on its way into the store. */
 struct intake {

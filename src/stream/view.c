@@ -424,14 +424,19 @@ bool stream_count(struct stream *s, struct mf_slice pattern, uint64_t first, uin
     return store_count(s->store, pattern, first, last, out);
 }
 
-bool stream_count_readable(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t last,
-                           uint64_t *out)
+int stream_tally(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t last,
+                 uint64_t *out)
 {
     stream_look_at_clock(s);
-    if (!store_count(s->store, pattern, first, last, out))
-        return false;
-    *out -= store_count_overdue(s->store, pattern, first, last);
-    return true;
+    int rc = store_tally(s->store, pattern, first, last, out);
+    if (rc == 0)
+        *out -= store_count_overdue(s->store, pattern, first, last);
+    return rc;
+}
+
+void stream_tally_pass(struct stream *s, struct mf_slice pattern, uint64_t first, uint64_t seq)
+{
+    store_tally_pass(s->store, pattern, first, seq);
 }
 
 bool stream_count_subjects(struct stream *s, struct mf_slice pattern, uint64_t last, uint64_t *out)
@@ -470,4 +475,9 @@ void stream_blob_each(struct stream *s,
 int stream_barrier(struct stream *s, struct store_wait *w)
 {
     return store_barrier(s->store, w);
+}
+
+bool stream_settle(struct stream *s, struct store_wait *w)
+{
+    return store_settle(s->store, w);
 }

@@ -258,3 +258,34 @@ scenario("messages that are read from disk after a restart", async (t) => {
   assert.deepEqual((await batch(again, { multi_last: [">"] })).seqs, [3, 4, 5, 6]);
   assert.equal(seq((await get(again, { start_time: "2000-01-01T00:00:00Z" }))[0]), 1);
 });
+
+scenario("batches of a long stream count what is left, whatever comes and goes between them", async (t) => {
+  const nc = await t.connect(await t.server(JS));
+  await api(nc, "STREAM.CREATE.D", { name: "D", subjects: ["s.>"], allow_direct: true });
+  const there = new Map(); // sequence: subject
+  let last = 0;
+  const add = async (n) => {
+    for (let i = 0; i < n; i++) {
+      const subject = `s.${Math.floor(last / 3) % 2 ? "a" : "b"}.${last % 7}`;
+      nc.publish(subject, "x");
+      there.set(++last, subject);
+    }
+    await until("all of it", async () => (await api(nc, "STREAM.INFO.D")).state.last_seq === last);
+  };
+  await add(14000);
+  const walks = [["s.a.>", 1], ["s.a.>", 6000], ["s.*.3", 5000], ["s.b.2", 1]].map(([filter, seq]) => ({ filter, seq, match: new RegExp(`^${filter.replaceAll(".", "\\.").replace("*", "\\w").replace(">", ".*")}$`) }));
+  for (let round = 0; round < 12; round++) {
+    for (const w of walks) {
+      const got = await batch(nc, { seq: w.seq, next_by_subj: w.filter, batch: 100 });
+      const left = [...there].filter(([seq, subject]) => seq >= w.seq && w.match.test(subject)).map(([seq]) => seq);
+      assert.deepEqual(got.seqs, left.slice(0, 100), w.filter);
+      assert.equal(got.left, left.length - got.seqs.length, `${w.filter} from ${w.seq}`);
+      assert.deepEqual(got.pending, got.seqs.map((_, i) => left.length - 1 - i));
+      w.seq = got.seqs.at(-1) + 1;
+      for (const seq of [w.seq, w.seq + 5, w.seq + 70, 9000 + round]) {
+        if (there.delete(seq)) await api(nc, "STREAM.MSG.DELETE.D", { seq });
+      }
+    }
+    await add(11);
+  }
+});

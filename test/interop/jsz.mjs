@@ -413,3 +413,30 @@ scenario("metrics: series of streams are bounded, and say so", { only: "mayfly" 
   assert.deepEqual([value("mayfly_jetstream_streams"), value("mayfly_jetstream_streams_unlisted")], [1005, 5]);
   assert.equal((await s.page("/jsz?streams=1")).json.account_details[0].stream_detail.length, 1005);
 });
+
+scenario("accountz: the API is an import of every account, and its domain a mapping", async (t) => {
+  const users = (n) => `users: [{user: ${n}, password: p}]`;
+  const config = `jetstream { store_dir: "DIR/js", domain: hub }
+    accounts { A { jetstream: enabled, ${users("a")} }, B { ${users("b")} }, SYS { ${users("s")} } }
+    system_account: SYS`;
+  const s = await t.server({ config, monitor: true });
+  const detail = async (name) => (await s.page(`/accountz?acc=${name}`)).json.account_detail;
+  const API = { subject: "$JS.API.>", account: "SYS", to: "$JS.API.>", local_subject: "$JS.API.>", type: "service", invalid: false, share: true, tracking: false };
+  for (const name of ["$G", "A", "B"]) {
+    const { imports, mappings } = await detail(name);
+    assert.deepEqual(imports.filter((x) => x.subject.startsWith("$JS")), [API], name);
+    assert.deepEqual(Object.keys(mappings).sort(), ["$KV.>", "$OBJ.>", "ACCOUNT.>", "CONSUMER.>", "DIRECT.>", "INFO", "META.>", "SERVER.>", "STREAM.>"].map((x) => `$JS.hub.API.${x}`));
+    assert.deepEqual(mappings["$JS.hub.API.$KV.>"], [{ subject: "$KV.>", weight: 100 }]);
+    assert.deepEqual(mappings["$JS.hub.API.INFO"], [{ subject: "$JS.API.INFO", weight: 100 }]);
+  }
+  const { imports, exports, mappings } = await detail("SYS");
+  assert.deepEqual(imports.filter((x) => x.subject.startsWith("$JS")), []);
+  const out = exports.map((x) => `${x.subject} ${x.type} ${x.response_type}`);
+  for (const subject of ["$JS.API.>", "$SYS.DEBUG.SUBSCRIBERS", "$SYS.REQ.USER.*.INFO"]) assert.ok(out.includes(`${subject} service Singleton`), subject);
+  assert.deepEqual(mappings, { "$JS.hub.API.>": [{ subject: "$JS.API.>", weight: 100 }] });
+});
+
+scenario("accountz: without JetStream no account imports its API", async (t) => {
+  const s = await t.server({ monitor: true });
+  for (const name of ["$G", "$SYS"]) assert.doesNotMatch((await s.page(`/accountz?acc=${name}`)).text, /JS\.API/);
+});

@@ -17,7 +17,7 @@ EXTRA_DIST += \
 	%D%/lib/dice.mjs %D%/lib/prometheus.mjs %D%/lib/raw.mjs %D%/lib/scenario.mjs %D%/lib/server.mjs %D%/lib/wait.mjs \
 	%D%/accounts.mjs %D%/auth.mjs %D%/authorisation.mjs %D%/browser.mjs %D%/cli.mjs %D%/core.mjs %D%/direct.mjs %D%/limits.mjs %D%/monitor.mjs %D%/options.mjs %D%/orders.mjs \
 	%D%/operations.mjs %D%/pages.mjs %D%/permissions.mjs %D%/reconnect.mjs %D%/reload.mjs %D%/streams_api.mjs %D%/sys.mjs %D%/system.mjs \
-	%D%/lib/backup.mjs %D%/shortage.mjs %D%/snapshot.mjs %D%/snapshot_consumers.mjs %D%/lib/tar.mjs %D%/snapshot_tar.mjs %D%/tls.mjs %D%/websocket.mjs
+	%D%/lib/backup.mjs %D%/backup_cli.mjs %D%/shortage.mjs %D%/snapshot.mjs %D%/snapshot_consumers.mjs %D%/lib/tar.mjs %D%/snapshot_tar.mjs %D%/tls.mjs %D%/websocket.mjs
 
 EXTRA_DIST += %D%/batches.mjs %D%/counters.mjs %D%/schedules.mjs
 
@@ -25,7 +25,7 @@ EXTRA_DIST += \
 	%D%/lib/archive.mjs %D%/lib/js.mjs %D%/lib/reentry.mjs %D%/limits_streams.mjs %D%/markers.mjs %D%/publish_checks.mjs \
 	%D%/erase.mjs %D%/reentry.mjs %D%/reentry_random.mjs %D%/restores.mjs %D%/regressions.mjs %D%/restarts.mjs %D%/store_dir.mjs %D%/ttl_requirement.mjs %D%/ttl_values.mjs
 
-EXTRA_DIST += %D%/jsz.mjs %D%/lib/ttl.mjs %D%/ttl_paths.mjs %D%/ttl_policy.mjs %D%/ttl_rules.mjs %D%/damage.mjs
+EXTRA_DIST += %D%/jsz.mjs %D%/lib/ttl.mjs %D%/ttl_paths.mjs %D%/ttl_policy.mjs %D%/ttl_rules.mjs %D%/damage.mjs %D%/tracing.mjs %D%/protocol_trace.mjs
 
 EXTRA_DIST += %D%/errors.mjs %D%/hostile.mjs %D%/lib/schema.mjs %D%/schemas.mjs
 

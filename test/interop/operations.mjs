@@ -123,9 +123,16 @@ scenario("SIGTERM and SIGINT end it in good order, with clients connected", asyn
 
 scenario("a port in use ends the start with an error", async (t) => {
   const s = await t.server();
-  const r = await runBinary(["-a", "127.0.0.1", "-p", String(s.port)]);
-  assert.equal(r.code, 1);
-  assert.match(r.text, /\[FTL\].*address already in use/i);
+  const why = `listen tcp 127.0.0.1:${s.port}: bind: address already in use`;
+  const starts = [
+    [["-p", `${s.port}`], `Error listening on port: 127.0.0.1:${s.port}, "${why}"`],
+    [["-p", "-1", "-m", `${s.port}`], `Can't start monitoring: can't listen to the monitor port: ${why}`],
+  ];
+  for (const [args, text] of starts) {
+    const r = await runBinary(["-a", "127.0.0.1", ...args]);
+    assert.equal(r.code, 1);
+    assert.ok(r.text.includes(`[FTL] ${text}`), r.text);
+  }
 });
 
 scenario("log lines look like nats-server's", async (t) => {

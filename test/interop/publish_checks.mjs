@@ -263,6 +263,19 @@ check("rollups: permission, then value; both spellings of case", async (c) => {
   for (const v of ["sub", "SUB", "Sub", "all", "ALL"]) await on.pub("a", "x", [`Nats-Rollup: ${v}`]);
 });
 
+check("rollup on a subject with a wildcard takes all subjects that match", async (c) => {
+  await c.create({ allow_rollup_hdrs: true });
+  for (const name of ["a", "b", "a", "c.d", "b", "*", "x.*"]) await c.pub(name);
+  assert.equal(await c.pub("*", "", ["Nats-Rollup: sub"]), 8);
+  const left = async () => Object.keys((await c.state({ subjects_filter: ">" })).subjects).sort();
+  assert.deepEqual(await left(), ["*", "c.d", "x.*"].map((n) => c.subject(n)));
+  assert.deepEqual((await c.state({ deleted_details: true })).deleted, [5, 6]);
+  await c.pub("x.>", "", ["Nats-Rollup: sub"]);
+  assert.deepEqual(await left(), ["*", "c.d", "x.>"].map((n) => c.subject(n)));
+  await c.pub(">", "", ["Nats-Rollup: sub"]);
+  assert.deepEqual(await left(), [c.subject(">")]);
+});
+
 check("counters: increments and what may not stand beside them", async (c) => {
   await c.create({ allow_msg_counter: true });
   await c.refused("a", BAD(10169, "message counter increment is missing"), "x");

@@ -192,10 +192,15 @@ scenario("a jetstream folder that cannot be written any more is fatal", mayfly, 
   }
 });
 
-scenario("a file in the place of the directory is fatal, for -t as well", mayfly, async (t) => {
+scenario("a file in the place of the directory is fatal", async (t) => {
   const s = t.prepare({ config: jetstreamBlock() });
   fs.writeFileSync(s.file("js"), "");
-  for (const args of [[], ["-t"]]) assert.match(await refused(s, args), /js is not a directory/);
+  assert.match(await refused(s, []), /\[FTL\] Can't start JetStream: storage directory is not a directory/);
+});
+scenario("a file in the place of the directory is found by -t", mayfly, async (t) => {
+  const s = t.prepare({ config: jetstreamBlock() });
+  fs.writeFileSync(s.file("js"), "");
+  assert.match(await refused(s, ["-t"]), /storage directory is not a directory: .*js: move it away/);
 });
 
 scenario("folders that are missing are made, by a start and not by -t", mayfly, async (t) => {

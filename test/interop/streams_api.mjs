@@ -612,3 +612,40 @@ scenario("streams are there again after a restart", async (t) => {
   assert.equal((await ask(again, "STREAM.MSG.GET.S", { seq: 2 })).message.data, Buffer.from("two").toString("base64"));
   assert.equal((await publish(again, "s.3")).seq, 3);
 });
+
+scenario("each request is answered, then audited, one after the other", async (t) => {
+  const [, nc] = await ready(t);
+  const got = collect(nc, ">");
+  const config = { name: "S", subjects: ["s"] };
+  const requests = [["CREATE", config], ["UPDATE", { ...config, subjects: ["s", "u"] }], ["UPDATE", { ...config, storage: "memory" }], ["UPDATE", config], ["PURGE", ""], ["DELETE", ""]];
+  for (const [op, body] of requests) {
+    got.length = 0;
+    nc.publish(`$JS.API.STREAM.${op}.S`, body && JSON.stringify(body), { reply: "answer" });
+    await until(`the audit of ${op}`, () => got.some((m) => m.subject === "$JS.EVENT.ADVISORY.API"));
+    const order = got.map((m) => m.subject).filter((x) => x === "answer" || x.endsWith(".API"));
+    assert.deepEqual(order, ["answer", "$JS.EVENT.ADVISORY.API"], op);
+  }
+});
+
+// Without waiting for the disk: a client that was not acknowledged, but sent its messages before it asks.
+scenario("who asks finds what it published and acknowledged before", { only: "mayfly" }, async (t) => {
+  const [s, nc] = await ready(t);
+  await create(nc, "W", { subjects: ["w"], retention: "workqueue" });
+  await ask(nc, "CONSUMER.CREATE.W.C", { stream_name: "W", config: { name: "C", durable_name: "C", ack_policy: "explicit" } });
+  const r = await (await t.raw(s)).connect();
+  let n = 0;
+  const after = async (lines, op, body = "") => {
+    r.send(`SUB in.${++n} ${n}`, ...lines, `PUB $JS.API.${op} in.${n} ${body.length}`, body);
+    const m = await r.expect(new RegExp(`MSG in\\.${n} ${n} (\\d+)\r\n(.*)\r\n`));
+    return JSON.parse(m[2]);
+  };
+  const pub = ["PUB w 1", "x"];
+  assert.equal((await after(pub, "STREAM.INFO.W")).state.messages, 1);
+  assert.equal((await after(pub, "CONSUMER.INFO.W.C")).num_pending, 2);
+  assert.equal((await after(pub, "CONSUMER.LIST.W")).consumers[0].num_pending, 3);
+  assert.equal((await after(pub, "STREAM.MSG.GET.W", '{"seq":4}')).message.seq, 4);
+  const got = collect(nc, "next");
+  nc.publish("$JS.API.CONSUMER.MSG.NEXT.W.C", "1", { reply: "next" });
+  await until("a message", () => got.length === 1);
+  assert.equal((await after([`PUB ${got[0].reply} 4`, "+ACK"], "STREAM.INFO.W")).state.messages, 3);
+});

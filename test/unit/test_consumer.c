@@ -37,6 +37,27 @@ static void test_request_waits_for_a_message(void)
     TEST_ASSERT_EQUAL_UINT64(0, info(c).waiting);
 }
 
+/* The moment between its end and the timer that tells of it. */
+static void test_an_expired_request_does_not_wait(void)
+{
+    struct consumer_config cfg = pull();
+
+    cfg.max_waiting = 1;
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = add("D", cfg);
+    snprintf(here, sizeof here, " in ");
+    ask(c, "{\"batch\":1,\"expires\":20000000}");
+    for (int64_t end = clock_mono_ns() + 20 * CLOCK_MS; clock_mono_ns() < end;)
+        ; /* the loop does not turn */
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).waiting);
+    /* its place is free, too */
+    ask(c, "{\"batch\":1,\"expires\":60000000000}");
+    TEST_ASSERT_EQUAL_UINT64(1, info(c).waiting);
+    TEST_ASSERT_EQUAL_size_t(1, count(heard(), "408 Request Timeout"));
+    TEST_ASSERT_NULL(strstr(heard(), "409"));
+}
+
 static void test_no_wait_is_told_at_once(void)
 {
     world_open(&w, &plain);
@@ -344,6 +365,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_batch_is_served_with_exact_pending);
     RUN_TEST(test_request_waits_for_a_message);
+    RUN_TEST(test_an_expired_request_does_not_wait);
     RUN_TEST(test_no_wait_is_told_at_once);
     RUN_TEST(test_floor_moves_when_the_lowest_is_acked);
     RUN_TEST(test_nak_comes_again_before_new_ones);

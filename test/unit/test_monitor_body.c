@@ -223,7 +223,7 @@ static void test_port_in_use_is_reported(void)
                                                                     .base_path = ""},
                                           &e));
     TEST_ASSERT_NULL(m);
-    TEST_ASSERT_EQUAL_STRING_LEN("monitoring: ", e.text, 12);
+    TEST_ASSERT_EQUAL_STRING_LEN("can't listen to the monitor port: ", e.text, 34);
     monitor_close(m);
     loop_free(l);
 }

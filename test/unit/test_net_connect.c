@@ -1,4 +1,5 @@
-/* test_net_connect.c: outgoing connections, those that fail, and names with several addresses. */
+/* test_net_connect.c: outgoing connections, those that fail, and names with several addresses, to
+ * connect to and to listen on. */
 #include "mayfly/net.h"
 
 #include "support/net_fixture.h"
@@ -22,21 +23,23 @@ void tearDown(void)
 typedef int (*resolver)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
 
 /* Stands before the system's: of the addresses of "three.test" the first cannot be reached, nobody
- * listens at the second, the third is right. */
+ * listens at the second, the third is right.  "both.test" is both kinds of localhost. */
 int resolve(const char *name, const char *service, const struct addrinfo *hints,
             struct addrinfo **list) __asm__("getaddrinfo");
 
 int resolve(const char *name, const char *service, const struct addrinfo *hints,
             struct addrinfo **list)
 {
-    static const char *const addresses[] = {"255.255.255.255", "127.0.0.2", "127.0.0.1"};
+    static const char *const three[] = {"255.255.255.255", "127.0.0.2", "127.0.0.1", NULL};
+    static const char *const both[] = {"::1", "127.0.0.1", NULL};
+    const char *const *addresses = strcmp(name, "both.test") == 0 ? both : three;
     resolver real = (resolver)(uintptr_t)dlsym(RTLD_NEXT, "getaddrinfo");
 
-    if (strcmp(name, "three.test") != 0)
+    if (addresses == three && strcmp(name, "three.test") != 0)
         return real(name, service, hints, list);
     if (hints->ai_flags & AI_NUMERICHOST)
         return EAI_NONAME;
-    for (size_t i = 0; i < MF_COUNT(addresses); i++) {
+    for (size_t i = 0; addresses[i] != NULL; i++) {
         int rc = real(addresses[i], service, hints, list);
         if (rc != 0)
             return rc;
@@ -109,6 +112,17 @@ static void test_connect_by_name_tries_every_address(void)
     fixture_close(&f);
 }
 
+static void test_listen_by_name_binds_the_address_of_ipv4(void)
+{
+    struct net_listener *l = NULL;
+    struct mf_error e;
+
+    TEST_ASSERT_EQUAL(0, net_listen(&l, f.loop, "both.test", -1, NULL, NULL, &e));
+    TEST_ASSERT_EQUAL_STRING("127.0.0.1", net_listener_host(l));
+    net_listener_close(l);
+    fixture_close(&f);
+}
+
 static void test_connect_refused_or_unknown_is_reported_by_closed(void)
 {
     const struct side *s;
@@ -140,6 +154,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_connect_sends_what_was_written_before);
     RUN_TEST(test_connect_by_name_tries_every_address);
+    RUN_TEST(test_listen_by_name_binds_the_address_of_ipv4);
     RUN_TEST(test_connect_refused_or_unknown_is_reported_by_closed);
     RUN_TEST(test_close_while_connecting_reports_local);
     return UNITY_END();

@@ -260,7 +260,7 @@ static void test_a_probe_changes_nothing_and_knows(void)
     TEST_ASSERT_FALSE(there("b"));
     make_file("file");
     TEST_ASSERT_EQUAL_INT(MF_DENIED, store_folder_probe(&f, at("file"), "root", &e));
-    assert_text("file is not a directory");
+    assert_text("storage directory is not a directory: ");
     TEST_ASSERT_EQUAL_INT(MF_DENIED, store_folder_root(&f, at("file/x"), "root", &e));
     TEST_ASSERT_EQUAL_INT(MF_DENIED, store_folder_probe(&f, dir, "file", &e));
     assert_text("a file, not a directory");

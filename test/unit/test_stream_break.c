@@ -338,6 +338,33 @@ static void test_rollup_takes_what_is_on_disk_and_what_is_not(void)
     TEST_ASSERT_EQUAL_STRING("k.a||7", world_message(&w, 7));
 }
 
+/* A subject with a wildcard can be published to: its roll-up takes all subjects that match. */
+static void test_rollup_on_a_wildcard_takes_all_that_match(void)
+{
+    struct stream_config c = plain;
+    struct world_ack a[4];
+
+    c.allow_rollup = true;
+    world_open(&w, &c);
+    put("k.a", NULL, "1");
+    put("k.b", NULL, "2");
+    put("k.a", NULL, "3");
+    put("k.a.deep", NULL, "4");
+    world_send(&w, "k.c", "r", NULL, "5", &a[0]);
+    world_send(&w, "k.*", "r", "Nats-Rollup: sub\r\n", "6", &a[1]);
+    world_send(&w, "k.a", "r", NULL, "7", &a[2]);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(3, world_count(&w));
+    TEST_ASSERT_EQUAL_STRING("k.a.deep||4", world_message(&w, 4));
+    TEST_ASSERT_EQUAL_STRING("k.*|Nats-Rollup: sub|6", world_message(&w, 6));
+    TEST_ASSERT_EQUAL_STRING("k.a||7", world_message(&w, 7));
+    world_send(&w, "k.*", "r", NULL, "8", &a[0]);
+    world_send(&w, "k.>", "r", "Nats-Rollup: sub\r\n", "9", &a[1]);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+    TEST_ASSERT_EQUAL_STRING("k.>|Nats-Rollup: sub|9", world_message(&w, 9));
+}
+
 /* Hot keys: many values of one subject before any of them is on disk. */
 static void test_only_the_last_of_many_unwritten_values_stays(void)
 {
@@ -500,6 +527,7 @@ int main(void)
     RUN_TEST(test_lower_limit_on_one_large_subject_is_worked_off_in_slices);
     RUN_TEST(test_publish_does_not_work_off_a_lower_limit_alone);
     RUN_TEST(test_rollup_takes_what_is_on_disk_and_what_is_not);
+    RUN_TEST(test_rollup_on_a_wildcard_takes_all_that_match);
     RUN_TEST(test_only_the_last_of_many_unwritten_values_stays);
     RUN_TEST(test_publish_settles_its_subject_in_a_backlog);
     RUN_TEST(test_expiry_that_cannot_be_written_does_not_spin);

@@ -1,0 +1,67 @@
+/* settle.c: reads that wait for earlier writes.
+ *
+ * Readers see what is on disk.  A client that publishes without waiting for the acknowledgement and
+ * then asks for the state of the stream would not find its own messages, which nats-server shows.
+ * Happy path: nothing is on its way, the request runs at once.  Else: when it is on disk, or the
+ * store has failed, or the time is over.
+ * Close: account_close() frees the calls that wait. */
+#include "api_impl.h"
+
+#include "mayfly/clock.h"
+
+#define PATIENCE_NS (CLOCK_S / 4) /* the state of a stream whose disk stands still can be seen */
+
+void settle_cancel(struct api_call *call)
+{
+    if (call->settle.timer == NULL)
+        return;
+    mf_list_del(&call->settle.wait.node); /* the store forgets it */
+    loop_timer_free(call->settle.timer);
+    call->settle.timer = NULL;
+}
+
+static void go_on(void *arg)
+{
+    struct api_call *call = arg;
+
+    settle_cancel(call);
+    api_call_run(call);
+}
+
+static void on_disk(struct store_wait *w, int status)
+{
+    (void)status; /* whatever became of it */
+    go_on(mf_container(w, struct api_call, settle.wait));
+}
+
+/* The stream whose state it reads; empty: of none. */
+static struct mf_slice read_stream(const struct api_call *call)
+{
+    if (mf_starts(call->rest, "STREAM.MSG.GET."))
+        return api_call_token(call, 3);
+    if (mf_starts(call->rest, "STREAM.INFO.") || mf_starts(call->rest, "CONSUMER.INFO.") ||
+        mf_starts(call->rest, "CONSUMER.LIST."))
+        return api_call_token(call, 2);
+    return MF_SLICE_NONE;
+}
+
+bool settle_call(struct api_call *call)
+{
+    struct settle *w = &call->settle;
+    struct mf_slice name = w->over ? MF_SLICE_NONE : read_stream(call);
+    struct loop *l = call->aa->api->loop;
+    struct stream *s =
+        name.len == 0 || call->aa->catalog == NULL ? NULL : catalog_find(call->aa->catalog, name);
+
+    w->over = true;
+    if (s == NULL || (w->timer = loop_timer_new(l, go_on, call)) == NULL)
+        return false;
+    w->wait.done = on_disk;
+    if (stream_settle(s, &w->wait)) {
+        loop_timer_arm(w->timer, loop_mono_ns(l) + PATIENCE_NS);
+        return true;
+    }
+    loop_timer_free(w->timer);
+    w->timer = NULL;
+    return false;
+}

@@ -1,0 +1,59 @@
+/* client_label.c: how log lines name a client, in nats-server's form. */
+#include "server_int.h"
+
+#include "mayfly/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the client calls itself: "v1.2:go:name", or the parts of it that it gave. */
+static void label_client(struct mf_buf *b, const struct connect_opts *o)
+{
+    struct mf_buf text = MF_BUF_INIT;
+
+    mf_buf_printf(&text, "%s%s", o->version != NULL ? "v" : "", o->version ? o->version : "");
+    for (int i = 0; i < 2; i++) {
+        const char *part = i == 0 ? o->lang : o->name;
+        if (part != NULL && *part != '\0')
+            mf_buf_printf(&text, "%s%s", text.len > 0 ? ":" : "", part);
+    }
+    if (text.len > 0) {
+        mf_buf_puts(b, " - ");
+        utf8_quote(b, mf_buf_slice(&text));
+    }
+    mf_buf_fini(&text);
+}
+
+/* Who it is: "ACCOUNT/user:name". */
+static void label_user(struct mf_buf *b, const struct client *c)
+{
+    const struct connect_opts *o = &c->opts;
+    const char *name = c->user != NULL ? c->user : o->nkey != NULL ? o->nkey : o->user;
+    struct mf_buf text = MF_BUF_INIT;
+
+    if (c->account == NULL || (name == NULL && !c->by_token))
+        return;
+    mf_buf_printf(&text, "%s/", account_name(c->account));
+    if (name == NULL)
+        mf_buf_puts(&text, "token");
+    else
+        mf_buf_printf(&text, "%s:%s", o->nkey != NULL ? "nkey" : "user", name);
+    mf_buf_puts(b, " - ");
+    utf8_quote(b, mf_buf_slice(&text));
+    mf_buf_fini(&text);
+}
+
+const char *client_label(const struct client *c, char *dst, size_t cap)
+{
+    struct mf_buf b = MF_BUF_INIT;
+
+    (void)snprintf(dst, cap, "%s:%d - %s:%llu", client_ip(c), net_conn_port(c->conn),
+                   c->kind == CLIENT_WS ? "wid" : "cid", (unsigned long long)c->cid);
+    label_client(&b, &c->opts);
+    label_user(&b, c);
+    size_t n = strlen(dst);
+    if (!mf_buf_failed(&b) && b.len > 0)
+        (void)snprintf(dst + n, cap - n, "%s", mf_buf_cstr(&b));
+    mf_buf_fini(&b);
+    return dst;
+}
