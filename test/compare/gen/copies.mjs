@@ -69,7 +69,7 @@ function copy(r, world, name) {
   const c = { name, ...drawn(r, COPY) };
   if (r.chance(55)) c.mirror = taking(r, s, true);
   else {
-    const other = [...world.streams.values()].find((x) => x.name !== s.name && x.name !== name && !x.config.mirror && !x.config.sources && x.last.size === 0);
+    const other = [...world.streams.values()].find((x) => x.name !== s.name && x.name.startsWith("S") && x.last.size === 0);
     c.sources = [taking(r, s), ...(other && !s.config.mirror && !s.config.sources && r.chance(40) ? [taking(r, other)] : [])];
     if (r.chance(40)) c.subjects = [`${name.toLowerCase()}.>`];
     delete c.mirror_direct;
