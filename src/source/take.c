@@ -202,6 +202,7 @@ void take_near(struct link *l, uint64_t pending)
 static void take(struct link *l, const struct mf_msg *m, const struct origin_reply *r)
 {
     struct track before = l->track;
+    uint64_t accepted = l->accepted;
 
     switch (track_message(&l->track, l->mirror, r)) {
     case TRACK_IGNORE:
@@ -222,7 +223,8 @@ static void take(struct link *l, const struct mf_msg *m, const struct origin_rep
         return;
     }
     l->fails = 0;
-    l->seen = r->sseq;
+    if (l->accepted != accepted)
+        l->seen = r->sseq;
     l->lag = track_lag(r->pending);
     take_near(l, r->pending);
 }

@@ -37,13 +37,46 @@ export const COPY_RULES = [
     ends: true,
     match: (c) => {
       const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
-      if (!api(c.o, "STREAM.INFO.") || !(a?.state?.messages > b?.state?.messages) || !(b.state.first_seq > 1)) return false;
-      const names = (x) => (x.body.sources ?? []).map((f) => f.name);
-      const mine = configs(before(c)).filter((x) => x.body.name === a.config?.name);
-      return mine.some((x, i) => i > 0 && names(x).some((n) => !names(mine[i - 1]).includes(n)));
+      const now = c.history.ops[c.index];
+      if (!api(c.o, "STREAM.INFO.") || !same(a?.config, b?.config) || now.subj !== `STREAM.UPDATE.${b?.config?.name}`) return false;
+      if (!(a.state.last_seq > b.state.last_seq)) return false;
+      const was = configs(before(c).slice(0, -1)).findLast((x) => x.body.name === b.config.name && !c.refused?.has(x));
+      const old = (was?.body.sources ?? []).map(indexOf);
+      const begins = (f) => b.state.first_seq > 1 || f.opt_start_time;
+      return (now.body.sources ?? []).some((f) => !old.includes(indexOf(f)) && !f.opt_start_seq && begins(f));
+    },
+  },
+  {
+    id: "stands-still",
+    row: "why a copy stands still",
+    ends: true, // it goes on, where it can, at another moment
+    match: (c) => {
+      if (!api(c.o, "STREAM.INFO.") || !c.theirs[0]?.data?.config?.allow_msg_counter) return false;
+      const [a, b] = [copy(c.ours), copy(c.theirs)];
+      for (const [k, f] of feeds(a[0]?.data).entries()) {
+        const other = feeds(b[0].data)[k];
+        if (f.error?.err_code !== 10169 || other?.error) continue; // what it follows does not count
+        delete f.error;
+        f.lag = other.lag;
+      }
+      return !same(a, c.ours) && same(a, b);
+    },
+  },
+  {
+    id: "origin-deleted",
+    row: "an origin that is deleted",
+    match: (c) => {
+      if (!api(c.o, "STREAM.INFO.")) return false;
+      const a = copy(c.ours);
+      const gone = (name) => before(c).some((x) => x.subj === `STREAM.DELETE.${name}`);
+      for (const [k, f] of feeds(a[0]?.data).entries()) if (f.error?.err_code === 10059 && gone(f.name) && !feeds(c.theirs[0]?.data)[k]?.error) delete f.error;
+      return !same(a, c.ours) && same(a, c.theirs);
     },
   },
 ];
+
+// What a source is told apart by.
+const indexOf = (f) => JSON.stringify([f.name, f.filter_subject ?? "", f.subject_transforms ?? [], f.external ?? null]);
 
 const feeds = (s) => [s?.mirror, ...(s?.sources ?? [])].filter((x) => x);
 

@@ -9,6 +9,7 @@
 //   {op:"raw", subj, reply?, data?}        publish to a subject as it stands
 //   {op:"sub", id, subj, queue?}, {op:"unsub", id}
 //   {op:"wait", ms}, {op:"check"}, {op:"restart", how}
+//   {..., later}                           the copies of streams are not looked at behind it
 //   {op:"audit"}                           from here on, what is told of API requests is compared too
 //   {op:"pull", ..., by}                   asked by another client; {op:"hangup", by}: he goes
 //   {op:"leave", i}                        nobody listens to the i-th open pull (counted round) any more
@@ -21,6 +22,7 @@ import { takesMany } from "./rules_help.mjs";
 
 const LATE = Number(process.env.COMPARE_LATE ?? 4000); // ms: one server has answered, the other may be stuck behind a busy machine
 const SILENT = 150; // neither has: it is taken for silence
+const UNHEARD = { pull: 100, api: 1000 }; // and then this long; an API request is nearly always answered
 const GOING = 60; // what goes by itself may take so long
 const READS = /^(INFO$|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST))/;
 
@@ -81,7 +83,7 @@ class Run {
       while (i + n < this.ops.length && n < 64 && together(this.ops[i], this.ops[i + n], live)) n++;
       await this.group(i, n);
       i += n;
-      if (this.copies.size > 0 && !this.findings.over && !isRead(this.ops[i - 1])) await this.follow(i - 1);
+      if (this.copies.size > 0 && !this.findings.over && !isRead(this.ops[i - 1]) && !this.ops[i - 1].later) await this.follow(i - 1);
       const look = this.live ? !isRead(this.ops[i - 1]) : this.consumers.size > 0 && shakes(this.ops[i - 1]);
       if (!this.findings.over && look && !(await this.settle())) await this.check(i - 1, true);
       if (this.lane.pair.fallen().length) return this.findings.fallen(i - 1, this.lane.pair.fallen());
@@ -206,7 +208,7 @@ class Run {
     if (await this.lane.until(both, SILENT)) return;
     // An answer on one side only: the other one is due.  Silence on both: that is the answer.
     if (call.done(a) !== call.done(b)) await this.lane.until(both, LATE);
-    else if (!(await this.lane.until(() => call.done(a) || call.done(b), call.o.op === "pull" ? 100 : 50))) call.silent = true;
+    else if (!(await this.lane.until(() => call.done(a) || call.done(b), UNHEARD[call.o.op] ?? 50))) call.silent = true;
     else await this.lane.until(both, LATE);
   }
 

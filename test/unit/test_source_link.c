@@ -409,6 +409,7 @@ static void test_a_duplicate_is_passed_over(void)
     value_of(origin.body, "\"name\":", name, sizeof name);
     (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.1.1.5.1", name);
     (void)publish(origin.to, "k.1", reply, "NATS/1.0\r\nNats-Msg-Id: id\r\n\r\n", "again");
+    TEST_ASSERT_EQUAL_UINT64(0, look().info.seq); /* of what is stored */
     (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.2.2.5.0", name);
     (void)publish(origin.to, "k.2", reply, "NATS/1.0\r\nNats-Msg-Id: other\r\n\r\n", "next");
     world_turns(&w);
