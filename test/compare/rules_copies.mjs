@@ -63,6 +63,20 @@ export const COPY_RULES = [
     },
   },
   {
+    id: "mirror-direct-restart",
+    row: "`mirror_direct` of a mirror whose origin got or lost `allow_direct`",
+    ends: true, // who answers direct gets of the origin is another one
+    match: (c) => {
+      const [a, b] = [copy(c.ours), copy(c.theirs)];
+      const [mine, other] = [a[0]?.data?.config, b[0]?.data?.config];
+      if (!api(c.o, "STREAM.INFO.") || c.history.ops[c.index].op !== "restart" || !other?.mirror || mine?.mirror_direct === other.mirror_direct) return false;
+      const origin = configs(before(c)).findLast((x) => x.body.name === other.mirror.name && !c.refused?.has(x));
+      mine.mirror_direct = origin?.body.allow_direct ?? false;
+      withoutZero(b[0].data);
+      return same(a, b);
+    },
+  },
+  {
     id: "origin-deleted",
     row: "an origin that is deleted",
     match: (c) => {

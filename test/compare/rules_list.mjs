@@ -119,6 +119,23 @@ export const RULES = [
   },
   // --- both modes ---
   {
+    id: "purged-unused",
+    row: "`first_seq` of a stream that was purged before it held a message",
+    match: (c) => {
+      const [a, b] = [copy(c.ours), c.theirs];
+      const ops = before(c);
+      const stopped = ops.findLastIndex((x) => x.op === "restart");
+      let found = false;
+      for (const [i, x] of streamsIn(a).entries()) {
+        const other = streamsIn(b)[i];
+        if (x.state.last_seq !== 0 || x.state.first_seq !== 0 || other?.state.first_seq !== 1 || !ops.slice(0, stopped + 1).some((o) => o.subj === `STREAM.PURGE.${x.config.name}`)) continue;
+        x.state.first_seq = 1;
+        found = true;
+      }
+      return found && same(a, b);
+    },
+  },
+  {
     id: "updated-to-interest",
     row: "a stream updated from limits to interest",
     ends: true,
