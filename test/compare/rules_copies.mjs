@@ -77,6 +77,19 @@ export const COPY_RULES = [
     },
   },
   {
+    id: "mirror-window-restart",
+    row: "`duplicate_window` of a mirror, after a restart",
+    ends: true, // every answer about the mirror would tell it
+    match: (c) => {
+      const [a, b] = [copy(c.ours), copy(c.theirs)];
+      const [mine, other] = [a[0]?.data?.config, b[0]?.data?.config];
+      if (!api(c.o, "STREAM.INFO.") || c.history.ops[c.index].op !== "restart" || !other?.mirror || other.duplicate_window || !mine?.duplicate_window) return false;
+      delete mine.duplicate_window;
+      withoutZero(b[0].data);
+      return same(a, b);
+    },
+  },
+  {
     id: "origin-deleted",
     row: "an origin that is deleted",
     match: (c) => {
