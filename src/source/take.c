@@ -215,7 +215,7 @@ static void take(struct link *l, const struct mf_msg *m, const struct origin_rep
     }
     l->dirty = !l->mirror;
     if (l->dirty)
-        take_work(l); /* before the stream hears of it: its group is not on its way yet */
+        take_work(l);  /* before the stream hears of it: its group is not on its way yet */
     l->seen = r->sseq; /* before the group may go: its place tells it */
     if (!hand_over(l, m, r)) {
         struct js_error e = l->error;

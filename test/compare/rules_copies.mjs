@@ -51,14 +51,15 @@ export const COPY_RULES = [
     row: "why a copy stands still",
     ends: true, // it goes on, where it can, at another moment
     match: (c) => {
-      if (!api(c.o, "STREAM.INFO.") || !c.theirs[0]?.data?.config?.allow_msg_counter) return false;
+      if (!api(c.o, "STREAM.INFO.") || !c.theirs[0]?.data?.config) return false;
       const [a, b] = [copy(c.ours), copy(c.theirs)];
       for (const [k, f] of feeds(a[0]?.data).entries()) {
         const other = feeds(b[0].data)[k];
-        if (f.error?.err_code !== 10169 || other?.error) continue; // what it follows does not count
+        if (![10054, 10169].includes(f.error?.err_code) || other?.error) continue; // too large; what it follows does not count
         delete f.error;
         f.lag = other.lag;
       }
+      withoutZero(b[0].data);
       return !same(a, c.ours) && same(a, b);
     },
   },
@@ -87,6 +88,29 @@ export const COPY_RULES = [
       delete mine.duplicate_window;
       withoutZero(b[0].data);
       return same(a, b);
+    },
+  },
+  {
+    id: "mirror-passed-restart",
+    row: "`last_ts` of a mirror that has only passed over sequences",
+    match: (c) => {
+      const b = copy(c.theirs);
+      const [mine, x] = [c.ours[0]?.data, b[0]?.data];
+      if (!api(c.o, "STREAM.INFO.") || !before(c).some((o) => o.op === "restart") || !x?.config?.mirror || x.state.messages !== 0 || x.state.last_seq === 0) return false;
+      if (!/^0001-/.test(x.state.last_ts) || /^0001-/.test(mine?.state?.last_ts)) return false;
+      x.state.last_ts = mine.state.last_ts;
+      return same(c.ours, b);
+    },
+  },
+  {
+    id: "source-deleted-kill",
+    row: "the last message that a source brought is deleted",
+    ends: true,
+    match: (c) => {
+      const [a, b] = [c.ours[0]?.data, c.theirs[0]?.data];
+      if (!api(c.o, "STREAM.INFO.") || c.history.ops[c.index].how !== "kill" || !b?.config?.sources || !same(a?.config, b.config)) return false;
+      const removed = before(c).some((x) => x.subj === `STREAM.MSG.DELETE.${b.config.name}` || x.subj === `STREAM.PURGE.${b.config.name}`);
+      return removed && b.state.last_seq > a.state.last_seq && b.state.messages - a.state.messages === b.state.last_seq - a.state.last_seq;
     },
   },
   {
