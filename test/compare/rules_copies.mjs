@@ -74,6 +74,7 @@ export const COPY_RULES = [
       const origin = configs(before(c)).findLast((x) => x.body.name === other.mirror.name && !c.refused?.has(x));
       mine.mirror_direct = origin?.body.allow_direct ?? false;
       withoutZero(b[0].data);
+      passedOnly(a[0].data, b[0].data);
       return same(a, b);
     },
   },
@@ -87,6 +88,7 @@ export const COPY_RULES = [
       if (!api(c.o, "STREAM.INFO.") || c.history.ops[c.index].op !== "restart" || !other?.mirror || other.duplicate_window || !mine?.duplicate_window) return false;
       delete mine.duplicate_window;
       withoutZero(b[0].data);
+      passedOnly(a[0].data, b[0].data);
       return same(a, b);
     },
   },
@@ -95,10 +97,7 @@ export const COPY_RULES = [
     row: "`last_ts` of a mirror that has only passed over sequences",
     match: (c) => {
       const b = copy(c.theirs);
-      const [mine, x] = [c.ours[0]?.data, b[0]?.data];
-      if (!api(c.o, "STREAM.INFO.") || !before(c).some((o) => o.op === "restart") || !x?.config?.mirror || x.state.messages !== 0 || x.state.last_seq === 0) return false;
-      if (!/^0001-/.test(x.state.last_ts) || /^0001-/.test(mine?.state?.last_ts)) return false;
-      x.state.last_ts = mine.state.last_ts;
+      if (!api(c.o, "STREAM.INFO.") || !before(c).some((o) => o.op === "restart") || !passedOnly(c.ours[0]?.data, b[0]?.data)) return false;
       return same(c.ours, b);
     },
   },
@@ -130,6 +129,14 @@ export const COPY_RULES = [
 const indexOf = (f) => JSON.stringify([f.name, f.filter_subject ?? "", f.subject_transforms ?? [], f.external ?? null]);
 
 const feeds = (s) => [s?.mirror, ...(s?.sources ?? [])].filter((x) => x);
+
+// A mirror that holds nothing but sequences it passed over: the time of that, which nats-server forgot, may come with it.
+function passedOnly(mine, x) {
+  if (!x?.config?.mirror || x.state.messages !== 0 || x.state.last_seq === 0) return false;
+  if (!/^0001-/.test(x.state.last_ts) || /^0001-/.test(mine?.state?.last_ts)) return false;
+  x.state.last_ts = mine.state.last_ts;
+  return true;
+}
 
 // `deleted_details` of a fresh stream, another row, may come with it.
 function withoutZero(s) {

@@ -183,6 +183,19 @@ export const RULES = [
     },
   },
   {
+    id: "kill-deleted-last",
+    row: "`last_ts` of a stream whose last message was deleted, after kill -9",
+    // Nothing else of the answer may differ.
+    match: (c) => {
+      if (!api(c.o, "STREAM.") || !before(c).some((x) => x.how === "kill")) return false;
+      const b = copy(c.theirs);
+      const [mine, theirs] = [streamsIn(c.ours), streamsIn(b)];
+      const removed = (name) => before(c).some((x) => x.subj === `STREAM.MSG.DELETE.${name}`);
+      theirs.forEach((x, i) => /^0001-/.test(x.state.last_ts) && x.state.last_seq > 0 && mine[i] && removed(x.config?.name) && (x.state.last_ts = mine[i].state.last_ts));
+      return theirs.length > 0 && same(c.ours, b);
+    },
+  },
+  {
     id: "kill-removals",
     row: "messages that were removed, after kill -9",
     ends: true,

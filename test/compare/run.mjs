@@ -206,8 +206,8 @@ class Run {
     const both = () => call.done(a) && call.done(b);
     if (both() || call.o.open || call.o.confirm === false || call.o.reply === false) return;
     if (await this.lane.until(both, SILENT)) return;
-    // An answer on one side only: the other one is due.  Silence on both: that is the answer.
-    if (call.done(a) !== call.done(b)) await this.lane.until(both, LATE);
+    // An answer on one side only: the other one is due, however busy the machine is.  Silence on both: that is the answer.
+    if (call.done(a) !== call.done(b)) await this.lane.until(both, 4 * LATE);
     else if (!(await this.lane.until(() => call.done(a) || call.done(b), UNHEARD[call.o.op] ?? 50))) call.silent = true;
     else await this.lane.until(both, LATE);
   }
