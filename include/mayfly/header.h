@@ -17,10 +17,10 @@ bool header_next(struct mf_slice block, size_t *pos, struct mf_slice *name, stru
 void header_begin(struct mf_buf *b, const char *status);
 void header_add(struct mf_buf *b, const char *name, struct mf_slice value);
 void header_end(struct mf_buf *b);
-/* Copies block to out without every line `name` / with `name` set to value (the first one is
- * replaced, further ones go; or it is added at the end).  An empty block becomes a new one.
- * Removing the last line of a block without status adds nothing to out.  block may not point into
- * out. */
+/* Copies block to out without every line `name` / with `name` set to value (in the first such
+ * line, which is the one that counts; or it is added at the end).  An empty block becomes a new
+ * one. Removing the last line of a block without status adds nothing to out.  block may not point
+ * into out. */
 void header_remove(struct mf_buf *out, struct mf_slice block, const char *name);
 void header_set(struct mf_buf *out, struct mf_slice block, const char *name, struct mf_slice value);
 /* Well-formed from "NATS/1.0" to the empty line, nothing behind it. */

@@ -45,7 +45,7 @@ bool sources_caught_up(const struct sources *all);
 struct source_info {
     const struct stream_source *config;
     bool mirror;
-    uint64_t lag, seq;            /* messages to come; the last one seen, as the origin counts */
+    uint64_t lag, seq;            /* messages to come; the last one taken, as the origin counts */
     int64_t active_ns;            /* since it was heard of; -1: never */
     const struct js_error *error; /* why it could not be followed; NULL: it is */
 };

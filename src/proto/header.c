@@ -188,8 +188,7 @@ static size_t insert_at(struct mf_slice block)
 void header_set(struct mf_buf *out, struct mf_slice block, const char *name, struct mf_slice value)
 {
     struct mf_slice key = mf_str(name), line;
-    size_t pos = 0, from = 0, last = insert_at(block);
-    bool done = false;
+    size_t pos = 0, last = insert_at(block);
 
     if (block.len == 0) {
         header_begin(out, NULL);
@@ -201,14 +200,11 @@ void header_set(struct mf_buf *out, struct mf_slice block, const char *name, str
     for (size_t at = pos; line_next(block, &pos, &line); at = pos) {
         if (!line_is(line, key))
             continue;
-        mf_buf_append(out, block.ptr + from, at - from);
-        from = pos;
-        if (!done)
-            header_add(out, name, value);
-        done = true;
-    }
-    if (done) {
-        mf_buf_append(out, block.ptr + from, block.len - from);
+        size_t blank = line.len > key.len + 1 && line.ptr[key.len + 1] == ' ' ? 1 : 0;
+        mf_buf_append(out, block.ptr, at + key.len + 1 + blank);
+        value_put(out, value);
+        mf_buf_append(out, "\r\n", 2);
+        mf_buf_append(out, block.ptr + pos, block.len - pos);
         return;
     }
     mf_buf_append(out, block.ptr, last);

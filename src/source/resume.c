@@ -8,9 +8,11 @@
  * sequence is its place.
  *
  * The blob, little endian:
- *    0  u8   1, the version              9  u64  upto: the stream's last sequence by then
- *    1  u64  the origin's sequence      17  u8   length of the origin's identity, at most 8
- *                                       18  the identity, then the index of the source */
+ *    0  u8   2, the version             17  u8   length of the origin's identity, at most 8
+ *    1  u64  the origin's sequence      18  u64  that of the last message that was taken
+ *    9  u64  upto: the stream's last    26  the identity, then the index of the source
+ *            sequence by then
+ * Version 1 lacks the field at 18. */
 #include "source_impl.h"
 
 #include "mayfly/header.h"
@@ -19,8 +21,9 @@
 
 #include <stdio.h>
 
-#define BLOB_VERSION 1
-#define BLOB_HEAD    18
+#define BLOB_VERSION 2
+#define BLOB_HEAD    26
+#define BLOB_HEAD_1  18
 #define SEEK_SLICE   256
 
 static struct mf_slice blob_name(const struct link *l, char name[32])
@@ -35,18 +38,20 @@ static void blob_read(struct link *l)
 {
     struct mf_slice b;
     char name[32];
-    size_t ident;
+    size_t ident, head;
 
-    if (!stream_blob_get(l->all->stream, blob_name(l, name), &b) || b.len < BLOB_HEAD ||
-        b.ptr[0] != BLOB_VERSION)
+    if (!stream_blob_get(l->all->stream, blob_name(l, name), &b) || b.len < BLOB_HEAD_1 ||
+        b.ptr[0] < 1 || b.ptr[0] > BLOB_VERSION)
         return;
+    head = b.ptr[0] == 1 ? BLOB_HEAD_1 : BLOB_HEAD;
     ident = b.ptr[17];
-    if (ident >= sizeof l->ident || b.len < BLOB_HEAD + ident ||
-        !mf_eq_str(mf_slice(b.ptr + BLOB_HEAD + ident, b.len - BLOB_HEAD - ident), l->index))
+    if (ident >= sizeof l->ident || b.len < head + ident ||
+        !mf_eq_str(mf_slice(b.ptr + head + ident, b.len - head - ident), l->index))
         return;
-    l->track.sseq = l->seen = le64_get(b.ptr + 1);
+    l->track.sseq = le64_get(b.ptr + 1);
+    l->seen = head == BLOB_HEAD ? le64_get(b.ptr + 18) : l->track.sseq;
     l->upto = le64_get(b.ptr + 9);
-    memcpy(l->ident, b.ptr + BLOB_HEAD, ident);
+    memcpy(l->ident, b.ptr + head, ident);
     l->ident[ident] = '\0';
 }
 
@@ -64,6 +69,7 @@ void resume_write(struct link *l)
     le64_put(head + 1, l->track.sseq);
     le64_put(head + 9, l->upto);
     head[17] = (uint8_t)ident;
+    le64_put(head + 18, l->seen);
     mf_buf_append(&b, head, sizeof head);
     mf_buf_append(&b, l->ident, ident);
     mf_buf_puts(&b, l->index);

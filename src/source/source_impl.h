@@ -39,7 +39,7 @@ struct link {
     char *name;                 /* as the origin called it; NULL: none */
     int level;                  /* of the API that is asked for: 5, 4; 0: an old server */
     struct track track;
-    uint64_t seen; /* the last of its messages that was taken, or was a duplicate */
+    uint64_t seen; /* the last of its messages that was taken and was no duplicate */
     uint64_t lag;
     int64_t heard_ns; /* 0: never */
     unsigned fails;

@@ -202,6 +202,7 @@ void take_near(struct link *l, uint64_t pending)
 static void take(struct link *l, const struct mf_msg *m, const struct origin_reply *r)
 {
     struct track before = l->track;
+    uint64_t accepted = l->accepted, seen = l->seen;
 
     switch (track_message(&l->track, l->mirror, r)) {
     case TRACK_IGNORE:
@@ -214,15 +215,18 @@ static void take(struct link *l, const struct mf_msg *m, const struct origin_rep
     }
     l->dirty = !l->mirror;
     if (l->dirty)
-        take_work(l); /* before the stream hears of it: its group is not on its way yet */
+        take_work(l);  /* before the stream hears of it: its group is not on its way yet */
+    l->seen = r->sseq; /* before the group may go: its place tells it */
     if (!hand_over(l, m, r)) {
         struct js_error e = l->error;
         l->track = before;
+        l->seen = seen;
         link_fail(l, &e);
         return;
     }
     l->fails = 0;
-    l->seen = r->sseq;
+    if (l->accepted == accepted)
+        l->seen = seen; /* a duplicate */
     l->lag = track_lag(r->pending);
     take_near(l, r->pending);
 }

@@ -184,6 +184,7 @@ class Session {
     const show = (v, from = 0) => JSON.stringify(v)?.slice(from, from + SHOWN);
     const at = Math.max(0, apart(diff.where.ours, diff.where.theirs) - 200);
     console.log(`  mayflyd:     ${show(diff.where.ours, at)}\n  nats-server: ${show(diff.where.theirs, at)}`);
+    console.log(`  where they differ: ${everywhere(diff.ours, diff.theirs).slice(0, 12).join("; ")}`);
     console.log(`  all of it:\n    ${show(diff.ours)}\n    ${show(diff.theirs)}`);
     console.log(`  again: ./dev compare diff --mode=${this.o.mode} --script=${path.relative(TOP, file)}\n`);
   }
@@ -202,6 +203,13 @@ class Session {
     if (idle.length && !this.o.scripts.length) console.log(`  rules never used: ${idle.join(", ")}`);
     for (const f of this.finds.values()) console.log(`  ${f.times} x ${f.signature} (${f.seed})`);
   }
+}
+
+// All places in which two answers differ.
+function everywhere(a, b, path = "") {
+  if (JSON.stringify(a) === JSON.stringify(b)) return [];
+  if (!a || !b || typeof a !== "object" || typeof b !== "object") return [`${path}: ${JSON.stringify(a)?.slice(0, 150)} | ${JSON.stringify(b)?.slice(0, 150)}`];
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((k) => everywhere(a[k], b[k], `${path}.${k}`));
 }
 
 // Where two texts part.

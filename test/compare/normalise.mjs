@@ -77,7 +77,7 @@ export class Normaliser {
     if (STAMPS.has(key)) return this.time(value);
     if (NAMES.has(key)) return this.name(value);
     if (key === "description") return this.sentence(value);
-    if (key === "deliver_subject") return value.replace(/^(\$JS\.SNAPSHOT\.RESTORE\.[^.]+\.)[0-9A-Za-z]{22}$/, "$1<id>");
+    if (key === "deliver_subject") return value.replace(/^(\$JS\.SNAPSHOT\.RESTORE\.[^.]+\.)[0-9A-Za-z]{22}$/, "$1<id>").replace(/^(\$JS\.[MS]\.)[0-9A-Za-z]{8}$/, "$1<rnd>");
     if (key === "hdrs") return this.headers(Buffer.from(value, "base64").toString("latin1"));
     if (key === "pinned_client_id" || key === "pinned_id") return `<pin ${value}>`;
     return value;

@@ -119,6 +119,23 @@ export const RULES = [
   },
   // --- both modes ---
   {
+    id: "purged-unused",
+    row: "`first_seq` of a stream that was purged before it held a message",
+    match: (c) => {
+      const [a, b] = [copy(c.ours), c.theirs];
+      const ops = before(c);
+      const stopped = ops.findLastIndex((x) => x.op === "restart");
+      let found = false;
+      for (const [i, x] of streamsIn(a).entries()) {
+        const other = streamsIn(b)[i];
+        if (x.state.last_seq !== 0 || x.state.first_seq !== 0 || other?.state.first_seq !== 1 || !ops.slice(0, stopped + 1).some((o) => o.subj === `STREAM.PURGE.${x.config.name}`)) continue;
+        x.state.first_seq = 1;
+        found = true;
+      }
+      return found && same(a, b);
+    },
+  },
+  {
     id: "updated-to-interest",
     row: "a stream updated from limits to interest",
     ends: true,
@@ -162,6 +179,19 @@ export const RULES = [
       const [mine, theirs] = [streamsIn(c.ours), streamsIn(b)];
       const unused = (x) => x.config?.first_seq > 0 && x.state.messages === 0 && x.state.last_seq === x.config.first_seq - 1;
       theirs.forEach((x, i) => unused(x) && mine[i] && /^0001-/.test(mine[i].state.last_ts) && (x.state.last_ts = mine[i].state.last_ts));
+      return theirs.length > 0 && same(c.ours, b);
+    },
+  },
+  {
+    id: "kill-deleted-last",
+    row: "`last_ts` of a stream whose last message was deleted, after kill -9",
+    // Nothing else of the answer may differ.
+    match: (c) => {
+      if (!api(c.o, "STREAM.") || !before(c).some((x) => x.how === "kill")) return false;
+      const b = copy(c.theirs);
+      const [mine, theirs] = [streamsIn(c.ours), streamsIn(b)];
+      const removed = (name) => before(c).some((x) => x.subj === `STREAM.MSG.DELETE.${name}`);
+      theirs.forEach((x, i) => /^0001-/.test(x.state.last_ts) && x.state.last_seq > 0 && mine[i] && removed(x.config?.name) && (x.state.last_ts = mine[i].state.last_ts));
       return theirs.length > 0 && same(c.ours, b);
     },
   },

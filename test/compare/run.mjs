@@ -9,6 +9,7 @@
 //   {op:"raw", subj, reply?, data?}        publish to a subject as it stands
 //   {op:"sub", id, subj, queue?}, {op:"unsub", id}
 //   {op:"wait", ms}, {op:"check"}, {op:"restart", how}
+//   {..., later}                           the copies of streams are not looked at behind it
 //   {op:"audit"}                           from here on, what is told of API requests is compared too
 //   {op:"pull", ..., by}                   asked by another client; {op:"hangup", by}: he goes
 //   {op:"leave", i}                        nobody listens to the i-th open pull (counted round) any more
@@ -21,6 +22,7 @@ import { takesMany } from "./rules_help.mjs";
 
 const LATE = Number(process.env.COMPARE_LATE ?? 4000); // ms: one server has answered, the other may be stuck behind a busy machine
 const SILENT = 150; // neither has: it is taken for silence
+const UNHEARD = { pull: 100, api: 1000 }; // and then this long; an API request is nearly always answered
 const GOING = 60; // what goes by itself may take so long
 const READS = /^(INFO$|STREAM\.(INFO|NAMES|LIST|MSG\.GET)|CONSUMER\.(INFO|NAMES|LIST))/;
 
@@ -81,7 +83,7 @@ class Run {
       while (i + n < this.ops.length && n < 64 && together(this.ops[i], this.ops[i + n], live)) n++;
       await this.group(i, n);
       i += n;
-      if (this.copies.size > 0 && !this.findings.over && !isRead(this.ops[i - 1])) await this.follow();
+      if (this.copies.size > 0 && !this.findings.over && !isRead(this.ops[i - 1]) && !this.ops[i - 1].later) await this.follow(i - 1);
       const look = this.live ? !isRead(this.ops[i - 1]) : this.consumers.size > 0 && shakes(this.ops[i - 1]);
       if (!this.findings.over && look && !(await this.settle())) await this.check(i - 1, true);
       if (this.lane.pair.fallen().length) return this.findings.fallen(i - 1, this.lane.pair.fallen());
@@ -204,9 +206,9 @@ class Run {
     const both = () => call.done(a) && call.done(b);
     if (both() || call.o.open || call.o.confirm === false || call.o.reply === false) return;
     if (await this.lane.until(both, SILENT)) return;
-    // An answer on one side only: the other one is due.  Silence on both: that is the answer.
-    if (call.done(a) !== call.done(b)) await this.lane.until(both, LATE);
-    else if (!(await this.lane.until(() => call.done(a) || call.done(b), call.o.op === "pull" ? 100 : 50))) call.silent = true;
+    // An answer on one side only: the other one is due, however busy the machine is.  Silence on both: that is the answer.
+    if (call.done(a) !== call.done(b)) await this.lane.until(both, 4 * LATE);
+    else if (!(await this.lane.until(() => call.done(a) || call.done(b), UNHEARD[call.o.op] ?? 50))) call.silent = true;
     else await this.lane.until(both, LATE);
   }
 
@@ -303,19 +305,23 @@ class Run {
     return a === b;
   }
 
-  // Copies go on by themselves too: waits until they are alike, and moved, or did not move for some looks.
-  async follow() {
+  // Copies go on by themselves too: waits until they are alike, and moved, or did not move for some looks.  Where they
+  // differ and a rule explains it, they are waited for once.  Then they are compared: a difference is seen where it begins.
+  async follow(index) {
     const end = Date.now() + LATE;
+    let calls;
     let last = "";
     for (let still = 0, round = 0; Date.now() < end; round++) {
-      const calls = await this.ask([...this.copies].map((s) => [`STREAM.INFO.${s}`]));
+      calls = await this.ask([...this.copies].map((s) => [`STREAM.INFO.${s}`, { deleted_details: true }]));
       const [a, b] = this.lane.sides.map((_, i) => JSON.stringify(calls.map((c) => reached(parse(c.lists[i][0])))));
-      still = a === b && a === last ? still + 1 : 0;
-      last = a;
-      if (a === b && (still >= 4 || (still >= 1 && a !== this.reached))) break;
+      const both = a === b ? a : `${a} ${b}`;
+      still = both === last ? still + 1 : 0;
+      last = both;
+      if (still >= 4 ? a === b || both === this.reached : still >= 1 && a === b && a !== this.reached) break;
       await new Promise((ok) => setTimeout(ok, Math.min(50, 4 << round)));
     }
     this.reached = last;
+    for (const c of calls) if (!this.findings.over) this.findings.answers(index, { ...c.o, op: "check" }, c.lists.map((l, i) => compareMessages(l, this.lane.sides[i].normaliser, c.o)));
   }
 
   #logsEqual() {
@@ -341,7 +347,7 @@ class Run {
     // What goes on by itself (expiry, redelivery, advisories) may be a moment behind on one side.
     for (let round = 0; ; round++) {
       calls = await this.ask(list);
-      const texts = this.lane.sides.map((_, i) => calls.map((c) => c.lists[i].map((m) => blur(m.data)).join()).join());
+      const texts = this.lane.sides.map((_, i) => calls.map((c) => c.lists[i].map((m) => blur(m.data, this.copies.size > 0)).join()).join());
       if ((texts[0] === texts[1] && this.#logsEqual()) || Date.now() > end) break;
       await new Promise((ok) => setTimeout(ok, Math.min(200, 5 << round)));
       if (round > 12) break;
@@ -487,7 +493,8 @@ function reached(info) {
   const { messages, first_seq, last_seq } = info?.state ?? {};
   return [messages, first_seq, last_seq, [info?.mirror, ...(info?.sources ?? [])].map((x) => x && JSON.stringify([x.name, x.lag, x.active >= 0, x.error?.err_code])).sort()];
 }
-// An answer without its times, to see whether looking again is worth it.
-function blur(text) {
+// An answer without its times, to see whether looking again is worth it.  Where copies are, how many consumers there are differs (a row).
+function blur(text, copies) {
+  if (copies) text = text.replace(/"consumers":\d+/, "");
   return text.replace(/"\d{4}-\d\d-\d\dT[^"]*"|"total":\d+,"errors":\d+|"(name|consumers)":\["?[^,\]]*|"(pause_remaining|active)":\d+/g, "");
 }

@@ -364,6 +364,11 @@ static void test_what_was_never_sent_was_not_seen(void)
     run_until(0, 1);
     origin_o.opt_start_seq = 0;
     TEST_ASSERT_EQUAL_UINT64(0, look().info.seq);
+    store_marked("");
+    kill_and_follow(&sourcing);
+    run_until(0, 2);
+    assert_starts_at("3");
+    TEST_ASSERT_EQUAL_UINT64(0, look().info.seq);
     origin_holds(three, 3);
     run_until(1, 0);
     TEST_ASSERT_EQUAL_UINT64(3, look().info.seq);
@@ -409,11 +414,19 @@ static void test_a_duplicate_is_passed_over(void)
     value_of(origin.body, "\"name\":", name, sizeof name);
     (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.1.1.5.1", name);
     (void)publish(origin.to, "k.1", reply, "NATS/1.0\r\nNats-Msg-Id: id\r\n\r\n", "again");
+    TEST_ASSERT_EQUAL_UINT64(0, look().info.seq); /* of what is stored */
     (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.2.2.5.0", name);
     (void)publish(origin.to, "k.2", reply, "NATS/1.0\r\nNats-Msg-Id: other\r\n\r\n", "next");
     world_turns(&w);
     TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
     TEST_ASSERT_EQUAL_UINT(1, origin.asked);
+    TEST_ASSERT_EQUAL_UINT64(2, look().info.seq);
+    (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.3.3.5.0", name);
+    (void)publish(origin.to, "k.3", reply, "NATS/1.0\r\nNats-Msg-Id: other\r\n\r\n", "again");
+    world_turns(&w);
+    kill_and_follow(&ids);
+    run_until(0, 2);
+    assert_starts_at("4");
     TEST_ASSERT_EQUAL_UINT64(2, look().info.seq);
 }
 

@@ -31,8 +31,13 @@ function drawn(r, fields) {
   return c;
 }
 
+// A stream of counters; sources may be added up in it.
+function counter(r, name, subjects) {
+  return { name, ...(subjects ? { subjects } : {}), allow_msg_counter: true, allow_direct: true, ...(r.chance(30) ? { storage: "memory" } : {}), ...(r.chance(30) ? { max_msgs_per_subject: r.pick([1, 2]) } : {}), ...(r.chance(10) ? { allow_atomic: true } : {}) };
+}
+
 export function origin(r, world, name) {
-  const c = r.chance(12) ? { ...bucket(r, name), name, subjects: [`${name.toLowerCase()}.>`] } : { name, subjects: [`${name.toLowerCase()}.>`], ...drawn(r, ORIGIN) };
+  const c = r.chance(8) ? counter(r, name, [`${name.toLowerCase()}.>`]) : r.chance(12) ? { ...bucket(r, name), name, subjects: [`${name.toLowerCase()}.>`] } : { name, subjects: [`${name.toLowerCase()}.>`], ...drawn(r, ORIGIN) };
   world.add(name, c);
   return { op: "api", subj: `STREAM.CREATE.${name}`, body: c };
 }
@@ -41,7 +46,7 @@ export function origin(r, world, name) {
 function taking(r, s, mirror) {
   const p = s.own;
   const from = { name: s.name };
-  const some = [[{ src: `${p}.a`, dest: "" }, { src: `${p}.b`, dest: `t${p}.b` }], [{ src: `${p}.*`, dest: `t${p}.{{wildcard(1)}}.z` }], [{ src: `${p}.>`, dest: `t${p}.>` }], [{ src: `${p}.a.*`, dest: `t${p}.$1` }]];
+  const some = [[{ src: `${p}.a`, dest: "" }, { src: `${p}.b`, dest: `t${p}.b` }], [{ src: `${p}.*`, dest: `t${p}.{{wildcard(1)}}.z` }], [{ src: `${p}.>`, dest: `t${p}.>` }], [{ src: `${p}.a.*`, dest: `t${p}.$1` }], [{ src: `${p}.*`, dest: "sum.{{wildcard(1)}}" }]];
   const how = r.weighted({ all: 6, filter: 3, transforms: 3 });
   if (how === "filter") from.filter_subject = r.pick([`${p}.a`, `${p}.>`, `${p}.*`, `${p}.a.*`, "zz.>"]);
   if (how === "transforms") from.subject_transforms = r.pick(some);
@@ -66,10 +71,10 @@ function flawed(r, c) {
 
 function copy(r, world, name) {
   const s = r.pick([...world.streams.values()].filter((x) => x.name !== name && !(x.config.sources && x.config.sources.length > 1)));
-  const c = { name, ...drawn(r, COPY) };
+  const c = s.config.allow_msg_counter && r.chance(70) ? counter(r, name) : { name, ...drawn(r, COPY) };
   if (r.chance(55)) c.mirror = taking(r, s, true);
   else {
-    const other = [...world.streams.values()].find((x) => x.name !== s.name && x.name !== name && !x.config.mirror && !x.config.sources && x.last.size === 0);
+    const other = [...world.streams.values()].find((x) => x.name !== s.name && x.name.startsWith("S") && x.last.size === 0);
     c.sources = [taking(r, s), ...(other && !s.config.mirror && !s.config.sources && r.chance(40) ? [taking(r, other)] : [])];
     if (r.chance(40)) c.subjects = [`${name.toLowerCase()}.>`];
     delete c.mirror_direct;
@@ -77,7 +82,7 @@ function copy(r, world, name) {
   }
   if (r.chance(8)) c.subject_transform = r.pick([{ src: `${s.own}.a`, dest: "moved.a" }, { src: `${s.own}.>`, dest: `moved.${s.own}.>` }]);
   if (r.chance(5)) c.republish = { src: ">", dest: `rp.${name}.>` };
-  if (r.chance(10)) return [{ op: "api", subj: "STREAM.CREATE.X", body: { ...flawed(r, c), name: "X" } }, { op: "api", subj: "STREAM.DELETE.X" }];
+  if (r.chance(10)) return [{ op: "api", subj: "STREAM.CREATE.X", body: { ...flawed(r, c), name: "X" }, later: true }, { op: "api", subj: "STREAM.DELETE.X" }];
   world.add(name, c);
   const made = world.streams.get(name);
   made.own = s.own;
@@ -88,8 +93,11 @@ function copy(r, world, name) {
 // Other limits, another list of sources, or no mirror any more.
 function change(r, world, s) {
   const c = { ...s.config };
-  const how = r.weighted({ field: 6, promote: 1, sources: 2 });
-  if (how === "promote" && c.mirror) {
+  const how = r.weighted({ field: 6, promote: 2, sources: 2 });
+  if (how === "promote" && c.mirror && r.chance(15)) {
+    c.mirror = taking(r, r.pick([...world.streams.values()].filter((x) => x !== s)), true); // mostly refused
+    return { op: "api", subj: `STREAM.UPDATE.${s.name}`, body: c };
+  } else if (how === "promote" && c.mirror) {
     delete c.mirror;
     delete c.mirror_direct;
     if (r.chance(60)) c.subjects = [`${s.name.toLowerCase()}.>`];

@@ -2,6 +2,7 @@
 import * as backups from "./backups.mjs";
 import * as consumers from "./consumers.mjs";
 import * as copies from "./copies.mjs";
+import { episode as copiesEpisode } from "./copies_time.mjs";
 import * as groups from "./groups.mjs";
 import * as kv from "./kv.mjs";
 import { episode } from "./time.mjs";
@@ -137,6 +138,7 @@ export function generate(seed, options) {
   const also = new Random(`${seed} also`);
   const topic = options.topic || also.weighted({ both: 85, groups: 3, backups: 7, audits: 5 });
   if (topic === "groups" && !options.restarts && also.chance(6)) return { seed, ops: groups.timeout(also) };
+  if (topic === "copies" && !options.restarts && also.chance(3)) return { seed, ops: copiesEpisode(also) };
   const w = new World(r, { ...options, topic });
   const ops = [];
   const length = r.pick([20, 40, 80, 150]);
