@@ -39,19 +39,6 @@ void ack_wait_updated(struct consumer *c, const struct consumer_config *old)
     }
 }
 
-int64_t ack_last_wait(const struct consumer *c)
-{
-    int64_t last = INT64_MIN;
-    struct mf_list *pos;
-
-    mf_list_each(pos, &c->wait.order)
-    {
-        int64_t at = mf_container(pos, struct pend, order)->deadline_ns;
-        last = at > last ? at : last;
-    }
-    return last;
-}
-
 /* --- floors -------------------------------------------------------------------------------- */
 
 /* When nothing waits, the floor is where delivery is; else just below the lowest that waits, if
@@ -112,6 +99,23 @@ void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last)
         if (e->sseq >= first)
             forget(c, e);
     }
+}
+
+void ack_forget_all(struct consumer *c)
+{
+    state_touch_waiting(c);
+    pending_discard(&c->wait, c->group->host->loop);
+}
+
+void ack_lost_all(struct consumer *c)
+{
+    if (c->wait.count > 0) {
+        c->lost_dseq = c->floor_dseq = c->dseq;
+        c->floor_sseq = c->sseq;
+        c->lost_at = c->group->told;
+        c->acked_ns = group_now(c->group);
+    }
+    ack_forget_all(c);
 }
 
 void ack_forget_given_one(struct consumer *c, uint64_t sseq)

@@ -1,6 +1,8 @@
 /* pending.c: messages that were delivered and wait for their acks. */
 #include "consumer_impl.h"
 
+#include "mayfly/work.h"
+
 #include <stdlib.h>
 
 static uint64_t hash(uint64_t seq)
@@ -10,7 +12,7 @@ static uint64_t hash(uint64_t seq)
 
 void pending_init(struct pending *p, size_t *given_sum)
 {
-    *p = (struct pending){.given_sum = given_sum};
+    *p = (struct pending){.given_sum = given_sum, .latest_ns = INT64_MIN};
     mf_list_init(&p->order);
     mf_list_init(&p->redeliver);
     mf_list_init(&p->given);
@@ -118,6 +120,8 @@ int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
     mf_list_del(&e->queued);
     heap_remove(p, e);
     e->deadline_ns = deadline_ns;
+    if (deadline_ns > p->latest_ns)
+        p->latest_ns = deadline_ns;
     up(p, p->heaped++, e);
     return 0;
 }
@@ -243,7 +247,8 @@ static void ends(struct pending *p, struct pend *e)
     heap_remove(p, e);
     mf_list_del(&e->queued);
     mf_list_del(&e->order);
-    p->count--;
+    if (--p->count == 0)
+        p->latest_ns = INT64_MIN;
     p->redelivered -= e->count > 1;
 }
 
@@ -279,6 +284,69 @@ void pending_leave(struct pending *p)
     if (p->given_sum != NULL)
         *p->given_sum -= p->given_up;
     p->given_sum = NULL;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+#define FEW 1000u /* freed at once */
+
+/* What was emptied, and is given back. */
+struct waste {
+    struct work_task task;
+    struct loop *loop;
+    struct mf_list order, given;
+    struct pend **heap;
+    struct table by_seq;
+};
+
+static bool list_within(const struct mf_list *list, uint64_t first, uint64_t last)
+{
+    return list->next == list || (seq_of(list->next) >= first && seq_of(list->prev) <= last);
+}
+
+bool pending_within(const struct pending *p, uint64_t first, uint64_t last)
+{
+    return p->count + p->given_up > 0 && !p->unsorted && list_within(&p->order, first, last) &&
+           list_within(&p->given, first, last);
+}
+
+static bool free_waste(struct work_task *t)
+{
+    struct waste *x = mf_container(t, struct waste, task);
+    struct mf_list *n;
+
+    do {
+        if ((n = mf_list_pop(&x->order)) == NULL && (n = mf_list_pop(&x->given)) == NULL) {
+            free(x->heap);
+            table_fini(&x->by_seq);
+            free(x);
+            return false;
+        }
+        free(mf_container(n, struct pend, order));
+    } while (!work_spent_every(x->loop, 64));
+    return true;
+}
+
+void pending_discard(struct pending *p, struct loop *l)
+{
+    size_t *sum = p->given_sum;
+    struct waste *x = p->count + p->given_up > FEW ? calloc(1, sizeof *x) : NULL;
+
+    pending_leave(p);
+    if (x == NULL) {
+        pending_fini(p);
+    } else {
+        x->task = (struct work_task){.run = free_waste, .cause = WORK_REMOVE, .what = "acks"};
+        x->loop = l;
+        mf_list_init(&x->order);
+        mf_list_init(&x->given);
+        mf_list_move(&x->order, &p->order);
+        mf_list_move(&x->given, &p->given);
+        x->heap = p->heap;
+        x->by_seq = p->by_seq;
+        work_discard(l, &x->task);
+    }
+    pending_init(p, sum);
 }
 
 void pending_fini(struct pending *p)

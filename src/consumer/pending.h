@@ -7,6 +7,7 @@
 
 #include "mayfly/base.h"
 #include "mayfly/list.h"
+#include "mayfly/loop.h"
 #include "mayfly/table.h"
 
 /* One message.  It is in `by_seq`, in `order`, and either in the heap (its ack is awaited until
@@ -30,12 +31,17 @@ struct pending {
     size_t count, redelivered; /* that wait; redelivered: those with count > 1 */
     size_t given_up;
     size_t *given_sum; /* the same of all consumers of a stream, or NULL */
+    int64_t latest_ns; /* no deadline of those that wait is later; INT64_MIN: none waits */
     bool lost;         /* some went before a restart */
     bool unsorted;     /* many are added in any order: pending_sort() follows */
 };
 
 void pending_init(struct pending *p, size_t *given_sum);
-void pending_fini(struct pending *p);
+void pending_fini(struct pending *p); /* O(all), see pending_discard() */
+/* Empties it: O(1), and the memory of very many is given back in slices. */
+void pending_discard(struct pending *p, struct loop *l);
+/* Are there any, and none outside of [first, last]?  O(1); false where they are not sorted. */
+bool pending_within(const struct pending *p, uint64_t first, uint64_t last);
 void pending_leave(struct pending *p); /* its given up count in no sum any more */
 struct pend *pending_find(const struct pending *p, uint64_t sseq);  /* one that waits */
 struct pend *pending_given(const struct pending *p, uint64_t sseq); /* one that was given up */
