@@ -213,6 +213,8 @@ bool store_key(const struct store *s, struct mf_slice key, struct store_key *out
  * condemned.  0: none. */
 uint64_t store_key_last_accepted(const struct store *s, struct mf_slice key, uint64_t *count);
 uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key);
+/* The next one behind `after`, which was one of this key; the first, if that is gone. */
+uint64_t store_key_next_accepted(const struct store *s, struct mf_slice key, uint64_t after);
 uint64_t store_first_accepted(const struct store *s);
 uint64_t store_next_accepted(const struct store *s, uint64_t from_seq); /* at or after; 0: none */
 void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint64_t *last_seq);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #define LEAST 16u /* fewer are removed one by one */
-#define STEPS 1000
+#define STEPS 100000
 #define LATER 2000u /* messages of a batch that change over, at most */
 #define SMALL 4096u /* an index with no more is freed at once */
 

@@ -142,6 +142,18 @@ uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key)
     return 0;
 }
 
+uint64_t store_key_next_accepted(const struct store *s, struct mf_slice key, uint64_t after)
+{
+    uint32_t k = keys_find(index_keys(s->ix), key), id = index_find(s->ix, after);
+
+    if (k == KEYS_NONE || id == INDEX_NONE || index_key(s->ix, id) != k)
+        return store_key_first_accepted(s, key);
+    while ((id = index_newer(s->ix, id)) != INDEX_NONE)
+        if (accepted(s, id))
+            return index_seq(s->ix, id);
+    return 0;
+}
+
 /* --- all ------------------------------------------------------------------------------------ */
 
 uint64_t store_first_accepted(const struct store *s)

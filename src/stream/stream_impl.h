@@ -3,7 +3,8 @@
  *     stream.c     open, close, state                 publish.c   the way in: order of checks,
  * storing intake.c     headers of a message, read once    check.c     each check of a publish
  *     limits.c     room for one more                  expire.c    deadlines, markers
- *     remove.c     MSG.DELETE, purge in slices        view.c      reading
+ *     remove.c     MSG.DELETE                         purge.c     purges in slices
+ *     view.c       reading
  *     dedup.c      ids of messages                    sweep.c     new deadlines for stored messages
  *     batch.c      atomic batches                     fast.c      fast batches
  *     counter.c    Nats-Incr                          schedule.c  Nats-Schedule
@@ -89,7 +90,7 @@ struct stream {
     uint64_t announced;   /* observers know all up to here */
     struct store_wait poke;
     bool poked, poke_again;
-    struct mf_list purges;         /* remove.c: struct purge, running or waiting, in order */
+    struct mf_list purges;         /* purge.c: struct purge, running or waiting, in order */
     struct mf_buf scratch, packed; /* a rewritten header; a compressed body */
     char subject_buf[4096];        /* a transformed subject */
     void *data;
@@ -224,10 +225,14 @@ int64_t expire_deadline(const struct stream *s, int64_t ts_ns,
 MF_MUSTCHECK int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last,
                              uint16_t flags, enum marker_reason why);
 
-/* --- remove.c --------------------------------------------------------------------------------- */
+/* --- remove.c, purge.c ------------------------------------------------------------------------ */
 
 void purge_drop_all(struct stream *s);
 struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
+void stream_op_refuse(struct stream *s, struct stream_op *op, const struct js_error *e);
+/* In one record; what is not on disk yet too.  O(messages that go), and O(1) where none stays. */
+MF_MUSTCHECK int stream_drop_range(struct stream *s, uint64_t from, uint64_t upto,
+                                   struct store_wait *w);
 
 /* --- dedup.c -------------------------------------------------------------------------------- */
 

@@ -329,6 +329,59 @@ static void test_a_large_purge_goes_in_slices_and_spares_what_comes_meanwhile(vo
     TEST_ASSERT_EQUAL_STRING("k.0||later", world_message(&w, ack.seq));
 }
 
+/* How many messages went in the longest turn of a purge, and in how many turns. */
+static uint64_t longest_turn(const char *filter, uint64_t below, uint64_t keep, unsigned *turns)
+{
+    struct stream_op op = {.done = answered};
+    uint64_t before, now, bytes, last, most = 0;
+    int64_t give_up = clock_mono_ns() + 60 * CLOCK_S;
+
+    store_accepted(w.stream->store, &before, &bytes, &last);
+    stream_purge(w.stream, mf_str(filter), below, keep, &op);
+    for (*turns = 0; op.done != NULL && clock_mono_ns() < give_up; ++*turns) {
+        store_accepted(w.stream->store, &now, &bytes, &last);
+        most = before - now > most ? before - now : most;
+        before = now;
+        loop_turn(w.loop);
+    }
+    TEST_ASSERT_TRUE(op.done == NULL && op.count == 0); /* not refused */
+    return most;
+}
+
+/* Whatever a purge is asked for, a turn takes away (and looks at) no more than its slices. */
+static void test_no_purge_takes_many_messages_in_one_turn(void)
+{
+    enum { MANY = 12000 };
+    static const struct {
+        const char *filter;
+        uint64_t below, keep, left;
+    } rows[] = {
+        {"", MANY - 9, 0, 10},
+        {">", MANY / 2, 0, MANY / 2 + 1},
+        {"", 0, 10, 10},
+        {"", 0, MANY - 5000, MANY - 5000},
+        {"k.*", 0, 5000, 5000},
+        {"k.*", 0, MANY, MANY},
+        {"k.*", 0, MANY - 1, MANY - 1},
+        {"k.0", 0, 3, MANY - 3997},
+    };
+
+    for (size_t i = 0; i < MF_COUNT(rows); i++) {
+        char row[16];
+        unsigned turns;
+        snprintf(row, sizeof row, "row %zu", i);
+        world_open(&w, &(struct stream_config){STREAM});
+        send_many(MANY, 4000, NULL);
+        work_set_steps(w.loop, 1); /* one slice in each turn */
+        TEST_ASSERT_LESS_OR_EQUAL_UINT64_MESSAGE(
+            2000, longest_turn(rows[i].filter, rows[i].below, rows[i].keep, &turns), row);
+        TEST_ASSERT_GREATER_OR_EQUAL_UINT_MESSAGE(rows[i].left > MANY - 3 ? 0 : 3, turns, row);
+        TEST_ASSERT_EQUAL_UINT64_MESSAGE(rows[i].left, world_count(&w), row);
+        world_fini(&w);
+        world_init(&w);
+    }
+}
+
 static void test_purges_under_way_are_told_when_the_stream_closes(void)
 {
     struct stream_op a = {.done = answered}, b = {.done = answered};
@@ -385,6 +438,7 @@ int main(void)
     RUN_TEST(test_thousands_of_copies_are_sent_each_once);
     RUN_TEST(test_observers_are_told_of_each_removal_once);
     RUN_TEST(test_a_large_purge_goes_in_slices_and_spares_what_comes_meanwhile);
+    RUN_TEST(test_no_purge_takes_many_messages_in_one_turn);
     RUN_TEST(test_purges_under_way_are_told_when_the_stream_closes);
     RUN_TEST(test_purges_at_their_edges);
     return UNITY_END();
