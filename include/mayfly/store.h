@@ -222,6 +222,8 @@ void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint
  * it) or O(keys that match), whatever is less. */
 uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern);
 uint64_t store_pattern_last(struct store *s, struct mf_slice pattern);
+/* Removals on their way to disk; those of everything at once, and of what expired, do not count. */
+uint64_t store_removing(const struct store *s);
 /* How many accepted messages have the lowest owner flag (0) or the second (1). */
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag);
 /* The two low flags of a message that is accepted; false: it is not there. */

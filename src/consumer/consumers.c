@@ -346,6 +346,8 @@ static void group_bury(struct consumers *g)
     loop_timer_stop(g->flush_timer);
     work_cancel(g->host->loop, &g->sweep);
     work_cancel(g->host->loop, &g->count_run);
+    stream_unhold(g->stream, &g->sweep);
+    stream_unhold(g->stream, &g->count_run);
     g->bury.fn = group_free;
     loop_defer(g->host->loop, &g->bury);
 }

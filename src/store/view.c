@@ -177,6 +177,13 @@ void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint
     *last_seq = s->last_seq;
 }
 
+uint64_t store_removing(const struct store *s)
+{
+    uint64_t others = s->hidden.msgs + (s->purge.ix != NULL ? s->purge.all.msgs : 0);
+
+    return s->doomed.msgs > others ? s->doomed.msgs - others : 0;
+}
+
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag)
 {
     return s->all.flagged[flag] + s->image.added.flagged[flag] + s->filling.added.flagged[flag] -

@@ -333,7 +333,7 @@ static bool enforce_slice(struct stream *s)
     size_t left = ENFORCE_SLICE;
     bool more, stuck = false;
 
-    if (s->closing)
+    if (s->closing || stream_hold(s, &s->enforcing))
         return false;
     store_begin(s->store, true);
     /* In nats-server's order: the stream's limits, then those of its subjects. */

@@ -241,7 +241,7 @@ static bool purge_slice(struct stream *s)
     bool more = true;
     int rc = 0;
 
-    if (s->closing || mf_list_empty(&s->purges))
+    if (s->closing || mf_list_empty(&s->purges) || stream_hold(s, &s->purging))
         return false;
     p = mf_container(mf_list_first(&s->purges), struct purge, link);
     (void)stream_now(s);

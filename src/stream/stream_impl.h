@@ -4,7 +4,7 @@
  * storing intake.c     headers of a message, read once    check.c     each check of a publish
  *     limits.c     room for one more                  expire.c    deadlines, markers
  *     remove.c     MSG.DELETE                         purge.c     purges in slices
- *     view.c       reading
+ *     hold.c       removals wait for the disk         view.c      reading
  *     dedup.c      ids of messages                    sweep.c     new deadlines for stored messages
  *     batch.c      atomic batches                     fast.c      fast batches
  *     counter.c    Nats-Incr                          schedule.c  Nats-Schedule
@@ -90,6 +90,11 @@ struct stream {
     uint64_t announced;   /* observers know all up to here */
     struct store_wait poke;
     bool poked, poke_again;
+    struct {
+        struct store_wait wait;
+        bool waits;
+        struct work_task *task[4]; /* purge, limits, two of consumers */
+    } hold;                        /* hold.c */
     struct mf_list purges;         /* purge.c: struct purge, running or waiting, in order */
     struct mf_buf scratch, packed; /* a rewritten header; a compressed body */
     char subject_buf[4096];        /* a transformed subject */

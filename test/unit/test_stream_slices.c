@@ -382,6 +382,35 @@ static void test_no_purge_takes_many_messages_in_one_turn(void)
     }
 }
 
+static void run_slice(struct work_task *t)
+{
+    work_cancel(w.loop, t);
+    if (t->run(t))
+        work_add(w.loop, w.stream->owner, t);
+}
+
+/* Removals leave the index together when they are on disk: with many on their way, slices wait. */
+static void test_a_purge_waits_for_the_disk_now_and_then(void)
+{
+    struct stream_op op = {.done = answered};
+    uint64_t most = 0;
+    int64_t give_up = clock_mono_ns() + 60 * CLOCK_S;
+
+    world_open(&w, &(struct stream_config){STREAM});
+    send_many(20000, 5000, NULL);
+    stream_purge(w.stream, MF_LIT("k.*"), 0, 0, &op);
+    while (op.done != NULL && clock_mono_ns() < give_up) {
+        for (int n = 0; n < 10 && work_queued(&w.stream->purging); n++)
+            run_slice(&w.stream->purging); /* before anything is written */
+        most = store_removing(w.stream->store) > most ? store_removing(w.stream->store) : most;
+        loop_turn(w.loop);
+    }
+    TEST_ASSERT_TRUE(op.done == NULL && op.count == 0);
+    TEST_ASSERT_GREATER_THAN_UINT64(2000, most);
+    TEST_ASSERT_LESS_OR_EQUAL_UINT64(5000, most);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+}
+
 static void test_purges_under_way_are_told_when_the_stream_closes(void)
 {
     struct stream_op a = {.done = answered}, b = {.done = answered};
@@ -439,6 +468,7 @@ int main(void)
     RUN_TEST(test_observers_are_told_of_each_removal_once);
     RUN_TEST(test_a_large_purge_goes_in_slices_and_spares_what_comes_meanwhile);
     RUN_TEST(test_no_purge_takes_many_messages_in_one_turn);
+    RUN_TEST(test_a_purge_waits_for_the_disk_now_and_then);
     RUN_TEST(test_purges_under_way_are_told_when_the_stream_closes);
     RUN_TEST(test_purges_at_their_edges);
     return UNITY_END();
