@@ -9,10 +9,11 @@
  * Close: purge_drop_all() refuses those under way. */
 #include "stream_impl.h"
 
+#include "mayfly/log.h"
+
 #include <stdlib.h>
 
-#define SLICE 1000      /* messages removed in one turn */
-#define STEPS 4 * SLICE /* messages or nodes of the key tree looked at in one turn */
+#define STEPS (4 * PURGE_SLICE) /* messages or nodes of the key tree looked at in one turn */
 
 struct purge {
     struct stream_op *op;
@@ -187,7 +188,7 @@ static bool purge_next(struct purge *p, uint32_t *steps, int *rc)
 /* true: there is more to do. */
 static bool purge_some(struct stream *s, struct purge *p, int *rc)
 {
-    size_t left = SLICE;
+    size_t left = PURGE_SLICE;
     uint32_t steps = STEPS;
 
     if (p->walk == NULL && (p->walk = store_keys_new(s->store, mf_str(p->filter))) == NULL)
@@ -216,7 +217,7 @@ static bool purge_range(struct stream *s, struct purge *p, int *rc)
     uint64_t upto = p->below - 1 < p->serial ? p->below - 1 : p->serial, last = 0, count = 0;
     uint64_t seq = store_next_accepted(s->store, p->from);
 
-    for (int n = 0; n < SLICE && seq != 0 && seq <= upto; n++) {
+    for (unsigned n = 0; n < PURGE_SLICE && seq != 0 && seq <= upto; n++) {
         count += p->accepted || stream_next(s, seq) == seq;
         last = seq;
         seq = store_next_accepted(s->store, seq + 1);
@@ -264,34 +265,36 @@ static bool purge_run(struct work_task *t)
     return purge_slice(mf_container(t, struct stream, purging));
 }
 
-/* The first slice at once, the others between the work of others. */
-static void purge_go(struct stream *s)
+/* The first slice at once (or not), the others between the work of others. */
+static void purge_go(struct stream *s, bool at_once)
 {
     s->purging.run = purge_run;
     s->purging.cause = WORK_REMOVE;
     s->purging.what = "purge";
-    if (purge_slice(s))
+    if (!at_once || purge_slice(s))
         work_add(s->host->loop, s->owner, &s->purging);
 }
 
-/* One that runs in slices; no filter: from the sequence `from` on. */
-static void purge_begin(struct stream *s, struct mf_slice filter, struct purge with,
-                        struct stream_op *op)
+/* NULL: no memory. */
+static struct purge *purge_new(struct mf_slice filter, struct purge with)
 {
     struct purge *p = malloc(sizeof *p);
-    uint64_t msgs, bytes;
-    struct js_error e;
 
-    if (p != NULL) {
-        *p = with;
-        p->filter = filter.len == 0 ? NULL : mf_slice_dup(filter);
-    }
-    if (p == NULL || (filter.len > 0 && p->filter == NULL)) {
+    if (p == NULL)
+        return NULL;
+    *p = with;
+    p->filter = filter.len == 0 ? NULL : mf_slice_dup(filter);
+    if (filter.len > 0 && p->filter == NULL) {
         free(p);
-        stream_store_error(s, MF_NOMEM, &e);
-        stream_op_refuse(s, op, &e);
-        return;
+        return NULL;
     }
+    return p;
+}
+
+static void purge_start(struct stream *s, struct purge *p, struct stream_op *op, bool at_once)
+{
+    uint64_t msgs, bytes;
+
     op->count = 0;
     op->stream = s;
     p->op = op;
@@ -299,7 +302,84 @@ static void purge_begin(struct stream *s, struct mf_slice filter, struct purge w
     store_accepted(s->store, &msgs, &bytes, &p->serial);
     mf_list_push(&s->purges, &p->link);
     if (mf_list_first(&s->purges) == &p->link)
-        purge_go(s);
+        purge_go(s, at_once);
+}
+
+/* One that runs in slices; no filter: from the sequence `from` on. */
+static void purge_begin(struct stream *s, struct mf_slice filter, struct purge with,
+                        struct stream_op *op)
+{
+    struct purge *p = purge_new(filter, with);
+    struct js_error e;
+
+    if (p != NULL) {
+        purge_start(s, p, op, true);
+        return;
+    }
+    stream_store_error(s, MF_NOMEM, &e);
+    stream_op_refuse(s, op, &e);
+}
+
+/* --- the rest of a roll-up -------------------------------------------------------------------- */
+
+struct purge_rest {
+    struct stream_op op;
+    struct store_wait *wait;
+    struct purge *purge;
+};
+
+static void rest_done(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    struct purge_rest *r = mf_container(op, struct purge_rest, op);
+    struct stream *s = op->stream;
+    struct store_wait *wait = r->wait;
+
+    (void)count;
+    free(r);
+    /* What could not be removed stays, as when a limit cannot take it; the message is stored. */
+    if (e != NULL && !s->closing)
+        log_warn("stream %s: a rollup is not complete: %s", s->cfg.name, e->text);
+    if (wait != NULL)
+        wait->done(wait, s->closing ? MF_CLOSED : 0);
+}
+
+int purge_rest_new(struct stream *s, struct intake *in)
+{
+    uint64_t count;
+
+    (void)store_key_last_accepted(s->store, in->subject, &count);
+    if (count <= PURGE_SLICE)
+        return 0;
+    struct purge_rest *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return MF_NOMEM;
+    r->op.done = rest_done;
+    r->op.swept = mf_slice_dup(in->subject);
+    r->purge = r->op.swept == NULL ? NULL : purge_new(in->subject, (struct purge){.from = 1});
+    if (r->purge == NULL) {
+        free(r->op.swept);
+        free(r);
+        return MF_NOMEM;
+    }
+    in->rest = r;
+    return 0;
+}
+
+void purge_rest(struct stream *s, struct intake *in, int status, struct store_wait *wait)
+{
+    struct purge_rest *r = in->rest;
+
+    in->rest = NULL;
+    if (status == 0) {
+        r->wait = wait;
+        r->purge->below = in->seq;
+        purge_start(s, r->purge, &r->op, false); /* nobody is told from inside of this call */
+        return;
+    }
+    mf_list_init(&r->purge->link);
+    purge_free(r->purge);
+    free(r->op.swept);
+    free(r);
 }
 
 /* --- everything ------------------------------------------------------------------------------- */

@@ -132,10 +132,12 @@ struct intake {
     bool used_up;                    /* batch_store(): nobody wanted it; it has its sequence only */
     bool marker;                     /* ours: no limit, size, discard or seal refuses it */
     uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
-    uint64_t seq;      /* out */
-    uint64_t size;     /* limits_ahead()'s own */
-    bool scheduled;    /* with Nats-Schedule, stored: it fires, */
-    int64_t fires_ns;  /* first at this time; schedule_plan()'s own */
+    bool in_slices;    /* a roll-up of very many may go on behind its first slice */
+    struct purge_rest *rest; /* it does; NULL: all at once */
+    uint64_t seq;            /* out */
+    uint64_t size;           /* limits_ahead()'s own */
+    bool scheduled;          /* with Nats-Schedule, stored: it fires, */
+    int64_t fires_ns;        /* first at this time; schedule_plan()'s own */
 };
 /* *out, which it takes, is the message's header block from now on (s->scratch).  What was found in
  * the old one, which may be gone, is found again.  MF_NOMEM: *out could not be written; all is as
@@ -233,6 +235,13 @@ MF_MUSTCHECK int expire_mark(struct stream *s, struct mf_slice subject, uint64_t
 /* --- remove.c, purge.c ------------------------------------------------------------------------ */
 
 void purge_drop_all(struct stream *s);
+#define PURGE_SLICE 1000u /* messages removed in one turn */
+/* A roll-up of a subject with more messages than a slice: the first go with the message that rolls
+ * them up, in its batch; the others behind it, and its publisher is answered behind the last.
+ * purge_rest_new(): before it is stored; sets in->rest if there are so many.  purge_rest(): when it
+ * is (status 0), or was refused; wait: of the message, may be NULL. */
+MF_MUSTCHECK int purge_rest_new(struct stream *s, struct intake *in);
+void purge_rest(struct stream *s, struct intake *in, int status, struct store_wait *wait);
 struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
 void stream_op_refuse(struct stream *s, struct stream_op *op, const struct js_error *e);
 /* In one record; what is not on disk yet too.  O(messages that go), and O(1) where none stays. */
