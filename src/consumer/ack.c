@@ -25,18 +25,34 @@ int64_t ack_wait_of(const struct consumer *c, const struct pend *e)
     return wait_by(&c->cfg, e);
 }
 
+struct waits {
+    const struct consumer_config *old, *now;
+};
+
+static int64_t waits_until(const void *arg, const struct pend *e)
+{
+    const struct waits *w = arg;
+    int64_t from = e->deadline_ns - wait_by(w->old, e), is = wait_by(w->now, e);
+
+    return from > 0 && is > NEVER - 1 - from ? NEVER - 1 : from + is;
+}
+
+static bool waits_differ(const struct consumer_config *a, const struct consumer_config *b)
+{
+    const struct pend first = {.count = 0};
+
+    if (a->backoff.n > 0 || b->backoff.n > 0)
+        return a->backoff.n != b->backoff.n ||
+               memcmp(a->backoff.at, b->backoff.at, a->backoff.n * sizeof *a->backoff.at) != 0;
+    return wait_by(a, &first) != wait_by(b, &first);
+}
+
 void ack_wait_updated(struct consumer *c, const struct consumer_config *old)
 {
-    struct mf_list *pos;
+    struct waits w = {old, &c->cfg};
 
-    mf_list_each(pos, &c->wait.order)
-    {
-        struct pend *e = mf_container(pos, struct pend, order);
-        int64_t was = wait_by(old, e), is = ack_wait_of(c, e), from = e->deadline_ns - was;
-        if (was != is && e->heap != 0)
-            (void)!pending_await(&c->wait, e,
-                                 from > 0 && is > NEVER - 1 - from ? NEVER - 1 : from + is);
-    }
+    if (waits_differ(old, &c->cfg))
+        pending_move_all(&c->wait, waits_until, &w);
 }
 
 /* --- floors -------------------------------------------------------------------------------- */

@@ -126,6 +126,19 @@ int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
     return 0;
 }
 
+void pending_move_all(struct pending *p, int64_t (*until)(const void *arg, const struct pend *e),
+                      const void *arg)
+{
+    p->latest_ns = INT64_MIN;
+    for (size_t i = 0; i < p->heaped; i++) {
+        struct pend *e = p->heap[i];
+        e->deadline_ns = until(arg, e);
+        p->latest_ns = e->deadline_ns > p->latest_ns ? e->deadline_ns : p->latest_ns;
+    }
+    for (size_t i = p->heaped / 2; i-- > 0;)
+        down(p, i, p->heap[i]);
+}
+
 int64_t pending_next(const struct pending *p)
 {
     return p->heaped == 0 ? NEVER : p->heap[0]->deadline_ns;

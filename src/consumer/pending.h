@@ -52,6 +52,9 @@ void pending_remove(struct pending *p, struct pend *e);
 void pending_sort(struct pending *p);
 /* Awaits its ack until then; MF_NOMEM: it stays where it was. */
 MF_MUSTCHECK int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
+/* New deadlines for all that are awaited.  O(those): a million take some ten milliseconds. */
+void pending_move_all(struct pending *p, int64_t (*until)(const void *arg, const struct pend *e),
+                      const void *arg);
 void pending_requeue(struct pending *p, struct pend *e);     /* to be delivered again */
 int64_t pending_next(const struct pending *p);               /* the earliest deadline, NEVER */
 struct pend *pending_due(struct pending *p, int64_t now_ns); /* NULL: none */
