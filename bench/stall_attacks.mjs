@@ -38,8 +38,8 @@ const publish = async (w, n, subject) => {
   }
   await w.flush(60000);
 };
-// Below the limit of 20,000 subjects or filters.
-const part = 19000;
+// Below the limit of subjects or filters.
+const most = 8000, part = most - 500;
 
 const streams = [
   {
@@ -52,7 +52,7 @@ const streams = [
   },
   {
     name: "stream: subjects up to the limit",
-    attack: (w) => create(w, "B", { subjects: many(20000, (i) => `b.${i}.subject`) }),
+    attack: (w) => create(w, "B", { subjects: many(most, (i) => `b.${i}.subject`) }),
   },
   {
     name: "stream: second of as many subjects",
@@ -70,11 +70,11 @@ const streams = [
   },
   {
     name: "stream: wildcard subjects up to the limit",
-    attack: (w) => create(w, "B", { subjects: many(20000, (i) => `b.${i}.*`) }),
+    attack: (w) => create(w, "B", { subjects: many(most, (i) => `b.${i}.*`) }),
   },
   {
     name: "stream: stars against tokens",
-    attack: (w) => create(w, "B", { subjects: [...many(10000, (i) => `p.*.b${i}.x`), ...many(10000, (i) => `p.a${i}.*.y`)] }),
+    attack: (w) => create(w, "B", { subjects: [...many(most / 2, (i) => `p.*.b${i}.x`), ...many(most / 2, (i) => `p.a${i}.*.y`)] }),
   },
   {
     name: "stream: stars in all places",
@@ -82,13 +82,13 @@ const streams = [
       create(w, "B", {
         subjects: [
           ...many(1 << 12, (i) => `p.${many(12, (k) => ((i >> k) & 1 ? "*" : "a")).join(".")}.z${i}`),
-          ...many(10000, (i) => `a.a.a.a.a.a.a.a.a.a.a.a.y${i}`),
+          ...many(most / 2 - 96, (i) => `a.a.a.a.a.a.a.a.a.a.a.a.y${i}`),
         ],
       }),
   },
   {
     name: "stream: many tokens",
-    attack: (w) => create(w, "B", { subjects: fill((i) => `s${i}${".a".repeat(40)}`).slice(0, 20000) }),
+    attack: (w) => create(w, "B", { subjects: fill((i) => `s${i}${".a".repeat(40)}`).slice(0, most) }),
   },
   {
     name: "stream: one subject of 65,000 bytes",
@@ -179,12 +179,12 @@ const mappings = [
   {
     name: "mirror: many transforms",
     attack: (w) =>
-      create(w, "M", { mirror: { name: "A", subject_transforms: fill((i) => ({ src: `a.${i}.*`, dest: `b.${i}.$1` })).slice(0, 10000) } }),
+      create(w, "M", { mirror: { name: "A", subject_transforms: fill((i) => ({ src: `a.${i}.*`, dest: `b.${i}.$1` })).slice(0, 3000) } }),
   },
   {
     name: "source: many transforms",
     attack: (w) =>
-      create(w, "M", { sources: [{ name: "A", subject_transforms: fill((i) => ({ src: `*.a${i}.x`, dest: `b.${i}.$1` })).slice(0, 10000) }] }),
+      create(w, "M", { sources: [{ name: "A", subject_transforms: fill((i) => ({ src: `*.a${i}.x`, dest: `b.${i}.$1` })).slice(0, 3000) }] }),
   },
   {
     name: "sources: thousands",
@@ -192,13 +192,13 @@ const mappings = [
   },
   {
     name: "sources: up to the limit",
-    attack: (w) => create(w, "M", { sources: many(1000, (i) => ({ name: `S${i}`, filter_subject: `a.${i}.*` })) }),
+    attack: (w) => create(w, "M", { sources: many(500, (i) => ({ name: `S${i}`, filter_subject: `a.${i}.*` })) }),
   },
   {
     name: "sources: up to the limit, many transforms",
     attack: (w) =>
       create(w, "M", {
-        sources: many(1000, (i) => ({ name: `S${i}`, subject_transforms: many(10, (k) => ({ src: `a.${i}.${k}.*`, dest: `b.${k}.$1` })) })),
+        sources: many(500, (i) => ({ name: `S${i}`, subject_transforms: many(6, (k) => ({ src: `a.${i}.${k}.*`, dest: `b.${k}.$1` })) })),
       }),
   },
   {
@@ -206,7 +206,7 @@ const mappings = [
     setup: (w) => must(create(w, "A", { subjects: many(part, (i) => `a.${i}`) })),
     attack: (w) =>
       create(w, "M", {
-        sources: [{ name: "A" }, ...many(999, (i) => ({ name: `S${i}`, external: { api: `x${i}`, deliver: `y${i}` } }))],
+        sources: [{ name: "A" }, ...many(499, (i) => ({ name: `S${i}`, external: { api: `x${i}`, deliver: `y${i}` } }))],
       }),
   },
 ];
@@ -221,12 +221,12 @@ const consumers = [
   {
     name: "consumer: filters up to the limit",
     setup: (w) => must(create(w, "A", { subjects: ["a.>"] })),
-    attack: (w) => consumer(w, "A", "C", { filter_subjects: many(20000, (i) => `a.${i}.filter`) }),
+    attack: (w) => consumer(w, "A", "C", { filter_subjects: many(most, (i) => `a.${i}.filter`) }),
   },
   {
     name: "consumer: wildcard filters",
     setup: (w) => must(create(w, "A", { subjects: ["a.>"] })),
-    attack: (w) => consumer(w, "A", "C", { filter_subjects: many(20000, (i) => `a.${i}.*`) }),
+    attack: (w) => consumer(w, "A", "C", { filter_subjects: many(most, (i) => `a.${i}.*`) }),
   },
   {
     name: "consumer: stars in all places",
@@ -235,7 +235,7 @@ const consumers = [
       consumer(w, "A", "C", {
         filter_subjects: [
           ...many(1 << 12, (i) => `${many(12, (k) => ((i >> k) & 1 ? "*" : "a")).join(".")}.z${i}`),
-          ...many(10000, (i) => `a.a.a.a.a.a.a.a.a.a.a.a.y${i}`),
+          ...many(most / 2 - 96, (i) => `a.a.a.a.a.a.a.a.a.a.a.a.y${i}`),
         ],
       }),
   },
