@@ -1,13 +1,13 @@
 // stall.mjs: sends each attack of stall_attacks.mjs, stall_api.mjs and stall_state.mjs to a fresh server and prints how long a
-// foreign client's PING waited, and how long the loop's thread ran until the answer was there (in all, not at once: PINGs are
-// served in between).
+// foreign client's PING waited; how long the loop ran while it waited, at worst (on a busy machine the better figure); and how
+// long it ran until the answer was there (in all, not at once: PINGs are served in between).
 //   node bench/stall.mjs [--table] [NAME...]
 // --table: rows for docs/security.md; NAME: names that begin so; MAYFLYD: the server (build/mayflyd); PERF=DIR: perf records
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
+import { Pinger } from "../test/torture/lib/pinger.mjs";
 import { Server, pause } from "../test/torture/lib/server.mjs";
 import { Wire } from "../test/torture/lib/wire.mjs";
 import { attacks as requests } from "./stall_attacks.mjs";
@@ -19,16 +19,6 @@ const mayflyd = path.resolve(process.env.MAYFLYD ?? path.join(here, "../build/ma
 const args = process.argv.slice(2);
 const table = args.includes("--table");
 const only = args.filter((x) => !x.startsWith("--"));
-
-function pinger(port) {
-  const worker = new Worker(path.join(here, "stall_ping.mjs"), { workerData: { port } });
-  const next = () => new Promise((ok, bad) => worker.once("message", ok).once("error", bad));
-  return next().then(() => async () => {
-    const waits = next();
-    worker.postMessage("end");
-    return waits;
-  });
-}
 
 async function perf(name, pid) {
   if (!process.env.PERF) return async () => {};
@@ -60,21 +50,23 @@ async function measure(attack) {
     const w = await Wire.open(server.port, "attacker");
     const ready = await attack.setup?.(w);
     await w.flush();
-    const stop = await pinger(server.port);
+    const pinger = await Pinger.open(server);
     const recorded = await perf(attack.name, server.proc.pid);
     const earlier = await stalls(server);
+    await pinger.take();
     const before = ran(server.proc.pid);
     const said = await attack.attack(w, ready, server);
     await w.flush(600000);
     const busy = ran(server.proc.pid) - before;
-    const waits = await stop();
+    const { waits, cpu } = await pinger.take();
+    await pinger.close();
     const causes = newStalls(earlier, await stalls(server));
     await recorded();
     w.close();
     if (server.gone) throw new Error(`the server ended: ${server.said()}`);
     const at = waits[Math.min(waits.length - 1, Math.floor(waits.length * 0.999))];
-    if (table) return console.log(row(attack, waits.at(-1), at, busy));
-    console.log(`${attack.name.padEnd(46)} |${ms(waits.at(-1))} |${ms(at)} |${ms(busy)} | ${causes.padEnd(24)} | ${String(said ?? "").slice(0, 90)}`);
+    if (table) return console.log(row(attack, waits.at(-1), at, cpu.at(-1), busy));
+    console.log(`${attack.name.padEnd(46)} |${ms(waits.at(-1))} |${ms(at)} |${ms(cpu.at(-1))} |${ms(busy)} | ${causes.padEnd(24)} | ${String(said ?? "").slice(0, 90)}`);
   } finally {
     await server.kill();
     fs.rmSync(dir, { recursive: true, force: true });
@@ -82,10 +74,10 @@ async function measure(attack) {
 }
 
 const before = (x) => (x === undefined ? "" : x >= 1000 ? `${(x / 1000).toFixed(1)} s` : `${x} ms`);
-const row = (a, worst, at, busy) => `| ${a.name} | ${before(a.before)} | ${worst.toFixed(1)} | ${at.toFixed(1)} | ${busy.toFixed(0)} |`;
+const row = (a, worst, at, cpu, busy) => `| ${a.name} | ${before(a.before)} | ${worst.toFixed(1)} | ${at.toFixed(1)} | ${cpu.toFixed(1)} | ${busy.toFixed(0)} |`;
 
-if (table) console.log("| attack | a foreign PING before | now: worst ms | p99.9 ms | loop ms |\n|---|---|---|---|---|");
-else console.log(`${"attack".padEnd(46)} | worst ms |  p99.9 ms |   loop ms | turns of 10 ms and more   | answer`);
+if (table) console.log("| attack | a foreign PING before | worst, ms | p99.9, ms | loop ran, ms | in all, ms |\n|---|---|---|---|---|---|");
+else console.log(`${"attack".padEnd(46)} | worst ms |  p99.9 ms |  loop ran |    in all | turns of 10 ms and more   | answer`);
 const nothing = requests[0];
 for (const a of [nothing, ...[...requests, ...reads, ...states].filter((x) => x.name !== nothing.name)])
   if (only.length === 0 || only.some((x) => a.name.startsWith(x))) await measure(a);

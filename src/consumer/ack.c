@@ -29,30 +29,30 @@ struct waits {
     const struct consumer_config *old, *now;
 };
 
-static int64_t waits_until(const void *arg, const struct pend *e)
+static int64_t waits_until(const void *arg, const struct pend *e, int64_t deadline_ns)
 {
     const struct waits *w = arg;
-    int64_t from = e->deadline_ns - wait_by(w->old, e), is = wait_by(w->now, e);
+    int64_t from = deadline_ns - wait_by(w->old, e), is = wait_by(w->now, e);
 
     return from > 0 && is > NEVER - 1 - from ? NEVER - 1 : from + is;
 }
 
-static bool waits_differ(const struct consumer_config *a, const struct consumer_config *b)
+static bool same_backoff(const struct consumer_config *a, const struct consumer_config *b)
 {
-    const struct pend first = {.count = 0};
-
-    if (a->backoff.n > 0 || b->backoff.n > 0)
-        return a->backoff.n != b->backoff.n ||
-               memcmp(a->backoff.at, b->backoff.at, a->backoff.n * sizeof *a->backoff.at) != 0;
-    return wait_by(a, &first) != wait_by(b, &first);
+    return a->backoff.n == b->backoff.n &&
+           (a->backoff.n == 0 ||
+            memcmp(a->backoff.at, b->backoff.at, a->backoff.n * sizeof *a->backoff.at) == 0);
 }
 
 void ack_wait_updated(struct consumer *c, const struct consumer_config *old)
 {
+    const struct pend any = {.count = 0};
     struct waits w = {old, &c->cfg};
 
-    if (waits_differ(old, &c->cfg))
+    if (!same_backoff(old, &c->cfg))
         pending_move_all(&c->wait, waits_until, &w);
+    else if (c->cfg.backoff.n == 0) /* the same for all */
+        pending_shift(&c->wait, wait_by(&c->cfg, &any) - wait_by(old, &any));
 }
 
 /* --- floors -------------------------------------------------------------------------------- */

@@ -221,7 +221,8 @@ void pause_plan(struct consumer *c);
 
 /* ack.c */
 int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till it comes again */
-void ack_wait_updated(struct consumer *c, const struct consumer_config *old); /* O(pending) */
+/* O(1); with another backoff O(pending). */
+void ack_wait_updated(struct consumer *c, const struct consumer_config *old);
 void ack_timeouts(struct consumer *c);
 bool ack_given_up(struct consumer *c, struct pend *e); /* it came as often as it may: ended, told */
 void ack_forget_given_one(struct consumer *c, uint64_t sseq); /* O(1) */

@@ -56,6 +56,16 @@ struct pend *pending_given(const struct pending *p, uint64_t sseq)
 
 /* --- the heap --------------------------------------------------------------------------------- */
 
+/* Never as late as NEVER. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    int64_t n;
+
+    if (!__builtin_add_overflow(a, b, &n))
+        return n < NEVER ? n : NEVER - 1;
+    return a < 0 ? INT64_MIN + 1 : NEVER - 1;
+}
+
 static bool before(const struct pend *a, const struct pend *b)
 {
     return a->deadline_ns != b->deadline_ns ? a->deadline_ns < b->deadline_ns : a->sseq < b->sseq;
@@ -119,20 +129,33 @@ int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
     }
     mf_list_del(&e->queued);
     heap_remove(p, e);
-    e->deadline_ns = deadline_ns;
+    if (p->heaped == 0)
+        p->shift_ns = 0;
+    e->deadline_ns = sum(deadline_ns, -p->shift_ns);
     if (deadline_ns > p->latest_ns)
         p->latest_ns = deadline_ns;
     up(p, p->heaped++, e);
     return 0;
 }
 
-void pending_move_all(struct pending *p, int64_t (*until)(const void *arg, const struct pend *e),
+void pending_shift(struct pending *p, int64_t by_ns)
+{
+    p->shift_ns = sum(p->shift_ns, by_ns);
+    if (p->latest_ns != INT64_MIN)
+        p->latest_ns = sum(p->latest_ns, by_ns);
+}
+
+void pending_move_all(struct pending *p,
+                      int64_t (*until)(const void *arg, const struct pend *e, int64_t deadline_ns),
                       const void *arg)
 {
+    int64_t shift_ns = p->shift_ns;
+
+    p->shift_ns = 0;
     p->latest_ns = INT64_MIN;
     for (size_t i = 0; i < p->heaped; i++) {
         struct pend *e = p->heap[i];
-        e->deadline_ns = until(arg, e);
+        e->deadline_ns = until(arg, e, sum(e->deadline_ns, shift_ns));
         p->latest_ns = e->deadline_ns > p->latest_ns ? e->deadline_ns : p->latest_ns;
     }
     for (size_t i = p->heaped / 2; i-- > 0;)
@@ -141,12 +164,12 @@ void pending_move_all(struct pending *p, int64_t (*until)(const void *arg, const
 
 int64_t pending_next(const struct pending *p)
 {
-    return p->heaped == 0 ? NEVER : p->heap[0]->deadline_ns;
+    return p->heaped == 0 ? NEVER : sum(p->heap[0]->deadline_ns, p->shift_ns);
 }
 
 struct pend *pending_due(struct pending *p, int64_t now_ns)
 {
-    return p->heaped > 0 && p->heap[0]->deadline_ns <= now_ns ? p->heap[0] : NULL;
+    return pending_next(p) <= now_ns ? p->heap[0] : NULL;
 }
 
 void pending_requeue(struct pending *p, struct pend *e)

@@ -50,6 +50,22 @@ void __wrap_pending_remove(struct pending *p, struct pend *e)
     removals++;
     __real_pending_remove(p, e);
 }
+static size_t moves; /* of deadlines */
+int __real_pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
+int __wrap_pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
+int __wrap_pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
+{
+    moves++;
+    return __real_pending_await(p, e, deadline_ns);
+}
+typedef int64_t until_fn(const void *arg, const struct pend *e, int64_t deadline_ns);
+void __real_pending_move_all(struct pending *p, until_fn *until, const void *arg);
+void __wrap_pending_move_all(struct pending *p, until_fn *until, const void *arg);
+void __wrap_pending_move_all(struct pending *p, until_fn *until, const void *arg)
+{
+    moves += p->count;
+    __real_pending_move_all(p, until, arg);
+}
 void __real_work_discard(struct loop *l, struct work_task *t);
 void __wrap_work_discard(struct loop *l, struct work_task *t);
 void __wrap_work_discard(struct loop *l, struct work_task *t)
@@ -157,6 +173,27 @@ static void test_very_many_that_wait_are_given_back_in_slices(void)
     TEST_ASSERT_NULL(op.wait.done);
     while (blobs() > 2) /* of D */
         loop_turn(w.loop);
+}
+
+/* The same wait for all: its update touches none of them, and they come again by the new one. */
+static void test_another_ack_wait_is_one_step(void)
+{
+    struct consumer_config next = pull();
+    struct consumer_op op = {.done = created};
+
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = awaiting("D", pull(), 1000);
+    int64_t before = pending_next(&c->wait);
+    moves = 0;
+    next.max_ack_pending = -1;
+    next.ack_wait_ns = c->cfg.ack_wait_ns + 7 * CLOCK_S;
+    consumer_update(c, &next, &op);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_size_t(0, moves);
+    TEST_ASSERT_EQUAL_INT64(before + 7 * CLOCK_S, pending_next(&c->wait));
+    TEST_ASSERT_NULL(pending_due(&c->wait, before + 7 * CLOCK_S - 1));
+    TEST_ASSERT_NOT_NULL(pending_due(&c->wait, before + 7 * CLOCK_S));
 }
 
 /* The server ends before all is given back. */
@@ -527,6 +564,7 @@ int main(void)
     UNITY_BEGIN();
     alarm(300); /* what never comes ends the test */
     RUN_TEST(test_very_many_that_wait_are_given_back_in_slices);
+    RUN_TEST(test_another_ack_wait_is_one_step);
     RUN_TEST(test_what_is_given_back_ends_with_the_loop);
     RUN_TEST(test_confirmed_ack_looks_only_at_what_waits);
     RUN_TEST(test_page_is_whole_however_many_wait);
