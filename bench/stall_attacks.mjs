@@ -56,6 +56,7 @@ const streams = [
   },
   {
     name: "stream: second of as many subjects",
+    before: 107000,
     setup: (w) => must(create(w, "A", { subjects: many(part, (i) => `a.${i}`) })),
     attack: (w) => create(w, "B", { subjects: many(part, (i) => `b.${i}`) }),
   },
@@ -66,6 +67,7 @@ const streams = [
   },
   {
     name: "stream: 60,000 wildcard subjects",
+    before: 54000,
     attack: (w) => create(w, "B", { subjects: many(60000, (i) => `b.${i}.*`) }),
   },
   {
@@ -122,6 +124,7 @@ const streams = [
 const mappings = [
   {
     name: "transform: 950 KB of wildcards",
+    before: 24000,
     attack: (w) =>
       create(w, "B", { subjects: ["b.>"], subject_transform: { src: many(120000, () => "*").join("."), dest: many(80000, (i) => `$${i + 1}`).join(".") } }),
   },
@@ -215,6 +218,7 @@ const queue = (w) => must(create(w, "Q", { subjects: ["q.>"], retention: "workqu
 const consumers = [
   {
     name: "consumer: 95,000 filters",
+    before: 1900,
     setup: (w) => must(create(w, "A", { subjects: ["a.>"] })),
     attack: (w) => consumer(w, "A", "C", { filter_subjects: many(95000, (i) => `${i}`) }),
   },
@@ -298,6 +302,7 @@ const consumers = [
   },
   {
     name: "queue: a second consumer of many filters",
+    before: 90000,
     setup: async (w) => {
       await queue(w);
       await must(consumer(w, "Q", "C", { filter_subjects: many(part, (i) => `q.a.${i}`) }));

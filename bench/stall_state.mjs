@@ -52,7 +52,7 @@ const page = (path) => async (w, ready, server) => {
 
 export const attacks = [
   { name: "roll-up of all, a million", before: 212, setup: keys(), attack: async (w) => say(await w.request("S.x", "x", ["Nats-Rollup: all"])) },
-  { name: "roll-up of a subject, a million", setup: oneSubject, attack: async (w) => say(await w.request("S.one", "x", ["Nats-Rollup: sub"])) },
+  { name: "roll-up of a subject, a million", before: 252, setup: oneSubject, attack: async (w) => say(await w.request("S.one", "x", ["Nats-Rollup: sub"])) },
   { name: "purge of all, a million", setup: keys(), attack: (w) => ask(w, "STREAM.PURGE.S", {}) },
   { name: "purge up to a sequence, a million", setup: keys(), attack: (w) => ask(w, "STREAM.PURGE.S", { seq: million - 10 }) },
   { name: "purge and keep 10, a million", setup: keys(), attack: (w) => ask(w, "STREAM.PURGE.S", { keep: 10 }) },
