@@ -153,7 +153,6 @@ void api_send_no_memory(struct api_account *aa, struct mf_slice subject, struct 
 /* rc of a check that failed: MF_NOMEM, or what *e says. */
 void api_reply_refused(struct api_call *call, int rc, const struct js_error *e);
 /* rc of a reader of JSON that failed: MF_NOMEM, or 10025 with its text. */
-#define API_ELEMENTS_MAX 100000u /* of lists and objects in one request, by its commas */
 void api_reply_unread(struct api_call *call, int rc, const struct mf_error *why);
 
 /* The stream a request names (its token `index` behind $JS.API.), or NULL after the error was

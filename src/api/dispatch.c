@@ -155,6 +155,8 @@ bool api_call_enabled(struct api_call *call)
     return false;
 }
 
+#define API_ELEMENTS_MAX 100000u /* of lists and objects in one request, by its commas */
+
 /* More lists than a document of this kind ever needs would keep other clients waiting. */
 static bool body_too_rich(struct api_call *call)
 {

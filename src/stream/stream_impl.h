@@ -232,22 +232,6 @@ int64_t expire_deadline(const struct stream *s, int64_t ts_ns,
 MF_MUSTCHECK int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last,
                              uint16_t flags, enum marker_reason why);
 
-/* --- remove.c, purge.c ------------------------------------------------------------------------ */
-
-void purge_drop_all(struct stream *s);
-#define PURGE_SLICE 1000u /* messages removed in one turn */
-/* A roll-up of a subject with more messages than a slice: the first go with the message that rolls
- * them up, in its batch; the others behind it, and its publisher is answered behind the last.
- * purge_rest_new(): before it is stored; sets in->rest if there are so many.  purge_rest(): when it
- * is (status 0), or was refused; wait: of the message, may be NULL. */
-MF_MUSTCHECK int purge_rest_new(struct stream *s, struct intake *in);
-void purge_rest(struct stream *s, struct intake *in, int status, struct store_wait *wait);
-struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
-void stream_op_refuse(struct stream *s, struct stream_op *op, const struct js_error *e);
-/* In one record; what is not on disk yet too.  O(messages that go), and O(1) where none stays. */
-MF_MUSTCHECK int stream_drop_range(struct stream *s, uint64_t from, uint64_t upto,
-                                   struct store_wait *w);
-
 /* --- dedup.c -------------------------------------------------------------------------------- */
 
 /* Ids seen within the window, in memory: find and add O(1), dropping the old ones amortised O(1).
@@ -308,5 +292,7 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
 
 #include "extras.h"
 #include "limits.h"
+
+#include "purge.h"
 
 #endif

@@ -318,10 +318,10 @@ static void test_a_request_of_too_many_elements_is_refused(void)
 
     start(ONE);
     for (int over = 0; over < 2; over++) {
-        n = (size_t)sprintf(text, "{\"name\":\"S\",\"subjects\":["); /* one comma */
-        for (int i = 0; i < MOST - 1 + over; i++)
-            n += (size_t)sprintf(text + n, "\"\",");
-        (void)sprintf(text + n, "\"\"]}");
+        n = (size_t)snprintf(text, sizeof text, "{\"name\":\"S\",\"subjects\":["); /* one comma */
+        for (int i = 0; i < MOST - 1 + over; i++, n += 3)
+            memcpy(text + n, "\"\",", 3);
+        (void)snprintf(text + n, sizeof text - n, "\"\"]}");
         has(answer(send("$JS.API.STREAM.CREATE.S", text)),
             over ? "10025,\"description\":\"invalid JSON: more than 100000 elements\""
                  : "maximum number of subjects is");
