@@ -67,6 +67,7 @@ export const attacks = [
   { name: "nothing", attack: (w) => new Promise((ok) => setTimeout(() => ok(""), 500)).then(() => w.flush()) },
   {
     name: "multi_last: 60,000 wildcards, 5,000 subjects",
+    before: 15800,
     setup: async (w) => {
       await create(w, "S");
       await publish(w, 5000, (i) => `S.${i}.x`);
@@ -83,6 +84,7 @@ export const attacks = [
   },
   {
     name: "multi_last: 1,000 wildcards, a million subj.",
+    before: 54,
     setup: subjects(million),
     attack: (w) => batch(w, "DIRECT.GET.S", { multi_last: many(1000, (i) => `S.*.${i * 1000}`) }),
   },
@@ -97,6 +99,7 @@ export const attacks = [
   { name: "info: deleted_details, 500,000", setup: gaps(million), attack: (w) => ask(w, "STREAM.INFO.S", { deleted_details: true }) },
   {
     name: "info: deleted_details to nobody, 300",
+    before: 19800,
     setup: gaps(million),
     attack: (w) => toNobody(w, 300, "STREAM.INFO.S", { deleted_details: true }),
   },
@@ -108,7 +111,7 @@ export const attacks = [
       return ask(w, "STREAM.INFO.S", { deleted_details: true });
     },
   },
-  { name: "info: a page of a million subjects", setup: subjects(million), attack: (w) => ask(w, "STREAM.INFO.S", { subjects_filter: ">" }) },
+  { name: "info: a page of a million subjects", before: 200, setup: subjects(million), attack: (w) => ask(w, "STREAM.INFO.S", { subjects_filter: ">" }) },
   {
     name: "info: the last page of a million subjects",
     setup: subjects(million),
@@ -117,6 +120,7 @@ export const attacks = [
   { name: "info: 10,000 at once", setup: (w) => create(w, "S"), attack: (w) => awaited(w, 10000, "STREAM.INFO.S", "") },
   {
     name: "batch: 5,000 to nobody",
+    before: 10300,
     setup: subjects(20000),
     attack: (w) => toNobody(w, 5000, "DIRECT.GET.S", { batch: 20000, seq: 1, next_by_subj: "S.>" }),
   },
@@ -152,7 +156,7 @@ export const attacks = [
     setup: subjects(million),
     attack: (w) => awaited(w, 100, "STREAM.MSG.GET.S", { next_by_subj: "S.*.777777" }),
   },
-  { name: "list: 10,000 streams, 100", setup: streams(10000), attack: (w) => awaited(w, 100, "STREAM.LIST", "") },
+  { name: "list: 10,000 streams, 100", before: 214, setup: streams(10000), attack: (w) => awaited(w, 100, "STREAM.LIST", "") },
   { name: "names: 10,000 streams by subject, 1,000", setup: streams(10000), attack: (w) => awaited(w, 1000, "STREAM.NAMES", { subject: "T5.x" }) },
   { name: "account: 10,000 streams, 1,000", setup: streams(10000), attack: (w) => awaited(w, 1000, "INFO", "") },
   { name: "consumers: list of 10,000, 100", setup: consumers(10000), attack: (w) => awaited(w, 100, "CONSUMER.LIST.S", { offset: 5000 }) },

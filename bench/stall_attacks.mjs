@@ -38,8 +38,8 @@ const publish = async (w, n, subject) => {
   }
   await w.flush(60000);
 };
-// Below the limit of 20,000 subjects or filters.
-const part = 19000;
+// Below the limit of subjects or filters.
+const most = 8000, part = most - 500;
 
 const streams = [
   {
@@ -52,10 +52,11 @@ const streams = [
   },
   {
     name: "stream: subjects up to the limit",
-    attack: (w) => create(w, "B", { subjects: many(20000, (i) => `b.${i}.subject`) }),
+    attack: (w) => create(w, "B", { subjects: many(most, (i) => `b.${i}.subject`) }),
   },
   {
     name: "stream: second of as many subjects",
+    before: 107000,
     setup: (w) => must(create(w, "A", { subjects: many(part, (i) => `a.${i}`) })),
     attack: (w) => create(w, "B", { subjects: many(part, (i) => `b.${i}`) }),
   },
@@ -66,15 +67,16 @@ const streams = [
   },
   {
     name: "stream: 60,000 wildcard subjects",
+    before: 54000,
     attack: (w) => create(w, "B", { subjects: many(60000, (i) => `b.${i}.*`) }),
   },
   {
     name: "stream: wildcard subjects up to the limit",
-    attack: (w) => create(w, "B", { subjects: many(20000, (i) => `b.${i}.*`) }),
+    attack: (w) => create(w, "B", { subjects: many(most, (i) => `b.${i}.*`) }),
   },
   {
     name: "stream: stars against tokens",
-    attack: (w) => create(w, "B", { subjects: [...many(10000, (i) => `p.*.b${i}.x`), ...many(10000, (i) => `p.a${i}.*.y`)] }),
+    attack: (w) => create(w, "B", { subjects: [...many(most / 2, (i) => `p.*.b${i}.x`), ...many(most / 2, (i) => `p.a${i}.*.y`)] }),
   },
   {
     name: "stream: stars in all places",
@@ -82,13 +84,13 @@ const streams = [
       create(w, "B", {
         subjects: [
           ...many(1 << 12, (i) => `p.${many(12, (k) => ((i >> k) & 1 ? "*" : "a")).join(".")}.z${i}`),
-          ...many(10000, (i) => `a.a.a.a.a.a.a.a.a.a.a.a.y${i}`),
+          ...many(most / 2 - 96, (i) => `a.a.a.a.a.a.a.a.a.a.a.a.y${i}`),
         ],
       }),
   },
   {
     name: "stream: many tokens",
-    attack: (w) => create(w, "B", { subjects: fill((i) => `s${i}${".a".repeat(40)}`).slice(0, 20000) }),
+    attack: (w) => create(w, "B", { subjects: fill((i) => `s${i}${".a".repeat(40)}`).slice(0, most) }),
   },
   {
     name: "stream: one subject of 65,000 bytes",
@@ -122,6 +124,7 @@ const streams = [
 const mappings = [
   {
     name: "transform: 950 KB of wildcards",
+    before: 24000,
     attack: (w) =>
       create(w, "B", { subjects: ["b.>"], subject_transform: { src: many(120000, () => "*").join("."), dest: many(80000, (i) => `$${i + 1}`).join(".") } }),
   },
@@ -179,12 +182,12 @@ const mappings = [
   {
     name: "mirror: many transforms",
     attack: (w) =>
-      create(w, "M", { mirror: { name: "A", subject_transforms: fill((i) => ({ src: `a.${i}.*`, dest: `b.${i}.$1` })).slice(0, 10000) } }),
+      create(w, "M", { mirror: { name: "A", subject_transforms: fill((i) => ({ src: `a.${i}.*`, dest: `b.${i}.$1` })).slice(0, 3000) } }),
   },
   {
     name: "source: many transforms",
     attack: (w) =>
-      create(w, "M", { sources: [{ name: "A", subject_transforms: fill((i) => ({ src: `*.a${i}.x`, dest: `b.${i}.$1` })).slice(0, 10000) }] }),
+      create(w, "M", { sources: [{ name: "A", subject_transforms: fill((i) => ({ src: `*.a${i}.x`, dest: `b.${i}.$1` })).slice(0, 3000) }] }),
   },
   {
     name: "sources: thousands",
@@ -192,13 +195,13 @@ const mappings = [
   },
   {
     name: "sources: up to the limit",
-    attack: (w) => create(w, "M", { sources: many(1000, (i) => ({ name: `S${i}`, filter_subject: `a.${i}.*` })) }),
+    attack: (w) => create(w, "M", { sources: many(500, (i) => ({ name: `S${i}`, filter_subject: `a.${i}.*` })) }),
   },
   {
     name: "sources: up to the limit, many transforms",
     attack: (w) =>
       create(w, "M", {
-        sources: many(1000, (i) => ({ name: `S${i}`, subject_transforms: many(10, (k) => ({ src: `a.${i}.${k}.*`, dest: `b.${k}.$1` })) })),
+        sources: many(500, (i) => ({ name: `S${i}`, subject_transforms: many(6, (k) => ({ src: `a.${i}.${k}.*`, dest: `b.${k}.$1` })) })),
       }),
   },
   {
@@ -206,7 +209,7 @@ const mappings = [
     setup: (w) => must(create(w, "A", { subjects: many(part, (i) => `a.${i}`) })),
     attack: (w) =>
       create(w, "M", {
-        sources: [{ name: "A" }, ...many(999, (i) => ({ name: `S${i}`, external: { api: `x${i}`, deliver: `y${i}` } }))],
+        sources: [{ name: "A" }, ...many(499, (i) => ({ name: `S${i}`, external: { api: `x${i}`, deliver: `y${i}` } }))],
       }),
   },
 ];
@@ -215,18 +218,19 @@ const queue = (w) => must(create(w, "Q", { subjects: ["q.>"], retention: "workqu
 const consumers = [
   {
     name: "consumer: 95,000 filters",
+    before: 1900,
     setup: (w) => must(create(w, "A", { subjects: ["a.>"] })),
     attack: (w) => consumer(w, "A", "C", { filter_subjects: many(95000, (i) => `${i}`) }),
   },
   {
     name: "consumer: filters up to the limit",
     setup: (w) => must(create(w, "A", { subjects: ["a.>"] })),
-    attack: (w) => consumer(w, "A", "C", { filter_subjects: many(20000, (i) => `a.${i}.filter`) }),
+    attack: (w) => consumer(w, "A", "C", { filter_subjects: many(most, (i) => `a.${i}.filter`) }),
   },
   {
     name: "consumer: wildcard filters",
     setup: (w) => must(create(w, "A", { subjects: ["a.>"] })),
-    attack: (w) => consumer(w, "A", "C", { filter_subjects: many(20000, (i) => `a.${i}.*`) }),
+    attack: (w) => consumer(w, "A", "C", { filter_subjects: many(most, (i) => `a.${i}.*`) }),
   },
   {
     name: "consumer: stars in all places",
@@ -235,7 +239,7 @@ const consumers = [
       consumer(w, "A", "C", {
         filter_subjects: [
           ...many(1 << 12, (i) => `${many(12, (k) => ((i >> k) & 1 ? "*" : "a")).join(".")}.z${i}`),
-          ...many(10000, (i) => `a.a.a.a.a.a.a.a.a.a.a.a.y${i}`),
+          ...many(most / 2 - 96, (i) => `a.a.a.a.a.a.a.a.a.a.a.a.y${i}`),
         ],
       }),
   },
@@ -298,6 +302,7 @@ const consumers = [
   },
   {
     name: "queue: a second consumer of many filters",
+    before: 90000,
     setup: async (w) => {
       await queue(w);
       await must(consumer(w, "Q", "C", { filter_subjects: many(part, (i) => `q.a.${i}`) }));

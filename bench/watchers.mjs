@@ -1,11 +1,16 @@
 // watchers.mjs: many watchers are made at once on a bucket with very many keys: how long until each has its answer
 // and its first message, and how long a stranger's PING takes meanwhile.
 //
-//     node bench/watchers.mjs --server=PATH [--keys=1000000] [--watchers=1000]
+//     node bench/watchers.mjs --server=PATH [--keys=1000000] [--watchers=1000] [--restart]
+//
+// --restart: the watchers are stock nats.js KV watchers (updates only, a connection each, the client's own ways of coming
+// back); the server is killed with -9 and started again, and an update is put every 100 ms until each has seen one.  Where the
+// client is not installed (test/interop/node_modules), `./dev test --only=interop` does it.
 //
 // The PINGs come from a process of their own; idle ones are shown too, because a busy machine delays them as well.
 import { fork, spawn } from "node:child_process";
 import fs from "node:fs";
+import { createRequire } from "node:module";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
@@ -92,9 +97,9 @@ async function ping_for_ever(port) {
   }
 }
 
-async function start_server(program, dir) {
+async function start_server(program, dir, port = -1) {
   const ports = fs.mkdtempSync(path.join(dir, "ports-"));
-  const server = spawn(program, ["-a", "127.0.0.1", "-p", "-1", "-js", "-sd", path.join(dir, "data"), "--ports_file_dir", ports], { stdio: "ignore" });
+  const server = spawn(program, ["-a", "127.0.0.1", "-p", String(port), "-js", "-sd", path.join(dir, "data"), "--ports_file_dir", ports], { stdio: "ignore" });
   for (const until = Date.now() + 30000; Date.now() < until; await pause(20)) {
     const file = fs.readdirSync(ports)[0];
     const text = file === undefined ? "" : fs.readFileSync(path.join(ports, file), "utf8");
@@ -137,6 +142,63 @@ async function watch(port, pings, watchers, filter) {
   return { pending: made[0].num_pending, made_ms, made_ping, first_ms, first_ping };
 }
 
+const bucket = (history) => JSON.stringify({
+  name: "KV_b", subjects: ["$KV.b.>"], max_msgs_per_subject: history, discard: "new", allow_rollup_hdrs: true,
+  deny_delete: true, allow_direct: true, storage: "file", num_replicas: 1,
+});
+
+// Stock watchers, each on a connection of its own: seen(i, value) of what comes.
+async function stock_watchers(port, n, seen) {
+  const from = createRequire(new URL("../test/interop/run.mjs", import.meta.url));
+  const { connect } = await import(from.resolve("@nats-io/transport-node"));
+  const { Kvm } = await import(from.resolve("@nats-io/kv"));
+  for (let i = 0; i < n; i++) {
+    const nc = await connect({ servers: `127.0.0.1:${port}`, maxReconnectAttempts: -1 });
+    const kv = await new Kvm(nc).open("b");
+    const watch = await kv.watch({ key: ">", include: "updates" });
+    (async () => {
+      for await (const e of watch) seen(i, Number(e.string()));
+    })().catch(() => {});
+  }
+}
+
+async function restart(program, keys, watchers) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "watchers-"));
+  let { server, port } = await start_server(program, dir);
+  const gone = () => new Promise((ok) => (server.once("exit", ok), server.kill("SIGKILL")));
+  try {
+    let client = new Client(port), told = 0, left = 0;
+    await client.ask("$JS.API.STREAM.CREATE.KV_b", bucket(1));
+    await fill(client, keys, 1);
+    const last = new Array(watchers).fill(0);
+    await stock_watchers(port, watchers, (i, value) => (last[i] = Math.max(last[i], value)));
+    const put = () => client.ask("$KV.b.g0.told", String(++told));
+    // Until each has seen something that was put from now on.
+    const all_see = async (most_ms) => {
+      const from = told, start = performance.now();
+      for (;;) {
+        await put();
+        await pause(100);
+        left = last.filter((x) => x <= from).length;
+        if (left === 0 || performance.now() - start > most_ms) return performance.now() - start;
+      }
+    };
+    const before = await all_see(60000);
+    const killed = performance.now();
+    await gone();
+    ({ server } = await start_server(program, dir, port));
+    const ready = performance.now() - killed;
+    client = new Client(port);
+    const s = (ms) => (ms / 1000).toFixed(1);
+    const back = await all_see(120000);
+    console.log(`${path.basename(program)}: ${watchers} stock nats.js watchers on ${keys} keys: all saw an update after ${s(before)} s; killed with -9, ready again after ${s(ready)} s, ` +
+      (left === 0 ? `all saw updates ${s(back)} s later` : `${left} saw none within ${s(back)} s`));
+  } finally {
+    await gone();
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
+}
+
 async function run(program, row, keys, watchers) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "watchers-"));
   const { server, port } = await start_server(program, dir);
@@ -144,10 +206,7 @@ async function run(program, row, keys, watchers) {
   const pings = () => new Promise((ok) => { pinger.once("message", ok); pinger.send(""); });
   try {
     const client = new Client(port);
-    await client.ask("$JS.API.STREAM.CREATE.KV_b", JSON.stringify({
-      name: "KV_b", subjects: ["$KV.b.>"], max_msgs_per_subject: row.history, discard: "new", allow_rollup_hdrs: true,
-      deny_delete: true, allow_direct: true, storage: "file", num_replicas: 1,
-    }));
+    await client.ask("$JS.API.STREAM.CREATE.KV_b", bucket(row.history));
     await fill(client, keys, row.rounds);
     await pings();
     await pause(1000);
@@ -171,5 +230,6 @@ const rows = [
 ];
 
 if (option("ping")) await ping_for_ever(Number(option("ping")));
-for (const row of rows) await run(option("server"), row, Number(option("keys", 1e6)), Number(option("watchers", 1000)));
+if (process.argv.includes("--restart")) await restart(option("server"), Number(option("keys", 1e6)), Number(option("watchers", 250)));
+else for (const row of rows) await run(option("server"), row, Number(option("keys", 1e6)), Number(option("watchers", 1000)));
 process.exit(0);

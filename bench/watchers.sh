@@ -1,5 +1,5 @@
 #!/bin/bash
-# watchers.sh [--keys=N] [--watchers=N]: many watchers at once on a large bucket: mayflyd, then nats-server.
+# watchers.sh [--keys=N] [--watchers=N] [--restart]: many watchers at once on a large bucket: mayflyd, then nats-server.
 # Called by `./dev bench watchers`.  MAYFLYD and NATS_SERVER name the programs.
 set -eu
 cd "$(dirname "$0")/.."

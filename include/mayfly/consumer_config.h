@@ -50,7 +50,7 @@ struct consumer_config {
 };
 
 /* What a request may list; see STREAM_SUBJECTS_MAX. */
-#define CONSUMER_FILTERS_MAX 20000
+#define CONSUMER_FILTERS_MAX 8000
 
 enum consumer_action { ACTION_CREATE_OR_UPDATE, ACTION_CREATE, ACTION_UPDATE };
 

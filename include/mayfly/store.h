@@ -225,6 +225,8 @@ bool store_key(const struct store *s, struct mf_slice key, struct store_key *out
  * condemned.  0: none. */
 uint64_t store_key_last_accepted(const struct store *s, struct mf_slice key, uint64_t *count);
 uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key);
+/* The next one behind `after`, which was one of this key; the first, if that is gone. */
+uint64_t store_key_next_accepted(const struct store *s, struct mf_slice key, uint64_t after);
 uint64_t store_first_accepted(const struct store *s);
 uint64_t store_next_accepted(const struct store *s, uint64_t from_seq); /* at or after; 0: none */
 void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint64_t *last_seq);
@@ -237,6 +239,8 @@ uint64_t store_pattern_last(struct store *s, struct mf_slice pattern);
  * without memory O(messages), so it never fails. */
 void store_accepted_keys(struct store *s, struct mf_slice pattern,
                          void (*visit)(void *arg, struct mf_slice key), void *arg);
+/* Removals on their way to disk; those of everything at once, and of what expired, do not count. */
+uint64_t store_removing(const struct store *s);
 /* How many accepted messages have the lowest owner flag (0) or the second (1). */
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag);
 /* The two low flags and STORE_BITS of a message that is accepted; false: it is not there. */

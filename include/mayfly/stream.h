@@ -303,8 +303,10 @@ void stream_blob_each(struct stream *s,
                       void (*visit)(void *arg, struct mf_slice name, struct mf_slice bytes),
                       void *arg);
 MF_MUSTCHECK int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w);
-MF_MUSTCHECK int stream_barrier(struct stream *s,
-                                struct store_wait *w);      /* all before it is on disk */
 bool stream_settle(struct stream *s, struct store_wait *w); /* as store_settle() */
+/* Before each slice that removes; true: t is added again when those on their way are on disk. */
+MF_MUSTCHECK bool stream_hold(struct stream *s, struct work_task *t);
+void stream_unhold(struct stream *s, const struct work_task *t);
+MF_MUSTCHECK int stream_barrier(struct stream *s, struct store_wait *w); /* all before: on disk */
 
 #endif

@@ -126,10 +126,10 @@ const char *stream_metadata_reserved(const struct json_map *m);
 /* What a request may list: subjects of a stream and their tokens in all, sources, transforms of a
  * mirror or of all sources; and how long a subject may be.  More would keep the server from its
  * other clients for too long. */
-#define STREAM_SUBJECTS_MAX    20000
-#define STREAM_TOKENS_MAX      100000
-#define STREAM_SOURCES_MAX     1000
-#define STREAM_TRANSFORMS_MAX  10000
+#define STREAM_SUBJECTS_MAX    8000
+#define STREAM_TOKENS_MAX      50000
+#define STREAM_SOURCES_MAX     500
+#define STREAM_TRANSFORMS_MAX  3000
 #define STREAM_SUBJECT_LEN_MAX 65535
 /* Appends s as Go's %q shows it. */
 struct mf_buf;

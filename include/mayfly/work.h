@@ -63,6 +63,9 @@ struct work_task {
 /* Runs t in this turn or a later one, never from inside this call.  A task that is queued already
  * stays where it is. */
 void work_add(struct loop *l, struct work_owner *o, struct work_task *t);
+/* For the memory of what is gone: as work_add(), for an owner of the loop's own.  What is left of
+ * it when the loop is freed is run to its end then. */
+void work_discard(struct loop *l, struct work_task *t);
 /* Harmless when it is not queued.  A task may not cancel itself while it runs. */
 void work_cancel(struct loop *l, struct work_task *t);
 static inline bool work_queued(const struct work_task *t)

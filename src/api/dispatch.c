@@ -177,9 +177,31 @@ bool api_call_enabled(struct api_call *call)
     return false;
 }
 
+#define API_ELEMENTS_MAX 100000u /* of lists and objects in one request, by its commas */
+
+/* More lists than a document of this kind ever needs would keep other clients waiting. */
+static bool body_too_rich(struct api_call *call)
+{
+    const uint8_t *p = call->body.ptr, *end = p + call->body.len;
+    struct mf_error why;
+    size_t n = 0;
+
+    if (call->body.len <= 2 * API_ELEMENTS_MAX) /* the usual one is not looked at */
+        return false;
+    while (n <= API_ELEMENTS_MAX && (p = memchr(p, ',', (size_t)(end - p))) != NULL) {
+        n++;
+        p++;
+    }
+    if (n <= API_ELEMENTS_MAX)
+        return false;
+    mf_fail(&why, MF_LIMIT, "more than %u elements", API_ELEMENTS_MAX);
+    api_reply_unread(call, MF_INVAL, &why);
+    return true;
+}
+
 void api_call_run(struct api_call *call)
 {
-    if (settle_call(call))
+    if (settle_call(call) || body_too_rich(call))
         return;
     if (call->route->own_order || (api_call_level(call) && api_call_enabled(call)))
         call->route->handle(call);

@@ -25,31 +25,34 @@ int64_t ack_wait_of(const struct consumer *c, const struct pend *e)
     return wait_by(&c->cfg, e);
 }
 
-void ack_wait_updated(struct consumer *c, const struct consumer_config *old)
-{
-    struct mf_list *pos;
+struct waits {
+    const struct consumer_config *old, *now;
+};
 
-    mf_list_each(pos, &c->wait.order)
-    {
-        struct pend *e = mf_container(pos, struct pend, order);
-        int64_t was = wait_by(old, e), is = ack_wait_of(c, e), from = e->deadline_ns - was;
-        if (was != is && e->heap != 0)
-            (void)!pending_await(&c->wait, e,
-                                 from > 0 && is > NEVER - 1 - from ? NEVER - 1 : from + is);
-    }
+static int64_t waits_until(const void *arg, const struct pend *e, int64_t deadline_ns)
+{
+    const struct waits *w = arg;
+    int64_t from = deadline_ns - wait_by(w->old, e), is = wait_by(w->now, e);
+
+    return from > 0 && is > NEVER - 1 - from ? NEVER - 1 : from + is;
 }
 
-int64_t ack_last_wait(const struct consumer *c)
+static bool same_backoff(const struct consumer_config *a, const struct consumer_config *b)
 {
-    int64_t last = INT64_MIN;
-    struct mf_list *pos;
+    return a->backoff.n == b->backoff.n &&
+           (a->backoff.n == 0 ||
+            memcmp(a->backoff.at, b->backoff.at, a->backoff.n * sizeof *a->backoff.at) == 0);
+}
 
-    mf_list_each(pos, &c->wait.order)
-    {
-        int64_t at = mf_container(pos, struct pend, order)->deadline_ns;
-        last = at > last ? at : last;
-    }
-    return last;
+void ack_wait_updated(struct consumer *c, const struct consumer_config *old)
+{
+    const struct pend any = {.count = 0};
+    struct waits w = {old, &c->cfg};
+
+    if (!same_backoff(old, &c->cfg))
+        pending_move_all(&c->wait, waits_until, &w);
+    else if (c->cfg.backoff.n == 0) /* the same for all */
+        pending_shift(&c->wait, wait_by(&c->cfg, &any) - wait_by(old, &any));
 }
 
 /* --- floors -------------------------------------------------------------------------------- */
@@ -112,6 +115,23 @@ void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last)
         if (e->sseq >= first)
             forget(c, e);
     }
+}
+
+void ack_forget_all(struct consumer *c)
+{
+    state_touch_waiting(c);
+    pending_discard(&c->wait, c->group->host->loop);
+}
+
+void ack_lost_all(struct consumer *c)
+{
+    if (c->wait.count > 0) {
+        c->lost_dseq = c->floor_dseq = c->dseq;
+        c->floor_sseq = c->sseq;
+        c->lost_at = c->group->told;
+        c->acked_ns = group_now(c->group);
+    }
+    ack_forget_all(c);
 }
 
 void ack_forget_given_one(struct consumer *c, uint64_t sseq)

@@ -28,6 +28,7 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
     if (c == NULL)
         return MF_NOMEM;
     c->group = g;
+    c->loop = g->host->loop;
     pending_init(&c->wait, &g->given_up);
     mf_list_init(&c->requests);
     mf_list_init(&c->ready);
@@ -100,7 +101,7 @@ static void bury(struct loop_defer *d)
 
 void consumer_free_now(struct consumer *c)
 {
-    pending_fini(&c->wait);
+    pending_discard(&c->wait, c->loop);
     mf_buf_fini(&c->dirty_pages);
     consumer_config_fini(&c->cfg);
     free(c->push);
@@ -308,7 +309,7 @@ bool consumer_inactive(struct consumer *c)
     c->idle_at_ns = group_after(c->group, threshold - (now - c->active_ns));
     /* Whoever pulled messages may still be at work on them, until the last ack is due. */
     if (c->push == NULL && c->wait.count > 0 && c->idle_at_ns <= now) {
-        int64_t last = ack_last_wait(c);
+        int64_t last = c->wait.latest_ns;
         c->idle_at_ns = last > NEVER - 1 - threshold ? NEVER - 1 : last + threshold;
     }
     if (c->idle_at_ns > now)
@@ -486,8 +487,6 @@ void consumer_delete(struct consumer *c, struct consumer_op *op)
 
 int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct js_error *e)
 {
-    struct pend *p;
-
     group_catch_up(c->group);
     if (seq == 0) {
         seq = c->floor_sseq + 1;
@@ -501,11 +500,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     } else if (c->cfg.deliver_policy != DELIVER_ALL) {
         return js_refuse(e, JS_CONSUMER_INVALID_RESET, "not allowed");
     }
-    while ((p = pending_first(&c->wait)) != NULL) {
-        state_touch(c, p->sseq);
-        pending_remove(&c->wait, p);
-    }
-    ack_forget_given(c, 0, UINT64_MAX);
+    ack_forget_all(c);
     ack_upto_stop(c);
     c->load_stale = c->loading;
     walk_free(c);

@@ -81,6 +81,7 @@ struct replay {    /* as it was */
 
 struct consumer {
     struct consumers *group;
+    struct loop *loop; /* one that is being read outlives its group */
     struct consumer_config cfg;
     char *name;
     uint64_t id; /* names its blobs */
@@ -220,11 +221,14 @@ void pause_plan(struct consumer *c);
 
 /* ack.c */
 int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till it comes again */
-void ack_wait_updated(struct consumer *c, const struct consumer_config *old); /* O(pending) */
-int64_t ack_last_wait(const struct consumer *c); /* mono: till when acks may come; O(pending) */
+/* O(1); with another backoff O(pending). */
+void ack_wait_updated(struct consumer *c, const struct consumer_config *old);
 void ack_timeouts(struct consumer *c);
 bool ack_given_up(struct consumer *c, struct pend *e); /* it came as often as it may: ended, told */
 void ack_forget_given_one(struct consumer *c, uint64_t sseq); /* O(1) */
+/* All that waits and all that was given up; ack_lost_all(): because the messages went. O(pages). */
+void ack_forget_all(struct consumer *c);
+void ack_lost_all(struct consumer *c);
 /* Of those that were given up these are not its matter any more.  O(given up) */
 void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last);
 /* It needs no ack any more: floors move.  The entry is gone. */
@@ -265,6 +269,7 @@ int64_t push_next_time(const struct consumer *c);
 /* state.c */
 MF_MUSTCHECK int state_write_config(struct consumer *c, struct store_wait *w);
 void state_touch(struct consumer *c, uint64_t sseq); /* 0: only the numbers changed */
+void state_touch_waiting(struct consumer *c);        /* all that wait or were given up; O(pages) */
 int state_flush(struct consumer *c);                 /* not 0: it is tried again */
 /* An empty reply when everything up to now is on disk. */
 void state_confirm(struct consumer *c, struct mf_slice reply);

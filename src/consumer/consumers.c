@@ -205,22 +205,32 @@ static void gone(struct stream_observer *o, uint64_t seq, struct mf_slice subjec
     look_again(g);
 }
 
+static void lose_some(struct consumer *c, uint64_t first, uint64_t last)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &c->wait.order)
+    {
+        struct pend *e = mf_container(pos, struct pend, order);
+        if (e->sseq > last)
+            break;
+        if (e->sseq >= first)
+            ack_lost(c, e);
+    }
+}
+
 static void purged(struct stream_observer *o, uint64_t first, uint64_t last)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
 
     for (size_t i = 0; i < g->count; i++) {
         struct consumer *c = g->at[i];
-        struct mf_list *pos, *next;
-        mf_list_each_safe(pos, next, &c->wait.order)
-        {
-            struct pend *e = mf_container(pos, struct pend, order);
-            if (e->sseq > last)
-                break;
-            if (e->sseq >= first)
-                ack_lost(c, e);
+        if (pending_within(&c->wait, first, last)) {
+            ack_lost_all(c);
+        } else {
+            lose_some(c, first, last);
+            ack_forget_given(c, first, last);
         }
-        ack_forget_given(c, first, last);
         consumer_recount(c);
         pump_soon(c); /* there may be room for others, and who does not wait is told */
     }
@@ -336,6 +346,8 @@ static void group_bury(struct consumers *g)
     loop_timer_stop(g->flush_timer);
     work_cancel(g->host->loop, &g->sweep);
     work_cancel(g->host->loop, &g->count_run);
+    stream_unhold(g->stream, &g->sweep);
+    stream_unhold(g->stream, &g->count_run);
     g->bury.fn = group_free;
     loop_defer(g->host->loop, &g->bury);
 }

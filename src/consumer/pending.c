@@ -1,6 +1,8 @@
 /* pending.c: messages that were delivered and wait for their acks. */
 #include "consumer_impl.h"
 
+#include "mayfly/work.h"
+
 #include <stdlib.h>
 
 static uint64_t hash(uint64_t seq)
@@ -10,7 +12,7 @@ static uint64_t hash(uint64_t seq)
 
 void pending_init(struct pending *p, size_t *given_sum)
 {
-    *p = (struct pending){.given_sum = given_sum};
+    *p = (struct pending){.given_sum = given_sum, .latest_ns = INT64_MIN};
     mf_list_init(&p->order);
     mf_list_init(&p->redeliver);
     mf_list_init(&p->given);
@@ -53,6 +55,16 @@ struct pend *pending_given(const struct pending *p, uint64_t sseq)
 }
 
 /* --- the heap --------------------------------------------------------------------------------- */
+
+/* Never as late as NEVER. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    int64_t n;
+
+    if (!__builtin_add_overflow(a, b, &n))
+        return n < NEVER ? n : NEVER - 1;
+    return a < 0 ? INT64_MIN + 1 : NEVER - 1;
+}
 
 static bool before(const struct pend *a, const struct pend *b)
 {
@@ -117,19 +129,47 @@ int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
     }
     mf_list_del(&e->queued);
     heap_remove(p, e);
-    e->deadline_ns = deadline_ns;
+    if (p->heaped == 0)
+        p->shift_ns = 0;
+    e->deadline_ns = sum(deadline_ns, -p->shift_ns);
+    if (deadline_ns > p->latest_ns)
+        p->latest_ns = deadline_ns;
     up(p, p->heaped++, e);
     return 0;
 }
 
+void pending_shift(struct pending *p, int64_t by_ns)
+{
+    p->shift_ns = sum(p->shift_ns, by_ns);
+    if (p->latest_ns != INT64_MIN)
+        p->latest_ns = sum(p->latest_ns, by_ns);
+}
+
+void pending_move_all(struct pending *p,
+                      int64_t (*until)(const void *arg, const struct pend *e, int64_t deadline_ns),
+                      const void *arg)
+{
+    int64_t shift_ns = p->shift_ns;
+
+    p->shift_ns = 0;
+    p->latest_ns = INT64_MIN;
+    for (size_t i = 0; i < p->heaped; i++) {
+        struct pend *e = p->heap[i];
+        e->deadline_ns = until(arg, e, sum(e->deadline_ns, shift_ns));
+        p->latest_ns = e->deadline_ns > p->latest_ns ? e->deadline_ns : p->latest_ns;
+    }
+    for (size_t i = p->heaped / 2; i-- > 0;)
+        down(p, i, p->heap[i]);
+}
+
 int64_t pending_next(const struct pending *p)
 {
-    return p->heaped == 0 ? NEVER : p->heap[0]->deadline_ns;
+    return p->heaped == 0 ? NEVER : sum(p->heap[0]->deadline_ns, p->shift_ns);
 }
 
 struct pend *pending_due(struct pending *p, int64_t now_ns)
 {
-    return p->heaped > 0 && p->heap[0]->deadline_ns <= now_ns ? p->heap[0] : NULL;
+    return pending_next(p) <= now_ns ? p->heap[0] : NULL;
 }
 
 void pending_requeue(struct pending *p, struct pend *e)
@@ -243,7 +283,8 @@ static void ends(struct pending *p, struct pend *e)
     heap_remove(p, e);
     mf_list_del(&e->queued);
     mf_list_del(&e->order);
-    p->count--;
+    if (--p->count == 0)
+        p->latest_ns = INT64_MIN;
     p->redelivered -= e->count > 1;
 }
 
@@ -279,6 +320,69 @@ void pending_leave(struct pending *p)
     if (p->given_sum != NULL)
         *p->given_sum -= p->given_up;
     p->given_sum = NULL;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+#define FEW 1000u /* freed at once */
+
+/* What was emptied, and is given back. */
+struct waste {
+    struct work_task task;
+    struct loop *loop;
+    struct mf_list order, given;
+    struct pend **heap;
+    struct table by_seq;
+};
+
+static bool list_within(const struct mf_list *list, uint64_t first, uint64_t last)
+{
+    return list->next == list || (seq_of(list->next) >= first && seq_of(list->prev) <= last);
+}
+
+bool pending_within(const struct pending *p, uint64_t first, uint64_t last)
+{
+    return p->count + p->given_up > 0 && !p->unsorted && list_within(&p->order, first, last) &&
+           list_within(&p->given, first, last);
+}
+
+static bool free_waste(struct work_task *t)
+{
+    struct waste *x = mf_container(t, struct waste, task);
+    struct mf_list *n;
+
+    do {
+        if ((n = mf_list_pop(&x->order)) == NULL && (n = mf_list_pop(&x->given)) == NULL) {
+            free(x->heap);
+            table_fini(&x->by_seq);
+            free(x);
+            return false;
+        }
+        free(mf_container(n, struct pend, order));
+    } while (!work_spent_every(x->loop, 64));
+    return true;
+}
+
+void pending_discard(struct pending *p, struct loop *l)
+{
+    size_t *sum = p->given_sum;
+    struct waste *x = p->count + p->given_up > FEW ? calloc(1, sizeof *x) : NULL;
+
+    pending_leave(p);
+    if (x == NULL) {
+        pending_fini(p);
+    } else {
+        x->task = (struct work_task){.run = free_waste, .cause = WORK_REMOVE, .what = "acks"};
+        x->loop = l;
+        mf_list_init(&x->order);
+        mf_list_init(&x->given);
+        mf_list_move(&x->order, &p->order);
+        mf_list_move(&x->given, &p->given);
+        x->heap = p->heap;
+        x->by_seq = p->by_seq;
+        work_discard(l, &x->task);
+    }
+    pending_init(p, sum);
 }
 
 void pending_fini(struct pending *p)

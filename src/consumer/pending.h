@@ -7,6 +7,7 @@
 
 #include "mayfly/base.h"
 #include "mayfly/list.h"
+#include "mayfly/loop.h"
 #include "mayfly/table.h"
 
 /* One message.  It is in `by_seq`, in `order`, and either in the heap (its ack is awaited until
@@ -14,11 +15,11 @@
  * `by_seq` and `given` only: a stream of interest keeps it until it is acked all the same. */
 struct pend {
     struct table_node node;
-    struct mf_list order;  /* pending.order or pending.given: by stream sequence */
-    struct mf_list queued; /* pending.redeliver, or in no list */
-    uint64_t sseq, dseq;   /* dseq: of its first delivery */
-    int64_t sent_ns, deadline_ns;
-    uint32_t count : 31; /* deliveries */
+    struct mf_list order;         /* pending.order or pending.given: by stream sequence */
+    struct mf_list queued;        /* pending.redeliver, or in no list */
+    uint64_t sseq, dseq;          /* dseq: of its first delivery */
+    int64_t sent_ns, deadline_ns; /* deadline_ns: less pending.shift_ns */
+    uint32_t count : 31;          /* deliveries */
     uint32_t given_up : 1;
     uint32_t heap; /* place + 1; 0: not there */
 };
@@ -30,12 +31,18 @@ struct pending {
     size_t count, redelivered; /* that wait; redelivered: those with count > 1 */
     size_t given_up;
     size_t *given_sum; /* the same of all consumers of a stream, or NULL */
+    int64_t shift_ns;  /* pending_shift() */
+    int64_t latest_ns; /* no deadline of those that wait is later; INT64_MIN: none waits */
     bool lost;         /* some went before a restart */
     bool unsorted;     /* many are added in any order: pending_sort() follows */
 };
 
 void pending_init(struct pending *p, size_t *given_sum);
-void pending_fini(struct pending *p);
+void pending_fini(struct pending *p); /* O(all), see pending_discard() */
+/* Empties it: O(1), and the memory of very many is given back in slices. */
+void pending_discard(struct pending *p, struct loop *l);
+/* Are there any, and none outside of [first, last]?  O(1); false where they are not sorted. */
+bool pending_within(const struct pending *p, uint64_t first, uint64_t last);
 void pending_leave(struct pending *p); /* its given up count in no sum any more */
 struct pend *pending_find(const struct pending *p, uint64_t sseq);  /* one that waits */
 struct pend *pending_given(const struct pending *p, uint64_t sseq); /* one that was given up */
@@ -46,6 +53,12 @@ void pending_remove(struct pending *p, struct pend *e);
 void pending_sort(struct pending *p);
 /* Awaits its ack until then; MF_NOMEM: it stays where it was. */
 MF_MUSTCHECK int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
+/* New deadlines for all that are awaited: later by so much, O(1); or each as until() says, with the
+ * one it has, O(those). */
+void pending_shift(struct pending *p, int64_t by_ns);
+void pending_move_all(struct pending *p,
+                      int64_t (*until)(const void *arg, const struct pend *e, int64_t deadline_ns),
+                      const void *arg);
 void pending_requeue(struct pending *p, struct pend *e);     /* to be delivered again */
 int64_t pending_next(const struct pending *p);               /* the earliest deadline, NEVER */
 struct pend *pending_due(struct pending *p, int64_t now_ns); /* NULL: none */

@@ -125,7 +125,7 @@ static bool sweep_some(struct consumers *g)
 {
     uint64_t seq;
 
-    if (!sweeps(g))
+    if (!sweeps(g) || stream_hold(g->stream, &g->sweep))
         return false;
     for (int n = 0; n < SLICE; n++) {
         seq = stream_next(g->stream, g->sweep_at);
@@ -143,11 +143,16 @@ static bool sweep(struct work_task *t)
     return sweep_some(mf_container(t, struct consumers, sweep));
 }
 
-static void sweep_later(struct consumers *g)
+static void sweep_ready(struct consumers *g)
 {
     g->sweep.run = sweep;
     g->sweep.cause = WORK_REMOVE;
     g->sweep.what = "interest";
+}
+
+static void sweep_later(struct consumers *g)
+{
+    sweep_ready(g);
     work_add(g->host->loop, stream_owner(g->stream), &g->sweep);
 }
 
@@ -161,6 +166,7 @@ void retention_sweep(struct consumers *g)
     group_catch_up(g);
     g->sweep_at = 0;
     g->sweep_upto = stream_last_accepted(g->stream);
+    sweep_ready(g); /* it may be held */
     if (sweep_some(g))
         sweep_later(g);
 }

@@ -164,21 +164,34 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Those of all that wait or were given up; one may come more than once. */
+static uint64_t page_at(const struct mf_list *pos)
+{
+    return mf_container(pos, struct pend, order)->sseq / STATE_PAGE;
+}
+
+/* Those of a list that is sorted: also pages between that hold none, if that takes fewer steps. */
+static void each_page_of(const struct mf_list *list, size_t n,
+                         void (*visit)(void *arg, uint64_t page), void *arg)
+{
+    uint64_t last = UINT64_MAX;
+
+    if (n > 0 && page_at(list->prev) - page_at(list->next) < n) {
+        for (uint64_t page = page_at(list->next); page <= page_at(list->prev); page++)
+            visit(arg, page);
+        return;
+    }
+    for (const struct mf_list *pos = list->next; pos != list; pos = pos->next) {
+        if (page_at(pos) != last)
+            visit(arg, page_at(pos));
+        last = page_at(pos);
+    }
+}
+
+/* Those of all that wait or were given up; one may come more than once.  O(pages, or all). */
 static void each_page(const struct pending *p, void (*visit)(void *arg, uint64_t page), void *arg)
 {
-    const struct mf_list *lists[] = {&p->order, &p->given};
-    const struct mf_list *pos;
-
-    for (size_t i = 0; i < MF_COUNT(lists); i++) {
-        uint64_t last = UINT64_MAX;
-        for (pos = lists[i]->next; pos != lists[i]; pos = pos->next) {
-            uint64_t page = mf_container(pos, struct pend, order)->sseq / STATE_PAGE;
-            if (page != last)
-                visit(arg, page);
-            last = page;
-        }
-    }
+    each_page_of(&p->order, p->unsorted ? 0 : p->count, visit, arg);
+    each_page_of(&p->given, p->unsorted ? 0 : p->given_up, visit, arg);
 }
 
 /* It is tried again soon: a client that asks for its ack's confirmation must not be told of what is
@@ -287,6 +300,17 @@ void state_touch(struct consumer *c, uint64_t sseq)
         loop_timer_arm(g->flush_timer, group_mono(g) + DELAY_NS);
     }
     mf_list_push(&g->flush, &c->flush);
+}
+
+static void touch_page(void *arg, uint64_t page)
+{
+    /* Page 0 holds no sequence 0, which would name no page. */
+    state_touch(arg, page == 0 ? 1 : page * STATE_PAGE);
+}
+
+void state_touch_waiting(struct consumer *c)
+{
+    each_page(&c->wait, touch_page, c);
 }
 
 /* --- confirmed acks ------------------------------------------------------------------------ */

@@ -313,6 +313,7 @@ void loop_free(struct loop *l)
     assert(!l->running);
     l->running = true; /* the callbacks that finish now are in a turn like any other */
     drain(l);
+    loop_work_finish(l);
     l->running = false;
     if (l->jobs > 0 || uv_loop_close(&l->uv) != 0) {
         log_error("A worker did not finish within %d s of the end", DRAIN_MS / 1000);

@@ -70,7 +70,8 @@ struct loop {
     } spin; /* spin.c */
 
     struct {
-        struct mf_list ring; /* owners that have tasks */
+        struct mf_list ring;         /* owners that have tasks */
+        struct work_owner discarded; /* work_discard() */
         int64_t slice_from_ns;
         unsigned looks, steps;
         bool in_slice;
@@ -91,7 +92,8 @@ struct loop {
 void loop_time_read(struct loop *l); /* looks at the clocks now */
 
 /* work.c */
-void loop_work_run(struct loop *l); /* slices, until the turn's time is over */
+void loop_work_run(struct loop *l);    /* slices, until the turn's time is over */
+void loop_work_finish(struct loop *l); /* what was discarded */
 bool loop_work_waiting(const struct loop *l);
 /* stall.c */
 int64_t loop_turn_start_ns(const struct loop *l);

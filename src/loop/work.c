@@ -44,6 +44,11 @@ void work_add(struct loop *l, struct work_owner *o, struct work_task *t)
     mf_list_push(&o->tasks, &t->link);
 }
 
+void work_discard(struct loop *l, struct work_task *t)
+{
+    work_add(l, &l->work.discarded, t);
+}
+
 static void unlink_task(struct work_task *t)
 {
     struct work_owner *o = t->owner;
@@ -99,6 +104,18 @@ void loop_work_run(struct loop *l)
         run_first(l);
     } while (!mf_list_empty(&l->work.ring) && l->work.steps == 0 &&
              l->meter.lap_ns - from < TURN_NS);
+}
+
+void loop_work_finish(struct loop *l)
+{
+    struct work_owner *o = &l->work.discarded;
+
+    while (o->tasks.next != NULL && !mf_list_empty(&o->tasks)) {
+        struct work_task *t = mf_container(mf_list_first(&o->tasks), struct work_task, link);
+        unlink_task(t);
+        while (t->run(t))
+            ;
+    }
 }
 
 bool loop_work_waiting(const struct loop *l)

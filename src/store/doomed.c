@@ -244,12 +244,16 @@ void hide(struct store *s, uint32_t id)
         watch_tell(s, s->ix, id);
 }
 
-void key_shown(struct store *s, uint32_t id)
+bool key_is_new(const struct store *s, uint32_t id)
 {
     uint32_t older = index_older(s->ix, id);
-    bool hidden = s->hidden.msgs > 0 && older != INDEX_NONE && index_all_hidden(s->ix, older);
 
-    s->filling.new_keys += older == INDEX_NONE || hidden;
+    return older == INDEX_NONE || (s->hidden.msgs > 0 && index_all_hidden(s->ix, older));
+}
+
+void key_shown(struct store *s, uint32_t id)
+{
+    s->filling.new_keys += key_is_new(s, id);
 }
 
 void entry_gone(struct store *s, uint32_t id)

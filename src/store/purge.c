@@ -4,6 +4,8 @@
  * on seeing the old one (seen()) until the record of the removal is on disk; then purge_apply()
  * takes its sums off and a worker frees it.  Until then nothing in it changes but what readers must
  * not see any more (purge_hide()) and places of messages that were being moved.
+ * A roll-up removes everything but the messages of its own batch: those change over to the new
+ * index.
  * Failure: the store is read-only then, and readers keep seeing what is on disk.
  * Close: waits for the worker. */
 #include "store_impl.h"
@@ -11,16 +13,34 @@
 #include <stdlib.h>
 
 #define LEAST 16u /* fewer are removed one by one */
-#define STEPS 1000
+#define STEPS 100000
+#define LATER 2000u /* messages of a batch that change over, at most */
 #define SMALL 4096u /* an index with no more is freed at once */
 
-/* Does nothing accepted stay?  What is before `first` may be doomed already, in a few steps. */
+/* Messages of the open batch: they are the newest, and their places are still to be set. */
+static size_t later(const struct store *s)
+{
+    return s->grouping ? s->batch_msg_count : 0;
+}
+
+/* Are the open batch's messages all that come after `last`? */
+static bool others_end_at(const struct store *s, uint64_t last)
+{
+    size_t n = later(s);
+
+    if (n == 0)
+        return last >= s->last_seq;
+    return n <= LATER && s->batch_msgs[0].seq == last + 1 && s->last_seq - last == n;
+}
+
+/* Does nothing accepted stay but the open batch's messages?  What is before `first` may be doomed
+ * already, in a few steps. */
 static bool everything(const struct store *s, uint64_t first, uint64_t last)
 {
     uint32_t id = index_next(s->ix, 0);
 
-    if (last < s->last_seq || (s->grouping && s->batch_msg_count > 0))
-        return false; /* the places of a batch's messages are still to be set */
+    if (!others_end_at(s, last))
+        return false;
     for (int i = 0; i < STEPS && id != INDEX_NONE; i++) {
         uint64_t seq = index_seq(s->ix, id);
         if (seq >= first)
@@ -32,21 +52,57 @@ static bool everything(const struct store *s, uint64_t first, uint64_t last)
     return false;
 }
 
+/* The open batch's messages, in the new index as in the old one. */
+static int copy_later(const struct store *s, struct index *fresh)
+{
+    uint8_t text[KEYS_MAX];
+    uint32_t copy;
+    int rc = 0;
+
+    for (size_t i = 0; i < later(s) && rc == 0; i++) {
+        uint64_t seq = s->batch_msgs[i].seq;
+        uint32_t id = index_find(s->ix, seq);
+        if (id == INDEX_NONE || index_doomed(s->ix, id))
+            return MF_NOTFOUND;
+        struct mf_slice key = keys_text(index_keys(s->ix), index_key(s->ix, id), text);
+        rc = index_add(fresh, seq, key, index_place(s->ix, id), index_deadline(s->ix, id), &copy);
+    }
+    return rc;
+}
+
 struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last)
 {
     if (s->purge.ix != NULL || index_count(s->ix) < LEAST || !everything(s, first, last))
         return NULL;
-    return index_new(s->o.separator, s->now_ns);
+    struct index *fresh = index_new(s->o.separator, s->now_ns);
+    if (fresh != NULL && copy_later(s, fresh) != 0) {
+        index_free(fresh);
+        return NULL;
+    }
+    return fresh;
 }
 
-void purge_begin(struct store *s, struct index *fresh)
+/* Out of the old index again; *all loses them.  The newest first: so each takes back what its
+ * coming changed. */
+static void drop_later(struct store *s, struct totals *all)
+{
+    for (size_t i = later(s); i-- > 0;) {
+        uint32_t id = index_find(s->ix, s->batch_msgs[i].seq);
+        totals_sub(all, entry_totals(s, id));
+        s->filling.new_keys -= key_is_new(s, id);
+        index_remove(s->ix, id);
+    }
+}
+
+void purge_begin(struct store *s, struct index *fresh, uint64_t last)
 {
     struct totals all = s->all;
 
     totals_add(&all, s->image.added);
     totals_add(&all, s->filling.added);
+    drop_later(s, &all);
     s->purge.ix = s->ix;
-    s->purge.upto = s->last_seq;
+    s->purge.upto = last < s->last_seq ? last : s->last_seq;
     s->purge.all = all;
     s->purge.hidden = s->hidden;
     s->purge.new_keys = s->filling.new_keys;
@@ -55,6 +111,8 @@ void purge_begin(struct store *s, struct index *fresh)
     s->doomed = all;
     s->hidden = (struct totals){0};
     doomed_reset(s);
+    for (size_t i = 0; i < later(s); i++)
+        key_shown(s, index_find(fresh, s->batch_msgs[i].seq));
     s->graves.count = s->graves.done = 0; /* they go with all the others */
     s->filling.purge = true;
     for (size_t i = 0; i < s->segs.count; i++) {

@@ -243,11 +243,12 @@ static inline struct totals entry_totals(const struct store *s, uint32_t id)
 {
     return entry_totals_in(s, s->ix, id);
 }
-void big_purge(struct store *s, uint64_t upto); /* O(long messages) */
-void doomed_reset(struct store *s);             /* nothing in the index is doomed */
-void doom(struct store *s, uint32_t id);        /* once for each */
-void hide(struct store *s, uint32_t id);        /* dooms if need be; a committed one */
-void key_shown(struct store *s, uint32_t id);   /* a new message: its key counts again */
+void big_purge(struct store *s, uint64_t upto);      /* O(long messages) */
+void doomed_reset(struct store *s);                  /* nothing in the index is doomed */
+void doom(struct store *s, uint32_t id);             /* once for each */
+void hide(struct store *s, uint32_t id);             /* dooms if need be; a committed one */
+bool key_is_new(const struct store *s, uint32_t id); /* does none of its key count before it? */
+void key_shown(struct store *s, uint32_t id);        /* a new message: its key counts again */
 /* watch.c */
 void watch_tell(struct store *s, const struct index *ix, uint32_t id);
 void entry_gone(struct store *s, uint32_t id);
@@ -263,7 +264,7 @@ bool ahead_ready(struct store *s, struct index *ix, struct wheel_scan *scan, siz
 void dull_lose(struct store *s, const struct index *ix, uint32_t id);
 /* purge.c: NULL: not everything, or not this way (few, or no memory); else for purge_begin(). */
 struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last);
-void purge_begin(struct store *s, struct index *fresh);
+void purge_begin(struct store *s, struct index *fresh, uint64_t last);
 void purge_hide(struct store *s, struct range r); /* these removals are on disk already */
 void purge_apply(struct store *s);
 MF_MUSTCHECK int purge_init(struct store *s);

@@ -142,6 +142,18 @@ uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key)
     return 0;
 }
 
+uint64_t store_key_next_accepted(const struct store *s, struct mf_slice key, uint64_t after)
+{
+    uint32_t k = keys_find(index_keys(s->ix), key), id = index_find(s->ix, after);
+
+    if (k == KEYS_NONE || id == INDEX_NONE || index_key(s->ix, id) != k)
+        return store_key_first_accepted(s, key);
+    while ((id = index_newer(s->ix, id)) != INDEX_NONE)
+        if (accepted(s, id))
+            return index_seq(s->ix, id);
+    return 0;
+}
+
 /* --- all ------------------------------------------------------------------------------------ */
 
 uint64_t store_first_accepted(const struct store *s)
@@ -163,6 +175,13 @@ void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint
     *msgs = s->all.msgs + s->image.added.msgs + s->filling.added.msgs - s->doomed.msgs;
     *bytes = s->all.bytes + s->image.added.bytes + s->filling.added.bytes - s->doomed.bytes;
     *last_seq = s->last_seq;
+}
+
+uint64_t store_removing(const struct store *s)
+{
+    uint64_t others = s->hidden.msgs + (s->purge.ix != NULL ? s->purge.all.msgs : 0);
+
+    return s->doomed.msgs > others ? s->doomed.msgs - others : 0;
 }
 
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag)

@@ -354,7 +354,7 @@ int store_remove_range(struct store *s, uint64_t first, uint64_t last, struct st
         return rc;
     }
     if (fresh != NULL)
-        purge_begin(s, fresh);
+        purge_begin(s, fresh, last);
     else
         doom_range(s, first, last);
     if (last > s->last_seq)

@@ -182,7 +182,7 @@ static int prepare_subject(struct stream *s, const struct intake *in, bool in_ba
         (void)store_key(s->store, in->subject, &k);
         *n = k.count > keep ? 1 + k.count - keep : 1;
     }
-    if (in->rollup == ROLLUP_NONE && *n > ENFORCE_SLICE)
+    if ((in->rollup == ROLLUP_NONE || in->rest != NULL) && *n > ENFORCE_SLICE)
         *n = ENFORCE_SLICE;
     return dedup_before_removal(s->dedup, s->store, first, upto);
 }
@@ -363,7 +363,7 @@ static bool enforce_slice(struct stream *s)
     size_t left = ENFORCE_SLICE;
     bool more, stuck = false;
 
-    if (s->closing)
+    if (s->closing || stream_hold(s, &s->enforcing))
         return false;
     store_begin(s->store, true);
     /* In nats-server's order: the stream's limits, then those of its subjects. */

@@ -210,7 +210,8 @@ static void roll_up(struct stream *s, const struct intake *in)
     }
     (void)store_key_last_accepted(s->store, in->subject, &count);
     if (count != 2 || in->previous == 0) {
-        (void)limits_take_oldest(s, in->subject, in->seq, UINT64_MAX);
+        (void)limits_take_oldest(s, in->subject, in->seq,
+                                 in->rest == NULL ? UINT64_MAX : PURGE_SLICE);
         return;
     }
     if (store_remove(s->store, in->previous, NULL) != 0) /* the only other one */
@@ -327,8 +328,10 @@ static int append_with_company(struct stream *s, struct intake *in, struct store
                                struct store_wait *wait)
 {
     bool company = has_company(s, in);
-    int rc = 0;
+    int rc = in->rollup == ROLLUP_SUBJECT && in->in_slices ? purge_rest_new(s, in) : 0;
 
+    if (rc != 0)
+        return rc;
     if (company) {
         store_begin(s->store, false);
         rc = limits_prepare(s, in, false);
@@ -338,8 +341,11 @@ static int append_with_company(struct stream *s, struct intake *in, struct store
     if (rc == 0)
         stream_stored(s, in);
     if (company) {
-        int end = store_end(s->store, rc == 0 ? wait : NULL);
-        return rc == 0 ? end : rc;
+        int end = store_end(s->store, rc == 0 && in->rest == NULL ? wait : NULL);
+        rc = rc == 0 ? end : rc;
+        if (in->rest != NULL)
+            purge_rest(s, in, rc, wait);
+        return rc;
     }
     return rc == 0 && wait != NULL ? store_barrier(s->store, wait) : rc;
 }
@@ -527,6 +533,7 @@ static void publish_one(struct stream *s, struct stream_publish *p, struct intak
     }
     if (pass_over(s, p, in))
         return;
+    in->in_slices = true;
     if (counter_apply(s, in, &val, &e) != 0 || check_third(s, in, &e) != 0 ||
         answer_with_value(s, p, val, &e) != 0 ||
         stream_store(s, in, false, stream_wait(s, p, 0), &e) != 0) {

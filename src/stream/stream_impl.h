@@ -3,7 +3,8 @@
  *     stream.c     open, close, state                 publish.c   the way in: order of checks,
  * storing intake.c     headers of a message, read once    check.c     each check of a publish
  *     limits.c     room for one more                  expire.c    deadlines, markers
- *     remove.c     MSG.DELETE, purge in slices        view.c      reading
+ *     remove.c     MSG.DELETE                         purge.c     purges in slices
+ *     hold.c       removals wait for the disk         view.c      reading
  *     dedup.c      ids of messages                    sweep.c     new deadlines for stored messages
  *     batch.c      atomic batches                     fast.c      fast batches
  *     counter.c    Nats-Incr                          schedule.c  Nats-Schedule
@@ -103,7 +104,12 @@ struct stream {
     uint64_t announced;   /* observers know all up to here */
     struct store_wait poke;
     bool poked, poke_again;
-    struct mf_list purges;         /* remove.c: struct purge, running or waiting, in order */
+    struct {
+        struct store_wait wait;
+        bool waits;
+        struct work_task *task[4]; /* purge, limits, two of consumers */
+    } hold;                        /* hold.c */
+    struct mf_list purges;         /* purge.c: struct purge, running or waiting, in order */
     struct mf_buf scratch, packed; /* a rewritten header; a compressed body */
     char subject_buf[4096];        /* a transformed subject */
     void *data;
@@ -148,11 +154,13 @@ struct intake {
     struct policy_decision decision; /* lifetime_resolve(): governed streams only */
     bool marker;                     /* ours: no limit, size, discard or seal refuses it */
     uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
-    uint64_t seq;      /* out */
-    int64_t deadline_ns; /* out; 0: none */
-    uint64_t size;     /* limits_ahead()'s own */
-    bool scheduled;    /* with Nats-Schedule, stored: it fires, */
-    int64_t fires_ns;  /* first at this time; schedule_plan()'s own */
+    bool in_slices;    /* a roll-up of very many may go on behind its first slice */
+    struct purge_rest *rest; /* it does; NULL: all at once */
+    uint64_t seq;            /* out */
+    int64_t deadline_ns;     /* out; 0: none */
+    uint64_t size;           /* limits_ahead()'s own */
+    bool scheduled;          /* with Nats-Schedule, stored: it fires, */
+    int64_t fires_ns;        /* first at this time; schedule_plan()'s own */
 };
 /* *out, which it takes, is the message's header block from now on (s->scratch).  What was found in
  * the old one, which may be gone, is found again.  MF_NOMEM: *out could not be written; all is as
@@ -248,11 +256,6 @@ int64_t expire_deadline(const struct stream *s, int64_t ts_ns,
 MF_MUSTCHECK int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last,
                              uint16_t flags, enum marker_reason why);
 
-/* --- remove.c --------------------------------------------------------------------------------- */
-
-void purge_drop_all(struct stream *s);
-struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
-
 /* --- dedup.c -------------------------------------------------------------------------------- */
 
 /* Ids seen within the window, in memory: find and add O(1), dropping the old ones amortised O(1).
@@ -314,5 +317,7 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
 
 #include "extras.h"
 #include "limits.h"
+
+#include "purge.h"
 
 #endif

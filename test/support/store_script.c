@@ -138,10 +138,30 @@ static void do_blob(struct drive *d, struct script *p)
     p->blobs += rc == 0;
 }
 
+/* Some messages, and everything before them goes. */
+static void do_roll_up(struct drive *d, struct script *p)
+{
+    uint64_t last = d->model.accepted.last_seq;
+
+    drive_begin(d, false);
+    int rc = store_reserve(d->store, 1);
+    for (unsigned i = pick_below(&d->pick, 3); i > 0 && rc == 0; i--)
+        do_append(d, p);
+    if (rc == 0 && last > 0)
+        answered(p, drive_range(d, 1, last), "range");
+    rc = drive_end(d);
+    answered(p, rc, "end");
+    p->batches += rc == 0;
+}
+
 static void do_batch(struct drive *d, struct script *p)
 {
     bool frees = pick_chance(&d->pick, 30);
 
+    if (pick_chance(&d->pick, 4)) {
+        do_roll_up(d, p);
+        return;
+    }
     drive_begin(d, frees);
     for (unsigned i = pick_below(&d->pick, 7); i > 0; i--) {
         uint32_t r = pick_below(&d->pick, 100);

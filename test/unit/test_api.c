@@ -309,6 +309,25 @@ static void test_what_is_no_request_is_taken_but_not_answered(void)
     TEST_ASSERT_EQUAL_UINT(0, b->count);
 }
 
+/* Lists that nobody needs are not read: a million of elements would keep all others waiting. */
+static void test_a_request_of_too_many_elements_is_refused(void)
+{
+    enum { MOST = 100000 };
+    static char text[4 * MOST + 100];
+    size_t n;
+
+    start(ONE);
+    for (int over = 0; over < 2; over++) {
+        n = (size_t)snprintf(text, sizeof text, "{\"name\":\"S\",\"subjects\":["); /* one comma */
+        for (int i = 0; i < MOST - 1 + over; i++, n += 3)
+            memcpy(text + n, "\"\",", 3);
+        (void)snprintf(text + n, sizeof text - n, "\"\"]}");
+        has(answer(send("$JS.API.STREAM.CREATE.S", text)),
+            over ? "10025,\"description\":\"invalid JSON: more than 100000 elements\""
+                 : "maximum number of subjects is");
+    }
+}
+
 static void test_accounts_without_jetstream_are_told_so(void)
 {
     start("jetstream { store_dir: \"%s\" }\naccounts {\n A { jetstream: enabled }\n B { }\n}\n");
@@ -518,6 +537,7 @@ int main(void)
     RUN_TEST(test_updates_of_one_stream_come_one_after_the_other);
     RUN_TEST(test_streams_being_made_count_for_the_limits);
     RUN_TEST(test_what_is_no_request_is_taken_but_not_answered);
+    RUN_TEST(test_a_request_of_too_many_elements_is_refused);
     RUN_TEST(test_accounts_without_jetstream_are_told_so);
     RUN_TEST(test_the_level_is_checked_before_everything_else);
     RUN_TEST(test_the_domain_is_another_name_of_the_api);

@@ -27,6 +27,102 @@ void __wrap_stream_blob_each(struct stream *s, visit_blob *visit, void *arg)
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
+static size_t removals;
+static size_t slices;                          /* of what was discarded */
+static bool (*give_back)(struct work_task *t); /* its task's run(); NULL: it is done */
+
+static bool count_slice(struct work_task *t)
+{
+    slices++;
+    if (give_back(t))
+        return true;
+    give_back = NULL;
+    return false;
+}
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
+void __real_pending_remove(struct pending *p, struct pend *e);
+void __wrap_pending_remove(struct pending *p, struct pend *e);
+void __wrap_pending_remove(struct pending *p, struct pend *e)
+{
+    removals++;
+    __real_pending_remove(p, e);
+}
+static size_t moves; /* of deadlines */
+int __real_pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
+int __wrap_pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
+int __wrap_pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
+{
+    moves++;
+    return __real_pending_await(p, e, deadline_ns);
+}
+typedef int64_t until_fn(const void *arg, const struct pend *e, int64_t deadline_ns);
+void __real_pending_move_all(struct pending *p, until_fn *until, const void *arg);
+void __wrap_pending_move_all(struct pending *p, until_fn *until, const void *arg);
+void __wrap_pending_move_all(struct pending *p, until_fn *until, const void *arg)
+{
+    moves += p->count;
+    __real_pending_move_all(p, until, arg);
+}
+void __real_work_discard(struct loop *l, struct work_task *t);
+void __wrap_work_discard(struct loop *l, struct work_task *t);
+void __wrap_work_discard(struct loop *l, struct work_task *t)
+{
+    TEST_ASSERT_NULL(give_back);
+    give_back = t->run;
+    t->run = count_slice;
+    __real_work_discard(l, t);
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+/* A consumer whose acks of n messages are awaited. */
+static struct consumer *awaiting(const char *name, struct consumer_config cfg, int n)
+{
+    char text[16];
+
+    cfg.max_ack_pending = -1;
+    for (int i = 0; i < n; i++)
+        (void)world_publish(&w, "k.a", NULL, "");
+    world_turns(&w);
+    struct consumer *c = add(name, cfg);
+    snprintf(here, sizeof here, " in done ");
+    snprintf(text, sizeof text, "%d", n);
+    ask(c, text);
+    for (int i = 0; i < 100 && info(c).ack_pending < (uint64_t)n; i++)
+        world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(n, info(c).ack_pending);
+    heard();
+    removals = slices = 0;
+    return c;
+}
+
+/* The memory of n entries is given back in slices, and none was taken out one by one. */
+static void assert_discarded(size_t n)
+{
+    TEST_ASSERT_EQUAL_size_t(0, removals);
+    TEST_ASSERT_TRUE(give_back != NULL);
+    work_set_steps(w.loop, 100);
+    while (give_back != NULL)
+        loop_turn(w.loop);
+    work_set_steps(w.loop, 0);
+    TEST_ASSERT_GREATER_OR_EQUAL_size_t(n / 100, slices);
+}
+
+static void reset_to(struct consumer *c, uint64_t seq)
+{
+    uint64_t reset_seq;
+    struct js_error e;
+
+    TEST_ASSERT_EQUAL_INT(0, consumer_reset(c, seq, &reset_seq, &e));
+}
+
+static void gone(struct consumer_op *op, struct consumer *c, const struct js_error *e)
+{
+    (void)c;
+    TEST_ASSERT_NULL(e);
+    op->wait.done = NULL;
+}
+
 static void count_blob(void *arg, struct mf_slice name, struct mf_slice bytes)
 {
     (void)bytes;
@@ -39,6 +135,86 @@ static size_t blobs(void)
 
     stream_blob_each(w.stream, count_blob, &n);
     return n;
+}
+
+static void await_blobs(size_t n)
+{
+    int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
+
+    while (blobs() > n && clock_mono_ns() < give_up)
+        loop_turn(w.loop);
+    TEST_ASSERT_EQUAL_size_t(n, blobs());
+}
+
+/* Reset, deleted, or their messages purged: what waits for acks goes as a whole. */
+static void test_very_many_that_wait_are_given_back_in_slices(void)
+{
+    struct consumer_op op = {.done = gone};
+    uint64_t purged;
+
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = awaiting("D", pull(), 3000);
+    work_set_steps(w.loop, 1);
+    reset_to(c, 1);
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).ack_pending);
+    assert_discarded(3000);
+    await_blobs(2); /* some milliseconds later no page is left of what waited */
+    ask(c, "3000");
+    for (int i = 0; i < 100 && info(c).ack_pending < 3000; i++)
+        world_turns(&w);
+    removals = slices = 0;
+    work_set_steps(w.loop, 1);
+    TEST_ASSERT_EQUAL_INT(0, world_purge(&w, "", 0, 0, &purged));
+    TEST_ASSERT_EQUAL_UINT64(0, info(c).ack_pending);
+    TEST_ASSERT_EQUAL_UINT64(3000, info(c).floor_sseq);
+    TEST_ASSERT_EQUAL_UINT64(3000, info(c).floor_cseq);
+    assert_discarded(3000);
+    c = awaiting("E", pull(), 3000);
+    work_set_steps(w.loop, 1);
+    consumer_delete(c, &op);
+    loop_turn(w.loop);
+    assert_discarded(3000);
+    world_turns(&w);
+    TEST_ASSERT_NULL(op.wait.done);
+    await_blobs(2); /* of D */
+}
+
+/* The same wait for all: its update touches none of them, and they come again by the new one. */
+static void test_another_ack_wait_is_one_step(void)
+{
+    struct consumer_config next = pull();
+    struct consumer_op op = {.done = created};
+
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = awaiting("D", pull(), 1000);
+    int64_t before = pending_next(&c->wait);
+    moves = 0;
+    next.max_ack_pending = -1;
+    next.ack_wait_ns = c->cfg.ack_wait_ns + 7 * CLOCK_S;
+    consumer_update(c, &next, &op);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_size_t(0, moves);
+    TEST_ASSERT_EQUAL_INT64(before + 7 * CLOCK_S, pending_next(&c->wait));
+    TEST_ASSERT_NULL(pending_due(&c->wait, before + 7 * CLOCK_S - 1));
+    TEST_ASSERT_NOT_NULL(pending_due(&c->wait, before + 7 * CLOCK_S));
+}
+
+/* The server ends before all is given back. */
+static void test_what_is_given_back_ends_with_the_loop(void)
+{
+    world_open(&w, &plain);
+    consumers_up();
+    struct consumer *c = awaiting("D", pull(), 3000);
+    work_set_steps(w.loop, 1);
+    reset_to(c, 1);
+    TEST_ASSERT_TRUE(give_back != NULL);
+    consumers_close(g, true);
+    g = NULL;
+    world_fini(&w); /* and its loop */
+    TEST_ASSERT_TRUE(give_back == NULL);
+    world_init(&w);
 }
 
 static void confirm(struct consumer *c, const char *tokens)
@@ -148,13 +324,6 @@ static void test_ack_of_very_many_is_taken_in_slices(void)
     c = consumers_find(g, MF_LIT("D"));
     TEST_ASSERT_NULL(pending_find(&c->wait, 4999));
     TEST_ASSERT_NOT_NULL(pending_find(&c->wait, 5001));
-}
-
-static void gone(struct consumer_op *op, struct consumer *c, const struct js_error *e)
-{
-    (void)c;
-    TEST_ASSERT_NULL(e);
-    op->wait.done = NULL;
 }
 
 /* One with pages that wait, pages that are written empty, and pages that changed since. */
@@ -403,6 +572,9 @@ static void test_counting_does_not_walk_for_each_filter_with_wildcards(void)
 int main(void)
 {
     UNITY_BEGIN();
+    RUN_TEST(test_very_many_that_wait_are_given_back_in_slices);
+    RUN_TEST(test_another_ack_wait_is_one_step);
+    RUN_TEST(test_what_is_given_back_ends_with_the_loop);
     RUN_TEST(test_confirmed_ack_looks_only_at_what_waits);
     RUN_TEST(test_page_is_whole_however_many_wait);
     RUN_TEST(test_ack_of_very_many_is_taken_in_slices);

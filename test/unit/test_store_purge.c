@@ -1,6 +1,9 @@
 /* test_store_purge.c: removing everything: what writers and readers see meanwhile, and what is left
  * of it. */
+#include "store/store_impl.h"
 #include "support/store_fixture.h"
+
+#include "mayfly/clock.h"
 
 #define MANY 10000
 
@@ -300,6 +303,88 @@ static void test_memory_and_disk_come_back(void)
     TEST_ASSERT_LESS_OR_EQUAL_UINT64(before.index_bytes + 4096, after.index_bytes);
 }
 
+/* --- everything but the newest: a roll-up ----------------------------------------------------- */
+
+/* n messages and the removal of all before them, in one batch. */
+static void roll_up(int n, const char *fmt)
+{
+    uint64_t msgs, bytes, last, first = store_first_accepted(d.store);
+    char key[16];
+
+    store_accepted(d.store, &msgs, &bytes, &last);
+    drive_begin(&d, false);
+    TEST_ASSERT_EQUAL_INT(0, store_reserve(d.store, 1));
+    for (int i = 0; i < n; i++) {
+        snprintf(key, sizeof key, fmt, i); /* NOLINT: a literal of this file */
+        TEST_ASSERT_EQUAL_INT(0, drive_append(&d, key, 0, 20, i == 1 ? d.now_ns + CLOCK_S : 0, 1));
+    }
+    TEST_ASSERT_EQUAL_INT(0, drive_range(&d, first, last));
+    TEST_ASSERT_EQUAL_INT(0, drive_end(&d));
+}
+
+static void assert_rolled_up(uint64_t n, uint64_t last)
+{
+    struct store_state st = state();
+
+    TEST_ASSERT_EQUAL_UINT64(n, st.msgs);
+    TEST_ASSERT_EQUAL_UINT64(n, st.keys);
+    TEST_ASSERT_EQUAL_UINT64(n, st.flagged[0]);
+    TEST_ASSERT_EQUAL_UINT64(n > 1, st.deadlines);
+    TEST_ASSERT_EQUAL_UINT64(last - n + 1, st.first_seq);
+    TEST_ASSERT_EQUAL_UINT64(last, st.last_seq);
+    TEST_ASSERT_EQUAL_UINT64(n, accepted_msgs());
+    TEST_ASSERT_EQUAL_UINT64(n, cursor_count("k.*"));
+    TEST_ASSERT_EQUAL_UINT64(n, keys_count_seen());
+    assert_gone(last - n);
+}
+
+static void test_a_roll_up_of_everything_touches_no_message_that_goes(void)
+{
+    static const int sizes[] = {1, 5};
+
+    for (size_t i = 0; i < MF_COUNT(sizes); i++) {
+        uint64_t n = (uint64_t)sizes[i], before, last;
+        fill(MANY);
+        before = state().msgs;
+        last = store_last_seq(d.store);
+        roll_up(sizes[i], i == 0 ? "k.%d" : "k.new%d");
+        TEST_ASSERT_EQUAL_size_t(n, index_count(d.store->ix)); /* the others went as a whole */
+        TEST_ASSERT_EQUAL_UINT64(n, accepted_msgs());
+        while (store_last_seq(d.store) == last) {
+            TEST_ASSERT_EQUAL_UINT64(before, state().msgs);
+            TEST_ASSERT_EQUAL_UINT64(50, state().keys);
+            TEST_ASSERT_EQUAL_UINT64(before, cursor_count(">"));
+            TEST_ASSERT_EQUAL_UINT64(last, store_prev(d.store, UINT64_MAX));
+            drive_turn(&d);
+        }
+        drive_idle(&d);
+        assert_rolled_up(n, last + n);
+        index_check(d.store->ix);
+        drive_abandon(&d);
+        drive_open(&d);
+        assert_rolled_up(n, last + n);
+        TEST_ASSERT_EQUAL_INT(0, drive_range(&d, 1, last + n));
+        drive_idle(&d);
+    }
+}
+
+/* A roll-up while an earlier one is on its way to disk, and messages between them. */
+static void test_roll_ups_one_after_the_other_leave_the_last(void)
+{
+    fill(MANY);
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 40; k++)
+            TEST_ASSERT_EQUAL_INT(0, drive_append(&d, "k.between", 0, 20, 0, 0));
+        roll_up(1, "k.all%d");
+        TEST_ASSERT_EQUAL_UINT64(1, accepted_msgs());
+    }
+    drive_idle(&d);
+    assert_rolled_up(1, MANY + 123);
+    drive_abandon(&d);
+    drive_open(&d);
+    assert_rolled_up(1, MANY + 123);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -312,5 +397,7 @@ int main(void)
     RUN_TEST(test_readers_need_the_clock_until_it_is_on_disk);
     RUN_TEST(test_a_walk_over_keys_ends_with_the_purge);
     RUN_TEST(test_memory_and_disk_come_back);
+    RUN_TEST(test_a_roll_up_of_everything_touches_no_message_that_goes);
+    RUN_TEST(test_roll_ups_one_after_the_other_leave_the_last);
     return UNITY_END();
 }

@@ -367,6 +367,132 @@ static void test_a_large_purge_goes_in_slices_and_spares_what_comes_meanwhile(vo
     TEST_ASSERT_EQUAL_STRING("k.0||later", world_message(&w, ack.seq));
 }
 
+/* How many messages went in the longest turn of a purge, and in how many turns. */
+static uint64_t longest_turn(const char *filter, uint64_t below, uint64_t keep, unsigned *turns)
+{
+    struct stream_op op = {.done = answered};
+    uint64_t before, now, bytes, last, most = 0;
+    int64_t give_up = clock_mono_ns() + 60 * CLOCK_S;
+
+    store_accepted(w.stream->store, &before, &bytes, &last);
+    stream_purge(w.stream, mf_str(filter), below, keep, &op);
+    for (*turns = 0; op.done != NULL && clock_mono_ns() < give_up; ++*turns) {
+        store_accepted(w.stream->store, &now, &bytes, &last);
+        most = before - now > most ? before - now : most;
+        before = now;
+        loop_turn(w.loop);
+    }
+    TEST_ASSERT_TRUE(op.done == NULL && op.count == 0); /* not refused */
+    return most;
+}
+
+/* Whatever a purge is asked for, a turn takes away (and looks at) no more than its slices. */
+static void test_no_purge_takes_many_messages_in_one_turn(void)
+{
+    enum { MANY = 12000 };
+    static const struct {
+        const char *filter;
+        uint64_t below, keep, left;
+    } rows[] = {
+        {"", MANY - 9, 0, 10},
+        {">", MANY / 2, 0, MANY / 2 + 1},
+        {"", 0, 10, 10},
+        {"", 0, MANY - 5000, MANY - 5000},
+        {"k.*", 0, 5000, 5000},
+        {"k.*", 0, MANY, MANY},
+        {"k.*", 0, MANY - 1, MANY - 1},
+        {"k.0", 0, 3, MANY - 3997},
+    };
+
+    for (size_t i = 0; i < MF_COUNT(rows); i++) {
+        char row[16];
+        unsigned turns;
+        snprintf(row, sizeof row, "row %zu", i);
+        world_open(&w, &(struct stream_config){STREAM});
+        send_many(MANY, 4000, NULL);
+        work_set_steps(w.loop, 1); /* one slice in each turn */
+        TEST_ASSERT_LESS_OR_EQUAL_UINT64_MESSAGE(
+            2000, longest_turn(rows[i].filter, rows[i].below, rows[i].keep, &turns), row);
+        TEST_ASSERT_GREATER_OR_EQUAL_UINT_MESSAGE(rows[i].left > MANY - 3 ? 0 : 3, turns, row);
+        TEST_ASSERT_EQUAL_UINT64_MESSAGE(rows[i].left, world_count(&w), row);
+        world_fini(&w);
+        world_init(&w);
+    }
+}
+
+static void run_slice(struct work_task *t)
+{
+    work_cancel(w.loop, t);
+    if (t->run(t))
+        work_add(w.loop, w.stream->owner, t);
+}
+
+/* Removals leave the index together when they are on disk: with many on their way, slices wait. */
+static void test_a_purge_waits_for_the_disk_now_and_then(void)
+{
+    struct stream_op op = {.done = answered};
+    uint64_t most = 0;
+    int64_t give_up = clock_mono_ns() + 60 * CLOCK_S;
+
+    world_open(&w, &(struct stream_config){STREAM});
+    send_many(20000, 5000, NULL);
+    stream_purge(w.stream, MF_LIT("k.*"), 0, 0, &op);
+    while (op.done != NULL && clock_mono_ns() < give_up) {
+        for (int n = 0; n < 10 && work_queued(&w.stream->purging); n++)
+            run_slice(&w.stream->purging); /* before anything is written */
+        most = store_removing(w.stream->store) > most ? store_removing(w.stream->store) : most;
+        loop_turn(w.loop);
+    }
+    TEST_ASSERT_TRUE(op.done == NULL && op.count == 0);
+    TEST_ASSERT_GREATER_THAN_UINT64(2000, most);
+    TEST_ASSERT_LESS_OR_EQUAL_UINT64(5000, most);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+}
+
+/* Of very many messages of a subject the first go with the roll-up, in its batch; the publisher is
+ * answered behind the last. */
+static void test_a_roll_up_of_very_many_goes_on_in_slices(void)
+{
+    struct world_ack a, b;
+    uint64_t before, now, bytes, last, most = 0;
+    int64_t give_up = clock_mono_ns() + 60 * CLOCK_S;
+
+    world_open(&w, &(struct stream_config){STREAM, .allow_rollup = true});
+    send_many(12000, 6000, NULL);
+    work_set_steps(w.loop, 1);
+    store_accepted(w.stream->store, &before, &bytes, &last);
+    world_send(&w, "k.0", "r", "Nats-Rollup: sub\r\n", "sum", &a);
+    world_send(&w, "k.0", "r", NULL, "later", &b);
+    while (!a.done && clock_mono_ns() < give_up) {
+        store_accepted(w.stream->store, &now, &bytes, &last);
+        most = now < before && before - now > most ? before - now : most;
+        before = now;
+        loop_turn(w.loop);
+    }
+    TEST_ASSERT_LESS_OR_EQUAL_UINT64(2000, most);
+    TEST_ASSERT_EQUAL_STRING("", a.text);
+    TEST_ASSERT_TRUE(b.done && b.err_code == 0);
+    TEST_ASSERT_EQUAL_UINT64(6002, world_count(&w));
+    world_kill(&w); /* what was answered is on disk */
+    world_open(&w, &(struct stream_config){STREAM, .allow_rollup = true});
+    TEST_ASSERT_EQUAL_UINT64(6002, world_count(&w));
+    TEST_ASSERT_EQUAL_STRING("k.0||later", world_message(&w, b.seq));
+}
+
+static void test_a_roll_up_under_way_is_told_when_the_stream_closes(void)
+{
+    struct world_ack a;
+
+    world_open(&w, &(struct stream_config){STREAM, .allow_rollup = true});
+    send_many(6000, 6000, NULL);
+    work_set_steps(w.loop, 1);
+    world_send(&w, "k.0", "r", "Nats-Rollup: sub\r\n", "sum", &a);
+    loop_turn(w.loop);
+    TEST_ASSERT_FALSE(a.done);
+    world_close(&w);
+    TEST_ASSERT_TRUE(a.done && a.err_code != 0);
+}
+
 static void test_purges_under_way_are_told_when_the_stream_closes(void)
 {
     struct stream_op a = {.done = answered}, b = {.done = answered};
@@ -425,6 +551,10 @@ int main(void)
     RUN_TEST(test_thousands_of_copies_are_sent_each_once);
     RUN_TEST(test_observers_are_told_of_each_removal_once);
     RUN_TEST(test_a_large_purge_goes_in_slices_and_spares_what_comes_meanwhile);
+    RUN_TEST(test_no_purge_takes_many_messages_in_one_turn);
+    RUN_TEST(test_a_purge_waits_for_the_disk_now_and_then);
+    RUN_TEST(test_a_roll_up_of_very_many_goes_on_in_slices);
+    RUN_TEST(test_a_roll_up_under_way_is_told_when_the_stream_closes);
     RUN_TEST(test_purges_under_way_are_told_when_the_stream_closes);
     RUN_TEST(test_purges_at_their_edges);
     return UNITY_END();

@@ -384,7 +384,7 @@ static void test_many_sources_are_checked_quickly(void)
     }
     TEST_ASSERT_EQUAL_INT(0, check(&(struct stream_config){.sources = {at, N - 1}}));
     TEST_ASSERT_EQUAL_INT(MF_DENIED, check(&(struct stream_config){.sources = {at, N}}));
-    TEST_ASSERT_EQUAL_STRING("maximum number of sources is 1000", err.text);
+    TEST_ASSERT_EQUAL_STRING("maximum number of sources is 500", err.text);
     s[N - 2].name = names[0];
     TEST_ASSERT_EQUAL_INT(MF_DENIED, check(&(struct stream_config){.sources = {at, N - 1}}));
     TEST_ASSERT_EQUAL_UINT16(10140, err.err_code);

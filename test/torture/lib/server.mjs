@@ -50,7 +50,9 @@ export class Server {
       if (this.gone) throw wrong("no-start", `the server ended at its start (${this.gone.code ?? this.gone.signal}): ${this.said()}`);
       if (awake() > end) throw wrong("no-start", `the server was not there within ${ms} ms: ${this.said()}`);
       try {
-        this.port = Number(JSON.parse(fs.readFileSync(file, "utf8")).nats[0].match(/:(\d+)/)[1]);
+        const ports = JSON.parse(fs.readFileSync(file, "utf8"));
+        this.port = Number(ports.nats[0].match(/:(\d+)/)[1]);
+        this.http = ports.monitoring?.[0]; // where the configuration asks for it
         fs.rmSync(file);
         return this;
       } catch {
