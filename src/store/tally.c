@@ -106,7 +106,7 @@ static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
         slot_begin(t);
     b->msgs++;
     if (each == 1 || t->seen % each == 0)
-        b->bytes += each * entry_totals_in(t->s, t->ix, id).bytes;
+        b->bytes += each * entry_bytes_in(t->s, t->ix, id);
     for (size_t i = 0; i < MF_COUNT(t->cells); i++)
         if (t->o.peak_ns[i] > 0)
             t->cells[i].n[deadline_ns / t->cells[i].width_ns - t->cells[i].first]++;
