@@ -53,9 +53,9 @@ void store_page_free(struct store_page *p); /* before its store is closed; NULL 
 
 /* How many messages end when: [from_ns, to_ns) in `buckets` equal parts (the last may be longer),
  * and the fullest moments.  Bytes are exact for the first `exact` messages; of the others one in
- * STORE_TALLY_EACH is asked and counts for all of them.  Cost: the entries of the slots that
+ * STORE_FORECAST_EACH is asked and counts for all of them.  Cost: the entries of the slots that
  * overlap the time, and a look at the message for each whose bytes are asked. */
-#define STORE_TALLY_EACH 64u
+#define STORE_FORECAST_EACH 64u
 struct store_bucket {
     uint64_t msgs, bytes, flagged; /* flagged: with the second owner flag */
 };
@@ -63,25 +63,25 @@ struct store_peak {
     int64_t at_ns, width_ns; /* width: at least as wished; longer far ahead, where slots are long */
     uint64_t msgs;
 };
-struct store_tally_opts {
+struct store_forecast_opts {
     int64_t from_ns, to_ns;
     unsigned buckets; /* 1 or more */
     uint64_t exact;
     int64_t
         peak_ns[2]; /* the widths of two kinds of moments, a second and a minute; 0: not wanted */
 };
-struct store_tally_sum {
+struct store_forecast_sum {
     const struct store_bucket *bucket;
     unsigned buckets;
     bool sampled;              /* not all bytes are exact */
     struct store_peak peak[2]; /* of all moments of a kind the one with most messages per time */
 };
-struct store_tally;
-struct store_tally *store_tally_new(struct store *s, const struct store_tally_opts *o); /* NULL */
-bool store_tally_step(struct store_tally *t, size_t steps); /* true: it is there */
-void store_tally_sum(const struct store_tally *t, struct store_tally_sum *out);
-uint64_t store_tally_steps(const struct store_tally *t);
-void store_tally_free(struct store_tally *t); /* as above */
+struct store_forecast;
+struct store_forecast *store_forecast_new(struct store *s, const struct store_forecast_opts *o); /* NULL */
+bool store_forecast_step(struct store_forecast *t, size_t steps); /* true: it is there */
+void store_forecast_sum(const struct store_forecast *t, struct store_forecast_sum *out);
+uint64_t store_forecast_steps(const struct store_forecast *t);
+void store_forecast_free(struct store_forecast *t); /* as above */
 
 /* --- without a deadline ----------------------------------------------------------------------- */
 

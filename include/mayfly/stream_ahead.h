@@ -17,9 +17,9 @@ struct stream_ahead *stream_page_new(struct stream *s, struct store_at after, in
                                      size_t limit, struct mf_slice filter);
 size_t stream_page_items(struct stream_ahead *a, const struct store_at **items, bool *more,
                          struct store_at *next);
-/* How many end when; as store_tally_new(). */
-struct stream_ahead *stream_tally_new(struct stream *s, const struct store_tally_opts *o);
-bool stream_tally_sum(const struct stream_ahead *a, struct store_tally_sum *out); /* false: closed */
+/* How many end when; as store_forecast_new(). */
+struct stream_ahead *stream_forecast_new(struct stream *s, const struct store_forecast_opts *o);
+bool stream_forecast_sum(const struct stream_ahead *a, struct store_forecast_sum *out); /* false: closed */
 bool stream_ahead_step(struct stream_ahead *a, size_t steps); /* true: it is there, or closed */
 void stream_ahead_free(struct stream_ahead *a);               /* NULL is fine */
 

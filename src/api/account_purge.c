@@ -138,7 +138,7 @@ static bool begin(struct api_call *asker, struct api_account *of)
 {
     struct mf_msg none = {.subject = asker->subject};
     struct api_call *call = api_call_new(
-        of, &(struct router_msg){.route = none.subject, .msg = &none}, asker->rest, false);
+        of, &api_jetstream, &(struct router_msg){.route = none.subject, .msg = &none}, asker->rest, false);
     struct purge *p = calloc(1, sizeof *p);
     struct asked *q = calloc(1, sizeof *q);
 

@@ -37,7 +37,7 @@ struct look {
     int64_t created_ns; /* of its stream */
     int64_t from_ns, within_ns;
     struct stream_ahead *tally;
-    void (*answer)(struct look *k, struct stream *s, const struct store_tally_sum *sum);
+    void (*answer)(struct look *k, struct stream *s, const struct store_forecast_sum *sum);
 };
 
 static void look_fini(void *state)
@@ -50,7 +50,7 @@ static bool look_step(struct api_call *call)
     struct look *k = call->state;
     struct stream *s =
         call->aa->closing ? NULL : catalog_find(call->aa->catalog, api_call_token(call, 1));
-    struct store_tally_sum sum;
+    struct store_forecast_sum sum;
 
     if (s == NULL || stream_created_ns(s) != k->created_ns) {
         ttl_refuse(call, JS_STREAM_NOT_FOUND);
@@ -59,7 +59,7 @@ static bool look_step(struct api_call *call)
     do {
         if (!stream_ahead_step(k->tally, STEPS))
             continue;
-        if (stream_tally_sum(k->tally, &sum))
+        if (stream_forecast_sum(k->tally, &sum))
             k->answer(k, s, &sum);
         else
             ttl_refuse(call, JS_STREAM_NOT_FOUND);
@@ -70,11 +70,11 @@ static bool look_step(struct api_call *call)
 
 static void look_start(struct api_call *call, struct stream *s, int64_t within_ns, unsigned buckets,
                        void (*answer)(struct look *k, struct stream *s,
-                                      const struct store_tally_sum *sum))
+                                      const struct store_forecast_sum *sum))
 {
     struct look *k = calloc(1, sizeof *k);
     int64_t now_ns = api_now_ns(call->aa->api);
-    struct store_tally_opts o = {.from_ns = now_ns,
+    struct store_forecast_opts o = {.from_ns = now_ns,
                                  .to_ns = now_ns + within_ns,
                                  .buckets = buckets,
                                  .exact = EXACT,
@@ -86,7 +86,7 @@ static void look_start(struct api_call *call, struct stream *s, int64_t within_n
                            .created_ns = stream_created_ns(s),
                            .from_ns = now_ns,
                            .within_ns = within_ns,
-                           .tally = stream_tally_new(s, &o),
+                           .tally = stream_forecast_new(s, &o),
                            .answer = answer};
     if (k == NULL || k->tally == NULL)
         api_reply_no_memory(call);
@@ -146,7 +146,7 @@ static void write_next(struct jsonw *w, struct stream *s, int64_t now_ns)
         jsonw_time(w, "next_expiry", next > now_ns ? next : now_ns);
 }
 
-static void stats_answer(struct look *k, struct stream *s, const struct store_tally_sum *sum)
+static void stats_answer(struct look *k, struct stream *s, const struct store_forecast_sum *sum)
 {
     struct jsonw *w = api_reply_begin(k->call);
     struct store_bucket day = {0};
@@ -201,7 +201,7 @@ void ttl_stats_handle(struct api_call *call)
 
 /* --- FORECAST --------------------------------------------------------------------------------- */
 
-static void write_buckets(struct look *k, struct stream *s, const struct store_tally_sum *sum,
+static void write_buckets(struct look *k, struct stream *s, const struct store_forecast_sum *sum,
                           uint64_t *msgs)
 {
     struct jsonw *w = &k->call->w;
@@ -221,7 +221,7 @@ static void write_buckets(struct look *k, struct stream *s, const struct store_t
     jsonw_end(w);
 }
 
-static void write_peak(struct jsonw *w, const struct store_tally_sum *sum, uint64_t with)
+static void write_peak(struct jsonw *w, const struct store_forecast_sum *sum, uint64_t with)
 {
     const struct store_peak *p = &sum->peak[0], *minute = &sum->peak[1];
     uint64_t seconds = p->width_ns > CLOCK_S ? (uint64_t)(p->width_ns / CLOCK_S) : 1;
@@ -255,7 +255,7 @@ static void write_steady(struct jsonw *w, struct stream *s, int64_t now_ns)
     jsonw_end(w);
 }
 
-static void forecast_answer(struct look *k, struct stream *s, const struct store_tally_sum *sum)
+static void forecast_answer(struct look *k, struct stream *s, const struct store_forecast_sum *sum)
 {
     struct jsonw *w = api_reply_begin(k->call);
     uint64_t soon = 0;

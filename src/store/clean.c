@@ -284,7 +284,7 @@ static void read_start(struct store *s)
 static void lost_report(struct store *s, uint32_t id)
 {
     struct store_damage d = {.offset = place_offset(index_place(s->ix, id)),
-                             .length = record_pad(56 + entry_totals(s, id).bytes),
+                             .length = record_pad(56 + entry_bytes_in(s, s->ix, id)),
                              .first_seq = index_seq(s->ix, id),
                              .last_seq = index_seq(s->ix, id),
                              .what = "the message cannot be read"};

@@ -296,7 +296,7 @@ static void apply_moved(struct store *s, const struct moved *m)
 
     if (id == INDEX_NONE || index_place(ix, id) != m->from || from == NULL)
         return;
-    uint64_t len = entry_totals_in(s, ix, id).bytes;
+    uint64_t len = entry_bytes_in(s, ix, id);
     index_set_place(ix, id, m->to);
     if (old) {
         from->purged_count--;

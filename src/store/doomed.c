@@ -76,21 +76,34 @@ void big_purge(struct store *s, uint64_t upto)
     }
 }
 
-struct totals entry_totals_in(const struct store *s, const struct index *ix, uint32_t id)
+static uint64_t place_bytes(const struct store *s, const struct index *ix, uint32_t id,
+                            uint64_t place)
 {
-    uint64_t place = index_place(ix, id), len = place_len(place);
+    uint64_t len = place_len(place);
 
-    if (len == PLACE_LEN_MAX) {
+    if (MF_UNLIKELY(len == PLACE_LEN_MAX)) {
         const struct big *b = big_find(s, index_seq(ix, id));
         len = b == NULL ? len : b->len;
     }
-    uint16_t bits = index_bits(ix, id);
+    return len;
+}
+
+uint64_t entry_bytes_in(const struct store *s, const struct index *ix, uint32_t id)
+{
+    return place_bytes(s, ix, id, index_place(ix, id));
+}
+
+struct totals entry_totals_in(const struct store *s, const struct index *ix, uint32_t id)
+{
+    uint64_t place = index_place(ix, id);
+    uint16_t flags = place_flags(place), life = index_life(ix, id);
+
     return (struct totals){.msgs = 1,
-                           .bytes = len,
-                           .flagged = {place_flags(place) & 1u, place_flags(place) >> 1},
-                           .timed = index_timed(ix, id),
-                           .infinite = (bits & STORE_INFINITE) != 0,
-                           .pinned = (bits & STORE_PINNED) != 0};
+                           .bytes = place_bytes(s, ix, id, place),
+                           .flagged = {flags & 1u, flags >> 1},
+                           .timed = life & INDEX_TIMED,
+                           .infinite = (life & STORE_INFINITE) != 0,
+                           .pinned = (life & STORE_PINNED) != 0};
 }
 
 /* --- by key --------------------------------------------------------------------------------- */

@@ -23,11 +23,11 @@ struct cells {
     struct store_peak peak;
 };
 
-struct store_tally {
+struct store_forecast {
     struct store *s;
     struct index *ix; /* alive while scan.wheel is */
     struct wheel_scan scan;
-    struct store_tally_opts o;
+    struct store_forecast_opts o;
     int64_t width_ns;
     uint64_t seen;     /* messages, for sampling */
     bool done, inside; /* inside: this slot has some */
@@ -65,7 +65,7 @@ static void cells_end(struct cells *c)
 
 /* --- one slot --------------------------------------------------------------------------------- */
 
-static void slot_begin(struct store_tally *t)
+static void slot_begin(struct store_forecast *t)
 {
     int64_t end_ns = t->scan.end_ns < t->o.to_ns ? t->scan.end_ns : t->o.to_ns;
 
@@ -75,7 +75,7 @@ static void slot_begin(struct store_tally *t)
             cells_begin(&t->cells[i], t->o.peak_ns[i], t->scan.from_ns, end_ns);
 }
 
-static void slot_add(struct store_tally *t)
+static void slot_add(struct store_forecast *t)
 {
     if (!t->inside)
         return;
@@ -89,7 +89,7 @@ static void slot_add(struct store_tally *t)
             cells_end(&t->cells[i]);
 }
 
-static void slot_forget(struct store_tally *t)
+static void slot_forget(struct store_forecast *t)
 {
     if (t->inside)
         memset(t->slot, 0, t->o.buckets * sizeof t->slot[0]);
@@ -98,10 +98,10 @@ static void slot_forget(struct store_tally *t)
 
 static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
 {
-    struct store_tally *t = arg;
+    struct store_forecast *t = arg;
     uint64_t part = (uint64_t)((deadline_ns - t->o.from_ns) / t->width_ns);
     struct store_bucket *b = &t->slot[part < t->o.buckets ? part : t->o.buckets - 1];
-    uint64_t each = t->seen++ < t->o.exact ? 1 : STORE_TALLY_EACH;
+    uint64_t each = t->seen++ < t->o.exact ? 1 : STORE_FORECAST_EACH;
 
     if (!t->inside)
         slot_begin(t);
@@ -118,9 +118,9 @@ static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-struct store_tally *store_tally_new(struct store *s, const struct store_tally_opts *o)
+struct store_forecast *store_forecast_new(struct store *s, const struct store_forecast_opts *o)
 {
-    struct store_tally *t = NULL;
+    struct store_forecast *t = NULL;
 
     if (o->buckets > 0 && o->buckets <= 1u << 20 && o->from_ns >= 0 && o->to_ns > o->from_ns)
         t = calloc(1, sizeof *t + 2 * o->buckets * sizeof t->bucket[0]);
@@ -139,14 +139,14 @@ struct store_tally *store_tally_new(struct store *s, const struct store_tally_op
             continue;
         t->cells[i].n = malloc(CELLS * sizeof t->cells[i].n[0]);
         if (t->cells[i].n == NULL) {
-            store_tally_free(t);
+            store_forecast_free(t);
             return NULL;
         }
     }
     return t;
 }
 
-bool store_tally_step(struct store_tally *t, size_t steps)
+bool store_forecast_step(struct store_forecast *t, size_t steps)
 {
     uint64_t stop = t->scan.steps + (steps > 0 ? steps : 1);
 
@@ -165,20 +165,20 @@ bool store_tally_step(struct store_tally *t, size_t steps)
     return t->done;
 }
 
-void store_tally_sum(const struct store_tally *t, struct store_tally_sum *out)
+void store_forecast_sum(const struct store_forecast *t, struct store_forecast_sum *out)
 {
-    *out = (struct store_tally_sum){.bucket = t->bucket,
+    *out = (struct store_forecast_sum){.bucket = t->bucket,
                                     .buckets = t->o.buckets,
                                     .sampled = t->seen > t->o.exact,
                                     .peak = {t->cells[0].peak, t->cells[1].peak}};
 }
 
-uint64_t store_tally_steps(const struct store_tally *t)
+uint64_t store_forecast_steps(const struct store_forecast *t)
 {
     return t->scan.steps;
 }
 
-void store_tally_free(struct store_tally *t)
+void store_forecast_free(struct store_forecast *t)
 {
     if (t == NULL)
         return;

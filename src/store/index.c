@@ -276,9 +276,15 @@ int64_t index_deadline(const struct index *ix, uint32_t id)
     return never ? 0 : wheel_deadline(ix->wheel, id);
 }
 
-bool index_timed(const struct index *ix, uint32_t id)
+uint16_t index_life(const struct index *ix, uint32_t id)
 {
-    return index_entry(ix, id)->wheel_ref != WHEEL_NONE || index_hidden(ix, id);
+    if (ix->wheel == NULL && (ix->infinite | ix->pinned) == 0)
+        return 0;
+    const struct block *b = index_block(ix, id);
+    unsigned slot = index_slot(id);
+    uint16_t life = b->e[slot].wheel_ref != WHEEL_NONE || bit_get(b->hidden, slot);
+
+    return (ix->infinite | ix->pinned) == 0 ? life : life | index_bits(ix, id);
 }
 
 uint32_t index_key(const struct index *ix, uint32_t id)

@@ -83,9 +83,11 @@ uint32_t index_prev(const struct index *ix, uint64_t from_seq); /* the last at o
 uint64_t index_seq(const struct index *ix, uint32_t id);
 uint64_t index_place(const struct index *ix, uint32_t id);
 int64_t index_deadline(const struct index *ix, uint32_t id); /* 0: never, or hidden */
-bool index_timed(const struct index *ix, uint32_t id);       /* has a deadline, or expired by it */
-uint32_t index_key(const struct index *ix, uint32_t id);     /* in index_keys() */
-uint32_t index_older(const struct index *ix, uint32_t id);   /* of the same key */
+/* RECORD_BITS, and INDEX_TIMED: it has a deadline, or expired by it. */
+#define INDEX_TIMED 1u
+uint16_t index_life(const struct index *ix, uint32_t id);
+uint32_t index_key(const struct index *ix, uint32_t id);   /* in index_keys() */
+uint32_t index_older(const struct index *ix, uint32_t id); /* of the same key */
 uint32_t index_newer(const struct index *ix, uint32_t id);
 uint32_t index_key_last(const struct index *ix, uint32_t key);
 uint32_t index_key_first(const struct index *ix, uint32_t key);

@@ -85,7 +85,8 @@ void block_set_bits(struct index *ix, struct block *b, unsigned slot, uint16_t f
 
 void block_set_dead(struct index *ix, struct block *b, unsigned slot)
 {
-    block_set_bits(ix, b, slot, 0, 0);
+    if ((ix->infinite | ix->pinned) != 0)
+        block_set_bits(ix, b, slot, 0, 0);
     bit_put(b->live, slot, false);
     bit_put(b->doomed, slot, false);
     bit_put(b->hidden, slot, false);

@@ -104,7 +104,7 @@ static bool is_message(const struct record *r, uint64_t seq)
 
 static uint64_t record_len(const struct store *s, const struct index *ix, uint32_t id)
 {
-    return record_pad(56 + entry_totals_in(s, ix, id).bytes);
+    return record_pad(56 + entry_bytes_in(s, ix, id));
 }
 
 int store_peek(struct store *s, uint64_t seq, struct store_rec *out)

@@ -29,12 +29,10 @@ static bool fits(const struct segment *seg, size_t n)
     return seg->size >= seg->end + n + SEGMENT_TAIL;
 }
 
-/* The same for records: an older segment must not hold what its version does not know. */
+/* The same, and its version knows all that the log holds. */
 static bool takes(const struct store *s, const struct segment *seg, size_t n)
 {
-    bool knows = s->log_version == SEGMENT_PLAIN || seg->version >= s->log_version;
-
-    return (n == 0 || knows) && fits(seg, n);
+    return seg->version >= s->log_needs && fits(seg, n);
 }
 
 /* What is kept of a segment for what frees space. */

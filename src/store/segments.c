@@ -78,7 +78,7 @@ struct segment *segs_add(struct store *s, uint64_t number, uint64_t size)
     seg->number = number;
     seg->size = size;
     seg->key = record_key(s->id, number);
-    seg->version = s->log_version;
+    seg->version = s->log_needs > SEGMENT_PLAIN ? s->log_needs : SEGMENT_PLAIN;
     seg->end = SEGMENT_PAGE;
     seg->opened_mono_ns = s->loop == NULL ? 0 : loop_mono_ns(s->loop);
     s->segs.at[s->segs.head + s->segs.count++] = seg;

@@ -51,7 +51,7 @@ static int fresh_bytes(struct store *s, uint64_t size, struct store_file *f, str
 
     if (bytes == NULL)
         return mf_fail(e, MF_NOMEM, "first segment");
-    segment_page_encode(bytes, s->log_version, s->id, 1, size, s->now_ns);
+    segment_page_encode(bytes, SEGMENT_PLAIN, s->id, 1, size, s->now_ns);
     record_encode(bytes + SEGMENT_PAGE, &r);
     record_finish(bytes + SEGMENT_PAGE, RECORD_COMMIT_SIZE, record_key(s->id, 1), SEGMENT_PAGE,
                   &chain);
@@ -109,8 +109,8 @@ static int old_segment(struct store *s, const struct recovered_segment *r, struc
     seg->live_count = r->live_count;
     seg->live_bytes = r->live_bytes;
     seg->version = r->version;
-    if (r->version > s->log_version)
-        s->log_version = r->version;
+    if (r->version > SEGMENT_PLAIN)
+        s->log_needs = r->version;
     seg->copied = s->segs.count == 1; /* cleaning it may have begun */
     segment_name(name, r->number);
     int rc = s->io->open(s->io, name, false, &seg->file, &why);
@@ -330,7 +330,6 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     options_fill(&s->o, io->largest != NULL ? io->largest(io) : UINT64_MAX);
     s->io = io;
     s->now_ns = o->now_ns;
-    s->log_version = SEGMENT_PLAIN;
     mf_list_init(&s->tallies);
     mf_list_init(&s->waiting);
     mf_list_init(&s->in_flight);

@@ -101,7 +101,7 @@ struct store {
     struct store_io *io;
     struct loop *loop;
     uint8_t id[STORE_ID];
-    uint32_t log_version; /* what a segment must have for the next record; new ones have it */
+    uint32_t log_needs; /* the version a segment must have for the next record; 0: any */
     struct index *ix;
     struct segments segs;
     struct table blobs;
@@ -239,16 +239,17 @@ MF_MUSTCHECK int big_add(struct store *s, uint64_t seq, uint64_t len); /* if it 
 void big_del(struct store *s, uint64_t seq, uint64_t len);
 void big_fini(struct store *s);
 struct totals entry_totals_in(const struct store *s, const struct index *ix, uint32_t id);
+uint64_t entry_bytes_in(const struct store *s, const struct index *ix, uint32_t id);
 static inline struct totals entry_totals(const struct store *s, uint32_t id)
 {
     return entry_totals_in(s, s->ix, id);
 }
-void big_purge(struct store *s, uint64_t upto);      /* O(long messages) */
-void doomed_reset(struct store *s);                  /* nothing in the index is doomed */
-void doom(struct store *s, uint32_t id);             /* once for each */
-void hide(struct store *s, uint32_t id);             /* dooms if need be; a committed one */
+void big_purge(struct store *s, uint64_t upto); /* O(long messages) */
+void doomed_reset(struct store *s);             /* nothing in the index is doomed */
+void doom(struct store *s, uint32_t id);        /* once for each */
+void hide(struct store *s, uint32_t id);        /* dooms if need be; a committed one */
 bool key_is_new(const struct store *s, uint32_t id); /* does none of its key count before it? */
-void key_shown(struct store *s, uint32_t id);        /* a new message: its key counts again */
+void key_shown(struct store *s, uint32_t id);   /* a new message: its key counts again */
 /* watch.c */
 void watch_tell(struct store *s, const struct index *ix, uint32_t id);
 void entry_gone(struct store *s, uint32_t id);

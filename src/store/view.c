@@ -269,7 +269,7 @@ uint64_t store_newer(const struct store *s, uint64_t seq)
 
 uint64_t store_length(const struct store *s, uint64_t seq, uint16_t *flags)
 {
-    return store_flags(s, seq, flags) ? entry_totals(s, index_find(s->ix, seq)).bytes : 0;
+    return store_flags(s, seq, flags) ? entry_bytes_in(s, s->ix, index_find(s->ix, seq)) : 0;
 }
 
 uint64_t store_key_overdue(const struct store *s, struct mf_slice key, uint64_t after)

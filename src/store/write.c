@@ -236,14 +236,6 @@ static int append_record(struct store *s, const struct store_append *a, const st
     return 0;
 }
 
-/* STORE_INFINITE says nothing beside a deadline. */
-static uint16_t flags_hold(const struct store_append *a)
-{
-    return MF_UNLIKELY(a->flags & STORE_INFINITE) && a->deadline_ns != 0
-               ? (uint16_t)(a->flags & ~STORE_INFINITE)
-               : a->flags;
-}
-
 int store_append(struct store *s, struct store_append *a)
 {
     size_t len = a->key.len + a->head.len + a->body.len;
@@ -253,13 +245,15 @@ int store_append(struct store *s, struct store_append *a)
     if (rc != 0)
         return rc;
     struct record r = {.type = RECORD_MESSAGE,
-                       .flags = flags_hold(a),
+                       .flags = a->flags,
                        .seq = s->last_seq + 1,
                        .ts_ns = a->ts_ns,
                        .deadline_ns = deadline_raise(s, a->deadline_ns),
                        .key = a->key,
                        .head = a->head,
                        .body = a->body};
+    if (MF_UNLIKELY(a->flags & STORE_INFINITE) && a->deadline_ns != 0)
+        r.flags &= (uint16_t)~STORE_INFINITE; /* it says nothing beside a deadline */
     if ((rc = append_record(s, a, &r, size, len)) != 0) {
         s->starved |= rc == MF_FULL;
         return rc;
@@ -421,16 +415,16 @@ static bool ends_sooner(int64_t before_ns, int64_t after_ns)
 
 static int deadline_write(struct store *s, uint32_t id, const struct record *r)
 {
-    uint32_t version = s->log_version;
+    uint32_t needs = s->log_needs;
     struct record_pos at;
     int rc;
 
     if (r->flags != 0)
-        s->log_version = SEGMENT_BITS; /* a segment that may hold it: room.c */
+        s->log_needs = SEGMENT_BITS; /* a segment that may hold it: room.c */
     bool frees = ends_sooner(index_deadline(s->ix, id), r->deadline_ns);
     uint8_t *p = record_open(s, RECORD_DEADLINE_SIZE, frees, &at, &rc);
     if (p == NULL || (rc = index_set_deadline(s->ix, id, r->deadline_ns)) != 0) {
-        s->log_version = version;
+        s->log_needs = needs;
         return rc;
     }
     record_encode(p, r);
@@ -505,7 +499,7 @@ static void batch_place(struct store *s, struct record_pos at)
         uint64_t where =
             place_make(at.segment, at.offset + m->from, place_len(m->to), place_flags(m->to));
         index_set_place(s->ix, id, where);
-        segment_gained(segs_current(s), entry_totals(s, id).bytes);
+        segment_gained(segs_current(s), entry_bytes_in(s, s->ix, id));
     }
 }
 

@@ -9,7 +9,7 @@ struct stream_ahead {
     struct mf_list link; /* stream.looks */
     struct stream *s;
     struct store_page *page;   /* one of these two; NULL: the stream was closed */
-    struct store_tally *tally;
+    struct store_forecast *tally;
     size_t filter_len;
     char filter[];
 };
@@ -50,14 +50,14 @@ struct stream_ahead *stream_page_new(struct stream *s, struct store_at after, in
     return NULL;
 }
 
-struct stream_ahead *stream_tally_new(struct stream *s, const struct store_tally_opts *o)
+struct stream_ahead *stream_forecast_new(struct stream *s, const struct store_forecast_opts *o)
 {
     struct stream_ahead *a = ahead_new(s, MF_SLICE_NONE);
 
     if (a == NULL)
         return NULL;
     (void)stream_now(s);
-    if ((a->tally = store_tally_new(s->store, o)) != NULL)
+    if ((a->tally = store_forecast_new(s->store, o)) != NULL)
         return a;
     stream_ahead_free(a);
     return NULL;
@@ -67,7 +67,7 @@ bool stream_ahead_step(struct stream_ahead *a, size_t steps)
 {
     if (a->page != NULL)
         return store_page_step(a->page, steps);
-    return a->tally == NULL || store_tally_step(a->tally, steps);
+    return a->tally == NULL || store_forecast_step(a->tally, steps);
 }
 
 size_t stream_page_items(struct stream_ahead *a, const struct store_at **items, bool *more,
@@ -77,17 +77,17 @@ size_t stream_page_items(struct stream_ahead *a, const struct store_at **items, 
     return a->page == NULL ? 0 : store_page_items(a->page, items, more, next);
 }
 
-bool stream_tally_sum(const struct stream_ahead *a, struct store_tally_sum *out)
+bool stream_forecast_sum(const struct stream_ahead *a, struct store_forecast_sum *out)
 {
     if (a->tally != NULL)
-        store_tally_sum(a->tally, out);
+        store_forecast_sum(a->tally, out);
     return a->tally != NULL;
 }
 
 static void let_go(struct stream_ahead *a)
 {
     store_page_free(a->page);
-    store_tally_free(a->tally);
+    store_forecast_free(a->tally);
     a->page = NULL;
     a->tally = NULL;
     mf_list_del(&a->link);

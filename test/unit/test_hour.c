@@ -123,28 +123,28 @@ static void test_R000_39_items_by_state(void)
     TEST_ASSERT_EQUAL_UINT64(2, l.infinite);
 }
 
-static struct store_tally_sum sum_of(struct stream_ahead *a)
+static struct store_forecast_sum sum_of(struct stream_ahead *a)
 {
-    struct store_tally_sum sum = {0};
+    struct store_forecast_sum sum = {0};
 
     while (!stream_ahead_step(a, 100))
         ;
-    TEST_ASSERT_TRUE(stream_tally_sum(a, &sum));
+    TEST_ASSERT_TRUE(stream_forecast_sum(a, &sum));
     return sum;
 }
 
 static void test_R000_43_R000_44_R000_46_what_ends_within_an_hour_and_a_day(void)
 {
     static const int minutes[] = {30, 59, 61, 23 * 60, 25 * 60};
-    struct store_tally_opts o = {
+    struct store_forecast_opts o = {
         .from_ns = w.now_ns, .to_ns = w.now_ns + 86400 * CLOCK_S, .buckets = 24, .exact = 100000};
     struct stream_state st;
 
     for (size_t i = 0; i < MF_COUNT(minutes); i++)
         (void)put(minutes[i] * 60);
     stream_state(w.stream, &st);
-    struct stream_ahead *a = stream_tally_new(w.stream, &o);
-    struct store_tally_sum sum = sum_of(a);
+    struct stream_ahead *a = stream_forecast_new(w.stream, &o);
+    struct store_forecast_sum sum = sum_of(a);
     uint64_t msgs = 0, bytes = 0;
     for (unsigned i = 0; i < sum.buckets; i++) {
         msgs += sum.bucket[i].msgs;

@@ -169,16 +169,16 @@ static void test_a_purge_ends_a_page(void)
     fill(5000);
     struct store_page *p =
         store_page_new(d.store, (struct store_at){0, 0}, INT64_MAX, 1000, NULL, NULL);
-    struct store_tally *t = store_tally_new(
-        d.store, &(struct store_tally_opts){.from_ns = NOW, .to_ns = INT64_MAX, .buckets = 1});
+    struct store_forecast *t = store_forecast_new(
+        d.store, &(struct store_forecast_opts){.from_ns = NOW, .to_ns = INT64_MAX, .buckets = 1});
     TEST_ASSERT_FALSE(store_page_step(p, 10));
-    TEST_ASSERT_FALSE(store_tally_step(t, 10));
+    TEST_ASSERT_FALSE(store_forecast_step(t, 10));
     TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, 1, 5000, NULL));
     drive_idle(&d);
     TEST_ASSERT_EQUAL_size_t(0, page_whole(p, 10, &x, &more, &next));
-    TEST_ASSERT_TRUE(store_tally_step(t, 10));
+    TEST_ASSERT_TRUE(store_forecast_step(t, 10));
     store_page_free(p);
-    store_tally_free(t);
+    store_forecast_free(t);
     p = store_page_new(d.store, (struct store_at){0, 0}, INT64_MAX, 10, NULL, NULL);
     TEST_ASSERT_EQUAL_size_t(0, page_whole(p, 10, &x, &more, &next));
     TEST_ASSERT_FALSE(more);
@@ -190,12 +190,12 @@ static void test_a_purge_ends_a_page(void)
 
 static void test_a_tally_counts_what_ends_when(void)
 {
-    struct store_tally_opts o = {.from_ns = NOW, .buckets = 24, .exact = 100000};
+    struct store_forecast_opts o = {.from_ns = NOW, .buckets = 24, .exact = 100000};
     uint64_t msgs[24];
 
     fill(4000);
     for (int round = 0; round < 11; round++) {
-        struct store_tally_sum sum;
+        struct store_forecast_sum sum;
         o.to_ns = NOW + ((int64_t)1 << (30 + 3 * round));
         o.peak_ns[0] = round % 2 == 0 ? S : 0;
         o.peak_ns[1] = 60 * S;
@@ -205,17 +205,17 @@ static void test_a_tally_counts_what_ends_when(void)
             if (want[i].deadline_ns < o.to_ns)
                 msgs[part < 24 ? part : 23]++;
         }
-        struct store_tally *t = store_tally_new(d.store, &o);
-        while (!store_tally_step(t, 1 + pick_below(&d.pick, 500)))
+        struct store_forecast *t = store_forecast_new(d.store, &o);
+        while (!store_forecast_step(t, 1 + pick_below(&d.pick, 500)))
             ;
-        store_tally_sum(t, &sum);
+        store_forecast_sum(t, &sum);
         TEST_ASSERT_EQUAL_UINT(24, sum.buckets);
         TEST_ASSERT_FALSE(sum.sampled);
         for (unsigned i = 0; i < 24; i++) {
             TEST_ASSERT_EQUAL_UINT64(msgs[i], sum.bucket[i].msgs);
             TEST_ASSERT_EQUAL_UINT64(5 * msgs[i], sum.bucket[i].bytes); /* k, body */
         }
-        store_tally_free(t);
+        store_forecast_free(t);
     }
     drop();
 }
@@ -223,28 +223,28 @@ static void test_a_tally_counts_what_ends_when(void)
 /* The bytes of one in 64 stand for all: exact where all are alike. */
 static void test_a_tally_of_many_samples_their_bytes(void)
 {
-    struct store_tally_opts o = {.from_ns = NOW, .to_ns = NOW + DAY, .buckets = 2, .exact = 64};
-    struct store_tally_sum sum;
+    struct store_forecast_opts o = {.from_ns = NOW, .to_ns = NOW + DAY, .buckets = 2, .exact = 64};
+    struct store_forecast_sum sum;
 
     store_now(d.store, NOW);
     for (int i = 0; i < 64 * 41; i++)
         add("k", NOW + DAY / 2 + i, 0);
     drive_idle(&d);
-    struct store_tally *t = store_tally_new(d.store, &o);
-    while (!store_tally_step(t, 1000))
+    struct store_forecast *t = store_forecast_new(d.store, &o);
+    while (!store_forecast_step(t, 1000))
         ;
-    store_tally_sum(t, &sum);
+    store_forecast_sum(t, &sum);
     TEST_ASSERT_TRUE(sum.sampled);
     TEST_ASSERT_EQUAL_UINT64(64 * 41, sum.bucket[1].msgs);
     TEST_ASSERT_EQUAL_UINT64(5 * 64 * 41, sum.bucket[1].bytes);
-    store_tally_free(t);
+    store_forecast_free(t);
 }
 
 static void test_peaks_are_found(void)
 {
-    struct store_tally_opts o = {
+    struct store_forecast_opts o = {
         .from_ns = NOW, .to_ns = NOW + 300 * DAY, .buckets = 1, .peak_ns = {S, 60 * S}};
-    struct store_tally_sum sum;
+    struct store_forecast_sum sum;
     int64_t second = NOW + 3600 * S; /* a whole one, in a slot of hours */
 
     store_now(d.store, NOW);
@@ -255,16 +255,16 @@ static void test_peaks_are_found(void)
     for (int i = 0; i < 400; i++) /* spread over a minute a day ahead */
         add("k", (NOW + DAY) / (60 * S) * (60 * S) + i * S / 10, 0);
     drive_idle(&d);
-    struct store_tally *t = store_tally_new(d.store, &o);
-    while (!store_tally_step(t, 100))
+    struct store_forecast *t = store_forecast_new(d.store, &o);
+    while (!store_forecast_step(t, 100))
         ;
-    store_tally_sum(t, &sum);
+    store_forecast_sum(t, &sum);
     TEST_ASSERT_EQUAL_INT64(second, sum.peak[0].at_ns);
     TEST_ASSERT_EQUAL_INT64(S, sum.peak[0].width_ns);
     TEST_ASSERT_EQUAL_UINT64(100, sum.peak[0].msgs);
     TEST_ASSERT_EQUAL_INT64((NOW + DAY) / (60 * S) * (60 * S), sum.peak[1].at_ns);
     TEST_ASSERT_EQUAL_UINT64(400, sum.peak[1].msgs);
-    store_tally_free(t);
+    store_forecast_free(t);
 }
 
 /* --- without a deadline ----------------------------------------------------------------------- */
@@ -334,12 +334,12 @@ static void costs(unsigned n, uint64_t *page, uint64_t *tally, uint64_t *walk)
     TEST_ASSERT_EQUAL_size_t(3, page_whole(p, 100, &x, &more, &next));
     *page = store_page_steps(p);
     store_page_free(p);
-    struct store_tally *t = store_tally_new(
-        d.store, &(struct store_tally_opts){.from_ns = NOW, .to_ns = NOW + DAY, .buckets = 24});
-    while (!store_tally_step(t, 100))
+    struct store_forecast *t = store_forecast_new(
+        d.store, &(struct store_forecast_opts){.from_ns = NOW, .to_ns = NOW + DAY, .buckets = 24});
+    while (!store_forecast_step(t, 100))
         ;
-    *tally = store_tally_steps(t);
-    store_tally_free(t);
+    *tally = store_forecast_steps(t);
+    store_forecast_free(t);
     size_t steps = SIZE_MAX, found = 0;
     for (uint64_t from = 0, seq;
          (seq = store_next_endless(d.store, false, &from, &steps, &more)) != 0; from = seq + 1)

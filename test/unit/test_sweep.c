@@ -160,6 +160,24 @@ static void test_deadlines_are_taken_away_with_max_age(void)
     mf_buf_fini(&hdr);
 }
 
+static void test_infinite_and_pinned_messages_stay_as_they_are(void)
+{
+    stream_up();
+    uint64_t plain = message(NULL, TIME0, 0), infinite = message(NULL, TIME0, 0);
+    uint64_t pinned = message(NULL, TIME0, TIME0 + 5 * CLOCK_S);
+    TEST_ASSERT_EQUAL_INT(0, store_set_deadline(d.store, infinite, 0, MSG_INFINITE, NULL));
+    TEST_ASSERT_EQUAL_INT(
+        0, store_set_deadline(d.store, pinned, TIME0 + 5 * CLOCK_S, MSG_PINNED, NULL));
+    drive_idle(&d);
+    max_age_ns = 60 * CLOCK_S;
+    update();
+    finish();
+    TEST_ASSERT_EQUAL_INT64(TIME0 + 60 * CLOCK_S, deadline(plain));
+    TEST_ASSERT_EQUAL_INT64(0, deadline(infinite));
+    TEST_ASSERT_EQUAL_INT64(TIME0 + 5 * CLOCK_S, deadline(pinned));
+    mf_buf_fini(&hdr);
+}
+
 static void test_an_empty_stream_is_swept_at_once(void)
 {
     stream_up();
@@ -424,6 +442,7 @@ int main(void)
     RUN_TEST(test_ttls_count_once_they_are_allowed);
     RUN_TEST(test_ttls_do_not_count_while_they_are_not_allowed);
     RUN_TEST(test_deadlines_are_taken_away_with_max_age);
+    RUN_TEST(test_infinite_and_pinned_messages_stay_as_they_are);
     RUN_TEST(test_an_empty_stream_is_swept_at_once);
     RUN_TEST(test_messages_on_their_way_to_disk_are_swept_too);
     RUN_TEST(test_messages_not_in_memory_are_read_by_a_worker);
