@@ -89,6 +89,8 @@ static void test_bounds_in_the_wrong_order(void)
     world_set("min", "2h");
     world_set("max", "1h");
     world_refused("mayfly.ttl.min 2h0m0s is above mayfly.ttl.max 1h0m0s");
+    world_set("min", "1h"); /* one TTL for all */
+    world_compile();
     world_set("min", "");
     world_set("max", "24h");
     world_set("default", "48h");

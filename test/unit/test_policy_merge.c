@@ -218,6 +218,9 @@ static void test_any_key_of_an_entry_makes_a_policy(void)
         TEST_ASSERT_EQUAL(
             0, policy_key_read(&entry.keys, rows[i].k, "K", mf_str(rows[i].value), &mem, NULL));
         TEST_ASSERT_EQUAL(1, world_compile()->namespace_no);
+        for (unsigned k = 0; k < POLICY_RULES; k++)
+            if (k != rows[i].k)
+                check_origin((enum policy_key)k, POLICY_BUILT_IN);
     }
     arena_fini(&mem);
 }
@@ -350,6 +353,8 @@ static void test_traces_of_never_and_max_age(void)
     world_message("s.a", NULL, NULL, SAID);
     TEST_ASSERT_EQUAL_STRING("default: 24h0m0s", world.trace[1]);
     TEST_ASSERT_EQUAL_STRING("max_age 1h0m0s: earlier", world.trace[2]);
+    world_message("s.a", NULL, NULL, H);
+    TEST_ASSERT_EQUAL_STRING("max_age 1h0m0s: within", world.trace[1]);
     world_set("bounds", "reject");
     world_set("max", "25h");
     world_compile();

@@ -389,6 +389,8 @@ static void test_errors_of_fields(void)
                 "mayfly.ttl.rules[0].subject: \"t.>\" does not overlap the stream's subjects");
     check_rules("[{\"ttl\":\"1h\",\"header\":{\"a b\":\"1\"}}]",
                 "mayfly.ttl.rules[0].header: \"a b\" is no header name");
+    check_rules("[{\"ttl\":\"1h\",\"header\":{\"a:b\":\"1\"}}]",
+                "mayfly.ttl.rules[0].header: \"a:b\" is no header name");
     check_rules(
         "[{\"ttl\":\"1h\",\"header\":{\"a\":\"\",\"b\":\"\",\"c\":\"\",\"d\":\"\",\"e\":\"\"}}]",
         "mayfly.ttl.rules[0].header: 5 headers, 4 allowed");
