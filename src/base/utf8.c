@@ -56,8 +56,10 @@ static bool is_unprintable(uint32_t r)
            r == 0xfeff || (r & 0xfffe) == 0xfffe;
 }
 
-void utf8_quote(struct mf_buf *out, struct mf_slice rest)
+void utf8_quote(struct mf_buf *out, struct mf_slice s)
 {
+    struct mf_slice rest = s;
+
     mf_buf_byte(out, '"');
     while (rest.len > 0) {
         uint32_t rune = 0;
