@@ -77,7 +77,8 @@ struct store_forecast_sum {
     struct store_peak peak[2]; /* of all moments of a kind the one with most messages per time */
 };
 struct store_forecast;
-struct store_forecast *store_forecast_new(struct store *s, const struct store_forecast_opts *o); /* NULL */
+struct store_forecast *store_forecast_new(struct store *s,
+                                          const struct store_forecast_opts *o); /* NULL */
 bool store_forecast_step(struct store_forecast *t, size_t steps); /* true: it is there */
 void store_forecast_sum(const struct store_forecast *t, struct store_forecast_sum *out);
 uint64_t store_forecast_steps(const struct store_forecast *t);

@@ -38,8 +38,8 @@ struct stream_host {
     /* An advisory about batches: reason is "timeout", "large", "incomplete" or "unsupported". */
     void (*batch_abandoned)(void *arg, struct stream *s, struct mf_slice batch, const char *reason);
     void *arg;
-    const char *account; /* for log lines */
-    bool strict;         /* compat: strict: behave as 2.15.1 */
+    const char *account;             /* for log lines */
+    bool strict;                     /* compat: strict: behave as 2.15.1 */
     const struct policy_server *ttl; /* the server's ttl block; NULL: none */
     struct stream_usage *account_usage, *server_usage;
     struct stream_usage account_max, server_max; /* -1: no limit */
@@ -63,11 +63,11 @@ struct stream_ack {
     const struct js_error *error; /* NULL: fine */
     uint64_t seq;
     bool duplicate;
-    bool empty;            /* a member of a batch: an empty reply */
-    bool silent;           /* no reply at all: the answer is not due, or went another way */
-    const char *val;       /* a counter's value, or NULL */
+    bool empty;      /* a member of a batch: an empty reply */
+    bool silent;     /* no reply at all: the answer is not due, or went another way */
+    const char *val; /* a counter's value, or NULL */
     const struct stream_ack_ttl *ttl; /* NULL: the ack has none of it */
-    struct mf_slice batch; /* with count: a whole batch; empty otherwise */
+    struct mf_slice batch;            /* with count: a whole batch; empty otherwise */
     uint64_t batch_count;
     bool anyway; /* what ends a fast batch is told even where no_ack is set */
 };
@@ -293,20 +293,6 @@ void stream_unobserve(struct stream_observer *o);
 void stream_set_interest(struct stream *s, bool (*wanted)(void *arg, struct mf_slice subject),
                          void *arg);
 
-/* For consumers: small values that live with the stream, written in its log (store_blob_*), and
- * removals they decide: no permission is asked, no marker left.  MF_NOTFOUND: gone already. */
-MF_MUSTCHECK int stream_blob_put(struct stream *s, struct mf_slice name, struct mf_slice bytes,
-                                 struct store_wait *w);
-MF_MUSTCHECK int stream_blob_del(struct stream *s, struct mf_slice name, struct store_wait *w);
-bool stream_blob_get(struct stream *s, struct mf_slice name, struct mf_slice *bytes);
-void stream_blob_each(struct stream *s,
-                      void (*visit)(void *arg, struct mf_slice name, struct mf_slice bytes),
-                      void *arg);
-MF_MUSTCHECK int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w);
-bool stream_settle(struct stream *s, struct store_wait *w); /* as store_settle() */
-/* Before each slice that removes; true: t is added again when those on their way are on disk. */
-MF_MUSTCHECK bool stream_hold(struct stream *s, struct work_task *t);
-void stream_unhold(struct stream *s, const struct work_task *t);
-MF_MUSTCHECK int stream_barrier(struct stream *s, struct store_wait *w); /* all before: on disk */
+#include "mayfly/stream_blob.h"
 
 #endif

@@ -19,11 +19,13 @@ size_t stream_page_items(struct stream_ahead *a, const struct store_at **items, 
                          struct store_at *next);
 /* How many end when; as store_forecast_new(). */
 struct stream_ahead *stream_forecast_new(struct stream *s, const struct store_forecast_opts *o);
-bool stream_forecast_sum(const struct stream_ahead *a, struct store_forecast_sum *out); /* false: closed */
+bool stream_forecast_sum(const struct stream_ahead *a,
+                         struct store_forecast_sum *out);     /* false: closed */
 bool stream_ahead_step(struct stream_ahead *a, size_t steps); /* true: it is there, or closed */
 void stream_ahead_free(struct stream_ahead *a);               /* NULL is fine */
 
-/* The first message at or after *from_seq that is infinite, or has no end yet; store_next_endless().
+/* The first message at or after *from_seq that is infinite, or has no end yet;
+ * store_next_endless().
  */
 uint64_t stream_next_endless(struct stream *s, bool infinite, uint64_t *from_seq, size_t *steps,
                              bool *more);
@@ -36,6 +38,7 @@ struct stream_lives {
     uint64_t with, infinite, without, pinned, markers;
 };
 void stream_lives(struct stream *s, struct stream_lives *out);
-int64_t stream_next_expiry(const struct stream *s); /* the first deadline at the earliest; 0: none */
+int64_t
+stream_next_expiry(const struct stream *s); /* the first deadline at the earliest; 0: none */
 
 #endif

@@ -90,8 +90,8 @@ struct stream_config_world {
     int64_t default_duplicate_window_ns; /* the server's limit for it, too; 0: 2 min, no limit */
     int64_t max_stream_bytes_memory, max_stream_bytes_file; /* account limits; -1: none */
     bool max_bytes_required;
-    const char *account;              /* its name, for the namespaces of the ttl block */
-    const struct policy_server *ttl;  /* the server's ttl block; NULL: none */
+    const char *account;             /* its name, for the namespaces of the ttl block */
+    const struct policy_server *ttl; /* the server's ttl block; NULL: none */
     /* The configuration of another stream of the account, or NULL; for mirrors, sources and cycles.
      * The function may be NULL: nobody is seen (a stored stream is loaded whatever others are). */
     const struct stream_config *(*find)(void *arg, const char *name);

@@ -11,10 +11,10 @@
 extern const int64_t stream_late_bounds_ns[STREAM_LATE_BUCKETS - 1];
 
 struct stream_hour {
-    int64_t since_ns;                          /* counts begin here; 0: nothing was counted yet */
+    int64_t since_ns; /* counts begin here; 0: nothing was counted yet */
     uint64_t stored, stored_bytes, expired, expired_bytes; /* within the last hour */
-    uint64_t ttls;                             /* messages stored with a TTL within the last hour, */
-    double ttl_sum_s;                          /* and their TTLs together */
+    uint64_t ttls;    /* messages stored with a TTL within the last hour, */
+    double ttl_sum_s; /* and their TTLs together */
     uint64_t expired_bytes_total;
     uint64_t late[STREAM_LATE_BUCKETS]; /* deaths by lateness, since the start */
     double late_sum_s;

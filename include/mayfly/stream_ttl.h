@@ -8,10 +8,10 @@
 
 /* Counts since the stream was opened. */
 struct stream_ttl_stats {
-    uint64_t decided[POLICY_BYS];      /* messages stored, by who decided */
-    uint64_t clamped, rejected;        /* TTLs of clients outside the bounds */
-    uint64_t rule_clamped;             /* values of the policy's own outside its bounds */
-    uint64_t would_set, would_clamp, would_reject; /* enforce: audit */
+    uint64_t decided[POLICY_BYS]; /* messages stored, by who decided */
+    uint64_t clamped, rejected;   /* TTLs of clients outside the bounds */
+    uint64_t rule_clamped;        /* values of the policy's own outside its bounds */
+    uint64_t would_set, would_clamp, would_reject;     /* enforce: audit */
     uint64_t set, touched, touched_by_read, persisted; /* messages */
 };
 const struct stream_ttl_stats *stream_ttl_stats(const struct stream *s);
@@ -59,7 +59,12 @@ int64_t stream_ttl_deadline(const struct stream *s, int64_t from_ns, int64_t ttl
 
 /* --- by hand -------------------------------------------------------------------------------- */
 
-enum stream_life_cause { STREAM_LIFE_SET, STREAM_LIFE_TOUCH, STREAM_LIFE_READ, STREAM_LIFE_PERSIST };
+enum stream_life_cause {
+    STREAM_LIFE_SET,
+    STREAM_LIFE_TOUCH,
+    STREAM_LIFE_READ,
+    STREAM_LIFE_PERSIST
+};
 struct stream_life_change {
     uint64_t seq;
     int64_t deadline_ns; /* 0: none; one that is past ends the message at once, with its marker */
@@ -67,8 +72,8 @@ struct stream_life_change {
     bool done; /* out: false: the message is gone */
     bool cut;  /* out: a newer message of its subject ends before the wanted deadline */
 };
-/* Gives n messages new deadlines as one atomic batch.  op is answered when that is on disk, with the
- * number of messages changed; at[] is needed during the call only.  Refused: sealed streams. */
+/* Gives n messages new deadlines as one atomic batch.  op is answered when that is on disk, with
+ * the number of messages changed; at[] is needed during the call only.  Refused: sealed streams. */
 void stream_change_lives(struct stream *s, enum stream_life_cause why,
                          struct stream_life_change *at, size_t n, struct stream_op *op);
 /* Is a later message of this subject accepted than readers can see?  Then a barrier comes first. */

@@ -6,8 +6,8 @@
  * lost on purpose.
  *
  * The JetStream API under the server's own domain, `$JS.<domain>.API.>`, is one more mapping, tried
- * last, as in nats-server: permissions apply to the plain name it leads to.  `$MAYFLY.<domain>.TTL.>`
- * is another. */
+ * last, as in nats-server: permissions apply to the plain name it leads to.
+ * `$MAYFLY.<domain>.TTL.>` is another. */
 #include "account_int.h"
 
 #include "mayfly/rand.h"
@@ -304,7 +304,8 @@ static ssize_t domain_apply(const struct mappings *m, struct mf_slice subject, c
 
 bool mappings_concern(const struct mappings *m, struct mf_slice subject)
 {
-    return m->n > 0 || ((m->domain != NULL || m->ttl_domain != NULL) && subject.len > 0 && subject.ptr[0] == '$');
+    return m->n > 0 || ((m->domain != NULL || m->ttl_domain != NULL) && subject.len > 0 &&
+                        subject.ptr[0] == '$');
 }
 
 void mappings_drop_domain(struct mappings *m)

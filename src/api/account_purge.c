@@ -137,8 +137,9 @@ static const struct api_route work = {
 static bool begin(struct api_call *asker, struct api_account *of)
 {
     struct mf_msg none = {.subject = asker->subject};
-    struct api_call *call = api_call_new(
-        of, &api_jetstream, &(struct router_msg){.route = none.subject, .msg = &none}, asker->rest, false);
+    struct api_call *call =
+        api_call_new(of, &api_jetstream, &(struct router_msg){.route = none.subject, .msg = &none},
+                     asker->rest, false);
     struct purge *p = calloc(1, sizeof *p);
     struct asked *q = calloc(1, sizeof *q);
 

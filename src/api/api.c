@@ -7,6 +7,7 @@
  * new one has no streams until the old catalog has let go of their folders. */
 #include "api_pages.h"
 #include "api_store.h"
+#include "ttl_api.h"
 #include "direct.h"
 
 #include "mayfly/clock.h"
@@ -237,8 +238,8 @@ static int listen_service(struct api_account *aa, struct router_sub *sub, const 
     struct taken imported = {subject, false};
 
     account_each_import(aa->account, find_import, &imported);
-    if (!imported.yes && router_subscribe(account_router(aa->account), mf_str(subject),
-                                          MF_SLICE_NONE, sub) != 0)
+    if (!imported.yes &&
+        router_subscribe(account_router(aa->account), mf_str(subject), MF_SLICE_NONE, sub) != 0)
         return mf_fail(e, MF_NOMEM, "subscribe %s", subject);
     return 0;
 }

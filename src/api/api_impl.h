@@ -14,6 +14,7 @@
 #ifndef API_IMPL_H
 #define API_IMPL_H
 
+#include "advisory.h"
 #include "consumer_api.h"
 #include "consumer_wire.h"
 #include "queue.h"
@@ -35,8 +36,8 @@
 /* Requests below one prefix. */
 struct api_route;
 struct api_service {
-    struct mf_slice prefix;    /* "$JS.API." */
-    const char *type;          /* the beginning of the type of its responses */
+    struct mf_slice prefix; /* "$JS.API." */
+    const char *type;       /* the beginning of the type of its responses */
     const struct api_route *routes;
     size_t nroutes;
 };
@@ -287,10 +288,6 @@ void ingest_change(struct api_account *aa, struct stream *s);
 void ingest_remove(struct api_account *aa, struct stream *s);
 void ingest_fini(void); /* frees the pool of pending publishes */
 
-/* ttl_reload.c: after a start, and after a reload, when accounts have followed it. */
-void ttl_policies_opened(struct api *a);
-void ttl_policies_reload(struct api *a);
-
 /* --- consumers -------------------------------------------------------------------------------- */
 
 /* ingest.c keeps them beside the stream: all of its consumers; NULL: they could not be loaded. */
@@ -298,21 +295,5 @@ struct consumers *api_consumers(struct stream *s);
 void ingest_set_consumers(struct stream *s, struct consumers *g);
 size_t api_consumer_count(struct stream *s);                  /* of the stream; O(1) */
 uint64_t api_account_consumers(const struct api_account *aa); /* O(streams) */
-
-/* advisory.c */
-bool advisory_audited(const struct api_account *aa); /* does anybody listen to audits? */
-/* Tells the auditors and frees the call; response: call->out. */
-void advisory_audit(struct api_call *call, struct mf_slice response);
-void advisory_api_limit(struct api *a, uint64_t dropped);
-void events_drop(struct api_account *aa); /* those not sent yet */
-void advisory_stream_action(struct api_account *aa, const char *stream, const char *action);
-void advisory_batch_abandoned(void *arg, struct stream *s, struct mf_slice batch,
-                              const char *reason);
-void advisory_snapshot_create(struct api_call *call, struct stream *s);
-void advisory_snapshot_complete(struct api_account *aa, const char *stream, struct mf_slice client,
-                                int64_t start_ns, int64_t end_ns, const char *error);
-void advisory_restore_create(struct api_call *call, const char *stream);
-void advisory_restore_complete(struct api_account *aa, const char *stream, struct mf_slice client,
-                               int64_t start_ns, int64_t end_ns, uint64_t bytes);
 
 #endif

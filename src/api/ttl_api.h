@@ -46,4 +46,8 @@ void ttl_backfill_handle(struct api_call *call);
 struct backfill_status;
 void ttl_json_job(struct jsonw *w, const struct backfill_status *st, int64_t now_ns);
 
+/* ttl_reload.c: after a start, and after a reload, when accounts have followed it. */
+void ttl_policies_opened(struct api *a);
+void ttl_policies_reload(struct api *a);
+
 #endif

@@ -1,5 +1,5 @@
-/* ttl_backfill.c: BACKFILL: start, status, pause, resume and stop of the job that applies the policy
- * to stored messages (backfill.h). */
+/* ttl_backfill.c: BACKFILL: start, status, pause, resume and stop of the job that applies the
+ * policy to stored messages (backfill.h). */
 #include "ttl_api.h"
 
 #include "mayfly/backfill.h"
@@ -19,10 +19,10 @@ struct backfill_request {
         .name = (json), .kind = (sort), .offset = offsetof(struct backfill_request, member)        \
     }
 static const struct json_field fields[] = {
-    FIELD("action", JSON_STR, action),     FIELD("which", JSON_STR, which),
-    FIELD("filter", JSON_STR, filter),     FIELD("from", JSON_STR, from),
-    FIELD("spread", JSON_STR, spread),     FIELD("dry_run", JSON_BOOL, dry_run),
-    FIELD("rate", JSON_INT, rate),         FIELD("expire_now", JSON_U64, expire_now),
+    FIELD("action", JSON_STR, action), FIELD("which", JSON_STR, which),
+    FIELD("filter", JSON_STR, filter), FIELD("from", JSON_STR, from),
+    FIELD("spread", JSON_STR, spread), FIELD("dry_run", JSON_BOOL, dry_run),
+    FIELD("rate", JSON_INT, rate),     FIELD("expire_now", JSON_U64, expire_now),
 };
 static const struct json_type type = {"TTLBackfillRequest", sizeof(struct backfill_request), fields,
                                       MF_COUNT(fields)};

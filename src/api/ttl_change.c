@@ -43,8 +43,8 @@ struct change {
     struct stream_cursor *cursor; /* NULL: one message */
     struct stream_life_change *at;
     size_t n, cap, skipped;
-    uint64_t last_seq; /* the last one looked at */
-    bool more;         /* the page is full, and there are more */
+    uint64_t last_seq;       /* the last one looked at */
+    bool more;               /* the page is full, and there are more */
     struct mf_slice subject; /* one message: its subject, in the call's memory */
 };
 
@@ -269,8 +269,7 @@ static void loaded(struct stream_load *l, int status)
     else if (c->cursor != NULL && status != MF_NOMEM)
         go_on(c, s, 0); /* it is gone, or damaged */
     else
-        ttl_refuse(c->call,
-                   status == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
+        ttl_refuse(c->call, status == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
 }
 
 /* TOUCH needs the message, the others its place in the index.  0: done.  MF_AGAIN: loaded() goes
@@ -296,7 +295,8 @@ static int look_at(struct change *c, struct stream *s, uint64_t seq)
     return rc == 0 ? MF_AGAIN : rc;
 }
 
-/* --- many --------------------------------------------------------------------------------------- */
+/* --- many ---------------------------------------------------------------------------------------
+ */
 
 /* One slice: messages of the page are looked at. */
 static bool collect(struct api_call *call)
@@ -339,7 +339,8 @@ static void change_many(struct change *c, struct stream *s)
         api_call_slices(c->call, collect);
 }
 
-/* --- one ---------------------------------------------------------------------------------------- */
+/* --- one ----------------------------------------------------------------------------------------
+ */
 
 static bool expected(struct change *c, uint64_t seq)
 {
@@ -408,7 +409,8 @@ static void change_target(struct change *c, struct stream *s)
         ttl_refuse(c->call, JS_INSUFFICIENT_RESOURCES);
 }
 
-/* --- the request -------------------------------------------------------------------------------- */
+/* --- the request --------------------------------------------------------------------------------
+ */
 
 static void refuse_ttl(struct api_call *call, const char *why)
 {
@@ -448,8 +450,7 @@ static bool is_enforced(struct stream *s)
 {
     const struct policy *p = stream_policy(s);
 
-    return p != NULL && policy_view(p)->active &&
-           policy_view(p)->keys.enforce == POLICY_ENFORCE_ON;
+    return p != NULL && policy_view(p)->active && policy_view(p)->keys.enforce == POLICY_ENFORCE_ON;
 }
 
 /* The bounds of the policy hold for SET, too.  False: answered. */

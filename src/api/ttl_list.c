@@ -1,8 +1,8 @@
 /* ttl_list.c: LIST: messages by the time of their end, or those without one.
  *
  * Happy path: the request becomes a page (stream_ahead.h) that is collected in slices; then its
- * messages are shown one by one, those that are not in memory read from disk in between.  The page of
- * messages without an end is collected and shown in one go, in the order of sequences. */
+ * messages are shown one by one, those that are not in memory read from disk in between.  The page
+ * of messages without an end is collected and shown in one go, in the order of sequences. */
 #include "ttl_api.h"
 
 #include "mayfly/clock.h"
@@ -198,8 +198,7 @@ static bool collect_by_deadline(struct list *l)
 
 static bool matches(struct list *l, struct stream *s, uint64_t seq)
 {
-    return l->r.filter == NULL ||
-           subject_match(mf_str(l->r.filter), stream_subject_at(s, seq));
+    return l->r.filter == NULL || subject_match(mf_str(l->r.filter), stream_subject_at(s, seq));
 }
 
 static bool collect_endless(struct list *l, struct stream *s)
@@ -280,8 +279,8 @@ static bool start_page(struct list *l, struct stream *s)
         to_ns = api_now_ns(l->call->aa->api) + within;
     }
     if (l->r.from != NULL)
-        after = (struct store_at){l->r.from->has_expires ? l->r.from->expires_ns : 0,
-                                  l->r.from->seq};
+        after =
+            (struct store_at){l->r.from->has_expires ? l->r.from->expires_ns : 0, l->r.from->seq};
     l->page = stream_page_new(s, after, to_ns, (size_t)l->r.limit, mf_str(l->r.filter));
     if (l->page == NULL)
         api_reply_no_memory(l->call);

@@ -72,7 +72,8 @@ static const struct policy_view *view_of(const struct policy *p)
 }
 
 /* The value of a key as text; "" where it has none. */
-static const char *value_text(const struct policy_view *v, enum policy_key k, char text[POLICY_TEXT])
+static const char *value_text(const struct policy_view *v, enum policy_key k,
+                              char text[POLICY_TEXT])
 {
     switch (k) {
     case POLICY_DEFAULT:
@@ -134,8 +135,7 @@ static void write_values(struct jsonw *w, const struct policy_view *v)
 
     jsonw_object(w, "policy");
     for (int k = 0; k < POLICY_RULES; k++)
-        jsonw_str(w, policy_key_name((enum policy_key)k),
-                  value_text(v, (enum policy_key)k, text));
+        jsonw_str(w, policy_key_name((enum policy_key)k), value_text(v, (enum policy_key)k, text));
     write_rules(w, v);
     jsonw_end(w);
     jsonw_object(w, "origin");
@@ -206,7 +206,8 @@ static bool write_header(const struct json_map *map, struct mf_buf *out)
 static bool well_formed(const struct test_request *t, struct mf_buf *hdr)
 {
     return t->subject != NULL && subject_valid_literal(mf_str(t->subject)) &&
-           mf_str(t->payload).len <= PAYLOAD_MAX && (t->headers.n == 0 || write_header(&t->headers, hdr));
+           mf_str(t->payload).len <= PAYLOAD_MAX &&
+           (t->headers.n == 0 || write_header(&t->headers, hdr));
 }
 
 static void write_result(struct jsonw *w, const struct policy *p, const struct stream_try *r)

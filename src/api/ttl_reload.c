@@ -1,5 +1,5 @@
-/* ttl_reload.c: the ttl block after a start and a reload: policies of all streams, and the log lines
- * about them. */
+/* ttl_reload.c: the ttl block after a start and a reload: policies of all streams, and the log
+ * lines about them. */
 #include "ttl_api.h"
 
 #include "mayfly/log.h"

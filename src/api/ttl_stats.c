@@ -10,11 +10,11 @@
 
 #include <stdlib.h>
 
-#define HOUR_NS  (3600 * CLOCK_S)
-#define DAY_NS   (24 * HOUR_NS)
-#define EXACT    100000u /* messages whose bytes are counted one by one */
-#define STEPS    256
-#define BUCKETS  24
+#define HOUR_NS     (3600 * CLOCK_S)
+#define DAY_NS      (24 * HOUR_NS)
+#define EXACT       100000u /* messages whose bytes are counted one by one */
+#define STEPS       256
+#define BUCKETS     24
 #define BUCKETS_MAX 200
 #define CLIFF_MSGS  10000u
 
@@ -75,10 +75,10 @@ static void look_start(struct api_call *call, struct stream *s, int64_t within_n
     struct look *k = calloc(1, sizeof *k);
     int64_t now_ns = api_now_ns(call->aa->api);
     struct store_forecast_opts o = {.from_ns = now_ns,
-                                 .to_ns = now_ns + within_ns,
-                                 .buckets = buckets,
-                                 .exact = EXACT,
-                                 .peak_ns = {CLOCK_S, 60 * CLOCK_S}};
+                                    .to_ns = now_ns + within_ns,
+                                    .buckets = buckets,
+                                    .exact = EXACT,
+                                    .peak_ns = {CLOCK_S, 60 * CLOCK_S}};
 
     api_call_set_state(call, k, look_fini);
     if (k != NULL)
@@ -249,7 +249,9 @@ static void write_steady(struct jsonw *w, struct stream *s, int64_t now_ns)
     mean = h.ttls == 0 ? 0 : h.ttl_sum_s / (double)h.ttls;
     jsonw_object(w, "steady");
     jsonw_u64(w, "msgs", (uint64_t)(rate * mean));
-    jsonw_u64(w, "bytes", h.stored == 0 ? 0 : (uint64_t)(rate * mean * (double)h.stored_bytes / (double)h.stored));
+    jsonw_u64(w, "bytes",
+              h.stored == 0 ? 0
+                            : (uint64_t)(rate * mean * (double)h.stored_bytes / (double)h.stored));
     jsonw_f64(w, "per_second", rate);
     jsonw_f64(w, "mean_ttl_s", mean);
     jsonw_end(w);

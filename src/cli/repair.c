@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 #define CONFIG_BLOB MF_LIT("config")
-/* Owner flags that the index knows, the bits of lives among them; the others are those of the record. */
+/* Owner flags that the index knows, the bits of lives among them; the others are those of the
+ * record. */
 #define LOW_FLAGS (3u | 24u)
 
 struct repair {

@@ -5,7 +5,7 @@
 #include "mayfly/policy_keys.h"
 
 bool policy_key_find(struct mf_slice name, enum policy_key *k); /* the name without the prefix */
-const char *keys_suggest(struct mf_slice name);           /* the nearest key, or NULL */
+const char *keys_suggest(struct mf_slice name);                 /* the nearest key, or NULL */
 bool keys_is_word(enum policy_key k);
 bool keys_is_duration(enum policy_key k);
 /* "never", "none" or a duration. */

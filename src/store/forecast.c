@@ -168,9 +168,9 @@ bool store_forecast_step(struct store_forecast *t, size_t steps)
 void store_forecast_sum(const struct store_forecast *t, struct store_forecast_sum *out)
 {
     *out = (struct store_forecast_sum){.bucket = t->bucket,
-                                    .buckets = t->o.buckets,
-                                    .sampled = t->seen > t->o.exact,
-                                    .peak = {t->cells[0].peak, t->cells[1].peak}};
+                                       .buckets = t->o.buckets,
+                                       .sampled = t->seen > t->o.exact,
+                                       .peak = {t->cells[0].peak, t->cells[1].peak}};
 }
 
 uint64_t store_forecast_steps(const struct store_forecast *t)

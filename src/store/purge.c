@@ -66,6 +66,8 @@ static int copy_later(const struct store *s, struct index *fresh)
             return MF_NOTFOUND;
         struct mf_slice key = keys_text(index_keys(s->ix), index_key(s->ix, id), text);
         rc = index_add(fresh, seq, key, index_place(s->ix, id), index_deadline(s->ix, id), &copy);
+        if (rc == 0)
+            index_set_bits(fresh, copy, index_bits(s->ix, id));
     }
     return rc;
 }

@@ -244,12 +244,12 @@ static inline struct totals entry_totals(const struct store *s, uint32_t id)
 {
     return entry_totals_in(s, s->ix, id);
 }
-void big_purge(struct store *s, uint64_t upto); /* O(long messages) */
-void doomed_reset(struct store *s);             /* nothing in the index is doomed */
-void doom(struct store *s, uint32_t id);        /* once for each */
-void hide(struct store *s, uint32_t id);        /* dooms if need be; a committed one */
+void big_purge(struct store *s, uint64_t upto);      /* O(long messages) */
+void doomed_reset(struct store *s);                  /* nothing in the index is doomed */
+void doom(struct store *s, uint32_t id);             /* once for each */
+void hide(struct store *s, uint32_t id);             /* dooms if need be; a committed one */
 bool key_is_new(const struct store *s, uint32_t id); /* does none of its key count before it? */
-void key_shown(struct store *s, uint32_t id);   /* a new message: its key counts again */
+void key_shown(struct store *s, uint32_t id);        /* a new message: its key counts again */
 /* watch.c */
 void watch_tell(struct store *s, const struct index *ix, uint32_t id);
 void entry_gone(struct store *s, uint32_t id);

@@ -8,7 +8,7 @@
 struct stream_ahead {
     struct mf_list link; /* stream.looks */
     struct stream *s;
-    struct store_page *page;   /* one of these two; NULL: the stream was closed */
+    struct store_page *page; /* one of these two; NULL: the stream was closed */
     struct store_forecast *tally;
     size_t filter_len;
     char filter[];

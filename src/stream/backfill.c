@@ -271,8 +271,8 @@ const struct backfill_status *backfill_status(const struct stream *s)
 
 static bool is_under_way(const struct stream *s)
 {
-    return s->backfill != NULL && (s->backfill->st.state == BACKFILL_RUNNING ||
-                                   s->backfill->st.state == BACKFILL_PAUSED);
+    return s->backfill != NULL &&
+           (s->backfill->st.state == BACKFILL_RUNNING || s->backfill->st.state == BACKFILL_PAUSED);
 }
 
 static void begin(struct backfill *b, struct stream *s, const struct backfill_opts *o)

@@ -2,7 +2,8 @@
 #include "config_impl.h"
 #include "lifetime.h"
 
-static struct policy_stream facts_of(const struct stream_config *c, const char *account, bool stored)
+static struct policy_stream facts_of(const struct stream_config *c, const char *account,
+                                     bool stored)
 {
     return (struct policy_stream){
         .account = account,

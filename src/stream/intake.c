@@ -91,3 +91,26 @@ int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out)
     intake_read(in->hdr, &in->h);
     return 0;
 }
+
+struct mf_slice intake_clean(struct stream *s, struct mf_slice hdr)
+{
+    static const char plain[] = "NATS/1.0\r\n";
+    const uint8_t *eol;
+    struct mf_buf out = MF_BUF_INIT;
+    struct mf_slice info;
+    bool odd = hdr.len >= 10 && memcmp(hdr.ptr, plain, 10) != 0;
+
+    if (hdr.len == 0 || (!odd && !header_get(hdr, "Nats-Request-Info", &info)))
+        return hdr;
+    if (odd && (eol = memchr(hdr.ptr, '\n', hdr.len)) != NULL) {
+        mf_buf_puts(&out, plain);
+        mf_buf_append(&out, eol + 1, (size_t)(hdr.ptr + hdr.len - eol - 1));
+    } else {
+        mf_buf_append(&out, hdr.ptr, hdr.len);
+    }
+    lend_clear(&s->scratch);
+    header_remove(&s->scratch, mf_buf_slice(&out), "Nats-Request-Info");
+    bool failed = mf_buf_failed(&out) || mf_buf_failed(&s->scratch);
+    mf_buf_fini(&out);
+    return failed ? hdr : lend_slice(&s->scratch);
+}

@@ -197,7 +197,7 @@ bool lifetime_show(struct stream *s, const struct intake *in, struct stream_ack_
         return false;
     if (s->governor == NULL || is_exempt(in)) {
         d.ttl = own_ttl(s, in);
-        d.by = d.ttl != TTL_NONE      ? POLICY_BY_CLIENT
+        d.by = d.ttl != TTL_NONE       ? POLICY_BY_CLIENT
                : s->cfg.max_age_ns > 0 ? POLICY_BY_MAX_AGE
                                        : POLICY_BY_NONE;
     }
@@ -261,8 +261,8 @@ void stream_ttl_try(struct stream *s, const struct policy *p, int64_t now_ns, st
     int64_t own;
 
     t->refused = !try_ttl(s, t, &own);
-    *d = (struct policy_decision){
-        .ttl = own, .by = own == TTL_NONE ? POLICY_BY_NONE : POLICY_BY_CLIENT};
+    *d = (struct policy_decision){.ttl = own,
+                                  .by = own == TTL_NONE ? POLICY_BY_NONE : POLICY_BY_CLIENT};
     if (t->refused)
         return;
     if (p != NULL && policy_view(p)->invalid == NULL) {

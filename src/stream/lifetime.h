@@ -6,8 +6,8 @@
 #include "stream_impl.h"
 
 /* config_policy.c: the policy of a configuration, as CREATE and UPDATE judge it.  srv may be NULL.
- * stored: it was accepted before; bounds that the server has tightened since hold without a refusal.
- * MF_INVAL with the text for the client; MF_NOMEM. */
+ * stored: it was accepted before; bounds that the server has tightened since hold without a
+ * refusal. MF_INVAL with the text for the client; MF_NOMEM. */
 MF_MUSTCHECK int config_policy(const struct stream_config *c, const char *account, bool stored,
                                const struct policy_server *srv, struct policy **out,
                                struct mf_error *e);
@@ -20,10 +20,8 @@ void lifetime_use(struct stream *s, struct policy *p);
 
 /* Judges the writer's TTL by the bounds.  Clamped: the header says what holds (s->scratch).
  * copy: of a source or a schedule, which cannot be refused.  0, or MF_DENIED with *e; MF_NOMEM. */
-MF_MUSTCHECK int lifetime_judge(struct stream *s, struct intake *in, bool copy,
-                                struct js_error *e);
-static inline int lifetime_check(struct stream *s, struct intake *in, bool copy,
-                                 struct js_error *e)
+MF_MUSTCHECK int lifetime_judge(struct stream *s, struct intake *in, bool copy, struct js_error *e);
+static inline int lifetime_check(struct stream *s, struct intake *in, bool copy, struct js_error *e)
 {
     return s->governor == NULL ? 0 : lifetime_judge(s, in, copy, e);
 }
@@ -52,8 +50,8 @@ void backfill_stop(struct stream *s);               /* closing */
 
 /* Does a message of any subject link to another record?  Then a change of a record is reported. */
 bool linked_watches(const struct stream *s);
-/* In the open batch, behind the change of a record of this subject.  before: lifetime_is_permanent()
- * before the change. */
+/* In the open batch, behind the change of a record of this subject.  before:
+ * lifetime_is_permanent() before the change. */
 void linked_changed(struct stream *s, struct mf_slice subject, bool before);
 void linked_gone(struct stream *s, struct mf_slice subject); /* on disk; empty: of many subjects */
 MF_MUSTCHECK int linked_start(struct stream *s); /* after each change of the policy; MF_NOMEM */
@@ -71,7 +69,8 @@ void ahead_stop(struct stream *s); /* closing: looks ahead end */
 
 /* --- scope.c ---------------------------------------------------------------------------------- */
 
-bool scope_holds(const struct stream *s); /* scope: subject, and a subject may have several messages */
+bool scope_holds(
+    const struct stream *s); /* scope: subject, and a subject may have several messages */
 /* This deadline of a message, or an earlier one: that of the next newer message of its subject. */
 int64_t scope_cut(const struct stream *s, uint64_t seq, int64_t deadline_ns);
 /* In the open batch: this message and older ones of its subject end at deadline_ns at the latest.

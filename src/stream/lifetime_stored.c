@@ -43,7 +43,8 @@ static int64_t header_ttl(const struct stream *s, struct mf_slice hdr)
     return ttl;
 }
 
-/* Bounds cut a TTL that was stored before they were set.  A plan of a schedule has its own alone. */
+/* Bounds cut a TTL that was stored before they were set.  A plan of a schedule has its own alone.
+ */
 static void decide_by(struct stream *s, const struct policy *p, const struct intake *in,
                       int64_t own, struct policy_decision *d)
 {

@@ -1,13 +1,13 @@
 /* linked.c: lives that are linked to another record (permanent_if).
  *
  * A permanent record appears: up to UPGRADE_MAX messages that link to it become infinite in its own
- * batch, so that they are safe when it is acknowledged; further ones by the job.  It ceases (replaced
- * by one that ends, removed, purged, given a deadline): the job resolves messages that are infinite
- * because of it again, from that moment on.
- * The job looks at the messages of the subjects that were noted, or, where those are too many, or a
- * purge names none, and at each start, at all infinite messages: so nothing has to be noted on disk,
- * and a crash between a record and its job loses nothing.  Messages that were set by hand, and those
- * whose writer sent a TTL, stay as they are. */
+ * batch, so that they are safe when it is acknowledged; further ones by the job.  It ceases
+ * (replaced by one that ends, removed, purged, given a deadline): the job resolves messages that
+ * are infinite because of it again, from that moment on. The job looks at the messages of the
+ * subjects that were noted, or, where those are too many, or a purge names none, and at each start,
+ * at all infinite messages: so nothing has to be noted on disk, and a crash between a record and
+ * its job loses nothing.  Messages that were set by hand, and those whose writer sent a TTL, stay
+ * as they are. */
 #include "lifetime.h"
 
 #include "mayfly/log.h"

@@ -300,8 +300,8 @@ static int append(struct stream *s, struct intake *in, struct store_append *a)
                                .head = in->hdr,
                                .ts_ns = in->ts_ns,
                                .deadline_ns = expire_deadline(s, in->ts_ns, ttl_ns)};
-    a->flags = (uint16_t)((in->hdr.len > 0 ? MSG_HEADER : 0) |
-                          (ttl_ns == TTL_NEVER ? MSG_INFINITE : 0));
+    a->flags =
+        (uint16_t)((in->hdr.len > 0 ? MSG_HEADER : 0) | (ttl_ns == TTL_NEVER ? MSG_INFINITE : 0));
     if (marker_is_tombstone(in->h.marker_reason, in->h.kv_operation, s->host->strict))
         a->flags |= MSG_TOMBSTONE;
     a->body = compress_body(s, in->payload, &a->flags);
@@ -554,31 +554,6 @@ static void publish_one(struct stream *s, struct stream_publish *p, struct intak
 
 /* --- in ------------------------------------------------------------------------------------ */
 
-/* A status line has no meaning in a stored message, and what a service import told about the client
- * is not for readers. */
-static struct mf_slice clean_header(struct stream *s, struct mf_slice hdr)
-{
-    static const char plain[] = "NATS/1.0\r\n";
-    const uint8_t *eol;
-    struct mf_buf out = MF_BUF_INIT;
-    struct mf_slice info;
-    bool odd = hdr.len >= 10 && memcmp(hdr.ptr, plain, 10) != 0;
-
-    if (hdr.len == 0 || (!odd && !header_get(hdr, "Nats-Request-Info", &info)))
-        return hdr;
-    if (odd && (eol = memchr(hdr.ptr, '\n', hdr.len)) != NULL) {
-        mf_buf_puts(&out, plain);
-        mf_buf_append(&out, eol + 1, (size_t)(hdr.ptr + hdr.len - eol - 1));
-    } else {
-        mf_buf_append(&out, hdr.ptr, hdr.len);
-    }
-    lend_clear(&s->scratch);
-    header_remove(&s->scratch, mf_buf_slice(&out), "Nats-Request-Info");
-    bool failed = mf_buf_failed(&out) || mf_buf_failed(&s->scratch);
-    mf_buf_fini(&out);
-    return failed ? hdr : lend_slice(&s->scratch);
-}
-
 void stream_publish(struct stream *s, struct stream_publish *p)
 {
     struct intake in = {.hdr = p->msg.hdr, .payload = p->msg.payload, .ts_ns = stream_stamp(s)};
@@ -592,7 +567,7 @@ void stream_publish(struct stream *s, struct stream_publish *p)
         return;
     }
     if (!p->replicated)
-        in.hdr = clean_header(s, in.hdr);
+        in.hdr = intake_clean(s, in.hdr);
     intake_read(in.hdr, &in.h);
     in.subject = stream_map_subject(s, p->msg.subject);
     if (p->replicated)

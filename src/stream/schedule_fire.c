@@ -148,7 +148,7 @@ static enum fired produce(struct stream *s, struct schedule *x, bool from_source
     in.hdr = mf_buf_slice(&t->out);
     intake_read(in.hdr, &in.h);
     if (lifetime_check(s, &in, true, NULL) != 0)
-        return FIRE_LATER; /* out of memory: its maker cannot be refused */
+        return FIRE_LATER;              /* out of memory: its maker cannot be refused */
     in.h.schedule_next = MF_SLICE_NONE; /* done here, for this very message */
     in.rollup = in.h.rollup.len > 0 ? ROLLUP_SUBJECT : ROLLUP_NONE;
     int stored = store_firing(s, &in, next);

@@ -1,10 +1,11 @@
 /* scope.c: `scope: subject`: of one subject, an older message never outlives a newer one.
  *
  * Deadlines of a subject do not decrease from the older to the newer message; no deadline is the
- * latest.  Each change of a deadline keeps that: it is cut to the deadline of the next newer message,
- * then older ones that would end later are lowered to it in the same batch, the newest first, up to
- * the first that does not.  So a value that ended is never followed by an older one, on any read.
- * Cost: one comparison where nothing is to be done; at most POLICY_HISTORY_MAX messages otherwise. */
+ * latest.  Each change of a deadline keeps that: it is cut to the deadline of the next newer
+ * message, then older ones that would end later are lowered to it in the same batch, the newest
+ * first, up to the first that does not.  So a value that ended is never followed by an older one,
+ * on any read. Cost: one comparison where nothing is to be done; at most POLICY_HISTORY_MAX
+ * messages otherwise. */
 #include "lifetime.h"
 
 bool scope_holds(const struct stream *s)

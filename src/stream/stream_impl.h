@@ -35,12 +35,12 @@
 #define MSG_PINNED     STORE_PINNED
 
 /* Blobs of a stream's store. */
-#define BLOB_CONFIG  "config"  /* as the codec writes it */
-#define BLOB_CREATED "created" /* i64, little endian: ns since 1970 */
-#define BLOB_SWEEP   "sweep"   /* sweep.c */
+#define BLOB_CONFIG   "config"       /* as the codec writes it */
+#define BLOB_CREATED  "created"      /* i64, little endian: ns since 1970 */
+#define BLOB_SWEEP    "sweep"        /* sweep.c */
 #define BLOB_BACKFILL "ttl/backfill" /* backfill.c */
-#define BLOB_IDS     "ids/"    /* dedup.c: a prefix */
-#define BLOB_SCHED   "sched/"  /* schedule.c: a prefix */
+#define BLOB_IDS      "ids/"         /* dedup.c: a prefix */
+#define BLOB_SCHED    "sched/"       /* schedule.c: a prefix */
 
 struct dedup;
 struct batches;
@@ -77,7 +77,7 @@ struct stream {
     bool closing, memory;
     struct transform *transform, *republish; /* NULL: none */
     struct policy *policy;                   /* NULL: nobody says anything about lifetimes */
-    const struct policy *governor;           /* the same while it is active; NULL: plain JetStream */
+    const struct policy *governor; /* the same while it is active; NULL: plain JetStream */
     struct stream_ttl_stats ttl_stats;
     struct dedup *dedup;
     struct batches *batches; /* NULL until the first one; so are the next four */
@@ -134,6 +134,9 @@ struct intake_headers {
         kv_operation, show_ttl;
 };
 void intake_read(struct mf_slice hdr, struct intake_headers *h);
+/* The header block without its status line and without Nats-Request-Info: neither means anything in
+ * a stored message.  The same block, or one in s->scratch. */
+struct mf_slice intake_clean(struct stream *s, struct mf_slice hdr);
 
 /* ROLLUP_MATCHING: of a subject with a wildcard, all subjects that match it. */
 enum rollup { ROLLUP_NONE, ROLLUP_SUBJECT, ROLLUP_MATCHING, ROLLUP_ALL };
@@ -256,51 +259,6 @@ int64_t expire_deadline(const struct stream *s, int64_t ts_ns,
 MF_MUSTCHECK int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last,
                              uint16_t flags, enum marker_reason why);
 
-/* --- dedup.c -------------------------------------------------------------------------------- */
-
-/* Ids seen within the window, in memory: find and add O(1), dropping the old ones amortised O(1).
- * Kept across restarts: an id is in its message's header, and ids of messages that are about to go
- * are written to a blob first. */
-struct dedup *dedup_new(void);
-void dedup_free(struct dedup *d);
-/* The sequence stored under this id within window_ns before now_ns; 0: none. */
-uint64_t dedup_find(struct dedup *d, struct mf_slice id, int64_t now_ns, int64_t window_ns);
-/* Memory for one more: the next dedup_add() cannot fail. */
-MF_MUSTCHECK int dedup_reserve(struct dedup *d);
-MF_MUSTCHECK int dedup_add(struct dedup *d, struct mf_slice id, uint64_t seq, int64_t ts_ns);
-/* In the batch that removes [first, last], before it: writes ids that only their messages still
- * hold.  O(1) when there are none.  MF_NOMEM: they must not go yet. */
-MF_MUSTCHECK int dedup_before_removal(struct dedup *d, struct store *st, uint64_t first,
-                                      uint64_t last);
-/* The last ones, from this sequence on, are unknown again: their messages were refused. */
-void dedup_take_back(struct dedup *d, uint64_t from_seq);
-/* Now and then (after a message was stored and its id added): writes what has gathered, drops blobs
- * that are out of the window.  last_seq: every id up to there was added.  O(1), but every 4096 ids
- * O(those). */
-void dedup_upkeep(struct dedup *d, struct store *st, uint64_t last_seq, int64_t now_ns,
-                  int64_t window_ns);
-/* At start: from the blobs, and from the messages behind them.  Blocks. */
-MF_MUSTCHECK int dedup_load(struct dedup *d, struct stream *s, int64_t now_ns, int64_t window_ns);
-
-/* --- announce.c ----------------------------------------------------------------------------- */
-
-void announce_soon(struct stream *s); /* something came to disk */
-void announce_watch(struct stream *s); /* linked_gone() learns of each message that goes */
-void announce_swept(struct stream *s, struct mf_slice filter);
-void announce_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject);
-void announce_rollups(struct stream *s, uint64_t upto); /* these are on disk */
-void announce_from_here(struct stream *s);              /* what is there already is not news */
-/* Something is on its way to disk that nobody waits for: answers given now must wait for it, and it
- * is told of then. */
-void announce_poke(struct stream *s);
-
-/* --- republish.c ---------------------------------------------------------------------------- */
-
-/* It was accepted; previous: the last one of its subject before it, 0: none. */
-void republish_note(struct stream *s, const struct stream_msg *m, uint64_t previous);
-/* Sends the copies of what is on disk, at most `max`; true: more could be sent. */
-bool republish_send(struct stream *s, size_t max);
-
 /* --- stream.c, used by the catalog ------------------------------------------------------------ */
 
 /* cfg is taken over (moved out); the store is attached to the loop and becomes the stream's.  On
@@ -315,6 +273,8 @@ void stream_forget(struct stream *s);
 void stream_update(struct stream *s, struct stream_config *next, struct mf_slice encoded,
                    struct stream_op *op);
 
+#include "announce.h"
+#include "dedup.h"
 #include "extras.h"
 #include "limits.h"
 

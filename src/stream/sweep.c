@@ -1,10 +1,10 @@
 /* sweep.c: new deadlines for the messages that are stored, after max_age or allow_msg_ttl changed;
  * and their schedules, after those were allowed.
  *
- * sweep_start() puts BLOB_SWEEP into the batch of the new configuration: the messages up to the last
- * one accepted, and the terms by which their deadlines were made (sweep_plan.c).  When that is on
- * disk the walk begins (walk.c).  Another change meanwhile starts the walk again: the plan remembers
- * which messages have which terms. */
+ * sweep_start() puts BLOB_SWEEP into the batch of the new configuration: the messages up to the
+ * last one accepted, and the terms by which their deadlines were made (sweep_plan.c).  When that is
+ * on disk the walk begins (walk.c).  Another change meanwhile starts the walk again: the plan
+ * remembers which messages have which terms. */
 #include "sweep_plan.h"
 #include "walk.h"
 
@@ -67,10 +67,10 @@ static int sweep_visit(struct walk *w, const struct store_rec *r, bool *wrote)
 
     if (rc != 0 || (r->flags & STORE_BITS) != 0)
         return rc; /* set by hand, or without an end on purpose: it stays so */
-    return set_deadline(w->s, r,
-                        sweep_deadline(w->s, r, &part->terms, x->policies[part - x->plan.parts],
-                                       stream_now(w->s)),
-                        wrote);
+    return set_deadline(
+        w->s, r,
+        sweep_deadline(w->s, r, &part->terms, x->policies[part - x->plan.parts], stream_now(w->s)),
+        wrote);
 }
 
 static int sweep_finish(struct walk *w)

@@ -1,4 +1,5 @@
-/* sweep_plan.c: which stored messages have deadlines by which terms, and their deadlines by new ones.
+/* sweep_plan.c: which stored messages have deadlines by which terms, and their deadlines by new
+ * ones.
  *
  * A renewed deadline (TOUCH, a read that slides) is not to be told from the record: it lies later
  * than timestamp + TTL.  The moment of the renewal is the deadline minus the TTL that held then, so
@@ -88,8 +89,7 @@ void sweep_plan_read(struct sweep_plan *p, struct mf_slice bytes, uint64_t last)
     p->next = le64_get(bytes.ptr + 1);
     p->n = bytes.ptr[9];
     for (size_t i = 0; i < p->n; i++, at += 17)
-        p->parts[i] = (struct sweep_part){
-            le64_get(at), {(int64_t)le64_get(at + 8), at[16] != 0}};
+        p->parts[i] = (struct sweep_part){le64_get(at), {(int64_t)le64_get(at + 8), at[16] != 0}};
 }
 
 /* --- deadlines ------------------------------------------------------------------------------ */
@@ -119,8 +119,9 @@ static int64_t ttl_under(struct stream *s, const struct store_rec *r, int64_t ma
 }
 
 /* When the life of the message began, or was renewed: never in the future. */
-static int64_t base_of(struct stream *s, const struct store_rec *r, const struct sweep_terms *before,
-                       const struct policy *policy, int64_t now_ns)
+static int64_t base_of(struct stream *s, const struct store_rec *r,
+                       const struct sweep_terms *before, const struct policy *policy,
+                       int64_t now_ns)
 {
     int64_t ttl, base;
 
@@ -132,14 +133,15 @@ static int64_t base_of(struct stream *s, const struct store_rec *r, const struct
     return base > r->ts_ns ? base : r->ts_ns;
 }
 
-int64_t sweep_deadline(struct stream *s, const struct store_rec *r, const struct sweep_terms *before,
-                       const struct policy *policy, int64_t now_ns)
+int64_t sweep_deadline(struct stream *s, const struct store_rec *r,
+                       const struct sweep_terms *before, const struct policy *policy,
+                       int64_t now_ns)
 {
     /* A message that had no end keeps none by the policy: BACKFILL is how old messages follow. */
     const struct policy *governor = r->deadline_ns == 0 ? NULL : s->governor;
     int64_t ttl = ttl_under(s, r, s->cfg.max_age_ns, s->cfg.allow_msg_ttl, governor);
 
-    return ttl == TTL_NONE ? 0
-                           : ttl_deadline(base_of(s, r, before, policy, now_ns), ttl,
-                                          s->host->strict);
+    return ttl == TTL_NONE
+               ? 0
+               : ttl_deadline(base_of(s, r, before, policy, now_ns), ttl, s->host->strict);
 }

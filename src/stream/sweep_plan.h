@@ -16,8 +16,8 @@ struct sweep_plan {
     size_t n;
     struct sweep_part parts[SWEEP_PARTS]; /* ascending; the last one is the end */
 };
-/* BLOB_SWEEP, little endian: u8 version (2), u64 next, u8 parts, and for each u64 upto, i64 max_age,
- * u8 allow_msg_ttl. */
+/* BLOB_SWEEP, little endian: u8 version (2), u64 next, u8 parts, and for each u64 upto, i64
+ * max_age, u8 allow_msg_ttl. */
 #define SWEEP_PLAN_MAX (10 + SWEEP_PARTS * 17)
 
 uint64_t sweep_plan_end(const struct sweep_plan *p); /* 0: nothing is to be looked at */
@@ -33,9 +33,10 @@ void sweep_plan_read(struct sweep_plan *p, struct mf_slice bytes, uint64_t last)
 /* The policy as it was under these terms.  NULL: none.  MF_NOMEM. */
 MF_MUSTCHECK int sweep_policy(const struct stream *s, const struct sweep_terms *t,
                               struct policy **out);
-/* The deadline of a message, by the terms of now.  A deadline later than timestamp and TTL make it was
- * renewed: it counts from the moment of that. */
-int64_t sweep_deadline(struct stream *s, const struct store_rec *r, const struct sweep_terms *before,
-                       const struct policy *policy, int64_t now_ns);
+/* The deadline of a message, by the terms of now.  A deadline later than timestamp and TTL make it
+ * was renewed: it counts from the moment of that. */
+int64_t sweep_deadline(struct stream *s, const struct store_rec *r,
+                       const struct sweep_terms *before, const struct policy *policy,
+                       int64_t now_ns);
 
 #endif

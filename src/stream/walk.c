@@ -68,7 +68,8 @@ struct store_wait *walk_wait(struct walk *w)
 
 int walk_init(struct walk *w, struct stream *s, const struct walk_ops *ops)
 {
-    *w = (struct walk){.s = s, .ops = ops, .next = 1, .slice = WALK_SLICE, .wait = {.done = on_written}};
+    *w = (struct walk){
+        .s = s, .ops = ops, .next = 1, .slice = WALK_SLICE, .wait = {.done = on_written}};
     w->timer = loop_timer_new(s->host->loop, walk_turn, w);
     return w->timer == NULL ? MF_NOMEM : 0;
 }

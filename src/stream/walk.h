@@ -7,8 +7,8 @@
 
 struct walk;
 struct walk_ops {
-    /* One message, in the open batch; r->flags as they hold now.  0: done with it.  Otherwise why it
-     * has to wait; MF_CLOSED ends the walk.  *wrote: something was put into the batch. */
+    /* One message, in the open batch; r->flags as they hold now.  0: done with it.  Otherwise why
+     * it has to wait; MF_CLOSED ends the walk.  *wrote: something was put into the batch. */
     int (*visit)(struct walk *w, const struct store_rec *r, bool *wrote);
     /* In the same batch, behind the messages of a slice: notes the place, w->next. */
     int (*note)(struct walk *w);

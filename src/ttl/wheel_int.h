@@ -85,7 +85,7 @@ struct wheel {
     struct key *heap;  /* one per run; `chunk` is the run, the rest its first entry */
     uint32_t heap_n, heap_cap;
     size_t count, due;
-    uint64_t moves; /* entries moved from one place to another; tests bound the work by it */
+    uint64_t moves;       /* entries moved from one place to another; tests bound the work by it */
     struct mf_list scans; /* wheel_scan.node */
     struct pool pool;
     uint64_t occupied[LEVELS][SLOTS / 64]; /* bit <=> the bucket is not empty */

@@ -35,7 +35,10 @@ static uint64_t put(int seconds)
     struct world_ack a;
 
     snprintf(lines, sizeof lines, "Nats-TTL: %d\r\n", seconds);
-    a = world_publish(&w, "s.a", seconds == 0 ? NULL : seconds < 0 ? "Nats-TTL: never\r\n" : lines,
+    a = world_publish(&w, "s.a",
+                      seconds == 0  ? NULL
+                      : seconds < 0 ? "Nats-TTL: never\r\n"
+                                    : lines,
                       "x");
     TEST_ASSERT_EQUAL_STRING("", a.text);
     return a.seq;

@@ -148,16 +148,15 @@ static void test_a_ttl_outside_the_bounds_is_refused_where_bounds_reject(void)
     world_open(&w, &c);
     refused("k.a", "Nats-TTL: 48h\r\n",
             "invalid per-message TTL: 48h0m0s is above the maximum of 24h0m0s");
-    refused("k.a", "Nats-TTL: 5\r\n",
-            "invalid per-message TTL: 5s is below the minimum of 10s");
+    refused("k.a", "Nats-TTL: 5\r\n", "invalid per-message TTL: 5s is below the minimum of 10s");
     TEST_ASSERT_EQUAL_INT64(86400, life(put("k.a", NULL))); /* a bound is not evaded by silence */
 }
 
 /* Nothing a writer or reader can see changes; the counters tell what would. */
 static void test_R000_77_audit_stores_what_the_writer_said(void)
 {
-    struct stream_config c = WITH("default", "10s", "max", "1h", "bounds", "reject", "enforce",
-                                  "audit");
+    struct stream_config c =
+        WITH("default", "10s", "max", "1h", "bounds", "reject", "enforce", "audit");
 
     world_open(&w, &c);
     TEST_ASSERT_EQUAL_INT64(0, life(put("k.a", NULL)));
@@ -204,7 +203,8 @@ static void test_a_policy_that_is_not_understood_is_not_in_force(void)
     policy_free(p);
 }
 
-/* --- scope: subject ---------------------------------------------------------------------------- */
+/* --- scope: subject ----------------------------------------------------------------------------
+ */
 
 static struct stream_config with_history(int64_t n)
 {
@@ -242,7 +242,8 @@ static void test_scope_message_leaves_older_messages_alone(void)
     TEST_ASSERT_EQUAL_INT64(100, life(a));
 }
 
-/* --- by hand ------------------------------------------------------------------------------------ */
+/* --- by hand ------------------------------------------------------------------------------------
+ */
 
 static struct js_error told;
 static uint64_t changed;

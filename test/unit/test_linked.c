@@ -1,4 +1,5 @@
-/* test_linked.c: lives that are linked to another record: a rate limiter's buckets and its configs. */
+/* test_linked.c: lives that are linked to another record: a rate limiter's buckets and its configs.
+ */
 #include "stream/lifetime.h"
 #include "support/stream_world.h"
 
@@ -9,11 +10,11 @@
 #include <stdio.h>
 
 #define RULES                                                                                      \
-    "[{\"id\":\"bucket\",\"subject\":\"bucket.*.*\",\"ttl\":\"100s\","                              \
-    "\"permanent_if\":\"config.{{wildcard(1)}}.{{wildcard(2)}}\"},"                              \
-    "{\"subject\":\"wide.*.*\",\"ttl\":\"100s\",\"permanent_if\":\"tenant.{{wildcard(1)}}\"},"      \
-    "{\"id\":\"sync\",\"subject\":\"config.*.*\",\"header\":{\"Config-Source\":\"sync\"},"          \
-    "\"ttl\":\"3 * header(Sync-Window)\"},"                                                      \
+    "[{\"id\":\"bucket\",\"subject\":\"bucket.*.*\",\"ttl\":\"100s\","                             \
+    "\"permanent_if\":\"config.{{wildcard(1)}}.{{wildcard(2)}}\"},"                                \
+    "{\"subject\":\"wide.*.*\",\"ttl\":\"100s\",\"permanent_if\":\"tenant.{{wildcard(1)}}\"},"     \
+    "{\"id\":\"sync\",\"subject\":\"config.*.*\",\"header\":{\"Config-Source\":\"sync\"},"         \
+    "\"ttl\":\"3 * header(Sync-Window)\"},"                                                        \
     "{\"id\":\"operator\",\"subject\":\"*.>\",\"ttl\":\"never\"}]"
 #define SYNC "Config-Source: sync\r\nSync-Window: 60\r\n"
 

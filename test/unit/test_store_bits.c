@@ -403,6 +403,29 @@ static void test_removals_and_purges_take_their_counts_off(void)
     assert_checked(0, 1, 1);
 }
 
+/* A roll-up removes everything but its own batch, whose messages change over to a new index. */
+static void test_a_roll_up_of_everything_keeps_the_bits_of_its_batch(void)
+{
+    struct mark m;
+
+    for (int i = 0; i < 40; i++)
+        (void)put_bits("k", 0, i % 2 == 0 ? STORE_INFINITE : 0);
+    store_begin(d.store, false);
+    wait(&m);
+    m.a.key = MF_LIT("k");
+    m.a.flags = STORE_BITS;
+    m.a.wait.done = NULL;
+    TEST_ASSERT_EQUAL_INT(0, store_append(d.store, &m.a));
+    TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, 1, 40, NULL));
+    TEST_ASSERT_EQUAL_INT(0, store_end(d.store, NULL));
+    drive_idle(&d);
+    TEST_ASSERT_EQUAL_UINT16(STORE_BITS, bits_of(41) & STORE_BITS);
+    assert_lives(0, 1, 1);
+    reopen();
+    assert_lives(0, 1, 1);
+    assert_checked(0, 1, 1);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -416,5 +439,6 @@ int main(void)
     RUN_TEST(test_a_full_disk_refuses_the_bit_and_keeps_the_batch);
     RUN_TEST(test_the_cleaner_copies_what_holds);
     RUN_TEST(test_removals_and_purges_take_their_counts_off);
+    RUN_TEST(test_a_roll_up_of_everything_keeps_the_bits_of_its_batch);
     return UNITY_END();
 }

@@ -170,7 +170,8 @@ static uint64_t cost(enum kind kind, size_t n)
 static void test_ten_times_as_much_takes_ten_times_the_steps(void)
 {
     for (enum kind kind = 0; kind < KINDS; kind++) {
-        size_t n = kind == CYCLE || kind == PREFIXES ? STREAM_SOURCES_MAX / 10 : STREAM_TRANSFORMS_MAX / 10;
+        size_t n = kind == CYCLE || kind == PREFIXES ? STREAM_SOURCES_MAX / 10
+                                                     : STREAM_TRANSFORMS_MAX / 10;
         uint64_t few = cost(kind, n), many = cost(kind, 10 * n);
         TEST_ASSERT_LESS_OR_EQUAL_UINT64(15 * (few + 10), many);
     }

@@ -169,7 +169,7 @@ static void test_infinite_and_pinned_messages_stay_as_they_are(void)
     TEST_ASSERT_EQUAL_INT(
         0, store_set_deadline(d.store, pinned, TIME0 + 5 * CLOCK_S, MSG_PINNED, NULL));
     drive_idle(&d);
-    max_age_ns = 60 * CLOCK_S;
+    s.cfg.max_age_ns = 60 * CLOCK_S;
     update();
     finish();
     TEST_ASSERT_EQUAL_INT64(TIME0 + 60 * CLOCK_S, deadline(plain));
@@ -330,24 +330,6 @@ static void test_a_renewed_deadline_stays_renewed(void)
     mf_buf_fini(&hdr);
 }
 
-/* Set by hand, or without an end on purpose: max_age has no say. */
-static void test_pinned_and_infinite_messages_are_left_alone(void)
-{
-    stream_up();
-    terms.max_age_ns = 60 * CLOCK_S;
-    uint64_t pinned = message(NULL, TIME0, TIME0 + 60 * CLOCK_S);
-    uint64_t infinite = message(NULL, TIME0, TIME0 + 60 * CLOCK_S);
-    drive_idle(&d);
-    TEST_ASSERT_EQUAL_INT(0, store_set_deadline(d.store, pinned, TIME0 + 7, MSG_PINNED, NULL));
-    TEST_ASSERT_EQUAL_INT(0, store_set_deadline(d.store, infinite, 0, MSG_INFINITE, NULL));
-    s.cfg.max_age_ns = 30 * CLOCK_S;
-    update();
-    finish();
-    TEST_ASSERT_EQUAL_INT64(TIME0 + 7, deadline(pinned));
-    TEST_ASSERT_EQUAL_INT64(0, deadline(infinite));
-    mf_buf_fini(&hdr);
-}
-
 /* Longer and longer lives, changes in the middle of a walk, kills: nothing is taken for a renewal
  * that was none. */
 static void test_changes_and_kills_renew_nothing(void)
@@ -451,7 +433,6 @@ int main(void)
     RUN_TEST(test_a_second_start_begins_from_the_beginning);
     RUN_TEST(test_a_sweep_can_be_stopped_at_any_time);
     RUN_TEST(test_a_renewed_deadline_stays_renewed);
-    RUN_TEST(test_pinned_and_infinite_messages_are_left_alone);
     RUN_TEST(test_changes_and_kills_renew_nothing);
     RUN_TEST(test_too_many_changes_within_a_walk_are_refused);
     RUN_TEST(test_a_walk_of_the_former_version_goes_on);
