@@ -173,9 +173,11 @@ static void judge_messages(struct verdict *v)
             differs(v, m->seq, excused[m->seq], "is lost");
             continue;
         }
-        if (got.content != m->content || got.ts_ns != m->ts_ns || got.flags != m->flags)
+        if (got.content != m->content || got.ts_ns != m->ts_ns ||
+            ((got.flags ^ m->flags) & ~STORE_BITS) != 0)
             differs(v, m->seq, false, "has other contents");
-        if (got.deadline_ns != m->deadline_ns)
+        /* The bits come with the deadline, in the same record. */
+        if (got.deadline_ns != m->deadline_ns || got.flags != m->flags)
             differs(v, m->seq, excused[m->seq], "has another deadline");
     }
     for (uint64_t seq = store_next(v->s, 1); seq != 0; seq = store_next(v->s, seq + 1))
