@@ -169,9 +169,9 @@ step_torture() {
 # Published schemas and tables that are not part of the project, where they lie beside it.
 shared_data() { [ -d "$TOP/../shared" ] && printf '%s' "$TOP/../shared"; }
 
-# NATS_SERVER: some carry backups from one server to the other.
+# NATS_SERVER: some carry backups from one server to the other.  PROMTOOL: one checks /metrics.
 step_interop() {
-    export NATS_SERVER
+    export NATS_SERVER PROMTOOL
     MAYFLY_SHARED=$(shared_data) MAYFLYD="$TOP/build-test/mayflyd" tallied node test/interop/run.mjs
 }
 

@@ -293,6 +293,7 @@ void api_write_metrics(struct api *a, struct mf_buf *out)
     stored_write(&m, out);
     done_write(&m, out);
     streams_write(&m, out);
+    ttl_metrics_write(a, at, n, out);
     free(m.rows);
     free(at);
 }

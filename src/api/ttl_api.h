@@ -32,6 +32,12 @@ MF_MUSTCHECK bool ttl_target_check(struct api_call *call, struct ttl_target *t, 
 void ttl_json_life(struct jsonw *w, const struct stream_life *life, int64_t now_ns);
 const char *ttl_state_word(const struct stream_life *life); /* ttl, infinite, none */
 
+/* POLICY's members of the open object; p: the stream's policy, or one that is tried out. */
+void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p);
+/* "totals", "decided", "audit", "lateness_ms", "requested_s". */
+struct stream_hour;
+void ttl_json_totals(struct jsonw *w, struct stream *s, const struct stream_hour *h);
+
 void ttl_get_handle(struct api_call *call);
 void ttl_set_handle(struct api_call *call);
 void ttl_touch_handle(struct api_call *call);

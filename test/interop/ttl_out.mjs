@@ -1,0 +1,166 @@
+// ttl_out.mjs: how lifetimes leave the server: /metrics, /ttlz, the time left on reads, and headers for
+// mirrors, sources and backups.  Names of scenarios begin with the requirements they show.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import { group, jetstreamBlock, onServer } from "./lib/js.mjs";
+import { parseMetrics } from "./lib/prometheus.mjs";
+import { scenario } from "./lib/scenario.mjs";
+import { policy } from "./lib/ttl.mjs";
+import { LIMIT_MS, until } from "./lib/wait.mjs";
+
+const ours = { only: "mayfly" };
+const SECOND = 1e9;
+const ttl = async (c, op, body = {}) => {
+  const r = JSON.parse((await c.nc.request(`$MAYFLY.TTL.${op}.${c.id}`, JSON.stringify(body), { timeout: LIMIT_MS })).string());
+  assert.equal(r.error, undefined, `${op}: ${JSON.stringify(r.error)}`);
+  return r;
+};
+
+// --- /metrics --------------------------------------------------------------------------------------
+
+const ACCOUNTS = `accounts {
+  APP { jetstream: enabled, users: [ { user: a, password: a } ] }
+  B { jetstream: enabled, users: [ { user: b, password: b } ] }
+  SYS { users: [ { user: s, password: s } ] }
+}
+system_account: SYS\n`;
+const withAccounts = (t) => t.server({ config: `${jetstreamBlock()}${ACCOUNTS}`, monitor: true });
+const as = async (t, s, user) => (await onServer(t, s, { user, pass: user })).stream("S");
+
+// value(NAME, { LABEL: VALUE }) of /metrics as it is now.
+async function metrics(s) {
+  const text = (await s.page("/metrics")).text;
+  const all = parseMetrics(text);
+  const of = (name, labels) => all.get(name.replace(/_(bucket|sum|count)$/, ""))?.samples ?? all.get(name)?.samples ?? [];
+  const value = (name, labels = {}) =>
+    of(name).find((x) => x.name === name && Object.entries(labels).every(([k, v]) => x.labels[k] === v))?.value;
+  return Object.assign(value, { all, text });
+}
+
+// 10 with a TTL, 2 infinite, 3 without: those were stored before the policy.
+async function fill(c) {
+  await c.create({ allow_msg_ttl: true });
+  for (let i = 0; i < 3; i++) await c.pub(`old.${i}`, "x");
+  await c.update(policy({ default: "1h", max: "2h", never: "allow" }, { allow_msg_ttl: true }));
+  for (let i = 0; i < 9; i++) await c.pub(`new.${i}`, "x");
+  await c.pub("long", "x", { "Nats-TTL": "48h" });
+  for (let i = 0; i < 2; i++) await c.pub(`ever.${i}`, "x", { "Nats-TTL": "never" });
+}
+
+scenario("R000_39_R000_40_R000_41_R000_47_metrics_count_messages_by_the_state_of_their_end", ours, async (t) => {
+  const s = await withAccounts(t);
+  const [a, b] = [await as(t, s, "a"), await as(t, s, "b")];
+  await fill(a);
+  await b.create({ allow_msg_ttl: true });
+  await b.pub("x", "x");
+  const m = await metrics(s);
+  const items = (account) => ["with", "infinite", "without"].map((state) => m("mayfly_stream_ttl_items", { account, stream: "S", state }));
+  assert.deepEqual(items("APP"), [10, 2, 3]);
+  assert.deepEqual(items("B"), [0, 0, 1]);
+  const of = (name, more) => m(`mayfly_stream_ttl_${name}`, { account: "APP", ...more });
+  assert.deepEqual([of("decided_total", { by: "default" }), of("decided_total", { by: "client" })], [9, 3]);
+  assert.deepEqual([of("clamped_total"), of("rejected_total"), of("governed"), of("policy_valid"), of("enforce")], [1, 0, 1, 1, 2]);
+  assert.deepEqual(["governed", "policy_valid", "enforce"].map((k) => m(`mayfly_stream_ttl_${k}`, { account: "B" })), [0, 1, 0]);
+  const next = of("next_expiry_seconds");
+  assert.ok(next > 3000 && next <= 3600, `${next}`);
+  assert.equal(m("mayfly_stream_ttl_next_expiry_seconds", { account: "B" }), undefined, "nothing ends there");
+});
+
+scenario("metrics: what was changed by hand, refused, or only looked at", ours, async (t) => {
+  const s = await t.server({ config: jetstreamBlock(), monitor: true });
+  const c = (await onServer(t, s)).stream("S");
+  const keys = { default: "1h", max: "2h", bounds: "reject" };
+  await c.create(policy(keys, { allow_msg_ttl: true }));
+  for (const k of ["a", "b", "d"]) await c.pub(k, "x");
+  await ttl(c, "SET", { subject: c.subject("a"), ttl: "30m" });
+  await ttl(c, "TOUCH", { filter: c.subject(">") });
+  await ttl(c, "PERSIST", { subject: c.subject("b") });
+  assert.equal((await c.ack("a", "x", { "Nats-TTL": "48h" })).error.err_code, 10165);
+  await c.update(policy({ ...keys, enforce: "audit" }, { allow_msg_ttl: true }));
+  await c.pub("a", "x", { "Nats-TTL": "48h" });
+  await c.pub("a", "x");
+  const m = await metrics(s);
+  const of = (name, more) => m(`mayfly_stream_ttl_${name}`, more);
+  assert.equal(of("set_total"), 1);
+  assert.equal(of("touched_total", { by: "read" }), 0);
+  assert.ok(of("touched_total", { by: "api" }) >= 1);
+  assert.deepEqual([of("persisted_total"), of("rejected_total"), of("enforce")], [1, 1, 1]);
+  assert.deepEqual(["set", "clamp", "reject"].map((would) => of("audit_total", { would })), [1, 0, 1]);
+});
+
+scenario("R000_03_metrics_count_the_bytes_that_expired_and_how_late", ours, async (t) => {
+  const s = await t.server({ config: jetstreamBlock(), monitor: true });
+  const c = (await onServer(t, s)).stream("S");
+  await c.create({ allow_msg_ttl: true });
+  for (let i = 0; i < 5; i++) await c.pub(`k.${i}`, "x".repeat(1000), { "Nats-TTL": "1" });
+  const bytes = (await c.state()).bytes;
+  let m;
+  await until("the end of all five", async () => (m = await metrics(s))("mayfly_stream_expired_total") === 5);
+  assert.equal(m("mayfly_stream_expired_bytes_total"), bytes);
+  const late = "mayfly_jetstream_expiry_late_seconds";
+  const counts = m.all.get(late).samples.filter((x) => x.name === `${late}_bucket`);
+  assert.deepEqual(counts.map((x) => x.labels.le), ["0.0005", "0.001", "0.002", "0.005", "0.01", "0.05", "0.1", "0.5", "1", "5", "+Inf"]);
+  assert.deepEqual(counts.map((x) => x.value), counts.map((x) => x.value).sort((x, y) => x - y), "they are sums");
+  assert.deepEqual([counts.at(-1).value, m(`${late}_count`)], [5, 5]);
+  assert.ok(m(`${late}_sum`) > 0);
+});
+
+scenario("R000_68_every_metric_of_the_alerts_and_the_dashboard_exists", ours, async (t) => {
+  const s = await withAccounts(t);
+  await fill(await as(t, s, "a"));
+  const m = await metrics(s);
+  const file = (name) => fs.readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
+  const asked = ["conf/prometheus/mayfly-ttl.rules.yml", "conf/grafana/mayfly-ttl.json"].flatMap((f) => file(f).match(/\bmayfly_[a-z_]+/g));
+  assert.ok(new Set(asked).size > 10);
+  for (const name of new Set(asked))
+    assert.ok(m.all.has(name) || m.all.has(name.replace(/_bucket$/, "")), `/metrics has no ${name}`);
+  for (const line of file("test/prometheus/metrics.txt").split("\n").filter((l) => l !== "" && !l.startsWith("#"))) {
+    const [name, type, label] = line.split(" ");
+    assert.equal(m.all.get(name)?.type, type, name);
+    if (label !== undefined) assert.ok(m.all.get(name).samples.every((x) => x.labels[label] !== undefined), `${name} has ${label}`);
+  }
+});
+
+scenario("promtool accepts what /metrics says about lifetimes", ours, async (t) => {
+  const s = await withAccounts(t);
+  await fill(await as(t, s, "a"));
+  const { text } = await metrics(s);
+  const mine = text.split("\n").filter((l) => /mayfly_(stream_ttl|stream_expired_bytes|jetstream_expiry_late_seconds)/.test(l));
+  assert.ok(mine.length > 30);
+  execFileSync(process.env.PROMTOOL ?? "promtool", ["check", "metrics"], { input: `${mine.join("\n")}\n`, stdio: "pipe" });
+});
+
+// --- /ttlz -----------------------------------------------------------------------------------------
+
+scenario("R000_13_ttlz_shows_the_policies_of_all_accounts_and_their_counts", ours, async (t) => {
+  const s = await withAccounts(t);
+  const [a, b] = [await as(t, s, "a"), await as(t, s, "b")];
+  await fill(a);
+  await b.create();
+  const page = async (query = "") => (await s.page(`/ttlz${query}`)).json;
+  const names = (p) => p.streams.map((x) => `${x.account}/${x.stream}`);
+  const all = await page();
+  assert.deepEqual([all.total, all.offset, all.limit, names(all)], [2, 0, 100, ["APP/S", "B/S"]]);
+  const one = all.streams[0];
+  assert.deepEqual([one.governed, one.valid, one.policy.default, one.origin.default, one.policy.max], [true, true, "1h0m0s", "stream", "2h0m0s"]);
+  const { items_with_ttl, items_infinite_ttl, items_without_ttl, totals, total_bytes } = one.stats;
+  assert.deepEqual([items_with_ttl, items_infinite_ttl, items_without_ttl, totals.clamped], [10, 2, 3, 1]);
+  assert.equal(total_bytes, (await a.state()).bytes);
+  assert.deepEqual(names(await page("?acc=B")), ["B/S"]);
+  assert.deepEqual([names(await page("?stream=S")).length, names(await page("?stream=T")).length], [2, 0]);
+  const second = await page("?offset=1&limit=1");
+  assert.deepEqual([names(second), second.total], [["B/S"], 2]);
+  for (const q of ["?limit=1001", "?limit=0", "?offset=-1", "?limit=x"]) assert.equal((await s.page(`/ttlz${q}`)).status, 400, q);
+});
+
+scenario("R000_13_the_system_account_may_ask_for_ttlz", ours, async (t) => {
+  const s = await withAccounts(t);
+  await fill(await as(t, s, "a"));
+  const sys = await t.connect(s, { user: "s", pass: "s" });
+  const ask = async (body) => JSON.parse((await sys.request(`$SYS.REQ.SERVER.${sys.info.server_id}.TTLZ`, body, { timeout: LIMIT_MS })).string());
+  const all = await ask("");
+  assert.deepEqual([all.data.server_id, all.data.total, all.data.streams[0].stats.items_with_ttl], [sys.info.server_id, 1, 10]);
+  assert.equal((await ask('{"account":"B"}')).data.total, 0);
+  assert.deepEqual((await ask('{"limit":5000}')).error.code, 400);
+});
