@@ -10,6 +10,7 @@
 #include "mayfly/header.h"
 #include "mayfly/json.h"
 #include "mayfly/lend.h"
+#include "mayfly/stream_ttl.h"
 #include "mayfly/subject.h"
 
 #include <stdlib.h>
@@ -90,17 +91,19 @@ void direct_send_status(struct api_account *aa, struct mf_slice reply, const cha
 struct direct_load {
     struct stream_load load;
     struct api_account *aa;
-    bool no_hdr;
+    unsigned how;
     struct mf_slice reply; /* stands behind the struct */
 };
 
 static void send_one(struct api_account *aa, struct stream *s, struct mf_slice reply,
-                     const struct stream_msg *m, bool no_hdr)
+                     const struct stream_msg *m, unsigned how)
 {
-    if (no_hdr)
+    if ((how & DIRECT_NO_HDR) != 0)
         direct_send_bare(aa, reply, m);
     else
         direct_send(aa, stream_name(s), reply, m, NULL);
+    if ((how & DIRECT_LAST) != 0)
+        stream_slide(s, m);
 }
 
 static void load_done(struct stream_load *l, int status)
@@ -108,7 +111,7 @@ static void load_done(struct stream_load *l, int status)
     struct direct_load *d = mf_container(l, struct direct_load, load);
 
     if (status == 0)
-        send_one(d->aa, l->stream, d->reply, &l->msg, d->no_hdr);
+        send_one(d->aa, l->stream, d->reply, &l->msg, d->how);
     else
         direct_send_status(d->aa, d->reply,
                            status == MF_NOMEM ? DIRECT_NO_MEMORY : DIRECT_NOT_FOUND);
@@ -116,7 +119,7 @@ static void load_done(struct stream_load *l, int status)
 }
 
 static void load_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
-                     bool no_hdr)
+                     unsigned how)
 {
     struct direct_load *d = malloc(sizeof *d + reply.len);
 
@@ -126,7 +129,7 @@ static void load_one(struct api_account *aa, struct stream *s, struct mf_slice r
     }
     *d = (struct direct_load){.load = {.seq = seq, .done = load_done},
                               .aa = aa,
-                              .no_hdr = no_hdr,
+                              .how = how,
                               .reply = mf_slice(d + 1, reply.len)};
     memcpy(d + 1, reply.ptr, reply.len);
     switch (stream_load(s, &d->load)) {
@@ -143,17 +146,17 @@ static void load_one(struct api_account *aa, struct stream *s, struct mf_slice r
 }
 
 void direct_get_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
-                    bool no_hdr)
+                    unsigned how)
 {
     struct stream_msg m;
 
     switch (seq == 0 ? MF_NOTFOUND : stream_get(s, seq, &m)) {
     case 0:
-        send_one(aa, s, reply, &m, no_hdr);
+        send_one(aa, s, reply, &m, how);
         stream_msg_end(&m);
         break;
     case MF_AGAIN:
-        load_one(aa, s, reply, seq, no_hdr);
+        load_one(aa, s, reply, seq, how);
         break;
     default:
         direct_send_status(aa, reply, DIRECT_NOT_FOUND);
@@ -219,7 +222,8 @@ static void get_last(struct api_account *aa, struct stream *s, struct mf_slice r
                      struct mf_slice subject, bool no_hdr)
 {
     if (stream_last_is_known(subject))
-        direct_get_one(aa, s, reply, stream_last_of(s, subject), no_hdr);
+        direct_get_one(aa, s, reply, stream_last_of(s, subject),
+                       DIRECT_LAST | (no_hdr ? DIRECT_NO_HDR : 0));
     else
         search_last(aa, s, reply, subject, no_hdr);
 }
@@ -239,7 +243,7 @@ static void get_by_body(struct api_account *aa, struct stream *s, struct mf_slic
     else if (asked(r->last))
         get_last(aa, s, reply, mf_str(r->last), r->no_hdr);
     else
-        direct_get_one(aa, s, reply, r->seq, r->no_hdr);
+        direct_get_one(aa, s, reply, r->seq, direct_how(r));
 }
 
 /* Body of DIRECT.GET.<stream>.<subject>. */

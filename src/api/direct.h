@@ -52,8 +52,15 @@ void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slic
 void direct_find_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
                        const struct direct_req *req, struct arena *mem);
 /* One message; seq 0: it was not found. */
+#define DIRECT_NO_HDR 1u /* its payload alone */
+#define DIRECT_LAST   2u /* asked for as the last value of a subject: that may renew its life */
 void direct_get_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
-                    bool no_hdr);
+                    unsigned how);
+static inline unsigned direct_how(const struct direct_req *r)
+{
+    return (r->no_hdr ? DIRECT_NO_HDR : 0) |
+           (r->last != NULL && r->last[0] != '\0' ? DIRECT_LAST : 0);
+}
 
 /* The stream is about to end: cursors over it are dropped. */
 void direct_forget(const struct stream *s);

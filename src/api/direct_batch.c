@@ -452,7 +452,7 @@ static void find_step(struct direct_batch *b, struct stream *s)
     }
     do {
         if (stream_find_step(b->find, &seq)) {
-            direct_get_one(b->aa, s, b->reply, seq, b->req.no_hdr);
+            direct_get_one(b->aa, s, b->reply, seq, direct_how(&b->req));
             batch_free(b);
             return;
         }
@@ -547,7 +547,7 @@ void direct_find_start(struct api_account *aa, struct stream *s, struct mf_slice
         if (find == NULL)
             direct_send_status(aa, reply, DIRECT_NO_MEMORY);
         else
-            direct_get_one(aa, s, reply, seq, req->no_hdr);
+            direct_get_one(aa, s, reply, seq, direct_how(req));
         stream_find_free(find);
         return;
     }

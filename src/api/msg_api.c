@@ -6,6 +6,8 @@
  * touched. */
 #include "api_impl.h"
 
+#include "mayfly/stream_ttl.h"
+
 #include <stdlib.h>
 
 static void refuse(struct api_call *call, enum js_err id)
@@ -105,6 +107,8 @@ static void get_loaded(struct stream_load *l, int status)
         return;
     }
     get_write(g, &l->msg);
+    if (given(g->r.last))
+        stream_slide(l->stream, &l->msg);
     api_reply_end_quietly(call);
 }
 
@@ -115,6 +119,8 @@ static void get_seq(struct get_state *g, struct stream *s, uint64_t seq)
 
     if (rc == 0) {
         get_write(g, &m);
+        if (given(g->r.last))
+            stream_slide(s, &m);
         stream_msg_end(&m);
         api_reply_end_quietly(g->call);
         return;

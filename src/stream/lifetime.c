@@ -33,8 +33,15 @@ void lifetime_use(struct stream *s, struct policy *p)
     policy_free(s->policy);
     s->policy = p;
     s->governor = p != NULL && policy_view(p)->active ? p : NULL;
+    s->slides = s->governor != NULL && policy_view(p)->keys.slide == POLICY_SLIDE_READ &&
+                policy_view(p)->keys.enforce == POLICY_ENFORCE_ON;
     if (s->governor != NULL)
         hour_start(s);
+}
+
+bool stream_slides(const struct stream *s)
+{
+    return s->slides;
 }
 
 const struct policy *stream_policy(const struct stream *s)

@@ -23,6 +23,11 @@ test_unit_lifetime_SOURCES = test/unit/test_lifetime.c $(STREAM_WORLD)
 test_unit_lifetime_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_lifetime_CPPFLAGS = $(TEST_CPPFLAGS)
 
+UNIT_TESTS += test/unit/moments
+test_unit_moments_SOURCES = test/unit/test_moments.c $(STREAM_WORLD)
+test_unit_moments_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_moments_CPPFLAGS = $(TEST_CPPFLAGS)
+
 UNIT_TESTS += test/unit/linked
 test_unit_linked_SOURCES = test/unit/test_linked.c $(STREAM_WORLD)
 test_unit_linked_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)

@@ -77,6 +77,7 @@ struct stream {
     struct transform *transform, *republish; /* NULL: none */
     struct policy *policy;                   /* NULL: nobody says anything about lifetimes */
     const struct policy *governor;           /* the same while it is active; NULL: plain JetStream */
+    bool slides;                             /* slide: read, and it is in force */
     struct stream_ttl_stats ttl_stats;
     struct dedup *dedup;
     struct batches *batches; /* NULL until the first one; so are the next four */

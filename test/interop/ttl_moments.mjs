@@ -1,0 +1,51 @@
+// ttl_moments.mjs: what happens to a life between its beginning and its end: reads that renew it, dead letters,
+// warnings.  Names of scenarios begin with the requirements they show.
+import assert from "node:assert/strict";
+import { Kvm } from "@nats-io/kv";
+import { group } from "./lib/js.mjs";
+import { life, policy } from "./lib/ttl.mjs";
+import { LIMIT_MS, until } from "./lib/wait.mjs";
+
+const ours = { only: "mayfly" };
+const check = group();
+const ask = async (c, op, body = "") => (await c.nc.request(`$MAYFLY.TTL.${op}`, body, { timeout: LIMIT_MS })).json();
+const totals = async (c, stream = c.id) => (await ask(c, `STATS.${stream}`)).totals;
+const end = async (c, name, stream) => Date.parse((await life(c, name, stream)).expires);
+
+// --- slide: read -----------------------------------------------------------------------------------
+
+check("a read of the last value renews its life, a read by sequence does not", ours, async (c) => {
+  await c.create(policy({ default: "32s", slide: "read" }));
+  const { seq } = await c.js.publish(c.subject("a"), "x");
+  const first = await end(c, "a");
+  await until("a 64th of its life is used", () => Date.now() > first - 31000);
+  const get = (body) => c.nc.request(`$JS.API.DIRECT.GET.${c.id}`, JSON.stringify(body), { timeout: LIMIT_MS });
+  await get({ seq });
+  await get({ multi_last: [c.subject("a")] });
+  await c.api(`STREAM.MSG.GET.${c.id}`, { seq });
+  assert.equal(await end(c, "a"), first);
+  assert.equal((await get({ last_by_subj: c.subject("a") })).string(), "x");
+  const second = await end(c, "a");
+  assert.ok(second >= first + 1000, `${second - first}`);
+  await until("a 64th of its life is used again", () => Date.now() > second - 31000);
+  await c.api(`STREAM.MSG.GET.${c.id}`, { last_by_subj: c.subject("a") });
+  assert.ok((await end(c, "a")) >= second + 1000);
+  assert.equal((await totals(c)).touched_by_read, 2);
+});
+
+check("a bucket's get renews a key and watchers see nothing of it", ours, async (c) => {
+  const stream = `KV_${c.id}`, key = `$KV.${c.id}.k`;
+  const kv = await new Kvm(c.js).create(c.id, { timeout: LIMIT_MS, metadata: policy({ default: "32s", slide: "read" }).metadata });
+  const revision = await kv.put("k", "v");
+  const first = await end(c, key, stream);
+  const seen = [];
+  const watch = await kv.watch();
+  (async () => { for await (const e of watch) seen.push(e.revision); })();
+  await until("a 64th of its life is used", () => Date.now() > first - 31000);
+  assert.equal((await kv.get("k")).revision, revision);
+  assert.ok((await end(c, key, stream)) >= first + 1000);
+  assert.equal(await kv.put("k", "w"), revision + 1);
+  await until("the watcher knows of the write", () => seen.includes(revision + 1));
+  watch.stop();
+  assert.deepEqual(seen, [revision, revision + 1]);
+});
