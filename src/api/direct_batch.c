@@ -9,6 +9,7 @@
  * Close: direct_stop() ends all of an account; one that waits for the disk is freed when it comes.
  */
 #include "direct_batch.h"
+#include "ttl_api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,8 +184,9 @@ void batch_send_end(struct direct_batch *b)
     batch_end(b, text);
 }
 
-static void send_msg(struct direct_batch *b, const struct stream_msg *m)
+static void send_msg(struct direct_batch *b, struct stream *s, const struct stream_msg *m)
 {
+    struct stream_life room, *life = b->req.life ? ttl_life_of(s, m, &room) : NULL;
     bool bare = b->req.no_hdr && !batch_is_multi(b);
 
     /* Without headers nobody is told, and nats-server does not count down. */
@@ -193,9 +195,10 @@ static void send_msg(struct direct_batch *b, const struct stream_msg *m)
     if (bare)
         direct_send_bare(b->aa, b->reply, m);
     else if (b->req.batch == 0 && !batch_is_multi(b))
-        direct_send(b->aa, b->name, b->reply, m, NULL);
+        direct_send(b->aa, b->name, b->reply, m, NULL, life);
     else
-        direct_send(b->aa, b->name, b->reply, m, &(struct direct_place){b->pending, b->last_seq});
+        direct_send(b->aa, b->name, b->reply, m, &(struct direct_place){b->pending, b->last_seq},
+                    life);
     b->sent++;
     b->sent_bytes += (int64_t)(m->subject.len + m->hdr.len + m->payload.len);
     b->full = b->sent_bytes >= b->req.max_bytes;
@@ -214,7 +217,7 @@ static void load_done(struct stream_load *l, int status)
         return;
     }
     if (status == 0)
-        send_msg(b, &l->msg);
+        send_msg(b, l->stream, &l->msg);
     else
         b->seq = l->seq + 1; /* gone, or damaged: the others are still wanted */
     batch_later(b);
@@ -227,7 +230,7 @@ enum sent batch_send_seq(struct direct_batch *b, struct stream *s, uint64_t seq)
 
     b->seq = seq + 1;
     if (rc == 0) {
-        send_msg(b, &m);
+        send_msg(b, s, &m);
         stream_msg_end(&m);
         return SENT_YES;
     }

@@ -32,7 +32,7 @@ const as = async (t, s, user) => (await onServer(t, s, { user, pass: user })).st
 async function metrics(s) {
   const text = (await s.page("/metrics")).text;
   const all = parseMetrics(text);
-  const of = (name, labels) => all.get(name.replace(/_(bucket|sum|count)$/, ""))?.samples ?? all.get(name)?.samples ?? [];
+  const of = (name) => all.get(name.replace(/_(bucket|sum|count)$/, ""))?.samples ?? all.get(name)?.samples ?? [];
   const value = (name, labels = {}) =>
     of(name).find((x) => x.name === name && Object.entries(labels).every(([k, v]) => x.labels[k] === v))?.value;
   return Object.assign(value, { all, text });
@@ -163,4 +163,91 @@ scenario("R000_13_the_system_account_may_ask_for_ttlz", ours, async (t) => {
   assert.deepEqual([all.data.server_id, all.data.total, all.data.streams[0].stats.items_with_ttl], [sys.info.server_id, 1, 10]);
   assert.equal((await ask('{"account":"B"}')).data.total, 0);
   assert.deepEqual((await ask('{"limit":5000}')).error.code, 400);
+});
+
+// --- the time left on reads ------------------------------------------------------------------------
+
+const plain = group();
+const SHOW = { "Mayfly-TTL": "show" };
+const block = (hdr) => ({ encode: () => Buffer.from(`NATS/1.0\r\n${Object.entries(hdr).map(([k, v]) => `${k}: ${v}\r\n`).join("")}\r\n`) });
+const shown = (h) => [h.get("Mayfly-Expires"), h.get("Mayfly-TTL-Left")];
+const directly = (c, tail, body, hdr) =>
+  c.nc.request(`$JS.API.DIRECT.GET.${c.id}${tail}`, body, { timeout: LIMIT_MS, headers: hdr && block(hdr) });
+
+// Expires an hour after the message's time, and what is left of it is less than that and not much less.
+function lastsAnHour(time, expires, left) {
+  assert.equal(Date.parse(expires) - Date.parse(time), 3600_000, `${time} ${expires}`);
+  assert.match(left, /^\d+\.\d{3}$/);
+  assert.ok(Number(left) > 3600 - LIMIT_MS / 1000 && Number(left) <= 3600, left);
+}
+
+async function three(c) {
+  await c.create(policy({ default: "1h", never: "allow" }, { allow_msg_ttl: true }));
+  await c.pub("a", "x");
+  await c.pub("b", "x", { "Nats-TTL": "never", Mine: "1" });
+  await c.update(policy({ enforce: "off" }, { allow_msg_ttl: true }));
+  await c.pub("c", "x");
+}
+
+plain("a direct get shows the time left if it is asked to, and nothing otherwise", ours, async (c) => {
+  await three(c);
+  const a = await directly(c, `.${c.subject("a")}`, "", SHOW);
+  lastsAnHour(a.headers.get("Nats-Time-Stamp"), ...shown(a.headers));
+  const b = await directly(c, "", JSON.stringify({ last_by_subj: c.subject("b") }), SHOW);
+  assert.deepEqual([...shown(b.headers), b.headers.get("Mine")], ["never", "", "1"]);
+  assert.deepEqual(shown((await directly(c, "", '{"seq":3}', SHOW)).headers), ["none", ""]);
+  for (const hdr of [undefined, { "Mayfly-TTL": "hide" }])
+    assert.deepEqual(shown((await directly(c, `.${c.subject("a")}`, "", hdr)).headers), ["", ""]);
+  const bare = await directly(c, "", '{"seq":1,"no_hdr":true}', SHOW);
+  assert.equal(bare.headers?.get("Mayfly-Expires") ?? "", "");
+});
+
+plain("searches and batches of direct gets show the time left, too", ours, async (c) => {
+  await three(c);
+  const next = await directly(c, "", JSON.stringify({ next_by_subj: c.subject("*"), seq: 1 }), SHOW);
+  lastsAnHour(next.headers.get("Nats-Time-Stamp"), ...shown(next.headers));
+  const many = async (body) => {
+    const got = [];
+    const sub = c.nc.subscribe(`in.${c.id}.*`);
+    const reply = `in.${c.id}.${Math.random().toString(36).slice(2)}`;
+    c.nc.publish(`$JS.API.DIRECT.GET.${c.id}`, JSON.stringify(body), { reply, headers: block(SHOW) });
+    for await (const m of sub) {
+      if (m.headers.code === 204) break;
+      got.push(m.headers);
+    }
+    sub.unsubscribe();
+    return got;
+  };
+  for (const body of [{ seq: 1, batch: 10 }, { multi_last: [c.subject(">")] }]) {
+    const got = await many(body);
+    assert.equal(got.length, 3, JSON.stringify(body));
+    lastsAnHour(got[0].get("Nats-Time-Stamp"), ...shown(got[0]));
+    assert.deepEqual([shown(got[1]), shown(got[2])], [["never", ""], ["none", ""]]);
+  }
+});
+
+plain("MSG.GET puts the time left into hdrs if it is asked to", ours, async (c) => {
+  await three(c);
+  const get = async (body, hdr) => {
+    const r = await c.api(`STREAM.MSG.GET.${c.id}`, body, hdr);
+    return { ...r.message, text: Buffer.from(r.message.hdrs ?? "", "base64").toString() };
+  };
+  const a = await get({ seq: 1 }, SHOW);
+  const m = a.text.match(/^NATS\/1\.0\r\nMayfly-Expires: (\S+)\r\nMayfly-TTL-Left: (\S+)\r\n\r\n$/);
+  lastsAnHour(a.time, m?.[1], m?.[2]);
+  assert.equal((await get({ last_by_subj: c.subject("b") }, SHOW)).text, "NATS/1.0\r\nNats-TTL: never\r\nMine: 1\r\nMayfly-Expires: never\r\n\r\n");
+  assert.equal((await get({ seq: 3 }, SHOW)).text, "NATS/1.0\r\nMayfly-Expires: none\r\n\r\n");
+  assert.equal((await get({ seq: 1 })).text, "");
+  assert.equal((await get({ seq: 2 })).text, "NATS/1.0\r\nNats-TTL: never\r\nMine: 1\r\n\r\n");
+  assert.equal((await get({ seq: 1, no_hdr: true }, SHOW)).text, "");
+});
+
+plain("TOUCH with get shows the new end", ours, async (c) => {
+  await three(c);
+  await ttl(c, "SET", { subject: c.subject("a"), ttl: "10m" });
+  const m = await c.nc.request(`$MAYFLY.TTL.TOUCH.${c.id}.${c.subject("a")}`, '{"get":true}', { timeout: LIMIT_MS });
+  assert.equal(m.string(), "x");
+  const now = JSON.parse((await c.nc.request(`$MAYFLY.TTL.GET.${c.id}.${c.subject("a")}`, "", { timeout: LIMIT_MS })).string());
+  assert.equal(m.headers.get("Mayfly-Expires"), now.expires);
+  assert.ok(Number(m.headers.get("Mayfly-TTL-Left")) > 0);
 });
