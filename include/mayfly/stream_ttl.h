@@ -57,6 +57,11 @@ bool stream_ttl_decide(struct stream *s, const struct stream_msg *m, int64_t fro
 /* The deadline of a TTL that counts from from_ns, with max_age; 0: none. */
 int64_t stream_ttl_deadline(const struct stream *s, int64_t from_ns, int64_t ttl);
 
+/* For a copy of the message elsewhere: does its header, with timestamp and max_age, lead to another
+ * end than its own?  Then true, and *out (empty before) is the header with the right Nats-TTL, in
+ * whole seconds, never too early; it may be empty.  O(header). */
+bool stream_way_out(struct stream *s, const struct stream_msg *m, struct mf_buf *out);
+
 /* --- by hand -------------------------------------------------------------------------------- */
 
 enum stream_life_cause { STREAM_LIFE_SET, STREAM_LIFE_TOUCH, STREAM_LIFE_READ, STREAM_LIFE_PERSIST };

@@ -79,10 +79,11 @@ static bool is_exempt(const struct intake *in)
     return in->marker || in->restored || in->h.schedule.len > 0;
 }
 
-/* In a governed stream a backup's Nats-TTL is the deadline that the message had there. */
+/* In a stream with a policy, in force or not, a backup's Nats-TTL is the deadline that the message
+ * had there. */
 static int64_t own_ttl(const struct stream *s, const struct intake *in)
 {
-    return s->cfg.allow_msg_ttl || (in->restored && s->governor != NULL) ? in->ttl_ns : TTL_NONE;
+    return s->cfg.allow_msg_ttl || (in->restored && s->policy != NULL) ? in->ttl_ns : TTL_NONE;
 }
 
 static void decide(struct stream *s, const struct intake *in, int64_t client_ttl, bool copy,

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
+import { other, restore, snapshot } from "./lib/backup.mjs";
+import { mirrorOf, reaches, sourceOf } from "./lib/copies.mjs";
 import { group, jetstreamBlock, onServer } from "./lib/js.mjs";
 import { parseMetrics } from "./lib/prometheus.mjs";
 import { scenario } from "./lib/scenario.mjs";
@@ -10,7 +12,6 @@ import { policy } from "./lib/ttl.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 const ours = { only: "mayfly" };
-const SECOND = 1e9;
 const ttl = async (c, op, body = {}) => {
   const r = JSON.parse((await c.nc.request(`$MAYFLY.TTL.${op}.${c.id}`, JSON.stringify(body), { timeout: LIMIT_MS })).string());
   assert.equal(r.error, undefined, `${op}: ${JSON.stringify(r.error)}`);
@@ -251,3 +252,162 @@ plain("TOUCH with get shows the new end", ours, async (c) => {
   assert.equal(m.headers.get("Mayfly-Expires"), now.expires);
   assert.ok(Number(m.headers.get("Mayfly-TTL-Left")) > 0);
 });
+
+// --- the way out: mirrors, sources, backups --------------------------------------------------------
+
+// Lives as they may be, without headers that would tell; what the copy's header must say.
+async function lifetimes(c, more = {}) {
+  await c.create(more);
+  await c.pub("plain", "x"); // nobody decides
+  await c.update(policy({ default: "1h" }, more));
+  await c.pub("default", "x", { Mine: "1" });
+  for (const k of ["set", "ever"]) await c.pub(k, "x");
+  await ttl(c, "SET", { subject: c.subject("set"), ttl: "10m" });
+  await ttl(c, "PERSIST", { subject: c.subject("ever") });
+}
+const NAMES = ["plain", "default", "set", "ever"];
+const lifeOf = async (c, name, of) => {
+  const r = JSON.parse((await c.nc.request(`$MAYFLY.TTL.GET.${c.id}.${of.subject(name)}`, "", { timeout: LIMIT_MS })).string());
+  assert.equal(r.error, undefined, `${name}: ${JSON.stringify(r.error)}`);
+  return r;
+};
+const ns = (time) => BigInt(Date.parse(time.replace(/\.\d+/, ""))) * 1_000_000n + BigInt((time.match(/\.(\d+)/)?.[1] ?? "").padEnd(9, "0"));
+const header = (m, name) => m.hdr.match(new RegExp(`^${name}: ([^\\r]*)\\r$`, "m"))?.[1];
+
+// Every copy ends when its original does, at most a second later, and never earlier.
+async function endAlike(copy, c) {
+  for (const name of NAMES) {
+    const [was, is] = [await lifeOf(c, name, c), await lifeOf(copy, name, c)];
+    assert.equal(is.state, was.state, name);
+    if (was.state !== "ttl") continue;
+    const late = ns(is.expires) - ns(was.expires);
+    assert.ok(late >= 0n && late <= 1_000_000_000n, `${name}: ${late} ns`);
+  }
+}
+// The stored headers of the original have nothing of it; those of the copy have what is needed, and no more.
+async function told(copy, c) {
+  const seconds = async (name) => {
+    const r = await lifeOf(c, name, c);
+    return String((ns(r.expires) - ns(r.time) + 999_999_999n) / 1_000_000_000n);
+  };
+  const get = (x, name) => x.get({ last_by_subj: c.subject(name) });
+  for (const name of NAMES) assert.equal(header(await get(c, name), "Nats-TTL"), undefined, name);
+  const want = { plain: undefined, default: "3600", set: await seconds("set"), ever: "never" };
+  for (const name of NAMES) assert.equal(header(await get(copy, name), "Nats-TTL"), want[name], name);
+  assert.equal(header(await get(copy, "default"), "Mine"), "1");
+}
+
+plain("R000_37_a_mirror_of_a_stream_with_a_policy_ends_its_copies_in_time", ours, async (c) => {
+  await lifetimes(c);
+  const m = c.another();
+  await m.create(mirrorOf(c, {}, { allow_msg_ttl: true }));
+  await reaches(m, { messages: 4 });
+  await endAlike(m, c);
+  await told(m, c);
+  await c.pub("later", "x"); // one that the mirror is told of at once
+  await reaches(m, { messages: 5 });
+  assert.equal(header(await m.get(5), "Nats-TTL"), "3600");
+});
+
+plain("a header of the writer that does not lead to the deadline is replaced for a mirror", ours, async (c) => {
+  await c.create(policy({ default: "1h" }, { allow_msg_ttl: true }));
+  for (const k of ["kept", "set"]) await c.pub(k, "x", { A: "1", "Nats-TTL": "1h30m", B: "2" });
+  await ttl(c, "SET", { subject: c.subject("set"), expires: new Date(Date.now() + 600_000).toISOString() });
+  const m = c.another();
+  await m.create(mirrorOf(c, {}, { allow_msg_ttl: true }));
+  await reaches(m, { messages: 2 });
+  assert.equal((await m.get(1)).hdr, "NATS/1.0\r\nA: 1\r\nNats-TTL: 1h30m\r\nB: 2\r\n\r\n");
+  assert.match((await m.get(2)).hdr, /^NATS\/1\.0\r\nA: 1\r\nNats-TTL: (599|60[01])\r\nB: 2\r\n\r\n$/);
+});
+
+plain("a source of a stream with a policy is told its TTLs, and counts them from its own time", ours, async (c) => {
+  await lifetimes(c);
+  const s = c.another();
+  await s.create(sourceOf(c, {}, { allow_msg_ttl: true }));
+  await reaches(s, { messages: 4 });
+  await told(s, c);
+  const r = await lifeOf(s, "default", c);
+  assert.equal(Date.parse(r.expires) - Date.parse(r.time), 3600_000);
+});
+
+plain("a header that does not count in the origin does not count in its mirror", ours, async (c) => {
+  const [from, m] = [c.another(), c.another()];
+  await from.create({ allow_msg_ttl: true });
+  await from.pub("a", "x", { "Nats-TTL": "100" });
+  await c.create(policy({ default: "1h" }, sourceOf(from)));
+  await reaches(c, { messages: 1 });
+  await m.create(mirrorOf(c, {}, { allow_msg_ttl: true }));
+  await reaches(m, { messages: 1 });
+  assert.deepEqual([header(await c.get(1), "Nats-TTL"), header(await m.get(1), "Nats-TTL")], ["100", "3600"]);
+  const [audited, copy] = [c.another(), c.another()];
+  await audited.create(policy({ default: "1h", enforce: "audit" }, sourceOf(from)));
+  await reaches(audited, { messages: 1 });
+  await copy.create(mirrorOf(audited, {}, { allow_msg_ttl: true }));
+  await reaches(copy, { messages: 1 });
+  assert.deepEqual([header(await audited.get(1), "Nats-TTL"), header(await copy.get(1), "Nats-TTL")], ["100", undefined]);
+});
+
+plain("consumers of clients see the headers as they were stored", ours, async (c) => {
+  await lifetimes(c);
+  await c.api(`CONSUMER.CREATE.${c.id}.d`, { stream_name: c.id, config: { name: "d", durable_name: "d", ack_policy: "none" } });
+  const got = await (await c.js.consumers.get(c.id, "d")).fetch({ max_messages: 4, expires: LIMIT_MS });
+  let n = 0;
+  for await (const m of got) {
+    assert.equal(m.headers?.get("Nats-TTL") ?? "", "");
+    if (++n === 4) break;
+  }
+});
+
+const own = async (t, program) => (await onServer(t, await t.server({ config: jetstreamBlock(), program }))).stream("S");
+const carry = async (from, to, change = (x) => x) => {
+  const { answer, bytes } = await snapshot(from.nc, "S");
+  const r = await restore(to.nc, change(answer.config), bytes);
+  assert.equal(r.error, undefined, JSON.stringify(r.error));
+};
+
+for (const allow_msg_ttl of [false, true])
+  scenario(`a backup keeps the deadlines of a policy, allow_msg_ttl ${allow_msg_ttl}`, ours, async (t) => {
+    const [c, copy] = [await own(t), await own(t)];
+    await lifetimes(c, { allow_msg_ttl });
+    await carry(c, copy);
+    await endAlike(copy, c);
+    await told(copy, c);
+    assert.equal((await ttl(copy, "POLICY")).policy.default, "1h0m0s");
+  });
+
+scenario("a backup keeps the deadlines of a policy that is not in force", ours, async (t) => {
+  const [c, copy] = [await own(t), await own(t)];
+  await lifetimes(c);
+  await c.update(policy({ default: "1h", enforce: "off" }));
+  await carry(c, copy);
+  await endAlike(copy, c);
+});
+
+scenario("a policy that is not understood here is restored out of force, and shown", ours, async (t) => {
+  const [c, copy] = [await own(t), await own(t)];
+  await lifetimes(c);
+  await carry(c, copy, (x) => ({ ...x, metadata: { ...x.metadata, "mayfly.ttl.moon": "full" } }));
+  const p = await ttl(copy, "POLICY");
+  assert.deepEqual([p.valid, p.active], [false, false]);
+  assert.match(p.invalid, /unknown TTL policy key "mayfly.ttl.moon"/);
+  await endAlike(copy, c);
+  const r = await copy.api("STREAM.CREATE.T", { name: "T", subjects: ["t"], metadata: { "mayfly.ttl.moon": "full" } });
+  assert.equal(r.error.err_code, 10052, "a new stream must be right");
+});
+
+if (other) {
+  scenario("a backup of a policy's stream ends in time on nats-server, and comes back", ours, async (t) => {
+    const [c, theirs, back] = [await own(t), await own(t, other), await own(t)];
+    await lifetimes(c, { allow_msg_ttl: true });
+    await c.pub("short", "x");
+    await ttl(c, "SET", { subject: c.subject("short"), ttl: "4s" });
+    const end = Date.parse((await lifeOf(c, "short", c)).expires);
+    await carry(c, theirs);
+    await told(theirs, c);
+    await carry(theirs, back);
+    await endAlike(back, c);
+    await told(back, c);
+    await until("the end of the short one", async () => (await theirs.get({ last_by_subj: c.subject("short") })) === undefined);
+    assert.ok(Date.now() >= end, "too early");
+  });
+}
