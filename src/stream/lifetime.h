@@ -69,6 +69,26 @@ void hour_free(struct stream *s);
 
 void ahead_stop(struct stream *s); /* closing: looks ahead end */
 
+/* --- letter.c --------------------------------------------------------------------------------- */
+
+struct letter_death {
+    struct mf_slice subject;
+    uint64_t seq;
+    int64_t deadline_ns;
+    uint16_t flags;
+    bool last; /* no other message of the subject is left */
+    bool now;  /* its body is read at once, if need be: that waits for the disk */
+};
+/* In the open batch of a death, before its marker and once its id is safe: its letter is written, or
+ * dropped and counted.  Not 0: it must not go yet.  O(body), O(1) where none is due. */
+MF_MUSTCHECK int letter_append(struct stream *s, const struct letter_death *d);
+static inline int letter_write(struct stream *s, const struct letter_death *d)
+{
+    return s->on_expire == NULL ? 0 : letter_append(s, d);
+}
+void letter_after_batch(struct stream *s); /* a body that is missing is read, room is made */
+void letter_free(struct stream *s);        /* after the store is closed: it may be reading for us */
+
 /* --- scope.c ---------------------------------------------------------------------------------- */
 
 bool scope_holds(const struct stream *s); /* scope: subject, and a subject may have several messages */

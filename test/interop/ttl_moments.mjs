@@ -49,3 +49,30 @@ check("a bucket's get renews a key and watchers see nothing of it", ours, async 
   watch.stop();
   assert.deepEqual(seen, [revision, revision + 1]);
 });
+
+// --- dead letters ----------------------------------------------------------------------------------
+
+check("R003_20_an_expired_draft_is_readable_as_a_dead_letter", ours, async (c) => {
+  const stream = `KV_${c.id}`, key = `$KV.${c.id}.x`, letters = `dead.$KV.${c.id}.>`;
+  const r = await c.api(`STREAM.CREATE.${stream}`, {
+    name: stream, subjects: [`$KV.${c.id}.>`, letters], allow_direct: true, allow_rollup_hdrs: true, max_msgs_per_subject: 5, discard: "new",
+    ...policy({ default: "1s", on_expire: "dead", rules: [{ id: "dead", subject: letters, ttl: "7d" }] }),
+  });
+  assert.equal(r.error, undefined, JSON.stringify(r.error));
+  const kv = await new Kvm(c.js).open(c.id);
+  await kv.put("x", "old");
+  const revision = await kv.put("x", "the draft");
+  const expires = (await life(c, key, stream)).expires;
+  await until("the draft has ended", async () => (await kv.get("x")) === null);
+  const get = () => c.nc.request(`$JS.API.DIRECT.GET.${stream}.dead.${key}`, "", { timeout: LIMIT_MS });
+  const letter = await until("its letter is there", async () => { const m = await get(); return m.headers.code === 0 && m; });
+  assert.equal(letter.string(), "the draft");
+  assert.equal(letter.headers.get("Mayfly-Expired-Subject"), key);
+  assert.equal(letter.headers.get("Mayfly-Expired-Sequence"), `${revision}`);
+  assert.equal(letter.headers.get("Mayfly-Expired-At"), expires);
+  assert.equal(letter.headers.get("Mayfly-Expired-Reason"), "TTL");
+  const kept = await ask(c, `GET.${stream}.dead.${key}`);
+  assert.equal(kept.ttl, "168h0m0s", JSON.stringify(kept));
+  const t = await totals(c, stream);
+  assert.deepEqual([t.dead_letters, t.dead_letters_dropped], [1, 0]);
+});
