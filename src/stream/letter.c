@@ -211,6 +211,7 @@ static int store_letter(struct letters *l, struct intake *in, uint64_t dying)
     if ((rc = stream_append(s, in, &a)) != 0)
         return rc;
     limits_thin(s, in->subject, in->seq);
+    warn_note(s, in->seq, a.deadline_ns);
     l->slice += in->hdr.len + in->payload.len;
     republish_note(s,
                    &(struct stream_msg){.seq = in->seq,

@@ -63,7 +63,7 @@ int stream_policy_reload(struct stream *s)
         return 0;
     }
     lifetime_use(s, next);
-    if ((rc = linked_start(s)) != 0)
+    if ((rc = linked_start(s)) != 0 || (rc = warn_start(s)) != 0)
         return rc;
     return 1;
 }

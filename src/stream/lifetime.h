@@ -89,6 +89,20 @@ static inline int letter_write(struct stream *s, const struct letter_death *d)
 void letter_after_batch(struct stream *s); /* a body that is missing is read, room is made */
 void letter_free(struct stream *s);        /* after the store is closed: it may be reading for us */
 
+/* --- warn.c ----------------------------------------------------------------------------------- */
+
+MF_MUSTCHECK int warn_start(struct stream *s); /* after each change of the policy; MF_NOMEM */
+void warn_stop(struct stream *s);              /* closing */
+void warn_run(struct stream *s);               /* its timer's, and tests' */
+bool warn_busy(const struct stream *s);        /* for tests: a visit is under way */
+void warn_young(struct stream *s, uint64_t seq, int64_t deadline_ns);
+/* A message got this deadline (0: none).  One comparison, unless its end is near. */
+static inline void warn_note(struct stream *s, uint64_t seq, int64_t deadline_ns)
+{
+    if (deadline_ns != 0 && deadline_ns <= s->warned_to_ns)
+        warn_young(s, seq, deadline_ns);
+}
+
 /* --- scope.c ---------------------------------------------------------------------------------- */
 
 bool scope_holds(const struct stream *s); /* scope: subject, and a subject may have several messages */

@@ -357,6 +357,7 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
                     limits_size(s, in->subject.len, in->hdr.len, in->payload.len), a.deadline_ns);
     if (a.deadline_ns != 0)
         expire_arm(s);
+    warn_note(s, in->seq, a.deadline_ns);
     keep_ids(s, in);
     return 0;
 }

@@ -38,6 +38,7 @@
 #define BLOB_CREATED "created" /* i64, little endian: ns since 1970 */
 #define BLOB_SWEEP   "sweep"   /* sweep.c */
 #define BLOB_BACKFILL "ttl/backfill" /* backfill.c */
+#define BLOB_WARNED  "ttl/warned" /* warn.c */
 #define BLOB_IDS     "ids/"    /* dedup.c: a prefix */
 #define BLOB_SCHED   "sched/"  /* schedule.c: a prefix */
 
@@ -51,6 +52,7 @@ struct backfill;
 struct linked;
 struct hour;
 struct letters;
+struct warn;
 
 struct stream {
     struct stream_config cfg;
@@ -90,6 +92,8 @@ struct stream {
     struct linked *linked;     /* NULL: no rule of its policy has a link */
     struct mf_list looks;      /* ahead.c */
     struct letters *letters;   /* NULL until the first death that earns a letter */
+    struct warn *warn;         /* NULL: nobody is told of messages that end soon */
+    int64_t warned_to_ns;      /* warn.c: messages that end up to here were told of; 0: warn is NULL */
     struct hour *hour;         /* NULL: neither policy nor death yet, or no memory */
     struct backfill *backfill; /* the last one, running or ended; NULL: none */
     uint64_t first_known;      /* the last message whose time was read for stream_state() */

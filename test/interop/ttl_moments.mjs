@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Kvm } from "@nats-io/kv";
 import { group } from "./lib/js.mjs";
 import { life, policy } from "./lib/ttl.mjs";
-import { LIMIT_MS, until } from "./lib/wait.mjs";
+import { LIMIT_MS, until, within } from "./lib/wait.mjs";
 
 const ours = { only: "mayfly" };
 const check = group();
@@ -75,4 +75,20 @@ check("R003_20_an_expired_draft_is_readable_as_a_dead_letter", ours, async (c) =
   assert.equal(kept.ttl, "168h0m0s", JSON.stringify(kept));
   const t = await totals(c, stream);
   assert.deepEqual([t.dead_letters, t.dead_letters_dropped], [1, 0]);
+});
+
+// --- warnings --------------------------------------------------------------------------------------
+
+check("R003_09_R003_16_R003_29_a_draft_is_told_of_on_its_own_subject_before_it_ends", ours, async (c) => {
+  await c.create(policy({ default: "7s", warn: "5s" }));
+  const events = c.nc.subscribe(`$MAYFLY.EVENT.TTL.EXPIRING.${c.id}.>`);
+  await c.nc.flush();
+  const { seq } = await c.js.publish(c.subject("draft"), "x");
+  const expires = (await life(c, "draft")).expires;
+  const m = await within("the event", events[Symbol.asyncIterator]().next());
+  assert.equal(m.value.subject, `$MAYFLY.EVENT.TTL.EXPIRING.${c.id}.${c.subject("draft")}`);
+  const { left_ms, ...e } = m.value.json();
+  assert.deepEqual(e, { type: "io.mayfly.event.v1.ttl_expiring", stream: c.id, subject: c.subject("draft"), seq, expires, warn: "5s" });
+  assert.ok(left_ms > 4500 && left_ms <= 6000, `${left_ms}`); // a machine under load may be late
+  assert.equal((await totals(c)).warned, 1);
 });

@@ -448,6 +448,143 @@ static void test_audit_leaves_no_letters(void)
     TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
 }
 
+/* --- warn ------------------------------------------------------------------------------------- */
+
+static struct mf_buf heard; /* "seq subject left_s\n" */
+static bool deaf;
+
+static bool hear(void *arg, struct stream *s, const struct stream_expiring *e)
+{
+    char line[100];
+
+    (void)arg;
+    (void)s;
+    snprintf(line, sizeof line, "%llu %.*s %lld\n", (unsigned long long)e->seq, MF_FMT(e->subject),
+             (long long)(e->left_ns / CLOCK_S));
+    if (!deaf)
+        mf_buf_puts(&heard, line);
+    return !deaf;
+}
+
+static void open_warning(const struct stream_config *c)
+{
+    w.host.ttl_expiring = hear;
+    mf_buf_clear(&heard);
+    deaf = false;
+    world_open(&w, c);
+}
+
+/* Time goes on, and the visits with it; what was heard meanwhile. */
+static const char *listen(int64_t ns)
+{
+    int64_t end = w.now_ns + ns;
+
+    mf_buf_clear(&heard);
+    while (w.now_ns < end) {
+        later(end - w.now_ns < CLOCK_S / 2 ? end - w.now_ns : CLOCK_S / 2);
+        do {
+            TEST_ASSERT_NOT_NULL(w.stream->warn);
+            warn_run(w.stream);
+        } while (warn_busy(w.stream));
+    }
+    mf_buf_byte(&heard, 0);
+    return (const char *)heard.ptr;
+}
+
+static void test_R003_09_each_message_is_told_of_once_before_it_ends(void)
+{
+    struct stream_config c = WITH("default", "100s", "warn", "60s");
+
+    open_warning(&c);
+    put("k.a", NULL);
+    later(5 * CLOCK_S);
+    put("k.b", NULL);
+    TEST_ASSERT_EQUAL_STRING("", listen(33 * CLOCK_S + CLOCK_S / 2));
+    TEST_ASSERT_EQUAL_STRING("1 k.a 61\n", listen(CLOCK_S / 2));
+    TEST_ASSERT_EQUAL_STRING("2 k.b 61\n", listen(5 * CLOCK_S));
+    TEST_ASSERT_EQUAL_STRING("", listen(50 * CLOCK_S));
+    TEST_ASSERT_EQUAL_UINT64(2, stream_ttl_stats(w.stream)->warned);
+}
+
+static void test_a_life_that_is_shorter_than_the_warning_has_none(void)
+{
+    struct stream_config c = WITH("default", "60s", "warn", "60s");
+
+    open_warning(&c);
+    put("k.a", NULL);
+    put("k.b", "Nats-TTL: 20\r\n");
+    put("k.c", "Nats-TTL: 61\r\n"); /* its moment is now */
+    TEST_ASSERT_EQUAL_STRING("3 k.c 60\n", listen(CLOCK_S / 2));
+    TEST_ASSERT_EQUAL_STRING("", listen(70 * CLOCK_S));
+}
+
+static void test_a_renewed_message_is_told_of_again(void)
+{
+    struct stream_config c = WITH("default", "100s", "warn", "60s", "slide", "read");
+
+    open_warning(&c);
+    put("k.a", NULL);
+    TEST_ASSERT_EQUAL_STRING("1 k.a 61\n", listen(45 * CLOCK_S));
+    read_last("k.a");
+    TEST_ASSERT_EQUAL_STRING("", listen(38 * CLOCK_S));
+    TEST_ASSERT_EQUAL_STRING("1 k.a 61\n", listen(5 * CLOCK_S));
+}
+
+static void test_after_a_restart_none_is_missed(void)
+{
+    struct stream_config c = WITH("default", "100s", "warn", "60s");
+
+    open_warning(&c);
+    put("k.a", NULL);
+    put("k.b", "Nats-TTL: 30\r\n");
+    TEST_ASSERT_EQUAL_STRING("", listen(5 * CLOCK_S));
+    put("k.b", "Nats-TTL: 59\r\n");
+    world_kill(&w);
+    w.now_ns += 55 * CLOCK_S; /* its moment passes */
+    open_warning(&c);
+    TEST_ASSERT_EQUAL_STRING("1 k.a 39\n", listen(CLOCK_S));
+    TEST_ASSERT_EQUAL_STRING("", listen(30 * CLOCK_S));
+    world_kill(&w);
+    open_warning(&c);
+    TEST_ASSERT_EQUAL_STRING("", listen(5 * CLOCK_S));
+}
+
+static void test_thousands_of_warnings_take_several_turns_and_none_is_lost(void)
+{
+    struct stream_config c = WITH("default", "100s", "warn", "60s");
+    char subject[20];
+
+    open_warning(&c);
+    for (int i = 0; i < 5000; i++) {
+        snprintf(subject, sizeof subject, "k.%d", i);
+        put(subject, NULL);
+    }
+    w.now_ns += 39 * CLOCK_S + CLOCK_S / 2;
+    warn_run(w.stream);
+    TEST_ASSERT_TRUE(stream_ttl_stats(w.stream)->warned <= 2000);
+    (void)listen(3 * CLOCK_S);
+    TEST_ASSERT_EQUAL_UINT64(5000, stream_ttl_stats(w.stream)->warned);
+}
+
+static void test_nobody_is_told_where_nobody_listens(void)
+{
+    struct stream_config c = WITH("default", "100s", "warn", "60s");
+
+    open_warning(&c);
+    deaf = true;
+    put("k.a", NULL);
+    (void)listen(50 * CLOCK_S);
+    TEST_ASSERT_EQUAL_UINT64(0, stream_ttl_stats(w.stream)->warned);
+}
+
+static void test_streams_without_a_warning_look_at_nothing(void)
+{
+    struct stream_config c = WITH("default", "100s", "warn", "0");
+
+    open_warning(&c);
+    TEST_ASSERT_NULL(w.stream->warn);
+}
+
 static void on_changed(struct stream_op *op, const struct js_error *e, uint64_t count)
 {
     (void)op;
@@ -488,6 +625,14 @@ int main(void)
     RUN_TEST(test_a_letter_ahead_of_the_sweep_is_read_from_disk);
     RUN_TEST(test_a_stream_closes_while_a_letter_is_read);
     RUN_TEST(test_audit_leaves_no_letters);
+    RUN_TEST(test_R003_09_each_message_is_told_of_once_before_it_ends);
+    RUN_TEST(test_a_life_that_is_shorter_than_the_warning_has_none);
+    RUN_TEST(test_a_renewed_message_is_told_of_again);
+    RUN_TEST(test_after_a_restart_none_is_missed);
+    RUN_TEST(test_thousands_of_warnings_take_several_turns_and_none_is_lost);
+    RUN_TEST(test_nobody_is_told_where_nobody_listens);
+    RUN_TEST(test_streams_without_a_warning_look_at_nothing);
     mf_buf_fini(&text);
+    mf_buf_fini(&heard);
     return UNITY_END();
 }
