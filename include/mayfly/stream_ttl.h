@@ -13,6 +13,8 @@ struct stream_ttl_stats {
     uint64_t rule_clamped;             /* values of the policy's own outside its bounds */
     uint64_t would_set, would_clamp, would_reject; /* enforce: audit */
     uint64_t set, touched, touched_by_read, persisted; /* messages */
+    uint64_t dead_letters, dead_letters_dropped;       /* on_expire */
+    uint64_t warned;                                   /* messages whose near end was told of */
 };
 const struct stream_ttl_stats *stream_ttl_stats(const struct stream *s);
 

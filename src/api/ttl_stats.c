@@ -134,6 +134,9 @@ void ttl_json_totals(struct jsonw *w, struct stream *s, const struct stream_hour
     jsonw_u64(w, "clamped", t->clamped);
     jsonw_u64(w, "rejected", t->rejected);
     jsonw_u64(w, "rule_clamped", t->rule_clamped);
+    jsonw_u64(w, "warned", t->warned);
+    jsonw_u64(w, "dead_letters", t->dead_letters);
+    jsonw_u64(w, "dead_letters_dropped", t->dead_letters_dropped);
     jsonw_end(w);
     jsonw_object(w, "decided");
     for (int by = 0; by < POLICY_BYS; by++)

@@ -33,8 +33,10 @@ void lifetime_use(struct stream *s, struct policy *p)
     policy_free(s->policy);
     s->policy = p;
     s->governor = p != NULL && policy_view(p)->active ? p : NULL;
-    s->slides = s->governor != NULL && policy_view(p)->keys.slide == POLICY_SLIDE_READ &&
-                policy_view(p)->keys.enforce == POLICY_ENFORCE_ON;
+    const struct policy_keys *k = s->governor == NULL ? NULL : &policy_view(p)->keys;
+    bool acts = k != NULL && k->enforce == POLICY_ENFORCE_ON;
+    s->slides = acts && k->slide == POLICY_SLIDE_READ;
+    s->on_expire = acts ? k->on_expire : NULL;
     if (s->governor != NULL)
         hour_start(s);
 }
@@ -61,7 +63,7 @@ int stream_policy_reload(struct stream *s)
         return 0;
     }
     lifetime_use(s, next);
-    if ((rc = linked_start(s)) != 0)
+    if ((rc = linked_start(s)) != 0 || (rc = warn_start(s)) != 0)
         return rc;
     return 1;
 }

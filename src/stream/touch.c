@@ -41,6 +41,8 @@ static int change_life(struct stream *s, struct stream_life_change *c)
         s->store, c->seq, deadline_ns,
         (uint16_t)((c->infinite ? STORE_INFINITE : 0) | (c->pinned ? STORE_PINNED : 0)), NULL);
     c->done = rc == 0;
+    if (rc == 0)
+        warn_note(s, c->seq, deadline_ns);
     if (rc == 0 && scope)
         rc = scope_lower(s, store_older(s->store, c->seq), deadline_ns);
     return rc == MF_NOTFOUND ? 0 : rc;

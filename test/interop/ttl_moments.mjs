@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Kvm } from "@nats-io/kv";
 import { group } from "./lib/js.mjs";
 import { life, policy } from "./lib/ttl.mjs";
-import { LIMIT_MS, until } from "./lib/wait.mjs";
+import { LIMIT_MS, until, within } from "./lib/wait.mjs";
 
 const ours = { only: "mayfly" };
 const check = group();
@@ -48,4 +48,47 @@ check("a bucket's get renews a key and watchers see nothing of it", ours, async 
   await until("the watcher knows of the write", () => seen.includes(revision + 1));
   watch.stop();
   assert.deepEqual(seen, [revision, revision + 1]);
+});
+
+// --- dead letters ----------------------------------------------------------------------------------
+
+check("R003_20_an_expired_draft_is_readable_as_a_dead_letter", ours, async (c) => {
+  const stream = `KV_${c.id}`, key = `$KV.${c.id}.x`, letters = `dead.$KV.${c.id}.>`;
+  const r = await c.api(`STREAM.CREATE.${stream}`, {
+    name: stream, subjects: [`$KV.${c.id}.>`, letters], allow_direct: true, allow_rollup_hdrs: true, max_msgs_per_subject: 5, discard: "new",
+    ...policy({ default: "1s", on_expire: "dead", rules: [{ id: "dead", subject: letters, ttl: "7d" }] }),
+  });
+  assert.equal(r.error, undefined, JSON.stringify(r.error));
+  const kv = await new Kvm(c.js).open(c.id);
+  await kv.put("x", "old");
+  const revision = await kv.put("x", "the draft");
+  const expires = (await life(c, key, stream)).expires;
+  await until("the draft has ended", async () => (await kv.get("x")) === null);
+  const get = () => c.nc.request(`$JS.API.DIRECT.GET.${stream}.dead.${key}`, "", { timeout: LIMIT_MS });
+  const letter = await until("its letter is there", async () => { const m = await get(); return m.headers.code === 0 && m; });
+  assert.equal(letter.string(), "the draft");
+  assert.equal(letter.headers.get("Mayfly-Expired-Subject"), key);
+  assert.equal(letter.headers.get("Mayfly-Expired-Sequence"), `${revision}`);
+  assert.equal(letter.headers.get("Mayfly-Expired-At"), expires);
+  assert.equal(letter.headers.get("Mayfly-Expired-Reason"), "TTL");
+  const kept = await ask(c, `GET.${stream}.dead.${key}`);
+  assert.equal(kept.ttl, "168h0m0s", JSON.stringify(kept));
+  const t = await totals(c, stream);
+  assert.deepEqual([t.dead_letters, t.dead_letters_dropped], [1, 0]);
+});
+
+// --- warnings --------------------------------------------------------------------------------------
+
+check("R003_09_R003_16_R003_29_a_draft_is_told_of_on_its_own_subject_before_it_ends", ours, async (c) => {
+  await c.create(policy({ default: "7s", warn: "5s" }));
+  const events = c.nc.subscribe(`$MAYFLY.EVENT.TTL.EXPIRING.${c.id}.>`);
+  await c.nc.flush();
+  const { seq } = await c.js.publish(c.subject("draft"), "x");
+  const expires = (await life(c, "draft")).expires;
+  const m = await within("the event", events[Symbol.asyncIterator]().next());
+  assert.equal(m.value.subject, `$MAYFLY.EVENT.TTL.EXPIRING.${c.id}.${c.subject("draft")}`);
+  const { left_ms, ...e } = m.value.json();
+  assert.deepEqual(e, { type: "io.mayfly.event.v1.ttl_expiring", stream: c.id, subject: c.subject("draft"), seq, expires, warn: "5s" });
+  assert.ok(left_ms > 4500 && left_ms <= 6000, `${left_ms}`); // a machine under load may be late
+  assert.equal((await totals(c)).warned, 1);
 });
