@@ -127,6 +127,18 @@ static double v_persisted(const struct row *r)
 {
     return (double)r->stats->persisted;
 }
+static double v_warned(const struct row *r)
+{
+    return (double)r->stats->warned;
+}
+static double v_letters(const struct row *r)
+{
+    return (double)r->stats->dead_letters;
+}
+static double v_dropped(const struct row *r)
+{
+    return (double)r->stats->dead_letters_dropped;
+}
 static double v_governed(const struct row *r)
 {
     return r->policy != NULL && r->policy->governed;
@@ -172,6 +184,11 @@ static const struct {
      v_set},
     {"mayfly_stream_ttl_persisted_total", "counter", "Messages whose end was taken away by hand.",
      NULL, NULL, v_persisted},
+    {"mayfly_stream_ttl_warned_total", "counter", "Messages whose near end was told of.", NULL,
+     NULL, v_warned},
+    {"mayfly_stream_ttl_dead_letters_total", "counter", "Dead letters of expired messages.",
+     "result", "stored", v_letters},
+    {"mayfly_stream_ttl_dead_letters_total", NULL, NULL, "result", "dropped", v_dropped},
     {"mayfly_stream_ttl_governed", "gauge", "1: a policy can give messages a TTL.", NULL, NULL,
      v_governed},
     {"mayfly_stream_ttl_policy_valid", "gauge", "0: the policy is not understood, not in force.",

@@ -107,6 +107,17 @@ scenario("R000_03_metrics_count_the_bytes_that_expired_and_how_late", ours, asyn
   assert.ok(m(`${late}_sum`) > 0);
 });
 
+scenario("metrics: dead letters and warnings are counted", ours, async (t) => {
+  const s = await t.server({ config: jetstreamBlock(), monitor: true });
+  const c = (await onServer(t, s)).stream("S");
+  await c.create(policy({ default: "1s", on_expire: "dead", rules: [{ subject: "dead.>", ttl: "1h" }] }, { subjects: ["s.>", "dead.s.>"] }));
+  await c.pub("a", "x");
+  let m;
+  await until("the dead letter", async () => (m = await metrics(s))("mayfly_stream_ttl_dead_letters_total", { result: "stored" }) === 1);
+  assert.equal(m("mayfly_stream_ttl_dead_letters_total", { result: "dropped" }), 0);
+  assert.equal(m("mayfly_stream_ttl_warned_total"), 0);
+});
+
 scenario("R000_68_every_metric_of_the_alerts_and_the_dashboard_exists", ours, async (t) => {
   const s = await withAccounts(t);
   await fill(await as(t, s, "a"));

@@ -92,6 +92,10 @@ alert("rejects that go on fire", "TTLRejected", "1m",
   [series("mayfly_stream_ttl_rejected_total", "0x9 1+1x60")], { "9m": 0, "30m": 1 });
 alert("a single reject does not fire", "TTLRejected", "1m",
   [series("mayfly_stream_ttl_rejected_total", "0x9 1x60")], { "15m": 0, "30m": 0 });
+alert("a dropped dead letter fires at once", "TTLDeadLettersDropped", "1m",
+  [series("mayfly_stream_ttl_dead_letters_total", "0x9 1x60", 'result="dropped"')], { "9m": 0, "12m": 1 });
+alert("stored dead letters do not fire", "TTLDeadLettersDropped", "1m",
+  [series("mayfly_stream_ttl_dead_letters_total", "0+5x60", 'result="stored"')], { "30m": 0 });
 alert("a policy that is not understood fires", "TTLPolicyInvalid", "1m",
   [series("mayfly_stream_ttl_policy_valid", "0x60")], { "4m": 0, "6m": 1 });
 alert("a valid policy does not fire", "TTLPolicyInvalid", "1m", [series("mayfly_stream_ttl_policy_valid", "1x60")], { "30m": 0 });
