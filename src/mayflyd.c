@@ -142,6 +142,12 @@ static int api_in_jsz(void *arg, struct mf_slice options, const char *account, s
     return api_jsz(((struct program *)arg)->api, options, account, w, key, e);
 }
 
+static int api_in_ttlz(void *arg, struct mf_slice options, struct jsonw *w, const char *key,
+                       struct mf_error *e)
+{
+    return api_ttlz(((struct program *)arg)->api, options, w, key, e);
+}
+
 static void api_in_varz(void *arg, struct jsonw *w, bool paths)
 {
     api_write_varz(((struct program *)arg)->api, w, paths);
@@ -171,6 +177,7 @@ static struct server_guest guest(struct program *p)
                                  .close = api_stop,
                                  .pages = api_add_pages,
                                  .jsz = api_in_jsz,
+                                 .ttlz = api_in_ttlz,
                                  .varz = api_in_varz,
                                  .metrics = api_in_metrics,
                                  .health = api_in_health,

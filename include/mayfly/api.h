@@ -35,11 +35,14 @@ void api_close(struct api *a, void (*closed)(void *arg), void *arg);
 /* --- what operators see; all of it O(streams) ------------------------------------------------- */
 
 struct monitor;
-void api_pages(struct api *a, struct monitor *m); /* adds /jsz */
+void api_pages(struct api *a, struct monitor *m); /* adds /jsz and /ttlz */
 /* The same document (account NULL), or one account of it, for the system account; options: the
  * request's JSON.  MF_PROTO: the options are wrong; any other code: there is no answer. */
 MF_MUSTCHECK int api_jsz(struct api *a, struct mf_slice options, const char *account,
                          struct jsonw *w, const char *key, struct mf_error *e);
+/* /ttlz: the TTL policies of all streams and their counts; as above. */
+MF_MUSTCHECK int api_ttlz(struct api *a, struct mf_slice options, struct jsonw *w, const char *key,
+                          struct mf_error *e);
 /* Members of "jetstream" in /varz and STATSZ (config, stats, limits) into the open object.  paths:
  * where it stores, too. */
 void api_write_varz(struct api *a, struct jsonw *w, bool paths);

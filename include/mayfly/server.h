@@ -29,11 +29,13 @@ struct server_guest {
     void (*leaving)(void *arg); /* about to stop; the clients are still there */
     /* The clients are gone: closed() when everything is on disk. */
     void (*close)(void *arg, void (*closed)(void *closed_arg), void *closed_arg);
-    void (*pages)(void *arg, struct monitor *m); /* adds /jsz */
+    void (*pages)(void *arg, struct monitor *m); /* adds /jsz and /ttlz */
     /* That page as a member of w; account: one account of it alone, NULL: all.  options: JSON.
      * MF_PROTO: they are wrong. */
     int (*jsz)(void *arg, struct mf_slice options, const char *account, struct jsonw *w,
                const char *key, struct mf_error *e);
+    int (*ttlz)(void *arg, struct mf_slice options, struct jsonw *w, const char *key,
+                struct mf_error *e);
     /* Members of "jetstream" in /varz and STATSZ; paths: where it stores, too. */
     void (*varz)(void *arg, struct jsonw *w, bool paths);
     void (*metrics)(void *arg, struct mf_buf *out); /* Prometheus text */

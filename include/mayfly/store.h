@@ -197,10 +197,13 @@ uint64_t store_disk_bytes(const struct store *s);
 /* 0: *out, valid until the loop gets control again.  MF_NOTFOUND.  MF_AGAIN: not in memory, use
  * store_read().  MF_CORRUPT: damaged on disk (reported in store_damage()). */
 MF_MUSTCHECK int store_peek(struct store *s, uint64_t seq, struct store_rec *out);
+/* The same, also for one that is past its deadline and that store_expire() did not take yet. */
+MF_MUSTCHECK int store_peek_dead(struct store *s, uint64_t seq, struct store_rec *out);
 /* The same from disk, without stopping the loop.  The record is valid in done() only.  status: 0,
  * MF_NOTFOUND, MF_CORRUPT or MF_NOMEM; without descriptors it waits for one. */
 struct store_read {
     uint64_t seq;
+    bool dead; /* as store_peek_dead() */
     void (*done)(struct store_read *r, int status);
     struct store_rec rec;
     void *job;

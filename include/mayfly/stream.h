@@ -24,6 +24,13 @@ struct stream_usage {
     int64_t memory, file;
 };
 
+/* A message that ends soon (warn). */
+struct stream_expiring {
+    struct mf_slice subject; /* valid until something is published */
+    uint64_t seq;
+    int64_t deadline_ns, left_ns, warn_ns;
+};
+
 /* What a stream asks of the world above; one for all streams of an account, and it outlives them.
  */
 struct stream_host {
@@ -37,6 +44,8 @@ struct stream_host {
     void (*publish)(void *arg, const struct mf_msg *m);
     /* An advisory about batches: reason is "timeout", "large", "incomplete" or "unsupported". */
     void (*batch_abandoned)(void *arg, struct stream *s, struct mf_slice batch, const char *reason);
+    /* An event about a message that ends soon; false: nobody listens.  NULL: nobody ever does. */
+    bool (*ttl_expiring)(void *arg, struct stream *s, const struct stream_expiring *e);
     void *arg;
     const char *account;             /* for log lines */
     bool strict;                     /* compat: strict: behave as 2.15.1 */

@@ -23,4 +23,11 @@ struct stream_hour {
 };
 void stream_hour(struct stream *s, struct stream_hour *out);
 
+/* Lateness alone, of several streams together: adds those of one.  O(1). */
+struct stream_late {
+    uint64_t count[STREAM_LATE_BUCKETS];
+    double sum_s;
+};
+void stream_late_add(const struct stream *s, struct stream_late *sum);
+
 #endif

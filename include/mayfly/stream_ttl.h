@@ -13,6 +13,8 @@ struct stream_ttl_stats {
     uint64_t rule_clamped;        /* values of the policy's own outside its bounds */
     uint64_t would_set, would_clamp, would_reject;     /* enforce: audit */
     uint64_t set, touched, touched_by_read, persisted; /* messages */
+    uint64_t dead_letters, dead_letters_dropped;       /* on_expire */
+    uint64_t warned;                                   /* messages whose near end was told of */
 };
 const struct stream_ttl_stats *stream_ttl_stats(const struct stream *s);
 
@@ -57,6 +59,11 @@ bool stream_ttl_decide(struct stream *s, const struct stream_msg *m, int64_t fro
 /* The deadline of a TTL that counts from from_ns, with max_age; 0: none. */
 int64_t stream_ttl_deadline(const struct stream *s, int64_t from_ns, int64_t ttl);
 
+/* For a copy of the message elsewhere: does its header, with timestamp and max_age, lead to another
+ * end than its own?  Then true, and *out (empty before) is the header with the right Nats-TTL, in
+ * whole seconds, never too early; it may be empty.  O(header). */
+bool stream_way_out(struct stream *s, const struct stream_msg *m, struct mf_buf *out);
+
 /* --- by hand -------------------------------------------------------------------------------- */
 
 enum stream_life_cause {
@@ -76,6 +83,16 @@ struct stream_life_change {
  * the number of messages changed; at[] is needed during the call only.  Refused: sealed streams. */
 void stream_change_lives(struct stream *s, enum stream_life_cause why,
                          struct stream_life_change *at, size_t n, struct stream_op *op);
+/* slide: read.  The last value of a subject was read: its life begins again, if more than a 64th
+ * of its TTL (at most 5 minutes) of it is used.  Nobody waits: the record (32 bytes) goes to disk with
+ * the next group, and what cannot be written now is not renewed.  Deadlines set by hand stay. */
+bool stream_slides(const struct stream *s); /* else nothing is to be done; O(1) */
+void stream_slide_read(struct stream *s, const struct stream_msg *m);
+static inline void stream_slide(struct stream *s, const struct stream_msg *m)
+{
+    if (stream_slides(s))
+        stream_slide_read(s, m);
+}
 /* Is a later message of this subject accepted than readers can see?  Then a barrier comes first. */
 bool stream_subject_pending(struct stream *s, struct mf_slice subject);
 

@@ -15,6 +15,9 @@ void advisory_audit(struct api_call *call, struct mf_slice response);
 void advisory_api_limit(struct api *a, uint64_t dropped);
 void events_drop(struct api_account *aa); /* those not sent yet */
 void advisory_stream_action(struct api_account *aa, const char *stream, const char *action);
+/* ttl_event.c: of streams' hosts. */
+struct stream_expiring;
+bool ttl_event_expiring(void *arg, struct stream *s, const struct stream_expiring *e);
 void advisory_batch_abandoned(void *arg, struct stream *s, struct mf_slice batch,
                               const char *reason);
 void advisory_snapshot_create(struct api_call *call, struct stream *s);

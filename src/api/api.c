@@ -129,6 +129,7 @@ static void host_fill(struct api_account *aa)
     h->wall_ns = host_wall;
     h->publish = host_publish;
     h->batch_abandoned = advisory_batch_abandoned;
+    h->ttl_expiring = ttl_event_expiring;
     h->arg = aa;
     h->account = account_name(aa->account);
     h->strict = js->compat_strict;

@@ -261,8 +261,9 @@ int stream_create_allowed(struct api_account *aa, const struct stream_config *c,
                           struct js_error *e);
 /* The rules of a configuration by itself, with the account's limits and the server's defaults; what
  * is left out is filled in. */
-MF_MUSTCHECK int stream_config_allowed(struct api_account *aa, struct stream_config *c, bool update,
-                                       struct js_error *e);
+enum config_use { CONFIG_CREATE, CONFIG_UPDATE, CONFIG_RESTORE };
+MF_MUSTCHECK int stream_config_allowed(struct api_account *aa, struct stream_config *c,
+                                       enum config_use use, struct js_error *e);
 /* stream_limits.c: bytes that streams of the account, of all accounts, reserved; those that are
  * being restored too. */
 void api_account_reserved(const struct api_account *aa, struct stream_usage *out);

@@ -9,6 +9,11 @@
 /* jsz.c.  Accounts with JetStream, by name; the array is the caller's.  O(n log n). */
 MF_MUSTCHECK int api_enabled_accounts(struct api *a, struct api_account ***out, size_t *n);
 
+/* ttl_metrics.c: lifetimes, of these accounts; O(streams). */
+void ttl_metrics_write(struct api *a, struct api_account *const *at, size_t n, struct mf_buf *out);
+/* ttl_page.c: adds /ttlz. */
+void ttl_pages(struct api *a, struct monitor *m);
+
 /* api.c.  NULL: no such account.  O(accounts). */
 struct api_account *api_account_of(struct api *a, const struct account *acc);
 /* Members memory ... api of the open object. */

@@ -5,6 +5,7 @@
  * reply subject is kept until it was read.  A request that comes when the turn is over is copied
  * and served in a slice of its account's time (direct_queue.c). */
 #include "direct.h"
+#include "ttl_api.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/header.h"
@@ -41,13 +42,16 @@ static uint8_t *put_u64(uint8_t *at, uint64_t v)
 }
 
 void direct_send(struct api_account *aa, const char *stream, struct mf_slice reply,
-                 const struct stream_msg *m, const struct direct_place *place)
+                 const struct stream_msg *m, const struct direct_place *place,
+                 const struct stream_life *life)
 {
     struct mf_slice name = mf_str(stream);
     struct mf_buf *block = lend_take();
     uint8_t *at;
 
-    at = block == NULL ? NULL : mf_buf_reserve(block, m->hdr.len + name.len + m->subject.len + 320);
+    at = block == NULL ? NULL
+                       : mf_buf_reserve(block, m->hdr.len + name.len + m->subject.len + 320 +
+                                                   TTL_LIFE_HEADERS);
     if (at == NULL) {
         lend_give(block);
         direct_send_status(aa, reply, DIRECT_NO_MEMORY);
@@ -68,7 +72,10 @@ void direct_send(struct api_account *aa, const char *stream, struct mf_slice rep
         at = put(at, MF_LIT("\r\nNats-Last-Sequence: "));
         at = put_u64(at, place->last_seq);
     }
-    at = put(at, MF_LIT("\r\n\r\n"));
+    at = put(at, MF_LIT("\r\n"));
+    if (life != NULL)
+        at += ttl_put_life((char *)at, life, api_now_ns(aa->api));
+    at = put(at, MF_LIT("\r\n"));
     api_publish(aa, reply, MF_SLICE_NONE, mf_slice(block->ptr, (size_t)(at - block->ptr)),
                 m->payload);
     lend_give(block);
@@ -90,17 +97,22 @@ void direct_send_status(struct api_account *aa, struct mf_slice reply, const cha
 struct direct_load {
     struct stream_load load;
     struct api_account *aa;
-    bool no_hdr;
+    unsigned how;
     struct mf_slice reply; /* stands behind the struct */
 };
 
 static void send_one(struct api_account *aa, struct stream *s, struct mf_slice reply,
-                     const struct stream_msg *m, bool no_hdr)
+                     const struct stream_msg *m, unsigned how)
 {
-    if (no_hdr)
+    struct stream_life life;
+
+    if ((how & DIRECT_NO_HDR) != 0)
         direct_send_bare(aa, reply, m);
     else
-        direct_send(aa, stream_name(s), reply, m, NULL);
+        direct_send(aa, stream_name(s), reply, m, NULL,
+                    (how & DIRECT_LIFE) != 0 ? ttl_life_of(s, m, &life) : NULL);
+    if ((how & DIRECT_LAST) != 0)
+        stream_slide(s, m);
 }
 
 static void load_done(struct stream_load *l, int status)
@@ -108,7 +120,7 @@ static void load_done(struct stream_load *l, int status)
     struct direct_load *d = mf_container(l, struct direct_load, load);
 
     if (status == 0)
-        send_one(d->aa, l->stream, d->reply, &l->msg, d->no_hdr);
+        send_one(d->aa, l->stream, d->reply, &l->msg, d->how);
     else
         direct_send_status(d->aa, d->reply,
                            status == MF_NOMEM ? DIRECT_NO_MEMORY : DIRECT_NOT_FOUND);
@@ -116,7 +128,7 @@ static void load_done(struct stream_load *l, int status)
 }
 
 static void load_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
-                     bool no_hdr)
+                     unsigned how)
 {
     struct direct_load *d = malloc(sizeof *d + reply.len);
 
@@ -126,7 +138,7 @@ static void load_one(struct api_account *aa, struct stream *s, struct mf_slice r
     }
     *d = (struct direct_load){.load = {.seq = seq, .done = load_done},
                               .aa = aa,
-                              .no_hdr = no_hdr,
+                              .how = how,
                               .reply = mf_slice(d + 1, reply.len)};
     memcpy(d + 1, reply.ptr, reply.len);
     switch (stream_load(s, &d->load)) {
@@ -143,17 +155,17 @@ static void load_one(struct api_account *aa, struct stream *s, struct mf_slice r
 }
 
 void direct_get_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
-                    bool no_hdr)
+                    unsigned how)
 {
     struct stream_msg m;
 
     switch (seq == 0 ? MF_NOTFOUND : stream_get(s, seq, &m)) {
     case 0:
-        send_one(aa, s, reply, &m, no_hdr);
+        send_one(aa, s, reply, &m, how);
         stream_msg_end(&m);
         break;
     case MF_AGAIN:
-        load_one(aa, s, reply, seq, no_hdr);
+        load_one(aa, s, reply, seq, how);
         break;
     default:
         direct_send_status(aa, reply, DIRECT_NOT_FOUND);
@@ -203,10 +215,11 @@ static bool conflicting(const struct direct_req *r)
 
 /* subject is not from a body: what a search needs of it is copied. */
 static void search_last(struct api_account *aa, struct stream *s, struct mf_slice reply,
-                        struct mf_slice subject, bool no_hdr)
+                        struct mf_slice subject, const struct direct_req *asked_for)
 {
     struct arena mem = {.chunks = NULL};
-    struct direct_req r = {.last = arena_dup(&mem, subject), .no_hdr = no_hdr};
+    struct direct_req r = {
+        .last = arena_dup(&mem, subject), .no_hdr = asked_for->no_hdr, .life = asked_for->life};
 
     if (r.last == NULL)
         direct_send_status(aa, reply, DIRECT_NO_MEMORY);
@@ -216,12 +229,12 @@ static void search_last(struct api_account *aa, struct stream *s, struct mf_slic
 }
 
 static void get_last(struct api_account *aa, struct stream *s, struct mf_slice reply,
-                     struct mf_slice subject, bool no_hdr)
+                     struct mf_slice subject, const struct direct_req *r)
 {
     if (stream_last_is_known(subject))
-        direct_get_one(aa, s, reply, stream_last_of(s, subject), no_hdr);
+        direct_get_one(aa, s, reply, stream_last_of(s, subject), DIRECT_LAST | direct_how(r));
     else
-        search_last(aa, s, reply, subject, no_hdr);
+        search_last(aa, s, reply, subject, r);
 }
 
 /* Body of DIRECT.GET.<stream>. */
@@ -237,9 +250,9 @@ static void get_by_body(struct api_account *aa, struct stream *s, struct mf_slic
     else if (asked(r->next))
         direct_find_start(aa, s, reply, r, mem);
     else if (asked(r->last))
-        get_last(aa, s, reply, mf_str(r->last), r->no_hdr);
+        get_last(aa, s, reply, mf_str(r->last), r);
     else
-        direct_get_one(aa, s, reply, r->seq, r->no_hdr);
+        direct_get_one(aa, s, reply, r->seq, direct_how(r));
 }
 
 /* Body of DIRECT.GET.<stream>.<subject>. */
@@ -250,12 +263,12 @@ static void get_by_subject(struct api_account *aa, struct stream *s, struct mf_s
         r->has_start || r->up_to_seq != 0 || r->has_up_to)
         direct_send_status(aa, reply, BAD);
     else
-        get_last(aa, s, reply, subject, r->no_hdr);
+        get_last(aa, s, reply, subject, r);
 }
 
 static void get_with_body(struct api_account *aa, struct stream *s, const struct direct_get *g)
 {
-    struct direct_req r = {.seq = 0};
+    struct direct_req r = {.life = ttl_is_shown(g->hdr)};
     struct arena mem = {.chunks = NULL};
     int rc = json_read(g->payload, &req_type, &r, &mem, false, NULL);
 
@@ -277,7 +290,7 @@ void direct_serve(struct api_account *aa, struct stream *s, const struct direct_
     else if (g->payload.len > 0)
         get_with_body(aa, s, g);
     else if (g->subject.len > 0)
-        get_last(aa, s, g->reply, g->subject, false);
+        get_last(aa, s, g->reply, g->subject, &(struct direct_req){.life = ttl_is_shown(g->hdr)});
     else
         direct_send_status(aa, g->reply, EMPTY);
 }

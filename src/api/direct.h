@@ -12,6 +12,7 @@ struct direct_req {
     int64_t batch, max_bytes;
     int64_t start_ns, up_to_ns;
     bool has_start, has_up_to, no_hdr;
+    bool life; /* Mayfly-TTL: show: the header of the request says so */
     struct json_strs multi;
 };
 
@@ -20,10 +21,12 @@ struct direct_place {
     uint64_t pending, last_seq;
 };
 
-/* Sends a message with the headers that tell where it comes from; place NULL: alone.  No memory is
- * taken once the buffer has its size. */
+/* Sends a message with the headers that tell where it comes from; place NULL: alone.  life not
+ * NULL: with its time left.  No memory is taken once the buffer has its size. */
+struct stream_life;
 void direct_send(struct api_account *aa, const char *stream, struct mf_slice reply,
-                 const struct stream_msg *m, const struct direct_place *place);
+                 const struct stream_msg *m, const struct direct_place *place,
+                 const struct stream_life *life);
 /* Nothing but the payload. */
 void direct_send_bare(struct api_account *aa, struct mf_slice reply, const struct stream_msg *m);
 /* Nothing but a header block. */
@@ -52,8 +55,16 @@ void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slic
 void direct_find_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
                        const struct direct_req *req, struct arena *mem);
 /* One message; seq 0: it was not found. */
+#define DIRECT_NO_HDR 1u /* its payload alone */
+#define DIRECT_LAST   2u /* asked for as the last value of a subject: that may renew its life */
+#define DIRECT_LIFE   4u /* with its time left */
 void direct_get_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
-                    bool no_hdr);
+                    unsigned how);
+static inline unsigned direct_how(const struct direct_req *r)
+{
+    return (r->no_hdr ? DIRECT_NO_HDR : 0) | (r->life ? DIRECT_LIFE : 0) |
+           (r->last != NULL && r->last[0] != '\0' ? DIRECT_LAST : 0);
+}
 
 /* The stream is about to end: cursors over it are dropped. */
 void direct_forget(const struct stream *s);

@@ -9,6 +9,7 @@
  * Close: direct_stop() ends all of an account; one that waits for the disk is freed when it comes.
  */
 #include "direct_batch.h"
+#include "ttl_api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,8 +183,9 @@ void batch_send_end(struct direct_batch *b)
     batch_end(b, text);
 }
 
-static void send_msg(struct direct_batch *b, const struct stream_msg *m)
+static void send_msg(struct direct_batch *b, struct stream *s, const struct stream_msg *m)
 {
+    struct stream_life room, *life = b->req.life ? ttl_life_of(s, m, &room) : NULL;
     bool bare = b->req.no_hdr && !batch_is_multi(b);
 
     /* Without headers nobody is told, and nats-server does not count down. */
@@ -192,9 +194,10 @@ static void send_msg(struct direct_batch *b, const struct stream_msg *m)
     if (bare)
         direct_send_bare(b->aa, b->reply, m);
     else if (b->req.batch == 0 && !batch_is_multi(b))
-        direct_send(b->aa, b->name, b->reply, m, NULL);
+        direct_send(b->aa, b->name, b->reply, m, NULL, life);
     else
-        direct_send(b->aa, b->name, b->reply, m, &(struct direct_place){b->pending, b->last_seq});
+        direct_send(b->aa, b->name, b->reply, m, &(struct direct_place){b->pending, b->last_seq},
+                    life);
     b->sent++;
     b->sent_bytes += (int64_t)(m->subject.len + m->hdr.len + m->payload.len);
     b->full = b->sent_bytes >= b->req.max_bytes;
@@ -213,7 +216,7 @@ static void load_done(struct stream_load *l, int status)
         return;
     }
     if (status == 0)
-        send_msg(b, &l->msg);
+        send_msg(b, l->stream, &l->msg);
     else
         b->seq = l->seq + 1; /* gone, or damaged: the others are still wanted */
     batch_later(b);
@@ -226,7 +229,7 @@ enum sent batch_send_seq(struct direct_batch *b, struct stream *s, uint64_t seq)
 
     b->seq = seq + 1;
     if (rc == 0) {
-        send_msg(b, &m);
+        send_msg(b, s, &m);
         stream_msg_end(&m);
         return SENT_YES;
     }
@@ -425,7 +428,7 @@ static void find_step(struct direct_batch *b, struct stream *s)
     }
     do {
         if (stream_find_step(b->find, &seq)) {
-            direct_get_one(b->aa, s, b->reply, seq, b->req.no_hdr);
+            direct_get_one(b->aa, s, b->reply, seq, direct_how(&b->req));
             batch_free(b);
             return;
         }
@@ -520,7 +523,7 @@ void direct_find_start(struct api_account *aa, struct stream *s, struct mf_slice
         if (find == NULL)
             direct_send_status(aa, reply, DIRECT_NO_MEMORY);
         else
-            direct_get_one(aa, s, reply, seq, req->no_hdr);
+            direct_get_one(aa, s, reply, seq, direct_how(req));
         stream_find_free(find);
         return;
     }

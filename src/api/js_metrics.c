@@ -313,6 +313,7 @@ void api_write_metrics(struct api *a, struct mf_buf *out)
     streams_write(&m, out);
     consumer_metrics_write(&m.consumers, out);
     consumer_metrics_fini(&m.consumers);
+    ttl_metrics_write(a, at, n, out);
     free(m.rows);
     free(at);
 }

@@ -320,4 +320,5 @@ void api_pages(struct api *a, struct monitor *m)
 {
     if (monitor_add(m, "/jsz", page, a) != 0)
         log_error("JetStream: no page /jsz: out of memory");
+    ttl_pages(a, m);
 }

@@ -5,6 +5,7 @@
  * answered. While it waits the stream may go away: it is looked up by name again before it is
  * touched. */
 #include "api_impl.h"
+#include "ttl_api.h"
 
 #include <stdlib.h>
 
@@ -78,21 +79,45 @@ static bool conflicting(const struct get_request *r)
 
 /* --- GET: the answer -------------------------------------------------------------------------- */
 
+/* The header of the message with its time left, in `room`. */
+static struct mf_slice shown_header(struct api_call *call, struct stream *s,
+                                    const struct stream_msg *m, struct mf_buf *room)
+{
+    char text[TTL_LIFE_HEADERS];
+    struct stream_life life;
+
+    if (m->hdr.len > 2)
+        mf_buf_append(room, m->hdr.ptr, m->hdr.len - 2);
+    else
+        mf_buf_puts(room, "NATS/1.0\r\n");
+    mf_buf_append(room, text,
+                  ttl_put_life(text, ttl_life_of(s, m, &life), api_now_ns(call->aa->api)));
+    mf_buf_puts(room, "\r\n");
+    call->out.failed = call->out.failed || mf_buf_failed(room);
+    return mf_buf_slice(room);
+}
+
 /* The message is in the answer when this returns: it is not needed to send that. */
-static void get_write(struct get_state *g, const struct stream_msg *m)
+static void get_write(struct get_state *g, struct stream *s, const struct stream_msg *m)
 {
     struct api_call *call = g->call;
     struct jsonw *w = api_reply_begin(call);
+    struct mf_buf room = MF_BUF_INIT;
+    struct mf_slice hdr = m->hdr;
+
+    if (!g->r.no_hdr && ttl_is_shown(call->hdr))
+        hdr = shown_header(call, s, m, &room);
 
     jsonw_object(w, "message");
     jsonw_slice(w, "subject", m->subject);
     jsonw_u64(w, "seq", m->seq);
-    if (m->hdr.len > 0 && !g->r.no_hdr)
-        base64_json_write(w, "hdrs", m->hdr);
+    if (hdr.len > 0 && !g->r.no_hdr)
+        base64_json_write(w, "hdrs", hdr);
     if (m->payload.len > 0)
         base64_json_write(w, "data", m->payload);
     jsonw_time(w, "time", m->ts_ns);
     jsonw_end(w);
+    mf_buf_fini(&room);
 }
 
 static void get_loaded(struct stream_load *l, int status)
@@ -104,7 +129,9 @@ static void get_loaded(struct stream_load *l, int status)
         refuse(call, status == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
         return;
     }
-    get_write(g, &l->msg);
+    get_write(g, l->stream, &l->msg);
+    if (given(g->r.last))
+        stream_slide(l->stream, &l->msg);
     api_reply_end_quietly(call);
 }
 
@@ -114,7 +141,9 @@ static void get_seq(struct get_state *g, struct stream *s, uint64_t seq)
     int rc = seq == 0 ? MF_NOTFOUND : stream_get(s, seq, &m);
 
     if (rc == 0) {
-        get_write(g, &m);
+        get_write(g, s, &m);
+        if (given(g->r.last))
+            stream_slide(s, &m);
         stream_msg_end(&m);
         api_reply_end_quietly(g->call);
         return;

@@ -280,7 +280,7 @@ static const struct json_type req_type = {"JSApiStreamRestoreRequest", sizeof(st
 static int check_config(struct api_account *aa, struct stream_config *c, struct js_error *e)
 {
     struct js_error late;
-    int rc = stream_config_allowed(aa, c, false, e);
+    int rc = stream_config_allowed(aa, c, CONFIG_RESTORE, e);
     int refused = js_refuse(&late, JS_STREAM_REPLICAS_NOT_SUPPORTED);
     bool replicas = rc == refused && e->err_code == late.err_code;
     struct stream *s = catalog_find(aa->catalog, mf_str(c->name));

@@ -23,6 +23,7 @@
 #include "mayfly/log.h"
 #include "mayfly/rand.h"
 #include "mayfly/s2.h"
+#include "mayfly/stream_ttl.h"
 #include "mayfly/subject.h"
 
 #include <stdio.h>
@@ -139,13 +140,18 @@ void snapshots_stop(struct api_account *aa)
 
 /* --- writing -------------------------------------------------------------------------------- */
 
-static void write_msg(struct snapshot *n, const struct stream_msg *m)
+static void write_msg(struct snapshot *n, struct stream *s, const struct stream_msg *m)
 {
+    struct mf_buf room = MF_BUF_INIT;
+    bool other = stream_way_out(s, m, &room);
+
+    n->raw.failed = n->raw.failed || mf_buf_failed(&room);
     archive_add(&n->raw, &(struct archive_entry){.name = m->subject,
                                                  .ts_ns = m->ts_ns,
                                                  .seq = m->seq,
-                                                 .hdr = m->hdr,
+                                                 .hdr = other ? mf_buf_slice(&room) : m->hdr,
                                                  .payload = m->payload});
+    mf_buf_fini(&room);
     n->seq = m->seq + 1;
 }
 
@@ -159,7 +165,7 @@ static void load_done(struct stream_load *l, int status)
         return;
     }
     if (status == 0)
-        write_msg(n, &l->msg);
+        write_msg(n, l->stream, &l->msg);
     else if (status == MF_NOTFOUND)
         n->seq = l->seq + 1; /* it died meanwhile: a gap */
     if (status == 0 || status == MF_NOTFOUND)
@@ -175,7 +181,7 @@ static int write_seq(struct snapshot *n, struct stream *s, uint64_t seq)
     int rc = stream_get(s, seq, &m);
 
     if (rc == 0) {
-        write_msg(n, &m);
+        write_msg(n, s, &m);
         stream_msg_end(&m);
         return 0;
     }

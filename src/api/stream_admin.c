@@ -33,13 +33,14 @@ static bool read_config(struct api_call *call, struct stream_config *c)
     return false;
 }
 
-int stream_config_allowed(struct api_account *aa, struct stream_config *c, bool update,
+int stream_config_allowed(struct api_account *aa, struct stream_config *c, enum config_use use,
                           struct js_error *e)
 {
     const struct options_jetstream *js = &aa->api->options->jetstream;
     struct stream_config_world world = {
         .strict = js->compat_strict,
-        .update = update,
+        .update = use == CONFIG_UPDATE,
+        .restored = use == CONFIG_RESTORE,
         .default_duplicate_window_ns = js->duplicate_window_ns,
         .max_stream_bytes_memory = aa->limits->mem_max_stream_bytes,
         .max_stream_bytes_file = aa->limits->disk_max_stream_bytes,
@@ -118,7 +119,7 @@ static int check_create(struct api_account *aa, struct stream_config *c,
     int rc = stream_limits_allow(aa, c, now, e);
 
     if (rc == 0)
-        rc = stream_config_allowed(aa, c, false, e);
+        rc = stream_config_allowed(aa, c, CONFIG_CREATE, e);
     if (rc == 0)
         rc = stream_config_stamp(c); /* two that are the same have the same stamp */
     if (rc == 0 && now != NULL)
@@ -191,7 +192,7 @@ static void update_done(struct catalog_op *op, struct stream *s, const struct js
 /* The new configuration alone comes first, then its name. */
 static int check_update_request(struct api_call *call, struct stream_config *c, struct js_error *e)
 {
-    int rc = stream_config_allowed(call->aa, c, true, e);
+    int rc = stream_config_allowed(call->aa, c, CONFIG_UPDATE, e);
 
     return rc == 0 && !is_named(call, c) ? js_refuse(e, JS_STREAM_MISMATCH) : rc;
 }

@@ -32,6 +32,21 @@ MF_MUSTCHECK bool ttl_target_check(struct api_call *call, struct ttl_target *t, 
 void ttl_json_life(struct jsonw *w, const struct stream_life *life, int64_t now_ns);
 const char *ttl_state_word(const struct stream_life *life); /* ttl, infinite, none */
 
+/* POLICY's members of the open object; p: the stream's policy, or one that is tried out. */
+void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p);
+/* "totals", "decided", "audit", "lateness_ms", "requested_s". */
+struct stream_hour;
+void ttl_json_totals(struct jsonw *w, struct stream *s, const struct stream_hour *h);
+
+/* Mayfly-TTL: show in this header block?  Then what is read carries Mayfly-Expires (RFC 3339,
+ * never, none) and Mayfly-TTL-Left (seconds). */
+bool ttl_is_shown(struct mf_slice hdr);
+struct stream_life *ttl_life_of(struct stream *s, const struct stream_msg *m,
+                                struct stream_life *room);
+/* These two lines, at most TTL_LIFE_HEADERS bytes; returns how many. */
+#define TTL_LIFE_HEADERS 128
+size_t ttl_put_life(char *dst, const struct stream_life *life, int64_t now_ns);
+
 void ttl_get_handle(struct api_call *call);
 void ttl_set_handle(struct api_call *call);
 void ttl_touch_handle(struct api_call *call);

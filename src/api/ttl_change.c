@@ -140,7 +140,7 @@ static void answer_message(struct change *c, struct stream *s)
 {
     struct api_call *call = c->call;
 
-    direct_get_one(call->aa, s, call->reply, c->last_seq, false);
+    direct_get_one(call->aa, s, call->reply, c->last_seq, DIRECT_LIFE);
     api_call_unheard(call);
 }
 

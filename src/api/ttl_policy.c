@@ -148,7 +148,7 @@ static void write_values(struct jsonw *w, const struct policy_view *v)
     jsonw_end(w);
 }
 
-static void write_policy(struct jsonw *w, struct stream *s, const struct policy *p)
+void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p)
 {
     const struct policy_view *v = view_of(p);
     const struct stream_config *c = stream_config(s);
@@ -281,7 +281,7 @@ static void answer(struct api_call *call, struct stream *s, const struct policy_
         p = tried;
     }
     w = api_reply_begin(call);
-    write_policy(w, s, p);
+    ttl_json_policy(w, s, p);
     if (r->test != NULL)
         write_test(call, w, s, p, r->test, hdr);
     policy_free(tried);
@@ -306,7 +306,7 @@ void ttl_policy_handle(struct api_call *call)
 static void add_policy(struct jsonw *w, struct stream *s)
 {
     jsonw_object(w, NULL);
-    write_policy(w, s, stream_policy(s));
+    ttl_json_policy(w, s, stream_policy(s));
     jsonw_end(w);
 }
 

@@ -96,7 +96,21 @@ static void look_start(struct api_call *call, struct stream *s, int64_t within_n
 
 /* --- STATS ------------------------------------------------------------------------------------ */
 
-static void write_totals(struct jsonw *w, struct stream *s, const struct stream_hour *h)
+static void write_spread(struct jsonw *w, const struct stream_hour *h)
+{
+    jsonw_object(w, "lateness_ms");
+    jsonw_f64(w, "p50", (double)h->late_p50_ns / 1e6);
+    jsonw_f64(w, "p99", (double)h->late_p99_ns / 1e6);
+    jsonw_f64(w, "max", (double)h->late_max_ns / 1e6);
+    jsonw_end(w);
+    jsonw_object(w, "requested_s");
+    jsonw_i64(w, "p50", h->ttl_p50_s);
+    jsonw_i64(w, "p99", h->ttl_p99_s);
+    jsonw_i64(w, "max", h->ttl_max_s);
+    jsonw_end(w);
+}
+
+void ttl_json_totals(struct jsonw *w, struct stream *s, const struct stream_hour *h)
 {
     const struct stream_ttl_stats *t = stream_ttl_stats(s);
     struct stream_stats st;
@@ -112,6 +126,9 @@ static void write_totals(struct jsonw *w, struct stream *s, const struct stream_
     jsonw_u64(w, "clamped", t->clamped);
     jsonw_u64(w, "rejected", t->rejected);
     jsonw_u64(w, "rule_clamped", t->rule_clamped);
+    jsonw_u64(w, "warned", t->warned);
+    jsonw_u64(w, "dead_letters", t->dead_letters);
+    jsonw_u64(w, "dead_letters_dropped", t->dead_letters_dropped);
     jsonw_end(w);
     jsonw_object(w, "decided");
     for (int by = 0; by < POLICY_BYS; by++)
@@ -122,20 +139,7 @@ static void write_totals(struct jsonw *w, struct stream *s, const struct stream_
     jsonw_u64(w, "would_clamp", t->would_clamp);
     jsonw_u64(w, "would_reject", t->would_reject);
     jsonw_end(w);
-}
-
-static void write_spread(struct jsonw *w, const struct stream_hour *h)
-{
-    jsonw_object(w, "lateness_ms");
-    jsonw_f64(w, "p50", (double)h->late_p50_ns / 1e6);
-    jsonw_f64(w, "p99", (double)h->late_p99_ns / 1e6);
-    jsonw_f64(w, "max", (double)h->late_max_ns / 1e6);
-    jsonw_end(w);
-    jsonw_object(w, "requested_s");
-    jsonw_i64(w, "p50", h->ttl_p50_s);
-    jsonw_i64(w, "p99", h->ttl_p99_s);
-    jsonw_i64(w, "max", h->ttl_max_s);
-    jsonw_end(w);
+    write_spread(w, h);
 }
 
 static void write_next(struct jsonw *w, struct stream *s, int64_t now_ns)
@@ -185,8 +189,7 @@ static void stats_answer(struct look *k, struct stream *s, const struct store_fo
     jsonw_u64(w, "bytes_expired_last_hour", h.expired_bytes);
     jsonw_u64(w, "pinned", lives.pinned);
     write_next(w, s, k->from_ns);
-    write_totals(w, s, &h);
-    write_spread(w, &h);
+    ttl_json_totals(w, s, &h);
     api_reply_end_quietly(k->call);
 }
 

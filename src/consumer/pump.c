@@ -8,6 +8,7 @@
 #include "pull_groups.h"
 
 #include "mayfly/log.h"
+#include "mayfly/stream_ttl.h"
 
 #define SLICE      512  /* messages of one consumer before the next one has its turn */
 #define UNIT_BYTES 1024 /* so many bytes count as much as one message */
@@ -63,6 +64,8 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
 {
     uint8_t text[20];
 
+    if ((c->cfg.direct || c->cfg.sourcing) && stream_way_out(c->group->stream, m, b))
+        return mf_buf_slice(b);
     if (!c->cfg.headers_only && !pinned)
         return m->hdr;
     if (m->hdr.len > 2)

@@ -78,6 +78,15 @@ static int get_jsz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
     return 0;
 }
 
+static int get_ttlz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
+{
+    const struct server_guest *g = q->srv->guest;
+
+    if (g == NULL)
+        return mf_fail(e, MF_UNSUPPORTED, "jetstream not enabled");
+    return g->ttlz(g->arg, sys_body(q), w, "data", e);
+}
+
 static int get_healthz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
 {
     struct healthz_query h = {0};
@@ -274,6 +283,7 @@ const struct sys_endpoint sys_server_pages[] = {
     {.name = "LEAFZ", .page = get_leafz},
     {.name = "ACCOUNTZ", .page = get_accountz},
     {.name = "JSZ", .page = get_jsz},
+    {.name = "TTLZ", .page = get_ttlz},
     {.name = "HEALTHZ", .page = get_healthz},
     {.name = "PROFILEZ", .page = get_profilez},
     {.name = "EXPVARZ", .page = get_expvarz},

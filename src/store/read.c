@@ -107,12 +107,18 @@ static uint64_t record_len(const struct store *s, const struct index *ix, uint32
     return record_pad(56 + entry_bytes_in(s, ix, id));
 }
 
-int store_peek(struct store *s, uint64_t seq, struct store_rec *out)
+/* dead: also one that is past its deadline and was not taken by store_expire(). */
+static bool readable(const struct store *s, uint32_t id, bool dead)
+{
+    return id != INDEX_NONE && (dead ? present(s, id) : visible(s, id));
+}
+
+static int peek(struct store *s, uint64_t seq, bool dead, struct store_rec *out)
 {
     uint32_t id = index_find(seen(s), seq);
     struct record r;
 
-    if (id == INDEX_NONE || !visible(s, id))
+    if (!readable(s, id, dead))
         return MF_NOTFOUND;
     uint64_t offset = place_offset(index_place(seen(s), id)), len = record_len(s, seen(s), id);
     struct segment *seg = segs_of(s, index_place(seen(s), id));
@@ -125,6 +131,16 @@ int store_peek(struct store *s, uint64_t seq, struct store_rec *out)
         return read_damaged(s, seq, seg->number, offset, len);
     rec_fill(seen(s), id, &r, out);
     return 0;
+}
+
+int store_peek(struct store *s, uint64_t seq, struct store_rec *out)
+{
+    return peek(s, seq, false, out);
+}
+
+int store_peek_dead(struct store *s, uint64_t seq, struct store_rec *out)
+{
+    return peek(s, seq, true, out);
 }
 
 /* --- from disk ------------------------------------------------------------------------------ */
@@ -148,7 +164,7 @@ static void read_end(struct read_job *j, int status)
     uint32_t id = index_find(seen(s), j->seq);
 
     segs_get(s, j->number)->readers--;
-    if (id == INDEX_NONE || !visible(s, id))
+    if (!readable(s, id, j->r->dead))
         status = MF_NOTFOUND; /* it went meanwhile */
     else if (status == MF_CORRUPT || status == MF_IO)
         status = read_damaged(s, j->seq, j->number, j->offset, j->guess);
@@ -190,7 +206,7 @@ int store_read(struct store *s, struct store_read *r)
 {
     uint32_t id = index_find(seen(s), r->seq);
 
-    if (id == INDEX_NONE || !visible(s, id))
+    if (!readable(s, id, r->dead))
         return MF_NOTFOUND;
     struct segment *seg = segs_of(s, index_place(seen(s), id));
     uint64_t offset = place_offset(index_place(seen(s), id)), len = record_len(s, seen(s), id);

@@ -32,13 +32,15 @@ int config_policy(const struct stream_config *c, const char *account, bool store
 int config_check_policy(struct stream_config *c, const struct stream_config_world *w,
                         struct js_error *e)
 {
-    struct policy_stream facts = facts_of(c, w->account, false);
+    struct policy_stream facts = facts_of(c, w->account, w->restored);
     struct policy *p;
     struct mf_error why;
     int rc = policy_compile(&p, &facts, w->ttl, &why);
 
     if (rc == MF_NOMEM)
         return rc;
+    if (rc != 0 && w->restored)
+        return 0; /* lifetime_compile() reports it */
     if (rc != 0)
         return config_invalid(e, "%s", why.text);
     policy_free(p);

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* Deaths in one turn of the loop: with markers each costs an append. */
+/* Deaths in one turn of the loop: with markers or letters each costs an append. */
 #define SLICE        2000
 #define SLICE_MARKED 500
 /* Overdue messages of one subject that are settled one by one. */
@@ -104,7 +104,7 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
 /* --- how late ------------------------------------------------------------------------------- */
 
 /* Windows follow the clock that judges deadlines; one that was set back begins anew. */
-static void roll_late(struct stream_late *l, int64_t now_ns)
+static void roll_late(struct worst_late *l, int64_t now_ns)
 {
     int64_t age = now_ns - l->from_ns;
 
@@ -123,13 +123,19 @@ int64_t expire_late_max(struct stream *s)
 
 /* --- the sweep ----------------------------------------------------------------------------- */
 
-/* Its id and its marker first: what cannot be told of does not die yet. */
+/* Its id, its letter and its marker first: what cannot be told of does not die yet. */
 static bool death(void *arg, const struct store_death *d)
 {
     struct stream *s = arg;
     int64_t late = s->swept_ns - d->deadline_ns;
+    struct letter_death letter = {.subject = d->key,
+                                  .seq = d->seq,
+                                  .deadline_ns = d->deadline_ns,
+                                  .flags = d->flags,
+                                  .last = d->last};
 
     if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
+        letter_write(s, &letter) != 0 ||
         expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE) != 0)
         return false;
     if (late > s->late.worst_ns[0])
@@ -154,6 +160,8 @@ static bool sweep(struct stream *s, size_t max)
         limits_count(s);
         announce_poke(s);
     }
+    if (s->letters != NULL)
+        letter_after_batch(s);
     return more;
 }
 
@@ -173,7 +181,8 @@ static bool stuck(const struct stream *s)
 static bool expire_run(struct work_task *t)
 {
     struct stream *s = mf_container(t, struct stream, expiring);
-    size_t slice = s->cfg.subject_delete_marker_ttl_ns > 0 ? SLICE_MARKED : SLICE;
+    bool told = s->cfg.subject_delete_marker_ttl_ns > 0 || s->on_expire != NULL;
+    size_t slice = told ? SLICE_MARKED : SLICE;
 
     s->armed_ns = INT64_MAX;
     if (s->closing)
@@ -271,6 +280,22 @@ static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
     return at;
 }
 
+/* scope: subject: of the one that died last.  Who publishes waits, so bodies are read at once. */
+static int write_letters(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n,
+                         size_t at, bool last)
+{
+    struct letter_death letter = {.subject = subject, .now = true};
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        letter.seq = d[i].seq;
+        letter.last = last && i == at;
+        if (store_life(s->store, d[i].seq, &letter.deadline_ns, &letter.flags))
+            rc = letter_write(s, &letter);
+    }
+    return rc;
+}
+
 /* In the open batch.  All of them, or none. */
 static int settle_all_of(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
@@ -281,6 +306,8 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = dedup_before_removal(s->dedup, s->store, d[i].seq, d[i].seq);
     (void)store_key_last_accepted(s->store, subject, &count);
+    if (rc == 0 && s->on_expire != NULL)
+        rc = write_letters(s, subject, d, n, at, count == n);
     if (rc == 0)
         rc = expire_mark(s, subject, d[at].seq, count == n, d[at].flags, MARKER_MAX_AGE);
     for (size_t i = 0; i < n && rc == 0; i++) {
@@ -299,6 +326,8 @@ static int settle(struct stream *s, struct mf_slice subject, const struct dead *
     int rc = settle_all_of(s, subject, d, n), end = store_end(s->store, NULL);
     limits_count(s);
     announce_poke(s);
+    if (s->letters != NULL)
+        letter_after_batch(s);
     return rc != 0 ? rc : end;
 }
 

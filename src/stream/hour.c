@@ -169,3 +169,12 @@ void stream_hour(struct stream *s, struct stream_hour *out)
     out->ttl_p99_s = ttl_at(h, 0.99);
     out->ttl_max_s = h->ttl_max_s;
 }
+
+void stream_late_add(const struct stream *s, struct stream_late *sum)
+{
+    if (s->hour == NULL)
+        return;
+    for (size_t i = 0; i < STREAM_LATE_BUCKETS; i++)
+        sum->count[i] += s->hour->late[i];
+    sum->sum_s += s->hour->late_sum_s;
+}

@@ -33,8 +33,17 @@ void lifetime_use(struct stream *s, struct policy *p)
     policy_free(s->policy);
     s->policy = p;
     s->governor = p != NULL && policy_view(p)->active ? p : NULL;
+    const struct policy_keys *k = s->governor == NULL ? NULL : &policy_view(p)->keys;
+    bool acts = k != NULL && k->enforce == POLICY_ENFORCE_ON;
+    s->slides = acts && k->slide == POLICY_SLIDE_READ;
+    s->on_expire = acts ? k->on_expire : NULL;
     if (s->governor != NULL)
         hour_start(s);
+}
+
+bool stream_slides(const struct stream *s)
+{
+    return s->slides;
 }
 
 const struct policy *stream_policy(const struct stream *s)
@@ -54,7 +63,7 @@ int stream_policy_reload(struct stream *s)
         return 0;
     }
     lifetime_use(s, next);
-    if ((rc = linked_start(s)) != 0)
+    if ((rc = linked_start(s)) != 0 || (rc = warn_start(s)) != 0)
         return rc;
     return 1;
 }
@@ -72,10 +81,11 @@ static bool is_exempt(const struct intake *in)
     return in->marker || in->restored || in->h.schedule.len > 0;
 }
 
-/* In a governed stream a backup's Nats-TTL is the deadline that the message had there. */
+/* In a stream with a policy, in force or not, a backup's Nats-TTL is the deadline that the message
+ * had there. */
 static int64_t own_ttl(const struct stream *s, const struct intake *in)
 {
-    return s->cfg.allow_msg_ttl || (in->restored && s->governor != NULL) ? in->ttl_ns : TTL_NONE;
+    return s->cfg.allow_msg_ttl || (in->restored && s->policy != NULL) ? in->ttl_ns : TTL_NONE;
 }
 
 static void decide(struct stream *s, const struct intake *in, int64_t client_ttl, bool copy,

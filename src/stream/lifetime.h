@@ -67,6 +67,40 @@ void hour_free(struct stream *s);
 
 void ahead_stop(struct stream *s); /* closing: looks ahead end */
 
+/* --- letter.c --------------------------------------------------------------------------------- */
+
+struct letter_death {
+    struct mf_slice subject;
+    uint64_t seq;
+    int64_t deadline_ns;
+    uint16_t flags;
+    bool last; /* no other message of the subject is left */
+    bool now;  /* its body is read at once, if need be: that waits for the disk */
+};
+/* In the open batch of a death, before its marker and once its id is safe: its letter is written, or
+ * dropped and counted.  Not 0: it must not go yet.  O(body), O(1) where none is due. */
+MF_MUSTCHECK int letter_append(struct stream *s, const struct letter_death *d);
+static inline int letter_write(struct stream *s, const struct letter_death *d)
+{
+    return s->on_expire == NULL ? 0 : letter_append(s, d);
+}
+void letter_after_batch(struct stream *s); /* a body that is missing is read, room is made */
+void letter_free(struct stream *s);        /* after the store is closed: it may be reading for us */
+
+/* --- warn.c ----------------------------------------------------------------------------------- */
+
+MF_MUSTCHECK int warn_start(struct stream *s); /* after each change of the policy; MF_NOMEM */
+void warn_stop(struct stream *s);              /* closing */
+void warn_run(struct stream *s);               /* its timer's, and tests' */
+bool warn_busy(const struct stream *s);        /* for tests: a visit is under way */
+void warn_young(struct stream *s, uint64_t seq, int64_t deadline_ns);
+/* A message got this deadline (0: none).  One comparison, unless its end is near. */
+static inline void warn_note(struct stream *s, uint64_t seq, int64_t deadline_ns)
+{
+    if (deadline_ns != 0 && deadline_ns <= s->warned_to_ns)
+        warn_young(s, seq, deadline_ns);
+}
+
 /* --- scope.c ---------------------------------------------------------------------------------- */
 
 bool scope_holds(

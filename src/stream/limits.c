@@ -77,13 +77,20 @@ static bool too_much(const struct stream *s)
 
 bool limits_full_with(const struct stream *s, const struct intake *in)
 {
+    return limits_full_instead(s, in, 0);
+}
+
+bool limits_full_instead(const struct stream *s, const struct intake *in, uint64_t leaving)
+{
     uint64_t msgs, bytes;
 
     if (s->cfg.max_msgs <= 0 && s->cfg.max_bytes <= 0)
         return false;
     limits_accepted(s, &msgs, &bytes);
     bytes += limits_size(s, in->subject.len, in->hdr.len, in->payload.len);
-    return over_limits(s, msgs + 1, bytes);
+    if (leaving != 0)
+        bytes -= limits_stored_size(s, leaving);
+    return over_limits(s, msgs + (leaving == 0), bytes);
 }
 
 static bool push_out(struct stream *s, uint64_t seq)
@@ -134,6 +141,14 @@ static uint64_t excess(struct stream *s, struct mf_slice subject)
     return count <= (uint64_t)s->cfg.max_msgs_per_subject
                ? 0
                : count - (uint64_t)s->cfg.max_msgs_per_subject;
+}
+
+void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below)
+{
+    uint64_t over = excess(s, subject);
+
+    if (over > 0)
+        (void)limits_take_oldest(s, subject, below, over);
 }
 
 /* The oldest message that is left.  Those that go stay in the index until that is on disk: the
@@ -402,6 +417,11 @@ void limits_enforce(struct stream *s)
     s->thin_again = s->thin_again || s->cfg.max_msgs_per_subject > 0;
     if (enforce_slice(s))
         work_add(s->host->loop, s->owner, &s->enforcing);
+}
+
+void limits_enforce_room(struct stream *s)
+{
+    work_add(s->host->loop, s->owner, &s->enforcing);
 }
 
 void limits_stop(struct stream *s)

@@ -25,10 +25,15 @@ void limits_push_out(struct stream *s, const struct intake *in);
 size_t limits_take_oldest(struct stream *s, struct mf_slice subject, uint64_t below, uint64_t max);
 /* After an update: the oldest go until all limits hold; in slices. */
 void limits_enforce(struct stream *s);
+void limits_enforce_room(struct stream *s); /* max_msgs and max_bytes alone, in a later turn */
 MF_MUSTCHECK int limits_init(struct stream *s);
 void limits_stop(struct stream *s);
 /* Would one more be too many?  (max_msgs, max_bytes) */
 bool limits_full_with(const struct stream *s, const struct intake *in);
+/* The same when this stored one goes; 0: none does. */
+bool limits_full_instead(const struct stream *s, const struct intake *in, uint64_t leaving);
+/* In the open batch: older messages of this subject go until max_msgs_per_subject holds. */
+void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below);
 uint64_t limits_sum(const struct stream *s, uint64_t bytes, uint64_t msgs, uint64_t headers);
 /* Brings the sums of the account and the server up to date. */
 void limits_count(struct stream *s);

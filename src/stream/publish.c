@@ -284,7 +284,7 @@ static int lower_older(struct stream *s, const struct intake *in, int64_t deadli
     return rc != 0 || last == 0 ? rc : scope_lower(s, last, deadline_ns);
 }
 
-static int append(struct stream *s, struct intake *in, struct store_append *a)
+int stream_append(struct stream *s, struct intake *in, struct store_append *a)
 {
     bool schedule = in->h.schedule.len > 0;
     uint64_t count;
@@ -337,7 +337,7 @@ static int append_with_company(struct stream *s, struct intake *in, struct store
         rc = limits_prepare(s, in, false);
     }
     if (rc == 0)
-        rc = append(s, in, a);
+        rc = stream_append(s, in, a);
     if (rc == 0)
         stream_stored(s, in);
     if (company) {
@@ -364,7 +364,7 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
     if (rc == 0 && in_batch)
         rc = limits_prepare(s, in, true);
     if (rc == 0)
-        rc = in_batch ? append(s, in, &a) : append_with_company(s, in, &a, wait);
+        rc = in_batch ? stream_append(s, in, &a) : append_with_company(s, in, &a, wait);
     if (rc != 0) {
         stream_store_error(s, rc, e);
         return rc;
@@ -384,6 +384,7 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
                     limits_size(s, in->subject.len, in->hdr.len, in->payload.len), a.deadline_ns);
     if (a.deadline_ns != 0)
         expire_arm(s);
+    warn_note(s, in->seq, a.deadline_ns);
     keep_ids(s, in);
     return 0;
 }

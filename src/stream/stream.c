@@ -81,6 +81,7 @@ static void stream_free(struct stream *s)
     counter_free(s);
     dedup_free(s->dedup);
     hour_free(s);
+    letter_free(s);
     loop_timer_free(s->expire_timer);
     loop_timer_free(s->enforce_timer);
     parts_free(&(struct parts){s->transform, s->republish, s->policy});
@@ -107,7 +108,7 @@ static int load(struct stream *s)
     if ((rc = dedup_load(s->dedup, s, now, s->cfg.duplicate_window_ns)) != 0)
         return rc;
     if ((rc = sweep_resume(s)) != 0 || (rc = backfill_resume(s)) != 0 ||
-        (rc = linked_start(s)) != 0)
+        (rc = linked_start(s)) != 0 || (rc = warn_start(s)) != 0)
         return rc;
     return s->cfg.allow_msg_schedules ? schedule_load(s) : 0;
 }
@@ -140,6 +141,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
         sweep_stop(s);
         backfill_stop(s);
         linked_stop(s);
+        warn_stop(s);
         stream_config_init(&s->cfg);
         stream_free(s);
         return mf_fail(e, rc, "load stream %s", cfg->name);
@@ -183,6 +185,7 @@ static void stop(struct stream *s)
     sweep_stop(s);
     backfill_stop(s);
     linked_stop(s);
+    warn_stop(s);
     ahead_stop(s);
     limits_stop(s);
     loop_timer_stop(s->expire_timer);
@@ -242,6 +245,8 @@ static void start_links(struct stream *s)
 {
     if (linked_start(s) != 0)
         log_warn("stream %s: no memory to follow the links of its TTL policy", s->cfg.name);
+    if (warn_start(s) != 0)
+        log_warn("stream %s: no memory to warn of the end of messages", s->cfg.name);
 }
 
 void stream_update(struct stream *s, struct stream_config *next, struct mf_slice encoded,

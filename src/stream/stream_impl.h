@@ -39,6 +39,7 @@
 #define BLOB_CREATED  "created"      /* i64, little endian: ns since 1970 */
 #define BLOB_SWEEP    "sweep"        /* sweep.c */
 #define BLOB_BACKFILL "ttl/backfill" /* backfill.c */
+#define BLOB_WARNED   "ttl/warned"   /* warn.c */
 #define BLOB_IDS      "ids/"         /* dedup.c: a prefix */
 #define BLOB_SCHED    "sched/"       /* schedule.c: a prefix */
 
@@ -51,6 +52,8 @@ struct sweep;
 struct backfill;
 struct linked;
 struct hour;
+struct letters;
+struct warn;
 
 struct stream {
     struct stream_config cfg;
@@ -77,7 +80,9 @@ struct stream {
     bool closing, memory;
     struct transform *transform, *republish; /* NULL: none */
     struct policy *policy;                   /* NULL: nobody says anything about lifetimes */
-    const struct policy *governor; /* the same while it is active; NULL: plain JetStream */
+    const struct policy *governor;           /* the same while it is active; NULL: plain JetStream */
+    bool slides;                             /* slide: read, and it is in force */
+    const char *on_expire;                   /* the prefix of dead letters; NULL: none are written */
     struct stream_ttl_stats ttl_stats;
     struct dedup *dedup;
     struct batches *batches; /* NULL until the first one; so are the next four */
@@ -87,6 +92,9 @@ struct stream {
     struct sweep *sweep;       /* NULL: none is running */
     struct linked *linked;     /* NULL: no rule of its policy has a link */
     struct mf_list looks;      /* ahead.c */
+    struct letters *letters;   /* NULL until the first death that earns a letter */
+    struct warn *warn;         /* NULL: nobody is told of messages that end soon */
+    int64_t warned_to_ns;      /* warn.c: messages that end up to here were told of; 0: warn is NULL */
     struct hour *hour;         /* NULL: neither policy nor death yet, or no memory */
     struct backfill *backfill; /* the last one, running or ended; NULL: none */
     uint64_t first_known;      /* the last message whose time was read for stream_state() */
@@ -115,7 +123,7 @@ struct stream {
     void *data;
     struct stream_stats stats; /* late_max_ns is stream_stats()'s: it comes from late */
     /* The worst delays of expiries: [0] since from_ns, [1] in the window before that. */
-    struct stream_late {
+    struct worst_late {
         int64_t from_ns, worst_ns[2];
     } late;
     void (*closed)(void *arg);
@@ -181,6 +189,9 @@ struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject);
  * the caller has called store_begin() and will end it. */
 MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch,
                               struct store_wait *wait, struct js_error *e);
+/* The message alone, with its deadline, in *a: nothing goes because of it, nobody is told.  0, or the
+ * store's code. */
+MF_MUSTCHECK int stream_append(struct stream *s, struct intake *in, struct store_append *a);
 /* Raises the TTL to the least that a stream with markers allows; may rewrite in->hdr (s->scratch).
  * stream_store() does it for who has not. */
 void stream_clamp_ttl(struct stream *s, struct intake *in);

@@ -1,5 +1,7 @@
-/* touch.c: deadlines that are set by hand, and renewed: SET, TOUCH, PERSIST. */
+/* touch.c: deadlines that are set by hand, and renewed: SET, TOUCH, PERSIST, and reads (slide). */
 #include "lifetime.h"
+
+#include "mayfly/clock.h"
 
 #include <stdlib.h>
 
@@ -39,6 +41,8 @@ static int change_life(struct stream *s, struct stream_life_change *c)
         s->store, c->seq, deadline_ns,
         (uint16_t)((c->infinite ? STORE_INFINITE : 0) | (c->pinned ? STORE_PINNED : 0)), NULL);
     c->done = rc == 0;
+    if (rc == 0)
+        warn_note(s, c->seq, deadline_ns);
     if (rc == 0 && scope)
         rc = scope_lower(s, store_older(s->store, c->seq), deadline_ns);
     return rc == MF_NOTFOUND ? 0 : rc;
@@ -101,4 +105,43 @@ void stream_change_lives(struct stream *s, enum stream_life_cause why,
     }
     stream_store_error(s, end, &e);
     op->done(op, &e, 0);
+}
+
+/* --- slide: read ------------------------------------------------------------------------------ */
+
+/* A life that was renewed so short a time ago is not renewed again: a busy key costs few records.
+ */
+#define SLIDE_PART   64
+#define SLIDE_MAX_NS (300 * CLOCK_S)
+
+/* The renewed deadline; 0: it stays as it is.  A read shortens no life, and a tombstone is no
+ * value. */
+static int64_t slide_to(struct stream *s, const struct stream_msg *m, int64_t now_ns)
+{
+    struct policy_decision d;
+    struct stream_life l;
+
+    if (!stream_life(s, m->seq, &l) || l.deadline_ns == 0 || l.pinned || l.tombstone ||
+        !stream_ttl_decide(s, m, now_ns, &d))
+        return 0;
+    int64_t deadline_ns = expire_deadline(s, now_ns, d.ttl);
+    int64_t grain_ns = (deadline_ns - now_ns) / SLIDE_PART;
+
+    if (grain_ns > SLIDE_MAX_NS)
+        grain_ns = SLIDE_MAX_NS;
+    return deadline_ns > l.deadline_ns + grain_ns ? deadline_ns : 0;
+}
+
+void stream_slide_read(struct stream *s, const struct stream_msg *m)
+{
+    int64_t now_ns = stream_now(s);
+    struct stream_life_change c = {.seq = m->seq};
+    struct js_error e;
+
+    if (s->closing || check_sealed(s, &e) != 0 || (c.deadline_ns = slide_to(s, m, now_ns)) == 0)
+        return;
+    store_begin(s->store, false);
+    int rc = change_one(s, &c), end = store_end(s->store, NULL);
+    if (rc == 0 && end == 0)
+        s->ttl_stats.touched_by_read += c.done; /* refused: it ends when it would have ended */
 }

@@ -232,6 +232,15 @@ static void look_jsz(void)
                 NULL, &w, NULL, &e) != 0)
         mf_buf_clear(&out);
 }
+static void look_ttlz(void)
+{
+    struct mf_error e;
+
+    mf_buf_fini(&out);
+    jsonw_begin(&w, &out, JSONW_COMPACT);
+    if (api_ttlz(api, MF_LIT("{\"account\":\"A\",\"limit\":5}"), &w, NULL, &e) != 0)
+        mf_buf_clear(&out);
+}
 static void look_metrics(void)
 {
     mf_buf_fini(&out);
@@ -252,6 +261,11 @@ static void test_pages_without_memory_are_short_and_do_no_harm(void)
     TEST_ASSERT_FALSE(mf_buf_failed(&out));
     TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\"stream_detail\":[{\"name\":\"S\""));
     TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\"consumer_detail\":[{\"stream_name\":\"S\""));
+    for (n = 1; nth_fails(n, look_ttlz); n++)
+        TEST_ASSERT_LESS_THAN_INT64(1000, n);
+    TEST_ASSERT_GREATER_THAN_INT64(2, n);
+    TEST_ASSERT_NOT_NULL(
+        strstr(mf_buf_cstr(&out), "\"streams\":[{\"account\":\"A\",\"stream\":\"S\""));
     for (n = 1; nth_fails(n, look_metrics); n++)
         TEST_ASSERT_LESS_THAN_INT64(1000, n);
     TEST_ASSERT_GREATER_THAN_INT64(2, n);
@@ -260,6 +274,8 @@ static void test_pages_without_memory_are_short_and_do_no_harm(void)
         strstr(mf_buf_cstr(&out), "mayfly_stream_messages{account=\"A\",stream=\"T\"} 0\n"));
     TEST_ASSERT_NOT_NULL(strstr(
         mf_buf_cstr(&out), "mayfly_consumer_lag{account=\"A\",stream=\"S\",consumer=\"k\"} 0\n"));
+    TEST_ASSERT_NOT_NULL(
+        strstr(mf_buf_cstr(&out), "mayfly_stream_ttl_enforce{account=\"A\",stream=\"T\"} 0\n"));
     for (n = 1; nth_fails(n, look_health); n++)
         TEST_ASSERT_LESS_THAN_INT64(1000, n);
 }

@@ -39,11 +39,12 @@ export function parseMetrics(text) {
       continue;
     }
     const m = line.match(SAMPLE) ?? fail(line, "neither comment nor sample");
-    if (m[1] !== current?.name || !current.type) fail(line, "a sample outside its group");
+    const part = current?.type === "histogram" && m[1].match(/^(.+)_(bucket|sum|count)$/)?.[1];
+    if ((m[1] !== current?.name && part !== current?.name) || !current.type) fail(line, "a sample outside its group");
     const key = `${m[1]} ${m[2] ?? ""}`;
     if (seen.has(key)) fail(line, "a series twice");
     seen.add(key);
-    current.samples.push({ labels: readLabels(m[2], line), value: Number(m.at(-1).replace("Inf", "Infinity")) });
+    current.samples.push({ name: m[1], labels: readLabels(m[2], line), value: Number(m.at(-1).replace("Inf", "Infinity")) });
   }
   for (const f of families.values()) if (!f.samples.length) throw new Error(`${f.name} has no sample`);
   return families;

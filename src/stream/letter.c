@@ -1,0 +1,301 @@
+/* letter.c: dead letters (on_expire): a copy of a message that expires, on <prefix>.<subject>.
+ *
+ * letter_append() puts it into the batch of the death, before the delete marker.  A body that is
+ * not in memory is read by a worker when that batch is over: the death waits for it, and so do
+ * those behind it, all of them out of sight already.  One body is held at a time; its neighbours in
+ * the file come into memory with it.
+ *
+ * Expiry wins: where limits refuse the letter, or the message cannot be read, it is dropped and
+ * counted.  Only a passing shortage (memory, writes that wait) puts the death off. */
+#include "lifetime.h"
+
+#include "mayfly/clock.h"
+
+#include <stdlib.h>
+
+/* Bytes of letters in one slice of a sweep. */
+#define SLICE_BYTES (1u << 20)
+
+struct letters {
+    struct stream *s;
+    struct mf_buf subject, hdr, plain;
+    struct store_read read;
+    bool reading;
+    uint64_t wanted; /* to be read when the batch is over; 0: none */
+    uint64_t held;   /* this one was read, with this status, */
+    int status;
+    struct store_rec rec; /* and it stands here: */
+    struct mf_buf bytes;
+    uint64_t done;  /* its letter was written or dropped, whatever holds its death up */
+    size_t slice;   /* bytes of the letters of the open batch */
+    bool again;     /* it was ended by that: the next slice follows at once */
+    bool displaces; /* the stream is over its limits: the oldest have to go */
+};
+
+static struct letters *letters_of(struct stream *s)
+{
+    if (s->letters == NULL && (s->letters = calloc(1, sizeof *s->letters)) != NULL)
+        s->letters->s = s;
+    return s->letters;
+}
+
+void letter_free(struct stream *s)
+{
+    struct letters *l = s->letters;
+
+    if (l == NULL)
+        return;
+    mf_buf_fini(&l->subject);
+    mf_buf_fini(&l->hdr);
+    mf_buf_fini(&l->plain);
+    mf_buf_fini(&l->bytes);
+    free(l);
+    s->letters = NULL;
+}
+
+/* --- the message ------------------------------------------------------------------------------ */
+
+/* Its slices are copied: they are valid in the callback only. */
+static int hold(struct letters *l, const struct store_rec *r)
+{
+    mf_buf_clear(&l->bytes);
+    uint8_t *at = mf_buf_reserve(&l->bytes, r->key.len + r->head.len + r->body.len + 1);
+    struct mf_slice *const to[] = {&l->rec.key, &l->rec.head, &l->rec.body};
+
+    if (at == NULL)
+        return MF_NOMEM;
+    l->rec = *r;
+    for (size_t i = 0; i < MF_COUNT(to); i++) {
+        size_t n = to[i]->len;
+        if (n > 0)
+            memcpy(at, to[i]->ptr, n);
+        *to[i] = mf_slice(at, n);
+        at += n;
+    }
+    return 0;
+}
+
+static void on_read(struct store_read *read, int status)
+{
+    struct letters *l = mf_container(read, struct letters, read);
+    struct stream *s = l->s;
+
+    l->reading = false;
+    if (status == 0)
+        status = hold(l, &read->rec);
+    l->status = status;
+    l->held = status == MF_NOMEM ? 0 : read->seq; /* without memory: tried again */
+    if (!s->closing)
+        work_add(s->host->loop, s->owner, &s->expiring);
+}
+
+static void read_wanted(struct letters *l)
+{
+    uint64_t seq = l->wanted;
+
+    l->wanted = 0;
+    if (seq == 0 || l->reading || l->s->closing)
+        return;
+    l->read = (struct store_read){.seq = seq, .dead = true, .done = on_read};
+    int rc = store_read(l->s->store, &l->read);
+    l->reading = rc == 0;
+    if (rc != 0 && rc != MF_NOMEM) {
+        l->held = seq;
+        l->status = rc;
+    }
+}
+
+static int find_message(struct letters *l, const struct letter_death *d, struct store_rec *out)
+{
+    int rc;
+
+    if (l->held == d->seq) {
+        *out = l->rec;
+        return l->status;
+    }
+    if ((rc = store_peek_dead(l->s->store, d->seq, out)) != MF_AGAIN)
+        return rc;
+    if (!d->now) {
+        l->wanted = d->seq;
+        return rc;
+    }
+    l->held = 0; /* its bytes go */
+    rc = store_read_back(l->s->store, d->seq, &l->bytes, out);
+    return rc == 0 && out->seq != d->seq ? MF_NOTFOUND : rc;
+}
+
+/* --- the letter ------------------------------------------------------------------------------- */
+
+/* Headers that would act again, and those of an earlier letter. */
+static bool is_left_out(struct mf_slice name)
+{
+    static const char *const whole[] = {"Nats-TTL", "Nats-Msg-Id", "Nats-Rollup"};
+    static const char *const begins[] = {"Nats-Expected-", "Nats-Schedule", "Nats-Batch-",
+                                         "Mayfly-Expired-"};
+
+    for (size_t i = 0; i < MF_COUNT(whole); i++)
+        if (mf_eq_str(name, whole[i]))
+            return true;
+    for (size_t i = 0; i < MF_COUNT(begins); i++)
+        if (mf_starts(name, begins[i]))
+            return true;
+    return false;
+}
+
+/* max_age ended it, not a TTL. */
+static bool is_aged(struct stream *s, const struct letter_death *d, const struct store_rec *r)
+{
+    if (s->cfg.max_age_ns <= 0 || (d->flags & STORE_PINNED) != 0)
+        return false;
+    int64_t ttl = lifetime_stored_ttl(s, r, s->cfg.allow_msg_ttl, s->governor);
+    return ttl == TTL_NONE || ttl > s->cfg.max_age_ns;
+}
+
+static void copy_lines(struct mf_buf *to, struct mf_slice head)
+{
+    struct mf_slice name, value;
+    size_t pos = 0;
+
+    while (head.len > 0 && header_next(head, &pos, &name, &value)) {
+        if (is_left_out(name))
+            continue;
+        mf_buf_append(to, name.ptr, name.len);
+        mf_buf_puts(to, ": ");
+        mf_buf_append(to, value.ptr, value.len);
+        mf_buf_puts(to, "\r\n");
+    }
+}
+
+static void write_header(struct letters *l, const struct letter_death *d, const struct store_rec *r)
+{
+    char text[CLOCK_TEXT], number[24];
+
+    mf_buf_clear(&l->hdr);
+    header_begin(&l->hdr, NULL);
+    copy_lines(&l->hdr, r->head);
+    header_add(&l->hdr, "Mayfly-Expired-Subject", d->subject);
+    header_add(&l->hdr, "Mayfly-Expired-Sequence",
+               mf_slice(number, proto_put_u64((uint8_t *)number, d->seq)));
+    header_add(&l->hdr, "Mayfly-Expired-Time", mf_slice(text, clock_put_rfc3339(text, r->ts_ns)));
+    header_add(&l->hdr, "Mayfly-Expired-At",
+               mf_slice(text, clock_put_rfc3339(text, d->deadline_ns)));
+    header_add(&l->hdr, "Mayfly-Expired-Reason",
+               is_aged(l->s, d, r) ? MF_LIT("MaxAge") : MF_LIT("TTL"));
+    header_end(&l->hdr);
+}
+
+static bool is_refused(struct stream *s, const struct intake *in, uint64_t dying)
+{
+    struct js_error e;
+    uint64_t count;
+
+    if (stream_numbered_out(s) || store_full(s->store) || stream_nobody_wants(s, in->subject) ||
+        check_sealed(s, &e) != 0 || check_resources(s, in, &e) != 0 ||
+        check_account(s, in, &e) != 0)
+        return true;
+    if (s->cfg.discard != DISCARD_NEW)
+        return false;
+    (void)store_key_last_accepted(s->store, in->subject, &count);
+    return limits_full_instead(s, in, dying) ||
+           (s->cfg.discard_new_per_subject && s->cfg.max_msgs_per_subject > 0 &&
+            count >= (uint64_t)s->cfg.max_msgs_per_subject);
+}
+
+static int store_letter(struct letters *l, struct intake *in, uint64_t dying)
+{
+    struct stream *s = l->s;
+    struct store_append a;
+    int rc;
+
+    l->displaces |= limits_full_instead(s, in, dying);
+    if ((rc = stream_append(s, in, &a)) != 0)
+        return rc;
+    limits_thin(s, in->subject, in->seq);
+    warn_note(s, in->seq, a.deadline_ns);
+    l->slice += in->hdr.len + in->payload.len;
+    republish_note(s,
+                   &(struct stream_msg){.seq = in->seq,
+                                        .ts_ns = in->ts_ns,
+                                        .subject = in->subject,
+                                        .hdr = in->hdr,
+                                        .payload = in->payload},
+                   in->previous);
+    if (s->hour != NULL)
+        hour_stored(s, in->ts_ns, limits_size(s, in->subject.len, in->hdr.len, in->payload.len),
+                    a.deadline_ns);
+    return 0;
+}
+
+/* MF_DENIED: refused by limits. */
+static int write_letter(struct letters *l, const struct letter_death *d, const struct store_rec *r)
+{
+    struct intake in = {.payload = r->body, .ts_ns = stream_stamp(l->s), .ttl_ns = TTL_NONE};
+
+    if ((r->flags & MSG_COMPRESSED) != 0) {
+        int rc = compress_undo(r->body, &l->plain, &in.payload);
+        if (rc != 0)
+            return rc;
+    }
+    mf_buf_clear(&l->subject);
+    mf_buf_puts(&l->subject, l->s->on_expire);
+    mf_buf_byte(&l->subject, '.');
+    mf_buf_append(&l->subject, d->subject.ptr, d->subject.len);
+    write_header(l, d, r);
+    if (mf_buf_failed(&l->subject) || mf_buf_failed(&l->hdr))
+        return MF_NOMEM;
+    in.subject = mf_buf_slice(&l->subject);
+    in.hdr = mf_buf_slice(&l->hdr);
+    intake_read(in.hdr, &in.h);
+    return is_refused(l->s, &in, d->seq) ? MF_DENIED : store_letter(l, &in, d->seq);
+}
+
+/* --- deaths ----------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct stream *s, const struct letter_death *d)
+{
+    size_t n = strlen(s->on_expire);
+
+    if ((d->flags & MSG_TOMBSTONE) != 0 ||
+        (policy_view(s->governor)->keys.scope == POLICY_SCOPE_SUBJECT && !d->last))
+        return false;
+    return !(mf_starts(d->subject, s->on_expire) && d->subject.len > n && d->subject.ptr[n] == '.');
+}
+
+int letter_append(struct stream *s, const struct letter_death *d)
+{
+    struct letters *l = letters_of(s);
+    struct store_rec r;
+
+    if (l == NULL)
+        return MF_NOMEM;
+    if (!is_wanted(s, d) || l->done == d->seq)
+        return 0;
+    if (!d->now && l->slice >= SLICE_BYTES) {
+        l->again = true;
+        return MF_AGAIN;
+    }
+    int rc = find_message(l, d, &r);
+    if (rc == 0)
+        rc = write_letter(l, d, &r);
+    if (rc == MF_AGAIN || rc == MF_NOMEM || rc == MF_READONLY || rc == MF_CLOSED)
+        return rc;
+    l->done = d->seq;
+    s->ttl_stats.dead_letters += rc == 0;
+    s->ttl_stats.dead_letters_dropped += rc != 0;
+    return 0;
+}
+
+void letter_after_batch(struct stream *s)
+{
+    struct letters *l = s->letters;
+
+    if (l == NULL)
+        return;
+    if (l->displaces)
+        limits_enforce_room(s);
+    if (l->again && !s->closing)
+        work_add(s->host->loop, s->owner, &s->expiring);
+    l->displaces = l->again = false;
+    l->slice = 0;
+    read_wanted(l);
+}
