@@ -53,6 +53,7 @@ struct linked;
 struct hour;
 struct letters;
 struct warn;
+struct tell;
 
 struct stream {
     struct stream_config cfg;
@@ -92,6 +93,7 @@ struct stream {
     struct linked *linked;     /* NULL: no rule of its policy has a link */
     struct mf_list looks;      /* ahead.c */
     struct letters *letters;   /* NULL until the first death that earns a letter */
+    struct tell *tell;         /* NULL until something happened to a life, or no memory */
     struct warn *warn;         /* NULL: nobody is told of messages that end soon */
     int64_t warned_to_ns;      /* warn.c: messages that end up to here were told of; 0: warn is NULL */
     struct hour *hour;         /* NULL: neither policy nor death yet, or no memory */
