@@ -113,7 +113,7 @@ static struct tell_death told_before(const struct stream *s, struct mf_slice sub
 
 static void report_death(struct stream *s, struct tell_death *d, uint64_t seq)
 {
-    if (s->host->ttl_event == NULL)
+    if (s->host->ttl_event == NULL || s->governor == NULL)
         return;
     d->seq = seq;
     d->bytes = limits_stored_size(s, seq);

@@ -134,9 +134,10 @@ static void mention(struct summary *x, struct mf_slice subject, const struct str
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
+/* A stream without a policy is plain JetStream, and nats-server has no such event. */
 void tell_expired(struct stream *s, const struct tell_death *d)
 {
-    struct summary *x = open_summary(s, STREAM_TTL_EXPIRED);
+    struct summary *x = s->governor == NULL ? NULL : open_summary(s, STREAM_TTL_EXPIRED);
 
     if (x == NULL)
         return;

@@ -412,6 +412,19 @@ static void test_a_death_ahead_of_the_sweep_is_told_of(void)
     TEST_ASSERT_EQUAL_STRING("1: 1 k.a/1// k.a/1// 0,0 0,0,0\n", told());
 }
 
+static void test_a_stream_without_a_policy_tells_nothing(void)
+{
+    struct stream_config c = {.name = (char *)"S", .subjects = {subjects, 2}};
+
+    c.max_age_ns = 10 * CLOCK_S;
+    open_telling(&c);
+    put("k.a", NULL);
+    later(11 * CLOCK_S);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+    TEST_ASSERT_EQUAL_UINT64(0, questions);
+    TEST_ASSERT_EQUAL_STRING("", told());
+}
+
 static void test_what_bounds_do_is_told_of(void)
 {
     struct stream_config c = WITH("default", "10s", "max", "24h");
@@ -484,6 +497,7 @@ int main(void)
     RUN_TEST(test_streams_without_a_warning_look_at_nothing);
     RUN_TEST(test_deaths_are_told_of_in_one_summary);
     RUN_TEST(test_a_death_ahead_of_the_sweep_is_told_of);
+    RUN_TEST(test_a_stream_without_a_policy_tells_nothing);
     RUN_TEST(test_what_bounds_do_is_told_of);
     RUN_TEST(test_an_audit_is_told_of);
     RUN_TEST(test_where_nobody_listens_the_host_is_rarely_asked);
