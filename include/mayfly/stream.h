@@ -15,6 +15,7 @@
 #include "mayfly/policy.h"
 #include "mayfly/store.h"
 #include "mayfly/stream_config.h"
+#include "mayfly/stream_event.h"
 #include "mayfly/work.h"
 
 struct stream;
@@ -22,13 +23,6 @@ struct stream;
 /* Bytes in use, as limits count them. */
 struct stream_usage {
     int64_t memory, file;
-};
-
-/* A message that ends soon (warn). */
-struct stream_expiring {
-    struct mf_slice subject; /* valid until something is published */
-    uint64_t seq;
-    int64_t deadline_ns, left_ns, warn_ns;
 };
 
 /* What a stream asks of the world above; one for all streams of an account, and it outlives them.
@@ -46,6 +40,10 @@ struct stream_host {
     void (*batch_abandoned)(void *arg, struct stream *s, struct mf_slice batch, const char *reason);
     /* An event about a message that ends soon; false: nobody listens.  NULL: nobody ever does. */
     bool (*ttl_expiring)(void *arg, struct stream *s, const struct stream_expiring *e);
+    /* Summaries of what happens to lifetimes: does somebody listen to this kind; here is one.  The
+     * second NULL: nobody ever does. */
+    bool (*ttl_heard)(void *arg, struct stream *s, enum stream_ttl_kind kind);
+    void (*ttl_event)(void *arg, struct stream *s, const struct stream_ttl_event *e);
     void *arg;
     const char *account;             /* for log lines */
     bool strict;                     /* compat: strict: behave as 2.15.1 */

@@ -85,8 +85,8 @@ bool stream_config_equal(const struct stream_config *a, const struct stream_conf
 
 /* What the checks must know of the rest of the world. */
 struct stream_config_world {
-    bool strict; /* compat: strict: take what 2.15.1 takes, wrong or not */
-    bool update; /* an UPDATE's request: rules 10 and 12 wait for stream_config_check_update() */
+    bool strict;   /* compat: strict: take what 2.15.1 takes, wrong or not */
+    bool update;   /* an UPDATE's request: rules 10 and 12 wait for stream_config_check_update() */
     bool restored; /* of a backup: a TTL policy that is not understood is kept, out of force */
     int64_t default_duplicate_window_ns; /* the server's limit for it, too; 0: 2 min, no limit */
     int64_t max_stream_bytes_memory, max_stream_bytes_file; /* account limits; -1: none */

@@ -84,8 +84,9 @@ struct stream_life_change {
 void stream_change_lives(struct stream *s, enum stream_life_cause why,
                          struct stream_life_change *at, size_t n, struct stream_op *op);
 /* slide: read.  The last value of a subject was read: its life begins again, if more than a 64th
- * of its TTL (at most 5 minutes) of it is used.  Nobody waits: the record (32 bytes) goes to disk with
- * the next group, and what cannot be written now is not renewed.  Deadlines set by hand stay. */
+ * of its TTL (at most 5 minutes) of it is used.  Nobody waits: the record (32 bytes) goes to disk
+ * with the next group, and what cannot be written now is not renewed.  Deadlines set by hand stay.
+ */
 bool stream_slides(const struct stream *s); /* else nothing is to be done; O(1) */
 void stream_slide_read(struct stream *s, const struct stream_msg *m);
 static inline void stream_slide(struct stream *s, const struct stream_msg *m)

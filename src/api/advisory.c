@@ -13,14 +13,21 @@
 
 bool event_open(struct event *v, struct api_account *aa, const char *type)
 {
-    char id[RAND_NUID + 1], full[128];
+    char full[128];
+
+    (void)snprintf(full, sizeof full, "io.nats.jetstream.%s", type);
+    return event_open_as(v, aa, full);
+}
+
+bool event_open_as(struct event *v, struct api_account *aa, const char *full)
+{
+    char id[RAND_NUID + 1];
 
     if (!router_has_interest(account_router(aa->account), mf_str(v->subject)))
         return false;
     v->aa = aa;
     v->text = MF_BUF_INIT;
     rand_nuid(id);
-    (void)snprintf(full, sizeof full, "io.nats.jetstream.%s", type);
     jsonw_begin(&v->w, &v->text, JSONW_COMPACT);
     jsonw_object(&v->w, NULL);
     jsonw_str(&v->w, "type", full);

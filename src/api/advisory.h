@@ -2,7 +2,7 @@
 #ifndef API_ADVISORY_H
 #define API_ADVISORY_H
 
-#include "mayfly/base.h"
+#include "mayfly/stream_event.h"
 
 struct api;
 struct api_account;
@@ -16,8 +16,9 @@ void advisory_api_limit(struct api *a, uint64_t dropped);
 void events_drop(struct api_account *aa); /* those not sent yet */
 void advisory_stream_action(struct api_account *aa, const char *stream, const char *action);
 /* ttl_event.c: of streams' hosts. */
-struct stream_expiring;
 bool ttl_event_expiring(void *arg, struct stream *s, const struct stream_expiring *e);
+bool ttl_event_heard(void *arg, struct stream *s, enum stream_ttl_kind kind);
+void ttl_event_send(void *arg, struct stream *s, const struct stream_ttl_event *e);
 void advisory_batch_abandoned(void *arg, struct stream *s, struct mf_slice batch,
                               const char *reason);
 void advisory_snapshot_create(struct api_call *call, struct stream *s);

@@ -130,6 +130,8 @@ static void host_fill(struct api_account *aa)
     h->publish = host_publish;
     h->batch_abandoned = advisory_batch_abandoned;
     h->ttl_expiring = ttl_event_expiring;
+    h->ttl_heard = ttl_event_heard;
+    h->ttl_event = ttl_event_send;
     h->arg = aa;
     h->account = account_name(aa->account);
     h->strict = js->compat_strict;

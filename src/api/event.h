@@ -14,6 +14,7 @@ struct event {
 /* The subject is in place; type: "advisory.v1.nak".  false: nobody wants to hear it.  Else the
  * object is open in v->w until event_send(). */
 bool event_open(struct event *v, struct api_account *aa, const char *type);
+bool event_open_as(struct event *v, struct api_account *aa, const char *full); /* the whole type */
 void event_domain(struct event *v); /* the member, if there is a domain */
 void event_send(struct event *v);
 /* At the end of the turn: for events from the middle of something that must not begin again, which

@@ -57,6 +57,7 @@ void ttl_list_handle(struct api_call *call);
 void ttl_stats_handle(struct api_call *call);
 void ttl_forecast_handle(struct api_call *call);
 void ttl_backfill_handle(struct api_call *call);
+void ttl_json_values(struct jsonw *w, const struct policy *p); /* "policy", "origin"; p or NULL */
 /* "job": {...}. */
 struct backfill_status;
 void ttl_json_job(struct jsonw *w, const struct backfill_status *st, int64_t now_ns);

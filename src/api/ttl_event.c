@@ -1,9 +1,13 @@
 /* ttl_event.c: events about lifetimes, written only where somebody listens. */
 #include "event.h"
+#include "ttl_api.h"
 
+#include "mayfly/backfill.h"
 #include "mayfly/clock.h"
 #include "mayfly/lend.h"
 #include "mayfly/stream_ttl.h"
+
+#include <stdio.h>
 
 #define EXPIRING "$MAYFLY.EVENT.TTL.EXPIRING."
 
@@ -46,4 +50,91 @@ bool ttl_event_expiring(void *arg, struct stream *s, const struct stream_expirin
     mf_buf_fini(&text);
     lend_give(subject);
     return sent;
+}
+
+/* --- summaries -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *subject, *type;
+} kinds[STREAM_TTL_KINDS] = {
+    [STREAM_TTL_EXPIRING] = {"EXPIRING", "expiring"},
+    [STREAM_TTL_EXPIRED] = {"EXPIRED", "expired"},
+    [STREAM_TTL_CLAMPED] = {"CLAMPED", "clamped"},
+    [STREAM_TTL_REJECTED] = {"REJECTED", "rejected"},
+    [STREAM_TTL_AUDIT] = {"AUDIT", "audit"},
+    [STREAM_TTL_BACKFILL] = {"BACKFILL", "backfill"},
+    [STREAM_TTL_POLICY] = {"POLICY", "policy"},
+};
+
+static void put_subject(char subject[640], struct stream *s, enum stream_ttl_kind kind)
+{
+    (void)snprintf(subject, 640, "$JS.EVENT.ADVISORY.STREAM.TTL.%s.%s", kinds[kind].subject,
+                   stream_name(s));
+}
+
+bool ttl_event_heard(void *arg, struct stream *s, enum stream_ttl_kind kind)
+{
+    struct api_account *aa = arg;
+    char subject[640];
+
+    put_subject(subject, s, kind);
+    return router_has_interest(account_router(aa->account), mf_str(subject));
+}
+
+static void write_mention(struct jsonw *w, const char *name, const struct stream_ttl_mention *m)
+{
+    jsonw_object(w, name);
+    jsonw_slice(w, "subject", m->subject);
+    if (m->seq != 0)
+        jsonw_u64(w, "seq", m->seq);
+    if (m->limit[0] != '\0') {
+        jsonw_str(w, "asked", m->asked);
+        jsonw_str(w, "limit", m->limit);
+    }
+    jsonw_end(w);
+}
+
+static void write_counts(struct jsonw *w, const struct stream_ttl_event *e)
+{
+    char text[CLOCK_TEXT];
+
+    jsonw_u64(w, "count", e->count);
+    if (e->kind == STREAM_TTL_EXPIRED)
+        jsonw_u64(w, "bytes", e->bytes);
+    if (e->kind == STREAM_TTL_AUDIT) {
+        jsonw_u64(w, "would_set", e->would_set);
+        jsonw_u64(w, "would_clamp", e->would_clamp);
+        jsonw_u64(w, "would_reject", e->would_reject);
+    }
+    write_mention(w, "first", &e->first);
+    write_mention(w, "last", &e->last);
+    if (e->kind == STREAM_TTL_EXPIRED) {
+        jsonw_u64(w, "markers", e->markers);
+        jsonw_u64(w, "dead_letters", e->dead_letters);
+        jsonw_f64(w, "late_max_ms", (double)e->late_max_ns / 1e6);
+    }
+    if (e->kind == STREAM_TTL_EXPIRING)
+        jsonw_str(w, "warn", clock_duration(text, e->warn_ns));
+}
+
+void ttl_event_send(void *arg, struct stream *s, const struct stream_ttl_event *e)
+{
+    struct api_account *aa = arg;
+    const struct backfill_status *job = backfill_status(s);
+    struct event v;
+    char type[64];
+
+    put_subject(v.subject, s, e->kind);
+    (void)snprintf(type, sizeof type, "io.mayfly.advisory.v1.ttl_%s", kinds[e->kind].type);
+    if (!event_open_as(&v, aa, type))
+        return;
+    jsonw_str(&v.w, "stream", stream_name(s));
+    event_domain(&v);
+    if (e->kind == STREAM_TTL_POLICY)
+        ttl_json_values(&v.w, stream_policy(s));
+    else if (e->kind != STREAM_TTL_BACKFILL)
+        write_counts(&v.w, e);
+    else if (job != NULL)
+        ttl_json_job(&v.w, job, api_now_ns(aa->api));
+    event_send(&v);
 }

@@ -148,6 +148,11 @@ static void write_values(struct jsonw *w, const struct policy_view *v)
     jsonw_end(w);
 }
 
+void ttl_json_values(struct jsonw *w, const struct policy *p)
+{
+    write_values(w, view_of(p));
+}
+
 void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p)
 {
     const struct policy_view *v = view_of(p);

@@ -10,6 +10,7 @@
  *              enum policy_by; the filter
  * Another version is not continued: the job counts as stopped. */
 #include "lifetime.h"
+#include "tell.h"
 #include "walk.h"
 
 #include "mayfly/backfill.h"
@@ -26,6 +27,7 @@
 #define COUNTERS   7
 #define FIXED      (76 + 8 * (COUNTERS + POLICY_BYS))
 #define FILTER_MAX 255
+#define TELL_NS    (10 * CLOCK_S)
 #define SLICES_S   20u /* slices in a second, where the rate allows less than whole ones */
 
 struct backfill {
@@ -33,6 +35,7 @@ struct backfill {
     struct backfill_status st;
     char filter[FILTER_MAX + 1];
     char error[160];
+    int64_t told_ns; /* when its progress was told of */
 };
 
 static struct backfill *job_of(struct walk *w)
@@ -146,6 +149,7 @@ static int fail(struct backfill *b)
              "\"expire_now\"",
              (unsigned long long)b->st.opts.expire_now);
     b->st.error = b->error;
+    tell_changed(b->walk.s, STREAM_TTL_BACKFILL);
     log_warn("stream %s: backfill %s stopped: %s", b->walk.s->cfg.name, b->st.id, b->error);
     return MF_CLOSED;
 }
@@ -199,6 +203,12 @@ static int change(struct backfill *b, const struct store_rec *r, bool *wrote)
     return 0;
 }
 
+static void tell_progress(struct backfill *b, struct stream *s)
+{
+    b->told_ns = stream_now(s);
+    tell_changed(s, STREAM_TTL_BACKFILL);
+}
+
 static int backfill_visit(struct walk *w, const struct store_rec *r, bool *wrote)
 {
     struct backfill *b = job_of(w);
@@ -213,6 +223,8 @@ static int backfill_visit(struct walk *w, const struct store_rec *r, bool *wrote
     else
         rc = change(b, r, wrote);
     b->st.seen += rc == 0;
+    if (stream_now(w->s) - b->told_ns >= TELL_NS)
+        tell_progress(b, w->s);
     return rc;
 }
 
@@ -231,6 +243,8 @@ static int backfill_finish(struct walk *w)
     b->st.state = BACKFILL_DONE;
     if (!b->st.opts.dry_run && (rc = save(w->s, b, NULL)) != 0)
         b->st.state = BACKFILL_RUNNING;
+    else
+        tell_changed(w->s, STREAM_TTL_BACKFILL);
     return rc;
 }
 
@@ -322,6 +336,7 @@ int backfill_start(struct stream *s, const struct backfill_opts *o, struct strea
     }
     backfill_stop(s);
     s->backfill = b;
+    tell_progress(b, s);
     walk_go(&b->walk);
     return 0;
 }
@@ -343,6 +358,7 @@ int backfill_set_state(struct stream *s, enum backfill_state state, struct strea
         b->st.state = before;
         return rc;
     }
+    tell_progress(b, s);
     if (state == BACKFILL_RUNNING)
         walk_go(&b->walk);
     else

@@ -6,6 +6,7 @@
  * with an unswept death settles that subject first, so the marker always stands before what comes
  * later. */
 #include "lifetime.h"
+#include "tell.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
@@ -123,6 +124,24 @@ int64_t expire_late_max(struct stream *s)
 
 /* --- the sweep ----------------------------------------------------------------------------- */
 
+/* What a death has left is known by the counts before it and after it. */
+static struct tell_death told_before(const struct stream *s, struct mf_slice subject)
+{
+    return (struct tell_death){
+        .subject = subject, .markers = s->stats.markers, .dead_letters = s->ttl_stats.dead_letters};
+}
+
+static void report_death(struct stream *s, struct tell_death *d, uint64_t seq)
+{
+    if (s->host->ttl_event == NULL || s->governor == NULL)
+        return;
+    d->seq = seq;
+    d->bytes = limits_stored_size(s, seq);
+    d->markers = s->stats.markers - d->markers;
+    d->dead_letters = s->ttl_stats.dead_letters - d->dead_letters;
+    tell_expired(s, d);
+}
+
 /* Its id, its letter and its marker first: what cannot be told of does not die yet. */
 static bool death(void *arg, const struct store_death *d)
 {
@@ -133,6 +152,7 @@ static bool death(void *arg, const struct store_death *d)
                                   .deadline_ns = d->deadline_ns,
                                   .flags = d->flags,
                                   .last = d->last};
+    struct tell_death told = told_before(s, d->key);
 
     if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
         letter_write(s, &letter) != 0 ||
@@ -141,6 +161,8 @@ static bool death(void *arg, const struct store_death *d)
     if (late > s->late.worst_ns[0])
         s->late.worst_ns[0] = late;
     s->stats.expired++;
+    told.late_ns = late;
+    report_death(s, &told, d->seq);
     hour_start(s);
     if (s->hour != NULL)
         hour_expired(s, s->swept_ns, late, limits_stored_size(s, d->seq));
@@ -299,6 +321,7 @@ static int write_letters(struct stream *s, struct mf_slice subject, const struct
 /* In the open batch.  All of them, or none. */
 static int settle_all_of(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
+    struct tell_death told = told_before(s, subject);
     size_t at = last_to_die(s, d, n);
     uint64_t count;
     int rc = store_reserve(s->store, n);
@@ -311,6 +334,8 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
     if (rc == 0)
         rc = expire_mark(s, subject, d[at].seq, count == n, d[at].flags, MARKER_MAX_AGE);
     for (size_t i = 0; i < n && rc == 0; i++) {
+        report_death(s, &told, d[i].seq);
+        told = told_before(s, subject);
         if ((rc = store_remove(s->store, d[i].seq, NULL)) != 0)
             break;
         s->stats.expired++;

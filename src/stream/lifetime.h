@@ -77,8 +77,8 @@ struct letter_death {
     bool last; /* no other message of the subject is left */
     bool now;  /* its body is read at once, if need be: that waits for the disk */
 };
-/* In the open batch of a death, before its marker and once its id is safe: its letter is written, or
- * dropped and counted.  Not 0: it must not go yet.  O(body), O(1) where none is due. */
+/* In the open batch of a death, before its marker and once its id is safe: its letter is written,
+ * or dropped and counted.  Not 0: it must not go yet.  O(body), O(1) where none is due. */
 MF_MUSTCHECK int letter_append(struct stream *s, const struct letter_death *d);
 static inline int letter_write(struct stream *s, const struct letter_death *d)
 {

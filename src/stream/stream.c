@@ -1,5 +1,6 @@
 /* stream.c: a stream from its opening to its end; a new configuration in between. */
 #include "lifetime.h"
+#include "tell.h"
 
 #include "mayfly/stream_damage.h"
 #include "mayfly/clock.h"
@@ -142,6 +143,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
         backfill_stop(s);
         linked_stop(s);
         warn_stop(s);
+        tell_stop(s);
         stream_config_init(&s->cfg);
         stream_free(s);
         return mf_fail(e, rc, "load stream %s", cfg->name);
@@ -186,6 +188,7 @@ static void stop(struct stream *s)
     backfill_stop(s);
     linked_stop(s);
     warn_stop(s);
+    tell_stop(s);
     ahead_stop(s);
     limits_stop(s);
     loop_timer_stop(s->expire_timer);

@@ -54,6 +54,7 @@ struct linked;
 struct hour;
 struct letters;
 struct warn;
+struct tell;
 
 struct stream {
     struct stream_config cfg;
@@ -80,22 +81,23 @@ struct stream {
     bool closing, memory;
     struct transform *transform, *republish; /* NULL: none */
     struct policy *policy;                   /* NULL: nobody says anything about lifetimes */
-    const struct policy *governor;           /* the same while it is active; NULL: plain JetStream */
-    bool slides;                             /* slide: read, and it is in force */
-    const char *on_expire;                   /* the prefix of dead letters; NULL: none are written */
+    const struct policy *governor; /* the same while it is active; NULL: plain JetStream */
+    bool slides;                   /* slide: read, and it is in force */
+    const char *on_expire;         /* the prefix of dead letters; NULL: none are written */
     struct stream_ttl_stats ttl_stats;
     struct dedup *dedup;
     struct batches *batches; /* NULL until the first one; so are the next four */
     struct fasts *fasts;
     struct counters *counters;
     struct schedules *schedules;
-    struct sweep *sweep;       /* NULL: none is running */
-    struct linked *linked;     /* NULL: no rule of its policy has a link */
-    struct mf_list looks;      /* ahead.c */
-    struct letters *letters;   /* NULL until the first death that earns a letter */
-    struct warn *warn;         /* NULL: nobody is told of messages that end soon */
-    int64_t warned_to_ns;      /* warn.c: messages that end up to here were told of; 0: warn is NULL */
-    struct hour *hour;         /* NULL: neither policy nor death yet, or no memory */
+    struct sweep *sweep;     /* NULL: none is running */
+    struct linked *linked;   /* NULL: no rule of its policy has a link */
+    struct mf_list looks;    /* ahead.c */
+    struct letters *letters; /* NULL until the first death that earns a letter */
+    struct tell *tell;       /* NULL until something happened to a life, or no memory */
+    struct warn *warn;       /* NULL: nobody is told of messages that end soon */
+    int64_t warned_to_ns; /* warn.c: messages that end up to here were told of; 0: warn is NULL */
+    struct hour *hour;    /* NULL: neither policy nor death yet, or no memory */
     struct backfill *backfill; /* the last one, running or ended; NULL: none */
     uint64_t first_known;      /* the last message whose time was read for stream_state() */
     int64_t first_ts_ns;       /* its time */
@@ -189,8 +191,8 @@ struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject);
  * the caller has called store_begin() and will end it. */
 MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch,
                               struct store_wait *wait, struct js_error *e);
-/* The message alone, with its deadline, in *a: nothing goes because of it, nobody is told.  0, or the
- * store's code. */
+/* The message alone, with its deadline, in *a: nothing goes because of it, nobody is told.  0, or
+ * the store's code. */
 MF_MUSTCHECK int stream_append(struct stream *s, struct intake *in, struct store_append *a);
 /* Raises the TTL to the least that a stream with markers allows; may rewrite in->hdr (s->scratch).
  * stream_store() does it for who has not. */

@@ -9,6 +9,7 @@
  * After a restart the visit begins a grain before the W that was noted: some events come twice,
  * none is missed, and those of messages whose moment passed meanwhile come late. */
 #include "lifetime.h"
+#include "tell.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/stream_ahead.h"
@@ -54,6 +55,7 @@ static void tell(struct warn *w, uint64_t seq, int64_t now_ns)
     if (e.left_ns <= w->warn_ns && is_short(w, seq, e.deadline_ns))
         return;
     e.subject = store_key_at(s->store, seq);
+    tell_expiring(s, &e);
     s->ttl_stats.warned += s->host->ttl_expiring(s->host->arg, s, &e);
 }
 

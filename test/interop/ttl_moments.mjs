@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { Kvm } from "@nats-io/kv";
 import { group } from "./lib/js.mjs";
+import { collect } from "./lib/scenario.mjs";
 import { life, policy } from "./lib/ttl.mjs";
 import { LIMIT_MS, until, within } from "./lib/wait.mjs";
 
@@ -91,4 +92,30 @@ check("R003_09_R003_16_R003_29_a_draft_is_told_of_on_its_own_subject_before_it_e
   assert.deepEqual(e, { type: "io.mayfly.event.v1.ttl_expiring", stream: c.id, subject: c.subject("draft"), seq, expires, warn: "5s" });
   assert.ok(left_ms > 4500 && left_ms <= 6000, `${left_ms}`); // a machine under load may be late
   assert.equal((await totals(c)).warned, 1);
+});
+
+// --- summaries -------------------------------------------------------------------------------------
+
+check("summaries tell what bounds, ends, changes of the policy and backfills do", ours, async (c) => {
+  const events = collect(c.nc, `$JS.EVENT.ADVISORY.STREAM.TTL.*.${c.id}`);
+  await c.nc.flush();
+  await c.create(policy({ default: "1s", max: "24h" }, { allow_msg_ttl: true, allow_direct: true }));
+  const of = (kind) => until(`${kind} of ${c.id}`, () => events.find((m) => m.subject.split(".")[5] === kind)?.json());
+  await c.pub("a", "x");
+  await c.ack("b", "x", { "Nats-TTL": "48h" });
+  await c.ack("c", "x", { "Nats-TTL": "never" });
+  const clamped = await of("CLAMPED");
+  assert.equal(clamped.type, "io.mayfly.advisory.v1.ttl_clamped");
+  assert.equal(clamped.stream, c.id);
+  assert.equal(clamped.count, 1);
+  assert.deepEqual(clamped.first, { subject: c.subject("b"), asked: "48h0m0s", limit: "24h0m0s" });
+  assert.deepEqual((await of("REJECTED")).last, { subject: c.subject("c"), asked: "never", limit: "deny" });
+  const expired = await of("EXPIRED");
+  assert.deepEqual([expired.type, expired.count, expired.first, expired.markers, expired.dead_letters], ["io.mayfly.advisory.v1.ttl_expired", 1, { subject: c.subject("a"), seq: 1 }, 0, 0]);
+  assert.ok(expired.bytes > 0 && expired.late_max_ms >= 0);
+  await c.update(policy({ default: "2h", max: "24h" }, { allow_msg_ttl: true, allow_direct: true }));
+  const changed = await of("POLICY");
+  assert.deepEqual([changed.policy.default, changed.origin.default], ["2h0m0s", "stream"]);
+  await ask(c, `BACKFILL.${c.id}`, JSON.stringify({ action: "start", which: "all" }));
+  assert.equal((await of("BACKFILL")).job.state, "done");
 });

@@ -1,6 +1,6 @@
-/* test_moments.c: reads that renew a life (slide), dead letters (on_expire), warnings (warn). */
+/* test_moments.c: reads that renew a life (slide), warnings (warn), summaries for events. */
 #include "stream/lifetime.h"
-#include "support/fault_io.h"
+#include "stream/tell.h"
 #include "support/stream_world.h"
 
 #include "mayfly/clock.h"
@@ -198,256 +198,6 @@ static void test_a_renewal_is_there_after_a_restart(void)
     TEST_ASSERT_EQUAL_INT64(64 * CLOCK_S, left(seq));
 }
 
-/* --- on_expire -------------------------------------------------------------------------------- */
-
-static struct mf_buf text;
-
-static const char *all(void)
-{
-    world_text(&w, &text);
-    mf_buf_byte(&text, 0);
-    return (const char *)text.ptr;
-}
-
-static void test_R003_20_a_message_that_ends_leaves_a_letter(void)
-{
-    struct stream_config c = WITH("on_expire", "dead", "rules",
-                                  "[{\"id\":\"d\",\"subject\":\"dead.>\",\"ttl\":\"168h\"}]");
-
-    w.now_ns = 1700000000 * CLOCK_S;
-    world_open(&w, &c);
-    put("k.a",
-        "A: b\r\nNats-TTL: 10\r\nNats-Msg-Id: 7\r\nNats-Expected-Last-Sequence: 0\r\nC: d e\r\n");
-    struct stream_life life;
-    TEST_ASSERT_TRUE(stream_life(w.stream, 1, &life));
-    later(9 * CLOCK_S);
-    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
-    later(2 * CLOCK_S);
-    char want[400], at[CLOCK_TEXT], born[CLOCK_TEXT];
-    snprintf(want, sizeof want,
-             "2 dead.k.a|A: b,C: d e,Mayfly-Expired-Subject: k.a,Mayfly-Expired-Sequence: 1,"
-             "Mayfly-Expired-Time: %s,Mayfly-Expired-At: %s,Mayfly-Expired-Reason: TTL|x\n",
-             clock_rfc3339(born, life.deadline_ns - 10 * CLOCK_S),
-             clock_rfc3339(at, life.deadline_ns));
-    TEST_ASSERT_EQUAL_STRING(want, all());
-    TEST_ASSERT_EQUAL_UINT64(1, stream_ttl_stats(w.stream)->dead_letters);
-    TEST_ASSERT_TRUE(left(2) > 167 * 3600 * CLOCK_S && left(2) <= 168 * 3600 * CLOCK_S);
-    later(168 * 3600 * CLOCK_S); /* a letter leaves none */
-    TEST_ASSERT_EQUAL_STRING("", all());
-    TEST_ASSERT_EQUAL_UINT64(1, stream_ttl_stats(w.stream)->dead_letters);
-}
-
-static void test_a_letter_stands_before_the_marker_and_a_tombstone_leaves_none(void)
-{
-    struct stream_config c = WITH("on_expire", "dead", "never", "allow");
-
-    c.subject_delete_marker_ttl_ns = 5 * CLOCK_S;
-    c.max_age_ns = 10 * CLOCK_S;
-    world_open(&w, &c);
-    put("k.a", NULL);
-    later(11 * CLOCK_S);
-    const char *got = all(), *letter = strstr(got, "2 dead.k.a|"), *marker = strstr(got, "3 k.a|");
-    TEST_ASSERT_NOT_NULL(letter);
-    TEST_ASSERT_NOT_NULL(marker);
-    TEST_ASSERT_NOT_NULL(strstr(letter, "Mayfly-Expired-Reason: MaxAge"));
-    TEST_ASSERT_NOT_NULL(strstr(marker, "Nats-Marker-Reason: MaxAge"));
-    later(6 * CLOCK_S);
-    TEST_ASSERT_EQUAL_UINT64(1, stream_ttl_stats(w.stream)->dead_letters);
-    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
-}
-
-/* What is published to the subject right at that time settles the death itself. */
-static void test_a_letter_is_written_ahead_of_the_sweep(void)
-{
-    struct stream_config c = WITH("default", "10s", "on_expire", "dead");
-    struct world_ack a = {0};
-
-    world_open(&w, &c);
-    put("k.a", NULL);
-    w.now_ns += 11 * CLOCK_S; /* the timer has not fired */
-    world_send(&w, "k.a", NULL, NULL, "y", &a);
-    world_turns(&w);
-    TEST_ASSERT_EQUAL_UINT64(3, a.seq);
-    TEST_ASSERT_NOT_NULL(strstr(all(), "2 dead.k.a|"));
-    TEST_ASSERT_NOT_NULL(strstr(all(), "3 k.a||y"));
-    TEST_ASSERT_EQUAL_UINT64(1, stream_ttl_stats(w.stream)->dead_letters);
-}
-
-static void test_of_a_subject_only_the_last_one_leaves_a_letter(void)
-{
-    static const char *const scopes[] = {"subject", "message"};
-
-    for (size_t i = 0; i < 2; i++) {
-        struct stream_config c = WITH("default", "10s", "on_expire", "dead", "scope", scopes[i]);
-        c.name = (char *)(i == 0 ? "A" : "B");
-        c.max_msgs_per_subject = 5;
-        world_open(&w, &c);
-        put("k.a", NULL);
-        put("k.a", NULL);
-        uint64_t last = put("k.a", NULL);
-        later(10 * CLOCK_S - 1);
-        later(CLOCK_S);
-        TEST_ASSERT_EQUAL_UINT64(i == 0 ? 1 : 3, stream_ttl_stats(w.stream)->dead_letters);
-        char want[60];
-        snprintf(want, sizeof want, "Mayfly-Expired-Sequence: %llu,", (unsigned long long)last);
-        TEST_ASSERT_NOT_NULL(strstr(all(), want));
-        uint64_t n;
-        TEST_ASSERT_EQUAL_INT(0, world_purge(&w, "", 0, 0, &n));
-        world_close(&w);
-    }
-}
-
-static void test_expiry_wins_where_limits_refuse_the_letter(void)
-{
-    struct stream_config c = WITH("default", "10s", "on_expire", "dead");
-
-    c.discard = DISCARD_NEW;
-    c.max_msgs = 2;
-    c.max_bytes = 200;
-    world_open(&w, &c);
-    put("k.a", NULL);
-    put("k.b", NULL);
-    later(11 * CLOCK_S);
-    TEST_ASSERT_EQUAL_UINT64(2, stream_ttl_stats(w.stream)->dead_letters +
-                                    stream_ttl_stats(w.stream)->dead_letters_dropped);
-    TEST_ASSERT_EQUAL_UINT64(2, stream_ttl_stats(w.stream)->dead_letters_dropped);
-    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
-}
-
-/* The dead one makes room for its letter. */
-static void test_a_full_stream_keeps_its_letters(void)
-{
-    struct stream_config c = WITH("on_expire", "dead");
-
-    c.discard = DISCARD_NEW;
-    c.max_msgs = 2;
-    world_open(&w, &c);
-    put("k.a", "Nats-TTL: 10\r\n");
-    put("k.b", "Nats-TTL: 10\r\n");
-    later(11 * CLOCK_S);
-    TEST_ASSERT_EQUAL_UINT64(2, stream_ttl_stats(w.stream)->dead_letters);
-    TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
-}
-
-static void test_a_full_stream_that_discards_old_loses_the_oldest(void)
-{
-    struct stream_config c = WITH("on_expire", "dead");
-
-    c.max_bytes = 250;
-    world_open(&w, &c);
-    put("k.old", NULL);
-    put("k.a", "Nats-TTL: 10\r\n");
-    later(11 * CLOCK_S);
-    TEST_ASSERT_EQUAL_UINT64(1, stream_ttl_stats(w.stream)->dead_letters);
-    TEST_ASSERT_NULL(strstr(all(), " k.old|"));
-    TEST_ASSERT_NOT_NULL(strstr(all(), " dead.k.a|"));
-}
-
-static void test_letters_of_a_subject_keep_to_its_limit(void)
-{
-    struct stream_config c = WITH("on_expire", "dead", "scope", "message");
-
-    c.max_msgs_per_subject = 1;
-    world_open(&w, &c);
-    put("k.a", "Nats-TTL: 10\r\n");
-    later(11 * CLOCK_S);
-    uint64_t second = put("k.a", "Nats-TTL: 10\r\n");
-    later(11 * CLOCK_S);
-    char want[60];
-    snprintf(want, sizeof want, "Mayfly-Expired-Sequence: %llu,", (unsigned long long)second);
-    TEST_ASSERT_NOT_NULL(strstr(all(), want));
-    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
-}
-
-static void test_letters_and_deaths_are_one_batch(void)
-{
-    struct stream_config c = WITH("default", "10s", "on_expire", "dead", "rules",
-                                  "[{\"id\":\"d\",\"subject\":\"dead.>\",\"ttl\":\"168h\"}]");
-
-    world_open(&w, &c);
-    for (int i = 0; i < 1200; i++) {
-        char subject[20];
-        snprintf(subject, sizeof subject, "k.%d", i);
-        put(subject, NULL);
-    }
-    later(20 * CLOCK_S);
-    TEST_ASSERT_EQUAL_UINT64(1200, world_count(&w));
-    world_kill(&w);
-    world_open(&w, &c);
-    later(20 * CLOCK_S);
-    TEST_ASSERT_EQUAL_UINT64(1200, world_count(&w));
-    TEST_ASSERT_EQUAL_UINT64(0, stream_ttl_stats(w.stream)->dead_letters);
-}
-
-/* Bodies that are not in memory are read by a worker, one after the other. */
-static void test_letters_of_messages_that_are_on_disk_only(void)
-{
-    struct stream_config c = WITH("default", "10s", "on_expire", "dead", "rules",
-                                  "[{\"id\":\"d\",\"subject\":\"dead.>\",\"ttl\":\"168h\"}]");
-
-    world_wrap(&w, fault_io_new);
-    world_open(&w, &c);
-    for (int i = 0; i < 20; i++)
-        put(i % 2 == 0 ? "k.a" : "k.b", NULL);
-    fault_io_cold(w.io, true);
-    later(11 * CLOCK_S);
-    for (int i = 0; i < 100 && stream_ttl_stats(w.stream)->dead_letters < 20; i++)
-        later(CLOCK_S / 10); /* timers of the loop */
-    fault_io_cold(w.io, false);
-    TEST_ASSERT_EQUAL_UINT64(20, stream_ttl_stats(w.stream)->dead_letters);
-    TEST_ASSERT_EQUAL_UINT64(20, world_count(&w));
-    TEST_ASSERT_NOT_NULL(
-        strstr(all(), "21 dead.k.a|Mayfly-Expired-Subject: k.a,Mayfly-Expired-Sequence: 1,"));
-    TEST_ASSERT_NOT_NULL(
-        strstr(all(), "40 dead.k.b|Mayfly-Expired-Subject: k.b,Mayfly-Expired-Sequence: 20,"));
-}
-
-static void test_a_letter_ahead_of_the_sweep_is_read_from_disk(void)
-{
-    struct stream_config c = WITH("default", "10s", "on_expire", "dead");
-    struct world_ack a = {0};
-
-    world_wrap(&w, fault_io_new);
-    world_open(&w, &c);
-    put("k.a", NULL);
-    fault_io_cold(w.io, true);
-    w.now_ns += 11 * CLOCK_S;
-    world_send(&w, "k.a", NULL, NULL, "y", &a);
-    world_turns(&w);
-    fault_io_cold(w.io, false);
-    TEST_ASSERT_EQUAL_UINT64(3, a.seq);
-    TEST_ASSERT_NOT_NULL(strstr(all(), "2 dead.k.a|"));
-    TEST_ASSERT_EQUAL_UINT64(1, stream_ttl_stats(w.stream)->dead_letters);
-}
-
-static void test_a_stream_closes_while_a_letter_is_read(void)
-{
-    struct stream_config c = WITH("default", "10s", "on_expire", "dead");
-
-    world_wrap(&w, fault_io_new);
-    world_open(&w, &c);
-    put("k.a", NULL);
-    fault_io_cold(w.io, true);
-    w.now_ns += 11 * CLOCK_S;
-    (void)expire_settle_all(w.stream, 10); /* the body is on its way */
-    world_close(&w);
-    fault_io_cold(w.io, false);
-    world_open(&w, &c);
-    later(CLOCK_S);
-    TEST_ASSERT_EQUAL_UINT64(1, stream_ttl_stats(w.stream)->dead_letters);
-}
-
-static void test_audit_leaves_no_letters(void)
-{
-    struct stream_config c = WITH("default", "10s", "on_expire", "dead", "enforce", "audit");
-
-    c.max_age_ns = 10 * CLOCK_S;
-    world_open(&w, &c);
-    put("k.a", NULL);
-    later(11 * CLOCK_S);
-    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
-}
-
 /* --- warn ------------------------------------------------------------------------------------- */
 
 static struct mf_buf heard; /* "seq subject left_s\n" */
@@ -585,6 +335,132 @@ static void test_streams_without_a_warning_look_at_nothing(void)
     TEST_ASSERT_NULL(w.stream->warn);
 }
 
+/* --- summaries -------------------------------------------------------------------------------- */
+
+static uint64_t questions;
+
+static bool any_heard(void *arg, struct stream *s, enum stream_ttl_kind kind)
+{
+    (void)arg;
+    (void)s;
+    (void)kind;
+    questions++;
+    return !deaf;
+}
+
+static void on_event(void *arg, struct stream *s, const struct stream_ttl_event *e)
+{
+    char line[300];
+
+    (void)arg;
+    (void)s;
+    snprintf(line, sizeof line,
+             "%d: %llu %.*s/%llu/%s/%s %.*s/%llu/%s/%s %llu,%llu %llu,%llu,%llu\n", e->kind,
+             (unsigned long long)e->count, MF_FMT(e->first.subject),
+             (unsigned long long)e->first.seq, e->first.asked, e->first.limit,
+             MF_FMT(e->last.subject), (unsigned long long)e->last.seq, e->last.asked, e->last.limit,
+             (unsigned long long)e->markers, (unsigned long long)e->dead_letters,
+             (unsigned long long)e->would_set, (unsigned long long)e->would_clamp,
+             (unsigned long long)e->would_reject);
+    mf_buf_puts(&heard, line);
+}
+
+static void open_telling(const struct stream_config *c)
+{
+    w.host.ttl_heard = any_heard;
+    w.host.ttl_event = on_event;
+    mf_buf_clear(&heard);
+    questions = 0;
+    deaf = false;
+    world_open(&w, c);
+}
+
+/* What a second of the loop's clock later would be sent. */
+static const char *told(void)
+{
+    mf_buf_clear(&heard);
+    tell_send(w.stream, loop_mono_ns(w.loop) + CLOCK_S);
+    mf_buf_byte(&heard, 0);
+    return (const char *)heard.ptr;
+}
+
+static void test_deaths_are_told_of_in_one_summary(void)
+{
+    struct stream_config c = WITH("on_expire", "dead", "never", "allow");
+
+    c.subject_delete_marker_ttl_ns = 100 * CLOCK_S;
+    open_telling(&c);
+    put("k.a", "Nats-TTL: 200\r\n");
+    put("k.b", "Nats-TTL: 200\r\n");
+    put("k.c", NULL);
+    TEST_ASSERT_EQUAL_STRING("", told());
+    later(201 * CLOCK_S);
+    TEST_ASSERT_EQUAL_STRING("1: 2 k.a/1// k.b/2// 2,2 0,0,0\n", told());
+    TEST_ASSERT_EQUAL_STRING("", told());
+}
+
+static void test_a_death_ahead_of_the_sweep_is_told_of(void)
+{
+    struct stream_config c = WITH("default", "10s");
+    struct world_ack a = {0};
+
+    open_telling(&c);
+    put("k.a", NULL);
+    w.now_ns += 11 * CLOCK_S;
+    world_send(&w, "k.a", NULL, NULL, "y", &a);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_STRING("1: 1 k.a/1// k.a/1// 0,0 0,0,0\n", told());
+}
+
+static void test_a_stream_without_a_policy_tells_nothing(void)
+{
+    struct stream_config c = {.name = (char *)"S", .subjects = {subjects, 2}};
+
+    c.max_age_ns = 10 * CLOCK_S;
+    open_telling(&c);
+    put("k.a", NULL);
+    later(11 * CLOCK_S);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+    TEST_ASSERT_EQUAL_UINT64(0, questions);
+    TEST_ASSERT_EQUAL_STRING("", told());
+}
+
+static void test_what_bounds_do_is_told_of(void)
+{
+    struct stream_config c = WITH("default", "10s", "max", "24h");
+
+    open_telling(&c);
+    put("k.a", "Nats-TTL: 48h\r\n");
+    put("k.b", "Nats-TTL: 72h\r\n");
+    TEST_ASSERT_EQUAL_INT(10165, world_publish(&w, "k.c", "Nats-TTL: never\r\n", "x").err_code);
+    TEST_ASSERT_EQUAL_STRING("2: 2 k.a/0/48h0m0s/24h0m0s k.b/0/72h0m0s/24h0m0s 0,0 0,0,0\n"
+                             "3: 1 k.c/0/never/deny k.c/0/never/deny 0,0 0,0,0\n",
+                             told());
+}
+
+static void test_an_audit_is_told_of(void)
+{
+    struct stream_config c = WITH("default", "10s", "max", "24h", "enforce", "audit");
+
+    open_telling(&c);
+    put("k.a", NULL);
+    put("k.b", "Nats-TTL: 48h\r\n");
+    put("k.c", "Nats-TTL: never\r\n");
+    TEST_ASSERT_EQUAL_STRING("4: 3 k.a/0// k.c/0/never/deny 0,0 1,1,1\n", told());
+}
+
+static void test_where_nobody_listens_the_host_is_rarely_asked(void)
+{
+    struct stream_config c = WITH("default", "10s", "enforce", "audit");
+
+    open_telling(&c);
+    deaf = true;
+    for (int i = 0; i < 1000; i++)
+        put("k.a", NULL);
+    TEST_ASSERT_TRUE(questions >= 1 && questions < 500);
+    TEST_ASSERT_EQUAL_STRING("", told());
+}
+
 static void on_changed(struct stream_op *op, const struct js_error *e, uint64_t count)
 {
     (void)op;
@@ -612,19 +488,6 @@ int main(void)
     RUN_TEST(test_a_deadline_set_by_hand_stays);
     RUN_TEST(test_a_read_does_not_keep_a_tombstone);
     RUN_TEST(test_a_renewal_is_there_after_a_restart);
-    RUN_TEST(test_R003_20_a_message_that_ends_leaves_a_letter);
-    RUN_TEST(test_a_letter_stands_before_the_marker_and_a_tombstone_leaves_none);
-    RUN_TEST(test_a_letter_is_written_ahead_of_the_sweep);
-    RUN_TEST(test_of_a_subject_only_the_last_one_leaves_a_letter);
-    RUN_TEST(test_expiry_wins_where_limits_refuse_the_letter);
-    RUN_TEST(test_a_full_stream_keeps_its_letters);
-    RUN_TEST(test_a_full_stream_that_discards_old_loses_the_oldest);
-    RUN_TEST(test_letters_of_a_subject_keep_to_its_limit);
-    RUN_TEST(test_letters_and_deaths_are_one_batch);
-    RUN_TEST(test_letters_of_messages_that_are_on_disk_only);
-    RUN_TEST(test_a_letter_ahead_of_the_sweep_is_read_from_disk);
-    RUN_TEST(test_a_stream_closes_while_a_letter_is_read);
-    RUN_TEST(test_audit_leaves_no_letters);
     RUN_TEST(test_R003_09_each_message_is_told_of_once_before_it_ends);
     RUN_TEST(test_a_life_that_is_shorter_than_the_warning_has_none);
     RUN_TEST(test_a_renewed_message_is_told_of_again);
@@ -632,7 +495,12 @@ int main(void)
     RUN_TEST(test_thousands_of_warnings_take_several_turns_and_none_is_lost);
     RUN_TEST(test_nobody_is_told_where_nobody_listens);
     RUN_TEST(test_streams_without_a_warning_look_at_nothing);
-    mf_buf_fini(&text);
+    RUN_TEST(test_deaths_are_told_of_in_one_summary);
+    RUN_TEST(test_a_death_ahead_of_the_sweep_is_told_of);
+    RUN_TEST(test_a_stream_without_a_policy_tells_nothing);
+    RUN_TEST(test_what_bounds_do_is_told_of);
+    RUN_TEST(test_an_audit_is_told_of);
+    RUN_TEST(test_where_nobody_listens_the_host_is_rarely_asked);
     mf_buf_fini(&heard);
     return UNITY_END();
 }

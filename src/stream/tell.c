@@ -1,0 +1,202 @@
+/* tell.c: summaries of what happens to lifetimes, for events (tell.h).
+ *
+ * The first thing of a kind opens its summary, if somebody listens; what follows is added to it; a
+ * second later it is sent and closed. */
+#include "tell.h"
+
+#include "mayfly/clock.h"
+
+#include <stdlib.h>
+
+#define GATHER_NS CLOCK_S
+#define DEAF_NS   (CLOCK_S / 10) /* before the host is asked again whether somebody listens */
+
+struct summary {
+    bool open;
+    int64_t due_ns;  /* open: sent at this time; of the loop's clock */
+    int64_t deaf_ns; /* closed: nobody listens up to here */
+    struct stream_ttl_event e;
+    struct mf_buf first, last; /* their subjects */
+};
+
+struct tell {
+    struct stream *s;
+    struct loop_timer *timer;
+    struct summary at[STREAM_TTL_KINDS];
+};
+
+static void arm(struct tell *t)
+{
+    int64_t next_ns = INT64_MAX;
+
+    for (int k = 0; k < STREAM_TTL_KINDS; k++)
+        if (t->at[k].open && t->at[k].due_ns < next_ns)
+            next_ns = t->at[k].due_ns;
+    if (next_ns != INT64_MAX)
+        loop_timer_arm(t->timer, next_ns);
+}
+
+static void fini(struct summary *x)
+{
+    mf_buf_fini(&x->first);
+    mf_buf_fini(&x->last);
+}
+
+/* It is closed first: what is told may be the cause of another one. */
+static void send(struct tell *t, struct summary *at)
+{
+    struct summary x = *at;
+    struct stream *s = t->s;
+
+    *at = (struct summary){.first = MF_BUF_INIT, .last = MF_BUF_INIT};
+    x.e.first.subject = mf_buf_slice(&x.first);
+    x.e.last.subject = mf_buf_slice(&x.last);
+    s->host->ttl_event(s->host->arg, s, &x.e);
+    fini(&x);
+}
+
+void tell_send(struct stream *s, int64_t mono_ns)
+{
+    for (int k = 0; k < STREAM_TTL_KINDS && s->tell != NULL; k++)
+        if (s->tell->at[k].open && s->tell->at[k].due_ns <= mono_ns)
+            send(s->tell, &s->tell->at[k]);
+    if (s->tell != NULL)
+        arm(s->tell);
+}
+
+static void fire(void *arg)
+{
+    struct stream *s = arg;
+
+    tell_send(s, loop_mono_ns(s->host->loop));
+}
+
+static struct tell *tell_new(struct stream *s)
+{
+    struct tell *t = calloc(1, sizeof *t);
+
+    if (t == NULL || (t->timer = loop_timer_new(s->host->loop, fire, s)) == NULL) {
+        free(t);
+        return NULL;
+    }
+    t->s = s;
+    return s->tell = t;
+}
+
+void tell_stop(struct stream *s)
+{
+    struct tell *t = s->tell;
+
+    if (t == NULL)
+        return;
+    for (int k = 0; k < STREAM_TTL_KINDS; k++)
+        fini(&t->at[k]);
+    loop_timer_free(t->timer);
+    free(t);
+    s->tell = NULL;
+}
+
+/* The summary to add to; NULL: nobody listens, or there is no memory. */
+static struct summary *open_summary(struct stream *s, enum stream_ttl_kind kind)
+{
+    struct tell *t = s->tell;
+    struct summary *x;
+
+    if (s->host->ttl_event == NULL || s->closing || (t == NULL && (t = tell_new(s)) == NULL))
+        return NULL;
+    x = &t->at[kind];
+    if (x->open)
+        return x;
+    int64_t now_ns = loop_mono_ns(s->host->loop);
+    if (now_ns < x->deaf_ns)
+        return NULL;
+    if (!s->host->ttl_heard(s->host->arg, s, kind)) {
+        x->deaf_ns = now_ns + DEAF_NS;
+        return NULL;
+    }
+    x->open = true;
+    x->due_ns = now_ns + GATHER_NS;
+    x->e = (struct stream_ttl_event){.kind = kind};
+    arm(t);
+    return x;
+}
+
+static void mention(struct summary *x, struct mf_slice subject, const struct stream_ttl_mention *m)
+{
+    if (x->e.count++ == 0) {
+        x->e.first = *m;
+        mf_buf_append(&x->first, subject.ptr, subject.len);
+    }
+    x->e.last = *m;
+    mf_buf_clear(&x->last);
+    mf_buf_append(&x->last, subject.ptr, subject.len);
+}
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+/* A stream without a policy is plain JetStream, and nats-server has no such event. */
+void tell_expired(struct stream *s, const struct tell_death *d)
+{
+    struct summary *x = s->governor == NULL ? NULL : open_summary(s, STREAM_TTL_EXPIRED);
+
+    if (x == NULL)
+        return;
+    mention(x, d->subject, &(struct stream_ttl_mention){.seq = d->seq});
+    x->e.bytes += d->bytes;
+    x->e.markers += d->markers;
+    x->e.dead_letters += d->dead_letters;
+    if (d->late_ns > x->e.late_max_ns)
+        x->e.late_max_ns = d->late_ns;
+}
+
+void tell_expiring(struct stream *s, const struct stream_expiring *e)
+{
+    struct summary *x = open_summary(s, STREAM_TTL_EXPIRING);
+
+    if (x == NULL)
+        return;
+    mention(x, e->subject, &(struct stream_ttl_mention){.seq = e->seq});
+    x->e.warn_ns = e->warn_ns;
+}
+
+void tell_decision(struct stream *s, struct mf_slice subject, const struct policy_decision *d)
+{
+    bool audit = policy_view(s->governor)->keys.enforce == POLICY_ENFORCE_AUDIT;
+    bool rejected = d->verdict == POLICY_REJECTED;
+    struct summary *x;
+    struct stream_ttl_mention m = {.seq = 0};
+
+    if (d->verdict == POLICY_OK)
+        return;
+    x = open_summary(s, audit      ? STREAM_TTL_AUDIT
+                        : rejected ? STREAM_TTL_REJECTED
+                                   : STREAM_TTL_CLAMPED);
+    if (x == NULL)
+        return;
+    policy_ttl_text(m.asked, d->asked);
+    if (d->limit == TTL_NEVER)
+        memcpy(m.limit, "deny", sizeof "deny");
+    else
+        policy_ttl_text(m.limit, d->limit);
+    mention(x, subject, &m);
+    x->e.would_clamp += audit && !rejected;
+    x->e.would_reject += audit && rejected;
+}
+
+void tell_would_set(struct stream *s, struct mf_slice subject)
+{
+    struct summary *x = open_summary(s, STREAM_TTL_AUDIT);
+
+    if (x == NULL)
+        return;
+    mention(x, subject, &(struct stream_ttl_mention){.seq = 0});
+    x->e.would_set++;
+}
+
+void tell_changed(struct stream *s, enum stream_ttl_kind kind)
+{
+    struct summary *x = open_summary(s, kind);
+
+    if (x != NULL)
+        x->e.count++;
+}
