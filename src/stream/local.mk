@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libstream.a
 	%D%/announce.c %D%/republish.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/walk.c %D%/walk.h %D%/sweep.c %D%/sweep_plan.c %D%/sweep_plan.h %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
 	%D%/counter.c %D%/counter_park.c %D%/counter_source.c %D%/counter_impl.h %D%/decimal.c %D%/decimal.h \
 	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_clock.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_root.c %D%/catalog_impl.h %D%/stream_impl.h %D%/purge.h %D%/limits.h %D%/announce.h %D%/dedup.h %D%/extras.h \
-	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/stream.h include/mayfly/stream_blob.h include/mayfly/stream_ttl.h include/mayfly/stream_event.h include/mayfly/backfill.h include/mayfly/stream_ahead.h include/mayfly/stream_hour.h include/mayfly/catalog.h include/mayfly/stream_damage.h
+	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/stream.h include/mayfly/stream_blob.h include/mayfly/stream_host.h include/mayfly/stream_ttl.h include/mayfly/stream_event.h include/mayfly/backfill.h include/mayfly/stream_ahead.h include/mayfly/stream_hour.h include/mayfly/catalog.h include/mayfly/stream_damage.h
 %C%_libstream_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 STREAM_LIBS = %D%/libstream.a src/store/libstore.a src/markers/libmarkers.a src/policy/libpolicy.a src/proto/libproto.a \
