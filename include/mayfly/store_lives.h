@@ -57,7 +57,7 @@ void store_page_free(struct store_page *p); /* before its store is closed; NULL 
  * overlap the time, and a look at the message for each whose bytes are asked. */
 #define STORE_TALLY_EACH 64u
 struct store_bucket {
-    uint64_t msgs, bytes;
+    uint64_t msgs, bytes, flagged; /* flagged: with the second owner flag */
 };
 struct store_peak {
     int64_t at_ns, width_ns; /* width: at least as wished; longer far ahead, where slots are long */

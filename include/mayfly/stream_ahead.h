@@ -28,6 +28,9 @@ void stream_ahead_free(struct stream_ahead *a);               /* NULL is fine */
 uint64_t stream_next_endless(struct stream *s, bool infinite, uint64_t *from_seq, size_t *steps,
                              bool *more);
 
+/* Bytes of the messages of a bucket, as STREAM.INFO counts them. */
+uint64_t stream_bucket_bytes(const struct stream *s, const struct store_bucket *b);
+
 /* Counts by the state of messages.  O(1); what is past its deadline and not swept yet counts. */
 struct stream_lives {
     uint64_t with, infinite, without, pinned, markers;

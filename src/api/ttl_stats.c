@@ -1,7 +1,7 @@
 /* ttl_stats.c: STATS and FORECAST of one stream: counts, the last hour, and what ends when.
  *
  * Counts are O(1).  The three numbers that look ahead come from one tally of the wheel (a day, or
- * `within`), collected in slices; STATS keeps its result for a second. */
+ * `within`), collected in slices. */
 #include "ttl_api.h"
 
 #include "mayfly/clock.h"
@@ -96,14 +96,6 @@ static void look_start(struct api_call *call, struct stream *s, int64_t within_n
 
 /* --- STATS ------------------------------------------------------------------------------------ */
 
-/* Bytes of messages as STREAM.INFO counts them, from those of their keys, heads and bodies. */
-static uint64_t counted_bytes(struct stream *s, const struct store_bucket *b)
-{
-    uint64_t each = stream_size_of(s, 0, 0, 0);
-
-    return b->bytes + b->msgs * each;
-}
-
 static void write_totals(struct jsonw *w, struct stream *s, const struct stream_hour *h)
 {
     const struct stream_ttl_stats *t = stream_ttl_stats(s);
@@ -160,7 +152,7 @@ static void write_next(struct jsonw *w, struct stream *s, int64_t now_ns)
 static void stats_answer(struct look *k, struct stream *s, const struct store_tally_sum *sum)
 {
     struct jsonw *w = api_reply_begin(k->call);
-    struct store_bucket day = {0, 0};
+    struct store_bucket day = {0};
     struct stream_lives lives;
     struct stream_state state;
     struct stream_hour h;
@@ -172,6 +164,7 @@ static void stats_answer(struct look *k, struct stream *s, const struct store_ta
     for (unsigned i = 0; i < sum->buckets; i++) {
         day.msgs += sum->bucket[i].msgs;
         day.bytes += sum->bucket[i].bytes;
+        day.flagged += sum->bucket[i].flagged;
     }
     mf_buf_puts(&name, account_name(k->call->aa->account));
     mf_buf_byte(&name, '/');
@@ -185,7 +178,7 @@ static void stats_answer(struct look *k, struct stream *s, const struct store_ta
     jsonw_u64(w, "expiring_next_hour", sum->bucket[0].msgs);
     jsonw_u64(w, "expiring_next_day", day.msgs);
     jsonw_u64(w, "total_bytes", state.bytes);
-    jsonw_u64(w, "bytes_to_expire_soon", counted_bytes(s, &day));
+    jsonw_u64(w, "bytes_to_expire_soon", stream_bucket_bytes(s, &day));
     jsonw_str(w, "soon", "24h0m0s");
     jsonw_bool(w, "bytes_sampled", sum->sampled);
     if (h.since_ns != 0)
@@ -212,7 +205,7 @@ void ttl_stats_handle(struct api_call *call)
 /* --- FORECAST --------------------------------------------------------------------------------- */
 
 static void write_buckets(struct look *k, struct stream *s, const struct store_tally_sum *sum,
-                          struct store_bucket *all)
+                          uint64_t *msgs)
 {
     struct jsonw *w = &k->call->w;
 
@@ -224,10 +217,9 @@ static void write_buckets(struct look *k, struct stream *s, const struct store_t
                        ? k->from_ns + k->within_ns
                        : k->from_ns + k->within_ns / (int64_t)sum->buckets * (int64_t)(i + 1));
         jsonw_u64(w, "msgs", sum->bucket[i].msgs);
-        jsonw_u64(w, "bytes", counted_bytes(s, &sum->bucket[i]));
+        jsonw_u64(w, "bytes", stream_bucket_bytes(s, &sum->bucket[i]));
         jsonw_end(w);
-        all->msgs += sum->bucket[i].msgs;
-        all->bytes += sum->bucket[i].bytes;
+        *msgs += sum->bucket[i].msgs;
     }
     jsonw_end(w);
 }
@@ -269,7 +261,7 @@ static void write_steady(struct jsonw *w, struct stream *s, int64_t now_ns)
 static void forecast_answer(struct look *k, struct stream *s, const struct store_tally_sum *sum)
 {
     struct jsonw *w = api_reply_begin(k->call);
-    struct store_bucket all = {0, 0};
+    uint64_t soon = 0;
     struct stream_lives lives;
     char text[CLOCK_TEXT];
 
@@ -277,9 +269,9 @@ static void forecast_answer(struct look *k, struct stream *s, const struct store
     jsonw_str(w, "stream", stream_name(s));
     jsonw_time(w, "from", k->from_ns);
     jsonw_str(w, "within", clock_duration(text, k->within_ns));
-    write_buckets(k, s, sum, &all);
+    write_buckets(k, s, sum, &soon);
     jsonw_object(w, "later");
-    jsonw_u64(w, "msgs", lives.with > all.msgs ? lives.with - all.msgs : 0);
+    jsonw_u64(w, "msgs", lives.with > soon ? lives.with - soon : 0);
     jsonw_end(w);
     jsonw_u64(w, "without", lives.without);
     jsonw_u64(w, "infinite", lives.infinite);

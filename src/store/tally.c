@@ -82,6 +82,7 @@ static void slot_add(struct store_tally *t)
     for (unsigned i = 0; i < t->o.buckets; i++) {
         t->bucket[i].msgs += t->slot[i].msgs;
         t->bucket[i].bytes += t->slot[i].bytes;
+        t->bucket[i].flagged += t->slot[i].flagged;
     }
     for (size_t i = 0; i < MF_COUNT(t->cells); i++)
         if (t->o.peak_ns[i] > 0)
@@ -105,8 +106,11 @@ static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
     if (!t->inside)
         slot_begin(t);
     b->msgs++;
-    if (each == 1 || t->seen % each == 0)
-        b->bytes += each * entry_totals_in(t->s, t->ix, id).bytes;
+    if (each == 1 || t->seen % each == 0) {
+        struct totals x = entry_totals_in(t->s, t->ix, id);
+        b->bytes += each * x.bytes;
+        b->flagged += each * x.flagged[1];
+    }
     for (size_t i = 0; i < MF_COUNT(t->cells); i++)
         if (t->o.peak_ns[i] > 0)
             t->cells[i].n[deadline_ns / t->cells[i].width_ns - t->cells[i].first]++;

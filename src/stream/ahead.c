@@ -117,6 +117,11 @@ uint64_t stream_next_endless(struct stream *s, bool infinite, uint64_t *from_seq
     return store_next_endless(s->store, infinite, from_seq, steps, more);
 }
 
+uint64_t stream_bucket_bytes(const struct stream *s, const struct store_bucket *b)
+{
+    return limits_sum(s, b->bytes, b->msgs, b->flagged);
+}
+
 void stream_lives(struct stream *s, struct stream_lives *out)
 {
     struct store_lives l;

@@ -32,6 +32,10 @@ test_unit_letters_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_letters_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_letters_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
 
+UNIT_TESTS += test/unit/hour
+test_unit_hour_SOURCES = test/unit/test_hour.c $(STREAM_WORLD)
+test_unit_hour_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_hour_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/linked
 test_unit_linked_SOURCES = test/unit/test_linked.c $(STREAM_WORLD)
 test_unit_linked_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
