@@ -27,9 +27,11 @@ UNIT_TESTS += test/unit/moments test/unit/letters
 test_unit_moments_SOURCES = test/unit/test_moments.c $(STREAM_WORLD)
 test_unit_moments_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_moments_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_letters_SOURCES = test/unit/test_letters.c test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
+test_unit_letters_SOURCES = test/unit/test_letters.c test/support/no_memory.h test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
 test_unit_letters_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_letters_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_letters_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+
 UNIT_TESTS += test/unit/hour
 test_unit_hour_SOURCES = test/unit/test_hour.c $(STREAM_WORLD)
 test_unit_hour_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)

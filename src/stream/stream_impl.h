@@ -10,6 +10,8 @@
  *     counter.c    Nats-Incr                          schedule.c  Nats-Schedule
  *     announce.c   observers, republishing            compress.c  bodies under compression
  *     copy.c       messages of mirrors, sources, backups                find.c  reading in slices
+ *     letter.c     dead letters                       warn.c      events before an end
+ *     tell.c       summaries for events               touch.c     deadlines by hand and by reads
  *     config*.c    the rules of a configuration       catalog*.c  all streams of an account
  */
 #ifndef STREAM_IMPL_H

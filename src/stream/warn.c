@@ -12,6 +12,7 @@
 #include "tell.h"
 
 #include "mayfly/clock.h"
+#include "mayfly/le.h"
 #include "mayfly/stream_ahead.h"
 
 #include <stdlib.h>
@@ -96,21 +97,17 @@ static void note(struct warn *w)
 {
     uint8_t bytes[8];
 
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)((uint64_t)w->told_ns >> (8 * i));
+    le64_put(bytes, (uint64_t)w->told_ns);
     w->noted = store_blob_put(w->s->store, MF_LIT(BLOB_WARNED), mf_slice(bytes, 8), NULL) == 0;
 }
 
 static int64_t noted(struct stream *s)
 {
     struct mf_slice bytes;
-    uint64_t v = 0;
 
     if (!store_blob_get(s->store, MF_LIT(BLOB_WARNED), &bytes) || bytes.len != 8)
         return 0;
-    for (int i = 0; i < 8; i++)
-        v |= (uint64_t)bytes.ptr[i] << (8 * i);
-    return (int64_t)v;
+    return (int64_t)le64_get(bytes.ptr);
 }
 
 static void end_visit(struct warn *w)

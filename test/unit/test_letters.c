@@ -1,6 +1,7 @@
 /* test_letters.c: dead letters (on_expire). */
 #include "stream/lifetime.h"
 #include "support/fault_io.h"
+#include "support/no_memory.h"
 #include "support/stream_world.h"
 
 #include "mayfly/clock.h"
@@ -300,6 +301,80 @@ static void test_a_stream_closes_while_a_letter_is_read(void)
     TEST_ASSERT_EQUAL_UINT64(1, stream_ttl_stats(w.stream)->dead_letters);
 }
 
+/* How many letters of this message there are. */
+static unsigned letters_of(uint64_t seq)
+{
+    char want[60];
+    unsigned n = 0;
+
+    snprintf(want, sizeof want, "Mayfly-Expired-Sequence: %llu,", (unsigned long long)seq);
+    for (const char *at = all(); (at = strstr(at, want)) != NULL; at++)
+        n++;
+    return n;
+}
+
+static void open_again(struct stream_config *c)
+{
+    world_fini(&w);
+    world_init(&w);
+    world_open(&w, c);
+}
+
+/* Whatever fails, each message leaves one letter. */
+static void test_a_sweep_without_memory_leaves_one_letter_each(void)
+{
+    struct stream_config c = WITH("default", "10s", "on_expire", "dead", "rules",
+                                  "[{\"id\":\"d\",\"subject\":\"dead.>\",\"ttl\":\"168h\"}]");
+
+    c.subject_delete_marker_ttl_ns = 5 * CLOCK_S;
+    for (long nth = 0;; nth++) {
+        open_again(&c);
+        put("k.a", NULL);
+        put("k.b", NULL);
+        w.now_ns += 20 * CLOCK_S;
+        memory_arm(nth);
+        (void)expire_settle_all(w.stream, 100);
+        bool hit = memory_hit;
+        memory_disarm();
+        later(CLOCK_S);
+        TEST_ASSERT_EQUAL_UINT(1, letters_of(1));
+        TEST_ASSERT_EQUAL_UINT(1, letters_of(2));
+        TEST_ASSERT_EQUAL_UINT64(4, world_count(&w)); /* and two markers */
+        TEST_ASSERT_EQUAL_UINT64(2, stream_ttl_stats(w.stream)->dead_letters);
+        if (!hit)
+            break;
+    }
+}
+
+static void test_a_publish_without_memory_leaves_one_letter_each(void)
+{
+    struct stream_config c =
+        WITH("default", "10s", "on_expire", "dead", "scope", "message", "rules",
+             "[{\"id\":\"d\",\"subject\":\"dead.>\",\"ttl\":\"168h\"}]");
+
+    for (long nth = 0;; nth++) {
+        open_again(&c);
+        for (int i = 0; i < 4; i++)
+            put("k.a", NULL);
+        w.now_ns += 20 * CLOCK_S;
+        for (bool hit = true; hit; nth++) {
+            memory_arm(nth);
+            int rc = expire_settle(w.stream, MF_LIT("k.a"));
+            hit = memory_hit;
+            memory_disarm();
+            if (rc == 0)
+                break;
+        }
+        bool hit = memory_hit;
+        later(CLOCK_S);
+        for (uint64_t seq = 1; seq <= 4; seq++)
+            TEST_ASSERT_EQUAL_UINT(1, letters_of(seq));
+        TEST_ASSERT_EQUAL_UINT64(4, world_count(&w));
+        if (!hit)
+            break;
+    }
+}
+
 static void test_audit_leaves_no_letters(void)
 {
     struct stream_config c = WITH("default", "10s", "on_expire", "dead", "enforce", "audit");
@@ -326,6 +401,8 @@ int main(void)
     RUN_TEST(test_letters_of_messages_that_are_on_disk_only);
     RUN_TEST(test_a_letter_ahead_of_the_sweep_is_read_from_disk);
     RUN_TEST(test_a_stream_closes_while_a_letter_is_read);
+    RUN_TEST(test_a_sweep_without_memory_leaves_one_letter_each);
+    RUN_TEST(test_a_publish_without_memory_leaves_one_letter_each);
     RUN_TEST(test_audit_leaves_no_letters);
     mf_buf_fini(&text);
     return UNITY_END();
