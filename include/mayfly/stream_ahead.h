@@ -23,6 +23,16 @@ bool stream_tally_sum(const struct stream_ahead *a, struct store_tally_sum *out)
 bool stream_ahead_step(struct stream_ahead *a, size_t steps); /* true: it is there, or closed */
 void stream_ahead_free(struct stream_ahead *a);               /* NULL is fine */
 
+/* Adds one part of a tally to another. */
+static inline void stream_tally_add(struct store_bucket *sum, const struct store_bucket *b)
+{
+    sum->msgs += b->msgs;
+    sum->bytes += b->bytes;
+    sum->flagged += b->flagged;
+}
+/* Its bytes as STREAM.INFO counts them. */
+uint64_t stream_tally_bytes(const struct stream *s, const struct store_bucket *b);
+
 /* The first message at or after *from_seq that is infinite, or has no end yet; store_next_endless().
  */
 uint64_t stream_next_endless(struct stream *s, bool infinite, uint64_t *from_seq, size_t *steps,

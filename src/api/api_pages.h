@@ -11,6 +11,9 @@ MF_MUSTCHECK int api_enabled_accounts(struct api *a, struct api_account ***out, 
 
 /* ttl_metrics.c: lifetimes, of these accounts; O(streams). */
 void ttl_metrics_write(struct api *a, struct api_account *const *at, size_t n, struct mf_buf *out);
+/* ttl_outlook.c: what ends soon, as of at most 15 s ago while somebody scrapes. */
+void ttl_outlook_write(struct api *a, struct api_account *const *at, size_t n, struct mf_buf *out);
+void ttl_outlook_free(struct api *a); /* before streams are closed */
 /* ttl_page.c: adds /ttlz. */
 void ttl_pages(struct api *a, struct monitor *m);
 

@@ -284,5 +284,6 @@ void ttl_metrics_write(struct api *a, struct api_account *const *at, size_t n, s
     late_write(&m.late, out);
     streams_write(&m, out);
     decided_write(&m, out);
+    ttl_outlook_write(a, at, n, out);
     free(m.rows);
 }

@@ -96,14 +96,6 @@ static void look_start(struct api_call *call, struct stream *s, int64_t within_n
 
 /* --- STATS ------------------------------------------------------------------------------------ */
 
-/* Bytes of messages as STREAM.INFO counts them, from those of their keys, heads and bodies. */
-static uint64_t counted_bytes(struct stream *s, const struct store_bucket *b)
-{
-    uint64_t each = stream_size_of(s, 0, 0, 0);
-
-    return b->bytes + b->msgs * each;
-}
-
 static void write_spread(struct jsonw *w, const struct stream_hour *h)
 {
     jsonw_object(w, "lateness_ms");
@@ -161,7 +153,7 @@ static void write_next(struct jsonw *w, struct stream *s, int64_t now_ns)
 static void stats_answer(struct look *k, struct stream *s, const struct store_tally_sum *sum)
 {
     struct jsonw *w = api_reply_begin(k->call);
-    struct store_bucket day = {0, 0};
+    struct store_bucket day = {0};
     struct stream_lives lives;
     struct stream_state state;
     struct stream_hour h;
@@ -170,10 +162,8 @@ static void stats_answer(struct look *k, struct stream *s, const struct store_ta
     stream_lives(s, &lives);
     stream_state(s, &state);
     stream_hour(s, &h);
-    for (unsigned i = 0; i < sum->buckets; i++) {
-        day.msgs += sum->bucket[i].msgs;
-        day.bytes += sum->bucket[i].bytes;
-    }
+    for (unsigned i = 0; i < sum->buckets; i++)
+        stream_tally_add(&day, &sum->bucket[i]);
     mf_buf_puts(&name, account_name(k->call->aa->account));
     mf_buf_byte(&name, '/');
     mf_buf_puts(&name, stream_name(s));
@@ -186,7 +176,7 @@ static void stats_answer(struct look *k, struct stream *s, const struct store_ta
     jsonw_u64(w, "expiring_next_hour", sum->bucket[0].msgs);
     jsonw_u64(w, "expiring_next_day", day.msgs);
     jsonw_u64(w, "total_bytes", state.bytes);
-    jsonw_u64(w, "bytes_to_expire_soon", counted_bytes(s, &day));
+    jsonw_u64(w, "bytes_to_expire_soon", stream_tally_bytes(s, &day));
     jsonw_str(w, "soon", "24h0m0s");
     jsonw_bool(w, "bytes_sampled", sum->sampled);
     if (h.since_ns != 0)
@@ -224,10 +214,9 @@ static void write_buckets(struct look *k, struct stream *s, const struct store_t
                        ? k->from_ns + k->within_ns
                        : k->from_ns + k->within_ns / (int64_t)sum->buckets * (int64_t)(i + 1));
         jsonw_u64(w, "msgs", sum->bucket[i].msgs);
-        jsonw_u64(w, "bytes", counted_bytes(s, &sum->bucket[i]));
+        jsonw_u64(w, "bytes", stream_tally_bytes(s, &sum->bucket[i]));
         jsonw_end(w);
-        all->msgs += sum->bucket[i].msgs;
-        all->bytes += sum->bucket[i].bytes;
+        stream_tally_add(all, &sum->bucket[i]);
     }
     jsonw_end(w);
 }
@@ -269,7 +258,7 @@ static void write_steady(struct jsonw *w, struct stream *s, int64_t now_ns)
 static void forecast_answer(struct look *k, struct stream *s, const struct store_tally_sum *sum)
 {
     struct jsonw *w = api_reply_begin(k->call);
-    struct store_bucket all = {0, 0};
+    struct store_bucket all = {0};
     struct stream_lives lives;
     char text[CLOCK_TEXT];
 

@@ -82,6 +82,7 @@ static void slot_add(struct store_tally *t)
     for (unsigned i = 0; i < t->o.buckets; i++) {
         t->bucket[i].msgs += t->slot[i].msgs;
         t->bucket[i].bytes += t->slot[i].bytes;
+        t->bucket[i].flagged += t->slot[i].flagged;
     }
     for (size_t i = 0; i < MF_COUNT(t->cells); i++)
         if (t->o.peak_ns[i] > 0)
@@ -95,6 +96,12 @@ static void slot_forget(struct store_tally *t)
     t->inside = false;
 }
 
+static void size_add(struct store_bucket *b, struct totals of, uint64_t times)
+{
+    b->bytes += times * of.bytes;
+    b->flagged += times * of.flagged[1];
+}
+
 static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
 {
     struct store_tally *t = arg;
@@ -106,7 +113,7 @@ static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
         slot_begin(t);
     b->msgs++;
     if (each == 1 || t->seen % each == 0)
-        b->bytes += each * entry_totals_in(t->s, t->ix, id).bytes;
+        size_add(b, entry_totals_in(t->s, t->ix, id), each);
     for (size_t i = 0; i < MF_COUNT(t->cells); i++)
         if (t->o.peak_ns[i] > 0)
             t->cells[i].n[deadline_ns / t->cells[i].width_ns - t->cells[i].first]++;

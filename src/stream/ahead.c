@@ -136,3 +136,8 @@ int64_t stream_next_expiry(const struct stream *s)
 
     return next == INT64_MAX ? 0 : next;
 }
+
+uint64_t stream_tally_bytes(const struct stream *s, const struct store_bucket *b)
+{
+    return limits_sum(s, b->bytes, b->msgs, b->flagged);
+}
