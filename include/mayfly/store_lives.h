@@ -58,7 +58,7 @@ void store_page_free(struct store_page *p); /* before its store is closed; NULL 
 #define STORE_TALLY_EACH 64u
 struct store_bucket {
     uint64_t msgs, bytes;
-    uint64_t flagged; /* store_accepted_flagged(s, 1): those with the second flag; estimated as bytes are */
+    uint64_t flagged; /* those with the second flag (store_accepted_flagged()); as exact as bytes */
 };
 struct store_peak {
     int64_t at_ns, width_ns; /* width: at least as wished; longer far ahead, where slots are long */

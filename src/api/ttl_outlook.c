@@ -8,29 +8,19 @@
 #include "api_pages.h"
 
 #include "mayfly/clock.h"
-#include "mayfly/prom.h"
 #include "mayfly/stream_ahead.h"
 
 #include <stdlib.h>
 
-#define SHOWN   1000u
-#define AGE_NS  (15 * CLOCK_S)
-#define HOURS   24
-#define EXACT   10000u /* messages of a stream whose bytes are counted one by one */
-#define STEPS   256
-#define WITHINS 2
+#define SHOWN  1000u
+#define AGE_NS (15 * CLOCK_S)
+#define HOURS  24
+#define EXACT  10000u /* messages of a stream whose bytes are counted one by one */
+#define STEPS  256
 
-static const char *const within[WITHINS] = {"1h", "1d"};
-
-struct row { /* one stream */
-    char *account, *stream;
-    int64_t created_ns;
-    bool known;
-    uint64_t msgs[WITHINS], bytes[WITHINS];
-};
 struct look {
     struct arena mem;
-    struct row *rows;
+    struct ttl_soon *rows;
     size_t n, cap;
 };
 struct ttl_outlook {
@@ -53,14 +43,14 @@ static void look_fini(struct look *k)
 }
 
 /* NULL: it is gone, or another one has its name. */
-static struct stream *stream_in(struct api_account *aa, const struct row *r)
+static struct stream *stream_in(struct api_account *aa, const struct ttl_soon *r)
 {
     struct stream *s = catalog_find(aa->catalog, mf_str(r->stream));
 
     return s != NULL && stream_created_ns(s) == r->created_ns ? s : NULL;
 }
 
-static struct stream *find_stream(struct api *a, const struct row *r)
+static struct stream *find_stream(struct api *a, const struct ttl_soon *r)
 {
     struct account *acc = accounts_get(a->accounts, r->account);
     struct api_account *aa = acc == NULL ? NULL : api_account_of(a, acc);
@@ -70,7 +60,7 @@ static struct stream *find_stream(struct api *a, const struct row *r)
 
 /* --- a look ----------------------------------------------------------------------------------- */
 
-static void note(struct row *r, struct stream *s, const struct store_tally_sum *sum)
+static void note(struct ttl_soon *r, struct stream *s, const struct store_tally_sum *sum)
 {
     struct store_bucket day = {0};
 
@@ -95,7 +85,7 @@ static void begin_stream(struct ttl_outlook *o, struct stream *s)
 }
 
 /* One step.  true: this stream has more. */
-static bool step(struct ttl_outlook *o, struct row *r)
+static bool step(struct ttl_outlook *o, struct ttl_soon *r)
 {
     struct store_tally_sum sum;
     struct stream *s;
@@ -134,13 +124,13 @@ static void list_stream(void *arg, struct stream *s)
 {
     struct ttl_outlook *o = arg;
     struct look *k = &o->next;
-    struct row r;
+    struct ttl_soon r;
 
     if (k->n == k->cap)
         return;
-    r = (struct row){.account = arena_dup(&k->mem, mf_str(o->account)),
-                     .stream = arena_dup(&k->mem, mf_str(stream_name(s))),
-                     .created_ns = stream_created_ns(s)};
+    r = (struct ttl_soon){.account = arena_dup(&k->mem, mf_str(o->account)),
+                          .stream = arena_dup(&k->mem, mf_str(stream_name(s))),
+                          .created_ns = stream_created_ns(s)};
     if (r.account != NULL && r.stream != NULL)
         k->rows[k->n++] = r;
 }
@@ -172,50 +162,33 @@ static int by_name(const void *name, const void *at)
 static void forget_gone(struct look *k, struct api_account *const *at, size_t n)
 {
     for (size_t i = 0; i < k->n; i++) {
-        struct row *r = &k->rows[i];
+        struct ttl_soon *r = &k->rows[i];
         struct api_account *const *aa = bsearch(r->account, at, n, sizeof *at, by_name);
         r->known = r->known && aa != NULL && stream_in(*aa, r) != NULL;
     }
 }
 
-static void write_series(const struct ttl_outlook *o, const char *name, const char *help,
-                         bool bytes, struct mf_buf *b)
+static struct ttl_outlook *outlook_of(struct api *a)
 {
-    bool headed = false;
-
-    for (size_t i = 0; i < o->shown.n; i++) {
-        const struct row *r = &o->shown.rows[i];
-        if (!r->known)
-            continue;
-        if (!headed)
-            prom_head(b, name, "gauge", help);
-        headed = true;
-        for (size_t k = 0; k < WITHINS; k++) {
-            prom_label(b, name, '{', "account", r->account);
-            prom_label(b, "", ',', "stream", r->stream);
-            prom_label(b, "", ',', "within", within[k]);
-            prom_value(b, "}", (double)(bytes ? r->bytes[k] : r->msgs[k]));
-        }
-    }
+    if (a->outlook == NULL && (a->outlook = calloc(1, sizeof *a->outlook)) != NULL)
+        *a->outlook = (struct ttl_outlook){
+            .api = a, .task = {.run = look_slice, .cause = WORK_PAGE, .what = "TTL outlook"}};
+    return a->outlook;
 }
 
-void ttl_outlook_write(struct api *a, struct api_account *const *at, size_t n, struct mf_buf *out)
+const struct ttl_soon *ttl_outlook(struct api *a, struct api_account *const *at, size_t n,
+                                   size_t *count)
 {
-    struct ttl_outlook *o = a->outlook;
+    struct ttl_outlook *o = outlook_of(a);
 
-    if (o == NULL) {
-        if ((o = calloc(1, sizeof *o)) == NULL)
-            return;
-        *o = (struct ttl_outlook){
-            .api = a, .task = {.run = look_slice, .cause = WORK_PAGE, .what = "TTL outlook"}};
-        a->outlook = o;
-    }
+    *count = 0;
+    if (o == NULL)
+        return NULL;
     forget_gone(&o->shown, at, n);
-    write_series(o, "mayfly_stream_ttl_expiring", "Messages that end soon.", false, out);
-    write_series(o, "mayfly_stream_ttl_expiring_bytes", "Their bytes, as limits count them.", true,
-                 out);
     if (!o->running && (o->began_ns == 0 || loop_mono_ns(a->loop) - o->began_ns >= AGE_NS))
         look_start(o, at, n);
+    *count = o->shown.n;
+    return o->shown.rows;
 }
 
 void ttl_outlook_free(struct api *a)
