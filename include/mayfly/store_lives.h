@@ -57,7 +57,8 @@ void store_page_free(struct store_page *p); /* before its store is closed; NULL 
  * overlap the time, and a look at the message for each whose bytes are asked. */
 #define STORE_FORECAST_EACH 64u
 struct store_bucket {
-    uint64_t msgs, bytes, flagged; /* flagged: with the second owner flag */
+    uint64_t msgs, bytes;
+    uint64_t flagged; /* those with the second flag (store_accepted_flagged()); as exact as bytes */
 };
 struct store_peak {
     int64_t at_ns, width_ns; /* width: at least as wished; longer far ahead, where slots are long */

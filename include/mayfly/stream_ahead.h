@@ -24,6 +24,14 @@ bool stream_forecast_sum(const struct stream_ahead *a,
 bool stream_ahead_step(struct stream_ahead *a, size_t steps); /* true: it is there, or closed */
 void stream_ahead_free(struct stream_ahead *a);               /* NULL is fine */
 
+/* Adds one part of a forecast to another. */
+static inline void stream_bucket_add(struct store_bucket *sum, const struct store_bucket *b)
+{
+    sum->msgs += b->msgs;
+    sum->bytes += b->bytes;
+    sum->flagged += b->flagged;
+}
+
 /* The first message at or after *from_seq that is infinite, or has no end yet;
  * store_next_endless().
  */

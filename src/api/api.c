@@ -563,6 +563,7 @@ void api_close(struct api *a, void (*closed)(void *arg), void *arg)
     a->closed = closed;
     a->closed_arg = arg;
     a->closing = true;
+    ttl_outlook_free(a);
     while ((n = mf_list_first(&a->list)) != NULL)
         account_close(mf_container(n, struct api_account, link));
     maybe_ended(a);

@@ -94,6 +94,7 @@ struct api {
     struct stream_usage usage, max; /* of the whole server */
     uint64_t api_total, api_errors, inflight;
     uint64_t batches, fast_batches;
+    struct ttl_outlook *outlook; /* NULL: nobody has scraped yet */
     bool closing;
     size_t open_catalogs;
     void (*closed)(void *arg);

@@ -11,6 +11,17 @@ MF_MUSTCHECK int api_enabled_accounts(struct api *a, struct api_account ***out, 
 
 /* ttl_metrics.c: lifetimes, of these accounts; O(streams). */
 void ttl_metrics_write(struct api *a, struct api_account *const *at, size_t n, struct mf_buf *out);
+/* ttl_outlook.c: what ends within an hour [0] and a day [1], as of the last look; one that is older
+ * than 15 s makes this call start another.  at: all accounts, by name.  The first 1000 streams. */
+struct ttl_soon {
+    char *account, *stream;
+    int64_t created_ns;
+    bool known; /* false: nothing is known of it, or it is gone */
+    uint64_t msgs[2], bytes[2];
+};
+const struct ttl_soon *ttl_outlook(struct api *a, struct api_account *const *at, size_t n,
+                                   size_t *count);
+void ttl_outlook_free(struct api *a); /* before streams are closed */
 /* ttl_page.c: adds /ttlz. */
 void ttl_pages(struct api *a, struct monitor *m);
 

@@ -242,6 +242,37 @@ static void decided_write(const struct metrics *m, struct mf_buf *b)
     }
 }
 
+static void soon_series(const struct ttl_soon *at, size_t n, bool bytes, struct mf_buf *b)
+{
+    static const char *const within[] = {"1h", "1d"};
+    const char *name = bytes ? "mayfly_stream_ttl_expiring_bytes" : "mayfly_stream_ttl_expiring";
+    bool headed = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!at[i].known)
+            continue;
+        if (!headed)
+            prom_head(b, name, "gauge",
+                      bytes ? "Bytes of messages that end soon." : "Messages that end soon.");
+        headed = true;
+        for (size_t k = 0; k < MF_COUNT(within); k++) {
+            prom_label(b, name, '{', "account", at[i].account);
+            prom_label(b, "", ',', "stream", at[i].stream);
+            prom_label(b, "", ',', "within", within[k]);
+            prom_value(b, "}", (double)(bytes ? at[i].bytes[k] : at[i].msgs[k]));
+        }
+    }
+}
+
+static void soon_write(struct api *a, struct api_account *const *at, size_t n, struct mf_buf *b)
+{
+    size_t count;
+    const struct ttl_soon *soon = ttl_outlook(a, at, n, &count);
+
+    soon_series(soon, count, false, b);
+    soon_series(soon, count, true, b);
+}
+
 /* --- the whole server ------------------------------------------------------------------------- */
 
 static void late_write(const struct stream_late *l, struct mf_buf *b)
@@ -284,5 +315,6 @@ void ttl_metrics_write(struct api *a, struct api_account *const *at, size_t n, s
     late_write(&m.late, out);
     streams_write(&m, out);
     decided_write(&m, out);
+    soon_write(a, at, n, out);
     free(m.rows);
 }

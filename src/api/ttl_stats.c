@@ -162,11 +162,8 @@ static void stats_answer(struct look *k, struct stream *s, const struct store_fo
     stream_lives(s, &lives);
     stream_state(s, &state);
     stream_hour(s, &h);
-    for (unsigned i = 0; i < sum->buckets; i++) {
-        day.msgs += sum->bucket[i].msgs;
-        day.bytes += sum->bucket[i].bytes;
-        day.flagged += sum->bucket[i].flagged;
-    }
+    for (unsigned i = 0; i < sum->buckets; i++)
+        stream_bucket_add(&day, &sum->bucket[i]);
     mf_buf_puts(&name, account_name(k->call->aa->account));
     mf_buf_byte(&name, '/');
     mf_buf_puts(&name, stream_name(s));

@@ -79,10 +79,10 @@ struct letter_death {
 };
 /* In the open batch of a death, before its marker and once its id is safe: its letter is written,
  * or dropped and counted.  Not 0: it must not go yet.  O(body), O(1) where none is due. */
-MF_MUSTCHECK int letter_append(struct stream *s, const struct letter_death *d);
-static inline int letter_write(struct stream *s, const struct letter_death *x)
+MF_MUSTCHECK int letter_append(struct stream *s, const struct letter_death *of);
+static inline int letter_write(struct stream *s, const struct letter_death *of)
 {
-    return s->on_expire == NULL ? 0 : letter_append(s, x);
+    return s->on_expire == NULL ? 0 : letter_append(s, of);
 }
 void letter_after_batch(struct stream *s); /* a body that is missing is read, room is made */
 void letter_free(struct stream *s);        /* after the store is closed: it may be reading for us */

@@ -118,10 +118,31 @@ scenario("metrics: dead letters and warnings are counted", ours, async (t) => {
   assert.equal(m("mayfly_stream_ttl_warned_total"), 0);
 });
 
+scenario("R000_43_R000_44_R000_46_metrics_tell_what_ends_within_an_hour_and_a_day", ours, async (t) => {
+  const s = await t.server({ config: jetstreamBlock(), monitor: true });
+  const { jsm, stream } = await onServer(t, s);
+  const [c, gone] = [stream("S"), stream("GONE")];
+  await c.create({ allow_msg_ttl: true });
+  for (const [k, v] of Object.entries({ a: "30m", b: "59m", c: "61m", d: "23h", e: "25h" })) await c.pub(k, "x".repeat(1000), { "Nats-TTL": v });
+  await gone.create();
+  const { bytes } = await c.state();
+  let m;
+  await until("the first look", async () => (m = await metrics(s))("mayfly_stream_ttl_expiring", { stream: "S" }) !== undefined);
+  const of = (name) => ["1h", "1d"].map((within) => m(`mayfly_stream_ttl_${name}`, { account: "$G", stream: "S", within }));
+  assert.deepEqual(of("expiring"), [2, 4]);
+  assert.deepEqual(of("expiring_bytes"), [(bytes / 5) * 2, (bytes / 5) * 4]);
+  const st = await ttl(c, "STATS");
+  assert.deepEqual([st.expiring_next_hour, st.expiring_next_day, st.bytes_to_expire_soon], [2, 4, (bytes / 5) * 4]);
+  assert.equal(m("mayfly_stream_ttl_expiring", { stream: "GONE", within: "1d" }), 0);
+  await jsm.streams.delete("GONE");
+  assert.equal((await metrics(s))("mayfly_stream_ttl_expiring", { stream: "GONE" }), undefined);
+});
+
 scenario("R000_68_every_metric_of_the_alerts_and_the_dashboard_exists", ours, async (t) => {
   const s = await withAccounts(t);
   await fill(await as(t, s, "a"));
-  const m = await metrics(s);
+  let m;
+  await until("the first look ahead", async () => (m = await metrics(s)).all.has("mayfly_stream_ttl_expiring"));
   const file = (name) => fs.readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
   const asked = ["conf/prometheus/mayfly-ttl.rules.yml", "conf/grafana/mayfly-ttl.json"].flatMap((f) => file(f).match(/\bmayfly_[a-z_]+/g));
   assert.ok(new Set(asked).size > 10);

@@ -88,6 +88,12 @@ const late = (fast, all) => [["1", fast], ["5", all], ["+Inf", all]].map(([le, n
 alert("late expiry fires", "TTLExpiryLate", "1m", late(50, 100), { "4m": 0, "10m": 1 });
 alert("expiry in time does not fire", "TTLExpiryLate", "1m", late(100, 100), { "30m": 0 });
 
+const cliff = (n, of) => [series("mayfly_stream_ttl_expiring", `${n}x60`, 'within="1h"'),
+  series("mayfly_stream_ttl_expiring", `${of}x60`, 'within="1d"'), series("mayfly_stream_messages", `${of}x60`)];
+alert("a cliff ahead fires at once", "TTLCliffAhead", "1m", cliff(150000, 200000), { "1m": 1 });
+alert("many that are less than half are no cliff", "TTLCliffAhead", "1m", cliff(150000, 400000), { "30m": 0 });
+alert("all of a few are no cliff", "TTLCliffAhead", "1m", cliff(90000, 90000), { "30m": 0 });
+
 alert("rejects that go on fire", "TTLRejected", "1m",
   [series("mayfly_stream_ttl_rejected_total", "0x9 1+1x60")], { "9m": 0, "30m": 1 });
 alert("a single reject does not fire", "TTLRejected", "1m",
@@ -149,7 +155,7 @@ test("the queries of the dashboard are valid for promtool", () => {
 
 test("the dashboard shows what operators were promised", () => {
   const shown = panels().flatMap((p) => p.targets.map((t) => t.expr)).join("\n");
-  for (const name of ["ttl_items", "expired_total", "expiry_late_seconds", "ttl_decided_total", "ttl_rejected_total", "ttl_backfill_left"])
+  for (const name of ["ttl_items", "expired_total", "ttl_expiring", "expiry_late_seconds", "ttl_decided_total", "ttl_rejected_total", "ttl_backfill_left"])
     assert.match(shown, new RegExp(`mayfly_[a-z]+_${name}`));
   const ids = panels().map((p) => p.id);
   assert.equal(new Set(ids).size, ids.length, "panel ids are unique");
