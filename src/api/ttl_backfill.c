@@ -91,6 +91,8 @@ static void on_disk(struct stream_op *op, const struct js_error *e, uint64_t cou
     (void)count;
     if (e != NULL)
         api_reply_error(call, e);
+    else if (backfill_status(op->stream) == NULL) /* the stream was closed meanwhile */
+        ttl_refuse(call, JS_STREAM_NOT_FOUND);
     else
         answer(call, op->stream);
 }

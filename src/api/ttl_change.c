@@ -194,6 +194,16 @@ static bool condition_met(const struct change *c, const struct stream_life *life
     }
 }
 
+/* The end that SET was given as a moment.  One that is past is now: the message ends at once, and
+ * not late.  A deadline is neither 0, which says that there is none, nor INT64_MAX, the end of
+ * every scan. */
+static int64_t moment_of(const struct change *c, int64_t now_ns)
+{
+    int64_t at = c->r.expires_ns < INT64_MAX ? c->r.expires_ns : INT64_MAX - 1;
+
+    return at > now_ns ? at : now_ns;
+}
+
 /* Of a message whose lifetime is known.  False: it stays as it is. */
 static bool wanted_life(struct change *c, struct stream *s, const struct stream_life *life,
                         const struct stream_msg *m, struct stream_life_change *to)
@@ -207,7 +217,7 @@ static bool wanted_life(struct change *c, struct stream *s, const struct stream_
         return true;
     }
     if (c->why == STREAM_LIFE_SET) {
-        to->deadline_ns = c->ttl_ns != 0 ? now + c->ttl_ns : c->r.expires_ns;
+        to->deadline_ns = c->ttl_ns != 0 ? now + c->ttl_ns : moment_of(c, now);
         return condition_met(c, life, to->deadline_ns);
     }
     if (life->deadline_ns == 0 || !stream_ttl_decide(s, m, now, &d))
@@ -457,7 +467,7 @@ static bool is_enforced(struct stream *s)
 static bool bound_ttl(struct change *c, struct stream *s)
 {
     int64_t now = api_now_ns(c->call->aa->api);
-    int64_t ttl = c->r.ttl != NULL ? 0 : c->r.expires_ns - now;
+    int64_t ttl = c->r.ttl != NULL ? 0 : moment_of(c, now) - now;
     struct policy_decision d = {.verdict = POLICY_OK};
     char why[POLICY_REFUSAL];
 

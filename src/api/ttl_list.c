@@ -307,7 +307,9 @@ void ttl_list_handle(struct api_call *call)
     if ((s = api_call_stream(call, 1)) == NULL)
         return;
     l->created_ns = stream_created_ns(s);
-    l->from_seq = l->r.from != NULL ? l->r.from->seq + 1 : 1;
+    l->from_seq = l->r.from == NULL             ? 1
+                  : l->r.from->seq < UINT64_MAX ? l->r.from->seq + 1
+                                                : UINT64_MAX;
     if ((l->seqs = calloc((size_t)l->r.limit, sizeof *l->seqs)) == NULL)
         api_reply_no_memory(call);
     else if ((l->state != LIST_WITH || start_page(l, s)) && api_call_heard(call))
