@@ -33,9 +33,8 @@
 
 #define API_TYPE "io.nats.jetstream.api.v1."
 
-/* Requests below one prefix. */
 struct api_route;
-struct api_service {
+struct api_service {        /* requests below one prefix */
     struct mf_slice prefix; /* "$JS.API." */
     const char *type;       /* the beginning of the type of its responses */
     const struct api_route *routes;

@@ -54,9 +54,9 @@ void ttl_refuse_own(struct api_call *call, enum ttl_error id, const char *text)
 /* The subject behind <OP>.<stream>., or empty. */
 static struct mf_slice key_of(const struct api_call *call)
 {
-    struct mf_slice rest = call->rest, token;
+    struct mf_slice token = api_call_token(call, 1);
 
-    if (!subject_next_token(&rest, &token) || !subject_next_token(&rest, &token))
+    if (token.len == 0)
         return MF_SLICE_NONE;
     size_t behind = (size_t)(token.ptr + token.len - call->rest.ptr) + 1;
     return behind >= call->rest.len ? MF_SLICE_NONE

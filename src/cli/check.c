@@ -176,6 +176,7 @@ static int run(struct args *a, struct items *all, struct mf_buf *out, struct mf_
         it->rc = check_store(it->path, &a->o, &it->result, &it->error);
         bar_clear(&bar);
     }
+    a->o.arg = NULL;
     show(a, all, out);
     return mf_buf_failed(out) ? mf_fail(e, MF_NOMEM, "print the findings") : 0;
 }

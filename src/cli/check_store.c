@@ -270,7 +270,7 @@ int check_begin(struct ctx *c, struct cp *cp, struct run *r, struct mf_error *e)
 
 static int verify(struct ctx *c, struct model *m, struct summary *log, struct mf_error *e)
 {
-    struct cp cp;
+    struct cp cp = {.usable = false};
     struct run r = {.m = m};
     int rc = check_begin(c, &cp, &r, e);
 
