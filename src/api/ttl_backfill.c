@@ -120,6 +120,7 @@ static bool read_opts(const struct backfill_request *r, struct backfill_opts *o)
         o->filter = r->filter;
     }
     return r->spread == NULL || r->spread[0] == '\0' || strcmp(r->spread, "0") == 0 ||
+           strcmp(r->spread, "0s") == 0 ||
            policy_parse_duration(mf_str(r->spread), &o->spread_ns) == 0;
 }
 

@@ -226,6 +226,10 @@ plain("BACKFILL spreads ends by subject and keeps to its filter", ours, async (c
   assert.equal(late.length, 25);
   assert.ok(late.every((n) => n >= 0 && n < 3600_000) && new Set(late).size > 20, late.join());
   assert.equal((await pages(c, { state: "without" })).length, 25);
+  // what an answer says can be asked for again
+  const { which, filter, from, spread } = await job(c, "start", { dry_run: true });
+  await done(c);
+  assert.equal((await job(c, "start", { which, filter, from, spread, dry_run: true })).spread, "0s");
 });
 
 scenario("BACKFILL is paused, resumed, stopped, and goes on after kill -9 with its base", ours, async (t) => {
