@@ -302,6 +302,8 @@ static int look_at(struct change *c, struct stream *s, uint64_t seq)
     api_call_dequeue(c->call); /* it waits for the disk */
     c->call->load = (struct stream_load){.seq = seq, .done = loaded};
     rc = stream_load(s, &c->call->load);
+    if (rc != 0 && c->cursor != NULL)
+        api_call_slices(c->call, collect); /* it does not wait: the page goes on */
     return rc == 0 ? MF_AGAIN : rc;
 }
 
