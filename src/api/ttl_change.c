@@ -135,13 +135,13 @@ static void answer(struct change *c, struct stream *s, uint64_t count)
     api_reply_end(call);
 }
 
-/* TOUCH with get: the message itself, as a direct get would send it. */
-static void answer_message(struct change *c, struct stream *s)
+/* TOUCH with get: the message itself, as a direct get would send it.  The usual answer is for the
+ * audit alone. */
+static void answer_message(struct change *c, struct stream *s, uint64_t count)
 {
-    struct api_call *call = c->call;
-
-    direct_get_one(call->aa, s, call->reply, c->last_seq, false);
-    api_call_unheard(call);
+    direct_get_one(c->call->aa, s, c->call->reply, c->last_seq, false);
+    c->call->reply = MF_SLICE_NONE;
+    answer(c, s, count);
 }
 
 static void changed(struct stream_op *op, const struct js_error *e, uint64_t count)
@@ -165,7 +165,7 @@ static void changed(struct stream_op *op, const struct js_error *e, uint64_t cou
     }
     c->skipped += c->n - count;
     if (c->r.get)
-        answer_message(c, s);
+        answer_message(c, s, count);
     else
         answer(c, s, count);
 }

@@ -144,7 +144,7 @@ plain("changes are audited, and one request has one answer", ours, async (c) => 
   const audits = collect(c.nc, "$JS.EVENT.ADVISORY.API");
   const inbox = `answers.${c.id}`;
   const answers = collect(c.nc, inbox);
-  const ops = [["SET", { seq: 1, ttl: "1h" }], ["TOUCH", { seq: 1 }], ["PERSIST", { seq: 1 }], ["GET", { seq: 1 }], ["LIST", {}], ["STATS", {}], ["FORECAST", {}], ["POLICY", {}]];
+  const ops = [["SET", { seq: 1, ttl: "1h" }], ["TOUCH", { seq: 1, get: true }], ["PERSIST", { seq: 1 }], ["GET", { seq: 1 }], ["LIST", {}], ["STATS", {}], ["FORECAST", {}], ["POLICY", {}]];
   for (const [op, body] of ops) c.nc.publish(`$MAYFLY.TTL.${op}.${c.id}`, JSON.stringify(body), { reply: inbox });
   await until("all answers", () => answers.length >= ops.length);
   const mine = () => audits.map((m) => m.json().subject).filter((x) => x.endsWith(`.${c.id}`) && x.startsWith("$MAYFLY.TTL.")).sort();
@@ -155,6 +155,24 @@ plain("changes are audited, and one request has one answer", ours, async (c) => 
   for (const [op, body] of ops) c.nc.publish(`$MAYFLY.TTL.${op}.${c.id}`, JSON.stringify(body));
   await c.nc.flush();
   assert.equal((await life(c, "a")).state, "infinite");
+});
+
+plain("a stream that takes requests of the TTL API does not acknowledge them", ours, async (c) => {
+  await c.create(day);
+  await c.pub("a", "x");
+  const catcher = c.another();
+  const op = `$MAYFLY.TTL.TOUCH.${c.id}.${c.subject("a")}`;
+  for (const subject of [op, `$MAYFLY.TTL.TOUCH.${c.id}.>`, "$MAYFLY.TTL.>", "$MAYFLY.>"])
+    await catcher.refusedConfig({ subjects: [subject] }, [500, 10052, "subjects that overlap with TTL api require no-ack to be true"]);
+  await catcher.create({ subjects: [op], no_ack: true });
+  const answers = collect(c.nc, `caught.${c.id}`);
+  c.nc.publish(op, "", { reply: `caught.${c.id}` });
+  await until("the request to be stored", async () => (await catcher.state()).messages === 1);
+  await until("the answer", () => answers.length > 0);
+  await c.nc.flush();
+  assert.deepEqual(answers.map((m) => m.json().count), [1]);
+  const events = c.another();
+  await events.create({ subjects: [`$MAYFLY.EVENT.TTL.EXPIRING.${c.id}.>`] });
 });
 
 scenario("nothing brings back what is past its deadline, and nothing ends before it", ours, async (t) => {
