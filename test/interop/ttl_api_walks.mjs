@@ -215,6 +215,26 @@ plain("BACKFILL from written asks before messages end at once", ours, async (c) 
   await c.empty();
 });
 
+scenario("a failed BACKFILL says why, also after a restart", ours, async (t) => {
+  const { s, stream } = await ownServer(t);
+  let c = stream("S");
+  await c.create();
+  for (let i = 0; i < 3; i++) await c.pub(`k.${i}`, "x");
+  await c.update(policy({ default: "1s" }));
+  await until("a second to pass", async () => Date.now() - ms((await life(c, "k.2")).time) > 1000);
+  for (const expire_now of [1, 0]) {
+    await job(c, "start", { from: "written", expire_now });
+    const before = await done(c, "failed");
+    assert.match(before.error, new RegExp(`^backfill would expire more than ${expire_now} messages at once; confirm`));
+    await s.restart();
+    c = (await onServer(t, s)).stream("S");
+    const after = await done(c, "failed");
+    assert.deepEqual([after.id, after.error], [before.id, before.error]);
+    await until("the first to be gone", async () => (await c.state()).messages <= 2);
+    assert.equal((await c.state()).messages, 2, "nothing more ended");
+  }
+});
+
 plain("BACKFILL spreads ends by subject and keeps to its filter", ours, async (c) => {
   await c.create();
   for (let i = 0; i < 50; i++) await c.pub(`${i % 2 ? "odd" : "even"}.${i}`, "x");
