@@ -349,7 +349,7 @@ scenario("an operator who denies never denies PERSIST", ours, async (t) => {
 
 // --- durable ---------------------------------------------------------------------------------------
 
-scenario("what SET, TOUCH and PERSIST answered survives kill -9", ours, async (t) => {
+scenario("R000_41_what_SET_TOUCH_and_PERSIST_answered_survives_a_kill_and_is_counted", ours, async (t) => {
   const { s, stream } = await ownServer(t);
   let c = stream("S");
   await c.create({ ...day, allow_msg_ttl: true });
@@ -366,6 +366,8 @@ scenario("what SET, TOUCH and PERSIST answered survives kill -9", ours, async (t
   assert.deepEqual(got.map((r) => [r.state, r.expires, r.pinned]), [["ttl", set.expires, true], ["ttl", touch.expires, false], ["infinite", undefined, true]]);
   await refusal(c, `GET.S.${c.subject("past")}`, "", NOT_FOUND);
   await refusal(c, `TOUCH.S.${c.subject("past")}`, "", NOT_FOUND);
+  const { items_infinite_ttl, pinned } = await ttl(c, "STATS.S");
+  assert.deepEqual([items_infinite_ttl, pinned], [1, 2]);
 });
 
 scenario("killed amid changes, pages are whole and the last acknowledged change of a key stays", ours, async (t) => {

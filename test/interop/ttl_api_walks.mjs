@@ -91,7 +91,7 @@ plain("LIST, STATS, FORECAST and BACKFILL refuse what they cannot read", ours, a
 
 // --- STATS and FORECAST ----------------------------------------------------------------------------
 
-plain("R000_12_R000_40_R000_41_R000_45_STATS_counts_what_ends_when", ours, async (c) => {
+plain("R000_12_R000_40_R000_45_STATS_counts_what_ends_when", ours, async (c) => {
   await thirteen(c, policy({ pattern: "pubsub" }));
   await ttl(c, `PERSIST.${c.id}`, { filter: c.subject("without.*"), limit: 2 });
   const s = await ttl(c, `STATS.${c.id}`);
