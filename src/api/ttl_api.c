@@ -49,6 +49,14 @@ void ttl_refuse_own(struct api_call *call, enum ttl_error id, const char *text)
     api_reply_error(call, &e);
 }
 
+bool ttl_read(struct api_call *call, const struct json_type *t, void *out)
+{
+    if (call->body.len <= TTL_BODY_MAX)
+        return api_call_read(call, t, out);
+    ttl_refuse(call, JS_BAD_REQUEST);
+    return false;
+}
+
 /* --- which message ---------------------------------------------------------------------------- */
 
 /* The subject behind <OP>.<stream>., or empty. */
@@ -213,7 +221,7 @@ void ttl_get_handle(struct api_call *call)
     struct ttl_target t = {0};
     struct stream *s;
 
-    if (!api_call_read(call, &get_type, &t) || !ttl_target_check(call, &t, false))
+    if (!ttl_read(call, &get_type, &t) || !ttl_target_check(call, &t, false))
         return;
     if ((s = api_call_stream(call, 1)) != NULL)
         get_seq(call, s, t.has_seq ? t.seq : stream_last_of(s, mf_str(t.subject)));

@@ -18,6 +18,10 @@ enum ttl_error {
 void ttl_refuse(struct api_call *call, enum js_err id);
 void ttl_refuse_own(struct api_call *call, enum ttl_error id, const char *text);
 
+/* As api_call_read(); a body of more than TTL_BODY_MAX bytes is refused: 10003. */
+#define TTL_BODY_MAX 65536u
+MF_MUSTCHECK bool ttl_read(struct api_call *call, const struct json_type *t, void *out);
+
 /* One message or many: exactly one of subject, seq and filter. */
 struct ttl_target {
     char *subject, *filter;

@@ -120,6 +120,7 @@ static bool read_opts(const struct backfill_request *r, struct backfill_opts *o)
         o->filter = r->filter;
     }
     return r->spread == NULL || r->spread[0] == '\0' || strcmp(r->spread, "0") == 0 ||
+           strcmp(r->spread, "0s") == 0 ||
            policy_parse_duration(mf_str(r->spread), &o->spread_ns) == 0;
 }
 
@@ -203,7 +204,7 @@ void ttl_backfill_handle(struct api_call *call)
     struct backfill_request r = {0};
     struct stream *s;
 
-    if (!api_call_read(call, &type, &r) || (s = api_call_stream(call, 1)) == NULL)
+    if (!ttl_read(call, &type, &r) || (s = api_call_stream(call, 1)) == NULL)
         return;
     if (stream_config(s)->mirror != NULL)
         ttl_refuse_own(call, TTL_MIRROR, "a mirror follows its origin");

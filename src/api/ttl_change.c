@@ -135,13 +135,13 @@ static void answer(struct change *c, struct stream *s, uint64_t count)
     api_reply_end(call);
 }
 
-/* TOUCH with get: the message itself, as a direct get would send it. */
-static void answer_message(struct change *c, struct stream *s)
+/* TOUCH with get: the message itself, as a direct get would send it.  The usual answer is for the
+ * audit alone. */
+static void answer_message(struct change *c, struct stream *s, uint64_t count)
 {
-    struct api_call *call = c->call;
-
-    direct_get_one(call->aa, s, call->reply, c->last_seq, DIRECT_LIFE);
-    api_call_unheard(call);
+    direct_get_one(c->call->aa, s, c->call->reply, c->last_seq, DIRECT_LIFE);
+    c->call->reply = MF_SLICE_NONE;
+    answer(c, s, count);
 }
 
 static void changed(struct stream_op *op, const struct js_error *e, uint64_t count)
@@ -165,7 +165,7 @@ static void changed(struct stream_op *op, const struct js_error *e, uint64_t cou
     }
     c->skipped += c->n - count;
     if (c->r.get)
-        answer_message(c, s);
+        answer_message(c, s, count);
     else
         answer(c, s, count);
 }
@@ -302,6 +302,8 @@ static int look_at(struct change *c, struct stream *s, uint64_t seq)
     api_call_dequeue(c->call); /* it waits for the disk */
     c->call->load = (struct stream_load){.seq = seq, .done = loaded};
     rc = stream_load(s, &c->call->load);
+    if (rc != 0 && c->cursor != NULL)
+        api_call_slices(c->call, collect); /* it does not wait: the page goes on */
     return rc == 0 ? MF_AGAIN : rc;
 }
 
@@ -514,7 +516,7 @@ static void change_begin(struct api_call *call, enum stream_life_cause why)
         return;
     }
     *c = (struct change){.call = call, .why = why, .r = {.limit = PAGE_DEFAULT}};
-    if (!api_call_read(call, &types[why], &c->r) || !ttl_target_check(call, &c->r.target, true))
+    if (!ttl_read(call, &types[why], &c->r) || !ttl_target_check(call, &c->r.target, true))
         return;
     if (!well_formed(c)) {
         ttl_refuse(call, JS_BAD_REQUEST);

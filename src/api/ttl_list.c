@@ -298,7 +298,7 @@ void ttl_list_handle(struct api_call *call)
         return;
     }
     *l = (struct list){.call = call, .r = {.limit = PAGE_DEFAULT}};
-    if (!api_call_read(call, &list_type, &l->r))
+    if (!ttl_read(call, &list_type, &l->r))
         return;
     if (!well_formed(l)) {
         ttl_refuse(call, JS_BAD_REQUEST);

@@ -299,7 +299,7 @@ void ttl_policy_handle(struct api_call *call)
     struct mf_buf hdr = MF_BUF_INIT;
     struct stream *s;
 
-    if (!api_call_read(call, &policy_type, &r))
+    if (!ttl_read(call, &policy_type, &r))
         return;
     if (r.test != NULL && !well_formed(r.test, &hdr))
         ttl_refuse(call, JS_BAD_REQUEST);
@@ -322,7 +322,7 @@ void ttl_policies_handle(struct api_call *call)
     struct catalog_item item;
     struct jsonw *w;
 
-    if (!api_call_read(call, &page_type, &r))
+    if (!ttl_read(call, &page_type, &r))
         return;
     if (r.offset < 0 || r.limit < 1 || r.limit > PAGE_MAX) {
         ttl_refuse(call, JS_BAD_REQUEST);

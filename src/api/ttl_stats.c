@@ -37,12 +37,16 @@ struct look {
     int64_t created_ns; /* of its stream */
     int64_t from_ns, within_ns;
     struct stream_ahead *tally;
+    struct stream_ahead *first; /* STATS: the next message to expire; NULL: not asked for */
     void (*answer)(struct look *k, struct stream *s, const struct store_forecast_sum *sum);
 };
 
 static void look_fini(void *state)
 {
-    stream_ahead_free(((struct look *)state)->tally);
+    struct look *k = state;
+
+    stream_ahead_free(k->tally);
+    stream_ahead_free(k->first);
 }
 
 static bool look_step(struct api_call *call)
@@ -57,7 +61,8 @@ static bool look_step(struct api_call *call)
         return false;
     }
     do {
-        if (!stream_ahead_step(k->tally, STEPS))
+        if ((k->first != NULL && !stream_ahead_step(k->first, STEPS)) ||
+            !stream_ahead_step(k->tally, STEPS))
             continue;
         if (stream_forecast_sum(k->tally, &sum))
             k->answer(k, s, &sum);
@@ -67,6 +72,8 @@ static bool look_step(struct api_call *call)
     } while (!api_slice_spent(call->aa, 1));
     return true;
 }
+
+static void stats_answer(struct look *k, struct stream *s, const struct store_forecast_sum *sum);
 
 static void look_start(struct api_call *call, struct stream *s, int64_t within_ns, unsigned buckets,
                        void (*answer)(struct look *k, struct stream *s,
@@ -82,12 +89,16 @@ static void look_start(struct api_call *call, struct stream *s, int64_t within_n
 
     api_call_set_state(call, k, look_fini);
     if (k != NULL)
-        *k = (struct look){.call = call,
-                           .created_ns = stream_created_ns(s),
-                           .from_ns = now_ns,
-                           .within_ns = within_ns,
-                           .tally = stream_forecast_new(s, &o),
-                           .answer = answer};
+        *k = (struct look){
+            .call = call,
+            .created_ns = stream_created_ns(s),
+            .from_ns = now_ns,
+            .within_ns = within_ns,
+            .tally = stream_forecast_new(s, &o),
+            .first = answer == stats_answer
+                         ? stream_page_new(s, (struct store_at){0, 0}, INT64_MAX, 1, MF_SLICE_NONE)
+                         : NULL,
+            .answer = answer};
     if (k == NULL || k->tally == NULL)
         api_reply_no_memory(call);
     else if (api_call_heard(call))
@@ -142,12 +153,14 @@ void ttl_json_totals(struct jsonw *w, struct stream *s, const struct stream_hour
     write_spread(w, h);
 }
 
-static void write_next(struct jsonw *w, struct stream *s, int64_t now_ns)
+static void write_next(struct jsonw *w, struct look *k)
 {
-    int64_t next = stream_next_expiry(s);
+    const struct store_at *items;
+    struct store_at next;
+    bool more;
 
-    if (next != 0)
-        jsonw_time(w, "next_expiry", next > now_ns ? next : now_ns);
+    if (k->first != NULL && stream_page_items(k->first, &items, &more, &next) > 0)
+        jsonw_time(w, "next_expiry", items[0].deadline_ns);
 }
 
 static void stats_answer(struct look *k, struct stream *s, const struct store_forecast_sum *sum)
@@ -185,7 +198,7 @@ static void stats_answer(struct look *k, struct stream *s, const struct store_fo
     jsonw_u64(w, "bytes_stored_last_hour", h.stored_bytes);
     jsonw_u64(w, "bytes_expired_last_hour", h.expired_bytes);
     jsonw_u64(w, "pinned", lives.pinned);
-    write_next(w, s, k->from_ns);
+    write_next(w, k);
     ttl_json_totals(w, s, &h);
     api_reply_end_quietly(k->call);
 }
@@ -195,7 +208,7 @@ void ttl_stats_handle(struct api_call *call)
     struct forecast_request r = {0};
     struct stream *s;
 
-    if (api_call_read(call, &stats_type, &r) && (s = api_call_stream(call, 1)) != NULL)
+    if (ttl_read(call, &stats_type, &r) && (s = api_call_stream(call, 1)) != NULL)
         look_start(call, s, DAY_NS, 24, stats_answer);
 }
 
@@ -286,7 +299,7 @@ void ttl_forecast_handle(struct api_call *call)
     int64_t within = DAY_NS;
     struct stream *s;
 
-    if (!api_call_read(call, &forecast_type, &r))
+    if (!ttl_read(call, &forecast_type, &r))
         return;
     if (r.buckets < 1 || r.buckets > BUCKETS_MAX ||
         (r.within != NULL && r.within[0] != '\0' &&

@@ -77,6 +77,16 @@ static int save(struct stream *s, struct backfill *b, struct store_wait *wait)
     return store_blob_put(s->store, MF_LIT(BLOB_BACKFILL), mf_slice(bytes, FIXED + n), wait);
 }
 
+/* The only reason there is: its number is one of the job's words. */
+static void explain_failure(struct backfill *b)
+{
+    snprintf(b->error, sizeof b->error,
+             "backfill would expire more than %llu messages at once; confirm with a larger "
+             "\"expire_now\"",
+             (unsigned long long)b->st.opts.expire_now);
+    b->st.error = b->error;
+}
+
 static bool load(struct backfill *b, struct mf_slice bytes)
 {
     const uint8_t *p = bytes.ptr;
@@ -101,6 +111,8 @@ static bool load(struct backfill *b, struct mf_slice bytes)
     for (size_t i = 0; i < COUNTERS + POLICY_BYS; i++)
         *counters_of(st, i) = le64_get(p + 76 + 8 * i);
     memcpy(b->filter, p + FIXED, p[3]);
+    if (st->state == BACKFILL_FAILED)
+        explain_failure(b);
     return st->opts.rate > 0 && st->opts.rate <= BACKFILL_RATE_MAX && st->opts.spread_ns >= 0;
 }
 
@@ -144,11 +156,7 @@ static bool wanted_end(struct backfill *b, const struct store_rec *r, struct pol
 static int fail(struct backfill *b)
 {
     b->st.state = BACKFILL_FAILED;
-    snprintf(b->error, sizeof b->error,
-             "backfill would expire more than %llu messages at once; confirm with a larger "
-             "\"expire_now\"",
-             (unsigned long long)b->st.opts.expire_now);
-    b->st.error = b->error;
+    explain_failure(b);
     tell_changed(b->walk.s, STREAM_TTL_BACKFILL);
     log_warn("stream %s: backfill %s stopped: %s", b->walk.s->cfg.name, b->st.id, b->error);
     return MF_CLOSED;

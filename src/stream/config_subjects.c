@@ -62,6 +62,8 @@ static int check_reserved(const struct stream_config *c, struct mf_slice subject
             !subject_is_subset(subject, MF_LIT("$JS.EVENT.>")))
             return config_invalid(
                 e, "subjects that overlap with jetstream api require no-ack to be true");
+    if (subject_overlap(subject, MF_LIT("$MAYFLY.TTL.>")))
+        return config_invalid(e, "subjects that overlap with TTL api require no-ack to be true");
     if (subject_overlap(subject, MF_LIT("$SYS.>")) &&
         !subject_is_subset(subject, MF_LIT("$SYS.ACCOUNT.>")))
         return config_invalid(e, "subjects that overlap with system api require no-ack to be true");

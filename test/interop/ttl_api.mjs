@@ -349,7 +349,7 @@ scenario("an operator who denies never denies PERSIST", ours, async (t) => {
 
 // --- durable ---------------------------------------------------------------------------------------
 
-scenario("what SET, TOUCH and PERSIST answered survives kill -9", ours, async (t) => {
+scenario("R000_41_what_SET_TOUCH_and_PERSIST_answered_survives_a_kill_and_is_counted", ours, async (t) => {
   const { s, stream } = await ownServer(t);
   let c = stream("S");
   await c.create({ ...day, allow_msg_ttl: true });
@@ -366,4 +366,43 @@ scenario("what SET, TOUCH and PERSIST answered survives kill -9", ours, async (t
   assert.deepEqual(got.map((r) => [r.state, r.expires, r.pinned]), [["ttl", set.expires, true], ["ttl", touch.expires, false], ["infinite", undefined, true]]);
   await refusal(c, `GET.S.${c.subject("past")}`, "", NOT_FOUND);
   await refusal(c, `TOUCH.S.${c.subject("past")}`, "", NOT_FOUND);
+  const { items_infinite_ttl, pinned } = await ttl(c, "STATS.S");
+  assert.deepEqual([items_infinite_ttl, pinned], [1, 2]);
+});
+
+scenario("killed amid changes, pages are whole and the last acknowledged change of a key stays", ours, async (t) => {
+  const { s, stream } = await ownServer(t);
+  let c = stream("S");
+  await c.create(day);
+  const K = 50;
+  for (const kind of ["one", "page"]) await Promise.all(Array.from({ length: K }, (_, i) => c.pub(`${kind}.${i}`, "x")));
+  const base = Date.now() + HOUR;
+  // each change has a moment of its own: sent[i] in order, acked[i] the number of the last one answered
+  const [sent, acked] = [Array(K + 1).fill(0), Array(K + 1).fill(0)];
+  const moment = (n) => base + n * 1000;
+  const change = async (i) => {
+    const body = () => ({ expires: new Date(moment(++sent[i])).toISOString() });
+    try {
+      for (;;) {
+        const n = sent[i] + 1;
+        if (i < K) await ttl(c, `SET.S.${c.subject(`one.${i}`)}`, body());
+        else await ttl(c, "SET.S", { filter: c.subject("page.*"), limit: 1000, ...body() });
+        acked[i] = n;
+      }
+    } catch (e) {
+      assert.ok(s.gone || s.killed, e.message); // the connection ended with the server
+    }
+  };
+  const all = Array.from({ length: K + 1 }, (_, i) => change(i));
+  await until("every one to be changed", () => acked.every((n) => n > 2));
+  await s.kill();
+  await Promise.all(all);
+  await s.startAgain();
+  s.killed = false;
+  c = (await onServer(t, s)).stream("S");
+  const within = (r, i) => assert.ok(ms(r.expires) >= moment(acked[i]) && ms(r.expires) <= moment(sent[i]), `${r.subject}: ${r.expires}, acknowledged ${acked[i]}, sent ${sent[i]}`);
+  for (let i = 0; i < K; i++) within(await life(c, `one.${i}`), i);
+  const pages = await Promise.all(Array.from({ length: K }, (_, i) => life(c, `page.${i}`)));
+  assert.equal(new Set(pages.map((r) => r.expires)).size, 1, "a page is one batch");
+  within(pages[0], K);
 });

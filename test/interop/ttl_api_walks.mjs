@@ -91,7 +91,7 @@ plain("LIST, STATS, FORECAST and BACKFILL refuse what they cannot read", ours, a
 
 // --- STATS and FORECAST ----------------------------------------------------------------------------
 
-plain("R000_12_R000_40_R000_41_R000_45_STATS_counts_what_ends_when", ours, async (c) => {
+plain("R000_12_R000_40_R000_45_STATS_counts_what_ends_when", ours, async (c) => {
   await thirteen(c, policy({ pattern: "pubsub" }));
   await ttl(c, `PERSIST.${c.id}`, { filter: c.subject("without.*"), limit: 2 });
   const s = await ttl(c, `STATS.${c.id}`);
@@ -215,6 +215,26 @@ plain("BACKFILL from written asks before messages end at once", ours, async (c) 
   await c.empty();
 });
 
+scenario("a failed BACKFILL says why, also after a restart", ours, async (t) => {
+  const { s, stream } = await ownServer(t);
+  let c = stream("S");
+  await c.create();
+  for (let i = 0; i < 3; i++) await c.pub(`k.${i}`, "x");
+  await c.update(policy({ default: "1s" }));
+  await until("a second to pass", async () => Date.now() - ms((await life(c, "k.2")).time) > 1000);
+  for (const expire_now of [1, 0]) {
+    await job(c, "start", { from: "written", expire_now });
+    const before = await done(c, "failed");
+    assert.match(before.error, new RegExp(`^backfill would expire more than ${expire_now} messages at once; confirm`));
+    await s.restart();
+    c = (await onServer(t, s)).stream("S");
+    const after = await done(c, "failed");
+    assert.deepEqual([after.id, after.error], [before.id, before.error]);
+    await until("the first to be gone", async () => (await c.state()).messages <= 2);
+    assert.equal((await c.state()).messages, 2, "nothing more ended");
+  }
+});
+
 plain("BACKFILL spreads ends by subject and keeps to its filter", ours, async (c) => {
   await c.create();
   for (let i = 0; i < 50; i++) await c.pub(`${i % 2 ? "odd" : "even"}.${i}`, "x");
@@ -226,6 +246,10 @@ plain("BACKFILL spreads ends by subject and keeps to its filter", ours, async (c
   assert.equal(late.length, 25);
   assert.ok(late.every((n) => n >= 0 && n < 3600_000) && new Set(late).size > 20, late.join());
   assert.equal((await pages(c, { state: "without" })).length, 25);
+  // what an answer says can be asked for again
+  const { which, filter, from, spread } = await job(c, "start", { dry_run: true });
+  await done(c);
+  assert.equal((await job(c, "start", { which, filter, from, spread, dry_run: true })).spread, "0s");
 });
 
 scenario("BACKFILL is paused, resumed, stopped, and goes on after kill -9 with its base", ours, async (t) => {
