@@ -199,6 +199,13 @@ static void act(struct api_call *call, struct stream *s, const struct backfill_r
         answer(call, s);
 }
 
+/* A job that was running when its stream was sealed can still be looked at and ended. */
+static bool is_start(const struct backfill_request *r)
+{
+    return r->action != NULL &&
+           (strcmp(r->action, "start") == 0 || strcmp(r->action, "resume") == 0);
+}
+
 void ttl_backfill_handle(struct api_call *call)
 {
     struct backfill_request r = {0};
@@ -208,7 +215,7 @@ void ttl_backfill_handle(struct api_call *call)
         return;
     if (stream_config(s)->mirror != NULL)
         ttl_refuse_own(call, TTL_MIRROR, "a mirror follows its origin");
-    else if (stream_config(s)->sealed)
+    else if (stream_config(s)->sealed && is_start(&r))
         ttl_refuse(call, JS_STREAM_SEALED);
     else
         act(call, s, &r);

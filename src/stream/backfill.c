@@ -162,20 +162,36 @@ static int fail(struct backfill *b)
     return MF_CLOSED;
 }
 
+static int set_end(struct stream *s, uint64_t seq, int64_t deadline_ns, uint16_t bits)
+{
+    bool scope = scope_holds(s);
+    int rc;
+
+    if (scope)
+        deadline_ns = scope_cut(s, seq, deadline_ns);
+    rc = store_set_deadline(s->store, seq, deadline_ns, deadline_ns == 0 ? bits : 0, NULL);
+    if (rc == 0)
+        warn_note(s, seq, deadline_ns);
+    return rc == 0 && scope ? scope_lower(s, store_older(s->store, seq), deadline_ns) : rc;
+}
+
+/* Others may be linked to it: their lives follow. */
 static int write_end(struct backfill *b, const struct store_rec *r, int64_t deadline_ns,
                      uint16_t bits, bool *wrote)
 {
     struct stream *s = b->walk.s;
+    char *subject;
     int rc;
 
     if (b->st.opts.dry_run)
         return 0;
-    if (scope_holds(s))
-        deadline_ns = scope_cut(s, r->seq, deadline_ns);
-    rc = store_set_deadline(s->store, r->seq, deadline_ns, deadline_ns == 0 ? bits : 0, NULL);
+    subject = linked_watches(s) ? mf_slice_dup(r->key) : NULL;
+    bool before = subject != NULL && lifetime_is_permanent(s, mf_str(subject));
+    rc = set_end(s, r->seq, deadline_ns, bits);
     *wrote |= rc == 0;
-    if (rc == 0 && scope_holds(s))
-        rc = scope_lower(s, store_older(s->store, r->seq), deadline_ns);
+    if (subject != NULL)
+        linked_changed(s, mf_str(subject), before);
+    free(subject);
     return rc;
 }
 
@@ -224,7 +240,7 @@ static int backfill_visit(struct walk *w, const struct store_rec *r, bool *wrote
 
     if (b->filter[0] != '\0' && !subject_match(mf_str(b->filter), r->key))
         return 0;
-    if (w->s->governor == NULL || lifetime_is_audit(w->s->governor))
+    if (w->s->governor == NULL || lifetime_is_audit(w->s->governor) || w->s->cfg.sealed)
         b->st.unchanged++; /* the policy was switched off meanwhile */
     else if ((r->flags & STORE_PINNED) != 0)
         b->st.pinned++;

@@ -318,6 +318,16 @@ static int write_letters(struct stream *s, struct mf_slice subject, const struct
     return rc;
 }
 
+static void count_settled(struct stream *s, uint64_t seq)
+{
+    int64_t deadline_ns, now_ns = stream_now(s);
+    uint16_t flags;
+
+    hour_start(s);
+    if (s->hour != NULL && store_life(s->store, seq, &deadline_ns, &flags))
+        hour_expired(s, now_ns, now_ns - deadline_ns, limits_stored_size(s, seq));
+}
+
 /* In the open batch.  All of them, or none. */
 static int settle_all_of(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
@@ -336,6 +346,7 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
     for (size_t i = 0; i < n && rc == 0; i++) {
         report_death(s, &told, d[i].seq);
         told = told_before(s, subject);
+        count_settled(s, d[i].seq);
         if ((rc = store_remove(s->store, d[i].seq, NULL)) != 0)
             break;
         s->stats.expired++;
@@ -351,8 +362,10 @@ static int settle(struct stream *s, struct mf_slice subject, const struct dead *
     int rc = settle_all_of(s, subject, d, n), end = store_end(s->store, NULL);
     limits_count(s);
     announce_poke(s);
-    if (s->letters != NULL)
+    if (s->letters != NULL) {
         letter_after_batch(s);
+        expire_arm(s); /* letters end, too */
+    }
     return rc != 0 ? rc : end;
 }
 

@@ -40,6 +40,8 @@ bool lifetime_show(struct stream *s, const struct intake *in, struct stream_ack_
 /* The policy's decision about a stored message, as if it were published at from_ns. */
 void lifetime_stored_decide(struct stream *s, const struct store_rec *r, int64_t from_ns,
                             struct policy_decision *d);
+/* Would a link make it infinite, if the linked record were permanent? */
+bool lifetime_may_be_linked(struct stream *s, const struct store_rec *r);
 
 /* --- backfill.c (backfill.h) ------------------------------------------------------------------ */
 

@@ -43,20 +43,27 @@ static int64_t header_ttl(const struct stream *s, struct mf_slice hdr)
     return ttl;
 }
 
-/* Bounds cut a TTL that was stored before they were set.  A plan of a schedule has its own alone.
- */
-static void decide_by(struct stream *s, const struct policy *p, const struct intake *in,
-                      int64_t own, struct policy_decision *d)
+/* A server's marker, and a plan of a schedule, have their own TTL alone. */
+static bool is_exempt(struct mf_slice hdr)
 {
-    struct mf_slice plan;
+    struct mf_slice value;
 
+    return header_get(hdr, "Nats-Schedule", &value) ||
+           header_get(hdr, "Nats-Marker-Reason", &value);
+}
+
+/* Bounds cut a TTL that was stored before they were set. */
+static void decide_by(struct stream *s, const struct policy *p, const struct intake *in,
+                      int64_t own, bool (*permanent)(void *arg, struct mf_slice subject),
+                      struct policy_decision *d)
+{
     *d = (struct policy_decision){.ttl = own,
                                   .by = own == TTL_NONE ? POLICY_BY_NONE : POLICY_BY_CLIENT};
-    if (p == NULL || !policy_view(p)->active || lifetime_is_audit(p) ||
-        header_get(in->hdr, "Nats-Schedule", &plan))
+    if (p == NULL || !policy_view(p)->active || lifetime_is_audit(p) || is_exempt(in->hdr))
         return;
     struct policy_message m = lifetime_message(s, in, own);
     m.copy = true;
+    m.permanent = permanent;
     policy_resolve(p, &m, d);
 }
 
@@ -66,7 +73,8 @@ bool stream_ttl_decide(struct stream *s, const struct stream_msg *m, int64_t fro
     struct intake in = {
         .subject = m->subject, .hdr = m->hdr, .payload = m->payload, .ts_ns = from_ns};
 
-    decide_by(s, s->governor, &in, s->cfg.allow_msg_ttl ? header_ttl(s, m->hdr) : TTL_NONE, d);
+    decide_by(s, s->governor, &in, s->cfg.allow_msg_ttl ? header_ttl(s, m->hdr) : TTL_NONE,
+              is_permanent, d);
     if (d->ttl == TTL_NONE && s->cfg.max_age_ns > 0)
         d->by = POLICY_BY_MAX_AGE;
     return d->ttl != TTL_NONE || s->cfg.max_age_ns > 0;
@@ -75,6 +83,7 @@ bool stream_ttl_decide(struct stream *s, const struct stream_msg *m, int64_t fro
 /* A body that cannot be read says nothing: the next rule is tried. */
 static void decide_stored(struct stream *s, const struct store_rec *r, int64_t from_ns,
                           bool allow_msg_ttl, const struct policy *policy,
+                          bool (*permanent)(void *arg, struct mf_slice subject),
                           struct policy_decision *d)
 {
     struct intake in = {.subject = r->key, .hdr = r->head, .payload = r->body, .ts_ns = from_ns};
@@ -83,7 +92,7 @@ static void decide_stored(struct stream *s, const struct store_rec *r, int64_t f
     if (policy != NULL && (r->flags & MSG_COMPRESSED) != 0 &&
         compress_undo(r->body, &plain, &in.payload) != 0)
         in.payload = MF_SLICE_NONE;
-    decide_by(s, policy, &in, allow_msg_ttl ? header_ttl(s, r->head) : TTL_NONE, d);
+    decide_by(s, policy, &in, allow_msg_ttl ? header_ttl(s, r->head) : TTL_NONE, permanent, d);
     mf_buf_fini(&plain);
 }
 
@@ -92,12 +101,27 @@ int64_t lifetime_stored_ttl(struct stream *s, const struct store_rec *r, bool al
 {
     struct policy_decision d;
 
-    decide_stored(s, r, r->ts_ns, allow_msg_ttl, policy, &d);
+    decide_stored(s, r, r->ts_ns, allow_msg_ttl, policy, is_permanent, &d);
     return d.ttl;
 }
 
 void lifetime_stored_decide(struct stream *s, const struct store_rec *r, int64_t from_ns,
                             struct policy_decision *d)
 {
-    decide_stored(s, r, from_ns, s->cfg.allow_msg_ttl, s->governor, d);
+    decide_stored(s, r, from_ns, s->cfg.allow_msg_ttl, s->governor, is_permanent, d);
+}
+
+static bool always(void *arg, struct mf_slice subject)
+{
+    (void)arg;
+    (void)subject;
+    return true;
+}
+
+bool lifetime_may_be_linked(struct stream *s, const struct store_rec *r)
+{
+    struct policy_decision d;
+
+    decide_stored(s, r, r->ts_ns, s->cfg.allow_msg_ttl, s->governor, always, &d);
+    return d.by == POLICY_BY_RULE && d.linked;
 }

@@ -1,15 +1,17 @@
 /* linked.c: lives that are linked to another record (permanent_if).
  *
  * A permanent record appears: up to UPGRADE_MAX messages that link to it become infinite in its own
- * batch, so that they are safe when it is acknowledged; further ones by the job.  It ceases
- * (replaced by one that ends, removed, purged, given a deadline): the job resolves messages that
- * are infinite because of it again, from that moment on. The job looks at the messages of the
- * subjects that were noted, or, where those are too many, or a purge names none, and at each start,
- * at all infinite messages: so nothing has to be noted on disk, and a crash between a record and
- * its job loses nothing.  Messages that were set by hand, and those whose writer sent a TTL, stay
- * as they are. */
+ * batch, so that they are safe when it is acknowledged; further ones by the job, which BLOB_LINK in
+ * that batch remembers over a crash.  It ceases (replaced by one that ends, removed, purged, given
+ * a deadline): the job resolves messages that are infinite because of it again, from that moment
+ * on. The job looks at the messages of the subjects that were noted, when those are on disk; where
+ * they are too many at all messages; at each start, and after a purge that names no subject, at all
+ * infinite ones, so a crash between a record and its job loses nothing.  Messages that were set by
+ * hand, and those whose writer sent a TTL, stay as they are.
+ * Failure: a message that cannot be changed now makes the job begin again after a pause. */
 #include "lifetime.h"
 
+#include "mayfly/clock.h"
 #include "mayfly/log.h"
 
 #include <stdlib.h>
@@ -18,52 +20,101 @@
 #define FILTERS_MAX 64
 #define NODES       64 /* of the tree of subjects in one step */
 #define STEPS       256
+#define PAUSE_NS    (CLOCK_S / 10)
+
+enum walk_of { WALK_NONE, WALK_INFINITE, WALK_EVERY };
 
 struct linked {
     struct stream *s; /* NULL: stopped */
     struct work_task task;
+    struct loop_timer *timer;   /* after a failure */
+    uint64_t end;               /* messages up to here must be on disk before they are looked at */
     char *filters[FILTERS_MAX]; /* to be looked at; the first one is under way */
     size_t n;
-    bool all, walking;                /* all infinite messages; they are being walked */
+    enum walk_of wanted, walking;     /* walks over the stream: to come, and under way */
     uint64_t from;                    /* walking: the next sequence */
     struct stream_subjects *subjects; /* of the first filter; NULL: not begun */
     uint64_t seq;                     /* the message to look at next; 0: of the next subject */
-    bool reading;
+    bool reading, waiting, noted;     /* noted: BLOB_LINK is there */
     struct store_read read;
+    struct store_wait wait;
 };
 
 /* --- one message ---------------------------------------------------------------------------- */
 
-/* Infinite by its link, or no more.  In an open batch or alone. */
+/* In the open batch. */
+static int set_end(struct stream *s, uint64_t seq, int64_t deadline_ns, uint16_t bits)
+{
+    bool scope = scope_holds(s);
+    int rc;
+
+    if (scope)
+        deadline_ns = scope_cut(s, seq, deadline_ns);
+    rc = store_set_deadline(s->store, seq, deadline_ns, deadline_ns == 0 ? bits : 0, NULL);
+    if (rc == 0)
+        warn_note(s, seq, deadline_ns);
+    if (rc == 0 && scope)
+        rc = scope_lower(s, store_older(s->store, seq), deadline_ns);
+    return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
+}
+
+/* Infinite by its link, or no more.  In the open batch. */
 static int judge(struct stream *s, const struct store_rec *r)
 {
     bool infinite = (r->flags & STORE_INFINITE) != 0;
-    struct policy_decision d;
-    struct mf_slice own;
     int64_t now_ns = stream_now(s);
-    int rc = 0;
+    struct policy_decision d;
 
-    if ((r->flags & STORE_PINNED) != 0 ||
-        (s->cfg.allow_msg_ttl && header_get(r->head, "Nats-TTL", &own)))
+    if (!linked_watches(s) || s->cfg.sealed || (r->flags & STORE_PINNED) != 0)
         return 0;
     lifetime_stored_decide(s, r, now_ns, &d);
-    bool linked = d.by == POLICY_BY_RULE && d.linked && d.ttl == TTL_NEVER;
-    if (linked && !infinite)
-        rc = store_set_deadline(s->store, r->seq, 0, STORE_INFINITE, NULL);
-    else if (infinite && d.ttl != TTL_NEVER)
-        rc = store_set_deadline(s->store, r->seq, expire_deadline(s, now_ns, d.ttl), 0, NULL);
-    if (rc == 0 && infinite && d.ttl != TTL_NEVER)
-        expire_arm(s);
-    return rc == MF_NOTFOUND ? 0 : rc;
+    if (d.by == POLICY_BY_CLIENT) /* infinite: it was made so before its header could be read */
+        return infinite && d.ttl != TTL_NEVER
+                   ? set_end(s, r->seq, expire_deadline(s, r->ts_ns, d.ttl), 0)
+                   : 0;
+    if (d.ttl == TTL_NEVER)
+        return infinite || d.by != POLICY_BY_RULE || !d.linked
+                   ? 0
+                   : set_end(s, r->seq, 0, STORE_INFINITE);
+    if (!infinite || !lifetime_may_be_linked(s, r))
+        return 0; /* a policy that has changed acts on new messages alone */
+    return set_end(s, r->seq, expire_deadline(s, now_ns, d.ttl), 0);
+}
+
+static int judge_alone(struct stream *s, const struct store_rec *r)
+{
+    int rc, end;
+
+    store_begin(s->store, true);
+    rc = judge(s, r);
+    end = store_end(s->store, NULL);
+    expire_arm(s);
+    return rc != 0 ? rc : end;
 }
 
 /* --- what is noted -------------------------------------------------------------------------- */
 
-static void note_all(struct linked *l)
+static bool is_busy(const struct linked *l)
 {
-    l->all = true;
-    if (l->s != NULL && !l->reading)
+    return l->reading || l->waiting;
+}
+
+static void wake(struct linked *l)
+{
+    uint64_t msgs, bytes;
+
+    if (l->s == NULL)
+        return;
+    store_accepted(l->s->store, &msgs, &bytes, &l->end);
+    if (!is_busy(l))
         work_add(l->s->host->loop, l->s->owner, &l->task);
+}
+
+static void note_walk(struct linked *l, enum walk_of of)
+{
+    if (of > l->wanted)
+        l->wanted = of;
+    wake(l);
 }
 
 static void note_filter(void *arg, struct mf_slice filter)
@@ -74,18 +125,36 @@ static void note_filter(void *arg, struct mf_slice filter)
         if (mf_eq_str(filter, l->filters[i]))
             return;
     if (l->n == FILTERS_MAX || (l->filters[l->n] = mf_slice_dup(filter)) == NULL) {
-        note_all(l);
+        note_walk(l, WALK_EVERY);
         return;
     }
     l->n++;
-    if (!l->reading)
-        work_add(l->s->host->loop, l->s->owner, &l->task);
+    wake(l);
+}
+
+/* In the open batch: a start goes on with what is noted. */
+static void note_on_disk(struct linked *l)
+{
+    if (!l->noted)
+        l->noted = store_blob_put(l->s->store, MF_LIT(BLOB_LINK), MF_LIT("1"), NULL) == 0;
+}
+
+static void forget_on_disk(struct linked *l)
+{
+    if (l->noted && store_blob_del(l->s->store, MF_LIT(BLOB_LINK), NULL) == 0)
+        l->noted = false;
+}
+
+static void end_filter(struct linked *l)
+{
+    stream_subjects_free(l->subjects);
+    l->subjects = NULL;
+    l->seq = 0;
 }
 
 static void next_filter(struct linked *l)
 {
-    stream_subjects_free(l->subjects);
-    l->subjects = NULL;
+    end_filter(l);
     free(l->filters[0]);
     l->n--;
     memmove(l->filters, l->filters + 1, l->n * sizeof l->filters[0]);
@@ -93,24 +162,32 @@ static void next_filter(struct linked *l)
 
 /* --- the job -------------------------------------------------------------------------------- */
 
-/* The next message to look at; 0 and *more: the step was used up. */
-static uint64_t next_infinite(struct linked *l, bool *more)
+/* The next message of the walk; 0 and *more: the step was used up. */
+static uint64_t next_of_walk(struct linked *l, bool *more)
 {
     size_t steps = STEPS;
-    uint64_t seq = store_next_endless(l->s->store, true, &l->from, &steps, more);
+    uint64_t seq;
 
+    if (l->walking == WALK_INFINITE) {
+        seq = store_next_endless(l->s->store, true, &l->from, &steps, more);
+    } else {
+        seq = store_next(l->s->store, l->from);
+        seq = seq > l->end ? 0 : seq;
+        *more = false;
+    }
     if (seq != 0)
         l->from = seq + 1;
+    else if (!*more)
+        l->walking = WALK_NONE;
     return seq;
 }
 
-static uint64_t next_of_subjects(struct linked *l, bool *more)
+static uint64_t next_of_subjects(struct linked *l)
 {
     struct stream_subject x;
     uint32_t nodes = NODES;
     uint64_t seq, count;
 
-    *more = true;
     if (l->seq != 0) {
         seq = l->seq;
         l->seq = store_older(l->s->store, seq);
@@ -118,8 +195,8 @@ static uint64_t next_of_subjects(struct linked *l, bool *more)
     }
     if (l->subjects == NULL &&
         (l->subjects = stream_subjects_new(l->s, mf_str(l->filters[0]))) == NULL) {
-        next_filter(l);
-        l->all = true; /* without memory for a list of subjects: all of them, later */
+        next_filter(l); /* without memory for a list of subjects: all messages */
+        l->wanted = WALK_EVERY;
         return 0;
     }
     if (stream_subjects_next(l->subjects, &nodes, &x)) {
@@ -132,25 +209,26 @@ static uint64_t next_of_subjects(struct linked *l, bool *more)
     return 0;
 }
 
+/* 0 and *more: the step was used up.  0 and !*more: all is done. */
 static uint64_t next_message(struct linked *l, bool *more)
 {
-    if (l->walking || (l->n == 0 && l->all)) {
-        l->from = l->walking ? l->from : 1;
-        l->walking = true;
-        l->all = false;
-        uint64_t seq = next_infinite(l, more);
-        l->walking = seq != 0 || *more;
-        *more = true;
-        return seq;
-    }
-    *more = l->n > 0;
-    return l->n > 0 ? next_of_subjects(l, more) : 0;
-}
+    uint64_t seq;
 
-static void go_on(struct linked *l)
-{
-    if (l->s != NULL)
-        work_add(l->s->host->loop, l->s->owner, &l->task);
+    *more = true;
+    if (l->walking == WALK_NONE && l->n > 0)
+        return next_of_subjects(l);
+    if (l->walking == WALK_NONE) {
+        l->walking = l->wanted;
+        l->wanted = WALK_NONE;
+        l->from = 1;
+    }
+    if (l->walking == WALK_NONE) {
+        *more = false;
+        return 0;
+    }
+    seq = next_of_walk(l, more);
+    *more = true;
+    return seq;
 }
 
 static void linked_free(struct linked *l)
@@ -161,34 +239,90 @@ static void linked_free(struct linked *l)
     free(l);
 }
 
-/* Without memory or room now, all infinite messages are looked at again later. */
+/* false: it is over for now. */
+static bool may_go_on(struct linked *l)
+{
+    if (l->s != NULL)
+        return !l->s->closing;
+    if (!is_busy(l))
+        linked_free(l);
+    return false;
+}
+
+/* From the beginning of what is noted, after a pause; a store that failed takes nothing more. */
+static void try_again(struct linked *l, int rc)
+{
+    if (rc == MF_READONLY || rc == MF_CLOSED)
+        return;
+    end_filter(l);
+    if (l->walking > l->wanted)
+        l->wanted = l->walking;
+    l->walking = WALK_NONE;
+    if (l->n == 0 && l->wanted == WALK_NONE)
+        l->wanted = WALK_EVERY;
+    loop_timer_arm(l->timer, loop_mono_ns(l->s->host->loop) + PAUSE_NS);
+}
+
+static void on_pause(void *arg)
+{
+    wake(arg);
+}
+
 static void on_read(struct store_read *read, int status)
 {
     struct linked *l = mf_container(read, struct linked, read);
+    int rc = 0;
 
     l->reading = false;
-    if (l->s == NULL) {
-        linked_free(l);
+    if (!may_go_on(l))
         return;
-    }
-    if (status == MF_NOMEM || (status == 0 && judge(l->s, &read->rec) != 0))
-        l->all = true;
-    go_on(l);
+    if (status == 0)
+        rc = judge_alone(l->s, &read->rec);
+    else if (status == MF_NOMEM)
+        rc = status;
+    if (rc != 0)
+        try_again(l, rc);
+    else
+        work_add(l->s->host->loop, l->s->owner, &l->task);
 }
 
-/* false: it is being read. */
-static bool look_at(struct linked *l, uint64_t seq)
+static void on_disk(struct store_wait *wait, int status)
+{
+    struct linked *l = mf_container(wait, struct linked, wait);
+
+    l->waiting = false;
+    if (may_go_on(l) && status == 0)
+        work_add(l->s->host->loop, l->s->owner, &l->task);
+}
+
+/* What was noted about may be on its way to the disk: readers, and so the job, do not see it yet.
+ */
+static bool waits_for_disk(struct linked *l)
+{
+    if (store_committed(l->s->store) >= l->end)
+        return false;
+    l->wait = (struct store_wait){.done = on_disk};
+    l->waiting = store_barrier(l->s->store, &l->wait) == 0;
+    if (!l->waiting)
+        try_again(l, MF_AGAIN);
+    return true;
+}
+
+/* 0: done with it.  MF_AGAIN: it is being read.  Otherwise: not now. */
+static int look_at(struct linked *l, uint64_t seq)
 {
     struct store_rec r;
     int rc = store_peek(l->s->store, seq, &r);
 
-    if (rc == 0 && judge(l->s, &r) != 0)
-        l->all = true;
+    if (rc == 0) {
+        rc = judge_alone(l->s, &r);
+        return rc == MF_AGAIN ? MF_FULL : rc;
+    }
     if (rc != MF_AGAIN)
-        return true;
+        return rc == MF_NOMEM ? rc : 0;
     l->read = (struct store_read){.seq = seq, .done = on_read};
     l->reading = store_read(l->s->store, &l->read) == 0;
-    return !l->reading;
+    return l->reading ? MF_AGAIN : 0;
 }
 
 static bool linked_run(struct work_task *t)
@@ -196,13 +330,20 @@ static bool linked_run(struct work_task *t)
     struct linked *l = mf_container(t, struct linked, task);
     bool more = true;
 
-    if (l->s->closing || l->s->governor == NULL)
+    if (l->s->closing || !linked_watches(l->s) || waits_for_disk(l))
         return false;
     do {
         uint64_t seq = next_message(l, &more);
-        if (seq != 0 && !look_at(l, seq))
+        int rc = seq == 0 ? 0 : look_at(l, seq);
+        if (rc == MF_AGAIN)
             return false;
+        if (rc != 0) {
+            try_again(l, rc);
+            return false;
+        }
     } while (more && !work_spent(l->s->host->loop));
+    if (!more)
+        forget_on_disk(l);
     return more;
 }
 
@@ -232,11 +373,13 @@ static void upgrade_one(struct stream *s, uint64_t seq, struct mf_slice subject)
     if (rc == 0) {
         rc = judge(s, &r);
     } else if (rc == MF_AGAIN || store_next_accepted(s->store, seq) == seq) {
-        rc = store_set_deadline(s->store, seq, 0, STORE_INFINITE, NULL);
+        rc = set_end(s, seq, 0, STORE_INFINITE);
         note_filter(s->linked, subject);
     }
-    if (rc != 0 && rc != MF_NOTFOUND)
+    if (rc != 0) {
         note_filter(s->linked, subject);
+        note_on_disk(s->linked);
+    }
 }
 
 static void upgrade_subject(struct upgrade *u, struct mf_slice subject)
@@ -245,8 +388,24 @@ static void upgrade_subject(struct upgrade *u, struct mf_slice subject)
 
     for (; seq != 0 && u->left > 0; seq = store_older(u->s->store, seq), u->left--)
         upgrade_one(u->s, seq, subject);
-    if (seq != 0)
+    if (seq != 0) {
         note_filter(u->s->linked, subject);
+        note_on_disk(u->s->linked);
+    }
+}
+
+/* The first subjects now; the job looks at all of them. */
+static void upgrade_matching(struct upgrade *u, struct mf_slice filter)
+{
+    struct store_keys *walk = store_keys_new(u->s->store, filter);
+    struct mf_slice key;
+    struct store_key k;
+
+    while (walk != NULL && u->left > 0 && store_keys_next(walk, &key, &k))
+        upgrade_subject(u, key);
+    store_keys_free(walk);
+    note_filter(u->s->linked, filter);
+    note_on_disk(u->s->linked);
 }
 
 static void upgrade(void *arg, struct mf_slice filter)
@@ -254,7 +413,7 @@ static void upgrade(void *arg, struct mf_slice filter)
     struct upgrade *u = arg;
 
     if (subject_has_wildcard(filter))
-        note_filter(u->s->linked, filter); /* perhaps many: the job's */
+        upgrade_matching(u, filter);
     else
         upgrade_subject(u, filter);
 }
@@ -277,8 +436,8 @@ void linked_gone(struct stream *s, struct mf_slice subject)
     if (!linked_watches(s))
         return;
     if (subject.len == 0)
-        note_all(s->linked);
-    else if (!lifetime_is_permanent(s, subject))
+        note_walk(s->linked, WALK_INFINITE);
+    else
         policy_linked_by(s->governor, subject, note_filter, s->linked);
 }
 
@@ -286,17 +445,25 @@ void linked_gone(struct stream *s, struct mf_slice subject)
 
 int linked_start(struct stream *s)
 {
-    struct linked *l;
+    struct linked *l = s->linked;
+    struct mf_slice bytes;
 
-    if (s->linked != NULL || s->governor == NULL || !policy_has_links(s->governor))
+    if (s->governor == NULL || !policy_has_links(s->governor))
         return 0;
-    if ((l = calloc(1, sizeof *l)) == NULL)
-        return MF_NOMEM;
-    l->s = s;
-    l->task = (struct work_task){.run = linked_run, .cause = WORK_EXPIRE};
-    s->linked = l;
-    announce_watch(s);
-    note_all(l);
+    if (l == NULL) {
+        if ((l = calloc(1, sizeof *l)) == NULL)
+            return MF_NOMEM;
+        l->s = s;
+        l->task = (struct work_task){.run = linked_run, .cause = WORK_EXPIRE};
+        if ((l->timer = loop_timer_new(s->host->loop, on_pause, l)) == NULL) {
+            free(l);
+            return MF_NOMEM;
+        }
+        s->linked = l;
+        announce_watch(s);
+        l->noted = store_blob_get(s->store, MF_LIT(BLOB_LINK), &bytes);
+    }
+    note_walk(l, l->noted ? WALK_EVERY : WALK_INFINITE);
     return 0;
 }
 
@@ -308,9 +475,10 @@ void linked_stop(struct stream *s)
     if (l == NULL)
         return;
     work_cancel(s->host->loop, &l->task);
+    loop_timer_free(l->timer);
     stream_subjects_free(l->subjects);
     l->subjects = NULL;
     l->s = NULL;
-    if (!l->reading)
+    if (!is_busy(l))
         linked_free(l);
 }

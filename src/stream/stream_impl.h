@@ -41,6 +41,7 @@
 #define BLOB_CREATED  "created"      /* i64, little endian: ns since 1970 */
 #define BLOB_SWEEP    "sweep"        /* sweep.c */
 #define BLOB_BACKFILL "ttl/backfill" /* backfill.c */
+#define BLOB_LINK     "ttl/link"     /* linked.c: its job has work */
 #define BLOB_WARNED   "ttl/warned"   /* warn.c */
 #define BLOB_IDS      "ids/"         /* dedup.c: a prefix */
 #define BLOB_SCHED    "sched/"       /* schedule.c: a prefix */

@@ -141,6 +141,9 @@ int64_t sweep_deadline(struct stream *s, const struct store_rec *r,
     const struct policy *governor = r->deadline_ns == 0 ? NULL : s->governor;
     int64_t ttl = ttl_under(s, r, s->cfg.max_age_ns, s->cfg.allow_msg_ttl, governor);
 
+    /* Neither max_age gave it this end nor anybody who still speaks: a former policy did. */
+    if (ttl == TTL_NONE && r->deadline_ns != 0 && before->max_age_ns == 0)
+        return r->deadline_ns;
     return ttl == TTL_NONE
                ? 0
                : ttl_deadline(base_of(s, r, before, policy, now_ns), ttl, s->host->strict);

@@ -52,28 +52,44 @@ static void tell(struct warn *w, uint64_t seq, int64_t now_ns)
     if (store_next(s->store, seq) != seq || !store_life(s->store, seq, &e.deadline_ns, &flags) ||
         e.deadline_ns == 0 || (flags & MSG_TOMBSTONE) != 0)
         return;
+    e.subject = store_key_at(s->store, seq);
+    if (mf_starts(e.subject, "$MAYFLY.EVENT.")) /* or each warning would earn the next one */
+        return;
     e.left_ns = e.deadline_ns - now_ns;
     if (e.left_ns <= w->warn_ns && is_short(w, seq, e.deadline_ns))
         return;
-    e.subject = store_key_at(s->store, seq);
+    e.subject = store_key_at(s->store, seq); /* the one before is valid until the next call */
     tell_expiring(s, &e);
     s->ttl_stats.warned += s->host->ttl_expiring(s->host->arg, s, &e);
 }
 
-/* true: some of them are not on disk yet. */
+static void add_young(struct warn *w, uint64_t seq)
+{
+    mf_buf_append(&w->young, &seq, sizeof seq);
+    if (mf_buf_failed(&w->young)) { /* the next visit looks there again */
+        mf_buf_fini(&w->young);
+        w->young = MF_BUF_INIT;
+        w->told_ns -= w->grain_ns;
+    }
+}
+
+/* true: some of them are not on disk yet.  An event may be stored in this very stream: what comes
+ * meanwhile goes into another buffer. */
 static bool tell_young(struct warn *w, int64_t now_ns)
 {
-    uint64_t *at = (uint64_t *)(void *)w->young.ptr, committed = store_committed(w->s->store);
-    size_t n = w->young.len / sizeof *at, kept = 0;
+    struct mf_buf young = w->young;
+    uint64_t committed = store_committed(w->s->store), seq;
 
-    for (size_t i = 0; i < n; i++) {
-        if (at[i] > committed)
-            at[kept++] = at[i];
+    w->young = MF_BUF_INIT;
+    for (size_t at = 0; at + sizeof seq <= young.len; at += sizeof seq) {
+        memcpy(&seq, young.ptr + at, sizeof seq);
+        if (seq > committed)
+            add_young(w, seq);
         else
-            tell(w, at[i], now_ns);
+            tell(w, seq, now_ns);
     }
-    w->young.len = kept * sizeof *at;
-    return kept > 0;
+    mf_buf_fini(&young);
+    return w->young.len > 0;
 }
 
 void warn_young(struct stream *s, uint64_t seq, int64_t deadline_ns)
@@ -82,12 +98,7 @@ void warn_young(struct stream *s, uint64_t seq, int64_t deadline_ns)
 
     if (deadline_ns - stream_now(s) <= w->warn_ns)
         return;
-    mf_buf_append(&w->young, &seq, sizeof seq);
-    if (mf_buf_failed(&w->young)) { /* the next visit looks there again */
-        mf_buf_fini(&w->young);
-        w->young = MF_BUF_INIT;
-        w->told_ns -= w->grain_ns;
-    }
+    add_young(w, seq);
     loop_timer_arm(w->timer, loop_mono_ns(s->host->loop));
 }
 
@@ -201,7 +212,7 @@ static int64_t warning_of(const struct stream *s)
 {
     const struct policy_keys *k = s->governor == NULL ? NULL : &policy_view(s->governor)->keys;
 
-    if (k == NULL || k->enforce != POLICY_ENFORCE_ON || s->host->ttl_expiring == NULL)
+    if (k == NULL || k->enforce == POLICY_ENFORCE_OFF || s->host->ttl_expiring == NULL)
         return 0;
     return k->warn_ns > 0 ? k->warn_ns : 0;
 }
@@ -217,6 +228,19 @@ static int warn_new(struct stream *s)
     w->s = s;
     s->warn = w;
     return 0;
+}
+
+/* `warn` has become shorter: what was told of too early for it is told of again in time. */
+static void start_earlier(struct warn *w)
+{
+    int64_t top = stream_now(w->s) + w->warn_ns;
+
+    if (w->told_ns <= top)
+        return;
+    stream_ahead_free(w->page);
+    w->page = NULL;
+    w->told_ns = w->s->warned_to_ns = top;
+    w->noted = false;
 }
 
 int warn_start(struct stream *s)
@@ -240,6 +264,7 @@ int warn_start(struct stream *s)
         w->told_ns = before != 0 ? before - w->grain_ns : stream_now(s) + warn_ns;
         s->warned_to_ns = w->told_ns;
     }
+    start_earlier(w);
     loop_timer_arm(w->timer, loop_mono_ns(s->host->loop));
     return 0;
 }

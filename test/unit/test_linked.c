@@ -202,6 +202,76 @@ static void test_links_follow_deadlines_set_by_hand(void)
     ends_in(100, bucket);
 }
 
+/* Many messages of one record: the first ones are safe with its ack, and a kill loses none of the
+ * others. */
+static void test_R001_12_a_kill_amid_an_upgrade_of_many_loses_none(void)
+{
+    char subject[40];
+
+    for (int i = 0; i < 300; i++) {
+        snprintf(subject, sizeof subject, "wide.alice.%d", i);
+        (void)put(subject, NULL);
+    }
+    (void)put("tenant.alice", NULL);
+    world_kill(&w);
+    world_open(&w, &limits);
+    settle();
+    for (uint64_t seq = 1; seq <= 300; seq++)
+        TEST_ASSERT_TRUE(state(seq).infinite);
+    TEST_ASSERT_EQUAL_size_t(0, world_blobs(&w, BLOB_LINK));
+}
+
+/* Both in one turn: its header cannot be read yet when the record is stored. */
+static void test_a_writers_ttl_counts_also_where_it_is_not_on_disk_yet(void)
+{
+    struct world_ack a, b;
+
+    world_send(&w, "bucket.alice.gpt4", NULL, "Nats-TTL: 30\r\n", "x", &a);
+    world_send(&w, "config.alice.gpt4", NULL, NULL, "x", &b);
+    settle();
+    ends_in(30, a.seq);
+}
+
+/* The job waits for what is on its way: the bucket was written a moment before the record ceased.
+ */
+static void test_a_record_that_ceases_right_behind_its_bucket(void)
+{
+    struct world_ack a, b, c;
+
+    world_send(&w, "config.alice.gpt4", NULL, NULL, "x", &a);
+    world_send(&w, "bucket.alice.gpt4", NULL, NULL, "x", &b);
+    world_send(&w, "config.alice.gpt4", NULL, SYNC, "x", &c);
+    settle();
+    ends_in(100, b.seq);
+}
+
+static void reopen_with(const char *text)
+{
+    struct stream_config c = limits;
+    struct json_pair pairs[] = {{(char *)"mayfly.ttl.enforce", (char *)"audit"}, rules};
+
+    if (text != NULL)
+        pairs[1].value = (char *)text;
+    c.metadata = (struct json_map){text == NULL ? pairs : pairs + 1, text == NULL ? 2 : 1, true};
+    c.max_age_ns = 7 * 86400 * CLOCK_S;
+    world_close(&w);
+    world_open(&w, &c);
+    settle();
+}
+
+/* Audit changes nothing, and a changed rule acts on new messages alone. */
+static void test_infinite_messages_stay_so_under_audit_and_other_rules(void)
+{
+    uint64_t config = put("config.alice.gpt4", NULL), bucket = put("bucket.alice.gpt4", NULL);
+
+    reopen_with(NULL);
+    TEST_ASSERT_TRUE(state(config).infinite && state(bucket).infinite);
+    reopen_with("[{\"subject\":\"bucket.*.*\",\"ttl\":\"100s\","
+                "\"permanent_if\":\"config.{{wildcard(1)}}.{{wildcard(2)}}\"},"
+                "{\"subject\":\"*.>\",\"ttl\":\"30d\"}]");
+    TEST_ASSERT_TRUE(state(config).infinite && state(bucket).infinite);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -215,5 +285,9 @@ int main(void)
     RUN_TEST(test_a_writer_who_sends_a_ttl_is_heard_before_the_link);
     RUN_TEST(test_a_link_of_many);
     RUN_TEST(test_links_follow_deadlines_set_by_hand);
+    RUN_TEST(test_R001_12_a_kill_amid_an_upgrade_of_many_loses_none);
+    RUN_TEST(test_a_writers_ttl_counts_also_where_it_is_not_on_disk_yet);
+    RUN_TEST(test_a_record_that_ceases_right_behind_its_bucket);
+    RUN_TEST(test_infinite_messages_stay_so_under_audit_and_other_rules);
     return UNITY_END();
 }
