@@ -234,8 +234,8 @@ static int add_change(struct change *c, struct stream *s, uint64_t seq, const st
     struct stream_life life;
 
     c->last_seq = seq;
-    if (!stream_life(s, seq, &life))
-        return 0;
+    if (!stream_life(s, seq, &life)) /* it ended a moment ago */
+        return c->cursor != NULL ? 0 : MF_NOTFOUND;
     if (!wanted_life(c, s, &life, m, &to)) {
         c->skipped++;
         return 0;
@@ -259,7 +259,9 @@ static bool collect(struct api_call *call);
 /* The message was looked at: on to the next one, or to the batch. */
 static void go_on(struct change *c, struct stream *s, int rc)
 {
-    if (rc != 0)
+    if (rc == MF_NOTFOUND)
+        ttl_refuse(c->call, JS_NO_MESSAGE_FOUND);
+    else if (rc != 0)
         api_reply_no_memory(c->call);
     else if (c->cursor != NULL)
         api_call_slices(c->call, collect);
@@ -304,7 +306,7 @@ static int look_at(struct change *c, struct stream *s, uint64_t seq)
     rc = stream_load(s, &c->call->load);
     if (rc != 0 && c->cursor != NULL)
         api_call_slices(c->call, collect); /* it does not wait: the page goes on */
-    return rc == 0 ? MF_AGAIN : rc;
+    return rc == 0 ? MF_AGAIN : rc == MF_NOMEM ? rc : MF_NOTFOUND;
 }
 
 /* --- many ---------------------------------------------------------------------------------------

@@ -162,19 +162,6 @@ static int fail(struct backfill *b)
     return MF_CLOSED;
 }
 
-static int set_end(struct stream *s, uint64_t seq, int64_t deadline_ns, uint16_t bits)
-{
-    bool scope = scope_holds(s);
-    int rc;
-
-    if (scope)
-        deadline_ns = scope_cut(s, seq, deadline_ns);
-    rc = store_set_deadline(s->store, seq, deadline_ns, deadline_ns == 0 ? bits : 0, NULL);
-    if (rc == 0)
-        warn_note(s, seq, deadline_ns);
-    return rc == 0 && scope ? scope_lower(s, store_older(s->store, seq), deadline_ns) : rc;
-}
-
 /* Others may be linked to it: their lives follow. */
 static int write_end(struct backfill *b, const struct store_rec *r, int64_t deadline_ns,
                      uint16_t bits, bool *wrote)
@@ -187,7 +174,7 @@ static int write_end(struct backfill *b, const struct store_rec *r, int64_t dead
         return 0;
     subject = linked_watches(s) ? mf_slice_dup(r->key) : NULL;
     bool before = subject != NULL && lifetime_is_permanent(s, mf_str(subject));
-    rc = set_end(s, r->seq, deadline_ns, bits);
+    rc = scope_set_end(s, r->seq, &deadline_ns, bits);
     *wrote |= rc == 0;
     if (subject != NULL)
         linked_changed(s, mf_str(subject), before);

@@ -112,6 +112,10 @@ int64_t scope_cut(const struct stream *s, uint64_t seq, int64_t deadline_ns);
 /* In the open batch: this message and older ones of its subject end at deadline_ns at the latest.
  * 0 (no deadline) lowers nothing.  The store's trouble: some may have been lowered. */
 MF_MUSTCHECK int scope_lower(struct stream *s, uint64_t newest, int64_t deadline_ns);
+/* In the open batch: a new end of a stored message (0: none) and its STORE_BITS, cut and followed
+ * by its older ones as above; *deadline_ns is what holds then.  Every change of an end is made
+ * here. MF_NOTFOUND: it is gone.  Otherwise the store's trouble. */
+MF_MUSTCHECK int scope_set_end(struct stream *s, uint64_t seq, int64_t *deadline_ns, uint16_t bits);
 
 /* Nats-TTL says ttl_ns, whole seconds, from now on.  MF_NOMEM: all is as it was. */
 MF_MUSTCHECK int lifetime_rewrite(struct stream *s, struct intake *in, int64_t ttl_ns);

@@ -45,16 +45,8 @@ struct linked {
 /* In the open batch. */
 static int set_end(struct stream *s, uint64_t seq, int64_t deadline_ns, uint16_t bits)
 {
-    bool scope = scope_holds(s);
-    int rc;
+    int rc = scope_set_end(s, seq, &deadline_ns, bits);
 
-    if (scope)
-        deadline_ns = scope_cut(s, seq, deadline_ns);
-    rc = store_set_deadline(s->store, seq, deadline_ns, deadline_ns == 0 ? bits : 0, NULL);
-    if (rc == 0)
-        warn_note(s, seq, deadline_ns);
-    if (rc == 0 && scope)
-        rc = scope_lower(s, store_older(s->store, seq), deadline_ns);
     return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
 }
 

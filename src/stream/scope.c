@@ -49,3 +49,18 @@ int scope_lower(struct stream *s, uint64_t newest, int64_t deadline_ns)
     }
     return 0;
 }
+
+int scope_set_end(struct stream *s, uint64_t seq, int64_t *deadline_ns, uint16_t bits)
+{
+    bool scope = scope_holds(s);
+    int rc;
+
+    if (scope)
+        *deadline_ns = scope_cut(s, seq, *deadline_ns);
+    if (*deadline_ns != 0)
+        bits &= (uint16_t)~STORE_INFINITE;
+    rc = store_set_deadline(s->store, seq, *deadline_ns, bits, NULL);
+    if (rc == 0)
+        warn_note(s, seq, *deadline_ns);
+    return rc == 0 && scope ? scope_lower(s, store_older(s->store, seq), *deadline_ns) : rc;
+}

@@ -45,17 +45,14 @@ static int sweep_note(struct walk *w)
 static int set_deadline(struct stream *s, const struct store_rec *r, int64_t deadline_ns,
                         bool *wrote)
 {
-    bool scope = scope_holds(s);
     int rc;
 
-    if (scope)
+    if (scope_holds(s))
         deadline_ns = scope_cut(s, r->seq, deadline_ns);
     if (deadline_ns == r->deadline_ns)
         return 0;
-    rc = store_set_deadline(s->store, r->seq, deadline_ns, 0, NULL);
+    rc = scope_set_end(s, r->seq, &deadline_ns, 0);
     *wrote |= rc == 0;
-    if (rc == 0 && scope)
-        rc = scope_lower(s, store_older(s->store, r->seq), deadline_ns);
     return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
 }
 

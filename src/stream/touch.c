@@ -30,21 +30,15 @@ bool stream_subject_pending(struct stream *s, struct mf_slice subject)
 
 static int change_life(struct stream *s, struct stream_life_change *c)
 {
-    bool scope = scope_holds(s);
-    int64_t deadline_ns = scope ? scope_cut(s, c->seq, c->deadline_ns) : c->deadline_ns;
-    int rc;
+    int64_t deadline_ns = c->deadline_ns;
+    int rc = scope_set_end(
+        s, c->seq, &deadline_ns,
+        (uint16_t)((c->infinite ? STORE_INFINITE : 0) | (c->pinned ? STORE_PINNED : 0)));
 
     c->cut = deadline_ns != c->deadline_ns;
     c->deadline_ns = deadline_ns;
     c->infinite &= deadline_ns == 0;
-    rc = store_set_deadline(
-        s->store, c->seq, deadline_ns,
-        (uint16_t)((c->infinite ? STORE_INFINITE : 0) | (c->pinned ? STORE_PINNED : 0)), NULL);
     c->done = rc == 0;
-    if (rc == 0)
-        warn_note(s, c->seq, deadline_ns);
-    if (rc == 0 && scope)
-        rc = scope_lower(s, store_older(s->store, c->seq), deadline_ns);
     return rc == MF_NOTFOUND ? 0 : rc;
 }
 
