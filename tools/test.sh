@@ -193,7 +193,7 @@ step_compare() {
 step_reference() {
     tallied node test/wire/violations.mjs "$NATS_SERVER"
     tallied node test/wire/surface.mjs --names "$NATS_SERVER"
-    MAYFLY_SHARED=$(shared_data) MAYFLY="$TOP/build-test/mayfly" MAYFLYD=$NATS_SERVER TRIES=3 \
+    MAYFLY_SHARED=$(shared_data) MAYFLY="$TOP/build-test/mayfly" MAYFLYD=$NATS_SERVER TRIES=6 \
         tallied node test/interop/run.mjs
     if [ -x build-test/test/interop/c/natsc ]; then
         MAYFLYD=$NATS_SERVER build-test/test/interop/c/natsc >"$LOGS/natsc-reference.log" 2>&1
