@@ -202,7 +202,7 @@ static int64_t resolve(struct stream *s, struct intake *in, int64_t own)
     return d.ttl;
 }
 
-int64_t lifetime_resolve(struct stream *s, struct intake *in)
+int64_t lifetime_resolve_by(struct stream *s, struct intake *in)
 {
     int64_t own = own_ttl(s, in);
 

@@ -26,7 +26,13 @@ static inline int lifetime_check(struct stream *s, struct intake *in, bool copy,
     return s->governor == NULL ? 0 : lifetime_judge(s, in, copy, e);
 }
 /* The TTL that the message gets: a duration, TTL_NEVER or TTL_NONE.  Inside its append. */
-int64_t lifetime_resolve(struct stream *s, struct intake *in);
+int64_t lifetime_resolve_by(struct stream *s, struct intake *in); /* the stream has a policy */
+static inline int64_t lifetime_resolve(struct stream *s, struct intake *in)
+{
+    if (s->policy != NULL)
+        return lifetime_resolve_by(s, in);
+    return s->cfg.allow_msg_ttl ? in->ttl_ns : TTL_NONE;
+}
 /* lifetime_stored.c: a message as the policy sees it. */
 struct policy_message lifetime_message(struct stream *s, const struct intake *in,
                                        int64_t client_ttl);
@@ -51,7 +57,11 @@ void backfill_stop(struct stream *s);               /* closing */
 /* --- linked.c --------------------------------------------------------------------------------- */
 
 /* Does a message of any subject link to another record?  Then a change of a record is reported. */
-bool linked_watches(const struct stream *s);
+bool linked_governs(const struct stream *s); /* s->linked is there */
+static inline bool linked_watches(const struct stream *s)
+{
+    return s->linked != NULL && linked_governs(s);
+}
 /* In the open batch, behind the change of a record of this subject.  before:
  * lifetime_is_permanent() before the change. */
 void linked_changed(struct stream *s, struct mf_slice subject, bool before);
@@ -105,8 +115,12 @@ static inline void warn_note(struct stream *s, uint64_t seq, int64_t deadline_ns
 
 /* --- scope.c ---------------------------------------------------------------------------------- */
 
-bool scope_holds(
-    const struct stream *s); /* scope: subject, and a subject may have several messages */
+bool scope_governs(const struct stream *s); /* s->governor is there */
+/* scope: subject, and a subject may have several messages. */
+static inline bool scope_holds(const struct stream *s)
+{
+    return s->governor != NULL && s->cfg.max_msgs_per_subject != 1 && scope_governs(s);
+}
 /* This deadline of a message, or an earlier one: that of the next newer message of its subject. */
 int64_t scope_cut(const struct stream *s, uint64_t seq, int64_t deadline_ns);
 /* In the open batch: this message and older ones of its subject end at deadline_ns at the latest.

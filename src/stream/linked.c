@@ -341,10 +341,9 @@ static bool linked_run(struct work_task *t)
 
 /* --- records that appear and cease ---------------------------------------------------------- */
 
-bool linked_watches(const struct stream *s)
+bool linked_governs(const struct stream *s)
 {
-    return s->linked != NULL && s->governor != NULL && policy_has_links(s->governor) &&
-           !lifetime_is_audit(s->governor);
+    return s->governor != NULL && policy_has_links(s->governor) && !lifetime_is_audit(s->governor);
 }
 
 struct upgrade {

@@ -8,13 +8,10 @@
  * messages otherwise. */
 #include "lifetime.h"
 
-bool scope_holds(const struct stream *s)
+bool scope_governs(const struct stream *s)
 {
-    const struct policy_view *v;
+    const struct policy_view *v = policy_view(s->governor);
 
-    if (s->governor == NULL || s->cfg.max_msgs_per_subject == 1)
-        return false;
-    v = policy_view(s->governor);
     return v->keys.scope == POLICY_SCOPE_SUBJECT && v->keys.enforce == POLICY_ENFORCE_ON;
 }
 
