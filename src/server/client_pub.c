@@ -110,12 +110,16 @@ static void no_responders(struct client *c, const struct mf_msg *request)
 
 /* --- dry runs --------------------------------------------------------------------------------- */
 
+/* The shortest block that holds both headers of a dry run.  Usual blocks are shorter, and are not
+ * searched. */
+#define TRACE_MIN (sizeof "NATS/1.0\r\nNats-Trace-Dest:x\r\nNats-Trace-Only:1\r\n\r\n" - 1)
+
 /* A publisher that sets both headers wants to know who would receive the message; nobody may. */
 static bool is_trace_only(struct mf_slice hdr)
 {
     struct mf_slice dest, only;
 
-    return header_get(hdr, "Nats-Trace-Dest", &dest) && dest.len > 0 &&
+    return hdr.len >= TRACE_MIN && header_get(hdr, "Nats-Trace-Dest", &dest) && dest.len > 0 &&
            !mf_eq_str(dest, "trace disabled") && header_get(hdr, "Nats-Trace-Only", &only) &&
            (mf_eq_nocase(only, "true") || mf_eq_str(only, "1") || mf_eq_nocase(only, "on"));
 }
