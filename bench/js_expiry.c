@@ -2,149 +2,17 @@
 #include "js_expiry.h"
 
 #include "js_load.h"
+#include "js_watcher.h"
 #include "js_wire.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 
 #define PATIENCE_S 90.0
 #define MAX_POLLS  65536
-
-/* --- the watcher: its own thread, so that it never waits for a writer ------------------------- */
-
-struct watcher {
-    struct js_conn conn;
-    pthread_t thread;
-    unsigned n;
-    bool redis;
-    int64_t *deadline_ns; /* by key, 0: not seen */
-    double *lag_s;        /* by death, with markers */
-    int64_t now_ns;       /* when this batch of frames arrived */
-    atomic_uint born, died;
-};
-
-static const char *header_value(const struct js_frame *f, const char *name)
-{
-    const char *at = memmem(f->body, f->head_len, name, strlen(name));
-
-    return at != NULL ? at + strlen(name) : NULL;
-}
-
-/* 2026-01-02T03:04:05.678901234Z; the header ends with \r\n, so reading stops there. */
-static int64_t parse_time(const char *s)
-{
-    struct tm tm = {0};
-    char *end = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
-    int64_t ns = 0, scale = 100000000;
-
-    if (end == NULL)
-        return 0;
-    if (*end == '.')
-        for (end++; *end >= '0' && *end <= '9'; end++, scale /= 10)
-            ns += (*end - '0') * scale;
-    return (int64_t)timegm(&tm) * 1000000000 + ns;
-}
-
-static void watch_death(struct watcher *w, unsigned long key)
-{
-    unsigned died = atomic_load(&w->died);
-
-    if (died < w->n && w->deadline_ns[key] != 0)
-        w->lag_s[died] = (double)(w->now_ns - w->deadline_ns[key]) / 1e9;
-    atomic_store(&w->died, died + 1);
-}
-
-/* An event of Redis ends with the key and the line's end. */
-static void watch_event(void *arg, const struct js_frame *f)
-{
-    struct watcher *w = arg;
-    unsigned long key = f->len > 9 ? strtoul(f->body + f->len - 9, NULL, 10) : w->n;
-
-    if (key < w->n && memmem(f->body, f->len, "$7\r\nmessage", 11) != NULL)
-        watch_death(w, key);
-}
-
-static void watch_frame(void *arg, const struct js_frame *f)
-{
-    struct watcher *w = arg;
-    const char *stamp, *ttl;
-    unsigned long key =
-        f->subject_len > 7 ? strtoul(f->subject + f->subject_len - 7, NULL, 10) : w->n;
-
-    if (key >= w->n)
-        return;
-    if (header_value(f, "\r\nNats-Marker-Reason: ") != NULL) {
-        watch_death(w, key);
-        return;
-    }
-    stamp = header_value(f, "\r\nNats-Time-Stamp: ");
-    ttl = header_value(f, "\r\nNats-TTL: ");
-    if (stamp == NULL || ttl == NULL)
-        return;
-    w->deadline_ns[key] = parse_time(stamp) + (int64_t)strtol(ttl, NULL, 10) * 1000000000;
-    atomic_fetch_add(&w->born, 1);
-}
-
-static void *watcher_main(void *arg)
-{
-    struct watcher *w = arg;
-    char peek;
-
-    for (;;) {
-        ssize_t n = recv(w->conn.fd, &peek, 1, MSG_PEEK);
-        if (n == 0)
-            return NULL; /* shut down by watcher_stop(), or the server hung up */
-        w->now_ns = js_wall_ns();
-        if (n < 0 && errno == EAGAIN)
-            continue; /* half a minute without a death */
-        if (n < 0 || js_read(&w->conn, w->redis ? watch_event : watch_frame, w) < 0)
-            return NULL;
-    }
-}
-
-static void watcher_fini(struct watcher *w)
-{
-    free(w->deadline_ns);
-    free(w->lag_s);
-}
-
-static bool watcher_listen(struct watcher *w, const struct js_server *s)
-{
-    char text[256];
-
-    if (!js_server_dial(s, &w->conn))
-        return false;
-    if (!w->redis)
-        return js_subscribe(&w->conn, "rp.>");
-    return js_redis_ask(&w->conn, "CONFIG SET notify-keyspace-events Ex", text, sizeof text) &&
-           js_redis_ask(&w->conn, "SUBSCRIBE __keyevent@0__:expired", text, sizeof text);
-}
-
-static bool watcher_start(struct watcher *w, const struct js_server *s, unsigned n)
-{
-    *w = (struct watcher){.n = n, .redis = s->kind->redis, .conn.fd = -1};
-    w->deadline_ns = calloc(n, sizeof *w->deadline_ns);
-    w->lag_s = calloc(n, sizeof *w->lag_s);
-    if (w->deadline_ns != NULL && w->lag_s != NULL && watcher_listen(w, s) &&
-        pthread_create(&w->thread, NULL, watcher_main, w) == 0)
-        return true;
-    js_close(&w->conn);
-    watcher_fini(w);
-    return false;
-}
-
-static void watcher_stop(struct watcher *w)
-{
-    shutdown(w->conn.fd, SHUT_RDWR);
-    pthread_join(w->thread, NULL);
-    js_close(&w->conn);
-}
 
 /* --- the other publisher ---------------------------------------------------------------------- */
 
@@ -269,7 +137,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* The k-th death was first visible in the first poll that had at least k dead. */
-static unsigned lags_from_polls(struct watcher *w, const struct polls *p)
+static unsigned lags_from_polls(struct js_watcher *w, const struct polls *p)
 {
     unsigned k = 0;
 
@@ -281,15 +149,6 @@ static unsigned lags_from_polls(struct watcher *w, const struct polls *p)
             w->lag_s[k] = (double)(p->seen[i].at_ns - w->deadline_ns[k]) / 1e9;
     }
     return k;
-}
-
-static void fill_lags(struct watcher *w, unsigned dead, struct js_deaths *out)
-{
-    dead = dead < w->n ? dead : w->n;
-    out->lag_p50_s = js_quantile(w->lag_s, dead, 0.5);
-    out->lag_p99_s = js_quantile(w->lag_s, dead, 0.99);
-    out->lag_max_s = js_quantile(w->lag_s, dead, 1);
-    out->missing = w->n - dead;
 }
 
 /* --- the two measurements --------------------------------------------------------------------- */
@@ -310,7 +169,8 @@ static bool make_stream(struct js_server *s, bool markers)
 }
 
 /* Publishes the keys and waits until the watcher knows every deadline. */
-static bool load_keys(const struct js_server *s, struct js_job *job, struct watcher *w, bool *late)
+static bool load_keys(const struct js_server *s, struct js_job *job, struct js_watcher *w,
+                      bool *late)
 {
     struct js_stats st;
     double until_s;
@@ -348,7 +208,7 @@ static struct meter meter_read(const struct proc *p)
 /* From before the first death to after the last; the second before the first deadline says what the
  * server costs while nothing dies (polls).  With another publisher that share would be as large as
  * what is looked for, and not the same during the deaths: so CPU time has a run of its own. */
-static bool watch_deaths(struct js_server *s, const struct js_burst *burst, struct watcher *w,
+static bool watch_deaths(struct js_server *s, const struct js_burst *burst, struct js_watcher *w,
                          double due_s, struct js_deaths *out)
 {
     struct polls *polls = calloc(1, sizeof *polls);
@@ -391,7 +251,7 @@ static bool watch_deaths(struct js_server *s, const struct js_burst *burst, stru
     }
     double idle = (b.cpu_s - a.cpu_s) / (b.at_s - a.at_s) * (end.at_s - b.at_s);
     out->cpu_s_per_million = (end.cpu_s - b.cpu_s - idle) * 1e6 / (double)w->n;
-    fill_lags(w, burst->markers ? atomic_load(&w->died) : lags_from_polls(w, polls), out);
+    js_watcher_lags(w, burst->markers ? atomic_load(&w->died) : lags_from_polls(w, polls), out);
     free(polls);
     return ok;
 }
@@ -405,9 +265,9 @@ bool js_burst(struct js_server *s, const struct js_burst *b, struct js_deaths *o
                          .conns = 4,
                          .window = 256,
                          .count = b->n};
-    struct watcher w;
+    struct js_watcher w;
     double start_s;
-    bool ok = make_stream(s, b->markers) && watcher_start(&w, s, b->n);
+    bool ok = make_stream(s, b->markers) && js_watcher_start(&w, s, b->n, NULL);
 
     *out = (struct js_deaths){0};
     *late = false;
@@ -417,8 +277,8 @@ bool js_burst(struct js_server *s, const struct js_burst *b, struct js_deaths *o
     ok = load_keys(s, &job, &w, late) && watch_deaths(s, b, &w, start_s + job.ttl_s, out);
     js_pause(ok ? b->settle_s : 0);
     out->disk_mb = js_server_disk_mb(s);
-    watcher_stop(&w);
-    watcher_fini(&w);
+    js_watcher_stop(&w);
+    js_watcher_fini(&w);
     return ok;
 }
 
@@ -432,9 +292,9 @@ bool js_spread(struct js_server *s, unsigned n, unsigned rate, unsigned ttl_s,
                          .window = 4000,
                          .rate = rate,
                          .count = n};
-    struct watcher w;
+    struct js_watcher w;
     double until_s = js_now_s() + ttl_s + (double)n / rate + PATIENCE_S;
-    bool ok = make_stream(s, true) && watcher_start(&w, s, n), late;
+    bool ok = make_stream(s, true) && js_watcher_start(&w, s, n, NULL), late;
 
     *out = (struct js_deaths){0};
     if (!ok)
@@ -442,8 +302,8 @@ bool js_spread(struct js_server *s, unsigned n, unsigned rate, unsigned ttl_s,
     ok = load_keys(s, &job, &w, &late);
     while (ok && atomic_load(&w.died) < n && js_now_s() < until_s)
         js_pause(0.01);
-    watcher_stop(&w);
-    fill_lags(&w, atomic_load(&w.died), out);
-    watcher_fini(&w);
+    js_watcher_stop(&w);
+    js_watcher_lags(&w, atomic_load(&w.died), out);
+    js_watcher_fini(&w);
     return ok;
 }

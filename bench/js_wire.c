@@ -77,6 +77,11 @@ static bool parse_line(const char *p, const char *end, struct js_frame *f)
     }
     f->len = numbers[0];
     f->head_len = head ? numbers[1] : 0;
+    /* Between the subscription's number, the next word, and the sizes. */
+    for (p++; p < at && *p != ' '; p++)
+        continue;
+    f->reply = p < at ? p + 1 : at;
+    f->reply_len = (size_t)(at - f->reply);
     return f->len < BUFFER && f->head_len <= f->len;
 }
 

@@ -17,8 +17,8 @@ struct js_conn {
 /* A message as it stands in the buffer: valid until the callback returns.  Of Redis: one whole
  * answer, with its type and lengths, is the body. */
 struct js_frame {
-    const char *subject, *body; /* body: header block first */
-    size_t subject_len, head_len, len;
+    const char *subject, *reply, *body; /* body: header block first */
+    size_t subject_len, reply_len, head_len, len;
 };
 typedef void js_frame_fn(void *arg, const struct js_frame *f);
 

@@ -1,6 +1,7 @@
 /* part_expiry.c: many deaths at once, deaths at a steady pace, and starting again with a million.
  */
 #include "js_expiry.h"
+#include "js_watched.h"
 #include "matrix.h"
 
 #include <signal.h>
@@ -60,6 +61,74 @@ bool part_plain(struct run *r)
 bool part_marked(struct run *r)
 {
     return emit_burst(r, true, "expiry.marked");
+}
+
+/* --- as a watcher sees it --------------------------------------------------------------------- */
+
+static bool watched(struct run *r, bool busy, struct js_deaths *d)
+{
+    struct js_watched b = {.n = r->sizes->expiring,
+                           .seconds = lifetime(r),
+                           .rate = 500,
+                           .settle_s = r->sizes->settle_s,
+                           .busy = busy};
+    struct js_server s;
+    bool ok = false, late = true;
+
+    while (late && b.seconds < 100) {
+        if (!js_server_start(&s, &r->kind))
+            return false;
+        ok = js_watched(&s, &b, d, &late);
+        b.seconds *= 2;
+        js_server_stop(&s);
+    }
+    return ok;
+}
+
+static bool emit_watched(struct run *r, bool busy, const char *row)
+{
+    struct js_deaths d;
+
+    if (!watched(r, busy, &d))
+        return false;
+    if (d.missing > 0)
+        fprintf(stderr, "bench: the watcher never saw %llu of %u deaths\n",
+                (unsigned long long)d.missing, r->sizes->expiring);
+    emit(r, row, "lag_p50_ms", d.lag_p50_s * 1000);
+    emit(r, row, "lag_p99_ms", d.lag_p99_s * 1000);
+    emit(r, row, "lag_max_ms", d.lag_max_s * 1000);
+    emit(r, row, "other_p50_ms", d.other_p50_ms);
+    emit(r, row, "other_p99_ms", d.other_p99_ms);
+    emit(r, row, "other_max_ms", d.other_max_ms);
+    emit(r, row, "cpu_s_per_million", d.cpu_s_per_million);
+    return d.missing == 0;
+}
+
+bool part_watched(struct run *r)
+{
+    return emit_watched(r, false, "expiry.watched");
+}
+
+bool part_busy(struct run *r)
+{
+    return emit_watched(r, true, "expiry.busy");
+}
+
+bool part_after(struct run *r)
+{
+    struct js_watched b = {.n = r->sizes->expiring, .seconds = r->sizes->expiring_s, .rate = 500};
+    struct js_deaths d;
+    struct js_server s;
+    bool ok = js_server_start(&s, &r->kind);
+
+    if (!ok)
+        return false;
+    ok = js_after_load(&s, &b, &d);
+    js_server_stop(&s);
+    emit(r, "after", "other_p50_ms", d.other_p50_ms);
+    emit(r, "after", "other_p99_ms", d.other_p99_ms);
+    emit(r, "after", "other_max_ms", d.other_max_ms);
+    return ok;
 }
 
 bool part_spread(struct run *r)

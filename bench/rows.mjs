@@ -27,6 +27,14 @@ const deaths = (id, setups, [p50, max], cpu, disk) => [
   low(`${id}/disk_mb`, disk, "MB", setups, id === "expiry.plain" ? [value(32, 32)] : []),
 ];
 
+const watched = (id, [p50, max], other, cpu) => [
+  low(`${id}/lag_p50_ms`, "deadline to arrival at the watcher, p50", "ms", THREE, [value(...p50)]),
+  low(`${id}/lag_max_ms`, "worst", "ms", THREE, [value(...max)]),
+  low(`${id}/other_p99_ms`, "a publisher meanwhile, 500/s, p99", "ms", THREE, [value(...other)]),
+  low(`${id}/other_max_ms`, "its worst", "ms", THREE),
+  low(`${id}/cpu_s_per_million`, "processor seconds per million", "s", THREE, [value(...cpu)]),
+];
+
 export const GROUPS = [
   {
     title: "Core NATS",
@@ -81,6 +89,21 @@ export const GROUPS = [
   {
     title: "The same with delete markers (of Redis: with its events)",
     rows: deaths("expiry.marked", THREE, [[0.3, 0.1], [1, 0.3]], [2, 1], "disk afterwards, markers alive"),
+  },
+  {
+    title: "500,000 keys of a KV bucket due in one second; its watcher is a push consumer with flow control, STREAM.INFO is asked every 10 ms",
+    rows: watched("expiry.watched", [[5, 2], [20, 10]], [5, 2], [2, 1]),
+  },
+  {
+    title: "The same with one process beside that is always busy",
+    rows: watched("expiry.busy", [[50, 10], [200, 50]], [10, 5], [2.5, 1]),
+  },
+  {
+    title: "10 seconds after 500,000 keys were loaded, nothing expires",
+    rows: [
+      low("after/other_p99_ms", "a publisher, 500/s, p99", "ms", THREE, [value(3, 1)]),
+      low("after/other_max_ms", "its worst", "ms", THREE, [value(20, 5)]),
+    ],
   },
   {
     title: "20,000 keys due each second, with markers",

@@ -155,12 +155,13 @@ int64_t store_clock_floor(const struct store *s);
 /* When to call store_expire() next: never later than the first deadline; INT64_MAX: none. */
 int64_t store_next_deadline(const struct store *s);
 
+#define STORE_DEATH_LONG 0xFFFFFu
 struct store_death {
     uint64_t seq;
     int64_t deadline_ns;
     struct mf_slice key; /* valid during the call */
     uint16_t flags;      /* the two low bits, STORE_PINNED */
-    uint32_t len;        /* key, head and body; PLACE_LEN_MAX or more: at least that */
+    uint32_t len;        /* key, head and body; STORE_DEATH_LONG: that or more */
     bool last;           /* no other message of this key is left */
 };
 /* Ends the life of at most `max` messages due by now_ns, in (deadline, sequence) order, as one
@@ -189,8 +190,11 @@ struct store_state {
     uint64_t flagged[2]; /* messages with the lowest owner flag, with the second */
     uint64_t disk_bytes, segments;
 };
-/* O(segments and what is past its deadline but not swept yet); the other two without the latter. */
-void store_state(const struct store *s, struct store_state *out);
+/* O(segments), also while many messages are past their deadline and store_expire() did not take
+ * them yet: each of these is counted once (late.c). */
+void store_state(struct store *s, struct store_state *out);
+uint64_t store_late_steps(const struct store *s); /* messages looked at for that; for tests */
+void store_late_check(struct store *s);           /* aborts if a kept count is wrong; for tests */
 uint64_t store_last_seq(const struct store *s);
 uint64_t store_disk_bytes(const struct store *s);
 
@@ -217,7 +221,9 @@ MF_MUSTCHECK int store_read_back(struct store *s, uint64_t from_seq, struct mf_b
                                  struct store_rec *out);
 
 uint64_t store_committed(const struct store *s); /* every sequence up to here is on disk, or gone */
-uint64_t store_next(const struct store *s, uint64_t from_seq); /* first at or after; 0: none */
+/* The first at or after; 0: none.  O(those in between that are gone or late; of those before the
+ * first visible message each once). */
+uint64_t store_next(struct store *s, uint64_t from_seq);
 uint64_t store_prev(const struct store *s, uint64_t from_seq); /* last at or before; 0: none */
 struct store_key {
     uint64_t first_seq, last_seq;

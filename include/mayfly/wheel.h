@@ -71,6 +71,10 @@ size_t wheel_memory(const struct wheel *w);    /* bytes held */
  * forecasts. */
 void wheel_each(const struct wheel *w, int64_t to_ns,
                 void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
+/* Those with deadlines in (after_ns, to_ns] when wheel_advance() came to its end at to_ns.  O(runs
+ * of up to 63 entries that are due, and the entries of runs that end after after_ns). */
+void wheel_each_due(const struct wheel *w, int64_t after_ns, int64_t to_ns,
+                    void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
 
 /* Entries with deadlines in [from_ns, to_ns), slot by slot in the order of time, in pieces of about
  * `budget` entries, while the wheel goes on working.  Within a slot there is no order.  Cost: the

@@ -246,11 +246,17 @@ void doom(struct store *s, uint32_t id)
 
 void hide(struct store *s, uint32_t id)
 {
+    bool late = late_counts(s, id);
+    struct totals t = entry_totals(s, id);
+    size_t dark = index_hidden_keys(s->ix);
+
     if (!index_doomed(s->ix, id))
         doom(s, id);
-    totals_add(&s->hidden, entry_totals(s, id));
+    totals_add(&s->hidden, t);
     dull_lose(s, s->ix, id);
     index_hide(s->ix, id);
+    if (late)
+        late_hidden(s, t, index_hidden_keys(s->ix) - dark);
     if (s->ntallies > 0)
         tally_gone(s, s->ix, id);
     if (s->gone != NULL)
@@ -279,6 +285,8 @@ void entry_gone(struct store *s, uint32_t id)
         seg->live_bytes -= t.bytes;
     }
     if (!index_hidden(s->ix, id)) {
+        if (s->late.kept)
+            late_gone(s, id);
         dull_lose(s, s->ix, id);
         if (s->ntallies > 0)
             tally_gone(s, s->ix, id);

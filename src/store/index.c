@@ -404,6 +404,13 @@ void index_each_deadline(const struct index *ix, int64_t to_ns,
         wheel_each(ix->wheel, to_ns, visit, arg);
 }
 
+void index_each_due(const struct index *ix, int64_t after_ns, int64_t to_ns,
+                    void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg)
+{
+    if (ix->wheel != NULL)
+        wheel_each_due(ix->wheel, after_ns, to_ns, visit, arg);
+}
+
 uint64_t index_moves(const struct index *ix)
 {
     return ix->moves;

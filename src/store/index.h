@@ -21,7 +21,7 @@
 
 /* Where a message lies, and a little of what it is, in 64 bits (docs/disk-format.md, Checkpoint).
  */
-#define PLACE_LEN_MAX 0xFFFFFu /* that or more: ask the record */
+#define PLACE_LEN_MAX 0xFFFFFu /* that or more: ask the record; STORE_DEATH_LONG */
 static inline uint64_t place_make(uint64_t segment, uint64_t offset, uint64_t len, uint16_t flags)
 {
     return (segment & 0x3FFFF) << 46 | (offset >> 3) << 22 |
@@ -106,6 +106,9 @@ int64_t index_next_deadline(const struct index *ix);
 size_t index_deadlines(const struct index *ix);
 void index_each_deadline(const struct index *ix, int64_t to_ns,
                          void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
+/* The same for deadlines in (after_ns, to_ns] once index_advance() has been at to_ns. */
+void index_each_due(const struct index *ix, int64_t after_ns, int64_t to_ns,
+                    void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
 /* wheel_scan_begin(); with index_scans_stop() it ends before the index does. */
 struct wheel_scan;
 void index_scan_begin(struct index *ix, struct wheel_scan *s, int64_t from_ns, int64_t to_ns);

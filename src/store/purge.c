@@ -100,6 +100,7 @@ void purge_begin(struct store *s, struct index *fresh, uint64_t last)
 {
     struct totals all = s->all;
 
+    late_forget(s);
     totals_add(&all, s->image.added);
     totals_add(&all, s->filling.added);
     drop_later(s, &all);
@@ -165,6 +166,7 @@ void purge_apply(struct store *s)
 {
     struct index *old = s->purge.ix;
 
+    late_forget(s);
     totals_sub(&s->all, s->purge.all);
     totals_sub(&s->doomed, s->purge.all);
     for (size_t i = 0; i < s->segs.count; i++) {

@@ -10,7 +10,7 @@
  *     checkpointer.c  checkpoints in the background scrub.c   reading everything
  *     erase.c       overwriting what was removed   patrol.c   the same at a pace, for all stores
  *     damage.c      what was found damaged         ahead.c    deadlines to come
- *     forecast.c    how many deadlines are when
+ *     forecast.c    how many deadlines are when    late.c     past their deadline, still there
  */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
@@ -95,6 +95,15 @@ struct blob {
     uint64_t segment;
 };
 
+/* late.c: what is past its deadline and not taken by store_expire() yet, while somebody asks. */
+struct late {
+    bool kept;         /* the sums hold, and follow */
+    int64_t upto_ns;   /* of all with deadlines up to here */
+    struct totals sum; /* of those on disk */
+    uint64_t keys;     /* with nothing that readers see */
+    uint64_t steps;    /* messages looked at; tests bound the work by it */
+};
+
 struct store {
     struct store_opts o;
     char *name;
@@ -123,6 +132,7 @@ struct store {
     uint64_t first_segment; /* what commits say */
     uint64_t last_seq;      /* given */
     uint64_t committed_seq; /* readers see up to here */
+    uint64_t front_seq;     /* and nothing before this one: store_next() */
     struct record_pos committed, synced;
     uint32_t chain; /* of the last committed record */
     struct record_mark mark;
@@ -147,6 +157,7 @@ struct store {
     struct totals all;    /* committed */
     struct totals doomed; /* their removal is on its way */
     struct totals hidden; /* of those: expired */
+    struct late late;
     struct doomed_keys doomed_keys;
     struct ranges graves; /* expired and on disk, still in the index */
     bool digging, syncing;
@@ -257,6 +268,16 @@ uint32_t doomed_of(const struct store *s, uint32_t key);
 void doomed_grew(struct store *s, uint32_t id); /* a message was added to its key */
 /* Takes what expired out of the index, some of it each turn: reads do not see it anyway. */
 void graves_dig(struct store *s);
+
+/* late.c: O(1) amortised over the messages, while few of a key are late at once. */
+void late_sum(struct store *s, struct totals *sum, uint64_t *keys);
+void late_forget(struct store *s);
+bool late_counts(const struct store *s, uint32_t id); /* is it in the sums? */
+/* One that was counted is hidden now; dark_keys: keys that have no other. */
+void late_hidden(struct store *s, struct totals t, size_t dark_keys);
+void late_added(struct store *s, uint32_t id); /* a new message; only while late.kept */
+void late_gone(struct store *s, uint32_t id);  /* not hidden, about to leave; likewise */
+void late_moved(struct store *s, uint32_t id); /* its deadline was changed; likewise */
 
 /* ahead.c: brings the wheel to the present: its slots are short then; false: there is more to do.
  */

@@ -43,7 +43,7 @@ uint64_t store_committed(const struct store *s)
     return s->committed_seq;
 }
 
-uint64_t store_next(const struct store *s, uint64_t from_seq)
+static uint64_t next_visible(struct store *s, uint64_t from_seq)
 {
     for (uint32_t id = index_next(seen(s), from_seq); id != INDEX_NONE;) {
         uint64_t seq = index_seq(seen(s), id);
@@ -51,9 +51,21 @@ uint64_t store_next(const struct store *s, uint64_t from_seq)
             return 0;
         if (visible(s, id))
             return seq;
+        s->late.steps++;
         id = index_next(seen(s), seq + 1);
     }
     return 0;
+}
+
+/* Time goes forward and new messages come at the end: what is not visible before the first visible
+ * one will never be, and is looked at once. */
+uint64_t store_next(struct store *s, uint64_t from_seq)
+{
+    if (from_seq > s->front_seq)
+        return next_visible(s, from_seq);
+    uint64_t seq = next_visible(s, s->front_seq);
+    s->front_seq = seq != 0 ? seq : s->committed_seq + 1;
+    return seq;
 }
 
 uint64_t store_prev(const struct store *s, uint64_t from_seq)
@@ -295,29 +307,6 @@ bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns)
     return true;
 }
 
-struct overdue {
-    const struct store *s;
-    struct totals sum;
-    uint64_t keys;
-};
-
-static void overdue_count(void *arg, uint32_t id, int64_t deadline_ns)
-{
-    struct overdue *o = arg;
-    const struct index *ix = seen(o->s);
-    uint32_t key = index_key(ix, id);
-    struct store_key shown;
-
-    (void)deadline_ns;
-    if (index_seq(ix, id) <= o->s->committed_seq) /* others are not counted yet */
-        totals_add(&o->sum, entry_totals_in(o->s, ix, id));
-    /* Once for each key: by the newest one that is not hidden. */
-    uint32_t newer = index_newer(ix, id);
-    while (newer != INDEX_NONE && index_hidden(ix, newer))
-        newer = index_newer(ix, newer);
-    o->keys += newer == INDEX_NONE && !view_key(o->s, key, &shown);
-}
-
 /* Keys of the index that readers see, all of whose messages are still on their way to disk. */
 static uint64_t new_keys(const struct store *s)
 {
@@ -326,24 +315,24 @@ static uint64_t new_keys(const struct store *s)
     return s->purge.new_keys + (s->image.purge ? 0 : s->image.new_keys);
 }
 
-void store_state(const struct store *s, struct store_state *out)
+void store_state(struct store *s, struct store_state *out)
 {
     const struct index *ix = seen(s);
-    bool old = ix != s->ix;
-    struct overdue o = {.s = s, .sum = old ? s->purge.hidden : s->hidden};
+    struct totals unseen;
+    uint64_t dark_keys;
 
-    if (index_next_deadline(ix) <= s->now_ns)
-        index_each_deadline(ix, s->now_ns + 1, overdue_count, &o);
+    late_sum(s, &unseen, &dark_keys);
+    totals_add(&unseen, ix != s->ix ? s->purge.hidden : s->hidden);
     *out = (struct store_state){
         .first_seq = store_next(s, 0),
         .last_seq = s->committed_seq,
-        .msgs = s->all.msgs - o.sum.msgs,
-        .bytes = s->all.bytes - o.sum.bytes,
-        .keys = keys_count(index_keys(ix)) - index_hidden_keys(ix) - o.keys - new_keys(s),
-        .deadlines = s->all.timed - o.sum.timed,
-        .infinite = s->all.infinite - o.sum.infinite,
-        .pinned = s->all.pinned - o.sum.pinned,
-        .flagged = {s->all.flagged[0] - o.sum.flagged[0], s->all.flagged[1] - o.sum.flagged[1]},
+        .msgs = s->all.msgs - unseen.msgs,
+        .bytes = s->all.bytes - unseen.bytes,
+        .keys = keys_count(index_keys(ix)) - index_hidden_keys(ix) - dark_keys - new_keys(s),
+        .deadlines = s->all.timed - unseen.timed,
+        .infinite = s->all.infinite - unseen.infinite,
+        .pinned = s->all.pinned - unseen.pinned,
+        .flagged = {s->all.flagged[0] - unseen.flagged[0], s->all.flagged[1] - unseen.flagged[1]},
         .segments = s->segs.count,
         .disk_bytes = store_disk_bytes(s)};
     if (out->first_seq == 0)

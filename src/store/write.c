@@ -231,6 +231,8 @@ static int append_record(struct store *s, const struct store_append *a, const st
     record_close(s, p, size);
     doomed_grew(s, id);
     key_shown(s, id);
+    if (MF_UNLIKELY(s->late.kept))
+        late_added(s, id);
     if (!s->grouping)
         segment_gained(segs_current(s), len);
     return 0;
@@ -454,6 +456,8 @@ int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, uint1
     index_set_bits(s->ix, id, flags);
     totals_sub(counted_in(s, seq), before);
     totals_add(counted_in(s, seq), entry_totals(s, id));
+    if (s->late.kept)
+        late_moved(s, id);
     wait_add(s, w);
     return 0;
 }

@@ -17,8 +17,11 @@
 /* Deaths in one turn of the loop: with markers or letters each costs an append. */
 #define SLICE        2000
 #define SLICE_MARKED 500
+#define SLICE_SETTLE 64 /* in one publish */
 /* Overdue messages of one subject that are settled one by one. */
 #define SETTLE_MAX 16
+/* Messages of one subject that are looked at for that. */
+#define LOOK_MAX 64
 /* Before a sweep that could take nothing is tried again: the disk is full, memory is short, or what
  * is due is not on disk yet. */
 #define PAUSE_NS 20000000
@@ -77,7 +80,8 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
     if (!marker_wanted(&f))
         return 0;
     const struct marker *m = marker_for(s, why, !s->host->strict && marker_of_key(subject), &room);
-    int64_t now = stream_stamp(s);
+    /* Many deaths are told of in one sweep: it has read the clock. */
+    int64_t now = stream_stamp_at(s, why == MARKER_MAX_AGE ? s->swept_ns : stream_now(s));
     /* Whole seconds, as the header says. */
     int64_t ttl = s->cfg.allow_msg_ttl ? f.marker_ttl_ns / CLOCK_S * CLOCK_S : TTL_NONE;
     struct store_append a = {.key = subject,
@@ -142,6 +146,13 @@ static void report_death(struct stream *s, struct tell_death *d, uint64_t seq)
     tell_expired(s, d);
 }
 
+/* As limits count it.  The store looks up only lengths that are too large for its index. */
+static uint64_t death_size(const struct stream *s, const struct store_death *d)
+{
+    return d->len < STORE_DEATH_LONG ? limits_sum(s, d->len, 1, (d->flags & MSG_HEADER) != 0)
+                                     : limits_stored_size(s, d->seq);
+}
+
 /* Its id, its letter and its marker first: what cannot be told of does not die yet. */
 static bool death(void *arg, const struct store_death *d)
 {
@@ -165,7 +176,7 @@ static bool death(void *arg, const struct store_death *d)
     report_death(s, &told, d->seq);
     hour_start(s);
     if (s->hour != NULL)
-        hour_expired(s, s->swept_ns, late, limits_stored_size(s, d->seq));
+        hour_expired(s, s->swept_ns, late, death_size(s, d));
     if (s->schedules != NULL)
         schedule_removed(s, d->key, d->seq);
     return true;
@@ -358,6 +369,7 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
 
 static int settle(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
+    s->swept_ns = stream_now(s);
     store_begin(s->store, true);
     int rc = settle_all_of(s, subject, d, n), end = store_end(s->store, NULL);
     limits_count(s);
@@ -372,10 +384,18 @@ static int settle(struct stream *s, struct mf_slice subject, const struct dead *
 static int settle_subject(struct stream *s, struct mf_slice subject)
 {
     struct dead d[SETTLE_MAX + 1];
+    uint64_t count;
     size_t n;
     int rc = 0;
-    /* Usually that is all: looking for the dead of one subject among its living costs more. */
-    bool more = sweep(s, SLICE_MARKED);
+
+    /* Usually that is all: deaths and publishes are stored in the order of their times.  When many
+     * are due at once, the publisher does not wait for them. */
+    bool more = sweep(s, SLICE_SETTLE);
+
+    /* Of a subject with few messages the dead are found at once.  With many, sweeping costs less
+     * than looking for the dead among the living. */
+    (void)store_key_last_accepted(s->store, subject, &count);
+    more = more && count > LOOK_MAX;
 
     while ((n = find_dead(s, subject, d)) > SETTLE_MAX && more)
         more = sweep(s, SLICE);

@@ -39,7 +39,12 @@ int64_t stream_wall(struct stream *s)
 
 int64_t stream_stamp(struct stream *s)
 {
-    int64_t now = stream_now(s), last = s->last_ts_ns;
+    return stream_stamp_at(s, stream_now(s));
+}
+
+int64_t stream_stamp_at(const struct stream *s, int64_t now)
+{
+    int64_t last = s->last_ts_ns;
 
     /* The clock is read once per turn of the loop; timestamps still tell messages apart.  What is
      * further ahead is a copy's, from another clock. */

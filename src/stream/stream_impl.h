@@ -225,6 +225,7 @@ int64_t stream_wall(struct stream *s); /* by which schedules fire */
 void stream_look_at_clock(
     struct stream *s); /* as stream_now(), where time can matter to a reader */
 int64_t stream_stamp(struct stream *s);
+int64_t stream_stamp_at(const struct stream *s, int64_t now_ns); /* the clock was read */
 /* The store's trouble in JetStream's words. */
 void stream_store_error(struct stream *s, int code, struct js_error *e);
 

@@ -368,6 +368,20 @@ size_t wheel_memory(const struct wheel *w)
     return sizeof *w + pool_memory(&w->pool) + w->heap_cap * sizeof *w->heap;
 }
 
+void wheel_each_due(const struct wheel *w, int64_t after_ns, int64_t to_ns,
+                    void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg)
+{
+    for (uint32_t r = 0; r < w->heap_n; r++) {
+        const struct chunk *c = chunk_at(w, w->heap[r].chunk);
+        bool sorted = !w->dirty || w->heap[r].chunk != w->open;
+        if (sorted && (c->deadline[c->count - 1] <= after_ns || c->deadline[c->head] > to_ns))
+            continue;
+        for (uint32_t i = c->head; i < c->count; i++)
+            if (c->id[i] != NONE && c->deadline[i] > after_ns && c->deadline[i] <= to_ns)
+                visit(arg, c->id[i], c->deadline[i]);
+    }
+}
+
 void wheel_each(const struct wheel *w, int64_t to_ns,
                 void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg)
 {

@@ -215,6 +215,7 @@ static void look(struct world *w)
     char key[MODEL_KEY];
 
     count.probes++;
+    store_late_check(d->store);
     blob_probe(d);
     probe_accepted(d, w->p.keys);
     if (!at_rest(d)) {

@@ -239,6 +239,23 @@ static void step_each(void)
     TEST_ASSERT_EQUAL_UINT64(want.hash, got.hash);
 }
 
+/* What came due after a moment, up to now. */
+static void step_each_due(void)
+{
+    struct sum want = {0, 0}, got = {0, 0};
+    int64_t after = now - magnitude(mix.spread);
+
+    for (uint32_t i = 0; i < IDS; i++)
+        if (in[i] && deadline[i] > after && deadline[i] <= now)
+            visit(&want, i, deadline[i]);
+    while (!wheel_advance(w, now, IDS))
+        continue;
+    settled = true;
+    wheel_each_due(w, after, now, visit, &got);
+    TEST_ASSERT_EQUAL_size_t(want.n, got.n);
+    TEST_ASSERT_EQUAL_UINT64(want.hash, got.hash);
+}
+
 static void step(void)
 {
     static const struct {
@@ -247,8 +264,8 @@ static void step(void)
         unsigned many; /* at most so often in a row */
     } steps[] = {{30, step_add, 200}, {12, step_del, 150},   {8, step_renumber, 3},
                  {20, step_pop, 120}, {25, step_advance, 1}, {3, step_sleep, 1},
-                 {1, step_each, 1},   {1, new_table, 1}};
-    unsigned pick = below(100), i = 0, n;
+                 {1, step_each, 1},   {1, new_table, 1},     {2, step_each_due, 1}};
+    unsigned pick = below(102), i = 0, n;
 
     while (pick >= steps[i].weight)
         pick -= steps[i++].weight;
