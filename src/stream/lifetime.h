@@ -65,6 +65,8 @@ static inline bool linked_watches(const struct stream *s)
 /* In the open batch, behind the change of a record of this subject.  before:
  * lifetime_is_permanent() before the change. */
 void linked_changed(struct stream *s, struct mf_slice subject, bool before);
+/* The same for jobs that change many: all that link to it are left to the job. */
+void linked_changed_many(struct stream *s, struct mf_slice subject, bool before);
 void linked_gone(struct stream *s, struct mf_slice subject); /* on disk; empty: of many subjects */
 MF_MUSTCHECK int linked_start(struct stream *s); /* after each change of the policy; MF_NOMEM */
 void linked_stop(struct stream *s);              /* closing */
@@ -127,8 +129,8 @@ int64_t scope_cut(const struct stream *s, uint64_t seq, int64_t deadline_ns);
  * 0 (no deadline) lowers nothing.  The store's trouble: some may have been lowered. */
 MF_MUSTCHECK int scope_lower(struct stream *s, uint64_t newest, int64_t deadline_ns);
 /* In the open batch: a new end of a stored message (0: none) and its STORE_BITS, cut and followed
- * by its older ones as above; *deadline_ns is what holds then.  Every change of an end is made
- * here. MF_NOTFOUND: it is gone.  Otherwise the store's trouble. */
+ * by its older ones as above; one that is past is now; *deadline_ns is what holds then.  Every
+ * change of an end is made here. MF_NOTFOUND: it is gone.  Otherwise the store's trouble. */
 MF_MUSTCHECK int scope_set_end(struct stream *s, uint64_t seq, int64_t *deadline_ns, uint16_t bits);
 
 /* Nats-TTL says ttl_ns, whole seconds, from now on.  MF_NOMEM: all is as it was. */

@@ -422,6 +422,17 @@ void linked_changed(struct stream *s, struct mf_slice subject, bool before)
         policy_linked_by(s->governor, subject, note_filter, s->linked);
 }
 
+void linked_changed_many(struct stream *s, struct mf_slice subject, bool before)
+{
+    bool after = lifetime_is_permanent(s, subject);
+
+    if (before == after)
+        return;
+    policy_linked_by(s->governor, subject, note_filter, s->linked);
+    if (after)
+        note_on_disk(s->linked);
+}
+
 void linked_gone(struct stream *s, struct mf_slice subject)
 {
     if (!linked_watches(s))

@@ -20,7 +20,7 @@ static int change_life(struct stream *s, struct stream_life_change *c)
         s, c->seq, &deadline_ns,
         (uint16_t)((c->infinite ? STORE_INFINITE : 0) | (c->pinned ? STORE_PINNED : 0)));
 
-    c->cut = deadline_ns != c->deadline_ns;
+    c->cut = deadline_ns != 0 && (c->deadline_ns == 0 || deadline_ns < c->deadline_ns);
     c->deadline_ns = deadline_ns;
     c->infinite &= deadline_ns == 0;
     c->done = rc == 0;

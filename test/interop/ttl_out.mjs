@@ -441,7 +441,7 @@ plain("a header that does not count in the origin does not count in its mirror",
 plain("consumers of clients see the headers as they were stored", ours, async (c) => {
   await lifetimes(c);
   await c.api(`CONSUMER.CREATE.${c.id}.d`, { stream_name: c.id, config: { name: "d", durable_name: "d", ack_policy: "none" } });
-  const got = await (await c.js.consumers.get(c.id, "C")).fetch({ max_messages: 4, expires: LIMIT_MS });
+  const got = await (await c.js.consumers.get(c.id, "d")).fetch({ max_messages: 4, expires: LIMIT_MS });
   let n = 0;
   for await (const m of got) {
     assert.equal(m.headers?.get("Nats-TTL") ?? "", "");

@@ -272,6 +272,54 @@ static void test_infinite_messages_stay_so_under_audit_and_other_rules(void)
     TEST_ASSERT_TRUE(state(config).infinite && state(bucket).infinite);
 }
 
+static void on_update(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    (void)op;
+    (void)count;
+    TEST_ASSERT_NULL(e);
+}
+
+static void set_max_age(const struct stream_config *of, int64_t max_age_ns)
+{
+    static struct stream_op op;
+    struct stream_config next;
+
+    stream_config_init(&next);
+    op = (struct stream_op){.done = on_update};
+    TEST_ASSERT_EQUAL_INT(0, stream_config_copy(&next, of));
+    next.max_age_ns = max_age_ns;
+    stream_update(w.stream, &next, MF_LIT("x"), &op);
+    stream_config_fini(&next);
+    for (int i = 0; i < 100000 && w.stream->sweep != NULL; i++) {
+        loop_turn(w.loop);
+        world_turns(&w);
+    }
+    TEST_ASSERT_NULL(w.stream->sweep);
+    settle();
+}
+
+/* Without a rule of its own a record ends by max_age, and is permanent where there is none. */
+static void test_a_change_of_max_age_reaches_linked_messages_at_once(void)
+{
+    static struct json_pair link = {(char *)"mayfly.ttl.rules",
+                                    (char *)"[{\"subject\":\"wide.*.*\",\"ttl\":\"100s\","
+                                            "\"permanent_if\":\"tenant.{{wildcard(1)}}\"}]"};
+    struct stream_config c = limits;
+
+    c.metadata = (struct json_map){&link, 1, true};
+    world_close(&w);
+    world_open(&w, &c);
+    (void)put("tenant.a", NULL);
+    (void)put("tenant.b", NULL);
+    uint64_t a = put("wide.a.x", NULL), b = put("wide.b.x", NULL);
+    TEST_ASSERT_TRUE(state(a).infinite && state(b).infinite);
+    set_max_age(&c, 3600 * CLOCK_S);
+    ends_in(100, a);
+    ends_in(100, b);
+    set_max_age(&c, 0);
+    TEST_ASSERT_TRUE(state(a).infinite && state(b).infinite);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -289,5 +337,6 @@ int main(void)
     RUN_TEST(test_a_writers_ttl_counts_also_where_it_is_not_on_disk_yet);
     RUN_TEST(test_a_record_that_ceases_right_behind_its_bucket);
     RUN_TEST(test_infinite_messages_stay_so_under_audit_and_other_rules);
+    RUN_TEST(test_a_change_of_max_age_reaches_linked_messages_at_once);
     return UNITY_END();
 }
