@@ -5,14 +5,15 @@
 #include "mayfly/stream_ttl.h"
 #include "stream_impl.h"
 
-/* config_policy.c: the policy of a configuration, as CREATE and UPDATE judge it.  srv may be NULL.
- * stored: it was accepted before; bounds that the server has tightened since hold without a
- * refusal. MF_INVAL with the text for the client; MF_NOMEM. */
-MF_MUSTCHECK int config_policy(const struct stream_config *c, const char *account, bool stored,
+/* config_policy.c: the policy of a configuration that is tried.  srv may be NULL.  MF_INVAL with
+ * the text for the client; MF_NOMEM. */
+MF_MUSTCHECK int config_policy(const struct stream_config *c, const char *account,
                                const struct policy_server *srv, struct policy **out,
                                struct mf_error *e);
-/* The same for a stream that exists.  A policy that is not understood (a newer server wrote it)
- * becomes an inactive one, with a warning in the log.  MF_NOMEM. */
+/* The same for a stream that exists: policy_compile_stored().  MF_NOMEM. */
+MF_MUSTCHECK int config_policy_stored(const struct stream_config *c, const char *account,
+                                      const struct policy_server *srv, struct policy **out);
+/* The same, with a warning in the log where the stream's own keys are not understood.  MF_NOMEM. */
 MF_MUSTCHECK int lifetime_compile(const struct stream_config *c, const struct stream_host *h,
                                   struct policy **out);
 /* Takes p over, NULL is fine; the former policy is freed. */

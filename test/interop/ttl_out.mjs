@@ -486,6 +486,26 @@ scenario("a policy that is not understood here is restored out of force, and sho
   assert.equal(r.error.err_code, 10052, "a new stream must be right");
 });
 
+scenario("a policy that is not understood evades no bound of the server", ours, async (t) => {
+  const c = await own(t);
+  await lifetimes(c, { allow_msg_ttl: true });
+  const s = await t.server({ config: `${jetstreamBlock()}ttl { max: "2h", never: deny }\n` });
+  let copy = (await onServer(t, s)).stream("S");
+  await carry(c, copy, (x) => ({ ...x, metadata: { "mayfly.ttl.moon": "full", "mayfly.ttl.default": "never" } }));
+  for (const round of ["restored", "started again"]) {
+    const p = await ttl(copy, "POLICY");
+    assert.deepEqual([p.valid, p.active, p.governed, p.policy.max], [false, true, true, "2h0m0s"], round);
+    assert.ok(p.notes.includes("the stream's own keys are not understood: those of the server alone are in force"), JSON.stringify(p));
+    await copy.pub("new", "x");
+    const got = await ttl(copy, "GET", { subject: copy.subject("new") });
+    assert.deepEqual([got.ttl, got.decided_by], ["2h0m0s", "max"], round);
+    await copy.refused("new", [400, 10165, "invalid per-message TTL: never is not allowed here"], "x", { "Nats-TTL": "never" });
+    await s.kill();
+    await s.start();
+    copy = (await onServer(t, s)).stream("S");
+  }
+});
+
 if (other) {
   scenario("a backup of a policy's stream ends in time on nats-server, and comes back", ours, async (t) => {
     const [c, theirs, back] = [await own(t), await own(t, other), await own(t)];

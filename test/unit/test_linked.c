@@ -320,6 +320,31 @@ static void test_a_change_of_max_age_reaches_linked_messages_at_once(void)
     TEST_ASSERT_TRUE(state(a).infinite && state(b).infinite);
 }
 
+/* The operator denies `never` later: new buckets end, and an old one ends when its config does. */
+static void test_links_under_an_operator_who_denies_never(void)
+{
+    static struct policy_server srv = {.set = true, .keys = POLICY_KEYS_INIT};
+    uint64_t config = put("config.a.x", NULL), old = put("bucket.a.x", NULL);
+
+    TEST_ASSERT_TRUE(state(old).infinite);
+    srv.keys.never = POLICY_NEVER_DENY;
+    w.host.ttl = &srv;
+    TEST_ASSERT_EQUAL_INT(1, stream_policy_reload(w.stream));
+    settle();
+    TEST_ASSERT_TRUE(state(config).infinite && state(old).infinite);
+    uint64_t late = put("bucket.b.x", NULL), other;
+    other = put("config.b.x", NULL); /* no TTL at all: nothing but that is left to it */
+    TEST_ASSERT_EQUAL_INT64(0, state(other).deadline_ns);
+    TEST_ASSERT_FALSE(state(other).infinite);
+    settle();
+    ends_in(100, late);
+    ends_in(100, put("bucket.b.x", NULL));
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, config));
+    settle();
+    ends_in(100, old);
+    w.host.ttl = NULL;
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -338,5 +363,6 @@ int main(void)
     RUN_TEST(test_a_record_that_ceases_right_behind_its_bucket);
     RUN_TEST(test_infinite_messages_stay_so_under_audit_and_other_rules);
     RUN_TEST(test_a_change_of_max_age_reaches_linked_messages_at_once);
+    RUN_TEST(test_links_under_an_operator_who_denies_never);
     return UNITY_END();
 }
