@@ -23,5 +23,6 @@ EXTRA_PROGRAMS += bench/bench_store
 bench_bench_store_SOURCES = bench/bench_store.c
 bench_bench_store_LDADD = $(STORE_LIBS)
 CLEANFILES += bench/bench_store
+EXTRA_DIST += bench/instructions.sh bench/instructions.mjs
 EXTRA_DIST += bench/store.sh bench/watchers.sh bench/watchers.mjs bench/stall.sh bench/stall.mjs bench/stall_attacks.mjs \
 	bench/stall_api.mjs bench/stall_state.mjs

@@ -62,6 +62,10 @@ MF_MUSTCHECK int consumer_config_copy(struct consumer_config *to,
 /* Same meaning, `_nats.*` metadata left out. */
 bool consumer_config_equal(const struct consumer_config *a, const struct consumer_config *b);
 
+/* The value of the metadata mayfly.ttl.show; NULL: there is none, or an empty one. */
+#define CONSUMER_SHOW_KEY "mayfly.ttl.show"
+const char *consumer_config_show(const struct consumer_config *c);
+
 /* What the checks must know of the rest of the world. */
 struct consumer_config_world {
     const struct stream_config *stream;

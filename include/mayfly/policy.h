@@ -28,8 +28,8 @@ struct policy_stream {
     bool limits_retention; /* neither interest nor work queue */
     bool counter, mirror;
     /* Already accepted: read from disk, or compiled again after a reload.  Bounds of the server
-     * that were tightened since then hold without a refusal, and a pattern that was taken away is
-     * noted. */
+     * that were tightened since then hold without a refusal: a `never` of the stream's own gives
+     * way to max, else to the next step.  That, and a pattern that was taken away, is noted. */
     bool stored;
     int64_t max_age_ns, marker_ttl_ns, max_msgs_per_subject;
 };
@@ -47,9 +47,9 @@ struct policy_view {
     unsigned namespace_no;      /* of the entry that matched, from 1; 0: none */
     const char *inferred;       /* the inferred pattern; NULL: none, or another one was named */
     bool governed;              /* can give a TTL to a message whose writer sent none */
-    bool active;                /* runs at all: enforce is not off, no mirror, no counter, valid */
+    bool active;                /* runs at all: enforce is not off, no mirror, no counter */
     bool operator_denies_never; /* the entry or the block says so: PERSIST is refused, too */
-    const char *invalid;        /* why the policy was not understood; NULL: valid */
+    const char *invalid;        /* why the stream's own keys were not understood; NULL: valid */
     const struct policy_rule_text *rules;
     size_t nrules;
     const char *const *notes; /* sentences for POLICY's `notes` */
@@ -64,9 +64,11 @@ struct policy;
  */
 MF_MUSTCHECK int policy_compile(struct policy **out, const struct policy_stream *s,
                                 const struct policy_server *srv, struct mf_error *e);
-/* For a stored stream whose policy does not compile (a newer server wrote it): an inactive policy
- * that remembers why.  NULL: out of memory. */
-struct policy *policy_invalid(const char *why);
+/* The same for a stream that exists.  Where its own keys do not compile (a newer server wrote them)
+ * *out is what the server alone says, perhaps inactive, and view.invalid says why: nobody evades
+ * the operator's bounds by keys that are not understood.  0, MF_NOMEM. */
+MF_MUSTCHECK int policy_compile_stored(struct policy **out, const struct policy_stream *s,
+                                       const struct policy_server *srv);
 void policy_free(struct policy *p);                            /* NULL is fine */
 const struct policy_view *policy_view(const struct policy *p); /* borrowed from p */
 /* What is legal but has no effect (pedantic requests refuse it): the text, or NULL.  In `mem`. */
@@ -109,6 +111,7 @@ struct policy_decision {
     enum policy_by by;
     unsigned rule;               /* its index, by rule only */
     bool linked;                 /* by rule: its linked record is permanent */
+    bool link_denied;            /* the same, but the operator denies `never`: no link acts */
     enum policy_verdict verdict; /* of the client's own TTL */
     bool rule_clamped;           /* a value of the policy's own was outside its bounds */
     int64_t asked;               /* clamped or rejected: the client's TTL, */

@@ -51,6 +51,14 @@ struct stream_life {
 };
 /* Of a message that is there; false: it is not, or it is past its deadline.  O(1), no read. */
 bool stream_life(struct stream *s, uint64_t seq, struct stream_life *out);
+/* The same of a message that was read; one that ended meanwhile has the deadline it was read with.
+ * Returns room. */
+struct stream_life *stream_life_of(struct stream *s, const struct stream_msg *m,
+                                   struct stream_life *room);
+/* The header lines Mayfly-Expires (RFC 3339, never, none) and, with a deadline, Mayfly-TTL-Left
+ * (seconds): at most STREAM_LIFE_HEADERS bytes; returns how many. */
+#define STREAM_LIFE_HEADERS 128
+size_t stream_put_life(char *dst, const struct stream_life *life, int64_t now_ns);
 
 /* Resolves a stored message as if it were published at from_ns with its own header: what TOUCH
  * gives it.  False: the stream has no active policy and the message no TTL of its own. */

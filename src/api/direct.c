@@ -51,7 +51,7 @@ void direct_send(struct api_account *aa, const char *stream, struct mf_slice rep
 
     at = block == NULL ? NULL
                        : mf_buf_reserve(block, m->hdr.len + name.len + m->subject.len + 320 +
-                                                   TTL_LIFE_HEADERS);
+                                                   STREAM_LIFE_HEADERS);
     if (at == NULL) {
         lend_give(block);
         direct_send_status(aa, reply, DIRECT_NO_MEMORY);
@@ -74,7 +74,7 @@ void direct_send(struct api_account *aa, const char *stream, struct mf_slice rep
     }
     at = put(at, MF_LIT("\r\n"));
     if (life != NULL)
-        at += ttl_put_life((char *)at, life, api_now_ns(aa->api));
+        at += stream_put_life((char *)at, life, api_now_ns(aa->api));
     at = put(at, MF_LIT("\r\n"));
     api_publish(aa, reply, MF_SLICE_NONE, mf_slice(block->ptr, (size_t)(at - block->ptr)),
                 m->payload);
@@ -110,7 +110,7 @@ static void send_one(struct api_account *aa, struct stream *s, struct mf_slice r
         direct_send_bare(aa, reply, m);
     else
         direct_send(aa, stream_name(s), reply, m, NULL,
-                    (how & DIRECT_LIFE) != 0 ? ttl_life_of(s, m, &life) : NULL);
+                    (how & DIRECT_LIFE) != 0 ? stream_life_of(s, m, &life) : NULL);
     if ((how & DIRECT_LAST) != 0)
         stream_slide(s, m);
 }

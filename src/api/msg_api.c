@@ -83,7 +83,7 @@ static bool conflicting(const struct get_request *r)
 static struct mf_slice shown_header(struct api_call *call, struct stream *s,
                                     const struct stream_msg *m, struct mf_buf *room)
 {
-    char text[TTL_LIFE_HEADERS];
+    char text[STREAM_LIFE_HEADERS];
     struct stream_life life;
 
     if (m->hdr.len > 2)
@@ -91,7 +91,7 @@ static struct mf_slice shown_header(struct api_call *call, struct stream *s,
     else
         mf_buf_puts(room, "NATS/1.0\r\n");
     mf_buf_append(room, text,
-                  ttl_put_life(text, ttl_life_of(s, m, &life), api_now_ns(call->aa->api)));
+                  stream_put_life(text, stream_life_of(s, m, &life), api_now_ns(call->aa->api)));
     mf_buf_puts(room, "\r\n");
     call->out.failed = call->out.failed || mf_buf_failed(room);
     return mf_buf_slice(room);

@@ -8,7 +8,6 @@
 #include "mayfly/header.h"
 #include "mayfly/subject.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -124,28 +123,6 @@ bool ttl_is_shown(struct mf_slice hdr)
     struct mf_slice value;
 
     return hdr.len > 0 && header_get(hdr, "Mayfly-TTL", &value) && mf_eq(value, MF_LIT("show"));
-}
-
-struct stream_life *ttl_life_of(struct stream *s, const struct stream_msg *m,
-                                struct stream_life *room)
-{
-    if (!stream_life(s, m->seq, room)) /* it ended this very moment */
-        *room = (struct stream_life){.deadline_ns = m->deadline_ns};
-    return room;
-}
-
-size_t ttl_put_life(char *dst, const struct stream_life *life, int64_t now_ns)
-{
-    char at[CLOCK_TEXT];
-    int64_t left_ms = (life->deadline_ns - now_ns) / CLOCK_MS;
-
-    if (life->deadline_ns == 0)
-        return (size_t)snprintf(dst, TTL_LIFE_HEADERS, "Mayfly-Expires: %s\r\n",
-                                life->infinite ? "never" : "none");
-    left_ms = left_ms > 0 ? left_ms : 1;
-    return (size_t)snprintf(
-        dst, TTL_LIFE_HEADERS, "Mayfly-Expires: %s\r\nMayfly-TTL-Left: %" PRId64 ".%03d\r\n",
-        clock_rfc3339(at, life->deadline_ns), left_ms / 1000, (int)(left_ms % 1000));
 }
 
 /* --- GET -------------------------------------------------------------------------------------- */

@@ -45,11 +45,6 @@ void ttl_json_totals(struct jsonw *w, struct stream *s, const struct stream_hour
 /* Mayfly-TTL: show in this header block?  Then what is read carries Mayfly-Expires (RFC 3339,
  * never, none) and Mayfly-TTL-Left (seconds). */
 bool ttl_is_shown(struct mf_slice hdr);
-struct stream_life *ttl_life_of(struct stream *s, const struct stream_msg *m,
-                                struct stream_life *room);
-/* These two lines, at most TTL_LIFE_HEADERS bytes; returns how many. */
-#define TTL_LIFE_HEADERS 128
-size_t ttl_put_life(char *dst, const struct stream_life *life, int64_t now_ns);
 
 void ttl_get_handle(struct api_call *call);
 void ttl_set_handle(struct api_call *call);

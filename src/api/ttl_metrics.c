@@ -191,7 +191,7 @@ static const struct {
     {"mayfly_stream_ttl_dead_letters_total", NULL, NULL, "result", "dropped", v_dropped},
     {"mayfly_stream_ttl_governed", "gauge", "1: a policy can give messages a TTL.", NULL, NULL,
      v_governed},
-    {"mayfly_stream_ttl_policy_valid", "gauge", "0: the policy is not understood, not in force.",
+    {"mayfly_stream_ttl_policy_valid", "gauge", "0: the stream's own keys are not understood.",
      NULL, NULL, v_valid},
     {"mayfly_stream_ttl_enforce", "gauge", "0: off or no policy, 1: audit, 2: on.", NULL, NULL,
      v_enforce},

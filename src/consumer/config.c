@@ -215,6 +215,16 @@ unsigned consumer_config_level(const struct consumer_config *c)
                : 0;
 }
 
+const char *consumer_config_show(const struct consumer_config *c)
+{
+    const struct json_map *m = &c->metadata;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->at[i].key, CONSUMER_SHOW_KEY) == 0)
+            return m->at[i].value[0] == '\0' ? NULL : m->at[i].value;
+    return NULL;
+}
+
 int consumer_config_stamp(struct consumer_config *c)
 {
     return stream_metadata_stamp(&c->metadata, consumer_config_level(c), &c->mem);

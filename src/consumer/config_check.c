@@ -447,6 +447,16 @@ static int check_groups(const struct consumer_config *c, struct js_error *e)
     return 0;
 }
 
+static int check_show(const struct consumer_config *c, struct js_error *e)
+{
+    const char *show = consumer_config_show(c);
+
+    if (show == NULL || strcmp(show, "on") == 0 || strcmp(show, "off") == 0)
+        return 0;
+    return js_refuse_text(e, JS_CONSUMER_CREATE, CONSUMER_SHOW_KEY ": \"%.64s\" is none of on, off",
+                          show);
+}
+
 static int check_rest(const struct consumer_config *c, struct js_error *e)
 {
     const char *reserved = stream_metadata_reserved(&c->metadata);
@@ -463,6 +473,8 @@ static int check_rest(const struct consumer_config *c, struct js_error *e)
     if (reserved != NULL)
         return js_refuse_text(e, JS_CONSUMER_CREATE, "consumer metadata key '%s' is reserved",
                               reserved);
+    if ((rc = check_show(c, e)) != 0)
+        return rc;
     return check_groups(c, e);
 }
 

@@ -20,6 +20,16 @@ unsigned consumer_sample(const struct consumer_config *cfg)
     return n > 100 ? 100 : (unsigned)n;
 }
 
+/* What deliveries need to know of it, without a look at texts. */
+static void note_config(struct consumer *c)
+{
+    const char *show = consumer_config_show(&c->cfg);
+
+    c->sample = consumer_sample(&c->cfg);
+    c->shows_ttl = show != NULL && strcmp(show, "on") == 0;
+    c->adds_headers = c->shows_ttl || c->cfg.headers_only;
+}
+
 int consumer_new(struct consumer **out, struct consumers *g, struct consumer_config *cfg,
                  struct mf_slice name, int64_t created_ns)
 {
@@ -57,7 +67,7 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
         return MF_NOMEM;
     }
     rand_bytes(&c->id, sizeof c->id);
-    c->sample = consumer_sample(&c->cfg);
+    note_config(c);
     consumer_config_fini(cfg);
     consumer_config_init(cfg);
     *out = c;
@@ -432,7 +442,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     consumer_config_fini(&old);
     consumer_config_fini(cfg);
     consumer_config_init(cfg);
-    c->sample = consumer_sample(&c->cfg);
+    note_config(c);
     groups_sort(c);
     consumer_recount(c);
     c->idle_at_ns = NEVER;

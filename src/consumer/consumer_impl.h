@@ -144,6 +144,8 @@ struct consumer {
     int64_t flushed_ns;        /* mono */
     struct mf_buf dirty_pages; /* uint64_t each */
     unsigned sample;           /* percent of acks that are told of */
+    bool adds_headers;         /* to deliveries: headers_only, or */
+    bool shows_ttl;            /* metadata mayfly.ttl.show=on: how long the message still lives */
     unsigned sampled;
 };
 

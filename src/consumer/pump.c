@@ -58,6 +58,14 @@ static struct mf_slice reply_of(struct consumer *c, const struct stream_msg *m, 
     return mf_buf_slice(b);
 }
 
+static void add_life(struct consumer *c, const struct stream_msg *m, struct mf_buf *b)
+{
+    char text[STREAM_LIFE_HEADERS];
+    struct stream_life room, *life = stream_life_of(c->group->stream, m, &room);
+
+    mf_buf_append(b, text, stream_put_life(text, life, c->group->now_ns));
+}
+
 /* The stored headers, and what the consumer adds: then they are in *b. */
 static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m, bool pinned,
                                  struct mf_buf *b)
@@ -66,7 +74,7 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
 
     if ((c->cfg.direct || c->cfg.sourcing) && stream_way_out(c->group->stream, m, b))
         return mf_buf_slice(b);
-    if (!c->cfg.headers_only && !pinned)
+    if (!c->adds_headers && !pinned)
         return m->hdr;
     if (m->hdr.len > 2)
         mf_buf_append(b, m->hdr.ptr, m->hdr.len - 2);
@@ -76,6 +84,8 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
         header_add(b, "Nats-Msg-Size", mf_slice(text, proto_put_u64(text, m->payload.len)));
     if (pinned)
         header_add(b, "Nats-Pin-Id", mf_str(c->pin));
+    if (c->shows_ttl)
+        add_life(c, m, b);
     header_end(b);
     return mf_buf_slice(b);
 }

@@ -54,7 +54,8 @@ int policy_compile(struct policy **out, const struct policy_stream *s,
     return rc;
 }
 
-struct policy *policy_invalid(const char *why)
+/* Neither the stream nor the server says anything. */
+static struct policy *make_empty(void)
 {
     struct policy *p = calloc(1, sizeof *p);
 
@@ -64,12 +65,32 @@ struct policy *policy_invalid(const char *why)
     p->view.keys.enforce = POLICY_ENFORCE_OFF;
     p->fallback = TTL_NONE;
     p->fallback_by = POLICY_BY_NONE;
-    p->view.invalid = arena_str(&p->mem, why);
-    if (p->view.invalid == NULL) {
-        policy_free(p);
-        return NULL;
-    }
     return p;
+}
+
+int policy_compile_stored(struct policy **out, const struct policy_stream *s,
+                          const struct policy_server *srv)
+{
+    struct policy_stream bare = *s;
+    struct policy *p = NULL;
+    struct mf_error why;
+    int rc = policy_compile(out, s, srv, &why);
+
+    if (rc == 0 || rc == MF_NOMEM)
+        return rc;
+    bare.metadata = NULL;
+    if (policy_compile(&p, &bare, srv, NULL) != 0 || (p == NULL && (p = make_empty()) == NULL))
+        return MF_NOMEM;
+    p->view.invalid = arena_str(&p->mem, why.text);
+    if (p->view.active)
+        merge_note(p, "the stream's own keys are not understood: those of the server alone are in "
+                      "force");
+    if (p->mem.failed || p->view.invalid == NULL) {
+        policy_free(p);
+        return MF_NOMEM;
+    }
+    *out = p;
+    return 0;
 }
 
 void policy_free(struct policy *p)

@@ -168,16 +168,16 @@ static int check_own_bounds(const struct policy_keys *k, struct mf_error *e)
 
 /* The operator's own patterns are the operator's offer, `never` among them; the built-in ones are
  * not. */
-static bool own_pattern_evades(const struct policy_keys *k, const struct policy_server *srv)
+bool levels_pattern_evades(const char *pattern, const struct policy_server *srv)
 {
     int64_t ttl;
 
-    if (k->pattern == NULL)
+    if (pattern == NULL)
         return false;
     for (size_t i = 0; i < srv->npatterns; i++)
-        if (strcmp(srv->patterns[i].name, k->pattern) == 0)
+        if (strcmp(srv->patterns[i].name, pattern) == 0)
             return false;
-    return policy_pattern_find(NULL, k->pattern, &ttl) && ttl == TTL_NEVER;
+    return policy_pattern_find(NULL, pattern, &ttl) && ttl == TTL_NEVER;
 }
 
 static int check_operator(const struct levels *l, const struct policy_server *srv,
@@ -195,7 +195,7 @@ static int check_operator(const struct levels *l, const struct policy_server *sr
                                 e);
     if (l->operator_never == POLICY_NEVER_DENY &&
         (k->never == POLICY_NEVER_ALLOW || k->default_ttl == TTL_NEVER ||
-         own_pattern_evades(k, srv)))
+         levels_pattern_evades(k->pattern, srv)))
         return mf_fail(e, MF_INVAL, "never is not allowed here by the server");
     return 0;
 }

@@ -1,10 +1,11 @@
 /* merge.c: one policy of what the stream, its namespace entry and the ttl block say.
  *
  *     max       the smaller of the stream's and the operator's
- *     never     deny where the operator says deny; else the stream's, else the operator's
- *     enforce   the entry's, else the stream's, else the block's
- *     default   the stream's, else the entry's (the block's is asked after the pattern and max_age)
- *     others    the stream's, else the entry's, else the block's */
+ *     never     deny where the operator says deny; else the stream's, else the operator's.  Where
+ * the operator denies it, a `never` of the stream's own is max, or says nothing enforce   the
+ * entry's, else the stream's, else the block's default   the stream's, else the entry's (the
+ * block's is asked after the pattern and max_age) others    the stream's, else the entry's, else
+ * the block's */
 #include "policy_impl.h"
 
 #include "mayfly/clock.h"
@@ -34,9 +35,14 @@ static void add_line(struct policy *p, const char *const **to, size_t *n, const 
     *to = at;
 }
 
+void merge_note(struct policy *p, const char *line)
+{
+    add_line(p, &p->view.notes, &p->view.nnotes, line);
+}
+
 static void add_note(struct merger *m, const char *line)
 {
-    add_line(m->p, &m->p->view.notes, &m->p->view.nnotes, line);
+    merge_note(m->p, line);
 }
 
 static void add_why(struct merger *m, const char *line)
@@ -164,6 +170,25 @@ static const char *infer_pattern(const struct policy_stream *s)
     return s->limits_retention ? NULL : "pubsub";
 }
 
+/* Is this value the stream's own, and the operator denies what it gives? */
+static bool is_denied(const struct merger *m, enum policy_key k)
+{
+    return m->l->operator_never == POLICY_NEVER_DENY && m->p->view.origin[k] == POLICY_OF_STREAM;
+}
+
+/* max takes the place of a `never` that is denied; without one the next step does: false. */
+static bool decide_instead(struct merger *m, const char *why, const char *note)
+{
+    int64_t max = m->p->view.keys.max_ns;
+
+    add_why(m, why);
+    add_note(m, note);
+    if (max == POLICY_UNSET)
+        return false;
+    add_why(m, arena_printf(&m->p->mem, "max: %s", show_ttl(m, max)));
+    return decide(m, max, POLICY_BY_MAX);
+}
+
 static bool decide_by_default(struct merger *m)
 {
     int64_t ttl = m->p->view.keys.default_ttl;
@@ -172,6 +197,9 @@ static bool decide_by_default(struct merger *m)
         add_why(m, "default: not set");
         return false;
     }
+    if (ttl == TTL_NEVER && is_denied(m, POLICY_DEFAULT))
+        return decide_instead(m, "default: never, which the server denies",
+                              "default never is not in force: the server denies it");
     add_why(m, arena_printf(&m->p->mem, "default: %s", show_ttl(m, ttl)));
     return decide(m, ttl, POLICY_BY_DEFAULT);
 }
@@ -190,6 +218,10 @@ static bool decide_by_pattern(struct merger *m)
         add_note(m, arena_printf(&m->p->mem, "pattern %s is not defined any more", name));
         return false;
     }
+    if (is_denied(m, POLICY_PATTERN) && levels_pattern_evades(name, m->srv))
+        return decide_instead(
+            m, arena_printf(&m->p->mem, "pattern %s: never, which the server denies", name),
+            arena_printf(&m->p->mem, "pattern %s is not in force: the server denies never", name));
     add_why(m, arena_printf(&m->p->mem, "pattern %s: %s", name, show_ttl(m, ttl)));
     return decide(m, ttl, POLICY_BY_PATTERN);
 }
@@ -340,6 +372,8 @@ static void add_notes(struct merger *m)
         add_note(m, "a mirror follows its origin: this policy is inactive");
     if (m->s->counter)
         add_note(m, "counter streams have no TTLs: this policy is inactive");
+    if (p->view.operator_denies_never && p->rules.never)
+        add_note(m, "never and permanent_if of rules are not in force: the server denies never");
     if (p->view.keys.enforce == POLICY_ENFORCE_OFF)
         add_note(m, "enforce is off: this policy is inactive");
     if (p->view.keys.enforce == POLICY_ENFORCE_AUDIT)

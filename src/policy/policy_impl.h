@@ -49,9 +49,12 @@ bool levels_need_subjects(const struct levels *l);
 bool levels_reach(const struct levels *l, const struct policy_stream *s); /* is there a policy? */
 bool levels_default_reaches(const struct levels *l, const struct policy_stream *s);
 bool levels_scope_fits(const struct policy_stream *s);
+/* Does this pattern give `never`, and is it no offer of the operator's own? */
+bool levels_pattern_evades(const char *pattern, const struct policy_server *srv);
 
 /* merge.c: fills p->view and all that policy_resolve() needs but the rules. */
 void merge_levels(struct policy *p, const struct levels *l, const struct policy_stream *s,
                   const struct policy_server *srv);
+void merge_note(struct policy *p, const char *line); /* a sentence of the notes, not copied */
 
 #endif

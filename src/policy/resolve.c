@@ -101,11 +101,24 @@ static bool is_linked(const struct rule *r, const struct policy_message *m)
     return subject.len > 0 && m->permanent(m->arg, subject);
 }
 
+/* A rule gives `never`, and the operator denies it: max takes its place.  False: there is none. */
+static bool fall_to_max(const struct policy *p, const struct policy_message *m,
+                        const struct rule *r, struct policy_decision *d)
+{
+    trace_rule(m, r, "never, which the server denies");
+    if (p->max_ns == 0)
+        return false;
+    d->ttl = p->max_ns;
+    d->by = POLICY_BY_MAX;
+    return true;
+}
+
 /* Does this rule decide? */
-static bool apply_rule(const struct rule *r, struct facts *f, struct mf_slice first,
-                       struct policy_decision *d)
+static bool apply_rule(const struct policy *p, const struct rule *r, struct facts *f,
+                       struct mf_slice first, struct policy_decision *d)
 {
     const struct policy_message *m = f->m;
+    bool denied = p->view.operator_denies_never;
     char text[POLICY_TEXT];
 
     if (!subject_fits(r, m->subject, first)) {
@@ -117,6 +130,12 @@ static bool apply_rule(const struct rule *r, struct facts *f, struct mf_slice fi
         return false;
     }
     d->linked = is_linked(r, m);
+    if (d->linked && denied) {
+        d->linked = false;
+        d->link_denied = true;
+        if (fall_to_max(p, m, r, d))
+            return true;
+    }
     if (d->linked) {
         d->ttl = TTL_NEVER;
         trace_rule(m, r, "linked record is permanent: never");
@@ -126,6 +145,8 @@ static bool apply_rule(const struct rule *r, struct facts *f, struct mf_slice fi
         trace_rule(m, r, "no value");
         return false;
     }
+    if (d->ttl == TTL_NEVER && denied)
+        return fall_to_max(p, m, r, d);
     trace_rule(m, r, m->trace == NULL ? "" : policy_ttl_text(text, d->ttl));
     return true;
 }
@@ -140,7 +161,7 @@ static bool apply_rules(const struct policy *p, const struct policy_message *m,
     facts_init(&f, &p->rules, m);
     for (unsigned i = 0; i < p->rules.n && !decided; i++) {
         d->rules_tried++;
-        decided = apply_rule(&p->rules.at[i], &f, first, d);
+        decided = apply_rule(p, &p->rules.at[i], &f, first, d);
         d->rule = i;
     }
     d->scanned = f.scanned;
@@ -152,7 +173,7 @@ static void resolve_unsaid(const struct policy *p, const struct policy_message *
                            struct policy_decision *d)
 {
     if (p->rules.n > 0 && apply_rules(p, m, d)) {
-        d->by = POLICY_BY_RULE;
+        d->by = d->by == POLICY_BY_MAX ? POLICY_BY_MAX : POLICY_BY_RULE;
         return;
     }
     d->linked = false;

@@ -167,8 +167,10 @@ static int read_ttl(struct reading *g, struct rule *to, const char *ttl)
         return refuse(g, "ttl", "%s", why.text);
     if (rc != 0)
         return fail_memory(g);
-    if (g->never_denied && to->ttl.base == EXPR_CONST && to->ttl.constant == TTL_NEVER)
+    bool never = to->ttl.base == EXPR_CONST && to->ttl.constant == TTL_NEVER;
+    if (g->never_denied && never)
         return refuse(g, "ttl", "never is not allowed here by the server");
+    g->r->never = g->r->never || never;
     to->has_ttl = true;
     to->text.ttl = ttl;
     return 0;
@@ -189,7 +191,7 @@ static int read_link(struct reading *g, struct rule *to, const char *template)
     if (g->never_denied)
         return refuse(g, "permanent_if", "never is not allowed here by the server");
     to->text.permanent_if = template;
-    g->r->links = true;
+    g->r->links = g->r->never = true;
     return 0;
 }
 

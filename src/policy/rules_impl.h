@@ -59,6 +59,7 @@ struct rules {
     size_t npointers;
     bool links;  /* some rule has one */
     bool giving; /* some rule can give a TTL */
+    bool never;  /* some rule can give `never` */
 };
 
 /* What one message says, read when a rule first asks for it: each header once, each pointer once.

@@ -272,18 +272,6 @@ static void queue_check(struct client *c, const struct router_msg *m)
     }
 }
 
-static void tell_delivery(const struct sub *sub, const struct mf_msg *m)
-{
-    char label[256];
-
-    if (sub->max != 0 && sub->delivered >= sub->max)
-        log_debug("%s - Auto-unsubscribe limit of %llu reached for sid '%.*s'",
-                  client_label(sub->client, label, sizeof label), (unsigned long long)sub->max,
-                  (int)sub->sid_len, (const char *)sub->sid);
-    if (log_enabled(LOG_TRACE_))
-        client_trace_msg(sub->client, mf_slice(sub->sid, sub->sid_len), m);
-}
-
 static bool sub_deliver(struct router_sub *rs, const struct router_msg *m)
 {
     struct sub *sub = mf_container(rs, struct sub, rs);
@@ -300,7 +288,7 @@ static bool sub_deliver(struct router_sub *rs, const struct router_msg *m)
         return false;
     sub_count(sub, (size_t)bytes);
     if (MF_UNLIKELY(log_enabled(LOG_DEBUG_)))
-        tell_delivery(sub, m->msg);
+        client_trace_delivery(sub, m->msg);
     if (MF_UNLIKELY(c->perms != NULL) && m->msg->reply.len > 0)
         grant_reply(c, m->origin, m->msg->reply);
     queue_check(c, m);

@@ -157,7 +157,7 @@ void client_trace_out(const struct client *c, const char *fmt, ...)
     log_trace("%s - ->> [%s]", client_label(c, label, sizeof label), text);
 }
 
-void client_trace_msg(const struct client *c, struct mf_slice sid, const struct mf_msg *m)
+static void trace_msg(const struct client *c, struct mf_slice sid, const struct mf_msg *m)
 {
     char sizes[48];
 
@@ -168,6 +168,18 @@ void client_trace_msg(const struct client *c, struct mf_slice sid, const struct 
     client_trace_out(c, "%sMSG %.*s %.*s %.*s%s%s", m->hdr.len > 0 ? "H" : "", MF_FMT(m->subject),
                      MF_FMT(sid), MF_FMT(m->reply), m->reply.len > 0 ? " " : "", sizes);
     client_trace_payload(c, true, m);
+}
+
+void client_trace_delivery(const struct sub *sub, const struct mf_msg *m)
+{
+    char label[256];
+
+    if (sub->max != 0 && sub->delivered >= sub->max)
+        log_debug("%s - Auto-unsubscribe limit of %llu reached for sid '%.*s'",
+                  client_label(sub->client, label, sizeof label), (unsigned long long)sub->max,
+                  (int)sub->sid_len, (const char *)sub->sid);
+    if (log_enabled(LOG_TRACE_))
+        trace_msg(sub->client, mf_slice(sub->sid, sub->sid_len), m);
 }
 
 void client_trace_delsub(const struct client *c, struct mf_slice sid)

@@ -21,12 +21,20 @@ static struct policy_stream facts_of(const struct stream_config *c, const char *
     };
 }
 
-int config_policy(const struct stream_config *c, const char *account, bool stored,
+int config_policy(const struct stream_config *c, const char *account,
                   const struct policy_server *srv, struct policy **out, struct mf_error *e)
 {
-    struct policy_stream facts = facts_of(c, account, stored);
+    struct policy_stream facts = facts_of(c, account, false);
 
     return policy_compile(out, &facts, srv, e);
+}
+
+int config_policy_stored(const struct stream_config *c, const char *account,
+                         const struct policy_server *srv, struct policy **out)
+{
+    struct policy_stream facts = facts_of(c, account, true);
+
+    return policy_compile_stored(out, &facts, srv);
 }
 
 int config_check_policy(struct stream_config *c, const struct stream_config_world *w,

@@ -1,6 +1,7 @@
 /* intake.c: the headers of a message that mean something to a stream, found in one pass. */
 #include "stream_impl.h"
 
+#define PLAIN "NATS/1.0\r\n"
 #define FIELD(name, member)                                                                        \
     {                                                                                              \
         name, sizeof(name) - 1, offsetof(struct intake_headers, member)                            \
@@ -35,6 +36,7 @@ static const struct field {
     FIELD("Nats-Required-Api-Level", required_level),
     FIELD("Nats-Marker-Reason", marker_reason),
     FIELD("Mayfly-TTL", show_ttl),
+    FIELD("Nats-Request-Info", request_info),
 };
 
 static void take(struct intake_headers *h, struct mf_slice name, struct mf_slice value)
@@ -53,11 +55,11 @@ static void take(struct intake_headers *h, struct mf_slice name, struct mf_slice
     }
 }
 
-void intake_read(struct mf_slice hdr, struct intake_headers *h)
+/* *h is empty. */
+static void find_headers(struct mf_slice hdr, struct intake_headers *h)
 {
     const uint8_t *p, *end;
 
-    *h = (struct intake_headers){0};
     if (hdr.len == 0 || (p = memchr(hdr.ptr, '\n', hdr.len)) == NULL)
         return; /* nothing behind the status line */
     end = hdr.ptr + hdr.len;
@@ -78,6 +80,12 @@ void intake_read(struct mf_slice hdr, struct intake_headers *h)
     }
 }
 
+void intake_read(struct mf_slice hdr, struct intake_headers *h)
+{
+    *h = (struct intake_headers){0};
+    find_headers(hdr, h);
+}
+
 int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out)
 {
     if (mf_buf_failed(out)) {
@@ -92,18 +100,15 @@ int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out)
     return 0;
 }
 
-struct mf_slice intake_clean(struct stream *s, struct mf_slice hdr)
+/* The block without its status and without Nats-Request-Info, in s->scratch; the same without
+ * memory. */
+static struct mf_slice clean(struct stream *s, struct mf_slice hdr, bool odd)
 {
-    static const char plain[] = "NATS/1.0\r\n";
     const uint8_t *eol;
     struct mf_buf out = MF_BUF_INIT;
-    struct mf_slice info;
-    bool odd = hdr.len >= 10 && memcmp(hdr.ptr, plain, 10) != 0;
 
-    if (hdr.len == 0 || (!odd && !header_get(hdr, "Nats-Request-Info", &info)))
-        return hdr;
     if (odd && (eol = memchr(hdr.ptr, '\n', hdr.len)) != NULL) {
-        mf_buf_puts(&out, plain);
+        mf_buf_puts(&out, PLAIN);
         mf_buf_append(&out, eol + 1, (size_t)(hdr.ptr + hdr.len - eol - 1));
     } else {
         mf_buf_append(&out, hdr.ptr, hdr.len);
@@ -113,4 +118,15 @@ struct mf_slice intake_clean(struct stream *s, struct mf_slice hdr)
     bool failed = mf_buf_failed(&out) || mf_buf_failed(&s->scratch);
     mf_buf_fini(&out);
     return failed ? hdr : lend_slice(&s->scratch);
+}
+
+void intake_clean(struct stream *s, struct intake *in)
+{
+    bool odd = in->hdr.len >= sizeof PLAIN - 1 && memcmp(in->hdr.ptr, PLAIN, sizeof PLAIN - 1) != 0;
+
+    find_headers(in->hdr, &in->h);
+    if (!odd && in->h.request_info.ptr == NULL)
+        return;
+    in->hdr = clean(s, in->hdr, odd);
+    intake_read(in->hdr, &in->h);
 }

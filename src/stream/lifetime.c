@@ -19,14 +19,12 @@
 int lifetime_compile(const struct stream_config *c, const struct stream_host *h,
                      struct policy **out)
 {
-    struct mf_error e;
-    int rc = config_policy(c, h->account, true, h->ttl, out, &e);
+    int rc = config_policy_stored(c, h->account, h->ttl, out);
 
-    if (rc == 0 || rc == MF_NOMEM)
-        return rc;
-    log_warn("stream %s: the TTL policy is not in force: %s", c->name, e.text);
-    *out = policy_invalid(e.text);
-    return *out == NULL ? MF_NOMEM : 0;
+    if (rc == 0 && *out != NULL && policy_view(*out)->invalid != NULL)
+        log_warn("stream %s: its own TTL policy is not in force: %s", c->name,
+                 policy_view(*out)->invalid);
+    return rc;
 }
 
 void lifetime_use(struct stream *s, struct policy *p)
@@ -251,7 +249,7 @@ int stream_policy_try(const struct stream *s, const struct json_map *keys, struc
     for (size_t k = 0; k < keys->n; k++)
         at[n++] = keys->at[k];
     c.metadata = (struct json_map){.at = at, .n = n, .set = true};
-    rc = config_policy(&c, s->host->account, false, s->host->ttl, out, e);
+    rc = config_policy(&c, s->host->account, s->host->ttl, out, e);
     free(at);
     return rc;
 }
@@ -286,7 +284,7 @@ void stream_ttl_try(struct stream *s, const struct policy *p, int64_t now_ns, st
                                   .by = own == TTL_NONE ? POLICY_BY_NONE : POLICY_BY_CLIENT};
     if (t->refused)
         return;
-    if (p != NULL && policy_view(p)->invalid == NULL) {
+    if (p != NULL && (policy_view(p)->active || policy_view(p)->invalid == NULL)) {
         struct policy_message m = lifetime_message(s, &in, own);
         m.trace = t->trace;
         m.trace_arg = t->trace_arg;

@@ -5,14 +5,15 @@
 #include "mayfly/stream_ttl.h"
 #include "stream_impl.h"
 
-/* config_policy.c: the policy of a configuration, as CREATE and UPDATE judge it.  srv may be NULL.
- * stored: it was accepted before; bounds that the server has tightened since hold without a
- * refusal. MF_INVAL with the text for the client; MF_NOMEM. */
-MF_MUSTCHECK int config_policy(const struct stream_config *c, const char *account, bool stored,
+/* config_policy.c: the policy of a configuration that is tried.  srv may be NULL.  MF_INVAL with
+ * the text for the client; MF_NOMEM. */
+MF_MUSTCHECK int config_policy(const struct stream_config *c, const char *account,
                                const struct policy_server *srv, struct policy **out,
                                struct mf_error *e);
-/* The same for a stream that exists.  A policy that is not understood (a newer server wrote it)
- * becomes an inactive one, with a warning in the log.  MF_NOMEM. */
+/* The same for a stream that exists: policy_compile_stored().  MF_NOMEM. */
+MF_MUSTCHECK int config_policy_stored(const struct stream_config *c, const char *account,
+                                      const struct policy_server *srv, struct policy **out);
+/* The same, with a warning in the log where the stream's own keys are not understood.  MF_NOMEM. */
 MF_MUSTCHECK int lifetime_compile(const struct stream_config *c, const struct stream_host *h,
                                   struct policy **out);
 /* Takes p over, NULL is fine; the former policy is freed. */
@@ -65,6 +66,8 @@ static inline bool linked_watches(const struct stream *s)
 /* In the open batch, behind the change of a record of this subject.  before:
  * lifetime_is_permanent() before the change. */
 void linked_changed(struct stream *s, struct mf_slice subject, bool before);
+/* The same for jobs that change many: all that link to it are left to the job. */
+void linked_changed_many(struct stream *s, struct mf_slice subject, bool before);
 void linked_gone(struct stream *s, struct mf_slice subject); /* on disk; empty: of many subjects */
 MF_MUSTCHECK int linked_start(struct stream *s); /* after each change of the policy; MF_NOMEM */
 void linked_stop(struct stream *s);              /* closing */
@@ -127,8 +130,8 @@ int64_t scope_cut(const struct stream *s, uint64_t seq, int64_t deadline_ns);
  * 0 (no deadline) lowers nothing.  The store's trouble: some may have been lowered. */
 MF_MUSTCHECK int scope_lower(struct stream *s, uint64_t newest, int64_t deadline_ns);
 /* In the open batch: a new end of a stored message (0: none) and its STORE_BITS, cut and followed
- * by its older ones as above; *deadline_ns is what holds then.  Every change of an end is made
- * here. MF_NOTFOUND: it is gone.  Otherwise the store's trouble. */
+ * by its older ones as above; one that is past is now; *deadline_ns is what holds then.  Every
+ * change of an end is made here. MF_NOTFOUND: it is gone.  Otherwise the store's trouble. */
 MF_MUSTCHECK int scope_set_end(struct stream *s, uint64_t seq, int64_t *deadline_ns, uint16_t bits);
 
 /* Nats-TTL says ttl_ns, whole seconds, from now on.  MF_NOMEM: all is as it was. */

@@ -123,5 +123,5 @@ bool lifetime_may_be_linked(struct stream *s, const struct store_rec *r)
     struct policy_decision d;
 
     decide_stored(s, r, r->ts_ns, s->cfg.allow_msg_ttl, s->governor, always, &d);
-    return d.by == POLICY_BY_RULE && d.linked;
+    return d.link_denied || (d.by == POLICY_BY_RULE && d.linked);
 }

@@ -75,11 +75,6 @@ static bool too_much(const struct stream *s)
     return over_limits(s, msgs, bytes);
 }
 
-bool limits_full_with(const struct stream *s, const struct intake *in)
-{
-    return limits_full_instead(s, in, 0);
-}
-
 bool limits_full_instead(const struct stream *s, const struct intake *in, uint64_t leaving)
 {
     uint64_t msgs, bytes;
@@ -131,6 +126,13 @@ size_t limits_take_oldest(struct stream *s, struct mf_slice subject, uint64_t be
     return n;
 }
 
+static uint64_t beyond(const struct stream *s, uint64_t count)
+{
+    return count <= (uint64_t)s->cfg.max_msgs_per_subject
+               ? 0
+               : count - (uint64_t)s->cfg.max_msgs_per_subject;
+}
+
 static uint64_t excess(struct stream *s, struct mf_slice subject)
 {
     uint64_t count;
@@ -138,9 +140,7 @@ static uint64_t excess(struct stream *s, struct mf_slice subject)
     if (s->cfg.max_msgs_per_subject <= 0)
         return 0;
     (void)store_key_last_accepted(s->store, subject, &count);
-    return count <= (uint64_t)s->cfg.max_msgs_per_subject
-               ? 0
-               : count - (uint64_t)s->cfg.max_msgs_per_subject;
+    return beyond(s, count);
 }
 
 void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below)
@@ -181,11 +181,13 @@ static bool push_out_first(struct stream *s, uint64_t except)
 /* Of the subject, by a roll-up or its limit. */
 static int prepare_subject(struct stream *s, const struct intake *in, bool in_batch, uint64_t *n)
 {
-    uint64_t count, upto = store_key_last_accepted(s->store, in->subject, &count);
+    uint64_t count = in->held, upto = in->previous;
     const uint64_t keep = in->rollup == ROLLUP_SUBJECT ? 1 : (uint64_t)s->cfg.max_msgs_per_subject;
     struct store_key k = {0};
     uint64_t first;
 
+    if (!in->looked)
+        upto = store_key_last_accepted(s->store, in->subject, &count);
     if (count + 1 <= keep)
         return 0;
     *n = count + 1 - keep;
@@ -302,7 +304,7 @@ void limits_turn(struct stream *s, const struct intake *in)
 
 void limits_push_out(struct stream *s, const struct intake *in)
 {
-    uint64_t over = excess(s, in->subject);
+    uint64_t over = in->looked ? beyond(s, in->held + 1) : excess(s, in->subject);
 
     if (over == 1 && s->cfg.max_msgs_per_subject == 1 && in->previous != 0)
         (void)push_out(s, in->previous); /* the only other one */

@@ -28,9 +28,7 @@ void limits_enforce(struct stream *s);
 void limits_enforce_room(struct stream *s); /* max_msgs and max_bytes alone, in a later turn */
 MF_MUSTCHECK int limits_init(struct stream *s);
 void limits_stop(struct stream *s);
-/* Would one more be too many?  (max_msgs, max_bytes) */
-bool limits_full_with(const struct stream *s, const struct intake *in);
-/* The same when this stored one goes; 0: none does. */
+/* Would one more be too many (max_msgs, max_bytes) when this stored one goes?  0: none does. */
 bool limits_full_instead(const struct stream *s, const struct intake *in, uint64_t leaving);
 /* In the open batch: older messages of this subject go until max_msgs_per_subject holds. */
 void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below);

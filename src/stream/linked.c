@@ -68,7 +68,7 @@ static int judge(struct stream *s, const struct store_rec *r)
         return infinite || d.by != POLICY_BY_RULE || !d.linked
                    ? 0
                    : set_end(s, r->seq, 0, STORE_INFINITE);
-    if (!infinite || !lifetime_may_be_linked(s, r))
+    if (!infinite || d.link_denied || !lifetime_may_be_linked(s, r))
         return 0; /* a policy that has changed acts on new messages alone */
     return set_end(s, r->seq, expire_deadline(s, now_ns, d.ttl), 0);
 }
@@ -416,10 +416,23 @@ void linked_changed(struct stream *s, struct mf_slice subject, bool before)
 
     if (before == after)
         return;
+    if (after && policy_view(s->governor)->operator_denies_never)
+        return; /* nothing becomes permanent by it */
     if (after)
         policy_linked_by(s->governor, subject, upgrade, &u);
     else
         policy_linked_by(s->governor, subject, note_filter, s->linked);
+}
+
+void linked_changed_many(struct stream *s, struct mf_slice subject, bool before)
+{
+    bool after = lifetime_is_permanent(s, subject);
+
+    if (before == after)
+        return;
+    policy_linked_by(s->governor, subject, note_filter, s->linked);
+    if (after)
+        note_on_disk(s->linked);
 }
 
 void linked_gone(struct stream *s, struct mf_slice subject)

@@ -224,19 +224,18 @@ static void roll_up(struct stream *s, const struct intake *in)
 }
 
 /* Will something else have to go or be written with it?  Then they are one batch. */
-static bool has_company(const struct stream *s, const struct intake *in)
+static bool has_company(const struct stream *s, struct intake *in)
 {
-    uint64_t count;
-
     if (in->rollup != ROLLUP_NONE || in->h.schedule.len > 0 || in->h.schedule_next.len > 0 ||
         limits_full_with(s, in) || linked_watches(s))
         return true;
     if (s->cfg.max_msgs_per_subject <= 0)
         return false;
-    (void)store_key_last_accepted(s->store, in->subject, &count);
-    if (count > 0 && scope_holds(s))
+    in->previous = store_key_last_accepted(s->store, in->subject, &in->held);
+    in->looked = true;
+    if (in->held > 0 && scope_holds(s))
         return true;
-    return count >= (uint64_t)s->cfg.max_msgs_per_subject;
+    return in->held >= (uint64_t)s->cfg.max_msgs_per_subject;
 }
 
 static bool keeps_id(const struct stream *s, const struct intake *in)
@@ -292,14 +291,15 @@ static int lower_older(struct stream *s, const struct intake *in, int64_t deadli
 int stream_append(struct stream *s, struct intake *in, struct store_append *a)
 {
     bool schedule = in->h.schedule.len > 0;
-    uint64_t count;
     int rc = schedule ? schedule_plan(s, in) : 0;
 
     if (rc != 0)
         return rc;
-    in->previous = 0;
-    if (s->republish != NULL || s->cfg.max_msgs_per_subject == 1 || in->rollup == ROLLUP_SUBJECT)
-        in->previous = store_key_last_accepted(s->store, in->subject, &count);
+    if (!in->looked)
+        in->previous = 0;
+    if (!in->looked &&
+        (s->republish != NULL || s->cfg.max_msgs_per_subject == 1 || in->rollup == ROLLUP_SUBJECT))
+        in->previous = store_key_last_accepted(s->store, in->subject, &in->held);
     int64_t ttl_ns = lifetime_resolve(s, in);
     *a = (struct store_append){.key = in->subject,
                                .head = in->hdr,
@@ -572,9 +572,10 @@ void stream_publish(struct stream *s, struct stream_publish *p)
         p->done(p, &(struct stream_ack){.error = &e});
         return;
     }
-    if (!p->replicated)
-        in.hdr = intake_clean(s, in.hdr);
-    intake_read(in.hdr, &in.h);
+    if (in.hdr.len > 0 && p->replicated)
+        intake_read(in.hdr, &in.h);
+    else if (in.hdr.len > 0)
+        intake_clean(s, &in);
     in.subject = stream_map_subject(s, p->msg.subject);
     if (p->replicated)
         copy_take(s, p, &in);

@@ -50,8 +50,11 @@ int scope_lower(struct stream *s, uint64_t newest, int64_t deadline_ns)
 int scope_set_end(struct stream *s, uint64_t seq, int64_t *deadline_ns, uint16_t bits)
 {
     bool scope = scope_holds(s);
+    int64_t now_ns = stream_now(s);
     int rc;
 
+    if (*deadline_ns != 0 && *deadline_ns < now_ns)
+        *deadline_ns = now_ns; /* it ends now: its expiry is not late by what has passed before */
     if (scope)
         *deadline_ns = scope_cut(s, seq, *deadline_ns);
     if (*deadline_ns != 0)

@@ -144,13 +144,9 @@ struct intake_headers {
         expected_subject_seq, expected_subject_seq_subject, rollup, ttl, incr, batch_id, batch_seq,
         batch_commit, schedule, schedule_target, schedule_source, schedule_ttl, schedule_rollup,
         schedule_zone, schedule_next, scheduler, stream_source, required_level, marker_reason,
-        kv_operation, show_ttl;
+        kv_operation, show_ttl, request_info;
 };
 void intake_read(struct mf_slice hdr, struct intake_headers *h);
-/* The header block without its status line and without Nats-Request-Info: neither means anything in
- * a stored message.  The same block, or one in s->scratch. */
-struct mf_slice intake_clean(struct stream *s, struct mf_slice hdr);
-
 /* ROLLUP_MATCHING: of a subject with a wildcard, all subjects that match it. */
 enum rollup { ROLLUP_NONE, ROLLUP_SUBJECT, ROLLUP_MATCHING, ROLLUP_ALL };
 
@@ -170,6 +166,8 @@ struct intake {
     struct policy_decision decision; /* lifetime_resolve(): governed streams only */
     bool marker;                     /* ours: no limit, size, discard or seal refuses it */
     uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
+    uint64_t held;     /* how many of its subject there were before it; only if looked */
+    bool looked;       /* previous and held are known, and nothing has changed them since */
     bool in_slices;    /* a roll-up of very many may go on behind its first slice */
     struct purge_rest *rest; /* it does; NULL: all at once */
     uint64_t seq;            /* out */
@@ -178,6 +176,9 @@ struct intake {
     bool scheduled;          /* with Nats-Schedule, stored: it fires, */
     int64_t fires_ns;        /* first at this time; schedule_plan()'s own */
 };
+/* Reads the headers of in->hdr; in->h is empty.  Then a status and Nats-Request-Info, which mean
+ * nothing in a stored message, are taken out: in->hdr is the same block, or one in s->scratch. */
+void intake_clean(struct stream *s, struct intake *in);
 /* *out, which it takes, is the message's header block from now on (s->scratch).  What was found in
  * the old one, which may be gone, is found again.  MF_NOMEM: *out could not be written; all is as
  * it was. */
@@ -294,6 +295,11 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
 #include "dedup.h"
 #include "extras.h"
 #include "limits.h"
+/* Would one more be too many?  (max_msgs, max_bytes)  One comparison where there is no limit. */
+static inline bool limits_full_with(const struct stream *s, const struct intake *in)
+{
+    return (s->cfg.max_msgs > 0 || s->cfg.max_bytes > 0) && limits_full_instead(s, in, 0);
+}
 
 #include "purge.h"
 

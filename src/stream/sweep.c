@@ -42,6 +42,20 @@ static int sweep_note(struct walk *w)
     return note_plan(w->s, &x->plan, NULL);
 }
 
+/* Others may be linked to it: their lives follow, by a job. */
+static int set_end(struct stream *s, const struct store_rec *r, int64_t deadline_ns)
+{
+    bool turns = (deadline_ns == 0) != (r->deadline_ns == 0);
+    char *subject = turns && linked_watches(s) ? mf_slice_dup(r->key) : NULL;
+    bool before = subject != NULL && lifetime_is_permanent(s, mf_str(subject));
+    int rc = scope_set_end(s, r->seq, &deadline_ns, 0);
+
+    if (subject != NULL)
+        linked_changed_many(s, mf_str(subject), before);
+    free(subject);
+    return rc;
+}
+
 static int set_deadline(struct stream *s, const struct store_rec *r, int64_t deadline_ns,
                         bool *wrote)
 {
@@ -51,7 +65,7 @@ static int set_deadline(struct stream *s, const struct store_rec *r, int64_t dea
         deadline_ns = scope_cut(s, r->seq, deadline_ns);
     if (deadline_ns == r->deadline_ns)
         return 0;
-    rc = scope_set_end(s, r->seq, &deadline_ns, 0);
+    rc = set_end(s, r, deadline_ns);
     *wrote |= rc == 0;
     return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
 }

@@ -103,8 +103,7 @@ int sweep_policy(const struct stream *s, const struct sweep_terms *t, struct pol
         return 0;
     c.max_age_ns = t->max_age_ns;
     c.allow_msg_ttl = t->allow_msg_ttl;
-    int rc = config_policy(&c, s->host->account, true, s->host->ttl, out, NULL);
-    return rc == MF_NOMEM ? rc : 0; /* one that is not understood was not in force */
+    return config_policy_stored(&c, s->host->account, s->host->ttl, out);
 }
 
 /* The TTL of a stored message under some terms; TTL_NONE: it has no end. */

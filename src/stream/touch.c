@@ -5,21 +5,6 @@
 
 #include <stdlib.h>
 
-bool stream_life(struct stream *s, uint64_t seq, struct stream_life *out)
-{
-    uint16_t flags = 0;
-
-    stream_look_at_clock(s);
-    if (seq == 0 || store_next(s->store, seq) != seq || !store_flags(s->store, seq, &flags))
-        return false;
-    *out = (struct stream_life){.infinite = (flags & STORE_INFINITE) != 0,
-                                .pinned = (flags & STORE_PINNED) != 0,
-                                .tombstone = (flags & MSG_TOMBSTONE) != 0};
-    if (!store_deadline(s->store, seq, &out->deadline_ns))
-        out->deadline_ns = 0;
-    return true;
-}
-
 bool stream_subject_pending(struct stream *s, struct mf_slice subject)
 {
     struct store_key k;
@@ -35,7 +20,7 @@ static int change_life(struct stream *s, struct stream_life_change *c)
         s, c->seq, &deadline_ns,
         (uint16_t)((c->infinite ? STORE_INFINITE : 0) | (c->pinned ? STORE_PINNED : 0)));
 
-    c->cut = deadline_ns != c->deadline_ns;
+    c->cut = deadline_ns != 0 && (c->deadline_ns == 0 || deadline_ns < c->deadline_ns);
     c->deadline_ns = deadline_ns;
     c->infinite &= deadline_ns == 0;
     c->done = rc == 0;

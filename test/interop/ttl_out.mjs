@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
+import { jetstream } from "@nats-io/jetstream";
 import { other, restore, snapshot } from "./lib/backup.mjs";
+import { add, look, tryAdd } from "./lib/consumer.mjs";
 import { mirrorOf, reaches, sourceOf } from "./lib/copies.mjs";
 import { group, jetstreamBlock, onServer } from "./lib/js.mjs";
 import { parseMetrics } from "./lib/prometheus.mjs";
@@ -285,6 +287,63 @@ plain("TOUCH with get shows the new end", ours, async (c) => {
   assert.ok(Number(m.headers.get("Mayfly-TTL-Left")) > 0);
 });
 
+// --- the time left on deliveries -------------------------------------------------------------------
+
+const SHOWN = { "mayfly.ttl.show": "on" };
+
+// A stock consumer of this kind.  Ordered ones of nats.js take no metadata from their users: they are put in on the way.
+async function consumerOf(c, js, kind, metadata) {
+  const name = `${kind}${metadata ? 1 : 0}`;
+  if (kind === "ordered") {
+    const create = js.consumers.api.add;
+    js.consumers.api.add = (stream, config, ...rest) => create.call(js.consumers.api, stream, { ...config, metadata }, ...rest);
+    return js.consumers.get(c.id);
+  }
+  const push = kind === "push";
+  await add(c, { name, durable_name: name, ack_policy: "none", metadata, deliver_subject: push ? `to.${c.id}.${name}` : undefined });
+  return push ? js.consumers.getPushConsumer(c.id, name) : js.consumers.get(c.id, name);
+}
+
+// The three messages, and one that is stored when the consumer has seen everything: it takes the short way.
+async function deliveries(c, kind, metadata) {
+  const consumer = await consumerOf(c, jetstream(c.nc, { timeout: LIMIT_MS }), kind, metadata);
+  const messages = await consumer.consume();
+  const got = [];
+  for await (const m of messages) {
+    got.push(m);
+    if (got.length === 3) await c.pub("d", "x");
+    if (got.length === 4) break;
+  }
+  await c.api(`STREAM.PURGE.${c.id}`, { filter: c.subject("d") });
+  return got;
+}
+
+for (const kind of ["push", "pull", "ordered"])
+  plain(`${kind}: a consumer with mayfly.ttl.show delivers the time left, others do not`, ours, async (c) => {
+    await three(c);
+    await c.update(policy({ default: "1h", never: "allow" }, { allow_msg_ttl: true }));
+    const got = await deliveries(c, kind, SHOWN);
+    for (const m of [got[0], got[3]]) lastsAnHour(m.timestamp, ...shown(m.headers));
+    assert.deepEqual([...shown(got[1].headers), got[1].headers.get("Mine")], ["never", "", "1"]);
+    assert.deepEqual([shown(got[2].headers), got[2].string()], [["none", ""], "x"]);
+    for (const m of await deliveries(c, kind)) assert.equal(m.headers?.get("Mayfly-Expires") ?? "", "");
+  });
+
+plain("a consumer's mayfly.ttl.show is on or off, and can be changed", ours, async (c) => {
+  await three(c);
+  const make = (value, more = {}) => tryAdd(c, { metadata: { "mayfly.ttl.show": value }, ...more });
+  const bad = await make("yes");
+  assert.deepEqual([bad.error.code, bad.error.err_code, bad.error.description], [500, 10012, 'mayfly.ttl.show: "yes" is none of on, off']);
+  assert.equal((await look(c)).error.err_code, 10014);
+  const js = jetstream(c.nc, { timeout: LIMIT_MS });
+  const next = async () => (await (await js.consumers.get(c.id, "C")).next({ expires: LIMIT_MS })).headers;
+  assert.equal((await make("off")).config.metadata["mayfly.ttl.show"], "off");
+  assert.equal((await next())?.get("Mayfly-Expires") ?? "", "");
+  await make("on", { headers_only: true });
+  const both = await next();
+  assert.deepEqual([...shown(both), both.get("Nats-Msg-Size")], ["never", "", "1"]);
+});
+
 // --- the way out: mirrors, sources, backups --------------------------------------------------------
 
 // Lives as they may be, without headers that would tell; what the copy's header must say.
@@ -425,6 +484,26 @@ scenario("a policy that is not understood here is restored out of force, and sho
   await endAlike(copy, c);
   const r = await copy.api("STREAM.CREATE.T", { name: "T", subjects: ["t"], metadata: { "mayfly.ttl.moon": "full" } });
   assert.equal(r.error.err_code, 10052, "a new stream must be right");
+});
+
+scenario("a policy that is not understood evades no bound of the server", ours, async (t) => {
+  const c = await own(t);
+  await lifetimes(c, { allow_msg_ttl: true });
+  const s = await t.server({ config: `${jetstreamBlock()}ttl { max: "2h", never: deny }\n` });
+  let copy = (await onServer(t, s)).stream("S");
+  await carry(c, copy, (x) => ({ ...x, metadata: { "mayfly.ttl.moon": "full", "mayfly.ttl.default": "never" } }));
+  for (const round of ["restored", "started again"]) {
+    const p = await ttl(copy, "POLICY");
+    assert.deepEqual([p.valid, p.active, p.governed, p.policy.max], [false, true, true, "2h0m0s"], round);
+    assert.ok(p.notes.includes("the stream's own keys are not understood: those of the server alone are in force"), JSON.stringify(p));
+    await copy.pub("new", "x");
+    const got = await ttl(copy, "GET", { subject: copy.subject("new") });
+    assert.deepEqual([got.ttl, got.decided_by], ["2h0m0s", "max"], round);
+    await copy.refused("new", [400, 10165, "invalid per-message TTL: never is not allowed here"], "x", { "Nats-TTL": "never" });
+    await s.kill();
+    await s.start();
+    copy = (await onServer(t, s)).stream("S");
+  }
 });
 
 if (other) {

@@ -287,6 +287,32 @@ scenario("R000_63_a_reload_gives_a_namespace_another_default", ours, async (t) =
   assert.equal(span(await life(c, "old")), DAY, "stored messages keep their deadline");
 });
 
+scenario("a reload that denies never holds for streams that give it, at once", ours, async (t) => {
+  const config = (ttl) => `${jetstreamBlock()}ttl { ${ttl} }\n`;
+  const s = await t.server({ config: config('warn: "1h"') });
+  const nc = await onServer(t, s);
+  const [c, d] = [nc.stream("S"), nc.stream("T")];
+  await c.create(policy({ default: "never" }));
+  await d.create(policy({ rules: JSON.stringify([{ id: "all", ttl: "never" }]), pattern: "cache" }));
+  await c.pub("old", "x");
+  assert.equal((await life(c, "old")).state, "infinite");
+  s.reload(config('max: "24h", never: deny'));
+  await s.logged(/Reloaded server configuration/);
+  for (const x of [c, d]) {
+    await x.pub("new", "x");
+    await lives(x, "new", DAY, "max");
+    const p = (await x.nc.request(`$MAYFLY.TTL.POLICY.${x.id}`, "", { timeout: LIMIT_MS })).json();
+    assert.ok(p.notes.some((n) => /not in force: the server denies/.test(n)), JSON.stringify(p));
+  }
+  assert.equal((await life(c, "old")).state, "infinite", "stored messages keep their deadline");
+  s.reload(config("never: deny"));
+  await until("the second reload", async () => (await life(d, "new")).decided_by === "pattern:cache");
+  await d.pub("next", "x");
+  await lives(d, "next", 900, "pattern:cache");
+  await c.pub("next", "x");
+  assert.equal((await life(c, "next")).state, "none");
+});
+
 // --- unchanged clients -----------------------------------------------------------------------------
 
 plain("R000_06_R000_56_R003_26_a_stock_put_without_ttl_gets_one", ours, async (c) => {

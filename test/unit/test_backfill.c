@@ -153,6 +153,24 @@ static void test_R000_78_immediate_deaths_need_a_confirmation(void)
     TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
 }
 
+/* An end that was set in the past is reached when it was set: no expiry was late. */
+static void test_immediate_deaths_are_not_late(void)
+{
+    struct stream_op op = {.done = on_disk};
+
+    world_open(&w, &before);
+    put_many(3);
+    govern();
+    w.now_ns += 200 * CLOCK_S;
+    struct stream_life_change c = {.seq = 3, .deadline_ns = w.now_ns - 100 * CLOCK_S};
+    stream_change_lives(w.stream, STREAM_LIFE_SET, &c, 1, &op);
+    TEST_ASSERT_EQUAL_INT(0, start((struct backfill_opts){.written = true, .expire_now = 10}));
+    TEST_ASSERT_EQUAL_INT(BACKFILL_DONE, finish()->state);
+    world_time(&w, w.now_ns + 1);
+    TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
+    TEST_ASSERT_LESS_THAN_INT64(2, expire_late_max(w.stream));
+}
+
 static void test_messages_that_were_set_by_hand_are_left_alone(void)
 {
     struct stream_op op = {.done = on_disk};
@@ -202,6 +220,7 @@ int main(void)
     RUN_TEST(test_R000_85_a_dry_run_writes_nothing);
     RUN_TEST(test_a_restart_changes_no_result);
     RUN_TEST(test_R000_78_immediate_deaths_need_a_confirmation);
+    RUN_TEST(test_immediate_deaths_are_not_late);
     RUN_TEST(test_messages_that_were_set_by_hand_are_left_alone);
     RUN_TEST(test_one_job_at_a_time);
     return UNITY_END();

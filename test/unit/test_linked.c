@@ -272,6 +272,79 @@ static void test_infinite_messages_stay_so_under_audit_and_other_rules(void)
     TEST_ASSERT_TRUE(state(config).infinite && state(bucket).infinite);
 }
 
+static void on_update(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    (void)op;
+    (void)count;
+    TEST_ASSERT_NULL(e);
+}
+
+static void set_max_age(const struct stream_config *of, int64_t max_age_ns)
+{
+    static struct stream_op op;
+    struct stream_config next;
+
+    stream_config_init(&next);
+    op = (struct stream_op){.done = on_update};
+    TEST_ASSERT_EQUAL_INT(0, stream_config_copy(&next, of));
+    next.max_age_ns = max_age_ns;
+    stream_update(w.stream, &next, MF_LIT("x"), &op);
+    stream_config_fini(&next);
+    for (int i = 0; i < 100000 && w.stream->sweep != NULL; i++) {
+        loop_turn(w.loop);
+        world_turns(&w);
+    }
+    TEST_ASSERT_NULL(w.stream->sweep);
+    settle();
+}
+
+/* Without a rule of its own a record ends by max_age, and is permanent where there is none. */
+static void test_a_change_of_max_age_reaches_linked_messages_at_once(void)
+{
+    static struct json_pair link = {(char *)"mayfly.ttl.rules",
+                                    (char *)"[{\"subject\":\"wide.*.*\",\"ttl\":\"100s\","
+                                            "\"permanent_if\":\"tenant.{{wildcard(1)}}\"}]"};
+    struct stream_config c = limits;
+
+    c.metadata = (struct json_map){&link, 1, true};
+    world_close(&w);
+    world_open(&w, &c);
+    (void)put("tenant.a", NULL);
+    (void)put("tenant.b", NULL);
+    uint64_t a = put("wide.a.x", NULL), b = put("wide.b.x", NULL);
+    TEST_ASSERT_TRUE(state(a).infinite && state(b).infinite);
+    set_max_age(&c, 3600 * CLOCK_S);
+    ends_in(100, a);
+    ends_in(100, b);
+    set_max_age(&c, 0);
+    TEST_ASSERT_TRUE(state(a).infinite && state(b).infinite);
+}
+
+/* The operator denies `never` later: new buckets end, and an old one ends when its config does. */
+static void test_links_under_an_operator_who_denies_never(void)
+{
+    static struct policy_server srv = {.set = true, .keys = POLICY_KEYS_INIT};
+    uint64_t config = put("config.a.x", NULL), old = put("bucket.a.x", NULL);
+
+    TEST_ASSERT_TRUE(state(old).infinite);
+    srv.keys.never = POLICY_NEVER_DENY;
+    w.host.ttl = &srv;
+    TEST_ASSERT_EQUAL_INT(1, stream_policy_reload(w.stream));
+    settle();
+    TEST_ASSERT_TRUE(state(config).infinite && state(old).infinite);
+    uint64_t late = put("bucket.b.x", NULL), other;
+    other = put("config.b.x", NULL); /* no TTL at all: nothing but that is left to it */
+    TEST_ASSERT_EQUAL_INT64(0, state(other).deadline_ns);
+    TEST_ASSERT_FALSE(state(other).infinite);
+    settle();
+    ends_in(100, late);
+    ends_in(100, put("bucket.b.x", NULL));
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, config));
+    settle();
+    ends_in(100, old);
+    w.host.ttl = NULL;
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -289,5 +362,7 @@ int main(void)
     RUN_TEST(test_a_writers_ttl_counts_also_where_it_is_not_on_disk_yet);
     RUN_TEST(test_a_record_that_ceases_right_behind_its_bucket);
     RUN_TEST(test_infinite_messages_stay_so_under_audit_and_other_rules);
+    RUN_TEST(test_a_change_of_max_age_reaches_linked_messages_at_once);
+    RUN_TEST(test_links_under_an_operator_who_denies_never);
     return UNITY_END();
 }

@@ -144,6 +144,138 @@ static void test_bounds_of_what_is_set_by_hand(void)
     check_refusal("never is not allowed here by the server");
 }
 
+/* --- the operator's word, later ----------------------------------------------------------------
+ */
+
+static bool has_note(const char *text)
+{
+    const struct policy_view *v = policy_view(world.p);
+
+    for (size_t i = 0; i < v->nnotes; i++)
+        if (strcmp(v->notes[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* The stream was accepted when `never` was allowed. */
+static void deny_later(int64_t max_ns)
+{
+    world.s.stored = true;
+    world.srv.set = true;
+    world.srv.keys.never = POLICY_NEVER_DENY;
+    world.srv.keys.max_ns = max_ns;
+    world_compile();
+}
+
+static void test_a_default_of_never_falls_to_max(void)
+{
+    world_set("default", "never");
+    deny_later(H);
+    world_gives(H, "max", "s.a", SAID);
+    TEST_ASSERT_TRUE(has_note("default never is not in force: the server denies it"));
+    TEST_ASSERT_EQUAL(POLICY_REJECTED, world_message("s.a", NULL, NULL, TTL_NEVER)->verdict);
+}
+
+static void test_a_default_of_never_falls_to_the_next_step(void)
+{
+    world_set("default", "never");
+    world_set("pattern", "cache");
+    deny_later(POLICY_UNSET);
+    world_gives(900 * S, "pattern:cache", "s.a", SAID);
+    world_set("pattern", "graph"); /* built in, and never as well */
+    world_compile();
+    world_gives(TTL_NONE, "none", "s.a", SAID);
+    TEST_ASSERT_TRUE(has_note("pattern graph is not in force: the server denies never"));
+    world.s.max_age_ns = DAY;
+    world_compile();
+    world_gives(TTL_NONE, "max_age", "s.a", SAID);
+}
+
+static void test_patterns_of_the_operator_may_still_give_never(void)
+{
+    static struct policy_pattern offer = {(char *)"graph", TTL_NEVER};
+
+    world.srv.patterns = &offer;
+    world.srv.npatterns = 1;
+    world_set("pattern", "graph");
+    deny_later(H);
+    world_gives(TTL_NEVER, "pattern:graph", "s.a", SAID);
+}
+
+static void test_rules_that_give_never_fall_to_max(void)
+{
+    world_set("rules",
+              "[{\"id\":\"a\",\"subject\":\"s.a\",\"ttl\":\"never\"},"
+              "{\"id\":\"b\",\"subject\":\"s.b.*\",\"ttl\":\"1m\",\"permanent_if\":\"s.c.$1\"}]");
+    world.permanent = "s.c.x";
+    deny_later(H);
+    world_gives(H, "max", "s.a", SAID);
+    world_gives(H, "max", "s.b.x", SAID);
+    TEST_ASSERT_TRUE(world.d.link_denied);
+    TEST_ASSERT_FALSE(world.d.linked);
+    world_gives(60 * S, "rule:b", "s.b.y", SAID);
+    TEST_ASSERT_FALSE(world.d.link_denied);
+    TEST_ASSERT_TRUE(has_note("never and permanent_if of rules are not in force: the server denies "
+                              "never"));
+}
+
+static void test_rules_that_give_never_fall_to_the_next_step(void)
+{
+    world_set("rules",
+              "[{\"id\":\"a\",\"subject\":\"s.a\",\"ttl\":\"never\"},"
+              "{\"id\":\"b\",\"subject\":\"s.b.*\",\"ttl\":\"1m\",\"permanent_if\":\"s.c.$1\"},"
+              "{\"id\":\"c\",\"subject\":\"s.*\",\"ttl\":\"2m\"}]");
+    world.permanent = "s.c.x";
+    deny_later(POLICY_UNSET);
+    world_gives(120 * S, "rule:c", "s.a", SAID);
+    world_gives(60 * S, "rule:b", "s.b.x", SAID);
+    TEST_ASSERT_TRUE(world.d.link_denied);
+    world.srv.keys.never = POLICY_NEVER_ALLOW;
+    world_compile();
+    world_gives(TTL_NEVER, "rule:a", "s.a", SAID);
+    world_gives(TTL_NEVER, "rule:b (linked)", "s.b.x", SAID);
+}
+
+/* --- keys that are not understood ---------------------------------------------------------------
+ */
+
+static const struct policy_view *compile_stored(void)
+{
+    world_fini();
+    world.s.stored = true;
+    TEST_ASSERT_EQUAL(0, policy_compile_stored(&world.p, &world.s, &world.srv));
+    return policy_view(world.p);
+}
+
+static void test_keys_that_are_not_understood_evade_no_bound(void)
+{
+    world_set("moon", "full");
+    world_set("default", "never");
+    world.srv.set = true;
+    world.srv.keys.max_ns = H;
+    world.srv.keys.never = POLICY_NEVER_DENY;
+    const struct policy_view *v = compile_stored();
+    TEST_ASSERT_EQUAL_STRING("unknown TTL policy key \"mayfly.ttl.moon\"", v->invalid);
+    TEST_ASSERT_TRUE(v->active);
+    TEST_ASSERT_TRUE(has_note("the stream's own keys are not understood: those of the server alone "
+                              "are in force"));
+    world_gives(H, "max", "s.a", SAID);
+    world_gives(H, "client", "s.a", 2 * H);
+    TEST_ASSERT_EQUAL(POLICY_REJECTED, world_message("s.a", NULL, NULL, TTL_NEVER)->verdict);
+}
+
+static void test_keys_that_are_not_understood_leave_nothing_without_a_server(void)
+{
+    world_set("moon", "full");
+    TEST_ASSERT_FALSE(compile_stored()->active);
+    TEST_ASSERT_NOT_NULL(policy_view(world.p)->invalid);
+    world_gives(TTL_NONE, "none", "s.a", SAID);
+    world_set("moon", "");
+    world_unset_all();
+    world_set("default", "1h");
+    TEST_ASSERT_NULL(compile_stored()->invalid);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -153,5 +285,12 @@ int main(void)
     RUN_TEST(test_copies_are_clamped_not_refused);
     RUN_TEST(test_floor_of_markers);
     RUN_TEST(test_bounds_of_what_is_set_by_hand);
+    RUN_TEST(test_a_default_of_never_falls_to_max);
+    RUN_TEST(test_a_default_of_never_falls_to_the_next_step);
+    RUN_TEST(test_patterns_of_the_operator_may_still_give_never);
+    RUN_TEST(test_rules_that_give_never_fall_to_max);
+    RUN_TEST(test_rules_that_give_never_fall_to_the_next_step);
+    RUN_TEST(test_keys_that_are_not_understood_evade_no_bound);
+    RUN_TEST(test_keys_that_are_not_understood_leave_nothing_without_a_server);
     return UNITY_END();
 }

@@ -378,9 +378,12 @@ static void test_words_of_deciders(void)
 
 static void test_an_invalid_policy_remembers_why(void)
 {
-    struct policy *p = policy_invalid("unknown TTL policy key \"mayfly.ttl.moon\"");
+    struct policy *p;
 
-    TEST_ASSERT_NOT_NULL(p);
+    world.srv.set = false;
+    world.s.stored = true;
+    world_set("moon", "full");
+    TEST_ASSERT_EQUAL(0, policy_compile_stored(&p, &world.s, &world.srv));
     TEST_ASSERT_EQUAL_STRING("unknown TTL policy key \"mayfly.ttl.moon\"", policy_view(p)->invalid);
     TEST_ASSERT_FALSE(policy_view(p)->active);
     TEST_ASSERT_FALSE(policy_has_links(p));

@@ -313,11 +313,20 @@ static void test_compiling_survives_any_failed_allocation(void)
     }
     TEST_ASSERT_NOT_NULL(world.p);
     TEST_ASSERT_GREATER_THAN(2, nth);
-    memory_arm(0);
-    TEST_ASSERT_NULL(policy_invalid("x"));
-    memory_arm(1);
-    TEST_ASSERT_NULL(policy_invalid("x"));
-    memory_disarm();
+    world.s.stored = true;
+    world_set("moon", "full"); /* not understood */
+    for (nth = 0; nth < 10000; nth++) {
+        world_fini();
+        memory_arm(nth);
+        int rc = policy_compile_stored(&world.p, &world.s, &world.srv);
+        memory_disarm();
+        if (!memory_hit)
+            break;
+        TEST_ASSERT_EQUAL(MF_NOMEM, rc);
+        TEST_ASSERT_NULL(world.p);
+    }
+    TEST_ASSERT_NOT_NULL(policy_view(world.p)->invalid);
+    TEST_ASSERT_GREATER_THAN(1, nth);
 }
 
 /* Covering and overlapping, against each subject for itself. */

@@ -33,6 +33,19 @@ void warn_young(struct stream *x, uint64_t seq, int64_t deadline_ns)
     (void)deadline_ns;
 }
 
+bool linked_governs(const struct stream *x)
+{
+    (void)x;
+    return false;
+}
+
+void linked_changed_many(struct stream *x, struct mf_slice subject, bool before)
+{
+    (void)x;
+    (void)subject;
+    (void)before;
+}
+
 void expire_arm(struct stream *x)
 {
     (void)x;
