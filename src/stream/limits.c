@@ -383,6 +383,8 @@ static bool enforce_slice(struct stream *s)
     store_begin(s->store, true);
     /* In nats-server's order: the stream's limits, then those of its subjects. */
     more = push_out_oldest(s, &left, &stuck) || thin_out(s, &left);
+    if (!more && !s->thin_again && s->thin_noted)
+        s->thin_noted = store_blob_del(s->store, MF_LIT(BLOB_THIN), NULL) != 0;
     if (store_end(s->store, NULL) != 0)
         return false;
     limits_count(s);
@@ -416,6 +418,28 @@ void limits_enforce(struct stream *s)
 {
     s->thin_again = s->thin_again || s->cfg.max_msgs_per_subject > 0;
     if (enforce_slice(s))
+        work_add(s->host->loop, s->owner, &s->enforcing);
+}
+
+int limits_note(struct stream *s, int64_t max_msgs_per_subject_before)
+{
+    int64_t before = max_msgs_per_subject_before, now = s->cfg.max_msgs_per_subject;
+    int rc = 0;
+
+    if (now > 0 && (before <= 0 || now < before) && !s->thin_noted) {
+        rc = store_blob_put(s->store, MF_LIT(BLOB_THIN), MF_LIT("1"), NULL);
+        s->thin_noted = rc == 0;
+    }
+    return rc;
+}
+
+void limits_resume(struct stream *s)
+{
+    struct mf_slice bytes;
+
+    s->thin_noted = store_blob_get(s->store, MF_LIT(BLOB_THIN), &bytes);
+    s->thin_again = s->thin_noted;
+    if (s->thin_noted || (s->cfg.discard == DISCARD_OLD && too_much(s)))
         work_add(s->host->loop, s->owner, &s->enforcing);
 }
 
