@@ -396,7 +396,13 @@ static bool enforce_slice(struct stream *s)
 
 static bool enforce_run(struct work_task *t)
 {
-    return enforce_slice(mf_container(t, struct stream, enforcing));
+    struct stream *s = mf_container(t, struct stream, enforcing);
+
+    if (store_next_deadline(s->store) <= s->thin_from_ns && !s->closing) {
+        loop_timer_arm(s->enforce_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
+        return false;
+    }
+    return enforce_slice(s);
 }
 
 static void enforce_again(void *arg)
@@ -439,6 +445,7 @@ void limits_resume(struct stream *s)
 
     s->thin_noted = store_blob_get(s->store, MF_LIT(BLOB_THIN), &bytes);
     s->thin_again = s->thin_noted;
+    s->thin_from_ns = stream_now(s);
     if (s->thin_noted || (s->cfg.discard == DISCARD_OLD && too_much(s)))
         work_add(s->host->loop, s->owner, &s->enforcing);
 }

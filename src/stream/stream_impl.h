@@ -77,6 +77,7 @@ struct stream {
     char *thin_subject;      /* the one a slice ended in; NULL: none */
     bool thin_again;         /* something could not go: from the first subject on */
     bool thin_noted;         /* BLOB_THIN is there */
+    int64_t thin_from_ns;    /* what was due by then is swept first: the dead push nobody out */
     struct loop_timer *enforce_timer;
     uint64_t planned; /* limits_prepare(): of the open batch, those that make room for all */
     struct {          /* of the open batch: in, and their turn to push out others has not come */
