@@ -62,28 +62,51 @@ static void wait_for(struct world *w, struct asked *a)
     MUST(a->done, "no answer");
 }
 
+/* As the TTL API renews it: false: it stays as it is. */
+static bool renewed(struct world *w, uint64_t seq, struct stream_life_change *to)
+{
+    struct policy_decision d;
+    struct stream_life l;
+    struct stream_msg m;
+    bool is = false;
+
+    MUST(stream_life(w->stream, seq, &l) && stream_get(w->stream, seq, &m) == 0, "it is gone");
+    if (l.deadline_ns != 0 && stream_ttl_decide(w->stream, &m, w->now_ns, &d)) {
+        *to = (struct stream_life_change){.seq = seq,
+                                          .infinite = d.ttl == TTL_NEVER,
+                                          .deadline_ns =
+                                              stream_ttl_deadline(w->stream, w->now_ns, d.ttl)};
+        is = to->infinite || to->deadline_ns != 0;
+    }
+    stream_msg_end(&m);
+    return is;
+}
+
 /* SET, TOUCH or PERSIST of a page. */
 static void change(struct world *w, struct pick *p, uint64_t seq, char *deed, size_t size)
 {
+    static const enum stream_life_cause causes[] = {STREAM_LIFE_SET, STREAM_LIFE_SET,
+                                                    STREAM_LIFE_TOUCH, STREAM_LIFE_PERSIST};
+    enum stream_life_cause why = causes[pick_below(p, MF_COUNT(causes))];
     struct stream_life_change at[PAGE];
     struct asked a = {.op.done = answered};
-    uint32_t r = pick_below(p, 100);
-    enum stream_life_cause why = r < 50   ? STREAM_LIFE_SET
-                                 : r < 80 ? STREAM_LIFE_TOUCH
-                                          : STREAM_LIFE_PERSIST;
-    int64_t end =
-        why == STREAM_LIFE_PERSIST ? 0 : w->now_ns + (int64_t)(1 + pick_below(p, 60)) * CLOCK_S;
+    int64_t end = w->now_ns + (int64_t)(1 + pick_below(p, 60)) * CLOCK_S;
     size_t n = 0, most = 1 + (pick_chance(p, 30) ? pick_below(p, PAGE) : 0);
 
-    if (why == STREAM_LIFE_SET && pick_chance(p, 15))
+    if (why == STREAM_LIFE_PERSIST)
+        end = 0;
+    else if (pick_chance(p, 15))
         end = w->now_ns - CLOCK_S; /* at once */
     snprintf(deed, size, "cause %d, %zu from %llu, end %lld", (int)why, most,
              (unsigned long long)seq, (long long)(end / CLOCK_S));
-    for (; n < most && seq != 0; n++, seq = stream_next(w->stream, seq + 1))
-        at[n] = (struct stream_life_change){.seq = seq,
-                                            .deadline_ns = end,
-                                            .infinite = end == 0,
-                                            .pinned = why != STREAM_LIFE_TOUCH};
+    for (; most > 0 && seq != 0; most--, seq = stream_next(w->stream, seq + 1)) {
+        if (why == STREAM_LIFE_TOUCH) {
+            n += renewed(w, seq, &at[n]);
+            continue;
+        }
+        at[n++] = (struct stream_life_change){
+            .seq = seq, .deadline_ns = end, .infinite = end == 0, .pinned = true};
+    }
     stream_change_lives(w->stream, why, at, n, &a.op);
     wait_for(w, &a);
 }
