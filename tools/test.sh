@@ -157,7 +157,7 @@ step_wire() {
 step_torture() {
     local seed out
     for seed in 1 $(($(date +%s) % 1000000007)); do
-        out=$(node test/torture/run.mjs --minutes=0.35 --only=kill,power,clock,syscalls,disk,stalls --seed="$seed" \
+        out=$(node test/torture/run.mjs --minutes=0.4 --only=kill,power,lifetimes,clock,syscalls,disk,stalls --seed="$seed" \
             --mayflyd="$TOP/build-test/mayflyd" --log="$LOGS/torture")
         printf '%s\n' "$out"
         P=$((P + $(grep -cE '^[0-9]+:[0-9]+ .*, 0 found$' <<<"$out")))

@@ -385,6 +385,8 @@ static bool enforce_slice(struct stream *s)
     store_begin(s->store, true);
     /* In nats-server's order: the stream's limits, then those of its subjects. */
     more = push_out_oldest(s, &left, &stuck) || thin_out(s, &left);
+    if (!more && !s->thin_again && s->thin_noted)
+        s->thin_noted = store_blob_del(s->store, MF_LIT(BLOB_THIN), NULL) != 0;
     if (store_end(s->store, NULL) != 0)
         return false;
     limits_count(s);
@@ -396,7 +398,13 @@ static bool enforce_slice(struct stream *s)
 
 static bool enforce_run(struct work_task *t)
 {
-    return enforce_slice(mf_container(t, struct stream, enforcing));
+    struct stream *s = mf_container(t, struct stream, enforcing);
+
+    if (store_next_deadline(s->store) <= s->thin_from_ns && !s->closing) {
+        loop_timer_arm(s->enforce_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
+        return false;
+    }
+    return enforce_slice(s);
 }
 
 static void enforce_again(void *arg)
@@ -418,6 +426,29 @@ void limits_enforce(struct stream *s)
 {
     s->thin_again = s->thin_again || s->cfg.max_msgs_per_subject > 0;
     if (enforce_slice(s))
+        work_add(s->host->loop, s->owner, &s->enforcing);
+}
+
+int limits_note(struct stream *s, int64_t max_msgs_per_subject_before)
+{
+    int64_t before = max_msgs_per_subject_before, now = s->cfg.max_msgs_per_subject;
+    int rc = 0;
+
+    if (now > 0 && (before <= 0 || now < before) && !s->thin_noted) {
+        rc = store_blob_put(s->store, MF_LIT(BLOB_THIN), MF_LIT("1"), NULL);
+        s->thin_noted = rc == 0;
+    }
+    return rc;
+}
+
+void limits_resume(struct stream *s)
+{
+    struct mf_slice bytes;
+
+    s->thin_noted = store_blob_get(s->store, MF_LIT(BLOB_THIN), &bytes);
+    s->thin_again = s->thin_noted;
+    s->thin_from_ns = stream_now(s);
+    if (s->thin_noted || (s->cfg.discard == DISCARD_OLD && too_much(s)))
         work_add(s->host->loop, s->owner, &s->enforcing);
 }
 

@@ -150,6 +150,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     }
     stream_config_init(cfg);
     limits_count(s);
+    limits_resume(s);
     expire_start(s);
     *out = s;
     return 0;
@@ -231,6 +232,8 @@ static int update_write(struct stream *s, struct stream_config *next, struct mf_
     store_begin(s->store, false);
     s->cfg = *next;
     rc = sweep ? sweep_start(s, &(struct sweep_terms){old.max_age_ns, old.allow_msg_ttl}) : 0;
+    if (rc == 0)
+        rc = limits_note(s, old.max_msgs_per_subject);
     if (rc == 0)
         rc = store_blob_put(s->store, MF_LIT(BLOB_CONFIG), encoded, NULL);
     if (rc == 0) {

@@ -1,17 +1,18 @@
 /* stream.c: the power is cut after every change that a stream makes to its files.
  *
  * A stream with a configuration by seed lives by seed, one operation after the other: values that
- * replace, roll up or push out others, removals, purges, deaths, markers and their end.  From each
+ * replace, roll up or push out others, removals, purges, deaths, markers and their end; with a
+ * policy also lives that are set, renewed, linked and backfilled, and dead letters.  From each
  * disk that a power cut may leave (crash_io.h) it is opened again, and shows exactly what it showed
  * after the last operation that was answered, or after the one under way: nothing in between, such
  * as a removal without its marker or a value beside the one it replaces.
  *
  *     stream [--seed=S] [--images=N]                also STREAM_SEED, STREAM_IMAGES
  *     stream --seed=S --cut=N --mode=M --variant=V  one disk of the life S */
+#include "stream_lives.h"
+
 #include "support/crash_io.h"
 #include "support/must.h"
-#include "support/pick.h"
-#include "support/stream_world.h"
 
 #include "mayfly/clock.h"
 
@@ -34,12 +35,14 @@ static struct world w;
 static struct stream_config cfg;
 static char *subjects[] = {(char *)"k.>"};
 static struct pick pick;
+static bool governed; /* it has a policy */
 
 /* What the stream showed after each operation, how many changes it had made by then, and what the
  * operation was. */
 static struct step {
     struct mf_buf shown;
     uint64_t changes;
+    int64_t now_ns;
     char deed[80];
 } step[STEPS + 1];
 static size_t steps;
@@ -73,6 +76,9 @@ static void configure(void)
                                  .max_msgs = all[pick_below(&pick, 3)]};
     if (pick_chance(&pick, 70))
         cfg.subject_delete_marker_ttl_ns = (int64_t)(1 + pick_below(&pick, 100)) * CLOCK_S;
+    governed = pick_chance(&pick, 60);
+    if (governed)
+        lives_configure(&pick, &cfg);
 }
 
 /* Some are long: a marker and what it tells of lie in different sectors then. */
@@ -121,9 +127,11 @@ static void act(void)
 {
     uint32_t r = pick_below(&pick, 100);
     uint64_t seq = some_message(), keep = 0;
-    int64_t wait = (int64_t)(1 + pick_below(&pick, 20)) * CLOCK_S;
+    int64_t wait = (int64_t)(1 + pick_below(&pick, governed ? 60 : 20)) * CLOCK_S;
 
-    if (r < 50 || seq == 0) {
+    if (governed && seq != 0 && pick_chance(&pick, 40)) {
+        lives_act(&w, &pick, seq, at.deed, sizeof at.deed);
+    } else if (r < 50 || seq == 0) {
         put();
     } else if (r < 68) {
         snprintf(at.deed, sizeof at.deed, "remove %llu", (unsigned long long)seq);
@@ -140,12 +148,24 @@ static void act(void)
     }
 }
 
+static void show(struct world *x, struct mf_buf *out)
+{
+    if (!governed) {
+        world_text(x, out);
+        return;
+    }
+    lives_settle(x);
+    lives_show(x, out);
+}
+
 static void note(void)
 {
     struct step *s = &step[steps];
 
     world_turns(&w);
-    world_text(&w, &s->shown);
+    show(&w, &s->shown);
+    world_turns(&w);
+    s->now_ns = w.now_ns;
     s->changes = crash_io_ops(w.io);
     memcpy(s->deed, at.deed, sizeof s->deed);
     steps++;
@@ -198,8 +218,12 @@ static void look(size_t done)
     world_init(&x);
     MUST(crash_io_image(w.io, at.cut, at.mode, at.seed + at.variant, &disk) == 0, "no image");
     world_files(&x, disk);
-    world_open(&x, &cfg); /* at the time of the beginning: nothing more is due than was swept */
-    world_text(&x, &now);
+    /* At the time before the operation: nothing more is due than was swept.  Without a policy no
+     * time counts but that on disk. */
+    if (governed)
+        x.now_ns = step[done - 1].now_ns;
+    world_open(&x, &cfg);
+    show(&x, &now);
     bool after = done < steps && same(&now, &step[done].shown);
     if (!after && !same(&now, &step[done - 1].shown)) {
         print("before", &step[done - 1].shown);

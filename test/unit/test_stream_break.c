@@ -299,6 +299,59 @@ static void test_lower_limit_on_one_large_subject_is_worked_off_in_slices(void)
     TEST_ASSERT_EQUAL_STRING("k.a||x", world_message(&w, MANY));
 }
 
+/* As kill -9 does when the first slice of a lower limit is on disk. */
+static void kill_after_a_slice(struct stream_config *c)
+{
+    struct stream_config again = *c;
+    struct stream_op op = {.done = ignored};
+
+    fill_one_subject();
+    stream_update(w.stream, c, MF_LIT("x"), &op);
+    work_cancel(w.loop, &w.stream->enforcing);
+    world_kill(&w);
+    world_open(&w, &again);
+    world_turns(&w);
+}
+
+static void test_lower_limit_of_subjects_is_worked_off_after_a_kill(void)
+{
+    struct stream_config c = plain;
+
+    c.max_msgs_per_subject = 3;
+    kill_after_a_slice(&c);
+    TEST_ASSERT_EQUAL_UINT64(3, world_count(&w));
+    TEST_ASSERT_EQUAL_size_t(0, world_blobs(&w, BLOB_THIN));
+}
+
+static void test_lower_limit_is_worked_off_after_a_kill(void)
+{
+    struct stream_config c = plain;
+
+    c.max_msgs = 7;
+    kill_after_a_slice(&c);
+    TEST_ASSERT_EQUAL_UINT64(7, world_count(&w));
+}
+
+/* What died while the server was down is swept first. */
+static void test_the_dead_push_nobody_out_at_a_start(void)
+{
+    struct stream_config c = plain;
+
+    c.allow_msg_ttl = true;
+    world_open(&w, &c);
+    (void)world_publish(&w, "k.a", NULL, "stays");
+    for (size_t i = 0; i < MANY; i++)
+        world_send(&w, "k.b", "r", "Nats-TTL: 5\r\n", "ends", &many[i]);
+    world_turns(&w);
+    world_kill(&w);
+    w.now_ns += 10 * CLOCK_S;
+    c.max_msgs = 3;
+    world_open(&w, &c);
+    world_time(&w, w.now_ns);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+    TEST_ASSERT_EQUAL_STRING("k.a||stays", world_message(&w, 1));
+}
+
 /* Who publishes meanwhile does not pay for all of it. */
 static void test_publish_does_not_work_off_a_lower_limit_alone(void)
 {
@@ -525,6 +578,9 @@ int main(void)
     RUN_TEST(test_settled_messages_are_not_counted_for_the_account);
     RUN_TEST(test_messages_outside_the_republished_subjects_leave_nothing_behind);
     RUN_TEST(test_lower_limit_on_one_large_subject_is_worked_off_in_slices);
+    RUN_TEST(test_lower_limit_of_subjects_is_worked_off_after_a_kill);
+    RUN_TEST(test_lower_limit_is_worked_off_after_a_kill);
+    RUN_TEST(test_the_dead_push_nobody_out_at_a_start);
     RUN_TEST(test_publish_does_not_work_off_a_lower_limit_alone);
     RUN_TEST(test_rollup_takes_what_is_on_disk_and_what_is_not);
     RUN_TEST(test_rollup_on_a_wildcard_takes_all_that_match);

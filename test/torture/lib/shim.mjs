@@ -135,8 +135,9 @@ const upToAByte = (roll) => (b, fresh) => {
 
 // Builds in `to` what a power cut leaves of `root`.  mode: "synced" only what was synced; "sectors" and some of the
 // sectors that were not; "torn" and what was not up to some byte; "names" and, in some folders, the names that were
-// not; "both" names and sectors.
+// not; "both" names and sectors; "kept" all of it: the server alone was killed.
 export function cutPower({ root, shadow, to, mode, roll }) {
+  if (mode === "kept") return fs.cpSync(root, to, { recursive: true });
   const now = mode === "synced" ? null : placesNow(shadow, root);
   const odds = 1 + roll(8);
   const mix = mode === "torn" ? upToAByte(roll) : mode === "sectors" || mode === "both" ? someSectors(() => roll(odds + 1) === 0) : null;
