@@ -208,11 +208,16 @@ static bool write_header(const struct json_map *map, struct mf_buf *out)
     return true;
 }
 
-static bool well_formed(const struct test_request *t, struct mf_buf *hdr)
+/* NULL: it is as it must be. */
+static const char *mistake(const struct test_request *t, struct mf_buf *hdr)
 {
-    return t->subject != NULL && subject_valid_literal(mf_str(t->subject)) &&
-           mf_str(t->payload).len <= PAYLOAD_MAX &&
-           (t->headers.n == 0 || write_header(&t->headers, hdr));
+    if (t->subject == NULL || !subject_valid_literal(mf_str(t->subject)))
+        return "test needs a subject without wildcards and empty tokens";
+    if (mf_str(t->payload).len > PAYLOAD_MAX)
+        return "payload must be at most 16384 bytes";
+    if (t->headers.n > 0 && !write_header(&t->headers, hdr))
+        return "headers have a name or a value that no header can have";
+    return NULL;
 }
 
 static void write_result(struct jsonw *w, const struct policy *p, const struct stream_try *r)
@@ -297,12 +302,14 @@ void ttl_policy_handle(struct api_call *call)
 {
     struct policy_request r = {0};
     struct mf_buf hdr = MF_BUF_INIT;
+    const char *why;
     struct stream *s;
 
     if (!ttl_read(call, &policy_type, &r))
         return;
-    if (r.test != NULL && !well_formed(r.test, &hdr))
-        ttl_refuse(call, JS_BAD_REQUEST);
+    why = r.test == NULL ? NULL : mistake(r.test, &hdr);
+    if (why != NULL)
+        ttl_refuse_request(call, why);
     else if ((s = api_call_stream(call, 1)) != NULL)
         answer(call, s, &r, mf_buf_slice(&hdr));
     mf_buf_fini(&hdr);
@@ -325,7 +332,7 @@ void ttl_policies_handle(struct api_call *call)
     if (!ttl_read(call, &page_type, &r))
         return;
     if (r.offset < 0 || r.limit < 1 || r.limit > PAGE_MAX) {
-        ttl_refuse(call, JS_BAD_REQUEST);
+        ttl_refuse_request(call, "offset must be 0 or more, limit 1 to 256");
         return;
     }
     w = api_reply_begin(call);

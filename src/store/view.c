@@ -343,6 +343,7 @@ void store_state(const struct store *s, struct store_state *out)
         .deadlines = s->all.timed - o.sum.timed,
         .infinite = s->all.infinite - o.sum.infinite,
         .pinned = s->all.pinned - o.sum.pinned,
+        .overdue = o.sum.timed - (old ? s->purge.hidden : s->hidden).timed,
         .flagged = {s->all.flagged[0] - o.sum.flagged[0], s->all.flagged[1] - o.sum.flagged[1]},
         .segments = s->segs.count,
         .disk_bytes = store_disk_bytes(s)};
