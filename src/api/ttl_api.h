@@ -62,6 +62,11 @@ void ttl_stats_handle(struct api_call *call);
 void ttl_account_handle(struct api_call *call);
 void ttl_forecast_handle(struct api_call *call);
 void ttl_backfill_handle(struct api_call *call);
+/* The policy with these keys in place of the stream's own; *out may be NULL.  False: answered. */
+MF_MUSTCHECK bool ttl_policy_try(struct api_call *call, struct stream *s,
+                                 const struct json_map *keys, struct policy **out);
+/* ttl_what_if.c: goes over all messages, then answers. */
+void ttl_what_if_start(struct api_call *call, struct stream *s, const struct json_map *keys);
 void ttl_json_values(struct jsonw *w, const struct policy *p); /* "policy", "origin"; p or NULL */
 /* "job": {...}. */
 struct backfill_status;

@@ -158,7 +158,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     }
     stream_config_init(cfg);
     limits_count(s);
-    s->opened_msgs = accepted_msgs(s);
+    s->stats.removed = accepted_msgs(s);
     expire_start(s);
     *out = s;
     return 0;
@@ -365,7 +365,7 @@ void stream_stats(struct stream *s, struct stream_stats *out)
     out->disk_bytes = store_disk_bytes(s->store);
     out->memory_bytes = st.index_bytes;
     out->syncs = st.syncs;
-    uint64_t there = accepted_msgs(s) + s->stats.expired, came = s->opened_msgs + st.appends;
+    uint64_t there = accepted_msgs(s) + s->stats.expired, came = s->stats.removed + st.appends;
     out->removed = came > there ? came - there : 0;
     struct stream_damage d;
     out->damage = stream_damage(s, &d) ? d.places : 0;

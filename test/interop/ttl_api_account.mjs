@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { group, ownServer } from "./lib/js.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
-import { ask, ms, refusal, ttl } from "./lib/ttl_api.mjs";
+import { BAD, ask, done, job, ms, refusal, ttl } from "./lib/ttl_api.mjs";
 import { life, policy } from "./lib/ttl.mjs";
 import { until } from "./lib/wait.mjs";
 
@@ -182,6 +182,97 @@ scenario("more than ten thousand that end in one minute are a cliff", ours, asyn
   assert.deepEqual([f.cliff, f.peak.msgs, f.peak.per_second, ms(f.peak.at)], [true, 11000, 11000, Math.floor(Date.parse(expires) / 1000) * 1000]);
 });
 
+// --- POLICY what_if --------------------------------------------------------------------------------
+
+const whatIf = (c, keys) => ttl(c, `POLICY.${c.id}`, { what_if: policy(keys).metadata });
+const DEFAULT_12H = { what_if: { "mayfly.ttl.default": "12h" } };
+
+plain("R000_70_what_if_tells_how_many_messages_a_change_would_touch", ours, async (c) => {
+  await c.create({ ...day, allow_msg_ttl: true });
+  for (let i = 0; i < 8; i++) await c.pub(`k.${i}`, "x");
+  await c.pub("own", "x", { "Nats-TTL": "1h" });
+  await c.pub("hand", "x");
+  await ttl(c, `PERSIST.${c.id}.${c.subject("hand")}`);
+  const before = await Promise.all(["k.0", "own", "hand"].map((n) => life(c, n)));
+  const r = await whatIf(c, { default: "12h" });
+  assert.deepEqual([r.policy.default, r.origin.default, r.governed, r.valid], ["12h0m0s", "stream", true, true]);
+  assert.deepEqual(r.backfill, {
+    which: "all", seen: 10, pinned: 1,
+    from_now: { change: 9, set: 9, infinite: 0, unchanged: 0, expire_now: 0 },
+    from_written: { change: 8, set: 8, infinite: 0, unchanged: 1, expire_now: 0 },
+    decided: { client: 1, default: 8 },
+  });
+  assert.deepEqual(Object.keys(r.steady), ["msgs", "bytes", "per_second", "mean_ttl_s"]);
+  // nothing was written, and the policy is the same
+  const after = await Promise.all(["k.0", "own", "hand"].map((n) => life(c, n)));
+  assert.deepEqual(after.map((x) => [x.expires, x.state]), before.map((x) => [x.expires, x.state]));
+  assert.equal((await ttl(c, `POLICY.${c.id}`)).policy.default, "24h0m0s");
+  assert.equal((await ask(c, `BACKFILL.${c.id}`, { action: "status" })).error.err_code, 21002);
+  // the same policy changes nothing; one that is audited or off neither
+  for (const keys of [{}, { default: "12h", enforce: "audit" }, { enforce: "off" }])
+    assert.equal((await whatIf(c, keys)).backfill.from_written.change, 0, JSON.stringify(keys));
+  const never = (await whatIf(c, { default: "never", never: "allow" })).backfill;
+  assert.deepEqual([never.from_written.infinite, never.from_written.set, never.from_now.infinite], [8, 0, 8]);
+  // and BACKFILL does what was foretold
+  await c.update({ ...policy({ default: "12h" }), allow_msg_ttl: true });
+  await job(c, "start", { which: "all", from: "written" });
+  const j = await done(c);
+  assert.deepEqual([j.set, j.infinite, j.unchanged, j.pinned], [8, 0, 1, 1]);
+});
+
+plain("what_if tells what would end at once, and reads rules and payloads", ours, async (c) => {
+  await c.create();
+  for (let i = 0; i < 5; i++) await c.pub(`a.${i}`, JSON.stringify({ keep: i % 2 ? "1s" : "1h" }));
+  await c.pub("b", "x");
+  await until("a second to pass", async () => Date.now() - ms((await life(c, "b")).time) > 1100);
+  const rules = [{ subject: c.subject("a.*"), ttl: "json(/keep)" }];
+  const r = await whatIf(c, { rules });
+  assert.deepEqual([r.backfill.seen, r.backfill.from_now, r.backfill.from_written], [
+    6, { change: 5, set: 5, infinite: 0, unchanged: 1, expire_now: 0 }, { change: 5, set: 5, infinite: 0, unchanged: 1, expire_now: 2 },
+  ]);
+  assert.deepEqual([r.backfill.decided, (await c.state()).messages], [{ rule: 5 }, 6]);
+});
+
+plain("R003_24_seven_days_instead_of_one_hold_seven_times_as_much", ours, async (c) => {
+  await c.create(day);
+  for (let i = 0; i < 50; i++) await c.pub(`k.${i}`, "x".repeat(100));
+  const week = await whatIf(c, { default: "168h" });
+  const near = (a, b) => assert.ok(Math.abs(a / b - 1) < 0.001, `${a} ${b}: ${JSON.stringify(week)}`);
+  near(week.steady.msgs, 7 * week.steady_before.msgs);
+  near(week.steady.bytes, 7 * week.steady_before.bytes);
+  near(week.steady.mean_ttl_s, 7 * DAY);
+  const hour = await whatIf(c, { default: "1h" });
+  near(24 * hour.steady.msgs, hour.steady_before.msgs);
+  // a stream that has no policy yet
+  const plain = c.another();
+  await plain.create();
+  for (let i = 0; i < 50; i++) await plain.pub(`k.${i}`, "x");
+  const first = await whatIf(plain, { default: "24h" });
+  assert.deepEqual([first.steady_before.msgs, Math.round(first.steady.mean_ttl_s), first.backfill.from_now.set], [0, DAY, 50]);
+  assert.ok(first.steady.msgs > 0 && first.steady.bytes > first.steady.msgs, JSON.stringify(first.steady));
+  const empty = c.another();
+  await empty.create(day);
+  const none = await whatIf(empty, { default: "1h" });
+  assert.deepEqual([none.backfill.seen, none.steady.msgs], [0, 0]);
+});
+
+plain("what_if refuses bad keys with the texts of a configuration", ours, async (c) => {
+  await c.create(day);
+  for (const [keys, text] of [
+    [{ "mayfly.ttl.defualt": "1h" }, 'unknown TTL policy key "mayfly.ttl.defualt"; did you mean "mayfly.ttl.default"?'],
+    [{ "mayfly.ttl.max": "1 day" }, 'mayfly.ttl.max: "1 day" is not a duration of 1s to 36500d'],
+    [{ "mayfly.ttl.max": "1h" }, "mayfly.ttl.default 24h0m0s is above mayfly.ttl.max 1h0m0s"],
+    [{ "mayfly.ttl.never": "maybe" }, 'mayfly.ttl.never: "maybe" is none of allow, deny'],
+  ])
+    await refusal(c, `POLICY.${c.id}`, { what_if: keys }, [500, 10052, text]);
+  for (const more of [{ policy: {} }, { test: { subject: "a" } }])
+    await refusal(c, `POLICY.${c.id}`, { ...DEFAULT_12H, ...more }, BAD("what_if goes without test and policy"));
+  await refusal(c, `POLICY.${c.id}`, { what_if: { "mayfly.ttl.default": 12 } }, [400, 10025]);
+  await refusal(c, `POLICY.${c.id}`, { what_if: ["12h"] }, [400, 10025]);
+  await refusal(c, `POLICY.NO${c.id}`, DEFAULT_12H, NOT_THERE);
+  await refusal(c, "POLICY", DEFAULT_12H, [400, 10025]);
+});
+
 // --- audit -----------------------------------------------------------------------------------------
 
 plain("R000_83_a_hundred_publishes_that_audit_would_change_are_one_event", ours, async (c) => {
@@ -204,7 +295,7 @@ plain("a stream deleted during a walk over its subjects answers what waits", our
   for (let round = 0; round < 5; round++) {
     await c.create(day);
     await Promise.all(Array.from({ length: 1000 }, (_, i) => c.pub(`k.${i}`, "x")));
-    const asked = [["STATS", { depth: 3 }], ["STATS", { filter: c.subject("k.*") }], ["FORECAST", { filter: c.subject(">") }]];
+    const asked = [["STATS", { depth: 3 }], ["STATS", { filter: c.subject("k.*") }], ["FORECAST", { filter: c.subject(">") }], ["POLICY", DEFAULT_12H]];
     const send = () => asked.map(([op, body]) => ask(c, `${op}.${c.id}`, body));
     const before = [...send(), ask(c, "STATS")];
     const gone = c.api(`STREAM.DELETE.${c.id}`);
@@ -225,7 +316,7 @@ scenario("a client that leaves during a walk leaves nothing behind", ours, async
   await until("all to be stored", async () => (await c.state()).messages === 20000);
   for (let round = 0; round < 10; round++) {
     const guest = await t.connect(s);
-    for (const [op, body] of [["STATS.S", { depth: 2 }], ["STATS.S", { filter: ">" }], ["FORECAST.S", { filter: ">" }], ["STATS", {}]])
+    for (const [op, body] of [["STATS.S", { depth: 2 }], ["STATS.S", { filter: ">" }], ["FORECAST.S", { filter: ">" }], ["STATS", {}], ["POLICY.S", DEFAULT_12H]])
       for (let i = 0; i < 5; i++) guest.request(`$MAYFLY.TTL.${op}`, JSON.stringify(body)).catch(() => {});
     await guest.flush();
     await guest.close();

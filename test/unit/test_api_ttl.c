@@ -96,7 +96,12 @@ static void test_a_sum_that_nobody_waits_for_takes_no_turns(void)
     TEST_ASSERT_EQUAL_UINT(0, b->count);
     router_unsubscribe(account_router(b->account), &b->sub);
     TEST_ASSERT_UINT_WITHIN(6, alone, turns_of("A", "$JS.API.STREAM.NAMES", ""));
-    TEST_ASSERT_EQUAL_UINT(0, a->count + b->count);
+    struct inbox *x = send("A", "$MAYFLY.TTL.POLICY.S0", "{\"what_if\":{}}");
+    loop_turn(loop);
+    TEST_ASSERT_EQUAL_UINT(0, x->count);
+    router_unsubscribe(account_router(x->account), &x->sub);
+    TEST_ASSERT_UINT_WITHIN(6, alone, turns_of("A", "$JS.API.STREAM.NAMES", ""));
+    TEST_ASSERT_EQUAL_UINT(0, a->count + b->count + x->count);
 }
 
 /* --- subjects and messages -------------------------------------------------------------------- */
@@ -107,7 +112,8 @@ static void test_groups_filters_and_trials_take_turns_by_what_they_look_at(void)
         const char *op, *body;
     } walks[] = {{"STATS", "{\"depth\":2}"},
                  {"STATS", "{\"filter\":\"%s.>\"}"},
-                 {"FORECAST", "{\"filter\":\"%s.>\"}"}};
+                 {"FORECAST", "{\"filter\":\"%s.>\"}"},
+                 {"POLICY", "{\"what_if\":{\"mayfly.ttl.default\":\"5h\"}}"}};
     char subject[64], body[64];
 
     start("");
