@@ -51,4 +51,23 @@ MF_MUSTCHECK int backfill_start(struct stream *s, const struct backfill_opts *o,
 MF_MUSTCHECK int backfill_set_state(struct stream *s, enum backfill_state state,
                                     struct stream_op *op);
 
+/* --- another policy, tried out ---------------------------------------------------------------- */
+
+/* What a run over all messages would do by another policy, once from now on and once from the time
+ * of each message; and the lifetimes that messages since recent_ns would have been stored with. */
+struct backfill_counts {
+    uint64_t set, infinite, unchanged, expire_now;
+};
+struct backfill_trial {
+    const struct policy *policy; /* NULL: none */
+    int64_t now_ns, recent_ns;
+    uint64_t seen, pinned;
+    struct backfill_counts now, written;
+    uint64_t decided[POLICY_BYS]; /* of those that are neither pinned nor exempt */
+    uint64_t recent, recent_bytes, recent_ttls;
+    double recent_ttl_sum_s;
+};
+/* Adds one message; nothing is written.  O(header), and the body where a rule reads it. */
+void backfill_try(struct stream *s, struct backfill_trial *t, const struct stream_msg *m);
+
 #endif

@@ -187,6 +187,7 @@ struct store_state {
     uint64_t deadlines,
         infinite;        /* messages with one; with STORE_INFINITE; the others have neither */
     uint64_t pinned;     /* of all: with STORE_PINNED */
+    uint64_t overdue;    /* past their deadline and not swept yet: in none of the other counts */
     uint64_t flagged[2]; /* messages with the lowest owner flag, with the second */
     uint64_t disk_bytes, segments;
 };

@@ -70,6 +70,8 @@ struct store_forecast_opts {
     uint64_t exact;
     int64_t
         peak_ns[2]; /* the widths of two kinds of moments, a second and a minute; 0: not wanted */
+    bool (*want)(void *arg, uint64_t seq); /* counts these only; NULL: all */
+    void *arg;
 };
 struct store_forecast_sum {
     const struct store_bucket *bucket;

@@ -187,6 +187,7 @@ struct stream_state {
     int64_t first_ts_ns, last_ts_ns; /* CLOCK_ZERO: none */
     uint64_t subjects, deleted;      /* deleted: gaps between first_seq and last_seq */
     uint64_t with_ttl;               /* messages with a deadline */
+    uint64_t overdue;                /* past it and not swept yet: not among msgs */
 };
 void stream_state(struct stream *s, struct stream_state *out);
 /* It was restored, or emptied: from now on its first sequence is told though nothing was ever
@@ -239,6 +240,7 @@ void stream_clock_set_back(struct stream *s);
 #define STREAM_LATE_NS (60 * CLOCK_S)
 struct stream_stats {
     uint64_t expired, markers, duplicates, published, refused;
+    uint64_t removed;    /* messages that went before their end: by limits, purges, requests */
     int64_t late_max_ns; /* the worst delay of an expiry in the last one to two STREAM_LATE_NS */
     uint64_t disk_bytes, memory_bytes, syncs, damage;
 };

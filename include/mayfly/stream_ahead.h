@@ -17,8 +17,9 @@ struct stream_ahead *stream_page_new(struct stream *s, struct store_at after, in
                                      size_t limit, struct mf_slice filter);
 size_t stream_page_items(struct stream_ahead *a, const struct store_at **items, bool *more,
                          struct store_at *next);
-/* How many end when; as store_forecast_new(). */
-struct stream_ahead *stream_forecast_new(struct stream *s, const struct store_forecast_opts *o);
+/* How many end when, of these subjects (empty: of all); as store_forecast_new(). */
+struct stream_ahead *stream_forecast_new(struct stream *s, const struct store_forecast_opts *o,
+                                         struct mf_slice filter);
 bool stream_forecast_sum(const struct stream_ahead *a,
                          struct store_forecast_sum *out);     /* false: closed */
 bool stream_ahead_step(struct stream_ahead *a, size_t steps); /* true: it is there, or closed */
@@ -43,9 +44,12 @@ uint64_t stream_bucket_bytes(const struct stream *s, const struct store_bucket *
 
 /* Counts by the state of messages.  O(1); what is past its deadline and not swept yet counts. */
 struct stream_lives {
-    uint64_t with, infinite, without, pinned, markers;
+    uint64_t with, infinite, without;
+    uint64_t pinned, markers; /* of those three; markers: also tombstones of clients */
 };
 void stream_lives(struct stream *s, struct stream_lives *out);
+/* Messages of these subjects that are past their deadline and not swept yet.  O(all that are). */
+uint64_t stream_overdue(struct stream *s, struct mf_slice filter);
 int64_t
 stream_next_expiry(const struct stream *s); /* the first deadline at the earliest; 0: none */
 

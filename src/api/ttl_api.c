@@ -26,6 +26,7 @@ static const struct api_route routes[] = {
     {"FORECAST.*", "ttl_forecast_response", ttl_forecast_handle, NULL, false, false},
     {"BACKFILL.*", "ttl_backfill_response", ttl_backfill_handle, NULL, false, false},
     {"POLICY", "ttl_policy_response", ttl_policies_handle, NULL, false, false},
+    {"STATS", "ttl_stats_response", ttl_account_handle, NULL, false, false},
 };
 
 const struct api_service api_ttl = {MF_LIT("$MAYFLY.TTL."), "io.mayfly.api.v1.", routes,
@@ -48,11 +49,19 @@ void ttl_refuse_own(struct api_call *call, enum ttl_error id, const char *text)
     api_reply_error(call, &e);
 }
 
+void ttl_refuse_request(struct api_call *call, const char *why)
+{
+    struct js_error e;
+
+    js_refuse_text(&e, JS_BAD_REQUEST, "bad request: %s", why);
+    api_reply_error(call, &e);
+}
+
 bool ttl_read(struct api_call *call, const struct json_type *t, void *out)
 {
     if (call->body.len <= TTL_BODY_MAX)
         return api_call_read(call, t, out);
-    ttl_refuse(call, JS_BAD_REQUEST);
+    ttl_refuse_request(call, "the body has more than 65536 bytes");
     return false;
 }
 
@@ -75,6 +84,19 @@ static bool given(const char *text)
     return text != NULL && *text != '\0';
 }
 
+/* NULL: it is as it must be. */
+static const char *target_mistake(const struct ttl_target *t, bool filters)
+{
+    if ((t->subject != NULL) + (t->filter != NULL) + t->has_seq != 1)
+        return filters ? "give exactly one of subject, seq, filter"
+                       : "give exactly one of subject, seq";
+    if (t->subject != NULL && !subject_valid_literal(mf_str(t->subject)))
+        return "subject must be one subject without wildcards and empty tokens";
+    if (t->filter != NULL && !subject_valid(mf_str(t->filter)))
+        return TTL_BAD_FILTER;
+    return NULL;
+}
+
 bool ttl_target_check(struct api_call *call, struct ttl_target *t, bool filters)
 {
     struct mf_slice key = key_of(call);
@@ -90,12 +112,10 @@ bool ttl_target_check(struct api_call *call, struct ttl_target *t, bool filters)
     }
     t->subject = given(t->subject) ? t->subject : NULL;
     t->filter = given(t->filter) ? t->filter : NULL;
-    int named = (t->subject != NULL) + (t->filter != NULL) + t->has_seq;
-    if (named == 1 && (t->subject == NULL || subject_valid_literal(mf_str(t->subject))) &&
-        (t->filter == NULL || (filters && subject_valid(mf_str(t->filter)))))
-        return true;
-    ttl_refuse(call, JS_BAD_REQUEST);
-    return false;
+    const char *why = target_mistake(t, filters);
+    if (why != NULL)
+        ttl_refuse_request(call, why);
+    return why == NULL;
 }
 
 /* --- as JSON ---------------------------------------------------------------------------------- */

@@ -17,6 +17,9 @@ enum ttl_error {
 /* Answers with an error of JetStream's table, or with one of ours. */
 void ttl_refuse(struct api_call *call, enum js_err id);
 void ttl_refuse_own(struct api_call *call, enum ttl_error id, const char *text);
+/* 10003, "bad request: <why>".  why says what to send instead: "limit must be 1 to 1000". */
+void ttl_refuse_request(struct api_call *call, const char *why);
+#define TTL_BAD_FILTER "filter is no valid subject filter"
 
 /* As api_call_read(); a body of more than TTL_BODY_MAX bytes is refused: 10003. */
 #define TTL_BODY_MAX 65536u
@@ -38,9 +41,6 @@ const char *ttl_state_word(const struct stream_life *life); /* ttl, infinite, no
 
 /* POLICY's members of the open object; p: the stream's policy, or one that is tried out. */
 void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p);
-/* "totals", "decided", "audit", "lateness_ms", "requested_s". */
-struct stream_hour;
-void ttl_json_totals(struct jsonw *w, struct stream *s, const struct stream_hour *h);
 
 /* Mayfly-TTL: show in this header block?  Then what is read carries Mayfly-Expires (RFC 3339,
  * never, none) and Mayfly-TTL-Left (seconds). */
@@ -54,8 +54,14 @@ void ttl_policy_handle(struct api_call *call);
 void ttl_policies_handle(struct api_call *call);
 void ttl_list_handle(struct api_call *call);
 void ttl_stats_handle(struct api_call *call);
+void ttl_account_handle(struct api_call *call);
 void ttl_forecast_handle(struct api_call *call);
 void ttl_backfill_handle(struct api_call *call);
+/* The policy with these keys in place of the stream's own; *out may be NULL.  False: answered. */
+MF_MUSTCHECK bool ttl_policy_try(struct api_call *call, struct stream *s,
+                                 const struct json_map *keys, struct policy **out);
+/* ttl_what_if.c: goes over all messages, then answers. */
+void ttl_what_if_start(struct api_call *call, struct stream *s, const struct json_map *keys);
 void ttl_json_values(struct jsonw *w, const struct policy *p); /* "policy", "origin"; p or NULL */
 /* "job": {...}. */
 struct backfill_status;

@@ -105,23 +105,31 @@ static bool is_word(const char *text, const char *usual, const char *other, bool
     return text == NULL || *is_other || strcmp(text, usual) == 0;
 }
 
-static bool read_opts(const struct backfill_request *r, struct backfill_opts *o)
+static bool read_spread(const char *text, int64_t *ns)
+{
+    return text == NULL || text[0] == '\0' || strcmp(text, "0") == 0 || strcmp(text, "0s") == 0 ||
+           policy_parse_duration(mf_str(text), ns) == 0;
+}
+
+/* NULL: *o is the request; else what is wrong with it. */
+static const char *read_opts(const struct backfill_request *r, struct backfill_opts *o)
 {
     *o = (struct backfill_opts){.dry_run = r->dry_run,
                                 .rate = r->rate == 0 ? BACKFILL_RATE_DEFAULT : (uint64_t)r->rate,
                                 .expire_now = r->expire_now};
-    if (!is_word(r->which, "without", "all", &o->all) ||
-        !is_word(r->from, "now", "written", &o->written) || r->rate < 0 ||
-        o->rate > BACKFILL_RATE_MAX)
-        return false;
+    if (!is_word(r->which, "without", "all", &o->all))
+        return "which must be without or all";
+    if (!is_word(r->from, "now", "written", &o->written))
+        return "from must be now or written";
+    if (r->rate < 0 || o->rate > BACKFILL_RATE_MAX)
+        return "rate must be 1 to 1000000";
     if (r->filter != NULL && r->filter[0] != '\0' && strcmp(r->filter, ">") != 0) {
         if (!subject_valid(mf_str(r->filter)) || strlen(r->filter) > 255)
-            return false;
+            return "filter must be a valid subject filter of at most 255 bytes";
         o->filter = r->filter;
     }
-    return r->spread == NULL || r->spread[0] == '\0' || strcmp(r->spread, "0") == 0 ||
-           strcmp(r->spread, "0s") == 0 ||
-           policy_parse_duration(mf_str(r->spread), &o->spread_ns) == 0;
+    return read_spread(r->spread, &o->spread_ns) ? NULL
+                                                 : "spread must be 0 or a duration of 1s to 36500d";
 }
 
 /* A dry run with the same words has counted how many would end at once. */
@@ -156,10 +164,11 @@ static void start(struct api_call *call, struct stream *s, const struct backfill
 {
     const struct policy *p = stream_policy(s);
     struct backfill_opts o;
+    const char *why = read_opts(r, &o);
     int rc;
 
-    if (!read_opts(r, &o)) {
-        ttl_refuse(call, JS_BAD_REQUEST);
+    if (why != NULL) {
+        ttl_refuse_request(call, why);
     } else if (p == NULL || !policy_view(p)->active ||
                policy_view(p)->keys.enforce != POLICY_ENFORCE_ON) {
         ttl_refuse_own(call, TTL_NO_POLICY, "the stream has no TTL policy");
@@ -192,7 +201,7 @@ static void act(struct api_call *call, struct stream *s, const struct backfill_r
     else if (strcmp(action, "stop") == 0)
         set_state(call, s, BACKFILL_STOPPED);
     else if (strcmp(action, "status") != 0)
-        ttl_refuse(call, JS_BAD_REQUEST);
+        ttl_refuse_request(call, "action must be start, status, pause, resume or stop");
     else if (backfill_status(s) == NULL)
         refuse_state(call, MF_NOTFOUND);
     else

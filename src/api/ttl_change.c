@@ -448,16 +448,25 @@ static bool read_condition(struct change *c)
     return false;
 }
 
-static bool well_formed(struct change *c)
+/* NULL: it is as it must be. */
+static const char *mistake(struct change *c)
 {
     const struct change_request *r = &c->r;
     bool filter = r->target.filter != NULL;
 
-    if (!read_condition(c) || (filter && (r->has_expect || r->get)) ||
-        (!filter && (r->has_limit || r->from_seq != 0)) || r->limit < 1 || r->limit > PAGE_MAX ||
-        (r->has_expect && r->target.has_seq))
-        return false;
-    return c->why != STREAM_LIFE_SET || (r->ttl != NULL) != r->has_expires;
+    if (!read_condition(c))
+        return "if must be set, unset, longer or shorter";
+    if (r->has_expect && r->target.subject == NULL)
+        return "expect_seq goes with subject alone";
+    if (filter && r->get)
+        return "get goes with subject or seq";
+    if (!filter && (r->has_limit || r->from_seq != 0))
+        return "limit and from_seq go with filter alone";
+    if (r->limit < 1 || r->limit > PAGE_MAX)
+        return "limit must be 1 to 1000";
+    if (c->why == STREAM_LIFE_SET && (r->ttl != NULL) == r->has_expires)
+        return "give exactly one of ttl, expires";
+    return NULL;
 }
 
 static bool is_enforced(struct stream *s)
@@ -510,6 +519,7 @@ static bool may_persist(struct change *c, struct stream *s)
 static void change_begin(struct api_call *call, enum stream_life_cause why)
 {
     struct change *c = calloc(1, sizeof *c);
+    const char *text;
     struct stream *s;
 
     api_call_set_state(call, c, change_fini);
@@ -520,8 +530,8 @@ static void change_begin(struct api_call *call, enum stream_life_cause why)
     *c = (struct change){.call = call, .why = why, .r = {.limit = PAGE_DEFAULT}};
     if (!ttl_read(call, &types[why], &c->r) || !ttl_target_check(call, &c->r.target, true))
         return;
-    if (!well_formed(c)) {
-        ttl_refuse(call, JS_BAD_REQUEST);
+    if ((text = mistake(c)) != NULL) {
+        ttl_refuse_request(call, text);
         return;
     }
     if ((s = api_call_stream(call, 1)) == NULL)

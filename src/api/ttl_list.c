@@ -248,7 +248,8 @@ static bool list_step(struct api_call *call)
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-static bool well_formed(struct list *l)
+/* NULL: it is as it must be. */
+static const char *mistake(struct list *l)
 {
     static const char *const states[] = {"with", "without", "infinite"};
     struct list_request *r = &l->r;
@@ -260,9 +261,13 @@ static bool well_formed(struct list *l)
            strcmp(r->state, states[i]) != 0)
         i++;
     l->state = (enum list_state)i;
-    return i < MF_COUNT(states) && r->limit >= 1 && r->limit <= PAGE_MAX &&
-           (r->filter == NULL || subject_valid(mf_str(r->filter))) &&
-           (r->within == NULL || l->state == LIST_WITH);
+    if (i == MF_COUNT(states))
+        return "state must be with, without or infinite";
+    if (r->limit < 1 || r->limit > PAGE_MAX)
+        return "limit must be 1 to 1000";
+    if (r->filter != NULL && !subject_valid(mf_str(r->filter)))
+        return TTL_BAD_FILTER;
+    return r->within != NULL && l->state != LIST_WITH ? "within goes with state with alone" : NULL;
 }
 
 /* False: answered. */
@@ -273,7 +278,7 @@ static bool start_page(struct list *l, struct stream *s)
 
     if (l->r.within != NULL) {
         if (policy_parse_duration(mf_str(l->r.within), &within) != 0) {
-            ttl_refuse(l->call, JS_BAD_REQUEST);
+            ttl_refuse_request(l->call, "within must be a duration of 1s to 36500d");
             return false;
         }
         to_ns = api_now_ns(l->call->aa->api) + within;
@@ -290,6 +295,7 @@ static bool start_page(struct list *l, struct stream *s)
 void ttl_list_handle(struct api_call *call)
 {
     struct list *l = calloc(1, sizeof *l);
+    const char *why;
     struct stream *s;
 
     api_call_set_state(call, l, list_fini);
@@ -300,8 +306,8 @@ void ttl_list_handle(struct api_call *call)
     *l = (struct list){.call = call, .r = {.limit = PAGE_DEFAULT}};
     if (!ttl_read(call, &list_type, &l->r))
         return;
-    if (!well_formed(l)) {
-        ttl_refuse(call, JS_BAD_REQUEST);
+    if ((why = mistake(l)) != NULL) {
+        ttl_refuse_request(call, why);
         return;
     }
     if ((s = api_call_stream(call, 1)) == NULL)

@@ -81,7 +81,7 @@ static void begin_stream(struct ttl_outlook *o, struct stream *s)
                                        .buckets = HOURS,
                                        .exact = EXACT};
 
-    o->tally = stream_forecast_new(s, &opts);
+    o->tally = stream_forecast_new(s, &opts, MF_SLICE_NONE);
 }
 
 /* One step.  true: this stream has more. */

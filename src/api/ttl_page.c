@@ -4,12 +4,10 @@
  * Accounts by name, streams by name.  O(streams) to find a page, and at most LIMIT_MAX streams on
  * it; no message is looked at: what looks ahead is STATS and FORECAST, one stream at a time. */
 #include "api_pages.h"
-#include "ttl_api.h"
+#include "ttl_numbers.h"
 
 #include "mayfly/clock.h"
 #include "mayfly/log.h"
-#include "mayfly/stream_ahead.h"
-#include "mayfly/stream_hour.h"
 
 #include <stdlib.h>
 
@@ -34,29 +32,19 @@ static bool named(const char *text)
 
 static void write_counts(struct jsonw *w, struct stream *s)
 {
-    struct stream_lives lives;
-    struct stream_state state;
-    struct stream_hour h;
-    int64_t next = stream_next_expiry(s);
+    struct ttl_numbers n = {.expired = 0};
 
-    stream_lives(s, &lives);
-    stream_state(s, &state);
-    stream_hour(s, &h);
+    ttl_numbers_add(&n, s);
+    ttl_numbers_add_next(&n, stream_next_expiry(s));
     jsonw_object(w, "stats");
-    jsonw_u64(w, "items_with_ttl", lives.with);
-    jsonw_u64(w, "items_without_ttl", lives.without);
-    jsonw_u64(w, "items_infinite_ttl", lives.infinite);
-    jsonw_u64(w, "pinned", lives.pinned);
-    jsonw_u64(w, "total_bytes", state.bytes);
-    jsonw_u64(w, "expired_last_hour", h.expired);
-    jsonw_u64(w, "bytes_expired_last_hour", h.expired_bytes);
-    jsonw_u64(w, "stored_last_hour", h.stored);
-    jsonw_u64(w, "bytes_stored_last_hour", h.stored_bytes);
-    if (h.since_ns != 0)
-        jsonw_time(w, "since", h.since_ns);
-    if (next != 0)
-        jsonw_time(w, "next_expiry", next);
-    ttl_json_totals(w, s, &h);
+    jsonw_u64(w, "items_with_ttl", n.lives.with);
+    jsonw_u64(w, "items_without_ttl", n.lives.without);
+    jsonw_u64(w, "items_infinite_ttl", n.lives.infinite);
+    jsonw_u64(w, "expired_last_hour", n.hour.expired);
+    jsonw_u64(w, "total_bytes", n.bytes);
+    ttl_numbers_write_past(w, &n);
+    ttl_numbers_write_more(w, &n);
+    ttl_numbers_write_totals(w, &n);
     jsonw_end(w);
 }
 

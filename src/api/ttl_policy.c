@@ -1,5 +1,6 @@
 /* ttl_policy.c: POLICY: the effective TTL policy of a stream with the origin of each value, and a
- * try-out of one message (`test`), also with keys that are not set (`policy`). */
+ * try-out of one message (`test`), also with keys that are not set (`policy`).  Other keys for all
+ * messages (`what_if`): ttl_what_if.c. */
 #include "ttl_api.h"
 
 #include "mayfly/clock.h"
@@ -21,7 +22,7 @@ struct test_request {
 };
 struct policy_request {
     struct test_request *test;
-    struct json_map policy;
+    struct json_map policy, what_if;
 };
 #define TEST_FIELD(json, sort, member)                                                             \
     {                                                                                              \
@@ -40,6 +41,7 @@ static const struct json_field policy_fields[] = {
      .offset = offsetof(struct policy_request, test),
      .type = &test_type},
     {.name = "policy", .kind = JSON_MAP, .offset = offsetof(struct policy_request, policy)},
+    {.name = "what_if", .kind = JSON_MAP, .offset = offsetof(struct policy_request, what_if)},
 };
 static const struct json_type policy_type = {"TTLPolicyRequest", sizeof(struct policy_request),
                                              policy_fields, MF_COUNT(policy_fields)};
@@ -208,11 +210,16 @@ static bool write_header(const struct json_map *map, struct mf_buf *out)
     return true;
 }
 
-static bool well_formed(const struct test_request *t, struct mf_buf *hdr)
+/* NULL: it is as it must be. */
+static const char *mistake(const struct test_request *t, struct mf_buf *hdr)
 {
-    return t->subject != NULL && subject_valid_literal(mf_str(t->subject)) &&
-           mf_str(t->payload).len <= PAYLOAD_MAX &&
-           (t->headers.n == 0 || write_header(&t->headers, hdr));
+    if (t->subject == NULL || !subject_valid_literal(mf_str(t->subject)))
+        return "test needs a subject without wildcards and empty tokens";
+    if (mf_str(t->payload).len > PAYLOAD_MAX)
+        return "payload must be at most 16384 bytes";
+    if (t->headers.n > 0 && !write_header(&t->headers, hdr))
+        return "headers have a name or a value that no header can have";
+    return NULL;
 }
 
 static void write_result(struct jsonw *w, const struct policy *p, const struct stream_try *r)
@@ -254,9 +261,8 @@ static void write_test(struct api_call *call, struct jsonw *w, struct stream *s,
 
 /* --- the handlers ----------------------------------------------------------------------------- */
 
-/* The policy with the keys of the request in place of the stream's own.  False: answered. */
-static bool compile_tried(struct api_call *call, struct stream *s, const struct json_map *keys,
-                          struct policy **out)
+bool ttl_policy_try(struct api_call *call, struct stream *s, const struct json_map *keys,
+                    struct policy **out)
 {
     struct mf_error why;
     struct js_error e;
@@ -281,7 +287,7 @@ static void answer(struct api_call *call, struct stream *s, const struct policy_
     struct jsonw *w;
 
     if (r->policy.n > 0) {
-        if (!compile_tried(call, s, &r->policy, &tried))
+        if (!ttl_policy_try(call, s, &r->policy, &tried))
             return;
         p = tried;
     }
@@ -297,13 +303,20 @@ void ttl_policy_handle(struct api_call *call)
 {
     struct policy_request r = {0};
     struct mf_buf hdr = MF_BUF_INIT;
-    struct stream *s;
+    const char *why;
+    struct stream *s = NULL;
 
     if (!ttl_read(call, &policy_type, &r))
         return;
-    if (r.test != NULL && !well_formed(r.test, &hdr))
-        ttl_refuse(call, JS_BAD_REQUEST);
-    else if ((s = api_call_stream(call, 1)) != NULL)
+    if (r.what_if.set && (r.test != NULL || r.policy.set))
+        why = "what_if goes without test and policy";
+    else
+        why = r.test == NULL ? NULL : mistake(r.test, &hdr);
+    if (why != NULL)
+        ttl_refuse_request(call, why);
+    else if ((s = api_call_stream(call, 1)) != NULL && r.what_if.set)
+        ttl_what_if_start(call, s, &r.what_if);
+    else if (s != NULL)
         answer(call, s, &r, mf_buf_slice(&hdr));
     mf_buf_fini(&hdr);
 }
@@ -325,7 +338,7 @@ void ttl_policies_handle(struct api_call *call)
     if (!ttl_read(call, &page_type, &r))
         return;
     if (r.offset < 0 || r.limit < 1 || r.limit > PAGE_MAX) {
-        ttl_refuse(call, JS_BAD_REQUEST);
+        ttl_refuse_request(call, "offset must be 0 or more, limit 1 to 256");
         return;
     }
     w = api_reply_begin(call);

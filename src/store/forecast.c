@@ -99,6 +99,9 @@ static void slot_forget(struct store_forecast *t)
 static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
 {
     struct store_forecast *t = arg;
+
+    if (t->o.want != NULL && !t->o.want(t->o.arg, index_seq(t->ix, id)))
+        return;
     uint64_t part = (uint64_t)((deadline_ns - t->o.from_ns) / t->width_ns);
     struct store_bucket *b = &t->slot[part < t->o.buckets ? part : t->o.buckets - 1];
     uint64_t each = t->seen++ < t->o.exact ? 1 : STORE_FORECAST_EACH;

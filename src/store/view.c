@@ -318,10 +318,11 @@ static uint64_t new_keys(const struct store *s)
 void store_state(struct store *s, struct store_state *out)
 {
     const struct index *ix = seen(s);
-    struct totals unseen;
+    struct totals late, unseen;
     uint64_t dark_keys;
 
-    late_sum(s, &unseen, &dark_keys);
+    late_sum(s, &late, &dark_keys);
+    unseen = late;
     totals_add(&unseen, ix != s->ix ? s->purge.hidden : s->hidden);
     *out = (struct store_state){
         .first_seq = store_next(s, 0),
@@ -332,6 +333,7 @@ void store_state(struct store *s, struct store_state *out)
         .deadlines = s->all.timed - unseen.timed,
         .infinite = s->all.infinite - unseen.infinite,
         .pinned = s->all.pinned - unseen.pinned,
+        .overdue = late.timed,
         .flagged = {s->all.flagged[0] - unseen.flagged[0], s->all.flagged[1] - unseen.flagged[1]},
         .segments = s->segs.count,
         .disk_bytes = store_disk_bytes(s)};

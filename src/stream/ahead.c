@@ -50,14 +50,18 @@ struct stream_ahead *stream_page_new(struct stream *s, struct store_at after, in
     return NULL;
 }
 
-struct stream_ahead *stream_forecast_new(struct stream *s, const struct store_forecast_opts *o)
+struct stream_ahead *stream_forecast_new(struct stream *s, const struct store_forecast_opts *o,
+                                         struct mf_slice filter)
 {
-    struct stream_ahead *a = ahead_new(s, MF_SLICE_NONE);
+    struct stream_ahead *a = ahead_new(s, filter);
+    struct store_forecast_opts all = *o;
 
     if (a == NULL)
         return NULL;
     (void)stream_now(s);
-    if ((a->tally = store_forecast_new(s->store, o)) != NULL)
+    all.want = filter.len > 0 ? is_wanted : NULL;
+    all.arg = a;
+    if ((a->tally = store_forecast_new(s->store, &all)) != NULL)
         return a;
     stream_ahead_free(a);
     return NULL;
@@ -132,7 +136,14 @@ void stream_lives(struct stream *s, struct stream_lives *out)
     *out = (struct stream_lives){.with = l.deadlines,
                                  .infinite = l.infinite,
                                  .pinned = l.pinned,
+                                 .markers = store_accepted_flagged(s->store, 0),
                                  .without = msgs - l.deadlines - l.infinite};
+}
+
+uint64_t stream_overdue(struct stream *s, struct mf_slice filter)
+{
+    stream_look_at_clock(s);
+    return store_count_overdue(s->store, filter, 0, UINT64_MAX);
 }
 
 int64_t stream_next_expiry(const struct stream *s)

@@ -134,6 +134,20 @@ static bool is_exempt(const struct store_rec *r)
            header_get(r->head, "Nats-Schedule", &value);
 }
 
+/* The deadline of a decision that counts from from_ns; 0: none. */
+static int64_t end_of(const struct stream *s, const struct policy_decision *d, int64_t from_ns)
+{
+    return d->ttl == TTL_NEVER ? 0 : expire_deadline(s, from_ns, d->ttl);
+}
+
+static bool is_changed(const struct store_rec *r, const struct policy_decision *d,
+                       int64_t deadline_ns)
+{
+    bool infinite = deadline_ns == 0 && d->ttl == TTL_NEVER;
+
+    return deadline_ns != r->deadline_ns || infinite != ((r->flags & STORE_INFINITE) != 0);
+}
+
 /* The deadline that the policy gives it; *d says who decided.  False: it stays as it is. */
 static bool wanted_end(struct backfill *b, const struct store_rec *r, struct policy_decision *d,
                        int64_t *deadline_ns)
@@ -144,13 +158,13 @@ static bool wanted_end(struct backfill *b, const struct store_rec *r, struct pol
 
     if ((!b->st.opts.all && !without) || is_exempt(r))
         return false;
-    lifetime_stored_decide(s, r, from, d);
+    lifetime_stored_decide(s, s->governor, r, from, d);
     if (d->ttl == TTL_NONE)
         return false;
-    *deadline_ns = d->ttl == TTL_NEVER ? 0 : expire_deadline(s, from, d->ttl);
+    *deadline_ns = end_of(s, d, from);
     if (*deadline_ns != 0 && *deadline_ns < INT64_MAX - b->st.opts.spread_ns)
         *deadline_ns += spread_of(b, r->key);
-    return true;
+    return is_changed(r, d, *deadline_ns);
 }
 
 static int fail(struct backfill *b)
@@ -195,10 +209,6 @@ static int change(struct backfill *b, const struct store_rec *r, bool *wrote)
         return 0;
     }
     infinite = deadline_ns == 0 && d.ttl == TTL_NEVER;
-    if (deadline_ns == r->deadline_ns && infinite == ((r->flags & STORE_INFINITE) != 0)) {
-        st->unchanged++;
-        return 0;
-    }
     ends = deadline_ns != 0 && deadline_ns <= now_ns;
     if (ends && !st->opts.dry_run && st->expire_now >= st->opts.expire_now)
         return fail(b);
@@ -212,6 +222,65 @@ static int change(struct backfill *b, const struct store_rec *r, bool *wrote)
     st->set += !infinite;
     st->decided[d.by]++;
     return 0;
+}
+
+/* --- another policy, tried out ---------------------------------------------------------------- */
+
+static void count_trial(struct backfill_counts *n, const struct store_rec *r,
+                        const struct policy_decision *d, int64_t deadline_ns, int64_t now_ns)
+{
+    if (!is_changed(r, d, deadline_ns)) {
+        n->unchanged++;
+        return;
+    }
+    n->set += d->ttl != TTL_NEVER;
+    n->infinite += d->ttl == TTL_NEVER;
+    n->expire_now += deadline_ns != 0 && deadline_ns <= now_ns;
+}
+
+/* The lifetime that a message of the last hour would have been stored with. */
+static void count_recent(struct stream *s, struct backfill_trial *t, const struct store_rec *r,
+                         const struct policy_decision *d)
+{
+    int64_t deadline_ns = end_of(s, d, r->ts_ns);
+
+    t->recent++;
+    t->recent_bytes += stream_size_of(s, r->key.len, r->head.len, r->body.len);
+    if (deadline_ns <= r->ts_ns)
+        return;
+    t->recent_ttls++;
+    t->recent_ttl_sum_s += (double)(deadline_ns - r->ts_ns) / 1e9;
+}
+
+static bool is_in_force(const struct policy *p)
+{
+    return p != NULL && policy_view(p)->active && !lifetime_is_audit(p);
+}
+
+void backfill_try(struct stream *s, struct backfill_trial *t, const struct stream_msg *m)
+{
+    struct store_rec r = {
+        .seq = m->seq, .ts_ns = m->ts_ns, .key = m->subject, .head = m->hdr, .body = m->payload};
+    struct policy_decision now, written;
+
+    if (!store_life(s->store, m->seq, &r.deadline_ns, &r.flags))
+        return;            /* it went a moment ago */
+    r.flags &= STORE_BITS; /* the payload is not compressed here */
+    t->seen++;
+    lifetime_stored_decide(s, t->policy, &r, r.ts_ns, &written);
+    if (r.ts_ns >= t->recent_ns)
+        count_recent(s, t, &r, &written);
+    if ((r.flags & STORE_PINNED) != 0) {
+        t->pinned++;
+    } else if (!is_in_force(t->policy) || is_exempt(&r) || written.ttl == TTL_NONE) {
+        t->now.unchanged++;
+        t->written.unchanged++;
+    } else {
+        lifetime_stored_decide(s, t->policy, &r, t->now_ns, &now);
+        count_trial(&t->now, &r, &now, end_of(s, &now, t->now_ns), t->now_ns);
+        count_trial(&t->written, &r, &written, end_of(s, &written, r.ts_ns), t->now_ns);
+        t->decided[now.by]++;
+    }
 }
 
 static void tell_progress(struct backfill *b, struct stream *s)

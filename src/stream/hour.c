@@ -8,7 +8,6 @@
 
 #define MINUTES   60
 #define MINUTE_NS (60 * CLOCK_S)
-#define TTL_SIZES 40 /* powers of two of seconds */
 
 const int64_t stream_late_bounds_ns[STREAM_LATE_BUCKETS - 1] = {
     500000,   1000000,   2000000,   5000000,    10000000,
@@ -26,7 +25,7 @@ struct hour {
     uint64_t expired_bytes_total, late[STREAM_LATE_BUCKETS];
     double late_sum_s;
     int64_t late_max_ns, ttl_max_s;
-    uint64_t ttls[TTL_SIZES];
+    uint64_t ttls[STREAM_TTL_SIZES];
 };
 
 void hour_start(struct stream *s)
@@ -59,7 +58,7 @@ static size_t size_of(int64_t s)
 {
     size_t n = 0;
 
-    while (s > 1 && n + 1 < TTL_SIZES) {
+    while (s > 1 && n + 1 < STREAM_TTL_SIZES) {
         s >>= 1;
         n++;
     }
@@ -117,7 +116,7 @@ static size_t quantile(const uint64_t *counts, size_t n, double q)
     return n - 1;
 }
 
-static int64_t late_at(const struct hour *h, double q)
+static int64_t late_at(const struct stream_hour *h, double q)
 {
     size_t i = quantile(h->late, STREAM_LATE_BUCKETS, q);
 
@@ -128,12 +127,54 @@ static int64_t late_at(const struct hour *h, double q)
                : h->late_max_ns;
 }
 
-static int64_t ttl_at(const struct hour *h, double q)
+static int64_t ttl_at(const struct stream_hour *h, double q)
 {
-    size_t i = quantile(h->ttls, TTL_SIZES, q);
-    int64_t s = i == TTL_SIZES ? 0 : (int64_t)1 << (i + 1);
+    size_t i = quantile(h->ttl_sizes, STREAM_TTL_SIZES, q);
+    int64_t s = i == STREAM_TTL_SIZES ? 0 : (int64_t)1 << (i + 1);
 
     return s < h->ttl_max_s ? s : h->ttl_max_s;
+}
+
+void stream_hour_quantiles(struct stream_hour *h)
+{
+    h->late_p50_ns = late_at(h, 0.5);
+    h->late_p99_ns = late_at(h, 0.99);
+    h->ttl_p50_s = ttl_at(h, 0.5);
+    h->ttl_p99_s = ttl_at(h, 0.99);
+}
+
+void stream_hour_add(struct stream_hour *sum, const struct stream_hour *h)
+{
+    if (h->since_ns != 0 && (sum->since_ns == 0 || h->since_ns < sum->since_ns))
+        sum->since_ns = h->since_ns;
+    sum->covered_ns = h->covered_ns > sum->covered_ns ? h->covered_ns : sum->covered_ns;
+    sum->stored += h->stored;
+    sum->stored_bytes += h->stored_bytes;
+    sum->expired += h->expired;
+    sum->expired_bytes += h->expired_bytes;
+    sum->ttls += h->ttls;
+    sum->ttl_sum_s += h->ttl_sum_s;
+    sum->expired_bytes_total += h->expired_bytes_total;
+    for (size_t i = 0; i < STREAM_LATE_BUCKETS; i++)
+        sum->late[i] += h->late[i];
+    sum->late_sum_s += h->late_sum_s;
+    for (size_t i = 0; i < STREAM_TTL_SIZES; i++)
+        sum->ttl_sizes[i] += h->ttl_sizes[i];
+    sum->late_max_ns = h->late_max_ns > sum->late_max_ns ? h->late_max_ns : sum->late_max_ns;
+    sum->ttl_max_s = h->ttl_max_s > sum->ttl_max_s ? h->ttl_max_s : sum->ttl_max_s;
+}
+
+struct stream_steady stream_steady_of(const struct stream_hour *h, double ttls, double ttl_sum_s)
+{
+    double seconds = h->covered_ns < CLOCK_S ? 1 : (double)h->covered_ns / 1e9;
+    struct stream_steady y = {.per_second = ttls / seconds,
+                              .mean_ttl_s = ttls > 0 ? ttl_sum_s / ttls : 0};
+    double msgs = y.per_second * y.mean_ttl_s;
+
+    y.msgs = (uint64_t)(msgs + 0.5);
+    if (h->stored > 0)
+        y.bytes = (uint64_t)(msgs * (double)h->stored_bytes / (double)h->stored);
+    return y;
 }
 
 static void add_minutes(struct hour *h, struct stream_hour *out)
@@ -149,25 +190,34 @@ static void add_minutes(struct hour *h, struct stream_hour *out)
     }
 }
 
+/* The ring is 59 whole minutes and the one that is being filled. */
+static int64_t covered(const struct hour *h, int64_t now_ns)
+{
+    int64_t first_ns = (h->now - (MINUTES - 1)) * MINUTE_NS;
+
+    return now_ns - (h->since_ns > first_ns ? h->since_ns : first_ns);
+}
+
 void stream_hour(struct stream *s, struct stream_hour *out)
 {
     struct hour *h = s->hour;
+    int64_t now_ns;
 
     *out = (struct stream_hour){0};
     if (h == NULL)
         return;
-    (void)minute_at(h, stream_now(s));
+    now_ns = stream_now(s);
+    (void)minute_at(h, now_ns);
     add_minutes(h, out);
     out->since_ns = h->since_ns;
+    out->covered_ns = covered(h, now_ns);
     out->expired_bytes_total = h->expired_bytes_total;
     memcpy(out->late, h->late, sizeof out->late);
     out->late_sum_s = h->late_sum_s;
-    out->late_p50_ns = late_at(h, 0.5);
-    out->late_p99_ns = late_at(h, 0.99);
+    memcpy(out->ttl_sizes, h->ttls, sizeof out->ttl_sizes);
     out->late_max_ns = h->late_max_ns;
-    out->ttl_p50_s = ttl_at(h, 0.5);
-    out->ttl_p99_s = ttl_at(h, 0.99);
     out->ttl_max_s = h->ttl_max_s;
+    stream_hour_quantiles(out);
 }
 
 void stream_late_add(const struct stream *s, struct stream_late *sum)

@@ -44,9 +44,9 @@ int64_t lifetime_stored_ttl(struct stream *s, const struct store_rec *r, bool al
                             const struct policy *policy);
 /* The lifetime of a message that was stored, for its ack.  False: nobody asked. */
 bool lifetime_show(struct stream *s, const struct intake *in, struct stream_ack_ttl *out);
-/* The policy's decision about a stored message, as if it were published at from_ns. */
-void lifetime_stored_decide(struct stream *s, const struct store_rec *r, int64_t from_ns,
-                            struct policy_decision *d);
+/* The policy's (NULL: none) decision about a stored message, as if it were published at from_ns. */
+void lifetime_stored_decide(struct stream *s, const struct policy *p, const struct store_rec *r,
+                            int64_t from_ns, struct policy_decision *d);
 /* Would a link make it infinite, if the linked record were permanent? */
 bool lifetime_may_be_linked(struct stream *s, const struct store_rec *r);
 

@@ -105,10 +105,10 @@ int64_t lifetime_stored_ttl(struct stream *s, const struct store_rec *r, bool al
     return d.ttl;
 }
 
-void lifetime_stored_decide(struct stream *s, const struct store_rec *r, int64_t from_ns,
-                            struct policy_decision *d)
+void lifetime_stored_decide(struct stream *s, const struct policy *p, const struct store_rec *r,
+                            int64_t from_ns, struct policy_decision *d)
 {
-    decide_stored(s, r, from_ns, s->cfg.allow_msg_ttl, s->governor, is_permanent, d);
+    decide_stored(s, r, from_ns, s->cfg.allow_msg_ttl, p, is_permanent, d);
 }
 
 static bool always(void *arg, struct mf_slice subject)

@@ -59,7 +59,7 @@ static int judge(struct stream *s, const struct store_rec *r)
 
     if (!linked_watches(s) || s->cfg.sealed || (r->flags & STORE_PINNED) != 0)
         return 0;
-    lifetime_stored_decide(s, r, now_ns, &d);
+    lifetime_stored_decide(s, s->governor, r, now_ns, &d);
     if (d.by == POLICY_BY_CLIENT) /* infinite: it was made so before its header could be read */
         return infinite && d.ttl != TTL_NEVER
                    ? set_end(s, r->seq, expire_deadline(s, r->ts_ns, d.ttl), 0)

@@ -2,11 +2,11 @@
 noinst_LIBRARIES += %D%/libstream.a
 %C%_libstream_a_SOURCES = \
 	%D%/js_error.c %D%/config.c %D%/config_check.c %D%/config_source.c %D%/config_subjects.c %D%/config_update.c %D%/config_policy.c %D%/config_impl.h \
-	%D%/stream.c %D%/publish.c %D%/copy.c %D%/intake.c %D%/check.c %D%/limits.c %D%/expire.c %D%/life.c %D%/lifetime.c %D%/lifetime.h %D%/lifetime_stored.c %D%/way_out.c %D%/touch.c %D%/letter.c %D%/warn.c %D%/tell.c %D%/tell.h %D%/scope.c %D%/linked.c %D%/ahead.c %D%/hour.c %D%/backfill.c %D%/remove.c %D%/purge.c %D%/hold.c %D%/view.c %D%/find.c \
+	%D%/stream.c %D%/publish.c %D%/copy.c %D%/intake.c %D%/check.c %D%/limits.c %D%/expire.c %D%/life.c %D%/lifetime.c %D%/lifetime.h %D%/lifetime_stored.c %D%/way_out.c %D%/touch.c %D%/letter.c %D%/warn.c %D%/tell.c %D%/tell.h %D%/scope.c %D%/linked.c %D%/ahead.c %D%/ages.c %D%/ages.h %D%/census.c %D%/hour.c %D%/backfill.c %D%/remove.c %D%/purge.c %D%/hold.c %D%/view.c %D%/find.c \
 	%D%/announce.c %D%/republish.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/walk.c %D%/walk.h %D%/sweep.c %D%/sweep_plan.c %D%/sweep_plan.h %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
 	%D%/counter.c %D%/counter_park.c %D%/counter_source.c %D%/counter_impl.h %D%/decimal.c %D%/decimal.h \
 	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_clock.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_root.c %D%/catalog_impl.h %D%/stream_impl.h %D%/purge.h %D%/limits.h %D%/announce.h %D%/dedup.h %D%/extras.h \
-	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/stream.h include/mayfly/stream_blob.h include/mayfly/stream_host.h include/mayfly/stream_ttl.h include/mayfly/stream_event.h include/mayfly/backfill.h include/mayfly/stream_ahead.h include/mayfly/stream_hour.h include/mayfly/catalog.h include/mayfly/stream_damage.h
+	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/stream.h include/mayfly/stream_blob.h include/mayfly/stream_host.h include/mayfly/stream_ttl.h include/mayfly/stream_event.h include/mayfly/backfill.h include/mayfly/stream_ahead.h include/mayfly/stream_census.h include/mayfly/stream_hour.h include/mayfly/catalog.h include/mayfly/stream_damage.h
 %C%_libstream_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 STREAM_LIBS = %D%/libstream.a src/store/libstore.a src/markers/libmarkers.a src/policy/libpolicy.a src/proto/libproto.a \
@@ -36,6 +36,10 @@ UNIT_TESTS += test/unit/hour
 test_unit_hour_SOURCES = test/unit/test_hour.c $(STREAM_WORLD)
 test_unit_hour_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_hour_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/census
+test_unit_census_SOURCES = test/unit/test_census.c $(STREAM_WORLD)
+test_unit_census_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_census_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
 UNIT_TESTS += test/unit/linked
 test_unit_linked_SOURCES = test/unit/test_linked.c $(STREAM_WORLD)
 test_unit_linked_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)

@@ -114,6 +114,14 @@ static int load(struct stream *s)
     return s->cfg.allow_msg_schedules ? schedule_load(s) : 0;
 }
 
+static uint64_t accepted_msgs(const struct stream *s)
+{
+    uint64_t msgs, bytes, last;
+
+    store_accepted(s->store, &msgs, &bytes, &last);
+    return msgs;
+}
+
 int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_ns, struct store *st,
                const struct stream_host *h, struct mf_error *e)
 {
@@ -150,6 +158,7 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     }
     stream_config_init(cfg);
     limits_count(s);
+    s->stats.removed = accepted_msgs(s);
     limits_resume(s);
     expire_start(s);
     *out = s;
@@ -359,6 +368,8 @@ void stream_stats(struct stream *s, struct stream_stats *out)
     out->disk_bytes = store_disk_bytes(s->store);
     out->memory_bytes = st.index_bytes;
     out->syncs = st.syncs;
+    uint64_t there = accepted_msgs(s) + s->stats.expired, came = s->stats.removed + st.appends;
+    out->removed = came > there ? came - there : 0;
     struct stream_damage d;
     out->damage = stream_damage(s, &d) ? d.places : 0;
     out->late_max_ns = expire_late_max(s);

@@ -129,7 +129,7 @@ struct stream {
     struct mf_buf scratch, packed; /* a rewritten header; a compressed body */
     char subject_buf[4096];        /* a transformed subject */
     void *data;
-    struct stream_stats stats; /* late_max_ns is stream_stats()'s: it comes from late */
+    struct stream_stats stats; /* late_max_ns: see late; removed: messages at the opening */
     /* The worst delays of expiries: [0] since from_ns, [1] in the window before that. */
     struct worst_late {
         int64_t from_ns, worst_ns[2];

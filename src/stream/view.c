@@ -361,7 +361,8 @@ void stream_state(struct stream *s, struct stream_state *out)
                                  .first_ts_ns = CLOCK_ZERO,
                                  .last_ts_ns = t.last_seq == 0 ? CLOCK_ZERO : s->last_ts_ns,
                                  .subjects = t.keys,
-                                 .with_ttl = t.deadlines};
+                                 .with_ttl = t.deadlines,
+                                 .overdue = t.overdue};
     if (t.msgs > 0) {
         out->first_ts_ns = time_of(s, t.first_seq);
         out->deleted = t.last_seq - t.first_seq + 1 - t.msgs;

@@ -25,7 +25,7 @@ EXTRA_DIST += \
 	%D%/lib/archive.mjs %D%/lib/js.mjs %D%/lib/reentry.mjs %D%/limits_streams.mjs %D%/markers.mjs %D%/publish_checks.mjs \
 	%D%/erase.mjs %D%/reentry.mjs %D%/reentry_random.mjs %D%/restores.mjs %D%/regressions.mjs %D%/restarts.mjs %D%/store_dir.mjs %D%/ttl_requirement.mjs %D%/ttl_values.mjs
 
-EXTRA_DIST += %D%/jsz.mjs %D%/lib/ttl.mjs %D%/ttl_paths.mjs %D%/ttl_policy.mjs %D%/ttl_rules.mjs %D%/damage.mjs %D%/tracing.mjs %D%/protocol_trace.mjs %D%/ttl_moments.mjs %D%/ttl_out.mjs %D%/lib/ttl_api.mjs %D%/ttl_api.mjs %D%/ttl_api_access.mjs %D%/ttl_api_walks.mjs
+EXTRA_DIST += %D%/jsz.mjs %D%/lib/ttl.mjs %D%/ttl_paths.mjs %D%/ttl_policy.mjs %D%/ttl_rules.mjs %D%/damage.mjs %D%/tracing.mjs %D%/protocol_trace.mjs %D%/ttl_moments.mjs %D%/ttl_out.mjs %D%/lib/ttl_api.mjs %D%/ttl_api.mjs %D%/ttl_api_access.mjs %D%/ttl_api_walks.mjs %D%/ttl_api_account.mjs
 
 EXTRA_DIST += %D%/errors.mjs %D%/hostile.mjs %D%/lib/schema.mjs %D%/schemas.mjs
 

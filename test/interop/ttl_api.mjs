@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { SECOND, group, onServer, ownServer } from "./lib/js.mjs";
 import { scenario } from "./lib/scenario.mjs";
-import { ms, refusal, ttl } from "./lib/ttl_api.mjs";
+import { BAD, FILTER, LIMIT, LITERAL, ONE, ms, refusal, ttl } from "./lib/ttl_api.mjs";
 import { life, lives, policy } from "./lib/ttl.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
 const HOUR = 3600_000;
 const ours = { only: "mayfly" };
 const plain = group();
-const BAD = [400, 10003, "bad request"];
+const ONE_OF_TWO = BAD("give exactly one of subject, seq");
 const NOT_FOUND = [404, 10037, "no message found"];
 const TTL = (text) => [400, 10165, `invalid per-message TTL: ${text}`];
 const day = policy({ default: "24h" });
@@ -74,13 +74,14 @@ plain("GET refuses what names no message, or two", ours, async (c) => {
   await c.pub("a", "x");
   const S = c.id;
   for (const [op, body, want] of [
-    [`GET.${S}`, {}, BAD],
-    [`GET.${S}`, "", BAD],
-    [`GET.${S}`, "null", BAD],
-    [`GET.${S}`, { subject: c.subject("a"), seq: 1 }, BAD],
-    [`GET.${S}`, { subject: c.subject(">") }, BAD],
-    [`GET.${S}.${c.prefix}.*`, "", BAD],
-    [`GET.${S}.>`, "", BAD],
+    [`GET.${S}`, {}, ONE_OF_TWO],
+    [`GET.${S}`, "", ONE_OF_TWO],
+    [`GET.${S}`, "null", ONE_OF_TWO],
+    [`GET.${S}`, { subject: c.subject("a"), seq: 1 }, ONE_OF_TWO],
+    [`GET.${S}`, { subject: c.subject(">") }, LITERAL],
+    [`GET.${S}.${c.prefix}.*`, "", LITERAL],
+    [`GET.${S}.>`, "", LITERAL],
+    [`GET.${S}`, `{"subject":"${"x".repeat(65536)}"}`, BAD("the body has more than 65536 bytes")],
     [`GET.${S}`, { seq: 0 }, NOT_FOUND],
     [`GET.${S}`, { seq: 99 }, NOT_FOUND],
     [`GET.${S}.${c.subject("none")}`, "", NOT_FOUND],
@@ -163,7 +164,7 @@ plain("SET if set, unset, longer and shorter", ours, async (c) => {
   await ttl(c, `PERSIST.${c.id}.${c.subject("a")}`);
   assert.deepEqual(await counts({ ttl: "1h", if: "set" }), [0, 1]);
   assert.deepEqual(await counts({ ttl: "1h", if: "unset" }), [1, 0]);
-  await refusal(c, `SET.${c.id}.${c.subject("a")}`, { ttl: "1h", if: "bigger" }, BAD);
+  await refusal(c, `SET.${c.id}.${c.subject("a")}`, { ttl: "1h", if: "bigger" }, BAD("if must be set, unset, longer or shorter"));
 });
 
 plain("SET obeys the bounds of the policy", ours, async (c) => {
@@ -186,26 +187,26 @@ plain("SET, TOUCH and PERSIST refuse what they cannot read", ours, async (c) => 
   const DURATION = TTL("not a duration of 1s to 36500d");
   for (const text of ["never", "0", "-1s", "", "x", "36501d", "1e3", "99999999999999999999", "9223372036s", "1h junk"])
     await refusal(c, `SET.${c.id}.${a}`, { ttl: text }, DURATION);
-  for (const [op, body] of [
-    ["SET", { subject: a }],
-    ["SET", { subject: a, ttl: "1h", expires: "2100-01-01T00:00:00Z" }],
-    ["SET", { ttl: "1h" }],
-    ["TOUCH", {}],
-    ["TOUCH", { subject: a, seq: 1 }],
-    ["TOUCH", { subject: a, filter: a }],
-    ["TOUCH", { subject: c.subject("*") }],
-    ["TOUCH", { filter: "a..b" }],
-    ["TOUCH", { filter: a, get: true }],
-    ["TOUCH", { filter: a, expect_seq: 1 }],
-    ["TOUCH", { seq: 1, expect_seq: 1 }],
-    ["TOUCH", { seq: 1, limit: 1 }],
-    ["TOUCH", { subject: a, from_seq: 1 }],
-    ["PERSIST", { filter: a, limit: 0 }],
-    ["PERSIST", { filter: a, limit: -1 }],
-    ["PERSIST", { filter: a, limit: 1001 }],
-    ["PERSIST", { filter: a, limit: 2 ** 53 }],
+  for (const [op, body, want] of [
+    ["SET", { subject: a }, BAD("give exactly one of ttl, expires")],
+    ["SET", { subject: a, ttl: "1h", expires: "2100-01-01T00:00:00Z" }, BAD("give exactly one of ttl, expires")],
+    ["SET", { ttl: "1h" }, ONE],
+    ["TOUCH", {}, ONE],
+    ["TOUCH", { subject: a, seq: 1 }, ONE],
+    ["TOUCH", { subject: a, filter: a }, ONE],
+    ["TOUCH", { subject: c.subject("*") }, LITERAL],
+    ["TOUCH", { filter: "a..b" }, FILTER],
+    ["TOUCH", { filter: a, get: true }, BAD("get goes with subject or seq")],
+    ["TOUCH", { filter: a, expect_seq: 1 }, BAD("expect_seq goes with subject alone")],
+    ["TOUCH", { seq: 1, expect_seq: 1 }, BAD("expect_seq goes with subject alone")],
+    ["TOUCH", { seq: 1, limit: 1 }, BAD("limit and from_seq go with filter alone")],
+    ["TOUCH", { subject: a, from_seq: 1 }, BAD("limit and from_seq go with filter alone")],
+    ["PERSIST", { filter: a, limit: 0 }, LIMIT],
+    ["PERSIST", { filter: a, limit: -1 }, LIMIT],
+    ["PERSIST", { filter: a, limit: 1001 }, LIMIT],
+    ["PERSIST", { filter: a, limit: 2 ** 53 }, LIMIT],
   ])
-    await refusal(c, `${op}.${c.id}`, body, BAD);
+    await refusal(c, `${op}.${c.id}`, body, want);
   for (const [op, body] of [
     ["PERSIST", { subject: a, ttl: "1h" }],
     ["TOUCH", { subject: a, if: "set" }],
@@ -221,7 +222,7 @@ plain("SET, TOUCH and PERSIST refuse what they cannot read", ours, async (c) => 
     await refusal(c, `${op}.${c.id}`, body, [400, 10025]);
   for (const op of ["SET", "TOUCH", "PERSIST"]) {
     const more = op === "SET" ? { ttl: "1h" } : {};
-    await refusal(c, `${op}.${c.id}.${c.prefix}.*`, more, BAD);
+    await refusal(c, `${op}.${c.id}.${c.prefix}.*`, more, LITERAL);
     await refusal(c, `${op}.NO${c.id}.a`, more, [404, 10059, "stream not found"]);
     await refusal(c, `${op}.${c.id}.${c.subject("none")}`, more, NOT_FOUND);
     await refusal(c, `${op}.${c.id}`, { seq: 99, ...more }, NOT_FOUND);

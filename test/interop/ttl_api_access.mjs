@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Kvm } from "@nats-io/kv";
 import { group, jetstreamBlock, onServer, ownServer } from "./lib/js.mjs";
 import { collect, scenario } from "./lib/scenario.mjs";
-import { ask, ms, refusal, ttl } from "./lib/ttl_api.mjs";
+import { LITERAL, ask, ms, refusal, ttl } from "./lib/ttl_api.mjs";
 import { life, policy } from "./lib/ttl.mjs";
 import { LIMIT_MS, until } from "./lib/wait.mjs";
 
@@ -35,7 +35,7 @@ authorization { users: [
     "$MAYFLY.TTL.GET.KV_drafts.$KV.drafts.alice.>", "$MAYFLY.TTL.TOUCH.KV_drafts.$KV.drafts.alice.>" ] } } },
   { user: editor, password: p, permissions: { publish: { allow: "$MAYFLY.TTL.>", deny: ["$MAYFLY.TTL.PERSIST.>", "$MAYFLY.TTL.BACKFILL.>"] } } },
   { user: auditor, password: p, permissions: { subscribe: "_INBOX.>", publish: { allow: [
-    "$MAYFLY.TTL.GET.>", "$MAYFLY.TTL.LIST.>", "$MAYFLY.TTL.STATS.>", "$MAYFLY.TTL.FORECAST.>", "$MAYFLY.TTL.POLICY.>", "$MAYFLY.TTL.POLICY" ] } } }
+    "$MAYFLY.TTL.GET.>", "$MAYFLY.TTL.LIST.>", "$MAYFLY.TTL.STATS.>", "$MAYFLY.TTL.FORECAST.>", "$MAYFLY.TTL.POLICY.>", "$MAYFLY.TTL.POLICY", "$MAYFLY.TTL.STATS" ] } } }
 ] }\n`;
 
 async function drafts(t, block = "") {
@@ -60,13 +60,13 @@ scenario("R003_34_a_user_may_extend_its_own_drafts_only", ours, async (t) => {
   const S = "$MAYFLY.TTL";
   const cases = [
     [`${S}.TOUCH.KV_drafts.$KV.drafts.bob.1`], [`${S}.GET.KV_drafts.$KV.drafts.bob.1`], [`${S}.TOUCH.KV_drafts`, '{"subject":"$KV.drafts.bob.1"}'],
-    [`${S}.TOUCH.KV_drafts`, '{"filter":">"}'], [`${S}.SET.KV_drafts.${own}`, '{"ttl":"1h"}'], [`${S}.PERSIST.KV_drafts.${own}`], [`${S}.LIST.KV_drafts`], [`${S}.POLICY`],
+    [`${S}.TOUCH.KV_drafts`, '{"filter":">"}'], [`${S}.SET.KV_drafts.${own}`, '{"ttl":"1h"}'], [`${S}.PERSIST.KV_drafts.${own}`], [`${S}.LIST.KV_drafts`], [`${S}.POLICY`], [`${S}.STATS`],
   ];
   for (const [subject, body] of cases) await denied(alice.nc, subject, body);
   // neither the body nor a wildcard leads elsewhere
   for (const body of [{ subject: "$KV.drafts.bob.1" }, { seq: 2 }, { filter: "$KV.drafts.>" }]) assert.equal((await ttl(alice, `TOUCH.KV_drafts.${own}`, body)).subject, own);
-  await refusal(alice, "TOUCH.KV_drafts.$KV.drafts.alice.*", "", [400, 10003, "bad request"]);
-  await refusal(alice, "TOUCH.KV_drafts.$KV.drafts.alice.>", "", [400, 10003, "bad request"]);
+  await refusal(alice, "TOUCH.KV_drafts.$KV.drafts.alice.*", "", LITERAL);
+  await refusal(alice, "TOUCH.KV_drafts.$KV.drafts.alice.>", "", LITERAL);
   assert.equal((await life(c, "$KV.drafts.bob.1")).expires, bob);
 });
 
@@ -85,7 +85,7 @@ scenario("R000_54_making_an_item_infinite_needs_a_permission_of_its_own", ours, 
 scenario("an auditor reads everything and changes nothing", ours, async (t) => {
   const { user } = await drafts(t);
   const auditor = await user("auditor");
-  for (const op of ["GET.KV_drafts.$KV.drafts.bob.1", "LIST.KV_drafts", "STATS.KV_drafts", "FORECAST.KV_drafts", "POLICY.KV_drafts", "POLICY"]) await ttl(auditor, op);
+  for (const op of ["GET.KV_drafts.$KV.drafts.bob.1", "LIST.KV_drafts", "STATS.KV_drafts", "FORECAST.KV_drafts", "POLICY.KV_drafts", "POLICY", "STATS"]) await ttl(auditor, op);
   for (const op of ["SET", "TOUCH", "PERSIST", "BACKFILL"]) await denied(auditor.nc, `$MAYFLY.TTL.${op}.KV_drafts`);
 });
 
@@ -95,7 +95,7 @@ scenario("permissions hold under the name of the domain, too", ours, async (t) =
   const hub = (x, op, body) => ask(x, op, body, "$MAYFLY.hub.TTL.");
   const r = await hub(c, `TOUCH.KV_drafts.${own}`);
   assert.deepEqual([r.type, r.error, r.subject], ["io.mayfly.api.v1.ttl_touch_response", undefined, own]);
-  for (const op of ["GET.KV_drafts.$KV.drafts.bob.1", "LIST.KV_drafts", "STATS.KV_drafts", "FORECAST.KV_drafts", "POLICY.KV_drafts", "POLICY"])
+  for (const op of ["GET.KV_drafts.$KV.drafts.bob.1", "LIST.KV_drafts", "STATS.KV_drafts", "FORECAST.KV_drafts", "POLICY.KV_drafts", "POLICY", "STATS"])
     assert.equal((await hub(c, op)).error, undefined, op);
   assert.equal((await hub(c, "BACKFILL.KV_drafts", { action: "status" })).error.err_code, 21002);
   assert.equal((await ask(c, "GET.KV_drafts.none")).error.err_code, 10037);
@@ -109,9 +109,11 @@ scenario("permissions hold under the name of the domain, too", ours, async (t) =
 const ACCOUNTS = `
 accounts {
   APP { jetstream: enabled, users: [ {user: app, password: p} ], exports: [
-    { service: "$MAYFLY.TTL.GET.S.>", accounts: [WEB] }, { service: "$MAYFLY.TTL.TOUCH.S.>", accounts: [WEB] } ] }
+    { service: "$MAYFLY.TTL.GET.S.>", accounts: [WEB] }, { service: "$MAYFLY.TTL.TOUCH.S.>", accounts: [WEB] },
+    { service: "$MAYFLY.TTL.STATS", accounts: [WEB] } ] }
   WEB { users: [ {user: web, password: p} ], imports: [
-    { service: { account: APP, subject: "$MAYFLY.TTL.GET.S.>" }, to: "ttl.get.>" }, { service: { account: APP, subject: "$MAYFLY.TTL.TOUCH.S.>" }, to: "ttl.touch.>" } ] }
+    { service: { account: APP, subject: "$MAYFLY.TTL.GET.S.>" }, to: "ttl.get.>" }, { service: { account: APP, subject: "$MAYFLY.TTL.TOUCH.S.>" }, to: "ttl.touch.>" },
+    { service: { account: APP, subject: "$MAYFLY.TTL.STATS" }, to: "ttl.stats" } ] }
   JSON { jetstream: enabled, users: [ {user: other, password: p} ] }
   SYS { users: [ {user: sys, password: p} ] }
 }
@@ -131,10 +133,12 @@ scenario("R000_47_accounts_are_apart_and_ask_each_other_by_services", ours, asyn
   const r = await ask(web, "s.a", "", "ttl.touch.");
   assert.equal(r.expires, (await life(app, "a")).expires);
   assert.deepEqual((await ask(web, "s.o0", "", "ttl.touch.")).error, { code: 404, err_code: 10037, description: "no message found" });
-  for (const op of ["GET.S.s.a", "SET.S.s.a", "TOUCH.S.s.a", "PERSIST.S.s.a", "LIST.S", "STATS.S", "FORECAST.S", "POLICY.S", "POLICY", "BACKFILL.S"])
+  const sum = await ask(web, "stats", "", "ttl.");
+  assert.deepEqual([sum.type, sum.namespace, sum.streams, sum.items_with_ttl], ["io.mayfly.api.v1.ttl_stats_response", "APP", 1, 1]);
+  for (const op of ["GET.S.s.a", "SET.S.s.a", "TOUCH.S.s.a", "PERSIST.S.s.a", "LIST.S", "STATS.S", "STATS", "FORECAST.S", "POLICY.S", "POLICY", "BACKFILL.S"])
     await refusal(web, op, "", [503, 10039, "JetStream not enabled for account"]);
   const sys = await t.connect(s, as("sys"));
-  for (const op of ["GET.S.s.a", "SET.S.s.a", "TOUCH.S.s.a", "PERSIST.S.s.a", "LIST.S", "STATS.S", "FORECAST.S", "POLICY.S", "POLICY", "BACKFILL.S"])
+  for (const op of ["GET.S.s.a", "SET.S.s.a", "TOUCH.S.s.a", "PERSIST.S.s.a", "LIST.S", "STATS.S", "STATS", "FORECAST.S", "POLICY.S", "POLICY", "BACKFILL.S"])
     await assert.rejects(sys.request(`$MAYFLY.TTL.${op}`, "", { timeout: LIMIT_MS }), /no responders/i, op);
 });
 

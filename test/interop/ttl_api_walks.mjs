@@ -2,13 +2,12 @@
 import assert from "node:assert/strict";
 import { group, onServer, ownServer } from "./lib/js.mjs";
 import { scenario } from "./lib/scenario.mjs";
-import { ask, done, job, ms, pages, refusal, ttl } from "./lib/ttl_api.mjs";
+import { BAD, FILTER, LIMIT, ask, done, job, ms, pages, refusal, ttl } from "./lib/ttl_api.mjs";
 import { life, lives, policy } from "./lib/ttl.mjs";
 import { until } from "./lib/wait.mjs";
 
 const ours = { only: "mayfly" };
 const plain = group();
-const BAD = [400, 10003, "bad request"];
 const DAY = 86400;
 const day = policy({ default: "24h" });
 
@@ -73,20 +72,40 @@ plain("R000_59_data_without_a_ttl_is_found", ours, async (c) => {
 
 plain("LIST, STATS, FORECAST and BACKFILL refuse what they cannot read", ours, async (c) => {
   await c.create(day);
-  for (const [op, body] of [
-    ["LIST", { limit: 0 }], ["LIST", { limit: -5 }], ["LIST", { limit: 1001 }], ["LIST", { state: "dead" }], ["LIST", { filter: "a..b" }],
-    ["LIST", { within: "soon" }], ["LIST", { within: "-1h" }], ["LIST", { within: "36501d" }], ["LIST", { within: "1h", state: "without" }],
-    ["FORECAST", { buckets: 0 }], ["FORECAST", { buckets: 201 }], ["FORECAST", { buckets: -1 }], ["FORECAST", { within: "59s" }], ["FORECAST", { within: "36501d" }],
-    ["BACKFILL", {}], ["BACKFILL", { action: "go" }], ["BACKFILL", { action: "start", which: "some" }], ["BACKFILL", { action: "start", from: "then" }],
-    ["BACKFILL", { action: "start", rate: -1 }], ["BACKFILL", { action: "start", rate: 1000001 }], ["BACKFILL", { action: "start", spread: "far" }],
-    ["BACKFILL", { action: "start", filter: "a..b" }], ["BACKFILL", { action: "start", filter: "x".repeat(300) }],
+  const within = BAD("within must be a duration of 1s to 36500d");
+  const ahead = BAD("within must be a duration of 1m to 36500d");
+  const buckets = BAD("buckets must be 1 to 200");
+  const depth = BAD("depth must be 0 to 8");
+  const action = BAD("action must be start, status, pause, resume or stop");
+  const rate = BAD("rate must be 1 to 1000000");
+  const subjects = BAD("filter must be a valid subject filter of at most 255 bytes");
+  for (const [op, body, want] of [
+    ["LIST", { limit: 0 }, LIMIT], ["LIST", { limit: -5 }, LIMIT], ["LIST", { limit: 1001 }, LIMIT],
+    ["LIST", { state: "dead" }, BAD("state must be with, without or infinite")], ["LIST", { filter: "a..b" }, FILTER],
+    ["LIST", { within: "soon" }, within], ["LIST", { within: "-1h" }, within], ["LIST", { within: "36501d" }, within],
+    ["LIST", { within: "1h", state: "without" }, BAD("within goes with state with alone")],
+    ["STATS", { depth: -1 }, depth], ["STATS", { depth: 9 }, depth], ["STATS", { depth: 2 ** 40 }, depth], ["STATS", { filter: "a..b" }, FILTER],
+    ["STATS", { filter: ">.a", depth: 1 }, FILTER], ["STATS", { filter: "." }, FILTER], ["STATS", { filter: " " }, FILTER],
+    ["FORECAST", { buckets: 0 }, buckets], ["FORECAST", { buckets: 201 }, buckets], ["FORECAST", { buckets: -1 }, buckets],
+    ["FORECAST", { within: "59s" }, ahead], ["FORECAST", { within: "36501d" }, ahead], ["FORECAST", { filter: "a.>.b" }, FILTER],
+    ["BACKFILL", {}, action], ["BACKFILL", { action: "go" }, action],
+    ["BACKFILL", { action: "start", which: "some" }, BAD("which must be without or all")],
+    ["BACKFILL", { action: "start", from: "then" }, BAD("from must be now or written")],
+    ["BACKFILL", { action: "start", rate: -1 }, rate], ["BACKFILL", { action: "start", rate: 1000001 }, rate],
+    ["BACKFILL", { action: "start", spread: "far" }, BAD("spread must be 0 or a duration of 1s to 36500d")],
+    ["BACKFILL", { action: "start", filter: "a..b" }, subjects], ["BACKFILL", { action: "start", filter: "x".repeat(300) }, subjects],
+    ["POLICY", { test: {} }, BAD("test needs a subject without wildcards and empty tokens")],
+    ["POLICY", { test: { subject: c.subject("a"), payload: "x".repeat(16385) } }, BAD("payload must be at most 16384 bytes")],
+    ["POLICY", { test: { subject: c.subject("a"), headers: { "a b": "x" } } }, BAD("headers have a name or a value that no header can have")],
   ])
-    await refusal(c, `${op}.${c.id}`, body, BAD);
+    await refusal(c, `${op}.${c.id}`, body, want);
   for (const op of ["LIST", "STATS", "FORECAST", "BACKFILL", "POLICY"]) {
     await refusal(c, `${op}.NO${c.id}`, op === "BACKFILL" ? { action: "status" } : "", [404, 10059, "stream not found"]);
     for (const body of ["{", "[]", '{"x":1}', '{"x":'.repeat(5000), "\u0000", `{"within":${"9".repeat(400)}}`]) await refusal(c, `${op}.${c.id}`, body, [400, 10025]);
   }
   await refusal(c, `BACKFILL.${c.id}`, { action: "start", expire_now: -1 }, [400, 10025]);
+  await refusal(c, "POLICY", { limit: 257 }, BAD("offset must be 0 or more, limit 1 to 256"));
+  for (const body of [{ filter: ">" }, { depth: 1 }]) await refusal(c, "STATS", body, BAD("filter and depth need a stream: $MAYFLY.TTL.STATS.<stream>"));
 });
 
 // --- STATS and FORECAST ----------------------------------------------------------------------------

@@ -23,6 +23,13 @@ export async function refusal(c, op, body, [code, err_code, description]) {
   assert.deepEqual(r.error, { code, err_code, description: description ?? r.error.description }, what);
 }
 
+// 10003 with its reason.
+export const BAD = (why) => [400, 10003, `bad request: ${why}`];
+export const ONE = BAD("give exactly one of subject, seq, filter");
+export const LITERAL = BAD("subject must be one subject without wildcards and empty tokens");
+export const FILTER = BAD("filter is no valid subject filter");
+export const LIMIT = BAD("limit must be 1 to 1000");
+
 // LIST to its end, in pages: the items.
 export async function pages(c, body) {
   const items = [];

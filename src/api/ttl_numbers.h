@@ -1,0 +1,38 @@
+/* ttl_numbers.h: the counts that STATS shows, of one stream or of several together. */
+#ifndef API_TTL_NUMBERS_H
+#define API_TTL_NUMBERS_H
+
+#include "ttl_api.h"
+
+#include "mayfly/stream_ahead.h"
+#include "mayfly/stream_hour.h"
+
+struct ttl_numbers {
+    struct stream_lives lives;
+    uint64_t bytes, overdue;
+    uint64_t ending[2], ending_bytes; /* within an hour, within a day; within a day */
+    bool sampled;                     /* ending_bytes is an estimate */
+    int64_t next_ns;                  /* the first deadline; 0: none */
+    struct stream_hour hour;
+    struct stream_ttl_stats ttl;
+    uint64_t expired, removed; /* since the start */
+};
+/* Adds the counts of a stream: all but what looks ahead.  O(1), and what is overdue. */
+void ttl_numbers_add(struct ttl_numbers *n, struct stream *s);
+/* A look at the next day in 24 buckets; the first deadline. */
+void ttl_numbers_add_ahead(struct ttl_numbers *n, struct stream *s,
+                           const struct store_forecast_sum *day);
+void ttl_numbers_add_next(struct ttl_numbers *n, int64_t next_ns);
+
+/* Members of the open object: by state, "expired_last_hour", and what looks ahead. */
+void ttl_numbers_write_items(struct jsonw *w, const struct ttl_numbers *n, bool past);
+/* The last hour, "pinned" and so on. */
+void ttl_numbers_write_past(struct jsonw *w, const struct ttl_numbers *n);
+void ttl_numbers_write_more(struct jsonw *w, const struct ttl_numbers *n);
+/* "totals", "decided", "audit", "lateness_ms", "requested_s". */
+void ttl_numbers_write_totals(struct jsonw *w, const struct ttl_numbers *n);
+
+/* "<key>": {...} */
+void ttl_json_steady(struct jsonw *w, const char *key, const struct stream_steady *y);
+
+#endif

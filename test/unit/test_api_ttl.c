@@ -1,0 +1,190 @@
+/* test_api_ttl.c: requests of the TTL API that go over many streams, subjects or messages run in
+ * slices, and their work grows with what they look at.  work_set_steps() makes slices repeatable.
+ */
+#include "support/api_tenants.h"
+
+#define DAY ",\"metadata\":{\"mayfly.ttl.default\":\"10h\"}"
+
+static void create_many(const char *account, const char *prefix, unsigned n)
+{
+    char name[16];
+
+    for (unsigned i = 0; i < n; i++) {
+        (void)snprintf(name, sizeof name, "%s%u", prefix, i);
+        create(account, name, DAY);
+        fill(account, name, 2, 2, 1);
+        if (i % 100 == 99) /* inboxes are few */
+            forget_inboxes();
+    }
+}
+
+static unsigned turns_of(const char *account, const char *subject, const char *body)
+{
+    return wait_for(send(account, subject, body));
+}
+
+/* --- an account ------------------------------------------------------------------------------- */
+
+static void test_the_sum_of_an_account_takes_turns_by_its_streams(void)
+{
+    struct inbox *a, *b;
+
+    start("");
+    create_many("A", "S", 800);
+    create_many("B", "S", 100);
+    work_set_steps(loop, 2);
+    unsigned small = turns_of("B", "$MAYFLY.TTL.STATS", "");
+    unsigned large = turns_of("A", "$MAYFLY.TTL.STATS", "");
+    TEST_ASSERT_GREATER_THAN_UINT(5 * small, large);
+    TEST_ASSERT_LESS_THAN_UINT(11 * small, large);
+    a = send("A", "$MAYFLY.TTL.STATS", "");
+    b = send("B", "$JS.API.STREAM.NAMES", "");
+    TEST_ASSERT_LESS_THAN_UINT(300, wait_for(b)); /* its own slices; the other's are 1,600 */
+    TEST_ASSERT_EQUAL_UINT(0, a->count);
+    wait_for(a);
+    has(mf_buf_cstr(&a->text), "\"namespace\":\"A\",\"items_with_ttl\":1600,");
+    has(mf_buf_cstr(&a->text), "\"expiring_next_day\":1600,");
+    has(mf_buf_cstr(&a->text), "\"streams\":800}");
+}
+
+/* The stream that is being counted is deleted, and those before and behind it. */
+static void test_streams_deleted_during_the_sum_are_left_out(void)
+{
+    char subject[64];
+
+    start("");
+    create_many("A", "S", 50);
+    for (unsigned early = 0; early < 40; early++) {
+        work_set_steps(loop, 1);
+        struct inbox *a = send("A", "$MAYFLY.TTL.STATS", "");
+        for (unsigned i = 0; i < early; i++)
+            loop_turn(loop);
+        (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.DELETE.S%u", early);
+        struct inbox *gone = listen_on("A", "gone");
+        struct account *account = accounts_get(accounts, "A");
+        struct mf_msg m = {.subject = mf_str(subject), .reply = MF_LIT("gone")};
+        struct router_msg request = {.route = m.subject, .msg = &m, .origin = account};
+        (void)account_publish(account, &request); /* a client's: it does not wait behind the sum */
+        wait_for(a);
+        has(mf_buf_cstr(&a->text), "\"streams\":");
+        wait_for(gone);
+        work_set_steps(loop, 0);
+        forget_inboxes();
+    }
+    has(ask("A", "$MAYFLY.TTL.STATS", ""), "\"streams\":10}");
+}
+
+/* Neither is it begun, nor does it go on when the one who asked has left. */
+static void test_a_sum_that_nobody_waits_for_takes_no_turns(void)
+{
+    start("");
+    create_many("A", "S", 100);
+    fill("A", "S0", 2000, 2000, 1);
+    work_set_steps(loop, 1);
+    unsigned alone = turns_of("A", "$JS.API.STREAM.NAMES", "");
+    send_to("A", "$MAYFLY.TTL.STATS", "", "");
+    send_to("A", "$MAYFLY.TTL.STATS", "_INBOX.nobody", "");
+    TEST_ASSERT_UINT_WITHIN(4, alone, turns_of("A", "$JS.API.STREAM.NAMES", ""));
+    unsigned sum = turns_of("A", "$MAYFLY.TTL.STATS", "");
+    TEST_ASSERT_GREATER_THAN_UINT(50, sum);
+    struct inbox *a = send("A", "$MAYFLY.TTL.STATS", "");
+    loop_turn(loop);
+    router_unsubscribe(account_router(a->account), &a->sub);
+    TEST_ASSERT_UINT_WITHIN(6, alone, turns_of("A", "$JS.API.STREAM.NAMES", ""));
+    struct inbox *b = send("A", "$MAYFLY.TTL.STATS.S0", "{\"depth\":3}");
+    loop_turn(loop);
+    TEST_ASSERT_EQUAL_UINT(0, b->count);
+    router_unsubscribe(account_router(b->account), &b->sub);
+    TEST_ASSERT_UINT_WITHIN(6, alone, turns_of("A", "$JS.API.STREAM.NAMES", ""));
+    struct inbox *x = send("A", "$MAYFLY.TTL.POLICY.S0", "{\"what_if\":{}}");
+    loop_turn(loop);
+    TEST_ASSERT_EQUAL_UINT(0, x->count);
+    router_unsubscribe(account_router(x->account), &x->sub);
+    TEST_ASSERT_UINT_WITHIN(6, alone, turns_of("A", "$JS.API.STREAM.NAMES", ""));
+    TEST_ASSERT_EQUAL_UINT(0, a->count + b->count + x->count);
+}
+
+/* --- subjects and messages -------------------------------------------------------------------- */
+
+static void test_groups_filters_and_trials_take_turns_by_what_they_look_at(void)
+{
+    static const struct {
+        const char *op, *body;
+    } walks[] = {{"STATS", "{\"depth\":2}"},
+                 {"STATS", "{\"filter\":\"%s.>\"}"},
+                 {"FORECAST", "{\"filter\":\"%s.>\"}"},
+                 {"POLICY", "{\"what_if\":{\"mayfly.ttl.default\":\"5h\"}}"}};
+    char subject[64], body[64];
+
+    start("");
+    create("A", "S", DAY);
+    create("A", "L", DAY);
+    fill("A", "S", 1000, 1000, 1);
+    fill("A", "L", 8000, 8000, 1);
+    work_set_steps(loop, 1);
+    for (size_t i = 0; i < MF_COUNT(walks); i++) {
+        unsigned turns[2];
+        for (int large = 0; large < 2; large++) {
+            const char *name = large ? "L" : "S";
+            (void)snprintf(subject, sizeof subject, "$MAYFLY.TTL.%s.%s", walks[i].op, name);
+            /* NOLINTNEXTLINE: the formats are those above */
+            (void)snprintf(body, sizeof body, walks[i].body, name);
+            turns[large] = turns_of("A", subject, body);
+        }
+        TEST_ASSERT_GREATER_THAN_UINT_MESSAGE(4 * turns[0], turns[1], walks[i].body);
+        TEST_ASSERT_LESS_THAN_UINT_MESSAGE(16 * turns[0], turns[1], walks[i].body);
+    }
+}
+
+/* Without what tells the time of the answer. */
+static void cut_times(char *text)
+{
+    char *at;
+
+    while ((at = strstr(text, ":\"20")) != NULL) {
+        char *end = strchr(at + 2, '"');
+        memmove(at, end + 1, strlen(end + 1) + 1);
+    }
+}
+
+static void same_in_slices(const char *subject, const char *body)
+{
+    char *whole, *sliced;
+
+    work_set_steps(loop, 0);
+    whole = mf_slice_dup(mf_str(ask("A", subject, body)));
+    TEST_ASSERT_NULL(strstr(whole, "\"error\""));
+    cut_times(whole);
+    for (unsigned steps = 1; steps < 20; steps += 6) {
+        work_set_steps(loop, steps);
+        sliced = mf_slice_dup(mf_str(ask("A", subject, body)));
+        cut_times(sliced);
+        TEST_ASSERT_EQUAL_STRING_MESSAGE(whole, sliced, body);
+        free(sliced);
+    }
+    free(whole);
+}
+
+static void test_answers_in_slices_are_the_same(void)
+{
+    start("");
+    create("A", "S", DAY ",\"max_msgs_per_subject\":3");
+    create("A", "T", "");
+    fill("A", "S", 2000, 70, 3);
+    fill("A", "T", 100, 7, 3);
+    same_in_slices("$MAYFLY.TTL.STATS", "");
+    same_in_slices("$MAYFLY.TTL.STATS.S", "{\"depth\":2}");
+    same_in_slices("$MAYFLY.TTL.STATS.S", "{\"depth\":8,\"filter\":\"S.1.*\"}");
+    same_in_slices("$MAYFLY.TTL.STATS.T", "{\"filter\":\"T.*.5\"}");
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_the_sum_of_an_account_takes_turns_by_its_streams);
+    RUN_TEST(test_streams_deleted_during_the_sum_are_left_out);
+    RUN_TEST(test_a_sum_that_nobody_waits_for_takes_no_turns);
+    RUN_TEST(test_groups_filters_and_trials_take_turns_by_what_they_look_at);
+    RUN_TEST(test_answers_in_slices_are_the_same);
+    return UNITY_END();
+}
