@@ -29,7 +29,7 @@ EXTRA_DIST += %D%/jsz.mjs %D%/lib/ttl.mjs %D%/ttl_paths.mjs %D%/ttl_policy.mjs %
 
 EXTRA_DIST += \
 	%D%/lib/doc.mjs %D%/lib/doc_child.mjs %D%/lib/doc_run.mjs %D%/lib/nats_standin.mjs %D%/lib/python/nats.py \
-	%D%/ttl_examples.mjs
+	%D%/ttl_drafts.mjs %D%/ttl_examples.mjs
 
 EXTRA_DIST += %D%/errors.mjs %D%/hostile.mjs %D%/lib/schema.mjs %D%/schemas.mjs
 
