@@ -31,12 +31,13 @@ const one = (heading, lang) => {
   return found[0];
 };
 
-// A server as the section wants it, its blocks run to their end: what is connected to it.
-async function example(t, heading, login) {
+// A server as the section wants it, its blocks run to their end: what is connected to it.  c: `nats` is made of nats.c.
+async function example(t, heading, { login, c = false } = {}) {
   const mine = under(heading);
   const conf = mine.filter((b) => b.lang === "conf").map((b) => b.text);
   const s = await t.server({ config: jetstreamBlock() + conf.join(""), monitor: true });
   const section = new Section(t, s, mine);
+  if (c) await section.useC();
   await section.run();
   return { s, section, ...(await onServer(t, s, login)) };
 }
@@ -45,6 +46,10 @@ async function example(t, heading, login) {
 async function nothingForgotten(c, ...streams) {
   for (const stream of streams) assert.equal((await ttl(c, `STATS.${stream}`)).items_without_ttl, 0, stream);
 }
+
+scenario("the addresses of the guide are those of a server without further options", ours, async () => {
+  assert.equal(one("Worked examples", "sh").text, "export NATS_URL=nats://127.0.0.1:4222 MONITOR_URL=http://127.0.0.1:8222\n");
+});
 
 // --- worked examples ---------------------------------------------------------------------------------
 
@@ -59,6 +64,8 @@ scenario("R000_05_R000_69_example_a_drafts_are_renewed_announced_and_recovered",
   const keys = [];
   for await (const k of await (await new Kvm(nc).open("drafts")).keys()) keys.push(k);
   assert.deepEqual(keys.sort(), ["alice.7f3a", "bob.1"], "letters are no keys");
+  await (await new Kvm(nc).open("drafts")).delete("bob.1");
+  assert.equal((await ask(c, "GET.KV_drafts.dead.$KV.drafts.bob.1")).error?.err_code, 10037, "what is deleted leaves no letter");
 });
 
 scenario("R000_05_R000_69_example_b_no_bucket_of_an_operator_is_lost", ours, async (t) => {
@@ -72,7 +79,7 @@ scenario("R000_05_R000_69_example_b_no_bucket_of_an_operator_is_lost", ours, asy
 });
 
 scenario("R000_05_R000_69_example_c_namespaces_decide_for_clients_that_know_nothing", ours, async (t) => {
-  const { stream } = await example(t, "c. ", { user: "app", pass: "secret" });
+  const { s, stream, section } = await example(t, "c. ", { login: { user: "app", pass: "secret" } });
   const c = stream("permanent-records");
   await nothingForgotten(c, "KV_user-sessions", "permanent-records", "analytics-events");
   for (const [name, subject, seconds] of [
@@ -80,20 +87,28 @@ scenario("R000_05_R000_69_example_c_namespaces_decide_for_clients_that_know_noth
     ["permanent-records", "records.a", 30 * 86400], ["permanent-records", "records.b", 3600], ["analytics-events", "events.a", 90 * 86400],
   ])
     assert.equal(span(await ttl(c, `GET.${name}.${subject}`)), seconds, subject);
+  // The same with nats.c: without a TTL, with one, and with never.
+  section.env.NATS_URL = s.url.replace("//", "//app:secret@");
+  await section.run_c(one(HELPERS, "c"), sender(["records.d", null], ["records.e", "1h"], ["records.f", "never"]));
+  assert.equal(span(await ttl(c, "GET.permanent-records.records.d")), 30 * 86400);
+  assert.equal(span(await ttl(c, "GET.permanent-records.records.e")), 3600);
+  assert.equal((await ttl(c, "GET.permanent-records.records.f")).state, "infinite");
+  await assert.rejects(section.run_c(one(HELPERS, "c"), sender(["$KV.user-sessions.d", "never"])), /never is not allowed here/);
 });
 
-scenario("R000_05_R000_69_example_d_a_stream_moves_to_a_policy_in_phases", ours, async (t) => {
-  const { stream, nc } = await example(t, "d. ");
-  const c = stream("EVENTS");
-  await nothingForgotten(c, "EVENTS");
-  assert.equal((await ttl(c, "GET.EVENTS.events.old.3")).state, "infinite"); // PERSIST by filter
-  assert.equal((await ttl(c, "POLICY.EVENTS")).policy.enforce, "off");
-  assert.equal(span(await ttl(c, "GET.EVENTS.events.new.4")), 30 * 86400);
-  const first = await ttl(c, "GET.EVENTS.events.new.1"); // by the backfill, spread over a day
-  assert.ok(first.left_ms > 29.9 * 86400_000 && first.left_ms <= 31 * 86400_000, JSON.stringify(first));
-  await jetstream(nc, { timeout: LIMIT_MS }).publish("events.new.5", "x");
-  assert.equal((await ttl(c, "GET.EVENTS.events.new.5")).state, "none"); // it is out of force
-});
+for (const [name, c] of [["R000_05_R000_69_example_d_a_stream_moves_to_a_policy_in_phases", false], ["R000_69_example_d_with_nats_c", true]])
+  scenario(name, ours, async (t) => {
+    const { stream, nc } = await example(t, "d. ", { c });
+    const events = stream("EVENTS");
+    await nothingForgotten(events, "EVENTS");
+    assert.equal((await ttl(events, "GET.EVENTS.events.old.3")).state, "infinite"); // PERSIST by filter
+    assert.equal((await ttl(events, "POLICY.EVENTS")).policy.enforce, "off");
+    assert.equal(span(await ttl(events, "GET.EVENTS.events.new.4")), 30 * 86400);
+    const first = await ttl(events, "GET.EVENTS.events.new.1"); // by the backfill, spread over a day
+    assert.ok(first.left_ms > 29.9 * 86400_000 && first.left_ms <= 31 * 86400_000, JSON.stringify(first));
+    await jetstream(nc, { timeout: LIMIT_MS }).publish("events.new.5", "x");
+    assert.equal((await ttl(events, "GET.EVENTS.events.new.5")).state, "none"); // it is out of force
+  });
 
 scenario("R000_05_no_example_of_the_guide_removes_old_data_by_itself", ours, async () => {
   for (const b of all) assert.doesNotMatch(b.text, /cron|setInterval|setTimeout|MSG\.DELETE|deleteMessage|\bdays?_ago\b/i, `line ${b.line}`);
@@ -110,6 +125,37 @@ const there = (program, ...args) => {
     return false;
   }
 };
+
+// A program in C that publishes by the helper: [subject, ttl], null: without one.
+const sender = (...messages) => `
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int publish(jsCtx *js, const char *subject, const char *ttl)
+{
+    natsMsg *m = NULL;
+    natsStatus s = natsMsg_Create(&m, subject, NULL, "x", 1);
+    if (s == NATS_OK && ttl != NULL)
+        s = strcmp(ttl, "never") == 0 ? no_expiration(m) : with_ttl(m, ttl);
+    if (s == NATS_OK)
+        s = js_PublishMsg(NULL, js, m, NULL, NULL);
+    if (s != NATS_OK)
+        fprintf(stderr, "%s: %s\\n", subject, nats_GetLastError(NULL));
+    natsMsg_Destroy(m);
+    return s;
+}
+int main(void)
+{
+    natsConnection *nc = NULL;
+    jsCtx *js = NULL;
+    int rc = natsConnection_ConnectTo(&nc, getenv("NATS_URL")) || natsConnection_JetStream(&js, nc, NULL);
+    ${messages.map(([subject, ttl]) => `rc = rc || publish(js, "${subject}", ${ttl === null ? "NULL" : `"${ttl}"`});`).join("\n    ")}
+    jsCtx_Destroy(js);
+    natsConnection_Destroy(nc);
+    nats_Close();
+    return rc;
+}
+`;
 
 // A stream that allows never, and what a helper wrote into it.
 async function helped(t, name) {
@@ -146,26 +192,7 @@ await noExpiration(nc, "s.ever", "x");
 
 scenario("R000_58_the_helper_for_C_sets_a_ttl_and_no_expiration", ours, async (t) => {
   const { section, check } = await helped(t, "C");
-  await section.run_c(one(HELPERS, "c"), `
-#include <stdlib.h>
-static int send(jsCtx *js, const char *subject, const char *ttl)
-{
-    natsMsg *m = NULL;
-    int rc = natsMsg_Create(&m, subject, NULL, "x", 1) || (ttl != NULL ? with_ttl(m, ttl) : no_expiration(m)) || js_PublishMsg(NULL, js, m, NULL, NULL);
-    natsMsg_Destroy(m);
-    return rc;
-}
-int main(void)
-{
-    natsConnection *nc = NULL;
-    jsCtx *js = NULL;
-    int rc = natsConnection_ConnectTo(&nc, getenv("NATS_URL")) || natsConnection_JetStream(&js, nc, NULL) || send(js, "s.hour", "1h") || send(js, "s.ever", NULL);
-    jsCtx_Destroy(js);
-    natsConnection_Destroy(nc);
-    nats_Close();
-    return rc;
-}
-`);
+  await section.run_c(one(HELPERS, "c"), sender(["s.hour", "1h"], ["s.ever", "never"]));
   await check();
 });
 
@@ -211,6 +238,11 @@ scenario("R000_84_each_row_of_the_Redis_table_does_as_it_says", ours, async (t) 
       await js.publish("$KV.k.x", "v", { ttl: "3600" });
       assert.equal(span(await ttl(c, `GET.${key}`)), 3600);
     },
+    "`SET k v NX EX 3600`": async () => {
+      await kv.create("new", "v", "1h");
+      assert.equal(span(await ttl(c, "GET.KV_k.$KV.k.new")), 3600);
+      await assert.rejects(kv.create("new", "v", "1h"));
+    },
     "`TTL k`": async () => {
       assert.ok((await ttl(c, `GET.${key}`)).left_ms <= 3600_000);
       assert.deepEqual([(await ask(c, "GET.KV_k.$KV.k.absent")).error.code, (await ask(c, "GET.KV_k.$KV.k.absent")).error.err_code], [404, 10037]);
@@ -221,6 +253,7 @@ scenario("R000_84_each_row_of_the_Redis_table_does_as_it_says", ours, async (t) 
       for (const [cond, count] of [["unset", 0], ["set", 1], ["longer", 1], ["shorter", 0]])
         assert.equal((await ttl(c, `SET.${key}`, { ttl: cond === "longer" ? "2h" : cond === "shorter" ? "3h" : "1h", if: cond })).count, count, cond);
     },
+    "`EXPIRETIME k`": async () => assert.ok(ms((await ttl(c, `GET.${key}`)).expires) > Date.now()),
     "`EXPIREAT k t`": async () => {
       const expires = new Date(Date.now() + 7200_000).toISOString();
       assert.equal(ms((await ttl(c, `SET.${key}`, { expires })).expires), ms(expires));
@@ -237,6 +270,10 @@ scenario("R000_84_each_row_of_the_Redis_table_does_as_it_says", ours, async (t) 
     "`DEL k`": async () => {
       await kv.delete("x");
       assert.equal((await kv.get("x")).operation, "DEL");
+    },
+    "`INFO keyspace`": async () => {
+      const { items_with_ttl, items_without_ttl, items_infinite_ttl } = await ttl(c, "STATS.KV_k");
+      assert.deepEqual([items_with_ttl, items_without_ttl, items_infinite_ttl], [1, 2, 0]); // new; plain and the tombstone
     },
     "keyspace notifications": async () => {
       const iter = await kv.watch({ key: "soon", include: "updates" });
@@ -262,6 +299,31 @@ scenario("R000_84_the_playbook_names_the_steps_of_the_example", ours, async () =
       const key = word.replace(/^enforce=(.*)/, 'mayfly.ttl.enforce":"$1"');
       assert.ok(said.includes(key), `${step}: ${word} is in example d`);
     }
+});
+
+scenario("the tables of keys, patterns and metrics name what there is", ours, async (t) => {
+  const s = await t.server({ config: jetstreamBlock(), monitor: true });
+  const c = (await onServer(t, s)).stream("S");
+  await c.create(policy({ default: "24h" }));
+  await c.pub("a", "x");
+  const names = (cell) => [...cell.matchAll(/`([^`]+)`/g)].map((m) => m[1]);
+  const { policy: effective } = await ttl(c, "POLICY.S");
+  for (const name of table(text, "Keys of a stream").flatMap((r) => names(r[0]))) assert.ok(name in effective, `POLICY has ${name}`);
+  for (const cells of table(text, "Patterns"))
+    for (const [name, said] of [cells.slice(0, 2), cells.slice(3)]) {
+      const test = await ttl(c, "POLICY.S", { test: { subject: "s.a" }, policy: { "mayfly.ttl.default": "", "mayfly.ttl.pattern": names(name)[0] } });
+      const [, n, unit] = /^(\d+) (minute|hour|day)s$/.exec(said) ?? [];
+      const want = n ? `${n * { minute: 1, hour: 60, day: 1440 }[unit]}` : names(said)[0];
+      const [, h = 0, m = 0] = /^(?:(\d+)h)?(?:(\d+)m)0s$/.exec(test.result.ttl) ?? [];
+      assert.equal(n ? `${Number(h) * 60 + Number(m)}` : test.result.ttl, want, `${name}: ${said}`);
+    }
+  const lacks = (metrics) =>
+    table(text, "Watching it").flatMap((r) => names(r[0])).filter((name) => {
+      const [, metric, label] = /^(\w+)(?:\{(\w+)\})?$/.exec(name);
+      return !new RegExp(`^${metric}(_bucket)?\\{[^}]*${label ? `\\b${label}="` : ""}`, "m").test(metrics);
+    });
+  let missing; // a scrape starts the look that the next one shows
+  await until("all metrics", async () => (missing = lacks((await s.page("/metrics")).text)).length === 0, LIMIT_MS / 4).catch(() => assert.deepEqual(missing, []));
 });
 
 // Each kind of expression, as its table says, tried by POLICY.
@@ -374,6 +436,6 @@ const REFERENCE = {
 for (const heading of Object.keys(REFERENCE)) scenario(`the block under "${heading}" is right`, ours, REFERENCE[heading]);
 
 scenario("R000_69_every_block_of_the_guide_is_run", ours, async () => {
-  const known = ["a. ", "b. ", "c. ", "d. ", HELPERS, ...Object.keys(REFERENCE)];
+  const known = ["Worked examples", "a. ", "b. ", "c. ", "d. ", HELPERS, ...Object.keys(REFERENCE)];
   for (const b of all) assert.ok(known.some((k) => b.heading.startsWith(k)), `line ${b.line}: nothing runs the block under "${b.heading}"`);
 });

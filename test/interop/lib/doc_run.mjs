@@ -1,7 +1,7 @@
 // doc_run.mjs: runs the blocks of one section of a guide, in their order, against one server.
 //
 //   js      one module: all of them behind each other, unchanged, in a process of its own
-//   sh      by sh; `nats` is nats_standin.mjs
+//   sh      by sh; `nats` is nats_standin.mjs, or nats_standin.c after useC()
 //   c       compiled against libnats and run
 //   python  by python3; `nats` is the installed package, else a stand-in that speaks the protocol
 //   text    what was printed since the last such block
@@ -33,6 +33,10 @@ export class Section {
 
   print(text, value) {
     this.printed.push({ text, value });
+  }
+
+  printAll(stdout) {
+    for (const l of stdout.split("\n").filter((x) => x !== "")) this.print(l);
   }
 
   async run() {
@@ -80,15 +84,25 @@ export class Section {
     this.asked = b;
     this.printed = [];
     const { stdout } = await run("sh", ["-eu", "-c", b.text], { env: this.env, cwd: this.dir, timeout: LIMIT_MS });
-    for (const l of stdout.split("\n").filter((x) => x !== "")) this.print(l);
+    this.printAll(stdout);
+  }
+
+  async compile(source, program) {
+    await run(process.env.CC ?? "cc", ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o", program, source, "-lnats"], { timeout: LIMIT_MS });
+  }
+
+  // `nats` is a program that uses nats.c from now on.
+  async useC() {
+    fs.rmSync(path.join(this.dir, "nats"));
+    await this.compile(path.join(here, "../c/nats_standin.c"), path.join(this.dir, "nats"));
   }
 
   async run_c(b, more = "") {
     const name = path.join(this.dir, `block${b.line}`);
     fs.writeFileSync(`${name}.c`, b.text + more);
-    await run(process.env.CC ?? "cc", ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o", name, `${name}.c`, "-lnats"], { timeout: LIMIT_MS });
+    await this.compile(`${name}.c`, name);
     const { stdout } = await run(name, [], { env: this.env, timeout: LIMIT_MS });
-    for (const l of stdout.split("\n").filter((x) => x !== "")) this.print(l);
+    this.printAll(stdout);
   }
 
   async run_python(b, more = "") {
@@ -97,7 +111,7 @@ export class Section {
     const found = await run("python3", ["-c", "import nats"]).then(() => true, () => false);
     const env = { ...this.env, ...(!found && { PYTHONPATH: path.join(here, "python") }) };
     const { stdout } = await run("python3", [file], { env, timeout: LIMIT_MS });
-    for (const l of stdout.split("\n").filter((x) => x !== "")) this.print(l);
+    this.printAll(stdout);
   }
 
   // What comes by events may come a little later.
