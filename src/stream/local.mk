@@ -32,6 +32,11 @@ test_unit_letters_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_letters_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_letters_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
 
+UNIT_TESTS += test/unit/drafts
+test_unit_drafts_SOURCES = test/unit/test_drafts.c test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
+test_unit_drafts_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_drafts_CPPFLAGS = $(TEST_CPPFLAGS)
+
 UNIT_TESTS += test/unit/hour
 test_unit_hour_SOURCES = test/unit/test_hour.c $(STREAM_WORLD)
 test_unit_hour_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)

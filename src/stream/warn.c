@@ -230,12 +230,13 @@ static int warn_new(struct stream *s)
     return 0;
 }
 
-/* `warn` has become shorter: what was told of too early for it is told of again in time. */
+/* `warn` has become shorter: what was told of too early for it is told of again in time.  An update
+ * that leaves it alone finds W where a visit of now would leave it, at most. */
 static void start_earlier(struct warn *w)
 {
     int64_t top = stream_now(w->s) + w->warn_ns;
 
-    if (w->told_ns <= top)
+    if (w->told_ns <= top + w->grain_ns)
         return;
     stream_ahead_free(w->page);
     w->page = NULL;

@@ -27,6 +27,10 @@ EXTRA_DIST += \
 
 EXTRA_DIST += %D%/jsz.mjs %D%/lib/ttl.mjs %D%/ttl_paths.mjs %D%/ttl_policy.mjs %D%/ttl_rules.mjs %D%/damage.mjs %D%/tracing.mjs %D%/protocol_trace.mjs %D%/ttl_moments.mjs %D%/ttl_out.mjs %D%/lib/ttl_api.mjs %D%/ttl_api.mjs %D%/ttl_api_access.mjs %D%/ttl_api_walks.mjs %D%/ttl_api_account.mjs
 
+EXTRA_DIST += \
+	%D%/lib/doc.mjs %D%/lib/doc_child.mjs %D%/lib/doc_run.mjs %D%/lib/nats_standin.mjs %D%/lib/python/nats.py %D%/c/nats_standin.c \
+	%D%/ttl_drafts.mjs %D%/ttl_examples.mjs
+
 EXTRA_DIST += %D%/errors.mjs %D%/hostile.mjs %D%/lib/schema.mjs %D%/schemas.mjs
 
 EXTRA_DIST += %D%/acks.mjs

@@ -280,6 +280,38 @@ static void test_a_renewed_message_is_told_of_again(void)
     TEST_ASSERT_EQUAL_STRING("1 k.a 61\n", listen(5 * CLOCK_S));
 }
 
+static void on_updated(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    (void)op;
+    (void)count;
+    TEST_ASSERT_NULL(e);
+}
+
+static void update(struct stream_config c)
+{
+    struct stream_op op = {.done = on_updated};
+    struct stream_config next;
+
+    stream_config_init(&next);
+    TEST_ASSERT_EQUAL_INT(0, stream_config_copy(&next, &c));
+    stream_update(w.stream, &next, MF_LIT("x"), &op);
+    stream_config_fini(&next);
+    world_turns(&w);
+}
+
+static void test_an_update_tells_of_nothing_again_unless_the_warning_is_shorter(void)
+{
+    struct stream_config c = WITH("default", "100s", "warn", "60s");
+
+    open_warning(&c);
+    put("k.a", NULL);
+    TEST_ASSERT_EQUAL_STRING("1 k.a 61\n", listen(39 * CLOCK_S));
+    update(WITH("default", "200s", "warn", "60s"));
+    TEST_ASSERT_EQUAL_STRING("", listen(CLOCK_S));
+    update(WITH("default", "200s", "warn", "30s"));
+    TEST_ASSERT_EQUAL_STRING("1 k.a 31\n", listen(40 * CLOCK_S));
+}
+
 static void test_after_a_restart_none_is_missed(void)
 {
     struct stream_config c = WITH("default", "100s", "warn", "60s");
@@ -491,6 +523,7 @@ int main(void)
     RUN_TEST(test_R003_09_each_message_is_told_of_once_before_it_ends);
     RUN_TEST(test_a_life_that_is_shorter_than_the_warning_has_none);
     RUN_TEST(test_a_renewed_message_is_told_of_again);
+    RUN_TEST(test_an_update_tells_of_nothing_again_unless_the_warning_is_shorter);
     RUN_TEST(test_after_a_restart_none_is_missed);
     RUN_TEST(test_thousands_of_warnings_take_several_turns_and_none_is_lost);
     RUN_TEST(test_nobody_is_told_where_nobody_listens);

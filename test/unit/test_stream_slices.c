@@ -116,6 +116,35 @@ static void test_thousands_die_at_once_without_markers(void)
     TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
 }
 
+/* In each turn a slice dies; whoever publishes meanwhile is answered before the last one did. */
+static void test_R000_36_the_dead_are_removed_in_slices_beside_the_traffic(void)
+{
+    enum { MANY = 24000, SLICE = 2000 };
+    static struct world_ack a; /* a failed test leaves it behind */
+    unsigned turns = 0, at_ack = 0;
+    int64_t give_up = clock_mono_ns() + 60 * CLOCK_S;
+
+    world_open(&w, &(struct stream_config){STREAM, .max_age_ns = 60 * CLOCK_S});
+    send_many(MANY, 1, NULL);
+    work_set_steps(w.loop, 1); /* one slice before the events of a turn, and one behind them */
+    w.now_ns += 61 * CLOCK_S;
+    stream_clock_stepped(w.stream);
+    for (uint64_t before = 0; before < MANY && clock_mono_ns() < give_up;) {
+        if (before > 0 && turns++ == 0)
+            world_send(&w, "k.new", "r", NULL, "x", &a);
+        before = w.stream->stats.expired; /* a publish settles some, too */
+        loop_turn(w.loop);
+        TEST_ASSERT_LESS_OR_EQUAL_UINT64(2 * SLICE, w.stream->stats.expired - before);
+        before = w.stream->stats.expired;
+        at_ack = at_ack == 0 && a.done ? turns : at_ack;
+    }
+    TEST_ASSERT_EQUAL_UINT64(MANY, w.stream->stats.expired);
+    TEST_ASSERT_GREATER_OR_EQUAL_UINT(5, turns);
+    TEST_ASSERT_TRUE(at_ack > 0 && at_ack < turns);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
+}
+
 /* What came due while others were taken away is next; only what could not be taken waits a while.
  */
 static void test_what_comes_due_during_a_sweep_does_not_wait(void)
@@ -540,6 +569,7 @@ int main(void)
     RUN_TEST(test_thousands_die_at_once_without_markers);
     RUN_TEST(test_the_worst_delay_is_told_to_everybody_who_asks);
     RUN_TEST(test_a_clock_that_is_set_back_forgets_no_delay);
+    RUN_TEST(test_R000_36_the_dead_are_removed_in_slices_beside_the_traffic);
     RUN_TEST(test_what_comes_due_during_a_sweep_does_not_wait);
     RUN_TEST(test_the_dead_take_no_room_where_new_ones_are_discarded);
     RUN_TEST(test_the_dead_take_no_room_from_a_batch);

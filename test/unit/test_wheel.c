@@ -333,6 +333,45 @@ static void test_a_million_entries_move_no_more_often(void)
     moves_per_entry(MILLION);
 }
 
+/* Ten are due in an hour, among n that end in a year or later: the wakes before that and then the
+ * ten.  What is looked at and moved does not depend on n. */
+static void moves_for_ten(uint32_t n, uint64_t *idle, uint64_t *fire)
+{
+    int wakes = 0;
+
+    for (uint32_t i = 10; i < n; i++)
+        add(i, NOW + YEAR + (int64_t)(scatter(i) % (uint64_t)YEAR));
+    for (uint32_t i = 0; i < 10; i++)
+        add(i, NOW + 3600 * S + i);
+    uint64_t before = w->moves;
+    asked = 0;
+    for (int64_t next; (next = wheel_next(w)) < NOW + 3600 * S - MS; wakes++)
+        advance(next);
+    TEST_ASSERT_LESS_OR_EQUAL_INT(LEVELS, wakes);
+    *idle = w->moves - before + asked;
+    before = w->moves;
+    asked = 0;
+    advance(NOW + 3601 * S);
+    for (uint32_t i = 0; i < 10; i++)
+        expect(i, NOW + 3600 * S + i);
+    expect_nothing();
+    *fire = w->moves - before + asked;
+    TEST_ASSERT_EQUAL_size_t(n - 10, wheel_count(w));
+}
+static void test_R000_35_what_is_due_is_found_without_a_scan(void)
+{
+    uint64_t idle[2], fire[2];
+
+    moves_for_ten(1000, &idle[0], &fire[0]);
+    tearDown();
+    setUp();
+    moves_for_ten(MILLION, &idle[1], &fire[1]);
+    TEST_ASSERT_EQUAL_UINT64(idle[0], idle[1]);
+    TEST_ASSERT_EQUAL_UINT64(fire[0], fire[1]);
+    TEST_ASSERT_LESS_THAN_UINT64(100, idle[1]);
+    TEST_ASSERT_LESS_THAN_UINT64(200, fire[1]);
+}
+
 /* A million due at one nanosecond must not stop the loop: every single call is bounded. */
 static void test_a_million_at_once_come_in_bounded_slices(void)
 {
@@ -435,6 +474,7 @@ int main(void)
     RUN_TEST(test_next_leads_to_any_deadline_in_a_few_wakes);
     RUN_TEST(test_a_thousand_entries_move_a_few_times_each);
     RUN_TEST(test_a_million_entries_move_no_more_often);
+    RUN_TEST(test_R000_35_what_is_due_is_found_without_a_scan);
     RUN_TEST(test_a_million_at_once_come_in_bounded_slices);
     RUN_TEST(test_those_added_in_order_need_no_sorting);
     RUN_TEST(test_memory_follows_the_load);
