@@ -136,16 +136,16 @@ static void api_add_pages(void *arg, struct monitor *m)
     api_pages(((struct program *)arg)->api, m);
 }
 
-static int api_in_jsz(void *arg, struct mf_slice options, const char *account, struct jsonw *w,
+static int api_in_jsz(void *arg, struct mf_slice options, const char *account, struct doc *d,
                       const char *key, struct mf_error *e)
 {
-    return api_jsz(((struct program *)arg)->api, options, account, w, key, e);
+    return api_jsz(((struct program *)arg)->api, options, account, d, key, e);
 }
 
-static int api_in_ttlz(void *arg, struct mf_slice options, struct jsonw *w, const char *key,
+static int api_in_ttlz(void *arg, struct mf_slice options, struct doc *d, const char *key,
                        struct mf_error *e)
 {
-    return api_ttlz(((struct program *)arg)->api, options, w, key, e);
+    return api_ttlz(((struct program *)arg)->api, options, d, key, e);
 }
 
 static void api_in_varz(void *arg, struct jsonw *w, bool paths)
@@ -153,9 +153,9 @@ static void api_in_varz(void *arg, struct jsonw *w, bool paths)
     api_write_varz(((struct program *)arg)->api, w, paths);
 }
 
-static void api_in_metrics(void *arg, struct mf_buf *out)
+static void api_in_metrics(void *arg, struct doc *d)
 {
-    api_write_metrics(((struct program *)arg)->api, out);
+    api_metrics(((struct program *)arg)->api, d);
 }
 
 static void api_in_health(void *arg, const struct health_query *q, health_tell tell, void *tell_arg)

@@ -32,21 +32,24 @@ void api_leaving(struct api *a);
 /* Takes no more requests, closes all streams cleanly, frees, then closed(). */
 void api_close(struct api *a, void (*closed)(void *arg), void *arg);
 
-/* --- what operators see; all of it O(streams) ------------------------------------------------- */
+/* --- what operators see; all of it O(streams), the documents in slices
+ * ------------------------------------------------- */
 
 struct monitor;
+struct doc;
 void api_pages(struct api *a, struct monitor *m); /* adds /jsz and /ttlz */
-/* The same document (account NULL), or one account of it, for the system account; options: the
- * request's JSON.  MF_PROTO: the options are wrong; any other code: there is no answer. */
-MF_MUSTCHECK int api_jsz(struct api *a, struct mf_slice options, const char *account,
-                         struct jsonw *w, const char *key, struct mf_error *e);
+/* Adds the steps of the same document (account NULL), or one account of it, for the system account;
+ * options: the request's JSON.  MF_PROTO: the options are wrong; any other code: there is no
+ * answer. */
+MF_MUSTCHECK int api_jsz(struct api *a, struct mf_slice options, const char *account, struct doc *d,
+                         const char *key, struct mf_error *e);
 /* /ttlz: the TTL policies of all streams and their counts; as above. */
-MF_MUSTCHECK int api_ttlz(struct api *a, struct mf_slice options, struct jsonw *w, const char *key,
+MF_MUSTCHECK int api_ttlz(struct api *a, struct mf_slice options, struct doc *d, const char *key,
                           struct mf_error *e);
 /* Members of "jetstream" in /varz and STATSZ (config, stats, limits) into the open object.  paths:
  * where it stores, too. */
 void api_write_varz(struct api *a, struct jsonw *w, bool paths);
-void api_write_metrics(struct api *a, struct mf_buf *out); /* Prometheus text */
+void api_metrics(struct api *a, struct doc *d); /* adds the steps of Prometheus' text */
 /* Tells of everything that is not well; nothing told: all is. */
 void api_health(struct api *a, const struct health_query *q, health_tell told, void *arg);
 bool api_enabled(struct api *a, const struct account *acc); /* has this account JetStream? O(n) */

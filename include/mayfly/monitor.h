@@ -8,7 +8,7 @@
 #ifndef MAYFLY_MONITOR_H
 #define MAYFLY_MONITOR_H
 
-#include "mayfly/buf.h"
+#include "mayfly/doc.h"
 #include "mayfly/net.h"
 
 struct monitor;
@@ -16,9 +16,11 @@ struct monitor_request;
 struct monitor_reply {
     int status;               /* 200 unless changed */
     const char *content_type; /* "application/json" unless changed */
-    struct mf_buf *body;
+    struct mf_buf *body;      /* that of doc */
+    struct doc *doc;          /* for pages that take long: they add steps */
 };
-/* Renders one page; JSONP (?callback=) is added by the monitor for application/json.  The strings
+/* Renders one page, or adds steps that do: then strings of the request live until the document is
+ * sent or given up; JSONP (?callback=) is added by the monitor for application/json.  The strings
  * of the reply must outlive the call (usually literals). */
 typedef void (*monitor_page)(void *arg, const struct monitor_request *q, struct monitor_reply *r);
 

@@ -14,6 +14,7 @@
 #define SERVER_MAYFLY_VERSION "0.1.0"
 
 struct server;
+struct doc;
 struct jsonw;
 struct monitor;
 struct mf_buf;
@@ -30,15 +31,15 @@ struct server_guest {
     /* The clients are gone: closed() when everything is on disk. */
     void (*close)(void *arg, void (*closed)(void *closed_arg), void *closed_arg);
     void (*pages)(void *arg, struct monitor *m); /* adds /jsz and /ttlz */
-    /* That page as a member of w; account: one account of it alone, NULL: all.  options: JSON.
-     * MF_PROTO: they are wrong. */
-    int (*jsz)(void *arg, struct mf_slice options, const char *account, struct jsonw *w,
+    /* That page as a member of d, in steps that follow; account: one account of it alone, NULL:
+     * all.  options: JSON. MF_PROTO: they are wrong. */
+    int (*jsz)(void *arg, struct mf_slice options, const char *account, struct doc *d,
                const char *key, struct mf_error *e);
-    int (*ttlz)(void *arg, struct mf_slice options, struct jsonw *w, const char *key,
+    int (*ttlz)(void *arg, struct mf_slice options, struct doc *d, const char *key,
                 struct mf_error *e);
     /* Members of "jetstream" in /varz and STATSZ; paths: where it stores, too. */
     void (*varz)(void *arg, struct jsonw *w, bool paths);
-    void (*metrics)(void *arg, struct mf_buf *out); /* Prometheus text */
+    void (*metrics)(void *arg, struct doc *d); /* Prometheus text, likewise */
     /* Tells of everything that is not well. */
     void (*health)(void *arg, const struct health_query *q, health_tell tell, void *tell_arg);
     bool (*enabled)(void *arg, const struct account *a); /* for this account? */

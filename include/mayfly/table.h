@@ -48,4 +48,17 @@ void table_del(struct table *t, struct table_node *n); /* must be in it */
 struct table_node *table_any(const struct table *t, size_t *start);
 void table_fini(struct table *t); /* frees the slots, not the nodes */
 
+/* All nodes in pieces, between which nodes come and go: one that is there all the time is visited
+ * exactly once.  A piece is what one slot held at the beginning.  visit may not add or delete. */
+struct table_scan {
+    size_t cap, half, at; /* of the table as it was, and the next slot of that */
+};
+static inline void table_scan_begin(struct table_scan *s, const struct table *t)
+{
+    *s = (struct table_scan){t->cap, t->half, 0};
+}
+/* false: that was all, nothing was visited. */
+bool table_scan(const struct table *t, struct table_scan *s,
+                void (*visit)(void *arg, struct table_node *n), void *arg);
+
 #endif

@@ -4,13 +4,44 @@
 
 #include "api_impl.h"
 
+#include "mayfly/doc.h"
 #include "mayfly/monitor.h"
 
-/* jsz.c.  Accounts with JetStream, by name; the array is the caller's.  O(n log n). */
+#define JSZ_NAME 256 /* names of streams and consumers are shorter */
+
+/* js_walk.c.  Accounts with JetStream, by name; the array is the caller's.  O(n log n). */
 MF_MUSTCHECK int api_enabled_accounts(struct api *a, struct api_account ***out, size_t *n);
 
-/* ttl_metrics.c: lifetimes, of these accounts; O(streams). */
-void ttl_metrics_write(struct api *a, struct api_account *const *at, size_t n, struct mf_buf *out);
+/* js_walk.c: all streams by account and name, for documents that are made in slices: from one slice
+ * to the next it keeps names alone.  What the calls give is valid until the slice ends. */
+struct js_walk {
+    struct api *api;
+    struct arena mem;
+    const char **accounts;                     /* by name, as of js_walk_init() */
+    size_t n, at;                              /* the account it is in */
+    char stream[JSZ_NAME], consumer[JSZ_NAME]; /* the last ones visited; empty: none */
+    int64_t created_ns;                        /* of that stream */
+    uint64_t slice;                            /* in which aa and place were found */
+    struct api_account *aa;
+    size_t place; /* behind the last stream */
+};
+/* of NULL: all accounts with JetStream.  O(n log n) for n accounts.  MF_NOMEM. */
+MF_MUSTCHECK int js_walk_init(struct js_walk *k, struct api *a, const char *of);
+void js_walk_fini(struct js_walk *k);
+void js_walk_rewind(struct js_walk *k, size_t account);
+/* The account it is in; NULL: it is gone, or there are no more (at == n). */
+struct api_account *js_walk_account(struct js_walk *k, const struct doc *d);
+void js_walk_next_account(struct js_walk *k);
+/* The next item of the account's catalog, streams that are offline too; false: no more.  O(1), and
+ * O(log streams) for the first one of a slice. */
+bool js_walk_item(struct js_walk *k, const struct doc *d, struct catalog_item *out);
+/* The stream that was visited last; NULL: it is gone.  O(log streams). */
+struct stream *js_walk_stream(struct js_walk *k, const struct doc *d);
+/* The next consumer of that stream; NULL: no more.  O(log consumers). */
+struct consumer *js_walk_consumer(struct js_walk *k, struct stream *s);
+
+/* ttl_metrics.c: adds the lifetimes of all streams to /metrics. */
+void ttl_metrics_add(struct api *a, struct doc *d);
 /* ttl_outlook.c: what ends within an hour [0] and a day [1], as of the last look; one that is older
  * than 15 s makes this call start another.  at: all accounts, by name.  The first 1000 streams. */
 struct ttl_soon {

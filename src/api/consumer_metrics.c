@@ -1,8 +1,9 @@
 /* consumer_metrics.c: consumers in Prometheus' text format.
  *
- * Happy path: consumer_metrics_add() for each stream, then consumer_metrics_write() once.  Lines of
- * one metric must follow each other, so each metric has a buffer of its own: a consumer is looked
- * at once and nothing of it is remembered, and streams may be added in different turns of the loop.
+ * Happy path: consumer_metrics_add() for each consumer, then consumer_metrics_write() once and
+ * consumer_metrics_write_series() for each metric.  Lines of one metric must follow each other, so
+ * each metric has a buffer of its own: a consumer is looked at once and nothing of it is
+ * remembered, so they may be added in different turns of the loop.
  * Failure: a buffer that found no memory is left out, with its head; sums are always there. */
 #include "consumer_metrics.h"
 
@@ -82,32 +83,24 @@ static void write_series(const struct visit *v, struct consumer *c, const struct
     }
 }
 
-/* Mirrors and sources read with consumers nobody made: those are no part of the counts. */
-static void add_consumer(void *arg, struct consumer *c)
+void consumer_metrics_add(struct consumer_metrics *m, const char *account, const char *stream,
+                          struct consumer *c)
 {
-    const struct visit *v = arg;
+    struct visit v = {m, account, stream};
     struct consumer_info i;
 
     if (consumer_config(c)->direct)
         return;
     consumer_info(c, &i);
-    v->m->consumers++;
-    v->m->pending += i.pending;
-    v->m->ack_pending += i.ack_pending;
-    v->m->redelivered += i.redelivered;
-    v->m->waiting += i.waiting;
-    if (v->m->shown < CONSUMERS_SHOWN) {
-        v->m->shown++;
-        write_series(v, c, &i);
+    m->consumers++;
+    m->pending += i.pending;
+    m->ack_pending += i.ack_pending;
+    m->redelivered += i.redelivered;
+    m->waiting += i.waiting;
+    if (m->shown < CONSUMERS_SHOWN) {
+        m->shown++;
+        write_series(&v, c, &i);
     }
-}
-
-void consumer_metrics_add(struct consumer_metrics *m, const char *account, struct stream *s)
-{
-    struct visit v = {m, account, stream_name(s)};
-
-    if (api_consumers(s) != NULL)
-        consumers_each(api_consumers(s), add_consumer, &v);
 }
 
 void consumer_metrics_write(const struct consumer_metrics *m, struct mf_buf *b)
@@ -124,12 +117,14 @@ void consumer_metrics_write(const struct consumer_metrics *m, struct mf_buf *b)
                 "Those of them delivered more than once.", (double)m->redelivered);
     prom_metric(b, "mayfly_jetstream_consumers_waiting_pulls", "gauge",
                 "Pull requests that wait for messages.", (double)m->waiting);
-    for (size_t k = 0; k < CONSUMER_METRICS; k++) {
-        if (m->lines[k].len == 0 || mf_buf_failed(&m->lines[k]))
-            continue; /* a head without samples is no metric */
-        prom_head(b, series[k].name, "gauge", series[k].help);
-        mf_buf_append(b, m->lines[k].ptr, m->lines[k].len);
-    }
+}
+
+void consumer_metrics_write_series(const struct consumer_metrics *m, size_t k, struct mf_buf *b)
+{
+    if (m->lines[k].len == 0 || mf_buf_failed(&m->lines[k]))
+        return; /* a head without samples is no metric */
+    prom_head(b, series[k].name, "gauge", series[k].help);
+    mf_buf_append(b, m->lines[k].ptr, m->lines[k].len);
 }
 
 void consumer_metrics_fini(struct consumer_metrics *m)

@@ -15,10 +15,14 @@ struct consumer_metrics { /* all zero: nothing added yet */
     struct mf_buf lines[CONSUMER_METRICS];
 };
 
-/* The consumers of one stream.  O(those).  Keeps no pointer. */
-void consumer_metrics_add(struct consumer_metrics *m, const char *account, struct stream *s);
-/* All metrics of what was added; at most about 1 MB. */
+/* One consumer.  Keeps no pointer.  Mirrors and sources read with consumers nobody made: those are
+ * no part of the counts. */
+void consumer_metrics_add(struct consumer_metrics *m, const char *account, const char *stream,
+                          struct consumer *c);
+/* The sums of what was added. */
 void consumer_metrics_write(const struct consumer_metrics *m, struct mf_buf *b);
+/* The k-th of the CONSUMER_METRICS; at most about 120 KB. */
+void consumer_metrics_write_series(const struct consumer_metrics *m, size_t k, struct mf_buf *b);
 void consumer_metrics_fini(struct consumer_metrics *m);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * Sums of the whole server are always there.  Series of single streams are for the first SHOWN
  * streams by account and name: a page must not grow with what clients create; how many are left out
- * is a metric of its own.  O(streams and consumers). */
+ * is a metric of its own.  O(streams and consumers), in slices: streams are looked at once, then
+ * their samples are written. */
 #include "api_pages.h"
 #include "consumer_metrics.h"
 
@@ -19,10 +20,13 @@ struct row { /* one stream */
     size_t consumers;
     bool ill;
 };
-struct metrics {
+struct metrics { /* a document under way */
+    struct api *api;
+    struct js_walk walk;
+    struct arena mem; /* of the names in rows */
     struct row *rows; /* NULL: no memory for them; sums alone */
     size_t n, cap;
-    const char *account;
+    size_t series, at; /* what is written next */
     uint64_t streams, offline, ill;
     uint64_t origins, unreached, lag; /* of mirrors and sources */
     struct stream_state state;
@@ -63,10 +67,19 @@ static void collect_origin(void *arg, const struct source_info *i)
     m->lag += i->lag;
 }
 
-static void collect_stream(void *arg, struct stream *s)
+static void keep_row(struct metrics *m, struct row *r)
 {
-    struct metrics *m = arg;
-    struct row r = {.account = m->account, .stream = stream_name(s)};
+    const char *account = m->walk.accounts[m->walk.at]; /* the walk keeps these */
+
+    r->account = account;
+    r->stream = m->n < m->cap ? arena_str(&m->mem, r->stream) : NULL;
+    if (r->stream != NULL)
+        m->rows[m->n++] = *r;
+}
+
+static void collect_stream(struct metrics *m, struct stream *s)
+{
+    struct row r = {.stream = stream_name(s)};
     const struct source_wire *x = api_source_wire(s);
 
     sources_each(x == NULL ? NULL : x->sources, collect_origin, m);
@@ -80,32 +93,38 @@ static void collect_stream(void *arg, struct stream *s)
     }
     r.ill = stream_error(s) != NULL || r.stats.damage > 0;
     add_up(m, &r);
-    consumer_metrics_add(&m->consumers, m->account, s);
-    if (m->n < m->cap)
-        m->rows[m->n++] = r;
+    keep_row(m, &r);
 }
 
-static void collect_offline(void *arg, const char *name, const char *reason)
+/* One consumer of the stream that was visited last; false: no more. */
+static bool collect_consumer(struct metrics *m, const struct doc *d)
 {
-    (void)name, (void)reason;
-    ((struct metrics *)arg)->offline++;
+    struct js_walk *k = &m->walk;
+    struct stream *s = *k->stream == '\0' ? NULL : js_walk_stream(k, d);
+    struct consumer *c = s == NULL ? NULL : js_walk_consumer(k, s);
+
+    if (c == NULL)
+        return false;
+    consumer_metrics_add(&m->consumers, k->accounts[k->at], k->stream, c);
+    return true;
 }
 
-static void collect(struct metrics *m, struct api_account *const *at, size_t n)
+static bool collect_step(struct doc *d, void *state)
 {
-    size_t total = 0;
+    struct metrics *m = state;
+    struct catalog_item x;
 
-    for (size_t i = 0; i < n; i++)
-        total += catalog_count(at[i]->catalog);
-    m->cap = total < SHOWN ? total : SHOWN;
-    m->rows = calloc(m->cap == 0 ? 1 : m->cap, sizeof *m->rows);
-    if (m->rows == NULL)
-        m->cap = 0;
-    for (size_t i = 0; i < n; i++) {
-        m->account = account_name(at[i]->account);
-        catalog_each(at[i]->catalog, MF_SLICE_NONE, collect_stream, m);
-        catalog_each_offline(at[i]->catalog, collect_offline, m);
-    }
+    if (m->walk.at >= m->walk.n)
+        return false;
+    if (collect_consumer(m, d))
+        return true;
+    if (!js_walk_item(&m->walk, d, &x))
+        js_walk_next_account(&m->walk);
+    else if (x.stream != NULL)
+        collect_stream(m, x.stream);
+    else
+        m->offline += x.reason != NULL;
+    return true;
 }
 
 /* --- the whole server ------------------------------------------------------------------------- */
@@ -270,16 +289,25 @@ static const struct {
     {"mayfly_stream_healthy", "gauge", "0: read-only or damaged.", v_healthy},
 };
 
-static void streams_write(const struct metrics *m, struct mf_buf *b)
+/* One sample. */
+static bool streams_step(struct doc *d, void *state)
 {
-    for (size_t k = 0; k < MF_COUNT(series) && m->n > 0; k++) { /* a head needs samples */
-        prom_head(b, series[k].name, series[k].type, series[k].help);
-        for (size_t i = 0; i < m->n; i++) {
-            prom_label(b, series[k].name, '{', "account", m->rows[i].account);
-            prom_label(b, "", ',', "stream", m->rows[i].stream);
-            prom_value(b, "}", series[k].value(&m->rows[i]));
-        }
+    struct metrics *m = state;
+    const struct row *r;
+
+    if (m->n == 0 || m->series == MF_COUNT(series)) /* a head needs samples */
+        return false;
+    r = &m->rows[m->at];
+    if (m->at == 0)
+        prom_head(&d->body, series[m->series].name, series[m->series].type, series[m->series].help);
+    prom_label(&d->body, series[m->series].name, '{', "account", r->account);
+    prom_label(&d->body, "", ',', "stream", r->stream);
+    prom_value(&d->body, "}", series[m->series].value(r));
+    if (++m->at == m->n) {
+        m->at = 0;
+        m->series++;
     }
+    return true;
 }
 
 static void scrub_write(struct api *a, struct mf_buf *b)
@@ -297,23 +325,52 @@ static void scrub_write(struct api *a, struct mf_buf *b)
                 "When the last such round ended; 0: none yet.", (double)st.round_end_ns / 1e9);
 }
 
-void api_write_metrics(struct api *a, struct mf_buf *out)
+static bool sums_step(struct doc *d, void *state)
 {
-    struct metrics m = {.rows = NULL};
-    struct api_account **at;
-    size_t n;
+    const struct metrics *m = state;
 
-    if (api_enabled_accounts(a, &at, &n) != 0)
-        return;
-    collect(&m, at, n);
-    server_write(a, n, out);
-    stored_write(&m, out);
-    done_write(&m, out);
-    scrub_write(a, out);
-    streams_write(&m, out);
-    consumer_metrics_write(&m.consumers, out);
-    consumer_metrics_fini(&m.consumers);
-    ttl_metrics_write(a, at, n, out);
-    free(m.rows);
-    free(at);
+    server_write(m->api, m->walk.n, &d->body);
+    stored_write(m, &d->body);
+    done_write(m, &d->body);
+    scrub_write(m->api, &d->body);
+    return false;
+}
+
+static bool consumers_step(struct doc *d, void *state)
+{
+    struct metrics *m = state;
+
+    if (m->at == 0)
+        consumer_metrics_write(&m->consumers, &d->body);
+    consumer_metrics_write_series(&m->consumers, m->at, &d->body);
+    return ++m->at < CONSUMER_METRICS;
+}
+
+static void metrics_free(void *state)
+{
+    struct metrics *m = state;
+
+    consumer_metrics_fini(&m->consumers);
+    js_walk_fini(&m->walk);
+    arena_fini(&m->mem);
+    free(m->rows);
+    free(m);
+}
+
+void api_metrics(struct api *a, struct doc *d)
+{
+    static const doc_step steps[] = {collect_step, sums_step, streams_step, consumers_step, NULL};
+    struct metrics *m = calloc(1, sizeof *m);
+
+    if (m != NULL && js_walk_init(&m->walk, a, NULL) != 0) {
+        metrics_free(m);
+        m = NULL;
+    }
+    if (m != NULL) {
+        m->api = a;
+        m->rows = calloc(SHOWN, sizeof *m->rows);
+        m->cap = m->rows == NULL ? 0 : SHOWN;
+    }
+    doc_add(d, steps, m, metrics_free);
+    ttl_metrics_add(a, d);
 }

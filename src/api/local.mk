@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libapi.a
 	%D%/msg_api.c %D%/direct.c %D%/direct_queue.c %D%/direct_batch.c %D%/direct_multi.c %D%/direct_batch.h %D%/direct.h %D%/snapshot.c %D%/restore.c \
 	%D%/restore_store.c %D%/restore_consumers.c %D%/restore_tar.c %D%/restore_budget.c %D%/restore_read.c %D%/restore.h %D%/natsfile.c %D%/natsfile.h %D%/tar.c %D%/tar.h %D%/consumer_backup.c %D%/consumer_backup.h %D%/archive.c %D%/archive.h \
 	%D%/ttl_api.c %D%/ttl_api.h %D%/ttl_change.c %D%/ttl_policy.c %D%/ttl_reload.c %D%/ttl_backfill.c %D%/ttl_list.c %D%/ttl_stats.c %D%/ttl_numbers.c %D%/ttl_numbers.h %D%/ttl_look.c %D%/ttl_look.h %D%/ttl_forecast.c %D%/ttl_account.c %D%/ttl_what_if.c \
-	%D%/ingest.c %D%/advisory.c %D%/advisory.h %D%/jsz.c %D%/js_metrics.c %D%/js_pages.c %D%/consumer_metrics.c %D%/consumer_metrics.h %D%/ttl_event.c %D%/ttl_metrics.c %D%/ttl_page.c %D%/ttl_outlook.c \
+	%D%/ingest.c %D%/advisory.c %D%/advisory.h %D%/jsz.c %D%/js_walk.c %D%/js_metrics.c %D%/js_pages.c %D%/consumer_metrics.c %D%/consumer_metrics.h %D%/ttl_event.c %D%/ttl_metrics.c %D%/ttl_page.c %D%/ttl_outlook.c \
 	%D%/api_pages.h %D%/consumer_admin.c %D%/consumer_manage.c %D%/consumer_api.h %D%/consumer_json.c %D%/consumer_wire.c %D%/consumer_advisory.c \
 	%D%/consumer_wire.h %D%/consumer_wait.c %D%/source_wire.c %D%/source_wire.h %D%/event.h \
 	%D%/api_impl.h include/mayfly/api.h

@@ -2,7 +2,7 @@
  *
  * Series of single streams are for the first SHOWN streams by account and name, as in js_metrics.c.
  * All numbers are counts that streams keep anyway: O(streams) for the lateness, O(streams shown)
- * for the rest, no message is looked at. */
+ * for the rest, no message is looked at; in slices. */
 #include "api_pages.h"
 
 #include "mayfly/backfill.h"
@@ -18,15 +18,22 @@
 struct row { /* one stream */
     const char *account, *stream;
     struct stream_lives lives;
-    const struct stream_ttl_stats *stats;
-    const struct policy_view *policy; /* NULL: nobody says anything */
+    struct stream_ttl_stats stats;
+    bool governed, valid; /* its policy */
+    uint8_t enforce;
     uint64_t expired_bytes, backfill_left;
     double next_s; /* until the next deadline; negative: none */
 };
-struct metrics {
+struct metrics { /* a document under way */
+    struct api *api;
+    struct js_walk walk;
+    struct arena mem; /* of the names in rows and soon */
     struct row *rows; /* NULL: no memory for them; sums alone */
     size_t n, cap;
-    const char *account;
+    struct ttl_soon *soon;
+    size_t nsoon;
+    size_t series, at; /* what is written next */
+    bool headed;       /* the series has its head */
     int64_t now_ns;
     struct stream_late late;
 };
@@ -47,26 +54,50 @@ static double seconds_until(int64_t at_ns, int64_t now_ns)
     return at_ns == 0 ? -1 : at_ns > now_ns ? (double)(at_ns - now_ns) / 1e9 : 0;
 }
 
-static void collect_stream(void *arg, struct stream *s)
+static uint8_t enforce_of(const struct policy_view *p)
 {
-    struct metrics *m = arg;
+    if (p == NULL || !p->active)
+        return 0;
+    return p->keys.enforce == POLICY_ENFORCE_AUDIT ? 1 : 2;
+}
+
+static void collect_stream(struct metrics *m, struct stream *s)
+{
     const struct policy *p = stream_policy(s);
+    const struct policy_view *v = p == NULL ? NULL : policy_view(p);
     struct stream_hour h;
     struct row *r;
 
     stream_late_add(s, &m->late);
     if (m->n == m->cap)
         return;
-    r = &m->rows[m->n++];
+    r = &m->rows[m->n];
     stream_hour(s, &h);
-    *r = (struct row){.account = m->account,
-                      .stream = stream_name(s),
-                      .stats = stream_ttl_stats(s),
-                      .policy = p == NULL ? NULL : policy_view(p),
+    *r = (struct row){.account = m->walk.accounts[m->walk.at], /* the walk keeps these */
+                      .stream = arena_str(&m->mem, stream_name(s)),
+                      .stats = *stream_ttl_stats(s),
+                      .governed = v != NULL && v->governed,
+                      .valid = v == NULL || v->invalid == NULL,
+                      .enforce = enforce_of(v),
                       .expired_bytes = h.expired_bytes_total,
                       .backfill_left = backfill_left(s),
                       .next_s = seconds_until(stream_next_expiry(s), m->now_ns)};
     stream_lives(s, &r->lives);
+    m->n += r->stream != NULL;
+}
+
+static bool collect_step(struct doc *d, void *state)
+{
+    struct metrics *m = state;
+    struct catalog_item x;
+
+    if (m->walk.at >= m->walk.n)
+        return false;
+    if (!js_walk_item(&m->walk, d, &x))
+        js_walk_next_account(&m->walk);
+    else if (x.stream != NULL)
+        collect_stream(m, x.stream);
+    return true;
 }
 
 /* --- one series per stream -------------------------------------------------------------------- */
@@ -93,65 +124,63 @@ static double v_expired_bytes(const struct row *r)
 }
 static double v_clamped(const struct row *r)
 {
-    return (double)r->stats->clamped;
+    return (double)r->stats.clamped;
 }
 static double v_rejected(const struct row *r)
 {
-    return (double)r->stats->rejected;
+    return (double)r->stats.rejected;
 }
 static double v_would_set(const struct row *r)
 {
-    return (double)r->stats->would_set;
+    return (double)r->stats.would_set;
 }
 static double v_would_clamp(const struct row *r)
 {
-    return (double)r->stats->would_clamp;
+    return (double)r->stats.would_clamp;
 }
 static double v_would_reject(const struct row *r)
 {
-    return (double)r->stats->would_reject;
+    return (double)r->stats.would_reject;
 }
 static double v_touched(const struct row *r)
 {
-    return (double)r->stats->touched;
+    return (double)r->stats.touched;
 }
 static double v_read(const struct row *r)
 {
-    return (double)r->stats->touched_by_read;
+    return (double)r->stats.touched_by_read;
 }
 static double v_set(const struct row *r)
 {
-    return (double)r->stats->set;
+    return (double)r->stats.set;
 }
 static double v_persisted(const struct row *r)
 {
-    return (double)r->stats->persisted;
+    return (double)r->stats.persisted;
 }
 static double v_warned(const struct row *r)
 {
-    return (double)r->stats->warned;
+    return (double)r->stats.warned;
 }
 static double v_letters(const struct row *r)
 {
-    return (double)r->stats->dead_letters;
+    return (double)r->stats.dead_letters;
 }
 static double v_dropped(const struct row *r)
 {
-    return (double)r->stats->dead_letters_dropped;
+    return (double)r->stats.dead_letters_dropped;
 }
 static double v_governed(const struct row *r)
 {
-    return r->policy != NULL && r->policy->governed;
+    return r->governed;
 }
 static double v_valid(const struct row *r)
 {
-    return r->policy == NULL || r->policy->invalid == NULL;
+    return r->valid;
 }
 static double v_enforce(const struct row *r)
 {
-    if (r->policy == NULL || !r->policy->active)
-        return 0;
-    return r->policy->keys.enforce == POLICY_ENFORCE_AUDIT ? 1 : 2;
+    return r->enforce;
 }
 static double v_backfill(const struct row *r)
 {
@@ -208,69 +237,110 @@ static void begin_series(struct mf_buf *b, const struct row *r, const char *name
     prom_label(b, "", ',', "stream", r->stream);
 }
 
-static void streams_write(const struct metrics *m, struct mf_buf *b)
+/* The next sample of `count`, in which series; false: that was the last of `all` series. */
+static bool advance(struct metrics *m, size_t count, size_t all)
 {
-    for (size_t k = 0; k < MF_COUNT(series); k++) {
-        const char *type = series[k].type;
-        for (size_t i = 0; i < m->n; i++) {
-            double value = series[k].of(&m->rows[i]);
-            if (value < 0)
-                continue;
-            if (type != NULL)
-                prom_head(b, series[k].name, type, series[k].help);
-            type = NULL;
-            begin_series(b, &m->rows[i], series[k].name);
-            if (series[k].label != NULL)
-                prom_label(b, "", ',', series[k].label, series[k].value);
-            prom_value(b, "}", value);
-        }
-    }
+    if (++m->at < count)
+        return true;
+    m->at = 0;
+    return ++m->series < all;
 }
 
-static void decided_write(const struct metrics *m, struct mf_buf *b)
+static bool streams_step(struct doc *d, void *state)
+{
+    struct metrics *m = state;
+    const struct row *r;
+    size_t k = m->series;
+    double value;
+
+    if (m->n == 0 || k == MF_COUNT(series))
+        return false;
+    r = &m->rows[m->at];
+    value = series[k].of(r);
+    if (m->at == 0)
+        m->headed = series[k].type == NULL;
+    if (value >= 0) {
+        if (!m->headed)
+            prom_head(&d->body, series[k].name, series[k].type, series[k].help);
+        m->headed = true;
+        begin_series(&d->body, r, series[k].name);
+        if (series[k].label != NULL)
+            prom_label(&d->body, "", ',', series[k].label, series[k].value);
+        prom_value(&d->body, "}", value);
+    }
+    (void)advance(m, m->n, MF_COUNT(series));
+    return true;
+}
+
+static bool decided_step(struct doc *d, void *state)
 {
     static const char name[] = "mayfly_stream_ttl_decided_total";
+    struct metrics *m = state;
+    const struct row *r;
 
-    if (m->n > 0)
-        prom_head(b, name, "counter", "Messages stored under a policy, by who decided their TTL.");
-    for (size_t i = 0; i < m->n; i++) {
-        for (int by = 0; by < POLICY_BYS; by++) {
-            begin_series(b, &m->rows[i], name);
-            prom_label(b, "", ',', "by", policy_by_word((enum policy_by)by));
-            prom_value(b, "}", (double)m->rows[i].stats->decided[by]);
-        }
+    if (m->n == 0 || m->at == m->n)
+        return false;
+    r = &m->rows[m->at];
+    if (m->at++ == 0)
+        prom_head(&d->body, name, "counter",
+                  "Messages stored under a policy, by who decided their TTL.");
+    for (int by = 0; by < POLICY_BYS; by++) {
+        begin_series(&d->body, r, name);
+        prom_label(&d->body, "", ',', "by", policy_by_word((enum policy_by)by));
+        prom_value(&d->body, "}", (double)r->stats.decided[by]);
     }
+    return true;
 }
 
-static void soon_series(const struct ttl_soon *at, size_t n, bool bytes, struct mf_buf *b)
+/* --- what ends soon --------------------------------------------------------------------------- */
+
+/* What the last look has found may be replaced between two slices: a copy. */
+static bool soon_copy_step(struct doc *d, void *state)
+{
+    struct metrics *m = state;
+    const struct ttl_soon *soon;
+    struct api_account **at;
+    size_t n, count;
+
+    (void)d;
+    m->at = m->series = 0;
+    if (api_enabled_accounts(m->api, &at, &n) != 0)
+        return false;
+    soon = ttl_outlook(m->api, at, n, &count);
+    free(at);
+    m->soon = count == 0 ? NULL : arena_alloc(&m->mem, count * sizeof *m->soon);
+    for (size_t i = 0; m->soon != NULL && i < count; i++) {
+        struct ttl_soon *to = &m->soon[m->nsoon];
+        *to = soon[i];
+        to->account = arena_str(&m->mem, soon[i].account);
+        to->stream = arena_str(&m->mem, soon[i].stream);
+        m->nsoon += soon[i].known && to->account != NULL && to->stream != NULL;
+    }
+    return false;
+}
+
+/* First the messages of all, then the bytes. */
+static bool soon_step(struct doc *d, void *state)
 {
     static const char *const within[] = {"1h", "1d"};
+    struct metrics *m = state;
+    bool bytes = m->series == 1;
     const char *name = bytes ? "mayfly_stream_ttl_expiring_bytes" : "mayfly_stream_ttl_expiring";
-    bool headed = false;
+    const struct ttl_soon *r;
 
-    for (size_t i = 0; i < n; i++) {
-        if (!at[i].known)
-            continue;
-        if (!headed)
-            prom_head(b, name, "gauge",
-                      bytes ? "Bytes of messages that end soon." : "Messages that end soon.");
-        headed = true;
-        for (size_t k = 0; k < MF_COUNT(within); k++) {
-            prom_label(b, name, '{', "account", at[i].account);
-            prom_label(b, "", ',', "stream", at[i].stream);
-            prom_label(b, "", ',', "within", within[k]);
-            prom_value(b, "}", (double)(bytes ? at[i].bytes[k] : at[i].msgs[k]));
-        }
+    if (m->nsoon == 0)
+        return false;
+    r = &m->soon[m->at];
+    if (m->at == 0)
+        prom_head(&d->body, name, "gauge",
+                  bytes ? "Bytes of messages that end soon." : "Messages that end soon.");
+    for (size_t k = 0; k < MF_COUNT(within); k++) {
+        prom_label(&d->body, name, '{', "account", r->account);
+        prom_label(&d->body, "", ',', "stream", r->stream);
+        prom_label(&d->body, "", ',', "within", within[k]);
+        prom_value(&d->body, "}", (double)(bytes ? r->bytes[k] : r->msgs[k]));
     }
-}
-
-static void soon_write(struct api *a, struct api_account *const *at, size_t n, struct mf_buf *b)
-{
-    size_t count;
-    const struct ttl_soon *soon = ttl_outlook(a, at, n, &count);
-
-    soon_series(soon, count, false, b);
-    soon_series(soon, count, true, b);
+    return advance(m, m->nsoon, 2);
 }
 
 /* --- the whole server ------------------------------------------------------------------------- */
@@ -297,24 +367,39 @@ static void late_write(const struct stream_late *l, struct mf_buf *b)
     prom_value(b, "_count", (double)sum);
 }
 
-void ttl_metrics_write(struct api *a, struct api_account *const *at, size_t n, struct mf_buf *out)
+static bool late_step(struct doc *d, void *state)
 {
-    struct metrics m = {.now_ns = api_now_ns(a)};
-    size_t total = 0;
+    const struct metrics *m = state;
 
-    for (size_t i = 0; i < n; i++)
-        total += catalog_count(at[i]->catalog);
-    m.cap = total < SHOWN ? total : SHOWN;
-    m.rows = calloc(m.cap == 0 ? 1 : m.cap, sizeof *m.rows);
-    if (m.rows == NULL)
-        m.cap = 0;
-    for (size_t i = 0; i < n; i++) {
-        m.account = account_name(at[i]->account);
-        catalog_each(at[i]->catalog, MF_SLICE_NONE, collect_stream, &m);
+    late_write(&m->late, &d->body);
+    return false;
+}
+
+static void metrics_free(void *state)
+{
+    struct metrics *m = state;
+
+    js_walk_fini(&m->walk);
+    arena_fini(&m->mem);
+    free(m->rows);
+    free(m);
+}
+
+void ttl_metrics_add(struct api *a, struct doc *d)
+{
+    static const doc_step steps[] = {collect_step,   late_step, streams_step, decided_step,
+                                     soon_copy_step, soon_step, NULL};
+    struct metrics *m = calloc(1, sizeof *m);
+
+    if (m != NULL && js_walk_init(&m->walk, a, NULL) != 0) {
+        metrics_free(m);
+        m = NULL;
     }
-    late_write(&m.late, out);
-    streams_write(&m, out);
-    decided_write(&m, out);
-    soon_write(a, at, n, out);
-    free(m.rows);
+    if (m != NULL) {
+        m->api = a;
+        m->now_ns = api_now_ns(a);
+        m->rows = calloc(SHOWN, sizeof *m->rows);
+        m->cap = m->rows == NULL ? 0 : SHOWN;
+    }
+    doc_add(d, steps, m, metrics_free);
 }

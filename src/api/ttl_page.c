@@ -1,8 +1,9 @@
 /* ttl_page.c: /ttlz and the TTLZ request of the system account: the effective TTL policy of all
  * streams, and their counts, in pages.
  *
- * Accounts by name, streams by name.  O(streams) to find a page, and at most LIMIT_MAX streams on
- * it; no message is looked at: what looks ahead is STATS and FORECAST, one stream at a time. */
+ * Accounts by name, streams by name, in slices.  O(streams) to find a page, and at most LIMIT_MAX
+ * streams on it; no message is looked at: what looks ahead is STATS and FORECAST, one stream at a
+ * time. */
 #include "api_pages.h"
 #include "ttl_numbers.h"
 
@@ -15,13 +16,15 @@
 #define LIMIT_MAX 1000
 
 struct ttlz_query {
-    const char *account, *stream; /* NULL or "": all */
+    char *account, *stream; /* NULL or "": all */
     int64_t offset, limit;
 };
-struct page {
-    const struct ttlz_query *q;
-    struct jsonw *w;
-    const char *account;
+struct ttlz { /* a document under way */
+    struct api *api;
+    struct ttlz_query q;
+    struct arena mem; /* of the query */
+    const char *key;
+    struct js_walk walk;
     int64_t at; /* streams seen so far that were asked for */
 };
 
@@ -48,50 +51,99 @@ static void write_counts(struct jsonw *w, struct stream *s)
     jsonw_end(w);
 }
 
-static void visit_stream(void *arg, struct stream *s)
+static void ttlz_free(void *state)
 {
-    struct page *p = arg;
-    const struct ttlz_query *q = p->q;
+    struct ttlz *z = state;
+
+    js_walk_fini(&z->walk);
+    arena_fini(&z->mem);
+    free(z);
+}
+
+static struct ttlz *ttlz_new(struct api *a)
+{
+    struct ttlz *z = calloc(1, sizeof *z);
+
+    if (z != NULL) {
+        z->api = a;
+        z->q.limit = LIMIT;
+    }
+    return z;
+}
+
+static void visit_stream(struct ttlz *z, struct jsonw *w, struct stream *s)
+{
+    const struct ttlz_query *q = &z->q;
 
     if (named(q->stream) && strcmp(stream_name(s), q->stream) != 0)
         return;
-    if (p->at >= q->offset && p->at - q->offset < q->limit) {
-        jsonw_object(p->w, NULL);
-        jsonw_str(p->w, "account", p->account);
-        ttl_json_policy(p->w, s, stream_policy(s));
-        write_counts(p->w, s);
-        jsonw_end(p->w);
+    if (z->at >= q->offset && z->at - q->offset < q->limit) {
+        jsonw_object(w, NULL);
+        jsonw_str(w, "account", z->walk.accounts[z->walk.at]);
+        ttl_json_policy(w, s, stream_policy(s));
+        write_counts(w, s);
+        jsonw_end(w);
     }
-    p->at++;
+    z->at++;
 }
 
-static int ttlz_write(struct api *a, const struct ttlz_query *q, struct jsonw *w, const char *key,
-                      struct mf_error *e)
+static bool begin_step(struct doc *d, void *state)
 {
-    struct page p = {.q = q, .w = w};
-    struct api_account **at;
-    size_t n;
+    struct ttlz *z = state;
+    struct jsonw *w = &d->w;
 
-    if (q->offset < 0 || q->limit < 1 || q->limit > LIMIT_MAX)
-        return mf_fail(e, MF_PROTO, "offset must be 0 or more, limit from 1 to %d", LIMIT_MAX);
-    if (api_enabled_accounts(a, &at, &n) != 0)
-        return mf_fail(e, MF_NOMEM, "accounts");
-    jsonw_object(w, key);
-    jsonw_str(w, "server_id", a->setup.server_id);
-    jsonw_time(w, "now", api_now_ns(a));
-    jsonw_i64(w, "offset", q->offset);
-    jsonw_i64(w, "limit", q->limit);
+    jsonw_object(w, z->key);
+    jsonw_str(w, "server_id", z->api->setup.server_id);
+    jsonw_time(w, "now", api_now_ns(z->api));
+    jsonw_i64(w, "offset", z->q.offset);
+    jsonw_i64(w, "limit", z->q.limit);
     jsonw_array(w, "streams");
-    for (size_t i = 0; i < n; i++) {
-        p.account = account_name(at[i]->account);
-        if (!named(q->account) || strcmp(p.account, q->account) == 0)
-            catalog_each(at[i]->catalog, MF_SLICE_NONE, visit_stream, &p);
+    return false;
+}
+
+static bool streams_step(struct doc *d, void *state)
+{
+    struct ttlz *z = state;
+    struct js_walk *k = &z->walk;
+    struct catalog_item x;
+
+    if (k->at >= k->n)
+        return false;
+    if ((named(z->q.account) && strcmp(k->accounts[k->at], z->q.account) != 0) ||
+        !js_walk_item(k, d, &x))
+        js_walk_next_account(k);
+    else if (x.stream != NULL)
+        visit_stream(z, &d->w, x.stream);
+    return true;
+}
+
+static bool end_step(struct doc *d, void *state)
+{
+    const struct ttlz *z = state;
+
+    jsonw_end(&d->w);
+    jsonw_i64(&d->w, "total", z->at);
+    jsonw_end(&d->w);
+    return false;
+}
+
+/* Takes z over, which may be NULL.  MF_PROTO: the query is wrong. */
+static int add_steps(struct doc *d, struct ttlz *z, const char *key, struct mf_error *e)
+{
+    static const doc_step steps[] = {begin_step, streams_step, end_step, NULL};
+    int rc = 0;
+
+    if (z == NULL || z->mem.failed || js_walk_init(&z->walk, z->api, NULL) != 0)
+        rc = mf_fail(e, MF_NOMEM, "accounts");
+    else if (z->q.offset < 0 || z->q.limit < 1 || z->q.limit > LIMIT_MAX)
+        rc = mf_fail(e, MF_PROTO, "offset must be 0 or more, limit from 1 to %d", LIMIT_MAX);
+    if (rc == 0) {
+        z->key = key;
+        doc_add(d, steps, z, ttlz_free);
+    } else if (z != NULL) {
+        ttlz_free(z);
     }
-    jsonw_end(w);
-    jsonw_i64(w, "total", p.at);
-    jsonw_end(w);
-    free(at);
-    return 0;
+    return rc;
 }
 
 /* --- asked by a message ----------------------------------------------------------------------- */
@@ -105,41 +157,41 @@ static const struct json_field fields[] = {
 static const struct json_type query_type = {"TtlzEventOptions", sizeof(struct ttlz_query), fields,
                                             MF_COUNT(fields)};
 
-int api_ttlz(struct api *a, struct mf_slice options, struct jsonw *w, const char *key,
+int api_ttlz(struct api *a, struct mf_slice options, struct doc *d, const char *key,
              struct mf_error *e)
 {
-    struct ttlz_query q = {.limit = LIMIT};
-    struct arena mem = {.chunks = NULL};
+    struct ttlz *z = ttlz_new(a);
     int rc = 0;
 
-    if (options.len > 0)
-        rc = json_unmarshal(options, &query_type, &q, &mem, e);
-    if (rc == MF_INVAL)
-        rc = e->code = MF_PROTO;
+    if (z != NULL && options.len > 0)
+        rc = json_unmarshal(options, &query_type, &z->q, &z->mem, e);
     if (rc == 0)
-        rc = ttlz_write(a, &q, w, key, e);
-    arena_fini(&mem);
-    return rc;
+        return add_steps(d, z, key, e);
+    ttlz_free(z);
+    return rc == MF_INVAL ? (e->code = MF_PROTO) : rc;
 }
 
 /* --- asked over HTTP -------------------------------------------------------------------------- */
 
 static void get_ttlz(void *arg, const struct monitor_request *p, struct monitor_reply *r)
 {
-    struct ttlz_query q = {
-        .account = monitor_param(p, "acc"), .stream = monitor_param(p, "stream"), .limit = LIMIT};
+    struct ttlz_query q = {.limit = LIMIT};
+    struct ttlz *z;
     struct mf_error e;
-    struct jsonw w;
     int rc;
 
     if (monitor_param_i64(p, r, "offset", &q.offset) != 0 ||
         monitor_param_i64(p, r, "limit", &q.limit) != 0)
         return;
-    jsonw_begin(&w, r->body, JSONW_PRETTY);
-    rc = ttlz_write(arg, &q, &w, NULL, &e);
+    z = ttlz_new(arg);
+    if (z != NULL) {
+        z->q = q;
+        z->q.account = arena_str(&z->mem, monitor_param(p, "acc"));
+        z->q.stream = arena_str(&z->mem, monitor_param(p, "stream"));
+    }
+    rc = add_steps(r->doc, z, NULL, &e);
     if (rc == 0)
         return;
-    mf_buf_clear(r->body);
     r->status = rc == MF_PROTO ? 400 : 500;
     r->content_type = "text/plain; charset=utf-8";
     mf_buf_puts(r->body, e.text);

@@ -3,13 +3,13 @@ noinst_LIBRARIES += %D%/libbase.a
 %C%_libbase_a_SOURCES = \
 	%D%/error.c %D%/slice.c %D%/buf.c %D%/lend.c %D%/utf8.c include/mayfly/utf8.h %D%/float_text.c %D%/float_text.h \
 	%D%/jsonw.c %D%/clock.c %D%/clock_text.c %D%/clock_parse.c %D%/rand.c %D%/hash.c \
-	%D%/table.c %D%/steady.c %D%/checksum.c %D%/arena.c %D%/json.c %D%/json_scan.c %D%/json_scan.h %D%/json_time.c \
+	%D%/table.c %D%/msort.c %D%/steady.c %D%/checksum.c %D%/arena.c %D%/json.c %D%/json_scan.c %D%/json_scan.h %D%/json_time.c \
 	%D%/json_text.c %D%/json_map.c %D%/json_plain.c %D%/json_read.h \
 	%D%/s2.c %D%/s2_frame.c %D%/sha256.c include/mayfly/sha256.h %D%/highway.c include/mayfly/highway.h \
 	%D%/log.c %D%/log_file.c %D%/log_syslog.c %D%/log_sink.h \
 	include/mayfly/base.h include/mayfly/list.h include/mayfly/le.h include/mayfly/buf.h include/mayfly/lend.h include/mayfly/jsonw.h \
 	include/mayfly/clock.h include/mayfly/rand.h include/mayfly/hash.h include/mayfly/log.h \
-	include/mayfly/table.h include/mayfly/steady.h include/mayfly/checksum.h include/mayfly/arena.h \
+	include/mayfly/msort.h include/mayfly/table.h include/mayfly/steady.h include/mayfly/checksum.h include/mayfly/arena.h \
 	include/mayfly/json.h include/mayfly/s2.h
 %C%_libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 

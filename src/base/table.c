@@ -107,3 +107,38 @@ void table_fini(struct table *t)
     free(t->slot);
     *t = (struct table){.slot = NULL};
 }
+
+/* --- in pieces -------------------------------------------------------------------------------- */
+
+static void visit_slot(const struct table *t, size_t slot, uint64_t mask, uint64_t at,
+                       void (*visit)(void *arg, struct table_node *n), void *arg)
+{
+    struct table_node *n = t->slot[slot], *next;
+
+    for (; n != NULL; n = next) {
+        next = n->next;
+        if ((n->hash & mask) == at)
+            visit(arg, n);
+    }
+}
+
+/* The slot held the hashes that are `at` in their last bits, below `modulus`.  Those are now in one
+ * slot together with others, or in several. */
+bool table_scan(const struct table *t, struct table_scan *s,
+                void (*visit)(void *arg, struct table_node *n), void *arg)
+{
+    size_t at = s->at, modulus;
+
+    if (at >= s->cap)
+        return false;
+    s->at++;
+    modulus = at >= s->half || at + s->half < s->cap ? 2 * s->half : s->half;
+    if (t->cap == 0)
+        return true;
+    if (modulus >= 2 * t->half)
+        visit_slot(t, table_slot(t, at), modulus - 1, at, visit, arg);
+    else
+        for (size_t slot = at; slot < t->cap; slot += modulus)
+            visit_slot(t, slot, modulus - 1, at, visit, arg);
+    return true;
+}

@@ -1,9 +1,12 @@
 /* conn.c: one HTTP connection: requests in, answers out, one at a time.
  *
- * Happy path: monitor_conn_accept() > on_bytes() until a head is there > serve() > render >
- * [pack_start() > pack_work() on a worker > pack_done()] > send_answer() > on_drained() > the next
- * request. Failure: a bad request is answered and the connection closed when that has left; a slow
- * one is closed.  Close: on_closed() frees, whoever began it; a worker's result is then thrown
+ * Happy path: monitor_conn_accept() > on_bytes() until a head is there > serve() > render > [slices
+ * of a long page > rendered()] > [pack_start() > pack_work() on a worker > pack_done()] >
+ * send_answer() > [send_rest() for a long one] > on_drained() > the next request.
+ * A page that needs a second slice needs one of MONITOR_PLACES, until its answer has left.
+ * Failure: a bad request is answered and the connection closed when that has left; a slow one is
+ * closed.  Too many long pages: 503.
+ * Close: on_closed() frees, whoever began it; a page under way ends, a worker's result is thrown
  * away. */
 #include "monitor_impl.h"
 
@@ -15,7 +18,9 @@
 #define PACK_ASIDE      (128u << 10) /* larger bodies are compressed by a worker */
 #define QUEUE_MAX       (256u << 10) /* answers that may wait while we read on */
 #define CLOSE_LINGER_MS 1000
-#define HEAD_PATIENCE   (1 * CLOCK_S) /* with a request's head, when others wait for a place */
+#define HEAD_PATIENCE   (1 * CLOCK_S)  /* with a request's head, when others wait for a place */
+#define PIECE           (1u << 20)     /* of a large body; the rest follows when it has left */
+#define LONG_PATIENCE   (60 * CLOCK_S) /* with a reader of a long page: it keeps a place */
 
 enum state {
     READING,   /* a head is arriving, or the first one is awaited */
@@ -29,11 +34,26 @@ struct conn {
     struct monitor *m;   /* NULL: abandoned */
     struct net_conn *net;
     struct loop_timer *timer;
-    struct packing *packing; /* while a worker compresses the answer */
+    struct rendering *rendering; /* while a page is made in slices */
+    struct packing *packing;     /* while a worker compresses the answer */
+    struct mf_buf rest;          /* of a large body, from rest_at */
+    size_t rest_at;
+    bool placed; /* counts in m->places */
     enum state state;
     int64_t since_ns; /* READING: from when */
     size_t seen;      /* bytes of the head looked at */
     uint64_t skip;    /* bytes of a request's body to throw away */
+};
+
+/* A page that is being made. */
+struct rendering {
+    struct mf_list link; /* in m->waiting, or in itself */
+    struct conn *c;
+    struct doc doc;
+    struct monitor_reply reply;
+    struct answer a;
+    bool gzip, head_only;
+    struct monitor_request q;
 };
 
 /* A body that a worker compresses; belongs to the job, not to the connection. */
@@ -60,31 +80,67 @@ static void set_state(struct conn *c, enum state s)
         loop_timer_arm(c->timer, c->since_ns + m->head_timeout_ns);
     else if (s == IDLE)
         loop_timer_arm(c->timer, loop_mono_ns(m->loop) + m->idle_timeout_ns);
-    else
+    else if (!c->placed)
         loop_timer_stop(c->timer); /* net's write deadline watches now */
 }
 
 static void wait_until_left(struct conn *c, enum state s)
 {
     set_state(c, s);
+    if (c->rendering != NULL)
+        return; /* reading goes on: who hangs up needs no page */
     net_pause(c->net);
     if (c->packing == NULL)
         net_want_drained(c->net, 0);
 }
 
+/* --- places of long pages --------------------------------------------------------------------- */
+static void place_free(struct conn *c)
+{
+    if (!c->placed)
+        return;
+    c->placed = false;
+    if (c->m == NULL)
+        return;
+    c->m->places--;
+    monitor_next_page(c->m);
+}
+
 /* --- answering -------------------------------------------------------------------------------- */
-static void send_answer(struct conn *c, const struct answer *a, struct mf_slice body,
-                        bool head_only)
+static void send_head(struct conn *c, const struct answer *a, size_t length)
 {
     struct mf_buf head = MF_BUF_INIT;
 
-    monitor_answer_head(&head, a, body.len, loop_wall_ns(c->m->loop));
+    monitor_answer_head(&head, a, length, loop_wall_ns(c->m->loop));
     /* A failed write closes the connection: nothing to add here. */
     if (!mf_buf_failed(&head))
         (void)net_write(c->net, head.ptr, head.len);
-    if (!head_only && body.len > 0)
-        (void)net_write(c->net, body.ptr, body.len);
     mf_buf_fini(&head);
+}
+
+/* Copying a large body at once would hold up others, and keep it twice. */
+static void send_rest(struct conn *c)
+{
+    size_t left = c->rest.len - c->rest_at, n = left < PIECE ? left : PIECE;
+
+    if (n > 0)
+        (void)net_write(c->net, c->rest.ptr + c->rest_at, n);
+    c->rest_at += n;
+    if (c->rest_at < c->rest.len)
+        return;
+    mf_buf_fini(&c->rest);
+    c->rest_at = 0;
+}
+
+/* Takes the body over. */
+static void send_answer(struct conn *c, const struct answer *a, struct mf_buf *body, bool head_only)
+{
+    send_head(c, a, body->len);
+    if (head_only || body->len == 0)
+        return;
+    c->rest = *body;
+    *body = MF_BUF_INIT;
+    send_rest(c);
 }
 
 static void answer_text(struct conn *c, struct answer *a, int status, const char *text,
@@ -93,7 +149,9 @@ static void answer_text(struct conn *c, struct answer *a, int status, const char
     a->status = status;
     a->content_type = "text/plain; charset=utf-8";
     a->nosniff = true;
-    send_answer(c, a, mf_str(text), head_only);
+    send_head(c, a, strlen(text));
+    if (!head_only)
+        (void)net_write(c->net, text, strlen(text));
 }
 
 static void pack_work(void *arg) /* on a worker: sees only its own buffers */
@@ -120,7 +178,7 @@ static void pack_done(void *arg) /* back on the loop */
         c->packing = NULL;
         p->a.gzip = p->status == 0;
         if (c->m != NULL) {
-            send_answer(c, &p->a, mf_buf_slice(p->a.gzip ? &p->out : &p->in), false);
+            send_answer(c, &p->a, p->a.gzip ? &p->out : &p->in, false);
             net_want_drained(c->net, 0);
         }
     }
@@ -159,7 +217,7 @@ static void answer_body(struct conn *c, struct answer *a, struct mf_buf *body, b
     if (gzip && body->len > PACK_ASIDE && pack_start(c, a, body))
         return;
     a->gzip = gzip && body->len <= PACK_ASIDE && monitor_gzip(&packed, mf_buf_slice(body)) == 0;
-    send_answer(c, a, mf_buf_slice(a->gzip ? &packed : body), head_only);
+    send_answer(c, a, a->gzip ? &packed : body, head_only);
     mf_buf_fini(&packed);
 }
 
@@ -181,36 +239,101 @@ static void wrap_jsonp(struct mf_buf *body, const char *name)
     *body = out;
 }
 
-static void render(struct conn *c, struct page *page, const struct monitor_request *q,
-                   struct answer *a, bool gzip, bool head_only)
+static void rendering_free(struct rendering *r)
 {
-    struct mf_buf body = MF_BUF_INIT;
-    struct monitor_reply reply = {200, "application/json", &body};
-    const char *callback = monitor_param(q, "callback");
+    if (!mf_list_empty(&r->link) && r->c->m != NULL)
+        r->c->m->nwaiting--;
+    mf_list_del(&r->link);
+    doc_fini(&r->doc);
+    free(r);
+}
 
-    page->hits++;
-    page->render(page->arg, q, &reply);
-    a->status = reply.status;
-    a->content_type = reply.content_type;
-    a->open_to_all = is_json(reply.content_type);
+/* The document is whole, or there will be none. */
+static void answer_page(struct conn *c, struct rendering *r)
+{
+    struct mf_buf *body = &r->doc.body;
+    struct answer *a = &r->a;
+    const char *callback = monitor_param(&r->q, "callback");
+
+    a->status = r->reply.status;
+    a->content_type = r->reply.content_type;
+    a->open_to_all = is_json(r->reply.content_type);
     if (callback == NULL || callback[0] == '\0' || !a->open_to_all)
         callback = NULL;
     if (callback != NULL && monitor_callback_valid(callback)) {
-        wrap_jsonp(&body, callback);
+        wrap_jsonp(body, callback);
         a->content_type = "application/javascript";
         a->nosniff = true;
         callback = NULL;
     }
-    if (mf_buf_failed(&body))
-        answer_text(c, a, 500, "Internal Server Error\n", head_only);
+    if (r->doc.rc != 0)
+        answer_text(c, a, 500, r->doc.e.text, r->head_only);
+    else if (mf_buf_failed(body))
+        answer_text(c, a, 500, "Internal Server Error\n", r->head_only);
     else if (callback != NULL)
-        answer_text(c, a, 400, "Invalid callback name\n", head_only);
+        answer_text(c, a, 400, "Invalid callback name\n", r->head_only);
     else
-        answer_body(c, a, &body, gzip, head_only);
-    mf_buf_fini(&body);
+        answer_body(c, a, body, r->gzip, r->head_only);
+    rendering_free(r);
 }
 
-/* Answers, or leaves it to pack_done(). */
+static void rendered(struct doc *d)
+{
+    struct rendering *r = mf_container(d, struct rendering, doc);
+    struct conn *c = r->c;
+
+    c->rendering = NULL;
+    answer_page(c, r);
+    wait_until_left(c, c->state);
+}
+
+void monitor_next_page(struct monitor *m)
+{
+    struct mf_list *link;
+
+    while (m->places < MONITOR_PLACES && (link = mf_list_pop(&m->waiting)) != NULL) {
+        struct rendering *r = mf_container(link, struct rendering, link);
+        mf_list_init(&r->link);
+        m->nwaiting--;
+        m->places++;
+        r->c->placed = true;
+        loop_timer_arm(r->c->timer, loop_mono_ns(m->loop) + LONG_PATIENCE);
+        doc_start(&r->doc, &m->work, rendered);
+    }
+}
+
+/* It takes longer than a slice. */
+static void render_later(struct conn *c, struct rendering *r)
+{
+    struct monitor *m = c->m;
+
+    if (m->nwaiting >= MONITOR_WAITING) {
+        answer_text(c, &r->a, 503, "Too many pages are being made. Try again later.\n",
+                    r->head_only);
+        rendering_free(r);
+        return;
+    }
+    c->rendering = r;
+    mf_list_push(&m->waiting, &r->link);
+    m->nwaiting++;
+    monitor_next_page(m);
+}
+
+static void render(struct conn *c, struct page *page, struct rendering *r)
+{
+    page->hits++;
+    mf_list_init(&r->link);
+    r->c = c;
+    doc_init(&r->doc, c->m->loop, JSONW_PRETTY);
+    r->reply = (struct monitor_reply){200, "application/json", &r->doc.body, &r->doc};
+    page->render(page->arg, &r->q, &r->reply);
+    if (doc_begin(&r->doc))
+        render_later(c, r);
+    else
+        answer_page(c, r);
+}
+
+/* Answers, or leaves it to rendered() or pack_done(). */
 static void serve(struct conn *c, const struct http_request *r)
 {
     bool head_only = mf_eq_str(r->method, "HEAD");
@@ -218,7 +341,7 @@ static void serve(struct conn *c, const struct http_request *r)
         .keep_alive = http_keep_alive(r) && !r->chunked && r->body <= BODY_SKIP_MAX,
         .http10 = r->minor == 0,
     };
-    struct monitor_request q;
+    struct rendering *x;
     struct page *page = NULL;
 
     c->skip = r->body;
@@ -228,12 +351,22 @@ static void serve(struct conn *c, const struct http_request *r)
         answer_text(c, &a, 405, "Method Not Allowed\n", false);
         return;
     }
-    if (monitor_request_init(&q, r, c->m->base_path) == 0)
-        page = monitor_find(c->m, q.path);
-    if (page == NULL)
+    x = malloc(sizeof *x); /* strings of q point into it: it stays where it is */
+    if (x == NULL) {
+        answer_text(c, &a, 500, "Internal Server Error\n", head_only);
+        return;
+    }
+    if (monitor_request_init(&x->q, r, c->m->base_path) == 0)
+        page = monitor_find(c->m, x->q.path);
+    if (page == NULL) {
         answer_text(c, &a, 404, "404 page not found\n", head_only);
-    else
-        render(c, page, &q, &a, http_accepts(r, "gzip"), head_only);
+        free(x);
+        return;
+    }
+    x->a = a;
+    x->gzip = http_accepts(r, "gzip");
+    x->head_only = head_only;
+    render(c, page, x);
 }
 
 static void refuse_head(struct conn *c, const char *fault)
@@ -268,6 +401,11 @@ static size_t on_bytes(void *arg, const uint8_t *p, size_t n)
     size_t used;
     ssize_t head;
 
+    if (c->rendering != NULL) {
+        if (n >= MONITOR_HEAD_MAX)
+            net_pause(c->net);
+        return 0; /* they are shown again when this answer has left */
+    }
     if (c->m == NULL || c->state == ENDING)
         return n;
     used = skip_body(c, n);
@@ -287,7 +425,8 @@ static size_t on_bytes(void *arg, const uint8_t *p, size_t n)
     }
     serve(c, &r);
     used += (size_t)head;
-    if (c->state == ANSWERING && c->packing == NULL && used == n && net_queued(c->net) <= QUEUE_MAX)
+    if (c->state == ANSWERING && c->packing == NULL && c->rendering == NULL && c->rest.len == 0 &&
+        used == n && net_queued(c->net) <= QUEUE_MAX)
         set_state(c, IDLE); /* the usual case: nothing else was sent meanwhile */
     else
         wait_until_left(c, c->state);
@@ -298,6 +437,12 @@ static void on_drained(void *arg)
 {
     struct conn *c = arg;
 
+    if (c->m != NULL && c->rest.len > 0) {
+        send_rest(c);
+        net_want_drained(c->net, 0);
+        return;
+    }
+    place_free(c);
     if (c->m == NULL || c->state == ENDING) {
         net_close(c->net, CLOSE_LINGER_MS);
         return;
@@ -328,6 +473,10 @@ static void on_closed(void *arg, enum net_why why, const char *text)
         c->m->nconns--;
     if (c->packing != NULL)
         c->packing->c = NULL;
+    if (c->rendering != NULL)
+        rendering_free(c->rendering);
+    mf_buf_fini(&c->rest);
+    place_free(c);
     mf_list_del(&c->link);
     loop_timer_free(c->timer);
     free(c);
@@ -368,6 +517,9 @@ void monitor_conn_abandon(struct mf_list *link)
     struct conn *c = mf_container(link, struct conn, link);
 
     mf_list_del(&c->link);
+    if (c->rendering != NULL)
+        rendering_free(c->rendering);
+    c->rendering = NULL;
     c->m = NULL;
     loop_timer_stop(c->timer);
     net_close(c->net, net_queued(c->net) > 0 ? CLOSE_LINGER_MS : 0);

@@ -1,8 +1,8 @@
 # monitor: HTTP pages from registered renderers.
 noinst_LIBRARIES += %D%/libmonitor.a
 %C%_libmonitor_a_SOURCES = \
-	%D%/monitor.c %D%/conn.c %D%/prom.c %D%/query.c %D%/reply.c %D%/monitor_impl.h \
-	include/mayfly/health.h include/mayfly/monitor.h include/mayfly/prom.h
+	%D%/monitor.c %D%/conn.c %D%/doc.c %D%/prom.c %D%/query.c %D%/reply.c %D%/monitor_impl.h \
+	include/mayfly/doc.h include/mayfly/health.h include/mayfly/monitor.h include/mayfly/prom.h
 %C%_libmonitor_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
 
 MONITOR_LIBS = %D%/libmonitor.a src/http/libhttp.a $(ZLIB_LIBS) $(NET_LIBS)

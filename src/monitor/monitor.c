@@ -85,6 +85,7 @@ int monitor_open(struct monitor **out, struct loop *l, const struct monitor_opti
     m->loop = l;
     mf_list_init(&m->busy);
     mf_list_init(&m->idle);
+    mf_list_init(&m->waiting);
     m->max_conns = o->max_conns > 0 ? o->max_conns : DEFAULT_CONNS;
     m->head_timeout_ns = or_default(o->head_timeout_ns, 5 * CLOCK_S);
     m->idle_timeout_ns = or_default(o->idle_timeout_ns, 120 * CLOCK_S);

@@ -9,6 +9,10 @@
 
 #define MONITOR_HEAD_MAX 8192
 #define MONITOR_PARAMS   64
+/* Long pages that are made or on their way out at one time, for the memory they take; and those
+ * that may wait for that.  A page that is whole after its first slice needs no place. */
+#define MONITOR_PLACES  4
+#define MONITOR_WAITING 128
 
 struct page {
     char *path;
@@ -27,6 +31,9 @@ struct monitor {
     size_t max_conns, nconns;
     int64_t head_timeout_ns, idle_timeout_ns, write_timeout_ns;
     struct mf_list busy, idle;
+    struct work_owner work; /* of pages that take more than one slice */
+    struct mf_list waiting; /* rendering.link: for a place among those, the longest first */
+    unsigned places, nwaiting;
     struct page *pages;
     size_t npages;
 };
@@ -72,6 +79,9 @@ void monitor_conn_accept(struct monitor *m, struct net_conn *net);
 void monitor_conn_abandon(struct mf_list *link);
 /* Makes room for another one; false when every connection is busy. */
 bool monitor_conn_evict(struct monitor *m);
+
+/* conn.c: pages that wait for a place; after one was given back. */
+void monitor_next_page(struct monitor *m);
 
 struct page *monitor_find(struct monitor *m, const char *path);
 

@@ -132,6 +132,24 @@ static size_t keep_subs(struct strings *s, const struct client *c, struct sub_in
     return n;
 }
 
+static void forget(struct closed_client *k)
+{
+    k->gone = true;
+    if (k->held == 0)
+        free(k);
+}
+
+void closed_hold(struct closed_client *k)
+{
+    k->held++;
+}
+
+void closed_release(struct closed_client *k)
+{
+    if (--k->held == 0 && k->gone)
+        free(k);
+}
+
 void closed_remember(struct client *c)
 {
     struct server *s = c->srv;
@@ -150,6 +168,8 @@ void closed_remember(struct client *c)
     if (k == NULL)
         return;
     k->info = info;
+    k->held = 0;
+    k->gone = false;
     k->nsubs = nsubs;
     k->subs = (struct sub_info *)(void *)(k + 1);
     copy = (struct strings){(char *)(k->subs + nsubs), 0};
@@ -157,7 +177,7 @@ void closed_remember(struct client *c)
     keep_subs(&copy, c, k->subs);
     mf_list_push(&s->closed, &k->link);
     if (++s->nclosed > (uint64_t)s->opts->max_closed_clients) {
-        free(mf_container(mf_list_pop(&s->closed), struct closed_client, link));
+        forget(mf_container(mf_list_pop(&s->closed), struct closed_client, link));
         s->nclosed--;
     }
 }
@@ -166,7 +186,7 @@ void closed_free_all(struct server *s)
 {
     struct mf_list *pos, *next;
 
-    mf_list_each_safe(pos, next, &s->closed) free(mf_container(pos, struct closed_client, link));
+    mf_list_each_safe(pos, next, &s->closed) forget(mf_container(pos, struct closed_client, link));
     mf_list_init(&s->closed);
     s->nclosed = 0;
 }

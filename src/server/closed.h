@@ -31,9 +31,14 @@ struct sub_info {
 struct closed_client {
     struct mf_list link; /* server.closed, oldest first */
     struct conn_info info;
+    unsigned held; /* by pages that are being made */
+    bool gone;     /* off the list; freed when nobody holds it */
     size_t nsubs;
     struct sub_info *subs;
 };
+/* It stays readable until it is released. */
+void closed_hold(struct closed_client *k);
+void closed_release(struct closed_client *k);
 
 void closed_remember(struct client *c); /* O(its subscriptions, at most CLOSED_SUBS) */
 void closed_free_all(struct server *s);

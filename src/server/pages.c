@@ -100,7 +100,7 @@ static void get_metrics(void *arg, const struct monitor_request *q, struct monit
 {
     (void)q;
     r->content_type = "text/plain; version=0.0.4; charset=utf-8";
-    page_metrics(arg, r->body);
+    page_metrics(arg, r->doc);
 }
 static void get_expvars(void *arg, const struct monitor_request *q, struct monitor_reply *r)
 {
@@ -161,15 +161,13 @@ static void get_connz(void *arg, const struct monitor_request *q, struct monitor
                             .account = monitor_param(q, "acc"),
                             .mqtt_client = monitor_param(q, "mqtt_client")};
     struct mf_error e;
-    struct jsonw w;
 
     if (monitor_param_bool(q, r, "auth", &c.auth) != 0 || param_subs(q, r, &c) != 0 ||
         monitor_param_i64(q, r, "offset", &c.offset) != 0 ||
         monitor_param_i64(q, r, "limit", &c.limit) != 0 ||
         monitor_param_u64(q, r, "cid", &c.cid) != 0 || param_state(q, r, &c.state) != 0)
         return;
-    json_begin(&w, r);
-    if (page_connz(arg, &c, &w, NULL, &e) != 0)
+    if (page_connz(arg, &c, r->doc, NULL, &e) != 0)
         refuse(r, &e);
 }
 
@@ -177,14 +175,12 @@ static void get_subsz(void *arg, const struct monitor_request *q, struct monitor
 {
     struct subsz_query s = {.account = monitor_param(q, "acc"), .test = monitor_param(q, "test")};
     struct mf_error e;
-    struct jsonw w;
 
     if (monitor_param_bool(q, r, "subs", &s.subs) != 0 ||
         monitor_param_i64(q, r, "offset", &s.offset) != 0 ||
         monitor_param_i64(q, r, "limit", &s.limit) != 0)
         return;
-    json_begin(&w, r);
-    if (page_subsz(arg, &s, &w, NULL, &e) != 0)
+    if (page_subsz(arg, &s, r->doc, NULL, &e) != 0)
         refuse(r, &e);
 }
 
@@ -201,12 +197,9 @@ static void get_accountz(void *arg, const struct monitor_request *q, struct moni
 static void get_accstatz(void *arg, const struct monitor_request *q, struct monitor_reply *r)
 {
     bool unused = false;
-    struct jsonw w;
 
-    if (monitor_param_bool(q, r, "unused", &unused) != 0)
-        return;
-    json_begin(&w, r);
-    page_accstatz(arg, NULL, 0, unused, &w, NULL);
+    if (monitor_param_bool(q, r, "unused", &unused) == 0)
+        page_accstatz(arg, NULL, 0, unused, r->doc, NULL);
 }
 
 static void get_healthz(void *arg, const struct monitor_request *q, struct monitor_reply *r)

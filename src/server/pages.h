@@ -1,11 +1,13 @@
 /* pages.h: the documents behind HTTP pages and $SYS requests.  Each renderer writes one object
- * under `key` (NULL: the top), so that a $SYS reply can wrap it as "data". */
+ * under `key` (NULL: the top), so that a $SYS reply can wrap it as "data".  Those that are given a
+ * doc add steps to it; queries are copied, key must outlive the doc. */
 #ifndef MAYFLY_SERVER_PAGES_H
 #define MAYFLY_SERVER_PAGES_H
 
 #include "server_int.h"
 
-#include "mayfly/jsonw.h"
+#include "mayfly/arena.h"
+#include "mayfly/doc.h"
 
 enum connz_state { CONNZ_OPEN, CONNZ_CLOSED, CONNZ_ALL };
 struct connz_query {
@@ -28,16 +30,16 @@ struct healthz_query {
 
 void page_varz(struct server *s, struct jsonw *w, const char *key);
 /* MF_INVAL with nats-server's text for a bad query. */
-MF_MUSTCHECK int page_connz(struct server *s, const struct connz_query *q, struct jsonw *w,
+MF_MUSTCHECK int page_connz(struct server *s, const struct connz_query *q, struct doc *d,
                             const char *key, struct mf_error *e);
-MF_MUSTCHECK int page_subsz(struct server *s, const struct subsz_query *q, struct jsonw *w,
+MF_MUSTCHECK int page_subsz(struct server *s, const struct subsz_query *q, struct doc *d,
                             const char *key, struct mf_error *e);
 /* account NULL: the list. */
 MF_MUSTCHECK int page_accountz(struct server *s, const char *account, struct jsonw *w,
                                const char *key, struct mf_error *e);
 /* only: names to show, none: those in use (or all with unused). */
 void page_accstatz(struct server *s, const char *const *only, size_t nonly, bool unused,
-                   struct jsonw *w, const char *key);
+                   struct doc *d, const char *key);
 /* Is any of them in use? */
 bool page_accstatz_any(struct server *s, const char *const *only, size_t nonly);
 void page_routez(struct server *s, struct jsonw *w, const char *key);
@@ -48,9 +50,19 @@ void page_jsz(struct server *s, struct jsonw *w, const char *key);
 int page_healthz(struct server *s, const struct healthz_query *q, struct jsonw *w, const char *key);
 /* cmdline and memstats, into the open object: what Go calls expvars. */
 void page_expvars(const struct server *s, struct jsonw *w);
-void page_metrics(struct server *s, struct mf_buf *out);
+void page_metrics(struct server *s, struct doc *d);
 void page_stacksz(struct mf_buf *out);
 void page_root(struct server *s, const char *base_path, struct mf_buf *out);
+
+/* Names of accounts, for pages in slices; zeroed at first.  Both MF_NOMEM. */
+struct page_accounts {
+    const char **name;
+    size_t n, cap;
+    struct arena mem;
+};
+MF_MUSTCHECK int page_accounts_add(struct page_accounts *l, const char *name);
+MF_MUSTCHECK int page_accounts_init(struct page_accounts *l, struct server *s); /* adds all */
+void page_accounts_fini(struct page_accounts *l);
 
 /* Shared pieces. */
 void page_begin(struct server *s, struct jsonw *w, const char *key); /* object, server_id, now */

@@ -1,8 +1,52 @@
-/* pages_account.c: /accountz, /accstatz and /subsz. */
+/* pages_account.c: /accountz and /accstatz. */
 #include "pages.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/subject.h"
+#include <stdlib.h>
+
+/* --- names of accounts, for pages in slices --------------------------------------------------- */
+
+int page_accounts_add(struct page_accounts *l, const char *name)
+{
+    const char **names = l->name, *copy = arena_str(&l->mem, name);
+
+    if (copy != NULL && l->n == l->cap) {
+        names = realloc(names, (l->cap == 0 ? 16 : 2 * l->cap) * sizeof *names);
+        if (names != NULL) {
+            l->name = names;
+            l->cap = l->cap == 0 ? 16 : 2 * l->cap;
+        }
+    }
+    if (copy == NULL || names == NULL)
+        return MF_NOMEM;
+    l->name[l->n++] = copy;
+    return 0;
+}
+
+struct listing {
+    struct page_accounts *list;
+    int rc;
+};
+static void keep_name(void *arg, struct account *a)
+{
+    struct listing *k = arg;
+
+    if (k->rc == 0)
+        k->rc = page_accounts_add(k->list, account_name(a));
+}
+
+int page_accounts_init(struct page_accounts *l, struct server *s)
+{
+    struct listing k = {l, 0};
+
+    accounts_each(s->accounts, keep_name, &k);
+    return k.rc != 0 || l->mem.failed ? MF_NOMEM : 0;
+}
+
+void page_accounts_fini(struct page_accounts *l)
+{
+    free(l->name);
+    arena_fini(&l->mem);
+}
 
 /* --- /accountz: names ------------------------------------------------------------------------- */
 
@@ -109,160 +153,88 @@ static bool in_use(struct account *a)
     return account_counters(a)->clients + account_counters(a)->leafnodes > 0;
 }
 
-struct stat_walk {
-    struct jsonw *w; /* NULL: only look whether there is any */
-    bool unused, any;
-};
-static void stat_each(void *arg, struct account *a)
+static void any_in_use(void *arg, struct account *a)
 {
-    struct stat_walk *walk = arg;
+    bool *any = arg;
 
-    if (!walk->unused && !in_use(a))
-        return;
-    walk->any = true;
-    if (walk->w == NULL)
-        return;
-    jsonw_object(walk->w, NULL);
-    page_account_stat_fields(a, walk->w);
-    jsonw_end(walk->w);
-}
-
-static void stat_walk(struct server *s, const char *const *only, size_t nonly,
-                      struct stat_walk *walk)
-{
-    for (size_t i = 0; i < nonly; i++) {
-        struct account *a = accounts_get(s->accounts, only[i]);
-        if (a != NULL)
-            stat_each(walk, a);
-    }
-    if (nonly == 0)
-        accounts_each(s->accounts, stat_each, walk);
+    *any = *any || in_use(a);
 }
 
 bool page_accstatz_any(struct server *s, const char *const *only, size_t nonly)
 {
-    struct stat_walk walk = {.w = NULL};
+    bool any = false;
 
-    stat_walk(s, only, nonly, &walk);
-    return walk.any;
+    for (size_t i = 0; i < nonly; i++) {
+        struct account *a = accounts_get(s->accounts, only[i]);
+        if (a != NULL)
+            any_in_use(&any, a);
+    }
+    if (nonly == 0)
+        accounts_each(s->accounts, any_in_use, &any);
+    return any;
+}
+
+struct accstatz { /* a page under way */
+    struct server *s;
+    struct page_accounts list;
+    const char *key;
+    size_t at;
+    bool unused;
+};
+
+static void accstatz_free(void *state)
+{
+    struct accstatz *z = state;
+
+    page_accounts_fini(&z->list);
+    free(z);
+}
+
+static bool accstatz_begin_step(struct doc *d, void *state)
+{
+    struct accstatz *z = state;
+
+    page_begin(z->s, &d->w, z->key);
+    jsonw_array(&d->w, "account_statz");
+    return false;
+}
+
+static bool accstatz_step(struct doc *d, void *state)
+{
+    struct accstatz *z = state;
+    struct account *a;
+
+    if (z->at == z->list.n) {
+        jsonw_end(&d->w);
+        jsonw_end(&d->w);
+        return false;
+    }
+    a = accounts_get(z->s->accounts, z->list.name[z->at++]);
+    if (a != NULL && (z->unused || in_use(a))) {
+        jsonw_object(&d->w, NULL);
+        page_account_stat_fields(a, &d->w);
+        jsonw_end(&d->w);
+    }
+    return true;
 }
 
 void page_accstatz(struct server *s, const char *const *only, size_t nonly, bool unused,
-                   struct jsonw *w, const char *key)
+                   struct doc *d, const char *key)
 {
-    struct stat_walk walk = {.w = w, .unused = unused};
+    static const doc_step steps[] = {accstatz_begin_step, accstatz_step, NULL};
+    struct accstatz *z = calloc(1, sizeof *z);
+    int rc = 0;
 
-    page_begin(s, w, key);
-    jsonw_array(w, "account_statz");
-    stat_walk(s, only, nonly, &walk);
-    jsonw_end(w);
-    jsonw_end(w);
-}
-
-/* --- /subsz ----------------------------------------------------------------------------------- */
-
-struct subs_walk {
-    const struct subsz_query *q;
-    struct jsonw *w;
-    struct account *account;
-    uint64_t total, at, end; /* matching so far; those to list are [at, end) */
-    struct router_stats sum;
-    double fanout;
-    bool list;
-};
-
-static bool account_wanted(const struct subsz_query *q, const struct account *a)
-{
-    return q->account == NULL || q->account[0] == '\0' || strcmp(q->account, account_name(a)) == 0;
-}
-
-static void stats_each(void *arg, struct account *a)
-{
-    struct subs_walk *walk = arg;
-    struct router_stats t;
-
-    if (!account_wanted(walk->q, a))
-        return;
-    router_stats(account_router(a), &t);
-    walk->sum.subs += t.subs;
-    walk->sum.cache += t.cache;
-    walk->sum.inserts += t.inserts;
-    walk->sum.removes += t.removes;
-    walk->sum.matches += t.matches;
-    walk->sum.cache_hits += t.cache_hits;
-    walk->fanout += t.avg_fanout * (double)t.cache;
-    if (t.max_fanout > walk->sum.max_fanout)
-        walk->sum.max_fanout = t.max_fanout;
-}
-
-void page_sub_of(const struct sub *sub, struct page_sub *out)
-{
-    *out = (struct page_sub){.subject = sub->rs.pattern,
-                             .queue = sub->rs.queue,
-                             .sid = mf_slice(sub->sid, sub->sid_len),
-                             .msgs = sub->delivered,
-                             .max = sub->max,
-                             .cid = sub->client->cid};
-}
-
-/* Only clients' subscriptions are listed; the server's own are counted in the statistics alone. */
-static void sub_each(void *arg, struct router_sub *rs)
-{
-    struct subs_walk *walk = arg;
-    const struct subsz_query *q = walk->q;
-    struct page_sub sub;
-    uint64_t i;
-
-    if (!sub_is_client(rs) ||
-        (q->test != NULL && q->test[0] != '\0' && !subject_match(rs->pattern, mf_str(q->test))))
-        return;
-    i = walk->total++;
-    if (!walk->list || i < walk->at || i >= walk->end)
-        return;
-    page_sub_of(mf_container(rs, struct sub, rs), &sub);
-    page_sub_detail(walk->w, account_name(walk->account), &sub);
-}
-
-static void subs_of(void *arg, struct account *a)
-{
-    struct subs_walk *walk = arg;
-
-    if (!account_wanted(walk->q, a))
-        return;
-    walk->account = a;
-    router_each(account_router(a), sub_each, walk);
-}
-
-#define DEFAULT_LIMIT 1024
-
-int page_subsz(struct server *s, const struct subsz_query *q, struct jsonw *w, const char *key,
-               struct mf_error *e)
-{
-    struct subs_walk walk = {.q = q, .w = w};
-    uint64_t limit = q->limit > 0 ? (uint64_t)q->limit : DEFAULT_LIMIT, total;
-
-    if (q->test != NULL && q->test[0] && !subject_valid_literal(mf_str(q->test)))
-        return mf_fail(e, MF_INVAL, "invalid test subject, must be valid publish subject: %s",
-                       q->test);
-    accounts_each(s->accounts, stats_each, &walk);
-    walk.sum.avg_fanout = walk.sum.cache > 0 ? walk.fanout / (double)walk.sum.cache : 0;
-    if (q->subs)
-        accounts_each(s->accounts, subs_of, &walk); /* counts, so that total comes first */
-    total = walk.total;
-    walk.at = page_from(q->offset, (size_t)total);
-    walk.end = total - walk.at > limit ? walk.at + limit : total;
-    page_begin(s, w, key);
-    page_router_stats(&walk.sum, w);
-    jsonw_u64(w, "total", total);
-    jsonw_i64(w, "offset", q->offset > 0 ? q->offset : 0);
-    jsonw_u64(w, "limit", limit);
-    if (walk.at < walk.end) {
-        walk.list = true;
-        walk.total = 0;
-        jsonw_array(w, "subscriptions_list");
-        accounts_each(s->accounts, subs_of, &walk);
-        jsonw_end(w);
+    if (z != NULL) {
+        *z = (struct accstatz){.s = s, .key = key, .unused = unused};
+        for (size_t i = 0; rc == 0 && i < nonly; i++)
+            rc = page_accounts_add(&z->list, only[i]);
+        if (nonly == 0)
+            rc = page_accounts_init(&z->list, s);
     }
-    jsonw_end(w);
-    return 0;
+    if (rc != 0) {
+        accstatz_free(z);
+        z = NULL;
+    }
+    doc_add(d, steps, z, accstatz_free);
 }

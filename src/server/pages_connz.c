@@ -1,23 +1,22 @@
-/* pages_connz.c: /connz: connections, open or closed, filtered, sorted and paged.
- * O(connections) to collect, O(n log n) to sort, O(shown) to render. */
+/* pages_connz.c: /connz: connections, open or closed, filtered, sorted and paged, in slices.
+ * O(connections) to collect, O(n log n) to sort, O(shown) to render.
+ *
+ * What is kept between slices: the cids of open connections, and the memory of closed ones, held.
+ * A connection that closes after it was chosen is not shown, so the list is written before the
+ * count that stands in front of it. */
 #include "pages.h"
 
 #include "mayfly/clock.h"
+#include "mayfly/msort.h"
 #include "mayfly/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 struct row {
-    struct conn_info info;
-    const struct client *open; /* one of the two is set */
-    const struct closed_client *closed;
-    uint64_t order; /* what it is sorted by; equal ones by cid */
-};
-struct rows {
-    struct row *at;
-    size_t n;
-    uint64_t total; /* in the account and state asked for, whatever the other filters say */
+    uint64_t cid;
+    uint64_t order;               /* what it is sorted by; equal ones by cid */
+    struct closed_client *closed; /* NULL: it is open; else held */
 };
 
 /* --- sorting ---------------------------------------------------------------------------------- */
@@ -92,7 +91,7 @@ static uint64_t sort_value(const struct conn_info *i, enum sort_key key, int64_t
 
 static int by_cid(const struct row *a, const struct row *b)
 {
-    return a->info.cid < b->info.cid ? -1 : a->info.cid > b->info.cid;
+    return a->cid < b->cid ? -1 : a->cid > b->cid;
 }
 static int ascending(const void *x, const void *y)
 {
@@ -106,22 +105,53 @@ static int descending(const void *x, const void *y)
 
     return a->order != b->order ? (a->order > b->order ? -1 : 1) : by_cid(a, b);
 }
+/* Closed ones alone. */
 static int by_reason(const void *x, const void *y)
 {
     const struct row *a = x, *b = y;
-    int d = strcmp(a->info.reason, b->info.reason);
+    int d = strcmp(a->closed->info.reason, b->closed->info.reason);
 
     return d != 0 ? d : by_cid(a, b);
 }
 
-static void rows_sort(struct rows *r, enum sort_key key)
-{
-    int64_t now = clock_wall_ns();
-    bool up = key == SORT_CID || key == SORT_START || key == SORT_UPTIME;
+/* --- a page under way ------------------------------------------------------------------------- */
 
-    for (size_t i = 0; i < r->n; i++)
-        r->at[i].order = sort_value(&r->at[i].info, key, now);
-    qsort(r->at, r->n, sizeof *r->at, key == SORT_REASON ? by_reason : up ? ascending : descending);
+#define DEFAULT_LIMIT 1024
+#define SORT_MOVES    256
+#define SUB_SLOTS     32           /* of a connection's table of subscriptions, in one step */
+#define JOIN_BYTES    (256u << 10) /* copied in one step */
+
+struct connz {
+    struct server *s;
+    struct connz_query q; /* its strings are in mem */
+    struct arena mem;
+    const char *key;
+    enum sort_key sort;
+    int64_t limit, now_ns;
+    struct row *rows;
+    size_t n, cap, at, to; /* rows; the next one to look at or to show; the last one to show */
+    uint64_t total, shown; /* in the account and state asked for, whatever the other filters say */
+    struct table_scan clients, subs;
+    struct msort order;
+    bool sorting, in_row, found;
+    struct mf_buf list; /* the connections as JSON */
+    struct jsonw w;     /* writes that */
+    size_t joined;
+};
+
+static void connz_free(void *state)
+{
+    struct connz *z = state;
+
+    if (z->sorting)
+        z->rows = msort_take(&z->order);
+    for (size_t i = 0; i < z->n; i++)
+        if (z->rows[i].closed != NULL)
+            closed_release(z->rows[i].closed);
+    free(z->rows);
+    mf_buf_fini(&z->list);
+    arena_fini(&z->mem);
+    free(z);
 }
 
 /* --- collecting ------------------------------------------------------------------------------- */
@@ -135,58 +165,133 @@ static bool wants_text(const char *filter, const char *value)
     return !is_set(filter) || (value != NULL && strcmp(filter, value) == 0);
 }
 
-/* Could a message on the filter's subjects reach any subscription of this client? */
-static bool has_subject(const struct client *c, const char *filter)
+static bool wanted(const struct connz_query *q, const struct conn_info *i)
 {
-    if (!is_set(filter) || strcmp(filter, ">") == 0)
+    if (q->cid != 0)
+        return i->cid == q->cid;
+    return wants_text(q->user, i->user) && !is_set(q->mqtt_client);
+}
+
+static void take(struct connz *z, const struct conn_info *i, struct closed_client *closed)
+{
+    struct row *rows;
+
+    if (!wants_text(z->q.account, i->account))
+        return;
+    z->total++;
+    if (!wanted(&z->q, i))
+        return;
+    if (z->n == z->cap) {
+        rows = realloc(z->rows, (z->cap == 0 ? 64 : 2 * z->cap) * sizeof *rows);
+        if (rows == NULL) {
+            z->w.out->failed = true;
+            return;
+        }
+        z->rows = rows;
+        z->cap = z->cap == 0 ? 64 : 2 * z->cap;
+    }
+    z->rows[z->n++] = (struct row){i->cid, sort_value(i, z->sort, z->now_ns), closed};
+    if (closed != NULL)
+        closed_hold(closed);
+}
+
+static void take_open(void *arg, struct table_node *n)
+{
+    struct conn_info i;
+
+    conn_info_of(mf_container(n, struct client, cid_node), &i);
+    take(arg, &i, NULL);
+}
+
+static bool open_step(struct doc *d, void *state)
+{
+    struct connz *z = state;
+
+    (void)d;
+    return z->q.state != CONNZ_CLOSED && table_scan(&z->s->by_cid, &z->clients, take_open, z);
+}
+
+/* Could a message on the filter's subjects reach any subscription of this client? */
+static void look_at_sub(void *arg, struct table_node *n)
+{
+    struct connz *z = arg;
+
+    z->found = z->found || subject_overlap(mf_container(n, struct sub, node)->rs.pattern,
+                                           mf_str(z->q.filter_subject));
+}
+
+/* Some subscriptions of the row at `at`; rows that stay are moved to `to`. */
+static bool filter_step(struct doc *d, void *state)
+{
+    struct connz *z = state;
+    const struct client *c;
+    bool more = true;
+
+    (void)d;
+    if (!is_set(z->q.filter_subject) || strcmp(z->q.filter_subject, ">") == 0 || z->q.cid != 0)
+        return false;
+    if (z->at == z->n) {
+        z->n = z->to;
+        return false;
+    }
+    c = client_find(z->s, z->rows[z->at].cid);
+    if (c != NULL && !z->in_row)
+        table_scan_begin(&z->subs, &c->subs);
+    z->in_row = c != NULL;
+    for (int i = 0; c != NULL && more && !z->found && i < SUB_SLOTS; i++)
+        more = table_scan(&c->subs, &z->subs, look_at_sub, z);
+    if (c != NULL && more && !z->found)
         return true;
-    for (size_t i = 0; i < c->subs.cap; i++)
-        for (struct table_node *n = c->subs.slot[i]; n != NULL; n = n->next)
-            if (subject_overlap(mf_container(n, struct sub, node)->rs.pattern, mf_str(filter)))
-                return true;
+    if (z->found)
+        z->rows[z->to++] = z->rows[z->at];
+    z->at++;
+    z->in_row = z->found = false;
+    return true;
+}
+
+/* At most max_closed_clients; they are held, so this is all in one go. */
+static bool closed_step(struct doc *d, void *state)
+{
+    struct connz *z = state;
+    struct mf_list *pos;
+
+    (void)d;
+    if (z->q.state != CONNZ_OPEN)
+        mf_list_each(pos, &z->s->closed)
+        {
+            struct closed_client *k = mf_container(pos, struct closed_client, link);
+            take(z, &k->info, k);
+        }
     return false;
 }
 
-static bool wanted(const struct connz_query *q, const struct row *row)
+static bool sort_step(struct doc *d, void *state)
 {
-    if (q->cid != 0)
-        return row->info.cid == q->cid;
-    return wants_text(q->user, row->info.user) && !is_set(q->mqtt_client) &&
-           (row->open == NULL || has_subject(row->open, q->filter_subject));
-}
+    struct connz *z = state;
+    bool up = z->sort == SORT_CID || z->sort == SORT_START || z->sort == SORT_UPTIME;
+    int (*cmp)(const void *, const void *) = z->sort == SORT_REASON ? by_reason
+                                             : up                   ? ascending
+                                                                    : descending;
 
-static void rows_take(struct rows *r, const struct connz_query *q, const struct row *row)
-{
-    if (!wants_text(q->account, row->info.account))
-        return;
-    r->total++;
-    if (wanted(q, row))
-        r->at[r->n++] = *row;
-}
-
-static int rows_collect(struct server *s, const struct connz_query *q, struct rows *r,
-                        struct mf_error *e)
-{
-    struct mf_list *pos;
-
-    *r = (struct rows){.at = calloc(s->nclients + s->nclosed + 1, sizeof *r->at)};
-    if (r->at == NULL)
-        return mf_fail(e, MF_NOMEM, "connz");
-    if (q->state != CONNZ_CLOSED)
-        mf_list_each(pos, &s->clients)
-        {
-            struct row row = {.open = mf_container(pos, struct client, link)};
-            conn_info_of(row.open, &row.info);
-            rows_take(r, q, &row);
+    if (z->n < 2)
+        return false;
+    if (!z->sorting) {
+        struct row *rows = malloc(z->n * sizeof *rows);
+        if (rows != NULL)
+            memcpy(rows, z->rows, z->n * sizeof *rows);
+        if (rows == NULL || msort_init(&z->order, rows, z->n, sizeof *rows, cmp) != 0) {
+            doc_fail(d, MF_NOMEM, "connz");
+            return false;
         }
-    if (q->state != CONNZ_OPEN)
-        mf_list_each(pos, &s->closed)
-        {
-            struct row row = {.closed = mf_container(pos, struct closed_client, link)};
-            row.info = row.closed->info;
-            rows_take(r, q, &row);
-        }
-    return 0;
+        free(z->rows);
+        z->rows = NULL;
+        z->sorting = true;
+    }
+    if (msort_step(&z->order, SORT_MOVES))
+        return true;
+    z->rows = msort_take(&z->order);
+    z->sorting = false;
+    return false;
 }
 
 /* --- rendering -------------------------------------------------------------------------------- */
@@ -215,14 +320,13 @@ static void one_sub(struct jsonw *w, const struct connz_query *q, const char *ac
         jsonw_slice(w, NULL, sub->subject);
 }
 
-static void open_subs(struct jsonw *w, const struct connz_query *q, const struct client *c)
+static void open_sub(void *arg, struct table_node *n)
 {
-    for (size_t i = 0; i < c->subs.cap; i++)
-        for (struct table_node *n = c->subs.slot[i]; n != NULL; n = n->next) {
-            struct page_sub sub;
-            page_sub_of(mf_container(n, struct sub, node), &sub);
-            one_sub(w, q, NULL, &sub);
-        }
+    struct connz *z = arg;
+    struct page_sub sub;
+
+    page_sub_of(mf_container(n, struct sub, node), &sub);
+    one_sub(&z->w, &z->q, NULL, &sub);
 }
 
 /* Of a closed connection the account is told too, as nats-server does. */
@@ -234,18 +338,6 @@ static void closed_subs(struct jsonw *w, const struct connz_query *q, const stru
             mf_str(u->subject), mf_str(u->queue), mf_str(u->sid), u->msgs, u->max, k->info.cid};
         one_sub(w, q, k->info.account, &sub);
     }
-}
-
-static void row_subs(struct jsonw *w, const struct connz_query *q, const struct row *r)
-{
-    if ((!q->subs && !q->subs_detail) || r->info.nsubs == 0)
-        return;
-    jsonw_array(w, q->subs_detail ? "subscriptions_list_detail" : "subscriptions_list");
-    if (r->open != NULL)
-        open_subs(w, q, r->open);
-    else
-        closed_subs(w, q, r->closed);
-    jsonw_end(w);
 }
 
 static void row_times(struct jsonw *w, const struct conn_info *i, int64_t now)
@@ -275,14 +367,15 @@ static void row_traffic(struct jsonw *w, const struct conn_info *i)
     jsonw_u64(w, "subscriptions", i->nsubs);
 }
 
-static void row_tls(struct jsonw *w, const struct connz_query *q, const struct row *r)
+static void row_tls(struct jsonw *w, const struct connz_query *q, const struct conn_info *i,
+                    const struct client *open)
 {
     struct net_tls_peer peer;
 
-    jsonw_opt_str(w, "tls_version", r->info.tls_version);
-    jsonw_opt_str(w, "tls_cipher_suite", r->info.tls_cipher);
-    if (q->auth && r->open != NULL && r->info.tls_version != NULL) {
-        net_conn_tls_peer(r->open->conn, &peer);
+    jsonw_opt_str(w, "tls_version", i->tls_version);
+    jsonw_opt_str(w, "tls_cipher_suite", i->tls_cipher);
+    if (q->auth && open != NULL && i->tls_version != NULL) {
+        net_conn_tls_peer(open->conn, &peer);
         if (peer.cert_sha256[0] != '\0') {
             jsonw_array(w, "tls_peer_certs");
             jsonw_object(w, NULL);
@@ -293,14 +386,19 @@ static void row_tls(struct jsonw *w, const struct connz_query *q, const struct r
             jsonw_end(w);
         }
     }
-    jsonw_opt_bool(w, "tls_first", r->info.tls_first);
+    jsonw_opt_bool(w, "tls_first", i->tls_first);
 }
 
-static void row_render(struct jsonw *w, const struct connz_query *q, const struct row *r,
-                       int64_t now)
+static bool in_global(const struct conn_info *i)
 {
-    const struct conn_info *i = &r->info;
-    bool global = i->account == NULL || strcmp(i->account, ACCOUNT_GLOBAL) == 0;
+    return i->account == NULL || strcmp(i->account, ACCOUNT_GLOBAL) == 0;
+}
+
+/* Up to the subscriptions.  open NULL: it is closed. */
+static void row_begin(struct connz *z, const struct conn_info *i, const struct client *open)
+{
+    struct jsonw *w = &z->w;
+    const struct connz_query *q = &z->q;
 
     jsonw_object(w, NULL);
     jsonw_u64(w, "cid", i->cid);
@@ -308,25 +406,134 @@ static void row_render(struct jsonw *w, const struct connz_query *q, const struc
     jsonw_str(w, "type", i->kind == CLIENT_WS ? "websocket" : "nats");
     jsonw_str(w, "ip", i->ip);
     jsonw_i64(w, "port", i->port);
-    row_times(w, i, now);
+    row_times(w, i, z->now_ns);
     row_traffic(w, i);
     jsonw_opt_str(w, "name", i->name);
     jsonw_opt_str(w, "lang", i->lang);
     jsonw_opt_str(w, "version", i->version);
-    row_tls(w, q, r);
+    row_tls(w, q, i, open);
     if (q->auth) {
         jsonw_opt_str(w, "authorized_user", i->user);
-        jsonw_opt_str(w, "account", global ? NULL : i->account);
+        jsonw_opt_str(w, "account", in_global(i) ? NULL : i->account);
     }
-    row_subs(w, q, r);
-    if (q->auth && r->open != NULL && conn_has_issuer(r->open))
-        jsonw_str(w, "issuer_key", i->account);
-    if (q->auth && (r->open != NULL || !global))
-        jsonw_str(w, "name_tag", global ? ACCOUNT_GLOBAL : i->account);
-    jsonw_end(w);
+    if ((q->subs || q->subs_detail) && i->nsubs > 0)
+        jsonw_array(w, q->subs_detail ? "subscriptions_list_detail" : "subscriptions_list");
+    z->shown++;
 }
 
-#define DEFAULT_LIMIT 1024
+static void row_end(struct connz *z, const struct conn_info *i, const struct client *open)
+{
+    bool global = in_global(i);
+
+    if (z->q.auth && open != NULL && conn_has_issuer(open))
+        jsonw_str(&z->w, "issuer_key", i->account);
+    if (z->q.auth && (open != NULL || !global))
+        jsonw_str(&z->w, "name_tag", global ? ACCOUNT_GLOBAL : i->account);
+    jsonw_end(&z->w);
+    z->at++;
+}
+
+static void closed_row(struct connz *z, const struct closed_client *k)
+{
+    row_begin(z, &k->info, NULL);
+    if ((z->q.subs || z->q.subs_detail) && k->info.nsubs > 0) {
+        closed_subs(&z->w, &z->q, k);
+        jsonw_end(&z->w);
+    }
+    row_end(z, &k->info, NULL);
+}
+
+/* All of an open connection, or some subscriptions of it. */
+static void open_row(struct connz *z, const struct client *c)
+{
+    struct conn_info i;
+
+    conn_info_of(c, &i);
+    if (!z->in_row) {
+        row_begin(z, &i, c);
+        z->in_row = (z->q.subs || z->q.subs_detail) && i.nsubs > 0;
+        table_scan_begin(&z->subs, &c->subs);
+    }
+    for (int k = 0; z->in_row && k < SUB_SLOTS; k++)
+        if (!table_scan(&c->subs, &z->subs, open_sub, z)) {
+            jsonw_end(&z->w);
+            z->in_row = false;
+        }
+    if (!z->in_row)
+        row_end(z, &i, c);
+}
+
+static bool rows_step(struct doc *d, void *state)
+{
+    struct connz *z = state;
+    const struct row *r;
+    const struct client *c;
+
+    (void)d;
+    if (z->at == z->to)
+        return false;
+    r = &z->rows[z->at];
+    c = r->closed != NULL ? NULL : client_find(z->s, r->cid);
+    if (r->closed != NULL) {
+        closed_row(z, r->closed);
+    } else if (c != NULL) {
+        open_row(z, c);
+    } else { /* it has gone in between */
+        if (z->in_row) {
+            jsonw_end(&z->w);
+            jsonw_end(&z->w);
+        }
+        z->in_row = false;
+        z->at++;
+    }
+    return true;
+}
+
+/* --- the document ----------------------------------------------------------------------------- */
+
+static bool begin_step(struct doc *d, void *state)
+{
+    struct connz *z = state;
+
+    page_begin(z->s, &d->w, z->key);
+    z->at = page_from(z->q.offset, z->n);
+    z->to = z->n - z->at > (uint64_t)z->limit ? z->at + (size_t)z->limit : z->n;
+    z->w = d->w;
+    z->w.out = &z->list;
+    z->w.comma = true;
+    jsonw_array(&z->w, "connections");
+    return false;
+}
+
+static bool counts_step(struct doc *d, void *state)
+{
+    struct connz *z = state;
+    struct jsonw *w = &d->w;
+
+    jsonw_end(&z->w);
+    if (mf_buf_failed(&z->list)) {
+        doc_fail(d, MF_NOMEM, "connz");
+        return false;
+    }
+    jsonw_u64(w, "num_connections", z->shown);
+    jsonw_u64(w, "total", z->total);
+    jsonw_i64(w, "offset", z->q.offset > 0 ? z->q.offset : 0);
+    jsonw_i64(w, "limit", z->limit);
+    return false;
+}
+
+static bool join_step(struct doc *d, void *state)
+{
+    struct connz *z = state;
+    size_t left = z->list.len - z->joined, n = left < JOIN_BYTES ? left : JOIN_BYTES;
+
+    mf_buf_append(&d->body, z->list.ptr + z->joined, n);
+    z->joined += n;
+    if (z->joined < z->list.len)
+        return true;
+    jsonw_end(&d->w);
+    return false;
+}
 
 static int query_check(const struct connz_query *q, enum sort_key *sort, struct mf_error *e)
 {
@@ -337,30 +544,44 @@ static int query_check(const struct connz_query *q, enum sort_key *sort, struct 
     return 0;
 }
 
-int page_connz(struct server *s, const struct connz_query *q, struct jsonw *w, const char *key,
+static struct connz *connz_new(struct server *s, const struct connz_query *q)
+{
+    struct connz *z = calloc(1, sizeof *z);
+
+    if (z == NULL)
+        return NULL;
+    z->s = s;
+    z->q = *q;
+    z->q.sort = NULL;
+    z->q.user = arena_str(&z->mem, q->user);
+    z->q.account = arena_str(&z->mem, q->account);
+    z->q.filter_subject = arena_str(&z->mem, q->filter_subject);
+    z->q.mqtt_client = arena_str(&z->mem, q->mqtt_client);
+    z->limit = q->cid != 0 ? 1 : q->limit > 0 ? q->limit : DEFAULT_LIMIT;
+    z->now_ns = clock_wall_ns();
+    z->w.out = &z->list;
+    table_scan_begin(&z->clients, &s->by_cid);
+    if (!z->mem.failed)
+        return z;
+    connz_free(z);
+    return NULL;
+}
+
+int page_connz(struct server *s, const struct connz_query *q, struct doc *d, const char *key,
                struct mf_error *e)
 {
-    struct rows r;
+    static const doc_step steps[] = {open_step, filter_step, closed_step, sort_step, begin_step,
+                                     rows_step, counts_step, join_step,   NULL};
     enum sort_key sort;
-    int64_t now = clock_wall_ns();
-    int64_t limit = q->cid != 0 ? 1 : q->limit > 0 ? q->limit : DEFAULT_LIMIT;
-    size_t from, to;
+    struct connz *z;
 
-    if (query_check(q, &sort, e) != 0 || rows_collect(s, q, &r, e) != 0)
+    if (query_check(q, &sort, e) != 0)
         return e->code;
-    rows_sort(&r, sort);
-    from = page_from(q->offset, r.n);
-    to = r.n - from > (uint64_t)limit ? from + (size_t)limit : r.n;
-    page_begin(s, w, key);
-    jsonw_u64(w, "num_connections", to - from);
-    jsonw_u64(w, "total", r.total);
-    jsonw_i64(w, "offset", q->offset > 0 ? q->offset : 0);
-    jsonw_i64(w, "limit", limit);
-    jsonw_array(w, "connections");
-    for (size_t i = from; i < to; i++)
-        row_render(w, q, &r.at[i], now);
-    jsonw_end(w);
-    jsonw_end(w);
-    free(r.at);
+    z = connz_new(s, q);
+    if (z == NULL)
+        return mf_fail(e, MF_NOMEM, "connz");
+    z->sort = sort;
+    z->key = key;
+    doc_add(d, steps, z, connz_free);
     return 0;
 }

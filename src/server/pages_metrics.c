@@ -1,4 +1,5 @@
-/* pages_metrics.c: /metrics in Prometheus' text format. */
+/* pages_metrics.c: /metrics in Prometheus' text format, in slices.  O(accounts), and what JetStream
+ * adds. */
 #include "pages.h"
 
 #include "mayfly/clock.h"
@@ -79,78 +80,111 @@ static void stall_metrics(struct server *s, struct mf_buf *b)
 
 /* --- one series per account ------------------------------------------------------------------- */
 
-struct account_series {
+enum {
+    V_CLIENTS,
+    V_SUBS,
+    V_IN_MSGS,
+    V_IN_BYTES,
+    V_OUT_MSGS,
+    V_OUT_BYTES,
+    V_SLOW,
+    V_MATCHES,
+    V_CACHE_HITS,
+    V_COUNT
+};
+static const struct {
     const char *name, *type, *help;
-    double (*value)(struct account *a);
+} series[V_COUNT] = {
+    {"mayfly_account_connections", "gauge", "Open client connections."},
+    {"mayfly_account_subscriptions", "gauge", "Client subscriptions."},
+    {"mayfly_account_in_msgs_total", "counter", "Messages received."},
+    {"mayfly_account_in_bytes_total", "counter", "Bytes received."},
+    {"mayfly_account_out_msgs_total", "counter", "Messages delivered."},
+    {"mayfly_account_out_bytes_total", "counter", "Bytes delivered."},
+    {"mayfly_account_slow_consumers_total", "counter", "Slow clients closed."},
+    {"mayfly_router_matches_total", "counter", "Subjects looked up."},
+    {"mayfly_router_cache_hits_total", "counter", "Look-ups answered by the cache."},
 };
-static double v_clients(struct account *a)
+
+struct account_row {
+    double value[V_COUNT];
+};
+struct metrics { /* a page under way */
+    struct server *s;
+    struct page_accounts list;
+    struct account_row *rows; /* one for each account */
+    size_t at, series;
+};
+
+static void metrics_free(void *state)
 {
-    return account_counters(a)->clients;
+    struct metrics *m = state;
+
+    page_accounts_fini(&m->list);
+    free(m->rows);
+    free(m);
 }
-static double v_subs(struct account *a)
+
+/* One account; one that is gone counts nothing. */
+static bool collect_step(struct doc *d, void *state)
 {
-    return (double)account_counters(a)->subs;
-}
-static double v_in_msgs(struct account *a)
-{
-    return (double)account_counters(a)->in_msgs;
-}
-static double v_in_bytes(struct account *a)
-{
-    return (double)account_counters(a)->in_bytes;
-}
-static double v_out_msgs(struct account *a)
-{
-    return (double)account_counters(a)->out_msgs;
-}
-static double v_out_bytes(struct account *a)
-{
-    return (double)account_counters(a)->out_bytes;
-}
-static double v_slow(struct account *a)
-{
-    return (double)account_counters(a)->slow_consumers;
-}
-static double v_matches(struct account *a)
-{
+    struct metrics *m = state;
+    struct account *a;
     struct router_stats t;
 
-    router_stats(account_router(a), &t);
-    return (double)t.matches;
-}
-static double v_cache_hits(struct account *a)
-{
-    struct router_stats t;
-
-    router_stats(account_router(a), &t);
-    return (double)t.cache_hits;
-}
-static const struct account_series series[] = {
-    {"mayfly_account_connections", "gauge", "Open client connections.", v_clients},
-    {"mayfly_account_subscriptions", "gauge", "Client subscriptions.", v_subs},
-    {"mayfly_account_in_msgs_total", "counter", "Messages received.", v_in_msgs},
-    {"mayfly_account_in_bytes_total", "counter", "Bytes received.", v_in_bytes},
-    {"mayfly_account_out_msgs_total", "counter", "Messages delivered.", v_out_msgs},
-    {"mayfly_account_out_bytes_total", "counter", "Bytes delivered.", v_out_bytes},
-    {"mayfly_account_slow_consumers_total", "counter", "Slow clients closed.", v_slow},
-    {"mayfly_router_matches_total", "counter", "Subjects looked up.", v_matches},
-    {"mayfly_router_cache_hits_total", "counter", "Look-ups answered by the cache.", v_cache_hits},
-};
-
-struct series_walk {
-    struct mf_buf *out;
-    const struct account_series *series;
-};
-static void series_each(void *arg, struct account *a)
-{
-    struct series_walk *walk = arg;
-
-    prom_label(walk->out, walk->series->name, '{', "account", account_name(a));
-    prom_value(walk->out, "}", walk->series->value(a));
+    (void)d;
+    if (m->at == m->list.n) {
+        m->at = 0;
+        return false;
+    }
+    a = accounts_get(m->s->accounts, m->list.name[m->at]);
+    if (a != NULL) {
+        const struct account_counters *n = account_counters(a);
+        router_stats(account_router(a), &t);
+        m->rows[m->at] = (struct account_row){{
+            [V_CLIENTS] = n->clients,
+            [V_SUBS] = (double)n->subs,
+            [V_IN_MSGS] = (double)n->in_msgs,
+            [V_IN_BYTES] = (double)n->in_bytes,
+            [V_OUT_MSGS] = (double)n->out_msgs,
+            [V_OUT_BYTES] = (double)n->out_bytes,
+            [V_SLOW] = (double)n->slow_consumers,
+            [V_MATCHES] = (double)t.matches,
+            [V_CACHE_HITS] = (double)t.cache_hits,
+        }};
+    }
+    m->at++;
+    return true;
 }
 
-void page_metrics(struct server *s, struct mf_buf *out)
+/* One sample. */
+static bool accounts_step(struct doc *d, void *state)
 {
+    struct metrics *m = state;
+    struct mf_buf *b = &d->body;
+    size_t k = m->series;
+
+    if (k == V_COUNT)
+        return false;
+    if (m->at == 0)
+        prom_head(b, series[k].name, series[k].type, series[k].help);
+    if (m->at < m->list.n) {
+        prom_label(b, series[k].name, '{', "account", m->list.name[m->at]);
+        prom_value(b, "}", m->rows[m->at].value[k]);
+        m->at++;
+    }
+    if (m->at >= m->list.n) {
+        m->at = 0;
+        m->series++;
+    }
+    return true;
+}
+
+static bool server_step(struct doc *d, void *state)
+{
+    struct server *s = ((struct metrics *)state)->s;
+    struct mf_buf *out = &d->body;
+
     prom_head(out, "mayfly_info", "gauge", "What is running.");
     prom_label(out, "mayfly_info", '{', "version", SERVER_MAYFLY_VERSION);
     prom_label(out, "", ',', "nats_version", SERVER_NATS_VERSION);
@@ -160,11 +194,24 @@ void page_metrics(struct server *s, struct mf_buf *out)
     server_metrics(s, out);
     stall_metrics(s, out);
     process_metrics(s, out);
-    for (size_t i = 0; i < MF_COUNT(series); i++) {
-        struct series_walk walk = {out, &series[i]};
-        prom_head(out, series[i].name, series[i].type, series[i].help);
-        accounts_each(s->accounts, series_each, &walk);
+    return false;
+}
+
+void page_metrics(struct server *s, struct doc *d)
+{
+    static const doc_step steps[] = {server_step, collect_step, accounts_step, NULL};
+    struct metrics *m = calloc(1, sizeof *m);
+
+    if (m != NULL) {
+        m->s = s;
+        if (page_accounts_init(&m->list, s) == 0)
+            m->rows = calloc(m->list.n + 1, sizeof *m->rows);
+        if (m->rows == NULL) {
+            metrics_free(m);
+            m = NULL;
+        }
     }
+    doc_add(d, steps, m, metrics_free);
     if (s->guest != NULL)
-        s->guest->metrics(s->guest->arg, out);
+        s->guest->metrics(s->guest->arg, d);
 }

@@ -2,7 +2,8 @@
  * account for its users.
  *
  * Happy path: a request reaches deliver(), its JSON options are read, the endpoint renders, and the
- * answer is published in the account the request came from, within the same publish.
+ * answer is published in the account the request came from, within the same publish unless it is a
+ * page that takes long (sys_page.c).
  * Failure: the usual answer with "error" instead of "data"; out of memory: no answer.
  * Stop: all subscriptions are taken out again, before the accounts are freed. */
 #include "sys.h"
@@ -70,21 +71,21 @@ void sys_write_server(struct sys *y, struct jsonw *w)
     jsonw_time(w, "time", clock_wall_ns());
 }
 
-static void answer_begin(struct sys_request *q, struct jsonw *w, struct mf_buf *b)
+void sys_answer_begin(struct sys_request *q, struct jsonw *w)
 {
-    jsonw_begin(w, b, JSONW_COMPACT);
     jsonw_object(w, NULL);
     jsonw_object(w, "server");
     sys_write_server(q->sys, w);
     jsonw_end(w);
 }
 
-static void answer_error(struct sys_request *q, int code, const char *text, bool data)
+void sys_answer_failed(struct sys_request *q, int code, const char *text, bool data)
 {
     struct mf_buf b = MF_BUF_INIT;
     struct jsonw w;
 
-    answer_begin(q, &w, &b);
+    jsonw_begin(&w, &b, JSONW_COMPACT);
+    sys_answer_begin(q, &w);
     if (data) /* nats-server's pages say so when they fail */
         jsonw_null(&w, "data");
     jsonw_object(&w, "error");
@@ -98,7 +99,7 @@ static void answer_error(struct sys_request *q, int code, const char *text, bool
 
 void sys_answer_error(struct sys_request *q, int code, const char *text)
 {
-    answer_error(q, code, text, false);
+    sys_answer_failed(q, code, text, false);
 }
 
 void sys_answer_done(struct sys_request *q)
@@ -106,31 +107,10 @@ void sys_answer_done(struct sys_request *q)
     struct mf_buf b = MF_BUF_INIT;
     struct jsonw w;
 
-    answer_begin(q, &w, &b);
+    jsonw_begin(&w, &b, JSONW_COMPACT);
+    sys_answer_begin(q, &w);
     jsonw_end(&w);
     sys_publish(q->sys, q->account, q->msg->reply, MF_SLICE_NONE, &b);
-    mf_buf_fini(&b);
-}
-
-void sys_answer_page(struct sys_request *q,
-                     int (*page)(struct sys_request *q, struct jsonw *w, struct mf_error *e))
-{
-    struct mf_buf b = MF_BUF_INIT;
-    struct mf_error e = {0, ""};
-    struct jsonw w;
-    int rc;
-
-    if (q->msg->reply.len == 0)
-        return;
-    answer_begin(q, &w, &b);
-    rc = page(q, &w, &e);
-    if (rc == 0) {
-        jsonw_end(&w);
-        sys_publish(q->sys, q->account, q->msg->reply, MF_SLICE_NONE, &b);
-    } else if (rc != MF_AGAIN) {
-        q->sys->seq--; /* the server part that was begun is not sent */
-        answer_error(q, rc == MF_PROTO ? 400 : 500, e.text, rc != MF_PROTO);
-    }
     mf_buf_fini(&b);
 }
 
@@ -146,7 +126,8 @@ static void request_run(const struct sys_service *v, struct sys_request *q)
         if (q->msg->reply.len > 0)
             sys_answer_error(q, 400, e.text);
     } else if (!excluded && v->endpoint->page != NULL) {
-        sys_answer_page(q, v->endpoint->page);
+        sys_page_answer(q, v->endpoint);
+        return;
     } else if (!excluded) {
         v->endpoint->run(q);
     }
@@ -253,6 +234,7 @@ static void account_drop(struct sys *y, struct sys_account *x)
 {
     for (size_t i = 0; i < x->nservices; i++)
         service_remove(&x->services[i]);
+    sys_page_drop(y, x);
     mf_list_del(&x->beat_link);
     table_del(&y->accounts, &x->node);
     free(x);
@@ -290,7 +272,10 @@ int sys_account_added(struct server *s, struct account *a)
     if (x == NULL)
         return MF_NOMEM;
     x->account = a;
+    x->work.name = account_name(a);
     mf_list_init(&x->beat_link);
+    mf_list_init(&x->pages);
+    mf_list_init(&x->pages_link);
     if (table_add(&y->accounts, &x->node, address_hash(a)) != 0) {
         free(x);
         return MF_NOMEM;
@@ -331,6 +316,7 @@ int sys_start(struct server *s, struct mf_error *e)
     y->srv = s;
     y->account = accounts_system(s->accounts);
     mf_list_init(&y->beats);
+    mf_list_init(&y->asking);
     mf_list_init(&y->reloads);
     s->sys = y;
     if (system_services(y, e) != 0 || sys_event_start(y, e) != 0)

@@ -8,7 +8,8 @@
 
 #include <jansson.h>
 
-/* A request under way.  All of it is borrowed for the length of the call. */
+/* A request under way.  All of it is borrowed: for the length of the call, and of a page until its
+ * document is sent or given up. */
 struct sys_request {
     struct sys *sys;
     struct server *srv;
@@ -16,6 +17,7 @@ struct sys_request {
     const struct client *from; /* NULL: not from a client */
     const struct mf_msg *msg;
     json_t *options; /* the body; NULL when empty */
+    struct doc *doc; /* the answer; a page that takes long adds steps */
 };
 /* The body of a request that has options; empty when it has none. */
 static inline struct mf_slice sys_body(const struct sys_request *q)
@@ -24,13 +26,15 @@ static inline struct mf_slice sys_body(const struct sys_request *q)
 }
 
 /* One thing that can be asked for.  Either page, which writes the member "data" of the usual
- * answer, or run, which answers in its own way.  page returns 0 or fills the error: MF_PROTO
- * becomes code 400 (the options are wrong), all others 500; MF_AGAIN: no answer at all. */
+ * answer (or adds steps to q->doc that do), or run, which answers in its own way.  page returns 0
+ * or fills the error: MF_PROTO becomes code 400 (the options are wrong), all others 500; MF_AGAIN:
+ * no answer at all. */
 struct sys_endpoint {
     const char *name;
     int (*page)(struct sys_request *q, struct jsonw *w, struct mf_error *e);
     void (*run)(struct sys_request *q);
     bool any_body; /* the body is not JSON options */
+    bool at_once;  /* a page of one step that needs q->from: it waits for no other */
 };
 
 /* A subscription of the server's own. */
@@ -48,6 +52,11 @@ struct sys_account {
     struct mf_list beat_link; /* sys.beats while it has connections, the next one due first */
     int64_t beat_ns;
     struct account *account;
+    /* Pages it asked for, the oldest first: one of them is made at a time.  sys_page.c */
+    struct mf_list pages;      /* sys_page.link */
+    struct mf_list pages_link; /* sys.asking while it waits for its turn */
+    unsigned npages;
+    struct work_owner work;
     size_t nservices;
     struct sys_service services[SYS_ACCOUNT_SERVICES];
 };
@@ -75,6 +84,9 @@ struct sys {
     struct mf_list beats; /* sys_account.beat_link: all have the same period, so this is a queue */
     struct loop_timer *beat_timer;
 
+    struct mf_list asking; /* sys_account.pages_link: pages wait there, in turn */
+    unsigned places;       /* pages that are being made */
+
     struct mf_list reloads; /* sys_reload.link */
     struct loop_defer reload_turn;
 };
@@ -86,11 +98,17 @@ void sys_publish(struct sys *y, struct account *a, struct mf_slice subject, stru
                  const struct mf_buf *body);
 /* Member `server`: who speaks.  Counts sys.seq. */
 void sys_write_server(struct sys *y, struct jsonw *w);
-/* The usual answer: {"server":{},"data":{}} or {"server":{},"error":{}}. */
-void sys_answer_page(struct sys_request *q,
-                     int (*page)(struct sys_request *q, struct jsonw *w, struct mf_error *e));
+/* The usual answer: {"server":{},"data":{}} or {"server":{},"error":{}}; the first is left open.
+ * data: with "data": null, as nats-server's pages fail. */
+void sys_answer_begin(struct sys_request *q, struct jsonw *w);
+void sys_answer_failed(struct sys_request *q, int code, const char *text, bool data);
 void sys_answer_error(struct sys_request *q, int code, const char *text);
 void sys_answer_done(struct sys_request *q); /* the server part alone: an order was carried out */
+
+/* --- sys_page.c: pages, in slices where they are long ----------------------------------------- */
+/* Answers, at once or later.  Takes q->options over. */
+void sys_page_answer(struct sys_request *q, const struct sys_endpoint *endpoint);
+void sys_page_drop(struct sys *y, struct sys_account *x); /* all that it asked for */
 
 /* --- sys_event.c ------------------------------------------------------------------------------ */
 MF_MUSTCHECK int sys_event_start(struct sys *y, struct mf_error *e);

@@ -18,21 +18,23 @@ static int connz_of(struct sys_request *q, const char *name, struct jsonw *w, st
 {
     struct connz_query c = {0};
 
+    (void)w;
     if (sys_options_connz(q->options, &c, e) != 0)
         return e->code;
     c.account = name;
-    return page_connz(q->srv, &c, w, "data", e);
+    return page_connz(q->srv, &c, q->doc, "data", e);
 }
 
 static int subsz_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
 {
     struct subsz_query s = {0};
 
+    (void)w;
     if (sys_options_subsz(q->options, &s, e) != 0)
         return e->code;
     s.subs = true;
     s.account = name;
-    return page_subsz(q->srv, &s, w, "data", e);
+    return page_subsz(q->srv, &s, q->doc, "data", e);
 }
 
 static int leafz_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
@@ -46,9 +48,10 @@ static int jsz_of(struct sys_request *q, const char *name, struct jsonw *w, stru
 {
     const struct server_guest *g = q->srv->guest;
 
+    (void)w;
     if (g == NULL)
         return mf_fail(e, MF_UNSUPPORTED, "jetstream not enabled");
-    return g->jsz(g->arg, sys_body(q), name, w, "data", e);
+    return g->jsz(g->arg, sys_body(q), name, q->doc, "data", e);
 }
 
 static int info_of(struct sys_request *q, const char *name, struct jsonw *w, struct mf_error *e)
@@ -71,6 +74,7 @@ static int statz_of(struct sys_request *q, const char *name, struct jsonw *w, st
     size_t n;
     int rc;
 
+    (void)w;
     if (names == NULL)
         return mf_fail(e, MF_NOMEM, "accounts");
     rc = sys_options_accstatz(q->options, names, MAX_NAMES, &n, &unused, e);
@@ -81,7 +85,7 @@ static int statz_of(struct sys_request *q, const char *name, struct jsonw *w, st
     if (rc == 0 && !unused && !page_accstatz_any(q->srv, names, n))
         rc = MF_AGAIN; /* silence, as nats-server: nothing is in use here */
     if (rc == 0)
-        page_accstatz(q->srv, names, n, unused, w, "data");
+        page_accstatz(q->srv, names, n, unused, q->doc, "data");
     free(names);
     return rc;
 }
@@ -217,7 +221,8 @@ static int get_user_info(struct sys_request *q, struct jsonw *w, struct mf_error
     jsonw_end(w);
     return 0;
 }
-const struct sys_endpoint sys_user_info = {.name = "INFO", .page = get_user_info, .any_body = true};
+const struct sys_endpoint sys_user_info = {
+    .name = "INFO", .page = get_user_info, .any_body = true, .at_once = true};
 
 /* --- $SYS.DEBUG.SUBSCRIBERS: how many clients would get this subject -------------------------- */
 

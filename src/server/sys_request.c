@@ -19,18 +19,20 @@ static int get_subsz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
 {
     struct subsz_query s = {0};
 
+    (void)w;
     if (sys_options_subsz(q->options, &s, e) != 0)
         return e->code;
-    return page_subsz(q->srv, &s, w, "data", e);
+    return page_subsz(q->srv, &s, q->doc, "data", e);
 }
 
 static int get_connz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
 {
     struct connz_query c = {0};
 
+    (void)w;
     if (sys_options_connz(q->options, &c, e) != 0)
         return e->code;
-    return page_connz(q->srv, &c, w, "data", e);
+    return page_connz(q->srv, &c, q->doc, "data", e);
 }
 
 static int get_routez(struct sys_request *q, struct jsonw *w, struct mf_error *e)
@@ -69,7 +71,7 @@ static int get_jsz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
     bool leader_only = false;
 
     if (g != NULL)
-        return g->jsz(g->arg, sys_body(q), NULL, w, "data", e);
+        return g->jsz(g->arg, sys_body(q), NULL, q->doc, "data", e);
     if (sys_option_bool(q->options, "leader_only", &leader_only, e) != 0)
         return e->code;
     if (leader_only)
@@ -82,9 +84,10 @@ static int get_ttlz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
 {
     const struct server_guest *g = q->srv->guest;
 
+    (void)w;
     if (g == NULL)
         return mf_fail(e, MF_UNSUPPORTED, "jetstream not enabled");
-    return g->ttlz(g->arg, sys_body(q), w, "data", e);
+    return g->ttlz(g->arg, sys_body(q), q->doc, "data", e);
 }
 
 static int get_healthz(struct sys_request *q, struct jsonw *w, struct mf_error *e)

@@ -2,6 +2,7 @@
  * with two accounts cannot show, options that are wrong, health, and every allocation failing once.
  * The exact documents are compared with nats-server's in test/interop/jsz.mjs. */
 #include "mayfly/api.h"
+#include "mayfly/doc.h"
 
 #include "api/api_impl.h"
 #include "support/no_memory.h"
@@ -17,7 +18,7 @@ static struct accounts *accounts;
 static struct api *api;
 static struct router_sub inbox;
 static struct mf_buf out;
-static struct jsonw w;
+static struct doc doc;
 static char dir[64];
 static bool is_closed;
 static unsigned answers;
@@ -122,11 +123,28 @@ void tearDown(void)
 
 /* --- /jsz ------------------------------------------------------------------------------------- */
 
-static int jsz(const char *asked, const char *account, struct mf_error *e)
+/* A document in one go, into out. */
+static void begin(void)
 {
     mf_buf_fini(&out);
-    jsonw_begin(&w, &out, JSONW_COMPACT);
-    return api_jsz(api, mf_str(asked), account, &w, NULL, e);
+    doc_init(&doc, loop, JSONW_COMPACT);
+}
+static int end(int rc)
+{
+    if (rc == 0) {
+        doc_finish(&doc);
+        rc = doc.rc;
+    }
+    out = doc.body;
+    doc.body = MF_BUF_INIT;
+    doc_fini(&doc);
+    return rc;
+}
+
+static int jsz(const char *asked, const char *account, struct mf_error *e)
+{
+    begin();
+    return end(api_jsz(api, mf_str(asked), account, &doc, NULL, e));
 }
 
 /* The accounts a query lists, "A B ": accounts alone have an id. */
@@ -225,26 +243,23 @@ static void look_jsz(void)
 {
     struct mf_error e;
 
-    mf_buf_fini(&out);
-    jsonw_begin(&w, &out, JSONW_COMPACT);
-    if (api_jsz(api,
-                MF_LIT("{\"account\":\"A\",\"streams\":true,\"consumer\":true,\"config\":true}"),
-                NULL, &w, NULL, &e) != 0)
+    if (jsz("{\"account\":\"A\",\"streams\":true,\"consumer\":true,\"config\":true}", NULL, &e) !=
+        0)
         mf_buf_clear(&out);
 }
 static void look_ttlz(void)
 {
     struct mf_error e;
 
-    mf_buf_fini(&out);
-    jsonw_begin(&w, &out, JSONW_COMPACT);
-    if (api_ttlz(api, MF_LIT("{\"account\":\"A\",\"limit\":5}"), &w, NULL, &e) != 0)
+    begin();
+    if (end(api_ttlz(api, MF_LIT("{\"account\":\"A\",\"limit\":5}"), &doc, NULL, &e)) != 0)
         mf_buf_clear(&out);
 }
 static void look_metrics(void)
 {
-    mf_buf_fini(&out);
-    api_write_metrics(api, &out);
+    begin();
+    api_metrics(api, &doc);
+    (void)end(0);
 }
 static void look_health(void)
 {

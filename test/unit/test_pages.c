@@ -14,6 +14,7 @@ static struct mf_buf out;
 static struct jsonw w;
 static json_t *page;
 static struct mf_error err;
+static struct doc doc;
 
 static int64_t no_time(void *arg)
 {
@@ -50,6 +51,22 @@ void tearDown(void)
     options_free(s.opts);
     json_decref(page);
     mf_buf_fini(&out);
+}
+
+/* A document in one go, into out. */
+static struct doc *fresh_doc(void)
+{
+    doc_init(&doc, s.loop, JSONW_COMPACT);
+    return &doc;
+}
+static void finish(void)
+{
+    doc_finish(&doc);
+    TEST_ASSERT_EQUAL_INT(0, doc.rc);
+    mf_buf_fini(&out);
+    out = doc.body;
+    doc.body = MF_BUF_INIT;
+    doc_fini(&doc);
 }
 
 /* The member at "a.b.c" of what was written. */
@@ -199,10 +216,18 @@ static void guest_varz(void *arg, struct jsonw *to, bool paths)
     (void)arg;
     jsonw_bool(to, "paths", paths);
 }
-static void guest_metrics(void *arg, struct mf_buf *to)
+static bool guest_step(struct doc *d, void *state)
 {
+    mf_buf_puts(&d->body, state);
+    return false;
+}
+static void guest_metrics(void *arg, struct doc *d)
+{
+    static const doc_step steps[] = {guest_step, NULL};
+    static char text[] = "guest_up 1\n";
+
     (void)arg;
-    mf_buf_puts(to, "guest_up 1\n");
+    doc_add(d, steps, text, NULL);
 }
 static bool guest_enabled(void *arg, const struct account *a)
 {
@@ -257,7 +282,8 @@ static void test_pages_show_what_the_guest_writes(void)
     TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "B", &w, NULL, &err));
     TEST_ASSERT_TRUE(json_is_false(at("account_detail.jetstream_enabled")));
     again();
-    page_metrics(&s, &out);
+    page_metrics(&s, fresh_doc());
+    finish();
     TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\nguest_up 1\n"));
 }
 
@@ -287,7 +313,8 @@ static void assert_cids(struct connz_query q, const char *wanted)
 
     again();
     q.state = CONNZ_CLOSED;
-    TEST_ASSERT_EQUAL_INT_MESSAGE(0, page_connz(&s, &q, &w, NULL, &err), err.text);
+    TEST_ASSERT_EQUAL_INT_MESSAGE(0, page_connz(&s, &q, fresh_doc(), NULL, &err), err.text);
+    finish();
     for (size_t i = 0; i < json_array_size(at("connections")); i++)
         used += (size_t)snprintf(
             got + used, sizeof got - used, "%lld ",
@@ -322,11 +349,12 @@ static void test_connz_refuses_in_nats_servers_words(void)
                        filter = {.filter_subject = "x"};
 
     serve("");
-    TEST_ASSERT_EQUAL_INT(MF_INVAL, page_connz(&s, &bad, &w, NULL, &err));
+    (void)fresh_doc();
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, page_connz(&s, &bad, &doc, NULL, &err));
     TEST_ASSERT_EQUAL_STRING("invalid sorting option: zz", err.text);
-    TEST_ASSERT_EQUAL_INT(MF_INVAL, page_connz(&s, &stop, &w, NULL, &err));
-    TEST_ASSERT_EQUAL_INT(MF_INVAL, page_connz(&s, &filter, &w, NULL, &err));
-    TEST_ASSERT_EQUAL_size_t(0, out.len);
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, page_connz(&s, &stop, &doc, NULL, &err));
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, page_connz(&s, &filter, &doc, NULL, &err));
+    TEST_ASSERT_EQUAL_UINT(0, doc.parts);
 }
 
 /* --- accounts --------------------------------------------------------------------------------- */
@@ -337,14 +365,17 @@ static void test_accstatz_shows_accounts_in_use_or_all(void)
 
     serve("accounts { A {}, B {} }");
     account_counters(accounts_get(s.accounts, "A"))->clients = 2;
-    page_accstatz(&s, NULL, 0, false, &w, NULL);
+    page_accstatz(&s, NULL, 0, false, fresh_doc(), NULL);
+    finish();
     TEST_ASSERT_EQUAL_size_t(1, json_array_size(at("account_statz")));
     TEST_ASSERT_EQUAL_INT(2, number_at("account_statz.0.conns"));
     again();
-    page_accstatz(&s, NULL, 0, true, &w, NULL);
+    page_accstatz(&s, NULL, 0, true, fresh_doc(), NULL);
+    finish();
     TEST_ASSERT_EQUAL_size_t(4, json_array_size(at("account_statz")));
     again();
-    page_accstatz(&s, names, 2, false, &w, NULL);
+    page_accstatz(&s, names, 2, false, fresh_doc(), NULL);
+    finish();
     TEST_ASSERT_EQUAL_size_t(1, json_array_size(at("account_statz")));
     TEST_ASSERT_TRUE(page_accstatz_any(&s, names, 2));
     TEST_ASSERT_FALSE(page_accstatz_any(&s, names + 1, 1));
@@ -374,7 +405,8 @@ static void test_accountz_shows_doors_and_refuses_strangers(void)
 static void test_names_are_escaped_in_metrics_and_html(void)
 {
     serve("server_name: \"a\\\"<b>&\\\\\"");
-    page_metrics(&s, &out);
+    page_metrics(&s, fresh_doc());
+    finish();
     TEST_ASSERT_NOT_NULL_MESSAGE(strstr(mf_buf_cstr(&out), "server_name=\"a\\\"<b>&\\\\\"} 1\n"),
                                  mf_buf_cstr(&out));
     mf_buf_clear(&out);
