@@ -21,6 +21,7 @@
 #include "gather.h"
 #include "image.h"
 #include "index.h"
+#include "late.h"
 #include "record.h"
 #include "recover.h"
 #include "upkeep.h"
@@ -93,15 +94,6 @@ struct blob {
     uint8_t *name, *bytes;
     size_t name_len, bytes_len;
     uint64_t segment;
-};
-
-/* late.c: what is past its deadline and not taken by store_expire() yet, while somebody asks. */
-struct late {
-    bool kept;         /* the sums hold, and follow */
-    int64_t upto_ns;   /* of all with deadlines up to here */
-    struct totals sum; /* of those on disk */
-    uint64_t keys;     /* with nothing that readers see */
-    uint64_t steps;    /* messages looked at; tests bound the work by it */
 };
 
 struct store {
@@ -268,16 +260,6 @@ uint32_t doomed_of(const struct store *s, uint32_t key);
 void doomed_grew(struct store *s, uint32_t id); /* a message was added to its key */
 /* Takes what expired out of the index, some of it each turn: reads do not see it anyway. */
 void graves_dig(struct store *s);
-
-/* late.c: O(1) amortised over the messages, while few of a key are late at once. */
-void late_sum(struct store *s, struct totals *sum, uint64_t *keys);
-void late_forget(struct store *s);
-bool late_counts(const struct store *s, uint32_t id); /* is it in the sums? */
-/* One that was counted is hidden now; dark_keys: keys that have no other. */
-void late_hidden(struct store *s, struct totals t, size_t dark_keys);
-void late_added(struct store *s, uint32_t id); /* a new message; only while late.kept */
-void late_gone(struct store *s, uint32_t id);  /* not hidden, about to leave; likewise */
-void late_moved(struct store *s, uint32_t id); /* its deadline was changed; likewise */
 
 /* ahead.c: brings the wheel to the present: its slots are short then; false: there is more to do.
  */
