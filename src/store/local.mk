@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libstore.a
 	%D%/keys_walk.c %D%/keys_bulk.c %D%/keys_check.c \
 	%D%/index.c %D%/index.h %D%/index_impl.h %D%/index_block.c %D%/index_dir.c %D%/index_ring.c \
 	%D%/index_ahead.c %D%/index_load.c %D%/index_load_end.c %D%/index_bulk.c %D%/lane.c %D%/lane.h %D%/index_check.c \
-	%D%/segments.c %D%/room.c %D%/write.c %D%/commit.c %D%/gather.c %D%/expire.c %D%/view.c %D%/doomed.c %D%/purge.c %D%/blob.c \
+	%D%/segments.c %D%/room.c %D%/write.c %D%/commit.c %D%/gather.c %D%/expire.c %D%/view.c %D%/doomed.c %D%/doomed.h %D%/purge.c %D%/blob.c \
 	%D%/read.c %D%/ahead.c %D%/forecast.c %D%/tally.c %D%/cursor.c %D%/clean.c %D%/checkpointer.c %D%/scrub.c %D%/store.c %D%/erase.c %D%/erase.h \
 	%D%/store_impl.h %D%/gather.h %D%/image.h %D%/upkeep.h %D%/room.h include/mayfly/store.h include/mayfly/store_accepted.h include/mayfly/store_cursor.h include/mayfly/store_lives.h include/mayfly/store_io.h %D%/patrol.c %D%/damage.c %D%/damage.h include/mayfly/store_patrol.h \
 	%D%/watch.c %D%/late.c %D%/late.h %D%/count.c %D%/folder.c %D%/folder.h %D%/folder_root.c include/mayfly/store_folder.h %D%/count.h

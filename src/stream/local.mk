@@ -5,7 +5,7 @@ noinst_LIBRARIES += %D%/libstream.a
 	%D%/stream.c %D%/publish.c %D%/copy.c %D%/intake.c %D%/check.c %D%/limits.c %D%/expire.c %D%/life.c %D%/lifetime.c %D%/lifetime.h %D%/lifetime_stored.c %D%/way_out.c %D%/touch.c %D%/letter.c %D%/warn.c %D%/tell.c %D%/tell.h %D%/scope.c %D%/linked.c %D%/ahead.c %D%/ages.c %D%/ages.h %D%/census.c %D%/hour.c %D%/backfill.c %D%/remove.c %D%/purge.c %D%/hold.c %D%/view.c %D%/find.c \
 	%D%/announce.c %D%/republish.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/walk.c %D%/walk.h %D%/sweep.c %D%/sweep_plan.c %D%/sweep_plan.h %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
 	%D%/counter.c %D%/counter_park.c %D%/counter_source.c %D%/counter_impl.h %D%/decimal.c %D%/decimal.h \
-	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_clock.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_root.c %D%/catalog_impl.h %D%/stream_impl.h %D%/purge.h %D%/limits.h %D%/announce.h %D%/dedup.h %D%/extras.h \
+	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_clock.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_root.c %D%/catalog_impl.h %D%/stream_impl.h %D%/check.h %D%/expire.h %D%/purge.h %D%/limits.h %D%/announce.h %D%/dedup.h %D%/extras.h \
 	include/mayfly/js_error.h include/mayfly/js_error_table.h include/mayfly/stream_config.h include/mayfly/stream.h include/mayfly/stream_blob.h include/mayfly/stream_host.h include/mayfly/stream_ttl.h include/mayfly/stream_event.h include/mayfly/backfill.h include/mayfly/stream_ahead.h include/mayfly/stream_census.h include/mayfly/stream_hour.h include/mayfly/catalog.h include/mayfly/stream_damage.h
 %C%_libstream_a_CPPFLAGS = $(AM_CPPFLAGS)
 

@@ -238,48 +238,6 @@ void stream_store_error(struct stream *s, int code, struct js_error *e);
 /* p is a copy of another stream's message (p->replicated). */
 void copy_take(struct stream *s, struct stream_publish *p, struct intake *in);
 
-/* --- check.c: each check of a publish, to be called in the order of the facts ----------------- */
-
-int check_sealed(struct stream *s, struct js_error *e);
-/* What is dead has its marker before what comes now. */
-int check_settled(struct stream *s, const struct intake *in, struct js_error *e);
-int check_size(struct stream *s, const struct intake *in,
-               struct js_error *e); /* max_msg_size, 64k headers */
-int check_expected_stream(struct stream *s, const struct intake *in, struct js_error *e);
-int check_ttl_allowed(struct stream *s, const struct intake *in,
-                      struct js_error *e); /* a valid one while disabled */
-int check_ttl_valid(struct stream *s, struct intake *in, struct js_error *e); /* sets in->ttl_ns */
-int check_expected_subject_seq(struct stream *s, const struct intake *in, struct js_error *e);
-int check_expected_seq(struct stream *s, const struct intake *in, struct js_error *e);
-int check_stream_source(struct stream *s, const struct intake *in, struct js_error *e);
-int check_expected_msg_id(struct stream *s, const struct intake *in, struct js_error *e);
-int check_rollup(struct stream *s, struct intake *in, struct js_error *e); /* sets in->rollup */
-int check_resources(struct stream *s, const struct intake *in, struct js_error *e); /* server */
-int check_account(struct stream *s, const struct intake *in, struct js_error *e);
-int check_discard_new(struct stream *s, const struct intake *in, struct js_error *e);
-/* Decimal digits as nats-server reads them: no overflow check, anything else is -1. */
-int64_t check_parse_seq(struct mf_slice text);
-
-/* --- expire.c ------------------------------------------------------------------------------- */
-
-MF_MUSTCHECK int expire_init(struct stream *s);
-void expire_start(struct stream *s);
-int64_t expire_late_max(struct stream *s); /* see stream_stats */
-void expire_arm(struct stream *s); /* after anything that may have brought a nearer deadline */
-/* When messages of this subject are past their deadline but not yet swept: sweeps them, with their
- * marker, so that what comes now is behind it.  O(1) when nothing at all is overdue.  MF_NOMEM,
- * MF_FULL: not now; nothing may be written to the subject. */
-MF_MUSTCHECK int expire_settle(struct stream *s, struct mf_slice subject);
-/* Everything that is overdue, at most `max`; true: nothing is any more. */
-bool expire_settle_all(struct stream *s, size_t max);
-int64_t expire_deadline(const struct stream *s, int64_t ts_ns,
-                        int64_t ttl_ns); /* TTL and max_age; 0: never */
-/* In the open batch that takes a message away, before it goes: appends a marker if that death earns
- * one.  last: no other message of the subject is left; flags: of the one that goes.  Not 0: it must
- * not go yet. */
-MF_MUSTCHECK int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last,
-                             uint16_t flags, enum marker_reason why);
-
 /* --- stream.c, used by the catalog ------------------------------------------------------------ */
 
 /* cfg is taken over (moved out); the store is attached to the loop and becomes the stream's.  On
@@ -295,7 +253,9 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
                    struct stream_op *op);
 
 #include "announce.h"
+#include "check.h"
 #include "dedup.h"
+#include "expire.h"
 #include "extras.h"
 #include "limits.h"
 /* Would one more be too many?  (max_msgs, max_bytes)  One comparison where there is no limit. */
