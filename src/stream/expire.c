@@ -166,8 +166,11 @@ static bool death(void *arg, const struct store_death *d)
     struct tell_death told = told_before(s, d->key);
 
     if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
-        letter_write(s, &letter) != 0 ||
-        expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE) != 0)
+        letter_write(s, &letter) != 0)
+        return false;
+    int rc = expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE);
+    letter_settle(s, rc == 0);
+    if (rc != 0)
         return false;
     if (late > s->late.worst_ns[0])
         s->late.worst_ns[0] = late;
@@ -313,20 +316,14 @@ static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
     return at;
 }
 
-/* scope: subject: of the one that died last.  Who publishes waits, so bodies are read at once. */
-static int write_letters(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n,
-                         size_t at, bool last)
+/* Who publishes waits, so its body is read at once. */
+static int write_letter(struct stream *s, struct mf_slice subject, const struct dead *d, bool last)
 {
-    struct letter_death letter = {.subject = subject, .now = true};
-    int rc = 0;
+    struct letter_death letter = {.subject = subject, .seq = d->seq, .last = last, .now = true};
 
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        letter.seq = d[i].seq;
-        letter.last = last && i == at;
-        if (store_life(s->store, d[i].seq, &letter.deadline_ns, &letter.flags))
-            rc = letter_write(s, &letter);
-    }
-    return rc;
+    return store_life(s->store, d->seq, &letter.deadline_ns, &letter.flags)
+               ? letter_write(s, &letter)
+               : 0;
 }
 
 static void count_settled(struct stream *s, uint64_t seq)
@@ -339,7 +336,7 @@ static void count_settled(struct stream *s, uint64_t seq)
         hour_expired(s, now_ns, now_ns - deadline_ns, limits_stored_size(s, seq));
 }
 
-/* In the open batch.  All of them, or none. */
+/* In the open batch.  All of them, or none; one only, where it leaves a letter. */
 static int settle_all_of(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
     struct tell_death told = told_before(s, subject);
@@ -351,9 +348,10 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
         rc = dedup_before_removal(s->dedup, s->store, d[i].seq, d[i].seq);
     (void)store_key_last_accepted(s->store, subject, &count);
     if (rc == 0 && s->on_expire != NULL)
-        rc = write_letters(s, subject, d, n, at, count == n);
+        rc = write_letter(s, subject, d, count == n);
     if (rc == 0)
         rc = expire_mark(s, subject, d[at].seq, count == n, d[at].flags, MARKER_MAX_AGE);
+    letter_settle(s, rc == 0);
     for (size_t i = 0; i < n && rc == 0; i++) {
         report_death(s, &told, d[i].seq);
         told = told_before(s, subject);
@@ -381,6 +379,19 @@ static int settle(struct stream *s, struct mf_slice subject, const struct dead *
     return rc != 0 ? rc : end;
 }
 
+/* A batch for each letter; the message that died last comes last, with the marker. */
+static int settle_found(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
+{
+    int rc = 0;
+
+    if (s->on_expire == NULL)
+        return settle(s, subject, d, n);
+    size_t at = last_to_die(s, d, n);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = i == at ? 0 : settle(s, subject, d + i, 1);
+    return rc != 0 ? rc : settle(s, subject, d + at, 1);
+}
+
 static int settle_subject(struct stream *s, struct mf_slice subject)
 {
     struct dead d[SETTLE_MAX + 1];
@@ -399,7 +410,7 @@ static int settle_subject(struct stream *s, struct mf_slice subject)
 
     while ((n = find_dead(s, subject, d)) > SETTLE_MAX && more)
         more = sweep(s, SLICE);
-    while (n > 0 && (rc = settle(s, subject, d, n > SETTLE_MAX ? SETTLE_MAX : n)) == 0)
+    while (n > 0 && (rc = settle_found(s, subject, d, n > SETTLE_MAX ? SETTLE_MAX : n)) == 0)
         n = find_dead(s, subject, d);
     return rc;
 }

@@ -5,6 +5,10 @@
  * those behind it, all of them out of sight already.  One body is held at a time; its neighbours in
  * the file come into memory with it.
  *
+ * A letter without its death would be written again after a crash.  So what follows the letter in
+ * its batch cannot fail, or letter_end() takes the letter out of the same batch: room for that is
+ * kept.
+ *
  * Expiry wins: where limits refuse the letter, or the message cannot be read, it is dropped and
  * counted.  Only a passing shortage (memory, writes that wait) puts the death off. */
 #include "lifetime.h"
@@ -27,6 +31,7 @@ struct letters {
     struct store_rec rec; /* and it stands here: */
     struct mf_buf bytes;
     uint64_t done;  /* its letter was written or dropped, whatever holds its death up */
+    uint64_t open;  /* the letter itself, until letter_end(); 0: none */
     size_t slice;   /* bytes of the letters of the open batch */
     bool again;     /* it was ended by that: the next slice follows at once */
     bool displaces; /* the stream is over its limits: the oldest have to go */
@@ -208,9 +213,9 @@ static int store_letter(struct letters *l, struct intake *in, uint64_t dying)
     int rc;
 
     l->displaces |= limits_full_instead(s, in, dying);
-    if ((rc = stream_append(s, in, &a)) != 0)
+    if ((rc = store_reserve(s->store, 1)) != 0 || (rc = stream_append(s, in, &a)) != 0)
         return rc;
-    limits_thin(s, in->subject, in->seq);
+    l->open = in->seq;
     warn_note(s, in->seq, a.deadline_ns);
     l->slice += in->hdr.len + in->payload.len;
     republish_note(s,
@@ -283,6 +288,24 @@ int letter_append(struct stream *s, const struct letter_death *d)
     s->ttl_stats.dead_letters += rc == 0;
     s->ttl_stats.dead_letters_dropped += rc != 0;
     return 0;
+}
+
+void letter_end(struct stream *s, bool keep)
+{
+    struct letters *l = s->letters;
+    uint64_t seq = l->open;
+
+    l->open = 0;
+    if (seq == 0)
+        return;
+    if (keep) {
+        limits_thin(s, mf_buf_slice(&l->subject), seq);
+        return;
+    }
+    if (store_remove(s->store, seq, NULL) != 0)
+        return; /* the store has failed: nothing of this batch will be there */
+    l->done = 0;
+    s->ttl_stats.dead_letters--;
 }
 
 void letter_after_batch(struct stream *s)

@@ -99,6 +99,14 @@ static inline int letter_write(struct stream *s, const struct letter_death *of)
 {
     return s->on_expire == NULL ? 0 : letter_append(s, of);
 }
+/* In the same batch, behind all of the death that can fail.  keep: it ends with its letter.
+ * Otherwise the letter is taken back. */
+void letter_end(struct stream *s, bool keep);
+static inline void letter_settle(struct stream *s, bool keep)
+{
+    if (s->letters != NULL)
+        letter_end(s, keep);
+}
 void letter_after_batch(struct stream *s); /* a body that is missing is read, room is made */
 void letter_free(struct stream *s);        /* after the store is closed: it may be reading for us */
 
