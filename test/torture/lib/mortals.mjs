@@ -226,6 +226,7 @@ export class Slides extends Mortals {
     if (!r || r.error || r.seq !== l.seq) return;
     const end = endOfAnswer(r), used = seen.from + this.own - seen.end;
     if (end < seen.end - 3) this.find("shorter", `${this.name} ${l.text()}: a read made it end at ${at(end)}`);
+    if (pinned && end > seen.end + 3) this.find("overruled", `${this.name} ${l.text()}: was set by hand, ends at ${at(end)} after a read`);
     if (!r.pinned && used > this.own / 64 + 10 && end < seen.from + this.own - 3) this.find("not-renewed", `${this.name} ${l.text()}: ends at ${at(end)} after a read at ${at(seen.from)}`);
     const lo = Math.min(...l.ends.map((x) => x[0]));
     l.must([lo, Math.max(end, seen.end)]);
