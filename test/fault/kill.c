@@ -34,7 +34,7 @@ enum told {
     BLOBBED,   /* it is, or a later one */
 };
 struct line {
-    uint64_t what, seq, number;
+    uint64_t what, seq, number; /* number: of a re-deadline its bits */
     int64_t deadline_ns;
 };
 
@@ -44,6 +44,7 @@ struct fate {
     unsigned touching; /* re-deadlines under way: then any of theirs will do */
     uint64_t number;
     int64_t deadline_ns;
+    uint16_t bits; /* infinite, pinned */
 };
 
 #define SEQ_MAX   4000000u
@@ -145,12 +146,14 @@ static void do_change(struct store *s, struct op *o, int64_t now)
     if (seq == 0)
         return;
     if (next_random() % 2 == 0) {
-        int64_t deadline = now + (int64_t)(next_random() % 900) * CLOCK_MS;
-        struct line l = {.what = TOUCHING, .seq = seq, .deadline_ns = deadline};
+        bool ends = next_random() % 6 != 0;
+        int64_t deadline = ends ? now + (int64_t)(next_random() % 900) * CLOCK_MS : 0;
+        uint16_t bits = (uint16_t)(next_random() & (ends ? STORE_PINNED : STORE_BITS));
+        struct line l = {.what = TOUCHING, .seq = seq, .number = bits, .deadline_ns = deadline};
         tell(&l);
         l.what = TOUCHED;
         o->after = l;
-        o->busy = store_set_deadline(s, seq, deadline, 0, &o->append.wait) == 0;
+        o->busy = store_set_deadline(s, seq, deadline, bits, &o->append.wait) == 0;
         return;
     }
     struct line l = {.what = REMOVING, .seq = seq};
@@ -290,6 +293,7 @@ static void hear(const struct line *l)
     case TOUCHED:
         f->touching--;
         f->deadline_ns = l->deadline_ns;
+        f->bits = (uint16_t)l->number;
         break;
     case BLOBBING:
         blob_maybe = l->number;
@@ -335,6 +339,7 @@ static void check_message(struct store *s, uint64_t seq, struct fate *f)
     struct store_rec rec;
     char body[64];
     int64_t deadline = 0;
+    uint16_t flags = 0;
     bool there = store_deadline(s, seq, &deadline);
 
     if (f->gone && there)
@@ -351,6 +356,9 @@ static void check_message(struct store *s, uint64_t seq, struct fate *f)
     if (f->touching == 0 && deadline != f->deadline_ns && deadline != f->deadline_ns + 1)
         fail("another deadline than acknowledged", seq);
     f->deadline_ns = deadline;
+    if (store_flags(s, seq, &flags) && f->touching == 0 && (flags & STORE_BITS) != f->bits)
+        fail("other bits than acknowledged", seq);
+    f->bits = flags & STORE_BITS;
     int rc = store_peek(s, seq, &rec);
     make_body(body, f->number);
     if (rc != MF_AGAIN && (rc != 0 || !mf_eq(rec.body, mf_slice(body, sizeof body))))

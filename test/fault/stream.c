@@ -36,9 +36,10 @@ static struct stream_config cfg;
 static char *subjects[] = {(char *)"k.>"};
 static struct pick pick;
 static bool governed; /* it has a policy */
+static bool answered; /* the operation was: what it did is on disk */
 
-/* What the stream showed after each operation, how many changes it had made by then, and what the
- * operation was. */
+/* What the stream showed after each operation, how many changes it had made when that was answered,
+ * and what the operation was. */
 static struct step {
     struct mf_buf shown;
     uint64_t changes;
@@ -127,10 +128,11 @@ static void act(void)
 {
     uint32_t r = pick_below(&pick, 100);
     uint64_t seq = some_message(), keep = 0;
+    answered = true;
     int64_t wait = (int64_t)(1 + pick_below(&pick, governed ? 60 : 20)) * CLOCK_S;
 
     if (governed && seq != 0 && pick_chance(&pick, 40)) {
-        lives_act(&w, &pick, seq, at.deed, sizeof at.deed);
+        answered = lives_act(&w, &pick, seq, at.deed, sizeof at.deed);
     } else if (r < 50 || seq == 0) {
         put();
     } else if (r < 68) {
@@ -145,6 +147,7 @@ static void act(void)
     } else {
         snprintf(at.deed, sizeof at.deed, "%lld seconds pass", (long long)(wait / CLOCK_S));
         world_time(&w, w.now_ns + wait);
+        answered = false;
     }
 }
 
@@ -161,12 +164,13 @@ static void show(struct world *x, struct mf_buf *out)
 static void note(void)
 {
     struct step *s = &step[steps];
+    uint64_t changes = crash_io_ops(w.io);
 
     world_turns(&w);
     show(&w, &s->shown);
     world_turns(&w);
     s->now_ns = w.now_ns;
-    s->changes = crash_io_ops(w.io);
+    s->changes = answered ? changes : crash_io_ops(w.io);
     memcpy(s->deed, at.deed, sizeof s->deed);
     steps++;
 }

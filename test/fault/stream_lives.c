@@ -145,7 +145,7 @@ static void backfill(struct world *w, struct pick *p, char *deed, size_t size)
     wait_for(w, &a);
 }
 
-void lives_act(struct world *w, struct pick *p, uint64_t seq, char *deed, size_t size)
+bool lives_act(struct world *w, struct pick *p, uint64_t seq, char *deed, size_t size)
 {
     uint32_t r = pick_below(p, 100);
 
@@ -157,6 +157,7 @@ void lives_act(struct world *w, struct pick *p, uint64_t seq, char *deed, size_t
         slide(w, seq, deed, size);
     else
         change(w, p, seq, deed, size);
+    return r < 10 || (r < 45 && now.links) || !(r < 65 && now.slides);
 }
 
 /* --- what it shows ---------------------------------------------------------------------------- */

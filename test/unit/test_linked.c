@@ -112,12 +112,43 @@ static void test_R004_11_a_config_that_is_replaced_by_one_that_ends(void)
     ends_in(100, bucket);
 }
 
+/* scope: subject: the new one takes the permanent one before it along. */
+static void test_a_config_with_a_history_that_is_replaced_by_one_that_ends(void)
+{
+    struct stream_config deep = limits;
+
+    world_close(&w);
+    deep.max_msgs_per_subject = 3;
+    world_open(&w, &deep);
+    uint64_t config = put("config.alice.gpt4", NULL), bucket = put("bucket.alice.gpt4", NULL);
+    (void)put("config.alice.gpt4", SYNC);
+    settle();
+    TEST_ASSERT_FALSE(state(config).infinite);
+    ends_in(100, bucket);
+}
+
 static void test_R001_14_a_config_that_is_removed(void)
 {
     uint64_t config = put("config.alice.gpt4", NULL), bucket = put("bucket.alice.gpt4", NULL);
 
     w.now_ns += 500 * CLOCK_S;
     TEST_ASSERT_EQUAL_INT(0, world_remove(&w, config));
+    settle();
+    ends_in(100, bucket);
+}
+
+/* Killed before the job has begun: the next start looks at what is infinite. */
+static void test_a_config_that_went_without_its_job(void)
+{
+    struct stream_config unlinked = limits;
+
+    uint64_t config = put("config.alice.gpt4", NULL), bucket = put("bucket.alice.gpt4", NULL);
+    world_close(&w);
+    unlinked.metadata = (struct json_map){0};
+    world_open(&w, &unlinked);
+    TEST_ASSERT_EQUAL_INT(0, world_remove(&w, config));
+    world_close(&w);
+    world_open(&w, &limits);
     settle();
     ends_in(100, bucket);
 }
@@ -352,7 +383,9 @@ int main(void)
     RUN_TEST(test_R004_03_a_config_that_ends_makes_nothing_permanent);
     RUN_TEST(test_R004_08_a_bucket_written_under_a_config_is_infinite);
     RUN_TEST(test_R004_11_a_config_that_is_replaced_by_one_that_ends);
+    RUN_TEST(test_a_config_with_a_history_that_is_replaced_by_one_that_ends);
     RUN_TEST(test_R001_14_a_config_that_is_removed);
+    RUN_TEST(test_a_config_that_went_without_its_job);
     RUN_TEST(test_a_config_that_is_purged);
     RUN_TEST(test_a_kill_before_the_job_loses_nothing);
     RUN_TEST(test_a_writer_who_sends_a_ttl_is_heard_before_the_link);

@@ -194,6 +194,22 @@ static void test_death_has_its_marker(void)
     cut_everywhere();
 }
 
+static void test_death_has_its_letter(void)
+{
+    static char *both[] = {(char *)"k.>", (char *)"dead.k.>"};
+    static struct json_pair keys[] = {{(char *)"mayfly.ttl.default", (char *)"2000s"},
+                                      {(char *)"mayfly.ttl.on_expire", (char *)"dead"}};
+
+    cfg.subjects = (struct json_strs){both, 2};
+    cfg.metadata = (struct json_map){keys, 2, true};
+    world_open(&w, &cfg);
+    put("k.a", NULL, "1");
+    put(long_subject("k.b"), NULL, "2");
+    world_time(&w, w.now_ns + 2001 * CLOCK_S);
+    step();
+    cut_everywhere();
+}
+
 /* One that a publish finds before the sweep does. */
 static void test_death_that_a_publish_finds_has_its_marker(void)
 {
@@ -240,6 +256,7 @@ int main(void)
     RUN_TEST(test_removal_has_its_marker);
     RUN_TEST(test_purge_has_its_markers);
     RUN_TEST(test_death_has_its_marker);
+    RUN_TEST(test_death_has_its_letter);
     RUN_TEST(test_death_that_a_publish_finds_has_its_marker);
     log_close();
     return UNITY_END();

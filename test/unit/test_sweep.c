@@ -379,6 +379,29 @@ static void test_changes_and_kills_renew_nothing(void)
     mf_buf_fini(&hdr);
 }
 
+/* Of one part of the messages the first change counts, of the others the terms before it. */
+static void test_a_change_in_the_middle_of_a_walk_renews_nothing(void)
+{
+    enum { N = 3000 };
+
+    stream_up();
+    for (int i = 0; i < N; i++)
+        (void)message(NULL, TIME0 - 500 * CLOCK_S + i, TIME0 + i + 500 * CLOCK_S);
+    drive_idle(&d);
+    terms.max_age_ns = 1000 * CLOCK_S;
+    s.cfg.max_age_ns = 3000 * CLOCK_S;
+    update();
+    while (deadline(1) != TIME0 + 2500 * CLOCK_S)
+        drive_turn(&d);
+    TEST_ASSERT_EQUAL_INT64(TIME0 + N - 1 + 500 * CLOCK_S, deadline(N));
+    s.cfg.max_age_ns = 5000 * CLOCK_S;
+    update();
+    finish();
+    for (int i = 0; i < N; i++)
+        TEST_ASSERT_EQUAL_INT64(TIME0 + 4500 * CLOCK_S + i, deadline((uint64_t)i + 1));
+    mf_buf_fini(&hdr);
+}
+
 /* More changes than a plan can remember are refused, and nothing is forgotten. */
 static void test_too_many_changes_within_a_walk_are_refused(void)
 {
@@ -454,6 +477,7 @@ int main(void)
     RUN_TEST(test_a_sweep_can_be_stopped_at_any_time);
     RUN_TEST(test_a_renewed_deadline_stays_renewed);
     RUN_TEST(test_changes_and_kills_renew_nothing);
+    RUN_TEST(test_a_change_in_the_middle_of_a_walk_renews_nothing);
     RUN_TEST(test_too_many_changes_within_a_walk_are_refused);
     RUN_TEST(test_a_walk_of_the_former_version_goes_on);
     RUN_TEST(test_a_store_that_fails_ends_the_sweep);

@@ -226,6 +226,7 @@ export class Slides extends Mortals {
     if (!r || r.error || r.seq !== l.seq) return;
     const end = endOfAnswer(r), used = seen.from + this.own - seen.end;
     if (end < seen.end - 3) this.find("shorter", `${this.name} ${l.text()}: a read made it end at ${at(end)}`);
+    if (pinned && end > seen.end + 3) this.find("overruled", `${this.name} ${l.text()}: was set by hand, ends at ${at(end)} after a read`);
     if (!r.pinned && used > this.own / 64 + 10 && end < seen.from + this.own - 3) this.find("not-renewed", `${this.name} ${l.text()}: ends at ${at(end)} after a read at ${at(seen.from)}`);
     const lo = Math.min(...l.ends.map((x) => x[0]));
     l.must([lo, Math.max(end, seen.end)]);
@@ -396,8 +397,26 @@ export class Links extends Mortals {
     else r = await this.remove(n, c, how === 2);
     if (!r) return this.wire.closed ? undefined : this.open.delete(n);
     this.open.delete(n);
-    if (b) this.due.set(n, { b, from });
-    b?.must(after(from, this.own), [NEVER, NEVER]);
+    if (!b) return;
+    this.due.set(n, { b, from });
+    b.must(after(from, this.own), [NEVER, NEVER]);
+    await this.until(() => `${b.text()} gets no end again`, () => this.hasEnd(n, b, from));
+  }
+  // The job has given it an end again, counted from that of its record; or nobody can tell any more.
+  async hasEnd(n, b, from) {
+    const wire = this.wire;
+    const r = await ttl(wire, `GET.${this.name}`, { seq: b.seq });
+    if (r === null || wire.closed) return true;
+    if (r.error) {
+      this.book.missed(b, Date.now());
+    } else {
+      const end = endOfAnswer(r);
+      if (end === NEVER) return false;
+      if (end < from + this.own - 3 || end > Date.now() + this.own + 3) this.find("other-end", `${this.name} ${b.text()}: ends at ${at(end)}, its record ceased after ${at(from)}`);
+      b.must([end, end], ...(this.quiet ? [] : [after(from, this.own), [NEVER, NEVER]]));
+    }
+    if (this.quiet) this.due.delete(n);
+    return true;
   }
   async remove(n, c, purge) {
     c.mayBeRemoved = true;
@@ -427,7 +446,9 @@ export class Links extends Mortals {
       if (o.op === "set" || o.op === "put") await this.#learn(n);
     }
     this.open.clear();
+    this.quiet = true; // what is read now is on disk
     await this.#follow();
+    this.quiet = false;
   }
   async #learn(n) {
     const r = await ttl(this.wire, `GET.${this.name}.bucket.${n}`);
@@ -438,15 +459,7 @@ export class Links extends Mortals {
   async #follow() {
     for (const [n, { b, from }] of this.due) {
       if (b.state !== "there" || this.isPermanent(n)) continue;
-      await this.until(() => `${b.text()} gets no end again`, async () => {
-        const r = await ttl(this.wire, `GET.${this.name}`, { seq: b.seq });
-        if (r?.error) return this.book.missed(b, Date.now()), true;
-        const end = endOfAnswer(r);
-        if (end === NEVER) return false;
-        if (end < from + this.own - 3 || end > Date.now() + this.own + 3) this.find("other-end", `${this.name} ${b.text()}: ends at ${at(end)}, its record ceased after ${at(from)}`);
-        b.must([end, end]);
-        return true;
-      });
+      await this.until(() => `${b.text()} gets no end again`, () => this.hasEnd(n, b, from));
     }
     this.due.clear();
     for (const n of this.keys) {
