@@ -25,6 +25,17 @@ struct store_lives {
 };
 void store_lives(const struct store *s, struct store_lives *out);
 
+/* All that a count needs to know of a message, with one look-up and without reading it.  False: it
+ * is not there.  shown: readers see it. */
+struct store_facts {
+    bool shown;
+    int64_t deadline_ns; /* 0: none */
+    uint16_t flags;      /* the two low ones and STORE_BITS */
+    uint64_t bytes;      /* of key, head and body */
+    uint64_t newer;      /* the next message of its key, shown or not; 0: none */
+};
+bool store_facts(const struct store *s, uint64_t seq, struct store_facts *out);
+
 /* Deadlines up to to_ns of messages that are there, in no order.  O(those). */
 void store_each_deadline(const struct store *s, int64_t to_ns,
                          void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg);

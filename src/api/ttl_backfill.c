@@ -150,14 +150,27 @@ static bool confirmed(struct api_call *call, struct stream *s, const struct back
     return false;
 }
 
-static void refuse_state(struct api_call *call, int rc)
+/* The store's trouble; as a publisher hears of it. */
+static void refuse_store(struct api_call *call, struct stream *s, int rc)
+{
+    const char *why = stream_error(s);
+    struct js_error e;
+
+    if (rc == MF_NOMEM || rc == MF_FULL)
+        js_refuse(&e, JS_INSUFFICIENT_RESOURCES);
+    else
+        js_refuse_text(&e, JS_STREAM_STORE_FAILED, "%s", why != NULL ? why : mf_err_text(rc));
+    api_reply_error(call, &e);
+}
+
+static void refuse_state(struct api_call *call, struct stream *s, int rc)
 {
     if (rc == MF_EXISTS)
         ttl_refuse_own(call, TTL_BACKFILL_RUNNING, "a backfill of this stream is running");
     else if (rc == MF_NOTFOUND)
         ttl_refuse_own(call, TTL_NO_BACKFILL, "there is no backfill of this stream");
     else
-        api_reply_no_memory(call);
+        refuse_store(call, s, rc);
 }
 
 static void start(struct api_call *call, struct stream *s, const struct backfill_request *r)
@@ -175,7 +188,7 @@ static void start(struct api_call *call, struct stream *s, const struct backfill
     } else if (confirmed(call, s, &o)) {
         call->sop.done = on_disk;
         if ((rc = backfill_start(s, &o, &call->sop)) != 0)
-            refuse_state(call, rc);
+            refuse_state(call, s, rc);
     }
 }
 
@@ -185,7 +198,7 @@ static void set_state(struct api_call *call, struct stream *s, enum backfill_sta
 
     call->sop.done = on_disk;
     if ((rc = backfill_set_state(s, state, &call->sop)) != 0)
-        refuse_state(call, rc);
+        refuse_state(call, s, rc);
 }
 
 static void act(struct api_call *call, struct stream *s, const struct backfill_request *r)
@@ -203,7 +216,7 @@ static void act(struct api_call *call, struct stream *s, const struct backfill_r
     else if (strcmp(action, "status") != 0)
         ttl_refuse_request(call, "action must be start, status, pause, resume or stop");
     else if (backfill_status(s) == NULL)
-        refuse_state(call, MF_NOTFOUND);
+        refuse_state(call, s, MF_NOTFOUND);
     else
         answer(call, s);
 }

@@ -287,9 +287,10 @@ static bool start_page(struct list *l, struct stream *s)
         after =
             (struct store_at){l->r.from->has_expires ? l->r.from->expires_ns : 0, l->r.from->seq};
     l->page = stream_page_new(s, after, to_ns, (size_t)l->r.limit, mf_str(l->r.filter));
-    if (l->page == NULL)
-        api_reply_no_memory(l->call);
-    return l->page != NULL;
+    if (l->page != NULL)
+        return true;
+    api_reply_no_memory(l->call); /* frees l */
+    return false;
 }
 
 void ttl_list_handle(struct api_call *call)

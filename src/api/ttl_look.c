@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#define STEPS 256
+#define STEPS 64
 
 bool ttl_filter_check(char **filter)
 {

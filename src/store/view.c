@@ -307,6 +307,22 @@ bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns)
     return true;
 }
 
+bool store_facts(const struct store *s, uint64_t seq, struct store_facts *out)
+{
+    const struct index *ix = seen(s);
+    uint32_t id = index_find(ix, seq), newer;
+
+    if (id == INDEX_NONE)
+        return false;
+    newer = index_newer(ix, id);
+    *out = (struct store_facts){.shown = visible(s, id),
+                                .deadline_ns = index_deadline(ix, id),
+                                .flags = place_flags(index_place(ix, id)) | index_bits(ix, id),
+                                .bytes = entry_bytes_in(s, ix, id),
+                                .newer = newer == INDEX_NONE ? 0 : index_seq(ix, newer)};
+    return true;
+}
+
 /* Keys of the index that readers see, all of whose messages are still on their way to disk. */
 static uint64_t new_keys(const struct store *s)
 {

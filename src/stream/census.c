@@ -214,52 +214,66 @@ static int enter_group(struct stream_census *c)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static void count_in_group(struct stream_census *c, const struct stream_life *l, uint64_t bytes)
+static void count_in_group(struct stream_census *c, const struct store_facts *f, uint64_t bytes)
 {
     int64_t ts_ns = age_table_time(&c->times, c->at);
+    bool infinite = (f->flags & STORE_INFINITE) != 0;
 
     c->g.items++;
-    c->g.with += l->deadline_ns != 0;
-    c->g.infinite += l->deadline_ns == 0 && l->infinite;
-    c->g.without += l->deadline_ns == 0 && !l->infinite;
+    c->g.with += f->deadline_ns != 0;
+    c->g.infinite += f->deadline_ns == 0 && infinite;
+    c->g.without += f->deadline_ns == 0 && !infinite;
     c->g.bytes += bytes;
     ages_add(&c->ages, ts_ns == 0 ? 0 : (c->now_ns - ts_ns + CLOCK_S / 2) / CLOCK_S);
 }
 
-static void count_message(struct stream_census *c)
+static void count_deadline(struct stream_census *c, int64_t deadline_ns, uint64_t bytes)
 {
     struct stream_census_sum *sum = &c->sum;
-    struct stream_life l;
+    int64_t left_ns = deadline_ns - c->now_ns;
 
-    if (!stream_life(c->s, c->at, &l))
-        return; /* its end, or its removal, has come */
-    uint64_t bytes = limits_stored_size(c->s, c->at);
-    int64_t left_ns = l.deadline_ns - c->now_ns;
-    sum->lives.with += l.deadline_ns != 0;
-    sum->lives.infinite += l.deadline_ns == 0 && l.infinite;
-    sum->lives.without += l.deadline_ns == 0 && !l.infinite;
-    sum->lives.pinned += l.pinned;
-    sum->lives.markers += l.tombstone;
-    sum->bytes += bytes;
-    if (l.deadline_ns != 0) {
-        sum->with_bytes += bytes;
-        sum->ending[0] += left_ns < HOUR_NS;
-        sum->ending[1] += left_ns < 24 * HOUR_NS;
-        sum->ending_bytes += left_ns < 24 * HOUR_NS ? bytes : 0;
-        if (sum->next_ns == 0 || l.deadline_ns < sum->next_ns)
-            sum->next_ns = l.deadline_ns;
-    }
-    if (c->depth > 0)
-        count_in_group(c, &l, bytes);
+    sum->with_bytes += bytes;
+    sum->ending[0] += left_ns < HOUR_NS;
+    sum->ending[1] += left_ns < 24 * HOUR_NS;
+    sum->ending_bytes += left_ns < 24 * HOUR_NS ? bytes : 0;
+    if (sum->next_ns == 0 || deadline_ns < sum->next_ns)
+        sum->next_ns = deadline_ns;
 }
 
-static void next_message(struct stream_census *c)
+static void count_message(struct stream_census *c, const struct store_facts *f)
 {
-    uint64_t next = store_newer(c->s->store, c->at);
-    uint16_t flags;
+    struct stream_census_sum *sum = &c->sum;
+    uint64_t bytes = limits_sum(c->s, f->bytes, 1, (f->flags & MSG_HEADER) != 0);
+    bool infinite = (f->flags & STORE_INFINITE) != 0;
 
-    if (next == 0 && c->at < c->last && !store_flags(c->s->store, c->at, &flags))
-        next = store_key_first_accepted(c->s->store, c->subject); /* it went: from the first on */
+    sum->lives.with += f->deadline_ns != 0;
+    sum->lives.infinite += f->deadline_ns == 0 && infinite;
+    sum->lives.without += f->deadline_ns == 0 && !infinite;
+    sum->lives.pinned += (f->flags & STORE_PINNED) != 0;
+    sum->lives.markers += (f->flags & MSG_TOMBSTONE) != 0;
+    sum->bytes += bytes;
+    if (f->deadline_ns != 0)
+        count_deadline(c, f->deadline_ns, bytes);
+    if (c->depth > 0)
+        count_in_group(c, f, bytes);
+}
+
+/* The message at the place is counted, and the place moves on.  If it went, the messages of the
+ * subject come from the first one on. */
+static void count_next(struct stream_census *c)
+{
+    struct store_facts f;
+    uint64_t next;
+
+    c->steps++;
+    if (store_facts(c->s->store, c->at, &f)) {
+        if (f.shown && c->at > c->passed)
+            count_message(c, &f);
+        next = f.newer;
+    } else {
+        next = c->at < c->last ? store_key_first_accepted(c->s->store, c->subject) : 0;
+    }
+    c->passed = c->at > c->passed ? c->at : c->passed;
     c->at = next <= c->last ? next : 0;
 }
 
@@ -286,17 +300,13 @@ int stream_census_step(struct stream_census *c, size_t steps)
     uint64_t stop = c->steps + steps;
     int rc = 0;
 
+    (void)stream_now(c->s);
     while (rc == 0 && !c->done && c->steps < stop) {
         if (c->at == 0) {
             rc = next_subject(c, (size_t)(stop - c->steps));
             continue;
         }
-        c->steps++;
-        if (c->at > c->passed) {
-            count_message(c);
-            c->passed = c->at;
-        }
-        next_message(c);
+        count_next(c);
     }
     return rc == 0 && !c->done ? MF_AGAIN : rc;
 }

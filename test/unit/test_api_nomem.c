@@ -177,6 +177,50 @@ static void test_looking_without_memory_does_no_harm(void)
     expect("$JS.API.STREAM.INFO.S", "", "\"messages\":2");
 }
 
+/* Requests of the TTL API: each tells of the shortage (10023), and the next one is served. */
+static void test_the_ttl_api_without_memory_says_so(void)
+{
+    static const char *const requests[][2] = {
+        {"GET.S.s.a", ""},
+        {"LIST.S", "{\"within\":\"48h\",\"filter\":\"s.>\"}"},
+        {"LIST.S", "{\"state\":\"without\"}"},
+        {"STATS.S", ""},
+        {"STATS.S", "{\"depth\":2}"},
+        {"STATS.S", "{\"filter\":\"s.*\",\"depth\":1}"},
+        {"STATS", ""},
+        {"FORECAST.S", ""},
+        {"FORECAST.S", "{\"filter\":\"s.*\"}"},
+        {"POLICY.S", "{\"what_if\":{\"mayfly.ttl.default\":\"1h\"}}"},
+        {"POLICY", ""},
+        {"SET.S", "{\"filter\":\"s.*\",\"ttl\":\"1h\"}"},
+        {"TOUCH.S.s.a", ""},
+        {"PERSIST.S.s.b", ""},
+    };
+    char subject[64];
+
+    expect("$JS.API.STREAM.CREATE.S",
+           "{\"name\":\"S\",\"subjects\":[\"s.>\"],\"storage\":\"memory\","
+           "\"metadata\":{\"mayfly.ttl.default\":\"24h\"}}",
+           "did_create");
+    expect("s.a", "x", "\"seq\":1");
+    expect("s.b", "x", "\"seq\":2");
+    to_the_end = true;
+    for (size_t i = 0; i < MF_COUNT(requests); i++) {
+        unsigned told = 0;
+        (void)snprintf(subject, sizeof subject, "$MAYFLY.TTL.%s", requests[i][0]);
+        for (long n = 1; ask(subject, requests[i][1], n); n++) {
+            TEST_ASSERT_EQUAL_UINT_MESSAGE(1, answers, subject);
+            told += strstr(answer, "\"err_code\":10023") != NULL;
+            TEST_ASSERT_LESS_THAN_INT64(10000, n);
+        }
+        TEST_ASSERT_GREATER_THAN_UINT_MESSAGE(0, told, subject);
+        TEST_ASSERT_EQUAL_UINT(1, answers);
+        TEST_ASSERT_NULL_MESSAGE(strstr(answer, "\"error\""), answer);
+    }
+    to_the_end = false;
+    expect("$MAYFLY.TTL.STATS", "", "\"items_infinite_ttl\":1,");
+}
+
 /* A publisher is told, and told the truth: a sequence means that it is stored. */
 static void test_publishing_without_memory_is_answered(void)
 {
@@ -407,6 +451,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_looking_without_memory_does_no_harm);
+    RUN_TEST(test_the_ttl_api_without_memory_says_so);
     RUN_TEST(test_publishing_without_memory_is_answered);
     RUN_TEST(test_no_ack_without_memory_for_the_id);
     RUN_TEST(test_changing_without_memory_changes_all_or_nothing);

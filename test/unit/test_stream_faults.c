@@ -307,6 +307,39 @@ static void test_who_dies_while_a_group_waits_is_swept_when_that_is_over(void)
     }
 }
 
+static void lives_changed(struct stream_op *op, const struct js_error *e, uint64_t count)
+{
+    struct deed_told *t = mf_container(op, struct deed_told, op);
+
+    (void)count;
+    t->calls++;
+    t->err_code = e == NULL ? 0 : e->err_code;
+}
+
+/* SET, TOUCH and PERSIST: who asked is told, and the message ends when it would have ended. */
+static void test_a_new_deadline_on_a_failing_disk_is_refused(void)
+{
+    const struct deed *d = &deeds[1]; /* three messages, TTLs allowed */
+    struct fault_plan p = {.kinds = FAULT_MUTATING, .code = MF_IO, .forever = true, .nth = 1};
+    struct stream_life_change to = {.seq = 1, .infinite = true, .pinned = true};
+    struct deed_told t = {.op.done = lives_changed};
+    struct stream_life life;
+
+    deed_start(d, &w, fault_io_new);
+    fault_io_arm(w.io, &p);
+    stream_change_lives(w.stream, STREAM_LIFE_PERSIST, &to, 1, &t.op);
+    TEST_ASSERT_TRUE(turn_until(&t.calls, INT32_MAX));
+    TEST_ASSERT_EQUAL_INT(10077, t.err_code);
+    t = (struct deed_told){.op.done = lives_changed}; /* and from then on */
+    stream_change_lives(w.stream, STREAM_LIFE_PERSIST, &to, 1, &t.op);
+    TEST_ASSERT_TRUE(turn_until(&t.calls, INT32_MAX));
+    TEST_ASSERT_EQUAL_INT(10077, t.err_code);
+    read_back(d);
+    TEST_ASSERT_TRUE(stream_life(w.stream, 1, &life));
+    TEST_ASSERT_FALSE(life.infinite || life.pinned);
+    world_fini(&w);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -314,6 +347,7 @@ int main(void)
     RUN_TEST(test_a_deed_on_cold_files_is_done_all_the_same);
     RUN_TEST(test_a_full_disk_refuses_deeds_and_is_left_behind);
     RUN_TEST(test_who_dies_while_a_group_waits_is_swept_when_that_is_over);
+    RUN_TEST(test_a_new_deadline_on_a_failing_disk_is_refused);
     RUN_TEST(test_cold_messages_are_read_without_stopping_the_loop);
     RUN_TEST(test_reads_that_fail_are_told_and_passed_over);
     return UNITY_END();
