@@ -45,6 +45,10 @@ const unacked = (more) => async (w) => {
 const streams = (n, more) => async (w) => {
   for (let i = 0; i < n; i += 100) await Promise.all(many(100, (k) => create(w, `T${i + k}`, more)));
 };
+const consumers = (n) => async (w) => {
+  await create(w, "S");
+  for (let i = 0; i < n; i += 100) await Promise.all(many(100, (k) => consumer(w, `c${i + k}`, { mem_storage: true })));
+};
 const page = (path) => async (w, ready, server) => {
   const r = await fetch(`${server.http}${path}`);
   return `${r.status}, ${(await r.text()).length} bytes`;
@@ -65,9 +69,23 @@ export const attacks = [
   { name: "purge of all, a million unacked", setup: unacked(), attack: (w) => ask(w, "STREAM.PURGE.S", {}) },
   { name: "purge of a filter, a million unacked", setup: unacked(), attack: (w) => ask(w, "STREAM.PURGE.S", { filter: "S.*.>" }) },
   { name: "delete of the stream, a million unacked", setup: unacked(), attack: (w) => ask(w, "STREAM.DELETE.S") },
-  { name: "page: /jsz?streams=1&config=1, 10,000", setup: streams(10000), attack: page("/jsz?streams=1&config=1&accounts=1") },
-  { name: "page: /metrics, 10,000", setup: streams(10000), attack: page("/metrics") },
+  { name: "new backoff, a million unacked", before: 30, setup: unacked(), attack: (w) =>
+      ask(w, "CONSUMER.CREATE.S.C", { stream_name: "S", config: { name: "C", durable_name: "C", ack_policy: "explicit", max_ack_pending: -1, ack_wait: 3600e9, backoff: [3600e9, 3700e9], max_deliver: 5, mem_storage: true } }) },
+  { name: "page: /jsz?streams=1&config=1, 10,000", before: 90, setup: streams(10000), attack: page("/jsz?streams=1&config=1&consumers=1&accounts=1") },
+  { name: "page: /jsz, 10,000 consumers of a stream", setup: consumers(10000), attack: page("/jsz?streams=1&config=1&consumers=1&accounts=1") },
+  { name: "page: /jsz 100 times, 2,000 streams", setup: streams(2000),
+    attack: async (w, ready, server) => (await Promise.all(many(100, () => page("/jsz?streams=1&config=1&accounts=1")(w, ready, server)))).slice(0, 2).join("; ") },
+  { name: "page: /metrics, 10,000", before: 25, setup: streams(10000), attack: page("/metrics") },
+  { name: "page: /ttlz, 1,000 of 10,000", setup: streams(10000), attack: page("/ttlz?limit=1000&offset=9000") },
   { name: "page: /healthz, 10,000", setup: streams(10000), attack: page("/healthz") },
-  { name: "page: /connz and /subsz, 10,000 subs", setup: (w) => many(10000, (i) => w.subscribe(`a.${i}`, () => {})),
-    attack: async (w, ready, server) => `${await page("/connz?subs=1")(w, ready, server)}; ${await page("/subsz?subs=1")(w, ready, server)}` },
+  { name: "page: /connz and /subsz, 200,000 subs", setup: (w) => many(200000, (i) => w.subscribe(`a.${i}`, () => {})),
+    attack: async (w, ready, server) => `${await page("/connz?subs=detail")(w, ready, server)}; ${await page("/subsz?subs=1&limit=200000")(w, ready, server)}` },
+  { name: "page: a tenant's CONNZ with 200,000 subs", setup: (w) => many(200000, (i) => w.subscribe(`a.${i}`, () => {})),
+    attack: async (w) => say(await w.request("$SYS.REQ.ACCOUNT.PING.CONNZ", '{"subscriptions":true,"subscriptions_detail":true}', null, 600000)) },
+  { name: "page: a tenant's CONNZ 10,000 times", setup: (w) => many(2000, (i) => w.subscribe(`a.${i}`, () => {})),
+    attack: async (w) => {
+      for (let i = 0; i < 10000; i++) w.publish("$SYS.REQ.ACCOUNT.PING.CONNZ", '{"subscriptions":true}', null, "answers");
+      await w.flush(600000);
+      return "sent";
+    } },
 ];

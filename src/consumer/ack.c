@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #define UPTO_SLICE       1000 /* messages that are acknowledged in one turn */
+#define MOVE_AT_ONCE     1000 /* that get another deadline in one turn; more do in slices */
+#define MOVE_SLICE       256
 #define ACK_WAIT_FLOW_NS (100LL * 365 * 24 * 3600 * CLOCK_S)
 
 static int64_t wait_by(const struct consumer_config *cfg, const struct pend *e)
@@ -25,16 +27,55 @@ int64_t ack_wait_of(const struct consumer *c, const struct pend *e)
     return wait_by(&c->cfg, e);
 }
 
+/* By another configuration: the time it has waited counts. */
+static int64_t until(const struct consumer_config *old, const struct consumer_config *now,
+                     const struct pend *e, int64_t deadline_ns)
+{
+    int64_t from = deadline_ns - wait_by(old, e), is = wait_by(now, e);
+
+    return from > 0 && is > NEVER - 1 - from ? NEVER - 1 : from + is;
+}
+
 struct waits {
-    const struct consumer_config *old, *now;
+    const struct consumer *c;
+    struct consumer_config old;
 };
 
 static int64_t waits_until(const void *arg, const struct pend *e, int64_t deadline_ns)
 {
     const struct waits *w = arg;
-    int64_t from = deadline_ns - wait_by(w->old, e), is = wait_by(w->now, e);
 
-    return from > 0 && is > NEVER - 1 - from ? NEVER - 1 : from + is;
+    return until(&w->old, &w->c->cfg, e, deadline_ns);
+}
+
+static void waits_free(void *arg)
+{
+    struct waits *w = arg;
+
+    consumer_config_fini(&w->old);
+    free(w);
+}
+
+bool ack_moves(struct consumer *c)
+{
+    return pending_move_step(&c->wait, waits_until, MOVE_SLICE);
+}
+
+/* Very many: in slices, when the consumer is pumped.  false: that is not possible. */
+static bool move_later(struct consumer *c, const struct consumer_config *old)
+{
+    struct waits *w = c->wait.heaped <= MOVE_AT_ONCE ? NULL : calloc(1, sizeof *w);
+
+    if (w == NULL)
+        return false;
+    w->c = c;
+    if (consumer_config_copy(&w->old, old) == 0) {
+        if (pending_move_begin(&c->wait, w, waits_free) == 0)
+            return true;
+        consumer_config_fini(&w->old);
+    }
+    free(w);
+    return false;
 }
 
 static bool same_backoff(const struct consumer_config *a, const struct consumer_config *b)
@@ -44,15 +85,24 @@ static bool same_backoff(const struct consumer_config *a, const struct consumer_
             memcmp(a->backoff.at, b->backoff.at, a->backoff.n * sizeof *a->backoff.at) == 0);
 }
 
+bool ack_wait_fixed(const struct consumer *c, const struct consumer_config *next)
+{
+    return c->wait.nmoves >= PENDING_MOVES && !same_backoff(&c->cfg, next);
+}
+
 void ack_wait_updated(struct consumer *c, const struct consumer_config *old)
 {
     const struct pend any = {.count = 0};
-    struct waits w = {old, &c->cfg};
+    struct waits w = {c, *old};
 
-    if (!same_backoff(old, &c->cfg))
-        pending_move_all(&c->wait, waits_until, &w);
-    else if (c->cfg.backoff.n == 0) /* the same for all */
+    if (!same_backoff(old, &c->cfg)) {
+        if (move_later(c, old))
+            pump_soon(c);
+        else
+            pending_move_all(&c->wait, waits_until, &w);
+    } else if (c->cfg.backoff.n == 0) { /* the same for all */
         pending_shift(&c->wait, wait_by(&c->cfg, &any) - wait_by(old, &any));
+    }
 }
 
 /* --- floors -------------------------------------------------------------------------------- */

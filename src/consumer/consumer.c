@@ -319,7 +319,7 @@ bool consumer_inactive(struct consumer *c)
     c->idle_at_ns = group_after(c->group, threshold - (now - c->active_ns));
     /* Whoever pulled messages may still be at work on them, until the last ack is due. */
     if (c->push == NULL && c->wait.count > 0 && c->idle_at_ns <= now) {
-        int64_t last = c->wait.latest_ns;
+        int64_t last = pending_latest(&c->wait);
         c->idle_at_ns = last > NEVER - 1 - threshold ? NEVER - 1 : last + threshold;
     }
     if (c->idle_at_ns > now)
@@ -420,6 +420,10 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     struct filters filters;
     int rc;
 
+    if (ack_wait_fixed(c, cfg)) {
+        consumer_op_fail(op, MF_AGAIN);
+        return;
+    }
     if (consumer_config_copy(&copy, cfg) != 0) {
         consumer_op_fail(op, MF_NOMEM);
         return;

@@ -223,8 +223,12 @@ void pause_plan(struct consumer *c);
 
 /* ack.c */
 int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till it comes again */
-/* O(1); with another backoff O(pending). */
+/* O(1); with another backoff O(pending), in slices where those are very many: ack_moves() does one
+ * step, false: there is no more to do. */
 void ack_wait_updated(struct consumer *c, const struct consumer_config *old);
+bool ack_moves(struct consumer *c);
+/* Too many changes of its backoff are under way: this one cannot be made yet. */
+bool ack_wait_fixed(const struct consumer *c, const struct consumer_config *next);
 void ack_timeouts(struct consumer *c);
 bool ack_given_up(struct consumer *c, struct pend *e); /* it came as often as it may: ended, told */
 void ack_forget_given_one(struct consumer *c, uint64_t sseq); /* O(1) */

@@ -102,8 +102,31 @@ static void down(struct pending *p, size_t i, struct pend *e)
     put(p, i, e);
 }
 
+/* NULL: it is in the heap, or in neither. */
+static struct pending_move *move_of(const struct pending *p, const struct pend *e)
+{
+    struct pending_move *m = p->moves;
+
+    while (m != NULL && (e->heap == 0 || e->heap > m->n || m->at[e->heap - 1] != e))
+        m = m->next;
+    return m;
+}
+
+static void move_remove(struct pending_move *m, struct pend *e)
+{
+    struct pend *last = m->at[--m->n];
+
+    m->at[e->heap - 1] = last;
+    last->heap = e->heap;
+    e->heap = 0;
+}
+
 static void heap_remove(struct pending *p, struct pend *e)
 {
+    struct pending_move *m = p->moves == NULL ? NULL : move_of(p, e);
+
+    if (m != NULL)
+        move_remove(m, e);
     if (e->heap == 0)
         return;
     size_t i = e->heap - 1;
@@ -119,7 +142,7 @@ static void heap_remove(struct pending *p, struct pend *e)
 
 int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
 {
-    if (e->heap == 0 && p->heaped == p->heap_cap) {
+    if (p->heaped == p->heap_cap && (e->heap == 0 || move_of(p, e) != NULL)) {
         size_t cap = p->heap_cap == 0 ? 16 : 2 * p->heap_cap;
         struct pend **h = realloc(p->heap, cap * sizeof *h);
         if (h == NULL)
@@ -145,9 +168,7 @@ void pending_shift(struct pending *p, int64_t by_ns)
         p->latest_ns = sum(p->latest_ns, by_ns);
 }
 
-void pending_move_all(struct pending *p,
-                      int64_t (*until)(const void *arg, const struct pend *e, int64_t deadline_ns),
-                      const void *arg)
+void pending_move_all(struct pending *p, pending_until until, const void *arg)
 {
     int64_t shift_ns = p->shift_ns;
 
@@ -160,6 +181,62 @@ void pending_move_all(struct pending *p,
     }
     for (size_t i = p->heaped / 2; i-- > 0;)
         down(p, i, p->heap[i]);
+}
+
+int pending_move_begin(struct pending *p, void *arg, void (*drop)(void *arg))
+{
+    struct pending_move *m = malloc(sizeof *m);
+
+    if (m == NULL)
+        return MF_NOMEM;
+    *m = (struct pending_move){p->moves, p->heap, p->heaped, p->shift_ns, p->latest_ns, arg, drop};
+    p->moves = m;
+    p->nmoves++;
+    p->heap = NULL;
+    p->heaped = p->heap_cap = 0;
+    p->shift_ns = 0;
+    p->latest_ns = INT64_MIN;
+    return 0;
+}
+
+static void move_drop(struct pending *p)
+{
+    struct pending_move *m = p->moves;
+
+    p->moves = m->next;
+    p->nmoves--;
+    m->drop(m->arg);
+    free(m->at);
+    free(m);
+}
+
+/* Without memory for the heap it is delivered again at once: late would be worse. */
+static void move_one(struct pending *p, struct pending_move *m, pending_until until)
+{
+    struct pend *e = m->at[m->n - 1];
+
+    if (pending_await(p, e, until(m->arg, e, sum(e->deadline_ns, m->shift_ns))) != 0)
+        pending_requeue(p, e);
+}
+
+bool pending_move_step(struct pending *p, pending_until until, unsigned many)
+{
+    while (p->moves != NULL && many-- > 0) {
+        if (p->moves->n > 0)
+            move_one(p, p->moves, until);
+        if (p->moves->n == 0)
+            move_drop(p);
+    }
+    return p->moves != NULL;
+}
+
+int64_t pending_latest(const struct pending *p)
+{
+    int64_t latest_ns = p->latest_ns;
+
+    for (const struct pending_move *m = p->moves; m != NULL; m = m->next)
+        latest_ns = m->n > 0 && m->latest_ns > latest_ns ? m->latest_ns : latest_ns;
+    return latest_ns;
 }
 
 int64_t pending_next(const struct pending *p)
@@ -369,6 +446,8 @@ void pending_discard(struct pending *p, struct loop *l)
     struct waste *x = p->count + p->given_up > FEW ? calloc(1, sizeof *x) : NULL;
 
     pending_leave(p);
+    while (x != NULL && p->moves != NULL)
+        move_drop(p);
     if (x == NULL) {
         pending_fini(p);
     } else {
@@ -394,6 +473,8 @@ void pending_fini(struct pending *p)
         pending_remove(p, e);
     while ((n = mf_list_first(&p->given)) != NULL)
         pending_remove(p, mf_container(n, struct pend, order));
+    while (p->moves != NULL)
+        move_drop(p);
     free(p->heap);
     table_fini(&p->by_seq);
 }

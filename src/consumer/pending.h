@@ -23,6 +23,16 @@ struct pend {
     uint32_t given_up : 1;
     uint32_t heap; /* place + 1; 0: not there */
 };
+/* Of those whose ack is awaited: some that have still to be given another deadline, in any order.
+ * Until then none of them is due.  pend.heap is their place here. */
+struct pending_move {
+    struct pending_move *next;
+    struct pend **at;
+    size_t n;
+    int64_t shift_ns, latest_ns; /* as those of pending when it began */
+    void *arg;
+    void (*drop)(void *arg);
+};
 struct pending {
     struct table by_seq;
     struct mf_list order, redeliver, given;
@@ -30,11 +40,13 @@ struct pending {
     size_t heaped, heap_cap;
     size_t count, redelivered; /* that wait; redelivered: those with count > 1 */
     size_t given_up;
-    size_t *given_sum; /* the same of all consumers of a stream, or NULL */
-    int64_t shift_ns;  /* pending_shift() */
-    int64_t latest_ns; /* no deadline of those that wait is later; INT64_MIN: none waits */
-    bool lost;         /* some went before a restart */
-    bool unsorted;     /* many are added in any order: pending_sort() follows */
+    size_t *given_sum;          /* the same of all consumers of a stream, or NULL */
+    int64_t shift_ns;           /* pending_shift() */
+    int64_t latest_ns;          /* no deadline in the heap is later; INT64_MIN: none waits there */
+    struct pending_move *moves; /* the latest first */
+    unsigned nmoves;
+    bool lost;     /* some went before a restart */
+    bool unsorted; /* many are added in any order: pending_sort() follows */
 };
 
 void pending_init(struct pending *p, size_t *given_sum);
@@ -55,12 +67,19 @@ void pending_sort(struct pending *p);
 MF_MUSTCHECK int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns);
 /* New deadlines for all that are awaited: later by so much, O(1); or each as until() says, with the
  * one it has, O(those). */
+typedef int64_t (*pending_until)(const void *arg, const struct pend *e, int64_t deadline_ns);
 void pending_shift(struct pending *p, int64_t by_ns);
-void pending_move_all(struct pending *p,
-                      int64_t (*until)(const void *arg, const struct pend *e, int64_t deadline_ns),
-                      const void *arg);
-void pending_requeue(struct pending *p, struct pend *e);     /* to be delivered again */
-int64_t pending_next(const struct pending *p);               /* the earliest deadline, NEVER */
+void pending_move_all(struct pending *p, pending_until until, const void *arg);
+/* The same in steps, for very many: O(1), then O(n log n) in all.  arg is kept until those that are
+ * awaited now were moved or went, then dropped.  MF_NOMEM: nothing was done, arg is the caller's.
+ */
+#define PENDING_MOVES 8
+MF_MUSTCHECK int pending_move_begin(struct pending *p, void *arg, void (*drop)(void *arg));
+/* At most so many; false: all were moved. */
+bool pending_move_step(struct pending *p, pending_until until, unsigned many);
+int64_t pending_latest(const struct pending *p);         /* the latest deadline; INT64_MIN: none */
+void pending_requeue(struct pending *p, struct pend *e); /* to be delivered again */
+int64_t pending_next(const struct pending *p);           /* the earliest deadline, NEVER */
 struct pend *pending_due(struct pending *p, int64_t now_ns); /* NULL: none */
 struct pend *pending_again(const struct pending *p);         /* the first to be delivered again */
 

@@ -380,12 +380,22 @@ static bool pump_next(struct consumer *c)
     return dead || pump_one(c, seq, NULL);
 }
 
+/* Some messages get another deadline. */
+static void move_on(struct consumer *c)
+{
+    if (ack_moves(c))
+        pump_soon(c);
+    pump_timer(c);
+}
+
 void pump(struct consumer *c, size_t budget)
 {
     uint64_t stop = c->group->spent + budget;
     bool more = true;
 
     c->again = false;
+    if (c->wait.moves != NULL && !c->deleted)
+        move_on(c);
     if (c->deleted || c->loading || c->held)
         return;
     if (count_runs(c)) {
