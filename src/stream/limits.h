@@ -1,4 +1,5 @@
-/* limits.h: how much a stream may hold, and what goes when it holds too much. */
+/* limits.h: how much a stream may hold, and what goes when it holds too much.  A part of
+ * stream_impl.h, which includes it behind struct stream. */
 #ifndef LIMITS_H
 #define LIMITS_H
 
@@ -33,6 +34,11 @@ MF_MUSTCHECK int limits_init(struct stream *s);
 void limits_stop(struct stream *s);
 /* Would one more be too many (max_msgs, max_bytes) when this stored one goes?  0: none does. */
 bool limits_full_instead(const struct stream *s, const struct intake *in, uint64_t leaving);
+/* Would one more be too many?  (max_msgs, max_bytes)  One comparison where there is no limit. */
+static inline bool limits_full_with(const struct stream *s, const struct intake *in)
+{
+    return (s->cfg.max_msgs > 0 || s->cfg.max_bytes > 0) && limits_full_instead(s, in, 0);
+}
 /* In the open batch: older messages of this subject go until max_msgs_per_subject holds. */
 void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below);
 uint64_t limits_sum(const struct stream *s, uint64_t bytes, uint64_t msgs, uint64_t headers);

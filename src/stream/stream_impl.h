@@ -258,12 +258,6 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
 #include "expire.h"
 #include "extras.h"
 #include "limits.h"
-/* Would one more be too many?  (max_msgs, max_bytes)  One comparison where there is no limit. */
-static inline bool limits_full_with(const struct stream *s, const struct intake *in)
-{
-    return (s->cfg.max_msgs > 0 || s->cfg.max_bytes > 0) && limits_full_instead(s, in, 0);
-}
-
 #include "purge.h"
 
 #endif
