@@ -189,7 +189,7 @@ static void write_header(struct letters *l, const struct letter_death *d, const 
     header_end(&l->hdr);
 }
 
-static bool is_refused(struct stream *s, const struct intake *in, uint64_t dying)
+static bool is_refused(struct stream *s, const struct intake *in, uint64_t leaving)
 {
     struct js_error e;
     uint64_t count;
@@ -201,18 +201,18 @@ static bool is_refused(struct stream *s, const struct intake *in, uint64_t dying
     if (s->cfg.discard != DISCARD_NEW)
         return false;
     (void)store_key_last_accepted(s->store, in->subject, &count);
-    return limits_full_instead(s, in, dying) ||
+    return limits_full_instead(s, in, leaving) ||
            (s->cfg.discard_new_per_subject && s->cfg.max_msgs_per_subject > 0 &&
             count >= (uint64_t)s->cfg.max_msgs_per_subject);
 }
 
-static int store_letter(struct letters *l, struct intake *in, uint64_t dying)
+static int store_letter(struct letters *l, struct intake *in, uint64_t leaving)
 {
     struct stream *s = l->s;
     struct store_append a;
     int rc;
 
-    l->displaces |= limits_full_instead(s, in, dying);
+    l->displaces |= limits_full_instead(s, in, leaving);
     if ((rc = store_reserve(s->store, 1)) != 0 || (rc = stream_append(s, in, &a)) != 0)
         return rc;
     l->open = in->seq;
@@ -251,7 +251,9 @@ static int write_letter(struct letters *l, const struct letter_death *d, const s
     in.subject = mf_buf_slice(&l->subject);
     in.hdr = mf_buf_slice(&l->hdr);
     intake_read(in.hdr, &in.h);
-    return is_refused(l->s, &in, d->seq) ? MF_DENIED : store_letter(l, &in, d->seq);
+    /* Where a marker takes the place of the dead, the letter is one more. */
+    uint64_t leaving = d->last && l->s->cfg.subject_delete_marker_ttl_ns > 0 ? 0 : d->seq;
+    return is_refused(l->s, &in, leaving) ? MF_DENIED : store_letter(l, &in, leaving);
 }
 
 /* --- deaths ----------------------------------------------------------------------------------- */

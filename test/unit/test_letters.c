@@ -430,6 +430,40 @@ static void test_audit_leaves_no_letters(void)
     TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
 }
 
+/* Two come for the one that goes. */
+static void test_a_letter_and_a_marker_keep_to_the_limits(void)
+{
+    struct stream_config c = WITH("default", "24h", "on_expire", "dead");
+
+    c.max_msgs = 3;
+    c.subject_delete_marker_ttl_ns = 10 * CLOCK_S;
+    world_open(&w, &c);
+    (void)put("k.old", NULL);
+    (void)put("k.a", "Nats-TTL: 20\r\n");
+    (void)put("k.b", NULL);
+    later(21 * CLOCK_S);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(3, world_count(&w));
+    TEST_ASSERT_EQUAL_STRING("", world_message(&w, 1));
+    world_close(&w);
+}
+
+static void test_a_letter_beside_a_marker_is_refused_by_a_full_stream(void)
+{
+    struct stream_config c = WITH("default", "24h", "on_expire", "dead");
+
+    c.max_msgs = 2;
+    c.discard = DISCARD_NEW;
+    c.subject_delete_marker_ttl_ns = 10 * CLOCK_S;
+    world_open(&w, &c);
+    (void)put("k.old", NULL);
+    (void)put("k.a", "Nats-TTL: 20\r\n");
+    later(21 * CLOCK_S);
+    world_turns(&w);
+    TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
+    TEST_ASSERT_EQUAL_UINT64(1, stream_ttl_stats(w.stream)->dead_letters_dropped);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -450,5 +484,7 @@ int main(void)
     RUN_TEST(test_a_kill_after_a_shortage_doubles_no_letter);
     RUN_TEST(test_audit_leaves_no_letters);
     mf_buf_fini(&text);
+    RUN_TEST(test_a_letter_and_a_marker_keep_to_the_limits);
+    RUN_TEST(test_a_letter_beside_a_marker_is_refused_by_a_full_stream);
     return UNITY_END();
 }

@@ -256,6 +256,18 @@ static void test_R003_09_each_message_is_told_of_once_before_it_ends(void)
     TEST_ASSERT_EQUAL_UINT64(2, stream_ttl_stats(w.stream)->warned);
 }
 
+/* Its end lies before the place that the visits have reached. */
+static void test_a_life_that_begins_just_before_its_warning_is_told_of(void)
+{
+    struct stream_config c = WITH("default", "100s", "warn", "60s");
+
+    open_warning(&c);
+    TEST_ASSERT_EQUAL_STRING("", listen(CLOCK_S));
+    put("k.a", "Nats-TTL: 60500ms\r\n");
+    TEST_ASSERT_EQUAL_STRING("1 k.a 60\n", listen(1));
+    TEST_ASSERT_EQUAL_STRING("", listen(50 * CLOCK_S));
+}
+
 static void test_a_life_that_is_shorter_than_the_warning_has_none(void)
 {
     struct stream_config c = WITH("default", "60s", "warn", "60s");
@@ -521,6 +533,7 @@ int main(void)
     RUN_TEST(test_a_read_does_not_keep_a_tombstone);
     RUN_TEST(test_a_renewal_is_there_after_a_restart);
     RUN_TEST(test_R003_09_each_message_is_told_of_once_before_it_ends);
+    RUN_TEST(test_a_life_that_begins_just_before_its_warning_is_told_of);
     RUN_TEST(test_a_life_that_is_shorter_than_the_warning_has_none);
     RUN_TEST(test_a_renewed_message_is_told_of_again);
     RUN_TEST(test_an_update_tells_of_nothing_again_unless_the_warning_is_shorter);
