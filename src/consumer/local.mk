@@ -49,6 +49,13 @@ test_unit_consumer_costs_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find,--wrap=stream_blob_each,--wrap=work_discard,--wrap=pending_remove,--wrap=pending_await,--wrap=pending_move_all \
 	-Wl,--wrap=stream_cursor_next_any,--wrap=stream_count,--wrap=subject_match
 
+# Another backoff of very many.
+UNIT_TESTS += test/unit/consumer_backoff
+test_unit_consumer_backoff_SOURCES = test/unit/test_consumer_backoff.c \
+	test/support/consumer_world.h $(STREAM_WORLD)
+test_unit_consumer_backoff_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_backoff_CPPFLAGS = $(TEST_CPPFLAGS)
+
 # Memory runs out.
 UNIT_TESTS += test/unit/consumer_nomem
 test_unit_consumer_nomem_SOURCES = test/unit/test_consumer_nomem.c test/support/consumer_world.h \

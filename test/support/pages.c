@@ -4,6 +4,7 @@
 #include "support/loop_thread.h"
 #include "unity.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -72,6 +73,46 @@ static void page_big(void *arg, const struct monitor_request *q, struct monitor_
         mf_buf_byte(r->body, (uint8_t)pages_big_byte(i));
 }
 
+/* n steps of one byte each; without n it never ends by itself. */
+struct long_page {
+    uint64_t i, n;
+};
+static atomic_uint long_pages;
+
+static bool long_step(struct doc *d, void *state)
+{
+    struct long_page *p = state;
+
+    if (p->n != 0 && p->i == p->n)
+        return false;
+    if (p->n != 0)
+        mf_buf_byte(&d->body, (uint8_t)pages_big_byte(p->i++));
+    return true;
+}
+
+static void long_free(void *state)
+{
+    free(state);
+    long_pages--;
+}
+
+static void page_long(void *arg, const struct monitor_request *q, struct monitor_reply *r)
+{
+    static const doc_step steps[] = {long_step, NULL};
+    struct long_page *p = calloc(1, sizeof *p);
+
+    (void)arg;
+    long_pages += p != NULL;
+    if (p == NULL || monitor_param_u64(q, r, "n", &p->n) != 0)
+        abort();
+    doc_add(r->doc, steps, p, long_free);
+}
+
+unsigned pages_long(void)
+{
+    return long_pages;
+}
+
 static void add_page(const char *path, monitor_page page, void *arg)
 {
     if (monitor_add(server.m, path, page, arg) != 0)
@@ -95,6 +136,7 @@ static void server_setup(void *arg, struct loop *l)
     add_page("/typed", page_typed, NULL);
     add_page("/down", page_status, NULL);
     add_page("/big", page_big, NULL);
+    add_page("/long", page_long, NULL);
     if (monitor_add(server.m, "/varz", page_hello, NULL) != MF_EXISTS)
         abort();
 }

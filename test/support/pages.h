@@ -2,7 +2,8 @@
  *
  *     /        {"hello":"root"}          /show    path, base path, parameters a to c
  *     /varz    {"hello":"varz"}          /typed   parameters auth (bool), limit (int), cid (uint64)
- *     /down    503                       /big     n bytes of text, as application/json */
+ *     /down    503                       /big     n bytes of text, as application/json
+ *     /long    as /big, in n steps; without n it never ends */
 #ifndef TEST_PAGES_H
 #define TEST_PAGES_H
 
@@ -14,6 +15,7 @@ void pages_stop(void);                      /* harmless when not started */
 int pages_port(void);
 uint64_t pages_hits(const char *path);
 char pages_big_byte(uint64_t i); /* of /big */
+unsigned pages_long(void);       /* of /long: those that are being made */
 
 extern char head[2048];    /* of the last answer */
 extern struct mf_buf body; /* as sent */

@@ -228,6 +228,87 @@ static void test_port_in_use_is_reported(void)
     loop_free(l);
 }
 
+/* --- pages in slices -------------------------------------------------------------------------- */
+
+#define MANY     100
+#define FULL     132 /* 4 that are made, 128 that wait */
+#define PATIENCE (60 * CLOCK_S)
+
+static struct tcp_client many[FULL];
+
+static void ask_many(int n, const char *target)
+{
+    char text[128];
+
+    (void)snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", target);
+    for (int i = 0; i < n; i++) {
+        tcp_dial(&many[i], pages_port());
+        TEST_ASSERT_TRUE(tcp_puts(&many[i], text));
+    }
+}
+
+static void await_long(unsigned n)
+{
+    int64_t end = clock_mono_ns() + PATIENCE;
+
+    while (pages_long() != n && clock_mono_ns() < end)
+        get("/varz", ""); /* others are served all the time */
+    TEST_ASSERT_EQUAL_UINT(n, pages_long());
+}
+
+static void test_a_long_page_asked_for_many_times_is_made_for_all(void)
+{
+    pages_start((struct monitor_options){.base_path = ""});
+    ask_many(MANY, "/long?n=20000");
+    for (int i = 0; i < MANY; i++) {
+        TEST_ASSERT_TRUE(take_answer(&many[i], false));
+        assert_in_head("HTTP/1.1 200 OK\r\n");
+        assert_big(body.ptr, body.len, 20000);
+        tcp_close(&many[i]);
+    }
+    await_long(0);
+}
+
+static void test_a_long_page_larger_than_a_piece_arrives_whole(void)
+{
+    pages_start((struct monitor_options){.base_path = ""});
+    ask_many(1, "/long?n=3000000");
+    TEST_ASSERT_TRUE(take_answer(&many[0], false));
+    assert_big(body.ptr, body.len, 3000000);
+    TEST_ASSERT_TRUE(tcp_puts(&many[0], "GET /varz HTTP/1.1\r\nHost: x\r\n\r\n"));
+    TEST_ASSERT_TRUE(take_answer(&many[0], false));
+    assert_body("{\"hello\":\"varz\"}");
+    tcp_close(&many[0]);
+}
+
+static void test_too_many_long_pages_are_refused_and_end_with_their_readers(void)
+{
+    pages_start((struct monitor_options){.base_path = ""});
+    ask_many(FULL, "/long");
+    await_long(FULL);
+    get("/long", "");
+    assert_in_head("HTTP/1.1 503 ");
+    assert_body("Too many pages are being made. Try again later.\n");
+    get("/varz", ""); /* short ones need no place */
+    assert_body("{\"hello\":\"varz\"}");
+    for (int i = 0; i < FULL; i++)
+        tcp_close(&many[i]);
+    await_long(0);
+    get("/long?n=5000", "");
+    assert_in_head("HTTP/1.1 200 OK\r\n");
+}
+
+static void test_the_server_closes_while_pages_are_made(void)
+{
+    pages_start((struct monitor_options){.base_path = ""});
+    ask_many(10, "/long");
+    await_long(10);
+    pages_stop();
+    TEST_ASSERT_EQUAL_UINT(0, pages_long());
+    for (int i = 0; i < 10; i++)
+        tcp_close(&many[i]);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -241,5 +322,9 @@ int main(void)
     RUN_TEST(test_client_that_does_not_read_is_closed);
     RUN_TEST(test_pages_are_served_over_tls);
     RUN_TEST(test_port_in_use_is_reported);
+    RUN_TEST(test_a_long_page_asked_for_many_times_is_made_for_all);
+    RUN_TEST(test_a_long_page_larger_than_a_piece_arrives_whole);
+    RUN_TEST(test_too_many_long_pages_are_refused_and_end_with_their_readers);
+    RUN_TEST(test_the_server_closes_while_pages_are_made);
     return UNITY_END();
 }

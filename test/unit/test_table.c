@@ -1,7 +1,10 @@
 /* test_table.c: the hash table of embedded nodes, against a plain array as its model. */
 #include "mayfly/table.h"
 
+#include "mayfly/msort.h"
 #include "mayfly/rand.h"
+
+#include <stdlib.h>
 
 #include "unity.h"
 
@@ -128,6 +131,76 @@ static void test_any_node_serves_to_empty_the_table(void)
     check_table();
 }
 
+/* --- in pieces, while it changes -------------------------------------------------------------- */
+
+static unsigned seen[NODES];
+
+static void see(void *arg, struct table_node *n)
+{
+    (void)arg;
+    seen[mf_container(n, struct item, node) - items]++;
+}
+
+/* Every third node stays; the others come and go in crowds, so that the table grows and shrinks. */
+static void crowd(bool add)
+{
+    for (size_t i = 0; i < NODES; i++) {
+        if (i % 3 == 0 || items[i].in == add)
+            continue;
+        if (add)
+            TEST_ASSERT_EQUAL_INT(0, table_add(&t, &items[i].node, i * 0x9e3779b97f4a7c15u));
+        else
+            table_del(&t, &items[i].node);
+        items[i].in = add;
+    }
+}
+
+static void test_a_scan_visits_what_stays_exactly_once(void)
+{
+    for (int first = 0; first < 2; first++)
+        for (unsigned every = 1; every < 40; every++) {
+            struct table_scan s;
+            unsigned pieces = 0;
+            setUp();
+            memset(seen, 0, sizeof seen);
+            for (size_t i = 0; i < NODES; i += 3)
+                TEST_ASSERT_EQUAL_INT(0, table_add(&t, &items[i].node, i * 0x9e3779b97f4a7c15u));
+            crowd(first != 0);
+            table_scan_begin(&s, &t);
+            while (table_scan(&t, &s, see, NULL))
+                if (++pieces % every == 0)
+                    crowd((pieces / every + (unsigned)first) % 2 == 1);
+            for (size_t i = 0; i < NODES; i++)
+                TEST_ASSERT_TRUE(i % 3 == 0 ? seen[i] == 1 : seen[i] <= pieces);
+            table_fini(&t);
+        }
+}
+
+static int by_ten(const void *a, const void *b)
+{
+    return *(const int *)a / 10 - *(const int *)b / 10;
+}
+
+/* Stable, for any number of elements and any length of its steps. */
+static void test_a_sort_in_steps_is_stable(void)
+{
+    for (size_t n = 0; n < 70; n++) {
+        int *at = malloc((n + 1) * sizeof *at);
+        struct msort s;
+        unsigned steps = 0;
+        TEST_ASSERT_NOT_NULL(at);
+        for (size_t i = 0; i < n; i++)
+            at[i] = (int)(i * 7 % 5 * 10 + i / 10);
+        TEST_ASSERT_EQUAL_INT(0, msort_init(&s, at, n, sizeof *at, by_ten));
+        while (msort_step(&s, 1 + (unsigned)n % 5))
+            TEST_ASSERT_LESS_THAN_UINT(1000, ++steps);
+        at = msort_take(&s);
+        for (size_t i = 1; i < n; i++)
+            TEST_ASSERT_LESS_OR_EQUAL_INT(at[i], at[i - 1]);
+        free(at);
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -136,5 +209,7 @@ int main(void)
     RUN_TEST(test_table_grows_and_shrinks_with_its_nodes);
     RUN_TEST(test_a_single_call_adds_or_joins_few_slots);
     RUN_TEST(test_any_node_serves_to_empty_the_table);
+    RUN_TEST(test_a_scan_visits_what_stays_exactly_once);
+    RUN_TEST(test_a_sort_in_steps_is_stable);
     return UNITY_END();
 }

@@ -1,0 +1,205 @@
+/* test_api_documents.c: documents about JetStream are made in slices: other accounts are served in
+ * between, the steps grow with what is shown, what goes meanwhile does no harm, and the text is
+ * that of a document made in one go.  Steps are counted, not time. */
+#include "support/api_tenants.h"
+
+static struct doc doc;
+static struct work_owner owner;
+static unsigned finished;
+
+static void done(struct doc *d)
+{
+    (void)d;
+    finished++;
+}
+
+static void begin(const char *options_json, const char *account)
+{
+    struct mf_error e;
+
+    finished = 0;
+    doc_init(&doc, loop, JSONW_COMPACT);
+    TEST_ASSERT_EQUAL(0, api_jsz(api, mf_str(options_json), account, &doc, NULL, &e));
+}
+
+#define ALL "{\"streams\":true,\"consumer\":true,\"config\":true}"
+
+/* Turns of one slice of so many steps each, until it is whole. */
+static unsigned turns_to_the_end(void)
+{
+    unsigned turns = 0;
+
+    doc_start(&doc, &owner, done);
+    for (; finished == 0 && turns < 100000; turns++)
+        loop_turn(loop);
+    TEST_ASSERT_EQUAL_UINT(1, finished);
+    TEST_ASSERT_EQUAL_INT(0, doc.rc);
+    return turns;
+}
+
+static void streams(const char *account, unsigned from, unsigned to)
+{
+    char name[32];
+
+    for (unsigned i = from; i < to; i++) {
+        (void)snprintf(name, sizeof name, "%s%05u", account, i);
+        create(account, name, "");
+        forget_inboxes();
+    }
+}
+
+static unsigned turns_of(const char *what)
+{
+    unsigned turns;
+
+    begin(what, NULL);
+    turns = turns_to_the_end();
+    doc_fini(&doc);
+    return turns;
+}
+
+static void test_steps_grow_with_the_streams(void)
+{
+    unsigned small, large, two;
+
+    start("");
+    streams("A", 0, 100);
+    work_set_steps(loop, 10);
+    small = turns_of(ALL);
+    work_set_steps(loop, 0);
+    streams("A", 100, 1000);
+    work_set_steps(loop, 10);
+    large = turns_of(ALL);
+    TEST_ASSERT_GREATER_THAN_UINT(5 * small, large);
+    TEST_ASSERT_LESS_THAN_UINT(15 * small, large);
+    TEST_ASSERT_GREATER_THAN_UINT(100, large); /* two steps for each stream; a turn has 20 */
+    work_set_steps(loop, 0);
+    streams("B", 0, 1000);
+    work_set_steps(loop, 10);
+    two = turns_of(ALL);
+    TEST_ASSERT_UINT_WITHIN(large / 5, 2 * large, two);
+}
+
+static void test_others_are_served_between_the_slices(void)
+{
+    struct inbox *b;
+
+    start("");
+    streams("A", 0, 300);
+    create("B", "T", "");
+    work_set_steps(loop, 3);
+    begin(ALL, NULL);
+    doc_start(&doc, &owner, done);
+    b = send("B", "$JS.API.STREAM.NAMES", "");
+    TEST_ASSERT_LESS_THAN_UINT(5, wait_for(b));
+    TEST_ASSERT_EQUAL_UINT(0, finished);
+    doc_fini(&doc); /* its reader has gone */
+    for (int i = 0; i < 500; i++)
+        loop_turn(loop);
+    TEST_ASSERT_EQUAL_UINT(0, finished);
+}
+
+/* Whatever the slices, the text is the same (but for the moment it was made). */
+static void test_slices_do_not_change_the_text(void)
+{
+    struct mf_buf whole;
+
+    start("");
+    streams("A", 0, 20);
+    create("B", "T", "");
+    for (unsigned i = 0; i < 30; i++) {
+        char subject[64], body[128];
+        (void)snprintf(subject, sizeof subject, "$JS.API.CONSUMER.CREATE.A00003.c%02u", i);
+        (void)snprintf(body, sizeof body,
+                       "{\"stream_name\":\"A00003\",\"config\":{\"name\":\"c%02u\"}}", i);
+        has(ask("A", subject, body), "\"created\"");
+    }
+    begin(ALL, "A");
+    doc_finish(&doc);
+    whole = doc.body;
+    doc.body = MF_BUF_INIT;
+    doc_fini(&doc);
+    has(mf_buf_cstr(&whole), "\"stream_detail\":[");
+    for (unsigned steps = 1; steps < 9; steps += 3) {
+        char *a, *b;
+        work_set_steps(loop, steps);
+        begin(ALL, "A");
+        (void)turns_to_the_end();
+        work_set_steps(loop, 0);
+        /* Consumers tell the time. */
+        TEST_ASSERT_EQUAL_size_t(
+            30, consumers_count(api_consumers(catalog_find(
+                    api_account_of(api, accounts_get(accounts, "A"))->catalog, MF_LIT("A00003")))));
+        a = strstr(mf_buf_cstr(&whole), "\"consumer_detail\"");
+        b = strstr(mf_buf_cstr(&doc.body), "\"consumer_detail\"");
+        TEST_ASSERT_TRUE((a == NULL) == (b == NULL));
+        a = strstr(mf_buf_cstr(&whole), "\"name\":\"A00004\"");
+        b = strstr(mf_buf_cstr(&doc.body), "\"name\":\"A00004\"");
+        TEST_ASSERT_NOT_NULL(a);
+        TEST_ASSERT_NOT_NULL(b);
+        TEST_ASSERT_EQUAL_STRING(a, b);
+        doc_fini(&doc);
+    }
+    mf_buf_fini(&whole);
+}
+
+/* Streams go and come while their page is made, the one it stands at too. */
+static void test_streams_go_while_they_are_shown(void)
+{
+    char subject[64];
+
+    start("");
+    streams("A", 0, 60);
+    has(ask("A", "$JS.API.CONSUMER.CREATE.A00020.c",
+            "{\"stream_name\":\"A00020\",\"config\":{\"name\":\"c\"}}"),
+        "\"created\"");
+    begin(ALL, NULL);
+    work_set_steps(loop, 1);
+    doc_start(&doc, &owner, done);
+    while (strstr(mf_buf_cstr(&doc.body), "\"name\":\"A00020\"") == NULL)
+        loop_turn(loop);
+    TEST_ASSERT_EQUAL_UINT(0, finished);
+    work_set_steps(loop, 0);
+    for (unsigned i = 19; i < 40; i++) {
+        (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.DELETE.A%05u", i);
+        (void)send("A", subject, "");
+        if (i == 20)
+            work_set_steps(loop, 1);
+    }
+    work_set_steps(loop, 1);
+    for (int i = 0; finished == 0 && i < 100000; i++)
+        loop_turn(loop);
+    TEST_ASSERT_EQUAL_INT(0, doc.rc);
+    TEST_ASSERT_EQUAL_UINT(1, finished);
+    has(mf_buf_cstr(&doc.body), "\"name\":\"A00059\"");
+    TEST_ASSERT_EQUAL_INT(0, doc.w.depth);
+    doc_fini(&doc);
+}
+
+static void test_metrics_go_through_streams_in_slices(void)
+{
+    unsigned turns;
+
+    start("");
+    streams("A", 0, 200);
+    fill("A", "A00199", 3, 3, 1);
+    work_set_steps(loop, 10);
+    finished = 0;
+    doc_init(&doc, loop, JSONW_COMPACT);
+    api_metrics(api, &doc);
+    turns = turns_to_the_end();
+    TEST_ASSERT_GREATER_THAN_UINT(200 * 30 / 20, turns); /* each has more than 30 samples */
+    has(mf_buf_cstr(&doc.body), "mayfly_stream_messages{account=\"A\",stream=\"A00199\"} 3\n");
+    doc_fini(&doc);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_steps_grow_with_the_streams);
+    RUN_TEST(test_others_are_served_between_the_slices);
+    RUN_TEST(test_slices_do_not_change_the_text);
+    RUN_TEST(test_streams_go_while_they_are_shown);
+    RUN_TEST(test_metrics_go_through_streams_in_slices);
+    return UNITY_END();
+}
