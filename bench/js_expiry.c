@@ -2,6 +2,7 @@
 #include "js_expiry.h"
 
 #include "js_load.h"
+#include "js_other.h"
 #include "js_wire.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ struct watcher {
     unsigned n;
     bool redis;
     int64_t *deadline_ns; /* by key, 0: not seen */
-    double *lag_s;        /* by death, with markers */
+    double *lag_s;        /* by death that gives notice */
     int64_t now_ns;       /* when this batch of frames arrived */
     atomic_uint born, died;
 };
@@ -34,21 +35,6 @@ static const char *header_value(const struct js_frame *f, const char *name)
     const char *at = memmem(f->body, f->head_len, name, strlen(name));
 
     return at != NULL ? at + strlen(name) : NULL;
-}
-
-/* 2026-01-02T03:04:05.678901234Z; the header ends with \r\n, so reading stops there. */
-static int64_t parse_time(const char *s)
-{
-    struct tm tm = {0};
-    char *end = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
-    int64_t ns = 0, scale = 100000000;
-
-    if (end == NULL)
-        return 0;
-    if (*end == '.')
-        for (end++; *end >= '0' && *end <= '9'; end++, scale /= 10)
-            ns += (*end - '0') * scale;
-    return (int64_t)timegm(&tm) * 1000000000 + ns;
 }
 
 static void watch_death(struct watcher *w, unsigned long key)
@@ -79,7 +65,8 @@ static void watch_frame(void *arg, const struct js_frame *f)
 
     if (key >= w->n)
         return;
-    if (header_value(f, "\r\nNats-Marker-Reason: ") != NULL) {
+    if (header_value(f, "\r\nNats-Marker-Reason: ") != NULL ||
+        header_value(f, "\r\nMayfly-Expired-Sequence: ") != NULL) {
         watch_death(w, key);
         return;
     }
@@ -87,7 +74,7 @@ static void watch_frame(void *arg, const struct js_frame *f)
     ttl = header_value(f, "\r\nNats-TTL: ");
     if (stamp == NULL || ttl == NULL)
         return;
-    w->deadline_ns[key] = parse_time(stamp) + (int64_t)strtol(ttl, NULL, 10) * 1000000000;
+    w->deadline_ns[key] = js_time_ns(stamp) + (int64_t)strtol(ttl, NULL, 10) * 1000000000;
     atomic_fetch_add(&w->born, 1);
 }
 
@@ -144,81 +131,6 @@ static void watcher_stop(struct watcher *w)
     shutdown(w->conn.fd, SHUT_RDWR);
     pthread_join(w->thread, NULL);
     js_close(&w->conn);
-}
-
-/* --- the other publisher ---------------------------------------------------------------------- */
-
-struct other {
-    struct js_conn conn;
-    pthread_t thread;
-    atomic_bool stop;
-    atomic_uint done;
-    double *us; /* by publish */
-    unsigned cap;
-    bool failed;
-};
-
-static bool other_publish(struct other *o, const char *body)
-{
-    char line[200], answer[256] = "";
-    bool ok;
-
-    snprintf(line, sizeof line, "SET e.other %s", body);
-    ok = o->conn.redis ? js_redis_ask(&o->conn, line, answer, sizeof answer) && answer[0] == '+'
-                       : js_request(&o->conn, "e.other", body, answer, sizeof answer) &&
-                             strstr(answer, "\"error\"") == NULL;
-    if (!ok)
-        fprintf(stderr, "bench: the other publisher: %s\n", answer);
-    return ok;
-}
-
-static void *other_main(void *arg)
-{
-    struct other *o = arg;
-    char body[129];
-
-    memset(body, 'y', 128);
-    body[128] = '\0';
-    while (!o->failed && !atomic_load(&o->stop)) {
-        unsigned i = atomic_load(&o->done);
-        double start = js_now_s();
-        o->failed = !other_publish(o, body);
-        if (i < o->cap)
-            o->us[i] = (js_now_s() - start) * 1e6;
-        atomic_store(&o->done, i + 1);
-    }
-    return NULL;
-}
-
-static bool other_start(struct other *o, const struct js_server *s)
-{
-    *o = (struct other){.cap = 1u << 20, .conn.fd = -1};
-    o->us = calloc(o->cap, sizeof *o->us);
-    if (o->us != NULL && js_server_dial(s, &o->conn) &&
-        pthread_create(&o->thread, NULL, other_main, o) == 0)
-        return true;
-    js_close(&o->conn);
-    free(o->us);
-    return false;
-}
-
-/* What it measured from its publish number `from` on. */
-static bool other_stop(struct other *o, unsigned from, struct js_deaths *out)
-{
-    unsigned n;
-
-    atomic_store(&o->stop, true);
-    pthread_join(o->thread, NULL);
-    n = atomic_load(&o->done);
-    n = n < o->cap ? n : o->cap;
-    if (n > from) {
-        out->other_p50_ms = js_quantile(o->us + from, n - from, 0.5) / 1000;
-        out->other_p99_ms = js_quantile(o->us + from, n - from, 0.99) / 1000;
-        out->other_max_ms = js_quantile(o->us + from, n - from, 1) / 1000;
-    }
-    js_close(&o->conn);
-    free(o->us);
-    return !o->failed;
 }
 
 /* --- polling ---------------------------------------------------------------------------------- */
@@ -294,18 +206,21 @@ static void fill_lags(struct watcher *w, unsigned dead, struct js_deaths *out)
 
 /* --- the two measurements --------------------------------------------------------------------- */
 
-static bool make_stream(struct js_server *s, bool markers)
+static bool make_stream(struct js_server *s, enum js_notice notice)
 {
+    static const char *const more[] = {
+        "\"subjects\":[\"e.>\"],",
+        "\"subjects\":[\"e.>\"],\"subject_delete_marker_ttl\":3600000000000,",
+        "\"subjects\":[\"e.>\",\"dead.e.>\"],\"metadata\":{\"mayfly.ttl.on_expire\":\"dead\"},"};
     char config[512];
 
     if (s->kind->redis)
         return true;
-    snprintf(
-        config, sizeof config,
-        "{\"name\":\"E\",\"subjects\":[\"e.>\"],\"max_msgs_per_subject\":1,\"storage\":\"file\","
-        "\"num_replicas\":1,\"allow_msg_ttl\":true,%s\"republish\":{\"src\":\"e.k.>\","
-        "\"dest\":\"rp.>\",\"headers_only\":true}}",
-        markers ? "\"subject_delete_marker_ttl\":3600000000000," : "");
+    snprintf(config, sizeof config,
+             "{\"name\":\"E\",\"max_msgs_per_subject\":1,\"storage\":\"file\","
+             "\"num_replicas\":1,\"allow_msg_ttl\":true,%s\"republish\":{\"src\":\"%s\","
+             "\"dest\":\"rp.>\",\"headers_only\":true}}",
+             more[notice], notice == JS_LETTERS ? ">" : "e.k.>");
     return js_server_ask(s, "$JS.API.STREAM.CREATE.E", config);
 }
 
@@ -345,6 +260,18 @@ static struct meter meter_read(const struct proc *p)
     return (struct meter){proc_cpu_s(p), js_now_s()};
 }
 
+static bool other_fill(struct js_other *o, unsigned from, struct js_deaths *out)
+{
+    bool ok = js_other_stop(o);
+    unsigned to = js_other_done(o);
+
+    out->other_p50_ms = js_other_us(o, from, to, 0.5) / 1000;
+    out->other_p99_ms = js_other_us(o, from, to, 0.99) / 1000;
+    out->other_max_ms = js_other_us(o, from, to, 1) / 1000;
+    js_other_fini(o);
+    return ok;
+}
+
 /* From before the first death to after the last; the second before the first deadline says what the
  * server costs while nothing dies (polls).  With another publisher that share would be as large as
  * what is looked for, and not the same during the deaths: so CPU time has a run of its own. */
@@ -352,38 +279,38 @@ static bool watch_deaths(struct js_server *s, const struct js_burst *burst, stru
                          double due_s, struct js_deaths *out)
 {
     struct polls *polls = calloc(1, sizeof *polls);
-    struct other o;
+    struct js_other o;
     struct meter a, b, end;
     double until_s = due_s + PATIENCE_S;
     unsigned others = 0;
     bool ok = polls != NULL;
 
     js_pause(due_s - 1.1 - js_now_s());
-    if (!ok || (!burst->alone && !other_start(&o, s))) {
+    if (!ok || (!burst->alone && !js_other_start(&o, s, "e.other"))) {
         free(polls);
         return false;
     }
     js_pause(due_s - 1.0 - js_now_s());
     a = meter_read(&s->proc);
-    if (!burst->markers) /* so that the polls' cost is in what is taken off */
+    if (burst->notice == JS_NO_NOTICE) /* so that the polls' cost is in what is taken off */
         ok = poll_deaths(s, polls, due_s - 0.02);
     js_pause(due_s - 0.02 - js_now_s());
     b = meter_read(&s->proc);
     if (!burst->alone)
-        others = atomic_load(&o.done);
-    if (burst->markers)
+        others = js_other_done(&o);
+    if (burst->notice != JS_NO_NOTICE)
         while (atomic_load(&w->died) < w->n && js_now_s() < until_s)
             js_pause(0.003);
     else
         ok = ok && poll_deaths(s, polls, until_s);
     /* What is left of the work shows in the CPU time. */
-    if (burst->markers)
+    if (burst->notice != JS_NO_NOTICE)
         js_pause(burst->settle_s);
     else
         ok = ok && poll_on(s, js_now_s() + burst->settle_s);
     end = meter_read(&s->proc);
     if (!burst->alone)
-        ok = other_stop(&o, others, out) && ok;
+        ok = other_fill(&o, others, out) && ok;
     if (b.at_s - a.at_s < 0.5) {
         fprintf(stderr,
                 "bench: no time was left to see what the server costs while nothing dies\n");
@@ -391,7 +318,8 @@ static bool watch_deaths(struct js_server *s, const struct js_burst *burst, stru
     }
     double idle = (b.cpu_s - a.cpu_s) / (b.at_s - a.at_s) * (end.at_s - b.at_s);
     out->cpu_s_per_million = (end.cpu_s - b.cpu_s - idle) * 1e6 / (double)w->n;
-    fill_lags(w, burst->markers ? atomic_load(&w->died) : lags_from_polls(w, polls), out);
+    fill_lags(w, burst->notice != JS_NO_NOTICE ? atomic_load(&w->died) : lags_from_polls(w, polls),
+              out);
     free(polls);
     return ok;
 }
@@ -404,10 +332,11 @@ bool js_burst(struct js_server *s, const struct js_burst *b, struct js_deaths *o
                          .due_together = true,
                          .conns = 4,
                          .window = 256,
+                         .body = b->body,
                          .count = b->n};
     struct watcher w;
     double start_s;
-    bool ok = make_stream(s, b->markers) && watcher_start(&w, s, b->n);
+    bool ok = make_stream(s, b->notice) && watcher_start(&w, s, b->n);
 
     *out = (struct js_deaths){0};
     *late = false;
@@ -434,7 +363,7 @@ bool js_spread(struct js_server *s, unsigned n, unsigned rate, unsigned ttl_s,
                          .count = n};
     struct watcher w;
     double until_s = js_now_s() + ttl_s + (double)n / rate + PATIENCE_S;
-    bool ok = make_stream(s, true) && watcher_start(&w, s, n), late;
+    bool ok = make_stream(s, JS_MARKERS) && watcher_start(&w, s, n), late;
 
     *out = (struct js_deaths){0};
     if (!ok)

@@ -12,21 +12,17 @@ static unsigned lifetime(const struct run *r)
     return r->setup == NATS ? r->sizes->expiring_s * 8 / 5 : r->sizes->expiring_s;
 }
 
-static bool burst(struct run *r, bool markers, bool alone, struct js_deaths *d)
+bool measure_burst(struct run *r, struct js_burst *b, struct js_deaths *out)
 {
-    struct js_burst b = {.n = r->sizes->expiring,
-                         .seconds = lifetime(r),
-                         .settle_s = r->sizes->settle_s,
-                         .markers = markers,
-                         .alone = alone};
     struct js_server s;
     bool ok = false, late = true;
 
-    while (late && b.seconds < 100) {
+    b->seconds = lifetime(r);
+    b->settle_s = r->sizes->settle_s;
+    for (; late && b->seconds < 100; b->seconds *= 2) {
         if (!js_server_start(&s, &r->kind))
             return false;
-        ok = js_burst(&s, &b, d, &late);
-        b.seconds *= 2;
+        ok = js_burst(&s, b, out, &late);
         js_server_stop(&s);
     }
     return ok;
@@ -34,9 +30,13 @@ static bool burst(struct run *r, bool markers, bool alone, struct js_deaths *d)
 
 static bool emit_burst(struct run *r, bool markers, const char *row)
 {
+    struct js_burst b = {.n = r->sizes->expiring, .notice = markers ? JS_MARKERS : JS_NO_NOTICE};
     struct js_deaths d, alone;
 
-    if (!burst(r, markers, false, &d) || !burst(r, markers, true, &alone))
+    if (!measure_burst(r, &b, &d))
+        return false;
+    b.alone = true;
+    if (!measure_burst(r, &b, &alone))
         return false;
     if (d.missing > 0)
         fprintf(stderr, "bench: %llu of %u deaths were never seen\n", (unsigned long long)d.missing,
