@@ -475,7 +475,7 @@ static void test_costs_of_rules_are_bounded(void)
     world_compile();
     world_rule_gives(TTL_NONE, "none", "s.a", NULL, payload);
     TEST_ASSERT_EQUAL(16384, world.d.scanned);
-    /* A value that is there, and is no limit: it is looked at once more, not 64 times. */
+    /* A value that is there, and is no limit: it is looked at once, not 64 times. */
     fill_rules(64, "{\"ttl\":\"fill(json(/x))\",\"id\":\"", "\"}");
     world_set("rules", big);
     world_compile();
@@ -484,8 +484,8 @@ static void test_costs_of_rules_are_bounded(void)
         memcpy(payload + n, "{},", 3);
     snprintf(payload + n, sizeof payload - n, "{}]}");
     world_rule_gives(TTL_NONE, "none", "s.a", NULL, payload);
-    TEST_ASSERT_GREATER_THAN(16384, world.d.scanned);
-    TEST_ASSERT_LESS_THAN(2 * 16384, world.d.scanned);
+    TEST_ASSERT_GREATER_THAN(16000, world.d.scanned);
+    TEST_ASSERT_LESS_OR_EQUAL(16384, world.d.scanned);
 }
 
 int main(void)
