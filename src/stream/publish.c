@@ -224,7 +224,7 @@ static bool has_company(const struct stream *s, const struct intake *in)
     uint64_t count;
 
     if (in->rollup != ROLLUP_NONE || in->h.schedule.len > 0 || in->h.schedule_next.len > 0 ||
-        limits_full_with(s, in) || linked_watches(s))
+        limits_full_with(s, in) || linked_concerns(s, in->subject))
         return true;
     if (s->cfg.max_msgs_per_subject <= 0)
         return false;
@@ -307,7 +307,7 @@ int stream_append(struct stream *s, struct intake *in, struct store_append *a)
     a->body = compress_body(s, in->payload, &a->flags);
     if (scope_holds(s))
         rc = lower_older(s, in, a->deadline_ns);
-    bool links = linked_watches(s);
+    bool links = linked_concerns(s, in->subject);
     bool permanent = links && lifetime_is_permanent(s, in->subject);
     if (rc == 0)
         rc = store_append(s->store, a);
