@@ -4,6 +4,7 @@
 // `worst`: the worst round counts, not the median.
 // `base` is another figure of the same setup, taken in turns with this one: the same without what the row is about.
 // Bars marked `base` are shares of it: at least `must` of it, or at most where less is better.
+// `shows` names a requirement whose test this row is (tools/requirements.mjs).
 
 export const SETUPS = ["nats-synced", "nats", "mayfly", "mayfly-relaxed", "redis"];
 
@@ -21,6 +22,7 @@ const x = (vs, must, aim) => ({ vs, must, aim });
 const value = (must, aim) => ({ must, aim });
 const share = (must, aim) => ({ base: true, must, aim });
 
+const shows = (what, r) => ({ ...r, shows: what });
 const OURS = ["mayfly"];
 const REDIS = ["mayfly", "redis"];
 const beside = (id, base, name, bars) => row(`${id}/rate`, name, "/s", OURS, { base: `${base}/rate`, bars });
@@ -31,7 +33,7 @@ const meanwhile = (id, name, bars) =>
 
 const deaths = (id, setups, [p50, max], cpu, disk) => [
   low(`${id}/lag_p50_s`, "lag, p50", "s", setups, [value(...p50)]),
-  low(`${id}/lag_max_s`, "lag, worst", "s", setups, [value(...max)]),
+  shows("R000_73_lateness_and_cost_of_expiry_are_measured", low(`${id}/lag_max_s`, "lag, worst", "s", setups, [value(...max)])),
   low(`${id}/other_p99_ms`, "another synchronous publisher meanwhile, p99", "ms", setups, [value(5, 1)]),
   low(`${id}/other_max_ms`, "its worst", "ms", setups, [value(20, 5)]),
   low(`${id}/cpu_s_per_million`, "processor seconds per million", "s", setups, [value(...cpu)]),
@@ -121,7 +123,7 @@ export const GROUPS = [
   {
     title: "Lifetimes: publishing 4 x 256, in turns with the same stream without a policy",
     rows: [
-      beside("ttl.default", "ttl.plain", "a default", [share(0.97, 0.99)]),
+      shows("R000_87_a_default_costs_little_within_a_publish", beside("ttl.default", "ttl.plain", "a default", [share(0.97, 0.99)])),
       cost("ttl.default", "ttl.plain", "a default"),
       beside("ttl.rules", "ttl.plain", "16 rules by subject, the last one matches", [share(0.95, 0.98)]),
       cost("ttl.rules", "ttl.plain", "16 rules"),
@@ -129,7 +131,7 @@ export const GROUPS = [
       cost("ttl.fill_head", "ttl.plain_head", "fill(header())"),
       beside("ttl.fill_json", "ttl.plain_json", "fill(json()), 200 B", [share(0.8, 0.9)]),
       cost("ttl.fill_json", "ttl.plain_json", "fill(json())"),
-      beside("ttl.link", "ttl.plain_keys", "permanent_if, 10,000 buckets", [share(0.92, 0.96)]),
+      shows("R004_15_a_link_costs_little_within_a_publish", beside("ttl.link", "ttl.plain_keys", "permanent_if, 10,000 buckets", [share(0.92, 0.96)])),
       cost("ttl.link", "ttl.plain_keys", "permanent_if"),
       beside("ttl.kv_subject", "ttl.kv_message", "KV put 4 x 64, history 5, scope subject (without: scope message)", [share(0.95, 0.99)]),
     ],
@@ -142,7 +144,7 @@ export const GROUPS = [
       rate("ttl.left", "GET, the time left, 4 x 64 (Redis: PTTL)", "/s", REDIS, [x("redis", 0.8, 1)]),
       beside("ttl.get_slide", "ttl.get", "direct get with slide: read, TTL 1 h", [share(0.9, 0.97)]),
       beside("ttl.get_renew", "ttl.get", "the same, TTL 64 s: each key is renewed every second", []),
-      lowBeside("ttl.get_after/p99_us", "ttl.get_alone/p99_us", "direct get, 10,000 living after a million expired, p99 (without: those alone)", "us", [share(1.1, 1)]),
+      shows("R000_02_a_million_dead_do_not_slow_reads_of_the_living", lowBeside("ttl.get_after/p99_us", "ttl.get_alone/p99_us", "direct get, 10,000 living after a million expired, p99 (without: those alone)", "us", [share(1.1, 1)])),
       low("ttl.memory/bytes", "memory of a key under a default, 128 B values, all of RSS", "B", OURS, [value(85.5, 84.75)]),
     ],
   },
