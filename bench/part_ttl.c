@@ -44,7 +44,7 @@ static bool walk_ask(struct js_server *s, const struct walk *w)
 
 static bool walk_time(struct run *r, struct js_server *s, const struct walk *w, const char *suffix)
 {
-    double ms[64];
+    double ms[64], cpu_s = proc_cpu_s(&s->proc);
     unsigned n = r->sizes->asks;
     char row[32];
 
@@ -55,6 +55,7 @@ static bool walk_time(struct run *r, struct js_server *s, const struct walk *w, 
         ms[i] = (js_now_s() - start_s) * 1e3;
     }
     snprintf(row, sizeof row, "%s%s", w->row, suffix);
+    emit(r, row, "cpu_ms", (proc_cpu_s(&s->proc) - cpu_s) * 1e3 / n);
     emit(r, row, "p50_ms", js_quantile(ms, n, 0.5));
     emit(r, row, "max_ms", js_quantile(ms, n, 1));
     return true;
