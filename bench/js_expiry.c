@@ -2,6 +2,7 @@
 #include "js_expiry.h"
 
 #include "js_load.h"
+#include "js_other.h"
 #include "js_watcher.h"
 #include "js_wire.h"
 
@@ -13,81 +14,6 @@
 
 #define PATIENCE_S 90.0
 #define MAX_POLLS  65536
-
-/* --- the other publisher ---------------------------------------------------------------------- */
-
-struct other {
-    struct js_conn conn;
-    pthread_t thread;
-    atomic_bool stop;
-    atomic_uint done;
-    double *us; /* by publish */
-    unsigned cap;
-    bool failed;
-};
-
-static bool other_publish(struct other *o, const char *body)
-{
-    char line[200], answer[256] = "";
-    bool ok;
-
-    snprintf(line, sizeof line, "SET e.other %s", body);
-    ok = o->conn.redis ? js_redis_ask(&o->conn, line, answer, sizeof answer) && answer[0] == '+'
-                       : js_request(&o->conn, "e.other", body, answer, sizeof answer) &&
-                             strstr(answer, "\"error\"") == NULL;
-    if (!ok)
-        fprintf(stderr, "bench: the other publisher: %s\n", answer);
-    return ok;
-}
-
-static void *other_main(void *arg)
-{
-    struct other *o = arg;
-    char body[129];
-
-    memset(body, 'y', 128);
-    body[128] = '\0';
-    while (!o->failed && !atomic_load(&o->stop)) {
-        unsigned i = atomic_load(&o->done);
-        double start = js_now_s();
-        o->failed = !other_publish(o, body);
-        if (i < o->cap)
-            o->us[i] = (js_now_s() - start) * 1e6;
-        atomic_store(&o->done, i + 1);
-    }
-    return NULL;
-}
-
-static bool other_start(struct other *o, const struct js_server *s)
-{
-    *o = (struct other){.cap = 1u << 20, .conn.fd = -1};
-    o->us = calloc(o->cap, sizeof *o->us);
-    if (o->us != NULL && js_server_dial(s, &o->conn) &&
-        pthread_create(&o->thread, NULL, other_main, o) == 0)
-        return true;
-    js_close(&o->conn);
-    free(o->us);
-    return false;
-}
-
-/* What it measured from its publish number `from` on. */
-static bool other_stop(struct other *o, unsigned from, struct js_deaths *out)
-{
-    unsigned n;
-
-    atomic_store(&o->stop, true);
-    pthread_join(o->thread, NULL);
-    n = atomic_load(&o->done);
-    n = n < o->cap ? n : o->cap;
-    if (n > from) {
-        out->other_p50_ms = js_quantile(o->us + from, n - from, 0.5) / 1000;
-        out->other_p99_ms = js_quantile(o->us + from, n - from, 0.99) / 1000;
-        out->other_max_ms = js_quantile(o->us + from, n - from, 1) / 1000;
-    }
-    js_close(&o->conn);
-    free(o->us);
-    return !o->failed;
-}
 
 /* --- polling ---------------------------------------------------------------------------------- */
 
@@ -153,18 +79,21 @@ static unsigned lags_from_polls(struct js_watcher *w, const struct polls *p)
 
 /* --- the two measurements --------------------------------------------------------------------- */
 
-static bool make_stream(struct js_server *s, bool markers)
+static bool make_stream(struct js_server *s, enum js_notice notice)
 {
+    static const char *const more[] = {
+        "\"subjects\":[\"e.>\"],",
+        "\"subjects\":[\"e.>\"],\"subject_delete_marker_ttl\":3600000000000,",
+        "\"subjects\":[\"e.>\",\"dead.e.>\"],\"metadata\":{\"mayfly.ttl.on_expire\":\"dead\"},"};
     char config[512];
 
     if (s->kind->redis)
         return true;
-    snprintf(
-        config, sizeof config,
-        "{\"name\":\"E\",\"subjects\":[\"e.>\"],\"max_msgs_per_subject\":1,\"storage\":\"file\","
-        "\"num_replicas\":1,\"allow_msg_ttl\":true,%s\"republish\":{\"src\":\"e.k.>\","
-        "\"dest\":\"rp.>\",\"headers_only\":true}}",
-        markers ? "\"subject_delete_marker_ttl\":3600000000000," : "");
+    snprintf(config, sizeof config,
+             "{\"name\":\"E\",\"max_msgs_per_subject\":1,\"storage\":\"file\","
+             "\"num_replicas\":1,\"allow_msg_ttl\":true,%s\"republish\":{\"src\":\"%s\","
+             "\"dest\":\"rp.>\",\"headers_only\":true}}",
+             more[notice], notice == JS_LETTERS ? ">" : "e.k.>");
     return js_server_ask(s, "$JS.API.STREAM.CREATE.E", config);
 }
 
@@ -205,6 +134,18 @@ static struct meter meter_read(const struct proc *p)
     return (struct meter){proc_cpu_s(p), js_now_s()};
 }
 
+static bool other_fill(struct js_other *o, unsigned from, struct js_deaths *out)
+{
+    bool ok = js_other_stop(o);
+    unsigned to = js_other_done(o);
+
+    out->other_p50_ms = js_other_us(o, from, to, 0.5) / 1000;
+    out->other_p99_ms = js_other_us(o, from, to, 0.99) / 1000;
+    out->other_max_ms = js_other_us(o, from, to, 1) / 1000;
+    js_other_fini(o);
+    return ok;
+}
+
 /* From before the first death to after the last; the second before the first deadline says what the
  * server costs while nothing dies (polls).  With another publisher that share would be as large as
  * what is looked for, and not the same during the deaths: so CPU time has a run of its own. */
@@ -212,38 +153,38 @@ static bool watch_deaths(struct js_server *s, const struct js_burst *burst, stru
                          double due_s, struct js_deaths *out)
 {
     struct polls *polls = calloc(1, sizeof *polls);
-    struct other o;
+    struct js_other o;
     struct meter a, b, end;
     double until_s = due_s + PATIENCE_S;
     unsigned others = 0;
     bool ok = polls != NULL;
 
     js_pause(due_s - 1.1 - js_now_s());
-    if (!ok || (!burst->alone && !other_start(&o, s))) {
+    if (!ok || (!burst->alone && !js_other_start(&o, s, "e.other"))) {
         free(polls);
         return false;
     }
     js_pause(due_s - 1.0 - js_now_s());
     a = meter_read(&s->proc);
-    if (!burst->markers) /* so that the polls' cost is in what is taken off */
+    if (burst->notice == JS_NO_NOTICE) /* so that the polls' cost is in what is taken off */
         ok = poll_deaths(s, polls, due_s - 0.02);
     js_pause(due_s - 0.02 - js_now_s());
     b = meter_read(&s->proc);
     if (!burst->alone)
-        others = atomic_load(&o.done);
-    if (burst->markers)
+        others = js_other_done(&o);
+    if (burst->notice != JS_NO_NOTICE)
         while (atomic_load(&w->died) < w->n && js_now_s() < until_s)
             js_pause(0.003);
     else
         ok = ok && poll_deaths(s, polls, until_s);
     /* What is left of the work shows in the CPU time. */
-    if (burst->markers)
+    if (burst->notice != JS_NO_NOTICE)
         js_pause(burst->settle_s);
     else
         ok = ok && poll_on(s, js_now_s() + burst->settle_s);
     end = meter_read(&s->proc);
     if (!burst->alone)
-        ok = other_stop(&o, others, out) && ok;
+        ok = other_fill(&o, others, out) && ok;
     if (b.at_s - a.at_s < 0.5) {
         fprintf(stderr,
                 "bench: no time was left to see what the server costs while nothing dies\n");
@@ -251,7 +192,8 @@ static bool watch_deaths(struct js_server *s, const struct js_burst *burst, stru
     }
     double idle = (b.cpu_s - a.cpu_s) / (b.at_s - a.at_s) * (end.at_s - b.at_s);
     out->cpu_s_per_million = (end.cpu_s - b.cpu_s - idle) * 1e6 / (double)w->n;
-    js_watcher_lags(w, burst->markers ? atomic_load(&w->died) : lags_from_polls(w, polls), out);
+    js_watcher_lags(
+        w, burst->notice != JS_NO_NOTICE ? atomic_load(&w->died) : lags_from_polls(w, polls), out);
     free(polls);
     return ok;
 }
@@ -264,10 +206,11 @@ bool js_burst(struct js_server *s, const struct js_burst *b, struct js_deaths *o
                          .due_together = true,
                          .conns = 4,
                          .window = 256,
+                         .body = b->body,
                          .count = b->n};
     struct js_watcher w;
     double start_s;
-    bool ok = make_stream(s, b->markers) && js_watcher_start(&w, s, b->n, NULL);
+    bool ok = make_stream(s, b->notice) && js_watcher_start(&w, s, b->n, NULL);
 
     *out = (struct js_deaths){0};
     *late = false;
@@ -294,7 +237,7 @@ bool js_spread(struct js_server *s, unsigned n, unsigned rate, unsigned ttl_s,
                          .count = n};
     struct js_watcher w;
     double until_s = js_now_s() + ttl_s + (double)n / rate + PATIENCE_S;
-    bool ok = make_stream(s, true) && js_watcher_start(&w, s, n, NULL), late;
+    bool ok = make_stream(s, JS_MARKERS) && js_watcher_start(&w, s, n, NULL), late;
 
     *out = (struct js_deaths){0};
     if (!ok)

@@ -1,8 +1,9 @@
 /* js_expiry.h: many deaths, and how late each is seen from outside.
  *
  * A stream republishes what it stores, so a watcher learns of each key once when it is written (its
- * time stamp plus its TTL is the deadline) and, with markers, once more when it dies.  Without
- * markers the stream's message count is polled: the k-th death is compared with the k-th deadline.
+ * time stamp plus its TTL is the deadline) and, with markers or dead letters, once more when it
+ * dies.  Without them the stream's message count is polled: the k-th death is compared with the
+ * k-th deadline.
  * Redis is told each deadline; its event of a key that expired stands for the marker.
  */
 #ifndef MAYFLY_BENCH_JS_EXPIRY_H
@@ -23,11 +24,13 @@ struct js_deaths {
 /* n keys whose deadlines lie within one second.  seconds: how long the loading may take; false and
  * *late when it took longer.  settle_s: how long after the last death the work is seen to its end.
  */
+enum js_notice { JS_NO_NOTICE, JS_MARKERS, JS_LETTERS /* Mayfly's */ };
 struct js_burst {
     unsigned n, seconds;
     double settle_s;
-    bool markers;
-    bool alone; /* without the other publisher: cpu_s_per_million; with it, all else */
+    enum js_notice notice;
+    const char *body; /* NULL: 128 bytes */
+    bool alone;       /* without the other publisher: cpu_s_per_million; with it, all else */
 };
 bool js_burst(struct js_server *s, const struct js_burst *b, struct js_deaths *out, bool *late);
 /* n keys with markers, which live ttl_s, written and so due at `rate` a second; only the lags are

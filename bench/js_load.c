@@ -3,6 +3,7 @@
 
 #include "js_wire.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,10 @@
 #include <unistd.h>
 
 #define PAYLOAD       128
-#define TEMPLATE      512
+#define TEMPLATE      2048
 #define DIGITS        7
 #define MS_DIGITS     13 /* of a wall clock's milliseconds */
+#define TTL_DIGITS    6
 #define INBOX         "_INBOX.Xh4kq0vT9aLr2mWz7bNc%02u"
 #define SCATTER       7368787u /* prime to every number of keys in use */
 #define MAX_LATENCIES ((size_t)1 << 20)
@@ -49,60 +51,84 @@ static void put_digits(char *p, uint64_t v, int n)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+static size_t print(char *at, const char *end, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(at, (size_t)(end - at), format, args);
+    va_end(args);
+    return n > 0 && n < end - at ? (size_t)n : 0;
+}
+
+/* Redis takes no zeros before a number: where TTLs differ it is told the times themselves. */
+static bool tells_time(const struct js_job *job)
+{
+    return job->deadline_ns != NULL || job->due_together || job->ttl_spread > 0;
+}
+
 static void build_redis(struct lane *l)
 {
     const struct js_job *job = l->load->job;
     size_t key = strlen(job->prefix) + DIGITS;
     bool ttl = job->ttl_s > 0;
     char *p = l->request, *end = p + TEMPLATE;
+    const char *verb = job->redis_ask != NULL ? job->redis_ask : "SET", *arg = job->redis_body;
 
-    if (job->get_from != NULL) {
-        l->len = (size_t)snprintf(p, TEMPLATE, "*2\r\n$3\r\nGET\r\n$%zu\r\n%s0000000\r\n", key,
-                                  job->prefix);
-        l->key_at = l->len - 2 - DIGITS;
-        return;
-    }
-    p += snprintf(p, TEMPLATE, "*%d\r\n$3\r\nSET\r\n$%zu\r\n%s0000000\r\n", ttl ? 5 : 3, key,
-                  job->prefix);
+    p += print(p, end, "*%d\r\n$%zu\r\n%s\r\n$%zu\r\n%s0000000\r\n",
+               job->redis_ask == NULL ? (ttl ? 5 : 3)
+               : arg == NULL          ? 2
+                                      : (strchr(arg, ' ') != NULL ? 4 : 3),
+               strlen(verb), verb, key, job->prefix);
     l->key_at = (size_t)(p - l->request) - 2 - DIGITS;
-    p += snprintf(p, (size_t)(end - p), "$%d\r\n", PAYLOAD);
+    for (size_t n; job->redis_ask != NULL && arg != NULL && *arg != '\0';
+         arg += n + (arg[n] == ' ')) {
+        n = strcspn(arg, " ");
+        p += print(p, end, "$%zu\r\n%.*s\r\n", n, (int)n, arg);
+    }
+    l->len = (size_t)(p - l->request);
+    if (job->redis_ask != NULL)
+        return;
+    p += print(p, end, "$%d\r\n", PAYLOAD);
     memset(p, 'x', PAYLOAD);
     p += PAYLOAD;
-    if (!ttl)
-        p += snprintf(p, (size_t)(end - p), "\r\n");
-    else if (job->deadline_ns == NULL && !job->due_together)
-        p += snprintf(p, (size_t)(end - p), "\r\n$2\r\nEX\r\n$4\r\n%04u\r\n", job->ttl_s);
-    else
-        p += snprintf(p, (size_t)(end - p), "\r\n$4\r\nPXAT\r\n$13\r\n0000000000000\r\n");
+    p += !ttl              ? print(p, end, "\r\n")
+         : tells_time(job) ? print(p, end, "\r\n$4\r\nPXAT\r\n$13\r\n0000000000000\r\n")
+                           : print(p, end, "\r\n$2\r\nEX\r\n$%d\r\n%u\r\n",
+                                   snprintf(NULL, 0, "%u", job->ttl_s), job->ttl_s);
     l->len = (size_t)(p - l->request);
-    l->ttl_at = ttl ? l->len - 2 - MS_DIGITS : 0;
+    l->ttl_at = tells_time(job) ? l->len - 2 - MS_DIGITS : 0;
 }
 
 static void build_nats(struct lane *l, unsigned index)
 {
     const struct js_job *job = l->load->job;
-    char subject[128], reply[64], head[64] = "";
-    size_t body = job->get_from != NULL ? 0 : PAYLOAD, at;
-    int n;
+    bool plain = job->ask == NULL && job->body == NULL;
+    char subject[256], reply[64], head[256] = "";
+    size_t body = plain ? PAYLOAD : job->body != NULL ? strlen(job->body) : 0, at;
+    char *end = l->request + TEMPLATE;
 
     snprintf(reply, sizeof reply, INBOX ".0000000", index);
-    snprintf(subject, sizeof subject, "%s%s%s%s0000000",
-             job->get_from != NULL ? "$JS.API.DIRECT.GET." : "",
-             job->get_from != NULL ? job->get_from : "", job->get_from != NULL ? "." : "",
-             job->prefix);
-    if (job->ttl_s > 0)
-        snprintf(head, sizeof head, "NATS/1.0\r\nNats-TTL: %02u\r\n\r\n", job->ttl_s);
-    n = head[0] != '\0' ? snprintf(l->request, TEMPLATE, "HPUB %s %s %zu %zu\r\n%s", subject, reply,
-                                   strlen(head), strlen(head) + body, head)
-                        : snprintf(l->request, TEMPLATE, "PUB %s %s %zu\r\n", subject, reply, body);
-    at = (size_t)n;
-    memset(l->request + at, 'x', body);
+    snprintf(subject, sizeof subject, "%s%s0000000", job->ask != NULL ? job->ask : "", job->prefix);
+    if (job->ttl_s > 0 || job->head != NULL)
+        snprintf(head, sizeof head, "NATS/1.0\r\n%s%.*s%s\r\n", job->head != NULL ? job->head : "",
+                 job->ttl_s > 0 ? 10 : 0, "Nats-TTL: ", job->ttl_s > 0 ? "000000\r\n" : "");
+    at = head[0] != '\0' ? print(l->request, end, "HPUB %s %s %zu %zu\r\n%s", subject, reply,
+                                 strlen(head), strlen(head) + body, head)
+                         : print(l->request, end, "PUB %s %s %zu\r\n", subject, reply, body);
+    if (job->ttl_s > 0) {
+        l->ttl_at = at - 4 - TTL_DIGITS; /* the digits and the two line ends */
+        put_digits(l->request + l->ttl_at, job->ttl_s, TTL_DIGITS);
+    }
+    if (plain)
+        memset(l->request + at, 'x', body);
+    else
+        memcpy(l->request + at, job->body != NULL ? job->body : "", body);
     memcpy(l->request + at + body, "\r\n", 2);
     l->len = at + body + 2;
     l->key_at = (size_t)(strchr(l->request, ' ') - l->request) + 1 + strlen(subject) - DIGITS;
     l->reply_at = l->key_at + DIGITS + 1 + strlen(reply) - DIGITS;
-    if (job->due_together)
-        l->ttl_at = at - 6; /* two digits and the two line ends */
 }
 
 static bool lane_open(struct load *ld, int port, unsigned i)
@@ -127,12 +153,18 @@ static bool lane_open(struct load *ld, int port, unsigned i)
 /* --- running ---------------------------------------------------------------------------------- */
 
 /* An ack is {"stream"..., an error {"error"...; a stored message has headers without a status.
- * Redis says +OK, a text, or an error behind a minus. */
+ * Answers to requests have a type before the error.  Redis says +OK, a text, or an error behind a
+ * minus; :0 is a key that is not there. */
 static bool is_bad(const struct lane *l, const struct js_frame *f)
 {
-    if (l->load->job->redis)
-        return f->body[0] == '-' || f->body[1] == '-';
-    return f->head_len > 0 ? f->head_len < 9 || f->body[8] == ' ' : f->len < 3 || f->body[2] == 'e';
+    const struct js_job *job = l->load->job;
+
+    if (job->redis)
+        return f->body[0] == '-' || f->body[1] == '-' || memcmp(f->body, ":0", 2) == 0;
+    if (f->head_len > 0)
+        return f->head_len < 9 || f->body[8] == ' ';
+    return f->len < 3 || f->body[2] == 'e' ||
+           (job->ask != NULL && memmem(f->body, f->len, "\"error\"", 7) != NULL);
 }
 
 static void count_answer(void *arg, const struct js_frame *f)
@@ -158,6 +190,8 @@ static uint64_t deadline_ms(const struct load *ld, uint64_t key)
 
     if (job->due_together)
         ms += (int64_t)(key * 1000 / job->keys);
+    if (job->ttl_spread > 0)
+        ms += (int64_t)(key % job->ttl_spread) * 1000;
     if (job->deadline_ns != NULL)
         job->deadline_ns[key] = ms * 1000000;
     return (uint64_t)ms;
@@ -172,10 +206,11 @@ static char *put_request(struct load *ld, struct lane *l, char *dst, unsigned tt
     put_digits(dst + l->key_at, key, DIGITS);
     if (!job->redis)
         put_digits(dst + l->reply_at, ld->sent, DIGITS);
-    if (l->ttl_at > 0 && !job->redis)
-        put_digits(dst + l->ttl_at, ttl, 2);
-    else if (job->due_together || job->deadline_ns != NULL)
+    if (job->redis && l->ttl_at > 0)
         put_digits(dst + l->ttl_at, deadline_ms(ld, key), MS_DIGITS);
+    else if (l->ttl_at > 0)
+        put_digits(dst + l->ttl_at, ttl + (job->ttl_spread > 0 ? key % job->ttl_spread : 0),
+                   TTL_DIGITS);
     ld->sent++;
     return dst + l->len;
 }

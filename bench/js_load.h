@@ -1,6 +1,6 @@
-/* js_load.h: publishes (or direct gets; SETs and GETs of Redis) in a window, on several
- * connections, from one thread. Each request is a copied template with its digits patched; each
- * answer is counted by its frame.
+/* js_load.h: publishes, or requests about keys (of Redis: SETs and other commands), in a window, on
+ * several connections, from one thread.  Each request is a copied template with its digits patched;
+ * each answer is counted by its frame.
  */
 #ifndef MAYFLY_BENCH_JS_LOAD_H
 #define MAYFLY_BENCH_JS_LOAD_H
@@ -13,12 +13,17 @@
 
 struct js_job {
     bool redis;
-    const char *prefix;   /* subjects are prefix + seven digits */
-    const char *get_from; /* a stream: direct gets from it instead of publishes */
-    unsigned keys;        /* distinct subjects, in scattered order */
-    unsigned ttl_s;       /* 0: no header */
-    /* ttl_s - whole seconds since the start (two digits): all die in one second.  Redis is told the
-     * time itself, spread over that second. */
+    const char *prefix; /* subjects are prefix + seven digits */
+    /* A request to ask + subject instead of a publish: "$JS.API.DIRECT.GET.B."; of Redis, the
+     * command: "GET".  Its body, or what comes behind the key, is `body`. */
+    const char *ask, *redis_ask;
+    const char *body, *redis_body; /* NULL: publishes have 128 bytes, requests nothing */
+    const char *head;              /* more lines of a publish's header, each with its end */
+    unsigned keys;                 /* distinct subjects, in scattered order */
+    unsigned ttl_s;                /* 0: no header */
+    unsigned ttl_spread;           /* TTLs from ttl_s up, by key, so many different ones */
+    /* ttl_s - whole seconds since the start: all die in one second.  Redis is told the time itself,
+     * spread over that second. */
     bool due_together;
     int64_t *deadline_ns;   /* by key, Redis only: filled in, and told to the server to the ms */
     unsigned conns, window; /* at most JS_LOAD_CONNS; window is each connection's */

@@ -8,28 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 static const char *header_value(const struct js_frame *f, const char *name)
 {
     const char *at = memmem(f->body, f->head_len, name, strlen(name));
 
     return at != NULL ? at + strlen(name) : NULL;
-}
-
-/* 2026-01-02T03:04:05.678901234Z; the header ends with \r\n, so reading stops there. */
-static int64_t parse_time(const char *s)
-{
-    struct tm tm = {0};
-    char *end = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
-    int64_t ns = 0, scale = 100000000;
-
-    if (end == NULL)
-        return 0;
-    if (*end == '.')
-        for (end++; *end >= '0' && *end <= '9'; end++, scale /= 10)
-            ns += (*end - '0') * scale;
-    return (int64_t)timegm(&tm) * 1000000000 + ns;
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -77,10 +61,11 @@ static void watch_copy(void *arg, const struct js_frame *f)
 
     if (key >= w->n)
         return;
-    if (header_value(f, "\r\nNats-Marker-Reason: ") != NULL)
+    if (header_value(f, "\r\nNats-Marker-Reason: ") != NULL ||
+        header_value(f, "\r\nMayfly-Expired-Sequence: ") != NULL)
         watch_death(w, key);
     else
-        watch_birth(w, key, stamp == NULL ? 0 : parse_time(stamp),
+        watch_birth(w, key, stamp == NULL ? 0 : js_time_ns(stamp),
                     header_value(f, "\r\nNats-TTL: "));
 }
 

@@ -17,7 +17,7 @@ struct js_watcher {
     unsigned n;
     bool redis;
     int64_t *deadline_ns; /* by key, 0: not seen */
-    double *lag_s;        /* by death, with markers */
+    double *lag_s;        /* by death that gives notice */
     int64_t now_ns;       /* when this batch of frames arrived */
     atomic_uint born, died;
 };

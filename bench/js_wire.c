@@ -32,6 +32,20 @@ int64_t js_wall_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+int64_t js_time_ns(const char *s)
+{
+    struct tm tm = {0};
+    char *end = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
+    int64_t ns = 0, scale = 100000000;
+
+    if (end == NULL)
+        return 0;
+    if (*end == '.')
+        for (end++; *end >= '0' && *end <= '9'; end++, scale /= 10)
+            ns += (*end - '0') * scale;
+    return (int64_t)timegm(&tm) * 1000000000 + ns;
+}
+
 void js_pause(double s)
 {
     struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};

@@ -24,7 +24,9 @@ typedef void js_frame_fn(void *arg, const struct js_frame *f);
 
 double js_now_s(void);    /* monotonic */
 int64_t js_wall_ns(void); /* the servers' clock */
-void js_pause(double s);  /* lets time pass; never to wait for somebody */
+/* 2026-01-02T03:04:05.678901234Z, and something else behind it; 0: it is no time. */
+int64_t js_time_ns(const char *s);
+void js_pause(double s); /* lets time pass; never to wait for somebody */
 
 bool js_open(struct js_conn *c, int port);
 bool js_open_redis(struct js_conn *c, int port);

@@ -37,10 +37,21 @@ static const struct part {
     {"marked", "expiry", ALL_THREE, part_marked},
     {"watched", "expiry", ALL_THREE, part_watched},
     {"busy", "expiry", ALL_THREE, part_busy},
-    {"after", "expiry", ALL_THREE, part_after},
+    {"loaded", "expiry", ALL_THREE, part_loaded},
     {"spread", "expiry", ALL_THREE, part_spread},
     {"restart", "restart", ALL_THREE, part_restart},
     {"crash", "restart", BOTH, part_crash},
+    {"policy", "ttl", 1u << MAYFLY, part_policy},
+    {"scope", "ttl", 1u << MAYFLY, part_scope},
+    {"slide", "ttl", 1u << MAYFLY, part_slide},
+    {"after", "ttl", 1u << MAYFLY, part_after},
+    {"touch", "ttl", 1u << MAYFLY | 1u << REDIS, part_touch},
+    {"walks", "ttl", 1u << MAYFLY | 1u << REDIS, part_walks},
+    {"memory", "ttl", 1u << MAYFLY, part_memory},
+    {"backfill", "ttl", 1u << MAYFLY, part_backfill},
+    {"warn", "ttl", 1u << MAYFLY, part_warn},
+    {"letters", "ttl", 1u << MAYFLY, part_letters},
+    {"link", "ttl", 1u << MAYFLY, part_link},
 };
 #define PARTS (sizeof parts / sizeof parts[0])
 
@@ -67,7 +78,15 @@ static const struct sizes full = {.fans = 1,
                                   .restart_keys = 1000000,
                                   .crash_keys = 1600,
                                   .crash_kills = 3,
-                                  .crash_s = 1.5};
+                                  .crash_s = 1.5,
+                                  .turns = 8,
+                                  .asks = 21,
+                                  .turn_s = 0.3,
+                                  .keys_many = 10000000,
+                                  .warned = 1000000,
+                                  .warned_s = 10,
+                                  .letters = 100000,
+                                  .trials = 10000};
 /* A minute for all rows: shows that they run, and roughly how they stand. */
 static const struct sizes quick = {.fans = 0.1,
                                    .requests = 2000,
@@ -92,7 +111,15 @@ static const struct sizes quick = {.fans = 0.1,
                                    .restart_keys = 50000,
                                    .crash_keys = 500,
                                    .crash_kills = 1,
-                                   .crash_s = 0.6};
+                                   .crash_s = 0.6,
+                                   .turns = 4,
+                                   .asks = 5,
+                                   .turn_s = 0.1,
+                                   .keys_many = 1000000,
+                                   .warned = 50000,
+                                   .warned_s = 2,
+                                   .letters = 10000,
+                                   .trials = 1000};
 /* Seconds: each row runs at all. */
 static const struct sizes tiny = {.fans = 0.0003,
                                   .requests = 20,
@@ -117,7 +144,15 @@ static const struct sizes tiny = {.fans = 0.0003,
                                   .restart_keys = 400,
                                   .crash_keys = 100,
                                   .crash_kills = 1,
-                                  .crash_s = 0.3};
+                                  .crash_s = 0.3,
+                                  .turns = 2,
+                                  .asks = 2,
+                                  .turn_s = 0.02,
+                                  .keys_many = 2000,
+                                  .warned = 200,
+                                  .warned_s = 1,
+                                  .letters = 100,
+                                  .trials = 50};
 
 struct plan {
     const char *binary[SETUPS];
@@ -357,7 +392,7 @@ static bool rows_known(const struct plan *plan)
             fprintf(stderr, "bench: no rows `%s'; there are:", name);
             for (size_t i = 0; i < PARTS; i++)
                 fprintf(stderr, " %s", parts[i].name);
-            fprintf(stderr, " core stream consume expiry\n");
+            fprintf(stderr, " core stream consume expiry restart ttl\n");
             return false;
         }
         at += n + (at[n] == ',');

@@ -28,6 +28,12 @@ struct sizes {
     unsigned restart_keys;
     unsigned crash_keys, crash_kills;
     double crash_s;
+    unsigned turns, asks; /* of streams that are compared, of a request that is timed: up to 64 */
+    double turn_s;
+    unsigned keys_many;        /* of ten million's rows */
+    unsigned warned, warned_s; /* keys, and the seconds within which they are warned of */
+    unsigned letters;          /* keys that leave one */
+    unsigned trials;           /* of links */
 };
 struct run {
     const struct sizes *sizes;
@@ -55,6 +61,12 @@ void meter_emit(struct run *r, const char *row, const struct meter *m, double en
  * are errors are said on stderr and spoil the part. */
 bool measure_load(struct run *r, struct js_server *s, const char *row, const struct js_job *job);
 
+/* Deaths within one second (js_expiry.h) on a server of their own.  What loads too slowly is tried
+ * again with twice the time: seconds and settle_s are filled in. */
+struct js_burst;
+struct js_deaths;
+bool measure_burst(struct run *r, struct js_burst *b, struct js_deaths *out);
+
 /* Each starts and stops the servers it needs.  false: said on stderr. */
 bool part_core(struct run *r);
 bool part_idle(struct run *r);
@@ -67,9 +79,20 @@ bool part_plain(struct run *r);
 bool part_marked(struct run *r);
 bool part_watched(struct run *r);
 bool part_busy(struct run *r);
-bool part_after(struct run *r);
+bool part_loaded(struct run *r);
 bool part_spread(struct run *r);
 bool part_restart(struct run *r);
 bool part_crash(struct run *r);
+bool part_policy(struct run *r);
+bool part_scope(struct run *r);
+bool part_slide(struct run *r);
+bool part_after(struct run *r);
+bool part_touch(struct run *r);
+bool part_walks(struct run *r);
+bool part_memory(struct run *r);
+bool part_backfill(struct run *r);
+bool part_warn(struct run *r);
+bool part_letters(struct run *r);
+bool part_link(struct run *r);
 
 #endif

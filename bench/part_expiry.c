@@ -13,21 +13,17 @@ static unsigned lifetime(const struct run *r)
     return r->setup == NATS ? r->sizes->expiring_s * 8 / 5 : r->sizes->expiring_s;
 }
 
-static bool burst(struct run *r, bool markers, bool alone, struct js_deaths *d)
+bool measure_burst(struct run *r, struct js_burst *b, struct js_deaths *out)
 {
-    struct js_burst b = {.n = r->sizes->expiring,
-                         .seconds = lifetime(r),
-                         .settle_s = r->sizes->settle_s,
-                         .markers = markers,
-                         .alone = alone};
     struct js_server s;
     bool ok = false, late = true;
 
-    while (late && b.seconds < 100) {
+    b->seconds = lifetime(r);
+    b->settle_s = r->sizes->settle_s;
+    for (; late && b->seconds < 100; b->seconds *= 2) {
         if (!js_server_start(&s, &r->kind))
             return false;
-        ok = js_burst(&s, &b, d, &late);
-        b.seconds *= 2;
+        ok = js_burst(&s, b, out, &late);
         js_server_stop(&s);
     }
     return ok;
@@ -35,9 +31,13 @@ static bool burst(struct run *r, bool markers, bool alone, struct js_deaths *d)
 
 static bool emit_burst(struct run *r, bool markers, const char *row)
 {
+    struct js_burst b = {.n = r->sizes->expiring, .notice = markers ? JS_MARKERS : JS_NO_NOTICE};
     struct js_deaths d, alone;
 
-    if (!burst(r, markers, false, &d) || !burst(r, markers, true, &alone))
+    if (!measure_burst(r, &b, &d))
+        return false;
+    b.alone = true;
+    if (!measure_burst(r, &b, &alone))
         return false;
     if (d.missing > 0)
         fprintf(stderr, "bench: %llu of %u deaths were never seen\n", (unsigned long long)d.missing,
@@ -114,7 +114,7 @@ bool part_busy(struct run *r)
     return emit_watched(r, true, "expiry.busy");
 }
 
-bool part_after(struct run *r)
+bool part_loaded(struct run *r)
 {
     struct js_watched b = {.n = r->sizes->expiring, .seconds = r->sizes->expiring_s, .rate = 500};
     struct js_deaths d;
@@ -125,9 +125,9 @@ bool part_after(struct run *r)
         return false;
     ok = js_after_load(&s, &b, &d);
     js_server_stop(&s);
-    emit(r, "after", "other_p50_ms", d.other_p50_ms);
-    emit(r, "after", "other_p99_ms", d.other_p99_ms);
-    emit(r, "after", "other_max_ms", d.other_max_ms);
+    emit(r, "loaded", "other_p50_ms", d.other_p50_ms);
+    emit(r, "loaded", "other_p99_ms", d.other_p99_ms);
+    emit(r, "loaded", "other_max_ms", d.other_max_ms);
     return ok;
 }
 

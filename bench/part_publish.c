@@ -88,7 +88,8 @@ bool part_kv(struct run *r)
     fill.count = keys;
     fill.cap_s = 0;
     fill.redis = r->kind.redis;
-    get.get_from = "B";
+    get.ask = "$JS.API.DIRECT.GET.B.";
+    get.redis_ask = "GET";
     ttl.ttl_s = 3600;
     ok = stream_make(&s, true, false) && measure_load(r, &s, "kv.put", &put);
     /* Gets are the same whatever puts cost: not repeated for the server that takes minutes to fill.

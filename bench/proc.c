@@ -191,15 +191,12 @@ void proc_stop(struct proc *p)
 
 double proc_cpu_s(const struct proc *p)
 {
-    char path[64], text[1024];
-    const char *at;
-    unsigned long user = 0, sys = 0;
+    struct timespec t = {0};
+    clockid_t clock;
 
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)p->pid);
-    if (!read_file(path, text, sizeof text) || (at = strrchr(text, ')')) == NULL)
-        return 0;
-    sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys);
-    return (double)(user + sys) / (double)sysconf(_SC_CLK_TCK);
+    if (clock_getcpuclockid(p->pid, &clock) == 0)
+        (void)clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 double proc_rss_kb(const struct proc *p)

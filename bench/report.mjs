@@ -25,13 +25,25 @@ function load(files) {
 
 const WORST = new Set(ROWS.filter((r) => r.worst).map((r) => r.id));
 
-function median(run, row, metric, setup) {
-  const v = run.samples
-    .filter((s) => s.row === row && s.metric === metric && s.setup === setup)
-    .map((s) => s.value)
-    .sort((a, b) => a - b);
-  if (v.length && WORST.has(`${row}/${metric}`)) return v[v.length - 1];
+const figures = (run, row, metric, setup) => run.samples.filter((s) => s.row === row && s.metric === metric && s.setup === setup).map((s) => s.value);
+const split = (id) => /^(.*)\/(.*)$/.exec(id).slice(1);
+
+function middle(values) {
+  const v = [...values].sort((a, b) => a - b);
   return v.length ? (v[(v.length - 1) >> 1] + v[v.length >> 1]) / 2 : undefined;
+}
+
+function median(run, row, metric, setup) {
+  const v = figures(run, row, metric, setup);
+  return v.length && WORST.has(`${row}/${metric}`) ? Math.max(...v) : middle(v);
+}
+
+// What share of the figure that it is compared with: they were taken in turns, so neighbours are compared.
+const baseOf = (run, r, setup = "mayfly") => (r.base ? median(run, ...split(r.base), setup) : undefined);
+function share(run, r) {
+  if (!r.base) return undefined;
+  const base = figures(run, ...split(r.base), "mayfly");
+  return middle(figures(run, r.row, r.metric, "mayfly").map((v, i) => v / base[i]).filter(Number.isFinite));
 }
 
 // How many times as good as the other.
@@ -47,7 +59,7 @@ function reached(run, r, which) {
   const answers = r.bars
     .filter((b) => b[which] !== undefined)
     .map((b) => {
-      const v = b.vs ? ratio(run, r, b.vs) : median(run, r.row, r.metric, "mayfly");
+      const v = b.vs ? ratio(run, r, b.vs) : b.base ? share(run, r) : median(run, r.row, r.metric, "mayfly");
       if (v === undefined) return undefined;
       return b.vs || !r.lower ? v >= b[which] : v <= b[which];
     });
@@ -65,7 +77,7 @@ const times = (v) => (v === undefined ? "" : `${v >= 10 ? v.toFixed(0) : v >= 0.
 const bar = (r, which) =>
   r.bars
     .filter((b) => b[which] !== undefined)
-    .map((b) => (b.vs ? `${b[which]} x ${NAMES[b.vs]}` : `${number(b[which])}${r.unit && r.unit !== "/s" ? ` ${r.unit}` : r.unit}`))
+    .map((b) => (b.vs ? `${b[which]} x ${NAMES[b.vs]}` : b.base ? `${b[which]} x without` : `${number(b[which])}${r.unit && r.unit !== "/s" ? ` ${r.unit}` : r.unit}`))
     .join(", ");
 function verdict(run, r) {
   const must = reached(run, r, "must");
@@ -83,15 +95,17 @@ function cells(run, r) {
     label(r),
     ...["nats-synced", "nats", "redis", "mayfly", "mayfly-relaxed"].map((s) => number(median(run, r.row, r.metric, s))),
     ...OTHERS.map((s) => times(ratio(run, r, s))),
+    number(baseOf(run, r)),
+    share(run, r) === undefined ? "" : `${share(run, r).toFixed(2)} x`,
     bar(r, "must"),
     bar(r, "aim"),
     verdict(run, r),
   ];
 }
-const HEAD = ["", "nats, synced", "nats", "Redis", "Mayfly", "relaxed", "/ synced", "/ nats", "/ Redis", "must", "aim", "reached"];
+const HEAD = ["", "nats, synced", "nats", "Redis", "Mayfly", "relaxed", "/ synced", "/ nats", "/ Redis", "without", "/ without", "must", "aim", "reached"];
 
 // Rows that have a rate have their cost, too.
-const costRows = (run) => ROWS.filter((r) => median(run, r.row, "cpu_us", "mayfly") !== undefined);
+const costRows = (run) => ROWS.filter((r) => r.metric !== "cpu_us" && median(run, r.row, "cpu_us", "mayfly") !== undefined);
 const COST_HEAD = ["", "nats, synced", "nats", "Redis", "Mayfly", "RSS: nats", "Redis", "Mayfly", "generator: nats", "Redis", "Mayfly"];
 function costCells(run, r) {
   const of = (metric, setups) => setups.map((s) => number(median(run, r.row, metric, s)));
@@ -235,7 +249,9 @@ function write(run) {
 
 function check(run) {
   let passed = 0;
-  const missing = ROWS.flatMap((r) => r.setups.filter((s) => median(run, r.row, r.metric, s) === undefined).map((s) => `${r.id} of ${s}`));
+  const missing = ROWS.flatMap((r) =>
+    r.setups.filter((s) => median(run, r.row, r.metric, s) === undefined || (r.base && baseOf(run, r, s) === undefined)).map((s) => `${r.id} of ${s}`),
+  );
   for (const r of ROWS) passed += r.setups.length;
   for (const m of missing) console.log(`not ok: no figure for ${m}`);
   const strange = run.samples.filter((s) => !Number.isFinite(s.value));

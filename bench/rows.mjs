@@ -2,6 +2,9 @@
 // `row` and `metric` are bench_matrix's; `lower`: less is better.  A bar is a ratio against another
 // setup (`vs`; at least `must` times as good) or a value of Mayfly's own; `aim` is where it should end.
 // `worst`: the worst round counts, not the median.
+// `base` is another figure of the same setup, taken in turns with this one: the same without what the row is about.
+// Bars marked `base` are shares of it: at least `must` of it, or at most where less is better.
+// `shows` names a requirement whose test this row is (tools/requirements.mjs).
 
 export const SETUPS = ["nats-synced", "nats", "mayfly", "mayfly-relaxed", "redis"];
 
@@ -17,10 +20,20 @@ const low = (id, name, unit, setups, bars = []) => row(id, name, unit, setups, {
 const worst = (id, name, setups, bars) => row(id, name, "", setups, { bars, lower: true, worst: true });
 const x = (vs, must, aim) => ({ vs, must, aim });
 const value = (must, aim) => ({ must, aim });
+const share = (must, aim) => ({ base: true, must, aim });
+
+const shows = (what, r) => ({ ...r, shows: what });
+const OURS = ["mayfly"];
+const REDIS = ["mayfly", "redis"];
+const beside = (id, base, name, bars) => row(`${id}/rate`, name, "/s", OURS, { base: `${base}/rate`, bars });
+const lowBeside = (id, base, name, unit, bars = []) => row(id, name, unit, OURS, { base, lower: true, bars });
+const cost = (id, base, name) => lowBeside(`${id}/cpu_us`, `${base}/cpu_us`, `${name}, processor time`, "us");
+const meanwhile = (id, name, bars) =>
+  lowBeside(`${id}/other_p99_us`, `${id}/quiet_p99_us`, `another synchronous publisher meanwhile, p99: ${name}`, "us", bars);
 
 const deaths = (id, setups, [p50, max], cpu, disk) => [
   low(`${id}/lag_p50_s`, "lag, p50", "s", setups, [value(...p50)]),
-  low(`${id}/lag_max_s`, "lag, worst", "s", setups, [value(...max)]),
+  shows("R000_73_lateness_and_cost_of_expiry_are_measured", low(`${id}/lag_max_s`, "lag, worst", "s", setups, [value(...max)])),
   low(`${id}/other_p99_ms`, "another synchronous publisher meanwhile, p99", "ms", setups, [value(5, 1)]),
   low(`${id}/other_max_ms`, "its worst", "ms", setups, [value(20, 5)]),
   low(`${id}/cpu_s_per_million`, "processor seconds per million", "s", setups, [value(...cpu)]),
@@ -101,8 +114,8 @@ export const GROUPS = [
   {
     title: "10 seconds after 500,000 keys were loaded, nothing expires",
     rows: [
-      low("after/other_p99_ms", "a publisher, 500/s, p99", "ms", THREE, [value(3, 1)]),
-      low("after/other_max_ms", "its worst", "ms", THREE, [value(20, 5)]),
+      low("loaded/other_p99_ms", "a publisher, 500/s, p99", "ms", THREE, [value(3, 1)]),
+      low("loaded/other_max_ms", "its worst", "ms", THREE, [value(20, 5)]),
     ],
   },
   {
@@ -128,6 +141,64 @@ export const GROUPS = [
       worst("crash/lost", "acknowledged, and lost", BOTH, [value(0, 0)]),
       worst("crash/revived", "replaced, purged or dead, and back", BOTH, [value(0, 0)]),
       worst("crash/late", "served after the deadline", BOTH, [value(0, 0)]),
+    ],
+  },
+  {
+    title: "Lifetimes: publishing 4 x 256, in turns with the same stream without a policy",
+    rows: [
+      shows("R000_87_a_default_costs_little_within_a_publish", beside("ttl.default", "ttl.plain", "a default", [share(0.97, 0.99)])),
+      cost("ttl.default", "ttl.plain", "a default"),
+      beside("ttl.rules", "ttl.plain", "16 rules by subject, the last one matches", [share(0.95, 0.98)]),
+      cost("ttl.rules", "ttl.plain", "16 rules"),
+      beside("ttl.fill_head", "ttl.plain_head", "fill(header())", [share(0.92, 0.97)]),
+      cost("ttl.fill_head", "ttl.plain_head", "fill(header())"),
+      beside("ttl.fill_json", "ttl.plain_json", "fill(json()), 200 B", [share(0.8, 0.9)]),
+      cost("ttl.fill_json", "ttl.plain_json", "fill(json())"),
+      shows("R004_15_a_link_costs_little_within_a_publish", beside("ttl.link", "ttl.plain_keys", "permanent_if, 10,000 buckets", [share(0.92, 0.96)])),
+      cost("ttl.link", "ttl.plain_keys", "permanent_if"),
+      beside("ttl.kv_subject", "ttl.kv_message", "KV put 4 x 64, history 5, scope subject (without: scope message)", [share(0.95, 0.99)]),
+    ],
+  },
+  {
+    title: "Lifetimes: one key",
+    rows: [
+      rate("ttl.touch", "TOUCH by key, 4 x 64, on disk (Redis: EXPIRE)", "/s", REDIS, [x("redis", 1.5, 3)]),
+      rate("ttl.touch_get", "TOUCH with get (Redis: GETEX EX)", "/s", REDIS, [x("redis", 1, 2)]),
+      rate("ttl.left", "GET, the time left, 4 x 64 (Redis: PTTL)", "/s", REDIS, [x("redis", 0.8, 1)]),
+      beside("ttl.get_slide", "ttl.get", "direct get with slide: read, TTL 1 h", [share(0.9, 0.97)]),
+      beside("ttl.get_renew", "ttl.get", "the same, TTL 64 s: each key is renewed every second", []),
+      shows("R000_02_a_million_dead_do_not_slow_reads_of_the_living", lowBeside("ttl.get_after/p99_us", "ttl.get_alone/p99_us", "direct get, 10,000 living after a million expired, p99 (without: those alone)", "us", [share(1.1, 1)])),
+      low("ttl.memory/bytes", "memory of a key under a default, 128 B values, all of RSS", "B", OURS, [value(85.5, 84.75)]),
+    ],
+  },
+  {
+    title: "Lifetimes: requests about many keys",
+    rows: [
+      low("ttl.stats/p50_ms", "STATS, a million deadlines", "ms", OURS, [value(5, 2)]),
+      low("ttl.stats_many/p50_ms", "STATS, ten million", "ms", OURS, [value(50, 20)]),
+      low("ttl.forecast/p50_ms", "FORECAST, 24 buckets, a million", "ms", OURS, [value(10, 3)]),
+      low("ttl.forecast_many/p50_ms", "FORECAST, ten million", "ms", OURS, [value(80, 30)]),
+      low("ttl.list/p50_ms", "LIST, first page of 100, a million (Redis: SCAN and PTTL of all)", "ms", REDIS, [value(5, 1)]),
+      low("ttl.list_many/p50_ms", "LIST, first page of 100, ten million", "ms", OURS, [value(20, 5)]),
+      ...[["ttl.stats", "STATS"], ["ttl.forecast", "FORECAST"], ["ttl.list", "LIST"]].flatMap(([id, name]) => [
+        meanwhile(id, `${name}, a million`, [share(1.5, 1.1)]),
+        meanwhile(`${id}_many`, `${name}, ten million`, [share(1.5, 1.1)]),
+      ]),
+      rate("ttl.backfill", "BACKFILL, nothing else going on", "/s", OURS, [value(300e3, 800e3)]),
+      rate("ttl.backfill_busy", "BACKFILL while half of what the server takes is published", "/s", OURS, [value(100e3, 300e3)]),
+      meanwhile("ttl.backfill_busy", "BACKFILL", [share(2, 1.1)]),
+    ],
+  },
+  {
+    title: "Lifetimes: before and after the end",
+    rows: [
+      low("ttl.warn/late_ms", "a million keys warned of within 10 s: latest warning", "ms", OURS, [value(0, 0)]),
+      worst("ttl.warn/missing", "warnings that never came", OURS, [value(0, 0)]),
+      meanwhile("ttl.warn", "warnings", [share(1.5, 1.1)]),
+      lowBeside("ttl.letters/lag_max_s", "ttl.no_letters/lag_max_s", "100,000 dead letters of 1 KB due in one second: lag, worst (without: no letters)", "s", [value(1, 0.3)]),
+      lowBeside("ttl.letters/other_p99_ms", "ttl.no_letters/other_p99_ms", "another synchronous publisher meanwhile, p99: letters", "ms"),
+      worst("ttl.link_last/lost", "permanent_if: bucket due in a few ms when its configuration is acknowledged, and lost", OURS, [value(0, 0)]),
+      row("ttl.link_last/trials", "of so many", "", OURS),
     ],
   },
 ];

@@ -8,7 +8,12 @@ TMPDIR=$(mktemp -d "$BUILD/bench-smoke.XXXXXX")
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 for setup in nats-synced nats mayfly mayfly-relaxed redis; do
-    for rows in core,stream,consume,crash plain marked watched busy after spread restart; do
+    parts=(core,stream,consume,crash plain marked watched busy loaded spread restart)
+    case $setup in
+    mayfly) parts+=(policy,scope,slide,after,touch walks,memory,backfill,link warn letters) ;;
+    redis) parts+=(touch,walks) ;;
+    esac
+    for rows in "${parts[@]}"; do
         "$BUILD/bench/bench_matrix" "--mayflyd=$MAYFLYD" "--nats=$NATS_SERVER" "--redis=$REDIS_SERVER" \
             --size=tiny --rounds=1 "--setups=$setup" "--rows=$rows" "--json=$TMPDIR/$setup-$rows.json" \
             >"$TMPDIR/$setup-$rows.log" 2>&1 || echo "not ok $setup $rows" >>"$TMPDIR/$setup-$rows.log" &

@@ -23,9 +23,21 @@ static inline bool mf_buf_failed(const struct mf_buf *b)
     return b->failed;
 }
 /* Room for n more bytes; NULL (and sticky) when out of memory.  Then set len yourself. */
-uint8_t *mf_buf_reserve(struct mf_buf *b, size_t n);
+uint8_t *mf_buf_reserve_more(struct mf_buf *b, size_t n);
+static inline uint8_t *mf_buf_reserve(struct mf_buf *b, size_t n)
+{
+    return n < b->cap - b->len && !b->failed ? b->ptr + b->len : mf_buf_reserve_more(b, n);
+}
 void mf_buf_append(struct mf_buf *b, const void *p, size_t n);
-void mf_buf_byte(struct mf_buf *b, uint8_t c);
+static inline void mf_buf_byte(struct mf_buf *b, uint8_t c)
+{
+    uint8_t *to = mf_buf_reserve(b, 1);
+
+    if (to == NULL)
+        return;
+    *to = c;
+    b->len++;
+}
 void mf_buf_puts(struct mf_buf *b, const char *s);
 void mf_buf_u64(struct mf_buf *b, uint64_t value); /* in decimal */
 void mf_buf_printf(struct mf_buf *b, const char *fmt, ...) MF_PRINTF(2, 3);

@@ -142,6 +142,8 @@ void policy_bound(const struct policy *p, int64_t ttl, struct policy_decision *d
  */
 
 bool policy_has_links(const struct policy *p);
+/* Can a message link to a record of this subject?  O(rules), a comparison for most of them. */
+bool policy_is_link(const struct policy *p, struct mf_slice subject);
 /* A message on `subject` is stored or removed.  For each linked rule whose template it can fill:
  * visit(filter of the messages that link to it).  O(linked rules). */
 void policy_linked_by(const struct policy *p, struct mf_slice subject,

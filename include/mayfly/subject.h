@@ -15,6 +15,10 @@ bool subject_valid(struct mf_slice pattern);
 bool subject_valid_literal(struct mf_slice subject);
 /* Some token is '*' or '>', wherever it stands. */
 bool subject_has_wildcard(struct mf_slice pattern);
+/* What stands before the first wildcard token: each subject that the pattern matches begins with
+ * it.
+ */
+struct mf_slice subject_head(struct mf_slice pattern);
 unsigned subject_tokens(struct mf_slice subject); /* "" has none */
 /* The tokens of `literal` are taken as they are, even '*' and '>'. */
 bool subject_match(struct mf_slice pattern, struct mf_slice literal);

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define REPLY_BYTES 448 /* most answers fit in: they grow no buffer */
+
 /* --- a request -------------------------------------------------------------------------------- */
 
 static struct mf_slice keep(uint8_t **at, struct mf_slice s)
@@ -170,13 +172,14 @@ struct stream *api_call_stream(struct api_call *call, unsigned token)
 
 struct jsonw *api_reply_begin(struct api_call *call)
 {
-    char type[96];
-
-    (void)snprintf(type, sizeof type, "%s%s", call->service->type, call->type);
     mf_buf_clear(&call->out);
+    (void)mf_buf_reserve(&call->out, REPLY_BYTES);
     jsonw_begin(&call->w, &call->out, JSONW_COMPACT);
     jsonw_object(&call->w, NULL);
-    jsonw_str(&call->w, "type", type);
+    jsonw_text(&call->w, "type");
+    jsonw_piece(&call->w, mf_str(call->service->type));
+    jsonw_piece(&call->w, mf_str(call->type));
+    jsonw_text_end(&call->w);
     return &call->w;
 }
 

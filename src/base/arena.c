@@ -31,7 +31,7 @@ bool arena_reserve(struct arena *a, size_t n)
 {
     struct arena_chunk *c;
 
-    if (a->failed || n > SIZE_MAX / 4 || (c = calloc(1, sizeof *c + rounded(n))) == NULL) {
+    if (a->failed || n > SIZE_MAX / 4 || (c = malloc(sizeof *c + rounded(n))) == NULL) {
         a->failed = true;
         return false;
     }
@@ -42,16 +42,13 @@ bool arena_reserve(struct arena *a, size_t n)
     return true;
 }
 
-void *arena_alloc(struct arena *a, size_t n)
+/* n is rounded.  What the bytes are is not known: whole chunks full of zeros would cost a request
+ * of one line more than all else it does. */
+static void *take(struct arena *a, size_t n)
 {
-    if (a->failed || n > SIZE_MAX / 4) {
-        a->failed = true;
-        return NULL;
-    }
-    n = rounded(n);
     if (a->chunks == NULL || a->cap - a->used < n) {
         size_t cap = n > CHUNK / 4 ? n : CHUNK;
-        struct arena_chunk *c = calloc(1, sizeof *c + cap);
+        struct arena_chunk *c = malloc(sizeof *c + cap);
         if (c == NULL) {
             a->failed = true;
             return NULL;
@@ -72,11 +69,31 @@ void *arena_alloc(struct arena *a, size_t n)
     return p;
 }
 
+static void *take_checked(struct arena *a, size_t n)
+{
+    if (a->failed || n > SIZE_MAX / 4) {
+        a->failed = true;
+        return NULL;
+    }
+    return take(a, rounded(n));
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+    void *p = take_checked(a, n);
+
+    return p == NULL ? NULL : memset(p, 0, rounded(n));
+}
+
 char *arena_dup(struct arena *a, struct mf_slice s)
 {
-    char *p = arena_alloc(a, s.len + 1);
-    if (p != NULL && s.len > 0)
+    char *p = take_checked(a, s.len + 1);
+
+    if (p == NULL)
+        return NULL;
+    if (s.len > 0)
         memcpy(p, s.ptr, s.len);
+    p[s.len] = '\0';
     return p;
 }
 

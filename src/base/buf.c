@@ -29,7 +29,7 @@ static bool grow(struct mf_buf *b, size_t n)
     return true;
 }
 
-uint8_t *mf_buf_reserve(struct mf_buf *b, size_t n)
+uint8_t *mf_buf_reserve_more(struct mf_buf *b, size_t n)
 {
     if (b->failed)
         return NULL;
@@ -49,16 +49,6 @@ void mf_buf_append(struct mf_buf *b, const void *p, size_t n)
         return;
     memcpy(to, p, n);
     b->len += n;
-}
-
-void mf_buf_byte(struct mf_buf *b, uint8_t c)
-{
-    uint8_t *to = mf_buf_reserve(b, 1);
-
-    if (to == NULL)
-        return;
-    *to = c;
-    b->len++;
 }
 
 void mf_buf_puts(struct mf_buf *b, const char *s)

@@ -83,6 +83,19 @@ const char *clock_rfc3339(char dst[CLOCK_TEXT], int64_t wall_ns)
     return dst;
 }
 
+/* A number and its unit; answers of the TTL API have one or two each, so without printf. */
+static size_t put_part(char *dst, uint64_t v, char unit)
+{
+    unsigned n = 1;
+
+    for (uint64_t rest = v; rest >= 10; rest /= 10)
+        n++;
+    dst[n] = unit;
+    for (unsigned i = n; i > 0; i--, v /= 10)
+        dst[i - 1] = (char)('0' + v % 10);
+    return n + 1;
+}
+
 /* Below a second Go picks the largest unit that leaves a whole part. */
 static void put_subsecond(char *dst, size_t cap, uint64_t u)
 {
@@ -122,12 +135,15 @@ const char *clock_duration(char dst[CLOCK_TEXT], int64_t ns)
     }
     uint64_t s = u / second;
     if (s >= 3600)
-        n += (size_t)snprintf(dst + n, CLOCK_TEXT - n, "%" PRIu64 "h", s / 3600);
+        n += put_part(dst + n, s / 3600, 'h');
     if (s >= 60)
-        n += (size_t)snprintf(dst + n, CLOCK_TEXT - n, "%" PRIu64 "m", s / 60 % 60);
-    n += (size_t)snprintf(dst + n, CLOCK_TEXT - n, "%" PRIu64, s % 60);
-    n += put_fraction(dst + n, CLOCK_TEXT - n, u % second, 9);
-    snprintf(dst + n, CLOCK_TEXT - n, "s");
+        n += put_part(dst + n, s / 60 % 60, 'm');
+    n += put_part(dst + n, s % 60, 's');
+    if (u % second != 0) {
+        n += put_fraction(dst + n - 1, CLOCK_TEXT - n, u % second, 9);
+        dst[n - 1] = 's';
+    }
+    dst[n] = '\0';
     return dst;
 }
 

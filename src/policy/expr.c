@@ -245,9 +245,10 @@ static bool read_header_fill(struct mf_slice text, struct limit *slowest)
     return found;
 }
 
+/* v is above 0. */
 static bool is_whole(double v)
 {
-    return v < EXACT_MAX && v == floor(v);
+    return v < EXACT_MAX && v == (double)(uint64_t)v;
 }
 
 /* Seconds, rounded up. */

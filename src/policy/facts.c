@@ -52,12 +52,11 @@ bool facts_json(struct facts *f, unsigned index, struct mf_slice *value)
 bool facts_json_fill(struct facts *f, unsigned index, struct limit *slowest)
 {
     struct json_fact *j = &f->json[index];
-    struct mf_slice value;
 
     if (!j->fill_read) {
         j->fill_read = true;
         j->fill_found =
-            facts_json(f, index, &value) && json_find_fill(value, &j->slowest, &f->scanned);
+            json_find_fill(f->m->payload, f->rules->pointers[index], &j->slowest, &f->scanned);
     }
     *slowest = j->slowest;
     return j->fill_found;

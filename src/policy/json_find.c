@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NUMBER_MAX 63
+#define NUMBER_MAX   63
+#define DIGITS_EXACT 15 /* so many make an integer that a double has exactly */
 
 struct cursor {
     const uint8_t *at, *end;
@@ -19,8 +20,10 @@ static bool is_blank(uint8_t c)
 }
 
 /* The next byte that is no blank; 0 at the end. */
-static uint8_t peek(struct cursor *c)
+static inline uint8_t peek(struct cursor *c)
 {
+    if (c->at<c->end && * c->at> ' ')
+        return *c->at;
     while (c->at < c->end && is_blank(*c->at))
         c->at++;
     return c->at < c->end ? *c->at : 0;
@@ -34,31 +37,43 @@ static bool take(struct cursor *c, uint8_t want)
     return true;
 }
 
+/* Is the quote part of the text?  Then an odd number of backslashes stands before it. */
+static bool is_escaped(const uint8_t *from, const uint8_t *quote)
+{
+    const uint8_t *at = quote;
+
+    while (at > from && at[-1] == '\\')
+        at--;
+    return (quote - at) % 2 == 1;
+}
+
 /* The cursor is at the opening quote.  *s: what stands between the quotes, escapes as they are. */
 static bool take_string(struct cursor *c, struct mf_slice *s)
 {
-    const uint8_t *from = ++c->at;
+    const uint8_t *from = c->at + 1, *at = from;
 
-    for (; c->at < c->end; c->at++) {
-        if (*c->at == '\\' && c->at + 1 < c->end) {
-            c->at++;
-        } else if (*c->at == '"') {
-            *s = mf_slice(from, (size_t)(c->at - from));
-            c->at++;
-            return true;
-        }
-    }
-    return false;
+    while ((at = memchr(at, '"', (size_t)(c->end - at))) != NULL && is_escaped(from, at))
+        at++;
+    c->at = at == NULL ? c->end : at + 1;
+    if (at != NULL)
+        *s = mf_slice(from, (size_t)(at - from));
+    return at != NULL;
 }
+
+/* ends[b]: a number or a word ends before b. */
+static const bool ends[256] = {
+    [' '] = true, ['\t'] = true, ['\r'] = true, ['\n'] = true, [','] = true, [']'] = true,
+    ['}'] = true, [':'] = true,  ['['] = true,  ['{'] = true,  ['"'] = true, ['\0'] = true};
 
 /* A number or a word.  Something follows it, or it is not whole: it stands in a container. */
 static bool skip_scalar(struct cursor *c)
 {
-    const uint8_t *from = c->at;
+    const uint8_t *from = c->at, *at = from;
 
-    while (c->at < c->end && !is_blank(*c->at) && strchr(",]}:[{\"", *c->at) == NULL)
-        c->at++;
-    return c->at > from && c->at < c->end;
+    while (at < c->end && !ends[*at])
+        at++;
+    c->at = at;
+    return at > from && at < c->end;
 }
 
 /* Over what an object or array holds.  Its brackets must pair; its commas are not looked at. */
@@ -150,10 +165,9 @@ static bool enter(struct cursor *c, struct mf_slice token)
     return b == '{' ? enter_member(c, token) : enter_element(c, token);
 }
 
-static bool find_value(struct cursor *c, const char *pointer, struct mf_slice *value)
+/* To the first byte of the value that the pointer names. */
+static bool go_to(struct cursor *c, const char *pointer)
 {
-    const uint8_t *from;
-
     if (peek(c) != '{' && peek(c) != '[')
         return false;
     while (*pointer == '/') {
@@ -164,25 +178,47 @@ static bool find_value(struct cursor *c, const char *pointer, struct mf_slice *v
         pointer += n;
     }
     (void)peek(c);
-    from = c->at;
-    if (!skip_value(c))
-        return false;
-    *value = mf_slice(from, (size_t)(c->at - from));
     return true;
+}
+
+static struct cursor cursor_at(struct mf_slice payload)
+{
+    size_t n = payload.len < POLICY_JSON_SCAN_MAX ? payload.len : POLICY_JSON_SCAN_MAX;
+
+    return (struct cursor){payload.ptr, n == 0 ? payload.ptr : payload.ptr + n, 0};
 }
 
 bool json_find(struct mf_slice payload, const char *pointer, struct mf_slice *value,
                uint32_t *scanned)
 {
-    size_t n = payload.len < POLICY_JSON_SCAN_MAX ? payload.len : POLICY_JSON_SCAN_MAX;
-    struct cursor c = {payload.ptr, n == 0 ? payload.ptr : payload.ptr + n, 0};
-    bool found = find_value(&c, pointer, value);
+    struct cursor c = cursor_at(payload);
+    bool found = go_to(&c, pointer);
+    const uint8_t *from = c.at;
 
-    *scanned += n == 0 ? 0 : (uint32_t)(c.at - payload.ptr);
+    found = found && skip_value(&c);
+    if (found)
+        *value = mf_slice(from, (size_t)(c.at - from));
+    *scanned += payload.len == 0 ? 0 : (uint32_t)(c.at - payload.ptr);
     return found;
 }
 
 /* --- limits ----------------------------------------------------------------------------------- */
+
+/* Most limits are a few digits: an integer below 10^15 is exact, without strtod. */
+static bool digits(struct mf_slice text, double *out)
+{
+    uint64_t v = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = text.ptr[i] - (unsigned)'0';
+
+        if (digit > 9)
+            return false;
+        v = v * 10 + digit;
+    }
+    *out = (double)v;
+    return true;
+}
 
 bool limit_number(struct mf_slice text, double *out)
 {
@@ -190,6 +226,8 @@ bool limit_number(struct mf_slice text, double *out)
 
     if (text.len == 0 || text.len > NUMBER_MAX)
         return false;
+    if (text.len <= DIGITS_EXACT && digits(text, out))
+        return true;
     memcpy(copy, text.ptr, text.len);
     copy[text.len] = '\0';
     if (strspn(copy, "+-.0123456789eE") != text.len) /* neither hexadecimal nor "inf" */
@@ -261,11 +299,12 @@ static bool read_limits(struct cursor *c, struct limit *slowest)
     return found && (!array || peek(c) == ']');
 }
 
-bool json_find_fill(struct mf_slice value, struct limit *slowest, uint32_t *scanned)
+bool json_find_fill(struct mf_slice payload, const char *pointer, struct limit *slowest,
+                    uint32_t *scanned)
 {
-    struct cursor c = {value.ptr, value.ptr + value.len, 0};
-    bool found = read_limits(&c, slowest);
+    struct cursor c = cursor_at(payload);
+    bool found = go_to(&c, pointer) && read_limits(&c, slowest);
 
-    *scanned += (uint32_t)(c.at - value.ptr);
+    *scanned += payload.len == 0 ? 0 : (uint32_t)(c.at - payload.ptr);
     return found;
 }

@@ -87,7 +87,10 @@ int link_parse(struct link *l, struct mf_slice template, struct mf_slice subject
         l->n++;
     }
     l->filter = make_filter(l, mem);
-    return l->filter == NULL ? mf_fail(e, MF_NOMEM, "permanent_if") : 0;
+    if (l->filter == NULL)
+        return mf_fail(e, MF_NOMEM, "permanent_if");
+    l->head = subject_head(mf_str(l->filter));
+    return 0;
 }
 
 /* --- filling ---------------------------------------------------------------------------------- */

@@ -69,13 +69,17 @@ static void trace_max_age(const struct policy *p, const struct policy_message *m
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
-static bool subject_fits(const struct rule *r, struct mf_slice subject, struct mf_slice first)
+static bool begins_with(struct mf_slice subject, struct mf_slice head)
+{
+    return subject.len >= head.len && memcmp(subject.ptr, head.ptr, head.len) == 0;
+}
+
+/* Most rules of a stream are told apart by what stands before their first wildcard. */
+static bool subject_fits(const struct rule *r, struct mf_slice subject)
 {
     if (r->all)
         return true;
-    if (r->first.len > 0 && !mf_eq(r->first, first))
-        return false;
-    return subject_match(r->subject, subject);
+    return begins_with(subject, r->head) && subject_match(r->subject, subject);
 }
 
 static bool headers_fit(const struct rule *r, struct facts *f)
@@ -115,13 +119,13 @@ static bool fall_to_max(const struct policy *p, const struct policy_message *m,
 
 /* Does this rule decide? */
 static bool apply_rule(const struct policy *p, const struct rule *r, struct facts *f,
-                       struct mf_slice first, struct policy_decision *d)
+                       struct policy_decision *d)
 {
     const struct policy_message *m = f->m;
     bool denied = p->view.operator_denies_never;
     char text[POLICY_TEXT];
 
-    if (!subject_fits(r, m->subject, first)) {
+    if (!subject_fits(r, m->subject)) {
         trace_rule(m, r, "subject does not match");
         return false;
     }
@@ -154,14 +158,13 @@ static bool apply_rule(const struct policy *p, const struct rule *r, struct fact
 static bool apply_rules(const struct policy *p, const struct policy_message *m,
                         struct policy_decision *d)
 {
-    struct mf_slice first = subject_token(m->subject, 0);
     struct facts f;
     bool decided = false;
 
     facts_init(&f, &p->rules, m);
     for (unsigned i = 0; i < p->rules.n && !decided; i++) {
         d->rules_tried++;
-        decided = apply_rule(p, &p->rules.at[i], &f, first, d);
+        decided = apply_rule(p, &p->rules.at[i], &f, d);
         d->rule = i;
     }
     d->scanned = f.scanned;
@@ -372,6 +375,17 @@ const char *policy_by_text(char dst[POLICY_BY_TEXT], const struct policy *p,
 bool policy_has_links(const struct policy *p)
 {
     return p->rules.links;
+}
+
+bool policy_is_link(const struct policy *p, struct mf_slice subject)
+{
+    for (size_t i = 0; p->rules.links && i < p->rules.n; i++) {
+        const struct link *l = &p->rules.at[i].link;
+
+        if (l->n > 0 && begins_with(subject, l->head) && subject_match(mf_str(l->filter), subject))
+            return true;
+    }
+    return false;
 }
 
 void policy_linked_by(const struct policy *p, struct mf_slice subject,

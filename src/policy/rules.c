@@ -119,10 +119,8 @@ static int read_subject(struct reading *g, struct rule *to, const char *subject)
                       keys_shown(shown, s));
     to->text.subject = subject == NULL ? ">" : subject;
     to->subject = s;
-    to->first = subject_token(s, 0);
+    to->head = subject_head(s);
     to->all = mf_eq_str(s, ">");
-    if (subject_has_wildcard(to->first))
-        to->first = MF_SLICE_NONE;
     return 0;
 }
 

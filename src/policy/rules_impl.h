@@ -30,8 +30,9 @@ struct link_token {
 };
 struct link {
     struct link_token *tokens;
-    size_t n;           /* 0: no link */
-    const char *filter; /* all that the template can become: wildcards are '*' */
+    size_t n;             /* 0: no link */
+    const char *filter;   /* all that the template can become: wildcards are '*' */
+    struct mf_slice head; /* subject_head() of it */
 };
 
 struct condition {
@@ -41,8 +42,8 @@ struct condition {
 struct rule {
     struct policy_rule_text text;
     struct mf_slice subject;
-    struct mf_slice first; /* the first token of the subject; empty: a wildcard */
-    bool all;              /* the subject is ">" */
+    struct mf_slice head; /* subject_head() */
+    bool all;             /* the subject is ">" */
     struct condition when[RULES_CONDITIONS];
     size_t nwhen;
     bool has_ttl;

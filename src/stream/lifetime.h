@@ -63,6 +63,11 @@ static inline bool linked_watches(const struct stream *s)
 {
     return s->linked != NULL && linked_governs(s);
 }
+/* A publish on this subject is such a change: most are not, they link. */
+static inline bool linked_concerns(const struct stream *s, struct mf_slice subject)
+{
+    return linked_watches(s) && policy_is_link(s->governor, subject);
+}
 /* In the open batch, behind the change of a record of this subject.  before:
  * lifetime_is_permanent() before the change. */
 void linked_changed(struct stream *s, struct mf_slice subject, bool before);

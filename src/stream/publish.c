@@ -227,7 +227,7 @@ static void roll_up(struct stream *s, const struct intake *in)
 static bool has_company(const struct stream *s, struct intake *in)
 {
     if (in->rollup != ROLLUP_NONE || in->h.schedule.len > 0 || in->h.schedule_next.len > 0 ||
-        limits_full_with(s, in) || linked_watches(s))
+        limits_full_with(s, in) || linked_concerns(s, in->subject))
         return true;
     if (s->cfg.max_msgs_per_subject <= 0)
         return false;
@@ -310,7 +310,8 @@ int stream_append(struct stream *s, struct intake *in, struct store_append *a)
     if (marker_is_tombstone(in->h.marker_reason, in->h.kv_operation, s->host->strict))
         a->flags |= MSG_TOMBSTONE;
     a->body = compress_body(s, in->payload, &a->flags);
-    bool links = linked_watches(s); /* before the record that others link to is lowered */
+    bool links =
+        linked_concerns(s, in->subject); /* before the record that others link to is lowered */
     bool permanent = links && lifetime_is_permanent(s, in->subject);
     if (scope_holds(s))
         rc = lower_older(s, in, a->deadline_ns);

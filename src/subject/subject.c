@@ -78,6 +78,16 @@ bool subject_valid_literal(struct mf_slice subject)
     return subject_valid(subject) && !subject_has_wildcard(subject);
 }
 
+struct mf_slice subject_head(struct mf_slice pattern)
+{
+    struct mf_slice rest = pattern, token;
+
+    while (subject_next_token(&rest, &token))
+        if (token.len == 1 && (token.ptr[0] == '*' || token.ptr[0] == '>'))
+            return mf_slice(pattern.ptr, (size_t)(token.ptr - pattern.ptr));
+    return pattern;
+}
+
 unsigned subject_tokens(struct mf_slice subject)
 {
     unsigned n = 0;

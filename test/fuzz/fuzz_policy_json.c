@@ -39,8 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(value.len > 0 && value.ptr >= payload.ptr && value.len <= payload.len);
     FUZZ_CHECK(!is_json(payload) || is_json(value));
     scanned = 0;
-    if (json_find_fill(value, &l, &scanned))
+    if (json_find_fill(payload, pointer, &l, &scanned))
         FUZZ_CHECK(l.capacity > 0 && l.refill > 0 && l.period_s > 0);
-    FUZZ_CHECK(scanned <= value.len);
+    FUZZ_CHECK(scanned <= POLICY_JSON_SCAN_MAX && scanned <= payload.len);
     return 0;
 }

@@ -163,8 +163,8 @@ static void check_fill(const char *text, double capacity)
     size_t n = strlen(text);
 
     scanned = 0;
-    TEST_ASSERT_EQUAL_MESSAGE(capacity > 0,
-                              json_find_fill(mf_slice(guard_copy(text, n), n), &l, &scanned), text);
+    TEST_ASSERT_EQUAL_MESSAGE(
+        capacity > 0, json_find_fill(mf_slice(guard_copy(text, n), n), "", &l, &scanned), text);
     if (capacity > 0)
         TEST_ASSERT_TRUE(l.capacity == capacity);
     TEST_ASSERT_LESS_OR_EQUAL(n, scanned);

@@ -457,6 +457,36 @@ static void test_limits_of_rules(void)
     check_rules(big, "mayfly.ttl.rules[63].ttl: more than 64 header names");
 }
 
+/* The cost within a publish, in what is looked at; the bench has it in time. */
+static void R000_87_a_default_looks_at_nothing_of_the_message(void)
+{
+    world_set("default", "24h");
+    world_compile();
+    world.links = 0;
+    world_rule_gives(86400 * S, "default", "bucket.alice.gpt4", "Limits: 1/1/1\r\n", bucket);
+    TEST_ASSERT_EQUAL(0, world.d.rules_tried);
+    TEST_ASSERT_EQUAL(0, world.d.scanned);
+    TEST_ASSERT_EQUAL(0, world.links);
+}
+
+/* A bucket looks up its configuration, once.  Only what can be one is watched as such. */
+static void R004_15_a_bucket_looks_up_one_record(void)
+{
+    use_limiter();
+    world.links = 0;
+    world_rule_gives(42000 * S, "rule:bucket", "bucket.alice.gpt4", NULL, bucket);
+    TEST_ASSERT_EQUAL(1, world.links);
+    world_message("config.alice.gpt4", NULL, bucket, SAID);
+    TEST_ASSERT_EQUAL(1, world.links);
+    TEST_ASSERT_TRUE(policy_is_link(world.p, mf_str("config.alice.gpt4")));
+    TEST_ASSERT_FALSE(policy_is_link(world.p, mf_str("config.alice")));
+    TEST_ASSERT_FALSE(policy_is_link(world.p, mf_str("config.alice.gpt4.x")));
+    TEST_ASSERT_FALSE(policy_is_link(world.p, mf_str("bucket.alice.gpt4")));
+    world_set("rules", "[{\"ttl\":\"1h\"}]");
+    world_compile();
+    TEST_ASSERT_FALSE(policy_is_link(world.p, mf_str("config.alice.gpt4")));
+}
+
 /* Costs: 64 rules at most are looked at, and a payload is read once for each pointer. */
 static void test_costs_of_rules_are_bounded(void)
 {
@@ -475,7 +505,7 @@ static void test_costs_of_rules_are_bounded(void)
     world_compile();
     world_rule_gives(TTL_NONE, "none", "s.a", NULL, payload);
     TEST_ASSERT_EQUAL(16384, world.d.scanned);
-    /* A value that is there, and is no limit: it is looked at once more, not 64 times. */
+    /* A value that is there, and is no limit: it is looked at once, not 64 times. */
     fill_rules(64, "{\"ttl\":\"fill(json(/x))\",\"id\":\"", "\"}");
     world_set("rules", big);
     world_compile();
@@ -484,8 +514,8 @@ static void test_costs_of_rules_are_bounded(void)
         memcpy(payload + n, "{},", 3);
     snprintf(payload + n, sizeof payload - n, "{}]}");
     world_rule_gives(TTL_NONE, "none", "s.a", NULL, payload);
-    TEST_ASSERT_GREATER_THAN(16384, world.d.scanned);
-    TEST_ASSERT_LESS_THAN(2 * 16384, world.d.scanned);
+    TEST_ASSERT_GREATER_THAN(16000, world.d.scanned);
+    TEST_ASSERT_LESS_OR_EQUAL(16384, world.d.scanned);
 }
 
 int main(void)
@@ -525,6 +555,8 @@ int main(void)
     RUN_TEST(test_errors_of_fields);
     RUN_TEST(test_errors_of_links);
     RUN_TEST(test_limits_of_rules);
+    RUN_TEST(R000_87_a_default_looks_at_nothing_of_the_message);
+    RUN_TEST(R004_15_a_bucket_looks_up_one_record);
     RUN_TEST(test_costs_of_rules_are_bounded);
     return UNITY_END();
 }

@@ -52,6 +52,17 @@ static void test_wildcards_are_seen_only_as_whole_tokens(void)
     TEST_ASSERT_FALSE(subject_has_wildcard(mf_str("")));
 }
 
+static void test_the_head_ends_before_the_first_wildcard(void)
+{
+    static const char *const rows[][2] = {
+        {"a.b.*.c", "a.b."}, {"a.>", "a."},         {"*.a", ""}, {">", ""},
+        {"a.b", "a.b"},      {"a*.>b.*", "a*.>b."}, {"", ""}};
+
+    for (size_t i = 0; i < MF_COUNT(rows); i++)
+        TEST_ASSERT_TRUE_MESSAGE(mf_eq_str(subject_head(mf_str(rows[i][0])), rows[i][1]),
+                                 rows[i][0]);
+}
+
 static void test_tokens_are_counted_and_picked_with_empty_ones(void)
 {
     TEST_ASSERT_EQUAL_UINT(0, subject_tokens(mf_str("")));
@@ -243,6 +254,7 @@ int main(void)
     RUN_TEST(test_patterns_by_the_grammar_are_valid);
     RUN_TEST(test_literal_is_valid_only_without_wildcard_tokens);
     RUN_TEST(test_wildcards_are_seen_only_as_whole_tokens);
+    RUN_TEST(test_the_head_ends_before_the_first_wildcard);
     RUN_TEST(test_tokens_are_counted_and_picked_with_empty_ones);
     RUN_TEST(test_walking_tokens_gives_back_the_subject);
     RUN_TEST(test_published_wildcards_match_literally);
