@@ -5,6 +5,8 @@
 
 #include "mayfly/base.h"
 
+#define BLOB_THIN "limits" /* a lower limit of subjects is worked off */
+
 struct stream;
 struct intake;
 

@@ -40,7 +40,6 @@
 #define BLOB_CONFIG   "config"       /* as the codec writes it */
 #define BLOB_CREATED  "created"      /* i64, little endian: ns since 1970 */
 #define BLOB_SWEEP    "sweep"        /* sweep.c */
-#define BLOB_THIN     "limits"       /* limits.c: a lower limit of subjects is worked off */
 #define BLOB_BACKFILL "ttl/backfill" /* backfill.c */
 #define BLOB_LINK     "ttl/link"     /* linked.c: its job has work */
 #define BLOB_WARNED   "ttl/warned"   /* warn.c */
@@ -73,11 +72,10 @@ struct stream {
     struct work_owner *owner, own; /* the account's, or its own */
     struct work_task expiring, announcing, enforcing, purging;
     struct loop_defer announce_defer;
-    struct store_keys *thin; /* limits_enforce(): subjects still to be looked at */
-    char *thin_subject;      /* the one a slice ended in; NULL: none */
-    bool thin_again;         /* something could not go: from the first subject on */
-    bool thin_noted;         /* BLOB_THIN is there */
-    int64_t thin_from_ns;    /* what was due by then is swept first: the dead push nobody out */
+    struct store_keys *thin;     /* limits_enforce(): subjects still to be looked at */
+    char *thin_subject;          /* the one a slice ended in; NULL: none */
+    bool thin_again, thin_noted; /* from the first subject on: some stayed; BLOB_THIN is there */
+    int64_t thin_from_ns;        /* what was due by then is swept first: the dead push nobody out */
     struct loop_timer *enforce_timer;
     uint64_t planned; /* limits_prepare(): of the open batch, those that make room for all */
     struct {          /* of the open batch: in, and their turn to push out others has not come */
