@@ -310,8 +310,8 @@ int stream_append(struct stream *s, struct intake *in, struct store_append *a)
     if (marker_is_tombstone(in->h.marker_reason, in->h.kv_operation, s->host->strict))
         a->flags |= MSG_TOMBSTONE;
     a->body = compress_body(s, in->payload, &a->flags);
-    bool links =
-        linked_concerns(s, in->subject); /* before the record that others link to is lowered */
+    /* Before the record that others link to is lowered. */
+    bool links = linked_concerns(s, in->subject);
     bool permanent = links && lifetime_is_permanent(s, in->subject);
     if (scope_holds(s))
         rc = lower_older(s, in, a->deadline_ns);
