@@ -5,6 +5,10 @@
  * the work of one owner delays the others by a slice for each owner that has work, whatever it
  * asked for.  Inside an owner tasks take turns too.
  *
+ * Some work can wait: requests that look at very much, pages, backups.  It comes last in a turn and
+ * has 50 microseconds, or a quarter of what the other tasks took, so that the answer of a publish
+ * does not wait for somebody's statistics.
+ *
  * Cost: adding, running and cancelling are O(1).  A lap and work_spent() read the clock once. */
 #ifndef MAYFLY_WORK_H
 #define MAYFLY_WORK_H
@@ -44,9 +48,11 @@ const char *work_cause_text(enum work_cause cause);
 /* For whom work is done.  Ready for use when zeroed; must outlive its tasks, and may end inside the
  * slice that ends the last one. */
 struct work_owner {
-    struct mf_list link;  /* in the loop's ring while it has tasks */
-    struct mf_list tasks; /* in the order of their turns */
-    const char *name;     /* the account's, for the log; may be NULL */
+    struct work_lane {
+        struct mf_list link;  /* in the loop's ring while it has tasks */
+        struct mf_list tasks; /* in the order of their turns */
+    } lane[2];                /* [true]: what can wait */
+    const char *name;         /* the account's, for the log; may be NULL */
 };
 
 /* Embedded in what is worked on; zeroed, with run and cause set, before the first work_add(). */

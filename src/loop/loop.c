@@ -203,7 +203,8 @@ int loop_new(struct loop **out, struct mf_error *e)
     loop_jobs_begin(l);
     mf_list_init(&l->timers);
     mf_list_init(&l->signals);
-    mf_list_init(&l->work.ring);
+    mf_list_init(&l->work.ring[false]);
+    mf_list_init(&l->work.ring[true]);
     ignore_signals();
     *out = l;
     return 0;

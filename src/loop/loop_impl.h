@@ -70,13 +70,14 @@ struct loop {
     } spin; /* spin.c */
 
     struct {
-        struct mf_list ring;         /* owners that have tasks */
+        struct mf_list ring[2];      /* lanes of owners that have tasks; [true]: what can wait */
         struct work_owner discarded; /* work_discard() */
-        int64_t slice_from_ns;
+        int64_t slice_from_ns, slice_ns;
         unsigned looks, steps;
         bool in_slice;
-        bool ran; /* in this turn */
-    } work;       /* work.c */
+        bool ran;  /* in this turn */
+        bool last; /* which ring had the last slice, where slices are counted in steps */
+    } work;        /* work.c */
     struct loop_meter meter;
 
     struct loop_workers workers[LOOP_POOLS];

@@ -3,7 +3,8 @@
  * Happy path: work_add() queues a task with its owner, and the owner in the ring; work_run() takes
  * the first owner's first task, runs a slice, and puts both at the end.  It stops when the turn's
  * time is over; what is left goes on after the loop has looked at its events.
- * Events and tasks have the same time in each turn, so neither starves the other.
+ * Events and tasks have the same time in each turn, so neither starves the other.  Tasks that can
+ * wait have a ring of their own and come last, for a short while.
  * Failure: none; nothing here takes memory. */
 #include "loop_impl.h"
 
@@ -13,6 +14,10 @@
 
 #define TURN_NS  (2 * CLOCK_MS) /* all events of a turn; again, all slices of it */
 #define SLICE_NS (CLOCK_MS / 2) /* one slice */
+/* All slices of a turn that can wait, and each of them.  A publish needs two or three turns until
+ * it is acknowledged, and each may wait for this. */
+#define PATIENT_NS (CLOCK_MS / 20)
+#define SHARE      4 /* or so much of the time that other tasks had */
 
 static const char *const cause_texts[] = {
 #define CAUSE_TEXT(name, text) text,
@@ -25,11 +30,22 @@ const char *work_cause_text(enum work_cause cause)
     return cause_texts[cause];
 }
 
+/* Work whose end nobody awaits within milliseconds. */
+static bool is_patient(const struct work_task *t)
+{
+    return t->cause == WORK_REQUEST || t->cause == WORK_PAGE || t->cause == WORK_BACKUP;
+}
+
+static struct work_lane *lane_of(const struct work_task *t)
+{
+    return &t->owner->lane[is_patient(t)];
+}
+
 static void owner_ready(struct work_owner *o)
 {
-    if (o->tasks.next == NULL) {
-        mf_list_init(&o->tasks);
-        mf_list_init(&o->link);
+    for (int i = 0; i < 2 && o->lane[i].tasks.next == NULL; i++) {
+        mf_list_init(&o->lane[i].tasks);
+        mf_list_init(&o->lane[i].link);
     }
 }
 
@@ -39,9 +55,10 @@ void work_add(struct loop *l, struct work_owner *o, struct work_task *t)
         return;
     owner_ready(o);
     t->owner = o;
-    if (mf_list_empty(&o->tasks))
-        mf_list_push(&l->work.ring, &o->link);
-    mf_list_push(&o->tasks, &t->link);
+    struct work_lane *lane = lane_of(t);
+    if (mf_list_empty(&lane->tasks))
+        mf_list_push(&l->work.ring[is_patient(t)], &lane->link);
+    mf_list_push(&lane->tasks, &t->link);
 }
 
 void work_discard(struct loop *l, struct work_task *t)
@@ -51,12 +68,12 @@ void work_discard(struct loop *l, struct work_task *t)
 
 static void unlink_task(struct work_task *t)
 {
-    struct work_owner *o = t->owner;
+    struct work_lane *lane = lane_of(t);
 
     mf_list_del(&t->link);
     t->owner = NULL;
-    if (mf_list_empty(&o->tasks))
-        mf_list_del(&o->link);
+    if (mf_list_empty(&lane->tasks))
+        mf_list_del(&lane->link);
 }
 
 void work_cancel(struct loop *l, struct work_task *t)
@@ -67,10 +84,12 @@ void work_cancel(struct loop *l, struct work_task *t)
 }
 
 /* One slice of the task whose turn it is. */
-static void run_first(struct loop *l)
+static void run_first(struct loop *l, bool patient)
 {
-    struct work_owner *o = mf_container(mf_list_first(&l->work.ring), struct work_owner, link);
-    struct work_task *t = mf_container(mf_list_first(&o->tasks), struct work_task, link);
+    struct mf_list *ring = &l->work.ring[patient];
+    struct work_lane *lane = mf_container(mf_list_first(ring), struct work_lane, link);
+    struct work_task *t = mf_container(mf_list_first(&lane->tasks), struct work_task, link);
+    struct work_owner *o = t->owner;
     enum work_cause cause = t->cause;
     const char *what = t->what;
     char who[64];
@@ -78,10 +97,12 @@ static void run_first(struct loop *l)
     /* Off the lists before the call, and the name copied: task and owner may be freed inside. */
     (void)snprintf(who, sizeof who, "%s", o->name == NULL ? "" : o->name);
     unlink_task(t);
-    if (!mf_list_empty(&o->tasks)) { /* the owner's next task waits for the other owners */
-        mf_list_del(&o->link);
-        mf_list_push(&l->work.ring, &o->link);
+    if (!mf_list_empty(&lane->tasks)) { /* the owner's next task waits for the other owners */
+        mf_list_del(&lane->link);
+        mf_list_push(ring, &lane->link);
     }
+    l->work.slice_ns = patient ? PATIENT_NS : SLICE_NS;
+    l->work.last = patient;
     l->work.slice_from_ns = l->meter.lap_ns != 0 ? l->meter.lap_ns : clock_mono_ns();
     l->work.looks = 0;
     l->work.in_slice = true;
@@ -91,36 +112,49 @@ static void run_first(struct loop *l)
     work_lap(l, cause, what, who);
 }
 
+/* Slices of one ring until their time is over; returns when that was. */
+static int64_t run_ring(struct loop *l, bool patient, int64_t from_ns, int64_t most_ns)
+{
+    while (!mf_list_empty(&l->work.ring[patient]) && l->meter.lap_ns - from_ns < most_ns)
+        run_first(l, patient);
+    return l->meter.lap_ns;
+}
+
 void loop_work_run(struct loop *l)
 {
-    int64_t from;
+    int64_t from, share;
 
-    if (mf_list_empty(&l->work.ring) || l->work.ran)
+    if (!loop_work_waiting(l) || l->work.ran)
         return;
     l->work.ran = true;
     work_lap(l, WORK_OTHER, NULL, NULL);
+    if (l->work.steps > 0) { /* one slice a turn, of either ring in turns */
+        run_first(l, mf_list_empty(&l->work.ring[!l->work.last]) ? l->work.last : !l->work.last);
+        return;
+    }
     from = l->meter.lap_ns;
-    do {
-        run_first(l);
-    } while (!mf_list_empty(&l->work.ring) && l->work.steps == 0 &&
-             l->meter.lap_ns - from < TURN_NS);
+    share = (run_ring(l, false, from, TURN_NS) - from) / SHARE;
+    from = l->meter.lap_ns;
+    (void)run_ring(l, true, from, share > PATIENT_NS ? share : PATIENT_NS);
 }
 
 void loop_work_finish(struct loop *l)
 {
     struct work_owner *o = &l->work.discarded;
 
-    while (o->tasks.next != NULL && !mf_list_empty(&o->tasks)) {
-        struct work_task *t = mf_container(mf_list_first(&o->tasks), struct work_task, link);
-        unlink_task(t);
-        while (t->run(t))
-            ;
-    }
+    for (int i = 0; i < 2; i++)
+        while (o->lane[i].tasks.next != NULL && !mf_list_empty(&o->lane[i].tasks)) {
+            struct work_task *t =
+                mf_container(mf_list_first(&o->lane[i].tasks), struct work_task, link);
+            unlink_task(t);
+            while (t->run(t))
+                ;
+        }
 }
 
 bool loop_work_waiting(const struct loop *l)
 {
-    return !mf_list_empty(&l->work.ring);
+    return !mf_list_empty(&l->work.ring[false]) || !mf_list_empty(&l->work.ring[true]);
 }
 
 bool work_spent_every(struct loop *l, unsigned n)
@@ -132,7 +166,7 @@ bool work_spent_every(struct loop *l, unsigned n)
         return false;
     if (!l->work.in_slice)
         return clock_mono_ns() - loop_turn_start_ns(l) >= TURN_NS;
-    return clock_mono_ns() - l->work.slice_from_ns >= SLICE_NS;
+    return clock_mono_ns() - l->work.slice_from_ns >= l->work.slice_ns;
 }
 
 bool work_spent(struct loop *l)

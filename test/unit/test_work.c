@@ -4,6 +4,7 @@
 #include "mayfly/clock.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "unity.h"
@@ -110,6 +111,34 @@ static void test_a_cancelled_task_never_runs(void)
     work_add(l, &p, &c.t);
     run_turns(2);
     TEST_ASSERT_EQUAL_STRING("ac", order);
+}
+
+/* Statistics that somebody asked for: the answer of a publish waits for one short slice of them. */
+static void test_work_that_can_wait_has_one_short_slice_a_turn(void)
+{
+    struct work_owner o = {.name = NULL};
+    struct job p = job_named('p', 10);
+
+    p.t.cause = WORK_REQUEST;
+    work_add(l, &o, &p.t);
+    run_turns(1); /* which may look for events twice */
+    TEST_ASSERT_LESS_THAN_UINT(3, norder);
+    work_cancel(l, &p.t);
+}
+
+static void test_work_that_can_wait_comes_last_in_each_turn_and_is_not_left_out(void)
+{
+    struct work_owner o = {.name = NULL};
+    struct job h = job_named('h', 1000), p = job_named('p', 1000);
+
+    p.t.cause = WORK_PAGE;
+    work_add(l, &o, &p.t);
+    work_add(l, &o, &h.t);
+    run_turns(1);
+    TEST_ASSERT_EQUAL_CHAR('h', order[0]);
+    TEST_ASSERT_EQUAL_CHAR('p', order[norder - 1]);
+    work_cancel(l, &p.t);
+    work_cancel(l, &h.t);
 }
 
 static void test_a_slice_ends_after_the_steps_asked_for(void)
@@ -256,6 +285,8 @@ int main(void)
     RUN_TEST(test_owners_take_turns_whatever_their_number_of_tasks);
     RUN_TEST(test_a_task_that_is_queued_is_not_queued_twice);
     RUN_TEST(test_a_cancelled_task_never_runs);
+    RUN_TEST(test_work_that_can_wait_has_one_short_slice_a_turn);
+    RUN_TEST(test_work_that_can_wait_comes_last_in_each_turn_and_is_not_left_out);
     RUN_TEST(test_a_slice_ends_after_the_steps_asked_for);
     RUN_TEST(test_a_slice_by_time_ends);
     RUN_TEST(test_a_task_may_free_itself);
