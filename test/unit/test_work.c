@@ -10,7 +10,7 @@
 #include "unity.h"
 
 static struct loop *l;
-static char order[64];
+static char order[4096];
 static unsigned norder;
 
 struct job {
