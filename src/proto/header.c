@@ -190,6 +190,9 @@ void header_set(struct mf_buf *out, struct mf_slice block, const char *name, str
     struct mf_slice key = mf_str(name), line;
     size_t pos = 0, last = insert_at(block);
 
+    /* Readers skip blanks in front, so they would only add up where a value is set again. */
+    while (value.len > 0 && memchr(" \r\n", value.ptr[0], 3) != NULL)
+        value = mf_slice(value.ptr + 1, value.len - 1);
     if (block.len == 0) {
         header_begin(out, NULL);
         header_add(out, name, value);
