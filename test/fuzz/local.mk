@@ -1,4 +1,4 @@
-# Fuzzers: one harness per parser, one folder of seeds each in corpus/.
+# Fuzzers: one harness per parser or API, one folder of seeds each in corpus/.
 #
 # With --enable-fuzz (clang) they are libFuzzer programs, built by `make fuzzers`:
 #     test/fuzz/fuzz_proto -dict=$(srcdir)/test/fuzz/proto.dict FOUND $(srcdir)/test/fuzz/corpus/proto
