@@ -261,10 +261,12 @@ int claims_take(struct claims *claims, struct entry *e, const struct stream_conf
     int rc = 0;
 
     *claims = (struct claims){NULL, 0};
+    if (n == 0) /* a mirror, or sources alone */
+        return 0;
     for (i = 0; i < n; i++)
         size += strlen(cfg->subjects.at[i]);
-    at = n == 0 ? NULL : malloc(n * sizeof *at + size);
-    if (n > 0 && at == NULL)
+    at = malloc(n * sizeof *at + size);
+    if (at == NULL)
         return MF_NOMEM;
     *claims = (struct claims){at, 0};
     text = (char *)(at + n);

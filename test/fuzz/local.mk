@@ -1,4 +1,4 @@
-# Fuzzers: one harness per parser, one folder of seeds each in corpus/.
+# Fuzzers: one harness per parser or API, one folder of seeds each in corpus/.
 #
 # With --enable-fuzz (clang) they are libFuzzer programs, built by `make fuzzers`:
 #     test/fuzz/fuzz_proto -dict=$(srcdir)/test/fuzz/proto.dict FOUND $(srcdir)/test/fuzz/corpus/proto
@@ -134,3 +134,13 @@ EXTRA_DIST += %D%/policy.dict %D%/policy_expr.dict %D%/policy_json.dict
 %C%_fuzz_policy_json_LDADD = $(POLICY_LIBS)
 %C%_fuzz_policy_json_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_policy_json_LDFLAGS = $(FUZZFLAGS_LD)
+
+# ttl_api: requests of the TTL API, with the api around them.
+FUZZERS += %D%/fuzz_ttl_api
+EXTRA_DIST += %D%/ttl_api.dict
+
+%C%_fuzz_ttl_api_SOURCES = %D%/fuzz_ttl_api.c %D%/fuzz.h test/support/api_world.h \
+	test/support/must.c test/support/must.h $(FUZZ_MAIN)
+%C%_fuzz_ttl_api_LDADD = $(API_LIBS) $(ACCOUNT_LIBS)
+%C%_fuzz_ttl_api_CPPFLAGS = $(FUZZFLAGS_CPP) -I$(top_srcdir)/src
+%C%_fuzz_ttl_api_LDFLAGS = $(FUZZFLAGS_LD)

@@ -10,7 +10,7 @@ const isFuzzer = (f) => fs.readFileSync(f).includes("LLVMFuzzerInitialize") || f
 
 run("fuzz", async (t) => {
   const dir = path.resolve(t.more.fuzzers ?? process.env.FUZZERS ?? path.join(TOP, "build-fuzz/test/fuzz"));
-  const targets = fs.existsSync(dir) ? fs.readdirSync(dir).filter((f) => /^fuzz_[a-z0-9]+$/.test(f)).sort() : [];
+  const targets = fs.existsSync(dir) ? fs.readdirSync(dir).filter((f) => /^fuzz_[a-z0-9_]+$/.test(f)).sort() : [];
   if (targets.length === 0 || !isFuzzer(path.join(dir, targets[0]))) throw new Cannot(`no fuzzers in ${dir} (./dev fuzz builds them)`);
   let execs = 0, ran = 0;
   t.tried = () => `${ran} of ${targets.length} parsers, ${execs} inputs`;
