@@ -387,7 +387,7 @@ export class Links extends Mortals {
   // It ceases: a life begins then.
   async end(n, c) {
     const from = Date.now();
-    const b = this.follows(n);
+    const b = this.follows(n), before = b?.ends.slice();
     this.open.set(n, { op: "end", b, from });
     b?.may(after(from, this.own));
     const how = this.roll(4);
@@ -399,7 +399,8 @@ export class Links extends Mortals {
     this.open.delete(n);
     if (!b) return;
     this.due.set(n, { b, from });
-    b.must(after(from, this.own), [NEVER, NEVER]);
+    // It may have ended before its record became permanent, and nobody has looked since.
+    b.must(...before.filter(([lo]) => lo <= from + 3), after(from, this.own), [NEVER, NEVER]);
     await this.until(() => `${b.text()} gets no end again`, () => this.hasEnd(n, b, from));
   }
   // The job has given it an end again, counted from that of its record; or nobody can tell any more.
