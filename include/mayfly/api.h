@@ -32,8 +32,7 @@ void api_leaving(struct api *a);
 /* Takes no more requests, closes all streams cleanly, frees, then closed(). */
 void api_close(struct api *a, void (*closed)(void *arg), void *arg);
 
-/* --- what operators see; all of it O(streams), the documents in slices
- * ------------------------------------------------- */
+/* --- what operators see; O(streams), the documents in slices ---------------------------------- */
 
 struct monitor;
 struct doc;

@@ -1,11 +1,12 @@
 /* merge.c: one policy of what the stream, its namespace entry and the ttl block say.
  *
  *     max       the smaller of the stream's and the operator's
- *     never     deny where the operator says deny; else the stream's, else the operator's.  Where
- * the operator denies it, a `never` of the stream's own is max, or says nothing enforce   the
- * entry's, else the stream's, else the block's default   the stream's, else the entry's (the
- * block's is asked after the pattern and max_age) others    the stream's, else the entry's, else
- * the block's */
+ *     never     deny where the operator says deny; else the stream's, else the operator's
+ *     enforce   the entry's, else the stream's, else the block's
+ *     default   the stream's, else the entry's (the block's is asked after the pattern and max_age)
+ *     others    the stream's, else the entry's, else the block's
+ *
+ * Where the operator denies it, a `never` of the stream's own is max, or says nothing. */
 #include "policy_impl.h"
 
 #include "mayfly/clock.h"

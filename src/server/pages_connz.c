@@ -56,6 +56,13 @@ static int sort_parse(const struct connz_query *q, enum sort_key *out, struct mf
     return mf_fail(e, MF_INVAL, "invalid sorting option: %s", q->sort);
 }
 
+/* Some are looked at in later slices than the one whose time is the page's: they were active, or
+ * came, behind it. */
+static int64_t since(int64_t from_ns, int64_t to_ns)
+{
+    return to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
 static uint64_t sort_value(const struct conn_info *i, enum sort_key key, int64_t now)
 {
     switch (key) {
@@ -78,9 +85,9 @@ static uint64_t sort_value(const struct conn_info *i, enum sort_key key, int64_t
     case SORT_LAST:
         return (uint64_t)i->last_ns;
     case SORT_IDLE:
-        return (uint64_t)(now - i->last_ns);
+        return (uint64_t)since(i->last_ns, now);
     case SORT_UPTIME:
-        return (uint64_t)((i->stop_ns != 0 ? i->stop_ns : now) - i->start_ns);
+        return (uint64_t)since(i->start_ns, i->stop_ns != 0 ? i->stop_ns : now);
     case SORT_STOP:
         return (uint64_t)i->stop_ns;
     case SORT_RTT:
@@ -352,8 +359,8 @@ static void row_times(struct jsonw *w, const struct conn_info *i, int64_t now)
         jsonw_opt_str(w, "reason", i->reason);
     }
     jsonw_str(w, "rtt", clock_duration(text, i->rtt_ns));
-    jsonw_str(w, "uptime", clock_uptime(text, end - i->start_ns));
-    jsonw_str(w, "idle", clock_uptime(text, end - i->last_ns));
+    jsonw_str(w, "uptime", clock_uptime(text, since(i->start_ns, end)));
+    jsonw_str(w, "idle", clock_uptime(text, since(i->last_ns, end)));
 }
 
 static void row_traffic(struct jsonw *w, const struct conn_info *i)

@@ -244,6 +244,22 @@ void doom(struct store *s, uint32_t id)
     index_doom(s->ix, id);
 }
 
+/* The last one of its key that readers saw is hidden; what follows it, a marker for one, is on its
+ * way to disk: until then the key shows nothing. */
+static void key_waits(struct store *s, uint32_t id)
+{
+    uint32_t at = index_newer(s->ix, id);
+
+    while (at != INDEX_NONE && index_hidden(s->ix, at))
+        at = index_newer(s->ix, at);
+    if (at == INDEX_NONE || index_seq(s->ix, at) <= s->committed_seq || !key_is_new(s, at))
+        return;
+    if (s->committing && index_seq(s->ix, at) <= s->image.last_seq)
+        s->image.new_keys++;
+    else
+        s->filling.new_keys++;
+}
+
 void hide(struct store *s, uint32_t id)
 {
     bool late = late_counts(s, id);
@@ -257,6 +273,7 @@ void hide(struct store *s, uint32_t id)
     index_hide(s->ix, id);
     if (late)
         late_hidden(s, t, index_hidden_keys(s->ix) - dark);
+    key_waits(s, id);
     if (s->ntallies > 0)
         tally_gone(s, s->ix, id);
     if (s->gone != NULL)

@@ -343,6 +343,24 @@ static void test_connz_sorts_filters_and_pages(void)
     assert_cids((struct connz_query){.offset = -1}, "1 2 3 ");
 }
 
+/* A page is made in slices: what it looks at later was active behind its own beginning. */
+static void test_connz_nobody_is_idle_for_less_than_nothing(void)
+{
+    int64_t later = clock_wall_ns() + 90 * CLOCK_S;
+    struct closed_client *k;
+
+    serve("");
+    was_here(1, "A", "Client Closed", 1);
+    was_here(2, "A", "Client Closed", 1);
+    k = mf_container(s.closed.prev, struct closed_client, link);
+    k->info.start_ns = k->info.last_ns = later;
+    k->info.stop_ns = 0; /* as one that is open */
+    assert_cids((struct connz_query){.sort = "idle"}, "1 2 ");
+    TEST_ASSERT_EQUAL_STRING("0s", text_at("connections.1.idle"));
+    TEST_ASSERT_EQUAL_STRING("0s", text_at("connections.1.uptime"));
+    assert_cids((struct connz_query){.sort = "uptime"}, "2 1 ");
+}
+
 static void test_connz_refuses_in_nats_servers_words(void)
 {
     struct connz_query bad = {.sort = "zz"}, stop = {.sort = "stop"},
@@ -439,6 +457,7 @@ int main(void)
     RUN_TEST(test_health_tells_what_the_guest_says);
     RUN_TEST(test_pages_show_what_the_guest_writes);
     RUN_TEST(test_connz_sorts_filters_and_pages);
+    RUN_TEST(test_connz_nobody_is_idle_for_less_than_nothing);
     RUN_TEST(test_connz_refuses_in_nats_servers_words);
     RUN_TEST(test_accstatz_shows_accounts_in_use_or_all);
     RUN_TEST(test_accountz_shows_doors_and_refuses_strangers);

@@ -113,6 +113,29 @@ static void test_a_key_loses_its_last_message_that_was_not_late(void)
     assert_state(1, 1, 3);
 }
 
+static bool leave_marker(void *arg, const struct store_death *x)
+{
+    char key[32];
+
+    snprintf(key, sizeof key, "%.*s", (int)x->key.len, (const char *)x->key.ptr);
+    return append(arg, key, "", 1000 * DUE) == 0;
+}
+
+/* A key does not count before its marker does: subjects are never more than messages. */
+static void test_a_key_shows_nothing_while_its_marker_is_on_its_way_to_disk(void)
+{
+    struct mark m;
+    bool more;
+
+    put_due(1, "a", DUE);
+    put_due(2, "a", 1000 * DUE);
+    TEST_ASSERT_EQUAL_size_t(1, store_expire(d.store, 2 * DUE, 10, leave_marker, &m, &more));
+    assert_state(1, 1, 2);
+    drive_idle(&d);
+    TEST_ASSERT_EQUAL_INT(0, m.status);
+    assert_state(2, 2, 2);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -120,5 +143,6 @@ int main(void)
     RUN_TEST(test_a_deadline_moved_to_the_past_counts_at_once);
     RUN_TEST(test_a_key_whose_last_message_is_late_counts_again_when_it_is_written);
     RUN_TEST(test_a_key_loses_its_last_message_that_was_not_late);
+    RUN_TEST(test_a_key_shows_nothing_while_its_marker_is_on_its_way_to_disk);
     return UNITY_END();
 }
