@@ -34,7 +34,8 @@ void store_cursor_upto(struct store_cursor *c, uint64_t upto);
  * else some thousand steps at most; and O(blocks) on the shorter side of the range. */
 MF_MUSTCHECK bool store_count(struct store *s, struct mf_slice pattern, uint64_t first,
                               uint64_t last, uint64_t *out);
-/* Those of them that are past their deadline.  O(all that are). */
+/* Those of them that are past their deadline.  O(all that are), in any key; of everything O(1), as
+ * store_state(). */
 uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t first,
                              uint64_t last);
 /* Counts as store_count() does, however many there are: MF_AGAIN: not ready, ask again, each call

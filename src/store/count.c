@@ -188,9 +188,19 @@ uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t 
                              uint64_t last)
 {
     struct overdue_count o = {s, pattern, first, last, 0};
+    uint32_t front = index_next(seen(s), 0);
+    struct totals late;
+    uint64_t keys;
 
-    if (index_next_deadline(seen(s)) <= s->now_ns)
+    if (index_next_deadline(seen(s)) > s->now_ns)
+        return 0;
+    if (front != INDEX_NONE && first <= index_seq(seen(s), front) && last >= s->committed_seq &&
+        count_covers(seen(s), pattern)) {
+        late_sum(s, &late, &keys);
+        o.n = late.msgs;
+    } else {
         index_each_deadline(seen(s), s->now_ns + 1, count_overdue, &o);
+    }
     return o.n;
 }
 

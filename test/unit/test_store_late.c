@@ -47,6 +47,8 @@ static uint64_t steps_of(unsigned n)
     }
     TEST_ASSERT_EQUAL_UINT64(1, st.msgs);
     TEST_ASSERT_EQUAL_UINT64(1, st.keys);
+    TEST_ASSERT_EQUAL_UINT64(n, store_count_overdue(d.store, MF_LIT(">"), 0, UINT64_MAX));
+    TEST_ASSERT_EQUAL_UINT64(n, store_count_overdue(d.store, MF_LIT("k.*"), 0, UINT64_MAX));
     while (more) {
         (void)store_expire(d.store, DUE + n, n / 20, NULL, NULL, &more);
         store_state(d.store, &st);
