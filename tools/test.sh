@@ -119,7 +119,7 @@ step_format() {
     counted tools/lint.sh words
     counted test/torture/mutants/run.sh --check # a bug that cannot be made any more shows nothing
     tallied node tools/requirements_test.mjs
-    counted node tools/requirements.mjs --check --allow-open # open: of a feature that is being built
+    counted node tools/requirements.mjs --check
 }
 # conf/prometheus and conf/grafana, without a server.
 step_alerts() { PROMTOOL=$PROMTOOL tallied node test/prometheus/run.mjs; }
