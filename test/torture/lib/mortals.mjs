@@ -331,6 +331,16 @@ export class Links extends Mortals {
     this.open = new Map(); // N: what was asked for and not answered
     this.pinned = new Set(); // buckets whose end was set by hand
     this.due = new Map(); // buckets that get an end again: since when
+    this.told = new Map(); // N: what happened to it lately, for the text of a find
+  }
+  // Of the last ten things that were asked for, for N.
+  note(n, text) {
+    const list = this.told.get(n) ?? [];
+    list.push(`${at(Date.now()).slice(11)} ${text}`);
+    this.told.set(n, list.slice(-10));
+  }
+  lately(n) {
+    return (this.told.get(n) ?? []).join("; ");
   }
   #config(n) {
     return this.book.last(`config.${n}`);
@@ -356,6 +366,7 @@ export class Links extends Mortals {
     this.open.set(n, { op: "put" });
     const permanent = this.isPermanent(n);
     const l = await this.put(`bucket.${n}`, permanent ? {} : { own: this.own });
+    this.note(n, `put${permanent ? ", permanent" : ""}: ${l ? l.text() : "?"}`);
     if (!l) return;
     this.open.delete(n);
     this.pinned.delete(n);
@@ -364,6 +375,7 @@ export class Links extends Mortals {
   async setBucket(n, b) {
     this.open.set(n, { op: "set" });
     const r = await this.set(b);
+    this.note(n, `set: ${r ? b.text() : "?"}`);
     if (!r && this.wire.closed) return;
     this.open.delete(n);
     if (r) this.pinned.add(n);
@@ -379,6 +391,7 @@ export class Links extends Mortals {
     b?.may([NEVER, NEVER]);
     const persist = c && this.roll(3) === 0;
     const r = persist ? await this.change("PERSIST", c, {}, [[NEVER, NEVER]]) : await this.put(`config.${n}`, {});
+    this.note(n, `begin by ${persist ? "persist" : "put"}: ${r ? "done" : "?"}, bucket ${b?.text()}`);
     if (!r) return this.wire.closed ? undefined : this.open.delete(n);
     this.open.delete(n);
     this.due.delete(n);
@@ -395,6 +408,7 @@ export class Links extends Mortals {
     if (how === 0) r = await this.put(`config.${n}`, { own: this.own, header: ["Source: sync"] });
     else if (how === 1) r = await this.set(c);
     else r = await this.remove(n, c, how === 2);
+    this.note(n, `end by ${["sync", "set", "purge", "delete"][how]}: ${r ? "done" : "?"}, bucket ${b?.text()}`);
     if (!r) return this.wire.closed ? undefined : this.open.delete(n);
     this.open.delete(n);
     if (!b) return;
@@ -432,6 +446,7 @@ export class Links extends Mortals {
   // Those that are to get an end get it after the start.
   died(ms) {
     super.died(ms);
+    for (const n of this.open.keys()) this.note(n, `killed during ${this.open.get(n).op}`);
     const open = [...this.open.values()].filter((o) => o.op === "end" && o.b);
     for (const { b, from } of [...this.due.values(), ...open]) b.may([from + this.own - 3, 8e15]);
   }
@@ -465,7 +480,7 @@ export class Links extends Mortals {
     this.due.clear();
     for (const n of this.keys) {
       const b = this.follows(n);
-      if (b && this.isPermanent(n) && b.ends[0][0] !== NEVER) this.find("link-lost", `${this.name}: config.${n} is permanent, ${b.text()}`);
+      if (b && this.isPermanent(n) && b.ends[0][0] !== NEVER) this.find("link-lost", `${this.name}: config.${n} is permanent, ${b.text()}; ${this.lately(n)}`);
     }
   }
 }
