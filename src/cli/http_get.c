@@ -68,8 +68,8 @@ int http_url_parse(struct http_url *out, const char *text, struct mf_error *e)
 
 int http_response_parse(struct mf_slice raw, int *status, struct mf_slice *body, struct mf_error *e)
 {
-    const uint8_t *end = raw.len == 0 ? NULL : memmem(raw.ptr, raw.len, "\r\n\r\n", 4);
-    const uint8_t *blank = raw.len == 0 ? NULL : memchr(raw.ptr, ' ', raw.len);
+    const uint8_t *end = raw.ptr == NULL ? NULL : memmem(raw.ptr, raw.len, "\r\n\r\n", 4);
+    const uint8_t *blank = raw.ptr == NULL ? NULL : memchr(raw.ptr, ' ', raw.len);
     uint64_t code;
 
     if (end == NULL || !mf_starts(raw, "HTTP/1.") || blank == NULL || blank + 4 > end)
