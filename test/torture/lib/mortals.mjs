@@ -461,6 +461,7 @@ export class Links extends Mortals {
       if (o.op === "end" && !permanent && b && b === o.b) this.due.set(n, { b, from: o.from });
       if (o.op === "set" || o.op === "put") await this.#learn(n);
     }
+    if (this.wire.closed) return; // killed during the start: the next one asks again
     this.open.clear();
     this.quiet = true; // what is read now is on disk
     await this.#follow();
@@ -468,7 +469,8 @@ export class Links extends Mortals {
   }
   async #learn(n) {
     const r = await ttl(this.wire, `GET.${this.name}.bucket.${n}`);
-    if (r?.pinned) this.pinned.add(n);
+    if (r === null) return;
+    if (r.pinned) this.pinned.add(n);
     else this.pinned.delete(n);
   }
   // Buckets whose record has ceased get an end, the others have none.
