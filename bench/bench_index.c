@@ -4,9 +4,9 @@
  *
  * Keys are "$KV.sessions.%08d", all different, deadlines random over a day.  CPU times; for the
  * puts of a load also the median of 100 slices, which others on the machine disturb less. */
-#include "store/index.h"
+#include "store/index/index.h"
 
-#include "mayfly/rand.h"
+#include "base/rand.h"
 
 #include <stdio.h>
 #include <stdlib.h>

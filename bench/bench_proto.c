@@ -1,6 +1,6 @@
 /* bench_proto.c: how many commands one core parses, and how many MSG lines it writes, per second.
  * No sockets: a 64 KiB buffer of equal commands, as a read delivers it, parsed again and again. */
-#include "mayfly/proto.h"
+#include "proto/proto.h"
 
 #include <stdio.h>
 #include <stdlib.h>

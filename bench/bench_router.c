@@ -4,8 +4,8 @@
  *
  * Times are CPU times, and the best of several slices: on a shared machine the others only ever
  * add to it. */
-#include "mayfly/rand.h"
-#include "mayfly/router.h"
+#include "base/rand.h"
+#include "router/router.h"
 
 #include <malloc.h>
 #include <stdio.h>

@@ -5,10 +5,10 @@
  *
  * Everything runs in DIR, which is emptied.  Figures are of one run on this machine; compare rows.
  */
-#include "mayfly/clock.h"
-#include "mayfly/loop.h"
-#include "mayfly/rand.h"
-#include "mayfly/store.h"
+#include "base/clock.h"
+#include "loop/loop.h"
+#include "base/rand.h"
+#include "store/store.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  *     bench_wheel [TIMERS]          (default 10,000,000)
  * Both keep a position per id, so that both can delete.  Deadlines lie within one hour; time goes
  * in steps of 1 ms, and what is due is taken at each step, as a server does.  Times are of CPU. */
-#include "mayfly/wheel.h"
+#include "wheel/wheel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

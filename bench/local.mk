@@ -1,28 +1,28 @@
 # Load generators; built by `./dev bench`, not installed.
-EXTRA_PROGRAMS += bench/bench_matrix
-bench_bench_matrix_SOURCES = bench/js_consume.c bench/js_consume.h bench/js_expiry.c bench/js_expiry.h \
-	bench/js_load.c bench/js_load.h bench/js_other.c bench/js_other.h bench/js_server.c bench/js_server.h \
-	bench/js_watched.c bench/js_watched.h bench/js_watcher.c bench/js_watcher.h bench/js_wire.c bench/js_wire.h bench/load.c bench/load.h bench/matrix.c bench/matrix.h \
-	bench/part_consume.c bench/part_core.c bench/part_crash.c bench/part_ends.c bench/part_expiry.c \
-	bench/part_policy.c bench/part_publish.c bench/part_ttl.c bench/proc.c bench/proc.h
-CLEANFILES += bench/bench_matrix
-EXTRA_DIST += bench/matrix.sh bench/plots.mjs bench/report.mjs bench/rows.mjs bench/smoke.sh
+EXTRA_PROGRAMS += %D%/bench_matrix
+bench_bench_matrix_SOURCES = %D%/js_consume.c %D%/js_consume.h %D%/js_expiry.c %D%/js_expiry.h \
+	%D%/js_load.c %D%/js_load.h %D%/js_other.c %D%/js_other.h %D%/js_server.c %D%/js_server.h \
+	%D%/js_watched.c %D%/js_watched.h %D%/js_watcher.c %D%/js_watcher.h %D%/js_wire.c %D%/js_wire.h %D%/load.c %D%/load.h %D%/matrix.c %D%/matrix.h \
+	%D%/part_consume.c %D%/part_core.c %D%/part_crash.c %D%/part_ends.c %D%/part_expiry.c \
+	%D%/part_policy.c %D%/part_publish.c %D%/part_ttl.c %D%/proc.c %D%/proc.h
+CLEANFILES += %D%/bench_matrix
+EXTRA_DIST += %D%/matrix.sh %D%/plots.mjs %D%/report.mjs %D%/rows.mjs %D%/smoke.sh
 
-# make bench/bench_wheel
-EXTRA_PROGRAMS += bench/bench_wheel
-bench_bench_wheel_SOURCES = bench/bench_wheel.c
-bench_bench_wheel_LDADD = $(TTL_LIBS)
-CLEANFILES += bench/bench_wheel
-# make bench/bench_index
-EXTRA_PROGRAMS += bench/bench_index
-bench_bench_index_SOURCES = bench/bench_index.c
+# make %D%/bench_wheel
+EXTRA_PROGRAMS += %D%/bench_wheel
+bench_bench_wheel_SOURCES = %D%/bench_wheel.c
+bench_bench_wheel_LDADD = $(WHEEL_LIBS)
+CLEANFILES += %D%/bench_wheel
+# make %D%/bench_index
+EXTRA_PROGRAMS += %D%/bench_index
+bench_bench_index_SOURCES = %D%/bench_index.c
 bench_bench_index_LDADD = $(STORE_LIBS)
-CLEANFILES += bench/bench_index
-# make bench/bench_store
-EXTRA_PROGRAMS += bench/bench_store
-bench_bench_store_SOURCES = bench/bench_store.c
+CLEANFILES += %D%/bench_index
+# make %D%/bench_store
+EXTRA_PROGRAMS += %D%/bench_store
+bench_bench_store_SOURCES = %D%/bench_store.c
 bench_bench_store_LDADD = $(STORE_LIBS)
-CLEANFILES += bench/bench_store
-EXTRA_DIST += bench/instructions.sh bench/instructions.mjs
-EXTRA_DIST += bench/store.sh bench/watchers.sh bench/watchers.mjs bench/stall.sh bench/stall.mjs bench/stall_attacks.mjs \
-	bench/stall_api.mjs bench/stall_state.mjs
+CLEANFILES += %D%/bench_store
+EXTRA_DIST += %D%/instructions.sh %D%/instructions.mjs
+EXTRA_DIST += %D%/store.sh %D%/watchers.sh %D%/watchers.mjs %D%/stall.sh %D%/stall.mjs %D%/stall_attacks.mjs \
+	%D%/stall_api.mjs %D%/stall_state.mjs

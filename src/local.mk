@@ -1,4 +1,4 @@
 # mayflyd: main().  Wiring only.
 sbin_PROGRAMS += mayflyd
-mayflyd_SOURCES = src/mayflyd.c
+mayflyd_SOURCES = %D%/mayflyd.c
 mayflyd_LDADD = $(API_LIBS) $(SERVER_LIBS)

@@ -1,11 +1,11 @@
 /* mayflyd.c: main().  Reads the configuration, builds the server bottom-up, runs the loop.  Wiring
  * only: what things do lives in the folders. */
-#include "mayfly/api.h"
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
-#include "mayfly/loop.h"
-#include "mayfly/options.h"
-#include "mayfly/server.h"
+#include "api/api.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "loop/loop.h"
+#include "config/options.h"
+#include "server/server.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,16 @@
 #!/bin/bash
-# layers.sh [ROOT]: checks every #include under src/ and include/ against docs/layers.txt.
+# layers.sh [ROOT]: checks every #include under src/ against docs/layers.txt.
 #
-#   - "mayfly/x.h" only from its owner or from a folder whose line in layers.txt names the owner
-#     (the owner is the folder whose local.mk lists the header);
-#   - a private header (src/folder/y.h) only from its own folder;
+#   - "folder/x.h" only from that folder or from one whose line in layers.txt names it;
+#   - "folder/x_impl.h" is private to its folder, "folder/part/x.h" too; "folder/part/x_impl.h" is
+#     private to that part;
+#   - headers drag in headers: all that a file sees in the end must be allowed to its folder, or
+#     stand in its line in parentheses (types inside the structs of others; not to be included);
+#   - a header of ours is spelled with its folder, and exists;
 #   - <library.h> only where layers.txt allows the library after '|'; libc is free.
 #
 # src/*.c (main) is wiring: it may include any public header, and no private one.
-# layers.sh --self-test breaks a small tree in each of these ways and expects to be told.
+# layers.sh --self-test breaks a small tree in each of these ways and expects a report of each.
 set -u -o pipefail
 export LC_ALL=C
 
@@ -15,15 +18,11 @@ check_tree() {
     local root=$1
     (
         cd "$root" || exit 2
-        # One stream for awk: the table, the owners, the private headers, then all includes.
+        # One stream for awk: the table, the headers, then all includes.
         {
             sed -e 's/#.*//' docs/layers.txt | awk 'NF { print "layer", $0 }'
-            for mk in src/*/local.mk; do
-                grep -o 'include/mayfly/[A-Za-z0-9_]*\.h' "$mk" |
-                    sed "s|^|owner $(basename "$(dirname "$mk")") |"
-            done
-            find src include -name '*.h' | sed 's/^/header /'
-            find src include \( -name '*.c' -o -name '*.h' \) -print0 |
+            find src include -name '*.h' 2>/dev/null | sed 's/^/header /'
+            find src include \( -name '*.c' -o -name '*.h' \) -print0 2>/dev/null |
                 xargs -0 -r grep -nHE '^[[:space:]]*#[[:space:]]*include' | sed 's/^/include /'
         } | awk -f <(layers_awk)
     )
@@ -40,10 +39,41 @@ BEGIN {
     for (i = 1; i <= n; i++) libc[w[i] ".h"] = 1
 }
 function fail(where, text) { print where ": " text; bad++ }
-function folder_of(file,   p) {
-    if (file ~ /^include\/mayfly\//) return owner[file]
-    if (split(file, p, "/") < 3) return "" # src/mayflyd.c
+function folder_of(path,   p) { # src/folder/...; "" for src/mayflyd.c and include/
+    if (split(path, p, "/") < 3 || p[1] != "src") return ""
     return p[2]
+}
+function part_of(path,   p) { # the sub-folder of src/folder/part/x.c, or ""
+    return split(path, p, "/") > 3 ? p[3] : ""
+}
+# Whether a file of `me` (its folder) and `part` may include the header src/h; reports if not.
+function check_ours(where, me, part, h,   path, o, private) {
+    path = "src/" h
+    if (!(path in exists)) { fail(where, "no such header: " h " (spell it with its folder)"); return 0 }
+    o = folder_of(path)
+    private = path ~ /_impl\.h$/
+    if (o != me && (private || part_of(path) != "")) { fail(where, "private header of another folder: " h); return 0 }
+    if (o == me && private && part_of(path) != "" && part_of(path) != part) {
+        fail(where, "private header of another part: " h); return 0
+    }
+    if (me != "" && o != me && !((me, o) in may)) {
+        fail(where, "src/" me " must not see " h ": docs/layers.txt"); return 0
+    }
+    return 1
+}
+# Visits all headers that `file` sees; reports folders its own may not see.
+function follow(file, me, top, depth,   i, h, o) {
+    if (depth > 60) return
+    for (i = 1; i <= count[file]; i++) {
+        h = seen[file, i]
+        if ((top, h) in visited) continue
+        visited[top, h] = 1
+        o = folder_of(h)
+        if (depth > 0 && me != "" && o != me && !((me, o) in may) && !((me, o) in drag))
+            fail(top, "sees " substr(h, 5) " through " substr(file, 5) "; src/" me " must not: docs/layers.txt")
+        else
+            follow(h, me, top, depth + 1)
+    }
 }
 $1 == "layer" {
     name = $2; sub(/:$/, "", name); known[name] = 1
@@ -51,6 +81,7 @@ $1 == "layer" {
     for (i = 3; i <= NF; i++) {
         if ($i == "|") half = 1
         else if (half) { lib[name, $i] = 1 }
+        else if ($i ~ /^\(.*\)$/) { drag[name, substr($i, 2, length($i) - 2)] = 1 }
         else {
             # Lowest first: a folder may name only what stands above it in the file.
             if (!($i in known)) fail("docs/layers.txt", name " may include " $i ", which is not below it")
@@ -59,60 +90,53 @@ $1 == "layer" {
     }
     next
 }
-$1 == "owner" {
-    if ($3 in owner && owner[$3] != $2) fail($3, "listed by src/" owner[$3] " and by src/" $2)
-    owner[$3] = $2
-    next
-}
-$1 == "header" {
-    exists[$2] = 1
-    if ($2 ~ /^include\/mayfly\// && !($2 in owner)) fail($2, "listed by no src/*/local.mk")
-    next
-}
+$1 == "header" { exists[$2] = 1; next }
 $1 == "include" {
     line = $0; sub(/^include /, "", line)
     split(line, f, ":"); file = f[1]; where = f[1] ":" f[2]
     me = folder_of(file)
-    top = file ~ /^src\/[^\/]*$/
-    if (!top && !(me in known)) { if (!(me in told)) fail(file, "folder '" me "' is not in docs/layers.txt"); told[me] = 1; next }
+    if (me != "" && !(me in known)) {
+        if (!(me in told)) fail(file, "folder '" me "' is not in docs/layers.txt")
+        told[me] = 1; next
+    }
     if (match(line, /"[^"]*"/)) {
         h = substr(line, RSTART + 1, RLENGTH - 2)
-        if (h ~ /^mayfly\//) {
-            o = owner["include/" h]
-            if (!(("include/" h) in exists)) fail(where, "no such header: " h)
-            else if (o == "" || top || o == me || (me, o) in may) ;
-            else fail(where, "src/" me " must not see " h " (src/" o "): docs/layers.txt")
-        } else if (h ~ /\//) {
-            split(h, q, "/")
-            if (q[1] != me) fail(where, "private header of another folder: " h)
-        } else if (!(("src/" me "/" h) in exists)) fail(where, "private header of another folder, or missing: " h)
+        if (("include/" h) in exists) next
+        if (check_ours(where, me, part_of(file), h)) {
+            if (!(file in count)) files[++nfiles] = file
+            seen[file, ++count[file]] = "src/" h
+        }
     } else if (match(line, /<[^>]*>/)) {
         h = substr(line, RSTART + 1, RLENGTH - 2)
         if (h in libc || h ~ /^(sys|netinet|arpa|net|linux|sanitizer|bits)\//) next
         split(h, q, "/")
         if ((me, h) in lib || (me, q[1]) in lib) next
-        fail(where, (top ? "src/" : "src/" me) " must not use <" h ">: docs/layers.txt")
+        fail(where, (me == "" ? "src/" : "src/" me) " must not use <" h ">: docs/layers.txt")
     }
 }
-END { exit bad ? 1 : 0 }
+END {
+    for (n = 1; n <= nfiles; n++) follow(files[n], folder_of(files[n]), files[n], 0)
+    exit bad ? 1 : 0
+}
 AWK
 }
 
 # --- self-test ---------------------------------------------------------------------------------------
 
-# A tree of two layers, base below server, with a private header in each.
+# A tree of three layers, base below net below server, with private headers and parts.
 plant() {
     local t=$1
-    mkdir -p "$t"/{docs,include/mayfly,src/base,src/server}
+    mkdir -p "$t"/{docs,include,src/base/list,src/net,src/server}
     printf 'base: |\nnet: base | uv.h\nserver: base net | jansson.h\n' >"$t/docs/layers.txt"
-    echo 'x = include/mayfly/base.h' >"$t/src/base/local.mk"
-    echo 'x = include/mayfly/server.h' >"$t/src/server/local.mk"
-    echo '#include <stdint.h>' >"$t/include/mayfly/base.h"
-    echo '#include "mayfly/base.h"' >"$t/include/mayfly/server.h"
-    touch "$t/src/base/base_int.h" "$t/src/server/server_int.h"
-    printf '#include "mayfly/base.h"\n#include "base_int.h"\n' >"$t/src/base/base.c"
-    printf '#include "mayfly/server.h"\n#include "server_int.h"\n#include <jansson.h>\n' >"$t/src/server/server.c"
-    printf '#include "mayfly/server.h"\n#include "mayfly/base.h"\n' >"$t/src/main.c"
+    echo '#include <stdint.h>' >"$t/src/base/base.h"
+    echo '#include "base/base.h"' >"$t/src/net/net.h"
+    echo '#include "base/base.h"' >"$t/src/server/server.h"
+    touch "$t/src/base/base_impl.h" "$t/src/base/list/list.h" "$t/src/base/list/list_impl.h" \
+        "$t/src/server/server_impl.h" "$t/include/mayfly.h"
+    printf '#include "base/base.h"\n#include "base/base_impl.h"\n' >"$t/src/base/base.c"
+    printf '#include "base/list/list.h"\n#include "base/list/list_impl.h"\n' >"$t/src/base/list/list.c"
+    printf '#include "server/server.h"\n#include "server/server_impl.h"\n#include <jansson.h>\n' >"$t/src/server/server.c"
+    printf '#include "server/server.h"\n#include "base/base.h"\n#include "mayfly.h"\n' >"$t/src/main.c"
 }
 
 # expect NAME PATTERN FILE TEXT: appending TEXT to FILE must be reported with PATTERN ('' = accepted).
@@ -120,6 +144,12 @@ expect() {
     local t out
     t=$(mktemp -d) || exit 2
     plant "$t"
+    case "$3" in src/*/*) mkdir -p "$t/${3%/*}" ;; esac
+    if [ "$3" = src/late/late.c ]; then # late sees mid alone, mid sees net
+        printf 'mid: base net |\nlate: mid |\n' >>"$t/docs/layers.txt"
+        mkdir -p "$t/src/mid"
+        echo '#include "net/net.h"' >"$t/src/mid/mid.h"
+    fi
     [ -z "$3" ] || printf '%s\n' "$4" >>"$t/$3"
     out=$(check_tree "$t")
     local rc=$?
@@ -136,24 +166,33 @@ expect() {
 self_test() {
     SELF_BAD=0
     expect "a clean tree is accepted" '' '' ''
-    expect "an upward include is caught" 'base.c:3: .*must not see mayfly/server.h' \
-        src/base/base.c '#include "mayfly/server.h"'
-    expect "an upward include in a public header is caught" 'base.h:2: .*must not see' \
-        include/mayfly/base.h '#  include "mayfly/server.h"'
-    expect "a private header of another folder is caught" 'private header' \
-        src/server/server.c '#include "base/base_int.h"'
-    expect "a private header by its bare name is caught" 'private header' \
-        src/server/server.c '#include "base_int.h"'
-    expect "main sees no private header" 'main.c:3: private header' \
-        src/main.c '#include "server/server_int.h"'
+    expect "an upward include is caught" 'base.c:3: .*must not see server/server.h' \
+        src/base/base.c '#include "server/server.h"'
+    expect "an upward include in a header is caught" 'base.h:2: .*must not see' \
+        src/base/base.h '#  include "server/server.h"'
+    expect "a header that drags in a forbidden folder is caught" \
+        'late.c: sees net/net.h through mid/mid.h' src/late/late.c '#include "mid/mid.h"'
+    expect "what may only be dragged in is not included" 'late.c:1: .*must not see net/net.h' \
+        src/late/late.c '#include "net/net.h"'
+    expect "a private header of another folder is caught" 'server.c:4: private header of another folder' \
+        src/server/server.c '#include "base/base_impl.h"'
+    expect "a header of another folder's part is caught" 'server.c:4: private header of another folder' \
+        src/server/server.c '#include "base/list/list.h"'
+    expect "a part's header is seen in its folder" '' src/base/base.c '#include "base/list/list.h"'
+    expect "a private header of a part is caught" 'base.c:3: private header of another part' \
+        src/base/base.c '#include "base/list/list_impl.h"'
+    expect "a header without its folder is caught" 'server.c:4: no such header: base_impl.h' \
+        src/server/server.c '#include "base_impl.h"'
+    expect "main sees no private header" 'main.c:4: private header' \
+        src/main.c '#include "server/server_impl.h"'
     expect "a library where it is not allowed is caught" 'base.c:3: .*must not use <uv.h>' \
         src/base/base.c '#include <uv.h>'
     expect "an unknown library is caught" 'must not use <curl/curl.h>' \
         src/server/server.c '#include <curl/curl.h>'
-    expect "a header without an owner is caught" 'listed by no' \
-        include/mayfly/stray.h '/* stray */'
-    expect "a table that points upwards is caught" 'layers.txt: late may include later' \
-        docs/layers.txt 'late: later |'
+    expect "a folder that is not in the table is caught" "folder 'stray' is not in" \
+        src/stray/stray.c '#include "base/base.h"'
+    expect "a table that points upwards is caught" 'layers.txt: early may include later' \
+        docs/layers.txt 'early: later |'
     return $SELF_BAD
 }
 

@@ -214,7 +214,7 @@ step_bench() {
 step_tsan() {
     local t programs=()
     # shellcheck disable=SC2207
-    programs=($(grep -hoE 'test/unit/((loop|log)[a-z_]*|store_(threads|io|io_kinds|index_bulk|purge))\b' \
+    programs=($(grep -hoE 'test/unit/(loop/(loop|work)[a-z_]*|base/log[a-z_]*|store/store_(threads|io|io_kinds|index_bulk|purge))\b' \
         src/*/local.mk test/fault/local.mk | sort -u))
     [ ${#programs[@]} -gt 0 ] || return
     configure_tsan
@@ -245,7 +245,7 @@ step_distcheck() {
         return
     fi
     configure_in build-dist CFLAGS=-O0 --with-unity="$UNITY_DIR"
-    local some="test/unit/base test/unit/store test/unit/stream test/unit/consumer test/unit/api"
+    local some="test/unit/base/base test/unit/store/store test/unit/stream/stream test/unit/consumer/consumer test/unit/api/api"
     counted make -s -C build-dist -j"$JOBS" distcheck check_PROGRAMS="$some" TESTS="$some" \
         DISTCHECK_CONFIGURE_FLAGS="--with-unity=$UNITY_DIR CFLAGS=-O0"
     counted tools/dist.sh build-dist/mayfly-*.tar.gz

@@ -1,7 +1,7 @@
 /* account.c: accounts by name, and what a client of one does: subscribe and publish. */
-#include "account_int.h"
+#include "account/account_impl.h"
 
-#include "mayfly/hash.h"
+#include "codec/hash.h"
 
 #include <assert.h>
 #include <stdlib.h>

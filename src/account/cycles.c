@@ -4,9 +4,9 @@
  * something in common with the subject it arrives on.  A walk that meets a node it is still on
  * found a circle.  An account that imports from itself is left alone, as there: messages do not
  * pass the same door twice anyway. */
-#include "account_int.h"
+#include "account/account_impl.h"
 
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

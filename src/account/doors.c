@@ -1,9 +1,9 @@
 /* doors.c: exports, imports and mappings of one account, compiled from the options.  Everything
  * that can be wrong with them is found here, before anything is put in place. */
-#include "account_int.h"
+#include "account/account_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

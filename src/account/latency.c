@@ -3,11 +3,11 @@
  * One `struct latency` follows a sampled request.  It ends with exactly one report: 200 with the
  * first answer, 400 without a reply to answer to, 503 when nobody takes the request, 504 when no
  * answer comes in time; or with none, when a reload takes the service away. */
-#include "account_int.h"
+#include "account/account_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/jsonw.h"
-#include "mayfly/rand.h"
+#include "base/clock.h"
+#include "codec/jsonw.h"
+#include "base/rand.h"
 
 #include <stdlib.h>
 

@@ -8,10 +8,10 @@
  * The JetStream API under the server's own domain, `$JS.<domain>.API.>`, is one more mapping, tried
  * last, as in nats-server: permissions apply to the plain name it leads to.
  * `$MAYFLY.<domain>.TTL.>` is another. */
-#include "account_int.h"
+#include "account/account_impl.h"
 
-#include "mayfly/rand.h"
-#include "mayfly/subject.h"
+#include "base/rand.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

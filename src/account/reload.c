@@ -6,9 +6,9 @@
  * gone.
  * Failure: everything the plan made is taken back; nobody noticed, as no message is published
  * meanwhile. */
-#include "account_int.h"
+#include "account/account_impl.h"
 
-#include "mayfly/hash.h"
+#include "codec/hash.h"
 
 #include <stdlib.h>
 

@@ -4,10 +4,10 @@
  * with single answers forgets it with the first one, others with an empty message.
  * Failure: it waits no longer than its export allows (2 minutes by default; answers of a stream
  * start the time anew), and an export keeps only so many: the oldest goes first. */
-#include "account_int.h"
+#include "account/account_impl.h"
 
-#include "mayfly/hash.h"
-#include "mayfly/rand.h"
+#include "codec/hash.h"
+#include "base/rand.h"
 
 #include <stdlib.h>
 

@@ -8,9 +8,9 @@
  * "no responders".  No answer: the reply expires.
  * A message may cross several borders within one call; hops remember which, so that it never goes
  * through the same door twice. */
-#include "account_int.h"
+#include "account/account_impl.h"
 
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* shadow.c: stream imports.  A subscription that wants something an import brings gets a shadow: a
  * subscription in the exporting account, on just the part that is wanted, with the same queue name.
  * What it receives is delivered to the original under the local subject. */
-#include "account_int.h"
+#include "account/account_impl.h"
 
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

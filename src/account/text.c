@@ -1,8 +1,8 @@
 /* text.c: subjects that are made while a message is on its way: transformed, mapped, intersected.
  */
-#include "account_int.h"
+#include "account/account_impl.h"
 
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

@@ -7,13 +7,13 @@
  * Failure: the first stream that cannot be deleted ends it, and the answer says why.
  * Close: whichever of the two calls is freed first lets the other one know; without the call that
  * works, nobody answers. */
-#include "account_purge.h"
+#include "api/account_purge.h"
 
-#include "api_pages.h"
-#include "api_store.h"
-#include "consumer_api.h"
+#include "api/api_pages.h"
+#include "api/api_store.h"
+#include "api/consumer_api.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* advisory.c: events under $JS.EVENT.ADVISORY.>.  Each is written only when somebody listens:
  * asking is O(tokens of its subject). */
-#include "event.h"
+#include "api/event.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
-#include "mayfly/rand.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
 
 #include <stdio.h>
 #include <stdlib.h>

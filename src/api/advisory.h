@@ -2,7 +2,7 @@
 #ifndef API_ADVISORY_H
 #define API_ADVISORY_H
 
-#include "mayfly/stream_event.h"
+#include "stream/stream_event.h"
 
 struct api;
 struct api_account;

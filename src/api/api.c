@@ -5,14 +5,14 @@
  * api.leaving: its catalog closes its streams, then it is freed; meanwhile the account itself is
  * kept, because streams and calls still speak in it.  If the account comes back before that, the
  * new one has no streams until the old catalog has let go of their folders. */
-#include "api_pages.h"
-#include "api_store.h"
-#include "ttl_api.h"
-#include "direct.h"
+#include "api/api_pages.h"
+#include "api/api_store.h"
+#include "api/ttl_api.h"
+#include "api/direct.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/lend.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/lend.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,22 +14,22 @@
 #ifndef API_IMPL_H
 #define API_IMPL_H
 
-#include "advisory.h"
-#include "consumer_api.h"
-#include "consumer_wire.h"
-#include "queue.h"
-#include "settle.h"
-#include "source_wire.h"
+#include "api/advisory.h"
+#include "api/consumer_api.h"
+#include "api/consumer_wire.h"
+#include "api/queue.h"
+#include "api/settle.h"
+#include "api/source_wire.h"
 
-#include "mayfly/account.h"
-#include "mayfly/api.h"
-#include "mayfly/buf.h"
-#include "mayfly/catalog.h"
-#include "mayfly/consumer.h"
-#include "mayfly/jsonw.h"
-#include "mayfly/list.h"
-#include "mayfly/steady.h"
-#include "mayfly/work.h"
+#include "account/account.h"
+#include "api/api.h"
+#include "base/buf.h"
+#include "stream/catalog.h"
+#include "consumer/consumer.h"
+#include "codec/jsonw.h"
+#include "base/list.h"
+#include "base/steady.h"
+#include "loop/work.h"
 
 #define API_TYPE "io.nats.jetstream.api.v1."
 

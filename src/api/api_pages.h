@@ -2,10 +2,10 @@
 #ifndef API_PAGES_H
 #define API_PAGES_H
 
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/doc.h"
-#include "mayfly/monitor.h"
+#include "monitor/doc.h"
+#include "monitor/monitor.h"
 
 #define JSZ_NAME 256 /* names of streams and consumers are shorter */
 

@@ -1,6 +1,6 @@
 /* api_store.c: where streams are kept: the directory, an account's folder in it, the limits that
  * follow from the machine. */
-#include "api_store.h"
+#include "api/api_store.h"
 
 #include <stdlib.h>
 #include <sys/statvfs.h>

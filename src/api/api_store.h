@@ -2,7 +2,7 @@
 #ifndef API_STORE_H
 #define API_STORE_H
 
-#include "api_impl.h"
+#include "api/api_impl.h"
 
 MF_MUSTCHECK int api_store_open(struct api *a, struct mf_error *e);
 void api_store_close(struct api *a);

@@ -10,7 +10,7 @@
 #ifndef API_ARCHIVE_H
 #define API_ARCHIVE_H
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 #define ARCHIVE_STATE     "state.json"
 #define ARCHIVE_CONSUMERS "consumers/"

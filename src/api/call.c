@@ -8,11 +8,11 @@
  * Settling: a read waits for earlier writes of its stream (settle.c) and then runs again.
  * Close: calls of an account that goes are freed when its catalog has closed; parked ones at once.
  */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/json.h"
-#include "mayfly/log.h"
-#include "mayfly/subject.h"
+#include "codec/json.h"
+#include "base/log.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

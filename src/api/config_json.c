@@ -1,8 +1,8 @@
 /* config_json.c: stream configurations in and out of JSON, as nats-server 2.15.1 reads and writes
  * them: the same fields in the same order, the same ones left out when empty. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 /* What responses tell of the server we behave like. */
 #define LEVEL_TEXT   "5"

@@ -5,14 +5,14 @@
  * Failure: nothing was changed, and the first check that failed tells.
  * Close: consumers are ended before their stream, and who waits for one of them is answered then.
  */
-#include "api_impl.h"
-#include "api_pages.h"
+#include "api/api_impl.h"
+#include "api/api_pages.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/header.h"
-#include "mayfly/rand.h"
-#include "mayfly/sha256.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "proto/header.h"
+#include "base/rand.h"
+#include "codec/sha256.h"
+#include "subject/subject.h"
 
 /* --- the request ------------------------------------------------------------------------------ */
 

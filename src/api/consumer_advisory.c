@@ -1,8 +1,8 @@
 /* consumer_advisory.c: events about consumers: $JS.EVENT.ADVISORY.CONSUMER.> and samples of acks
  * under $JS.EVENT.METRIC.CONSUMER.ACK.>.  Each is written only when somebody listens. */
-#include "event.h"
+#include "api/event.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 

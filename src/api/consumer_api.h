@@ -2,8 +2,8 @@
 #ifndef API_CONSUMER_API_H
 #define API_CONSUMER_API_H
 
-#include "mayfly/consumer.h"
-#include "mayfly/jsonw.h"
+#include "consumer/consumer.h"
+#include "codec/jsonw.h"
 
 struct api_account;
 struct api_call;

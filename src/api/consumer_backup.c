@@ -1,9 +1,9 @@
 /* consumer_backup.c: a consumer in a stream's archive, out and in. */
-#include "consumer_backup.h"
+#include "api/consumer_backup.h"
 
-#include "consumer_api.h"
+#include "api/consumer_api.h"
 
-#include "mayfly/json.h"
+#include "codec/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #ifndef API_CONSUMER_BACKUP_H
 #define API_CONSUMER_BACKUP_H
 
-#include "mayfly/buf.h"
-#include "mayfly/consumer.h"
+#include "base/buf.h"
+#include "consumer/consumer.h"
 
 /* Messages that a consumer of a backup may wait for or have got again. */
 #define CONSUMER_BACKUP_MAX 1000000u

@@ -1,9 +1,9 @@
 /* consumer_json.c: consumers' configurations in and out of JSON, and their infos, as nats-server
  * 2.15.1 reads and writes them: the same fields in the same order, the same ones left out when
  * empty. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 /* --- words ------------------------------------------------------------------------------------ */
 

@@ -4,11 +4,11 @@
  * Failure: nothing was changed.
  * Order: nats-server reads some requests before it looks at the API level they ask for, and some
  * after; so each handler says itself when that is done. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/header.h"
-#include "mayfly/json.h"
+#include "base/clock.h"
+#include "proto/header.h"
+#include "codec/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  * each metric has a buffer of its own: a consumer is looked at once and nothing of it is
  * remembered, so they may be added in different turns of the loop.
  * Failure: a buffer that found no memory is left out, with its head; sums are always there. */
-#include "consumer_metrics.h"
+#include "api/consumer_metrics.h"
 
-#include "mayfly/prom.h"
+#include "monitor/prom.h"
 
 static double value_pending(const struct consumer_info *i)
 {

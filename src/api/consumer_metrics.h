@@ -3,9 +3,9 @@
 #ifndef API_CONSUMER_METRICS_H
 #define API_CONSUMER_METRICS_H
 
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/consumer.h"
+#include "consumer/consumer.h"
 
 #define CONSUMERS_SHOWN  1000u
 #define CONSUMER_METRICS 8

@@ -7,11 +7,11 @@
  * Failure: no memory to note one: from then on every subscription has wake() look at all push
  * consumers of the account, until each of them is noted or has a subscriber.
  * Close: waits_drop() forgets those of a stream before they end. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/hash.h"
-#include "mayfly/log.h"
-#include "mayfly/subject.h"
+#include "codec/hash.h"
+#include "base/log.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

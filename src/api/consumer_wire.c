@@ -7,9 +7,9 @@
  * is told that nobody is (deliver() refuses, and so "no responders" is what its publisher hears),
  * just as if each consumer had its own subscription.
  * None of this allocates. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/sha256.h"
+#include "codec/sha256.h"
 
 static const struct mf_slice ack_prefix = MF_LIT("$JS.ACK."), flow_prefix = MF_LIT("$JS.FC.");
 

@@ -3,10 +3,10 @@
 #ifndef API_CONSUMER_WIRE_H
 #define API_CONSUMER_WIRE_H
 
-#include "mayfly/consumer.h"
-#include "mayfly/loop.h"
-#include "mayfly/router.h"
-#include "mayfly/table.h"
+#include "consumer/consumer.h"
+#include "loop/loop.h"
+#include "router/router.h"
+#include "base/table.h"
 
 struct api_account;
 

@@ -4,14 +4,14 @@
  * it is sent, all in the turn of the request and without taking memory.  When it is on disk the
  * reply subject is kept until it was read.  A request that comes when the turn is over is copied
  * and served in a slice of its account's time (direct_queue.c). */
-#include "direct.h"
-#include "ttl_api.h"
+#include "api/direct.h"
+#include "api/ttl_api.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/header.h"
-#include "mayfly/json.h"
-#include "mayfly/lend.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "proto/header.h"
+#include "codec/json.h"
+#include "base/lend.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef API_DIRECT_H
 #define API_DIRECT_H
 
-#include "api_impl.h"
+#include "api/api_impl.h"
 
 struct direct_req {
     uint64_t seq, up_to_seq;

@@ -8,8 +8,8 @@
  * does when nobody listens to the answers any more.  Memory: "500".
  * Close: direct_stop() ends all of an account; one that waits for the disk is freed when it comes.
  */
-#include "direct_batch.h"
-#include "ttl_api.h"
+#include "api/direct_batch.h"
+#include "api/ttl_api.h"
 
 #include <stdio.h>
 #include <stdlib.h>

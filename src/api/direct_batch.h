@@ -2,9 +2,9 @@
 #ifndef API_DIRECT_BATCH_H
 #define API_DIRECT_BATCH_H
 
-#include "direct.h"
+#include "api/direct.h"
 
-#include "mayfly/pattern_tree.h"
+#include "subject/pattern_tree.h"
 
 struct direct_batch {
     struct mf_list link; /* direct_queue.batches or .later; itself: its account is gone */

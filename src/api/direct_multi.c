@@ -7,9 +7,9 @@
  * behind up_to are then resolved one by one, and all is sent in the order of sequences.
  * Limit: more than MULTI_MAX subjects are refused with "413"; the search ends early when there are
  * many more. */
-#include "direct_batch.h"
+#include "api/direct_batch.h"
 
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

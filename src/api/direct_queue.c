@@ -4,7 +4,7 @@
  * a time. Full: the oldest is served at once for each one that comes, so none is dropped. Failure:
  * without memory for the copy it is answered with "500".  A stream that was deleted meanwhile has
  * no such message. Close: direct_queue_stop() frees all of them. */
-#include "direct.h"
+#include "api/direct.h"
 
 #include <stdlib.h>
 

@@ -6,13 +6,13 @@
  * What every request has in common is decided here, in nats-server's order: the API level it asks
  * for, then whether its account has JetStream at all.  A subject that is no request gets no answer,
  * but counts as received: its sender must not hear that nobody is there. */
-#include "account_purge.h"
-#include "api_impl.h"
+#include "api/account_purge.h"
+#include "api/api_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/header.h"
-#include "mayfly/log.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "proto/header.h"
+#include "base/log.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef API_EVENT_H
 #define API_EVENT_H
 
-#include "api_impl.h"
+#include "api/api_impl.h"
 
 struct event {
     struct api_account *aa;

@@ -1,9 +1,9 @@
 /* info_json.c: states, infos, account info and errors, as responses show them: the order of members
  * and which of them are left out are nats-server's. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/stream_damage.h"
-#include "mayfly/clock.h"
+#include "stream/stream_damage.h"
+#include "base/clock.h"
 
 void error_json_write(struct jsonw *w, const struct js_error *e)
 {

@@ -5,13 +5,13 @@
  * disk, acked() writes the pub ack and sends it.  Nothing is allocated per message once the pool is
  * filled; many publishes of one read become one batch in the store, their acks one write per
  * client. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/header.h"
-#include "mayfly/lend.h"
-#include "mayfly/log.h"
-#include "mayfly/proto.h"
+#include "base/clock.h"
+#include "proto/header.h"
+#include "base/lend.h"
+#include "base/log.h"
+#include "proto/proto.h"
 
 #include <stdlib.h>
 

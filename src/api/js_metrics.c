@@ -4,10 +4,10 @@
  * streams by account and name: a page must not grow with what clients create; how many are left out
  * is a metric of its own.  O(streams and consumers), in slices: streams are looked at once, then
  * their samples are written. */
-#include "api_pages.h"
-#include "consumer_metrics.h"
+#include "api/api_pages.h"
+#include "api/consumer_metrics.h"
 
-#include "mayfly/prom.h"
+#include "monitor/prom.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* js_pages.c: what other pages show of JetStream: /varz, /healthz, and the log at the start. */
-#include "api_pages.h"
+#include "api/api_pages.h"
 
-#include "mayfly/stream_damage.h"
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "stream/stream_damage.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  *
  * Accounts are those of the beginning; one that is gone has no streams.  Streams and consumers that
  * come behind the place of the walk are visited, those that go are not. */
-#include "api_pages.h"
+#include "api/api_pages.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,12 +4,12 @@
  * Sums are over all streams, so a page costs O(streams), and O(streams and consumers shown) in
  * bytes.  They are of the time before the list: what comes or goes while it is written changes the
  * list alone. */
-#include "api_pages.h"
+#include "api/api_pages.h"
 
-#include "consumer_api.h"
+#include "api/consumer_api.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  * pattern: a search in slices), the message is taken from memory, or loaded from disk, and
  * answered. While it waits the stream may go away: it is looked up by name again before it is
  * touched. */
-#include "api_impl.h"
-#include "ttl_api.h"
+#include "api/api_impl.h"
+#include "api/ttl_api.h"
 
 #include <stdlib.h>
 

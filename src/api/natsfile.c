@@ -1,11 +1,11 @@
 /* natsfile.c: reads files of nats-server's file store. */
-#include "natsfile.h"
+#include "api/natsfile.h"
 
-#include "consumer_backup.h"
+#include "api/consumer_backup.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/le.h"
-#include "mayfly/sha256.h"
+#include "base/clock.h"
+#include "base/le.h"
+#include "codec/sha256.h"
 
 #include <stdio.h>
 

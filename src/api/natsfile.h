@@ -13,9 +13,9 @@
 #ifndef API_NATSFILE_H
 #define API_NATSFILE_H
 
-#include "mayfly/arena.h"
-#include "mayfly/consumer.h"
-#include "mayfly/highway.h"
+#include "base/arena.h"
+#include "consumer/consumer.h"
+#include "codec/highway.h"
 
 struct natsfile_record {
     uint64_t seq;

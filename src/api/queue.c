@@ -10,7 +10,7 @@
  * Full: request_queue_limit requests that are not answered yet, or QUEUE_BYTES of queued ones; what
  * comes then is dropped (dispatch.c).
  * Close: queued requests are freed with their account. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
 #define QUEUE_BYTES ((size_t)64 << 20) /* of queued requests of one account */
 #define UNIT        8u                 /* ordinary steps between two looks at the clock in work.c */

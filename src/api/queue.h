@@ -3,9 +3,9 @@
 #ifndef API_QUEUE_H
 #define API_QUEUE_H
 
-#include "mayfly/base.h"
-#include "mayfly/list.h"
-#include "mayfly/work.h"
+#include "base/base.h"
+#include "base/list.h"
+#include "loop/work.h"
 
 struct api_account;
 struct api_call;

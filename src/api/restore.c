@@ -6,12 +6,12 @@
  * Failure: what is wrong is told in the answer to the end; until then chunks are answered and
  * dropped, as nats-server does.  Nothing for 5 s: given up.  In every case nothing remains.
  * Close: restores_stop(); what is under way is waited for, then the stream deleted. */
-#include "restore.h"
+#include "api/restore.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/json.h"
-#include "mayfly/log.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "codec/json.h"
+#include "base/log.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,13 +9,13 @@
 #ifndef API_RESTORE_H
 #define API_RESTORE_H
 
-#include "archive.h"
-#include "api_impl.h"
-#include "consumer_backup.h"
-#include "natsfile.h"
+#include "api/archive.h"
+#include "api/api_impl.h"
+#include "api/consumer_backup.h"
+#include "api/natsfile.h"
 
-#include "mayfly/rand.h"
-#include "mayfly/s2.h"
+#include "base/rand.h"
+#include "codec/s2.h"
 
 /* Of state.json and of the request. */
 struct restore_state {

@@ -4,7 +4,7 @@
  * bytes its messages have by its own account (state.json) as used: so what was checked when it
  * began is still there when it ends, as in nats-server.  Messages turn what is held into what is
  * used. */
-#include "restore.h"
+#include "api/restore.h"
 
 #define RESTORES_MAX 16 /* under way in an account */
 /* Consumers, the state, names and padding of an archive, beside its messages. */

@@ -1,7 +1,7 @@
 /* restore_consumers.c: the consumers of an archive.  They come before the messages they wait for,
  * so they are read (by a worker) as they come, and made when all messages are there.  Nothing of
  * them moves before the stream is what it is to be. */
-#include "restore.h"
+#include "api/restore.h"
 
 #include <stdlib.h>
 

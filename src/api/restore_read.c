@@ -5,9 +5,9 @@
  * Failure: restore_fail(), by who gets the result.
  * Close: restore_read_drop() cuts the tie to the restore; what the worker found is freed when it is
  * done. */
-#include "restore.h"
+#include "api/restore.h"
 
-#include "mayfly/json.h"
+#include "codec/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,14 +6,14 @@
  * last sequence is set right, and the stream gets the configuration it is to have.
  * Failure: the stream is deleted.  After a crash nothing of it remains: until its end it is a draft
  * of the catalog. */
-#include "restore.h"
+#include "api/restore.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/header.h"
-#include "mayfly/json.h"
-#include "mayfly/log.h"
-#include "mayfly/subject.h"
-#include "mayfly/ttl.h"
+#include "base/clock.h"
+#include "proto/header.h"
+#include "codec/json.h"
+#include "base/log.h"
+#include "subject/subject.h"
+#include "ttl/ttl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,13 +8,13 @@
  * written later than the last block, it is passed over, as nats-server does: the limits take them
  * again.
  * Failure: restore_fail(); nothing remains. */
-#include "restore.h"
+#include "api/restore.h"
 
-#include "tar.h"
+#include "codec/tar.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/json.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "codec/json.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -5,9 +5,9 @@
  * Happy path: nothing is on its way, the request runs at once.  Else: when it is on disk, or the
  * store has failed, or the time is over.
  * Close: account_close() frees the calls that wait. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #define PATIENCE_NS (CLOCK_S / 4) /* the state of a stream whose disk stands still can be seen */
 

@@ -3,7 +3,7 @@
 #ifndef API_SETTLE_H
 #define API_SETTLE_H
 
-#include "mayfly/stream.h"
+#include "stream/stream.h"
 
 struct api_call;
 struct loop_timer;

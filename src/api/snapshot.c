@@ -14,17 +14,17 @@
  *
  * Consumers stand before the messages and behind the state that tells how many they are, so they
  * are gathered first, in slices too, and kept compressed. */
-#include "archive.h"
-#include "api_impl.h"
-#include "consumer_backup.h"
+#include "api/archive.h"
+#include "api/api_impl.h"
+#include "api/consumer_backup.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/json.h"
-#include "mayfly/log.h"
-#include "mayfly/rand.h"
-#include "mayfly/s2.h"
-#include "mayfly/stream_ttl.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "codec/json.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "codec/s2.h"
+#include "stream/stream_ttl.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* source_wire.c: streams that follow others, and the world around them: which ones do, what infos
  * tell of it, and direct gets that a mirror answers in its origin's name. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/hash.h"
-#include "mayfly/log.h"
-#include "mayfly/rand.h"
+#include "codec/hash.h"
+#include "base/log.h"
+#include "base/rand.h"
 
 #include <stdlib.h>
 

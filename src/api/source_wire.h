@@ -2,8 +2,8 @@
 #ifndef API_SOURCE_WIRE_H
 #define API_SOURCE_WIRE_H
 
-#include "mayfly/source.h"
-#include "mayfly/table.h"
+#include "source/source.h"
+#include "base/table.h"
 
 struct api_account;
 

@@ -4,7 +4,7 @@
  * answers when it is on disk; the answer shows the stream as it is then.
  * Failure: nothing was changed, and the first check that failed tells.
  * Close: the catalog answers (or drops) what it was asked for before it is gone. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * The stream may change meanwhile: the answer tells its state at the beginning of the list of
  * deleted sequences.
  * Failure: a stream that is deleted meanwhile is not found. */
-#include "subject_page.h"
+#include "api/subject_page.h"
 
 #include <stdlib.h>
 

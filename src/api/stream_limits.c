@@ -2,7 +2,7 @@
  *
  * A limit of bytes is checked against what was promised (the sum of all max_bytes), not against
  * what is in use: a stream without max_bytes promises nothing, but needs room for one byte. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
 static int64_t add_capped(int64_t a, int64_t b)
 {

@@ -3,7 +3,7 @@
  * Happy path: the names are walked in their order, a slice at a time; what belongs to the page is
  * written as it is met; at the end the number of all is known, and the answer is put together.
  * Between the slices streams come and go: the walk goes on behind the last name it met. */
-#include "api_impl.h"
+#include "api/api_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

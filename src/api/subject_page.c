@@ -4,9 +4,9 @@
  * walk; then only the page is sorted: a quicksort that leaves alone what lies outside of it; then
  * the page is written.  O(matches) plus O(page log page).  The ranges that are still to be sorted
  * stand on a stack; the smaller part is sorted first, so it is never deeper than the logarithm. */
-#include "subject_page.h"
+#include "api/subject_page.h"
 
-#include "mayfly/rand.h"
+#include "base/rand.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef API_SUBJECT_PAGE_H
 #define API_SUBJECT_PAGE_H
 
-#include "api_impl.h"
+#include "api/api_impl.h"
 
 /* The subjects of a stream that match, sorted, a page of them.  O(matches) plus
  * the sorting of the page, in slices. */

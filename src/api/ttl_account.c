@@ -4,9 +4,9 @@
  * ahead, in slices.  O(streams) and the deadlines of the next day.  The first deadline is looked
  * for only in streams whose own may come before the best so far.  What comes or goes meanwhile is
  * counted or not. */
-#include "ttl_numbers.h"
+#include "api/ttl_numbers.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 

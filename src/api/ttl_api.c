@@ -2,11 +2,11 @@
  *
  * Permissions are publish permissions on these subjects.  The form with the key in the subject
  * exists for them: a user may be allowed to touch its own keys alone. */
-#include "ttl_api.h"
+#include "api/ttl_api.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/header.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "proto/header.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #ifndef API_TTL_API_H
 #define API_TTL_API_H
 
-#include "api_impl.h"
+#include "api/api_impl.h"
 
-#include "mayfly/stream_ttl.h"
+#include "stream/stream_ttl.h"
 
 /* Mayfly's own error codes, outside the range of NATS. */
 enum ttl_error {

@@ -1,10 +1,10 @@
 /* ttl_backfill.c: BACKFILL: start, status, pause, resume and stop of the job that applies the
  * policy to stored messages (backfill.h). */
-#include "ttl_api.h"
+#include "api/ttl_api.h"
 
-#include "mayfly/backfill.h"
-#include "mayfly/clock.h"
-#include "mayfly/subject.h"
+#include "stream/backfill.h"
+#include "base/clock.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 

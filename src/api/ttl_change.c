@@ -5,12 +5,12 @@
  * decides; change_apply() hands one batch to the stream; changed() answers when that is on disk.
  * With a filter the messages of a page are collected in slices first, then changed as one batch.
  * While a request waits its stream may be deleted: it is looked up again before it is used. */
-#include "ttl_api.h"
+#include "api/ttl_api.h"
 
-#include "direct.h"
+#include "api/direct.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/proto.h"
+#include "base/clock.h"
+#include "proto/proto.h"
 
 #include <stdlib.h>
 

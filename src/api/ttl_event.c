@@ -1,11 +1,11 @@
 /* ttl_event.c: events about lifetimes, written only where somebody listens. */
-#include "event.h"
-#include "ttl_api.h"
+#include "api/event.h"
+#include "api/ttl_api.h"
 
-#include "mayfly/backfill.h"
-#include "mayfly/clock.h"
-#include "mayfly/lend.h"
-#include "mayfly/stream_ttl.h"
+#include "stream/backfill.h"
+#include "base/clock.h"
+#include "base/lend.h"
+#include "stream/stream_ttl.h"
 
 #include <stdio.h>
 

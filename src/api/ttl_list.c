@@ -3,11 +3,11 @@
  * Happy path: the request becomes a page (stream_ahead.h) that is collected in slices; then its
  * messages are shown one by one, those that are not in memory read from disk in between.  The page
  * of messages without an end is collected and shown in one go, in the order of sequences. */
-#include "ttl_api.h"
+#include "api/ttl_api.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/stream_ahead.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "stream/stream_ahead.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

@@ -4,10 +4,10 @@
  * Happy path: the parts are stepped one after another, in slices of the account's share; messages
  * whose times a census needs and that are not in memory are read from disk in between.
  * While it waits its stream may be deleted, or made anew: then there is no answer but 404. */
-#include "ttl_look.h"
+#include "api/ttl_look.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
 #ifndef API_TTL_LOOK_H
 #define API_TTL_LOOK_H
 
-#include "ttl_numbers.h"
+#include "api/ttl_numbers.h"
 
-#include "mayfly/stream_census.h"
+#include "stream/stream_census.h"
 
 #define TTL_LOOK_EXACT 100000u /* messages whose bytes are counted one by one */
 

@@ -3,12 +3,12 @@
  * Series of single streams are for the first SHOWN streams by account and name, as in js_metrics.c.
  * All numbers are counts that streams keep anyway: O(streams) for the lateness, O(streams shown)
  * for the rest, no message is looked at; in slices. */
-#include "api_pages.h"
+#include "api/api_pages.h"
 
-#include "mayfly/backfill.h"
-#include "mayfly/prom.h"
-#include "mayfly/stream_ahead.h"
-#include "mayfly/stream_hour.h"
+#include "stream/backfill.h"
+#include "monitor/prom.h"
+#include "stream/stream_ahead.h"
+#include "stream/stream_hour.h"
 
 #include <stdio.h>
 #include <stdlib.h>

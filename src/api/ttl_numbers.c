@@ -1,5 +1,5 @@
 /* ttl_numbers.c: the counts that STATS shows, gathered and written (ttl_numbers.h). */
-#include "ttl_numbers.h"
+#include "api/ttl_numbers.h"
 
 /* --- gathering -------------------------------------------------------------------------------- */
 

@@ -2,10 +2,10 @@
 #ifndef API_TTL_NUMBERS_H
 #define API_TTL_NUMBERS_H
 
-#include "ttl_api.h"
+#include "api/ttl_api.h"
 
-#include "mayfly/stream_ahead.h"
-#include "mayfly/stream_hour.h"
+#include "stream/stream_ahead.h"
+#include "stream/stream_hour.h"
 
 struct ttl_numbers {
     struct stream_lives lives;

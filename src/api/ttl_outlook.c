@@ -5,10 +5,10 @@
  * streams by account and name, one tally of the wheel each (stream_ahead.h), in slices.  Nobody
  * scrapes: nothing is looked at.  Streams may come and go meanwhile: they are found by name again.
  */
-#include "api_pages.h"
+#include "api/api_pages.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/stream_ahead.h"
+#include "base/clock.h"
+#include "stream/stream_ahead.h"
 
 #include <stdlib.h>
 

@@ -4,11 +4,11 @@
  * Accounts by name, streams by name, in slices.  O(streams) to find a page, and at most LIMIT_MAX
  * streams on it; no message is looked at: what looks ahead is STATS and FORECAST, one stream at a
  * time. */
-#include "api_pages.h"
-#include "ttl_numbers.h"
+#include "api/api_pages.h"
+#include "api/ttl_numbers.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

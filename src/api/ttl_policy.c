@@ -1,11 +1,11 @@
 /* ttl_policy.c: POLICY: the effective TTL policy of a stream with the origin of each value, and a
  * try-out of one message (`test`), also with keys that are not set (`policy`).  Other keys for all
  * messages (`what_if`): ttl_what_if.c. */
-#include "ttl_api.h"
+#include "api/ttl_api.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/header.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "proto/header.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

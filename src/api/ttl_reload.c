@@ -1,8 +1,8 @@
 /* ttl_reload.c: the ttl block after a start and a reload: policies of all streams, and the log
  * lines about them. */
-#include "ttl_api.h"
+#include "api/ttl_api.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 struct tally {
     const struct api_account *aa;

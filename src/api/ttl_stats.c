@@ -2,9 +2,9 @@
  *
  * Counts are O(1).  The three numbers that look ahead come from a tally of the wheel up to a day
  * ahead.  With a filter all of them come from a census of its subjects, and so do groups. */
-#include "ttl_look.h"
+#include "api/ttl_look.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #define DAY_NS    (24 * 3600 * CLOCK_S)
 #define DEPTH_MAX 8

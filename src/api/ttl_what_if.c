@@ -4,10 +4,10 @@
  * memory read from disk in between; nothing is written.  Then the answer tells how many of them
  * BACKFILL would change, and where the stream would be heading.  O(messages).
  * While it waits its stream may be deleted, or made anew: then there is no answer but 404. */
-#include "ttl_numbers.h"
+#include "api/ttl_numbers.h"
 
-#include "mayfly/backfill.h"
-#include "mayfly/clock.h"
+#include "stream/backfill.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 

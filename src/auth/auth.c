@@ -1,8 +1,8 @@
 /* auth.c: builds the table of users from the options and answers questions about it. */
-#include "auth_int.h"
+#include "auth/auth_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/hash.h"
+#include "base/clock.h"
+#include "codec/hash.h"
 
 #include <sodium.h>
 #include <stdlib.h>

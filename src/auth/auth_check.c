@@ -1,6 +1,6 @@
 /* auth_check.c: is this client who it says it is?  The order is nats-server's: nkey, certificate,
  * user of the table, then the one token or user for everybody. */
-#include "auth_int.h"
+#include "auth/auth_impl.h"
 
 static bool is_text(const char *s)
 {

@@ -3,9 +3,9 @@
  * "CN=x+OU=y, DC=com" becomes one text per RDN, here "cn\x01x\x02ou\x01y\x02" and "dc\x01com\x02",
  * each closed by \x03.  Control characters cannot be confused with values: a value that holds one
  * (escaped) is refused. */
-#include "dn.h"
+#include "auth/dn_impl.h"
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 #include <stdlib.h>
 

@@ -6,9 +6,9 @@
  *   33  u16  CRC-16/XMODEM of bytes 0..32, little endian
  * Valid if and only if the length is 56, every character is of the alphabet (upper case), the bits
  * beyond byte 34 do not exist (35 * 8 = 56 * 5), and the checksum matches. */
-#include "mayfly/auth.h"
+#include "auth/auth.h"
 
-#include "mayfly/rand.h"
+#include "base/rand.h"
 
 #include <sodium.h>
 

@@ -1,6 +1,6 @@
 /* password.c: stored passwords and tokens: bcrypt or plain, compared without telling by time how
  * much was right. */
-#include "mayfly/auth.h"
+#include "auth/auth.h"
 
 #include <crypt.h>
 #include <sodium.h>

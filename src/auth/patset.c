@@ -1,9 +1,9 @@
 /* patset.c: a set of subject patterns as a tree of tokens. */
-#include "patset.h"
+#include "auth/patset_impl.h"
 
-#include "mayfly/hash.h"
-#include "mayfly/subject.h"
-#include "mayfly/table.h"
+#include "codec/hash.h"
+#include "subject/subject.h"
+#include "base/table.h"
 
 #include <stdlib.h>
 

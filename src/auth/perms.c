@@ -1,9 +1,9 @@
 /* perms.c: what a user may publish and subscribe to: allow and deny lists, compiled and counted. */
-#include "mayfly/auth.h"
+#include "auth/auth.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/subject.h"
-#include "patset.h"
+#include "base/clock.h"
+#include "subject/subject.h"
+#include "auth/patset_impl.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

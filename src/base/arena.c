@@ -1,5 +1,5 @@
 /* arena.c: chunks of memory with one owner. */
-#include "mayfly/arena.h"
+#include "base/arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>

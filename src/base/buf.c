@@ -1,5 +1,5 @@
 /* buf.c: growable bytes. */
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* clock.c: reads the clocks. */
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <time.h>
 

@@ -3,7 +3,7 @@
  *     [+-] ( "0" | { [digits] [ "." [digits] ] unit } )      at least one digit before each unit
  *
  * The magnitude is summed unsigned up to 2^63, which only a negative duration may reach. */
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #define MAGNITUDE_MAX ((uint64_t)1 << 63)
 

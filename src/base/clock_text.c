@@ -1,5 +1,5 @@
 /* clock_text.c: times and durations as text, in the forms Go and nats-server use. */
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* error.c: texts of the error codes, and the story an error tells on its way up. */
-#include "mayfly/base.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <stdio.h>

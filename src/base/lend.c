@@ -1,5 +1,5 @@
 /* lend.c: the pool of scratch buffers, and the check that shared ones do not outlive a publish. */
-#include "mayfly/lend.h"
+#include "base/lend.h"
 
 #include <assert.h>
 #include <stdlib.h>

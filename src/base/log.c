@@ -1,11 +1,10 @@
 /* log.c: makes log lines and hands them to the one sink in use. */
-#include "mayfly/log.h"
+#include "base/log.h"
 
-#include "log_sink.h"
-#include "mayfly/utf8.h"
+#include "base/log_sink_impl.h"
+#include "base/utf8.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/jsonw.h"
+#include "base/clock.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -26,7 +25,8 @@ enum sink { SINK_STDERR, SINK_FILE, SINK_SYSLOG };
 static struct {
     pthread_mutex_t mutex;
     enum sink sink;
-    bool time, utc, json, color;
+    bool time, utc, color;
+    log_json_fn *json; /* NULL: text lines */
     struct log_file file;
     struct log_syslog syslog;
     struct mf_buf line; /* LINE_KEPT bytes, from log_open() or the first line on */
@@ -80,26 +80,11 @@ static void put_time(struct mf_buf *out, int64_t wall_ns)
     mf_buf_printf(out, "%s.%06d ", text, (int)(wall_ns % CLOCK_S / CLOCK_US));
 }
 
-static void put_json(struct mf_buf *out, enum log_level level, int64_t wall_ns,
-                     struct mf_slice text)
-{
-    struct jsonw w;
-
-    jsonw_begin(&w, out, JSONW_COMPACT);
-    jsonw_object(&w, NULL);
-    if (lg.time)
-        jsonw_time(&w, "time", wall_ns);
-    jsonw_str(&w, "level", level_text[level].json);
-    jsonw_i64(&w, "pid", getpid());
-    jsonw_slice(&w, "msg", text);
-    jsonw_end(&w);
-}
-
 static void put_line(struct mf_buf *out, enum log_level level, int64_t wall_ns,
                      struct mf_slice text)
 {
-    if (lg.json) {
-        put_json(out, level, wall_ns, text);
+    if (lg.json != NULL) {
+        lg.json(out, level_text[level].json, lg.time ? &wall_ns : NULL, text);
     } else {
         mf_buf_printf(out, "[%d] ", (int)getpid());
         if (lg.time)
@@ -295,7 +280,8 @@ void log_close(void)
 {
     pthread_mutex_lock(&lg.mutex);
     close_sink();
-    lg.json = lg.color = false;
+    lg.json = NULL;
+    lg.color = false;
     mf_buf_fini(&lg.line);
     pthread_mutex_unlock(&lg.mutex);
 }

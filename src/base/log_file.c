@@ -1,5 +1,5 @@
 /* log_file.c: the log's file: append, reopen, rotate by size, purge old ones. */
-#include "log_sink.h"
+#include "base/log_sink_impl.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #define FILE_MODE  0640 /* as nats-server: subjects and user names are not for everybody */
 #define STAMP_TEXT "0000.00.00.00.00.00.000000000"

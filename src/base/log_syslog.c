@@ -3,7 +3,7 @@
  * A collector gets "<priority>2026-01-02T03:04:05Z host program[pid]: text\n", one line a datagram.
  * Sending never blocks the loop: a line the socket does not take at once is lost.  After an error
  * the socket is closed; a later line connects again, at most once a second. */
-#include "log_sink.h"
+#include "base/log_sink_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #define CONNECT_MS   2000 /* at log_open() only */
 #define RECONNECT_NS (1 * CLOCK_S)

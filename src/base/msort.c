@@ -1,5 +1,5 @@
 /* msort.c: sorting in slices, bottom up. */
-#include "mayfly/msort.h"
+#include "base/msort.h"
 
 #include <stdlib.h>
 

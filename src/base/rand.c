@@ -1,5 +1,5 @@
 /* rand.c: random bytes from the kernel, and a fast generator seeded from them. */
-#include "mayfly/rand.h"
+#include "base/rand.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* slice.c: the few operations on borrowed bytes that are not worth inlining. */
-#include "mayfly/base.h"
+#include "base/base.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* steady.c: a wall clock for deadlines that never goes back and never stands still. */
-#include "mayfly/steady.h"
+#include "base/steady.h"
 
 static int64_t add_sat(int64_t a, int64_t b)
 {

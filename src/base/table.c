@@ -1,5 +1,5 @@
 /* table.c: hash table of embedded nodes. */
-#include "mayfly/table.h"
+#include "base/table.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* utf8.c: finds the well-formed sequences among bytes nobody vouches for. */
-#include "mayfly/utf8.h"
+#include "base/utf8.h"
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 size_t utf8_next(const uint8_t *p, size_t n, uint32_t *rune)
 {

@@ -1,11 +1,11 @@
 /* check.c: the command `mayfly check DIR`: finds the stores, verifies each, shows the findings. */
-#include "check.h"
+#include "cli/check.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
-#include "check_find.h"
-#include "check_report.h"
-#include "repair.h"
+#include "cli/check_find.h"
+#include "cli/check_report.h"
+#include "cli/repair.h"
 
 #include <stdio.h>
 #include <stdlib.h>

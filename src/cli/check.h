@@ -7,7 +7,7 @@
 #ifndef CLI_CHECK_H
 #define CLI_CHECK_H
 
-#include "mayfly/base.h"
+#include "base/base.h"
 
 /* The files of one store.  All return 0 or a negative code; names have no '/'. */
 struct check_source {

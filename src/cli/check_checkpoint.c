@@ -1,7 +1,7 @@
 /* check_checkpoint.c: reads a checkpoint.  docs/disk-format.md, "Checkpoint". */
-#include "check_impl.h"
+#include "cli/check_impl.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* check_compare.c: does the checkpoint, with the log behind its position, give what the whole log
  * gives?  It may show some of what came after its position: replaying mends that. */
-#include "check_impl.h"
+#include "cli/check_impl.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

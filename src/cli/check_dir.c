@@ -1,5 +1,5 @@
 /* check_dir.c: a store in a directory: its files and its lock.  Opens for reading only. */
-#include "check_dir.h"
+#include "cli/check_dir.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef CLI_CHECK_DIR_H
 #define CLI_CHECK_DIR_H
 
-#include "check.h"
+#include "cli/check.h"
 
 /* One file is open at a time: the one read last. */
 struct check_dir {

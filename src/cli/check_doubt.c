@@ -4,7 +4,7 @@
  * given before it.  A message is beyond doubt if its own record lies behind the stretch, or a new
  * deadline does: only messages that are there get one.  Where the fixed part of a damaged message
  * is in order and the next record vouches for it, nothing but that message is hidden. */
-#include "check_impl.h"
+#include "cli/check_impl.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* check_find.c: see check_find.h. */
-#include "check_find.h"
+#include "cli/check_find.h"
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 #include <dirent.h>
 #include <errno.h>

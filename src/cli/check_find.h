@@ -2,7 +2,7 @@
 #ifndef CLI_CHECK_FIND_H
 #define CLI_CHECK_FIND_H
 
-#include "mayfly/base.h"
+#include "base/base.h"
 
 struct check_paths {
     char **path; /* ascending */

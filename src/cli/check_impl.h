@@ -2,8 +2,8 @@
 #ifndef CLI_CHECK_IMPL_H
 #define CLI_CHECK_IMPL_H
 
-#include "check.h"
-#include "check_model.h"
+#include "cli/check.h"
+#include "cli/check_model.h"
 
 #define HEADER_PAGE     4096u
 #define HEADER_COPY     2048u /* where the second copy stands */

@@ -1,7 +1,7 @@
 /* check_json.c: findings for scripts.  The names are documented in mayfly(1) and stay. */
-#include "check_report.h"
+#include "cli/check_report.h"
 
-#include "mayfly/jsonw.h"
+#include "codec/jsonw.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* check_live.c: counts what lives once the log has been read. */
-#include "check_impl.h"
+#include "cli/check_impl.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 #include <stdlib.h>
 

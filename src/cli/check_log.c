@@ -6,9 +6,9 @@
  * counts names. So a run is made with assumed values (log_guess: the synced position of the last
  * segment that has commits, the greatest in every log a server wrote; the lowest file) and looks at
  * every commit there is; where one says otherwise, the caller runs again. */
-#include "check_impl.h"
+#include "cli/check_impl.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 #include <inttypes.h>
 #include <stdio.h>

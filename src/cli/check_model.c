@@ -1,7 +1,7 @@
 /* check_model.c: see check_model.h. */
-#include "check_model.h"
+#include "cli/check_model.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #ifndef CLI_CHECK_MODEL_H
 #define CLI_CHECK_MODEL_H
 
-#include "mayfly/table.h"
+#include "base/table.h"
 
 #define NO_SEGMENT UINT32_MAX
 

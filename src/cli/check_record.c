@@ -1,7 +1,7 @@
 /* check_record.c: is this a record?  docs/disk-format.md, "Records". */
-#include "check_impl.h"
+#include "cli/check_impl.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 static const struct {
     uint8_t fixed;

@@ -1,5 +1,5 @@
 /* check_report.c: findings as text. */
-#include "check_report.h"
+#include "cli/check_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

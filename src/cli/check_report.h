@@ -2,9 +2,9 @@
 #ifndef CLI_CHECK_REPORT_H
 #define CLI_CHECK_REPORT_H
 
-#include "check.h"
+#include "cli/check.h"
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 /* One store of those asked about. */
 struct check_item {

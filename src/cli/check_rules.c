@@ -1,6 +1,6 @@
 /* check_rules.c: what valid records must not say.  A broken rule is a mistake of the writer, not of
  * the disk. */
-#include "check_impl.h"
+#include "cli/check_impl.h"
 
 #include <inttypes.h>
 

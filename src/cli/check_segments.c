@@ -1,7 +1,7 @@
 /* check_segments.c: which files there are, their names, headers and sizes, and loading one. */
-#include "check_impl.h"
+#include "cli/check_impl.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 #include <inttypes.h>
 #include <stdio.h>

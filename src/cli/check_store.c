@@ -1,8 +1,8 @@
 /* check_store.c: verifies one store from its files: the order of things, and the list of findings.
  */
-#include "check_impl.h"
+#include "cli/check_impl.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* http_get.c: one blocking HTTP/1.0 request.  1.0, so that the end of the connection is the end of
  * the body and nothing comes in chunks. */
-#include "http_get.h"
+#include "cli/http_get.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -2,7 +2,7 @@
 #ifndef CLI_HTTP_GET_H
 #define CLI_HTTP_GET_H
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 #define HTTP_GET_TIMEOUT_S 5
 #define HTTP_GET_MAX_BYTES (64U * 1024 * 1024) /* a larger page is refused, not buffered */

@@ -11,42 +11,42 @@ noinst_LIBRARIES += %D%/libcli.a
 	%D%/check_report.c %D%/check_report.h %D%/check_json.c
 %C%_libcli_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
-CLI_LIBS = %D%/libcli.a $(BASE_LIBS) $(JANSSON_LIBS)
+CLI_LIBS = %D%/libcli.a $(CODEC_LIBS) $(JANSSON_LIBS)
 
 bin_PROGRAMS += mayfly
 mayfly_SOURCES = %D%/mayfly.c
 mayfly_CPPFLAGS = $(AM_CPPFLAGS) -DMAYFLY_VERSION='"$(PACKAGE_VERSION)"'
 mayfly_LDADD = $(CLI_LIBS)
 
-UNIT_TESTS += test/unit/http_get test/unit/server_check \
-	test/unit/check test/unit/check_damage test/unit/check_checkpoint test/unit/check_main \
-	test/unit/check_nomem test/unit/repair
-test_unit_http_get_SOURCES = test/unit/test_http_get.c
-test_unit_http_get_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
-test_unit_http_get_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_server_check_SOURCES = test/unit/test_server_check.c
-test_unit_server_check_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
-test_unit_server_check_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/cli/http_get test/unit/cli/server_check \
+	test/unit/cli/check test/unit/cli/check_damage test/unit/cli/check_checkpoint test/unit/cli/check_main \
+	test/unit/cli/check_nomem test/unit/cli/repair
+test_unit_cli_http_get_SOURCES = test/unit/cli/test_http_get.c
+test_unit_cli_http_get_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_cli_http_get_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_cli_server_check_SOURCES = test/unit/cli/test_server_check.c
+test_unit_cli_server_check_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_cli_server_check_CPPFLAGS = $(TEST_CPPFLAGS)
 
 LOG_WRITER = test/support/log_writer.c test/support/log_writer.h test/support/check_image.h
-test_unit_check_SOURCES = test/unit/test_check.c $(LOG_WRITER)
-test_unit_check_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
-test_unit_check_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_check_damage_SOURCES = test/unit/test_check_damage.c $(LOG_WRITER)
-test_unit_check_damage_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
-test_unit_check_damage_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_check_checkpoint_SOURCES = test/unit/test_check_checkpoint.c $(LOG_WRITER)
-test_unit_check_checkpoint_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
-test_unit_check_checkpoint_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_check_main_SOURCES = test/unit/test_check_main.c $(LOG_WRITER)
-test_unit_check_main_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
-test_unit_check_main_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
-test_unit_repair_SOURCES = test/unit/test_repair.c $(LOG_WRITER)
-test_unit_repair_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
-test_unit_repair_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
-test_unit_repair_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pread
-test_unit_check_nomem_SOURCES = test/unit/test_check_nomem.c test/support/no_memory.h $(LOG_WRITER)
-test_unit_check_nomem_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
-test_unit_check_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_check_nomem_LDFLAGS = $(AM_LDFLAGS) \
+test_unit_cli_check_SOURCES = test/unit/cli/test_check.c $(LOG_WRITER)
+test_unit_cli_check_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_cli_check_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_cli_check_damage_SOURCES = test/unit/cli/test_check_damage.c $(LOG_WRITER)
+test_unit_cli_check_damage_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_cli_check_damage_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_cli_check_checkpoint_SOURCES = test/unit/cli/test_check_checkpoint.c $(LOG_WRITER)
+test_unit_cli_check_checkpoint_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_cli_check_checkpoint_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_cli_check_main_SOURCES = test/unit/cli/test_check_main.c $(LOG_WRITER)
+test_unit_cli_check_main_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_cli_check_main_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+test_unit_cli_repair_SOURCES = test/unit/cli/test_repair.c $(LOG_WRITER)
+test_unit_cli_repair_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_cli_repair_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+test_unit_cli_repair_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pread
+test_unit_cli_check_nomem_SOURCES = test/unit/cli/test_check_nomem.c test/support/no_memory.h $(LOG_WRITER)
+test_unit_cli_check_nomem_LDADD = $(CLI_LIBS) $(UNITY_LIBS)
+test_unit_cli_check_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_cli_check_nomem_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc

@@ -1,6 +1,6 @@
 /* mayfly.c: the operator's tool.  Finds the command; what it does lives in a file of its own. */
-#include "check.h"
-#include "server_check.h"
+#include "cli/check.h"
+#include "cli/server_check.h"
 
 #include <stdio.h>
 

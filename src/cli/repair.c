@@ -1,9 +1,9 @@
 /* repair.c: decides what of a store is in its copy.  docs/disk-format.md, "Repair". */
-#include "repair.h"
+#include "cli/repair.h"
 
-#include "mayfly/rand.h"
+#include "base/rand.h"
 
-#include "repair_log.h"
+#include "cli/repair_log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,7 +221,8 @@ static bool blob_unsure(const struct repair *x, const struct blob *b)
     return !pos_before(x->truth->doubt.blobs, at);
 }
 
-/* "c/<id>": u8 version, i64 created, u16 length of the name, name (src/consumer/state_blob.h). */
+/* "c/<id>": u8 version, i64 created, u16 length of the name, name (src/consumer/state_blob_impl.h).
+ */
 static void note_consumer(struct repair *x, const struct blob *b)
 {
     struct repair_result *out = x->out;

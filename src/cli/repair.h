@@ -9,9 +9,9 @@
 #ifndef CLI_REPAIR_H
 #define CLI_REPAIR_H
 
-#include "check.h"
+#include "cli/check.h"
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 struct repair_opts {
     bool keep_unknown; /* messages that damage may have removed are kept instead of left out */

@@ -1,5 +1,5 @@
 /* repair_dir.c: see repair_dir.h. */
-#include "repair_dir.h"
+#include "cli/repair_dir.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef CLI_REPAIR_DIR_H
 #define CLI_REPAIR_DIR_H
 
-#include "repair.h"
+#include "cli/repair.h"
 
 struct repair_dir {
     char *to;         /* DST */

@@ -1,7 +1,7 @@
 /* repair_log.c: see repair_log.h. */
-#include "repair_log.h"
+#include "cli/repair_log.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 #define TARGET (UINT64_C(64) << 20) /* a segment is no larger, unless one record is */
 #define TAIL   104u                 /* the commit and the seal at its end */

@@ -2,8 +2,8 @@
 #ifndef CLI_REPAIR_LOG_H
 #define CLI_REPAIR_LOG_H
 
-#include "check_impl.h"
-#include "repair.h"
+#include "cli/check_impl.h"
+#include "cli/repair.h"
 
 struct repair_log {
     const struct repair_sink *to;

@@ -1,11 +1,11 @@
 /* repair_main.c: the command `mayfly check --repair SRC --to DST`. */
-#include "repair.h"
+#include "cli/repair.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
-#include "check_dir.h"
-#include "check_find.h"
-#include "repair_dir.h"
+#include "cli/check_dir.h"
+#include "cli/check_find.h"
+#include "cli/repair_dir.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* repair_report.c: what a repair kept and what it could not, to people and to scripts.  The names
  * of the JSON document are in mayfly(1) and stay. */
-#include "repair.h"
+#include "cli/repair.h"
 
-#include "mayfly/jsonw.h"
+#include "codec/jsonw.h"
 
 #include <inttypes.h>
 #include <stdio.h>

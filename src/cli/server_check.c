@@ -1,9 +1,9 @@
 /* server_check.c: see server_check.h. */
-#include "server_check.h"
+#include "cli/server_check.h"
 
-#include "mayfly/jsonw.h"
+#include "codec/jsonw.h"
 
-#include "http_get.h"
+#include "cli/http_get.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -2,7 +2,7 @@
 #ifndef CLI_SERVER_CHECK_H
 #define CLI_SERVER_CHECK_H
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 struct server_report {
     bool healthy;           /* /healthz answered 200 and "ok" */

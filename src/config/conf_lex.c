@@ -3,7 +3,7 @@
  * Unquoted words are cut first (up to blank, newline, `,` `;` `]` `}`) and classified afterwards
  * (conf_word.c), so `1m30s`, `10.0.0.1:4222` and `[1, 2]` need no rules of their own.
  * No message repeats a value: it might be a password. */
-#include "config/conf_lex.h"
+#include "config/conf_lex_impl.h"
 
 #include <stdio.h>
 

@@ -3,11 +3,11 @@
  * Everything of one document lives in one arena beside its root.  Limits keep hostile input from
  * costing more than its size: bytes read, nesting, includes, and values (a variable that holds a
  * map copies it, so a few lines could otherwise ask for any amount of memory). */
-#include "mayfly/conf.h"
+#include "config/conf.h"
 
-#include "mayfly/hash.h"
+#include "codec/hash.h"
 
-#include "config/conf_lex.h"
+#include "config/conf_lex_impl.h"
 
 #include <assert.h>
 #include <errno.h>

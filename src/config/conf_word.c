@@ -1,5 +1,5 @@
 /* conf_word.c: what an unquoted word is: boolean, variable, number with unit, date or text. */
-#include "config/conf_lex.h"
+#include "config/conf_lex_impl.h"
 
 static bool is_digit(uint8_t c)
 {

@@ -1,5 +1,5 @@
 /* options.c: the top level of the configuration: its table of keys, defaults, life cycle. */
-#include "mayfly/options.h"
+#include "config/options.h"
 
 #include "config/options_impl.h"
 

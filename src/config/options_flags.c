@@ -3,7 +3,7 @@
  *
  * Happy path: parse_args() checks every flag; then the file is read, the flags are laid over it,
  * and options_finish() checks the whole. */
-#include "mayfly/options.h"
+#include "config/options.h"
 
 #include "config/options_impl.h"
 

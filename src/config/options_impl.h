@@ -6,12 +6,12 @@
 #ifndef MAYFLY_CONFIG_OPTIONS_IMPL_H
 #define MAYFLY_CONFIG_OPTIONS_IMPL_H
 
-#include "mayfly/buf.h"
-#include "mayfly/clock.h"
-#include "mayfly/conf.h"
-#include "mayfly/options.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "config/conf.h"
+#include "config/options.h"
 
-#include "mayfly/arena.h"
+#include "base/arena.h"
 
 /* What only the checks need to know. */
 struct options_impl {

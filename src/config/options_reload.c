@@ -1,5 +1,5 @@
 /* options_reload.c: what SIGHUP can not change while the server runs, in nats-server's words. */
-#include "mayfly/options.h"
+#include "config/options.h"
 
 #include "config/options_impl.h"
 

@@ -1,6 +1,6 @@
 /* options_store_dir.c: where streams are kept when the configuration does not say. */
-#include "mayfly/buf.h"
-#include "mayfly/options.h"
+#include "base/buf.h"
+#include "config/options.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

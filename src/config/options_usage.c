@@ -1,5 +1,5 @@
 /* options_usage.c: what `mayflyd --help` and `mayflyd --help_tls` print. */
-#include "mayfly/options.h"
+#include "config/options.h"
 
 const char *options_usage(void)
 {

@@ -1,8 +1,8 @@
 /* ack.c: what clients say about messages they got. */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
-#include "mayfly/json.h"
-#include "mayfly/log.h"
+#include "codec/json.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * goes out and no ack is taken until consumers_begin(), when its stream is whole and has the
  * retention it is to have.
  * Failure: nothing of it remains, op tells why. */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
 void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_saved *out,
                    void (*visit)(void *arg, const struct consumer_saved_msg *m), void *arg)

@@ -1,7 +1,7 @@
 /* config.c: life of a consumer's configuration: empty, copied, compared, stamped; its filters. */
-#include "mayfly/consumer_config.h"
+#include "consumer/consumer_config.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #define EPHEMERAL_NS (5 * CLOCK_S)
 

@@ -1,11 +1,11 @@
 /* config_check.c: defaults, silent changes and rules of a consumer's configuration, in
  * nats-server's order, because the first violation is the one a client is told. */
-#include "mayfly/consumer_config.h"
+#include "consumer/consumer_config.h"
 
-#include "mayfly/buf.h"
-#include "mayfly/clock.h"
-#include "mayfly/pattern_set.h"
-#include "mayfly/subject.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "subject/pattern_set.h"
+#include "subject/subject.h"
 
 #include <inttypes.h>
 #include <stdio.h>

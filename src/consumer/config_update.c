@@ -1,7 +1,7 @@
 /* config_update.c: which configuration may replace which, and which may stand beside the others. */
-#include "mayfly/consumer_config.h"
+#include "consumer/consumer_config.h"
 
-#include "mayfly/pattern_set.h"
+#include "subject/pattern_set.h"
 
 #define NAME_MAX_LEN 255
 /* Of a stream, when nobody says how many it may have. */

@@ -3,8 +3,8 @@
  * End: what it holds in the stream's lists goes at once (consumer_unlink); its memory at the end of
  * the turn, or when the worker that reads for it is done, because the one who ends it may have been
  * called from inside its own delivery. */
-#include "consumer_impl.h"
-#include "pull_groups.h"
+#include "consumer/consumer_impl.h"
+#include "consumer/pull_groups_impl.h"
 
 #include <stdlib.h>
 

@@ -27,19 +27,19 @@
 #ifndef CONSUMER_IMPL_H
 #define CONSUMER_IMPL_H
 
-#include "filters.h"
-#include "pending.h"
-#include "walk.h"
+#include "consumer/filters_impl.h"
+#include "consumer/pending_impl.h"
+#include "consumer/walk_impl.h"
 
-#include "mayfly/buf.h"
-#include "mayfly/clock.h"
-#include "mayfly/consumer.h"
-#include "mayfly/header.h"
-#include "mayfly/lend.h"
-#include "mayfly/proto.h"
-#include "mayfly/rand.h"
-#include "mayfly/router.h"
-#include "mayfly/subject.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "consumer/consumer.h"
+#include "proto/header.h"
+#include "base/lend.h"
+#include "proto/proto.h"
+#include "base/rand.h"
+#include "router/router.h"
+#include "subject/subject.h"
 
 #define NEVER      INT64_MAX
 #define GROUP_NAME 17 /* of a priority group, with its end */

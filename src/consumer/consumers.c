@@ -1,6 +1,6 @@
 /* consumers.c: all consumers of a stream: found by name, and told what was stored and what went.
  * Their filters hang in one tree, so a message costs those who want it, not all. */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
 #include <stdlib.h>
 

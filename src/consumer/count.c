@@ -8,7 +8,7 @@
  * so one that is removed meanwhile has been counted or not by where it stands.
  * Failure: without memory for a walk it is tried again by the consumer's timer.
  * Close: a consumer that is freed is not counted any more; what waits for it fails. */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
 #define SLICE_STEPS 4096 /* in one turn, for all consumers of the stream together */
 

@@ -4,7 +4,7 @@
  * No filter lies within another one of the same consumer (the check of its configuration sees to
  * that), so a subject that is a filter itself matches no other.  But filters with wildcards may
  * overlap, and what two of them match counts once. */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* info.c: what a consumer tells of itself. */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
 const char *consumer_name(const struct consumer *c)
 {

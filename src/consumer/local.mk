@@ -2,73 +2,73 @@
 noinst_LIBRARIES += %D%/libconsumer.a
 %C%_libconsumer_a_SOURCES = \
 	%D%/config.c %D%/config_check.c %D%/config_update.c %D%/consumers.c %D%/consumer.c %D%/filters.c %D%/pending.c %D%/walk.c %D%/count.c %D%/ack.c \
-	%D%/pump.c %D%/pull.c %D%/pull_groups.c %D%/push.c %D%/state.c %D%/state_load.c %D%/state_blob.h %D%/info.c %D%/retention.c %D%/pause.c %D%/backup.c %D%/consumer_impl.h %D%/pull_groups.h %D%/pending.h %D%/walk.h %D%/filters.h \
-	include/mayfly/consumer.h include/mayfly/consumer_config.h
+	%D%/pump.c %D%/pull.c %D%/pull_groups.c %D%/push.c %D%/state.c %D%/state_load.c %D%/state_blob_impl.h %D%/info.c %D%/retention.c %D%/pause.c %D%/backup.c %D%/consumer_impl.h %D%/pull_groups_impl.h %D%/pending_impl.h %D%/walk_impl.h %D%/filters_impl.h \
+	%D%/consumer.h %D%/consumer_config.h
 %C%_libconsumer_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 CONSUMER_LIBS = %D%/libconsumer.a src/router/librouter.a $(STREAM_LIBS)
 
-UNIT_TESTS += test/unit/consumer
-test_unit_consumer_SOURCES = test/unit/test_consumer.c test/support/consumer_world.h $(STREAM_WORLD)
-test_unit_consumer_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/consumer/consumer
+test_unit_consumer_consumer_SOURCES = test/unit/consumer/test_consumer.c test/support/consumer_world.h $(STREAM_WORLD)
+test_unit_consumer_consumer_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_CPPFLAGS = $(TEST_CPPFLAGS)
 
 # The rules of configurations.
-UNIT_TESTS += test/unit/consumer_config test/unit/consumer_config_update
-test_unit_consumer_config_SOURCES = test/unit/test_consumer_config.c test/support/config_rows.h \
+UNIT_TESTS += test/unit/consumer/consumer_config test/unit/consumer/consumer_config_update
+test_unit_consumer_consumer_config_SOURCES = test/unit/consumer/test_consumer_config.c test/support/config_rows.h \
 	test/support/no_memory.h
-test_unit_consumer_config_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_config_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_config_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
-test_unit_consumer_config_update_SOURCES = test/unit/test_consumer_config_update.c \
+test_unit_consumer_consumer_config_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_config_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_config_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+test_unit_consumer_consumer_config_update_SOURCES = test/unit/consumer/test_consumer_config_update.c \
 	test/support/config_rows.h
-test_unit_consumer_config_update_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_config_update_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_config_update_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_config_update_CPPFLAGS = $(TEST_CPPFLAGS)
 
 # What goes wrong between, and whatever else may happen.
-UNIT_TESTS += test/unit/consumer_break test/unit/consumer_news test/unit/consumer_random
-test_unit_consumer_break_SOURCES = test/unit/test_consumer_break.c test/support/consumer_world.h \
+UNIT_TESTS += test/unit/consumer/consumer_break test/unit/consumer/consumer_news test/unit/consumer/consumer_random
+test_unit_consumer_consumer_break_SOURCES = test/unit/consumer/test_consumer_break.c test/support/consumer_world.h \
 	$(STREAM_WORLD) $(TEST_IO)
-test_unit_consumer_break_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_break_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_news_SOURCES = test/unit/test_consumer_news.c test/support/consumer_world.h \
+test_unit_consumer_consumer_break_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_break_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_news_SOURCES = test/unit/consumer/test_consumer_news.c test/support/consumer_world.h \
 	$(STREAM_WORLD)
-test_unit_consumer_news_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_news_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_random_SOURCES = test/unit/test_consumer_random.c test/support/consumer_world.h \
+test_unit_consumer_consumer_news_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_news_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_random_SOURCES = test/unit/consumer/test_consumer_random.c test/support/consumer_world.h \
 	$(STREAM_WORLD)
-test_unit_consumer_random_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_random_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_random_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_random_CPPFLAGS = $(TEST_CPPFLAGS)
 
 # What acks and ends of consumers cost: lookups and walks are counted.
-UNIT_TESTS += test/unit/consumer_costs
-test_unit_consumer_costs_SOURCES = test/unit/test_consumer_costs.c test/support/consumer_world.h \
+UNIT_TESTS += test/unit/consumer/consumer_costs
+test_unit_consumer_consumer_costs_SOURCES = test/unit/consumer/test_consumer_costs.c test/support/consumer_world.h \
 	$(STREAM_WORLD)
-test_unit_consumer_costs_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_costs_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find,--wrap=stream_blob_each,--wrap=work_discard,--wrap=pending_remove,--wrap=pending_await,--wrap=pending_move_all \
+test_unit_consumer_consumer_costs_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_costs_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pending_find,--wrap=stream_blob_each,--wrap=work_discard,--wrap=pending_remove,--wrap=pending_await,--wrap=pending_move_all \
 	-Wl,--wrap=stream_cursor_next_any,--wrap=stream_count,--wrap=subject_match
 
 # Another backoff of very many.
-UNIT_TESTS += test/unit/consumer_backoff
-test_unit_consumer_backoff_SOURCES = test/unit/test_consumer_backoff.c \
+UNIT_TESTS += test/unit/consumer/consumer_backoff
+test_unit_consumer_consumer_backoff_SOURCES = test/unit/consumer/test_consumer_backoff.c \
 	test/support/consumer_world.h $(STREAM_WORLD)
-test_unit_consumer_backoff_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_backoff_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_backoff_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_backoff_CPPFLAGS = $(TEST_CPPFLAGS)
 
 # Memory runs out.
-UNIT_TESTS += test/unit/consumer_nomem
-test_unit_consumer_nomem_SOURCES = test/unit/test_consumer_nomem.c test/support/consumer_world.h \
+UNIT_TESTS += test/unit/consumer/consumer_nomem
+test_unit_consumer_consumer_nomem_SOURCES = test/unit/consumer/test_consumer_nomem.c test/support/consumer_world.h \
 	test/support/no_memory.h $(STREAM_WORLD)
-test_unit_consumer_nomem_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+test_unit_consumer_consumer_nomem_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
 
 # What making and counting consumers of a large stream costs: steps are counted.
-UNIT_TESTS += test/unit/consumer_count
-test_unit_consumer_count_SOURCES = test/unit/test_consumer_count.c test/support/consumer_world.h \
+UNIT_TESTS += test/unit/consumer/consumer_count
+test_unit_consumer_consumer_count_SOURCES = test/unit/consumer/test_consumer_count.c test/support/consumer_world.h \
 	$(STREAM_WORLD)
-test_unit_consumer_count_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_count_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_count_LDFLAGS = $(AM_LDFLAGS) \
+test_unit_consumer_consumer_count_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_count_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_count_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=index_next,--wrap=index_older,--wrap=keys_walk_next,--wrap=keys_walk_sum,--wrap=keys_matches

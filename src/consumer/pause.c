@@ -1,6 +1,6 @@
 /* pause.c: a consumer stops for a while.  It does when that is written, or not at all.  The end of
  * a pause is a moment of the wall clock. */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
 void pause_plan(struct consumer *c)
 {

@@ -1,7 +1,7 @@
 /* pending.c: messages that were delivered and wait for their acks. */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
-#include "mayfly/work.h"
+#include "loop/work.h"
 
 #include <stdlib.h>
 

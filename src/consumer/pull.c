@@ -1,9 +1,9 @@
 /* pull.c: pull requests: read, queued, served in turn, ended with their status.  The exact words of
  * the statuses are the protocol: clients compare them. */
-#include "consumer_impl.h"
-#include "pull_groups.h"
+#include "consumer/consumer_impl.h"
+#include "consumer/pull_groups_impl.h"
 
-#include "mayfly/json.h"
+#include "codec/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* pull_groups.c: priority groups: overflow, pinned client, prioritized.  A consumer has one pin,
  * whichever of its groups a request names, as in nats-server. */
-#include "pull_groups.h"
+#include "consumer/pull_groups_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

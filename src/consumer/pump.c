@@ -4,11 +4,11 @@
  * request whose turn it is, or to the deliver subject.  A message that is not in memory is read by
  * a worker; the consumer waits for it and goes on from there (loaded).  A slice in each turn of the
  * loop, so that a consumer with a long backlog does not keep others waiting. */
-#include "consumer_impl.h"
-#include "pull_groups.h"
+#include "consumer/consumer_impl.h"
+#include "consumer/pull_groups_impl.h"
 
-#include "mayfly/log.h"
-#include "mayfly/stream_ttl.h"
+#include "base/log.h"
+#include "stream/stream_ttl.h"
 
 #define SLICE      512  /* messages of one consumer before the next one has its turn */
 #define UNIT_BYTES 1024 /* so many bytes count as much as one message */

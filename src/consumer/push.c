@@ -1,6 +1,6 @@
 /* push.c: consumers that deliver on their own: is anybody there, how fast may it go, and what is
  * said when there is nothing to say. */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* retention.c: streams that keep messages only while somebody needs them: work queues (until one
  * consumer has acknowledged) and interest (until all have that want them). */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 #define SLICE 500
 

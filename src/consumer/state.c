@@ -3,11 +3,11 @@
  * Written with the turn of a change, or some milliseconds later when there are many, pages before
  * numbers; at once when a client waits for the answer to its ack.  A crash may lose the last
  * unconfirmed acks, never a confirmed one. */
-#include "consumer_impl.h"
-#include "state_blob.h"
+#include "consumer/consumer_impl.h"
+#include "consumer/state_blob_impl.h"
 
-#include "mayfly/le.h"
-#include "mayfly/log.h"
+#include "base/le.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* state_load.c: consumers as they were when the server ended. */
-#include "consumer_impl.h"
-#include "state_blob.h"
+#include "consumer/consumer_impl.h"
+#include "consumer/state_blob_impl.h"
 
-#include "mayfly/le.h"
-#include "mayfly/log.h"
+#include "base/le.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * merged; with many filters one cursor over all messages, each matched against the filters.  A
  * consumer that has looked at everything has no cursor; what comes later reaches it directly
  * (pump_direct). */
-#include "consumer_impl.h"
+#include "consumer/consumer_impl.h"
 
 #include <stdlib.h>
 

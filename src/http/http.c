@@ -1,5 +1,5 @@
 /* http.c: one request head, from the request line to the empty line. */
-#include "mayfly/http.h"
+#include "http/http.h"
 
 #include <strings.h>
 

@@ -1,5 +1,5 @@
 /* http_text.c: the texts around a request: escapes, dates and status lines. */
-#include "mayfly/http.h"
+#include "http/http.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -9,7 +9,7 @@
  * Failure: work() leaves its status where done() finds it.  Where no thread can be started for a
  * pool that has none, loop_job_new() fails; a pool that has one works on with those it has.
  * Close: loop_jobs_end(), when no job is submitted any more. */
-#include "loop_impl.h"
+#include "loop/loop_impl.h"
 
 #include <assert.h>
 #include <signal.h>

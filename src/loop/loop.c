@@ -5,10 +5,10 @@
  * loop_free() closes what is left, lets running jobs and close callbacks finish, runs what was
  * posted, all within DRAIN_MS.  A job that outlives this still points into the loop: the memory is
  * then left to the end of the process, and the log says so. */
-#include "loop_impl.h"
+#include "loop/loop_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <assert.h>
 #include <signal.h>

@@ -2,9 +2,9 @@
 #ifndef LOOP_IMPL_H
 #define LOOP_IMPL_H
 
-#include "mayfly/list.h"
-#include "mayfly/loop.h"
-#include "mayfly/work.h"
+#include "base/list.h"
+#include "loop/loop.h"
+#include "loop/work.h"
 
 #include <pthread.h>
 #include <uv.h>

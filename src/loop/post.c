@@ -1,5 +1,5 @@
 /* post.c: calls from any thread, run on the loop in the order they came. */
-#include "loop_impl.h"
+#include "loop/loop_impl.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* signal.c: signals as calls on the loop. */
-#include "loop_impl.h"
+#include "loop/loop_impl.h"
 
 #include <stdlib.h>
 

@@ -6,9 +6,9 @@
  * for it is faster than sleeping.  So the loop learns how long it usually waits, and looks on only
  * where that has been short; it gives way when somebody else wants its core. Cost: no system call
  * while the loop is busy or its waits are long. */
-#include "loop_impl.h"
+#include "loop/loop_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <poll.h>
 #include <sys/resource.h>

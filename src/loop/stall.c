@@ -2,10 +2,10 @@
  *
  * A turn begins when libuv has fetched events (its own clock tells when, in whole milliseconds) and
  * ends right before the loop waits again.  Each piece of work ends with a lap. */
-#include "loop_impl.h"
+#include "loop/loop_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdio.h>
 

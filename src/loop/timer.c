@@ -4,9 +4,9 @@
  * timer's due time with that.  So a due time rounded up to whole milliseconds is never met early,
  * and it does not matter how old libuv's idea of "now" is: it is subtracted here and added there.
  */
-#include "loop_impl.h"
+#include "loop/loop_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 

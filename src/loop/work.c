@@ -6,9 +6,9 @@
  * Events and tasks have the same time in each turn, so neither starves the other.  Tasks that can
  * wait have a ring of their own and come last, for a short while.
  * Failure: none; nothing here takes memory. */
-#include "loop_impl.h"
+#include "loop/loop_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 

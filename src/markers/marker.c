@@ -1,7 +1,7 @@
 /* marker.c: delete markers. */
-#include "mayfly/marker.h"
+#include "markers/marker.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 

@@ -8,9 +8,9 @@
  * closed.  Too many long pages: 503.
  * Close: on_closed() frees, whoever began it; a page under way ends, a worker's result is thrown
  * away. */
-#include "monitor_impl.h"
+#include "monitor/monitor_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 

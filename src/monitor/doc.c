@@ -3,7 +3,7 @@
  * Happy path: doc_init() > the renderer's doc_add() > doc_begin() > [doc_start() > slices as a task
  * > done()] > doc_fini().  Most documents are whole after doc_begin().
  * Failure: doc_fail() ends the steps; done() is called all the same.  Gone: doc_fini(). */
-#include "mayfly/doc.h"
+#include "monitor/doc.h"
 
 #include <stdarg.h>
 #include <stdio.h>

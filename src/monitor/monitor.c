@@ -1,7 +1,7 @@
 /* monitor.c: the listener and the table of pages. */
-#include "monitor_impl.h"
+#include "monitor/monitor_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #ifndef MONITOR_IMPL_H
 #define MONITOR_IMPL_H
 
-#include "mayfly/http.h"
-#include "mayfly/list.h"
-#include "mayfly/monitor.h"
+#include "http/http.h"
+#include "base/list.h"
+#include "monitor/monitor.h"
 
 #define MONITOR_HEAD_MAX 8192
 #define MONITOR_PARAMS   64

@@ -1,5 +1,5 @@
 /* prom.c: Prometheus' text format. */
-#include "mayfly/prom.h"
+#include "monitor/prom.h"
 
 void prom_head(struct mf_buf *b, const char *name, const char *type, const char *help)
 {

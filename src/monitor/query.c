@@ -1,5 +1,5 @@
 /* query.c: a request as pages see it: its path below the base path, and its parameters. */
-#include "monitor_impl.h"
+#include "monitor/monitor_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* reply.c: what an answer looks like on the wire. */
-#include "monitor_impl.h"
+#include "monitor/monitor_impl.h"
 
 #include <zlib.h>
 

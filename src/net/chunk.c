@@ -1,5 +1,5 @@
 /* chunk.c: pooled chunks and the byte queues made of them. */
-#include "chunk.h"
+#include "net/chunk_impl.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

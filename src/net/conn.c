@@ -6,9 +6,9 @@
  * Close: close_begin() sends the last bytes it can; with a linger time left it waits for
  * writability; close_finish() calls closed() and gives everything back but the struct, which
  * libuv's close callback frees. */
-#include "net_impl.h"
+#include "net/net_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <arpa/inet.h>
 #include <assert.h>

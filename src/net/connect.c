@@ -4,7 +4,7 @@
  * net_dial_ready() finds it connected and calls connected().
  * Failure: the next address; after the last, closed() with the last error.
  * Close: net_dial_free() lets a lookup that cannot be stopped run out alone. */
-#include "net_impl.h"
+#include "net/net_impl.h"
 
 #include <errno.h>
 #include <netdb.h>

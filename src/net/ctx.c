@@ -5,9 +5,9 @@
  * turn takes the list as it is and does it.  What is noted meanwhile is the next round's.
  * Failure: no memory for the timer ends the connection that needed it.
  * Close: the last connection or listener to end frees the context. */
-#include "net_impl.h"
+#include "net/net_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <limits.h>
 #include <stdlib.h>

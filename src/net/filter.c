@@ -1,5 +1,5 @@
 /* filter.c: a filter between the handler and the wire (or TLS). */
-#include "net_impl.h"
+#include "net/net_impl.h"
 
 #define FILTER_LINGER_MS 1000 /* for the last word of a filter that gave up */
 

@@ -6,9 +6,9 @@
  * their lane.  Each lane is an owner of work with two tasks, one that reads and one that writes.
  * While connections of a lane wait, the others of that lane queue up behind them.
  * Close: a connection that ends leaves the queues.  Lanes are freed with the context. */
-#include "net_impl.h"
+#include "net/net_impl.h"
 
-#include "mayfly/hash.h"
+#include "codec/hash.h"
 
 #include <stdlib.h>
 

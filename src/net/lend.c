@@ -10,7 +10,7 @@
  * is copied into the queue, so nothing is ever lent longer than that.  Without memory for the
  * notes, to a connection that is blocked, encrypted or filtered, or to one of very many: copied as
  * ever. Invariant: c->lent is in the context's list, or NULL. */
-#include "net_impl.h"
+#include "net/net_impl.h"
 
 #include <stdlib.h>
 

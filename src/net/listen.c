@@ -7,10 +7,10 @@
  * descriptors which are kept for files are closed at once: the kernel gives the lowest number that
  * is free, so the number of a new one tells how many are left. Close: at once; libuv's close
  * callback frees the struct. */
-#include "net_impl.h"
+#include "net/net_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <ctype.h>
 #include <errno.h>

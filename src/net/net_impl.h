@@ -9,11 +9,11 @@
 #ifndef NET_IMPL_H
 #define NET_IMPL_H
 
-#include "chunk.h"
-#include "mayfly/list.h"
-#include "mayfly/net.h"
-#include "mayfly/table.h"
-#include "mayfly/work.h"
+#include "net/chunk_impl.h"
+#include "base/list.h"
+#include "net/net.h"
+#include "base/table.h"
+#include "loop/work.h"
 
 #include <netinet/in.h>
 #include <uv.h>

@@ -6,7 +6,7 @@
  * (a big payload on its way) is read on behind in the carry itself, which grows by doubling.
  * Failure: the end or a reset of the connection, after all that came before was shown.
  * Inside bytes() the owner may set another handler, a filter or TLS: then the rest is theirs. */
-#include "net_impl.h"
+#include "net/net_impl.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
  * Close: the pump sends close_notify behind the last bytes.
  * OpenSSL takes all wire bytes it is offered, and holds a part of a record itself, so no wire bytes
  * are ever kept here.  Paused, the connection keeps at most what one read brought. */
-#include "tls_impl.h"
+#include "net/tls_impl.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>

@@ -1,6 +1,6 @@
 /* tls_ctx.c: TLS settings that connections share, counted so that a reload touches new ones only.
  */
-#include "tls_impl.h"
+#include "net/tls_impl.h"
 
 #include <openssl/err.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef NET_TLS_IMPL_H
 #define NET_TLS_IMPL_H
 
-#include "net_impl.h"
+#include "net/net_impl.h"
 
 #include <openssl/ssl.h>
 

@@ -3,7 +3,7 @@
  * OpenSSL holds one certificate for each kind of key and chooses among kinds by what the peer
  * offers. For several certificates of one kind we choose by name first, and let OpenSSL choose
  * among those. */
-#include "tls_impl.h"
+#include "net/tls_impl.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>

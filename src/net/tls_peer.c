@@ -1,5 +1,5 @@
 /* tls_peer.c: who the peer of a TLS connection is, in the words nats-server maps users by. */
-#include "tls_impl.h"
+#include "net/tls_impl.h"
 
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>

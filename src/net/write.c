@@ -7,7 +7,7 @@
  * write error ends the connection. Invariant: after net_flush_now() there is no chunk to write to,
  * or something is bound to flush again (writability, the handshake, the connect); so the inline
  * fast path need not note anything. */
-#include "net_impl.h"
+#include "net/net_impl.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -6,7 +6,7 @@
  *
  * Blocks come from publishers and are relayed unseen, so look-ups work on any bytes: a line ends
  * at CRLF (a lone CR or LF is part of it) or with the block, the first line is never a header. */
-#include "mayfly/header.h"
+#include "proto/header.h"
 
 static const char magic[] = "NATS/1.0";
 enum { MAGIC_LEN = sizeof magic - 1, EMPTY_LEN = MAGIC_LEN + 4 /* two CRLF */ };

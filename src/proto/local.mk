@@ -2,21 +2,21 @@
 noinst_LIBRARIES += %D%/libproto.a
 %C%_libproto_a_SOURCES = \
 	%D%/proto.c %D%/header.c \
-	include/mayfly/proto.h include/mayfly/header.h
+	%D%/proto.h %D%/header.h
 %C%_libproto_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-PROTO_LIBS = %D%/libproto.a $(BASE_LIBS)
+PROTO_LIBS = %D%/libproto.a $(CODEC_LIBS)
 
-UNIT_TESTS += test/unit/proto test/unit/header
-test_unit_proto_SOURCES = \
-	test/unit/test_proto.c \
+UNIT_TESTS += test/unit/proto/proto test/unit/proto/header
+test_unit_proto_proto_SOURCES = \
+	test/unit/proto/test_proto.c \
 	test/support/guard.c test/support/guard.h \
 	test/support/proto_model.c test/support/proto_model.h
-test_unit_proto_LDADD = $(PROTO_LIBS) $(UNITY_LIBS)
-test_unit_proto_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_header_SOURCES = test/unit/test_header.c test/support/guard.c test/support/guard.h
-test_unit_header_LDADD = $(PROTO_LIBS) $(UNITY_LIBS)
-test_unit_header_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_proto_proto_LDADD = $(PROTO_LIBS) $(UNITY_LIBS)
+test_unit_proto_proto_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_proto_header_SOURCES = test/unit/proto/test_header.c test/support/guard.c test/support/guard.h
+test_unit_proto_header_LDADD = $(PROTO_LIBS) $(UNITY_LIBS)
+test_unit_proto_header_CPPFLAGS = $(TEST_CPPFLAGS)
 
 EXTRA_PROGRAMS += bench/bench_proto
 bench_bench_proto_SOURCES = bench/bench_proto.c

@@ -1,6 +1,6 @@
 /* proto.c: the stateless parser of the client protocol, and the writers of its lines.
  *
- * The rules are nats-server's, odd ones included (test/unit/test_proto.c is their table):
+ * The rules are nats-server's, odd ones included (test/unit/proto/test_proto.c is their table):
  *   - the first byte after the blanks behind a verb always belongs to the arguments, even a CR or
  *     LF; the line ends at the first LF after it;
  *   - if a CR stands anywhere behind that first byte, the line loses its last byte (normally that
@@ -11,7 +11,7 @@
  * We differ where memory or other clients would pay: blanks in front of the arguments and the junk
  * behind PING count against the limit too (each on its own), a subject cannot begin with LF, and
  * HMSG, which a client has no reason to send, is unknown from its second letter on. */
-#include "mayfly/proto.h"
+#include "proto/proto.h"
 
 enum { MAX_SIZE_DIGITS = 9, MAX_ARGS = 4 };
 

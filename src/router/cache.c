@@ -1,7 +1,7 @@
 /* cache.c: the matches of recently published subjects: placing, replacing, forgetting. */
-#include "cache.h"
+#include "router/cache_impl.h"
 
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

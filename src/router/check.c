@@ -1,7 +1,7 @@
 /* check.c: walks every invariant of a router, for tests. */
-#include "router_impl.h"
+#include "router/router_impl.h"
 
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 struct walk {
     const struct trie *t;

@@ -3,9 +3,9 @@
  * From each node the literal child is followed and the '*' child is put aside; '>' takes all that
  * is left.  The stack is explicit and as deep as the longest pattern, so that neither a long
  * subject nor a long pattern can exhaust ours. */
-#include "trie.h"
+#include "router/trie_impl.h"
 
-#include "mayfly/hash.h"
+#include "codec/hash.h"
 
 #include <stdlib.h>
 

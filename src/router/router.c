@@ -5,11 +5,11 @@
  * index that runs up to the length of the start: who unsubscribes leaves a tombstone that is
  * skipped, who subscribes stands beyond the end.  Nothing has to know which publishes are under
  * way, and any of them may nest. */
-#include "router_impl.h"
+#include "router/router_impl.h"
 
-#include "mayfly/lend.h"
-#include "mayfly/rand.h"
-#include "mayfly/subject.h"
+#include "base/lend.h"
+#include "base/rand.h"
+#include "subject/subject.h"
 
 #include <assert.h>
 #include <stdlib.h>

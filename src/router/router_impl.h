@@ -2,7 +2,7 @@
 #ifndef MAYFLY_ROUTER_IMPL_H
 #define MAYFLY_ROUTER_IMPL_H
 
-#include "cache.h"
+#include "router/cache_impl.h"
 
 struct router {
     struct trie trie;

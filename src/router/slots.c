@@ -5,7 +5,7 @@
  * publish is visiting the node (busy): then nothing may move, the slot becomes a tombstone, and the
  * last visitor to leave fills the holes.  Tombstones are chained through their slots, so that the
  * cost is one step per removal however many subscriptions there are. */
-#include "trie.h"
+#include "router/trie_impl.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* trie.c: nodes, their table and their texts.  Who subscribes at a node: slots.c; who matches a
  * subject: match.c. */
-#include "trie.h"
+#include "router/trie_impl.h"
 
-#include "mayfly/hash.h"
-#include "mayfly/subject.h"
+#include "codec/hash.h"
+#include "subject/subject.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,13 +6,13 @@
  * place where a session ends: subscriptions go, the account is left, memory is freed.
  * Waiting: while a worker checks credentials, or a slow reader holds up a publisher, the
  * connection is paused and net keeps the unparsed bytes. */
-#include "client_trace.h"
-#include "server_int.h"
+#include "server/client_trace.h"
+#include "server/server_int.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
-#include "mayfly/rand.h"
-#include "mayfly/work.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "loop/work.h"
 
 #include <stdio.h>
 #include <stdlib.h>

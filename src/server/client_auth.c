@@ -7,10 +7,10 @@
  * last. Failure: -ERR with nats-server's text, and close. Reload while a worker checks: what it
  * finds out is about the old table, so the new one is asked. Close while a check waits: it is
  * forgotten.  Close while a worker checks: the job outlives the client and finds client == NULL. */
-#include "server_int.h"
+#include "server/server_int.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
  * requests it received: each delivery grants its reply subject, so often and so long as configured.
  * All grants of a client live equally long, so a list in order of birth is in order of death and
  * pruning costs O(expired). */
-#include "server_int.h"
+#include "server/server_int.h"
 
-#include "mayfly/hash.h"
-#include "mayfly/list.h"
+#include "codec/hash.h"
+#include "base/list.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* client_label.c: how log lines name a client, in nats-server's form. */
-#include "server_int.h"
+#include "server/server_int.h"
 
-#include "mayfly/utf8.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

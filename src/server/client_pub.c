@@ -1,11 +1,11 @@
 /* client_pub.c: PUB and HPUB: permission, routing, "no responders", and holding up a publisher that
  * is faster than its readers.  The hot path: no allocation, no system call. */
-#include "client_trace.h"
-#include "server_int.h"
+#include "server/client_trace.h"
+#include "server/server_int.h"
 
-#include "mayfly/header.h"
-#include "mayfly/log.h"
-#include "mayfly/subject.h"
+#include "proto/header.h"
+#include "base/log.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /* client_sub.c: SUB, UNSUB and deliveries to a client's subscriptions. */
-#include "client_trace.h"
-#include "server_int.h"
+#include "server/client_trace.h"
+#include "server/server_int.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/hash.h"
-#include "mayfly/log.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "codec/hash.h"
+#include "base/log.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* client_timer.c: the one timer of a session.  Until CONNECT it is the authentication timeout (or,
  * for TLS-first listeners, the delay after which INFO goes out in clear); then it drives pings. */
-#include "client_trace.h"
-#include "server_int.h"
+#include "server/client_trace.h"
+#include "server/server_int.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
-#include "mayfly/rand.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
 
 int64_t client_auth_timeout(const struct client *c)
 {

@@ -1,8 +1,8 @@
 /* client_trace.c: what -V shows of a dialog, in nats-server's form. */
-#include "client_trace.h"
+#include "server/client_trace.h"
 
-#include "mayfly/log.h"
-#include "mayfly/utf8.h"
+#include "base/log.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef SERVER_CLIENT_TRACE_H
 #define SERVER_CLIENT_TRACE_H
 
-#include "server_int.h"
+#include "server/server_int.h"
 
 /* command: its bytes as they came */
 void client_trace_in(const struct client *c, const struct proto_cmd *cmd, struct mf_slice command);

@@ -1,8 +1,8 @@
 /* closed.c: the last connections that ended, for /connz?state=closed.  At most max_closed_clients
  * of them, each in one small allocation; remembering one is O(its subscriptions, at most 32). */
-#include "server_int.h"
+#include "server/server_int.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef MAYFLY_SERVER_CLOSED_H
 #define MAYFLY_SERVER_CLOSED_H
 
-#include "mayfly/list.h"
+#include "base/list.h"
 
 struct client;
 struct server;

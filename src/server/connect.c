@@ -1,9 +1,9 @@
 /* connect.c: reads the JSON of CONNECT as Go's decoder would: keys without regard to case, null
  * leaves a field alone, the last of several wins, a wrong type refuses the whole. */
-#include "connect.h"
+#include "server/connect.h"
 
-#include "mayfly/buf.h"
-#include "mayfly/utf8.h"
+#include "base/buf.h"
+#include "base/utf8.h"
 
 #include <jansson.h>
 #include <stdlib.h>

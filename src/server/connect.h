@@ -2,7 +2,7 @@
 #ifndef MAYFLY_SERVER_CONNECT_H
 #define MAYFLY_SERVER_CONNECT_H
 
-#include "mayfly/base.h"
+#include "base/base.h"
 
 /* Strings are owned, NULL when absent.  Booleans keep their former value when a later CONNECT does
  * not name them, so initialise once and parse into it again. */

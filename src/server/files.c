@@ -1,8 +1,8 @@
 /* files.c: the pid file and the ports file, which tell other programs where the server is. */
-#include "server_int.h"
+#include "server/server_int.h"
 
-#include "mayfly/jsonw.h"
-#include "mayfly/log.h"
+#include "codec/jsonw.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

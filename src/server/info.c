@@ -1,7 +1,7 @@
 /* info.c: the INFO line.  Field order is nats-server's; false and empty ones are left out. */
-#include "pages.h"
+#include "server/pages.h"
 
-#include "mayfly/jsonw.h"
+#include "codec/jsonw.h"
 
 #include <stdlib.h>
 

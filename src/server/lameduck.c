@@ -1,10 +1,10 @@
 /* lameduck.c: leaving without a stampede.  New clients are refused, those present are told by an
  * INFO with ldm:true, and after the grace period they are closed one by one, spread over the
  * configured time, so that they reconnect elsewhere at a pace the others bear. */
-#include "server_int.h"
+#include "server/server_int.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 static struct client *oldest_open(struct server *s)
 {

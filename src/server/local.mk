@@ -9,20 +9,20 @@ noinst_LIBRARIES += %D%/libserver.a
 	%D%/reload.c %D%/request_info.c %D%/server.c %D%/server_int.h %D%/sys.c %D%/sys.h \
 	%D%/sys_account.c %D%/sys_event.c %D%/sys_options.c %D%/sys_page.c %D%/sys_request.c %D%/tls_setup.c \
 	%D%/ws_listen.c \
-	include/mayfly/server.h
+	%D%/server.h
 %C%_libserver_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
 SERVER_LIBS = %D%/libserver.a src/ws/libws.a src/monitor/libmonitor.a src/http/libhttp.a src/account/libaccount.a \
 	src/auth/libauth.a src/router/librouter.a src/net/libnet.a src/config/libconfig.a \
-	src/policy/libpolicy.a src/ttl/libttl.a src/proto/libproto.a src/subject/libsubject.a src/loop/libloop.a \
-	$(BASE_LIBS) -lm \
+	src/ttl/libttl.a src/proto/libproto.a src/subject/libsubject.a src/loop/libloop.a \
+	$(CODEC_LIBS) -lm \
 	$(UV_LIBS) $(OPENSSL_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS) $(WSLAY_LIBS) $(ZLIB_LIBS) \
 	$(JANSSON_LIBS)
 
-UNIT_TESTS += test/unit/pages test/unit/sys
-test_unit_pages_SOURCES = test/unit/test_pages.c
-test_unit_pages_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
-test_unit_pages_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
-test_unit_sys_SOURCES = test/unit/test_sys.c
-test_unit_sys_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
-test_unit_sys_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+UNIT_TESTS += test/unit/server/pages test/unit/server/sys
+test_unit_server_pages_SOURCES = test/unit/server/test_pages.c
+test_unit_server_pages_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
+test_unit_server_pages_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+test_unit_server_sys_SOURCES = test/unit/server/test_sys.c
+test_unit_server_sys_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
+test_unit_server_sys_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)

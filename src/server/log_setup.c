@@ -1,7 +1,8 @@
 /* log_setup.c: the log as the options want it. */
-#include "mayfly/server.h"
+#include "server/server.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
+#include "codec/log_json.h"
 
 #include <unistd.h>
 
@@ -13,7 +14,7 @@ int server_open_log(const struct options *o, struct mf_error *e)
         .utc = o->logtime_utc,
         .debug = o->debug,
         .trace = o->trace,
-        .json = o->log_json,
+        .json = o->log_json ? log_json_line : NULL,
         .color = o->log_file == NULL && isatty(STDERR_FILENO),
         .syslog = o->syslog,
         .size_limit = (uint64_t)o->log_size_limit,

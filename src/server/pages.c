@@ -1,5 +1,5 @@
 /* pages.c: registers the HTTP pages and turns their query strings into queries. */
-#include "pages.h"
+#include "server/pages.h"
 
 #include <stdio.h>
 #include <strings.h>

@@ -4,10 +4,10 @@
 #ifndef MAYFLY_SERVER_PAGES_H
 #define MAYFLY_SERVER_PAGES_H
 
-#include "server_int.h"
+#include "server/server_int.h"
 
-#include "mayfly/arena.h"
-#include "mayfly/doc.h"
+#include "base/arena.h"
+#include "monitor/doc.h"
 
 enum connz_state { CONNZ_OPEN, CONNZ_CLOSED, CONNZ_ALL };
 struct connz_query {

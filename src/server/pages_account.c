@@ -1,5 +1,5 @@
 /* pages_account.c: /accountz and /accstatz. */
-#include "pages.h"
+#include "server/pages.h"
 
 #include <stdlib.h>
 

@@ -4,11 +4,11 @@
  * What is kept between slices: the cids of open connections, and the memory of closed ones, held.
  * A connection that closes after it was chosen is not shown, so the list is written before the
  * count that stands in front of it. */
-#include "pages.h"
+#include "server/pages.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/msort.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "base/msort.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* pages_doors.c: what /accountz tells of an account's mappings, exports and imports, those of the
  * server itself included: nats-server builds the latter from ordinary exports and imports. */
-#include "pages.h"
+#include "server/pages.h"
 
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

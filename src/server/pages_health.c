@@ -2,9 +2,9 @@
  *
  * What is wrong is gone through twice: for the status, which stands first in the page, and then to
  * write it down. */
-#include "pages.h"
+#include "server/pages.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 static bool is_set(const char *text)
 {

@@ -1,9 +1,9 @@
 /* pages_metrics.c: /metrics in Prometheus' text format, in slices.  O(accounts), and what JetStream
  * adds. */
-#include "pages.h"
+#include "server/pages.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/prom.h"
+#include "base/clock.h"
+#include "monitor/prom.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* pages_process.c: memory, CPU, descriptors and threads of this process, from /proc and getrusage.
  */
-#include "pages.h"
+#include "server/pages.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <dirent.h>
 #include <stdio.h>

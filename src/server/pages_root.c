@@ -1,8 +1,8 @@
 /* pages_root.c: the page at "/": what a person wants to see first, and where the rest is.  It
  * stands alone (no scripts, nothing fetched from elsewhere) and refreshes itself. */
-#include "pages.h"
+#include "server/pages.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 static const char head[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"

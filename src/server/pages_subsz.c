@@ -1,9 +1,9 @@
 /* pages_subsz.c: /subsz: statistics of all routers, and clients' subscriptions by cid, in slices.
  * O(accounts and clients); with a list O(subscriptions), because the total stands before it. */
-#include "pages.h"
+#include "server/pages.h"
 
-#include "mayfly/msort.h"
-#include "mayfly/subject.h"
+#include "base/msort.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

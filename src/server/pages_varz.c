@@ -1,8 +1,8 @@
 /* pages_varz.c: /varz and the small pages: what this server is, how it is configured, what it did.
  */
-#include "pages.h"
+#include "server/pages.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* reload.c: SIGHUP.  The new configuration is loaded and everything that can fail is built beside
  * the old one first; only then is it put in place, so a bad file changes nothing. */
-#include "server_int.h"
+#include "server/server_int.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

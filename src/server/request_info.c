@@ -1,6 +1,6 @@
 /* request_info.c: what another account learns about a client whose request crosses its border: the
  * header Nats-Request-Info, and latency reports. */
-#include "pages.h"
+#include "server/pages.h"
 
 static void details(struct jsonw *w, const struct client *c, const char *service)
 {

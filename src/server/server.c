@@ -5,10 +5,10 @@
  * Failure: whatever was built is taken down again; nothing listens.
  * Stop: listeners close, clients are told and closed; when the last one is gone (or after a few
  * seconds) stopped() lets the loop end. */
-#include "server_int.h"
+#include "server/server_int.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,23 +2,23 @@
 #ifndef MAYFLY_SERVER_INT_H
 #define MAYFLY_SERVER_INT_H
 
-#include "mayfly/account.h"
-#include "mayfly/auth.h"
-#include "mayfly/list.h"
-#include "mayfly/loop.h"
-#include "mayfly/monitor.h"
-#include "mayfly/net.h"
-#include "mayfly/options.h"
-#include "mayfly/proto.h"
-#include "mayfly/router.h"
-#include "mayfly/server.h"
-#include "mayfly/table.h"
-#include "mayfly/work.h"
-#include "mayfly/ws.h"
+#include "account/account.h"
+#include "auth/auth.h"
+#include "base/list.h"
+#include "loop/loop.h"
+#include "monitor/monitor.h"
+#include "net/net.h"
+#include "config/options.h"
+#include "proto/proto.h"
+#include "router/router.h"
+#include "server/server.h"
+#include "base/table.h"
+#include "loop/work.h"
+#include "ws/ws.h"
 
-#include "closed.h"
-#include "connect.h"
-#include "crowd.h"
+#include "server/closed.h"
+#include "server/connect.h"
+#include "server/crowd.h"
 
 struct client;
 struct sys;

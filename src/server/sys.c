@@ -6,11 +6,11 @@
  * page that takes long (sys_page.c).
  * Failure: the usual answer with "error" instead of "data"; out of memory: no answer.
  * Stop: all subscriptions are taken out again, before the accounts are freed. */
-#include "sys.h"
+#include "server/sys.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/hash.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "codec/hash.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

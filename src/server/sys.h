@@ -3,8 +3,8 @@
 #ifndef MAYFLY_SERVER_SYS_H
 #define MAYFLY_SERVER_SYS_H
 
-#include "pages.h"
-#include "server_int.h"
+#include "server/pages.h"
+#include "server/server_int.h"
 
 #include <jansson.h>
 

@@ -1,8 +1,8 @@
 /* sys_account.c: requests about accounts: by operators about any, by users about their own; and who
  * the asking user is. */
-#include "sys.h"
+#include "server/sys.h"
 
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 #include <stdlib.h>
 

@@ -4,10 +4,10 @@
  * Nothing is rendered unless somebody listens.  Statistics come soon after the start and then ever
  * more seldom, up to every 10 s; the count of an account with connections is repeated every 30 s.
  */
-#include "sys.h"
+#include "server/sys.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/rand.h"
+#include "base/clock.h"
+#include "base/rand.h"
 
 #include <stdio.h>
 #include <unistd.h>

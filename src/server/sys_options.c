@@ -1,6 +1,6 @@
 /* sys_options.c: options of $SYS requests: a JSON object, read as leniently as Go's decoder reads
  * it: unknown members are ignored, names match in any case. */
-#include "sys.h"
+#include "server/sys.h"
 
 #include <strings.h>
 

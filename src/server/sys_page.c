@@ -6,7 +6,7 @@
  * made at a time, one for each account, so an account is answered in the order it asked.
  * Failure: the usual answer with "error"; out of memory: no answer.  More than WAITING: code 503.
  * Gone: a page that nobody waits for any more ends; with its account all of its pages do. */
-#include "sys.h"
+#include "server/sys.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* sys_request.c: what operators ask of a server: pages, statistics, and the three things they may
  * tell it to do: reload, close one client, send one client elsewhere. */
-#include "sys.h"
+#include "server/sys.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* ws_listen.c: WebSocket clients: the listener, and what their handshake adds to a session. */
-#include "server_int.h"
+#include "server/server_int.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

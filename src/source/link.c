@@ -5,12 +5,12 @@
  * sending.  Failure: whatever goes wrong ends in link_fail(): nothing is listened to any more, and
  * after a while it is asked again from where it got to.  Close: what is under way to the disk holds
  * the link, which is freed by the last of it. */
-#include "source_impl.h"
+#include "source/source_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/header.h"
-#include "mayfly/log.h"
-#include "mayfly/rand.h"
+#include "base/clock.h"
+#include "proto/header.h"
+#include "base/log.h"
+#include "base/rand.h"
 
 #include <stdio.h>
 #include <stdlib.h>

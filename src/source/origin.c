@@ -1,8 +1,8 @@
 /* origin.c: names, subjects and requests of who follows a stream. */
-#include "origin.h"
+#include "source/origin_impl.h"
 
-#include "mayfly/jsonw.h"
-#include "mayfly/sha256.h"
+#include "codec/jsonw.h"
+#include "codec/sha256.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* origin_read.c: what an origin sends: its answer, the replies and headers of its messages. */
-#include "origin.h"
+#include "source/origin_impl.h"
 
-#include "mayfly/header.h"
-#include "mayfly/json.h"
-#include "mayfly/proto.h"
-#include "mayfly/subject.h"
+#include "proto/header.h"
+#include "codec/json.h"
+#include "proto/proto.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 

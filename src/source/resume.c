@@ -13,11 +13,11 @@
  *    9  u64  upto: the stream's last    26  the identity, then the index of the source
  *            sequence by then
  * Version 1 lacks the field at 18. */
-#include "source_impl.h"
+#include "source/source_impl.h"
 
-#include "mayfly/header.h"
-#include "mayfly/le.h"
-#include "mayfly/log.h"
+#include "proto/header.h"
+#include "base/le.h"
+#include "base/log.h"
 
 #include <stdio.h>
 

@@ -6,12 +6,12 @@
 #ifndef SOURCE_IMPL_H
 #define SOURCE_IMPL_H
 
-#include "track.h"
+#include "source/track_impl.h"
 
-#include "mayfly/lend.h"
-#include "mayfly/sha256.h"
-#include "mayfly/source.h"
-#include "mayfly/transform.h"
+#include "base/lend.h"
+#include "codec/sha256.h"
+#include "source/source.h"
+#include "subject/transform.h"
 
 enum link_state {
     LINK_WAITING,   /* for its time to ask */

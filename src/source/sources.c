@@ -1,5 +1,5 @@
 /* sources.c: all that one stream follows: brought up to its configuration, asked about, ended. */
-#include "source_impl.h"
+#include "source/source_impl.h"
 
 #include <stdlib.h>
 

@@ -9,10 +9,10 @@
  *
  * Nothing is sent from inside a delivery (who delivers does not listen): sources.flush does that at
  * the end of the turn. */
-#include "source_impl.h"
+#include "source/source_impl.h"
 
-#include "mayfly/header.h"
-#include "mayfly/proto.h"
+#include "proto/header.h"
+#include "proto/proto.h"
 
 #include <stdlib.h>
 

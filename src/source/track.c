@@ -1,5 +1,5 @@
 /* track.c: which message is the next one. */
-#include "track.h"
+#include "source/track_impl.h"
 
 #define FIRST_NS 250000000   /* after the first failure */
 #define MOST_NS  10000000000 /* after many */

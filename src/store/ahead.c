@@ -3,9 +3,9 @@
  * A page keeps the first `limit` candidates in a heap with the last of them on top while a scan
  * goes over the wheel's slots (wheel.h); at the end of a slot with a full heap it is there.  When
  * the scan goes back, the candidates of the slot it was in are forgotten and come again. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
-#include "mayfly/wheel.h"
+#include "wheel/wheel.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* blob.c: small named values: records of the same log, kept in memory too. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
-#include "mayfly/hash.h"
+#include "codec/hash.h"
 
 #include <stdlib.h>
 

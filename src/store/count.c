@@ -4,7 +4,7 @@
  * sequences, also of messages that are not on disk yet, so a count of a range takes the sums and
  * corrects them by what lies outside, or goes over the messages inside, whatever is shorter.  Where
  * neither is short the answer is "too many": the caller counts with a cursor, a slice at a time. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
 #define STEPS 4096u /* messages or nodes looked at in one call */
 

@@ -8,7 +8,7 @@
  *
  * Keys that are added after a cursor was made have greater sequences than all that were there, so
  * when the heap is empty the cursor goes on by walking from the last sequence it knew. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
 #include <stdlib.h>
 

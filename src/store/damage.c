@@ -5,9 +5,9 @@
  * lists the messages; when none of them is there any more (deleted, expired, purged) nothing in
  * that place is needed, and it is settled.  That a place held removals does not matter either: the
  * checkpoint that is asked for here holds their outcome. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* doomed.c: messages whose removal is on its way to disk: counted here until commit_done() takes
  * them out of the index; and the lengths that do not fit a place. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* expire.c: the end of lives.  The wheel says who is due; one batch takes them all: what the owner
  * adds (markers), and a time mark that makes it final. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
-#include "mayfly/lend.h"
+#include "base/lend.h"
 
 /* Wheel moves for one call: bounds the time, whatever is due. */
 #define BUDGET 4096

@@ -3,9 +3,9 @@
  * A scan goes over the wheel's slots (wheel.h).  What a slot holds is counted beside and added when
  * the slot is done, so that a scan that goes back counts nothing twice.  Slots come in the order of
  * time, so that only the cells of one slot, and the cell that it ends in, are needed at a time. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
-#include "mayfly/wheel.h"
+#include "wheel/wheel.h"
 
 #include <stdlib.h>
 

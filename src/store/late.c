@@ -10,7 +10,7 @@
  * that are not hidden.  All of these are on disk; where one is not, or a ring of messages is too
  * long to look at, the sums are made anew by the next request.  During a purge of everything
  * readers see another index: nothing is kept then. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

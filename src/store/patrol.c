@@ -8,12 +8,12 @@
  * messages in it, writes its blobs of that segment again and makes a checkpoint.  A message without
  * its data is damage if the index still knows it there: erased ones it does not.
  * Close: a store leaves at once, or when the slice that is being read is done. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
-#include "mayfly/rand.h"
-#include "mayfly/store_patrol.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "store/store_patrol.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
  * index.
  * Failure: the store is read-only then, and readers keep seeing what is on disk.
  * Close: waits for the worker. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
 #include <stdlib.h>
 

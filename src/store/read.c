@@ -4,9 +4,9 @@
  *
  * Known to be in memory: asked of the kernel once for each window of a segment and epoch of a few
  * seconds.  A page that is evicted within an epoch costs one wait for the disk. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
  *
  * A message without its data is damage unless an erase record for it follows, in the same segment
  * or a later one: so those are kept to the end. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
-#include "scan.h"
+#include "store/log/scan.h"
 
 #include <stdlib.h>
 

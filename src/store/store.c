@@ -5,12 +5,12 @@
  * Close: accepted writes are committed; a commit that says all is synced; a checkpoint; then
  * everything is freed and the directory left.  close_step() does the next of these whenever
  * something ended. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/lend.h"
-#include "mayfly/log.h"
-#include "mayfly/rand.h"
+#include "base/clock.h"
+#include "base/lend.h"
+#include "base/log.h"
+#include "base/rand.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -15,20 +15,20 @@
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
 
-#include "checkpoint.h"
-#include "damage.h"
-#include "erase.h"
-#include "gather.h"
-#include "image.h"
-#include "index.h"
-#include "late.h"
-#include "record.h"
-#include "recover.h"
-#include "upkeep.h"
+#include "store/recover/checkpoint.h"
+#include "store/damage_impl.h"
+#include "store/log/erase.h"
+#include "store/log/gather.h"
+#include "store/log/image.h"
+#include "store/index/index.h"
+#include "store/late_impl.h"
+#include "store/log/record.h"
+#include "store/recover/recover.h"
+#include "store/upkeep_impl.h"
 
-#include "mayfly/buf.h"
-#include "mayfly/store.h"
-#include "mayfly/table.h"
+#include "base/buf.h"
+#include "store/store.h"
+#include "base/table.h"
 
 #define SEGMENT_MIN_DEFAULT (64u << 10)
 #define SEGMENT_MAX_DEFAULT (64u << 20)
@@ -188,9 +188,9 @@ struct store {
     int64_t window_ns;
 };
 
-#include "count.h"
-#include "doomed.h"
-#include "room.h"
+#include "store/count_impl.h"
+#include "store/doomed_impl.h"
+#include "store/log/room.h"
 
 /* write.c */
 MF_MUSTCHECK int ranges_reserve(struct ranges *r, size_t n); /* the next n cannot fail */

@@ -7,7 +7,7 @@
  *
  * Many: at most TALLIES, the one that was asked for last stays longest.  A removal looks at each of
  * them; one that is not asked for during more removals than it took steps to make is given up. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

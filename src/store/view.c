@@ -1,5 +1,5 @@
 /* view.c: what readers see (on disk, alive by store_now()) and what writers go by (accepted). */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
 /* A removal on its way leaves a message visible until it is on disk: the value that replaces it is
  * not there before that either.  One that expired is gone at once. */

@@ -1,7 +1,7 @@
 /* watch.c: notifying the owner of messages that no reader can see any more. */
-#include "store_impl.h"
+#include "store/store_impl.h"
 
-#include "mayfly/lend.h"
+#include "base/lend.h"
 
 void store_watch(struct store *s,
                  void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key),

@@ -1,5 +1,5 @@
 /* ages.c: times of messages by their sequence, and a histogram of ages (ages.h). */
-#include "ages.h"
+#include "stream/ages_impl.h"
 
 int64_t age_table_time(const struct age_table *t, uint64_t seq)
 {

@@ -1,7 +1,7 @@
 /* ahead.c: looking ahead at the ends of messages (stream_ahead.h). */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
-#include "mayfly/stream_ahead.h"
+#include "stream/stream_ahead.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  *
  * Everything above `announced` that is on disk is told in one go at the end of the turn; for
  * observers nothing is kept per message. */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
 #define SLICE 4096
 

@@ -9,16 +9,16 @@
  *     76  u64  seen, set, infinite, unchanged, pinned, expire_now, errors, then one for each
  *              enum policy_by; the filter
  * Another version is not continued: the job counts as stopped. */
-#include "lifetime.h"
-#include "tell.h"
-#include "walk.h"
+#include "stream/lifetime_impl.h"
+#include "stream/tell_impl.h"
+#include "stream/walk_impl.h"
 
-#include "mayfly/backfill.h"
-#include "mayfly/clock.h"
-#include "mayfly/hash.h"
-#include "mayfly/le.h"
-#include "mayfly/log.h"
-#include "mayfly/rand.h"
+#include "stream/backfill.h"
+#include "base/clock.h"
+#include "codec/hash.h"
+#include "base/le.h"
+#include "base/log.h"
+#include "base/rand.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
  * reader, all of it is there or nothing.  The answer comes when it is on disk.
  * Failure: any message that is out of order, too much or refused ends the whole batch.
  * Silence: a batch that hears nothing for batch_timeout_ns is dropped; an advisory says so. */
-#include "batch_impl.h"
+#include "stream/batch_impl.h"
 
-#include "mayfly/hash.h"
-#include "mayfly/header.h"
+#include "codec/hash.h"
+#include "proto/header.h"
 
 #include <stdlib.h>
 

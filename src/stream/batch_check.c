@@ -3,10 +3,10 @@
  * nats-server checks batches with the routine of its replicated streams, whose order differs from
  * that of a single publish; a client can see the difference in which error it gets, so we follow.
  */
-#include "batch_impl.h"
-#include "lifetime.h"
+#include "stream/batch_impl.h"
+#include "stream/lifetime_impl.h"
 
-#include "mayfly/hash.h"
+#include "codec/hash.h"
 
 void batch_plan_fini(struct batch_plan *plan)
 {

@@ -3,9 +3,9 @@
 #ifndef BATCH_IMPL_H
 #define BATCH_IMPL_H
 
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
-#include "mayfly/table.h"
+#include "base/table.h"
 
 #define BATCH_ID_MAX    64
 #define BATCH_API_LEVEL 5 /* what Nats-Required-Api-Level may ask for */

@@ -1,7 +1,7 @@
 /* catalog.c: finding and listing streams; the entries behind it; closing. */
-#include "catalog_impl.h"
+#include "stream/catalog_impl.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 #ifndef CATALOG_IMPL_H
 #define CATALOG_IMPL_H
 
-#include "mayfly/catalog.h"
-#include "mayfly/pattern_set.h"
-#include "stream_impl.h"
+#include "stream/catalog.h"
+#include "subject/pattern_set.h"
+#include "stream/stream_impl.h"
 
-#include "mayfly/store_folder.h"
+#include "store/store_folder.h"
 
 #include <pthread.h>
 

@@ -9,10 +9,10 @@
  * is found again, and nothing has changed.  Else it is gone, whatever happens: subjects and readers
  * are let go, the store closes, and a worker removes its files; files it cannot remove are removed
  * at the next start. */
-#include "catalog_impl.h"
+#include "stream/catalog_impl.h"
 
-#include "mayfly/le.h"
-#include "mayfly/log.h"
+#include "base/le.h"
+#include "base/log.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  *
  * What a crash leaves of streams that were being made or deleted has names no stream has, and goes.
  * Anything else that cannot be served stays as it is, and is listed with the reason. */
-#include "catalog_impl.h"
+#include "stream/catalog_impl.h"
 
-#include "mayfly/le.h"
-#include "mayfly/log.h"
+#include "base/le.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

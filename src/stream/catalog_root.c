@@ -1,5 +1,5 @@
 /* catalog_root.c: the directory of all streams of a server: whose it is, and that it is free. */
-#include "catalog_impl.h"
+#include "stream/catalog_impl.h"
 
 #include <stdlib.h>
 

@@ -6,13 +6,13 @@
  * a subject, too, or left the tree and came back): those are added up.
  * Changes: the place is a sequence.  If that message went meanwhile, the messages of the subject
  * are passed from the first one on, without counting those that were counted. */
-#include "ages.h"
-#include "lifetime.h"
-#include "limits.h"
+#include "stream/ages_impl.h"
+#include "stream/lifetime_impl.h"
+#include "stream/limits_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/hash.h"
-#include "mayfly/stream_census.h"
+#include "base/clock.h"
+#include "codec/hash.h"
+#include "stream/stream_census.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* check.c: each check of a publish.  publish.c and batch.c call them in nats-server's order. */
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
 #define HEADER_MAX 65535
 #define SETTLE     500 /* overdue messages, before it is asked again whether there is room */

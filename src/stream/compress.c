@@ -1,8 +1,8 @@
 /* compress.c: bodies under `compression: s2`.  A body is an S2 block or it is as it came; which of
  * the two, the flag MSG_COMPRESSED of its message says. */
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
-#include "mayfly/s2.h"
+#include "codec/s2.h"
 
 #define BODY_MIN  256u         /* below, the header of a record outweighs what could be saved */
 #define KEEP      (1u << 20)   /* a larger buffer is given back */

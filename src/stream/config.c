@@ -1,5 +1,5 @@
 /* config.c: life of a stream's configuration: empty, copied, compared, stamped. */
-#include "config_impl.h"
+#include "stream/config_impl.h"
 
 #include <stdlib.h>
 

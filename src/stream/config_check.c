@@ -5,10 +5,10 @@
  * another is filled in before the other is judged, so nothing is accepted that could not be loaded
  * again.  And a sealed configuration is taken as it stands: what sealing made of it (discard new,
  * no purge, no roll-ups) is no violation and nothing implied takes it back. */
-#include "config_impl.h"
+#include "stream/config_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/transform.h"
+#include "base/clock.h"
+#include "subject/transform.h"
 
 #define NAME_MAX_LEN        255
 #define DESCRIPTION_MAX_LEN 4096

@@ -2,9 +2,9 @@
 #ifndef STREAM_CONFIG_IMPL_H
 #define STREAM_CONFIG_IMPL_H
 
-#include "mayfly/buf.h"
-#include "mayfly/pattern_set.h"
-#include "mayfly/stream_config.h"
+#include "base/buf.h"
+#include "subject/pattern_set.h"
+#include "stream/stream_config.h"
 
 #define CONFIG_REQ_LEVEL "_nats.req.level"
 #define CONFIG_VERSION   "_nats.ver"

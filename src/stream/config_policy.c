@@ -1,6 +1,6 @@
 /* config_policy.c: the TTL policy among the rules of a configuration. */
-#include "config_impl.h"
-#include "lifetime.h"
+#include "stream/config_impl.h"
+#include "stream/lifetime_impl.h"
 
 static struct policy_stream facts_of(const struct stream_config *c, const char *account,
                                      bool stored)

@@ -1,9 +1,9 @@
 /* config_source.c: the rules of mirrors and sources: what they exclude, what they may ask for, and
  * that no stream feeds itself. */
-#include "config_impl.h"
+#include "stream/config_impl.h"
 
-#include "mayfly/hash.h"
-#include "mayfly/subject.h"
+#include "codec/hash.h"
+#include "subject/subject.h"
 
 #define API_PREFIX "$JS.API"
 

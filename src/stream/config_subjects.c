@@ -1,9 +1,9 @@
 /* config_subjects.c: the subjects of a configuration: which are allowed, and which meet. */
-#include "config_impl.h"
+#include "stream/config_impl.h"
 
-#include "mayfly/subject.h"
-#include "mayfly/transform.h"
-#include "mayfly/utf8.h"
+#include "subject/subject.h"
+#include "subject/transform.h"
+#include "base/utf8.h"
 
 bool config_overlap(struct mf_slice a, struct mf_slice b)
 {

@@ -1,5 +1,5 @@
 /* config_update.c: which configuration may replace which. */
-#include "config_impl.h"
+#include "stream/config_impl.h"
 
 /* What a stream said once and cannot take back. */
 static int check_promises(const struct stream_config *now, const struct stream_config *next,

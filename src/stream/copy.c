@@ -4,7 +4,7 @@
  * What their publishers asked to be checked was checked there.  Who follows a stream (p->followed)
  * can come back to a message later, so limits may refuse it; but it must know at once, or it would
  * hand over the next one, and this one would be lost behind it.  A backup comes once, and whole. */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
 static int skip_to(struct stream *s, uint64_t seq)
 {

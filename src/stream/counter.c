@@ -3,12 +3,12 @@
  * The last message may be accepted but not on disk yet, where no read sees it; so values are kept
  * here, each with the sequence it belongs to, and hold as long as that is the last one.  A value
  * whose message is on disk may be forgotten at any time. */
-#include "counter_impl.h"
+#include "stream/counter_impl.h"
 
-#include "decimal.h"
+#include "stream/decimal_impl.h"
 
-#include "mayfly/hash.h"
-#include "mayfly/header.h"
+#include "codec/hash.h"
+#include "proto/header.h"
 
 #include <stdlib.h>
 

@@ -3,9 +3,9 @@
 #ifndef COUNTER_IMPL_H
 #define COUNTER_IMPL_H
 
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
-#include "mayfly/table.h"
+#include "base/table.h"
 
 /* What is known of one subject: the value in its message `seq`.  It counts only while that is the
  * subject's last accepted message, so whatever else happens to the subject makes it void. */

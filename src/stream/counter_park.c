@@ -7,7 +7,7 @@
  * Failure: a value that cannot be read in a few attempts, or more waiting than PARK_BYTES: the
  * publisher is told to try again.
  * Close: whoever is parked is told that the stream is gone. */
-#include "counter_impl.h"
+#include "stream/counter_impl.h"
 
 #include <stdlib.h>
 

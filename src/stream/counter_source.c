@@ -3,11 +3,11 @@
  * What a source brings is the other counter's value, not what was added to it.  So the last value
  * of each is remembered, in a header that goes on from message to message, and the difference is
  * added here: Nats-Counter-Sources: {"<stream>":{"<its subject>":"<its value>"}} */
-#include "counter_impl.h"
+#include "stream/counter_impl.h"
 
-#include "decimal.h"
+#include "stream/decimal_impl.h"
 
-#include "mayfly/jsonw.h"
+#include "codec/jsonw.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* decimal.c: addition on decimal digits. */
-#include "decimal.h"
+#include "stream/decimal_impl.h"
 
 bool decimal_parse(struct mf_slice text, struct decimal *out)
 {

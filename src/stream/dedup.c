@@ -1,9 +1,9 @@
 /* dedup.c: the ids of messages within the window, in memory: a queue in the order of sequences and
  * a hash table over it.  About 40 bytes an id. */
-#include "dedup_impl.h"
+#include "stream/dedup_impl.h"
 
-#include "mayfly/checksum.h"
-#include "mayfly/rand.h"
+#include "codec/checksum.h"
+#include "base/rand.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #ifndef DEDUP_IMPL_H
 #define DEDUP_IMPL_H
 
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
 struct id_entry {
     uint64_t hash[2];

@@ -14,12 +14,12 @@
  * goes before that takes its id with it: then what has gathered is written first, as a small chunk,
  * which is written again with the next ones until it has SMALL_IDS.  The large one replaces them.
  * A crash between leaves ids in two chunks, which is no harm. */
-#include "dedup_impl.h"
+#include "stream/dedup_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/header.h"
-#include "mayfly/le.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "proto/header.h"
+#include "base/le.h"
+#include "base/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,12 +5,12 @@
  * or neither.  Reads never show what is past its deadline, swept or not; a publish to a subject
  * with an unswept death settles that subject first, so the marker always stands before what comes
  * later. */
-#include "lifetime.h"
-#include "tell.h"
+#include "stream/lifetime_impl.h"
+#include "stream/tell_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
-#include "mayfly/marker.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "markers/marker.h"
 
 #include <stdlib.h>
 

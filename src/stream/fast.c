@@ -8,11 +8,11 @@
  *
  * Happy path: op 0, op 1..., op 2 (store and commit) or op 3 (commit).  Gap or error: with `ok` it
  * is told and the batch goes on; with `fail` what is there is committed, and the batch is over. */
-#include "batch_impl.h"
+#include "stream/batch_impl.h"
 
-#include "mayfly/hash.h"
-#include "mayfly/header.h"
-#include "mayfly/jsonw.h"
+#include "codec/hash.h"
+#include "proto/header.h"
+#include "codec/jsonw.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * is short, and who calls decides how many of them a turn can afford.
  * Changes: the walk and the cursor survive messages that come and go.  A last message that was
  * removed before the walk is over makes the search begin again. */
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
 #include <stdlib.h>
 

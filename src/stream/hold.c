@@ -5,7 +5,7 @@
  * Happy path: a task asks stream_hold() before each slice; with very many removals on their way it
  * is noted, and added again behind them.
  * Close: nobody is added any more. */
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
 #define MOST 4000u /* removals on their way: about two milliseconds when they are on disk */
 

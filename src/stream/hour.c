@@ -1,8 +1,8 @@
 /* hour.c: the last hour of a stream (stream_hour.h). */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/stream_hour.h"
+#include "base/clock.h"
+#include "stream/stream_hour.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* intake.c: the headers of a message that mean something to a stream, found in one pass. */
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
 #define PLAIN "NATS/1.0\r\n"
 #define FIELD(name, member)                                                                        \

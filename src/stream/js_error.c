@@ -1,7 +1,7 @@
 /* js_error.c: fills in refusals from the table. */
-#include "mayfly/js_error.h"
+#include "stream/js_error.h"
 
-#include "mayfly/utf8.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -11,9 +11,9 @@
  *
  * Expiry wins: where limits refuse the letter, or the message cannot be read, it is dropped and
  * counted.  Only a passing shortage (memory, writes that wait) puts the death off. */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 

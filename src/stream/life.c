@@ -1,7 +1,7 @@
 /* life.c: how long one stored message still lives, for those who read it. */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,11 +6,11 @@
  * comparison with NULL in each of them.
  *
  * enforce: audit stores what the writer said and counts what would have happened. */
-#include "lifetime.h"
-#include "tell.h"
+#include "stream/lifetime_impl.h"
+#include "stream/tell_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

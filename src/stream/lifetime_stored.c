@@ -1,5 +1,5 @@
 /* lifetime_stored.c: the TTL of messages that are stored: by their header, else by the policy. */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
 bool lifetime_is_audit(const struct policy *p)
 {

@@ -3,10 +3,10 @@
  * Sizes are counted as nats-server counts them, so that limits and `bytes` mean the same there and
  * here: a message in a file takes 30 bytes, its subject and its payload, and 4 and its header block
  * if it has one; in memory 16, subject, header and payload. */
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -9,10 +9,10 @@
  * infinite ones, so a crash between a record and its job loses nothing.  Messages that were set by
  * hand, and those whose writer sent a TTL, stay as they are.
  * Failure: a message that cannot be changed now makes the job begin again after a pause. */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

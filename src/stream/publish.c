@@ -4,10 +4,10 @@
  * fails decides), one append (with all that goes with it as one atomic batch); when that is on disk
  * publish_done() answers.  Failure: the answer waits behind what is on its way to the disk, so that
  * a publisher who sends many hears in order.  Close: the store answers whoever waits. */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -7,9 +7,9 @@
  * purge is under way is not touched by it.
  * Failure: the purge ends with what it has removed, and is refused.
  * Close: purge_drop_all() refuses those under way. */
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

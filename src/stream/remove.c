@@ -1,5 +1,5 @@
 /* remove.c: one message, or all of them, go; who waits for it. */
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
 #include <stdlib.h>
 

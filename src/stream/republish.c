@@ -3,10 +3,10 @@
  * A copy is written when its message is accepted, for a message may be gone before it is on disk (a
  * key with one value, written twice in a moment), and sent when it is on disk.  Streams that do not
  * republish keep nothing; the others what is on its way to the disk. */
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 /* In front of each copy: what follows it, in this order. */
 struct copy {

@@ -9,14 +9,14 @@
  *
  * A blob counts only while that message is the last one of the subject; so nothing that removes or
  * overwrites the message has to care. */
-#include "schedule_impl.h"
+#include "stream/schedule_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/cron.h"
-#include "mayfly/hash.h"
-#include "mayfly/header.h"
-#include "mayfly/log.h"
-#include "mayfly/subject.h"
+#include "base/clock.h"
+#include "cron/cron.h"
+#include "codec/hash.h"
+#include "proto/header.h"
+#include "base/log.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
  * back: one that comes again would wait until the clock is where it was, perhaps for years.  So
  * each is looked at again: its message is read as for a firing, and cron_set_back() decides.  @at
  * has one moment and waits for it. */
-#include "schedule_impl.h"
+#include "stream/schedule_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/cron.h"
+#include "base/clock.h"
+#include "cron/cron.h"
 
 /* How far the wall clock is behind what this stream has seen of it. */
 static int64_t behind(struct stream *s)

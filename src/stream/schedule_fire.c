@@ -6,15 +6,15 @@
  * firing: after a crash it has happened or not, never half, never twice.
  * Not on disk yet: the schedule waits for that.  Gone, overwritten or unreadable: it is forgotten.
  * The store refuses: another attempt after RETRY_NS. */
-#include "schedule_impl.h"
+#include "stream/schedule_impl.h"
 
-#include "batch_impl.h"
-#include "lifetime.h"
+#include "stream/batch_impl.h"
+#include "stream/lifetime_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/cron.h"
-#include "mayfly/header.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "cron/cron.h"
+#include "proto/header.h"
+#include "base/log.h"
 
 #define SLICE    200 /* firings in one turn of the loop */
 #define RETRY_NS 250000000LL

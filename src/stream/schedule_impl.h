@@ -3,9 +3,9 @@
 #ifndef SCHEDULE_IMPL_H
 #define SCHEDULE_IMPL_H
 
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
-#include "mayfly/table.h"
+#include "base/table.h"
 
 /* One schedule.  Everything else about it stands in its message. */
 struct schedule {

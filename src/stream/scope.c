@@ -6,7 +6,7 @@
  * first, up to the first that does not.  So a value that ended is never followed by an older one,
  * on any read. Cost: one comparison where nothing is to be done; at most POLICY_HISTORY_MAX
  * messages otherwise. */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
 bool scope_governs(const struct stream *s)
 {

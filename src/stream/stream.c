@@ -1,10 +1,10 @@
 /* stream.c: a stream from its opening to its end; a new configuration in between. */
-#include "lifetime.h"
-#include "tell.h"
+#include "stream/lifetime_impl.h"
+#include "stream/tell_impl.h"
 
-#include "mayfly/stream_damage.h"
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "stream/stream_damage.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -17,17 +17,17 @@
 #ifndef STREAM_IMPL_H
 #define STREAM_IMPL_H
 
-#include "mayfly/buf.h"
-#include "mayfly/header.h"
-#include "mayfly/lend.h"
-#include "mayfly/marker.h"
-#include "mayfly/proto.h"
-#include "mayfly/store.h"
-#include "mayfly/stream.h"
-#include "mayfly/stream_ttl.h"
-#include "mayfly/subject.h"
-#include "mayfly/transform.h"
-#include "mayfly/ttl.h"
+#include "base/buf.h"
+#include "proto/header.h"
+#include "base/lend.h"
+#include "markers/marker.h"
+#include "proto/proto.h"
+#include "store/store.h"
+#include "stream/stream.h"
+#include "stream/stream_ttl.h"
+#include "subject/subject.h"
+#include "subject/transform.h"
+#include "ttl/ttl.h"
 
 /* Flags of a stored message.  The store gives the two low ones back without reading it. */
 #define MSG_TOMBSTONE  1u /* its death earns no marker */
@@ -250,12 +250,12 @@ void stream_forget(struct stream *s);
 void stream_update(struct stream *s, struct stream_config *next, struct mf_slice encoded,
                    struct stream_op *op);
 
-#include "announce.h"
-#include "check.h"
-#include "dedup.h"
-#include "expire.h"
-#include "extras.h"
-#include "limits.h"
-#include "purge.h"
+#include "stream/announce_impl.h"
+#include "stream/check_impl.h"
+#include "stream/dedup_window_impl.h"
+#include "stream/expire_impl.h"
+#include "stream/extras_impl.h"
+#include "stream/limits_impl.h"
+#include "stream/purge_impl.h"
 
 #endif

@@ -5,11 +5,11 @@
  * last one accepted, and the terms by which their deadlines were made (sweep_plan.c).  When that is
  * on disk the walk begins (walk.c).  Another change meanwhile starts the walk again: the plan
  * remembers which messages have which terms. */
-#include "sweep_plan.h"
-#include "walk.h"
+#include "stream/sweep_plan_impl.h"
+#include "stream/walk_impl.h"
 
-#include "mayfly/header.h"
-#include "mayfly/log.h"
+#include "proto/header.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -4,9 +4,9 @@
  * A renewed deadline (TOUCH, a read that slides) is not to be told from the record: it lies later
  * than timestamp + TTL.  The moment of the renewal is the deadline minus the TTL that held then, so
  * the terms that held then are kept until the walk has passed the message. */
-#include "sweep_plan.h"
+#include "stream/sweep_plan_impl.h"
 
-#include "mayfly/le.h"
+#include "base/le.h"
 
 #define VERSION     2
 #define UNKNOWN_AGE (-1) /* max_age of terms that are not known */

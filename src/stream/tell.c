@@ -2,9 +2,9 @@
  *
  * The first thing of a kind opens its summary, if somebody listens; what follows is added to it; a
  * second later it is sent and closed. */
-#include "tell.h"
+#include "stream/tell_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* touch.c: deadlines that are set by hand, and renewed: SET, TOUCH, PERSIST, and reads (slide). */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* view.c: reading: what is on disk and alive now. */
-#include "stream_impl.h"
+#include "stream/stream_impl.h"
 
-#include "mayfly/stream_damage.h"
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
+#include "stream/stream_damage.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

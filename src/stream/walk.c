@@ -6,9 +6,9 @@
  * Failure: what does not work now is tried again after a pause.  A store that takes no writes any
  * more ends the walk; the place that was noted stays, and the next start goes on from there.
  * Close: walk_stop() leaves it to the last callback to free the memory. */
-#include "walk.h"
+#include "stream/walk_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #define PAUSE_NS (CLOCK_S / 10)
 

@@ -8,12 +8,12 @@
  *
  * After a restart the visit begins a grain before the W that was noted: some events come twice,
  * none is missed, and those of messages whose moment passed meanwhile come late. */
-#include "lifetime.h"
-#include "tell.h"
+#include "stream/lifetime_impl.h"
+#include "stream/tell_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/le.h"
-#include "mayfly/stream_ahead.h"
+#include "base/clock.h"
+#include "base/le.h"
+#include "stream/stream_ahead.h"
 
 #include <stdlib.h>
 

@@ -3,9 +3,9 @@
  * Policies and changes by hand put deadlines into records, not into headers.  Who copies messages
  * (mirrors, sources, backups) knows timestamp, header and max_age alone: where these do not lead to
  * the deadline, Nats-TTL is written on the way out. */
-#include "lifetime.h"
+#include "stream/lifetime_impl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 /* Deadlines are stored to the millisecond at least. */
 #define SAME_NS CLOCK_MS

@@ -14,7 +14,7 @@
 #ifndef PATTERN_IMPL_H
 #define PATTERN_IMPL_H
 
-#include "mayfly/pattern_tree.h"
+#include "subject/pattern_tree.h"
 
 struct pattern_node {
     struct table_node edge; /* by parent and first token */

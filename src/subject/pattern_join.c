@@ -6,7 +6,7 @@
  *
  * Two places of one tree are either the same or have no pattern in common, because both are equally
  * far from the root. */
-#include "pattern_impl.h"
+#include "subject/pattern_impl.h"
 
 #include <stdlib.h>
 

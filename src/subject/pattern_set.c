@@ -1,5 +1,5 @@
 /* pattern_set.c: the patterns of one list in a pattern tree. */
-#include "mayfly/pattern_set.h"
+#include "subject/pattern_set.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* pattern_tree.c: adding patterns to a tree of tokens and taking them out of it. */
-#include "pattern_impl.h"
+#include "subject/pattern_impl.h"
 
-#include "mayfly/hash.h"
+#include "codec/hash.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* subject.c: grammar of subjects and patterns: validity, matching, subset, overlap. */
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 /* What subject_next_token() leaves in rest->ptr when the text ended with a '.': one empty token is
  * still to come, which the length alone cannot tell from the end. */

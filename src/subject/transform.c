@@ -1,7 +1,7 @@
 /* transform.c: compiling, freeing and reversing subject mappings. */
-#include "transform_impl.h"
+#include "subject/transform_impl.h"
 
-#include "mayfly/subject.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* transform_apply.c: what a compiled mapping makes of a subject. */
-#include "transform_impl.h"
+#include "subject/transform_impl.h"
 
-#include "mayfly/rand.h"
-#include "mayfly/subject.h"
+#include "base/rand.h"
+#include "subject/subject.h"
 
 #include <stdio.h>
 

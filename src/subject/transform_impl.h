@@ -2,7 +2,7 @@
 #ifndef MAYFLY_TRANSFORM_IMPL_H
 #define MAYFLY_TRANSFORM_IMPL_H
 
-#include "mayfly/transform.h"
+#include "subject/transform.h"
 
 enum piece_kind {
     PIECE_LITERAL,

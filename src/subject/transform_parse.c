@@ -4,7 +4,7 @@
  * of each of its words in either case, blanks, "(", anything, ")", blanks, "}}".  The search is not
  * anchored and the argument list is as long as possible, so `{{wildcard(1)}}{{wildcard(1)}}` is one
  * call with a bad argument. */
-#include "transform_impl.h"
+#include "subject/transform_impl.h"
 
 #include <stdlib.h>
 

@@ -1,43 +1,48 @@
-# ttl: a generic timer wheel, the meaning of Nats-TTL and of schedules.  Knows neither what time it is
-# nor what expires.
+# ttl: how long a message lives: values of Nats-TTL, and the policy for writers who do not say.  Pure
+# functions.
 noinst_LIBRARIES += %D%/libttl.a
 %C%_libttl_a_SOURCES = \
-	%D%/wheel.c %D%/scan.c %D%/due.c %D%/pool.c %D%/tidy.c %D%/check.c %D%/wheel_int.h \
-	%D%/ttl.c %D%/cron.c %D%/cron_at.c %D%/cron_next.c %D%/cron_int.h \
-	%D%/zone.c %D%/zone_rule.c %D%/zone.h %D%/civil.h \
-	include/mayfly/wheel.h include/mayfly/ttl.h include/mayfly/cron.h
+	%D%/policy.h %D%/policy_compile.c %D%/policy_expr.c %D%/policy_facts.c %D%/policy_impl.h \
+	%D%/policy_json_find.c %D%/policy_json_find_impl.h %D%/policy_keys.c %D%/policy_keys.h \
+	%D%/policy_keys_impl.h %D%/policy_levels.c %D%/policy_link.c %D%/policy_merge.c \
+	%D%/policy_patterns.c %D%/policy_resolve.c %D%/policy_rules.c %D%/policy_rules_impl.h \
+	%D%/policy_subjects.c %D%/policy_subjects_impl.h %D%/ttl.c %D%/ttl.h
 %C%_libttl_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-TTL_LIBS = %D%/libttl.a $(BASE_LIBS)
+TTL_LIBS = %D%/libttl.a src/subject/libsubject.a src/proto/libproto.a $(CODEC_LIBS) -lm
 
-UNIT_TESTS += test/unit/wheel test/unit/wheel_model test/unit/wheel_nomem
-test_unit_wheel_SOURCES = test/unit/test_wheel.c
-test_unit_wheel_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
-test_unit_wheel_CPPFLAGS = $(TEST_CPPFLAGS)
-UNIT_TESTS += test/unit/wheel_scan
-test_unit_wheel_scan_SOURCES = test/unit/test_wheel_scan.c
-test_unit_wheel_scan_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
-test_unit_wheel_scan_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_wheel_model_SOURCES = test/unit/test_wheel_model.c
-test_unit_wheel_model_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
-test_unit_wheel_model_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_wheel_nomem_SOURCES = test/unit/test_wheel_nomem.c test/support/no_memory.h
-test_unit_wheel_nomem_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
-test_unit_wheel_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_wheel_nomem_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap
-
-UNIT_TESTS += test/unit/ttl test/unit/cron test/unit/zone
-test_unit_ttl_SOURCES = test/unit/test_ttl.c test/support/guard.c test/support/guard.h
-test_unit_ttl_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
-test_unit_ttl_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_cron_SOURCES = test/unit/test_cron.c test/support/guard.c test/support/guard.h \
-	test/support/zone_maker.c test/support/zone_maker.h test/support/no_memory.h
-test_unit_cron_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
-test_unit_cron_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_cron_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-test_unit_zone_SOURCES = test/unit/test_zone.c test/support/guard.c test/support/guard.h \
-	test/support/zone_maker.c test/support/zone_maker.h test/support/no_memory.h
-test_unit_zone_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
-test_unit_zone_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_zone_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+UNIT_TESTS += test/unit/ttl/ttl
+test_unit_ttl_ttl_SOURCES = test/unit/ttl/test_ttl.c test/support/guard.c test/support/guard.h
+test_unit_ttl_ttl_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_ttl_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/ttl/policy test/unit/ttl/policy_keys test/unit/ttl/policy_errors test/unit/ttl/policy_merge test/unit/ttl/policy_bounds test/unit/ttl/policy_rules test/unit/ttl/policy_expr test/unit/ttl/policy_json test/unit/ttl/policy_random
+test_unit_ttl_policy_SOURCES = test/unit/ttl/test_policy.c test/support/policy_world.h
+test_unit_ttl_policy_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_policy_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_ttl_policy_keys_SOURCES = test/unit/ttl/test_policy_keys.c
+test_unit_ttl_policy_keys_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_policy_keys_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_ttl_policy_errors_SOURCES = test/unit/ttl/test_policy_errors.c test/support/policy_world.h
+test_unit_ttl_policy_errors_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_policy_errors_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_ttl_policy_merge_SOURCES = test/unit/ttl/test_policy_merge.c test/support/policy_world.h
+test_unit_ttl_policy_merge_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_policy_merge_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_ttl_policy_bounds_SOURCES = test/unit/ttl/test_policy_bounds.c test/support/policy_world.h
+test_unit_ttl_policy_bounds_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_policy_bounds_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_ttl_policy_expr_SOURCES = test/unit/ttl/test_policy_expr.c test/support/policy_world.h
+test_unit_ttl_policy_expr_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_policy_expr_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_ttl_policy_rules_SOURCES = test/unit/ttl/test_policy_rules.c test/support/policy_world.h
+test_unit_ttl_policy_rules_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_policy_rules_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_ttl_policy_json_SOURCES = test/unit/ttl/test_policy_json.c test/support/guard.c test/support/guard.h
+test_unit_ttl_policy_json_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_policy_json_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_ttl_policy_random_SOURCES = test/unit/ttl/test_policy_random.c test/support/policy_world.h \
+	test/support/no_memory.h test/support/pick.h
+test_unit_ttl_policy_random_LDADD = $(TTL_LIBS) $(UNITY_LIBS)
+test_unit_ttl_policy_random_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_ttl_policy_random_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC) \
+	-Wl,--wrap=subject_is_subset,--wrap=pattern_tree_join

@@ -1,7 +1,7 @@
 /* ttl.c: reads Nats-TTL: `never`, a Go duration, or plain seconds, in this order. */
-#include "mayfly/ttl.h"
+#include "ttl/ttl.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 static bool all_digits(struct mf_slice s)
 {

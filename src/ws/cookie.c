@@ -1,7 +1,7 @@
 /* cookie.c: one cookie out of a Cookie header. */
-#include "mayfly/ws.h"
+#include "ws/ws.h"
 
-#include "mayfly/http.h"
+#include "http/http.h"
 
 static bool valid_value(struct mf_slice s)
 {

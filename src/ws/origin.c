@@ -1,5 +1,5 @@
 /* origin.c: which web pages may connect.  Scheme, host and port are compared, ports defaulted. */
-#include "upgrade.h"
+#include "ws/upgrade_impl.h"
 
 #include <ctype.h>
 

@@ -3,7 +3,7 @@
  * Happy path: net hands over plain bytes, they leave as binary frames.
  * Failure: the read side chooses what the close frame says and returns a code; net asks for the
  * farewell and closes.  Close: as on failure, with the status of ws_set_farewell(). */
-#include "pipe.h"
+#include "ws/pipe_impl.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * limit on a compressed message bounds the work a few bytes can cause.
  * Order: plain bytes gather in a slab and are handed on when it is full and at the end of the call:
  * many small frames make one call of the handler. */
-#include "pipe.h"
+#include "ws/pipe_impl.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* pool.c: spare readers, inflaters and slabs, the writer and the deflaters. */
-#include "pool.h"
+#include "ws/pool_impl.h"
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* unmask.c: frame headers without their masks, payload without its disguise. */
-#include "unmask.h"
+#include "ws/unmask_impl.h"
 
 bool ws_unmask_idle(const struct ws_unmask *u)
 {

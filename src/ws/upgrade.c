@@ -1,5 +1,5 @@
 /* upgrade.c: the checks of RFC 6455 4.2.1 in nats-server's order, and the answer. */
-#include "upgrade.h"
+#include "ws/upgrade_impl.h"
 
 #include <openssl/evp.h>
 

@@ -4,11 +4,11 @@
  * is set, upgraded() gives the connection a new handler.
  * Failure: a bad request is logged, answered and closed; so is a slow one, without an answer.
  * Close: ws_cancel(), or the peer goes: on_closed() frees the handshake. */
-#include "pipe.h"
+#include "ws/pipe_impl.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/list.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/log.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

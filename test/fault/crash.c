@@ -20,7 +20,7 @@
 #include "support/store_drive.h"
 #include "support/store_script.h"
 
-#include "mayfly/rand.h"
+#include "base/rand.h"
 
 #define STEP_NS 1000000000ll
 #define START   (1700000000 * STEP_NS)

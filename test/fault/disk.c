@@ -3,8 +3,8 @@
 
 #include "support/must.h"
 
-#include "store/record.h"
-#include "store/recover.h"
+#include "store/log/record.h"
+#include "store/recover/recover.h"
 
 struct taking {
     struct disk *d;

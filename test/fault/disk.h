@@ -5,7 +5,7 @@
 
 #include "cli/check.h"
 
-#include "mayfly/store_io.h"
+#include "store/store_io.h"
 
 #define DISK_FILES 32
 

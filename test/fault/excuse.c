@@ -3,7 +3,7 @@
 
 #include "support/must.h"
 
-#include "store/record.h"
+#include "store/log/record.h"
 
 struct disk disk;
 struct disk_span *spans;

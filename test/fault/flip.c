@@ -18,9 +18,9 @@
 #include "support/store_script.h"
 
 #include "cli/check.h"
-#include "store/record.h"
+#include "store/log/record.h"
 
-#include "mayfly/rand.h"
+#include "base/rand.h"
 
 #define SECTOR 512
 

@@ -7,10 +7,10 @@
  * checkpoints, expiry.  Through a pipe it tells the parent, the observer, what it is about to do
  * and what was acknowledged.  The parent kills it, opens the store, and compares with what it was
  * told: nothing acknowledged may be lost, nothing gone may be back, whatever the clock says. */
-#include "mayfly/clock.h"
-#include "mayfly/log.h"
-#include "mayfly/loop.h"
-#include "mayfly/store.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "loop/loop.h"
+#include "store/store.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include "support/store_drive.h"
 #include "support/store_script.h"
 
-#include "mayfly/rand.h"
+#include "base/rand.h"
 
 #define SECOND    1000000000ll
 #define YEAR      (365 * 86400 * SECOND)

@@ -16,7 +16,7 @@
 #include "support/store_drive.h"
 #include "support/store_script.h"
 
-#include "mayfly/rand.h"
+#include "base/rand.h"
 
 #include <limits.h>
 

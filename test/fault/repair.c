@@ -16,7 +16,7 @@
 #include "support/store_compare.h"
 
 #include "cli/repair.h"
-#include "store/record.h"
+#include "store/log/record.h"
 
 #define SECTOR 512
 #define HITS   3

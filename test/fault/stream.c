@@ -14,7 +14,7 @@
 #include "support/crash_io.h"
 #include "support/must.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #define STEPS    80
 #define VARIANTS 4

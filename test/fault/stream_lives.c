@@ -1,11 +1,11 @@
 /* stream_lives.c: see stream_lives.h. */
 #include "stream_lives.h"
 
-#include "stream/lifetime.h"
+#include "stream/lifetime_impl.h"
 #include "support/must.h"
 
-#include "mayfly/backfill.h"
-#include "mayfly/clock.h"
+#include "stream/backfill.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 

@@ -17,10 +17,10 @@
 #include "support/store_drive.h"
 #include "support/store_script.h"
 
-#include "store/record.h"
-#include "store/recover.h"
+#include "store/log/record.h"
+#include "store/recover/recover.h"
 
-#include "mayfly/rand.h"
+#include "base/rand.h"
 
 #define SECOND 1000000000ll
 #define START  (1700000000 * SECOND)

@@ -3,7 +3,7 @@
 #ifndef TEST_FUZZ_H
 #define TEST_FUZZ_H
 
-#include "mayfly/base.h"
+#include "base/base.h"
 
 #include <stdio.h>
 #include <stdlib.h>

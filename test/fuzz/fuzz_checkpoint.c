@@ -4,11 +4,11 @@
  *
  * Recovery must not fail, the index must be sound, and a checkpoint that was not used must not have
  * changed what is there. */
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 #include "support/log_maker.h"
 #include "support/recovery_text.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 #define FILE_MAX 65536
 

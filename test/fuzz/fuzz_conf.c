@@ -1,6 +1,6 @@
 /* fuzz_conf.c: a configuration file.  It loads or it is refused with a text; nothing leaks. */
-#include "fuzz/fuzz.h"
-#include "mayfly/options.h"
+#include "fuzz.h"
+#include "config/options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

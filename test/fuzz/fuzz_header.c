@@ -1,7 +1,7 @@
 /* fuzz_header.c: a header block as any publisher may send it.  First byte: which name, second: how
  * many of the following bytes are a value to set; the rest is the block. */
-#include "fuzz/fuzz.h"
-#include "mayfly/header.h"
+#include "fuzz.h"
+#include "proto/header.h"
 
 static const char *const names[] = {"A", "Nats-TTL", "Nats-Msg-Id", "a", "Nats-Expected-Stream"};
 

@@ -1,9 +1,9 @@
 /* fuzz_http.c: a request head as any client may send it, through the parser, the WebSocket
  * handshake's judge and the monitor's query decoder. */
-#include "fuzz/fuzz.h"
-#include "mayfly/buf.h"
+#include "fuzz.h"
+#include "base/buf.h"
 #include "monitor/monitor_impl.h"
-#include "ws/upgrade.h"
+#include "ws/upgrade_impl.h"
 
 #define LIMIT 4096
 

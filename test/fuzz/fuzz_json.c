@@ -2,7 +2,7 @@
  * again and written again: the same configuration, the same bytes.  What the strict reading takes,
  * the lax one takes. */
 #include "api/api_impl.h"
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 
 static void write_config(struct mf_buf *out, const struct stream_config *c, bool server_metadata)
 {

@@ -7,11 +7,11 @@
  *     'd'  a consumer's document of a newer archive */
 #include "api/consumer_backup.h"
 #include "api/natsfile.h"
-#include "api/tar.h"
-#include "fuzz/fuzz.h"
+#include "codec/tar.h"
+#include "fuzz.h"
 
-#include "mayfly/buf.h"
-#include "mayfly/sha256.h"
+#include "base/buf.h"
+#include "codec/sha256.h"
 
 #define MAX_BODY 1000
 

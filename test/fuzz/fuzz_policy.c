@@ -1,9 +1,9 @@
 /* fuzz_policy.c: the metadata of a stream as any client may send them: lines "key=value", keys
  * without mayfly.ttl.; an empty line, then the payload of a message.  Whatever compiles keeps its
  * bounds; whatever does not says why. */
-#include "fuzz/fuzz.h"
-#include "mayfly/clock.h"
-#include "mayfly/policy.h"
+#include "fuzz.h"
+#include "base/clock.h"
+#include "ttl/policy.h"
 
 #define KEYS 16
 

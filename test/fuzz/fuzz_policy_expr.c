@@ -1,8 +1,8 @@
 /* fuzz_policy_expr.c: a TTL expression in the first line, the value of header X in the second, the
  * payload behind it. */
-#include "fuzz/fuzz.h"
-#include "mayfly/clock.h"
-#include "policy/rules_impl.h"
+#include "fuzz.h"
+#include "base/clock.h"
+#include "ttl/policy_rules_impl.h"
 
 static struct mf_slice take_line(struct mf_slice *rest)
 {

@@ -1,9 +1,9 @@
 /* fuzz_policy_json.c: a JSON pointer in the first line, a payload behind it.  In a payload that is
  * JSON the value that is found is JSON, too. */
-#include "fuzz/fuzz.h"
-#include "mayfly/json.h"
-#include "mayfly/policy.h"
-#include "policy/json_find.h"
+#include "fuzz.h"
+#include "codec/json.h"
+#include "ttl/policy.h"
+#include "ttl/policy_json_find_impl.h"
 
 static bool is_json(struct mf_slice text)
 {

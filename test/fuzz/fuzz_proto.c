@@ -1,8 +1,8 @@
 /* fuzz_proto.c: a stream of client bytes.  The first byte chooses the limits ('0'..'7': bit 0
  * small limits, bit 1 no headers, bit 2 credentials due).  The parser must agree with its slow
  * model on every command and on every cut of it. */
-#include "fuzz/fuzz.h"
-#include "mayfly/proto.h"
+#include "fuzz.h"
+#include "proto/proto.h"
 #include "support/proto_model.h"
 
 /* Longer commands are cut at about so many places, later ones not at all: speed finds more. */

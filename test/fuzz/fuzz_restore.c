@@ -2,10 +2,10 @@
  * first byte chooses: 's' the rest is the S2 stream, 'a' it is what such a stream holds; the second
  * one, how long the chunks are.  Whatever comes: there is an answer, and nothing is left but the
  * stream it tells of. */
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 #include "support/api_world.h"
 
-#include "mayfly/s2.h"
+#include "codec/s2.h"
 
 static void begin(void)
 {

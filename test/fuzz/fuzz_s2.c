@@ -1,7 +1,7 @@
 /* fuzz_s2.c: first byte 0: a framed stream, cut in two at the second byte; 1: a block; else: bytes
  * to compress, as a block and as frames, which must come back. */
-#include "fuzz/fuzz.h"
-#include "mayfly/s2.h"
+#include "fuzz.h"
+#include "codec/s2.h"
 
 static void read_stream(struct mf_slice in, size_t cut)
 {

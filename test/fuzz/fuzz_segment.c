@@ -6,11 +6,11 @@
  *     'p'  a program: records, seals, flipped bytes, lost segments (see step())
  *
  * Recovery must not fail, the index must be sound, and a second recovery must find the same. */
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 #include "support/log_maker.h"
 #include "support/recovery_text.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 struct input {
     const uint8_t *p, *end;

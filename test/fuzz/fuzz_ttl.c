@@ -1,9 +1,9 @@
 /* fuzz_ttl.c: a Nats-TTL and a Nats-Schedule as any publisher may send them.  The first byte says
  * which zone a schedule has; the rest is the value, read as both. */
-#include "fuzz/fuzz.h"
-#include "mayfly/clock.h"
-#include "mayfly/cron.h"
-#include "mayfly/ttl.h"
+#include "fuzz.h"
+#include "base/clock.h"
+#include "cron/cron.h"
+#include "ttl/ttl.h"
 
 #define NOW (1790000000 * CLOCK_S)
 

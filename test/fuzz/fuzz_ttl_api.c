@@ -10,15 +10,15 @@
  * only looked at changes no count; a change changes as many messages as its answer says.
  * Time is what the harness says.  A stream that an input changed is made anew before the next one,
  * and all of it every INPUTS inputs: so an input that breaks something does so alone. */
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 #include "support/api_world.h"
 
-#include "mayfly/backfill.h"
-#include "mayfly/header.h"
-#include "mayfly/json.h"
-#include "mayfly/stream_ahead.h"
-#include "mayfly/stream_ttl.h"
-#include "mayfly/utf8.h"
+#include "stream/backfill.h"
+#include "proto/header.h"
+#include "codec/json.h"
+#include "stream/stream_ahead.h"
+#include "stream/stream_ttl.h"
+#include "base/utf8.h"
 
 #define RECORDS  8
 #define INPUTS   4096

@@ -3,9 +3,9 @@
  * First byte: bit 0 compression agreed, bit 1 masking waived, bit 2 a browser; second byte: the
  * size of pieces the rest is cut into.  However it is cut, the same plain bytes, the same frames
  * back and the same verdict must come out. */
-#include "fuzz/fuzz.h"
-#include "mayfly/buf.h"
-#include "ws/pipe.h"
+#include "fuzz.h"
+#include "base/buf.h"
+#include "ws/pipe_impl.h"
 
 #define MAX_MESSAGE 200000
 

@@ -1,7 +1,7 @@
 # Fuzzers: one harness per parser or API, one folder of seeds each in corpus/.
 #
 # With --enable-fuzz (clang) they are libFuzzer programs, built by `make fuzzers`:
-#     test/fuzz/fuzz_proto -dict=$(srcdir)/test/fuzz/proto.dict FOUND $(srcdir)/test/fuzz/corpus/proto
+#     %D%/fuzz_proto -dict=$(srcdir)/test/fuzz/proto.dict FOUND $(srcdir)/test/fuzz/corpus/proto
 # Without, `make check` links the same files with replay_main.c and replays the seeds.
 FUZZERS += %D%/fuzz_proto %D%/fuzz_header %D%/fuzz_conf %D%/fuzz_connect
 FUZZFLAGS_CPP = $(AM_CPPFLAGS) -I$(top_srcdir)/test
@@ -39,7 +39,7 @@ EXTRA_DIST += %D%/corpus %D%/proto.dict %D%/header.dict %D%/conf.dict %D%/connec
 %C%_fuzz_conf_LDFLAGS = $(FUZZFLAGS_LD)
 
 %C%_fuzz_connect_SOURCES = %D%/fuzz_connect.c %D%/fuzz.h $(FUZZ_MAIN)
-%C%_fuzz_connect_LDADD = src/server/libserver.a $(BASE_LIBS) $(JANSSON_LIBS)
+%C%_fuzz_connect_LDADD = src/server/libserver.a $(CODEC_LIBS) $(JANSSON_LIBS)
 %C%_fuzz_connect_CPPFLAGS = $(FUZZFLAGS_CPP) $(JANSSON_CFLAGS)
 %C%_fuzz_connect_LDFLAGS = $(FUZZFLAGS_LD)
 
@@ -78,7 +78,7 @@ FUZZERS += %D%/fuzz_ttl
 EXTRA_DIST += %D%/ttl.dict
 
 %C%_fuzz_ttl_SOURCES = %D%/fuzz_ttl.c %D%/fuzz.h $(FUZZ_MAIN)
-%C%_fuzz_ttl_LDADD = $(TTL_LIBS)
+%C%_fuzz_ttl_LDADD = $(TTL_LIBS) $(CRON_LIBS)
 %C%_fuzz_ttl_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_ttl_LDFLAGS = $(FUZZFLAGS_LD)
 
@@ -95,7 +95,7 @@ EXTRA_DIST += %D%/json.dict
 FUZZERS += %D%/fuzz_s2
 
 %C%_fuzz_s2_SOURCES = %D%/fuzz_s2.c %D%/fuzz.h $(FUZZ_MAIN)
-%C%_fuzz_s2_LDADD = $(BASE_LIBS)
+%C%_fuzz_s2_LDADD = $(CODEC_LIBS)
 %C%_fuzz_s2_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_s2_LDFLAGS = $(FUZZFLAGS_LD)
 
@@ -121,17 +121,17 @@ FUZZERS += %D%/fuzz_policy %D%/fuzz_policy_expr %D%/fuzz_policy_json
 EXTRA_DIST += %D%/policy.dict %D%/policy_expr.dict %D%/policy_json.dict
 
 %C%_fuzz_policy_SOURCES = %D%/fuzz_policy.c %D%/fuzz.h $(FUZZ_MAIN)
-%C%_fuzz_policy_LDADD = $(POLICY_LIBS)
+%C%_fuzz_policy_LDADD = $(TTL_LIBS)
 %C%_fuzz_policy_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_policy_LDFLAGS = $(FUZZFLAGS_LD)
 
 %C%_fuzz_policy_expr_SOURCES = %D%/fuzz_policy_expr.c %D%/fuzz.h $(FUZZ_MAIN)
-%C%_fuzz_policy_expr_LDADD = $(POLICY_LIBS)
+%C%_fuzz_policy_expr_LDADD = $(TTL_LIBS)
 %C%_fuzz_policy_expr_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_policy_expr_LDFLAGS = $(FUZZFLAGS_LD)
 
 %C%_fuzz_policy_json_SOURCES = %D%/fuzz_policy_json.c %D%/fuzz.h $(FUZZ_MAIN)
-%C%_fuzz_policy_json_LDADD = $(POLICY_LIBS)
+%C%_fuzz_policy_json_LDADD = $(TTL_LIBS)
 %C%_fuzz_policy_json_CPPFLAGS = $(FUZZFLAGS_CPP)
 %C%_fuzz_policy_json_LDFLAGS = $(FUZZFLAGS_LD)
 

@@ -4,7 +4,7 @@
  *
  * Each input is handed over in a block of exactly its size, so that a sanitizer sees a read behind
  * it.  Exits 1 when there was nothing to run: an empty corpus proves nothing. */
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 
 #include <dirent.h>
 #include <errno.h>

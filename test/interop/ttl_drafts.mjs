@@ -1,5 +1,5 @@
 // ttl_drafts.mjs: what is on disk and what the server says about lifetimes agree; many dead drafts are in nobody's
-// way; a full disk stops no expiry.  (On a simulated clock, with counted steps: test/unit/test_drafts.c.)
+// way; a full disk stops no expiry.  (On a simulated clock, with counted steps: test/unit/stream/test_drafts.c.)
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";

@@ -4,7 +4,7 @@
 #ifndef TEST_ACCOUNT_WORLD_H
 #define TEST_ACCOUNT_WORLD_H
 
-#include "mayfly/account.h"
+#include "account/account.h"
 
 #define WORLD_ACCOUNTS 8
 #define WORLD_DOORS    16

@@ -3,8 +3,8 @@
 #ifndef TEST_API_TENANTS_H
 #define TEST_API_TENANTS_H
 
-#include "mayfly/api.h"
-#include "mayfly/rand.h"
+#include "api/api.h"
+#include "base/rand.h"
 
 #include "api/api_pages.h"
 #include "api/direct.h"

@@ -4,9 +4,9 @@
 #define TEST_API_WORLD_H
 
 #include "api/api_impl.h"
-#include "support/must.h"
+#include "must.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

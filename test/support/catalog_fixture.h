@@ -4,12 +4,12 @@
 
 #include "stream/stream_impl.h"
 
-#include "mayfly/catalog.h"
-#include "mayfly/clock.h"
-#include "mayfly/pattern_set.h"
-#include "mayfly/store_folder.h"
+#include "stream/catalog.h"
+#include "base/clock.h"
+#include "subject/pattern_set.h"
+#include "store/store_folder.h"
 
-#include "support/config_rows.h"
+#include "config_rows.h"
 
 #include "unity.h"
 

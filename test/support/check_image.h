@@ -3,7 +3,7 @@
 #define TEST_CHECK_IMAGE_H
 
 #include "cli/check.h"
-#include "support/log_writer.h"
+#include "log_writer.h"
 
 static inline int image_list(void *arg, int (*visit)(void *visit_arg, const char *name),
                              void *visit_arg, struct mf_error *e)

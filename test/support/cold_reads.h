@@ -3,7 +3,7 @@
 #ifndef TEST_COLD_READS_H
 #define TEST_COLD_READS_H
 
-#include "mayfly/stream.h"
+#include "stream/stream.h"
 
 static int cold; /* so many reads find nothing in memory */
 

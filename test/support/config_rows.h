@@ -3,7 +3,7 @@
 #ifndef TEST_CONFIG_ROWS_H
 #define TEST_CONFIG_ROWS_H
 
-#include "mayfly/stream_config.h"
+#include "stream/stream_config.h"
 
 #define CR_S  1000000000LL
 #define CR_MS 1000000LL

@@ -3,7 +3,7 @@
 #ifndef TEST_CONSUMER_WORLD_H
 #define TEST_CONSUMER_WORLD_H
 
-#include "support/stream_world.h"
+#include "stream_world.h"
 
 #include "consumer/consumer_impl.h"
 

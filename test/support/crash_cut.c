@@ -1,5 +1,5 @@
 /* crash_cut.c: a moment of the recorded changes, and the disks it may leave behind. */
-#include "support/crash_log.h"
+#include "crash_log.h"
 
 #include <stdlib.h>
 

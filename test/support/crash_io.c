@@ -1,7 +1,7 @@
 /* crash_io.c: files that remember every change.  What a power cut makes of them: crash_cut.c. */
-#include "support/crash_io.h"
+#include "crash_io.h"
 
-#include "support/crash_log.h"
+#include "crash_log.h"
 
 #include <malloc.h>
 #include <pthread.h>

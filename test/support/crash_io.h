@@ -38,7 +38,7 @@
 #ifndef TEST_CRASH_IO_H
 #define TEST_CRASH_IO_H
 
-#include "mayfly/store_io.h"
+#include "store/store_io.h"
 
 #define CRASH_SECTOR 512
 

@@ -2,9 +2,9 @@
 #ifndef TEST_CRASH_LOG_H
 #define TEST_CRASH_LOG_H
 
-#include "support/crash_io.h"
+#include "crash_io.h"
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 enum change {
     CHANGE_CREATE,

@@ -1,5 +1,5 @@
 /* fault_io.c: files that fail when told to. */
-#include "support/fault_io.h"
+#include "fault_io.h"
 
 #include <pthread.h>
 #include <stdlib.h>

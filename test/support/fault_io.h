@@ -13,7 +13,7 @@
 #ifndef TEST_FAULT_IO_H
 #define TEST_FAULT_IO_H
 
-#include "mayfly/store_io.h"
+#include "store/store_io.h"
 
 enum fault_kind {
     FAULT_ENTER = 1 << 0,

@@ -1,5 +1,5 @@
 /* guard.c: one block of readable pages followed by one that is not. */
-#include "support/guard.h"
+#include "guard.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef TEST_GUARD_H
 #define TEST_GUARD_H
 
-#include "mayfly/base.h"
+#include "base/base.h"
 
 /* A copy of n bytes that ends at an unmapped page; valid until the next call.  Aborts the test
  * program when memory is short.  O(n); pages are mapped again only when n outgrows them. */

@@ -2,10 +2,10 @@
 #ifndef TEST_IO_FIXTURE_H
 #define TEST_IO_FIXTURE_H
 
-#include "mayfly/store_io.h"
+#include "store/store_io.h"
 
-#include "support/crash_io.h"
-#include "support/fault_io.h"
+#include "crash_io.h"
+#include "fault_io.h"
 
 #include <stdio.h>
 #include <stdlib.h>

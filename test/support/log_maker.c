@@ -1,7 +1,7 @@
 /* log_maker.c: logs made by hand. */
-#include "support/log_maker.h"
+#include "log_maker.h"
 
-#include "store/recover.h"
+#include "store/recover/recover.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef TEST_LOG_MAKER_H
 #define TEST_LOG_MAKER_H
 
-#include "store/checkpoint.h"
-#include "store/record.h"
+#include "store/recover/checkpoint.h"
+#include "store/log/record.h"
 
 #define MAKER_SEGMENTS 8
 #define MAKER_SIZE     16384u

@@ -1,7 +1,7 @@
 /* log_writer.c: see log_writer.h.  Runs out of memory with abort(): it is for tests. */
-#include "support/log_writer.h"
+#include "log_writer.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef TEST_LOG_WRITER_H
 #define TEST_LOG_WRITER_H
 
-#include "mayfly/base.h"
+#include "base/base.h"
 
 #define LW_FILES 24
 #define LW_SEQS  512 /* the model knows sequences below this */

@@ -1,5 +1,5 @@
 /* loop_thread.c: start, call, stop; each waits for the other side with a semaphore. */
-#include "support/loop_thread.h"
+#include "loop_thread.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -3,7 +3,7 @@
 #ifndef TEST_LOOP_THREAD_H
 #define TEST_LOOP_THREAD_H
 
-#include "mayfly/loop.h"
+#include "loop/loop.h"
 
 struct loop_thread;
 /* setup(arg, loop) runs on the new thread before the loop does.  Aborts when anything fails. */

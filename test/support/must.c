@@ -1,7 +1,7 @@
 /* must.c: see must.h. */
 #include "must.h"
 
-#include "mayfly/log.h"
+#include "base/log.h"
 
 void (*must_where)(FILE *to);
 bool must_allocating;

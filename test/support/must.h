@@ -2,7 +2,7 @@
 #ifndef TEST_MUST_H
 #define TEST_MUST_H
 
-#include "mayfly/base.h"
+#include "base/base.h"
 
 #include <stdio.h>
 #include <stdlib.h>

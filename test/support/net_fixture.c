@@ -1,7 +1,7 @@
 /* net_fixture.c: see net_fixture.h. */
 #include "net_fixture.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 #include "unity.h"
 
 #include <arpa/inet.h>

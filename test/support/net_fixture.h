@@ -3,7 +3,7 @@
 #ifndef TEST_NET_FIXTURE_H
 #define TEST_NET_FIXTURE_H
 
-#include "mayfly/net.h"
+#include "net/net.h"
 
 #include <pthread.h>
 

@@ -4,10 +4,10 @@
 #ifndef TEST_ORIGIN_WORLD_H
 #define TEST_ORIGIN_WORLD_H
 
-#include "support/stream_world.h"
+#include "stream_world.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/source.h"
+#include "base/clock.h"
+#include "source/source.h"
 
 #include "unity.h"
 

@@ -1,7 +1,7 @@
 /* pages.c: the server side of the monitor tests, and a client that takes answers apart. */
-#include "support/pages.h"
+#include "pages.h"
 
-#include "support/loop_thread.h"
+#include "loop_thread.h"
 #include "unity.h"
 
 #include <stdatomic.h>

@@ -7,8 +7,8 @@
 #ifndef TEST_PAGES_H
 #define TEST_PAGES_H
 
-#include "mayfly/monitor.h"
-#include "support/tcp_client.h"
+#include "monitor/monitor.h"
+#include "tcp_client.h"
 
 void pages_start(struct monitor_options o); /* host and port are chosen here */
 void pages_stop(void);                      /* harmless when not started */

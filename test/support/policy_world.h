@@ -3,8 +3,8 @@
 #ifndef TEST_POLICY_WORLD_H
 #define TEST_POLICY_WORLD_H
 
-#include "mayfly/clock.h"
-#include "mayfly/policy.h"
+#include "base/clock.h"
+#include "ttl/policy.h"
 #include "unity.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* proto_model.c: see the header.  Plain on purpose: every rule is a sentence of its own. */
-#include "support/proto_model.h"
+#include "proto_model.h"
 
 #include <strings.h>
 

@@ -3,7 +3,7 @@
 #ifndef TEST_PROTO_MODEL_H
 #define TEST_PROTO_MODEL_H
 
-#include "mayfly/proto.h"
+#include "proto/proto.h"
 
 /* As proto_parse(), but always the answer for the first complete or refused command. */
 ssize_t model_parse(const uint8_t *buf, size_t len, const struct proto_limits *lim,

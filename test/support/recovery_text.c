@@ -1,5 +1,5 @@
 /* recovery_text.c: what a recovery found, as text. */
-#include "support/recovery_text.h"
+#include "recovery_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

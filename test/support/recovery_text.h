@@ -2,7 +2,7 @@
 #ifndef TEST_RECOVERY_TEXT_H
 #define TEST_RECOVERY_TEXT_H
 
-#include "store/recover.h"
+#include "store/recover/recover.h"
 
 /* Messages with place, deadline and key; last sequence, mark, first segment, blobs by name.  Not
  * where appending goes on, nor damage.  The caller frees. */

@@ -2,7 +2,7 @@
 #ifndef MAYFLY_TEST_ROUTER_RECEIVER_H
 #define MAYFLY_TEST_ROUTER_RECEIVER_H
 
-#include "mayfly/router.h"
+#include "router/router.h"
 
 #include "unity.h"
 

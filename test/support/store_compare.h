@@ -4,7 +4,7 @@
 
 #include "store_model.h"
 
-#include "mayfly/store.h"
+#include "store/store.h"
 
 #include <stdio.h>
 

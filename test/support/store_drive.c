@@ -1,7 +1,7 @@
 /* store_drive.c: see store_drive.h. */
 #include "store_drive.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 #include "must.h"
 
 #define NO_BATCH SIZE_MAX

@@ -8,7 +8,7 @@
 #include "pick.h"
 #include "store_model.h"
 
-#include "mayfly/store.h"
+#include "store/store.h"
 
 struct drive {
     struct loop *loop;

@@ -3,11 +3,11 @@
 #ifndef TEST_STORE_FIXTURE_H
 #define TEST_STORE_FIXTURE_H
 
-#include "support/fault_io.h"
-#include "support/must.h"
-#include "support/store_drive.h"
+#include "fault_io.h"
+#include "must.h"
+#include "store_drive.h"
 
-#include "mayfly/store.h"
+#include "store/store.h"
 
 #include "unity.h"
 

@@ -3,7 +3,7 @@
 
 #include "must.h"
 
-#include "mayfly/checksum.h"
+#include "codec/checksum.h"
 
 /* --- one state -------------------------------------------------------------------------------- */
 

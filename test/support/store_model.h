@@ -5,7 +5,7 @@
 #ifndef TEST_STORE_MODEL_H
 #define TEST_STORE_MODEL_H
 
-#include "mayfly/base.h"
+#include "base/base.h"
 
 #define MODEL_KEY 48 /* bytes of a key or blob name, with the NUL */
 

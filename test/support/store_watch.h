@@ -5,7 +5,7 @@
 #ifndef TEST_STORE_WATCH_H
 #define TEST_STORE_WATCH_H
 
-#include "mayfly/store.h"
+#include "store/store.h"
 
 /* Since watch_reset(): batches that were ended, writes in the last of them, and writes in none. */
 static struct {

@@ -1,10 +1,10 @@
 /* stream_deeds.c: see stream_deeds.h. */
-#include "support/stream_deeds.h"
+#include "stream_deeds.h"
 
 #include "stream/stream_impl.h"
-#include "support/must.h"
+#include "must.h"
 
-#include "mayfly/clock.h"
+#include "base/clock.h"
 
 static char *subjects[] = {(char *)"k.>"};
 static struct stream_republish copies = {(char *)"k.>", (char *)"copy.>", false};

@@ -4,7 +4,7 @@
 #ifndef TEST_STREAM_DEEDS_H
 #define TEST_STREAM_DEEDS_H
 
-#include "support/stream_world.h"
+#include "stream_world.h"
 
 /* The answer. */
 struct deed_told {

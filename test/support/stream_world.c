@@ -1,11 +1,11 @@
 /* stream_world.c: see stream_world.h. */
-#include "support/stream_world.h"
+#include "stream_world.h"
 
 #include "stream/stream_impl.h"
-#include "support/must.h"
+#include "must.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/steady.h"
+#include "base/clock.h"
+#include "base/steady.h"
 
 #include <stdio.h>
 #include <stdlib.h>

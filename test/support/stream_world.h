@@ -3,8 +3,8 @@
 #ifndef TEST_STREAM_WORLD_H
 #define TEST_STREAM_WORLD_H
 
-#include "mayfly/buf.h"
-#include "mayfly/stream.h"
+#include "base/buf.h"
+#include "stream/stream.h"
 
 struct world {
     struct loop *loop;

@@ -1,5 +1,5 @@
 /* tcp_client.c: blocking sends and receives with a deadline. */
-#include "support/tcp_client.h"
+#include "tcp_client.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef TEST_TCP_CLIENT_H
 #define TEST_TCP_CLIENT_H
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 struct tcp_client {
     int fd;

@@ -2,7 +2,7 @@
 #ifndef TEST_TLS_CLIENT_H
 #define TEST_TLS_CLIENT_H
 
-#include "support/test_certs.h"
+#include "test_certs.h"
 
 #include <openssl/ssl.h>
 

@@ -1,5 +1,5 @@
 /* ws_client.c: frames made and read by hand, so that wslay does not test itself. */
-#include "support/ws_client.h"
+#include "ws_client.h"
 
 #include <stdio.h>
 #include <stdlib.h>

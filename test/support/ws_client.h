@@ -2,7 +2,7 @@
 #ifndef TEST_WS_CLIENT_H
 #define TEST_WS_CLIENT_H
 
-#include "support/tcp_client.h"
+#include "tcp_client.h"
 
 #define WS_SAMPLE_KEY    "dGhlIHNhbXBsZSBub25jZQ=="
 #define WS_SAMPLE_ACCEPT "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="

@@ -1,9 +1,9 @@
 /* ws_echo.c: the server side of the WebSocket tests. */
-#include "support/ws_echo.h"
+#include "ws_echo.h"
 
-#include "mayfly/clock.h"
-#include "mayfly/list.h"
-#include "mayfly/log.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/log.h"
 #include "unity.h"
 
 #include <stdio.h>

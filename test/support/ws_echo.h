@@ -7,9 +7,9 @@
 #ifndef TEST_WS_ECHO_H
 #define TEST_WS_ECHO_H
 
-#include "mayfly/ws.h"
-#include "support/loop_thread.h"
-#include "support/ws_client.h"
+#include "ws/ws.h"
+#include "loop_thread.h"
+#include "ws_client.h"
 
 #define WS_DEFLATE "Sec-WebSocket-Extensions: permessage-deflate\r\n"
 #define WS_CHROME  "User-Agent: Mozilla/5.0 Chrome/120 Safari/537\r\n"

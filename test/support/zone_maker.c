@@ -1,5 +1,5 @@
 /* zone_maker.c: zone files and a directory for them. */
-#include "support/zone_maker.h"
+#include "zone_maker.h"
 
 #include <ftw.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef TEST_ZONE_MAKER_H
 #define TEST_ZONE_MAKER_H
 
-#include "mayfly/buf.h"
+#include "base/buf.h"
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // clock.mjs: the wall clock steps forward and back, by milliseconds to years, under load and while the server is down.
 //
-// What is promised (include/mayfly/steady.h): a step forward is followed at once, so what is past its deadline then is
+// What is promised (src/base/steady.h): a step forward is followed at once, so what is past its deadline then is
 // gone; a step back is not followed: time goes on at the rate of the monotonic clock, so nothing is revived and a TTL
 // lasts its length.  After a restart time begins no earlier than the log knows.
 import path from "node:path";

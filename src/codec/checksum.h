@@ -1,0 +1,10 @@
+/* checksum.h: the checksum of everything on disk: XXH3-64 with a seed.  The one piece that writing,
+ * recovery and offline verification share. */
+#ifndef MAYFLY_CHECKSUM_H
+#define MAYFLY_CHECKSUM_H
+
+#include "base/base.h"
+
+uint64_t checksum64(const void *p, size_t n, uint64_t seed);
+
+#endif

@@ -1,0 +1,34 @@
+# codec: JSON, S2, checksums and hashes, tar.  Knows bytes, not NATS.
+noinst_LIBRARIES += %D%/libcodec.a
+%C%_libcodec_a_SOURCES = \
+	%D%/checksum.c %D%/checksum.h %D%/float_text.c %D%/float_text_impl.h %D%/hash.c %D%/hash.h \
+	%D%/highway.c %D%/highway.h %D%/json.c %D%/json.h %D%/json_map.c %D%/json_plain.c \
+	%D%/json_read_impl.h %D%/json_scan.c %D%/json_scan_impl.h %D%/json_text.c %D%/json_time.c \
+	%D%/jsonw.c %D%/jsonw.h %D%/log_json.c %D%/log_json.h %D%/s2.c %D%/s2.h %D%/s2_frame.c %D%/sha256.c %D%/sha256.h %D%/tar.c \
+	%D%/tar.h
+%C%_libcodec_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
+
+CODEC_LIBS = %D%/libcodec.a $(BASE_LIBS)
+
+UNIT_TESTS += test/unit/codec/jsonw
+test_unit_codec_jsonw_SOURCES = test/unit/codec/test_jsonw.c
+test_unit_codec_jsonw_LDADD = $(CODEC_LIBS) $(UNITY_LIBS) -lm
+test_unit_codec_jsonw_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/codec/json
+test_unit_codec_json_SOURCES = test/unit/codec/test_json.c test/support/json_cases.h test/unit/codec/json_time_cases.h \
+	test/support/guard.c test/support/guard.h test/support/no_memory.h
+test_unit_codec_json_LDADD = $(CODEC_LIBS) $(UNITY_LIBS) -lm
+test_unit_codec_json_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_codec_json_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+UNIT_TESTS += test/unit/codec/s2
+test_unit_codec_s2_SOURCES = test/unit/codec/test_s2.c test/support/guard.c test/support/guard.h
+test_unit_codec_s2_LDADD = $(CODEC_LIBS) $(UNITY_LIBS)
+test_unit_codec_s2_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/codec/highway
+test_unit_codec_highway_SOURCES = test/unit/codec/test_highway.c
+test_unit_codec_highway_LDADD = $(CODEC_LIBS) $(UNITY_LIBS)
+test_unit_codec_highway_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/codec/sha256
+test_unit_codec_sha256_SOURCES = test/unit/codec/test_sha256.c
+test_unit_codec_sha256_LDADD = $(CODEC_LIBS) $(UNITY_LIBS)
+test_unit_codec_sha256_CPPFLAGS = $(TEST_CPPFLAGS)

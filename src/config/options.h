@@ -1,0 +1,268 @@
+/* options.h: everything that can be configured, as plain structs; from the file and the command
+ * line.  Strings and arrays belong to the options and live as long as they do.  Durations are in
+ * nanoseconds.  Zero or NULL means "not set" unless a default is given here. */
+#ifndef MAYFLY_OPTIONS_H
+#define MAYFLY_OPTIONS_H
+
+#include "ttl/policy_keys.h"
+
+struct options_list { /* of strings */
+    char **items;
+    size_t n;
+};
+struct options_pair {
+    char *key, *value;
+};
+struct options_pairs {
+    struct options_pair *items;
+    size_t n;
+};
+
+/* Permissions: "set" tells an empty allow list (nothing) from an absent one (everything).
+ * Subscribe entries may be "subject queue". */
+struct options_permission {
+    bool allow_set;
+    struct options_list allow, deny;
+};
+struct options_permissions {
+    struct options_permission publish, subscribe;
+    bool responses_set;
+    int64_t responses_max;        /* default 1; negative: no limit */
+    int64_t responses_expires_ns; /* default 2 min; negative: never */
+};
+
+struct options_user {
+    char *user, *password;                   /* plain or bcrypt */
+    char *nkey;                              /* "U..." instead of user and password */
+    char *account;                           /* NULL: the global one */
+    struct options_permissions *permissions; /* NULL: the defaults of the block, or everything */
+    struct options_list connection_types;    /* upper case; none: all */
+    bool proxy_required;                     /* only through a trusted proxy: not active, refuse */
+    int64_t connection_deadline_s;           /* not after, seconds since 1970; 0: none */
+    int line, col;                           /* for messages */
+    const char *file;
+};
+
+struct options_auth { /* an authorization block */
+    bool set;
+    char *user, *password, *token;
+    bool users_set; /* `users` was given, perhaps empty */
+    struct options_user *users;
+    size_t nusers;
+    struct options_permissions *default_permissions;
+    int64_t timeout_ns;   /* default 2 s; with TLS its timeout + 1 s */
+    char *account, *nkey; /* leafnodes */
+    bool callout;         /* auth_callout: parsed, not active; nobody else may decide */
+    bool proxy_required;  /* only through a trusted proxy: not active, so refuse */
+};
+
+enum options_response {
+    OPTIONS_RESPONSE_SINGLETON,
+    OPTIONS_RESPONSE_STREAM,
+    OPTIONS_RESPONSE_CHUNKED
+};
+struct options_export {
+    bool service; /* else a stream */
+    char *subject;
+    bool restricted; /* `accounts` was given: only these may import */
+    struct options_list accounts;
+    enum options_response response;
+    int64_t threshold_ns;
+    bool allow_trace;
+    unsigned account_token_position;
+    char *latency_subject; /* service latency sampling */
+    int latency_percent;   /* -1: by header */
+    int line, col;
+    const char *file;
+};
+struct options_import {
+    bool service;
+    char *account, *subject; /* what the other account exports */
+    char *to;                /* local name; NULL: the same */
+    char *prefix;            /* streams: local = prefix.subject */
+    char *local; /* the name it has here: to, prefix.subject or subject; wildcards as '*' */
+    bool share;  /* service: client info goes along */
+    bool allow_trace;
+    int line, col;
+    const char *file;
+};
+struct options_mapping_dest {
+    char *subject;
+    double weight; /* percent, 0..100 */
+    char *cluster;
+};
+struct options_mapping {
+    char *source;
+    struct options_mapping_dest *dests;
+    size_t ndests;
+};
+struct options_js_limits { /* of an account; -1: no limit */
+    bool enabled;
+    int64_t max_memory, max_store, max_streams, max_consumers, max_ack_pending;
+    int64_t mem_max_stream_bytes, disk_max_stream_bytes;
+    bool max_bytes_required;
+};
+struct options_account {
+    char *name, *nkey;
+    struct options_user *users;
+    size_t nusers;
+    struct options_permissions *default_permissions;
+    struct options_export *exports;
+    size_t nexports;
+    struct options_import *imports;
+    size_t nimports;
+    struct options_mapping *mappings;
+    size_t nmappings;
+    struct options_js_limits js;
+    int64_t max_connections, max_subscriptions, max_payload, max_leafnodes; /* -1: no limit */
+    int line, col;
+    const char *file;
+};
+
+struct options_tls {
+    bool set;
+    struct options_pair *certs; /* key = cert_file, value = key_file */
+    size_t ncerts;
+    char *ca_file;
+    bool verify, verify_and_map, verify_and_map_set, insecure;
+    bool handshake_first;
+    int64_t handshake_first_fallback_ns; /* > 0: "auto" or a delay; then INFO in clear */
+    int64_t timeout_ns;                  /* default 2 s */
+    int min_version;                     /* 0x0301..0x0304; 0: 1.2 */
+    char *ciphers, *suites;              /* OpenSSL names, ':' separated; from Go's names */
+    char *curves;
+    struct options_list pinned; /* lower case hex */
+    int64_t rate_limit;         /* handshakes per second; 0: none */
+};
+
+struct options_websocket {
+    bool set;   /* it has a port */
+    char *host; /* default: any */
+    int port;   /* -1: random */
+    char *advertise;
+    bool no_tls;
+    struct options_tls tls;
+    bool same_origin, compression;
+    struct options_list allowed_origins;
+    int64_t handshake_timeout_ns; /* default 2 s */
+    int64_t ping_interval_ns;     /* 0: as for all clients */
+    struct options_auth auth;
+    char *no_auth_user, *token_cookie, *user_cookie, *pass_cookie, *jwt_cookie;
+    struct options_pairs headers;
+};
+
+/* A block of a feature that is parsed and listens but is not active yet. */
+struct options_block {
+    bool set;
+    char *name; /* cluster and gateway name */
+    bool listens;
+    char *host;
+    int port;
+    size_t nremotes;             /* routes, remotes, gateways */
+    struct options_list remotes; /* their URLs, secrets removed */
+};
+
+struct options_jetstream {
+    bool enabled;
+    char *store_dir; /* NULL: see options_store_dir() */
+    char *domain;
+    int64_t max_memory, max_store; /* -1: derived from the machine */
+    bool sync_always;              /* default */
+    int64_t sync_interval_ns;      /* > 0: relaxed mode */
+    int64_t scrub_ns;              /* all files are read once in this time; 0: never */
+    bool strict;                   /* strict JSON; default true */
+    bool compat_strict;            /* compat: strict */
+    int64_t max_ack_pending, max_ha_assets, max_request_batch, duplicate_window_ns;
+    int64_t default_max_consumers; /* of a stream; 0: the server's own default; -1: no limit */
+    int64_t request_queue_limit;
+    int64_t batch_max_inflight_per_stream, batch_max_inflight_total, batch_max_msgs,
+        batch_timeout_ns;
+    char *unique_tag, *cipher, *key;
+    bool tpm;      /* the key would come from there */
+    bool prev_key; /* one is configured; it is not kept */
+};
+
+struct options {
+    char *config_file; /* NULL: none */
+    char *host;        /* default 0.0.0.0 */
+    int port;          /* default 4222; -1: random */
+    char *client_advertise;
+    char *server_name; /* NULL: the server id */
+    struct options_list server_tags;
+    struct options_pairs server_metadata;
+
+    char *http_host;
+    int http_port, https_port; /* 0: off; -1: random */
+    char *http_base_path;      /* "" or "/x" */
+
+    char *pid_file, *ports_file_dir;
+    char *signal; /* -sl "cmd[=pid]" */
+    bool help, version, help_tls;
+    bool check_config; /* -t */
+    bool dont_listen;
+
+    bool debug, trace, trace_verbose, trace_headers, logtime, logtime_utc, syslog, log_json;
+    char *log_file, *remote_syslog;
+    int64_t log_size_limit, log_max_num;
+    int64_t max_traced_msg_len;
+
+    int64_t max_payload;        /* default 1 MiB */
+    int64_t max_control_line;   /* default 4096 */
+    int64_t max_pending;        /* default 64 MiB */
+    int64_t max_connections;    /* default 65536; -1: none allowed */
+    int64_t max_subscriptions;  /* 0: no limit */
+    int64_t max_sub_tokens;     /* 0: no limit */
+    int64_t max_closed_clients; /* default 10000: kept for /connz?state=closed */
+    int64_t ping_interval_ns;   /* default 2 min */
+    int64_t ping_max;           /* default 2 */
+    int64_t write_deadline_ns;  /* default 10 s */
+    int64_t busy_poll_ns;       /* default 150 us; 0: off */
+    int64_t lame_duck_duration_ns, lame_duck_grace_ns; /* 2 min, 10 s */
+    int64_t connect_error_reports, reconnect_error_reports;
+    bool no_header_support, disable_sublist_cache, no_fast_producer_stall;
+    bool no_system_account, allow_non_tls;
+    bool operator_set, resolver_set; /* JWT operator mode: parsed, not active, so refuse clients */
+
+    struct options_auth auth;
+    struct options_account *accounts;
+    size_t naccounts;
+    char *no_auth_user;
+    char *system_account;             /* default "$SYS"; NULL with no_system_account */
+    struct options_mapping *mappings; /* of the global account */
+    size_t nmappings;
+    struct options_tls tls;
+
+    struct options_websocket websocket;
+    struct options_block leafnodes, cluster, gateway, mqtt;
+    struct options_jetstream jetstream;
+    char *default_js_domain;                 /* of the global account */
+    struct options_pairs default_js_domains; /* key: account, value: domain */
+    struct policy_server ttl;                /* Mayfly's own; ttl.set: the block exists */
+
+    struct options_list warnings; /* texts to log once the log is open (deprecated, inactive) */
+    struct options_impl *impl;    /* owns everything above */
+};
+
+/* argv as of main().  Reads the file named by -c, then lets the flags override it.  On success the
+ * caller owns *out.  Errors: "file:line:col: what was expected". */
+MF_MUSTCHECK int options_load(struct options **out, int argc, char **argv, struct mf_error *e);
+/* Only a configuration text (tests, fuzzing). */
+MF_MUSTCHECK int options_parse(struct options **out, struct mf_slice text, const char *name,
+                               struct mf_error *e);
+void options_free(struct options *o);
+const char *options_usage(void);
+const char *options_tls_usage(void);
+
+/* Which top-level settings differ and cannot be reloaded: NULL, or a text naming the first one in
+ * nats-server's words ("config reload not supported for JetStream: old=..."). */
+const char *options_reload_refusal(const struct options *old, const struct options *now);
+/* The ttl block says the same: a reload then has nothing to apply.  O(patterns + namespaces). */
+bool options_same_ttl(const struct options *a, const struct options *b);
+
+/* Where streams are kept; the caller frees it, NULL: no memory.  Without store_dir it is the user's
+ * own: $XDG_STATE_HOME/mayfly, else $HOME/.local/state/mayfly; for a user without a home
+ * $TMPDIR/mayfly-<uid> (/tmp), which a reboot may empty. */
+char *options_store_dir(const struct options *o);
+bool options_store_dir_temporary(const struct options *o); /* the last of these */
+
+#endif

@@ -1,0 +1,50 @@
+/* cron.h: when a message schedule fires.  Pure but for reading the zone's file (cron_parse).
+ *
+ *     @at 2026-01-02T03:04:05Z     once; RFC 3339 with any offset and fraction
+ *     @every 1m30s                 a Go duration of at least a second
+ *     0 30 14 * * *                cron with seconds: s m h day month weekday (0: Sunday)
+ *     @yearly @annually @monthly @weekly @daily @midnight @hourly
+ *
+ * A field of cron is a list of *, ?, n, n-m, each with an optional /step; months and weekdays have
+ * names of three letters, too.  When both day and weekday are restricted, one of them is enough. */
+#ifndef MAYFLY_CRON_H
+#define MAYFLY_CRON_H
+
+#include "base/base.h"
+
+struct cron;
+enum cron_error { CRON_BAD_PATTERN = -1, CRON_BAD_ZONE = -2, CRON_NO_MEMORY = -3 };
+/* zone: IANA name, "UTC" or "Local"; without one (ptr NULL) it is UTC.  A header that is there but
+ * empty (len 0, ptr not NULL) is CRON_BAD_ZONE.  Only cron patterns may have one, "@hourly" and its
+ * kind too; with @at and @every even a good one is CRON_BAD_PATTERN.  The zone is looked at first.
+ * 0 or a cron_error.  O(length), and a small file for a zone that is not in use. */
+MF_MUSTCHECK int cron_parse(struct cron **out, struct mf_slice pattern, struct mf_slice zone);
+/* The zone alone, as cron_parse would judge it: it is wrong even on a message without pattern. */
+MF_MUSTCHECK int cron_check_zone(struct mf_slice zone);
+void cron_free(struct cron *c); /* NULL is fine */
+bool cron_once(const struct cron *c);
+
+/* When to fire next.  0: never.
+ *
+ *     at publish        cron_next(c, now, now): 0 means that the pattern is invalid (10189): it
+ *                       names no date in the next five years, such as the 30th of February
+ *     at each firing    cron_next(c, t, now), t being the moment for which it was due: that goes
+ *                       into Nats-Schedule-Next
+ *
+ * @at: its moment, whatever the rest is; it may be past: fire at once.  Never 0; a moment before
+ * 1970 is 1, one too late for a date INT64_MAX.
+ * @every: after_ns rounded to the nearest second, plus the interval; when that is before now_ns,
+ * now_ns rounded plus the interval: missed firings are one.
+ * cron: the first second later than after_ns whose local time fits; when that is before now_ns, the
+ * first later than now_ns rounded to the nearest second.  Local times that summer time skips do not
+ * come; those it repeats come twice.
+ *
+ * O(days until then), at most five years of them. */
+int64_t cron_next(const struct cron *c, int64_t after_ns, int64_t now_ns);
+/* The clock was set back by back_ns, to now_ns, while a firing at next_ns was planned: when to fire
+ * instead.  By less than the time from one firing to the next: next_ns stays, so that no moment
+ * comes twice; a firing is late by that much.  By more: that was a wrong clock, and moments of the
+ * right one come, whatever the wrong one did.  @at: next_ns. */
+int64_t cron_set_back(const struct cron *c, int64_t next_ns, int64_t now_ns, int64_t back_ns);
+
+#endif

@@ -1,0 +1,31 @@
+/* track.h: how far a stream was followed, and when to try again.  Pure; time is a parameter. */
+#ifndef SOURCE_TRACK_H
+#define SOURCE_TRACK_H
+
+#include "source/origin_impl.h"
+
+/* What is behind us, counted as the origin counts (sseq) and as its consumer delivers (dseq). */
+struct track {
+    uint64_t sseq, dseq;
+    uint64_t
+        at; /* the origin's sequence of delivery dseq: below sseq while it repeats what is known */
+};
+enum track_verdict {
+    TRACK_TAKE,   /* it is the next one; *t is past it */
+    TRACK_IGNORE, /* it was here before */
+    TRACK_LOST,   /* something is missing: begin again behind t->sseq */
+};
+enum track_verdict track_message(struct track *t, bool mirror, const struct origin_reply *r);
+/* A heartbeat: the last delivery it knows of; 0: it does not say. */
+enum track_verdict track_beat(const struct track *t, uint64_t last_dseq);
+/* How long to wait after so many failures in a row. */
+int64_t track_delay_ns(unsigned fails);
+/* Messages behind this one that are still to come, as infos show them. */
+uint64_t track_lag(uint64_t pending);
+
+#define TRACK_ANSWER_NS  30000000000 /* this long an answer is awaited */
+#define TRACK_RESET_NS   5000000000  /* one to CONSUMER.RESET */
+#define TRACK_SILENCE_NS 10000000000 /* an origin this silent is gone */
+#define TRACK_NEAR       10          /* fewer to come: as good as caught up */
+
+#endif

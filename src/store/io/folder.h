@@ -1,0 +1,39 @@
+/* folder.h: the inside of a store_folder, and the calls that both folders and files need. */
+#ifndef STORE_FOLDER_PRIVATE_H
+#define STORE_FOLDER_PRIVATE_H
+
+#include "store/store_folder.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+struct store_folder {
+    atomic_uint refs;
+    int fd;      /* opened for reading: it can be listed and synced */
+    int lock_fd; /* -1: not claimed */
+    char path[]; /* for texts */
+};
+
+/* Repeats a call that a signal interrupted.  That holds for fdatasync too: EINTR is no write error.
+ */
+#define RETRY(result, call)                                                                        \
+    do                                                                                             \
+        (result) = (call);                                                                         \
+    while ((result) < 0 && errno == EINTR)
+
+int io_code(int err); /* the MF_ code for an errno */
+/* Wraps an open descriptor, which it owns from now on, also on failure. */
+MF_MUSTCHECK int folder_wrap(struct store_folder **out, int fd, const char *path,
+                             struct mf_error *e);
+/* Opens dir/name as a directory, never through a link; path is for the text. */
+MF_MUSTCHECK int folder_open_fd(int dir, const char *name, const char *path, int *out,
+                                struct mf_error *e);
+/* MF_DENIED unless this user owns it and nobody else may write. */
+MF_MUSTCHECK int folder_trust(int fd, const char *path, struct mf_error *e);
+MF_MUSTCHECK int folder_sync(int fd, const char *path, struct mf_error *e);
+/* Makes dir/name, 0700, and syncs dir; a folder that is already there is fine. */
+MF_MUSTCHECK int folder_make_fd(int dir, const char *name, const char *path, struct mf_error *e);
+/* Words for a kind of file other than a regular one, for texts. */
+const char *file_kind(unsigned mode);
+
+#endif

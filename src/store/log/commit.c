@@ -1,0 +1,525 @@
+/* commit.c: group commit.
+ *
+ * Happy path: a write calls commit_kick(); at the end of the loop's turn commit_start() ends the
+ * group with a commit record and swaps it out as `image`; commit_work(), on a worker, fills in the
+ * checks, makes the segments that are new, writes and syncs; commit_done() applies what was waiting
+ * for that and answers.  What arrives meanwhile is the next group: the slower the disk, the larger
+ * the groups. Failure: after a failed write or sync nothing later may be acknowledged, or the log
+ * would have a hole: the store turns read-only, what was written of the group is overwritten (a
+ * refused message must not be there after a restart), and every waiter gets the error.  A failed
+ * sync is never tried again. Only a shortage is (of space, descriptors, memory): nothing of the
+ * group counts yet, so writing it once more is the same. Close: the queued group is committed, and
+ * then one more commit record that says all is synced. */
+#include "store/store_impl.h"
+#include "store/io/wipe.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define RETRY_NS    (CLOCK_S / 5)
+#define BUF_KEEP    (8u << 20) /* a buffer larger than this is given back after use */
+#define RANGES_KEEP 65536
+
+void waits_answer(struct mf_list *waits, int status)
+{
+    struct mf_list *n;
+
+    while ((n = mf_list_pop(waits)) != NULL) {
+        struct store_wait *w = mf_container(n, struct store_wait, node);
+        w->done(w, status); /* may free w */
+    }
+}
+
+static void commit_turn_end(struct loop_defer *d)
+{
+    struct store *s = mf_container(d, struct store, commit_defer);
+
+    if (s->committing || gather_ready(&s->gather, loop_mono_ns(s->loop)))
+        commit_start(s);
+    else
+        loop_next(s->loop, d); /* events first: they are what is waited for */
+}
+
+void commit_kick(struct store *s)
+{
+    s->commit_defer.fn = commit_turn_end;
+    loop_defer(s->loop, &s->commit_defer);
+}
+
+/* --- start ---------------------------------------------------------------------------------- */
+
+static void commit_trailer(struct store *s)
+{
+    struct image *im = &s->filling;
+    struct record r = {.type = RECORD_COMMIT,
+                       .group = ++s->group,
+                       .synced = s->synced,
+                       .first_segment = s->first_segment,
+                       .last_seq = s->last_seq,
+                       .mark = s->mark,
+                       .clock_ns = s->clock_ns};
+    /* place() kept the room, in the buffer and in the segment. */
+    record_encode(im->buf.ptr + im->buf.len, &r);
+    image_used(s, RECORD_COMMIT_SIZE);
+    im->end = (struct record_pos){segs_current(s)->number, segs_current(s)->end};
+    im->last_seq = s->last_seq;
+}
+
+/* Only now: a segment may have been made by the group before, while this one filled. */
+static void extents_bind(struct store *s)
+{
+    for (size_t i = 0; i < s->filling.extents; i++) {
+        struct extent *x = &s->filling.extent[i];
+        const struct segment *seg = segs_get(s, x->number);
+        x->file = seg->file;
+        x->blank = seg->blank;
+        x->blank_id = seg->blank_id;
+        x->grown = seg->grown;
+        x->made = x->file != NULL && !seg->blank;
+    }
+}
+
+void commit_start(struct store *s)
+{
+    struct image t;
+
+    if (s->committing || s->failed != 0 ||
+        (s->filling.buf.len == 0 && mf_list_empty(&s->waiting) && !s->bare))
+        return;
+    assert(!s->grouping); /* a batch never outlives the call that began it */
+    if (s->before_commit != NULL && s->filling.buf.len > 0)
+        s->before_commit(s->before_commit_arg);
+    if (s->filling.buf.len > 0 || s->bare)
+        commit_trailer(s);
+    s->bare = false;
+    extents_bind(s);
+    t = s->image;
+    s->image = s->filling;
+    s->filling = t;
+    mf_list_move(&s->in_flight, &s->waiting);
+    mf_list_move(&s->erase.in_flight, &s->erase.filling);
+    gather_started(&s->gather, loop_mono_ns(s->loop));
+    s->committing = true;
+    s->image.io = s->io;
+    s->image.sync = s->o.sync == STORE_SYNC_ALWAYS;
+    s->image.chain = s->chain;
+    s->image.status = 0;
+    memcpy(s->image.id, s->id, STORE_ID);
+    s->image.now_ns = s->clock_ns;
+    loop_job_submit(s->commit_job);
+}
+
+void store_on_commit(struct store *s, void (*fn)(void *arg), void *arg)
+{
+    s->before_commit = fn;
+    s->before_commit_arg = arg;
+}
+
+void store_on_resume(struct store *s, void (*fn)(void *arg), void *arg)
+{
+    s->resumed = fn;
+    s->resumed_arg = arg;
+}
+
+bool commit_bare(struct store *s)
+{
+    struct record_pos at;
+    int code;
+
+    s->bare = place(s, 0, true, &at, &code) != NULL;
+    if (s->bare)
+        commit_kick(s);
+    return s->bare;
+}
+
+/* --- on the worker -------------------------------------------------------------------------- */
+
+/* A new file, or one that was made ahead and gets its name now. */
+static int make_file(struct image *im, struct extent *x)
+{
+    char name[32], from[32];
+
+    segment_name(name, x->number);
+    if (x->file == NULL)
+        return segment_file(im->io, name, x->size, &x->file, &im->error);
+    spare_name(x->blank_id, from);
+    /* Its length is on disk before a header that tells it: else a power cut could leave one that
+     * looks cut off. */
+    int rc = x->grown ? im->io->sync(im->io, x->file, &im->error) : 0;
+    if (rc != 0) {
+        im->sync_failed = true;
+        return rc;
+    }
+    x->grown = false;
+    rc = im->io->rename(im->io, from, name, &im->error);
+    x->blank = rc != 0;
+    return rc;
+}
+
+static int make_segment(struct image *im, struct extent *x)
+{
+    uint8_t page[SEGMENT_PAGE];
+    int rc = x->file == NULL || x->blank ? make_file(im, x) : 0;
+
+    if (rc != 0)
+        return rc;
+    segment_page_encode(page, x->version, im->id, x->number, x->size, im->now_ns);
+    rc = im->io->pwrite(im->io, x->file, page, sizeof page, 0, &im->error);
+    if (rc == 0)
+        x->made = true;
+    return rc;
+}
+
+static int write_extents(struct image *im)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < im->extents && rc == 0; i++) {
+        struct extent *x = &im->extent[i];
+        if (x->len == 0)
+            continue; /* opened for a record that was refused */
+        if (!x->made) {
+            rc = make_segment(im, x);
+            im->named = true;
+        }
+        if (rc == 0)
+            rc =
+                im->io->pwrite(im->io, x->file, im->buf.ptr + x->at, x->len, x->offset, &im->error);
+    }
+    if (rc != 0 || !im->sync)
+        return rc;
+    for (size_t i = 0; i < im->extents && rc == 0; i++)
+        if (im->extent[i].len > 0)
+            rc = im->io->sync(im->io, im->extent[i].file, &im->error);
+    im->sync_failed = rc != 0;
+    if (rc == 0 && im->named) {
+        rc = im->io->syncdir(im->io, &im->error);
+        im->sync_failed = rc != 0 && !store_io_untried(rc);
+        im->named = rc != 0;
+    }
+    return rc;
+}
+
+/* From the end to the beginning: at no time do records follow that the log could be read up to. */
+static void withdraw(struct image *im)
+{
+    bool changed = false;
+
+    im->status = 0;
+    for (size_t i = im->extents; i-- > 0;) {
+        struct extent *x = &im->extent[i];
+        if (x->len == 0 || x->file == NULL || x->blank)
+            continue; /* nothing of it has a place in the log */
+        int rc = wipe_range(im->io, x->file, x->offset, x->offset + x->len, &changed, &im->error);
+        if (rc == 0 && changed)
+            rc = im->io->sync(im->io, x->file, &im->error);
+        im->status = im->status == 0 ? rc : im->status;
+    }
+}
+
+void commit_work(void *arg)
+{
+    struct image *im = arg;
+    uint32_t chain = im->chain;
+
+    if (im->withdraw) {
+        withdraw(im);
+        return;
+    }
+    if (!im->finished)
+        for (size_t i = 0; i < im->extents; i++)
+            record_finish(im->buf.ptr + im->extent[i].at, im->extent[i].len, im->extent[i].key,
+                          im->extent[i].offset, &chain);
+    if (!im->finished)
+        im->chain = chain;
+    im->finished = true;
+    im->sync_failed = false;
+    im->status = write_extents(im);
+}
+
+/* --- done ----------------------------------------------------------------------------------- */
+
+void store_fail(struct store *s, int code, const char *text)
+{
+    if (s->failed != 0)
+        return;
+    s->failed = code;
+    snprintf(s->error, sizeof s->error, "%s", text);
+    log_error("store %s: %s: read-only from here on; what was acknowledged is safe. Mend the disk, "
+              "then restart the server",
+              s->name, s->error);
+}
+
+/* Files that the worker made now belong to their segments. */
+static void take_files(struct store *s)
+{
+    struct image *im = &s->image;
+
+    for (size_t i = 0; i < im->extents; i++) {
+        struct segment *seg = segs_get(s, im->extent[i].number);
+        if (im->extent[i].len == 0)
+            continue;
+        seg->file = im->extent[i].file;
+        seg->blank = im->extent[i].blank;
+        seg->grown = im->extent[i].grown;
+        seg->dirty = seg->dirty || !im->sync;
+    }
+}
+
+static void apply_removed(struct store *s, struct range r)
+{
+    if (s->purge.ix != NULL && r.first <= s->purge.upto)
+        purge_hide(s, r);
+    for (uint32_t id = index_next(s->ix, r.first); id != INDEX_NONE;
+         id = index_next(s->ix, r.first)) {
+        uint64_t seq = index_seq(s->ix, id);
+        if (seq > r.last || seq > s->committed_seq)
+            return;
+        r.first = seq + 1;
+        if (index_doomed(s->ix, id))
+            entry_gone(s, id);
+    }
+}
+
+/* Copies count from now on; a message that was removed meanwhile has its removal behind the copy.
+ */
+static void apply_moved(struct store *s, const struct moved *m)
+{
+    bool old = s->purge.ix != NULL && m->seq <= s->purge.upto;
+    struct index *ix = old ? s->purge.ix : s->ix;
+    uint32_t id = index_find(ix, m->seq);
+    struct segment *from = segs_of(s, m->from), *to = segs_of(s, m->to);
+
+    if (id == INDEX_NONE || index_place(ix, id) != m->from || from == NULL)
+        return;
+    uint64_t len = entry_bytes_in(s, ix, id);
+    index_set_place(ix, id, m->to);
+    if (old) {
+        from->purged_count--;
+        from->purged_bytes -= len;
+        to->purged_count++;
+        to->purged_bytes += len;
+    }
+    from->live_count--;
+    from->live_bytes -= len;
+    to->live_count++;
+    to->live_bytes += len;
+}
+
+static void commit_apply(struct store *s)
+{
+    struct image *im = &s->image;
+
+    totals_add(&s->all, im->added);
+    if (im->buf.len > 0) {
+        s->committed_seq = im->last_seq;
+        s->committed = im->end;
+        s->chain = im->chain;
+        if (im->sync)
+            s->synced = im->end;
+        s->stats.groups++;
+        s->stats.syncs += im->sync;
+        s->stats.bytes_written += im->buf.len;
+        s->check.since += im->buf.len;
+    }
+    if (im->purge)
+        purge_apply(s);
+    for (size_t i = 0; i < im->moves; i++)
+        apply_moved(s, &im->moved[i]);
+    for (size_t i = 0; i < im->removed.count; i++)
+        apply_removed(s, im->removed.at[i]);
+    for (size_t i = 0; i < im->expired.count; i++)
+        if (ranges_add(&s->graves, im->expired.at[i].first, im->expired.at[i].last) != 0)
+            apply_removed(s, im->expired.at[i]); /* no memory to put it off */
+    graves_dig(s);
+}
+
+static void image_reset(struct image *im)
+{
+    if (im->buf.cap > BUF_KEEP)
+        mf_buf_fini(&im->buf);
+    mf_buf_clear(&im->buf);
+    if (im->removed.cap > RANGES_KEEP)
+        ranges_fini(&im->removed);
+    if (im->expired.cap > RANGES_KEEP)
+        ranges_fini(&im->expired);
+    im->removed.count = im->expired.count = 0;
+    im->extents = im->moves = 0;
+    im->added = (struct totals){0};
+    im->new_keys = 0;
+    im->finished = im->purge = im->named = false;
+}
+
+static const char *lacking(int code)
+{
+    return code == MF_NOMEM ? "memory" : code == MF_AGAIN ? "descriptor" : "space";
+}
+
+/* A shortage passes, and writing a group again changes nothing; but never after a sync. */
+static bool commit_again(struct store *s)
+{
+    if (!store_io_passes(s->image.status) || s->image.sync_failed)
+        return false;
+    if (!s->full)
+        log_error("store %s: no %s to write a group, waiting for some (%s)", s->name,
+                  lacking(s->image.status), s->image.error.text);
+    s->full = s->retrying = true;
+    if (s->closing)
+        return false; /* its waiters are refused */
+    s->retry_armed = true;
+    loop_timer_arm(s->commit_retry, loop_mono_ns(s->loop) + RETRY_NS);
+    return true;
+}
+
+static void commit_resume(struct store *s)
+{
+    log_info("store %s: the group that waited is written", s->name);
+    s->full = s->retrying = false; /* if the spare finds no space, it will say so */
+    if (s->resumed != NULL)
+        s->resumed(s->resumed_arg);
+}
+
+void commit_retry(void *arg)
+{
+    struct store *s = arg;
+
+    s->retry_armed = false;
+    loop_timer_stop(s->commit_retry);
+    loop_job_submit(s->commit_job);
+}
+
+/* The group failed for good.  False: the worker overwrites what it wrote of it, and commit_done()
+ * comes once more. */
+static bool commit_withdrawn(struct store *s)
+{
+    struct image *im = &s->image;
+
+    if (im->withdraw) {
+        im->withdraw = false;
+        if (im->status != 0)
+            log_error("store %s: refused messages may be there after a restart: %s", s->name,
+                      im->error.text);
+        return true;
+    }
+    store_fail(s, im->status, im->error.text);
+    im->withdraw = true;
+    loop_job_submit(s->commit_job);
+    return false;
+}
+
+void commit_done(void *arg) /* back on the loop */
+{
+    struct store *s = mf_container(arg, struct store, image);
+    bool failed = s->image.status != 0 || s->image.withdraw;
+    int status = failed ? MF_READONLY : 0;
+    struct mf_list done;
+
+    take_files(s);
+    if (failed && ((!s->image.withdraw && commit_again(s)) || !commit_withdrawn(s)))
+        return;
+    mf_list_init(&done);
+    mf_list_move(&done, &s->in_flight);
+    if (status == 0) {
+        if (s->retrying)
+            commit_resume(s);
+        struct record_pos before = s->committed;
+        uint32_t chain = s->chain;
+        commit_apply(s);
+        erase_committed(s, before, chain);
+    } else {
+        mf_list_move(&done, &s->waiting);
+    }
+    if (s->o.gather && s->image.sync && !s->closing && status == 0)
+        gather_done(&s->gather, loop_mono_ns(s->loop));
+    image_reset(&s->image);
+    s->committing = false;
+    if (gather_ready(&s->gather, loop_mono_ns(s->loop)))
+        commit_start(s); /* the disk works while we answer */
+    else if (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting))
+        commit_kick(s);
+    waits_answer(&done, status);
+    store_progress(s);
+}
+
+bool commit_barrier(struct store *s, struct store_wait *w)
+{
+    if (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting)) {
+        wait_add(s, w);
+        commit_kick(s);
+        return true;
+    }
+    if (s->committing) {
+        mf_list_push(&s->in_flight, &w->node);
+        return true;
+    }
+    return false;
+}
+
+/* --- relaxed mode: a sync now and then ------------------------------------------------------ */
+
+void sync_fire(void *arg)
+{
+    struct store *s = arg;
+    struct image *im = &s->sync;
+
+    bool whole = true;
+
+    if (s->syncing || s->failed != 0)
+        return;
+    im->extents = 0;
+    for (size_t i = 0; i < s->segs.count; i++) {
+        struct segment *seg = s->segs.at[s->segs.head + i];
+        if (!seg->dirty || seg->file == NULL || clean_gives_up(s, seg))
+            continue;
+        if (im->extents == im->extent_cap) {
+            size_t cap = im->extent_cap == 0 ? 8 : 2 * im->extent_cap;
+            struct extent *p = realloc(im->extent, cap * sizeof *p);
+            if (p == NULL) {
+                whole = false; /* what is left is synced next time */
+                break;
+            }
+            im->extent = p;
+            im->extent_cap = cap;
+        }
+        im->extent[im->extents++] = (struct extent){.file = seg->file, .number = seg->number};
+        seg->dirty = false;
+        seg->readers++;
+    }
+    s->sync_to = whole ? s->committed : s->synced;
+    s->syncing = true;
+    im->io = s->io;
+    loop_job_submit(s->sync_job);
+}
+
+void sync_work(void *arg)
+{
+    struct image *im = arg;
+
+    im->status = 0;
+    for (size_t i = 0; i < im->extents && im->status == 0; i++)
+        im->status = im->io->sync(im->io, im->extent[i].file, &im->error);
+    if (im->status == 0)
+        im->status = im->io->syncdir(im->io, &im->error);
+}
+
+void sync_done(void *arg)
+{
+    struct store *s = mf_container(arg, struct store, sync);
+
+    s->syncing = false;
+    for (size_t i = 0; i < s->sync.extents; i++)
+        segs_get(s, s->sync.extent[i].number)->readers--;
+    if (s->sync.status != 0) {
+        store_fail(s, s->sync.status, s->sync.error.text);
+    } else {
+        s->synced = s->sync_to;
+        s->stats.syncs++;
+    }
+    if (s->o.sync == STORE_SYNC_INTERVAL && !s->closing)
+        loop_timer_arm(s->sync_timer, loop_mono_ns(s->loop) + s->o.sync_interval_ns);
+    store_progress(s);
+}

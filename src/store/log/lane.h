@@ -1,0 +1,23 @@
+/* lane.h: a second thread that works off pieces in the order they come.
+ *
+ * The owner fills piece lane_next() (a number below `pieces`, round robin), hands it over with
+ * lane_submit() and takes it back with lane_wait(): what work() wrote is the owner's again.  Where
+ * no thread can be had, work() runs inside lane_submit(). */
+#ifndef STORE_LANE_H
+#define STORE_LANE_H
+
+#include "base/base.h"
+
+struct lane;
+
+struct lane *lane_new(unsigned pieces, void (*work)(void *arg, unsigned piece),
+                      void *arg); /* NULL: out of memory */
+/* The piece to fill next: waits until work() is done with it. */
+unsigned lane_next(struct lane *l);
+void lane_submit(struct lane *l);
+uint64_t lane_submitted(const struct lane *l); /* so many so far */
+void lane_wait(struct lane *l, uint64_t n);    /* until the first n are done */
+bool lane_done(struct lane *l, uint64_t n);    /* are they? */
+void lane_free(struct lane *l);                /* finishes all; NULL is fine */
+
+#endif

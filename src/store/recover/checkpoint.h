@@ -1,0 +1,58 @@
+/* checkpoint.h: the index and the blobs as bytes (docs/disk-format.md, Checkpoint). */
+#ifndef STORE_CHECKPOINT_H
+#define STORE_CHECKPOINT_H
+
+#include "store/index/index.h"
+#include "store/log/record.h"
+
+#include "base/buf.h"
+#include "store/store_io.h"
+
+#define CHECKPOINT_NAME   "checkpoint"
+#define CHECKPOINT_TMP    "checkpoint.tmp"
+#define CHECKPOINT_HEADER 128u
+#define CHECKPOINT_BLOCK  24u                 /* what a block starts with */
+#define CHECKPOINT_LARGE  (1u << 20)          /* a block is no larger unless one entry is */
+#define CHECKPOINT_ENTRY  22u                 /* of a message, without bits and key */
+#define CHECKPOINT_BITS   ((uint64_t)1 << 63) /* of a deadline: a byte with RECORD_BITS follows */
+
+struct checkpoint_head {
+    uint8_t id[STORE_ID];
+    struct record_pos start; /* replay starts here */
+    uint32_t chain;
+    uint64_t messages, blobs, last_seq, first_segment, file_size;
+    bool bits; /* an entry may have some: version 2 */
+    struct record_mark mark;
+    int64_t clock_ns;
+};
+void checkpoint_encode_head(uint8_t dst[CHECKPOINT_HEADER], const struct checkpoint_head *h);
+/* 0, MF_CORRUPT, MF_UNSUPPORTED. */
+MF_MUSTCHECK int checkpoint_decode_head(const uint8_t src[CHECKPOINT_HEADER],
+                                        struct checkpoint_head *h);
+
+/* Appends one block to dst, which will lie at `offset` of the file: up to max entries (and 1 MiB)
+ * from *from_seq on, moving it on; doomed entries are left out.  False: there was nothing more (dst
+ * unchanged).  h->messages is raised, h->bits set if one has any.  Out of memory shows in
+ * mf_buf_failed(). */
+bool checkpoint_messages(const struct index *ix, uint64_t *from_seq, size_t max, uint64_t offset,
+                         struct mf_buf *dst, struct checkpoint_head *h);
+/* Blob blocks: begin, add each, end (fixes count and check).  A caller starts another block when
+ * one grows beyond CHECKPOINT_LARGE. */
+size_t checkpoint_blobs_begin(struct mf_buf *dst); /* where the block starts in dst */
+void checkpoint_blobs_add(struct mf_buf *dst, size_t start, struct mf_slice name,
+                          struct mf_slice bytes);
+void checkpoint_blobs_end(struct mf_buf *dst, size_t start, uint64_t offset);
+
+/* Reads `checkpoint`: feeds messages to index_load_put() (index_load_begin() was called), blobs to
+ * blob(), whose slices die when it returns.  MF_NOTFOUND: none; MF_CORRUPT: damaged, *bad_offset
+ * says where: then the index may hold part of it and must be made anew.  Memory: one block, if the
+ * io can map; otherwise the file. */
+MF_MUSTCHECK int checkpoint_load(struct store_io *io, struct index *ix, struct checkpoint_head *h,
+                                 int (*blob)(void *arg, struct mf_slice name,
+                                             struct mf_slice bytes),
+                                 void *arg, uint64_t *bad_offset, struct mf_error *e);
+/* Only its head, checked against the file's size.  Codes as above. */
+MF_MUSTCHECK int checkpoint_peek(struct store_io *io, struct checkpoint_head *h,
+                                 uint64_t *bad_offset, struct mf_error *e);
+
+#endif

@@ -1,0 +1,277 @@
+/* checkpointer.c: writes checkpoints in the background.
+ *
+ * Happy path: check_start() notes where the log stands; check_fill() takes a slice of the index, a
+ * job writes it, and so on (the store goes on working: the checkpoint is fuzzy); the blobs; then it
+ * waits until all that it may show is on disk; check_finish_work() writes the head, syncs, renames.
+ * Failure: the old one stays; tried again after as many bytes of log.
+ * Close: store_close() asks for one and waits for it. */
+#include "store/store_impl.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+
+#define SLICE     4096        /* entries */
+#define VAIN      10000       /* messages */
+#define LOG_BYTES (32u << 20) /* of log at least between two; else as much as the last one had */
+
+static void check_fill(struct store *s);
+
+/* --- begin ---------------------------------------------------------------------------------- */
+
+static void check_start(struct store *s)
+{
+    struct checkpointer *c = &s->check;
+    struct record_pos start = s->committed;
+    uint32_t chain = s->chain;
+
+    if (!erase_start_of_log(s, &start, &chain))
+        return; /* when that has come to its end */
+    c->stage = CHECK_FILL;
+    mf_list_move(&c->waits, &c->next_waits);
+    c->head = (struct checkpoint_head){.start = start, .chain = chain};
+    memcpy(c->head.id, s->id, STORE_ID);
+    c->offset = CHECKPOINT_HEADER;
+    c->from_seq = 0;
+    c->since = 0;
+    c->file = NULL;
+    c->io = s->io;
+    c->status = 0;
+    mf_buf_clear(&c->buf);
+    check_fill(s);
+}
+
+void check_kick(struct store *s)
+{
+    struct checkpointer *c = &s->check;
+    uint64_t enough = c->last_bytes > LOG_BYTES ? c->last_bytes : LOG_BYTES;
+
+    /* Most of what the last one shows is gone: its space is wanted back. */
+    bool vain = c->last_messages > 8 * s->all.msgs + VAIN;
+
+    if (c->stage != CHECK_IDLE || s->failed != 0 || s->loop == NULL || s->retrying)
+        return;
+    if (!mf_list_empty(&c->next_waits) ||
+        (!s->o.no_checkpoint && !s->closing && (c->since >= enough || vain)))
+        check_start(s);
+}
+
+int store_checkpoint(struct store *s, struct store_wait *w)
+{
+    int rc = writable(s);
+
+    if (rc != 0)
+        return rc;
+    if (w == NULL || w->done == NULL)
+        return MF_INVAL; /* somebody must want it */
+    mf_list_push(&s->check.next_waits, &w->node);
+    check_kick(s);
+    return 0;
+}
+
+/* --- slices --------------------------------------------------------------------------------- */
+
+static int open_tmp(struct checkpointer *c)
+{
+    int rc = c->io->open(c->io, CHECKPOINT_TMP, true, &c->file, &c->error);
+
+    if (rc == MF_EXISTS && c->io->unlink(c->io, CHECKPOINT_TMP, &c->error) == 0)
+        rc = c->io->open(c->io, CHECKPOINT_TMP, true, &c->file, &c->error);
+    return rc;
+}
+
+static void check_write_work(void *arg) /* on a worker */
+{
+    struct checkpointer *c = arg;
+
+    if (c->status == 0 && c->file == NULL)
+        c->status = open_tmp(c);
+    if (c->status == 0 && c->buf.len > 0)
+        c->status = c->io->pwrite(c->io, c->file, c->buf.ptr, c->buf.len, c->offset, &c->error);
+}
+
+static void check_end(struct store *s, int status)
+{
+    struct checkpointer *c = &s->check;
+    struct mf_list done;
+
+    mf_list_init(&done);
+    mf_list_move(&done, &c->waits);
+    for (size_t i = 0; i < c->dirties; i++)
+        segs_get(s, c->dirty_number[i])->readers--;
+    c->dirties = 0;
+    c->stage = CHECK_IDLE;
+    if (c->file != NULL)
+        s->io->close(s->io, c->file);
+    c->file = NULL;
+    mf_buf_fini(&c->buf);
+    if (status == 0) {
+        c->last_bytes = c->head.file_size;
+        c->last_messages = c->head.messages;
+        s->stats.checkpoints++;
+    } else {
+        log_warn("store %s: no checkpoint this time: %s", s->name, c->error.text);
+    }
+    waits_answer(&done, status);
+    store_progress(s);
+}
+
+/* --- end ------------------------------------------------------------------------------------ */
+
+static void check_finish_work(void *arg) /* on a worker */
+{
+    struct checkpointer *c = arg;
+    uint8_t head[CHECKPOINT_HEADER];
+
+    for (size_t i = 0; i < c->dirties && c->status == 0; i++)
+        c->status = c->io->sync(c->io, c->dirty[i], &c->error);
+    if (c->status == 0 && c->dirties > 0) /* their names, before one that builds on them */
+        c->status = c->io->syncdir(c->io, &c->error);
+    c->sync_failed = c->status != 0;
+    checkpoint_encode_head(head, &c->head);
+    if (c->status == 0)
+        c->status = c->io->pwrite(c->io, c->file, head, sizeof head, 0, &c->error);
+    if (c->status == 0)
+        c->status = c->io->sync(c->io, c->file, &c->error);
+    if (c->status == 0)
+        c->status = c->io->rename(c->io, CHECKPOINT_TMP, CHECKPOINT_NAME, &c->error);
+    if (c->status == 0) {
+        c->status = c->io->syncdir(c->io, &c->error);
+        c->sync_failed = c->status != 0;
+    }
+}
+
+static void check_finish_done(void *arg)
+{
+    struct store *s = mf_container(arg, struct store, check);
+
+    /* The kernel tells of an error once: the next sync of the log would not hear of it. */
+    if (s->check.sync_failed)
+        store_fail(s, s->check.status, s->check.error.text);
+    check_end(s, s->check.status);
+}
+
+/* Relaxed mode: what it shows must be on disk before it is. */
+static int collect_dirty(struct store *s)
+{
+    struct checkpointer *c = &s->check;
+
+    for (size_t i = 0; i < s->segs.count; i++) {
+        struct segment *seg = s->segs.at[s->segs.head + i];
+        if (!seg->dirty || seg->file == NULL || clean_gives_up(s, seg))
+            continue;
+        if (c->dirties == c->dirty_cap) {
+            size_t cap = c->dirty_cap == 0 ? 16 : 2 * c->dirty_cap;
+            struct store_file **f = realloc(c->dirty, cap * sizeof *f);
+            if (f != NULL)
+                c->dirty = f;
+            uint64_t *n = f == NULL ? NULL : realloc(c->dirty_number, cap * sizeof *n);
+            if (n == NULL)
+                return mf_fail(&c->error, MF_NOMEM, "checkpoint");
+            c->dirty_number = n;
+            c->dirty_cap = cap;
+        }
+        c->dirty[c->dirties] = seg->file;
+        c->dirty_number[c->dirties++] = seg->number;
+        seg->readers++;
+    }
+    return 0;
+}
+
+static void check_committed(struct store_wait *w, int status)
+{
+    struct store *s = mf_container(w, struct store, check.wait);
+
+    if (status == 0)
+        status = collect_dirty(s);
+    else
+        mf_fail(&s->check.error, status, "the log could not be written");
+    if (status != 0) {
+        check_end(s, status);
+        return;
+    }
+    s->check.stage = CHECK_FINISH;
+    loop_job_submit(s->check.finish_job);
+}
+
+static void blob_add(void *arg, struct mf_slice name, struct mf_slice bytes)
+{
+    struct checkpointer *c = arg;
+
+    /* A block for each: a value may be large. */
+    size_t start = checkpoint_blobs_begin(&c->buf);
+    checkpoint_blobs_add(&c->buf, start, name, bytes);
+    checkpoint_blobs_end(&c->buf, start, c->offset + start);
+    c->head.blobs++;
+}
+
+static void check_last(struct store *s)
+{
+    struct checkpointer *c = &s->check;
+
+    c->head.last_seq = s->last_seq;
+    c->head.mark = s->mark;
+    c->head.clock_ns = s->clock_ns;
+    c->head.first_segment = s->first_segment;
+    c->head.file_size = c->offset;
+    c->stage = CHECK_WAIT;
+    c->wait.done = check_committed;
+    if (!commit_barrier(s, &c->wait))
+        check_committed(&c->wait, 0);
+}
+
+static void check_write_done(void *arg)
+{
+    struct store *s = mf_container(arg, struct store, check);
+    struct checkpointer *c = &s->check;
+
+    c->offset += c->buf.len;
+    mf_buf_clear(&c->buf);
+    if (c->status != 0 || s->failed != 0) {
+        if (c->status == 0)
+            mf_fail(&c->error, c->status = MF_READONLY, "the store failed");
+        check_end(s, c->status);
+        return;
+    }
+    if (c->from_seq == UINT64_MAX)
+        check_last(s);
+    else
+        check_fill(s);
+}
+
+static void check_fill(struct store *s)
+{
+    struct checkpointer *c = &s->check;
+
+    if (!checkpoint_messages(s->ix, &c->from_seq, SLICE, c->offset, &c->buf, &c->head)) {
+        c->from_seq = UINT64_MAX;
+        store_blob_each(s, blob_add, c);
+    }
+    if (mf_buf_failed(&c->buf)) {
+        c->status = mf_fail(&c->error, MF_NOMEM, "checkpoint");
+        mf_buf_clear(&c->buf);
+    }
+    loop_job_submit(c->write_job);
+}
+
+int check_init(struct store *s)
+{
+    mf_list_init(&s->check.waits);
+    mf_list_init(&s->check.next_waits);
+    s->check.write_job =
+        loop_job_new(s->loop, LOOP_UPKEEP, check_write_work, check_write_done, &s->check);
+    s->check.finish_job =
+        loop_job_new(s->loop, LOOP_UPKEEP, check_finish_work, check_finish_done, &s->check);
+    return s->check.write_job == NULL || s->check.finish_job == NULL ? MF_NOMEM : 0;
+}
+
+void check_fini(struct store *s)
+{
+    loop_job_free(s->check.write_job);
+    loop_job_free(s->check.finish_job);
+    if (s->check.file != NULL)
+        s->io->close(s->io, s->check.file);
+    mf_buf_fini(&s->check.buf);
+    free(s->check.dirty);
+    free(s->check.dirty_number);
+}

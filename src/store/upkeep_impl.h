@@ -1,0 +1,111 @@
+/* upkeep.h: what the store does beside its work, each with its job and its state: preparing
+ * segments, giving up the first, checkpoints (scrubbing is in damage.h). */
+#ifndef STORE_UPKEEP_H
+#define STORE_UPKEEP_H
+
+#include "store/recover/checkpoint.h"
+#include "store/log/image.h"
+#include "store/log/record.h"
+
+#include "base/buf.h"
+#include "store/store.h"
+
+/* A file with its space, for a segment to come. */
+struct blank {
+    struct store_file *file;
+    uint64_t size;
+    uint32_t id; /* of its name: spare_name() */
+    bool grown;  /* it was made larger: to be synced before it has a header that says so */
+};
+
+struct spare {
+    struct store_file *file;
+    uint64_t size, written;     /* written: while it is being prepared */
+    bool ready, busy, dropping; /* dropping: the job takes it away */
+    bool allocated;             /* it is being prepared, and its space is there */
+    bool grown;                 /* as of a blank */
+    uint32_t id;                /* of its name */
+    int status;
+    struct mf_error error;
+    struct loop_job *job;
+    struct loop_timer *retry; /* after MF_FULL */
+    bool later;               /* it is armed */
+};
+
+enum clean_stage {
+    CLEAN_IDLE,
+    CLEAN_READ,    /* a job reads a slice */
+    CLEAN_COPIED,  /* its copies are on their way to disk */
+    CLEAN_EMPTY,   /* waiting for all that is accepted to be on disk, before the file goes */
+    CLEAN_FIRST,   /* a commit tells that the log begins after it */
+    CLEAN_SYNC,    /* relaxed mode: waiting for the sync of all that */
+    CLEAN_GIVE_UP, /* a job renames or unlinks it */
+};
+struct cleaner {
+    enum clean_stage stage;
+    struct loop_job *read_job, *give_job;
+    struct loop_timer *later; /* to look once more whether the log has outgrown its messages */
+    struct store_wait wait;
+    uint64_t number, offset, end, key;
+    struct store_io *io;
+    struct store_file *file;
+    uint8_t *buf;
+    size_t cap, len;
+    struct record_pos need; /* synced up to here, before the file goes */
+    bool lost, quarantine, to_spare, stuck;
+    bool kept_room; /* copies may use the room that is kept for removals */
+    bool waits;     /* for room for a copy, or for the end of a shortage: until `later` fires */
+    bool sync_failed;
+    char to[40];
+    int status;
+    struct mf_error error;
+};
+
+enum check_stage { CHECK_IDLE, CHECK_FILL, CHECK_WAIT, CHECK_FINISH };
+struct checkpointer {
+    enum check_stage stage;
+    struct loop_job *write_job, *finish_job;
+    struct store_wait wait;
+    struct mf_list waits, next_waits; /* for the one being made, for the one after */
+    struct checkpoint_head head;
+    struct store_io *io;
+    struct store_file *file;
+    struct mf_buf buf;
+    uint64_t offset, from_seq;
+    struct store_file **dirty; /* to sync before it counts */
+    uint64_t *dirty_number;
+    size_t dirties, dirty_cap;
+    bool sync_failed; /* of the log's files or the directory, not of its own file */
+    int status;
+    struct mf_error error;
+    uint64_t last_messages;     /* of the last one */
+    uint64_t last_bytes, since; /* of the last one; log bytes written after its start */
+};
+
+/* For cursors over the last of each key: every message in [from, to) that is present has a newer
+ * one of its key that is present, up to `upto`.  from == to: nothing is known. */
+struct dull {
+    uint64_t from, to, upto;
+};
+
+/* Everything up to `upto` was removed, and that is not on disk yet: what readers still see.  ix
+ * NULL: nothing. */
+struct purge {
+    struct index *ix;
+    uint64_t upto;
+    struct totals all, hidden; /* messages in it; of those on disk: gone for readers */
+    uint64_t new_keys;         /* image.h; of the group that holds the removal */
+    struct loop_job *job;      /* frees `dead` */
+    struct index *dead;        /* the worker's while `freeing` */
+    bool freeing;
+};
+
+/* read.c: messages that workers read from disk. */
+struct cold_reads {
+    unsigned count;       /* running, or in `later` */
+    struct mf_list later; /* read_job.later: they found no descriptor */
+    struct loop_timer *retry;
+};
+void reads_retry(void *arg); /* the store */
+
+#endif

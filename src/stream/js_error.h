@@ -1,0 +1,26 @@
+/* js_error.h: JetStream's error table: code, err_code and text, exactly as clients know them. */
+#ifndef MAYFLY_JS_ERROR_H
+#define MAYFLY_JS_ERROR_H
+
+#include "base/base.h"
+#include "stream/js_error_table.h"
+
+struct js_error {
+    uint16_t code;     /* 400, 404, 500... */
+    uint16_t err_code; /* 10059... */
+    char text[1024];
+};
+
+enum js_err {
+#define JS_ERR_ENUM(id, code, err_code, text) id,
+    JS_ERRORS(JS_ERR_ENUM)
+#undef JS_ERR_ENUM
+        JS_ERR_COUNT
+};
+/* Fills e (may be NULL) with the entry, its %s replaced by the arguments.  Always returns
+ * MF_DENIED. */
+int js_refuse(struct js_error *e, enum js_err id, ...);
+/* The same code with a text of our own: for 10052, 10025, 10057, 10111 and the like. */
+int js_refuse_text(struct js_error *e, enum js_err id, const char *fmt, ...) MF_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,163 @@
+/* wheel_int.h: the insides of the wheel, shared by the files of this folder.
+ *
+ * A *tick* is deadline >> TICK_BITS, read as DIGITS base-256 digits.  Three places hold entries:
+ *
+ *   buckets  For an entry with tick > w->tick: L is the highest digit in which the two differ, and
+ *            the entry lies in bucket (L, digit L of its tick), which is then larger than digit L
+ * of w->tick.  So nothing wraps, and the first bucket of the lowest occupied level holds the
+ *            earliest entries.
+ *   drain    At most one bucket whose range holds w->tick itself: its entries are on their way
+ * down, chunk by chunk, and nothing new can come to lie in it. due      All entries with tick <=
+ * w->tick, in *runs*: chunks sorted by (deadline, order), and a 4-ary heap over the runs' first
+ * entries.
+ *
+ * A bucket is a list of chunks from the oldest to the newest; only the newest is partly filled.  It
+ * keeps the order of arrival, so that equal deadlines added in order need no sorting when due.
+ * An entry's ref is chunk number << 6 | slot; slot 63 does not exist, so no ref is WHEEL_NONE. */
+#ifndef MAYFLY_TTL_WHEEL_INT_H
+#define MAYFLY_TTL_WHEEL_INT_H
+
+#include "wheel/wheel.h"
+
+#define TICK_BITS   20
+#define LEVELS      6 /* 48 bits; a tick has 43 */
+#define SLOTS       256u
+#define BUCKETS     (LEVELS * SLOTS)
+#define CHUNK_ITEMS 63u
+#define PAGE_CHUNKS 64u
+#define ASIDE_MAX   16u
+#define NONE        UINT32_MAX /* no chunk, no bucket, no id */
+#define BUCKET_DUE  UINT16_MAX /* chunk.bucket of a run */
+
+/* In a run slots [head, count) are in use; an entry deleted from the middle leaves id NONE.  The
+ * first and the last of them are alive. */
+struct chunk {
+    uint32_t next; /* bucket: the newer neighbour */
+    union {
+        uint32_t prev; /* bucket: the older neighbour */
+        uint32_t live; /* run: entries not deleted, at least 1 */
+    };
+    uint16_t bucket;
+    uint8_t count, head;
+    uint32_t id[CHUNK_ITEMS];
+    int64_t deadline[CHUNK_ITEMS];
+};
+
+/* Chunks come in pages of PAGE_CHUNKS from the system and go back by pages.  The lowest free number
+ * is given first, so that the high pages empty themselves. */
+struct pool {
+    struct chunk **mem; /* [cap] NULL: not mapped */
+    uint64_t *free;     /* [cap] bit <=> chunk is free */
+    uint64_t *room;     /* [(cap + 63) / 64] bit <=> page is mapped and has a free chunk */
+    uint64_t *mapped;   /* likewise; bit <=> page is mapped */
+    uint32_t *place;    /* [cap * PAGE_CHUNKS] a run's index in the heap; here and not in the chunk,
+                           so that keeping the heap touches no chunk */
+    uint32_t cap;       /* pages */
+    uint32_t low;       /* no page of room[] before this word */
+    uint32_t high;      /* no page of mapped[] after this word */
+    uint32_t pages, used;
+    uint32_t asides;
+    uint8_t *aside[ASIDE_MAX]; /* pages about to go back to the system */
+    uint32_t owed; /* chunks freed since, each of which pays for moving one (wheel_tidy) */
+};
+
+/* What due entries are compared by; order is asked for only when deadlines are equal. */
+struct key {
+    int64_t deadline;
+    uint64_t order;
+    uint32_t id;
+    uint32_t chunk : 31, known : 1;
+};
+
+struct bucket {
+    uint32_t first, last;
+};
+
+struct wheel {
+    struct wheel_owner o;
+    uint32_t id_mask;
+    int64_t now, tick; /* tick == now >> TICK_BITS when settled, else maybe less */
+    bool settled;      /* the last wheel_advance() came to its end */
+    bool dirty;        /* the open run is unsorted */
+    uint32_t drain;    /* the bucket being drained, or NONE */
+    uint32_t open;     /* the run that takes single entries, or NONE */
+    int64_t open_min;  /* no entry of a dirty open run is due before */
+    struct key *heap;  /* one per run; `chunk` is the run, the rest its first entry */
+    uint32_t heap_n, heap_cap;
+    size_t count, due;
+    uint64_t moves;       /* entries moved from one place to another; tests bound the work by it */
+    struct mf_list scans; /* wheel_scan.node */
+    struct pool pool;
+    uint64_t occupied[LEVELS][SLOTS / 64]; /* bit <=> the bucket is not empty */
+    struct bucket bucket[BUCKETS];
+};
+
+static inline struct chunk *chunk_at(const struct wheel *w, uint32_t no)
+{
+    return w->pool.mem[no / PAGE_CHUNKS] + no % PAGE_CHUNKS;
+}
+static inline uint32_t *ref_of(const struct wheel *w, uint32_t id)
+{
+    const struct wheel_pages *p = &w->o.pages;
+
+    return (uint32_t *)(void *)(p->page[id >> p->bits] + p->at +
+                                (size_t)(id & w->id_mask) * p->stride);
+}
+static inline void ref_set(const struct wheel *w, uint32_t id, uint32_t no, uint32_t slot)
+{
+    *ref_of(w, id) = no << 6 | slot;
+}
+/* Bucket number and first tick of the bucket, given where the wheel stands. */
+static inline uint32_t bucket_of(const struct wheel *w, int64_t tick)
+{
+    unsigned level = (63u - (unsigned)__builtin_clzll((uint64_t)(tick ^ w->tick))) / 8;
+
+    return level * SLOTS + ((uint32_t)(tick >> (8 * level)) & (SLOTS - 1));
+}
+static inline int64_t bucket_start(const struct wheel *w, uint32_t b)
+{
+    unsigned shift = 8 * (b / SLOTS);
+
+    return (w->tick >> (shift + 8) << (shift + 8)) | ((int64_t)(b % SLOTS) << shift);
+}
+static inline int64_t bucket_end(const struct wheel *w, uint32_t b) /* its last tick */
+{
+    return bucket_start(w, b) + ((int64_t)1 << (8 * (b / SLOTS))) - 1;
+}
+
+/* pool.c: O(1), but for one word looked at per 4,096 chunks. */
+uint32_t pool_take(struct pool *p); /* NONE: out of memory */
+void pool_give(struct pool *p, uint32_t no);
+void pool_unmap(struct pool *p, uint32_t page); /* a page all of whose chunks are free */
+void pool_free(struct pool *p);
+size_t pool_memory(const struct pool *p);
+
+/* tidy.c: while more than a third of the chunks held are free, moves chunks from the last page to
+ * the first free places, one for each chunk freed: memory stays within 1.5 times the need, and each
+ * entry pays less than one move in its life for that.  At most `moves` entries are touched (or one
+ * chunk). */
+void wheel_tidy(struct wheel *w, size_t moves);
+static inline bool wheel_sparse(const struct wheel *w)
+{
+    uint32_t held = w->pool.pages * PAGE_CHUNKS;
+
+    return held - w->pool.used > w->pool.used / 2 + 2 * PAGE_CHUNKS;
+}
+
+/* scan.c: a bucket is about to be taken apart; its newest chunk goes, empty; a chunk was moved. */
+void scan_bucket_goes(struct wheel *w, uint32_t b);
+void scan_chunk_goes(struct wheel *w, uint32_t no);
+void scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to);
+
+/* due.c */
+MF_MUSTCHECK int due_add(struct wheel *w, uint32_t id, int64_t deadline);
+/* Room in the heap for one more run; false: out of memory. */
+MF_MUSTCHECK bool due_reserve(struct wheel *w);
+/* The chunk, already out of its bucket, becomes part of the due; due_reserve() came before. */
+void due_take(struct wheel *w, uint32_t no);
+/* The entry leaves; its ref is the caller's business. */
+void due_del(struct wheel *w, uint32_t no, uint32_t slot);
+/* Sorts the open run if need be: afterwards heap[0] is the first of all. */
+void due_settle(struct wheel *w);
+
+#endif
