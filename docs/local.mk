@@ -5,4 +5,4 @@ EXTRA_DIST += conf/mayfly.conf conf/mayfly.service conf/ttl-patterns.conf \
 	docs/architecture.md docs/compatibility.md docs/deviations.md docs/performance.md \
 	docs/plots/expiry.svg docs/plots/latency.svg docs/plots/matrix.json docs/plots/ratios.svg \
 	docs/reliability.md docs/security.md docs/coverage.md docs/reports/requirements.md \
-	docs/reports/requirements.tsv docs/ttl.md docs/disk-format.md docs/glossary.md docs/reports/surface.md docs/reports/foreign-suites.md
+	docs/reports/requirements.tsv docs/ttl.md docs/disk-format.md docs/glossary.md docs/checks.md docs/reports/surface.md docs/reports/foreign-suites.md
