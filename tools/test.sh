@@ -117,6 +117,7 @@ step_layers() {
 step_format() {
     counted tools/lint.sh format
     counted tools/lint.sh words
+    counted tools/words.sh --self-test
     counted test/torture/mutants/run.sh --check # a bug that cannot be made any more shows nothing
     tallied node tools/requirements_test.mjs
     counted node tools/requirements.mjs --check
