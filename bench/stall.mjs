@@ -2,7 +2,7 @@
 // foreign client's PING waited; how long the loop ran while it waited, at worst (on a busy machine the better figure); and how
 // long it ran until the answer was there (in all, not at once: PINGs are served in between).
 //   node bench/stall.mjs [--table] [NAME...]
-// --table: rows for docs/security.md, of large state and of what was measured before it was mended; NAME: names that begin so; MAYFLYD: the server (build/mayflyd); PERF=DIR: perf records
+// --table: rows for docs/reports/stalls.md, of large state and of what was measured before it was mended; NAME: names that begin so; MAYFLYD: the server (build/mayflyd); PERF=DIR: perf records
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
