@@ -21,7 +21,7 @@ void arena_fini(struct arena *a)
     *a = (struct arena){NULL, 0, 0, false};
 }
 
-static size_t rounded(size_t n)
+static size_t round_up(size_t n)
 {
     const size_t align = _Alignof(max_align_t);
     return n == 0 ? align : (n + align - 1) / align * align;
@@ -31,20 +31,20 @@ bool arena_reserve(struct arena *a, size_t n)
 {
     struct arena_chunk *c;
 
-    if (a->failed || n > SIZE_MAX / 4 || (c = malloc(sizeof *c + rounded(n))) == NULL) {
+    if (a->failed || n > SIZE_MAX / 4 || (c = malloc(sizeof *c + round_up(n))) == NULL) {
         a->failed = true;
         return false;
     }
     c->next = a->chunks;
     a->chunks = c;
     a->used = 0;
-    a->cap = rounded(n);
+    a->cap = round_up(n);
     return true;
 }
 
 /* n is rounded.  What the bytes are is not known: whole chunks full of zeros would cost a request
  * of one line more than all else it does. */
-static void *take(struct arena *a, size_t n)
+static void *take_bytes(struct arena *a, size_t n)
 {
     if (a->chunks == NULL || a->cap - a->used < n) {
         size_t cap = n > CHUNK / 4 ? n : CHUNK;
@@ -75,14 +75,14 @@ static void *take_checked(struct arena *a, size_t n)
         a->failed = true;
         return NULL;
     }
-    return take(a, rounded(n));
+    return take_bytes(a, round_up(n));
 }
 
 void *arena_alloc(struct arena *a, size_t n)
 {
     void *p = take_checked(a, n);
 
-    return p == NULL ? NULL : memset(p, 0, rounded(n));
+    return p == NULL ? NULL : memset(p, 0, round_up(n));
 }
 
 char *arena_dup(struct arena *a, struct mf_slice s)

@@ -14,7 +14,7 @@ void mf_buf_fini(struct mf_buf *b)
 }
 
 /* Doubling keeps appends O(1) amortised; SIZE_MAX / 2 is where doubling would wrap. */
-static bool grow(struct mf_buf *b, size_t n)
+static bool grow_to_fit(struct mf_buf *b, size_t n)
 {
     if (n > SIZE_MAX / 2 - b->len)
         return false;
@@ -33,7 +33,7 @@ uint8_t *mf_buf_reserve_more(struct mf_buf *b, size_t n)
 {
     if (b->failed)
         return NULL;
-    if ((n > b->cap - b->len || b->ptr == NULL) && !grow(b, n)) {
+    if ((n > b->cap - b->len || b->ptr == NULL) && !grow_to_fit(b, n)) {
         b->failed = true;
         return NULL;
     }

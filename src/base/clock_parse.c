@@ -12,17 +12,17 @@ static bool is_digit(struct mf_slice s)
     return s.len > 0 && s.ptr[0] >= '0' && s.ptr[0] <= '9';
 }
 
-static struct mf_slice skip(struct mf_slice s, size_t n)
+static struct mf_slice skip_bytes(struct mf_slice s, size_t n)
 {
     return mf_slice(s.ptr + n, s.len - n);
 }
 
 /* The digits before the point. */
-static int whole(struct mf_slice *s, uint64_t *out)
+static int parse_whole(struct mf_slice *s, uint64_t *out)
 {
     uint64_t x = 0;
 
-    for (; is_digit(*s); *s = skip(*s, 1)) {
+    for (; is_digit(*s); *s = skip_bytes(*s, 1)) {
         if (x > MAGNITUDE_MAX / 10)
             return MF_INVAL;
         x = x * 10 + (uint64_t)(s->ptr[0] - '0');
@@ -35,13 +35,13 @@ static int whole(struct mf_slice *s, uint64_t *out)
 
 /* The digits after the point as *out / *scale.  What no longer fits is below any unit's precision
  * and is read over. */
-static void fraction(struct mf_slice *s, uint64_t *out, double *scale)
+static void parse_fraction(struct mf_slice *s, uint64_t *out, double *scale)
 {
     bool full = false;
 
     *out = 0;
     *scale = 1;
-    for (; is_digit(*s); *s = skip(*s, 1)) {
+    for (; is_digit(*s); *s = skip_bytes(*s, 1)) {
         if (full)
             continue;
         if (*out > (MAGNITUDE_MAX - 1) / 10) {
@@ -58,7 +58,7 @@ static void fraction(struct mf_slice *s, uint64_t *out, double *scale)
     }
 }
 
-static int unit(struct mf_slice *s, uint64_t *ns)
+static int parse_unit(struct mf_slice *s, uint64_t *ns)
 {
     static const struct {
         const char *name;
@@ -75,34 +75,34 @@ static int unit(struct mf_slice *s, uint64_t *ns)
     };
     size_t n = 0;
 
-    while (n < s->len && s->ptr[n] != '.' && !is_digit(skip(*s, n)))
+    while (n < s->len && s->ptr[n] != '.' && !is_digit(skip_bytes(*s, n)))
         n++;
     for (size_t i = 0; i < MF_COUNT(units); i++)
         if (mf_eq_str(mf_slice(s->ptr, n), units[i].name)) {
             *ns = units[i].ns;
-            *s = skip(*s, n);
+            *s = skip_bytes(*s, n);
             return 0;
         }
     return MF_INVAL;
 }
 
 /* One "12.5ms", added to *sum. */
-static int term(struct mf_slice *s, uint64_t *sum)
+static int parse_term(struct mf_slice *s, uint64_t *sum)
 {
     uint64_t x, frac = 0, ns;
     double scale = 1;
     size_t before = s->len, digits;
 
-    if (whole(s, &x) != 0)
+    if (parse_whole(s, &x) != 0)
         return MF_INVAL;
     digits = before - s->len;
     if (s->len > 0 && s->ptr[0] == '.') {
-        *s = skip(*s, 1);
+        *s = skip_bytes(*s, 1);
         before = s->len;
-        fraction(s, &frac, &scale);
+        parse_fraction(s, &frac, &scale);
         digits += before - s->len;
     }
-    if (digits == 0 || unit(s, &ns) != 0 || x > MAGNITUDE_MAX / ns)
+    if (digits == 0 || parse_unit(s, &ns) != 0 || x > MAGNITUDE_MAX / ns)
         return MF_INVAL;
     x *= ns;
     if (frac > 0) {
@@ -122,7 +122,7 @@ int clock_parse_duration(struct mf_slice text, int64_t *ns)
 
     if (s.len > 0 && (s.ptr[0] == '-' || s.ptr[0] == '+')) {
         negative = s.ptr[0] == '-';
-        s = skip(s, 1);
+        s = skip_bytes(s, 1);
     }
     if (s.len == 0)
         return MF_INVAL;
@@ -131,7 +131,7 @@ int clock_parse_duration(struct mf_slice text, int64_t *ns)
         return 0;
     }
     while (s.len > 0)
-        if (term(&s, &sum) != 0)
+        if (parse_term(&s, &sum) != 0)
             return MF_INVAL;
     if (!negative && sum >= MAGNITUDE_MAX)
         return MF_INVAL;

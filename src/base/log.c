@@ -123,7 +123,7 @@ static bool line_kept(void)
     return mf_buf_reserve(&lg.line, LINE_KEPT) != NULL;
 }
 
-static void emit(enum log_level level, int64_t wall_ns, struct mf_slice text)
+static void emit_line(enum log_level level, int64_t wall_ns, struct mf_slice text)
 {
     struct mf_buf large = MF_BUF_INIT;
     bool told = text.len > TEXT_KEPT && emit_with(&large, level, wall_ns, text);
@@ -137,7 +137,7 @@ static void emit(enum log_level level, int64_t wall_ns, struct mf_slice text)
     (void)emit_with(&lg.line, level, wall_ns, text);
 }
 
-static void rotate(int64_t wall_ns)
+static void rotate_file(int64_t wall_ns)
 {
     struct mf_buf said = MF_BUF_INIT;
 
@@ -148,7 +148,8 @@ static void rotate(int64_t wall_ns)
         if (end == NULL)
             break;
         size_t n = (size_t)(end - rest.ptr);
-        emit(rest.ptr[0] == 'E' ? LOG_ERROR_ : LOG_INFO_, wall_ns, mf_slice(rest.ptr + 1, n - 1));
+        emit_line(rest.ptr[0] == 'E' ? LOG_ERROR_ : LOG_INFO_, wall_ns,
+                  mf_slice(rest.ptr + 1, n - 1));
         rest = mf_slice(end + 1, rest.len - n - 1);
     }
     mf_buf_fini(&said);
@@ -158,9 +159,9 @@ static void write_locked(enum log_level level, struct mf_slice text)
 {
     int64_t now = clock_wall_ns(); /* under the mutex, so that the times in a log ascend */
 
-    emit(level, now, text);
+    emit_line(level, now, text);
     if (lg.sink == SINK_FILE && log_file_due(&lg.file))
-        rotate(now);
+        rotate_file(now);
 }
 
 /* A text: in its own room, or, if it is longer, in memory. */
@@ -170,8 +171,8 @@ struct told {
     struct mf_slice text;
 };
 
-static void tell(struct told *t, const char *fmt, va_list ap) MF_PRINTF(2, 0);
-static void tell(struct told *t, const char *fmt, va_list ap)
+static void format_text(struct told *t, const char *fmt, va_list ap) MF_PRINTF(2, 0);
+static void format_text(struct told *t, const char *fmt, va_list ap)
 {
     va_list again;
 
@@ -186,14 +187,14 @@ static void tell(struct told *t, const char *fmt, va_list ap)
     va_end(again);
 }
 
-static void say(enum log_level level, const char *fmt, ...) MF_PRINTF(2, 3);
-static void say(enum log_level level, const char *fmt, ...)
+static void log_formatted(enum log_level level, const char *fmt, ...) MF_PRINTF(2, 3);
+static void log_formatted(enum log_level level, const char *fmt, ...)
 {
     struct told t;
     va_list ap;
 
     va_start(ap, fmt);
-    tell(&t, fmt, ap);
+    format_text(&t, fmt, ap);
     va_end(ap);
     write_locked(level, t.text);
     mf_buf_fini(&t.more);
@@ -212,7 +213,7 @@ void log_write(enum log_level level, const char *fmt, ...)
     if (!log_enabled(level))
         return;
     va_start(ap, fmt);
-    tell(&t, fmt, ap);
+    format_text(&t, fmt, ap);
     va_end(ap);
     pthread_mutex_lock(&lg.mutex);
     write_locked(level, t.text);
@@ -257,7 +258,7 @@ int log_open(const struct log_options *o, struct mf_error *e)
     atomic_store(&levels, LEVELS_ALWAYS | (o->debug ? 1u << LOG_DEBUG_ : 0) |
                               (o->trace ? 1u << LOG_TRACE_ : 0));
     if (sink == SINK_FILE && log_file_due(&lg.file))
-        say(LOG_INFO_, "Rotating logfile...");
+        log_formatted(LOG_INFO_, "Rotating logfile...");
     pthread_mutex_unlock(&lg.mutex);
     return 0;
 }
@@ -268,11 +269,11 @@ void log_reopen(void)
 
     pthread_mutex_lock(&lg.mutex);
     if (lg.sink != SINK_FILE)
-        say(LOG_INFO_, "File log re-open ignored, not a file logger");
+        log_formatted(LOG_INFO_, "File log re-open ignored, not a file logger");
     else if (log_file_reopen(&lg.file, &e) != 0)
-        say(LOG_ERROR_, "File log not re-opened: %s", e.text);
+        log_formatted(LOG_ERROR_, "File log not re-opened: %s", e.text);
     else
-        say(LOG_INFO_, "File log re-opened");
+        log_formatted(LOG_INFO_, "File log re-opened");
     pthread_mutex_unlock(&lg.mutex);
 }
 

@@ -91,7 +91,7 @@ bool log_file_due(const struct log_file *f)
     return f->limit != 0 && f->size > f->limit;
 }
 
-static void stamp(char dst[sizeof STAMP_TEXT], int64_t wall_ns, bool utc)
+static void put_stamp(char dst[sizeof STAMP_TEXT], int64_t wall_ns, bool utc)
 {
     time_t s = (time_t)(wall_ns / CLOCK_S);
     struct tm tm;
@@ -158,7 +158,7 @@ static void names_read(struct names *v, DIR *dir, const char *base)
 }
 
 /* max_files counts the file being written, as nats-server's logfile_max_num does. */
-static void purge(const struct log_file *f, struct mf_buf *said)
+static void purge_backups(const struct log_file *f, struct mf_buf *said)
 {
     struct names v = {NULL, 0, 0};
     const char *slash = strrchr(f->path, '/');
@@ -205,7 +205,7 @@ void log_file_rotate(struct log_file *f, int64_t wall_ns, bool utc, struct mf_bu
     struct mf_buf to = MF_BUF_INIT;
     struct mf_error e;
 
-    stamp(when, wall_ns, utc);
+    put_stamp(when, wall_ns, utc);
     mf_buf_printf(&to, "%s.%s", f->path, when);
     const char *backup = mf_buf_cstr(&to);
     if (mf_buf_failed(&to)) {
@@ -220,7 +220,7 @@ void log_file_rotate(struct log_file *f, int64_t wall_ns, bool utc, struct mf_bu
     } else {
         mf_buf_printf(said, "IRotated log, backup saved as \"%s\"\n", backup);
         if (f->max_files > 0)
-            purge(f, said);
+            purge_backups(f, said);
     }
     mf_buf_fini(&to);
 }

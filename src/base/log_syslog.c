@@ -22,7 +22,7 @@
 #define CONNECT_MS   2000 /* at log_open() only */
 #define RECONNECT_NS (1 * CLOCK_S)
 
-static int priority(enum log_level level)
+static int priority_of(enum log_level level)
 {
     switch (level) {
     case LOG_FATAL_:
@@ -58,7 +58,7 @@ static bool split_host(const char *text, char host[256], char port[16])
     return true;
 }
 
-static int resolve(struct log_syslog *s, const char *where, struct mf_error *e)
+static int resolve_host(struct log_syslog *s, const char *where, struct mf_error *e)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = s->type}, *found;
     char host[256], port[16];
@@ -81,7 +81,7 @@ static int parse_url(struct log_syslog *s, const char *url, struct mf_error *e)
 
     if (mf_starts(u, "udp://") || mf_starts(u, "tcp://")) {
         s->type = url[0] == 'u' ? SOCK_DGRAM : SOCK_STREAM;
-        return resolve(s, url + strlen("udp://"), e);
+        return resolve_host(s, url + strlen("udp://"), e);
     }
     if (!mf_starts(u, "unix://"))
         return mf_fail(e, MF_INVAL, "network is none of udp, tcp, unix");
@@ -97,7 +97,7 @@ static int parse_url(struct log_syslog *s, const char *url, struct mf_error *e)
 
 /* Starts to connect; *pending when that is still under way.  fd is -1 on failure, with errno set.
  */
-static void dial(struct log_syslog *s, int64_t wall_ns, bool *pending)
+static void start_connect(struct log_syslog *s, int64_t wall_ns, bool *pending)
 {
     s->connected_ns = wall_ns;
     *pending = false;
@@ -115,11 +115,11 @@ static void dial(struct log_syslog *s, int64_t wall_ns, bool *pending)
 }
 
 /* A wrong address should stop the server's start, not lose its log. */
-static int dial_and_wait(struct log_syslog *s, struct mf_error *e)
+static int connect_and_wait(struct log_syslog *s, struct mf_error *e)
 {
     bool pending;
 
-    dial(s, clock_wall_ns(), &pending);
+    start_connect(s, clock_wall_ns(), &pending);
     if (s->fd < 0)
         return mf_fail_errno(e, MF_IO, "connect");
     if (!pending)
@@ -143,7 +143,7 @@ int log_syslog_open(struct log_syslog *s, const char *url, struct mf_error *e)
 
     if (url == NULL) {
         openlog(program_invocation_short_name, LOG_PID, LOG_DAEMON);
-    } else if (parse_url(&made, url, e) != 0 || dial_and_wait(&made, e) != 0) {
+    } else if (parse_url(&made, url, e) != 0 || connect_and_wait(&made, e) != 0) {
         return mf_wrap(e, "remote syslog %s", url);
     }
     *s = made;
@@ -164,7 +164,7 @@ static void send_line(struct log_syslog *s, struct mf_slice line, int64_t wall_n
     bool pending;
 
     if (s->fd < 0 && (wall_ns < s->connected_ns || wall_ns - s->connected_ns >= RECONNECT_NS))
-        dial(s, wall_ns, &pending);
+        start_connect(s, wall_ns, &pending);
     if (s->fd < 0)
         return;
     ssize_t n = send(s->fd, line.ptr, line.len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -179,14 +179,14 @@ static void send_line(struct log_syslog *s, struct mf_slice line, int64_t wall_n
 void log_syslog_write(struct log_syslog *s, enum log_level level, int64_t wall_ns, const char *text)
 {
     if (!s->remote) {
-        syslog(priority(level), "%s", text);
+        syslog(priority_of(level), "%s", text);
         return;
     }
     char when[CLOCK_TEXT], host[256] = "localhost";
     struct mf_buf line = MF_BUF_INIT;
     gethostname(host, sizeof host - 1);
     clock_rfc3339(when, wall_ns - wall_ns % CLOCK_S);
-    mf_buf_printf(&line, "<%d>%s %s %s[%d]: %s\n", priority(level), when, host,
+    mf_buf_printf(&line, "<%d>%s %s %s[%d]: %s\n", priority_of(level), when, host,
                   program_invocation_short_name, (int)getpid(), text);
     if (!mf_buf_failed(&line))
         send_line(s, mf_buf_slice(&line), wall_ns);

@@ -24,7 +24,7 @@ void rand_bytes(void *dst, size_t n)
 /* xoshiro256** (Blackman and Vigna): 2^256-1 states, all zero excluded. */
 static _Thread_local uint64_t state[4];
 
-static uint64_t rotl(uint64_t x, int k)
+static uint64_t rotate_left(uint64_t x, int k)
 {
     return x << k | x >> (64 - k);
 }
@@ -33,13 +33,13 @@ uint64_t rand_fast(void)
 {
     while (MF_UNLIKELY((state[0] | state[1] | state[2] | state[3]) == 0))
         rand_bytes(state, sizeof state);
-    uint64_t result = rotl(state[1] * 5, 7) * 9, t = state[1] << 17;
+    uint64_t result = rotate_left(state[1] * 5, 7) * 9, t = state[1] << 17;
     state[2] ^= state[0];
     state[3] ^= state[1];
     state[1] ^= state[2];
     state[0] ^= state[3];
     state[2] ^= t;
-    state[3] = rotl(state[3], 45);
+    state[3] = rotate_left(state[3], 45);
     return result;
 }
 

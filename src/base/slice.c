@@ -40,7 +40,7 @@ struct mf_slice mf_trim(struct mf_slice s)
 }
 
 /* Not tolower(): that one asks the locale. */
-static unsigned lower(unsigned c)
+static unsigned to_lower(unsigned c)
 {
     return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
@@ -50,7 +50,7 @@ bool mf_eq_nocase(struct mf_slice a, const char *s)
     if (a.len != strlen(s))
         return false;
     for (size_t i = 0; i < a.len; i++)
-        if (lower(a.ptr[i]) != lower((unsigned char)s[i]))
+        if (to_lower(a.ptr[i]) != to_lower((unsigned char)s[i]))
             return false;
     return true;
 }

@@ -6,7 +6,7 @@
 #define FIRST_CAP 8
 
 /* Adds one slot and splits another into it. */
-static void grow(struct table *t)
+static void grow_slots(struct table *t)
 {
     struct table_node **from, **to;
 
@@ -35,7 +35,7 @@ static void grow(struct table *t)
 }
 
 /* Joins the last slot with the one that it was split from. */
-static void shrink(struct table *t)
+static void shrink_slots(struct table *t)
 {
     struct table_node *last, **end;
 
@@ -70,7 +70,7 @@ int table_add(struct table *t, struct table_node *n, uint64_t hash)
     n->next = *at;
     *at = n;
     if (++t->count > t->cap)
-        grow(t);
+        grow_slots(t);
     return 0;
 }
 
@@ -88,7 +88,7 @@ void table_del(struct table *t, struct table_node *n)
     }
     /* Four at a time, to be done when the nodes are. */
     for (int i = 0; i < 4 && t->cap > FIRST_CAP && t->count < t->cap / 4; i++)
-        shrink(t);
+        shrink_slots(t);
 }
 
 struct table_node *table_any(const struct table *t, size_t *start)

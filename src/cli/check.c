@@ -123,7 +123,7 @@ static int exit_code(const struct items *all)
     return EXIT_CLEAN;
 }
 
-static void show(const struct args *a, const struct items *all, struct mf_buf *out)
+static void show_items(const struct args *a, const struct items *all, struct mf_buf *out)
 {
     bool tree = all->count > 1;
 
@@ -159,7 +159,7 @@ static int take_items(struct items *all, const char *dir, struct mf_error *e)
     return all->item != NULL ? 0 : mf_fail(e, MF_NOMEM, "%s", dir);
 }
 
-static int run(struct args *a, struct items *all, struct mf_buf *out, struct mf_error *e)
+static int check_items(struct args *a, struct items *all, struct mf_buf *out, struct mf_error *e)
 {
     struct bar bar = {.shown = false};
 
@@ -177,7 +177,7 @@ static int run(struct args *a, struct items *all, struct mf_buf *out, struct mf_
         bar_clear(&bar);
     }
     a->o.arg = NULL;
-    show(a, all, out);
+    show_items(a, all, out);
     return mf_buf_failed(out) ? mf_fail(e, MF_NOMEM, "print the findings") : 0;
 }
 
@@ -198,7 +198,7 @@ int check_main(int argc, char **argv)
         (void)fputs(usage, stdout);
         return EXIT_CLEAN;
     }
-    if (run(&a, &all, &out, &e) != 0)
+    if (check_items(&a, &all, &out, &e) != 0)
         (void)fprintf(stderr, "mayfly: %s\n", e.text);
     else {
         code = exit_code(&all);

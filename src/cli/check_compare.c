@@ -37,7 +37,7 @@ static struct check_damage *damage_at(const struct comparison *k, struct check_p
                : NULL;
 }
 
-static void differs(struct comparison *k, uint64_t *counter, uint64_t seq)
+static void note_difference(struct comparison *k, uint64_t *counter, uint64_t seq)
 {
     ++*counter;
     if (k->first_seq == 0 || seq < k->first_seq)
@@ -56,7 +56,7 @@ static void only_in_checkpoint(struct comparison *k, uint64_t seq, const struct 
     }
     d = damage_at(k, (struct check_pos){k->c->seg[en->segment].number, (uint64_t)en->off8 * 8});
     if (d == NULL) {
-        differs(k, &k->only_cp, seq);
+        note_difference(k, &k->only_cp, seq);
         return;
     }
     d->lost++;
@@ -70,11 +70,11 @@ static int compare_message(void *arg, uint64_t seq, const struct entry *en)
 
     k->c->res->cp_messages++;
     for (; k->at < log->lines && log->line[k->at].seq < seq; k->at++)
-        differs(k, &k->only_log, log->line[k->at].seq);
+        note_difference(k, &k->only_log, log->line[k->at].seq);
     if (k->at == log->lines || log->line[k->at].seq != seq)
         only_in_checkpoint(k, seq, en);
     else if (log->line[k->at++].digest != live_line(k->c, seq, en))
-        differs(k, &k->both_differ, seq);
+        note_difference(k, &k->both_differ, seq);
     return 0;
 }
 
@@ -113,7 +113,7 @@ static bool in_damage(const struct comparison *k, struct check_pos p)
     return false;
 }
 
-static void judge(struct comparison *k, struct cp *cp)
+static void judge_checkpoint(struct comparison *k, struct cp *cp)
 {
     struct check_result *res = k->c->res;
     uint64_t wrong = k->both_differ + k->only_log + k->only_cp + k->blobs;
@@ -194,13 +194,13 @@ int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
         if (model_each(&m, compare_message, &k) != 0)
             rc = mf_fail(e, MF_NOMEM, "compare the checkpoint");
         for (; k.at < log->lines; k.at++)
-            differs(&k, &k.only_log, log->line[k.at].seq);
+            note_difference(&k, &k.only_log, log->line[k.at].seq);
         model_each_blob(&m, compare_blob, &k);
         if (c->res->cp_blobs < c->res->live.blobs)
             k.blobs += c->res->live.blobs - c->res->cp_blobs;
         c->res->cp_last_sequence = m.last;
         if (rc == 0)
-            judge(&k, cp);
+            judge_checkpoint(&k, cp);
     }
     doubt_fini(&behind.doubt);
     model_fini(&m);

@@ -158,7 +158,7 @@ static int apply_erase(struct run *r, const struct rec *rec)
 }
 
 /* A message in chain whose data is not what was written: is it an erased one? */
-static bool hollow(struct run *r, const struct rec *rec, struct check_pos at)
+static bool is_hollow(struct run *r, const struct rec *rec, struct check_pos at)
 {
     bool zeros = true;
 
@@ -177,7 +177,7 @@ static bool hollow(struct run *r, const struct rec *rec, struct check_pos at)
 /* --- what records mean ------------------------------------------------------------------------ */
 
 /* The sequences that may have been in the damage since the last record: up to this one. */
-static void resolve(struct run *r, uint64_t upto)
+static void resolve_damages(struct run *r, uint64_t upto)
 {
     struct check_result *res = r->c->res;
 
@@ -208,7 +208,7 @@ static int apply_message(struct run *r, const struct rec *rec)
     };
 
     if (rec->type == REC_MESSAGE && seq > 0)
-        resolve(r, seq - 1);
+        resolve_damages(r, seq - 1);
     if (rec->type == REC_MESSAGE && r->doubt.first_seq == 0)
         r->doubt.first_seq = seq;
     model_saw(r->m, seq);
@@ -234,7 +234,7 @@ static void apply_commit(struct run *r, const struct rec *rec)
 {
     int64_t clock = (int64_t)rd64(rec->p + 72);
 
-    resolve(r, rd64(rec->p + 48));
+    resolve_damages(r, rd64(rec->p + 48));
     model_saw(r->m, rd64(rec->p + 48));
     /* T = 0, S = 0 stands for "no mark yet"; as a mark it would take nothing. */
     model_mark(r->m, (int64_t)rd64(rec->p + 56), rd64(rec->p + 64));
@@ -248,7 +248,7 @@ static void apply_commit(struct run *r, const struct rec *rec)
     r->doubt.unseen = 0;
 }
 
-static int apply(struct run *r, const struct rec *rec)
+static int apply_record(struct run *r, const struct rec *rec)
 {
     struct check_segment *s = &r->c->res->segment[r->c->cur];
     uint64_t a = rd64(rec->p + 16), b = rec->fixed >= 32 ? rd64(rec->p + 24) : 0;
@@ -308,14 +308,14 @@ static int apply_batch(struct run *r, uint64_t end)
     for (uint64_t off = r->batch_start; r->batch_open && off < end && rc == 0; off += rec.padded) {
         if (rec_fixed(c->buf + off, c->limit - off, off, c->key, &rec) != REC_OK)
             break;
-        rc = apply(r, &rec);
+        rc = apply_record(r, &rec);
     }
     r->batch_open = false;
     return rc;
 }
 
 /* One valid record in chain. */
-static int take(struct run *r, const struct rec *rec)
+static int take_record(struct run *r, const struct rec *rec)
 {
     uint64_t end = rec->offset + rec->padded;
     bool whole = true;
@@ -325,9 +325,9 @@ static int take(struct run *r, const struct rec *rec)
         if (r->batch_open)
             rules_open_batch(r, rec);
         r->batch_open = false;
-        rc = apply(r, rec);
+        rc = apply_record(r, rec);
     } else if (!r->batch_open && rec->last) {
-        rc = apply(r, rec);
+        rc = apply_record(r, rec);
     } else {
         if (!r->batch_open)
             r->batch_start = rec->offset;
@@ -345,8 +345,8 @@ static int take(struct run *r, const struct rec *rec)
 /* --- stretches -------------------------------------------------------------------------------- */
 
 /* `only`: the one record it consists of; NULL: there may be anything in it. */
-static int damage(struct run *r, enum check_kind kind, struct check_pos at, uint64_t length,
-                  const struct rec *only, const char *what)
+static int note_damage(struct run *r, enum check_kind kind, struct check_pos at, uint64_t length,
+                       const struct rec *only, const char *what)
 {
     struct check_damage *d;
     uint64_t first = r->m->last + 1;
@@ -366,8 +366,8 @@ static int damage(struct run *r, enum check_kind kind, struct check_pos at, uint
 
 /* No record in chain at p; bad: one whose fixed part is in order, or NULL.  *off: where to go on,
  * 0: this segment is done. */
-static int stretch(struct run *r, struct check_pos p, enum rec_why why, const struct rec *bad,
-                   uint64_t *off, struct mf_error *e)
+static int skip_damage(struct run *r, struct check_pos p, enum rec_why why, const struct rec *bad,
+                       uint64_t *off, struct mf_error *e)
 {
     const struct seg *s = &r->c->seg[r->c->cur];
     struct rec rec;
@@ -392,8 +392,8 @@ static int stretch(struct run *r, struct check_pos p, enum rec_why why, const st
     if (!found || bad == NULL || end != p.offset + bad->padded || rec.chain != bad->check)
         bad = NULL;
     if (p.offset < end)
-        rc = damage(r, CHECK_RECORDS, p, end - p.offset, bad, rec_why_text(why));
-    else if ((rc = damage(r, CHECK_RULE, p, 0, NULL, "the segment ends without a seal")) == 0)
+        rc = note_damage(r, CHECK_RECORDS, p, end - p.offset, bad, rec_why_text(why));
+    else if ((rc = note_damage(r, CHECK_RULE, p, 0, NULL, "the segment ends without a seal")) == 0)
         rc = doubt_damage(r, p, MAX_SEGMENT, NULL); /* the file may have been longer */
     return rc == 0 ? 0 : mf_fail(e, MF_NOMEM, "read the log");
 }
@@ -407,7 +407,7 @@ static void at_boundary(struct run *r, struct check_pos p)
 }
 
 /* The records of one segment, from off on. */
-static int walk(struct run *r, uint64_t off, struct mf_error *e)
+static int walk_segment(struct run *r, uint64_t off, struct mf_error *e)
 {
     struct check_pos p = {r->c->seg[r->c->cur].number, off};
     enum rec_why why;
@@ -419,10 +419,11 @@ static int walk(struct run *r, uint64_t off, struct mf_error *e)
             return e->code;
         if (why == REC_OK && r->chain_known && rec.chain != r->chain)
             why = REC_OUT_OF_CHAIN;
-        if (why == REC_BAD_DATA && (!r->chain_known || rec.chain == r->chain) && hollow(r, &rec, p))
+        if (why == REC_BAD_DATA && (!r->chain_known || rec.chain == r->chain) &&
+            is_hollow(r, &rec, p))
             why = REC_OK;
         if (why == REC_OK) {
-            if (take(r, &rec) != 0)
+            if (take_record(r, &rec) != 0)
                 return mf_fail(e, MF_NOMEM, "read the log");
             p.offset += rec.padded;
             if (rec.type == REC_SEAL) {
@@ -431,7 +432,7 @@ static int walk(struct run *r, uint64_t off, struct mf_error *e)
             }
             continue;
         }
-        if (stretch(r, p, why, why == REC_BAD_DATA ? &rec : NULL, &off, e) != 0)
+        if (skip_damage(r, p, why, why == REC_BAD_DATA ? &rec : NULL, &off, e) != 0)
             return e->code;
         if (r->ended || off == 0)
             return 0;
@@ -441,7 +442,7 @@ static int walk(struct run *r, uint64_t off, struct mf_error *e)
 }
 
 /* Segments from `number` to before `next` are not there. */
-static int gap(struct run *r, uint64_t number, uint64_t next, struct mf_error *e)
+static int skip_missing(struct run *r, uint64_t number, uint64_t next, struct mf_error *e)
 {
     struct check_pos p = {number, HEADER_PAGE};
     char what[96];
@@ -456,7 +457,7 @@ static int gap(struct run *r, uint64_t number, uint64_t next, struct mf_error *e
                    next - number == 1 ? "the file is missing"
                                       : "%" PRIu64 " files are missing from here on",
                    next - number);
-    if (damage(r, CHECK_MISSING, p, 0, NULL, what) != 0 ||
+    if (note_damage(r, CHECK_MISSING, p, 0, NULL, what) != 0 ||
         doubt_damage(r, p, (next - number) * MAX_SEGMENT, NULL) != 0)
         return mf_fail(e, MF_NOMEM, "read the log");
     return 0;
@@ -481,7 +482,7 @@ int log_run(struct run *r, struct check_pos from, struct mf_error *e)
         uint64_t number = c->seg[i].number;
 
         if (!r->ended && number != expect)
-            rc = gap(r, expect, number, e);
+            rc = skip_missing(r, expect, number, e);
         if (rc == 0)
             rc = seg_begin(c, i, e);
         if (rc == 0 && r->ended) {
@@ -489,13 +490,13 @@ int log_run(struct run *r, struct check_pos from, struct mf_error *e)
                 c->res->segment[i].after_end = true;
             rc = walk_aside(r, HEADER_PAGE, e);
         } else if (rc == 0) {
-            rc = walk(r, number == from.segment ? from.offset : HEADER_PAGE, e);
+            rc = walk_segment(r, number == from.segment ? from.offset : HEADER_PAGE, e);
         }
         expect = number + 1;
     }
     if (rc == 0 && !r->ended) {
         r->stop = (struct check_pos){expect, HEADER_PAGE};
-        rc = gap(r, expect, r->synced.segment + 1, e);
+        rc = skip_missing(r, expect, r->synced.segment + 1, e);
     }
     if (r->batch_open)
         r->follows = true; /* its beginning is there, its end is not */

@@ -35,7 +35,7 @@ void model_fini(struct model *m)
 }
 
 /* The slot of a page, or the free one where it would go.  There always is a free one. */
-static struct page *probe(struct page *page, size_t cap, uint64_t id)
+static struct page *probe_page(struct page *page, size_t cap, uint64_t id)
 {
     size_t i = (size_t)((id * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (cap - 1);
 
@@ -44,7 +44,7 @@ static struct page *probe(struct page *page, size_t cap, uint64_t id)
     return &page[i];
 }
 
-static struct page *find(struct model *m, uint64_t id)
+static struct page *find_page(struct model *m, uint64_t id)
 {
     struct page *p;
 
@@ -52,7 +52,7 @@ static struct page *find(struct model *m, uint64_t id)
         return NULL;
     p = &m->page[m->hot];
     if (!p->used || p->id != id)
-        p = probe(m->page, m->cap, id);
+        p = probe_page(m->page, m->cap, id);
     if (!p->used)
         return NULL;
     m->hot = (size_t)(p - m->page);
@@ -76,7 +76,7 @@ static int make_room(struct model *m)
         return MF_NOMEM;
     for (size_t i = 0; i < m->cap; i++)
         if (m->page[i].bits != 0)
-            *probe(page, cap, m->page[i].id) = m->page[i];
+            *probe_page(page, cap, m->page[i].id) = m->page[i];
         else
             free(m->page[i].e);
     free(m->page);
@@ -106,13 +106,13 @@ static int page_grow(struct page *p)
 
 int model_put(struct model *m, uint64_t seq, const struct entry *e)
 {
-    struct page *p = find(m, seq / 64);
+    struct page *p = find_page(m, seq / 64);
     unsigned bit = (unsigned)(seq % 64), at, count;
 
     if (p == NULL) {
         if (make_room(m) != 0)
             return MF_NOMEM;
-        p = probe(m->page, m->cap, seq / 64);
+        p = probe_page(m->page, m->cap, seq / 64);
         *p = (struct page){.id = seq / 64, .used = true};
         m->used++;
         m->hot = (size_t)(p - m->page);
@@ -144,14 +144,14 @@ static void page_remove(struct page *p, unsigned bit)
 
 bool model_has(struct model *m, uint64_t seq)
 {
-    const struct page *p = find(m, seq / 64);
+    const struct page *p = find_page(m, seq / 64);
 
     return p != NULL && (p->bits >> (seq % 64) & 1) != 0;
 }
 
 void model_remove(struct model *m, uint64_t seq)
 {
-    struct page *p = find(m, seq / 64);
+    struct page *p = find_page(m, seq / 64);
 
     if (p != NULL && (p->bits >> (seq % 64) & 1) != 0)
         page_remove(p, (unsigned)(seq % 64));
@@ -176,7 +176,7 @@ void model_remove_range(struct model *m, uint64_t first, uint64_t last)
         return;
     if (hi - lo < m->cap) {
         for (uint64_t id = lo; id <= hi; id++) {
-            struct page *p = find(m, id);
+            struct page *p = find_page(m, id);
 
             if (p != NULL)
                 page_remove_range(p, first, last);
@@ -190,7 +190,7 @@ void model_remove_range(struct model *m, uint64_t first, uint64_t last)
 
 void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline, uint16_t flags)
 {
-    struct page *p = find(m, seq / 64);
+    struct page *p = find_page(m, seq / 64);
     struct entry *e;
 
     if (p == NULL || (p->bits >> (seq % 64) & 1) == 0)

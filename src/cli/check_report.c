@@ -24,8 +24,8 @@ static const char *bytes_text(char dst[32], uint64_t n)
     return dst;
 }
 
-static void row(struct mf_buf *out, const char *name, const char *fmt, ...) MF_PRINTF(3, 4);
-static void row(struct mf_buf *out, const char *name, const char *fmt, ...)
+static void put_row(struct mf_buf *out, const char *name, const char *fmt, ...) MF_PRINTF(3, 4);
+static void put_row(struct mf_buf *out, const char *name, const char *fmt, ...)
 {
     va_list ap;
 
@@ -89,12 +89,13 @@ static void log_rows(struct mf_buf *out, const struct check_result *r)
 {
     char a[32], b[32];
 
-    row(out, "log", "%zu segments, %s; %" PRIu64 " records, %s of them dead", r->segments,
-        bytes_text(a, r->bytes), r->records, bytes_text(b, dead_bytes(r)));
-    row(out, "end", "%016" PRIx64 ".log offset %" PRIu64 ", %s", r->end_segment, r->end_offset,
-        !r->torn ? "clean"
-                 : "a torn tail: the last group was cut short, as after a crash; the next start "
-                   "cuts it off");
+    put_row(out, "log", "%zu segments, %s; %" PRIu64 " records, %s of them dead", r->segments,
+            bytes_text(a, r->bytes), r->records, bytes_text(b, dead_bytes(r)));
+    put_row(out, "end", "%016" PRIx64 ".log offset %" PRIu64 ", %s", r->end_segment, r->end_offset,
+            !r->torn
+                ? "clean"
+                : "a torn tail: the last group was cut short, as after a crash; the next start "
+                  "cuts it off");
 }
 
 static void live_rows(struct mf_buf *out, const struct check_result *r)
@@ -103,43 +104,43 @@ static void live_rows(struct mf_buf *out, const struct check_result *r)
     char a[32];
 
     if (v->messages == 0)
-        row(out, "messages", "0 live, last sequence %" PRIu64, r->last_sequence);
+        put_row(out, "messages", "0 live, last sequence %" PRIu64, r->last_sequence);
     else
-        row(out, "messages",
-            "%" PRIu64 " live, %s, %" PRIu64 " keys, sequences %" PRIu64 "..%" PRIu64
-            ", last sequence %" PRIu64,
-            v->messages, bytes_text(a, v->bytes), v->keys, v->first_seq, v->last_seq,
-            r->last_sequence);
-    row(out, "deadlines",
-        "%" PRIu64 ", %" PRIu64 " of them past; %" PRIu64 " messages infinite, %" PRIu64
-        " without both; %" PRIu64 " pinned",
-        v->with_deadline, v->past_deadline, v->infinite,
-        v->messages - v->with_deadline - v->infinite, v->pinned);
-    row(out, "blobs", "%" PRIu64, v->blobs);
+        put_row(out, "messages",
+                "%" PRIu64 " live, %s, %" PRIu64 " keys, sequences %" PRIu64 "..%" PRIu64
+                ", last sequence %" PRIu64,
+                v->messages, bytes_text(a, v->bytes), v->keys, v->first_seq, v->last_seq,
+                r->last_sequence);
+    put_row(out, "deadlines",
+            "%" PRIu64 ", %" PRIu64 " of them past; %" PRIu64 " messages infinite, %" PRIu64
+            " without both; %" PRIu64 " pinned",
+            v->with_deadline, v->past_deadline, v->infinite,
+            v->messages - v->with_deadline - v->infinite, v->pinned);
+    put_row(out, "blobs", "%" PRIu64, v->blobs);
 }
 
 static void checkpoint_row(struct mf_buf *out, const struct check_result *r)
 {
     switch (r->checkpoint) {
     case CHECK_CP_NONE:
-        row(out, "checkpoint", "none: the next start reads the whole log");
+        put_row(out, "checkpoint", "none: the next start reads the whole log");
         break;
     case CHECK_CP_DAMAGED:
-        row(out, "checkpoint",
-            "damaged: the next start reads the whole log; nothing is lost by it");
+        put_row(out, "checkpoint",
+                "damaged: the next start reads the whole log; nothing is lost by it");
         break;
     case CHECK_CP_OLD:
-        row(out, "checkpoint", "older than the log: the next start reads the whole log");
+        put_row(out, "checkpoint", "older than the log: the next start reads the whole log");
         break;
     case CHECK_CP_MATCHES:
-        row(out, "checkpoint", "matches the log, position %016" PRIx64 ".log offset %" PRIu64,
-            r->cp_segment, r->cp_offset);
+        put_row(out, "checkpoint", "matches the log, position %016" PRIx64 ".log offset %" PRIu64,
+                r->cp_segment, r->cp_offset);
         break;
     case CHECK_CP_DIFFERS:
-        row(out, "checkpoint", "differs from the log: delete the file, the log is the truth");
+        put_row(out, "checkpoint", "differs from the log: delete the file, the log is the truth");
         break;
     case CHECK_CP_EXPLAINED:
-        row(out, "checkpoint", "differs from the log, which is damaged: keep the file");
+        put_row(out, "checkpoint", "differs from the log, which is damaged: keep the file");
         break;
     }
 }
@@ -157,15 +158,16 @@ void check_report_text(struct mf_buf *out, const struct check_item *it, bool seg
     live_rows(out, r);
     checkpoint_row(out, r);
     if (r->server_pid != 0)
-        row(out, "warning",
-            "read while a server was writing: run it again without --no-lock "
-            "before you believe in damage");
+        put_row(out, "warning",
+                "read while a server was writing: run it again without --no-lock "
+                "before you believe in damage");
     for (size_t i = 0; i < r->notes; i++)
-        row(out, "note", "%s", r->note[i]);
+        put_row(out, "note", "%s", r->note[i]);
     if (r->damage_count == 0)
-        row(out, "damage", "none");
+        put_row(out, "damage", "none");
     else
-        row(out, "damage",
+        put_row(
+            out, "damage",
             "%" PRIu64
             " found; copy the directory before the server starts on it again, or let `mayfly check "
             "--repair` make a copy without it",

@@ -268,7 +268,7 @@ int check_begin(struct ctx *c, struct cp *cp, struct run *r, struct mf_error *e)
     return 0;
 }
 
-static int verify(struct ctx *c, struct model *m, struct summary *log, struct mf_error *e)
+static int verify_store(struct ctx *c, struct model *m, struct summary *log, struct mf_error *e)
 {
     struct cp cp = {.usable = false};
     struct run r = {.m = m};
@@ -306,7 +306,7 @@ int check_files(const struct check_source *src, const struct check_opts *o,
         e = &own;
     *out = (struct check_result){.damage = NULL};
     model_init(&m);
-    rc = verify(&c, &m, &log, e);
+    rc = verify_store(&c, &m, &log, e);
     if (rc == 0 && c.nomem)
         rc = mf_fail(e, MF_NOMEM, "list the findings");
     model_fini(&m);

@@ -12,7 +12,7 @@
 #define SCHEME "http://"
 
 /* Copies n bytes and a NUL, or refuses what does not fit. */
-static int copy(char *dst, size_t cap, const char *src, size_t n)
+static int copy_text(char *dst, size_t cap, const char *src, size_t n)
 {
     if (n >= cap)
         return MF_LIMIT;
@@ -27,7 +27,7 @@ static int copy_port(struct http_url *out, const char *digits, size_t n)
 
     if (mf_parse_u64(mf_slice(digits, n), &port) != 0 || port == 0 || port > 65535)
         return MF_INVAL;
-    return copy(out->port, sizeof out->port, digits, n);
+    return copy_text(out->port, sizeof out->port, digits, n);
 }
 
 int http_url_parse(struct http_url *out, const char *text, struct mf_error *e)
@@ -53,15 +53,15 @@ int http_url_parse(struct http_url *out, const char *text, struct mf_error *e)
         end = colon == NULL ? path : colon;
         colon = end;
     }
-    if (end == host || copy(out->host, sizeof out->host, host, (size_t)(end - host)) != 0)
+    if (end == host || copy_text(out->host, sizeof out->host, host, (size_t)(end - host)) != 0)
         return mf_fail(e, MF_INVAL, "%s: no host", text);
     if (colon == path)
-        (void)copy(out->port, sizeof out->port, "8222", 4);
+        (void)copy_text(out->port, sizeof out->port, "8222", 4);
     else if (*colon != ':' || copy_port(out, colon + 1, (size_t)(path - colon - 1)) != 0)
         return mf_fail(e, MF_INVAL, "%s: the port is a number from 1 to 65535", text);
     for (n = strlen(path); n > 0 && path[n - 1] == '/';)
         n--;
-    if (copy(out->base, sizeof out->base, path, n) != 0)
+    if (copy_text(out->base, sizeof out->base, path, n) != 0)
         return mf_fail(e, MF_INVAL, "%s: the path is too long", text);
     return 0;
 }
@@ -81,7 +81,7 @@ int http_response_parse(struct mf_slice raw, int *status, struct mf_slice *body,
     return 0;
 }
 
-static int dial(const struct http_url *url, int *out, struct mf_error *e)
+static int connect_to(const struct http_url *url, int *out, struct mf_error *e)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
     const struct timeval limit = {.tv_sec = HTTP_GET_TIMEOUT_S};
@@ -157,7 +157,7 @@ int http_get(const struct http_url *url, const char *path, struct mf_buf *raw, i
     (void)snprintf(request, sizeof request,
                    "GET %s%s HTTP/1.0\r\nHost: %s\r\nUser-Agent: mayfly\r\n\r\n", url->base, path,
                    url->host);
-    if (dial(url, &fd, e) != 0)
+    if (connect_to(url, &fd, e) != 0)
         goto err;
     rc = send_all(fd, mf_str(request), e);
     if (rc == 0)

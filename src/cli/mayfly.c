@@ -43,7 +43,7 @@ static int help_main(int argc, char **argv)
 }
 
 /* Where the command's own arguments begin, or 0 when argv does not name it. */
-static int matches(const struct command *c, int argc, char **argv)
+static int match_command(const struct command *c, int argc, char **argv)
 {
     if (c->group[0] == '\0')
         return argc > 1 && strcmp(argv[1], c->name) == 0 ? 2 : 0;
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     if (argc > 1 && (strcmp(argv[1], "-v") == 0 || strcmp(argv[1], "--version") == 0))
         return version_main(argc, argv);
     for (size_t i = 0; i < MF_COUNT(commands); i++) {
-        int first = matches(&commands[i], argc, argv);
+        int first = match_command(&commands[i], argc, argv);
 
         if (first > 0)
             return commands[i].run(argc - first, argv + first);

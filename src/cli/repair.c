@@ -315,7 +315,7 @@ static int write_copy(struct repair *x)
     return 0;
 }
 
-static int repair(struct repair *x)
+static int repair_store(struct repair *x)
 {
     struct cp cp;
     int rc;
@@ -350,7 +350,7 @@ int repair_files(const struct check_source *src, const struct repair_opts *o,
     x.e = e == NULL ? &own : e;
     *x.e = (struct mf_error){.code = 0};
     x.c = (struct ctx){.src = src, .o = &look, .res = &out->source};
-    rc = repair(&x);
+    rc = repair_store(&x);
     for (int i = 0; i < 2; i++)
         model_fini(&x.m[i]);
     doubt_fini(&x.whole.doubt);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char *join(const char *a, const char *between, const char *b)
+static char *join_path(const char *a, const char *between, const char *b)
 {
     struct mf_buf text = MF_BUF_INIT;
     char *path;
@@ -83,7 +83,7 @@ static char *without_slashes(const char *path)
 
 /* Files of another user are not opened by a server: as root, give it those of the source's owner.
  */
-static int own(const struct repair_dir *d, int fd)
+static int give_owner(const struct repair_dir *d, int fd)
 {
     return d->uid < 0 ? 0 : fchown(fd, (uid_t)d->uid, (gid_t)d->gid);
 }
@@ -92,7 +92,7 @@ static int sync_folder(const char *path, const struct repair_dir *d, struct mf_e
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
 
-    if (fd < 0 || (d != NULL && own(d, fd) != 0) || fsync(fd) != 0)
+    if (fd < 0 || (d != NULL && give_owner(d, fd) != 0) || fsync(fd) != 0)
         rc = mf_fail_errno(e, MF_IO, "sync %s", path);
     if (fd >= 0)
         (void)close(fd);
@@ -120,7 +120,7 @@ static int put_file(void *arg, const char *name, const uint8_t *bytes, size_t n,
     int fd = openat(d->store, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     int rc = 0;
 
-    if (fd < 0 || own(d, fd) != 0 || write_all(fd, bytes, n) != 0 || fsync(fd) != 0)
+    if (fd < 0 || give_owner(d, fd) != 0 || write_all(fd, bytes, n) != 0 || fsync(fd) != 0)
         rc = mf_fail_errno(e, MF_IO, "write %s/%s", d->partial, name);
     if (fd >= 0)
         (void)close(fd);
@@ -134,7 +134,7 @@ int repair_dir_begin(struct repair_dir *d, const char *src, const char *to, stru
     *d = (struct repair_dir){.store = -1, .uid = -1, .gid = -1, .sink = {.put = put_file}};
     d->sink.arg = d;
     d->to = without_slashes(to);
-    d->partial = d->to == NULL ? NULL : join(d->to, "", ".partial");
+    d->partial = d->to == NULL ? NULL : join_path(d->to, "", ".partial");
     if (d->partial == NULL)
         return mf_fail(e, MF_NOMEM, "--to %s", to);
     if (judge_place(d->to, e) != 0 || judge_apart(src, d->to, e) != 0)
@@ -174,7 +174,7 @@ static int make_folders(struct repair_dir *d, char *path, size_t done, struct mf
 
 int repair_dir_store(struct repair_dir *d, const char *below, struct mf_error *e)
 {
-    char *path = join(d->partial, *below == '\0' ? "" : "/", below);
+    char *path = join_path(d->partial, *below == '\0' ? "" : "/", below);
     int rc;
 
     if (path == NULL)

@@ -6,25 +6,25 @@
 #define TARGET (UINT64_C(64) << 20) /* a segment is no larger, unless one record is */
 #define TAIL   104u                 /* the commit and the seal at its end */
 
-static void wr16(uint8_t *p, uint64_t v)
+static void put_le16(uint8_t *p, uint64_t v)
 {
     p[0] = (uint8_t)v;
     p[1] = (uint8_t)(v >> 8);
 }
-static void wr32(uint8_t *p, uint64_t v)
+static void put_le32(uint8_t *p, uint64_t v)
 {
-    wr16(p, v);
-    wr16(p + 2, v >> 16);
+    put_le16(p, v);
+    put_le16(p + 2, v >> 16);
 }
-static void wr64(uint8_t *p, uint64_t v)
+static void put_le64(uint8_t *p, uint64_t v)
 {
-    wr32(p, v);
-    wr32(p + 4, v >> 32);
+    put_le32(p, v);
+    put_le32(p + 4, v >> 32);
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-static size_t padded(size_t n)
+static size_t pad_length(size_t n)
 {
     return (n + 7) / 8 * 8;
 }
@@ -33,13 +33,13 @@ static size_t padded(size_t n)
  * NULL: no memory.  finish_record() must follow. */
 static uint8_t *add_record(struct repair_log *l, uint8_t type, size_t length)
 {
-    uint8_t *p = mf_buf_reserve(&l->buf, padded(length));
+    uint8_t *p = mf_buf_reserve(&l->buf, pad_length(length));
 
     if (p == NULL)
         return NULL;
-    memset(p, 0, padded(length));
-    wr32(p + 4, length);
-    wr32(p + 8, l->chain);
+    memset(p, 0, pad_length(length));
+    put_le32(p + 4, length);
+    put_le32(p + 8, l->chain);
     p[12] = type;
     p[13] = type != REC_COMMIT && type != REC_SEAL; /* a batch of its own */
     return p;
@@ -48,13 +48,13 @@ static uint8_t *add_record(struct repair_log *l, uint8_t type, size_t length)
 /* fixed: where its data begins, if it has any. */
 static void finish_record(struct repair_log *l, uint8_t *p, size_t fixed, bool data)
 {
-    size_t size = padded(rd32(p + 4));
+    size_t size = pad_length(rd32(p + 4));
     uint64_t seed = l->key + l->buf.len * UINT64_C(0x9E3779B97F4A7C15);
 
     if (data)
-        wr64(p + fixed - 8, checksum64(p + fixed, size - fixed, seed));
+        put_le64(p + fixed - 8, checksum64(p + fixed, size - fixed, seed));
     l->chain = (uint32_t)checksum64(p + 4, fixed - 4, seed);
-    wr32(p, l->chain);
+    put_le32(p, l->chain);
     l->buf.len += size;
 }
 
@@ -65,14 +65,14 @@ static int add_commit(struct repair_log *l, uint64_t synced, struct mf_error *e)
 
     if (p == NULL)
         return mf_fail(e, MF_NOMEM, "write a segment");
-    wr64(p + 16, ++l->group);
-    wr64(p + 24, l->number);
-    wr64(p + 32, synced);
-    wr64(p + 40, 1);
-    wr64(p + 48, l->last);
-    wr64(p + 56, (uint64_t)l->mark_t);
-    wr64(p + 64, l->mark_s);
-    wr64(p + 72, (uint64_t)l->clock);
+    put_le64(p + 16, ++l->group);
+    put_le64(p + 24, l->number);
+    put_le64(p + 32, synced);
+    put_le64(p + 40, 1);
+    put_le64(p + 48, l->last);
+    put_le64(p + 56, (uint64_t)l->mark_t);
+    put_le64(p + 64, l->mark_s);
+    put_le64(p + 72, (uint64_t)l->clock);
     finish_record(l, p, 80, false);
     return 0;
 }
@@ -83,7 +83,7 @@ static int add_seal(struct repair_log *l, struct mf_error *e)
 
     if (p == NULL)
         return mf_fail(e, MF_NOMEM, "write a segment");
-    wr64(p + 16, l->number + 1);
+    put_le64(p + 16, l->number + 1);
     finish_record(l, p, 24, false);
     return 0;
 }
@@ -111,13 +111,13 @@ static void write_header(const struct repair_log *l, uint64_t size)
         uint8_t *p = l->buf.ptr + at;
 
         memcpy(p, "MAYFLYSG", 8);
-        wr32(p + 8, FORMAT_VERSION);
-        wr32(p + 12, HEADER_PAGE);
+        put_le32(p + 8, FORMAT_VERSION);
+        put_le32(p + 12, HEADER_PAGE);
         memcpy(p + 16, l->id, 16);
-        wr64(p + 32, l->number);
-        wr64(p + 40, size);
-        wr64(p + 48, (uint64_t)l->now_ns);
-        wr64(p + 56, checksum64(p, HEADER_BYTES - 8, at));
+        put_le64(p + 32, l->number);
+        put_le64(p + 40, size);
+        put_le64(p + 48, (uint64_t)l->now_ns);
+        put_le64(p + 56, checksum64(p, HEADER_BYTES - 8, at));
     }
 }
 
@@ -145,7 +145,7 @@ static int end_segment(struct repair_log *l, struct mf_error *e)
 /* For a record of this length: goes on in a new segment where it does not fit. */
 static int make_room(struct repair_log *l, size_t length, struct mf_error *e)
 {
-    if (l->buf.len + padded(length) + TAIL <= TARGET || l->buf.len == HEADER_PAGE)
+    if (l->buf.len + pad_length(length) + TAIL <= TARGET || l->buf.len == HEADER_PAGE)
         return 0;
     if (end_segment(l, e) != 0 || begin_segment(l, e) != 0)
         return e->code;
@@ -171,9 +171,9 @@ int repair_log_message(struct repair_log *l, const struct rec *from, int64_t dea
     p = add_record(l, REC_MESSAGE, from->length);
     if (p == NULL)
         return mf_fail(e, MF_NOMEM, "write a message");
-    wr16(p + 14, flags);
+    put_le16(p + 14, flags);
     memcpy(p + 16, from->p + 16, from->length - 16);
-    wr64(p + 32, (uint64_t)deadline);
+    put_le64(p + 32, (uint64_t)deadline);
     finish_record(l, p, from->fixed, true);
     l->last = rd64(from->p + 16);
     return 0;
@@ -190,8 +190,8 @@ int repair_log_blob(struct repair_log *l, struct mf_slice name, struct mf_slice 
     p = add_record(l, REC_BLOB, length);
     if (p == NULL)
         return mf_fail(e, MF_NOMEM, "write a blob");
-    wr32(p + 16, body.len);
-    wr16(p + 20, name.len);
+    put_le32(p + 16, body.len);
+    put_le16(p + 20, name.len);
     memcpy(p + 32, name.ptr, name.len);
     if (body.len > 0)
         memcpy(p + 32 + name.len, body.ptr, body.len);

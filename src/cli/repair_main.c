@@ -47,7 +47,7 @@ static const char *value_of(int argc, char **argv, int *i)
     return *i + 1 < argc && argv[*i + 1][0] != '-' ? argv[++*i] : NULL;
 }
 
-static int refuse(const char *what)
+static int refuse_usage(const char *what)
 {
     (void)fprintf(stderr, "mayfly: check --repair: %s\n\n%s", what, usage);
     return MF_INVAL;
@@ -70,15 +70,15 @@ static int parse_arg(struct args *a, int argc, char **argv, int *i)
         a->repair = true;
     else if (strcmp(s, "--to") == 0 && a->to == NULL) {
         if ((a->to = value_of(argc, argv, i)) == NULL)
-            return refuse("--to: which folder?");
+            return refuse_usage("--to: which folder?");
     } else if (strcmp(s, "--config") == 0 && a->config == NULL) {
         if ((a->config = value_of(argc, argv, i)) == NULL)
-            return refuse("--config: which file?");
+            return refuse_usage("--config: which file?");
     } else if (s[0] != '-' && a->src == NULL)
         a->src = s;
     else {
         (void)snprintf(text, sizeof text, "unexpected %.150s", s);
-        return refuse(text);
+        return refuse_usage(text);
     }
     return 0;
 }
@@ -92,8 +92,8 @@ static int parse_args(struct args *a, int argc, char **argv)
     if (a->help)
         return 0;
     if (a->src == NULL)
-        return refuse("which directory?");
-    return a->to == NULL ? refuse("where to? --to names the folder of the copy") : 0;
+        return refuse_usage("which directory?");
+    return a->to == NULL ? refuse_usage("where to? --to names the folder of the copy") : 0;
 }
 
 /* --- the configuration ------------------------------------------------------------------------ */
@@ -194,7 +194,7 @@ static int repair_each(const struct args *a, struct items *all, const struct che
     return 0;
 }
 
-static int run(struct args *a, struct items *all, struct mf_error *e)
+static int repair_items(struct args *a, struct items *all, struct mf_error *e)
 {
     struct check_paths found;
     struct repair_dir to;
@@ -228,7 +228,7 @@ static int run(struct args *a, struct items *all, struct mf_error *e)
     return rc;
 }
 
-static int show(const struct args *a, const struct items *all, int code)
+static int show_items(const struct args *a, const struct items *all, int code)
 {
     struct mf_buf out = MF_BUF_INIT;
 
@@ -255,7 +255,7 @@ int repair_main(int argc, char **argv)
         (void)fputs(usage, stdout);
         return 0;
     }
-    rc = run(&a, &all, &e);
+    rc = repair_items(&a, &all, &e);
     if (rc != 0) {
         bool locked = all.count > 0 && all.item[all.count - 1].rc == MF_EXISTS;
 
@@ -266,7 +266,7 @@ int repair_main(int argc, char **argv)
             if (!repair_lossless(&all.item[i].result))
                 code = EXIT_LOST;
         if (!a.quiet)
-            code = show(&a, &all, code);
+            code = show_items(&a, &all, code);
     }
     for (size_t i = 0; i < all.count; i++) {
         repair_result_fini(&all.item[i].result);

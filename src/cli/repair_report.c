@@ -20,8 +20,8 @@ static void put_ranges(struct mf_buf *out, const struct repair_ranges *r)
         mf_buf_puts(out, ", more with --json");
 }
 
-static void row(struct mf_buf *out, const char *name, const struct repair_ranges *r,
-                const char *what)
+static void put_row(struct mf_buf *out, const char *name, const struct repair_ranges *r,
+                    const char *what)
 {
     if (r->sequences == 0)
         return;
@@ -60,15 +60,15 @@ void repair_report_text(struct mf_buf *out, const struct repair_item *it)
     mf_buf_printf(out,
                   "  %-13s %" PRIu64 " messages, %" PRIu64 " bytes; last sequence %" PRIu64 "\n",
                   "kept", r->kept, r->kept_bytes, r->last_sequence);
-    row(out, "lost", &r->lost, "messages that cannot be read");
-    row(out, "unseen", &r->unseen,
-        "given where the damage is, which may have been messages or removed already");
-    row(out, "unknown", &r->unknown,
-        r->kept_unknown ? "messages kept although their removal may lie in the damage"
-                        : "messages left out, because their removal may lie in the damage "
-                          "(--keep-unknown keeps them)");
-    row(out, "expired", &r->expired,
-        "messages left out as expired, of which a later deadline may lie in the damage");
+    put_row(out, "lost", &r->lost, "messages that cannot be read");
+    put_row(out, "unseen", &r->unseen,
+            "given where the damage is, which may have been messages or removed already");
+    put_row(out, "unknown", &r->unknown,
+            r->kept_unknown ? "messages kept although their removal may lie in the damage"
+                            : "messages left out, because their removal may lie in the damage "
+                              "(--keep-unknown keeps them)");
+    put_row(out, "expired", &r->expired,
+            "messages left out as expired, of which a later deadline may lie in the damage");
     if (r->moved_upto != 0)
         mf_buf_printf(
             out,

@@ -11,7 +11,7 @@
 
 #define DEFAULT_URL "http://127.0.0.1:8222"
 
-static json_t *parse(struct mf_slice text)
+static json_t *parse_object(struct mf_slice text)
 {
     json_t *root = json_loadb((const char *)text.ptr, text.len, JSON_REJECT_DUPLICATES, NULL);
 
@@ -24,7 +24,7 @@ static json_t *parse(struct mf_slice text)
 int server_report_make(struct server_report *out, int health_status, struct mf_slice health,
                        struct mf_slice varz, struct mf_error *e)
 {
-    json_t *h = parse(health), *v = parse(varz);
+    json_t *h = parse_object(health), *v = parse_object(varz);
     int rc = 0;
 
     if (h == NULL || json_string_value(json_object_get(h, "status")) == NULL)
@@ -56,8 +56,8 @@ static int64_t number_of(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-static void row(struct mf_buf *out, const char *name, const char *fmt, ...) MF_PRINTF(3, 4);
-static void row(struct mf_buf *out, const char *name, const char *fmt, ...)
+static void put_row(struct mf_buf *out, const char *name, const char *fmt, ...) MF_PRINTF(3, 4);
+static void put_row(struct mf_buf *out, const char *name, const char *fmt, ...)
 {
     va_list ap;
 
@@ -81,39 +81,39 @@ static const char *bytes_text(char dst[32], int64_t n)
     return dst;
 }
 
-static void flow(struct mf_buf *out, const char *name, const json_t *v, const char *msgs,
-                 const char *bytes)
+static void put_flow(struct mf_buf *out, const char *name, const json_t *v, const char *msgs,
+                     const char *bytes)
 {
     char text[32];
 
-    row(out, name, "%" PRId64 " messages, %s", number_of(v, msgs),
-        bytes_text(text, number_of(v, bytes)));
+    put_row(out, name, "%" PRId64 " messages, %s", number_of(v, msgs),
+            bytes_text(text, number_of(v, bytes)));
 }
 
 void server_report_table(struct mf_buf *out, const struct server_report *r, const char *url)
 {
-    json_t *h = parse(r->health), *v = parse(r->varz);
+    json_t *h = parse_object(r->health), *v = parse_object(r->varz);
     char text[32];
 
-    row(out, "server", "%s", text_of(v, "server_name"));
-    row(out, "id", "%s", text_of(v, "server_id"));
-    row(out, "version", "%s", text_of(v, "version"));
-    row(out, "pages", "%s", url);
+    put_row(out, "server", "%s", text_of(v, "server_name"));
+    put_row(out, "id", "%s", text_of(v, "server_id"));
+    put_row(out, "version", "%s", text_of(v, "version"));
+    put_row(out, "pages", "%s", url);
     if (r->healthy)
-        row(out, "health", "ok");
+        put_row(out, "health", "ok");
     else
-        row(out, "health", "%s: %s", text_of(h, "status"), text_of(h, "error"));
-    row(out, "uptime", "%s", text_of(v, "uptime"));
-    row(out, "connections", "%" PRId64 " of %" PRId64 ", %" PRId64 " since the start",
-        number_of(v, "connections"), number_of(v, "max_connections"),
-        number_of(v, "total_connections"));
-    row(out, "subscriptions", "%" PRId64, number_of(v, "subscriptions"));
-    flow(out, "in", v, "in_msgs", "in_bytes");
-    flow(out, "out", v, "out_msgs", "out_bytes");
-    row(out, "slow consumers", "%" PRId64, number_of(v, "slow_consumers"));
-    row(out, "memory", "%s", bytes_text(text, number_of(v, "mem")));
-    row(out, "cpu", "%.1f %% of %" PRId64 " cores", json_number_value(json_object_get(v, "cpu")),
-        number_of(v, "cores"));
+        put_row(out, "health", "%s: %s", text_of(h, "status"), text_of(h, "error"));
+    put_row(out, "uptime", "%s", text_of(v, "uptime"));
+    put_row(out, "connections", "%" PRId64 " of %" PRId64 ", %" PRId64 " since the start",
+            number_of(v, "connections"), number_of(v, "max_connections"),
+            number_of(v, "total_connections"));
+    put_row(out, "subscriptions", "%" PRId64, number_of(v, "subscriptions"));
+    put_flow(out, "in", v, "in_msgs", "in_bytes");
+    put_flow(out, "out", v, "out_msgs", "out_bytes");
+    put_row(out, "slow consumers", "%" PRId64, number_of(v, "slow_consumers"));
+    put_row(out, "memory", "%s", bytes_text(text, number_of(v, "mem")));
+    put_row(out, "cpu", "%.1f %% of %" PRId64 " cores",
+            json_number_value(json_object_get(v, "cpu")), number_of(v, "cores"));
     json_decref(h);
     json_decref(v);
 }
@@ -134,7 +134,7 @@ void server_report_json(struct mf_buf *out, const struct server_report *r, const
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static int ask(const char *url, bool json, struct mf_buf *out, struct mf_error *e)
+static int ask_server(const char *url, bool json, struct mf_buf *out, struct mf_error *e)
 {
     struct mf_buf raw_health = MF_BUF_INIT, raw_varz = MF_BUF_INIT;
     struct mf_slice health, varz;
@@ -176,7 +176,7 @@ int server_check_main(int argc, char **argv)
             return 2;
         }
     }
-    rc = ask(url != NULL ? url : DEFAULT_URL, json, &out, &e);
+    rc = ask_server(url != NULL ? url : DEFAULT_URL, json, &out, &e);
     if (rc < 0)
         (void)fprintf(stderr, "mayfly: %s\n", e.text);
     else

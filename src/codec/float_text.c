@@ -52,7 +52,7 @@ static void round_to(struct digits *x, double v, int n)
     x->point = atoi(strchr(text, 'e') + 1) + 1;
 }
 
-static void shortest(struct digits *x, double v)
+static void find_shortest(struct digits *x, double v)
 {
     /* DBL_DIG digits survive a normal number unchanged: if fewer would do, zeros show at the end.
      */
@@ -70,7 +70,7 @@ static void shortest(struct digits *x, double v)
         x->d[--x->n] = '\0';
 }
 
-static void plain(char *p, const struct digits *x)
+static void put_plain(char *p, const struct digits *x)
 {
     if (x->point <= 0) {
         *p++ = '0';
@@ -101,11 +101,11 @@ const char *float_text(char dst[FLOAT_TEXT], double v)
         memcpy(p, "0", 2);
         return dst;
     }
-    shortest(&x, v);
+    find_shortest(&x, v);
     if (v < 1e-6 || v >= 1e21)
         snprintf(p, (size_t)(dst + FLOAT_TEXT - p), "%c%s%se%+d", x.d[0], x.n > 1 ? "." : "",
                  x.d + 1, x.point - 1);
     else
-        plain(p, &x);
+        put_plain(p, &x);
     return dst;
 }

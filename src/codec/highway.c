@@ -4,7 +4,7 @@
 
 #define PACKET 32
 
-static uint64_t load64(const uint8_t *p)
+static uint64_t load_le64(const uint8_t *p)
 {
     uint64_t v = 0;
 
@@ -19,7 +19,7 @@ static uint64_t swap_halves(uint64_t v)
 }
 
 /* Bytes of v in an order that spreads the good ones of a product, added to add. */
-static void zipper(uint64_t v1, uint64_t v0, uint64_t *add1, uint64_t *add0)
+static void zip_merge_add(uint64_t v1, uint64_t v0, uint64_t *add1, uint64_t *add0)
 {
     *add0 += ((v0 & 0xff000000ULL) | (v1 & 0xff00000000ULL)) >> 24 |
              ((v0 & 0xff0000000000ULL) | (v1 & 0xff000000000000ULL)) >> 16 | (v0 & 0xff0000ULL) |
@@ -29,7 +29,7 @@ static void zipper(uint64_t v1, uint64_t v0, uint64_t *add1, uint64_t *add0)
              (v0 & 0xff000000000000ULL) >> 8 | (v1 & 0xffULL) << 48 | (v0 & 0xff00000000000000ULL);
 }
 
-static void update(struct highway *h, const uint64_t lane[4])
+static void mix_lanes(struct highway *h, const uint64_t lane[4])
 {
     for (unsigned i = 0; i < 4; i++) {
         h->v1[i] += h->mul0[i] + lane[i];
@@ -37,10 +37,10 @@ static void update(struct highway *h, const uint64_t lane[4])
         h->v0[i] += h->mul1[i];
         h->mul1[i] ^= (h->v0[i] & 0xffffffff) * (h->v1[i] >> 32);
     }
-    zipper(h->v1[1], h->v1[0], &h->v0[1], &h->v0[0]);
-    zipper(h->v1[3], h->v1[2], &h->v0[3], &h->v0[2]);
-    zipper(h->v0[1], h->v0[0], &h->v1[1], &h->v1[0]);
-    zipper(h->v0[3], h->v0[2], &h->v1[3], &h->v1[2]);
+    zip_merge_add(h->v1[1], h->v1[0], &h->v0[1], &h->v0[0]);
+    zip_merge_add(h->v1[3], h->v1[2], &h->v0[3], &h->v0[2]);
+    zip_merge_add(h->v0[1], h->v0[0], &h->v1[1], &h->v1[0]);
+    zip_merge_add(h->v0[3], h->v0[2], &h->v1[3], &h->v1[2]);
 }
 
 static void update_packet(struct highway *h, const uint8_t packet[PACKET])
@@ -48,8 +48,8 @@ static void update_packet(struct highway *h, const uint8_t packet[PACKET])
     uint64_t lane[4];
 
     for (unsigned i = 0; i < 4; i++)
-        lane[i] = load64(packet + (size_t)8 * i);
-    update(h, lane);
+        lane[i] = load_le64(packet + (size_t)8 * i);
+    mix_lanes(h, lane);
 }
 
 void highway_init(struct highway *h, const uint8_t key[HIGHWAY_KEY])
@@ -60,7 +60,7 @@ void highway_init(struct highway *h, const uint8_t key[HIGHWAY_KEY])
                                      0x452821e638d01377};
 
     for (unsigned i = 0; i < 4; i++) {
-        uint64_t k = load64(key + (size_t)8 * i);
+        uint64_t k = load_le64(key + (size_t)8 * i);
 
         h->mul0[i] = mul0[i];
         h->mul1[i] = mul1[i];
@@ -121,7 +121,7 @@ void highway_end(struct highway *h, uint8_t out[HIGHWAY_BYTES])
         const uint64_t lane[4] = {swap_halves(h->v0[2]), swap_halves(h->v0[3]),
                                   swap_halves(h->v0[0]), swap_halves(h->v0[1])};
 
-        update(h, lane);
+        mix_lanes(h, lane);
     }
     v = h->v0[0] + h->v1[0] + h->mul0[0] + h->mul1[0];
     for (unsigned i = 0; i < 8; i++)

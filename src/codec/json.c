@@ -18,7 +18,7 @@ bool json_is_document(struct mf_slice text)
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* Go folds all of Unicode; besides A to Z only two characters fold to letters of ASCII. */
-static size_t fold(struct mf_slice s, size_t i, uint8_t *out)
+static size_t fold_char(struct mf_slice s, size_t i, uint8_t *out)
 {
     if (i + 1 < s.len && s.ptr[i] == 0xc5 && s.ptr[i + 1] == 0xbf) { /* U+017F, long s */
         *out = 's';
@@ -39,7 +39,7 @@ static bool same_folded(struct mf_slice name, const char *field) /* field is low
     for (; i < name.len && *field != '\0'; field++) {
         uint8_t c;
 
-        i += fold(name, i, &c);
+        i += fold_char(name, i, &c);
         if (c != (uint8_t)*field)
             return false;
     }

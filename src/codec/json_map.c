@@ -51,19 +51,19 @@ static int map_open(struct json_reader *r, struct json_map *m)
     return 0;
 }
 
-static bool before(const struct json_pair *a, const struct json_pair *b)
+static bool sorts_before(const struct json_pair *a, const struct json_pair *b)
 {
     return strcmp(a->key, b->key) < 0;
 }
 
 /* Merges two sorted runs; of equal keys the left one, which is older, comes first. */
-static void merge(const struct json_pair *from, size_t lo, size_t mid, size_t hi,
-                  struct json_pair *to)
+static void merge_runs(const struct json_pair *from, size_t lo, size_t mid, size_t hi,
+                       struct json_pair *to)
 {
     size_t a = lo, b = mid;
 
     for (size_t i = lo; i < hi; i++)
-        to[i] = b == hi || (a < mid && !before(&from[b], &from[a])) ? from[a++] : from[b++];
+        to[i] = b == hi || (a < mid && !sorts_before(&from[b], &from[a])) ? from[a++] : from[b++];
 }
 
 /* Stable, since the last of several equal keys must win.  tmp has room for n. */
@@ -75,7 +75,7 @@ static void sort_pairs(struct json_pair *at, struct json_pair *tmp, size_t n)
         for (size_t lo = 0; lo < n; lo += 2 * run) {
             size_t mid = n - lo < run ? n : lo + run;
             size_t hi = n - lo < 2 * run ? n : lo + 2 * run;
-            merge(from, lo, mid, hi, to);
+            merge_runs(from, lo, mid, hi, to);
         }
         struct json_pair *swap = from;
         from = to;
@@ -92,7 +92,7 @@ static void sort_in_place(struct json_pair *at, size_t n)
         struct json_pair one = at[i];
         size_t k = i;
 
-        for (; k > 0 && before(&one, &at[k - 1]); k--)
+        for (; k > 0 && sorts_before(&one, &at[k - 1]); k--)
             at[k] = at[k - 1];
         at[k] = one;
     }
@@ -105,7 +105,7 @@ static int map_close(struct json_reader *r, struct json_map *m)
     (void)r;
 
     for (size_t i = 1; i < m->n && sorted; i++)
-        sorted = before(&m->at[i - 1], &m->at[i]);
+        sorted = sorts_before(&m->at[i - 1], &m->at[i]);
     if (sorted)
         return 0;
     struct json_pair *tmp = malloc(m->n * sizeof *tmp);

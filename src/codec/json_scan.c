@@ -13,7 +13,7 @@ void json_scan_blank(struct json_scan *s)
     }
 }
 
-static int ended(struct json_scan *s)
+static int fail_ended(struct json_scan *s)
 {
     s->ended = true;
     return MF_INVAL;
@@ -85,7 +85,7 @@ static int scan_escape(struct json_scan *s)
     size_t left = s->text.len - s->pos, n = 2;
 
     if (left < 2)
-        return ended(s);
+        return fail_ended(s);
     if (memchr("\"\\/bfnrt", p[1], 8) != NULL) {
         s->pos += 2;
         return 0;
@@ -98,7 +98,7 @@ static int scan_escape(struct json_scan *s)
         s->pos += 6;
         return 0;
     }
-    return n == left ? ended(s) : bad_escape(s, left < 6 ? left : 6);
+    return n == left ? fail_ended(s) : bad_escape(s, left < 6 ? left : 6);
 }
 
 static int scan_string(struct json_scan *s)
@@ -120,10 +120,10 @@ static int scan_string(struct json_scan *s)
         else if (scan_escape(s) != 0)
             return MF_INVAL;
     }
-    return ended(s);
+    return fail_ended(s);
 }
 
-static bool digit(const struct json_scan *s)
+static bool at_digit(const struct json_scan *s)
 {
     uint8_t c = json_scan_peek(s);
 
@@ -134,10 +134,10 @@ static bool digit(const struct json_scan *s)
 static int scan_digits(struct json_scan *s)
 {
     if (!json_scan_more(s))
-        return ended(s);
-    if (!digit(s))
+        return fail_ended(s);
+    if (!at_digit(s))
         return json_scan_stray(s, "in numeric literal");
-    while (digit(s))
+    while (at_digit(s))
         s->pos++;
     return 0;
 }
@@ -168,7 +168,7 @@ static int scan_word(struct json_scan *s, const char *word)
 {
     for (const char *c = word; *c != '\0'; c++, s->pos++) {
         if (!json_scan_more(s))
-            return ended(s);
+            return fail_ended(s);
         if (s->text.ptr[s->pos] != (uint8_t)*c) {
             struct json_text where = {.len = 0};
             json_text_puts(&where, "in literal ");
@@ -208,12 +208,12 @@ static int scan_name(struct json_scan *s)
 {
     json_scan_blank(s);
     if (!json_scan_more(s))
-        return ended(s);
+        return fail_ended(s);
     if (scan_string(s) != 0)
         return MF_INVAL;
     json_scan_blank(s);
     if (!json_scan_more(s))
-        return ended(s);
+        return fail_ended(s);
     if (s->text.ptr[s->pos] != ':')
         return json_scan_stray(s, "after object key");
     s->pos++;
@@ -233,7 +233,7 @@ static int scan_behind(struct json_scan *s, struct nest *n)
 
         json_scan_blank(s);
         if (!json_scan_more(s))
-            return ended(s);
+            return fail_ended(s);
         if (s->text.ptr[s->pos] == ',') {
             s->pos++;
             return close == '}' ? scan_name(s) : 0;
@@ -260,7 +260,7 @@ static int scan_open(struct json_scan *s, struct nest *n, bool *empty)
     s->pos++;
     json_scan_blank(s);
     if (!json_scan_more(s))
-        return ended(s);
+        return fail_ended(s);
     *empty = s->text.ptr[s->pos] == (uint8_t)close;
     if (*empty) {
         s->pos++;
@@ -280,7 +280,7 @@ int json_scan_value(struct json_scan *s)
 
         json_scan_blank(s);
         if (!json_scan_more(s))
-            return ended(s);
+            return fail_ended(s);
         uint8_t c = s->text.ptr[s->pos];
         if (c == '{' || c == '[') {
             if (scan_open(s, &n, &empty) != 0)

@@ -31,7 +31,7 @@ void json_text_puts(struct json_text *t, const char *s)
 
 /* What Go's unicode.IsPrint refuses: controls, formats, private use, every space but ' '.  (The
  * code points nobody has assigned yet are not listed: there are too many, and they change.) */
-static bool printable(uint32_t r)
+static bool is_printable(uint32_t r)
 {
     static const struct {
         uint32_t from, to;
@@ -57,7 +57,7 @@ bool json_text_plain(struct mf_slice s)
         uint32_t r;
 
         n = utf8_next(s.ptr + i, s.len - i, &r);
-        if (n == 0 || r == ' ' || r == '`' || r == 0xfffd || !printable(r))
+        if (n == 0 || r == ' ' || r == '`' || r == 0xfffd || !is_printable(r))
             return false;
     }
     return true;
@@ -74,7 +74,7 @@ static void quote_rune(struct json_text *t, uint32_t r, struct mf_slice bytes)
         snprintf(tmp, sizeof tmp, "\\%c", letters[r - 7]);
     else if (r < ' ' || r == 0x7f)
         snprintf(tmp, sizeof tmp, "\\x%02x", (unsigned)r);
-    else if (printable(r)) {
+    else if (is_printable(r)) {
         json_text_add(t, bytes);
         return;
     } else {
@@ -125,7 +125,7 @@ static uint8_t *put_rune(uint8_t *to, uint32_t r)
 }
 
 /* The four digits of \uXXXX at p; false if there is no such thing. */
-static bool hex4(const uint8_t *p, const uint8_t *end, uint32_t *out)
+static bool parse_hex4(const uint8_t *p, const uint8_t *end, uint32_t *out)
 {
     uint32_t v = 0;
 
@@ -146,13 +146,13 @@ static bool hex4(const uint8_t *p, const uint8_t *end, uint32_t *out)
 }
 
 /* The escape at p, a known one; *rune is what it stands for.  Returns its length. */
-static size_t unescape(const uint8_t *p, const uint8_t *end, uint32_t *rune)
+static size_t unescape_char(const uint8_t *p, const uint8_t *end, uint32_t *rune)
 {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
     const char *c;
     uint32_t high, low;
 
-    if (!hex4(p, end, &high)) {
+    if (!parse_hex4(p, end, &high)) {
         c = strchr(from, p[1]);
         *rune = c != NULL ? (uint32_t)to[c - from] : p[1];
         return 2;
@@ -160,7 +160,7 @@ static size_t unescape(const uint8_t *p, const uint8_t *end, uint32_t *rune)
     *rune = high;
     if (high < 0xd800 || high > 0xdfff)
         return 6;
-    if (high < 0xdc00 && hex4(p + 6, end, &low) && low >= 0xdc00 && low <= 0xdfff) {
+    if (high < 0xdc00 && parse_hex4(p + 6, end, &low) && low >= 0xdc00 && low <= 0xdfff) {
         *rune = 0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
         return 12;
     }
@@ -184,7 +184,7 @@ int json_unquote(struct mf_slice raw, struct arena *mem, bool c_string, struct m
         size_t n;
 
         if (*p == '\\') {
-            n = unescape(p, end, &r);
+            n = unescape_char(p, end, &r);
         } else if ((n = utf8_next(p, (size_t)(end - p), &r)) == 0) {
             n = 1;
             r = 0xfffd;

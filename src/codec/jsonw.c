@@ -13,7 +13,7 @@ void jsonw_begin(struct jsonw *w, struct mf_buf *out, enum jsonw_style style)
     *w = (struct jsonw){.out = out, .style = style};
 }
 
-static void newline(struct jsonw *w)
+static void put_newline(struct jsonw *w)
 {
     if (w->style != JSONW_PRETTY)
         return;
@@ -23,7 +23,7 @@ static void newline(struct jsonw *w)
 }
 
 /* The escape Go writes for this code point, or NULL if it goes out as it came. */
-static const char *escape(uint32_t rune, char tmp[8])
+static const char *escape_for(uint32_t rune, char tmp[8])
 {
     static const char hex[] = "0123456789abcdef";
 
@@ -67,7 +67,7 @@ static bool is_plain(uint8_t c)
     return (plain[c >> 5] >> (c & 31) & 1) != 0;
 }
 
-static void escaped(struct mf_buf *out, struct mf_slice s)
+static void put_escaped(struct mf_buf *out, struct mf_slice s)
 {
     size_t from = 0, i = 0; /* [from,i) is plain and not written yet */
 
@@ -80,7 +80,7 @@ static void escaped(struct mf_buf *out, struct mf_slice s)
             continue;
         }
         n = utf8_next(s.ptr + i, s.len - i, &rune);
-        const char *esc = n == 0 ? "\\ufffd" : escape(rune, tmp);
+        const char *esc = n == 0 ? "\\ufffd" : escape_for(rune, tmp);
         if (esc != NULL) {
             mf_buf_append(out, s.ptr + from, i - from);
             mf_buf_puts(out, esc);
@@ -92,7 +92,7 @@ static void escaped(struct mf_buf *out, struct mf_slice s)
         mf_buf_append(out, s.ptr + from, s.len - from);
 }
 
-static void quoted(struct mf_buf *out, struct mf_slice s)
+static void put_quoted(struct mf_buf *out, struct mf_slice s)
 {
     uint8_t *to = mf_buf_reserve(out, s.len + 2);
     size_t n = 0;
@@ -102,19 +102,19 @@ static void quoted(struct mf_buf *out, struct mf_slice s)
     for (*to = '"'; n < s.len && is_plain(s.ptr[n]); n++)
         to[n + 1] = s.ptr[n];
     out->len += n + 1;
-    escaped(out, mf_slice(s.len == 0 ? s.ptr : s.ptr + n, s.len - n));
+    put_escaped(out, mf_slice(s.len == 0 ? s.ptr : s.ptr + n, s.len - n));
     mf_buf_byte(out, '"');
 }
 
 /* What stands before each value: comma, line break, key. */
-static void lead(struct jsonw *w, const char *key)
+static void put_lead(struct jsonw *w, const char *key)
 {
     if (w->comma)
         mf_buf_byte(w->out, ',');
     if (w->depth > 0)
-        newline(w);
+        put_newline(w);
     if (key != NULL) {
-        quoted(w->out, mf_str(key));
+        put_quoted(w->out, mf_str(key));
         mf_buf_byte(w->out, ':');
         if (w->style == JSONW_PRETTY)
             mf_buf_byte(w->out, ' ');
@@ -125,7 +125,7 @@ static void lead(struct jsonw *w, const char *key)
 static void open_level(struct jsonw *w, const char *key, char open, char close)
 {
     assert(w->depth < JSONW_MAX_DEPTH);
-    lead(w, key);
+    put_lead(w, key);
     mf_buf_byte(w->out, (uint8_t)open);
     w->close[w->depth++] = close;
     w->comma = false;
@@ -146,7 +146,7 @@ void jsonw_end(struct jsonw *w)
     assert(w->depth > 0);
     w->depth--;
     if (w->comma) /* Go closes an empty level on the line that opened it */
-        newline(w);
+        put_newline(w);
     mf_buf_byte(w->out, (uint8_t)w->close[w->depth]);
     w->comma = true;
 }
@@ -158,13 +158,13 @@ void jsonw_str(struct jsonw *w, const char *key, const char *value)
 
 void jsonw_slice(struct jsonw *w, const char *key, struct mf_slice value)
 {
-    lead(w, key);
-    quoted(w->out, value);
+    put_lead(w, key);
+    put_quoted(w->out, value);
 }
 
 void jsonw_i64(struct jsonw *w, const char *key, int64_t value)
 {
-    lead(w, key);
+    put_lead(w, key);
     if (value < 0)
         mf_buf_byte(w->out, '-');
     mf_buf_u64(w->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
@@ -172,7 +172,7 @@ void jsonw_i64(struct jsonw *w, const char *key, int64_t value)
 
 void jsonw_u64(struct jsonw *w, const char *key, uint64_t value)
 {
-    lead(w, key);
+    put_lead(w, key);
     mf_buf_u64(w->out, value);
 }
 
@@ -180,19 +180,19 @@ void jsonw_f64(struct jsonw *w, const char *key, double value)
 {
     char text[FLOAT_TEXT];
 
-    lead(w, key);
+    put_lead(w, key);
     mf_buf_puts(w->out, float_text(text, value));
 }
 
 void jsonw_bool(struct jsonw *w, const char *key, bool value)
 {
-    lead(w, key);
+    put_lead(w, key);
     mf_buf_puts(w->out, value ? "true" : "false");
 }
 
 void jsonw_null(struct jsonw *w, const char *key)
 {
-    lead(w, key);
+    put_lead(w, key);
     mf_buf_puts(w->out, "null");
 }
 
@@ -205,13 +205,13 @@ void jsonw_time(struct jsonw *w, const char *key, int64_t wall_ns)
 
 void jsonw_text(struct jsonw *w, const char *key)
 {
-    lead(w, key);
+    put_lead(w, key);
     mf_buf_byte(w->out, '"');
 }
 
 void jsonw_piece(struct jsonw *w, struct mf_slice piece)
 {
-    escaped(w->out, piece);
+    put_escaped(w->out, piece);
 }
 
 void jsonw_text_end(struct jsonw *w)
@@ -221,7 +221,7 @@ void jsonw_text_end(struct jsonw *w)
 
 void jsonw_raw(struct jsonw *w, const char *key, struct mf_slice json)
 {
-    lead(w, key);
+    put_lead(w, key);
     mf_buf_append(w->out, json.ptr, json.len);
 }
 

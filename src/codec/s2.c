@@ -19,7 +19,7 @@ size_t s2_bound(size_t n)
     return 32 + n + n / 6;
 }
 
-static uint32_t load32(const uint8_t *p)
+static uint32_t load_u32(const uint8_t *p)
 {
     uint32_t v;
 
@@ -107,11 +107,11 @@ static uint8_t *compress_fragment(uint8_t *dst, const uint8_t *src, size_t n)
         bits++;
     memset(table, 0, sizeof table[0] << bits);
     while (at < n - TAIL) {
-        uint32_t now = load32(src + at), h = (now * 0x1e35a7bdu) >> (32 - bits);
+        uint32_t now = load_u32(src + at), h = (now * 0x1e35a7bdu) >> (32 - bits);
         size_t seen = table[h], len;
 
         table[h] = (uint16_t)at;
-        if (load32(src + seen) != now) {
+        if (load_u32(src + seen) != now) {
             at += misses++ >> 5;
             continue;
         }
@@ -122,7 +122,7 @@ static uint8_t *compress_fragment(uint8_t *dst, const uint8_t *src, size_t n)
         at += len;
         emitted = at;
         if (at < n - TAIL) /* what was just copied often goes on behind */
-            table[(load32(src + at - 1) * 0x1e35a7bdu) >> (32 - bits)] = (uint16_t)(at - 1);
+            table[(load_u32(src + at - 1) * 0x1e35a7bdu) >> (32 - bits)] = (uint16_t)(at - 1);
     }
     return emit_literal(dst, src + emitted, n - emitted);
 }

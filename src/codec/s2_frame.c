@@ -71,7 +71,7 @@ static uint32_t crc32c_plain(struct mf_slice s)
     return ~c;
 }
 
-static uint32_t crc32c(struct mf_slice s)
+static uint32_t compute_crc32c(struct mf_slice s)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("sse4.2"))
@@ -82,7 +82,7 @@ static uint32_t crc32c(struct mf_slice s)
 
 static uint32_t masked_crc(struct mf_slice s)
 {
-    uint32_t c = crc32c(s);
+    uint32_t c = compute_crc32c(s);
 
     return (c >> 15 | c << 17) + 0xa282ead8u;
 }

@@ -4,7 +4,7 @@
 #define BLOCK   512u
 #define PAX_MAX (64u << 10)
 
-static void take(struct mf_slice *in, size_t n)
+static void skip_bytes(struct mf_slice *in, size_t n)
 {
     *in = mf_slice(in->ptr + n, in->len - n);
 }
@@ -12,11 +12,11 @@ static void take(struct mf_slice *in, size_t n)
 void tar_take(struct tar_reader *t, struct mf_slice *in, size_t n)
 {
     t->left -= n;
-    take(in, n);
+    skip_bytes(in, n);
 }
 
 /* Octal, between blanks and NULs; or base 256 when the highest bit is set. */
-static bool number(const uint8_t *p, size_t n, uint64_t *out)
+static bool parse_number(const uint8_t *p, size_t n, uint64_t *out)
 {
     uint64_t v = 0;
     size_t i = 0;
@@ -58,10 +58,10 @@ static bool sum_matches(const uint8_t *p)
 
     for (size_t i = 0; i < BLOCK; i++)
         sum += i >= 148 && i < 156 ? 0 : p[i];
-    return number(p + 148, 8, &want) && want == sum;
+    return parse_number(p + 148, 8, &want) && want == sum;
 }
 
-static struct mf_slice text(const uint8_t *p, size_t n)
+static struct mf_slice field_text(const uint8_t *p, size_t n)
 {
     const uint8_t *end = memchr(p, '\0', n);
 
@@ -113,7 +113,7 @@ static bool read_pax(struct tar_reader *t, struct mf_slice s)
                 return false;
             t->has_size = true;
         }
-        take(&s, (size_t)n);
+        skip_bytes(&s, (size_t)n);
     }
     return true;
 }
@@ -124,7 +124,8 @@ static int file_header(struct tar_reader *t, const uint8_t *p, uint64_t size)
 
     if (p[156] != '0' && p[156] != '\0')
         return MF_UNSUPPORTED;
-    if (!t->has_path && !set_name(t, ustar ? text(p + 345, 155) : MF_SLICE_NONE, text(p, 100)))
+    if (!t->has_path &&
+        !set_name(t, ustar ? field_text(p + 345, 155) : MF_SLICE_NONE, field_text(p, 100)))
         return MF_CORRUPT;
     t->left = t->has_size ? t->size : size;
     if (t->left > INT64_MAX)
@@ -144,16 +145,16 @@ static int next_block(struct tar_reader *t, struct mf_slice *in, bool *found)
     if (in->len < BLOCK)
         return MF_AGAIN;
     if (all_zero(p)) {
-        take(in, BLOCK);
+        skip_bytes(in, BLOCK);
         t->ended = ++t->zeroes == 2;
         return t->ended ? MF_AGAIN : 0;
     }
-    if (t->zeroes > 0 || !sum_matches(p) || !number(p + 124, 12, &size))
+    if (t->zeroes > 0 || !sum_matches(p) || !parse_number(p + 124, 12, &size))
         return MF_CORRUPT;
     if (p[156] != 'x' && p[156] != 'g') {
         rc = file_header(t, p, size);
         if (rc == 0)
-            take(in, BLOCK);
+            skip_bytes(in, BLOCK);
         *found = rc == 0;
         return rc;
     }
@@ -164,7 +165,7 @@ static int next_block(struct tar_reader *t, struct mf_slice *in, bool *found)
         return MF_AGAIN;
     if (p[156] == 'x' && !read_pax(t, mf_slice(p + BLOCK, (size_t)size)))
         return MF_CORRUPT;
-    take(in, (size_t)whole);
+    skip_bytes(in, (size_t)whole);
     return 0;
 }
 
@@ -178,7 +179,7 @@ int tar_next(struct tar_reader *t, struct mf_slice *in)
     if (t->pad > 0) {
         size_t n = in->len < t->pad ? in->len : t->pad;
 
-        take(in, n);
+        skip_bytes(in, n);
         t->pad -= (unsigned)n;
         if (t->pad > 0)
             return MF_AGAIN;

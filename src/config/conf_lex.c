@@ -33,7 +33,7 @@ static int peek(const struct conf_lex *lx) /* -1 at the end */
     return lx->p == lx->end ? -1 : *lx->p;
 }
 
-static void advance(struct conf_lex *lx)
+static void next_char(struct conf_lex *lx)
 {
     if (*lx->p++ == '\n') {
         lx->line++;
@@ -66,7 +66,7 @@ static bool at_comment(const struct conf_lex *lx)
 static void skip_comment(struct conf_lex *lx)
 {
     while (peek(lx) != -1 && !is_newline(peek(lx)))
-        advance(lx);
+        next_char(lx);
 }
 
 /* Blanks, newlines and comments. */
@@ -74,7 +74,7 @@ static void skip_all(struct conf_lex *lx)
 {
     for (;;) {
         while (is_space(peek(lx)))
-            advance(lx);
+            next_char(lx);
         if (!at_comment(lx))
             return;
         skip_comment(lx);
@@ -82,7 +82,7 @@ static void skip_all(struct conf_lex *lx)
 }
 
 /* A character for a message: never raw control or non-ASCII bytes. */
-static const char *show(int c, char buf[8])
+static const char *show_char(int c, char buf[8])
 {
     if (c == -1)
         snprintf(buf, 8, "EOF");
@@ -117,7 +117,7 @@ static int quoted_raw(struct conf_lex *lx, struct lex_token *t, enum lex_type ty
 {
     int quote = peek(lx);
     int line = lx->line;
-    advance(lx);
+    next_char(lx);
     token_at(lx, t, type);
     const uint8_t *from = lx->p;
     while (peek(lx) != quote) {
@@ -126,10 +126,10 @@ static int quoted_raw(struct conf_lex *lx, struct lex_token *t, enum lex_type ty
                             quote, line);
         if (peek(lx) == 0)
             return lex_fail(lx, "Unexpected NUL byte %s.", what);
-        advance(lx);
+        next_char(lx);
     }
     token_text(lx, t, from);
-    advance(lx);
+    next_char(lx);
     return 0;
 }
 
@@ -142,7 +142,7 @@ static int include_path(struct conf_lex *lx, struct lex_token *t)
 {
     char buf[8];
     while (is_blank(peek(lx)))
-        advance(lx);
+        next_char(lx);
     int c = peek(lx);
     if (c == '"' || c == '\'')
         return quoted_raw(lx, t, LEX_INCLUDE, "in quoted include");
@@ -157,8 +157,8 @@ static int include_path(struct conf_lex *lx, struct lex_token *t)
     token_at(lx, t, LEX_INCLUDE);
     while (!ends_word(c = peek(lx)) || c == ',' || c == ']') {
         if (c == 0)
-            return lex_fail(lx, "Unexpected character '%s' in include", show(c, buf));
-        advance(lx);
+            return lex_fail(lx, "Unexpected character '%s' in include", show_char(c, buf));
+        next_char(lx);
     }
     token_text(lx, t, from);
     return 0;
@@ -168,7 +168,7 @@ static int include_path(struct conf_lex *lx, struct lex_token *t)
 static int stray_close(struct conf_lex *lx, struct lex_token *t)
 {
     struct conf_lex here = *lx;
-    advance(lx);
+    next_char(lx);
     skip_all(lx);
     token_at(lx, t, LEX_END);
     if (peek(lx) == -1)
@@ -184,7 +184,7 @@ static int bare_key(struct conf_lex *lx, struct lex_token *t)
     do {
         if (peek(lx) == 0)
             return lex_fail(lx, "Unexpected NUL byte in a key");
-        advance(lx);
+        next_char(lx);
     } while (!ends_key(peek(lx)));
     token_text(lx, t, from);
     if (is_space(peek(lx)) && mf_eq_nocase(t->text, "include"))
@@ -203,12 +203,12 @@ int lex_key(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
     if (c == '}') {
         if (in == LEX_TOP)
             return stray_close(lx, t);
-        advance(lx);
+        next_char(lx);
         t->type = LEX_CLOSE;
         return 0;
     }
     if (c == '{' && (in == LEX_TOP || in == LEX_BLOCK)) {
-        advance(lx);
+        next_char(lx);
         t->type = LEX_OPEN;
         return 0;
     }
@@ -217,7 +217,7 @@ int lex_key(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
     if (c == ']')
         return lex_fail(lx, "Unexpected array end ']' processing map.");
     if (c == ',' || c == ';' || c == '{' || c == '[' || c == 0)
-        return lex_fail(lx, "Expected a key but got '%s'", show(c, buf));
+        return lex_fail(lx, "Expected a key but got '%s'", show_char(c, buf));
     if (c == '"' || c == '\'')
         return quoted_raw(lx, t, LEX_KEY, "processing quoted key");
     return bare_key(lx, t);
@@ -234,7 +234,7 @@ static int hex_digit(int c)
 }
 
 /* lx stands behind a backslash. */
-static int escape(struct conf_lex *lx, char *out)
+static int read_escape(struct conf_lex *lx, char *out)
 {
     char buf[8];
     int c = peek(lx);
@@ -242,15 +242,15 @@ static int escape(struct conf_lex *lx, char *out)
     const char *at = c > 0 ? strchr(from, c) : NULL;
     if (at != NULL) {
         *out = to[at - from];
-        advance(lx);
+        next_char(lx);
         return 0;
     }
     if (c != 'x')
         return lex_fail(lx,
                         "Invalid escape character '%s'. Only the following escape characters are "
                         "allowed: \\xXX, \\t, \\n, \\r, \\\", \\\\.",
-                        show(c, buf));
-    advance(lx);
+                        show_char(c, buf));
+    next_char(lx);
     int value = 0;
     for (int i = 0; i < 2; i++) {
         int d = hex_digit(peek(lx));
@@ -258,7 +258,7 @@ static int escape(struct conf_lex *lx, char *out)
             return lex_fail(lx, "Expected two hexadecimal digits after '\\x'%s",
                             is_newline(peek(lx)) ? ", but hit end of line" : "");
         value = value * 16 + d;
-        advance(lx);
+        next_char(lx);
     }
     if (value == 0)
         return lex_fail(lx, "A string can not hold a NUL byte (\\x00)");
@@ -267,7 +267,7 @@ static int escape(struct conf_lex *lx, char *out)
 }
 
 /* Copies up to the end of the string and resolves escapes.  quote -1: an unquoted word. */
-static int escaped(struct conf_lex *lx, struct lex_token *t, int quote)
+static int read_escaped(struct conf_lex *lx, struct lex_token *t, int quote)
 {
     size_t room = 0;
     for (const uint8_t *q = lx->p; q < lx->end && (quote < 0 ? !ends_word(*q) : *q != quote); q++) {
@@ -286,10 +286,10 @@ static int escaped(struct conf_lex *lx, struct lex_token *t, int quote)
                             line);
         if (c == 0)
             return lex_fail(lx, "A string can not hold a NUL byte");
-        advance(lx);
+        next_char(lx);
         if (c != '\\')
             out[n++] = (char)c;
-        else if (escape(lx, &out[n]) == 0)
+        else if (read_escape(lx, &out[n]) == 0)
             n++;
         else
             return MF_INVAL;
@@ -301,10 +301,10 @@ static int escaped(struct conf_lex *lx, struct lex_token *t, int quote)
 static int double_quoted(struct conf_lex *lx, struct lex_token *t)
 {
     token_at(lx, t, LEX_STRING);
-    advance(lx);
-    int rc = escaped(lx, t, '"');
+    next_char(lx);
+    int rc = read_escaped(lx, t, '"');
     if (rc == 0)
-        advance(lx);
+        next_char(lx);
     return rc;
 }
 
@@ -312,9 +312,9 @@ static int double_quoted(struct conf_lex *lx, struct lex_token *t)
 static int block_string(struct conf_lex *lx, struct lex_token *t)
 {
     token_at(lx, t, LEX_STRING);
-    advance(lx);
+    next_char(lx);
     const uint8_t *from = lx->p;
-    for (int c; (c = peek(lx)) != -1; advance(lx)) {
+    for (int c; (c = peek(lx)) != -1; next_char(lx)) {
         if (c == 0)
             return lex_fail(lx, "A string can not hold a NUL byte");
         if (c != ')' || lx->p != lx->line_start)
@@ -325,7 +325,7 @@ static int block_string(struct conf_lex *lx, struct lex_token *t)
         if (q != lx->end && *q != '\n')
             continue;
         token_text(lx, t, from);
-        advance(lx);
+        next_char(lx);
         return 0;
     }
     return lex_fail(lx, "Unexpected EOF processing block. It ends with a ) alone on its line");
@@ -341,14 +341,14 @@ static int bare_word(struct conf_lex *lx, struct lex_token *t)
     while (!ends_word(c = peek(lx)) && c != '\\' && c != '\'') {
         if (c == 0)
             return lex_fail(lx, "A string can not hold a NUL byte");
-        advance(lx);
+        next_char(lx);
     }
     if (c == '\\' || c == '\'') {
         /* nats-server resolves escapes in words too, and lets a ' end one. */
         *lx = start;
-        int rc = escaped(lx, t, -1);
+        int rc = read_escaped(lx, t, -1);
         if (rc == 0 && peek(lx) == '\'')
-            advance(lx);
+            next_char(lx);
         return rc;
     }
     token_text(lx, t, start.p);
@@ -366,10 +366,10 @@ static int any_value(struct conf_lex *lx, struct lex_token *t)
     token_at(lx, t, LEX_ARRAY_OPEN);
     switch (c) {
     case '[':
-        advance(lx);
+        next_char(lx);
         return 0;
     case '{':
-        advance(lx);
+        next_char(lx);
         t->type = LEX_MAP_OPEN;
         return 0;
     case '"':
@@ -381,7 +381,7 @@ static int any_value(struct conf_lex *lx, struct lex_token *t)
     case '-':
         if (after < '0' || after > '9')
             return lex_fail(lx, "Expected a digit but got '%s'. Quote the value if it is text",
-                            show(after, buf));
+                            show_char(after, buf));
         break;
     case '.':
         if (after >= '0' && after <= '9')
@@ -398,13 +398,13 @@ int lex_value(struct conf_lex *lx, enum lex_in in, struct mf_slice key, struct l
     char buf[8];
     bool separator = false;
     while (is_space(peek(lx)))
-        advance(lx);
+        next_char(lx);
     if (peek(lx) == '=' || peek(lx) == ':') {
         separator = true;
-        advance(lx);
+        next_char(lx);
     }
     while (in != LEX_TOP || !separator ? is_space(peek(lx)) : is_blank(peek(lx)))
-        advance(lx);
+        next_char(lx);
     int c = peek(lx);
     if (c == -1)
         return mf_fail(lx->e, MF_INVAL,
@@ -413,7 +413,7 @@ int lex_value(struct conf_lex *lx, enum lex_in in, struct mf_slice key, struct l
     if (is_newline(c))
         return lex_fail(lx, "Expected value but found new line (key \"%.*s\")", MF_FMT(key));
     if (ends_word(c))
-        return lex_fail(lx, "Expected value but found '%s' (key \"%.*s\")", show(c, buf),
+        return lex_fail(lx, "Expected value but found '%s' (key \"%.*s\")", show_char(c, buf),
                         MF_FMT(key));
     return any_value(lx, t);
 }
@@ -424,7 +424,7 @@ int lex_element(struct conf_lex *lx, struct lex_token *t)
     int c = peek(lx);
     token_at(lx, t, LEX_CLOSE);
     if (c == ']') {
-        advance(lx);
+        next_char(lx);
         return 0;
     }
     if (c == -1)
@@ -438,13 +438,13 @@ int lex_value_end(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
 {
     char buf[8];
     while (is_blank(peek(lx)))
-        advance(lx);
+        next_char(lx);
     if (at_comment(lx))
         skip_comment(lx);
     int c = peek(lx);
     token_at(lx, t, LEX_NEXT);
     if (is_newline(c) || c == ',' || (c == ';' && in != LEX_ARRAY)) {
-        advance(lx);
+        next_char(lx);
         return 0;
     }
     if (in == LEX_TOP) {
@@ -453,7 +453,7 @@ int lex_value_end(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
         return lex_fail(lx,
                         "Expected a top-level value to end with a new line, comment or EOF, but "
                         "got '%s' instead.",
-                        show(c, buf));
+                        show_char(c, buf));
     }
     if (c == (in == LEX_ARRAY ? ']' : '}'))
         return 0; /* lex_key() and lex_element() close */
@@ -461,9 +461,9 @@ int lex_value_end(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
         return lex_fail(lx,
                         "Expected an array value terminator \",\" or an array terminator \"]\", "
                         "but got '%s' instead.",
-                        show(c, buf));
+                        show_char(c, buf));
     return lex_fail(lx,
                     "Expected a map value terminator \",\" or a map terminator \"}\", but got '%s' "
                     "instead.",
-                    show(c, buf));
+                    show_char(c, buf));
 }

@@ -246,8 +246,8 @@ static int env_value(struct parser *p, struct conf_value *v, const struct lex_to
     return copy_value(p, v, found, p->depth);
 }
 
-static int variable(struct parser *p, struct conf_value *v, const struct lex_token *t,
-                    const struct scope *scope)
+static int read_variable(struct parser *p, struct conf_value *v, const struct lex_token *t,
+                         const struct scope *scope)
 {
     struct arena *a = &p->doc->arena;
     char *name = arena_dup(a, t->text);
@@ -279,7 +279,7 @@ static int variable(struct parser *p, struct conf_value *v, const struct lex_tok
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-static int scalar(struct parser *p, struct conf_value *v, const struct lex_token *t)
+static int read_scalar(struct parser *p, struct conf_value *v, const struct lex_token *t)
 {
     char *word = arena_dup(&p->doc->arena, t->text);
     if (word == NULL)
@@ -350,9 +350,9 @@ static int parse_value(struct parser *p, struct conf_value *v, const struct lex_
     if (rc != 0)
         return rc;
     if (t->type == LEX_VARIABLE)
-        return variable(p, v, t, scope);
+        return read_variable(p, v, t, scope);
     if (t->type != LEX_ARRAY_OPEN && t->type != LEX_MAP_OPEN)
-        return scalar(p, v, t);
+        return read_scalar(p, v, t);
     if (p->depth >= MAX_DEPTH)
         return too_deep(p, t->line, t->col);
     p->depth++;
@@ -437,7 +437,7 @@ static int parse_path(struct parser *p, const char *path, struct conf_value *map
     return parse_map(&sub, map, NULL, LEX_TOP);
 }
 
-static int include(struct parser *p, const struct lex_token *t, struct scope *s)
+static int read_include(struct parser *p, const struct lex_token *t, struct scope *s)
 {
     struct arena *a = &p->doc->arena;
     char *given = arena_dup(a, t->text);
@@ -501,7 +501,7 @@ static int parse_entries(struct parser *p, struct scope *s, enum lex_in in)
         if (t.type == LEX_OPEN)
             rc = parse_block(p, s); /* braces around the whole file */
         else if (t.type == LEX_INCLUDE)
-            rc = include(p, &t, s);
+            rc = read_include(p, &t, s);
         else
             rc = parse_entry(p, &t, s, in);
         if (rc == 0)

@@ -6,7 +6,7 @@ static bool is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-static size_t digits(struct mf_slice w, size_t from)
+static size_t count_digits(struct mf_slice w, size_t from)
 {
     size_t i = from;
     while (i < w.len && is_digit(w.ptr[i]))
@@ -15,7 +15,7 @@ static size_t digits(struct mf_slice w, size_t from)
 }
 
 /* Powers of 1000 alone, of 1024 with b, i or ib; 0: no unit of ours. */
-static int64_t unit(struct mf_slice u)
+static int64_t unit_factor(struct mf_slice u)
 {
     static const char letters[] = "kmgtpe";
     if (u.len == 0)
@@ -40,10 +40,10 @@ static int64_t unit(struct mf_slice u)
 int lex_int(struct mf_slice word, int64_t *out)
 {
     size_t from = word.len > 0 && word.ptr[0] == '-';
-    size_t n = digits(word, from);
+    size_t n = count_digits(word, from);
     if (n == 0)
         return MF_INVAL;
-    int64_t times = unit(mf_slice(word.ptr + from + n, word.len - from - n));
+    int64_t times = unit_factor(mf_slice(word.ptr + from + n, word.len - from - n));
     if (times == 0)
         return MF_INVAL;
     int64_t value = 0;
@@ -64,11 +64,11 @@ int lex_int(struct mf_slice word, int64_t *out)
 static bool is_float(struct mf_slice w)
 {
     size_t i = w.ptr[0] == '-';
-    size_t whole = digits(w, i);
+    size_t whole = count_digits(w, i);
     i += whole;
     if (whole == 0 || i == w.len || w.ptr[i] != '.')
         return false;
-    size_t part = digits(w, i + 1);
+    size_t part = count_digits(w, i + 1);
     return part > 0 && i + 1 + part == w.len;
 }
 
@@ -84,7 +84,7 @@ static bool is_date(struct mf_slice w)
     return true;
 }
 
-static int number(struct mf_slice w, size_t at, size_t n)
+static int number_at(struct mf_slice w, size_t at, size_t n)
 {
     int v = 0;
     for (size_t i = at; i < at + n; i++)
@@ -107,8 +107,8 @@ int lex_date(struct mf_slice w, int64_t *out_ns)
     static const int last[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     if (!is_date(w))
         return MF_INVAL;
-    int y = number(w, 0, 4), m = number(w, 5, 2), d = number(w, 8, 2);
-    int h = number(w, 11, 2), min = number(w, 14, 2), s = number(w, 17, 2);
+    int y = number_at(w, 0, 4), m = number_at(w, 5, 2), d = number_at(w, 8, 2);
+    int h = number_at(w, 11, 2), min = number_at(w, 14, 2), s = number_at(w, 17, 2);
     bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
     if (m < 1 || m > 12 || d < 1 || d > last[m - 1] + (m == 2 && leap) || h > 23 || min > 59 ||
         s > 59)

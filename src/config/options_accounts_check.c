@@ -13,7 +13,7 @@ static bool is_text(const char *s)
 }
 
 /* A place without its value. */
-static struct conf_value place(const char *file, int line, int col)
+static struct conf_value place_of(const char *file, int line, int col)
 {
     return (struct conf_value){.file = file, .line = line, .col = col};
 }
@@ -57,7 +57,7 @@ static bool directory_init(struct directory *d, struct opt *c)
         qsort(d->by_name, d->n, sizeof(void *), compare_accounts);
     for (size_t i = 1; i < d->n; i++) {
         const struct options_account *a = d->by_name[i];
-        struct conf_value at = place(a->file, a->line, a->col);
+        struct conf_value at = place_of(a->file, a->line, a->col);
         if (strcmp(a->name, d->by_name[i - 1]->name) == 0)
             opt_error(c, &at, "Duplicate Account Entry: %s", a->name);
     }
@@ -109,7 +109,7 @@ static void check_users(struct opt *c)
     for (size_t i = 1; i < n; i++) {
         if (strcmp(all[i].name, all[i - 1].name) != 0)
             continue;
-        struct conf_value at = place(all[i].u->file, all[i].u->line, all[i].u->col);
+        struct conf_value at = place_of(all[i].u->file, all[i].u->line, all[i].u->col);
         opt_error(c, &at, "Duplicate %s \"%s\" detected", all[i].u->nkey != NULL ? "nkey" : "user",
                   all[i].name);
     }
@@ -120,7 +120,7 @@ static void check_single_user(struct opt *c)
     const struct options *o = c->o;
     for (size_t i = 0; i < o->naccounts; i++) {
         const struct options_account *a = &o->accounts[i];
-        struct conf_value at = place(a->file, a->line, a->col);
+        struct conf_value at = place_of(a->file, a->line, a->col);
         if (a->nusers == 0)
             continue;
         if (is_text(o->auth.user))
@@ -137,7 +137,7 @@ static void check_single_user(struct opt *c)
 
 static void check_export(struct directory *d, const struct options_export *x)
 {
-    struct conf_value at = place(x->file, x->line, x->col);
+    struct conf_value at = place_of(x->file, x->line, x->col);
     const char *kind = x->service ? "service" : "stream";
     for (size_t i = 0; i < x->accounts.n; i++)
         if (find_account(d, x->accounts.items[i]) == NULL)
@@ -149,7 +149,7 @@ static void check_export(struct directory *d, const struct options_export *x)
                   x->subject);
 }
 
-static bool listed(const struct options_list *l, const char *name)
+static bool list_has(const struct options_list *l, const char *name)
 {
     for (size_t i = 0; i < l->n; i++)
         if (strcmp(l->items[i], name) == 0)
@@ -170,17 +170,17 @@ static bool token_is(const char *subject, unsigned position, const char *name)
     return strlen(name) == n && memcmp(subject, name, n) == 0;
 }
 
-static bool approved(const struct options_export *x, const char *importer, const char *subject,
-                     bool exact)
+static bool export_approves(const struct options_export *x, const char *importer,
+                            const char *subject, bool exact)
 {
     if (x->account_token_position > 0)
         return !exact && token_is(subject, x->account_token_position, importer);
-    return !x->restricted || listed(&x->accounts, importer);
+    return !x->restricted || list_has(&x->accounts, importer);
 }
 
 /* An export of exactly this subject decides; else any that covers it. */
-static bool authorized(const struct options_account *exporter, const struct options_import *m,
-                       const char *importer)
+static bool import_authorized(const struct options_account *exporter,
+                              const struct options_import *m, const char *importer)
 {
     bool covered = false;
     for (size_t i = 0; i < exporter->nexports; i++) {
@@ -188,9 +188,9 @@ static bool authorized(const struct options_account *exporter, const struct opti
         if (x->service != m->service)
             continue;
         if (strcmp(x->subject, m->subject) == 0)
-            return approved(x, importer, m->subject, true);
+            return export_approves(x, importer, m->subject, true);
         if (text_subject_covers(x->subject, m->subject))
-            covered = covered || approved(x, importer, m->subject, false);
+            covered = covered || export_approves(x, importer, m->subject, false);
     }
     return covered;
 }
@@ -256,7 +256,7 @@ static const char *import_error(struct directory *d, const struct options_accoun
     const char *local = m->local;
     struct walk start = {NULL, a, 0}, next = {&start, exporter, 1};
     d->asked = m;
-    if (!authorized(exporter, m, a->name))
+    if (!import_authorized(exporter, m, a->name))
         return m->service ? "service import not authorized" : "stream import not authorized";
     if (m->to != NULL && !text_subject_valid(m->to))
         return "invalid subject";
@@ -273,7 +273,7 @@ static void check_import(struct directory *d, const struct options_account *a, s
 {
     const struct options_import *m = &a->imports[i];
     const char *kind = m->service ? "service" : "stream";
-    struct conf_value at = place(m->file, m->line, m->col);
+    struct conf_value at = place_of(m->file, m->line, m->col);
     const struct options_account *exporter = find_account(d, m->account);
     if (exporter == NULL) {
         opt_error(d->c, &at, "\"%s\" account not defined for %s import", m->account, kind);

@@ -313,7 +313,7 @@ static void apply_plain(struct overlay *v, const struct given *g)
         *(char **)(void *)at = text_or_null(v->c.a, g->text);
 }
 
-static void apply(struct overlay *v, const struct given *g)
+static void apply_flag(struct overlay *v, const struct given *g)
 {
     struct options *o = v->c.o;
     switch (g->flag->id) {
@@ -370,12 +370,12 @@ static void apply(struct overlay *v, const struct given *g)
     }
 }
 
-static int overlay(struct options *o, const struct given *given, int n, struct mf_error *e)
+static int apply_flags(struct options *o, const struct given *given, int n, struct mf_error *e)
 {
     struct overlay v = {0};
     opt_begin(&v.c, o, o->check_config);
     for (int i = 0; i < n; i++)
-        apply(&v, &given[i]);
+        apply_flag(&v, &given[i]);
     apply_tls(&v);
     if (v.routes != NULL)
         apply_routes(&v);
@@ -389,7 +389,7 @@ static int overlay(struct options *o, const struct given *given, int n, struct m
 /* --- all -------------------------------------------------------------------------------------- */
 
 /* secret: a password was given, and the word may be a part of it. */
-static int positional(struct options *o, const char *word, bool secret, struct mf_error *e)
+static int apply_word(struct options *o, const char *word, bool secret, struct mf_error *e)
 {
     if (word == NULL)
         return 0;
@@ -453,12 +453,12 @@ static int read_config(struct options *o, const struct given *given, int n, stru
     return rc;
 }
 
-static int load(struct options *o, const struct given *given, int n, struct mf_error *e)
+static int load_options(struct options *o, const struct given *given, int n, struct mf_error *e)
 {
     struct opt c;
     int rc = read_config(o, given, n, e);
     if (rc == 0)
-        rc = overlay(o, given, n, e);
+        rc = apply_flags(o, given, n, e);
     if (rc != 0)
         return rc;
     opt_begin(&c, o, o->check_config);
@@ -480,9 +480,9 @@ int options_load(struct options **out, int argc, char **argv, struct mf_error *e
     if (n < 0)
         goto err_free;
     early_flags(o, given, n);
-    rc = o->version || o->help || o->help_tls ? 0 : positional(o, rest, has_secret(given, n), e);
+    rc = o->version || o->help || o->help_tls ? 0 : apply_word(o, rest, has_secret(given, n), e);
     if (rc == 0 && !o->version && !o->help && !o->help_tls && o->signal == NULL)
-        rc = load(o, given, n, e);
+        rc = load_options(o, given, n, e);
     if (rc != 0)
         goto err_free;
     free(given);

@@ -18,7 +18,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
 
-static struct mf_slice trim(struct mf_slice s)
+static struct mf_slice trim_blanks(struct mf_slice s)
 {
     while (s.len > 0 && is_space((char)s.ptr[0])) {
         s.ptr++;
@@ -35,7 +35,7 @@ static bool take_arg(struct mf_slice *args, struct mf_slice *one)
         return false;
     const uint8_t *comma = args->len == 0 ? NULL : memchr(args->ptr, ',', args->len);
     size_t n = comma == NULL ? args->len : (size_t)(comma - args->ptr);
-    *one = trim(mf_slice(args->ptr, n));
+    *one = trim_blanks(mf_slice(args->ptr, n));
     *args = comma == NULL ? MF_SLICE_NONE : mf_slice(comma + 1, args->len - n - 1);
     return true;
 }
@@ -100,11 +100,11 @@ static const char *check_function(struct mapping *m, struct mf_slice token)
         {"left", SECOND_COUNT},          {"right", SECOND_COUNT},
         {"split", SECOND_TEXT},          {"wildcard", SECOND_NONE},
     };
-    struct mf_slice body = trim(mf_slice(token.ptr + 2, token.len - 4)), arg;
+    struct mf_slice body = trim_blanks(mf_slice(token.ptr + 2, token.len - 4)), arg;
     const uint8_t *open = memchr(body.ptr, '(', body.len);
     if (open == NULL || body.len == 0 || body.ptr[body.len - 1] != ')')
         return BAD "unknown function";
-    struct mf_slice name = trim(mf_slice(body.ptr, (size_t)(open - body.ptr)));
+    struct mf_slice name = trim_blanks(mf_slice(body.ptr, (size_t)(open - body.ptr)));
     struct mf_slice args = mf_slice(open + 1, (size_t)(body.ptr + body.len - 1 - (open + 1)));
     if (m->strict && !mf_eq_nocase(name, "wildcard"))
         return BAD "the only mapping function allowed for import transforms is {{Wildcard()}}";

@@ -18,7 +18,7 @@ const char *opt_file(struct opt *c, const struct conf_value *at)
     return c->last_file_copy == NULL ? "" : c->last_file_copy;
 }
 
-static void place(struct mf_buf *b, const struct conf_value *at)
+static void put_place(struct mf_buf *b, const struct conf_value *at)
 {
     if (at != NULL)
         mf_buf_printf(b, "%s:%d:%d: ", at->file, at->line, at->col);
@@ -32,7 +32,7 @@ void opt_error(struct opt *c, const struct conf_value *at, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
-    place(&line, at);
+    put_place(&line, at);
     mf_buf_puts(&line, what);
     c->nerrors++;
     if (c->nshown == 0 || c->errors.len + line.len + 1 <= ERROR_ROOM) {
@@ -46,7 +46,7 @@ void opt_error(struct opt *c, const struct conf_value *at, const char *fmt, ...)
 static void warn_line(struct opt *c, const struct conf_value *at, const char *what)
 {
     struct mf_buf line = MF_BUF_INIT;
-    place(&line, at);
+    put_place(&line, at);
     mf_buf_puts(&line, what);
     opt_list_add(c, &c->o->warnings, mf_buf_cstr(&line));
     mf_buf_fini(&line);

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-static const char *refuse(const struct options *now, const char *fmt, ...) MF_PRINTF(2, 3);
-static const char *refuse(const struct options *now, const char *fmt, ...)
+static const char *refuse_change(const struct options *now, const char *fmt, ...) MF_PRINTF(2, 3);
+static const char *refuse_change(const struct options *now, const char *fmt, ...)
 {
     char what[400];
     va_list ap;
@@ -82,7 +82,7 @@ static const struct fixed fixed[] = {
     {"TrustedOperators", SHOWN_BOOL, AT(operator_set)},
 };
 
-static void show(char *dst, size_t cap, const struct fixed *f, const void *at)
+static void show_value(char *dst, size_t cap, const struct fixed *f, const void *at)
 {
     char text[CLOCK_TEXT];
     switch (f->shown) {
@@ -113,11 +113,11 @@ static const char *check_fixed(const struct options *old, const struct options *
         const void *x = (const char *)old + fixed[i].off, *y = (const char *)now + fixed[i].off;
         if (fixed[i].shown == SHOWN_PORT && *(const int *)y == -1)
             continue; /* "any" is what it has already */
-        show(a, sizeof a, &fixed[i], x);
-        show(b, sizeof b, &fixed[i], y);
+        show_value(a, sizeof a, &fixed[i], x);
+        show_value(b, sizeof b, &fixed[i], y);
         if (strcmp(a, b) != 0 ||
             (fixed[i].shown == SHOWN_TEXT && !same_text(*(char *const *)x, *(char *const *)y)))
-            return refuse(now, "%s: old=%s, new=%s", fixed[i].name, a, b);
+            return refuse_change(now, "%s: old=%s, new=%s", fixed[i].name, a, b);
     }
     return NULL;
 }
@@ -128,13 +128,13 @@ static const char *check_block(const struct options *now, const char *name,
                                const struct options_block *a, const struct options_block *b)
 {
     if (!same_text(a->host, b->host))
-        return refuse(now, "%s host: old=%s, new=%s", name, a->host == NULL ? "" : a->host,
-                      b->host == NULL ? "" : b->host);
+        return refuse_change(now, "%s host: old=%s, new=%s", name, a->host == NULL ? "" : a->host,
+                             b->host == NULL ? "" : b->host);
     if (a->port != b->port && b->port != -1)
-        return refuse(now, "%s port: old=%d, new=%d", name, a->port, b->port);
+        return refuse_change(now, "%s port: old=%d, new=%d", name, a->port, b->port);
     if (!same_text(a->name, b->name))
-        return refuse(now, "%s name: old=%s, new=%s", name, a->name == NULL ? "" : a->name,
-                      b->name == NULL ? "" : b->name);
+        return refuse_change(now, "%s name: old=%s, new=%s", name, a->name == NULL ? "" : a->name,
+                             b->name == NULL ? "" : b->name);
     return NULL;
 }
 
@@ -164,10 +164,10 @@ static const char *check_js_limit(const struct options *now, int64_t old, int64_
     if (old == new || (old != -1 && new > old))
         return NULL;
     if (new == -1)
-        return refuse(now, "jetstream max memory and max store");
+        return refuse_change(now, "jetstream max memory and max store");
     if (old == -1)
-        return refuse(now, "jetstream dynamic max memory and store");
-    return refuse(now, "decreasing jetstream max memory and store");
+        return refuse_change(now, "jetstream dynamic max memory and store");
+    return refuse_change(now, "decreasing jetstream max memory and store");
 }
 
 static const char *check_jetstream(const struct options *old, const struct options *now)
@@ -176,12 +176,12 @@ static const char *check_jetstream(const struct options *old, const struct optio
     if (!a->enabled)
         return NULL;
     if (!same_text(a->store_dir, b->store_dir))
-        return refuse(now, "jetstream storage directory");
+        return refuse_change(now, "jetstream storage directory");
     const char *bad = check_js_limit(now, a->max_memory, b->max_memory);
     if (bad == NULL)
         bad = check_js_limit(now, a->max_store, b->max_store);
     if (bad == NULL && !same_text(a->key, b->key))
-        bad = refuse(now, "JetStreamKey");
+        bad = refuse_change(now, "JetStreamKey");
     return bad;
 }
 
@@ -205,13 +205,13 @@ const char *options_reload_refusal(const struct options *old, const struct optio
     const char *bad = check_fixed(old, now);
     if (bad == NULL && !same_text(old->no_auth_user, now->no_auth_user) &&
         (now->no_auth_user != NULL || user_exists(now, old->no_auth_user)))
-        bad = refuse(now, "NoAuthUser: old=%s, new=%s",
-                     old->no_auth_user == NULL ? "" : old->no_auth_user,
-                     now->no_auth_user == NULL ? "" : now->no_auth_user);
+        bad = refuse_change(now, "NoAuthUser: old=%s, new=%s",
+                            old->no_auth_user == NULL ? "" : old->no_auth_user,
+                            now->no_auth_user == NULL ? "" : now->no_auth_user);
     if (bad == NULL)
         bad = check_jetstream(old, now);
     if (bad == NULL && !same_websocket(&old->websocket, &now->websocket))
-        bad = refuse(now, "Websocket");
+        bad = refuse_change(now, "Websocket");
     if (bad == NULL)
         bad = check_block(now, "cluster", &old->cluster, &now->cluster);
     if (bad == NULL)

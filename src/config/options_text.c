@@ -72,7 +72,7 @@ bool text_subjects_collide(const char *a, const char *b)
 /* --- nkeys ------------------------------------------------------------------------------------ */
 
 /* CRC-16/XMODEM, the check sum of nkeys. */
-static unsigned crc16(const uint8_t *p, size_t n)
+static unsigned compute_crc16(const uint8_t *p, size_t n)
 {
     unsigned crc = 0;
     for (size_t i = 0; i < n; i++) {
@@ -104,7 +104,7 @@ static size_t nkey_raw(const char *s, uint8_t *raw, size_t cap)
             raw[n++] = (uint8_t)(acc >> bits);
         }
     }
-    if (n < 4 || crc16(raw, n - 2) != (unsigned)(raw[n - 2] | raw[n - 1] << 8))
+    if (n < 4 || compute_crc16(raw, n - 2) != (unsigned)(raw[n - 2] | raw[n - 1] << 8))
         return 0;
     return n - 2;
 }
@@ -202,7 +202,7 @@ char *text_upper(struct arena *a, const char *s)
 
 #define NAME_MAX_LEN 40
 
-static char fold(char c)
+static char fold_char(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return (char)(c + ('a' - 'A'));
@@ -210,7 +210,7 @@ static char fold(char c)
 }
 
 /* Edits between two names: insert, delete, replace, swap neighbours. */
-static unsigned distance(const char *a, size_t an, const char *b, size_t bn)
+static unsigned edit_distance(const char *a, size_t an, const char *b, size_t bn)
 {
     unsigned rows[3][NAME_MAX_LEN + 1];
     for (size_t j = 0; j <= bn; j++)
@@ -219,14 +219,14 @@ static unsigned distance(const char *a, size_t an, const char *b, size_t bn)
         unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *older = rows[(i + 1) % 3];
         now[0] = (unsigned)i;
         for (size_t j = 1; j <= bn; j++) {
-            bool same = fold(a[i - 1]) == fold(b[j - 1]);
+            bool same = fold_char(a[i - 1]) == fold_char(b[j - 1]);
             unsigned best = before[j - 1] + !same;
             if (before[j] + 1 < best)
                 best = before[j] + 1;
             if (now[j - 1] + 1 < best)
                 best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
-                fold(a[i - 2]) == fold(b[j - 1]) && older[j - 2] + 1 < best)
+            if (i > 1 && j > 1 && fold_char(a[i - 1]) == fold_char(b[j - 2]) &&
+                fold_char(a[i - 2]) == fold_char(b[j - 1]) && older[j - 2] + 1 < best)
                 best = older[j - 2] + 1;
             now[j] = best;
         }
@@ -246,7 +246,7 @@ const char *opt_nearest(const struct opt_block *b, const char *key, char *buf, s
         while (name != NULL) {
             const char *space = strchr(name, ' ');
             size_t n = space == NULL ? strlen(name) : (size_t)(space - name);
-            unsigned d = n > NAME_MAX_LEN ? best : distance(key, len, name, n);
+            unsigned d = n > NAME_MAX_LEN ? best : edit_distance(key, len, name, n);
             if (d < best && d < n) {
                 best = d;
                 snprintf(buf, cap, "%.*s", (int)n, name);

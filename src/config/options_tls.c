@@ -64,7 +64,7 @@ static const struct tls_name *find_name(const struct tls_name *names, size_t n, 
     return NULL;
 }
 
-static void join(struct opt *c, char **list, const char *name)
+static void append_name(struct opt *c, char **list, const char *name)
 {
     *list = *list == NULL ? arena_str(c->a, name) : arena_printf(c->a, "%s:%s", *list, name);
 }
@@ -167,7 +167,7 @@ static void read_suites(struct opt *c, const struct conf_value *v, void *r)
             opt_error(c, v->items[i], "unrecognized cipher %s; mayflyd --help_tls lists them", go);
             continue;
         }
-        join(c, n->tls13 ? &reading->tls->suites : &reading->tls->ciphers, n->openssl);
+        append_name(c, n->tls13 ? &reading->tls->suites : &reading->tls->ciphers, n->openssl);
         if (n->insecure && reading->insecure == NULL) {
             reading->insecure = n->go;
             reading->insecure_at = v->items[i];
@@ -189,7 +189,7 @@ static void read_curves(struct opt *c, const struct conf_value *v, void *r)
         else if (n->openssl == NULL)
             opt_warn(c, v->items[i], "curve preference %s: not available here, skipped", n->go);
         else
-            join(c, &reading->tls->curves, n->openssl);
+            append_name(c, &reading->tls->curves, n->openssl);
     }
 }
 

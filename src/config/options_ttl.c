@@ -233,7 +233,7 @@ static void check_bounds(struct opt *c, const struct conf_value *at, const struc
 }
 
 /* Does `a` match every stream that `b` matches?  Of names with '*' only equal ones are compared. */
-static bool covers(const struct policy_namespace *a, const struct policy_namespace *b)
+static bool namespace_covers(const struct policy_namespace *a, const struct policy_namespace *b)
 {
     bool account =
         a->account == NULL || (b->account != NULL && strcmp(a->account, b->account) == 0);
@@ -254,7 +254,7 @@ static void check_namespace(struct opt *c, const struct policy_server *t, size_t
                   known == NULL ? "" : known);
     }
     for (size_t k = 0; k < i; k++)
-        if (covers(&t->namespaces[k], n)) {
+        if (namespace_covers(&t->namespaces[k], n)) {
             opt_warn(c, at,
                      "ttl: namespace %zu is never used: entry %zu matches its streams first; move "
                      "it up",

@@ -39,7 +39,7 @@ static struct mf_slice take_until(struct mf_slice *s, char c)
     return part;
 }
 
-static bool has(struct mf_slice s, char c)
+static bool has_char(struct mf_slice s, char c)
 {
     return s.len > 0 && memchr(s.ptr, c, s.len) != NULL;
 }
@@ -84,7 +84,7 @@ static int parse_range(struct mf_slice expr, const struct bounds *b, uint64_t *b
 {
     struct mf_slice rest = expr, range = take_until(&rest, '/'), tail = range;
     uint64_t low, high, step = 1;
-    bool star, stepped = has(expr, '/'), single = !has(range, '-');
+    bool star, stepped = has_char(expr, '/'), single = !has_char(range, '-');
 
     if (parse_bounds(range, b, &low, &high, &star) != 0)
         return MF_INVAL;

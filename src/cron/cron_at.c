@@ -14,7 +14,7 @@ static bool digit_at(struct mf_slice s, size_t i)
     return i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9';
 }
 
-static bool take(struct mf_slice *s, char c)
+static bool take_char(struct mf_slice *s, char c)
 {
     if (s->len == 0 || s->ptr[0] != (uint8_t)c)
         return false;
@@ -60,12 +60,12 @@ static bool take_offset(struct mf_slice *s, int64_t *offset_s)
     bool west;
 
     *offset_s = 0;
-    if (take(s, 'Z'))
+    if (take_char(s, 'Z'))
         return true;
-    west = take(s, '-');
-    if (!west && !take(s, '+'))
+    west = take_char(s, '-');
+    if (!west && !take_char(s, '+'))
         return false;
-    if (!take_digits(s, 2, 2, 24, &h) || !take(s, ':') || !take_digits(s, 2, 2, 60, &m))
+    if (!take_digits(s, 2, 2, 24, &h) || !take_char(s, ':') || !take_digits(s, 2, 2, 60, &m))
         return false;
     *offset_s = (west ? -1 : 1) * (h * 3600 + m * 60);
     return true;
@@ -77,11 +77,12 @@ int cron_parse_time(struct mf_slice text, int64_t *ns)
     int year, month, day, h, m, sec;
     int64_t frac, offset_s, t;
 
-    if (!take_digits(&s, 4, 4, 9999, &year) || !take(&s, '-') ||
-        !take_digits(&s, 2, 2, 12, &month) || !take(&s, '-') || !take_digits(&s, 2, 2, 31, &day) ||
-        !take(&s, 'T') || !take_digits(&s, 1, 2, 23, &h) || !take(&s, ':') ||
-        !take_digits(&s, 2, 2, 59, &m) || !take(&s, ':') || !take_digits(&s, 2, 2, 59, &sec) ||
-        !take_fraction(&s, &frac) || !take_offset(&s, &offset_s) || s.len > 0)
+    if (!take_digits(&s, 4, 4, 9999, &year) || !take_char(&s, '-') ||
+        !take_digits(&s, 2, 2, 12, &month) || !take_char(&s, '-') ||
+        !take_digits(&s, 2, 2, 31, &day) || !take_char(&s, 'T') || !take_digits(&s, 1, 2, 23, &h) ||
+        !take_char(&s, ':') || !take_digits(&s, 2, 2, 59, &m) || !take_char(&s, ':') ||
+        !take_digits(&s, 2, 2, 59, &sec) || !take_fraction(&s, &frac) ||
+        !take_offset(&s, &offset_s) || s.len > 0)
         return MF_INVAL;
     if (month < 1 || day < 1 || day > civil_month_days(year, month))
         return MF_INVAL;

@@ -53,7 +53,7 @@ static bool day_fits(const struct cron *c, int64_t day, const struct civil *d)
 }
 
 /* The first fitting local second in [from, end). */
-static int64_t search(const struct cron *c, int64_t from_s, int64_t end_s)
+static int64_t search_span(const struct cron *c, int64_t from_s, int64_t end_s)
 {
     int64_t day = floor_div(from_s, DAY_S), in_day = from_s - day * DAY_S, found;
 
@@ -80,7 +80,7 @@ static int64_t next_fit(const struct cron *c, int64_t t_s)
 
     for (;;) {
         end = span.end_s < limit - span.offset_s ? span.end_s + span.offset_s : limit;
-        found = search(c, t_s + span.offset_s, end);
+        found = search_span(c, t_s + span.offset_s, end);
         if (found != NOT_FOUND)
             return found - span.offset_s;
         if (end == limit)

@@ -39,7 +39,7 @@ struct zone {
 /* The zones in use.  One thread owns all schedules, so it owns this too. */
 static struct mf_list live = {&live, &live};
 
-static uint64_t be(const uint8_t *p, size_t n)
+static uint64_t load_be(const uint8_t *p, size_t n)
 {
     uint64_t x = 0;
 
@@ -50,7 +50,7 @@ static uint64_t be(const uint8_t *p, size_t n)
 
 static int64_t be_signed(const uint8_t *p, size_t n)
 {
-    return n == 4 ? (int32_t)(uint32_t)be(p, 4) : (int64_t)be(p, 8);
+    return n == 4 ? (int32_t)(uint32_t)load_be(p, 4) : (int64_t)load_be(p, 8);
 }
 
 struct block {
@@ -68,10 +68,10 @@ static int take_block(struct mf_slice *rest, size_t width, struct block *b, uint
     if (rest->len < HEADER || memcmp(p, "TZif", 4) != 0)
         return MF_CORRUPT;
     b->width = width;
-    b->ntimes = be(p + 32, 4);
-    b->ntypes = be(p + 36, 4);
-    size = b->ntimes * (width + 1) + b->ntypes * TYPE_SIZE + be(p + 40, 4) +
-           be(p + 28, 4) * (width + 4) + be(p + 24, 4) + be(p + 20, 4);
+    b->ntimes = load_be(p + 32, 4);
+    b->ntypes = load_be(p + 36, 4);
+    size = b->ntimes * (width + 1) + b->ntypes * TYPE_SIZE + load_be(p + 40, 4) +
+           load_be(p + 28, 4) * (width + 4) + load_be(p + 24, 4) + load_be(p + 20, 4);
     if (b->ntypes == 0 || size > rest->len - HEADER)
         return MF_CORRUPT;
     *version = p[4];
@@ -90,7 +90,7 @@ static int type_offset(const struct block *b, uint64_t type, int32_t *out)
     return *out > -OFFSET_MAX_S && *out < OFFSET_MAX_S ? 0 : MF_CORRUPT;
 }
 
-static int fill(struct zone *z, const struct block *b)
+static int fill_changes(struct zone *z, const struct block *b)
 {
     if (type_offset(b, 0, &z->first_s) != 0)
         return MF_CORRUPT;
@@ -134,7 +134,7 @@ int zone_read(struct zone **out, struct mf_slice file)
     z->n = (size_t)b.ntimes;
     z->change = (int64_t *)(void *)(z + 1);
     z->offset = (int32_t *)(void *)(z->change + z->n);
-    if (fill(z, &b) != 0) {
+    if (fill_changes(z, &b) != 0) {
         free(z);
         return MF_CORRUPT;
     }

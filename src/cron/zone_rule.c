@@ -9,7 +9,7 @@
 
 #define HOUR_S 3600
 
-static bool take(struct mf_slice *s, char c)
+static bool take_char(struct mf_slice *s, char c)
 {
     if (s->len == 0 || s->ptr[0] != (uint8_t)c)
         return false;
@@ -42,11 +42,11 @@ static bool take_name(struct mf_slice *s)
 {
     size_t n = 0;
 
-    if (take(s, '<')) {
+    if (take_char(s, '<')) {
         while (n < s->len && s->ptr[n] != '>')
             n++;
         *s = mf_slice(s->ptr + n, s->len - n);
-        return n >= 3 && take(s, '>');
+        return n >= 3 && take_char(s, '>');
     }
     while (n < s->len && ((s->ptr[n] | 0x20) >= 'a' && (s->ptr[n] | 0x20) <= 'z'))
         n++;
@@ -57,17 +57,17 @@ static bool take_name(struct mf_slice *s)
 /* [+-]h[:m[:s]] */
 static bool take_time(struct mf_slice *s, int max_hours, int32_t *out)
 {
-    bool negative = take(s, '-');
+    bool negative = take_char(s, '-');
     int h, m = 0, sec = 0;
 
     if (!negative)
-        (void)take(s, '+');
+        (void)take_char(s, '+');
     if (!take_number(s, 0, max_hours, &h))
         return false;
-    if (take(s, ':')) {
+    if (take_char(s, ':')) {
         if (!take_number(s, 0, 59, &m))
             return false;
-        if (take(s, ':') && !take_number(s, 0, 59, &sec))
+        if (take_char(s, ':') && !take_number(s, 0, 59, &sec))
             return false;
     }
     *out = h * HOUR_S + m * 60 + sec;
@@ -80,13 +80,13 @@ static bool take_change(struct mf_slice *s, struct zone_change *c)
 {
     bool ok;
 
-    if (!take(s, ','))
+    if (!take_char(s, ','))
         return false;
-    if (take(s, 'M')) {
+    if (take_char(s, 'M')) {
         c->kind = ZONE_WEEKDAY;
-        ok = take_number(s, 1, 12, &c->month) && take(s, '.') && take_number(s, 1, 5, &c->week) &&
-             take(s, '.') && take_number(s, 0, 6, &c->day);
-    } else if (take(s, 'J')) {
+        ok = take_number(s, 1, 12, &c->month) && take_char(s, '.') &&
+             take_number(s, 1, 5, &c->week) && take_char(s, '.') && take_number(s, 0, 6, &c->day);
+    } else if (take_char(s, 'J')) {
         c->kind = ZONE_JULIAN;
         ok = take_number(s, 1, 365, &c->day);
     } else {
@@ -94,7 +94,7 @@ static bool take_change(struct mf_slice *s, struct zone_change *c)
         ok = take_number(s, 0, 365, &c->day);
     }
     c->time_s = 2 * HOUR_S;
-    return ok && (!take(s, '/') || take_time(s, 167, &c->time_s));
+    return ok && (!take_char(s, '/') || take_time(s, 167, &c->time_s));
 }
 
 int zone_rule_parse(struct zone_rule *out, struct mf_slice text)
@@ -144,7 +144,8 @@ static int64_t change_at(const struct zone_change *c, int64_t year, int32_t offs
     return days * DAY_S + c->time_s - offset_s;
 }
 
-static void consider(int64_t at, int32_t offset_s, int64_t t_s, int64_t *since, struct zone_span *o)
+static void consider_change(int64_t at, int32_t offset_s, int64_t t_s, int64_t *since,
+                            struct zone_span *o)
 {
     if (at > t_s) {
         if (at < o->end_s)
@@ -168,10 +169,10 @@ struct zone_span zone_rule_at(const struct zone_rule *r, int64_t t_s)
         bool south = change_at(&r->to_std, y, r->dst_s) < change_at(&r->to_dst, y, r->std_s);
 
         if (south)
-            consider(change_at(&r->to_std, y, r->dst_s), r->std_s, t_s, &since, &out);
-        consider(change_at(&r->to_dst, y, r->std_s), r->dst_s, t_s, &since, &out);
+            consider_change(change_at(&r->to_std, y, r->dst_s), r->std_s, t_s, &since, &out);
+        consider_change(change_at(&r->to_dst, y, r->std_s), r->dst_s, t_s, &since, &out);
         if (!south)
-            consider(change_at(&r->to_std, y, r->dst_s), r->std_s, t_s, &since, &out);
+            consider_change(change_at(&r->to_std, y, r->dst_s), r->std_s, t_s, &since, &out);
     }
     return out;
 }

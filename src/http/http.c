@@ -23,7 +23,7 @@ static bool is_hex(uint8_t c)
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-static struct mf_slice trim(struct mf_slice s)
+static struct mf_slice trim_blanks(struct mf_slice s)
 {
     while (s.len > 0 && (s.ptr[0] == ' ' || s.ptr[0] == '\t'))
         s = mf_slice(s.ptr + 1, s.len - 1);
@@ -137,7 +137,7 @@ static int parse_field(struct mf_slice line, struct http_request *out, const cha
     }
     f = &out->field[out->nfields++];
     f->name = mf_slice(line.ptr, (size_t)(colon - line.ptr));
-    f->value = trim(mf_slice(colon + 1, line.len - f->name.len - 1));
+    f->value = trim_blanks(mf_slice(colon + 1, line.len - f->name.len - 1));
     if (!is_token(f->name)) {
         *fault = "400 Bad Request: invalid header name";
         return MF_PROTO;
@@ -249,11 +249,11 @@ bool http_next(struct mf_slice *list, char separator, struct mf_slice *element)
         return false;
     end = list->len == 0 ? NULL : memchr(list->ptr, separator, list->len);
     if (end == NULL) {
-        *element = trim(*list);
+        *element = trim_blanks(*list);
         *list = MF_SLICE_NONE;
         return true;
     }
-    *element = trim(mf_slice(list->ptr, (size_t)(end - list->ptr)));
+    *element = trim_blanks(mf_slice(list->ptr, (size_t)(end - list->ptr)));
     *list = mf_slice(end + 1, list->len - (size_t)(end + 1 - list->ptr));
     return true;
 }
@@ -279,7 +279,7 @@ bool http_keep_alive(const struct http_request *r)
 }
 
 /* Only "q=0" and "q=0.000" refuse. */
-static bool refuses(struct mf_slice param)
+static bool has_zero_weight(struct mf_slice param)
 {
     if (param.len < 3 || (param.ptr[0] | 0x20) != 'q' || param.ptr[1] != '=')
         return false;
@@ -300,7 +300,7 @@ bool http_accepts(const struct http_request *r, const char *coding)
             if (!http_next(&element, ';', &name) || !mf_eq_nocase(name, coding))
                 continue;
             while (http_next(&element, ';', &param))
-                refused = refused || refuses(param);
+                refused = refused || has_zero_weight(param);
             return !refused;
         }
     }

@@ -41,7 +41,7 @@ int64_t loop_wall_ns(const struct loop *l)
     return l->wall_ns;
 }
 
-static void append(struct loop_defer **first, struct loop_defer **last, struct loop_defer *d)
+static void append_hook(struct loop_defer **first, struct loop_defer **last, struct loop_defer *d)
 {
     d->queued = true;
     d->next = NULL;
@@ -57,7 +57,7 @@ void loop_defer(struct loop *l, struct loop_defer *d)
     if (d->queued)
         return;
     d->after = false;
-    append(&l->defer_first, &l->defer_last, d);
+    append_hook(&l->defer_first, &l->defer_last, d);
 }
 
 void loop_next(struct loop *l, struct loop_defer *d)
@@ -65,7 +65,7 @@ void loop_next(struct loop *l, struct loop_defer *d)
     if (d->queued)
         return;
     d->after = true;
-    append(&l->next_first, &l->next_last, d);
+    append_hook(&l->next_first, &l->next_last, d);
 }
 
 /* The events were looked at: what waited for that runs with the hooks of this turn. */
@@ -77,7 +77,7 @@ static void next_ready(struct loop *l)
     while (d != NULL) {
         struct loop_defer *after = d->next;
         d->after = false;
-        append(&l->defer_first, &l->defer_last, d);
+        append_hook(&l->defer_first, &l->defer_last, d);
         d = after;
     }
 }
@@ -270,7 +270,7 @@ static void on_drain_timeout(uv_timer_t *h)
 
 /* Runs until no job, no closing handle, no posted call and no hook is left, or the time is up.  The
  * handles without a reference do not count as a reason to run. */
-static void drain(struct loop *l)
+static void drain_handles(struct loop *l)
 {
     int64_t deadline = clock_mono_ns() + DRAIN_MS * CLOCK_MS;
     uv_timer_t limit;
@@ -313,7 +313,7 @@ void loop_free(struct loop *l)
         return;
     assert(!l->running);
     l->running = true; /* the callbacks that finish now are in a turn like any other */
-    drain(l);
+    drain_handles(l);
     loop_work_finish(l);
     l->running = false;
     if (l->jobs > 0 || uv_loop_close(&l->uv) != 0) {

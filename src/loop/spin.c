@@ -21,14 +21,14 @@
 #define REST_NS   (50 * CLOCK_MS) /* how long they have it then */
 
 /* How often the scheduler took the core away from this thread. */
-static long evictions(void)
+static long count_evictions(void)
 {
     struct rusage u;
 
     return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_nivcsw : 0;
 }
 
-static void learn(struct loop *l, bool quick)
+static void learn_delay(struct loop *l, bool quick)
 {
     if (quick)
         l->spin.trust += l->spin.trust < TRUST_MAX;
@@ -39,11 +39,11 @@ static void learn(struct loop *l, bool quick)
 static bool others_wait(struct loop *l, int64_t now)
 {
     if (l->spin.looked++ == 0)
-        l->spin.evictions = evictions();
+        l->spin.evictions = count_evictions();
     if (l->spin.looked < GUARD)
         return false;
     l->spin.looked = 0;
-    if (evictions() - l->spin.evictions < EVICTED)
+    if (count_evictions() - l->spin.evictions < EVICTED)
         return false;
     l->spin.rest_until_ns = now + REST_NS;
     return true;
@@ -77,7 +77,7 @@ void loop_spin_after(struct loop *l)
     if (l->spin.from_ns == 0)
         return;
     /* The clock was read by the first event's handler, or now: nobody wanted to know. */
-    learn(l, loop_mono_ns(l) - l->spin.from_ns < l->spin.max_ns);
+    learn_delay(l, loop_mono_ns(l) - l->spin.from_ns < l->spin.max_ns);
     l->spin.from_ns = 0;
 }
 

@@ -1,13 +1,12 @@
 /* conn.c: one HTTP connection: requests in, answers out, one at a time.
  *
- * Happy path: monitor_conn_accept() > on_bytes() until a head is there > serve() > render > [slices
- * of a long page > rendered()] > [pack_start() > pack_work() on a worker > pack_done()] >
- * send_answer() > [send_rest() for a long one] > on_drained() > the next request.
- * A page that needs a second slice needs one of MONITOR_PLACES, until its answer has left.
- * Failure: a bad request is answered and the connection closed when that has left; a slow one is
- * closed.  Too many long pages: 503.
- * Close: on_closed() frees, whoever began it; a page under way ends, a worker's result is thrown
- * away. */
+ * Happy path: monitor_conn_accept() > on_bytes() until a head is there > serve_request() > render >
+ * [slices of a long page > page_rendered()] > [pack_start() > pack_work() on a worker >
+ * pack_done()] > send_answer() > [send_rest() for a long one] > on_drained() > the next request. A
+ * page that needs a second slice needs one of MONITOR_PLACES, until its answer has left. Failure: a
+ * bad request is answered and the connection closed when that has left; a slow one is closed.  Too
+ * many long pages: 503. Close: on_closed() frees, whoever began it; a page under way ends, a
+ * worker's result is thrown away. */
 #include "monitor/monitor_impl.h"
 
 #include "base/clock.h"
@@ -277,7 +276,7 @@ static void answer_page(struct conn *c, struct rendering *r)
     rendering_free(r);
 }
 
-static void rendered(struct doc *d)
+static void page_rendered(struct doc *d)
 {
     struct rendering *r = mf_container(d, struct rendering, doc);
     struct conn *c = r->c;
@@ -298,7 +297,7 @@ void monitor_next_page(struct monitor *m)
         m->places++;
         r->c->placed = true;
         loop_timer_arm(r->c->timer, loop_mono_ns(m->loop) + LONG_PATIENCE);
-        doc_start(&r->doc, &m->work, rendered);
+        doc_start(&r->doc, &m->work, page_rendered);
     }
 }
 
@@ -319,7 +318,7 @@ static void render_later(struct conn *c, struct rendering *r)
     monitor_next_page(m);
 }
 
-static void render(struct conn *c, struct page *page, struct rendering *r)
+static void render_page(struct conn *c, struct page *page, struct rendering *r)
 {
     page->hits++;
     mf_list_init(&r->link);
@@ -333,8 +332,8 @@ static void render(struct conn *c, struct page *page, struct rendering *r)
         answer_page(c, r);
 }
 
-/* Answers, or leaves it to rendered() or pack_done(). */
-static void serve(struct conn *c, const struct http_request *r)
+/* Answers, or leaves it to page_rendered() or pack_done(). */
+static void serve_request(struct conn *c, const struct http_request *r)
 {
     bool head_only = mf_eq_str(r->method, "HEAD");
     struct answer a = {
@@ -366,7 +365,7 @@ static void serve(struct conn *c, const struct http_request *r)
     x->a = a;
     x->gzip = http_accepts(r, "gzip");
     x->head_only = head_only;
-    render(c, page, x);
+    render_page(c, page, x);
 }
 
 static void refuse_head(struct conn *c, const char *fault)
@@ -423,7 +422,7 @@ static size_t on_bytes(void *arg, const uint8_t *p, size_t n)
         refuse_head(c, fault);
         return n;
     }
-    serve(c, &r);
+    serve_request(c, &r);
     used += (size_t)head;
     if (c->state == ANSWERING && c->packing == NULL && c->rendering == NULL && c->rest.len == 0 &&
         used == n && net_queued(c->net) <= QUEUE_MAX)

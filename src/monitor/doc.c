@@ -44,7 +44,7 @@ void doc_fail(struct doc *d, int rc, const char *fmt, ...)
 }
 
 /* One step.  false: the document is whole, or never will be. */
-static bool step(struct doc *d)
+static bool run_step(struct doc *d)
 {
     struct doc_part *p;
 
@@ -62,7 +62,7 @@ bool doc_begin(struct doc *d)
 {
     d->slice++;
     for (unsigned i = 0; i < FIRST_STEPS; i++)
-        if (!step(d))
+        if (!run_step(d))
             return false;
         else if (work_spent(d->loop))
             break;
@@ -76,7 +76,7 @@ static bool run_slice(struct work_task *t)
     d->slice++;
     if (d->wanted != NULL && !d->wanted(d))
         doc_fail(d, MF_CLOSED, "nobody waits for it");
-    while (step(d))
+    while (run_step(d))
         if (work_spent(d->loop))
             return true;
     d->done(d);
@@ -94,7 +94,7 @@ void doc_start(struct doc *d, struct work_owner *o, void (*done)(struct doc *d))
 void doc_finish(struct doc *d)
 {
     d->slice++;
-    while (step(d))
+    while (run_step(d))
         ;
 }
 

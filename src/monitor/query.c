@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Decodes into *to and terminates; NULL for a bad escape. */
-static const char *decode(char **to, struct mf_slice s, bool plus)
+static const char *decode_part(char **to, struct mf_slice s, bool plus)
 {
     char *begin = *to;
     ssize_t n = http_decode((uint8_t *)begin, s, plus);
@@ -31,17 +31,17 @@ static void parse_params(struct monitor_request *q, struct mf_slice query, char 
             eq == NULL ? MF_SLICE_NONE : mf_slice(eq + 1, pair.len - name.len - 1);
         if (pair.len == 0 || memchr(pair.ptr, ';', pair.len) != NULL)
             continue;
-        q->param[q->nparams].name = decode(&to, name, true);
+        q->param[q->nparams].name = decode_part(&to, name, true);
         if (q->param[q->nparams].name == NULL)
             continue;
-        q->param[q->nparams].value = decode(&to, value, true);
+        q->param[q->nparams].value = decode_part(&to, value, true);
         if (q->param[q->nparams].value != NULL)
             q->nparams++;
     }
 }
 
 /* "//varz" is "/varz": tools glue paths together.  In place. */
-static void squeeze(char *path)
+static void squeeze_slashes(char *path)
 {
     char *to = path;
 
@@ -59,9 +59,9 @@ int monitor_request_init(struct monitor_request *q, const struct http_request *r
 
     q->base_path = base_path;
     q->nparams = 0;
-    if (decode(&to, r->path, false) == NULL)
+    if (decode_part(&to, r->path, false) == NULL)
         return MF_NOTFOUND;
-    squeeze(path);
+    squeeze_slashes(path);
     if (strncmp(path, base_path, base) != 0 || (path[base] != '/' && path[base] != '\0'))
         return MF_NOTFOUND;
     q->path = path[base] == '\0' ? "/" : path + base;
@@ -89,7 +89,7 @@ const char *monitor_param(const struct monitor_request *q, const char *name)
 
 /* --- typed parameters ------------------------------------------------------------------------- */
 /* Length of the valid UTF-8 sequence at p that Go would print as it is; 0: escape the byte. */
-static size_t printable(const uint8_t *p)
+static size_t printable_length(const uint8_t *p)
 {
     size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
 
@@ -113,7 +113,7 @@ static void put_quoted(struct mf_buf *out, const char *text)
     mf_buf_byte(out, '"');
     for (const uint8_t *p = (const uint8_t *)text; *p != 0;) {
         const char *at = strchr(escapes, *p);
-        size_t n = at != NULL ? 0 : printable(p);
+        size_t n = at != NULL ? 0 : printable_length(p);
         if (at != NULL)
             mf_buf_printf(out, "\\%c", letters[at - escapes]);
         else if (n == 0)
@@ -125,8 +125,8 @@ static void put_quoted(struct mf_buf *out, const char *text)
     mf_buf_byte(out, '"');
 }
 
-static int refuse(struct monitor_reply *r, const char *type, const char *name, const char *parser,
-                  const char *value, const char *cause)
+static int refuse_value(struct monitor_reply *r, const char *type, const char *name,
+                        const char *parser, const char *value, const char *cause)
 {
     r->status = 400;
     r->content_type = "text/plain; charset=utf-8";
@@ -138,7 +138,7 @@ static int refuse(struct monitor_reply *r, const char *type, const char *name, c
 }
 
 /* NULL also for an empty value: it counts as absent. */
-static const char *given(const struct monitor_request *q, const char *name)
+static const char *given_value(const struct monitor_request *q, const char *name)
 {
     const char *value = monitor_param(q, name);
 
@@ -150,7 +150,7 @@ int monitor_param_bool(const struct monitor_request *q, struct monitor_reply *r,
 {
     static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True"};
     static const char *const no[] = {"0", "f", "F", "false", "FALSE", "False"};
-    const char *value = given(q, name);
+    const char *value = given_value(q, name);
 
     if (value == NULL)
         return 0;
@@ -160,7 +160,7 @@ int monitor_param_bool(const struct monitor_request *q, struct monitor_reply *r,
         *out = strcmp(value, yes[i]) == 0;
         return 0;
     }
-    return refuse(r, "boolean", name, "ParseBool", value, "invalid syntax");
+    return refuse_value(r, "boolean", name, "ParseBool", value, "invalid syntax");
 }
 
 static bool all_digits(const char *s)
@@ -171,17 +171,17 @@ static bool all_digits(const char *s)
 int monitor_param_i64(const struct monitor_request *q, struct monitor_reply *r, const char *name,
                       int64_t *out)
 {
-    const char *value = given(q, name);
+    const char *value = given_value(q, name);
     long long number;
 
     if (value == NULL)
         return 0;
     if (!all_digits(value[0] == '+' || value[0] == '-' ? value + 1 : value))
-        return refuse(r, "int", name, "Atoi", value, "invalid syntax");
+        return refuse_value(r, "int", name, "Atoi", value, "invalid syntax");
     errno = 0;
     number = strtoll(value, NULL, 10);
     if (errno == ERANGE)
-        return refuse(r, "int", name, "Atoi", value, "value out of range");
+        return refuse_value(r, "int", name, "Atoi", value, "value out of range");
     *out = number;
     return 0;
 }
@@ -189,17 +189,17 @@ int monitor_param_i64(const struct monitor_request *q, struct monitor_reply *r, 
 int monitor_param_u64(const struct monitor_request *q, struct monitor_reply *r, const char *name,
                       uint64_t *out)
 {
-    const char *value = given(q, name);
+    const char *value = given_value(q, name);
     unsigned long long number;
 
     if (value == NULL)
         return 0;
     if (!all_digits(value))
-        return refuse(r, "uint64", name, "ParseUint", value, "invalid syntax");
+        return refuse_value(r, "uint64", name, "ParseUint", value, "invalid syntax");
     errno = 0;
     number = strtoull(value, NULL, 10);
     if (errno == ERANGE)
-        return refuse(r, "uint64", name, "ParseUint", value, "value out of range");
+        return refuse_value(r, "uint64", name, "ParseUint", value, "value out of range");
     *out = number;
     return 0;
 }

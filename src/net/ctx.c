@@ -22,7 +22,7 @@ static _Thread_local struct mf_list contexts;
 
 /* Gives back what a burst left in the pool, while there is some life on the loop; for the silence
  * after it a timer would cost more than it brings: keep-alives come soon enough. */
-static void trim(struct net_ctx *x)
+static void trim_pools(struct net_ctx *x)
 {
     int64_t now = loop_mono_ns(x->loop);
 
@@ -77,7 +77,7 @@ static void on_hook(struct loop_defer *d)
     while ((p = mf_list_pop(&round)) != NULL)
         net_lane_write(mf_container(p, struct net_conn, work));
     if (x->pool.bytes > TRIM_ABOVE || x->lents > 0)
-        trim(x);
+        trim_pools(x);
     net_ctx_put(x);
 }
 

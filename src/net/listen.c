@@ -50,7 +50,7 @@ static void on_rested(void *arg)
 }
 
 /* Not for each of them: a flood of connections would be one of log lines. */
-static void complain(struct net_listener *l, const char *what)
+static void log_complaint(struct net_listener *l, const char *what)
 {
     int64_t now = loop_mono_ns(l->ctx->loop);
 
@@ -60,24 +60,24 @@ static void complain(struct net_listener *l, const char *what)
     log_error("Accept on port %d: %s", l->port, what);
 }
 
-static void rest(struct net_listener *l, int error)
+static void rest_listener(struct net_listener *l, int error)
 {
     char text[128];
 
     snprintf(text, sizeof text, "%s, waiting", strerror(error));
-    complain(l, text);
+    log_complaint(l, text);
     uv_poll_stop(&l->poll);
     loop_timer_arm(l->rest, loop_mono_ns(l->ctx->loop) + REST_NS);
 }
 
-static bool crowds(const struct net_ctx *x, int fd, unsigned kept)
+static bool crowds_files(const struct net_ctx *x, int fd, unsigned kept)
 {
     return kept > 0 && (uint64_t)fd + 1 + kept > x->files_max;
 }
 
 bool net_conn_crowds(const struct net_conn *c)
 {
-    return crowds(c->ctx, c->fd, c->ctx->files_kept);
+    return crowds_files(c->ctx, c->fd, c->ctx->files_kept);
 }
 
 void net_keep_files(struct loop *l, unsigned n)
@@ -108,12 +108,12 @@ static bool accept_one(struct net_listener *l)
     if (fd < 0) {
         int error = errno;
         if (is_shortage(error))
-            rest(l, error);
+            rest_listener(l, error);
         /* Others are errors of one connection that ended while it waited: go on. */
         return error != EAGAIN && error != EWOULDBLOCK && !is_shortage(error);
     }
-    if (crowds(l->ctx, fd, l->ctx->files_kept / 2)) {
-        complain(l, "too few descriptors left, closed at once");
+    if (crowds_files(l->ctx, fd, l->ctx->files_kept / 2)) {
+        log_complaint(l, "too few descriptors left, closed at once");
         close(fd);
         return true;
     }
@@ -138,7 +138,7 @@ static void on_event(uv_poll_t *h, int status, int events)
 
     (void)events;
     if (status < 0) {
-        rest(l, EIO);
+        rest_listener(l, EIO);
         return;
     }
     for (int n = 0; n < ACCEPT_PER_TURN && !l->closed; n++) {

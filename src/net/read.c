@@ -28,7 +28,7 @@ static bool in_carry(const struct net_conn *c, const uint8_t *p)
 }
 
 /* Keeps [p, p+n), which may lie in the carry itself.  n > 0. */
-static void keep(struct net_conn *c, const uint8_t *p, size_t n)
+static void keep_rest(struct net_conn *c, const uint8_t *p, size_t n)
 {
     struct net_carry *k = &c->carry;
     bool inside = in_carry(c, p);
@@ -85,7 +85,7 @@ static int carry_grow(struct net_carry *k, size_t want)
 /* --- showing ---------------------------------------------------------------------------------- */
 
 /* The handler left bytes that turned out to be TLS or the filter's. */
-static void redirect(struct net_conn *c, const uint8_t *p, size_t n)
+static void redirect_rest(struct net_conn *c, const uint8_t *p, size_t n)
 {
     struct net_carry old = {NULL, 0, 0, 0};
     int to = c->kept_for;
@@ -104,7 +104,7 @@ static void redirect(struct net_conn *c, const uint8_t *p, size_t n)
     free(old.base);
 }
 
-static void show(struct net_conn *c, const uint8_t *p, size_t n)
+static void show_bytes(struct net_conn *c, const uint8_t *p, size_t n)
 {
     struct net_ctx *x = c->ctx;
     size_t done = 0;
@@ -130,9 +130,9 @@ static void show(struct net_conn *c, const uint8_t *p, size_t n)
         net_carry_free(c);
         c->kept_for = FOR_HANDLER;
     } else if (c->kept_for != FOR_HANDLER && net_conn_listens(c)) {
-        redirect(c, p + done, n - done);
+        redirect_rest(c, p + done, n - done);
     } else {
-        keep(c, p + done, n - done);
+        keep_rest(c, p + done, n - done);
     }
 }
 
@@ -142,7 +142,7 @@ void net_show(struct net_conn *c)
 
     if (!net_conn_listens(c) || k->len == 0)
         return;
-    show(c, k->base + k->off, k->len);
+    show_bytes(c, k->base + k->off, k->len);
 }
 
 int net_space_open(struct net_conn *c, uint8_t *shared, struct net_space *s)
@@ -169,7 +169,7 @@ void net_space_show(struct net_conn *c, const struct net_space *s, size_t added)
         c->carry.len += added;
     else
         c->carry.len = 0; /* they are in the shared buffer now */
-    show(c, s->base, s->have + added);
+    show_bytes(c, s->base, s->have + added);
 }
 
 void net_carry_append(struct net_conn *c, const uint8_t *p, size_t n)
@@ -194,7 +194,7 @@ void net_filter_plain(struct net_conn *c, const uint8_t *p, size_t n)
         return;
     }
     if (c->carry.len == 0)
-        show(c, p, n);
+        show_bytes(c, p, n);
     else
         net_carry_append(c, p, n);
 }

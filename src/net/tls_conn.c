@@ -112,7 +112,7 @@ const char *net_tls_text(const struct net_conn *c)
 /* --- bytes in --------------------------------------------------------------------------------- */
 
 /* Whether the handshake is done; if not it waits for more, or the connection is closing. */
-static bool handshake(struct net_conn *c)
+static bool do_handshake(struct net_conn *c)
 {
     struct tls_conn *t = c->ext->tls;
     int rc;
@@ -138,7 +138,7 @@ static bool handshake(struct net_conn *c)
 }
 
 /* Fills *s as far as the bytes at hand go; why it stopped: SSL_ERROR_NONE when full. */
-static int decrypt(struct tls_conn *t, const struct net_space *s, size_t *added)
+static int decrypt_into(struct tls_conn *t, const struct net_space *s, size_t *added)
 {
     size_t n;
     int rc = SSL_ERROR_NONE;
@@ -161,7 +161,7 @@ static int decrypt(struct tls_conn *t, const struct net_space *s, size_t *added)
 }
 
 /* Shows one buffer full.  Whether there may be more. */
-static bool pull(struct net_conn *c)
+static bool pull_plain(struct net_conn *c)
 {
     struct tls_conn *t = c->ext->tls;
     uint8_t *plain = net_ctx_plain(c->ctx);
@@ -175,7 +175,7 @@ static bool pull(struct net_conn *c)
     }
     if (c->ext->filter == NULL && net_space_open(c, plain, &s) != 0)
         return false;
-    rc = decrypt(t, &s, &added);
+    rc = decrypt_into(t, &s, &added);
     if (added > 0 && c->ext->filter != NULL)
         net_filter_input(c, s.base, added);
     else if (added > 0)
@@ -199,8 +199,8 @@ void net_tls_input(struct net_conn *c, const uint8_t *p, size_t n)
     t->in_len = n;
     if (!t->done)
         t->handshake_bytes += n;
-    if (t->done || handshake(c)) {
-        while (pull(c))
+    if (t->done || do_handshake(c)) {
+        while (pull_plain(c))
             ;
     }
     t->in = NULL;
@@ -354,7 +354,7 @@ int net_conn_secure_client(struct net_conn *c, struct net_tls *tls, const char *
     }
     rc = session_attach(c, t, e);
     if (rc == 0)
-        (void)handshake(c); /* the first word is the client's; it cannot be done yet */
+        (void)do_handshake(c); /* the first word is the client's; it cannot be done yet */
     return rc;
 }
 

@@ -178,7 +178,7 @@ static void hex_sha256(char dst[65], const unsigned char *p, size_t n)
         snprintf(dst + 2 * i, 3, "%02x", md[i]);
 }
 
-static void describe(const X509 *cert, struct net_tls_peer *out)
+static void describe_peer(const X509 *cert, struct net_tls_peer *out)
 {
     const X509_NAME *name = X509_get_subject_name(cert);
     GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
@@ -221,5 +221,5 @@ void net_conn_tls_peer(const struct net_conn *c, struct net_tls_peer *out)
         out->cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(t->ssl));
     cert = SSL_get0_peer_certificate(t->ssl);
     if (cert != NULL)
-        describe(cert, out);
+        describe_peer(cert, out);
 }

@@ -155,7 +155,7 @@ static ssize_t send_some(int fd, const struct chunk_queue *q, size_t *asked)
     return net_send(fd, iov, (size_t)chunk_queue_iov(q, iov, IOVECS, asked));
 }
 
-static void block(struct net_conn *c, bool progress)
+static void block_writing(struct net_conn *c, bool progress)
 {
     c->flags |= CONN_BLOCKED;
     net_conn_poll(c);
@@ -166,7 +166,7 @@ static void block(struct net_conn *c, bool progress)
     }
 }
 
-static void unblock(struct net_conn *c)
+static void unblock_writing(struct net_conn *c)
 {
     net_conn_poll(c); /* no longer interested in writability */
     if (!(c->flags & CONN_CLOSING))
@@ -183,7 +183,7 @@ static void note_drained(struct net_conn *c)
     }
 }
 
-static void taken(struct net_conn *c, size_t n)
+static void drop_sent(struct net_conn *c, size_t n)
 {
     c->tail.sealed -= n;
     if (c->ext != NULL)
@@ -192,7 +192,7 @@ static void taken(struct net_conn *c, size_t n)
         net_app_drop(c, n);
 }
 
-static void encode(struct net_conn *c)
+static void encode_queued(struct net_conn *c)
 {
     c->flags |= CONN_PUMPING;
     if (c->ext->filter != NULL)
@@ -220,18 +220,19 @@ void net_flush_now(struct net_conn *c)
     note_heat(c);
     while (!(c->flags & (CONN_BLOCKED | CONN_BROKEN | CONN_DONE | CONN_CONNECTING))) {
         if (c->ext != NULL) {
-            encode(c);
+            encode_queued(c);
             if (c->flags & CONN_BROKEN)
                 return;
         }
         const struct chunk_queue *q = c->ext != NULL ? &c->ext->send : &c->app;
         bool lent = c->lent != NULL;
         if (q->bytes == 0 && !lent) {
-            unblock(c);
+            unblock_writing(c);
             break;
         }
         if (budget == 0) {
-            block(c, progress); /* others want to be served too; writability comes at once */
+            block_writing(c,
+                          progress); /* others want to be served too; writability comes at once */
             break;
         }
         n = lent ? net_lent_send(c, &asked) : send_some(c->fd, q, &asked);
@@ -242,12 +243,12 @@ void net_flush_now(struct net_conn *c)
         }
         if (n > 0) {
             if (!lent)
-                taken(c, (size_t)n);
+                drop_sent(c, (size_t)n);
             progress = true;
             budget -= (size_t)n < budget ? (size_t)n : budget;
         }
         if (n < 0 || (size_t)n < asked) {
-            block(c, progress);
+            block_writing(c, progress);
             break;
         }
     }

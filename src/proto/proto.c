@@ -25,7 +25,7 @@ struct line {
     size_t size;          /* of the whole line, with its LF */
 };
 
-static uint8_t lower(uint8_t c)
+static uint8_t to_lower(uint8_t c)
 {
     return c >= 'A' && c <= 'Z' ? (uint8_t)(c | 0x20) : c;
 }
@@ -36,7 +36,7 @@ static ssize_t verb_match(const uint8_t *buf, size_t len, const char *word, size
     size_t have = len < n ? len : n;
 
     for (size_t i = 1; i < have; i++) { /* the first letter chose the word */
-        if (lower(buf[i]) != (uint8_t)word[i])
+        if (to_lower(buf[i]) != (uint8_t)word[i])
             return PROTO_E_UNKNOWN;
     }
     return have == n;
@@ -280,7 +280,7 @@ static const struct verb *verb_find(const uint8_t *buf, size_t len)
         {"connect", 7, false, PROTO_CONNECT}, {"info", 4, false, PROTO_INFO},
         {"+ok", 3, false, PROTO_OK},          {"-err", 4, true, PROTO_ERR},
     };
-    uint8_t first = lower(buf[0]), second = len > 1 ? lower(buf[1]) : 0;
+    uint8_t first = to_lower(buf[0]), second = len > 1 ? to_lower(buf[1]) : 0;
 
     for (size_t i = 0; i < MF_COUNT(verbs); i++) {
         if ((uint8_t)verbs[i].word[0] == first &&
@@ -337,11 +337,11 @@ ssize_t proto_parse(const uint8_t *buf, size_t len, const struct proto_limits *l
         out->op = PROTO_PUB;
         return pub_parse(buf, len, 3, false, lim, out);
     }
-    if (lim->connect_only && lower(buf[0]) != 'c')
+    if (lim->connect_only && to_lower(buf[0]) != 'c')
         return PROTO_E_AUTH;
     v = verb_find(buf, len);
     if (v == NULL)
-        return len == 1 && lower(buf[0]) == 'p' ? 0 : PROTO_E_UNKNOWN;
+        return len == 1 && to_lower(buf[0]) == 'p' ? 0 : PROTO_E_UNKNOWN;
     rc = verb_match(buf, len, v->word, v->len);
     if (rc <= 0)
         return rc;
@@ -371,7 +371,7 @@ size_t proto_put_u64(uint8_t *dst, uint64_t n)
     return len;
 }
 
-static uint8_t *put(uint8_t *dst, struct mf_slice s)
+static uint8_t *put_bytes(uint8_t *dst, struct mf_slice s)
 {
     if (s.len == 0)
         return dst;
@@ -384,13 +384,13 @@ size_t proto_msg_line(uint8_t *dst, struct mf_slice subject, struct mf_slice sid
 {
     uint8_t *p = dst;
 
-    p = put(p, hdr_len > 0 ? MF_LIT("HMSG ") : MF_LIT("MSG "));
-    p = put(p, subject);
+    p = put_bytes(p, hdr_len > 0 ? MF_LIT("HMSG ") : MF_LIT("MSG "));
+    p = put_bytes(p, subject);
     *p++ = ' ';
-    p = put(p, sid);
+    p = put_bytes(p, sid);
     *p++ = ' ';
     if (reply.len > 0) {
-        p = put(p, reply);
+        p = put_bytes(p, reply);
         *p++ = ' ';
     }
     if (hdr_len > 0) {

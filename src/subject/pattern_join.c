@@ -28,7 +28,7 @@ struct join {
     bool failed;
 };
 
-static bool overlaps(const struct join *j)
+static bool wants_overlap(const struct join *j)
 {
     return j->q->how == PATTERN_OVERLAP;
 }
@@ -81,21 +81,21 @@ static struct place place_in(const struct pattern_node *kid)
 
 /* --- what was found ------------------------------------------------------------------------- */
 
-static void found(struct join *j, uint32_t a, uint32_t b)
+static void note_found(struct join *j, uint32_t a, uint32_t b)
 {
-    uint32_t low = overlaps(j) && b < a ? b : a;
+    uint32_t low = wants_overlap(j) && b < a ? b : a;
 
     j->q->found = low < j->q->found ? low : j->q->found;
 }
 
 /* Does what is left not matter any more? */
-static bool settled(const struct join *j)
+static bool is_settled(const struct join *j)
 {
     return j->n == 0 || (j->q->any && j->q->found != PATTERN_NONE);
 }
 
 /* The first of a list of the second tree whose owner counts. */
-static const struct pattern_entry *counting(struct join *j, const struct pattern_entry *e)
+static const struct pattern_entry *skip_excepted(struct join *j, const struct pattern_entry *e)
 {
     while (e != NULL && j->q->except != NULL && e->owner == j->q->except) {
         j->q->steps++;
@@ -107,28 +107,28 @@ static const struct pattern_entry *counting(struct join *j, const struct pattern
 /* A '>' of the second tree takes all that is below a place of the first. */
 static void tails_take(struct join *j, const struct pattern_entry *tails, uint32_t low)
 {
-    const struct pattern_entry *e = counting(j, tails);
+    const struct pattern_entry *e = skip_excepted(j, tails);
 
     if (e != NULL && low != PATTERN_NONE)
-        found(j, low, e->index);
+        note_found(j, low, e->index);
 }
 
 /* A '>' of the first tree meets all that is below a place of the second. */
 static void tails_meet(struct join *j, const struct pattern_entry *tails,
                        const struct pattern_node *n, bool with_ends)
 {
-    const struct pattern_entry *e = counting(j, n->tails);
+    const struct pattern_entry *e = skip_excepted(j, n->tails);
     uint32_t low = with_ends ? n->low : n->below;
 
     if (j->q->except == NULL) {
         if (low != PATTERN_NONE)
-            found(j, tails->index, low);
+            note_found(j, tails->index, low);
         return;
     }
     if (e == NULL && with_ends)
-        e = counting(j, n->ends);
+        e = skip_excepted(j, n->ends);
     if (e != NULL)
-        found(j, tails->index, e->index);
+        note_found(j, tails->index, e->index);
     for (const struct pattern_node *k = n->kids; e == NULL && k != NULL; k = k->next) {
         j->q->steps++;
         push_pair(j, (struct place){NULL, tails->index}, (struct place){k, END});
@@ -149,9 +149,9 @@ static void meet_label(struct join *j, const struct pattern_node *n, struct plac
 
     if (n->tails != NULL && swapped)
         tails_take(j, n->tails, other.n->low);
-    else if (n->tails != NULL && overlaps(j))
+    else if (n->tails != NULL && wants_overlap(j))
         tails_meet(j, n->tails, other.n, true);
-    if (star && (overlaps(j) || !swapped)) { /* it takes whatever comes */
+    if (star && (wants_overlap(j) || !swapped)) { /* it takes whatever comes */
         for (const struct pattern_node *k = n->kids; k != NULL; k = k->next) {
             j->q->steps++;
             push_next(j, swapped ? next : place_in(k), swapped ? place_in(k) : next);
@@ -162,7 +162,7 @@ static void meet_label(struct join *j, const struct pattern_node *n, struct plac
     named = pattern_child(t, n, token);
     if (named != NULL)
         push_next(j, swapped ? next : place_in(named), swapped ? place_in(named) : next);
-    if (n->star != NULL && n->star != named && (overlaps(j) || swapped))
+    if (n->star != NULL && n->star != named && (wants_overlap(j) || swapped))
         push_next(j, swapped ? next : place_in(n->star), swapped ? place_in(n->star) : next);
 }
 
@@ -193,19 +193,19 @@ static void meet_star(struct join *j, const struct pattern_node *a, const struct
 static void meet_nodes(struct join *j, const struct pattern_node *a, const struct pattern_node *b)
 {
     if (a->ends != NULL && b->ends != NULL) {
-        const struct pattern_entry *e = counting(j, b->ends);
+        const struct pattern_entry *e = skip_excepted(j, b->ends);
         if (e != NULL)
-            found(j, a->ends->index, e->index);
+            note_found(j, a->ends->index, e->index);
     }
     if (b->tails != NULL)
         tails_take(j, b->tails, a->below);
-    if (a->tails != NULL && overlaps(j))
+    if (a->tails != NULL && wants_overlap(j))
         tails_meet(j, a->tails, b, false);
     if (a->nkids == 0 || b->nkids == 0)
         return;
     meet_named(j, a, b);
     meet_star(j, a, b->star);
-    for (const struct pattern_node *k = b->kids; overlaps(j) && a->star != NULL && k != NULL;
+    for (const struct pattern_node *k = b->kids; wants_overlap(j) && a->star != NULL && k != NULL;
          k = k->next) {
         j->q->steps++;
         if (k != b->star)
@@ -219,20 +219,20 @@ static void meet_self(struct join *j, const struct pattern_node *n)
     const struct pattern_entry *tail = n->tails;
 
     if (n->ends != NULL && n->ends->next != NULL)
-        found(j, n->ends->index, n->ends->index);
+        note_found(j, n->ends->index, n->ends->index);
     if (tail != NULL && tail->next != NULL)
-        found(j, tail->index, tail->index);
+        note_found(j, tail->index, tail->index);
     for (const struct pattern_node *k = n->kids; k != NULL; k = k->next) {
         j->q->steps++;
         if (tail != NULL)
-            found(j, k->low, tail->index);
+            note_found(j, k->low, tail->index);
         push_pair(j, (struct place){k, END}, (struct place){k, END});
     }
     meet_star(j, n, n->star);
 }
 
 /* Can this pair still say something new? */
-static bool promising(const struct join *j, const struct pair *p)
+static bool is_promising(const struct join *j, const struct pair *p)
 {
     uint32_t low = p->a.n == NULL ? p->a.at : p->a.n->low;
 
@@ -240,10 +240,10 @@ static bool promising(const struct join *j, const struct pair *p)
         return false;
     if (j->q->any)
         return true;
-    return low < j->q->found || (overlaps(j) && p->b.n->low < j->q->found);
+    return low < j->q->found || (wants_overlap(j) && p->b.n->low < j->q->found);
 }
 
-static void meet(struct join *j, struct pair p)
+static void meet_pair(struct join *j, struct pair p)
 {
     j->q->steps++;
     if (p.a.n == NULL) {
@@ -258,7 +258,7 @@ static void meet(struct join *j, struct pair p)
     while (p.a.at != END && p.b.at != END) {
         struct mf_slice a = place_token(p.a), b = place_token(p.b);
         j->q->steps++;
-        if (!token_is_star(b) && !(overlaps(j) && token_is_star(a)) && !mf_eq(a, b))
+        if (!token_is_star(b) && !(wants_overlap(j) && token_is_star(a)) && !mf_eq(a, b))
             return;
         p.a = place_after(p.a, a.len);
         p.b = place_after(p.b, b.len);
@@ -281,17 +281,17 @@ int pattern_tree_join(const struct pattern_tree *a, const struct pattern_tree *b
     if (a->root == NULL || b->root == NULL)
         return 0;
     push_pair(&j, (struct place){a->root, END}, (struct place){b->root, END});
-    while (!settled(&j) && !j.failed && q->steps <= q->most) {
+    while (!is_settled(&j) && !j.failed && q->steps <= q->most) {
         struct pair p = j.at[--j.n];
-        if (promising(&j, &p))
-            meet(&j, p);
+        if (is_promising(&j, &p))
+            meet_pair(&j, p);
         else
             q->steps++;
     }
     free(j.at);
     if (j.failed)
         return MF_NOMEM;
-    return settled(&j) ? 0 : MF_LIMIT;
+    return is_settled(&j) ? 0 : MF_LIMIT;
 }
 
 /* --- one subject ---------------------------------------------------------------------------- */
@@ -330,8 +330,8 @@ static bool no_empty_token(struct mf_slice subject, size_t at)
 }
 
 /* Follows the tokens of the subject from node n on. */
-static bool follow(struct pattern_tree *t, struct mf_slice subject, struct pattern_branch b,
-                   uint32_t *aside)
+static bool follow_branch(struct pattern_tree *t, struct mf_slice subject, struct pattern_branch b,
+                          uint32_t *aside)
 {
     const struct pattern_node *n = b.n;
     size_t at = b.at;
@@ -365,13 +365,13 @@ int pattern_tree_match(struct pattern_tree *t, struct mf_slice subject)
         t->aside = p;
         t->asides = t->tokens + 1;
     }
-    if (follow(t, subject, (struct pattern_branch){t->root, 0}, &aside))
+    if (follow_branch(t, subject, (struct pattern_branch){t->root, 0}, &aside))
         return 1;
     while (aside > 0) {
         struct pattern_branch b = t->aside[--aside];
         size_t at = b.at;
         if (label_takes(place_in(b.n), subject, &at) &&
-            follow(t, subject, (struct pattern_branch){b.n, at}, &aside))
+            follow_branch(t, subject, (struct pattern_branch){b.n, at}, &aside))
             return 1;
     }
     return 0;

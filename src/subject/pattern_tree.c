@@ -168,7 +168,7 @@ static struct pattern_node *merge_node(struct pattern_tree *t, struct pattern_no
 /* --- adding -------------------------------------------------------------------------------- */
 
 /* false: it has an empty token.  end: where its last token ends, a last '>' left out. */
-static bool measure(struct mf_slice s, uint32_t *end, bool *tail, uint32_t *tokens)
+static bool measure_pattern(struct mf_slice s, uint32_t *end, bool *tail, uint32_t *tokens)
 {
     size_t at = 0;
 
@@ -211,8 +211,8 @@ static struct pattern_node *add_leaf(struct pattern_tree *t, struct pattern_node
 }
 
 /* The node at the end of this text, made if it was not there; NULL: out of memory. */
-static struct pattern_node *reach(struct pattern_tree *t, const struct pattern_entry *e,
-                                  uint32_t end)
+static struct pattern_node *reach_node(struct pattern_tree *t, const struct pattern_entry *e,
+                                       uint32_t end)
 {
     struct pattern_node *n = t->root;
 
@@ -252,11 +252,11 @@ int pattern_tree_add(struct pattern_tree *t, struct pattern_entry *e)
     struct pattern_node *n;
 
     e->node = NULL;
-    if (!measure(e->text, &end, &tail, &tokens))
+    if (!measure_pattern(e->text, &end, &tail, &tokens))
         return 0;
     if (t->root == NULL && (t->root = take_node(t)) == NULL)
         return MF_NOMEM;
-    n = reach(t, e, end);
+    n = reach_node(t, e, end);
     if (n == NULL) {
         if (t->nodes == 1 && t->root->ends == NULL && t->root->tails == NULL)
             pattern_tree_fini(t);

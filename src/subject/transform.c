@@ -12,7 +12,7 @@ struct info {
 };
 
 /* A looser grammar than subject_valid(): blanks are allowed, for `{{ wildcard(1) }}`. */
-static bool inspect(struct mf_slice s, struct info *out)
+static bool inspect_pattern(struct mf_slice s, struct info *out)
 {
     struct mf_slice rest = s, token;
 
@@ -77,8 +77,8 @@ struct mf_slice transform_dest(const struct transform *t)
 
 /* Wildcard numbers become positions of source tokens.  Numbers below 1 mean the first token, which
  * is what nats-server makes of `$0`. */
-static int resolve(struct transform *t, const struct index_list *list, uint32_t stars,
-                   struct mf_error *e)
+static int resolve_indices(struct transform *t, const struct index_list *list, uint32_t stars,
+                           struct mf_error *e)
 {
     struct mf_slice rest = t->src, token;
     uint32_t *star;
@@ -147,8 +147,8 @@ static int parse_pieces(struct transform *t, struct index_list *list, const stru
     return 0;
 }
 
-static int compile(struct transform **out, struct mf_slice src, struct mf_slice dest, bool strict,
-                   struct mf_error *e)
+static int compile_mapping(struct transform **out, struct mf_slice src, struct mf_slice dest,
+                           bool strict, struct mf_error *e)
 {
     struct info si, di;
     struct index_list list = {NULL, 0, 0};
@@ -157,7 +157,8 @@ static int compile(struct transform **out, struct mf_slice src, struct mf_slice 
 
     if (src.len == 0)
         src = MF_LIT(">");
-    if (!inspect(src, &si) || !inspect(dest, &di) || di.stars > 0 || si.tail != di.tail)
+    if (!inspect_pattern(src, &si) || !inspect_pattern(dest, &di) || di.stars > 0 ||
+        si.tail != di.tail)
         return mf_fail(e, MF_INVAL, "invalid subject");
     t = blank_transform(src, dest, si.tokens, di.tokens);
     if (t == NULL)
@@ -169,7 +170,7 @@ static int compile(struct transform **out, struct mf_slice src, struct mf_slice 
                      "invalid mapping destination: not using all of the token wildcard(s) in %.*s",
                      MF_FMT(dest));
     if (rc == 0)
-        rc = resolve(t, &list, si.stars, e);
+        rc = resolve_indices(t, &list, si.stars, e);
     free(list.v);
     if (rc != 0) {
         transform_free(t);
@@ -217,13 +218,13 @@ int transform_new(struct transform **out, struct mf_slice src, struct mf_slice d
 {
     int rc = check_looks(dest, e);
 
-    return rc != 0 ? rc : compile(out, src, dest, false, e);
+    return rc != 0 ? rc : compile_mapping(out, src, dest, false, e);
 }
 
 int transform_new_strict(struct transform **out, struct mf_slice src, struct mf_slice dest,
                          struct mf_error *e)
 {
-    return compile(out, src, dest, true, e);
+    return compile_mapping(out, src, dest, true, e);
 }
 
 /* The pattern of what comes out of t: its wildcards as '*'.  cap: dest's length is always enough,

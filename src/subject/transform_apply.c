@@ -12,7 +12,7 @@ struct out {
     size_t cap, len;
 };
 
-static void put(struct out *o, struct mf_slice s)
+static void put_text(struct out *o, struct mf_slice s)
 {
     if (s.len > 0 && o->len <= o->cap && s.len <= o->cap - o->len)
         memcpy(o->dst + o->len, s.ptr, s.len);
@@ -21,7 +21,7 @@ static void put(struct out *o, struct mf_slice s)
 
 static void put_dot(struct out *o)
 {
-    put(o, MF_LIT("."));
+    put_text(o, MF_LIT("."));
 }
 
 static void put_u32(struct out *o, uint32_t v)
@@ -29,24 +29,24 @@ static void put_u32(struct out *o, uint32_t v)
     char text[16];
     int n = snprintf(text, sizeof text, "%u", (unsigned)v);
 
-    put(o, mf_slice(text, (size_t)n));
+    put_text(o, mf_slice(text, (size_t)n));
 }
 
-static ssize_t finish(const struct out *o)
+static ssize_t finish_text(const struct out *o)
 {
     if (o->len > o->cap)
         return MF_LIMIT;
     return o->len > 0 ? (ssize_t)o->len : MF_INVAL;
 }
 
-static struct mf_slice part(struct mf_slice s, size_t from, size_t to)
+static struct mf_slice slice_part(struct mf_slice s, size_t from, size_t to)
 {
     return mf_slice(s.ptr + from, to - from);
 }
 
 /* FNV-1a, 32 bit: part of the contract, as other servers must choose the same partition. */
 #define FNV_START 2166136261u
-static uint32_t fnv(uint32_t h, struct mf_slice s)
+static uint32_t hash_fnv(uint32_t h, struct mf_slice s)
 {
     for (size_t i = 0; i < s.len; i++)
         h = (h ^ s.ptr[i]) * 16777619u;
@@ -59,9 +59,9 @@ static void put_partition(struct out *o, const struct transform *t, const struct
     uint32_t h = FNV_START, buckets = (uint32_t)p->arg;
 
     if (p->count == 0)
-        h = fnv(h, subject);
+        h = hash_fnv(h, subject);
     for (uint32_t i = 0; i < p->count; i++)
-        h = fnv(h, t->scratch[t->index[p->first + i]]);
+        h = hash_fnv(h, t->scratch[t->index[p->first + i]]);
     put_u32(o, buckets == 0 ? 0 : h % buckets);
 }
 
@@ -75,10 +75,10 @@ static void put_random(struct out *o, int32_t arg)
 /* One '.' between [0,at) and [at,end), if both have bytes. */
 static void put_split_at(struct out *o, struct mf_slice s, size_t at)
 {
-    put(o, part(s, 0, at));
+    put_text(o, slice_part(s, 0, at));
     if (at > 0 && at < s.len)
         put_dot(o);
-    put(o, part(s, at, s.len));
+    put_text(o, slice_part(s, at, s.len));
 }
 
 /* Pieces of `size`, the odd one first (from the right) or last (from the left). */
@@ -89,7 +89,7 @@ static void put_slices(struct out *o, struct mf_slice s, size_t size, size_t fir
     while (from < s.len) {
         if (from > 0)
             put_dot(o);
-        put(o, part(s, from, to));
+        put_text(o, slice_part(s, from, to));
         from = to;
         to = s.len - to < size ? s.len : to + size;
     }
@@ -129,7 +129,7 @@ static size_t part_end(struct mf_slice s, struct mf_slice delim, size_t from, si
 
     *skip = 0;
     if (delim.len == 0)
-        return from < s.len ? from + char_len(part(s, from, s.len)) : from;
+        return from < s.len ? from + char_len(slice_part(s, from, s.len)) : from;
     for (; delim.len <= s.len - at; at++) {
         if (memcmp(s.ptr + at, delim.ptr, delim.len) == 0) {
             *skip = delim.len;
@@ -152,7 +152,7 @@ static void put_split(struct out *o, struct mf_slice s, struct mf_slice delim)
             first_empty = to == from;
         if (j > 0 && to > from && !(j == 1 && first_empty))
             put_dot(o);
-        put(o, part(s, from, to));
+        put_text(o, slice_part(s, from, to));
         from = to + skip;
         if (skip == 0 && (delim.len > 0 || from >= s.len))
             return;
@@ -165,7 +165,7 @@ static void put_sized(struct out *o, const struct piece *p, struct mf_slice s)
     size_t n = (size_t)p->arg;
 
     if (p->arg <= 0 || n >= s.len) {
-        put(o, s);
+        put_text(o, s);
         return;
     }
     switch (p->kind) {
@@ -182,10 +182,10 @@ static void put_sized(struct out *o, const struct piece *p, struct mf_slice s)
         put_slices(o, s, n, s.len % n);
         break;
     case PIECE_LEFT:
-        put(o, part(s, 0, n));
+        put_text(o, slice_part(s, 0, n));
         break;
     default: /* PIECE_RIGHT */
-        put(o, part(s, s.len - n, s.len));
+        put_text(o, slice_part(s, s.len - n, s.len));
         break;
     }
 }
@@ -195,10 +195,10 @@ static void put_piece(struct out *o, const struct transform *t, const struct pie
 {
     switch (p->kind) {
     case PIECE_LITERAL:
-        put(o, p->text);
+        put_text(o, p->text);
         break;
     case PIECE_WILDCARD:
-        put(o, t->scratch[t->index[p->first]]);
+        put_text(o, t->scratch[t->index[p->first]]);
         break;
     case PIECE_PARTITION:
         put_partition(o, t, p, subject);
@@ -233,9 +233,9 @@ ssize_t transform_apply(const struct transform *t, struct mf_slice subject, char
         const uint8_t *from = t->scratch[t->sources - 1].ptr;
         if (t->pieces > 0)
             put_dot(&o);
-        put(&o, mf_slice(from, (size_t)(subject.ptr + subject.len - from)));
+        put_text(&o, mf_slice(from, (size_t)(subject.ptr + subject.len - from)));
     }
-    return finish(&o);
+    return finish_text(&o);
 }
 
 ssize_t transform_pattern(const struct transform *t, struct mf_slice pattern, char *dst, size_t cap)
@@ -256,10 +256,10 @@ ssize_t transform_tokenize(struct mf_slice pattern, char *dst, size_t cap)
         if (!first)
             put_dot(&o);
         if (token.len == 1 && token.ptr[0] == '*') {
-            put(&o, MF_LIT("$"));
+            put_text(&o, MF_LIT("$"));
             put_u32(&o, ++star);
         } else {
-            put(&o, token);
+            put_text(&o, token);
         }
     }
     return o.len > cap ? MF_LIMIT : (ssize_t)o.len;
@@ -282,7 +282,7 @@ ssize_t transform_untokenize(struct mf_slice dest, char *dst, size_t cap)
     for (bool first = true; subject_next_token(&rest, &token); first = false) {
         if (!first)
             put_dot(&o);
-        put(&o, is_placeholder(token) ? MF_LIT("*") : token);
+        put_text(&o, is_placeholder(token) ? MF_LIT("*") : token);
     }
     return o.len > cap ? MF_LIMIT : (ssize_t)o.len;
 }

@@ -31,7 +31,7 @@ static const struct {
 
 _Thread_local uint64_t piece_steps;
 
-static int refuse(struct mf_error *e, const char *what, struct mf_slice token)
+static int refuse_token(struct mf_error *e, const char *what, struct mf_slice token)
 {
     return mf_fail(e, MF_INVAL, "invalid mapping destination: %s in %.*s", what, MF_FMT(token));
 }
@@ -47,7 +47,7 @@ static size_t skip_blank(struct mf_slice s, size_t i)
     return i;
 }
 
-static bool closes(struct mf_slice s, size_t i)
+static bool closes_call(struct mf_slice s, size_t i)
 {
     return i + 1 < s.len && s.ptr[i] == '}' && s.ptr[i + 1] == '}';
 }
@@ -70,7 +70,7 @@ static size_t skip_name(struct mf_slice s, size_t i, const char *name)
 static size_t last_close(struct mf_slice s)
 {
     for (size_t end = s.len; end-- > 1; piece_steps++)
-        if (s.ptr[end] == ')' && closes(s, skip_blank(s, end + 1)))
+        if (s.ptr[end] == ')' && closes_call(s, skip_blank(s, end + 1)))
             return end;
     return 0;
 }
@@ -159,11 +159,11 @@ static int parse_wildcard(struct mf_slice args, struct mf_slice token, struct pi
 
     next_arg(&args, &arg);
     if (args.ptr != NULL)
-        return refuse(e, MANY_ARGS, token);
+        return refuse_token(e, MANY_ARGS, token);
     if (arg.len == 0)
-        return refuse(e, FEW_ARGS, token);
+        return refuse_token(e, FEW_ARGS, token);
     if (!parse_int(arg, INT64_MIN, INT64_MAX, &v))
-        return refuse(e, BAD_ARG, token);
+        return refuse_token(e, BAD_ARG, token);
     return add_index(l, p, v) == 0 ? 0 : mf_fail(e, MF_NOMEM, "mapping");
 }
 
@@ -177,11 +177,11 @@ static int parse_partition(struct mf_slice args, struct mf_slice token, struct p
 
     next_arg(&args, &arg);
     if (!parse_int(arg, INT64_MIN, INT32_MAX, &v))
-        return refuse(e, BAD_ARG, token);
+        return refuse_token(e, BAD_ARG, token);
     p->arg = (int32_t)(uint32_t)(uint64_t)v;
     while (next_arg(&args, &arg)) {
         if (!parse_int(arg, INT64_MIN, INT64_MAX, &v))
-            return refuse(e, BAD_ARG, token);
+            return refuse_token(e, BAD_ARG, token);
         if (add_index(l, p, v) != 0)
             return mf_fail(e, MF_NOMEM, "mapping");
     }
@@ -196,9 +196,9 @@ static int parse_random(struct mf_slice args, struct mf_slice token, struct piec
 
     next_arg(&args, &arg);
     if (args.ptr != NULL)
-        return refuse(e, FEW_ARGS, token); /* nats-server's words, though it means too many */
+        return refuse_token(e, FEW_ARGS, token); /* nats-server's words, though it means too many */
     if (!parse_int(arg, INT64_MIN, INT32_MAX, &v))
-        return refuse(e, BAD_ARG, token);
+        return refuse_token(e, BAD_ARG, token);
     p->arg = (int32_t)(uint32_t)(uint64_t)v;
     return 0;
 }
@@ -212,18 +212,18 @@ static int parse_two(struct mf_slice args, struct mf_slice token, struct piece *
 
     next_arg(&args, &which);
     if (!next_arg(&args, &arg))
-        return refuse(e, FEW_ARGS, token);
+        return refuse_token(e, FEW_ARGS, token);
     if (args.ptr != NULL)
-        return refuse(e, MANY_ARGS, token);
+        return refuse_token(e, MANY_ARGS, token);
     if (!parse_int(which, INT64_MIN, INT64_MAX, &v))
-        return refuse(e, BAD_ARG, token);
+        return refuse_token(e, BAD_ARG, token);
     if (p->kind == PIECE_SPLIT) {
         if (arg.len > 0 && memchr(arg.ptr, ' ', arg.len) != NULL)
-            return refuse(e, BAD_ARG, token);
+            return refuse_token(e, BAD_ARG, token);
         p->text = arg;
     } else {
         if (!parse_int(arg, INT32_MIN, INT32_MAX, &n))
-            return refuse(e, BAD_ARG, token);
+            return refuse_token(e, BAD_ARG, token);
         p->arg = (int32_t)n;
     }
     return add_index(l, p, v) == 0 ? 0 : mf_fail(e, MF_NOMEM, "mapping");
@@ -232,7 +232,7 @@ static int parse_two(struct mf_slice args, struct mf_slice token, struct piece *
 bool piece_is_function(struct mf_slice token)
 {
     return token.len > 4 && token.ptr[0] == '{' && token.ptr[1] == '{' &&
-           closes(token, token.len - 2);
+           closes_call(token, token.len - 2);
 }
 
 bool piece_is_known(struct mf_slice token)
@@ -282,5 +282,5 @@ int piece_parse(struct mf_slice token, struct piece *p, struct index_list *list,
             return parse_random(args, token, p, e);
         return parse_two(args, token, p, list, e);
     }
-    return refuse(e, "unknown function", token);
+    return refuse_token(e, "unknown function", token);
 }

@@ -29,7 +29,7 @@ static inline uint8_t peek(struct cursor *c)
     return c->at < c->end ? *c->at : 0;
 }
 
-static bool take(struct cursor *c, uint8_t want)
+static bool take_byte(struct cursor *c, uint8_t want)
 {
     if (peek(c) != want)
         return false;
@@ -125,9 +125,9 @@ static bool open_container(struct cursor *c)
 /* The next "name": of the object that the cursor is in.  False: that was all, or no JSON. */
 static bool next_name(struct cursor *c, bool first, struct mf_slice *name)
 {
-    if ((!first && !take(c, ',')) || peek(c) != '"')
+    if ((!first && !take_byte(c, ',')) || peek(c) != '"')
         return false;
-    return take_string(c, name) && take(c, ':');
+    return take_string(c, name) && take_byte(c, ':');
 }
 
 static bool enter_member(struct cursor *c, struct mf_slice want)
@@ -150,13 +150,13 @@ static bool enter_element(struct cursor *c, struct mf_slice index)
     if (mf_parse_u64(index, &n) != 0 || (index.len > 1 && index.ptr[0] == '0') || peek(c) == ']')
         return false;
     for (; n > 0; n--)
-        if (!skip_value(c) || !take(c, ','))
+        if (!skip_value(c) || !take_byte(c, ','))
             return false;
     return true;
 }
 
 /* One step of the pointer: into the value that it names. */
-static bool enter(struct cursor *c, struct mf_slice token)
+static bool enter_token(struct cursor *c, struct mf_slice token)
 {
     uint8_t b = peek(c);
 
@@ -173,7 +173,7 @@ static bool go_to(struct cursor *c, const char *pointer)
     while (*pointer == '/') {
         size_t n = strcspn(++pointer, "/");
 
-        if (!enter(c, mf_slice(pointer, n)))
+        if (!enter_token(c, mf_slice(pointer, n)))
             return false;
         pointer += n;
     }
@@ -205,7 +205,7 @@ bool json_find(struct mf_slice payload, const char *pointer, struct mf_slice *va
 /* --- limits ----------------------------------------------------------------------------------- */
 
 /* Most limits are a few digits: an integer below 10^15 is exact, without strtod. */
-static bool digits(struct mf_slice text, double *out)
+static bool parse_digits(struct mf_slice text, double *out)
 {
     uint64_t v = 0;
 
@@ -226,7 +226,7 @@ bool limit_number(struct mf_slice text, double *out)
 
     if (text.len == 0 || text.len > NUMBER_MAX)
         return false;
-    if (text.len <= DIGITS_EXACT && digits(text, out))
+    if (text.len <= DIGITS_EXACT && parse_digits(text, out))
         return true;
     memcpy(copy, text.ptr, text.len);
     copy[text.len] = '\0';
@@ -295,7 +295,7 @@ static bool read_limits(struct cursor *c, struct limit *slowest)
         } else if (!array || (b != ']' && !skip_value(c))) {
             return false;
         }
-    } while (array && take(c, ','));
+    } while (array && take_byte(c, ','));
     return found && (!array || peek(c) == ']');
 }
 

@@ -143,8 +143,8 @@ struct mf_slice link_fill(const struct link *l, struct mf_slice rule_subject,
 /* --- the other way ---------------------------------------------------------------------------- */
 
 /* The token of `subject` that stands for wildcard n; false: two of them differ. */
-static bool captured(const struct link *l, struct mf_slice subject, unsigned n,
-                     struct mf_slice *out)
+static bool find_captured(const struct link *l, struct mf_slice subject, unsigned n,
+                          struct mf_slice *out)
 {
     struct mf_slice rest = subject, token;
 
@@ -170,7 +170,7 @@ bool link_reverse(const struct link *l, struct mf_slice rule_subject, struct mf_
         return false;
     while (subject_next_token(&rest, &token)) {
         if (mf_eq_str(token, "*")) {
-            if (!captured(l, subject, ++stars, &value))
+            if (!find_captured(l, subject, ++stars, &value))
                 return false;
             if (value.ptr != NULL)
                 token = value;

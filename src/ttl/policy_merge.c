@@ -155,7 +155,7 @@ static const char *show_ttl(struct merger *m, int64_t ttl)
     return arena_str(&m->p->mem, policy_ttl_text(text, ttl));
 }
 
-static bool decide(struct merger *m, int64_t ttl, enum policy_by by)
+static bool set_fallback(struct merger *m, int64_t ttl, enum policy_by by)
 {
     m->p->fallback = ttl;
     m->p->fallback_by = by;
@@ -187,7 +187,7 @@ static bool decide_instead(struct merger *m, const char *why, const char *note)
     if (max == POLICY_UNSET)
         return false;
     add_why(m, arena_printf(&m->p->mem, "max: %s", show_ttl(m, max)));
-    return decide(m, max, POLICY_BY_MAX);
+    return set_fallback(m, max, POLICY_BY_MAX);
 }
 
 static bool decide_by_default(struct merger *m)
@@ -202,7 +202,7 @@ static bool decide_by_default(struct merger *m)
         return decide_instead(m, "default: never, which the server denies",
                               "default never is not in force: the server denies it");
     add_why(m, arena_printf(&m->p->mem, "default: %s", show_ttl(m, ttl)));
-    return decide(m, ttl, POLICY_BY_DEFAULT);
+    return set_fallback(m, ttl, POLICY_BY_DEFAULT);
 }
 
 static bool decide_by_pattern(struct merger *m)
@@ -224,7 +224,7 @@ static bool decide_by_pattern(struct merger *m)
             m, arena_printf(&m->p->mem, "pattern %s: never, which the server denies", name),
             arena_printf(&m->p->mem, "pattern %s is not in force: the server denies never", name));
     add_why(m, arena_printf(&m->p->mem, "pattern %s: %s", name, show_ttl(m, ttl)));
-    return decide(m, ttl, POLICY_BY_PATTERN);
+    return set_fallback(m, ttl, POLICY_BY_PATTERN);
 }
 
 static bool decide_by_max_age(struct merger *m)
@@ -237,10 +237,10 @@ static bool decide_by_max_age(struct merger *m)
     shown = show_ttl(m, age);
     if (max == POLICY_UNSET || max >= age) {
         add_why(m, arena_printf(&m->p->mem, "max_age %s: holds", shown));
-        return decide(m, TTL_NONE, POLICY_BY_MAX_AGE);
+        return set_fallback(m, TTL_NONE, POLICY_BY_MAX_AGE);
     }
     add_why(m, arena_printf(&m->p->mem, "max_age %s: max %s is smaller", shown, show_ttl(m, max)));
-    return decide(m, max, POLICY_BY_MAX);
+    return set_fallback(m, max, POLICY_BY_MAX);
 }
 
 static bool decide_by_server(struct merger *m)
@@ -264,7 +264,7 @@ static bool decide_by_server(struct merger *m)
         p->view.inferred = name;
         add_why(m, arena_printf(&p->mem, "server, pattern %s: %s", name, show_ttl(m, ttl)));
     }
-    return decide(m, ttl, POLICY_BY_SERVER);
+    return set_fallback(m, ttl, POLICY_BY_SERVER);
 }
 
 static void decide_fallback(struct merger *m)
@@ -275,10 +275,10 @@ static void decide_fallback(struct merger *m)
         return;
     if (max == POLICY_UNSET) {
         add_why(m, "max: not set");
-        decide(m, TTL_NONE, POLICY_BY_NONE);
+        set_fallback(m, TTL_NONE, POLICY_BY_NONE);
     } else {
         add_why(m, arena_printf(&m->p->mem, "max: %s", show_ttl(m, max)));
-        decide(m, max, POLICY_BY_MAX);
+        set_fallback(m, max, POLICY_BY_MAX);
     }
 }
 

@@ -17,8 +17,8 @@
 
 /* --- trace ------------------------------------------------------------------------------------ */
 
-static void trace(const struct policy_message *m, const char *fmt, ...) MF_PRINTF(2, 3);
-static void trace(const struct policy_message *m, const char *fmt, ...)
+static void trace_line(const struct policy_message *m, const char *fmt, ...) MF_PRINTF(2, 3);
+static void trace_line(const struct policy_message *m, const char *fmt, ...)
 {
     char line[TRACE_LINE];
     va_list ap;
@@ -36,13 +36,13 @@ static void trace_bound(const struct policy_message *m, const char *name, int64_
     char text[POLICY_TEXT];
 
     if (m->trace != NULL)
-        trace(m, "%s %s: %s", name, policy_ttl_text(text, bound), verdict);
+        trace_line(m, "%s %s: %s", name, policy_ttl_text(text, bound), verdict);
 }
 
 static void trace_rule(const struct policy_message *m, const struct rule *r, const char *what)
 {
     if (m->trace != NULL)
-        trace(m, "rule %s: %s", r->text.id, what);
+        trace_line(m, "rule %s: %s", r->text.id, what);
 }
 
 static void trace_client(const struct policy_message *m)
@@ -50,8 +50,8 @@ static void trace_client(const struct policy_message *m)
     char text[POLICY_TEXT];
 
     if (m->trace != NULL)
-        trace(m, "client: %s",
-              m->client_ttl == TTL_NONE ? "nothing" : policy_ttl_text(text, m->client_ttl));
+        trace_line(m, "client: %s",
+                   m->client_ttl == TTL_NONE ? "nothing" : policy_ttl_text(text, m->client_ttl));
 }
 
 static void trace_max_age(const struct policy *p, const struct policy_message *m, int64_t ttl)
@@ -59,7 +59,7 @@ static void trace_max_age(const struct policy *p, const struct policy_message *m
     if (m->trace == NULL)
         return;
     if (p->max_age_ns == 0)
-        trace(m, "max_age: none");
+        trace_line(m, "max_age: none");
     else if (ttl == TTL_NEVER)
         trace_bound(m, "max_age", p->max_age_ns, "never is exempt");
     else
@@ -184,7 +184,7 @@ static void resolve_unsaid(const struct policy *p, const struct policy_message *
     d->ttl = p->fallback;
     d->by = p->fallback_by;
     for (size_t i = 0; m->trace != NULL && i < p->nwhy; i++)
-        trace(m, "%s", p->why[i]);
+        trace_line(m, "%s", p->why[i]);
 }
 
 /* --- bounds ----------------------------------------------------------------------------------- */
@@ -258,10 +258,10 @@ static void judge_client(const struct policy *p, const struct policy_message *m,
     if (d->ttl == TTL_NEVER) {
         judge_never(p, m, d);
         if (m->trace != NULL && p->deny_never)
-            trace(m, "never deny: %s",
-                  d->verdict == POLICY_OK         ? "the policy gives it"
-                  : d->verdict == POLICY_REJECTED ? "rejected"
-                                                  : "clamped");
+            trace_line(m, "never deny: %s",
+                       d->verdict == POLICY_OK         ? "the policy gives it"
+                       : d->verdict == POLICY_REJECTED ? "rejected"
+                                                       : "clamped");
         return;
     }
     bound_client(p, m->copy || !p->reject, d);
@@ -288,7 +288,7 @@ static void judge_policy(const struct policy *p, const struct policy_message *m,
     if (p->object && d->ttl > 0 && is_chunk(m->subject)) {
         d->ttl += CHUNK_NS; /* never a meta without its chunks, which are written first */
         if (m->trace != NULL)
-            trace(m, "chunk of an object: 1h0m0s longer");
+            trace_line(m, "chunk of an object: 1h0m0s longer");
     }
 }
 

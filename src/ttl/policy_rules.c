@@ -32,8 +32,8 @@ struct reading {
     struct mf_error *e;
 };
 
-static int refuse(struct reading *g, const char *field, const char *fmt, ...) MF_PRINTF(3, 4);
-static int refuse(struct reading *g, const char *field, const char *fmt, ...)
+static int refuse_rule(struct reading *g, const char *field, const char *fmt, ...) MF_PRINTF(3, 4);
+static int refuse_rule(struct reading *g, const char *field, const char *fmt, ...)
 {
     char text[sizeof g->e->text];
     va_list ap;
@@ -93,11 +93,11 @@ static int read_id(struct reading *g, struct rule *to, const char *id)
     if (id == NULL)
         return fail_memory(g);
     if (!id_valid(id))
-        return refuse(g, "id", "\"%s\" is not 1 to 32 of A-Z, a-z, 0-9, _ and -",
-                      keys_shown(shown, mf_str(id)));
+        return refuse_rule(g, "id", "\"%s\" is not 1 to 32 of A-Z, a-z, 0-9, _ and -",
+                           keys_shown(shown, mf_str(id)));
     for (size_t i = 0; i < g->index; i++)
         if (strcmp(g->r->at[i].text.id, id) == 0)
-            return refuse(g, "id", "\"%s\" is the id of rules[%zu], too", id, i);
+            return refuse_rule(g, "id", "\"%s\" is the id of rules[%zu], too", id, i);
     to->text.id = id;
     return 0;
 }
@@ -109,14 +109,14 @@ static int read_subject(struct reading *g, struct rule *to, const char *subject)
     int overlaps = 1;
 
     if (!subject_valid(s))
-        return refuse(g, "subject", "\"%s\" is no subject filter", keys_shown(shown, s));
+        return refuse_rule(g, "subject", "\"%s\" is no subject filter", keys_shown(shown, s));
     if (g->subjects->list != NULL)
         overlaps = subjects_overlap(g->subjects, s);
     if (overlaps == MF_NOMEM)
         return fail_memory(g);
     if (overlaps != 1) /* or it would take too long to tell */
-        return refuse(g, "subject", "\"%s\" does not overlap the stream's subjects",
-                      keys_shown(shown, s));
+        return refuse_rule(g, "subject", "\"%s\" does not overlap the stream's subjects",
+                           keys_shown(shown, s));
     to->text.subject = subject == NULL ? ">" : subject;
     to->subject = s;
     to->head = subject_head(s);
@@ -127,7 +127,7 @@ static int read_subject(struct reading *g, struct rule *to, const char *subject)
 static int read_conditions(struct reading *g, struct rule *to, const struct json_map *map)
 {
     if (map->n > RULES_CONDITIONS)
-        return refuse(g, "header", "%zu headers, %d allowed", map->n, RULES_CONDITIONS);
+        return refuse_rule(g, "header", "%zu headers, %d allowed", map->n, RULES_CONDITIONS);
     for (size_t i = 0; i < map->n; i++) {
         struct condition *c = &to->when[i];
         struct mf_slice name = mf_str(map->at[i].key);
@@ -136,10 +136,10 @@ static int read_conditions(struct reading *g, struct rule *to, const struct json
         int rc;
 
         if (!rules_header_valid(name))
-            return refuse(g, "header", "\"%s\" is no header name", keys_shown(shown, name));
+            return refuse_rule(g, "header", "\"%s\" is no header name", keys_shown(shown, name));
         rc = rules_intern_header(g->r, name, g->mem, &c->header, &why);
         if (rc == MF_LIMIT)
-            return refuse(g, "header", "%s", why.text);
+            return refuse_rule(g, "header", "%s", why.text);
         if (rc != 0)
             return fail_memory(g);
         c->value = mf_str(map->at[i].value);
@@ -160,14 +160,14 @@ static int read_ttl(struct reading *g, struct rule *to, const char *ttl)
         return 0;
     rc = expr_parse(&to->ttl, mf_str(ttl), g->r, g->mem, &why);
     if (rc == MF_INVAL)
-        return refuse(g, "ttl", "\"%s\" is no TTL expression", keys_shown(shown, mf_str(ttl)));
+        return refuse_rule(g, "ttl", "\"%s\" is no TTL expression", keys_shown(shown, mf_str(ttl)));
     if (rc == MF_LIMIT)
-        return refuse(g, "ttl", "%s", why.text);
+        return refuse_rule(g, "ttl", "%s", why.text);
     if (rc != 0)
         return fail_memory(g);
     bool never = to->ttl.base == EXPR_CONST && to->ttl.constant == TTL_NEVER;
     if (g->never_denied && never)
-        return refuse(g, "ttl", "never is not allowed here by the server");
+        return refuse_rule(g, "ttl", "never is not allowed here by the server");
     g->r->never = g->r->never || never;
     to->has_ttl = true;
     to->text.ttl = ttl;
@@ -185,9 +185,9 @@ static int read_link(struct reading *g, struct rule *to, const char *template)
     if (rc == MF_NOMEM)
         return fail_memory(g);
     if (rc != 0)
-        return refuse(g, "permanent_if", "%s", why.text);
+        return refuse_rule(g, "permanent_if", "%s", why.text);
     if (g->never_denied)
-        return refuse(g, "permanent_if", "never is not allowed here by the server");
+        return refuse_rule(g, "permanent_if", "never is not allowed here by the server");
     to->text.permanent_if = template;
     g->r->links = g->r->never = true;
     return 0;
@@ -203,14 +203,14 @@ static int read_rule(struct reading *g, struct mf_slice text)
     int rc;
 
     if (text.ptr[0] != '{')
-        return refuse(g, "", "not an object");
+        return refuse_rule(g, "", "not an object");
     rc = json_read(text, &written_type, &w, g->mem, true, &why);
     if (rc == MF_INVAL)
-        return refuse(g, "", "%s", why.text + (mf_starts(mf_str(why.text), "json: ") ? 6 : 0));
+        return refuse_rule(g, "", "%s", why.text + (mf_starts(mf_str(why.text), "json: ") ? 6 : 0));
     if (rc != 0)
         return fail_memory(g);
     if (w.ttl == NULL && w.permanent_if == NULL)
-        return refuse(g, "", "neither ttl nor permanent_if");
+        return refuse_rule(g, "", "neither ttl nor permanent_if");
     if ((rc = read_id(g, to, w.id)) != 0 || (rc = read_subject(g, to, w.subject)) != 0 ||
         (rc = read_conditions(g, to, &w.header)) != 0 || (rc = read_ttl(g, to, w.ttl)) != 0 ||
         (rc = read_link(g, to, w.permanent_if)) != 0)

@@ -20,7 +20,7 @@ struct reading {
     struct ws_slab *out;
 };
 
-static int fail(struct ws_pipe *w, unsigned status, const char *text)
+static int fail_frame(struct ws_pipe *w, unsigned status, const char *text)
 {
     ws_pipe_choose_close(w, status, text, strlen(text));
     return MF_PROTO;
@@ -68,12 +68,12 @@ static int put_deflated(struct reading *g, const uint8_t *p, size_t n)
         w->inflated += g->out->len - before;
         if (w->inflated > w->max_message) {
             g->out->len -= (size_t)(w->inflated - w->max_message);
-            return fail(w, WS_CLOSE_TOO_BIG, "message too big");
+            return fail_frame(w, WS_CLOSE_TOO_BIG, "message too big");
         }
         if (rc == Z_MEM_ERROR)
             return MF_NOMEM;
         if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
-            return fail(w, WS_CLOSE_BAD_DATA, "invalid compressed data");
+            return fail_frame(w, WS_CLOSE_BAD_DATA, "invalid compressed data");
         w->inflate_done = rc == Z_STREAM_END; /* the rest of the message means nothing */
         more = z->avail_in > 0 || z->avail_out == 0;
         if (z->avail_out == 0)
@@ -93,7 +93,7 @@ static int finish_deflated(struct reading *g)
     if (w->inflater->z.total_in > 0) { /* else an empty message, sent without any block */
         rc = put_deflated(g, tail, sizeof tail);
         if (rc == 0 && !w->inflate_done && !net_closing(g->c))
-            rc = fail(w, WS_CLOSE_BAD_DATA, "incomplete compressed data");
+            rc = fail_frame(w, WS_CLOSE_BAD_DATA, "incomplete compressed data");
     }
     ws_inflater_give(w->inflater);
     w->inflater = NULL;
@@ -139,10 +139,10 @@ static int close_frame(struct reading *g)
     char text[48];
 
     if (n == 1)
-        return fail(g->w, WS_CLOSE_PROTOCOL, "close frame payload cannot be 1 byte");
+        return fail_frame(g->w, WS_CLOSE_PROTOCOL, "close frame payload cannot be 1 byte");
     if (n >= 2 && !valid_status(status)) {
         snprintf(text, sizeof text, "invalid close status code %u", status);
-        return fail(g->w, WS_CLOSE_PROTOCOL, text);
+        return fail_frame(g->w, WS_CLOSE_PROTOCOL, text);
     }
     if (n == 0)
         g->w->close_chosen = true; /* close_len is 0 */
@@ -171,8 +171,9 @@ static int control_frame(struct reading *g, unsigned opcode)
 static int begin_message(struct ws_pipe *w, bool deflated)
 {
     if (w->in_message)
-        return fail(w, WS_CLOSE_PROTOCOL,
-                    "new message started before final frame for previous message was received");
+        return fail_frame(
+            w, WS_CLOSE_PROTOCOL,
+            "new message started before final frame for previous message was received");
     w->in_message = true;
     w->message_deflated = deflated;
     w->inflated = 0;
@@ -189,23 +190,25 @@ static int begin_frame(struct ws_pipe *w, const struct wslay_frame_iocb *f)
     bool deflated = wslay_get_rsv1(f->rsv) != 0;
 
     if (wslay_get_rsv2(f->rsv) || wslay_get_rsv3(f->rsv))
-        return fail(w, WS_CLOSE_PROTOCOL, "RSV2 and RSV3 must be clear");
+        return fail_frame(w, WS_CLOSE_PROTOCOL, "RSV2 and RSV3 must be clear");
     if (deflated && !w->compress)
-        return fail(w, WS_CLOSE_PROTOCOL,
-                    "compressed frame received without negotiated permessage-deflate");
+        return fail_frame(w, WS_CLOSE_PROTOCOL,
+                          "compressed frame received without negotiated permessage-deflate");
     switch (f->opcode) {
     case WSLAY_CONNECTION_CLOSE:
     case WSLAY_PING:
     case WSLAY_PONG:
-        return deflated ? fail(w, WS_CLOSE_PROTOCOL, "control frame must not be compressed") : 0;
+        return deflated ? fail_frame(w, WS_CLOSE_PROTOCOL, "control frame must not be compressed")
+                        : 0;
     case WSLAY_TEXT_FRAME:
     case WSLAY_BINARY_FRAME:
         return begin_message(w, deflated);
     case WSLAY_CONTINUATION_FRAME:
-        return !w->in_message || deflated ? fail(w, WS_CLOSE_PROTOCOL, "invalid continuation frame")
-                                          : 0;
+        return !w->in_message || deflated
+                   ? fail_frame(w, WS_CLOSE_PROTOCOL, "invalid continuation frame")
+                   : 0;
     default:
-        return fail(w, WS_CLOSE_PROTOCOL, "unknown opcode");
+        return fail_frame(w, WS_CLOSE_PROTOCOL, "unknown opcode");
     }
 }
 
@@ -249,9 +252,9 @@ static int read_frames(struct reading *g)
         struct wslay_frame_iocb f;
         ssize_t got = wslay_frame_recv(r->ctx, &f);
         if (got == WSLAY_ERR_WANT_READ)
-            return r->feed.violated ? fail(g->w, WS_CLOSE_PROTOCOL, "mask bit missing") : 0;
+            return r->feed.violated ? fail_frame(g->w, WS_CLOSE_PROTOCOL, "mask bit missing") : 0;
         if (got < 0)
-            return fail(g->w, WS_CLOSE_PROTOCOL, "invalid frame header");
+            return fail_frame(g->w, WS_CLOSE_PROTOCOL, "invalid frame header");
         if (!r->inside) {
             r->inside = true;
             r->off = 0;

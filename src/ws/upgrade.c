@@ -47,42 +47,43 @@ static bool offers_deflate(const struct http_request *r)
     return false;
 }
 
-static bool contains(struct mf_slice s, const char *what)
+static bool contains_text(struct mf_slice s, const char *what)
 {
     return s.len > 0 && memmem(s.ptr, s.len, what, strlen(what)) != NULL;
 }
 
-static int refuse(struct ws_verdict *v, int status, const char *reason)
+static int refuse_upgrade(struct ws_verdict *v, int status, const char *reason)
 {
     v->status = status;
     v->reason = reason;
     return -1;
 }
 
-static int check(const struct http_request *r, const struct ws_options *o, struct ws_verdict *v)
+static int check_request(const struct http_request *r, const struct ws_options *o,
+                         struct ws_verdict *v)
 {
     struct mf_slice key = MF_SLICE_NONE;
     const char *reason;
 
     v->mqtt = mf_ends(r->path, "/mqtt");
     if (v->mqtt && !o->mqtt)
-        return refuse(v, 404, "mqtt websocket endpoint not enabled");
+        return refuse_upgrade(v, 404, "mqtt websocket endpoint not enabled");
     if (!mf_eq_str(r->method, "GET"))
-        return refuse(v, 405, "request method must be GET");
+        return refuse_upgrade(v, 405, "request method must be GET");
     if (r->host.len == 0)
-        return refuse(v, 400, "'Host' missing in request");
+        return refuse_upgrade(v, 400, "'Host' missing in request");
     if (!http_has_token(r, "Upgrade", "websocket"))
-        return refuse(v, 400, "invalid value for header 'Upgrade'");
+        return refuse_upgrade(v, 400, "invalid value for header 'Upgrade'");
     if (!http_has_token(r, "Connection", "Upgrade"))
-        return refuse(v, 400, "invalid value for header 'Connection'");
+        return refuse_upgrade(v, 400, "invalid value for header 'Connection'");
     if (!http_get(r, "Sec-WebSocket-Key", &key) || key.len == 0)
-        return refuse(v, 400, "key missing");
+        return refuse_upgrade(v, 400, "key missing");
     if (!valid_key(key))
-        return refuse(v, 400, "invalid websocket key");
+        return refuse_upgrade(v, 400, "invalid websocket key");
     if (!http_has_token(r, "Sec-WebSocket-Version", "13"))
-        return refuse(v, 400, "invalid version");
+        return refuse_upgrade(v, 400, "invalid version");
     if (!ws_origin_allowed(r, o, &reason))
-        return refuse(v, 403, reason);
+        return refuse_upgrade(v, 403, reason);
     return 0;
 }
 
@@ -91,7 +92,7 @@ void ws_judge(const struct http_request *r, const struct ws_options *o, struct w
     struct mf_slice value = MF_SLICE_NONE;
 
     *v = (struct ws_verdict){.status = 101};
-    if (check(r, o, v) != 0)
+    if (check_request(r, o, v) != 0)
         return;
     v->compress = o->compression && offers_deflate(r);
     v->no_masking = http_get(r, "Nats-No-Masking", &value) && mf_eq_str(value, "true");
@@ -99,7 +100,7 @@ void ws_judge(const struct http_request *r, const struct ws_options *o, struct w
     if (http_get(r, "User-Agent", &value) && mf_starts(value, "Mozilla/")) {
         v->browser = true;
         /* Chrome says Safari too; only Safari itself also says Version. */
-        v->whole_deflated = contains(value, "Version/") && contains(value, "Safari/");
+        v->whole_deflated = contains_text(value, "Version/") && contains_text(value, "Safari/");
     }
 }
 

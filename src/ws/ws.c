@@ -66,7 +66,7 @@ static const struct net_handler orphan = {
 };
 
 /* --- refusing --------------------------------------------------------------------------------- */
-static void refuse(struct handshake *h, const char *reason, const struct mf_buf *answer)
+static void refuse_handshake(struct handshake *h, const char *reason, const struct mf_buf *answer)
 {
     log_error("%s:%d - websocket handshake error: %s", net_conn_ip(h->c), net_conn_port(h->c),
               reason);
@@ -86,7 +86,7 @@ static void refuse_head(struct handshake *h, const char *fault)
                   "HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
                   "Connection: close\r\n\r\n%s",
                   fault, fault);
-    refuse(h, fault, &answer);
+    refuse_handshake(h, fault, &answer);
     mf_buf_fini(&answer);
 }
 
@@ -96,7 +96,7 @@ struct strings {
     char *next;
 };
 
-static const char *keep(struct strings *s, struct mf_slice value)
+static const char *keep_string(struct strings *s, struct mf_slice value)
 {
     char *to = s->next;
 
@@ -110,7 +110,7 @@ static const char *keep_field(struct strings *s, const struct http_request *r, c
 {
     struct mf_slice value;
 
-    return http_get(r, name, &value) ? keep(s, value) : NULL;
+    return http_get(r, name, &value) ? keep_string(s, value) : NULL;
 }
 
 /* Several Cookie fields mean the same as one. */
@@ -144,7 +144,7 @@ static const char *keep_client_ip(struct strings *s, const struct http_request *
 
     if (!http_get(r, "X-Forwarded-For", &list) || !http_next(&list, ',', &first))
         return NULL;
-    ip = keep(s, first);
+    ip = keep_string(s, first);
     if (inet_pton(AF_INET, ip, &binary) == 1 || inet_pton(AF_INET6, ip, &binary) == 1)
         return ip;
     return NULL;
@@ -155,8 +155,8 @@ static void hand_over(struct handshake *h, const struct http_request *r, char *b
 {
     struct strings s = {block};
     struct ws_request q = {
-        .path = keep(&s, r->path),
-        .host = keep(&s, r->host),
+        .path = keep_string(&s, r->path),
+        .host = keep_string(&s, r->host),
         .user_agent = keep_field(&s, r, "User-Agent"),
         .origin = keep_field(&s, r, "Origin"),
         .no_masking = keep_field(&s, r, "Nats-No-Masking"),
@@ -211,7 +211,7 @@ static void on_head(struct handshake *h, const struct http_request *r, size_t he
     if (mf_buf_failed(&answer))
         net_close(h->c, 0);
     else if (v.status != 101)
-        refuse(h, v.reason, &answer);
+        refuse_handshake(h, v.reason, &answer);
     else
         accept_request(h, r, head, &v, &answer);
     mf_buf_fini(&answer);
