@@ -42,8 +42,8 @@ bool arena_reserve(struct arena *a, size_t n)
     return true;
 }
 
-/* n is rounded.  What the bytes are is not known: whole chunks full of zeros would cost a request
- * of one line more than all else it does. */
+/* n is rounded.  The bytes are not initialised: zeroing whole chunks would cost a small request
+ * more than the rest of its work. */
 static void *take_bytes(struct arena *a, size_t n)
 {
     if (a->chunks == NULL || a->cap - a->used < n) {

@@ -1,4 +1,4 @@
-/* base.h: slices, error codes and the few words every layer speaks. */
+/* base.h: slices, error codes and macros that every layer uses. */
 #ifndef MAYFLY_BASE_H
 #define MAYFLY_BASE_H
 
@@ -46,7 +46,7 @@ static inline bool mf_eq_str(struct mf_slice a, const char *s)
 {
     return mf_eq(a, mf_str(s));
 }
-/* By bytes; of two that begin alike the shorter one comes first. */
+/* Compares bytes; a prefix sorts before the longer text. */
 int mf_compare(struct mf_slice a, struct mf_slice b);
 /* Without the white space of ASCII (\t to \r, blank) at both ends. */
 struct mf_slice mf_trim(struct mf_slice s);
@@ -90,17 +90,19 @@ enum mf_err {
 };
 const char *mf_err_text(int code);
 
-/* The story of a failure: the innermost cause last, each level that passed it on before it. */
+/* A failure: its code and its text.  The text lists the levels that passed the error on, then the
+ * innermost cause. */
 struct mf_error {
     int code;
     char text[512];
 };
-/* Starts a story in the caller's words; e may be NULL.  Returns code.  The text of the code is
- * added as the cause when it is all there is to say: MF_NOMEM, MF_CORRUPT, or an empty fmt. */
+/* Sets code and text; e may be NULL.  Returns code.  The text of the code is added as the cause
+ * for MF_NOMEM, MF_CORRUPT and an empty fmt. */
 int mf_fail(struct mf_error *e, int code, const char *fmt, ...) MF_PRINTF(3, 4);
 /* Like mf_fail, with strerror(errno) as the cause. */
 int mf_fail_errno(struct mf_error *e, int code, const char *fmt, ...) MF_PRINTF(3, 4);
-/* Puts "what: " before the story so far.  Returns e->code (MF_INVAL when e is NULL). */
+/* Puts the formatted text and ": " before the text of e.  Returns e->code (MF_INVAL when e is
+ * NULL). */
 int mf_wrap(struct mf_error *e, const char *fmt, ...) MF_PRINTF(2, 3);
 
 #endif

@@ -1,5 +1,5 @@
 /* buf.h: growable bytes.  Appending is O(1) amortised.  Running out of memory is sticky: later
- * appends do nothing and mf_buf_failed() tells, so a renderer checks once, at its end. */
+ * appends do nothing and mf_buf_failed() returns true, so a renderer checks once, at its end. */
 #ifndef MAYFLY_BUF_H
 #define MAYFLY_BUF_H
 

@@ -33,8 +33,8 @@ static int parse_whole(struct mf_slice *s, uint64_t *out)
     return 0;
 }
 
-/* The digits after the point as *out / *scale.  What no longer fits is below any unit's precision
- * and is read over. */
+/* The digits after the point as *out / *scale.  Digits that no longer fit are below any unit's
+ * precision and are skipped. */
 static void parse_fraction(struct mf_slice *s, uint64_t *out, double *scale)
 {
     bool full = false;

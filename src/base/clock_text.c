@@ -25,8 +25,8 @@ static char *put_digits(char *at, unsigned v, unsigned n)
     return at + n;
 }
 
-/* Without libc's calendar it costs a fifth: every reply to a direct get has one.  Years are counted
- * from March, so that the odd day is the last one; days from 1 March of the year 0. */
+/* Five times as fast as libc's calendar; every reply to a direct get has a date.  Years are
+ * counted from March, so that the odd day is the last one; days from 1 March of the year 0. */
 static char *put_date(char *at, int64_t days)
 {
     uint64_t z = (uint64_t)(days + 719468); /* int64 nanoseconds reach back to 1677 only */

@@ -1,4 +1,4 @@
-/* error.c: texts of the error codes, and the story an error tells on its way up. */
+/* error.c: texts of the error codes, and the text that an error collects on its way up. */
 #include "base/base.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ const char *mf_err_text(int code)
     }
 }
 
-/* Appends ": cause" to the story; what does not fit is cut at the end. */
+/* Appends ": cause" to the text, cut where it does not fit. */
 static void add_cause(struct mf_error *e, const char *cause)
 {
     size_t len = strlen(e->text);
@@ -27,7 +27,8 @@ static void add_cause(struct mf_error *e, const char *cause)
     snprintf(e->text + len, sizeof e->text - len, "%s%s", len == 0 ? "" : ": ", cause);
 }
 
-/* These codes say why; the caller's text says only where.  The others need the caller's words. */
+/* The texts of these codes are a full reason, so the caller only names the place.  Other codes
+ * need a reason from the caller. */
 static bool explains_itself(int code)
 {
     return code == MF_NOMEM || code == MF_CORRUPT;

@@ -26,7 +26,8 @@ static inline void le_append(struct mf_buf *b, uint64_t v, unsigned n)
     le64_put(bytes, v);
     mf_buf_append(b, bytes, n);
 }
-/* The first n <= 8 bytes of *s, which goes on behind them; 0 and nothing left if it is shorter. */
+/* Removes the first n <= 8 bytes of *s and returns their value.  A shorter *s becomes empty and
+ * gives 0. */
 static inline uint64_t le_take(struct mf_slice *s, unsigned n)
 {
     uint8_t bytes[8] = {0};

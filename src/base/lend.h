@@ -3,15 +3,15 @@
  * A publish runs foreign code: a subscriber may publish or ask the API in turn, so that a stream, a
  * store or a function is entered again before the first call has returned.  So do the callbacks
  * done(), deliver() and stored().  Bytes that are handed to such a call, and bytes that are needed
- * after it, must belong to the caller alone.  That is so for
+ * after it, must belong to the caller alone.  These do:
  *   - memory on the stack, and heap memory of this one call;
  *   - a buffer of the pool: lend_take() and lend_give().  A nested call takes another one;
  *   - the buffer of an object that changes and frees it only in its own turn of the loop;
  *   - the mappings of a store: they end only in the loop's own turn, never inside a publish, which
  *     lend_idle() asserts.
- * It is not so for a buffer that a stream, a store or a file keeps and fills anew in each call. The
- * function that fills such a buffer calls lend_mark(); under AddressSanitizer the next publish then
- * poisons these bytes, and whoever still reads them ends the test.  Other builds pay nothing. */
+ * A buffer that a stream, a store or a file keeps and fills anew in each call does not.  The
+ * function that fills such a buffer calls lend_mark(); under AddressSanitizer the next publish
+ * then poisons these bytes, and a later read of them fails the test.  Other builds pay nothing. */
 #ifndef MAYFLY_LEND_H
 #define MAYFLY_LEND_H
 

@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Texts up to this length are told without asking for memory: that there is none is one of the
- * things to tell.  A longer one is cut to it then. */
+/* Texts up to this length are logged without allocating, so that "out of memory" can be logged.
+ * Without memory longer texts are cut to it. */
 #define TEXT_KEPT 1024u
-/* Each byte as \u001b, and what stands around them. */
+/* Each byte as \u001b, and the rest of the line. */
 #define LINE_KEPT (6 * TEXT_KEPT + 256)
 
 enum sink { SINK_STDERR, SINK_FILE, SINK_SYSLOG };
@@ -47,8 +47,8 @@ static const struct {
     [LOG_TRACE_] = {"[TRC] ", "[\x1b[33mTRC\x1b[0m] ", "trace"},
 };
 
-/* Control characters and bytes that are no UTF-8 are spelled out: what a client sends can neither
- * start a line of its own nor speak to the terminal. */
+/* Control characters and bytes that are no UTF-8 are escaped: bytes from a client can neither
+ * start a new line nor control the terminal. */
 static void put_safe(struct mf_buf *out, struct mf_slice s)
 {
     for (size_t i = 0; i < s.len;) {

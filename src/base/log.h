@@ -3,7 +3,7 @@
  * Written with one write() a line, so lines never mix.  Any thread may log; a mutex guards the file
  * while it is written, reopened or rotated.  A line is one line whatever a client put into it:
  * control characters and bytes that are no UTF-8 are shown as \n, \x1b.  Without memory a line is
- * written all the same, a long one cut (but not to a remote syslog).  Before log_open() and after
+ * still written, a long one cut (except to a remote syslog).  Before log_open() and after
  * log_close() lines go to stderr. */
 #ifndef MAYFLY_LOG_H
 #define MAYFLY_LOG_H
@@ -33,7 +33,7 @@ struct log_options {
  * former log stays in use.  May block on a name lookup for remote_syslog; sending to it never does.
  */
 MF_MUSTCHECK int log_open(const struct log_options *o, struct mf_error *e);
-/* SIGUSR1: after logrotate moved the file.  Says in the log what came of it. */
+/* SIGUSR1: after logrotate moved the file.  Logs the result. */
 void log_reopen(void);
 void log_close(void);
 bool log_enabled(enum log_level level);

@@ -145,7 +145,8 @@ static bool names_add(struct names *v, const char *name)
     return true;
 }
 
-/* The oldest first: the stamps sort as text.  Out of memory, a part: the next rotation goes on. */
+/* The oldest first: the stamps sort as text.  Without memory only a part is read; the next
+ * rotation continues. */
 static void names_read(struct names *v, DIR *dir, const char *base)
 {
     const struct dirent *d;
@@ -191,7 +192,7 @@ static void purge_backups(const struct log_file *f, struct mf_buf *said)
     free(dir_name);
 }
 
-/* Not possible now: the log goes on in the old file, and asks again at twice the size. */
+/* Rotation failed: the log continues in the old file and tries again at twice the size. */
 static void rotate_later(struct log_file *f, const char *why, struct mf_buf *said)
 {
     f->limit = f->limit > UINT64_MAX / 2 ? UINT64_MAX : f->limit * 2;

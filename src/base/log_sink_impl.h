@@ -1,4 +1,5 @@
-/* log_sink.h: where finished log lines go.  Private to base; the caller holds the log's mutex. */
+/* log_sink_impl.h: the outputs of finished log lines.  Private to base; the caller holds the log's
+ * mutex. */
 #ifndef BASE_LOG_SINK_H
 #define BASE_LOG_SINK_H
 

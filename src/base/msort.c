@@ -1,4 +1,4 @@
-/* msort.c: sorting in slices, bottom up. */
+/* msort.c: a bottom-up merge sort in steps. */
 #include "base/msort.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* rand.h: random bytes from the kernel, and a fast generator for choices nobody may profit from
- * guessing wrong about.  Thread-local state, no locks. */
+/* rand.h: random bytes from the kernel, and a fast generator for choices that need not be secret.
+ * Thread-local state, no locks. */
 #ifndef MAYFLY_RAND_H
 #define MAYFLY_RAND_H
 

@@ -18,7 +18,7 @@ static int64_t sub_sat(int64_t a, int64_t b)
     return diff;
 }
 
-/* What to show if the wall clock had nothing to say. */
+/* The time by the monotonic clock alone, counted from the latest answer. */
 static int64_t own_pace(const struct steady *s, int64_t mono_ns)
 {
     int64_t passed = sub_sat(mono_ns, s->mono_ns);

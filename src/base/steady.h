@@ -1,8 +1,9 @@
 /* steady.h: a wall clock for deadlines: it follows the wall clock forward, never goes back, and
  * never stands still.
  *
- * A deadline is absolute (wall time), and gone stays gone, so the time that judges deadlines must
- * not go back; but a TTL given while the wall clock has been set back must still last its length.
+ * A deadline is absolute (wall time) and an expired message stays expired, so the time that judges
+ * deadlines must not go back; but a TTL given while the wall clock has been set back must still
+ * last its length.
  * So: while the wall clock is behind what was shown before, this clock goes on at the rate of the
  * monotonic one (which counts suspend: CLOCK_BOOTTIME) until the wall clock has caught up.  A step
  * forward and a resume after suspend are followed at once; after an inserted leap second it is a

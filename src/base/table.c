@@ -122,8 +122,8 @@ static void visit_slot(const struct table *t, size_t slot, uint64_t mask, uint64
     }
 }
 
-/* The slot held the hashes that are `at` in their last bits, below `modulus`.  Those are now in one
- * slot together with others, or in several. */
+/* At the beginning the slot held the hashes whose last bits, below `modulus`, are `at`.  Now they
+ * share one slot with others or are spread over several. */
 bool table_scan(const struct table *t, struct table_scan *s,
                 void (*visit)(void *arg, struct table_node *n), void *arg)
 {

@@ -1,4 +1,4 @@
-/* utf8.c: finds the well-formed sequences among bytes nobody vouches for. */
+/* utf8.c: finds well-formed UTF-8 sequences in untrusted bytes. */
 #include "base/utf8.h"
 
 #include "base/buf.h"
@@ -38,7 +38,7 @@ size_t utf8_next(const uint8_t *p, size_t n, uint32_t *rune)
     return len;
 }
 
-/* The letter after the backslash for what has one, 0 for the rest. */
+/* The letter of the short escape (\n, \t), or 0. */
 static char escape_letter(uint32_t rune)
 {
     static const char from[] = "\a\b\f\n\r\t\v\"\\", to[] = "abfnrtv\"\\";

@@ -1,4 +1,4 @@
-/* utf8.h: finds the well-formed sequences among bytes nobody vouches for.  O(1). */
+/* utf8.h: finds well-formed UTF-8 sequences in untrusted bytes.  O(1). */
 #ifndef MAYFLY_UTF8_H
 #define MAYFLY_UTF8_H
 

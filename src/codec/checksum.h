@@ -1,5 +1,5 @@
-/* checksum.h: the checksum of everything on disk: XXH3-64 with a seed.  The one piece that writing,
- * recovery and offline verification share. */
+/* checksum.h: the checksum of everything on disk: XXH3-64 with a seed.  Writing, recovery and
+ * offline verification share it. */
 #ifndef MAYFLY_CHECKSUM_H
 #define MAYFLY_CHECKSUM_H
 

@@ -18,7 +18,8 @@ static uint64_t swap_halves(uint64_t v)
     return v >> 32 | v << 32;
 }
 
-/* Bytes of v in an order that spreads the good ones of a product, added to add. */
+/* Adds the bytes of v to `add`, in HighwayHash's order that spreads the well-mixed bytes of a
+ * product. */
 static void zip_merge_add(uint64_t v1, uint64_t v0, uint64_t *add1, uint64_t *add0)
 {
     *add0 += ((v0 & 0xff000000ULL) | (v1 & 0xff00000000ULL)) >> 24 |

@@ -1,5 +1,5 @@
-/* highway.h: HighwayHash, 64 bits, under a key of 32 bytes: the check nats-server puts into its
- * files.  O(bytes). */
+/* highway.h: HighwayHash, 64 bits, under a key of 32 bytes: the checksum of nats-server's files.
+ * O(bytes). */
 #ifndef MAYFLY_HIGHWAY_H
 #define MAYFLY_HIGHWAY_H
 

@@ -1,8 +1,8 @@
 /* json.c: documents into structs, by tables.
  *
- * A document is checked as a whole first (json_scan.c), so what reads it here meets valid JSON
- * only. The reading recurses, but along the types, never along the text: values nobody asked for
- * are skipped by the scanner.  The first thing wrong ends it, since Go reports the first, too. */
+ * json_scan.c checks a whole document first, so the readers here see valid JSON only. Reading
+ * recurses along the types, never along the text: the scanner skips unknown values.  The first
+ * error ends it, as in Go. */
 #include "codec/json.h"
 
 #include "codec/json_read_impl.h"
@@ -97,9 +97,8 @@ static int read_element(struct json_reader *r, const struct json_field *f, char 
     return json_read_object(r, f->type, at, path);
 }
 
-/* Strings, numbers, structs or pointers.  What stood at an index stays where null comes in its
- * place, and is the base for a struct that comes: Go reuses the elements of a slice it reads into.
- */
+/* Strings, numbers, structs or pointers.  The old element at an index stays where the text has
+ * null, and a struct is read over it: Go reuses the elements of a slice it reads into. */
 static int read_array(struct json_reader *r, const struct json_field *f, void **at, size_t *n,
                       const struct json_path *path)
 {
@@ -141,8 +140,8 @@ static int read_array(struct json_reader *r, const struct json_field *f, void **
     return 0;
 }
 
-/* Pairs are only added here, in the order of the text; json_maps_close() sorts them once, at the
- * end, or a text that names a large map again and again would take for ever. */
+/* Pairs are only appended here, in the order of the text.  json_maps_close() sorts them once: a
+ * text that repeats a large map would else cost a sort each time. */
 static int read_map(struct json_reader *r, const struct json_field *f, struct json_map *m,
                     const struct json_path *path)
 {
@@ -303,7 +302,7 @@ static int read_document(struct json_reader *r, const struct json_type *t, void 
     return err;
 }
 
-/* The scanner's words, as nats-server passes them on. */
+/* The scanner's error in the form that nats-server sends. */
 static int syntax_error(const struct json_reader *r)
 {
     const struct json_scan *s = &r->scan;

@@ -34,7 +34,7 @@ static int each_map(const struct json_type *t, char *out,
     return 0;
 }
 
-/* Others made this map, in just the size it needed; arena_grow() wants powers of two. */
+/* The map came from elsewhere with an exact size; arena_grow() needs a power of two. */
 static int map_open(struct json_reader *r, struct json_map *m)
 {
     size_t cap = 1;
@@ -85,7 +85,7 @@ static void sort_pairs(struct json_pair *at, struct json_pair *tmp, size_t n)
         memcpy(at, from, n * sizeof *at);
 }
 
-/* Insertion, for when there is no memory to be had: slow, but nothing is lost. */
+/* Insertion sort, used without memory for a merge: slow, but nothing is lost. */
 static void sort_in_place(struct json_pair *at, size_t n)
 {
     for (size_t i = 1; i < n; i++) {

@@ -1,4 +1,4 @@
-/* json_plain.c: the small values, and what Go says when one is not what its field wants. */
+/* json_plain.c: scalar values, and Go's errors for a value of the wrong type. */
 #include "codec/json_read_impl.h"
 
 #include "base/clock.h"
@@ -99,7 +99,7 @@ static void add_path(struct json_text *t, const struct json_path *p)
     add_step(t, p);
 }
 
-/* Does the path end in what looks like an index?  Then Go does not speak of a struct field. */
+/* Does the path end in an index?  Then Go's error names no struct field. */
 static bool ends_in_index(const struct json_text *path)
 {
     const char *dot = strrchr(path->at, '.');

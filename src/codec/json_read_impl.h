@@ -1,4 +1,4 @@
-/* json_read.h: what the files that turn JSON into structs share.  Private to base. */
+/* json_read_impl.h: shared by the files that read JSON into structs.  Private to codec. */
 #ifndef BASE_JSON_READ_H
 #define BASE_JSON_READ_H
 
@@ -14,7 +14,7 @@ struct json_reader {
     bool valid;                   /* the error is about the meaning: the document is JSON */
 };
 
-/* Where we are, from the inside out; errors show it. */
+/* The path to the value being read, innermost first, for errors. */
 struct json_path {
     const struct json_path *up;
     struct mf_slice name;
@@ -38,17 +38,18 @@ int json_read_str(struct json_reader *r, char **out, const struct json_path *pat
 /* Booleans, numbers, times. */
 int json_read_plain(struct json_reader *r, const struct json_field *f, void *out,
                     const struct json_path *path);
-/* The next "name": of an object and moves to its value, or over its '}'.  1: *name, in the arena,
- * NUL behind it
- * (c_string: and none in it).  0: that was all.  Negative: an error. */
+/* Reads the next "name": of an object and moves to its value, or over its '}'.  1: *name, in the
+ * arena, NUL behind it (c_string: and none in it).  0: the end of the object.  Negative: an error.
+ */
 int json_read_name(struct json_reader *r, bool c_string, struct mf_slice *name);
-/* The value at pos is not of the field's type; with_value: its text is part of the story. */
+/* The value at pos is not of the field's type; with_value: the error shows its text. */
 int json_mismatch(struct json_reader *r, const struct json_field *f, const struct json_path *path,
                   bool with_value);
 int json_unknown(struct json_reader *r, struct mf_slice name);
 int json_nomem(struct json_reader *r);
 
-/* json_map.c: maps are appended to while reading, and in order, each key once, before and after. */
+/* json_map.c: maps are only appended to while a document is read; sorted, each key once, before
+ * and after. */
 int json_maps_open(struct json_reader *r, const struct json_type *t, void *out);
 void json_maps_close(const struct json_type *t, void *out);
 

@@ -1,4 +1,4 @@
-/* json_scan.c: the grammar of JSON, without recursion: what is open is a byte per level. */
+/* json_scan.c: the grammar of JSON, without recursion: each open level is one byte. */
 #include "codec/json_scan_impl.h"
 
 #include "base/utf8.h"
@@ -56,7 +56,7 @@ int json_scan_stray(struct json_scan *s, const char *where)
     return MF_INVAL;
 }
 
-/* n bytes at pos begin with a backslash and mean nothing. */
+/* n bytes at pos are an unknown escape. */
 static int bad_escape(struct json_scan *s, size_t n)
 {
     struct mf_slice what = mf_slice(s->text.ptr + s->pos, n);
@@ -225,7 +225,7 @@ struct nest {
     char close[JSON_DEPTH_MAX]; /* '}' or ']' of each open level */
 };
 
-/* Behind a value: closes what ends here, until another value must come or nothing is open. */
+/* Behind a value: closes levels until another value must follow or none is open. */
 static int scan_behind(struct json_scan *s, struct nest *n)
 {
     while (n->depth > 0) {

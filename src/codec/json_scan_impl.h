@@ -1,5 +1,5 @@
-/* json_scan.h: the grammar of JSON, its strings, and the words Go has for what is wrong.  Private
- * to base.  Nothing here recurses; everything is O(bytes). */
+/* json_scan_impl.h: the grammar of JSON, its strings, and Go's texts for its errors.  Private to
+ * codec.  Nothing here recurses; everything is O(bytes). */
 #ifndef BASE_JSON_SCAN_H
 #define BASE_JSON_SCAN_H
 
@@ -7,7 +7,7 @@
 
 #define JSON_DEPTH_MAX 10000 /* Go's */
 
-/* Text of bounded length; what does not fit is cut, never inside a character. */
+/* Text of bounded length, cut where it does not fit, never inside a character. */
 struct json_text {
     char at[sizeof((struct mf_error *)NULL)->text];
     size_t len;
@@ -40,12 +40,12 @@ static inline uint8_t json_scan_peek(const struct json_scan *s) /* 0 at the end 
 void json_scan_blank(struct json_scan *s); /* over white space */
 /* Over the value at pos, which need not start there: blanks come first.  0 or MF_INVAL. */
 MF_MUSTCHECK int json_scan_value(struct json_scan *s);
-/* The character at pos has no business there. */
+/* Fails: the character at pos is not allowed there. */
 int json_scan_stray(struct json_scan *s, const char *where);
 
 /* The bytes a string stands for, raw being its text with the quotes: a copy in the arena, NUL
- * behind it (not counted).  What is no UTF-8 and lone halves of surrogate pairs become U+FFFD, and,
- * with c_string, so does U+0000, which a C string cannot hold.  0 or MF_NOMEM. */
+ * behind it (not counted).  Bytes that are no UTF-8 and lone surrogates become U+FFFD; with
+ * c_string so does U+0000, which a C string cannot hold.  0 or MF_NOMEM. */
 MF_MUSTCHECK int json_unquote(struct mf_slice raw, struct arena *mem, bool c_string,
                               struct mf_slice *out);
 

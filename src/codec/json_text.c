@@ -29,8 +29,8 @@ void json_text_puts(struct json_text *t, const char *s)
     json_text_add(t, mf_str(s));
 }
 
-/* What Go's unicode.IsPrint refuses: controls, formats, private use, every space but ' '.  (The
- * code points nobody has assigned yet are not listed: there are too many, and they change.) */
+/* Go's unicode.IsPrint: false for controls, formats, private use, every space but ' '.
+ * (Unassigned code points are not listed: they change with each version of Unicode.) */
 static bool is_printable(uint32_t r)
 {
     static const struct {
@@ -124,7 +124,7 @@ static uint8_t *put_rune(uint8_t *to, uint32_t r)
     return to;
 }
 
-/* The four digits of \uXXXX at p; false if there is no such thing. */
+/* The four digits of \uXXXX at p; false: no such escape. */
 static bool parse_hex4(const uint8_t *p, const uint8_t *end, uint32_t *out)
 {
     uint32_t v = 0;

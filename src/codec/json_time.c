@@ -3,7 +3,7 @@
  *     2006-01-02T15:04:05[.999999999](Z|+07:00)
  *
  * The elements are tried from left to right; the first that fails is named in the error.  A value
- * that is out of its range is told apart from one that is no number. */
+ * out of its range has another error than one that is no number. */
 #include "codec/json_scan_impl.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ struct parse {
     struct mf_error *e;
 };
 
-/* Go's time package has quotes of its own: bytes beyond ASCII as \xNN. */
+/* Quotes as Go's time package does: bytes beyond ASCII as \xNN. */
 static void quote_text(struct json_text *t, struct mf_slice s)
 {
     json_text_puts(t, "\"");
@@ -92,7 +92,7 @@ static int parse_number(struct parse *p, const char *before, const char *element
     return 0;
 }
 
-/* The digits behind a point or comma; those beyond the ninth are read over. */
+/* The digits behind a point or comma; those beyond the ninth are skipped. */
 static void parse_fraction(struct parse *p, int64_t *ns)
 {
     int64_t unit = CLOCK_S / 10;

@@ -22,7 +22,7 @@ static void put_newline(struct jsonw *w)
         mf_buf_append(w->out, "  ", 2);
 }
 
-/* The escape Go writes for this code point, or NULL if it goes out as it came. */
+/* The escape Go writes for this code point, or NULL if it needs none. */
 static const char *escape_for(uint32_t rune, char tmp[8])
 {
     static const char hex[] = "0123456789abcdef";
@@ -106,7 +106,7 @@ static void put_quoted(struct mf_buf *out, struct mf_slice s)
     mf_buf_byte(out, '"');
 }
 
-/* What stands before each value: comma, line break, key. */
+/* Writes the comma, line break and key before a value. */
 static void put_lead(struct jsonw *w, const char *key)
 {
     if (w->comma)

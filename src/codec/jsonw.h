@@ -35,8 +35,8 @@ void jsonw_f64(struct jsonw *w, const char *key, double value); /* shortest form
 void jsonw_bool(struct jsonw *w, const char *key, bool value);
 void jsonw_null(struct jsonw *w, const char *key);
 void jsonw_time(struct jsonw *w, const char *key, int64_t wall_ns); /* RFC 3339, UTC */
-/* A long text in pieces, between which other things may happen.  A piece ends at the end of a
- * character. */
+/* A long text in several calls, for example over several time slices.  A piece ends at the end of
+ * a character. */
 void jsonw_text(struct jsonw *w, const char *key);
 void jsonw_piece(struct jsonw *w, struct mf_slice piece);
 void jsonw_text_end(struct jsonw *w);

@@ -7,7 +7,7 @@
  *        bits 2-4 then mean: 0..4 length 4..8; 5, 6, 7: 8, 260, 65540 + the next 1, 2, 3 bytes
  *    10  copy: length 1..64, offset in 16 bits
  *    11  copy: length 1..64, offset in 32 bits
- * What we write is plain Snappy: any reader of either format takes it. */
+ * The writer uses plain Snappy only, which readers of either format accept. */
 #include "codec/s2.h"
 
 #define FRAGMENT   65536u /* matches are looked for inside one: offsets fit in 16 bits */

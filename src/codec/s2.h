@@ -1,6 +1,6 @@
 /* s2.h: the S2 compression format (a superset of Snappy): blocks, and the framed stream of
  * nats-server's snapshots. Pure; O(bytes).  Input may be hostile: sizes are checked before memory
- * is taken, nothing is read or written beside. */
+ * is allocated, and no access leaves the buffers. */
 #ifndef MAYFLY_S2_H
 #define MAYFLY_S2_H
 
@@ -29,10 +29,10 @@ struct s2_reader {
 };
 void s2_reader_init(struct s2_reader *r);
 void s2_reader_fini(struct s2_reader *r);
-/* Takes the next piece of the stream; what it uncovers is appended to out.  A few bytes may say a
- * lot: one call uncovers about S2_READ_MAX at most (one chunk more, S2_CHUNK_MAX), what is left
- * comes with the next call; while s2_reader_more(), feed it with nothing.  MF_CORRUPT: not such a
- * stream, or a wrong checksum.  MF_NOMEM.  After an error only fini is left. */
+/* Reads the next piece of the stream and appends the uncompressed bytes to out.  A few bytes may
+ * expand to many: one call appends about S2_READ_MAX at most (one chunk more, S2_CHUNK_MAX), the
+ * next call continues; while s2_reader_more(), call it with an empty piece.  MF_CORRUPT: not such
+ * a stream, or a wrong checksum.  MF_NOMEM.  After an error only fini is left. */
 #define S2_READ_MAX  (256u << 10)
 #define S2_CHUNK_MAX (4u << 20)
 MF_MUSTCHECK int s2_reader_feed(struct s2_reader *r, struct mf_slice piece, struct mf_buf *out);

@@ -1,5 +1,6 @@
-/* tar.h: the files of a tar archive, as they come.  Only what Go's writer makes of plain files:
- * ustar headers with PAX records (path, size) before them.  Pure; memory: what is in the struct. */
+/* tar.h: reads the files of a tar archive piece by piece.  Only the forms that Go's writer uses
+ * for plain files: ustar headers with PAX records (path, size) before them.  Pure; no memory
+ * beyond the struct. */
 #ifndef API_TAR_H
 #define API_TAR_H
 
@@ -22,7 +23,7 @@ struct tar_reader {
  * t->ended.  MF_CORRUPT: not a header.  MF_UNSUPPORTED: not a plain file.  The bytes of the file
  * before must have been taken. */
 MF_MUSTCHECK int tar_next(struct tar_reader *t, struct mf_slice *in);
-/* What is there of the file; take it with tar_take(). */
+/* The bytes of the file that `in` already holds; consume them with tar_take(). */
 static inline struct mf_slice tar_data(const struct tar_reader *t, struct mf_slice in)
 {
     return mf_slice(in.ptr, in.len < t->left ? in.len : (size_t)t->left);

@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Weight of strangers' work beside the loop's where both want the same core. */
+/* Niceness of LOOP_OUTSIDE jobs where they compete with the loop for a core. */
 #define OUTSIDE_NICE 5
 
 struct loop_job {

@@ -16,8 +16,8 @@
 
 #define DRAIN_MS 10000
 /* A round runs the hooks that hooks add; a hook that adds itself forever must not stop the loop
- * from serving events, so a round ends after this many generations and goes on after a look at
- * them. */
+ * from serving events, so a round ends after this many generations and continues after the events
+ * were polled. */
 #define DEFER_GENERATIONS 64
 
 void loop_time_read(struct loop *l)
@@ -68,7 +68,7 @@ void loop_next(struct loop *l, struct loop_defer *d)
     append_hook(&l->next_first, &l->next_last, d);
 }
 
-/* The events were looked at: what waited for that runs with the hooks of this turn. */
+/* The events were polled: nodes of loop_next() run with the hooks of this turn. */
 static void next_ready(struct loop *l)
 {
     struct loop_defer *d = l->next_first;
@@ -131,7 +131,7 @@ static void defer_run(struct loop *l)
     }
 }
 
-/* Hooks, then slices of long work while there is time, then the hooks that those queued. */
+/* Hooks, then time slices of tasks within the budget, then the hooks that those queued. */
 static void turn_run(struct loop *l)
 {
     defer_run(l);
@@ -171,7 +171,7 @@ static void on_wake(uv_async_t *h)
     loop_post_run(h->data);
 }
 
-/* A peer that went away and a file at its size limit are errors of write(), not our end. */
+/* A closed peer and a file at its size limit are errors of write() and must not end the process. */
 static void ignore_signals(void)
 {
     struct sigaction sa = {.sa_handler = SIG_IGN};

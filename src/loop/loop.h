@@ -12,19 +12,18 @@ MF_MUSTCHECK int loop_new(struct loop **out, struct mf_error *e);
  */
 void loop_run(struct loop *l);
 void loop_stop(struct loop *l); /* on the loop thread; other threads post it */
-/* Closes what is still open, lets running jobs and close callbacks finish (within 10 s) and runs
- * what was posted, then frees.  No other thread may post any more.  NULL is fine. */
+/* Closes open handles, lets running jobs and close callbacks finish (within 10 s), runs posted
+ * calls, then frees.  No other thread may post any more.  NULL is fine. */
 void loop_free(struct loop *l);
 struct uv_loop_s *loop_uv(struct loop *l); /* for net only */
-/* One turn without waiting: serves what is ready.  For tools and tests that have a loop of their
- * own around it. */
+/* One turn without waiting, for tools and tests that have a loop of their own. */
 void loop_turn(struct loop *l);
 
-/* Before it sleeps the loop looks for events up to max_ns longer, where they have come so soon
- * lately and nobody else wants its core.  0, as at first: it sleeps at once. */
+/* Longest time to busy-poll before blocking.  Used only if recent events arrived within it and no
+ * other thread wants the core.  0, the default: none. */
 void loop_spin(struct loop *l, int64_t max_ns);
 
-/* Read once per turn, at the first question, and again when a timer fires. */
+/* The clocks are read once per turn, at the first call, and again when a timer fires. */
 int64_t loop_mono_ns(const struct loop *l);
 int64_t loop_wall_ns(const struct loop *l);
 
@@ -71,8 +70,8 @@ void loop_signal_free(struct loop_signal *s);
 
 /* Called once at the end of the turn in which loop_defer() was called, before the loop waits again.
  * The node is the caller's; a node already queued is not queued twice.  Order is that of the calls.
- * Nodes added while hooks run are run in the same round; but after 64 generations of hooks that add
- * hooks the loop first looks, without waiting, at its events. */
+ * Nodes added while hooks run are run in the same round; but after 64 generations of hooks that
+ * add hooks the loop first polls its events, without waiting. */
 struct loop_defer {
     void (*fn)(struct loop_defer *d);
     struct loop_defer *next;
@@ -81,8 +80,8 @@ struct loop_defer {
     uint8_t cause; /* enum work_cause: the kind of work, for the meter (work.h) */
 };
 void loop_defer(struct loop *l, struct loop_defer *d);
-/* Called once after the loop has looked at its events, without waiting for any: how long work goes
- * on in slices while others are served in between. */
+/* Called once after the loop has polled its events, without waiting for any: the way long work
+ * continues in a later turn. */
 void loop_next(struct loop *l, struct loop_defer *d);
 void loop_defer_cancel(struct loop *l, struct loop_defer *d); /* O(queued) */
 

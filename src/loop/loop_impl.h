@@ -55,8 +55,8 @@ struct loop {
     struct loop_defer *defer_first, *defer_last;
     struct loop_defer *next_first, *next_last; /* loop_next() */
 
-    /* What the clocks showed at the first question since they were last forgotten (before waiting).
-     * Outside loop_run() nothing is remembered. */
+    /* The clocks as first read in this turn; forgotten before the loop waits.  Outside loop_run()
+     * they are read at each call. */
     bool running, time_known;
     int64_t mono_ns, wall_ns;
 

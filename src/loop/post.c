@@ -35,8 +35,7 @@ void loop_post_run(struct loop *l)
     struct loop_call *c = l->call_first;
     l->call_first = l->call_last = NULL;
     pthread_mutex_unlock(&l->mutex);
-    /* What these calls post waits for the next turn, so that they cannot keep the loop from others.
-     */
+    /* Calls that these calls post wait for the next turn, so that they cannot starve the loop. */
     while (c != NULL) {
         struct loop_call *next = c->next;
         void (*fn)(void *) = c->fn;

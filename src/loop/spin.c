@@ -1,11 +1,11 @@
-/* spin.c: looks for events a moment longer before the loop goes to sleep.
+/* spin.c: busy-polls for events before the loop blocks.
  *
  * A thread that sleeps is woken through the scheduler and, where its core slept as well, through
  * the hypervisor: tens of microseconds, more than a message costs.  Where the next event comes
- * within that time again and again (a request follows its reply, a sync is about to end), looking
- * for it is faster than sleeping.  So the loop learns how long it usually waits, and looks on only
- * where that has been short; it gives way when somebody else wants its core. Cost: no system call
- * while the loop is busy or its waits are long. */
+ * within that time again and again (a request follows its reply, a sync is about to end), polling
+ * is faster than sleeping.  So the loop learns how long it usually waits, and polls only where
+ * that has been short; it stops when another thread wants its core. Cost: no system call while the
+ * loop is busy or its waits are long. */
 #include "loop/loop_impl.h"
 
 #include "base/clock.h"

@@ -20,7 +20,7 @@ int64_t loop_turn_start_ns(const struct loop *l)
     return m->from_ns;
 }
 
-/* Names are copied: their owners may be gone by the end of the turn. */
+/* Names are copied: their owners may be freed before the turn ends. */
 static void note_worst(struct loop_meter *m, int64_t took_ns, enum work_cause cause,
                        const char *what, const char *who)
 {

@@ -1,4 +1,4 @@
-/* work.c: tasks in slices, round robin between owners, within one budget for each turn.
+/* work.c: time slices of tasks, round robin between owners, within one budget for each turn.
  *
  * Happy path: work_add() queues a task with its owner, and the owner in the ring; work_run() takes
  * the first owner's first task, runs a slice, and puts both at the end.  It stops when the turn's
@@ -14,8 +14,8 @@
 
 #define TURN_NS  (2 * CLOCK_MS) /* all events of a turn; again, all slices of it */
 #define SLICE_NS (CLOCK_MS / 2) /* one slice */
-/* All slices of a turn that can wait, and each of them.  A publish needs two or three turns until
- * it is acknowledged, and each may wait for this. */
+/* Budget of all tasks of a turn that can wait, and of each time slice of them.  A publish needs
+ * two or three turns until it is acknowledged, and each may wait for this. */
 #define PATIENT_NS (CLOCK_MS / 20)
 #define SHARE      4 /* or so much of the time that other tasks had */
 
@@ -30,7 +30,7 @@ const char *work_cause_text(enum work_cause cause)
     return cause_texts[cause];
 }
 
-/* Work whose end nobody awaits within milliseconds. */
+/* Work whose result nobody awaits within milliseconds. */
 static bool is_patient(const struct work_task *t)
 {
     return t->cause == WORK_REQUEST || t->cause == WORK_PAGE || t->cause == WORK_BACKUP;

@@ -1,13 +1,13 @@
-/* work.h: long work in slices, and the meter that tells which work held up the loop.
+/* work.h: long work as tasks, and the meter that finds the work that held up the loop.
  *
- * Everything that may take longer than some hundred microseconds is a task.  A task runs in slices;
- * all slices of a turn share one budget of time, and owners (one for each account) take turns.  So
- * the work of one owner delays the others by a slice for each owner that has work, whatever it
- * asked for.  Inside an owner tasks take turns too.
+ * Work that may take longer than some hundred microseconds is a task.  A task runs in time slices;
+ * all time slices of a turn share one budget, and owners (one for each account) take turns.  So an
+ * owner delays the others by one time slice, however much it asked for.  The tasks of an owner
+ * take turns too.
  *
- * Some work can wait: requests that look at very much, pages, backups.  It comes last in a turn and
- * has 50 microseconds, or a quarter of what the other tasks took, so that the answer of a publish
- * does not wait for somebody's statistics.
+ * Some work can wait: requests that look at very much, pages, backups.  It runs last in a turn and
+ * has 50 microseconds, or a quarter of the time of the other tasks, so that a publish ack does not
+ * wait for somebody's statistics.
  *
  * Cost: adding, running and cancelling are O(1).  A lap and work_spent() read the clock once. */
 #ifndef MAYFLY_WORK_H
@@ -45,8 +45,8 @@ const char *work_cause_text(enum work_cause cause);
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* For whom work is done.  Ready for use when zeroed; must outlive its tasks, and may end inside the
- * slice that ends the last one. */
+/* The account for which tasks run.  Ready for use when zeroed; must outlive its tasks, and may be
+ * freed inside the time slice that ends the last one. */
 struct work_owner {
     struct work_lane {
         struct mf_list link;  /* in the loop's ring while it has tasks */
@@ -57,9 +57,9 @@ struct work_owner {
 
 /* Embedded in what is worked on; zeroed, with run and cause set, before the first work_add(). */
 struct work_task {
-    /* Does one slice: at least one step, then goes on while !work_spent().  true: there is more to
-     * do, and the task keeps its place in the rounds.  false: it is done, or waits for something
-     * and is added again by then; it may be freed inside. */
+    /* Runs one time slice: at least one step, then more while !work_spent().  true: there is more
+     * to do, and the task stays queued.  false: the task is done, or it waits and is added again
+     * later; run() may free it. */
     bool (*run)(struct work_task *t);
     struct mf_list link;
     struct work_owner *owner; /* NULL: not queued */
@@ -69,8 +69,8 @@ struct work_task {
 /* Runs t in this turn or a later one, never from inside this call.  A task that is queued already
  * stays where it is. */
 void work_add(struct loop *l, struct work_owner *o, struct work_task *t);
-/* For the memory of what is gone: as work_add(), for an owner of the loop's own.  What is left of
- * it when the loop is freed is run to its end then. */
+/* As work_add(), for tasks that free memory and have no owner any more.  loop_free() runs such
+ * tasks to their end. */
 void work_discard(struct loop *l, struct work_task *t);
 /* Harmless when it is not queued.  A task may not cancel itself while it runs. */
 void work_cancel(struct loop *l, struct work_task *t);
@@ -78,20 +78,20 @@ static inline bool work_queued(const struct work_task *t)
 {
     return t->owner != NULL;
 }
-/* Is the time of this slice over?  Outside a task: the time of this turn. */
+/* Is this time slice over?  Outside a task: the time of this turn. */
 bool work_spent(struct loop *l);
-/* The same for steps of less than a microsecond: looks at the clock at every n-th call only. */
+/* The same for steps of less than a microsecond: reads the clock at every n-th call only. */
 bool work_spent_every(struct loop *l, unsigned n);
-/* The same for the turn, by the clock of the last lap: costs no look at the clock. */
+/* The same for the turn, by the time of the last lap: does not read the clock. */
 bool work_turn_spent(const struct loop *l);
-/* For tests that must be repeatable: a slice is over after `steps` questions (of both kinds),
- * whatever the clock says, and a turn after one slice.  0, as at first: by time. */
+/* For repeatable tests: a time slice is over after `steps` calls of work_spent() and
+ * work_spent_every(), and a turn after one time slice.  0, the default: by time. */
 void work_set_steps(struct loop *l, unsigned steps);
 
 /* --- the meter -------------------------------------------------------------------------------- */
 
-/* What ran since the last lap (or since the events of this turn were fetched) was of this kind.
- * what: a static text with details, or NULL; who: the account, or NULL. */
+/* Ends a lap: the work since the last lap (or since the events of this turn were fetched) was of
+ * this kind.  what: a static text with details, or NULL; who: the account, or NULL. */
 void work_lap(struct loop *l, enum work_cause cause, const char *what, const char *who);
 
 /* A turn of 10 ms or more is a stall.  It counts for the kind of work that had its longest lap. */
