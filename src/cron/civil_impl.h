@@ -1,4 +1,5 @@
-/* civil.h: days since 1970 and the Gregorian calendar, both ways.  O(1); any year within +-10^9. */
+/* civil_impl.h: days since 1970 and the Gregorian calendar, both ways.  O(1); any year within
+ * +-10^9. */
 #ifndef TTL_CIVIL_H
 #define TTL_CIVIL_H
 

@@ -105,7 +105,7 @@ static int parse_range(struct mf_slice expr, const struct bounds *b, uint64_t *b
     return 0;
 }
 
-/* A list; its empty entries are read over. */
+/* A list; its empty entries are skipped. */
 static int parse_field(struct mf_slice field, const struct bounds *b, uint64_t *bits, bool *any)
 {
     *bits = 0;

@@ -19,7 +19,8 @@ enum cron_error { CRON_BAD_PATTERN = -1, CRON_BAD_ZONE = -2, CRON_NO_MEMORY = -3
  * kind too; with @at and @every even a good one is CRON_BAD_PATTERN.  The zone is looked at first.
  * 0 or a cron_error.  O(length), and a small file for a zone that is not in use. */
 MF_MUSTCHECK int cron_parse(struct cron **out, struct mf_slice pattern, struct mf_slice zone);
-/* The zone alone, as cron_parse would judge it: it is wrong even on a message without pattern. */
+/* Checks the zone alone, as cron_parse does: a message without a pattern may not name a wrong one
+ * either. */
 MF_MUSTCHECK int cron_check_zone(struct mf_slice zone);
 void cron_free(struct cron *c); /* NULL is fine */
 bool cron_once(const struct cron *c);
@@ -31,20 +32,19 @@ bool cron_once(const struct cron *c);
  *     at each firing    cron_next(c, t, now), t being the moment for which it was due: that goes
  *                       into Nats-Schedule-Next
  *
- * @at: its moment, whatever the rest is; it may be past: fire at once.  Never 0; a moment before
- * 1970 is 1, one too late for a date INT64_MAX.
- * @every: after_ns rounded to the nearest second, plus the interval; when that is before now_ns,
- * now_ns rounded plus the interval: missed firings are one.
- * cron: the first second later than after_ns whose local time fits; when that is before now_ns, the
- * first later than now_ns rounded to the nearest second.  Local times that summer time skips do not
- * come; those it repeats come twice.
+ * @at: its moment, which may be past (fire at once).  Never 0; a moment before 1970 is 1, one too
+ * late for a date INT64_MAX. @every: after_ns rounded to the nearest second, plus the interval;
+ * when that is before now_ns, now_ns rounded plus the interval: missed firings are one. cron: the
+ * first second later than after_ns whose local time fits; when that is before now_ns, the first
+ * later than now_ns rounded to the nearest second.  Local times that summer time skips do not
+ * fire; those it repeats fire twice.
  *
  * O(days until then), at most five years of them. */
 int64_t cron_next(const struct cron *c, int64_t after_ns, int64_t now_ns);
 /* The clock was set back by back_ns, to now_ns, while a firing at next_ns was planned: when to fire
- * instead.  By less than the time from one firing to the next: next_ns stays, so that no moment
- * comes twice; a firing is late by that much.  By more: that was a wrong clock, and moments of the
- * right one come, whatever the wrong one did.  @at: next_ns. */
+ * instead.  Set back by less than the time between two firings: next_ns stays, so that no moment
+ * fires twice; that firing is late.  By more: the former clock was wrong, and the schedule starts
+ * anew from now_ns.  @at: next_ns. */
 int64_t cron_set_back(const struct cron *c, int64_t next_ns, int64_t now_ns, int64_t back_ns);
 
 #endif

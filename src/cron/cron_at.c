@@ -2,8 +2,8 @@
  *
  *     2026-01-02T03:04:05[.digits](Z|+hh:mm)
  *
- * the hour may have one digit, the point may be a comma; digits beyond nanoseconds are read over;
- * an offset may have 24 hours and 60 minutes; there is no second 60. */
+ * the hour may have one digit, the point may be a comma; digits beyond nanoseconds are skipped; an
+ * offset may have 24 hours and 60 minutes; there is no second 60. */
 #include "cron/civil_impl.h"
 #include "cron/cron_impl.h"
 

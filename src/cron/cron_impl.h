@@ -1,4 +1,4 @@
-/* cron_int.h: a parsed schedule, shared by the files that read it and that walk the calendar. */
+/* cron_impl.h: a parsed schedule, shared by its parser and the walk over the calendar. */
 #ifndef TTL_CRON_INT_H
 #define TTL_CRON_INT_H
 

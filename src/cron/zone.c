@@ -167,8 +167,8 @@ struct zone_span zone_at(const struct zone *z, int64_t t_s)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Letters, digits, '_', '+', '-' in parts split by single '/': all names of zones are made so, and
- * none of them climbs, starts at the root or names one file in two ways. */
+/* Letters, digits, '_', '+', '-' in parts split by single '/': all names of zones have this form,
+ * and none leaves the folder or names one file in two ways. */
 static bool name_ok(struct mf_slice name)
 {
     uint8_t before = '/';

@@ -1,4 +1,4 @@
-/* zone.h: time zones, from the system's zone files (TZif, RFC 9636).
+/* zone_impl.h: time zones, from the system's zone files (TZif, RFC 9636).
  *
  * A zone is a row of spans; within one the offset to UTC does not change, so that local time runs
  * evenly.  NULL stands for UTC wherever a zone is asked for. */
@@ -27,7 +27,7 @@ MF_MUSTCHECK int zone_read(struct zone **out, struct mf_slice file);
 /* The span that holds the second t_s, UTC.  O(log changes in the file). */
 struct zone_span zone_at(const struct zone *z, int64_t t_s);
 
-/* --- zone_rule.c: what comes after a file's last change, as POSIX writes it in TZ ------------- */
+/* --- zone_rule.c: the rule after a file's last change, as POSIX writes it in TZ --------------- */
 
 enum zone_day { ZONE_WEEKDAY, ZONE_JULIAN, ZONE_ORDINAL };
 struct zone_change {

@@ -2,8 +2,8 @@
  *
  *     std offset [ dst [offset] [ , start[/time] , end[/time] ] ]
  *
- * Offsets are what is added to local time to get UTC, so west is positive: the sign is turned
- * here.  */
+ * POSIX offsets are added to local time to get UTC, so west is positive: the sign is inverted
+ * here. */
 #include "cron/civil_impl.h"
 #include "cron/zone_impl.h"
 

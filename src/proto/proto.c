@@ -8,14 +8,14 @@
  *   - max_control_line counts from that first byte to the end so found;
  *   - PUB and HPUB split at blanks, SUB and UNSUB at CR and LF too;
  *   - PING, PONG and +OK swallow whatever follows up to the LF.
- * We differ where memory or other clients would pay: blanks in front of the arguments and the junk
- * behind PING count against the limit too (each on its own), a subject cannot begin with LF, and
- * HMSG, which a client has no reason to send, is unknown from its second letter on. */
+ * Mayfly differs where memory or other clients would pay: blanks in front of the arguments and the
+ * junk behind PING count against the limit too (each on its own), a subject cannot begin with LF,
+ * and HMSG, which a client has no reason to send, is unknown from its second letter on. */
 #include "proto/proto.h"
 
 enum { MAX_SIZE_DIGITS = 9, MAX_ARGS = 4 };
 
-/* Separators: what ends an argument. */
+/* Separators of arguments. */
 enum { BLANK = 1, BREAK = 2 };
 static const uint8_t separator[256] = {
     [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BREAK, ['\n'] = BREAK};

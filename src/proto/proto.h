@@ -1,9 +1,9 @@
 /* proto.h: the NATS client protocol: a stateless parser and writers of lines.  Slices point into
- * the caller's buffer.  O(control line) per command; payload bytes are not looked at.
+ * the caller's buffer.  O(control line) per command; payload bytes are not read.
  *
- * What nats-server does with commands that make no sense from a client is up to the session:
- * -ERR closes the connection without a word, and so does an INFO or CONNECT whose argument is not
- * a JSON object (or null) with the right types; +OK, PONG and a good INFO are ignored. */
+ * The session decides on commands that make no sense from a client, as nats-server does: -ERR
+ * closes the connection without an answer, and so does an INFO or CONNECT whose argument is not a
+ * JSON object (or null) with the right types; +OK, PONG and a good INFO are ignored. */
 #ifndef MAYFLY_PROTO_H
 #define MAYFLY_PROTO_H
 
@@ -22,10 +22,10 @@ enum proto_op {
     PROTO_ERR,
 };
 
-/* What a violation means to the session (all close the connection). */
+/* Violations, and the session's answer to each.  All close the connection. */
 enum proto_error {
     PROTO_E_UNKNOWN = -1000, /* -ERR 'Unknown Protocol Operation' */
-    PROTO_E_ARGS,            /* close without a word */
+    PROTO_E_ARGS,            /* no answer */
     PROTO_E_LINE,            /* -ERR 'maximum control line exceeded' */
     PROTO_E_PAYLOAD,         /* -ERR 'Maximum Payload Violation' */
     PROTO_E_AUTH,            /* connect_only: -ERR 'Authorization Violation' */
@@ -50,9 +50,10 @@ struct proto_cmd {
 
 /* Bytes consumed (> 0), 0 when incomplete, or a proto_error; out is valid only in the first case
  * (out->need in the second).  The answer does not depend on how the input was cut: a prefix of a
- * good command is incomplete, a prefix of a bad one is incomplete or already that error.  Limits
- * are refused as soon as the control line shows them, before the payload arrives, so nobody has to
- * buffer more than verb, 2 * max_control_line and max_payload.  Reads nothing behind buf + len. */
+ * good command is incomplete, a prefix of a bad one is incomplete or already that error.  A
+ * violation of a limit is an error as soon as the control line shows it, before the payload
+ * arrives, so the session buffers at most verb, 2 * max_control_line and max_payload.  Reads
+ * nothing behind buf + len. */
 ssize_t proto_parse(const uint8_t *buf, size_t len, const struct proto_limits *lim,
                     struct proto_cmd *out);
 

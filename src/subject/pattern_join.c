@@ -53,7 +53,7 @@ static bool place_last(struct place p)
     return p.at == END && p.n->nkids == 0 && p.n->tails == NULL;
 }
 
-/* One token further in both trees.  What ends in one and goes on in the other has no match. */
+/* One token further in both trees.  A pattern that ends in only one of them has no match. */
 static void push_next(struct join *j, struct place a, struct place b)
 {
     if (!(place_last(a) && b.at != END) && !(place_last(b) && a.at != END))
@@ -88,13 +88,13 @@ static void note_found(struct join *j, uint32_t a, uint32_t b)
     j->q->found = low < j->q->found ? low : j->q->found;
 }
 
-/* Does what is left not matter any more? */
+/* Can the remaining pairs no longer change the answer? */
 static bool is_settled(const struct join *j)
 {
     return j->n == 0 || (j->q->any && j->q->found != PATTERN_NONE);
 }
 
-/* The first of a list of the second tree whose owner counts. */
+/* The first entry of the list, of the second tree, whose owner counts. */
 static const struct pattern_entry *skip_excepted(struct join *j, const struct pattern_entry *e)
 {
     while (e != NULL && j->q->except != NULL && e->owner == j->q->except) {
@@ -231,7 +231,7 @@ static void meet_self(struct join *j, const struct pattern_node *n)
     meet_star(j, n, n->star);
 }
 
-/* Can this pair still say something new? */
+/* Can this pair still change the answer? */
 static bool is_promising(const struct join *j, const struct pair *p)
 {
     uint32_t low = p->a.n == NULL ? p->a.at : p->a.n->low;

@@ -42,7 +42,7 @@ void pattern_set_fini(struct pattern_set *s)
     memset(s, 0, sizeof *s);
 }
 
-/* Those without any token are not in the tree. */
+/* Patterns without any token are not in the tree. */
 static size_t first_empty(const struct pattern_set *s, enum pattern_relation how)
 {
     size_t empty = s->n, all = s->n;

@@ -1,4 +1,4 @@
-/* pattern_set.h: do subjects and patterns of one list, or of two, meet? */
+/* pattern_set.h: overlaps between the patterns of one list, or of a list and a tree. */
 #ifndef MAYFLY_PATTERN_SET_H
 #define MAYFLY_PATTERN_SET_H
 

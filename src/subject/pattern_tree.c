@@ -127,7 +127,7 @@ static uint32_t shared_end(const struct pattern_node *n, const uint8_t *text, ui
     return last;
 }
 
-/* The label of n ends at `to` from now on; what was behind it is a child.  Gives the upper part. */
+/* Cuts the label of n at `to`; the rest becomes a child.  Returns the upper part. */
 static struct pattern_node *split_node(struct pattern_tree *t, struct pattern_node *n, uint32_t to)
 {
     struct pattern_node *upper = take_node(t), *parent = n->parent;

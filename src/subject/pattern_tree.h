@@ -56,14 +56,14 @@ struct pattern_query {
     uint64_t steps;
     uint32_t found; /* OVERLAP: the lowest index of a pair, WITHIN: of the inner one; or NONE */
 };
-/* One look at a node or at a token; 10 to 20 ns each.  What a request may take of them. */
+/* The limit of steps for one request.  A step visits a node or a token and takes 10 to 20 ns. */
 #define PATTERN_STEPS 1000000u
 
 /* Two trees, or one with itself: then a pattern is not compared with itself, but with equal ones.
  * 0, MF_NOMEM, or MF_LIMIT: more steps would be needed, the answer is not known. */
 MF_MUSTCHECK int pattern_tree_join(const struct pattern_tree *a, const struct pattern_tree *b,
                                    struct pattern_query *q);
-/* Does one of them match the subject, whose tokens are taken as they are?  1, 0, MF_NOMEM.
+/* Does one of the patterns match the subject, whose tokens are taken as they are?  1, 0, MF_NOMEM.
  * O(tokens), unless many patterns have wildcards in the same places. */
 MF_MUSTCHECK int pattern_tree_match(struct pattern_tree *t, struct mf_slice subject);
 

@@ -1,8 +1,8 @@
 /* subject.c: grammar of subjects and patterns: validity, matching, subset, overlap. */
 #include "subject/subject.h"
 
-/* What subject_next_token() leaves in rest->ptr when the text ended with a '.': one empty token is
- * still to come, which the length alone cannot tell from the end. */
+/* rest->ptr after subject_next_token() when the text ended with a '.': one empty token follows,
+ * which the length alone cannot tell from the end. */
 static const uint8_t pending_empty[1] = {0};
 
 static bool is_star(struct mf_slice token)

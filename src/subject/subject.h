@@ -3,7 +3,7 @@
  * allocation; O(length) each.
  *
  * A subject or pattern with an empty token ("", ".a", "a..b", "a.") matches nothing, is a subset of
- * nothing and overlaps nothing, not even itself: nobody can ever receive it. */
+ * nothing and overlaps nothing, not even itself: no subscription can receive it. */
 #ifndef MAYFLY_SUBJECT_H
 #define MAYFLY_SUBJECT_H
 
@@ -15,8 +15,7 @@ bool subject_valid(struct mf_slice pattern);
 bool subject_valid_literal(struct mf_slice subject);
 /* Some token is '*' or '>', wherever it stands. */
 bool subject_has_wildcard(struct mf_slice pattern);
-/* What stands before the first wildcard token: each subject that the pattern matches begins with
- * it.
+/* The text before the first wildcard token: each subject that the pattern matches begins with it.
  */
 struct mf_slice subject_head(struct mf_slice pattern);
 unsigned subject_tokens(struct mf_slice subject); /* "" has none */

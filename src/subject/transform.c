@@ -188,7 +188,7 @@ static bool has_blank(struct mf_slice token)
     return false;
 }
 
-/* The looks of a configured destination, before what it means is asked. */
+/* The form of a configured destination, before its meaning. */
 static int check_looks(struct mf_slice dest, struct mf_error *e)
 {
     struct mf_slice rest = dest, token;
@@ -227,8 +227,8 @@ int transform_new_strict(struct transform **out, struct mf_slice src, struct mf_
     return compile_mapping(out, src, dest, true, e);
 }
 
-/* The pattern of what comes out of t: its wildcards as '*'.  cap: dest's length is always enough,
- * as a '*' is shorter than any placeholder. */
+/* The pattern of the results of t, with '*' for its wildcards.  cap: dest's length is always
+ * enough, as a '*' is shorter than any placeholder. */
 static struct mf_slice image_pattern(const struct transform *t, char *dst)
 {
     size_t n = 0;

@@ -11,8 +11,8 @@
 #include "base/base.h"
 
 struct transform;
-/* src "" means ">".  Errors in nats-server's words.  An empty dest is an error here: who allows
- * "no mapping" does not ask for a transform. */
+/* src "" means ">".  Errors in nats-server's words.  An empty dest is an error here: callers that
+ * allow "no mapping" make no transform. */
 MF_MUSTCHECK int transform_new(struct transform **out, struct mf_slice src, struct mf_slice dest,
                                struct mf_error *e);
 /* For imports: wildcard() is the only function allowed, and dest has at least as many of them as
@@ -31,8 +31,8 @@ ssize_t transform_apply(const struct transform *t, struct mf_slice subject, char
  * pattern is not a subset of src, or the mapping uses other functions than wildcard(). */
 ssize_t transform_pattern(const struct transform *t, struct mf_slice pattern, char *dst,
                           size_t cap);
-/* The opposite direction of a strict one, or NULL: out of memory, or some '*' of src is not in dest
- * and so cannot be had back. */
+/* The opposite direction of a strict one, or NULL: out of memory, or some '*' of src is not in
+ * dest and so cannot be restored. */
 struct transform *transform_reverse(const struct transform *t);
 
 /* Between the two ways to write an import.  Bytes written, or MF_LIMIT.

@@ -1,4 +1,4 @@
-/* transform_apply.c: what a compiled mapping makes of a subject. */
+/* transform_apply.c: applies a compiled mapping to a subject. */
 #include "subject/transform_impl.h"
 
 #include "base/rand.h"
@@ -95,7 +95,7 @@ static void put_slices(struct out *o, struct mf_slice s, size_t size, size_t fir
     }
 }
 
-/* Bytes of the UTF-8 character at the front; 1 for what is none. */
+/* Bytes of the UTF-8 character at the front; 1 for a byte that is no UTF-8. */
 static size_t char_len(struct mf_slice s)
 {
     static const struct {
@@ -265,8 +265,8 @@ ssize_t transform_tokenize(struct mf_slice pattern, char *dst, size_t cap)
     return o.len > cap ? MF_LIMIT : (ssize_t)o.len;
 }
 
-/* What opens with `$` and a digit counts, and any wildcard() with an argument: this is about the
- * shape of the pattern; whether the number fits is transform_new_strict()'s question. */
+/* `$` and a digit, or wildcard() with any argument: only the form counts here;
+ * transform_new_strict() checks the number. */
 static bool is_placeholder(struct mf_slice token)
 {
     if (token.len > 1 && token.ptr[0] == '$')

@@ -1,9 +1,9 @@
 /* transform_parse.c: one token of a mapping's destination: `$1`, `{{wildcard(1)}}`, or plain text.
  *
- * What counts as a call was measured on nats-server: "{{", blanks, the name with the first letter
- * of each of its words in either case, blanks, "(", anything, ")", blanks, "}}".  The search is not
- * anchored and the argument list is as long as possible, so `{{wildcard(1)}}{{wildcard(1)}}` is one
- * call with a bad argument. */
+ * The form of a call was measured on nats-server: "{{", blanks, the name with the first letter of
+ * each of its words in either case, blanks, "(", anything, ")", blanks, "}}".  The search is not
+ * anchored and the argument list is as long as possible, so `{{wildcard(1)}}{{wildcard(1)}}` is
+ * one call with a bad argument. */
 #include "subject/transform_impl.h"
 
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static bool call_at(struct mf_slice s, size_t i, const char *name, size_t close,
     return true;
 }
 
-/* O(length): no part is looked at again for a second "{{". */
+/* O(length): no part is scanned again for a second "{{". */
 static bool find_call(struct mf_slice s, const char *name, struct mf_slice *args)
 {
     size_t close = last_close(s);

@@ -1,7 +1,7 @@
-/* policy.h: decides how long a message lives when its writer does not say.
+/* policy.h: decides the TTL of a message whose writer sent none, and bounds the TTL of a writer.
  *
  * A policy is compiled once from a stream's metadata and the server's ttl block, and never changes.
- * policy_resolve() is a pure function of the message and of its linked record: no clock, no
+ * policy_resolve() is a pure function of the message and of its linked message: no clock, no
  * allocation, no I/O.  Precedence: client > rule > stream > pattern > server.
  *
  * Costs of policy_resolve(): a default or pattern O(1); rules O(rules), at most 64, with a test of
@@ -27,9 +27,9 @@ struct policy_stream {
     bool memory;           /* storage: memory */
     bool limits_retention; /* neither interest nor work queue */
     bool counter, mirror;
-    /* Already accepted: read from disk, or compiled again after a reload.  Bounds of the server
-     * that were tightened since then hold without a refusal: a `never` of the stream's own gives
-     * way to max, else to the next step.  That, and a pattern that was taken away, is noted. */
+    /* Already accepted: read from disk, or compiled again after a reload.  Bounds that the server
+     * tightened since then apply without a refusal: max replaces a `never` of the stream's own,
+     * else the next step does.  The notes say so, and name a pattern that no longer exists. */
     bool stored;
     int64_t max_age_ns, marker_ttl_ns, max_msgs_per_subject;
 };
@@ -40,7 +40,7 @@ struct policy_rule_text { /* for display; NULL: not given */
     const struct json_pair *headers;
     size_t nheaders;
 };
-/* The effective policy, for display and for those that act on its words. */
+/* The effective policy, for display and for callers that act on its words. */
 struct policy_view {
     struct policy_keys keys; /* merged; unset words already replaced by their defaults */
     enum policy_origin origin[POLICY_KEYS];
@@ -57,24 +57,25 @@ struct policy_view {
 };
 
 struct policy;
-/* Validates in the documented order and compiles.  *out is NULL where neither metadata nor the
- * server say anything about this stream.  srv may be NULL.  MF_INVAL with the exact text; MF_NOMEM.
+/* Validates in the documented order and compiles.  *out is NULL if neither the metadata nor the
+ * server has a policy for this stream.  srv may be NULL.  MF_INVAL with the exact text; MF_NOMEM.
  * `operator` texts ("above the server's 24h0m0s") count as errors only for metadata of the stream
- * itself.  O(metadata + namespaces + rules + subjects), subjects only where rules or on_expire ask.
- */
+ * itself.  O(metadata + namespaces + rules + subjects), subjects only where rules or on_expire
+ * ask. */
 MF_MUSTCHECK int policy_compile(struct policy **out, const struct policy_stream *s,
                                 const struct policy_server *srv, struct mf_error *e);
-/* The same for a stream that exists.  Where its own keys do not compile (a newer server wrote them)
- * *out is what the server alone says, perhaps inactive, and view.invalid says why: nobody evades
- * the operator's bounds by keys that are not understood.  0, MF_NOMEM. */
+/* The same for a stream that exists.  Where its own keys do not compile (a newer server wrote
+ * them) *out is the server's policy alone, perhaps inactive, and view.invalid has the reason:
+ * invalid keys do not evade the operator's bounds.  0, MF_NOMEM. */
 MF_MUSTCHECK int policy_compile_stored(struct policy **out, const struct policy_stream *s,
                                        const struct policy_server *srv);
 void policy_free(struct policy *p);                            /* NULL is fine */
 const struct policy_view *policy_view(const struct policy *p); /* borrowed from p */
-/* What is legal but has no effect (pedantic requests refuse it): the text, or NULL.  In `mem`. */
+/* The text about a key that is legal but has no effect (pedantic requests refuse it), or NULL.  In
+ * `mem`. */
 const char *policy_pedantic(const struct policy_stream *s, const struct policy_server *srv,
                             struct arena *mem);
-/* Same effect on every message: a reload that changes nothing for a stream notifies nobody. */
+/* Do both have the same effect on every message?  Then a reload sends no event. */
 bool policy_equal(const struct policy *a, const struct policy *b); /* NULL equals NULL */
 
 /* --- one message --------------------------------------------------------------------------------
@@ -96,13 +97,13 @@ enum policy_verdict { POLICY_OK, POLICY_CLAMPED, POLICY_REJECTED };
 struct policy_message {
     struct mf_slice subject, hdr, payload; /* the subject after the stream's transform */
     int64_t ts_ns;      /* the time from which the TTL counts; until() subtracts it */
-    int64_t client_ttl; /* what the writer's Nats-TTL said; TTL_NONE: nothing */
+    int64_t client_ttl; /* the writer's Nats-TTL; TTL_NONE: none */
     bool copy;          /* brought by a source: clamped where a client would be refused */
-    /* Is the last message of this subject there, no tombstone, and without a deadline?  NULL: no
-     * link is followed. */
+    /* Does the last message of this subject exist, is it no tombstone, and has it no deadline?
+     * NULL: no link is followed. */
     bool (*permanent)(void *arg, struct mf_slice subject);
     void *arg;
-    /* One line for each step, for POLICY's test; NULL: nobody asks. */
+    /* Called with one line for each step, for POLICY's test; NULL: no trace. */
     void (*trace)(void *arg, const char *line);
     void *trace_arg;
 };
@@ -110,7 +111,7 @@ struct policy_decision {
     int64_t ttl; /* a duration, TTL_NEVER or TTL_NONE; after bounds and the floor of markers */
     enum policy_by by;
     unsigned rule;               /* its index, by rule only */
-    bool linked;                 /* by rule: its linked record is permanent */
+    bool linked;                 /* by rule: its linked message is infinite */
     bool link_denied;            /* the same, but the operator denies `never`: no link acts */
     enum policy_verdict verdict; /* of the client's own TTL */
     bool rule_clamped;           /* a value of the policy's own was outside its bounds */
@@ -122,8 +123,8 @@ struct policy_decision {
     unsigned rules_tried;
     uint32_t scanned;
 };
-/* REJECTED: ttl is what the writer asked for (audit stores it so); policy_refusal() has the words.
- * In audit mode the caller stores what the writer said and counts the decision. */
+/* REJECTED: ttl is the one the writer asked for; policy_refusal() has the text.  In audit mode the
+ * caller stores the message with that TTL and counts the decision. */
 void policy_resolve(const struct policy *p, const struct policy_message *m,
                     struct policy_decision *d);
 /* "48h0m0s is above the maximum of 24h0m0s", "never is not allowed here". */
@@ -134,15 +135,15 @@ const char *policy_refusal(char dst[POLICY_REFUSAL], const struct policy_decisio
 const char *policy_by_text(char dst[POLICY_BY_TEXT], const struct policy *p,
                            const struct policy_decision *d);
 const char *policy_by_word(enum policy_by by); /* "client", "rule", ...: of counters */
-/* Raises or lowers a TTL given by hand (SET) to the bounds, or REJECTED; TTL_NEVER (PERSIST):
- * REJECTED where the server's configuration denies it, OK otherwise.  by is POLICY_BY_CLIENT. */
+/* Raises or lowers the TTL of a SET to the bounds, or REJECTED; TTL_NEVER (PERSIST): REJECTED
+ * where the server's configuration denies it, OK otherwise.  by is POLICY_BY_CLIENT. */
 void policy_bound(const struct policy *p, int64_t ttl, struct policy_decision *d);
 
 /* --- linked records ------------------------------------------------------------------------------
  */
 
 bool policy_has_links(const struct policy *p);
-/* Can a message link to a record of this subject?  O(rules), a comparison for most of them. */
+/* Can a message link to a message of this subject?  O(rules), a comparison for most of them. */
 bool policy_is_link(const struct policy *p, struct mf_slice subject);
 /* A message on `subject` is stored or removed.  For each linked rule whose template it can fill:
  * visit(filter of the messages that link to it).  O(linked rules). */

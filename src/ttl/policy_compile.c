@@ -1,4 +1,4 @@
-/* compile.c: a policy's life: compiled, looked at, compared, freed. */
+/* policy_compile.c: compiles, shows, compares and frees policies. */
 #include "ttl/policy_impl.h"
 
 #include "base/clock.h"
@@ -54,7 +54,7 @@ int policy_compile(struct policy **out, const struct policy_stream *s,
     return rc;
 }
 
-/* Neither the stream nor the server says anything. */
+/* The policy where neither the stream nor the server has a key. */
 static struct policy *make_empty(void)
 {
     struct policy *p = calloc(1, sizeof *p);

@@ -1,4 +1,4 @@
-/* expr.c: TTL expressions.
+/* policy_expr.c: TTL expressions.
  *
  *     ttl    := "never" | "none" | [factor *] base
  *     base   := duration | source | "fill(" source ")" | "until(" source ")"

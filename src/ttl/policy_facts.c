@@ -1,4 +1,4 @@
-/* facts.c: what a message says, looked up once for all rules. */
+/* policy_facts.c: values of a message, looked up once for all rules. */
 #include "ttl/policy_rules_impl.h"
 
 #include "proto/header.h"

@@ -1,4 +1,4 @@
-/* policy_impl.h: a compiled policy.  Private to src/policy. */
+/* policy_impl.h: a compiled policy.  Private to ttl. */
 #ifndef POLICY_IMPL_H
 #define POLICY_IMPL_H
 
@@ -6,7 +6,7 @@
 #include "ttl/policy_rules_impl.h"
 #include "ttl/policy_subjects_impl.h"
 
-/* What each level says about one stream. */
+/* The keys of each level for one stream. */
 struct levels {
     struct policy_keys own;           /* of the metadata */
     bool any_own;                     /* some key of the metadata is set, rules too */
@@ -34,14 +34,14 @@ struct policy {
     struct rules rules;
 };
 
-/* levels.c: reads the metadata, finds the entry, and checks what can be checked before the rules.
- * The errors are those of policy_compile(). */
+/* policy_levels.c: reads the metadata, finds the entry, and does the checks that come before the
+ * rules. The errors are those of policy_compile(). */
 MF_MUSTCHECK int levels_read(struct levels *l, const struct policy_stream *s,
                              const struct policy_server *srv, struct arena *mem,
                              struct mf_error *e);
 MF_MUSTCHECK int levels_check(const struct levels *l, const struct policy_stream *s,
                               const struct policy_server *srv, struct mf_error *e);
-/* The checks that stand behind the rules in the documented order. */
+/* The checks that come after the rules in the documented order. */
 MF_MUSTCHECK int levels_check_late(struct levels *l, const struct policy_stream *s,
                                    struct subjects *subjects, const struct rules *rules,
                                    struct mf_error *e);
@@ -52,7 +52,7 @@ bool levels_scope_fits(const struct policy_stream *s);
 /* Does this pattern give `never`, and is it no offer of the operator's own? */
 bool levels_pattern_evades(const char *pattern, const struct policy_server *srv);
 
-/* merge.c: fills p->view and all that policy_resolve() needs but the rules. */
+/* policy_merge.c: fills p->view and all that policy_resolve() needs but the rules. */
 void merge_levels(struct policy *p, const struct levels *l, const struct policy_stream *s,
                   const struct policy_server *srv);
 void merge_note(struct policy *p, const char *line); /* a sentence of the notes, not copied */

@@ -1,4 +1,4 @@
-/* json_find.c: a cursor that only moves forward over the text of a payload. */
+/* policy_json_find.c: a cursor that only moves forward over the text of a payload. */
 #include "ttl/policy_json_find_impl.h"
 
 #include "ttl/policy.h"
@@ -47,7 +47,7 @@ static bool is_escaped(const uint8_t *from, const uint8_t *quote)
     return (quote - at) % 2 == 1;
 }
 
-/* The cursor is at the opening quote.  *s: what stands between the quotes, escapes as they are. */
+/* The cursor is at the opening quote.  *s: the text between the quotes, escapes as they are. */
 static bool take_string(struct cursor *c, struct mf_slice *s)
 {
     const uint8_t *from = c->at + 1, *at = from;
@@ -65,7 +65,7 @@ static const bool ends[256] = {
     [' '] = true, ['\t'] = true, ['\r'] = true, ['\n'] = true, [','] = true, [']'] = true,
     ['}'] = true, [':'] = true,  ['['] = true,  ['{'] = true,  ['"'] = true, ['\0'] = true};
 
-/* A number or a word.  Something follows it, or it is not whole: it stands in a container. */
+/* A number or a word.  It stands in a container, so it is whole only if another byte follows. */
 static bool skip_scalar(struct cursor *c)
 {
     const uint8_t *from = c->at, *at = from;
@@ -76,7 +76,7 @@ static bool skip_scalar(struct cursor *c)
     return at > from && at < c->end;
 }
 
-/* Over what an object or array holds.  Its brackets must pair; its commas are not looked at. */
+/* Skips the content of an object or array.  Its brackets must pair; its commas are not checked. */
 static bool skip_container(struct cursor *c)
 {
     char close[JSON_FIND_DEPTH + 1];
@@ -122,7 +122,8 @@ static bool open_container(struct cursor *c)
     return ++c->depth <= JSON_FIND_DEPTH;
 }
 
-/* The next "name": of the object that the cursor is in.  False: that was all, or no JSON. */
+/* The next "name": of the object that the cursor is in.  False: the end of the object, or no JSON.
+ */
 static bool next_name(struct cursor *c, bool first, struct mf_slice *name)
 {
     if ((!first && !take_byte(c, ',')) || peek(c) != '"')

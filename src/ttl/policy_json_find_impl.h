@@ -1,6 +1,6 @@
-/* json_find.h: looks up one value in a payload that nobody vouches for.  Private to src/policy.
- * Nothing is allocated, and no byte is read twice: at most POLICY_JSON_SCAN_MAX bytes, depth 8.
- * *scanned grows by the bytes that were passed. */
+/* policy_json_find_impl.h: looks up one value in an untrusted payload.  Private to ttl. Nothing is
+ * allocated, and no byte is read twice: at most POLICY_JSON_SCAN_MAX bytes, depth 8. *scanned
+ * grows by the bytes that were passed. */
 #ifndef POLICY_JSON_FIND_H
 #define POLICY_JSON_FIND_H
 

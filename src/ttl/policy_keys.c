@@ -1,4 +1,4 @@
-/* keys.c: reads the values of policy keys, and writes them as they are shown. */
+/* policy_keys.c: reads the values of policy keys and formats them. */
 #include "ttl/policy_keys.h"
 
 #include "ttl/policy_keys_impl.h"

@@ -43,7 +43,7 @@ enum policy_key {
 };
 const char *policy_key_name(enum policy_key k); /* "default", ... without the prefix */
 
-/* The values of one level: a stream's metadata, a namespace entry, the ttl block, or all of them
+/* The keys of one level: a stream's metadata, a namespace entry, the ttl block, or all of them
  * merged.  Strings are NULL (not set) or belong to the arena that the reader was given. */
 struct policy_keys {
     int64_t default_ttl; /* POLICY_UNSET, TTL_NONE, TTL_NEVER or a duration */
@@ -103,7 +103,7 @@ struct policy_server {
 bool policy_pattern_find(const struct policy_server *srv, const char *name, int64_t *ttl);
 /* The names of all patterns, sorted, ", " between them, as errors list them; in `mem`. */
 const char *policy_pattern_names(const struct policy_server *srv, struct arena *mem);
-/* Does this entry hold for the stream?  O(pattern x name) at worst. */
+/* Does this entry match the stream?  O(pattern x name) at worst. */
 bool policy_namespace_matches(const struct policy_namespace *n, const char *account,
                               const char *stream, bool memory);
 

@@ -1,4 +1,4 @@
-/* keys_impl.h: the parts of keys.c that the other files of the policy use. */
+/* policy_keys_impl.h: the parts of policy_keys.c that the other files of the policy use. */
 #ifndef POLICY_KEYS_IMPL_H
 #define POLICY_KEYS_IMPL_H
 

@@ -1,6 +1,6 @@
-/* levels.c: what each level says about one stream, checked in the documented order:
- * unknown keys, durations, words, pattern, bounds, the server's bounds | rules |
- * scope, on_expire, links, floor of markers, counter. */
+/* policy_levels.c: the keys of each level for one stream, checked in the documented order: unknown
+ * keys, durations, words, pattern, bounds, the server's bounds | rules | scope, on_expire, links,
+ * floor of markers, counter. */
 #include "ttl/policy_impl.h"
 
 #include "ttl/policy_keys_impl.h"
@@ -166,8 +166,8 @@ static int check_own_bounds(const struct policy_keys *k, struct mf_error *e)
     return 0;
 }
 
-/* The operator's own patterns are the operator's offer, `never` among them; the built-in ones are
- * not. */
+/* The operator allows the patterns of the server's configuration, even one that gives `never`;
+ * built-in ones not. */
 bool levels_pattern_evades(const char *pattern, const struct policy_server *srv)
 {
     int64_t ttl;
@@ -269,7 +269,7 @@ bool levels_need_subjects(const struct levels *l)
            (l->entry != NULL && l->entry->on_expire != NULL);
 }
 
-/* A counter may say that it has no policy, and nothing else. */
+/* A counter may only say enforce: off. */
 static bool only_off(const struct levels *l)
 {
     const struct policy_keys *k = &l->own;

@@ -1,4 +1,4 @@
-/* link.c: the template of a linked record, filled from a subject, and the other way round. */
+/* policy_link.c: the template of a policy link, filled from a subject, and the other way round. */
 #include "ttl/policy_rules_impl.h"
 
 #include "ttl/policy_keys_impl.h"

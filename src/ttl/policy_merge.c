@@ -1,4 +1,4 @@
-/* merge.c: one policy of what the stream, its namespace entry and the ttl block say.
+/* policy_merge.c: merges the keys of the stream, its namespace entry and the ttl block.
  *
  *     max       the smaller of the stream's and the operator's
  *     never     deny where the operator says deny; else the stream's, else the operator's
@@ -6,7 +6,8 @@
  *     default   the stream's, else the entry's (the block's is asked after the pattern and max_age)
  *     others    the stream's, else the entry's, else the block's
  *
- * Where the operator denies it, a `never` of the stream's own is max, or says nothing. */
+ * Where the operator denies `never`, one of the stream's own means max, or nothing without a max.
+ */
 #include "ttl/policy_impl.h"
 
 #include "base/clock.h"
@@ -171,13 +172,13 @@ static const char *infer_pattern(const struct policy_stream *s)
     return s->limits_retention ? NULL : "pubsub";
 }
 
-/* Is this value the stream's own, and the operator denies what it gives? */
+/* Is this a `never` of the stream's own that the operator denies? */
 static bool is_denied(const struct merger *m, enum policy_key k)
 {
     return m->l->operator_never == POLICY_NEVER_DENY && m->p->view.origin[k] == POLICY_OF_STREAM;
 }
 
-/* max takes the place of a `never` that is denied; without one the next step does: false. */
+/* Replaces a denied `never` by max.  False: there is no max, and the next step decides. */
 static bool decide_instead(struct merger *m, const char *why, const char *note)
 {
     int64_t max = m->p->view.keys.max_ns;

@@ -1,4 +1,4 @@
-/* patterns.c: patterns by name, and the entries of the server's configuration. */
+/* policy_patterns.c: patterns by name, and the entries of the server's configuration. */
 #include "ttl/policy_keys.h"
 
 #include "base/clock.h"
@@ -66,7 +66,7 @@ const char *policy_pattern_names(const struct policy_server *srv, struct arena *
     return text;
 }
 
-/* Where a '*' took too little, it takes one byte more: only the last '*' is ever tried again. */
+/* On a mismatch the last '*' takes one byte more; earlier ones are never tried again. */
 static bool match_name(const char *pattern, const char *name)
 {
     const char *star = NULL, *from = NULL;

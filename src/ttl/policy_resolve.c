@@ -1,10 +1,10 @@
-/* resolve.c: the TTL of one message.
+/* policy_resolve.c: the TTL of one message.
  *
  *     1 the writer's Nats-TTL  2 the first rule with a value  3 default  4 pattern  5 max_age
  *     6 the server's default   7 max
  *
- * Steps 3 to 7 are the same for every message of a stream: merge.c computed them.  Then bounds,
- * the hour that chunks of an object get, and the floor of delete markers. */
+ * Steps 3 to 7 are the same for every message of a stream: policy_merge.c computed them.  Then
+ * come the bounds, the extra hour of an object's chunks, and the floor of delete markers. */
 #include "ttl/policy_impl.h"
 
 #include "base/clock.h"
@@ -74,7 +74,7 @@ static bool begins_with(struct mf_slice subject, struct mf_slice head)
     return subject.len >= head.len && memcmp(subject.ptr, head.ptr, head.len) == 0;
 }
 
-/* Most rules of a stream are told apart by what stands before their first wildcard. */
+/* Most rules of a stream differ in the text before their first wildcard. */
 static bool subject_fits(const struct rule *r, struct mf_slice subject)
 {
     if (r->all)
@@ -105,7 +105,7 @@ static bool is_linked(const struct rule *r, const struct policy_message *m)
     return subject.len > 0 && m->permanent(m->arg, subject);
 }
 
-/* A rule gives `never`, and the operator denies it: max takes its place.  False: there is none. */
+/* A rule gives `never`, and the operator denies it: max replaces it.  False: there is no max. */
 static bool fall_to_max(const struct policy *p, const struct policy_message *m,
                         const struct rule *r, struct policy_decision *d)
 {

@@ -1,4 +1,4 @@
-/* rules.c: the JSON array of rules, checked and compiled. */
+/* policy_rules.c: the JSON array of rules, checked and compiled. */
 #include "ttl/policy_rules_impl.h"
 
 #include "ttl/policy_keys_impl.h"
@@ -8,7 +8,7 @@
 
 #define KEY POLICY_PREFIX "rules"
 
-/* A rule as it stands in the text. */
+/* A rule as written. */
 struct written {
     char *id, *subject, *ttl, *permanent_if;
     struct json_map header;

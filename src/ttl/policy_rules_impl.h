@@ -1,4 +1,4 @@
-/* rules_impl.h: compiled rules, their expressions and links.  Private to src/policy. */
+/* policy_rules_impl.h: compiled rules, their expressions and links.  Private to ttl. */
 #ifndef POLICY_RULES_IMPL_H
 #define POLICY_RULES_IMPL_H
 
@@ -63,8 +63,7 @@ struct rules {
     bool never;  /* some rule can give `never` */
 };
 
-/* What one message says, read when a rule first asks for it: each header once, each pointer once.
- */
+/* Values of one message, read when a rule first needs them: each header once, each pointer once. */
 struct facts {
     const struct rules *rules;
     const struct policy_message *m;
@@ -78,20 +77,20 @@ struct facts {
         struct limit slowest;
     } json[RULES_POINTERS_MAX];
 };
-/* facts.c */
+/* policy_facts.c */
 void facts_init(struct facts *f, const struct rules *r, const struct policy_message *m);
 bool facts_header(struct facts *f, unsigned index, struct mf_slice *value);
 bool facts_json(struct facts *f, unsigned index, struct mf_slice *value);
 bool facts_json_fill(struct facts *f, unsigned index, struct limit *slowest);
 
-/* expr.c.  Parsing interns header names and pointers in r.  MF_INVAL: no TTL expression, *e is not
- * touched; MF_LIMIT with the text in e: too many names or pointers; MF_NOMEM. */
+/* policy_expr.c.  Parsing interns header names and pointers in r.  MF_INVAL: no TTL expression, *e
+ * is not touched; MF_LIMIT with the text in e: too many names or pointers; MF_NOMEM. */
 MF_MUSTCHECK int expr_parse(struct expr *x, struct mf_slice text, struct rules *r,
                             struct arena *mem, struct mf_error *e);
 /* False: the expression has no value for this message. */
 bool expr_value(const struct expr *x, struct facts *f, int64_t *ttl);
 
-/* link.c.  MF_INVAL with the text behind "permanent_if: ". */
+/* policy_link.c.  MF_INVAL with the text behind "permanent_if: ". */
 MF_MUSTCHECK int link_parse(struct link *l, struct mf_slice template, struct mf_slice subject,
                             struct arena *mem, struct mf_error *e);
 /* The linked subject of a message on `subject`; an empty slice: it does not fit into dst. */
@@ -106,7 +105,8 @@ bool link_reverse(const struct link *l, struct mf_slice rule_subject, struct mf_
 MF_MUSTCHECK int rules_intern_header(struct rules *r, struct mf_slice name, struct arena *mem,
                                      unsigned *index, struct mf_error *e);
 bool rules_header_valid(struct mf_slice name);
-/* rules.c: reads the JSON text.  never_denied: the server's configuration allows no `never`. */
+/* policy_rules.c: reads the JSON text.  never_denied: the server's configuration allows no
+ * `never`. */
 MF_MUSTCHECK int rules_read(struct rules *r, struct mf_slice text, const struct subjects *subjects,
                             bool never_denied, struct arena *mem, struct mf_error *e);
 /* No chains: a subject that a link names has no link itself. */

@@ -1,4 +1,4 @@
-/* subjects.c: a stream's subjects in a tree of tokens. */
+/* policy_subjects.c: a stream's subjects in a tree of tokens. */
 #include "ttl/policy_subjects_impl.h"
 
 #include "subject/subject.h"
@@ -36,8 +36,8 @@ int subjects_overlap(const struct subjects *s, struct mf_slice pattern)
     return join_one(s, pattern, PATTERN_OVERLAP);
 }
 
-/* Taken as a literal, a pattern is matched by what covers it: only '*' matches its '*'.  Its last
- * '>' is another matter: '*' matches it and does not cover it. */
+/* The patterns that match `pattern` as a literal subject cover it: only '*' matches its '*'.  Its
+ * last '>' is an exception: '*' matches it and does not cover it. */
 int subjects_cover(struct subjects *s, struct mf_slice pattern)
 {
     if (mf_ends(pattern, ">"))

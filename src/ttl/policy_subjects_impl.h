@@ -1,5 +1,5 @@
-/* subjects.h: a stream's subjects, compared with others without comparing each with each.
- * Private to src/policy. */
+/* policy_subjects_impl.h: a stream's subjects, compared with others without comparing each with
+ * each.  Private to ttl. */
 #ifndef POLICY_SUBJECTS_H
 #define POLICY_SUBJECTS_H
 
@@ -16,7 +16,7 @@ void subjects_fini(struct subjects *s); /* also after a failed init */
 /* 1, 0, MF_NOMEM, or MF_LIMIT: it would take more than PATTERN_STEPS.  O(tokens) for usual lists.
  */
 MF_MUSTCHECK int subjects_overlap(const struct subjects *s, struct mf_slice pattern);
-/* Does one of them cover all of the pattern?  As above. */
+/* Does one of the subjects cover all of the pattern?  As above. */
 MF_MUSTCHECK int subjects_cover(struct subjects *s, struct mf_slice pattern);
 
 #endif

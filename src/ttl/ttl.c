@@ -68,7 +68,7 @@ static size_t digits_len(struct mf_slice s)
     return n;
 }
 
-/* A duration by its form, not negative: what Go then refuses is too large for it. */
+/* A duration by its form, not negative: if Go refuses it, it is too large. */
 static bool looks_like_duration(struct mf_slice s)
 {
     if (s.len > 0 && s.ptr[0] == '+')
