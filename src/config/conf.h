@@ -1,5 +1,5 @@
-/* conf.h: nats-server's configuration language into a tree of values that remember where they
- * stand.  Grammar, units, includes, variables: docs/configuration.md. */
+/* conf.h: parses nats-server's configuration language into a tree of values with their places.
+ * Grammar, units, includes, variables: docs/configuration.md. */
 #ifndef MAYFLY_CONF_H
 #define MAYFLY_CONF_H
 

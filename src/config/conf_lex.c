@@ -164,7 +164,7 @@ static int include_path(struct conf_lex *lx, struct lex_token *t)
     return 0;
 }
 
-/* A '}' at the top level closes nothing; nats-server lets one pass at the very end. */
+/* A '}' at the top level closes nothing; nats-server accepts one at the very end. */
 static int stray_close(struct conf_lex *lx, struct lex_token *t)
 {
     struct conf_lex here = *lx;

@@ -1,11 +1,11 @@
-/* conf_lex.h: characters of a configuration file into keys and values.  Private to config. */
+/* conf_lex_impl.h: splits a configuration file into keys and values.  Private to config. */
 #ifndef MAYFLY_CONFIG_CONF_LEX_H
 #define MAYFLY_CONFIG_CONF_LEX_H
 
 #include "base/arena.h"
 
-/* What the lexer stands in; the grammar differs a little: after `key:` the top level wants the
- * value on the same line, a map does not. */
+/* The container around the lexer's position.  The grammars differ: after `key:` the top level
+ * needs the value on the same line, a map does not. */
 enum lex_in { LEX_TOP, LEX_BLOCK, LEX_MAP, LEX_ARRAY }; /* BLOCK: braces around the whole file */
 
 enum lex_type {
@@ -43,7 +43,7 @@ void lex_init(struct conf_lex *lx, struct mf_slice text, const char *file, struc
               struct mf_error *e);
 /* A key, an include, the end of this map or of the text (LEX_TOP also: LEX_OPEN). */
 MF_MUSTCHECK int lex_key(struct conf_lex *lx, enum lex_in in, struct lex_token *t);
-/* What follows a key.  key: for messages. */
+/* The value after a key.  key: for messages. */
 MF_MUSTCHECK int lex_value(struct conf_lex *lx, enum lex_in in, struct mf_slice key,
                            struct lex_token *t);
 /* An element of an array, or LEX_CLOSE. */

@@ -1,4 +1,4 @@
-/* conf_word.c: what an unquoted word is: boolean, variable, number with unit, date or text. */
+/* conf_word.c: classifies an unquoted word: boolean, variable, number with unit, date or text. */
 #include "config/conf_lex_impl.h"
 
 static bool is_digit(uint8_t c)
@@ -14,7 +14,7 @@ static size_t count_digits(struct mf_slice w, size_t from)
     return i - from;
 }
 
-/* Powers of 1000 alone, of 1024 with b, i or ib; 0: no unit of ours. */
+/* Powers of 1000 alone, of 1024 with b, i or ib; 0: no unit. */
 static int64_t unit_factor(struct mf_slice u)
 {
     static const char letters[] = "kmgtpe";

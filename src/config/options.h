@@ -1,4 +1,4 @@
-/* options.h: everything that can be configured, as plain structs; from the file and the command
+/* options.h: all settings of the server as plain structs, read from the file and the command
  * line.  Strings and arrays belong to the options and live as long as they do.  Durations are in
  * nanoseconds.  Zero or NULL means "not set" unless a default is given here. */
 #ifndef MAYFLY_OPTIONS_H
@@ -243,8 +243,8 @@ struct options {
     struct options_impl *impl;    /* owns everything above */
 };
 
-/* argv as of main().  Reads the file named by -c, then lets the flags override it.  On success the
- * caller owns *out.  Errors: "file:line:col: what was expected". */
+/* argv as of main().  Reads the file named by -c; flags override it.  On success the caller owns
+ * *out.  Errors: "file:line:col: expected ...". */
 MF_MUSTCHECK int options_load(struct options **out, int argc, char **argv, struct mf_error *e);
 /* Only a configuration text (tests, fuzzing). */
 MF_MUSTCHECK int options_parse(struct options **out, struct mf_slice text, const char *name,
@@ -253,14 +253,14 @@ void options_free(struct options *o);
 const char *options_usage(void);
 const char *options_tls_usage(void);
 
-/* Which top-level settings differ and cannot be reloaded: NULL, or a text naming the first one in
- * nats-server's words ("config reload not supported for JetStream: old=..."). */
+/* NULL if a reload can apply all differences, else a text that names the first setting it cannot
+ * change, in nats-server's words ("config reload not supported for JetStream: old=..."). */
 const char *options_reload_refusal(const struct options *old, const struct options *now);
-/* The ttl block says the same: a reload then has nothing to apply.  O(patterns + namespaces). */
+/* Are both ttl blocks the same?  Then a reload has nothing to apply.  O(patterns + namespaces). */
 bool options_same_ttl(const struct options *a, const struct options *b);
 
-/* Where streams are kept; the caller frees it, NULL: no memory.  Without store_dir it is the user's
- * own: $XDG_STATE_HOME/mayfly, else $HOME/.local/state/mayfly; for a user without a home
+/* The directory of the streams; the caller frees it, NULL: no memory.  Without store_dir it is the
+ * user's own: $XDG_STATE_HOME/mayfly, else $HOME/.local/state/mayfly; for a user without a home
  * $TMPDIR/mayfly-<uid> (/tmp), which a reboot may empty. */
 char *options_store_dir(const struct options *o);
 bool options_store_dir_temporary(const struct options *o); /* the last of these */

@@ -1,5 +1,5 @@
-/* options_accounts_check.c: what accounts say about each other: unique users, known accounts,
- * imports that were exported to them, no import in a circle. */
+/* options_accounts_check.c: checks between accounts: unique users, known accounts, imports that an
+ * export allows, no import in a circle. */
 #include "config/options_impl.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static bool is_text(const char *s)
     return s != NULL && s[0] != '\0';
 }
 
-/* A place without its value. */
+/* A value that only has a place, for errors. */
 static struct conf_value place_of(const char *file, int line, int col)
 {
     return (struct conf_value){.file = file, .line = line, .col = col};
@@ -178,7 +178,7 @@ static bool export_approves(const struct options_export *x, const char *importer
     return !x->restricted || list_has(&x->accounts, importer);
 }
 
-/* An export of exactly this subject decides; else any that covers it. */
+/* An export of exactly this subject decides; else any export that covers it. */
 static bool import_authorized(const struct options_account *exporter,
                               const struct options_import *m, const char *importer)
 {
@@ -219,8 +219,8 @@ static bool exports_stream(const struct options_account *a, const char *subject)
     return false;
 }
 
-/* Does what reaches w->a under this subject come back to an account on the way?  Follows the
- * reference's rule: services compare with the subject asked for, streams with the local name. */
+/* Does a message that reaches w->a under this subject return to an account on the way?  As in
+ * nats-server, services compare with the requested subject, streams with the local name. */
 static bool comes_back(struct directory *d, const struct walk *w, const char *subject, bool service)
 {
     if (w->depth > MAX_PATH)

@@ -43,7 +43,7 @@ void read_unused_write_timeout(struct opt *c, const struct conf_value *v, void *
         opt_error(c, v, "write_timeout must be 'default', 'close' or 'retry'");
 }
 
-/* One URL; a secret in it goes no further. */
+/* One URL; a secret in it is removed. */
 bool read_url(struct opt *c, const struct conf_value *v, const char *what, struct options_list *out)
 {
     char *safe;

@@ -1,5 +1,5 @@
-/* options_check.c: what no single value can tell: defaults that depend on others, and choices that
- * do not go together.  nats-server finds most of these when it starts; so does `-t` here. */
+/* options_check.c: combinations of values: defaults that depend on others, and settings that
+ * exclude each other.  nats-server finds most of these when it starts; so does `-t` here. */
 #include "config/options_impl.h"
 
 static bool is_text(const char *s)

@@ -412,7 +412,7 @@ static bool has_secret(const struct given *given, int n)
     return any;
 }
 
-/* The flags that decide what happens at all. */
+/* The flags that are needed before the file is read. */
 static void early_flags(struct options *o, const struct given *given, int n)
 {
     for (int i = 0; i < n; i++) {

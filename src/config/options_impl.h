@@ -1,5 +1,5 @@
-/* options_impl.h: what the options_*.c files share: reading typed values out of a configuration
- * tree, with errors that say where and what was expected.  Private to config.
+/* options_impl.h: shared by the options_*.c files: reads typed values out of a configuration tree;
+ * errors name the place and the expected type.  Private to config.
  *
  * Errors are collected, not returned, so that one run reports them all; a reader that fails leaves
  * its target as it was.  No text may hold a password, a token or a key. */
@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 
-/* What only the checks need to know. */
+/* Values that only the checks need. */
 struct options_impl {
     struct arena arena;
     bool default_sentinel, operator_bad;
@@ -93,8 +93,8 @@ bool opt_bool(struct opt *c, const struct conf_value *v, bool *out);
 bool opt_int(struct opt *c, const struct conf_value *v, int64_t *out);
 bool opt_port(struct opt *c, const struct conf_value *v, int *out);
 bool opt_string(struct opt *c, const struct conf_value *v, char **out);
-/* What the next three do: nothing is longer than a hundred years, so that any of them can be added
- * to a time. */
+/* Cuts a duration to a hundred years, so that it can be added to a time.  The next three readers
+ * do so. */
 int64_t opt_bounded(int64_t ns);
 bool opt_duration(struct opt *c, const struct conf_value *v, int64_t *out_ns);
 /* A Go duration text only. */
@@ -187,7 +187,7 @@ struct options *options_new(struct mf_error *e); /* with the defaults */
 /* The table of the top level, for suggestions. */
 struct opt_block options_top(void);
 int options_read(struct options *o, const struct conf_value *root, bool check, struct mf_error *e);
-/* Fills defaults that depend on other values, then checks what no single value can tell. */
+/* Fills defaults that depend on other values, then checks combinations of values. */
 void options_finish(struct opt *c);
 void check_accounts(struct opt *c);
 int opt_done(struct opt *c, struct mf_error *e); /* frees the errors; 0 or the code */

@@ -14,7 +14,7 @@ static void read_store_dir(struct opt *c, const struct conf_value *v, void *js)
         opt_string(c, v, &j->store_dir);
 }
 
-/* Durable unless told otherwise: only an explicit duration relaxes. */
+/* Each commit is synced unless a duration is configured. */
 static void read_sync(struct opt *c, const struct conf_value *v, void *js)
 {
     struct options_jetstream *j = js;

@@ -158,7 +158,7 @@ static void check_remote(struct opt *c, const struct conf_value *v, const struct
     check_proxy(c, r);
 }
 
-/* What makes a remote the same as another: urls, account and credentials. */
+/* The identity of a remote: urls, account and credentials. */
 static char *remote_name(struct opt *c, const struct remote *r)
 {
     char *name = arena_printf(c->a, "%s|%s", r->account == NULL ? "$G" : r->account,

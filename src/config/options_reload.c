@@ -1,4 +1,5 @@
-/* options_reload.c: what SIGHUP can not change while the server runs, in nats-server's words. */
+/* options_reload.c: settings that SIGHUP cannot change while the server runs, in nats-server's
+ * words. */
 #include "config/options.h"
 
 #include "config/options_impl.h"
@@ -138,7 +139,7 @@ static const char *check_block(const struct options *now, const char *name,
     return NULL;
 }
 
-/* The values of a websocket block may be secrets: only its name is told. */
+/* The values of a websocket block may be secrets: the text has only its name. */
 static bool same_websocket(const struct options_websocket *a, const struct options_websocket *b)
 {
     if (!a->set && !b->set)
@@ -187,7 +188,7 @@ static const char *check_jetstream(const struct options *old, const struct optio
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-/* Taking no_auth_user away is fine only if that user went too. */
+/* no_auth_user may be removed only together with that user. */
 static bool user_exists(const struct options *o, const char *name)
 {
     for (size_t i = 0; i < o->auth.nusers; i++)

@@ -1,4 +1,4 @@
-/* options_store_dir.c: where streams are kept when the configuration does not say. */
+/* options_store_dir.c: the default directory of the streams. */
 #include "base/buf.h"
 #include "config/options.h"
 

@@ -1,4 +1,4 @@
-/* options_text.c: is this text a subject, a key, a URL?  What is the nearest known name? */
+/* options_text.c: checks of texts (nkeys, URLs), and the nearest known name. */
 #include "config/options_impl.h"
 
 #include <stdio.h>

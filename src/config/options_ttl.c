@@ -1,4 +1,4 @@
-/* options_ttl.c: Mayfly's own ttl block: how long messages live whose writers do not say.
+/* options_ttl.c: Mayfly's own ttl block: TTLs of messages whose writers sent none.
  *
  * Words and durations are those of a stream's metadata (policy_key_read); here they may also be
  * numbers (seconds) and, for enforce, the language's on and off.  A check that needs other parts of
@@ -11,13 +11,13 @@
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* 15m without quotes is fifteen million, surely not meant; no TTL has a unit of bytes. */
+/* 15m without quotes is fifteen million, which nobody means; no TTL has a unit of bytes. */
 static bool has_unit(const struct conf_value *v)
 {
     return v->text != NULL && strpbrk(v->text, "kKmMgGtTpPeE") != NULL;
 }
 
-/* The value as a stream's metadata would say it.  false, and an error, if it can not be one. */
+/* The value in the form of a stream's metadata.  false, and an error, if it has none. */
 static bool value_text(struct opt *c, const struct conf_value *v, enum policy_key k,
                        struct mf_slice *out)
 {
@@ -77,7 +77,7 @@ READER(warn, POLICY_WARN)
 READER(on_expire, POLICY_ON_EXPIRE)
 READER(enforce, POLICY_ENFORCE)
 
-/* The block's own default: 0 says that streams without a policy stay plain JetStream. */
+/* The block's own default: with 0, streams without a policy stay plain JetStream. */
 static void read_block_default(struct opt *c, const struct conf_value *v, void *keys)
 {
     bool zero = (v->type == CONF_INT && v->u.i == 0) || opt_is_word(v, "0");
@@ -212,7 +212,7 @@ static void read_namespaces(struct opt *c, const struct conf_value *v, void *ser
 /* --- checks of the whole block -----------------------------------------------------------------
  */
 
-/* `block` is what holds where the entry says nothing; the block itself has none. */
+/* `block` has the keys that apply where the entry has none; NULL for the block itself. */
 static void check_bounds(struct opt *c, const struct conf_value *at, const struct policy_keys *k,
                          const struct policy_keys *block)
 {

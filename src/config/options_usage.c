@@ -1,4 +1,4 @@
-/* options_usage.c: what `mayflyd --help` and `mayflyd --help_tls` print. */
+/* options_usage.c: the texts of `mayflyd --help` and `mayflyd --help_tls`. */
 #include "config/options.h"
 
 const char *options_usage(void)

@@ -1,7 +1,7 @@
 /* http.h: HTTP/1.x request heads, pure: parse, look up, decode, and the texts of an answer.
  *
  * Strict where leniency helps only attackers: no folded lines, no control characters, one Host, one
- * Content-Length.  Bare LF line ends are taken, as nats-server does.  Cost: O(bytes), no
+ * Content-Length.  Bare LF line ends are accepted, as in nats-server.  Cost: O(bytes), no
  * allocation. */
 #ifndef MAYFLY_HTTP_H
 #define MAYFLY_HTTP_H

@@ -1,8 +1,8 @@
 /* monitor.h: a small HTTP/1.1 server for pages that others register.  Knows paths and queries, not
- * what is rendered.
+ * the content of pages.
  *
- * GET and HEAD, keep-alive, pipelining (the next request is looked at when the answer before it has
- * left), gzip for clients that take it (large bodies on a worker thread).  A request is at most 8
+ * GET and HEAD, keep-alive, pipelining (the next request is read when the answer before it is
+ * sent), gzip for clients that take it (large bodies on a worker thread).  A request is at most 8
  * KB. Beyond max_conns the connection that idles longest makes room, or one that has been sending
  * its request for more than a second; if there is none, the new one gets a 503. */
 #ifndef MAYFLY_MONITOR_H
@@ -20,7 +20,7 @@ struct monitor_reply {
     struct doc *doc;          /* for pages that take long: they add steps */
 };
 /* Renders one page, or adds steps that do: then strings of the request live until the document is
- * sent or given up; JSONP (?callback=) is added by the monitor for application/json.  The strings
+ * sent or dropped; JSONP (?callback=) is added by the monitor for application/json.  The strings
  * of the reply must outlive the call (usually literals). */
 typedef void (*monitor_page)(void *arg, const struct monitor_request *q, struct monitor_reply *r);
 

@@ -9,8 +9,8 @@
 
 #define MONITOR_HEAD_MAX 8192
 #define MONITOR_PARAMS   64
-/* Long pages that are made or on their way out at one time, for the memory they take; and those
- * that may wait for that.  A page that is whole after its first slice needs no place. */
+/* Long pages that are rendered or sent at one time, which bounds their memory; and those that may
+ * wait for a place.  A page that is complete after its first time slice needs no place. */
 #define MONITOR_PLACES  4
 #define MONITOR_WAITING 128
 
@@ -75,12 +75,12 @@ MF_MUSTCHECK int monitor_gzip(struct mf_buf *out, struct mf_slice in);
 /* conn.c */
 struct conn;
 void monitor_conn_accept(struct monitor *m, struct net_conn *net);
-/* m is going away; the connection ends by itself. */
+/* m is about to be freed; the connection ends by itself. */
 void monitor_conn_abandon(struct mf_list *link);
 /* Makes room for another one; false when every connection is busy. */
 bool monitor_conn_evict(struct monitor *m);
 
-/* conn.c: pages that wait for a place; after one was given back. */
+/* conn.c: starts a page that waits for a place, after one was given back. */
 void monitor_next_page(struct monitor *m);
 
 struct page *monitor_find(struct monitor *m, const char *path);

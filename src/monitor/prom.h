@@ -15,8 +15,8 @@
 void prom_metric(struct mf_buf *b, const char *name, const char *type, const char *help,
                  double value);
 void prom_head(struct mf_buf *b, const char *name, const char *type, const char *help);
-/* One label of a series: name of the metric ("" but for the first), what stands before it, and the
- * label; the value may hold anything. */
+/* One label of a series: name of the metric ("" but for the first), the character before it, and
+ * the label; the value is escaped. */
 void prom_label(struct mf_buf *b, const char *name, char before, const char *label,
                 const char *value);
 void prom_value(struct mf_buf *b, const char *end, double value); /* ends a series */

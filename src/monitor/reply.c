@@ -1,4 +1,4 @@
-/* reply.c: what an answer looks like on the wire. */
+/* reply.c: the bytes of an answer: head, JSONP, gzip. */
 #include "monitor/monitor_impl.h"
 
 #include <zlib.h>
@@ -31,7 +31,7 @@ void monitor_answer_head(struct mf_buf *out, const struct answer *a, size_t leng
     mf_buf_puts(out, "\r\n");
 }
 
-/* The name becomes script: letters, digits, _ and $, joined by dots; nothing that could be code. */
+/* The name is run as script: letters, digits, _ and $, joined by dots; no code. */
 bool monitor_callback_valid(const char *name)
 {
     size_t n = strlen(name);

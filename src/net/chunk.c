@@ -5,8 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Sizes as malloc sees them, the head included.  The small one holds what a quiet client gets in a
- * turn, and there may be very many of those; the large one keeps a busy one's iovecs few. */
+/* Sizes as malloc sees them, the head included.  The small one holds the bytes that a quiet client
+ * gets in a turn, and there may be very many such clients; the large one keeps the iovecs of a
+ * busy client few. */
 static const size_t class_size[CHUNK_CLASSES] = {1024, 4096, 16384, 65536};
 
 static unsigned class_of(size_t n, unsigned from)
@@ -159,8 +160,8 @@ void chunk_queue_clear(struct chunk_queue *q, struct chunk_pool *p)
     chunk_queue_drop(q, p, q->bytes);
 }
 
-/* free() alone keeps what it gets: something small that was allocated since nearly always lies
- * behind it on the heap. */
+/* free() alone returns no pages: a small allocation made since nearly always lies behind the chunk
+ * on the heap. */
 static void chunk_discard(struct chunk *c, uintptr_t page)
 {
     uintptr_t from = ((uintptr_t)c->data + page - 1) / page * page;

@@ -1,4 +1,4 @@
-/* chunk.h: queues of bytes waiting to be written, in pooled chunks of a few sizes. */
+/* chunk_impl.h: queues of bytes waiting to be written, in pooled chunks of a few sizes. */
 #ifndef NET_CHUNK_H
 #define NET_CHUNK_H
 
@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 
 #define CHUNK_CLASSES 4
-/* What the pool keeps for reuse at most; beyond it chunks go back to malloc. */
+/* Most bytes that the pool keeps for reuse; further chunks are freed. */
 #define POOL_MAX_BYTES ((size_t)8 << 20)
 
 /* [0,start) sent, [start,end) queued, [end,cap) free. */
@@ -29,7 +29,7 @@ struct chunk_pool {
  * O(1). */
 struct chunk *chunk_get(struct chunk_pool *p, size_t n, size_t hint);
 void chunk_put(struct chunk_pool *p, struct chunk *c);
-/* Frees what was not needed since the last call. */
+/* Frees the chunks that were not needed since the last call. */
 void chunk_pool_trim(struct chunk_pool *p);
 void chunk_pool_fini(struct chunk_pool *p);
 
@@ -40,19 +40,19 @@ struct chunk_queue {
     size_t bytes;
 };
 void chunk_queue_push(struct chunk_queue *q, struct chunk *c);
-/* Copies to the end; 0 or MF_NOMEM, which leaves a part of p behind: the queue is of no use then.
+/* Copies to the end; 0 or MF_NOMEM, after which a part of p is queued: the queue must be dropped.
  */
 MF_MUSTCHECK int chunk_queue_append(struct chunk_queue *q, struct chunk_pool *p, const void *data,
                                     size_t n);
-/* The first n bytes are done; emptied chunks go back. */
+/* Removes the first n bytes; empty chunks return to the pool. */
 void chunk_queue_drop(struct chunk_queue *q, struct chunk_pool *p, size_t n);
 /* All of src to the end of dst. */
 void chunk_queue_splice(struct chunk_queue *dst, struct chunk_queue *src);
 /* At most max slices from the front; how many.  *total: their bytes. */
 int chunk_queue_iov(const struct chunk_queue *q, struct iovec *iov, int max, size_t *total);
 void chunk_queue_clear(struct chunk_queue *q, struct chunk_pool *p);
-/* Frees the first `max` chunks, their pages back to the kernel: for queues far longer than what the
- * pool keeps, a piece at a time, because pages cost more than memory that stays.  Is it empty? */
+/* Frees the first `max` chunks and returns their pages to the kernel, for queues far longer than
+ * the pool; in pieces, because returning pages is slow.  true: the queue is empty. */
 bool chunk_queue_discard(struct chunk_queue *q, unsigned max);
 
 #endif

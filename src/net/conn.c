@@ -1,8 +1,8 @@
 /* conn.c: the life of a connection, from accept or connect to closed().
  *
  * Happy path: net_conn_start() watches for readability; on_event() calls net_read(), which shows
- * the bytes; what the owner writes is noted as TODO_FLUSH and leaves at the end of the turn.
- * Failure: net_conn_end() says why and notes TODO_CLOSE, whoever found it and wherever.
+ * the bytes; writes of the owner note TODO_FLUSH and are sent at the end of the turn.
+ * Failure: net_conn_end() keeps the reason and notes TODO_CLOSE, from any call.
  * Close: close_begin() sends the last bytes it can; with a linger time left it waits for
  * writability; close_finish() calls closed() and gives everything back but the struct, which
  * libuv's close callback frees. */
@@ -44,7 +44,7 @@ struct net_conn *net_conn_new(struct net_ctx *x)
 
 /* --- what the socket says --------------------------------------------------------------------- */
 
-/* Read now if there is time for it and nobody of the lane waits already. */
+/* Reads now if the turn has time and no connection of the lane waits. */
 static void on_readable(struct net_conn *c)
 {
     struct loop *l = c->ctx->loop;
@@ -146,7 +146,7 @@ void net_conn_relieve(struct net_conn *c)
     net_flush_now(oldest);
 }
 
-/* Reads and forgets what the peer sent; *ended: it says no more. */
+/* Reads and drops the peer's bytes; *ended: the peer closed its side. */
 static size_t discard_input(struct net_conn *c, bool *ended)
 {
     size_t total = 0;
@@ -159,9 +159,9 @@ static size_t discard_input(struct net_conn *c, bool *ended)
     return total;
 }
 
-/* A socket that is closed while the peer still sends resets the connection, and our last words may
- * be lost with it.  So after a farewell that matters (CONN_HEAR) the peer is heard out, within the
- * linger time; the owner is told before, and need not wait. */
+/* Closing a socket while the peer still sends resets the connection, and the last bytes sent may
+ * be lost.  So with CONN_HEAR the peer's bytes are read and dropped within the linger time;
+ * closed() is called before, so the owner need not wait. */
 static void hear_out(struct net_conn *c)
 {
     bool ended;
@@ -171,7 +171,7 @@ static void hear_out(struct net_conn *c)
         net_conn_todo(c, TODO_EXPIRED);
 }
 
-/* All is said. */
+/* All bytes are sent. */
 static void close_ready(struct net_conn *c)
 {
     bool ended = false;
@@ -319,7 +319,7 @@ static const char *close_text(const struct net_conn *c)
     return "connection lost";
 }
 
-/* What the kernel holds for a peer that does not read would stay there for minutes. */
+/* Bytes in the kernel for a peer that does not read would stay there for minutes. */
 static void forget_unsent(struct net_conn *c)
 {
     struct linger hard = {.l_onoff = 1, .l_linger = 0};
@@ -340,7 +340,7 @@ static void ext_free(struct net_conn *c)
     c->ext = NULL;
 }
 
-/* The owner learns of the end; from here on the connection is nobody's. */
+/* Calls closed(); the connection has no owner afterwards. */
 static void close_tell(struct net_conn *c)
 {
     if (c->flags & CONN_TOLD)

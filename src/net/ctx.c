@@ -1,8 +1,8 @@
-/* ctx.c: what the connections of one loop share: buffers, chunk pool, the list of noted work and
+/* ctx.c: shared by the connections of one loop: buffers, chunk pool, the list of noted work and
  * the list of running deadlines.
  *
  * Happy path: a net_* call notes work and puts its connection in `work`; the hook at the end of the
- * turn takes the list as it is and does it.  What is noted meanwhile is the next round's.
+ * turn takes the list as it is and does it.  Work noted meanwhile waits for the next round.
  * Failure: no memory for the timer ends the connection that needed it.
  * Close: the last connection or listener to end frees the context. */
 #include "net/net_impl.h"
@@ -20,8 +20,8 @@
 /* A loop and all on it belong to one thread, so its contexts need no lock. */
 static _Thread_local struct mf_list contexts;
 
-/* Gives back what a burst left in the pool, while there is some life on the loop; for the silence
- * after it a timer would cost more than it brings: keep-alives come soon enough. */
+/* Frees the memory that a burst left in the pool.  Runs with the traffic, without a timer:
+ * keep-alives come soon enough. */
 static void trim_pools(struct net_ctx *x)
 {
     int64_t now = loop_mono_ns(x->loop);
@@ -33,7 +33,7 @@ static void trim_pools(struct net_ctx *x)
     net_lent_trim(x);
 }
 
-/* 2 MB in a slice: a fraction of a millisecond. */
+/* 2 MB in one call: a fraction of a millisecond. */
 static void on_sweep(struct loop_defer *d)
 {
     struct net_ctx *x = mf_container(d, struct net_ctx, sweep);
@@ -52,7 +52,7 @@ void net_queue_end(struct net_ctx *x, struct chunk_queue *q)
     loop_next(x->loop, &x->sweep);
 }
 
-/* Has the turn no time for the others?  They wait in their lanes then. */
+/* Is the turn's time over?  Then the other connections wait in their lanes. */
 static bool round_is_over(struct net_ctx *x)
 {
     work_lap(x->loop, WORK_WRITE, NULL, NULL);
@@ -81,7 +81,7 @@ static void on_hook(struct loop_defer *d)
     net_ctx_put(x);
 }
 
-/* Not a loop_timer: loop_free() ends those that are left, and the last connection may end later. */
+/* Not a loop_timer: loop_free() frees those, and the last connection may end later. */
 static void on_timer_closed(uv_handle_t *h)
 {
     free(h);

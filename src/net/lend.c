@@ -1,4 +1,4 @@
-/* lend.c: payloads that leave straight from the buffer they came in.
+/* lend.c: payloads sent straight from the read buffer.
  *
  * A message for many receivers would be copied into the queue of each, which soon is more than the
  * processor's cache holds; the kernel then reads it all from memory once more.  Instead each queue
@@ -6,8 +6,8 @@
  * there.
  *
  * Happy path: net_lend() between two writes; net_lent_send() by the flush, at the latest right
- * after bytes() returned, before that buffer is used again. Failure: what the socket does not take
- * is copied into the queue, so nothing is ever lent longer than that.  Without memory for the
+ * after bytes() returned, before that buffer is used again. Failure: bytes that the socket does
+ * not take are copied into the queue, so nothing is lent longer than that.  Without memory for the
  * notes, to a connection that is blocked, encrypted or filtered, or to one of very many: copied as
  * ever. Invariant: c->lent is in the context's list, or NULL. */
 #include "net/net_impl.h"
@@ -17,8 +17,8 @@
 #define LENT_REFS  64
 #define LENT_BYTES (256u << 10)
 #define LENT_CONNS 256 /* each needs 2 KB of notes */
-/* So many receivers get a copy first: their queues fit in the cache, and one long slice is less
- * work for the kernel than many short ones. */
+/* The first receivers get a copy: their queues fit in the cache, and one long iovec is less work
+ * for the kernel than many short ones. */
 #define COPIES   8
 #define LENT_IOV (2 * LENT_REFS + 16)
 
@@ -118,7 +118,7 @@ static bool walk_next(const struct net_lent *l, struct walk *w, struct mf_slice 
     }
 }
 
-/* The queue becomes what is left behind its first `skip` bytes, all of it our own. */
+/* Drops the first `skip` bytes of the queue and copies the lent bytes of the rest. */
 static int lent_copy(struct net_conn *c, size_t skip)
 {
     struct chunk_queue rest = {NULL, NULL, 0};

@@ -2,8 +2,8 @@
  *
  * Happy path: readable means connections wait; on_event() accepts some of them, each is given to
  * accepted().
- * Failure: out of descriptors (or memory) the listener looks away for a while: the connections wait
- * in the kernel's backlog, and the loop does not spin.  Before that, connections that would take
+ * Failure: without descriptors (or memory) the listener pauses: the connections wait in the
+ * kernel's backlog, and the loop does not spin.  Before that, connections that would take
  * descriptors which are kept for files are closed at once: the kernel gives the lowest number that
  * is free, so the number of a new one tells how many are left. Close: at once; libuv's close
  * callback frees the struct. */
@@ -49,7 +49,7 @@ static void on_rested(void *arg)
     (void)uv_poll_start(&l->poll, UV_READABLE, on_event);
 }
 
-/* Not for each of them: a flood of connections would be one of log lines. */
+/* Rate-limited: a flood of connections would be a flood of log lines. */
 static void log_complaint(struct net_listener *l, const char *what)
 {
     int64_t now = loop_mono_ns(l->ctx->loop);
@@ -97,7 +97,7 @@ static bool is_shortage(int error)
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-/* False: no more to be had now. */
+/* False: no connection waits. */
 static bool accept_one(struct net_listener *l)
 {
     struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
@@ -241,7 +241,7 @@ static void learn_address(struct net_listener *l, const char *host)
 
     if (getsockname(l->fd, (struct sockaddr *)&ss, &len) == 0)
         net_addr_text((struct sockaddr *)&ss, l->host, &l->port);
-    /* Who asked for all of IPv4 hears that again, though IPv6 is served with it. */
+    /* "0.0.0.0" is shown as configured, though IPv6 is served with it. */
     if (host[0] == '\0' || strcmp(host, "0.0.0.0") == 0)
         memcpy(l->host, "0.0.0.0", sizeof "0.0.0.0");
 }

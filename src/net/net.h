@@ -1,11 +1,12 @@
 /* net.h: listeners and connections as byte pipes with back-pressure.  Knows TCP and TLS; nothing of
  * NATS or HTTP.
  *
- * Reading: all connections share one read buffer.  What a handler does not consume is kept for the
- * connection and shown again with what follows, so an idle connection owns no read buffer.
+ * Reading: all connections share one read buffer.  Bytes that a handler does not consume are kept
+ * for the connection and shown again with the next ones, so an idle connection owns no read
+ * buffer.
  * Writing: bytes are copied to pooled chunks and written once per loop turn (or sooner when many
- * are queued): many small messages make one writev.  A payload that just came in may leave from
- * where it lies, without a copy for each receiver.  An idle connection owns no write buffer.
+ * are queued): many small messages make one writev.  A payload that was just read may be sent from
+ * the read buffer, without a copy for each receiver.  An idle connection owns no write buffer.
  * Cost: O(bytes); no allocation per write in the steady state. */
 #ifndef MAYFLY_NET_H
 #define MAYFLY_NET_H
@@ -36,7 +37,7 @@ struct net_handler {
     void (*drained)(void *arg);
     /* TLS handshake done (server side may now speak); may be NULL without TLS. */
     void (*secured)(void *arg);
-    /* Exactly once, last; afterwards the connection is gone.  text: detail for the log. */
+    /* Exactly once, last; the connection is freed afterwards.  text: detail for the log. */
     void (*closed)(void *arg, enum net_why why, const char *text);
 };
 
@@ -50,7 +51,7 @@ MF_MUSTCHECK int net_listen(struct net_listener **out, struct loop *l, const cha
 int net_listener_port(const struct net_listener *l);
 const char *net_listener_host(const struct net_listener *l); /* numeric, as bound */
 void net_listener_close(struct net_listener *l);             /* NULL is fine */
-/* So many descriptors are for files: net_conn_crowds() tells of connections that leave fewer, and
+/* Keeps n descriptors for files: net_conn_crowds() is true for connections that leave fewer, and
  * those that leave less than half of them are not accepted.  After the first listener. */
 void net_keep_files(struct loop *l, unsigned n);
 bool net_conn_crowds(const struct net_conn *c);
@@ -71,9 +72,9 @@ int net_conn_port(const struct net_conn *c);
 const char *net_conn_local_ip(const struct net_conn *c);
 int net_conn_local_port(const struct net_conn *c);
 
-/* The corner of a connection that the inline calls below see; net's own, others keep off.
- * [mark, pos) of the last chunk is filled but not yet counted in `sealed`; [pos, end) is free.
- * Without a chunk, and once closing, the three are NULL: the slow path decides. */
+/* The part of a connection that the inline calls below use; private to net. [mark, pos) of the
+ * last chunk is filled but not yet counted in `sealed`; [pos, end) is free. Without a chunk, and
+ * once closing, the three are NULL: the slow path decides. */
 struct net_tail {
     uint8_t *pos, *end, *mark;
     size_t sealed;
@@ -107,9 +108,9 @@ static inline void net_commit(struct net_conn *c, size_t used)
 {
     net_tail_(c)->pos += used;
 }
-/* Bytes that lie in what a handler of this loop is being shown in bytes() can be sent from there.
- * net_may_lend(), asked once for each receiver, tells whether that is possible and pays: the first
- * few receivers get copies.  net_lend() is then as net_write(). */
+/* Bytes inside the buffer that a handler of this loop sees in bytes() can be sent from there.
+ * net_may_lend(), called once for each receiver, is true if that is possible and worth it: the
+ * first few receivers get copies.  net_lend() is then as net_write(). */
 #define NET_LEND_LEAST 512
 bool net_may_lend_(struct net_conn *c, const void *p, size_t n);
 static inline bool net_may_lend(struct net_conn *c, const void *p, size_t n)
@@ -123,19 +124,20 @@ static inline size_t net_queued(const struct net_conn *c)
     const struct net_tail *t = net_tail_(c);
     return t->sealed + (size_t)(t->pos - t->mark);
 }
-/* Writes now what the kernel takes, instead of at the end of the turn. */
+/* Writes as much as the kernel takes now, instead of at the end of the turn. */
 void net_flush(struct net_conn *c);
 /* drained() once, when net_queued() falls to low_water or below (also when it is there already). */
 void net_want_drained(struct net_conn *c, size_t low_water);
-/* 0: none.  Counts from the moment the kernel takes no more, anew with each byte it takes. */
+/* 0: none.  Counts from the moment the kernel takes no more bytes, and starts again with each byte
+ * it takes. */
 void net_set_write_deadline(struct net_conn *c, int64_t ns);
-/* 0: none.  How many bytes a filter may leave for a paused connection (deflated ones can become a
- * thousand times more); beyond, it is closed. */
+/* 0: none.  How many bytes a filter may leave for a paused connection (deflated bytes can expand a
+ * thousand times); a connection with more is closed. */
 void net_set_kept_max(struct net_conn *c, size_t bytes);
 void net_pause(struct net_conn *c);  /* stop reading; nests not */
 void net_resume(struct net_conn *c); /* shows kept bytes again too */
-/* Inside bytes(): the turn has no time for the rest.  What bytes() does not consume is shown again
- * in a later turn, without waiting for more. */
+/* Inside bytes(): the turn has no time for the rest.  Bytes that bytes() does not consume are
+ * shown again in a later turn, without waiting for more. */
 void net_yield(struct net_conn *c);
 /* Connections with the same name (of their account) share their turns: when there is more to read
  * or write than a turn has time for, names take turns, however many connections each has. */
@@ -143,9 +145,9 @@ void net_conn_set_lane(struct net_conn *c, const char *name);
 /* Flushes what is queued (at most linger_ms), then closes; closed() follows.  0: after one attempt
  * to write.  No bytes() and no drained() from now on. */
 void net_close(struct net_conn *c, unsigned linger_ms);
-/* The same after a farewell that matters: closed() comes as soon as it is sent, but the socket
- * stays for up to linger_ms while the peer goes on sending, so that no reset destroys what was
- * said. */
+/* The same after last bytes that the peer must get: closed() is called as soon as they are sent,
+ * but the socket stays open for up to linger_ms while the peer still sends, so that no reset
+ * destroys them. */
 void net_close_heard(struct net_conn *c, unsigned linger_ms);
 /* Ends every such wait on this loop at once, before the loop stops. */
 void net_hangup(struct loop *l);
@@ -163,7 +165,7 @@ struct net_filter {
     void (*farewell)(void *state, struct net_conn *c, enum net_why why);
     void (*free)(void *state);
 };
-/* What was written before leaves unfiltered; bytes the handler has not consumed are the filter's.
+/* Earlier writes leave unfiltered; bytes that the handler has not consumed go through the filter.
  * c owns state from now on.  One filter a connection, for its life. */
 void net_conn_set_filter(struct net_conn *c, const struct net_filter *f, void *state);
 void net_filter_plain(struct net_conn *c, const uint8_t *p, size_t n); /* to the handler */
@@ -192,8 +194,8 @@ MF_MUSTCHECK int net_tls_new(struct net_tls **out, const struct net_tls_options 
 struct net_tls *net_tls_retain(struct net_tls *t);
 void net_tls_release(struct net_tls *t); /* NULL is fine */
 /* Server side: the peer speaks TLS from the next byte on (bytes the handler has not consumed
- * included); what was written before leaves in the clear, what is written from now on after the
- * handshake.  A handler may look at the first byte, call this and consume nothing. */
+ * included); earlier writes leave in the clear, later ones after the handshake.  A handler may
+ * look at the first byte, call this and consume nothing. */
 MF_MUSTCHECK int net_conn_secure(struct net_conn *c, struct net_tls *t, struct mf_error *e);
 /* Client side; server_name (may be NULL) is asked for and checked against the certificate. */
 MF_MUSTCHECK int net_conn_secure_client(struct net_conn *c, struct net_tls *t,
@@ -202,9 +204,9 @@ bool net_conn_is_secure(const struct net_conn *c); /* the handshake is done */
 struct net_tls_peer {
     const char *version, *cipher; /* "1.3", "TLS_AES_128_GCM_SHA256" */
     /* The certificate's subject in the three texts nats-server maps users by; each is "" without a
-     * certificate, and when it does not fit (cut short it could be somebody else's).
-     * dn: RFC 4514, all attributes, in their order; "" if one is outside nats-server's table.
-     * subject: as Go prints it, the known attributes in Go's order.  dcs: "DC=a,DC=b". */
+     * certificate, and when it does not fit (a cut subject could be another user's). dn: RFC 4514,
+     * all attributes, in their order; "" if one is outside nats-server's table. subject: as Go
+     * prints it, the known attributes in Go's order.  dcs: "DC=a,DC=b". */
     char subject[512], dn[512], dcs[256];
     char spki_sha256[65]; /* hex of the SHA-256 of its public key; "" without one */
     char cert_sha256[65];

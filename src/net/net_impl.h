@@ -4,7 +4,7 @@
  * Bytes go out:    app queue > [filter: encode] > [TLS] > send queue > socket
  * Without TLS and filter the app queue is the send queue and `ext` is NULL.
  *
- * What a net_* call must not do itself (run a callback, free) it notes in `todo`; the context's
+ * A net_* call must not run a callback or free: it notes such work in `todo`, and the context's
  * hook does it at the end of the turn. */
 #ifndef NET_IMPL_H
 #define NET_IMPL_H
@@ -67,7 +67,7 @@ struct net_ctx {
 };
 struct net_ctx *net_ctx_get(struct loop *l); /* NULL: out of memory */
 void net_ctx_put(struct net_ctx *x);
-/* Nobody will read what is queued: freed, now or, if it is much, soon. */
+/* Frees a queue that will not be sent; a long one over several turns. */
 void net_queue_end(struct net_ctx *x, struct chunk_queue *q);
 uint8_t *net_ctx_plain(struct net_ctx *x); /* NULL: out of memory */
 
@@ -102,7 +102,7 @@ enum {
     TODO_CONNECTED = 1 << 4,
     TODO_EXPIRED = 1 << 5,
 };
-/* Who the kept bytes are for. */
+/* The reader of the kept bytes. */
 enum { FOR_HANDLER, FOR_FILTER, FOR_TLS };
 
 /* [off, off+len) of base was not consumed yet.  cap is at most twice what once was in it. */
@@ -179,7 +179,8 @@ struct net_space {
 };
 void net_read(struct net_conn *c);
 void net_read_turn(struct net_conn *c); /* the lane's turn: kept bytes first, then the socket */
-/* Where the next bytes for the handler go: behind the kept ones, if these are few in `shared`. */
+/* The room for the next bytes of the handler, behind the kept ones; in `shared` if these are few.
+ */
 MF_MUSTCHECK int net_space_open(struct net_conn *c, uint8_t *shared, struct net_space *s);
 void net_space_show(struct net_conn *c, const struct net_space *s, size_t added);
 void net_show(struct net_conn *c); /* kept bytes to whom they are for now */
@@ -202,7 +203,7 @@ void net_app_drop(struct net_conn *c, size_t n);
 void net_queues_clear(struct net_conn *c);
 
 /* lend.c */
-/* Sends the queue with what is lent to it, then nothing is lent to it any more.  Bytes taken, or a
+/* Sends the queue with the bytes lent to it; nothing is lent to it afterwards.  Bytes taken, or a
  * negative errno; *asked: how many there were to take. */
 ssize_t net_lent_send(struct net_conn *c, size_t *asked);
 void net_lent_return(struct net_ctx *x);  /* what is being shown is about to go */

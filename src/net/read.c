@@ -4,8 +4,8 @@
  * A command cut by the end of the buffer leaves a rest; it is kept in the connection's carry.  Next
  * time a small rest is copied to the front of the shared buffer and read on behind it; a large one
  * (a big payload on its way) is read on behind in the carry itself, which grows by doubling.
- * Failure: the end or a reset of the connection, after all that came before was shown.
- * Inside bytes() the owner may set another handler, a filter or TLS: then the rest is theirs. */
+ * Failure: the end or a reset of the connection, after all earlier bytes were shown. Inside
+ * bytes() the owner may set another handler, a filter or TLS: then the rest is theirs. */
 #include "net/net_impl.h"
 
 #include <assert.h>

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A server has nobody to ask: keys with a password are refused instead of waiting at a terminal. */
+/* A server cannot ask for a password: keys that need one are refused. */
 static int no_password(char *buf, int size, int rw, void *arg)
 {
     (void)buf, (void)size, (void)rw, (void)arg;

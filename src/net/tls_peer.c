@@ -1,11 +1,11 @@
-/* tls_peer.c: who the peer of a TLS connection is, in the words nats-server maps users by. */
+/* tls_peer.c: the identity of a TLS peer, in the texts by which nats-server maps users. */
 #include "net/tls_impl.h"
 
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
 
-/* Text of bounded size.  Once something did not fit all of it is dropped. */
+/* Text of bounded size.  If something does not fit, all of it is dropped. */
 struct text {
     char *at;
     size_t cap, len;

@@ -1,8 +1,8 @@
 /* pipe.c: the write side of the framing, and the way a connection ends.
  *
  * Happy path: net hands over plain bytes, they leave as binary frames.
- * Failure: the read side chooses what the close frame says and returns a code; net asks for the
- * farewell and closes.  Close: as on failure, with the status of ws_set_farewell(). */
+ * Failure: the read side chooses the close frame and returns a code; net asks for the farewell and
+ * closes.  Close: as on failure, with the status of ws_set_farewell(). */
 #include "ws/pipe_impl.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* pipe.h: WebSocket framing as a filter inside a net connection. */
+/* pipe_impl.h: WebSocket framing as a filter inside a net connection. */
 #ifndef MAYFLY_WS_PIPE_H
 #define MAYFLY_WS_PIPE_H
 
@@ -37,7 +37,7 @@ int ws_pipe_decode(void *state, struct net_conn *c, const uint8_t *p, size_t n);
 /* One frame to the wire, through wslay. */
 int ws_pipe_send(struct net_conn *c, unsigned opcode, bool fin, bool deflated, const uint8_t *p,
                  size_t n);
-/* What the close frame will say; the first choice wins. */
+/* Chooses status and text of the close frame; the first choice wins. */
 void ws_pipe_choose_close(struct ws_pipe *w, unsigned status, const void *text, size_t n);
 
 #endif

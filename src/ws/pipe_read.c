@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
-/* Pongs stop while this much waits: a peer that pings and never reads gets no memory of ours.  RFC
- * 6455 5.5.3 lets us answer only some. */
+/* No pong is sent while this many bytes wait: a peer that pings and never reads must not cost
+ * memory.  RFC 6455 5.5.3 lets us answer only some. */
 #define PONG_QUEUE_MAX (256u << 10)
 
 struct reading {

@@ -1,4 +1,4 @@
-/* pool.h: what WebSocket connections share, so that an idle one owns next to nothing.
+/* pool_impl.h: objects that WebSocket connections share, so that an idle one owns next to nothing.
  *
  * A reader (4 KB, wslay's receive state) is held only between the first and the last byte of a
  * frame, an inflater (40 KB) only inside a compressed message, a slab only inside one call.  The

@@ -1,4 +1,4 @@
-/* unmask.c: frame headers without their masks, payload without its disguise. */
+/* unmask.c: removes the masks from frame headers and payloads. */
 #include "ws/unmask_impl.h"
 
 bool ws_unmask_idle(const struct ws_unmask *u)

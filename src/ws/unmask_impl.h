@@ -1,4 +1,4 @@
-/* unmask.h: takes the masks off a stream of frames before wslay sees it.
+/* unmask_impl.h: unmasks a stream of frames before wslay reads it.
  *
  * wslay unmasks byte by byte, 8 ns each: most of the time of a busy connection.  Here eight bytes
  * are done at once, in the copy to wslay's buffer that is made anyway.  wslay gets the same frames

@@ -19,7 +19,7 @@ static bool valid_key(struct mf_slice key)
     return true;
 }
 
-/* A client that limits our window must be obeyed or declined; we keep zlib's full window. */
+/* A client may limit the server's window; Mayfly declines, as it keeps zlib's full window. */
 static bool limits_our_window(struct mf_slice params)
 {
     struct mf_slice param;

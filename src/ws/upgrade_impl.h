@@ -1,4 +1,4 @@
-/* upgrade.h: is this HTTP request a WebSocket handshake we take?  Pure: facts in, verdict out. */
+/* upgrade_impl.h: decides whether an HTTP request is a valid WebSocket handshake.  Pure. */
 #ifndef MAYFLY_WS_UPGRADE_H
 #define MAYFLY_WS_UPGRADE_H
 
