@@ -63,7 +63,7 @@ struct check_segment {
     bool after_end; /* prepared, or what a crash left behind the end */
 };
 
-/* What lives when all of the log has been read. */
+/* Counts of the live messages after all of the log was read. */
 struct check_live {
     uint64_t messages, bytes; /* bytes of key, head and body */
     uint64_t keys;            /* distinct */

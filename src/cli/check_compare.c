@@ -1,5 +1,5 @@
-/* check_compare.c: does the checkpoint, with the log behind its position, give what the whole log
- * gives?  It may show some of what came after its position: replaying mends that. */
+/* check_compare.c: compares the state by the checkpoint and the log behind it with the state by
+ * the whole log.  A checkpoint may hold some later changes; replaying corrects them. */
 #include "cli/check_impl.h"
 
 #include <inttypes.h>
@@ -186,7 +186,8 @@ int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
     model_init(&m);
     rc = compare_replay(c, cp, whole, &behind, &old, e);
     if (old) {
-        /* What the files between said is gone: the server reads the whole log, and so did we. */
+        /* The records between are missing: the server reads the whole log, and so did this check.
+         */
         c->res->checkpoint = CHECK_CP_OLD;
         check_note(c, "the checkpoint is older than the first segment: the next start reads the "
                       "whole log instead");

@@ -1,4 +1,4 @@
-/* check_dir.h: a store in a directory, read and nothing else. */
+/* check_dir.h: a store in a directory, opened for reading only. */
 #ifndef CLI_CHECK_DIR_H
 #define CLI_CHECK_DIR_H
 
@@ -9,7 +9,7 @@ struct check_dir {
     int fd, file, lock;
     char name[256];
     int64_t server_pid;  /* as in struct check_result */
-    bool forgive;        /* bytes that the disk does not give back (EIO) are read as zeros */
+    bool forgive;        /* bytes that the disk cannot read (EIO) count as zeros */
     uint64_t unreadable; /* so many were */
     struct check_source src;
 };

@@ -1,4 +1,4 @@
-/* check_doubt.c: what damage may hide.  docs/disk-format.md, "Repair".
+/* check_doubt.c: records that damage may hide.  docs/disk-format.md, "Repair".
  *
  * A stretch without records may have held a removal, a time mark or a new deadline of any message
  * given before it.  A message is beyond doubt if its own record lies behind the stretch, or a new
@@ -10,7 +10,7 @@
 
 #define MESSAGE_MIN 56u /* bytes of the shortest message on disk */
 
-/* The sequence of a message that cannot be read; that it was there counts. */
+/* Enters a message that cannot be read: its sequence was in use. */
 static int enter_lost(struct run *r, const struct rec *rec)
 {
     uint64_t seq = rd64(rec->p + 16);

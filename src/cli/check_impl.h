@@ -1,4 +1,4 @@
-/* check_impl.h: what the parts of `mayfly check` share. */
+/* check_impl.h: shared by the files of `mayfly check`. */
 #ifndef CLI_CHECK_IMPL_H
 #define CLI_CHECK_IMPL_H
 
@@ -113,7 +113,7 @@ void seg_name(char dst[24], uint64_t number);
 MF_MUSTCHECK int seg_scan(struct ctx *c, struct mf_error *e);
 /* Decides on the store's id (cp_id: the checkpoint's, or NULL) and which headers are usable. */
 void seg_choose_id(struct ctx *c, const uint8_t *cp_id);
-/* What the headers and sizes say, once the log has been read. */
+/* Reports findings about headers and sizes, after the log was read. */
 void seg_report(struct ctx *c, struct check_pos synced, uint64_t first);
 MF_MUSTCHECK int seg_begin(struct ctx *c, size_t index, struct mf_error *e);
 MF_MUSTCHECK int seg_load(struct ctx *c, uint64_t upto, struct mf_error *e);
@@ -146,8 +146,8 @@ void cp_bad(struct cp *cp, uint64_t offset, uint64_t length, const char *why);
 
 /* --- reading the log (check_log.c, check_rules.c) --------------------------------------------- */
 
-/* What damage may hide (check_doubt.c; docs/disk-format.md, "Repair").  A position 0, 0: nothing.
- */
+/* Records that damage may hide (check_doubt.c; docs/disk-format.md, "Repair").  A position 0, 0:
+ * none. */
 struct doubt {
     bool want;              /* of `mayfly check --repair`: lost messages are entered, too */
     struct check_pos about; /* the last damage in which a removal or a new deadline may lie */
@@ -203,7 +203,7 @@ void doubt_fini(struct doubt *d);
 
 /* Reads from `from` on to the end of the log into r->m. */
 MF_MUSTCHECK int log_run(struct run *r, struct check_pos from, struct mf_error *e);
-/* Makes what the reading saw of erase records known to the next one; false: it was known. */
+/* Hands the erase records of this reading to the next one; false: they were known. */
 bool log_erased(struct run *r);
 /* Only looks for commits, from the last segment backwards until one has any. */
 MF_MUSTCHECK int log_guess(struct run *r, struct mf_error *e);
@@ -211,7 +211,7 @@ void rules_record(struct run *r, const struct rec *rec);
 /* A batch is open where none may be. */
 void rules_open_batch(struct run *r, const struct rec *rec);
 
-/* What is left of a read log: small enough to be kept while the checkpoint is replayed. */
+/* Summary of a log, small enough to be kept while the checkpoint is replayed. */
 struct summary {
     struct line *line; /* ascending; only when wanted */
     size_t lines;
@@ -229,8 +229,8 @@ MF_MUSTCHECK int compare_replay(struct ctx *c, struct cp *cp, const struct run *
 MF_MUSTCHECK int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
                                     const struct summary *log, struct mf_error *e);
 
-/* The files, the checkpoint's header and the whole log: what both `check` and repair begin with.
- * r->m is given, and empty. */
+/* Reads the files, the checkpoint's header and the whole log: the beginning of both check and
+ * repair. r->m is given, and empty. */
 MF_MUSTCHECK int check_begin(struct ctx *c, struct cp *cp, struct run *r, struct mf_error *e);
 void check_ctx_fini(struct ctx *c);
 

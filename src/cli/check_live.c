@@ -1,4 +1,4 @@
-/* check_live.c: counts what lives once the log has been read. */
+/* check_live.c: counts the live messages after the log was read. */
 #include "cli/check_impl.h"
 
 #include "codec/checksum.h"
@@ -86,7 +86,7 @@ struct counter {
     bool want_lines;
 };
 
-/* Where and what, as a checkpoint would say it. */
+/* A digest of place and content, from the fields that a checkpoint has. */
 uint64_t live_line(const struct ctx *c, uint64_t seq, const struct entry *en)
 {
     uint64_t length = en->length < 0xfffff ? en->length : 0xfffff, text[5];

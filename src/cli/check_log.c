@@ -1,11 +1,11 @@
-/* check_log.c: reads the log record by record and tells damage from the end.
+/* check_log.c: reads the log record by record and distinguishes damage from the end.
  *
  * docs/disk-format.md, "The end of the log, tears and damage".  Whether a stretch without records
  * is damage or the end depends on the greatest synced position that any commit names, which may
  * stand further on, and where reading begins on the greatest first segment that a commit that
  * counts names. So a run is made with assumed values (log_guess: the synced position of the last
  * segment that has commits, the greatest in every log a server wrote; the lowest file) and looks at
- * every commit there is; where one says otherwise, the caller runs again. */
+ * every commit; where one contradicts them, the caller runs again. */
 #include "cli/check_impl.h"
 
 #include "codec/checksum.h"
@@ -70,7 +70,7 @@ static int next_valid(struct run *r, uint64_t off, struct rec *out, bool *found,
     return 0;
 }
 
-/* Looks at what does not count, for its commits and to know whether anything is there. */
+/* Reads records that do not count: for their commits, and to know whether there are any. */
 static int walk_aside(struct run *r, uint64_t off, struct mf_error *e)
 {
     struct rec rec;
@@ -212,7 +212,7 @@ static int apply_message(struct run *r, const struct rec *rec)
     if (rec->type == REC_MESSAGE && r->doubt.first_seq == 0)
         r->doubt.first_seq = seq;
     model_saw(r->m, seq);
-    /* What an erased one was, nobody knows; its erase record comes. */
+    /* The content of an erased message is unknown; its erase record follows. */
     if (is_erased(r->c, seq) && rec_data(rec, r->c->key) != REC_OK)
         return 0;
     return model_put(r->m, seq, &en);
@@ -384,7 +384,7 @@ static int skip_damage(struct run *r, struct check_pos p, enum rec_why why, cons
         r->follows = found;
         return found ? walk_aside(r, rec.offset, e) : 0;
     }
-    /* What was synced was whole: of a batch that damage cut, all that is left counts. */
+    /* A synced batch was complete: of one that damage cut, the remaining records count. */
     if (apply_batch(r, p.offset) != 0)
         return mf_fail(e, MF_NOMEM, "read the log");
     end = found ? rec.offset : s->size;

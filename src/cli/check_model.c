@@ -34,7 +34,7 @@ void model_fini(struct model *m)
     *m = (struct model){.keep_bodies = m->keep_bodies};
 }
 
-/* The slot of a page, or the free one where it would go.  There always is a free one. */
+/* The slot of a page, or the free slot for it.  There is always a free one. */
 static struct page *probe_page(struct page *page, size_t cap, uint64_t id)
 {
     size_t i = (size_t)((id * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (cap - 1);
@@ -196,7 +196,7 @@ void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline, uint16_
     if (p == NULL || (p->bits >> (seq % 64) & 1) == 0)
         return;
     e = &p->e[rank_of(p, (unsigned)(seq % 64))];
-    /* What the mark took does not come back by a new deadline. */
+    /* A message that the mark expired stays expired with a new deadline. */
     if (model_is_marked(m, e->deadline, seq)) {
         page_remove(p, (unsigned)(seq % 64));
         return;

@@ -1,8 +1,8 @@
-/* check_model.h: what lives, while a log is read: messages by sequence, blobs by name.
+/* check_model.h: live messages by sequence and blobs by name, while a log is read.
  *
  * Sequences are kept in pages of 64 neighbours, a bit for each that is there and its entries packed
  * in the same order, pages in a hash table: 32 bytes per message and little more, add, find and
- * delete O(1), a range of n sequences O(n / 64 + what dies). */
+ * delete O(1), a range of n sequences O(n / 64 + messages removed). */
 #ifndef CLI_CHECK_MODEL_H
 #define CLI_CHECK_MODEL_H
 
@@ -13,7 +13,7 @@
 #define MSG_INFINITE 8u
 #define MSG_PINNED   16u
 #define MSG_BITS     (MSG_INFINITE | MSG_PINNED)
-/* What holds of the flags beside such a deadline. */
+/* The flags that are valid beside this deadline. */
 static inline uint16_t flags_hold(uint16_t flags, int64_t deadline)
 {
     return deadline == 0 ? flags : (uint16_t)(flags & ~MSG_INFINITE);
@@ -46,8 +46,8 @@ struct blob {
     uint8_t name[];
 };
 
-/* A message is alive if it is there and (deadline, sequence) lies behind the mark; those that the
- * mark took are dropped when they are touched or at the end, not when it comes. */
+/* A message is alive if it is there and (deadline, sequence) lies behind the mark; messages that
+ * the mark expired are dropped when they are next used or at the end, not when the mark is read. */
 struct model {
     struct page *page;
     size_t cap, used; /* cap: 0 or a power of two; used: slots, with empty pages */

@@ -1,4 +1,4 @@
-/* check_report.h: shows what `mayfly check` found, to people and to scripts. */
+/* check_report.h: the findings of `mayfly check` as text and JSON. */
 #ifndef CLI_CHECK_REPORT_H
 #define CLI_CHECK_REPORT_H
 
@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-/* One store of those asked about. */
+/* One of the checked stores. */
 struct check_item {
     char *path;
     int rc; /* of check_store(); when not 0, error says why and result is empty */
@@ -20,7 +20,7 @@ const char *check_item_state(const struct check_item *it);
 void check_report_text(struct mf_buf *out, const struct check_item *it, bool segments);
 /* One line per store and a total. */
 void check_report_table(struct mf_buf *out, const struct check_item *items, size_t count);
-/* One document about all. */
+/* One document for all stores. */
 void check_report_json(struct mf_buf *out, const char *path, const struct check_item *items,
                        size_t count, bool segments, int exit_code);
 

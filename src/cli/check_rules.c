@@ -1,5 +1,5 @@
-/* check_rules.c: what valid records must not say.  A broken rule is a mistake of the writer, not of
- * the disk. */
+/* check_rules.c: rules that valid records must keep.  A broken rule is a mistake of the writer,
+ * not of the disk. */
 #include "cli/check_impl.h"
 
 #include <inttypes.h>

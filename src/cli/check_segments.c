@@ -1,4 +1,4 @@
-/* check_segments.c: which files there are, their names, headers and sizes, and loading one. */
+/* check_segments.c: lists segment files, checks their names, headers and sizes, and loads one. */
 #include "cli/check_impl.h"
 
 #include "codec/checksum.h"

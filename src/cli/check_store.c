@@ -1,5 +1,5 @@
-/* check_store.c: verifies one store from its files: the order of things, and the list of findings.
- */
+/* check_store.c: verifies one store from its files: the order of the steps, and the list of
+ * findings. */
 #include "cli/check_impl.h"
 
 #include "codec/checksum.h"
@@ -162,7 +162,7 @@ static int read_log(struct ctx *c, struct cp *cp, struct run *r, struct mf_error
     return 0;
 }
 
-/* No file says whose it is: fine for a store that was just made, else everything is lost. */
+/* No file has a store id: fine for a store that was just created, else everything is lost. */
 static int no_identity(struct ctx *c, struct mf_error *e)
 {
     for (size_t i = 0; i < c->segs; i++) {

@@ -1,4 +1,4 @@
-/* mayfly.c: the operator's tool.  Finds the command; what it does lives in a file of its own. */
+/* mayfly.c: the operator's tool.  Finds the command; each command has a file of its own. */
 #include "cli/check.h"
 #include "cli/server_check.h"
 

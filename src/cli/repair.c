@@ -1,4 +1,5 @@
-/* repair.c: decides what of a store is in its copy.  docs/disk-format.md, "Repair". */
+/* repair.c: decides which messages and blobs of a store the copy gets.  docs/disk-format.md,
+ * "Repair". */
 #include "cli/repair.h"
 
 #include "base/rand.h"
@@ -79,7 +80,8 @@ static int choose_truth(struct repair *x, struct cp *cp)
 
 #define LOOK_MAX (UINT64_C(1) << 20) /* a longer range is listed as it is */
 
-/* Of [first, last], what `truth` does not know: a copy may have followed. */
+/* Adds the sequences of [first, last] that `truth` does not have: a copy record may have followed.
+ */
 static void add_unseen(struct repair *x, uint64_t first, uint64_t last)
 {
     uint64_t from = first;
@@ -94,7 +96,7 @@ static void add_unseen(struct repair *x, uint64_t first, uint64_t last)
         add_range(&x->out->unseen, from, last);
 }
 
-/* Sequences that were given inside of damage behind `since`. */
+/* Sequences that were assigned inside damage behind `since`. */
 static void list_unseen(struct repair *x)
 {
     const struct check_result *res = x->c.res;
@@ -161,8 +163,8 @@ static int read_message(struct repair *x, uint64_t seq, const struct entry *en, 
     return 0;
 }
 
-/* The mark took it, by the deadline that can be read.  It is dead for sure if an earlier mark did,
- * from before the damage. */
+/* The mark expired it, by the deadline that can be read.  That is certain if a mark from before
+ * the damage did. */
 static void judge_expired(struct repair *x, uint64_t seq, const struct entry *en)
 {
     const struct doubt *d = &x->truth->doubt;

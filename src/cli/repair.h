@@ -2,7 +2,7 @@
  *
  * The source is only read.  The copy is a new log with a new store id: every message that is alive
  * and readable, in ascending sequence, with its deadline of now; every blob; the last sequence, the
- * time mark and the clock.  Removals need no record any more: what they removed is not written.
+ * time mark and the clock.  Removals need no record any more: removed messages are not written.
  *
  * Cost: what check_files() costs, and one read and one write of every live message.  Memory: as
  * check_files(), all blobs, and a segment of the copy (64 MiB, or the largest message). */
@@ -64,15 +64,15 @@ struct repair_result {
     size_t consumers;
 };
 
-/* 0: the copy is complete, out (the caller's to fini) says what is in it and what is not.  Else as
- * check_files(), or what the sink said: then the copy is of no use. */
+/* 0: the copy is complete, and out (the caller's to fini) lists the kept and the lost messages.
+ * Else an error of check_files() or of the sink: the copy must not be used. */
 MF_MUSTCHECK int repair_files(const struct check_source *src, const struct repair_opts *o,
                               const struct repair_sink *to, struct repair_result *out,
                               struct mf_error *e);
 void repair_result_fini(struct repair_result *r);
 bool repair_lossless(const struct repair_result *r); /* nothing is lost, and nothing is in doubt */
 
-/* One store of those asked about. */
+/* One of the repaired stores. */
 struct repair_item {
     char *path; /* in the source */
     char *to;   /* in the copy */

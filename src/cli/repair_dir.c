@@ -81,8 +81,8 @@ static char *without_slashes(const char *path)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Files of another user are not opened by a server: as root, give it those of the source's owner.
- */
+/* A server does not open files of another user: run by root, the copy gets the owner of the
+ * source. */
 static int give_owner(const struct repair_dir *d, int fd)
 {
     return d->uid < 0 ? 0 : fchown(fd, (uid_t)d->uid, (gid_t)d->gid);

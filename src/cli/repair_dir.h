@@ -1,5 +1,5 @@
-/* repair_dir.h: the folder that takes a repaired copy.  It is written beside, as DST.partial, and
- * gets its name when everything in it is synced: DST holds the whole copy or is not there. */
+/* repair_dir.h: the folder of a repaired copy.  The copy is written as DST.partial and renamed
+ * when everything in it is synced: DST holds the whole copy or does not exist. */
 #ifndef CLI_REPAIR_DIR_H
 #define CLI_REPAIR_DIR_H
 
@@ -21,7 +21,8 @@ MF_MUSTCHECK int repair_dir_begin(struct repair_dir *d, const char *src, const c
 MF_MUSTCHECK int repair_dir_store(struct repair_dir *d, const char *below, struct mf_error *e);
 MF_MUSTCHECK int repair_dir_store_end(struct repair_dir *d, struct mf_error *e);
 MF_MUSTCHECK int repair_dir_end(struct repair_dir *d, struct mf_error *e);
-/* DST.partial stays where something was written and repair_dir_end() did not come: that is told. */
+/* DST.partial stays if something was written and repair_dir_end() was not called; a message says
+ * so. */
 void repair_dir_fini(struct repair_dir *d);
 
 #endif

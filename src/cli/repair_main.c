@@ -134,7 +134,7 @@ static int read_config(const char *path, const char *name, char **out, struct mf
 
 /* --- one store after the other ---------------------------------------------------------------- */
 
-/* Streams that were being made or deleted: the server's next start removes them. */
+/* Streams that were being created or deleted: the server's next start removes them. */
 static bool is_going(const char *path)
 {
     return strstr(path, "/.gone-") != NULL || strstr(path, "/.new-") != NULL;

@@ -1,5 +1,5 @@
-/* repair_report.c: what a repair kept and what it could not, to people and to scripts.  The names
- * of the JSON document are in mayfly(1) and stay. */
+/* repair_report.c: kept and lost messages of a repair, as text and JSON.  The names of the JSON
+ * document are in mayfly(1) and stay. */
 #include "cli/repair.h"
 
 #include "codec/jsonw.h"

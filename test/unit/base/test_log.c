@@ -258,7 +258,7 @@ static void test_log_that_cannot_be_opened_leaves_the_former_in_use(void)
     TEST_ASSERT_EQUAL_STRING(pid_line("[INF] still here\n"), read_file(path));
 }
 
-/* What logrotate does: move the file, signal, expect a new file of the old name. */
+/* The steps of logrotate: move the file, signal, expect a new file of the old name. */
 static void test_reopened_log_writes_to_a_new_file_of_the_old_name(void)
 {
     char moved[128];
@@ -406,8 +406,8 @@ static bool exists(const char *name)
     return access(file, F_OK) == 0;
 }
 
-/* Three kept: the one being written and the two youngest others.  What merely looks similar stays.
- */
+/* Three kept: the one being written and the two youngest others.  Files with merely similar names
+ * stay. */
 static void test_oldest_rotated_files_are_purged_and_nothing_else(void)
 {
     static char names[16][NAME];

@@ -32,7 +32,7 @@ static void test_a_quiet_clock_is_followed_to_the_nanosecond(void)
     TEST_ASSERT_EQUAL_INT64(0, steady_ahead_ns(&s, WALL + HOUR, MONO + HOUR));
 }
 
-/* What is due by the new time is due now. */
+/* Deadlines before the new time are due at once. */
 static void test_a_step_forward_is_followed_at_once(void)
 {
     TEST_ASSERT_EQUAL_INT64(0, steady_ahead_ns(&s, WALL + 10 * HOUR, MONO));
@@ -41,7 +41,8 @@ static void test_a_step_forward_is_followed_at_once(void)
     TEST_ASSERT_EQUAL_INT64(0, steady_ahead_ns(&s, WALL + 10 * HOUR + 1, MONO + 1));
 }
 
-/* What was past stays past, and a TTL of one second given now still lasts one second, not hours. */
+/* An expired message stays expired, and a TTL of one second given now still lasts one second, not
+ * hours. */
 static void test_a_step_back_by_hours_neither_goes_back_nor_stands_still(void)
 {
     int64_t deadline;

@@ -224,7 +224,7 @@ static void test_skipped_sequences_are_known_without_a_commit(void)
     TEST_ASSERT_EQUAL_UINT64(0, res.live.messages);
 }
 
-/* What recovery makes of a torn tail: a seal, and records of the lost group behind it. */
+/* Recovery writes a seal over a torn tail; records of the lost commit group remain behind it. */
 static void test_what_lies_behind_a_seal_does_not_count(void)
 {
     uint64_t at, end;

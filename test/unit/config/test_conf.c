@@ -155,7 +155,7 @@ static void test_dates_are_read_in_zulu_time(void)
     expect_string("v: 2016-05-04", "2016-05-04");
 }
 
-/* What looks like a number but is none is text: addresses, durations, versions. */
+/* Words that only begin like a number are text: addresses, durations, versions. */
 static void test_words_that_are_no_numbers_are_strings(void)
 {
     static const char *const words[] = {

@@ -233,7 +233,7 @@ static void test_wrong_entries_are_refused(void)
         refused(b[i][0], b[i][1]);
 }
 
-/* What no single value can tell. */
+/* Each value is valid by itself; the combination is not. */
 static void test_bounds_that_contradict_each_other_are_refused(void)
 {
     refused("ttl { default: \"48h\", max: \"24h\" }",

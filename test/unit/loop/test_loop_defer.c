@@ -186,8 +186,8 @@ static void on_close_phase(uv_handle_t *h)
     loop_defer(l, &stopper);
 }
 
-/* Whatever part of a turn queues the hook, nothing else will ever wake the loop: if it waited with
- * the hook in its queue, it would wait until the alarm. */
+/* Any part of a turn may queue the hook, and nothing else wakes the loop: if it waited with the
+ * hook in its queue, it would wait until the alarm. */
 static void test_loop_does_not_wait_while_a_hook_is_queued(void)
 {
     struct loop_timer *t = loop_timer_new(l, defer_stopper, NULL);

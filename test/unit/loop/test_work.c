@@ -228,7 +228,7 @@ static bool run_and_defer(struct work_task *t)
     return false;
 }
 
-/* What a slice writes leaves in the same turn. */
+/* Bytes that a time slice writes are sent in the same turn. */
 static void test_hooks_of_a_slice_run_in_its_turn(void)
 {
     struct work_owner o = {.name = NULL};

@@ -21,7 +21,7 @@ void tearDown(void)
 
 #define MODEL (4u << 20)
 
-/* What is queued in q, compared through iovecs of any number. */
+/* Compares the bytes of q through iovecs of any number. */
 static void check_queue(const struct chunk_queue *q, const uint8_t *want, size_t n, int max)
 {
     struct iovec iov[64];

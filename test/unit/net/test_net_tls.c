@@ -157,8 +157,8 @@ static void test_client_certificate_is_described_as_nats_server_maps_it(void)
     finish();
 }
 
-/* What needs an escape, an attribute outside nats-server's table, several values where Go keeps
- * one. */
+/* Characters that need an escape, an attribute outside nats-server's table, several values where
+ * Go keeps one. */
 static void test_odd_subject_is_escaped_and_has_no_dn(void)
 {
     use_tls(server_tls(true, 0));

@@ -184,7 +184,8 @@ static void test_set_replaces_or_adds_at_the_end(void)
               "NATS/1.0\r\nA:1\r\nB: 3\r\nA: 4\r\n\r\n"); /* the first one counts */
     check_set("NATS/1.0\r\nA:\r\n\r\n", "A", "1", "NATS/1.0\r\nA:1\r\n\r\n");
     check_set("NATS/1.0 100\r\n\r\n", "A", "1", "NATS/1.0 100\r\nA: 1\r\n\r\n");
-    /* What is no block becomes none, but holds the header where header_get() finds it. */
+    /* Bytes that are no header block stay invalid, but hold the header where header_get() finds
+     * it. */
     check_set("junk", "A", "1", "junk\r\nA: 1\r\n\r\n");
     check_set("NATS/1.0\r\n", "A", "1", "NATS/1.0\r\nA: 1\r\n\r\n");
     check_set("NATS/1.0\r\nA: 2", "A", "1", "NATS/1.0\r\nA: 1\r\n");
@@ -287,7 +288,7 @@ static void test_random_set_and_remove_round_trip(void)
     }
 }
 
-/* Whatever the bytes: after set the value is found, after remove it is not. */
+/* For any bytes: after set the value is found, after remove it is not. */
 static void test_random_bytes_keep_the_promises(void)
 {
     static const char spice[] = "A:\r\n 1NATS/.0";

@@ -296,8 +296,8 @@ static void test_other_verbs_follow_the_reference(void)
     check_rows(rows, MF_COUNT(rows));
 }
 
-/* What counts is the first argument byte up to the CR; blanks in front and junk are counted apart,
- * so that nobody can make us buffer without end. */
+/* The limit counts from the first argument byte to the CR.  Blanks in front and junk are counted
+ * apart, so that no client can make the server buffer without end. */
 static void test_control_line_limit_is_exact(void)
 {
     static const struct row rows[] = {

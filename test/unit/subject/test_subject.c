@@ -18,7 +18,7 @@ static bool match(const char *pattern, const char *literal)
     return subject_match(mf_str(pattern), mf_str(literal));
 }
 
-/* What a SUB may name; nats-server answers anything else with "Invalid Subject". */
+/* Subjects that a SUB may name; nats-server answers others with "Invalid Subject". */
 static void test_patterns_by_the_grammar_are_valid(void)
 {
     static const char *const good[] = {

@@ -164,7 +164,7 @@ static void R000_22_client_then_namespace_then_pattern_then_system(void)
     world_gives(50 * S, "server", "s.a", SAID);
 }
 
-/* What a writer says is parsed by ttl.h; its value arrives here. */
+/* ttl.h parses the writer's TTL; a policy gets its value. */
 static void R000_24_digits_are_seconds(void)
 {
     int64_t ttl;

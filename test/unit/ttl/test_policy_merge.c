@@ -157,7 +157,7 @@ static void test_the_first_entry_that_matches_holds(void)
     world_gives(3 * H, "default", "s.a", SAID);
 }
 
-/* What an entry says for many streams may not fit one of them: that is no reason to refuse it. */
+/* The keys of an entry for many streams may not fit one of them: the stream is still accepted. */
 static void test_an_entry_that_does_not_fit_is_noted(void)
 {
     entry.keys.scope = POLICY_SCOPE_SUBJECT;
