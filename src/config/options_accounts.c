@@ -149,7 +149,7 @@ static void read_mapping(struct opt *c, const struct conf_value *v, struct optio
         read_dest(c, v, m);
     }
     for (size_t i = 0; i < m->ndests; i++) {
-        const char *bad = text_transform_error(m->source, m->dests[i].subject, false);
+        const char *bad = text_mapping_error(c->a, m->source, m->dests[i].subject);
         if (bad != NULL)
             opt_error(c, v, "Error adding mapping for \"%s\" to \"%s\" : %s", m->source,
                       m->dests[i].subject, bad);

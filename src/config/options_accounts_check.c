@@ -233,7 +233,7 @@ static bool comes_back(struct directory *d, const struct walk *w, const char *su
             continue;
         const char *local = m->local;
         const char *met = service ? m->subject : local;
-        if (!text_subjects_collide(subject, met))
+        if (!subject_overlap(mf_str(subject), mf_str(met)))
             continue;
         const struct options_account *from = find_account(d, m->account);
         if (from == NULL)
@@ -265,8 +265,7 @@ static const char *import_error(struct directory *d, const struct options_accoun
         return "import forms a cycle";
     if (m->to == NULL || strcmp(m->to, m->subject) == 0 || text_subject_literal(m->subject))
         return NULL;
-    return m->service ? text_transform_error(text_untokenize(d->c->a, m->subject), m->to, true)
-                      : text_transform_error(m->subject, m->to, true);
+    return text_import_error(d->c->a, m);
 }
 
 static void check_import(struct directory *d, const struct options_account *a, size_t i)

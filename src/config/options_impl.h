@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "config/conf.h"
 #include "config/options.h"
+#include "subject/subject.h"
 
 #include "base/arena.h"
 
@@ -115,17 +116,32 @@ bool opt_percent(const struct conf_value *v, int *out);
 /* "did you mean": the nearest of the names of the fields, or NULL. */
 const char *opt_nearest(const struct opt_block *b, const char *key, char *buf, size_t cap);
 
-/* --- texts (options_text.c) ------------------------------------------------------------------- */
-bool text_subject_valid(const char *s);
-bool text_subject_literal(const char *s);
+/* --- subjects: as in subject.h, of C strings ----------------------------------------------------
+ */
+static inline bool text_subject_valid(const char *s)
+{
+    return subject_valid(mf_str(s));
+}
+static inline bool text_subject_literal(const char *s)
+{
+    return subject_valid_literal(mf_str(s));
+}
 /* Does every subject that b matches also match a? */
-bool text_subject_covers(const char *a, const char *b);
-/* Could one literal subject match both? */
-bool text_subjects_collide(const char *a, const char *b);
-/* NULL, or why dest can not be made from src.  strict: an import, where it must be reversible. */
-const char *text_transform_error(const char *src, const char *dest, bool strict);
+static inline bool text_subject_covers(const char *a, const char *b)
+{
+    return subject_is_subset(mf_str(b), mf_str(a));
+}
+
+/* --- mappings (options_mapping.c) --------------------------------------------------------------
+ */
+/* NULL, or the reason why dest cannot be made from src; in the arena, or static. */
+const char *text_mapping_error(struct arena *a, const char *src, const char *dest);
+/* The same for an import with wildcards and a `to`. */
+const char *text_import_error(struct arena *a, const struct options_import *m);
 /* $1 and {{wildcard(1)}} into '*'. */
 char *text_untokenize(struct arena *a, const char *subject);
+
+/* --- texts (options_text.c) ------------------------------------------------------------------- */
 /* prefix: 'U' user, 'A' account, 'O' operator, 'X' curve, 0: any public key. */
 bool text_nkey_valid(const char *s, char prefix);
 bool text_nkey_seed_valid(const char *s, char prefix);

@@ -259,6 +259,8 @@ static void test_mappings_and_domains_that_lead_nowhere_are_refused(void)
          "total weight needs to be <= 100"},
         {"mappings { a: { destination: b, weight: 101 } }", "Invalid weight"},
         {"mappings { \"a.*\": \"b.$2\" }", "wildcard index out of range"},
+        {"mappings { \"a.*\": \"b.$2\" }", "out of range in $2: [2]"},
+        {"mappings { \"a.*\": \"b.{{WILDCARD(1)}}\" }", "t.conf:1:"}, /* with its place */
         {"mappings { \"a.*\": \"b.{{nope(1)}}\" }", "unknown function"},
         {"mappings { \"a.*\": \"b.{{partition()}}\" }", "invalid or in the wrong format"},
         {"mappings { \"a.*\": \"b.{{split(1)}}\" }", "not enough arguments"},
@@ -269,6 +271,26 @@ static void test_mappings_and_domains_that_lead_nowhere_are_refused(void)
          "system account not setup"},
     };
     expect_all(b, MF_COUNT(b));
+}
+
+/* nats-server accepts these odd destinations, and so does the transform that runs later. */
+static void test_mappings_that_nats_server_accepts_are_accepted(void)
+{
+    static const char *const fine[] = {
+        "mappings { \"a.*\": \"b.$0\" }",
+        "mappings { \"a.*\": \"b.{{wildcard(0)}}\" }",
+        "mappings { \"a.*\": \"b.{{splitFromRight(1,-1)}}\" }",
+        "mappings { \"a.*\": \"b.{{partition(-3,1)}}\" }",
+        "accounts { A { exports: [{stream: \"x.>\"}] }, "
+        "B { imports: [{stream: {account: A, subject: \"x.*\"}, to: \"y.$1.*\"}] } }",
+    };
+
+    for (size_t i = 0; i < MF_COUNT(fine); i++) {
+        struct options *o = NULL;
+        int rc = options_parse(&o, mf_str(fine[i]), "t.conf", &e);
+        TEST_ASSERT_EQUAL_MESSAGE(0, rc, rc == 0 ? "" : e.text);
+        options_free(o);
+    }
 }
 
 /* --- TLS, listeners --------------------------------------------------------------------------- */
@@ -358,6 +380,7 @@ int main(void)
     RUN_TEST(test_users_that_do_not_fit_together_are_refused);
     RUN_TEST(test_accounts_that_do_not_fit_together_are_refused);
     RUN_TEST(test_mappings_and_domains_that_lead_nowhere_are_refused);
+    RUN_TEST(test_mappings_that_nats_server_accepts_are_accepted);
     RUN_TEST(test_tls_and_listeners_that_can_not_work_are_refused);
     RUN_TEST(test_all_errors_are_told_at_once_as_far_as_they_fit);
     return UNITY_END();
