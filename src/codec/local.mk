@@ -6,8 +6,9 @@ noinst_LIBRARIES += %D%/libcodec.a
 	%D%/json_read_impl.h %D%/json_scan.c %D%/json_scan_impl.h %D%/json_text.c %D%/json_time.c \
 	%D%/jsonw.c %D%/jsonw.h %D%/log_json.c %D%/log_json.h %D%/s2.c %D%/s2.h %D%/s2_frame.c %D%/sha256.c %D%/sha256.h %D%/tar.c \
 	%D%/tar.h
-%C%_libcodec_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
+%C%_libcodec_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(SODIUM_CFLAGS)
 
+# Programs that use sha256.h add $(SODIUM_LIBS); the others, mayfly among them, do without it.
 CODEC_LIBS = %D%/libcodec.a $(BASE_LIBS)
 
 UNIT_TESTS += test/unit/codec/jsonw
@@ -30,5 +31,5 @@ test_unit_codec_highway_LDADD = $(CODEC_LIBS) $(UNITY_LIBS)
 test_unit_codec_highway_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/codec/sha256
 test_unit_codec_sha256_SOURCES = test/unit/codec/test_sha256.c
-test_unit_codec_sha256_LDADD = $(CODEC_LIBS) $(UNITY_LIBS)
+test_unit_codec_sha256_LDADD = $(CODEC_LIBS) $(SODIUM_LIBS) $(UNITY_LIBS)
 test_unit_codec_sha256_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -1,5 +1,5 @@
-/* sha256.h: SHA-256 (FIPS 180-4) of a few bytes, for names that must be nats-server's.  Not for
- * secrets, and not fast.  O(bytes). */
+/* sha256.h: SHA-256 (FIPS 180-4) of a few bytes, for names that must be nats-server's.  O(bytes).
+ */
 #ifndef MAYFLY_SHA256_H
 #define MAYFLY_SHA256_H
 
@@ -7,8 +7,8 @@
 
 #define SHA256_BYTES 32
 void sha256(struct mf_slice text, uint8_t out[SHA256_BYTES]);
-/* Eight letters and digits of it, as nats-server names what belongs to an account, a source or a
- * stream.  NUL-terminated. */
+/* Eight letters and digits of the digest, as in nats-server's names of sources and accounts.
+ * NUL-terminated. */
 #define SHA256_SHORT 9
 void sha256_short(struct mf_slice text, char out[SHA256_SHORT]);
 

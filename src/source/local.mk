@@ -5,7 +5,7 @@ noinst_LIBRARIES += %D%/libsource.a
 	%D%/origin_impl.h %D%/source_impl.h %D%/source.h
 %C%_libsource_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-SOURCE_LIBS = %D%/libsource.a $(STREAM_LIBS) $(ACCOUNT_LIBS)
+SOURCE_LIBS = %D%/libsource.a $(STREAM_LIBS) $(ACCOUNT_LIBS) $(SODIUM_LIBS)
 
 # The pure parts; then a stream that follows a made-up origin, and the same while memory runs out.
 UNIT_TESTS += test/unit/source/source test/unit/source/source_link test/unit/source/source_nomem
