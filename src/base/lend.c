@@ -1,6 +1,8 @@
 /* lend.c: the pool of scratch buffers, and the check that shared ones do not outlive a publish. */
 #include "base/lend.h"
 
+#include "base/pool.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -13,20 +15,19 @@
 
 struct lent {
     struct mf_buf buf; /* first: lend_give() gets its address */
-    struct lent *next;
+    struct mf_spare spare;
 };
 
-static _Thread_local struct lent *pool;
-static _Thread_local size_t pooled;
+static _Thread_local struct mf_pool pool = MF_POOL_INIT(POOL_MAX);
 
 struct mf_buf *lend_take(void)
 {
-    struct lent *l = pool;
+    struct mf_spare *s = mf_pool_take(&pool);
+    struct lent *l;
 
-    if (l == NULL)
+    if (s == NULL)
         return (l = calloc(1, sizeof *l)) == NULL ? NULL : &l->buf;
-    pool = l->next;
-    pooled--;
+    l = mf_container(s, struct lent, spare);
 #if LEND_CHECKED
     ASAN_UNPOISON_MEMORY_REGION(l->buf.ptr, l->buf.cap);
 #endif
@@ -43,7 +44,7 @@ void lend_give(struct mf_buf *b)
     mf_buf_clear(b);
     if (b->cap > KEEP)
         mf_buf_fini(b);
-    if (pooled >= POOL_MAX) {
+    if (!mf_pool_give(&pool, &l->spare)) {
         mf_buf_fini(b);
         free(l);
         return;
@@ -51,20 +52,17 @@ void lend_give(struct mf_buf *b)
 #if LEND_CHECKED
     ASAN_POISON_MEMORY_REGION(b->ptr, b->cap);
 #endif
-    l->next = pool;
-    pool = l;
-    pooled++;
 }
 
 void lend_fini(void)
 {
-    while (pool != NULL) {
-        struct lent *l = pool;
-        pool = l->next;
+    struct mf_spare *s;
+
+    while ((s = mf_pool_take(&pool)) != NULL) {
+        struct lent *l = mf_container(s, struct lent, spare);
         mf_buf_fini(&l->buf);
         free(l);
     }
-    pooled = 0;
 }
 
 /* --- the check -------------------------------------------------------------------------------- */

@@ -14,20 +14,27 @@ struct deflater {
 };
 static struct {
     size_t users;
-    struct ws_reader *readers;
-    struct ws_inflater *inflaters;
-    struct ws_slab *slabs;
-    size_t nreaders, ninflaters, nslabs;
+    struct mf_pool readers, inflaters, slabs;
     wslay_frame_context_ptr writer;
     struct deflater small, large;
     struct mf_buf deflated;
-} pool;
+} pool = {
+    .readers = MF_POOL_INIT(SPARES),
+    .inflaters = MF_POOL_INIT(SPARES),
+    .slabs = MF_POOL_INIT(SPARES),
+};
 
 static void deflater_end(struct deflater *d)
 {
     if (d->ready)
         deflateEnd(&d->z);
     d->ready = false;
+}
+
+static void inflater_free(struct ws_inflater *i)
+{
+    inflateEnd(&i->z);
+    free(i);
 }
 
 void ws_pool_retain(void)
@@ -37,22 +44,16 @@ void ws_pool_retain(void)
 
 void ws_pool_release(void)
 {
+    struct mf_spare *s;
+
     if (--pool.users > 0)
         return;
-    for (struct ws_reader *r; (r = pool.readers) != NULL;) {
-        pool.readers = r->next;
-        ws_reader_drop(r);
-    }
-    for (struct ws_inflater *i; (i = pool.inflaters) != NULL;) {
-        pool.inflaters = i->next;
-        inflateEnd(&i->z);
-        free(i);
-    }
-    for (struct ws_slab *s; (s = pool.slabs) != NULL;) {
-        pool.slabs = s->next;
-        free(s);
-    }
-    pool.nreaders = pool.ninflaters = pool.nslabs = 0;
+    while ((s = mf_pool_take(&pool.readers)) != NULL)
+        ws_reader_drop(mf_container(s, struct ws_reader, spare));
+    while ((s = mf_pool_take(&pool.inflaters)) != NULL)
+        inflater_free(mf_container(s, struct ws_inflater, spare));
+    while ((s = mf_pool_take(&pool.slabs)) != NULL)
+        free(mf_container(s, struct ws_slab, spare));
     ws_writer_drop();
     deflater_end(&pool.small);
     deflater_end(&pool.large);
@@ -72,13 +73,11 @@ static ssize_t reader_recv(uint8_t *buf, size_t len, int flags, void *arg)
 struct ws_reader *ws_reader_take(void)
 {
     static const struct wslay_frame_callbacks callbacks = {.recv_callback = reader_recv};
-    struct ws_reader *r = pool.readers;
+    struct mf_spare *s = mf_pool_take(&pool.readers);
+    struct ws_reader *r;
 
-    if (r != NULL) {
-        pool.readers = r->next;
-        pool.nreaders--;
-        return r;
-    }
+    if (s != NULL)
+        return mf_container(s, struct ws_reader, spare);
     r = calloc(1, sizeof *r);
     if (r != NULL && wslay_frame_context_init(&r->ctx, &callbacks, r) != 0) {
         free(r);
@@ -97,25 +96,18 @@ void ws_reader_drop(struct ws_reader *r)
 
 void ws_reader_give(struct ws_reader *r)
 {
-    if (r == NULL || pool.nreaders == SPARES) {
+    if (r == NULL || !mf_pool_give(&pool.readers, &r->spare))
         ws_reader_drop(r);
-        return;
-    }
-    r->next = pool.readers;
-    pool.readers = r;
-    pool.nreaders++;
 }
 
 /* --- inflaters and slabs ---------------------------------------------------------------------- */
 struct ws_inflater *ws_inflater_take(void)
 {
-    struct ws_inflater *i = pool.inflaters;
+    struct mf_spare *s = mf_pool_take(&pool.inflaters);
+    struct ws_inflater *i;
 
-    if (i != NULL) {
-        pool.inflaters = i->next;
-        pool.ninflaters--;
-        return i;
-    }
+    if (s != NULL)
+        return mf_container(s, struct ws_inflater, spare);
     i = calloc(1, sizeof *i);
     if (i != NULL && inflateInit2(&i->z, -MAX_WBITS) != Z_OK) {
         free(i);
@@ -126,28 +118,16 @@ struct ws_inflater *ws_inflater_take(void)
 
 void ws_inflater_give(struct ws_inflater *i)
 {
-    if (i == NULL)
-        return;
-    if (pool.ninflaters == SPARES || inflateReset(&i->z) != Z_OK) {
-        inflateEnd(&i->z);
-        free(i);
-        return;
-    }
-    i->next = pool.inflaters;
-    pool.inflaters = i;
-    pool.ninflaters++;
+    if (i != NULL && (inflateReset(&i->z) != Z_OK || !mf_pool_give(&pool.inflaters, &i->spare)))
+        inflater_free(i);
 }
 
 struct ws_slab *ws_slab_take(void)
 {
-    struct ws_slab *s = pool.slabs;
+    struct mf_spare *spare = mf_pool_take(&pool.slabs);
+    struct ws_slab *s =
+        spare != NULL ? mf_container(spare, struct ws_slab, spare) : malloc(sizeof *s);
 
-    if (s != NULL) {
-        pool.slabs = s->next;
-        pool.nslabs--;
-    } else {
-        s = malloc(sizeof *s);
-    }
     if (s != NULL)
         s->len = 0;
     return s;
@@ -155,13 +135,8 @@ struct ws_slab *ws_slab_take(void)
 
 void ws_slab_give(struct ws_slab *s)
 {
-    if (s == NULL || pool.nslabs == SPARES) {
+    if (s == NULL || !mf_pool_give(&pool.slabs, &s->spare))
         free(s);
-        return;
-    }
-    s->next = pool.slabs;
-    pool.slabs = s;
-    pool.nslabs++;
 }
 
 /* --- the writer ------------------------------------------------------------------------------- */

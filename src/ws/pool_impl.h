@@ -7,7 +7,7 @@
 #ifndef MAYFLY_WS_POOL_H
 #define MAYFLY_WS_POOL_H
 
-#include "base/base.h"
+#include "base/pool.h"
 #include "ws/unmask_impl.h"
 
 #include <wslay/wslay.h>
@@ -17,7 +17,7 @@
 #define WS_SLAB        (64u << 10)
 
 struct ws_reader {
-    struct ws_reader *next;
+    struct mf_spare spare;
     wslay_frame_context_ptr ctx;
     struct ws_unmask feed; /* what ctx reads from */
     uint64_t framed;       /* bytes of whole frames: feed.given at a frame boundary */
@@ -27,11 +27,11 @@ struct ws_reader {
     uint8_t control[WS_CONTROL_MAX];
 };
 struct ws_inflater {
-    struct ws_inflater *next;
+    struct mf_spare spare;
     z_stream z;
 };
 struct ws_slab {
-    struct ws_slab *next;
+    struct mf_spare spare;
     size_t len;
     uint8_t bytes[WS_SLAB];
 };
