@@ -1,6 +1,8 @@
 /* log_file.c: the log's file: append, reopen, rotate by size, purge old ones. */
 #include "base/log_sink_impl.h"
 
+#include "base/array.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -130,14 +132,8 @@ struct names {
 
 static bool names_add(struct names *v, const char *name)
 {
-    if (v->n == v->cap) {
-        size_t cap = v->cap == 0 ? 16 : v->cap * 2;
-        char **at = realloc(v->at, cap * sizeof *at);
-        if (at == NULL)
-            return false;
-        v->at = at;
-        v->cap = cap;
-    }
+    if (mf_array_reserve(&v->at, &v->cap, v->n + 1, sizeof *v->at) != 0)
+        return false;
     v->at[v->n] = mf_slice_dup(mf_str(name));
     if (v->at[v->n] == NULL)
         return false;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static size_t least(size_t a, size_t b)
+static size_t lower_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -19,7 +19,7 @@ static void begin_pair(struct msort *s)
         s->lo = 0;
     }
     s->i = s->k = s->lo;
-    s->j = least(s->lo + s->run, s->n);
+    s->j = lower_of(s->lo + s->run, s->n);
 }
 
 int msort_init(struct msort *s, void *array, size_t n, size_t size,
@@ -38,7 +38,7 @@ int msort_init(struct msort *s, void *array, size_t n, size_t size,
 bool msort_step(struct msort *s, unsigned moves)
 {
     for (; moves > 0 && s->run < s->n; moves--) {
-        size_t mid = least(s->lo + s->run, s->n), end = least(mid + s->run, s->n), from;
+        size_t mid = lower_of(s->lo + s->run, s->n), end = lower_of(mid + s->run, s->n), from;
         bool first = s->i < mid &&
                      (s->j >= end || s->cmp(s->at + s->i * s->size, s->at + s->j * s->size) <= 0);
         from = first ? s->i++ : s->j++;

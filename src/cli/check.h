@@ -91,6 +91,7 @@ struct check_result {
     /* In the order found; log damage first, ascending. */
     struct check_damage *damage;
     size_t damages;        /* in the list */
+    size_t damage_cap;     /* room in the list */
     size_t log_damages;    /* of these: found while reading the log */
     uint64_t damage_count; /* in all: 0 means clean */
 
@@ -114,7 +115,7 @@ struct check_result {
     uint64_t lost; /* alive by the checkpoint, their records damaged or missing */
 
     char (*note)[192]; /* worth knowing, not damage */
-    size_t notes;
+    size_t notes, note_cap;
 };
 
 /* Verifies one store.  0: done, and out (the caller's to fini) says what was found, damage or not.

@@ -6,6 +6,8 @@
  * is in order and the next record vouches for it, nothing but that message is hidden. */
 #include "cli/check_impl.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 #define MESSAGE_MIN 56u /* bytes of the shortest message on disk */
@@ -54,15 +56,8 @@ int doubt_redeadline(struct run *r, uint64_t seq)
 
     if (d->about.segment == 0 || !model_has(r->m, seq))
         return 0;
-    if (d->count == d->cap) {
-        size_t cap = d->cap == 0 ? 64 : 2 * d->cap;
-        uint64_t *p = realloc(d->alive, cap * sizeof *p);
-
-        if (p == NULL)
-            return MF_NOMEM;
-        d->alive = p;
-        d->cap = cap;
-    }
+    if (mf_array_reserve(&d->alive, &d->cap, d->count + 1, sizeof *d->alive) != 0)
+        return MF_NOMEM;
     d->alive[d->count++] = seq;
     return 0;
 }

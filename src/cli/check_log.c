@@ -7,6 +7,7 @@
  * segment that has commits, the greatest in every log a server wrote; the lowest file) and looks at
  * every commit; where one contradicts them, the caller runs again. */
 #include "cli/check_impl.h"
+#include "base/array.h"
 
 #include "codec/checksum.h"
 
@@ -144,15 +145,9 @@ static int apply_erase(struct run *r, const struct rec *rec)
     model_remove(r->m, rd64(rec->p + 16));
     if (r->quiet || !pos_before(at, r->synced))
         return 0;
-    if (r->seen_erased_count == r->seen_erased_cap) {
-        size_t cap = r->seen_erased_cap == 0 ? 64 : 2 * r->seen_erased_cap;
-        uint64_t *p = realloc(r->seen_erased, cap * sizeof *p);
-
-        if (p == NULL)
-            return MF_NOMEM;
-        r->seen_erased = p;
-        r->seen_erased_cap = cap;
-    }
+    if (mf_array_reserve(&r->seen_erased, &r->seen_erased_cap, r->seen_erased_count + 1,
+                         sizeof *r->seen_erased) != 0)
+        return MF_NOMEM;
     r->seen_erased[r->seen_erased_count++] = rd64(rec->p + 16);
     return 0;
 }

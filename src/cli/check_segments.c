@@ -1,5 +1,6 @@
 /* check_segments.c: lists segment files, checks their names, headers and sizes, and loads one. */
 #include "cli/check_impl.h"
+#include "base/array.h"
 
 #include "codec/checksum.h"
 
@@ -38,15 +39,8 @@ static uint64_t number_of(const char *name)
 
 static int add_segment(struct ctx *c, uint64_t number)
 {
-    if (c->segs == c->seg_cap) {
-        size_t cap = c->seg_cap == 0 ? 16 : c->seg_cap * 2;
-        struct seg *seg = realloc(c->seg, cap * sizeof *seg);
-
-        if (seg == NULL)
-            return MF_NOMEM;
-        c->seg = seg;
-        c->seg_cap = cap;
-    }
+    if (mf_array_reserve(&c->seg, &c->seg_cap, c->segs + 1, sizeof *c->seg) != 0)
+        return MF_NOMEM;
     c->seg[c->segs++] = (struct seg){.number = number};
     return 0;
 }

@@ -1,6 +1,7 @@
 /* check_store.c: verifies one store from its files: the order of the steps, and the list of
  * findings. */
 #include "cli/check_impl.h"
+#include "base/array.h"
 
 #include "codec/checksum.h"
 
@@ -32,14 +33,6 @@ const char *check_cp_text(enum check_cp state)
 
 /* --- findings --------------------------------------------------------------------------------- */
 
-/* Room for one more of `count` elements, a power of two at a time. */
-static void *room(void *list, size_t count, size_t size)
-{
-    if (count != 0 && (count & (count - 1)) != 0)
-        return list;
-    return realloc(list, (count == 0 ? 1 : count * 2) * size);
-}
-
 struct check_damage *check_found(struct ctx *c, enum check_kind kind, uint64_t segment,
                                  uint64_t offset, uint64_t length, const char *fmt, ...)
 {
@@ -50,13 +43,11 @@ struct check_damage *check_found(struct ctx *c, enum check_kind kind, uint64_t s
     res->damage_count++;
     if (res->damages == CHECK_MAX_DAMAGE)
         return NULL;
-    d = room(res->damage, res->damages, sizeof *d);
-    if (d == NULL) {
+    if (mf_array_reserve(&res->damage, &res->damage_cap, res->damages + 1, sizeof *d) != 0) {
         c->nomem = true;
         return NULL;
     }
-    res->damage = d;
-    d += res->damages++;
+    d = &res->damage[res->damages++];
     *d =
         (struct check_damage){.kind = kind, .segment = segment, .offset = offset, .length = length};
     if (segment == 0)
@@ -72,17 +63,14 @@ struct check_damage *check_found(struct ctx *c, enum check_kind kind, uint64_t s
 void check_note(struct ctx *c, const char *fmt, ...)
 {
     struct check_result *res = c->res;
-    void *list;
     va_list ap;
 
     if (res->notes == MAX_NOTES)
         return;
-    list = room(res->note, res->notes, sizeof *res->note);
-    if (list == NULL) {
+    if (mf_array_reserve(&res->note, &res->note_cap, res->notes + 1, sizeof *res->note) != 0) {
         c->nomem = true;
         return;
     }
-    res->note = list;
     va_start(ap, fmt);
     (void)vsnprintf(res->note[res->notes++], sizeof *res->note, fmt, ap);
     va_end(ap);

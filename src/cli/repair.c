@@ -1,6 +1,7 @@
 /* repair.c: decides which messages and blobs of a store the copy gets.  docs/disk-format.md,
  * "Repair". */
 #include "cli/repair.h"
+#include "base/array.h"
 
 #include "base/rand.h"
 
@@ -33,8 +34,6 @@ struct repair {
 
 static void add_range(struct repair_ranges *r, uint64_t first, uint64_t last)
 {
-    struct repair_range *p;
-
     r->sequences += last - first + 1;
     if (r->count > 0 && r->at[r->count - 1].last + 1 == first) {
         r->at[r->count - 1].last = last;
@@ -42,16 +41,9 @@ static void add_range(struct repair_ranges *r, uint64_t first, uint64_t last)
     }
     if (r->count == REPAIR_MAX_RANGES)
         return;
-    if (r->count == r->cap) {
-        size_t cap = r->cap == 0 ? 16 : 2 * r->cap;
-
-        p = realloc(r->at, cap * sizeof *p);
-        if (p == NULL) {
-            r->failed = true;
-            return;
-        }
-        r->at = p;
-        r->cap = cap;
+    if (mf_array_reserve(&r->at, &r->cap, r->count + 1, sizeof *r->at) != 0) {
+        r->failed = true;
+        return;
     }
     r->at[r->count++] = (struct repair_range){first, last};
 }

@@ -4,6 +4,7 @@
  * is left.  The stack is explicit and as deep as the longest pattern, so that neither a long
  * subject nor a long pattern can exhaust ours. */
 #include "router/trie_impl.h"
+#include "base/array.h"
 
 #include "codec/hash.h"
 
@@ -35,14 +36,8 @@ uint32_t trie_split(struct trie *t, struct mf_slice subject)
 
 static bool list_add(struct trie_list *l, uintptr_t item)
 {
-    if (l->n == l->cap) {
-        uint32_t cap = l->cap == 0 ? 16 : l->cap * 2;
-        uintptr_t *v = realloc(l->v, cap * sizeof *v);
-        if (v == NULL)
-            return false;
-        l->v = v;
-        l->cap = cap;
-    }
+    if (l->n == l->cap && mf_array_reserve(&l->v, &l->cap, l->n + 1, sizeof *l->v) != 0)
+        return false;
     l->v[l->n++] = item;
     return true;
 }

@@ -70,7 +70,8 @@ static inline struct node *item_node(uintptr_t item)
 
 struct trie_list {
     uintptr_t *v;
-    uint32_t n, cap;
+    uint32_t n;
+    size_t cap;
 };
 
 struct trie_step {

@@ -8,6 +8,8 @@
  * far from the root. */
 #include "subject/pattern_impl.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 #define END UINT32_MAX /* of a label: the children are next */
@@ -35,14 +37,9 @@ static bool wants_overlap(const struct join *j)
 
 static void push_pair(struct join *j, struct place a, struct place b)
 {
-    if (j->n == j->cap) {
-        size_t cap = j->cap == 0 ? 64 : 2 * j->cap;
-        struct pair *at = realloc(j->at, cap * sizeof *at);
-        j->failed = j->failed || at == NULL;
-        if (at == NULL)
-            return;
-        j->at = at;
-        j->cap = cap;
+    if (j->n == j->cap && mf_array_reserve(&j->at, &j->cap, j->n + 1, sizeof *j->at) != 0) {
+        j->failed = true;
+        return;
     }
     j->at[j->n++] = (struct pair){a, b};
 }

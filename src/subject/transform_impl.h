@@ -31,7 +31,8 @@ struct piece {
 /* A growing list of wildcard numbers; partition() takes any number of them. */
 struct index_list {
     int64_t *v;
-    uint32_t n, cap;
+    uint32_t n;
+    size_t cap;
 };
 
 /* Parses one token of a destination; p->text borrows from token.  0, MF_INVAL with the error in

@@ -6,7 +6,8 @@
  * one call with a bad argument. */
 #include "subject/transform_impl.h"
 
-#include <stdlib.h>
+#include "base/array.h"
+
 
 /* A capital matches either case.  Order matters: the first that fits is taken. */
 static const struct {
@@ -138,14 +139,8 @@ static bool parse_int(struct mf_slice s, int64_t min, int64_t max, int64_t *out)
 
 static int add_index(struct index_list *l, struct piece *p, int64_t value)
 {
-    if (l->n == l->cap) {
-        uint32_t cap = l->cap == 0 ? 8 : l->cap * 2;
-        int64_t *v = realloc(l->v, cap * sizeof *v);
-        if (v == NULL)
-            return MF_NOMEM;
-        l->v = v;
-        l->cap = cap;
-    }
+    if (mf_array_reserve(&l->v, &l->cap, l->n + 1, sizeof *l->v) != 0)
+        return MF_NOMEM;
     l->v[l->n++] = value;
     p->count++;
     return 0;
