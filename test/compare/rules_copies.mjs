@@ -14,15 +14,18 @@ export const COPY_RULES = [
   {
     id: "lag-before-start",
     row: "`num_pending` of a consumer that starts beyond the last sequence",
-    match: ({ o, ours, theirs }) => {
+    match: (c) => {
+      const { o, ours, theirs } = c;
       if (!api(o, "STREAM.INFO.") && !api(o, "STREAM.LIST")) return false;
       const b = copy(theirs);
       const streams = (answer) => answer[0]?.data?.streams ?? [answer[0]?.data];
       let found = false;
       for (const [i, s] of streams(b).entries()) {
         for (const [k, from] of feeds(s).entries()) {
-          const asked = feeds(s?.config)[k];
-          if (!(asked?.opt_start_seq > 0 || asked?.opt_start_time) || !(from.lag > 0) || feeds(streams(ours)[i])[k]?.lag !== 0) continue;
+          // It begins later, or its origin was made anew and is shorter than what was copied.
+          const later = feeds(s.config).some((f) => f.name === from.name && (f.opt_start_seq > 0 || f.opt_start_time));
+          const anew = before(c).some((x) => x.subj === `STREAM.DELETE.${from.name}`);
+          if (!(later || anew) || !(from.lag > 0) || feeds(streams(ours)[i])[k]?.lag !== 0) continue;
           from.lag = 0;
           found = true;
         }
