@@ -116,6 +116,16 @@ export const COPY_RULES = [
     },
   },
   {
+    id: "mirror-answers",
+    row: "direct gets of an origin that has mirrors with `mirror_direct`",
+    // One that has not got the message, or under another subject, says so for its origin; which one answers is chance.
+    match: (c) => {
+      const stream = c.o.op === "get" && c.o.subj.split(".")[0];
+      const none = (answer) => /^NATS\/1\.0 404 /.test(answer[0]?.hdr);
+      return stream && none(c.theirs) && !none(c.ours) && configs(before(c)).some((x) => x.body.mirror?.name === stream && !c.refused?.has(x));
+    },
+  },
+  {
     id: "origin-deleted",
     row: "an origin that is deleted",
     match: (c) => {
