@@ -158,9 +158,10 @@ static void api_in_metrics(void *arg, struct doc *d)
     api_metrics(((struct program *)arg)->api, d);
 }
 
-static void api_in_health(void *arg, const struct health_query *q, health_tell tell, void *tell_arg)
+static void api_in_health(void *arg, const struct health_query *q, struct doc *d, health_tell tell,
+                          void *tell_arg)
 {
-    api_health(((struct program *)arg)->api, q, tell, tell_arg);
+    api_health(((struct program *)arg)->api, q, d, tell, tell_arg);
 }
 
 static bool api_in_account(void *arg, const struct account *a)

@@ -49,8 +49,10 @@ MF_MUSTCHECK int api_ttlz(struct api *a, struct mf_slice options, struct doc *d,
  * where it stores, too. */
 void api_write_varz(struct api *a, struct jsonw *w, bool paths);
 void api_metrics(struct api *a, struct doc *d); /* adds the steps of Prometheus' text */
-/* Tells of everything that is not well; nothing told: all is. */
-void api_health(struct api *a, const struct health_query *q, health_tell told, void *arg);
+/* Tells of everything that is not well, at once or in steps that it adds to d; nothing told: all
+ * is.  Strings of q are copied, arg must outlive the steps. */
+void api_health(struct api *a, const struct health_query *q, struct doc *d, health_tell told,
+                void *arg);
 bool api_enabled(struct api *a, const struct account *acc); /* has this account JetStream? O(n) */
 void api_log_start(struct api *a);                          /* what it runs with, into the log */
 
