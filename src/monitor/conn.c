@@ -309,7 +309,7 @@ static void render_later(struct conn *c, struct rendering *r)
 
     if (r->reply.urgent) {
         c->rendering = r;
-        doc_start(&r->doc, &m->work, rendered);
+        doc_start(&r->doc, &m->work, page_rendered);
         return;
     }
     if (m->nwaiting >= MONITOR_WAITING) {
