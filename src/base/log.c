@@ -126,10 +126,10 @@ static bool line_kept(void)
 static void emit_line(enum log_level level, int64_t wall_ns, struct mf_slice text)
 {
     struct mf_buf large = MF_BUF_INIT;
-    bool told = text.len > TEXT_KEPT && emit_with(&large, level, wall_ns, text);
+    bool written = text.len > TEXT_KEPT && emit_with(&large, level, wall_ns, text);
 
     mf_buf_fini(&large);
-    if (told)
+    if (written)
         return;
     if (text.len > TEXT_KEPT)
         text.len = TEXT_KEPT;
@@ -165,14 +165,14 @@ static void write_locked(enum log_level level, struct mf_slice text)
 }
 
 /* A text: in its own room, or, if it is longer, in memory. */
-struct told {
+struct formatted {
     char room[TEXT_KEPT + 1];
     struct mf_buf more;
     struct mf_slice text;
 };
 
-static void format_text(struct told *t, const char *fmt, va_list ap) MF_PRINTF(2, 0);
-static void format_text(struct told *t, const char *fmt, va_list ap)
+static void format_text(struct formatted *t, const char *fmt, va_list ap) MF_PRINTF(2, 0);
+static void format_text(struct formatted *t, const char *fmt, va_list ap)
 {
     va_list again;
 
@@ -190,7 +190,7 @@ static void format_text(struct told *t, const char *fmt, va_list ap)
 static void log_formatted(enum log_level level, const char *fmt, ...) MF_PRINTF(2, 3);
 static void log_formatted(enum log_level level, const char *fmt, ...)
 {
-    struct told t;
+    struct formatted t;
     va_list ap;
 
     va_start(ap, fmt);
@@ -207,7 +207,7 @@ bool log_enabled(enum log_level level)
 
 void log_write(enum log_level level, const char *fmt, ...)
 {
-    struct told t;
+    struct formatted t;
     va_list ap;
 
     if (!log_enabled(level))

@@ -12,7 +12,7 @@
 #define ENTRY       22u        /* bytes of a message, without bits and key */
 
 /* The first reason stays. */
-void cp_bad(struct cp *cp, uint64_t offset, uint64_t length, const char *why)
+void check_cp_bad(struct cp *cp, uint64_t offset, uint64_t length, const char *why)
 {
     cp->usable = false;
     if (cp->why != NULL)
@@ -41,7 +41,7 @@ static void take_header(struct cp *cp, const uint8_t *p)
     cp->header_ok = cp->usable = true;
 }
 
-int cp_open(struct ctx *c, struct cp *cp, struct mf_error *e)
+int check_cp_open(struct ctx *c, struct cp *cp, struct mf_error *e)
 {
     uint8_t p[CP_HEADER];
     uint64_t actual = 0;
@@ -59,7 +59,7 @@ int cp_open(struct ctx *c, struct cp *cp, struct mf_error *e)
     c->total += actual;
     if (got < sizeof p || memcmp(p, "MAYFLYCP", 8) != 0 ||
         checksum64(p, CP_HEADER - 8, 0) != rd64(p + CP_HEADER - 8)) {
-        cp_bad(cp, 0, got < sizeof p ? got : sizeof p, "the header is not valid");
+        check_cp_bad(cp, 0, got < sizeof p ? got : sizeof p, "the header is not valid");
         return 0;
     }
     if (rd32(p + 8) > CP_VERSION)
@@ -69,14 +69,14 @@ int cp_open(struct ctx *c, struct cp *cp, struct mf_error *e)
                        rd32(p + 8), CP_VERSION);
     if (rd32(p + 8) == 0 || rd32(p + 12) != CP_HEADER || rd32(p + 52) != 0 || rd64(p + 32) == 0 ||
         rd64(p + 40) < HEADER_PAGE || rd64(p + 40) % 8 != 0) {
-        cp_bad(cp, 0, CP_HEADER, "the header says what it must not");
+        check_cp_bad(cp, 0, CP_HEADER, "the header says what it must not");
         return 0;
     }
     take_header(cp, p);
     if (cp->size != actual)
-        cp_bad(cp, actual < cp->size ? actual : cp->size,
-               actual < cp->size ? cp->size - actual : actual - cp->size,
-               "the file does not have the size its header says");
+        check_cp_bad(cp, actual < cp->size ? actual : cp->size,
+                     actual < cp->size ? cp->size - actual : actual - cp->size,
+                     "the file does not have the size its header says");
     return 0;
 }
 
@@ -98,7 +98,7 @@ static uint32_t segment_of(const struct loader *l, uint64_t place)
 {
     uint64_t first = l->c->res->first_segment;
     uint64_t number = first + (((place >> 46) - first) & 0x3ffff);
-    size_t i = seg_at_or_after(l->c, number);
+    size_t i = check_seg_at_or_after(l->c, number);
 
     return i < l->c->segs && l->c->seg[i].number == number ? (uint32_t)i : NO_SEGMENT;
 }
@@ -144,7 +144,7 @@ static int64_t load_message(struct loader *l, const uint8_t *p, uint64_t room, u
     };
     l->last = seq;
     l->messages++;
-    return model_put(l->m, seq, &en) != 0 ? MF_NOMEM : (int64_t)length;
+    return check_model_put(l->m, seq, &en) != 0 ? MF_NOMEM : (int64_t)length;
 }
 
 static int64_t load_blob(struct loader *l, const uint8_t *p, uint64_t room)
@@ -156,11 +156,11 @@ static int64_t load_blob(struct loader *l, const uint8_t *p, uint64_t room)
     name = rd16(p);
     body = rd32(p + 2);
     if (room < 6 + name + body ||
-        model_find_blob(l->m, mf_slice(p + 6, (size_t)name)) != NULL) /* twice */
+        check_model_find_blob(l->m, mf_slice(p + 6, (size_t)name)) != NULL) /* twice */
         return 0;
     l->blobs++;
-    if (model_blob(l->m, mf_slice(p + 6, (size_t)name), mf_slice(p + 6 + name, (size_t)body), false,
-                   &(struct blob){.segment = NO_SEGMENT}) != 0)
+    if (check_model_blob(l->m, mf_slice(p + 6, (size_t)name), mf_slice(p + 6 + name, (size_t)body),
+                         false, &(struct blob){.segment = NO_SEGMENT}) != 0)
         return MF_NOMEM;
     return (int64_t)(6 + name + body);
 }
@@ -201,7 +201,7 @@ static int load_block(struct loader *l, uint64_t *at, struct mf_error *e)
         return e->code;
     length = got == sizeof head ? rd32(head + 8) : 0;
     if (length < BLOCK_HEAD || length > left) {
-        cp_bad(l->cp, *at, left, "the length of a block is not possible");
+        check_cp_bad(l->cp, *at, left, "the length of a block is not possible");
         return 0;
     }
     if (length > l->cap) {
@@ -216,7 +216,7 @@ static int load_block(struct loader *l, uint64_t *at, struct mf_error *e)
         return e->code;
     check_progress(l->c, got);
     if (got < length || checksum64(l->buf + 8, (size_t)length - 8, *at) != rd64(head)) {
-        cp_bad(l->cp, *at, length, "the check of a block does not match");
+        check_cp_bad(l->cp, *at, length, "the check of a block does not match");
         return 0;
     }
     l->too_long = false;
@@ -224,14 +224,14 @@ static int load_block(struct loader *l, uint64_t *at, struct mf_error *e)
     if (rc < 0)
         return mf_fail(e, MF_NOMEM, "load the checkpoint");
     if (rc == 0)
-        cp_bad(l->cp, *at, length, "the entries of a block are not in order");
+        check_cp_bad(l->cp, *at, length, "the entries of a block are not in order");
     else if (length > BLOCK_LIMIT && !l->too_long)
-        cp_bad(l->cp, *at, length, "a block is larger than 1 MiB for no reason");
+        check_cp_bad(l->cp, *at, length, "a block is larger than 1 MiB for no reason");
     *at += length;
     return 0;
 }
 
-int cp_load(struct ctx *c, struct cp *cp, struct model *m, struct mf_error *e)
+int check_cp_load(struct ctx *c, struct cp *cp, struct model *m, struct mf_error *e)
 {
     struct loader l = {.c = c, .cp = cp, .m = m};
     uint64_t at = CP_HEADER;
@@ -241,7 +241,7 @@ int cp_load(struct ctx *c, struct cp *cp, struct model *m, struct mf_error *e)
         rc = load_block(&l, &at, e);
     free(l.buf);
     if (rc == 0 && cp->usable && (l.messages != cp->messages || l.blobs != cp->blobs))
-        cp_bad(cp, 56, 16, "it does not hold as many messages and blobs as its header says");
-    model_saw(m, cp->last_seq);
+        check_cp_bad(cp, 56, 16, "it does not hold as many messages and blobs as its header says");
+    check_model_saw(m, cp->last_seq);
     return rc == 0 ? 0 : mf_wrap(e, CHECKPOINT_NAME);
 }

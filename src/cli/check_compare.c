@@ -73,7 +73,7 @@ static int compare_message(void *arg, uint64_t seq, const struct entry *en)
         note_difference(k, &k->only_log, log->line[k->at].seq);
     if (k->at == log->lines || log->line[k->at].seq != seq)
         only_in_checkpoint(k, seq, en);
-    else if (log->line[k->at++].digest != live_line(k->c, seq, en))
+    else if (log->line[k->at++].digest != check_live_line(k->c, seq, en))
         note_difference(k, &k->both_differ, seq);
     return 0;
 }
@@ -81,7 +81,7 @@ static int compare_message(void *arg, uint64_t seq, const struct entry *en)
 static void compare_blob(void *arg, const struct blob *b)
 {
     struct comparison *k = arg;
-    const struct blob *o = model_find_blob(&k->log->blobs, mf_slice(b->name, b->name_len));
+    const struct blob *o = check_model_find_blob(&k->log->blobs, mf_slice(b->name, b->name_len));
 
     k->c->res->cp_blobs++;
     if (o == NULL || o->body_len != b->body_len || o->body_hash != b->body_hash)
@@ -147,19 +147,19 @@ static void judge_checkpoint(struct comparison *k, struct cp *cp)
                           k->only_cp, k->only_log, k->both_differ, k->first_seq, k->blobs);
 }
 
-int compare_replay(struct ctx *c, struct cp *cp, const struct run *whole, struct run *behind,
-                   bool *old, struct mf_error *e)
+int check_compare_replay(struct ctx *c, struct cp *cp, const struct run *whole, struct run *behind,
+                         bool *old, struct mf_error *e)
 {
     struct comparison k = {.c = c, .stretches = c->res->log_damages};
-    int rc = cp_load(c, cp, behind->m, e);
+    int rc = check_cp_load(c, cp, behind->m, e);
 
     *old = rc == 0 && cp->usable && cp->pos.segment < whole->first;
     if (rc != 0 || !cp->usable || *old)
         return rc;
     if (!cp->at_record && !in_damage(&k, cp->pos))
-        cp_bad(cp, 32, 16, "its position is not where a record starts");
+        check_cp_bad(cp, 32, 16, "its position is not where a record starts");
     else if (cp->at_record && cp->chain_differs)
-        cp_bad(cp, 48, 4, "the record before its position is another one");
+        check_cp_bad(cp, 48, 4, "the record before its position is another one");
     if (!cp->usable)
         return 0;
     behind->c = c;
@@ -168,14 +168,14 @@ int compare_replay(struct ctx *c, struct cp *cp, const struct run *whole, struct
     behind->first = whole->first;
     behind->chain = cp->chain;
     behind->chain_known = cp->at_record;
-    rc = log_run(behind, cp->pos, e);
+    rc = check_log_run(behind, cp->pos, e);
     /* Only now: entries may be older than this mark and wait for a record that lifts them. */
-    model_mark(behind->m, cp->mark_t, cp->mark_s);
+    check_model_mark(behind->m, cp->mark_t, cp->mark_s);
     return rc;
 }
 
-int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
-                       const struct summary *log, struct mf_error *e)
+int check_compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
+                             const struct summary *log, struct mf_error *e)
 {
     struct comparison k = {.c = c, .log = log, .stretches = c->res->log_damages};
     struct model m;
@@ -183,8 +183,8 @@ int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
     bool old;
     int rc;
 
-    model_init(&m);
-    rc = compare_replay(c, cp, whole, &behind, &old, e);
+    check_model_init(&m);
+    rc = check_compare_replay(c, cp, whole, &behind, &old, e);
     if (old) {
         /* The records between are missing: the server reads the whole log, and so did this check.
          */
@@ -192,18 +192,18 @@ int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
         check_note(c, "the checkpoint is older than the first segment: the next start reads the "
                       "whole log instead");
     } else if (rc == 0 && cp->usable) {
-        if (model_each(&m, compare_message, &k) != 0)
+        if (check_model_each(&m, compare_message, &k) != 0)
             rc = mf_fail(e, MF_NOMEM, "compare the checkpoint");
         for (; k.at < log->lines; k.at++)
             note_difference(&k, &k.only_log, log->line[k.at].seq);
-        model_each_blob(&m, compare_blob, &k);
+        check_model_each_blob(&m, compare_blob, &k);
         if (c->res->cp_blobs < c->res->live.blobs)
             k.blobs += c->res->live.blobs - c->res->cp_blobs;
         c->res->cp_last_sequence = m.last;
         if (rc == 0)
             judge_checkpoint(&k, cp);
     }
-    doubt_fini(&behind.doubt);
-    model_fini(&m);
+    check_doubt_fini(&behind.doubt);
+    check_model_fini(&m);
     return rc;
 }

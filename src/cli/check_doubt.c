@@ -21,14 +21,14 @@ static int enter_lost(struct run *r, const struct rec *rec)
                        .length = rec->length - rec->fixed,
                        .flags = rec->flags};
 
-    model_saw(r->m, seq);
+    check_model_saw(r->m, seq);
     /* Of a copy the original may be left in a segment before it. */
-    if (rec->type == REC_COPY && model_has(r->m, seq))
+    if (rec->type == REC_COPY && check_model_has(r->m, seq))
         return 0;
-    return model_put(r->m, seq, &en);
+    return check_model_put(r->m, seq, &en);
 }
 
-int doubt_damage(struct run *r, struct check_pos p, uint64_t length, const struct rec *rec)
+int check_doubt_damage(struct run *r, struct check_pos p, uint64_t length, const struct rec *rec)
 {
     struct doubt *d = &r->doubt;
 
@@ -50,11 +50,11 @@ int doubt_damage(struct run *r, struct check_pos p, uint64_t length, const struc
     return 0;
 }
 
-int doubt_redeadline(struct run *r, uint64_t seq)
+int check_doubt_redeadline(struct run *r, uint64_t seq)
 {
     struct doubt *d = &r->doubt;
 
-    if (d->about.segment == 0 || !model_has(r->m, seq))
+    if (d->about.segment == 0 || !check_model_has(r->m, seq))
         return 0;
     if (mf_array_reserve(&d->alive, &d->cap, d->count + 1, sizeof *d->alive) != 0)
         return MF_NOMEM;
@@ -69,19 +69,19 @@ static int by_number(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-void doubt_settle(struct doubt *d)
+void check_doubt_settle(struct doubt *d)
 {
     if (d->count > 1)
         qsort(d->alive, d->count, sizeof *d->alive, by_number);
 }
 
-bool doubt_covers(const struct doubt *d, struct check_pos p, uint64_t seq)
+bool check_doubt_covers(const struct doubt *d, struct check_pos p, uint64_t seq)
 {
     return pos_before(p, d->about) &&
            (d->count == 0 || bsearch(&seq, d->alive, d->count, sizeof seq, by_number) == NULL);
 }
 
-void doubt_fini(struct doubt *d)
+void check_doubt_fini(struct doubt *d)
 {
     free(d->alive);
     *d = (struct doubt){.want = d->want};

@@ -67,15 +67,15 @@ struct rec {
     uint16_t flags;
 };
 
-uint64_t rec_key(const uint8_t store_id[16], uint64_t segment);
+uint64_t check_rec_key(const uint8_t store_id[16], uint64_t segment);
 /* The fixed part at p; room: bytes up to the segment's end (80 or all of them can be read).  At
  * most 80 bytes are hashed, so trying every offset of a segment stays linear. */
-enum rec_why rec_fixed(const uint8_t *p, uint64_t room, uint64_t offset, uint64_t key,
-                       struct rec *out);
+enum rec_why check_rec_fixed(const uint8_t *p, uint64_t room, uint64_t offset, uint64_t key,
+                             struct rec *out);
 /* Then, with all r->padded bytes there: the data. */
-enum rec_why rec_data(const struct rec *r, uint64_t key);
-const char *rec_why_text(enum rec_why why);
-const char *rec_type_text(uint8_t type);
+enum rec_why check_rec_data(const struct rec *r, uint64_t key);
+const char *check_rec_why_text(enum rec_why why);
+const char *check_rec_type_text(uint8_t type);
 
 /* --- files (check_segments.c) ----------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ struct seg {
     uint64_t actual; /* the file's size */
     uint64_t size;   /* as the header says; actual when there is no usable header */
     uint8_t id[16];
-    uint32_t version; /* 0: no header tells */
+    uint32_t version; /* 0: unknown */
     bool copy_ok[2];  /* header copies */
     bool usable;      /* one of them is right and of this store */
     bool differ;      /* both right, not the same */
@@ -108,17 +108,17 @@ struct ctx {
     size_t erased_count;
 };
 
-void seg_name(char dst[24], uint64_t number);
+void check_seg_name(char dst[24], uint64_t number);
 /* Lists the files, reads the headers. */
-MF_MUSTCHECK int seg_scan(struct ctx *c, struct mf_error *e);
+MF_MUSTCHECK int check_seg_scan(struct ctx *c, struct mf_error *e);
 /* Decides on the store's id (cp_id: the checkpoint's, or NULL) and which headers are usable. */
-void seg_choose_id(struct ctx *c, const uint8_t *cp_id);
+void check_seg_choose_id(struct ctx *c, const uint8_t *cp_id);
 /* Reports findings about headers and sizes, after the log was read. */
-void seg_report(struct ctx *c, struct check_pos synced, uint64_t first);
-MF_MUSTCHECK int seg_begin(struct ctx *c, size_t index, struct mf_error *e);
-MF_MUSTCHECK int seg_load(struct ctx *c, uint64_t upto, struct mf_error *e);
+void check_seg_report(struct ctx *c, struct check_pos synced, uint64_t first);
+MF_MUSTCHECK int check_seg_begin(struct ctx *c, size_t index, struct mf_error *e);
+MF_MUSTCHECK int check_seg_load(struct ctx *c, uint64_t upto, struct mf_error *e);
 /* The first segment not below number; c->segs when there is none. */
-size_t seg_at_or_after(const struct ctx *c, uint64_t number);
+size_t check_seg_at_or_after(const struct ctx *c, uint64_t number);
 void check_progress(struct ctx *c, uint64_t bytes);
 
 /* --- the checkpoint (check_checkpoint.c, check_compare.c) ------------------------------------- */
@@ -139,10 +139,10 @@ struct cp {
 };
 
 /* The header. */
-MF_MUSTCHECK int cp_open(struct ctx *c, struct cp *cp, struct mf_error *e);
+MF_MUSTCHECK int check_cp_open(struct ctx *c, struct cp *cp, struct mf_error *e);
 /* Reads the blocks into m; clears cp->usable where one is damaged. */
-MF_MUSTCHECK int cp_load(struct ctx *c, struct cp *cp, struct model *m, struct mf_error *e);
-void cp_bad(struct cp *cp, uint64_t offset, uint64_t length, const char *why);
+MF_MUSTCHECK int check_cp_load(struct ctx *c, struct cp *cp, struct model *m, struct mf_error *e);
+void check_cp_bad(struct cp *cp, uint64_t offset, uint64_t length, const char *why);
 
 /* --- reading the log (check_log.c, check_rules.c) --------------------------------------------- */
 
@@ -193,23 +193,23 @@ struct run {
 
 /* Damage [p, p + length): `rec` is the only record in it, with a good fixed part; NULL: there may
  * be anything in it. */
-MF_MUSTCHECK int doubt_damage(struct run *r, struct check_pos p, uint64_t length,
-                              const struct rec *rec);
-MF_MUSTCHECK int doubt_redeadline(struct run *r, uint64_t seq);
+MF_MUSTCHECK int check_doubt_damage(struct run *r, struct check_pos p, uint64_t length,
+                                    const struct rec *rec);
+MF_MUSTCHECK int check_doubt_redeadline(struct run *r, uint64_t seq);
 /* May a removal or a new deadline of this message, the record of which lies at p, be hidden? */
-bool doubt_covers(const struct doubt *d, struct check_pos p, uint64_t seq);
-void doubt_settle(struct doubt *d); /* before the first doubt_covers() */
-void doubt_fini(struct doubt *d);
+bool check_doubt_covers(const struct doubt *d, struct check_pos p, uint64_t seq);
+void check_doubt_settle(struct doubt *d); /* before the first check_doubt_covers() */
+void check_doubt_fini(struct doubt *d);
 
 /* Reads from `from` on to the end of the log into r->m. */
-MF_MUSTCHECK int log_run(struct run *r, struct check_pos from, struct mf_error *e);
+MF_MUSTCHECK int check_log_run(struct run *r, struct check_pos from, struct mf_error *e);
 /* Hands the erase records of this reading to the next one; false: they were known. */
-bool log_erased(struct run *r);
+bool check_log_erased(struct run *r);
 /* Only looks for commits, from the last segment backwards until one has any. */
-MF_MUSTCHECK int log_guess(struct run *r, struct mf_error *e);
-void rules_record(struct run *r, const struct rec *rec);
+MF_MUSTCHECK int check_log_guess(struct run *r, struct mf_error *e);
+void check_rules_record(struct run *r, const struct rec *rec);
 /* A batch is open where none may be. */
-void rules_open_batch(struct run *r, const struct rec *rec);
+void check_rules_open_batch(struct run *r, const struct rec *rec);
 
 /* Summary of a log, small enough to be kept while the checkpoint is replayed. */
 struct summary {
@@ -218,16 +218,17 @@ struct summary {
     struct model blobs; /* nothing but its blobs */
 };
 /* Fills res->live and the live columns of res->segment; moves the blobs out of m. */
-MF_MUSTCHECK int live_count(struct ctx *c, struct model *m, bool want_lines, struct summary *out);
-void summary_fini(struct summary *s);
-uint64_t live_line(const struct ctx *c, uint64_t seq, const struct entry *en);
+MF_MUSTCHECK int check_live_count(struct ctx *c, struct model *m, bool want_lines,
+                                  struct summary *out);
+void check_summary_fini(struct summary *s);
+uint64_t check_live_line(const struct ctx *c, uint64_t seq, const struct entry *en);
 /* Loads the checkpoint and replays the log behind it; cp->usable says whether it can be relied on,
  * and *old that it is older than the first segment (then nothing was replayed). */
-MF_MUSTCHECK int compare_replay(struct ctx *c, struct cp *cp, const struct run *whole,
-                                struct run *behind, bool *old, struct mf_error *e);
+MF_MUSTCHECK int check_compare_replay(struct ctx *c, struct cp *cp, const struct run *whole,
+                                      struct run *behind, bool *old, struct mf_error *e);
 /* Loads the checkpoint, replays the log behind it and compares with what the whole log says. */
-MF_MUSTCHECK int compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
-                                    const struct summary *log, struct mf_error *e);
+MF_MUSTCHECK int check_compare_checkpoint(struct ctx *c, struct cp *cp, const struct run *whole,
+                                          const struct summary *log, struct mf_error *e);
 
 /* Reads the files, the checkpoint's header and the whole log: the beginning of both check and
  * repair. r->m is given, and empty. */

@@ -87,7 +87,7 @@ struct counter {
 };
 
 /* A digest of place and content, from the fields that a checkpoint has. */
-uint64_t live_line(const struct ctx *c, uint64_t seq, const struct entry *en)
+uint64_t check_live_line(const struct ctx *c, uint64_t seq, const struct entry *en)
 {
     uint64_t length = en->length < 0xfffff ? en->length : 0xfffff, text[5];
 
@@ -115,7 +115,7 @@ static int add_line(struct counter *k, uint64_t seq, const struct entry *en)
         s->line = line;
         k->cap = cap;
     }
-    s->line[s->lines++] = (struct line){seq, live_line(k->c, seq, en)};
+    s->line[s->lines++] = (struct line){seq, check_live_line(k->c, seq, en)};
     return 0;
 }
 
@@ -153,23 +153,23 @@ static void count_blob(void *arg, const struct blob *b)
     s->live_bytes += b->padded;
 }
 
-int live_count(struct ctx *c, struct model *m, bool want_lines, struct summary *out)
+int check_live_count(struct ctx *c, struct model *m, bool want_lines, struct summary *out)
 {
     struct counter k = {.c = c, .out = out, .want_lines = want_lines};
-    int rc = model_each(m, count_message, &k);
+    int rc = check_model_each(m, count_message, &k);
 
     if (rc == 0)
         rc = keyset_finish(&k.keys);
     c->res->live.keys = k.keys.count + k.keys.zero;
     free(k.keys.slot);
-    model_each_blob(m, count_blob, &k);
+    check_model_each_blob(m, count_blob, &k);
     out->blobs.blobs = m->blobs;
     m->blobs = (struct table){.slot = NULL};
     return rc;
 }
 
-void summary_fini(struct summary *s)
+void check_summary_fini(struct summary *s)
 {
     free(s->line);
-    model_fini(&s->blobs);
+    check_model_fini(&s->blobs);
 }

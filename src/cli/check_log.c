@@ -3,9 +3,9 @@
  * docs/disk-format.md, "The end of the log, tears and damage".  Whether a stretch without records
  * is damage or the end depends on the greatest synced position that any commit names, which may
  * stand further on, and where reading begins on the greatest first segment that a commit that
- * counts names. So a run is made with assumed values (log_guess: the synced position of the last
- * segment that has commits, the greatest in every log a server wrote; the lowest file) and looks at
- * every commit; where one contradicts them, the caller runs again. */
+ * counts names. So a run is made with assumed values (check_log_guess(): the synced position of the
+ * last segment that has commits, the greatest in every log a server wrote; the lowest file) and
+ * looks at every commit; where one contradicts them, the caller runs again. */
 #include "cli/check_impl.h"
 #include "base/array.h"
 
@@ -26,23 +26,23 @@ static void note_commit(struct run *r, const struct rec *rec)
     r->seen_commit = true;
 }
 
-/* *why tells whether there is a valid record at off; its chain is not judged. */
+/* *why: REC_OK if there is a valid record at off; its chain is not judged. */
 static int record_at(struct run *r, uint64_t off, struct rec *out, enum rec_why *why,
                      struct mf_error *e)
 {
     struct ctx *c = r->c;
 
-    if (seg_load(c, off + MAX_FIXED, e) != 0)
+    if (check_seg_load(c, off + MAX_FIXED, e) != 0)
         return e->code;
     *why = REC_NO_ROOM;
     if (off >= c->limit)
         return 0;
-    *why = rec_fixed(c->buf + off, c->limit - off, off, c->key, out);
+    *why = check_rec_fixed(c->buf + off, c->limit - off, off, c->key, out);
     if (*why != REC_OK)
         return 0;
-    if (seg_load(c, off + out->padded, e) != 0)
+    if (check_seg_load(c, off + out->padded, e) != 0)
         return e->code;
-    *why = off + out->padded <= c->limit ? rec_data(out, c->key) : REC_NO_ROOM;
+    *why = off + out->padded <= c->limit ? check_rec_data(out, c->key) : REC_NO_ROOM;
     if (*why == REC_OK && out->type == REC_COMMIT)
         note_commit(r, out);
     return 0;
@@ -56,7 +56,7 @@ static int next_valid(struct run *r, uint64_t off, struct rec *out, bool *found,
 
     *found = false;
     for (; off + 24 <= c->limit; off += 8) {
-        if (c->loaded < off + 24 && seg_load(c, off + 24, e) != 0)
+        if (c->loaded < off + 24 && check_seg_load(c, off + 24, e) != 0)
             return e->code;
         /* Nearly all that is no record ends here: this loop runs over every prepared segment. */
         if (c->loaded < off + 24 || (uint8_t)(c->buf[off + 12] - 1) >= REC_ERASE)
@@ -89,10 +89,10 @@ static int walk_aside(struct run *r, uint64_t off, struct mf_error *e)
     }
 }
 
-int log_guess(struct run *r, struct mf_error *e)
+int check_log_guess(struct run *r, struct mf_error *e)
 {
     for (size_t i = r->c->segs; i > 0 && !r->seen_commit; i--)
-        if (seg_begin(r->c, i - 1, e) != 0 || walk_aside(r, HEADER_PAGE, e) != 0)
+        if (check_seg_begin(r->c, i - 1, e) != 0 || walk_aside(r, HEADER_PAGE, e) != 0)
             return e->code;
     r->follows = false;
     return 0;
@@ -113,7 +113,7 @@ static bool is_erased(const struct ctx *c, uint64_t seq)
            bsearch(&seq, c->erased, c->erased_count, sizeof seq, by_number) != NULL;
 }
 
-bool log_erased(struct run *r)
+bool check_log_erased(struct run *r)
 {
     struct ctx *c = r->c;
     uint64_t *seen = r->seen_erased;
@@ -142,7 +142,7 @@ static int apply_erase(struct run *r, const struct rec *rec)
 {
     struct check_pos at = {r->c->seg[r->c->cur].number, rec->offset};
 
-    model_remove(r->m, rd64(rec->p + 16));
+    check_model_remove(r->m, rd64(rec->p + 16));
     if (r->quiet || !pos_before(at, r->synced))
         return 0;
     if (mf_array_reserve(&r->seen_erased, &r->seen_erased_cap, r->seen_erased_count + 1,
@@ -206,11 +206,11 @@ static int apply_message(struct run *r, const struct rec *rec)
         resolve_damages(r, seq - 1);
     if (rec->type == REC_MESSAGE && r->doubt.first_seq == 0)
         r->doubt.first_seq = seq;
-    model_saw(r->m, seq);
+    check_model_saw(r->m, seq);
     /* The content of an erased message is unknown; its erase record follows. */
-    if (is_erased(r->c, seq) && rec_data(rec, r->c->key) != REC_OK)
+    if (is_erased(r->c, seq) && check_rec_data(rec, r->c->key) != REC_OK)
         return 0;
-    return model_put(r->m, seq, &en);
+    return check_model_put(r->m, seq, &en);
 }
 
 static int apply_blob(struct run *r, const struct rec *rec)
@@ -218,11 +218,12 @@ static int apply_blob(struct run *r, const struct rec *rec)
     uint16_t name_len = rd16(rec->p + 20);
     const uint8_t *name = rec->p + rec->fixed;
 
-    return model_blob(r->m, mf_slice(name, name_len), mf_slice(name + name_len, rd32(rec->p + 16)),
-                      (rd16(rec->p + 22) & 1) != 0,
-                      &(struct blob){.segment = (uint32_t)r->c->cur,
-                                     .off8 = (uint32_t)(rec->offset / 8),
-                                     .padded = rec->padded});
+    return check_model_blob(r->m, mf_slice(name, name_len),
+                            mf_slice(name + name_len, rd32(rec->p + 16)),
+                            (rd16(rec->p + 22) & 1) != 0,
+                            &(struct blob){.segment = (uint32_t)r->c->cur,
+                                           .off8 = (uint32_t)(rec->offset / 8),
+                                           .padded = rec->padded});
 }
 
 static void apply_commit(struct run *r, const struct rec *rec)
@@ -230,9 +231,9 @@ static void apply_commit(struct run *r, const struct rec *rec)
     int64_t clock = (int64_t)rd64(rec->p + 72);
 
     resolve_damages(r, rd64(rec->p + 48));
-    model_saw(r->m, rd64(rec->p + 48));
+    check_model_saw(r->m, rd64(rec->p + 48));
     /* T = 0, S = 0 stands for "no mark yet"; as a mark it would take nothing. */
-    model_mark(r->m, (int64_t)rd64(rec->p + 56), rd64(rec->p + 64));
+    check_model_mark(r->m, (int64_t)rd64(rec->p + 56), rd64(rec->p + 64));
     if (clock > r->m->clock || !r->any_group)
         r->m->clock = clock;
     r->group = rd64(rec->p + 16);
@@ -249,7 +250,7 @@ static int apply_record(struct run *r, const struct rec *rec)
     uint64_t a = rd64(rec->p + 16), b = rec->fixed >= 32 ? rd64(rec->p + 24) : 0;
 
     if (!r->quiet) {
-        rules_record(r, rec);
+        check_rules_record(r, rec);
         s->records++;
         s->used += rec->padded;
         r->c->res->records++;
@@ -263,23 +264,23 @@ static int apply_record(struct run *r, const struct rec *rec)
     case REC_COPY:
         return apply_message(r, rec);
     case REC_REMOVAL:
-        model_remove(r->m, a);
+        check_model_remove(r->m, a);
         break;
     case REC_ERASE:
         return apply_erase(r, rec);
     case REC_RANGE:
-        model_remove_range(r->m, a, b);
-        model_saw(r->m, b);
+        check_model_remove_range(r->m, a, b);
+        check_model_saw(r->m, b);
         break;
     case REC_SET:
         for (uint32_t i = 0; i < rd32(rec->p + 16); i++)
-            model_remove(r->m, rd64(rec->p + 32 + (size_t)i * 8));
+            check_model_remove(r->m, rd64(rec->p + 32 + (size_t)i * 8));
         break;
     case REC_DEADLINE:
-        model_set_deadline(r->m, a, (int64_t)b, rec->flags);
-        return doubt_redeadline(r, a);
+        check_model_set_deadline(r->m, a, (int64_t)b, rec->flags);
+        return check_doubt_redeadline(r, a);
     case REC_MARK:
-        model_mark(r->m, (int64_t)a, b);
+        check_model_mark(r->m, (int64_t)a, b);
         break;
     case REC_COMMIT:
         apply_commit(r, rec);
@@ -301,7 +302,7 @@ static int apply_batch(struct run *r, uint64_t end)
     int rc = 0;
 
     for (uint64_t off = r->batch_start; r->batch_open && off < end && rc == 0; off += rec.padded) {
-        if (rec_fixed(c->buf + off, c->limit - off, off, c->key, &rec) != REC_OK)
+        if (check_rec_fixed(c->buf + off, c->limit - off, off, c->key, &rec) != REC_OK)
             break;
         rc = apply_record(r, &rec);
     }
@@ -318,7 +319,7 @@ static int take_record(struct run *r, const struct rec *rec)
 
     if (rec->type == REC_COMMIT || rec->type == REC_SEAL) {
         if (r->batch_open)
-            rules_open_batch(r, rec);
+            check_rules_open_batch(r, rec);
         r->batch_open = false;
         rc = apply_record(r, rec);
     } else if (!r->batch_open && rec->last) {
@@ -347,7 +348,7 @@ static int note_damage(struct run *r, enum check_kind kind, struct check_pos at,
     uint64_t first = r->m->last + 1;
 
     r->chain_known = r->last_known = false;
-    if (doubt_damage(r, at, length, only) != 0)
+    if (check_doubt_damage(r, at, length, only) != 0)
         return MF_NOMEM;
     if (r->quiet)
         return 0;
@@ -387,9 +388,9 @@ static int skip_damage(struct run *r, struct check_pos p, enum rec_why why, cons
     if (!found || bad == NULL || end != p.offset + bad->padded || rec.chain != bad->check)
         bad = NULL;
     if (p.offset < end)
-        rc = note_damage(r, CHECK_RECORDS, p, end - p.offset, bad, rec_why_text(why));
+        rc = note_damage(r, CHECK_RECORDS, p, end - p.offset, bad, check_rec_why_text(why));
     else if ((rc = note_damage(r, CHECK_RULE, p, 0, NULL, "the segment ends without a seal")) == 0)
-        rc = doubt_damage(r, p, MAX_SEGMENT, NULL); /* the file may have been longer */
+        rc = check_doubt_damage(r, p, MAX_SEGMENT, NULL); /* the file may have been longer */
     return rc == 0 ? 0 : mf_fail(e, MF_NOMEM, "read the log");
 }
 
@@ -453,20 +454,20 @@ static int skip_missing(struct run *r, uint64_t number, uint64_t next, struct mf
                                       : "%" PRIu64 " files are missing from here on",
                    next - number);
     if (note_damage(r, CHECK_MISSING, p, 0, NULL, what) != 0 ||
-        doubt_damage(r, p, (next - number) * MAX_SEGMENT, NULL) != 0)
+        check_doubt_damage(r, p, (next - number) * MAX_SEGMENT, NULL) != 0)
         return mf_fail(e, MF_NOMEM, "read the log");
     return 0;
 }
 
-int log_run(struct run *r, struct check_pos from, struct mf_error *e)
+int check_log_run(struct run *r, struct check_pos from, struct mf_error *e)
 {
     struct ctx *c = r->c;
-    size_t i = seg_at_or_after(c, from.segment);
+    size_t i = check_seg_at_or_after(c, from.segment);
     uint64_t expect = from.segment;
     int rc = 0;
 
     for (size_t k = 0; k < i && !r->quiet && rc == 0; k++) {
-        rc = seg_begin(c, k, e);
+        rc = check_seg_begin(c, k, e);
         if (rc == 0)
             rc = walk_aside(r, HEADER_PAGE, e);
         c->res->segment[k].leftover = true;
@@ -479,7 +480,7 @@ int log_run(struct run *r, struct check_pos from, struct mf_error *e)
         if (!r->ended && number != expect)
             rc = skip_missing(r, expect, number, e);
         if (rc == 0)
-            rc = seg_begin(c, i, e);
+            rc = check_seg_begin(c, i, e);
         if (rc == 0 && r->ended) {
             if (!r->quiet)
                 c->res->segment[i].after_end = true;

@@ -7,7 +7,7 @@
 
 #define FIRST_CAP 64u
 
-void model_init(struct model *m)
+void check_model_init(struct model *m)
 {
     *m = (struct model){.hot = 0};
 }
@@ -18,7 +18,7 @@ static void free_blob(struct blob *b)
     free(b);
 }
 
-void model_fini(struct model *m)
+void check_model_fini(struct model *m)
 {
     struct table_node *n;
     size_t start = 0;
@@ -104,7 +104,7 @@ static int page_grow(struct page *p)
     return 0;
 }
 
-int model_put(struct model *m, uint64_t seq, const struct entry *e)
+int check_model_put(struct model *m, uint64_t seq, const struct entry *e)
 {
     struct page *p = find_page(m, seq / 64);
     unsigned bit = (unsigned)(seq % 64), at, count;
@@ -142,14 +142,14 @@ static void page_remove(struct page *p, unsigned bit)
     }
 }
 
-bool model_has(struct model *m, uint64_t seq)
+bool check_model_has(struct model *m, uint64_t seq)
 {
     const struct page *p = find_page(m, seq / 64);
 
     return p != NULL && (p->bits >> (seq % 64) & 1) != 0;
 }
 
-void model_remove(struct model *m, uint64_t seq)
+void check_model_remove(struct model *m, uint64_t seq)
 {
     struct page *p = find_page(m, seq / 64);
 
@@ -168,7 +168,7 @@ static void page_remove_range(struct page *p, uint64_t first, uint64_t last)
             page_remove(p, bit);
 }
 
-void model_remove_range(struct model *m, uint64_t first, uint64_t last)
+void check_model_remove_range(struct model *m, uint64_t first, uint64_t last)
 {
     uint64_t lo = first / 64, hi = last / 64;
 
@@ -188,7 +188,7 @@ void model_remove_range(struct model *m, uint64_t first, uint64_t last)
             page_remove_range(&m->page[i], first, last);
 }
 
-void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline, uint16_t flags)
+void check_model_set_deadline(struct model *m, uint64_t seq, int64_t deadline, uint16_t flags)
 {
     struct page *p = find_page(m, seq / 64);
     struct entry *e;
@@ -205,7 +205,7 @@ void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline, uint16_
     e->flags = (uint16_t)((e->flags & ~MSG_BITS) | flags_hold(flags, deadline));
 }
 
-void model_mark(struct model *m, int64_t t, uint64_t s)
+void check_model_mark(struct model *m, int64_t t, uint64_t s)
 {
     if (m->marked && (t < m->mark_t || (t == m->mark_t && s <= m->mark_s)))
         return;
@@ -214,7 +214,7 @@ void model_mark(struct model *m, int64_t t, uint64_t s)
     m->marked = true;
 }
 
-void model_saw(struct model *m, uint64_t seq)
+void check_model_saw(struct model *m, uint64_t seq)
 {
     if (seq > m->last)
         m->last = seq;
@@ -233,7 +233,7 @@ static struct blob *blob_find(const struct model *m, struct mf_slice name, uint6
     return NULL;
 }
 
-const struct blob *model_find_blob(const struct model *m, struct mf_slice name)
+const struct blob *check_model_find_blob(const struct model *m, struct mf_slice name)
 {
     return blob_find(m, name, checksum64(name.ptr, name.len, 0));
 }
@@ -255,8 +255,8 @@ static struct blob *add_blob(struct model *m, struct mf_slice name, uint64_t has
     return b;
 }
 
-int model_blob(struct model *m, struct mf_slice name, struct mf_slice body, bool deleted,
-               const struct blob *at)
+int check_model_blob(struct model *m, struct mf_slice name, struct mf_slice body, bool deleted,
+                     const struct blob *at)
 {
     uint64_t hash = checksum64(name.ptr, name.len, 0);
     struct blob *b = blob_find(m, name, hash);
@@ -288,8 +288,8 @@ int model_blob(struct model *m, struct mf_slice name, struct mf_slice body, bool
     return 0;
 }
 
-void model_each_blob(const struct model *m, void (*visit)(void *arg, const struct blob *b),
-                     void *arg)
+void check_model_each_blob(const struct model *m, void (*visit)(void *arg, const struct blob *b),
+                           void *arg)
 {
     for (size_t i = 0; i < m->blobs.cap; i++)
         for (const struct table_node *n = m->blobs.slot[i]; n != NULL; n = n->next)
@@ -320,8 +320,8 @@ static int page_each(const struct model *m, const struct page *p,
     return rc;
 }
 
-int model_each(struct model *m, int (*visit)(void *arg, uint64_t seq, const struct entry *e),
-               void *arg)
+int check_model_each(struct model *m, int (*visit)(void *arg, uint64_t seq, const struct entry *e),
+                     void *arg)
 {
     struct page **order;
     size_t n = 0;

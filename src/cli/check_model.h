@@ -57,8 +57,8 @@ struct model {
     int64_t mark_t;
     uint64_t mark_s;
     bool marked;
-    bool keep_bodies; /* of blobs; stays over model_fini() */
-    bool show_marked; /* model_each() visits those that the mark took, too */
+    bool keep_bodies; /* of blobs; stays over check_model_fini() */
+    bool show_marked; /* check_model_each() visits those that the mark took, too */
     int64_t clock;
 };
 
@@ -67,19 +67,19 @@ struct line {
     uint64_t seq, digest;
 };
 
-void model_init(struct model *m);
-void model_fini(struct model *m);
-MF_MUSTCHECK int model_put(struct model *m, uint64_t seq, const struct entry *e);
-bool model_has(struct model *m, uint64_t seq); /* also where the mark took it */
-void model_remove(struct model *m, uint64_t seq);
-void model_remove_range(struct model *m, uint64_t first, uint64_t last);
+void check_model_init(struct model *m);
+void check_model_fini(struct model *m);
+MF_MUSTCHECK int check_model_put(struct model *m, uint64_t seq, const struct entry *e);
+bool check_model_has(struct model *m, uint64_t seq); /* also where the mark took it */
+void check_model_remove(struct model *m, uint64_t seq);
+void check_model_remove_range(struct model *m, uint64_t first, uint64_t last);
 /* flags: the two bits from now on. */
-void model_set_deadline(struct model *m, uint64_t seq, int64_t deadline, uint16_t flags);
-void model_mark(struct model *m, int64_t t, uint64_t s);
-void model_saw(struct model *m, uint64_t seq); /* this sequence was given */
+void check_model_set_deadline(struct model *m, uint64_t seq, int64_t deadline, uint16_t flags);
+void check_model_mark(struct model *m, int64_t t, uint64_t s);
+void check_model_saw(struct model *m, uint64_t seq); /* this sequence was given */
 /* at: segment, off8 and padded of its record. */
-MF_MUSTCHECK int model_blob(struct model *m, struct mf_slice name, struct mf_slice body,
-                            bool deleted, const struct blob *at);
+MF_MUSTCHECK int check_model_blob(struct model *m, struct mf_slice name, struct mf_slice body,
+                                  bool deleted, const struct blob *at);
 
 static inline bool model_is_marked(const struct model *m, int64_t deadline, uint64_t seq)
 {
@@ -88,11 +88,11 @@ static inline bool model_is_marked(const struct model *m, int64_t deadline, uint
 }
 
 /* Every live message in ascending sequence.  MF_NOMEM, or what visit returned when not 0. */
-MF_MUSTCHECK int model_each(struct model *m,
-                            int (*visit)(void *arg, uint64_t seq, const struct entry *e),
-                            void *arg);
-void model_each_blob(const struct model *m, void (*visit)(void *arg, const struct blob *b),
-                     void *arg);
-const struct blob *model_find_blob(const struct model *m, struct mf_slice name);
+MF_MUSTCHECK int check_model_each(struct model *m,
+                                  int (*visit)(void *arg, uint64_t seq, const struct entry *e),
+                                  void *arg);
+void check_model_each_blob(const struct model *m, void (*visit)(void *arg, const struct blob *b),
+                           void *arg);
+const struct blob *check_model_find_blob(const struct model *m, struct mf_slice name);
 
 #endif

@@ -16,12 +16,12 @@ static const struct {
     [REC_ERASE] = {40, false, "erase"},
 };
 
-const char *rec_type_text(uint8_t type)
+const char *check_rec_type_text(uint8_t type)
 {
     return type >= REC_MESSAGE && type <= REC_ERASE ? types[type].name : "unknown record";
 }
 
-const char *rec_why_text(enum rec_why why)
+const char *check_rec_why_text(enum rec_why why)
 {
     switch (why) {
     case REC_OK:
@@ -40,7 +40,7 @@ const char *rec_why_text(enum rec_why why)
     return "?";
 }
 
-uint64_t rec_key(const uint8_t store_id[16], uint64_t segment)
+uint64_t check_rec_key(const uint8_t store_id[16], uint64_t segment)
 {
     uint8_t text[24];
 
@@ -82,8 +82,8 @@ static uint16_t flags_of(uint8_t type)
     return type == REC_DEADLINE ? MSG_BITS : 0;
 }
 
-enum rec_why rec_fixed(const uint8_t *p, uint64_t room, uint64_t offset, uint64_t key,
-                       struct rec *out)
+enum rec_why check_rec_fixed(const uint8_t *p, uint64_t room, uint64_t offset, uint64_t key,
+                             struct rec *out)
 {
     struct rec r = {.p = p, .offset = offset};
 
@@ -108,7 +108,7 @@ enum rec_why rec_fixed(const uint8_t *p, uint64_t room, uint64_t offset, uint64_
     return REC_OK;
 }
 
-enum rec_why rec_data(const struct rec *r, uint64_t key)
+enum rec_why check_rec_data(const struct rec *r, uint64_t key)
 {
     uint64_t want;
 

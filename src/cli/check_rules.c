@@ -7,10 +7,10 @@
 static void report_broken(struct run *r, const struct rec *rec, const char *what)
 {
     (void)check_found(r->c, CHECK_RULE, r->c->seg[r->c->cur].number, rec->offset, rec->padded,
-                      "%s: %s", rec_type_text(rec->type), what);
+                      "%s: %s", check_rec_type_text(rec->type), what);
 }
 
-void rules_open_batch(struct run *r, const struct rec *rec)
+void check_rules_open_batch(struct run *r, const struct rec *rec)
 {
     if (!r->quiet)
         report_broken(r, rec, "the batch before it is not complete, and does not count");
@@ -20,7 +20,7 @@ static void padding_rule(struct run *r, const struct rec *rec)
 {
     for (uint32_t i = rec->length; i < rec->padded; i++)
         if (rec->p[i] != 0) {
-            if (rec_data(rec, r->c->key) == REC_OK) /* else it is an erased message */
+            if (check_rec_data(rec, r->c->key) == REC_OK) /* else it is an erased message */
                 report_broken(r, rec, "the padding is not zero");
             return;
         }
@@ -81,7 +81,7 @@ static void commit_rules(struct run *r, const struct rec *rec)
 }
 
 /* One record that counts, before it is applied. */
-void rules_record(struct run *r, const struct rec *rec)
+void check_rules_record(struct run *r, const struct rec *rec)
 {
     const struct model *m = r->m;
     uint64_t a = rd64(rec->p + 16);

@@ -10,7 +10,7 @@
 
 #define LOAD_CHUNK (UINT64_C(1) << 20) /* small enough to be hashed while still in the cache */
 
-void seg_name(char dst[24], uint64_t number)
+void check_seg_name(char dst[24], uint64_t number)
 {
     (void)snprintf(dst, 24, "%016" PRIx64 ".log", number);
 }
@@ -108,7 +108,7 @@ static int read_header(struct ctx *c, struct seg *s, struct mf_error *e)
     size_t got = 0;
     int rc;
 
-    seg_name(name, s->number);
+    check_seg_name(name, s->number);
     rc = c->src->size(c->src->arg, name, &s->actual, e);
     if (rc == 0)
         rc = c->src->pread(c->src->arg, name, page, sizeof page, 0, &got, e);
@@ -121,7 +121,7 @@ static int read_header(struct ctx *c, struct seg *s, struct mf_error *e)
     return rc == 0 ? 0 : mf_wrap(e, "%s", name);
 }
 
-int seg_scan(struct ctx *c, struct mf_error *e)
+int check_seg_scan(struct ctx *c, struct mf_error *e)
 {
     int rc = c->src->list(c->src->arg, visit_name, c, e);
 
@@ -138,7 +138,7 @@ int seg_scan(struct ctx *c, struct mf_error *e)
 
 /* The id most files agree on (Boyer and Moore's vote): a file of another store, copied here by
  * mistake, must not make the others look foreign. */
-void seg_choose_id(struct ctx *c, const uint8_t *cp_id)
+void check_seg_choose_id(struct ctx *c, const uint8_t *cp_id)
 {
     const uint8_t *best = cp_id;
     size_t votes = cp_id != NULL ? 1 : 0;
@@ -196,7 +196,7 @@ static void report_size(struct ctx *c, const struct seg *s)
                           "a segment never has this size (%" PRIu64 " bytes)", s->actual);
 }
 
-void seg_report(struct ctx *c, struct check_pos synced, uint64_t first)
+void check_seg_report(struct ctx *c, struct check_pos synced, uint64_t first)
 {
     for (size_t i = 0; i < c->segs; i++) {
         const struct seg *s = &c->seg[i];
@@ -217,7 +217,7 @@ void seg_report(struct ctx *c, struct check_pos synced, uint64_t first)
     }
 }
 
-size_t seg_at_or_after(const struct ctx *c, uint64_t number)
+size_t check_seg_at_or_after(const struct ctx *c, uint64_t number)
 {
     size_t lo = 0, hi = c->segs;
 
@@ -241,7 +241,7 @@ void check_progress(struct ctx *c, uint64_t bytes)
         c->o->progress(c->o->arg, c->done < c->total ? c->done : c->total, c->total);
 }
 
-int seg_begin(struct ctx *c, size_t index, struct mf_error *e)
+int check_seg_begin(struct ctx *c, size_t index, struct mf_error *e)
 {
     const struct seg *s = &c->seg[index];
     uint64_t limit = s->size < s->actual ? s->size : s->actual;
@@ -258,11 +258,11 @@ int seg_begin(struct ctx *c, size_t index, struct mf_error *e)
     c->cur = index;
     c->loaded = 0;
     c->limit = limit;
-    c->key = rec_key(c->res->store_id, s->number);
+    c->key = check_rec_key(c->res->store_id, s->number);
     return 0;
 }
 
-int seg_load(struct ctx *c, uint64_t upto, struct mf_error *e)
+int check_seg_load(struct ctx *c, uint64_t upto, struct mf_error *e)
 {
     char name[24];
 
@@ -272,7 +272,7 @@ int seg_load(struct ctx *c, uint64_t upto, struct mf_error *e)
         uint64_t n = c->limit - c->loaded < LOAD_CHUNK ? c->limit - c->loaded : LOAD_CHUNK;
         size_t got = 0;
 
-        seg_name(name, c->seg[c->cur].number);
+        check_seg_name(name, c->seg[c->cur].number);
         if (c->src->pread(c->src->arg, name, c->buf + c->loaded, (size_t)n, c->loaded, &got, e) !=
             0)
             return mf_wrap(e, "%s: offset %" PRIu64, name, c->loaded);

@@ -53,7 +53,7 @@ struct check_damage *check_found(struct ctx *c, enum check_kind kind, uint64_t s
     if (segment == 0)
         memcpy(d->file, CHECKPOINT_NAME, sizeof CHECKPOINT_NAME);
     else
-        seg_name(d->file, segment);
+        check_seg_name(d->file, segment);
     va_start(ap, fmt);
     (void)vsnprintf(d->what, sizeof d->what, fmt, ap);
     va_end(ap);
@@ -88,7 +88,7 @@ void check_result_fini(struct check_result *r)
 
 static void forget_run(struct ctx *c, struct run *r)
 {
-    model_fini(r->m);
+    check_model_fini(r->m);
     c->res->damages = 0;
     c->res->damage_count = 0;
     c->res->records = 0;
@@ -117,12 +117,12 @@ static int read_log(struct ctx *c, struct cp *cp, struct run *r, struct mf_error
     bool doubts = r->doubt.want;
 
     *r = (struct run){.c = c, .m = m, .cp = cp->header_ok ? cp : NULL};
-    if (log_guess(r, e) != 0)
+    if (check_log_guess(r, e) != 0)
         return e->code;
     for (int attempt = 0; attempt < 6; attempt++) {
         struct run seen = *r;
 
-        doubt_fini(&r->doubt);
+        check_doubt_fini(&r->doubt);
         *r = (struct run){
             .c = c,
             .m = m,
@@ -139,12 +139,13 @@ static int read_log(struct ctx *c, struct cp *cp, struct run *r, struct mf_error
          */
         r->chain_known = r->last_known = r->first == 1;
         forget_run(c, r);
-        if (log_run(r, (struct check_pos){r->first, HEADER_PAGE}, e) != 0) {
+        if (check_log_run(r, (struct check_pos){r->first, HEADER_PAGE}, e) != 0) {
             free(r->seen_erased);
             return e->code;
         }
         first = first_segment(r, cp);
-        if (!log_erased(r) && first == r->first && pos_equal(r->seen_synced, seen.seen_synced))
+        if (!check_log_erased(r) && first == r->first &&
+            pos_equal(r->seen_synced, seen.seen_synced))
             break;
     }
     return 0;
@@ -156,7 +157,7 @@ static int no_identity(struct ctx *c, struct mf_error *e)
     for (size_t i = 0; i < c->segs; i++) {
         uint64_t at = 0;
 
-        if (seg_begin(c, i, e) != 0 || seg_load(c, c->limit, e) != 0)
+        if (check_seg_begin(c, i, e) != 0 || check_seg_load(c, c->limit, e) != 0)
             return e->code;
         while (at < c->limit && c->buf[at] == 0)
             at++;
@@ -231,16 +232,16 @@ static void report_checkpoint(struct ctx *c, const struct cp *cp)
 
 int check_begin(struct ctx *c, struct cp *cp, struct run *r, struct mf_error *e)
 {
-    if (seg_scan(c, e) != 0)
+    if (check_seg_scan(c, e) != 0)
         return e->code;
     if (c->segs == 0 && !c->has_checkpoint)
         return mf_fail(e, MF_NOTFOUND, "no store here: no *.log and no checkpoint");
-    if (cp_open(c, cp, e) != 0)
+    if (check_cp_open(c, cp, e) != 0)
         return e->code;
-    seg_choose_id(c, cp->header_ok ? cp->id : NULL);
+    check_seg_choose_id(c, cp->header_ok ? cp->id : NULL);
     if (cp->header_ok && memcmp(cp->id, c->res->store_id, 16) != 0) {
         cp->header_ok = false;
-        cp_bad(cp, 16, 16, "it belongs to another store");
+        check_cp_bad(cp, 16, 16, "it belongs to another store");
     }
     c->res->segment = calloc(c->segs + 1, sizeof *c->res->segment);
     if (c->res->segment == NULL)
@@ -250,7 +251,7 @@ int check_begin(struct ctx *c, struct cp *cp, struct run *r, struct mf_error *e)
         return e->code;
     take_result(c, r, cp);
     c->res->log_damages = c->res->damages;
-    seg_report(c, r->synced, r->first);
+    check_seg_report(c, r->synced, r->first);
     if (!any_identity(c, cp) && no_identity(c, e) != 0)
         return e->code;
     return 0;
@@ -262,13 +263,13 @@ static int verify_store(struct ctx *c, struct model *m, struct summary *log, str
     struct run r = {.m = m};
     int rc = check_begin(c, &cp, &r, e);
 
-    doubt_fini(&r.doubt);
+    check_doubt_fini(&r.doubt);
     if (rc != 0)
         return rc;
-    if (live_count(c, m, cp.usable, log) != 0)
+    if (check_live_count(c, m, cp.usable, log) != 0)
         return mf_fail(e, MF_NOMEM, "count what lives");
-    model_fini(m);
-    if (cp.usable && compare_checkpoint(c, &cp, &r, log, e) != 0)
+    check_model_fini(m);
+    if (cp.usable && check_compare_checkpoint(c, &cp, &r, log, e) != 0)
         return e->code;
     report_checkpoint(c, &cp);
     return 0;
@@ -293,12 +294,12 @@ int check_files(const struct check_source *src, const struct check_opts *o,
     if (e == NULL)
         e = &own;
     *out = (struct check_result){.damage = NULL};
-    model_init(&m);
+    check_model_init(&m);
     rc = verify_store(&c, &m, &log, e);
     if (rc == 0 && c.nomem)
         rc = mf_fail(e, MF_NOMEM, "list the findings");
-    model_fini(&m);
-    summary_fini(&log);
+    check_model_fini(&m);
+    check_summary_fini(&log);
     check_ctx_fini(&c);
     if (rc != 0)
         check_result_fini(out);

@@ -60,7 +60,7 @@ static int choose_truth(struct repair *x, struct cp *cp)
     x->truth = &x->whole;
     if (res->log_damages == 0 || !cp->usable)
         return 0;
-    if (compare_replay(&x->c, cp, &x->whole, &x->behind, &old, x->e) != 0)
+    if (check_compare_replay(&x->c, cp, &x->whole, &x->behind, &old, x->e) != 0)
         return x->e->code;
     if (!cp->usable || old)
         return 0;
@@ -79,7 +79,7 @@ static void add_unseen(struct repair *x, uint64_t first, uint64_t last)
     uint64_t from = first;
 
     for (uint64_t seq = first; last - first < LOOK_MAX && seq <= last; seq++)
-        if (model_has(x->truth->m, seq)) {
+        if (check_model_has(x->truth->m, seq)) {
             if (from < seq)
                 add_range(&x->out->unseen, from, seq - 1);
             from = seq + 1;
@@ -119,7 +119,7 @@ static int read_at(struct repair *x, const struct seg *s, uint64_t off, size_t n
     p = mf_buf_reserve(&x->buf, n);
     if (p == NULL)
         return mf_fail(x->e, MF_NOMEM, "read a message");
-    seg_name(name, s->number);
+    check_seg_name(name, s->number);
     return src->pread(src->arg, name, p, n, off, got, x->e);
 }
 
@@ -129,7 +129,7 @@ static int read_message(struct repair *x, uint64_t seq, const struct entry *en, 
 {
     const struct seg *s = &x->c.seg[en->segment];
     uint64_t off = (uint64_t)en->off8 * 8, limit = s->size < s->actual ? s->size : s->actual;
-    uint64_t key = rec_key(x->c.res->store_id, s->number), room, n;
+    uint64_t key = check_rec_key(x->c.res->store_id, s->number), room, n;
     size_t got = 0;
 
     *ok = false;
@@ -141,7 +141,7 @@ static int read_message(struct repair *x, uint64_t seq, const struct entry *en, 
     n = n < room ? n : room;
     if (read_at(x, s, off, (size_t)n, &got) != 0)
         return x->e->code;
-    if (got < n || rec_fixed(x->buf.ptr, room, off, key, rec) != REC_OK)
+    if (got < n || check_rec_fixed(x->buf.ptr, room, off, key, rec) != REC_OK)
         return 0;
     if (rec->padded > n) {
         if (read_at(x, s, off, rec->padded, &got) != 0)
@@ -150,8 +150,8 @@ static int read_message(struct repair *x, uint64_t seq, const struct entry *en, 
             return 0;
         rec->p = x->buf.ptr;
     }
-    *ok = rec_data(rec, key) == REC_OK && (rec->type == REC_MESSAGE || rec->type == REC_COPY) &&
-          rd64(rec->p + 16) == seq;
+    *ok = check_rec_data(rec, key) == REC_OK &&
+          (rec->type == REC_MESSAGE || rec->type == REC_COPY) && rd64(rec->p + 16) == seq;
     return 0;
 }
 
@@ -165,7 +165,7 @@ static void judge_expired(struct repair *x, uint64_t seq, const struct entry *en
 
     if (en->segment != NO_SEGMENT)
         at = (struct check_pos){x->c.seg[en->segment].number, (uint64_t)en->off8 * 8};
-    if (doubt_covers(d, at, seq) && !model_is_marked(&before, en->deadline, seq))
+    if (check_doubt_covers(d, at, seq) && !model_is_marked(&before, en->deadline, seq))
         add_range(&x->out->expired, seq, seq);
 }
 
@@ -189,7 +189,7 @@ static int copy_message(void *arg, uint64_t seq, const struct entry *en)
         return 0;
     }
     at = (struct check_pos){x->c.seg[en->segment].number, rec.offset};
-    if (doubt_covers(&x->truth->doubt, at, seq)) {
+    if (check_doubt_covers(&x->truth->doubt, at, seq)) {
         add_range(&out->unknown, seq, seq);
         if (!x->o->keep_unknown)
             return 0;
@@ -224,7 +224,7 @@ static void note_consumer(struct repair *x, const struct blob *b)
     char state[256];
     int n =
         snprintf(state, sizeof state, "cs/%.*s", (int)b->name_len - 2, (const char *)b->name + 2);
-    const struct blob *s = model_find_blob(x->truth->m, mf_slice(state, (size_t)n));
+    const struct blob *s = check_model_find_blob(x->truth->m, mf_slice(state, (size_t)n));
     size_t len = b->body_len >= 11 ? rd16(b->body + 9) : 0;
 
     c = realloc(out->consumer, (out->consumers + 1) * sizeof *c);
@@ -268,7 +268,7 @@ static int copy_blobs(struct repair *x)
 
     out->config_missing = true;
     out->blobs_hidden = x->truth->doubt.blobs.segment != 0;
-    model_each_blob(x->truth->m, copy_blob, x);
+    check_model_each_blob(x->truth->m, copy_blob, x);
     if (x->rc == 0 && x->o->config.len > 0) {
         out->config_given = true;
         out->config_missing = out->config_unsure = false;
@@ -287,7 +287,7 @@ static int write_copy(struct repair *x)
     uint64_t last = m->last + x->truth->doubt.unseen;
     int rc;
 
-    doubt_settle(&x->truth->doubt);
+    check_doubt_settle(&x->truth->doubt);
     rand_bytes(x->log.id, sizeof x->log.id);
     x->log.now_ns = x->o->now_ns;
     x->log.mark_t = m->mark_t;
@@ -296,7 +296,7 @@ static int write_copy(struct repair *x)
     if (repair_log_begin(&x->log, x->e) != 0)
         return x->e->code;
     m->show_marked = true;
-    rc = model_each(m, copy_message, x);
+    rc = check_model_each(m, copy_message, x);
     if (rc == MF_NOMEM)
         return mf_fail(x->e, MF_NOMEM, "copy the messages");
     if (rc != 0 || (rc = copy_blobs(x)) != 0 || (rc = repair_log_end(&x->log, last, x->e)) != 0)
@@ -315,7 +315,7 @@ static int repair_store(struct repair *x)
     int rc;
 
     for (int i = 0; i < 2; i++) {
-        model_init(&x->m[i]);
+        check_model_init(&x->m[i]);
         x->m[i].keep_bodies = true;
     }
     x->whole = (struct run){.m = &x->m[0], .doubt = {.want = true}};
@@ -323,7 +323,7 @@ static int repair_store(struct repair *x)
     if (check_begin(&x->c, &cp, &x->whole, x->e) != 0 || choose_truth(x, &cp) != 0)
         return x->e->code;
     if (cp.header_ok && cp.last_seq > x->truth->m->last)
-        model_saw(x->truth->m, cp.last_seq);
+        check_model_saw(x->truth->m, cp.last_seq);
     list_unseen(x);
     rc = write_copy(x);
     if (rc == 0 && (x->c.nomem || x->out->lost.failed || x->out->unseen.failed ||
@@ -346,9 +346,9 @@ int repair_files(const struct check_source *src, const struct repair_opts *o,
     x.c = (struct ctx){.src = src, .o = &look, .res = &out->source};
     rc = repair_store(&x);
     for (int i = 0; i < 2; i++)
-        model_fini(&x.m[i]);
-    doubt_fini(&x.whole.doubt);
-    doubt_fini(&x.behind.doubt);
+        check_model_fini(&x.m[i]);
+    check_doubt_fini(&x.whole.doubt);
+    check_doubt_fini(&x.behind.doubt);
     repair_log_fini(&x.log);
     mf_buf_fini(&x.buf);
     check_ctx_fini(&x.c);

@@ -101,7 +101,7 @@ static int begin_segment(struct repair_log *l, struct mf_error *e)
     memset(p, 0, HEADER_PAGE);
     l->buf.len = HEADER_PAGE;
     l->number++;
-    l->key = rec_key(l->id, l->number);
+    l->key = check_rec_key(l->id, l->number);
     return 0;
 }
 
@@ -136,7 +136,7 @@ static int end_segment(struct repair_log *l, struct mf_error *e)
     memset(p, 0, (size_t)size - l->buf.len);
     l->buf.len = (size_t)size;
     write_header(l, size);
-    seg_name(name, l->number);
+    check_seg_name(name, l->number);
     l->segments++;
     l->bytes += size;
     return l->to->put(l->to->arg, name, l->buf.ptr, l->buf.len, e);

@@ -58,7 +58,7 @@ struct json_field {
     /* JSON_ENUM: raw is the value as it stands in the text.  0 and *out, or MF_INVAL with the text
      * in e. */
     int (*parse)(struct mf_slice raw, int *out, struct mf_error *e);
-    ptrdiff_t set_offset; /* of a bool that tells that the field was there, not null; 0: none */
+    ptrdiff_t set_offset; /* of a bool: the field was there, not null; 0: none */
 };
 struct json_type {
     const char *go_name; /* "StreamConfig", as errors show it (package server) */

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-void lex_init(struct conf_lex *lx, struct mf_slice text, const char *file, struct arena *arena,
-              struct mf_error *e)
+void conf_lex_init(struct conf_lex *lx, struct mf_slice text, const char *file, struct arena *arena,
+                   struct mf_error *e)
 {
     *lx = (struct conf_lex){.file = file, .line = 1, .arena = arena, .e = e};
     if (mf_starts(text, "\xef\xbb\xbf")) /* byte order mark */
@@ -17,7 +17,7 @@ void lex_init(struct conf_lex *lx, struct mf_slice text, const char *file, struc
     lx->end = text.len == 0 ? text.ptr : text.ptr + text.len;
 }
 
-int lex_fail(struct conf_lex *lx, const char *fmt, ...)
+int conf_lex_fail(struct conf_lex *lx, const char *fmt, ...)
 {
     char what[300];
     va_list ap;
@@ -122,10 +122,10 @@ static int quoted_raw(struct conf_lex *lx, struct lex_token *t, enum lex_type ty
     const uint8_t *from = lx->p;
     while (peek(lx) != quote) {
         if (peek(lx) == -1)
-            return lex_fail(lx, "Unexpected EOF %s. The %c opened on line %d is not closed", what,
-                            quote, line);
+            return conf_lex_fail(lx, "Unexpected EOF %s. The %c opened on line %d is not closed",
+                                 what, quote, line);
         if (peek(lx) == 0)
-            return lex_fail(lx, "Unexpected NUL byte %s.", what);
+            return conf_lex_fail(lx, "Unexpected NUL byte %s.", what);
         next_char(lx);
     }
     token_text(lx, t, from);
@@ -147,17 +147,17 @@ static int include_path(struct conf_lex *lx, struct lex_token *t)
     if (c == '"' || c == '\'')
         return quoted_raw(lx, t, LEX_INCLUDE, "in quoted include");
     if (c == '[' || c == '{' || c == '(' || c == -1 || is_newline(c))
-        return lex_fail(lx, "Expected include value but found %s. Write include \"file\"",
-                        c == -1         ? "EOF"
-                        : is_newline(c) ? "new line"
-                        : c == '['      ? "start of an array"
-                        : c == '{'      ? "start of a map"
-                                        : "start of a block");
+        return conf_lex_fail(lx, "Expected include value but found %s. Write include \"file\"",
+                             c == -1         ? "EOF"
+                             : is_newline(c) ? "new line"
+                             : c == '['      ? "start of an array"
+                             : c == '{'      ? "start of a map"
+                                             : "start of a block");
     const uint8_t *from = lx->p;
     token_at(lx, t, LEX_INCLUDE);
     while (!ends_word(c = peek(lx)) || c == ',' || c == ']') {
         if (c == 0)
-            return lex_fail(lx, "Unexpected character '%s' in include", show_char(c, buf));
+            return conf_lex_fail(lx, "Unexpected character '%s' in include", show_char(c, buf));
         next_char(lx);
     }
     token_text(lx, t, from);
@@ -174,7 +174,7 @@ static int stray_close(struct conf_lex *lx, struct lex_token *t)
     if (peek(lx) == -1)
         return 0;
     *lx = here;
-    return lex_fail(lx, "Unexpected '}': no map is open here");
+    return conf_lex_fail(lx, "Unexpected '}': no map is open here");
 }
 
 static int bare_key(struct conf_lex *lx, struct lex_token *t)
@@ -183,7 +183,7 @@ static int bare_key(struct conf_lex *lx, struct lex_token *t)
     token_at(lx, t, LEX_KEY);
     do {
         if (peek(lx) == 0)
-            return lex_fail(lx, "Unexpected NUL byte in a key");
+            return conf_lex_fail(lx, "Unexpected NUL byte in a key");
         next_char(lx);
     } while (!ends_key(peek(lx)));
     token_text(lx, t, from);
@@ -192,14 +192,14 @@ static int bare_key(struct conf_lex *lx, struct lex_token *t)
     return 0;
 }
 
-int lex_key(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
+int conf_lex_key(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
 {
     char buf[8];
     skip_all(lx);
     int c = peek(lx);
     token_at(lx, t, LEX_END);
     if (c == -1)
-        return in == LEX_TOP ? 0 : lex_fail(lx, "Unexpected EOF processing map.");
+        return in == LEX_TOP ? 0 : conf_lex_fail(lx, "Unexpected EOF processing map.");
     if (c == '}') {
         if (in == LEX_TOP)
             return stray_close(lx, t);
@@ -213,11 +213,11 @@ int lex_key(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
         return 0;
     }
     if (c == '=' || c == ':')
-        return lex_fail(lx, "Unexpected key separator '%c'", c);
+        return conf_lex_fail(lx, "Unexpected key separator '%c'", c);
     if (c == ']')
-        return lex_fail(lx, "Unexpected array end ']' processing map.");
+        return conf_lex_fail(lx, "Unexpected array end ']' processing map.");
     if (c == ',' || c == ';' || c == '{' || c == '[' || c == 0)
-        return lex_fail(lx, "Expected a key but got '%s'", show_char(c, buf));
+        return conf_lex_fail(lx, "Expected a key but got '%s'", show_char(c, buf));
     if (c == '"' || c == '\'')
         return quoted_raw(lx, t, LEX_KEY, "processing quoted key");
     return bare_key(lx, t);
@@ -246,22 +246,23 @@ static int read_escape(struct conf_lex *lx, char *out)
         return 0;
     }
     if (c != 'x')
-        return lex_fail(lx,
-                        "Invalid escape character '%s'. Only the following escape characters are "
-                        "allowed: \\xXX, \\t, \\n, \\r, \\\", \\\\.",
-                        show_char(c, buf));
+        return conf_lex_fail(
+            lx,
+            "Invalid escape character '%s'. Only the following escape characters are "
+            "allowed: \\xXX, \\t, \\n, \\r, \\\", \\\\.",
+            show_char(c, buf));
     next_char(lx);
     int value = 0;
     for (int i = 0; i < 2; i++) {
         int d = hex_digit(peek(lx));
         if (d < 0)
-            return lex_fail(lx, "Expected two hexadecimal digits after '\\x'%s",
-                            is_newline(peek(lx)) ? ", but hit end of line" : "");
+            return conf_lex_fail(lx, "Expected two hexadecimal digits after '\\x'%s",
+                                 is_newline(peek(lx)) ? ", but hit end of line" : "");
         value = value * 16 + d;
         next_char(lx);
     }
     if (value == 0)
-        return lex_fail(lx, "A string can not hold a NUL byte (\\x00)");
+        return conf_lex_fail(lx, "A string can not hold a NUL byte (\\x00)");
     *out = (char)value;
     return 0;
 }
@@ -282,10 +283,10 @@ static int read_escaped(struct conf_lex *lx, struct lex_token *t, int quote)
     int line = lx->line;
     for (int c; c = peek(lx), quote < 0 ? !ends_word(c) && c != '\'' : c != quote;) {
         if (c == -1)
-            return lex_fail(lx, "Unexpected EOF. The %c opened on line %d is not closed", quote,
-                            line);
+            return conf_lex_fail(lx, "Unexpected EOF. The %c opened on line %d is not closed",
+                                 quote, line);
         if (c == 0)
-            return lex_fail(lx, "A string can not hold a NUL byte");
+            return conf_lex_fail(lx, "A string can not hold a NUL byte");
         next_char(lx);
         if (c != '\\')
             out[n++] = (char)c;
@@ -316,7 +317,7 @@ static int block_string(struct conf_lex *lx, struct lex_token *t)
     const uint8_t *from = lx->p;
     for (int c; (c = peek(lx)) != -1; next_char(lx)) {
         if (c == 0)
-            return lex_fail(lx, "A string can not hold a NUL byte");
+            return conf_lex_fail(lx, "A string can not hold a NUL byte");
         if (c != ')' || lx->p != lx->line_start)
             continue;
         const uint8_t *q = lx->p + 1;
@@ -328,7 +329,7 @@ static int block_string(struct conf_lex *lx, struct lex_token *t)
         next_char(lx);
         return 0;
     }
-    return lex_fail(lx, "Unexpected EOF processing block. It ends with a ) alone on its line");
+    return conf_lex_fail(lx, "Unexpected EOF processing block. It ends with a ) alone on its line");
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -340,7 +341,7 @@ static int bare_word(struct conf_lex *lx, struct lex_token *t)
     int c;
     while (!ends_word(c = peek(lx)) && c != '\\' && c != '\'') {
         if (c == 0)
-            return lex_fail(lx, "A string can not hold a NUL byte");
+            return conf_lex_fail(lx, "A string can not hold a NUL byte");
         next_char(lx);
     }
     if (c == '\\' || c == '\'') {
@@ -352,7 +353,7 @@ static int bare_word(struct conf_lex *lx, struct lex_token *t)
         return rc;
     }
     token_text(lx, t, start.p);
-    t->type = lex_classify(t->text);
+    t->type = conf_lex_classify(t->text);
     if (t->type == LEX_VARIABLE)
         t->text = mf_slice(t->text.ptr + 1, t->text.len - 1);
     return 0;
@@ -380,12 +381,12 @@ static int any_value(struct conf_lex *lx, struct lex_token *t)
         return block_string(lx, t);
     case '-':
         if (after < '0' || after > '9')
-            return lex_fail(lx, "Expected a digit but got '%s'. Quote the value if it is text",
-                            show_char(after, buf));
+            return conf_lex_fail(lx, "Expected a digit but got '%s'. Quote the value if it is text",
+                                 show_char(after, buf));
         break;
     case '.':
         if (after >= '0' && after <= '9')
-            return lex_fail(lx, "Floats must start with a digit");
+            return conf_lex_fail(lx, "Floats must start with a digit");
         break;
     default:
         break;
@@ -393,7 +394,7 @@ static int any_value(struct conf_lex *lx, struct lex_token *t)
     return bare_word(lx, t);
 }
 
-int lex_value(struct conf_lex *lx, enum lex_in in, struct mf_slice key, struct lex_token *t)
+int conf_lex_value(struct conf_lex *lx, enum lex_in in, struct mf_slice key, struct lex_token *t)
 {
     char buf[8];
     bool separator = false;
@@ -411,14 +412,14 @@ int lex_value(struct conf_lex *lx, enum lex_in in, struct mf_slice key, struct l
                        "config is invalid (%s:%d:%d): expected a value for \"%.*s\", found EOF",
                        lx->file, lx->line, (int)(lx->p - lx->line_start) + 1, MF_FMT(key));
     if (is_newline(c))
-        return lex_fail(lx, "Expected value but found new line (key \"%.*s\")", MF_FMT(key));
+        return conf_lex_fail(lx, "Expected value but found new line (key \"%.*s\")", MF_FMT(key));
     if (ends_word(c))
-        return lex_fail(lx, "Expected value but found '%s' (key \"%.*s\")", show_char(c, buf),
-                        MF_FMT(key));
+        return conf_lex_fail(lx, "Expected value but found '%s' (key \"%.*s\")", show_char(c, buf),
+                             MF_FMT(key));
     return any_value(lx, t);
 }
 
-int lex_element(struct conf_lex *lx, struct lex_token *t)
+int conf_lex_element(struct conf_lex *lx, struct lex_token *t)
 {
     skip_all(lx);
     int c = peek(lx);
@@ -428,13 +429,13 @@ int lex_element(struct conf_lex *lx, struct lex_token *t)
         return 0;
     }
     if (c == -1)
-        return lex_fail(lx, "Unexpected EOF processing array, expected \"]\"");
+        return conf_lex_fail(lx, "Unexpected EOF processing array, expected \"]\"");
     if (c == ',' || c == ';' || c == '}')
-        return lex_fail(lx, "Unexpected array value terminator '%c'.", c);
+        return conf_lex_fail(lx, "Unexpected array value terminator '%c'.", c);
     return any_value(lx, t);
 }
 
-int lex_value_end(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
+int conf_lex_value_end(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
 {
     char buf[8];
     while (is_blank(peek(lx)))
@@ -449,21 +450,24 @@ int lex_value_end(struct conf_lex *lx, enum lex_in in, struct lex_token *t)
     }
     if (in == LEX_TOP) {
         if (c == -1 || c == '}')
-            return 0; /* lex_key() decides */
-        return lex_fail(lx,
-                        "Expected a top-level value to end with a new line, comment or EOF, but "
-                        "got '%s' instead.",
-                        show_char(c, buf));
+            return 0; /* conf_lex_key() decides */
+        return conf_lex_fail(
+            lx,
+            "Expected a top-level value to end with a new line, comment or EOF, but "
+            "got '%s' instead.",
+            show_char(c, buf));
     }
     if (c == (in == LEX_ARRAY ? ']' : '}'))
-        return 0; /* lex_key() and lex_element() close */
+        return 0; /* conf_lex_key() and conf_lex_element() close */
     if (in == LEX_ARRAY)
-        return lex_fail(lx,
-                        "Expected an array value terminator \",\" or an array terminator \"]\", "
-                        "but got '%s' instead.",
-                        show_char(c, buf));
-    return lex_fail(lx,
-                    "Expected a map value terminator \",\" or a map terminator \"}\", but got '%s' "
-                    "instead.",
-                    show_char(c, buf));
+        return conf_lex_fail(
+            lx,
+            "Expected an array value terminator \",\" or an array terminator \"]\", "
+            "but got '%s' instead.",
+            show_char(c, buf));
+    return conf_lex_fail(
+        lx,
+        "Expected a map value terminator \",\" or a map terminator \"}\", but got '%s' "
+        "instead.",
+        show_char(c, buf));
 }

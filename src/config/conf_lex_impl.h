@@ -39,24 +39,24 @@ struct conf_lex {
     struct mf_error *e;
 };
 
-void lex_init(struct conf_lex *lx, struct mf_slice text, const char *file, struct arena *arena,
-              struct mf_error *e);
+void conf_lex_init(struct conf_lex *lx, struct mf_slice text, const char *file, struct arena *arena,
+                   struct mf_error *e);
 /* A key, an include, the end of this map or of the text (LEX_TOP also: LEX_OPEN). */
-MF_MUSTCHECK int lex_key(struct conf_lex *lx, enum lex_in in, struct lex_token *t);
+MF_MUSTCHECK int conf_lex_key(struct conf_lex *lx, enum lex_in in, struct lex_token *t);
 /* The value after a key.  key: for messages. */
-MF_MUSTCHECK int lex_value(struct conf_lex *lx, enum lex_in in, struct mf_slice key,
-                           struct lex_token *t);
+MF_MUSTCHECK int conf_lex_value(struct conf_lex *lx, enum lex_in in, struct mf_slice key,
+                                struct lex_token *t);
 /* An element of an array, or LEX_CLOSE. */
-MF_MUSTCHECK int lex_element(struct conf_lex *lx, struct lex_token *t);
+MF_MUSTCHECK int conf_lex_element(struct conf_lex *lx, struct lex_token *t);
 /* Behind a value: LEX_NEXT, LEX_CLOSE or (top level) LEX_END. */
-MF_MUSTCHECK int lex_value_end(struct conf_lex *lx, enum lex_in in, struct lex_token *t);
+MF_MUSTCHECK int conf_lex_value_end(struct conf_lex *lx, enum lex_in in, struct lex_token *t);
 /* "file:line:col: Parse error on line N: 'text'"; the position is where the lexer stands. */
-int lex_fail(struct conf_lex *lx, const char *fmt, ...) MF_PRINTF(2, 3);
+int conf_lex_fail(struct conf_lex *lx, const char *fmt, ...) MF_PRINTF(2, 3);
 
 /* An unquoted, non-empty word without escapes. */
-enum lex_type lex_classify(struct mf_slice word);
+enum lex_type conf_lex_classify(struct mf_slice word);
 /* Words.  0 and *out, or a negative code: MF_INVAL not such a number, MF_LIMIT out of range. */
-MF_MUSTCHECK int lex_int(struct mf_slice word, int64_t *out);
-MF_MUSTCHECK int lex_date(struct mf_slice word, int64_t *out_ns);
+MF_MUSTCHECK int conf_lex_int(struct mf_slice word, int64_t *out);
+MF_MUSTCHECK int conf_lex_date(struct mf_slice word, int64_t *out_ns);
 
 #endif

@@ -233,7 +233,7 @@ static int env_value(struct parser *p, struct conf_value *v, const struct lex_to
     sub.env = &here;
     sub.dir = NULL;
     sub.e = &inner;
-    lex_init(&sub.lx, mf_str(doc), "environment", &p->doc->arena, &inner);
+    conf_lex_init(&sub.lx, mf_str(doc), "environment", &p->doc->arena, &inner);
     int rc = parse_map(&sub, &map, NULL, LEX_TOP);
     struct conf_value *found = rc == 0 ? conf_get(&map, "pk") : NULL;
     if (rc == MF_NOMEM)
@@ -294,7 +294,7 @@ static int read_scalar(struct parser *p, struct conf_value *v, const struct lex_
         return 0;
     case LEX_INT:
         v->type = CONF_INT;
-        if (lex_int(t->text, &v->u.i) != 0)
+        if (conf_lex_int(t->text, &v->u.i) != 0)
             return fail_at(p, t->line, t->col,
                            "integer is out of the range (64 bit, after its unit)");
         return 0;
@@ -305,7 +305,7 @@ static int read_scalar(struct parser *p, struct conf_value *v, const struct lex_
         return errno == ERANGE ? fail_at(p, t->line, t->col, "float is out of the range") : 0;
     case LEX_DATE:
         v->type = CONF_DATE;
-        if (lex_date(t->text, &v->u.date_ns) != 0)
+        if (conf_lex_date(t->text, &v->u.date_ns) != 0)
             return fail_at(p, t->line, t->col,
                            "expected Zulu formatted DateTime (2006-01-02T15:04:05Z)");
         return 0;
@@ -324,7 +324,7 @@ static int parse_array(struct parser *p, struct conf_value *array, const struct 
 {
     for (;;) {
         struct lex_token t;
-        int rc = lex_element(&p->lx, &t);
+        int rc = conf_lex_element(&p->lx, &t);
         if (rc != 0 || t.type == LEX_CLOSE)
             return rc;
         struct conf_value *v = arena_alloc(&p->doc->arena, sizeof *v);
@@ -337,7 +337,7 @@ static int parse_array(struct parser *p, struct conf_value *array, const struct 
         if (rc == 0)
             rc = push_item(p, array, v);
         if (rc == 0)
-            rc = lex_value_end(&p->lx, LEX_ARRAY, &t);
+            rc = conf_lex_value_end(&p->lx, LEX_ARRAY, &t);
         if (rc != 0)
             return rc;
     }
@@ -433,7 +433,7 @@ static int parse_path(struct parser *p, const char *path, struct conf_value *map
     char *name = arena_str(&p->doc->arena, path);
     if (name == NULL || sub.dir == NULL)
         return no_memory(p);
-    lex_init(&sub.lx, text, name, &p->doc->arena, p->e);
+    conf_lex_init(&sub.lx, text, name, &p->doc->arena, p->e);
     return parse_map(&sub, map, NULL, LEX_TOP);
 }
 
@@ -471,7 +471,7 @@ static int parse_entry(struct parser *p, const struct lex_token *key, struct sco
     v->file = p->lx.file;
     v->line = key->line; /* an entry stands where its key does */
     v->col = key->col;
-    int rc = lex_value(&p->lx, in, key->text, &t);
+    int rc = conf_lex_value(&p->lx, in, key->text, &t);
     if (rc == 0)
         rc = parse_value(p, v, &t, s);
     if (rc == 0)
@@ -495,7 +495,7 @@ static int parse_entries(struct parser *p, struct scope *s, enum lex_in in)
 {
     for (;;) {
         struct lex_token t;
-        int rc = lex_key(&p->lx, in, &t);
+        int rc = conf_lex_key(&p->lx, in, &t);
         if (rc != 0 || t.type == LEX_CLOSE || t.type == LEX_END)
             return rc;
         if (t.type == LEX_OPEN)
@@ -505,7 +505,7 @@ static int parse_entries(struct parser *p, struct scope *s, enum lex_in in)
         else
             rc = parse_entry(p, &t, s, in);
         if (rc == 0)
-            rc = lex_value_end(&p->lx, in, &t);
+            rc = conf_lex_value_end(&p->lx, in, &t);
         if (rc != 0)
             return rc;
     }
@@ -539,7 +539,7 @@ static int parse_document(struct conf_value **out, const char *path, struct mf_s
     } else {
         const char *file = arena_str(&doc->arena, name);
         p.dir = arena_str(&doc->arena, dir);
-        lex_init(&p.lx, text, file == NULL ? "" : file, &doc->arena, e);
+        conf_lex_init(&p.lx, text, file == NULL ? "" : file, &doc->arena, e);
         rc = parse_map(&p, &doc->root, NULL, LEX_TOP);
     }
     doc->root.file = arena_str(&doc->arena, path != NULL ? path : name);

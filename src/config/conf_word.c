@@ -37,7 +37,7 @@ static int64_t unit_factor(struct mf_slice u)
     return n;
 }
 
-int lex_int(struct mf_slice word, int64_t *out)
+int conf_lex_int(struct mf_slice word, int64_t *out)
 {
     size_t from = word.len > 0 && word.ptr[0] == '-';
     size_t n = count_digits(word, from);
@@ -102,7 +102,7 @@ static int64_t days_from_civil(int64_t y, int m, int d)
     return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
-int lex_date(struct mf_slice w, int64_t *out_ns)
+int conf_lex_date(struct mf_slice w, int64_t *out_ns)
 {
     static const int last[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     if (!is_date(w))
@@ -128,7 +128,7 @@ static bool is_bool(struct mf_slice w)
     return false;
 }
 
-enum lex_type lex_classify(struct mf_slice word)
+enum lex_type conf_lex_classify(struct mf_slice word)
 {
     int64_t ignored;
     if (is_bool(word))
@@ -137,7 +137,7 @@ enum lex_type lex_classify(struct mf_slice word)
         return LEX_VARIABLE;
     if (!is_digit(word.ptr[0]) && word.ptr[0] != '-')
         return LEX_STRING;
-    if (lex_int(word, &ignored) != MF_INVAL)
+    if (conf_lex_int(word, &ignored) != MF_INVAL)
         return LEX_INT;
     if (is_float(word))
         return LEX_FLOAT;

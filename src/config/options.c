@@ -311,7 +311,7 @@ static const struct opt_field top_fields[] = {
     {"jetstream", OPT_FN, 0, read_jetstream, 0, 0},
     {"store_dir storedir", OPT_FN, 0, read_store_dir, 0, 0},
     {"default_js_domain", OPT_FN, 0, read_default_js_domain, 0, 0},
-    {"ttl", OPT_FN, AT(ttl), read_ttl, 0, 0},
+    {"ttl", OPT_FN, AT(ttl), opt_read_ttl, 0, 0},
 
     {"leafnodes leaf", OPT_FN, 0, read_leafnodes, 0, 0},
     {"cluster", OPT_FN, 0, read_cluster, 0, 0},

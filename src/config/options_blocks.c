@@ -234,7 +234,7 @@ static const struct opt_field cluster_fields[] = {
     {"write_timeout", OPT_FN, 0, read_unused_write_timeout, 0, 0},
 };
 
-void finish_block(struct opt *c, const struct conf_value *v, struct options_block *b)
+void opt_finish_block(struct opt *c, const struct conf_value *v, struct options_block *b)
 {
     b->set = true;
     b->listens = b->port != 0;
@@ -247,7 +247,7 @@ void read_cluster(struct opt *c, const struct conf_value *v, void *options)
     if (!opt_is_map(c, v, "map to define cluster"))
         return;
     opt_map(c, v, OPT_BLOCK(cluster_fields), b);
-    finish_block(c, v, b);
+    opt_finish_block(c, v, b);
 }
 
 /* --- gateway ---------------------------------------------------------------------------------- */
@@ -314,7 +314,7 @@ void read_gateway(struct opt *c, const struct conf_value *v, void *options)
     if (!opt_is_map(c, v, "gateway to be a map"))
         return;
     opt_map(c, v, OPT_BLOCK(gateway_fields), b);
-    finish_block(c, v, b);
+    opt_finish_block(c, v, b);
 }
 
 /* --- mqtt ------------------------------------------------------------------------------------- */
@@ -373,5 +373,5 @@ void read_mqtt(struct opt *c, const struct conf_value *v, void *options)
     if (!opt_is_map(c, v, "mqtt to be a map"))
         return;
     opt_map(c, v, OPT_BLOCK(mqtt_fields), b);
-    finish_block(c, v, b);
+    opt_finish_block(c, v, b);
 }

@@ -170,7 +170,7 @@ void read_tls(struct opt *c, const struct conf_value *v, void *tls);       /* cl
 void read_tls_route(struct opt *c, const struct conf_value *v, void *tls); /* cluster, gateway */
 void check_tls_files(struct opt *c, const struct conf_value *at, const struct options_tls *t);
 void read_jetstream(struct opt *c, const struct conf_value *v, void *o);
-void read_ttl(struct opt *c, const struct conf_value *v, void *ttl);
+void opt_read_ttl(struct opt *c, const struct conf_value *v, void *ttl);
 void read_websocket(struct opt *c, const struct conf_value *v, void *websocket);
 void read_leafnodes(struct opt *c, const struct conf_value *v, void *o);
 void read_cluster(struct opt *c, const struct conf_value *v, void *o);
@@ -195,7 +195,7 @@ bool read_url(struct opt *c, const struct conf_value *v, const char *what,
               struct options_list *out);
 void read_urls(struct opt *c, const struct conf_value *v, const char *what,
                struct options_list *out);
-void finish_block(struct opt *c, const struct conf_value *v, struct options_block *b);
+void opt_finish_block(struct opt *c, const struct conf_value *v, struct options_block *b);
 void read_auth_callout(struct opt *c, const struct conf_value *v, struct options_auth *auth);
 
 /* --- the whole -------------------------------------------------------------------------------- */

@@ -248,5 +248,5 @@ void read_leafnodes(struct opt *c, const struct conf_value *v, void *options)
     if (!opt_is_map(c, v, "map to define a leafnode"))
         return;
     opt_map(c, v, OPT_BLOCK(leaf_fields), b);
-    finish_block(c, v, b);
+    opt_finish_block(c, v, b);
 }

@@ -274,7 +274,7 @@ static const struct opt_field ttl_fields[] = {
     {"namespaces", OPT_FN, 0, read_namespaces, 0, 0},
 };
 
-void read_ttl(struct opt *c, const struct conf_value *v, void *ttl)
+void opt_read_ttl(struct opt *c, const struct conf_value *v, void *ttl)
 {
     struct policy_server *t = ttl;
     size_t before = c->nerrors;

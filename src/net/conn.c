@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct net_conn) <= 512, "struct net_conn has grown");
 
 #define DISCARD_MAX (256u << 10)
 
-static void close_tell(struct net_conn *c);
+static void notify_closed(struct net_conn *c);
 static void close_finish(struct net_conn *c);
 static void hear_out(struct net_conn *c);
 
@@ -181,7 +181,7 @@ static void close_ready(struct net_conn *c)
         return;
     }
     c->flags |= CONN_HEARING;
-    close_tell(c);
+    notify_closed(c);
     (void)shutdown(c->fd, SHUT_WR);
     (void)discard_input(c, &ended);
     if (!ended)
@@ -341,11 +341,11 @@ static void ext_free(struct net_conn *c)
 }
 
 /* Calls closed(); the connection has no owner afterwards. */
-static void close_tell(struct net_conn *c)
+static void notify_closed(struct net_conn *c)
 {
-    if (c->flags & CONN_TOLD)
+    if (c->flags & CONN_NOTIFIED)
         return;
-    c->flags |= CONN_TOLD;
+    c->flags |= CONN_NOTIFIED;
     net_queues_clear(c);
     net_carry_free(c);
     if (c->flags & CONN_STARTED)
@@ -370,7 +370,7 @@ static void close_finish(struct net_conn *c)
         forget_unsent(c);
     else if (c->fd >= 0 && !(c->flags & (CONN_BROKEN | CONN_HEARING)))
         (void)discard_input(c, &ended);
-    close_tell(c);
+    notify_closed(c);
     c->ctx = NULL;
     net_ctx_put(x);
     if (!(c->flags & CONN_POLLED)) {
@@ -424,7 +424,7 @@ bool net_closing(const struct net_conn *c)
 void net_conn_start(struct net_conn *c, const struct net_handler *h, void *arg)
 {
     if (c->flags & CONN_CLOSING)
-        return; /* closed before it had an owner: nobody to tell */
+        return; /* closed before it had an owner */
     c->flags |= CONN_STARTED;
     net_conn_set_handler(c, h, arg);
     net_conn_poll(c);

@@ -225,6 +225,6 @@ err:
     if (d != NULL)
         dial_dispose(d);
     if (c != NULL)
-        net_conn_end(c, NET_CLOSED_LOCAL, 0, 0); /* has no handler: nobody is told */
+        net_conn_end(c, NET_CLOSED_LOCAL, 0, 0); /* has no handler: closed() is not called */
     return e->code;
 }

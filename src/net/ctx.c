@@ -34,9 +34,9 @@ static void trim_pools(struct net_ctx *x)
 }
 
 /* 2 MB in one call: a fraction of a millisecond. */
-static void on_sweep(struct loop_defer *d)
+static void free_rubbish(struct loop_defer *d)
 {
-    struct net_ctx *x = mf_container(d, struct net_ctx, sweep);
+    struct net_ctx *x = mf_container(d, struct net_ctx, rubbish_hook);
 
     if (!chunk_queue_discard(&x->rubbish, 32))
         loop_next(x->loop, d);
@@ -49,7 +49,7 @@ void net_queue_end(struct net_ctx *x, struct chunk_queue *q)
         return;
     }
     chunk_queue_splice(&x->rubbish, q);
-    loop_next(x->loop, &x->sweep);
+    loop_next(x->loop, &x->rubbish_hook);
 }
 
 /* Is the turn's time over?  Then the other connections wait in their lanes. */
@@ -183,7 +183,7 @@ static struct net_ctx *ctx_new(struct loop *l)
     }
     x->timer_at = INT64_MAX;
     x->hook = (struct loop_defer){.fn = on_hook, .cause = WORK_WRITE};
-    x->sweep = (struct loop_defer){.fn = on_sweep, .cause = WORK_CLOSE};
+    x->rubbish_hook = (struct loop_defer){.fn = free_rubbish, .cause = WORK_CLOSE};
     x->works_max = NET_DIRTY_MAX;
     mf_list_init(&x->work);
     mf_list_init(&x->timed);
@@ -220,7 +220,7 @@ void net_ctx_put(struct net_ctx *x)
         return;
     mf_list_del(&x->link);
     loop_defer_cancel(x->loop, &x->hook);
-    loop_defer_cancel(x->loop, &x->sweep);
+    loop_defer_cancel(x->loop, &x->rubbish_hook);
     (void)chunk_queue_discard(&x->rubbish, UINT_MAX);
     net_lanes_free(x);
     timer_close(x);

@@ -5,7 +5,7 @@
  * Failure: without descriptors (or memory) the listener pauses: the connections wait in the
  * kernel's backlog, and the loop does not spin.  Before that, connections that would take
  * descriptors which are kept for files are closed at once: the kernel gives the lowest number that
- * is free, so the number of a new one tells how many are left. Close: at once; libuv's close
+ * is free, so the number of a new one shows how many are left. Close: at once; libuv's close
  * callback frees the struct. */
 #include "net/net_impl.h"
 
@@ -191,7 +191,7 @@ static const struct addrinfo *choose_address(const struct addrinfo *list)
 }
 
 /* In Go's words, which operators search their logs for. */
-static void tell_why(struct mf_error *e, const char *host, int port)
+static void set_listen_error(struct mf_error *e, const char *host, int port)
 {
     bool six = strchr(host, ':') != NULL;
     char text[128];
@@ -230,7 +230,7 @@ static int open_any(const char *host, int port, struct mf_error *e)
     freeaddrinfo(list);
 out:
     if (fd < 0)
-        tell_why(e, host[0] == '\0' ? "0.0.0.0" : host, port);
+        set_listen_error(e, host[0] == '\0' ? "0.0.0.0" : host, port);
     return fd;
 }
 

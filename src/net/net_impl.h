@@ -45,7 +45,7 @@ struct net_ctx {
     unsigned refs;
     struct chunk_pool pool;
     struct chunk_queue rubbish;       /* of those who left much behind */
-    struct loop_defer sweep;          /* queued while there is some */
+    struct loop_defer rubbish_hook;   /* queued while there is some */
     const uint8_t *shown, *shown_end; /* what a handler sees just now; NULL: none does */
     const void *copied;               /* the payload that was last asked about, and how often */
     unsigned copies;
@@ -89,8 +89,8 @@ enum {
     CONN_PUMPING = 1 << 14,  /* filter and TLS are filling the send queue for a flush */
     CONN_RETRYING = 1 << 15, /* `poll` is being closed for the next attempt to connect */
     CONN_HEAR = 1 << 16,     /* net_close_heard() */
-    CONN_HEARING = 1 << 17,  /* all is said and the owner told; the peer is heard out */
-    CONN_TOLD = 1 << 18,     /* closed() was called */
+    CONN_HEARING = 1 << 17,  /* all is sent and closed() was called; input is dropped */
+    CONN_NOTIFIED = 1 << 18, /* closed() was called */
     CONN_YIELDED = 1 << 19,  /* net_yield(): kept bytes are shown in the lane's turn */
     CONN_LANED = 1 << 20,    /* `work` is in the lane's list, not in the context's */
 };

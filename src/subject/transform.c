@@ -135,7 +135,7 @@ static int parse_pieces(struct transform *t, struct index_list *list, const stru
         struct piece *p = &t->piece[t->pieces];
         if (t->tail && rest.ptr == NULL)
             break; /* the '>' */
-        int rc = piece_parse(token, p, list, e);
+        int rc = transform_piece_parse(token, p, list, e);
         if (rc == 0)
             rc = check_piece(p, token, list, src, strict, e);
         if (rc != 0)
@@ -200,8 +200,8 @@ static int check_looks(struct mf_slice dest, struct mf_error *e)
         if (tail)
             return mf_fail(e, MF_INVAL, "invalid mapping destination: invalid transform in %.*s",
                            MF_FMT(token));
-        if (piece_is_function(token)) {
-            if (!piece_is_known(token))
+        if (transform_piece_is_function(token)) {
+            if (!transform_piece_is_known(token))
                 return mf_fail(e, MF_INVAL, "invalid mapping destination: unknown function in %.*s",
                                MF_FMT(token));
             continue;

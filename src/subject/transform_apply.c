@@ -271,7 +271,7 @@ static bool is_placeholder(struct mf_slice token)
 {
     if (token.len > 1 && token.ptr[0] == '$')
         return token.ptr[1] >= '1' && token.ptr[1] <= '9';
-    return piece_is_wildcard(token);
+    return transform_piece_is_wildcard(token);
 }
 
 ssize_t transform_untokenize(struct mf_slice dest, char *dst, size_t cap)

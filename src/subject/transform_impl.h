@@ -19,7 +19,7 @@ enum piece_kind {
 };
 
 /* One token of the destination.
- * After piece_parse(): index[] holds wildcard numbers as written (1 is the first '*').
+ * After transform_piece_parse(): index[] holds wildcard numbers as written (1 is the first '*').
  * In a transform: positions of source tokens (0 is the first token), each below `sources`. */
 struct piece {
     enum piece_kind kind;
@@ -37,15 +37,15 @@ struct index_list {
 
 /* Parses one token of a destination; p->text borrows from token.  0, MF_INVAL with the error in
  * nats-server's words, or MF_NOMEM. */
-MF_MUSTCHECK int piece_parse(struct mf_slice token, struct piece *p, struct index_list *list,
-                             struct mf_error *e);
+MF_MUSTCHECK int transform_piece_parse(struct mf_slice token, struct piece *p,
+                                       struct index_list *list, struct mf_error *e);
 /* For tests: bytes that were looked at for calls, so far. */
-extern _Thread_local uint64_t piece_steps;
+extern _Thread_local uint64_t transform_piece_steps;
 /* "{{...}}": must be a function that exists. */
-bool piece_is_function(struct mf_slice token);
-bool piece_is_known(struct mf_slice token);
+bool transform_piece_is_function(struct mf_slice token);
+bool transform_piece_is_known(struct mf_slice token);
 /* A call of wildcard() with one argument, right or wrong. */
-bool piece_is_wildcard(struct mf_slice token);
+bool transform_piece_is_wildcard(struct mf_slice token);
 
 /* src and dest live behind the struct, in the same allocation, as do pieces, index and scratch.
  * Invariant: sources is the number of tokens of src; scratch has room for as many. */

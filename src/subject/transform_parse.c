@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 
-
 /* A capital matches either case.  Order matters: the first that fits is taken. */
 static const struct {
     const char *name;
@@ -30,7 +29,7 @@ static const struct {
 #define MANY_ARGS "too many arguments passed to the function"
 #define BAD_ARG   "function argument is invalid or in the wrong format"
 
-_Thread_local uint64_t piece_steps;
+_Thread_local uint64_t transform_piece_steps;
 
 static int refuse_token(struct mf_error *e, const char *what, struct mf_slice token)
 {
@@ -44,7 +43,7 @@ static size_t skip_blank(struct mf_slice s, size_t i)
     while (i < s.len && (s.ptr[i] == ' ' || s.ptr[i] == '\t' || s.ptr[i] == '\n' ||
                          s.ptr[i] == '\f' || s.ptr[i] == '\r'))
         i++;
-    piece_steps += i - from;
+    transform_piece_steps += i - from;
     return i;
 }
 
@@ -70,7 +69,7 @@ static size_t skip_name(struct mf_slice s, size_t i, const char *name)
  */
 static size_t last_close(struct mf_slice s)
 {
-    for (size_t end = s.len; end-- > 1; piece_steps++)
+    for (size_t end = s.len; end-- > 1; transform_piece_steps++)
         if (s.ptr[end] == ')' && closes_call(s, skip_blank(s, end + 1)))
             return end;
     return 0;
@@ -94,7 +93,7 @@ static bool find_call(struct mf_slice s, const char *name, struct mf_slice *args
 {
     size_t close = last_close(s);
 
-    for (size_t i = 0; close > 0 && i + 1 < s.len; i++, piece_steps++)
+    for (size_t i = 0; close > 0 && i + 1 < s.len; i++, transform_piece_steps++)
         if (s.ptr[i] == '{' && s.ptr[i + 1] == '{' && call_at(s, i + 2, name, close, args))
             return true;
     return false;
@@ -224,13 +223,13 @@ static int parse_two(struct mf_slice args, struct mf_slice token, struct piece *
     return add_index(l, p, v) == 0 ? 0 : mf_fail(e, MF_NOMEM, "mapping");
 }
 
-bool piece_is_function(struct mf_slice token)
+bool transform_piece_is_function(struct mf_slice token)
 {
     return token.len > 4 && token.ptr[0] == '{' && token.ptr[1] == '{' &&
            closes_call(token, token.len - 2);
 }
 
-bool piece_is_known(struct mf_slice token)
+bool transform_piece_is_known(struct mf_slice token)
 {
     struct mf_slice args;
 
@@ -240,7 +239,7 @@ bool piece_is_known(struct mf_slice token)
     return false;
 }
 
-bool piece_is_wildcard(struct mf_slice token)
+bool transform_piece_is_wildcard(struct mf_slice token)
 {
     struct mf_slice args;
 
@@ -248,7 +247,8 @@ bool piece_is_wildcard(struct mf_slice token)
            memchr(args.ptr, ',', args.len) == NULL;
 }
 
-int piece_parse(struct mf_slice token, struct piece *p, struct index_list *list, struct mf_error *e)
+int transform_piece_parse(struct mf_slice token, struct piece *p, struct index_list *list,
+                          struct mf_error *e)
 {
     struct mf_slice args;
     int64_t v;
@@ -263,7 +263,7 @@ int piece_parse(struct mf_slice token, struct piece *p, struct index_list *list,
         p->kind = PIECE_WILDCARD;
         return add_index(list, p, v) == 0 ? 0 : mf_fail(e, MF_NOMEM, "mapping");
     }
-    if (!piece_is_function(token))
+    if (!transform_piece_is_function(token))
         return 0;
     for (size_t i = 0; i < MF_COUNT(functions); i++) {
         if (!find_call(token, functions[i].name, &args))

@@ -14,23 +14,24 @@ static int compile_into(struct policy *p, bool *reaches, const struct policy_str
     bool denied;
     int rc;
 
-    if ((rc = levels_read(&l, s, srv, &mem, e)) != 0 || (rc = levels_check(&l, s, srv, e)) != 0)
+    if ((rc = policy_levels_read(&l, s, srv, &mem, e)) != 0 ||
+        (rc = policy_levels_check(&l, s, srv, e)) != 0)
         goto out;
-    if (levels_need_subjects(&l) && subjects_init(&subjects, s->subjects) != 0) {
+    if (policy_levels_need_subjects(&l) && policy_subjects_init(&subjects, s->subjects) != 0) {
         rc = mf_fail(e, MF_NOMEM, "TTL policy");
         goto out;
     }
     denied = !s->stored && l.operator_never == POLICY_NEVER_DENY;
-    if ((rc = rules_read(&p->rules, l.rules, &subjects, denied, &p->mem, e)) != 0 ||
-        (rc = levels_check_late(&l, s, &subjects, &p->rules, e)) != 0)
+    if ((rc = policy_rules_read(&p->rules, l.rules, &subjects, denied, &p->mem, e)) != 0 ||
+        (rc = policy_levels_check_late(&l, s, &subjects, &p->rules, e)) != 0)
         goto out;
-    *reaches = levels_reach(&l, s);
+    *reaches = policy_levels_reach(&l, s);
     if (*reaches)
-        merge_levels(p, &l, s, srv);
+        policy_merge_levels(p, &l, s, srv);
     if (p->mem.failed || mem.failed)
         rc = mf_fail(e, MF_NOMEM, "TTL policy");
 out:
-    subjects_fini(&subjects);
+    policy_subjects_fini(&subjects);
     arena_fini(&mem);
     return rc;
 }
@@ -83,8 +84,9 @@ int policy_compile_stored(struct policy **out, const struct policy_stream *s,
         return MF_NOMEM;
     p->view.invalid = arena_str(&p->mem, why.text);
     if (p->view.active)
-        merge_note(p, "the stream's own keys are not understood: those of the server alone are in "
-                      "force");
+        policy_merge_note(
+            p, "the stream's own keys are not understood: those of the server alone are in "
+               "force");
     if (p->mem.failed || p->view.invalid == NULL) {
         policy_free(p);
         return MF_NOMEM;
@@ -179,7 +181,7 @@ const char *policy_pedantic(const struct policy_stream *s, const struct policy_s
 {
     struct levels l;
 
-    if (levels_read(&l, s, srv, mem, NULL) != 0)
+    if (policy_levels_read(&l, s, srv, mem, NULL) != 0)
         return NULL; /* policy_compile() has the words */
     return find_idle(&l, s, mem);
 }

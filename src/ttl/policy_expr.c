@@ -102,9 +102,9 @@ static int parse_source(struct expr *x, struct mf_slice text, struct rules *r, s
 {
     struct mf_slice inner;
 
-    if (take_call(text, "header", &inner) && rules_header_valid(inner)) {
+    if (take_call(text, "header", &inner) && policy_rules_header_valid(inner)) {
         x->source = EXPR_HEADER;
-        return rules_intern_header(r, inner, mem, &x->index, e);
+        return policy_rules_intern_header(r, inner, mem, &x->index, e);
     }
     if (!take_call(text, "json", &inner))
         return MF_INVAL;
@@ -148,8 +148,8 @@ static int parse_base(struct expr *x, struct mf_slice text, bool factor, struct 
     return parse_source(x, text, r, mem, e);
 }
 
-int expr_parse(struct expr *x, struct mf_slice text, struct rules *r, struct arena *mem,
-               struct mf_error *e)
+int policy_expr_parse(struct expr *x, struct mf_slice text, struct rules *r, struct arena *mem,
+                      struct mf_error *e)
 {
     const uint8_t *star = text.len == 0 ? NULL : memchr(text.ptr, '*', text.len);
     struct expr made = {.base = EXPR_CONST, .num = 1, .den = 1};
@@ -185,7 +185,7 @@ int expr_parse(struct expr *x, struct mf_slice text, struct rules *r, struct are
 static bool read_span(struct mf_slice text, int64_t *ns)
 {
     char copy[64];
-    int rc = keys_parse_span(text, ns);
+    int rc = policy_keys_parse_span(text, ns);
 
     if (rc == MF_LIMIT) {
         *ns = INT64_MAX;
@@ -205,8 +205,8 @@ static bool read_span(struct mf_slice text, int64_t *ns)
 static bool read_source(const struct expr *x, struct facts *f, struct mf_slice *text)
 {
     if (x->source == EXPR_HEADER)
-        return facts_header(f, x->index, text);
-    if (!facts_json(f, x->index, text))
+        return policy_facts_header(f, x->index, text);
+    if (!policy_facts_json(f, x->index, text))
         return false;
     if (text->ptr[0] == '"')
         *text = mf_slice(text->ptr + 1, text->len - 2);
@@ -232,14 +232,14 @@ static bool read_header_fill(struct mf_slice text, struct limit *slowest)
             if (!end && text.ptr[n] != '/')
                 continue;
             good = good && part < MF_COUNT(parts) &&
-                   limit_number(mf_trim(mf_slice(text.ptr + from, n - from)), parts[part]);
+                   policy_limit_number(mf_trim(mf_slice(text.ptr + from, n - from)), parts[part]);
             part++;
             from = n + 1;
             if (end)
                 break;
         }
         if (good && part == MF_COUNT(parts))
-            found = limit_keep(slowest, found, &l);
+            found = policy_limit_keep(slowest, found, &l);
         text = n >= text.len ? MF_SLICE_NONE : mf_slice(text.ptr + n + 1, text.len - n - 1);
     }
     return found;
@@ -278,9 +278,9 @@ static bool fill_value(const struct expr *x, struct facts *f, int64_t *ttl)
     struct mf_slice text;
 
     if (x->source == EXPR_JSON) {
-        if (!facts_json_fill(f, x->index, &slowest))
+        if (!policy_facts_json_fill(f, x->index, &slowest))
             return false;
-    } else if (!facts_header(f, x->index, &text) || !read_header_fill(text, &slowest)) {
+    } else if (!policy_facts_header(f, x->index, &text) || !read_header_fill(text, &slowest)) {
         return false;
     }
     *ttl = fill_time(&slowest, x->num, x->den);
@@ -304,7 +304,7 @@ static bool until_value(const struct expr *x, struct mf_slice text, int64_t ts_n
     return true;
 }
 
-bool expr_value(const struct expr *x, struct facts *f, int64_t *ttl)
+bool policy_expr_value(const struct expr *x, struct facts *f, int64_t *ttl)
 {
     struct mf_slice text;
     int64_t ns;

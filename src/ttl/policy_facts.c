@@ -3,7 +3,7 @@
 
 #include "proto/header.h"
 
-void facts_init(struct facts *f, const struct rules *r, const struct policy_message *m)
+void policy_facts_init(struct facts *f, const struct rules *r, const struct policy_message *m)
 {
     f->rules = r;
     f->m = m;
@@ -29,7 +29,7 @@ static void read_headers(struct facts *f)
     f->headers_read = true;
 }
 
-bool facts_header(struct facts *f, unsigned index, struct mf_slice *value)
+bool policy_facts_header(struct facts *f, unsigned index, struct mf_slice *value)
 {
     if (!f->headers_read)
         read_headers(f);
@@ -37,26 +37,27 @@ bool facts_header(struct facts *f, unsigned index, struct mf_slice *value)
     return value->ptr != NULL;
 }
 
-bool facts_json(struct facts *f, unsigned index, struct mf_slice *value)
+bool policy_facts_json(struct facts *f, unsigned index, struct mf_slice *value)
 {
     struct json_fact *j = &f->json[index];
 
     if (!j->read) {
         j->read = true;
-        j->found = json_find(f->m->payload, f->rules->pointers[index], &j->value, &f->scanned);
+        j->found =
+            policy_json_find(f->m->payload, f->rules->pointers[index], &j->value, &f->scanned);
     }
     *value = j->value;
     return j->found;
 }
 
-bool facts_json_fill(struct facts *f, unsigned index, struct limit *slowest)
+bool policy_facts_json_fill(struct facts *f, unsigned index, struct limit *slowest)
 {
     struct json_fact *j = &f->json[index];
 
     if (!j->fill_read) {
         j->fill_read = true;
-        j->fill_found =
-            json_find_fill(f->m->payload, f->rules->pointers[index], &j->slowest, &f->scanned);
+        j->fill_found = policy_json_find_fill(f->m->payload, f->rules->pointers[index], &j->slowest,
+                                              &f->scanned);
     }
     *slowest = j->slowest;
     return j->fill_found;

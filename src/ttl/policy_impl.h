@@ -36,25 +36,27 @@ struct policy {
 
 /* policy_levels.c: reads the metadata, finds the entry, and does the checks that come before the
  * rules. The errors are those of policy_compile(). */
-MF_MUSTCHECK int levels_read(struct levels *l, const struct policy_stream *s,
-                             const struct policy_server *srv, struct arena *mem,
-                             struct mf_error *e);
-MF_MUSTCHECK int levels_check(const struct levels *l, const struct policy_stream *s,
-                              const struct policy_server *srv, struct mf_error *e);
+MF_MUSTCHECK int policy_levels_read(struct levels *l, const struct policy_stream *s,
+                                    const struct policy_server *srv, struct arena *mem,
+                                    struct mf_error *e);
+MF_MUSTCHECK int policy_levels_check(const struct levels *l, const struct policy_stream *s,
+                                     const struct policy_server *srv, struct mf_error *e);
 /* The checks that come after the rules in the documented order. */
-MF_MUSTCHECK int levels_check_late(struct levels *l, const struct policy_stream *s,
-                                   struct subjects *subjects, const struct rules *rules,
-                                   struct mf_error *e);
-bool levels_need_subjects(const struct levels *l);
-bool levels_reach(const struct levels *l, const struct policy_stream *s); /* is there a policy? */
-bool levels_default_reaches(const struct levels *l, const struct policy_stream *s);
-bool levels_scope_fits(const struct policy_stream *s);
+MF_MUSTCHECK int policy_levels_check_late(struct levels *l, const struct policy_stream *s,
+                                          struct subjects *subjects, const struct rules *rules,
+                                          struct mf_error *e);
+bool policy_levels_need_subjects(const struct levels *l);
+bool policy_levels_reach(const struct levels *l,
+                         const struct policy_stream *s); /* is there a policy? */
+bool policy_levels_default_reaches(const struct levels *l, const struct policy_stream *s);
+bool policy_levels_scope_fits(const struct policy_stream *s);
 /* Does this pattern give `never`, and is it no offer of the operator's own? */
-bool levels_pattern_evades(const char *pattern, const struct policy_server *srv);
+bool policy_levels_pattern_evades(const char *pattern, const struct policy_server *srv);
 
 /* policy_merge.c: fills p->view and all that policy_resolve() needs but the rules. */
-void merge_levels(struct policy *p, const struct levels *l, const struct policy_stream *s,
-                  const struct policy_server *srv);
-void merge_note(struct policy *p, const char *line); /* a sentence of the notes, not copied */
+void policy_merge_levels(struct policy *p, const struct levels *l, const struct policy_stream *s,
+                         const struct policy_server *srv);
+void policy_merge_note(struct policy *p,
+                       const char *line); /* a sentence of the notes, not copied */
 
 #endif

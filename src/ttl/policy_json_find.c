@@ -189,8 +189,8 @@ static struct cursor cursor_at(struct mf_slice payload)
     return (struct cursor){payload.ptr, n == 0 ? payload.ptr : payload.ptr + n, 0};
 }
 
-bool json_find(struct mf_slice payload, const char *pointer, struct mf_slice *value,
-               uint32_t *scanned)
+bool policy_json_find(struct mf_slice payload, const char *pointer, struct mf_slice *value,
+                      uint32_t *scanned)
 {
     struct cursor c = cursor_at(payload);
     bool found = go_to(&c, pointer);
@@ -221,7 +221,7 @@ static bool parse_digits(struct mf_slice text, double *out)
     return true;
 }
 
-bool limit_number(struct mf_slice text, double *out)
+bool policy_limit_number(struct mf_slice text, double *out)
 {
     char copy[NUMBER_MAX + 1], *end;
 
@@ -237,7 +237,7 @@ bool limit_number(struct mf_slice text, double *out)
     return *end == '\0' && isfinite(*out);
 }
 
-bool limit_keep(struct limit *slowest, bool found, const struct limit *l)
+bool policy_limit_keep(struct limit *slowest, bool found, const struct limit *l)
 {
     if (!(l->capacity > 0 && l->refill > 0 && l->period_s > 0))
         return found;
@@ -271,7 +271,7 @@ static bool read_limit(struct cursor *c, struct limit *l)
         from = c->at;
         if (!skip_value(c))
             return false;
-        if (to != NULL && !limit_number(mf_slice(from, (size_t)(c->at - from)), to))
+        if (to != NULL && !policy_limit_number(mf_slice(from, (size_t)(c->at - from)), to))
             *to = 0; /* skipped as missing */
     }
     c->at++;
@@ -292,7 +292,7 @@ static bool read_limits(struct cursor *c, struct limit *slowest)
         if (b == '{') {
             if (!read_limit(c, &l))
                 return false;
-            found = limit_keep(slowest, found, &l);
+            found = policy_limit_keep(slowest, found, &l);
         } else if (!array || (b != ']' && !skip_value(c))) {
             return false;
         }
@@ -300,8 +300,8 @@ static bool read_limits(struct cursor *c, struct limit *slowest)
     return found && (!array || peek(c) == ']');
 }
 
-bool json_find_fill(struct mf_slice payload, const char *pointer, struct limit *slowest,
-                    uint32_t *scanned)
+bool policy_json_find_fill(struct mf_slice payload, const char *pointer, struct limit *slowest,
+                           uint32_t *scanned)
 {
     struct cursor c = cursor_at(payload);
     bool found = go_to(&c, pointer) && read_limits(&c, slowest);

@@ -33,17 +33,17 @@ const char *policy_key_name(enum policy_key k)
     return key_names[k];
 }
 
-bool keys_is_word(enum policy_key k)
+bool policy_keys_is_word(enum policy_key k)
 {
     return key_words[k][0] != NULL;
 }
 
-bool keys_is_duration(enum policy_key k)
+bool policy_keys_is_duration(enum policy_key k)
 {
     return k == POLICY_DEFAULT || k == POLICY_MIN || k == POLICY_MAX || k == POLICY_WARN;
 }
 
-const char *keys_shown(char dst[KEYS_SHOWN], struct mf_slice value)
+const char *policy_keys_shown(char dst[KEYS_SHOWN], struct mf_slice value)
 {
     size_t n = value.len;
 
@@ -78,7 +78,7 @@ static int parse_count(struct mf_slice digits, int64_t unit_ns, int64_t *ns)
     return 0;
 }
 
-int keys_parse_span(struct mf_slice text, int64_t *ns)
+int policy_keys_parse_span(struct mf_slice text, int64_t *ns)
 {
     if (all_digits(text))
         return parse_count(text, CLOCK_S, ns);
@@ -92,13 +92,13 @@ int policy_parse_duration(struct mf_slice text, int64_t *ns)
 {
     int64_t v;
 
-    if (keys_parse_span(text, &v) != 0 || v < POLICY_TTL_MIN_NS || v > POLICY_TTL_MAX_NS)
+    if (policy_keys_parse_span(text, &v) != 0 || v < POLICY_TTL_MIN_NS || v > POLICY_TTL_MAX_NS)
         return MF_INVAL;
     *ns = (v + CLOCK_MS - 1) / CLOCK_MS * CLOCK_MS; /* never early */
     return 0;
 }
 
-int keys_parse_ttl(struct mf_slice text, int64_t *ttl)
+int policy_keys_parse_ttl(struct mf_slice text, int64_t *ttl)
 {
     if (mf_eq_str(text, "never"))
         *ttl = TTL_NEVER;
@@ -147,10 +147,12 @@ static int read_duration(struct policy_keys *to, enum policy_key k, const char *
     if (k == POLICY_WARN && (mf_eq_str(value, "0") || mf_eq_str(value, "0s")))
         v = 0;
     else if (value.len > 0)
-        rc = k == POLICY_DEFAULT ? keys_parse_ttl(value, &v) : policy_parse_duration(value, &v);
+        rc = k == POLICY_DEFAULT ? policy_keys_parse_ttl(value, &v)
+                                 : policy_parse_duration(value, &v);
     if (rc != 0)
         return mf_fail(e, MF_INVAL, "%s: \"%s\" is not a duration of 1s to 36500d%s", name,
-                       keys_shown(shown, value), k == POLICY_DEFAULT ? ", never or none" : "");
+                       policy_keys_shown(shown, value),
+                       k == POLICY_DEFAULT ? ", never or none" : "");
     *duration_field(to, k) = v;
     return 0;
 }
@@ -180,9 +182,9 @@ static int read_word(struct policy_keys *to, enum policy_key k, const char *name
             set_word(to, k, i);
             return 0;
         }
-    return mf_fail(e, MF_INVAL, "%s: \"%s\" is none of %s, %s%s%s", name, keys_shown(shown, value),
-                   words[1], words[2], words[3] == NULL ? "" : ", ",
-                   words[3] == NULL ? "" : words[3]);
+    return mf_fail(e, MF_INVAL, "%s: \"%s\" is none of %s, %s%s%s", name,
+                   policy_keys_shown(shown, value), words[1], words[2],
+                   words[3] == NULL ? "" : ", ", words[3] == NULL ? "" : words[3]);
 }
 
 static int read_text(const char **to, const char *name, struct mf_slice value, struct arena *mem,
@@ -202,7 +204,7 @@ static int check_prefix(const char *name, struct mf_slice value, struct mf_error
         (subject_valid_literal(value) && subject_tokens(value) <= ON_EXPIRE_TOKENS))
         return 0;
     return mf_fail(e, MF_INVAL, "%s: \"%s\" is not a prefix of 1 to 8 tokens without wildcards",
-                   name, keys_shown(shown, value));
+                   name, policy_keys_shown(shown, value));
 }
 
 int policy_key_read(struct policy_keys *to, enum policy_key k, const char *name,
@@ -210,9 +212,9 @@ int policy_key_read(struct policy_keys *to, enum policy_key k, const char *name,
 {
     int rc;
 
-    if (keys_is_duration(k))
+    if (policy_keys_is_duration(k))
         return read_duration(to, k, name, value, e);
-    if (keys_is_word(k))
+    if (policy_keys_is_word(k))
         return read_word(to, k, name, value, e);
     if (k == POLICY_PATTERN)
         return read_text(&to->pattern, name, value, mem, e);
@@ -229,7 +231,7 @@ const char *policy_word(const struct policy_keys *k, enum policy_key key)
         [POLICY_SLIDE] = k->slide,   [POLICY_ENFORCE] = k->enforce,
     };
 
-    return keys_is_word(key) ? key_words[key][word[key]] : "";
+    return policy_keys_is_word(key) ? key_words[key][word[key]] : "";
 }
 
 /* --- unknown keys ----------------------------------------------------------------------------- */
@@ -261,7 +263,7 @@ static unsigned edit_distance(struct mf_slice a, struct mf_slice b)
     return row[b.len];
 }
 
-const char *keys_suggest(struct mf_slice name)
+const char *policy_keys_suggest(struct mf_slice name)
 {
     const char *near = NULL;
     unsigned best = UINT32_MAX;

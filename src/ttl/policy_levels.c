@@ -22,10 +22,10 @@ static bool strip_prefix(const struct json_pair *p, struct mf_slice *name)
 
 static int refuse_unknown(struct mf_slice name, struct mf_error *e)
 {
-    const char *near = keys_suggest(name);
+    const char *near = policy_keys_suggest(name);
     char shown[KEYS_SHOWN];
 
-    keys_shown(shown, name);
+    policy_keys_shown(shown, name);
     if (near == NULL)
         return mf_fail(e, MF_INVAL, "unknown TTL policy key \"" POLICY_PREFIX "%s\"", shown);
     return mf_fail(e, MF_INVAL,
@@ -71,7 +71,7 @@ static int read_values(struct levels *l, const struct mf_slice values[POLICY_KEY
 
 static bool is_text(enum policy_key k)
 {
-    return !keys_is_word(k) && !keys_is_duration(k);
+    return !policy_keys_is_word(k) && !policy_keys_is_duration(k);
 }
 
 static int read_own(struct levels *l, const struct json_map *metadata, struct arena *mem,
@@ -81,8 +81,8 @@ static int read_own(struct levels *l, const struct json_map *metadata, struct ar
     int rc;
 
     if ((rc = find_values(values, metadata, e)) != 0 ||
-        (rc = read_values(l, values, keys_is_duration, mem, e)) != 0 ||
-        (rc = read_values(l, values, keys_is_word, mem, e)) != 0 ||
+        (rc = read_values(l, values, policy_keys_is_duration, mem, e)) != 0 ||
+        (rc = read_values(l, values, policy_keys_is_word, mem, e)) != 0 ||
         (rc = read_values(l, values, is_text, mem, e)) != 0)
         return rc;
     l->rules = values[POLICY_RULES];
@@ -118,8 +118,8 @@ static void find_operator(struct levels *l)
         l->operator_max = l->block->max_ns;
 }
 
-int levels_read(struct levels *l, const struct policy_stream *s, const struct policy_server *srv,
-                struct arena *mem, struct mf_error *e)
+int policy_levels_read(struct levels *l, const struct policy_stream *s,
+                       const struct policy_server *srv, struct arena *mem, struct mf_error *e)
 {
     *l = (struct levels){.own = POLICY_KEYS_INIT};
     find_entry(l, s, srv);
@@ -141,7 +141,7 @@ static int check_pattern(const struct levels *l, const struct policy_stream *s,
         return 0;
     names = policy_pattern_names(srv, &mem);
     mf_fail(e, MF_INVAL, POLICY_PREFIX "pattern: no pattern \"%s\"; known: %s",
-            keys_shown(shown, mf_str(l->own.pattern)), names == NULL ? "" : names);
+            policy_keys_shown(shown, mf_str(l->own.pattern)), names == NULL ? "" : names);
     arena_fini(&mem);
     return MF_INVAL;
 }
@@ -168,7 +168,7 @@ static int check_own_bounds(const struct policy_keys *k, struct mf_error *e)
 
 /* The operator allows the patterns of the server's configuration, even one that gives `never`;
  * built-in ones not. */
-bool levels_pattern_evades(const char *pattern, const struct policy_server *srv)
+bool policy_levels_pattern_evades(const char *pattern, const struct policy_server *srv)
 {
     int64_t ttl;
 
@@ -195,13 +195,13 @@ static int check_operator(const struct levels *l, const struct policy_server *sr
                                 e);
     if (l->operator_never == POLICY_NEVER_DENY &&
         (k->never == POLICY_NEVER_ALLOW || k->default_ttl == TTL_NEVER ||
-         levels_pattern_evades(k->pattern, srv)))
+         policy_levels_pattern_evades(k->pattern, srv)))
         return mf_fail(e, MF_INVAL, "never is not allowed here by the server");
     return 0;
 }
 
-int levels_check(const struct levels *l, const struct policy_stream *s,
-                 const struct policy_server *srv, struct mf_error *e)
+int policy_levels_check(const struct levels *l, const struct policy_stream *s,
+                        const struct policy_server *srv, struct mf_error *e)
 {
     int rc;
 
@@ -212,7 +212,7 @@ int levels_check(const struct levels *l, const struct policy_stream *s,
 
 /* --- checks behind the rules ------------------------------------------------------------------ */
 
-bool levels_scope_fits(const struct policy_stream *s)
+bool policy_levels_scope_fits(const struct policy_stream *s)
 {
     return s->limits_retention && s->max_msgs_per_subject >= 1 &&
            s->max_msgs_per_subject <= POLICY_HISTORY_MAX;
@@ -234,9 +234,9 @@ static int find_stray_letter(struct subjects *subjects, const char *prefix, stru
             continue;
         if ((*letter = arena_printf(mem, "%s.%s", prefix, subject)) == NULL)
             return MF_NOMEM;
-        rc = subjects_cover(subjects, mf_str(*letter));
+        rc = policy_subjects_cover(subjects, mf_str(*letter));
         if (rc != 1)
-            return rc == MF_NOMEM ? rc : 1; /* or it would take too long to tell */
+            return rc == MF_NOMEM ? rc : 1; /* or the check would take too long */
     }
     return 0;
 }
@@ -263,7 +263,7 @@ static int check_letters(struct levels *l, struct subjects *subjects, struct mf_
     return rc;
 }
 
-bool levels_need_subjects(const struct levels *l)
+bool policy_levels_need_subjects(const struct levels *l)
 {
     return l->rules.len > 0 || l->own.on_expire != NULL ||
            (l->entry != NULL && l->entry->on_expire != NULL);
@@ -280,17 +280,18 @@ static bool only_off(const struct levels *l)
            k->bounds == 0 && k->never == 0 && k->scope == 0 && k->slide == 0;
 }
 
-int levels_check_late(struct levels *l, const struct policy_stream *s, struct subjects *subjects,
-                      const struct rules *rules, struct mf_error *e)
+int policy_levels_check_late(struct levels *l, const struct policy_stream *s,
+                             struct subjects *subjects, const struct rules *rules,
+                             struct mf_error *e)
 {
     int64_t floor = s->marker_ttl_ns / CLOCK_S * CLOCK_S;
     int rc;
 
-    if (l->own.scope == POLICY_SCOPE_SUBJECT && !levels_scope_fits(s))
+    if (l->own.scope == POLICY_SCOPE_SUBJECT && !policy_levels_scope_fits(s))
         return mf_fail(e, MF_INVAL,
                        POLICY_PREFIX
                        "scope subject needs limits retention and max_msgs_per_subject of 1 to 256");
-    if ((rc = check_letters(l, subjects, e)) != 0 || (rc = rules_check_links(rules, e)) != 0)
+    if ((rc = check_letters(l, subjects, e)) != 0 || (rc = policy_rules_check_links(rules, e)) != 0)
         return rc;
     if (l->own.max_ns > 0 && l->own.max_ns < floor && s->max_msgs_per_subject != 1)
         return refuse_order("max", l->own.max_ns, "below", "subject_delete_marker_ttl",
@@ -309,13 +310,13 @@ static bool says_something(const struct policy_keys *k)
            k->enforce != 0 || k->on_expire != NULL;
 }
 
-bool levels_default_reaches(const struct levels *l, const struct policy_stream *s)
+bool policy_levels_default_reaches(const struct levels *l, const struct policy_stream *s)
 {
     return l->block != NULL && l->block->default_ttl != POLICY_UNSET &&
            l->block->default_ttl != TTL_NONE && s->max_age_ns <= 0;
 }
 
-bool levels_reach(const struct levels *l, const struct policy_stream *s)
+bool policy_levels_reach(const struct levels *l, const struct policy_stream *s)
 {
     if (l->any_own)
         return true;
@@ -323,6 +324,6 @@ bool levels_reach(const struct levels *l, const struct policy_stream *s)
         return false;
     if (l->entry != NULL && says_something(l->entry))
         return true;
-    return levels_default_reaches(l, s) || l->operator_max > 0 ||
+    return policy_levels_default_reaches(l, s) || l->operator_max > 0 ||
            l->operator_never == POLICY_NEVER_DENY;
 }

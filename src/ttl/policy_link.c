@@ -35,12 +35,12 @@ static int parse_token(struct link_token *t, struct mf_slice token, struct mf_sl
     t->wildcard = wildcard_number(token);
     if (t->wildcard > count_stars(subject))
         return mf_fail(e, MF_INVAL, "there is no wildcard %u in \"%s\"", t->wildcard,
-                       keys_shown(shown, subject));
+                       policy_keys_shown(shown, subject));
     if (t->wildcard > 0)
         return 0;
     if (!subject_valid_literal(token) || memchr(token.ptr, '{', token.len) != NULL)
         return mf_fail(e, MF_INVAL, "\"%s\" is neither a literal token nor {{wildcard(n)}}",
-                       keys_shown(shown, token));
+                       policy_keys_shown(shown, token));
     t->literal = mf_slice(arena_dup(mem, token), token.len);
     return t->literal.ptr == NULL ? mf_fail(e, MF_NOMEM, "permanent_if") : 0;
 }
@@ -68,8 +68,8 @@ static char *make_filter(const struct link *l, struct arena *mem)
     return filter;
 }
 
-int link_parse(struct link *l, struct mf_slice template, struct mf_slice subject, struct arena *mem,
-               struct mf_error *e)
+int policy_link_parse(struct link *l, struct mf_slice template, struct mf_slice subject,
+                      struct arena *mem, struct mf_error *e)
 {
     struct mf_slice rest = template, token;
     unsigned n = subject_tokens(template);
@@ -126,8 +126,8 @@ static struct mf_slice star_token(struct mf_slice pattern, struct mf_slice subje
     return MF_SLICE_NONE;
 }
 
-struct mf_slice link_fill(const struct link *l, struct mf_slice rule_subject,
-                          struct mf_slice subject, char dst[LINK_SUBJECT_MAX])
+struct mf_slice policy_link_fill(const struct link *l, struct mf_slice rule_subject,
+                                 struct mf_slice subject, char dst[LINK_SUBJECT_MAX])
 {
     struct writer w = {dst, 0, false};
 
@@ -159,8 +159,9 @@ static bool find_captured(const struct link *l, struct mf_slice subject, unsigne
     return true;
 }
 
-bool link_reverse(const struct link *l, struct mf_slice rule_subject, struct mf_slice subject,
-                  char dst[LINK_SUBJECT_MAX], struct mf_slice *filter)
+bool policy_link_reverse(const struct link *l, struct mf_slice rule_subject,
+                         struct mf_slice subject, char dst[LINK_SUBJECT_MAX],
+                         struct mf_slice *filter)
 {
     struct writer w = {dst, 0, false};
     struct mf_slice rest = rule_subject, token, value;

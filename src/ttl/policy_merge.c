@@ -32,19 +32,19 @@ static void add_line(struct policy *p, const char *const **to, size_t *n, const 
     const char **at = arena_grow(&p->mem, (void *)(uintptr_t)*to, *n, sizeof *at);
 
     if (at == NULL || line == NULL)
-        return; /* arena.failed tells */
+        return; /* arena.failed is set */
     at[(*n)++] = line;
     *to = at;
 }
 
-void merge_note(struct policy *p, const char *line)
+void policy_merge_note(struct policy *p, const char *line)
 {
     add_line(p, &p->view.notes, &p->view.nnotes, line);
 }
 
 static void add_note(struct merger *m, const char *line)
 {
-    merge_note(m->p, line);
+    policy_merge_note(m->p, line);
 }
 
 static void add_why(struct merger *m, const char *line)
@@ -220,7 +220,7 @@ static bool decide_by_pattern(struct merger *m)
         add_note(m, arena_printf(&m->p->mem, "pattern %s is not defined any more", name));
         return false;
     }
-    if (is_denied(m, POLICY_PATTERN) && levels_pattern_evades(name, m->srv))
+    if (is_denied(m, POLICY_PATTERN) && policy_levels_pattern_evades(name, m->srv))
         return decide_instead(
             m, arena_printf(&m->p->mem, "pattern %s: never, which the server denies", name),
             arena_printf(&m->p->mem, "pattern %s is not in force: the server denies never", name));
@@ -250,7 +250,7 @@ static bool decide_by_server(struct merger *m)
     const char *name = infer_pattern(m->s);
     int64_t ttl;
 
-    if (!levels_default_reaches(m->l, m->s)) {
+    if (!policy_levels_default_reaches(m->l, m->s)) {
         add_why(m, "server: not set");
         return false;
     }
@@ -310,7 +310,7 @@ static void merge_never(struct merger *m, bool gives)
 static void merge_scope(struct merger *m, bool gives)
 {
     struct policy_keys *k = &m->p->view.keys;
-    bool fits = levels_scope_fits(m->s);
+    bool fits = policy_levels_scope_fits(m->s);
 
     if (k->scope == POLICY_SCOPE_UNSET) {
         k->scope = gives && fits ? POLICY_SCOPE_SUBJECT : POLICY_SCOPE_MESSAGE;
@@ -387,8 +387,8 @@ static void add_notes(struct merger *m)
         add_note(m, "max is below subject_delete_marker_ttl, which wins");
 }
 
-void merge_levels(struct policy *p, const struct levels *l, const struct policy_stream *s,
-                  const struct policy_server *srv)
+void policy_merge_levels(struct policy *p, const struct levels *l, const struct policy_stream *s,
+                         const struct policy_server *srv)
 {
     struct merger m = {p, l, s, srv};
     bool gives;

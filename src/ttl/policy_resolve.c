@@ -87,7 +87,7 @@ static bool headers_fit(const struct rule *r, struct facts *f)
     for (size_t i = 0; i < r->nwhen; i++) {
         struct mf_slice value;
 
-        if (!facts_header(f, r->when[i].header, &value) ||
+        if (!policy_facts_header(f, r->when[i].header, &value) ||
             (!mf_eq_str(r->when[i].value, "*") && !mf_eq(r->when[i].value, value)))
             return false;
     }
@@ -101,7 +101,7 @@ static bool is_linked(const struct rule *r, const struct policy_message *m)
 
     if (r->link.n == 0 || m->permanent == NULL)
         return false;
-    subject = link_fill(&r->link, r->subject, m->subject, dst);
+    subject = policy_link_fill(&r->link, r->subject, m->subject, dst);
     return subject.len > 0 && m->permanent(m->arg, subject);
 }
 
@@ -145,7 +145,7 @@ static bool apply_rule(const struct policy *p, const struct rule *r, struct fact
         trace_rule(m, r, "linked record is permanent: never");
         return true;
     }
-    if (!r->has_ttl || !expr_value(&r->ttl, f, &d->ttl)) {
+    if (!r->has_ttl || !policy_expr_value(&r->ttl, f, &d->ttl)) {
         trace_rule(m, r, "no value");
         return false;
     }
@@ -161,7 +161,7 @@ static bool apply_rules(const struct policy *p, const struct policy_message *m,
     struct facts f;
     bool decided = false;
 
-    facts_init(&f, &p->rules, m);
+    policy_facts_init(&f, &p->rules, m);
     for (unsigned i = 0; i < p->rules.n && !decided; i++) {
         d->rules_tried++;
         decided = apply_rule(p, &p->rules.at[i], &f, d);
@@ -397,7 +397,7 @@ void policy_linked_by(const struct policy *p, struct mf_slice subject,
         const struct rule *r = &p->rules.at[i];
         struct mf_slice filter;
 
-        if (r->link.n > 0 && link_reverse(&r->link, r->subject, subject, dst, &filter))
+        if (r->link.n > 0 && policy_link_reverse(&r->link, r->subject, subject, dst, &filter))
             visit(arg, filter);
     }
 }

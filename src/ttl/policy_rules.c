@@ -52,7 +52,7 @@ static int fail_memory(struct reading *g)
 
 /* --- header names ----------------------------------------------------------------------------- */
 
-bool rules_header_valid(struct mf_slice name)
+bool policy_rules_header_valid(struct mf_slice name)
 {
     for (size_t i = 0; i < name.len; i++)
         if (name.ptr[i] <= ' ' || name.ptr[i] == ':' || name.ptr[i] == 0x7F)
@@ -60,8 +60,8 @@ bool rules_header_valid(struct mf_slice name)
     return name.len > 0;
 }
 
-int rules_intern_header(struct rules *r, struct mf_slice name, struct arena *mem, unsigned *index,
-                        struct mf_error *e)
+int policy_rules_intern_header(struct rules *r, struct mf_slice name, struct arena *mem,
+                               unsigned *index, struct mf_error *e)
 {
     for (*index = 0; *index < r->nheaders; (*index)++)
         if (mf_eq(name, r->headers[*index]))
@@ -94,7 +94,7 @@ static int read_id(struct reading *g, struct rule *to, const char *id)
         return fail_memory(g);
     if (!id_valid(id))
         return refuse_rule(g, "id", "\"%s\" is not 1 to 32 of A-Z, a-z, 0-9, _ and -",
-                           keys_shown(shown, mf_str(id)));
+                           policy_keys_shown(shown, mf_str(id)));
     for (size_t i = 0; i < g->index; i++)
         if (strcmp(g->r->at[i].text.id, id) == 0)
             return refuse_rule(g, "id", "\"%s\" is the id of rules[%zu], too", id, i);
@@ -109,14 +109,15 @@ static int read_subject(struct reading *g, struct rule *to, const char *subject)
     int overlaps = 1;
 
     if (!subject_valid(s))
-        return refuse_rule(g, "subject", "\"%s\" is no subject filter", keys_shown(shown, s));
+        return refuse_rule(g, "subject", "\"%s\" is no subject filter",
+                           policy_keys_shown(shown, s));
     if (g->subjects->list != NULL)
-        overlaps = subjects_overlap(g->subjects, s);
+        overlaps = policy_subjects_overlap(g->subjects, s);
     if (overlaps == MF_NOMEM)
         return fail_memory(g);
-    if (overlaps != 1) /* or it would take too long to tell */
+    if (overlaps != 1) /* or the check would take too long */
         return refuse_rule(g, "subject", "\"%s\" does not overlap the stream's subjects",
-                           keys_shown(shown, s));
+                           policy_keys_shown(shown, s));
     to->text.subject = subject == NULL ? ">" : subject;
     to->subject = s;
     to->head = subject_head(s);
@@ -135,9 +136,10 @@ static int read_conditions(struct reading *g, struct rule *to, const struct json
         char shown[KEYS_SHOWN];
         int rc;
 
-        if (!rules_header_valid(name))
-            return refuse_rule(g, "header", "\"%s\" is no header name", keys_shown(shown, name));
-        rc = rules_intern_header(g->r, name, g->mem, &c->header, &why);
+        if (!policy_rules_header_valid(name))
+            return refuse_rule(g, "header", "\"%s\" is no header name",
+                               policy_keys_shown(shown, name));
+        rc = policy_rules_intern_header(g->r, name, g->mem, &c->header, &why);
         if (rc == MF_LIMIT)
             return refuse_rule(g, "header", "%s", why.text);
         if (rc != 0)
@@ -158,9 +160,10 @@ static int read_ttl(struct reading *g, struct rule *to, const char *ttl)
 
     if (ttl == NULL)
         return 0;
-    rc = expr_parse(&to->ttl, mf_str(ttl), g->r, g->mem, &why);
+    rc = policy_expr_parse(&to->ttl, mf_str(ttl), g->r, g->mem, &why);
     if (rc == MF_INVAL)
-        return refuse_rule(g, "ttl", "\"%s\" is no TTL expression", keys_shown(shown, mf_str(ttl)));
+        return refuse_rule(g, "ttl", "\"%s\" is no TTL expression",
+                           policy_keys_shown(shown, mf_str(ttl)));
     if (rc == MF_LIMIT)
         return refuse_rule(g, "ttl", "%s", why.text);
     if (rc != 0)
@@ -181,7 +184,7 @@ static int read_link(struct reading *g, struct rule *to, const char *template)
 
     if (template == NULL)
         return 0;
-    rc = link_parse(&to->link, mf_str(template), to->subject, g->mem, &why);
+    rc = policy_link_parse(&to->link, mf_str(template), to->subject, g->mem, &why);
     if (rc == MF_NOMEM)
         return fail_memory(g);
     if (rc != 0)
@@ -240,8 +243,8 @@ static int split_rules(struct reading *g, struct mf_slice text, struct mf_slice 
     return rc == 0 ? 0 : fail_memory(g);
 }
 
-int rules_read(struct rules *r, struct mf_slice text, const struct subjects *subjects,
-               bool never_denied, struct arena *mem, struct mf_error *e)
+int policy_rules_read(struct rules *r, struct mf_slice text, const struct subjects *subjects,
+                      bool never_denied, struct arena *mem, struct mf_error *e)
 {
     struct reading g = {r, mem, subjects, never_denied, 0, e};
     struct mf_slice *items = NULL;
@@ -263,7 +266,7 @@ int rules_read(struct rules *r, struct mf_slice text, const struct subjects *sub
     return 0;
 }
 
-int rules_check_links(const struct rules *r, struct mf_error *e)
+int policy_rules_check_links(const struct rules *r, struct mf_error *e)
 {
     if (!r->links)
         return 0;

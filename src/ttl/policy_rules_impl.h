@@ -78,38 +78,40 @@ struct facts {
     } json[RULES_POINTERS_MAX];
 };
 /* policy_facts.c */
-void facts_init(struct facts *f, const struct rules *r, const struct policy_message *m);
-bool facts_header(struct facts *f, unsigned index, struct mf_slice *value);
-bool facts_json(struct facts *f, unsigned index, struct mf_slice *value);
-bool facts_json_fill(struct facts *f, unsigned index, struct limit *slowest);
+void policy_facts_init(struct facts *f, const struct rules *r, const struct policy_message *m);
+bool policy_facts_header(struct facts *f, unsigned index, struct mf_slice *value);
+bool policy_facts_json(struct facts *f, unsigned index, struct mf_slice *value);
+bool policy_facts_json_fill(struct facts *f, unsigned index, struct limit *slowest);
 
 /* policy_expr.c.  Parsing interns header names and pointers in r.  MF_INVAL: no TTL expression, *e
  * is not touched; MF_LIMIT with the text in e: too many names or pointers; MF_NOMEM. */
-MF_MUSTCHECK int expr_parse(struct expr *x, struct mf_slice text, struct rules *r,
-                            struct arena *mem, struct mf_error *e);
+MF_MUSTCHECK int policy_expr_parse(struct expr *x, struct mf_slice text, struct rules *r,
+                                   struct arena *mem, struct mf_error *e);
 /* False: the expression has no value for this message. */
-bool expr_value(const struct expr *x, struct facts *f, int64_t *ttl);
+bool policy_expr_value(const struct expr *x, struct facts *f, int64_t *ttl);
 
 /* policy_link.c.  MF_INVAL with the text behind "permanent_if: ". */
-MF_MUSTCHECK int link_parse(struct link *l, struct mf_slice template, struct mf_slice subject,
-                            struct arena *mem, struct mf_error *e);
+MF_MUSTCHECK int policy_link_parse(struct link *l, struct mf_slice template,
+                                   struct mf_slice subject, struct arena *mem, struct mf_error *e);
 /* The linked subject of a message on `subject`; an empty slice: it does not fit into dst. */
 #define LINK_SUBJECT_MAX 4096
-struct mf_slice link_fill(const struct link *l, struct mf_slice rule_subject,
-                          struct mf_slice subject, char dst[LINK_SUBJECT_MAX]);
+struct mf_slice policy_link_fill(const struct link *l, struct mf_slice rule_subject,
+                                 struct mf_slice subject, char dst[LINK_SUBJECT_MAX]);
 /* The filter of the messages that link to `subject`: false if none can. */
-bool link_reverse(const struct link *l, struct mf_slice rule_subject, struct mf_slice subject,
-                  char dst[LINK_SUBJECT_MAX], struct mf_slice *filter);
+bool policy_link_reverse(const struct link *l, struct mf_slice rule_subject,
+                         struct mf_slice subject, char dst[LINK_SUBJECT_MAX],
+                         struct mf_slice *filter);
 
 /* A name of a header: the index at which it is interned.  MF_LIMIT with the text; MF_NOMEM. */
-MF_MUSTCHECK int rules_intern_header(struct rules *r, struct mf_slice name, struct arena *mem,
-                                     unsigned *index, struct mf_error *e);
-bool rules_header_valid(struct mf_slice name);
+MF_MUSTCHECK int policy_rules_intern_header(struct rules *r, struct mf_slice name,
+                                            struct arena *mem, unsigned *index, struct mf_error *e);
+bool policy_rules_header_valid(struct mf_slice name);
 /* policy_rules.c: reads the JSON text.  never_denied: the server's configuration allows no
  * `never`. */
-MF_MUSTCHECK int rules_read(struct rules *r, struct mf_slice text, const struct subjects *subjects,
-                            bool never_denied, struct arena *mem, struct mf_error *e);
+MF_MUSTCHECK int policy_rules_read(struct rules *r, struct mf_slice text,
+                                   const struct subjects *subjects, bool never_denied,
+                                   struct arena *mem, struct mf_error *e);
 /* No chains: a subject that a link names has no link itself. */
-MF_MUSTCHECK int rules_check_links(const struct rules *r, struct mf_error *e);
+MF_MUSTCHECK int policy_rules_check_links(const struct rules *r, struct mf_error *e);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "subject/subject.h"
 
-int subjects_init(struct subjects *s, const struct json_strs *list)
+int policy_subjects_init(struct subjects *s, const struct json_strs *list)
 {
     *s = (struct subjects){.list = list != NULL && list->n > 0 ? list : NULL};
     if (s->list == NULL)
@@ -11,7 +11,7 @@ int subjects_init(struct subjects *s, const struct json_strs *list)
     return pattern_set_strings(&s->set, s->list->at, s->list->n, NULL);
 }
 
-void subjects_fini(struct subjects *s)
+void policy_subjects_fini(struct subjects *s)
 {
     if (s->list != NULL)
         pattern_set_fini(&s->set);
@@ -31,14 +31,14 @@ static int join_one(const struct subjects *s, struct mf_slice pattern, enum patt
     return rc != 0 ? rc : q.found != PATTERN_NONE;
 }
 
-int subjects_overlap(const struct subjects *s, struct mf_slice pattern)
+int policy_subjects_overlap(const struct subjects *s, struct mf_slice pattern)
 {
     return join_one(s, pattern, PATTERN_OVERLAP);
 }
 
 /* The patterns that match `pattern` as a literal subject cover it: only '*' matches its '*'.  Its
  * last '>' is an exception: '*' matches it and does not cover it. */
-int subjects_cover(struct subjects *s, struct mf_slice pattern)
+int policy_subjects_cover(struct subjects *s, struct mf_slice pattern)
 {
     if (mf_ends(pattern, ">"))
         return join_one(s, pattern, PATTERN_WITHIN);

@@ -11,12 +11,12 @@ struct subjects {
     struct pattern_set set;
 };
 /* O(length of the list).  MF_NOMEM. */
-MF_MUSTCHECK int subjects_init(struct subjects *s, const struct json_strs *list);
-void subjects_fini(struct subjects *s); /* also after a failed init */
+MF_MUSTCHECK int policy_subjects_init(struct subjects *s, const struct json_strs *list);
+void policy_subjects_fini(struct subjects *s); /* also after a failed init */
 /* 1, 0, MF_NOMEM, or MF_LIMIT: it would take more than PATTERN_STEPS.  O(tokens) for usual lists.
  */
-MF_MUSTCHECK int subjects_overlap(const struct subjects *s, struct mf_slice pattern);
+MF_MUSTCHECK int policy_subjects_overlap(const struct subjects *s, struct mf_slice pattern);
 /* Does one of the subjects cover all of the pattern?  As above. */
-MF_MUSTCHECK int subjects_cover(struct subjects *s, struct mf_slice pattern);
+MF_MUSTCHECK int policy_subjects_cover(struct subjects *s, struct mf_slice pattern);
 
 #endif

@@ -19,11 +19,11 @@ static void check_value(const struct expr *x, const struct rules *r, const struc
     struct facts f;
     int64_t ttl = 0, again = 0;
 
-    facts_init(&f, r, m);
-    bool has = expr_value(x, &f, &ttl);
+    policy_facts_init(&f, r, m);
+    bool has = policy_expr_value(x, &f, &ttl);
     uint32_t scanned = f.scanned;
     FUZZ_CHECK(scanned <= 2 * POLICY_JSON_SCAN_MAX);
-    FUZZ_CHECK(expr_value(x, &f, &again) == has && again == ttl);
+    FUZZ_CHECK(policy_expr_value(x, &f, &again) == has && again == ttl);
     FUZZ_CHECK(f.scanned == scanned); /* the facts are kept */
     if (!has || x->base == EXPR_CONST)
         return;
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                value.len == 0 ? "" : (const char *)value.ptr);
     struct policy_message m = {
         .hdr = mf_str(block), .payload = rest, .ts_ns = 1790000000 * CLOCK_S};
-    int rc = expr_parse(&x, text, &r, &mem, &e);
+    int rc = policy_expr_parse(&x, text, &r, &mem, &e);
 
     FUZZ_CHECK(rc == 0 || rc == MF_INVAL);
     if (rc == 0) {

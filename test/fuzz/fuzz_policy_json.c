@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(pointer, data, (size_t)(lf - data));
     pointer[lf - data] = '\0';
     payload = mf_slice(lf + 1, size - (size_t)(lf + 1 - data));
-    if (!json_find(payload, pointer, &value, &scanned)) {
+    if (!policy_json_find(payload, pointer, &value, &scanned)) {
         FUZZ_CHECK(scanned <= POLICY_JSON_SCAN_MAX);
         return 0;
     }
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(value.len > 0 && value.ptr >= payload.ptr && value.len <= payload.len);
     FUZZ_CHECK(!is_json(payload) || is_json(value));
     scanned = 0;
-    if (json_find_fill(payload, pointer, &l, &scanned))
+    if (policy_json_find_fill(payload, pointer, &l, &scanned))
         FUZZ_CHECK(l.capacity > 0 && l.refill > 0 && l.period_s > 0);
     FUZZ_CHECK(scanned <= POLICY_JSON_SCAN_MAX && scanned <= payload.len);
     return 0;

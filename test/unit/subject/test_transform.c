@@ -395,7 +395,7 @@ static uint64_t cost(bool reversed)
     struct transform *t = NULL, *back = NULL;
     struct mf_slice src = mf_buf_slice(&long_src), dest = mf_buf_slice(&long_dest);
 
-    tokens = piece_steps = 0;
+    tokens = transform_piece_steps = 0;
     int rc =
         reversed ? transform_new_strict(&t, src, dest, NULL) : transform_new(&t, src, dest, NULL);
     if (rc == 0 && reversed)
@@ -403,7 +403,7 @@ static uint64_t cost(bool reversed)
     TEST_ASSERT_TRUE(!reversed || back != NULL);
     transform_free(t);
     transform_free(back);
-    return tokens + piece_steps;
+    return tokens + transform_piece_steps;
 }
 
 /* n wildcards, the last one first; n uses of them in one partition; n beginnings of a call; n ends.

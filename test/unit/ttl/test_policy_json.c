@@ -23,7 +23,7 @@ static bool find(const char *payload, const char *pointer, struct mf_slice *valu
     size_t n = strlen(payload);
 
     scanned = 0;
-    return json_find(mf_slice(guard_copy(payload, n), n), pointer, value, &scanned);
+    return policy_json_find(mf_slice(guard_copy(payload, n), n), pointer, value, &scanned);
 }
 
 static void check_found(const char *payload, const char *pointer, const char *want)
@@ -107,7 +107,8 @@ static void test_payloads_cut_anywhere(void)
     struct mf_slice value;
 
     for (size_t n = 0; n < sizeof whole - 1; n++) {
-        bool found = json_find(mf_slice(guard_copy(whole, n), n), "/limits", &value, &scanned);
+        bool found =
+            policy_json_find(mf_slice(guard_copy(whole, n), n), "/limits", &value, &scanned);
 
         TEST_ASSERT_EQUAL(n >= sizeof whole - 2, found); /* the last '}' is not looked at */
     }
@@ -164,7 +165,8 @@ static void check_fill(const char *text, double capacity)
 
     scanned = 0;
     TEST_ASSERT_EQUAL_MESSAGE(
-        capacity > 0, json_find_fill(mf_slice(guard_copy(text, n), n), "", &l, &scanned), text);
+        capacity > 0, policy_json_find_fill(mf_slice(guard_copy(text, n), n), "", &l, &scanned),
+        text);
     if (capacity > 0)
         TEST_ASSERT_TRUE(l.capacity == capacity);
     TEST_ASSERT_LESS_OR_EQUAL(n, scanned);

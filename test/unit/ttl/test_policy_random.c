@@ -342,14 +342,14 @@ static void test_subjects_are_compared_as_one_by_one(void)
         for (unsigned j = 0; j < 4; j++)
             snprintf(text[j], sizeof text[j], "%s%s%s", ANY("a", "b", "*"),
                      ANY(".a", ".b", ".*", ""), ANY(".>", ".a", ".*", ""));
-        TEST_ASSERT_EQUAL(0, subjects_init(&s, &strs));
+        TEST_ASSERT_EQUAL(0, policy_subjects_init(&s, &strs));
         for (size_t j = 0; j < strs.n; j++) {
             cover = cover || subject_is_subset(mf_str(text[3]), mf_str(text[j]));
             overlap = overlap || subject_overlap(mf_str(text[3]), mf_str(text[j]));
         }
-        TEST_ASSERT_EQUAL_MESSAGE(cover, subjects_cover(&s, mf_str(text[3])), text[3]);
-        TEST_ASSERT_EQUAL_MESSAGE(overlap, subjects_overlap(&s, mf_str(text[3])), text[3]);
-        subjects_fini(&s);
+        TEST_ASSERT_EQUAL_MESSAGE(cover, policy_subjects_cover(&s, mf_str(text[3])), text[3]);
+        TEST_ASSERT_EQUAL_MESSAGE(overlap, policy_subjects_overlap(&s, mf_str(text[3])), text[3]);
+        policy_subjects_fini(&s);
     }
 }
 
