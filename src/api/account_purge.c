@@ -9,8 +9,8 @@
  * works, nobody answers. */
 #include "api/account_purge.h"
 
-#include "api/api_pages.h"
-#include "api/api_store.h"
+#include "status/js_pages_impl.h"
+#include "jetstream/js_store_impl.h"
 #include "api/consumer_api.h"
 
 #include "base/log.h"

@@ -14,12 +14,12 @@
 #ifndef API_IMPL_H
 #define API_IMPL_H
 
-#include "api/advisory.h"
+#include "jetstream/advisory.h"
 #include "api/consumer_api.h"
-#include "api/consumer_wire.h"
+#include "jetstream/consumer_wire.h"
 #include "api/queue.h"
 #include "api/settle.h"
-#include "api/source_wire.h"
+#include "jetstream/source_wire.h"
 
 #include "account/account.h"
 #include "api/api.h"

@@ -6,7 +6,7 @@
  * Close: consumers are ended before their stream, and who waits for one of them is answered then.
  */
 #include "api/api_impl.h"
-#include "api/api_pages.h"
+#include "status/js_pages_impl.h"
 
 #include "base/clock.h"
 #include "proto/header.h"

@@ -7,7 +7,7 @@
  * While a request waits its stream may be deleted: it is looked up again before it is used. */
 #include "api/ttl_api.h"
 
-#include "api/direct.h"
+#include "jetstream/direct.h"
 
 #include "base/clock.h"
 #include "proto/proto.h"

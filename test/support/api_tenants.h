@@ -6,8 +6,8 @@
 #include "api/api.h"
 #include "base/rand.h"
 
-#include "api/api_pages.h"
-#include "api/direct.h"
+#include "status/js_pages_impl.h"
+#include "jetstream/direct.h"
 
 #include <stdio.h>
 #include <stdlib.h>

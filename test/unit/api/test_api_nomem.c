@@ -4,7 +4,7 @@
 #include "base/clock.h"
 
 #include "api/api_impl.h"
-#include "api/archive.h"
+#include "backup/archive_impl.h"
 #include "codec/s2.h"
 #include "support/no_memory.h"
 

@@ -1,0 +1,108 @@
+/* direct_queue.c: direct gets that came when the time of the turn was over.
+ *
+ * Happy path: each is copied, and served in the order of arrival by the account's task, a slice at
+ * a time. Full: the oldest is served at once for each one that comes, so none is dropped. Failure:
+ * without memory for the copy it is answered with "500".  A stream that was deleted meanwhile has
+ * no such message. Close: direct_queue_stop() frees all of them. */
+#include "jetstream/direct.h"
+
+#include <stdlib.h>
+
+#define QUEUE_GETS  4096
+#define QUEUE_BYTES ((size_t)16 << 20)
+
+struct waiting_get {
+    struct mf_list link;
+    struct direct_get get; /* its slices stand behind the struct */
+    size_t bytes;
+};
+
+static struct mf_slice keep(uint8_t **at, struct mf_slice s)
+{
+    struct mf_slice copy = mf_slice(*at, s.len);
+
+    if (s.len > 0)
+        memcpy(*at, s.ptr, s.len);
+    *at += s.len;
+    return copy;
+}
+
+static struct waiting_get *take_first(struct direct_queue *q)
+{
+    struct waiting_get *x = mf_container(mf_list_pop(&q->gets), struct waiting_get, link);
+
+    q->ngets--;
+    q->bytes -= x->bytes;
+    return x;
+}
+
+/* Returns about how many ordinary steps that was. */
+static size_t serve_first(struct api_account *aa)
+{
+    struct waiting_get *x = take_first(&aa->direct); /* an answer may lead to another get */
+    struct stream *s = source_wire_reader(aa, x->get.name);
+    size_t cost = x->bytes / 1024;
+
+    if (s == NULL)
+        direct_send_status(aa, x->get.reply, DIRECT_NOT_FOUND);
+    else
+        direct_serve(aa, s, &x->get);
+    free(x);
+    return cost;
+}
+
+static bool serve_slice(struct work_task *t)
+{
+    struct api_account *aa = mf_container(t, struct api_account, direct.task);
+
+    while (!mf_list_empty(&aa->direct.gets))
+        if (api_slice_spent(aa, serve_first(aa)))
+            break;
+    return !mf_list_empty(&aa->direct.gets);
+}
+
+void direct_queue_add(struct api_account *aa, const struct direct_get *g)
+{
+    struct direct_queue *q = &aa->direct;
+    size_t bytes =
+        g->name.len + g->subject.len + g->reply.len + g->hdr.len + g->payload.len + sizeof *g;
+    struct waiting_get *x = malloc(sizeof *x + bytes);
+    uint8_t *at = (uint8_t *)(x + 1);
+
+    if (x == NULL) {
+        direct_send_status(aa, g->reply, DIRECT_NO_MEMORY);
+        return;
+    }
+    x->bytes = bytes;
+    x->get.name = keep(&at, g->name);
+    x->get.subject = keep(&at, g->subject);
+    x->get.reply = keep(&at, g->reply);
+    x->get.hdr = keep(&at, g->hdr);
+    x->get.payload = keep(&at, g->payload);
+    mf_list_push(&q->gets, &x->link);
+    q->ngets++;
+    q->bytes += bytes;
+    if (q->ngets > QUEUE_GETS || q->bytes > QUEUE_BYTES)
+        (void)serve_first(aa);
+    work_add(aa->api->loop, &aa->work, &q->task);
+}
+
+void direct_queue_init(struct api_account *aa)
+{
+    mf_list_init(&aa->direct.gets);
+    mf_list_init(&aa->direct.batches);
+    mf_list_init(&aa->direct.later);
+    aa->direct.task.run = serve_slice;
+    aa->direct.task.cause = WORK_DIRECT;
+}
+
+void direct_queue_stop(struct api_account *aa)
+{
+    struct direct_queue *q = &aa->direct;
+    struct mf_list *pos, *next;
+
+    work_cancel(aa->api->loop, &q->task);
+    mf_list_each_safe(pos, next, &q->gets) free(mf_container(pos, struct waiting_get, link));
+    mf_list_init(&q->gets);
+    q->ngets = q->bytes = 0;
+}

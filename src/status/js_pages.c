@@ -1,0 +1,284 @@
+/* js_pages.c: what other pages show of JetStream: /varz, /healthz, and the log at the start. */
+#include "status/js_pages_impl.h"
+
+#include "stream/stream_damage.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+/* Of one stream, when neither it nor its account nor the configuration says how many. */
+#define STRICT_MAX_CONSUMERS  1000 /* 2.15.1's own */
+#define DEFAULT_MAX_CONSUMERS 100000
+
+int64_t api_default_max_consumers(const struct options_jetstream *js)
+{
+    if (js->default_max_consumers != 0)
+        return js->default_max_consumers;
+    return js->compat_strict ? STRICT_MAX_CONSUMERS : DEFAULT_MAX_CONSUMERS;
+}
+
+bool api_enabled(struct api *a, const struct account *acc)
+{
+    const struct api_account *aa = api_account_of(a, acc);
+
+    return aa != NULL && aa->limits != NULL;
+}
+
+/* --- config, stats, limits -------------------------------------------------------------------- */
+
+/* Negative is no limit, like 0. */
+static void opt_limit(struct jsonw *w, const char *key, int64_t value)
+{
+    if (value > 0)
+        jsonw_i64(w, key, value);
+}
+
+/* compress_ok is nats-server's only when both limits are configured. */
+void api_config_write(struct api *a, struct jsonw *w, bool paths)
+{
+    const struct options_jetstream *js = &a->options->jetstream;
+    bool relaxed = js->sync_interval_ns > 0;
+
+    jsonw_object(w, "config");
+    jsonw_i64(w, "max_memory", a->max.memory);
+    jsonw_i64(w, "max_storage", a->max.file);
+    if (paths)
+        jsonw_str(w, "store_dir", a->store_dir);
+    jsonw_i64(w, "sync_interval", relaxed ? js->sync_interval_ns : 120 * CLOCK_S);
+    jsonw_opt_bool(w, "sync_always", !relaxed);
+    jsonw_opt_str(w, "domain", js->domain);
+    jsonw_opt_bool(w, "compress_ok", js->max_memory > 0 && js->max_store > 0);
+    jsonw_opt_str(w, "unique_tag", js->unique_tag);
+    jsonw_opt_bool(w, "strict", js->strict);
+    jsonw_end(w);
+}
+
+void api_limits_write(struct api *a, struct jsonw *w)
+{
+    const struct options_jetstream *js = &a->options->jetstream;
+
+    jsonw_object(w, "limits");
+    opt_limit(w, "max_request_batch", js->max_request_batch);
+    opt_limit(w, "max_ack_pending", js->max_ack_pending);
+    opt_limit(w, "max_ha_assets", js->max_ha_assets);
+    opt_limit(w, "max_duplicate_window", js->duplicate_window_ns);
+    opt_limit(w, "max_batch_inflight_per_stream", js->batch_max_inflight_per_stream);
+    opt_limit(w, "max_batch_inflight_total", js->batch_max_inflight_total);
+    opt_limit(w, "max_batch_size", js->batch_max_msgs);
+    opt_limit(w, "max_batch_timeout", js->batch_timeout_ns);
+    jsonw_i64(w, "default_max_consumers", api_default_max_consumers(js));
+    jsonw_end(w);
+}
+
+void api_stats_write(struct api *a, struct jsonw *w)
+{
+    struct stream_usage reserved;
+    struct mf_list *pos;
+    size_t n = 0;
+
+    mf_list_each(pos, &a->list) n += mf_container(pos, struct api_account, link)->catalog != NULL;
+    api_reserved(a, &reserved);
+    jsonw_i64(w, "memory", a->usage.memory);
+    jsonw_i64(w, "storage", a->usage.file);
+    jsonw_i64(w, "reserved_memory", reserved.memory);
+    jsonw_i64(w, "reserved_storage", reserved.file);
+    jsonw_u64(w, "accounts", n);
+    jsonw_i64(w, "ha_assets", 0);
+    jsonw_object(w, "api");
+    jsonw_u64(w, "level", a->setup.level);
+    jsonw_u64(w, "total", a->api_total);
+    jsonw_u64(w, "errors", a->api_errors);
+    jsonw_opt_u64(w, "inflight", a->inflight);
+    jsonw_end(w);
+}
+
+void api_write_varz(struct api *a, struct jsonw *w, bool paths)
+{
+    api_config_write(a, w, paths);
+    jsonw_object(w, "stats");
+    api_stats_write(a, w);
+    jsonw_end(w);
+    api_limits_write(a, w);
+}
+
+/* --- health ----------------------------------------------------------------------------------- */
+
+struct checkup {
+    const char *account;
+    const char *dir, *folder; /* of the account's streams, and of the one looked at */
+    health_tell tell;
+    void *arg;
+};
+
+static void tell(const struct checkup *c, struct health_problem p, const char *fmt, ...)
+    MF_PRINTF(3, 4);
+static void tell(const struct checkup *c, struct health_problem p, const char *fmt, ...)
+{
+    struct mf_buf b = MF_BUF_INIT;
+    va_list ap;
+
+    va_start(ap, fmt);
+    mf_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    p.text = mf_buf_failed(&b) ? "out of memory" : mf_buf_cstr(&b);
+    c->tell(c->arg, &p);
+    mf_buf_fini(&b);
+}
+
+static struct health_problem ill(const struct checkup *c, const char *stream)
+{
+    return (struct health_problem){
+        .status = 503, .type = "STREAM", .account = c->account, .stream = stream};
+}
+
+/* How to get back to green.  Paths are those below store_dir: the page may be public. */
+static void tell_damage(const struct checkup *c, struct stream *s, const struct stream_damage *d)
+{
+    const char *name = stream_name(s);
+    struct mf_buf which = MF_BUF_INIT;
+
+    for (size_t i = 0; i < d->seqs; i++)
+        mf_buf_printf(&which, "%s%llu", i == 0 ? " (sequence " : ", ",
+                      (unsigned long long)d->seq[i]);
+    if (d->seqs > 0)
+        mf_buf_puts(&which, d->messages > d->seqs ? ", ...)" : ")");
+    tell(
+        c, ill(c, name),
+        "JetStream stream '%s > %s' is damaged on disk: %llu message%s %s%s in %zu place%s. %sStop "
+        "the server, run `mayfly check --repair SRC --to DST` with SRC %s in store_dir/jetstream, "
+        "keep SRC, and put DST in its place: it holds all that can be read.",
+        c->account, name, (unsigned long long)d->messages, d->messages == 1 ? "" : "s",
+        d->found_at_start ? "may be lost" : "cannot be read", mf_buf_cstr(&which), d->places,
+        d->places == 1 ? "" : "s",
+        d->found_at_start || d->seqs == 0
+            ? ""
+            : "Delete them (nats stream rmm) or purge them, and this is over. Or: ",
+        c->folder);
+    mf_buf_fini(&which);
+}
+
+static void check_stream(void *arg, struct stream *s)
+{
+    struct checkup *c = arg;
+    const char *name = stream_name(s), *error = stream_error(s);
+    struct mf_buf folder = MF_BUF_INIT;
+    struct stream_damage d;
+
+    if (error != NULL)
+        tell(c, ill(c, name), "JetStream stream '%s > %s' write error: %s", c->account, name,
+             error);
+    else if (stream_damage(s, &d)) {
+        mf_buf_printf(&folder, "%s/%s", c->dir, name);
+        c->folder = mf_buf_cstr(&folder);
+        tell_damage(c, s, &d);
+        mf_buf_fini(&folder);
+    }
+}
+
+static void check_offline(void *arg, const char *name, const char *reason)
+{
+    const struct checkup *c = arg;
+
+    tell(c, ill(c, name), "JetStream stream '%s > %s' could not be recovered: %s", c->account, name,
+         reason);
+}
+
+static void check_account(struct checkup *c, struct api_account *aa)
+{
+    c->account = account_name(aa->account);
+    c->dir = aa->dir;
+    catalog_each(aa->catalog, MF_SLICE_NONE, check_stream, c);
+    catalog_each_offline(aa->catalog, check_offline, c);
+}
+
+static void check_one(struct checkup *c, struct api_account *aa, const struct health_query *q)
+{
+    struct mf_slice name = mf_str(q->stream);
+    struct stream *s = catalog_find(aa->catalog, name);
+    const char *reason = s == NULL ? catalog_offline(aa->catalog, name) : NULL;
+    struct health_problem none = {
+        .status = 404, .type = "STREAM", .account = q->account, .stream = q->stream};
+
+    c->account = q->account;
+    c->dir = aa->dir;
+    if (reason != NULL)
+        check_offline(c, q->stream, reason);
+    else if (s == NULL)
+        tell(c, none, "JetStream stream \"%s\" not found on account \"%s\"", q->stream, q->account);
+    else
+        check_stream(c, s);
+    if (s == NULL || q->consumer == NULL || *q->consumer == '\0')
+        return;
+    if (api_consumers(s) != NULL && consumers_find(api_consumers(s), mf_str(q->consumer)) != NULL)
+        return;
+    none.type = "CONSUMER";
+    none.consumer = q->consumer;
+    tell(c, none, "JetStream consumer \"%s\" not found for stream \"%s\" on account \"%s\"",
+         q->consumer, q->stream, q->account);
+}
+
+void api_health(struct api *a, const struct health_query *q, health_tell told, void *arg)
+{
+    struct checkup c = {.tell = told, .arg = arg};
+    struct account *acc;
+    struct api_account *aa;
+    struct mf_list *pos;
+
+    if (q->account == NULL || *q->account == '\0') {
+        mf_list_each(pos, &a->list)
+        {
+            aa = mf_container(pos, struct api_account, link);
+            if (aa->catalog != NULL)
+                check_account(&c, aa);
+        }
+        return;
+    }
+    acc = accounts_get(a->accounts, q->account);
+    aa = acc == NULL ? NULL : api_account_of(a, acc);
+    if (aa == NULL || aa->catalog == NULL)
+        tell(&c, (struct health_problem){.status = 404, .type = "ACCOUNT", .account = q->account},
+             "JetStream account \"%s\" not found", q->account);
+    else if (q->stream == NULL || *q->stream == '\0')
+        check_account(&c, aa);
+    else
+        check_one(&c, aa, q);
+}
+
+/* --- the log ---------------------------------------------------------------------------------- */
+
+#define SIZE_TEXT 32
+
+static const char *size_text(char dst[SIZE_TEXT], int64_t bytes)
+{
+    static const char unit[] = "KMGTPE";
+    double x = (double)bytes;
+    size_t i = 0;
+
+    if (bytes < 1024) {
+        snprintf(dst, SIZE_TEXT, "%lld B", (long long)bytes);
+        return dst;
+    }
+    for (x /= 1024; x >= 1024 && unit[i + 1] != '\0'; i++)
+        x /= 1024;
+    snprintf(dst, SIZE_TEXT, "%.2f %cB", x, unit[i]);
+    return dst;
+}
+
+void api_log_start(struct api *a)
+{
+    const struct options_jetstream *js = &a->options->jetstream;
+    char text[SIZE_TEXT];
+
+    if (options_store_dir_temporary(a->options))
+        log_warn("Temporary storage directory used, data could be lost on system reboot");
+    log_info("---------------- JETSTREAM ----------------");
+    log_info("  Strict:          %s", js->strict ? "true" : "false");
+    log_info("  Max Memory:      %s", size_text(text, a->max.memory));
+    log_info("  Max Storage:     %s", size_text(text, a->max.file));
+    log_info("  Store Directory: \"%s\"", a->store_dir);
+    if (*api_domain(a) != '\0')
+        log_info("  Domain:          %s", api_domain(a));
+    log_info("  API Level:       %u", a->setup.level);
+    log_info("-------------------------------------------");
+}
