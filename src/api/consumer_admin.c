@@ -6,7 +6,7 @@
  * Close: consumers are ended before their stream, and who waits for one of them is answered then.
  */
 #include "api/api_impl.h"
-#include "status/js_pages_impl.h"
+#include "api/api_impl.h"
 
 #include "base/clock.h"
 #include "proto/header.h"
@@ -50,7 +50,7 @@ static bool read_request(struct api_call *call, struct consumer_request *r)
     int rc;
 
     memset(r, 0, sizeof *r);
-    rc = consumer_request_decode(call->body, call->aa->api->options->jetstream.strict, r, &why);
+    rc = consumer_request_decode(call->body, call->aa->api->js->options->jetstream.strict, r, &why);
     if (rc == 0)
         return true;
     consumer_config_fini(&r->config);
@@ -171,15 +171,15 @@ static int check_identity(const struct api_call *call, const struct consumer_con
 static struct consumer_config_world world_of(struct api_account *aa, struct consumers *g,
                                              bool pedantic)
 {
-    const struct options_jetstream *js = &aa->api->options->jetstream;
+    const struct options_jetstream *js = &aa->api->js->options->jetstream;
 
     return (struct consumer_config_world){
         .stream = stream_config(consumers_stream(g)),
         .pedantic = pedantic,
         .max_ack_pending = js->max_ack_pending,
-        .account_max_ack_pending = aa->limits->max_ack_pending,
+        .account_max_ack_pending = aa->ja->limits->max_ack_pending,
         .max_request_batch = js->max_request_batch,
-        .max_consumers = aa->limits->max_consumers,
+        .max_consumers = aa->ja->limits->max_consumers,
         .default_max_consumers = api_default_max_consumers(js),
         .consumers = consumers_count(g),
         .claims = consumers_claims(g),
@@ -203,7 +203,7 @@ static int check_replace(struct api_account *aa, struct consumer_request *r,
                          struct js_error *e)
 {
     struct mf_slice to = mf_str(now->deliver_subject);
-    bool bound = to.len > 0 && router_has_interest(account_router(aa->account), to);
+    bool bound = to.len > 0 && router_has_interest(account_router(aa->ja->account), to);
     int rc;
 
     if (r->action == ACTION_CREATE && !consumer_config_equal(&r->config, now))
@@ -282,11 +282,11 @@ static void created_reply(struct consumer_op *op, struct consumer *c, const stru
 
     if (cfg->direct || cfg->sourcing)
         api_stream_identity(consumers_stream(consumer_group(c)), call->identity);
-    if (until > api_wall_ns(call->aa->api))
-        consumer_advisory(call->aa, &(struct consumer_event){.kind = CONSUMER_PAUSED,
+    if (until > jetstream_wall_ns(call->aa->api->js))
+        consumer_advisory(call->ja, &(struct consumer_event){.kind = CONSUMER_PAUSED,
                                                              .consumer = c,
                                                              .pause_until_ns = until});
-    consumer_info_json_write(api_reply_begin(call), c, api_now_ns(call->aa->api), true);
+    consumer_info_json_write(api_reply_begin(call), c, jetstream_now_ns(call->aa->api->js), true);
     api_reply_end(call);
 }
 
@@ -377,12 +377,12 @@ static void tell_deleted(void *arg, struct consumer *c)
     consumer_advisory(arg, &(struct consumer_event){.kind = CONSUMER_DELETED, .consumer = c});
 }
 
-void consumers_tell_deleted(struct api_account *aa, struct stream *s)
+void consumers_tell_deleted(struct js_account *ja, struct stream *s)
 {
-    struct consumers *g = api_consumers(s);
+    struct consumers *g = js_consumers(s);
 
     if (g != NULL)
-        consumers_each(g, tell_deleted, aa);
+        consumers_each(g, tell_deleted, ja);
 }
 
 /* --- what a stream's update must not break ---------------------------------------------------- */
@@ -408,7 +408,7 @@ int consumer_limits_allow(struct stream *s, const struct stream_config *next, st
     const struct stream_consumer_limits *old = &stream_config(s)->consumer_limits,
                                         *new = &next->consumer_limits;
     struct violators v = {new, MF_BUF_INIT};
-    struct consumers *g = api_consumers(s);
+    struct consumers *g = js_consumers(s);
     int rc = 0;
 
     if (g == NULL || ((new->inactive_threshold_ns <= 0 ||

@@ -1,18 +1,17 @@
 # api: the JSON API on $JS.API.> and $MAYFLY.TTL.>: dispatch, calls, administration, documents.
 noinst_LIBRARIES += %D%/libapi.a
 %C%_libapi_a_SOURCES = \
-	%D%/dispatch.c %D%/call.c %D%/queue.c %D%/queue.h %D%/settle.c %D%/settle.h \
-	%D%/account_purge.c %D%/account_purge.h %D%/stream_admin.c %D%/stream_limits.c %D%/stream_list.c %D%/stream_info.c \
-	%D%/subject_page.c %D%/subject_page.h %D%/msg_api.c %D%/config_json.c %D%/info_json.c \
-	%D%/consumer_admin.c %D%/consumer_manage.c %D%/consumer_api.h %D%/consumer_json.c \
-	%D%/ttl_api.c %D%/ttl_api.h %D%/ttl_change.c %D%/ttl_policy.c %D%/ttl_reload.c %D%/ttl_backfill.c %D%/ttl_list.c \
-	%D%/ttl_stats.c %D%/ttl_numbers.c %D%/ttl_numbers.h %D%/ttl_look.c %D%/ttl_look.h %D%/ttl_forecast.c \
-	%D%/ttl_account.c %D%/ttl_what_if.c \
-	%D%/api_impl.h %D%/api.h
+	%D%/api.c %D%/api.h %D%/api_impl.h %D%/dispatch.c %D%/call.c %D%/call.h %D%/queue.c %D%/queue.h %D%/settle.c \
+	%D%/settle.h %D%/audit.c %D%/account_purge.c %D%/account_purge_impl.h %D%/stream_admin.c %D%/stream_limits.c \
+	%D%/limits.h %D%/stream_list.c %D%/stream_info.c %D%/subject_page.c %D%/subject_page_impl.h %D%/msg_api.c \
+	%D%/config_json.c %D%/info_json.c %D%/stream_json.h %D%/consumer_admin.c %D%/consumer_manage.c \
+	%D%/consumer_api_impl.h %D%/consumer_json.c %D%/consumer_json.h \
+	%D%/ttl_api.c %D%/ttl_api_impl.h %D%/ttl_change.c %D%/ttl_policy.c %D%/ttl_reload.c %D%/ttl_backfill.c \
+	%D%/ttl_list.c %D%/ttl_stats.c %D%/ttl_numbers.c %D%/ttl_numbers.h %D%/ttl_look.c %D%/ttl_look_impl.h \
+	%D%/ttl_forecast.c %D%/ttl_account.c %D%/ttl_what_if.c
 %C%_libapi_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-ROOMS = src/status/libstatus.a src/backup/libbackup.a %D%/libapi.a src/jetstream/libjetstream.a
-API_LIBS = $(ROOMS) $(ROOMS) src/source/libsource.a $(CONSUMER_LIBS) $(MONITOR_LIBS)
+API_LIBS = %D%/libapi.a $(JETSTREAM_LIBS)
 
 # config_json: of the api only this one file, so the rest need not be there.
 UNIT_TESTS += test/unit/api/config_json
@@ -37,13 +36,10 @@ test_unit_api_api_queue_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
 test_unit_api_api_slices_SOURCES = test/unit/api/test_api_slices.c test/support/api_tenants.h
 test_unit_api_api_slices_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_api_api_slices_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
-UNIT_TESTS += test/unit/api/api_documents
-test_unit_api_api_documents_SOURCES = test/unit/api/test_api_documents.c test/support/api_tenants.h
-test_unit_api_api_documents_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(MONITOR_LIBS) $(UNITY_LIBS)
-test_unit_api_api_documents_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src
+# api_nomem: requests, publishes and a restore while memory runs out; so it links backups, too.
 UNIT_TESTS += test/unit/api/api_nomem
 test_unit_api_api_nomem_SOURCES = test/unit/api/test_api_nomem.c test/support/no_memory.h
-test_unit_api_api_nomem_LDADD = $(API_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
+test_unit_api_api_nomem_LDADD = $(BACKUP_LIBS) $(ACCOUNT_LIBS) $(UNITY_LIBS)
 test_unit_api_api_nomem_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/src \
 	-DASSETS='"$(abs_top_srcdir)/test/assets"'
 test_unit_api_api_nomem_LDFLAGS = $(AM_LDFLAGS) \

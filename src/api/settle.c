@@ -49,9 +49,9 @@ bool settle_call(struct api_call *call)
 {
     struct settle *w = &call->settle;
     struct mf_slice name = w->over ? MF_SLICE_NONE : read_stream(call);
-    struct loop *l = call->aa->api->loop;
+    struct loop *l = call->aa->api->js->loop;
     struct stream *s =
-        name.len == 0 || call->aa->catalog == NULL ? NULL : catalog_find(call->aa->catalog, name);
+        name.len == 0 || call->ja->catalog == NULL ? NULL : catalog_find(call->ja->catalog, name);
 
     w->over = true;
     if (s == NULL || (w->timer = loop_timer_new(l, go_on, call)) == NULL)

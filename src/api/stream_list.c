@@ -96,7 +96,7 @@ static void show_stream(struct api_account *aa, struct listing *l, const struct 
         return;
     }
     jsonw_object(&l->streams.w, NULL);
-    info_json_write(&l->streams.w, aa, x->stream, INFO_DOMAIN);
+    info_json_write(&l->streams.w, aa->ja, x->stream, INFO_DOMAIN);
     jsonw_end(&l->streams.w);
     l->full = ++l->shown == LIST_LIMIT || l->streams.text.len >= PAGE_BYTES;
 }
@@ -152,12 +152,12 @@ static void listing_reply(struct api_call *call)
 static bool listing_step(struct api_call *call)
 {
     struct listing *l = call->state;
-    struct catalog *c = call->aa->catalog;
+    struct catalog *c = call->ja->catalog;
     struct catalog_item x;
 
     for (size_t i = catalog_behind(c, mf_str(l->behind)); catalog_at(c, i, &x); i++) {
         size_t cost = listing_visit(call->aa, l, &x);
-        if (api_slice_spent(call->aa, cost)) {
+        if (js_slice_spent(call->ja, cost)) {
             (void)snprintf(l->behind, sizeof l->behind, "%s", x.name);
             return true;
         }

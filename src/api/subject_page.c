@@ -4,7 +4,7 @@
  * walk; then only the page is sorted: a quicksort that leaves alone what lies outside of it; then
  * the page is written.  O(matches) plus O(page log page).  The ranges that are still to be sorted
  * stand on a stack; the smaller part is sorted first, so it is never deeper than the logarithm. */
-#include "api/subject_page.h"
+#include "api/subject_page_impl.h"
 
 #include "base/rand.h"
 
@@ -276,7 +276,7 @@ bool subject_page_step(struct subject_page *p)
 {
     while (p->stage != PAGE_DONE && !p->failed) {
         step(p);
-        if (api_slice_spent(p->aa, 0))
+        if (js_slice_spent(p->aa->ja, 0))
             break;
     }
     return p->stage != PAGE_DONE && !p->failed;

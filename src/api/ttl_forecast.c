@@ -3,7 +3,7 @@
  * One tally of the wheel up to `within`, in slices.  What ends behind it is counted in O(1), its
  * bytes one by one if the stream has few deadlines, else by the mean size of its messages.  With a
  * filter both come from a census of its subjects. */
-#include "api/ttl_look.h"
+#include "api/ttl_look_impl.h"
 
 #include "base/clock.h"
 

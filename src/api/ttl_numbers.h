@@ -2,10 +2,10 @@
 #ifndef API_TTL_NUMBERS_H
 #define API_TTL_NUMBERS_H
 
-#include "api/ttl_api.h"
-
+#include "codec/jsonw.h"
 #include "stream/stream_ahead.h"
 #include "stream/stream_hour.h"
+#include "stream/stream_ttl.h"
 
 struct ttl_numbers {
     struct stream_lives lives;
@@ -31,6 +31,9 @@ void ttl_numbers_write_past(struct jsonw *w, const struct ttl_numbers *n);
 void ttl_numbers_write_more(struct jsonw *w, const struct ttl_numbers *n);
 /* "totals", "decided", "audit", "lateness_ms", "requested_s". */
 void ttl_numbers_write_totals(struct jsonw *w, const struct ttl_numbers *n);
+
+/* POLICY's members of the open object; p: the stream's policy, or one that is tried out. */
+void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p);
 
 /* "<key>": {...} */
 void ttl_json_steady(struct jsonw *w, const char *key, const struct stream_steady *y);

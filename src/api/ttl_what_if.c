@@ -4,6 +4,7 @@
  * memory read from disk in between; nothing is written.  Then the answer tells how many of them
  * BACKFILL would change, and where the stream would be heading.  O(messages).
  * While it waits its stream may be deleted, or made anew: then there is no answer but 404. */
+#include "api/ttl_api_impl.h"
 #include "api/ttl_numbers.h"
 
 #include "stream/backfill.h"
@@ -106,7 +107,7 @@ static struct stream *stream_of(struct what_if *x)
 {
     struct api_call *call = x->call;
     struct stream *s =
-        call->aa->closing ? NULL : catalog_find(call->aa->catalog, api_call_token(call, 1));
+        call->ja->closing ? NULL : catalog_find(call->ja->catalog, api_call_token(call, 1));
 
     return s != NULL && stream_created_ns(s) == x->created_ns ? s : NULL;
 }
@@ -166,7 +167,7 @@ static bool what_if_step(struct api_call *call)
         }
         if (seq != 0 && !look_at(x, s, seq))
             return false;
-    } while (!api_slice_spent(call->aa, 1));
+    } while (!js_slice_spent(call->ja, 1));
     return true;
 }
 
@@ -187,7 +188,7 @@ static int64_t recent_since(struct stream *s, int64_t now_ns)
 void ttl_what_if_start(struct api_call *call, struct stream *s, const struct json_map *keys)
 {
     struct what_if *x = calloc(1, sizeof *x);
-    int64_t now_ns = api_now_ns(call->aa->api);
+    int64_t now_ns = jetstream_now_ns(call->aa->api->js);
 
     api_call_set_state(call, x, what_if_fini);
     if (x == NULL) {

@@ -1,7 +1,7 @@
 /* consumer_backup.c: a consumer in a stream's archive, out and in. */
 #include "backup/consumer_backup_impl.h"
 
-#include "api/consumer_api.h"
+#include "api/consumer_json.h"
 
 #include "codec/json.h"
 

@@ -1,12 +1,13 @@
-/* consumer_backup.h: a consumer in a stream's archive, as JSON (nats-server 2.15's consumers/NAME):
+/* consumer_backup_impl.h: a consumer in a stream's archive, as JSON (nats-server 2.15's
+ * consumers/NAME):
  *
  *     {"config":{...},"state":{"delivered":{"consumer_seq":N,"stream_seq":N},"ack_floor":{the
  * same}, "pending":{"<stream seq>":{"Sequence":N,"Timestamp":ns},...}, "redelivered":{"<stream
  * seq>":deliveries - 1,...}}}
  *
  * Ours adds "next" to the state of one that lists the last message of each subject.  Pure. */
-#ifndef API_CONSUMER_BACKUP_H
-#define API_CONSUMER_BACKUP_H
+#ifndef BACKUP_CONSUMER_BACKUP_IMPL_H
+#define BACKUP_CONSUMER_BACKUP_IMPL_H
 
 #include "base/buf.h"
 #include "consumer/consumer.h"

@@ -1,6 +1,7 @@
 # backup: STREAM.SNAPSHOT and STREAM.RESTORE: nats-server's archive out and in, its older backups in.
 noinst_LIBRARIES += %D%/libbackup.a
 %C%_libbackup_a_SOURCES = \
+	%D%/backup.c %D%/backup.h %D%/backup_impl.h %D%/backup_advisory.c \
 	%D%/snapshot.c %D%/restore.c %D%/restore_store.c %D%/restore_consumers.c %D%/restore_tar.c %D%/restore_budget.c \
 	%D%/restore_read.c %D%/restore_impl.h %D%/natsfile.c %D%/natsfile_impl.h %D%/consumer_backup.c \
 	%D%/consumer_backup_impl.h %D%/archive.c %D%/archive_impl.h

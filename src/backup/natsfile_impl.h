@@ -1,5 +1,5 @@
-/* natsfile.h: files of nats-server's file store, as its backups up to 2.14 hold them.  Pure, of any
- * bytes; O(bytes).  Numbers are little endian; a uvarint is Go's.
+/* natsfile_impl.h: files of nats-server's file store, as its backups up to 2.14 hold them.  Pure,
+ * of any bytes; O(bytes).  Numbers are little endian; a uvarint is Go's.
  *
  *     msgs/N.blk       records: u32 length, bit 31: with headers     u64 sequence, bit 63: erased,
  *                      bit 62: tombstone, the message of that sequence is gone     i64 timestamp
@@ -10,8 +10,8 @@
  *                      sequence and what is deleted between, the last block and its last check;
  *                      then HighwayHash of all of it; key: SHA-256 of the stream's name
  *     obs/X/o.dat      22, version 1..2: a consumer's state */
-#ifndef API_NATSFILE_H
-#define API_NATSFILE_H
+#ifndef BACKUP_NATSFILE_IMPL_H
+#define BACKUP_NATSFILE_IMPL_H
 
 #include "base/arena.h"
 #include "consumer/consumer.h"

@@ -77,13 +77,13 @@ static void restore_stop(struct restore *r)
     if (r->stopped)
         return;
     hold(r);
-    router_unsubscribe(account_router(r->aa->account), &r->sub);
+    router_unsubscribe(account_router(r->aa->ja->account), &r->sub);
     loop_timer_stop(r->idle);
-    work_cancel(r->aa->api->loop, &r->task);
+    work_cancel(r->aa->ja->js->loop, &r->task);
     restore_read_drop(r);
     drop_chunks(r);
     r->stopped = true;
-    r->aa->nrestores--;
+    backup_account(r->aa)->nrestores--;
     if (!r->complete) {
         js_refuse(&e, JS_STREAM_RESTORE, "stopped");
         restore_fail_with(r, &e);
@@ -96,7 +96,7 @@ void restores_stop(struct api_account *aa)
 {
     struct mf_list *pos;
 
-    while ((pos = mf_list_pop(&aa->restores)) != NULL)
+    while ((pos = mf_list_pop(&backup_account(aa)->restores)) != NULL)
         restore_stop(mf_container(pos, struct restore, link));
 }
 
@@ -104,7 +104,7 @@ void restore_wake(struct restore *r)
 {
     hold(r);
     if (!r->stopped)
-        work_add(r->aa->api->loop, &r->aa->work, &r->task);
+        work_add(r->aa->ja->js->loop, &r->aa->ja->work, &r->task);
     let_go(r);
 }
 
@@ -117,9 +117,9 @@ static void write_answer(struct restore *r, struct mf_buf *out)
     jsonw_object(&w, NULL);
     jsonw_str(&w, "type", API_TYPE "stream_create_response");
     if (!r->failed && s != NULL)
-        info_json_write(&w, r->aa, s, INFO_METADATA);
+        info_json_write(&w, r->aa->ja, s, INFO_METADATA);
     else
-        error_json_write(&w, &r->error);
+        js_json_error(&w, &r->error);
     jsonw_end(&w);
 }
 
@@ -130,13 +130,13 @@ static void restore_finish(struct restore *r, struct mf_slice reply)
     if (!r->failed && restore_stream(r) == NULL)
         restore_fail(r, "stream not found");
     write_answer(r, &out);
-    advisory_restore_complete(r->aa, r->name, r->client, r->start_ns, api_now_ns(r->aa->api),
-                              r->total);
+    advisory_restore_complete(r->aa, r->name, r->client, r->start_ns,
+                              jetstream_now_ns(r->aa->ja->js), r->total);
     if (r->failed)
-        log_warn("account %s: restore of stream %s failed: %s", account_name(r->aa->account),
+        log_warn("account %s: restore of stream %s failed: %s", account_name(r->aa->ja->account),
                  r->name, r->error.text);
     if (!mf_buf_failed(&out))
-        api_publish(r->aa, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_buf_slice(&out));
+        js_publish(r->aa->ja, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_buf_slice(&out));
     mf_buf_fini(&out);
     restore_stop(r);
 }
@@ -146,10 +146,11 @@ static void idle_fired(void *arg)
     struct restore *r = arg;
 
     if (!restore_idle(r) || !mf_list_empty(&r->chunks)) { /* it is we who are slow */
-        loop_timer_arm(r->idle, loop_mono_ns(r->aa->api->loop) + IDLE_NS);
+        loop_timer_arm(r->idle, loop_mono_ns(r->aa->ja->js->loop) + IDLE_NS);
         return;
     }
-    log_warn("account %s: restore of stream %s is stalled", account_name(r->aa->account), r->name);
+    log_warn("account %s: restore of stream %s is stalled", account_name(r->aa->ja->account),
+             r->name);
     restore_stop(r);
 }
 
@@ -185,7 +186,7 @@ static int read_chunk(struct restore *r, const struct chunk *c)
         if (r->fed && !s2_reader_more(&r->s2))
             return 0;
         unpack(r, c);
-    } while (!work_spent(r->aa->api->loop));
+    } while (!work_spent(r->aa->ja->js->loop));
     restore_wake(r);
     return MF_AGAIN;
 }
@@ -208,7 +209,7 @@ static bool next_chunk(struct restore *r)
     mf_list_del(&c->link);
     r->fed = false;
     r->waiting -= c->bytes.len;
-    api_publish(r->aa, c->reply, MF_SLICE_NONE, MF_SLICE_NONE, MF_SLICE_NONE);
+    js_publish(r->aa->ja, c->reply, MF_SLICE_NONE, MF_SLICE_NONE, MF_SLICE_NONE);
     free(c);
     return true;
 }
@@ -217,7 +218,7 @@ static bool next_chunk(struct restore *r)
 static bool restore_turn(struct work_task *t)
 {
     struct restore *r = mf_container(t, struct restore, task);
-    struct loop *l = r->aa->api->loop;
+    struct loop *l = r->aa->ja->js->loop;
 
     hold(r);
     while (!mf_list_empty(&r->chunks) && next_chunk(r))
@@ -235,10 +236,10 @@ static bool chunk_came(struct router_sub *sub, const struct router_msg *rm)
     const struct mf_msg *m = rm->msg;
     struct chunk *c = NULL;
 
-    loop_timer_arm(r->idle, loop_mono_ns(r->aa->api->loop) + IDLE_NS);
+    loop_timer_arm(r->idle, loop_mono_ns(r->aa->ja->js->loop) + IDLE_NS);
     if (m->reply.len == 0) {
         log_warn("account %s: restore of stream %s requires a reply subject for each chunk",
-                 account_name(r->aa->account), r->name);
+                 account_name(r->aa->ja->account), r->name);
         restore_stop(r);
         return true;
     }
@@ -283,7 +284,7 @@ static int check_config(struct api_account *aa, struct stream_config *c, struct 
     int rc = stream_config_allowed(aa, c, CONFIG_RESTORE, e);
     int refused = js_refuse(&late, JS_STREAM_REPLICAS_NOT_SUPPORTED);
     bool replicas = rc == refused && e->err_code == late.err_code;
-    struct stream *s = catalog_find(aa->catalog, mf_str(c->name));
+    struct stream *s = catalog_find(aa->ja->catalog, mf_str(c->name));
 
     if (rc == 0 || replicas)
         rc = stream_limits_allow(aa, c, s == NULL ? NULL : stream_config(s), e);
@@ -315,15 +316,15 @@ static struct restore *restore_new(struct api_call *call)
         memcpy(r->name + name.len + 1, call->client.ptr, call->client.len);
     stream_config_init(&r->cfg);
     s2_reader_init(&r->s2);
-    archive_reader_init(&r->archive, (size_t)a->options->max_payload, STATE_MAX);
-    r->start_ns = api_now_ns(a);
+    archive_reader_init(&r->archive, (size_t)a->js->options->max_payload, STATE_MAX);
+    r->start_ns = jetstream_now_ns(a->js);
     r->task.run = restore_turn;
     r->task.cause = WORK_BACKUP;
     r->task.what = "restore";
     r->sub.deliver = chunk_came;
     rand_nuid(nuid);
     (void)snprintf(r->subject, sizeof r->subject, "$JS.SNAPSHOT.RESTORE.%s.%s", r->name, nuid);
-    r->idle = loop_timer_new(a->loop, idle_fired, r);
+    r->idle = loop_timer_new(a->js->loop, idle_fired, r);
     if (r->idle == NULL) {
         restore_free(r);
         return NULL;
@@ -352,16 +353,16 @@ static void restore_start(struct api_call *call, struct restore *r)
 {
     struct jsonw *w;
 
-    if (router_subscribe(account_router(r->aa->account), mf_str(r->subject), MF_SLICE_NONE,
+    if (router_subscribe(account_router(r->aa->ja->account), mf_str(r->subject), MF_SLICE_NONE,
                          &r->sub) != 0) {
         restore_unreserve(r);
         restore_free(r);
         api_reply_no_memory(call);
         return;
     }
-    mf_list_push(&r->aa->restores, &r->link);
-    r->aa->nrestores++;
-    loop_timer_arm(r->idle, loop_mono_ns(r->aa->api->loop) + IDLE_NS);
+    mf_list_push(&backup_account(r->aa)->restores, &r->link);
+    backup_account(r->aa)->nrestores++;
+    loop_timer_arm(r->idle, loop_mono_ns(r->aa->ja->js->loop) + IDLE_NS);
     advisory_restore_create(call, r->name);
     w = api_reply_begin(call);
     jsonw_str(w, "deliver_subject", r->subject);

@@ -33,7 +33,7 @@ static int64_t free_under(const struct restore *r, const struct stream_usage *ma
 
 static int64_t free_bytes(const struct restore *r)
 {
-    const struct stream_host *h = &r->aa->host;
+    const struct stream_host *h = &r->aa->ja->host;
     int64_t account = free_under(r, &h->account_max, h->account_usage);
     int64_t server = free_under(r, &h->server_max, h->server_usage);
 
@@ -42,7 +42,7 @@ static int64_t free_bytes(const struct restore *r)
 
 static void use(struct restore *r, int64_t bytes)
 {
-    const struct stream_host *h = &r->aa->host;
+    const struct stream_host *h = &r->aa->ja->host;
 
     r->held += bytes;
     if (in_memory(r)) {
@@ -65,11 +65,11 @@ static bool no_room(struct restore *r)
 
 int restore_reserve(struct restore *r, struct js_error *e)
 {
-    const struct options_js_limits *l = r->aa->limits;
+    const struct options_js_limits *l = r->aa->ja->limits;
     int64_t stream_max = in_memory(r) ? l->mem_max_stream_bytes : l->disk_max_stream_bytes;
     int64_t room = free_bytes(r);
 
-    if (r->aa->nrestores >= RESTORES_MAX)
+    if (backup_account(r->aa)->nrestores >= RESTORES_MAX)
         return js_refuse(e, JS_STREAM_RESTORE, "too many restores are under way");
     if (stream_max > 0 && room > stream_max)
         room = stream_max;
@@ -91,7 +91,7 @@ void restore_unreserve(struct restore *r)
     restore_counted(r);
     use(r, -r->held);
     r->promised = 0;
-    r->aa->restore_memory -= r->memory;
+    backup_account(r->aa)->restore_memory -= r->memory;
     r->memory = 0;
 }
 
@@ -99,7 +99,7 @@ void restores_reserved(const struct api_account *aa, struct stream_usage *out)
 {
     const struct mf_list *pos;
 
-    mf_list_each(pos, &aa->restores)
+    mf_list_each(pos, &backup_account(aa)->restores)
     {
         const struct restore *r = mf_container(pos, struct restore, link);
         int64_t *sum = in_memory(r) ? &out->memory : &out->file;
@@ -147,9 +147,9 @@ bool restore_within(struct restore *r)
     size_t now = r->waiting + r->archive.in.len + r->s2.in.len + r->consumer_bytes +
                  restore_read_memory(r->read) + restore_tar_memory(r->tar);
 
-    r->aa->restore_memory += now - r->memory;
+    backup_account(r->aa)->restore_memory += now - r->memory;
     r->memory = now;
-    if (r->aa->restore_memory > RESTORE_MEMORY_MAX)
+    if (backup_account(r->aa)->restore_memory > RESTORE_MEMORY_MAX)
         restore_fail(r, "too much is waiting to be stored");
     else if (r->unpacked > r->allow)
         return no_room(r);

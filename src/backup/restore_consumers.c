@@ -145,14 +145,14 @@ static void make(struct restore_consumer *x, struct consumers *g)
 
 int restore_make_consumers(struct restore *r, struct stream *s)
 {
-    struct consumers *g = api_consumers(s);
+    struct consumers *g = js_consumers(s);
     struct mf_list *pos;
 
     if (!mf_list_empty(&r->consumers) && g == NULL)
         restore_fail(r, "failed to add consumers: %s", mf_err_text(MF_NOMEM));
     while (!r->failed && (pos = mf_list_pop(&r->consumers)) != NULL) {
         make(mf_container(pos, struct restore_consumer, link), g);
-        if (work_spent(r->aa->api->loop))
+        if (work_spent(r->aa->ja->js->loop))
             break;
     }
     if (r->failed)

@@ -1,4 +1,4 @@
-/* restore.h: a stream that is being restored.  restore.c takes the chunks and answers;
+/* restore_impl.h: a stream that is being restored.  restore.c takes the chunks and answers;
  * restore_store.c makes the stream and puts what the archive holds into it; restore_budget.c: what
  * it may take of the account; restore_read.c: documents that a worker reads.
  *
@@ -6,11 +6,11 @@
  * in slices (work.h), a chunk is acknowledged when all of it was worked on, what it unpacks to is
  * bounded by the room that the account has, and what all restores of an account keep in memory by
  * RESTORE_MEMORY_MAX. */
-#ifndef API_RESTORE_H
-#define API_RESTORE_H
+#ifndef BACKUP_RESTORE_IMPL_H
+#define BACKUP_RESTORE_IMPL_H
 
 #include "backup/archive_impl.h"
-#include "api/api_impl.h"
+#include "backup/backup_impl.h"
 #include "backup/consumer_backup_impl.h"
 #include "backup/natsfile_impl.h"
 
@@ -29,7 +29,7 @@ struct restore_tar;  /* restore_tar.c */
 struct restore_read; /* restore_read.c */
 
 struct restore {
-    struct mf_list link; /* api_account.restores */
+    struct mf_list link; /* backup_account.restores */
     struct api_account *aa;
     struct stream_config cfg; /* as it will be */
     char *name;
@@ -53,7 +53,7 @@ struct restore {
     uint64_t unpacked, allow; /* bytes of the archive: so far, at most */
     int64_t promised;         /* its max_bytes: reserved */
     int64_t held;             /* bytes of its messages that are counted as used already */
-    size_t memory;            /* of its part of api_account.restore_memory */
+    size_t memory;            /* of its part of backup_account.restore_memory */
 
     /* restore_store.c */
     struct restore_state state; /* of the archive */

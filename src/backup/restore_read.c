@@ -155,7 +155,7 @@ static struct restore_read *read_new(struct restore *r, enum what what, struct m
     x->r = r;
     x->what = what;
     (void)snprintf(x->name, sizeof x->name, "%.*s", MF_FMT(name));
-    x->job = loop_job_new(r->aa->api->loop, LOOP_OUTSIDE, read_work, read_done, x);
+    x->job = loop_job_new(r->aa->ja->js->loop, LOOP_OUTSIDE, read_work, read_done, x);
     return x;
 }
 

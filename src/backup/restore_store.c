@@ -46,7 +46,7 @@ const struct json_type restore_state_type = {"StreamState", sizeof(struct restor
 
 struct stream *restore_stream(struct restore *r)
 {
-    struct stream *s = r->made ? catalog_find(r->aa->catalog, mf_str(r->name)) : NULL;
+    struct stream *s = r->made ? catalog_find(r->aa->ja->catalog, mf_str(r->name)) : NULL;
 
     return s != NULL && stream_created_ns(s) == r->created_ns ? s : NULL;
 }
@@ -58,7 +58,7 @@ static void deleted(struct catalog_op *op, struct stream *s, const struct js_err
     (void)s;
     if (e != NULL)
         log_error("account %s: stream %s, half restored, could not be deleted: %s",
-                  account_name(r->aa->account), r->name, e->text);
+                  account_name(r->aa->ja->account), r->name, e->text);
     r->pending = false;
     restore_wake(r);
 }
@@ -78,7 +78,7 @@ static void no_longer_busy(struct catalog_wait *w)
 static bool stream_busy(struct restore *r)
 {
     r->busy.done = no_longer_busy;
-    r->pending = catalog_busy(r->aa->catalog, mf_str(r->name), &r->busy);
+    r->pending = catalog_busy(r->aa->ja->catalog, mf_str(r->name), &r->busy);
     return r->pending;
 }
 
@@ -97,7 +97,7 @@ static void clean_up(struct restore *r)
         return;
     r->pending = true;
     r->op.done = deleted;
-    catalog_discard(r->aa->catalog, s, &r->op);
+    catalog_discard(r->aa->ja->catalog, s, &r->op);
 }
 
 void restore_fail_with(struct restore *r, const struct js_error *e)
@@ -166,11 +166,11 @@ static void made(struct catalog_op *op, struct stream *s, const struct js_error 
 
 int restore_name_free(struct api_account *aa, const char *name, struct js_error *e)
 {
-    const char *offline = catalog_offline(aa->catalog, mf_str(name));
+    const char *offline = catalog_offline(aa->ja->catalog, mf_str(name));
 
     if (offline != NULL) /* it cannot be served, but it is there */
         return js_refuse(e, JS_STREAM_OFFLINE_REASON, offline);
-    if (catalog_find(aa->catalog, mf_str(name)) != NULL)
+    if (catalog_find(aa->ja->catalog, mf_str(name)) != NULL)
         return js_refuse(e, JS_STREAM_NAME_EXIST_RESTORE_FAILED);
     return 0;
 }
@@ -188,7 +188,7 @@ static bool still_free(struct restore *r)
 
 static bool no_overlap(struct restore *r)
 {
-    int rc = catalog_overlaps(r->aa->catalog, &r->cfg, r->name);
+    int rc = catalog_overlaps(r->aa->ja->catalog, &r->cfg, r->name);
     struct js_error e;
 
     if (rc == 0)
@@ -223,7 +223,7 @@ static int make(struct restore *r)
     }
     r->pending = true;
     r->op.done = made;
-    catalog_create_draft(r->aa->catalog, &c, &r->op);
+    catalog_create_draft(r->aa->ja->catalog, &c, &r->op);
     stream_config_fini(&c);
     return MF_AGAIN;
 }
@@ -277,7 +277,7 @@ static void store_msg(struct restore *r, struct stream *s, const struct archive_
 /* Its TTL is over: it becomes a gap.  A value that is no TTL says nothing. */
 static bool is_over(struct restore *r, const struct archive_entry *e)
 {
-    bool strict = r->aa->api->options->jetstream.compat_strict;
+    bool strict = r->aa->ja->js->options->jetstream.compat_strict;
     struct mf_slice text;
     int64_t ttl, deadline;
 
@@ -285,7 +285,7 @@ static bool is_over(struct restore *r, const struct archive_entry *e)
         text.len == 0 || ttl_parse(text, strict, &ttl) != 0)
         return false;
     deadline = ttl_deadline(e->ts_ns, ttl, strict);
-    return deadline != 0 && deadline <= api_now_ns(r->aa->api);
+    return deadline != 0 && deadline <= jetstream_now_ns(r->aa->ja->js);
 }
 
 void restore_take_msg(struct restore *r, struct stream *s, const struct archive_entry *e)
@@ -375,7 +375,7 @@ int restore_take(struct restore *r)
             return 0;
         if (r->failed)
             return MF_DENIED;
-    } while (!work_spent(r->aa->api->loop));
+    } while (!work_spent(r->aa->ja->js->loop));
     restore_wake(r);
     return MF_AGAIN;
 }
@@ -394,10 +394,10 @@ static void configured(struct catalog_op *op, struct stream *s, const struct js_
     /* Of older backups nats-server does not tell a first sequence. */
     if (r->complete && s != NULL && r->tar == NULL)
         stream_emptied(s);
-    if (r->complete && s != NULL && api_consumers(s) != NULL)
-        consumers_begin(api_consumers(s));
+    if (r->complete && s != NULL && js_consumers(s) != NULL)
+        consumers_begin(js_consumers(s));
     if (r->complete)
-        advisory_stream_action(r->aa, r->name, "create");
+        advisory_stream_action(r->aa->ja, r->name, "create");
     clean_up(r);
     restore_wake(r);
 }
@@ -473,7 +473,7 @@ int restore_complete(struct restore *r)
     r->pending = true;
     r->promised = 0; /* the stream's own configuration promises it from now on */
     r->op.done = configured;
-    catalog_finish(r->aa->catalog, s, &c, &r->op);
+    catalog_finish(r->aa->ja->catalog, s, &c, &r->op);
     stream_config_fini(&c);
     return MF_AGAIN;
 }

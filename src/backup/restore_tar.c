@@ -362,7 +362,7 @@ static void walk_index(struct restore *r, struct stream *s)
     struct restore_tar *x = r->tar;
     uint64_t seq;
 
-    while (!r->failed && !work_spent_every(r->aa->api->loop, LOOK)) {
+    while (!r->failed && !work_spent_every(r->aa->ja->js->loop, LOOK)) {
         if (x->gap != 0) {
             walk_gap(r, s);
         } else if (x->inside) {
@@ -397,7 +397,7 @@ static void delete_dead(struct restore *r, struct stream *s)
     struct restore_tar *x = r->tar;
     uint64_t seq;
 
-    while (!r->failed && x->dead_at < x->dead.len && !work_spent_every(r->aa->api->loop, LOOK)) {
+    while (!r->failed && x->dead_at < x->dead.len && !work_spent_every(r->aa->ja->js->loop, LOOK)) {
         int rc;
 
         memcpy(&seq, x->dead.ptr + x->dead_at, sizeof seq);

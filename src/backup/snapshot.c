@@ -15,7 +15,7 @@
  * Consumers stand before the messages and behind the state that tells how many they are, so they
  * are gathered first, in slices too, and kept compressed. */
 #include "backup/archive_impl.h"
-#include "api/api_impl.h"
+#include "backup/backup_impl.h"
 #include "backup/consumer_backup_impl.h"
 
 #include "base/clock.h"
@@ -41,7 +41,7 @@
 #define FLOW_POLL_NS     (200 * CLOCK_MS)
 
 struct snapshot {
-    struct mf_list link; /* api_account.snapshots */
+    struct mf_list link; /* backup_account.snapshots */
     struct api_account *aa;
     char *name, *deliver; /* all three behind the struct */
     struct mf_slice client;
@@ -75,7 +75,7 @@ static void snapshot_free(struct snapshot *n)
 {
     if (!mf_list_empty(&n->link)) {
         mf_list_del(&n->link);
-        n->aa->nsnapshots--;
+        backup_account(n->aa)->nsnapshots--;
     }
     loop_timer_free(n->timer);
     mf_buf_fini(&n->raw);
@@ -88,24 +88,24 @@ static void snapshot_free(struct snapshot *n)
 /* No more events but that of the disk. */
 static void snapshot_quiet(struct snapshot *n)
 {
-    work_cancel(n->aa->api->loop, &n->task);
+    work_cancel(n->aa->ja->js->loop, &n->task);
     loop_timer_stop(n->timer);
-    router_unsubscribe(account_router(n->aa->account), &n->ack_sub);
+    router_unsubscribe(account_router(n->aa->ja->account), &n->ack_sub);
 }
 
 static void snapshot_wake(struct snapshot *n)
 {
-    work_add(n->aa->api->loop, &n->aa->work, &n->task);
+    work_add(n->aa->ja->js->loop, &n->aa->ja->work, &n->task);
 }
 
 /* status: of the last message, NULL: none; error: for the advisory, NULL: all went well. */
 static void snapshot_end(struct snapshot *n, const char *status, const char *error)
 {
-    api_publish(n->aa, mf_str(n->deliver), MF_SLICE_NONE, mf_str(status), MF_SLICE_NONE);
-    advisory_snapshot_complete(n->aa, n->name, n->client, n->start_ns, api_now_ns(n->aa->api),
-                               error);
+    js_publish(n->aa->ja, mf_str(n->deliver), MF_SLICE_NONE, mf_str(status), MF_SLICE_NONE);
+    advisory_snapshot_complete(n->aa, n->name, n->client, n->start_ns,
+                               jetstream_now_ns(n->aa->ja->js), error);
     if (error != NULL)
-        log_warn("account %s: snapshot of stream %s failed: %s", account_name(n->aa->account),
+        log_warn("account %s: snapshot of stream %s failed: %s", account_name(n->aa->ja->account),
                  n->name, error);
     snapshot_quiet(n);
     if (n->loading)
@@ -126,8 +126,8 @@ void snapshots_stop(struct api_account *aa)
 {
     struct mf_list *pos;
 
-    aa->nsnapshots = 0;
-    while ((pos = mf_list_pop(&aa->snapshots)) != NULL) {
+    backup_account(aa)->nsnapshots = 0;
+    while ((pos = mf_list_pop(&backup_account(aa)->snapshots)) != NULL) {
         struct snapshot *n = mf_container(pos, struct snapshot, link);
 
         snapshot_quiet(n);
@@ -268,7 +268,7 @@ static void write_consumer(struct snapshot *n, struct consumer *c)
 /* The next slice of consumers; after the last the state, and they behind it. */
 static int gather(struct snapshot *n, struct stream *s)
 {
-    struct consumers *g = n->no_consumers ? NULL : api_consumers(s);
+    struct consumers *g = n->no_consumers ? NULL : js_consumers(s);
     struct consumer *c = NULL;
 
     while (n->raw.len < SLICE && g != NULL) {
@@ -302,7 +302,7 @@ static int gather(struct snapshot *n, struct stream *s)
 
 static void arm(struct snapshot *n, int64_t after_ns)
 {
-    loop_timer_arm(n->timer, loop_mono_ns(n->aa->api->loop) + after_ns);
+    loop_timer_arm(n->timer, loop_mono_ns(n->aa->ja->js->loop) + after_ns);
 }
 
 /* Full chunks, as the window allows; at the end the rest.  true: it has ended. */
@@ -315,29 +315,29 @@ static bool send_chunks(struct snapshot *n)
         (void)snprintf(reply, sizeof reply, "%s.%zu.%llu", n->ack, n->chunk,
                        (unsigned long long)n->index);
         n->slots--;
-        api_publish(n->aa, mf_str(n->deliver), mf_str(reply), MF_SLICE_NONE,
-                    mf_slice(n->out.ptr + n->sent, n->chunk));
+        js_publish(n->aa->ja, mf_str(n->deliver), mf_str(reply), MF_SLICE_NONE,
+                   mf_slice(n->out.ptr + n->sent, n->chunk));
         n->sent += n->chunk;
-        n->flow_until = loop_mono_ns(n->aa->api->loop) + ACK_TIMEOUT_NS;
+        n->flow_until = loop_mono_ns(n->aa->ja->js->loop) + ACK_TIMEOUT_NS;
     }
     if (!n->written || n->out.len - n->sent >= n->chunk || n->slots == 0)
         return false;
     if (n->out.len > n->sent)
-        api_publish(n->aa, mf_str(n->deliver), MF_SLICE_NONE, MF_SLICE_NONE,
-                    mf_slice(n->out.ptr + n->sent, n->out.len - n->sent));
+        js_publish(n->aa->ja, mf_str(n->deliver), MF_SLICE_NONE, MF_SLICE_NONE,
+                   mf_slice(n->out.ptr + n->sent, n->out.len - n->sent));
     snapshot_end(n, n->index > 0 ? "NATS/1.0 204\r\n\r\n" : NULL, NULL);
     return true;
 }
 
 static bool has_exact(struct snapshot *n)
 {
-    return router_has_exact(account_router(n->aa->account), mf_str(n->deliver), MF_SLICE_NONE);
+    return router_has_exact(account_router(n->aa->ja->account), mf_str(n->deliver), MF_SLICE_NONE);
 }
 
 /* Without memory to look: nobody has gone away. */
 static bool has_interest(struct snapshot *n)
 {
-    struct router *r = account_router(n->aa->account);
+    struct router *r = account_router(n->aa->ja->account);
     bool heard = n->exact ? has_exact(n) : router_has_interest(r, mf_str(n->deliver));
 
     return heard || router_starved(r);
@@ -351,7 +351,7 @@ static void no_interest(struct snapshot *n)
 /* One step.  true: go on; else it has ended, or waits for the disk or an acknowledgement. */
 static bool snapshot_step(struct snapshot *n)
 {
-    struct stream *s = catalog_find(n->aa->catalog, mf_str(n->name));
+    struct stream *s = catalog_find(n->aa->ja->catalog, mf_str(n->name));
     int rc;
 
     if (!has_interest(n)) {
@@ -377,7 +377,7 @@ static bool snapshot_step(struct snapshot *n)
 static bool snapshot_turn(struct work_task *t)
 {
     struct snapshot *n = mf_container(t, struct snapshot, task);
-    struct loop *l = n->aa->api->loop;
+    struct loop *l = n->aa->ja->js->loop;
 
     while (snapshot_step(n))
         if (work_spent(l))
@@ -407,7 +407,7 @@ static bool listener_came(struct snapshot *n, int64_t now)
 static void timer_fired(void *arg)
 {
     struct snapshot *n = arg;
-    int64_t now = loop_mono_ns(n->aa->api->loop);
+    int64_t now = loop_mono_ns(n->aa->ja->js->loop);
 
     if (n->interest_until != 0) {
         if (listener_came(n, now)) {
@@ -475,7 +475,7 @@ static struct snapshot *snapshot_new(struct api_call *call, struct stream *s,
     if (call->client.len > 0)
         memcpy(n->deliver + deliver, call->client.ptr, call->client.len);
     n->created_ns = stream_created_ns(s);
-    n->start_ns = api_now_ns(call->aa->api);
+    n->start_ns = jetstream_now_ns(call->ja->js);
     n->chunk = (size_t)chunk;
     n->slots = n->max_slots = (size_t)(window < chunk ? 1 : window / chunk);
     n->task.run = snapshot_turn;
@@ -483,7 +483,7 @@ static struct snapshot *snapshot_new(struct api_call *call, struct stream *s,
     n->task.what = "snapshot";
     rand_nuid(nuid);
     (void)snprintf(n->ack, sizeof n->ack, "$JS.SNAPSHOT.ACK.%s.%s", n->name, nuid);
-    n->timer = loop_timer_new(call->aa->api->loop, timer_fired, n);
+    n->timer = loop_timer_new(call->ja->js->loop, timer_fired, n);
     if (n->timer == NULL) {
         snapshot_free(n);
         return NULL;
@@ -497,7 +497,7 @@ static bool snapshot_listen(struct snapshot *n)
 
     (void)snprintf(pattern, sizeof pattern, "%s.>", n->ack);
     n->ack_sub.deliver = acked;
-    return router_subscribe(account_router(n->aa->account), mf_str(pattern), MF_SLICE_NONE,
+    return router_subscribe(account_router(n->aa->ja->account), mf_str(pattern), MF_SLICE_NONE,
                             &n->ack_sub) == 0;
 }
 
@@ -518,15 +518,15 @@ static void snapshot_start(struct api_call *call, struct stream *s, const struct
     n->gathering = true;
     n->no_consumers = req->no_consumers;
     s2_frame_begin(&n->out);
-    mf_list_push(&call->aa->snapshots, &n->link);
-    call->aa->nsnapshots++;
+    mf_list_push(&backup_account(call->aa)->snapshots, &n->link);
+    backup_account(call->aa)->nsnapshots++;
     advisory_snapshot_create(call, s);
     w = api_reply_begin(call);
     config_json_write(w, "config", stream_config(s), false);
     state_json_write(w, "state", s);
     api_reply_end(call);
 
-    n->interest_until = loop_mono_ns(n->aa->api->loop) + INTEREST_WAIT_NS;
+    n->interest_until = loop_mono_ns(n->aa->ja->js->loop) + INTEREST_WAIT_NS;
     arm(n, 0);
 }
 
@@ -549,7 +549,7 @@ void snapshot_handle(struct api_call *call)
     if (req.deliver == NULL || !subject_valid_literal(mf_str(req.deliver))) {
         js_refuse(&e, JS_SNAPSHOT_DELIVER_SUBJECT_INVALID);
         api_reply_error(call, &e);
-    } else if (call->aa->nsnapshots >= SNAPSHOTS_MAX) {
+    } else if (backup_account(call->aa)->nsnapshots >= SNAPSHOTS_MAX) {
         js_refuse(&e, JS_STREAM_SNAPSHOT, "too many snapshots are under way");
         api_reply_error(call, &e);
     } else {

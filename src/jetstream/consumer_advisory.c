@@ -1,5 +1,6 @@
 /* consumer_advisory.c: events about consumers: $JS.EVENT.ADVISORY.CONSUMER.> and samples of acks
  * under $JS.EVENT.METRIC.CONSUMER.ACK.>.  Each is written only when somebody listens. */
+#include "jetstream/advisory.h"
 #include "jetstream/event.h"
 
 #include "base/clock.h"
@@ -18,7 +19,7 @@ static void write_pause(struct event *v, const struct consumer_event *e)
 {
     int64_t until_ns = e->pause_until_ns == 0 ? CLOCK_ZERO : e->pause_until_ns;
 
-    jsonw_bool(&v->w, "paused", e->pause_until_ns > api_wall_ns(v->aa->api));
+    jsonw_bool(&v->w, "paused", e->pause_until_ns > jetstream_wall_ns(v->ja->js));
     jsonw_time(&v->w, "pause_until", until_ns);
     event_domain(v);
 }
@@ -86,17 +87,17 @@ static const struct form {
 
 void consumer_advisory(void *arg, const struct consumer_event *e)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
     const struct form *f = &forms[e->kind];
     const char *stream = stream_name(consumers_stream(consumer_group(e->consumer)));
     const char *name = consumer_name(e->consumer);
     struct event v;
     int n = snprintf(v.subject, sizeof v.subject, "%s.%s.%s", f->subject, stream, name);
 
-    if (n < 0 || (size_t)n >= sizeof v.subject || !event_open(&v, aa, f->type))
+    if (n < 0 || (size_t)n >= sizeof v.subject || !event_open(&v, ja, f->type))
         return;
     if (f->account)
-        jsonw_str(&v.w, "account", account_name(aa->account));
+        jsonw_str(&v.w, "account", account_name(ja->account));
     jsonw_str(&v.w, "stream", stream);
     jsonw_str(&v.w, "consumer", name);
     f->write(&v, e);

@@ -7,7 +7,7 @@
  * Failure: no memory to note one: from then on every subscription has wake() look at all push
  * consumers of the account, until each of them is noted or has a subscriber.
  * Close: waits_drop() forgets those of a stream before they end. */
-#include "api/api_impl.h"
+#include "jetstream/jetstream_impl.h"
 
 #include "codec/hash.h"
 #include "base/log.h"
@@ -30,29 +30,29 @@ static struct mf_slice subject_of(const struct consumer *c)
 /* --- somebody subscribes ---------------------------------------------------------------------- */
 
 /* Whether it is the subscription that is waited for, the consumer will see. */
-static void wake_up(struct api_account *aa, struct waiter *w, struct mf_slice queue)
+static void wake_up(struct js_account *ja, struct waiter *w, struct mf_slice queue)
 {
     struct mf_slice group = mf_str(consumer_config(w->consumer)->deliver_group);
 
     if (!mf_list_empty(&w->link) || (group.len > 0 && !mf_eq(group, queue)))
         return;
-    mf_list_push(&aa->waits.woken, &w->link);
-    loop_defer(aa->api->loop, &aa->waits.wake);
+    mf_list_push(&js_wire(ja)->waits.woken, &w->link);
+    loop_defer(ja->js->loop, &js_wire(ja)->waits.wake);
 }
 
 static void subscribed(void *arg, struct mf_slice pattern, struct mf_slice queue)
 {
-    struct api_account *aa = arg;
-    const struct table *t = &aa->waits.by_subject;
+    struct js_account *ja = arg;
+    const struct table *t = &js_wire(ja)->waits.by_subject;
     struct table_node *n;
 
-    if (aa->waits.lost)
-        loop_defer(aa->api->loop, &aa->waits.wake);
+    if (js_wire(ja)->waits.lost)
+        loop_defer(ja->js->loop, &js_wire(ja)->waits.wake);
     if (!subject_has_wildcard(pattern)) {
         for (n = table_first(t, hash_slice(pattern)); n != NULL; n = table_next(n)) {
             struct waiter *w = mf_container(n, struct waiter, node);
             if (mf_eq(subject_of(w->consumer), pattern))
-                wake_up(aa, w, queue);
+                wake_up(ja, w, queue);
         }
         return;
     }
@@ -60,34 +60,35 @@ static void subscribed(void *arg, struct mf_slice pattern, struct mf_slice queue
         for (n = t->slot[i]; n != NULL; n = n->next) {
             struct waiter *w = mf_container(n, struct waiter, node);
             if (subject_match(pattern, subject_of(w->consumer)))
-                wake_up(aa, w, queue);
+                wake_up(ja, w, queue);
         }
     }
 }
 
 /* Only while somebody waits. */
-static void listen(struct api_account *aa)
+static void listen(struct js_account *ja)
 {
-    bool on = aa->waits.by_subject.count > 0 || aa->waits.lost;
+    bool on = js_wire(ja)->waits.by_subject.count > 0 || js_wire(ja)->waits.lost;
 
-    router_on_subscribe(account_router(aa->account), on ? subscribed : NULL, aa);
+    router_on_subscribe(account_router(ja->account), on ? subscribed : NULL, ja);
 }
 
 /* --- who waits -------------------------------------------------------------------------------- */
 
-static void forget(struct api_account *aa, struct waiter *w)
+static void forget(struct js_account *ja, struct waiter *w)
 {
-    table_del(&aa->waits.by_subject, &w->node);
+    table_del(&js_wire(ja)->waits.by_subject, &w->node);
     mf_list_del(&w->link);
     consumer_set_data(w->consumer, NULL);
     free(w);
 }
 
-static bool note(struct api_account *aa, struct consumer *c)
+static bool note(struct js_account *ja, struct consumer *c)
 {
     struct waiter *w = calloc(1, sizeof *w);
 
-    if (w == NULL || table_add(&aa->waits.by_subject, &w->node, hash_slice(subject_of(c))) != 0) {
+    if (w == NULL ||
+        table_add(&js_wire(ja)->waits.by_subject, &w->node, hash_slice(subject_of(c))) != 0) {
         free(w);
         return false;
     }
@@ -97,39 +98,39 @@ static bool note(struct api_account *aa, struct consumer *c)
     return true;
 }
 
-void waits_set(struct api_account *aa, struct consumer *c, bool on)
+void waits_set(struct js_account *ja, struct consumer *c, bool on)
 {
     struct waiter *w = consumer_data(c);
 
     if (w != NULL)
-        forget(aa, w);
-    if (on && !note(aa, c)) {
+        forget(ja, w);
+    if (on && !note(ja, c)) {
         log_error("account %s: consumer %s waits for a subscriber: out of memory",
-                  account_name(aa->account), consumer_name(c));
-        aa->waits.lost = true;
+                  account_name(ja->account), consumer_name(c));
+        js_wire(ja)->waits.lost = true;
     }
-    listen(aa);
+    listen(ja);
 }
 
 /* --- telling them ----------------------------------------------------------------------------- */
 
 static void look(void *arg, struct consumer *c)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
     const struct consumer_config *cfg = consumer_config(c);
     struct mf_slice subject = subject_of(c);
 
     if (subject.len == 0 || consumer_data(c) != NULL)
         return;
-    if (aa->consumer_host.interest(aa, subject, mf_str(cfg->deliver_group)))
+    if (js_wire(ja)->consumer_host.interest(ja, subject, mf_str(cfg->deliver_group)))
         consumer_interest_gained(c);
-    else if (!note(aa, c))
-        aa->waits.lost = true;
+    else if (!note(ja, c))
+        js_wire(ja)->waits.lost = true;
 }
 
 static void look_at_stream(void *arg, struct stream *s)
 {
-    struct consumers *g = api_consumers(s);
+    struct consumers *g = js_consumers(s);
 
     if (g != NULL)
         consumers_each(g, look, arg);
@@ -137,31 +138,31 @@ static void look_at_stream(void *arg, struct stream *s)
 
 static void wake(struct loop_defer *d)
 {
-    struct api_account *aa = mf_container(d, struct api_account, waits.wake);
+    struct js_account *ja = &mf_container(d, struct js_wire, waits.wake)->account;
     struct mf_list woken, *n;
 
     mf_list_init(&woken);
-    mf_list_move(&woken, &aa->waits.woken);
+    mf_list_move(&woken, &js_wire(ja)->waits.woken);
     while ((n = mf_list_pop(&woken)) != NULL)
         consumer_interest_gained(mf_container(n, struct waiter, link)->consumer);
-    if (aa->waits.lost && aa->catalog != NULL && !aa->closing) {
-        aa->waits.lost = false;
-        catalog_each(aa->catalog, MF_SLICE_NONE, look_at_stream, aa);
-        listen(aa);
+    if (js_wire(ja)->waits.lost && ja->catalog != NULL && !ja->closing) {
+        js_wire(ja)->waits.lost = false;
+        catalog_each(ja->catalog, MF_SLICE_NONE, look_at_stream, ja);
+        listen(ja);
     }
 }
 
 /* --- coming and going ------------------------------------------------------------------------- */
 
-void waits_init(struct api_account *aa)
+void waits_init(struct js_account *ja)
 {
-    mf_list_init(&aa->waits.woken);
-    aa->waits.wake.fn = wake;
+    mf_list_init(&js_wire(ja)->waits.woken);
+    js_wire(ja)->waits.wake.fn = wake;
 }
 
-void waits_drop(struct api_account *aa, const struct consumers *g)
+void waits_drop(struct js_account *ja, const struct consumers *g)
 {
-    struct table *t = &aa->waits.by_subject;
+    struct table *t = &js_wire(ja)->waits.by_subject;
     struct mf_list gone, *n;
 
     mf_list_init(&gone);
@@ -175,13 +176,13 @@ void waits_drop(struct api_account *aa, const struct consumers *g)
         }
     }
     while ((n = mf_list_pop(&gone)) != NULL) /* after the walk: deleting may shrink the table */
-        forget(aa, mf_container(n, struct waiter, link));
-    listen(aa);
+        forget(ja, mf_container(n, struct waiter, link));
+    listen(ja);
 }
 
-void waits_fini(struct api_account *aa)
+void waits_fini(struct js_account *ja)
 {
-    loop_defer_cancel(aa->api->loop, &aa->waits.wake);
-    router_on_subscribe(account_router(aa->account), NULL, NULL);
-    table_fini(&aa->waits.by_subject);
+    loop_defer_cancel(ja->js->loop, &js_wire(ja)->waits.wake);
+    router_on_subscribe(account_router(ja->account), NULL, NULL);
+    table_fini(&js_wire(ja)->waits.by_subject);
 }

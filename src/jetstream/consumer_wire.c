@@ -7,7 +7,10 @@
  * is told that nobody is (deliver() refuses, and so "no responders" is what its publisher hears),
  * just as if each consumer had its own subscription.
  * None of this allocates. */
-#include "api/api_impl.h"
+#include "jetstream/consumer_wire.h"
+
+#include "jetstream/advisory.h"
+#include "jetstream/jetstream_impl.h"
 
 #include "codec/sha256.h"
 
@@ -24,58 +27,58 @@ bool wire_delivering(void)
 
 static int64_t host_now(void *arg)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
-    return api_now_ns(aa->api);
+    return jetstream_now_ns(ja->js);
 }
 
 static int64_t host_wall(void *arg)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
-    return api_wall_ns(aa->api);
+    return jetstream_wall_ns(ja->js);
 }
 
 static size_t host_deliver(void *arg, struct mf_slice route, const struct mf_msg *m)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
     struct router_msg rm = {.route = route, .msg = m, .no_request = true};
     size_t n;
 
     delivering++;
-    n = account_publish_mapped(aa->account, &rm);
+    n = account_publish_mapped(ja->account, &rm);
     delivering--;
-    return n == 0 && router_starved(account_router(aa->account)) ? CONSUMER_LATER : n;
+    return n == 0 && router_starved(account_router(ja->account)) ? CONSUMER_LATER : n;
 }
 
 static bool host_bound(void *arg, struct mf_slice subject, struct mf_slice queue)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
-    return router_has_exact(account_router(aa->account), subject, queue);
+    return router_has_exact(account_router(ja->account), subject, queue);
 }
 
 static uint64_t host_departures(void *arg)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
-    return router_departures(account_router(aa->account));
+    return router_departures(account_router(ja->account));
 }
 
 static size_t host_largest(void *arg)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
-    return (size_t)aa->api->options->max_payload;
+    return (size_t)ja->js->options->max_payload;
 }
 
 /* Groups are asked for by push consumers only. */
 static bool host_interest(void *arg, struct mf_slice subject, struct mf_slice queue)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
     return queue.len > 0 ? host_bound(arg, subject, queue)
-                         : router_has_interest(account_router(aa->account), subject);
+                         : router_has_interest(account_router(ja->account), subject);
 }
 
 static void host_await(void *arg, struct consumer *c, bool on)
@@ -110,23 +113,23 @@ static size_t count_tokens(struct mf_slice s)
 }
 
 /* The consumer that <stream>.<consumer> at the start of *rest names; NULL: there is none. */
-static struct consumer *named(struct api_account *aa, struct mf_slice *rest)
+static struct consumer *named(struct js_account *ja, struct mf_slice *rest)
 {
     struct mf_slice stream = cut(rest), name = cut(rest);
-    struct stream *s = catalog_find(aa->catalog, stream);
-    struct consumers *g = s == NULL ? NULL : api_consumers(s);
+    struct stream *s = catalog_find(ja->catalog, stream);
+    struct consumers *g = s == NULL ? NULL : js_consumers(s);
 
     return g == NULL || name.len == 0 ? NULL : consumers_find(g, name);
 }
 
 /* Newer subjects have <domain or _>.<hash of the account> before the stream: tokens that must be
  * ours. */
-static bool cut_place(const struct api_account *aa, struct mf_slice *rest)
+static bool cut_place(const struct js_account *ja, struct mf_slice *rest)
 {
-    const char *domain = api_domain(aa->api);
+    const char *domain = jetstream_domain(ja->js);
     struct mf_slice first = cut(rest), second = cut(rest);
 
-    return mf_eq_str(first, *domain == '\0' ? "_" : domain) && mf_eq_str(second, aa->hash);
+    return mf_eq_str(first, *domain == '\0' ? "_" : domain) && mf_eq_str(second, js_wire(ja)->hash);
 }
 
 /* --- in: acks --------------------------------------------------------------------------------- */
@@ -145,16 +148,16 @@ static struct mf_slice ack_tokens(struct mf_slice rest)
 
 static bool ack_deliver(struct router_sub *sub, const struct router_msg *m)
 {
-    struct api_account *aa = mf_container(sub, struct api_account, ack_sub);
+    struct js_account *ja = &mf_container(sub, struct js_wire, ack_sub)->account;
     struct mf_slice rest = mf_slice(m->route.ptr + ack_prefix.len, m->route.len - ack_prefix.len);
     size_t n = count_tokens(rest);
     struct consumer *c;
 
     if (m->no_request || delivering > 0)
         return false;
-    if (n != ACK_TOKENS + 2 && (n < ACK_TOKENS + 4 || !cut_place(aa, &rest)))
+    if (n != ACK_TOKENS + 2 && (n < ACK_TOKENS + 4 || !cut_place(ja, &rest)))
         return false;
-    c = named(aa, &rest);
+    c = named(ja, &rest);
     if (c == NULL || consumer_config(c)->ack_policy == ACK_NONE ||
         consumer_config(c)->ack_policy == ACK_FLOW_CONTROL)
         return false;
@@ -165,14 +168,14 @@ static bool ack_deliver(struct router_sub *sub, const struct router_msg *m)
 
 static bool flow_deliver(struct router_sub *sub, const struct router_msg *m)
 {
-    struct api_account *aa = mf_container(sub, struct api_account, flow_sub);
+    struct js_account *ja = &mf_container(sub, struct js_wire, flow_sub)->account;
     struct mf_slice rest = mf_slice(m->route.ptr + flow_prefix.len, m->route.len - flow_prefix.len);
     size_t n = count_tokens(rest);
     struct consumer *c;
 
-    if (m->no_request || delivering > 0 || (n != 3 && (n != 5 || !cut_place(aa, &rest))))
+    if (m->no_request || delivering > 0 || (n != 3 && (n != 5 || !cut_place(ja, &rest))))
         return false;
-    c = named(aa, &rest);
+    c = named(ja, &rest);
     if (c == NULL || !consumer_config(c)->flow_control)
         return false;
     consumer_flow(c, rest, m->msg->hdr);
@@ -181,7 +184,7 @@ static bool flow_deliver(struct router_sub *sub, const struct router_msg *m)
 
 /* --- in: pull requests ------------------------------------------------------------------------ */
 
-bool wire_next(struct api_account *aa, const struct router_msg *m, struct mf_slice rest)
+bool wire_next(struct js_account *ja, const struct router_msg *m, struct mf_slice rest)
 {
     static const struct mf_slice prefix = MF_LIT("CONSUMER.MSG.NEXT.");
     struct consumer *c;
@@ -189,14 +192,14 @@ bool wire_next(struct api_account *aa, const struct router_msg *m, struct mf_sli
     rest = mf_slice(rest.ptr + prefix.len, rest.len - prefix.len);
     if (count_tokens(rest) != 2)
         return false;
-    c = named(aa, &rest);
+    c = named(ja, &rest);
     if (c == NULL)
         return false;
     if (m->msg->reply.len == 0)
         return true;
-    if (!api_level_served(aa->api, m->msg->hdr))
-        api_publish(aa, m->msg->reply, MF_SLICE_NONE,
-                    MF_LIT("NATS/1.0 412 Required Api Level\r\n\r\n"), MF_SLICE_NONE);
+    if (!jetstream_level_served(ja->js, m->msg->hdr))
+        js_publish(ja, m->msg->reply, MF_SLICE_NONE,
+                   MF_LIT("NATS/1.0 412 Required Api Level\r\n\r\n"), MF_SLICE_NONE);
     else
         consumer_pull(c, m->msg->reply, m->msg->payload, m->msg->hdr);
     return true;
@@ -204,10 +207,10 @@ bool wire_next(struct api_account *aa, const struct router_msg *m, struct mf_sli
 
 /* --- coming and going ------------------------------------------------------------------------- */
 
-void wire_init(struct api_account *aa)
+void wire_init(struct js_account *ja)
 {
-    aa->consumer_host = (struct consumer_host){
-        .loop = aa->api->loop,
+    js_wire(ja)->consumer_host = (struct consumer_host){
+        .loop = ja->js->loop,
         .now_ns = host_now,
         .wall_ns = host_wall,
         .deliver = host_deliver,
@@ -217,73 +220,50 @@ void wire_init(struct api_account *aa)
         .largest = host_largest,
         .await_interest = host_await,
         .event = consumer_advisory,
-        .arg = aa,
-        .codec = consumer_json_codec,
+        .arg = ja,
+        .codec = *ja->js->setup.hooks->consumer_codec,
     };
-    sha256_short(mf_str(account_name(aa->account)),
-                 aa->hash); /* tells it from others of a domain */
-    waits_init(aa);
+    sha256_short(mf_str(account_name(ja->account)),
+                 js_wire(ja)->hash); /* tells it from others of a domain */
+    waits_init(ja);
 }
 
-int wire_listen(struct api_account *aa, struct mf_error *e)
+int wire_listen(struct js_account *ja, struct mf_error *e)
 {
-    struct router *r = account_router(aa->account);
+    struct router *r = account_router(ja->account);
 
-    aa->ack_sub.deliver = ack_deliver;
-    aa->flow_sub.deliver = flow_deliver;
-    if (router_subscribe(r, MF_LIT("$JS.ACK.>"), MF_SLICE_NONE, &aa->ack_sub) != 0)
+    js_wire(ja)->ack_sub.deliver = ack_deliver;
+    js_wire(ja)->flow_sub.deliver = flow_deliver;
+    if (router_subscribe(r, MF_LIT("$JS.ACK.>"), MF_SLICE_NONE, &js_wire(ja)->ack_sub) != 0)
         return mf_fail(e, MF_NOMEM, "subscribe $JS.ACK.>");
-    if (router_subscribe(r, MF_LIT("$JS.FC.>"), MF_SLICE_NONE, &aa->flow_sub) != 0)
+    if (router_subscribe(r, MF_LIT("$JS.FC.>"), MF_SLICE_NONE, &js_wire(ja)->flow_sub) != 0)
         return mf_fail(e, MF_NOMEM, "subscribe $JS.FC.>");
     return 0;
 }
 
-void wire_unlisten(struct api_account *aa)
+void wire_unlisten(struct js_account *ja)
 {
-    router_unsubscribe(account_router(aa->account), &aa->ack_sub);
-    router_unsubscribe(account_router(aa->account), &aa->flow_sub);
+    router_unsubscribe(account_router(ja->account), &js_wire(ja)->ack_sub);
+    router_unsubscribe(account_router(ja->account), &js_wire(ja)->flow_sub);
 }
 
-int wire_open(struct api_account *aa, struct stream *s, struct mf_error *e)
+int wire_open(struct js_account *ja, struct stream *s, struct mf_error *e)
 {
     struct consumers *g;
-    int rc = consumers_open(&g, s, &aa->consumer_host, e);
+    int rc = consumers_open(&g, s, &js_wire(ja)->consumer_host, e);
 
     if (rc == 0)
         ingest_set_consumers(s, g);
     return rc;
 }
 
-void wire_close(struct api_account *aa, struct stream *s, bool deleted)
+void wire_close(struct js_account *ja, struct stream *s, bool deleted)
 {
-    struct consumers *g = api_consumers(s);
+    struct consumers *g = js_consumers(s);
 
     if (g == NULL)
         return;
     ingest_set_consumers(s, NULL); /* what they say in their last moment finds nobody */
-    waits_drop(aa, g);
+    waits_drop(ja, g);
     consumers_close(g, deleted);
-}
-
-size_t api_consumer_count(struct stream *s)
-{
-    struct consumers *g = api_consumers(s);
-
-    return g == NULL ? 0 : consumers_count(g);
-}
-
-static void add_count(void *arg, struct stream *s)
-{
-    uint64_t *n = arg;
-
-    *n += api_consumer_count(s);
-}
-
-uint64_t api_account_consumers(const struct api_account *aa)
-{
-    uint64_t n = 0;
-
-    if (aa->catalog != NULL)
-        catalog_each(aa->catalog, MF_SLICE_NONE, add_count, &n);
-    return n;
 }

@@ -4,13 +4,13 @@
  * it is sent, all in the turn of the request and without taking memory.  When it is on disk the
  * reply subject is kept until it was read.  A request that comes when the turn is over is copied
  * and served in a slice of its account's time (direct_queue.c). */
-#include "jetstream/direct.h"
-#include "api/ttl_api.h"
+#include "jetstream/direct_impl.h"
 
 #include "base/clock.h"
 #include "proto/header.h"
 #include "codec/json.h"
 #include "base/lend.h"
+#include "stream/stream_ttl.h"
 #include "subject/subject.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static uint8_t *put_u64(uint8_t *at, uint64_t v)
     return put(at, mf_slice(text + n, sizeof text - n));
 }
 
-void direct_send(struct api_account *aa, const char *stream, struct mf_slice reply,
+void direct_send(struct js_account *ja, const char *stream, struct mf_slice reply,
                  const struct stream_msg *m, const struct direct_place *place,
                  const struct stream_life *life)
 {
@@ -54,7 +54,7 @@ void direct_send(struct api_account *aa, const char *stream, struct mf_slice rep
                                                    STREAM_LIFE_HEADERS);
     if (at == NULL) {
         lend_give(block);
-        direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+        direct_send_status(ja, reply, DIRECT_NO_MEMORY);
         return;
     }
     at = put(at, m->hdr.len > 2 ? mf_slice(m->hdr.ptr, m->hdr.len - 2) : MF_LIT("NATS/1.0\r\n"));
@@ -74,21 +74,21 @@ void direct_send(struct api_account *aa, const char *stream, struct mf_slice rep
     }
     at = put(at, MF_LIT("\r\n"));
     if (life != NULL)
-        at += stream_put_life((char *)at, life, api_now_ns(aa->api));
+        at += stream_put_life((char *)at, life, jetstream_now_ns(ja->js));
     at = put(at, MF_LIT("\r\n"));
-    api_publish(aa, reply, MF_SLICE_NONE, mf_slice(block->ptr, (size_t)(at - block->ptr)),
-                m->payload);
+    js_publish(ja, reply, MF_SLICE_NONE, mf_slice(block->ptr, (size_t)(at - block->ptr)),
+               m->payload);
     lend_give(block);
 }
 
-void direct_send_bare(struct api_account *aa, struct mf_slice reply, const struct stream_msg *m)
+void direct_send_bare(struct js_account *ja, struct mf_slice reply, const struct stream_msg *m)
 {
-    api_publish(aa, reply, MF_SLICE_NONE, MF_SLICE_NONE, m->payload);
+    js_publish(ja, reply, MF_SLICE_NONE, MF_SLICE_NONE, m->payload);
 }
 
-void direct_send_status(struct api_account *aa, struct mf_slice reply, const char *text)
+void direct_send_status(struct js_account *ja, struct mf_slice reply, const char *text)
 {
-    api_publish(aa, reply, MF_SLICE_NONE, mf_str(text), MF_SLICE_NONE);
+    js_publish(ja, reply, MF_SLICE_NONE, mf_str(text), MF_SLICE_NONE);
 }
 
 /* --- one message ---------------------------------------------------------------------------- */
@@ -96,20 +96,20 @@ void direct_send_status(struct api_account *aa, struct mf_slice reply, const cha
 /* Waits for the disk. */
 struct direct_load {
     struct stream_load load;
-    struct api_account *aa;
+    struct js_account *ja;
     unsigned how;
     struct mf_slice reply; /* stands behind the struct */
 };
 
-static void send_one(struct api_account *aa, struct stream *s, struct mf_slice reply,
+static void send_one(struct js_account *ja, struct stream *s, struct mf_slice reply,
                      const struct stream_msg *m, unsigned how)
 {
     struct stream_life life;
 
     if ((how & DIRECT_NO_HDR) != 0)
-        direct_send_bare(aa, reply, m);
+        direct_send_bare(ja, reply, m);
     else
-        direct_send(aa, stream_name(s), reply, m, NULL,
+        direct_send(ja, stream_name(s), reply, m, NULL,
                     (how & DIRECT_LIFE) != 0 ? stream_life_of(s, m, &life) : NULL);
     if ((how & DIRECT_LAST) != 0)
         stream_slide(s, m);
@@ -120,24 +120,24 @@ static void load_done(struct stream_load *l, int status)
     struct direct_load *d = mf_container(l, struct direct_load, load);
 
     if (status == 0)
-        send_one(d->aa, l->stream, d->reply, &l->msg, d->how);
+        send_one(d->ja, l->stream, d->reply, &l->msg, d->how);
     else
-        direct_send_status(d->aa, d->reply,
+        direct_send_status(d->ja, d->reply,
                            status == MF_NOMEM ? DIRECT_NO_MEMORY : DIRECT_NOT_FOUND);
     free(d);
 }
 
-static void load_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
+static void load_one(struct js_account *ja, struct stream *s, struct mf_slice reply, uint64_t seq,
                      unsigned how)
 {
     struct direct_load *d = malloc(sizeof *d + reply.len);
 
     if (d == NULL) {
-        direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+        direct_send_status(ja, reply, DIRECT_NO_MEMORY);
         return;
     }
     *d = (struct direct_load){.load = {.seq = seq, .done = load_done},
-                              .aa = aa,
+                              .ja = ja,
                               .how = how,
                               .reply = mf_slice(d + 1, reply.len)};
     memcpy(d + 1, reply.ptr, reply.len);
@@ -145,30 +145,30 @@ static void load_one(struct api_account *aa, struct stream *s, struct mf_slice r
     case 0:
         return;
     case MF_NOTFOUND:
-        direct_send_status(aa, reply, DIRECT_NOT_FOUND);
+        direct_send_status(ja, reply, DIRECT_NOT_FOUND);
         break;
     default:
-        direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+        direct_send_status(ja, reply, DIRECT_NO_MEMORY);
         break;
     }
     free(d);
 }
 
-void direct_get_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
+void direct_get_one(struct js_account *ja, struct stream *s, struct mf_slice reply, uint64_t seq,
                     unsigned how)
 {
     struct stream_msg m;
 
     switch (seq == 0 ? MF_NOTFOUND : stream_get(s, seq, &m)) {
     case 0:
-        send_one(aa, s, reply, &m, how);
+        send_one(ja, s, reply, &m, how);
         stream_msg_end(&m);
         break;
     case MF_AGAIN:
-        load_one(aa, s, reply, seq, how);
+        load_one(ja, s, reply, seq, how);
         break;
     default:
-        direct_send_status(aa, reply, DIRECT_NOT_FOUND);
+        direct_send_status(ja, reply, DIRECT_NOT_FOUND);
         break;
     }
 }
@@ -214,7 +214,7 @@ static bool conflicting(const struct direct_req *r)
 }
 
 /* subject is not from a body: what a search needs of it is copied. */
-static void search_last(struct api_account *aa, struct stream *s, struct mf_slice reply,
+static void search_last(struct js_account *ja, struct stream *s, struct mf_slice reply,
                         struct mf_slice subject, const struct direct_req *asked_for)
 {
     struct arena mem = {.chunks = NULL};
@@ -222,80 +222,88 @@ static void search_last(struct api_account *aa, struct stream *s, struct mf_slic
         .last = arena_dup(&mem, subject), .no_hdr = asked_for->no_hdr, .life = asked_for->life};
 
     if (r.last == NULL)
-        direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+        direct_send_status(ja, reply, DIRECT_NO_MEMORY);
     else
-        direct_find_start(aa, s, reply, &r, &mem);
+        direct_find_start(ja, s, reply, &r, &mem);
     arena_fini(&mem);
 }
 
-static void get_last(struct api_account *aa, struct stream *s, struct mf_slice reply,
+static void get_last(struct js_account *ja, struct stream *s, struct mf_slice reply,
                      struct mf_slice subject, const struct direct_req *r)
 {
     if (stream_last_is_known(subject))
-        direct_get_one(aa, s, reply, stream_last_of(s, subject), DIRECT_LAST | direct_how(r));
+        direct_get_one(ja, s, reply, stream_last_of(s, subject), DIRECT_LAST | direct_how(r));
     else
-        search_last(aa, s, reply, subject, r);
+        search_last(ja, s, reply, subject, r);
 }
 
 /* Body of DIRECT.GET.<stream>. */
-static void get_by_body(struct api_account *aa, struct stream *s, struct mf_slice reply,
+static void get_by_body(struct js_account *ja, struct stream *s, struct mf_slice reply,
                         struct direct_req *r, struct arena *mem)
 {
     if (r->seq == 0 && !asked(r->last) && !asked(r->next) && r->multi.n == 0 && !r->has_start)
-        direct_send_status(aa, reply, EMPTY);
+        direct_send_status(ja, reply, EMPTY);
     else if (conflicting(r))
-        direct_send_status(aa, reply, BAD);
+        direct_send_status(ja, reply, BAD);
     else if (r->multi.n > 0 || r->batch != 0 || r->has_start)
-        direct_batch_start(aa, s, reply, r, mem);
+        direct_batch_start(ja, s, reply, r, mem);
     else if (asked(r->next))
-        direct_find_start(aa, s, reply, r, mem);
+        direct_find_start(ja, s, reply, r, mem);
     else if (asked(r->last))
-        get_last(aa, s, reply, mf_str(r->last), r);
+        get_last(ja, s, reply, mf_str(r->last), r);
     else
-        direct_get_one(aa, s, reply, r->seq, direct_how(r));
+        direct_get_one(ja, s, reply, r->seq, direct_how(r));
 }
 
 /* Body of DIRECT.GET.<stream>.<subject>. */
-static void get_by_subject(struct api_account *aa, struct stream *s, struct mf_slice reply,
+static void get_by_subject(struct js_account *ja, struct stream *s, struct mf_slice reply,
                            struct mf_slice subject, const struct direct_req *r)
 {
     if (asked(r->last) || asked(r->next) || r->multi.n > 0 || r->seq != 0 || r->batch != 0 ||
         r->has_start || r->up_to_seq != 0 || r->has_up_to)
-        direct_send_status(aa, reply, BAD);
+        direct_send_status(ja, reply, BAD);
     else
-        get_last(aa, s, reply, subject, r);
+        get_last(ja, s, reply, subject, r);
 }
 
-static void get_with_body(struct api_account *aa, struct stream *s, const struct direct_get *g)
+static void get_with_body(struct js_account *ja, struct stream *s, const struct direct_get *g)
 {
-    struct direct_req r = {.life = ttl_is_shown(g->hdr)};
+    struct direct_req r = {.life = direct_shows_life(g->hdr)};
     struct arena mem = {.chunks = NULL};
     int rc = json_read(g->payload, &req_type, &r, &mem, false, NULL);
 
     if (rc == MF_NOMEM)
-        direct_send_status(aa, g->reply, DIRECT_NO_MEMORY);
+        direct_send_status(ja, g->reply, DIRECT_NO_MEMORY);
     else if (rc != 0)
-        direct_send_status(aa, g->reply, MALFORMED);
+        direct_send_status(ja, g->reply, MALFORMED);
     else if (g->subject.len > 0)
-        get_by_subject(aa, s, g->reply, g->subject, &r);
+        get_by_subject(ja, s, g->reply, g->subject, &r);
     else
-        get_by_body(aa, s, g->reply, &r, &mem);
+        get_by_body(ja, s, g->reply, &r, &mem);
     arena_fini(&mem);
 }
 
-void direct_serve(struct api_account *aa, struct stream *s, const struct direct_get *g)
+bool direct_shows_life(struct mf_slice hdr)
 {
-    if (!api_level_served(aa->api, g->hdr))
-        direct_send_status(aa, g->reply, LEVEL);
-    else if (g->payload.len > 0)
-        get_with_body(aa, s, g);
-    else if (g->subject.len > 0)
-        get_last(aa, s, g->reply, g->subject, &(struct direct_req){.life = ttl_is_shown(g->hdr)});
-    else
-        direct_send_status(aa, g->reply, EMPTY);
+    struct mf_slice value;
+
+    return hdr.len > 0 && header_get(hdr, "Mayfly-TTL", &value) && mf_eq(value, MF_LIT("show"));
 }
 
-bool direct_get(struct api_account *aa, const struct router_msg *rm, struct mf_slice rest)
+void direct_serve(struct js_account *ja, struct stream *s, const struct direct_get *g)
+{
+    if (!jetstream_level_served(ja->js, g->hdr))
+        direct_send_status(ja, g->reply, LEVEL);
+    else if (g->payload.len > 0)
+        get_with_body(ja, s, g);
+    else if (g->subject.len > 0)
+        get_last(ja, s, g->reply, g->subject,
+                 &(struct direct_req){.life = direct_shows_life(g->hdr)});
+    else
+        direct_send_status(ja, g->reply, EMPTY);
+}
+
+bool direct_get(struct js_account *ja, const struct router_msg *rm, struct mf_slice rest)
 {
     static const size_t prefix = sizeof "DIRECT.GET." - 1;
     const struct mf_msg *m = rm->msg;
@@ -310,14 +318,14 @@ bool direct_get(struct api_account *aa, const struct router_msg *rm, struct mf_s
         g.subject = mf_slice(dot + 1, (size_t)(g.name.ptr + g.name.len - dot - 1));
         g.name.len = (size_t)(dot - g.name.ptr);
     }
-    s = source_wire_reader(aa, g.name);
+    s = source_wire_reader(ja, g.name);
     if (s == NULL)
         return false;
     if (g.reply.len == 0)
         return true;
-    if (MF_LIKELY(rm->origin != NULL || !direct_queue_waits(aa)))
-        direct_serve(aa, s, &g);
+    if (MF_LIKELY(rm->origin != NULL || !direct_queue_waits(ja)))
+        direct_serve(ja, s, &g);
     else
-        direct_queue_add(aa, &g);
+        direct_queue_add(ja, &g);
     return true;
 }

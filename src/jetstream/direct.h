@@ -1,77 +1,23 @@
-/* direct.h: DIRECT.GET: what its files share.  direct.c answers what is one message and needs no
- * search; direct_queue.c keeps requests for later; direct_batch.c and direct_multi.c
- * (direct_batch.h) do what takes slices. */
-#ifndef API_DIRECT_H
-#define API_DIRECT_H
+/* direct.h: direct gets: messages of a stream without the JSON API. */
+#ifndef JETSTREAM_DIRECT_H
+#define JETSTREAM_DIRECT_H
 
-#include "api/api_impl.h"
+#include "jetstream/js_account.h"
+#include "router/router.h"
 
-struct direct_req {
-    uint64_t seq, up_to_seq;
-    char *last, *next; /* NULL or "": not asked for */
-    int64_t batch, max_bytes;
-    int64_t start_ns, up_to_ns;
-    bool has_start, has_up_to, no_hdr;
-    bool life; /* Mayfly-TTL: show: the header of the request says so */
-    struct json_strs multi;
-};
+/* DIRECT.GET; rest: the subject behind $JS.API.  False: no such stream, or direct gets are not
+ * allowed, so there is no responder. */
+bool direct_get(struct js_account *ja, const struct router_msg *m, struct mf_slice rest);
 
-/* Where a message stands in a batch. */
-struct direct_place {
-    uint64_t pending, last_seq;
-};
-
-/* Sends a message with the headers that tell where it comes from; place NULL: alone.  life not
- * NULL: with its time left.  No memory is taken once the buffer has its size. */
-struct stream_life;
-void direct_send(struct api_account *aa, const char *stream, struct mf_slice reply,
-                 const struct stream_msg *m, const struct direct_place *place,
-                 const struct stream_life *life);
-/* Nothing but the payload. */
-void direct_send_bare(struct api_account *aa, struct mf_slice reply, const struct stream_msg *m);
-/* Nothing but a header block. */
-void direct_send_status(struct api_account *aa, struct mf_slice reply, const char *text);
-
-/* A request for the stream `name`; subject empty: it is in the body. */
-struct direct_get {
-    struct mf_slice name, subject;
-    struct mf_slice reply, hdr, payload;
-};
-/* Answers it.  s: its stream. */
-void direct_serve(struct api_account *aa, struct stream *s, const struct direct_get *g);
-
-/* direct_queue.c.  Must the next get wait?  Then direct_queue_add() copies it. */
-static inline bool direct_queue_waits(const struct api_account *aa)
-{
-    return !mf_list_empty(&aa->direct.gets) || work_spent(aa->api->loop);
-}
-void direct_queue_add(struct api_account *aa, const struct direct_get *g);
-void direct_queue_stop(struct api_account *aa);
-
-/* Takes over what mem holds (req points into it).  Answers itself, whatever happens. */
-void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
-                        const struct direct_req *req, struct arena *mem);
-/* The same for the last message of the pattern req->last, or else for the next one of req->next. */
-void direct_find_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
-                       const struct direct_req *req, struct arena *mem);
-/* One message; seq 0: it was not found. */
-#define DIRECT_NO_HDR 1u /* its payload alone */
-#define DIRECT_LAST   2u /* asked for as the last value of a subject: that may renew its life */
-#define DIRECT_LIFE   4u /* with its time left */
-void direct_get_one(struct api_account *aa, struct stream *s, struct mf_slice reply, uint64_t seq,
+/* How one message is sent. */
+#define DIRECT_NO_HDR 1u /* payload alone */
+#define DIRECT_LAST   2u /* as the last value of a subject: a sliding lifetime is renewed */
+#define DIRECT_LIFE   4u /* with Mayfly-Expires and Mayfly-TTL-Left */
+/* Sends message seq of s to reply, or the 404 status if seq is 0 or there is none. */
+void direct_get_one(struct js_account *ja, struct stream *s, struct mf_slice reply, uint64_t seq,
                     unsigned how);
-static inline unsigned direct_how(const struct direct_req *r)
-{
-    return (r->no_hdr ? DIRECT_NO_HDR : 0) | (r->life ? DIRECT_LIFE : 0) |
-           (r->last != NULL && r->last[0] != '\0' ? DIRECT_LAST : 0);
-}
-
-/* The stream is about to end: cursors over it are dropped. */
-void direct_forget(const struct stream *s);
-
-#define DIRECT_NOT_FOUND  "NATS/1.0 404 Message Not Found\r\n\r\n"
-#define DIRECT_NO_RESULTS "NATS/1.0 404 No Results\r\n\r\n"
-#define DIRECT_TOO_MANY   "NATS/1.0 413 Too Many Results\r\n\r\n"
-#define DIRECT_NO_MEMORY  "NATS/1.0 500 insufficient resources\r\n\r\n"
+/* True if the header block of a request has "Mayfly-TTL: show": the reply then carries
+ * Mayfly-Expires (RFC 3339, never, none) and Mayfly-TTL-Left (seconds). */
+bool direct_shows_life(struct mf_slice hdr);
 
 #endif

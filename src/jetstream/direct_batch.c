@@ -9,7 +9,8 @@
  * Close: direct_stop() ends all of an account; one that waits for the disk is freed when it comes.
  */
 #include "jetstream/direct_batch_impl.h"
-#include "api/ttl_api.h"
+
+#include "stream/stream_ttl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-static void begin_next(struct api_account *aa);
+static void begin_next(struct js_account *ja);
 
 /* What is kept between the slices and belongs to the stream. */
 static void drop_walks(struct direct_batch *b)
@@ -35,10 +36,10 @@ static void drop_walks(struct direct_batch *b)
 
 void direct_forget(const struct stream *s)
 {
-    struct api_account *aa = stream_host(s)->arg;
+    struct js_account *ja = stream_host(s)->arg;
     struct mf_list *pos;
 
-    mf_list_each(pos, &aa->direct.batches)
+    mf_list_each(pos, &js_wire(ja)->direct.batches)
     {
         struct direct_batch *b = mf_container(pos, struct direct_batch, link);
 
@@ -49,14 +50,14 @@ void direct_forget(const struct stream *s)
 
 void batch_free(struct direct_batch *b)
 {
-    struct api_account *aa = b->aa;
+    struct js_account *ja = b->ja;
     bool stopped = b->stopped, begun = b->bytes == 0;
 
     mf_list_del(&b->link);
     if (!stopped) {
-        work_cancel(aa->api->loop, &b->task);
-        aa->direct.nbatches -= begun;
-        aa->direct.later_bytes -= b->bytes;
+        work_cancel(ja->js->loop, &b->task);
+        js_wire(ja)->direct.nbatches -= begun;
+        js_wire(ja)->direct.later_bytes -= b->bytes;
     }
     drop_walks(b);
     pattern_tree_fini(&b->tree);
@@ -66,21 +67,21 @@ void batch_free(struct direct_batch *b)
     free(b->seen);
     free(b);
     if (!stopped && begun)
-        begin_next(aa);
+        begin_next(ja);
 }
 
 void batch_end(struct direct_batch *b, const char *status)
 {
     if (status != NULL)
-        direct_send_status(b->aa, b->reply, status);
+        direct_send_status(b->ja, b->reply, status);
     batch_free(b);
 }
 
 static void batch_run(struct direct_batch *b)
 {
-    struct stream *s = catalog_find(b->aa->catalog, mf_str(b->name));
+    struct stream *s = catalog_find(b->ja->catalog, mf_str(b->name));
 
-    if (!api_subject_heard(b->aa, b->reply))
+    if (!js_subject_heard(b->ja, b->reply))
         batch_free(b);
     else if (s == NULL || stream_created_ns(s) != b->created_ns)
         batch_end(b, DIRECT_NOT_FOUND);
@@ -97,41 +98,41 @@ static bool batch_slice(struct work_task *t)
 void batch_later(struct direct_batch *b)
 {
     b->first_steps = 0;
-    work_add(b->aa->api->loop, &b->aa->work, &b->task);
+    work_add(b->ja->js->loop, &b->ja->work, &b->task);
 }
 
 bool batch_spent(struct direct_batch *b, size_t units)
 {
     if (b->first_steps == 0)
-        return api_slice_spent(b->aa, units);
+        return js_slice_spent(b->ja, units);
     b->first_steps -= units + 1 < b->first_steps ? (unsigned)units + 1 : b->first_steps;
     return b->first_steps == 0;
 }
 
 /* The oldest one that waits for the end of another. */
-static void begin_next(struct api_account *aa)
+static void begin_next(struct js_account *ja)
 {
-    struct mf_list *n = mf_list_pop(&aa->direct.later);
+    struct mf_list *n = mf_list_pop(&js_wire(ja)->direct.later);
     struct direct_batch *b;
 
     if (n == NULL)
         return;
     b = mf_container(n, struct direct_batch, link);
-    aa->direct.later_bytes -= b->bytes;
+    js_wire(ja)->direct.later_bytes -= b->bytes;
     b->bytes = 0;
-    aa->direct.nbatches++;
-    mf_list_push(&aa->direct.batches, &b->link);
+    js_wire(ja)->direct.nbatches++;
+    mf_list_push(&js_wire(ja)->direct.batches, &b->link);
     batch_later(b);
 }
 
-void direct_stop(struct api_account *aa)
+void direct_stop(struct js_account *ja)
 {
     struct mf_list *pos, *next;
 
-    direct_queue_stop(aa);
-    mf_list_each_safe(pos, next, &aa->direct.later)
+    direct_queue_stop(ja);
+    mf_list_each_safe(pos, next, &js_wire(ja)->direct.later)
         batch_free(mf_container(pos, struct direct_batch, link));
-    mf_list_each_safe(pos, next, &aa->direct.batches)
+    mf_list_each_safe(pos, next, &js_wire(ja)->direct.batches)
     {
         struct direct_batch *b = mf_container(pos, struct direct_batch, link);
 
@@ -142,7 +143,7 @@ void direct_stop(struct api_account *aa)
         b->stopped = true;
         drop_walks(b); /* the stream may end before what is waited for comes */
         mf_list_del(&b->link);
-        aa->direct.nbatches--;
+        js_wire(ja)->direct.nbatches--;
     }
 }
 
@@ -192,11 +193,11 @@ static void send_msg(struct direct_batch *b, struct stream *s, const struct stre
     if (!batch_is_multi(b) && !bare && b->pending > 0)
         b->pending--;
     if (bare)
-        direct_send_bare(b->aa, b->reply, m);
+        direct_send_bare(b->ja, b->reply, m);
     else if (b->req.batch == 0 && !batch_is_multi(b))
-        direct_send(b->aa, b->name, b->reply, m, NULL, life);
+        direct_send(b->ja, b->name, b->reply, m, NULL, life);
     else
-        direct_send(b->aa, b->name, b->reply, m, &(struct direct_place){b->pending, b->last_seq},
+        direct_send(b->ja, b->name, b->reply, m, &(struct direct_place){b->pending, b->last_seq},
                     life);
     b->sent++;
     b->sent_bytes += (int64_t)(m->subject.len + m->hdr.len + m->payload.len);
@@ -428,7 +429,7 @@ static void find_step(struct direct_batch *b, struct stream *s)
     }
     do {
         if (stream_find_step(b->find, &seq)) {
-            direct_get_one(b->aa, s, b->reply, seq, direct_how(&b->req));
+            direct_get_one(b->ja, s, b->reply, seq, direct_how(&b->req));
             batch_free(b);
             return;
         }
@@ -439,7 +440,7 @@ static void find_step(struct direct_batch *b, struct stream *s)
 /* --- in ------------------------------------------------------------------------------------- */
 
 /* NULL: answered. */
-static struct direct_batch *batch_new(struct api_account *aa, struct stream *s,
+static struct direct_batch *batch_new(struct js_account *ja, struct stream *s,
                                       struct mf_slice reply, const struct direct_req *req,
                                       struct arena *mem)
 {
@@ -448,10 +449,10 @@ static struct direct_batch *batch_new(struct api_account *aa, struct stream *s,
 
     if (b == NULL || name == NULL || to == NULL) {
         free(b);
-        direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+        direct_send_status(ja, reply, DIRECT_NO_MEMORY);
         return NULL;
     }
-    b->aa = aa;
+    b->ja = ja;
     b->req = *req;
     b->mem = *mem;
     *mem = (struct arena){.chunks = NULL};
@@ -479,7 +480,7 @@ static size_t bytes_of(const struct direct_req *r)
 /* Begins with its first slice, or waits until there are fewer. */
 static void batch_begin(struct direct_batch *b, struct stream *s)
 {
-    struct direct_queue *q = &b->aa->direct;
+    struct direct_queue *q = &js_wire(b->ja)->direct;
     size_t bytes;
 
     if (q->nbatches < BATCHES) {
@@ -497,22 +498,21 @@ static void batch_begin(struct direct_batch *b, struct stream *s)
         batch_end(b, DIRECT_NO_MEMORY);
 }
 
-void direct_batch_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
+void direct_batch_start(struct js_account *ja, struct stream *s, struct mf_slice reply,
                         const struct direct_req *req, struct arena *mem)
 {
-    struct direct_batch *b =
-        api_subject_heard(aa, reply) ? batch_new(aa, s, reply, req, mem) : NULL;
+    struct direct_batch *b = js_subject_heard(ja, reply) ? batch_new(ja, s, reply, req, mem) : NULL;
 
     if (b == NULL)
         return;
     if (b->req.max_bytes == 0)
-        b->req.max_bytes = aa->api->options->max_pending;
+        b->req.max_bytes = ja->js->options->max_pending;
     b->step = batch_is_multi(b) ? multi_start : range_start;
     batch_begin(b, s);
 }
 
 /* What the first step finds needs no batch. */
-void direct_find_start(struct api_account *aa, struct stream *s, struct mf_slice reply,
+void direct_find_start(struct js_account *ja, struct stream *s, struct mf_slice reply,
                        const struct direct_req *req, struct arena *mem)
 {
     struct stream_find *find = find_new(s, req);
@@ -521,15 +521,15 @@ void direct_find_start(struct api_account *aa, struct stream *s, struct mf_slice
 
     if (find == NULL || stream_find_step(find, &seq)) {
         if (find == NULL)
-            direct_send_status(aa, reply, DIRECT_NO_MEMORY);
+            direct_send_status(ja, reply, DIRECT_NO_MEMORY);
         else
-            direct_get_one(aa, s, reply, seq, direct_how(req));
+            direct_get_one(ja, s, reply, seq, direct_how(req));
         stream_find_free(find);
         return;
     }
-    b = api_subject_heard(aa, reply) ? batch_new(aa, s, reply, req, mem) : NULL;
+    b = js_subject_heard(ja, reply) ? batch_new(ja, s, reply, req, mem) : NULL;
     if (b == NULL ||
-        aa->direct.nbatches >= BATCHES) { /* while it waits it keeps the request only */
+        js_wire(ja)->direct.nbatches >= BATCHES) { /* while it waits it keeps the request only */
         stream_find_free(find);
         find = NULL;
     }

@@ -1,15 +1,16 @@
-/* direct_batch.h: one DIRECT.GET that takes slices; shared by direct_batch.c and direct_multi.c. */
-#ifndef API_DIRECT_BATCH_H
-#define API_DIRECT_BATCH_H
+/* direct_batch_impl.h: one DIRECT.GET that is answered in slices; shared by direct_batch.c and
+ * direct_multi.c. */
+#ifndef JETSTREAM_DIRECT_BATCH_IMPL_H
+#define JETSTREAM_DIRECT_BATCH_IMPL_H
 
-#include "jetstream/direct.h"
+#include "jetstream/direct_impl.h"
 
 #include "subject/pattern_tree.h"
 
 struct direct_batch {
     struct mf_list link; /* direct_queue.batches or .later; itself: its account is gone */
     struct work_task task;
-    struct api_account *aa;
+    struct js_account *ja;
     struct direct_req req;
     struct arena mem; /* of req */
     char *name;       /* of the stream, and when it was made: is it still the same? */

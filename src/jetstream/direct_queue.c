@@ -4,7 +4,7 @@
  * a time. Full: the oldest is served at once for each one that comes, so none is dropped. Failure:
  * without memory for the copy it is answered with "500".  A stream that was deleted meanwhile has
  * no such message. Close: direct_queue_stop() frees all of them. */
-#include "jetstream/direct.h"
+#include "jetstream/direct_impl.h"
 
 #include <stdlib.h>
 
@@ -37,40 +37,41 @@ static struct waiting_get *take_first(struct direct_queue *q)
 }
 
 /* Returns about how many ordinary steps that was. */
-static size_t serve_first(struct api_account *aa)
+static size_t serve_first(struct js_account *ja)
 {
-    struct waiting_get *x = take_first(&aa->direct); /* an answer may lead to another get */
-    struct stream *s = source_wire_reader(aa, x->get.name);
+    struct waiting_get *x =
+        take_first(&js_wire(ja)->direct); /* an answer may lead to another get */
+    struct stream *s = source_wire_reader(ja, x->get.name);
     size_t cost = x->bytes / 1024;
 
     if (s == NULL)
-        direct_send_status(aa, x->get.reply, DIRECT_NOT_FOUND);
+        direct_send_status(ja, x->get.reply, DIRECT_NOT_FOUND);
     else
-        direct_serve(aa, s, &x->get);
+        direct_serve(ja, s, &x->get);
     free(x);
     return cost;
 }
 
 static bool serve_slice(struct work_task *t)
 {
-    struct api_account *aa = mf_container(t, struct api_account, direct.task);
+    struct js_account *ja = &mf_container(t, struct js_wire, direct.task)->account;
 
-    while (!mf_list_empty(&aa->direct.gets))
-        if (api_slice_spent(aa, serve_first(aa)))
+    while (!mf_list_empty(&js_wire(ja)->direct.gets))
+        if (js_slice_spent(ja, serve_first(ja)))
             break;
-    return !mf_list_empty(&aa->direct.gets);
+    return !mf_list_empty(&js_wire(ja)->direct.gets);
 }
 
-void direct_queue_add(struct api_account *aa, const struct direct_get *g)
+void direct_queue_add(struct js_account *ja, const struct direct_get *g)
 {
-    struct direct_queue *q = &aa->direct;
+    struct direct_queue *q = &js_wire(ja)->direct;
     size_t bytes =
         g->name.len + g->subject.len + g->reply.len + g->hdr.len + g->payload.len + sizeof *g;
     struct waiting_get *x = malloc(sizeof *x + bytes);
     uint8_t *at = (uint8_t *)(x + 1);
 
     if (x == NULL) {
-        direct_send_status(aa, g->reply, DIRECT_NO_MEMORY);
+        direct_send_status(ja, g->reply, DIRECT_NO_MEMORY);
         return;
     }
     x->bytes = bytes;
@@ -83,25 +84,25 @@ void direct_queue_add(struct api_account *aa, const struct direct_get *g)
     q->ngets++;
     q->bytes += bytes;
     if (q->ngets > QUEUE_GETS || q->bytes > QUEUE_BYTES)
-        (void)serve_first(aa);
-    work_add(aa->api->loop, &aa->work, &q->task);
+        (void)serve_first(ja);
+    work_add(ja->js->loop, &ja->work, &q->task);
 }
 
-void direct_queue_init(struct api_account *aa)
+void direct_queue_init(struct js_account *ja)
 {
-    mf_list_init(&aa->direct.gets);
-    mf_list_init(&aa->direct.batches);
-    mf_list_init(&aa->direct.later);
-    aa->direct.task.run = serve_slice;
-    aa->direct.task.cause = WORK_DIRECT;
+    mf_list_init(&js_wire(ja)->direct.gets);
+    mf_list_init(&js_wire(ja)->direct.batches);
+    mf_list_init(&js_wire(ja)->direct.later);
+    js_wire(ja)->direct.task.run = serve_slice;
+    js_wire(ja)->direct.task.cause = WORK_DIRECT;
 }
 
-void direct_queue_stop(struct api_account *aa)
+void direct_queue_stop(struct js_account *ja)
 {
-    struct direct_queue *q = &aa->direct;
+    struct direct_queue *q = &js_wire(ja)->direct;
     struct mf_list *pos, *next;
 
-    work_cancel(aa->api->loop, &q->task);
+    work_cancel(ja->js->loop, &q->task);
     mf_list_each_safe(pos, next, &q->gets) free(mf_container(pos, struct waiting_get, link));
     mf_list_init(&q->gets);
     q->ngets = q->bytes = 0;

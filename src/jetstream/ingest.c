@@ -5,7 +5,8 @@
  * disk, acked() writes the pub ack and sends it.  Nothing is allocated per message once the pool is
  * filled; many publishes of one read become one batch in the store, their acks one write per
  * client. */
-#include "api/api_impl.h"
+#include "jetstream/jetstream_impl.h"
+#include "jetstream/js_json.h"
 
 #include "base/clock.h"
 #include "proto/header.h"
@@ -34,7 +35,7 @@ struct ingest_sub {
 
 /* Beside each stream, as its data; lives until the last of its publishes is answered. */
 struct ingest_stream {
-    struct api_account *aa;
+    struct js_account *ja;
     struct stream *stream;
     struct ingest_sub *subs;
     size_t nsubs;
@@ -114,7 +115,7 @@ static void write_error(const struct ingest_stream *in, const struct js_error *e
 
     jsonw_begin(&w, b, JSONW_COMPACT);
     jsonw_object(&w, NULL);
-    error_json_write(&w, e);
+    js_json_error(&w, e);
     jsonw_raw(&w, "stream", mf_buf_slice(&in->name));
     jsonw_u64(&w, "seq", 0);
     jsonw_end(&w);
@@ -165,7 +166,7 @@ static void send_no_memory(struct ingest_stream *in, struct mf_slice reply)
                                "\"insufficient resources\"},\"seq\":0}";
 
     if (reply.len > 0 && !in->no_ack)
-        api_publish(in->aa, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, sizeof text - 1));
+        js_publish(in->ja, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, sizeof text - 1));
 }
 
 static void send_ack(struct ingest_stream *in, struct mf_slice reply, const struct stream_ack *a)
@@ -187,7 +188,7 @@ static void send_ack(struct ingest_stream *in, struct mf_slice reply, const stru
     if (mf_buf_failed(body))
         send_no_memory(in, reply);
     else
-        api_publish(in->aa, reply, MF_SLICE_NONE, hdr, mf_buf_slice(body));
+        js_publish(in->ja, reply, MF_SLICE_NONE, hdr, mf_buf_slice(body));
     lend_give(body);
 }
 
@@ -236,7 +237,7 @@ static bool take(struct router_sub *sub, const struct router_msg *m)
 static void unsubscribe(struct ingest_stream *in)
 {
     for (size_t i = 0; i < in->nsubs; i++)
-        router_unsubscribe(account_router(in->aa->account), &in->subs[i].sub);
+        router_unsubscribe(account_router(in->ja->account), &in->subs[i].sub);
     free(in->subs);
     in->subs = NULL;
     in->nsubs = 0;
@@ -252,12 +253,12 @@ static int subscribe(struct ingest_stream *in)
     for (; rc == 0 && n < c->subjects.n; n++) {
         subs[n].in = in;
         subs[n].sub.deliver = take;
-        rc = router_subscribe(account_router(in->aa->account), mf_str(c->subjects.at[n]),
+        rc = router_subscribe(account_router(in->ja->account), mf_str(c->subjects.at[n]),
                               MF_SLICE_NONE, &subs[n].sub);
     }
     if (rc != 0) {
         for (size_t i = 0; i + 1 < n; i++)
-            router_unsubscribe(account_router(in->aa->account), &subs[i].sub);
+            router_unsubscribe(account_router(in->ja->account), &subs[i].sub);
         free(subs);
         return rc;
     }
@@ -270,7 +271,7 @@ static int subscribe(struct ingest_stream *in)
 
 static void write_start(struct ingest_stream *in)
 {
-    const char *domain = in->aa->api->options->jetstream.domain;
+    const char *domain = in->ja->js->options->jetstream.domain;
 
     put_string(&in->name, mf_str(stream_name(in->stream)));
     mf_buf_puts(&in->start, "{\"stream\":");
@@ -282,14 +283,14 @@ static void write_start(struct ingest_stream *in)
     mf_buf_puts(&in->start, ",\"seq\":");
 }
 
-int ingest_add(struct api_account *aa, struct stream *s)
+int ingest_add(struct js_account *ja, struct stream *s)
 {
     struct ingest_stream *in = calloc(1, sizeof *in);
     int rc;
 
     if (in == NULL)
         return MF_NOMEM;
-    in->aa = aa;
+    in->ja = ja;
     in->stream = s;
     write_start(in);
     rc = mf_buf_failed(&in->start) || mf_buf_failed(&in->name) ? MF_NOMEM : subscribe(in);
@@ -301,20 +302,18 @@ int ingest_add(struct api_account *aa, struct stream *s)
     return 0;
 }
 
-void ingest_change(struct api_account *aa, struct stream *s)
+void ingest_change(struct stream *s)
 {
     struct ingest_stream *in = stream_data(s);
 
-    (void)aa;
     if (in != NULL && subscribe(in) != 0)
         log_error("stream %s: no memory for its new subjects", stream_name(s));
 }
 
-void ingest_remove(struct api_account *aa, struct stream *s)
+void ingest_remove(struct stream *s)
 {
     struct ingest_stream *in = stream_data(s);
 
-    (void)aa;
     if (in == NULL)
         return;
     stream_set_data(s, NULL);
@@ -324,9 +323,10 @@ void ingest_remove(struct api_account *aa, struct stream *s)
         in_free(in);
 }
 
-/* --- its consumers ------------------------------------------------------------------------- */
+/* --- its consumers and sources
+ * ------------------------------------------------------------------------- */
 
-struct consumers *api_consumers(struct stream *s)
+struct consumers *js_consumers(struct stream *s)
 {
     struct ingest_stream *in = stream_data(s);
 
@@ -340,9 +340,16 @@ void ingest_set_consumers(struct stream *s, struct consumers *g)
     in->consumers = g;
 }
 
-struct source_wire *api_source_wire(struct stream *s)
+struct source_wire *ingest_sources(struct stream *s)
 {
     struct ingest_stream *in = stream_data(s);
 
     return in == NULL ? NULL : &in->sources;
+}
+
+struct sources *js_sources(struct stream *s)
+{
+    struct source_wire *x = ingest_sources(s);
+
+    return x == NULL ? NULL : x->sources;
 }

@@ -1,14 +1,12 @@
-/* api.c: JetStream of every account: opened, followed through reloads, closed.
+/* jetstream.c: JetStream of every account: opened, changed by reloads, closed.
  *
- * Every account has a struct api_account while it is configured: one without JetStream must answer,
- * too (that it has none).  When JetStream or the account goes away, the struct moves to
- * api.leaving: its catalog closes its streams, then it is freed; meanwhile the account itself is
- * kept, because streams and calls still speak in it.  If the account comes back before that, the
- * new one has no streams until the old catalog has let go of their folders. */
-#include "status/js_pages_impl.h"
+ * When an account loses JetStream or is removed, its struct moves to jetstream_impl.leaving: its
+ * catalog closes all streams, then the struct is freed.  Until then the account itself is retained,
+ * because streams and calls still publish in it.  If the account is configured again meanwhile, the
+ * new struct has no streams until the old catalog has closed their folders. */
+#include "jetstream/advisory.h"
+#include "jetstream/jetstream_impl.h"
 #include "jetstream/js_store_impl.h"
-#include "api/ttl_api.h"
-#include "jetstream/direct.h"
 
 #include "base/clock.h"
 #include "base/lend.h"
@@ -30,22 +28,22 @@ static const struct options_js_limits no_limits = {
 
 /* Read anew each time: a message stamped with the beginning of the turn could be older than its
  * publisher, and so die too early for him. */
-int64_t api_now_ns(struct api *a)
+int64_t jetstream_now_ns(struct jetstream *js)
 {
     int64_t wall_ns = clock_wall_ns(); /* first, see steady.h */
 
-    return steady_now(&a->clock, wall_ns, clock_boot_ns());
+    return steady_now(&jetstream_impl(js)->clock, wall_ns, clock_boot_ns());
 }
 
-int64_t api_wall_ns(struct api *a)
+int64_t jetstream_wall_ns(struct jetstream *js)
 {
-    (void)a;
+    (void)js;
     return clock_wall_ns();
 }
 
-const char *api_domain(const struct api *a)
+const char *jetstream_domain(const struct jetstream *js)
 {
-    const char *domain = a->options->jetstream.domain;
+    const char *domain = js->options->jetstream.domain;
 
     return domain == NULL ? "" : domain;
 }
@@ -54,61 +52,61 @@ const char *api_domain(const struct api *a)
 
 static int64_t host_now(void *arg)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
-    return api_now_ns(aa->api);
+    return jetstream_now_ns(ja->js);
 }
 
 static int64_t host_wall(void *arg)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
-    return api_wall_ns(aa->api);
+    return jetstream_wall_ns(ja->js);
 }
 
 static void host_publish(void *arg, const struct mf_msg *m)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
     (void)account_publish_mapped(
-        aa->account, &(struct router_msg){.route = m->subject, .msg = m, .no_request = true});
+        ja->account, &(struct router_msg){.route = m->subject, .msg = m, .no_request = true});
 }
 
 static void stream_added(void *arg, struct stream *s)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
     struct mf_error e;
 
     /* What a stream says was already past is past for all. */
-    steady_raise(&aa->api->clock, stream_clock_floor(s));
-    if (ingest_add(aa, s) != 0)
-        log_error("account %s: stream %s hears nothing: out of memory", account_name(aa->account),
+    steady_raise(&jetstream_impl(ja->js)->clock, stream_clock_floor(s));
+    if (ingest_add(ja, s) != 0)
+        log_error("account %s: stream %s hears nothing: out of memory", account_name(ja->account),
                   stream_name(s));
-    else if (wire_open(aa, s, &e) != 0)
-        log_error("account %s: consumers of stream %s: %s", account_name(aa->account),
+    else if (wire_open(ja, s, &e) != 0)
+        log_error("account %s: consumers of stream %s: %s", account_name(ja->account),
                   stream_name(s), e.text);
-    source_wire_follow(aa, s);
-    sources_kick(&aa->source_host, stream_name(s));
+    source_wire_follow(ja, s);
+    sources_kick(&js_wire(ja)->source_host, stream_name(s));
 }
 
 /* What it followed ends before it hears others: a mirror that is promoted has one voice. */
 static void stream_changed(void *arg, struct stream *s)
 {
     source_wire_follow(arg, s);
-    ingest_change(arg, s);
+    ingest_change(s);
 }
 
 /* It is being deleted, or all of the account's are being closed. */
 static void stream_removed(void *arg, struct stream *s)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
-    source_wire_close(aa, s, !aa->closing);
-    wire_close(aa, s, !aa->closing);
+    source_wire_close(ja, s, !ja->closing);
+    wire_close(ja, s, !ja->closing);
     direct_forget(s);
-    ingest_remove(aa, s);
-    if (!aa->closing)
-        sources_kick(&aa->source_host, stream_name(s));
+    ingest_remove(s);
+    if (!ja->closing)
+        sources_kick(&js_wire(ja)->source_host, stream_name(s));
 }
 
 static uint32_t or_default(int64_t value, uint32_t usual)
@@ -117,14 +115,14 @@ static uint32_t or_default(int64_t value, uint32_t usual)
 }
 
 /* Also after a reload: streams look at their host each time. */
-static void host_fill(struct api_account *aa)
+static void host_fill(struct js_account *ja)
 {
-    const struct options_jetstream *js = &aa->api->options->jetstream;
-    struct stream_host *h = &aa->host;
+    const struct options_jetstream *opts = &ja->js->options->jetstream;
+    struct stream_host *h = &ja->host;
 
-    h->loop = aa->api->loop;
-    h->patrol = aa->api->patrol;
-    h->owner = &aa->work;
+    h->loop = ja->js->loop;
+    h->patrol = ja->js->patrol;
+    h->owner = &ja->work;
     h->now_ns = host_now;
     h->wall_ns = host_wall;
     h->publish = host_publish;
@@ -132,21 +130,21 @@ static void host_fill(struct api_account *aa)
     h->ttl_expiring = ttl_event_expiring;
     h->ttl_heard = ttl_event_heard;
     h->ttl_event = ttl_event_send;
-    h->arg = aa;
-    h->account = account_name(aa->account);
-    h->strict = js->compat_strict;
-    h->ttl = &aa->api->options->ttl;
-    h->account_usage = &aa->usage;
-    h->server_usage = &aa->api->usage;
-    h->account_max = (struct stream_usage){aa->limits->max_memory, aa->limits->max_store};
-    h->server_max = aa->api->max;
-    h->batches = &aa->api->batches;
-    h->fast_batches = &aa->api->fast_batches;
-    h->batch_max_msgs = or_default(js->batch_max_msgs, 1000);
+    h->arg = ja;
+    h->account = account_name(ja->account);
+    h->strict = opts->compat_strict;
+    h->ttl = &ja->js->options->ttl;
+    h->account_usage = &ja->usage;
+    h->server_usage = &ja->js->usage;
+    h->account_max = (struct stream_usage){ja->limits->max_memory, ja->limits->max_store};
+    h->server_max = ja->js->max;
+    h->batches = &jetstream_impl(ja->js)->batches;
+    h->fast_batches = &jetstream_impl(ja->js)->fast_batches;
+    h->batch_max_msgs = or_default(opts->batch_max_msgs, 1000);
     /* 0: atomic and fast batches have defaults of their own. */
-    h->batch_max_per_stream = or_default(js->batch_max_inflight_per_stream, 0);
-    h->batch_max_total = or_default(js->batch_max_inflight_total, 0);
-    h->batch_timeout_ns = js->batch_timeout_ns > 0 ? js->batch_timeout_ns : 10 * CLOCK_S;
+    h->batch_max_per_stream = or_default(opts->batch_max_inflight_per_stream, 0);
+    h->batch_max_total = or_default(opts->batch_max_inflight_total, 0);
+    h->batch_timeout_ns = opts->batch_timeout_ns > 0 ? opts->batch_timeout_ns : 10 * CLOCK_S;
 }
 
 /* --- which account has what ------------------------------------------------------------------- */
@@ -162,7 +160,7 @@ static bool global_only(const struct options *o)
 }
 
 /* NULL: no JetStream. */
-static const struct options_js_limits *limits_of(struct api *a, struct account *acc)
+static const struct options_js_limits *limits_of(struct jetstream *js, struct account *acc)
 {
     const struct options_account *oa = account_options(acc);
 
@@ -170,201 +168,148 @@ static const struct options_js_limits *limits_of(struct api *a, struct account *
         return NULL;
     if (oa != NULL && oa->js.enabled)
         return &oa->js;
-    return acc == accounts_global(a->accounts) && global_only(a->options) ? &no_limits : NULL;
+    return acc == accounts_global(js->accounts) && global_only(js->options) ? &no_limits : NULL;
 }
 
-static bool folder_in_use(const struct api *a, const char *dir)
+static bool folder_in_use(const struct jetstream *js, const char *dir)
 {
     const struct mf_list *pos;
 
-    mf_list_each(pos, &a->leaving)
+    mf_list_each(pos, &jetstream_impl(js)->leaving)
     {
-        const struct api_account *aa = mf_container(pos, struct api_account, link);
-        if (aa->dir != NULL && strcmp(aa->dir, dir) == 0)
+        const struct js_account *ja = mf_container(pos, struct js_account, link);
+        if (ja->dir != NULL && strcmp(ja->dir, dir) == 0)
             return true;
     }
     return false;
 }
 
-static int catalog_begin(struct api_account *aa, struct mf_error *e)
+static int catalog_begin(struct js_account *ja, struct mf_error *e)
 {
-    const struct options_jetstream *js = &aa->api->options->jetstream;
-    char *dir = api_store_folder(account_name(aa->account));
+    const struct options_jetstream *opts = &ja->js->options->jetstream;
+    char *dir = js_store_folder(account_name(ja->account));
     struct catalog_opts o = {
-        .root = aa->api->root,
+        .root = jetstream_impl(ja->js)->root,
         .dir = dir,
-        .codec = config_json_codec,
-        .host = &aa->host,
-        .sync_interval_ns = js->sync_interval_ns,
+        .codec = *ja->js->setup.hooks->stream_codec,
+        .host = &ja->host,
+        .sync_interval_ns = opts->sync_interval_ns,
         .added = stream_added,
         .changed = stream_changed,
         .removed = stream_removed,
-        .arg = aa,
+        .arg = ja,
     };
     int rc;
 
     if (dir == NULL)
         return mf_fail(e, MF_NOMEM, "JetStream");
-    if (folder_in_use(aa->api, dir)) { /* catalog_ended() comes back to it */
+    if (folder_in_use(ja->js, dir)) { /* catalog_ended() comes back to it */
         free(dir);
         return 0;
     }
-    host_fill(aa);
-    rc = catalog_open(&aa->catalog, &o, e);
+    host_fill(ja);
+    rc = catalog_open(&ja->catalog, &o, e);
     if (rc != 0) {
         free(dir);
         return rc;
     }
-    aa->dir = dir;
-    aa->api->open_catalogs++;
+    ja->dir = dir;
+    jetstream_impl(ja->js)->open_catalogs++;
     return 0;
 }
 
 /* --- one account ------------------------------------------------------------------------------ */
 
-struct taken {
-    const char *subject;
-    bool yes;
-};
-
-static void find_import(void *arg, const struct account_import_info *x)
+static int listen_all(struct js_account *ja, struct mf_error *e)
 {
-    struct taken *t = arg;
-
-    t->yes = t->yes || (x->service && strcmp(x->local, t->subject) == 0);
-}
-
-/* An account that imports another account's service as its own is served there. */
-static int listen_service(struct api_account *aa, struct router_sub *sub, const char *subject,
-                          struct mf_error *e)
-{
-    struct taken imported = {subject, false};
-
-    account_each_import(aa->account, find_import, &imported);
-    if (!imported.yes &&
-        router_subscribe(account_router(aa->account), mf_str(subject), MF_SLICE_NONE, sub) != 0)
-        return mf_fail(e, MF_NOMEM, "subscribe %s", subject);
-    return 0;
-}
-
-static int listen_api(struct api_account *aa, struct mf_error *e)
-{
-    aa->api_sub.deliver = dispatch_api;
-    aa->ttl_sub.deliver = dispatch_ttl;
-    if (listen_service(aa, &aa->api_sub, "$JS.API.>", e) != 0 ||
-        (!account_is_system(aa->account) &&
-         listen_service(aa, &aa->ttl_sub, "$MAYFLY.TTL.>", e) != 0))
+    if (ja->js->setup.hooks->account_listen(ja, e) != 0)
         return MF_NOMEM;
-    return aa->catalog != NULL ? wire_listen(aa, e) : 0;
+    return ja->catalog != NULL ? wire_listen(ja, e) : 0;
 }
 
-static void unlisten(struct api_account *aa)
+static void unlisten(struct js_account *ja)
 {
-    router_unsubscribe(account_router(aa->account), &aa->api_sub);
-    router_unsubscribe(account_router(aa->account), &aa->ttl_sub);
-    wire_unlisten(aa);
+    ja->js->setup.hooks->account_unlisten(ja);
+    wire_unlisten(ja);
 }
 
-static void account_free(struct api_account *aa)
+static void account_free(struct js_account *ja)
 {
-    struct mf_list *n;
-
-    while ((n = mf_list_first(&aa->calls)) != NULL) /* nothing is left that could answer them */
-        api_call_free(mf_container(n, struct api_call, link));
-    mf_list_del(&aa->link);
-    events_drop(aa);
-    waits_fini(aa);
-    source_wire_fini(aa);
-    account_release(aa->account);
-    free(aa->dir);
-    free(aa);
+    ja->js->setup.hooks->account_fini(ja);
+    mf_list_del(&ja->link);
+    events_drop(ja);
+    waits_fini(ja);
+    source_wire_fini(ja);
+    account_release(ja->account);
+    free(ja->dir);
+    free(js_wire(ja));
 }
 
-static int account_open(struct api *a, struct account *acc, struct mf_error *e)
+static int account_open(struct jetstream *js, struct account *acc, struct mf_error *e)
 {
-    struct api_account *aa = calloc(1, sizeof *aa);
+    struct js_wire *wire = calloc(1, sizeof *wire);
+    struct js_account *ja = &wire->account;
 
-    if (aa == NULL)
+    if (wire == NULL)
         return mf_fail(e, MF_NOMEM, "account %s", account_name(acc));
-    aa->api = a;
-    aa->account = account_retain(acc);
-    aa->work.name = account_name(acc);
-    mf_list_init(&aa->restores);
-    mf_list_init(&aa->snapshots);
-    mf_list_init(&aa->calls);
-    mf_list_init(&aa->told);
-    queue_init(aa);
-    direct_queue_init(aa);
-    mf_list_push(&a->list, &aa->link);
-    wire_init(aa);
-    source_wire_init(aa);
-    aa->limits = limits_of(a, acc);
-    if ((aa->limits != NULL && catalog_begin(aa, e) != 0) || listen_api(aa, e) != 0)
+    ja->js = js;
+    ja->account = acc;
+    ja->work.name = account_name(acc);
+    mf_list_init(&wire->events);
+    if (js->setup.hooks->account_init(js->setup.arg, ja) != 0) {
+        free(wire);
+        return mf_fail(e, MF_NOMEM, "account %s", account_name(acc));
+    }
+    (void)account_retain(acc);
+    direct_queue_init(ja);
+    mf_list_push(&js->list, &ja->link);
+    wire_init(ja);
+    source_wire_init(ja);
+    ja->limits = limits_of(js, acc);
+    if ((ja->limits != NULL && catalog_begin(ja, e) != 0) || listen_all(ja, e) != 0)
         return mf_wrap(e, "account %s", account_name(acc));
     return 0;
 }
 
-static void maybe_ended(struct api *a);
-static void accounts_follow(struct api *a);
+static void maybe_ended(struct jetstream *js);
+static void accounts_follow(struct jetstream *js);
 
 static void catalog_ended(void *arg)
 {
-    struct api_account *aa = arg;
-    struct api *a = aa->api;
+    struct js_account *ja = arg;
+    struct jetstream *js = ja->js;
 
-    a->open_catalogs--;
-    account_free(aa);
-    if (!a->closing)
-        accounts_follow(a);
-    maybe_ended(a);
+    jetstream_impl(js)->open_catalogs--;
+    account_free(ja);
+    if (!jetstream_impl(js)->closing)
+        accounts_follow(js);
+    maybe_ended(js);
 }
 
-/* Takes no more requests.  Parked ones go: what they wait for is not theirs to wait for. */
-static void account_close(struct api_account *aa)
+/* Accepts no more requests. */
+static void account_close(struct js_account *ja)
 {
-    struct catalog *c = aa->catalog;
-    struct mf_list *pos, *next;
+    struct catalog *c = ja->catalog;
 
-    unlisten(aa);
-    aa->closing = true;
-    aa->limits = &no_limits; /* its own are the options', which may go before it */
-    aa->host.ttl = NULL;     /* so is the ttl block */
-    mf_list_each_safe(pos, next, &aa->calls)
-    {
-        struct api_call *call = mf_container(pos, struct api_call, link);
-        if (!mf_list_empty(&call->busy.node) || call->settle.timer != NULL)
-            api_call_free(call);
-    }
-    queue_stop(aa);
-    mf_list_del(&aa->link);
-    mf_list_push(&aa->api->leaving, &aa->link);
+    unlisten(ja);
+    ja->closing = true;
+    ja->limits = &no_limits; /* its own belong to the options, which may be freed before it */
+    ja->host.ttl = NULL;     /* so does the ttl block */
+    mf_list_del(&ja->link);
+    mf_list_push(&jetstream_impl(ja->js)->leaving, &ja->link);
+    ja->js->setup.hooks->account_stop(ja);
     if (c == NULL) {
-        account_free(aa);
+        account_free(ja);
         return;
     }
-    direct_stop(aa);
-    snapshots_stop(aa);
-    restores_stop(aa);
-    catalog_close(c, catalog_ended, aa);
+    direct_stop(ja);
+    catalog_close(c, catalog_ended, ja);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-struct api_account *api_account_of(struct api *a, const struct account *acc)
-{
-    struct mf_list *pos;
-
-    mf_list_each(pos, &a->list)
-    {
-        struct api_account *aa = mf_container(pos, struct api_account, link);
-        if (aa->account == acc)
-            return aa;
-    }
-    return NULL;
-}
-
 struct opening {
-    struct api *a;
+    struct jetstream *js;
     struct mf_error *e;
     int rc;
 };
@@ -374,9 +319,9 @@ static void open_if_new(void *arg, struct account *acc)
     struct opening *o = arg;
     struct mf_error why;
 
-    if (api_account_of(o->a, acc) != NULL)
+    if (js_account_of(o->js, acc) != NULL)
         return;
-    if (account_open(o->a, acc, &why) != 0) {
+    if (account_open(o->js, acc, &why) != 0) {
         if (o->rc == 0 && o->e != NULL)
             *o->e = why;
         o->rc = why.code;
@@ -384,36 +329,36 @@ static void open_if_new(void *arg, struct account *acc)
 }
 
 /* Those that lost what they had; the others get their limits, and what they gained. */
-static void account_follow(struct api_account *aa)
+static void account_follow(struct js_account *ja)
 {
-    struct api *a = aa->api;
-    bool there = accounts_get(a->accounts, account_name(aa->account)) == aa->account;
-    const struct options_js_limits *limits = there ? limits_of(a, aa->account) : NULL;
+    struct jetstream *js = ja->js;
+    bool there = accounts_get(js->accounts, account_name(ja->account)) == ja->account;
+    const struct options_js_limits *limits = there ? limits_of(js, ja->account) : NULL;
     struct mf_error e;
 
-    if (!there || (limits == NULL && aa->catalog != NULL)) {
-        account_close(aa);
+    if (!there || (limits == NULL && ja->catalog != NULL)) {
+        account_close(ja);
         return;
     }
-    aa->limits = limits;
+    ja->limits = limits;
     if (limits != NULL) {
-        host_fill(aa);
-        if (aa->catalog == NULL && catalog_begin(aa, &e) != 0)
-            log_error("account %s: %s", account_name(aa->account), e.text);
+        host_fill(ja);
+        if (ja->catalog == NULL && catalog_begin(ja, &e) != 0)
+            log_error("account %s: %s", account_name(ja->account), e.text);
     }
-    unlisten(aa); /* imports may have changed */
-    if (listen_api(aa, &e) != 0)
-        log_error("account %s: %s", account_name(aa->account), e.text);
+    unlisten(ja); /* imports may have changed */
+    if (listen_all(ja, &e) != 0)
+        log_error("account %s: %s", account_name(ja->account), e.text);
 }
 
-static void accounts_follow(struct api *a)
+static void accounts_follow(struct jetstream *js)
 {
-    struct opening o = {.a = a};
+    struct opening o = {.js = js};
     struct mf_list *pos, *next;
 
-    mf_list_each_safe(pos, next, &a->list)
-        account_follow(mf_container(pos, struct api_account, link));
-    accounts_each(a->accounts, open_if_new, &o);
+    mf_list_each_safe(pos, next, &js->list)
+        account_follow(mf_container(pos, struct js_account, link));
+    accounts_each(js->accounts, open_if_new, &o);
     if (o.rc != 0)
         log_error("JetStream: an account is not served: %s", mf_err_text(o.rc));
 }
@@ -429,7 +374,7 @@ static void accounts_follow(struct api *a)
 
 static void stepped(void *arg, struct stream *s)
 {
-    struct consumers *g = api_consumers(s);
+    struct consumers *g = js_consumers(s);
 
     if (*(const bool *)arg)
         stream_clock_set_back(s);
@@ -441,130 +386,132 @@ static void stepped(void *arg, struct stream *s)
 
 static void clock_look(void *arg)
 {
-    struct api *a = arg;
-    int64_t mono_ns = loop_mono_ns(a->loop);
-    int64_t ahead_ns = api_now_ns(a) - mono_ns, wall_ns = api_wall_ns(a) - mono_ns;
-    bool raised = ahead_ns > a->ahead_ns + CLOCK_STEP_NS, back = wall_ns < a->wall_ns - CLOCK_S / 2;
-    bool moved = back || llabs(wall_ns - a->wall_ns) > CLOCK_STEP_NS;
+    struct jetstream *js = arg;
+    struct jetstream_impl *x = jetstream_impl(js);
+    int64_t mono_ns = loop_mono_ns(js->loop);
+    int64_t ahead_ns = jetstream_now_ns(js) - mono_ns, wall_ns = jetstream_wall_ns(js) - mono_ns;
+    bool raised = ahead_ns > x->ahead_ns + CLOCK_STEP_NS, back = wall_ns < x->wall_ns - CLOCK_S / 2;
+    bool moved = back || llabs(wall_ns - x->wall_ns) > CLOCK_STEP_NS;
     struct mf_list *pos;
 
     /* Raised alone: a stream knows of a later time than the clock shows. */
     back = back || (raised && !moved);
     if (raised || moved)
-        mf_list_each(pos, &a->list)
+        mf_list_each(pos, &js->list)
         {
-            struct api_account *aa = mf_container(pos, struct api_account, link);
-            if (aa->catalog != NULL)
-                catalog_each(aa->catalog, MF_SLICE_NONE, stepped, &back);
+            struct js_account *ja = mf_container(pos, struct js_account, link);
+            if (ja->catalog != NULL)
+                catalog_each(ja->catalog, MF_SLICE_NONE, stepped, &back);
         }
-    a->ahead_ns = ahead_ns;
-    a->wall_ns = moved ? wall_ns : a->wall_ns; /* small steps add up */
-    loop_timer_arm(a->clock_timer, loop_mono_ns(a->loop) + CLOCK_LOOK_NS);
+    x->ahead_ns = ahead_ns;
+    x->wall_ns = moved ? wall_ns : x->wall_ns; /* small steps add up */
+    loop_timer_arm(x->clock_timer, loop_mono_ns(js->loop) + CLOCK_LOOK_NS);
 }
 
 /* --- open, reload, close ---------------------------------------------------------------------- */
 
-/* After a failed start there are catalogs that are open: nobody was served, so they hold nothing
- * that must be told, but they must be closed before the process ends. */
-int api_open(struct api **out, const struct api_setup *setup, struct mf_error *e)
+struct jetstream *jetstream_new(const struct jetstream_setup *setup)
 {
-    struct api *a = calloc(1, sizeof *a);
-    struct opening o = {.a = a, .e = e};
+    struct jetstream_impl *x = calloc(1, sizeof *x);
 
-    if (a == NULL)
-        return mf_fail(e, MF_NOMEM, "JetStream");
-    a->loop = setup->loop;
-    a->accounts = setup->accounts;
-    a->options = setup->options;
-    a->setup = *setup;
-    mf_list_init(&a->list);
-    mf_list_init(&a->leaving);
-    steady_init(&a->clock, clock_wall_ns(), clock_boot_ns(), 0);
-    o.rc = api_store_open(a, e);
-    if (o.rc == 0 && (a->clock_timer = loop_timer_new(a->loop, clock_look, a)) == NULL)
-        o.rc = mf_fail(e, MF_NOMEM, "timers");
-    if (o.rc == 0 && (a->patrol = store_patrol_new(a->loop)) == NULL)
-        o.rc = mf_fail(e, MF_NOMEM, "scrub");
-    if (o.rc == 0) {
-        store_patrol_period(a->patrol, a->options->jetstream.scrub_ns);
-        clock_look(a);
-    }
-    if (o.rc == 0 && a->options->jetstream.enabled)
-        accounts_each(a->accounts, open_if_new, &o);
-    if (o.rc != 0) {
-        api_close(a, NULL, NULL);
-        return o.rc; /* the server says that it is JetStream */
-    }
-    ttl_policies_opened(a);
-    *out = a;
-    return 0;
+    if (x == NULL)
+        return NULL;
+    x->js.loop = setup->loop;
+    x->js.accounts = setup->accounts;
+    x->js.options = setup->options;
+    x->js.setup = *setup;
+    mf_list_init(&x->js.list);
+    mf_list_init(&x->leaving);
+    steady_init(&x->clock, clock_wall_ns(), clock_boot_ns(), 0);
+    return &x->js;
 }
 
-void api_reload(struct api *a, const struct options *o)
+/* After a failed start some catalogs may be open.  No client was served, but they must be closed
+ * before the process ends. */
+int jetstream_start(struct jetstream *js, struct mf_error *e)
 {
-    a->options = a->setup.options = o;
-    store_patrol_period(a->patrol, o->jetstream.scrub_ns);
-    if (!a->options->jetstream.enabled)
-        return;
-    accounts_follow(a);
-    ttl_policies_reload(a);
+    struct jetstream_impl *x = jetstream_impl(js);
+    struct opening o = {.js = js, .e = e};
+
+    o.rc = js_store_open(js, e);
+    if (o.rc == 0 && (x->clock_timer = loop_timer_new(js->loop, clock_look, js)) == NULL)
+        o.rc = mf_fail(e, MF_NOMEM, "timers");
+    if (o.rc == 0 && (js->patrol = store_patrol_new(js->loop)) == NULL)
+        o.rc = mf_fail(e, MF_NOMEM, "scrub");
+    if (o.rc == 0) {
+        store_patrol_period(js->patrol, js->options->jetstream.scrub_ns);
+        clock_look(js);
+    }
+    if (o.rc == 0 && js->options->jetstream.enabled)
+        accounts_each(js->accounts, open_if_new, &o);
+    return o.rc;
+}
+
+void jetstream_reload(struct jetstream *js, const struct options *o)
+{
+    js->options = js->setup.options = o;
+    store_patrol_period(js->patrol, o->jetstream.scrub_ns);
+    if (js->options->jetstream.enabled)
+        accounts_follow(js);
 }
 
 static void ended(struct loop_defer *d)
 {
-    struct api *a = mf_container(d, struct api, ended);
-    void (*closed)(void *arg) = a->closed;
-    void *arg = a->closed_arg;
+    struct jetstream_impl *x = mf_container(d, struct jetstream_impl, ended);
+    void (*closed)(void *arg) = x->closed;
+    void *arg = x->closed_arg;
 
     ingest_fini();
     lend_fini();
     source_fini();
-    loop_timer_free(a->clock_timer);
-    store_patrol_free(a->patrol);
-    api_store_close(a);
-    free(a);
+    loop_timer_free(x->clock_timer);
+    store_patrol_free(x->js.patrol);
+    js_store_close(&x->js);
+    free(x);
     if (closed != NULL)
         closed(arg);
 }
 
-static void maybe_ended(struct api *a)
+static void maybe_ended(struct jetstream *js)
 {
-    if (!a->closing || a->open_catalogs > 0)
+    struct jetstream_impl *x = jetstream_impl(js);
+
+    if (!x->closing || x->open_catalogs > 0)
         return;
-    a->ended.fn = ended;
-    loop_defer(a->loop, &a->ended);
+    x->ended.fn = ended;
+    loop_defer(js->loop, &x->ended);
 }
 
-static void tell_leaving(void *arg, struct stream *s)
+static void notify_leaving(void *arg, struct stream *s)
 {
-    struct consumers *g = api_consumers(s);
+    struct consumers *g = js_consumers(s);
 
     (void)arg;
     if (g != NULL)
         consumers_leaving(g);
 }
 
-void api_leaving(struct api *a)
+void jetstream_leaving(struct jetstream *js)
 {
     struct mf_list *pos;
 
-    mf_list_each(pos, &a->list)
+    mf_list_each(pos, &js->list)
     {
-        struct api_account *aa = mf_container(pos, struct api_account, link);
-        if (aa->catalog != NULL)
-            catalog_each(aa->catalog, MF_SLICE_NONE, tell_leaving, NULL);
+        struct js_account *ja = mf_container(pos, struct js_account, link);
+        if (ja->catalog != NULL)
+            catalog_each(ja->catalog, MF_SLICE_NONE, notify_leaving, NULL);
     }
 }
 
-void api_close(struct api *a, void (*closed)(void *arg), void *arg)
+void jetstream_close(struct jetstream *js, void (*closed)(void *arg), void *arg)
 {
+    struct jetstream_impl *x = jetstream_impl(js);
     struct mf_list *n;
 
-    a->closed = closed;
-    a->closed_arg = arg;
-    a->closing = true;
-    ttl_outlook_free(a);
-    while ((n = mf_list_first(&a->list)) != NULL)
-        account_close(mf_container(n, struct api_account, link));
-    maybe_ended(a);
+    x->closed = closed;
+    x->closed_arg = arg;
+    x->closing = true;
+    while ((n = mf_list_first(&js->list)) != NULL)
+        account_close(mf_container(n, struct js_account, link));
+    maybe_ended(js);
 }

@@ -1,12 +1,12 @@
-/* api_store.c: where streams are kept: the directory, an account's folder in it, the limits that
- * follow from the machine. */
+/* js_store.c: the store directory, the folders of accounts in it, and limits that the machine sets.
+ */
 #include "jetstream/js_store_impl.h"
 
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-char *api_store_folder(const char *account)
+char *js_store_folder(const char *account)
 {
     struct mf_buf b = MF_BUF_INIT;
     char *path;
@@ -24,17 +24,17 @@ char *api_store_folder(const char *account)
 }
 
 /* Without limits in the configuration: three quarters of the memory and of the free disk. */
-static void machine_limits(struct api *a)
+static void machine_limits(struct jetstream *js)
 {
-    const struct options_jetstream *js = &a->options->jetstream;
+    const struct options_jetstream *o = &js->options->jetstream;
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
     struct statvfs v;
 
-    a->max = (struct stream_usage){js->max_memory, js->max_store};
-    if (a->max.memory < 0 && pages > 0 && size > 0)
-        a->max.memory = (int64_t)pages / 4 * 3 * size;
-    if (a->max.file < 0 && (statvfs(a->store_dir, &v) == 0 || statvfs("/", &v) == 0))
-        a->max.file = (int64_t)(v.f_bavail / 4 * 3) * (int64_t)v.f_frsize;
+    js->max = (struct stream_usage){o->max_memory, o->max_store};
+    if (js->max.memory < 0 && pages > 0 && size > 0)
+        js->max.memory = (int64_t)pages / 4 * 3 * size;
+    if (js->max.file < 0 && (statvfs(js->store_dir, &v) == 0 || statvfs("/", &v) == 0))
+        js->max.file = (int64_t)(v.f_bavail / 4 * 3) * (int64_t)v.f_frsize;
 }
 
 /* As configured, for pages and the log: not what links in it lead to. */
@@ -52,31 +52,31 @@ static char *shown_dir(const char *store_dir)
     return dir;
 }
 
-int api_store_open(struct api *a, struct mf_error *e)
+int js_store_open(struct jetstream *js, struct mf_error *e)
 {
-    char *dir = options_store_dir(a->options);
+    char *dir = options_store_dir(js->options);
     int rc = 0;
 
-    a->store_dir = dir == NULL ? NULL : shown_dir(dir);
-    if (a->store_dir == NULL) {
+    js->store_dir = dir == NULL ? NULL : shown_dir(dir);
+    if (js->store_dir == NULL) {
         free(dir);
         return mf_fail(e, MF_NOMEM, "store directory");
     }
-    if (a->options->jetstream.enabled)
-        rc = catalog_root_open(&a->root, dir, e);
+    if (js->options->jetstream.enabled)
+        rc = catalog_root_open(&jetstream_impl(js)->root, dir, e);
     free(dir);
     if (rc == 0)
-        machine_limits(a);
+        machine_limits(js);
     return rc;
 }
 
-void api_store_close(struct api *a)
+void js_store_close(struct jetstream *js)
 {
-    catalog_root_close(a->root);
-    free(a->store_dir);
+    catalog_root_close(jetstream_impl(js)->root);
+    free(js->store_dir);
 }
 
-int api_check(const struct options *o, struct mf_error *e)
+int jetstream_check(const struct options *o, struct mf_error *e)
 {
     char *dir;
     int rc;
@@ -88,4 +88,13 @@ int api_check(const struct options *o, struct mf_error *e)
     rc = catalog_root_check(dir, e);
     free(dir);
     return rc == 0 ? 0 : mf_wrap(e, "JetStream");
+}
+
+bool jetstream_stored(struct jetstream *js, const char *account)
+{
+    char *dir = js_store_folder(account);
+    bool there = dir != NULL && catalog_root_has(jetstream_impl(js)->root, dir);
+
+    free(dir);
+    return there;
 }

@@ -1,13 +1,14 @@
-/* api_store.h: where streams are kept. */
-#ifndef API_STORE_H
-#define API_STORE_H
+/* js_store_impl.h: the store directory and the folders of accounts in it. */
+#ifndef JETSTREAM_JS_STORE_IMPL_H
+#define JETSTREAM_JS_STORE_IMPL_H
 
-#include "api/api_impl.h"
+#include "jetstream/jetstream_impl.h"
 
-MF_MUSTCHECK int api_store_open(struct api *a, struct mf_error *e);
-void api_store_close(struct api *a);
-/* The folder of an account's streams below the root, to be freed; NULL: no memory.  Whatever the
- * account's name holds, it stays one folder in the root, and not one that begins with '.'. */
-char *api_store_folder(const char *account);
+/* Opens and locks the store directory; sets js->store_dir and js->max. */
+MF_MUSTCHECK int js_store_open(struct jetstream *js, struct mf_error *e);
+void js_store_close(struct jetstream *js);
+/* The folder of an account's streams below the root; the caller frees it.  NULL: no memory.  Any
+ * account name becomes one folder in the root that does not begin with '.'. */
+char *js_store_folder(const char *account);
 
 #endif

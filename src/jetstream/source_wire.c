@@ -1,6 +1,6 @@
 /* source_wire.c: streams that follow others, and the world around them: which ones do, what infos
  * tell of it, and direct gets that a mirror answers in its origin's name. */
-#include "api/api_impl.h"
+#include "jetstream/jetstream_impl.h"
 
 #include "codec/hash.h"
 #include "base/log.h"
@@ -17,27 +17,27 @@ struct direct_mirror {
     char origin[];
 };
 
-static void mirror_leave(struct api_account *aa, struct source_wire *x)
+static void mirror_leave(struct js_account *ja, struct source_wire *x)
 {
     if (x->direct == NULL)
         return;
-    table_del(&aa->mirrors, &x->direct->node);
+    table_del(&js_wire(ja)->mirrors, &x->direct->node);
     free(x->direct);
     x->direct = NULL;
 }
 
 static void mirror_join(void *arg, struct stream *s)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
     const struct stream_config *c = stream_config(s);
-    struct source_wire *x = api_source_wire(s);
+    struct source_wire *x = ingest_sources(s);
     struct mf_slice origin = mf_str(c->mirror == NULL ? NULL : c->mirror->name);
     struct direct_mirror *m;
 
     if (!c->mirror_direct || origin.len == 0 || x->direct != NULL)
         return;
     m = malloc(sizeof *m + origin.len + 1);
-    if (m == NULL || table_add(&aa->mirrors, &m->node, hash_slice(origin)) != 0) {
+    if (m == NULL || table_add(&js_wire(ja)->mirrors, &m->node, hash_slice(origin)) != 0) {
         log_error("stream %s: no memory to answer direct gets of %s", c->name, c->mirror->name);
         free(m);
         return;
@@ -48,9 +48,9 @@ static void mirror_join(void *arg, struct stream *s)
 }
 
 /* Any of them, each as likely. */
-static struct stream *mirror_pick(struct api_account *aa, struct mf_slice origin)
+static struct stream *mirror_pick(struct js_account *ja, struct mf_slice origin)
 {
-    struct table_node *n = table_first(&aa->mirrors, hash_slice(origin));
+    struct table_node *n = table_first(&js_wire(ja)->mirrors, hash_slice(origin));
     struct stream *picked = NULL;
 
     for (uint32_t seen = 0; n != NULL; n = table_next(n)) {
@@ -71,13 +71,13 @@ static bool same_content(struct stream *a, struct stream *b)
     return x.last_seq == y.last_seq && x.first_seq == y.first_seq && x.msgs == y.msgs;
 }
 
-struct stream *source_wire_reader(struct api_account *aa, struct mf_slice name)
+struct stream *source_wire_reader(struct js_account *ja, struct mf_slice name)
 {
-    struct stream *s = catalog_find(aa->catalog, name), *m;
+    struct stream *s = catalog_find(ja->catalog, name), *m;
 
     if (s != NULL && !stream_config(s)->allow_direct)
         s = NULL;
-    if (aa->mirrors.count == 0 || (m = mirror_pick(aa, name)) == NULL)
+    if (js_wire(ja)->mirrors.count == 0 || (m = mirror_pick(ja, name)) == NULL)
         return s;
     return s == NULL || (rand_below(2) == 0 && same_content(s, m)) ? m : s;
 }
@@ -87,103 +87,48 @@ struct stream *source_wire_reader(struct api_account *aa, struct mf_slice name)
 /* The options it stands in may be others after a reload. */
 static const char *domain_of(void *arg)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
 
-    return api_domain(aa->api);
+    return jetstream_domain(ja->js);
 }
 
-void source_wire_init(struct api_account *aa)
+void source_wire_init(struct js_account *ja)
 {
-    aa->source_host = (struct source_host){.loop = aa->api->loop,
-                                           .account = aa->account,
-                                           .domain = domain_of,
-                                           .caught_up = mirror_join,
-                                           .arg = aa};
-    source_host_init(&aa->source_host);
+    js_wire(ja)->source_host = (struct source_host){.loop = ja->js->loop,
+                                                    .account = ja->account,
+                                                    .domain = domain_of,
+                                                    .caught_up = mirror_join,
+                                                    .arg = ja};
+    source_host_init(&js_wire(ja)->source_host);
 }
 
-void source_wire_fini(struct api_account *aa)
+void source_wire_fini(struct js_account *ja)
 {
-    table_fini(&aa->mirrors);
+    table_fini(&js_wire(ja)->mirrors);
 }
 
-void source_wire_follow(struct api_account *aa, struct stream *s)
+void source_wire_follow(struct js_account *ja, struct stream *s)
 {
-    struct source_wire *x = api_source_wire(s);
+    struct source_wire *x = ingest_sources(s);
     struct mf_error e;
 
     if (x == NULL)
         return;
-    if (sources_follow(&x->sources, s, &aa->source_host, &e) != 0)
+    if (sources_follow(&x->sources, s, &js_wire(ja)->source_host, &e) != 0)
         log_error("account %s: stream %s does not follow its sources: %s",
-                  account_name(aa->account), stream_name(s), e.text);
-    mirror_leave(aa, x);
+                  account_name(ja->account), stream_name(s), e.text);
+    mirror_leave(ja, x);
     if (sources_caught_up(x->sources))
-        mirror_join(aa, s);
+        mirror_join(ja, s);
 }
 
-void source_wire_close(struct api_account *aa, struct stream *s, bool deleted)
+void source_wire_close(struct js_account *ja, struct stream *s, bool deleted)
 {
-    struct source_wire *x = api_source_wire(s);
+    struct source_wire *x = ingest_sources(s);
 
     if (x == NULL)
         return;
-    mirror_leave(aa, x);
+    mirror_leave(ja, x);
     sources_close(x->sources, deleted);
     x->sources = NULL;
-}
-
-/* --- infos ------------------------------------------------------------------------------------ */
-
-static void transforms_write(struct jsonw *w, const struct stream_source *src)
-{
-    const struct stream_mapping *map = src->transforms.at;
-
-    if (src->transforms.n == 0)
-        return;
-    jsonw_array(w, "subject_transforms");
-    for (size_t i = 0; i < src->transforms.n; i++) {
-        jsonw_object(w, NULL);
-        jsonw_str(w, "src", map[i].src);
-        jsonw_str(w, "dest", map[i].dest);
-        jsonw_end(w);
-    }
-    jsonw_end(w);
-}
-
-static void origin_write(void *arg, const struct source_info *i)
-{
-    struct jsonw *w = arg;
-    const struct stream_source *src = i->config;
-
-    jsonw_object(w, i->mirror ? "mirror" : NULL);
-    jsonw_str(w, "name", src->name);
-    if (src->external != NULL) {
-        jsonw_object(w, "external");
-        jsonw_str(w, "api", src->external->api);
-        jsonw_str(w, "deliver", src->external->deliver);
-        jsonw_end(w);
-    }
-    jsonw_u64(w, "lag", i->lag);
-    jsonw_opt_u64(w, "seq", i->seq);
-    jsonw_i64(w, "active", i->active_ns);
-    if (i->error != NULL)
-        error_json_write(w, i->error);
-    jsonw_opt_str(w, "filter_subject", src->filter_subject);
-    transforms_write(w, src);
-    jsonw_end(w);
-}
-
-void origins_json_write(struct jsonw *w, struct stream *s)
-{
-    const struct stream_config *c = stream_config(s);
-    const struct source_wire *x = api_source_wire(s);
-
-    if (c->mirror == NULL && c->sources.n == 0)
-        return;
-    if (c->mirror == NULL)
-        jsonw_array(w, "sources");
-    sources_each(x == NULL ? NULL : x->sources, origin_write, w);
-    if (c->mirror == NULL)
-        jsonw_end(w);
 }

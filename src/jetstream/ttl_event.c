@@ -1,6 +1,7 @@
 /* ttl_event.c: events about lifetimes, written only where somebody listens. */
+#include "jetstream/advisory.h"
 #include "jetstream/event.h"
-#include "api/ttl_api.h"
+#include "jetstream/js_json.h"
 
 #include "stream/backfill.h"
 #include "base/clock.h"
@@ -30,7 +31,7 @@ static void write_expiring(struct mf_buf *out, struct stream *s, const struct st
 
 bool ttl_event_expiring(void *arg, struct stream *s, const struct stream_expiring *e)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
     struct mf_buf *subject = lend_take(), text = MF_BUF_INIT;
     bool sent = false;
 
@@ -41,11 +42,11 @@ bool ttl_event_expiring(void *arg, struct stream *s, const struct stream_expirin
     mf_buf_byte(subject, '.');
     mf_buf_append(subject, e->subject.ptr, e->subject.len);
     if (!mf_buf_failed(subject) &&
-        router_has_interest(account_router(aa->account), mf_buf_slice(subject))) {
+        router_has_interest(account_router(ja->account), mf_buf_slice(subject))) {
         write_expiring(&text, s, e);
         if ((sent = !mf_buf_failed(&text)))
-            api_publish(aa, mf_buf_slice(subject), MF_SLICE_NONE, MF_SLICE_NONE,
-                        mf_buf_slice(&text));
+            js_publish(ja, mf_buf_slice(subject), MF_SLICE_NONE, MF_SLICE_NONE,
+                       mf_buf_slice(&text));
     }
     mf_buf_fini(&text);
     lend_give(subject);
@@ -74,11 +75,11 @@ static void put_subject(char subject[640], struct stream *s, enum stream_ttl_kin
 
 bool ttl_event_heard(void *arg, struct stream *s, enum stream_ttl_kind kind)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
     char subject[640];
 
     put_subject(subject, s, kind);
-    return router_has_interest(account_router(aa->account), mf_str(subject));
+    return router_has_interest(account_router(ja->account), mf_str(subject));
 }
 
 static void write_mention(struct jsonw *w, const char *name, const struct stream_ttl_mention *m)
@@ -119,22 +120,22 @@ static void write_counts(struct jsonw *w, const struct stream_ttl_event *e)
 
 void ttl_event_send(void *arg, struct stream *s, const struct stream_ttl_event *e)
 {
-    struct api_account *aa = arg;
+    struct js_account *ja = arg;
     const struct backfill_status *job = backfill_status(s);
     struct event v;
     char type[64];
 
     put_subject(v.subject, s, e->kind);
     (void)snprintf(type, sizeof type, "io.mayfly.advisory.v1.ttl_%s", kinds[e->kind].type);
-    if (!event_open_as(&v, aa, type))
+    if (!event_open_as(&v, ja, type))
         return;
     jsonw_str(&v.w, "stream", stream_name(s));
     event_domain(&v);
     if (e->kind == STREAM_TTL_POLICY)
-        ttl_json_values(&v.w, stream_policy(s));
+        js_json_policy(&v.w, stream_policy(s));
     else if (e->kind != STREAM_TTL_BACKFILL)
         write_counts(&v.w, e);
     else if (job != NULL)
-        ttl_json_job(&v.w, job, api_now_ns(aa->api));
+        js_json_job(&v.w, job, jetstream_now_ns(ja->js));
     event_send(&v);
 }

@@ -1,10 +1,9 @@
-/* consumer_metrics.h: consumers at /metrics: sums over all, series for the first CONSUMERS_SHOWN by
- * account, stream and name: a page must not grow with what clients create. */
-#ifndef API_CONSUMER_METRICS_H
-#define API_CONSUMER_METRICS_H
+/* consumer_metrics_impl.h: consumers at /metrics: sums over all, series for the first
+ * CONSUMERS_SHOWN by account, stream and name: a page must not grow with what clients create. */
+#ifndef STATUS_CONSUMER_METRICS_IMPL_H
+#define STATUS_CONSUMER_METRICS_IMPL_H
 
-#include "api/api_impl.h"
-
+#include "base/buf.h"
 #include "consumer/consumer.h"
 
 #define CONSUMERS_SHOWN  1000u

@@ -8,6 +8,7 @@
 #include "status/consumer_metrics_impl.h"
 
 #include "monitor/prom.h"
+#include "source/source.h"
 
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ struct row { /* one stream */
     bool ill;
 };
 struct metrics { /* a document under way */
-    struct api *api;
+    struct js_status *st;
     struct js_walk walk;
     struct arena mem; /* of the names in rows */
     struct row *rows; /* NULL: no memory for them; sums alone */
@@ -80,12 +81,10 @@ static void keep_row(struct metrics *m, struct row *r)
 static void collect_stream(struct metrics *m, struct stream *s)
 {
     struct row r = {.stream = stream_name(s)};
-    const struct source_wire *x = api_source_wire(s);
 
-    sources_each(x == NULL ? NULL : x->sources, collect_origin, m);
-
+    sources_each(js_sources(s), collect_origin, m);
     stream_state(s, &r.state);
-    r.consumers = api_consumer_count(s);
+    r.consumers = js_consumer_count(s);
     stream_stats(s, &r.stats);
     if (stream_config(s)->storage == STORAGE_MEMORY) { /* its "files" are memory, too */
         r.stats.memory_bytes += r.stats.disk_bytes;
@@ -182,31 +181,31 @@ static void done_write(const struct metrics *m, struct mf_buf *b)
                 (double)m->stats.late_max_ns / 1e9);
 }
 
-static void server_write(struct api *a, size_t accounts, struct mf_buf *b)
+static void server_write(struct js_status *st, size_t accounts, struct mf_buf *b)
 {
     struct stream_usage reserved;
 
-    api_reserved(a, &reserved);
+    api_reserved(st->api, &reserved);
     prom_metric(b, "mayfly_jetstream_accounts", "gauge", "Accounts with JetStream.",
                 (double)accounts);
     prom_metric(b, "mayfly_jetstream_storage_used_bytes", "gauge", "Used by file streams.",
-                (double)a->usage.file);
+                (double)st->js->usage.file);
     prom_metric(b, "mayfly_jetstream_storage_reserved_bytes", "gauge", "Promised to file streams.",
                 (double)reserved.file);
     prom_metric(b, "mayfly_jetstream_storage_max_bytes", "gauge", "Limit of file streams.",
-                (double)a->max.file);
+                (double)st->js->max.file);
     prom_metric(b, "mayfly_jetstream_memory_used_bytes", "gauge", "Used by memory streams.",
-                (double)a->usage.memory);
+                (double)st->js->usage.memory);
     prom_metric(b, "mayfly_jetstream_memory_reserved_bytes", "gauge", "Promised to memory streams.",
                 (double)reserved.memory);
     prom_metric(b, "mayfly_jetstream_memory_max_bytes", "gauge", "Limit of memory streams.",
-                (double)a->max.memory);
+                (double)st->js->max.memory);
     prom_metric(b, "mayfly_jetstream_api_requests_total", "counter", "Requests of the API.",
-                (double)a->api_total);
+                (double)st->api->total);
     prom_metric(b, "mayfly_jetstream_api_errors_total", "counter", "Those answered with an error.",
-                (double)a->api_errors);
+                (double)st->api->errors);
     prom_metric(b, "mayfly_jetstream_api_inflight", "gauge", "Those not answered yet.",
-                (double)a->inflight);
+                (double)st->api->inflight);
 }
 
 /* --- one series per stream -------------------------------------------------------------------- */
@@ -310,29 +309,29 @@ static bool streams_step(struct doc *d, void *state)
     return true;
 }
 
-static void scrub_write(struct api *a, struct mf_buf *b)
+static void scrub_write(struct js_status *st, struct mf_buf *b)
 {
-    struct store_patrol_stats st;
+    struct store_patrol_stats s;
 
-    store_patrol_stats(a->patrol, &st);
+    store_patrol_stats(st->js->patrol, &s);
     prom_metric(b, "mayfly_scrub_bytes_total", "counter", "Bytes of files read to find damage.",
-                (double)st.bytes);
+                (double)s.bytes);
     prom_metric(b, "mayfly_scrub_damaged_total", "counter", "Damaged places found that way.",
-                (double)st.damaged);
+                (double)s.damaged);
     prom_metric(b, "mayfly_scrub_rounds_total", "counter",
-                "Times the files of all streams were read.", (double)st.rounds);
+                "Times the files of all streams were read.", (double)s.rounds);
     prom_metric(b, "mayfly_scrub_last_round_timestamp_seconds", "gauge",
-                "When the last such round ended; 0: none yet.", (double)st.round_end_ns / 1e9);
+                "When the last such round ended; 0: none yet.", (double)s.round_end_ns / 1e9);
 }
 
 static bool sums_step(struct doc *d, void *state)
 {
     const struct metrics *m = state;
 
-    server_write(m->api, m->walk.n, &d->body);
+    server_write(m->st, m->walk.n, &d->body);
     stored_write(m, &d->body);
     done_write(m, &d->body);
-    scrub_write(m->api, &d->body);
+    scrub_write(m->st, &d->body);
     return false;
 }
 
@@ -357,20 +356,20 @@ static void metrics_free(void *state)
     free(m);
 }
 
-void api_metrics(struct api *a, struct doc *d)
+void js_status_metrics(struct js_status *st, struct doc *d)
 {
     static const doc_step steps[] = {collect_step, sums_step, streams_step, consumers_step, NULL};
     struct metrics *m = calloc(1, sizeof *m);
 
-    if (m != NULL && js_walk_init(&m->walk, a, NULL) != 0) {
+    if (m != NULL && js_walk_init(&m->walk, st, NULL) != 0) {
         metrics_free(m);
         m = NULL;
     }
     if (m != NULL) {
-        m->api = a;
+        m->st = st;
         m->rows = calloc(SHOWN, sizeof *m->rows);
         m->cap = m->rows == NULL ? 0 : SHOWN;
     }
     doc_add(d, steps, m, metrics_free);
-    ttl_metrics_add(a, d);
+    ttl_metrics_add(st, d);
 }

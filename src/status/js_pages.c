@@ -6,23 +6,34 @@
 #include "base/log.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-/* Of one stream, when neither it nor its account nor the configuration says how many. */
-#define STRICT_MAX_CONSUMERS  1000 /* 2.15.1's own */
-#define DEFAULT_MAX_CONSUMERS 100000
-
-int64_t api_default_max_consumers(const struct options_jetstream *js)
+struct js_status *js_status_new(struct api *a)
 {
-    if (js->default_max_consumers != 0)
-        return js->default_max_consumers;
-    return js->compat_strict ? STRICT_MAX_CONSUMERS : DEFAULT_MAX_CONSUMERS;
+    struct js_status *st = calloc(1, sizeof *st);
+
+    if (st == NULL)
+        return NULL;
+    st->api = a;
+    st->js = a->js;
+    return st;
 }
 
-bool api_enabled(struct api *a, const struct account *acc)
+void js_status_stop(struct js_status *st)
 {
-    const struct api_account *aa = api_account_of(a, acc);
+    ttl_outlook_free(st);
+}
 
-    return aa != NULL && aa->limits != NULL;
+void js_status_free(struct js_status *st)
+{
+    free(st);
+}
+
+bool js_status_enabled(struct js_status *st, const struct account *acc)
+{
+    const struct js_account *ja = js_account_of(st->js, acc);
+
+    return ja != NULL && ja->limits != NULL;
 }
 
 /* --- config, stats, limits -------------------------------------------------------------------- */
@@ -35,16 +46,16 @@ static void opt_limit(struct jsonw *w, const char *key, int64_t value)
 }
 
 /* compress_ok is nats-server's only when both limits are configured. */
-void api_config_write(struct api *a, struct jsonw *w, bool paths)
+void js_config_write(struct js_status *st, struct jsonw *w, bool paths)
 {
-    const struct options_jetstream *js = &a->options->jetstream;
+    const struct options_jetstream *js = &st->js->options->jetstream;
     bool relaxed = js->sync_interval_ns > 0;
 
     jsonw_object(w, "config");
-    jsonw_i64(w, "max_memory", a->max.memory);
-    jsonw_i64(w, "max_storage", a->max.file);
+    jsonw_i64(w, "max_memory", st->js->max.memory);
+    jsonw_i64(w, "max_storage", st->js->max.file);
     if (paths)
-        jsonw_str(w, "store_dir", a->store_dir);
+        jsonw_str(w, "store_dir", st->js->store_dir);
     jsonw_i64(w, "sync_interval", relaxed ? js->sync_interval_ns : 120 * CLOCK_S);
     jsonw_opt_bool(w, "sync_always", !relaxed);
     jsonw_opt_str(w, "domain", js->domain);
@@ -54,9 +65,9 @@ void api_config_write(struct api *a, struct jsonw *w, bool paths)
     jsonw_end(w);
 }
 
-void api_limits_write(struct api *a, struct jsonw *w)
+void js_limits_write(struct js_status *st, struct jsonw *w)
 {
-    const struct options_jetstream *js = &a->options->jetstream;
+    const struct options_jetstream *js = &st->js->options->jetstream;
 
     jsonw_object(w, "limits");
     opt_limit(w, "max_request_batch", js->max_request_batch);
@@ -71,35 +82,36 @@ void api_limits_write(struct api *a, struct jsonw *w)
     jsonw_end(w);
 }
 
-void api_stats_write(struct api *a, struct jsonw *w)
+void js_stats_write(struct js_status *st, struct jsonw *w)
 {
     struct stream_usage reserved;
     struct mf_list *pos;
     size_t n = 0;
 
-    mf_list_each(pos, &a->list) n += mf_container(pos, struct api_account, link)->catalog != NULL;
-    api_reserved(a, &reserved);
-    jsonw_i64(w, "memory", a->usage.memory);
-    jsonw_i64(w, "storage", a->usage.file);
+    mf_list_each(pos, &st->js->list) n +=
+        mf_container(pos, struct js_account, link)->catalog != NULL;
+    api_reserved(st->api, &reserved);
+    jsonw_i64(w, "memory", st->js->usage.memory);
+    jsonw_i64(w, "storage", st->js->usage.file);
     jsonw_i64(w, "reserved_memory", reserved.memory);
     jsonw_i64(w, "reserved_storage", reserved.file);
     jsonw_u64(w, "accounts", n);
     jsonw_i64(w, "ha_assets", 0);
     jsonw_object(w, "api");
-    jsonw_u64(w, "level", a->setup.level);
-    jsonw_u64(w, "total", a->api_total);
-    jsonw_u64(w, "errors", a->api_errors);
-    jsonw_opt_u64(w, "inflight", a->inflight);
+    jsonw_u64(w, "level", st->js->setup.level);
+    jsonw_u64(w, "total", st->api->total);
+    jsonw_u64(w, "errors", st->api->errors);
+    jsonw_opt_u64(w, "inflight", st->api->inflight);
     jsonw_end(w);
 }
 
-void api_write_varz(struct api *a, struct jsonw *w, bool paths)
+void js_status_varz(struct js_status *st, struct jsonw *w, bool paths)
 {
-    api_config_write(a, w, paths);
+    js_config_write(st, w, paths);
     jsonw_object(w, "stats");
-    api_stats_write(a, w);
+    js_stats_write(st, w);
     jsonw_end(w);
-    api_limits_write(a, w);
+    js_limits_write(st, w);
 }
 
 /* --- health ----------------------------------------------------------------------------------- */
@@ -184,24 +196,24 @@ static void check_offline(void *arg, const char *name, const char *reason)
          reason);
 }
 
-static void check_account(struct checkup *c, struct api_account *aa)
+static void check_account(struct checkup *c, struct js_account *ja)
 {
-    c->account = account_name(aa->account);
-    c->dir = aa->dir;
-    catalog_each(aa->catalog, MF_SLICE_NONE, check_stream, c);
-    catalog_each_offline(aa->catalog, check_offline, c);
+    c->account = account_name(ja->account);
+    c->dir = ja->dir;
+    catalog_each(ja->catalog, MF_SLICE_NONE, check_stream, c);
+    catalog_each_offline(ja->catalog, check_offline, c);
 }
 
-static void check_one(struct checkup *c, struct api_account *aa, const struct health_query *q)
+static void check_one(struct checkup *c, struct js_account *ja, const struct health_query *q)
 {
     struct mf_slice name = mf_str(q->stream);
-    struct stream *s = catalog_find(aa->catalog, name);
-    const char *reason = s == NULL ? catalog_offline(aa->catalog, name) : NULL;
+    struct stream *s = catalog_find(ja->catalog, name);
+    const char *reason = s == NULL ? catalog_offline(ja->catalog, name) : NULL;
     struct health_problem none = {
         .status = 404, .type = "STREAM", .account = q->account, .stream = q->stream};
 
     c->account = q->account;
-    c->dir = aa->dir;
+    c->dir = ja->dir;
     if (reason != NULL)
         check_offline(c, q->stream, reason);
     else if (s == NULL)
@@ -210,7 +222,7 @@ static void check_one(struct checkup *c, struct api_account *aa, const struct he
         check_stream(c, s);
     if (s == NULL || q->consumer == NULL || *q->consumer == '\0')
         return;
-    if (api_consumers(s) != NULL && consumers_find(api_consumers(s), mf_str(q->consumer)) != NULL)
+    if (js_consumers(s) != NULL && consumers_find(js_consumers(s), mf_str(q->consumer)) != NULL)
         return;
     none.type = "CONSUMER";
     none.consumer = q->consumer;
@@ -218,31 +230,32 @@ static void check_one(struct checkup *c, struct api_account *aa, const struct he
          q->consumer, q->stream, q->account);
 }
 
-void api_health(struct api *a, const struct health_query *q, health_tell told, void *arg)
+void js_status_health(struct js_status *st, const struct health_query *q, health_tell told,
+                      void *arg)
 {
     struct checkup c = {.tell = told, .arg = arg};
     struct account *acc;
-    struct api_account *aa;
+    struct js_account *ja;
     struct mf_list *pos;
 
     if (q->account == NULL || *q->account == '\0') {
-        mf_list_each(pos, &a->list)
+        mf_list_each(pos, &st->js->list)
         {
-            aa = mf_container(pos, struct api_account, link);
-            if (aa->catalog != NULL)
-                check_account(&c, aa);
+            ja = mf_container(pos, struct js_account, link);
+            if (ja->catalog != NULL)
+                check_account(&c, ja);
         }
         return;
     }
-    acc = accounts_get(a->accounts, q->account);
-    aa = acc == NULL ? NULL : api_account_of(a, acc);
-    if (aa == NULL || aa->catalog == NULL)
+    acc = accounts_get(st->js->accounts, q->account);
+    ja = acc == NULL ? NULL : js_account_of(st->js, acc);
+    if (ja == NULL || ja->catalog == NULL)
         tell(&c, (struct health_problem){.status = 404, .type = "ACCOUNT", .account = q->account},
              "JetStream account \"%s\" not found", q->account);
     else if (q->stream == NULL || *q->stream == '\0')
-        check_account(&c, aa);
+        check_account(&c, ja);
     else
-        check_one(&c, aa, q);
+        check_one(&c, ja, q);
 }
 
 /* --- the log ---------------------------------------------------------------------------------- */
@@ -265,20 +278,20 @@ static const char *size_text(char dst[SIZE_TEXT], int64_t bytes)
     return dst;
 }
 
-void api_log_start(struct api *a)
+void js_status_log_start(struct js_status *st)
 {
-    const struct options_jetstream *js = &a->options->jetstream;
+    const struct options_jetstream *js = &st->js->options->jetstream;
     char text[SIZE_TEXT];
 
-    if (options_store_dir_temporary(a->options))
+    if (options_store_dir_temporary(st->js->options))
         log_warn("Temporary storage directory used, data could be lost on system reboot");
     log_info("---------------- JETSTREAM ----------------");
     log_info("  Strict:          %s", js->strict ? "true" : "false");
-    log_info("  Max Memory:      %s", size_text(text, a->max.memory));
-    log_info("  Max Storage:     %s", size_text(text, a->max.file));
-    log_info("  Store Directory: \"%s\"", a->store_dir);
-    if (*api_domain(a) != '\0')
-        log_info("  Domain:          %s", api_domain(a));
-    log_info("  API Level:       %u", a->setup.level);
+    log_info("  Max Memory:      %s", size_text(text, st->js->max.memory));
+    log_info("  Max Storage:     %s", size_text(text, st->js->max.file));
+    log_info("  Store Directory: \"%s\"", st->js->store_dir);
+    if (*jetstream_domain(st->js) != '\0')
+        log_info("  Domain:          %s", jetstream_domain(st->js));
+    log_info("  API Level:       %u", st->js->setup.level);
     log_info("-------------------------------------------");
 }

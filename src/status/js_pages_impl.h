@@ -1,36 +1,49 @@
-/* api_pages.h: what the files about pages share. */
-#ifndef API_PAGES_H
-#define API_PAGES_H
+/* js_pages_impl.h: shared by the pages about JetStream.
+ *
+ * js_pages.c: /varz, /healthz, the log.  jsz.c: /jsz.  js_metrics.c, consumer_metrics.c,
+ * ttl_metrics.c: /metrics.  ttl_page.c: /ttlz.  js_walk.c: all streams in slices.  ttl_outlook.c:
+ * the next expiries. */
+#ifndef STATUS_JS_PAGES_IMPL_H
+#define STATUS_JS_PAGES_IMPL_H
 
-#include "api/api_impl.h"
-
+#include "api/call.h"
+#include "api/limits.h"
+#include "api/stream_json.h"
 #include "monitor/doc.h"
 #include "monitor/monitor.h"
+#include "status/js_status.h"
+
+struct ttl_outlook;
+struct js_status {
+    struct api *api;
+    struct jetstream *js;        /* api->js */
+    struct ttl_outlook *outlook; /* NULL: /metrics was not read yet */
+};
 
 #define JSZ_NAME 256 /* names of streams and consumers are shorter */
 
 /* js_walk.c.  Accounts with JetStream, by name; the array is the caller's.  O(n log n). */
-MF_MUSTCHECK int api_enabled_accounts(struct api *a, struct api_account ***out, size_t *n);
+MF_MUSTCHECK int js_enabled_accounts(struct js_status *st, struct js_account ***out, size_t *n);
 
 /* js_walk.c: all streams by account and name, for documents that are made in slices: from one slice
  * to the next it keeps names alone.  What the calls give is valid until the slice ends. */
 struct js_walk {
-    struct api *api;
+    struct js_status *st;
     struct arena mem;
     const char **accounts;                     /* by name, as of js_walk_init() */
     size_t n, at;                              /* the account it is in */
     char stream[JSZ_NAME], consumer[JSZ_NAME]; /* the last ones visited; empty: none */
     int64_t created_ns;                        /* of that stream */
-    uint64_t slice;                            /* in which aa and place were found */
-    struct api_account *aa;
+    uint64_t slice;                            /* in which ja and place were found */
+    struct js_account *ja;
     size_t place; /* behind the last stream */
 };
 /* of NULL: all accounts with JetStream.  O(n log n) for n accounts.  MF_NOMEM. */
-MF_MUSTCHECK int js_walk_init(struct js_walk *k, struct api *a, const char *of);
+MF_MUSTCHECK int js_walk_init(struct js_walk *k, struct js_status *st, const char *of);
 void js_walk_fini(struct js_walk *k);
 void js_walk_rewind(struct js_walk *k, size_t account);
 /* The account it is in; NULL: it is gone, or there are no more (at == n). */
-struct api_account *js_walk_account(struct js_walk *k, const struct doc *d);
+struct js_account *js_walk_account(struct js_walk *k, const struct doc *d);
 void js_walk_next_account(struct js_walk *k);
 /* The next item of the account's catalog, streams that are offline too; false: no more.  O(1), and
  * O(log streams) for the first one of a slice. */
@@ -41,7 +54,7 @@ struct stream *js_walk_stream(struct js_walk *k, const struct doc *d);
 struct consumer *js_walk_consumer(struct js_walk *k, struct stream *s);
 
 /* ttl_metrics.c: adds the lifetimes of all streams to /metrics. */
-void ttl_metrics_add(struct api *a, struct doc *d);
+void ttl_metrics_add(struct js_status *st, struct doc *d);
 /* ttl_outlook.c: what ends within an hour [0] and a day [1], as of the last look; one that is older
  * than 15 s makes this call start another.  at: all accounts, by name.  The first 1000 streams. */
 struct ttl_soon {
@@ -50,20 +63,18 @@ struct ttl_soon {
     bool known; /* false: nothing is known of it, or it is gone */
     uint64_t msgs[2], bytes[2];
 };
-const struct ttl_soon *ttl_outlook(struct api *a, struct api_account *const *at, size_t n,
+const struct ttl_soon *ttl_outlook(struct js_status *st, struct js_account *const *at, size_t n,
                                    size_t *count);
-void ttl_outlook_free(struct api *a); /* before streams are closed */
+void ttl_outlook_free(struct js_status *st); /* before streams are closed */
 /* ttl_page.c: adds /ttlz. */
-void ttl_pages(struct api *a, struct monitor *m);
+void ttl_pages(struct js_status *st, struct monitor *m);
 
-/* api.c.  NULL: no such account.  O(accounts). */
-struct api_account *api_account_of(struct api *a, const struct account *acc);
+/* js_pages.c. */
+
 /* Members memory ... api of the open object. */
-void api_stats_write(struct api *a, struct jsonw *w);
+void js_stats_write(struct js_status *st, struct jsonw *w);
 /* "config" and "limits".  paths: where it stores, too. */
-void api_config_write(struct api *a, struct jsonw *w, bool paths);
-void api_limits_write(struct api *a, struct jsonw *w);
-/* js_pages.c.  Of a stream, where neither it nor its account has a limit; negative: none. */
-int64_t api_default_max_consumers(const struct options_jetstream *js);
+void js_config_write(struct js_status *st, struct jsonw *w, bool paths);
+void js_limits_write(struct js_status *st, struct jsonw *w);
 
 #endif

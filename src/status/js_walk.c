@@ -9,27 +9,27 @@
 
 static int by_name(const void *a, const void *b)
 {
-    struct api_account *const *x = a, *const *y = b;
+    struct js_account *const *x = a, *const *y = b;
 
     return strcmp(account_name((*x)->account), account_name((*y)->account));
 }
 
-int api_enabled_accounts(struct api *a, struct api_account ***out, size_t *n)
+int js_enabled_accounts(struct js_status *st, struct js_account ***out, size_t *n)
 {
-    struct api_account **at;
+    struct js_account **at;
     struct mf_list *pos;
     size_t count = 0;
 
-    mf_list_each(pos, &a->list) count++;
+    mf_list_each(pos, &st->js->list) count++;
     at = calloc(count == 0 ? 1 : count, sizeof *at);
     if (at == NULL)
         return MF_NOMEM;
     count = 0;
-    mf_list_each(pos, &a->list)
+    mf_list_each(pos, &st->js->list)
     {
-        struct api_account *aa = mf_container(pos, struct api_account, link);
-        if (aa->catalog != NULL)
-            at[count++] = aa;
+        struct js_account *ja = mf_container(pos, struct js_account, link);
+        if (ja->catalog != NULL)
+            at[count++] = ja;
     }
     if (count > 1)
         qsort(at, count, sizeof *at, by_name);
@@ -42,10 +42,10 @@ int api_enabled_accounts(struct api *a, struct api_account ***out, size_t *n)
 
 static int list_accounts(struct js_walk *k)
 {
-    struct api_account **at;
+    struct js_account **at;
     size_t n;
 
-    if (api_enabled_accounts(k->api, &at, &n) != 0)
+    if (js_enabled_accounts(k->st, &at, &n) != 0)
         return MF_NOMEM;
     k->accounts = arena_alloc(&k->mem, (n + 1) * sizeof *k->accounts);
     for (size_t i = 0; i < n && k->accounts != NULL; i++)
@@ -55,9 +55,9 @@ static int list_accounts(struct js_walk *k)
     return k->mem.failed ? MF_NOMEM : 0;
 }
 
-int js_walk_init(struct js_walk *k, struct api *a, const char *of)
+int js_walk_init(struct js_walk *k, struct js_status *st, const char *of)
 {
-    *k = (struct js_walk){.api = a};
+    *k = (struct js_walk){.st = st};
     if (of == NULL)
         return list_accounts(k);
     k->accounts = arena_alloc(&k->mem, sizeof *k->accounts);
@@ -85,35 +85,35 @@ void js_walk_next_account(struct js_walk *k)
     js_walk_rewind(k, k->at + 1);
 }
 
-static struct api_account *find_account(const struct js_walk *k)
+static struct js_account *find_account(const struct js_walk *k)
 {
-    struct account *acc = accounts_get(k->api->accounts, k->accounts[k->at]);
-    struct api_account *aa = acc == NULL ? NULL : api_account_of(k->api, acc);
+    struct account *acc = accounts_get(k->st->js->accounts, k->accounts[k->at]);
+    struct js_account *ja = acc == NULL ? NULL : js_account_of(k->st->js, acc);
 
-    return aa == NULL || aa->closing ? NULL : aa;
+    return ja == NULL || ja->closing ? NULL : ja;
 }
 
-struct api_account *js_walk_account(struct js_walk *k, const struct doc *d)
+struct js_account *js_walk_account(struct js_walk *k, const struct doc *d)
 {
     if (k->at >= k->n)
         return NULL;
     if (k->slice != d->slice) {
         k->slice = d->slice;
-        k->aa = find_account(k);
-        if (k->aa != NULL && k->aa->catalog == NULL)
-            k->aa = NULL;
-        k->place = k->aa == NULL ? 0 : catalog_behind(k->aa->catalog, mf_str(k->stream));
+        k->ja = find_account(k);
+        if (k->ja != NULL && k->ja->catalog == NULL)
+            k->ja = NULL;
+        k->place = k->ja == NULL ? 0 : catalog_behind(k->ja->catalog, mf_str(k->stream));
     }
-    return k->aa;
+    return k->ja;
 }
 
 /* --- streams and consumers -------------------------------------------------------------------- */
 
 bool js_walk_item(struct js_walk *k, const struct doc *d, struct catalog_item *out)
 {
-    struct api_account *aa = js_walk_account(k, d);
+    struct js_account *ja = js_walk_account(k, d);
 
-    if (aa == NULL || !catalog_at(aa->catalog, k->place, out))
+    if (ja == NULL || !catalog_at(ja->catalog, k->place, out))
         return false;
     k->place++;
     (void)snprintf(k->stream, sizeof k->stream, "%s", out->name);
@@ -124,15 +124,15 @@ bool js_walk_item(struct js_walk *k, const struct doc *d, struct catalog_item *o
 
 struct stream *js_walk_stream(struct js_walk *k, const struct doc *d)
 {
-    struct api_account *aa = js_walk_account(k, d);
-    struct stream *s = aa == NULL ? NULL : catalog_find(aa->catalog, mf_str(k->stream));
+    struct js_account *ja = js_walk_account(k, d);
+    struct stream *s = ja == NULL ? NULL : catalog_find(ja->catalog, mf_str(k->stream));
 
     return s != NULL && stream_created_ns(s) == k->created_ns ? s : NULL;
 }
 
 struct consumer *js_walk_consumer(struct js_walk *k, struct stream *s)
 {
-    struct consumers *g = api_consumers(s);
+    struct consumers *g = js_consumers(s);
     struct consumer *c = g == NULL ? NULL : consumers_after(g, mf_str(k->consumer));
 
     if (c != NULL)

@@ -6,7 +6,7 @@
  * list alone. */
 #include "status/js_pages_impl.h"
 
-#include "api/consumer_api.h"
+#include "api/consumer_json.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -29,7 +29,7 @@ struct sums {
 };
 
 struct jsz {
-    struct api *api;
+    struct js_status *st;
     struct jsz_query q;
     struct arena mem; /* of the query */
     const char *key;
@@ -66,7 +66,7 @@ static bool sum_step(struct doc *d, void *state)
         return true;
     stream_state(x.stream, &st);
     z->sums.streams++;
-    z->sums.consumers += api_consumer_count(x.stream);
+    z->sums.consumers += js_consumer_count(x.stream);
     z->sums.messages += st.msgs;
     z->sums.bytes += st.bytes;
     return true;
@@ -76,25 +76,25 @@ static bool sum_step(struct doc *d, void *state)
 
 /* With its key in a $SYS answer, without one in a list.  What an account may have is shown as what
  * is reserved for it, without a limit as 2^64-1: nats-server's way. */
-static void account_open(struct jsz *z, struct jsonw *w, const struct api_account *aa,
+static void account_open(struct jsz *z, struct jsonw *w, const struct js_account *ja,
                          const char *key)
 {
     jsonw_object(w, key);
-    jsonw_str(w, "name", account_name(aa->account));
-    jsonw_str(w, "id", account_name(aa->account));
-    jsonw_i64(w, "memory", aa->usage.memory);
-    jsonw_i64(w, "storage", aa->usage.file);
-    jsonw_u64(w, "reserved_memory", (uint64_t)aa->limits->max_memory);
-    jsonw_u64(w, "reserved_storage", (uint64_t)aa->limits->max_store);
+    jsonw_str(w, "name", account_name(ja->account));
+    jsonw_str(w, "id", account_name(ja->account));
+    jsonw_i64(w, "memory", ja->usage.memory);
+    jsonw_i64(w, "storage", ja->usage.file);
+    jsonw_u64(w, "reserved_memory", (uint64_t)ja->limits->max_memory);
+    jsonw_u64(w, "reserved_storage", (uint64_t)ja->limits->max_store);
     jsonw_i64(w, "accounts", 0);
     jsonw_i64(w, "ha_assets", 0);
     jsonw_object(w, "api");
     jsonw_i64(w, "level", 0);
-    jsonw_u64(w, "total", aa->api_total);
-    jsonw_u64(w, "errors", aa->api_errors);
+    jsonw_u64(w, "total", api_account(ja)->total);
+    jsonw_u64(w, "errors", api_account(ja)->errors);
     jsonw_end(w);
     z->account = true;
-    z->streams = z->q.streams && catalog_count(aa->catalog) > 0;
+    z->streams = z->q.streams && catalog_count(ja->catalog) > 0;
     if (z->streams)
         jsonw_array(w, "stream_detail");
 }
@@ -114,7 +114,7 @@ static void stream_open(struct jsz *z, struct jsonw *w, struct stream *s)
     jsonw_str(w, "name", stream_name(s));
     jsonw_time(w, "created", stream_created_ns(s));
     jsonw_object(w, "cluster");
-    jsonw_str(w, "leader", z->api->setup.server_name);
+    jsonw_str(w, "leader", z->st->js->setup.server_name);
     jsonw_end(w);
     if (z->q.config)
         config_json_write(w, "config", stream_config(s), false);
@@ -186,7 +186,7 @@ static bool account_step(struct jsz *z, struct doc *d)
 static bool accounts_step(struct doc *d, void *state)
 {
     struct jsz *z = state;
-    struct api_account *aa;
+    struct js_account *ja;
 
     if (z->account) {
         if (!account_step(z, d))
@@ -195,11 +195,11 @@ static bool accounts_step(struct doc *d, void *state)
     }
     if (z->walk.at >= z->end)
         return false;
-    aa = js_walk_account(&z->walk, d);
-    if (aa == NULL)
+    ja = js_walk_account(&z->walk, d);
+    if (ja == NULL)
         js_walk_next_account(&z->walk);
     else
-        account_open(z, &d->w, aa, z->list ? NULL : z->key);
+        account_open(z, &d->w, ja, z->list ? NULL : z->key);
     return true;
 }
 
@@ -244,18 +244,18 @@ static void sums_write(struct jsonw *w, const struct sums *t, bool raft)
 static bool begin_step(struct doc *d, void *state)
 {
     struct jsz *z = state;
-    struct api *a = z->api;
+    struct js_status *st = z->st;
     struct jsonw *w = &d->w;
     size_t from;
 
     choose(&z->q, &z->walk, &from, &z->end);
     js_walk_rewind(&z->walk, from);
     jsonw_object(w, z->key);
-    api_stats_write(a, w);
-    jsonw_str(w, "server_id", a->setup.server_id);
+    js_stats_write(st, w);
+    jsonw_str(w, "server_id", st->js->setup.server_id);
     jsonw_time(w, "now", clock_wall_ns());
-    api_config_write(a, w, true);
-    api_limits_write(a, w);
+    js_config_write(st, w, true);
+    js_limits_write(st, w);
     sums_write(w, &z->sums, z->q.raft);
     z->list = from < z->end;
     if (z->list)
@@ -280,25 +280,25 @@ static const doc_step one_steps[] = {accounts_step, NULL};
 /* account NULL: the whole document.  z may be NULL: no memory. */
 static void add_steps(struct doc *d, struct jsz *z, const char *account, const char *key)
 {
-    if (z != NULL && (z->mem.failed || js_walk_init(&z->walk, z->api, account) != 0)) {
+    if (z != NULL && (z->mem.failed || js_walk_init(&z->walk, z->st, account) != 0)) {
         jsz_free(z);
         z = NULL;
     }
     if (z != NULL) {
         z->key = key;
         z->end = z->walk.n;
-        z->now_ns = api_now_ns(z->api);
+        z->now_ns = jetstream_now_ns(z->st->js);
         z->q.streams = z->q.streams || (account == NULL && z->q.consumers);
     }
     doc_add(d, account == NULL ? all_steps : one_steps, z, jsz_free);
 }
 
-static struct jsz *jsz_new(struct api *a)
+static struct jsz *jsz_new(struct js_status *st)
 {
     struct jsz *z = calloc(1, sizeof *z);
 
     if (z != NULL)
-        z->api = a;
+        z->st = st;
     return z;
 }
 
@@ -324,22 +324,22 @@ static const struct json_field fields[] = {
 static const struct json_type query_type = {"JszEventOptions", sizeof(struct jsz_query), fields,
                                             MF_COUNT(fields)};
 
-static int check_account(struct api *a, const char *name, struct mf_error *e)
+static int check_account(struct js_status *st, const char *name, struct mf_error *e)
 {
-    struct account *acc = accounts_get(a->accounts, name);
-    struct api_account *aa = acc == NULL ? NULL : api_account_of(a, acc);
+    struct account *acc = accounts_get(st->js->accounts, name);
+    struct js_account *ja = acc == NULL ? NULL : js_account_of(st->js, acc);
 
     if (acc == NULL)
         return mf_fail(e, MF_NOTFOUND, "account \"%s\" not found", name);
-    if (aa == NULL || aa->catalog == NULL)
+    if (ja == NULL || ja->catalog == NULL)
         return mf_fail(e, MF_UNSUPPORTED, "account \"%s\" not jetstream enabled", name);
     return 0;
 }
 
-int api_jsz(struct api *a, struct mf_slice options, const char *account, struct doc *d,
-            const char *key, struct mf_error *e)
+int js_status_jsz(struct js_status *st, struct mf_slice options, const char *account, struct doc *d,
+                  const char *key, struct mf_error *e)
 {
-    struct jsz *z = jsz_new(a);
+    struct jsz *z = jsz_new(st);
     int rc = z == NULL ? mf_fail(e, MF_NOMEM, "out of memory") : 0;
 
     if (rc == 0 && options.len > 0)
@@ -347,7 +347,7 @@ int api_jsz(struct api *a, struct mf_slice options, const char *account, struct 
     if (rc == MF_INVAL)
         rc = e->code = MF_PROTO;
     if (rc == 0 && account != NULL)
-        rc = check_account(a, account, e);
+        rc = check_account(st, account, e);
     if (rc == 0)
         add_steps(d, z, account, key);
     else if (z != NULL)
@@ -389,9 +389,9 @@ static void page(void *arg, const struct monitor_request *p, struct monitor_repl
     add_steps(r->doc, z, NULL, NULL);
 }
 
-void api_pages(struct api *a, struct monitor *m)
+void js_status_pages(struct js_status *st, struct monitor *m)
 {
-    if (monitor_add(m, "/jsz", page, a) != 0)
+    if (monitor_add(m, "/jsz", page, st) != 0)
         log_error("JetStream: no page /jsz: out of memory");
-    ttl_pages(a, m);
+    ttl_pages(st, m);
 }

@@ -25,7 +25,7 @@ struct row { /* one stream */
     double next_s; /* until the next deadline; negative: none */
 };
 struct metrics { /* a document under way */
-    struct api *api;
+    struct js_status *st;
     struct js_walk walk;
     struct arena mem; /* of the names in rows and soon */
     struct row *rows; /* NULL: no memory for them; sums alone */
@@ -299,14 +299,14 @@ static bool soon_copy_step(struct doc *d, void *state)
 {
     struct metrics *m = state;
     const struct ttl_soon *soon;
-    struct api_account **at;
+    struct js_account **at;
     size_t n, count;
 
     (void)d;
     m->at = m->series = 0;
-    if (api_enabled_accounts(m->api, &at, &n) != 0)
+    if (js_enabled_accounts(m->st, &at, &n) != 0)
         return false;
-    soon = ttl_outlook(m->api, at, n, &count);
+    soon = ttl_outlook(m->st, at, n, &count);
     free(at);
     m->soon = count == 0 ? NULL : arena_alloc(&m->mem, count * sizeof *m->soon);
     for (size_t i = 0; m->soon != NULL && i < count; i++) {
@@ -385,19 +385,19 @@ static void metrics_free(void *state)
     free(m);
 }
 
-void ttl_metrics_add(struct api *a, struct doc *d)
+void ttl_metrics_add(struct js_status *st, struct doc *d)
 {
     static const doc_step steps[] = {collect_step,   late_step, streams_step, decided_step,
                                      soon_copy_step, soon_step, NULL};
     struct metrics *m = calloc(1, sizeof *m);
 
-    if (m != NULL && js_walk_init(&m->walk, a, NULL) != 0) {
+    if (m != NULL && js_walk_init(&m->walk, st, NULL) != 0) {
         metrics_free(m);
         m = NULL;
     }
     if (m != NULL) {
-        m->api = a;
-        m->now_ns = api_now_ns(a);
+        m->st = st;
+        m->now_ns = jetstream_now_ns(st->js);
         m->rows = calloc(SHOWN, sizeof *m->rows);
         m->cap = m->rows == NULL ? 0 : SHOWN;
     }

@@ -24,7 +24,7 @@ struct look {
     size_t n, cap;
 };
 struct ttl_outlook {
-    struct api *api;
+    struct js_status *st;
     struct look shown, next; /* the last one that is complete, and the one under way */
     size_t at;               /* of next */
     bool running;
@@ -43,19 +43,19 @@ static void look_fini(struct look *k)
 }
 
 /* NULL: it is gone, or another one has its name. */
-static struct stream *stream_in(struct api_account *aa, const struct ttl_soon *r)
+static struct stream *stream_in(struct js_account *ja, const struct ttl_soon *r)
 {
-    struct stream *s = catalog_find(aa->catalog, mf_str(r->stream));
+    struct stream *s = catalog_find(ja->catalog, mf_str(r->stream));
 
     return s != NULL && stream_created_ns(s) == r->created_ns ? s : NULL;
 }
 
-static struct stream *find_stream(struct api *a, const struct ttl_soon *r)
+static struct stream *find_stream(struct js_status *st, const struct ttl_soon *r)
 {
-    struct account *acc = accounts_get(a->accounts, r->account);
-    struct api_account *aa = acc == NULL ? NULL : api_account_of(a, acc);
+    struct account *acc = accounts_get(st->js->accounts, r->account);
+    struct js_account *ja = acc == NULL ? NULL : js_account_of(st->js, acc);
 
-    return aa == NULL || aa->closing || aa->catalog == NULL ? NULL : stream_in(aa, r);
+    return ja == NULL || ja->closing || ja->catalog == NULL ? NULL : stream_in(ja, r);
 }
 
 /* --- a look ----------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static void note(struct ttl_soon *r, struct stream *s, const struct store_foreca
 
 static void begin_stream(struct ttl_outlook *o, struct stream *s)
 {
-    int64_t now_ns = api_now_ns(o->api);
+    int64_t now_ns = jetstream_now_ns(o->st->js);
     struct store_forecast_opts opts = {.from_ns = now_ns,
                                        .to_ns = now_ns + HOURS * 3600 * CLOCK_S,
                                        .buckets = HOURS,
@@ -90,13 +90,13 @@ static bool step(struct ttl_outlook *o, struct ttl_soon *r)
     struct store_forecast_sum sum;
     struct stream *s;
 
-    if (o->tally == NULL && (s = find_stream(o->api, r)) != NULL)
+    if (o->tally == NULL && (s = find_stream(o->st, r)) != NULL)
         begin_stream(o, s);
     if (o->tally == NULL)
         return false;
     if (!stream_ahead_step(o->tally, STEPS))
         return true;
-    if (stream_forecast_sum(o->tally, &sum) && (s = find_stream(o->api, r)) != NULL)
+    if (stream_forecast_sum(o->tally, &sum) && (s = find_stream(o->st, r)) != NULL)
         note(r, s, &sum);
     stream_ahead_free(o->tally);
     o->tally = NULL;
@@ -110,7 +110,7 @@ static bool look_slice(struct work_task *t)
     while (o->at < o->next.n) {
         if (!step(o, &o->next.rows[o->at]))
             o->at++;
-        if (work_spent(o->api->loop))
+        if (work_spent(o->st->js->loop))
             return true;
     }
     look_fini(&o->shown);
@@ -135,9 +135,9 @@ static void list_stream(void *arg, struct stream *s)
         k->rows[k->n++] = r;
 }
 
-static void look_start(struct ttl_outlook *o, struct api_account *const *at, size_t n)
+static void look_start(struct ttl_outlook *o, struct js_account *const *at, size_t n)
 {
-    o->began_ns = loop_mono_ns(o->api->loop);
+    o->began_ns = loop_mono_ns(o->st->js->loop);
     o->next = (struct look){.rows = calloc(SHOWN, sizeof *o->next.rows)};
     if (o->next.rows == NULL)
         return; /* the next scrape tries again when this one is old */
@@ -148,59 +148,59 @@ static void look_start(struct ttl_outlook *o, struct api_account *const *at, siz
     }
     o->at = 0;
     o->running = true;
-    work_add(o->api->loop, &o->owner, &o->task);
+    work_add(o->st->js->loop, &o->owner, &o->task);
 }
 
 /* --- what is shown ---------------------------------------------------------------------------- */
 
 static int by_name(const void *name, const void *at)
 {
-    return strcmp(name, account_name((*(struct api_account *const *)at)->account));
+    return strcmp(name, account_name((*(struct js_account *const *)at)->account));
 }
 
 /* What is gone since the look is not shown. */
-static void forget_gone(struct look *k, struct api_account *const *at, size_t n)
+static void forget_gone(struct look *k, struct js_account *const *at, size_t n)
 {
     for (size_t i = 0; i < k->n; i++) {
         struct ttl_soon *r = &k->rows[i];
-        struct api_account *const *aa = bsearch(r->account, at, n, sizeof *at, by_name);
-        r->known = r->known && aa != NULL && stream_in(*aa, r) != NULL;
+        struct js_account *const *ja = bsearch(r->account, at, n, sizeof *at, by_name);
+        r->known = r->known && ja != NULL && stream_in(*ja, r) != NULL;
     }
 }
 
-static struct ttl_outlook *outlook_of(struct api *a)
+static struct ttl_outlook *outlook_of(struct js_status *st)
 {
-    if (a->outlook == NULL && (a->outlook = calloc(1, sizeof *a->outlook)) != NULL)
-        *a->outlook = (struct ttl_outlook){
-            .api = a, .task = {.run = look_slice, .cause = WORK_PAGE, .what = "TTL outlook"}};
-    return a->outlook;
+    if (st->outlook == NULL && (st->outlook = calloc(1, sizeof *st->outlook)) != NULL)
+        *st->outlook = (struct ttl_outlook){
+            .st = st, .task = {.run = look_slice, .cause = WORK_PAGE, .what = "TTL outlook"}};
+    return st->outlook;
 }
 
-const struct ttl_soon *ttl_outlook(struct api *a, struct api_account *const *at, size_t n,
+const struct ttl_soon *ttl_outlook(struct js_status *st, struct js_account *const *at, size_t n,
                                    size_t *count)
 {
-    struct ttl_outlook *o = outlook_of(a);
+    struct ttl_outlook *o = outlook_of(st);
 
     *count = 0;
     if (o == NULL)
         return NULL;
     forget_gone(&o->shown, at, n);
-    if (!o->running && (o->began_ns == 0 || loop_mono_ns(a->loop) - o->began_ns >= AGE_NS))
+    if (!o->running && (o->began_ns == 0 || loop_mono_ns(st->js->loop) - o->began_ns >= AGE_NS))
         look_start(o, at, n);
     *count = o->shown.n;
     return o->shown.rows;
 }
 
-void ttl_outlook_free(struct api *a)
+void ttl_outlook_free(struct js_status *st)
 {
-    struct ttl_outlook *o = a->outlook;
+    struct ttl_outlook *o = st->outlook;
 
     if (o == NULL)
         return;
-    work_cancel(a->loop, &o->task);
+    work_cancel(st->js->loop, &o->task);
     stream_ahead_free(o->tally);
     look_fini(&o->shown);
     look_fini(&o->next);
     free(o);
-    a->outlook = NULL;
+    st->outlook = NULL;
 }

@@ -20,7 +20,7 @@ struct ttlz_query {
     int64_t offset, limit;
 };
 struct ttlz { /* a document under way */
-    struct api *api;
+    struct js_status *st;
     struct ttlz_query q;
     struct arena mem; /* of the query */
     const char *key;
@@ -60,12 +60,12 @@ static void ttlz_free(void *state)
     free(z);
 }
 
-static struct ttlz *ttlz_new(struct api *a)
+static struct ttlz *ttlz_new(struct js_status *st)
 {
     struct ttlz *z = calloc(1, sizeof *z);
 
     if (z != NULL) {
-        z->api = a;
+        z->st = st;
         z->q.limit = LIMIT;
     }
     return z;
@@ -93,8 +93,8 @@ static bool begin_step(struct doc *d, void *state)
     struct jsonw *w = &d->w;
 
     jsonw_object(w, z->key);
-    jsonw_str(w, "server_id", z->api->setup.server_id);
-    jsonw_time(w, "now", api_now_ns(z->api));
+    jsonw_str(w, "server_id", z->st->js->setup.server_id);
+    jsonw_time(w, "now", jetstream_now_ns(z->st->js));
     jsonw_i64(w, "offset", z->q.offset);
     jsonw_i64(w, "limit", z->q.limit);
     jsonw_array(w, "streams");
@@ -133,7 +133,7 @@ static int add_steps(struct doc *d, struct ttlz *z, const char *key, struct mf_e
     static const doc_step steps[] = {begin_step, streams_step, end_step, NULL};
     int rc = 0;
 
-    if (z == NULL || z->mem.failed || js_walk_init(&z->walk, z->api, NULL) != 0)
+    if (z == NULL || z->mem.failed || js_walk_init(&z->walk, z->st, NULL) != 0)
         rc = mf_fail(e, MF_NOMEM, "accounts");
     else if (z->q.offset < 0 || z->q.limit < 1 || z->q.limit > LIMIT_MAX)
         rc = mf_fail(e, MF_PROTO, "offset must be 0 or more, limit from 1 to %d", LIMIT_MAX);
@@ -157,10 +157,10 @@ static const struct json_field fields[] = {
 static const struct json_type query_type = {"TtlzEventOptions", sizeof(struct ttlz_query), fields,
                                             MF_COUNT(fields)};
 
-int api_ttlz(struct api *a, struct mf_slice options, struct doc *d, const char *key,
-             struct mf_error *e)
+int js_status_ttlz(struct js_status *st, struct mf_slice options, struct doc *d, const char *key,
+                   struct mf_error *e)
 {
-    struct ttlz *z = ttlz_new(a);
+    struct ttlz *z = ttlz_new(st);
     int rc = 0;
 
     if (z != NULL && options.len > 0)
@@ -197,8 +197,8 @@ static void get_ttlz(void *arg, const struct monitor_request *p, struct monitor_
     mf_buf_puts(r->body, e.text);
 }
 
-void ttl_pages(struct api *a, struct monitor *m)
+void ttl_pages(struct js_status *st, struct monitor *m)
 {
-    if (monitor_add(m, "/ttlz", get_ttlz, a) != 0)
+    if (monitor_add(m, "/ttlz", get_ttlz, st) != 0)
         log_error("JetStream: no page /ttlz: out of memory");
 }

@@ -23,10 +23,10 @@ static void check_nothing_left(void)
 {
     const struct api_account *aa = api_world_account();
 
-    FUZZ_CHECK(mf_list_empty(&aa->restores) && aa->nrestores == 0);
-    FUZZ_CHECK(aa->creating == 0 && aa->restore_memory == 0);
-    FUZZ_CHECK(catalog_count(aa->catalog) == 0);
-    FUZZ_CHECK(aa->usage.memory == 0 && aa->api->usage.memory == 0);
+    FUZZ_CHECK(mf_list_empty(&backup_account(aa)->restores) && backup_account(aa)->nrestores == 0);
+    FUZZ_CHECK(aa->creating == 0 && backup_account(aa)->restore_memory == 0);
+    FUZZ_CHECK(catalog_count(aa->ja->catalog) == 0);
+    FUZZ_CHECK(aa->ja->usage.memory == 0 && aa->api->js->usage.memory == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

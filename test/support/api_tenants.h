@@ -6,8 +6,7 @@
 #include "api/api.h"
 #include "base/rand.h"
 
-#include "status/js_pages_impl.h"
-#include "jetstream/direct.h"
+#include "api/api_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -233,14 +233,16 @@ static void test_nothing_is_held_after_a_restore(void)
             TEST_ASSERT_TRUE(request(to, mf_slice(s2.ptr, cut)));
         TEST_ASSERT_TRUE(request(to, MF_SLICE_NONE));
         TEST_ASSERT_NOT_NULL(strstr(answer, "\"error\""));
-        for (int i = 0; i < 100 && catalog_count(aa->catalog) > 0; i++)
+        for (int i = 0; i < 100 && catalog_count(aa->ja->catalog) > 0; i++)
             loop_turn(loop);
-        TEST_ASSERT_TRUE(aa->creating == 0 && aa->nrestores == 0 && aa->restore_memory == 0);
-        TEST_ASSERT_TRUE(aa->usage.file == 0 && api->usage.file == 0);
+        TEST_ASSERT_TRUE(aa->creating == 0 && backup_account(aa)->nrestores == 0 &&
+                         backup_account(aa)->restore_memory == 0);
+        TEST_ASSERT_TRUE(aa->ja->usage.file == 0 && api->js->usage.file == 0);
     }
     (void)restore_all();
-    TEST_ASSERT_TRUE(aa->creating == 0 && aa->nrestores == 0 && aa->restore_memory == 0);
-    TEST_ASSERT_EQUAL_INT64((int64_t)10 * (22 + 3 + 1 + HIGHWAY_BYTES), aa->usage.file);
+    TEST_ASSERT_TRUE(aa->creating == 0 && backup_account(aa)->nrestores == 0 &&
+                     backup_account(aa)->restore_memory == 0);
+    TEST_ASSERT_EQUAL_INT64((int64_t)10 * (22 + 3 + 1 + HIGHWAY_BYTES), aa->ja->usage.file);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 #include "api/api.h"
 
 #include "api/api_impl.h"
+#include "jetstream/jetstream_impl.h"
 #include "consumer/consumer_impl.h"
 #include "support/no_memory.h"
 
@@ -82,17 +83,17 @@ static void asked(const char *subject, const char *body, const char *part)
     TEST_ASSERT_NOT_NULL_MESSAGE(strstr(text, part), text);
 }
 
-static struct api_account *served(void)
+static struct js_account *served(void)
 {
-    return mf_container(mf_list_first(&api->list), struct api_account, link);
+    return mf_container(mf_list_first(&api->js->list), struct js_account, link);
 }
 
 static bool is_there(const char *name)
 {
     struct stream *s = catalog_find(served()->catalog, MF_LIT("S"));
 
-    return s != NULL && api_consumers(s) != NULL &&
-           consumers_find(api_consumers(s), mf_str(name)) != NULL;
+    return s != NULL && js_consumers(s) != NULL &&
+           consumers_find(js_consumers(s), mf_str(name)) != NULL;
 }
 
 static void closed(void *arg)
@@ -176,13 +177,13 @@ static void test_a_subscriber_is_served_at_the_end_of_its_turn(void)
     struct listener x;
 
     consumer_to("C", "to.c", "");
-    TEST_ASSERT_EQUAL_size_t(1, served()->waits.by_subject.count);
+    TEST_ASSERT_EQUAL_size_t(1, js_wire(served())->waits.by_subject.count);
     join(&x, "to.c", "");
     TEST_ASSERT_EQUAL_UINT(0, x.count);
     turns(3);
     TEST_ASSERT_EQUAL_UINT(1, x.count);
     TEST_ASSERT_EQUAL_STRING("s.1 one", x.text);
-    TEST_ASSERT_EQUAL_size_t(0, served()->waits.by_subject.count);
+    TEST_ASSERT_EQUAL_size_t(0, js_wire(served())->waits.by_subject.count);
     leave(&x);
 }
 
@@ -198,13 +199,14 @@ static void test_only_those_that_wait_for_the_subject_wake(void)
         (void)snprintf(deliver, sizeof deliver, "to.%d", i);
         consumer_to(name, deliver, "");
     }
-    TEST_ASSERT_EQUAL_size_t(N, served()->waits.by_subject.count);
+    TEST_ASSERT_EQUAL_size_t(N, js_wire(served())->waits.by_subject.count);
     join(&x, "to.77", "");
     join(&other, "elsewhere", "");
-    TEST_ASSERT_TRUE(mf_list_first(&served()->waits.woken)->next == &served()->waits.woken);
+    TEST_ASSERT_TRUE(mf_list_first(&js_wire(served())->waits.woken)->next ==
+                     &js_wire(served())->waits.woken);
     turns(3);
     TEST_ASSERT_EQUAL_UINT(1, x.count);
-    TEST_ASSERT_EQUAL_size_t(N - 1, served()->waits.by_subject.count);
+    TEST_ASSERT_EQUAL_size_t(N - 1, js_wire(served())->waits.by_subject.count);
     leave(&x);
     leave(&other);
 }
@@ -236,7 +238,7 @@ static void test_who_leaves_in_the_same_turn_was_never_there(void)
     leave(&x);
     turns(3);
     TEST_ASSERT_EQUAL_UINT(0, x.count);
-    TEST_ASSERT_EQUAL_size_t(1, served()->waits.by_subject.count);
+    TEST_ASSERT_EQUAL_size_t(1, js_wire(served())->waits.by_subject.count);
     join(&x, "to.c", "");
     turns(3);
     TEST_ASSERT_EQUAL_UINT(1, x.count);
@@ -260,7 +262,7 @@ static void test_what_goes_while_it_is_being_woken_is_forgotten(void)
     asked("$JS.API.STREAM.DELETE.S", "", "success");
     turns(3);
     TEST_ASSERT_EQUAL_UINT(0, x.count);
-    TEST_ASSERT_EQUAL_size_t(0, served()->waits.by_subject.count);
+    TEST_ASSERT_EQUAL_size_t(0, js_wire(served())->waits.by_subject.count);
     leave(&x);
 }
 
@@ -278,7 +280,7 @@ static void test_no_memory_to_wait_is_no_reason_to_wait_forever(void)
         all_failed = allocations < fail_at;
         fail_at = 0;
         turns(3);
-        lost = lost || served()->waits.lost;
+        lost = lost || js_wire(served())->waits.lost;
         join(&x, "to.c", "");
         turns(5);
         if (is_there("C")) {
@@ -291,7 +293,7 @@ static void test_no_memory_to_wait_is_no_reason_to_wait_forever(void)
         TEST_ASSERT_LESS_THAN(10000, n);
     }
     TEST_ASSERT_TRUE_MESSAGE(lost, "this test must fail the note once");
-    TEST_ASSERT_FALSE(served()->waits.lost);
+    TEST_ASSERT_FALSE(js_wire(served())->waits.lost);
 }
 
 /* --- acks ------------------------------------------------------------------------------------- */
@@ -370,7 +372,7 @@ static void test_no_memory_to_confirm_an_ack_leaves_nothing_behind(void)
  * confirmed. */
 static void test_an_ack_whose_state_is_not_written_is_not_confirmed(void)
 {
-    struct consumers *g = api_consumers(catalog_find(served()->catalog, MF_LIT("S")));
+    struct consumers *g = js_consumers(catalog_find(served()->catalog, MF_LIT("S")));
     bool all_failed = false, unwritten = false;
     struct listener x;
 

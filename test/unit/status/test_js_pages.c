@@ -1,10 +1,11 @@
-/* test_api_pages.c: what operators see of JetStream, from an api on a folder: choices that a page
+/* test_js_pages.c: what operators see of JetStream, from an api on a folder: choices that a page
  * with two accounts cannot show, options that are wrong, health, and every allocation failing once.
  * The exact documents are compared with nats-server's in test/interop/jsz.mjs. */
 #include "api/api.h"
 #include "monitor/doc.h"
 
 #include "api/api_impl.h"
+#include "status/js_status.h"
 #include "support/no_memory.h"
 
 #include <stdio.h>
@@ -16,6 +17,7 @@ static struct loop *loop;
 static struct options *options;
 static struct accounts *accounts;
 static struct api *api;
+static struct js_status *status;
 static struct router_sub inbox;
 static struct mf_buf out;
 static struct doc doc;
@@ -77,7 +79,7 @@ void setUp(void)
     struct mf_error e;
     char text[512];
 
-    (void)snprintf(dir, sizeof dir, "/tmp/test_api_pages.XXXXXX");
+    (void)snprintf(dir, sizeof dir, "/tmp/test_js_pages.XXXXXX");
     TEST_ASSERT_NOT_NULL(mkdtemp(dir));
     (void)snprintf(text, sizeof text,
                    "jetstream { store_dir: \"%s\" }\n"
@@ -96,6 +98,7 @@ void setUp(void)
     setup.accounts = accounts;
     setup.options = options;
     TEST_ASSERT_EQUAL_MESSAGE(0, api_open(&api, &setup, &e), e.text);
+    TEST_ASSERT_NOT_NULL(status = js_status_new(api));
     create("S");
     create("T");
     ask_as("A", "$JS.API.CONSUMER.CREATE.S.k",
@@ -109,6 +112,8 @@ void tearDown(void)
 
     mf_buf_fini(&out);
     is_closed = false;
+    js_status_stop(status);
+    js_status_free(status);
     api_close(api, closed, NULL);
     for (int i = 0; i < 1000 && !is_closed; i++)
         loop_turn(loop);
@@ -144,7 +149,7 @@ static int end(int rc)
 static int jsz(const char *asked, const char *account, struct mf_error *e)
 {
     begin();
-    return end(api_jsz(api, mf_str(asked), account, &doc, NULL, e));
+    return end(js_status_jsz(status, mf_str(asked), account, &doc, NULL, e));
 }
 
 /* The accounts a query lists, "A B ": accounts alone have an id. */
@@ -209,7 +214,7 @@ static int health(const char *account, const char *stream, const char *consumer)
     int n = 0;
 
     told[0] = '\0';
-    api_health(api, &(struct health_query){account, stream, consumer}, tell, &n);
+    js_status_health(status, &(struct health_query){account, stream, consumer}, tell, &n);
     return n;
 }
 
@@ -252,13 +257,13 @@ static void look_ttlz(void)
     struct mf_error e;
 
     begin();
-    if (end(api_ttlz(api, MF_LIT("{\"account\":\"A\",\"limit\":5}"), &doc, NULL, &e)) != 0)
+    if (end(js_status_ttlz(status, MF_LIT("{\"account\":\"A\",\"limit\":5}"), &doc, NULL, &e)) != 0)
         mf_buf_clear(&out);
 }
 static void look_metrics(void)
 {
     begin();
-    api_metrics(api, &doc);
+    js_status_metrics(status, &doc);
     (void)end(0);
 }
 static void look_health(void)

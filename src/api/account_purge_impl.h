@@ -1,6 +1,6 @@
-/* account_purge.h: deletes all streams of an account. */
-#ifndef API_ACCOUNT_PURGE_H
-#define API_ACCOUNT_PURGE_H
+/* account_purge_impl.h: deletes all streams of an account. */
+#ifndef API_ACCOUNT_PURGE_IMPL_H
+#define API_ACCOUNT_PURGE_IMPL_H
 
 struct api_call;
 

@@ -1,8 +1,9 @@
-/* ttl_api.h: what the files of the TTL API share: $MAYFLY.TTL.<OP>.<stream>[.<subject>]. */
-#ifndef API_TTL_API_H
-#define API_TTL_API_H
+/* ttl_api_impl.h: shared by the files of the TTL API: $MAYFLY.TTL.<OP>.<stream>[.<subject>]. */
+#ifndef API_TTL_API_IMPL_H
+#define API_TTL_API_IMPL_H
 
 #include "api/api_impl.h"
+#include "api/ttl_numbers.h"
 
 #include "stream/stream_ttl.h"
 
@@ -39,13 +40,6 @@ MF_MUSTCHECK bool ttl_target_check(struct api_call *call, struct ttl_target *t, 
 void ttl_json_life(struct jsonw *w, const struct stream_life *life, int64_t now_ns);
 const char *ttl_state_word(const struct stream_life *life); /* ttl, infinite, none */
 
-/* POLICY's members of the open object; p: the stream's policy, or one that is tried out. */
-void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p);
-
-/* Mayfly-TTL: show in this header block?  Then what is read carries Mayfly-Expires (RFC 3339,
- * never, none) and Mayfly-TTL-Left (seconds). */
-bool ttl_is_shown(struct mf_slice hdr);
-
 void ttl_get_handle(struct api_call *call);
 void ttl_set_handle(struct api_call *call);
 void ttl_touch_handle(struct api_call *call);
@@ -62,11 +56,6 @@ MF_MUSTCHECK bool ttl_policy_try(struct api_call *call, struct stream *s,
                                  const struct json_map *keys, struct policy **out);
 /* ttl_what_if.c: goes over all messages, then answers. */
 void ttl_what_if_start(struct api_call *call, struct stream *s, const struct json_map *keys);
-void ttl_json_values(struct jsonw *w, const struct policy *p); /* "policy", "origin"; p or NULL */
-/* "job": {...}. */
-struct backfill_status;
-void ttl_json_job(struct jsonw *w, const struct backfill_status *st, int64_t now_ns);
-
 /* ttl_reload.c: after a start, and after a reload, when accounts have followed it. */
 void ttl_policies_opened(struct api *a);
 void ttl_policies_reload(struct api *a);

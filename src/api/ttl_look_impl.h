@@ -1,7 +1,8 @@
-/* ttl_look.h: what STATS and FORECAST of one stream collect in slices before they answer. */
-#ifndef API_TTL_LOOK_H
-#define API_TTL_LOOK_H
+/* ttl_look_impl.h: what STATS and FORECAST of one stream collect in slices before they answer. */
+#ifndef API_TTL_LOOK_IMPL_H
+#define API_TTL_LOOK_IMPL_H
 
+#include "api/ttl_api_impl.h"
 #include "api/ttl_numbers.h"
 
 #include "stream/stream_census.h"

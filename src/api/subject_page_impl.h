@@ -1,6 +1,6 @@
-/* subject_page.h: one page of the subjects of a stream. */
-#ifndef API_SUBJECT_PAGE_H
-#define API_SUBJECT_PAGE_H
+/* subject_page_impl.h: one page of the subjects of a stream. */
+#ifndef API_SUBJECT_PAGE_IMPL_H
+#define API_SUBJECT_PAGE_IMPL_H
 
 #include "api/api_impl.h"
 

@@ -1,11 +1,26 @@
-/* test_api_documents.c: documents about JetStream are made in slices: other accounts are served in
+/* test_js_documents.c: documents about JetStream are made in slices: other accounts are served in
  * between, the steps grow with what is shown, what goes meanwhile does no harm, and the text is
  * that of a document made in one go.  Steps are counted, not time. */
+#include "monitor/doc.h"
+#include "status/js_status.h"
 #include "support/api_tenants.h"
 
+static struct js_status *status;
 static struct doc doc;
 static struct work_owner owner;
 static unsigned finished;
+
+static void open_status(void)
+{
+    start("");
+    TEST_ASSERT_NOT_NULL(status = js_status_new(api));
+}
+
+static void close_status(void)
+{
+    js_status_stop(status);
+    js_status_free(status);
+}
 
 static void done(struct doc *d)
 {
@@ -19,7 +34,7 @@ static void begin(const char *options_json, const char *account)
 
     finished = 0;
     doc_init(&doc, loop, JSONW_COMPACT);
-    TEST_ASSERT_EQUAL(0, api_jsz(api, mf_str(options_json), account, &doc, NULL, &e));
+    TEST_ASSERT_EQUAL(0, js_status_jsz(status, mf_str(options_json), account, &doc, NULL, &e));
 }
 
 #define ALL "{\"streams\":true,\"consumer\":true,\"config\":true}"
@@ -62,7 +77,7 @@ static void test_steps_grow_with_the_streams(void)
 {
     unsigned small, large, two;
 
-    start("");
+    open_status();
     streams("A", 0, 100);
     work_set_steps(loop, 10);
     small = turns_of(ALL);
@@ -78,13 +93,14 @@ static void test_steps_grow_with_the_streams(void)
     work_set_steps(loop, 10);
     two = turns_of(ALL);
     TEST_ASSERT_UINT_WITHIN(large / 5, 2 * large, two);
+    close_status();
 }
 
 static void test_others_are_served_between_the_slices(void)
 {
     struct inbox *b;
 
-    start("");
+    open_status();
     streams("A", 0, 300);
     create("B", "T", "");
     work_set_steps(loop, 3);
@@ -97,6 +113,7 @@ static void test_others_are_served_between_the_slices(void)
     for (int i = 0; i < 500; i++)
         loop_turn(loop);
     TEST_ASSERT_EQUAL_UINT(0, finished);
+    close_status();
 }
 
 /* Whatever the slices, the text is the same (but for the moment it was made). */
@@ -104,7 +121,7 @@ static void test_slices_do_not_change_the_text(void)
 {
     struct mf_buf whole;
 
-    start("");
+    open_status();
     streams("A", 0, 20);
     create("B", "T", "");
     for (unsigned i = 0; i < 30; i++) {
@@ -128,8 +145,9 @@ static void test_slices_do_not_change_the_text(void)
         work_set_steps(loop, 0);
         /* Consumers tell the time. */
         TEST_ASSERT_EQUAL_size_t(
-            30, consumers_count(api_consumers(catalog_find(
-                    api_account_of(api, accounts_get(accounts, "A"))->catalog, MF_LIT("A00003")))));
+            30,
+            consumers_count(js_consumers(catalog_find(
+                js_account_of(api->js, accounts_get(accounts, "A"))->catalog, MF_LIT("A00003")))));
         a = strstr(mf_buf_cstr(&whole), "\"consumer_detail\"");
         b = strstr(mf_buf_cstr(&doc.body), "\"consumer_detail\"");
         TEST_ASSERT_TRUE((a == NULL) == (b == NULL));
@@ -141,6 +159,7 @@ static void test_slices_do_not_change_the_text(void)
         doc_fini(&doc);
     }
     mf_buf_fini(&whole);
+    close_status();
 }
 
 /* Streams go and come while their page is made, the one it stands at too. */
@@ -148,7 +167,7 @@ static void test_streams_go_while_they_are_shown(void)
 {
     char subject[64];
 
-    start("");
+    open_status();
     streams("A", 0, 60);
     has(ask("A", "$JS.API.CONSUMER.CREATE.A00020.c",
             "{\"stream_name\":\"A00020\",\"config\":{\"name\":\"c\"}}"),
@@ -174,23 +193,25 @@ static void test_streams_go_while_they_are_shown(void)
     has(mf_buf_cstr(&doc.body), "\"name\":\"A00059\"");
     TEST_ASSERT_EQUAL_INT(0, doc.w.depth);
     doc_fini(&doc);
+    close_status();
 }
 
 static void test_metrics_go_through_streams_in_slices(void)
 {
     unsigned turns;
 
-    start("");
+    open_status();
     streams("A", 0, 200);
     fill("A", "A00199", 3, 3, 1);
     work_set_steps(loop, 10);
     finished = 0;
     doc_init(&doc, loop, JSONW_COMPACT);
-    api_metrics(api, &doc);
+    js_status_metrics(status, &doc);
     turns = turns_to_the_end();
     TEST_ASSERT_GREATER_THAN_UINT(200 * 30 / 20, turns); /* each has more than 30 samples */
     has(mf_buf_cstr(&doc.body), "mayfly_stream_messages{account=\"A\",stream=\"A00199\"} 3\n");
     doc_fini(&doc);
+    close_status();
 }
 
 int main(void)
