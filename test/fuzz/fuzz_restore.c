@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(request("$JS.API.STREAM.INFO.S", MF_LIT("{\"deleted_details\":true}")));
         FUZZ_CHECK(request("$JS.API.STREAM.DELETE.S", MF_SLICE_NONE));
     }
-    for (int i = 0; i < 100 && catalog_count(api_world_account()->catalog) > 0; i++)
+    for (int i = 0; i < 100 && catalog_count(api_world_account()->ja->catalog) > 0; i++)
         loop_turn(loop);
     check_nothing_left();
     mf_buf_fini(&s2);
