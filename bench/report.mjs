@@ -1,6 +1,6 @@
 // report.mjs: what bench_matrix measured, as tables and plots.  No figure is typed by hand.
 //     report.mjs FILE...                  the table, on the terminal
-//     report.mjs --write FILE...          docs/performance.md (between its marks), docs/plots/*.svg and .json
+//     report.mjs --write FILE...          docs/reports/performance.md (between its marks), docs/reports/plots/*.svg and .json
 //     report.mjs --check FILE...          is there a figure for every row?  Ends with `N passed, N failed`
 //     report.mjs --about MAYFLYD NATS [REDIS]     the machine and the versions, as JSON
 // Several FILEs are taken as one run.
@@ -231,8 +231,8 @@ function markdown(run) {
 }
 
 function write(run) {
-  const doc = join(TOP, "docs/performance.md");
-  const plots = join(TOP, "docs/plots");
+  const doc = join(TOP, "docs/reports/performance.md");
+  const plots = join(TOP, "docs/reports/plots");
   const text = readFileSync(doc, "utf8");
   const marks = /(<!-- matrix:begin[^>]*-->\n)[\s\S]*?(<!-- matrix:end -->)/;
   if (!marks.test(text)) throw new Error(`${doc} has no matrix:begin and matrix:end`);

@@ -1,8 +1,9 @@
 // stall.mjs: sends each attack of stall_attacks.mjs, stall_api.mjs and stall_state.mjs to a fresh server and prints how long a
 // foreign client's PING waited; how long the loop ran while it waited, at worst (on a busy machine the better figure); and how
 // long it ran until the answer was there (in all, not at once: PINGs are served in between).
-//   node bench/stall.mjs [--table] [NAME...]
-// --table: rows for docs/security.md, of large state and of what was measured before it was mended; NAME: names that begin so; MAYFLYD: the server (build/mayflyd); PERF=DIR: perf records
+//   node bench/stall.mjs [--table] [--minutes=M] [NAME...]
+// --minutes: no attack begins after M minutes (--table: 10 unless given); those that were not reached are named at the end.
+// --table: rows for docs/reports/stalls.md, of large state and of what was measured before it was mended; NAME: names that begin so; MAYFLYD: the server (build/mayflyd); PERF=DIR: perf records
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -79,5 +80,11 @@ const row = (a, worst, at, cpu, busy) => `| ${a.name} | ${before(a.before)} | ${
 if (table) console.log("| attack | a foreign PING before | worst, ms | p99.9, ms | loop ran, ms | in all, ms |\n|---|---|---|---|---|---|");
 else console.log(`${"attack".padEnd(46)} | worst ms |  p99.9 ms |  loop ran |    in all | turns of 10 ms and more   | answer`);
 const nothing = requests[0];
-for (const a of [nothing, ...[...requests, ...reads, ...states].filter((x) => x.name !== nothing.name)])
-  if (only.some((x) => a.name.startsWith(x)) || (only.length === 0 && (!table || a.before !== undefined || states.includes(a)))) await measure(a);
+const minutes = Number(args.find((x) => x.startsWith("--minutes="))?.slice(10) ?? (table ? 10 : Infinity));
+const began = performance.now(), missed = [];
+for (const a of [nothing, ...[...requests, ...reads, ...states].filter((x) => x.name !== nothing.name)]) {
+  if (!only.some((x) => a.name.startsWith(x)) && (only.length > 0 || (table && a.before === undefined && !states.includes(a)))) continue;
+  if (performance.now() - began > minutes * 60e3) missed.push(a.name);
+  else await measure(a);
+}
+console.error(`${((performance.now() - began) / 1000).toFixed(0)} s${missed.length ? `; not reached: ${missed.join("; ")}` : ""}`);

@@ -78,6 +78,18 @@ export const attacks = [
   { name: "page: /metrics, 10,000", before: 25, setup: streams(10000), attack: page("/metrics") },
   { name: "page: /ttlz, 1,000 of 10,000", setup: streams(10000), attack: page("/ttlz?limit=1000&offset=9000") },
   { name: "page: /healthz, 10,000", setup: streams(10000), attack: page("/healthz") },
+  { name: "page: /healthz?details=1 100 times, 10,000", setup: streams(10000),
+    attack: async (w, ready, server) => (await Promise.all(many(100, () => page("/healthz?details=1")(w, ready, server)))).slice(0, 2).join("; ") },
+  { name: "page: /accountz, 10,000 accounts", config: `accounts { ${many(10000, (i) => `A${i} {}`).join(", ")} }`, attack: page("/accountz") },
+  { name: "20,000 roll-ups at once, 20 consumers",
+    setup: async (w) => {
+      await create(w, "S", { allow_rollup_hdrs: true });
+      for (let i = 0; i < 20; i++) await consumer(w, `c${i}`, { mem_storage: true });
+    },
+    attack: async (w) => {
+      for (let i = 0; i < 19999; i++) w.publish(`S.${i}`, "x", ["Nats-Rollup: sub"]);
+      return say(await w.request("S.last", "x", ["Nats-Rollup: sub"], 600000));
+    } },
   { name: "page: /connz and /subsz, 200,000 subs", setup: (w) => many(200000, (i) => w.subscribe(`a.${i}`, () => {})),
     attack: async (w, ready, server) => `${await page("/connz?subs=detail")(w, ready, server)}; ${await page("/subsz?subs=1&limit=200000")(w, ready, server)}` },
   { name: "page: a tenant's CONNZ with 200,000 subs", setup: (w) => many(200000, (i) => w.subscribe(`a.${i}`, () => {})),

@@ -171,9 +171,10 @@ static void api_in_metrics(void *arg, struct doc *d)
     js_status_metrics(((struct program *)arg)->status, d);
 }
 
-static void api_in_health(void *arg, const struct health_query *q, health_tell tell, void *tell_arg)
+static void api_in_health(void *arg, const struct health_query *q, struct doc *d, health_tell tell,
+                          void *tell_arg)
 {
-    js_status_health(((struct program *)arg)->status, q, tell, tell_arg);
+    js_status_health(((struct program *)arg)->status, q, d, tell, tell_arg);
 }
 
 static bool api_in_account(void *arg, const struct account *a)

@@ -17,4 +17,4 @@ test_libunity_a_CPPFLAGS = -I$(UNITY_DIR)
 test_libunity_a_CFLAGS = -O1
 
 # Alert rules and dashboard of conf/, without a server.
-EXTRA_DIST += %D%/prometheus/run.mjs %D%/prometheus/metrics.txt
+EXTRA_DIST += test/README.md test/prometheus/run.mjs test/prometheus/metrics.txt

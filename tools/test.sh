@@ -117,6 +117,7 @@ step_layers() {
 step_format() {
     counted tools/lint.sh format
     counted tools/lint.sh words
+    counted tools/words.sh --self-test
     counted test/torture/mutants/run.sh --check # a bug that cannot be made any more shows nothing
     tallied node tools/requirements_test.mjs
     counted node tools/requirements.mjs --check
@@ -245,7 +246,7 @@ step_distcheck() {
         return
     fi
     configure_in build-dist CFLAGS=-O0 --with-unity="$UNITY_DIR"
-    local some="test/unit/base/base test/unit/store/store test/unit/stream/stream test/unit/consumer/consumer test/unit/api/api"
+    local some="test/unit/base/base/base test/unit/store/store/store test/unit/stream/stream/stream test/unit/consumer/consumer/consumer test/unit/api/api/api"
     counted make -s -C build-dist -j"$JOBS" distcheck check_PROGRAMS="$some" TESTS="$some" \
         DISTCHECK_CONFIGURE_FLAGS="--with-unity=$UNITY_DIR CFLAGS=-O0"
     counted tools/dist.sh build-dist/mayfly-*.tar.gz

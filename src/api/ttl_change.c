@@ -169,12 +169,6 @@ static void changed(struct stream_op *op, const struct js_error *e, uint64_t cou
         answer(c, s, count);
 }
 
-static void change_apply(struct change *c, struct stream *s)
-{
-    c->call->sop.done = changed;
-    stream_change_lives(s, c->why, c->at, c->n, &c->call->sop);
-}
-
 /* --- one message ------------------------------------------------------------------------------ */
 
 static bool condition_met(const struct change *c, const struct stream_life *life, int64_t deadline)
@@ -201,6 +195,31 @@ static int64_t moment_of(const struct change *c, int64_t now_ns)
     int64_t at = c->r.expires_ns < INT64_MAX ? c->r.expires_ns : INT64_MAX - 1;
 
     return at > now_ns ? at : now_ns;
+}
+
+/* A page is collected in slices: what was acknowledged since a message was looked at holds. */
+static void drop_outdated(struct change *c, struct stream *s)
+{
+    struct stream_life life;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        bool stays = stream_life(s, c->at[i].seq, &life) &&
+                     (c->why == STREAM_LIFE_TOUCH ? life.deadline_ns == 0
+                                                  : !condition_met(c, &life, c->at[i].deadline_ns));
+        if (!stays)
+            c->at[n++] = c->at[i];
+    }
+    c->skipped += c->n - n;
+    c->n = n;
+}
+
+static void change_apply(struct change *c, struct stream *s)
+{
+    if (c->cursor != NULL)
+        drop_outdated(c, s);
+    c->call->sop.done = changed;
+    stream_change_lives(s, c->why, c->at, c->n, &c->call->sop);
 }
 
 /* Of a message whose lifetime is known.  False: it stays as it is. */

@@ -7,12 +7,17 @@ noinst_LIBRARIES += %D%/libbase.a
 	%D%/log.c %D%/log_file.c %D%/log_syslog.c %D%/log_sink_impl.h \
 	%D%/base.h %D%/list.h %D%/le.h %D%/buf.h %D%/lend.h \
 	%D%/clock.h %D%/rand.h %D%/log.h \
-	%D%/msort.h %D%/table.h %D%/steady.h %D%/arena.h
+	%D%/msort.h %D%/table.h %D%/steady.h %D%/arena.h %D%/array.c %D%/array.h
 %C%_libbase_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 BASE_LIBS = %D%/libbase.a
 
-UNIT_TESTS += test/unit/base/base test/unit/base/list test/unit/base/buf test/unit/base/lend test/unit/base/clock test/unit/base/rand test/unit/base/table test/unit/base/steady test/unit/base/log test/unit/base/log_nomem test/unit/base/log_syslog
+UNIT_TESTS += test/unit/base/base test/unit/base/array test/unit/base/list test/unit/base/buf \
+	test/unit/base/lend test/unit/base/clock test/unit/base/rand test/unit/base/table \
+	test/unit/base/steady test/unit/base/log test/unit/base/log_nomem test/unit/base/log_syslog
+test_unit_base_array_SOURCES = test/unit/base/test_array.c
+test_unit_base_array_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
+test_unit_base_array_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_base_base_SOURCES = test/unit/base/test_base.c
 test_unit_base_base_LDADD = $(BASE_LIBS) $(UNITY_LIBS)
 test_unit_base_base_CPPFLAGS = $(TEST_CPPFLAGS)

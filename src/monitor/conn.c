@@ -3,11 +3,10 @@
  * Happy path: monitor_conn_accept() > on_bytes() until a head is there > serve() > render > [slices
  * of a long page > rendered()] > [pack_start() > pack_work() on a worker > pack_done()] >
  * send_answer() > [send_rest() for a long one] > on_drained() > the next request.
- * A page that needs a second slice needs one of MONITOR_PLACES, until its answer has left.
- * Failure: a bad request is answered and the connection closed when that has left; a slow one is
- * closed.  Too many long pages: 503.
- * Close: on_closed() frees, whoever began it; a page under way ends, a worker's result is thrown
- * away. */
+ * A page that needs a second slice needs one of MONITOR_PLACES, until its answer has left; an
+ * urgent one (/healthz) does not. Failure: a bad request is answered and the connection closed when
+ * that has left; a slow one is closed.  Too many long pages: 503. Close: on_closed() frees, whoever
+ * began it; a page under way ends, a worker's result is thrown away. */
 #include "monitor/monitor_impl.h"
 
 #include "base/clock.h"
@@ -307,6 +306,11 @@ static void render_later(struct conn *c, struct rendering *r)
 {
     struct monitor *m = c->m;
 
+    if (r->reply.urgent) {
+        c->rendering = r;
+        doc_start(&r->doc, &m->work, rendered);
+        return;
+    }
     if (m->nwaiting >= MONITOR_WAITING) {
         answer_text(c, &r->a, 503, "Too many pages are being made. Try again later.\n",
                     r->head_only);
@@ -325,7 +329,7 @@ static void render(struct conn *c, struct page *page, struct rendering *r)
     mf_list_init(&r->link);
     r->c = c;
     doc_init(&r->doc, c->m->loop, JSONW_PRETTY);
-    r->reply = (struct monitor_reply){200, "application/json", &r->doc.body, &r->doc};
+    r->reply = (struct monitor_reply){200, "application/json", &r->doc.body, &r->doc, false};
     page->render(page->arg, &r->q, &r->reply);
     if (doc_begin(&r->doc))
         render_later(c, r);

@@ -18,6 +18,7 @@ struct monitor_reply {
     const char *content_type; /* "application/json" unless changed */
     struct mf_buf *body;      /* that of doc */
     struct doc *doc;          /* for pages that take long: they add steps */
+    bool urgent; /* the answer is short: made without a place, however many long pages wait */
 };
 /* Renders one page, or adds steps that do: then strings of the request live until the document is
  * sent or given up; JSONP (?callback=) is added by the monitor for application/json.  The strings

@@ -187,10 +187,8 @@ static void get_subsz(void *arg, const struct monitor_request *q, struct monitor
 static void get_accountz(void *arg, const struct monitor_request *q, struct monitor_reply *r)
 {
     struct mf_error e;
-    struct jsonw w;
 
-    json_begin(&w, r);
-    if (page_accountz(arg, monitor_param(q, "acc"), &w, NULL, &e) != 0)
+    if (page_accountz(arg, monitor_param(q, "acc"), r->doc, NULL, &e) != 0)
         refuse(r, &e);
 }
 
@@ -207,7 +205,6 @@ static void get_healthz(void *arg, const struct monitor_request *q, struct monit
     struct healthz_query h = {.account = monitor_param(q, "account"),
                               .stream = monitor_param(q, "stream"),
                               .consumer = monitor_param(q, "consumer")};
-    struct jsonw w;
 
     if (monitor_param_bool(q, r, "js-enabled", &h.js_enabled_only) != 0 ||
         monitor_param_bool(q, r, "js-enabled-only", &h.js_enabled_only) != 0 ||
@@ -215,8 +212,9 @@ static void get_healthz(void *arg, const struct monitor_request *q, struct monit
         monitor_param_bool(q, r, "js-meta-only", &h.js_meta_only) != 0 ||
         monitor_param_bool(q, r, "details", &h.details) != 0)
         return;
-    jsonw_begin(&w, r->body, JSONW_COMPACT); /* the one page nats-server does not indent */
-    r->status = page_healthz(arg, &h, &w, NULL);
+    jsonw_begin(&r->doc->w, r->body, JSONW_COMPACT); /* the one page nats-server does not indent */
+    r->urgent = true;
+    page_healthz(arg, &h, r->doc, NULL, &r->status);
 }
 
 int pages_register(struct server *s, struct monitor *m)

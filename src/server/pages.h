@@ -35,7 +35,7 @@ MF_MUSTCHECK int page_connz(struct server *s, const struct connz_query *q, struc
 MF_MUSTCHECK int page_subsz(struct server *s, const struct subsz_query *q, struct doc *d,
                             const char *key, struct mf_error *e);
 /* account NULL: the list. */
-MF_MUSTCHECK int page_accountz(struct server *s, const char *account, struct jsonw *w,
+MF_MUSTCHECK int page_accountz(struct server *s, const char *account, struct doc *d,
                                const char *key, struct mf_error *e);
 /* only: names to show, none: those in use (or all with unused). */
 void page_accstatz(struct server *s, const char *const *only, size_t nonly, bool unused,
@@ -46,8 +46,9 @@ void page_routez(struct server *s, struct jsonw *w, const char *key);
 void page_gatewayz(struct server *s, struct jsonw *w, const char *key);
 void page_leafz(struct server *s, struct jsonw *w, const char *key);
 void page_jsz(struct server *s, struct jsonw *w, const char *key);
-/* The HTTP status. */
-int page_healthz(struct server *s, const struct healthz_query *q, struct jsonw *w, const char *key);
+/* *status (unless NULL): that of HTTP, when the page is whole. */
+void page_healthz(struct server *s, const struct healthz_query *q, struct doc *d, const char *key,
+                  int *status);
 /* cmdline and memstats, into the open object: what Go calls expvars. */
 void page_expvars(const struct server *s, struct jsonw *w);
 void page_metrics(struct server *s, struct doc *d);

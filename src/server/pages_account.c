@@ -48,12 +48,7 @@ void page_accounts_fini(struct page_accounts *l)
     arena_fini(&l->mem);
 }
 
-/* --- /accountz: names ------------------------------------------------------------------------- */
-
-static void list_name(void *arg, struct account *a)
-{
-    jsonw_str(arg, NULL, account_name(a));
-}
+/* --- /accountz ------------------------------------------------------------------------- */
 
 void page_router_stats(const struct router_stats *t, struct jsonw *w)
 {
@@ -92,24 +87,70 @@ void page_account_detail(struct server *s, struct account *a, struct jsonw *w, c
     jsonw_end(w);
 }
 
-int page_accountz(struct server *s, const char *account, struct jsonw *w, const char *key,
+struct accountz { /* a page under way */
+    struct server *s;
+    struct page_accounts list;
+    const char *key, *of; /* of NULL: the names */
+    size_t at;
+};
+
+static void accountz_free(void *state)
+{
+    struct accountz *z = state;
+
+    page_accounts_fini(&z->list);
+    free(z);
+}
+
+static bool accountz_begin_step(struct doc *d, void *state)
+{
+    struct accountz *z = state;
+    struct account *a = z->of == NULL ? NULL : accounts_get(z->s->accounts, z->of);
+
+    page_begin(z->s, &d->w, z->key);
+    if (accounts_system(z->s->accounts) != NULL)
+        jsonw_str(&d->w, "system_account", account_name(accounts_system(z->s->accounts)));
+    if (a != NULL)
+        page_account_detail(z->s, a, &d->w, "account_detail");
+    else if (z->of == NULL)
+        jsonw_array(&d->w, "accounts");
+    return false;
+}
+
+static bool accountz_names_step(struct doc *d, void *state)
+{
+    struct accountz *z = state;
+
+    if (z->at < z->list.n) {
+        jsonw_str(&d->w, NULL, z->list.name[z->at++]);
+        return true;
+    }
+    if (z->of == NULL)
+        jsonw_end(&d->w);
+    jsonw_end(&d->w);
+    return false;
+}
+
+int page_accountz(struct server *s, const char *account, struct doc *d, const char *key,
                   struct mf_error *e)
 {
-    struct account *a = account != NULL && account[0] ? accounts_get(s->accounts, account) : NULL;
+    static const doc_step steps[] = {accountz_begin_step, accountz_names_step, NULL};
+    bool one = account != NULL && account[0] != '\0';
+    struct accountz *z;
 
-    if (account != NULL && account[0] && a == NULL)
+    if (one && accounts_get(s->accounts, account) == NULL)
         return mf_fail(e, MF_NOTFOUND, "Account %s does not exist", account);
-    page_begin(s, w, key);
-    if (accounts_system(s->accounts) != NULL)
-        jsonw_str(w, "system_account", account_name(accounts_system(s->accounts)));
-    if (a != NULL) {
-        page_account_detail(s, a, w, "account_detail");
-    } else {
-        jsonw_array(w, "accounts");
-        accounts_each(s->accounts, list_name, w);
-        jsonw_end(w);
+    z = calloc(1, sizeof *z);
+    if (z == NULL)
+        return mf_fail(e, MF_NOMEM, "accounts");
+    z->s = s;
+    z->key = key;
+    z->of = one ? arena_str(&z->list.mem, account) : NULL;
+    if (z->list.mem.failed || (!one && page_accounts_init(&z->list, s) != 0)) {
+        accountz_free(z);
+        return mf_fail(e, MF_NOMEM, "accounts");
     }
-    jsonw_end(w);
+    doc_add(d, steps, z, accountz_free);
     return 0;
 }
 

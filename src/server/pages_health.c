@@ -1,10 +1,12 @@
 /* pages_health.c: /healthz: may this server be given work?
  *
- * What is wrong is gone through twice: for the status, which stands first in the page, and then to
- * write it down. */
+ * The status stands first in the page and is known last.  Problems are therefore collected beside
+ * the page, in slices, and the last step writes all of it. */
 #include "server/pages.h"
 
 #include "base/log.h"
+
+#include <stdlib.h>
 
 static bool is_set(const char *text)
 {
@@ -18,7 +20,8 @@ static void tell(health_tell fn, void *arg, int status, const char *type, const 
     fn(arg, &(struct health_problem){.status = status, .type = type, .text = text});
 }
 
-static void examine(struct server *s, const struct healthz_query *q, health_tell fn, void *arg)
+static void examine(struct server *s, const struct healthz_query *q, struct doc *d, health_tell fn,
+                    void *arg)
 {
     struct health_query what = {q->account, q->stream, q->consumer};
 
@@ -36,75 +39,96 @@ static void examine(struct server *s, const struct healthz_query *q, health_tell
     else if (s->guest == NULL)
         tell(fn, arg, 503, "JETSTREAM", "JetStream not enabled");
     else if (!q->js_enabled_only)
-        s->guest->health(s->guest->arg, &what, fn, arg);
+        s->guest->health(s->guest->arg, &what, d, fn, arg);
 }
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-struct finding {
-    struct jsonw *w;
+struct findings {
+    const char *key;
+    int *to; /* where the status is wanted, or NULL */
     size_t n;
-    int status; /* of the first one */
-    bool http;  /* somebody's load balancer: what it is told is of interest in the log */
+    int status;           /* of the first one */
+    bool details;         /* all are wanted, not the first alone */
+    struct mf_buf first;  /* its text */
+    struct mf_buf errors; /* a list, in JSON */
+    struct jsonw w;       /* writes into errors */
 };
 
-static void count(void *arg, const struct health_problem *p)
+static void findings_free(void *state)
 {
-    struct finding *f = arg;
+    struct findings *f = state;
 
-    if (f->n++ == 0)
+    mf_buf_fini(&f->first);
+    mf_buf_fini(&f->errors);
+    free(f);
+}
+
+static void collect(void *arg, const struct health_problem *p)
+{
+    struct findings *f = arg;
+
+    if (f->n++ == 0) {
         f->status = p->status;
-}
-
-static void write_first(void *arg, const struct health_problem *p)
-{
-    struct finding *f = arg;
-
-    if (f->n++ > 0)
+        mf_buf_puts(&f->first, p->text);
+    }
+    if (!f->details)
         return;
-    if (f->http)
-        log_warn("Healthcheck failed: %s", p->text);
-    jsonw_str(f->w, "error", p->text);
+    jsonw_object(&f->w, NULL);
+    jsonw_str(&f->w, "type", p->type);
+    jsonw_opt_str(&f->w, "account", p->account);
+    jsonw_opt_str(&f->w, "stream", p->stream);
+    jsonw_opt_str(&f->w, "consumer", p->consumer);
+    jsonw_str(&f->w, "error", p->text);
+    jsonw_end(&f->w);
 }
 
-static void write_each(void *arg, const struct health_problem *p)
-{
-    struct finding *f = arg;
-
-    jsonw_object(f->w, NULL);
-    jsonw_str(f->w, "type", p->type);
-    jsonw_opt_str(f->w, "account", p->account);
-    jsonw_opt_str(f->w, "stream", p->stream);
-    jsonw_opt_str(f->w, "consumer", p->consumer);
-    jsonw_str(f->w, "error", p->text);
-    jsonw_end(f->w);
-}
-
-static const char *status_text(const struct healthz_query *q, const struct finding *f)
+static const char *status_text(const struct findings *f)
 {
     if (f->n == 0)
         return "ok";
-    return q->details || f->status == 400 || f->status == 500 ? "error" : "unavailable";
+    return f->details || f->status == 400 || f->status == 500 ? "error" : "unavailable";
 }
 
-int page_healthz(struct server *s, const struct healthz_query *q, struct jsonw *w, const char *key)
+static bool write_step(struct doc *d, void *state)
 {
-    struct finding f = {.status = 200}, written = {.w = w, .http = key == NULL};
+    struct findings *f = state;
+    bool http = f->key == NULL; /* a load balancer asks: its answer is of interest in the log */
 
-    examine(s, q, count, &f);
-    jsonw_object(w, key);
-    jsonw_str(w, "status", status_text(q, &f));
-    if (key != NULL) /* over HTTP the answer has a status of its own */
-        jsonw_i64(w, "status_code", f.status);
-    if (f.n > 0 && q->details) {
-        if (written.http)
-            log_warn("Healthcheck failed: %zu errors", f.n);
-        jsonw_array(w, "errors");
-        examine(s, q, write_each, &written);
-        jsonw_end(w);
-    } else if (f.n > 0) {
-        examine(s, q, write_first, &written);
+    jsonw_end(&f->w);
+    if (mf_buf_failed(&f->first) || mf_buf_failed(&f->errors)) {
+        doc_fail(d, MF_NOMEM, "out of memory");
+        return false;
     }
-    jsonw_end(w);
-    return f.status;
+    jsonw_object(&d->w, f->key);
+    jsonw_str(&d->w, "status", status_text(f));
+    if (!http) /* over HTTP the answer has a status of its own */
+        jsonw_i64(&d->w, "status_code", f->status);
+    if (f->n > 0 && http && f->details)
+        log_warn("Healthcheck failed: %zu errors", f->n);
+    else if (f->n > 0 && http)
+        log_warn("Healthcheck failed: %s", mf_buf_cstr(&f->first));
+    if (f->n > 0 && f->details)
+        jsonw_raw(&d->w, "errors", mf_buf_slice(&f->errors));
+    else if (f->n > 0)
+        jsonw_str(&d->w, "error", mf_buf_cstr(&f->first));
+    jsonw_end(&d->w);
+    if (f->to != NULL)
+        *f->to = f->status;
+    return false;
+}
+
+void page_healthz(struct server *s, const struct healthz_query *q, struct doc *d, const char *key,
+                  int *status)
+{
+    static const doc_step steps[] = {write_step, NULL};
+    struct findings *f = calloc(1, sizeof *f);
+
+    if (f != NULL) {
+        *f = (struct findings){.key = key, .to = status, .status = 200, .details = q->details};
+        jsonw_begin(&f->w, &f->errors, JSONW_COMPACT);
+        jsonw_array(&f->w, NULL);
+        examine(s, q, d, collect, f);
+    }
+    doc_add(d, steps, f, findings_free);
 }

@@ -40,8 +40,9 @@ struct server_guest {
     /* Members of "jetstream" in /varz and STATSZ; paths: where it stores, too. */
     void (*varz)(void *arg, struct jsonw *w, bool paths);
     void (*metrics)(void *arg, struct doc *d); /* Prometheus text, likewise */
-    /* Tells of everything that is not well. */
-    void (*health)(void *arg, const struct health_query *q, health_tell tell, void *tell_arg);
+    /* Tells of everything that is not well, at once or in steps that it adds to d. */
+    void (*health)(void *arg, const struct health_query *q, struct doc *d, health_tell tell,
+                   void *tell_arg);
     bool (*enabled)(void *arg, const struct account *a); /* for this account? */
 };
 

@@ -60,9 +60,10 @@ static int get_accountz(struct sys_request *q, struct jsonw *w, struct mf_error 
 {
     const char *name = NULL;
 
+    (void)w;
     if (sys_option_str(q->options, "account", &name, e) != 0)
         return e->code;
-    return page_accountz(q->srv, name, w, "data", e);
+    return page_accountz(q->srv, name, q->doc, "data", e);
 }
 
 static int get_jsz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
@@ -94,9 +95,10 @@ static int get_healthz(struct sys_request *q, struct jsonw *w, struct mf_error *
 {
     struct healthz_query h = {0};
 
+    (void)w;
     if (sys_options_healthz(q->options, &h, e) != 0)
         return e->code;
-    (void)page_healthz(q->srv, &h, w, "data");
+    page_healthz(q->srv, &h, q->doc, "data", NULL);
     return 0;
 }
 

@@ -170,9 +170,8 @@ static void tell_damage(const struct checkup *c, struct stream *s, const struct 
     mf_buf_fini(&which);
 }
 
-static void check_stream(void *arg, struct stream *s)
+static void check_stream(struct checkup *c, struct stream *s)
 {
-    struct checkup *c = arg;
     const char *name = stream_name(s), *error = stream_error(s);
     struct mf_buf folder = MF_BUF_INIT;
     struct stream_damage d;
@@ -188,20 +187,10 @@ static void check_stream(void *arg, struct stream *s)
     }
 }
 
-static void check_offline(void *arg, const char *name, const char *reason)
+static void check_offline(const struct checkup *c, const char *name, const char *reason)
 {
-    const struct checkup *c = arg;
-
     tell(c, ill(c, name), "JetStream stream '%s > %s' could not be recovered: %s", c->account, name,
          reason);
-}
-
-static void check_account(struct checkup *c, struct js_account *ja)
-{
-    c->account = account_name(ja->account);
-    c->dir = ja->dir;
-    catalog_each(ja->catalog, MF_SLICE_NONE, check_stream, c);
-    catalog_each_offline(ja->catalog, check_offline, c);
 }
 
 static void check_one(struct checkup *c, struct js_account *ja, const struct health_query *q)
@@ -230,21 +219,67 @@ static void check_one(struct checkup *c, struct js_account *ja, const struct hea
          q->consumer, q->stream, q->account);
 }
 
-void js_status_health(struct js_status *st, const struct health_query *q, health_tell told,
-                      void *arg)
+/* All streams of an account or of all, a stream at a time. */
+struct health_walk {
+    struct js_walk walk;
+    struct checkup c;
+};
+
+static void health_free(void *state)
+{
+    struct health_walk *h = state;
+
+    js_walk_fini(&h->walk);
+    free(h);
+}
+
+static bool health_step(struct doc *d, void *state)
+{
+    struct health_walk *h = state;
+    struct js_walk *k = &h->walk;
+    struct js_account *ja = js_walk_account(k, d);
+    struct catalog_item x;
+
+    if (k->at >= k->n)
+        return false;
+    if (ja == NULL || !js_walk_item(k, d, &x)) {
+        js_walk_next_account(k);
+        return true;
+    }
+    h->c.account = k->accounts[k->at];
+    h->c.dir = ja->dir;
+    if (x.stream != NULL)
+        check_stream(&h->c, x.stream);
+    else if (x.reason != NULL)
+        check_offline(&h->c, x.name, x.reason);
+    return true;
+}
+
+/* account NULL: all of them. */
+static void health_add(struct js_status *st, const char *account, const struct checkup *c,
+                       struct doc *d)
+{
+    static const doc_step steps[] = {health_step, NULL};
+    struct health_walk *h = calloc(1, sizeof *h);
+
+    if (h != NULL && js_walk_init(&h->walk, st, account) != 0) {
+        health_free(h);
+        h = NULL;
+    }
+    if (h != NULL)
+        h->c = *c;
+    doc_add(d, steps, h, health_free);
+}
+
+void js_status_health(struct js_status *st, const struct health_query *q, struct doc *d,
+                      health_tell told, void *arg)
 {
     struct checkup c = {.tell = told, .arg = arg};
     struct account *acc;
     struct js_account *ja;
-    struct mf_list *pos;
 
     if (q->account == NULL || *q->account == '\0') {
-        mf_list_each(pos, &st->js->list)
-        {
-            ja = mf_container(pos, struct js_account, link);
-            if (ja->catalog != NULL)
-                check_account(&c, ja);
-        }
+        health_add(st, NULL, &c, d);
         return;
     }
     acc = accounts_get(st->js->accounts, q->account);
@@ -253,7 +288,7 @@ void js_status_health(struct js_status *st, const struct health_query *q, health
         tell(&c, (struct health_problem){.status = 404, .type = "ACCOUNT", .account = q->account},
              "JetStream account \"%s\" not found", q->account);
     else if (q->stream == NULL || *q->stream == '\0')
-        check_account(&c, ja);
+        health_add(st, q->account, &c, d);
     else
         check_one(&c, ja, q);
 }

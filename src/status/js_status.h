@@ -32,9 +32,10 @@ MF_MUSTCHECK int js_status_ttlz(struct js_status *st, struct mf_slice options, s
  * with the store directory. */
 void js_status_varz(struct js_status *st, struct jsonw *w, bool paths);
 void js_status_metrics(struct js_status *st, struct doc *d); /* adds the steps of /metrics */
-/* Reports every problem; no report: healthy. */
-void js_status_health(struct js_status *st, const struct health_query *q, health_tell told,
-                      void *arg);
+/* Reports every problem, at once or in steps that it adds to d; no report: healthy.  Strings of q
+ * are copied, arg must outlive the steps. */
+void js_status_health(struct js_status *st, const struct health_query *q, struct doc *d,
+                      health_tell told, void *arg);
 /* True if the account has JetStream.  O(accounts). */
 bool js_status_enabled(struct js_status *st, const struct account *acc);
 void js_status_log_start(struct js_status *st); /* logs limits, directory and domain */

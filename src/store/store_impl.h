@@ -31,6 +31,7 @@
 #include "base/table.h"
 
 #define SEGMENT_MIN_DEFAULT (64u << 10)
+#define SEGMENT_TINY        (2 * SEGMENT_PAGE) /* on a full disk, for what frees space */
 #define SEGMENT_MAX_DEFAULT (64u << 20)
 #define PENDING_MAX_DEFAULT (64u << 20)
 /* What every segment keeps free at its end, for the commit of the last group and the seal. */

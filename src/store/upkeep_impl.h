@@ -21,6 +21,7 @@ struct blank {
 struct spare {
     struct store_file *file;
     uint64_t size, written;     /* written: while it is being prepared */
+    uint64_t got;               /* the worker's: the size that the disk had space for */
     bool ready, busy, dropping; /* dropping: the job takes it away */
     bool allocated;             /* it is being prepared, and its space is there */
     bool grown;                 /* as of a blank */

@@ -1,10 +1,11 @@
 /* announce.c: telling others what came to disk: observers, and who gets the republished copies.
  *
- * Everything above `announced` that is on disk is told in one go at the end of the turn; for
- * observers nothing is kept per message. */
+ * Everything above `announced` that is on disk is told at the end of the turn, in slices where it
+ * is much; for observers nothing is kept per message, but for roll-ups. */
 #include "stream/lifetime_impl.h"
 
-#define SLICE 4096
+#define SLICE   4096
+#define ROLLUPS 64 /* in one go: each is looked at by all consumers */
 
 static bool anybody(const struct stream *s)
 {
@@ -44,11 +45,82 @@ static bool tell_news(struct stream *s, bool timed)
     return true;
 }
 
+/* --- purges and roll-ups -------------------------------------------------------------------- */
+
+void announce_swept(struct stream *s, struct mf_slice filter)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &s->observers)
+    {
+        struct stream_observer *o = mf_container(pos, struct stream_observer, node);
+        if (o->swept != NULL)
+            o->swept(o, filter);
+    }
+}
+
+struct rolled {
+    uint64_t seq;
+    size_t len;
+};
+
+void announce_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject)
+{
+    struct rolled r = {seq, subject.len};
+
+    if (mf_list_empty(&s->observers))
+        return;
+    if (s->rolled_at > s->rolled.len / 2) { /* those were told */
+        s->rolled.len -= s->rolled_at;
+        memmove(s->rolled.ptr, s->rolled.ptr + s->rolled_at, s->rolled.len);
+        s->rolled_at = 0;
+    }
+    mf_buf_append(&s->rolled, &r, sizeof r);
+    mf_buf_append(&s->rolled, subject.ptr, subject.len);
+    if (mf_buf_failed(&s->rolled)) { /* consumers then learn of each message alone */
+        mf_buf_fini(&s->rolled);
+        s->rolled = (struct mf_buf)MF_BUF_INIT;
+        s->rolled_at = 0;
+    }
+}
+
+/* At most ROLLUPS of those that are on disk, until the time is over.  true: there are more. */
+static bool tell_rollups(struct stream *s)
+{
+    size_t n = 0;
+    struct rolled r;
+
+    while (s->rolled_at < s->rolled.len) {
+        memcpy(&r, s->rolled.ptr + s->rolled_at, sizeof r);
+        if (r.seq > s->rolled_upto)
+            return false;
+        if (n > 0 && (n == ROLLUPS || work_spent(s->host->loop)))
+            return true;
+        announce_swept(s, mf_slice(s->rolled.ptr + s->rolled_at + sizeof r, r.len));
+        s->rolled_at += sizeof r + r.len;
+        n++;
+    }
+    mf_buf_clear(&s->rolled);
+    s->rolled_at = 0;
+    return false;
+}
+
+void announce_rollups(struct stream *s, uint64_t upto)
+{
+    s->rolled_upto = upto;
+    if (!s->announce_defer.queued && !work_queued(&s->announcing)) /* the first one of this turn */
+        (void)tell_rollups(s);
+}
+
+/* --- in slices ------------------------------------------------------------------------------ */
+
 /* true: there is more to do. */
 static bool announce_slice(struct stream *s)
 {
     if (s->closing)
         return false;
+    if (tell_rollups(s)) /* before the news that came with them */
+        return true;
     return (s->copies.len > 0 && republish_send(s, SLICE)) || !tell_news(s, true);
 }
 
@@ -77,8 +149,10 @@ void announce_soon(struct stream *s)
 
 void stream_announce(struct stream *s)
 {
-    if ((s->announce_defer.queued || work_queued(&s->announcing)) && !s->closing)
-        (void)tell_news(s, false);
+    if ((!s->announce_defer.queued && !work_queued(&s->announcing)) || s->closing)
+        return;
+    (void)tell_rollups(s);
+    (void)tell_news(s, false);
 }
 
 static void poked(struct store_wait *w, int status)
@@ -135,57 +209,6 @@ static void gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
         else
             o->gone(o, first, key);
     }
-}
-
-/* --- purges and roll-ups -------------------------------------------------------------------- */
-
-void announce_swept(struct stream *s, struct mf_slice filter)
-{
-    struct mf_list *pos, *next;
-
-    mf_list_each_safe(pos, next, &s->observers)
-    {
-        struct stream_observer *o = mf_container(pos, struct stream_observer, node);
-        if (o->swept != NULL)
-            o->swept(o, filter);
-    }
-}
-
-struct rolled {
-    uint64_t seq;
-    size_t len;
-};
-
-void announce_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject)
-{
-    struct rolled r = {seq, subject.len};
-
-    if (mf_list_empty(&s->observers))
-        return;
-    mf_buf_append(&s->rolled, &r, sizeof r);
-    mf_buf_append(&s->rolled, subject.ptr, subject.len);
-    if (mf_buf_failed(&s->rolled)) { /* consumers then learn of each message alone */
-        mf_buf_fini(&s->rolled);
-        s->rolled = (struct mf_buf)MF_BUF_INIT;
-    }
-}
-
-void announce_rollups(struct stream *s, uint64_t upto)
-{
-    struct rolled r;
-    size_t at = 0;
-
-    while (at + sizeof r <= s->rolled.len) {
-        memcpy(&r, s->rolled.ptr + at, sizeof r);
-        if (r.seq > upto)
-            break;
-        announce_swept(s, mf_slice(s->rolled.ptr + at + sizeof r, r.len));
-        at += sizeof r + r.len;
-    }
-    if (at == 0)
-        return;
-    s->rolled.len -= at;
-    memmove(s->rolled.ptr, s->rolled.ptr + at, s->rolled.len);
 }
 
 void announce_watch(struct stream *s)

@@ -9,8 +9,9 @@ void announce_soon(struct stream *s);  /* something came to disk */
 void announce_watch(struct stream *s); /* linked_gone() learns of each message that goes */
 void announce_swept(struct stream *s, struct mf_slice filter);
 void announce_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject);
-void announce_rollups(struct stream *s, uint64_t upto); /* these are on disk */
-void announce_from_here(struct stream *s);              /* what is there already is not news */
+/* These are on disk: observers are told now, or in slices. */
+void announce_rollups(struct stream *s, uint64_t upto);
+void announce_from_here(struct stream *s); /* what is there already is not news */
 /* Something is on its way to disk that nobody waits for: answers given now must wait for it, and it
  * is told of then. */
 void announce_poke(struct stream *s);

@@ -172,6 +172,7 @@ static bool death(void *arg, const struct store_death *d)
     letter_settle(s, rc == 0);
     if (rc != 0)
         return false;
+    linked_leaves(s, d->seq);
     if (late > s->late.worst_ns[0])
         s->late.worst_ns[0] = late;
     s->stats.expired++;
@@ -356,6 +357,7 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
         report_death(s, &told, d[i].seq);
         told = told_before(s, subject);
         count_settled(s, d[i].seq);
+        linked_leaves(s, d[i].seq);
         if ((rc = store_remove(s->store, d[i].seq, NULL)) != 0)
             break;
         s->stats.expired++;

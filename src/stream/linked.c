@@ -2,14 +2,18 @@
  *
  * A permanent record appears: up to UPGRADE_MAX messages that link to it become infinite in its own
  * batch, so that they are safe when it is acknowledged; further ones by the job, which BLOB_LINK in
- * that batch remembers over a crash.  It ceases (replaced by one that ends, removed, purged, given
- * a deadline): the job resolves messages that are infinite because of it again, from that moment
- * on. The job looks at the messages of the subjects that were noted, when those are on disk; where
- * they are too many at all messages; at each start, and after a purge that names no subject, at all
- * infinite ones, so a crash between a record and its job loses nothing.  Messages that were set by
- * hand, and those whose writer sent a TTL, stay as they are.
- * Failure: a message that cannot be changed now makes the job begin again after a pause. */
+ * that batch remembers over a crash.  One that cannot be read in that moment may be another rule's:
+ * it becomes infinite unseen, and a blob keeps the end that it had until the job has judged it.
+ * A record is permanent again when a newer one goes: noted in the batch of that.  It ceases
+ * (replaced by one that ends, removed, purged, given a deadline): the job resolves messages that
+ * are infinite because of it again, from that moment on. The job looks at the messages of the
+ * subjects that were noted, when those are on disk; where they are too many at all messages; at
+ * each start, and after a purge that names no subject, at all infinite ones, so a crash between a
+ * record and its job loses nothing.  Messages that were set by hand, and those whose writer sent a
+ * TTL, stay as they are. Failure: a message that cannot be changed now makes the job begin again
+ * after a pause. */
 #include "stream/lifetime_impl.h"
+#include "stream/linked_unseen_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -38,6 +42,7 @@ struct linked {
     bool reading, waiting, noted;     /* noted: BLOB_LINK is there */
     struct store_read read;
     struct store_wait wait;
+    struct unseen_set unseen;
 };
 
 /* --- one message ---------------------------------------------------------------------------- */
@@ -50,8 +55,8 @@ static int set_end(struct stream *s, uint64_t seq, int64_t deadline_ns, uint16_t
     return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
 }
 
-/* Infinite by its link, or no more.  In the open batch. */
-static int judge(struct stream *s, const struct store_rec *r)
+/* Infinite by its link, or no more.  u: infinite unseen, or NULL.  In the open batch. */
+static int judge_seen(struct stream *s, const struct store_rec *r, const struct unseen *u)
 {
     bool infinite = (r->flags & STORE_INFINITE) != 0;
     int64_t now_ns = stream_now(s);
@@ -59,6 +64,8 @@ static int judge(struct stream *s, const struct store_rec *r)
 
     if (!linked_watches(s) || s->cfg.sealed || (r->flags & STORE_PINNED) != 0)
         return 0;
+    if (u != NULL && infinite && !lifetime_may_be_linked(s, r))
+        return set_end(s, r->seq, u->deadline_ns, 0);
     lifetime_stored_decide(s, s->governor, r, now_ns, &d);
     if (d.by == POLICY_BY_CLIENT) /* infinite: it was made so before its header could be read */
         return infinite && d.ttl != TTL_NEVER
@@ -71,6 +78,16 @@ static int judge(struct stream *s, const struct store_rec *r)
     if (!infinite || d.link_denied || !lifetime_may_be_linked(s, r))
         return 0; /* a policy that has changed acts on new messages alone */
     return set_end(s, r->seq, expire_deadline(s, now_ns, d.ttl), 0);
+}
+
+static int judge(struct stream *s, const struct store_rec *r)
+{
+    struct unseen *u = unseen_find(&s->linked->unseen, r->seq);
+    int rc = judge_seen(s, r, u);
+
+    if (rc == 0 && u != NULL)
+        unseen_drop(&s->linked->unseen, s->store, u);
+    return rc;
 }
 
 static int judge_alone(struct stream *s, const struct store_rec *r)
@@ -131,8 +148,10 @@ static void note_on_disk(struct linked *l)
         l->noted = store_blob_put(l->s->store, MF_LIT(BLOB_LINK), MF_LIT("1"), NULL) == 0;
 }
 
+/* All that was noted is done.  Of those that were not seen nobody is left. */
 static void forget_on_disk(struct linked *l)
 {
+    unseen_clear(&l->unseen, l->s->store);
     if (l->noted && store_blob_del(l->s->store, MF_LIT(BLOB_LINK), NULL) == 0)
         l->noted = false;
 }
@@ -154,23 +173,53 @@ static void next_filter(struct linked *l)
 
 /* --- the job -------------------------------------------------------------------------------- */
 
+/* The newest of a subject first, as a record that appears does it: an older one outlives no newer
+ * one (scope), and would be cut to the end that this one still has. */
+static uint64_t next_of_every(struct linked *l)
+{
+    uint64_t seq = store_next(l->s->store, l->from), newer;
+
+    if (seq == 0 || seq > l->end) {
+        l->walking = WALK_NONE;
+        return 0;
+    }
+    l->from = seq + 1;
+    newer = store_newer(l->s->store, seq);
+    if (newer != 0 && newer <= l->end)
+        return 0;
+    l->seq = store_older(l->s->store, seq);
+    return seq;
+}
+
 /* The next message of the walk; 0 and *more: the step was used up. */
 static uint64_t next_of_walk(struct linked *l, bool *more)
 {
     size_t steps = STEPS;
     uint64_t seq;
 
-    if (l->walking == WALK_INFINITE) {
-        seq = store_next_endless(l->s->store, true, &l->from, &steps, more);
-    } else {
-        seq = store_next(l->s->store, l->from);
-        seq = seq > l->end ? 0 : seq;
-        *more = false;
-    }
+    if (l->walking == WALK_EVERY)
+        return next_of_every(l);
+    seq = store_next_endless(l->s->store, true, &l->from, &steps, more);
     if (seq != 0)
         l->from = seq + 1;
     else if (!*more)
         l->walking = WALK_NONE;
+    return seq;
+}
+
+/* The next older one of the subject.  One that has gone leads to no other: all again. */
+static uint64_t next_of_history(struct linked *l)
+{
+    uint64_t seq = l->seq;
+    uint16_t flags;
+
+    l->seq = store_older(l->s->store, seq);
+    if (!store_flags(l->s->store, seq, &flags)) {
+        if (l->walking == WALK_NONE)
+            note_filter(l, mf_str(l->filters[0]));
+        else
+            note_walk(l, WALK_EVERY);
+    }
     return seq;
 }
 
@@ -180,11 +229,6 @@ static uint64_t next_of_subjects(struct linked *l)
     uint32_t nodes = NODES;
     uint64_t seq, count;
 
-    if (l->seq != 0) {
-        seq = l->seq;
-        l->seq = store_older(l->s->store, seq);
-        return seq;
-    }
     if (l->subjects == NULL &&
         (l->subjects = stream_subjects_new(l->s, mf_str(l->filters[0]))) == NULL) {
         next_filter(l); /* without memory for a list of subjects: all messages */
@@ -207,6 +251,8 @@ static uint64_t next_message(struct linked *l, bool *more)
     uint64_t seq;
 
     *more = true;
+    if (l->seq != 0)
+        return next_of_history(l);
     if (l->walking == WALK_NONE && l->n > 0)
         return next_of_subjects(l);
     if (l->walking == WALK_NONE) {
@@ -228,6 +274,7 @@ static void linked_free(struct linked *l)
     while (l->n > 0)
         free(l->filters[--l->n]);
     stream_subjects_free(l->subjects);
+    unseen_fini(&l->unseen);
     free(l);
 }
 
@@ -352,6 +399,13 @@ struct upgrade {
 };
 
 /* A message that is not in memory is made infinite first and judged by the job. */
+static int upgrade_unseen(struct stream *s, uint64_t seq, int64_t deadline_ns)
+{
+    int rc = unseen_add(&s->linked->unseen, s->store, seq, deadline_ns);
+
+    return rc == 0 ? set_end(s, seq, 0, STORE_INFINITE) : rc;
+}
+
 static void upgrade_one(struct stream *s, uint64_t seq, struct mf_slice subject)
 {
     int64_t deadline_ns;
@@ -364,7 +418,7 @@ static void upgrade_one(struct stream *s, uint64_t seq, struct mf_slice subject)
     if (rc == 0) {
         rc = judge(s, &r);
     } else if (rc == MF_AGAIN || store_next_accepted(s->store, seq) == seq) {
-        rc = set_end(s, seq, 0, STORE_INFINITE);
+        rc = upgrade_unseen(s, seq, deadline_ns);
         note_filter(s->linked, subject);
     }
     if (rc != 0) {
@@ -435,6 +489,27 @@ void linked_changed_many(struct stream *s, struct mf_slice subject, bool before)
         note_on_disk(s->linked);
 }
 
+void linked_leaves(struct stream *s, uint64_t seq)
+{
+    int64_t deadline_ns;
+    uint16_t flags;
+
+    if (!linked_watches(s) || s->cfg.max_msgs_per_subject == 1 || store_newer(s->store, seq) != 0 ||
+        !store_life(s->store, store_older(s->store, seq), &deadline_ns, &flags) ||
+        deadline_ns != 0 || (flags & MSG_TOMBSTONE) != 0)
+        return;
+    struct mf_slice subject = store_key_at(s->store, seq);
+    if (!policy_is_link(s->governor, subject))
+        return;
+    policy_linked_by(s->governor, subject, note_filter, s->linked);
+    note_on_disk(s->linked);
+}
+
+void linked_look(struct stream *s, struct mf_slice subject)
+{
+    note_filter(s->linked, subject);
+}
+
 void linked_gone(struct stream *s, struct mf_slice subject)
 {
     if (!linked_watches(s))
@@ -466,6 +541,7 @@ int linked_start(struct stream *s)
         s->linked = l;
         announce_watch(s);
         l->noted = store_blob_get(s->store, MF_LIT(BLOB_LINK), &bytes);
+        unseen_load(&l->unseen, s->store);
     }
     note_walk(l, l->noted ? WALK_EVERY : WALK_INFINITE);
     return 0;

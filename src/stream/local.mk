@@ -2,7 +2,7 @@
 noinst_LIBRARIES += %D%/libstream.a
 %C%_libstream_a_SOURCES = \
 	%D%/js_error.c %D%/config.c %D%/config_check.c %D%/config_source.c %D%/config_subjects.c %D%/config_update.c %D%/config_policy.c %D%/config_impl.h \
-	%D%/stream.c %D%/publish.c %D%/copy.c %D%/intake.c %D%/check.c %D%/limits.c %D%/expire.c %D%/life.c %D%/lifetime.c %D%/lifetime_impl.h %D%/lifetime_stored.c %D%/way_out.c %D%/touch.c %D%/letter.c %D%/warn.c %D%/tell.c %D%/tell_impl.h %D%/scope.c %D%/linked.c %D%/ahead.c %D%/ages.c %D%/ages_impl.h %D%/census.c %D%/hour.c %D%/backfill.c %D%/remove.c %D%/purge.c %D%/hold.c %D%/view.c %D%/find.c \
+	%D%/stream.c %D%/publish.c %D%/copy.c %D%/intake.c %D%/check.c %D%/limits.c %D%/expire.c %D%/life.c %D%/lifetime.c %D%/lifetime_impl.h %D%/lifetime_stored.c %D%/way_out.c %D%/touch.c %D%/letter.c %D%/warn.c %D%/tell.c %D%/tell_impl.h %D%/scope.c %D%/linked.c %D%/linked_unseen.c %D%/linked_unseen_impl.h %D%/ahead.c %D%/ages.c %D%/ages_impl.h %D%/census.c %D%/hour.c %D%/backfill.c %D%/remove.c %D%/purge.c %D%/hold.c %D%/view.c %D%/find.c \
 	%D%/announce.c %D%/republish.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/walk.c %D%/walk_impl.h %D%/sweep.c %D%/sweep_plan.c %D%/sweep_plan_impl.h %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
 	%D%/counter.c %D%/counter_park.c %D%/counter_source.c %D%/counter_impl.h %D%/decimal.c %D%/decimal_impl.h \
 	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_clock.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_root.c %D%/catalog_impl.h %D%/stream_impl.h %D%/check_impl.h %D%/expire_impl.h %D%/purge_impl.h %D%/limits_impl.h %D%/announce_impl.h %D%/dedup_window_impl.h %D%/extras_impl.h \
@@ -49,6 +49,10 @@ UNIT_TESTS += test/unit/stream/linked
 test_unit_stream_linked_SOURCES = test/unit/stream/test_linked.c $(STREAM_WORLD)
 test_unit_stream_linked_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_linked_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/stream/linked_order
+test_unit_stream_linked_order_SOURCES = test/unit/stream/test_linked_order.c test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
+test_unit_stream_linked_order_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_linked_order_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/stream/backfill
 test_unit_stream_backfill_SOURCES = test/unit/stream/test_backfill.c $(STREAM_WORLD)
 test_unit_stream_backfill_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)

@@ -1,5 +1,5 @@
 /* remove.c: one message, or all of them, go; who waits for it. */
-#include "stream/stream_impl.h"
+#include "stream/lifetime_impl.h"
 
 #include <stdlib.h>
 
@@ -106,6 +106,8 @@ static int remove_one(struct stream *s, uint64_t seq, bool erase, struct store_w
         rc = expire_mark(s, mf_str(subject), seq, count == 1, flags, MARKER_REMOVE);
     }
     if (rc == 0)
+        linked_leaves(s, seq);
+    if (rc == 0)
         rc = erase ? store_erase(s->store, seq, w) : store_remove(s->store, seq, NULL);
     if (rc == 0 && s->schedules != NULL && subject != NULL)
         schedule_removed(s, mf_str(subject), seq);
@@ -141,8 +143,10 @@ int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w)
     int rc;
 
     store_begin(s->store, true);
-    if ((rc = dedup_before_removal(s->dedup, s->store, seq, seq)) == 0)
+    if ((rc = dedup_before_removal(s->dedup, s->store, seq, seq)) == 0) {
+        linked_leaves(s, seq);
         rc = store_remove(s->store, seq, NULL);
+    }
     int end = store_end(s->store, rc == 0 ? w : NULL);
     limits_count(s);
     return rc == 0 ? end : rc;

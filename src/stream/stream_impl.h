@@ -114,7 +114,9 @@ struct stream {
     bool (*wanted)(void *arg, struct mf_slice subject);
     void *wanted_arg;
     bool emptied;         /* by first_seq, a purge, a restore: it has a first sequence */
-    struct mf_buf rolled; /* announce.c: roll-ups on their way to the disk */
+    struct mf_buf rolled; /* announce.c: roll-ups that observers were not told of, */
+    size_t rolled_at;     /* from here on, */
+    uint64_t rolled_upto; /* and on disk up to this sequence */
     uint64_t announced;   /* observers know all up to here */
     struct store_wait poke;
     bool poked, poke_again;

@@ -36,6 +36,8 @@ static int change_one(struct stream *s, struct stream_life_change *c)
 
     if (subject != NULL)
         linked_changed(s, mf_str(subject), before);
+    if (subject != NULL && c->infinite && !c->pinned)
+        linked_look(s, mf_str(subject)); /* its record may have ceased since that was decided */
     free(subject);
     return rc;
 }

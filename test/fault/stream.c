@@ -222,10 +222,13 @@ static void look(size_t done)
     world_init(&x);
     MUST(crash_io_image(w.io, at.cut, at.mode, at.seed + at.variant, &disk) == 0, "no image");
     world_files(&x, disk);
-    /* At the time before the operation: nothing more is due than was swept.  Without a policy no
-     * time counts but that on disk. */
-    if (governed)
+    /* At the time before the operation: nothing more is due than was swept.  At its own time, if
+     * something of it is on disk that happened then.  Without a policy no time counts but that on
+     * disk. */
+    if (governed) {
         x.now_ns = step[done - 1].now_ns;
+        x.later_ns = step[done < steps ? done : steps - 1].now_ns;
+    }
     world_open(&x, &cfg);
     show(&x, &now);
     bool after = done < steps && same(&now, &step[done].shown);

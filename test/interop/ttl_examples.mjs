@@ -401,18 +401,18 @@ const REFERENCE = {
     assert.deepEqual(JSON.parse(/const rules = (\[[^]*?\n\]);/.exec(under("b. ")[0].text)[1].replace(/([{,] )(\w+):/g, '$1"$2":').replace(/,\n\]/, "\n]")), JSON.parse(rules), "as in example b");
   },
   "TTL expressions": async () => assert.match(one("TTL expressions", "grammar").text, /^ttl +:= /),
-  "How long does a key still live?": async (t) => {
+  "Time left of a key": async (t) => {
     const { s, nc } = await ownServer(t);
     await (await new Kvm(nc).create("drafts", { metadata: policy({ default: "24h" }).metadata })).put("alice.7f3a", "x");
-    await new Section(t, s, under("How long does a key still live?")).run();
+    await new Section(t, s, under("Time left of a key")).run();
   },
   // REQUEST -> ANSWER, of STATS.
-  "See what ends when": async (t) => {
+  "Which messages expire when": async (t) => {
     const { stream } = await ownServer(t);
     const c = stream("S");
     await c.create({ subjects: ["s.>"], ...policy({ default: "24h" }) });
     await c.pub("user.a", "x");
-    for (const b of all.filter((x) => x.heading === "See what ends when")) {
+    for (const b of all.filter((x) => x.heading === "Which messages expire when")) {
       const [request, answer] = b.text.split(" -> ").map(shown);
       sameShape(answer, await ttl(c, "STATS.S", request), { values: false });
     }
@@ -432,13 +432,13 @@ const REFERENCE = {
       sameShape(answer, real, { values: request.test !== undefined }); // other requests count what is stored
     }
   },
-  "Old messages follow: BACKFILL": async (t) => {
+  "Apply a policy to old messages: BACKFILL": async (t) => {
     const { stream } = await ownServer(t);
     const c = stream("S");
     await c.create({ subjects: ["s.>"] });
     for (let i = 0; i < 100; i++) await c.pub("a", "x");
     await c.update({ subjects: ["s.>"], ...policy({ default: "24h" }) });
-    const requests = one("Old messages follow: BACKFILL", "requests").text.match(/\{[^}]*\}/g);
+    const requests = one("Apply a policy to old messages: BACKFILL", "requests").text.match(/\{[^}]*\}/g);
     assert.equal(requests.length, 6);
     for (const body of requests) {
       const r = await ask(c, "BACKFILL.S", body);

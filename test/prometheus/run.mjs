@@ -56,7 +56,7 @@ const told = {
       exp_labels: { severity: "warning", account: "APP", stream: "S", instance: "a" },
       exp_annotations: {
         summary: "APP/S: 11% of the messages never expire",
-        description: "More than 10 % of a stream with a TTL policy has no end. See who asks for it: nats req '$MAYFLY.TTL.LIST.S' '{\"state\":\"infinite\"}'; deny it with mayfly.ttl.never=deny.",
+        description: "More than 10 % of the messages of a stream with a TTL policy are infinite. List them: nats req '$MAYFLY.TTL.LIST.S' '{\"state\":\"infinite\"}'; deny it with mayfly.ttl.never=deny.",
       },
     }],
   }],

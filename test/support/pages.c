@@ -105,6 +105,7 @@ static void page_long(void *arg, const struct monitor_request *q, struct monitor
     long_pages += p != NULL;
     if (p == NULL || monitor_param_u64(q, r, "n", &p->n) != 0)
         abort();
+    r->urgent = monitor_param(q, "urgent") != NULL;
     doc_add(r->doc, steps, p, long_free);
 }
 

@@ -120,6 +120,8 @@ void world_open(struct world *w, const struct stream_config *cfg)
     MUST(store_open(&st, &o, w->io, &e) == 0, "%s", e.text);
     MUST(store_attach(st, w->loop, &e) == 0, "%s", e.text);
     MUST(stream_new(&w->stream, &c, w->now_ns, st, &w->host, &e) == 0, "%s", e.text);
+    if (w->later_ns != 0 && stream_clock_floor(w->stream) > w->now_ns)
+        w->now_ns = w->later_ns;
     world_turns(w);
 }
 

@@ -15,6 +15,7 @@ struct world {
     uint64_t batches, fasts;
     struct stream *stream; /* NULL: closed */
     int64_t now_ns;
+    int64_t later_ns;   /* not 0: the time, if the files that are opened know of one after now_ns */
     int64_t step_ns;    /* each look at the clock takes so long */
     int64_t behind_ns;  /* the wall clock, which was set back */
     struct mf_buf said; /* what the stream published: "subject|header|payload\n" */

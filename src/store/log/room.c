@@ -41,6 +41,12 @@ static uint64_t reserve(const struct segment *seg)
     return seg->size / (seg->size <= 1u << 20 ? 2 : 4);
 }
 
+/* What a segment for n bytes of records needs at least, in whole pages. */
+static uint64_t least_size(size_t n)
+{
+    return (n + SEGMENT_PAGE + SEGMENT_TAIL + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE;
+}
+
 /* The next segment is there, and large enough. */
 static bool next_fits(const struct store *s, size_t n)
 {
@@ -95,6 +101,21 @@ static bool is_shortage(int code)
     return code == MF_FULL || code == MF_AGAIN;
 }
 
+/* As blank_make(); of the largest smaller size where there is no space, but not below least. */
+static int blank_make_some(struct store *s, struct blank *b, uint64_t size, uint64_t least,
+                           struct mf_error *e)
+{
+    int rc = MF_FULL;
+
+    if (least < s->o.segment_min)
+        least = s->o.segment_min;
+    if (size < least)
+        size = least;
+    for (; rc == MF_FULL && size != 0; size = segs_smaller(size, least))
+        rc = blank_make(s, b, size, e);
+    return rc;
+}
+
 /* A new file, or a larger one; false: there is no space. */
 static bool next_make(struct store *s, size_t n)
 {
@@ -112,7 +133,7 @@ static bool next_make(struct store *s, size_t n)
         p->size = 0;
     }
     bool had = s->ahead.file != NULL;
-    int rc = blank_make(s, &s->ahead, segs_next_size(s, n), &e);
+    int rc = blank_make_some(s, &s->ahead, segs_modest(s, segs_next_size(s, n)), least_size(n), &e);
     if (is_shortage(rc) && !had && !p->allocated)
         spare_lacks_space(s, &e);
     else if (rc != 0 && !is_shortage(rc))
@@ -162,11 +183,13 @@ static bool here_made(struct store *s)
         s->made_blind = now->number;
         return true;
     }
-    int rc = blank_make(s, &b, now->size, &e);
+    int rc = blank_make_some(s, &b, now->size, s->o.segment_min, &e);
     if (is_shortage(rc))
         spare_lacks_space(s, &e);
     else if (rc != 0)
         s->made_blind = now->number;
+    else
+        now->size = b.size; /* nothing was placed here yet */
     now->file = b.file;
     now->blank = b.file != NULL;
     now->blank_id = b.id;
@@ -182,14 +205,14 @@ bool room_for(struct store *s, size_t n, bool frees)
 {
     const struct segment *now = segs_current(s);
 
-    if (!place_free(s, n, frees) || !here_made(s))
-        return false;
+    if (!place_free(s, n, frees) || !here_made(s) || !place_free(s, n, frees))
+        return false; /* a tiny spare that became this segment may be too small */
     if (takes(s, now, n + (frees ? 0 : reserve(now))))
         return true;
     if (s->full)
         return true; /* in the next, which is there */
     if (takes(s, now, n))
-        return s->spare.allocated || next_made(s, 0);
+        return (s->spare.allocated && s->spare.size >= s->o.segment_min) || next_made(s, 0);
     return next_made(s, n + (frees ? 0 : SLACK));
 }
 

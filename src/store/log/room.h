@@ -18,6 +18,10 @@ struct segment *segs_add(struct store *s, uint64_t number, uint64_t size);
 void segs_drop_first(struct store *s);
 void segs_fini(struct store *s);
 uint64_t segs_next_size(const struct store *s, size_t need);
+/* The next size to try where the disk has no space for `size`; 0: least was tried.  Whole pages if
+ * least is. */
+uint64_t segs_smaller(uint64_t size, uint64_t least);
+uint64_t segs_modest(const struct store *s, uint64_t size); /* less where little space is free */
 int64_t segs_quick_until(const struct store *s); /* mono ns; 0: the log is not written fast */
 MF_MUSTCHECK int spare_init(struct store *s);
 void spare_trim(struct store *s);  /* one that is much too large goes */

@@ -2,9 +2,10 @@
  *
  * Preparing, happy path: spare_kick() > prepare_work(), on a worker, one slice after the other, so
  * that commits find the disk free in between > prepare_done(); who needs a new segment takes the
- * file (room.c), the commit renames it (commit.c).  Failure: out of space: the store is full until
- * a retry succeeds; any other error: no spare, and who needs one will find out.  Close: a running
- * slice is waited for, the file unlinked. */
+ * file (room.c), the commit renames it (commit.c).  Failure: out of space: smaller ones are tried.
+ * One that is smaller than segment_min is for removals alone: with it, or with none, the store is
+ * full until a retry succeeds.  Any other error: no spare, and the commit that needs one fails by
+ * itself.  Close: a running slice is waited for, the file unlinked. */
 #include "store/store_impl.h"
 
 #include "base/clock.h"
@@ -147,6 +148,23 @@ uint64_t segs_next_size(const struct store *s, size_t need)
     return size < least ? least : size;
 }
 
+uint64_t segs_smaller(uint64_t size, uint64_t least)
+{
+    uint64_t quarter = size / 4 / SEGMENT_PAGE * SEGMENT_PAGE;
+
+    return size <= least ? 0 : quarter < least ? least : quarter;
+}
+
+/* An eighth of what is free, so that one log that is written fast leaves space for others. */
+uint64_t segs_modest(const struct store *s, uint64_t size)
+{
+    uint64_t space = s->io->space == NULL ? 0 : s->io->space(s->io);
+
+    while (space > 0 && size > space / 8 && size > s->o.segment_min)
+        size = segs_smaller(size, s->o.segment_min);
+    return size;
+}
+
 /* --- the spare ------------------------------------------------------------------------------ */
 
 void spare_name(uint32_t id, char dst[32])
@@ -196,6 +214,13 @@ void spare_lacks_space(struct store *s, const struct mf_error *e)
         spare_later(s);
 }
 
+static void spare_suffices(struct store *s)
+{
+    if (s->full)
+        log_info("store %s: there is space again", s->name);
+    s->full = false;
+}
+
 static void drop_work(struct store *s)
 {
     char name[32];
@@ -216,38 +241,42 @@ static void drop_done(struct store *s)
     store_progress(s);
 }
 
+/* A new file with its space: p->got is p->size, or of the largest smaller size that the disk has.
+ */
+static int prepare_file(struct store *s) /* on a worker */
+{
+    struct spare *p = &s->spare;
+    char name[32];
+
+    spare_name(p->id, name);
+    for (uint64_t size = p->size; size != 0; size = segs_smaller(size, SEGMENT_TINY)) {
+        p->got = size;
+        p->status = segment_file(s->io, name, size, &p->file, &p->error);
+        if (p->status != MF_FULL)
+            break;
+    }
+    return p->status;
+}
+
 static void prepare_work(void *arg) /* on a worker */
 {
     struct store *s = arg;
     struct spare *p = &s->spare;
     static const uint8_t zeros[SLICE];
-    char name[32];
 
     if (p->dropping) {
         drop_work(s);
         return;
     }
     p->status = 0;
-    if (p->file == NULL) {
-        spare_name(p->id, name);
-        p->status = s->io->open(s->io, name, true, &p->file, &p->error);
-        if (p->status == MF_EXISTS && s->io->unlink(s->io, name, &p->error) == 0)
-            p->status = s->io->open(s->io, name, true, &p->file, &p->error);
-        if (p->status != 0)
-            return;
-        if (s->io->allocate != NULL)
-            p->status = s->io->allocate(s->io, p->file, p->size, &p->error);
-        if (p->status != 0)
-            return;
-    }
+    if (p->file == NULL && prepare_file(s) != 0)
+        return;
     if (s->o.sync != STORE_SYNC_ALWAYS) {
         /* Nobody waits for a sync here: reserving the space is enough. */
-        if (s->io->allocate == NULL)
-            p->status = s->io->truncate(s->io, p->file, p->size, &p->error);
-        p->written = p->size;
+        p->written = p->got;
         return;
     }
-    size_t n = p->size - p->written < SLICE ? (size_t)(p->size - p->written) : SLICE;
+    size_t n = p->got - p->written < SLICE ? (size_t)(p->got - p->written) : SLICE;
     p->status = s->io->pwrite(s->io, p->file, zeros, n, p->written, &p->error);
     if (p->status == 0)
         p->status = s->io->sync(s->io, p->file, &p->error);
@@ -272,6 +301,18 @@ static void spare_drop(struct store *s)
     p->size = p->written = 0;
 }
 
+static void prepare_start(struct store *s, uint64_t size)
+{
+    struct spare *p = &s->spare;
+
+    p->size = size;
+    p->written = 0;
+    p->grown = false;
+    p->busy = true;
+    p->id = ++s->blanks;
+    loop_job_submit(p->job);
+}
+
 static void prepare_done(void *arg)
 {
     struct store *s = arg;
@@ -282,6 +323,14 @@ static void prepare_done(void *arg)
         return;
     }
     p->busy = p->allocated = false;
+    p->size = p->got;
+    if (p->status == MF_FULL && p->file != NULL && p->size > SEGMENT_TINY && !s->closing) {
+        /* No space was reserved with the file's size: a smaller one may do. */
+        uint64_t size = segs_smaller(p->size, SEGMENT_TINY);
+        spare_drop(s);
+        prepare_start(s, size);
+        return;
+    }
     if (p->status != 0) {
         spare_drop(s);
         bool lacks = p->status == MF_FULL || p->status == MF_AGAIN;
@@ -303,9 +352,10 @@ static void prepare_done(void *arg)
         }
     } else {
         p->ready = true;
-        if (s->full)
-            log_info("store %s: there is space again", s->name);
-        s->full = false;
+        if (p->size < s->o.segment_min)
+            spare_lacks_space(s, &p->error);
+        else
+            spare_suffices(s);
     }
     store_progress(s);
 }
@@ -343,14 +393,13 @@ void spare_kick(struct store *s)
     /* Much larger than is wanted by now: give the space back. */
     if (!spare_wanted(s))
         spare_trim(s);
-    if (p->busy || p->ready || p->later || s->closing || s->failed != 0 || !spare_wanted(s))
+    if (p->busy || p->later || s->closing || s->failed != 0 || !spare_wanted(s))
         return;
-    p->size = segs_next_size(s, 0);
-    p->written = 0;
-    p->grown = false;
-    p->busy = true;
-    p->id = ++s->blanks;
-    loop_job_submit(p->job);
+    if (p->ready && s->full && p->size < s->o.segment_min)
+        spare_drop(s); /* a tiny one: there may be space for more by now */
+    if (p->ready)
+        return;
+    prepare_start(s, segs_modest(s, segs_next_size(s, 0)));
 }
 
 void spare_again(struct store *s)
@@ -374,9 +423,7 @@ void spare_offer(struct store *s, struct store_file *f, uint64_t size)
     p->size = p->written = size;
     p->grown = false;
     p->ready = true;
-    if (s->full)
-        log_info("store %s: there is space again", s->name);
-    s->full = false;
+    spare_suffices(s);
 }
 
 int spare_init(struct store *s)

@@ -182,6 +182,50 @@ static void test_answers_in_slices_are_the_same(void)
     same_in_slices("$MAYFLY.TTL.STATS.T", "{\"filter\":\"T.*.5\"}");
 }
 
+/* --- changes of many -------------------------------------------------------------------------- */
+
+/* A client's request: it does not wait behind what others asked for. */
+static struct inbox *send_as_client(const char *subject, const char *reply, const char *body)
+{
+    struct inbox *b = listen_on("A", reply);
+    struct account *account = accounts_get(accounts, "A");
+    struct mf_msg m = {.subject = mf_str(subject), .reply = mf_str(reply), .payload = mf_str(body)};
+
+    (void)account_publish(account,
+                          &(struct router_msg){.route = m.subject, .msg = &m, .origin = account});
+    return b;
+}
+
+/* Looked at by the page before it was persisted: what was acknowledged meanwhile holds. */
+static void test_a_page_takes_back_nothing_that_came_meanwhile(void)
+{
+    static const char *const pages[] = {"TOUCH.S", "{\"filter\":\"S.>\"}", "SET.S",
+                                        "{\"filter\":\"S.>\",\"ttl\":\"1h\",\"if\":\"set\"}"};
+    char subject[64];
+
+    start("");
+    create("A", "S", DAY);
+    fill("A", "S", 40, 40, 40);
+    for (unsigned i = 0; i < 4; i += 2) {
+        work_set_steps(loop, 2);
+        (void)snprintf(subject, sizeof subject, "$MAYFLY.TTL.%s", pages[i]);
+        struct inbox *page = send("A", subject, pages[i + 1]);
+        for (int turns = 0; turns < 5; turns++)
+            loop_turn(loop);
+        TEST_ASSERT_EQUAL_UINT(0, page->count);
+        (void)snprintf(subject, sizeof subject, "$MAYFLY.TTL.PERSIST.S.S.%u.0", i);
+        struct inbox *persist = send_as_client(subject, "persist", "");
+        wait_for(persist);
+        TEST_ASSERT_EQUAL_UINT(0, page->count);
+        wait_for(page);
+        has(mf_buf_cstr(&page->text), i == 0 ? "\"count\":39,\"skipped\":1" : "\"count\":38,");
+        work_set_steps(loop, 0);
+        (void)snprintf(subject, sizeof subject, "$MAYFLY.TTL.GET.S.S.%u.0", i);
+        has(ask("A", subject, ""), "\"state\":\"infinite\"");
+        forget_inboxes();
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -190,5 +234,6 @@ int main(void)
     RUN_TEST(test_a_sum_that_nobody_waits_for_takes_no_turns);
     RUN_TEST(test_groups_filters_and_trials_take_turns_by_what_they_look_at);
     RUN_TEST(test_answers_in_slices_are_the_same);
+    RUN_TEST(test_a_page_takes_back_nothing_that_came_meanwhile);
     return UNITY_END();
 }

@@ -291,6 +291,9 @@ static void test_too_many_long_pages_are_refused_and_end_with_their_readers(void
     assert_body("Too many pages are being made. Try again later.\n");
     get("/varz", ""); /* short ones need no place */
     assert_body("{\"hello\":\"varz\"}");
+    get("/long?n=5000&urgent=1", ""); /* nor do urgent ones */
+    assert_in_head("HTTP/1.1 200 OK\r\n");
+    assert_big(body.ptr, body.len, 5000);
     for (int i = 0; i < FULL; i++)
         tcp_close(&many[i]);
     await_long(0);

@@ -157,8 +157,12 @@ static void test_advertised_address_is_told_instead_of_the_own(void)
 
 static int health(struct healthz_query q)
 {
+    int status = 0;
+
     again();
-    return page_healthz(&s, &q, &w, NULL);
+    page_healthz(&s, &q, fresh_doc(), NULL, &status);
+    finish();
+    return status;
 }
 
 static void test_health_without_jetstream_is_ok_whatever_stream_is_named(void)
@@ -204,12 +208,30 @@ static void test_health_of_jetstream_that_is_not_served_is_bad(void)
 static const struct health_problem *problems;
 static size_t nproblems;
 
-static void guest_health(void *arg, const struct health_query *q, health_tell tell, void *tell_arg)
+static struct {
+    health_tell tell;
+    void *arg;
+    size_t at;
+} patient;
+
+static bool guest_health_step(struct doc *on, void *state)
 {
+    (void)on, (void)state;
+    if (patient.at < nproblems)
+        patient.tell(patient.arg, &problems[patient.at++]);
+    return patient.at < nproblems;
+}
+static void guest_health(void *arg, const struct health_query *q, struct doc *d, health_tell tell,
+                         void *tell_arg)
+{
+    static const doc_step steps[] = {guest_health_step, NULL};
+
     TEST_ASSERT_EQUAL_PTR(&s, arg);
     TEST_ASSERT_EQUAL_STRING("A", q->account);
-    for (size_t i = 0; i < nproblems; i++)
-        tell(tell_arg, &problems[i]);
+    patient.tell = tell;
+    patient.arg = tell_arg;
+    patient.at = 0;
+    doc_add(d, steps, &patient, NULL);
 }
 static void guest_varz(void *arg, struct jsonw *to, bool paths)
 {
@@ -276,10 +298,12 @@ static void test_pages_show_what_the_guest_writes(void)
     page_varz(&s, &w, NULL);
     TEST_ASSERT_TRUE(json_is_true(at("jetstream.paths")));
     again();
-    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "A", &w, NULL, &err));
+    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "A", fresh_doc(), NULL, &err));
+    finish();
     TEST_ASSERT_TRUE(json_is_true(at("account_detail.jetstream_enabled")));
     again();
-    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "B", &w, NULL, &err));
+    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "B", fresh_doc(), NULL, &err));
+    finish();
     TEST_ASSERT_TRUE(json_is_false(at("account_detail.jetstream_enabled")));
     again();
     page_metrics(&s, fresh_doc());
@@ -405,17 +429,65 @@ static void test_accountz_shows_doors_and_refuses_strangers(void)
     serve(
         "accounts { A { exports: [ {service: \"q.*\", response_type: stream, accounts: [B]} ] }\n"
         "B { imports: [ {service: {account: A, subject: \"q.*\"}, to: \"z.*\", share: true} ] } }");
-    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "A", &w, NULL, &err));
+    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "A", fresh_doc(), NULL, &err));
+    finish();
     TEST_ASSERT_EQUAL_STRING("Streamed", text_at("account_detail.exports.0.response_type"));
     TEST_ASSERT_EQUAL_STRING("B", text_at("account_detail.exports.0.approved_accounts.0"));
     again();
-    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "B", &w, NULL, &err));
+    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "B", fresh_doc(), NULL, &err));
+    finish();
     TEST_ASSERT_EQUAL_STRING("z.*", text_at("account_detail.imports.0.to"));
     TEST_ASSERT_TRUE(json_is_true(at("account_detail.imports.0.share")));
     TEST_ASSERT_EQUAL_STRING("$SYS.REQ.ACCOUNT.B.CONNZ",
                              text_at("account_detail.imports.1.subject"));
-    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, page_accountz(&s, "C", &w, NULL, &err));
+    TEST_ASSERT_EQUAL_INT(MF_NOTFOUND, page_accountz(&s, "C", fresh_doc(), NULL, &err));
     TEST_ASSERT_EQUAL_STRING("Account C does not exist", err.text);
+    doc_fini(&doc);
+}
+
+static struct work_owner owner;
+static unsigned finished;
+
+static void made(struct doc *on)
+{
+    (void)on;
+    finished++;
+}
+
+/* Turns of so many steps until the list of n accounts is whole. */
+static unsigned turns_of_names(unsigned n)
+{
+    struct mf_buf conf = MF_BUF_INIT;
+    unsigned turns = 0;
+
+    mf_buf_puts(&conf, "accounts {");
+    for (unsigned i = 0; i < n; i++)
+        mf_buf_printf(&conf, "%s A%05u {}", i == 0 ? "" : ",", i);
+    mf_buf_puts(&conf, " }");
+    serve(mf_buf_cstr(&conf));
+    mf_buf_fini(&conf);
+    again();
+    TEST_ASSERT_EQUAL_INT(0, page_accountz(&s, "", fresh_doc(), NULL, &err));
+    work_set_steps(s.loop, 10);
+    finished = 0;
+    doc_start(&doc, &owner, made);
+    for (; finished == 0 && turns < 100000; turns++)
+        loop_turn(s.loop);
+    TEST_ASSERT_EQUAL_UINT(1, finished);
+    finish();
+    TEST_ASSERT_EQUAL_size_t(n + 2, json_array_size(at("accounts"))); /* $G and $SYS, too */
+    return turns;
+}
+
+static void test_names_of_accounts_are_listed_in_slices(void)
+{
+    unsigned few = turns_of_names(100), many;
+
+    tearDown();
+    setUp();
+    many = turns_of_names(1000);
+    TEST_ASSERT_GREATER_THAN_UINT(40, many);
+    TEST_ASSERT_UINT_WITHIN(3 * few, 10 * few, many);
 }
 
 /* --- texts for others' parsers ---------------------------------------------------------------- */
@@ -461,6 +533,7 @@ int main(void)
     RUN_TEST(test_connz_refuses_in_nats_servers_words);
     RUN_TEST(test_accstatz_shows_accounts_in_use_or_all);
     RUN_TEST(test_accountz_shows_doors_and_refuses_strangers);
+    RUN_TEST(test_names_of_accounts_are_listed_in_slices);
     RUN_TEST(test_names_are_escaped_in_metrics_and_html);
     RUN_TEST(test_usage_is_of_this_process);
     return UNITY_END();

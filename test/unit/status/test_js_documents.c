@@ -214,6 +214,74 @@ static void test_metrics_go_through_streams_in_slices(void)
     close_status();
 }
 
+static void tell(void *arg, const struct health_problem *p)
+{
+    (void)p;
+    ++*(unsigned *)arg;
+}
+
+static unsigned turns_of_health(const char *account)
+{
+    unsigned problems = 0, turns;
+
+    finished = 0;
+    doc_init(&doc, loop, JSONW_COMPACT);
+    js_status_health(status, &(struct health_query){.account = account}, &doc, tell, &problems);
+    turns = turns_to_the_end();
+    doc_fini(&doc);
+    TEST_ASSERT_EQUAL_UINT(0, problems);
+    return turns;
+}
+
+static void test_health_goes_through_streams_in_slices(void)
+{
+    unsigned small, large;
+
+    open_status();
+    streams("A", 0, 100);
+    streams("B", 0, 100);
+    work_set_steps(loop, 10);
+    small = turns_of_health("A");
+    TEST_ASSERT_UINT_WITHIN(small / 5 + 1, 2 * small, turns_of_health(NULL));
+    work_set_steps(loop, 0);
+    streams("A", 100, 1000);
+    work_set_steps(loop, 10);
+    large = turns_of_health("A");
+    TEST_ASSERT_GREATER_THAN_UINT(40, large); /* a step for each stream; a turn has 20 */
+    TEST_ASSERT_LESS_THAN_UINT(15 * small, large);
+    close_status();
+}
+
+/* The stream that was looked at last goes, and the account's others are still looked at. */
+static void test_health_goes_on_when_streams_go(void)
+{
+    unsigned problems = 0;
+    char subject[64];
+
+    open_status();
+    streams("A", 0, 60);
+    finished = 0;
+    doc_init(&doc, loop, JSONW_COMPACT);
+    js_status_health(status, &(struct health_query){.account = "A"}, &doc, tell, &problems);
+    work_set_steps(loop, 1);
+    doc_start(&doc, &owner, done);
+    for (int i = 0; i < 10; i++)
+        loop_turn(loop);
+    TEST_ASSERT_EQUAL_UINT(0, finished);
+    work_set_steps(loop, 0);
+    for (unsigned i = 0; i < 60; i += 2) {
+        (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.DELETE.A%05u", i);
+        (void)send("A", subject, "");
+    }
+    for (int i = 0; finished == 0 && i < 100000; i++)
+        loop_turn(loop);
+    TEST_ASSERT_EQUAL_UINT(1, finished);
+    TEST_ASSERT_EQUAL_INT(0, doc.rc);
+    TEST_ASSERT_EQUAL_UINT(0, problems);
+    doc_fini(&doc);
+    close_status();
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -222,5 +290,7 @@ int main(void)
     RUN_TEST(test_slices_do_not_change_the_text);
     RUN_TEST(test_streams_go_while_they_are_shown);
     RUN_TEST(test_metrics_go_through_streams_in_slices);
+    RUN_TEST(test_health_goes_through_streams_in_slices);
+    RUN_TEST(test_health_goes_on_when_streams_go);
     return UNITY_END();
 }

@@ -211,10 +211,15 @@ static void tell(void *arg, const struct health_problem *p)
 }
 static int health(const char *account, const char *stream, const char *consumer)
 {
+    struct doc d;
     int n = 0;
 
     told[0] = '\0';
-    js_status_health(status, &(struct health_query){account, stream, consumer}, tell, &n);
+    doc_init(&d, loop, JSONW_COMPACT);
+    js_status_health(status, &(struct health_query){account, stream, consumer}, &d, tell, &n);
+    doc_finish(&d);
+    TEST_ASSERT_EQUAL_INT(0, d.rc);
+    doc_fini(&d);
     return n;
 }
 

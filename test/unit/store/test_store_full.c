@@ -433,6 +433,117 @@ static void test_a_spare_that_grows_is_synced_before_its_header(void)
     d.io->pwrite = growing.real.pwrite;
 }
 
+static bool sated(void *arg)
+{
+    return !store_full(arg);
+}
+
+/* Messages in turns of a few, until one is refused: how many were not. */
+static size_t fill(void)
+{
+    static char body[1001];
+    struct mark m;
+    size_t n = 0;
+
+    memset(body, 'x', sizeof body - 1);
+    for (; append(&m, "k", body, 0) == 0; n++) {
+        TEST_ASSERT_LESS_THAN_size_t(100000, n);
+        drive_until(&d, called, &m, "a message");
+        TEST_ASSERT_EQUAL_INT(0, m.status);
+    }
+    drive_idle(&d);
+    return n;
+}
+
+/* A log that is written fast, in a segment of 1 MiB that has just begun.  kept: a small message of
+ * each of the two segments before it. */
+static void start_fast(uint64_t kept[2])
+{
+    static char body[15000];
+    size_t segments = 0;
+
+    memset(body, 'x', sizeof body - 1);
+    drive_fini(&d);
+    start((struct store_opts){.segment_min = 64u << 10, .segment_max = 16u << 20, .name = "test"});
+    for (int i = 0; i < 1000 && segs_current(d.store)->size < 1u << 20; i++) {
+        if (d.store->segs.count > segments && segments < 2)
+            kept[segments++] = put("kept", "v");
+        put("k", body);
+    }
+    TEST_ASSERT_EQUAL_UINT64(1u << 20, segs_current(d.store)->size);
+    TEST_ASSERT_EQUAL_size_t(2, segments);
+}
+
+/* A log that is written fast asks for segments four times as large as the one before.  Where the
+ * disk has no space for such a one, smaller ones serve, down to the smallest. */
+static void test_a_nearly_full_disk_is_filled_with_smaller_segments(void)
+{
+    uint64_t kept[2];
+
+    for (int at_once = 0; at_once < 2; at_once++) {
+        start_fast(kept);
+        const struct segment *now = segs_current(d.store);
+        uint64_t left = 500000, room = now->size - now->end + left;
+        fault_io_budget(d.io, fault_io_used(d.io) + left);
+        size_t n = at_once ? burst(1000) : fill();
+        drive_idle(&d);
+        if (at_once)
+            assert_stored(n);
+        /* All but what is less than a smallest segment, the reserve of the last one, and pages. */
+        size_t each = 1040 + (at_once ? 0 : RECORD_COMMIT_SIZE);
+        TEST_ASSERT_GREATER_THAN_UINT64(room - (128u << 10), n * each);
+        TEST_ASSERT_TRUE(store_full(d.store));
+        fault_io_budget(d.io, UINT64_MAX);
+        drive_until(&d, sated, d.store, "space again");
+        put("k", "v");
+    }
+}
+
+static bool alone(void *arg)
+{
+    struct store *s = arg;
+
+    fault_io_budget(d.io, fault_io_used(d.io) + 24576);
+    return s->segs.count == 1;
+}
+
+static bool takes_one(void *arg)
+{
+    static char body[1001];
+
+    memset(body, 'x', sizeof body - 1);
+    return append(arg, "k", body, 0) == 0;
+}
+
+/* Little is alive in the only segment, which is large, and others have left no space for a smallest
+ * one beside it.  A tiny one is enough to give the large one up, and messages are accepted again.
+ */
+static void test_a_dead_log_on_a_full_disk_makes_room(void)
+{
+    uint64_t msgs, bytes, last, kept[2];
+    struct mark m[3];
+
+    start_fast(kept);
+    fault_io_budget(d.io, fault_io_used(d.io));
+    fill();
+    TEST_ASSERT_TRUE(store_full(d.store));
+    store_accepted(d.store, &msgs, &bytes, &last);
+    TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, kept[0] + 1, kept[1] - 1, wait(&m[0])));
+    TEST_ASSERT_EQUAL_INT(0, store_remove_range(d.store, kept[1] + 1, last, wait(&m[1])));
+    drive_until(&d, called, &m[1], "the removals");
+    drive_until(&d, alone, d.store, "the other segments to go");
+    TEST_ASSERT_FALSE(d.store->spare.ready);
+    TEST_ASSERT_EQUAL_UINT64(1u << 20, segs_current(d.store)->size);
+    drive_until(&d, takes_one, &m[2], "room");
+    drive_until(&d, called, &m[2], "the message");
+    TEST_ASSERT_EQUAL_INT(0, m[2].status);
+    TEST_ASSERT_EQUAL_UINT64(3, messages());
+    fault_io_budget(d.io, UINT64_MAX);
+    drive_close(&d);
+    drive_open(&d);
+    TEST_ASSERT_EQUAL_UINT64(3, messages());
+}
+
 int main(void)
 {
     must_quiet();
@@ -450,5 +561,7 @@ int main(void)
     RUN_TEST(test_a_spare_serves_the_segment_that_has_no_file);
     RUN_TEST(test_a_copy_without_room_is_not_tried_all_the_time);
     RUN_TEST(test_a_spare_that_grows_is_synced_before_its_header);
+    RUN_TEST(test_a_nearly_full_disk_is_filled_with_smaller_segments);
+    RUN_TEST(test_a_dead_log_on_a_full_disk_makes_room);
     return UNITY_END();
 }
