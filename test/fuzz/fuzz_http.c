@@ -59,7 +59,7 @@ static void check_query(const struct http_request *r)
         return;
     FUZZ_CHECK(q.path[0] == '/' || mf_eq_str(r->path, "*"));
     for (size_t i = 0; i < MF_COUNT(names); i++) {
-        struct monitor_reply reply = {200, "", &body, NULL};
+        struct monitor_reply reply = {.status = 200, .content_type = "", .body = &body};
         bool flag;
         int64_t number;
         uint64_t count;
