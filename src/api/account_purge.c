@@ -1,12 +1,12 @@
-/* account_purge.c: $JS.API.ACCOUNT.PURGE.<account>, asked by the system account: every stream of an
- * account is deleted.
+/* account_purge.c: $JS.API.ACCOUNT.PURGE.<account>, a request of the system account: deletes every
+ * stream of an account.
  *
- * Happy path: a second call, of the account that loses its streams, deletes them one after the
- * other in the order of names (purge_next), so that streams which are made meanwhile cannot keep it
- * busy for ever; then the asker is answered.
- * Failure: the first stream that cannot be deleted ends it, and the answer says why.
- * Close: whichever of the two calls is freed first lets the other one know; without the call that
- * works, nobody answers. */
+ * Happy path: a second call, of the purged account, deletes the streams one after the other in the
+ * order of names (purge_next), so that streams created meanwhile cannot keep it busy for ever; then
+ * the first call is answered.
+ * Failure: the first stream that cannot be deleted ends the purge, and the answer says why.
+ * Close: a call that is freed notifies the other one; without the second call there is no answer.
+ */
 #include "api/account_purge_impl.h"
 
 #include "api/api_impl.h"

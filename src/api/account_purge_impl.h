@@ -4,8 +4,8 @@
 
 struct api_call;
 
-/* A call of the system account; its third token names the account.  Answers when the last stream is
- * gone from the disk.  Streams are deleted one at a time: O(streams) in turns of the loop. */
+/* A call of the system account; its third token names the account.  Answers when the last stream
+ * was deleted from disk.  Streams are deleted one at a time: O(streams) turns of the loop. */
 void account_purge_handle(struct api_call *call);
 
 #endif

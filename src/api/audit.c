@@ -15,7 +15,7 @@ bool advisory_audited(const struct api_account *aa)
 /* An audit of a long request or response, written in slices; call->state. */
 struct audit {
     struct event v;
-    struct mf_slice request, response; /* what is left of them */
+    struct mf_slice request, response; /* their remaining parts */
     bool requested;                    /* the request is complete */
 };
 #define AUDIT_AT_ONCE 65536

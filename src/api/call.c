@@ -1,13 +1,13 @@
 /* call.c: one request, from its arrival to its reply.
  *
- * Happy path: api_call_new() copies the request; its handler answers at once, or starts something
- * that answers later (long work: in slices, queue.c), with api_reply_*(), which send, count, tell
- * the auditors and free the call.
- * Busy: a request for a stream that is being made or deleted waits (parked) and then runs again
- * from the start, so that it finds the world as it is by then.
+ * Happy path: api_call_new() copies the request; its handler answers at once, or starts work that
+ * answers later (long work: in slices, queue.c), with api_reply_*(), which send, count, audit and
+ * free the call.
+ * Busy: a request for a stream that is being created or deleted waits (parked) and then runs again
+ * from the start.
  * Settling: a read waits for earlier writes of its stream (settle.c) and then runs again.
- * Close: calls of an account that goes are freed when its catalog has closed; parked ones at once.
- */
+ * Close: parked calls of a closing account are freed at once, the others when its catalog has
+ * closed. */
 #include "api/api_impl.h"
 
 #include "codec/json.h"
@@ -86,7 +86,7 @@ void api_call_free(struct api_call *call)
     api_call_dequeue(call);
     mf_list_del(&call->link);
     settle_cancel(call);
-    mf_list_del(&call->busy.node); /* of its own making: it is in no list unless parked */
+    mf_list_del(&call->busy.node); /* in no list unless parked */
     mf_buf_fini(&call->out);
     api_call_set_state(call, NULL, NULL);
     arena_fini(&call->mem);
@@ -195,15 +195,15 @@ static void count(struct api_account *aa, bool error)
     }
 }
 
-/* When there is no memory for an answer, there is one that needs none. */
+/* Without memory for an answer, this one needs none. */
 void api_send_no_memory(struct api_account *aa, const struct api_service *service,
                         struct mf_slice subject, struct mf_slice reply, const char *type)
 {
     char text[256];
     int n = snprintf(text, sizeof text,
-                     "{\"type\":\"%s%s\",\"error\":{\"code\":503,\"err_code\":10023,"
+                     "{\"type\":\"%s%s\",\"error\":{\"code\":503,\"err_code\":%d,"
                      "\"description\":\"insufficient resources\"}}",
-                     service->type, type);
+                     service->type, type, JS_INSUFFICIENT_RESOURCES_CODE);
 
     log_error("account %s: %.*s: out of memory", account_name(aa->ja->account), MF_FMT(subject));
     count(aa, true);

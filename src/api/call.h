@@ -112,7 +112,8 @@ struct api_call {
 /* Replaces the handler's own memory.  state comes from malloc(), fini may be NULL. */
 void api_call_set_state(struct api_call *call, void *state, void (*fini)(void *state));
 void api_call_free(struct api_call *call); /* without a reply */
-/* Reads the body as JSON; strings live in call->mem.  False: 10025 was answered.  O(bytes). */
+/* Reads the body as JSON; strings live in call->mem.  False: JS_INVALID_JSON was answered.
+ * O(bytes). */
 MF_MUSTCHECK bool api_call_read(struct api_call *call, const struct json_type *t, void *out);
 /* True for no bytes and for an empty object. */
 bool api_body_empty(struct mf_slice body);
@@ -139,7 +140,7 @@ void api_reply_error_more(struct api_call *call, const struct js_error *e,
 void api_reply_no_memory(struct api_call *call);
 /* rc of a failed check: MF_NOMEM, or else *e. */
 void api_reply_refused(struct api_call *call, int rc, const struct js_error *e);
-/* rc of a failed JSON reader: MF_NOMEM, or else 10025 with its text. */
+/* rc of a failed JSON reader: MF_NOMEM, or else JS_INVALID_JSON with its text. */
 void api_reply_unread(struct api_call *call, int rc, const struct mf_error *why);
 
 #endif

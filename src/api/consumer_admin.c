@@ -1,10 +1,10 @@
-/* consumer_admin.c: CONSUMER.CREATE in all its forms, which is also how consumers are updated.
+/* consumer_admin.c: CONSUMER.CREATE in all its forms, which also updates consumers.
  *
- * Happy path: the request is read and checked in nats-server's order; the consumer's stream does it
- * and answers when it is on disk; the answer shows the consumer as it is then.
- * Failure: nothing was changed, and the first check that failed tells.
- * Close: consumers are ended before their stream, and who waits for one of them is answered then.
- */
+ * Happy path: the request is read and checked in nats-server's order; the stream's consumers
+ * execute it and answer after the commit; the answer shows the consumer as it is then.
+ * Failure: nothing was changed; the answer is the first check that failed.
+ * Close: consumers are closed before their stream, and requests that wait for one are answered
+ * then. */
 #include "api/api_impl.h"
 #include "api/api_impl.h"
 
@@ -16,13 +16,13 @@
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-/* What the subject says. */
+/* The parts of the subject. */
 struct target {
     enum { FORM_EPHEMERAL, FORM_NAMED, FORM_DURABLE } form;
     struct mf_slice stream, name, filter; /* filter: empty unless it is part of the subject */
 };
 
-/* What stands behind the first n tokens. */
+/* The tokens after the first n. */
 static struct mf_slice behind_tokens(struct mf_slice subject, unsigned n)
 {
     for (size_t i = 0; i < subject.len; i++)
@@ -121,8 +121,8 @@ static struct consumer *find_named(struct consumers *g, const char *name)
     return name == NULL || *name == '\0' ? NULL : consumers_find(g, mf_str(name));
 }
 
-/* Who copies a stream into another one asks under a name that stays the same.  Where acks count, it
- * becomes a durable one; elsewhere each gets a name of its own. */
+/* A follower of a stream asks under a name that stays the same.  If acks count, it becomes a
+ * durable consumer; otherwise each one gets a name of its own. */
 static int adapt_copier(struct consumer_config *c, const struct stream_config *s)
 {
     char suffix[GENERATED_LEN + 1];
@@ -150,7 +150,8 @@ void api_stream_identity(const struct stream *s, char out[9])
     sha256_short(mf_str(clock_rfc3339(created, stream_created_ns(s))), out);
 }
 
-/* Who copies a stream says which one it knows: another of the same name has nothing for it. */
+/* A follower sends the identity of the stream it knows: another stream of the same name is refused.
+ */
 static int check_identity(const struct api_call *call, const struct consumer_config *c,
                           const struct stream *s, struct js_error *e)
 {
@@ -186,7 +187,7 @@ static struct consumer_config_world world_of(struct api_account *aa, struct cons
     };
 }
 
-/* What a request cannot change of one that is there. */
+/* Checks that a request does not change fixed members of an existing consumer. */
 static void inherit(struct consumer_config *c, const struct consumer_config *now)
 {
     c->pause_until_ns = now->pause_until_ns; /* only PAUSE changes that */
@@ -226,7 +227,7 @@ static int check_config(struct api_call *call, struct consumer_request *r, struc
         return rc;
     if ((named = find_named(g, c->name)) != NULL)
         inherit(c, consumer_config(named));
-    /* The stamp comes first: what it tells is what was asked for. */
+    /* Stamped first: the stamp shows the request. */
     if ((rc = consumer_config_stamp(c)) != 0 || (rc = consumer_config_check(c, &w, e)) != 0)
         return rc;
     *found = named = find_named(g, name_of(c));
@@ -257,8 +258,8 @@ int consumer_restore_allowed(struct api_account *aa, struct consumers *g,
 
 /* --- doing it --------------------------------------------------------------------------------- */
 
-/* Who copies a stream asks for its consumer again when something was lost on the way: what was
- * delivered and not acknowledged comes again. */
+/* A follower that lost a delivery asks for its consumer again: unacknowledged messages are
+ * redelivered. */
 static void begin_again(struct consumer *c)
 {
     struct js_error e;
@@ -268,7 +269,7 @@ static void begin_again(struct consumer *c)
         (void)!consumer_reset(c, 0, &seq, &e);
 }
 
-/* Who makes or changes one that is paused is reminded of it. */
+/* Creating or changing a paused consumer sends its pause advisory. */
 static void created_reply(struct consumer_op *op, struct consumer *c, const struct js_error *e)
 {
     struct api_call *call = mf_container(op, struct api_call, cop);
@@ -385,7 +386,8 @@ void consumers_tell_deleted(struct js_account *ja, struct stream *s)
         consumers_each(g, tell_deleted, ja);
 }
 
-/* --- what a stream's update must not break ---------------------------------------------------- */
+/* --- limits of a stream's update ----------------------------------------------------------------
+ */
 
 struct violators {
     const struct stream_consumer_limits *limits;

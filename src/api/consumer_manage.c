@@ -1,9 +1,9 @@
 /* consumer_manage.c: CONSUMER.INFO, NAMES, LIST, DELETE, PAUSE, RESET and UNPIN.
  *
- * Happy path: the consumer is found and asked; what must reach the disk is answered when it has.
+ * Happy path: the consumer is found and asked; changes are answered after their commit.
  * Failure: nothing was changed.
- * Order: nats-server reads some requests before it looks at the API level they ask for, and some
- * after; so each handler says itself when that is done. */
+ * Order: nats-server reads some requests before it checks the API level and some after; so each
+ * handler checks the level itself. */
 #include "api/api_impl.h"
 
 #include "base/clock.h"
@@ -60,7 +60,7 @@ static bool must_be_empty(struct api_call *call)
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-/* What was waited for is known: the request is served from its beginning. */
+/* The count is known: the request is served from its beginning. */
 static void counted(struct consumer_op *op, struct consumer *c, const struct js_error *e)
 {
     struct api_call *call = mf_container(op, struct api_call, cop);
@@ -108,8 +108,8 @@ static const struct json_field page_fields[] = {
 static const struct json_type page_type = {"JSApiConsumersRequest", sizeof(struct page_request),
                                            page_fields, MF_COUNT(page_fields)};
 
-/* call->state.  Consumers that copy the stream into another one are not shown.  Between the slices
- * consumers come and go: the walk goes on behind the last name it met. */
+/* call->state.  Consumers of followers are not shown.  Consumers may be added and removed between
+ * slices: the walk continues after the last name. */
 struct page {
     uint64_t at, first, limit, shown;
     int64_t created_ns; /* of the stream */
@@ -235,7 +235,7 @@ static void delete_done(struct consumer_op *op, struct consumer *c, const struct
 {
     struct api_call *call = mf_container(op, struct api_call, cop);
 
-    (void)c; /* it is gone */
+    (void)c; /* deleted */
     if (e != NULL) {
         api_reply_error(call, e);
         return;
@@ -373,7 +373,7 @@ void consumer_reset_handle(struct api_call *call)
     struct js_error e;
 
     if (c == NULL || call->reply.len == 0) {
-        api_call_free(call); /* nobody is there to answer, or to hear it */
+        api_call_free(call); /* there is nothing to answer, or nobody to receive it */
         return;
     }
     if (reset(call, c, &reset_seq, &e) != 0) {

@@ -1,11 +1,11 @@
-/* dispatch.c: which request is it, and who answers.
+/* dispatch.c: routes requests to their handlers.
  *
- * Requests under the domain's name arrive here under the plain one: the account's mappings did
- * that, before the client's permissions were checked (account/mapping.c).
+ * Requests under the domain's prefix arrive here under the plain one: the account's mappings have
+ * replaced it before the client's permissions were checked (account/mapping.c).
  *
- * What every request has in common is decided here, in nats-server's order: the API level it asks
- * for, then whether its account has JetStream at all.  A subject that is no request gets no answer,
- * but counts as received: its sender must not hear that nobody is there. */
+ * Checks common to all requests are made here, in nats-server's order: the API level, then whether
+ * the account has JetStream.  A subject without a route gets no answer but counts as received: its
+ * sender must not get "no responders". */
 #include "api/account_purge_impl.h"
 #include "api/api_impl.h"
 #include "jetstream/consumer_wire.h"
@@ -61,7 +61,7 @@ static void no_pause(struct api_call *call, struct jsonw *w)
     jsonw_time(w, "pause_until", CLOCK_ZERO);
 }
 
-/* What only a cluster can do. */
+/* Requests that need a cluster. */
 static void cluster_handle(struct api_call *call)
 {
     struct js_error e;
@@ -129,7 +129,7 @@ static const struct api_route *route_of(const struct api_service *service, struc
     return NULL;
 }
 
-/* --- what all have in common ------------------------------------------------------------------ */
+/* --- common to all requests ------------------------------------------------------------------- */
 
 bool api_call_level(struct api_call *call)
 {
@@ -155,14 +155,14 @@ bool api_call_enabled(struct api_call *call)
 
 #define API_ELEMENTS_MAX 100000u /* of lists and objects in one request, by its commas */
 
-/* More lists than a document of this kind ever needs would keep other clients waiting. */
+/* A document with this many elements would keep other clients waiting. */
 static bool body_too_rich(struct api_call *call)
 {
     const uint8_t *p = call->body.ptr, *end = p + call->body.len;
     struct mf_error why;
     size_t n = 0;
 
-    if (call->body.len <= 2 * API_ELEMENTS_MAX) /* the usual one is not looked at */
+    if (call->body.len <= 2 * API_ELEMENTS_MAX) /* usual requests are not scanned */
         return false;
     while (n <= API_ELEMENTS_MAX && (p = memchr(p, ',', (size_t)(end - p))) != NULL) {
         n++;
@@ -183,8 +183,8 @@ void api_call_run(struct api_call *call)
         call->route->handle(call);
 }
 
-/* The system account has no JetStream: whatever it asks, it is told so; INFO in its own form.
- * Orders to the server are heard. */
+/* The system account has no JetStream: every request gets that error, INFO in its own form.  Orders
+ * to the server are served. */
 static void serve_system(struct api_account *aa, const struct router_msg *m, struct mf_slice rest)
 {
     const struct api_route *order = route_of(&api_system, rest);
@@ -207,7 +207,7 @@ static void serve_system(struct api_account *aa, const struct router_msg *m, str
     api_reply_error(call, &e);
 }
 
-/* Requests that wait for the disk or for their turn take memory: there is an end to it. */
+/* Waiting requests take memory: there is a limit. */
 static bool over_limit(struct api_account *aa)
 {
     if (!queue_full(aa))
@@ -235,7 +235,7 @@ static void serve_route(struct api_account *aa, const struct api_service *servic
     api_call_serve(call, m->origin != NULL);
 }
 
-/* --- where requests come in ------------------------------------------------------------------- */
+/* --- subscriptions ---------------------------------------------------------------------------- */
 
 static struct mf_slice rest_of(const struct api_service *service, const struct router_msg *m)
 {

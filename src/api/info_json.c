@@ -1,5 +1,5 @@
-/* info_json.c: states, infos, account info and errors, as responses show them: the order of members
- * and which of them are left out are nats-server's. */
+/* info_json.c: states, infos and account info as responses show them: order and presence of members
+ * are those of nats-server. */
 #include "api/api_impl.h"
 
 #include "stream/stream_damage.h"
@@ -54,7 +54,7 @@ void state_json_write_details(struct jsonw *w, const char *key, struct stream *s
     jsonw_opt_u64(w, "num_deleted", st.deleted);
     if (st.deleted > 0 && d->deleted.len > 0)
         jsonw_raw(w, "deleted", d->deleted);
-    if (stream_lost(s) > 0) { /* which ones they were, nobody can tell any more */
+    if (stream_lost(s) > 0) { /* their sequences are unknown */
         jsonw_object(w, "lost");
         jsonw_null(w, "msgs");
         jsonw_u64(w, "bytes", 0);

@@ -180,7 +180,7 @@ static bool find_step(struct api_call *call)
     return true;
 }
 
-/* What is found with the first steps is answered at once. */
+/* A message found by the first steps is answered at once. */
 static void get_search(struct get_state *g, struct stream *s, struct stream_find *find)
 {
     uint64_t seq;
@@ -194,7 +194,7 @@ static void get_search(struct get_state *g, struct stream *s, struct stream_find
     else if (js_subject_heard(g->call->ja, g->call->reply))
         api_call_slices(g->call, find_step);
     else
-        api_call_free(g->call); /* nobody hears the answer, and it is not counted */
+        api_call_free(g->call); /* the reply has no subscriber, and it is not counted */
 }
 
 static void get_found(struct stream_seek *k, uint64_t seq)

@@ -1,14 +1,14 @@
 /* queue.c: requests that wait for their account's share of the loop's time.
  *
- * Happy path: a client's request runs at once: what the client sends next must find its effect.
- * The connection itself waits for the next turn when this one is over (client.c, commands_in()).
- * So does a request of nobody that comes while its account has nothing queued and the turn has time
- * left.  Otherwise it is queued, and the account's task serves the queue in the order of
- * arrival, a slice at a time; the loop takes turns between accounts.  A request whose work is long
- * gives the rest of it as a step (api_call_slices()) and stays the first of the queue until it is
- * answered: so only one answer of an account is half written at any time.
- * Full: request_queue_limit requests that are not answered yet, or QUEUE_BYTES of queued ones; what
- * comes then is dropped (dispatch.c).
+ * Happy path: a client's request runs at once, because the client's next command must find its
+ * effect; the connection itself waits for the next turn when this turn's time is spent (client.c,
+ * commands_in()).  A request without a connection also runs at once if nothing is queued and the
+ * turn has time left.  Otherwise it is queued, and the account's task serves the queue in the order
+ * of arrival, a slice at a time; the loop takes turns between accounts.  A handler with long work
+ * gives the rest of it as a step (api_call_slices()); its request stays first in the queue until it
+ * is answered, so only one answer of an account is half written at any time.
+ * Full: request_queue_limit unanswered requests, or QUEUE_BYTES of queued ones; further requests
+ * are dropped (dispatch.c).
  * Close: queued requests are freed with their account. */
 #include "api/api_impl.h"
 
@@ -33,7 +33,7 @@ bool queue_full(const struct api_account *aa)
 
 /* --- in and out ------------------------------------------------------------------------------- */
 
-/* first: it was in the queue until a moment ago, or there is nobody before it. */
+/* first: it was in the queue a moment ago, or the queue is empty. */
 static void enqueue(struct api_call *call, bool first)
 {
     struct api_queue *q = &call->aa->queue;
@@ -54,7 +54,7 @@ void api_call_dequeue(struct api_call *call)
     mf_list_del(&call->queued);
 }
 
-/* The meter learns of each request, and so the budget of the turn does. */
+/* The meter counts each request, and so does the budget of the turn. */
 static void lap(struct api_account *aa, const char *what)
 {
     work_lap(aa->api->js->loop, WORK_REQUEST, what, account_name(aa->ja->account));
@@ -124,8 +124,7 @@ void queue_stop(struct api_account *aa)
         api_call_free(mf_container(n, struct api_call, queued));
 }
 
-/* --- does anybody listen? ----------------------------------------------------------------------
- */
+/* --- subscribers of the reply ----------------------------------------------------------------- */
 
 bool api_call_heard(struct api_call *call)
 {

@@ -1,14 +1,14 @@
 /* stream_admin.c: STREAM.CREATE, UPDATE, DELETE and PURGE.
  *
- * Happy path: the request is read and checked in nats-server's order; the catalog does it and
- * answers when it is on disk; the answer shows the stream as it is then.
- * Failure: nothing was changed, and the first check that failed tells.
- * Close: the catalog answers (or drops) what it was asked for before it is gone. */
+ * Happy path: the request is read and checked in nats-server's order; the catalog executes it and
+ * answers after the commit; the answer shows the stream as it is then.
+ * Failure: nothing was changed; the answer is the first check that failed.
+ * Close: the catalog answers or drops its operations before it is closed. */
 #include "api/api_impl.h"
 
 #include <stdlib.h>
 
-/* --- what CREATE and UPDATE share ------------------------------------------------------------- */
+/* --- shared by CREATE and UPDATE -------------------------------------------------------------- */
 
 static const struct stream_config *find_config(void *arg, const char *name)
 {
@@ -96,7 +96,7 @@ static void create_done(struct catalog_op *op, struct stream *s, const struct js
     created_reply(call, s);
 }
 
-/* Rules 4 to 7: what can be told from the request alone. */
+/* Checks of the request alone (docs/checks.md, CREATE). */
 static int check_request(struct api_call *call, const struct stream_config *c, struct js_error *e)
 {
     if (!is_named(call, c))
@@ -127,7 +127,7 @@ static int check_create(struct api_account *aa, struct stream_config *c,
     return rc == 0 ? stream_create_allowed(aa, c, e) : rc;
 }
 
-/* It may be there and be nothing that can be served. */
+/* The stream may exist and be offline. */
 static bool is_offline(struct api_call *call, const struct stream_config *c)
 {
     const char *reason = catalog_offline(call->ja->catalog, mf_str(c->name));
@@ -189,7 +189,7 @@ static void update_done(struct catalog_op *op, struct stream *s, const struct js
     api_reply_end(call);
 }
 
-/* The new configuration alone comes first, then its name. */
+/* The configuration is checked before its name. */
 static int check_update_request(struct api_call *call, struct stream_config *c, struct js_error *e)
 {
     int rc = stream_config_allowed(call->aa, c, CONFIG_UPDATE, e);
@@ -202,7 +202,7 @@ static int check_update(struct api_account *aa, const struct stream_config *now,
 {
     int rc = stream_config_stamp(next);
 
-    /* nats-server looks again at what it has filled in: markers have switched TTLs on. */
+    /* nats-server checks again after it filled in defaults: markers have switched TTLs on. */
     if (rc == 0 && next->allow_msg_counter && next->allow_msg_ttl)
         rc = js_refuse_text(e, JS_STREAM_INVALID_CONFIG, "counter stream cannot use message TTLs");
     if (rc == 0)
@@ -230,7 +230,7 @@ void stream_update_handle(struct api_call *call)
         return;
     }
     if (catalog_is_draft(call->ja->catalog,
-                         mf_str(stream_name(s)))) /* it could lose what is acked */
+                         mf_str(stream_name(s)))) /* acknowledged messages could be lost */
         rc = js_refuse_text(&e, JS_STREAM_UPDATE, "stream is being restored");
     else
         rc = check_update(call->aa, stream_config(s), &c, &e);

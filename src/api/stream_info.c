@@ -1,9 +1,8 @@
 /* stream_info.c: STREAM.INFO, also with the subjects of the stream and its deleted sequences.
  *
- * Happy path: without either of these the answer is written at once.  Otherwise the details are
- * collected as JSON text, a slice at a time, and the answer is put together when they are complete.
- * The stream may change meanwhile: the answer tells its state at the beginning of the list of
- * deleted sequences.
+ * Happy path: without either the answer is written at once.  Otherwise the details are collected as
+ * JSON text, a slice at a time, then the answer is written.  The stream may change meanwhile: the
+ * answer shows its state at the start of the list of deleted sequences.
  * Failure: a stream that is deleted meanwhile is not found. */
 #include "api/subject_page_impl.h"
 
@@ -87,7 +86,7 @@ static bool list_step(struct info *x, struct stream *s, const struct api_account
             return true;
     }
     mf_buf_byte(&x->deleted, ']');
-    /* What was removed since the beginning is on the list, too. */
+    /* Messages removed since the start are listed, too. */
     if (x->shown < DELETED_SHOWN)
         x->state.deleted = x->shown;
     return false;

@@ -1,7 +1,7 @@
-/* stream_limits.c: may an account have this stream: its limits, the server's, and other streams.
+/* stream_limits.c: limits of an account and of the server, and overlap with other streams.
  *
- * A limit of bytes is checked against what was promised (the sum of all max_bytes), not against
- * what is in use: a stream without max_bytes promises nothing, but needs room for one byte. */
+ * A limit of bytes is checked against reserved bytes (the sum of all max_bytes), not against used
+ * ones: a stream without max_bytes reserves nothing, but needs room for one byte. */
 #include "api/api_impl.h"
 
 static int64_t add_capped(int64_t a, int64_t b)
@@ -52,8 +52,8 @@ static bool fits(int64_t max, int64_t reserved, int64_t bytes)
     return max < 0 || (reserved <= max && bytes <= max - reserved);
 }
 
-/* mine: what of the account's sum is this stream's own.  want: what it will take of the account;
- * more: what it will take of the server beyond the sums. */
+/* mine: the stream's own part of the account's sum.  want: bytes it will reserve of the account;
+ * more: of the server beyond the sums. */
 static int room(struct api_account *aa, int storage, int64_t mine, int64_t want, int64_t more,
                 struct js_error *e)
 {
@@ -135,8 +135,8 @@ int stream_create_allowed(struct api_account *aa, const struct stream_config *c,
 
 /* --- consumers -------------------------------------------------------------------------------- */
 
-/* Of one stream, when neither it nor its account nor the configuration says how many. */
-#define STRICT_MAX_CONSUMERS  1000 /* 2.15.1's own */
+/* Consumers of one stream if neither it, its account nor the configuration sets a limit. */
+#define STRICT_MAX_CONSUMERS  1000 /* that of nats-server 2.15.1 */
 #define DEFAULT_MAX_CONSUMERS 100000
 
 int64_t api_default_max_consumers(const struct options_jetstream *js)

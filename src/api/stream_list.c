@@ -1,8 +1,8 @@
-/* stream_list.c: which streams there are: NAMES and LIST; and the account's INFO.
+/* stream_list.c: NAMES, LIST and the account's INFO.
  *
- * Happy path: the names are walked in their order, a slice at a time; what belongs to the page is
- * written as it is met; at the end the number of all is known, and the answer is put together.
- * Between the slices streams come and go: the walk goes on behind the last name it met. */
+ * Happy path: the names are walked in order, a slice at a time; streams of the page are written on
+ * the way; at the end the total is known and the answer is sent.  Streams may be added and removed
+ * between slices: the walk continues after the last name. */
 #include "api/api_impl.h"
 
 #include <stdio.h>

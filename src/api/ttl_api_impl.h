@@ -18,11 +18,11 @@ enum ttl_error {
 /* Answers with an error of JetStream's table, or with one of ours. */
 void ttl_refuse(struct api_call *call, enum js_err id);
 void ttl_refuse_own(struct api_call *call, enum ttl_error id, const char *text);
-/* 10003, "bad request: <why>".  why says what to send instead: "limit must be 1 to 1000". */
+/* JS_BAD_REQUEST, "bad request: <why>"; why names a valid request: "limit must be 1 to 1000". */
 void ttl_refuse_request(struct api_call *call, const char *why);
 #define TTL_BAD_FILTER "filter is no valid subject filter"
 
-/* As api_call_read(); a body of more than TTL_BODY_MAX bytes is refused: 10003. */
+/* As api_call_read(); a body of more than TTL_BODY_MAX bytes is refused: JS_BAD_REQUEST. */
 #define TTL_BODY_MAX 65536u
 MF_MUSTCHECK bool ttl_read(struct api_call *call, const struct json_type *t, void *out);
 
@@ -32,8 +32,8 @@ struct ttl_target {
     uint64_t seq;
     bool has_seq;
 };
-/* A subject behind the stream's name in the request's subject wins over the body.  False: 10003 was
- * answered: not exactly one of them, or a wildcard where a subject is needed. */
+/* A subject after the stream's name in the request's subject replaces that of the body.  False:
+ * JS_BAD_REQUEST was answered, because not exactly one is set or a subject has a wildcard. */
 MF_MUSTCHECK bool ttl_target_check(struct api_call *call, struct ttl_target *t, bool filters);
 
 /* "state", and with a deadline "expires" and "left_ms".  now_ns: the steady clock. */
@@ -54,9 +54,10 @@ void ttl_backfill_handle(struct api_call *call);
 /* The policy with these keys in place of the stream's own; *out may be NULL.  False: answered. */
 MF_MUSTCHECK bool ttl_policy_try(struct api_call *call, struct stream *s,
                                  const struct json_map *keys, struct policy **out);
-/* ttl_what_if.c: goes over all messages, then answers. */
+/* ttl_what_if.c: walks all messages in slices, then answers. */
 void ttl_what_if_start(struct api_call *call, struct stream *s, const struct json_map *keys);
-/* ttl_reload.c: after a start, and after a reload, when accounts have followed it. */
+/* ttl_reload.c: after a start, and after a reload of accounts: logs policies, applies new ones.
+ * O(streams). */
 void ttl_policies_opened(struct api *a);
 void ttl_policies_reload(struct api *a);
 

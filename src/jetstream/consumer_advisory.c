@@ -1,5 +1,6 @@
-/* consumer_advisory.c: events about consumers: $JS.EVENT.ADVISORY.CONSUMER.> and samples of acks
- * under $JS.EVENT.METRIC.CONSUMER.ACK.>.  Each is written only when somebody listens. */
+/* consumer_advisory.c: events about consumers: $JS.EVENT.ADVISORY.CONSUMER.> and samples of
+ * consumer acks under $JS.EVENT.METRIC.CONSUMER.ACK.>.  An event is written only if it has a
+ * subscriber. */
 #include "jetstream/advisory.h"
 #include "jetstream/event.h"
 
@@ -68,7 +69,7 @@ static void write_pin(struct event *v, const struct consumer_event *e)
 static const struct form {
     const char *subject, *type;
     void (*write)(struct event *v, const struct consumer_event *e);
-    bool account; /* tells which one */
+    bool account; /* names the account */
 } forms[] = {
     [CONSUMER_MAX_DELIVERIES] = {ADVISORY "MAX_DELIVERIES", "advisory.v1.max_deliver",
                                  write_max_deliver, false},

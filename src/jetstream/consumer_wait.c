@@ -1,12 +1,12 @@
-/* consumer_wait.c: push consumers that nobody listens to, until somebody does.
+/* consumer_wait.c: push consumers that wait for a subscriber.
  *
- * Happy path: waits_set() notes a consumer under its deliver subject and has the router tell of
- * subscriptions; subscribed() finds those it may be for; at the end of the turn, when the
- * subscriber is done with subscribing, wake() tells them.  They stay noted until they say that they
- * do not wait any more.
- * Failure: no memory to note one: from then on every subscription has wake() look at all push
+ * Happy path: waits_set() notes a consumer under its deliver subject and has the router report
+ * subscriptions; subscribed() finds the consumers that may match; wake() notifies them at the end
+ * of the turn, when the subscriber has sent all its subscriptions.  A consumer stays noted until it
+ * calls waits_set() again.
+ * Failure: without memory to note a consumer, every subscription makes wake() look at all push
  * consumers of the account, until each of them is noted or has a subscriber.
- * Close: waits_drop() forgets those of a stream before they end. */
+ * Close: waits_drop() forgets the consumers of a stream before they are closed. */
 #include "jetstream/jetstream_impl.h"
 
 #include "codec/hash.h"
@@ -27,9 +27,9 @@ static struct mf_slice subject_of(const struct consumer *c)
     return mf_str(consumer_config(c)->deliver_subject);
 }
 
-/* --- somebody subscribes ---------------------------------------------------------------------- */
+/* --- a new subscription ----------------------------------------------------------------------- */
 
-/* Whether it is the subscription that is waited for, the consumer will see. */
+/* The consumer itself checks whether the subscription matches. */
 static void wake_up(struct js_account *ja, struct waiter *w, struct mf_slice queue)
 {
     struct mf_slice group = mf_str(consumer_config(w->consumer)->deliver_group);
@@ -65,7 +65,7 @@ static void subscribed(void *arg, struct mf_slice pattern, struct mf_slice queue
     }
 }
 
-/* Only while somebody waits. */
+/* The router reports subscriptions only while consumers wait. */
 static void listen(struct js_account *ja)
 {
     bool on = js_wire(ja)->waits.by_subject.count > 0 || js_wire(ja)->waits.lost;
@@ -73,7 +73,7 @@ static void listen(struct js_account *ja)
     router_on_subscribe(account_router(ja->account), on ? subscribed : NULL, ja);
 }
 
-/* --- who waits -------------------------------------------------------------------------------- */
+/* --- waiting consumers ------------------------------------------------------------------------ */
 
 static void forget(struct js_account *ja, struct waiter *w)
 {
@@ -112,7 +112,7 @@ void waits_set(struct js_account *ja, struct consumer *c, bool on)
     listen(ja);
 }
 
-/* --- telling them ----------------------------------------------------------------------------- */
+/* --- notifying them --------------------------------------------------------------------------- */
 
 static void look(void *arg, struct consumer *c)
 {
@@ -152,7 +152,7 @@ static void wake(struct loop_defer *d)
     }
 }
 
-/* --- coming and going ------------------------------------------------------------------------- */
+/* --- added and removed ------------------------------------------------------------------------ */
 
 void waits_init(struct js_account *ja)
 {

@@ -1,12 +1,12 @@
-/* consumer_wire.c: what leaves consumers, and what clients tell them.
+/* consumer_wire.c: messages to and from consumers.
  *
- * Out: deliver() hands a message to the account's router under the inbox or deliver subject, while
- * its receivers see the subject it was stored under.
- * In: pull requests come through the API's subscription, acks and flow control through one
- * subscription each.  The names in the subject lead to the consumer; who names none that is there
- * is told that nobody is (deliver() refuses, and so "no responders" is what its publisher hears),
- * just as if each consumer had its own subscription.
- * None of this allocates. */
+ * Out: host_deliver() publishes a message to the inbox or deliver subject; its receivers see the
+ * subject it was stored under.
+ * In: pull requests arrive through the API's subscription, consumer acks and flow control through
+ * one subscription each.  The subject names the consumer.  If there is none, the subscription
+ * refuses the message, so the sender gets "no responders", as if each consumer had its own
+ * subscription.
+ * Nothing here allocates. */
 #include "jetstream/consumer_wire.h"
 
 #include "jetstream/advisory.h"
@@ -72,7 +72,7 @@ static size_t host_largest(void *arg)
     return (size_t)ja->js->options->max_payload;
 }
 
-/* Groups are asked for by push consumers only. */
+/* Only push consumers have a queue group. */
 static bool host_interest(void *arg, struct mf_slice subject, struct mf_slice queue)
 {
     struct js_account *ja = arg;
@@ -88,7 +88,7 @@ static void host_await(void *arg, struct consumer *c, bool on)
 
 /* --- in: which consumer ----------------------------------------------------------------------- */
 
-/* The first token; *rest goes on behind it, and is empty at the end. */
+/* Cuts off the first token; *rest is empty after the last. */
 static struct mf_slice cut(struct mf_slice *rest)
 {
     const uint8_t *dot = rest->len == 0 ? NULL : memchr(rest->ptr, '.', rest->len);
@@ -122,8 +122,7 @@ static struct consumer *named(struct js_account *ja, struct mf_slice *rest)
     return g == NULL || name.len == 0 ? NULL : consumers_find(g, name);
 }
 
-/* Newer subjects have <domain or _>.<hash of the account> before the stream: tokens that must be
- * ours. */
+/* Newer subjects have <domain or _>.<hash of the account> before the stream; both must match. */
 static bool cut_place(const struct js_account *ja, struct mf_slice *rest)
 {
     const char *domain = jetstream_domain(ja->js);
@@ -136,7 +135,7 @@ static bool cut_place(const struct js_account *ja, struct mf_slice *rest)
 
 #define ACK_TOKENS 5 /* <delivered>.<stream seq>.<consumer seq>.<time>.<pending> */
 
-/* The first five tokens: more may follow in times to come. */
+/* The first five tokens; later versions may append more. */
 static struct mf_slice ack_tokens(struct mf_slice rest)
 {
     struct mf_slice all = rest;
@@ -205,7 +204,7 @@ bool wire_next(struct js_account *ja, const struct router_msg *m, struct mf_slic
     return true;
 }
 
-/* --- coming and going ------------------------------------------------------------------------- */
+/* --- added and removed ------------------------------------------------------------------------ */
 
 void wire_init(struct js_account *ja)
 {
@@ -224,7 +223,7 @@ void wire_init(struct js_account *ja)
         .codec = *ja->js->setup.hooks->consumer_codec,
     };
     sha256_short(mf_str(account_name(ja->account)),
-                 js_wire(ja)->hash); /* tells it from others of a domain */
+                 js_wire(ja)->hash); /* distinguishes accounts of one domain */
     waits_init(ja);
 }
 
@@ -263,7 +262,7 @@ void wire_close(struct js_account *ja, struct stream *s, bool deleted)
 
     if (g == NULL)
         return;
-    ingest_set_consumers(s, NULL); /* what they say in their last moment finds nobody */
+    ingest_set_consumers(s, NULL); /* acks that arrive during the close find no consumer */
     waits_drop(ja, g);
     consumers_close(g, deleted);
 }

@@ -1,9 +1,9 @@
 /* direct.c: DIRECT.GET for one message: by sequence, the last or the next of a subject.
  *
- * Happy path: the message is in memory; its headers are put together in a buffer of the pool, and
- * it is sent, all in the turn of the request and without taking memory.  When it is on disk the
- * reply subject is kept until it was read.  A request that comes when the turn is over is copied
- * and served in a slice of its account's time (direct_queue.c). */
+ * Happy path: the message is in memory; its headers are written into a buffer of the pool and it is
+ * sent in the turn of the request, without allocation.  If the message is on disk, the reply
+ * subject is kept until it was read.  A request that arrives after the turn's time was spent is
+ * copied and served in a slice of its account's time (direct_queue.c). */
 #include "jetstream/direct_impl.h"
 
 #include "base/clock.h"
@@ -213,7 +213,7 @@ static bool conflicting(const struct direct_req *r)
            (r->up_to_seq > 0 && r->has_up_to);
 }
 
-/* subject is not from a body: what a search needs of it is copied. */
+/* The subject is not in a body, so the search needs a copy of it. */
 static void search_last(struct js_account *ja, struct stream *s, struct mf_slice reply,
                         struct mf_slice subject, const struct direct_req *asked_for)
 {

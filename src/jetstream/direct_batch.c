@@ -1,13 +1,13 @@
-/* direct_batch.c: DIRECT.GET for many messages, and for what must be searched.
+/* direct_batch.c: DIRECT.GET for many messages, and for messages that must be searched.
  *
- * Happy path: steps follow each other: find the start by time, count what is there (or resolve the
- * subjects, direct_multi.c), send.  The first slice runs in the turn of the request and is short,
- * the others are slices of the account's time; a message that is on disk is waited for.
- * Many: BATCHES of an account are under way at any time, the others wait for their end.
- * Failure: the stream is looked up again at every slice; when it has gone the batch ends.  So it
- * does when nobody listens to the answers any more.  Memory: "500".
- * Close: direct_stop() ends all of an account; one that waits for the disk is freed when it comes.
- */
+ * Happy path: find the start by time, count the messages (or resolve the subjects, direct_multi.c),
+ * send.  The first slice runs in the turn of the request and is short; the others are slices of the
+ * account's time.  A message on disk is read before the next step.
+ * Full: at most BATCHES of an account are under way; others wait.
+ * Failure: the stream is looked up again in every slice; the batch ends if the stream was deleted
+ * or the reply subject has no subscriber any more.  No memory: "500".
+ * Close: direct_stop() ends all of an account; a batch that waits for the disk is freed when the
+ * read returns. */
 #include "jetstream/direct_batch_impl.h"
 
 #include "stream/stream_ttl.h"
@@ -23,7 +23,7 @@
 
 static void begin_next(struct js_account *ja);
 
-/* What is kept between the slices and belongs to the stream. */
+/* Frees the objects of the stream that are kept between slices. */
 static void drop_walks(struct direct_batch *b)
 {
     stream_cursor_free(b->cursor);
@@ -44,7 +44,7 @@ void direct_forget(const struct stream *s)
         struct direct_batch *b = mf_container(pos, struct direct_batch, link);
 
         if (b->created_ns == stream_created_ns(s) && strcmp(b->name, stream_name(s)) == 0)
-            drop_walks(b); /* the next slice finds that the stream is gone */
+            drop_walks(b); /* the next slice finds that the stream was deleted */
     }
 }
 
@@ -141,13 +141,13 @@ void direct_stop(struct js_account *ja)
             continue;
         }
         b->stopped = true;
-        drop_walks(b); /* the stream may end before what is waited for comes */
+        drop_walks(b); /* the stream may be closed before the read returns */
         mf_list_del(&b->link);
         js_wire(ja)->direct.nbatches--;
     }
 }
 
-/* What was waited for is here.  false: nobody wants it any more. */
+/* A read or seek has ended.  False: the batch was stopped and freed. */
 static bool batch_awake(struct direct_batch *b)
 {
     bool stopped = b->stopped;
@@ -189,7 +189,7 @@ static void send_msg(struct direct_batch *b, struct stream *s, const struct stre
     struct stream_life room, *life = b->req.life ? stream_life_of(s, m, &room) : NULL;
     bool bare = b->req.no_hdr && !batch_is_multi(b);
 
-    /* Without headers nobody is told, and nats-server does not count down. */
+    /* Without headers there is no pending count to show; nats-server does not count down either. */
     if (!batch_is_multi(b) && !bare && b->pending > 0)
         b->pending--;
     if (bare)
@@ -294,7 +294,7 @@ static bool range_counted(struct direct_batch *b, struct stream *s, uint64_t fir
     return rc == 0;
 }
 
-/* What came since the stream was counted is pending too. */
+/* Messages stored since the count are pending, too. */
 static void range_newer(struct direct_batch *b, struct stream *s)
 {
     uint64_t newer;
@@ -511,7 +511,7 @@ void direct_batch_start(struct js_account *ja, struct stream *s, struct mf_slice
     batch_begin(b, s);
 }
 
-/* What the first step finds needs no batch. */
+/* If the first step finds the message, no batch is needed. */
 void direct_find_start(struct js_account *ja, struct stream *s, struct mf_slice reply,
                        const struct direct_req *req, struct arena *mem)
 {

@@ -13,24 +13,24 @@ struct direct_req {
     int64_t batch, max_bytes;
     int64_t start_ns, up_to_ns;
     bool has_start, has_up_to, no_hdr;
-    bool life; /* Mayfly-TTL: show: the header of the request says so */
+    bool life; /* the request has the header Mayfly-TTL: show */
     struct json_strs multi;
 };
 
-/* Where a message stands in a batch. */
+/* Position of a message in a batch. */
 struct direct_place {
     uint64_t pending, last_seq;
 };
 
-/* Sends a message with the headers that tell where it comes from; place NULL: alone.  life not
- * NULL: with its time left.  No memory is taken once the buffer has its size. */
+/* Sends a message with the headers of its origin; place NULL: a single one.  life not NULL: with
+ * its time left.  Allocates only to grow the pooled buffer. */
 struct stream_life;
 void direct_send(struct js_account *ja, const char *stream, struct mf_slice reply,
                  const struct stream_msg *m, const struct direct_place *place,
                  const struct stream_life *life);
-/* Nothing but the payload. */
+/* Sends the payload alone. */
 void direct_send_bare(struct js_account *ja, struct mf_slice reply, const struct stream_msg *m);
-/* Nothing but a header block. */
+/* Sends a header block alone. */
 void direct_send_status(struct js_account *ja, struct mf_slice reply, const char *text);
 
 /* A request for the stream `name`; subject empty: it is in the body. */
@@ -38,10 +38,10 @@ struct direct_get {
     struct mf_slice name, subject;
     struct mf_slice reply, hdr, payload;
 };
-/* Answers it.  s: its stream. */
+/* Answers a request; s: its stream. */
 void direct_serve(struct js_account *ja, struct stream *s, const struct direct_get *g);
 
-/* direct_queue.c.  Must the next get wait?  Then direct_queue_add() copies it. */
+/* direct_queue.c.  True if the next request must wait: then direct_queue_add() copies it. */
 static inline bool direct_queue_waits(const struct js_account *ja)
 {
     return !mf_list_empty(&js_wire(ja)->direct.gets) || work_spent(ja->js->loop);
@@ -49,7 +49,7 @@ static inline bool direct_queue_waits(const struct js_account *ja)
 void direct_queue_add(struct js_account *ja, const struct direct_get *g);
 void direct_queue_stop(struct js_account *ja);
 
-/* Takes over what mem holds (req points into it).  Answers itself, whatever happens. */
+/* Takes over the memory of mem (req points into it) and answers in all cases. */
 void direct_batch_start(struct js_account *ja, struct stream *s, struct mf_slice reply,
                         const struct direct_req *req, struct arena *mem);
 /* The same for the last message of the pattern req->last, or else for the next one of req->next. */

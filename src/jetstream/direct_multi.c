@@ -1,11 +1,11 @@
 /* direct_multi.c: multi_last of DIRECT.GET: the last messages of several subjects.
  *
- * Happy path: literal filters are looked up; each wildcard walks the subjects it may match.  When
- * such walks have passed over about as many nodes as the stream has subjects, what is left of the
- * wildcards becomes a tree, and one walk over all subjects asks it: so the work is that of the
- * filters and the subjects together, not of one times the other.  Subjects that also have messages
- * behind up_to are then resolved one by one, and all is sent in the order of sequences.
- * Limit: more than MULTI_MAX subjects are refused with "413"; the search ends early when there are
+ * Happy path: literal filters are looked up; each wildcard filter walks the subjects it may match.
+ * When these walks have visited about as many nodes as the stream has subjects, the remaining
+ * wildcard filters become a tree, and one walk over all subjects matches against it.  So the cost
+ * is the sum of filters and subjects, not their product.  Subjects that also have messages after
+ * up_to are then resolved one by one, and all messages are sent in sequence order.
+ * Limit: more than MULTI_MAX subjects are refused with "413"; the search ends early if there are
  * many more. */
 #include "jetstream/direct_batch_impl.h"
 

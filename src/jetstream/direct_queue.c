@@ -1,9 +1,11 @@
-/* direct_queue.c: direct gets that came when the time of the turn was over.
+/* direct_queue.c: direct gets that arrive after the turn's time was spent.
  *
- * Happy path: each is copied, and served in the order of arrival by the account's task, a slice at
- * a time. Full: the oldest is served at once for each one that comes, so none is dropped. Failure:
- * without memory for the copy it is answered with "500".  A stream that was deleted meanwhile has
- * no such message. Close: direct_queue_stop() frees all of them. */
+ * Happy path: each is copied and served by the account's task in the order of arrival, a slice at a
+ * time.
+ * Full: each new request has the oldest served at once, so none is dropped.
+ * Failure: without memory for the copy the answer is "500".  A stream that was deleted meanwhile
+ * has no such message.
+ * Close: direct_queue_stop() frees all of them. */
 #include "jetstream/direct_impl.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* ingest.c: publishes into streams, and what their publishers are told.
+/* ingest.c: publishes into streams, and their acks.
  *
- * Each subject of a stream is a subscription in the account's router.  Happy path: deliver() takes
- * an ingest from the pool, remembers where to reply, hands the message to the stream; when it is on
- * disk, acked() writes the pub ack and sends it.  Nothing is allocated per message once the pool is
- * filled; many publishes of one read become one batch in the store, their acks one write per
- * client. */
+ * Each subject of a stream is a subscription in the account's router.  Happy path: accept_publish()
+ * takes an ingest from the pool, keeps the reply subject and hands the message to the stream; after
+ * the commit, acked() writes the publish ack and sends it.  Nothing is allocated per message once
+ * the pool is filled.  Publishes of one read share a commit group, their acks one write per client.
+ */
 #include "jetstream/jetstream_impl.h"
 #include "jetstream/js_json.h"
 
@@ -13,7 +13,9 @@
 #include "base/lend.h"
 #include "base/log.h"
 #include "proto/proto.h"
+#include "stream/js_error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define REPLY_INLINE 104
@@ -21,7 +23,7 @@
 
 struct ingest {
     struct stream_publish pub;
-    struct ingest_stream *in; /* NULL: nobody is told */
+    struct ingest_stream *in; /* NULL: no ack */
     struct ingest *next;      /* in the pool */
     size_t reply_len;
     char *long_reply; /* NULL: it is short */
@@ -33,7 +35,7 @@ struct ingest_sub {
     struct ingest_stream *in;
 };
 
-/* Beside each stream, as its data; lives until the last of its publishes is answered. */
+/* stream_data() of each stream; freed after its last publish was answered. */
 struct ingest_stream {
     struct js_account *ja;
     struct stream *stream;
@@ -158,15 +160,18 @@ static void write_ack(const struct ingest_stream *in, const struct stream_ack *a
     mf_buf_byte(b, '}');
 }
 
-/* When there is no memory for an ack, there is a refusal that needs none.  It says "refused or
- * unknown", as no answer would, but at once. */
+/* Without memory for an ack, this refusal needs none.  It means "refused or unknown", as no answer
+ * would, but arrives at once. */
 static void send_no_memory(struct ingest_stream *in, struct mf_slice reply)
 {
-    static const char text[] = "{\"error\":{\"code\":503,\"err_code\":10023,\"description\":"
-                               "\"insufficient resources\"},\"seq\":0}";
+    char text[128];
+    int n = snprintf(text, sizeof text,
+                     "{\"error\":{\"code\":503,\"err_code\":%d,\"description\":"
+                     "\"insufficient resources\"},\"seq\":0}",
+                     JS_INSUFFICIENT_RESOURCES_CODE);
 
     if (reply.len > 0 && !in->no_ack)
-        js_publish(in->ja, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, sizeof text - 1));
+        js_publish(in->ja, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, (size_t)n));
 }
 
 static void send_ack(struct ingest_stream *in, struct mf_slice reply, const struct stream_ack *a)
@@ -180,7 +185,7 @@ static void send_ack(struct ingest_stream *in, struct mf_slice reply, const stru
     }
     if (a->error != NULL) {
         write_error(in, a->error, body);
-        if (a->error->err_code == 10167)
+        if (a->error->err_code == JS_STREAM_TOO_MANY_REQUESTS_CODE)
             hdr = MF_LIT("NATS/1.0 429 Too Many Requests\r\n\r\n");
     } else if (!a->empty) {
         write_ack(in, a, body);
@@ -206,7 +211,7 @@ static void acked(struct stream_publish *p, const struct stream_ack *a)
 
 /* --- the message --------------------------------------------------------------------------- */
 
-static bool take(struct router_sub *sub, const struct router_msg *m)
+static bool accept_publish(struct router_sub *sub, const struct router_msg *m)
 {
     struct ingest_stream *in = mf_container(sub, struct ingest_sub, sub)->in;
     struct ingest *i = ingest_get();
@@ -232,7 +237,7 @@ static bool take(struct router_sub *sub, const struct router_msg *m)
     return true;
 }
 
-/* --- streams that come and go -------------------------------------------------------------- */
+/* --- streams added, changed, removed ------------------------------------------------------- */
 
 static void unsubscribe(struct ingest_stream *in)
 {
@@ -252,7 +257,7 @@ static int subscribe(struct ingest_stream *in)
 
     for (; rc == 0 && n < c->subjects.n; n++) {
         subs[n].in = in;
-        subs[n].sub.deliver = take;
+        subs[n].sub.deliver = accept_publish;
         rc = router_subscribe(account_router(in->ja->account), mf_str(c->subjects.at[n]),
                               MF_SLICE_NONE, &subs[n].sub);
     }

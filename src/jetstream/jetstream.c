@@ -26,8 +26,8 @@ static const struct options_js_limits no_limits = {
     .disk_max_stream_bytes = -1,
 };
 
-/* Read anew each time: a message stamped with the beginning of the turn could be older than its
- * publisher, and so die too early for him. */
+/* Read anew each time: a timestamp from the beginning of the turn could be older than the publish
+ * and end the message too early. */
 int64_t jetstream_now_ns(struct jetstream *js)
 {
     int64_t wall_ns = clock_wall_ns(); /* first, see steady.h */
@@ -48,7 +48,7 @@ const char *jetstream_domain(const struct jetstream *js)
     return domain == NULL ? "" : domain;
 }
 
-/* --- the streams' world ----------------------------------------------------------------------- */
+/* --- the host of streams ---------------------------------------------------------------------- */
 
 static int64_t host_now(void *arg)
 {
@@ -77,7 +77,7 @@ static void stream_added(void *arg, struct stream *s)
     struct js_account *ja = arg;
     struct mf_error e;
 
-    /* What a stream says was already past is past for all. */
+    /* A time that a stream has seen as past is past for all streams. */
     steady_raise(&jetstream_impl(ja->js)->clock, stream_clock_floor(s));
     if (ingest_add(ja, s) != 0)
         log_error("account %s: stream %s hears nothing: out of memory", account_name(ja->account),
@@ -89,14 +89,15 @@ static void stream_added(void *arg, struct stream *s)
     sources_kick(&js_wire(ja)->source_host, stream_name(s));
 }
 
-/* What it followed ends before it hears others: a mirror that is promoted has one voice. */
+/* Sources end before the new subjects are subscribed: a promoted mirror must not store a message
+ * twice. */
 static void stream_changed(void *arg, struct stream *s)
 {
     source_wire_follow(arg, s);
     ingest_change(s);
 }
 
-/* It is being deleted, or all of the account's are being closed. */
+/* The stream is being deleted, or the account closes. */
 static void stream_removed(void *arg, struct stream *s)
 {
     struct js_account *ja = arg;
@@ -114,7 +115,7 @@ static uint32_t or_default(int64_t value, uint32_t usual)
     return value <= 0 ? usual : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-/* Also after a reload: streams look at their host each time. */
+/* Called again after a reload: streams read their host each time. */
 static void host_fill(struct js_account *ja)
 {
     const struct options_jetstream *opts = &ja->js->options->jetstream;
@@ -147,9 +148,9 @@ static void host_fill(struct js_account *ja)
     h->batch_timeout_ns = opts->batch_timeout_ns > 0 ? opts->batch_timeout_ns : 10 * CLOCK_S;
 }
 
-/* --- which account has what ------------------------------------------------------------------- */
+/* --- limits and catalogs of accounts ---------------------------------------------------------- */
 
-/* Nothing but the accounts that are always there. */
+/* True if only the accounts that always exist are configured. */
 static bool global_only(const struct options *o)
 {
     for (size_t i = 0; i < o->naccounts; i++)
@@ -328,7 +329,8 @@ static void open_if_new(void *arg, struct account *acc)
     }
 }
 
-/* Those that lost what they had; the others get their limits, and what they gained. */
+/* Closes an account that was removed or lost JetStream; else applies its limits and opens its
+ * catalog. */
 static void account_follow(struct js_account *ja)
 {
     struct jetstream *js = ja->js;
@@ -364,10 +366,9 @@ static void accounts_follow(struct jetstream *js)
 }
 
 /* --- the clock ----------------------------------------------------------------------------------
- * Timers run on the monotonic clock, deadlines, schedules and pauses on the wall clock.  When that
- * is set forward (or the machine slept) what was far away may be due now; when it is set back,
- * schedules wait for what is far away: look every second, which costs nothing, and tell the
- * streams. */
+ * Timers run on the monotonic clock; deadlines, schedules and pauses on the wall clock.  After the
+ * wall clock was set forward (or the machine slept) more may be due; after it was set back,
+ * schedules must wait longer.  A look every second finds such steps and notifies the streams. */
 
 #define CLOCK_LOOK_NS CLOCK_S
 #define CLOCK_STEP_NS (10 * CLOCK_MS)

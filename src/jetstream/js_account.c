@@ -57,7 +57,7 @@ bool js_subject_heard(const struct js_account *ja, struct mf_slice subject)
 {
     struct router *r = account_router(ja->account);
 
-    /* Without memory to find out, somebody may. */
+    /* Unknown for lack of memory counts as heard. */
     return subject.len > 0 && (router_has_interest(r, subject) || router_starved(r));
 }
 

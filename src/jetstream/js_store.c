@@ -23,7 +23,7 @@ char *js_store_folder(const char *account)
     return path;
 }
 
-/* Without limits in the configuration: three quarters of the memory and of the free disk. */
+/* Default limits: three quarters of the memory and of the free disk space. */
 static void machine_limits(struct jetstream *js)
 {
     const struct options_jetstream *o = &js->options->jetstream;
@@ -37,7 +37,7 @@ static void machine_limits(struct jetstream *js)
         js->max.file = (int64_t)(v.f_bavail / 4 * 3) * (int64_t)v.f_frsize;
 }
 
-/* As configured, for pages and the log: not what links in it lead to. */
+/* As configured, for pages and the log: links are not resolved. */
 static char *shown_dir(const char *store_dir)
 {
     struct mf_buf b = MF_BUF_INIT;

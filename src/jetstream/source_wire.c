@@ -1,5 +1,5 @@
-/* source_wire.c: streams that follow others, and the world around them: which ones do, what infos
- * tell of it, and direct gets that a mirror answers in its origin's name. */
+/* source_wire.c: mirrors and sources of an account, and direct gets that a mirror answers for its
+ * origin. */
 #include "jetstream/jetstream_impl.h"
 
 #include "codec/hash.h"
@@ -10,7 +10,7 @@
 
 /* --- mirrors that answer for their origin ----------------------------------------------------- */
 
-/* One that was near the end of its origin, under the origin's name. */
+/* A mirror that has caught up, under the name of its origin. */
 struct direct_mirror {
     struct table_node node; /* api_account.mirrors */
     struct stream *stream;
@@ -47,7 +47,7 @@ static void mirror_join(void *arg, struct stream *s)
     x->direct = m;
 }
 
-/* Any of them, each as likely. */
+/* Picks one at random, each equally likely. */
 static struct stream *mirror_pick(struct js_account *ja, struct mf_slice origin)
 {
     struct table_node *n = table_first(&js_wire(ja)->mirrors, hash_slice(origin));
@@ -61,7 +61,7 @@ static struct stream *mirror_pick(struct js_account *ja, struct mf_slice origin)
     return picked;
 }
 
-/* Has it what the other has?  Sequences and counts say so; nobody is told less by it. */
+/* True if both streams have the same messages, judged by sequences and counts. */
 static bool same_content(struct stream *a, struct stream *b)
 {
     struct stream_state x, y;
@@ -82,9 +82,9 @@ struct stream *source_wire_reader(struct js_account *ja, struct mf_slice name)
     return s == NULL || (rand_below(2) == 0 && same_content(s, m)) ? m : s;
 }
 
-/* --- coming and going ------------------------------------------------------------------------- */
+/* --- added and removed ------------------------------------------------------------------------ */
 
-/* The options it stands in may be others after a reload. */
+/* Read each time: a reload replaces the options. */
 static const char *domain_of(void *arg)
 {
     struct js_account *ja = arg;

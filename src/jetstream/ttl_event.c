@@ -1,4 +1,4 @@
-/* ttl_event.c: events about lifetimes, written only where somebody listens. */
+/* ttl_event.c: events about lifetimes, written only if they have a subscriber. */
 #include "jetstream/advisory.h"
 #include "jetstream/event.h"
 #include "jetstream/js_json.h"
