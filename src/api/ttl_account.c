@@ -1,9 +1,9 @@
 /* ttl_account.c: STATS without a stream: the sum of all streams of the account.
  *
- * Streams are taken one after another by name, each with a tally of its deadlines up to a day
- * ahead, in slices.  O(streams) and the deadlines of the next day.  The first deadline is looked
- * for only in streams whose own may come before the best so far.  What comes or goes meanwhile is
- * counted or not. */
+ * Streams are visited by name, each with a tally of its deadlines up to a day ahead, in slices.
+ * O(streams) and the deadlines of the next day.  The first deadline is searched only in streams
+ * that may have an earlier one than the best so far.  Streams that are added or removed meanwhile
+ * may be counted or not. */
 #include "api/ttl_api_impl.h"
 #include "api/ttl_numbers.h"
 
@@ -140,7 +140,7 @@ static bool account_step(struct api_call *call)
         ttl_refuse(call, JS_NOT_ENABLED_FOR_ACCOUNT);
         return false;
     }
-    if (!api_call_heard(call)) /* who asked has left */
+    if (!api_call_heard(call)) /* the reply has no subscriber any more */
         return false;
     do {
         if (c->tally != NULL)

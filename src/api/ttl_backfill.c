@@ -63,7 +63,7 @@ static bool read_spread(const char *text, int64_t *ns)
            policy_parse_duration(mf_str(text), ns) == 0;
 }
 
-/* NULL: *o is the request; else what is wrong with it. */
+/* NULL: *o is the request; else a text about the error. */
 static const char *read_opts(const struct backfill_request *r, struct backfill_opts *o)
 {
     *o = (struct backfill_opts){.dry_run = r->dry_run,

@@ -197,7 +197,7 @@ static int64_t moment_of(const struct change *c, int64_t now_ns)
     return at > now_ns ? at : now_ns;
 }
 
-/* A page is collected in slices: what was acknowledged since a message was looked at holds. */
+/* A page is collected in slices: a change acknowledged after a message was visited stays. */
 static void drop_outdated(struct change *c, struct stream *s)
 {
     struct stream_life life;
@@ -297,13 +297,13 @@ static void loaded(struct stream_load *l, int status)
     else if (status == 0)
         go_on(c, s, add_change(c, s, l->msg.seq, &l->msg));
     else if (c->cursor != NULL && status != MF_NOMEM)
-        go_on(c, s, 0); /* it is gone, or damaged */
+        go_on(c, s, 0); /* removed, or damaged */
     else
         ttl_refuse(c->call, status == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
 }
 
-/* TOUCH needs the message, the others its place in the index.  0: done.  MF_AGAIN: loaded() goes
- * on.  MF_NOTFOUND, MF_NOMEM. */
+/* TOUCH needs the message, the others its place in the index.  0: done.  MF_AGAIN: loaded()
+ * continues.  MF_NOTFOUND, MF_NOMEM. */
 static int look_at(struct change *c, struct stream *s, uint64_t seq)
 {
     struct stream_msg m;
@@ -323,7 +323,7 @@ static int look_at(struct change *c, struct stream *s, uint64_t seq)
     c->call->load = (struct stream_load){.seq = seq, .done = loaded};
     rc = stream_load(s, &c->call->load);
     if (rc != 0 && c->cursor != NULL)
-        api_call_slices(c->call, collect); /* it does not wait: the page goes on */
+        api_call_slices(c->call, collect); /* no wait: the page continues */
     return rc == 0 ? MF_AGAIN : rc == MF_NOMEM ? rc : MF_NOTFOUND;
 }
 
@@ -520,7 +520,7 @@ static bool bound_ttl(struct change *c, struct stream *s)
     return true;
 }
 
-/* Only an operator who denies `never` to everybody denies it to those that may call PERSIST. */
+/* PERSIST is refused only if the policy denies `never` to everybody. */
 static bool may_persist(struct change *c, struct stream *s)
 {
     struct policy_decision d = {.verdict = POLICY_OK};

@@ -108,7 +108,7 @@ static bool read_time(struct ttl_look *k, struct stream *s, uint64_t seq)
     return true;
 }
 
-#define READING 1 /* of the two below: time_loaded() goes on */
+#define READING 1 /* of the two below: time_loaded() continues */
 
 /* 0: the census is there.  MF_AGAIN, MF_NOMEM, READING. */
 static int census_step(struct ttl_look *k, struct stream *s)
@@ -144,7 +144,7 @@ static bool look_step(struct api_call *call)
         ttl_refuse(call, JS_STREAM_NOT_FOUND);
         return false;
     }
-    if (!api_call_heard(call)) /* who asked has left */
+    if (!api_call_heard(call)) /* the reply has no subscriber any more */
         return false;
     do {
         rc = part_step(k, s);

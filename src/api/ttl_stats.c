@@ -1,7 +1,7 @@
-/* ttl_stats.c: STATS of one stream: counts by state, the last hour, and what ends soon.
+/* ttl_stats.c: STATS of one stream: counts by state, the last hour, and the next expiries.
  *
- * Counts are O(1).  The three numbers that look ahead come from a tally of the wheel up to a day
- * ahead.  With a filter all of them come from a census of its subjects, and so do groups. */
+ * Counts are O(1).  The three forecast numbers come from a tally of the wheel up to a day ahead.
+ * With a filter all of them come from a census of its subjects, and so do groups. */
 #include "api/ttl_look_impl.h"
 
 #include "base/clock.h"

@@ -1,9 +1,9 @@
 /* ttl_what_if.c: POLICY with `what_if`: keys that are not set, tried on all messages of a stream.
  *
- * Happy path: the policy is compiled; the messages are looked at in slices, those that are not in
- * memory read from disk in between; nothing is written.  Then the answer tells how many of them
- * BACKFILL would change, and where the stream would be heading.  O(messages).
- * While it waits its stream may be deleted, or made anew: then there is no answer but 404. */
+ * Happy path: the policy is compiled; the messages are visited in slices, those that are not in
+ * memory are read from disk in between; nothing is written.  The answer shows how many of them
+ * BACKFILL would change, and the steady state of the stream.  O(messages).
+ * Failure: if the stream is deleted or created anew meanwhile, the answer is 404. */
 #include "api/ttl_api_impl.h"
 #include "api/ttl_numbers.h"
 
@@ -16,7 +16,7 @@ struct what_if {
     struct api_call *call;
     struct policy *policy; /* NULL: none */
     int64_t created_ns;    /* of its stream */
-    uint64_t last;         /* messages that come meanwhile are not looked at */
+    uint64_t last;         /* messages stored meanwhile are not visited */
     struct stream_cursor *cursor;
     struct backfill_trial trial;
 };
@@ -57,7 +57,7 @@ static void write_backfill(struct jsonw *w, const struct backfill_trial *t)
     jsonw_end(w);
 }
 
-/* A stream without a policy counts no hours: its messages tell how many came. */
+/* A stream without a policy has no counts per hour: its messages give the rate. */
 static void complete_hour(const struct what_if *x, struct stream_hour *h)
 {
     if (h->since_ns != 0)
@@ -157,7 +157,7 @@ static bool what_if_step(struct api_call *call)
         ttl_refuse(call, JS_STREAM_NOT_FOUND);
         return false;
     }
-    if (!api_call_heard(call)) /* who asked has left */
+    if (!api_call_heard(call)) /* the reply has no subscriber any more */
         return false;
     do {
         uint64_t seq = stream_cursor_next(x->cursor, &more);

@@ -29,19 +29,19 @@ void archive_begin(struct mf_buf *out);
 void archive_add(struct mf_buf *out, const struct archive_entry *e);
 void archive_end(struct mf_buf *out);
 
-/* Reading: append what came to r->in (after archive_reader_ready()), then take entries until
- * MF_AGAIN.  in never holds more than one unfinished entry and what was appended last. */
+/* Reading: append received bytes to r->in (after archive_reader_ready()), then call archive_next()
+ * until MF_AGAIN.  in never holds more than one unfinished entry and the bytes appended last. */
 struct archive_reader {
     struct mf_buf in;
-    size_t done;       /* of `in`: taken already */
+    size_t done;       /* of `in`: already read */
     size_t max_body;   /* of a message: headers and payload */
-    size_t max_part;   /* of a state or a consumer; larger ones come without their payload */
-    uint64_t skipping; /* bytes of a body nobody wants */
+    size_t max_part;   /* of a state or a consumer; larger ones are read without their payload */
+    uint64_t skipping; /* bytes of a body to be skipped */
     bool started, ended;
 };
 void archive_reader_init(struct archive_reader *r, size_t max_body, size_t max_part);
 void archive_reader_fini(struct archive_reader *r);
-/* Drops what was taken; slices of entries end here. */
+/* Drops entries that were read; their slices end here. */
 struct mf_buf *archive_reader_ready(struct archive_reader *r);
 /* 0: *e, valid until archive_reader_ready().  MF_AGAIN: more bytes are needed (or it has ended).
  * MF_UNSUPPORTED: does not begin like an archive.  MF_LIMIT: message e->seq is too large.

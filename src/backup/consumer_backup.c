@@ -76,7 +76,7 @@ void consumer_backup_write(struct mf_buf *out, struct consumer *c, uint64_t last
 
 /* --- in: the maps --------------------------------------------------------------------------- */
 
-/* What is left of a map's text, which is sound JSON of unknown shape. */
+/* The rest of a map's text, which is valid JSON of unknown shape. */
 struct scan {
     const uint8_t *at, *end;
 };

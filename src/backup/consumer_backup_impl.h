@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "consumer/consumer.h"
 
-/* Messages that a consumer of a backup may wait for or have got again. */
+/* Limit of pending and of redelivered messages of a consumer in a backup. */
 #define CONSUMER_BACKUP_MAX 1000000u
 
 struct consumer_backup {
@@ -29,12 +29,12 @@ void consumer_backup_write(struct mf_buf *out, struct consumer *c, uint64_t last
 MF_MUSTCHECK int consumer_backup_read(struct mf_slice text, struct consumer_backup *b,
                                       struct mf_error *e);
 void consumer_backup_fini(struct consumer_backup *b);
-/* Can a consumer be in such a state?  MF_INVAL: *e.  A floor that a purge has moved over what
- * still waits is moved back: nats-server writes such, and refuses them. */
+/* Checks that a consumer can have this state.  MF_INVAL: *e.  A floor that a purge has moved past
+ * pending messages is moved back: nats-server writes such states, and refuses them. */
 MF_MUSTCHECK int consumer_backup_check(struct consumer_backup *b, struct mf_error *e);
 void consumer_backup_sort(struct consumer_saved *st); /* its messages, by sequence */
-/* This one came n times again: one of the first `waiting`, which are sorted, or else it was given
- * up and is added; there must be room. */
+/* Notes that a message was redelivered n times: one of the first `waiting`, which are sorted, or
+ * else one that was given up and is added; there must be room. */
 void consumer_backup_again(struct consumer_saved *st, size_t waiting, uint64_t sseq, uint64_t n);
 
 #endif

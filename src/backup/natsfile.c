@@ -261,7 +261,7 @@ int natsfile_index_end(struct natsfile_index *x, uint32_t *block, uint8_t check[
 
 /* --- consumers ------------------------------------------------------------------------------ */
 
-/* Timestamps are seconds, told by how long before (version 1: after) another one. */
+/* Timestamps are seconds before (version 1: after) another one. */
 static bool read_pending(struct mf_slice *s, uint8_t version, uint64_t n, struct consumer_saved *st)
 {
     int64_t base, ts;
@@ -328,7 +328,7 @@ int natsfile_consumer(struct mf_slice bytes, struct consumer_saved *st, struct a
     if (!uvarint(&bytes, &st->floor_dseq) || !uvarint(&bytes, &st->floor_sseq) ||
         !uvarint(&bytes, &st->dseq) || !uvarint(&bytes, &st->sseq))
         return MF_CORRUPT;
-    if (version == 1) { /* it told how far behind the floor the next one is */
+    if (version == 1) { /* the distance from the floor to the next one */
         st->dseq += st->floor_dseq > 1 ? st->floor_dseq - 1 : 0;
         st->sseq += st->floor_sseq > 1 ? st->floor_sseq - 1 : 0;
     }

@@ -1,11 +1,11 @@
-/* restore.c: STREAM.RESTORE: an archive comes in chunks and becomes a stream.
+/* restore.c: STREAM.RESTORE: an archive arrives in chunks and becomes a stream.
  *
- * Happy path: the answer names a subject; each chunk sent there is a request, answered with nothing
- * when it was read; an empty one is the end, answered with the stream as CREATE does when all is on
- * disk.  Chunks wait in a queue while the disk is busy, and are read in slices.
- * Failure: what is wrong is told in the answer to the end; until then chunks are answered and
- * dropped, as nats-server does.  Nothing for 5 s: given up.  In every case nothing remains.
- * Close: restores_stop(); what is under way is waited for, then the stream deleted. */
+ * Happy path: the answer names a subject; each chunk sent there is a request with an empty answer
+ * after it was read.  An empty chunk is the end; its answer shows the stream, as that of CREATE,
+ * after the commit.  Chunks wait in a queue while the disk is busy, and are read in slices.
+ * Failure: the answer to the end has the error; until then chunks are answered and dropped, as in
+ * nats-server.  Without a chunk for 5 s the restore is given up.  In every case nothing remains.
+ * Close: restores_stop() waits for operations under way, then deletes the stream. */
 #include "backup/restore_impl.h"
 
 #include "base/clock.h"
@@ -36,7 +36,7 @@ static void drop_chunks(struct restore *r)
     r->waiting = 0;
 }
 
-/* What was unpacked of the archive and is not in the stream. */
+/* Frees the part of the archive that is unpacked and not in the stream. */
 static void drop_archive(struct restore *r)
 {
     restore_read_drop(r);
@@ -57,7 +57,7 @@ static void restore_free(struct restore *r)
     free(r);
 }
 
-/* What it says may come back to it, and end it: who goes on with it afterwards holds it. */
+/* A reply may call back and end the restore: callers that use it afterwards hold it. */
 static void hold(struct restore *r)
 {
     r->users++;
@@ -69,7 +69,7 @@ static void let_go(struct restore *r)
         restore_free(r);
 }
 
-/* Nobody waits for it any more. */
+/* Ends the restore without a further answer. */
 static void restore_stop(struct restore *r)
 {
     struct js_error e;
@@ -145,7 +145,7 @@ static void idle_fired(void *arg)
 {
     struct restore *r = arg;
 
-    if (!restore_idle(r) || !mf_list_empty(&r->chunks)) { /* it is we who are slow */
+    if (!restore_idle(r) || !mf_list_empty(&r->chunks)) { /* the server is slow, not the client */
         loop_timer_arm(r->idle, loop_mono_ns(r->aa->ja->js->loop) + IDLE_NS);
         return;
     }
@@ -214,7 +214,7 @@ static bool next_chunk(struct restore *r)
     return true;
 }
 
-/* A slice: a part of a chunk or several of them; restore_wake() tells when there is more. */
+/* A slice: a part of a chunk or several of them; restore_wake() asks for more. */
 static bool restore_turn(struct work_task *t)
 {
     struct restore *r = mf_container(t, struct restore, task);
@@ -277,7 +277,7 @@ static const struct json_field fields[] = {
 static const struct json_type req_type = {"JSApiStreamRestoreRequest", sizeof(struct restore_req),
                                           fields, MF_COUNT(fields)};
 
-/* That it has too many replicas comes last, as in nats-server, which finds it when all was sent. */
+/* Too many replicas are refused last, as in nats-server, which finds them when all was sent. */
 static int check_config(struct api_account *aa, struct stream_config *c, struct js_error *e)
 {
     struct js_error late;

@@ -1,9 +1,9 @@
-/* restore_budget.c: what a restore may take of its account and of the server.
+/* restore_budget.c: limits of a restore within its account and the server.
  *
- * From its start it counts as one of the account's streams, its max_bytes as promised, and the
- * bytes its messages have by its own account (state.json) as used: so what was checked when it
- * began is still there when it ends, as in nats-server.  Messages turn what is held into what is
- * used. */
+ * From its start a restore counts as one of the account's streams, its max_bytes as reserved, and
+ * the bytes of its messages by its own account (state.json) as used.  So room that was checked at
+ * the start is still there at the end, as in nats-server.  Stored messages turn held bytes into
+ * used ones. */
 #include "backup/restore_impl.h"
 
 #define RESTORES_MAX 16 /* under way in an account */

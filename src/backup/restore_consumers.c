@@ -1,6 +1,6 @@
-/* restore_consumers.c: the consumers of an archive.  They come before the messages they wait for,
- * so they are read (by a worker) as they come, and made when all messages are there.  Nothing of
- * them moves before the stream is what it is to be. */
+/* restore_consumers.c: the consumers of an archive.  They stand before the messages, so they are
+ * read (by a worker) as they arrive, and created when all messages are stored.  They deliver
+ * nothing before the stream is complete. */
 #include "backup/restore_impl.h"
 
 #include <stdlib.h>

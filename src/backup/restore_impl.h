@@ -1,10 +1,11 @@
-/* restore_impl.h: a stream that is being restored.  restore.c takes the chunks and answers;
- * restore_store.c makes the stream and puts what the archive holds into it; restore_budget.c: what
- * it may take of the account; restore_read.c: documents that a worker reads.
+/* restore_impl.h: a stream that is being restored.  restore.c receives chunks and answers;
+ * restore_store.c creates the stream and stores the archive in it; restore_budget.c: limits;
+ * restore_read.c: documents that a worker reads; restore_tar.c: older backups; restore_consumers.c:
+ * consumers.
  *
- * What comes is hostile until it is stored: a few bytes may unpack to gigabytes.  So work is done
- * in slices (work.h), a chunk is acknowledged when all of it was worked on, what it unpacks to is
- * bounded by the room that the account has, and what all restores of an account keep in memory by
+ * An archive is hostile until it is stored: a few bytes may unpack to gigabytes.  So work is done
+ * in slices (work.h), a chunk is acknowledged after all of it was processed, unpacked bytes are
+ * bounded by the room of the account, and the memory of all restores of an account by
  * RESTORE_MEMORY_MAX. */
 #ifndef BACKUP_RESTORE_IMPL_H
 #define BACKUP_RESTORE_IMPL_H
@@ -35,7 +36,7 @@ struct restore {
     char *name;
     struct mf_slice client; /* both behind the struct */
     int64_t start_ns;
-    uint64_t total; /* bytes that came */
+    uint64_t total; /* bytes received */
     char subject[sizeof "$JS.SNAPSHOT.RESTORE.." + 255 + RAND_NUID];
     struct router_sub sub;
     struct loop_timer *idle;
@@ -74,26 +75,27 @@ struct restore {
     bool failed;                   /* and why: */
     struct js_error error;
     bool complete;  /* all of it is there, the stream is as it should be */
-    bool stopped;   /* nobody waits for it: to be freed as soon as nothing is under way */
-    unsigned users; /* callers further up, who still look at it: not freed before they let go */
+    bool stopped;   /* ended: to be freed as soon as nothing is under way */
+    unsigned users; /* callers that hold it: freed after the last one */
 };
 
-/* restore.c: something went on; look again what to do. */
+/* restore.c: schedules the next slice. */
 void restore_wake(struct restore *r);
 
 /* restore_store.c */
 
-/* Takes what the archive holds now.  0: all of it; MF_AGAIN: wait, restore_wake() follows; else it
- * has failed. */
+/* Stores the entries of the archive that were unpacked.  0: all of them; MF_AGAIN: restore_wake()
+ * follows; else it has failed. */
 int restore_take(struct restore *r);
-/* All was taken: makes the stream what it was.  MF_AGAIN as above, until r->complete or failed. */
+/* After the last entry: gives the stream its final state.  MF_AGAIN as above, until r->complete or
+ * failed. */
 int restore_complete(struct restore *r);
 /* Remembers why (the first time) and deletes the stream. */
 void restore_fail(struct restore *r, const char *fmt, ...) MF_PRINTF(2, 3);
 void restore_fail_with(struct restore *r, const struct js_error *e);
 /* May a stream of that name be restored?  MF_DENIED: there is one, perhaps one that is offline. */
 MF_MUSTCHECK int restore_name_free(struct api_account *aa, const char *name, struct js_error *e);
-/* The stream being restored, NULL: not made yet, or gone. */
+/* The stream being restored; NULL: not created yet, or deleted. */
 struct stream *restore_stream(struct restore *r);
 /* Nothing is under way that will call back. */
 static inline bool restore_idle(const struct restore *r)
@@ -120,8 +122,8 @@ bool restore_room(struct restore *r, uint64_t bytes);
 /* More was unpacked, or is kept: does that fit?  false: it has failed. */
 bool restore_within(struct restore *r);
 
-/* restore_read.c: what may be long is read by a worker, from a copy.  Meanwhile r->read is set, and
- * nothing else is taken from the archive; restore_wake() follows. */
+/* restore_read.c: long documents are read by a worker, from a copy.  Meanwhile r->read is set, and
+ * no other entry of the archive is read; restore_wake() follows. */
 
 /* A consumer of the archive; or of a tar, where its configuration stands apart. */
 void restore_read_consumer(struct restore *r, struct mf_slice name, struct mf_slice text);
@@ -132,7 +134,7 @@ void restore_read_state(struct restore *r, struct mf_slice name, struct mf_slice
 void restore_read_index(struct restore *r, struct mf_buf *bytes, uint32_t block,
                         const uint8_t check[HIGHWAY_BYTES],
                         void (*then)(struct restore *r, const struct natsfile_index *i));
-/* Nobody waits for it any more. */
+/* Drops the result of the worker. */
 void restore_read_drop(struct restore *r);
 size_t restore_read_memory(const struct restore_read *x); /* bytes; NULL: 0 */
 
@@ -154,7 +156,7 @@ size_t restore_tar_memory(const struct restore_tar *x); /* bytes; NULL: 0 */
 
 /* One entry of the archive that must be a consumer. */
 void restore_take_consumer(struct restore *r, const struct archive_entry *e);
-/* Takes *b over and keeps it.  bad_state: what is wrong with its state, NULL: nothing. */
+/* Takes over *b.  bad_state: the error of its state, NULL: none. */
 void restore_add_consumer(struct restore *r, const char *name, struct consumer_backup *b,
                           const char *bad_state);
 /* All messages are there: the consumers are made.  0: all, or r->failed.  MF_AGAIN as above. */

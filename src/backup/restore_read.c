@@ -1,9 +1,9 @@
 /* restore_read.c: documents of a backup that may be long: consumers, and the index of a tar.
  *
- * Happy path: the bytes are copied (or taken away); a worker reads them; read_done() hands on what
- * it found.  One at a time for each restore.
- * Failure: restore_fail(), by who gets the result.
- * Close: restore_read_drop() cuts the tie to the restore; what the worker found is freed when it is
+ * Happy path: the bytes are copied (or taken over); a worker reads them; read_done() hands on the
+ * result.  One at a time for each restore.
+ * Failure: the receiver of the result calls restore_fail().
+ * Close: restore_read_drop() detaches the worker from the restore; its result is freed when it is
  * done. */
 #include "backup/restore_impl.h"
 
@@ -26,7 +26,7 @@ struct restore_read {
     bool unsound; /* and why: */
     struct mf_error bad;
     /* The index: */
-    struct mf_buf *home; /* where its bytes came from */
+    struct mf_buf *home; /* the owner of its bytes */
     uint32_t block;
     uint8_t check[HIGHWAY_BYTES];
     struct natsfile_index index;

@@ -1,9 +1,9 @@
-/* restore_store.c: what an archive holds becomes a stream.
+/* restore_store.c: stores an archive as a stream.
  *
- * Happy path: state.json comes first: the stream is made, with a configuration that lets everything
- * in as it was: no subjects, so that nobody else writes; no limits, no markers, no transform.
- * Messages are stored with their sequences and times; the gaps between are skipped.  At the end the
- * last sequence is set right, and the stream gets the configuration it is to have.
+ * Happy path: after state.json, the first entry, the stream is created with a configuration that
+ * accepts every message unchanged: no subjects, so that no other writer exists; no limits, no
+ * markers, no transform.  Messages are stored with their sequences and times; gaps are skipped. At
+ * the end the last sequence is set, and the stream gets its final configuration.
  * Failure: the stream is deleted.  After a crash nothing of it remains: until its end it is a draft
  * of the catalog. */
 #include "backup/restore_impl.h"
@@ -74,7 +74,7 @@ static void no_longer_busy(struct catalog_wait *w)
     restore_wake(r);
 }
 
-/* Is somebody changing or deleting it?  Then we are woken. */
+/* True if the stream is being changed or deleted: restore_wake() follows. */
 static bool stream_busy(struct restore *r)
 {
     r->busy.done = no_longer_busy;
@@ -391,7 +391,7 @@ static void configured(struct catalog_op *op, struct stream *s, const struct js_
         restore_fail_with(r, e);
     else
         r->complete = !r->failed;
-    /* Of older backups nats-server does not tell a first sequence. */
+    /* Older backups of nats-server have no first sequence. */
     if (r->complete && s != NULL && r->tar == NULL)
         stream_emptied(s);
     if (r->complete && s != NULL && js_consumers(s) != NULL)

@@ -1,12 +1,11 @@
-/* restore_tar.c: backups of nats-server 2.14 and older: a tar of its files (natsfile.h).
+/* restore_tar.c: backups of nats-server 2.14 and older: a tar of its files (natsfile_impl.h).
  *
- * Happy path: meta.inf comes first: the stream is made.  Records of blocks are stored as they come;
- * what is deleted is told by tombstones, which come behind the message they speak of, and by
- * index.db, which comes behind all blocks: so both are kept until all messages are there, and those
- * go then.  Consumers are last; each is a configuration and a state.
- * index.db knows also of messages that limits took.  Where it is absent, damaged, too large, or was
- * written later than the last block, it is passed over, as nats-server does: the limits take them
- * again.
+ * Happy path: after meta.inf, the first file, the stream is created.  Records of blocks are stored
+ * as they arrive.  Deleted messages are named by tombstones, which follow the message, and by
+ * index.db, which follows all blocks: both are kept until all messages are stored, then those
+ * messages are removed.  Consumers are last; each is a configuration and a state.
+ * index.db also knows messages that limits removed.  If it is absent, damaged, too large, or older
+ * than the last block, it is ignored, as in nats-server: the limits remove them again.
  * Failure: restore_fail(); nothing remains. */
 #include "backup/restore_impl.h"
 
@@ -26,7 +25,7 @@
 
 enum kind { FILE_OTHER, FILE_META, FILE_BLOCK, FILE_INDEX, FILE_CONSUMER, FILE_STATE, FILE_ERRORS };
 
-/* What is done when all was read: the index is read, walked, then what is dead is deleted. */
+/* Steps after the last file: the index is read, walked, then deleted messages are removed. */
 enum phase { TAR_BEGIN, TAR_READ, TAR_WALK, TAR_DELETE };
 
 struct restore_tar {
@@ -316,7 +315,7 @@ static void index_read(struct restore *r, const struct natsfile_index *i)
         log_warn("restore of stream %s: its index is not of its blocks, which must do", r->name);
 }
 
-/* What is there of the gap. */
+/* The messages inside the gap. */
 static void walk_gap(struct restore *r, struct stream *s)
 {
     struct restore_tar *x = r->tar;
@@ -356,7 +355,7 @@ static void walk_end(struct restore_tar *x)
     }
 }
 
-/* Deleted is what lies between the blocks, and what they say themselves. */
+/* Deleted sequences: those between the blocks, and those that the blocks list. */
 static void walk_index(struct restore *r, struct stream *s)
 {
     struct restore_tar *x = r->tar;

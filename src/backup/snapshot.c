@@ -1,19 +1,20 @@
-/* snapshot.c: STREAM.SNAPSHOT: a stream as an archive, in chunks, to whoever asked.
+/* snapshot.c: STREAM.SNAPSHOT: sends a stream as an archive, in chunks.
  *
- * Happy path: the answer tells what will come; then slices of the stream are written into the
- * archive, compressed, and sent in chunks of the size asked for, no more of them at a time than the
- * window allows: each one that is acknowledged lets another go.  The rest goes without asking for
- * an acknowledgement, an empty message is the end.
- * Failure: nobody listens, no acknowledgement for 5 s, the stream is gone, no memory: the empty
- * message says so.
- * Listening: nats.go takes a subject of its inbox, which a subscription for all replies matches
- * from the beginning, and subscribes to the subject itself only after the answer.  So, as in
- * nats-server, only a subscription to that very subject is waited for; others count when there is
- * none in time. Close: snapshots_stop() ends all of an account; one that waits for the disk is
- * freed when it comes.
+ * Happy path: the answer shows the stream; then slices of it are written into the archive,
+ * compressed, and sent in chunks of the requested size, no more of them at a time than the window
+ * allows: each acknowledged chunk lets another be sent.  The last, partial chunk asks for no
+ * acknowledgement; an empty message is the end.
+ * Failure: no subscriber, no acknowledgement for 5 s, the stream was deleted, no memory: the empty
+ * message has the error.
+ * Subscriber: nats.go uses a subject of its inbox, which a wildcard subscription for all replies
+ * already matches, and subscribes to the subject itself only after the answer.  So, as in
+ * nats-server, a subscription to exactly that subject is awaited; others count if none arrives in
+ * time.
+ * Close: snapshots_stop() ends all of an account; one that waits for the disk is freed when the
+ * read returns.
  *
- * Consumers stand before the messages and behind the state that tells how many they are, so they
- * are gathered first, in slices too, and kept compressed. */
+ * Consumers stand before the messages and after the state with their number, so they are gathered
+ * first, in slices too, and kept compressed. */
 #include "backup/archive_impl.h"
 #include "backup/backup_impl.h"
 #include "backup/consumer_backup_impl.h"
@@ -61,9 +62,9 @@ struct snapshot {
     char ack[sizeof "$JS.SNAPSHOT.ACK.." + 255 + RAND_NUID];
     struct router_sub ack_sub;
     struct loop_timer *timer; /* interest, then acknowledgements */
-    int64_t interest_until;   /* 0: somebody listens */
+    int64_t interest_until;   /* 0: there is a subscriber */
     bool exact;               /* to the subject itself, not to a pattern */
-    int64_t flow_until;       /* when an acknowledgement must have come */
+    int64_t flow_until;       /* deadline of the next acknowledgement */
     struct work_task task;
     struct stream_load load;
     bool loading, stopped;
@@ -174,7 +175,7 @@ static void load_done(struct stream_load *l, int status)
         snapshot_fail(n, mf_err_text(status));
 }
 
-/* 0: written, or gone.  MF_AGAIN: load_done() will come. */
+/* 0: written, or removed.  MF_AGAIN: load_done() follows. */
 static int write_seq(struct snapshot *n, struct stream *s, uint64_t seq)
 {
     struct stream_msg m;
@@ -334,7 +335,7 @@ static bool has_exact(struct snapshot *n)
     return router_has_exact(account_router(n->aa->ja->account), mf_str(n->deliver), MF_SLICE_NONE);
 }
 
-/* Without memory to look: nobody has gone away. */
+/* Unknown for lack of memory counts as subscribed. */
 static bool has_interest(struct snapshot *n)
 {
     struct router *r = account_router(n->aa->ja->account);
@@ -390,7 +391,7 @@ static bool acked(struct router_sub *sub, const struct router_msg *m)
     struct snapshot *n = mf_container(sub, struct snapshot, ack_sub);
 
     (void)m;
-    if (n->slots < n->max_slots) /* one that came twice counts once */
+    if (n->slots < n->max_slots) /* a duplicate counts once */
         n->slots++;
     if (!n->loading && n->interest_until == 0)
         snapshot_wake(n);

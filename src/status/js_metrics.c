@@ -1,9 +1,9 @@
-/* js_metrics.c: JetStream in Prometheus' text format.
+/* js_metrics.c: JetStream in the text format of Prometheus.
  *
- * Sums of the whole server are always there.  Series of single streams are for the first SHOWN
- * streams by account and name: a page must not grow with what clients create; how many are left out
- * is a metric of its own.  O(streams and consumers), in slices: streams are looked at once, then
- * their samples are written. */
+ * Sums of the whole server are always shown.  Series of single streams are shown for the first
+ * SHOWN streams by account and name, because clients must not make the page grow without bound; the
+ * number left out is a metric of its own.  O(streams and consumers), in slices: streams are visited
+ * once, then their samples are written. */
 #include "status/js_pages_impl.h"
 #include "status/consumer_metrics_impl.h"
 
@@ -27,7 +27,7 @@ struct metrics { /* a document under way */
     struct arena mem; /* of the names in rows */
     struct row *rows; /* NULL: no memory for them; sums alone */
     size_t n, cap;
-    size_t series, at; /* what is written next */
+    size_t series, at; /* the next one to write */
     uint64_t streams, offline, ill;
     uint64_t origins, unreached, lag; /* of mirrors and sources */
     struct stream_state state;

@@ -1,4 +1,4 @@
-/* js_pages.c: what other pages show of JetStream: /varz, /healthz, and the log at the start. */
+/* js_pages.c: JetStream in /varz and /healthz, and in the log at the start. */
 #include "status/js_pages_impl.h"
 
 #include "stream/stream_damage.h"

@@ -25,8 +25,8 @@ struct js_status {
 /* js_walk.c.  Accounts with JetStream, by name; the array is the caller's.  O(n log n). */
 MF_MUSTCHECK int js_enabled_accounts(struct js_status *st, struct js_account ***out, size_t *n);
 
-/* js_walk.c: all streams by account and name, for documents that are made in slices: from one slice
- * to the next it keeps names alone.  What the calls give is valid until the slice ends. */
+/* js_walk.c: all streams by account and name, for documents made in slices: it keeps only names
+ * from one slice to the next.  Returned pointers are valid until the slice ends. */
 struct js_walk {
     struct js_status *st;
     struct arena mem;
@@ -42,25 +42,25 @@ struct js_walk {
 MF_MUSTCHECK int js_walk_init(struct js_walk *k, struct js_status *st, const char *of);
 void js_walk_fini(struct js_walk *k);
 void js_walk_rewind(struct js_walk *k, size_t account);
-/* The account it is in; NULL: it is gone, or there are no more (at == n). */
+/* The current account; NULL: it was closed, or there are no more (at == n). */
 struct js_account *js_walk_account(struct js_walk *k, const struct doc *d);
 void js_walk_next_account(struct js_walk *k);
 /* The next item of the account's catalog, streams that are offline too; false: no more.  O(1), and
  * O(log streams) for the first one of a slice. */
 bool js_walk_item(struct js_walk *k, const struct doc *d, struct catalog_item *out);
-/* The stream that was visited last; NULL: it is gone.  O(log streams). */
+/* The stream that was visited last; NULL: deleted.  O(log streams). */
 struct stream *js_walk_stream(struct js_walk *k, const struct doc *d);
 /* The next consumer of that stream; NULL: no more.  O(log consumers). */
 struct consumer *js_walk_consumer(struct js_walk *k, struct stream *s);
 
 /* ttl_metrics.c: adds the lifetimes of all streams to /metrics. */
 void ttl_metrics_add(struct js_status *st, struct doc *d);
-/* ttl_outlook.c: what ends within an hour [0] and a day [1], as of the last look; one that is older
- * than 15 s makes this call start another.  at: all accounts, by name.  The first 1000 streams. */
+/* ttl_outlook.c: messages that expire within an hour [0] and a day [1], as of the last look; a look
+ * older than 15 s is started anew.  at: all accounts, by name.  The first 1000 streams. */
 struct ttl_soon {
     char *account, *stream;
     int64_t created_ns;
-    bool known; /* false: nothing is known of it, or it is gone */
+    bool known; /* false: not counted yet, or deleted */
     uint64_t msgs[2], bytes[2];
 };
 const struct ttl_soon *ttl_outlook(struct js_status *st, struct js_account *const *at, size_t n,

@@ -1,7 +1,7 @@
 /* js_walk.c: all streams of all accounts, in slices, for documents about JetStream.
  *
- * Accounts are those of the beginning; one that is gone has no streams.  Streams and consumers that
- * come behind the place of the walk are visited, those that go are not. */
+ * Accounts are those of the beginning; a closed one has no streams.  Streams and consumers that are
+ * added after the position of the walk are visited. */
 #include "status/js_pages_impl.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* jsz.c: /jsz and the JSZ requests of the system account: what JetStream holds, as one document,
- * made in slices.
+/* jsz.c: /jsz and the JSZ requests of the system account: all of JetStream as one document, made in
+ * slices.
  *
  * Sums are over all streams, so a page costs O(streams), and O(streams and consumers shown) in
- * bytes.  They are of the time before the list: what comes or goes while it is written changes the
- * list alone. */
+ * bytes.  Sums are of the time before the list: streams added or removed while it is written change
+ * the list alone. */
 #include "status/js_pages_impl.h"
 
 #include "api/consumer_json.h"
@@ -36,7 +36,7 @@ struct jsz {
     struct js_walk walk;
     struct sums sums;
     size_t end; /* the accounts to show end here */
-    /* What is open in the document. */
+    /* Objects that are open in the document. */
     bool list, account, streams, stream;
     bool direct, consumers; /* which consumers are walked; their list is open */
     int64_t now_ns;
@@ -74,8 +74,8 @@ static bool sum_step(struct doc *d, void *state)
 
 /* --- one account ------------------------------------------------------------------------------ */
 
-/* With its key in a $SYS answer, without one in a list.  What an account may have is shown as what
- * is reserved for it, without a limit as 2^64-1: nats-server's way. */
+/* With its key in a $SYS answer, without one in a list.  As in nats-server, the limit of an account
+ * is shown as reserved, 2^64-1 without a limit. */
 static void account_open(struct jsz *z, struct jsonw *w, const struct js_account *ja,
                          const char *key)
 {
@@ -123,7 +123,7 @@ static void stream_open(struct jsz *z, struct jsonw *w, struct stream *s)
     z->direct = false;
 }
 
-/* s NULL: it is gone, and the rest of it is not known. */
+/* s NULL: the stream was deleted, and the rest of it is unknown. */
 static void stream_close(struct jsz *z, struct jsonw *w, struct stream *s)
 {
     if (s != NULL)
@@ -205,7 +205,7 @@ static bool accounts_step(struct doc *d, void *state)
 
 /* --- the document ----------------------------------------------------------------------------- */
 
-/* Those to show are [*from, *end) of the n.  One that is named and there goes before all else. */
+/* Accounts [*from, *end) of the n are shown.  An account named in the request takes precedence. */
 static void choose(const struct jsz_query *q, const struct js_walk *k, size_t *from, size_t *end)
 {
     int64_t limit = q->limit == 0 ? DEFAULT_LIMIT : q->limit;

@@ -32,7 +32,7 @@ struct metrics { /* a document under way */
     size_t n, cap;
     struct ttl_soon *soon;
     size_t nsoon;
-    size_t series, at; /* what is written next */
+    size_t series, at; /* the next one to write */
     bool headed;       /* the series has its head */
     int64_t now_ns;
     struct stream_late late;
@@ -292,9 +292,9 @@ static bool decided_step(struct doc *d, void *state)
     return true;
 }
 
-/* --- what ends soon --------------------------------------------------------------------------- */
+/* --- next expiries ---------------------------------------------------------------------------- */
 
-/* What the last look has found may be replaced between two slices: a copy. */
+/* A copy: the result of the last look may be replaced between two slices. */
 static bool soon_copy_step(struct doc *d, void *state)
 {
     struct metrics *m = state;

@@ -1,10 +1,9 @@
-/* ttl_outlook.c: how many messages end within an hour and within a day, at /metrics.
+/* ttl_outlook.c: how many messages expire within an hour and within a day, at /metrics.
  *
- * That takes a look at deadlines, so no scrape waits for it: a scrape shows what the last look has
- * found, and starts another one if that is older than AGE_NS.  A look goes through the first SHOWN
- * streams by account and name, one tally of the wheel each (stream_ahead.h), in slices.  Nobody
- * scrapes: nothing is looked at.  Streams may come and go meanwhile: they are found by name again.
- */
+ * A scrape does not wait for the count of deadlines: it shows the result of the last look, and
+ * starts another one if that is older than AGE_NS.  A look visits the first SHOWN streams by
+ * account and name, one tally of the wheel each (stream_ahead.h), in slices.  Without scrapes there
+ * is no look.  Streams may be added and removed meanwhile: each is found by name again. */
 #include "status/js_pages_impl.h"
 
 #include "base/clock.h"
@@ -42,7 +41,7 @@ static void look_fini(struct look *k)
     *k = (struct look){.rows = NULL};
 }
 
-/* NULL: it is gone, or another one has its name. */
+/* NULL: deleted, or created anew. */
 static struct stream *stream_in(struct js_account *ja, const struct ttl_soon *r)
 {
     struct stream *s = catalog_find(ja->catalog, mf_str(r->stream));
@@ -151,14 +150,14 @@ static void look_start(struct ttl_outlook *o, struct js_account *const *at, size
     work_add(o->st->js->loop, &o->owner, &o->task);
 }
 
-/* --- what is shown ---------------------------------------------------------------------------- */
+/* --- the result ------------------------------------------------------------------------------- */
 
 static int by_name(const void *name, const void *at)
 {
     return strcmp(name, account_name((*(struct js_account *const *)at)->account));
 }
 
-/* What is gone since the look is not shown. */
+/* Streams deleted since the look are not shown. */
 static void forget_gone(struct look *k, struct js_account *const *at, size_t n)
 {
     for (size_t i = 0; i < k->n; i++) {

@@ -2,8 +2,8 @@
  * streams, and their counts, in pages.
  *
  * Accounts by name, streams by name, in slices.  O(streams) to find a page, and at most LIMIT_MAX
- * streams on it; no message is looked at: what looks ahead is STATS and FORECAST, one stream at a
- * time. */
+ * streams on it.  No message is visited: forecasts are in STATS and FORECAST, one stream at a time.
+ */
 #include "status/js_pages_impl.h"
 #include "api/ttl_numbers.h"
 
