@@ -128,6 +128,8 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
     c->held = true;
     c->stored = !c->cfg.mem_storage;
     rc = set_state(c, st);
+    if (rc == 0 && !c->cfg.direct && !c->cfg.sourcing)
+        rc = filters_claim(&c->filters, c); /* the stream takes its retention at the end */
     if (rc != 0) {
         consumer_free(c);
         group_unwatch(g);

@@ -517,12 +517,11 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     ack_forget_all(c);
     ack_upto_stop(c);
     c->load_stale = c->loading;
-    walk_free(c);
-    walk_list_end(c);
+    if (!walk_list_again(c, seq))
+        c->next = seq;
     c->dseq = c->floor_dseq = 0;
     c->sseq = c->floor_sseq = seq - 1;
     c->delivered_ns = c->acked_ns = 0;
-    c->next = seq;
     consumer_recount(c);
     if (seq <= c->group->told + 1)
         retention_sweep(c->group); /* not beyond the end: nats-server leaves all then */

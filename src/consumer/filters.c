@@ -33,8 +33,10 @@ static struct mf_slice text_of(const struct filters *f, size_t i)
     return f->subs[i].sub.pattern;
 }
 
-static int claim(struct filters *f, struct consumer *c)
+int filters_claim(struct filters *f, struct consumer *c)
 {
+    if (f->claims != NULL)
+        return 0;
     f->claims = calloc(f->n, sizeof *f->claims);
     if (f->claims == NULL)
         return MF_NOMEM;
@@ -87,7 +89,7 @@ int filters_make(struct filters *f, struct consumer *c, const struct consumer_co
     memset(f, 0, sizeof *f);
     rc = subscribe(f, c, filter, n);
     if (rc == 0 && consumers_claims(c->group) != NULL && !cfg->direct && !cfg->sourcing)
-        rc = claim(f, c);
+        rc = filters_claim(f, c);
     if (rc == 0 && n > FILTERS_FEW)
         rc = make_trees(f);
     if (rc != 0)

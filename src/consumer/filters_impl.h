@@ -31,6 +31,9 @@ struct filter_trees {
 /* Those of a configuration, for c, beside what it has.  MF_NOMEM: nothing was made. */
 MF_MUSTCHECK int filters_make(struct filters *f, struct consumer *c,
                               const struct consumer_config *cfg);
+/* Notes them for the work queue that its stream may become, if they are not.  MF_NOMEM: may have
+ * noted some; filters_drop() undoes it. */
+MF_MUSTCHECK int filters_claim(struct filters *f, struct consumer *c);
 void filters_drop(struct filters *f, struct consumer *c);
 /* O(tokens). */
 bool filters_want(struct consumer *c, struct mf_slice subject);

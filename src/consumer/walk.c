@@ -180,18 +180,41 @@ void walk_list(struct consumer *c, uint64_t from, uint64_t upto)
     c->list_upto = upto;
 }
 
-uint64_t walk_list_first(struct consumer *c)
+/* *more: it may lie further on. */
+static uint64_t list_first(struct consumer *c, bool *more)
 {
     struct walk *w = walk_new(c, true, c->list_at);
-    bool more = true, dead;
+    bool dead;
     uint64_t seq = 0, steps = 0;
 
-    for (int i = 0; w != NULL && seq == 0 && more && i < FIRST_CALLS; i++) {
-        more = false;
-        seq = walk_step(w, &more, &dead, &steps);
+    *more = true;
+    for (int i = 0; w != NULL && seq == 0 && *more && i < FIRST_CALLS; i++) {
+        *more = false;
+        seq = walk_step(w, more, &dead, &steps);
     }
     walk_end(w);
     return seq;
+}
+
+uint64_t walk_list_first(struct consumer *c)
+{
+    bool more;
+
+    return list_first(c, &more);
+}
+
+bool walk_list_again(struct consumer *c, uint64_t from)
+{
+    bool more = false;
+
+    walk_free(c);
+    if (!c->listing || (list_first(c, &more) == 0 && !more)) {
+        walk_list_end(c);
+        return false;
+    }
+    c->list_at = from;
+    c->list_new = false;
+    return true;
 }
 
 bool walk_lists(const struct consumer *c, uint64_t seq)

@@ -23,6 +23,8 @@ bool walk_over(struct consumer *c, const struct consumer_config *old);
 uint64_t walk_last(const struct consumer *c); /* what it looked at, also what it does not want */
 void walk_list(struct consumer *c, uint64_t from, uint64_t upto); /* begins a list */
 void walk_list_end(struct consumer *c);
+/* Begins the list anew, with what of it comes at or after a sequence.  False: it was at its end. */
+bool walk_list_again(struct consumer *c, uint64_t from);
 /* The newest of its subject, but not of the list. */
 bool walk_is_closed(const struct consumer *c, uint64_t seq);
 MF_MUSTCHECK int walk_close(struct consumer *c, uint64_t seq); /* it is from now on */

@@ -143,13 +143,15 @@ export const BACKUP_RULES = [
     id: "restored-needless",
     row: "messages that no consumer needs, in a snapshot",
     ends: true,
-    // A reset to a number left them behind, the stream was another one when they were acknowledged, or one was given up.
+    // A reset to a number left them behind, a consumer begins behind them, the stream was another one when they were
+    // acknowledged, or one was given up.
     match: (c) => {
       const [a, b] = [c.ours[1]?.data, c.theirs[1]?.data];
       if (!api(c.o, "STREAM.RESTORE.") || !same(a?.config, b?.config) || !["workqueue", "interest"].includes(a?.config?.retention)) return false;
       const reset = before(c).some((x) => x.subj?.startsWith(`CONSUMER.RESET.${c.o.s}.`) && x.body?.seq > 1);
       const givesUp = creates(before(c)).some((x) => x.body.stream_name === c.o.s && x.body.config.max_deliver > 0);
-      return (reset || givesUp || c.o.config?.retention) && b.state.consumer_count > 0 && a.state.messages > b.state.messages && a.state.last_seq === b.state.last_seq;
+      const later = creates(before(c)).some((x) => x.body.stream_name === c.o.s && (x.body.config.opt_start_seq > 1 || x.body.config.opt_start_time));
+      return (reset || givesUp || later || c.o.config?.retention) && b.state.consumer_count > 0 && a.state.messages > b.state.messages && a.state.last_seq === b.state.last_seq;
     },
   },
   {

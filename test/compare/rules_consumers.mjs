@@ -77,7 +77,12 @@ export const CONSUMER_RULES = [
     part: (c, mine, k) => {
       const pauses = before(c).filter((x) => x.subj?.startsWith(`CONSUMER.PAUSE.${k.stream_name}.`)).length;
       const born = creates(before(c)).some((x) => x.body.stream_name === k.stream_name && x.body.config.pause_until);
-      if (pauses > (born ? 0 : 1)) woken(k, mine);
+      if (pauses <= (born ? 0 : 1)) return;
+      woken(k, mine);
+      // What was refused comes again whether there is room or not; a client that is not the pinned one is told so.
+      if (k.num_waiting > 0 && mine.num_redelivered > k.num_redelivered && mine.delivered.consumer_seq > k.delivered.consumer_seq) take(k, mine, [...PROGRESS, "num_waiting"]);
+      const pins = k.config.priority_policy === "pinned_client" && before(c).some((x) => x.op === "pull" && x.s === k.stream_name && x.body?.id);
+      if (pins && same(mine.delivered, k.delivered)) less(k, mine, "num_waiting");
     },
     // An interest stream holds what the one that sleeps has not got yet.
     match: (c) => holdsMore(c) && before(c).filter((x) => x.subj?.startsWith(`CONSUMER.PAUSE.${c.theirs[0].data.config.name}.`)).length > 1,
@@ -308,6 +313,15 @@ export const CONSUMER_RULES = [
     },
   },
   {
+    id: "ack-all-below-floor-gone",
+    row: "ack policy `all`, and a message goes that was delivered before one that came again",
+    ends: true,
+    part: (c, mine, k) => {
+      const again = before(c).some((x) => x.op === "ack" && called(x.s, x.c) === called(k.stream_name, k.name) && x.data?.startsWith("-NAK"));
+      if (k.config.ack_policy === "all" && again && loses(c, k.stream_name) && same(mine.delivered, k.delivered) && same(mine.ack_floor, k.ack_floor)) less(k, mine, "num_ack_pending");
+    },
+  },
+  {
     id: "ack-before-reset",
     row: "an ack of a delivery from before a reset, or with a number that no delivery has, ack policy `all`",
     ends: true,
@@ -432,8 +446,8 @@ export const CONSUMER_RULES = [
     id: "last-per-subject-pending",
     row: "`num_pending` of a consumer that begins with the last of each subject",
     ends: true,
-    part: (_, mine, k) => k.config.deliver_policy === "last_per_subject" && k.num_pending < mine.num_pending && take(k, mine, ["num_pending"]),
-    match: (c) => delivers(c.o) && creates(before(c)).some((x) => x.body.config.deliver_policy === "last_per_subject") && same(blind(c.ours), blind(c.theirs)),
+    part: (c, mine, k) => k.config.deliver_policy === "last_per_subject" && (loses(c, k.stream_name) || usedAndReset(c, k.stream_name, k.name)) && k.num_pending < mine.num_pending && take(k, mine, ["num_pending"]),
+    match: (c) => delivers(c.o) && creates(before(c)).some((x) => x.body.config.deliver_policy === "last_per_subject" && (loses(c, x.body.stream_name) || usedAndReset(c, x.body.stream_name, x.body.config.durable_name))) && same(blind(c.ours), blind(c.theirs)),
   },
   {
     id: "listed-gone",
@@ -460,18 +474,30 @@ export const CONSUMER_RULES = [
     },
   },
   {
+    id: "reset-listed",
+    row: "CONSUMER.RESET of a consumer that begins with the last of each subject",
+    ends: true,
+    part: (c, mine, k) => {
+      if (k.config.deliver_policy === "last_per_subject" && usedAndReset(c, k.stream_name, k.name) && mine.delivered.stream_seq <= k.delivered.stream_seq && reach(mine) === reach(k)) take(k, mine, [...PROGRESS, "num_waiting"]);
+    },
+    match: (c) => {
+      const [stream, name] = delivers(c.o) ? (firstApart(c)[0]?.reply?.split(".").slice(2, 4) ?? []) : [];
+      return stream && usedAndReset(c, stream, name) && creates(before(c)).some((x) => x.body.stream_name === stream && x.body.config.deliver_policy === "last_per_subject") && passedOver(c);
+    },
+  },
+  {
     id: "listed-too-large",
     row: "a consumer that begins with the last of each subject, and a request whose `max_bytes`",
     ends: true,
     // It comes with the next request here, and there what follows it.
     part: (c, mine, k) => {
-      if (k.config.deliver_policy === "last_per_subject" && askedBytes(c, k.stream_name, k.name) && mine.delivered.stream_seq <= k.delivered.stream_seq && reach(mine) >= reach(k)) take(k, mine, [...PROGRESS, "num_waiting"]);
+      if (k.config.deliver_policy === "last_per_subject" && askedInVain(c, k.stream_name, k.name) && mine.delivered.stream_seq <= k.delivered.stream_seq && reach(mine) >= reach(k)) take(k, mine, [...PROGRESS, "num_waiting"]);
     },
     match: (c) => {
       if (!delivers(c.o)) return false;
       const [a, b] = firstApart(c);
       const [stream, name] = c.o.op === "pull" ? [c.o.s, c.o.c] : (/^\$JS\.ACK\.([^.]+)\.([^.]+)/.exec(a?.reply ?? "")?.slice(1, 3) ?? []);
-      if (!askedBytes(c, stream, name) || !creates(before(c)).some((x) => x.body.stream_name === stream && x.body.config.deliver_policy === "last_per_subject")) return false;
+      if (!askedInVain(c, stream, name) || !creates(before(c)).some((x) => x.body.stream_name === stream && x.body.config.deliver_policy === "last_per_subject")) return false;
       return c.o.op === "pull" ? c.ours[0]?.reply && passedOver(c) : deliveryOf(a) === deliveryOf(b) && numberOf(a) < numberOf(b);
     },
   },
@@ -579,6 +605,13 @@ function stopsAtGone(c, mine, k) {
 }
 
 const wasReset = (ops, stream, name) => ops.some((x) => x.subj?.startsWith(`CONSUMER.RESET.${stream}.`) && called(stream, x.subj.split(".")[3]) === called(stream, name));
+// One that may have delivered something before.
+function usedAndReset(c, stream, name) {
+  const ops = before(c);
+  const at = ops.findLastIndex((x) => wasReset([x], stream, name));
+  const used = (x) => (x.op === "pull" && called(x.s, x.c) === called(stream, name)) || (x.body?.stream_name === stream && x.body.config?.deliver_subject);
+  return at >= 0 && ops.slice(0, at).some(used);
+}
 // An ack that was made up: its number is none that a delivery has.
 function wasForged(ops, stream, name) {
   const made = ops.filter((x) => x.op === "raw" && x.subj?.startsWith(`$JS.ACK.${stream}.`) && called(stream, x.subj.split(".")[3]) === called(stream, name));
@@ -589,7 +622,16 @@ function asksForNobody(c, stream, name) {
   const acks = before(c).filter((x) => x.op === "ack" && called(x.s, x.c) === called(stream, name));
   return acks.some((x, i) => x.confirm === false && x.data?.startsWith("+NXT") && acks.slice(0, i).some((y) => y.data?.startsWith("-NAK")));
 }
-const askedBytes = (c, stream, name) => before(c).some((x) => x !== c.o && x.op === "pull" && called(x.s, x.c) === called(stream, name) && x.body?.max_bytes > 0);
+// Somebody asked for less than the next message takes, or does not want or may not have it when its turn comes.
+function askedInVain(c, stream, name) {
+  const vain = (b) => b?.max_bytes > 0 || b?.expires < 1e9 || b?.id || b?.min_pending > 0 || b?.min_ack_pending > 0;
+  return before(c).some((x) => x.op === "leave" || x.op === "hangup" || (x !== c.o && x.op === "pull" && called(x.s, x.c) === called(stream, name) && vain(x.body)));
+}
+// Messages may go from it before they were delivered, or while they wait for an ack.
+function loses(c, stream) {
+  const forgets = (x) => x.body.name === stream && (/^(interest|workqueue)$/.test(x.body.retention) || x.body.max_age > 0 || x.body.allow_msg_ttl);
+  return before(c).some(deletesFrom(stream)) || discards(before(c), stream) || configs(before(c)).some(forgets);
+}
 // A reset, and something that it left behind is gone, or not wanted any more.
 function resetAndGone(c, stream, name) {
   const ops = before(c);

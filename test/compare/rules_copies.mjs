@@ -14,15 +14,18 @@ export const COPY_RULES = [
   {
     id: "lag-before-start",
     row: "`num_pending` of a consumer that starts beyond the last sequence",
-    match: ({ o, ours, theirs }) => {
+    match: (c) => {
+      const { o, ours, theirs } = c;
       if (!api(o, "STREAM.INFO.") && !api(o, "STREAM.LIST")) return false;
       const b = copy(theirs);
       const streams = (answer) => answer[0]?.data?.streams ?? [answer[0]?.data];
       let found = false;
       for (const [i, s] of streams(b).entries()) {
         for (const [k, from] of feeds(s).entries()) {
-          const asked = feeds(s?.config)[k];
-          if (!(asked?.opt_start_seq > 0 || asked?.opt_start_time) || !(from.lag > 0) || feeds(streams(ours)[i])[k]?.lag !== 0) continue;
+          // It begins later, or its origin was made anew and is shorter than what was copied.
+          const later = feeds(s.config).some((f) => f.name === from.name && (f.opt_start_seq > 0 || f.opt_start_time));
+          const anew = before(c).some((x) => x.subj === `STREAM.DELETE.${from.name}`);
+          if (!(later || anew) || !(from.lag > 0) || feeds(streams(ours)[i])[k]?.lag !== 0) continue;
           from.lag = 0;
           found = true;
         }
@@ -110,6 +113,16 @@ export const COPY_RULES = [
       if (!api(c.o, "STREAM.INFO.") || c.history.ops[c.index].how !== "kill" || !b?.config?.sources || !same(a?.config, b.config)) return false;
       const removed = before(c).some((x) => x.subj === `STREAM.MSG.DELETE.${b.config.name}` || x.subj === `STREAM.PURGE.${b.config.name}`);
       return removed && b.state.last_seq > a.state.last_seq && b.state.messages - a.state.messages === b.state.last_seq - a.state.last_seq;
+    },
+  },
+  {
+    id: "mirror-answers",
+    row: "direct gets of an origin that has mirrors with `mirror_direct`",
+    // One that has not got the message, or under another subject, says so for its origin; which one answers is chance.
+    match: (c) => {
+      const stream = c.o.op === "get" && c.o.subj.split(".")[0];
+      const none = (answer) => /^NATS\/1\.0 404 /.test(answer[0]?.hdr);
+      return stream && none(c.theirs) && !none(c.ours) && configs(before(c)).some((x) => x.body.mirror?.name === stream && !c.refused?.has(x));
     },
   },
   {

@@ -94,7 +94,8 @@ export const GROUP_RULES = [
     // Here its requests are served, there they wait, or are told that there is nothing; where one is the pinned client's
     // that gets all there, another number of them is over.
     part: (c, mine, k) => {
-      if (!released(c, called(k.stream_name, k.name)) || !(k.num_waiting > 0)) return;
+      const asked = before(c).some((x) => x.op === "pull" && called(x.s, x.c) === called(k.stream_name, k.name) && x.body?.no_wait);
+      if (!released(c, called(k.stream_name, k.name)) || !(k.num_waiting > 0 || asked)) return;
       if (k.num_pending > 0 || mine.num_redelivered > k.num_redelivered) ahead(mine, k);
       if (same(mine.delivered, k.delivered) && mine.num_pending === k.num_pending) k.num_waiting = mine.num_waiting;
     },

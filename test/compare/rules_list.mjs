@@ -204,7 +204,11 @@ export const RULES = [
       if (!api(o, "STREAM.INFO.") || !history.ops.slice(0, index + 1).some((x) => x.how === "kill") || !a || !b) return false;
       // What is back there may have pushed out others again.
       const back = a.deleted?.some((seq) => seq >= b.first_seq && !b.deleted?.includes(seq));
-      return (b.messages > a.messages || back || (b.lost && !a.lost)) && a.last_seq === b.last_seq;
+      // What was removed for its subject's limit was back, pushed out the oldest, and is removed again.
+      const { max_msgs: most, max_bytes: bytes, max_msgs_per_subject: each } = theirs[0].data.config;
+      const gone = (seq) => seq < b.first_seq || b.deleted?.includes(seq);
+      const pushed = (most > 0 || bytes > 0) && each > 0 && b.first_seq > a.first_seq && b.messages < a.messages && a.deleted?.length > 0 && a.deleted.every(gone);
+      return (b.messages > a.messages || back || pushed || (b.lost && !a.lost)) && a.last_seq === b.last_seq;
     },
   },
   {

@@ -105,7 +105,7 @@ class Run {
       else if (o.op === "restart") await this.restart(o, i);
       else if (o.op === "sub" || o.op === "unsub") await this.subscription(o);
       else if (o.op === "audit") await this.listen();
-      else if (o.op === "leave") await this.leave(o);
+      else if (o.op === "leave") await this.leave(o, i);
       else if (o.op === "hangup") await this.lane.hangup(o.by);
       else if (o.op === "snapshot") await snapshot(this, o, i);
       else if (o.op === "restore") await restore(this, o, i);
@@ -188,13 +188,13 @@ class Run {
     await Promise.all(this.lane.sides.map((s) => s.wire.ping()));
   }
 
-  async leave(o) {
+  async leave(o, index) {
     const waiting = this.pulls.filter((c) => !c.left);
     if (!waiting.length) return;
     const call = waiting[o.i % waiting.length];
     call.left = true;
     await this.settle();
-    this.deliveries(call.index);
+    this.deliveries(index);
     for (const side of this.lane.sides) side.unsubscribe(1000 + call.n);
     await Promise.all(this.lane.sides.flatMap((s) => [s.wire, ...s.clients.values()]).map((w) => w.ping()));
   }
