@@ -198,9 +198,14 @@ static bool no_overlap(struct restore *r)
         restore_fail_with(r, &e);
         return false;
     }
-    restore_fail(r, rc > 0 ? "error adding stream: subjects overlap with an existing stream (10065)"
-                           : "error adding stream: subjects have too many wildcards to be compared "
-                             "with other streams (10052)");
+    if (rc > 0)
+        restore_fail(r, "error adding stream: subjects overlap with an existing stream (%d)",
+                     JS_STREAM_SUBJECT_OVERLAP_CODE);
+    else
+        restore_fail(r,
+                     "error adding stream: subjects have too many wildcards to be compared with "
+                     "other streams (%d)",
+                     JS_STREAM_INVALID_CONFIG_CODE);
     return false;
 }
 
