@@ -1,11 +1,14 @@
 /* mayflyd.c: main().  Reads the configuration, builds the server bottom-up, runs the loop.  Wiring
  * only: what things do lives in the folders. */
 #include "api/api.h"
+#include "backup/backup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "loop/loop.h"
 #include "config/options.h"
 #include "server/server.h"
+#include "jetstream/jetstream.h"
+#include "status/js_status.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +24,8 @@ struct program {
     struct loop *loop;
     struct server *server;
     struct api *api; /* NULL: no JetStream */
-    char *name;      /* the server's, for the api: the options it comes from go with a reload */
+    struct js_status *status;
+    char *name; /* the server's, for the api: the options it comes from go with a reload */
     struct loop_signal *signals[5];
 };
 
@@ -101,7 +105,8 @@ static int api_start(void *arg, struct server *s, const struct options *o, struc
                               .version = SERVER_NATS_VERSION,
                               .level = SERVER_API_LEVEL,
                               .client_info = client_info,
-                              .arg = s};
+                              .arg = s,
+                              .extension = &backup_extension};
     int64_t from_ns = clock_mono_ns();
     char took[CLOCK_TEXT];
 
@@ -111,7 +116,12 @@ static int api_start(void *arg, struct server *s, const struct options *o, struc
     log_info("Starting JetStream");
     if (api_open(&p->api, &setup, e) != 0)
         return e->code;
-    api_log_start(p->api);
+    p->status = js_status_new(p->api);
+    if (p->status == NULL) {
+        api_close(p->api, NULL, NULL);
+        return mf_fail(e, MF_NOMEM, "pages");
+    }
+    js_status_log_start(p->status);
     log_info("Took %s to start JetStream", clock_duration(took, clock_mono_ns() - from_ns));
     return 0;
 }
@@ -128,45 +138,48 @@ static void api_goes(void *arg)
 
 static void api_stop(void *arg, void (*closed)(void *closed_arg), void *closed_arg)
 {
-    api_close(((struct program *)arg)->api, closed, closed_arg);
+    struct program *p = arg;
+
+    js_status_stop(p->status);
+    api_close(p->api, closed, closed_arg);
 }
 
 static void api_add_pages(void *arg, struct monitor *m)
 {
-    api_pages(((struct program *)arg)->api, m);
+    js_status_pages(((struct program *)arg)->status, m);
 }
 
 static int api_in_jsz(void *arg, struct mf_slice options, const char *account, struct doc *d,
                       const char *key, struct mf_error *e)
 {
-    return api_jsz(((struct program *)arg)->api, options, account, d, key, e);
+    return js_status_jsz(((struct program *)arg)->status, options, account, d, key, e);
 }
 
 static int api_in_ttlz(void *arg, struct mf_slice options, struct doc *d, const char *key,
                        struct mf_error *e)
 {
-    return api_ttlz(((struct program *)arg)->api, options, d, key, e);
+    return js_status_ttlz(((struct program *)arg)->status, options, d, key, e);
 }
 
 static void api_in_varz(void *arg, struct jsonw *w, bool paths)
 {
-    api_write_varz(((struct program *)arg)->api, w, paths);
+    js_status_varz(((struct program *)arg)->status, w, paths);
 }
 
 static void api_in_metrics(void *arg, struct doc *d)
 {
-    api_metrics(((struct program *)arg)->api, d);
+    js_status_metrics(((struct program *)arg)->status, d);
 }
 
 static void api_in_health(void *arg, const struct health_query *q, struct doc *d, health_tell tell,
                           void *tell_arg)
 {
-    api_health(((struct program *)arg)->api, q, d, tell, tell_arg);
+    js_status_health(((struct program *)arg)->status, q, d, tell, tell_arg);
 }
 
 static bool api_in_account(void *arg, const struct account *a)
 {
-    return api_enabled(((struct program *)arg)->api, a);
+    return js_status_enabled(((struct program *)arg)->status, a);
 }
 
 static struct server_guest guest(struct program *p)
@@ -216,11 +229,13 @@ static int serve(struct program *p, struct options *o)
     if (watch_signals(p) != 0 || server_start(&p->server, p->loop, &setup, &e) != 0) {
         log_fatal("%s", e.text);
         options_free(o);
+        js_status_free(p->status);
         free(p->name);
         return 1;
     }
     loop_run(p->loop);
     server_free(p->server);
+    js_status_free(p->status);
     free(p->name);
     loop_free(p->loop);
     log_close();
@@ -275,7 +290,7 @@ static int check_config(const char *argv0, const struct options *o)
 {
     struct mf_error e;
 
-    if (server_check(o, &e) != 0 || api_check(o, &e) != 0) {
+    if (server_check(o, &e) != 0 || jetstream_check(o, &e) != 0) {
         fprintf(stderr, "%s: %s\n", base_name(argv0), e.text);
         return 1;
     }

@@ -1,17 +1,15 @@
-/* account_purge.c: $JS.API.ACCOUNT.PURGE.<account>, asked by the system account: every stream of an
- * account is deleted.
+/* account_purge.c: $JS.API.ACCOUNT.PURGE.<account>, a request of the system account: deletes every
+ * stream of an account.
  *
- * Happy path: a second call, of the account that loses its streams, deletes them one after the
- * other in the order of names (purge_next), so that streams which are made meanwhile cannot keep it
- * busy for ever; then the asker is answered.
- * Failure: the first stream that cannot be deleted ends it, and the answer says why.
- * Close: whichever of the two calls is freed first lets the other one know; without the call that
- * works, nobody answers. */
-#include "api/account_purge.h"
+ * Happy path: a second call, of the purged account, deletes the streams one after the other in the
+ * order of names (purge_next), so that streams created meanwhile cannot keep it busy for ever; then
+ * the first call is answered.
+ * Failure: the first stream that cannot be deleted ends the purge, and the answer says why.
+ * Close: a call that is freed notifies the other one; without the second call there is no answer.
+ */
+#include "api/account_purge_impl.h"
 
-#include "api/api_pages.h"
-#include "api/api_store.h"
-#include "api/consumer_api.h"
+#include "api/api_impl.h"
 
 #include "base/log.h"
 
@@ -74,7 +72,7 @@ static void end(struct api_call *call, const struct js_error *e)
     struct api_call *asker = take_asker(p);
 
     log_info("Purge request for account %s: %zu streams deleted%s%s",
-             account_name(call->aa->account), p->deleted,
+             account_name(call->ja->account), p->deleted,
              e == NULL ? "" : ", then: ", e == NULL ? "" : e->text);
     api_call_free(call);
     answer(asker, e);
@@ -93,8 +91,8 @@ static void deleted(struct catalog_op *op, struct stream *s, const struct js_err
         return;
     }
     p->deleted++;
-    advisory_stream_action(call->aa, p->last, "delete");
-    if (call->aa->closing)
+    advisory_stream_action(call->ja, p->last, "delete");
+    if (call->ja->closing)
         api_call_free(call);
     else
         purge_next(call);
@@ -102,13 +100,13 @@ static void deleted(struct catalog_op *op, struct stream *s, const struct js_err
 
 static void gone(struct catalog_op *op, struct stream *s)
 {
-    consumers_tell_deleted(mf_container(op, struct api_call, op)->aa, s);
+    consumers_tell_deleted(mf_container(op, struct api_call, op)->ja, s);
 }
 
 /* Also runs again when a stream that was being made or deleted is ready. */
 static void purge_next(struct api_call *call)
 {
-    struct catalog *c = call->aa->catalog;
+    struct catalog *c = call->ja->catalog;
     struct purge *p = call->state;
     struct catalog_item item;
     struct js_error e;
@@ -160,22 +158,12 @@ static bool begin(struct api_call *asker, struct api_account *of)
     return true;
 }
 
-/* Streams on disk of an account that is not served: nats-server would remove them unseen. */
-static bool is_stored(struct api *a, const char *name)
-{
-    char *dir = api_store_folder(name);
-    bool there = dir != NULL && catalog_root_has(a->root, dir);
-
-    free(dir);
-    return there;
-}
-
 void account_purge_handle(struct api_call *call)
 {
     struct api *a = call->aa->api;
     char *name = mf_slice_dup(api_call_token(call, 2));
-    struct account *acc = name == NULL ? NULL : accounts_get(a->accounts, name);
-    struct api_account *aa = acc == NULL ? NULL : api_account_of(a, acc);
+    struct account *acc = name == NULL ? NULL : accounts_get(a->js->accounts, name);
+    struct js_account *ja = acc == NULL ? NULL : js_account_of(a->js, acc);
     struct js_error e;
 
     if (name == NULL) {
@@ -183,10 +171,10 @@ void account_purge_handle(struct api_call *call)
     } else if (strpbrk(name, "\\/") != NULL) {
         js_refuse_text(&e, JS_STREAM_GENERAL_ERROR, "account name can not contain path separators");
         api_reply_error(call, &e);
-    } else if (aa != NULL && aa->catalog != NULL) {
-        if (!begin(call, aa))
+    } else if (ja != NULL && ja->catalog != NULL) {
+        if (!begin(call, api_account(ja)))
             api_reply_no_memory(call);
-    } else if (is_stored(a, name)) {
+    } else if (jetstream_stored(a->js, name)) {
         js_refuse_text(&e, JS_STREAM_GENERAL_ERROR,
                        "the account is not served: give it JetStream in the configuration, "
                        "reload, and ask again");

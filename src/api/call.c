@@ -1,13 +1,13 @@
 /* call.c: one request, from its arrival to its reply.
  *
- * Happy path: api_call_new() copies the request; its handler answers at once, or starts something
- * that answers later (long work: in slices, queue.c), with api_reply_*(), which send, count, tell
- * the auditors and free the call.
- * Busy: a request for a stream that is being made or deleted waits (parked) and then runs again
- * from the start, so that it finds the world as it is by then.
+ * Happy path: api_call_new() copies the request; its handler answers at once, or starts work that
+ * answers later (long work: in slices, queue.c), with api_reply_*(), which send, count, audit and
+ * free the call.
+ * Busy: a request for a stream that is being created or deleted waits (parked) and then runs again
+ * from the start.
  * Settling: a read waits for earlier writes of its stream (settle.c) and then runs again.
- * Close: calls of an account that goes are freed when its catalog has closed; parked ones at once.
- */
+ * Close: parked calls of a closing account are freed at once, the others when its catalog has
+ * closed. */
 #include "api/api_impl.h"
 
 #include "codec/json.h"
@@ -40,8 +40,7 @@ struct api_call *api_call_new(struct api_account *aa, const struct api_service *
     struct api_call *call;
     uint8_t *at;
 
-    if (with_client && a->setup.client_info != NULL &&
-        !a->setup.client_info(a->setup.arg, m->origin, &who))
+    if (with_client && a->client_info != NULL && !a->client_info(a->arg, m->origin, &who))
         mf_buf_clear(&who);
     call = mf_buf_failed(&who)
                ? NULL
@@ -53,6 +52,7 @@ struct api_call *api_call_new(struct api_account *aa, const struct api_service *
     }
     at = (uint8_t *)(call + 1);
     call->aa = aa;
+    call->ja = aa->ja;
     call->service = service;
     call->subject = mf_slice(at, prefix.len + rest.len);
     keep(&at, prefix);
@@ -86,7 +86,7 @@ void api_call_free(struct api_call *call)
     api_call_dequeue(call);
     mf_list_del(&call->link);
     settle_cancel(call);
-    mf_list_del(&call->busy.node); /* of its own making: it is in no list unless parked */
+    mf_list_del(&call->busy.node); /* in no list unless parked */
     mf_buf_fini(&call->out);
     api_call_set_state(call, NULL, NULL);
     arena_fini(&call->mem);
@@ -100,7 +100,7 @@ struct mf_slice api_call_token(const struct api_call *call, unsigned index)
 
 bool api_call_read(struct api_call *call, const struct json_type *t, void *out)
 {
-    bool strict = call->aa->api->options->jetstream.strict;
+    bool strict = call->aa->api->js->options->jetstream.strict;
     struct mf_error why;
     int rc = json_read(call->body, t, out, &call->mem, strict, &why);
 
@@ -135,7 +135,7 @@ static void unpark(struct catalog_wait *w)
 {
     struct api_call *call = mf_container(w, struct api_call, busy);
 
-    if (call->aa->closing)
+    if (call->ja->closing)
         api_call_free(call);
     else
         api_call_run(call);
@@ -144,13 +144,13 @@ static void unpark(struct catalog_wait *w)
 bool api_call_park(struct api_call *call, struct mf_slice name)
 {
     call->busy.done = unpark;
-    return catalog_busy(call->aa->catalog, name, &call->busy);
+    return catalog_busy(call->ja->catalog, name, &call->busy);
 }
 
 struct stream *api_call_stream(struct api_call *call, unsigned token)
 {
     struct mf_slice name = api_call_token(call, token);
-    struct catalog *c = call->aa->catalog;
+    struct catalog *c = call->ja->catalog;
     struct stream *s = catalog_find(c, name);
     const char *reason;
     struct js_error e;
@@ -183,41 +183,32 @@ struct jsonw *api_reply_begin(struct api_call *call)
     return &call->w;
 }
 
-void api_publish(struct api_account *aa, struct mf_slice subject, struct mf_slice reply,
-                 struct mf_slice hdr, struct mf_slice payload)
-{
-    struct mf_msg m = {.subject = subject, .reply = reply, .hdr = hdr, .payload = payload};
-
-    (void)account_publish_mapped(
-        aa->account, &(struct router_msg){.route = subject, .msg = &m, .no_request = true});
-}
-
 static void count(struct api_account *aa, bool error)
 {
-    if (aa->catalog == NULL)
+    if (aa->ja->catalog == NULL)
         return; /* as in nats-server: an account without JetStream has no counters */
-    aa->api_total++;
-    aa->api->api_total++;
+    aa->total++;
+    aa->api->total++;
     if (error) {
-        aa->api_errors++;
-        aa->api->api_errors++;
+        aa->errors++;
+        aa->api->errors++;
     }
 }
 
-/* When there is no memory for an answer, there is one that needs none. */
+/* Without memory for an answer, this one needs none. */
 void api_send_no_memory(struct api_account *aa, const struct api_service *service,
                         struct mf_slice subject, struct mf_slice reply, const char *type)
 {
     char text[256];
     int n = snprintf(text, sizeof text,
-                     "{\"type\":\"%s%s\",\"error\":{\"code\":503,\"err_code\":10023,"
+                     "{\"type\":\"%s%s\",\"error\":{\"code\":503,\"err_code\":%d,"
                      "\"description\":\"insufficient resources\"}}",
-                     service->type, type);
+                     service->type, type, JS_INSUFFICIENT_RESOURCES_CODE);
 
-    log_error("account %s: %.*s: out of memory", account_name(aa->account), MF_FMT(subject));
+    log_error("account %s: %.*s: out of memory", account_name(aa->ja->account), MF_FMT(subject));
     count(aa, true);
     if (reply.len > 0)
-        api_publish(aa, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, (size_t)n));
+        js_publish(aa->ja, reply, MF_SLICE_NONE, MF_SLICE_NONE, mf_slice(text, (size_t)n));
 }
 
 static void send_out_of_memory(struct api_call *call)
@@ -250,7 +241,7 @@ static void finish(struct api_call *call, bool error, bool quietly)
         hdr_len =
             snprintf(hdr, sizeof hdr, "NATS/1.0\r\n" API_IDENTITY ": %s\r\n\r\n", call->identity);
     if (call->reply.len > 0)
-        api_publish(call->aa, call->reply, MF_SLICE_NONE, mf_slice(hdr, (size_t)hdr_len), text);
+        js_publish(call->ja, call->reply, MF_SLICE_NONE, mf_slice(hdr, (size_t)hdr_len), text);
     if (quietly)
         api_call_free(call);
     else
@@ -272,7 +263,7 @@ void api_reply_error_more(struct api_call *call, const struct js_error *e,
 {
     struct jsonw *w = api_reply_begin(call);
 
-    error_json_write(w, e);
+    js_json_error(w, e);
     if (write_more != NULL)
         write_more(call, w);
     finish(call, true, false);

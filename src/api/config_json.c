@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 
-/* What responses tell of the server we behave like. */
+/* The server version and API level that responses show. */
 #define LEVEL_TEXT   "5"
 #define VERSION_TEXT "2.15.1"
 
@@ -44,8 +44,8 @@ static int parse_storage(struct mf_slice raw, int *out, struct mf_error *e)
     return parse_word(raw, storage_words, MF_COUNT(storage_words), false, out, e);
 }
 
-/* Here nats-server reads a JSON string and then looks at it: escapes count, and what is no string
- * gets other words. */
+/* nats-server reads a JSON string here and then parses it: escapes count, and other types get
+ * another text. */
 static int parse_compression(struct mf_slice raw, int *out, struct mf_error *e)
 {
     char *word = NULL;

@@ -1,12 +1,12 @@
-/* consumer_admin.c: CONSUMER.CREATE in all its forms, which is also how consumers are updated.
+/* consumer_admin.c: CONSUMER.CREATE in all its forms, which also updates consumers.
  *
- * Happy path: the request is read and checked in nats-server's order; the consumer's stream does it
- * and answers when it is on disk; the answer shows the consumer as it is then.
- * Failure: nothing was changed, and the first check that failed tells.
- * Close: consumers are ended before their stream, and who waits for one of them is answered then.
- */
+ * Happy path: the request is read and checked in nats-server's order; the stream's consumers
+ * execute it and answer after the commit; the answer shows the consumer as it is then.
+ * Failure: nothing was changed; the answer is the first check that failed.
+ * Close: consumers are closed before their stream, and requests that wait for one are answered
+ * then. */
 #include "api/api_impl.h"
-#include "api/api_pages.h"
+#include "api/api_impl.h"
 
 #include "base/clock.h"
 #include "proto/header.h"
@@ -16,13 +16,13 @@
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-/* What the subject says. */
+/* The parts of the subject. */
 struct target {
     enum { FORM_EPHEMERAL, FORM_NAMED, FORM_DURABLE } form;
     struct mf_slice stream, name, filter; /* filter: empty unless it is part of the subject */
 };
 
-/* What stands behind the first n tokens. */
+/* The tokens after the first n. */
 static struct mf_slice behind_tokens(struct mf_slice subject, unsigned n)
 {
     for (size_t i = 0; i < subject.len; i++)
@@ -50,7 +50,7 @@ static bool read_request(struct api_call *call, struct consumer_request *r)
     int rc;
 
     memset(r, 0, sizeof *r);
-    rc = consumer_request_decode(call->body, call->aa->api->options->jetstream.strict, r, &why);
+    rc = consumer_request_decode(call->body, call->aa->api->js->options->jetstream.strict, r, &why);
     if (rc == 0)
         return true;
     consumer_config_fini(&r->config);
@@ -121,8 +121,8 @@ static struct consumer *find_named(struct consumers *g, const char *name)
     return name == NULL || *name == '\0' ? NULL : consumers_find(g, mf_str(name));
 }
 
-/* Who copies a stream into another one asks under a name that stays the same.  Where acks count, it
- * becomes a durable one; elsewhere each gets a name of its own. */
+/* A follower of a stream asks under a name that stays the same.  If acks count, it becomes a
+ * durable consumer; otherwise each one gets a name of its own. */
 static int adapt_copier(struct consumer_config *c, const struct stream_config *s)
 {
     char suffix[GENERATED_LEN + 1];
@@ -150,7 +150,8 @@ void api_stream_identity(const struct stream *s, char out[9])
     sha256_short(mf_str(clock_rfc3339(created, stream_created_ns(s))), out);
 }
 
-/* Who copies a stream says which one it knows: another of the same name has nothing for it. */
+/* A follower sends the identity of the stream it knows: another stream of the same name is refused.
+ */
 static int check_identity(const struct api_call *call, const struct consumer_config *c,
                           const struct stream *s, struct js_error *e)
 {
@@ -171,22 +172,22 @@ static int check_identity(const struct api_call *call, const struct consumer_con
 static struct consumer_config_world world_of(struct api_account *aa, struct consumers *g,
                                              bool pedantic)
 {
-    const struct options_jetstream *js = &aa->api->options->jetstream;
+    const struct options_jetstream *js = &aa->api->js->options->jetstream;
 
     return (struct consumer_config_world){
         .stream = stream_config(consumers_stream(g)),
         .pedantic = pedantic,
         .max_ack_pending = js->max_ack_pending,
-        .account_max_ack_pending = aa->limits->max_ack_pending,
+        .account_max_ack_pending = aa->ja->limits->max_ack_pending,
         .max_request_batch = js->max_request_batch,
-        .max_consumers = aa->limits->max_consumers,
+        .max_consumers = aa->ja->limits->max_consumers,
         .default_max_consumers = api_default_max_consumers(js),
         .consumers = consumers_count(g),
         .claims = consumers_claims(g),
     };
 }
 
-/* What a request cannot change of one that is there. */
+/* Checks that a request does not change fixed members of an existing consumer. */
 static void inherit(struct consumer_config *c, const struct consumer_config *now)
 {
     c->pause_until_ns = now->pause_until_ns; /* only PAUSE changes that */
@@ -203,7 +204,7 @@ static int check_replace(struct api_account *aa, struct consumer_request *r,
                          struct js_error *e)
 {
     struct mf_slice to = mf_str(now->deliver_subject);
-    bool bound = to.len > 0 && router_has_interest(account_router(aa->account), to);
+    bool bound = to.len > 0 && router_has_interest(account_router(aa->ja->account), to);
     int rc;
 
     if (r->action == ACTION_CREATE && !consumer_config_equal(&r->config, now))
@@ -226,7 +227,7 @@ static int check_config(struct api_call *call, struct consumer_request *r, struc
         return rc;
     if ((named = find_named(g, c->name)) != NULL)
         inherit(c, consumer_config(named));
-    /* The stamp comes first: what it tells is what was asked for. */
+    /* Stamped first: the stamp shows the request. */
     if ((rc = consumer_config_stamp(c)) != 0 || (rc = consumer_config_check(c, &w, e)) != 0)
         return rc;
     *found = named = find_named(g, name_of(c));
@@ -257,8 +258,8 @@ int consumer_restore_allowed(struct api_account *aa, struct consumers *g,
 
 /* --- doing it --------------------------------------------------------------------------------- */
 
-/* Who copies a stream asks for its consumer again when something was lost on the way: what was
- * delivered and not acknowledged comes again. */
+/* A follower that lost a delivery asks for its consumer again: unacknowledged messages are
+ * redelivered. */
 static void begin_again(struct consumer *c)
 {
     struct js_error e;
@@ -268,7 +269,7 @@ static void begin_again(struct consumer *c)
         (void)!consumer_reset(c, 0, &seq, &e);
 }
 
-/* Who makes or changes one that is paused is reminded of it. */
+/* Creating or changing a paused consumer sends its pause advisory. */
 static void created_reply(struct consumer_op *op, struct consumer *c, const struct js_error *e)
 {
     struct api_call *call = mf_container(op, struct api_call, cop);
@@ -282,11 +283,11 @@ static void created_reply(struct consumer_op *op, struct consumer *c, const stru
 
     if (cfg->direct || cfg->sourcing)
         api_stream_identity(consumers_stream(consumer_group(c)), call->identity);
-    if (until > api_wall_ns(call->aa->api))
-        consumer_advisory(call->aa, &(struct consumer_event){.kind = CONSUMER_PAUSED,
+    if (until > jetstream_wall_ns(call->aa->api->js))
+        consumer_advisory(call->ja, &(struct consumer_event){.kind = CONSUMER_PAUSED,
                                                              .consumer = c,
                                                              .pause_until_ns = until});
-    consumer_info_json_write(api_reply_begin(call), c, api_now_ns(call->aa->api), true);
+    consumer_info_json_write(api_reply_begin(call), c, jetstream_now_ns(call->aa->api->js), true);
     api_reply_end(call);
 }
 
@@ -377,15 +378,16 @@ static void tell_deleted(void *arg, struct consumer *c)
     consumer_advisory(arg, &(struct consumer_event){.kind = CONSUMER_DELETED, .consumer = c});
 }
 
-void consumers_tell_deleted(struct api_account *aa, struct stream *s)
+void consumers_tell_deleted(struct js_account *ja, struct stream *s)
 {
-    struct consumers *g = api_consumers(s);
+    struct consumers *g = js_consumers(s);
 
     if (g != NULL)
-        consumers_each(g, tell_deleted, aa);
+        consumers_each(g, tell_deleted, ja);
 }
 
-/* --- what a stream's update must not break ---------------------------------------------------- */
+/* --- limits of a stream's update ----------------------------------------------------------------
+ */
 
 struct violators {
     const struct stream_consumer_limits *limits;
@@ -408,7 +410,7 @@ int consumer_limits_allow(struct stream *s, const struct stream_config *next, st
     const struct stream_consumer_limits *old = &stream_config(s)->consumer_limits,
                                         *new = &next->consumer_limits;
     struct violators v = {new, MF_BUF_INIT};
-    struct consumers *g = api_consumers(s);
+    struct consumers *g = js_consumers(s);
     int rc = 0;
 
     if (g == NULL || ((new->inactive_threshold_ns <= 0 ||

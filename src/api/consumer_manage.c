@@ -1,9 +1,9 @@
 /* consumer_manage.c: CONSUMER.INFO, NAMES, LIST, DELETE, PAUSE, RESET and UNPIN.
  *
- * Happy path: the consumer is found and asked; what must reach the disk is answered when it has.
+ * Happy path: the consumer is found and asked; changes are answered after their commit.
  * Failure: nothing was changed.
- * Order: nats-server reads some requests before it looks at the API level they ask for, and some
- * after; so each handler says itself when that is done. */
+ * Order: nats-server reads some requests before it checks the API level and some after; so each
+ * handler checks the level itself. */
 #include "api/api_impl.h"
 
 #include "base/clock.h"
@@ -22,7 +22,7 @@
 struct consumers *api_call_consumers(struct api_call *call, unsigned token)
 {
     struct stream *s = api_call_stream(call, token);
-    struct consumers *g = s == NULL ? NULL : api_consumers(s);
+    struct consumers *g = s == NULL ? NULL : js_consumers(s);
     struct js_error e;
 
     if (s != NULL && g == NULL) {
@@ -60,13 +60,13 @@ static bool must_be_empty(struct api_call *call)
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-/* What was waited for is known: the request is served from its beginning. */
+/* The count is known: the request is served from its beginning. */
 static void counted(struct consumer_op *op, struct consumer *c, const struct js_error *e)
 {
     struct api_call *call = mf_container(op, struct api_call, cop);
 
     (void)c, (void)e; /* deleted meanwhile: the request finds that out by itself */
-    if (call->aa->closing)
+    if (call->ja->closing)
         api_call_free(call);
     else
         api_call_run(call);
@@ -93,7 +93,7 @@ void consumer_info_handle(struct api_call *call)
     c = named_consumer(call);
     if (c == NULL || wait_for_count(call, c))
         return;
-    consumer_info_json_write(api_reply_begin(call), c, api_now_ns(call->aa->api), true);
+    consumer_info_json_write(api_reply_begin(call), c, jetstream_now_ns(call->aa->api->js), true);
     api_reply_end(call);
 }
 
@@ -108,8 +108,8 @@ static const struct json_field page_fields[] = {
 static const struct json_type page_type = {"JSApiConsumersRequest", sizeof(struct page_request),
                                            page_fields, MF_COUNT(page_fields)};
 
-/* call->state.  Consumers that copy the stream into another one are not shown.  Between the slices
- * consumers come and go: the walk goes on behind the last name it met. */
+/* call->state.  Consumers of followers are not shown.  Consumers may be added and removed between
+ * slices: the walk continues after the last name. */
 struct page {
     uint64_t at, first, limit, shown;
     int64_t created_ns; /* of the stream */
@@ -158,7 +158,7 @@ static void page_reply(struct api_call *call, const struct consumers *g)
 /* One slice: from behind the last name to the end of the page. */
 static bool page_walk(struct page *p, struct consumers *g, const struct api_account *aa)
 {
-    int64_t now_ns = api_now_ns(aa->api);
+    int64_t now_ns = jetstream_now_ns(aa->api->js);
     struct consumer *c;
 
     while (!p->full && (c = consumers_after(g, mf_str(p->behind))) != NULL) {
@@ -168,7 +168,7 @@ static bool page_walk(struct page *p, struct consumers *g, const struct api_acco
         (void)snprintf(p->behind, sizeof p->behind, "%s", consumer_name(c));
         if (!consumer_config(c)->direct && p->at++ >= p->first)
             page_show(p, c, now_ns);
-        if (api_slice_spent(aa, (p->text.len - before) / 128))
+        if (js_slice_spent(aa->ja, (p->text.len - before) / 128))
             return true;
     }
     return false;
@@ -177,8 +177,8 @@ static bool page_walk(struct page *p, struct consumers *g, const struct api_acco
 static bool page_step(struct api_call *call)
 {
     struct page *p = call->state;
-    struct stream *s = catalog_find(call->aa->catalog, api_call_token(call, 2));
-    struct consumers *g = s == NULL ? NULL : api_consumers(s);
+    struct stream *s = catalog_find(call->ja->catalog, api_call_token(call, 2));
+    struct consumers *g = s == NULL ? NULL : js_consumers(s);
     struct js_error e;
 
     if (g == NULL || stream_created_ns(s) != p->created_ns) {
@@ -235,7 +235,7 @@ static void delete_done(struct consumer_op *op, struct consumer *c, const struct
 {
     struct api_call *call = mf_container(op, struct api_call, cop);
 
-    (void)c; /* it is gone */
+    (void)c; /* deleted */
     if (e != NULL) {
         api_reply_error(call, e);
         return;
@@ -270,7 +270,7 @@ static void pause_done(struct consumer_op *op, struct consumer *c, const struct 
 {
     struct api_call *call = mf_container(op, struct api_call, cop);
     const struct pause_request *r = call->state;
-    int64_t now = api_wall_ns(call->aa->api);
+    int64_t now = jetstream_wall_ns(call->aa->api->js);
     struct jsonw *w;
 
     if (c == NULL) {
@@ -322,7 +322,7 @@ static void reset_refused(struct api_call *call, const struct js_error *e)
 {
     struct jsonw *w = api_reply_begin(call);
 
-    error_json_write(w, e);
+    js_json_error(w, e);
     jsonw_u64(w, "reset_seq", 0);
     api_reply_end_quietly(call);
 }
@@ -333,7 +333,7 @@ static int reset(struct api_call *call, struct consumer *c, uint64_t *reset_seq,
     struct mf_error why;
     int rc = 0;
 
-    if (!api_level_served(call->aa->api, call->hdr))
+    if (!jetstream_level_served(call->aa->api->js, call->hdr))
         return js_refuse(e, JS_REQUIRED_API_LEVEL);
     if (call->body.len > 0)
         rc = json_unmarshal(call->body, &reset_type, &r, &call->mem, &why);
@@ -357,23 +357,23 @@ static void reset_done(struct consumer_op *op, struct consumer *c, const struct 
     }
     consumer_info(c, &i);
     w = api_reply_begin(call);
-    consumer_info_json_write(w, c, api_now_ns(call->aa->api), true);
+    consumer_info_json_write(w, c, jetstream_now_ns(call->aa->api->js), true);
     jsonw_u64(w, "reset_seq", i.delivered_sseq + 1);
     api_reply_end_quietly(call);
 }
 
 void consumer_reset_handle(struct api_call *call)
 {
-    struct catalog *catalog = call->aa->catalog;
+    struct catalog *catalog = call->ja->catalog;
     struct stream *s = catalog == NULL ? NULL : catalog_find(catalog, api_call_token(call, 2));
-    struct consumers *g = s == NULL ? NULL : api_consumers(s);
+    struct consumers *g = s == NULL ? NULL : js_consumers(s);
     struct consumer *c = g == NULL ? NULL : consumers_find(g, api_call_token(call, 3));
     uint64_t reset_seq = 0;
     struct mf_slice asked;
     struct js_error e;
 
     if (c == NULL || call->reply.len == 0) {
-        api_call_free(call); /* nobody is there to answer, or to hear it */
+        api_call_free(call); /* there is nothing to answer, or nobody to receive it */
         return;
     }
     if (reset(call, c, &reset_seq, &e) != 0) {

@@ -1,13 +1,15 @@
-/* dispatch.c: which request is it, and who answers.
+/* dispatch.c: routes requests to their handlers.
  *
- * Requests under the domain's name arrive here under the plain one: the account's mappings did
- * that, before the client's permissions were checked (account/mapping.c).
+ * Requests under the domain's prefix arrive here under the plain one: the account's mappings have
+ * replaced it before the client's permissions were checked (account/mapping.c).
  *
- * What every request has in common is decided here, in nats-server's order: the API level it asks
- * for, then whether its account has JetStream at all.  A subject that is no request gets no answer,
- * but counts as received: its sender must not hear that nobody is there. */
-#include "api/account_purge.h"
+ * Checks common to all requests are made here, in nats-server's order: the API level, then whether
+ * the account has JetStream.  A subject without a route gets no answer but counts as received: its
+ * sender must not get "no responders". */
+#include "api/account_purge_impl.h"
 #include "api/api_impl.h"
+#include "jetstream/consumer_wire.h"
+#include "jetstream/direct.h"
 
 #include "base/clock.h"
 #include "proto/header.h"
@@ -59,13 +61,7 @@ static void no_pause(struct api_call *call, struct jsonw *w)
     jsonw_time(w, "pause_until", CLOCK_ZERO);
 }
 
-static void no_deliver(struct api_call *call, struct jsonw *w)
-{
-    (void)call;
-    jsonw_str(w, "deliver_subject", "");
-}
-
-/* What only a cluster can do. */
+/* Requests that need a cluster. */
 static void cluster_handle(struct api_call *call)
 {
     struct js_error e;
@@ -85,8 +81,6 @@ static const struct api_route routes[] = {
     {"STREAM.PURGE.*", "stream_purge_response", stream_purge_handle, no_purged, false, false},
     {"STREAM.MSG.GET.*", "stream_msg_get_response", msg_get_handle, NULL, false, false},
     {"STREAM.MSG.DELETE.*", "stream_msg_delete_response", msg_delete_handle, NULL, false, false},
-    {"STREAM.SNAPSHOT.*", "stream_snapshot_response", snapshot_handle, NULL, true, false},
-    {"STREAM.RESTORE.*", "stream_restore_response", restore_handle, no_deliver, true, false},
     {"STREAM.LEADER.STEPDOWN.*", "stream_leader_stepdown_response", cluster_handle, NULL, false,
      false},
     {"STREAM.PEER.REMOVE.*", "stream_remove_peer_response", cluster_handle, NULL, false, false},
@@ -135,31 +129,13 @@ static const struct api_route *route_of(const struct api_service *service, struc
     return NULL;
 }
 
-/* --- what all have in common ------------------------------------------------------------------ */
-
-/* A Go integer: a sign and digits, of any length; an empty value counts as none.  false: it is no
- * integer, or larger than our level. */
-bool api_level_served(const struct api *a, struct mf_slice hdr)
-{
-    struct mf_slice text;
-    bool minus;
-    uint64_t n;
-
-    if (hdr.len == 0 || !header_get(hdr, "Nats-Required-Api-Level", &text) || text.len == 0)
-        return true;
-    minus = text.ptr[0] == '-';
-    if (minus || text.ptr[0] == '+')
-        text = mf_slice(text.ptr + 1, text.len - 1);
-    if (mf_parse_u64(text, &n) != 0 || n > (uint64_t)INT64_MAX + minus)
-        return false;
-    return minus || n <= a->setup.level;
-}
+/* --- common to all requests ------------------------------------------------------------------- */
 
 bool api_call_level(struct api_call *call)
 {
     struct js_error e;
 
-    if (api_level_served(call->aa->api, call->hdr))
+    if (jetstream_level_served(call->aa->api->js, call->hdr))
         return true;
     js_refuse(&e, JS_REQUIRED_API_LEVEL);
     api_reply_error(call, &e);
@@ -170,7 +146,7 @@ bool api_call_enabled(struct api_call *call)
 {
     struct js_error e;
 
-    if (call->aa->catalog != NULL)
+    if (call->ja->catalog != NULL)
         return true;
     js_refuse(&e, JS_NOT_ENABLED_FOR_ACCOUNT);
     api_reply_error(call, &e);
@@ -179,14 +155,14 @@ bool api_call_enabled(struct api_call *call)
 
 #define API_ELEMENTS_MAX 100000u /* of lists and objects in one request, by its commas */
 
-/* More lists than a document of this kind ever needs would keep other clients waiting. */
+/* A document with this many elements would keep other clients waiting. */
 static bool body_too_rich(struct api_call *call)
 {
     const uint8_t *p = call->body.ptr, *end = p + call->body.len;
     struct mf_error why;
     size_t n = 0;
 
-    if (call->body.len <= 2 * API_ELEMENTS_MAX) /* the usual one is not looked at */
+    if (call->body.len <= 2 * API_ELEMENTS_MAX) /* usual requests are not scanned */
         return false;
     while (n <= API_ELEMENTS_MAX && (p = memchr(p, ',', (size_t)(end - p))) != NULL) {
         n++;
@@ -207,8 +183,8 @@ void api_call_run(struct api_call *call)
         call->route->handle(call);
 }
 
-/* The system account has no JetStream: whatever it asks, it is told so; INFO in its own form.
- * Orders to the server are heard. */
+/* The system account has no JetStream: every request gets that error, INFO in its own form.  Orders
+ * to the server are served. */
 static void serve_system(struct api_account *aa, const struct router_msg *m, struct mf_slice rest)
 {
     const struct api_route *order = route_of(&api_system, rest);
@@ -231,7 +207,7 @@ static void serve_system(struct api_account *aa, const struct router_msg *m, str
     api_reply_error(call, &e);
 }
 
-/* Requests that wait for the disk or for their turn take memory: there is an end to it. */
+/* Waiting requests take memory: there is a limit. */
 static bool over_limit(struct api_account *aa)
 {
     if (!queue_full(aa))
@@ -259,7 +235,7 @@ static void serve_route(struct api_account *aa, const struct api_service *servic
     api_call_serve(call, m->origin != NULL);
 }
 
-/* --- where requests come in ------------------------------------------------------------------- */
+/* --- subscriptions ---------------------------------------------------------------------------- */
 
 static struct mf_slice rest_of(const struct api_service *service, const struct router_msg *m)
 {
@@ -271,20 +247,27 @@ static struct mf_slice rest_of(const struct api_service *service, const struct r
 bool dispatch_api(struct router_sub *sub, const struct router_msg *m)
 {
     struct api_account *aa = mf_container(sub, struct api_account, api_sub);
-    struct mf_slice rest = rest_of(&api_jetstream, m);
+    const struct api_extension *above = aa->api->extension;
+    const struct api_service *service = &api_jetstream;
+    struct mf_slice rest = rest_of(service, m);
     const struct api_route *route;
 
     if (m->no_request || wire_delivering())
         return false;
     if (mf_starts(rest, "CONSUMER.MSG.NEXT."))
-        return aa->catalog != NULL && wire_next(aa, m, rest);
+        return aa->ja->catalog != NULL && wire_next(aa->ja, m, rest);
     if (mf_starts(rest, "DIRECT.GET."))
-        return aa->catalog != NULL && direct_get(aa, m, rest);
-    route = route_of(&api_jetstream, rest);
-    if (account_is_system(aa->account) && (route == NULL || route->handle != account_info_handle))
+        return aa->ja->catalog != NULL && direct_get(aa->ja, m, rest);
+    route = route_of(service, rest);
+    if (route == NULL && above != NULL) {
+        service = above->service;
+        route = route_of(service, rest);
+    }
+    if (account_is_system(aa->ja->account) &&
+        (route == NULL || route->handle != account_info_handle))
         serve_system(aa, m, rest);
     else
-        serve_route(aa, &api_jetstream, route, m, rest);
+        serve_route(aa, service, route, m, rest);
     return true;
 }
 

@@ -1,18 +1,10 @@
-/* info_json.c: states, infos, account info and errors, as responses show them: the order of members
- * and which of them are left out are nats-server's. */
+/* info_json.c: states, infos and account info as responses show them: order and presence of members
+ * are those of nats-server. */
 #include "api/api_impl.h"
 
 #include "stream/stream_damage.h"
 #include "base/clock.h"
-
-void error_json_write(struct jsonw *w, const struct js_error *e)
-{
-    jsonw_object(w, "error");
-    jsonw_u64(w, "code", e->code);
-    jsonw_u64(w, "err_code", e->err_code);
-    jsonw_str(w, "description", e->text);
-    jsonw_end(w);
-}
+#include "source/source.h"
 
 void base64_json_write(struct jsonw *w, const char *key, struct mf_slice bytes)
 {
@@ -62,13 +54,13 @@ void state_json_write_details(struct jsonw *w, const char *key, struct stream *s
     jsonw_opt_u64(w, "num_deleted", st.deleted);
     if (st.deleted > 0 && d->deleted.len > 0)
         jsonw_raw(w, "deleted", d->deleted);
-    if (stream_lost(s) > 0) { /* which ones they were, nobody can tell any more */
+    if (stream_lost(s) > 0) { /* their sequences are unknown */
         jsonw_object(w, "lost");
         jsonw_null(w, "msgs");
         jsonw_u64(w, "bytes", 0);
         jsonw_end(w);
     }
-    jsonw_u64(w, "consumer_count", api_consumer_count(s));
+    jsonw_u64(w, "consumer_count", js_consumer_count(s));
     jsonw_end(w);
 }
 
@@ -77,9 +69,64 @@ void state_json_write(struct jsonw *w, const char *key, struct stream *s)
     state_json_write_details(w, key, s, &(struct state_details){.state = NULL});
 }
 
+/* --- mirror and sources
+ * ------------------------------------------------------------------------------------ */
+
+static void transforms_write(struct jsonw *w, const struct stream_source *src)
+{
+    const struct stream_mapping *map = src->transforms.at;
+
+    if (src->transforms.n == 0)
+        return;
+    jsonw_array(w, "subject_transforms");
+    for (size_t i = 0; i < src->transforms.n; i++) {
+        jsonw_object(w, NULL);
+        jsonw_str(w, "src", map[i].src);
+        jsonw_str(w, "dest", map[i].dest);
+        jsonw_end(w);
+    }
+    jsonw_end(w);
+}
+
+static void origin_write(void *arg, const struct source_info *i)
+{
+    struct jsonw *w = arg;
+    const struct stream_source *src = i->config;
+
+    jsonw_object(w, i->mirror ? "mirror" : NULL);
+    jsonw_str(w, "name", src->name);
+    if (src->external != NULL) {
+        jsonw_object(w, "external");
+        jsonw_str(w, "api", src->external->api);
+        jsonw_str(w, "deliver", src->external->deliver);
+        jsonw_end(w);
+    }
+    jsonw_u64(w, "lag", i->lag);
+    jsonw_opt_u64(w, "seq", i->seq);
+    jsonw_i64(w, "active", i->active_ns);
+    if (i->error != NULL)
+        js_json_error(w, i->error);
+    jsonw_opt_str(w, "filter_subject", src->filter_subject);
+    transforms_write(w, src);
+    jsonw_end(w);
+}
+
+void origins_json_write(struct jsonw *w, struct stream *s)
+{
+    const struct stream_config *c = stream_config(s);
+
+    if (c->mirror == NULL && c->sources.n == 0)
+        return;
+    if (c->mirror == NULL)
+        jsonw_array(w, "sources");
+    sources_each(js_sources(s), origin_write, w);
+    if (c->mirror == NULL)
+        jsonw_end(w);
+}
+
 /* --- stream info ------------------------------------------------------------------------------ */
 
-void info_json_write_details(struct jsonw *w, struct api_account *aa, struct stream *s,
+void info_json_write_details(struct jsonw *w, struct js_account *ja, struct stream *s,
                              unsigned flags, const struct state_details *d)
 {
     const struct stream_config *c = stream_config(s);
@@ -88,19 +135,19 @@ void info_json_write_details(struct jsonw *w, struct api_account *aa, struct str
     jsonw_time(w, "created", stream_created_ns(s));
     state_json_write_details(w, "state", s, d);
     if ((flags & INFO_DOMAIN) != 0)
-        jsonw_opt_str(w, "domain", api_domain(aa->api));
+        jsonw_opt_str(w, "domain", jetstream_domain(ja->js));
     if ((flags & INFO_CLUSTER) != 0) {
         jsonw_object(w, "cluster");
-        jsonw_str(w, "leader", aa->api->setup.server_name);
+        jsonw_str(w, "leader", ja->js->setup.server_name);
         jsonw_end(w);
     }
     origins_json_write(w, s);
-    jsonw_time(w, "ts", api_now_ns(aa->api));
+    jsonw_time(w, "ts", jetstream_now_ns(ja->js));
 }
 
-void info_json_write(struct jsonw *w, struct api_account *aa, struct stream *s, unsigned flags)
+void info_json_write(struct jsonw *w, struct js_account *ja, struct stream *s, unsigned flags)
 {
-    info_json_write_details(w, aa, s, flags, &(struct state_details){.state = NULL});
+    info_json_write_details(w, ja, s, flags, &(struct state_details){.state = NULL});
 }
 
 /* --- account info ----------------------------------------------------------------------------- */
@@ -123,18 +170,18 @@ void account_json_write(struct jsonw *w, struct api_account *aa)
 {
     struct stream_usage reserved = {0, 0};
 
-    catalog_reserved(aa->catalog, &reserved);
-    jsonw_i64(w, "memory", aa->usage.memory);
-    jsonw_i64(w, "storage", aa->usage.file);
+    catalog_reserved(aa->ja->catalog, &reserved);
+    jsonw_i64(w, "memory", aa->ja->usage.memory);
+    jsonw_i64(w, "storage", aa->ja->usage.file);
     jsonw_i64(w, "reserved_memory", reserved.memory);
     jsonw_i64(w, "reserved_storage", reserved.file);
-    jsonw_u64(w, "streams", catalog_count(aa->catalog));
-    jsonw_u64(w, "consumers", api_account_consumers(aa));
-    limits_write(w, aa->limits);
-    jsonw_opt_str(w, "domain", api_domain(aa->api));
+    jsonw_u64(w, "streams", catalog_count(aa->ja->catalog));
+    jsonw_u64(w, "consumers", js_account_consumers(aa->ja));
+    limits_write(w, aa->ja->limits);
+    jsonw_opt_str(w, "domain", jetstream_domain(aa->api->js));
     jsonw_object(w, "api");
-    jsonw_u64(w, "level", aa->api->setup.level);
-    jsonw_u64(w, "total", aa->api_total);
-    jsonw_u64(w, "errors", aa->api_errors);
+    jsonw_u64(w, "level", aa->api->js->setup.level);
+    jsonw_u64(w, "total", aa->total);
+    jsonw_u64(w, "errors", aa->errors);
     jsonw_end(w);
 }

@@ -5,7 +5,8 @@
  * answered. While it waits the stream may go away: it is looked up by name again before it is
  * touched. */
 #include "api/api_impl.h"
-#include "api/ttl_api.h"
+#include "api/ttl_api_impl.h"
+#include "jetstream/direct.h"
 
 #include <stdlib.h>
 
@@ -90,8 +91,9 @@ static struct mf_slice shown_header(struct api_call *call, struct stream *s,
         mf_buf_append(room, m->hdr.ptr, m->hdr.len - 2);
     else
         mf_buf_puts(room, "NATS/1.0\r\n");
-    mf_buf_append(room, text,
-                  stream_put_life(text, stream_life_of(s, m, &life), api_now_ns(call->aa->api)));
+    mf_buf_append(
+        room, text,
+        stream_put_life(text, stream_life_of(s, m, &life), jetstream_now_ns(call->aa->api->js)));
     mf_buf_puts(room, "\r\n");
     call->out.failed = call->out.failed || mf_buf_failed(room);
     return mf_buf_slice(room);
@@ -105,7 +107,7 @@ static void get_write(struct get_state *g, struct stream *s, const struct stream
     struct mf_buf room = MF_BUF_INIT;
     struct mf_slice hdr = m->hdr;
 
-    if (!g->r.no_hdr && ttl_is_shown(call->hdr))
+    if (!g->r.no_hdr && direct_shows_life(call->hdr))
         hdr = shown_header(call, s, m, &room);
 
     jsonw_object(w, "message");
@@ -161,7 +163,7 @@ static void get_seq(struct get_state *g, struct stream *s, uint64_t seq)
 static bool find_step(struct api_call *call)
 {
     struct get_state *g = call->state;
-    struct stream *s = catalog_find(call->aa->catalog, api_call_token(call, 3));
+    struct stream *s = catalog_find(call->ja->catalog, api_call_token(call, 3));
     uint64_t seq;
 
     if (s == NULL || stream_created_ns(s) != g->created_ns) {
@@ -174,11 +176,11 @@ static bool find_step(struct api_call *call)
             get_seq(g, s, seq);
             return false;
         }
-    } while (!api_slice_spent(call->aa, 1));
+    } while (!js_slice_spent(call->ja, 1));
     return true;
 }
 
-/* What is found with the first steps is answered at once. */
+/* A message found by the first steps is answered at once. */
 static void get_search(struct get_state *g, struct stream *s, struct stream_find *find)
 {
     uint64_t seq;
@@ -189,10 +191,10 @@ static void get_search(struct get_state *g, struct stream *s, struct stream_find
         api_reply_no_memory(g->call);
     else if (stream_find_step(find, &seq))
         get_seq(g, s, seq);
-    else if (api_subject_heard(g->call->aa, g->call->reply))
+    else if (js_subject_heard(g->call->ja, g->call->reply))
         api_call_slices(g->call, find_step);
     else
-        api_call_free(g->call); /* nobody hears the answer, and it is not counted */
+        api_call_free(g->call); /* the reply has no subscriber, and it is not counted */
 }
 
 static void get_found(struct stream_seek *k, uint64_t seq)
@@ -200,8 +202,8 @@ static void get_found(struct stream_seek *k, uint64_t seq)
     struct get_state *g = mf_container(k, struct get_state, seek);
     struct stream *s = NULL;
 
-    if (!g->call->aa->closing)
-        s = catalog_find(g->call->aa->catalog, api_call_token(g->call, 3));
+    if (!g->call->ja->closing)
+        s = catalog_find(g->call->ja->catalog, api_call_token(g->call, 3));
     if (s == NULL) {
         refuse(g->call, JS_STREAM_NOT_FOUND);
         return;

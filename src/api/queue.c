@@ -1,25 +1,24 @@
 /* queue.c: requests that wait for their account's share of the loop's time.
  *
- * Happy path: a client's request runs at once: what the client sends next must find its effect.
- * The connection itself waits for the next turn when this one is over (client.c, commands_in()).
- * So does a request of nobody that comes while its account has nothing queued and the turn has time
- * left.  Otherwise it is queued, and the account's task serves the queue in the order of
- * arrival, a slice at a time; the loop takes turns between accounts.  A request whose work is long
- * gives the rest of it as a step (api_call_slices()) and stays the first of the queue until it is
- * answered: so only one answer of an account is half written at any time.
- * Full: request_queue_limit requests that are not answered yet, or QUEUE_BYTES of queued ones; what
- * comes then is dropped (dispatch.c).
+ * Happy path: a client's request runs at once, because the client's next command must find its
+ * effect; the connection itself waits for the next turn when this turn's time is spent (client.c,
+ * commands_in()).  A request without a connection also runs at once if nothing is queued and the
+ * turn has time left.  Otherwise it is queued, and the account's task serves the queue in the order
+ * of arrival, a slice at a time; the loop takes turns between accounts.  A handler with long work
+ * gives the rest of it as a step (api_call_slices()); its request stays first in the queue until it
+ * is answered, so only one answer of an account is half written at any time.
+ * Full: request_queue_limit unanswered requests, or QUEUE_BYTES of queued ones; further requests
+ * are dropped (dispatch.c).
  * Close: queued requests are freed with their account. */
 #include "api/api_impl.h"
 
 #define QUEUE_BYTES ((size_t)64 << 20) /* of queued requests of one account */
-#define UNIT        8u                 /* ordinary steps between two looks at the clock in work.c */
 
 static bool serve_slice(struct work_task *t);
 
 void queue_init(struct api_account *aa)
 {
-    aa->work.name = account_name(aa->account);
+    aa->ja->work.name = account_name(aa->ja->account);
     mf_list_init(&aa->queue.calls);
     aa->queue.task.run = serve_slice;
     aa->queue.task.cause = WORK_REQUEST;
@@ -27,14 +26,14 @@ void queue_init(struct api_account *aa)
 
 bool queue_full(const struct api_account *aa)
 {
-    uint64_t limit = (uint64_t)aa->api->options->jetstream.request_queue_limit;
+    uint64_t limit = (uint64_t)aa->api->js->options->jetstream.request_queue_limit;
 
     return (limit > 0 && aa->queue.inflight >= limit) || aa->queue.bytes >= QUEUE_BYTES;
 }
 
 /* --- in and out ------------------------------------------------------------------------------- */
 
-/* first: it was in the queue until a moment ago, or there is nobody before it. */
+/* first: it was in the queue a moment ago, or the queue is empty. */
 static void enqueue(struct api_call *call, bool first)
 {
     struct api_queue *q = &call->aa->queue;
@@ -45,7 +44,7 @@ static void enqueue(struct api_call *call, bool first)
         mf_list_add_after(&q->calls, &call->queued);
     else
         mf_list_push(&q->calls, &call->queued);
-    work_add(call->aa->api->loop, &call->aa->work, &q->task);
+    work_add(call->aa->api->js->loop, &call->ja->work, &q->task);
 }
 
 void api_call_dequeue(struct api_call *call)
@@ -55,10 +54,10 @@ void api_call_dequeue(struct api_call *call)
     mf_list_del(&call->queued);
 }
 
-/* The meter learns of each request, and so the budget of the turn does. */
+/* The meter counts each request, and so does the budget of the turn. */
 static void lap(struct api_account *aa, const char *what)
 {
-    work_lap(aa->api->loop, WORK_REQUEST, what, account_name(aa->account));
+    work_lap(aa->api->js->loop, WORK_REQUEST, what, account_name(aa->ja->account));
 }
 
 void api_call_serve(struct api_call *call, bool in_order)
@@ -66,7 +65,7 @@ void api_call_serve(struct api_call *call, bool in_order)
     struct api_account *aa = call->aa;
     const char *what = call->route->pattern;
 
-    if (!in_order && (!mf_list_empty(&aa->queue.calls) || work_turn_spent(aa->api->loop))) {
+    if (!in_order && (!mf_list_empty(&aa->queue.calls) || work_turn_spent(aa->api->js->loop))) {
         enqueue(call, false);
         return;
     }
@@ -105,7 +104,7 @@ static bool serve_first(struct api_account *aa)
 static bool serve_slice(struct work_task *t)
 {
     struct api_account *aa = mf_container(t, struct api_account, queue.task);
-    struct loop *l = aa->api->loop;
+    struct loop *l = aa->api->js->loop;
     bool more = false;
 
     while (!more && !mf_list_empty(&aa->queue.calls)) {
@@ -120,32 +119,16 @@ void queue_stop(struct api_account *aa)
 {
     struct mf_list *n;
 
-    work_cancel(aa->api->loop, &aa->queue.task);
+    work_cancel(aa->api->js->loop, &aa->queue.task);
     while ((n = mf_list_first(&aa->queue.calls)) != NULL)
         api_call_free(mf_container(n, struct api_call, queued));
 }
 
-/* --- for what is done in slices --------------------------------------------------------------- */
-
-bool api_slice_spent(const struct api_account *aa, size_t units)
-{
-    for (size_t i = 0; i <= units && i <= UNIT; i++)
-        if (work_spent(aa->api->loop))
-            return true;
-    return false;
-}
-
-bool api_subject_heard(const struct api_account *aa, struct mf_slice subject)
-{
-    struct router *r = account_router(aa->account);
-
-    /* Without memory to find out, somebody may. */
-    return subject.len > 0 && (router_has_interest(r, subject) || router_starved(r));
-}
+/* --- subscribers of the reply ----------------------------------------------------------------- */
 
 bool api_call_heard(struct api_call *call)
 {
-    if (api_subject_heard(call->aa, call->reply) || advisory_audited(call->aa))
+    if (js_subject_heard(call->ja, call->reply) || advisory_audited(call->aa))
         return true;
     api_call_unheard(call);
     return false;

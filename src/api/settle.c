@@ -1,21 +1,21 @@
 /* settle.c: reads that wait for earlier writes.
  *
- * Readers see what is on disk.  A client that publishes without waiting for the acknowledgement and
- * then asks for the state of the stream would not find its own messages, which nats-server shows.
- * Happy path: nothing is on its way, the request runs at once.  Else: when it is on disk, or the
- * store has failed, or the time is over.
- * Close: account_close() frees the calls that wait. */
+ * Readers see committed messages.  A client that publishes without waiting for the ack and then
+ * asks for the state of the stream would not find its own messages; nats-server shows them.
+ * Happy path: nothing is uncommitted, the request runs at once.  Else it runs after the commit,
+ * after a failure of the store, or after PATIENCE_NS.
+ * Close: account_stop() in api.c frees calls that wait. */
 #include "api/api_impl.h"
 
 #include "base/clock.h"
 
-#define PATIENCE_NS (CLOCK_S / 4) /* the state of a stream whose disk stands still can be seen */
+#define PATIENCE_NS (CLOCK_S / 4) /* so a stalled disk does not hide the state */
 
 void settle_cancel(struct api_call *call)
 {
     if (call->settle.timer == NULL)
         return;
-    mf_list_del(&call->settle.wait.node); /* the store forgets it */
+    mf_list_del(&call->settle.wait.node);
     loop_timer_free(call->settle.timer);
     call->settle.timer = NULL;
 }
@@ -34,7 +34,7 @@ static void on_disk(struct store_wait *w, int status)
     go_on(mf_container(w, struct api_call, settle.wait));
 }
 
-/* The stream whose state it reads; empty: of none. */
+/* The stream whose state the call reads; empty: none. */
 static struct mf_slice read_stream(const struct api_call *call)
 {
     if (mf_starts(call->rest, "STREAM.MSG.GET."))
@@ -49,9 +49,9 @@ bool settle_call(struct api_call *call)
 {
     struct settle *w = &call->settle;
     struct mf_slice name = w->over ? MF_SLICE_NONE : read_stream(call);
-    struct loop *l = call->aa->api->loop;
+    struct loop *l = call->aa->api->js->loop;
     struct stream *s =
-        name.len == 0 || call->aa->catalog == NULL ? NULL : catalog_find(call->aa->catalog, name);
+        name.len == 0 || call->ja->catalog == NULL ? NULL : catalog_find(call->ja->catalog, name);
 
     w->over = true;
     if (s == NULL || (w->timer = loop_timer_new(l, go_on, call)) == NULL)

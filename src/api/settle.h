@@ -1,5 +1,4 @@
-/* settle.h: reads wait for what was published and acknowledged before them, while that is on its
- * way to the disk, a quarter of a second at most.  Included by api_impl.h. */
+/* settle.h: a read waits for the commit of earlier publishes, a quarter of a second at most. */
 #ifndef API_SETTLE_H
 #define API_SETTLE_H
 
@@ -13,8 +12,8 @@ struct settle {
     struct loop_timer *timer; /* not NULL: it waits */
     bool over;
 };
-/* true: the call waits and is run again. */
+/* True: the call waits and runs again. */
 bool settle_call(struct api_call *call);
-void settle_cancel(struct api_call *call); /* it does not wait any more */
+void settle_cancel(struct api_call *call); /* ends the wait, if any */
 
 #endif

@@ -1,26 +1,26 @@
 /* stream_admin.c: STREAM.CREATE, UPDATE, DELETE and PURGE.
  *
- * Happy path: the request is read and checked in nats-server's order; the catalog does it and
- * answers when it is on disk; the answer shows the stream as it is then.
- * Failure: nothing was changed, and the first check that failed tells.
- * Close: the catalog answers (or drops) what it was asked for before it is gone. */
+ * Happy path: the request is read and checked in nats-server's order; the catalog executes it and
+ * answers after the commit; the answer shows the stream as it is then.
+ * Failure: nothing was changed; the answer is the first check that failed.
+ * Close: the catalog answers or drops its operations before it is closed. */
 #include "api/api_impl.h"
 
 #include <stdlib.h>
 
-/* --- what CREATE and UPDATE share ------------------------------------------------------------- */
+/* --- shared by CREATE and UPDATE -------------------------------------------------------------- */
 
 static const struct stream_config *find_config(void *arg, const char *name)
 {
     struct api_account *aa = arg;
 
-    return catalog_config(aa->catalog, mf_str(name));
+    return catalog_config(aa->ja->catalog, mf_str(name));
 }
 
 /* Reads the body.  false: answered, and *c holds nothing. */
 static bool read_config(struct api_call *call, struct stream_config *c)
 {
-    const struct options_jetstream *js = &call->aa->api->options->jetstream;
+    const struct options_jetstream *js = &call->aa->api->js->options->jetstream;
     struct mf_error why;
     int rc;
 
@@ -36,17 +36,17 @@ static bool read_config(struct api_call *call, struct stream_config *c)
 int stream_config_allowed(struct api_account *aa, struct stream_config *c, enum config_use use,
                           struct js_error *e)
 {
-    const struct options_jetstream *js = &aa->api->options->jetstream;
+    const struct options_jetstream *js = &aa->api->js->options->jetstream;
     struct stream_config_world world = {
         .strict = js->compat_strict,
         .update = use == CONFIG_UPDATE,
         .restored = use == CONFIG_RESTORE,
         .default_duplicate_window_ns = js->duplicate_window_ns,
-        .max_stream_bytes_memory = aa->limits->mem_max_stream_bytes,
-        .max_stream_bytes_file = aa->limits->disk_max_stream_bytes,
-        .max_bytes_required = aa->limits->max_bytes_required,
-        .account = account_name(aa->account),
-        .ttl = &aa->api->options->ttl,
+        .max_stream_bytes_memory = aa->ja->limits->mem_max_stream_bytes,
+        .max_stream_bytes_file = aa->ja->limits->disk_max_stream_bytes,
+        .max_bytes_required = aa->ja->limits->max_bytes_required,
+        .account = account_name(aa->ja->account),
+        .ttl = &aa->api->js->options->ttl,
         .find = find_config,
         .arg = aa,
     };
@@ -78,7 +78,7 @@ static void created_reply(struct api_call *call, struct stream *s)
 {
     struct jsonw *w = api_reply_begin(call);
 
-    info_json_write(w, call->aa, s, INFO_METADATA);
+    info_json_write(w, call->ja, s, INFO_METADATA);
     jsonw_bool(w, "did_create", true);
     api_reply_end(call);
 }
@@ -92,11 +92,11 @@ static void create_done(struct catalog_op *op, struct stream *s, const struct js
         api_reply_error(call, e);
         return;
     }
-    advisory_stream_action(call->aa, stream_name(s), "create");
+    advisory_stream_action(call->ja, stream_name(s), "create");
     created_reply(call, s);
 }
 
-/* Rules 4 to 7: what can be told from the request alone. */
+/* Checks of the request alone (docs/checks.md, CREATE). */
 static int check_request(struct api_call *call, const struct stream_config *c, struct js_error *e)
 {
     if (!is_named(call, c))
@@ -127,10 +127,10 @@ static int check_create(struct api_account *aa, struct stream_config *c,
     return rc == 0 ? stream_create_allowed(aa, c, e) : rc;
 }
 
-/* It may be there and be nothing that can be served. */
+/* The stream may exist and be offline. */
 static bool is_offline(struct api_call *call, const struct stream_config *c)
 {
-    const char *reason = catalog_offline(call->aa->catalog, mf_str(c->name));
+    const char *reason = catalog_offline(call->ja->catalog, mf_str(c->name));
     struct js_error e;
 
     if (reason == NULL)
@@ -159,7 +159,7 @@ void stream_create_handle(struct api_call *call)
         stream_config_fini(&c);
         return;
     }
-    s = catalog_find(aa->catalog, mf_str(c.name));
+    s = catalog_find(aa->ja->catalog, mf_str(c.name));
     rc = check_create(aa, &c, s == NULL ? NULL : stream_config(s), &e);
     if (rc < 0) {
         refuse(call, &c, rc, &e);
@@ -169,7 +169,7 @@ void stream_create_handle(struct api_call *call)
     } else {
         aa->creating++;
         call->op.done = create_done;
-        catalog_create(aa->catalog, &c, 0, &call->op);
+        catalog_create(aa->ja->catalog, &c, 0, &call->op);
         stream_config_fini(&c);
     }
 }
@@ -184,12 +184,12 @@ static void update_done(struct catalog_op *op, struct stream *s, const struct js
         api_reply_error(call, e);
         return;
     }
-    advisory_stream_action(call->aa, stream_name(s), "modify");
-    info_json_write(api_reply_begin(call), call->aa, s, INFO_METADATA | INFO_DOMAIN);
+    advisory_stream_action(call->ja, stream_name(s), "modify");
+    info_json_write(api_reply_begin(call), call->ja, s, INFO_METADATA | INFO_DOMAIN);
     api_reply_end(call);
 }
 
-/* The new configuration alone comes first, then its name. */
+/* The configuration is checked before its name. */
 static int check_update_request(struct api_call *call, struct stream_config *c, struct js_error *e)
 {
     int rc = stream_config_allowed(call->aa, c, CONFIG_UPDATE, e);
@@ -202,7 +202,7 @@ static int check_update(struct api_account *aa, const struct stream_config *now,
 {
     int rc = stream_config_stamp(next);
 
-    /* nats-server looks again at what it has filled in: markers have switched TTLs on. */
+    /* nats-server checks again after it filled in defaults: markers have switched TTLs on. */
     if (rc == 0 && next->allow_msg_counter && next->allow_msg_ttl)
         rc = js_refuse_text(e, JS_STREAM_INVALID_CONFIG, "counter stream cannot use message TTLs");
     if (rc == 0)
@@ -229,8 +229,8 @@ void stream_update_handle(struct api_call *call)
         stream_config_fini(&c);
         return;
     }
-    if (catalog_is_draft(call->aa->catalog,
-                         mf_str(stream_name(s)))) /* it could lose what is acked */
+    if (catalog_is_draft(call->ja->catalog,
+                         mf_str(stream_name(s)))) /* acknowledged messages could be lost */
         rc = js_refuse_text(&e, JS_STREAM_UPDATE, "stream is being restored");
     else
         rc = check_update(call->aa, stream_config(s), &c, &e);
@@ -240,10 +240,10 @@ void stream_update_handle(struct api_call *call)
     }
     bool other = c.retention != stream_config(s)->retention;
     call->op.done = update_done;
-    catalog_update(call->aa->catalog, s, &c, &call->op);
+    catalog_update(call->ja->catalog, s, &c, &call->op);
     stream_config_fini(&c);
-    if (other && api_consumers(s) != NULL)
-        consumers_stream_updated(api_consumers(s));
+    if (other && js_consumers(s) != NULL)
+        consumers_stream_updated(js_consumers(s));
 }
 
 /* --- DELETE ----------------------------------------------------------------------------------- */
@@ -262,7 +262,7 @@ static void delete_done(struct catalog_op *op, struct stream *s, const struct js
     if (token.len < sizeof name) { /* it was the name of a stream, so it is */
         memcpy(name, token.ptr, token.len);
         name[token.len] = '\0';
-        advisory_stream_action(call->aa, name, "delete");
+        advisory_stream_action(call->ja, name, "delete");
     }
     jsonw_bool(api_reply_begin(call), "success", true);
     api_reply_end(call);
@@ -270,7 +270,7 @@ static void delete_done(struct catalog_op *op, struct stream *s, const struct js
 
 static void delete_gone(struct catalog_op *op, struct stream *s)
 {
-    consumers_tell_deleted(mf_container(op, struct api_call, op)->aa, s);
+    consumers_tell_deleted(mf_container(op, struct api_call, op)->ja, s);
 }
 
 void stream_delete_handle(struct api_call *call)
@@ -288,7 +288,7 @@ void stream_delete_handle(struct api_call *call)
         return;
     call->op.done = delete_done;
     call->op.gone = delete_gone;
-    catalog_delete(call->aa->catalog, s, &call->op);
+    catalog_delete(call->ja->catalog, s, &call->op);
 }
 
 /* --- PURGE ------------------------------------------------------------------------------------ */

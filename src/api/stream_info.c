@@ -1,11 +1,10 @@
 /* stream_info.c: STREAM.INFO, also with the subjects of the stream and its deleted sequences.
  *
- * Happy path: without either of these the answer is written at once.  Otherwise the details are
- * collected as JSON text, a slice at a time, and the answer is put together when they are complete.
- * The stream may change meanwhile: the answer tells its state at the beginning of the list of
- * deleted sequences.
+ * Happy path: without either the answer is written at once.  Otherwise the details are collected as
+ * JSON text, a slice at a time, then the answer is written.  The stream may change meanwhile: the
+ * answer shows its state at the start of the list of deleted sequences.
  * Failure: a stream that is deleted meanwhile is not found. */
-#include "api/subject_page.h"
+#include "api/subject_page_impl.h"
 
 #include <stdlib.h>
 
@@ -68,7 +67,7 @@ static bool list_gap(struct info *x, uint64_t end, const struct api_account *aa)
         if (x->shown > 0)
             mf_buf_byte(&x->deleted, ',');
         mf_buf_u64(&x->deleted, x->next++);
-        if (x->shown++ % 32 == 31 && api_slice_spent(aa, 0))
+        if (x->shown++ % 32 == 31 && js_slice_spent(aa->ja, 0))
             return true;
     }
     return false;
@@ -83,11 +82,11 @@ static bool list_step(struct info *x, struct stream *s, const struct api_account
         if (list_gap(x, end, aa))
             return true;
         x->next += x->next == end;
-        if (api_slice_spent(aa, 0))
+        if (js_slice_spent(aa->ja, 0))
             return true;
     }
     mf_buf_byte(&x->deleted, ']');
-    /* What was removed since the beginning is on the list, too. */
+    /* Messages removed since the start are listed, too. */
     if (x->shown < DELETED_SHOWN)
         x->state.deleted = x->shown;
     return false;
@@ -103,7 +102,7 @@ static void info_write(struct api_call *call, struct stream *s, uint64_t total, 
     jsonw_u64(w, "total", total);
     jsonw_u64(w, "offset", total > 0 ? offset : 0);
     jsonw_u64(w, "limit", total > 0 ? SUBJECTS_LIMIT : 0);
-    info_json_write_details(w, call->aa, s, INFO_DOMAIN | INFO_CLUSTER | INFO_METADATA, d);
+    info_json_write_details(w, call->ja, s, INFO_DOMAIN | INFO_CLUSTER | INFO_METADATA, d);
     api_reply_end(call);
 }
 
@@ -126,7 +125,7 @@ static void info_reply(struct api_call *call, struct stream *s)
 static bool info_step(struct api_call *call)
 {
     struct info *x = call->state;
-    struct stream *s = catalog_find(call->aa->catalog, api_call_token(call, 2));
+    struct stream *s = catalog_find(call->ja->catalog, api_call_token(call, 2));
     struct js_error e;
 
     if (s == NULL || stream_created_ns(s) != x->created_ns) {
@@ -136,7 +135,7 @@ static bool info_step(struct api_call *call)
     }
     if (x->page != NULL && !x->paged) {
         x->paged = !subject_page_step(x->page);
-        if (!x->paged || api_slice_spent(call->aa, 0))
+        if (!x->paged || js_slice_spent(call->ja, 0))
             return true;
     }
     if (x->r.deleted_details) {

@@ -1,7 +1,7 @@
-/* stream_limits.c: may an account have this stream: its limits, the server's, and other streams.
+/* stream_limits.c: limits of an account and of the server, and overlap with other streams.
  *
- * A limit of bytes is checked against what was promised (the sum of all max_bytes), not against
- * what is in use: a stream without max_bytes promises nothing, but needs room for one byte. */
+ * A limit of bytes is checked against reserved bytes (the sum of all max_bytes), not against used
+ * ones: a stream without max_bytes reserves nothing, but needs room for one byte. */
 #include "api/api_impl.h"
 
 static int64_t add_capped(int64_t a, int64_t b)
@@ -11,12 +11,13 @@ static int64_t add_capped(int64_t a, int64_t b)
 
 void api_account_reserved(const struct api_account *aa, struct stream_usage *out)
 {
-    struct stream_usage restores = {0, 0};
+    struct stream_usage more = {0, 0};
 
-    catalog_reserved(aa->catalog, out);
-    restores_reserved(aa, &restores);
-    out->memory = add_capped(out->memory, restores.memory);
-    out->file = add_capped(out->file, restores.file);
+    catalog_reserved(aa->ja->catalog, out);
+    if (aa->api->extension != NULL)
+        aa->api->extension->reserved(aa, &more);
+    out->memory = add_capped(out->memory, more.memory);
+    out->file = add_capped(out->file, more.file);
 }
 
 void api_reserved(struct api *a, struct stream_usage *out)
@@ -24,13 +25,13 @@ void api_reserved(struct api *a, struct stream_usage *out)
     struct mf_list *pos;
 
     *out = (struct stream_usage){0, 0};
-    mf_list_each(pos, &a->list)
+    mf_list_each(pos, &a->js->list)
     {
-        struct api_account *aa = mf_container(pos, struct api_account, link);
+        struct js_account *ja = mf_container(pos, struct js_account, link);
         struct stream_usage one = {0, 0};
-        if (aa->catalog == NULL)
+        if (ja->catalog == NULL)
             continue;
-        api_account_reserved(aa, &one);
+        api_account_reserved(api_account(ja), &one);
         out->memory = add_capped(out->memory, one.memory);
         out->file = add_capped(out->file, one.file);
     }
@@ -51,8 +52,8 @@ static bool fits(int64_t max, int64_t reserved, int64_t bytes)
     return max < 0 || (reserved <= max && bytes <= max - reserved);
 }
 
-/* mine: what of the account's sum is this stream's own.  want: what it will take of the account;
- * more: what it will take of the server beyond the sums. */
+/* mine: the stream's own part of the account's sum.  want: bytes it will reserve of the account;
+ * more: of the server beyond the sums. */
 static int room(struct api_account *aa, int storage, int64_t mine, int64_t want, int64_t more,
                 struct js_error *e)
 {
@@ -63,8 +64,8 @@ static int room(struct api_account *aa, int storage, int64_t mine, int64_t want,
     api_account_reserved(aa, &account);
     api_reserved(aa->api, &server);
     others = by_storage(&account, storage) - mine;
-    if (fits(memory ? aa->limits->max_memory : aa->limits->max_store, others, want) &&
-        fits(by_storage(&aa->api->max, storage), by_storage(&server, storage), more))
+    if (fits(memory ? aa->ja->limits->max_memory : aa->ja->limits->max_store, others, want) &&
+        fits(by_storage(&aa->api->js->max, storage), by_storage(&server, storage), more))
         return 0;
     return js_refuse(e, memory ? JS_MEMORY_RESOURCES_EXCEEDED : JS_STORAGE_RESOURCES_EXCEEDED);
 }
@@ -72,8 +73,8 @@ static int room(struct api_account *aa, int storage, int64_t mine, int64_t want,
 static int consumers_allow(struct api_account *aa, const struct stream_config *c,
                            struct js_error *e)
 {
-    if (c->max_consumers > 0 && aa->limits->max_consumers > 0 &&
-        c->max_consumers > aa->limits->max_consumers)
+    if (c->max_consumers > 0 && aa->ja->limits->max_consumers > 0 &&
+        c->max_consumers > aa->ja->limits->max_consumers)
         return js_refuse(e, JS_MAXIMUM_CONSUMERS_LIMIT);
     return 0;
 }
@@ -82,7 +83,7 @@ static int consumers_allow(struct api_account *aa, const struct stream_config *c
 static int subjects_allow(struct api_account *aa, const struct stream_config *c, const char *except,
                           struct js_error *e)
 {
-    int rc = catalog_overlaps(aa->catalog, c, except);
+    int rc = catalog_overlaps(aa->ja->catalog, c, except);
 
     if (rc == MF_LIMIT)
         return js_refuse_text(e, JS_STREAM_INVALID_CONFIG,
@@ -93,11 +94,11 @@ static int subjects_allow(struct api_account *aa, const struct stream_config *c,
 int stream_limits_allow(struct api_account *aa, const struct stream_config *c,
                         const struct stream_config *now, struct js_error *e)
 {
-    size_t others = catalog_count(aa->catalog) + aa->creating - (now != NULL);
+    size_t others = catalog_count(aa->ja->catalog) + aa->creating - (now != NULL);
     int64_t mine = now != NULL && now->storage == c->storage ? promised(now) : 0;
     int64_t want = c->max_bytes < 0 ? 1 : c->max_bytes;
 
-    if (aa->limits->max_streams > 0 && others >= (uint64_t)aa->limits->max_streams)
+    if (aa->ja->limits->max_streams > 0 && others >= (uint64_t)aa->ja->limits->max_streams)
         return js_refuse(e, JS_MAXIMUM_STREAMS_LIMIT);
     if (consumers_allow(aa, c, e) != 0)
         return MF_DENIED;
@@ -109,7 +110,7 @@ int stream_update_allowed(struct api_account *aa, const struct stream_config *no
 {
     int64_t more = promised(next) - promised(now);
 
-    struct stream *s = catalog_find(aa->catalog, mf_str(now->name));
+    struct stream *s = catalog_find(aa->ja->catalog, mf_str(now->name));
     int rc;
 
     if (consumers_allow(aa, next, e) != 0 ||
@@ -122,7 +123,7 @@ int stream_update_allowed(struct api_account *aa, const struct stream_config *no
 
 int stream_create_allowed(struct api_account *aa, const struct stream_config *c, struct js_error *e)
 {
-    struct stream *s = catalog_find(aa->catalog, mf_str(c->name));
+    struct stream *s = catalog_find(aa->ja->catalog, mf_str(c->name));
     const struct stream_config *now = s == NULL ? NULL : stream_config(s);
 
     if (now != NULL)
@@ -130,4 +131,17 @@ int stream_create_allowed(struct api_account *aa, const struct stream_config *c,
     if (stream_limits_allow(aa, c, NULL, e) != 0)
         return MF_DENIED;
     return subjects_allow(aa, c, c->name, e);
+}
+
+/* --- consumers -------------------------------------------------------------------------------- */
+
+/* Consumers of one stream if neither it, its account nor the configuration sets a limit. */
+#define STRICT_MAX_CONSUMERS  1000 /* that of nats-server 2.15.1 */
+#define DEFAULT_MAX_CONSUMERS 100000
+
+int64_t api_default_max_consumers(const struct options_jetstream *js)
+{
+    if (js->default_max_consumers != 0)
+        return js->default_max_consumers;
+    return js->compat_strict ? STRICT_MAX_CONSUMERS : DEFAULT_MAX_CONSUMERS;
 }

@@ -1,8 +1,8 @@
-/* stream_list.c: which streams there are: NAMES and LIST; and the account's INFO.
+/* stream_list.c: NAMES, LIST and the account's INFO.
  *
- * Happy path: the names are walked in their order, a slice at a time; what belongs to the page is
- * written as it is met; at the end the number of all is known, and the answer is put together.
- * Between the slices streams come and go: the walk goes on behind the last name it met. */
+ * Happy path: the names are walked in order, a slice at a time; streams of the page are written on
+ * the way; at the end the total is known and the answer is sent.  Streams may be added and removed
+ * between slices: the walk continues after the last name. */
 #include "api/api_impl.h"
 
 #include <stdio.h>
@@ -96,7 +96,7 @@ static void show_stream(struct api_account *aa, struct listing *l, const struct 
         return;
     }
     jsonw_object(&l->streams.w, NULL);
-    info_json_write(&l->streams.w, aa, x->stream, INFO_DOMAIN);
+    info_json_write(&l->streams.w, aa->ja, x->stream, INFO_DOMAIN);
     jsonw_end(&l->streams.w);
     l->full = ++l->shown == LIST_LIMIT || l->streams.text.len >= PAGE_BYTES;
 }
@@ -152,12 +152,12 @@ static void listing_reply(struct api_call *call)
 static bool listing_step(struct api_call *call)
 {
     struct listing *l = call->state;
-    struct catalog *c = call->aa->catalog;
+    struct catalog *c = call->ja->catalog;
     struct catalog_item x;
 
     for (size_t i = catalog_behind(c, mf_str(l->behind)); catalog_at(c, i, &x); i++) {
         size_t cost = listing_visit(call->aa, l, &x);
-        if (api_slice_spent(call->aa, cost)) {
+        if (js_slice_spent(call->ja, cost)) {
             (void)snprintf(l->behind, sizeof l->behind, "%s", x.name);
             return true;
         }

@@ -1,10 +1,10 @@
 /* subject_page.c: one page of the subjects of a stream, in order, in slices.
  *
- * A stream may have millions of subjects and a page has 100,000.  All that match are copied in one
- * walk; then only the page is sorted: a quicksort that leaves alone what lies outside of it; then
- * the page is written.  O(matches) plus O(page log page).  The ranges that are still to be sorted
- * stand on a stack; the smaller part is sorted first, so it is never deeper than the logarithm. */
-#include "api/subject_page.h"
+ * A stream may have millions of subjects; a page has at most 100,000.  All matches are copied in
+ * one walk; then only the page is sorted, by a quicksort that skips ranges outside of it; then the
+ * page is written.  O(matches) plus O(page log page).  Unsorted ranges are on a stack; the smaller
+ * one is sorted first, so the depth is at most the logarithm. */
+#include "api/subject_page_impl.h"
 
 #include "base/rand.h"
 
@@ -16,7 +16,7 @@
 #define DEPTH      64
 
 struct subject_entry {
-    uint64_t head;  /* the first bytes behind what all have in common, as a number */
+    uint64_t head;  /* the first bytes after the common prefix, as a number */
     size_t at, len; /* in the page's text */
     uint64_t count;
 };
@@ -184,8 +184,7 @@ static void insertion_sort(struct subject_page *p, struct range r)
             swap(&p->at[k - 1], &p->at[k]);
 }
 
-/* Some comparisons of moving what is less than the last one before it.  At the end both parts are
- * to be sorted. */
+/* Some comparisons of a partition step.  At its end both parts are to be sorted. */
 static void split_step(struct subject_page *p)
 {
     struct range r = p->split;
@@ -199,7 +198,7 @@ static void split_step(struct subject_page *p)
     at = p->split_at;
     swap(&p->at[at], &p->at[last]);
     p->split.high = 0;
-    if (at - r.low < r.high - at - 1) { /* the smaller one last: it comes off first */
+    if (at - r.low < r.high - at - 1) { /* the smaller one last: it is popped first */
         push(p, at + 1, r.high);
         push(p, r.low, at);
     } else {
@@ -276,7 +275,7 @@ bool subject_page_step(struct subject_page *p)
 {
     while (p->stage != PAGE_DONE && !p->failed) {
         step(p);
-        if (api_slice_spent(p->aa, 0))
+        if (js_slice_spent(p->aa->ja, 0))
             break;
     }
     return p->stage != PAGE_DONE && !p->failed;

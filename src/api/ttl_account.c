@@ -1,9 +1,10 @@
 /* ttl_account.c: STATS without a stream: the sum of all streams of the account.
  *
- * Streams are taken one after another by name, each with a tally of its deadlines up to a day
- * ahead, in slices.  O(streams) and the deadlines of the next day.  The first deadline is looked
- * for only in streams whose own may come before the best so far.  What comes or goes meanwhile is
- * counted or not. */
+ * Streams are visited by name, each with a tally of its deadlines up to a day ahead, in slices.
+ * O(streams) and the deadlines of the next day.  The first deadline is searched only in streams
+ * that may have an earlier one than the best so far.  Streams that are added or removed meanwhile
+ * may be counted or not. */
+#include "api/ttl_api_impl.h"
 #include "api/ttl_numbers.h"
 
 #include "base/clock.h"
@@ -120,7 +121,7 @@ static void answer(struct api_call *call, struct census *c)
 {
     struct jsonw *w = api_reply_begin(call);
 
-    jsonw_str(w, "namespace", account_name(call->aa->account));
+    jsonw_str(w, "namespace", account_name(call->ja->account));
     ttl_numbers_write_items(w, &c->sum, true);
     ttl_numbers_write_past(w, &c->sum);
     ttl_numbers_write_more(w, &c->sum);
@@ -132,21 +133,21 @@ static void answer(struct api_call *call, struct census *c)
 static bool account_step(struct api_call *call)
 {
     struct census *c = call->state;
-    struct catalog *all = call->aa->catalog;
+    struct catalog *all = call->ja->catalog;
     int rc = 0;
 
-    if (call->aa->closing || all == NULL) {
+    if (call->ja->closing || all == NULL) {
         ttl_refuse(call, JS_NOT_ENABLED_FOR_ACCOUNT);
         return false;
     }
-    if (!api_call_heard(call)) /* who asked has left */
+    if (!api_call_heard(call)) /* the reply has no subscriber any more */
         return false;
     do {
         if (c->tally != NULL)
             stream_step(c, all);
         else
             rc = next_stream(c, all);
-    } while (rc == 0 && !api_slice_spent(call->aa, STREAM));
+    } while (rc == 0 && !js_slice_spent(call->ja, STREAM));
     if (rc == MF_NOTFOUND)
         answer(call, c);
     else if (rc != 0)
@@ -172,7 +173,7 @@ void ttl_account_handle(struct api_call *call)
         return;
     }
     c->name = MF_BUF_INIT;
-    c->now_ns = api_now_ns(call->aa->api);
+    c->now_ns = jetstream_now_ns(call->aa->api->js);
     if (api_call_heard(call))
         api_call_slices(call, account_step);
 }

@@ -2,7 +2,7 @@
  *
  * Permissions are publish permissions on these subjects.  The form with the key in the subject
  * exists for them: a user may be allowed to touch its own keys alone. */
-#include "api/ttl_api.h"
+#include "api/ttl_api_impl.h"
 
 #include "base/clock.h"
 #include "proto/header.h"
@@ -136,15 +136,6 @@ void ttl_json_life(struct jsonw *w, const struct stream_life *life, int64_t now_
     jsonw_i64(w, "left_ms", left_ms > 0 ? left_ms : 1);
 }
 
-/* --- as headers ------------------------------------------------------------------------------- */
-
-bool ttl_is_shown(struct mf_slice hdr)
-{
-    struct mf_slice value;
-
-    return hdr.len > 0 && header_get(hdr, "Mayfly-TTL", &value) && mf_eq(value, MF_LIT("show"));
-}
-
 /* --- GET -------------------------------------------------------------------------------------- */
 
 static const struct json_field get_fields[] = {
@@ -164,7 +155,7 @@ static void get_write(struct api_call *call, struct stream *s, const struct stre
     struct stream_subject subject = {.count = 0};
     struct policy_decision d;
     char text[POLICY_TEXT], by[POLICY_BY_TEXT];
-    int64_t now = api_now_ns(call->aa->api);
+    int64_t now = jetstream_now_ns(call->aa->api->js);
 
     (void)!stream_life(s, m->seq, &life);
     (void)!stream_subject(s, m->subject, &subject);

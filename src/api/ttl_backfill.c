@@ -1,6 +1,6 @@
 /* ttl_backfill.c: BACKFILL: start, status, pause, resume and stop of the job that applies the
  * policy to stored messages (backfill.h). */
-#include "api/ttl_api.h"
+#include "api/ttl_api_impl.h"
 
 #include "stream/backfill.h"
 #include "base/clock.h"
@@ -27,60 +27,12 @@ static const struct json_field fields[] = {
 static const struct json_type type = {"TTLBackfillRequest", sizeof(struct backfill_request), fields,
                                       MF_COUNT(fields)};
 
-/* --- the job as JSON -------------------------------------------------------------------------- */
-
-static const char *const states[] = {"running", "paused", "done", "stopped", "failed"};
-
-static void write_progress(struct jsonw *w, const struct backfill_status *st, int64_t now_ns)
-{
-    int64_t took_ns = now_ns - st->started_ns;
-    double per_second = took_ns > 0 ? (double)st->seen * 1e9 / (double)took_ns : 0;
-    bool running = st->state == BACKFILL_RUNNING;
-
-    jsonw_u64(w, "seen", st->seen);
-    jsonw_u64(w, "total", st->total);
-    jsonw_u64(w, "set", st->set);
-    jsonw_u64(w, "infinite", st->infinite);
-    jsonw_u64(w, "unchanged", st->unchanged);
-    jsonw_u64(w, "pinned", st->pinned);
-    jsonw_u64(w, "expire_now", st->expire_now);
-    jsonw_u64(w, "errors", st->errors);
-    jsonw_i64(w, "per_second", running ? (int64_t)per_second : 0);
-    jsonw_i64(w, "left_s",
-              running && per_second > 0 && st->total > st->seen
-                  ? (int64_t)((double)(st->total - st->seen) / per_second)
-                  : 0);
-}
-
-void ttl_json_job(struct jsonw *w, const struct backfill_status *st, int64_t now_ns)
-{
-    char text[CLOCK_TEXT];
-
-    jsonw_object(w, "job");
-    jsonw_str(w, "id", st->id);
-    jsonw_str(w, "state", states[st->state]);
-    jsonw_opt_str(w, "error", st->error);
-    jsonw_bool(w, "dry_run", st->opts.dry_run);
-    jsonw_str(w, "which", st->opts.all ? "all" : "without");
-    jsonw_str(w, "filter", st->opts.filter[0] == '\0' ? ">" : st->opts.filter);
-    jsonw_str(w, "from", st->opts.written ? "written" : "now");
-    jsonw_str(w, "spread", clock_duration(text, st->opts.spread_ns));
-    jsonw_time(w, "started", st->started_ns);
-    jsonw_time(w, "base", st->base_ns);
-    write_progress(w, st, now_ns);
-    jsonw_object(w, "decided");
-    for (int by = 0; by < POLICY_BYS; by++)
-        jsonw_opt_u64(w, policy_by_word((enum policy_by)by), st->decided[by]);
-    jsonw_end(w);
-    jsonw_end(w);
-}
-
 static void answer(struct api_call *call, struct stream *s)
 {
     struct jsonw *w = api_reply_begin(call);
 
     jsonw_str(w, "stream", stream_name(s));
-    ttl_json_job(w, backfill_status(s), api_now_ns(call->aa->api));
+    js_json_job(w, backfill_status(s), jetstream_now_ns(call->aa->api->js));
     api_reply_end(call);
 }
 
@@ -111,7 +63,7 @@ static bool read_spread(const char *text, int64_t *ns)
            policy_parse_duration(mf_str(text), ns) == 0;
 }
 
-/* NULL: *o is the request; else what is wrong with it. */
+/* NULL: *o is the request; else a text about the error. */
 static const char *read_opts(const struct backfill_request *r, struct backfill_opts *o)
 {
     *o = (struct backfill_opts){.dry_run = r->dry_run,

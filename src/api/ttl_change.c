@@ -5,9 +5,8 @@
  * decides; change_apply() hands one batch to the stream; changed() answers when that is on disk.
  * With a filter the messages of a page are collected in slices first, then changed as one batch.
  * While a request waits its stream may be deleted: it is looked up again before it is used. */
-#include "api/ttl_api.h"
-
-#include "api/direct.h"
+#include "api/ttl_api_impl.h"
+#include "jetstream/direct.h"
 
 #include "base/clock.h"
 #include "proto/proto.h"
@@ -91,7 +90,7 @@ static struct stream *stream_of(struct change *c)
 {
     struct api_call *call = c->call;
     struct stream *s =
-        call->aa->closing ? NULL : catalog_find(call->aa->catalog, api_call_token(call, 1));
+        call->ja->closing ? NULL : catalog_find(call->ja->catalog, api_call_token(call, 1));
 
     return s != NULL && stream_created_ns(s) == c->created_ns ? s : NULL;
 }
@@ -116,7 +115,7 @@ static void write_one(struct change *c, struct stream *s, struct jsonw *w)
                                     .pinned = c->at[0].pinned};
     else
         (void)!stream_life(s, c->last_seq, &life);
-    ttl_json_life(w, &life, api_now_ns(c->call->aa->api));
+    ttl_json_life(w, &life, jetstream_now_ns(c->call->aa->api->js));
     jsonw_bool(w, "clamped", c->clamped || (c->n > 0 && c->at[0].cut));
 }
 
@@ -139,7 +138,7 @@ static void answer(struct change *c, struct stream *s, uint64_t count)
  * audit alone. */
 static void answer_message(struct change *c, struct stream *s, uint64_t count)
 {
-    direct_get_one(c->call->aa, s, c->call->reply, c->last_seq, DIRECT_LIFE);
+    direct_get_one(c->call->ja, s, c->call->reply, c->last_seq, DIRECT_LIFE);
     c->call->reply = MF_SLICE_NONE;
     answer(c, s, count);
 }
@@ -198,7 +197,7 @@ static int64_t moment_of(const struct change *c, int64_t now_ns)
     return at > now_ns ? at : now_ns;
 }
 
-/* A page is collected in slices: what was acknowledged since a message was looked at holds. */
+/* A page is collected in slices: a change acknowledged after a message was visited stays. */
 static void drop_outdated(struct change *c, struct stream *s)
 {
     struct stream_life life;
@@ -227,7 +226,7 @@ static void change_apply(struct change *c, struct stream *s)
 static bool wanted_life(struct change *c, struct stream *s, const struct stream_life *life,
                         const struct stream_msg *m, struct stream_life_change *to)
 {
-    int64_t now = api_now_ns(c->call->aa->api);
+    int64_t now = jetstream_now_ns(c->call->aa->api->js);
     struct policy_decision d;
 
     to->pinned = c->why != STREAM_LIFE_TOUCH;
@@ -298,13 +297,13 @@ static void loaded(struct stream_load *l, int status)
     else if (status == 0)
         go_on(c, s, add_change(c, s, l->msg.seq, &l->msg));
     else if (c->cursor != NULL && status != MF_NOMEM)
-        go_on(c, s, 0); /* it is gone, or damaged */
+        go_on(c, s, 0); /* removed, or damaged */
     else
         ttl_refuse(c->call, status == MF_NOMEM ? JS_INSUFFICIENT_RESOURCES : JS_NO_MESSAGE_FOUND);
 }
 
-/* TOUCH needs the message, the others its place in the index.  0: done.  MF_AGAIN: loaded() goes
- * on.  MF_NOTFOUND, MF_NOMEM. */
+/* TOUCH needs the message, the others its place in the index.  0: done.  MF_AGAIN: loaded()
+ * continues.  MF_NOTFOUND, MF_NOMEM. */
 static int look_at(struct change *c, struct stream *s, uint64_t seq)
 {
     struct stream_msg m;
@@ -324,7 +323,7 @@ static int look_at(struct change *c, struct stream *s, uint64_t seq)
     c->call->load = (struct stream_load){.seq = seq, .done = loaded};
     rc = stream_load(s, &c->call->load);
     if (rc != 0 && c->cursor != NULL)
-        api_call_slices(c->call, collect); /* it does not wait: the page goes on */
+        api_call_slices(c->call, collect); /* no wait: the page continues */
     return rc == 0 ? MF_AGAIN : rc == MF_NOMEM ? rc : MF_NOTFOUND;
 }
 
@@ -360,7 +359,7 @@ static bool collect(struct api_call *call)
             api_reply_no_memory(call);
             return false;
         }
-    } while (!api_slice_spent(call->aa, 1));
+    } while (!js_slice_spent(call->ja, 1));
     return true;
 }
 
@@ -498,7 +497,7 @@ static bool is_enforced(struct stream *s)
 /* The bounds of the policy hold for SET, too.  False: answered. */
 static bool bound_ttl(struct change *c, struct stream *s)
 {
-    int64_t now = api_now_ns(c->call->aa->api);
+    int64_t now = jetstream_now_ns(c->call->aa->api->js);
     int64_t ttl = c->r.ttl != NULL ? 0 : moment_of(c, now) - now;
     struct policy_decision d = {.verdict = POLICY_OK};
     char why[POLICY_REFUSAL];
@@ -521,7 +520,7 @@ static bool bound_ttl(struct change *c, struct stream *s)
     return true;
 }
 
-/* Only an operator who denies `never` to everybody denies it to those that may call PERSIST. */
+/* PERSIST is refused only if the policy denies `never` to everybody. */
 static bool may_persist(struct change *c, struct stream *s)
 {
     struct policy_decision d = {.verdict = POLICY_OK};

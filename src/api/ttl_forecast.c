@@ -1,9 +1,9 @@
-/* ttl_forecast.c: FORECAST: how many messages of a stream end when, and where it is heading.
+/* ttl_forecast.c: FORECAST: how many messages of a stream expire when, and its steady state.
  *
- * One tally of the wheel up to `within`, in slices.  What ends behind it is counted in O(1), its
+ * One tally of the wheel up to `within`, in slices.  Later deadlines are counted in O(1), their
  * bytes one by one if the stream has few deadlines, else by the mean size of its messages.  With a
  * filter both come from a census of its subjects. */
-#include "api/ttl_look.h"
+#include "api/ttl_look_impl.h"
 
 #include "base/clock.h"
 

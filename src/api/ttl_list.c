@@ -3,7 +3,7 @@
  * Happy path: the request becomes a page (stream_ahead.h) that is collected in slices; then its
  * messages are shown one by one, those that are not in memory read from disk in between.  The page
  * of messages without an end is collected and shown in one go, in the order of sequences. */
-#include "api/ttl_api.h"
+#include "api/ttl_api_impl.h"
 
 #include "base/clock.h"
 #include "stream/stream_ahead.h"
@@ -80,7 +80,7 @@ static struct stream *stream_of(struct list *l)
 {
     struct api_call *call = l->call;
     struct stream *s =
-        call->aa->closing ? NULL : catalog_find(call->aa->catalog, api_call_token(call, 1));
+        call->ja->closing ? NULL : catalog_find(call->ja->catalog, api_call_token(call, 1));
 
     return s != NULL && stream_created_ns(s) == l->created_ns ? s : NULL;
 }
@@ -107,7 +107,7 @@ static void begin_items(struct list *l, struct stream *s)
 static void write_item(struct list *l, struct stream *s, const struct stream_msg *m)
 {
     struct jsonw *w = &l->call->w;
-    int64_t now_ns = api_now_ns(l->call->aa->api), left_ms;
+    int64_t now_ns = jetstream_now_ns(l->call->aa->api->js), left_ms;
     struct stream_life life;
 
     if (!stream_life(s, m->seq, &life))
@@ -242,7 +242,7 @@ static bool list_step(struct api_call *call)
             return false;
         } else if (!show(l, s, l->seqs[l->at++]))
             return false;
-    } while (!api_slice_spent(call->aa, 1));
+    } while (!js_slice_spent(call->ja, 1));
     return true;
 }
 
@@ -281,7 +281,7 @@ static bool start_page(struct list *l, struct stream *s)
             ttl_refuse_request(l->call, "within must be a duration of 1s to 36500d");
             return false;
         }
-        to_ns = api_now_ns(l->call->aa->api) + within;
+        to_ns = jetstream_now_ns(l->call->aa->api->js) + within;
     }
     if (l->r.from != NULL)
         after =

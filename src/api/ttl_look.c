@@ -4,7 +4,7 @@
  * Happy path: the parts are stepped one after another, in slices of the account's share; messages
  * whose times a census needs and that are not in memory are read from disk in between.
  * While it waits its stream may be deleted, or made anew: then there is no answer but 404. */
-#include "api/ttl_look.h"
+#include "api/ttl_look_impl.h"
 
 #include "base/clock.h"
 #include "subject/subject.h"
@@ -42,7 +42,7 @@ struct ttl_look *ttl_look_new(struct api_call *call, struct stream *s, int64_t w
     }
     *k = (struct ttl_look){.call = call,
                            .created_ns = stream_created_ns(s),
-                           .from_ns = api_now_ns(call->aa->api),
+                           .from_ns = jetstream_now_ns(call->aa->api->js),
                            .within_ns = within_ns,
                            .filter = filter};
     return k;
@@ -71,7 +71,7 @@ static struct stream *stream_of(struct ttl_look *k)
 {
     struct api_call *call = k->call;
     struct stream *s =
-        call->aa->closing ? NULL : catalog_find(call->aa->catalog, api_call_token(call, 1));
+        call->ja->closing ? NULL : catalog_find(call->ja->catalog, api_call_token(call, 1));
 
     return s != NULL && stream_created_ns(s) == k->created_ns ? s : NULL;
 }
@@ -108,7 +108,7 @@ static bool read_time(struct ttl_look *k, struct stream *s, uint64_t seq)
     return true;
 }
 
-#define READING 1 /* of the two below: time_loaded() goes on */
+#define READING 1 /* of the two below: time_loaded() continues */
 
 /* 0: the census is there.  MF_AGAIN, MF_NOMEM, READING. */
 static int census_step(struct ttl_look *k, struct stream *s)
@@ -144,11 +144,11 @@ static bool look_step(struct api_call *call)
         ttl_refuse(call, JS_STREAM_NOT_FOUND);
         return false;
     }
-    if (!api_call_heard(call)) /* who asked has left */
+    if (!api_call_heard(call)) /* the reply has no subscriber any more */
         return false;
     do {
         rc = part_step(k, s);
-    } while (rc == MF_AGAIN && !api_slice_spent(call->aa, 1));
+    } while (rc == MF_AGAIN && !js_slice_spent(call->ja, 1));
     if (rc == 0)
         k->answer(k, s);
     else if (rc == MF_NOMEM)

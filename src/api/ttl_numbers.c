@@ -1,6 +1,8 @@
 /* ttl_numbers.c: the counts that STATS shows, gathered and written (ttl_numbers.h). */
 #include "api/ttl_numbers.h"
 
+#include "api/ttl_api_impl.h"
+
 /* --- gathering -------------------------------------------------------------------------------- */
 
 static void add_ttl(struct stream_ttl_stats *sum, const struct stream_ttl_stats *t)

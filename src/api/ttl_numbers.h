@@ -1,11 +1,11 @@
-/* ttl_numbers.h: the counts that STATS shows, of one stream or of several together. */
+/* ttl_numbers.h: counts and policies of lifetimes as JSON, shared by the TTL API and pages. */
 #ifndef API_TTL_NUMBERS_H
 #define API_TTL_NUMBERS_H
 
-#include "api/ttl_api.h"
-
+#include "codec/jsonw.h"
 #include "stream/stream_ahead.h"
 #include "stream/stream_hour.h"
+#include "stream/stream_ttl.h"
 
 struct ttl_numbers {
     struct stream_lives lives;
@@ -17,20 +17,23 @@ struct ttl_numbers {
     struct stream_ttl_stats ttl;
     uint64_t expired, removed; /* since the start */
 };
-/* Adds the counts of a stream: all but what looks ahead.  O(1), and what is overdue. */
+/* Adds the counts of a stream, without forecasts.  O(1) plus O(overdue messages). */
 void ttl_numbers_add(struct ttl_numbers *n, struct stream *s);
-/* A look at the next day in 24 buckets; the first deadline. */
+/* Adds a forecast of the next day in 24 buckets; the first deadline. */
 void ttl_numbers_add_ahead(struct ttl_numbers *n, struct stream *s,
                            const struct store_forecast_sum *day);
 void ttl_numbers_add_next(struct ttl_numbers *n, int64_t next_ns);
 
-/* Members of the open object: by state, "expired_last_hour", and what looks ahead. */
+/* Members of the open object: by state, "expired_last_hour", forecasts. */
 void ttl_numbers_write_items(struct jsonw *w, const struct ttl_numbers *n, bool past);
 /* The last hour, "pinned" and so on. */
 void ttl_numbers_write_past(struct jsonw *w, const struct ttl_numbers *n);
 void ttl_numbers_write_more(struct jsonw *w, const struct ttl_numbers *n);
 /* "totals", "decided", "audit", "lateness_ms", "requested_s". */
 void ttl_numbers_write_totals(struct jsonw *w, const struct ttl_numbers *n);
+
+/* POLICY's members of the open object; p: the stream's policy, or one that is tried out. */
+void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p);
 
 /* "<key>": {...} */
 void ttl_json_steady(struct jsonw *w, const char *key, const struct stream_steady *y);

@@ -1,7 +1,7 @@
 /* ttl_policy.c: POLICY: the effective TTL policy of a stream with the origin of each value, and a
  * try-out of one message (`test`), also with keys that are not set (`policy`).  Other keys for all
  * messages (`what_if`): ttl_what_if.c. */
-#include "api/ttl_api.h"
+#include "api/ttl_api_impl.h"
 
 #include "base/clock.h"
 #include "proto/header.h"
@@ -58,106 +58,9 @@ static const struct json_type page_type = {"TTLPoliciesRequest", sizeof(struct p
 
 /* --- the policy ------------------------------------------------------------------------------- */
 
-/* Of a stream that nobody says anything about: plain JetStream. */
-static const struct policy_view plain = {.keys = {.default_ttl = POLICY_UNSET,
-                                                  .min_ns = POLICY_UNSET,
-                                                  .max_ns = POLICY_UNSET,
-                                                  .bounds = POLICY_BOUNDS_CLAMP,
-                                                  .never = POLICY_NEVER_ALLOW,
-                                                  .scope = POLICY_SCOPE_MESSAGE,
-                                                  .slide = POLICY_SLIDE_WRITE,
-                                                  .enforce = POLICY_ENFORCE_ON}};
-
-static const struct policy_view *view_of(const struct policy *p)
-{
-    return p == NULL ? &plain : policy_view(p);
-}
-
-/* The value of a key as text; "" where it has none. */
-static const char *value_text(const struct policy_view *v, enum policy_key k,
-                              char text[POLICY_TEXT])
-{
-    switch (k) {
-    case POLICY_DEFAULT:
-        return policy_ttl_text(text, v->keys.default_ttl);
-    case POLICY_MIN:
-        return policy_ttl_text(text, v->keys.min_ns);
-    case POLICY_MAX:
-        return policy_ttl_text(text, v->keys.max_ns);
-    case POLICY_WARN:
-        return v->keys.warn_ns <= 0 ? "0s" : policy_ttl_text(text, v->keys.warn_ns);
-    case POLICY_PATTERN:
-        return v->keys.pattern != NULL ? v->keys.pattern : v->inferred != NULL ? v->inferred : "";
-    case POLICY_ON_EXPIRE:
-        return v->keys.on_expire != NULL ? v->keys.on_expire : "";
-    default:
-        return policy_word(&v->keys, k);
-    }
-}
-
-static void write_rules(struct jsonw *w, const struct policy_view *v)
-{
-    jsonw_array(w, "rules");
-    for (size_t i = 0; i < v->nrules; i++) {
-        const struct policy_rule_text *r = &v->rules[i];
-        jsonw_object(w, NULL);
-        jsonw_str(w, "id", r->id);
-        jsonw_str(w, "subject", r->subject);
-        if (r->nheaders > 0) {
-            jsonw_object(w, "header");
-            for (size_t k = 0; k < r->nheaders; k++)
-                jsonw_str(w, r->headers[k].key, r->headers[k].value);
-            jsonw_end(w);
-        }
-        jsonw_str(w, "ttl", r->ttl);
-        jsonw_opt_str(w, "permanent_if", r->permanent_if);
-        jsonw_end(w);
-    }
-    jsonw_end(w);
-}
-
-static const char *origin_text(const struct policy_view *v, enum policy_key k, char text[24])
-{
-    switch (v->origin[k]) {
-    case POLICY_OF_STREAM:
-        return "stream";
-    case POLICY_OF_NAMESPACE:
-        (void)snprintf(text, 24, "namespace %u", v->namespace_no);
-        return text;
-    case POLICY_OF_SERVER:
-        return "server";
-    default:
-        return "built in";
-    }
-}
-
-static void write_values(struct jsonw *w, const struct policy_view *v)
-{
-    char text[POLICY_TEXT], origin[24];
-
-    jsonw_object(w, "policy");
-    for (int k = 0; k < POLICY_RULES; k++)
-        jsonw_str(w, policy_key_name((enum policy_key)k), value_text(v, (enum policy_key)k, text));
-    write_rules(w, v);
-    jsonw_end(w);
-    jsonw_object(w, "origin");
-    for (int k = 0; k < POLICY_RULES; k++)
-        if (value_text(v, (enum policy_key)k, text)[0] != '\0')
-            jsonw_str(w, policy_key_name((enum policy_key)k),
-                      origin_text(v, (enum policy_key)k, origin));
-    if (v->nrules > 0)
-        jsonw_str(w, policy_key_name(POLICY_RULES), origin_text(v, POLICY_RULES, origin));
-    jsonw_end(w);
-}
-
-void ttl_json_values(struct jsonw *w, const struct policy *p)
-{
-    write_values(w, view_of(p));
-}
-
 void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p)
 {
-    const struct policy_view *v = view_of(p);
+    const struct policy_view *v = js_policy_view(p);
     const struct stream_config *c = stream_config(s);
     char text[CLOCK_TEXT];
 
@@ -166,7 +69,7 @@ void ttl_json_policy(struct jsonw *w, struct stream *s, const struct policy *p)
     jsonw_bool(w, "active", v->active);
     jsonw_bool(w, "valid", v->invalid == NULL);
     jsonw_opt_str(w, "invalid", v->invalid);
-    write_values(w, v);
+    js_json_policy(w, p);
     jsonw_str(w, "max_age", clock_duration(text, c->max_age_ns));
     jsonw_str(w, "marker_ttl", clock_duration(text, c->subject_delete_marker_ttl_ns));
     jsonw_bool(w, "allow_msg_ttl", c->allow_msg_ttl);
@@ -235,7 +138,7 @@ static void write_result(struct jsonw *w, const struct policy *p, const struct s
     jsonw_str(w, "decided_by", policy_by_text(by, p, d));
     jsonw_str(w, "verdict", verdicts[r->refused ? POLICY_REJECTED : d->verdict]);
     if (r->refused)
-        error_json_write(w, &r->error);
+        js_json_error(w, &r->error);
     else if (life.deadline_ns != 0)
         jsonw_time(w, "expires", life.deadline_ns);
     jsonw_end(w);
@@ -251,7 +154,7 @@ static void write_test(struct api_call *call, struct jsonw *w, struct stream *s,
                            .trace = add_line,
                            .trace_arg = &trace};
 
-    stream_ttl_try(s, p, api_now_ns(call->aa->api), &r);
+    stream_ttl_try(s, p, jetstream_now_ns(call->aa->api->js), &r);
     write_result(w, p, &r);
     jsonw_array(w, "trace");
     for (size_t i = 0; i < trace.n; i++)
@@ -331,7 +234,7 @@ static void add_policy(struct jsonw *w, struct stream *s)
 void ttl_policies_handle(struct api_call *call)
 {
     struct page_request r = {.limit = PAGE_DEFAULT};
-    struct catalog *c = call->aa->catalog;
+    struct catalog *c = call->ja->catalog;
     struct catalog_item item;
     struct jsonw *w;
 

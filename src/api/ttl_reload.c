@@ -1,11 +1,11 @@
 /* ttl_reload.c: the ttl block after a start and a reload: policies of all streams, and the log
  * lines about them. */
-#include "api/ttl_api.h"
+#include "api/ttl_api_impl.h"
 
 #include "base/log.h"
 
 struct tally {
-    const struct api_account *aa;
+    const struct js_account *ja;
     size_t governed, audited, invalid;
 };
 
@@ -33,11 +33,11 @@ static void reload_stream(void *arg, struct stream *s)
     int rc = stream_policy_reload(s);
 
     if (rc == 1)
-        log_info("account %s: stream %s: its TTL policy changed", account_name(t->aa->account),
+        log_info("account %s: stream %s: its TTL policy changed", account_name(t->ja->account),
                  stream_name(s));
     else if (rc != 0)
         log_error("account %s: stream %s: its TTL policy is still the former one: out of memory",
-                  account_name(t->aa->account), stream_name(s));
+                  account_name(t->ja->account), stream_name(s));
     count_policy(t, s);
 }
 
@@ -45,14 +45,14 @@ static void each_account(struct api *a, void (*visit)(void *arg, struct stream *
 {
     struct mf_list *pos;
 
-    mf_list_each(pos, &a->list)
+    mf_list_each(pos, &a->js->list)
     {
-        struct tally t = {.aa = mf_container(pos, struct api_account, link)};
-        if (t.aa->catalog != NULL)
-            catalog_each(t.aa->catalog, MF_SLICE_NONE, visit, &t);
+        struct tally t = {.ja = mf_container(pos, struct js_account, link)};
+        if (t.ja->catalog != NULL)
+            catalog_each(t.ja->catalog, MF_SLICE_NONE, visit, &t);
         if (t.governed + t.audited + t.invalid > 0)
             log_info("account %s: TTL policy: %zu streams governed, %zu audited, %zu invalid",
-                     account_name(t.aa->account), t.governed, t.audited, t.invalid);
+                     account_name(t.ja->account), t.governed, t.audited, t.invalid);
     }
 }
 

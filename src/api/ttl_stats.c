@@ -1,8 +1,8 @@
-/* ttl_stats.c: STATS of one stream: counts by state, the last hour, and what ends soon.
+/* ttl_stats.c: STATS of one stream: counts by state, the last hour, and the next expiries.
  *
- * Counts are O(1).  The three numbers that look ahead come from a tally of the wheel up to a day
- * ahead.  With a filter all of them come from a census of its subjects, and so do groups. */
-#include "api/ttl_look.h"
+ * Counts are O(1).  The three forecast numbers come from a tally of the wheel up to a day ahead.
+ * With a filter all of them come from a census of its subjects, and so do groups. */
+#include "api/ttl_look_impl.h"
 
 #include "base/clock.h"
 
@@ -26,7 +26,7 @@ static void write_namespace(struct jsonw *w, struct api_account *aa, struct stre
 {
     struct mf_buf name = MF_BUF_INIT;
 
-    mf_buf_puts(&name, account_name(aa->account));
+    mf_buf_puts(&name, account_name(aa->ja->account));
     mf_buf_byte(&name, '/');
     mf_buf_puts(&name, stream_name(s));
     jsonw_slice(w, "namespace", mf_buf_slice(&name));

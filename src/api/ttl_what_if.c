@@ -1,9 +1,10 @@
 /* ttl_what_if.c: POLICY with `what_if`: keys that are not set, tried on all messages of a stream.
  *
- * Happy path: the policy is compiled; the messages are looked at in slices, those that are not in
- * memory read from disk in between; nothing is written.  Then the answer tells how many of them
- * BACKFILL would change, and where the stream would be heading.  O(messages).
- * While it waits its stream may be deleted, or made anew: then there is no answer but 404. */
+ * Happy path: the policy is compiled; the messages are visited in slices, those that are not in
+ * memory are read from disk in between; nothing is written.  The answer shows how many of them
+ * BACKFILL would change, and the steady state of the stream.  O(messages).
+ * Failure: if the stream is deleted or created anew meanwhile, the answer is 404. */
+#include "api/ttl_api_impl.h"
 #include "api/ttl_numbers.h"
 
 #include "stream/backfill.h"
@@ -15,7 +16,7 @@ struct what_if {
     struct api_call *call;
     struct policy *policy; /* NULL: none */
     int64_t created_ns;    /* of its stream */
-    uint64_t last;         /* messages that come meanwhile are not looked at */
+    uint64_t last;         /* messages stored meanwhile are not visited */
     struct stream_cursor *cursor;
     struct backfill_trial trial;
 };
@@ -56,7 +57,7 @@ static void write_backfill(struct jsonw *w, const struct backfill_trial *t)
     jsonw_end(w);
 }
 
-/* A stream without a policy counts no hours: its messages tell how many came. */
+/* A stream without a policy has no counts per hour: its messages give the rate. */
 static void complete_hour(const struct what_if *x, struct stream_hour *h)
 {
     if (h->since_ns != 0)
@@ -106,7 +107,7 @@ static struct stream *stream_of(struct what_if *x)
 {
     struct api_call *call = x->call;
     struct stream *s =
-        call->aa->closing ? NULL : catalog_find(call->aa->catalog, api_call_token(call, 1));
+        call->ja->closing ? NULL : catalog_find(call->ja->catalog, api_call_token(call, 1));
 
     return s != NULL && stream_created_ns(s) == x->created_ns ? s : NULL;
 }
@@ -156,7 +157,7 @@ static bool what_if_step(struct api_call *call)
         ttl_refuse(call, JS_STREAM_NOT_FOUND);
         return false;
     }
-    if (!api_call_heard(call)) /* who asked has left */
+    if (!api_call_heard(call)) /* the reply has no subscriber any more */
         return false;
     do {
         uint64_t seq = stream_cursor_next(x->cursor, &more);
@@ -166,7 +167,7 @@ static bool what_if_step(struct api_call *call)
         }
         if (seq != 0 && !look_at(x, s, seq))
             return false;
-    } while (!api_slice_spent(call->aa, 1));
+    } while (!js_slice_spent(call->ja, 1));
     return true;
 }
 
@@ -187,7 +188,7 @@ static int64_t recent_since(struct stream *s, int64_t now_ns)
 void ttl_what_if_start(struct api_call *call, struct stream *s, const struct json_map *keys)
 {
     struct what_if *x = calloc(1, sizeof *x);
-    int64_t now_ns = api_now_ns(call->aa->api);
+    int64_t now_ns = jetstream_now_ns(call->aa->api->js);
 
     api_call_set_state(call, x, what_if_fini);
     if (x == NULL) {

@@ -17,6 +17,12 @@ enum js_err {
 #undef JS_ERR_ENUM
         JS_ERR_COUNT
 };
+/* The err_code of each entry: JS_STREAM_NOT_FOUND_CODE. */
+enum js_err_code {
+#define JS_ERR_CODE(id, code, err_code, text) id##_CODE = (err_code),
+    JS_ERRORS(JS_ERR_CODE)
+#undef JS_ERR_CODE
+};
 /* Fills e (may be NULL) with the entry, its %s replaced by the arguments.  Always returns
  * MF_DENIED. */
 int js_refuse(struct js_error *e, enum js_err id, ...);

@@ -5,8 +5,8 @@
  *     'i'  an index; 'j' the same, its check put right
  *     'o'  a consumer's state
  *     'd'  a consumer's document of a newer archive */
-#include "api/consumer_backup.h"
-#include "api/natsfile.h"
+#include "backup/consumer_backup_impl.h"
+#include "backup/natsfile_impl.h"
 #include "codec/tar.h"
 #include "fuzz.h"
 

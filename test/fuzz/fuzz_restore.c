@@ -23,10 +23,10 @@ static void check_nothing_left(void)
 {
     const struct api_account *aa = api_world_account();
 
-    FUZZ_CHECK(mf_list_empty(&aa->restores) && aa->nrestores == 0);
-    FUZZ_CHECK(aa->creating == 0 && aa->restore_memory == 0);
-    FUZZ_CHECK(catalog_count(aa->catalog) == 0);
-    FUZZ_CHECK(aa->usage.memory == 0 && aa->api->usage.memory == 0);
+    FUZZ_CHECK(mf_list_empty(&backup_account(aa)->restores) && backup_account(aa)->nrestores == 0);
+    FUZZ_CHECK(aa->creating == 0 && backup_account(aa)->restore_memory == 0);
+    FUZZ_CHECK(catalog_count(aa->ja->catalog) == 0);
+    FUZZ_CHECK(aa->ja->usage.memory == 0 && aa->api->js->usage.memory == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(request("$JS.API.STREAM.INFO.S", MF_LIT("{\"deleted_details\":true}")));
         FUZZ_CHECK(request("$JS.API.STREAM.DELETE.S", MF_SLICE_NONE));
     }
-    for (int i = 0; i < 100 && catalog_count(api_world_account()->catalog) > 0; i++)
+    for (int i = 0; i < 100 && catalog_count(api_world_account()->ja->catalog) > 0; i++)
         loop_turn(loop);
     check_nothing_left();
     mf_buf_fini(&s2);

@@ -224,7 +224,7 @@ static const char streams[] = "PNMZ";
 
 static struct stream *stream_named(char name)
 {
-    struct catalog *all = api_world_account()->catalog;
+    struct catalog *all = api_world_account()->ja->catalog;
 
     return catalog_find(all, mf_slice(&name, 1));
 }

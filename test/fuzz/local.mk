@@ -103,7 +103,7 @@ FUZZERS += %D%/fuzz_s2
 FUZZERS += %D%/fuzz_natsfile
 
 %C%_fuzz_natsfile_SOURCES = %D%/fuzz_natsfile.c %D%/fuzz.h $(FUZZ_MAIN)
-%C%_fuzz_natsfile_LDADD = $(API_LIBS) $(ACCOUNT_LIBS)
+%C%_fuzz_natsfile_LDADD = $(BACKUP_LIBS) $(ACCOUNT_LIBS)
 %C%_fuzz_natsfile_CPPFLAGS = $(FUZZFLAGS_CPP) -I$(top_srcdir)/src
 %C%_fuzz_natsfile_LDFLAGS = $(FUZZFLAGS_LD)
 
@@ -112,7 +112,7 @@ FUZZERS += %D%/fuzz_restore
 
 %C%_fuzz_restore_SOURCES = %D%/fuzz_restore.c %D%/fuzz.h test/support/api_world.h \
 	test/support/must.c test/support/must.h $(FUZZ_MAIN)
-%C%_fuzz_restore_LDADD = $(API_LIBS) $(ACCOUNT_LIBS)
+%C%_fuzz_restore_LDADD = $(BACKUP_LIBS) $(ACCOUNT_LIBS)
 %C%_fuzz_restore_CPPFLAGS = $(FUZZFLAGS_CPP) -I$(top_srcdir)/src
 %C%_fuzz_restore_LDFLAGS = $(FUZZFLAGS_LD)
 
@@ -141,6 +141,6 @@ EXTRA_DIST += %D%/ttl_api.dict
 
 %C%_fuzz_ttl_api_SOURCES = %D%/fuzz_ttl_api.c %D%/fuzz.h test/support/api_world.h \
 	test/support/must.c test/support/must.h $(FUZZ_MAIN)
-%C%_fuzz_ttl_api_LDADD = $(API_LIBS) $(ACCOUNT_LIBS)
+%C%_fuzz_ttl_api_LDADD = $(BACKUP_LIBS) $(ACCOUNT_LIBS)
 %C%_fuzz_ttl_api_CPPFLAGS = $(FUZZFLAGS_CPP) -I$(top_srcdir)/src
 %C%_fuzz_ttl_api_LDFLAGS = $(FUZZFLAGS_LD)

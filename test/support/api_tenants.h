@@ -6,8 +6,7 @@
 #include "api/api.h"
 #include "base/rand.h"
 
-#include "api/api_pages.h"
-#include "api/direct.h"
+#include "api/api_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #define TEST_API_WORLD_H
 
 #include "api/api_impl.h"
+#include "backup/backup_impl.h"
 #include "must.h"
 
 #include "base/clock.h"
@@ -69,6 +70,7 @@ static inline void api_up(const char *more)
     setup.accounts = accounts;
     setup.options = options;
     setup.client_info = who;
+    setup.extension = &backup_extension;
     MUST(api_open(&api, &setup, &e) == 0, "%s", e.text);
 }
 
@@ -91,7 +93,7 @@ static inline void api_down(void)
 
 static inline struct api_account *api_world_account(void)
 {
-    return mf_container(mf_list_first(&api->list), struct api_account, link);
+    return api_account(mf_container(mf_list_first(&api->js->list), struct js_account, link));
 }
 
 /* false: nobody answered, or not within 20 s. */

@@ -4,7 +4,8 @@
 #include "api/api.h"
 #include "base/rand.h"
 
-#include "api/subject_page.h"
+#include "api/api_impl.h"
+#include "api/subject_page_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -457,7 +458,7 @@ static int by_text(const void *a, const void *b)
 static void test_pages_of_subjects_are_in_order(void)
 {
     static char all[500][24];
-    struct api_account *aa;
+    struct js_account *ja;
     struct stream *s;
 
     start(ONE);
@@ -472,10 +473,10 @@ static void test_pages_of_subjects_are_in_order(void)
     }
     turns(20);
     qsort(all, MF_COUNT(all), sizeof all[0], by_text);
-    aa = mf_container(mf_list_first(&api->list), struct api_account, link);
-    s = catalog_find(aa->catalog, MF_LIT("S"));
+    ja = mf_container(mf_list_first(&api->js->list), struct js_account, link);
+    s = catalog_find(ja->catalog, MF_LIT("S"));
     for (uint64_t from = 0; from < 600; from += 37) {
-        struct subject_page *p = subject_page_new(aa, s, MF_LIT("s.>"), from, 90);
+        struct subject_page *p = subject_page_new(api_account(ja), s, MF_LIT("s.>"), from, 90);
         struct mf_buf want = MF_BUF_INIT;
         struct mf_slice text;
         uint64_t total;

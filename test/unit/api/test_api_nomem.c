@@ -4,7 +4,8 @@
 #include "base/clock.h"
 
 #include "api/api_impl.h"
-#include "api/archive.h"
+#include "backup/backup_impl.h"
+#include "backup/archive_impl.h"
 #include "codec/s2.h"
 #include "support/no_memory.h"
 
@@ -59,7 +60,8 @@ static bool ignored(struct router_sub *s, const struct router_msg *m)
 
 void setUp(void)
 {
-    struct api_setup setup = {.server_name = "one", .version = "2.15.1", .level = 5};
+    struct api_setup setup = {
+        .server_name = "one", .version = "2.15.1", .level = 5, .extension = &backup_extension};
     struct mf_error e;
     struct router *r;
     char text[256];
@@ -368,8 +370,9 @@ static void make_archive(struct mf_buf *out)
 
 static bool restoring(void)
 {
-    return !mf_list_empty(
-        &mf_container(mf_list_first(&api->list), struct api_account, link)->restores);
+    struct js_account *ja = mf_container(mf_list_first(&api->js->list), struct js_account, link);
+
+    return !mf_list_empty(&backup_account(api_account(ja))->restores);
 }
 
 /* false: nobody answered. */

@@ -1,14 +1,25 @@
 /* test_api_queue.c: requests that wait: for nobody nothing is read, there are limits, and nothing
  * breaks when streams or the account go away half way. */
+#include "jetstream/direct_impl.h"
 #include "support/api_tenants.h"
 
 #define ONE_LEFT                                                                                   \
     "jetstream { store_dir: \"%s\"\n%s\n}\n"                                                       \
     "accounts { A {}, B { jetstream: enabled } }\n"
 
+static struct js_account *served(const char *name)
+{
+    return js_account_of(api->js, accounts_get(accounts, name));
+}
+
 static struct api_account *account_of(const char *name)
 {
-    return api_account_of(api, accounts_get(accounts, name));
+    return api_account(served(name));
+}
+
+static struct direct_queue *direct_of(const char *name)
+{
+    return &js_wire(served(name))->direct;
 }
 
 /* --- nobody listens --------------------------------------------------------------------------- */
@@ -22,7 +33,7 @@ static void test_nothing_is_read_for_nobody(void)
     create("A", "S", "");
     fill("A", "S", 2000, 10, 1);
     aa = account_of("A");
-    total = aa->api_total;
+    total = aa->total;
     work_set_steps(loop, 1);
     send_to("A", "$JS.API.STREAM.INFO.S", "nobody", "{\"deleted_details\":true}");
     send_to("A", "$JS.API.STREAM.INFO.S", "", "{\"subjects_filter\":\">\"}");
@@ -33,9 +44,9 @@ static void test_nothing_is_read_for_nobody(void)
     send_to("A", "$JS.API.DIRECT.GET.S", "nobody", "{\"batch\":2000,\"seq\":1}");
     send_to("A", "$JS.API.DIRECT.GET.S", "nobody", "{\"multi_last\":[\"S.>\"]}");
     send_to("A", "$JS.API.DIRECT.GET.S", "nobody", "{\"last_by_subj\":\"S.*.7\"}");
-    TEST_ASSERT_EQUAL_UINT64(total + 5, aa->api_total); /* they count as served */
+    TEST_ASSERT_EQUAL_UINT64(total + 5, aa->total); /* they count as served */
     TEST_ASSERT_EQUAL_size_t(0, aa->queue.inflight);
-    TEST_ASSERT_EQUAL_size_t(0, aa->direct.nbatches);
+    TEST_ASSERT_EQUAL_size_t(0, direct_of("A")->nbatches);
     TEST_ASSERT_FALSE(work_queued(&aa->queue.task));
     send_to("A", "$JS.API.STREAM.PURGE.S", "nobody", ""); /* an effect needs no listener */
     work_set_steps(loop, 0);
@@ -118,10 +129,10 @@ static void test_a_batch_ends_when_its_listener_goes(void)
     work_set_steps(loop, 2);
     b = send("A", "$JS.API.DIRECT.GET.S", "{\"batch\":2000,\"seq\":1}");
     loop_turn(loop);
-    TEST_ASSERT_EQUAL_size_t(1, account_of("A")->direct.nbatches);
+    TEST_ASSERT_EQUAL_size_t(1, direct_of("A")->nbatches);
     router_unsubscribe(account_router(b->account), &b->sub);
     settle();
-    TEST_ASSERT_EQUAL_size_t(0, account_of("A")->direct.nbatches);
+    TEST_ASSERT_EQUAL_size_t(0, direct_of("A")->nbatches);
     TEST_ASSERT_LESS_THAN_UINT(1000, b->count);
 }
 
@@ -156,13 +167,13 @@ static void test_many_batches_are_all_answered(void)
     for (unsigned i = 0; i < MF_COUNT(b); i++)
         b[i] = send("A", "$JS.API.DIRECT.GET.S",
                     i % 2 == 0 ? "{\"batch\":600,\"seq\":1}" : "{\"last_by_subj\":\"S.*.7\"}");
-    TEST_ASSERT_LESS_OR_EQUAL_size_t(16, account_of("A")->direct.nbatches);
+    TEST_ASSERT_LESS_OR_EQUAL_size_t(16, direct_of("A")->nbatches);
     for (unsigned i = 0; i < MF_COUNT(b); i++) {
         wait_for(b[i]);
         TEST_ASSERT_EQUAL_UINT(i % 2 == 0 ? 601 : 1, b[i]->count);
     }
-    TEST_ASSERT_EQUAL_size_t(0, account_of("A")->direct.nbatches);
-    TEST_ASSERT_EQUAL_size_t(0, account_of("A")->direct.later_bytes);
+    TEST_ASSERT_EQUAL_size_t(0, direct_of("A")->nbatches);
+    TEST_ASSERT_EQUAL_size_t(0, direct_of("A")->later_bytes);
 }
 
 static void queue_get(unsigned i)
@@ -171,9 +182,9 @@ static void queue_get(unsigned i)
 
     (void)snprintf(reply, sizeof reply, "order.%u", i);
     (void)snprintf(subject, sizeof subject, "S.0.%u", i % 10);
-    direct_queue_add(account_of("A"), &(struct direct_get){.name = MF_LIT("S"),
-                                                           .subject = mf_str(subject),
-                                                           .reply = mf_str(reply)});
+    direct_queue_add(served("A"), &(struct direct_get){.name = MF_LIT("S"),
+                                                       .subject = mf_str(subject),
+                                                       .reply = mf_str(reply)});
 }
 
 static void test_queued_direct_gets_are_answered_in_their_order(void)
@@ -302,9 +313,10 @@ static void test_streams_that_go_away_half_way_do_no_harm(void)
         mf_buf_clear(&b->text);
     }
     work_set_steps(loop, 0);
-    for (int i = 0; i < 100000 && (aa->direct.nbatches + aa->queue.inflight > 0 || i < 50); i++)
+    for (int i = 0; i < 100000 && (direct_of("A")->nbatches + aa->queue.inflight > 0 || i < 50);
+         i++)
         loop_turn(loop);
-    TEST_ASSERT_EQUAL_size_t(0, aa->direct.nbatches);
+    TEST_ASSERT_EQUAL_size_t(0, direct_of("A")->nbatches);
     TEST_ASSERT_EQUAL_size_t(0, aa->queue.bytes);
     TEST_ASSERT_EQUAL_size_t(0, aa->queue.inflight);
 }

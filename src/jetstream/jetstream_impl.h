@@ -1,0 +1,82 @@
+/* jetstream_impl.h: the private parts of struct jetstream and struct js_account.
+ *
+ * jetstream.c: open, reload, close; accounts.  js_account.c: small services of an account.
+ * js_store.c: the store directory.  ingest.c: publishes and their acks.  consumer_wire.c,
+ * consumer_wait.c: deliveries, consumer acks, pull requests, interest.  direct*.c: direct gets.
+ * source_wire.c: mirrors and sources.  event.c, advisory.c, consumer_advisory.c, ttl_event.c:
+ * events. */
+#ifndef JETSTREAM_JETSTREAM_IMPL_H
+#define JETSTREAM_JETSTREAM_IMPL_H
+
+#include "jetstream/consumer_wire_impl.h"
+#include "jetstream/js_account.h"
+#include "jetstream/source_wire_impl.h"
+
+#include "base/steady.h"
+
+struct jetstream_impl {
+    struct jetstream js;
+    struct store_folder *root; /* js.store_dir, opened and locked */
+    struct steady clock;
+    int64_t ahead_ns, wall_ns; /* both clocks minus the monotonic clock, at the last look */
+    struct loop_timer *clock_timer;
+    struct mf_list leaving; /* js_account.link: lost JetStream or their account */
+    struct loop_defer ended;
+    uint64_t batches, fast_batches; /* under way, of all accounts */
+    bool closing;
+    size_t open_catalogs;
+    void (*closed)(void *arg);
+    void *closed_arg;
+};
+static inline struct jetstream_impl *jetstream_impl(const struct jetstream *js)
+{
+    return mf_container((struct jetstream *)(uintptr_t)js, struct jetstream_impl, js);
+}
+
+/* direct_queue.c: direct gets that arrived after the turn's time was spent, and batches. */
+struct direct_queue {
+    struct mf_list gets;
+    size_t ngets, bytes;
+    struct work_task task;
+    struct mf_list batches; /* under way */
+    struct mf_list later;   /* not started: too many are under way */
+    size_t nbatches;
+    size_t later_bytes;
+};
+
+struct js_wire {
+    struct js_account account;
+    struct router_sub ack_sub, flow_sub; /* $JS.ACK.> and $JS.FC.> */
+    struct consumer_host consumer_host;
+    struct consumer_waits waits;
+    struct source_host source_host;
+    struct table mirrors; /* source_wire.c: mirrors that answer direct gets of their origin */
+    char hash[9];         /* of the account's name, as newer ack subjects show it */
+    struct direct_queue direct;
+    struct mf_list events; /* event.c: sent at the end of the turn */
+    size_t nevents;
+    struct loop_defer send_events;
+};
+static inline struct js_wire *js_wire(const struct js_account *ja)
+{
+    return mf_container((struct js_account *)(uintptr_t)ja, struct js_wire, account);
+}
+
+/* ingest.c: the subjects of a stream.  It keeps consumers and sources beside the stream, too. */
+MF_MUSTCHECK int ingest_add(struct js_account *ja, struct stream *s);
+void ingest_change(struct stream *s);
+void ingest_remove(struct stream *s);
+void ingest_fini(void); /* frees the pool of pending publishes */
+void ingest_set_consumers(struct stream *s, struct consumers *g);
+struct source_wire *ingest_sources(struct stream *s); /* NULL: the stream has no data */
+
+/* event.c */
+void events_drop(struct js_account *ja); /* frees events that are not sent yet */
+
+/* Before the catalog closes: ends direct gets. */
+void direct_stop(struct js_account *ja);
+void direct_queue_init(struct js_account *ja);
+/* A stream is about to close: drops cursors over it. */
+void direct_forget(const struct stream *s);
+
+#endif
