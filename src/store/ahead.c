@@ -81,7 +81,7 @@ static void page_visit(void *arg, uint32_t id, int64_t deadline_ns)
         return;
     }
     struct store_at x = {deadline_ns, index_seq(p->ix, id)};
-    if (x.seq > p->s->committed_seq || !at_less(p->after, x))
+    if (x.seq > p->s->log.committed_seq || !at_less(p->after, x))
         return;
     if (full && !at_less(x, p->at[0])) {
         p->over |= at_less(p->at[0], x);
@@ -223,7 +223,7 @@ uint64_t store_next_endless(const struct store *s, bool infinite, uint64_t *from
             return 0;
         }
         uint64_t seq = index_seq(ix, id);
-        if (seq > s->committed_seq)
+        if (seq > s->log.committed_seq)
             return 0;
         *from_seq = seq;
         if (visible(s, id))

@@ -140,7 +140,7 @@ enum count_way count_briefly(struct store *s, struct mf_slice pattern, uint64_t 
     uint64_t all = not_hidden(ix), inside;
     struct keys_sum sum;
 
-    last = last < s->committed_seq ? last : s->committed_seq;
+    last = last < s->log.committed_seq ? last : s->log.committed_seq;
     *out = 0;
     if (first > last || (inside = count_range(ix, first, last)) == 0)
         return COUNT_CHEAP;
@@ -194,7 +194,7 @@ uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t 
 
     if (index_next_deadline(seen(s)) > s->now_ns)
         return 0;
-    if (front != INDEX_NONE && first <= index_seq(seen(s), front) && last >= s->committed_seq &&
+    if (front != INDEX_NONE && first <= index_seq(seen(s), front) && last >= s->log.committed_seq &&
         count_covers(seen(s), pattern)) {
         late_sum(s, &late, &keys);
         o.n = late.msgs;
@@ -209,7 +209,7 @@ bool store_count_keys(struct store *s, struct mf_slice pattern, uint64_t last, u
     const struct index *ix = seen(s);
     struct keys_sum sum;
 
-    last = last < s->committed_seq ? last : s->committed_seq;
+    last = last < s->log.committed_seq ? last : s->log.committed_seq;
     *out = 0;
     if (last == 0 || index_count(ix) == 0)
         return true;

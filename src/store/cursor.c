@@ -225,7 +225,7 @@ int store_cursor_new(struct store_cursor **out, struct store *s, struct mf_slice
     c->s = s;
     c->kind = kind;
     c->from = c->dull_from = from_seq;
-    c->upto = s->committed_seq;
+    c->upto = s->log.committed_seq;
     c->literal = !has_wildcard(s, pattern);
     c->walking = !c->literal && !is_sparse(c);
     if (!c->literal && !c->walking &&
@@ -342,9 +342,9 @@ static bool shows(struct store_cursor *c, uint32_t id)
 
 static uint64_t end_of(const struct store_cursor *c)
 {
-    bool upto = c->kind == STORE_LAST_PER_KEY && c->upto < c->s->committed_seq;
+    bool upto = c->kind == STORE_LAST_PER_KEY && c->upto < c->s->log.committed_seq;
 
-    return upto ? c->upto : c->s->committed_seq;
+    return upto ? c->upto : c->s->log.committed_seq;
 }
 
 static uint64_t walk_next(struct store_cursor *c, bool *more)
@@ -377,7 +377,7 @@ static uint64_t literal_search(struct store_cursor *c, uint32_t key, bool *more)
 
     for (unsigned steps = 0; steps < STEPS; steps++, c->steps++) {
         uint32_t id = index_next(ix, c->from);
-        if (id == INDEX_NONE || index_seq(ix, id) > c->s->committed_seq)
+        if (id == INDEX_NONE || index_seq(ix, id) > c->s->log.committed_seq)
             return 0;
         if (index_key(ix, id) == key && present(c->s, id))
             return index_seq(ix, id);

@@ -28,6 +28,16 @@ struct damage {
     size_t seqs;
 };
 
+/* All damage that was found, and the census: it counts the messages that lie in the first
+ * census_upto places, some in each turn. */
+struct damage_list {
+    struct damage *at;
+    size_t count, cap;
+    struct loop_defer census;
+    size_t census_upto; /* 0: no census is running */
+    uint64_t census_seq;
+};
+
 /* A message without its data, until an erase record explains it. */
 struct hollow {
     uint64_t segment, offset, length, seq;

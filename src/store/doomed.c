@@ -13,7 +13,7 @@ static uint64_t big_hash(uint64_t seq)
 
 static struct big *big_find(const struct store *s, uint64_t seq)
 {
-    struct table_node *n = table_first(&s->big, big_hash(seq));
+    struct table_node *n = table_first(&s->view.big, big_hash(seq));
 
     while (n != NULL && mf_container(n, struct big, node)->seq != seq)
         n = table_next(n);
@@ -29,7 +29,7 @@ int big_add(struct store *s, uint64_t seq, uint64_t len)
         return MF_NOMEM;
     b->seq = seq;
     b->len = len;
-    if (table_add(&s->big, &b->node, big_hash(seq)) == 0)
+    if (table_add(&s->view.big, &b->node, big_hash(seq)) == 0)
         return 0;
     free(b);
     return MF_NOMEM;
@@ -41,7 +41,7 @@ void big_del(struct store *s, uint64_t seq, uint64_t len)
 
     if (b == NULL)
         return;
-    table_del(&s->big, &b->node);
+    table_del(&s->view.big, &b->node);
     free(b);
 }
 
@@ -50,11 +50,11 @@ void big_fini(struct store *s)
     struct table_node *n;
     size_t start = 0;
 
-    while ((n = table_any(&s->big, &start)) != NULL) {
-        table_del(&s->big, n);
+    while ((n = table_any(&s->view.big, &start)) != NULL) {
+        table_del(&s->view.big, n);
         free(mf_container(n, struct big, node));
     }
-    table_fini(&s->big);
+    table_fini(&s->view.big);
 }
 
 /* First all are found, then they go: the table changes its size when it loses some. */
@@ -62,8 +62,8 @@ void big_purge(struct store *s, uint64_t upto)
 {
     struct big *gone = NULL, *b;
 
-    for (size_t i = 0; i < s->big.cap; i++) {
-        for (struct table_node *n = s->big.slot[i]; n != NULL; n = n->next) {
+    for (size_t i = 0; i < s->view.big.cap; i++) {
+        for (struct table_node *n = s->view.big.slot[i]; n != NULL; n = n->next) {
             b = mf_container(n, struct big, node);
             b->gone = gone;
             gone = b->seq <= upto ? b : gone;
@@ -71,7 +71,7 @@ void big_purge(struct store *s, uint64_t upto)
     }
     while ((b = gone) != NULL) {
         gone = b->gone;
-        table_del(&s->big, &b->node);
+        table_del(&s->view.big, &b->node);
         free(b);
     }
 }
@@ -181,10 +181,10 @@ static void key_shorter(struct store *s, uint32_t key)
     uint32_t count = index_key_count(s->ix, key);
 
     if (count > LONG_RING)
-        key_undoomed(&s->doomed_keys, key);
-    while (count == LONG_RING + 1 && !s->doomed_keys.lost && s->doomed_keys.cap > 0 &&
-           s->doomed_keys.count[slot_of(&s->doomed_keys, key)] > 0)
-        key_undoomed(&s->doomed_keys, key);
+        key_undoomed(&s->view.doomed_keys, key);
+    while (count == LONG_RING + 1 && !s->view.doomed_keys.lost && s->view.doomed_keys.cap > 0 &&
+           s->view.doomed_keys.count[slot_of(&s->view.doomed_keys, key)] > 0)
+        key_undoomed(&s->view.doomed_keys, key);
 }
 
 /* Nothing is doomed any more: what is left is only memory. */
@@ -199,9 +199,9 @@ static void keys_reset(struct doomed_keys *d)
 
 void doomed_reset(struct store *s)
 {
-    free(s->doomed_keys.key);
-    free(s->doomed_keys.count);
-    s->doomed_keys = (struct doomed_keys){0};
+    free(s->view.doomed_keys.key);
+    free(s->view.doomed_keys.count);
+    s->view.doomed_keys = (struct doomed_keys){0};
 }
 
 static uint32_t ring_doomed(const struct store *s, uint32_t key)
@@ -215,9 +215,9 @@ static uint32_t ring_doomed(const struct store *s, uint32_t key)
 
 uint32_t doomed_of(const struct store *s, uint32_t key)
 {
-    const struct doomed_keys *d = &s->doomed_keys;
+    const struct doomed_keys *d = &s->view.doomed_keys;
 
-    if (s->doomed.msgs == 0)
+    if (s->view.doomed.msgs == 0)
         return 0;
     if (d->lost || index_key_count(s->ix, key) <= LONG_RING)
         return ring_doomed(s, key);
@@ -228,19 +228,19 @@ void doomed_grew(struct store *s, uint32_t id)
 {
     uint32_t key = index_key(s->ix, id);
 
-    if (s->doomed.msgs == 0 || index_key_count(s->ix, key) != LONG_RING + 1)
+    if (s->view.doomed.msgs == 0 || index_key_count(s->ix, key) != LONG_RING + 1)
         return;
     for (uint32_t n = ring_doomed(s, key); n > 0; n--)
-        key_doomed(&s->doomed_keys, key);
+        key_doomed(&s->view.doomed_keys, key);
 }
 
 /* --- one message ---------------------------------------------------------------------------- */
 
 void doom(struct store *s, uint32_t id)
 {
-    totals_add(&s->doomed, entry_totals(s, id));
+    totals_add(&s->view.doomed, entry_totals(s, id));
     if (index_key_count(s->ix, index_key(s->ix, id)) > LONG_RING)
-        key_doomed(&s->doomed_keys, index_key(s->ix, id));
+        key_doomed(&s->view.doomed_keys, index_key(s->ix, id));
     index_doom(s->ix, id);
 }
 
@@ -252,12 +252,12 @@ static void key_waits(struct store *s, uint32_t id)
 
     while (at != INDEX_NONE && index_hidden(s->ix, at))
         at = index_newer(s->ix, at);
-    if (at == INDEX_NONE || index_seq(s->ix, at) <= s->committed_seq || !key_is_new(s, at))
+    if (at == INDEX_NONE || index_seq(s->ix, at) <= s->log.committed_seq || !key_is_new(s, at))
         return;
-    if (s->committing && index_seq(s->ix, at) <= s->image.last_seq)
-        s->image.new_keys++;
+    if (s->commit.running && index_seq(s->ix, at) <= s->commit.image.last_seq)
+        s->commit.image.new_keys++;
     else
-        s->filling.new_keys++;
+        s->commit.filling.new_keys++;
 }
 
 void hide(struct store *s, uint32_t id)
@@ -268,15 +268,15 @@ void hide(struct store *s, uint32_t id)
 
     if (!index_doomed(s->ix, id))
         doom(s, id);
-    totals_add(&s->hidden, t);
+    totals_add(&s->view.hidden, t);
     dull_lose(s, s->ix, id);
     index_hide(s->ix, id);
     if (late)
         late_hidden(s, t, index_hidden_keys(s->ix) - dark);
     key_waits(s, id);
-    if (s->ntallies > 0)
+    if (s->tally.count > 0)
         tally_gone(s, s->ix, id);
-    if (s->gone != NULL)
+    if (s->hooks.gone != NULL)
         watch_tell(s, s->ix, id);
 }
 
@@ -284,12 +284,12 @@ bool key_is_new(const struct store *s, uint32_t id)
 {
     uint32_t older = index_older(s->ix, id);
 
-    return older == INDEX_NONE || (s->hidden.msgs > 0 && index_all_hidden(s->ix, older));
+    return older == INDEX_NONE || (s->view.hidden.msgs > 0 && index_all_hidden(s->ix, older));
 }
 
 void key_shown(struct store *s, uint32_t id)
 {
-    s->filling.new_keys += key_is_new(s, id);
+    s->commit.filling.new_keys += key_is_new(s, id);
 }
 
 void entry_gone(struct store *s, uint32_t id)
@@ -302,21 +302,21 @@ void entry_gone(struct store *s, uint32_t id)
         seg->live_bytes -= t.bytes;
     }
     if (!index_hidden(s->ix, id)) {
-        if (s->late.kept)
+        if (s->view.late.kept)
             late_gone(s, id);
         dull_lose(s, s->ix, id);
-        if (s->ntallies > 0)
+        if (s->tally.count > 0)
             tally_gone(s, s->ix, id);
     }
-    if (s->gone != NULL && !index_hidden(s->ix, id))
+    if (s->hooks.gone != NULL && !index_hidden(s->ix, id))
         watch_tell(s, s->ix, id);
-    totals_sub(&s->all, t);
-    totals_sub(&s->doomed, t);
+    totals_sub(&s->view.all, t);
+    totals_sub(&s->view.doomed, t);
     if (index_hidden(s->ix, id))
-        totals_sub(&s->hidden, t);
+        totals_sub(&s->view.hidden, t);
     key_shorter(s, index_key(s->ix, id));
-    if (s->doomed.msgs == 0)
-        keys_reset(&s->doomed_keys);
+    if (s->view.doomed.msgs == 0)
+        keys_reset(&s->view.doomed_keys);
     big_del(s, index_seq(s->ix, id), t.bytes);
     index_remove(s->ix, id);
 }
@@ -331,9 +331,9 @@ static void dig_turn(void *arg)
 {
     struct store *s = arg;
 
-    s->digging = false;
+    s->view.digging = false;
     graves_dig(s);
-    if (!s->digging)
+    if (!s->view.digging)
         store_progress(s);
 }
 
@@ -341,7 +341,7 @@ static void dig_turn(void *arg)
  * goes: the leaf of each key, then its slot in the table. */
 static unsigned bunch_take(struct store *s, uint64_t seq[BUNCH], uint32_t id[BUNCH])
 {
-    struct ranges *g = &s->graves;
+    struct ranges *g = &s->view.graves;
     unsigned n = 0;
 
     while (g->done < g->count && n < BUNCH) {
@@ -374,11 +374,11 @@ static void bunch_dig(struct store *s, const uint64_t seq[BUNCH], uint32_t id[BU
 
 void graves_dig(struct store *s)
 {
-    struct ranges *g = &s->graves;
+    struct ranges *g = &s->view.graves;
     uint64_t seq[BUNCH];
     uint32_t id[BUNCH];
 
-    if (s->digging)
+    if (s->view.digging)
         return; /* its turn comes */
     for (size_t n = 0; g->done < g->count && n < DIG; n += BUNCH)
         bunch_dig(s, seq, id, bunch_take(s, seq, id));
@@ -387,6 +387,6 @@ void graves_dig(struct store *s)
             ranges_fini(g);
         g->count = g->done = 0;
     } else if (loop_post(s->loop, dig_turn, s) == 0) {
-        s->digging = true;
+        s->view.digging = true;
     } /* else the next commit goes on with it */
 }

@@ -20,13 +20,13 @@ bool store_mortal(const struct store *s)
 
 int64_t store_clock_floor(const struct store *s)
 {
-    return s->clock_ns > s->mark.time_ns ? s->clock_ns : s->mark.time_ns;
+    return s->log.clock_ns > s->log.mark.time_ns ? s->log.clock_ns : s->log.mark.time_ns;
 }
 
 int64_t store_next_deadline(const struct store *s)
 {
     /* A store that cannot write cannot expire: trying would only burn time.  Reads judge anyway. */
-    return s->failed != 0 || s->retrying ? INT64_MAX : index_next_deadline(s->ix);
+    return s->failed != 0 || s->commit.retrying ? INT64_MAX : index_next_deadline(s->ix);
 }
 
 static bool death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
@@ -63,12 +63,13 @@ static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
         return false;
     bool doomed = index_doomed(s->ix, id);
     uint64_t seq = index_seq(s->ix, id);
-    if (seq > s->committed_seq || (!doomed && ranges_reserve(&s->filling.expired, 1) != 0))
+    if (seq > s->log.committed_seq ||
+        (!doomed && ranges_reserve(&s->commit.filling.expired, 1) != 0))
         return false;
     /* Before it goes: afterwards there is no way back. */
     if (!doomed && visit != NULL && !death_tell(s, id, deadline_ns, visit, arg))
         return false;
-    if (!doomed && ranges_add(&s->filling.expired, seq, seq) != 0)
+    if (!doomed && ranges_add(&s->commit.filling.expired, seq, seq) != 0)
         return false; /* never: reserved */
     if (!doomed && visit != NULL)
         id = index_find(s->ix, seq); /* appending may move entries */
@@ -83,20 +84,20 @@ static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
 static void mark_write(struct store *s, struct record_mark mark)
 {
     struct record r = {.type = RECORD_MARK, .mark = mark};
-    uint8_t *p = s->batch.ptr + s->batch.len;
+    uint8_t *p = s->batch.buf.ptr + s->batch.buf.len;
 
     record_encode(p, &r);
     record_close(s, p, RECORD_MARK_SIZE);
-    s->mark = mark;
-    if (mark.time_ns > s->clock_ns)
-        s->clock_ns = mark.time_ns;
+    s->log.mark = mark;
+    if (mark.time_ns > s->log.clock_ns)
+        s->log.clock_ns = mark.time_ns;
     s->stats.marks++;
 }
 
 size_t store_expire(struct store *s, int64_t now_ns, size_t max,
                     bool (*visit)(void *arg, const struct store_death *d), void *arg, bool *more)
 {
-    struct record_mark mark = s->mark;
+    struct record_mark mark = s->log.mark;
     struct record_pos at;
     size_t n = 0, steps = 0;
     int code;
@@ -114,13 +115,13 @@ size_t store_expire(struct store *s, int64_t now_ns, size_t max,
      */
     if (record_open(s, RECORD_MARK_SIZE, true, &at, &code) == NULL) {
         code = store_end(s, NULL);
-        s->starved = true;
+        s->log.starved = true;
         return 0;
     }
     while (steps < max && expire_one(s, &mark, &n, visit, arg))
         steps++;
     *more = steps == max && max > 0;
-    if (mark.time_ns != s->mark.time_ns || mark.seq != s->mark.seq)
+    if (mark.time_ns != s->log.mark.time_ns || mark.seq != s->log.mark.seq)
         mark_write(s, mark);
     code = store_end(s, NULL);
     s->stats.expired += n;

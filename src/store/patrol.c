@@ -259,14 +259,14 @@ static struct segment *next_segment(struct store_patrol *p, struct store *s)
             p->offset = SEGMENT_PAGE;
             p->c.chain_known = false;
         }
-        if (p->number > s->committed.segment)
+        if (p->number > s->log.committed.segment)
             return NULL;
         seg = segs_get(s, p->number);
         if (seg->file == NULL || clean_gives_up(s, seg)) {
             p->c.chain_known = false;
             continue;
         }
-        if (p->number < s->committed.segment || s->committed.offset > SEGMENT_PAGE)
+        if (p->number < s->log.committed.segment || s->log.committed.offset > SEGMENT_PAGE)
             return seg;
     }
 }
@@ -276,8 +276,8 @@ static void read_next(struct store_patrol *p, struct store *s, struct segment *s
     struct scrubber *c = &p->c;
 
     c->number = p->number;
-    c->last = p->number == s->committed.segment;
-    c->limit = c->last ? s->committed.offset : seg->size;
+    c->last = p->number == s->log.committed.segment;
+    c->limit = c->last ? s->log.committed.offset : seg->size;
     c->size = seg->size;
     c->key = seg->key;
     c->io = s->io;
@@ -305,7 +305,7 @@ static void tick(void *arg)
     }
     if (!p->visiting)
         visit(p, s);
-    if (s->committing && p->yields++ < YIELDS_MAX) {
+    if (s->commit.running && p->yields++ < YIELDS_MAX) {
         loop_timer_arm(p->timer, loop_mono_ns(p->loop) + YIELD_NS);
         return;
     }
@@ -345,7 +345,7 @@ static void saved(struct store_wait *w, int status)
     struct store *s = mf_container(w, struct store, patrolled.saved);
 
     s->patrolled.saving = false;
-    if (status != 0 && !s->closing)
+    if (status != 0 && !s->close.begun)
         log_warn("store %s: no checkpoint after damage: %s", s->name, mf_err_text(status));
 }
 
@@ -367,7 +367,7 @@ static void take_damage(struct store_patrol *p, struct store *s)
 
     for (size_t i = 0; i < p->c.count; i++)
         p->stats.damaged += store_damaged(s, &p->c.found[i]);
-    if (p->stats.damaged == before || s->closing || s->failed != 0)
+    if (p->stats.damaged == before || s->close.begun || s->failed != 0)
         return;
     damage_count(s);
     save(s, p->c.number);

@@ -34,11 +34,11 @@ static uint32_t epoch(struct store *s)
 {
     int64_t now = s->loop == NULL ? 0 : loop_mono_ns(s->loop);
 
-    if (now - s->window_ns >= EPOCH_NS || s->window_epoch == 0) {
-        s->window_ns = now;
-        s->window_epoch++;
+    if (now - s->reads.epoch_ns >= EPOCH_NS || s->reads.epoch == 0) {
+        s->reads.epoch_ns = now;
+        s->reads.epoch++;
     }
-    return s->window_epoch;
+    return s->reads.epoch;
 }
 
 static bool mapped(struct store *s, struct segment *seg)
@@ -182,7 +182,7 @@ static void read_done(void *arg)
     struct read_job *j = arg;
     struct store *s = j->s;
 
-    if (j->status == MF_AGAIN && !s->closing) { /* no descriptor: there will be one */
+    if (j->status == MF_AGAIN && !s->close.begun) { /* no descriptor: there will be one */
         free(j->buf);
         j->buf = NULL;
         mf_list_push(&s->reads.later, &j->later);
@@ -271,7 +271,8 @@ int store_read_now(struct store *s, uint64_t seq, struct mf_buf *buf, struct sto
 
 int store_read_back(struct store *s, uint64_t from_seq, struct mf_buf *buf, struct store_rec *out)
 {
-    uint32_t id = index_prev(s->ix, from_seq < s->committed_seq ? from_seq : s->committed_seq);
+    uint32_t id =
+        index_prev(s->ix, from_seq < s->log.committed_seq ? from_seq : s->log.committed_seq);
 
     while (id != INDEX_NONE && (index_hidden(s->ix, id) || !accepted(s, id)))
         id = index_prev(s->ix, index_seq(s->ix, id) - 1);

@@ -196,8 +196,8 @@ static void scrub_segment(struct store *s)
     struct scrubber *c = &s->scrub;
     struct segment *seg = segs_get(s, c->number);
 
-    c->last = c->number == s->committed.segment;
-    c->limit = c->last ? s->committed.offset : seg->size;
+    c->last = c->number == s->log.committed.segment;
+    c->limit = c->last ? s->log.committed.offset : seg->size;
     c->size = seg->size;
     c->key = seg->key;
     c->io = s->io;
@@ -281,7 +281,7 @@ static void scrub_done(void *arg)
     segs_get(s, c->number)->readers--;
     for (size_t i = 0; i < c->count; i++)
         (void)store_damaged(s, &c->found[i]);
-    if (c->status != 0 || c->last || s->closing) {
+    if (c->status != 0 || c->last || s->close.begun) {
         scrub_end(s, c->status);
         return;
     }
@@ -293,7 +293,7 @@ int store_scrub(struct store *s, struct store_wait *w)
 {
     struct scrubber *c = &s->scrub;
 
-    if (s->closing || s->loop == NULL)
+    if (s->close.begun || s->loop == NULL)
         return MF_CLOSED;
     if (w != NULL && w->done != NULL)
         mf_list_push(&c->waits, &w->node);

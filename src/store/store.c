@@ -25,7 +25,7 @@ const char *store_error(const struct store *s)
 
 bool store_full(const struct store *s)
 {
-    return s->full;
+    return s->log.full;
 }
 
 void store_stats(const struct store *s, struct store_stats *out)
@@ -46,7 +46,7 @@ static int fresh_bytes(struct store *s, uint64_t size, struct store_file *f, str
                        .group = 1,
                        .synced = {1, SEGMENT_PAGE},
                        .first_segment = 1,
-                       .last_seq = s->last_seq};
+                       .last_seq = s->log.last_seq};
     uint32_t chain = 0;
 
     if (bytes == NULL)
@@ -59,7 +59,7 @@ static int fresh_bytes(struct store *s, uint64_t size, struct store_file *f, str
     if (rc == 0 && s->o.sync != STORE_SYNC_NEVER)
         rc = s->io->sync(s->io, f, e);
     free(bytes);
-    s->chain = chain;
+    s->log.chain = chain;
     return rc;
 }
 
@@ -74,7 +74,7 @@ static int fresh_make(struct store *s, struct mf_error *e)
     if (rc != 0)
         return rc;
     segment_name(name, 1);
-    s->last_seq = s->committed_seq = s->o.first_seq - 1;
+    s->log.last_seq = s->log.committed_seq = s->o.first_seq - 1;
     if ((rc = fresh_bytes(s, size, f, e)) != 0 ||
         (rc = s->io->rename(s->io, FIRST_TMP, name, e)) != 0 ||
         (rc = s->io->syncdir(s->io, e)) != 0)
@@ -86,8 +86,8 @@ static int fresh_make(struct store *s, struct mf_error *e)
     struct segment *seg = segs_add(s, 1, size);
     seg->file = f;
     seg->end = SEGMENT_PAGE + RECORD_COMMIT_SIZE;
-    s->group = s->first_segment = 1;
-    s->committed = s->synced = (struct record_pos){1, seg->end};
+    s->log.group = s->log.first_segment = 1;
+    s->log.committed = s->log.synced = (struct record_pos){1, seg->end};
     s->ix = index_new(s->o.separator, s->now_ns);
     return s->ix == NULL ? mf_fail(e, MF_NOMEM, "index") : 0;
 err_close:
@@ -110,7 +110,7 @@ static int old_segment(struct store *s, const struct recovered_segment *r, struc
     seg->live_bytes = r->live_bytes;
     seg->version = r->version;
     if (r->version > SEGMENT_PLAIN)
-        s->log_needs = r->version;
+        s->log.needs = r->version;
     seg->copied = s->segs.count == 1; /* cleaning it may have begun */
     segment_name(name, r->number);
     int rc = s->io->open(s->io, name, false, &seg->file, &why);
@@ -163,7 +163,7 @@ static int old_segments(struct store *s, const struct recovery *r, struct mf_err
             return mf_fail(e, MF_NOMEM, "segments");
         segs_add(s, number, segs_next_size(s, 0));
     }
-    s->bare = r->sealed;
+    s->commit.bare = r->sealed;
     return 0;
 }
 
@@ -183,7 +183,7 @@ static int old_length(struct store *s, uint64_t seq, uint64_t place, struct mf_e
     if (rc == 0 && get_u32(head + 4) > 56 + len && get_u32(head + 4) < seg->size) {
         len = get_u32(head + 4) - 56;
         seg->live_bytes += len - PLACE_LEN_MAX;
-        s->all.bytes += len - PLACE_LEN_MAX;
+        s->view.all.bytes += len - PLACE_LEN_MAX;
     }
     return big_add(s, seq, len) == 0 ? 0 : mf_fail(e, MF_NOMEM, "lengths");
 }
@@ -193,12 +193,12 @@ static int old_lengths(struct store *s, const struct recovered_sum *sum, struct 
     uint64_t left = sum->long_ones;
     int rc = 0;
 
-    s->all = (struct totals){.msgs = sum->msgs,
-                             .bytes = sum->bytes,
-                             .flagged = {sum->flagged[0], sum->flagged[1]},
-                             .timed = index_deadlines(s->ix),
-                             .infinite = index_infinite(s->ix),
-                             .pinned = index_pinned(s->ix)};
+    s->view.all = (struct totals){.msgs = sum->msgs,
+                                  .bytes = sum->bytes,
+                                  .flagged = {sum->flagged[0], sum->flagged[1]},
+                                  .timed = index_deadlines(s->ix),
+                                  .infinite = index_infinite(s->ix),
+                                  .pinned = index_pinned(s->ix)};
     for (uint32_t id = index_next(s->ix, 0); left > 0 && id != INDEX_NONE && rc == 0;) {
         uint64_t seq = index_seq(s->ix, id), place = index_place(s->ix, id);
         if (place_len(place) == PLACE_LEN_MAX) {
@@ -215,11 +215,11 @@ static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
     memcpy(s->id, r->id, STORE_ID);
     s->ix = r->index;
     r->index = NULL;
-    s->chain = r->chain;
-    s->group = r->group;
-    s->last_seq = s->committed_seq = r->last_seq;
-    s->mark = r->mark;
-    s->clock_ns = r->clock_ns;
+    s->log.chain = r->chain;
+    s->log.group = r->group;
+    s->log.last_seq = s->log.committed_seq = r->last_seq;
+    s->log.mark = r->mark;
+    s->log.clock_ns = r->clock_ns;
     s->check.last_bytes = r->checkpoint_bytes;
     s->stats.recovered_records = r->records;
     s->stats.recovered_from_checkpoint = r->from_checkpoint;
@@ -236,11 +236,11 @@ static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
     if (rc != 0 || (rc = old_lengths(s, &r->sum, e)) != 0)
         return rc;
     /* One that is missing at the front stays named, until the log has moved on. */
-    s->first_segment = segs_first(s)->number;
-    if (r->first_segment != 0 && r->first_segment < s->first_segment)
-        s->first_segment = r->first_segment;
+    s->log.first_segment = segs_first(s)->number;
+    if (r->first_segment != 0 && r->first_segment < s->log.first_segment)
+        s->log.first_segment = r->first_segment;
     const struct segment *now = segs_current(s);
-    s->committed = s->synced = (struct record_pos){now->number, now->end};
+    s->log.committed = s->log.synced = (struct record_pos){now->number, now->end};
     for (size_t i = 0; i < r->blobs; i++)
         if (blob_take(s, &r->blob[i]) != 0)
             return mf_fail(e, MF_NOMEM, "blobs");
@@ -277,32 +277,32 @@ static void options_fill(struct store_opts *o, uint64_t largest)
 static void detach(struct store *s)
 {
     patrol_leave(s);
-    loop_defer_cancel(s->loop, &s->census);
+    loop_defer_cancel(s->loop, &s->damage.census);
     spare_fini(s);
     ahead_fini(s);
     clean_fini(s);
     check_fini(s);
     scrub_fini(s);
-    loop_job_free(s->commit_job);
-    loop_job_free(s->sync_job);
+    loop_job_free(s->commit.job);
+    loop_job_free(s->sync.job);
     loop_job_free(s->erase.job);
-    loop_timer_free(s->commit_retry);
-    loop_timer_free(s->sync_timer);
+    loop_timer_free(s->commit.retry_timer);
+    loop_timer_free(s->sync.timer);
     loop_timer_free(s->reads.retry);
-    loop_defer_cancel(s->loop, &s->commit_defer);
-    loop_defer_cancel(s->loop, &s->close_defer);
+    loop_defer_cancel(s->loop, &s->commit.defer);
+    loop_defer_cancel(s->loop, &s->close.defer);
 }
 
 static void store_free(struct store *s)
 {
-    image_fini(&s->filling);
-    image_fini(&s->image);
-    image_fini(&s->sync);
-    mf_buf_fini(&s->batch);
-    free(s->batch_msgs);
-    ranges_fini(&s->graves);
-    free(s->doomed_keys.key);
-    free(s->doomed_keys.count);
+    image_fini(&s->commit.filling);
+    image_fini(&s->commit.image);
+    image_fini(&s->sync.image);
+    mf_buf_fini(&s->batch.buf);
+    free(s->batch.msgs);
+    ranges_fini(&s->view.graves);
+    free(s->view.doomed_keys.key);
+    free(s->view.doomed_keys.count);
     tallies_drop(s);
     big_fini(s);
     blob_fini(s);
@@ -330,10 +330,10 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     options_fill(&s->o, io->largest != NULL ? io->largest(io) : UINT64_MAX);
     s->io = io;
     s->now_ns = o->now_ns;
-    mf_list_init(&s->tallies);
-    mf_list_init(&s->waiting);
-    mf_list_init(&s->in_flight);
-    mf_list_init(&s->batch_blobs);
+    mf_list_init(&s->tally.list);
+    mf_list_init(&s->commit.waiting);
+    mf_list_init(&s->commit.in_flight);
+    mf_list_init(&s->blobs.in_batch);
     mf_list_init(&s->reads.later);
     mf_list_init(&s->patrolled.node);
     mf_list_init(&s->erase.filling);
@@ -374,13 +374,13 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
 {
     assert(s->loop == NULL);
     s->loop = l;
-    s->commit_job = loop_job_new(l, LOOP_DISK, commit_work, commit_done, &s->image);
-    s->sync_job = loop_job_new(l, LOOP_DISK, sync_work, sync_done, &s->sync);
-    s->commit_retry = loop_timer_new(l, commit_retry, s);
-    s->sync_timer = loop_timer_new(l, sync_fire, s);
+    s->commit.job = loop_job_new(l, LOOP_DISK, commit_work, commit_done, &s->commit.image);
+    s->sync.job = loop_job_new(l, LOOP_DISK, sync_work, sync_done, &s->sync.image);
+    s->commit.retry_timer = loop_timer_new(l, commit_retry, s);
+    s->sync.timer = loop_timer_new(l, sync_fire, s);
     s->reads.retry = loop_timer_new(l, reads_retry, s);
-    if (s->commit_job == NULL || s->sync_job == NULL || s->commit_retry == NULL ||
-        s->sync_timer == NULL || s->reads.retry == NULL || spare_init(s) != 0 ||
+    if (s->commit.job == NULL || s->sync.job == NULL || s->commit.retry_timer == NULL ||
+        s->sync.timer == NULL || s->reads.retry == NULL || spare_init(s) != 0 ||
         clean_init(s) != 0 || check_init(s) != 0 || scrub_init(s) != 0 || erase_init(s) != 0 ||
         purge_init(s) != 0) {
         detach(s);
@@ -389,8 +389,8 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
     }
     segs_current(s)->opened_mono_ns = loop_mono_ns(l);
     if (s->o.sync == STORE_SYNC_INTERVAL)
-        loop_timer_arm(s->sync_timer, loop_mono_ns(l) + s->o.sync_interval_ns);
-    if (s->bare)
+        loop_timer_arm(s->sync.timer, loop_mono_ns(l) + s->o.sync_interval_ns);
+    if (s->commit.bare)
         commit_bare(s); /* so that the segment after the seal begins with what must not be lost */
     if (segs_current(s)->version < SEGMENT_PLAIN)
         log_roll(s); /* so that it may hold what an older server does not know */
@@ -403,25 +403,25 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
 
 static bool jobs_running(const struct store *s)
 {
-    return s->committing || s->syncing || s->spare.busy || s->clean.stage != CLEAN_IDLE ||
+    return s->commit.running || s->sync.running || s->spare.busy || s->clean.stage != CLEAN_IDLE ||
            s->check.stage != CHECK_IDLE || s->scrub.busy || s->reads.count > 0 ||
            s->purge.freeing || s->patrolled.busy || s->erase.stage == ERASE_WIPE;
 }
 
 bool store_idle(const struct store *s)
 {
-    return !jobs_running(s) && s->filling.buf.len == 0 && !s->bare && mf_list_empty(&s->waiting) &&
-           s->graves.count == 0 && !erase_pending(s);
+    return !jobs_running(s) && s->commit.filling.buf.len == 0 && !s->commit.bare &&
+           mf_list_empty(&s->commit.waiting) && s->view.graves.count == 0 && !erase_pending(s);
 }
 
 static void close_step(struct store *s);
 
 static void tell_ready(struct store *s)
 {
-    if (!s->starved || s->full || s->retrying || s->failed != 0 ||
-        s->filling.buf.len > s->o.pending_max / 2)
+    if (!s->log.starved || s->log.full || s->commit.retrying || s->failed != 0 ||
+        s->commit.filling.buf.len > s->o.pending_max / 2)
         return;
-    s->starved = false;
+    s->log.starved = false;
     if (s->o.ready != NULL)
         s->o.ready(s->o.ready_arg);
 }
@@ -431,10 +431,10 @@ static void refuse_waiting(struct store *s)
 {
     struct mf_list refused;
 
-    if (s->failed == 0 || s->committing)
+    if (s->failed == 0 || s->commit.running)
         return;
     mf_list_init(&refused);
-    mf_list_move(&refused, &s->waiting);
+    mf_list_move(&refused, &s->commit.waiting);
     mf_list_move(&refused, &s->check.next_waits); /* there will be no checkpoint */
     waits_answer(&refused, MF_READONLY);
     erase_refuse(s, MF_READONLY);
@@ -443,7 +443,7 @@ static void refuse_waiting(struct store *s)
 void store_progress(struct store *s)
 {
     refuse_waiting(s);
-    if (s->closing) {
+    if (s->close.begun) {
         close_step(s);
         return;
     }
@@ -458,14 +458,14 @@ void store_progress(struct store *s)
 
 static void close_now(struct loop_defer *d)
 {
-    struct store *s = mf_container(d, struct store, close_defer);
-    void (*closed)(void *) = s->closed;
-    void *arg = s->closed_arg;
+    struct store *s = mf_container(d, struct store, close.defer);
+    void (*closed)(void *) = s->close.closed;
+    void *arg = s->close.closed_arg;
     struct store_io *io = s->io;
 
     lend_idle();
     if (s->loop != NULL) { /* who is left waits for what will not come */
-        waits_answer(&s->waiting, MF_READONLY);
+        waits_answer(&s->commit.waiting, MF_READONLY);
         waits_answer(&s->check.next_waits, MF_CLOSED);
     }
     store_free(s);
@@ -484,9 +484,10 @@ static void close_step(struct store *s)
 {
     if (s->clean.stage == CLEAN_SYNC)
         s->clean.stage = CLEAN_IDLE; /* nobody will wake it */
-    if (jobs_running(s) || s->digging)
+    if (jobs_running(s) || s->view.digging)
         return;
-    if (s->failed == 0 && (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting))) {
+    if (s->failed == 0 &&
+        (s->commit.filling.buf.len > 0 || s->commit.bare || !mf_list_empty(&s->commit.waiting))) {
         commit_start(s);
         return;
     }
@@ -494,51 +495,51 @@ static void close_step(struct store *s)
         erase_kick(s);
         return;
     }
-    if (s->failed == 0 && s->close_stage == 0) {
-        s->close_stage = 1;
+    if (s->failed == 0 && s->close.stage == 0) {
+        s->close.stage = 1;
         if (s->o.sync == STORE_SYNC_INTERVAL) {
             s->o.sync = STORE_SYNC_ALWAYS;
             sync_fire(s); /* what the relaxed mode has left */
             return;
         }
     }
-    if (s->failed == 0 && s->close_stage == 1) {
-        s->close_stage = 2;
-        s->synced = s->committed; /* where this last commit record will lie */
+    if (s->failed == 0 && s->close.stage == 1) {
+        s->close.stage = 2;
+        s->log.synced = s->log.committed; /* where this last commit record will lie */
         if (commit_bare(s)) {
             commit_start(s);
             return;
         }
     }
-    if (s->failed == 0 && s->close_stage == 2 && !s->o.no_checkpoint) {
-        s->close_stage = 3;
-        s->close_wait.done = close_checkpointed;
-        mf_list_push(&s->check.next_waits, &s->close_wait.node);
+    if (s->failed == 0 && s->close.stage == 2 && !s->o.no_checkpoint) {
+        s->close.stage = 3;
+        s->close.wait.done = close_checkpointed;
+        mf_list_push(&s->check.next_waits, &s->close.wait.node);
         check_kick(s);
         return;
     }
-    s->closed_commit = true;
-    s->close_defer.fn = close_now;
-    loop_defer(s->loop, &s->close_defer);
+    s->close.committed = true;
+    s->close.defer.fn = close_now;
+    loop_defer(s->loop, &s->close.defer);
 }
 
 void store_close(struct store *s, void (*closed)(void *arg), void *arg)
 {
-    s->closed = closed;
-    s->closed_arg = arg;
+    s->close.closed = closed;
+    s->close.closed_arg = arg;
     if (s->loop == NULL) {
-        close_now(&s->close_defer);
+        close_now(&s->close.defer);
         return;
     }
-    assert(!s->closing);
-    s->closing = true;
+    assert(!s->close.begun);
+    s->close.begun = true;
     patrol_leave(s);
-    loop_timer_stop(s->sync_timer);
+    loop_timer_stop(s->sync.timer);
     loop_timer_stop(s->spare.retry);
     loop_timer_stop(s->clean.later);
     loop_timer_stop(s->reads.retry);
     reads_retry(s); /* a last attempt, too */
-    if (s->retry_armed)
+    if (s->commit.retry_armed)
         commit_retry(s); /* a last attempt */
     close_step(s);
 }

@@ -20,11 +20,13 @@
 #include "store/log/erase.h"
 #include "store/log/gather.h"
 #include "store/log/image.h"
+#include "store/log/log.h"
 #include "store/index/index.h"
 #include "store/late_impl.h"
 #include "store/log/record.h"
 #include "store/recover/recover.h"
 #include "store/upkeep_impl.h"
+#include "store/view_impl.h"
 
 #include "base/buf.h"
 #include "store/store.h"
@@ -42,14 +44,6 @@ static inline uint64_t live_disk(uint64_t bytes, uint64_t msgs)
 {
     return bytes + 60 * msgs;
 }
-
-/* How many doomed messages a key has, for keys with many messages (doomed.c): open addressing by
- * key id.  The ring of others is walked when somebody asks. */
-struct doomed_keys {
-    uint32_t *key, *count;
-    size_t cap, used;
-    bool lost; /* out of memory: ask the ring instead */
-};
 
 /* One file of the log.  live_* count what the index says lies here. */
 struct segment {
@@ -85,107 +79,81 @@ struct segments {
     struct segment **at;
     size_t count, cap, head;
     struct segment *kept; /* segs_prepare() */
+    struct blank ahead;   /* the next segment's file, made where there was no spare */
+    uint32_t blanks;      /* names given to spares */
+    uint64_t made_blind;  /* the commit makes this segment's file; 0: none */
 };
 
 #define BLOB_IN_BATCH UINT64_MAX /* its segment is known when the batch ends */
 struct blob {
     struct table_node node;
-    struct mf_list in_batch; /* store.batch_blobs, or in no list */
+    struct mf_list in_batch; /* blobs.in_batch, or in no list */
     uint8_t *name, *bytes;
     size_t name_len, bytes_len;
     uint64_t segment;
+};
+
+/* Values that the owner replaces as a whole (blob.c). */
+struct blobs {
+    struct table by_name;    /* struct blob */
+    uint64_t bytes;          /* of all segments, on disk */
+    struct mf_list in_batch; /* written in the open batch: their segment is known when it ends */
+};
+
+/* Callbacks of the owner; each may be NULL. */
+struct store_hooks {
+    void (*before_commit)(void *arg), *before_commit_arg; /* store_on_commit() */
+    void (*resumed)(void *arg), *resumed_arg;             /* store_on_resume() */
+    void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key); /* store_watch() */
+    void *gone_arg;
+};
+
+/* Closing, step by step (close_step()). */
+struct closer {
+    bool begun;     /* store_close() was called on an attached store */
+    bool committed; /* everything is on disk: files that were made ahead may be deleted */
+    int stage;
+    struct store_wait wait; /* for the last checkpoint */
+    struct loop_defer defer;
+    void (*closed)(void *arg);
+    void *closed_arg;
 };
 
 struct store {
     struct store_opts o;
     char *name;
     struct store_io *io;
-    struct loop *loop;
+    struct loop *loop; /* NULL: not attached */
     uint8_t id[STORE_ID];
-    uint32_t log_needs; /* the version a segment must have for the next record; 0: any */
+    int failed; /* not 0: read-only; why: */
+    char error[600];
+    int64_t now_ns; /* store_now() */
+    struct store_stats stats;
+    struct store_hooks hooks;
+
     struct index *ix;
     struct segments segs;
-    struct table blobs;
-    uint64_t blob_bytes;        /* of all segments */
-    struct mf_list batch_blobs; /* put in the open batch: their segment is known when it ends */
+    struct blobs blobs;
 
-    /* Log. */
-    struct image filling, image;
-    struct mf_list waiting, in_flight; /* struct store_wait.node: for filling, for image */
-    struct gather gather;
-    bool committing, closing, closed_commit;
-    bool retrying, retry_armed; /* the group found no space; and waits for the next attempt */
-    bool bare;                  /* a commit record is wanted, even alone */
-    bool full;                  /* no space for messages */
-    bool starved;               /* MF_AGAIN or MF_FULL was said */
-    int failed;
-    char error[600];
-    uint64_t group;
-    uint64_t first_segment; /* what commits say */
-    uint64_t last_seq;      /* given */
-    uint64_t committed_seq; /* readers see up to here */
-    uint64_t front_seq;     /* and nothing before this one: store_next() */
-    struct record_pos committed, synced;
-    uint32_t chain; /* of the last committed record */
-    struct record_mark mark;
-    int64_t clock_ns, now_ns;
-    struct loop_job *commit_job, *sync_job;
-    struct loop_timer *commit_retry, *sync_timer;
-    void (*before_commit)(void *arg), *before_commit_arg; /* store_on_commit() */
-    void (*resumed)(void *arg), *resumed_arg;             /* store_on_resume() */
-    struct loop_defer commit_defer; /* one commit for all that this turn wrote */
-    struct image sync;              /* only files of extents are used */
-    struct record_pos sync_to;
+    struct store_log log;
+    struct committer commit;
+    struct syncer sync;
+    struct open_batch batch;
 
-    /* The open batch: its records, not yet placed. */
-    bool grouping, group_frees;
-    bool batch_frees;   /* it, or a removal in it, may use the room kept for removals */
-    size_t batch_spare; /* bytes kept in it for removals to come */
-    struct mf_buf batch;
-    size_t batch_last;        /* offset of its last record */
-    struct moved *batch_msgs; /* seq, from = offset in batch, to = len and flags */
-    size_t batch_msg_count, batch_msg_cap;
-
-    struct totals all;    /* committed */
-    struct totals doomed; /* their removal is on its way */
-    struct totals hidden; /* of those: expired */
-    struct late late;
-    struct doomed_keys doomed_keys;
-    struct ranges graves; /* expired and on disk, still in the index */
-    bool digging, syncing;
-    struct table big; /* lengths of messages too long for their place: struct big */
-
+    struct store_view view;
     struct purge purge;
     struct dull dull;
-    struct mf_list tallies; /* tally.c */
-    size_t ntallies;
-    uint64_t tally_steps;
+    struct tally_list tally;
 
     struct spare spare;
-    struct blank ahead;  /* the next segment's file, made where there was no spare */
-    uint32_t blanks;     /* names given to spares */
-    uint64_t made_blind; /* the commit makes this segment's file; 0: none */
     struct cleaner clean;
     struct checkpointer check;
     struct scrubber scrub;
     struct eraser erase;
     struct cold_reads reads;
-    struct damage *damage;
-    size_t damages, damage_cap;
-    struct loop_defer census; /* damage.c: counts what lies in the first census_upto places */
-    size_t census_upto;       /* 0: it is not at work */
-    uint64_t census_seq;
+    struct damage_list damage;
     struct patrolled patrolled;
-    struct store_stats stats;
-    void (*closed)(void *arg);
-    void *closed_arg;
-    struct loop_defer close_defer;
-    struct store_wait close_wait;
-    int close_stage;
-    void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key); /* store_watch() */
-    void *gone_arg;
-    uint32_t window_epoch;
-    int64_t window_ns;
+    struct closer close;
 };
 
 #include "store/count_impl.h"
@@ -230,7 +198,7 @@ void store_progress(struct store *s); /* something ended: go on with upkeep, or 
 /* Bytes on disk of all that is alive. */
 static inline uint64_t store_live(const struct store *s)
 {
-    return live_disk(s->all.bytes, s->all.msgs) + s->blob_bytes;
+    return live_disk(s->view.all.bytes, s->view.all.msgs) + s->blobs.bytes;
 }
 
 /* ahead.c: brings the wheel to the present: its slots are short then; false: there is more to do.

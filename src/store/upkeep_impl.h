@@ -105,6 +105,8 @@ struct cold_reads {
     unsigned count;       /* running, or in `later` */
     struct mf_list later; /* read_job.later: they found no descriptor */
     struct loop_timer *retry;
+    uint32_t epoch; /* segment.seen counts in these */
+    int64_t epoch_ns;
 };
 void reads_retry(void *arg); /* the store */
 

@@ -7,14 +7,14 @@ bool visible(const struct store *s, uint32_t id)
 {
     const struct index *ix = seen(s);
 
-    if (index_seq(ix, id) > s->committed_seq || index_hidden(ix, id))
+    if (index_seq(ix, id) > s->log.committed_seq || index_hidden(ix, id))
         return false;
     return !overdue(s, ix, id);
 }
 
 bool present(const struct store *s, uint32_t id)
 {
-    return index_seq(seen(s), id) <= s->committed_seq && !index_hidden(seen(s), id);
+    return index_seq(seen(s), id) <= s->log.committed_seq && !index_hidden(seen(s), id);
 }
 
 bool overdue(const struct store *s, const struct index *ix, uint32_t id)
@@ -33,25 +33,25 @@ bool accepted(const struct store *s, uint32_t id)
  */
 static bool any_overdue(const struct store *s)
 {
-    uint64_t hidden = s->purge.ix != NULL ? s->purge.hidden.msgs : s->hidden.msgs;
+    uint64_t hidden = s->purge.ix != NULL ? s->purge.hidden.msgs : s->view.hidden.msgs;
 
     return hidden > 0 || index_next_deadline(seen(s)) <= s->now_ns;
 }
 
 uint64_t store_committed(const struct store *s)
 {
-    return s->committed_seq;
+    return s->log.committed_seq;
 }
 
 static uint64_t next_visible(struct store *s, uint64_t from_seq)
 {
     for (uint32_t id = index_next(seen(s), from_seq); id != INDEX_NONE;) {
         uint64_t seq = index_seq(seen(s), id);
-        if (seq > s->committed_seq)
+        if (seq > s->log.committed_seq)
             return 0;
         if (visible(s, id))
             return seq;
-        s->late.steps++;
+        s->view.late.steps++;
         id = index_next(seen(s), seq + 1);
     }
     return 0;
@@ -61,17 +61,17 @@ static uint64_t next_visible(struct store *s, uint64_t from_seq)
  * one will never be, and is looked at once. */
 uint64_t store_next(struct store *s, uint64_t from_seq)
 {
-    if (from_seq > s->front_seq)
+    if (from_seq > s->view.front_seq)
         return next_visible(s, from_seq);
-    uint64_t seq = next_visible(s, s->front_seq);
-    s->front_seq = seq != 0 ? seq : s->committed_seq + 1;
+    uint64_t seq = next_visible(s, s->view.front_seq);
+    s->view.front_seq = seq != 0 ? seq : s->log.committed_seq + 1;
     return seq;
 }
 
 uint64_t store_prev(const struct store *s, uint64_t from_seq)
 {
-    if (from_seq > s->committed_seq)
-        from_seq = s->committed_seq;
+    if (from_seq > s->log.committed_seq)
+        from_seq = s->log.committed_seq;
     for (uint32_t id = index_prev(seen(s), from_seq); id != INDEX_NONE;) {
         uint64_t seq = index_seq(seen(s), id);
         if (visible(s, id))
@@ -184,27 +184,30 @@ uint64_t store_next_accepted(const struct store *s, uint64_t from_seq)
 
 void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint64_t *last_seq)
 {
-    *msgs = s->all.msgs + s->image.added.msgs + s->filling.added.msgs - s->doomed.msgs;
-    *bytes = s->all.bytes + s->image.added.bytes + s->filling.added.bytes - s->doomed.bytes;
-    *last_seq = s->last_seq;
+    *msgs = s->view.all.msgs + s->commit.image.added.msgs + s->commit.filling.added.msgs -
+            s->view.doomed.msgs;
+    *bytes = s->view.all.bytes + s->commit.image.added.bytes + s->commit.filling.added.bytes -
+             s->view.doomed.bytes;
+    *last_seq = s->log.last_seq;
 }
 
 uint64_t store_removing(const struct store *s)
 {
-    uint64_t others = s->hidden.msgs + (s->purge.ix != NULL ? s->purge.all.msgs : 0);
+    uint64_t others = s->view.hidden.msgs + (s->purge.ix != NULL ? s->purge.all.msgs : 0);
 
-    return s->doomed.msgs > others ? s->doomed.msgs - others : 0;
+    return s->view.doomed.msgs > others ? s->view.doomed.msgs - others : 0;
 }
 
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag)
 {
-    return s->all.flagged[flag] + s->image.added.flagged[flag] + s->filling.added.flagged[flag] -
-           s->doomed.flagged[flag];
+    return s->view.all.flagged[flag] + s->commit.image.added.flagged[flag] +
+           s->commit.filling.added.flagged[flag] - s->view.doomed.flagged[flag];
 }
 
 void store_lives(const struct store *s, struct store_lives *out)
 {
-    const struct totals *a = &s->all, *i = &s->image.added, *f = &s->filling.added, *d = &s->doomed;
+    const struct totals *a = &s->view.all, *i = &s->commit.image.added,
+                        *f = &s->commit.filling.added, *d = &s->view.doomed;
 
     *out = (struct store_lives){.deadlines = a->timed + i->timed + f->timed - d->timed,
                                 .infinite = a->infinite + i->infinite + f->infinite - d->infinite,
@@ -327,8 +330,8 @@ bool store_facts(const struct store *s, uint64_t seq, struct store_facts *out)
 static uint64_t new_keys(const struct store *s)
 {
     if (s->purge.ix == NULL)
-        return s->image.new_keys + s->filling.new_keys;
-    return s->purge.new_keys + (s->image.purge ? 0 : s->image.new_keys);
+        return s->commit.image.new_keys + s->commit.filling.new_keys;
+    return s->purge.new_keys + (s->commit.image.purge ? 0 : s->commit.image.new_keys);
 }
 
 void store_state(struct store *s, struct store_state *out)
@@ -339,32 +342,33 @@ void store_state(struct store *s, struct store_state *out)
 
     late_sum(s, &late, &dark_keys);
     unseen = late;
-    totals_add(&unseen, ix != s->ix ? s->purge.hidden : s->hidden);
-    *out = (struct store_state){
-        .first_seq = store_next(s, 0),
-        .last_seq = s->committed_seq,
-        .msgs = s->all.msgs - unseen.msgs,
-        .bytes = s->all.bytes - unseen.bytes,
-        .keys = keys_count(index_keys(ix)) - index_hidden_keys(ix) - dark_keys - new_keys(s),
-        .deadlines = s->all.timed - unseen.timed,
-        .infinite = s->all.infinite - unseen.infinite,
-        .pinned = s->all.pinned - unseen.pinned,
-        .overdue = late.timed,
-        .flagged = {s->all.flagged[0] - unseen.flagged[0], s->all.flagged[1] - unseen.flagged[1]},
-        .segments = s->segs.count,
-        .disk_bytes = store_disk_bytes(s)};
+    totals_add(&unseen, ix != s->ix ? s->purge.hidden : s->view.hidden);
+    *out = (struct store_state){.first_seq = store_next(s, 0),
+                                .last_seq = s->log.committed_seq,
+                                .msgs = s->view.all.msgs - unseen.msgs,
+                                .bytes = s->view.all.bytes - unseen.bytes,
+                                .keys = keys_count(index_keys(ix)) - index_hidden_keys(ix) -
+                                        dark_keys - new_keys(s),
+                                .deadlines = s->view.all.timed - unseen.timed,
+                                .infinite = s->view.all.infinite - unseen.infinite,
+                                .pinned = s->view.all.pinned - unseen.pinned,
+                                .overdue = late.timed,
+                                .flagged = {s->view.all.flagged[0] - unseen.flagged[0],
+                                            s->view.all.flagged[1] - unseen.flagged[1]},
+                                .segments = s->segs.count,
+                                .disk_bytes = store_disk_bytes(s)};
     if (out->first_seq == 0)
-        out->first_seq = s->committed_seq + 1;
+        out->first_seq = s->log.committed_seq + 1;
 }
 
 uint64_t store_last_seq(const struct store *s)
 {
-    return s->committed_seq;
+    return s->log.committed_seq;
 }
 
 uint64_t store_disk_bytes(const struct store *s)
 {
-    uint64_t n = s->spare.size + s->ahead.size;
+    uint64_t n = s->spare.size + s->segs.ahead.size;
 
     for (size_t i = 0; i < s->segs.count; i++)
         n += s->segs.at[s->segs.head + i]->size;

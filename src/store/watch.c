@@ -7,8 +7,8 @@ void store_watch(struct store *s,
                  void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key),
                  void *arg)
 {
-    s->gone = gone;
-    s->gone_arg = arg;
+    s->hooks.gone = gone;
+    s->hooks.gone_arg = arg;
 }
 
 bool store_present(const struct store *s, uint64_t seq)
@@ -56,5 +56,5 @@ void watch_tell(struct store *s, const struct index *ix, uint32_t id)
     lend_unmark(text, sizeof text);
     struct mf_slice key = keys_text(index_keys(ix), index_key(ix, id), text);
     lend_mark(key.ptr, key.len);
-    s->gone(s->gone_arg, seq, seq, key);
+    s->hooks.gone(s->hooks.gone_arg, seq, seq, key);
 }

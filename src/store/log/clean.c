@@ -38,7 +38,7 @@ static bool wanted(const struct store *s)
     }
     /* On a full disk only what surely comes to its end: copies that do not fit would use up the
      * room kept for removals and gain nothing. */
-    if (s->full)
+    if (s->log.full)
         return used > live + first->size / 2 &&
                place_free(s, segment_live(first) + 8 * first->live_count + MARGIN, true);
     return 4 * segment_live(first) < first->end - SEGMENT_PAGE ||
@@ -72,7 +72,7 @@ static void clean_later(void *arg)
 
 static bool held(const struct store *s, const struct segment *first)
 {
-    return first->readers > 0 || first->erasing > 0 || first->number >= s->committed.segment ||
+    return first->readers > 0 || first->erasing > 0 || first->number >= s->log.committed.segment ||
            (s->check.stage != CHECK_IDLE && first->number >= s->check.head.start.segment) ||
            (s->scrub.busy && first->number >= s->scrub.number);
 }
@@ -88,17 +88,17 @@ void clean_kick(struct store *s)
     struct segment *first = segs_first(s);
 
     if (c->stage == CLEAN_SYNC) {
-        if (record_pos_cmp(s->synced, c->need) >= 0)
+        if (record_pos_cmp(s->log.synced, c->need) >= 0)
             clean_next(s);
         else
             sync_fire(s); /* another sync was at work, which had begun before */
         return;
     }
     /* Copies on their way: what is read now would be copied twice. */
-    if (s->filling.moves + s->image.moves > 0)
+    if (s->commit.filling.moves + s->commit.image.moves > 0)
         return;
-    if (c->stage != CLEAN_IDLE || c->stuck || c->waits || s->closing || s->failed != 0 ||
-        s->retrying)
+    if (c->stage != CLEAN_IDLE || c->stuck || c->waits || s->close.begun || s->failed != 0 ||
+        s->commit.retrying)
         return;
     if (outgrown(s)) {
         spare_trim(s); /* or the log would go on in that one */
@@ -112,7 +112,7 @@ void clean_kick(struct store *s)
     c->offset = SEGMENT_PAGE;
     c->end = first->end;
     c->quarantine = c->lost = false;
-    c->kept_room = s->full; /* wanted() looks whether it is enough */
+    c->kept_room = s->log.full; /* wanted() looks whether it is enough */
     if (first->live_count == 0 && first->blobs == 0)
         c->offset = c->end;
     else if (!wanted(s))
@@ -147,7 +147,7 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
         return rc;
     size_t len = r->key.len + r->head.len + r->body.len;
     uint64_t to = place_make(at.segment, at.offset, len, r->flags);
-    if ((rc = image_moved(&s->filling, r->seq, from, to)) != 0)
+    if ((rc = image_moved(&s->commit.filling, r->seq, from, to)) != 0)
         return rc;
     copy.type = RECORD_COPY;
     copy.deadline_ns = index_deadline(s->ix, id);
@@ -221,7 +221,7 @@ static void wait_commit(struct store *s)
 
 static void clean_put_off(struct store *s)
 {
-    if (s->closing)
+    if (s->close.begun)
         return;
     s->clean.waits = true;
     loop_timer_arm(s->clean.later, loop_mono_ns(s->loop) + RETRY_NS);
@@ -246,12 +246,12 @@ static void read_done(void *arg)
     struct store *s = mf_container(arg, struct store, clean);
 
     segs_get(s, s->clean.number)->readers--;
-    bool ends = s->clean.status != 0 || s->closing || s->failed != 0;
+    bool ends = s->clean.status != 0 || s->close.begun || s->failed != 0;
     if (ends || copy_slice(s) != 0) {
         clean_pause(s);
         if (s->clean.status != 0)
             clean_failed(s, "clean");
-        else if (!ends && !s->full) /* a full store has its own way back */
+        else if (!ends && !s->log.full) /* a full store has its own way back */
             clean_put_off(s);
         store_progress(s);
         return;
@@ -393,7 +393,7 @@ static void give_start(struct store *s)
                   seg->size <= 4 * segs_next_size(s, 0);
     if (c->to_spare) {
         s->spare.busy = true;
-        s->spare.id = ++s->blanks;
+        s->spare.id = ++s->segs.blanks;
         spare_name(s->spare.id, c->to);
     } else if (c->quarantine) {
         segment_name(name, c->number);
@@ -416,7 +416,7 @@ static void clean_emptied(struct store *s)
 
     /* Expired ones that are still being taken out of the index, or a removal of everything: they
      * are not lost, only not counted off yet. */
-    if (seg->live_count > 0 && (s->graves.count > 0 || s->purge.ix != NULL)) {
+    if (seg->live_count > 0 && (s->view.graves.count > 0 || s->purge.ix != NULL)) {
         clean_pause(s);
         return;
     }
@@ -437,9 +437,9 @@ static void clean_emptied(struct store *s)
     }
     /* A commit says first that the log begins after it: a file that is missing before it was given
      * up would be damage. */
-    s->first_segment = s->clean.number + 1;
+    s->log.first_segment = s->clean.number + 1;
     if (!commit_bare(s)) {
-        s->first_segment = s->clean.number;
+        s->log.first_segment = s->clean.number;
         clean_pause(s);
         return;
     }
@@ -454,7 +454,7 @@ static void clean_told(struct store *s)
         return;
     }
     s->clean.stage = CLEAN_SYNC;
-    s->clean.need = s->committed;
+    s->clean.need = s->log.committed;
     sync_fire(s);
 }
 
@@ -463,7 +463,7 @@ static void clean_next(struct store *s)
     struct cleaner *c = &s->clean;
     struct segment *seg = segs_get(s, c->number);
 
-    if (s->closing || s->failed != 0) {
+    if (s->close.begun || s->failed != 0) {
         clean_pause(s);
         return;
     }

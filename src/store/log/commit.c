@@ -36,9 +36,9 @@ void waits_answer(struct mf_list *waits, int status)
 
 static void commit_turn_end(struct loop_defer *d)
 {
-    struct store *s = mf_container(d, struct store, commit_defer);
+    struct store *s = mf_container(d, struct store, commit.defer);
 
-    if (s->committing || gather_ready(&s->gather, loop_mono_ns(s->loop)))
+    if (s->commit.running || gather_ready(&s->commit.gather, loop_mono_ns(s->loop)))
         commit_start(s);
     else
         loop_next(s->loop, d); /* events first: they are what is waited for */
@@ -46,34 +46,34 @@ static void commit_turn_end(struct loop_defer *d)
 
 void commit_kick(struct store *s)
 {
-    s->commit_defer.fn = commit_turn_end;
-    loop_defer(s->loop, &s->commit_defer);
+    s->commit.defer.fn = commit_turn_end;
+    loop_defer(s->loop, &s->commit.defer);
 }
 
 /* --- start ---------------------------------------------------------------------------------- */
 
 static void commit_trailer(struct store *s)
 {
-    struct image *im = &s->filling;
+    struct image *im = &s->commit.filling;
     struct record r = {.type = RECORD_COMMIT,
-                       .group = ++s->group,
-                       .synced = s->synced,
-                       .first_segment = s->first_segment,
-                       .last_seq = s->last_seq,
-                       .mark = s->mark,
-                       .clock_ns = s->clock_ns};
+                       .group = ++s->log.group,
+                       .synced = s->log.synced,
+                       .first_segment = s->log.first_segment,
+                       .last_seq = s->log.last_seq,
+                       .mark = s->log.mark,
+                       .clock_ns = s->log.clock_ns};
     /* place() kept the room, in the buffer and in the segment. */
     record_encode(im->buf.ptr + im->buf.len, &r);
     image_used(s, RECORD_COMMIT_SIZE);
     im->end = (struct record_pos){segs_current(s)->number, segs_current(s)->end};
-    im->last_seq = s->last_seq;
+    im->last_seq = s->log.last_seq;
 }
 
 /* Only now: a segment may have been made by the group before, while this one filled. */
 static void extents_bind(struct store *s)
 {
-    for (size_t i = 0; i < s->filling.extents; i++) {
-        struct extent *x = &s->filling.extent[i];
+    for (size_t i = 0; i < s->commit.filling.extents; i++) {
+        struct extent *x = &s->commit.filling.extent[i];
         const struct segment *seg = segs_get(s, x->number);
         x->file = seg->file;
         x->blank = seg->blank;
@@ -87,42 +87,42 @@ void commit_start(struct store *s)
 {
     struct image t;
 
-    if (s->committing || s->failed != 0 ||
-        (s->filling.buf.len == 0 && mf_list_empty(&s->waiting) && !s->bare))
+    if (s->commit.running || s->failed != 0 ||
+        (s->commit.filling.buf.len == 0 && mf_list_empty(&s->commit.waiting) && !s->commit.bare))
         return;
-    assert(!s->grouping); /* a batch never outlives the call that began it */
-    if (s->before_commit != NULL && s->filling.buf.len > 0)
-        s->before_commit(s->before_commit_arg);
-    if (s->filling.buf.len > 0 || s->bare)
+    assert(!s->batch.open); /* a batch never outlives the call that began it */
+    if (s->hooks.before_commit != NULL && s->commit.filling.buf.len > 0)
+        s->hooks.before_commit(s->hooks.before_commit_arg);
+    if (s->commit.filling.buf.len > 0 || s->commit.bare)
         commit_trailer(s);
-    s->bare = false;
+    s->commit.bare = false;
     extents_bind(s);
-    t = s->image;
-    s->image = s->filling;
-    s->filling = t;
-    mf_list_move(&s->in_flight, &s->waiting);
+    t = s->commit.image;
+    s->commit.image = s->commit.filling;
+    s->commit.filling = t;
+    mf_list_move(&s->commit.in_flight, &s->commit.waiting);
     mf_list_move(&s->erase.in_flight, &s->erase.filling);
-    gather_started(&s->gather, loop_mono_ns(s->loop));
-    s->committing = true;
-    s->image.io = s->io;
-    s->image.sync = s->o.sync == STORE_SYNC_ALWAYS;
-    s->image.chain = s->chain;
-    s->image.status = 0;
-    memcpy(s->image.id, s->id, STORE_ID);
-    s->image.now_ns = s->clock_ns;
-    loop_job_submit(s->commit_job);
+    gather_started(&s->commit.gather, loop_mono_ns(s->loop));
+    s->commit.running = true;
+    s->commit.image.io = s->io;
+    s->commit.image.sync = s->o.sync == STORE_SYNC_ALWAYS;
+    s->commit.image.chain = s->log.chain;
+    s->commit.image.status = 0;
+    memcpy(s->commit.image.id, s->id, STORE_ID);
+    s->commit.image.now_ns = s->log.clock_ns;
+    loop_job_submit(s->commit.job);
 }
 
 void store_on_commit(struct store *s, void (*fn)(void *arg), void *arg)
 {
-    s->before_commit = fn;
-    s->before_commit_arg = arg;
+    s->hooks.before_commit = fn;
+    s->hooks.before_commit_arg = arg;
 }
 
 void store_on_resume(struct store *s, void (*fn)(void *arg), void *arg)
 {
-    s->resumed = fn;
-    s->resumed_arg = arg;
+    s->hooks.resumed = fn;
+    s->hooks.resumed_arg = arg;
 }
 
 bool commit_bare(struct store *s)
@@ -130,10 +130,10 @@ bool commit_bare(struct store *s)
     struct record_pos at;
     int code;
 
-    s->bare = place(s, 0, true, &at, &code) != NULL;
-    if (s->bare)
+    s->commit.bare = place(s, 0, true, &at, &code) != NULL;
+    if (s->commit.bare)
         commit_kick(s);
-    return s->bare;
+    return s->commit.bare;
 }
 
 /* --- on the worker -------------------------------------------------------------------------- */
@@ -257,7 +257,7 @@ void store_fail(struct store *s, int code, const char *text)
 /* Files that the worker made now belong to their segments. */
 static void take_files(struct store *s)
 {
-    struct image *im = &s->image;
+    struct image *im = &s->commit.image;
 
     for (size_t i = 0; i < im->extents; i++) {
         struct segment *seg = segs_get(s, im->extent[i].number);
@@ -277,7 +277,7 @@ static void apply_removed(struct store *s, struct range r)
     for (uint32_t id = index_next(s->ix, r.first); id != INDEX_NONE;
          id = index_next(s->ix, r.first)) {
         uint64_t seq = index_seq(s->ix, id);
-        if (seq > r.last || seq > s->committed_seq)
+        if (seq > r.last || seq > s->log.committed_seq)
             return;
         r.first = seq + 1;
         if (index_doomed(s->ix, id))
@@ -312,15 +312,15 @@ static void apply_moved(struct store *s, const struct moved *m)
 
 static void commit_apply(struct store *s)
 {
-    struct image *im = &s->image;
+    struct image *im = &s->commit.image;
 
-    totals_add(&s->all, im->added);
+    totals_add(&s->view.all, im->added);
     if (im->buf.len > 0) {
-        s->committed_seq = im->last_seq;
-        s->committed = im->end;
-        s->chain = im->chain;
+        s->log.committed_seq = im->last_seq;
+        s->log.committed = im->end;
+        s->log.chain = im->chain;
         if (im->sync)
-            s->synced = im->end;
+            s->log.synced = im->end;
         s->stats.groups++;
         s->stats.syncs += im->sync;
         s->stats.bytes_written += im->buf.len;
@@ -333,7 +333,7 @@ static void commit_apply(struct store *s)
     for (size_t i = 0; i < im->removed.count; i++)
         apply_removed(s, im->removed.at[i]);
     for (size_t i = 0; i < im->expired.count; i++)
-        if (ranges_add(&s->graves, im->expired.at[i].first, im->expired.at[i].last) != 0)
+        if (ranges_add(&s->view.graves, im->expired.at[i].first, im->expired.at[i].last) != 0)
             apply_removed(s, im->expired.at[i]); /* no memory to put it off */
     graves_dig(s);
 }
@@ -362,41 +362,41 @@ static const char *lacking(int code)
 /* A shortage passes, and writing a group again changes nothing; but never after a sync. */
 static bool commit_again(struct store *s)
 {
-    if (!store_io_passes(s->image.status) || s->image.sync_failed)
+    if (!store_io_passes(s->commit.image.status) || s->commit.image.sync_failed)
         return false;
-    if (!s->full)
+    if (!s->log.full)
         log_error("store %s: no %s to write a group, waiting for some (%s)", s->name,
-                  lacking(s->image.status), s->image.error.text);
-    s->full = s->retrying = true;
-    if (s->closing)
+                  lacking(s->commit.image.status), s->commit.image.error.text);
+    s->log.full = s->commit.retrying = true;
+    if (s->close.begun)
         return false; /* its waiters are refused */
-    s->retry_armed = true;
-    loop_timer_arm(s->commit_retry, loop_mono_ns(s->loop) + RETRY_NS);
+    s->commit.retry_armed = true;
+    loop_timer_arm(s->commit.retry_timer, loop_mono_ns(s->loop) + RETRY_NS);
     return true;
 }
 
 static void commit_resume(struct store *s)
 {
     log_info("store %s: the group that waited is written", s->name);
-    s->full = s->retrying = false; /* if the spare finds no space, it will say so */
-    if (s->resumed != NULL)
-        s->resumed(s->resumed_arg);
+    s->log.full = s->commit.retrying = false; /* if the spare finds no space, it will say so */
+    if (s->hooks.resumed != NULL)
+        s->hooks.resumed(s->hooks.resumed_arg);
 }
 
 void commit_retry(void *arg)
 {
     struct store *s = arg;
 
-    s->retry_armed = false;
-    loop_timer_stop(s->commit_retry);
-    loop_job_submit(s->commit_job);
+    s->commit.retry_armed = false;
+    loop_timer_stop(s->commit.retry_timer);
+    loop_job_submit(s->commit.job);
 }
 
 /* The group failed for good.  False: the worker overwrites what it wrote of it, and commit_done()
  * comes once more. */
 static bool commit_withdrawn(struct store *s)
 {
-    struct image *im = &s->image;
+    struct image *im = &s->commit.image;
 
     if (im->withdraw) {
         im->withdraw = false;
@@ -407,39 +407,39 @@ static bool commit_withdrawn(struct store *s)
     }
     store_fail(s, im->status, im->error.text);
     im->withdraw = true;
-    loop_job_submit(s->commit_job);
+    loop_job_submit(s->commit.job);
     return false;
 }
 
 void commit_done(void *arg) /* back on the loop */
 {
-    struct store *s = mf_container(arg, struct store, image);
-    bool failed = s->image.status != 0 || s->image.withdraw;
+    struct store *s = mf_container(arg, struct store, commit.image);
+    bool failed = s->commit.image.status != 0 || s->commit.image.withdraw;
     int status = failed ? MF_READONLY : 0;
     struct mf_list done;
 
     take_files(s);
-    if (failed && ((!s->image.withdraw && commit_again(s)) || !commit_withdrawn(s)))
+    if (failed && ((!s->commit.image.withdraw && commit_again(s)) || !commit_withdrawn(s)))
         return;
     mf_list_init(&done);
-    mf_list_move(&done, &s->in_flight);
+    mf_list_move(&done, &s->commit.in_flight);
     if (status == 0) {
-        if (s->retrying)
+        if (s->commit.retrying)
             commit_resume(s);
-        struct record_pos before = s->committed;
-        uint32_t chain = s->chain;
+        struct record_pos before = s->log.committed;
+        uint32_t chain = s->log.chain;
         commit_apply(s);
         erase_committed(s, before, chain);
     } else {
-        mf_list_move(&done, &s->waiting);
+        mf_list_move(&done, &s->commit.waiting);
     }
-    if (s->o.gather && s->image.sync && !s->closing && status == 0)
-        gather_done(&s->gather, loop_mono_ns(s->loop));
-    image_reset(&s->image);
-    s->committing = false;
-    if (gather_ready(&s->gather, loop_mono_ns(s->loop)))
+    if (s->o.gather && s->commit.image.sync && !s->close.begun && status == 0)
+        gather_done(&s->commit.gather, loop_mono_ns(s->loop));
+    image_reset(&s->commit.image);
+    s->commit.running = false;
+    if (gather_ready(&s->commit.gather, loop_mono_ns(s->loop)))
         commit_start(s); /* the disk works while we answer */
-    else if (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting))
+    else if (s->commit.filling.buf.len > 0 || s->commit.bare || !mf_list_empty(&s->commit.waiting))
         commit_kick(s);
     waits_answer(&done, status);
     store_progress(s);
@@ -447,13 +447,13 @@ void commit_done(void *arg) /* back on the loop */
 
 bool commit_barrier(struct store *s, struct store_wait *w)
 {
-    if (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting)) {
+    if (s->commit.filling.buf.len > 0 || s->commit.bare || !mf_list_empty(&s->commit.waiting)) {
         wait_add(s, w);
         commit_kick(s);
         return true;
     }
-    if (s->committing) {
-        mf_list_push(&s->in_flight, &w->node);
+    if (s->commit.running) {
+        mf_list_push(&s->commit.in_flight, &w->node);
         return true;
     }
     return false;
@@ -464,11 +464,11 @@ bool commit_barrier(struct store *s, struct store_wait *w)
 void sync_fire(void *arg)
 {
     struct store *s = arg;
-    struct image *im = &s->sync;
+    struct image *im = &s->sync.image;
 
     bool whole = true;
 
-    if (s->syncing || s->failed != 0)
+    if (s->sync.running || s->failed != 0)
         return;
     im->extents = 0;
     for (size_t i = 0; i < s->segs.count; i++) {
@@ -489,10 +489,10 @@ void sync_fire(void *arg)
         seg->dirty = false;
         seg->readers++;
     }
-    s->sync_to = whole ? s->committed : s->synced;
-    s->syncing = true;
+    s->sync.upto = whole ? s->log.committed : s->log.synced;
+    s->sync.running = true;
     im->io = s->io;
-    loop_job_submit(s->sync_job);
+    loop_job_submit(s->sync.job);
 }
 
 void sync_work(void *arg)
@@ -508,18 +508,18 @@ void sync_work(void *arg)
 
 void sync_done(void *arg)
 {
-    struct store *s = mf_container(arg, struct store, sync);
+    struct store *s = mf_container(arg, struct store, sync.image);
 
-    s->syncing = false;
-    for (size_t i = 0; i < s->sync.extents; i++)
-        segs_get(s, s->sync.extent[i].number)->readers--;
-    if (s->sync.status != 0) {
-        store_fail(s, s->sync.status, s->sync.error.text);
+    s->sync.running = false;
+    for (size_t i = 0; i < s->sync.image.extents; i++)
+        segs_get(s, s->sync.image.extent[i].number)->readers--;
+    if (s->sync.image.status != 0) {
+        store_fail(s, s->sync.image.status, s->sync.image.error.text);
     } else {
-        s->synced = s->sync_to;
+        s->log.synced = s->sync.upto;
         s->stats.syncs++;
     }
-    if (s->o.sync == STORE_SYNC_INTERVAL && !s->closing)
-        loop_timer_arm(s->sync_timer, loop_mono_ns(s->loop) + s->o.sync_interval_ns);
+    if (s->o.sync == STORE_SYNC_INTERVAL && !s->close.begun)
+        loop_timer_arm(s->sync.timer, loop_mono_ns(s->loop) + s->o.sync_interval_ns);
     store_progress(s);
 }

@@ -58,7 +58,7 @@ static void answer(struct mf_list *list, int status)
 /* Where a message lies in the end: a copy of it may be on its way. */
 static uint64_t last_place(const struct store *s, uint64_t seq, uint64_t place)
 {
-    const struct image *im[] = {&s->image, &s->filling};
+    const struct image *im[] = {&s->commit.image, &s->commit.filling};
 
     for (size_t k = 0; k < MF_COUNT(im); k++)
         for (size_t i = 0; i < im[k]->moves; i++)
@@ -110,7 +110,7 @@ void erase_committed(struct store *s, struct record_pos before, uint32_t before_
 
     while ((n = mf_list_pop(&s->erase.in_flight)) != NULL) {
         struct erasure *x = erasure_at(n);
-        x->end = s->committed;
+        x->end = s->log.committed;
         x->before = before;
         x->before_chain = before_chain;
         segs_get(s, x->victim.segment)->erasing++;
@@ -129,7 +129,7 @@ int erase_take(struct store *s, const struct recovered_erase *r)
         return MF_NOMEM;
     x->seq = r->seq;
     x->victim = r->victim;
-    x->end = s->committed;
+    x->end = s->log.committed;
     seg->erasing++;
     mf_list_push(&s->erase.due, &x->node);
     return 0;
@@ -150,7 +150,7 @@ bool erase_start_of_log(const struct store *s, struct record_pos *at, uint32_t *
         return true;
     const struct erasure *x = erasure_at(n);
     bool going = s->clean.stage != CLEAN_IDLE && x->before.segment <= s->clean.number;
-    if (x->before.segment < s->first_segment || x->before.segment == 0 || going)
+    if (x->before.segment < s->log.first_segment || x->before.segment == 0 || going)
         return false;
     *at = x->before;
     *chain = x->before_chain;
@@ -349,7 +349,7 @@ static void told(struct store_wait *w, int status)
         erase_end(s, status);
         return;
     }
-    s->erase.need = s->committed;
+    s->erase.need = s->log.committed;
     s->erase.stage = ERASE_TOLD;
     erase_kick(s);
 }
@@ -392,8 +392,8 @@ void erase_kick(struct store *s)
     if (z->stage != ERASE_SYNC && z->stage != ERASE_TOLD)
         return;
     if (s->o.sync == STORE_SYNC_NEVER)
-        s->synced = s->committed; /* there is nothing to be told from: memory is not torn */
-    if (record_pos_cmp(s->synced, z->need) < 0)
+        s->log.synced = s->log.committed; /* there is nothing to be told from: memory is not torn */
+    if (record_pos_cmp(s->log.synced, z->need) < 0)
         sync_fire(s); /* and then once more here */
     else if (z->stage == ERASE_SYNC)
         tell(s);

@@ -78,7 +78,7 @@ struct segment *segs_add(struct store *s, uint64_t number, uint64_t size)
     seg->number = number;
     seg->size = size;
     seg->key = record_key(s->id, number);
-    seg->version = s->log_needs > SEGMENT_PLAIN ? s->log_needs : SEGMENT_PLAIN;
+    seg->version = s->log.needs > SEGMENT_PLAIN ? s->log.needs : SEGMENT_PLAIN;
     seg->end = SEGMENT_PAGE;
     seg->opened_mono_ns = s->loop == NULL ? 0 : loop_mono_ns(s->loop);
     s->segs.at[s->segs.head + s->segs.count++] = seg;
@@ -180,18 +180,18 @@ int segment_file(struct store_io *io, const char *name, uint64_t size, struct st
 
 static void spare_later(struct store *s)
 {
-    s->spare.later = !s->closing;
-    if (!s->closing)
+    s->spare.later = !s->close.begun;
+    if (!s->close.begun)
         loop_timer_arm(s->spare.retry, loop_mono_ns(s->loop) + RETRY_NS);
 }
 
 void spare_lacks_space(struct store *s, const struct mf_error *e)
 {
-    if (!s->full)
+    if (!s->log.full)
         log_error("store %s: no %s for the next segment: messages are refused until there is "
                   "(%s)",
                   s->name, e->code == MF_AGAIN ? "descriptor" : "space", e->text);
-    s->full = true;
+    s->log.full = true;
     if (!s->spare.busy)
         spare_later(s);
 }
@@ -285,15 +285,15 @@ static void prepare_done(void *arg)
     if (p->status != 0) {
         spare_drop(s);
         bool lacks = p->status == MF_FULL || p->status == MF_AGAIN;
-        if (lacks && s->ahead.file == NULL) {
+        if (lacks && s->segs.ahead.file == NULL) {
             spare_lacks_space(s, &p->error);
         } else if (!lacks) {
             log_warn("store %s: prepare a segment: %s", s->name, p->error.text);
-            s->full = s->retrying; /* nobody knows: room.c will see */
+            s->log.full = s->commit.retrying; /* nobody knows: room.c will see */
         }
         spare_later(s);
     } else if (p->written < p->size) {
-        if (s->closing) {
+        if (s->close.begun) {
             spare_drop(s);
         } else {
             p->busy = true;
@@ -303,9 +303,9 @@ static void prepare_done(void *arg)
         }
     } else {
         p->ready = true;
-        if (s->full)
+        if (s->log.full)
             log_info("store %s: there is space again", s->name);
-        s->full = false;
+        s->log.full = false;
     }
     store_progress(s);
 }
@@ -314,7 +314,7 @@ static bool spare_wanted(const struct store *s)
 {
     const struct segment *now = segs_current(s);
 
-    return s->full || now->end > now->size / 2;
+    return s->log.full || now->end > now->size / 2;
 }
 
 /* On a worker, because the file system frees its space then: milliseconds for a large one. */
@@ -334,22 +334,22 @@ void spare_kick(struct store *s)
 {
     struct spare *p = &s->spare;
 
-    if (s->ahead.file != NULL && !p->busy && !p->ready) { /* one is there already */
-        p->id = s->ahead.id;
-        spare_offer(s, s->ahead.file, s->ahead.size);
-        p->grown = s->ahead.grown;
-        s->ahead = (struct blank){0};
+    if (s->segs.ahead.file != NULL && !p->busy && !p->ready) { /* one is there already */
+        p->id = s->segs.ahead.id;
+        spare_offer(s, s->segs.ahead.file, s->segs.ahead.size);
+        p->grown = s->segs.ahead.grown;
+        s->segs.ahead = (struct blank){0};
     }
     /* Much larger than is wanted by now: give the space back. */
     if (!spare_wanted(s))
         spare_trim(s);
-    if (p->busy || p->ready || p->later || s->closing || s->failed != 0 || !spare_wanted(s))
+    if (p->busy || p->ready || p->later || s->close.begun || s->failed != 0 || !spare_wanted(s))
         return;
     p->size = segs_next_size(s, 0);
     p->written = 0;
     p->grown = false;
     p->busy = true;
-    p->id = ++s->blanks;
+    p->id = ++s->segs.blanks;
     loop_job_submit(p->job);
 }
 
@@ -374,9 +374,9 @@ void spare_offer(struct store *s, struct store_file *f, uint64_t size)
     p->size = p->written = size;
     p->grown = false;
     p->ready = true;
-    if (s->full)
+    if (s->log.full)
         log_info("store %s: there is space again", s->name);
-    s->full = false;
+    s->log.full = false;
 }
 
 int spare_init(struct store *s)
@@ -389,7 +389,7 @@ int spare_init(struct store *s)
 void spare_fini(struct store *s)
 {
     if (s->spare.file != NULL) {
-        if (s->closed_commit)
+        if (s->close.committed)
             spare_drop(s);
         else
             s->io->close(s->io, s->spare.file); /* abandoned: the next open deletes it */

@@ -75,8 +75,8 @@ void wait_add(struct store *s, struct store_wait *w)
 {
     if (w == NULL || w->done == NULL)
         return;
-    mf_list_push(&s->waiting, &w->node);
-    s->gather.waiting++;
+    mf_list_push(&s->commit.waiting, &w->node);
+    s->commit.gather.waiting++;
 }
 
 /* --- one record ----------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ int writable(struct store *s)
 {
     if (s->failed != 0)
         return MF_READONLY;
-    if (s->closing)
+    if (s->close.begun)
         return MF_CLOSED;
     return s->loop == NULL ? MF_INVAL : 0;
 }
@@ -95,25 +95,25 @@ int writable(struct store *s)
  * value that was let in would otherwise stand beside the one it replaces. */
 static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
 {
-    size_t need = s->batch.len + size + RECORD_MARK_SIZE; /* a mark may follow */
-    size_t whole = need + s->batch_spare;
+    size_t need = s->batch.buf.len + size + RECORD_MARK_SIZE; /* a mark may follow */
+    size_t whole = need + s->batch.reserved;
 
     if (whole > BATCH_MAX) {
         *code = MF_LIMIT;
         return NULL;
     }
-    if (!room_for(s, need, s->group_frees || frees) ||
-        (s->batch_spare > 0 && !room_for(s, whole, true))) {
+    if (!room_for(s, need, s->batch.frees || frees) ||
+        (s->batch.reserved > 0 && !room_for(s, whole, true))) {
         *code = MF_FULL;
         return NULL;
     }
     if ((*code = place_prepare(s)) != 0)
         return NULL;
-    s->batch_frees |= frees;
-    s->batch.failed = s->filling.buf.failed = false;
-    uint8_t *p = mf_buf_reserve(&s->batch, size + RECORD_MARK_SIZE + s->batch_spare);
+    s->batch.uses_reserve |= frees;
+    s->batch.buf.failed = s->commit.filling.buf.failed = false;
+    uint8_t *p = mf_buf_reserve(&s->batch.buf, size + RECORD_MARK_SIZE + s->batch.reserved);
     if (p == NULL ||
-        mf_buf_reserve(&s->filling.buf, RECORD_SEAL_SIZE + whole + SEGMENT_TAIL) == NULL) {
+        mf_buf_reserve(&s->commit.filling.buf, RECORD_SEAL_SIZE + whole + SEGMENT_TAIL) == NULL) {
         *code = MF_NOMEM;
         return NULL;
     }
@@ -122,15 +122,15 @@ static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
 
 uint8_t *record_open(struct store *s, size_t size, bool frees, struct record_pos *at, int *code)
 {
-    *at = (struct record_pos){0, s->batch.len};
-    return s->grouping ? batch_open(s, size, frees, code) : place(s, size, frees, at, code);
+    *at = (struct record_pos){0, s->batch.buf.len};
+    return s->batch.open ? batch_open(s, size, frees, code) : place(s, size, frees, at, code);
 }
 
 void record_close(struct store *s, uint8_t *p, size_t size)
 {
-    if (s->grouping) {
-        s->batch_last = s->batch.len;
-        s->batch.len += size;
+    if (s->batch.open) {
+        s->batch.last = s->batch.buf.len;
+        s->batch.buf.len += size;
         return;
     }
     record_set_last(p);
@@ -147,9 +147,9 @@ int store_append_ready(struct store *s)
     if (rc != 0)
         return rc;
     /* What frees space is never held back. */
-    if (!(s->grouping && s->group_frees) &&
-        s->filling.buf.len + s->batch.len + s->image.buf.len > s->o.pending_max) {
-        s->starved = true;
+    if (!(s->batch.open && s->batch.frees) &&
+        s->commit.filling.buf.len + s->batch.buf.len + s->commit.image.buf.len > s->o.pending_max) {
+        s->log.starved = true;
         return MF_AGAIN;
     }
     return 0;
@@ -170,14 +170,14 @@ static int append_check(struct store *s, const struct store_append *a, size_t si
 /* No deadline may lie at or before the mark, or a replay would take it for gone. */
 static int64_t deadline_raise(const struct store *s, int64_t deadline_ns)
 {
-    if (deadline_ns == 0 || deadline_ns > s->mark.time_ns)
+    if (deadline_ns == 0 || deadline_ns > s->log.mark.time_ns)
         return deadline_ns < 0 ? 1 : deadline_ns;
-    return s->mark.time_ns + 1;
+    return s->log.mark.time_ns + 1;
 }
 
 static void append_count(struct store *s, const struct store_append *a, size_t len)
 {
-    struct totals *t = &s->filling.added;
+    struct totals *t = &s->commit.filling.added;
 
     t->msgs++;
     t->bytes += len;
@@ -188,12 +188,12 @@ static void append_count(struct store *s, const struct store_append *a, size_t l
         t->infinite += (a->flags & STORE_INFINITE) != 0 && a->deadline_ns == 0;
         t->pinned += (a->flags & STORE_PINNED) != 0;
     }
-    s->last_seq = a->seq;
+    s->log.last_seq = a->seq;
     /* A copy may have the time of a clock that is ahead: that is not ours, and no time has passed
      * by it. */
     int64_t past = s->now_ns != 0 && s->now_ns < a->ts_ns ? s->now_ns : a->ts_ns;
-    if (past > s->clock_ns)
-        s->clock_ns = past;
+    if (past > s->log.clock_ns)
+        s->log.clock_ns = past;
     s->stats.appends++;
 }
 
@@ -214,15 +214,15 @@ static int append_record(struct store *s, const struct store_append *a, const st
     if (p == NULL)
         return rc;
     /* In a batch the place is not known yet: batch_place(). */
-    uint64_t where = place_make(at.segment, s->grouping ? 0 : at.offset, len, a->flags);
-    if (s->grouping && (rc = moved_push(&s->batch_msgs, &s->batch_msg_count, &s->batch_msg_cap,
-                                        (struct moved){r->seq, at.offset, where})) != 0)
+    uint64_t where = place_make(at.segment, s->batch.open ? 0 : at.offset, len, a->flags);
+    if (s->batch.open && (rc = moved_push(&s->batch.msgs, &s->batch.msg_count, &s->batch.msg_cap,
+                                          (struct moved){r->seq, at.offset, where})) != 0)
         return rc;
     if ((rc = big_add(s, r->seq, len)) == 0 &&
         (rc = index_add(s->ix, r->seq, a->key, where, r->deadline_ns, &id)) != 0)
         big_del(s, r->seq, len);
     if (rc != 0) {
-        s->batch_msg_count -= s->grouping;
+        s->batch.msg_count -= s->batch.open;
         return rc;
     }
     if (MF_UNLIKELY(a->flags & STORE_BITS))
@@ -231,9 +231,9 @@ static int append_record(struct store *s, const struct store_append *a, const st
     record_close(s, p, size);
     doomed_grew(s, id);
     key_shown(s, id);
-    if (MF_UNLIKELY(s->late.kept))
+    if (MF_UNLIKELY(s->view.late.kept))
         late_added(s, id);
-    if (!s->grouping)
+    if (!s->batch.open)
         segment_gained(segs_current(s), len);
     return 0;
 }
@@ -248,7 +248,7 @@ int store_append(struct store *s, struct store_append *a)
         return rc;
     struct record r = {.type = RECORD_MESSAGE,
                        .flags = a->flags,
-                       .seq = s->last_seq + 1,
+                       .seq = s->log.last_seq + 1,
                        .ts_ns = a->ts_ns,
                        .deadline_ns = deadline_raise(s, a->deadline_ns),
                        .key = a->key,
@@ -257,7 +257,7 @@ int store_append(struct store *s, struct store_append *a)
     if (MF_UNLIKELY(a->flags & STORE_INFINITE) && a->deadline_ns != 0)
         r.flags &= (uint16_t)~STORE_INFINITE; /* it says nothing beside a deadline */
     if ((rc = append_record(s, a, &r, size, len)) != 0) {
-        s->starved |= rc == MF_FULL;
+        s->log.starved |= rc == MF_FULL;
         return rc;
     }
     a->seq = r.seq;
@@ -282,19 +282,19 @@ static int removal_note(struct ranges *noted, const struct record *r)
 int write_removal(struct store *s, const struct record *r, size_t size)
 {
     struct record_pos at;
-    struct ranges *noted = &s->filling.removed;
+    struct ranges *noted = &s->commit.filling.removed;
     size_t count = noted->count;
     uint64_t last = count > 0 ? noted->at[count - 1].last : 0;
-    size_t spare = s->batch_spare;
+    size_t spare = s->batch.reserved;
     int rc;
 
-    s->batch_spare -= size < spare ? size : spare; /* this is what it was kept for */
+    s->batch.reserved -= size < spare ? size : spare; /* this is what it was kept for */
     uint8_t *p = record_open(s, size, true, &at, &rc);
     if (p == NULL || (rc = removal_note(noted, r)) != 0) {
         noted->count = count; /* and the last one as it was, should it have grown */
         if (count > 0)
             noted->at[count - 1].last = last;
-        s->batch_spare = spare;
+        s->batch.reserved = spare;
         return rc;
     }
     record_encode(p, r);
@@ -353,8 +353,8 @@ int store_remove_range(struct store *s, uint64_t first, uint64_t last, struct st
         purge_begin(s, fresh, last);
     else
         doom_range(s, first, last);
-    if (last > s->last_seq)
-        s->last_seq = last;
+    if (last > s->log.last_seq)
+        s->log.last_seq = last;
     wait_add(s, w);
     return 0;
 }
@@ -374,7 +374,7 @@ static int remove_some(struct store *s, const uint64_t *seqs, size_t n)
 
 int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct store_wait *w)
 {
-    bool own = !s->grouping && n > RECORD_SET_MAX;
+    bool own = !s->batch.open && n > RECORD_SET_MAX;
     int rc = writable(s);
 
     if (rc != 0)
@@ -404,9 +404,10 @@ int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct sto
 /* Where a message that is accepted is counted. */
 static struct totals *counted_in(struct store *s, uint64_t seq)
 {
-    if (seq <= s->committed_seq)
-        return &s->all;
-    return s->committing && seq <= s->image.last_seq ? &s->image.added : &s->filling.added;
+    if (seq <= s->log.committed_seq)
+        return &s->view.all;
+    return s->commit.running && seq <= s->commit.image.last_seq ? &s->commit.image.added
+                                                                : &s->commit.filling.added;
 }
 
 /* On a full disk only what ends sooner may use the room that is kept for removals. */
@@ -417,16 +418,16 @@ static bool ends_sooner(int64_t before_ns, int64_t after_ns)
 
 static int deadline_write(struct store *s, uint32_t id, const struct record *r)
 {
-    uint32_t needs = s->log_needs;
+    uint32_t needs = s->log.needs;
     struct record_pos at;
     int rc;
 
     if (r->flags != 0)
-        s->log_needs = SEGMENT_BITS; /* a segment that may hold it: room.c */
+        s->log.needs = SEGMENT_BITS; /* a segment that may hold it: room.c */
     bool frees = ends_sooner(index_deadline(s->ix, id), r->deadline_ns);
     uint8_t *p = record_open(s, RECORD_DEADLINE_SIZE, frees, &at, &rc);
     if (p == NULL || (rc = index_set_deadline(s->ix, id, r->deadline_ns)) != 0) {
-        s->log_needs = needs;
+        s->log.needs = needs;
         return rc;
     }
     record_encode(p, r);
@@ -456,7 +457,7 @@ int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, uint1
     index_set_bits(s->ix, id, flags);
     totals_sub(counted_in(s, seq), before);
     totals_add(counted_in(s, seq), entry_totals(s, id));
-    if (s->late.kept)
+    if (s->view.late.kept)
         late_moved(s, id);
     wait_add(s, w);
     return 0;
@@ -466,39 +467,39 @@ int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, uint1
 
 void store_begin(struct store *s, bool frees)
 {
-    assert(!s->grouping);
-    s->grouping = true;
-    s->group_frees = s->batch_frees = frees;
-    mf_buf_clear(&s->batch);
-    s->batch_msg_count = s->batch_spare = 0;
+    assert(!s->batch.open);
+    s->batch.open = true;
+    s->batch.frees = s->batch.uses_reserve = frees;
+    mf_buf_clear(&s->batch.buf);
+    s->batch.msg_count = s->batch.reserved = 0;
 }
 
 int store_reserve(struct store *s, size_t removals)
 {
-    size_t more = removals * RECORD_RANGE_SIZE, before = s->batch_spare;
-    bool frees = s->batch_frees;
+    size_t more = removals * RECORD_RANGE_SIZE, before = s->batch.reserved;
+    bool frees = s->batch.uses_reserve;
     int rc = writable(s);
 
-    assert(s->grouping && more >= removals);
+    assert(s->batch.open && more >= removals);
     if (rc != 0)
         return rc;
-    s->batch_spare += more;
+    s->batch.reserved += more;
     /* Notes of what was reserved before may still be to come. */
-    if (ranges_reserve(&s->filling.removed, s->batch_spare / RECORD_REMOVE_SIZE) != 0)
+    if (ranges_reserve(&s->commit.filling.removed, s->batch.reserved / RECORD_REMOVE_SIZE) != 0)
         rc = MF_NOMEM;
     else if (batch_open(s, 0, true, &rc) != NULL)
         rc = 0;
-    s->batch_frees = frees; /* only if it comes to that */
+    s->batch.uses_reserve = frees; /* only if it comes to that */
     if (rc != 0)
-        s->batch_spare = before;
-    s->starved |= rc == MF_FULL;
+        s->batch.reserved = before;
+    s->log.starved |= rc == MF_FULL;
     return rc;
 }
 
 static void batch_place(struct store *s, struct record_pos at)
 {
-    for (size_t i = 0; i < s->batch_msg_count; i++) {
-        const struct moved *m = &s->batch_msgs[i];
+    for (size_t i = 0; i < s->batch.msg_count; i++) {
+        const struct moved *m = &s->batch.msgs[i];
         uint32_t id = index_find(s->ix, m->seq);
         uint64_t where =
             place_make(at.segment, at.offset + m->from, place_len(m->to), place_flags(m->to));
@@ -512,21 +513,21 @@ int store_end(struct store *s, struct store_wait *w)
     struct record_pos at;
     int rc;
 
-    assert(s->grouping);
-    s->grouping = false;
+    assert(s->batch.open);
+    s->batch.open = false;
     if ((rc = writable(s)) != 0)
         return rc; /* nothing was put into it */
-    if (s->batch.len > 0) {
-        record_set_last(s->batch.ptr + s->batch_last);
-        uint8_t *p = place(s, s->batch.len, s->batch_frees, &at, &rc);
+    if (s->batch.buf.len > 0) {
+        record_set_last(s->batch.buf.ptr + s->batch.last);
+        uint8_t *p = place(s, s->batch.buf.len, s->batch.uses_reserve, &at, &rc);
         assert(p != NULL); /* batch_open() made sure */
-        memcpy(p, s->batch.ptr, s->batch.len);
-        image_used(s, s->batch.len);
+        memcpy(p, s->batch.buf.ptr, s->batch.buf.len);
+        image_used(s, s->batch.buf.len);
         batch_place(s, at);
         blob_settle(s, at.segment);
         s->stats.batches++;
     }
-    mf_buf_clear(&s->batch);
+    mf_buf_clear(&s->batch.buf);
     wait_add(s, w);
     commit_kick(s);
     return 0;

@@ -22,8 +22,8 @@ static void check_fill(struct store *s);
 static void check_start(struct store *s)
 {
     struct checkpointer *c = &s->check;
-    struct record_pos start = s->committed;
-    uint32_t chain = s->chain;
+    struct record_pos start = s->log.committed;
+    uint32_t chain = s->log.chain;
 
     if (!erase_start_of_log(s, &start, &chain))
         return; /* when that has come to its end */
@@ -47,12 +47,12 @@ void check_kick(struct store *s)
     uint64_t enough = c->last_bytes > LOG_BYTES ? c->last_bytes : LOG_BYTES;
 
     /* Most of what the last one shows is gone: its space is wanted back. */
-    bool vain = c->last_messages > 8 * s->all.msgs + VAIN;
+    bool vain = c->last_messages > 8 * s->view.all.msgs + VAIN;
 
-    if (c->stage != CHECK_IDLE || s->failed != 0 || s->loop == NULL || s->retrying)
+    if (c->stage != CHECK_IDLE || s->failed != 0 || s->loop == NULL || s->commit.retrying)
         return;
     if (!mf_list_empty(&c->next_waits) ||
-        (!s->o.no_checkpoint && !s->closing && (c->since >= enough || vain)))
+        (!s->o.no_checkpoint && !s->close.begun && (c->since >= enough || vain)))
         check_start(s);
 }
 
@@ -209,10 +209,10 @@ static void check_last(struct store *s)
 {
     struct checkpointer *c = &s->check;
 
-    c->head.last_seq = s->last_seq;
-    c->head.mark = s->mark;
-    c->head.clock_ns = s->clock_ns;
-    c->head.first_segment = s->first_segment;
+    c->head.last_seq = s->log.last_seq;
+    c->head.mark = s->log.mark;
+    c->head.clock_ns = s->log.clock_ns;
+    c->head.first_segment = s->log.first_segment;
     c->head.file_size = c->offset;
     c->stage = CHECK_WAIT;
     c->wait.done = check_committed;

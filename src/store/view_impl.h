@@ -1,0 +1,39 @@
+/* view_impl.h: what readers see of the index.  A part of store_impl.h. */
+#ifndef STORE_VIEW_H
+#define STORE_VIEW_H
+
+#include "store/late_impl.h"
+#include "store/log/image.h"
+
+#include "base/list.h"
+#include "base/table.h"
+
+/* Number of messages in removal of a key, for keys with many messages (doomed.c): open addressing
+ * by key id.  The ring of other keys is walked on demand. */
+struct doomed_keys {
+    uint32_t *key, *count;
+    size_t cap, used;
+    bool lost; /* out of memory: ask the ring instead */
+};
+
+/* Readers see `all` without `hidden`; checks of writers count `all` without `doomed`. */
+struct store_view {
+    struct totals all;    /* committed */
+    struct totals doomed; /* their removal is accepted, not committed; or they are hidden */
+    struct totals hidden; /* of those: expired */
+    struct late late;
+    struct doomed_keys doomed_keys;
+    struct ranges graves; /* hidden, the removal committed, still in the index */
+    bool digging;         /* graves_dig() is due */
+    struct table big;     /* lengths of messages too long for their place: struct big */
+    uint64_t front_seq;   /* nothing before it is visible: store_next() */
+};
+
+/* Counts that are kept for readers (tally.c). */
+struct tally_list {
+    struct mf_list list; /* struct tally, the one asked for last is last */
+    size_t count;
+    uint64_t steps; /* messages looked at for all of them */
+};
+
+#endif
