@@ -108,7 +108,7 @@ struct store_page *store_page_new(struct store *s, struct store_at after, int64_
     if (p == NULL)
         return NULL;
     *p = (struct store_page){.s = s,
-                             .ix = seen(s),
+                             .ix = view_index(s),
                              .after = after,
                              .want = want,
                              .arg = arg,
@@ -213,7 +213,7 @@ void store_page_free(struct store_page *p)
 uint64_t store_next_endless(const struct store *s, bool infinite, uint64_t *from_seq, size_t *steps,
                             bool *more)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
 
     *more = false;
     for (;;) {
@@ -226,7 +226,7 @@ uint64_t store_next_endless(const struct store *s, bool infinite, uint64_t *from
         if (seq > s->log.committed_seq)
             return 0;
         *from_seq = seq;
-        if (visible(s, id))
+        if (view_visible(s, id))
             return seq;
         *from_seq = seq + 1;
     }

@@ -75,7 +75,7 @@ static void blob_drop(struct store *s, struct blob *b)
 }
 
 /* Puts the record into the log.  In a batch its segment is known only when that ends:
- * blob_settle(). */
+ * blob_place(). */
 static int blob_write(struct store *s, struct mf_slice name, struct mf_slice bytes, bool deleted,
                       bool frees, uint64_t *segment)
 {
@@ -83,12 +83,12 @@ static int blob_write(struct store *s, struct mf_slice name, struct mf_slice byt
     size_t size = record_blob_size(name.len, bytes.len);
     struct record_pos at;
     int rc;
-    uint8_t *p = record_open(s, size, frees, &at, &rc);
+    uint8_t *p = write_open(s, size, frees, &at, &rc);
 
     if (p == NULL)
         return rc;
     record_encode(p, &r);
-    record_close(s, p, size);
+    write_close(s, p, size);
     *segment = s->batch.open ? BLOB_IN_BATCH : at.segment;
     return 0;
 }
@@ -96,7 +96,7 @@ static int blob_write(struct store *s, struct mf_slice name, struct mf_slice byt
 int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
                    struct store_wait *w)
 {
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
@@ -122,7 +122,7 @@ int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
     blob_lies(s, b, segment);
     if (segment == BLOB_IN_BATCH)
         mf_list_push(&s->blobs.in_batch, &b->in_batch);
-    wait_add(s, w);
+    write_add_wait(s, w);
     return 0;
 }
 
@@ -130,7 +130,7 @@ int store_blob_del(struct store *s, struct mf_slice name, struct store_wait *w)
 {
     struct blob *b = blob_find(s, name);
     uint64_t segment;
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
@@ -139,7 +139,7 @@ int store_blob_del(struct store *s, struct mf_slice name, struct store_wait *w)
     if ((rc = blob_write(s, name, MF_SLICE_NONE, true, true, &segment)) != 0)
         return rc;
     blob_drop(s, b);
-    wait_add(s, w);
+    write_add_wait(s, w);
     return 0;
 }
 
@@ -180,7 +180,7 @@ void store_blob_each(struct store *s,
     each(s, visit_one, &(struct visitor){visit, arg});
 }
 
-void blob_settle(struct store *s, uint64_t segment)
+void blob_place(struct store *s, uint64_t segment)
 {
     struct mf_list *n;
 
@@ -214,7 +214,7 @@ int blob_move(struct store *s, uint64_t segment)
     return m.rc;
 }
 
-int blob_take(struct store *s, struct recovered_blob *r)
+int blob_restore(struct store *s, struct recovered_blob *r)
 {
     struct blob *b = blob_new(mf_slice(r->name, r->name_len), mf_slice(r->bytes, r->bytes_len));
 

@@ -136,7 +136,7 @@ static uint64_t count_by_key(const struct index *ix, struct mf_slice pattern, ui
 enum count_way count_briefly(struct store *s, struct mf_slice pattern, uint64_t first,
                              uint64_t last, uint64_t *out)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     uint64_t all = not_hidden(ix), inside;
     struct keys_sum sum;
 
@@ -176,11 +176,11 @@ struct overdue_count {
 static void count_overdue(void *arg, uint32_t id, int64_t deadline_ns)
 {
     struct overdue_count *o = arg;
-    const struct index *ix = seen(o->s);
+    const struct index *ix = view_index(o->s);
     uint64_t seq = index_seq(ix, id);
 
     (void)deadline_ns;
-    o->n += seq >= o->first && seq <= o->last && present(o->s, id) &&
+    o->n += seq >= o->first && seq <= o->last && view_present(o->s, id) &&
             keys_matches(index_keys(ix), index_key(ix, id), o->pattern);
 }
 
@@ -188,25 +188,25 @@ uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t 
                              uint64_t last)
 {
     struct overdue_count o = {s, pattern, first, last, 0};
-    uint32_t front = index_next(seen(s), 0);
+    uint32_t front = index_next(view_index(s), 0);
     struct totals late;
     uint64_t keys;
 
-    if (index_next_deadline(seen(s)) > s->now_ns)
+    if (index_next_deadline(view_index(s)) > s->now_ns)
         return 0;
-    if (front != INDEX_NONE && first <= index_seq(seen(s), front) && last >= s->log.committed_seq &&
-        count_covers(seen(s), pattern)) {
+    if (front != INDEX_NONE && first <= index_seq(view_index(s), front) &&
+        last >= s->log.committed_seq && count_covers(view_index(s), pattern)) {
         late_sum(s, &late, &keys);
         o.n = late.msgs;
     } else {
-        index_each_deadline(seen(s), s->now_ns + 1, count_overdue, &o);
+        index_each_deadline(view_index(s), s->now_ns + 1, count_overdue, &o);
     }
     return o.n;
 }
 
 bool store_count_keys(struct store *s, struct mf_slice pattern, uint64_t last, uint64_t *out)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     struct keys_sum sum;
 
     last = last < s->log.committed_seq ? last : s->log.committed_seq;

@@ -17,8 +17,8 @@ enum count_way count_briefly(struct store *s, struct mf_slice pattern, uint64_t 
 uint64_t count_newest(const struct store *s, const struct index *ix, struct mf_slice pattern,
                       bool (*counts)(const struct store *s, uint32_t id));
 
-/* tally.c: every message that watch_tell() tells of; O(tallies). */
+/* tally.c: every message that watch_notify() tells of; O(tallies). */
 void tally_gone(struct store *s, const struct index *ix, uint32_t id);
-void tallies_drop(struct store *s);
+void tally_drop_all(struct store *s);
 
 #endif

@@ -28,7 +28,7 @@ static uint64_t segment_of(const struct damage *d)
 static bool overlaps(const struct store *s, const struct damage *d, uint32_t id)
 {
     uint64_t place = index_place(s->ix, id), at = place_offset(place);
-    uint64_t end = at + record_pad(56 + entry_totals(s, id).bytes);
+    uint64_t end = at + record_pad(56 + view_entry_totals(s, id).bytes);
 
     return place_segment(place) == (segment_of(d) & 0x3FFFF) &&
            at < d->pub.offset + d->pub.length && d->pub.offset < end;
@@ -38,7 +38,7 @@ static bool lies_in(const struct store *s, const struct damage *d, uint64_t seq)
 {
     uint32_t id = index_find(s->ix, seq);
 
-    return id != INDEX_NONE && accepted(s, id) && overlaps(s, d, id);
+    return id != INDEX_NONE && view_accepted(s, id) && overlaps(s, d, id);
 }
 
 static void add_seq(struct damage *d, uint64_t seq)
@@ -147,7 +147,7 @@ void damage_count(struct store *s)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-bool store_damaged(struct store *s, const struct store_damage *d)
+bool damage_add(struct store *s, const struct store_damage *d)
 {
     for (size_t i = 0; i < s->damage.count; i++)
         if (s->damage.at[i].pub.offset == d->offset &&

@@ -65,7 +65,7 @@ struct scrubber {
 };
 
 /* damage.c: true if this place was not known yet. */
-bool store_damaged(struct store *s, const struct store_damage *d);
+bool damage_add(struct store *s, const struct store_damage *d);
 void damage_count(struct store *s); /* which messages lie in what was found: begins to look */
 void damage_fini(struct store *s);
 /* patrol.c */

@@ -15,7 +15,7 @@ void store_now(struct store *s, int64_t now_ns)
 
 bool store_mortal(const struct store *s)
 {
-    return index_deadlines(seen(s)) > 0 || index_deadlines(s->ix) > 0;
+    return index_deadlines(view_index(s)) > 0 || index_deadlines(s->ix) > 0;
 }
 
 int64_t store_clock_floor(const struct store *s)
@@ -47,7 +47,7 @@ static bool death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
     lend_mark(d.key.ptr, d.key.len);
     for (uint32_t o = index_key_last(s->ix, key); o != INDEX_NONE && d.last;
          o = index_older(s->ix, o))
-        d.last = o == id || !accepted(s, o);
+        d.last = o == id || !view_accepted(s, o);
     return visit(arg, &d);
 }
 
@@ -61,25 +61,25 @@ static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
 
     if (id == INDEX_NONE)
         return false;
-    bool doomed = index_doomed(s->ix, id);
+    bool removing = index_removing(s->ix, id);
     uint64_t seq = index_seq(s->ix, id);
     if (seq > s->log.committed_seq ||
-        (!doomed && ranges_reserve(&s->commit.filling.expired, 1) != 0))
+        (!removing && ranges_reserve(&s->commit.filling.expired, 1) != 0))
         return false;
     /* Before it goes: afterwards there is no way back. */
-    if (!doomed && visit != NULL && !death_tell(s, id, deadline_ns, visit, arg))
+    if (!removing && visit != NULL && !death_tell(s, id, deadline_ns, visit, arg))
         return false;
-    if (!doomed && ranges_add(&s->commit.filling.expired, seq, seq) != 0)
+    if (!removing && ranges_add(&s->commit.filling.expired, seq, seq) != 0)
         return false; /* never: reserved */
-    if (!doomed && visit != NULL)
+    if (!removing && visit != NULL)
         id = index_find(s->ix, seq); /* appending may move entries */
-    hide(s, id);
+    view_hide(s, id);
     *mark = (struct record_mark){deadline_ns, seq};
-    *n += !doomed; /* removed already: the mark may cover it too */
+    *n += !removing; /* removed already: the mark may cover it too */
     return true;
 }
 
-/* Its room was kept by the first record_open() of the batch and by every one since, so this cannot
+/* Its room was kept by the first write_open() of the batch and by every one since, so this cannot
  * fail: the messages are out of the wheel already. */
 static void mark_write(struct store *s, struct record_mark mark)
 {
@@ -87,7 +87,7 @@ static void mark_write(struct store *s, struct record_mark mark)
     uint8_t *p = s->batch.buf.ptr + s->batch.buf.len;
 
     record_encode(p, &r);
-    record_close(s, p, RECORD_MARK_SIZE);
+    write_close(s, p, RECORD_MARK_SIZE);
     s->log.mark = mark;
     if (mark.time_ns > s->log.clock_ns)
         s->log.clock_ns = mark.time_ns;
@@ -104,7 +104,7 @@ size_t store_expire(struct store *s, int64_t now_ns, size_t max,
 
     *more = false;
     store_now(s, now_ns);
-    if (writable(s) != 0 || index_next_deadline(s->ix) > s->now_ns)
+    if (write_check(s) != 0 || index_next_deadline(s->ix) > s->now_ns)
         return 0;
     if (!index_advance(s->ix, s->now_ns, BUDGET)) {
         *more = true;
@@ -113,7 +113,7 @@ size_t store_expire(struct store *s, int64_t now_ns, size_t max,
     store_begin(s, true);
     /* Before anything is taken out of the wheel: is there room, on disk and in memory, to say so?
      */
-    if (record_open(s, RECORD_MARK_SIZE, true, &at, &code) == NULL) {
+    if (write_open(s, RECORD_MARK_SIZE, true, &at, &code) == NULL) {
         code = store_end(s, NULL);
         s->log.starved = true;
         return 0;

@@ -85,7 +85,7 @@ static void add_late(void *arg, uint32_t id, int64_t deadline_ns)
     if (index_seq(w->ix, id) > w->s->log.committed_seq)
         w->unsure = true; /* it is not counted yet */
     else
-        totals_add(&w->sum, entry_totals_in(w->s, w->ix, id));
+        totals_add(&w->sum, view_entry_totals_in(w->s, w->ix, id));
     w->keys += key_went_dark(w, id);
 }
 
@@ -99,7 +99,7 @@ static void count_late(void *arg, uint32_t id, int64_t deadline_ns)
     (void)deadline_ns;
     w->s->view.late.steps++;
     if (index_seq(w->ix, id) <= w->s->log.committed_seq)
-        totals_add(&w->sum, entry_totals_in(w->s, w->ix, id));
+        totals_add(&w->sum, view_entry_totals_in(w->s, w->ix, id));
     else
         w->unsure = true;
     /* Once for each key: by the newest one that is not hidden. */
@@ -136,7 +136,7 @@ static bool keep_up(struct store *s, struct index *ix)
 
 void late_sum(struct store *s, struct totals *sum, uint64_t *keys)
 {
-    struct index *ix = seen(s);
+    struct index *ix = view_index(s);
     struct late_walk w = {.s = s, .ix = ix, .to_ns = s->now_ns};
 
     if (index_next_deadline(ix) > s->now_ns) {
@@ -256,7 +256,7 @@ static bool alone(struct store *s, uint32_t id)
 void late_gone(struct store *s, uint32_t id)
 {
     if (late_counts(s, id)) {
-        totals_sub(&s->view.late.sum, entry_totals(s, id));
+        totals_sub(&s->view.late.sum, view_entry_totals(s, id));
         s->view.late.keys -= alone(s, id);
     } else if (index_key_count(s->ix, index_key(s->ix, id)) > 1) {
         lose_seen(s, id);

@@ -262,7 +262,7 @@ static struct segment *next_segment(struct store_patrol *p, struct store *s)
         if (p->number > s->log.committed.segment)
             return NULL;
         seg = segs_get(s, p->number);
-        if (seg->file == NULL || clean_gives_up(s, seg)) {
+        if (seg->file == NULL || clean_reclaims(s, seg)) {
             p->c.chain_known = false;
             continue;
         }
@@ -335,7 +335,7 @@ static void judge_hollows(struct store_patrol *p, struct store *s)
             place_segment(index_place(s->ix, id)) != (h->segment & 0x3FFFF))
             continue;
         segment_name(d.file, h->segment);
-        p->stats.damaged += store_damaged(s, &d);
+        p->stats.damaged += damage_add(s, &d);
     }
     p->c.hollows = 0;
 }
@@ -366,7 +366,7 @@ static void take_damage(struct store_patrol *p, struct store *s)
     uint64_t before = p->stats.damaged;
 
     for (size_t i = 0; i < p->c.count; i++)
-        p->stats.damaged += store_damaged(s, &p->c.found[i]);
+        p->stats.damaged += damage_add(s, &p->c.found[i]);
     if (p->stats.damaged == before || s->close.begun || s->failed != 0)
         return;
     damage_count(s);

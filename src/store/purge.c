@@ -1,9 +1,9 @@
 /* purge.c: removing everything there is, however much, without stopping the loop.
  *
  * Happy path: purge_begin() puts the whole index aside and gives writers an empty one; readers go
- * on seeing the old one (seen()) until the record of the removal is on disk; then purge_apply()
- * takes its sums off and a worker frees it.  Until then nothing in it changes but what readers must
- * not see any more (purge_hide()) and places of messages that were being moved.
+ * on seeing the old one (view_index()) until the record of the removal is on disk; then
+ * purge_apply() takes its sums off and a worker frees it.  Until then nothing in it changes but
+ * what readers must not see any more (purge_hide()) and places of messages that were being moved.
  * A roll-up removes everything but the messages of its own batch: those change over to the new
  * index.
  * Failure: the store is read-only then, and readers keep seeing what is on disk.
@@ -33,7 +33,7 @@ static bool others_end_at(const struct store *s, uint64_t last)
     return n <= LATER && s->batch.msgs[0].seq == last + 1 && s->log.last_seq - last == n;
 }
 
-/* Does nothing accepted stay but the open batch's messages?  What is before `first` may be doomed
+/* Does nothing accepted stay but the open batch's messages?  What is before `first` may be removing
  * already, in a few steps. */
 static bool everything(const struct store *s, uint64_t first, uint64_t last)
 {
@@ -45,7 +45,7 @@ static bool everything(const struct store *s, uint64_t first, uint64_t last)
         uint64_t seq = index_seq(s->ix, id);
         if (seq >= first)
             return true;
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return false;
         id = index_next(s->ix, seq + 1);
     }
@@ -62,7 +62,7 @@ static int copy_later(const struct store *s, struct index *fresh)
     for (size_t i = 0; i < later(s) && rc == 0; i++) {
         uint64_t seq = s->batch.msgs[i].seq;
         uint32_t id = index_find(s->ix, seq);
-        if (id == INDEX_NONE || index_doomed(s->ix, id))
+        if (id == INDEX_NONE || index_removing(s->ix, id))
             return MF_NOTFOUND;
         struct mf_slice key = keys_text(index_keys(s->ix), index_key(s->ix, id), text);
         rc = index_add(fresh, seq, key, index_place(s->ix, id), index_deadline(s->ix, id), &copy);
@@ -90,8 +90,8 @@ static void drop_later(struct store *s, struct totals *all)
 {
     for (size_t i = later(s); i-- > 0;) {
         uint32_t id = index_find(s->ix, s->batch.msgs[i].seq);
-        totals_sub(all, entry_totals(s, id));
-        s->commit.filling.new_keys -= key_is_new(s, id);
+        totals_sub(all, view_entry_totals(s, id));
+        s->commit.filling.new_keys -= view_key_is_new(s, id);
         index_remove(s->ix, id);
     }
 }
@@ -111,12 +111,12 @@ void purge_begin(struct store *s, struct index *fresh, uint64_t last)
     s->purge.new_keys = s->commit.filling.new_keys;
     s->commit.filling.new_keys = 0;
     s->ix = fresh;
-    s->view.doomed = all;
+    s->view.removing = all;
     s->view.hidden = (struct totals){0};
-    doomed_reset(s);
+    removing_reset(s);
     for (size_t i = 0; i < later(s); i++)
-        key_shown(s, index_find(fresh, s->batch.msgs[i].seq));
-    s->view.graves.count = s->view.graves.done = 0; /* they go with all the others */
+        view_key_shown(s, index_find(fresh, s->batch.msgs[i].seq));
+    s->view.hidden_ranges.count = s->view.hidden_ranges.done = 0; /* they go with all the others */
     s->commit.filling.purge = true;
     for (size_t i = 0; i < s->segs.count; i++) {
         struct segment *seg = s->segs.at[s->segs.head + i];
@@ -134,15 +134,15 @@ void purge_hide(struct store *s, struct range r)
         if (seq > r.last || seq > s->log.committed_seq || seq == UINT64_MAX)
             return;
         r.first = seq + 1;
-        if (!index_doomed(ix, id) || index_hidden(ix, id))
+        if (!index_removing(ix, id) || index_hidden(ix, id))
             continue;
-        totals_add(&s->purge.hidden, entry_totals_in(s, ix, id));
-        dull_lose(s, ix, id);
+        totals_add(&s->purge.hidden, view_entry_totals_in(s, ix, id));
+        superseded_lose(s, ix, id);
         index_hide(ix, id);
         if (s->tally.count > 0)
             tally_gone(s, ix, id);
         if (s->hooks.gone != NULL)
-            watch_tell(s, ix, id);
+            watch_notify(s, ix, id);
     }
 }
 
@@ -168,17 +168,17 @@ void purge_apply(struct store *s)
 
     late_forget(s);
     totals_sub(&s->view.all, s->purge.all);
-    totals_sub(&s->view.doomed, s->purge.all);
+    totals_sub(&s->view.removing, s->purge.all);
     for (size_t i = 0; i < s->segs.count; i++) {
         struct segment *seg = s->segs.at[s->segs.head + i];
         seg->live_count -= seg->purged_count;
         seg->live_bytes -= seg->purged_bytes;
         seg->purged_count = seg->purged_bytes = 0;
     }
-    big_purge(s, s->purge.upto);
+    lengths_purge(s, s->purge.upto);
     s->purge.ix = NULL;
-    tallies_drop(s);
-    s->dull = (struct dull){0, 0, 0};
+    tally_drop_all(s);
+    s->superseded = (struct superseded){0, 0, 0};
     if (s->hooks.gone != NULL)
         s->hooks.gone(s->hooks.gone_arg, index_seq(old, index_next(old, 0)), s->purge.upto,
                       MF_SLICE_NONE);

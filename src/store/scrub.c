@@ -251,7 +251,7 @@ static void report_hollows(struct store *s)
             (c->unread && index_find(s->ix, h->seq) == INDEX_NONE))
             continue;
         segment_name(d.file, h->segment);
-        (void)store_damaged(s, &d);
+        (void)damage_add(s, &d);
     }
 }
 
@@ -269,7 +269,7 @@ static void scrub_end(struct store *s, int status)
     s->scrub.busy = false;
     mf_list_init(&done);
     mf_list_move(&done, &s->scrub.waits);
-    waits_answer(&done, status);
+    commit_answer(&done, status);
     store_progress(s);
 }
 
@@ -280,7 +280,7 @@ static void scrub_done(void *arg)
 
     segs_get(s, c->number)->readers--;
     for (size_t i = 0; i < c->count; i++)
-        (void)store_damaged(s, &c->found[i]);
+        (void)damage_add(s, &c->found[i]);
     if (c->status != 0 || c->last || s->close.begun) {
         scrub_end(s, c->status);
         return;
@@ -301,8 +301,8 @@ int store_scrub(struct store *s, struct store_wait *w)
         return 0;
     c->busy = true;
     c->unread = false;
-    erase_tell_scrub(s);
-    c->number = segs_first(s)->number + clean_gives_up(s, segs_first(s));
+    erase_notify_scrub(s);
+    c->number = segs_first(s)->number + clean_reclaims(s, segs_first(s));
     c->chain_known = false;
     c->seq = 0;
     scrub_segment(s);

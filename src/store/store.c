@@ -126,7 +126,7 @@ static int old_segment(struct store *s, const struct recovered_segment *r, struc
 }
 
 /* A segment that was prepared and not used: the log may come to want another size. */
-static void drop_prepared(struct store *s, uint64_t number)
+static void delete_prepared(struct store *s, uint64_t number)
 {
     struct mf_error why;
     char name[32];
@@ -144,7 +144,7 @@ static int old_segments(struct store *s, const struct recovery *r, struct mf_err
 
     for (size_t i = 0; i < r->segments; i++, next++) {
         if (r->segment[i].number > r->end.segment) {
-            drop_prepared(s, r->segment[i].number);
+            delete_prepared(s, r->segment[i].number);
             continue;
         }
         for (; next < r->segment[i].number; next++) {
@@ -185,7 +185,7 @@ static int old_length(struct store *s, uint64_t seq, uint64_t place, struct mf_e
         seg->live_bytes += len - PLACE_LEN_MAX;
         s->view.all.bytes += len - PLACE_LEN_MAX;
     }
-    return big_add(s, seq, len) == 0 ? 0 : mf_fail(e, MF_NOMEM, "lengths");
+    return lengths_add(s, seq, len) == 0 ? 0 : mf_fail(e, MF_NOMEM, "lengths");
 }
 
 static int old_lengths(struct store *s, const struct recovered_sum *sum, struct mf_error *e)
@@ -210,7 +210,7 @@ static int old_lengths(struct store *s, const struct recovered_sum *sum, struct 
     return rc;
 }
 
-static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
+static int old_restore(struct store *s, struct recovery *r, struct mf_error *e)
 {
     memcpy(s->id, r->id, STORE_ID);
     s->ix = r->index;
@@ -231,7 +231,7 @@ static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
                  s->name, r->torn_at.file, (unsigned long long)r->torn_at.offset,
                  (unsigned long long)r->torn_at.length);
     for (size_t i = 0; i < r->damages; i++)
-        (void)store_damaged(s, &r->damage[i]);
+        (void)damage_add(s, &r->damage[i]);
     int rc = old_segments(s, r, e);
     if (rc != 0 || (rc = old_lengths(s, &r->sum, e)) != 0)
         return rc;
@@ -242,10 +242,10 @@ static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
     const struct segment *now = segs_current(s);
     s->log.committed = s->log.synced = (struct record_pos){now->number, now->end};
     for (size_t i = 0; i < r->blobs; i++)
-        if (blob_take(s, &r->blob[i]) != 0)
+        if (blob_restore(s, &r->blob[i]) != 0)
             return mf_fail(e, MF_NOMEM, "blobs");
     for (size_t i = 0; i < r->erases; i++)
-        if (erase_take(s, &r->erase[i]) != 0)
+        if (erase_restore(s, &r->erase[i]) != 0)
             return mf_fail(e, MF_NOMEM, "erased messages");
     return 0;
 }
@@ -279,9 +279,9 @@ static void detach(struct store *s)
     patrol_leave(s);
     loop_defer_cancel(s->loop, &s->damage.census);
     spare_fini(s);
-    ahead_fini(s);
+    room_fini(s);
     clean_fini(s);
-    check_fini(s);
+    checkpoint_fini(s);
     scrub_fini(s);
     loop_job_free(s->commit.job);
     loop_job_free(s->sync.job);
@@ -300,11 +300,11 @@ static void store_free(struct store *s)
     image_fini(&s->sync.image);
     mf_buf_fini(&s->batch.buf);
     free(s->batch.msgs);
-    ranges_fini(&s->view.graves);
-    free(s->view.doomed_keys.key);
-    free(s->view.doomed_keys.count);
-    tallies_drop(s);
-    big_fini(s);
+    ranges_fini(&s->view.hidden_ranges);
+    free(s->view.removing_keys.key);
+    free(s->view.removing_keys.count);
+    tally_drop_all(s);
+    lengths_fini(s);
     blob_fini(s);
     erase_fini(s);
     if (s->loop != NULL)
@@ -350,7 +350,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     if ((rc = recover(&r, io, s->o.separator, s->now_ns, e)) != 0)
         goto err_leave;
     memcpy(s->id, r.id, STORE_ID);
-    rc = r.fresh ? fresh_make(s, e) : old_take(s, &r, e);
+    rc = r.fresh ? fresh_make(s, e) : old_restore(s, &r, e);
     recovery_fini(&r);
     if (rc != 0)
         goto err_leave;
@@ -375,13 +375,13 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
     assert(s->loop == NULL);
     s->loop = l;
     s->commit.job = loop_job_new(l, LOOP_DISK, commit_work, commit_done, &s->commit.image);
-    s->sync.job = loop_job_new(l, LOOP_DISK, sync_work, sync_done, &s->sync.image);
+    s->sync.job = loop_job_new(l, LOOP_DISK, commit_sync_work, commit_sync_done, &s->sync.image);
     s->commit.retry_timer = loop_timer_new(l, commit_retry, s);
-    s->sync.timer = loop_timer_new(l, sync_fire, s);
-    s->reads.retry = loop_timer_new(l, reads_retry, s);
+    s->sync.timer = loop_timer_new(l, commit_sync, s);
+    s->reads.retry = loop_timer_new(l, read_retry, s);
     if (s->commit.job == NULL || s->sync.job == NULL || s->commit.retry_timer == NULL ||
         s->sync.timer == NULL || s->reads.retry == NULL || spare_init(s) != 0 ||
-        clean_init(s) != 0 || check_init(s) != 0 || scrub_init(s) != 0 || erase_init(s) != 0 ||
+        clean_init(s) != 0 || checkpoint_init(s) != 0 || scrub_init(s) != 0 || erase_init(s) != 0 ||
         purge_init(s) != 0) {
         detach(s);
         s->loop = NULL; /* as if it was never tried: its close has nothing to wait for */
@@ -393,7 +393,7 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
     if (s->commit.bare)
         commit_bare(s); /* so that the segment after the seal begins with what must not be lost */
     if (segs_current(s)->version < SEGMENT_PLAIN)
-        log_roll(s); /* so that it may hold what an older server does not know */
+        room_roll(s); /* so that it may hold what an older server does not know */
     erase_kick(s);
     patrol_join(s);
     return 0;
@@ -411,12 +411,13 @@ static bool jobs_running(const struct store *s)
 bool store_idle(const struct store *s)
 {
     return !jobs_running(s) && s->commit.filling.buf.len == 0 && !s->commit.bare &&
-           mf_list_empty(&s->commit.waiting) && s->view.graves.count == 0 && !erase_pending(s);
+           mf_list_empty(&s->commit.waiting) && s->view.hidden_ranges.count == 0 &&
+           !erase_pending(s);
 }
 
 static void close_step(struct store *s);
 
-static void tell_ready(struct store *s)
+static void notify_ready(struct store *s)
 {
     if (!s->log.starved || s->log.full || s->commit.retrying || s->failed != 0 ||
         s->commit.filling.buf.len > s->o.pending_max / 2)
@@ -436,7 +437,7 @@ static void refuse_waiting(struct store *s)
     mf_list_init(&refused);
     mf_list_move(&refused, &s->commit.waiting);
     mf_list_move(&refused, &s->check.next_waits); /* there will be no checkpoint */
-    waits_answer(&refused, MF_READONLY);
+    commit_answer(&refused, MF_READONLY);
     erase_refuse(s, MF_READONLY);
 }
 
@@ -450,8 +451,8 @@ void store_progress(struct store *s)
     spare_kick(s);
     erase_kick(s);
     clean_kick(s);
-    check_kick(s);
-    tell_ready(s);
+    checkpoint_kick(s);
+    notify_ready(s);
 }
 
 /* --- close ---------------------------------------------------------------------------------- */
@@ -465,8 +466,8 @@ static void close_now(struct loop_defer *d)
 
     lend_idle();
     if (s->loop != NULL) { /* who is left waits for what will not come */
-        waits_answer(&s->commit.waiting, MF_READONLY);
-        waits_answer(&s->check.next_waits, MF_CLOSED);
+        commit_answer(&s->commit.waiting, MF_READONLY);
+        commit_answer(&s->check.next_waits, MF_CLOSED);
     }
     store_free(s);
     io->leave(io);
@@ -484,7 +485,7 @@ static void close_step(struct store *s)
 {
     if (s->clean.stage == CLEAN_SYNC)
         s->clean.stage = CLEAN_IDLE; /* nobody will wake it */
-    if (jobs_running(s) || s->view.digging)
+    if (jobs_running(s) || s->view.freeing_hidden)
         return;
     if (s->failed == 0 &&
         (s->commit.filling.buf.len > 0 || s->commit.bare || !mf_list_empty(&s->commit.waiting))) {
@@ -499,7 +500,7 @@ static void close_step(struct store *s)
         s->close.stage = 1;
         if (s->o.sync == STORE_SYNC_INTERVAL) {
             s->o.sync = STORE_SYNC_ALWAYS;
-            sync_fire(s); /* what the relaxed mode has left */
+            commit_sync(s); /* what the relaxed mode has left */
             return;
         }
     }
@@ -515,7 +516,7 @@ static void close_step(struct store *s)
         s->close.stage = 3;
         s->close.wait.done = close_checkpointed;
         mf_list_push(&s->check.next_waits, &s->close.wait.node);
-        check_kick(s);
+        checkpoint_kick(s);
         return;
     }
     s->close.committed = true;
@@ -538,7 +539,7 @@ void store_close(struct store *s, void (*closed)(void *arg), void *arg)
     loop_timer_stop(s->spare.retry);
     loop_timer_stop(s->clean.later);
     loop_timer_stop(s->reads.retry);
-    reads_retry(s); /* a last attempt, too */
+    read_retry(s); /* a last attempt, too */
     if (s->commit.retry_armed)
         commit_retry(s); /* a last attempt */
     close_step(s);

@@ -6,7 +6,7 @@
  *     segments.c    the files, their preparation   clean.c    giving up the first segment
  *     read.c        bodies                         view.c     what readers and writers see
  *     cursor.c      iteration                      blob.c     small values
- *     doomed.c      removals on their way          purge.c    removing everything
+ *     removing.c      removals on their way          purge.c    removing everything
  *     checkpointer.c  checkpoints in the background scrub.c   reading everything
  *     erase.c       overwriting what was removed   patrol.c   the same at a pace, for all stores
  *     damage.c      what was found damaged         ahead.c    deadlines to come
@@ -18,13 +18,13 @@
 #include "store/recover/checkpoint.h"
 #include "store/damage_impl.h"
 #include "store/log/erase.h"
-#include "store/log/gather.h"
+#include "store/log/commit.h"
 #include "store/log/image.h"
-#include "store/log/log.h"
 #include "store/index/index.h"
 #include "store/late_impl.h"
 #include "store/log/record.h"
 #include "store/recover/recover.h"
+#include "store/log/write.h"
 #include "store/upkeep_impl.h"
 #include "store/view_impl.h"
 
@@ -142,7 +142,7 @@ struct store {
 
     struct store_view view;
     struct purge purge;
-    struct dull dull;
+    struct superseded superseded;
     struct tally_list tally;
 
     struct spare spare;
@@ -157,40 +157,8 @@ struct store {
 };
 
 #include "store/count_impl.h"
-#include "store/doomed_impl.h"
+#include "store/removing_impl.h"
 #include "store/log/room.h"
-
-/* write.c */
-MF_MUSTCHECK int ranges_reserve(struct ranges *r, size_t n); /* the next n cannot fail */
-MF_MUSTCHECK int ranges_add(struct ranges *r, uint64_t first, uint64_t last);
-void ranges_fini(struct ranges *r);
-MF_MUSTCHECK int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to);
-void image_fini(struct image *im);
-void wait_add(struct store *s, struct store_wait *w);
-int writable(struct store *s); /* 0, or why not */
-/* The record, and the note that tells the commit what to take out of the index. */
-MF_MUSTCHECK int removable(struct store *s, uint64_t seq, uint32_t *id); /* 0: *id is it */
-MF_MUSTCHECK int write_removal(struct store *s, const struct record *r, size_t size);
-/* Where to encode one record of this size, in the open batch or at the end of the log; it counts
- * when record_close() follows, with nothing in between.  NULL: *code.  at: its place, in a batch
- * its offset there.  In a batch, room for a mark is kept. */
-uint8_t *record_open(struct store *s, size_t size, bool frees, struct record_pos *at, int *code);
-void record_close(struct store *s, uint8_t *p, size_t size);
-
-/* commit.c */
-void commit_kick(struct store *s);
-void commit_retry(void *arg);
-void commit_work(void *arg);
-void commit_done(void *arg);
-void commit_start(struct store *s);
-void store_fail(struct store *s, int code, const char *text); /* read-only from here on */
-bool commit_bare(struct store *s); /* a commit record without anything else; false: no room */
-void waits_answer(struct mf_list *waits, int status);
-/* w is called when all that was accepted up to now is committed; false: it is already. */
-bool commit_barrier(struct store *s, struct store_wait *w);
-void sync_fire(void *arg);
-void sync_work(void *arg);
-void sync_done(void *arg);
 
 /* store.c */
 void store_progress(struct store *s); /* something ended: go on with upkeep, or with closing */
@@ -205,7 +173,7 @@ static inline uint64_t store_live(const struct store *s)
  */
 bool ahead_ready(struct store *s, struct index *ix, struct wheel_scan *scan, size_t steps);
 /* cursor.c: the message is about to be hidden or removed. */
-void dull_lose(struct store *s, const struct index *ix, uint32_t id);
+void superseded_lose(struct store *s, const struct index *ix, uint32_t id);
 /* purge.c: NULL: not everything, or not this way (few, or no memory); else for purge_begin(). */
 struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last);
 void purge_begin(struct store *s, struct index *fresh, uint64_t last);
@@ -214,28 +182,28 @@ void purge_apply(struct store *s);
 MF_MUSTCHECK int purge_init(struct store *s);
 void purge_fini(struct store *s);
 
-/* view.c, read.c: readers' ids are of seen(), writers' of s->ix. */
-static inline struct index *seen(const struct store *s)
+/* view.c, read.c: readers' ids are of view_index(), writers' of s->ix. */
+static inline struct index *view_index(const struct store *s)
 {
     return s->purge.ix != NULL ? s->purge.ix : s->ix;
 }
 bool view_key(const struct store *s, uint32_t key, struct store_key *out);
-bool visible(const struct store *s, uint32_t id);
-bool accepted(const struct store *s, uint32_t id); /* there for writers: not doomed */
-bool present(const struct store *s, uint32_t id);  /* on disk and not taken by store_expire() */
-bool overdue(const struct store *s, const struct index *ix, uint32_t id); /* by store_now() */
+bool view_visible(const struct store *s, uint32_t id);
+bool view_accepted(const struct store *s, uint32_t id); /* there for writers: not removing */
+bool view_present(const struct store *s, uint32_t id); /* on disk and not taken by store_expire() */
+bool view_overdue(const struct store *s, const struct index *ix, uint32_t id); /* by store_now() */
 
 /* clean.c, checkpointer.c, blob.c */
 void clean_kick(struct store *s);
 /* A job is taking this segment away: nobody may begin to use it. */
-bool clean_gives_up(const struct store *s, const struct segment *seg);
+bool clean_reclaims(const struct store *s, const struct segment *seg);
 MF_MUSTCHECK int clean_init(struct store *s);
 void clean_fini(struct store *s);
-void check_kick(struct store *s);
-MF_MUSTCHECK int check_init(struct store *s);
-void check_fini(struct store *s);
-MF_MUSTCHECK int blob_take(struct store *s, struct recovered_blob *b);
-void blob_settle(struct store *s, uint64_t segment); /* the batch ended there */
+void checkpoint_kick(struct store *s);
+MF_MUSTCHECK int checkpoint_init(struct store *s);
+void checkpoint_fini(struct store *s);
+MF_MUSTCHECK int blob_restore(struct store *s, struct recovered_blob *b);
+void blob_place(struct store *s, uint64_t segment); /* the batch ended there */
 /* Current blobs that lie in this segment are written again. */
 MF_MUSTCHECK int blob_move(struct store *s, uint64_t segment);
 void blob_fini(struct store *s);

@@ -35,7 +35,7 @@ static void tally_drop(struct store *s, struct tally *t)
     free(t);
 }
 
-void tallies_drop(struct store *s)
+void tally_drop_all(struct store *s)
 {
     struct mf_list *pos, *next;
 
@@ -117,7 +117,7 @@ static bool move_last(const struct index *ix, struct tally *t)
 
 static void tally_move(struct store *s, struct tally *t)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     size_t n = 0;
 
     while (n < STEPS && (move_first(ix, t) || move_last(ix, t)))
@@ -216,7 +216,7 @@ int store_tally(struct store *s, struct mf_slice pattern, uint64_t first, uint64
 
 void store_tally_pass(struct store *s, struct mf_slice pattern, uint64_t first, uint64_t seq)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     struct mf_list *pos;
     struct tally *t = NULL;
 
@@ -257,7 +257,7 @@ void tally_gone(struct store *s, const struct index *ix, uint32_t id)
     uint64_t seq = index_seq(ix, id);
     struct mf_list *pos, *next;
 
-    if (ix != seen(s)) /* it was never counted */
+    if (ix != view_index(s)) /* it was never counted */
         return;
     mf_list_each_safe(pos, next, &s->tally.list)
     {

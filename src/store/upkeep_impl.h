@@ -84,7 +84,7 @@ struct checkpointer {
 
 /* For cursors over the last of each key: every message in [from, to) that is present has a newer
  * one of its key that is present, up to `upto`.  from == to: nothing is known. */
-struct dull {
+struct superseded {
     uint64_t from, to, upto;
 };
 
@@ -108,6 +108,6 @@ struct cold_reads {
     uint32_t epoch; /* segment.seen counts in these */
     int64_t epoch_ns;
 };
-void reads_retry(void *arg); /* the store */
+void read_retry(void *arg); /* the store */
 
 #endif

@@ -3,30 +3,30 @@
 
 /* A removal on its way leaves a message visible until it is on disk: the value that replaces it is
  * not there before that either.  One that expired is gone at once. */
-bool visible(const struct store *s, uint32_t id)
+bool view_visible(const struct store *s, uint32_t id)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
 
     if (index_seq(ix, id) > s->log.committed_seq || index_hidden(ix, id))
         return false;
-    return !overdue(s, ix, id);
+    return !view_overdue(s, ix, id);
 }
 
-bool present(const struct store *s, uint32_t id)
+bool view_present(const struct store *s, uint32_t id)
 {
-    return index_seq(seen(s), id) <= s->log.committed_seq && !index_hidden(seen(s), id);
+    return index_seq(view_index(s), id) <= s->log.committed_seq && !index_hidden(view_index(s), id);
 }
 
-bool overdue(const struct store *s, const struct index *ix, uint32_t id)
+bool view_overdue(const struct store *s, const struct index *ix, uint32_t id)
 {
     int64_t deadline_ns = index_deadline(ix, id);
 
     return deadline_ns != 0 && deadline_ns <= s->now_ns;
 }
 
-bool accepted(const struct store *s, uint32_t id)
+bool view_accepted(const struct store *s, uint32_t id)
 {
-    return !index_doomed(s->ix, id);
+    return !index_removing(s->ix, id);
 }
 
 /* Is anything past its deadline and not yet taken out?  Usually not, and then counts need no look.
@@ -35,7 +35,7 @@ static bool any_overdue(const struct store *s)
 {
     uint64_t hidden = s->purge.ix != NULL ? s->purge.hidden.msgs : s->view.hidden.msgs;
 
-    return hidden > 0 || index_next_deadline(seen(s)) <= s->now_ns;
+    return hidden > 0 || index_next_deadline(view_index(s)) <= s->now_ns;
 }
 
 uint64_t store_committed(const struct store *s)
@@ -45,14 +45,14 @@ uint64_t store_committed(const struct store *s)
 
 static uint64_t next_visible(struct store *s, uint64_t from_seq)
 {
-    for (uint32_t id = index_next(seen(s), from_seq); id != INDEX_NONE;) {
-        uint64_t seq = index_seq(seen(s), id);
+    for (uint32_t id = index_next(view_index(s), from_seq); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(view_index(s), id);
         if (seq > s->log.committed_seq)
             return 0;
-        if (visible(s, id))
+        if (view_visible(s, id))
             return seq;
         s->view.late.steps++;
-        id = index_next(seen(s), seq + 1);
+        id = index_next(view_index(s), seq + 1);
     }
     return 0;
 }
@@ -72,11 +72,11 @@ uint64_t store_prev(const struct store *s, uint64_t from_seq)
 {
     if (from_seq > s->log.committed_seq)
         from_seq = s->log.committed_seq;
-    for (uint32_t id = index_prev(seen(s), from_seq); id != INDEX_NONE;) {
-        uint64_t seq = index_seq(seen(s), id);
-        if (visible(s, id))
+    for (uint32_t id = index_prev(view_index(s), from_seq); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(view_index(s), id);
+        if (view_visible(s, id))
             return seq;
-        id = seq == 0 ? INDEX_NONE : index_prev(seen(s), seq - 1);
+        id = seq == 0 ? INDEX_NONE : index_prev(view_index(s), seq - 1);
     }
     return 0;
 }
@@ -85,32 +85,32 @@ uint64_t store_prev(const struct store *s, uint64_t from_seq)
 
 bool view_key(const struct store *s, uint32_t key, struct store_key *out)
 {
-    uint32_t last = index_key_last(seen(s), key), first = index_key_first(seen(s), key);
-    uint64_t count = index_key_count(seen(s), key);
+    uint32_t last = index_key_last(view_index(s), key), first = index_key_first(view_index(s), key);
+    uint64_t count = index_key_count(view_index(s), key);
 
     *out = (struct store_key){0};
-    while (last != INDEX_NONE && !visible(s, last)) {
+    while (last != INDEX_NONE && !view_visible(s, last)) {
         count--;
-        last = index_older(seen(s), last);
+        last = index_older(view_index(s), last);
     }
     if (last == INDEX_NONE)
         return false;
-    while (!visible(s, first)) {
+    while (!view_visible(s, first)) {
         count--;
-        first = index_newer(seen(s), first);
+        first = index_newer(view_index(s), first);
     }
-    out->first_seq = index_seq(seen(s), first);
-    out->last_seq = index_seq(seen(s), last);
+    out->first_seq = index_seq(view_index(s), first);
+    out->last_seq = index_seq(view_index(s), last);
     if (any_overdue(s)) /* some in between may be, too */
-        for (uint32_t id = first; id != last; id = index_newer(seen(s), id))
-            count -= !visible(s, id);
+        for (uint32_t id = first; id != last; id = index_newer(view_index(s), id))
+            count -= !view_visible(s, id);
     out->count = count;
     return true;
 }
 
 bool store_key(const struct store *s, struct mf_slice key, struct store_key *out)
 {
-    uint32_t k = keys_find(index_keys(seen(s)), key);
+    uint32_t k = keys_find(index_keys(view_index(s)), key);
 
     *out = (struct store_key){0};
     return k != KEYS_NONE && view_key(s, k, out);
@@ -123,9 +123,9 @@ uint64_t store_key_last_accepted(const struct store *s, struct mf_slice key, uin
     *count = 0;
     if (k == KEYS_NONE)
         return 0;
-    *count = index_key_count(s->ix, k) - doomed_of(s, k);
+    *count = index_key_count(s->ix, k) - removing_of_key(s, k);
     for (uint32_t id = index_key_last(s->ix, k); id != INDEX_NONE; id = index_older(s->ix, id))
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
@@ -139,17 +139,17 @@ uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key)
 
     if (k == KEYS_NONE)
         return 0;
-    uint64_t doomed = doomed_of(s, k), left = index_key_count(s->ix, k) - doomed;
-    if (doomed > left) {
+    uint64_t removing = removing_of_key(s, k), left = index_key_count(s->ix, k) - removing;
+    if (removing > left) {
         for (uint32_t id = index_key_last(s->ix, k); left > 0; id = index_older(s->ix, id))
-            if (accepted(s, id)) {
+            if (view_accepted(s, id)) {
                 seq = index_seq(s->ix, id);
                 left--;
             }
         return seq;
     }
     for (uint32_t id = index_key_first(s->ix, k); id != INDEX_NONE; id = index_newer(s->ix, id))
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
@@ -161,7 +161,7 @@ uint64_t store_key_next_accepted(const struct store *s, struct mf_slice key, uin
     if (k == KEYS_NONE || id == INDEX_NONE || index_key(s->ix, id) != k)
         return store_key_first_accepted(s, key);
     while ((id = index_newer(s->ix, id)) != INDEX_NONE)
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
@@ -177,7 +177,7 @@ uint64_t store_next_accepted(const struct store *s, uint64_t from_seq)
 {
     for (uint32_t id = index_next(s->ix, from_seq); id != INDEX_NONE;
          id = index_next(s->ix, index_seq(s->ix, id) + 1))
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
@@ -185,9 +185,9 @@ uint64_t store_next_accepted(const struct store *s, uint64_t from_seq)
 void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint64_t *last_seq)
 {
     *msgs = s->view.all.msgs + s->commit.image.added.msgs + s->commit.filling.added.msgs -
-            s->view.doomed.msgs;
+            s->view.removing.msgs;
     *bytes = s->view.all.bytes + s->commit.image.added.bytes + s->commit.filling.added.bytes -
-             s->view.doomed.bytes;
+             s->view.removing.bytes;
     *last_seq = s->log.last_seq;
 }
 
@@ -195,19 +195,19 @@ uint64_t store_removing(const struct store *s)
 {
     uint64_t others = s->view.hidden.msgs + (s->purge.ix != NULL ? s->purge.all.msgs : 0);
 
-    return s->view.doomed.msgs > others ? s->view.doomed.msgs - others : 0;
+    return s->view.removing.msgs > others ? s->view.removing.msgs - others : 0;
 }
 
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag)
 {
     return s->view.all.flagged[flag] + s->commit.image.added.flagged[flag] +
-           s->commit.filling.added.flagged[flag] - s->view.doomed.flagged[flag];
+           s->commit.filling.added.flagged[flag] - s->view.removing.flagged[flag];
 }
 
 void store_lives(const struct store *s, struct store_lives *out)
 {
     const struct totals *a = &s->view.all, *i = &s->commit.image.added,
-                        *f = &s->commit.filling.added, *d = &s->view.doomed;
+                        *f = &s->commit.filling.added, *d = &s->view.removing;
 
     *out = (struct store_lives){.deadlines = a->timed + i->timed + f->timed - d->timed,
                                 .infinite = a->infinite + i->infinite + f->infinite - d->infinite,
@@ -216,12 +216,12 @@ void store_lives(const struct store *s, struct store_lives *out)
 
 uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern)
 {
-    return count_newest(s, s->ix, pattern, accepted);
+    return count_newest(s, s->ix, pattern, view_accepted);
 }
 
 uint64_t store_pattern_last(struct store *s, struct mf_slice pattern)
 {
-    return count_newest(s, seen(s), pattern, visible);
+    return count_newest(s, view_index(s), pattern, view_visible);
 }
 
 void store_accepted_keys(struct store *s, struct mf_slice pattern,
@@ -234,7 +234,7 @@ void store_accepted_keys(struct store *s, struct mf_slice pattern,
     uint32_t key;
 
     while (w != NULL && (key = keys_walk_next(w)) != KEYS_NONE)
-        if (index_key_count(s->ix, key) > doomed_of(s, key))
+        if (index_key_count(s->ix, key) > removing_of_key(s, key))
             visit(arg, keys_text(keys, key, text));
     for (uint64_t seq = walked ? 0 : store_first_accepted(s); seq != 0;
          seq = store_next_accepted(s, seq + 1)) {
@@ -248,7 +248,7 @@ bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags)
 {
     uint32_t id = index_find(s->ix, seq);
 
-    if (id == INDEX_NONE || !accepted(s, id))
+    if (id == INDEX_NONE || !view_accepted(s, id))
         return false;
     *flags = place_flags(index_place(s->ix, id)) | index_bits(s->ix, id);
     return true;
@@ -267,7 +267,7 @@ uint64_t store_older(const struct store *s, uint64_t seq)
     uint32_t id = index_find(s->ix, seq);
 
     while (id != INDEX_NONE && (id = index_older(s->ix, id)) != INDEX_NONE)
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
@@ -277,14 +277,14 @@ uint64_t store_newer(const struct store *s, uint64_t seq)
     uint32_t id = index_find(s->ix, seq);
 
     while (id != INDEX_NONE && (id = index_newer(s->ix, id)) != INDEX_NONE)
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
 
 uint64_t store_length(const struct store *s, uint64_t seq, uint16_t *flags)
 {
-    return store_flags(s, seq, flags) ? entry_bytes_in(s, s->ix, index_find(s->ix, seq)) : 0;
+    return store_flags(s, seq, flags) ? view_entry_bytes_in(s, s->ix, index_find(s->ix, seq)) : 0;
 }
 
 uint64_t store_key_overdue(const struct store *s, struct mf_slice key, uint64_t after)
@@ -295,33 +295,33 @@ uint64_t store_key_overdue(const struct store *s, struct mf_slice key, uint64_t 
     if (k == KEYS_NONE)
         return 0;
     for (uint32_t id = index_key_first(s->ix, k); id != INDEX_NONE; id = index_newer(s->ix, id))
-        if (index_seq(s->ix, id) > after && accepted(s, id) && overdue(s, s->ix, id))
+        if (index_seq(s->ix, id) > after && view_accepted(s, id) && view_overdue(s, s->ix, id))
             return index_seq(s->ix, id);
     return 0;
 }
 
 bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns)
 {
-    uint32_t id = index_find(seen(s), seq);
+    uint32_t id = index_find(view_index(s), seq);
 
-    if (id == INDEX_NONE || !visible(s, id))
+    if (id == INDEX_NONE || !view_visible(s, id))
         return false;
-    *deadline_ns = index_deadline(seen(s), id);
+    *deadline_ns = index_deadline(view_index(s), id);
     return true;
 }
 
 bool store_facts(const struct store *s, uint64_t seq, struct store_facts *out)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     uint32_t id = index_find(ix, seq), newer;
 
     if (id == INDEX_NONE)
         return false;
     newer = index_newer(ix, id);
-    *out = (struct store_facts){.shown = visible(s, id),
+    *out = (struct store_facts){.shown = view_visible(s, id),
                                 .deadline_ns = index_deadline(ix, id),
                                 .flags = place_flags(index_place(ix, id)) | index_bits(ix, id),
-                                .bytes = entry_bytes_in(s, ix, id),
+                                .bytes = view_entry_bytes_in(s, ix, id),
                                 .newer = newer == INDEX_NONE ? 0 : index_seq(ix, newer)};
     return true;
 }
@@ -336,7 +336,7 @@ static uint64_t new_keys(const struct store *s)
 
 void store_state(struct store *s, struct store_state *out)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     struct totals late, unseen;
     uint64_t dark_keys;
 
@@ -391,7 +391,7 @@ static void each_deadline(void *arg, uint32_t id, int64_t deadline_ns)
 void store_each_deadline(const struct store *s, int64_t to_ns,
                          void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg)
 {
-    struct each e = {seen(s), visit, arg};
+    struct each e = {view_index(s), visit, arg};
 
     index_each_deadline(e.ix, to_ns, each_deadline, &e);
 }

@@ -8,25 +8,25 @@
 #include "base/list.h"
 #include "base/table.h"
 
-/* Number of messages in removal of a key, for keys with many messages (doomed.c): open addressing
+/* Number of messages in removal of a key, for keys with many messages (removing.c): open addressing
  * by key id.  The ring of other keys is walked on demand. */
-struct doomed_keys {
+struct removing_keys {
     uint32_t *key, *count;
     size_t cap, used;
     bool lost; /* out of memory: ask the ring instead */
 };
 
-/* Readers see `all` without `hidden`; checks of writers count `all` without `doomed`. */
+/* Readers see `all` without `hidden`; checks of writers count `all` without `removing`. */
 struct store_view {
-    struct totals all;    /* committed */
-    struct totals doomed; /* their removal is accepted, not committed; or they are hidden */
-    struct totals hidden; /* of those: expired */
+    struct totals all;      /* committed */
+    struct totals removing; /* their removal is accepted, not committed; or they are hidden */
+    struct totals hidden;   /* of those: expired */
     struct late late;
-    struct doomed_keys doomed_keys;
-    struct ranges graves; /* hidden, the removal committed, still in the index */
-    bool digging;         /* graves_dig() is due */
-    struct table big;     /* lengths of messages too long for their place: struct big */
-    uint64_t front_seq;   /* nothing before it is visible: store_next() */
+    struct removing_keys removing_keys;
+    struct ranges hidden_ranges; /* hidden, the removal committed, still in the index */
+    bool freeing_hidden;         /* hidden_free() is due */
+    struct table lengths;        /* lengths of messages too long for their place: struct length */
+    uint64_t front_seq;          /* nothing before it is visible: store_next() */
 };
 
 /* Counts that are kept for readers (tally.c). */

@@ -89,7 +89,7 @@ static void heap_remove(struct wheel *w, uint32_t i)
     }
 }
 
-bool due_reserve(struct wheel *w)
+bool wheel_due_reserve(struct wheel *w)
 {
     uint32_t cap = w->heap_cap == 0 ? HEAP_MIN : w->heap_cap * 2;
     struct key *larger;
@@ -164,7 +164,7 @@ static void open_sort(struct wheel *w)
     sift(w, w->pool.place[w->open], key_at(c, w->open, c->head));
 }
 
-void due_settle(struct wheel *w)
+void wheel_due_settle(struct wheel *w)
 {
     if (w->dirty)
         open_sort(w);
@@ -179,7 +179,7 @@ static void run_begin(struct wheel *w, uint32_t no)
     if (c->count == CHUNK_ITEMS)
         return;
     if (w->open == NONE || chunk_at(w, w->open)->count > c->count) {
-        due_settle(w);
+        wheel_due_settle(w);
         w->open = no;
     }
 }
@@ -206,7 +206,7 @@ static void open_append(struct wheel *w, uint32_t id, int64_t deadline)
         w->open_min = deadline;
 }
 
-int due_add(struct wheel *w, uint32_t id, int64_t deadline)
+int wheel_due_add(struct wheel *w, uint32_t id, int64_t deadline)
 {
     struct chunk *c;
     uint32_t no;
@@ -215,7 +215,7 @@ int due_add(struct wheel *w, uint32_t id, int64_t deadline)
         open_append(w, id, deadline);
         return 0;
     }
-    if (!due_reserve(w) || (no = pool_take(&w->pool)) == NONE)
+    if (!wheel_due_reserve(w) || (no = wheel_pool_take(&w->pool)) == NONE)
         return MF_NOMEM;
     c = chunk_at(w, no);
     c->bucket = BUCKET_DUE;
@@ -230,7 +230,7 @@ int due_add(struct wheel *w, uint32_t id, int64_t deadline)
     return 0;
 }
 
-void due_take(struct wheel *w, uint32_t no)
+void wheel_due_take(struct wheel *w, uint32_t no)
 {
     struct chunk *c = chunk_at(w, no);
 
@@ -241,7 +241,7 @@ void due_take(struct wheel *w, uint32_t no)
         for (uint32_t i = 0; i < c->count; i++)
             open_append(w, c->id[i], c->deadline[i]);
         w->moves += c->count;
-        pool_give(&w->pool, no);
+        wheel_pool_give(&w->pool, no);
         return;
     }
     c->bucket = BUCKET_DUE;
@@ -252,7 +252,7 @@ void due_take(struct wheel *w, uint32_t no)
     run_begin(w, no);
 }
 
-void due_del(struct wheel *w, uint32_t no, uint32_t slot)
+void wheel_due_del(struct wheel *w, uint32_t no, uint32_t slot)
 {
     struct chunk *c = chunk_at(w, no);
 
@@ -264,7 +264,7 @@ void due_del(struct wheel *w, uint32_t no, uint32_t slot)
             w->open = NONE;
             w->dirty = false;
         }
-        pool_give(&w->pool, no);
+        wheel_pool_give(&w->pool, no);
         return;
     }
     while (c->id[c->count - 1] == NONE)

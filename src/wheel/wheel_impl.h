@@ -126,11 +126,11 @@ static inline int64_t bucket_end(const struct wheel *w, uint32_t b) /* its last 
 }
 
 /* pool.c: O(1), but for one word looked at per 4,096 chunks. */
-uint32_t pool_take(struct pool *p); /* NONE: out of memory */
-void pool_give(struct pool *p, uint32_t no);
-void pool_unmap(struct pool *p, uint32_t page); /* a page all of whose chunks are free */
-void pool_free(struct pool *p);
-size_t pool_memory(const struct pool *p);
+uint32_t wheel_pool_take(struct pool *p); /* NONE: out of memory */
+void wheel_pool_give(struct pool *p, uint32_t no);
+void wheel_pool_unmap(struct pool *p, uint32_t page); /* a page all of whose chunks are free */
+void wheel_pool_free(struct pool *p);
+size_t wheel_pool_memory(const struct pool *p);
 
 /* tidy.c: while more than a third of the chunks held are free, moves chunks from the last page to
  * the first free places, one for each chunk freed: memory stays within 1.5 times the need, and each
@@ -145,19 +145,20 @@ static inline bool wheel_sparse(const struct wheel *w)
 }
 
 /* scan.c: a bucket is about to be taken apart; its newest chunk goes, empty; a chunk was moved. */
-void scan_bucket_goes(struct wheel *w, uint32_t b);
-void scan_chunk_goes(struct wheel *w, uint32_t no);
-void scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to);
+void wheel_scan_bucket_freed(struct wheel *w, uint32_t b);
+void wheel_scan_chunk_freed(struct wheel *w, uint32_t no);
+void wheel_scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to);
 
 /* due.c */
-MF_MUSTCHECK int due_add(struct wheel *w, uint32_t id, int64_t deadline);
+MF_MUSTCHECK int wheel_due_add(struct wheel *w, uint32_t id, int64_t deadline);
 /* Room in the heap for one more run; false: out of memory. */
-MF_MUSTCHECK bool due_reserve(struct wheel *w);
-/* The chunk, already out of its bucket, becomes part of the due; due_reserve() came before. */
-void due_take(struct wheel *w, uint32_t no);
+MF_MUSTCHECK bool wheel_due_reserve(struct wheel *w);
+/* The chunk, already out of its bucket, becomes part of the due; wheel_due_reserve() came before.
+ */
+void wheel_due_take(struct wheel *w, uint32_t no);
 /* The entry leaves; its ref is the caller's business. */
-void due_del(struct wheel *w, uint32_t no, uint32_t slot);
+void wheel_due_del(struct wheel *w, uint32_t no, uint32_t slot);
 /* Sorts the open run if need be: afterwards heap[0] is the first of all. */
-void due_settle(struct wheel *w);
+void wheel_due_settle(struct wheel *w);
 
 #endif

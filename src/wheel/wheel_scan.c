@@ -34,7 +34,7 @@ void wheel_scans_stop(struct wheel *w)
 
 /* --- what the wheel tells --------------------------------------------------------------------- */
 
-void scan_bucket_goes(struct wheel *w, uint32_t b)
+void wheel_scan_bucket_freed(struct wheel *w, uint32_t b)
 {
     struct mf_list *n;
 
@@ -46,7 +46,7 @@ void scan_bucket_goes(struct wheel *w, uint32_t b)
     }
 }
 
-void scan_chunk_goes(struct wheel *w, uint32_t no)
+void wheel_scan_chunk_freed(struct wheel *w, uint32_t no)
 {
     struct mf_list *n;
 
@@ -58,7 +58,7 @@ void scan_chunk_goes(struct wheel *w, uint32_t no)
     }
 }
 
-void scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to)
+void wheel_scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to)
 {
     struct mf_list *n;
 

@@ -53,10 +53,10 @@ void index_free(struct index *ix);
  * KEYS_MAX): nothing changed. */
 MF_MUSTCHECK int index_add(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t place,
                            int64_t deadline_ns, uint32_t *id);
-/* A removal that is decided but not yet on disk: index_doomed() tells; all else stays, its deadline
- * too.  Idempotent. */
-void index_doom(struct index *ix, uint32_t id);
-bool index_doomed(const struct index *ix, uint32_t id);
+/* A removal that is decided but not yet on disk: index_removing() tells; all else stays, its
+ * deadline too.  Idempotent. */
+void index_set_removing(struct index *ix, uint32_t id);
+bool index_removing(const struct index *ix, uint32_t id);
 /* The same for one that expired: it also leaves the wheel, and nobody may see it any more. */
 void index_hide(struct index *ix, uint32_t id);
 bool index_hidden(const struct index *ix, uint32_t id);
@@ -70,12 +70,12 @@ MF_MUSTCHECK int index_set_deadline(struct index *ix, uint32_t id, int64_t deadl
  * comes first.  A new entry has none. */
 void index_set_bits(struct index *ix, uint32_t id, uint16_t flags);
 uint16_t index_bits(const struct index *ix, uint32_t id);
-size_t index_infinite(const struct index *ix); /* entries, the doomed and hidden ones included */
+size_t index_infinite(const struct index *ix); /* entries, the removing and hidden ones included */
 size_t index_pinned(const struct index *ix);
 /* Everything, in one go: O(blocks).  Walks over the keys end; index_keys() is another set now. */
 void index_clear(struct index *ix);
 
-/* INDEX_NONE where there is none; doomed entries are found like all. */
+/* INDEX_NONE where there is none; removing entries are found like all. */
 uint32_t index_find(const struct index *ix, uint64_t seq);
 uint32_t index_next(const struct index *ix, uint64_t from_seq); /* the first at or after */
 uint32_t index_prev(const struct index *ix, uint64_t from_seq); /* the last at or before */

@@ -75,7 +75,7 @@ static void find_keys(struct index_bulk *b, struct bulk_piece *p)
         }
         if (b->known && i + NEAR < p->count)
             keys_prefetch_node(keys, p->item[i + NEAR].hint.hash);
-        p->rc = key_hold(b->ix, mf_slice(it->key, it->len), it->hint.hash, &it->id);
+        p->rc = index_key_hold(b->ix, mf_slice(it->key, it->len), it->hint.hash, &it->id);
         if (p->rc == 0)
             known += b->known = keys_value(keys, it->id).count > 1;
     }
@@ -139,7 +139,7 @@ static unsigned append_run(struct index *ix, const struct bulk_item *it, unsigne
                                     .deadline_ns = it[n].deadline_ns};
         bit_put(b->live, used, true);
         if (MF_UNLIKELY(it[n].flags != 0))
-            block_set_bits(ix, b, used, it[n].flags, it[n].deadline_ns);
+            index_block_set_bits(ix, b, used, it[n].flags, it[n].deadline_ns);
         used++;
         n++;
     }

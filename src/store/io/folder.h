@@ -21,7 +21,7 @@ struct store_folder {
         (result) = (call);                                                                         \
     while ((result) < 0 && errno == EINTR)
 
-int io_code(int err); /* the MF_ code for an errno */
+int folder_io_code(int err); /* the MF_ code for an errno */
 /* Wraps an open descriptor, which it owns from now on, also on failure. */
 MF_MUSTCHECK int folder_wrap(struct store_folder **out, int fd, const char *path,
                              struct mf_error *e);
@@ -34,6 +34,6 @@ MF_MUSTCHECK int folder_sync(int fd, const char *path, struct mf_error *e);
 /* Makes dir/name, 0700, and syncs dir; a folder that is already there is fine. */
 MF_MUSTCHECK int folder_make_fd(int dir, const char *name, const char *path, struct mf_error *e);
 /* Words for a kind of file other than a regular one, for texts. */
-const char *file_kind(unsigned mode);
+const char *folder_file_kind(unsigned mode);
 
 #endif

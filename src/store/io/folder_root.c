@@ -37,8 +37,8 @@ static int step(struct reach *r, const char *part, bool make, struct mf_error *e
             "storage directory is not a directory: %s: move it away, or set another store_dir",
             r->path);
     if (fd < 0)
-        return mf_fail_errno(e, errno == EACCES ? MF_DENIED : io_code(errno), "open folder %s",
-                             r->path);
+        return mf_fail_errno(e, errno == EACCES ? MF_DENIED : folder_io_code(errno),
+                             "open folder %s", r->path);
     close(r->fd);
     r->fd = fd;
     return 0;
@@ -102,7 +102,7 @@ int store_folder_at(struct store_folder **out, const char *path, struct mf_error
 
     RETRY(fd, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd < 0)
-        return mf_fail_errno(e, io_code(errno), "open folder %s", path);
+        return mf_fail_errno(e, folder_io_code(errno), "open folder %s", path);
     return folder_wrap(out, fd, path, e);
 }
 
@@ -205,12 +205,12 @@ int store_folder_claim(struct store_folder *f, struct mf_error *e)
         return rc;
     RETRY(fd, openat(f->fd, STORE_FOLDER_LOCK, flags, 0600));
     if (fd < 0)
-        return mf_fail_errno(e, io_code(errno), "open %s/" STORE_FOLDER_LOCK, f->path);
+        return mf_fail_errno(e, folder_io_code(errno), "open %s/" STORE_FOLDER_LOCK, f->path);
     if (fstat(fd, &st) != 0)
-        rc = mf_fail_errno(e, io_code(errno), "look at %s/" STORE_FOLDER_LOCK, f->path);
+        rc = mf_fail_errno(e, folder_io_code(errno), "look at %s/" STORE_FOLDER_LOCK, f->path);
     else if (!S_ISREG(st.st_mode))
         rc = mf_fail(e, MF_DENIED, "%s/" STORE_FOLDER_LOCK " is %s, not a file", f->path,
-                     file_kind(st.st_mode));
+                     folder_file_kind(st.st_mode));
     if (rc != 0) {
         close(fd);
         return rc;

@@ -47,13 +47,13 @@ void io_fd_close(int fd); /* keeps errno; -1 is fine */
  * errno; *odd: what it is instead, if that is why. */
 struct store_file *io_fd_file(struct dir_io *d, const char *name, bool create, const char **odd);
 void io_fd_end(struct store_file *f);
-/* The file's descriptor, opened if need be, until io_fd_let_go(); -1 with errno. */
+/* The file's descriptor, opened if need be, until io_fd_release(); -1 with errno. */
 int io_fd_take(struct dir_io *d, struct store_file *f);
 int io_fd_take_write(struct dir_io *d, struct store_file *f); /* for a call that changes it */
 /* For a sync: io_fd_synced() with *writes when it succeeded. */
 int io_fd_take_sync(struct dir_io *d, struct store_file *f, uint64_t *writes);
 void io_fd_synced(struct store_file *f, uint64_t writes);
-void io_fd_let_go(struct store_file *f); /* keeps errno */
+void io_fd_release(struct store_file *f); /* keeps errno */
 /* Before NAME is unlinked or replaced, with the lock held.  false with errno: it must stay. */
 bool io_fd_keep_unnamed(struct dir_io *d, int dir, const char *name);
 /* After a rename, with the lock held. */

@@ -40,7 +40,7 @@ static bool wanted(const struct store *s)
      * room kept for removals and gain nothing. */
     if (s->log.full)
         return used > live + first->size / 2 &&
-               place_free(s, segment_live(first) + 8 * first->live_count + MARGIN, true);
+               room_left(s, segment_live(first) + 8 * first->live_count + MARGIN, true);
     return 4 * segment_live(first) < first->end - SEGMENT_PAGE ||
            used > 2 * live + 2 * segs_current(s)->size;
 }
@@ -77,7 +77,7 @@ static bool held(const struct store *s, const struct segment *first)
            (s->scrub.busy && first->number >= s->scrub.number);
 }
 
-bool clean_gives_up(const struct store *s, const struct segment *seg)
+bool clean_reclaims(const struct store *s, const struct segment *seg)
 {
     return s->clean.stage == CLEAN_GIVE_UP && s->clean.number == seg->number;
 }
@@ -91,7 +91,7 @@ void clean_kick(struct store *s)
         if (record_pos_cmp(s->log.synced, c->need) >= 0)
             clean_next(s);
         else
-            sync_fire(s); /* another sync was at work, which had begun before */
+            commit_sync(s); /* another sync was at work, which had begun before */
         return;
     }
     /* Copies on their way: what is read now would be copied twice. */
@@ -102,7 +102,7 @@ void clean_kick(struct store *s)
         return;
     if (outgrown(s)) {
         spare_trim(s); /* or the log would go on in that one */
-        log_roll(s);
+        room_roll(s);
     }
     if (s->segs.count < 2 || held(s, first))
         return;
@@ -139,10 +139,10 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
     struct record_pos at;
     int rc;
 
-    if (id == INDEX_NONE || !accepted(s, id) || place_offset(from) != offset ||
+    if (id == INDEX_NONE || !view_accepted(s, id) || place_offset(from) != offset ||
         segs_of(s, from) != segs_first(s))
         return MF_NOTFOUND;
-    uint8_t *p = record_open(s, r->size, s->clean.kept_room, &at, &rc);
+    uint8_t *p = write_open(s, r->size, s->clean.kept_room, &at, &rc);
     if (p == NULL)
         return rc;
     size_t len = r->key.len + r->head.len + r->body.len;
@@ -153,7 +153,7 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
     copy.deadline_ns = index_deadline(s->ix, id);
     copy.flags = (r->flags & (uint16_t)~STORE_BITS) | index_bits(s->ix, id);
     record_encode(p, &copy);
-    record_close(s, p, r->size);
+    write_close(s, p, r->size);
     segs_first(s)->copied = true;
     s->stats.copied_bytes += r->size;
     return 0;
@@ -284,13 +284,13 @@ static void read_start(struct store *s)
 static void lost_report(struct store *s, uint32_t id)
 {
     struct store_damage d = {.offset = place_offset(index_place(s->ix, id)),
-                             .length = record_pad(56 + entry_bytes_in(s, s->ix, id)),
+                             .length = record_pad(56 + view_entry_bytes_in(s, s->ix, id)),
                              .first_seq = index_seq(s->ix, id),
                              .last_seq = index_seq(s->ix, id),
                              .what = "the message cannot be read"};
 
     segment_name(d.file, s->clean.number);
-    (void)store_damaged(s, &d);
+    (void)damage_add(s, &d);
 }
 
 static bool readable(struct store *s, uint32_t id)
@@ -307,7 +307,7 @@ static int drop_lost(struct store *s)
 
     for (uint32_t id = index_next(s->ix, 0); id != INDEX_NONE && rc == 0;) {
         uint64_t seq = index_seq(s->ix, id);
-        if (accepted(s, id) && segs_of(s, index_place(s->ix, id)) == segs_first(s)) {
+        if (view_accepted(s, id) && segs_of(s, index_place(s->ix, id)) == segs_first(s)) {
             if (readable(s, id))
                 return MF_INVAL; /* then it is not lost, and something else is wrong */
             lost_report(s, id);
@@ -416,7 +416,7 @@ static void clean_emptied(struct store *s)
 
     /* Expired ones that are still being taken out of the index, or a removal of everything: they
      * are not lost, only not counted off yet. */
-    if (seg->live_count > 0 && (s->view.graves.count > 0 || s->purge.ix != NULL)) {
+    if (seg->live_count > 0 && (s->view.hidden_ranges.count > 0 || s->purge.ix != NULL)) {
         clean_pause(s);
         return;
     }
@@ -455,7 +455,7 @@ static void clean_told(struct store *s)
     }
     s->clean.stage = CLEAN_SYNC;
     s->clean.need = s->log.committed;
-    sync_fire(s);
+    commit_sync(s);
 }
 
 static void clean_next(struct store *s)

@@ -20,11 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RETRY_NS    (CLOCK_S / 5)
-#define BUF_KEEP    (8u << 20) /* a buffer larger than this is given back after use */
-#define RANGES_KEEP 65536
+#define RETRY_NS (CLOCK_S / 5)
 
-void waits_answer(struct mf_list *waits, int status)
+void commit_answer(struct mf_list *waits, int status)
 {
     struct mf_list *n;
 
@@ -62,9 +60,9 @@ static void commit_trailer(struct store *s)
                        .last_seq = s->log.last_seq,
                        .mark = s->log.mark,
                        .clock_ns = s->log.clock_ns};
-    /* place() kept the room, in the buffer and in the segment. */
+    /* room_place() kept the room, in the buffer and in the segment. */
     record_encode(im->buf.ptr + im->buf.len, &r);
-    image_used(s, RECORD_COMMIT_SIZE);
+    room_used(s, RECORD_COMMIT_SIZE);
     im->end = (struct record_pos){segs_current(s)->number, segs_current(s)->end};
     im->last_seq = s->log.last_seq;
 }
@@ -130,7 +128,7 @@ bool commit_bare(struct store *s)
     struct record_pos at;
     int code;
 
-    s->commit.bare = place(s, 0, true, &at, &code) != NULL;
+    s->commit.bare = room_place(s, 0, true, &at, &code) != NULL;
     if (s->commit.bare)
         commit_kick(s);
     return s->commit.bare;
@@ -280,8 +278,8 @@ static void apply_removed(struct store *s, struct range r)
         if (seq > r.last || seq > s->log.committed_seq)
             return;
         r.first = seq + 1;
-        if (index_doomed(s->ix, id))
-            entry_gone(s, id);
+        if (index_removing(s->ix, id))
+            removing_done(s, id);
     }
 }
 
@@ -296,7 +294,7 @@ static void apply_moved(struct store *s, const struct moved *m)
 
     if (id == INDEX_NONE || index_place(ix, id) != m->from || from == NULL)
         return;
-    uint64_t len = entry_bytes_in(s, ix, id);
+    uint64_t len = view_entry_bytes_in(s, ix, id);
     index_set_place(ix, id, m->to);
     if (old) {
         from->purged_count--;
@@ -333,25 +331,10 @@ static void commit_apply(struct store *s)
     for (size_t i = 0; i < im->removed.count; i++)
         apply_removed(s, im->removed.at[i]);
     for (size_t i = 0; i < im->expired.count; i++)
-        if (ranges_add(&s->view.graves, im->expired.at[i].first, im->expired.at[i].last) != 0)
+        if (ranges_add(&s->view.hidden_ranges, im->expired.at[i].first, im->expired.at[i].last) !=
+            0)
             apply_removed(s, im->expired.at[i]); /* no memory to put it off */
-    graves_dig(s);
-}
-
-static void image_reset(struct image *im)
-{
-    if (im->buf.cap > BUF_KEEP)
-        mf_buf_fini(&im->buf);
-    mf_buf_clear(&im->buf);
-    if (im->removed.cap > RANGES_KEEP)
-        ranges_fini(&im->removed);
-    if (im->expired.cap > RANGES_KEEP)
-        ranges_fini(&im->expired);
-    im->removed.count = im->expired.count = 0;
-    im->extents = im->moves = 0;
-    im->added = (struct totals){0};
-    im->new_keys = 0;
-    im->finished = im->purge = im->named = false;
+    hidden_free(s);
 }
 
 static const char *lacking(int code)
@@ -441,14 +424,14 @@ void commit_done(void *arg) /* back on the loop */
         commit_start(s); /* the disk works while we answer */
     else if (s->commit.filling.buf.len > 0 || s->commit.bare || !mf_list_empty(&s->commit.waiting))
         commit_kick(s);
-    waits_answer(&done, status);
+    commit_answer(&done, status);
     store_progress(s);
 }
 
 bool commit_barrier(struct store *s, struct store_wait *w)
 {
     if (s->commit.filling.buf.len > 0 || s->commit.bare || !mf_list_empty(&s->commit.waiting)) {
-        wait_add(s, w);
+        write_add_wait(s, w);
         commit_kick(s);
         return true;
     }
@@ -461,7 +444,7 @@ bool commit_barrier(struct store *s, struct store_wait *w)
 
 /* --- relaxed mode: a sync now and then ------------------------------------------------------ */
 
-void sync_fire(void *arg)
+void commit_sync(void *arg)
 {
     struct store *s = arg;
     struct image *im = &s->sync.image;
@@ -473,19 +456,12 @@ void sync_fire(void *arg)
     im->extents = 0;
     for (size_t i = 0; i < s->segs.count; i++) {
         struct segment *seg = s->segs.at[s->segs.head + i];
-        if (!seg->dirty || seg->file == NULL || clean_gives_up(s, seg))
+        if (!seg->dirty || seg->file == NULL || clean_reclaims(s, seg))
             continue;
-        if (im->extents == im->extent_cap) {
-            size_t cap = im->extent_cap == 0 ? 8 : 2 * im->extent_cap;
-            struct extent *p = realloc(im->extent, cap * sizeof *p);
-            if (p == NULL) {
-                whole = false; /* what is left is synced next time */
-                break;
-            }
-            im->extent = p;
-            im->extent_cap = cap;
+        if (image_extent(im, (struct extent){.file = seg->file, .number = seg->number}) != 0) {
+            whole = false; /* the next sync covers the rest */
+            break;
         }
-        im->extent[im->extents++] = (struct extent){.file = seg->file, .number = seg->number};
         seg->dirty = false;
         seg->readers++;
     }
@@ -495,7 +471,7 @@ void sync_fire(void *arg)
     loop_job_submit(s->sync.job);
 }
 
-void sync_work(void *arg)
+void commit_sync_work(void *arg)
 {
     struct image *im = arg;
 
@@ -506,7 +482,7 @@ void sync_work(void *arg)
         im->status = im->io->syncdir(im->io, &im->error);
 }
 
-void sync_done(void *arg)
+void commit_sync_done(void *arg)
 {
     struct store *s = mf_container(arg, struct store, sync.image);
 

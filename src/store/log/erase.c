@@ -70,7 +70,7 @@ static uint64_t last_place(const struct store *s, uint64_t seq, uint64_t place)
 int store_erase_ready(struct store *s, uint64_t seq)
 {
     uint32_t id;
-    int rc = removable(s, seq, &id);
+    int rc = write_check_removal(s, seq, &id);
 
     if (rc != 0)
         return rc;
@@ -99,7 +99,7 @@ int store_erase(struct store *s, uint64_t seq, struct store_wait *w)
     if ((rc = write_removal(s, &r, RECORD_ERASE_SIZE)) != 0)
         return rc;
     s->erase.spare = NULL;
-    doom(s, id);
+    removing_add(s, id);
     mf_list_push(&s->erase.filling, &x->node);
     return 0;
 }
@@ -118,7 +118,7 @@ void erase_committed(struct store *s, struct record_pos before, uint32_t before_
     }
 }
 
-int erase_take(struct store *s, const struct recovered_erase *r)
+int erase_restore(struct store *s, const struct recovered_erase *r)
 {
     struct segment *seg = segs_get(s, r->victim.segment);
 
@@ -302,7 +302,7 @@ static void erase_done(void *arg)
     store_progress(s);
 }
 
-void erase_tell_scrub(struct store *s)
+void erase_notify_scrub(struct store *s)
 {
     struct mf_list *n;
 
@@ -318,7 +318,7 @@ static void wipe_start(struct store *s)
     struct segment *first = segs_first(s);
     struct mf_list *n;
 
-    if (clean_gives_up(s, first))
+    if (clean_reclaims(s, first))
         return; /* it may hold originals; when it is gone they are, too */
     z->first = first->copied ? first->file : NULL;
     z->first_number = first->number;
@@ -337,7 +337,7 @@ static void wipe_start(struct store *s)
     z->io = s->io;
     z->stage = ERASE_WIPE;
     if (s->scrub.busy)
-        erase_tell_scrub(s);
+        erase_notify_scrub(s);
     loop_job_submit(z->job);
 }
 
@@ -366,7 +366,7 @@ static void tell(struct store *s)
     }
     s->erase.stage = ERASE_TELL;
     s->erase.wait.done = told;
-    wait_add(s, &s->erase.wait);
+    write_add_wait(s, &s->erase.wait);
 }
 
 static void take_due(struct store *s)
@@ -394,7 +394,7 @@ void erase_kick(struct store *s)
     if (s->o.sync == STORE_SYNC_NEVER)
         s->log.synced = s->log.committed; /* there is nothing to be told from: memory is not torn */
     if (record_pos_cmp(s->log.synced, z->need) < 0)
-        sync_fire(s); /* and then once more here */
+        commit_sync(s); /* and then once more here */
     else if (z->stage == ERASE_SYNC)
         tell(s);
     else

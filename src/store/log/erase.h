@@ -34,7 +34,7 @@ struct eraser {
 };
 
 void erase_kick(struct store *s);
-void erase_tell_scrub(struct store *s); /* what is being overwritten */
+void erase_notify_scrub(struct store *s); /* what is being overwritten */
 /* The group is on disk; where it began. */
 void erase_committed(struct store *s, struct record_pos before, uint32_t before_chain);
 void erase_refuse(struct store *s, int status); /* all that wait */
@@ -42,7 +42,7 @@ bool erase_pending(const struct store *s);      /* some that is on disk is not o
 /* Where a checkpoint may begin, so that the replay meets the records of all pending ones: changes
  * *at and *chain if need be; false: not now. */
 bool erase_start_of_log(const struct store *s, struct record_pos *at, uint32_t *chain);
-MF_MUSTCHECK int erase_take(struct store *s, const struct recovered_erase *r);
+MF_MUSTCHECK int erase_restore(struct store *s, const struct recovered_erase *r);
 MF_MUSTCHECK int erase_init(struct store *s);
 void erase_fini(struct store *s);
 

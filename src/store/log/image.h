@@ -2,6 +2,7 @@
 #ifndef STORE_IMAGE_H
 #define STORE_IMAGE_H
 
+#include "store/log/ranges.h"
 #include "store/log/record.h"
 
 #include "base/buf.h"
@@ -42,14 +43,6 @@ struct extent {
     uint32_t version;                   /* of its header */
     bool blank, grown, made;            /* made: with its header */
 };
-struct range {
-    uint64_t first, last;
-};
-/* Of sequences, in the order they came; a range that follows the last one is joined to it. */
-struct ranges {
-    struct range *at;
-    size_t count, cap, done; /* done: the first not worked off yet */
-};
 struct moved {
     uint64_t seq, from, to; /* places */
 };
@@ -79,5 +72,10 @@ struct image {
     int status;
     struct mf_error error;
 };
+
+MF_MUSTCHECK int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to);
+MF_MUSTCHECK int image_extent(struct image *im, struct extent x); /* adds one */
+void image_reset(struct image *im); /* empty, memory of an ordinary size is kept */
+void image_fini(struct image *im);
 
 #endif

@@ -15,6 +15,7 @@
  * no disk to fill. */
 #include "store/store_impl.h"
 
+#include "base/array.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static bool next_fits(const struct store *s, size_t n)
     return size >= n + SEGMENT_PAGE + SEGMENT_TAIL;
 }
 
-bool place_free(const struct store *s, size_t need, bool frees)
+bool room_left(const struct store *s, size_t need, bool frees)
 {
     const struct segment *now = segs_current(s);
 
@@ -185,7 +186,7 @@ bool room_for(struct store *s, size_t n, bool frees)
 {
     const struct segment *now = segs_current(s);
 
-    if (!place_free(s, n, frees) || !here_made(s))
+    if (!room_left(s, n, frees) || !here_made(s))
         return false;
     if (takes(s, now, n + (frees ? 0 : reserve(now))))
         return true;
@@ -198,20 +199,16 @@ bool room_for(struct store *s, size_t n, bool frees)
 
 /* --- taking it ------------------------------------------------------------------------------ */
 
-/* Memory for what place() may need beside the buffer: two extents (the seal's and the next), and a
- * segment.  So that a batch, whose effects are in the index already, always finds its place. */
-int place_prepare(struct store *s)
+/* Memory for what room_place() may need beside the buffer: two extents (the seal's and the next),
+ * and a segment.  So that a batch, whose effects are in the index already, always finds its place.
+ */
+int room_prepare(struct store *s)
 {
     struct image *im = &s->commit.filling;
 
-    if (im->extents + 2 > im->extent_cap) {
-        size_t cap = im->extent_cap == 0 ? 4 : 2 * im->extent_cap;
-        struct extent *p = realloc(im->extent, cap * sizeof *p);
-        if (p == NULL)
-            return MF_NOMEM;
-        im->extent = p;
-        im->extent_cap = cap;
-    }
+    if (im->extents + 2 > im->extent_cap &&
+        mf_array_reserve(&im->extent, &im->extent_cap, im->extents + 2, sizeof *im->extent) != 0)
+        return MF_NOMEM;
     if (s->segs.count > 0x3FFFF - 8)
         return MF_LIMIT; /* a place could not tell the segments apart */
     return segs_prepare(s);
@@ -232,7 +229,7 @@ static void extent_open(struct store *s)
                                                 .at = im->buf.len};
 }
 
-void image_used(struct store *s, size_t n)
+void room_used(struct store *s, size_t n)
 {
     struct image *im = &s->commit.filling;
 
@@ -261,7 +258,7 @@ static void roll(struct store *s, size_t need)
     old->end += RECORD_SEAL_SIZE;
 }
 
-uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code)
+uint8_t *room_place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code)
 {
     /* A seal before it, and what ends the group after it. */
     size_t most = RECORD_SEAL_SIZE + n + SEGMENT_TAIL;
@@ -271,7 +268,7 @@ uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int
         *code = MF_FULL;
         return NULL;
     }
-    if ((*code = place_prepare(s)) != 0)
+    if ((*code = room_prepare(s)) != 0)
         return NULL;
     if (mf_buf_reserve(&s->commit.filling.buf, most) == NULL) {
         *code = MF_NOMEM;
@@ -284,11 +281,11 @@ uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int
     return s->commit.filling.buf.ptr + s->commit.filling.buf.len;
 }
 
-bool log_roll(struct store *s)
+bool room_roll(struct store *s)
 {
     s->commit.filling.buf.failed = false;
     if (s->commit.retrying || !here_made(s) ||
-        (s->log.full ? !next_fits(s, 0) : !next_made(s, 0)) || place_prepare(s) != 0 ||
+        (s->log.full ? !next_fits(s, 0) : !next_made(s, 0)) || room_prepare(s) != 0 ||
         mf_buf_reserve(&s->commit.filling.buf, RECORD_SEAL_SIZE + SEGMENT_TAIL) == NULL)
         return false;
     roll(s, 0);
@@ -298,7 +295,7 @@ bool log_roll(struct store *s)
     return true;
 }
 
-void ahead_fini(struct store *s)
+void room_fini(struct store *s)
 {
     char name[32];
 

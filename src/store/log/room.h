@@ -35,15 +35,16 @@ void spare_fini(struct store *s);
 
 /* room.c */
 /* On a full disk: is there room? */
-bool place_free(const struct store *s, size_t need, bool frees);
-/* Would place() succeed?  On a disk that is not known to be full, a file may be made for that. */
+bool room_left(const struct store *s, size_t need, bool frees);
+/* Would room_place() succeed?  On a disk that is not known to be full, a file may be made for that.
+ */
 bool room_for(struct store *s, size_t n, bool frees);
-MF_MUSTCHECK int place_prepare(struct store *s);
+MF_MUSTCHECK int room_prepare(struct store *s);
 /* Room for n bytes of whole records in the log, in one segment: where to encode them.  NULL: *code.
- * Nothing else may be placed before image_used(). */
-uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code);
-void image_used(struct store *s, size_t n);
-bool log_roll(struct store *s); /* the log goes on in a new segment; false: not now */
-void ahead_fini(struct store *s);
+ * Nothing else may be placed before room_used(). */
+uint8_t *room_place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code);
+void room_used(struct store *s, size_t n);
+bool room_roll(struct store *s); /* the log goes on in a new segment; false: not now */
+void room_fini(struct store *s);
 
 #endif

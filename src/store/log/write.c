@@ -1,77 +1,14 @@
 /* write.c: the calls that write: each puts whole records into the group that is being filled, and
- * changes the index at once.  What is removed is doomed until the group is on disk (commit.c):
+ * changes the index at once.  What is removed is removing until the group is on disk (commit.c):
  * readers still see it, writers do not. */
 #include "store/store_impl.h"
+
+#include "base/array.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* --- images --------------------------------------------------------------------------------- */
-
-int ranges_reserve(struct ranges *r, size_t n)
-{
-    size_t cap = r->cap == 0 ? 64 : r->cap;
-
-    if (n <= r->cap - r->count)
-        return 0;
-    while (cap - r->count < n)
-        cap *= 2;
-    struct range *p = realloc(r->at, cap * sizeof *p);
-    if (p == NULL)
-        return MF_NOMEM;
-    r->at = p;
-    r->cap = cap;
-    return 0;
-}
-
-int ranges_add(struct ranges *r, uint64_t first, uint64_t last)
-{
-    if (r->count > r->done && r->at[r->count - 1].last + 1 == first) {
-        r->at[r->count - 1].last = last;
-        return 0;
-    }
-    if (ranges_reserve(r, 1) != 0)
-        return MF_NOMEM;
-    r->at[r->count++] = (struct range){first, last};
-    return 0;
-}
-
-void ranges_fini(struct ranges *r)
-{
-    free(r->at);
-    *r = (struct ranges){0};
-}
-
-static int moved_push(struct moved **at, size_t *count, size_t *cap, struct moved m)
-{
-    if (*count == *cap) {
-        size_t n = *cap == 0 ? 64 : 2 * *cap;
-        struct moved *p = realloc(*at, n * sizeof *p);
-        if (p == NULL)
-            return MF_NOMEM;
-        *at = p;
-        *cap = n;
-    }
-    (*at)[(*count)++] = m;
-    return 0;
-}
-
-int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to)
-{
-    return moved_push(&im->moved, &im->moves, &im->moved_cap, (struct moved){seq, from, to});
-}
-
-void image_fini(struct image *im)
-{
-    mf_buf_fini(&im->buf);
-    free(im->extent);
-    ranges_fini(&im->removed);
-    ranges_fini(&im->expired);
-    free(im->moved);
-    *im = (struct image){0};
-}
-
-void wait_add(struct store *s, struct store_wait *w)
+void write_add_wait(struct store *s, struct store_wait *w)
 {
     if (w == NULL || w->done == NULL)
         return;
@@ -81,7 +18,7 @@ void wait_add(struct store *s, struct store_wait *w)
 
 /* --- one record ----------------------------------------------------------------------------- */
 
-int writable(struct store *s)
+int write_check(struct store *s)
 {
     if (s->failed != 0)
         return MF_READONLY;
@@ -93,7 +30,7 @@ int writable(struct store *s)
 /* In the open batch: its place is found when the batch ends, so make sure that there will be one. A
  * removal that goes with something new may use the room kept for removals, and the batch with it: a
  * value that was let in would otherwise stand beside the one it replaces. */
-static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
+static uint8_t *open_in_batch(struct store *s, size_t size, bool frees, int *code)
 {
     size_t need = s->batch.buf.len + size + RECORD_MARK_SIZE; /* a mark may follow */
     size_t whole = need + s->batch.reserved;
@@ -107,7 +44,7 @@ static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
         *code = MF_FULL;
         return NULL;
     }
-    if ((*code = place_prepare(s)) != 0)
+    if ((*code = room_prepare(s)) != 0)
         return NULL;
     s->batch.uses_reserve |= frees;
     s->batch.buf.failed = s->commit.filling.buf.failed = false;
@@ -120,13 +57,14 @@ static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
     return p;
 }
 
-uint8_t *record_open(struct store *s, size_t size, bool frees, struct record_pos *at, int *code)
+uint8_t *write_open(struct store *s, size_t size, bool frees, struct record_pos *at, int *code)
 {
     *at = (struct record_pos){0, s->batch.buf.len};
-    return s->batch.open ? batch_open(s, size, frees, code) : place(s, size, frees, at, code);
+    return s->batch.open ? open_in_batch(s, size, frees, code)
+                         : room_place(s, size, frees, at, code);
 }
 
-void record_close(struct store *s, uint8_t *p, size_t size)
+void write_close(struct store *s, uint8_t *p, size_t size)
 {
     if (s->batch.open) {
         s->batch.last = s->batch.buf.len;
@@ -134,7 +72,7 @@ void record_close(struct store *s, uint8_t *p, size_t size)
         return;
     }
     record_set_last(p);
-    image_used(s, size);
+    room_used(s, size);
     commit_kick(s);
 }
 
@@ -142,7 +80,7 @@ void record_close(struct store *s, uint8_t *p, size_t size)
 
 int store_append_ready(struct store *s)
 {
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
@@ -155,7 +93,7 @@ int store_append_ready(struct store *s)
     return 0;
 }
 
-static int append_check(struct store *s, const struct store_append *a, size_t size)
+static int check_append(struct store *s, const struct store_append *a, size_t size)
 {
     int rc = store_append_ready(s);
 
@@ -168,14 +106,14 @@ static int append_check(struct store *s, const struct store_append *a, size_t si
 }
 
 /* No deadline may lie at or before the mark, or a replay would take it for gone. */
-static int64_t deadline_raise(const struct store *s, int64_t deadline_ns)
+static int64_t raise_deadline(const struct store *s, int64_t deadline_ns)
 {
     if (deadline_ns == 0 || deadline_ns > s->log.mark.time_ns)
         return deadline_ns < 0 ? 1 : deadline_ns;
     return s->log.mark.time_ns + 1;
 }
 
-static void append_count(struct store *s, const struct store_append *a, size_t len)
+static void count_append(struct store *s, const struct store_append *a, size_t len)
 {
     struct totals *t = &s->commit.filling.added;
 
@@ -197,10 +135,19 @@ static void append_count(struct store *s, const struct store_append *a, size_t l
     s->stats.appends++;
 }
 
-static void segment_gained(struct segment *seg, uint64_t len)
+static void count_gained(struct segment *seg, uint64_t len)
 {
     seg->live_count++;
     seg->live_bytes += len;
+}
+
+static int note_in_batch(struct open_batch *b, uint64_t seq, uint64_t offset, uint64_t where)
+{
+    if (b->msg_count == b->msg_cap &&
+        mf_array_reserve(&b->msgs, &b->msg_cap, b->msg_count + 1, sizeof *b->msgs) != 0)
+        return MF_NOMEM;
+    b->msgs[b->msg_count++] = (struct moved){seq, offset, where};
+    return 0;
 }
 
 static int append_record(struct store *s, const struct store_append *a, const struct record *r,
@@ -209,18 +156,17 @@ static int append_record(struct store *s, const struct store_append *a, const st
     struct record_pos at;
     uint32_t id;
     int rc;
-    uint8_t *p = record_open(s, size, false, &at, &rc);
+    uint8_t *p = write_open(s, size, false, &at, &rc);
 
     if (p == NULL)
         return rc;
-    /* In a batch the place is not known yet: batch_place(). */
+    /* In a batch the place is not known yet: place_batch(). */
     uint64_t where = place_make(at.segment, s->batch.open ? 0 : at.offset, len, a->flags);
-    if (s->batch.open && (rc = moved_push(&s->batch.msgs, &s->batch.msg_count, &s->batch.msg_cap,
-                                          (struct moved){r->seq, at.offset, where})) != 0)
+    if (s->batch.open && (rc = note_in_batch(&s->batch, r->seq, at.offset, where)) != 0)
         return rc;
-    if ((rc = big_add(s, r->seq, len)) == 0 &&
+    if ((rc = lengths_add(s, r->seq, len)) == 0 &&
         (rc = index_add(s->ix, r->seq, a->key, where, r->deadline_ns, &id)) != 0)
-        big_del(s, r->seq, len);
+        lengths_del(s, r->seq, len);
     if (rc != 0) {
         s->batch.msg_count -= s->batch.open;
         return rc;
@@ -228,13 +174,13 @@ static int append_record(struct store *s, const struct store_append *a, const st
     if (MF_UNLIKELY(a->flags & STORE_BITS))
         index_set_bits(s->ix, id, r->flags);
     record_encode(p, r);
-    record_close(s, p, size);
-    doomed_grew(s, id);
-    key_shown(s, id);
+    write_close(s, p, size);
+    removing_key_grew(s, id);
+    view_key_shown(s, id);
     if (MF_UNLIKELY(s->view.late.kept))
         late_added(s, id);
     if (!s->batch.open)
-        segment_gained(segs_current(s), len);
+        count_gained(segs_current(s), len);
     return 0;
 }
 
@@ -242,7 +188,7 @@ int store_append(struct store *s, struct store_append *a)
 {
     size_t len = a->key.len + a->head.len + a->body.len;
     size_t size = record_message_size(a->key.len, a->head.len, a->body.len);
-    int rc = append_check(s, a, size);
+    int rc = check_append(s, a, size);
 
     if (rc != 0)
         return rc;
@@ -250,7 +196,7 @@ int store_append(struct store *s, struct store_append *a)
                        .flags = a->flags,
                        .seq = s->log.last_seq + 1,
                        .ts_ns = a->ts_ns,
-                       .deadline_ns = deadline_raise(s, a->deadline_ns),
+                       .deadline_ns = raise_deadline(s, a->deadline_ns),
                        .key = a->key,
                        .head = a->head,
                        .body = a->body};
@@ -261,14 +207,14 @@ int store_append(struct store *s, struct store_append *a)
         return rc;
     }
     a->seq = r.seq;
-    append_count(s, a, len);
-    wait_add(s, &a->wait);
+    count_append(s, a, len);
+    write_add_wait(s, &a->wait);
     return 0;
 }
 
 /* --- remove, re-deadline -------------------------------------------------------------------- */
 
-static int removal_note(struct ranges *noted, const struct record *r)
+static int note_removal(struct ranges *noted, const struct record *r)
 {
     int rc = 0;
 
@@ -289,8 +235,8 @@ int write_removal(struct store *s, const struct record *r, size_t size)
     int rc;
 
     s->batch.reserved -= size < spare ? size : spare; /* this is what it was kept for */
-    uint8_t *p = record_open(s, size, true, &at, &rc);
-    if (p == NULL || (rc = removal_note(noted, r)) != 0) {
+    uint8_t *p = write_open(s, size, true, &at, &rc);
+    if (p == NULL || (rc = note_removal(noted, r)) != 0) {
         noted->count = count; /* and the last one as it was, should it have grown */
         if (count > 0)
             noted->at[count - 1].last = last;
@@ -298,39 +244,39 @@ int write_removal(struct store *s, const struct record *r, size_t size)
         return rc;
     }
     record_encode(p, r);
-    record_close(s, p, size);
+    write_close(s, p, size);
     return 0;
 }
 
-int removable(struct store *s, uint64_t seq, uint32_t *id)
+int write_check_removal(struct store *s, uint64_t seq, uint32_t *id)
 {
-    int rc = writable(s);
+    int rc = write_check(s);
 
     *id = index_find(s->ix, seq);
-    return rc == 0 && (*id == INDEX_NONE || !accepted(s, *id)) ? MF_NOTFOUND : rc;
+    return rc == 0 && (*id == INDEX_NONE || !view_accepted(s, *id)) ? MF_NOTFOUND : rc;
 }
 
 int store_remove(struct store *s, uint64_t seq, struct store_wait *w)
 {
     struct record r = {.type = RECORD_REMOVE, .seq = seq};
     uint32_t id;
-    int rc = removable(s, seq, &id);
+    int rc = write_check_removal(s, seq, &id);
 
     if (rc != 0 || (rc = write_removal(s, &r, RECORD_REMOVE_SIZE)) != 0)
         return rc;
-    doom(s, id);
-    wait_add(s, w);
+    removing_add(s, id);
+    write_add_wait(s, w);
     return 0;
 }
 
-static void doom_range(struct store *s, uint64_t first, uint64_t last)
+static void remove_range(struct store *s, uint64_t first, uint64_t last)
 {
     for (uint32_t id = index_next(s->ix, first); id != INDEX_NONE;) {
         uint64_t seq = index_seq(s->ix, id);
         if (seq > last)
             return;
-        if (accepted(s, id))
-            doom(s, id);
+        if (view_accepted(s, id))
+            removing_add(s, id);
         id = seq == UINT64_MAX ? INDEX_NONE : index_next(s->ix, seq + 1);
     }
 }
@@ -338,7 +284,7 @@ static void doom_range(struct store *s, uint64_t first, uint64_t last)
 int store_remove_range(struct store *s, uint64_t first, uint64_t last, struct store_wait *w)
 {
     struct record r = {.type = RECORD_RANGE, .seq = first, .seq_last = last};
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
@@ -352,10 +298,10 @@ int store_remove_range(struct store *s, uint64_t first, uint64_t last, struct st
     if (fresh != NULL)
         purge_begin(s, fresh, last);
     else
-        doom_range(s, first, last);
+        remove_range(s, first, last);
     if (last > s->log.last_seq)
         s->log.last_seq = last;
-    wait_add(s, w);
+    write_add_wait(s, w);
     return 0;
 }
 
@@ -366,8 +312,8 @@ static int remove_some(struct store *s, const uint64_t *seqs, size_t n)
 
     for (size_t i = 0; i < n && rc == 0; i++) {
         uint32_t id = index_find(s->ix, seqs[i]);
-        if (id != INDEX_NONE && accepted(s, id))
-            doom(s, id);
+        if (id != INDEX_NONE && view_accepted(s, id))
+            removing_add(s, id);
     }
     return rc;
 }
@@ -375,7 +321,7 @@ static int remove_some(struct store *s, const uint64_t *seqs, size_t n)
 int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct store_wait *w)
 {
     bool own = !s->batch.open && n > RECORD_SET_MAX;
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
@@ -395,7 +341,7 @@ int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct sto
     }
     if (rc != 0)
         return rc;
-    wait_add(s, w);
+    write_add_wait(s, w);
     if (n == 0)
         commit_kick(s);
     return 0;
@@ -416,7 +362,7 @@ static bool ends_sooner(int64_t before_ns, int64_t after_ns)
     return after_ns != 0 && (before_ns == 0 || after_ns < before_ns);
 }
 
-static int deadline_write(struct store *s, uint32_t id, const struct record *r)
+static int write_deadline(struct store *s, uint32_t id, const struct record *r)
 {
     uint32_t needs = s->log.needs;
     struct record_pos at;
@@ -425,13 +371,13 @@ static int deadline_write(struct store *s, uint32_t id, const struct record *r)
     if (r->flags != 0)
         s->log.needs = SEGMENT_BITS; /* a segment that may hold it: room.c */
     bool frees = ends_sooner(index_deadline(s->ix, id), r->deadline_ns);
-    uint8_t *p = record_open(s, RECORD_DEADLINE_SIZE, frees, &at, &rc);
+    uint8_t *p = write_open(s, RECORD_DEADLINE_SIZE, frees, &at, &rc);
     if (p == NULL || (rc = index_set_deadline(s->ix, id, r->deadline_ns)) != 0) {
         s->log.needs = needs;
         return rc;
     }
     record_encode(p, r);
-    record_close(s, p, RECORD_DEADLINE_SIZE);
+    write_close(s, p, RECORD_DEADLINE_SIZE);
     return 0;
 }
 
@@ -440,26 +386,26 @@ int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, uint1
 {
     struct record r = {.type = RECORD_DEADLINE,
                        .seq = seq,
-                       .deadline_ns = deadline_raise(s, deadline_ns),
+                       .deadline_ns = raise_deadline(s, deadline_ns),
                        .flags = flags};
     uint32_t id = index_find(s->ix, seq);
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
     if ((flags & ~STORE_BITS) != 0 || (deadline_ns != 0 && (flags & STORE_INFINITE) != 0))
         return MF_INVAL;
-    if (id == INDEX_NONE || !accepted(s, id) || overdue(s, s->ix, id))
+    if (id == INDEX_NONE || !view_accepted(s, id) || view_overdue(s, s->ix, id))
         return MF_NOTFOUND; /* past its deadline it is gone, swept or not: nothing brings it back */
-    struct totals before = entry_totals(s, id);
-    if ((rc = deadline_write(s, id, &r)) != 0)
+    struct totals before = view_entry_totals(s, id);
+    if ((rc = write_deadline(s, id, &r)) != 0)
         return rc;
     index_set_bits(s->ix, id, flags);
     totals_sub(counted_in(s, seq), before);
-    totals_add(counted_in(s, seq), entry_totals(s, id));
+    totals_add(counted_in(s, seq), view_entry_totals(s, id));
     if (s->view.late.kept)
         late_moved(s, id);
-    wait_add(s, w);
+    write_add_wait(s, w);
     return 0;
 }
 
@@ -478,7 +424,7 @@ int store_reserve(struct store *s, size_t removals)
 {
     size_t more = removals * RECORD_RANGE_SIZE, before = s->batch.reserved;
     bool frees = s->batch.uses_reserve;
-    int rc = writable(s);
+    int rc = write_check(s);
 
     assert(s->batch.open && more >= removals);
     if (rc != 0)
@@ -487,7 +433,7 @@ int store_reserve(struct store *s, size_t removals)
     /* Notes of what was reserved before may still be to come. */
     if (ranges_reserve(&s->commit.filling.removed, s->batch.reserved / RECORD_REMOVE_SIZE) != 0)
         rc = MF_NOMEM;
-    else if (batch_open(s, 0, true, &rc) != NULL)
+    else if (open_in_batch(s, 0, true, &rc) != NULL)
         rc = 0;
     s->batch.uses_reserve = frees; /* only if it comes to that */
     if (rc != 0)
@@ -496,7 +442,7 @@ int store_reserve(struct store *s, size_t removals)
     return rc;
 }
 
-static void batch_place(struct store *s, struct record_pos at)
+static void place_batch(struct store *s, struct record_pos at)
 {
     for (size_t i = 0; i < s->batch.msg_count; i++) {
         const struct moved *m = &s->batch.msgs[i];
@@ -504,7 +450,7 @@ static void batch_place(struct store *s, struct record_pos at)
         uint64_t where =
             place_make(at.segment, at.offset + m->from, place_len(m->to), place_flags(m->to));
         index_set_place(s->ix, id, where);
-        segment_gained(segs_current(s), entry_bytes_in(s, s->ix, id));
+        count_gained(segs_current(s), view_entry_bytes_in(s, s->ix, id));
     }
 }
 
@@ -515,36 +461,36 @@ int store_end(struct store *s, struct store_wait *w)
 
     assert(s->batch.open);
     s->batch.open = false;
-    if ((rc = writable(s)) != 0)
+    if ((rc = write_check(s)) != 0)
         return rc; /* nothing was put into it */
     if (s->batch.buf.len > 0) {
         record_set_last(s->batch.buf.ptr + s->batch.last);
-        uint8_t *p = place(s, s->batch.buf.len, s->batch.uses_reserve, &at, &rc);
-        assert(p != NULL); /* batch_open() made sure */
+        uint8_t *p = room_place(s, s->batch.buf.len, s->batch.uses_reserve, &at, &rc);
+        assert(p != NULL); /* open_in_batch() made sure */
         memcpy(p, s->batch.buf.ptr, s->batch.buf.len);
-        image_used(s, s->batch.buf.len);
-        batch_place(s, at);
-        blob_settle(s, at.segment);
+        room_used(s, s->batch.buf.len);
+        place_batch(s, at);
+        blob_place(s, at.segment);
         s->stats.batches++;
     }
     mf_buf_clear(&s->batch.buf);
-    wait_add(s, w);
+    write_add_wait(s, w);
     commit_kick(s);
     return 0;
 }
 
 bool store_settle(struct store *s, struct store_wait *w)
 {
-    return writable(s) == 0 && commit_barrier(s, w);
+    return write_check(s) == 0 && commit_barrier(s, w);
 }
 
 int store_barrier(struct store *s, struct store_wait *w)
 {
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
-    wait_add(s, w);
+    write_add_wait(s, w);
     commit_kick(s);
     return 0;
 }

@@ -31,8 +31,8 @@ MF_MUSTCHECK int checkpoint_decode_head(const uint8_t src[CHECKPOINT_HEADER],
                                         struct checkpoint_head *h);
 
 /* Appends one block to dst, which will lie at `offset` of the file: up to max entries (and 1 MiB)
- * from *from_seq on, moving it on; doomed entries are left out.  False: there was nothing more (dst
- * unchanged).  h->messages is raised, h->bits set if one has any.  Out of memory shows in
+ * from *from_seq on, moving it on; removing entries are left out.  False: there was nothing more
+ * (dst unchanged).  h->messages is raised, h->bits set if one has any.  Out of memory shows in
  * mf_buf_failed(). */
 bool checkpoint_messages(const struct index *ix, uint64_t *from_seq, size_t max, uint64_t offset,
                          struct mf_buf *dst, struct checkpoint_head *h);

@@ -77,7 +77,7 @@ static uint32_t next_live(const struct index *ix, uint64_t seq)
 {
     uint32_t id = index_next(ix, seq);
 
-    while (id != INDEX_NONE && index_doomed(ix, id))
+    while (id != INDEX_NONE && index_removing(ix, id))
         id = index_next(ix, index_seq(ix, id) + 1);
     return id;
 }

@@ -41,7 +41,7 @@ static void check_start(struct store *s)
     check_fill(s);
 }
 
-void check_kick(struct store *s)
+void checkpoint_kick(struct store *s)
 {
     struct checkpointer *c = &s->check;
     uint64_t enough = c->last_bytes > LOG_BYTES ? c->last_bytes : LOG_BYTES;
@@ -58,14 +58,14 @@ void check_kick(struct store *s)
 
 int store_checkpoint(struct store *s, struct store_wait *w)
 {
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
     if (w == NULL || w->done == NULL)
         return MF_INVAL; /* somebody must want it */
     mf_list_push(&s->check.next_waits, &w->node);
-    check_kick(s);
+    checkpoint_kick(s);
     return 0;
 }
 
@@ -112,7 +112,7 @@ static void check_end(struct store *s, int status)
     } else {
         log_warn("store %s: no checkpoint this time: %s", s->name, c->error.text);
     }
-    waits_answer(&done, status);
+    commit_answer(&done, status);
     store_progress(s);
 }
 
@@ -158,7 +158,7 @@ static int collect_dirty(struct store *s)
 
     for (size_t i = 0; i < s->segs.count; i++) {
         struct segment *seg = s->segs.at[s->segs.head + i];
-        if (!seg->dirty || seg->file == NULL || clean_gives_up(s, seg))
+        if (!seg->dirty || seg->file == NULL || clean_reclaims(s, seg))
             continue;
         if (c->dirties == c->dirty_cap) {
             size_t cap = c->dirty_cap == 0 ? 16 : 2 * c->dirty_cap;
@@ -254,7 +254,7 @@ static void check_fill(struct store *s)
     loop_job_submit(c->write_job);
 }
 
-int check_init(struct store *s)
+int checkpoint_init(struct store *s)
 {
     mf_list_init(&s->check.waits);
     mf_list_init(&s->check.next_waits);
@@ -265,7 +265,7 @@ int check_init(struct store *s)
     return s->check.write_job == NULL || s->check.finish_job == NULL ? MF_NOMEM : 0;
 }
 
-void check_fini(struct store *s)
+void checkpoint_fini(struct store *s)
 {
     loop_job_free(s->check.write_job);
     loop_job_free(s->check.finish_job);

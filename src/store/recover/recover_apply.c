@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-int pass_begin(struct recover *r)
+int recover_pass_begin(struct recover *r)
 {
     struct pass *p = &r->pass;
 
@@ -28,7 +28,7 @@ static void blob_free(struct rblob *b)
     free(b);
 }
 
-void pass_fini(struct pass *p)
+void recover_pass_fini(struct pass *p)
 {
     struct table_node *n;
     size_t start = 0;
@@ -72,9 +72,9 @@ static struct rblob *blob_get(struct pass *p, struct mf_slice name)
     return b;
 }
 
-/* The bytes are borrowed until pass_own_blobs(). */
-int pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes, uint64_t segment,
-              bool deleted)
+/* The bytes are borrowed until recover_pass_own_blobs(). */
+int recover_pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes, uint64_t segment,
+                      bool deleted)
 {
     struct rblob *b = blob_get(p, name);
 
@@ -91,7 +91,7 @@ int pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes, uint6
     return 0;
 }
 
-int pass_own_blobs(struct pass *p)
+int recover_pass_own_blobs(struct pass *p)
 {
     struct mf_list *n;
 
@@ -138,7 +138,7 @@ static void apply_deadline(struct pass *p, const struct record *rec)
         index_load_deadline(p->ix, rec->seq, rec->deadline_ns, rec->flags);
 }
 
-int erases_add(struct erases *e, const struct erase *x)
+int recover_erases_add(struct erases *e, const struct erase *x)
 {
     if (e->count == e->cap) {
         size_t cap = e->cap == 0 ? 16 : 2 * e->cap;
@@ -157,7 +157,7 @@ static int apply_erase(struct pass *p, uint64_t segment, uint64_t at, const stru
     struct erase x = {rec->seq, {segment, at}, rec->victim};
 
     index_load_del(p->ix, rec->seq, rec->seq);
-    return erases_add(&p->erased, &x);
+    return recover_erases_add(&p->erased, &x);
 }
 
 static int apply(struct pass *p, uint64_t segment, uint64_t at, const struct record *rec)
@@ -190,12 +190,12 @@ static int apply(struct pass *p, uint64_t segment, uint64_t at, const struct rec
         raise_mark(p, rec->mark);
         return 0;
     default: /* RECORD_BLOB */
-        return pass_blob(p, rec->key, rec->body, segment, rec->deleted);
+        return recover_pass_blob(p, rec->key, rec->body, segment, rec->deleted);
     }
 }
 
 /* Names what the damage before this record may have cost: up to lost_to. */
-void pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to)
+void recover_pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to)
 {
     for (; p->open < p->damage.count; p->open++) {
         struct store_damage *d = &p->damage.at[p->open];
@@ -211,7 +211,7 @@ void pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to)
 static void apply_commit(struct pass *p, const struct seg *s, struct record_pos end,
                          const struct record *rec)
 {
-    pass_seen(p, rec->last_seq, rec->last_seq);
+    recover_pass_seen(p, rec->last_seq, rec->last_seq);
     if (rec->last_seq > p->last_seq)
         p->last_seq = rec->last_seq;
     if (rec->clock_ns > p->clock_ns)
@@ -248,7 +248,7 @@ static int batch_push(struct recover *r, uint64_t at)
     return 0;
 }
 
-int pass_batch(struct recover *r, const struct seg *s, const struct scan *sc)
+int recover_pass_batch(struct recover *r, const struct seg *s, const struct scan *sc)
 {
     struct pass *p = &r->pass;
     struct record rec;
@@ -273,8 +273,8 @@ static void cut_here(struct pass *p, struct record_pos end, const struct record 
     p->cut_type = rec->type;
 }
 
-int pass_record(struct recover *r, const struct seg *s, const struct scan *sc, uint64_t at,
-                const struct record *rec, bool hollow)
+int recover_pass_record(struct recover *r, const struct seg *s, const struct scan *sc, uint64_t at,
+                        const struct record *rec, bool hollow)
 {
     struct pass *p = &r->pass;
     struct record_pos end = {s->number, at + rec->size};
@@ -291,12 +291,12 @@ int pass_record(struct recover *r, const struct seg *s, const struct scan *sc, u
     }
     p->tied = false;
     if (rec->type == RECORD_MESSAGE)
-        pass_seen(p, rec->seq, rec->seq - 1);
+        recover_pass_seen(p, rec->seq, rec->seq - 1);
     if (!rec->last || p->batched > 0) {
         int rc = batch_push(r, hollow ? at | HOLLOW : at);
         if (rc != 0 || !rec->last)
             return rc;
-        rc = pass_batch(r, s, sc);
+        rc = recover_pass_batch(r, s, sc);
         if (rc != 0)
             return rc;
     } else if (!hollow && apply(p, s->number, at, rec) != 0) {

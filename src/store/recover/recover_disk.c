@@ -85,11 +85,11 @@ static int sync_log(struct recover *r)
         from = to;
     if (from < r->pass.first)
         from = r->pass.first;
-    for (i = files_at(r, from); i < r->segs && r->seg[i].number <= to && rc == 0; i++)
+    for (i = recover_files_at(r, from); i < r->segs && r->seg[i].number <= to && rc == 0; i++)
         rc = sync_one(r, &r->seg[i], false);
     /* Only now may a commit say so. */
     if (rc == 0 && r->seal)
-        rc = sync_one(r, &r->seg[files_at(r, to)], true);
+        rc = sync_one(r, &r->seg[recover_files_at(r, to)], true);
     return rc;
 }
 
@@ -98,7 +98,7 @@ static int sync_log(struct recover *r)
 static int wipe_rest(struct recover *r)
 {
     const struct pass *p = &r->pass;
-    size_t i = files_at(r, p->cut.segment);
+    size_t i = recover_files_at(r, p->cut.segment);
     struct store_file *f;
     char name[32];
     bool changed = false;
@@ -178,7 +178,7 @@ static int drop_segments(struct recover *r, bool *changed)
     return 0;
 }
 
-int end_disk(struct recover *r)
+int recover_end_disk(struct recover *r)
 {
     bool changed = false;
     int rc = r->id_known ? sync_log(r) : 0;

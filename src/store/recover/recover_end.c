@@ -21,8 +21,8 @@ static void settle_kept(struct recover *r)
     uint64_t number = r->end.segment;
     size_t i;
 
-    r->first_kept = files_at(r, r->pass.first);
-    i = files_at(r, number + 1);
+    r->first_kept = recover_files_at(r, r->pass.first);
+    i = recover_files_at(r, number + 1);
     while (i < r->segs && r->seg[i].number == number + 1 && prepared(&r->seg[i])) {
         number++;
         i++;
@@ -48,7 +48,7 @@ static bool settle_before(struct recover *r, size_t i, const struct seg *s)
  */
 static bool id_stays(const struct recover *r)
 {
-    for (size_t i = files_at(r, r->pass.first); i < r->segs; i++)
+    for (size_t i = recover_files_at(r, r->pass.first); i < r->segs; i++)
         if (r->seg[i].number <= r->pass.cut.segment && r->seg[i].state <= SEG_HALF)
             return true;
     return r->checkpoint;
@@ -66,7 +66,7 @@ static void settle_seal(struct recover *r, const struct seg *s)
 static void settle_end(struct recover *r)
 {
     struct pass *p = &r->pass;
-    size_t i = files_at(r, p->cut.segment);
+    size_t i = recover_files_at(r, p->cut.segment);
     const struct seg *s = i < r->segs && r->seg[i].number == p->cut.segment ? &r->seg[i] : NULL;
 
     /* A commit names the first segment before the file below it goes: what is missing from there on
@@ -93,7 +93,7 @@ static int settle_knot(struct recover *r)
 {
     struct pass *p = &r->pass;
     uint64_t number = r->end.segment + 1;
-    size_t i = files_at(r, number);
+    size_t i = recover_files_at(r, number);
     bool there = i < r->segs && r->seg[i].number == number;
     bool told = !r->seal && p->damage.count > 0 && record_pos_cmp(p->synced, p->counted) > 0;
 
@@ -163,7 +163,7 @@ static void count_kept(void *arg, uint64_t seq, uint64_t place)
     r->sum.flagged[1] += place_flags(place) >> 1;
     r->sum.long_ones += place_len(place) == PLACE_LEN_MAX;
     if (number < r->pass.first || i >= r->segs || r->seg[i].number != number)
-        i = files_at(r, number);
+        i = recover_files_at(r, number);
     if (number < r->pass.first || i >= r->segs || r->seg[i].number != number) {
         count_stray(&r->strays, number, seq);
         return;
@@ -178,7 +178,7 @@ static void count_kept(void *arg, uint64_t seq, uint64_t place)
     }
 }
 
-int end_index(struct recover *r)
+int recover_end_index(struct recover *r)
 {
     struct pass *p = &r->pass;
 
@@ -218,10 +218,10 @@ static int damage_heads(struct recover *r, struct damages *d)
         if (seg_unsynced(r, s))
             continue;
         if (s->state == SEG_HALF)
-            rc = seg_damage(r, d, s->number, s->bad_at, SEGMENT_HEADER,
-                            "one copy of the header is damaged");
+            rc = recover_seg_damage(r, d, s->number, s->bad_at, SEGMENT_HEADER,
+                                    "one copy of the header is damaged");
         else if (s->state == SEG_BLIND)
-            rc = seg_damage(r, d, s->number, 0, SEGMENT_PAGE, "the header is damaged");
+            rc = recover_seg_damage(r, d, s->number, 0, SEGMENT_PAGE, "the header is damaged");
         if (rc != 0)
             return rc;
     }
@@ -243,8 +243,8 @@ static int damage_sizes(struct recover *r, struct damages *d)
             k++;
         if (k < d->count)
             continue; /* a stretch that covers it */
-        int rc = seg_damage(r, d, s->number, s->bytes, s->size - s->bytes,
-                            "the file is shorter than it was");
+        int rc = recover_seg_damage(r, d, s->number, s->bytes, s->size - s->bytes,
+                                    "the file is shorter than it was");
         if (rc != 0)
             return rc;
         name_seqs(d, s->lost_first, s->lost_last);
@@ -260,12 +260,13 @@ static int damage_before(struct recover *r, struct damages *d)
     if (start > number && start - number > NAMED_MAX + r->kept)
         number = start - NAMED_MAX - r->kept;
     for (; number < start; number++) {
-        size_t i = files_at(r, number);
+        size_t i = recover_files_at(r, number);
         bool there = i < r->segs && r->seg[i].number == number;
         if (there && seg_readable(&r->seg[i]))
             continue;
-        int rc = there ? seg_damage(r, d, number, 0, r->seg[i].size, "the segment is not the log's")
-                       : seg_damage(r, d, number, 0, 0, "the segment is missing");
+        int rc = there ? recover_seg_damage(r, d, number, 0, r->seg[i].size,
+                                            "the segment is not the log's")
+                       : recover_seg_damage(r, d, number, 0, 0, "the segment is missing");
         if (rc != 0)
             return rc;
     }
@@ -284,7 +285,7 @@ static int damage_strays(struct recover *r, struct damages *d)
         while (k < d->count && (d->at[k].length != 0 || strcmp(d->at[k].file, name) != 0))
             k++;
         if (k == d->count) {
-            int rc = seg_damage(r, d, st->number, 0, 0, "the segment is missing");
+            int rc = recover_seg_damage(r, d, st->number, 0, 0, "the segment is missing");
             if (rc != 0)
                 return rc;
         }
@@ -318,14 +319,15 @@ static int damage_aside(struct recover *r, struct damages *d)
         int rc = 0;
         if (r->id_known && i >= r->first_kept && i < r->first_kept + r->kept)
             continue;
-        if (s->state == SEG_BLIND && beyond && (rc = seg_blank(r, s, &blank)) != 0)
+        if (s->state == SEG_BLIND && beyond && (rc = recover_seg_blank(r, s, &blank)) != 0)
             return rc;
         const char *what = wrong_with(r, s, beyond, blank);
         if (what == NULL)
             continue;
         s->aside = true;
         bool cut = s->bytes < s->size && s->state != SEG_FOREIGN;
-        rc = seg_damage(r, d, s->number, cut ? s->bytes : 0, s->size - (cut ? s->bytes : 0), what);
+        rc = recover_seg_damage(r, d, s->number, cut ? s->bytes : 0, s->size - (cut ? s->bytes : 0),
+                                what);
         if (rc != 0)
             return rc;
     }
@@ -342,7 +344,7 @@ static int all_damage(struct recover *r, struct damages *d)
         rc = damage_before(r, d);
     for (size_t i = 0; i < r->pass.damage.count && rc == 0; i++) {
         const struct store_damage *from = &r->pass.damage.at[i];
-        rc = files_damage(r, d, from->file, from->offset, from->length, from->what);
+        rc = recover_files_damage(r, d, from->file, from->offset, from->length, from->what);
         if (rc == 0)
             name_seqs(d, from->first_seq, from->last_seq);
     }
@@ -385,7 +387,7 @@ static void blob_count(struct recover *r, struct rblob *b)
 {
     if (b->segment == 0)
         b->segment = r->first_kept < r->segs ? r->seg[r->first_kept].number : r->end.segment;
-    size_t i = files_at(r, b->segment);
+    size_t i = recover_files_at(r, b->segment);
     if (i < r->segs && r->seg[i].number == b->segment)
         r->seg[i].blobs++;
 }
@@ -433,7 +435,7 @@ static int take_blobs(struct recover *r, struct recovery *out)
 static void name_torn(const struct recover *r, struct store_damage *out)
 {
     struct record_pos at = r->pass.torn_at;
-    size_t i = files_at(r, at.segment);
+    size_t i = recover_files_at(r, at.segment);
     const struct seg *s = i < r->segs && r->seg[i].number == at.segment ? &r->seg[i] : NULL;
 
     segment_name(out->file, at.segment);
@@ -455,7 +457,7 @@ static int take_erased(struct recover *r, struct recovery *out)
     return 0;
 }
 
-int end_result(struct recover *r, struct recovery *out)
+int recover_end_result(struct recover *r, struct recovery *out)
 {
     struct pass *p = &r->pass;
     struct damages d;

@@ -35,8 +35,8 @@ bool segment_number(const char *name, uint64_t *number)
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
-int files_damage(struct recover *r, struct damages *d, const char *file, uint64_t offset,
-                 uint64_t length, const char *what)
+int recover_files_damage(struct recover *r, struct damages *d, const char *file, uint64_t offset,
+                         uint64_t length, const char *what)
 {
     if (d->count == d->cap) {
         size_t cap = d->cap == 0 ? 8 : d->cap * 2;
@@ -52,13 +52,13 @@ int files_damage(struct recover *r, struct damages *d, const char *file, uint64_
     return 0;
 }
 
-int seg_damage(struct recover *r, struct damages *d, uint64_t number, uint64_t offset,
-               uint64_t length, const char *what)
+int recover_seg_damage(struct recover *r, struct damages *d, uint64_t number, uint64_t offset,
+                       uint64_t length, const char *what)
 {
     char name[32];
 
     segment_name(name, number);
-    return files_damage(r, d, name, offset, length, what);
+    return recover_files_damage(r, d, name, offset, length, what);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -93,7 +93,7 @@ static int by_number(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-int files_list(struct recover *r)
+int recover_files_list(struct recover *r)
 {
     int rc = r->io->list(r->io, visit_name, r, r->e);
 
@@ -104,7 +104,7 @@ int files_list(struct recover *r)
     return rc;
 }
 
-size_t files_at(const struct recover *r, uint64_t number)
+size_t recover_files_at(const struct recover *r, uint64_t number)
 {
     size_t low = 0, high = r->segs;
 
@@ -162,7 +162,7 @@ static int read_head(struct recover *r, struct seg *s, struct store_file *f, con
     return 0;
 }
 
-int files_heads(struct recover *r)
+int recover_files_heads(struct recover *r)
 {
     char name[32];
 
@@ -212,7 +212,7 @@ static void choose_id(struct recover *r)
     }
 }
 
-void files_owner(struct recover *r)
+void recover_files_owner(struct recover *r)
 {
     choose_id(r);
     for (size_t i = 0; i < r->segs; i++) {
@@ -225,7 +225,7 @@ void files_owner(struct recover *r)
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-int seg_open(struct recover *r, const struct seg *s, struct seg_bytes *out)
+int recover_seg_open(struct recover *r, const struct seg *s, struct seg_bytes *out)
 {
     struct store_file *f;
     char name[32];
@@ -252,7 +252,7 @@ int seg_open(struct recover *r, const struct seg *s, struct seg_bytes *out)
     return rc;
 }
 
-void seg_close(struct recover *r, struct seg_bytes *b)
+void recover_seg_close(struct recover *r, struct seg_bytes *b)
 {
     if (b->mapped)
         r->io->unmap(r->io, b->base, b->size);
@@ -262,17 +262,17 @@ void seg_close(struct recover *r, struct seg_bytes *b)
 }
 
 /* Only zeros?  A file that was made and not written yet is. */
-int seg_blank(struct recover *r, const struct seg *s, bool *blank)
+int recover_seg_blank(struct recover *r, const struct seg *s, bool *blank)
 {
     struct seg_bytes b;
     uint64_t i = 0;
-    int rc = seg_open(r, s, &b);
+    int rc = recover_seg_open(r, s, &b);
 
     if (rc != 0)
         return rc;
     while (i < b.size && b.base[i] == 0)
         i++;
     *blank = i == b.size;
-    seg_close(r, &b);
+    recover_seg_close(r, &b);
     return 0;
 }

@@ -32,7 +32,7 @@ struct seg {
     uint32_t version; /* 0: no good header */
     bool headed;      /* id is from a good header */
     uint8_t id[STORE_ID];
-    bool looked; /* seg_look() was here: */
+    bool looked; /* recover_seg_look() was here: */
     bool any;    /* it holds valid records */
     uint64_t end;
     uint64_t live_count, live_bytes, blobs;
@@ -138,25 +138,25 @@ struct recover {
 };
 
 /* recover_files.c */
-MF_MUSTCHECK int files_list(struct recover *r);
-MF_MUSTCHECK int files_heads(struct recover *r);           /* MF_UNSUPPORTED: a greater version */
-void files_owner(struct recover *r);                       /* settles id, state and key of all */
-size_t files_at(const struct recover *r, uint64_t number); /* the first at or after */
+MF_MUSTCHECK int recover_files_list(struct recover *r);
+MF_MUSTCHECK int recover_files_heads(struct recover *r); /* MF_UNSUPPORTED: a greater version */
+void recover_files_owner(struct recover *r);             /* settles id, state and key of all */
+size_t recover_files_at(const struct recover *r, uint64_t number); /* the first at or after */
 struct seg_bytes {
     const uint8_t *base;
     uint64_t size;
     bool mapped;
 };
-MF_MUSTCHECK int seg_open(struct recover *r, const struct seg *s, struct seg_bytes *out);
-void seg_close(struct recover *r, struct seg_bytes *b);
-MF_MUSTCHECK int seg_blank(struct recover *r, const struct seg *s, bool *blank);
-MF_MUSTCHECK int files_damage(struct recover *r, struct damages *d, const char *file,
-                              uint64_t offset, uint64_t length, const char *what);
-MF_MUSTCHECK int seg_damage(struct recover *r, struct damages *d, uint64_t number, uint64_t offset,
-                            uint64_t length, const char *what);
+MF_MUSTCHECK int recover_seg_open(struct recover *r, const struct seg *s, struct seg_bytes *out);
+void recover_seg_close(struct recover *r, struct seg_bytes *b);
+MF_MUSTCHECK int recover_seg_blank(struct recover *r, const struct seg *s, bool *blank);
+MF_MUSTCHECK int recover_files_damage(struct recover *r, struct damages *d, const char *file,
+                                      uint64_t offset, uint64_t length, const char *what);
+MF_MUSTCHECK int recover_seg_damage(struct recover *r, struct damages *d, uint64_t number,
+                                    uint64_t offset, uint64_t length, const char *what);
 
 /* recover_log.c: reads on from a place to the end of the log. */
-MF_MUSTCHECK int log_walk(struct recover *r, uint64_t number, uint64_t offset);
+MF_MUSTCHECK int recover_log_walk(struct recover *r, uint64_t number, uint64_t offset);
 /* What a segment says of the log, whatever comes before it: synced, group. */
 struct seg_facts {
     struct record_pos synced;
@@ -165,20 +165,21 @@ struct seg_facts {
     struct erases *erases; /* those before the seal are added here; NULL: not wanted */
     bool nomem;            /* not all of them were */
 };
-MF_MUSTCHECK int seg_look(struct recover *r, size_t i, struct seg_facts *out);
+MF_MUSTCHECK int recover_seg_look(struct recover *r, size_t i, struct seg_facts *out);
 
 /* recover_apply.c */
-MF_MUSTCHECK int pass_begin(struct recover *r);
-void pass_fini(struct pass *p);
-MF_MUSTCHECK int pass_record(struct recover *r, const struct seg *s, const struct scan *at_end,
-                             uint64_t at, const struct record *rec, bool hollow);
-MF_MUSTCHECK int erases_add(struct erases *e, const struct erase *x);
+MF_MUSTCHECK int recover_pass_begin(struct recover *r);
+void recover_pass_fini(struct pass *p);
+MF_MUSTCHECK int recover_pass_record(struct recover *r, const struct seg *s,
+                                     const struct scan *at_end, uint64_t at,
+                                     const struct record *rec, bool hollow);
+MF_MUSTCHECK int recover_erases_add(struct erases *e, const struct erase *x);
 /* The open batch lost its end to damage: what is left of it counts. */
-MF_MUSTCHECK int pass_batch(struct recover *r, const struct seg *s, const struct scan *sc);
-MF_MUSTCHECK int pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes,
-                           uint64_t segment, bool deleted);
-MF_MUSTCHECK int pass_own_blobs(struct pass *p); /* before their segment is closed */
-void pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to);
+MF_MUSTCHECK int recover_pass_batch(struct recover *r, const struct seg *s, const struct scan *sc);
+MF_MUSTCHECK int recover_pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes,
+                                   uint64_t segment, bool deleted);
+MF_MUSTCHECK int recover_pass_own_blobs(struct pass *p); /* before their segment is closed */
+void recover_pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to);
 
 /* Nothing in it was called synced: what is wrong with its header is a crash's work, not damage. */
 static inline bool seg_unsynced(const struct recover *r, const struct seg *s)
@@ -189,12 +190,12 @@ static inline bool seg_unsynced(const struct recover *r, const struct seg *s)
 }
 
 /* recover_end.c */
-MF_MUSTCHECK int end_index(struct recover *r);
-MF_MUSTCHECK int end_result(struct recover *r, struct recovery *out);
+MF_MUSTCHECK int recover_end_index(struct recover *r);
+MF_MUSTCHECK int recover_end_result(struct recover *r, struct recovery *out);
 
 /* recover_disk.c */
 #define KNOT_SIZE (2u * SEGMENT_PAGE)
 #define TIE_SIZE  (RECORD_COMMIT_SIZE + RECORD_SEAL_SIZE)
-MF_MUSTCHECK int end_disk(struct recover *r);
+MF_MUSTCHECK int recover_end_disk(struct recover *r);
 
 #endif

@@ -148,7 +148,7 @@ static void test_a_failed_background_sync_makes_the_store_read_only(void)
 
 /* Long keys whose messages are being removed: what writers may count on is right at once, also when
  * there is no memory to keep the tally. */
-static void doomed_counts(bool no_memory_for_it)
+static void removing_counts(bool no_memory_for_it)
 {
     enum { KEYS = 300, EACH = 40 };
     char key[16];
@@ -193,12 +193,12 @@ static void doomed_counts(bool no_memory_for_it)
 
 static void test_removals_of_many_long_keys_are_counted_at_once(void)
 {
-    doomed_counts(false);
+    removing_counts(false);
 }
 
 static void test_removals_are_counted_without_memory_too(void)
 {
-    doomed_counts(true);
+    removing_counts(true);
 }
 
 static uint64_t bytes(void)

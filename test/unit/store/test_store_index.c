@@ -169,17 +169,17 @@ static void test_ring_of_key_is_in_sequence_order(void)
 
 /* Between the decision to remove and the disk's word the message is there as before; should it
  * expire meanwhile, that is noticed. */
-static void test_doomed_message_stays_as_it_was(void)
+static void test_message_in_removal_stays_as_it_was(void)
 {
     uint32_t id = add(1, "a", 2000);
 
     add(2, "a", 0);
-    TEST_ASSERT_FALSE(index_doomed(ix, id));
-    index_doom(ix, id);
-    index_doom(ix, id);
-    TEST_ASSERT_TRUE(index_doomed(ix, id));
+    TEST_ASSERT_FALSE(index_removing(ix, id));
+    index_set_removing(ix, id);
+    index_set_removing(ix, id);
+    TEST_ASSERT_TRUE(index_removing(ix, id));
     TEST_ASSERT_FALSE(index_hidden(ix, id));
-    TEST_ASSERT_FALSE(index_doomed(ix, index_find(ix, 2)));
+    TEST_ASSERT_FALSE(index_removing(ix, index_find(ix, 2)));
     TEST_ASSERT_EQUAL_INT64(2000, index_deadline(ix, id));
     TEST_ASSERT_EQUAL_UINT32(id, index_find(ix, 1));
     TEST_ASSERT_EQUAL_UINT32(2, index_key_count(ix, key("a")));
@@ -199,7 +199,7 @@ static void test_hidden_message_leaves_the_wheel(void)
     index_hide(ix, id);
     index_hide(ix, id);
     index_hide(ix, index_find(ix, 2)); /* had no deadline */
-    TEST_ASSERT_TRUE(index_doomed(ix, id));
+    TEST_ASSERT_TRUE(index_removing(ix, id));
     TEST_ASSERT_TRUE(index_hidden(ix, id));
     TEST_ASSERT_EQUAL_INT64(0, index_deadline(ix, id));
     TEST_ASSERT_EQUAL_size_t(0, index_deadlines(ix));
@@ -445,7 +445,7 @@ int main(void)
     RUN_TEST(test_added_message_is_found_by_all_ways);
     RUN_TEST(test_next_and_prev_step_over_removed_ones);
     RUN_TEST(test_ring_of_key_is_in_sequence_order);
-    RUN_TEST(test_doomed_message_stays_as_it_was);
+    RUN_TEST(test_message_in_removal_stays_as_it_was);
     RUN_TEST(test_hidden_message_leaves_the_wheel);
     RUN_TEST(test_deadline_can_be_changed_set_and_taken_away);
     RUN_TEST(test_due_come_by_deadline_then_sequence_and_stay_until_hidden);

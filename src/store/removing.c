@@ -1,4 +1,4 @@
-/* doomed.c: messages whose removal is on its way to disk: counted here until commit_done() takes
+/* removing.c: messages whose removal is on its way to disk: counted here until commit_done() takes
  * them out of the index; and the lengths that do not fit a place. */
 #include "store/store_impl.h"
 
@@ -6,100 +6,100 @@
 
 /* --- lengths -------------------------------------------------------------------------------- */
 
-static uint64_t big_hash(uint64_t seq)
+static uint64_t lengths_hash(uint64_t seq)
 {
     return seq * 0x9E3779B97F4A7C15u;
 }
 
-static struct big *big_find(const struct store *s, uint64_t seq)
+static struct length *lengths_find(const struct store *s, uint64_t seq)
 {
-    struct table_node *n = table_first(&s->view.big, big_hash(seq));
+    struct table_node *n = table_first(&s->view.lengths, lengths_hash(seq));
 
-    while (n != NULL && mf_container(n, struct big, node)->seq != seq)
+    while (n != NULL && mf_container(n, struct length, node)->seq != seq)
         n = table_next(n);
-    return n == NULL ? NULL : mf_container(n, struct big, node);
+    return n == NULL ? NULL : mf_container(n, struct length, node);
 }
 
-int big_add(struct store *s, uint64_t seq, uint64_t len)
+int lengths_add(struct store *s, uint64_t seq, uint64_t len)
 {
     if (len < PLACE_LEN_MAX)
         return 0;
-    struct big *b = malloc(sizeof *b);
+    struct length *b = malloc(sizeof *b);
     if (b == NULL)
         return MF_NOMEM;
     b->seq = seq;
     b->len = len;
-    if (table_add(&s->view.big, &b->node, big_hash(seq)) == 0)
+    if (table_add(&s->view.lengths, &b->node, lengths_hash(seq)) == 0)
         return 0;
     free(b);
     return MF_NOMEM;
 }
 
-void big_del(struct store *s, uint64_t seq, uint64_t len)
+void lengths_del(struct store *s, uint64_t seq, uint64_t len)
 {
-    struct big *b = len < PLACE_LEN_MAX ? NULL : big_find(s, seq);
+    struct length *b = len < PLACE_LEN_MAX ? NULL : lengths_find(s, seq);
 
     if (b == NULL)
         return;
-    table_del(&s->view.big, &b->node);
+    table_del(&s->view.lengths, &b->node);
     free(b);
 }
 
-void big_fini(struct store *s)
+void lengths_fini(struct store *s)
 {
     struct table_node *n;
     size_t start = 0;
 
-    while ((n = table_any(&s->view.big, &start)) != NULL) {
-        table_del(&s->view.big, n);
-        free(mf_container(n, struct big, node));
+    while ((n = table_any(&s->view.lengths, &start)) != NULL) {
+        table_del(&s->view.lengths, n);
+        free(mf_container(n, struct length, node));
     }
-    table_fini(&s->view.big);
+    table_fini(&s->view.lengths);
 }
 
 /* First all are found, then they go: the table changes its size when it loses some. */
-void big_purge(struct store *s, uint64_t upto)
+void lengths_purge(struct store *s, uint64_t upto)
 {
-    struct big *gone = NULL, *b;
+    struct length *gone = NULL, *b;
 
-    for (size_t i = 0; i < s->view.big.cap; i++) {
-        for (struct table_node *n = s->view.big.slot[i]; n != NULL; n = n->next) {
-            b = mf_container(n, struct big, node);
+    for (size_t i = 0; i < s->view.lengths.cap; i++) {
+        for (struct table_node *n = s->view.lengths.slot[i]; n != NULL; n = n->next) {
+            b = mf_container(n, struct length, node);
             b->gone = gone;
             gone = b->seq <= upto ? b : gone;
         }
     }
     while ((b = gone) != NULL) {
         gone = b->gone;
-        table_del(&s->view.big, &b->node);
+        table_del(&s->view.lengths, &b->node);
         free(b);
     }
 }
 
-static uint64_t place_bytes(const struct store *s, const struct index *ix, uint32_t id,
-                            uint64_t place)
+static uint64_t length_at(const struct store *s, const struct index *ix, uint32_t id,
+                          uint64_t place)
 {
     uint64_t len = place_len(place);
 
     if (MF_UNLIKELY(len == PLACE_LEN_MAX)) {
-        const struct big *b = big_find(s, index_seq(ix, id));
+        const struct length *b = lengths_find(s, index_seq(ix, id));
         len = b == NULL ? len : b->len;
     }
     return len;
 }
 
-uint64_t entry_bytes_in(const struct store *s, const struct index *ix, uint32_t id)
+uint64_t view_entry_bytes_in(const struct store *s, const struct index *ix, uint32_t id)
 {
-    return place_bytes(s, ix, id, index_place(ix, id));
+    return length_at(s, ix, id, index_place(ix, id));
 }
 
-struct totals entry_totals_in(const struct store *s, const struct index *ix, uint32_t id)
+struct totals view_entry_totals_in(const struct store *s, const struct index *ix, uint32_t id)
 {
     uint64_t place = index_place(ix, id);
     uint16_t flags = place_flags(place), life = index_life(ix, id);
 
     return (struct totals){.msgs = 1,
-                           .bytes = place_bytes(s, ix, id, place),
+                           .bytes = length_at(s, ix, id, place),
                            .flagged = {flags & 1u, flags >> 1},
                            .timed = life & INDEX_TIMED,
                            .infinite = (life & STORE_INFINITE) != 0,
@@ -108,11 +108,11 @@ struct totals entry_totals_in(const struct store *s, const struct index *ix, uin
 
 /* --- by key --------------------------------------------------------------------------------- */
 
-/* A key with more messages than this has its doomed ones counted here; the ring of others is walked
- * when somebody asks. */
+/* A key with more messages than this has its removing ones counted here; the ring of others is
+ * walked when somebody asks. */
 #define LONG_RING 32u
 
-static size_t slot_of(const struct doomed_keys *d, uint32_t key)
+static size_t slot_of(const struct removing_keys *d, uint32_t key)
 {
     size_t i = (key * 0x9E3779B1u) & (d->cap - 1);
 
@@ -121,9 +121,9 @@ static size_t slot_of(const struct doomed_keys *d, uint32_t key)
     return i;
 }
 
-static bool grow(struct doomed_keys *d)
+static bool grow(struct removing_keys *d)
 {
-    struct doomed_keys n = {.cap = d->cap == 0 ? 64 : 2 * d->cap};
+    struct removing_keys n = {.cap = d->cap == 0 ? 64 : 2 * d->cap};
 
     n.key = malloc(n.cap * sizeof *n.key);
     n.count = calloc(n.cap, sizeof *n.count);
@@ -146,7 +146,7 @@ static bool grow(struct doomed_keys *d)
     return true;
 }
 
-static void key_doomed(struct doomed_keys *d, uint32_t key)
+static void count_removing(struct removing_keys *d, uint32_t key)
 {
     if (d->lost || (d->used * 4 >= d->cap * 3 && !grow(d))) {
         d->lost = true;
@@ -159,7 +159,7 @@ static void key_doomed(struct doomed_keys *d, uint32_t key)
 }
 
 /* Takes one out; the slots after a hole are put where a search finds them. */
-static void key_undoomed(struct doomed_keys *d, uint32_t key)
+static void uncount_removing(struct removing_keys *d, uint32_t key)
 {
     size_t i = d->lost || d->cap == 0 ? 0 : slot_of(d, key), mask = d->cap - 1;
 
@@ -175,84 +175,84 @@ static void key_undoomed(struct doomed_keys *d, uint32_t key)
     }
 }
 
-/* A doomed message of the key leaves: one less, and none counted here once its ring is short. */
-static void key_shorter(struct store *s, uint32_t key)
+/* A removing message of the key leaves: one less, and none counted here once its ring is short. */
+static void shorten_key(struct store *s, uint32_t key)
 {
     uint32_t count = index_key_count(s->ix, key);
 
     if (count > LONG_RING)
-        key_undoomed(&s->view.doomed_keys, key);
-    while (count == LONG_RING + 1 && !s->view.doomed_keys.lost && s->view.doomed_keys.cap > 0 &&
-           s->view.doomed_keys.count[slot_of(&s->view.doomed_keys, key)] > 0)
-        key_undoomed(&s->view.doomed_keys, key);
+        uncount_removing(&s->view.removing_keys, key);
+    while (count == LONG_RING + 1 && !s->view.removing_keys.lost && s->view.removing_keys.cap > 0 &&
+           s->view.removing_keys.count[slot_of(&s->view.removing_keys, key)] > 0)
+        uncount_removing(&s->view.removing_keys, key);
 }
 
-/* Nothing is doomed any more: what is left is only memory. */
-static void keys_reset(struct doomed_keys *d)
+/* Nothing is removing any more: what is left is only memory. */
+static void reset_keys(struct removing_keys *d)
 {
     if (d->lost || d->cap > 4096) {
         free(d->key);
         free(d->count);
-        *d = (struct doomed_keys){0};
+        *d = (struct removing_keys){0};
     }
 }
 
-void doomed_reset(struct store *s)
+void removing_reset(struct store *s)
 {
-    free(s->view.doomed_keys.key);
-    free(s->view.doomed_keys.count);
-    s->view.doomed_keys = (struct doomed_keys){0};
+    free(s->view.removing_keys.key);
+    free(s->view.removing_keys.count);
+    s->view.removing_keys = (struct removing_keys){0};
 }
 
-static uint32_t ring_doomed(const struct store *s, uint32_t key)
+static uint32_t count_ring_removing(const struct store *s, uint32_t key)
 {
     uint32_t n = 0;
 
     for (uint32_t id = index_key_last(s->ix, key); id != INDEX_NONE; id = index_older(s->ix, id))
-        n += index_doomed(s->ix, id);
+        n += index_removing(s->ix, id);
     return n;
 }
 
-uint32_t doomed_of(const struct store *s, uint32_t key)
+uint32_t removing_of_key(const struct store *s, uint32_t key)
 {
-    const struct doomed_keys *d = &s->view.doomed_keys;
+    const struct removing_keys *d = &s->view.removing_keys;
 
-    if (s->view.doomed.msgs == 0)
+    if (s->view.removing.msgs == 0)
         return 0;
     if (d->lost || index_key_count(s->ix, key) <= LONG_RING)
-        return ring_doomed(s, key);
+        return count_ring_removing(s, key);
     return d->cap == 0 ? 0 : d->count[slot_of(d, key)];
 }
 
-void doomed_grew(struct store *s, uint32_t id)
+void removing_key_grew(struct store *s, uint32_t id)
 {
     uint32_t key = index_key(s->ix, id);
 
-    if (s->view.doomed.msgs == 0 || index_key_count(s->ix, key) != LONG_RING + 1)
+    if (s->view.removing.msgs == 0 || index_key_count(s->ix, key) != LONG_RING + 1)
         return;
-    for (uint32_t n = ring_doomed(s, key); n > 0; n--)
-        key_doomed(&s->view.doomed_keys, key);
+    for (uint32_t n = count_ring_removing(s, key); n > 0; n--)
+        count_removing(&s->view.removing_keys, key);
 }
 
 /* --- one message ---------------------------------------------------------------------------- */
 
-void doom(struct store *s, uint32_t id)
+void removing_add(struct store *s, uint32_t id)
 {
-    totals_add(&s->view.doomed, entry_totals(s, id));
+    totals_add(&s->view.removing, view_entry_totals(s, id));
     if (index_key_count(s->ix, index_key(s->ix, id)) > LONG_RING)
-        key_doomed(&s->view.doomed_keys, index_key(s->ix, id));
-    index_doom(s->ix, id);
+        count_removing(&s->view.removing_keys, index_key(s->ix, id));
+    index_set_removing(s->ix, id);
 }
 
 /* The last one of its key that readers saw is hidden; what follows it, a marker for one, is on its
  * way to disk: until then the key shows nothing. */
-static void key_waits(struct store *s, uint32_t id)
+static void count_waiting_key(struct store *s, uint32_t id)
 {
     uint32_t at = index_newer(s->ix, id);
 
     while (at != INDEX_NONE && index_hidden(s->ix, at))
         at = index_newer(s->ix, at);
-    if (at == INDEX_NONE || index_seq(s->ix, at) <= s->log.committed_seq || !key_is_new(s, at))
+    if (at == INDEX_NONE || index_seq(s->ix, at) <= s->log.committed_seq || !view_key_is_new(s, at))
         return;
     if (s->commit.running && index_seq(s->ix, at) <= s->commit.image.last_seq)
         s->commit.image.new_keys++;
@@ -260,41 +260,41 @@ static void key_waits(struct store *s, uint32_t id)
         s->commit.filling.new_keys++;
 }
 
-void hide(struct store *s, uint32_t id)
+void view_hide(struct store *s, uint32_t id)
 {
     bool late = late_counts(s, id);
-    struct totals t = entry_totals(s, id);
+    struct totals t = view_entry_totals(s, id);
     size_t dark = index_hidden_keys(s->ix);
 
-    if (!index_doomed(s->ix, id))
-        doom(s, id);
+    if (!index_removing(s->ix, id))
+        removing_add(s, id);
     totals_add(&s->view.hidden, t);
-    dull_lose(s, s->ix, id);
+    superseded_lose(s, s->ix, id);
     index_hide(s->ix, id);
     if (late)
         late_hidden(s, t, index_hidden_keys(s->ix) - dark);
-    key_waits(s, id);
+    count_waiting_key(s, id);
     if (s->tally.count > 0)
         tally_gone(s, s->ix, id);
     if (s->hooks.gone != NULL)
-        watch_tell(s, s->ix, id);
+        watch_notify(s, s->ix, id);
 }
 
-bool key_is_new(const struct store *s, uint32_t id)
+bool view_key_is_new(const struct store *s, uint32_t id)
 {
     uint32_t older = index_older(s->ix, id);
 
     return older == INDEX_NONE || (s->view.hidden.msgs > 0 && index_all_hidden(s->ix, older));
 }
 
-void key_shown(struct store *s, uint32_t id)
+void view_key_shown(struct store *s, uint32_t id)
 {
-    s->commit.filling.new_keys += key_is_new(s, id);
+    s->commit.filling.new_keys += view_key_is_new(s, id);
 }
 
-void entry_gone(struct store *s, uint32_t id)
+void removing_done(struct store *s, uint32_t id)
 {
-    struct totals t = entry_totals(s, id);
+    struct totals t = view_entry_totals(s, id);
     struct segment *seg = segs_of(s, index_place(s->ix, id));
 
     if (seg != NULL && !seg->missing) {
@@ -304,36 +304,36 @@ void entry_gone(struct store *s, uint32_t id)
     if (!index_hidden(s->ix, id)) {
         if (s->view.late.kept)
             late_gone(s, id);
-        dull_lose(s, s->ix, id);
+        superseded_lose(s, s->ix, id);
         if (s->tally.count > 0)
             tally_gone(s, s->ix, id);
     }
     if (s->hooks.gone != NULL && !index_hidden(s->ix, id))
-        watch_tell(s, s->ix, id);
+        watch_notify(s, s->ix, id);
     totals_sub(&s->view.all, t);
-    totals_sub(&s->view.doomed, t);
+    totals_sub(&s->view.removing, t);
     if (index_hidden(s->ix, id))
         totals_sub(&s->view.hidden, t);
-    key_shorter(s, index_key(s->ix, id));
-    if (s->view.doomed.msgs == 0)
-        keys_reset(&s->view.doomed_keys);
-    big_del(s, index_seq(s->ix, id), t.bytes);
+    shorten_key(s, index_key(s->ix, id));
+    if (s->view.removing.msgs == 0)
+        reset_keys(&s->view.removing_keys);
+    lengths_del(s, index_seq(s->ix, id), t.bytes);
     index_remove(s->ix, id);
 }
 
 /* --- what expired --------------------------------------------------------------------------- */
 
-#define DIG                                                                                        \
+#define HIDDEN_IN_TURN                                                                             \
     1000 /* in one turn: as many as store_expire() usually takes, while they are in the cache */
 #define BUNCH 16u
 
-static void dig_turn(void *arg)
+static void free_hidden_turn(void *arg)
 {
     struct store *s = arg;
 
-    s->view.digging = false;
-    graves_dig(s);
-    if (!s->view.digging)
+    s->view.freeing_hidden = false;
+    hidden_free(s);
+    if (!s->view.freeing_hidden)
         store_progress(s);
 }
 
@@ -341,7 +341,7 @@ static void dig_turn(void *arg)
  * goes: the leaf of each key, then its slot in the table. */
 static unsigned bunch_take(struct store *s, uint64_t seq[BUNCH], uint32_t id[BUNCH])
 {
-    struct ranges *g = &s->view.graves;
+    struct ranges *g = &s->view.hidden_ranges;
     unsigned n = 0;
 
     while (g->done < g->count && n < BUNCH) {
@@ -361,32 +361,32 @@ static unsigned bunch_take(struct store *s, uint64_t seq[BUNCH], uint32_t id[BUN
 }
 
 /* A removal may move entries: then those left are looked for again. */
-static void bunch_dig(struct store *s, const uint64_t seq[BUNCH], uint32_t id[BUNCH], unsigned n)
+static void bunch_free(struct store *s, const uint64_t seq[BUNCH], uint32_t id[BUNCH], unsigned n)
 {
     uint64_t moves = index_moves(s->ix);
 
     for (unsigned i = 0; i < n; i++) {
         uint32_t at = index_moves(s->ix) == moves ? id[i] : index_find(s->ix, seq[i]);
         if (at != INDEX_NONE && index_hidden(s->ix, at))
-            entry_gone(s, at);
+            removing_done(s, at);
     }
 }
 
-void graves_dig(struct store *s)
+void hidden_free(struct store *s)
 {
-    struct ranges *g = &s->view.graves;
+    struct ranges *g = &s->view.hidden_ranges;
     uint64_t seq[BUNCH];
     uint32_t id[BUNCH];
 
-    if (s->view.digging)
+    if (s->view.freeing_hidden)
         return; /* its turn comes */
-    for (size_t n = 0; g->done < g->count && n < DIG; n += BUNCH)
-        bunch_dig(s, seq, id, bunch_take(s, seq, id));
+    for (size_t n = 0; g->done < g->count && n < HIDDEN_IN_TURN; n += BUNCH)
+        bunch_free(s, seq, id, bunch_take(s, seq, id));
     if (g->done == g->count) {
         if (g->cap > 65536)
             ranges_fini(g);
         g->count = g->done = 0;
-    } else if (loop_post(s->loop, dig_turn, s) == 0) {
-        s->view.digging = true;
+    } else if (loop_post(s->loop, free_hidden_turn, s) == 0) {
+        s->view.freeing_hidden = true;
     } /* else the next commit goes on with it */
 }

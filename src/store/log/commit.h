@@ -1,15 +1,15 @@
-/* log.h: state of the log: its end, the commit group that fills and the one in flight, the open
- * commit batch.  A part of store_impl.h. */
-#ifndef STORE_LOG_H
-#define STORE_LOG_H
+/* commit.h: commit groups: state of the log's end, of the group that fills and of the one in
+ * flight. A part of store_impl.h. */
+#ifndef STORE_COMMIT_H
+#define STORE_COMMIT_H
 
 #include "store/log/gather.h"
 #include "store/log/image.h"
 #include "store/log/record.h"
 
-#include "base/buf.h"
 #include "base/list.h"
 #include "loop/loop.h"
+#include "store/store.h"
 
 /* The end of the log, and what the next commit record says. */
 struct store_log {
@@ -49,16 +49,20 @@ struct syncer {
     struct loop_timer *timer;
 };
 
-/* The open commit batch: its records, not yet placed in the log (write.c). */
-struct open_batch {
-    bool open;
-    bool frees;        /* store_begin(): it makes room, and is never held back */
-    bool uses_reserve; /* it, or a removal in it, may use the room kept for removals */
-    size_t reserved;   /* bytes kept in it for removals to come */
-    struct mf_buf buf;
-    size_t last;        /* offset of its last record */
-    struct moved *msgs; /* seq, from = offset in buf, to = len and flags */
-    size_t msg_count, msg_cap;
-};
+/* A commit group is written at the end of this turn of the loop, or after the one in flight. */
+void commit_kick(struct store *s);
+void commit_start(struct store *s); /* now; nothing happens while a group is in flight */
+void commit_retry(void *arg);       /* timer: the group that found no space is written again */
+void commit_work(void *arg);        /* worker; the image */
+void commit_done(void *arg);        /* the image */
+bool commit_bare(struct store *s);  /* a commit record without anything else; false: no room */
+/* Waits for all that was accepted up to now; false: it is committed already, w is not called. */
+bool commit_barrier(struct store *s, struct store_wait *w);
+void commit_answer(struct mf_list *waits, int status);        /* calls and empties the list */
+void store_fail(struct store *s, int code, const char *text); /* read-only from here on */
+/* Relaxed mode: syncs every file that was written since the last sync. */
+void commit_sync(void *arg);
+void commit_sync_work(void *arg); /* worker; the image */
+void commit_sync_done(void *arg); /* the image */
 
 #endif
