@@ -10,6 +10,8 @@
  * when the heap is empty the cursor goes on by walking from the last sequence it knew. */
 #include "store/store_impl.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 #define STEPS          4096u /* messages or keys passed over in one call */
@@ -66,14 +68,8 @@ static void heap_up(uint64_t *h, size_t i)
 
 static bool heap_push(struct store_cursor *c, uint64_t seq)
 {
-    if (c->heaped == c->cap) {
-        size_t cap = c->cap == 0 ? 64 : 2 * c->cap;
-        uint64_t *h = realloc(c->heap, cap * sizeof *h);
-        if (h == NULL)
-            return false;
-        c->heap = h;
-        c->cap = cap;
-    }
+    if (mf_array_reserve(&c->heap, &c->cap, c->heaped + 1, sizeof *c->heap) != 0)
+        return false;
     c->heap[c->heaped++] = seq;
     heap_up(c->heap, c->heaped - 1);
     return true;

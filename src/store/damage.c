@@ -7,6 +7,7 @@
  * checkpoint that is asked for here holds their outcome. */
 #include "store/store_impl.h"
 
+#include "base/array.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -43,17 +44,11 @@ static bool lies_in(const struct store *s, const struct damage *d, uint64_t seq)
 
 static void add_seq(struct damage *d, uint64_t seq)
 {
-    uint64_t *p;
-
     if (d->seqs == SEQS_MAX)
         return;
-    if ((d->seqs & (d->seqs - 1)) == 0) {
-        p = realloc(d->seq, (d->seqs == 0 ? 1 : 2 * d->seqs) * sizeof *p);
-        if (p == NULL) {
-            d->uncounted = true;
-            return;
-        }
-        d->seq = p;
+    if (mf_array_reserve(&d->seq, &d->seq_cap, d->seqs + 1, sizeof *d->seq) != 0) {
+        d->uncounted = true;
+        return;
     }
     d->seq[d->seqs++] = seq;
     d->uncounted |= d->seqs == SEQS_MAX;
@@ -157,14 +152,9 @@ bool damage_add(struct store *s, const struct store_damage *d)
               "`mayfly check` say what to do",
               s->name, d->file, (unsigned long long)d->offset, (unsigned long long)d->length,
               d->what, (unsigned long long)d->first_seq, (unsigned long long)d->last_seq);
-    if (s->damage.count == s->damage.cap) {
-        size_t cap = s->damage.cap == 0 ? 8 : 2 * s->damage.cap;
-        struct damage *p = realloc(s->damage.at, cap * sizeof *p);
-        if (p == NULL)
-            return true; /* it is in the log at least */
-        s->damage.at = p;
-        s->damage.cap = cap;
-    }
+    if (mf_array_reserve(&s->damage.at, &s->damage.cap, s->damage.count + 1,
+                         sizeof *s->damage.at) != 0)
+        return true; /* it is in the log at least */
     struct damage *x = &s->damage.at[s->damage.count++];
     *x = (struct damage){.pub = *d, .at_open = s->loop == NULL};
     if (!x->at_open && d->first_seq != 0 && d->first_seq == d->last_seq) {

@@ -25,7 +25,7 @@ struct damage {
     bool uncounted; /* there are more, or memory ran out */
     bool settled;   /* it does not matter any more */
     uint64_t *seq;
-    size_t seqs;
+    size_t seqs, seq_cap;
 };
 
 /* All damage that was found, and the census: it counts the messages that lie in the first

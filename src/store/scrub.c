@@ -11,6 +11,8 @@
 
 #include "store/log/scan.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 /* --- on the worker -------------------------------------------------------------------------- */
@@ -18,15 +20,9 @@
 static void found(struct scrubber *c, uint64_t offset, uint64_t length, uint64_t next_seq,
                   const char *what)
 {
-    if (c->count == c->cap) {
-        size_t cap = c->cap == 0 ? 8 : 2 * c->cap;
-        struct store_damage *p = realloc(c->found, cap * sizeof *p);
-        if (p == NULL) {
-            c->status = MF_NOMEM;
-            return;
-        }
-        c->found = p;
-        c->cap = cap;
+    if (mf_array_reserve(&c->found, &c->cap, c->count + 1, sizeof *c->found) != 0) {
+        c->status = MF_NOMEM;
+        return;
     }
     struct store_damage *d = &c->found[c->count++];
     *d = (struct store_damage){.offset = offset, .length = length, .what = what};
@@ -39,15 +35,9 @@ static void found(struct scrubber *c, uint64_t offset, uint64_t length, uint64_t
 
 void scrub_hollow(struct scrubber *c, uint64_t offset, const struct record *r)
 {
-    if (c->hollows == c->hollow_cap) {
-        size_t cap = c->hollow_cap == 0 ? 16 : 2 * c->hollow_cap;
-        struct hollow *p = realloc(c->hollow, cap * sizeof *p);
-        if (p == NULL) {
-            c->status = MF_NOMEM;
-            return;
-        }
-        c->hollow = p;
-        c->hollow_cap = cap;
+    if (mf_array_reserve(&c->hollow, &c->hollow_cap, c->hollows + 1, sizeof *c->hollow) != 0) {
+        c->status = MF_NOMEM;
+        return;
     }
     c->hollow[c->hollows++] = (struct hollow){c->number, offset, r->size, r->seq};
 }

@@ -61,6 +61,10 @@ struct cleaner {
     struct mf_error error;
 };
 
+struct dirty_file {
+    struct store_file *file;
+    uint64_t number; /* of its segment */
+};
 enum check_stage { CHECK_IDLE, CHECK_FILL, CHECK_WAIT, CHECK_FINISH };
 struct checkpointer {
     enum check_stage stage;
@@ -72,8 +76,7 @@ struct checkpointer {
     struct store_file *file;
     struct mf_buf buf;
     uint64_t offset, from_seq;
-    struct store_file **dirty; /* to sync before it counts */
-    uint64_t *dirty_number;
+    struct dirty_file *dirty; /* to sync before it counts */
     size_t dirties, dirty_cap;
     bool sync_failed; /* of the log's files or the directory, not of its own file */
     int status;

@@ -7,6 +7,8 @@
  * marked (count 0, last: the real one) and dropped at the end. */
 #include "store/keys/keys_impl.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 #define PARTS    256u
@@ -56,14 +58,8 @@ static int twin_note(struct keys_bulk *b, uint32_t id, uint32_t real)
 {
     struct keys_node *n = node_at(b->k, id);
 
-    if (b->twin_count == b->twin_cap) {
-        size_t cap = b->twin_cap == 0 ? 256 : 2 * b->twin_cap;
-        uint32_t *p = realloc(b->twins, cap * sizeof *p);
-        if (p == NULL)
-            return MF_NOMEM;
-        b->twins = p;
-        b->twin_cap = cap;
-    }
+    if (mf_array_reserve(&b->twins, &b->twin_cap, b->twin_count + 1, sizeof *b->twins) != 0)
+        return MF_NOMEM;
     b->twins[b->twin_count++] = id;
     b->same++;
     node_at(b->k, real)->b += n->b;

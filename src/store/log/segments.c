@@ -7,6 +7,7 @@
  * slice is waited for, the file unlinked. */
 #include "store/store_impl.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -54,13 +55,7 @@ static int segs_room(struct segments *g)
         g->head = 0;
         return 0;
     }
-    size_t cap = g->cap == 0 ? 8 : 2 * g->cap;
-    struct segment **at = realloc(g->at, cap * sizeof *at);
-    if (at == NULL)
-        return MF_NOMEM;
-    g->at = at;
-    g->cap = cap;
-    return 0;
+    return mf_array_reserve(&g->at, &g->cap, g->head + g->count + 1, sizeof *g->at);
 }
 
 int segs_prepare(struct store *s)

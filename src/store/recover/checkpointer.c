@@ -7,6 +7,7 @@
  * Close: store_close() asks for one and waits for it. */
 #include "store/store_impl.h"
 
+#include "base/array.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -98,7 +99,7 @@ static void check_end(struct store *s, int status)
     mf_list_init(&done);
     mf_list_move(&done, &c->waits);
     for (size_t i = 0; i < c->dirties; i++)
-        segs_get(s, c->dirty_number[i])->readers--;
+        segs_get(s, c->dirty[i].number)->readers--;
     c->dirties = 0;
     c->stage = CHECK_IDLE;
     if (c->file != NULL)
@@ -124,7 +125,7 @@ static void check_finish_work(void *arg) /* on a worker */
     uint8_t head[CHECKPOINT_HEADER];
 
     for (size_t i = 0; i < c->dirties && c->status == 0; i++)
-        c->status = c->io->sync(c->io, c->dirty[i], &c->error);
+        c->status = c->io->sync(c->io, c->dirty[i].file, &c->error);
     if (c->status == 0 && c->dirties > 0) /* their names, before one that builds on them */
         c->status = c->io->syncdir(c->io, &c->error);
     c->sync_failed = c->status != 0;
@@ -160,19 +161,9 @@ static int collect_dirty(struct store *s)
         struct segment *seg = s->segs.at[s->segs.head + i];
         if (!seg->dirty || seg->file == NULL || clean_reclaims(s, seg))
             continue;
-        if (c->dirties == c->dirty_cap) {
-            size_t cap = c->dirty_cap == 0 ? 16 : 2 * c->dirty_cap;
-            struct store_file **f = realloc(c->dirty, cap * sizeof *f);
-            if (f != NULL)
-                c->dirty = f;
-            uint64_t *n = f == NULL ? NULL : realloc(c->dirty_number, cap * sizeof *n);
-            if (n == NULL)
-                return mf_fail(&c->error, MF_NOMEM, "checkpoint");
-            c->dirty_number = n;
-            c->dirty_cap = cap;
-        }
-        c->dirty[c->dirties] = seg->file;
-        c->dirty_number[c->dirties++] = seg->number;
+        if (mf_array_reserve(&c->dirty, &c->dirty_cap, c->dirties + 1, sizeof *c->dirty) != 0)
+            return mf_fail(&c->error, MF_NOMEM, "checkpoint");
+        c->dirty[c->dirties++] = (struct dirty_file){seg->file, seg->number};
         seg->readers++;
     }
     return 0;
@@ -273,5 +264,4 @@ void checkpoint_fini(struct store *s)
         s->io->close(s->io, s->check.file);
     mf_buf_fini(&s->check.buf);
     free(s->check.dirty);
-    free(s->check.dirty_number);
 }

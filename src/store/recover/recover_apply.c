@@ -7,6 +7,8 @@
 
 #include "codec/hash.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 int recover_pass_begin(struct recover *r)
@@ -140,14 +142,8 @@ static void apply_deadline(struct pass *p, const struct record *rec)
 
 int recover_erases_add(struct erases *e, const struct erase *x)
 {
-    if (e->count == e->cap) {
-        size_t cap = e->cap == 0 ? 16 : 2 * e->cap;
-        struct erase *at = realloc(e->at, cap * sizeof *at);
-        if (at == NULL)
-            return MF_NOMEM;
-        e->at = at;
-        e->cap = cap;
-    }
+    if (mf_array_reserve(&e->at, &e->cap, e->count + 1, sizeof *e->at) != 0)
+        return MF_NOMEM;
     e->at[e->count++] = *x;
     return 0;
 }
@@ -236,14 +232,9 @@ static int batch_push(struct recover *r, uint64_t at)
 {
     struct pass *p = &r->pass;
 
-    if (p->batched == p->batch_cap) {
-        size_t cap = p->batch_cap == 0 ? 64 : p->batch_cap * 2;
-        uint64_t *batch = realloc(p->batch, cap * sizeof *batch);
-        if (batch == NULL)
-            return mf_fail(r->e, MF_NOMEM, "batch of %zu records", p->batched);
-        p->batch = batch;
-        p->batch_cap = cap;
-    }
+    if (p->batched == p->batch_cap &&
+        mf_array_reserve(&p->batch, &p->batch_cap, p->batched + 1, sizeof *p->batch) != 0)
+        return mf_fail(r->e, MF_NOMEM, "batch of %zu records", p->batched);
     p->batch[p->batched++] = at;
     return 0;
 }

@@ -2,6 +2,8 @@
  * torn tail, a sync of all that may not be synced yet, leftovers. */
 #include "store/recover/recover_impl.h"
 
+#include "base/array.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,11 +102,9 @@ static int settle_knot(struct recover *r)
     if (!r->sealed || (!told && id_stays(r)) || (there && r->seg[i].state == SEG_FOREIGN))
         return 0;
     if (!there) {
-        struct seg *seg = realloc(r->seg, (r->segs + 1) * sizeof *seg);
-        if (seg == NULL)
+        if (mf_array_reserve(&r->seg, &r->seg_cap, r->segs + 1, sizeof *r->seg) != 0)
             return mf_fail(r->e, MF_NOMEM, "list of segments");
-        r->seg = seg;
-        memmove(seg + i + 1, seg + i, (r->segs - i) * sizeof *seg);
+        memmove(r->seg + i + 1, r->seg + i, (r->segs - i) * sizeof *r->seg);
         r->segs++;
     }
     r->seg[i] = (struct seg){.number = number,
@@ -136,15 +136,9 @@ static void count_stray(struct strays *st, uint64_t number, uint64_t seq)
     }
     if (st->count == NAMED_MAX)
         return;
-    if (st->count == st->cap) {
-        size_t cap = st->cap == 0 ? 8 : st->cap * 2;
-        struct stray *at = realloc(st->at, cap * sizeof *at);
-        if (at == NULL) {
-            st->failed = true;
-            return;
-        }
-        st->at = at;
-        st->cap = cap;
+    if (mf_array_reserve(&st->at, &st->cap, st->count + 1, sizeof *st->at) != 0) {
+        st->failed = true;
+        return;
     }
     st->at[st->count++] = (struct stray){number, seq, seq};
 }

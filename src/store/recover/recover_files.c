@@ -2,6 +2,8 @@
  */
 #include "store/recover/recover_impl.h"
 
+#include "base/array.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,14 +40,8 @@ bool segment_number(const char *name, uint64_t *number)
 int recover_files_damage(struct recover *r, struct damages *d, const char *file, uint64_t offset,
                          uint64_t length, const char *what)
 {
-    if (d->count == d->cap) {
-        size_t cap = d->cap == 0 ? 8 : d->cap * 2;
-        struct store_damage *at = realloc(d->at, cap * sizeof *at);
-        if (at == NULL)
-            return mf_fail(r->e, MF_NOMEM, "list of damage");
-        d->at = at;
-        d->cap = cap;
-    }
+    if (mf_array_reserve(&d->at, &d->cap, d->count + 1, sizeof *d->at) != 0)
+        return mf_fail(r->e, MF_NOMEM, "list of damage");
     struct store_damage *s = &d->at[d->count++];
     *s = (struct store_damage){.offset = offset, .length = length, .what = what};
     snprintf(s->file, sizeof s->file, "%s", file);
@@ -74,14 +70,8 @@ static int visit_name(void *arg, const char *name)
     }
     if (!segment_number(name, &number))
         return 0;
-    if (r->segs == r->seg_cap) {
-        size_t cap = r->seg_cap == 0 ? 16 : r->seg_cap * 2;
-        struct seg *seg = realloc(r->seg, cap * sizeof *seg);
-        if (seg == NULL)
-            return MF_NOMEM;
-        r->seg = seg;
-        r->seg_cap = cap;
-    }
+    if (mf_array_reserve(&r->seg, &r->seg_cap, r->segs + 1, sizeof *r->seg) != 0)
+        return MF_NOMEM;
     r->seg[r->segs++] = (struct seg){.number = number};
     return 0;
 }

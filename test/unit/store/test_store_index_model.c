@@ -260,7 +260,7 @@ static void step_remove(size_t at)
     model_delete(at);
 }
 
-static void step_remove(size_t at)
+static void step_begin_removal(size_t at)
 {
     index_set_removing(ix, id_of(at));
     m[at].removing = true;
@@ -353,7 +353,7 @@ static void step(unsigned grow)
         step_change(at);
         break;
     case 1:
-        below(2) == 0 ? step_remove(at) : step_hide(at);
+        below(2) == 0 ? step_begin_removal(at) : step_hide(at);
         break;
     case 2:
         ask_sequence();

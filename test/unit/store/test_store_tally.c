@@ -131,7 +131,7 @@ static const char *const patterns[] = {"a.*", "*.3", "a.3", ">", "b.>", "c.*"};
 
 static uint64_t count_plainly(const char *pattern, uint64_t first, uint64_t last)
 {
-    const struct index *ix = seen(d.store);
+    const struct index *ix = view_index(d.store);
     uint64_t n = 0;
 
     for (uint64_t seq = first; seq <= last && seq <= store_last_seq(d.store); seq++)
