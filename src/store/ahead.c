@@ -1,8 +1,9 @@
-/* ahead.c: which messages end next, a page at a time; and those without an end, in sequence order.
+/* ahead.c: pages of messages in the order of their deadlines; messages without a deadline in
+ * sequence order.
  *
  * A page keeps the first `limit` candidates in a heap with the last of them on top while a scan
- * goes over the wheel's slots (wheel.h); at the end of a slot with a full heap it is there.  When
- * the scan goes back, the candidates of the slot it was in are forgotten and come again. */
+ * walks the wheel's slots (wheel.h).  The page is complete at the end of a slot with a full heap.
+ * When the scan steps back, the candidates of its slot are dropped and found again. */
 #include "store/store_impl.h"
 
 #include "wheel/wheel.h"

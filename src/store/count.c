@@ -1,9 +1,10 @@
-/* count.c: how many messages and keys match a pattern, for readers.
+/* count.c: number of messages and keys that match a pattern, for readers.
  *
- * The prefixes of keys have sums of the messages and keys below them (keys.h).  Those cover all
- * sequences, also of messages that are not on disk yet, so a count of a range takes the sums and
- * corrects them by what lies outside, or goes over the messages inside, whatever is shorter.  Where
- * neither is short the answer is "too many": the caller counts with a cursor, a slice at a time. */
+ * The prefixes of keys have sums of the messages and keys below them (keys.h).  These sums cover
+ * all sequences, including messages that are not committed yet.  So a count of a range either
+ * corrects the sums by the messages outside, or visits the messages inside, whichever is shorter.
+ * Where neither is short the answer is "too many": the caller counts with a cursor, one time
+ * slice after the other. */
 #include "store/store_impl.h"
 
 #define STEPS 4096u /* messages or nodes looked at in one call */

@@ -1,5 +1,5 @@
-/* count.h: counting messages by pattern, at once (count.c) and kept for readers (tally.c). Included
- * by store_impl.h. */
+/* count_impl.h: counts of messages by pattern, at once (count.c) and kept for readers (tally.c).
+ * Included by store_impl.h. */
 #ifndef STORE_COUNT_H
 #define STORE_COUNT_H
 

@@ -2,12 +2,12 @@
  *
  * A pattern without wildcard walks the ring of its key.  A pattern that matches few messages of
  * many collects the first one of each key in a binary heap by sequence and moves each along its
- * ring; the keys are collected in slices, by the calls of store_cursor_next().  Every other pattern
- * walks the index and tests each message; the test is left out while the sums of the keys tell that
- * every message matches.
+ * ring.  The calls of store_cursor_next() collect the keys, some in each call.  Every other
+ * pattern walks the index and tests each message.  The test is skipped while the sums of the keys
+ * show that every message matches.
  *
- * Keys that are added after a cursor was made have greater sequences than all that were there, so
- * when the heap is empty the cursor goes on by walking from the last sequence it knew. */
+ * Keys that are added after a cursor was made have greater sequences than all earlier keys.  So a
+ * cursor with an empty heap continues by walking from the last sequence it knew. */
 #include "store/store_impl.h"
 
 #include "base/array.h"

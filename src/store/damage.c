@@ -1,10 +1,10 @@
-/* damage.c: the places on disk that were found damaged, and whether they still matter.
+/* damage.c: list of damaged places on disk, and whether they still matter.
  *
- * Found at the start: what lay there is missing from the index, so it matters while its file is
- * part of the log.  Found later: the index knows what lies there.  A census, in slices of a turn,
- * lists the messages; when none of them is there any more (deleted, expired, purged) nothing in
- * that place is needed, and it is settled.  That a place held removals does not matter either: the
- * checkpoint that is asked for here holds their outcome. */
+ * Damage found by recovery: the messages there are missing from the index, so it matters while
+ * its file is part of the log.  Damage found later: the index knows the messages there.  A
+ * census, some entries in each turn, lists these messages.  The place is settled when none of
+ * them exists any more (removed, expired, purged).  Removals in a damaged place do not matter:
+ * the checkpoint that is requested here holds their outcome. */
 #include "store/store_impl.h"
 
 #include "base/array.h"

@@ -1,5 +1,5 @@
-/* damage.h: finding damage in the files (scrub.c, patrol.c) and keeping what was found (damage.c).
- */
+/* damage_impl.h: search for damage in the files (scrub.c, patrol.c), and the list of damage found
+ * (damage.c). */
 #ifndef STORE_DAMAGE_H
 #define STORE_DAMAGE_H
 

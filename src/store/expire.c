@@ -1,5 +1,5 @@
-/* expire.c: the end of lives.  The wheel says who is due; one batch takes them all: what the owner
- * adds (markers), and a time mark that makes it final. */
+/* expire.c: expiry.  The wheel yields the messages that are due.  One commit batch takes them
+ * all, with the records that the owner adds (markers), and a time mark that makes it final. */
 #include "store/store_impl.h"
 
 #include "base/lend.h"

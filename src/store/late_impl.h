@@ -1,5 +1,5 @@
-/* late.h: counts of messages that are past their deadline and that store_expire() did not take yet.
- * Included by store_impl.h. */
+/* late_impl.h: counts of overdue messages: past their deadline and not yet taken by
+ * store_expire().  Included by store_impl.h. */
 #ifndef STORE_LATE_H
 #define STORE_LATE_H
 

@@ -1,13 +1,14 @@
 /* patrol.c: see store_patrol.h.
  *
- * Happy path: tick() takes the next slice of the store at the head of the ring > a worker reads and
- * checks it record by record > slice_done() notes where to go on, and the timer is set for the next
- * slice.  At the end of a store the next one follows.
- * Damage: where the slice meets anything but a valid record in chain, the whole segment is read and
- * walked over (scrub.c), which tells where the damage begins and ends; then the store counts the
- * messages in it, writes its blobs of that segment again and makes a checkpoint.  A message without
- * its data is damage if the index still knows it there: erased ones it does not.
- * Close: a store leaves at once, or when the slice that is being read is done. */
+ * Happy path: tick() takes the next piece of the store at the head of the ring > a worker reads
+ * and checks it record by record > slice_done() notes where to continue, and the timer is set for
+ * the next piece.  After the end of a store the next one follows.
+ * Damage: where a piece holds anything but a valid record in chain, the whole segment is read and
+ * walked over (scrub.c), which finds where the damage begins and ends.  Then the store counts the
+ * messages in it, writes its blobs of that segment again and makes a checkpoint.  A message
+ * without its data is damage if the index still has it there; the index does not have erased
+ * messages.
+ * Close: a store leaves at once, or when the piece that is being read is done. */
 #include "store/store_impl.h"
 
 #include "base/clock.h"

@@ -1,12 +1,12 @@
-/* purge.c: removing everything there is, however much, without stopping the loop.
+/* purge.c: removal of all messages, however many, without stopping the loop.
  *
- * Happy path: purge_begin() puts the whole index aside and gives writers an empty one; readers go
- * on seeing the old one (view_index()) until the record of the removal is on disk; then
- * purge_apply() takes its sums off and a worker frees it.  Until then nothing in it changes but
- * what readers must not see any more (purge_hide()) and places of messages that were being moved.
- * A roll-up removes everything but the messages of its own batch: those change over to the new
- * index.
- * Failure: the store is read-only then, and readers keep seeing what is on disk.
+ * Happy path: purge_begin() puts the whole index aside and gives writers an empty one.  Readers
+ * keep seeing the old one (view_index()) until the record of the removal is committed.  Then
+ * purge_apply() subtracts its sums and a worker frees it.  Until then only two things change in
+ * it: messages that readers must not see any more are hidden (purge_hide()), and copied messages
+ * get their new places.  A roll-up removes everything but the messages of its own batch: these
+ * are moved to the new index.
+ * Failure: the store is read-only then, and readers keep seeing all committed messages.
  * Close: waits for the worker. */
 #include "store/store_impl.h"
 

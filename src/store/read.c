@@ -1,9 +1,9 @@
-/* read.c: the messages themselves.  store_peek() reads from the mapping of the segment, without a
- * system call, where the pages are known to be in memory; store_read() has a worker read the file.
- * Every read verifies the record: damage is never handed out.
+/* read.c: reads of whole messages. store_peek() reads from the mapping of the segment, without a
+ * system call, where the pages are known to be in memory. store_read() has a worker read the
+ * file.  Every read verifies the record: damaged bytes are never returned.
  *
- * Known to be in memory: asked of the kernel once for each window of a segment and epoch of a few
- * seconds.  A page that is evicted within an epoch costs one wait for the disk. */
+ * The kernel is asked once for each window of a segment and epoch of a few seconds whether its
+ * pages are in memory.  A page that is evicted within an epoch costs one wait for the disk. */
 #include "store/store_impl.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* removing.c: messages whose removal is on its way to disk: counted here until commit_done() takes
- * them out of the index; and the lengths that do not fit a place. */
+/* removing.c: messages whose removal is accepted and not yet committed: counted here until
+ * commit_done() removes them from the index.  Also: lengths of messages that do not fit a place. */
 #include "store/store_impl.h"
 
 #include <stdlib.h>

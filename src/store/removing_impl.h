@@ -1,5 +1,5 @@
-/* removing.h: messages whose removal is on its way to disk: every removal goes through here.
- * Included by store_impl.h. */
+/* removing_impl.h: messages whose removal is accepted and not yet committed; hidden messages;
+ * lengths.  Every removal passes through here.  Included by store_impl.h. */
 #ifndef STORE_REMOVING_H
 #define STORE_REMOVING_H
 

@@ -1,12 +1,13 @@
-/* scrub.c: reads everything on disk, to find damage before a reader does.
+/* scrub.c: reads all segments once, to find damage before a reader does.
  *
  * Happy path: store_scrub() > segment by segment, a job walks its records (from the mapping, or
- * from a copy it reads) > scrub_done() takes over what it found > at the end the waiters. Failure:
- * a file that cannot be read is reported as damaged as a whole. Close: at the end of the segment
- * that is being read.
+ * from a copy it reads) > scrub_done() stores the damage it found > at the end the waiters are
+ * called.
+ * Failure: a file that cannot be read is reported as damaged as a whole.
+ * Close: at the end of the segment that is being read.
  *
  * A message without its data is damage unless an erase record for it follows, in the same segment
- * or a later one: so those are kept to the end. */
+ * or a later one.  So such messages are kept to the end. */
 #include "store/store_impl.h"
 
 #include "store/log/scan.h"

@@ -1,10 +1,10 @@
-/* store.c: a store's life.
+/* store.c: open, attach and close.
  *
  * Open: enter the directory, recover (recover.h), or make the first segment; on any thread.
- * Attach: the jobs and timers of a loop; from then on it takes writes.
- * Close: accepted writes are committed; a commit that says all is synced; a checkpoint; then
- * everything is freed and the directory left.  close_step() does the next of these whenever
- * something ended. */
+ * Attach: make the jobs and timers on a loop; from then on the store accepts writes.
+ * Close: commit all accepted writes; commit a record that says all is synced; write a checkpoint;
+ * free everything and leave the directory. close_step() does the next of these whenever a job
+ * ended. */
 #include "store/store_impl.h"
 
 #include "base/clock.h"

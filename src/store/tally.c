@@ -1,12 +1,12 @@
 /* tally.c: counts of messages by pattern that are kept and follow their reader.
  *
- * A tally is the number of messages that match a pattern in a range of sequences.  Removals correct
- * it, new messages are counted when it is asked for again, and a reader that goes forward moves its
- * beginning along.  So a reader that asks for one piece of the stream after the other pays for what
- * it passes, not for the rest of the stream.
+ * A tally is the number of messages that match a pattern in a range of sequences.  Removals
+ * correct it, new messages are counted by the next request, and a reader that advances moves the
+ * beginning.  So a reader that asks for one part of the stream after the other pays for the
+ * messages it passes, not for the rest of the stream.
  *
- * Many: at most TALLIES, the one that was asked for last stays longest.  A removal looks at each of
- * them; one that is not asked for during more removals than it took steps to make is given up. */
+ * At most TALLIES are kept; the least recently used one is replaced.  A removal updates each of
+ * them.  A tally is dropped after more removals without a request than it took steps to make. */
 #include "store/store_impl.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* upkeep.h: what the store does beside its work, each with its job and its state: preparing
- * segments, giving up the first, checkpoints (scrubbing is in damage.h). */
+/* upkeep_impl.h: state of the store's background work: spare segments, the cleaner, checkpoints,
+ * purges, reads from disk.  (Scrubs are in damage_impl.h.) */
 #ifndef STORE_UPKEEP_H
 #define STORE_UPKEEP_H
 

@@ -1,4 +1,5 @@
-/* view.c: what readers see (on disk, alive by store_now()) and what writers go by (accepted). */
+/* view.c: the view of readers (committed, before the deadline by store_now()) and the view of
+ * writers (accepted). */
 #include "store/store_impl.h"
 
 /* A removal on its way leaves a message visible until it is on disk: the value that replaces it is

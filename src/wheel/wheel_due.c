@@ -1,8 +1,10 @@
-/* due.c: the entries whose tick has come: sorted runs of at most 63, and a heap over their heads.
+/* wheel_due.c: the entries whose tick has come: sorted runs of at most 63, and a heap over their
+ * heads.
  *
- * A run is the very chunk that lay in the bucket, sorted in place, so a million entries due at once
- * cost no sort in one piece and no memory.  Entries that come singly (added late, or met while
- * draining) gather in the *open* run, which is sorted again when somebody asks for the first. */
+ * A run is the same chunk that lay in the bucket, sorted in place, so a million entries due at
+ * once cost no sort in one piece and no memory.  Single entries (added late, or met while
+ * draining) are collected in the *open* run, which is sorted again when the first entry is
+ * requested. */
 #include "wheel/wheel_impl.h"
 
 #include <stdlib.h>

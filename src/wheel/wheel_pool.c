@@ -1,7 +1,7 @@
-/* pool.c: the wheel's chunks, in pages that come from the system and go back to it.
+/* wheel_pool.c: the wheel's chunks, in pages that are mapped from the system and unmapped.
  *
- * Giving memory back stops all threads for a moment, so empty pages are put aside until some are
- * there; neighbours go in one call. */
+ * Unmapping stops all threads for a moment, so empty pages are collected first; neighbours are
+ * unmapped in one call. */
 #include "wheel/wheel_impl.h"
 
 #include <stdlib.h>

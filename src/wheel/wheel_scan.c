@@ -1,10 +1,11 @@
-/* scan.c: looking ahead: the entries of the wheel, slot by slot, in pieces.
+/* wheel_scan.c: scans ahead over the entries of the wheel, slot by slot, in pieces.
  *
- * Happy path: the due entries of the present tick in one go; then the buckets in the order of time,
- * each from its newest chunk to its oldest: what leaves a bucket is replaced by its newest entry,
- * which was visited by then, so nothing is missed.  The wheel tells of chunks that go or move.
- * Otherwise: a bucket whose time comes is taken apart.  A scan that is in it begins again where the
- * slot began: the entries lie in shorter slots now, so this happens at most once a level. */
+ * Happy path: the due entries of the present tick in one go; then the buckets in the order of
+ * time, each from its newest chunk to its oldest.  An entry that leaves a bucket is replaced by
+ * the bucket's newest entry, which was visited by then, so nothing is missed.  The wheel notifies
+ * scans of chunks that are freed or moved.
+ * Otherwise: a bucket whose time comes is split into shorter slots.  A scan in that bucket starts
+ * the slot again; this happens at most once a level. */
 #include "wheel/wheel_impl.h"
 
 #define BACK (NONE - 1) /* wheel_scan.bucket: it was taken apart */

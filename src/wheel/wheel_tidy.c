@@ -1,4 +1,4 @@
-/* tidy.c: closes the gaps among the wheel's chunks, so that whole pages can go back. */
+/* wheel_tidy.c: closes the gaps among the wheel's chunks, so that whole pages can be unmapped. */
 #include "wheel/wheel_impl.h"
 
 /* Whoever knows the chunk by its number learns the new one. */

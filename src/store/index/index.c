@@ -1,4 +1,4 @@
-/* index.c: the index of messages: making, changing, asking. */
+/* index.c: the index of messages: creation, changes, queries. */
 #include "store/index/index_impl.h"
 #include "store/log/record.h"
 

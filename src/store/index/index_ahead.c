@@ -1,4 +1,4 @@
-/* index_ahead.c: looking for entries by what their end is. */
+/* index_ahead.c: search for entries by deadline or by the lack of one. */
 #include "store/index/index_impl.h"
 
 void index_scan_begin(struct index *ix, struct wheel_scan *s, int64_t from_ns, int64_t to_ns)

@@ -1,10 +1,10 @@
-/* index_bulk.c: filling an empty index from a checkpoint, with a second thread.
+/* index_bulk.c: fills an empty index from a checkpoint, with a second thread.
  *
- * Happy path: the caller's thread reads and hashes; pieces of PIECE messages go to the lane, which
- * finds or makes their keys (all of the key set is its own meanwhile) and waits for memory most of
- * the time; when a piece comes back, the caller's thread appends its messages to the blocks.
- * Failure: the first error is kept, later pieces are passed over, and everything is freed with the
- * index.  Few messages go the way of index_load_put(). */
+ * Happy path: the caller's thread reads and hashes.  The lane gets pieces of PIECE messages and
+ * finds or makes their keys; it owns the key set meanwhile, and waits for memory most of the
+ * time.  When a piece comes back, the caller's thread appends its messages to the blocks.
+ * Failure: the first error is kept, later pieces are skipped, and everything is freed with the
+ * index.  Small numbers of messages use index_load_put() instead. */
 #include "store/index/index_impl.h"
 #include "store/log/lane.h"
 

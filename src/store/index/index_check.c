@@ -1,4 +1,4 @@
-/* index_check.c: every invariant of the index, walked.  For tests: O(everything). */
+/* index_check.c: tests every invariant of the index.  For tests: O(everything). */
 #include "store/index/index_impl.h"
 
 #include <stdio.h>

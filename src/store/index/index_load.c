@@ -1,11 +1,12 @@
-/* index_load.c: filling an empty index from the log.
+/* index_load.c: fills an empty index from the log.
  *
  * Happy path: puts come in ascending sequence.  Each waits in a queue of 16 while its key's place
- * in the key table is fetched from memory, then it is appended to the last block.  Entries keep
- * their deadline where the ring's links will be.  index_load_end() goes over the blocks once, in
- * sequence order: what the mark covers goes, sparse neighbours become one, rings and wheel are
- * made. Otherwise: a put with a smaller sequence (a copy by the cleaner) is inserted where it
- * belongs; a full block is split.  No ids exist meanwhile, so entries may be moved about freely. */
+ * in the key table is fetched from memory; then it is appended to the last block.  Entries keep
+ * their deadline where the ring's links will be. index_load_end() passes over the blocks once, in
+ * sequence order: it drops entries that the time mark covers, merges sparse neighbours, and makes
+ * rings and wheel.
+ * Otherwise: a put with a smaller sequence (a copy by the cleaner) is inserted where it belongs;
+ * a full block is split.  No ids exist meanwhile, so entries may be moved freely. */
 #include "store/index/index_impl.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* index_load_end.c: the passes over all blocks that end loading.
  *
- * Happy path: what the mark covers goes; then, block by block in sequence order, sparse neighbours
- * become one, deadlines go into the wheel, and the lane makes the rings of the blocks that are
- * behind.  From the moment a block is handed over, the keys, `newer` and `older` of its entries are
- * the lane's; `wheel_ref` stays the caller's (the wheel may sort what is due).  A few messages need
- * no second thread, and where there is none the same is done in turn.
- * Failure: the lane finishes what it has, and everything is freed with the index. */
+ * Happy path: entries that the time mark covers are dropped.  Then, block by block in sequence
+ * order, sparse neighbours are merged, deadlines are added to the wheel, and the lane makes the
+ * rings of the blocks before.  A block that was handed over belongs to the lane: the keys,
+ * `newer` and `older` of its entries; `wheel_ref` stays the caller's (the wheel may sort due
+ * entries).  Without a second thread, or for few messages, the caller does both in turn.
+ * Failure: the lane finishes its work, and everything is freed with the index. */
 #include "store/index/index_impl.h"
 #include "store/log/lane.h"
 #include "store/log/record.h"

@@ -1,4 +1,4 @@
-/* folder.c: open directories above stores: who may own them; listing; removal by rename. */
+/* folder.c: open directories above stores: ownership checks, listing, removal by rename. */
 #include "store/io/folder.h"
 
 #include "codec/hash.h"

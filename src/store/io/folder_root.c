@@ -1,5 +1,5 @@
 /* folder_root.c: the top directory of a server's stores: found from the operator's path, checked,
- * and taken for one process. */
+ * and locked for one process. */
 #include "store/io/folder.h"
 
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* io_memory.c: the files under a store, in memory.
  *
- * A file's bytes lie in one block, so that they can be mapped.  A block that is mapped never moves:
- * a file that outgrows it gets a larger block in front and the old one stays until its last
- * unmap; till then writes go to both.  That happens O(log size) times in a file's life, and stores
- * map what has its final size, so almost every file has exactly one block. */
+ * A file's bytes lie in one block, so that they can be mapped.  A mapped block never moves: a
+ * file that outgrows it gets a larger block, and the old one stays until its last unmap; until
+ * then writes change both.  That happens O(log size) times in a file's life.  Stores map files
+ * that have their final size, so almost every file has exactly one block. */
 #include "store/store_io.h"
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* keys.c: the set of keys: finding, adding and deleting them, and their text. */
+/* keys.c: the set of keys: lookup, insertion, deletion, and the text of a key. */
 #include "store/keys/keys_impl.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* keys_bulk.c: adding many keys, most of them new.
+/* keys_bulk.c: insertion of many keys, most of them new.
  *
- * Looking each up in the table would be one wait for memory after the other.  Instead each becomes
- * a node at once, and its hash and id wait in one of PARTS by the hash; when a part is full, all
- * are put into the table, part by part, each part's stretch of the table having been streamed into
- * the cache before.  Only then is a key found out that was there already (a twin): its node is
+ * A lookup of each key in the table would be one wait for memory after the other.  Instead each
+ * key becomes a node at once, and its hash and id wait in one of PARTS by the hash.  When a part
+ * is full, all parts are inserted into the table, each after its stretch of the table was
+ * streamed into the cache.  Only then a key that existed already is found (a twin): its node is
  * marked (count 0, last: the real one) and dropped at the end. */
 #include "store/keys/keys_impl.h"
 

@@ -1,13 +1,13 @@
-/* clean.c: giving up the first segment (docs/disk-format.md).
+/* clean.c: the cleaner: reclaims the first segment (docs/disk-format.md).
  *
- * Happy path: a first segment without anything alive, or, when more than half of the log is dead,
- * with little alive: read it slice by slice on a worker, append copies of what is alive (they go
- * the way of all writes), wait until they are on disk; then wait once more for all that was
- * accepted, and rename the file to be the next spare, or unlink it. Failure: no room for copies:
- * later.  A file that cannot be renamed or unlinked: no more cleaning until the next start, but
- * after a shortage.
- * Messages that cannot be read: reported, removed, the file kept as *.damaged. Close: at the end of
- * the step that runs. */
+ * Happy path: a first segment without live data is reclaimed, or one with little live data when
+ * more than half of the log is dead.  A worker reads it piece by piece; copies of live messages
+ * are appended like all writes; the cleaner waits until they are committed.  Then it waits once
+ * more for all that was accepted, and renames the file to be the next spare, or unlinks it.
+ * Failure: without room for copies the cleaner tries again later.  After a file could not be
+ * renamed or unlinked it stops until the next start, except after a shortage.  Messages that
+ * cannot be read are reported and removed, and the file is kept as *.damaged.
+ * Close: at the end of the step that runs. */
 #include "store/store_impl.h"
 
 #include "base/clock.h"

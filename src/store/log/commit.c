@@ -1,15 +1,16 @@
-/* commit.c: group commit.
+/* commit.c: commit groups.
  *
- * Happy path: a write calls commit_kick(); at the end of the loop's turn commit_start() ends the
- * group with a commit record and swaps it out as `image`; commit_work(), on a worker, fills in the
- * checks, makes the segments that are new, writes and syncs; commit_done() applies what was waiting
- * for that and answers.  What arrives meanwhile is the next group: the slower the disk, the larger
- * the groups. Failure: after a failed write or sync nothing later may be acknowledged, or the log
- * would have a hole: the store turns read-only, what was written of the group is overwritten (a
- * refused message must not be there after a restart), and every waiter gets the error.  A failed
- * sync is never tried again. Only a shortage is (of space, descriptors, memory): nothing of the
- * group counts yet, so writing it once more is the same. Close: the queued group is committed, and
- * then one more commit record that says all is synced. */
+ * Happy path: a write calls commit_kick().  At the end of the loop's turn commit_start() ends the
+ * commit group with a commit record and swaps it out as `image`. commit_work(), on a worker,
+ * fills in the checks, makes new segments, writes and syncs. commit_done() applies the effects
+ * that waited for the commit and calls the waiters.  Records that arrive meanwhile form the next
+ * group: the slower the disk, the larger the groups.
+ * Failure: after a failed write or sync nothing later may be acknowledged, or the log would have
+ * a hole.  The store turns read-only, the written part of the group is overwritten (a refused
+ * message must not exist after a restart), and every waiter gets the error.  A failed sync is
+ * never retried.  Only a shortage (of space, descriptors, memory) is retried: nothing of the
+ * group counts yet, so a second write is the same.
+ * Close: the queued group is committed, and then one more commit record that says all is synced. */
 #include "store/store_impl.h"
 #include "store/io/wipe.h"
 

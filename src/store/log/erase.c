@@ -1,13 +1,16 @@
 /* erase.c: removals after which the bytes of the message are overwritten (docs/disk-format.md).
  *
- * Happy path: store_erase() puts an erase record into the log, like any removal; when it is on disk
- * the message waits in `due`.  erase_kick() takes all that wait: a commit that calls their records
- * synced goes to disk first (so that a record without its data is told from a torn tail); then
- * erase_work(), on a worker, overwrites and syncs; erase_done() answers.  A message that the
- * cleaner has copied may still lie in the first segment, too: that is searched for it. Failure: the
- * store turns read-only, as after any failed write; for want of space or memory only the waiter is
- * told, and the message is gone, but its bytes may be there. Restart: erase records that the replay
- * met are done once more: nothing tells how far they came. Close: waits for all of it. */
+ * Happy path: store_erase() writes an erase record, like any removal; when it is committed the
+ * message waits in `due`. erase_kick() collects all that wait.  A commit that calls their records
+ * synced is written first, so that recovery can tell a record without its data from a torn tail.
+ * Then erase_work(), on a worker, overwrites and syncs; erase_done() calls the waiters.  A
+ * message that the cleaner has copied may still lie in the first segment, too: that segment is
+ * searched for it.
+ * Failure: the store turns read-only, as after any failed write.  After a shortage of space or
+ * memory only the waiter gets the error: the message is removed, but its bytes may remain.
+ * Restart: erase records that the replay met are done once more, because nothing records how far
+ * they were done.
+ * Close: waits for all of it. */
 #include "store/store_impl.h"
 
 #include "store/log/scan.h"

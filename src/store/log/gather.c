@@ -1,12 +1,13 @@
-/* gather.c: whether a group waits a moment for the writers that were just answered.
+/* gather.c: decides whether a commit group waits a moment for the writers that were just
+ * answered.
  *
- * Writers who wait for their acknowledgement before they write again fall into two halves: one is
- * on its way to the disk while the other fills the next group, which starts the moment the first is
- * done; so each sync has half of them, for ever.  Therefore a group behind another starts when
- * those just answered have written again, or half as long after as the last commit took: the halves
- * become one. A lone writer is never kept waiting: it is all that was answered.  Where nobody comes
- * back so soon, or the loop and not the disk is the limit, waiting is given up, and tried again
- * after twice as many commits as the time before. */
+ * Writers that wait for their acknowledgement before they write again split into two halves: the
+ * group of one half is written while the other half fills the next group, which starts as soon as
+ * the first is done.  Then each sync covers only half of them, for ever.  Therefore a group
+ * behind another one starts when all writers that were just answered have written again, or after
+ * half the time of the last commit: the halves join.  A lone writer never waits: it is all that
+ * was answered.  Where writers do not return so soon, or the loop and not the disk is the limit,
+ * waiting is disabled, and tried again after twice as many commits as the time before. */
 #include "store/log/gather.h"
 
 #include "base/clock.h"

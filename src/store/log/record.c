@@ -1,8 +1,8 @@
 /* record.c: the records of the log: encoding, checking, reading.
  *
- * What is where stands in docs/disk-format.md.  Every reader here takes the bytes as they come from
- * a disk: lengths are believed only after the check over the fixed part, which is tested before any
- * data is hashed. */
+ * docs/disk-format.md has the layouts.  Every reader here accepts any bytes from a disk: lengths
+ * are believed only after the check over the fixed part, and that check is tested before any data
+ * is hashed. */
 #include "store/log/record.h"
 
 #include "codec/checksum.h"

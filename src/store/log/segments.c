@@ -1,10 +1,11 @@
-/* segments.c: the files of the log, and the one prepared for the next.
+/* segments.c: the files of the log, and the spare file for the next segment.
  *
- * Preparing, happy path: spare_kick() > prepare_work(), on a worker, one slice after the other, so
- * that commits find the disk free in between > prepare_done(); who needs a new segment takes the
- * file (room.c), the commit renames it (commit.c).  Failure: out of space: the store is full until
- * a retry succeeds; any other error: no spare, and who needs one will find out.  Close: a running
- * slice is waited for, the file unlinked. */
+ * Happy path: spare_kick() > prepare_work(), on a worker, one piece after the other, so that
+ * commits find the disk free in between > prepare_done().  A new segment uses the file (room.c),
+ * and the commit renames it (commit.c).
+ * Failure: without space the store is full until a retry succeeds.  After any other error there
+ * is no spare, and the next segment meets the error itself.
+ * Close: a running piece is waited for, the file unlinked. */
 #include "store/store_impl.h"
 
 #include "base/array.h"

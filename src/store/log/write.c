@@ -1,6 +1,6 @@
-/* write.c: the calls that write: each puts whole records into the group that is being filled, and
- * changes the index at once.  What is removed is removing until the group is on disk (commit.c):
- * readers still see it, writers do not. */
+/* write.c: the calls that write.  Each puts whole records into the commit group that fills, and
+ * changes the index at once.  A removed message is `removing` until the group is committed
+ * (commit.c): readers still see it, checks of writers do not count it. */
 #include "store/store_impl.h"
 
 #include "base/array.h"

@@ -1,5 +1,5 @@
-/* checkpoint_read.c: a checkpoint's bytes into the index.  Every block is checked as a whole before
- * anything in it is believed; what it says is then only tested for not leading outside of it. */
+/* checkpoint_read.c: loads a checkpoint into the index.  Every block is verified as a whole
+ * before its contents are used; after that only bounds are tested. */
 #include "store/recover/checkpoint.h"
 
 #include "codec/checksum.h"

@@ -1,4 +1,4 @@
-/* checkpoint_write.c: the index and the blobs into bytes, block by block. */
+/* checkpoint_write.c: encodes the index and the blobs, block by block. */
 #include "store/recover/checkpoint.h"
 
 #include "codec/checksum.h"

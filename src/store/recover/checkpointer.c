@@ -1,10 +1,11 @@
 /* checkpointer.c: writes checkpoints in the background.
  *
- * Happy path: check_start() notes where the log stands; check_fill() takes a slice of the index, a
- * job writes it, and so on (the store goes on working: the checkpoint is fuzzy); the blobs; then it
- * waits until all that it may show is on disk; check_finish_work() writes the head, syncs, renames.
- * Failure: the old one stays; tried again after as many bytes of log.
- * Close: store_close() asks for one and waits for it. */
+ * Happy path: check_start() notes the end of the log. check_fill() encodes a piece of the index,
+ * a job writes it, and so on; the store continues to work, so the checkpoint is fuzzy.  The blobs
+ * follow.  Then the checkpointer waits until all that the checkpoint may show is committed, and
+ * check_finish_work() writes the head, syncs, renames.
+ * Failure: the old checkpoint stays; the next attempt follows after as many bytes of log.
+ * Close: store_close() requests a checkpoint and waits for it. */
 #include "store/store_impl.h"
 
 #include "base/array.h"

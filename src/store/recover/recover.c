@@ -1,13 +1,12 @@
 /* recover.c: the plan of recovery: checkpoint and tail, or the whole log.
  *
- * Happy path: names, headers, the checkpoint's head; the checkpoint into a new index; the log from
- * its position on; the result.
- * Otherwise: a checkpoint that is missing, damaged, or does not fit the log costs only time: what
- * it put into the index is thrown away and the log is read from its first segment.  Which that is,
- * only the last commits say; if segments below it were read (leftovers of a crash while they were
- * given up), it begins again without them. Failure: nothing on disk was changed before
- * recover_end_disk().
- */
+ * Happy path: names, headers, the checkpoint's head; the checkpoint into a new index; the log
+ * from its position on; the result.
+ * Otherwise: a checkpoint that is missing, damaged, or does not fit the log costs only time.  Its
+ * index is dropped and the log is read from its first segment.  Only the last commits say which
+ * segment is the first.  If segments below it were read (leftovers of a crash while they were
+ * reclaimed), recovery begins again without them.
+ * Failure: nothing on disk was changed before recover_end_disk(). */
 #include "store/recover/recover_impl.h"
 
 #include "base/rand.h"

@@ -1,8 +1,10 @@
-/* recover_apply.c: what a record does to the state that is being built: batches, index, blobs.
+/* recover_apply.c: effects of a record on the state that is being built: commit batches, index,
+ * blobs.
  *
  * A batch counts from its last record on: until then only the offsets of its records are kept.
- * Marks are applied lazily: what the last one covers goes when loading ends.  Meanwhile a message
- * that the marks so far cover is dead, so no later deadline revives it. */
+ * Time marks are applied lazily: messages that the last mark covers are dropped when loading
+ * ends.  Until then a message that the marks so far cover counts as expired, and no later
+ * re-deadline revives it. */
 #include "store/recover/recover_impl.h"
 
 #include "codec/hash.h"

@@ -1,7 +1,8 @@
-/* recover_disk.c: what recovery changes on disk, after all else went well: a sync of what may only
- * be in the page cache, the end of a torn tail, and leftovers.
+/* recover_disk.c: changes of recovery on disk, after all else succeeded: a sync of everything
+ * that may only be in the page cache, the end of a torn tail, and leftovers.
  *
- * A crash in between does no harm: what the end cuts off is deleted only after it. */
+ * A crash in between does no harm: records behind the new end are deleted only after it is
+ * synced. */
 #include "store/recover/recover_impl.h"
 
 #include "store/io/wipe.h"

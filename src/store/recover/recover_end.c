@@ -1,5 +1,5 @@
-/* recover_end.c: what recovery found, as a result, and what is left to do on disk: the seal of a
- * torn tail, a sync of all that may not be synced yet, leftovers. */
+/* recover_end.c: the result of recovery, and its work left to do on disk: the seal of a torn
+ * tail, a sync of all that may not be synced yet, leftovers. */
 #include "store/recover/recover_impl.h"
 
 #include "base/array.h"

@@ -1,5 +1,5 @@
-/* recover_files.c: the directory of a store: names, headers, whose it is, the bytes of a segment.
- */
+/* recover_files.c: the directory of a store: names, headers, the store they belong to, the bytes
+ * of a segment. */
 #include "store/recover/recover_impl.h"
 
 #include "base/array.h"

@@ -1,9 +1,10 @@
-/* recover_log.c: the log in order, over damage, to its end.
+/* recover_log.c: walks the log in order, over damage, to its end.
  *
- * Happy path: segment after segment, each from its first record to its seal, the last one to where
- * no valid record follows.  Otherwise: where something is no record, whether it is damage or the
- * end depends on what was synced, and that on all commits after it: then the rest of the log is
- * looked over, once (look_ahead), before going on. */
+ * Happy path: segment after segment, each from its first record to its seal, the last one to
+ * where no valid record follows.
+ * Otherwise: bytes that are no record are either damage or the end of the log.  That depends on
+ * the synced position, and so on all commits behind them.  Therefore the rest of the log is
+ * searched, once (look_ahead), before the walk continues. */
 #include "store/recover/recover_impl.h"
 
 #include <stdlib.h>
