@@ -224,8 +224,8 @@ int blob_restore(struct store *s, struct recovered_blob *r)
             blob_free(b);
         return MF_NOMEM;
     }
-    /* From a checkpoint: somewhere in the log.  Taken for the first segment it is written again
-     * before any segment goes that it might lie in. */
+    /* A blob from a checkpoint lies somewhere in the log.  It counts for the first segment, so it
+     * is written again before its segment can be reclaimed. */
     blob_lies(s, b, r->segment == 0 ? segs_first(s)->number : r->segment);
     return 0;
 }

@@ -7,7 +7,7 @@
  * slice after the other. */
 #include "store/store_impl.h"
 
-#define STEPS 4096u /* messages or nodes looked at in one call */
+#define STEPS 4096u /* messages or nodes visited in one call */
 
 static uint64_t not_hidden(const struct index *ix)
 {
@@ -88,8 +88,8 @@ static uint64_t count_range(const struct index *ix, uint64_t first, uint64_t las
     return n;
 }
 
-/* What a message takes off sums that include it, if it matches: its key too, if it is the oldest
- * one of it that is not hidden. */
+/* Subtracts a matching message from sums that include it; its key too, if it is the oldest
+ * message of the key that is not hidden. */
 static void count_one(const struct index *ix, uint32_t id, struct mf_slice pattern,
                       struct keys_sum *sum)
 {

@@ -22,12 +22,12 @@
 struct store_cursor {
     struct store *s;
     enum store_cursor_kind kind;
-    uint64_t from;  /* the next sequence to look at */
+    uint64_t from;  /* the next sequence to visit */
     uint64_t upto;  /* the last sequence when it was made: the heap, and the last of each key */
     uint64_t *heap; /* next sequence of each key */
     size_t heaped, cap;
-    size_t gathered;          /* steps taken to make the heap */
-    uint64_t steps;           /* taken in all, for store_cursor_steps() */
+    size_t gathered;          /* steps used to make the heap */
+    uint64_t steps;           /* steps of all calls, for store_cursor_steps() */
     struct keys_walk *gather; /* not NULL: keys are still collected */
     uint64_t superseded_from; /* all from here to `from` were replaced by newer ones */
     uint64_t covers_at;       /* keys_changes() when that was found out: */
@@ -81,8 +81,8 @@ static void gather_end(struct store_cursor *c)
     c->gather = NULL;
 }
 
-/* The heap is given up: the index is walked from `from` on, which every message that was not shown
- * is at or behind. */
+/* Drops the heap and walks the index from `from` on: every message that was not returned yet is
+ * there or behind it. */
 static void walk_instead(struct store_cursor *c)
 {
     gather_end(c);
@@ -150,7 +150,7 @@ static uint64_t ring_after(const struct store_cursor *c, uint64_t seq)
 
 /* --- made ----------------------------------------------------------------------------------- */
 
-/* One key more; false: the heap is not worth it, or there is no memory for it. */
+/* Adds one key; false: the heap is not worth it, or out of memory. */
 static bool gather_key(struct store_cursor *c, uint32_t key)
 {
     uint64_t seq = 0;

@@ -59,7 +59,7 @@ static bool out_of_log(const struct store *s, const struct damage *d)
     uint64_t number = segment_of(d);
 
     if (number == 0)
-        return s->stats.checkpoints > 0; /* there is a newer one */
+        return s->stats.checkpoints > 0; /* a newer one exists */
     return number < segs_first(s)->number;
 }
 
@@ -93,7 +93,7 @@ static void look_at(struct store *s, uint32_t id)
 static void report(const struct store *s, const struct damage *d)
 {
     if (d->seqs == 0)
-        log_warn("store %s: %s at %llu: no message that is there lies in the damage", s->name,
+        log_warn("store %s: %s at %llu: no existing message lies in the damage", s->name,
                  d->pub.file, (unsigned long long)d->pub.offset);
     else
         log_error("store %s: %s at %llu: %zu messages cannot be read, the first is sequence %llu",
@@ -121,7 +121,7 @@ static void census_run(struct loop_defer *defer)
             report(s, &s->damage.at[i]);
         }
     s->damage.census_upto = 0;
-    damage_count(s); /* some may have come meanwhile */
+    damage_count(s); /* more may have been found meanwhile */
 }
 
 void damage_count(struct store *s)

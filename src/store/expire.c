@@ -29,8 +29,8 @@ int64_t store_next_deadline(const struct store *s)
     return s->failed != 0 || s->commit.retrying ? INT64_MAX : index_next_deadline(s->ix);
 }
 
-static bool death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
-                       bool (*visit)(void *arg, const struct store_death *d), void *arg)
+static bool notify_expiry(struct store *s, uint32_t id, int64_t deadline_ns,
+                          bool (*visit)(void *arg, const struct store_death *d), void *arg)
 {
     static _Thread_local uint8_t text[KEYS_MAX];
     uint32_t key = index_key(s->ix, id);
@@ -51,8 +51,8 @@ static bool death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
     return visit(arg, &d);
 }
 
-/* One due message; false: there is none, or it must wait: it is not on disk yet, or what is told of
- * it found no room. */
+/* Expires one due message.  False: none is due, or it must wait: it is not committed yet, or its
+ * marker found no room. */
 static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
                        bool (*visit)(void *arg, const struct store_death *d), void *arg)
 {
@@ -66,8 +66,8 @@ static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
     if (seq > s->log.committed_seq ||
         (!removing && ranges_reserve(&s->commit.filling.expired, 1) != 0))
         return false;
-    /* Before it goes: afterwards there is no way back. */
-    if (!removing && visit != NULL && !death_tell(s, id, deadline_ns, visit, arg))
+    /* Before the message leaves the wheel: afterwards nothing can fail. */
+    if (!removing && visit != NULL && !notify_expiry(s, id, deadline_ns, visit, arg))
         return false;
     if (!removing && ranges_add(&s->commit.filling.expired, seq, seq) != 0)
         return false; /* never: reserved */
@@ -111,8 +111,8 @@ size_t store_expire(struct store *s, int64_t now_ns, size_t max,
         return 0;
     }
     store_begin(s, true);
-    /* Before anything is taken out of the wheel: is there room, on disk and in memory, to say so?
-     */
+    /* True if there is room for the time mark, on disk and in memory.  Tested before any entry
+     * leaves the wheel. */
     if (write_open(s, RECORD_MARK_SIZE, true, &at, &code) == NULL) {
         code = store_end(s, NULL);
         s->log.starved = true;

@@ -78,8 +78,8 @@ static int reserve(struct store_patrol *p, uint64_t n)
     return 0;
 }
 
-/* The record at `at` of the slice, of which `have` bytes are there.  1: in order, 0: more bytes are
- * needed (*need), -1: it is not in order. */
+/* Checks the record at `at` of the piece, of which `have` bytes were read.  1: valid, 0: more
+ * bytes are needed (*need), -1: not valid. */
 static int check_record(struct store_patrol *p, uint64_t at, uint64_t have, struct record *r,
                         uint64_t *need)
 {
@@ -124,7 +124,7 @@ static void check_slice(struct store_patrol *p, uint64_t have)
     }
     p->next = p->offset + at;
     if (ok < 0 || (p->next == c->limit && !c->last))
-        p->whole = true; /* something is not in order, or there is no seal */
+        p->whole = true; /* damage, or no seal */
     else if (p->next == c->limit)
         p->next = 0;
     else if (at == 0)
@@ -255,7 +255,7 @@ static struct segment *next_segment(struct store_patrol *p, struct store *s)
     for (;; p->number++, p->offset = SEGMENT_PAGE) {
         struct segment *seg = segs_first(s);
 
-        if (p->number < seg->number) { /* given up meanwhile */
+        if (p->number < seg->number) { /* reclaimed meanwhile */
             p->number = seg->number;
             p->offset = SEGMENT_PAGE;
             p->c.chain_known = false;
@@ -350,8 +350,8 @@ static void saved(struct store_wait *w, int status)
         log_warn("store %s: no checkpoint after damage: %s", s->name, mf_err_text(status));
 }
 
-/* The index and the blobs know what lies in a damaged stretch: it is written down elsewhere.  Blobs
- * that came from a checkpoint are said to lie in the first segment. */
+/* The index and the blobs have the data of a damaged stretch: they are written again elsewhere.
+ * Blobs from a checkpoint count for the first segment. */
 static void save(struct store *s, uint64_t number)
 {
     if (blob_move(s, number) != 0 || blob_move(s, segs_first(s)->number) != 0)
@@ -362,7 +362,7 @@ static void save(struct store *s, uint64_t number)
     s->patrolled.saving = store_checkpoint(s, &s->patrolled.saved) == 0;
 }
 
-static void take_damage(struct store_patrol *p, struct store *s)
+static void add_damage(struct store_patrol *p, struct store *s)
 {
     uint64_t before = p->stats.damaged;
 
@@ -386,7 +386,7 @@ static void slice_done(void *arg)
     p->stats.bytes += p->read;
     judge_hollows(p, s);
     if (p->next == 0 && c->status == 0 && p->whole)
-        take_damage(p, s);
+        add_damage(p, s);
     if (c->status != 0 || s != head_of(p)) {
         p->whole = false; /* a shortage, or the store leaves: the same slice, or another store */
         p->visiting = s == head_of(p) && p->visiting;

@@ -23,7 +23,7 @@ static size_t later(const struct store *s)
     return s->batch.open ? s->batch.msg_count : 0;
 }
 
-/* Are the open batch's messages all that come after `last`? */
+/* True if all messages after `last` are of the open batch. */
 static bool others_end_at(const struct store *s, uint64_t last)
 {
     size_t n = later(s);
@@ -84,8 +84,8 @@ struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last)
     return fresh;
 }
 
-/* Out of the old index again; *all loses them.  The newest first: so each takes back what its
- * coming changed. */
+/* Removes the batch's messages from the old index and from *all.  Newest first: each removal
+ * undoes its own insertion. */
 static void drop_later(struct store *s, struct totals *all)
 {
     for (size_t i = later(s); i-- > 0;) {
@@ -116,7 +116,7 @@ void purge_begin(struct store *s, struct index *fresh, uint64_t last)
     removing_reset(s);
     for (size_t i = 0; i < later(s); i++)
         view_key_shown(s, index_find(fresh, s->batch.msgs[i].seq));
-    s->view.hidden_ranges.count = s->view.hidden_ranges.done = 0; /* they go with all the others */
+    s->view.hidden_ranges.count = s->view.hidden_ranges.done = 0; /* purged with all the others */
     s->commit.filling.purge = true;
     for (size_t i = 0; i < s->segs.count; i++) {
         struct segment *seg = s->segs.at[s->segs.head + i];

@@ -107,7 +107,7 @@ static uint64_t record_len(const struct store *s, const struct index *ix, uint32
     return record_pad(56 + view_entry_bytes_in(s, ix, id));
 }
 
-/* dead: also one that is past its deadline and was not taken by store_expire(). */
+/* dead: also an overdue message. */
 static bool readable(const struct store *s, uint32_t id, bool dead)
 {
     return id != INDEX_NONE && (dead ? view_present(s, id) : view_visible(s, id));

@@ -57,7 +57,7 @@ void lengths_fini(struct store *s)
     table_fini(&s->view.lengths);
 }
 
-/* First all are found, then they go: the table changes its size when it loses some. */
+/* Two passes, because the table may be resized by a deletion. */
 void lengths_purge(struct store *s, uint64_t upto)
 {
     struct length *gone = NULL, *b;
@@ -108,8 +108,8 @@ struct totals view_entry_totals_in(const struct store *s, const struct index *ix
 
 /* --- by key --------------------------------------------------------------------------------- */
 
-/* A key with more messages than this has its removing ones counted here; the ring of others is
- * walked when somebody asks. */
+/* Messages in removal are counted here for keys with more messages than this; the rings of other
+ * keys are walked on demand. */
 #define LONG_RING 32u
 
 static size_t slot_of(const struct removing_keys *d, uint32_t key)
@@ -158,7 +158,7 @@ static void count_removing(struct removing_keys *d, uint32_t key)
     d->count[i]++;
 }
 
-/* Takes one out; the slots after a hole are put where a search finds them. */
+/* Subtracts one; slots behind a hole are moved to where a search finds them. */
 static void uncount_removing(struct removing_keys *d, uint32_t key)
 {
     size_t i = d->lost || d->cap == 0 ? 0 : slot_of(d, key), mask = d->cap - 1;
@@ -175,7 +175,8 @@ static void uncount_removing(struct removing_keys *d, uint32_t key)
     }
 }
 
-/* A removing message of the key leaves: one less, and none counted here once its ring is short. */
+/* A message in removal leaves the key: subtracts it, and drops the count of a key whose ring is
+ * short now. */
 static void shorten_key(struct store *s, uint32_t key)
 {
     uint32_t count = index_key_count(s->ix, key);
@@ -187,7 +188,7 @@ static void shorten_key(struct store *s, uint32_t key)
         uncount_removing(&s->view.removing_keys, key);
 }
 
-/* Nothing is removing any more: what is left is only memory. */
+/* No removal is pending: frees a large table. */
 static void reset_keys(struct removing_keys *d)
 {
     if (d->lost || d->cap > 4096) {
@@ -244,8 +245,8 @@ void removing_add(struct store *s, uint32_t id)
     index_set_removing(s->ix, id);
 }
 
-/* The last one of its key that readers saw is hidden; what follows it, a marker for one, is on its
- * way to disk: until then the key shows nothing. */
+/* The last visible message of its key was hidden.  A newer one, such as a marker, is not
+ * committed yet: until then the key has no visible message. */
 static void count_waiting_key(struct store *s, uint32_t id)
 {
     uint32_t at = index_newer(s->ix, id);
@@ -321,11 +322,11 @@ void removing_done(struct store *s, uint32_t id)
     index_remove(s->ix, id);
 }
 
-/* --- what expired --------------------------------------------------------------------------- */
+/* --- hidden entries --------------------------------------------------------------------------- */
 
-#define HIDDEN_IN_TURN                                                                             \
-    1000 /* in one turn: as many as store_expire() usually takes, while they are in the cache */
-#define BUNCH 16u
+/* Freed in one turn: as many as one sweep usually expires, while they are in the cache. */
+#define HIDDEN_IN_TURN 1000
+#define BUNCH          16u
 
 static void free_hidden_turn(void *arg)
 {
@@ -337,9 +338,9 @@ static void free_hidden_turn(void *arg)
         store_progress(s);
 }
 
-/* The next ones.  Waiting for memory is most of the work, so all are asked for before the first
- * goes: the leaf of each key, then its slot in the table. */
-static unsigned bunch_take(struct store *s, uint64_t seq[BUNCH], uint32_t id[BUNCH])
+/* Collects the next hidden entries.  Waiting for memory is most of the work, so all are
+ * prefetched before the first is freed: the leaf of each key, then its slot in the table. */
+static unsigned bunch_collect(struct store *s, uint64_t seq[BUNCH], uint32_t id[BUNCH])
 {
     struct ranges *g = &s->view.hidden_ranges;
     unsigned n = 0;
@@ -360,7 +361,7 @@ static unsigned bunch_take(struct store *s, uint64_t seq[BUNCH], uint32_t id[BUN
     return n;
 }
 
-/* A removal may move entries: then those left are looked for again. */
+/* A removal may move entries: then the rest is searched again. */
 static void bunch_free(struct store *s, const uint64_t seq[BUNCH], uint32_t id[BUNCH], unsigned n)
 {
     uint64_t moves = index_moves(s->ix);
@@ -379,14 +380,14 @@ void hidden_free(struct store *s)
     uint32_t id[BUNCH];
 
     if (s->view.freeing_hidden)
-        return; /* its turn comes */
+        return; /* a turn is already scheduled */
     for (size_t n = 0; g->done < g->count && n < HIDDEN_IN_TURN; n += BUNCH)
-        bunch_free(s, seq, id, bunch_take(s, seq, id));
+        bunch_free(s, seq, id, bunch_collect(s, seq, id));
     if (g->done == g->count) {
         if (g->cap > 65536)
             ranges_fini(g);
         g->count = g->done = 0;
     } else if (loop_post(s->loop, free_hidden_turn, s) == 0) {
         s->view.freeing_hidden = true;
-    } /* else the next commit goes on with it */
+    } /* else the next commit continues */
 }

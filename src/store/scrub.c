@@ -222,8 +222,8 @@ static void sort(struct mf_buf *b)
         qsort(b->ptr, b->len / sizeof(uint64_t), sizeof(uint64_t), by_number);
 }
 
-/* Those that no erase record explains.  Where a file could not be read, their records may be in it:
- * then those that the index does not know any more are no news. */
+/* Reports messages without data that no erase record explains.  If a file could not be read,
+ * erase records may be missing: then only messages that are still in the index count. */
 static void report_hollows(struct store *s)
 {
     struct scrubber *c = &s->scrub;
@@ -250,7 +250,7 @@ static void scrub_end(struct store *s, int status)
 {
     struct mf_list done;
 
-    if (status == 0 && s->scrub.last) /* else it did not come to the end */
+    if (status == 0 && s->scrub.last) /* else it did not reach the end */
         report_hollows(s);
     free(s->scrub.hollow);
     s->scrub.hollow = NULL;

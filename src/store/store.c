@@ -63,7 +63,7 @@ static int fresh_bytes(struct store *s, uint64_t size, struct store_file *f, str
     return rc;
 }
 
-/* Beside, then renamed: the directory holds a whole store or none. */
+/* Made under another name, then renamed: the directory holds a whole store or none. */
 static int fresh_make(struct store *s, struct mf_error *e)
 {
     uint64_t size = s->o.segment_min;
@@ -111,12 +111,12 @@ static int old_segment(struct store *s, const struct recovered_segment *r, struc
     seg->version = r->version;
     if (r->version > SEGMENT_PLAIN)
         s->log.needs = r->version;
-    seg->copied = s->segs.count == 1; /* cleaning it may have begun */
+    seg->copied = s->segs.count == 1; /* the cleaner may have copied from it */
     segment_name(name, r->number);
     int rc = s->io->open(s->io, name, false, &seg->file, &why);
     if (rc != 0)
         seg->file = NULL;
-    if (rc != 0 && rc != MF_NOTFOUND) { /* it is there: what it holds must not be given up */
+    if (rc != 0 && rc != MF_NOTFOUND) { /* the file exists: its messages must not be lost */
         if (e != NULL)
             *e = why;
         return rc;
@@ -125,7 +125,7 @@ static int old_segment(struct store *s, const struct recovered_segment *r, struc
     return 0;
 }
 
-/* A segment that was prepared and not used: the log may come to want another size. */
+/* Deletes a segment that was prepared and not used: the log may need another size. */
 static void delete_prepared(struct store *s, uint64_t number)
 {
     struct mf_error why;
@@ -156,7 +156,7 @@ static int old_segments(struct store *s, const struct recovery *r, struct mf_err
         if ((rc = old_segment(s, &r->segment[i], e)) != 0)
             return rc;
     }
-    /* Appending goes on in the segment after a sealed one, or after nothing at all. */
+    /* Appends continue in the segment after a sealed one, or in a first one. */
     while (s->segs.count == 0 || segs_current(s)->number < r->end.segment + r->sealed) {
         uint64_t number = s->segs.count == 0 ? r->end.segment : segs_current(s)->number + 1;
         if (segs_prepare(s) != 0)
@@ -167,7 +167,7 @@ static int old_segments(struct store *s, const struct recovery *r, struct mf_err
     return 0;
 }
 
-/* Of a message whose place has no room for its length, the record tells. */
+/* Reads the length of a message from its record, if its place has no room for it. */
 static int old_length(struct store *s, uint64_t seq, uint64_t place, struct mf_error *e)
 {
     struct segment *seg = segs_of(s, place);
@@ -227,7 +227,7 @@ static int old_restore(struct store *s, struct recovery *r, struct mf_error *e)
     s->stats.torn = r->torn_at;
     if (r->torn)
         log_warn("store %s: %s at %llu: the last writes before a crash were cut off, %llu bytes; "
-                 "nobody was told that they were stored",
+                 "none of them was acknowledged",
                  s->name, r->torn_at.file, (unsigned long long)r->torn_at.offset,
                  (unsigned long long)r->torn_at.length);
     for (size_t i = 0; i < r->damages; i++)
@@ -235,7 +235,7 @@ static int old_restore(struct store *s, struct recovery *r, struct mf_error *e)
     int rc = old_segments(s, r, e);
     if (rc != 0 || (rc = old_lengths(s, &r->sum, e)) != 0)
         return rc;
-    /* One that is missing at the front stays named, until the log has moved on. */
+    /* A missing first segment stays named, until the log has moved on. */
     s->log.first_segment = segs_first(s)->number;
     if (r->first_segment != 0 && r->first_segment < s->log.first_segment)
         s->log.first_segment = r->first_segment;
@@ -384,16 +384,16 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
         clean_init(s) != 0 || checkpoint_init(s) != 0 || scrub_init(s) != 0 || erase_init(s) != 0 ||
         purge_init(s) != 0) {
         detach(s);
-        s->loop = NULL; /* as if it was never tried: its close has nothing to wait for */
+        s->loop = NULL; /* as before the call: its close has nothing to wait for */
         return mf_fail(e, MF_NOMEM, "attach store %s", s->name);
     }
     segs_current(s)->opened_mono_ns = loop_mono_ns(l);
     if (s->o.sync == STORE_SYNC_INTERVAL)
         loop_timer_arm(s->sync.timer, loop_mono_ns(l) + s->o.sync_interval_ns);
     if (s->commit.bare)
-        commit_bare(s); /* so that the segment after the seal begins with what must not be lost */
+        commit_bare(s); /* so that the segment after the seal begins with a commit */
     if (segs_current(s)->version < SEGMENT_PLAIN)
-        room_roll(s); /* so that it may hold what an older server does not know */
+        room_roll(s); /* so that records that older servers do not know can follow */
     erase_kick(s);
     patrol_join(s);
     return 0;
@@ -427,7 +427,7 @@ static void notify_ready(struct store *s)
         s->o.ready(s->o.ready_arg);
 }
 
-/* Of a store that failed: nothing will be written any more. */
+/* A store that failed writes nothing any more: fails all waiters. */
 static void refuse_waiting(struct store *s)
 {
     struct mf_list refused;
@@ -465,7 +465,7 @@ static void close_now(struct loop_defer *d)
     struct store_io *io = s->io;
 
     lend_idle();
-    if (s->loop != NULL) { /* who is left waits for what will not come */
+    if (s->loop != NULL) { /* remaining waiters fail */
         commit_answer(&s->commit.waiting, MF_READONLY);
         commit_answer(&s->check.next_waits, MF_CLOSED);
     }
@@ -477,14 +477,14 @@ static void close_now(struct loop_defer *d)
 
 static void close_checkpointed(struct store_wait *w, int status)
 {
-    (void)w; /* close_step() goes on in any case: the log has it all */
+    (void)w; /* close_step() continues in any case: the log is complete */
     (void)status;
 }
 
 static void close_step(struct store *s)
 {
     if (s->clean.stage == CLEAN_SYNC)
-        s->clean.stage = CLEAN_IDLE; /* nobody will wake it */
+        s->clean.stage = CLEAN_IDLE; /* nothing will wake it */
     if (jobs_running(s) || s->view.freeing_hidden)
         return;
     if (s->failed == 0 &&
@@ -500,7 +500,7 @@ static void close_step(struct store *s)
         s->close.stage = 1;
         if (s->o.sync == STORE_SYNC_INTERVAL) {
             s->o.sync = STORE_SYNC_ALWAYS;
-            commit_sync(s); /* what the relaxed mode has left */
+            commit_sync(s); /* syncs the rest of the relaxed mode */
             return;
         }
     }

@@ -58,11 +58,11 @@ MF_MUSTCHECK int store_folder_remove(struct store_folder *f, const char *name, s
 /* The second half of that: deletes the files of a folder whose name came from
  * store_folder_gone(). */
 void store_folder_empty(struct store_folder *f, const char *gone);
-void store_folder_tidy(
-    struct store_folder *f); /* deletes remains of drafts and removals after crashes */
+/* Deletes remains of drafts and removals after crashes. */
+void store_folder_tidy(struct store_folder *f);
 #define STORE_FOLDER_NAME 64
-void store_folder_gone(
-    char dst[STORE_FOLDER_NAME]); /* a new name for a folder that will be removed */
+/* A new name for a folder that will be removed. */
+void store_folder_gone(char dst[STORE_FOLDER_NAME]);
 /* The name of a folder that is being filled: store_io_dir_move() gives it its own. */
 void store_folder_draft(char dst[STORE_FOLDER_NAME], const char *name);
 

@@ -1,16 +1,19 @@
 /* store_impl.h: the store's insides, shared by the files of this folder only.
  *
- *     store.c       open, attach, close            write.c    the writing calls, batches
- *     room.c        where the next record goes
- *     commit.c      group commit                   expire.c   deadlines
- *     segments.c    the files, their preparation   clean.c    giving up the first segment
- *     read.c        bodies                         view.c     what readers and writers see
- *     cursor.c      iteration                      blob.c     small values
- *     removing.c      removals on their way          purge.c    removing everything
- *     checkpointer.c  checkpoints in the background scrub.c   reading everything
- *     erase.c       overwriting what was removed   patrol.c   the same at a pace, for all stores
- *     damage.c      what was found damaged         ahead.c    deadlines to come
- *     forecast.c    how many deadlines are when    late.c     past their deadline, still there
+ *     store.c       open, attach, close           log/write.c     writing calls, commit batches
+ *     view.c        views of readers and writers  log/room.c      place of the next record
+ *     removing.c    accepted removals, hiding     log/commit.c    commit groups
+ *     watch.c       notices of ends               log/gather.c    pause before a commit
+ *     expire.c      sweeps                        log/segments.c  files, the spare
+ *     late.c        counts of overdue messages    log/clean.c     reclaiming the first segment
+ *     ahead.c       pages by deadline             log/erase.c     overwriting removed messages
+ *     forecast.c    histogram of deadlines        read.c          reads of messages
+ *     cursor.c      walks by pattern              blob.c          small values
+ *     count.c       counts by pattern             scrub.c         reading all segments once
+ *     tally.c       kept counts                   patrol.c        the same in the background
+ *     purge.c       removal of everything         damage.c        list of damage
+ *     recover/      recovery, checkpoints         index/, keys/   what exists
+ *     io/           files under a store
  */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
@@ -35,7 +38,7 @@
 #define SEGMENT_MIN_DEFAULT (64u << 10)
 #define SEGMENT_MAX_DEFAULT (64u << 20)
 #define PENDING_MAX_DEFAULT (64u << 20)
-/* What every segment keeps free at its end, for the commit of the last group and the seal. */
+/* Every segment keeps this free at its end, for the last commit record and the seal. */
 #define SEGMENT_TAIL (RECORD_COMMIT_SIZE + RECORD_SEAL_SIZE)
 #define BATCH_MAX    (SEGMENT_MAX - SEGMENT_PAGE - SEGMENT_TAIL - 4096)
 
@@ -45,30 +48,30 @@ static inline uint64_t live_disk(uint64_t bytes, uint64_t msgs)
     return bytes + 60 * msgs;
 }
 
-/* One file of the log.  live_* count what the index says lies here. */
+/* One file of the log. live_* count messages of the index that lie here. */
 struct segment {
     uint64_t number, size, key;
-    uint64_t end; /* where the next record goes, or where they end */
+    uint64_t end; /* place of the next record, or end of the records */
     uint64_t live_count, live_bytes;
-    uint64_t purged_count, purged_bytes; /* of those, what goes with the index put aside */
+    uint64_t purged_count, purged_bytes; /* of those: in the index that a purge put aside */
     uint64_t blob_bytes;                 /* of the current blobs that lie here, on disk */
     uint32_t blobs;
     struct store_file *file; /* NULL: not made yet (the commit makes it), or missing */
-    const uint8_t *map;      /* made by the first read */
-    uint32_t *seen;          /* by window of WINDOW bytes: when it was last known to be in memory */
-    unsigned readers;        /* jobs that use `file` */
-    unsigned erasing;        /* messages in it that are to be overwritten */
-    uint32_t version;        /* of its header */
-    bool copied;             /* live messages may lie here that the log has copied: not for reuse */
-    bool dirty;              /* written since the last sync (relaxed modes) */
-    bool missing;            /* damage: the file is not there */
-    bool blank;              /* it still has a spare's name, blank_id, and no header */
-    bool grown;              /* as of a blank */
+    const uint8_t *map;      /* mapped by the first read */
+    uint32_t *seen;   /* epoch when each window of WINDOW bytes was last known to be in memory */
+    unsigned readers; /* jobs that use `file` */
+    unsigned erasing; /* messages in it that are to be overwritten */
+    uint32_t version; /* of its header */
+    bool copied;      /* originals of copied live messages may lie here: not for reuse */
+    bool dirty;       /* written since the last sync (relaxed modes) */
+    bool missing;     /* damage: the file is missing */
+    bool blank;       /* it still has a spare's name, blank_id, and no header */
+    bool grown;       /* as of a blank */
     uint32_t blank_id;
     int64_t opened_mono_ns; /* when it became the current one */
 };
 
-/* Bytes on disk of what is alive in it. */
+/* Bytes on disk of its live messages and blobs. */
 static inline uint64_t segment_live(const struct segment *seg)
 {
     return live_disk(seg->live_bytes, seg->live_count) + seg->blob_bytes;
@@ -84,7 +87,7 @@ struct segments {
     uint64_t made_blind;  /* the commit makes this segment's file; 0: none */
 };
 
-#define BLOB_IN_BATCH UINT64_MAX /* its segment is known when the batch ends */
+#define BLOB_IN_BATCH UINT64_MAX /* its segment is known when the open batch ends */
 struct blob {
     struct table_node node;
     struct mf_list in_batch; /* blobs.in_batch, or in no list */
@@ -161,41 +164,43 @@ struct store {
 #include "store/log/room.h"
 
 /* store.c */
-void store_progress(struct store *s); /* something ended: go on with upkeep, or with closing */
+void store_progress(struct store *s); /* called when a job ended: continues upkeep, or closing */
 
-/* Bytes on disk of all that is alive. */
+/* Bytes on disk of all live messages and blobs. */
 static inline uint64_t store_live(const struct store *s)
 {
     return live_disk(s->view.all.bytes, s->view.all.msgs) + s->blobs.bytes;
 }
 
-/* ahead.c: brings the wheel to the present: its slots are short then; false: there is more to do.
- */
+/* ahead.c: advances the wheel to the present, so that its slots are short; false: call again. */
 bool ahead_ready(struct store *s, struct index *ix, struct wheel_scan *scan, size_t steps);
-/* cursor.c: the message is about to be hidden or removed. */
+/* cursor.c: called before the message is hidden or removed. */
 void superseded_lose(struct store *s, const struct index *ix, uint32_t id);
-/* purge.c: NULL: not everything, or not this way (few, or no memory); else for purge_begin(). */
+/* purge.c: an empty index for purge_begin().  NULL: not all messages are removed, or few, or out
+ * of memory. */
 struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last);
 void purge_begin(struct store *s, struct index *fresh, uint64_t last);
-void purge_hide(struct store *s, struct range r); /* these removals are on disk already */
+void purge_hide(struct store *s, struct range r); /* these removals are committed already */
 void purge_apply(struct store *s);
 MF_MUSTCHECK int purge_init(struct store *s);
 void purge_fini(struct store *s);
 
-/* view.c, read.c: readers' ids are of view_index(), writers' of s->ix. */
+/* view.c, read.c: ids of readers are of view_index(), ids of writers of s->ix. */
 static inline struct index *view_index(const struct store *s)
 {
     return s->purge.ix != NULL ? s->purge.ix : s->ix;
 }
 bool view_key(const struct store *s, uint32_t key, struct store_key *out);
 bool view_visible(const struct store *s, uint32_t id);
-bool view_accepted(const struct store *s, uint32_t id); /* there for writers: not removing */
-bool view_present(const struct store *s, uint32_t id); /* on disk and not taken by store_expire() */
+bool view_accepted(const struct store *s,
+                   uint32_t id); /* accepted: counts for writers, not in removal */
+bool view_present(const struct store *s,
+                  uint32_t id); /* committed and not taken by store_expire() */
 bool view_overdue(const struct store *s, const struct index *ix, uint32_t id); /* by store_now() */
 
 /* clean.c, checkpointer.c, blob.c */
 void clean_kick(struct store *s);
-/* A job is taking this segment away: nobody may begin to use it. */
+/* A job reclaims this segment: no other job may begin to use it. */
 bool clean_reclaims(const struct store *s, const struct segment *seg);
 MF_MUSTCHECK int clean_init(struct store *s);
 void clean_fini(struct store *s);
@@ -204,7 +209,7 @@ MF_MUSTCHECK int checkpoint_init(struct store *s);
 void checkpoint_fini(struct store *s);
 MF_MUSTCHECK int blob_restore(struct store *s, struct recovered_blob *b);
 void blob_place(struct store *s, uint64_t segment); /* the batch ended there */
-/* Current blobs that lie in this segment are written again. */
+/* Writes current blobs that lie in this segment again. */
 MF_MUSTCHECK int blob_move(struct store *s, uint64_t segment);
 void blob_fini(struct store *s);
 

@@ -87,7 +87,7 @@ MF_MUSTCHECK int store_io_folder(struct store_io **out, struct store_folder *par
 /* The same by its path; the part before the last '/' must exist. */
 MF_MUSTCHECK int store_io_dir(struct store_io **out, const char *path, struct mf_error *e);
 /* Gives the directory of such an io another name in its parent, also while files in it are open;
- * durable on return.  After an error it may have the new name, and store_io_dir_is() tells. */
+ * durable on return.  After an error it may have the new name: ask store_io_dir_is(). */
 MF_MUSTCHECK int store_io_dir_move(struct store_io *io, const char *to, struct mf_error *e);
 bool store_io_dir_is(struct store_io *io, const char *name);
 /* Files in memory; sync does nothing, MF_FULL is no memory.  A hole costs nothing in a large file

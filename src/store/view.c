@@ -2,8 +2,8 @@
  * writers (accepted). */
 #include "store/store_impl.h"
 
-/* A removal on its way leaves a message visible until it is on disk: the value that replaces it is
- * not there before that either.  One that expired is gone at once. */
+/* An accepted removal leaves a message visible until the commit: the value that replaces it is
+ * not visible before that either.  An expired message is hidden at once. */
 bool view_visible(const struct store *s, uint32_t id)
 {
     const struct index *ix = view_index(s);
@@ -30,8 +30,7 @@ bool view_accepted(const struct store *s, uint32_t id)
     return !index_removing(s->ix, id);
 }
 
-/* Is anything past its deadline and not yet taken out?  Usually not, and then counts need no look.
- */
+/* True if any message is overdue.  Usually none is, and then counts need no walk. */
 static bool any_overdue(const struct store *s)
 {
     uint64_t hidden = s->purge.ix != NULL ? s->purge.hidden.msgs : s->view.hidden.msgs;
@@ -58,8 +57,8 @@ static uint64_t next_visible(struct store *s, uint64_t from_seq)
     return 0;
 }
 
-/* Time goes forward and new messages come at the end: what is not visible before the first visible
- * one will never be, and is looked at once. */
+/* Time advances and new messages are appended: a message before the first visible one never
+ * becomes visible, and is visited once. */
 uint64_t store_next(struct store *s, uint64_t from_seq)
 {
     if (from_seq > s->view.front_seq)
@@ -131,8 +130,8 @@ uint64_t store_key_last_accepted(const struct store *s, struct mf_slice key, uin
     return 0;
 }
 
-/* Those on their way out are usually the oldest: with many of them, the newest are the shorter way.
- */
+/* Messages in removal are usually the oldest: with many of them, counting from the newest is
+ * shorter. */
 uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key)
 {
     uint32_t k = keys_find(index_keys(s->ix), key);
@@ -230,7 +229,7 @@ void store_accepted_keys(struct store *s, struct mf_slice pattern,
 {
     struct keys *keys = index_keys(s->ix);
     struct keys_walk *w = keys_walk_new(keys, pattern);
-    static _Thread_local uint8_t text[KEYS_MAX]; /* visit() does not come here again */
+    static _Thread_local uint8_t text[KEYS_MAX]; /* visit() does not call this function */
     bool walked = w != NULL;
     uint32_t key;
 
@@ -327,7 +326,7 @@ bool store_facts(const struct store *s, uint64_t seq, struct store_facts *out)
     return true;
 }
 
-/* Keys of the index that readers see, all of whose messages are still on their way to disk. */
+/* Number of keys of the readers' index whose messages are all not committed yet. */
 static uint64_t new_keys(const struct store *s)
 {
     if (s->purge.ix == NULL)

@@ -1,4 +1,4 @@
-/* view_impl.h: what readers see of the index.  A part of store_impl.h. */
+/* view_impl.h: the view of readers on the index.  A part of store_impl.h. */
 #ifndef STORE_VIEW_H
 #define STORE_VIEW_H
 
@@ -33,7 +33,7 @@ struct store_view {
 struct tally_list {
     struct mf_list list; /* struct tally, the one asked for last is last */
     size_t count;
-    uint64_t steps; /* messages looked at for all of them */
+    uint64_t steps; /* messages visited for all of them */
 };
 
 #endif

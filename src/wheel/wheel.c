@@ -67,7 +67,7 @@ static inline int bucket_put(struct wheel *w, uint32_t b, uint32_t id, int64_t d
     return 0;
 }
 
-/* The bucket's last entry takes the place of the one that leaves. */
+/* The bucket's last entry replaces the one that leaves. */
 static void bucket_remove(struct wheel *w, uint32_t no, uint32_t slot)
 {
     struct chunk *c = chunk_at(w, no);
@@ -232,7 +232,7 @@ static const struct chunk *look_ahead(const struct wheel *w, const struct chunk 
 }
 
 /* Moves the entries of the oldest chunk of the bucket being drained to where they belong.  When
- * memory runs out, those already moved are taken out and the rest stays. */
+ * memory runs out, entries already moved are removed from it and the rest stays. */
 static bool drain_chunk(struct wheel *w)
 {
     uint32_t no = w->bucket[w->drain].first, i;
@@ -259,7 +259,7 @@ static bool drain_chunk(struct wheel *w)
     return false;
 }
 
-/* The bucket to go on with on the way to the tick `target`; NONE: arrived. */
+/* The next bucket to drain before the tick `target`; NONE: complete. */
 static uint32_t work_left(struct wheel *w, int64_t target)
 {
     uint32_t b;

@@ -78,15 +78,15 @@ void wheel_each_due(const struct wheel *w, int64_t after_ns, int64_t to_ns,
                     void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
 
 /* Entries with deadlines in [from_ns, to_ns), slot by slot in the order of time, in pieces of
- * about `budget` entries, while the wheel goes on working.  Within a slot there is no order.
- * Cost: the entries of the slots touched and nothing else; a slot is as long as it is far away (1
- * ms; 268 ms, 69 s, 5 h, 52 days from as much ahead on).  First wheel_advance() is completed for
- * the present, if it is not.  Entries that are added, deleted or moved meanwhile may be visited
- * or not; one whose neighbour left may be visited twice. */
+ * about `budget` entries, while the wheel keeps working.  Within a slot there is no order.  Cost:
+ * the entries of the slots touched and nothing else; a slot is as long as it is far away (1 ms;
+ * 268 ms, 69 s, 5 h, 52 days from as much ahead on).  First wheel_advance() is completed for the
+ * present, if it is not.  Entries that are added, deleted or moved meanwhile may be visited or
+ * not; one whose neighbour left may be visited twice. */
 struct wheel_scan {
     struct wheel *wheel;    /* NULL: the wheel was freed, and nothing is left to visit */
     int64_t from_ns, to_ns; /* all before from_ns was visited */
-    uint64_t steps;         /* entries looked at so far */
+    uint64_t steps;         /* entries visited so far */
     int64_t end_ns;         /* of the slot it is in, for visit() */
     uint32_t bucket, chunk; /* of the current slot: this chunk and older ones are not visited yet */
     struct mf_list node;

@@ -274,7 +274,7 @@ void wheel_due_del(struct wheel *w, uint32_t no, uint32_t slot)
     if (slot != c->head)
         return;
     if (w->dirty && w->open == no) {
-        open_sort(w); /* now: the heap must not ask for the order of an id that is gone */
+        open_sort(w); /* now: the heap must not ask for the order of a removed id */
         return;
     }
     while (c->id[c->head] == NONE)
@@ -283,7 +283,7 @@ void wheel_due_del(struct wheel *w, uint32_t no, uint32_t slot)
         __builtin_prefetch(ref_of(w, c->id[c->head + 8]), 1);
     sift_down(w, w->pool.place[no], key_at(c, no, c->head));
     /* One of these is the next but one to be popped.  Runs that interleave are used up evenly, so
-     * its head is likely near this one's; without this half the time goes into waiting for it. */
+     * its head is likely near this one's; without this half the time is spent waiting for it. */
     for (uint32_t i = 1; i <= ARITY && i < w->heap_n; i++) {
         const struct chunk *next = chunk_at(w, w->heap[i].chunk);
         __builtin_prefetch(next);

@@ -94,7 +94,7 @@ static int by_address(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Those that the kernel does not take, since its table of mappings is full, stay aside. */
+/* Pages that munmap() refuses, since the table of mappings is full, stay aside. */
 static void asides_give(struct pool *p)
 {
     uint32_t n = p->asides, run = 1;

@@ -8,7 +8,7 @@
  * the slot again; this happens at most once a level. */
 #include "wheel/wheel_impl.h"
 
-#define BACK (NONE - 1) /* wheel_scan.bucket: it was taken apart */
+#define BACK (NONE - 1) /* wheel_scan.bucket: it was split */
 
 void wheel_scan_begin(struct wheel *w, struct wheel_scan *s, int64_t from_ns, int64_t to_ns)
 {
@@ -78,7 +78,7 @@ static int64_t tick_ns(int64_t tick) /* its first moment, or the last of all */
     return tick > INT64_MAX >> TICK_BITS ? INT64_MAX : tick << TICK_BITS;
 }
 
-/* What is due within the present tick: a look at each run, usually one. */
+/* Entries that are due within the present tick: visits each run, usually one. */
 static void scan_due(struct wheel_scan *s, void (*visit)(void *arg, uint32_t id, int64_t deadline),
                      void *arg)
 {
@@ -110,7 +110,7 @@ static uint32_t first_set(const uint64_t bits[SLOTS / 64], uint32_t from)
     return NONE;
 }
 
-/* The first bucket in time that ends at or after this tick; NONE: there is none. */
+/* The first bucket in time that ends at or after this tick; NONE: none. */
 static uint32_t bucket_after(const struct wheel *w, int64_t tick)
 {
     for (uint32_t l = 0; l < LEVELS; l++) {
@@ -145,7 +145,7 @@ static enum wheel_scanned slot_done(struct wheel_scan *s)
     return s->from_ns >= s->to_ns ? WHEEL_SCAN_END : WHEEL_SCAN_SLOT;
 }
 
-/* The next slot; false: there is none before to_ns. */
+/* The next slot; false: none before to_ns. */
 static bool slot_begin(struct wheel_scan *s)
 {
     struct wheel *w = s->wheel;

@@ -60,7 +60,8 @@ void wheel_tidy(struct wheel *w, size_t moves)
             p->owed--;
             continue;
         }
-        /* Sparse means more than two pages' worth is free, so there is room below this page. */
+        /* Sparse means that more than two pages of chunks are free, so there is room below this
+         * page. */
         from = page * PAGE_CHUNKS + 63 - (uint32_t)__builtin_clzll(~p->free[page]);
         move_chunk(w, from, wheel_pool_take(p));
         p->owed--;

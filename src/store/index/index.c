@@ -136,8 +136,8 @@ void index_set_place(struct index *ix, uint32_t id, uint64_t place)
     index_entry(ix, id)->place = place;
 }
 
-/* The new deadline goes to the scratch entry first, in the place of this one: should memory run
- * out, the old one is untouched. */
+/* The new deadline is added for the scratch entry first: if memory runs out, the old one is
+ * unchanged. */
 static int wheel_set(struct index *ix, uint32_t id, int64_t deadline_ns)
 {
     if (deadline_ns == 0) {

@@ -14,8 +14,8 @@ unsigned index_block_lower(const struct block *b, uint64_t delta)
 {
     unsigned lo = 0, hi = b->used;
 
-    /* Deltas ascend strictly, so delta[i] >= i: what we look for is not after slot `delta`, and in
-     * a dense block it is there. */
+    /* Deltas ascend strictly, so delta[i] >= i: the slot is not after `delta`, and in a dense
+     * block it is `delta`. */
     if (delta < hi) {
         hi = (unsigned)delta;
         if (block_delta(b, hi) == delta)
@@ -226,7 +226,7 @@ static void entry_move(struct index *ix, struct block *from, unsigned i, struct 
     move_bits(from, i, to, j);
     ix->moves++;
     if (ix->load != NULL)
-        return; /* nobody knows ids yet */
+        return; /* no ids were given out yet */
     index_ring_moved(ix, block_id(from, i), block_id(to, j));
     if (from->e[i].wheel_ref != WHEEL_NONE) {
         to->e[j].wheel_ref = WHEEL_NONE;

@@ -32,14 +32,14 @@ struct index_bulk {
     struct index *ix;
     struct lane *lane;
     struct keys_prefix prefix; /* of the caller's thread */
-    struct keys_stock *stock;  /* filled while there is nothing else to do; NULL: not wanted */
+    struct keys_stock *stock;  /* filled while the lane is idle; NULL: not wanted */
     struct keys_bulk *keys;    /* of the lane: keys that are likely new; NULL: out of memory */
-    bool apart;                /* of the lane: new ones go to `keys` */
+    bool apart;                /* of the lane: new keys are added to `keys` */
     bool known;                /* of the lane: the last key had messages already */
     bool failed;               /* of the lane: `keys` must not be used any more */
     int rc;
     unsigned at;       /* the piece that is being filled */
-    uint64_t appended; /* pieces that came back */
+    uint64_t appended; /* pieces that are done */
     struct bulk_piece piece[PIECES];
 };
 
@@ -125,7 +125,8 @@ int index_bulk_begin(struct index *ix, size_t messages)
     return 0;
 }
 
-/* As many as the last block takes as it is; 0: it needs to grow, or another. */
+/* Number of entries that fit the last block without growing; 0: it must grow, or a new block is
+ * needed. */
 static unsigned append_run(struct index *ix, const struct bulk_item *it, unsigned count)
 {
     struct block *b = ix->dir.count == 0 ? NULL : dir_block(ix, ix->dir.count - 1);
@@ -176,7 +177,7 @@ static int append_piece(struct index_bulk *b)
     return b->rc;
 }
 
-/* What is filled goes to the lane; the piece after it must have come back. */
+/* Hands the filled piece to the lane, after the piece behind it is done. */
 static int submit(struct index_bulk *b)
 {
     lane_submit(b->lane);

@@ -78,7 +78,7 @@ static size_t check_ring(const struct index *ix, uint32_t key)
     return n;
 }
 
-/* What the sums of prefixes have of a key: its entries that are not hidden. */
+/* Contribution of a key to the sums of prefixes: its entries that are not hidden. */
 static struct keys_sum sum_of_key(const void *arg, uint32_t key)
 {
     const struct index *ix = arg;

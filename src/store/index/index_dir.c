@@ -142,8 +142,8 @@ int index_dir_append(struct index *ix, uint64_t seq, struct block **out, unsigne
     if (n > 0) {
         b = dir_block(ix, n - 1);
         uint64_t delta = seq - b->base;
-        /* Full, but mostly of dead ones, as where each message replaces the one before.  The dead
-         * slots pay for the moves. */
+        /* The block is full, mostly of dead slots, as when each message replaces the one before.
+         * The dead slots pay for the moves. */
         if (b->used == b->cap && b->count <= b->cap * BLOCK_MERGE / BLOCK_SLOTS)
             index_block_compact(ix, b);
         /* A jump that u16 cannot hold makes a block wide while it has few entries, and starts a
@@ -197,7 +197,7 @@ void index_dir_after_loss(struct index *ix, struct block *b, unsigned before)
 {
     unsigned count = b->count;
 
-    /* Finding the neighbours costs a search, so they are looked at now and then only. */
+    /* Finding the neighbours costs a search, so they are visited only now and then. */
     if (count > 0 && (count > BLOCK_MERGE || (count / 16 == before / 16 && count != 4)))
         return;
     size_t at = index_dir_find(ix, b->base);

@@ -17,8 +17,8 @@
 
 #define BLOCK_BITS  8
 #define BLOCK_SLOTS (1u << BLOCK_BITS)
-#define BLOCK_SMALL 16u  /* what a store starts with: most streams are tiny */
-#define BLOCK_MERGE 160u /* two neighbours with no more living than this become one */
+#define BLOCK_SMALL 16u  /* size of the first block: most streams are tiny */
+#define BLOCK_MERGE 160u /* two neighbours with no more live entries than this are merged */
 #define BLOCK_WORDS (BLOCK_SLOTS / 64)
 #define NUMBER_MAX  0xFFFFFEu /* block << 8 | slot is never INDEX_NONE */
 
@@ -39,11 +39,11 @@ struct entry {
  * spans more than 65,535 sequences, as survivors of a busy stream do. */
 struct block {
     uint64_t base;
-    /* hidden is a part of removing, that a part of live */
+    /* subsets: hidden of removing, removing of live */
     uint64_t live[BLOCK_WORDS], removing[BLOCK_WORDS], hidden[BLOCK_WORDS];
     uint64_t infinite[BLOCK_WORDS], pinned[BLOCK_WORDS]; /* parts of live */
     uint32_t number;
-    uint16_t used, count, cap; /* slots taken, living, there */
+    uint16_t used, count, cap; /* slots used; live ones; all */
     bool wide;
     uint16_t timed, endless; /* entries in the wheel; infinite ones */
     struct entry e[];        /* cap; then the deltas */
@@ -149,24 +149,24 @@ static inline uint64_t block_last_seq(const struct block *b) /* dead ones includ
 }
 /* The first used slot with a delta of at least `delta`; b->used: none. */
 unsigned index_block_lower(const struct block *b, uint64_t delta);
-/* The first living slot at or after, the last one at or before; BLOCK_SLOTS: none. */
+/* The first live slot at or after, the last one at or before; BLOCK_SLOTS: none. */
 unsigned index_block_next_live(const struct block *b, unsigned slot);
 unsigned index_block_prev_live(const struct block *b, unsigned slot);
 void index_block_set_live(struct index *ix, struct block *b, unsigned slot);
 void index_block_set_dead(struct index *ix, struct block *b, unsigned slot);
-/* The two bits of a living slot, as far as this deadline lets them be. */
+/* Sets the two bits of a live slot; `infinite` only without a deadline. */
 void index_block_set_bits(struct index *ix, struct block *b, unsigned slot, uint16_t flags,
                           int64_t deadline_ns);
 /* A block in the table, not yet in the directory; NULL: out of memory. */
 struct block *index_block_new(struct index *ix, unsigned cap, uint64_t base);
 void index_block_free(struct index *ix, struct block *b);
-/* The same block, ids and all, with room for `cap` entries and deltas up to `delta`: b itself if it
- * has that, or a new address, or NULL (out of memory; b stays). */
+/* The same block with the same ids, with room for `cap` entries and deltas up to `delta`: b
+ * itself if it has that, or a new address, or NULL (out of memory; b stays). */
 struct block *index_block_fit(struct index *ix, struct block *b, unsigned cap, uint64_t delta);
 void index_block_shrink(struct index *ix, struct block *b, unsigned cap); /* if memory can be had */
 /* Drops the dead slots.  Ids change. */
 void index_block_compact(struct index *ix, struct block *b);
-/* Moves all that lives in r, which follows l and fits, to the end of l.  Ids change. */
+/* Moves all live entries of r, which follows l and fits, to the end of l.  Ids change. */
 void index_block_absorb(struct index *ix, struct block *l, struct block *r);
 
 /* index_dir.c: the directory, and what needs neighbours. */
@@ -179,19 +179,19 @@ static inline struct block *dir_block(const struct index *ix, size_t at)
 {
     return ix->page[ix->dir.block[ix->dir.head + at]];
 }
-/* Where the last block with base <= seq stands; DIR_NONE: before all. */
+/* Position of the last block with base <= seq; DIR_NONE: seq is before all blocks. */
 size_t index_dir_find(const struct index *ix, uint64_t seq);
-/* Makes a block and puts it there; NULL: out of memory, nothing changed. */
+/* Makes a block at this position; NULL: out of memory, nothing changed. */
 struct block *index_dir_add(struct index *ix, size_t at, unsigned cap, uint64_t base);
-/* Takes n blocks out and frees them. */
+/* Removes n blocks and frees them. */
 void index_dir_drop(struct index *ix, size_t at, size_t n);
 void index_dir_clear(struct index *ix);
-/* A slot for a sequence greater than all: *b and *slot, taken but not alive.  MF_NOMEM changes
- * nothing that can be seen. */
+/* Reserves a slot for a sequence greater than all: *b and *slot, used but not live.  MF_NOMEM
+ * changes nothing visible. */
 MF_MUSTCHECK int index_dir_append(struct index *ix, uint64_t seq, struct block **b, unsigned *slot);
-/* Gives the slot back: the one index_dir_append() gave just now. */
+/* Releases the slot that index_dir_append() just reserved. */
 void index_dir_unappend(struct index *ix, struct block *b);
-/* b has fewer living than `before`: it may be freed, merged or made smaller. */
+/* b has fewer live entries than `before`: it may be freed, merged or made smaller. */
 void index_dir_after_loss(struct index *ix, struct block *b, unsigned before);
 
 /* index_ring.c: the entries of a key. */
@@ -203,8 +203,8 @@ void index_ring_moved(struct index *ix, uint32_t from,
 MF_MUSTCHECK int index_key_hold(struct index *ix, struct mf_slice key, uint64_t hash, uint32_t *id);
 void index_key_drop(struct index *ix, uint32_t key);
 
-/* index_load.c: the first n that wait go to the blocks; an entry, greater than all, of a key that
- * counts it already: if it fails, the key still does. */
+/* index_load.c: flush adds the first n queued messages to the blocks. entry adds one, greater
+ * than all, of a key that counts it already; on failure the key still does. */
 MF_MUSTCHECK int index_load_flush(struct index *ix, unsigned n);
 MF_MUSTCHECK int index_load_entry(struct index *ix, uint64_t seq, uint32_t key, uint64_t place,
                                   int64_t deadline_ns, uint16_t flags);

@@ -105,7 +105,7 @@ static void bits_insert(uint64_t bits[BLOCK_WORDS], unsigned at)
     bits[word] = (bits[word] & below) | (bits[word] & ~below) << 1;
 }
 
-/* An empty slot at `at`; there is room. */
+/* Inserts an empty slot at `at`; the block has room. */
 static void slot_insert(struct block *b, unsigned at)
 {
     memmove(&b->e[at + 1], &b->e[at], (b->used - at) * sizeof b->e[0]);
@@ -123,7 +123,7 @@ static void upper_half(uint64_t to[BLOCK_WORDS], uint64_t from[BLOCK_WORDS])
     memset(from + BLOCK_WORDS / 2, 0, BLOCK_WORDS / 2 * sizeof to[0]);
 }
 
-/* The upper half of the full block at `at` goes to one of its own. */
+/* Moves the upper half of the full block at `at` to a new block. */
 static int block_split(struct index *ix, size_t at)
 {
     struct block *l = dir_block(ix, at), *r;
@@ -198,7 +198,7 @@ static int load_room(struct index *ix, uint64_t seq, struct block **out, unsigne
                 index_block_compact(ix, b);
             else if (block_split(ix, front ? 0 : at) != 0)
                 return MF_NOMEM;
-            continue; /* at most once: now there is room */
+            continue; /* at most once: the block has room now */
         } else {
             b = index_block_fit(ix, b, b->used + 1u, delta);
             if (b != NULL && front)

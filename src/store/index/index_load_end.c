@@ -42,7 +42,7 @@ static void leave_out(struct finish *f, struct block *b)
     }
 }
 
-/* What loading left sparse becomes dense; r is gone if true. */
+/* Merges sparse neighbours; true: r was freed. */
 static bool join(struct index *ix, struct block *l, struct block *r)
 {
     uint64_t delta = block_last_seq(r) - l->base;
@@ -172,7 +172,7 @@ static int finish_with_lane(struct finish *f)
 {
     struct index *ix = f->ix;
 
-    /* Before the lane starts: keys may go. */
+    /* Before the lane starts: keys may be freed. */
     for (size_t i = 0; f->gone.time_ns != 0 && i < ix->dir.count; i++)
         leave_out(f, dir_block(ix, i));
     if (ix->count >= INDEX_BULK)

@@ -24,7 +24,7 @@ int folder_io_code(int err)
     case EDQUOT:
     case EFBIG:
         return MF_FULL;
-    case EMFILE: /* too many descriptors says nothing about the disk */
+    case EMFILE: /* too many descriptors: no statement about the disk */
     case ENFILE:
     case EAGAIN:
         return MF_AGAIN;

@@ -44,8 +44,8 @@ static int step(struct reach *r, const char *part, bool make, struct mf_error *e
     return 0;
 }
 
-/* Part by part, so that a part which is missing is made in the folder that was looked at.
- * MF_NOTFOUND (without make): fd is the last folder that is there. */
+/* Opens part by part, so that a missing part is made in the folder that was checked.  MF_NOTFOUND
+ * (without make): fd is the last existing folder. */
 static int reach(struct reach *r, const char *path, bool make, struct mf_error *e)
 {
     size_t n = strlen(path);
@@ -181,8 +181,8 @@ static int refused(struct store_folder *f, int fd, struct mf_error *e)
     return mf_fail(e, MF_EXISTS, "%s is in use by process %llu", f->path, (unsigned long long)pid);
 }
 
-/* The pid is there to be read by people.  Overwritten in place, so that a full disk does not
- * matter; where even that fails there is no pid rather than a wrong one. */
+/* The pid is for people.  It is overwritten in place, so that a full disk does not matter; if
+ * that fails the file has no pid rather than a wrong one. */
 static void write_pid(int fd)
 {
     char pid[24];

@@ -189,8 +189,8 @@ static int dir_pread(struct store_io *io, struct store_file *f, void *dst, size_
     return rc;
 }
 
-/* Runs of pages that were not in memory go from there again.  mincore() through a mapping that is
- * never touched: a page that is mapped would not go. */
+/* Drops runs of pages that were not in memory before. mincore() uses a mapping that is never
+ * touched: a mapped page would not be dropped. */
 static void drop_cold(int fd, uint64_t off, size_t n, const unsigned char *seen, size_t page)
 {
     size_t pages = (n + page - 1) / page, from = 0;
@@ -222,8 +222,8 @@ static int dir_pread_aside(struct store_io *io, struct store_file *f, void *dst,
             (void)munmap(p, n + skew);
         }
     }
-    /* Without reading ahead: the pages of the next piece would look as if somebody wanted them.
-     * Other readers of the file do without it for this moment. */
+    /* No readahead: pages of the next piece would look as if they were in use.  Other readers of
+     * the file lack readahead for this moment. */
     if (known)
         (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     rc = read_all(io, f, fd, dst, n, off, e);
@@ -247,7 +247,7 @@ static int write_all(struct store_io *io, struct store_file *f, int fd, const vo
         if (fd >= 0)
             RETRY(put, pwrite(fd, (const char *)src + done, n - done, (off_t)(off + done)));
         if (put == 0)
-            errno = EIO; /* the system should have said why; to go round again might never end */
+            errno = EIO; /* no errno from the system; a retry might never end */
         if (put <= 0) {
             int err = errno;
             where(dir_of(io), dir);
@@ -337,7 +337,7 @@ static uint64_t dir_space(struct store_io *io)
     struct statvfs v;
 
     if (dir_largest(io) != UINT64_MAX)
-        return 0; /* free space says nothing about what a file may take */
+        return 0; /* free space does not bound the size of a file */
     int fd = io_fd_dir_locked(dir_of(io), O_PATH), rc = fd < 0 ? -1 : fstatvfs(fd, &v);
     io_fd_close(fd);
     return rc != 0 ? 0 : (uint64_t)v.f_bavail * v.f_frsize;
@@ -448,7 +448,7 @@ static int dir_syncdir(struct store_io *io, struct mf_error *e)
     int err = errno;
     where(d, text);
     errno = err;
-    /* A failed sync is final; where none was tried for want of a descriptor, it may come later. */
+    /* A failed sync is final; one that lacked a descriptor was not tried and may follow later. */
     return rc == 0
                ? 0
                : mf_fail_errno(e, fd < 0 ? folder_io_code(err) : MF_IO, "sync directory %s", text);

@@ -81,7 +81,7 @@ static bool close_oldest(void)
     return true;
 }
 
-/* Where there is no descriptor left, unused files give theirs. */
+/* If no descriptor is left, unused files are closed. */
 static bool try_again(int fd)
 {
     return fd < 0 && (errno == EINTR || ((errno == EMFILE || errno == ENFILE) && close_oldest()));
@@ -137,7 +137,7 @@ static int use(struct dir_io *d, struct store_file *f)
     const char *odd = NULL;
 
     idle_leave(f);
-    errno = ESTALE; /* somebody else removed it */
+    errno = ESTALE; /* removed by another process */
     if (f->fd < 0 && !f->unlinked)
         f->fd = open_in(d, f->name, 0, &odd);
     f->users += f->fd >= 0;

@@ -54,7 +54,7 @@ static void *region_map(bool huge)
     if (before > 0)
         munmap(p, before);
     munmap(p + before + REGION_BYTES, REGION_BYTES - before);
-    /* A large set is read at random: with small pages most of the time goes into finding them. */
+    /* A large set is read at random: with small pages most of the time is spent on TLB misses. */
     if (huge)
         madvise(p + before, REGION_BYTES, MADV_HUGEPAGE);
     return p + before;

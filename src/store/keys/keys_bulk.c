@@ -13,7 +13,7 @@
 
 #define PARTS    256u
 #define PART_MAX 16384u
-#define FIRST    8192u /* so many wait before the first look at the table; then twice as many... */
+#define FIRST    8192u /* so many wait before the first pass over the table; then twice as many... */
 
 /* Of the hash, all that the table looks at: the part has bits 56 to 63, `hash` bits 32 to 55 and 0
  * to 7. */
@@ -88,7 +88,7 @@ int keys_bulk_flush(struct keys_bulk *b)
 {
     int rc = keys_table_room_for(b->k, b->waiting);
 
-    b->parent = KEYS_NONE; /* what comes next may follow a key that was not added here */
+    b->parent = KEYS_NONE; /* the next key may follow one that was not added here */
     b->waiting = 0;
     b->limit *= 2;
     for (uint32_t part = 0; part < PARTS && rc == 0; part++)

@@ -331,8 +331,8 @@ static int home_visit(struct keys *k, enum visit what)
     return 0;
 }
 
-/* The move left a chunk behind.  What wraps around from the end of the table may still be in it, or
- * go through it; then it stays until the end. */
+/* The move has passed a chunk.  Entries that wrap around from the end of the table may still be
+ * in it, or probe through it; then it stays until the end. */
 static void chunk_leave(struct keys *k, uint32_t c)
 {
     struct keys_side *s = &k->table.old;
@@ -395,7 +395,7 @@ static int resize(struct keys *k, uint32_t groups)
     return 0;
 }
 
-/* Growing is over long before it is due again: it takes groups / MOVES inserts. */
+/* Growing ends long before the next one is due: it needs groups / MOVES inserts. */
 int keys_table_room(struct keys *k)
 {
     struct keys_table *t = &k->table;

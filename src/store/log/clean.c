@@ -25,7 +25,8 @@ static void clean_next(struct store *s);
 
 /* --- whether -------------------------------------------------------------------------------- */
 
-/* Cheap, because little of it is alive; or due, because more than half of all is dead. */
+/* True if reclaiming is cheap, because little is live; or due, because more than half of the log
+ * is dead. */
 static bool wanted(const struct store *s)
 {
     const struct segment *first = segs_first(s);
@@ -36,8 +37,8 @@ static bool wanted(const struct store *s)
         used += seg->end - SEGMENT_PAGE;
         live += segment_live(seg);
     }
-    /* On a full disk only what surely comes to its end: copies that do not fit would use up the
-     * room kept for removals and gain nothing. */
+    /* On a full disk only segments that can surely be reclaimed whole: copies that do not fit
+     * would use up the room kept for removals and gain nothing. */
     if (s->log.full)
         return used > live + first->size / 2 &&
                room_left(s, segment_live(first) + 8 * first->live_count + MARGIN, true);
@@ -45,7 +46,8 @@ static bool wanted(const struct store *s)
            used > 2 * live + 2 * segs_current(s)->size;
 }
 
-/* A log of one segment, large and nearly dead: go on in a small one, so that it can be given up. */
+/* A log of one segment, large and nearly dead: continue in a small one, so that this one can be
+ * reclaimed. */
 static bool outgrown(struct store *s)
 {
     const struct segment *now = segs_current(s);
@@ -54,8 +56,8 @@ static bool outgrown(struct store *s)
 
     if (s->segs.count != 1 || !store_idle(s) || used <= 4 * store_live(s) + SEGMENT_PAGE)
         return false;
-    /* Filled fast, it may be filled again at once; but should nothing come, nothing would wake us.
-     */
+    /* A log that fills fast may fill again at once; but without writes nothing would wake the
+     * cleaner. */
     if (quick_until != 0)
         loop_timer_arm(s->clean.later, quick_until + 1);
     return now->size > 4 * segs_next_size(s, 0);
@@ -79,7 +81,7 @@ static bool held(const struct store *s, const struct segment *first)
 
 bool clean_reclaims(const struct store *s, const struct segment *seg)
 {
-    return s->clean.stage == CLEAN_GIVE_UP && s->clean.number == seg->number;
+    return s->clean.stage == CLEAN_RECLAIM && s->clean.number == seg->number;
 }
 
 void clean_kick(struct store *s)
@@ -94,14 +96,14 @@ void clean_kick(struct store *s)
             commit_sync(s); /* another sync was at work, which had begun before */
         return;
     }
-    /* Copies on their way: what is read now would be copied twice. */
+    /* Copies are not committed yet: messages read now would be copied twice. */
     if (s->commit.filling.moves + s->commit.image.moves > 0)
         return;
     if (c->stage != CLEAN_IDLE || c->stuck || c->waits || s->close.begun || s->failed != 0 ||
         s->commit.retrying)
         return;
     if (outgrown(s)) {
-        spare_trim(s); /* or the log would go on in that one */
+        spare_trim(s); /* or the log would continue in that one */
         room_roll(s);
     }
     if (s->segs.count < 2 || held(s, first))
@@ -130,7 +132,7 @@ static void read_work(void *arg) /* on a worker */
     c->status = c->io->pread(c->io, c->file, c->buf, c->len, c->offset, &c->error);
 }
 
-/* 0; MF_NOTFOUND: nobody needs this record. */
+/* 0; MF_NOTFOUND: the record is not needed. */
 static int copy_message(struct store *s, const struct record *r, uint64_t offset)
 {
     uint32_t id = index_find(s->ix, r->seq);
@@ -159,7 +161,8 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
     return 0;
 }
 
-/* Everything whole in the slice; the offset moves on behind it.  Not 0: come back later. */
+/* Copies every whole record in the piece and moves the offset behind it.  Not 0: call again
+ * later. */
 static int copy_slice(struct store *s)
 {
     struct cleaner *c = &s->clean;
@@ -300,7 +303,7 @@ static bool readable(struct store *s, uint32_t id)
     return store_peek(s, index_seq(s->ix, id), &rec) == 0;
 }
 
-/* Only after damage: looks at every message there is. */
+/* Only after damage: visits every message. */
 static int drop_lost(struct store *s)
 {
     int rc = 0;
@@ -320,7 +323,7 @@ static int drop_lost(struct store *s)
 
 /* --- giving it up --------------------------------------------------------------------------- */
 
-static void give_work(void *arg) /* on a worker */
+static void reclaim_work(void *arg) /* on a worker */
 {
     struct cleaner *c = arg;
     char name[32];
@@ -343,7 +346,7 @@ static void give_work(void *arg) /* on a worker */
     }
 }
 
-static void give_done(void *arg)
+static void reclaim_done(void *arg)
 {
     struct store *s = mf_container(arg, struct store, clean);
     struct cleaner *c = &s->clean;
@@ -373,17 +376,17 @@ static void give_done(void *arg)
     store_progress(s);
 }
 
-static void give_start(struct store *s)
+static void reclaim_start(struct store *s)
 {
     struct cleaner *c = &s->clean;
     struct segment *seg = segs_first(s);
     char name[32];
 
-    if (held(s, seg)) { /* somebody began to read it meanwhile: when that ends */
+    if (held(s, seg)) { /* a read of it began meanwhile: continue when it ends */
         clean_pause(s);
         return;
     }
-    c->stage = CLEAN_GIVE_UP;
+    c->stage = CLEAN_RECLAIM;
     c->io = s->io;
     c->to[0] = '\0';
     /* A file with messages that live on as copies is not reused: should one of them be erased,
@@ -405,7 +408,7 @@ static void give_start(struct store *s)
     seg->map = NULL;
     c->file = seg->file;
     seg->file = NULL; /* nothing is read from it any more */
-    loop_job_submit(c->give_job);
+    loop_job_submit(c->reclaim_job);
 }
 
 /* --- the order of it ------------------------------------------------------------------------ */
@@ -414,8 +417,8 @@ static void clean_emptied(struct store *s)
 {
     struct segment *seg = segs_get(s, s->clean.number);
 
-    /* Expired ones that are still being taken out of the index, or a removal of everything: they
-     * are not lost, only not counted off yet. */
+    /* Hidden messages that are still in the index, or a purge: they are not lost, only not
+     * subtracted yet. */
     if (seg->live_count > 0 && (s->view.hidden_ranges.count > 0 || s->purge.ix != NULL)) {
         clean_pause(s);
         return;
@@ -431,12 +434,12 @@ static void clean_emptied(struct store *s)
                   "copied: disk space is not freed until the next start",
                   s->name, (unsigned long long)seg->number, (unsigned long long)seg->live_count,
                   seg->blobs);
-        s->clean.stuck = true; /* never give up what is needed */
+        s->clean.stuck = true; /* never reclaim live data */
         clean_pause(s);
         return;
     }
-    /* A commit says first that the log begins after it: a file that is missing before it was given
-     * up would be damage. */
+    /* First a commit names the next segment as the first: otherwise the missing file would count
+     * as damage. */
     s->log.first_segment = s->clean.number + 1;
     if (!commit_bare(s)) {
         s->log.first_segment = s->clean.number;
@@ -447,10 +450,10 @@ static void clean_emptied(struct store *s)
     wait_commit(s);
 }
 
-static void clean_told(struct store *s)
+static void reclaim_when_committed(struct store *s)
 {
     if (s->o.sync != STORE_SYNC_INTERVAL) {
-        give_start(s);
+        reclaim_start(s);
         return;
     }
     s->clean.stage = CLEAN_SYNC;
@@ -472,11 +475,11 @@ static void clean_next(struct store *s)
         return;
     }
     if (c->stage == CLEAN_FIRST) {
-        clean_told(s);
+        reclaim_when_committed(s);
         return;
     }
     if (c->stage == CLEAN_SYNC) {
-        give_start(s);
+        reclaim_start(s);
         return;
     }
     if (c->offset < c->end && seg->live_count > 0 && !seg->missing) {
@@ -494,9 +497,10 @@ static void clean_next(struct store *s)
 int clean_init(struct store *s)
 {
     s->clean.read_job = loop_job_new(s->loop, LOOP_UPKEEP, read_work, read_done, &s->clean);
-    s->clean.give_job = loop_job_new(s->loop, LOOP_UPKEEP, give_work, give_done, &s->clean);
+    s->clean.reclaim_job =
+        loop_job_new(s->loop, LOOP_UPKEEP, reclaim_work, reclaim_done, &s->clean);
     s->clean.later = loop_timer_new(s->loop, clean_later, s);
-    return s->clean.read_job == NULL || s->clean.give_job == NULL || s->clean.later == NULL
+    return s->clean.read_job == NULL || s->clean.reclaim_job == NULL || s->clean.later == NULL
                ? MF_NOMEM
                : 0;
 }
@@ -504,7 +508,7 @@ int clean_init(struct store *s)
 void clean_fini(struct store *s)
 {
     loop_job_free(s->clean.read_job);
-    loop_job_free(s->clean.give_job);
+    loop_job_free(s->clean.reclaim_job);
     loop_timer_free(s->clean.later);
     free(s->clean.buf);
 }

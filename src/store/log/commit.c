@@ -40,7 +40,7 @@ static void commit_turn_end(struct loop_defer *d)
     if (s->commit.running || gather_ready(&s->commit.gather, loop_mono_ns(s->loop)))
         commit_start(s);
     else
-        loop_next(s->loop, d); /* events first: they are what is waited for */
+        loop_next(s->loop, d); /* events first: they bring the writers that are awaited */
 }
 
 void commit_kick(struct store *s)
@@ -68,7 +68,7 @@ static void commit_trailer(struct store *s)
     im->last_seq = s->log.last_seq;
 }
 
-/* Only now: a segment may have been made by the group before, while this one filled. */
+/* Binds files late: the group before may have made a segment while this one filled. */
 static void extents_bind(struct store *s)
 {
     for (size_t i = 0; i < s->commit.filling.extents; i++) {
@@ -89,7 +89,7 @@ void commit_start(struct store *s)
     if (s->commit.running || s->failed != 0 ||
         (s->commit.filling.buf.len == 0 && mf_list_empty(&s->commit.waiting) && !s->commit.bare))
         return;
-    assert(!s->batch.open); /* a batch never outlives the call that began it */
+    assert(!s->batch.open); /* a commit batch never outlives the call that began it */
     if (s->hooks.before_commit != NULL && s->commit.filling.buf.len > 0)
         s->hooks.before_commit(s->hooks.before_commit_arg);
     if (s->commit.filling.buf.len > 0 || s->commit.bare)
@@ -146,8 +146,8 @@ static int make_file(struct image *im, struct extent *x)
     if (x->file == NULL)
         return segment_file(im->io, name, x->size, &x->file, &im->error);
     spare_name(x->blank_id, from);
-    /* Its length is on disk before a header that tells it: else a power cut could leave one that
-     * looks cut off. */
+    /* The length is synced before a header that names it: else a power cut could leave a file
+     * that looks cut off. */
     int rc = x->grown ? im->io->sync(im->io, x->file, &im->error) : 0;
     if (rc != 0) {
         im->sync_failed = true;
@@ -203,7 +203,7 @@ static int write_extents(struct image *im)
     return rc;
 }
 
-/* From the end to the beginning: at no time do records follow that the log could be read up to. */
+/* Overwrites from the end to the beginning: at no time a part of the group looks complete. */
 static void withdraw(struct image *im)
 {
     bool changed = false;
@@ -212,7 +212,7 @@ static void withdraw(struct image *im)
     for (size_t i = im->extents; i-- > 0;) {
         struct extent *x = &im->extent[i];
         if (x->len == 0 || x->file == NULL || x->blank)
-            continue; /* nothing of it has a place in the log */
+            continue; /* no part of it is in the log */
         int rc = wipe_range(im->io, x->file, x->offset, x->offset + x->len, &changed, &im->error);
         if (rc == 0 && changed)
             rc = im->io->sync(im->io, x->file, &im->error);
@@ -254,7 +254,7 @@ void store_fail(struct store *s, int code, const char *text)
 }
 
 /* Files that the worker made now belong to their segments. */
-static void take_files(struct store *s)
+static void adopt_files(struct store *s)
 {
     struct image *im = &s->commit.image;
 
@@ -284,8 +284,8 @@ static void apply_removed(struct store *s, struct range r)
     }
 }
 
-/* Copies count from now on; a message that was removed meanwhile has its removal behind the copy.
- */
+/* Copies count from now on.  The removal of a message that was removed meanwhile lies behind the
+ * copy. */
 static void apply_moved(struct store *s, const struct moved *m)
 {
     bool old = s->purge.ix != NULL && m->seq <= s->purge.upto;
@@ -343,13 +343,14 @@ static const char *lacking(int code)
     return code == MF_NOMEM ? "memory" : code == MF_AGAIN ? "descriptor" : "space";
 }
 
-/* A shortage passes, and writing a group again changes nothing; but never after a sync. */
+/* A shortage is temporary, and writing a group again changes nothing.  Never retried after a
+ * failed sync. */
 static bool commit_again(struct store *s)
 {
     if (!store_io_passes(s->commit.image.status) || s->commit.image.sync_failed)
         return false;
     if (!s->log.full)
-        log_error("store %s: no %s to write a group, waiting for some (%s)", s->name,
+        log_error("store %s: no %s to write a commit group, waiting for some (%s)", s->name,
                   lacking(s->commit.image.status), s->commit.image.error.text);
     s->log.full = s->commit.retrying = true;
     if (s->close.begun)
@@ -361,8 +362,8 @@ static bool commit_again(struct store *s)
 
 static void commit_resume(struct store *s)
 {
-    log_info("store %s: the group that waited is written", s->name);
-    s->log.full = s->commit.retrying = false; /* if the spare finds no space, it will say so */
+    log_info("store %s: the commit group that waited is written", s->name);
+    s->log.full = s->commit.retrying = false; /* the spare reports it if there is no space */
     if (s->hooks.resumed != NULL)
         s->hooks.resumed(s->hooks.resumed_arg);
 }
@@ -376,8 +377,8 @@ void commit_retry(void *arg)
     loop_job_submit(s->commit.job);
 }
 
-/* The group failed for good.  False: the worker overwrites what it wrote of it, and commit_done()
- * comes once more. */
+/* The group failed for good.  False: the worker overwrites the written part, and commit_done()
+ * follows once more. */
 static bool commit_withdrawn(struct store *s)
 {
     struct image *im = &s->commit.image;
@@ -385,7 +386,7 @@ static bool commit_withdrawn(struct store *s)
     if (im->withdraw) {
         im->withdraw = false;
         if (im->status != 0)
-            log_error("store %s: refused messages may be there after a restart: %s", s->name,
+            log_error("store %s: refused messages may exist after a restart: %s", s->name,
                       im->error.text);
         return true;
     }
@@ -402,7 +403,7 @@ void commit_done(void *arg) /* back on the loop */
     int status = failed ? MF_READONLY : 0;
     struct mf_list done;
 
-    take_files(s);
+    adopt_files(s);
     if (failed && ((!s->commit.image.withdraw && commit_again(s)) || !commit_withdrawn(s)))
         return;
     mf_list_init(&done);
@@ -422,7 +423,7 @@ void commit_done(void *arg) /* back on the loop */
     image_reset(&s->commit.image);
     s->commit.running = false;
     if (gather_ready(&s->commit.gather, loop_mono_ns(s->loop)))
-        commit_start(s); /* the disk works while we answer */
+        commit_start(s); /* the disk works while waiters are called */
     else if (s->commit.filling.buf.len > 0 || s->commit.bare || !mf_list_empty(&s->commit.waiting))
         commit_kick(s);
     commit_answer(&done, status);

@@ -11,7 +11,7 @@
 #include "loop/loop.h"
 #include "store/store.h"
 
-/* The end of the log, and what the next commit record says. */
+/* The end of the log, and the contents of the next commit record. */
 struct store_log {
     uint32_t needs; /* the version a segment must have for the next record; 0: any */
     bool full;      /* no space for messages */

@@ -58,7 +58,7 @@ static void answer(struct mf_list *list, int status)
 
 /* --- the record ----------------------------------------------------------------------------- */
 
-/* Where a message lies in the end: a copy of it may be on its way. */
+/* The final place of a message: a copy of it may be in flight. */
 static uint64_t last_place(const struct store *s, uint64_t seq, uint64_t place)
 {
     const struct image *im[] = {&s->commit.image, &s->commit.filling};
@@ -126,7 +126,7 @@ int erase_restore(struct store *s, const struct recovered_erase *r)
     struct segment *seg = segs_get(s, r->victim.segment);
 
     if (seg == NULL || seg->file == NULL)
-        return 0; /* given up since, or missing */
+        return 0; /* reclaimed since, or missing */
     struct erasure *x = calloc(1, sizeof *x);
     if (x == NULL)
         return MF_NOMEM;
@@ -179,11 +179,11 @@ static int wipe_victim(struct eraser *z, struct erasure *x)
     int rc = z->io->pread(z->io, x->file, head, sizeof head, x->victim.offset, &z->error);
     if (rc != 0)
         return rc;
-    /* Only the fixed part is looked at, which is longer where another record lies there. */
+    /* Only the fixed part is read, which is longer where another record lies there. */
     if (!record_holds_message(head) ||
         !record_read_head(head, x->size - x->victim.offset, x->key, x->victim.offset, &r) ||
         r.seq != x->seq)
-        return 0; /* damaged: nobody knows what it is */
+        return 0; /* damaged: unknown contents */
     x->copied = r.type == RECORD_COPY && x->victim.segment != z->first_number;
     return wipe_record(z, x->file, x->victim.offset, &r, &x->changed);
 }
@@ -322,7 +322,7 @@ static void wipe_start(struct store *s)
     struct mf_list *n;
 
     if (clean_reclaims(s, first))
-        return; /* it may hold originals; when it is gone they are, too */
+        return; /* it may hold originals; they vanish with the file */
     z->first = first->copied ? first->file : NULL;
     z->first_number = first->number;
     z->first_key = first->key;
@@ -353,11 +353,11 @@ static void told(struct store_wait *w, int status)
         return;
     }
     s->erase.need = s->log.committed;
-    s->erase.stage = ERASE_TOLD;
+    s->erase.stage = ERASE_COMMIT_SYNC;
     erase_kick(s);
 }
 
-/* A commit of its own, unless others are on their way. */
+/* A commit of its own, unless a group fills already. */
 static void tell(struct store *s)
 {
     if (!commit_bare(s)) {
@@ -367,12 +367,12 @@ static void tell(struct store *s)
         erase_end(s, MF_FULL);
         return;
     }
-    s->erase.stage = ERASE_TELL;
+    s->erase.stage = ERASE_COMMIT;
     s->erase.wait.done = told;
     write_add_wait(s, &s->erase.wait);
 }
 
-static void take_due(struct store *s)
+static void collect_due(struct store *s)
 {
     struct eraser *z = &s->erase;
 
@@ -391,11 +391,11 @@ void erase_kick(struct store *s)
     if (s->failed != 0 || s->loop == NULL)
         return;
     if (z->stage == ERASE_IDLE && !mf_list_empty(&z->due))
-        take_due(s);
-    if (z->stage != ERASE_SYNC && z->stage != ERASE_TOLD)
+        collect_due(s);
+    if (z->stage != ERASE_SYNC && z->stage != ERASE_COMMIT_SYNC)
         return;
     if (s->o.sync == STORE_SYNC_NEVER)
-        s->log.synced = s->log.committed; /* there is nothing to be told from: memory is not torn */
+        s->log.synced = s->log.committed; /* not needed: memory has no torn tail */
     if (record_pos_cmp(s->log.synced, z->need) < 0)
         commit_sync(s); /* and then once more here */
     else if (z->stage == ERASE_SYNC)
@@ -411,7 +411,7 @@ void erase_refuse(struct store *s, int status)
     mf_list_init(&refused);
     mf_list_move(&refused, &s->erase.in_flight);
     mf_list_move(&refused, &s->erase.filling);
-    if (s->erase.stage != ERASE_WIPE && s->erase.stage != ERASE_TELL) { /* their ends come */
+    if (s->erase.stage != ERASE_WIPE && s->erase.stage != ERASE_COMMIT) { /* their ends come */
         mf_list_move(&refused, &s->erase.working);
         s->erase.stage = ERASE_IDLE;
     }

@@ -38,7 +38,7 @@ void gather_done(struct gather *g, int64_t now_ns)
         g->skip--;
         return;
     }
-    g->goal = all - all / 8; /* who comes last is not waited for */
+    g->goal = all - all / 8; /* the slowest writers are not awaited */
     g->until_ns = now_ns + (wait < WAIT_MAX_NS ? wait : WAIT_MAX_NS);
 }
 
@@ -50,7 +50,7 @@ bool gather_ready(struct gather *g, int64_t now_ns)
         g->given_up = 0;
     } else if (now_ns < g->until_ns) {
         return false;
-    } else if (g->waiting > 0) { /* nobody at all: nothing was held up */
+    } else if (g->waiting > 0) { /* no writer at all: nothing was delayed */
         g->given_up = g->given_up < SKIP_MAX ? 2 * g->given_up + 1 : SKIP_MAX;
         g->skip = g->given_up;
     }

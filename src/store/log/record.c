@@ -266,7 +266,7 @@ static void read_commit(const uint8_t *p, struct record *out)
     out->clock_ns = (int64_t)get_u64(p + 72);
 }
 
-/* The fields of a record whose fixed part is there; false: the lengths inside do not add up. */
+/* Decodes a record whose fixed part is complete; false: the lengths inside do not add up. */
 static bool read_rest(const uint8_t *p, uint32_t length, struct record *out)
 {
     switch (out->type) {

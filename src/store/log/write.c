@@ -27,9 +27,9 @@ int write_check(struct store *s)
     return s->loop == NULL ? MF_INVAL : 0;
 }
 
-/* In the open batch: its place is found when the batch ends, so make sure that there will be one. A
- * removal that goes with something new may use the room kept for removals, and the batch with it: a
- * value that was let in would otherwise stand beside the one it replaces. */
+/* Room in the open batch.  The batch gets its place when it ends, so this call ensures that there
+ * will be one.  A removal in the batch may use the room kept for removals, and so may the whole
+ * batch: otherwise an accepted value would exist beside the one it replaces. */
 static uint8_t *open_in_batch(struct store *s, size_t size, bool frees, int *code)
 {
     size_t need = s->batch.buf.len + size + RECORD_MARK_SIZE; /* a mark may follow */
@@ -84,7 +84,7 @@ int store_append_ready(struct store *s)
 
     if (rc != 0)
         return rc;
-    /* What frees space is never held back. */
+    /* Batches that free space are never delayed. */
     if (!(s->batch.open && s->batch.frees) &&
         s->commit.filling.buf.len + s->batch.buf.len + s->commit.image.buf.len > s->o.pending_max) {
         s->log.starved = true;
@@ -105,7 +105,8 @@ static int check_append(struct store *s, const struct store_append *a, size_t si
                : 0;
 }
 
-/* No deadline may lie at or before the mark, or a replay would take it for gone. */
+/* No deadline may lie at or before the time mark, or a replay would treat the message as expired.
+ */
 static int64_t raise_deadline(const struct store *s, int64_t deadline_ns)
 {
     if (deadline_ns == 0 || deadline_ns > s->log.mark.time_ns)
@@ -127,8 +128,8 @@ static void count_append(struct store *s, const struct store_append *a, size_t l
         t->pinned += (a->flags & STORE_PINNED) != 0;
     }
     s->log.last_seq = a->seq;
-    /* A copy may have the time of a clock that is ahead: that is not ours, and no time has passed
-     * by it. */
+    /* A replicated message may have the time of a clock that is ahead: our clock does not follow
+     * it. */
     int64_t past = s->now_ns != 0 && s->now_ns < a->ts_ns ? s->now_ns : a->ts_ns;
     if (past > s->log.clock_ns)
         s->log.clock_ns = past;
@@ -201,7 +202,7 @@ int store_append(struct store *s, struct store_append *a)
                        .head = a->head,
                        .body = a->body};
     if (MF_UNLIKELY(a->flags & STORE_INFINITE) && a->deadline_ns != 0)
-        r.flags &= (uint16_t)~STORE_INFINITE; /* it says nothing beside a deadline */
+        r.flags &= (uint16_t)~STORE_INFINITE; /* no meaning beside a deadline */
     if ((rc = append_record(s, a, &r, size, len)) != 0) {
         s->log.starved |= rc == MF_FULL;
         return rc;
@@ -234,7 +235,7 @@ int write_removal(struct store *s, const struct record *r, size_t size)
     size_t spare = s->batch.reserved;
     int rc;
 
-    s->batch.reserved -= size < spare ? size : spare; /* this is what it was kept for */
+    s->batch.reserved -= size < spare ? size : spare; /* uses its own reservation */
     uint8_t *p = write_open(s, size, true, &at, &rc);
     if (p == NULL || (rc = note_removal(noted, r)) != 0) {
         noted->count = count; /* and the last one as it was, should it have grown */
@@ -330,7 +331,7 @@ int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct sto
             return MF_INVAL;
     if (record_set_size(n) + (n / RECORD_SET_MAX + 1) * 32 > BATCH_MAX)
         return MF_LIMIT;
-    /* Several records for a large set, still one batch. */
+    /* A large set needs several records, in one batch. */
     if (own)
         store_begin(s, true);
     for (size_t i = 0; i < n && rc == 0; i += RECORD_SET_MAX)
@@ -347,7 +348,7 @@ int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct sto
     return 0;
 }
 
-/* Where a message that is accepted is counted. */
+/* The totals that count an accepted message. */
 static struct totals *counted_in(struct store *s, uint64_t seq)
 {
     if (seq <= s->log.committed_seq)
@@ -356,7 +357,7 @@ static struct totals *counted_in(struct store *s, uint64_t seq)
                                                                 : &s->commit.filling.added;
 }
 
-/* On a full disk only what ends sooner may use the room that is kept for removals. */
+/* On a full disk only an earlier deadline may use the room that is kept for removals. */
 static bool ends_sooner(int64_t before_ns, int64_t after_ns)
 {
     return after_ns != 0 && (before_ns == 0 || after_ns < before_ns);
@@ -396,7 +397,7 @@ int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, uint1
     if ((flags & ~STORE_BITS) != 0 || (deadline_ns != 0 && (flags & STORE_INFINITE) != 0))
         return MF_INVAL;
     if (id == INDEX_NONE || !view_accepted(s, id) || view_overdue(s, s->ix, id))
-        return MF_NOTFOUND; /* past its deadline it is gone, swept or not: nothing brings it back */
+        return MF_NOTFOUND; /* an overdue message has expired: nothing revives it */
     struct totals before = view_entry_totals(s, id);
     if ((rc = write_deadline(s, id, &r)) != 0)
         return rc;
@@ -430,12 +431,12 @@ int store_reserve(struct store *s, size_t removals)
     if (rc != 0)
         return rc;
     s->batch.reserved += more;
-    /* Notes of what was reserved before may still be to come. */
+    /* Earlier reservations may not be used up yet. */
     if (ranges_reserve(&s->commit.filling.removed, s->batch.reserved / RECORD_REMOVE_SIZE) != 0)
         rc = MF_NOMEM;
     else if (open_in_batch(s, 0, true, &rc) != NULL)
         rc = 0;
-    s->batch.uses_reserve = frees; /* only if it comes to that */
+    s->batch.uses_reserve = frees; /* only if a removal is written */
     if (rc != 0)
         s->batch.reserved = before;
     s->log.starved |= rc == MF_FULL;
@@ -462,11 +463,11 @@ int store_end(struct store *s, struct store_wait *w)
     assert(s->batch.open);
     s->batch.open = false;
     if ((rc = write_check(s)) != 0)
-        return rc; /* nothing was put into it */
+        return rc; /* the batch is empty */
     if (s->batch.buf.len > 0) {
         record_set_last(s->batch.buf.ptr + s->batch.last);
         uint8_t *p = room_place(s, s->batch.buf.len, s->batch.uses_reserve, &at, &rc);
-        assert(p != NULL); /* open_in_batch() made sure */
+        assert(p != NULL); /* open_in_batch() ensured it */
         memcpy(p, s->batch.buf.ptr, s->batch.buf.len);
         room_used(s, s->batch.buf.len);
         place_batch(s, at);

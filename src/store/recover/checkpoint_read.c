@@ -46,8 +46,8 @@ struct reading {
     void *arg;
 };
 
-/* The byte of bits of an entry; false: there is no such entry.  *fixed is its length without key.
- */
+/* The byte of bits of an entry; false: the entry is incomplete.  *fixed is its length without
+ * key. */
 static bool read_bits(const struct reading *r, const uint8_t *p, const uint8_t *end, uint16_t *bits,
                       size_t *fixed)
 {
@@ -140,7 +140,7 @@ static int read_all(struct reading *r, const struct checkpoint_head *h)
         rc = index_bulk_begin(r->ix, (size_t)h->messages);
     while (rc == 0 && r->offset < r->size)
         rc = read_block(r);
-    int end = index_bulk_end(r->ix); /* in any case: the bytes of the keys go */
+    int end = index_bulk_end(r->ix); /* in any case: the bytes of the keys are freed */
     rc = rc == 0 ? end : rc;
     if (rc == 0 && (r->messages != h->messages || r->blobs != h->blobs)) {
         r->offset = 0;

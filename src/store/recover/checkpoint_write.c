@@ -72,7 +72,7 @@ static bool put_entry(const struct index *ix, uint32_t id, uint32_t delta, struc
     return true;
 }
 
-/* The first entry at or after *seq that counts; INDEX_NONE: there is none. */
+/* The first entry at or after *seq that counts; INDEX_NONE: none. */
 static uint32_t next_live(const struct index *ix, uint64_t seq)
 {
     uint32_t id = index_next(ix, seq);

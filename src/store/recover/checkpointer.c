@@ -28,7 +28,7 @@ static void check_start(struct store *s)
     uint32_t chain = s->log.chain;
 
     if (!erase_start_of_log(s, &start, &chain))
-        return; /* when that has come to its end */
+        return; /* when that has ended */
     c->stage = CHECK_FILL;
     mf_list_move(&c->waits, &c->next_waits);
     c->head = (struct checkpoint_head){.start = start, .chain = chain};
@@ -48,7 +48,7 @@ void checkpoint_kick(struct store *s)
     struct checkpointer *c = &s->check;
     uint64_t enough = c->last_bytes > LOG_BYTES ? c->last_bytes : LOG_BYTES;
 
-    /* Most of what the last one shows is gone: its space is wanted back. */
+    /* Most messages of the last checkpoint were removed: a new one frees its space. */
     bool vain = c->last_messages > 8 * s->view.all.msgs + VAIN;
 
     if (c->stage != CHECK_IDLE || s->failed != 0 || s->loop == NULL || s->commit.retrying)
@@ -65,7 +65,7 @@ int store_checkpoint(struct store *s, struct store_wait *w)
     if (rc != 0)
         return rc;
     if (w == NULL || w->done == NULL)
-        return MF_INVAL; /* somebody must want it */
+        return MF_INVAL; /* a waiter or a reason is required */
     mf_list_push(&s->check.next_waits, &w->node);
     checkpoint_kick(s);
     return 0;
@@ -147,13 +147,13 @@ static void check_finish_done(void *arg)
 {
     struct store *s = mf_container(arg, struct store, check);
 
-    /* The kernel tells of an error once: the next sync of the log would not hear of it. */
+    /* The kernel reports an error once: the next sync of the log would not return it. */
     if (s->check.sync_failed)
         store_fail(s, s->check.status, s->check.error.text);
     check_end(s, s->check.status);
 }
 
-/* Relaxed mode: what it shows must be on disk before it is. */
+/* Relaxed mode: all messages of the checkpoint must be synced before it counts. */
 static int collect_dirty(struct store *s)
 {
     struct checkpointer *c = &s->check;

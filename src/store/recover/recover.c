@@ -43,7 +43,7 @@ static int read_checkpoint_head(struct recover *r)
     return rc;
 }
 
-/* Does the log go on where the checkpoint says? */
+/* True if the log continues at the position of the checkpoint. */
 struct fit {
     bool wrong;   /* no: records lie there that contradict it */
     bool unknown; /* damage before the position: read that too */
@@ -98,7 +98,7 @@ static void fits_slowly(const struct recover *r, const struct seg *s, const stru
         f->wrong = rec.chain != r->cp.chain;
 }
 
-/* The number of the last group, if the segment at i does not say. */
+/* The number of the last commit group, if the segment at i has none. */
 static int find_group(struct recover *r, size_t i, struct fit *f)
 {
     while (f->group == 0 && i-- > 0) {
@@ -143,7 +143,7 @@ static void segs_reset(struct recover *r)
     }
 }
 
-/* What the checkpoint's head alone tells: the log was synced up to the state it shows. */
+/* Facts from the checkpoint's head alone: the log was synced up to its state. */
 static int begin(struct recover *r)
 {
     segs_reset(r);
@@ -176,7 +176,7 @@ static int replay_tail(struct recover *r, const struct fit *f, bool *ok)
     r->pass.chain = r->cp.chain;
     r->pass.chain_known = !f->unknown;
     rc = recover_log_walk(r, r->cp.start.segment, f->unknown ? SEGMENT_PAGE : r->cp.start.offset);
-    /* Segments between it and the log's first were given up since: what they said is gone. */
+    /* Segments between it and the log's first were reclaimed since, with their records. */
     *ok = r->pass.first <= r->cp.start.segment;
     return rc;
 }
@@ -212,7 +212,8 @@ static int try_checkpoint(struct recover *r, bool *done)
     if (i == r->segs || r->seg[i].number != start.segment || !seg_readable(&r->seg[i]))
         return 0;
     if (start.offset > r->seg[i].size) {
-        /* Without a header nobody says how long the file was: that was cut, not the checkpoint. */
+        /* Without a header the length of the file is unknown: the file was cut, not the
+         * checkpoint. */
         if (r->seg[i].state == SEG_BLIND)
             return 0;
         r->checkpoint = false;

@@ -227,7 +227,7 @@ static void apply_commit(struct pass *p, const struct seg *s, struct record_pos 
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-/* An erased message is told of only so that the batch is whole: the erase record comes. */
+/* An erased message counts only to complete the batch: its erase record follows. */
 #define HOLLOW UINT64_C(1) /* offsets are multiples of 8 */
 
 static int batch_push(struct recover *r, uint64_t at)

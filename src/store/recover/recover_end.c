@@ -46,8 +46,8 @@ static bool settle_before(struct recover *r, size_t i, const struct seg *s)
     return true;
 }
 
-/* Does a header or the checkpoint still say whose the log is, when what is beyond its end is gone?
- */
+/* True if a header or the checkpoint still has the store's id after everything behind the end is
+ * deleted. */
 static bool id_stays(const struct recover *r)
 {
     for (size_t i = recover_files_at(r, r->pass.first); i < r->segs; i++)
@@ -71,8 +71,8 @@ static void settle_end(struct recover *r)
     size_t i = recover_files_at(r, p->cut.segment);
     const struct seg *s = i < r->segs && r->seg[i].number == p->cut.segment ? &r->seg[i] : NULL;
 
-    /* A commit names the first segment before the file below it goes: what is missing from there on
-     * is damage. */
+    /* A commit names the first segment before the file below it is deleted: a missing file from
+     * there on is damage. */
     if (p->first == 0 || p->first > p->start)
         p->first = p->start;
     r->end = p->cut;
@@ -88,9 +88,9 @@ static void settle_end(struct recover *r)
         settle_seal(r, s);
 }
 
-/* Two things may be known only from segments that go: a commit that does not count told damage from
- * the end (the next recovery would take the damage for the end), or a header says whose the log is.
- * Then a segment follows that says it. */
+/* Two facts may stand only in segments that will be deleted: a commit that does not count
+ * distinguishes damage from the end (the next recovery would mistake the damage for the end), or
+ * a header has the store's id.  Then a new segment records them. */
 static int settle_knot(struct recover *r)
 {
     struct pass *p = &r->pass;
@@ -289,8 +289,8 @@ static int damage_strays(struct recover *r, struct damages *d)
     return 0;
 }
 
-/* What is wrong with a file that is not kept, that no crash leaves; NULL: it is left over from work
- * that one cut short.  A segment has its size before it has a header, in whole pages. */
+/* The damage of a file that is not kept; NULL: it is a leftover of a crash.  A segment has its
+ * size, in whole pages, before it has a header. */
 static const char *wrong_with(struct recover *r, struct seg *s, bool beyond, bool blank)
 {
     if (s->state == SEG_FOREIGN)
@@ -353,7 +353,7 @@ static int all_damage(struct recover *r, struct damages *d)
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-static int take_segments(struct recover *r, struct recovery *out)
+static int move_segments(struct recover *r, struct recovery *out)
 {
     out->segment = calloc(r->kept > 0 ? r->kept : 1, sizeof *out->segment);
     if (out->segment == NULL)
@@ -386,7 +386,7 @@ static void blob_count(struct recover *r, struct rblob *b)
         r->seg[i].blobs++;
 }
 
-static int take_blob(struct recover *r, struct rblob *b, struct recovery *out)
+static int move_blob(struct recover *r, struct rblob *b, struct recovery *out)
 {
     struct recovered_blob *to = &out->blob[out->blobs];
 
@@ -407,7 +407,7 @@ static int take_blob(struct recover *r, struct rblob *b, struct recovery *out)
     return 0;
 }
 
-static int take_blobs(struct recover *r, struct recovery *out)
+static int move_blobs(struct recover *r, struct recovery *out)
 {
     struct table *t = &r->pass.blobs;
 
@@ -417,7 +417,7 @@ static int take_blobs(struct recover *r, struct recovery *out)
     for (size_t i = 0; i < t->cap; i++) {
         for (struct table_node *n = t->slot[i]; n != NULL; n = n->next) {
             struct rblob *b = mf_container(n, struct rblob, node);
-            int rc = b->deleted ? 0 : take_blob(r, b, out);
+            int rc = b->deleted ? 0 : move_blob(r, b, out);
             if (rc != 0)
                 return rc;
         }
@@ -425,7 +425,7 @@ static int take_blobs(struct recover *r, struct recovery *out)
     return 0;
 }
 
-/* From where the log ends to the end of that segment, or of what is there of it. */
+/* From the end of the log to the end of that segment, or of its available bytes. */
 static void name_torn(const struct recover *r, struct store_damage *out)
 {
     struct record_pos at = r->pass.torn_at;
@@ -438,7 +438,7 @@ static void name_torn(const struct recover *r, struct store_damage *out)
     out->what = "torn tail";
 }
 
-static int take_erased(struct recover *r, struct recovery *out)
+static int move_erased(struct recover *r, struct recovery *out)
 {
     const struct erases *e = &r->pass.erased;
 
@@ -463,8 +463,8 @@ int recover_end_result(struct recover *r, struct recovery *out)
     out->fresh = !r->id_known;
     if (rc != 0 || out->fresh)
         return rc;
-    if ((rc = take_blobs(r, out)) != 0 || (rc = take_segments(r, out)) != 0 ||
-        (rc = take_erased(r, out)) != 0)
+    if ((rc = move_blobs(r, out)) != 0 || (rc = move_segments(r, out)) != 0 ||
+        (rc = move_erased(r, out)) != 0)
         return rc;
     out->index = p->ix;
     p->ix = NULL;

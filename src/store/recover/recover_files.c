@@ -28,7 +28,7 @@ bool segment_number(const char *name, uint64_t *number)
         else
             return false;
     }
-    /* The last number has no next one: nobody gets that far. */
+    /* The last number has no successor: no log gets that far. */
     if (strcmp(name + NAME_DIGITS, ".log") != 0 || n == 0 || n == UINT64_MAX)
         return false;
     *number = n;
@@ -122,7 +122,7 @@ static int read_head(struct recover *r, struct seg *s, struct store_file *f, con
     s->state = SEG_BLIND;
     s->size = s->bytes = size < SEGMENT_MAX ? size : SEGMENT_MAX;
     s->end = s->size;
-    /* What is there of a page cut short may hold the first copy. */
+    /* The rest of a truncated page may hold the first copy. */
     memset(page, 0, sizeof page);
     size_t n = size < sizeof page ? (size_t)size : sizeof page;
     if (n > 0 && (rc = r->io->pread(r->io, f, page, n, 0, r->e)) != 0)

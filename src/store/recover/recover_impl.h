@@ -19,12 +19,12 @@
 enum seg_state {
     SEG_GOOD,
     SEG_HALF,    /* one copy of the header is bad */
-    SEG_BLIND,   /* both are, or of another number: name and other files say whose it is */
+    SEG_BLIND,   /* both are, or of another number: its name and the other files decide */
     SEG_FOREIGN, /* of another store */
 };
 struct seg {
     uint64_t number;
-    uint64_t bytes; /* that are there and may be records: at most size */
+    uint64_t bytes; /* available bytes that may be records: at most size */
     uint64_t size;  /* by the header; of the file, if that is bad */
     uint64_t key;
     enum seg_state state;
@@ -36,8 +36,8 @@ struct seg {
     bool any;    /* it holds valid records */
     uint64_t end;
     uint64_t live_count, live_bytes, blobs;
-    uint64_t lost_first, lost_last; /* sequences of the index beyond the bytes that are there */
-    bool aside;                     /* not the log's, and not to be deleted */
+    uint64_t lost_first, lost_last; /* sequences of the index beyond the available bytes */
+    bool aside;                     /* not part of the log, and not to be deleted */
 };
 static inline bool seg_readable(const struct seg *s)
 {
@@ -48,7 +48,7 @@ struct damages {
     struct store_damage *at;
     size_t count, cap;
 };
-/* Entries of the index that lie in a segment that is not there. */
+/* Entries of the index that lie in a missing segment. */
 struct stray {
     uint64_t number, first_seq, last_seq;
 };
@@ -58,7 +58,7 @@ struct strays {
     bool failed; /* out of memory */
 };
 
-/* An erase record: where it is, and where the message is that it took. */
+/* An erase record: its place, and the place of its message. */
 struct erase {
     uint64_t seq;
     struct record_pos at, victim;
@@ -105,7 +105,7 @@ struct pass {
     struct record_pos cut;
     uint32_t cut_chain;
     uint8_t cut_type; /* 0: nothing counts yet; CUT_DAMAGE */
-    bool tied; /* the last commit calls all before itself synced, and only a seal came since */
+    bool tied;        /* the last commit calls all before itself synced, and only a seal follows */
     bool ended, torn;
     struct record_pos torn_at;
 };
@@ -119,7 +119,7 @@ struct recover {
     struct seg *seg; /* ascending */
     size_t segs, seg_cap;
     struct mf_buf tmp; /* names of leftovers, each with its NUL */
-    bool checkpoint;   /* there is one, and its head may be believed: */
+    bool checkpoint;   /* a checkpoint with a valid head exists: */
     struct checkpoint_head cp;
     uint64_t cp_bytes; /* 0: it was not loaded */
     bool id_known;
@@ -155,9 +155,9 @@ MF_MUSTCHECK int recover_files_damage(struct recover *r, struct damages *d, cons
 MF_MUSTCHECK int recover_seg_damage(struct recover *r, struct damages *d, uint64_t number,
                                     uint64_t offset, uint64_t length, const char *what);
 
-/* recover_log.c: reads on from a place to the end of the log. */
+/* recover_log.c: reads from this place to the end of the log. */
 MF_MUSTCHECK int recover_log_walk(struct recover *r, uint64_t number, uint64_t offset);
-/* What a segment says of the log, whatever comes before it: synced, group. */
+/* Facts from one segment alone: synced position, number of the commit group. */
 struct seg_facts {
     struct record_pos synced;
     uint64_t group;
@@ -174,14 +174,14 @@ MF_MUSTCHECK int recover_pass_record(struct recover *r, const struct seg *s,
                                      const struct scan *at_end, uint64_t at,
                                      const struct record *rec, bool hollow);
 MF_MUSTCHECK int recover_erases_add(struct erases *e, const struct erase *x);
-/* The open batch lost its end to damage: what is left of it counts. */
+/* The open batch lost its end to damage: its remaining records count. */
 MF_MUSTCHECK int recover_pass_batch(struct recover *r, const struct seg *s, const struct scan *sc);
 MF_MUSTCHECK int recover_pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes,
                                    uint64_t segment, bool deleted);
 MF_MUSTCHECK int recover_pass_own_blobs(struct pass *p); /* before their segment is closed */
 void recover_pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to);
 
-/* Nothing in it was called synced: what is wrong with its header is a crash's work, not damage. */
+/* No commit calls any of it synced: a bad header is the result of a crash, not damage. */
 static inline bool seg_unsynced(const struct recover *r, const struct seg *s)
 {
     struct record_pos start = {s->number, SEGMENT_PAGE};

@@ -74,13 +74,13 @@ static int by_seq(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static void take_facts(struct pass *p, const struct seg_facts *f)
+static void add_facts(struct pass *p, const struct seg_facts *f)
 {
     if (record_pos_cmp(f->synced, p->synced) > 0)
         p->synced = f->synced;
 }
 
-/* What the rest of the log says: of the open segment (sc may be NULL) and all from `next` on. */
+/* Facts from the rest of the log: of the open segment (sc may be NULL) and all from `next` on. */
 static int look_ahead(struct recover *r, const struct seg *s, const struct scan *sc, size_t next)
 {
     struct pass *p = &r->pass;
@@ -90,13 +90,13 @@ static int look_ahead(struct recover *r, const struct seg *s, const struct scan 
         return 0;
     if (sc != NULL)
         facts_scan(&f, s, *sc);
-    take_facts(p, &f);
+    add_facts(p, &f);
     for (; next < r->segs && !f.nomem; next++) {
         f.erases = &p->excuses;
         int rc = recover_seg_look(r, next, &f);
         if (rc != 0)
             return rc;
-        take_facts(p, &f);
+        add_facts(p, &f);
     }
     if (f.nomem)
         return mf_fail(r->e, MF_NOMEM, "list of erased messages");
@@ -309,7 +309,7 @@ static int read_segment(struct recover *r, size_t i, uint64_t offset)
     return rc;
 }
 
-/* Segment `number` is not there, or not the log's; the next one that is there has index i. */
+/* Segment `number` is missing, or not part of the log; the next existing one has index i. */
 static int hole(struct recover *r, uint64_t *number, size_t i)
 {
     struct pass *p = &r->pass;
