@@ -1,4 +1,4 @@
-/* test_store_slices.c: no call of a cursor or of a walk over keys is long, however much there is,
+/* test_store_bounded_walks.c: no call of a cursor or of a walk over keys is long, however much there is,
  * and messages that come and go between the calls do not confuse it. */
 #include "store/keys/keys_impl.h"
 #include "store/store_impl.h"

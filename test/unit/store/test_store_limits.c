@@ -1,5 +1,6 @@
-/* test_store_corners.c: a store at its edges: odd options, arguments nobody should pass, waiting
- * publishers, a background sync that fails, thousands of removals under way at once, no memory. */
+/* test_store_limits.c: options and arguments out of range, the largest batch and message, refused
+ * writers that are called again, a failed background sync, thousands of pending removals, no
+ * memory. */
 #include "support/no_memory.h"
 #include "support/store_fixture.h"
 
