@@ -39,16 +39,16 @@ test_unit_store_crash_io_SOURCES = test/unit/store/test_crash_io.c test/support/
 test_unit_store_crash_io_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_crash_io_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_crash_io_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
-test_unit_store_store_keys_SOURCES = test/unit/store/test_store_keys.c
+test_unit_store_store_keys_SOURCES = test/unit/store/test_store_keys.c test/support/keys_get.h
 test_unit_store_store_keys_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_keys_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/store/store_keys_nomem test/unit/store/store_keys_model
-test_unit_store_store_keys_nomem_SOURCES = test/unit/store/test_store_keys_nomem.c test/support/no_memory.h
+test_unit_store_store_keys_nomem_SOURCES = test/unit/store/test_store_keys_nomem.c test/support/keys_get.h test/support/no_memory.h
 test_unit_store_store_keys_nomem_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_keys_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_store_keys_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
 	-Wl,--wrap=realloc -Wl,--wrap=aligned_alloc -Wl,--wrap=mmap
-test_unit_store_store_keys_model_SOURCES = test/unit/store/test_store_keys_model.c test/support/no_memory.h
+test_unit_store_store_keys_model_SOURCES = test/unit/store/test_store_keys_model.c test/support/keys_get.h test/support/no_memory.h
 test_unit_store_store_keys_model_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_keys_model_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_store_keys_model_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
@@ -98,7 +98,7 @@ test_unit_store_store_recover_faults_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_recover_faults_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_store_recover_faults_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC) -Wl,--wrap=aligned_alloc
 UNIT_TESTS += test/unit/store/store_index_bulk
-test_unit_store_store_index_bulk_SOURCES = test/unit/store/test_store_index_bulk.c test/support/no_memory.h
+test_unit_store_store_index_bulk_SOURCES = test/unit/store/test_store_index_bulk.c test/support/keys_get.h test/support/no_memory.h
 test_unit_store_store_index_bulk_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_index_bulk_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_store_index_bulk_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)

@@ -320,21 +320,6 @@ uint32_t wheel_peek(struct wheel *w, int64_t *deadline_ns)
     return w->heap[0].id;
 }
 
-uint32_t wheel_pop(struct wheel *w, int64_t *deadline_ns)
-{
-    uint32_t id = wheel_peek(w, deadline_ns), no;
-
-    if (id == WHEEL_NONE)
-        return WHEEL_NONE;
-    no = w->heap[0].chunk;
-    *ref_of(w, id) = WHEEL_NONE;
-    w->count--;
-    wheel_due_del(w, no, chunk_at(w, no)->head);
-    if (MF_UNLIKELY(w->pool.owed > 0))
-        wheel_tidy(w, 0);
-    return id;
-}
-
 int64_t wheel_next(const struct wheel *w)
 {
     int64_t next = INT64_MAX, start;

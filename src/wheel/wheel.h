@@ -5,7 +5,7 @@
  * del and fire are O(1) (amortised over at most WHEEL_LEVELS moves); next is O(1); no call scans
  * all entries.
  *
- * Order: wheel_pop() returns (deadline, order(id)) ascending, exactly, never before the deadline.
+ * Order: wheel_peek() returns (deadline, order(id)) ascending, exactly, never before the deadline.
  * Bounded: wheel_advance() does at most `budget` moves and says whether it is complete, so that a
  * million timers due at once never stop the caller for long.
  *
@@ -50,13 +50,11 @@ int64_t wheel_deadline(const struct wheel *w, uint32_t id);
  * afterwards.  Does nothing if `from` has none. */
 void wheel_renumber(struct wheel *w, uint32_t from, uint32_t to);
 
-/* Makes all entries due by now_ns available to wheel_pop(), in at most about `budget` moves.
+/* Makes all entries due by now_ns available to wheel_peek(), in at most about `budget` moves.
  * True: complete.  False: call again (also when out of memory; nothing is lost). */
 bool wheel_advance(struct wheel *w, int64_t now_ns, size_t budget);
-/* Removes and returns the first due id, in order.  WHEEL_NONE if nothing is due or the last
- * wheel_advance() returned false.  *deadline_ns is the entry's. */
-uint32_t wheel_pop(struct wheel *w, int64_t *deadline_ns);
-/* The same without removing it. */
+/* The first due id, in order; it stays in the wheel until wheel_del().  WHEEL_NONE if nothing is
+ * due or the last wheel_advance() returned false.  *deadline_ns is the entry's. */
 uint32_t wheel_peek(struct wheel *w, int64_t *deadline_ns);
 
 /* A time not later than the earliest deadline, and at most WHEEL_TICK_NS before it once
@@ -64,7 +62,7 @@ uint32_t wheel_peek(struct wheel *w, int64_t *deadline_ns);
 #define WHEEL_TICK_NS (1 << 20)
 int64_t wheel_next(const struct wheel *w);
 size_t wheel_count(const struct wheel *w);     /* entries, the due ones included */
-size_t wheel_due_count(const struct wheel *w); /* entries that are due and not popped; may include
+size_t wheel_due_count(const struct wheel *w); /* entries that are due and not deleted; may include
                                                   some that are due within the current tick */
 size_t wheel_memory(const struct wheel *w);    /* bytes held */
 /* The deadlines of all entries with deadline < to_ns, in no order, to visit(); O(entries seen). For

@@ -236,7 +236,7 @@ void wheel_due_take(struct wheel *w, uint32_t no)
 {
     struct chunk *c = chunk_at(w, no);
 
-    /* Small ones join the open run, so that a caller who advances without popping does not pile up
+    /* Small ones join the open run, so that a caller who advances without deleting does not pile up
      * nearly empty chunks. */
     if (w->open != NONE && c->count <= CHUNK_ITEMS / 2 &&
         chunk_at(w, w->open)->count + c->count <= CHUNK_ITEMS) {
@@ -282,7 +282,7 @@ void wheel_due_del(struct wheel *w, uint32_t no, uint32_t slot)
     if (c->head + 8u < c->count && c->id[c->head + 8] != NONE)
         __builtin_prefetch(ref_of(w, c->id[c->head + 8]), 1);
     sift_down(w, w->pool.place[no], key_at(c, no, c->head));
-    /* One of these is the next but one to be popped.  Runs that interleave are used up evenly, so
+    /* One of these is the next but one to be deleted.  Runs that interleave are used up evenly, so
      * its head is likely near this one's; without this half the time is spent waiting for it. */
     for (uint32_t i = 1; i <= ARITY && i < w->heap_n; i++) {
         const struct chunk *next = chunk_at(w, w->heap[i].chunk);

@@ -188,26 +188,6 @@ size_t index_pinned(const struct index *ix)
     return ix->pinned;
 }
 
-void index_clear(struct index *ix)
-{
-    struct keys *keys = keys_new(ix->separator);
-
-    if (keys == NULL) { /* slower, but it needs no memory */
-        while (ix->count > 0)
-            index_remove(ix, index_next(ix, 0));
-        return;
-    }
-    keys_free(ix->keys);
-    ix->keys = keys;
-    ix->hidden = ix->hidden_keys = 0;
-    ix->infinite = ix->pinned = 0;
-    if (ix->wheel != NULL)
-        wheel_free(ix->wheel);
-    ix->wheel = NULL;
-    ix->count = 0;
-    index_dir_clear(ix);
-}
-
 uint32_t index_find(const struct index *ix, uint64_t seq)
 {
     size_t at = index_dir_find(ix, seq);

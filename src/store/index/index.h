@@ -72,8 +72,6 @@ void index_set_bits(struct index *ix, uint32_t id, uint16_t flags);
 uint16_t index_bits(const struct index *ix, uint32_t id);
 size_t index_infinite(const struct index *ix); /* entries, the removing and hidden ones included */
 size_t index_pinned(const struct index *ix);
-/* Removes all entries: O(blocks).  Walks over the keys end; index_keys() returns a new set. */
-void index_clear(struct index *ix);
 
 /* INDEX_NONE if there is none.  Entries in removal and hidden entries are found, too. */
 uint32_t index_find(const struct index *ix, uint64_t seq);

@@ -305,11 +305,6 @@ void keys_drop_apart(struct keys *k, uint32_t id)
     drop_empty(k, node_unlink(k, id));
 }
 
-int keys_get(struct keys *k, struct mf_slice key, uint32_t *id)
-{
-    return keys_get_hashed(k, key, keys_hash(k, key), id);
-}
-
 void keys_del(struct keys *k, uint32_t id)
 {
     k->leaves--;

@@ -26,9 +26,6 @@ struct keys *keys_new(char separator); /* NULL: out of memory */
 void keys_free(struct keys *k);
 
 uint32_t keys_find(const struct keys *k, struct mf_slice key); /* KEYS_NONE: not there */
-/* Finds or adds; a new one has last = KEYS_NONE and count = 0.  MF_NOMEM changes nothing; MF_INVAL:
- * longer than KEYS_MAX. */
-MF_MUSTCHECK int keys_get(struct keys *k, struct mf_slice key, uint32_t *id);
 /* Hash of a key, for keys_prefetch() and keys_get_hashed().  For loading many. */
 uint64_t keys_hash(const struct keys *k, struct mf_slice key);
 /* The same while another thread changes the set: with a memory of the last prefix of its own,
@@ -50,6 +47,8 @@ void keys_prefetch(const struct keys *k, uint64_t hash);
 /* The same for the node, if there may be one: a little after keys_prefetch(), when many keys are
  * known. */
 void keys_prefetch_node(const struct keys *k, uint64_t hash);
+/* Finds or adds; a new one has last = KEYS_NONE and count = 0.  MF_NOMEM changes nothing; MF_INVAL:
+ * longer than KEYS_MAX. */
 MF_MUSTCHECK int keys_get_hashed(struct keys *k, struct mf_slice key, uint64_t hash, uint32_t *id);
 /* Hint: so many keys follow.  Makes the table large enough at once, which saves the moves of
  * growing; memory is used as they are added.  O(1). */

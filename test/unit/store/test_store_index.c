@@ -88,7 +88,6 @@ static void test_empty_index_answers_none_and_holds_nothing(void)
     TEST_ASSERT_EQUAL_INT64(INT64_MAX, index_next_deadline(ix));
     TEST_ASSERT_EQUAL_size_t(0, index_count(ix) + index_deadlines(ix));
     TEST_ASSERT_EQUAL_size_t(sizeof *ix, own_memory());
-    index_clear(ix);
 }
 
 /* Ten thousand streams with a few messages each shall not cost a block of 256 each. */
@@ -367,26 +366,6 @@ static void test_sparse_sequences_share_blocks(void)
     TEST_ASSERT_EQUAL_UINT64(77700000, seq_of(index_next(ix, 77600001)));
 }
 
-static void test_clear_leaves_an_empty_index_that_works(void)
-{
-    struct keys_walk *w;
-
-    for (uint64_t seq = 1; seq <= 10000; seq++)
-        add_number(seq, seq, 2000);
-    w = keys_walk_new(index_keys(ix), MF_LIT(">"));
-    TEST_ASSERT_NOT_NULL(w);
-    TEST_ASSERT_NOT_EQUAL_UINT32(KEYS_NONE, keys_walk_next(w));
-    index_clear(ix);
-    index_check(ix);
-    TEST_ASSERT_EQUAL_UINT32(KEYS_NONE, keys_walk_next(w));
-    TEST_ASSERT_EQUAL_size_t(0, index_count(ix) + index_deadlines(ix));
-    TEST_ASSERT_EQUAL_size_t(0, keys_count(index_keys(ix)));
-    TEST_ASSERT_EQUAL_size_t(sizeof *ix, own_memory());
-    add(20000, "again", 3000);
-    TEST_ASSERT_TRUE(index_advance(ix, 3000, 10));
-    TEST_ASSERT_EQUAL_UINT64(20000, due());
-}
-
 static void test_key_too_long_is_refused(void)
 {
     static uint8_t text[KEYS_MAX + 1];
@@ -455,7 +434,6 @@ int main(void)
     RUN_TEST(test_sequences_may_jump_any_distance);
     RUN_TEST(test_rare_survivors_share_blocks);
     RUN_TEST(test_sparse_sequences_share_blocks);
-    RUN_TEST(test_clear_leaves_an_empty_index_that_works);
     RUN_TEST(test_key_too_long_is_refused);
     RUN_TEST(test_removals_of_a_thousand_move_few);
     RUN_TEST(test_removals_of_a_million_move_few);

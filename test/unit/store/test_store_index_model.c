@@ -518,7 +518,9 @@ static void one_round(void)
                 compare_all();
         }
         if (below(8) == 0) {
-            index_clear(ix);
+            index_free(ix);
+            ix = index_new('.', now);
+            TEST_ASSERT_NOT_NULL(ix);
             count = 0;
         }
         compare_all();
