@@ -21,7 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RETRY_NS (CLOCK_S / 5)
+#define BUF_KEEP    (8u << 20) /* a larger buffer is freed after use */
+#define RANGES_KEEP 65536
+#define RETRY_NS    (CLOCK_S / 5)
 
 void commit_answer(struct mf_list *waits, int status)
 {
@@ -336,6 +338,23 @@ static void commit_apply(struct store *s)
             0)
             apply_removed(s, im->expired.at[i]); /* no memory to put it off */
     hidden_free(s);
+}
+
+/* Empties the image; memory of an ordinary size is kept. */
+static void image_reset(struct image *im)
+{
+    if (im->buf.cap > BUF_KEEP)
+        mf_buf_fini(&im->buf);
+    mf_buf_clear(&im->buf);
+    if (im->removed.cap > RANGES_KEEP)
+        ranges_fini(&im->removed);
+    if (im->expired.cap > RANGES_KEEP)
+        ranges_fini(&im->expired);
+    im->removed.count = im->expired.count = 0;
+    im->extents = im->moves = 0;
+    im->added = (struct totals){0};
+    im->new_keys = 0;
+    im->finished = im->purge = im->named = false;
 }
 
 static const char *lacking(int code)

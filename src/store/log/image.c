@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-#define BUF_KEEP    (8u << 20) /* a larger buffer is freed after use */
-#define RANGES_KEEP 65536
-
 int ranges_reserve(struct ranges *r, size_t n)
 {
     if (n <= r->cap - r->count)
@@ -47,22 +44,6 @@ int image_extent(struct image *im, struct extent x)
         return MF_NOMEM;
     im->extent[im->extents++] = x;
     return 0;
-}
-
-void image_reset(struct image *im)
-{
-    if (im->buf.cap > BUF_KEEP)
-        mf_buf_fini(&im->buf);
-    mf_buf_clear(&im->buf);
-    if (im->removed.cap > RANGES_KEEP)
-        ranges_fini(&im->removed);
-    if (im->expired.cap > RANGES_KEEP)
-        ranges_fini(&im->expired);
-    im->removed.count = im->expired.count = 0;
-    im->extents = im->moves = 0;
-    im->added = (struct totals){0};
-    im->new_keys = 0;
-    im->finished = im->purge = im->named = false;
 }
 
 void image_fini(struct image *im)

@@ -76,7 +76,6 @@ struct image {
 
 MF_MUSTCHECK int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to);
 MF_MUSTCHECK int image_extent(struct image *im, struct extent x); /* adds one */
-void image_reset(struct image *im); /* empty, memory of an ordinary size is kept */
 void image_fini(struct image *im);
 
 #endif
