@@ -1,8 +1,9 @@
-/* ahead.c: which messages end next, a page at a time; and those without an end, in sequence order.
+/* ahead.c: pages of messages in the order of their deadlines; messages without a deadline in
+ * sequence order.
  *
  * A page keeps the first `limit` candidates in a heap with the last of them on top while a scan
- * goes over the wheel's slots (wheel.h); at the end of a slot with a full heap it is there.  When
- * the scan goes back, the candidates of the slot it was in are forgotten and come again. */
+ * walks the wheel's slots (wheel.h).  The page is complete at the end of a slot with a full heap.
+ * When the scan steps back, the candidates of its slot are dropped and found again. */
 #include "store/store_impl.h"
 
 #include "wheel/wheel.h"
@@ -81,7 +82,7 @@ static void page_visit(void *arg, uint32_t id, int64_t deadline_ns)
         return;
     }
     struct store_at x = {deadline_ns, index_seq(p->ix, id)};
-    if (x.seq > p->s->committed_seq || !at_less(p->after, x))
+    if (x.seq > p->s->log.committed_seq || !at_less(p->after, x))
         return;
     if (full && !at_less(x, p->at[0])) {
         p->over |= at_less(p->at[0], x);
@@ -108,7 +109,7 @@ struct store_page *store_page_new(struct store *s, struct store_at after, int64_
     if (p == NULL)
         return NULL;
     *p = (struct store_page){.s = s,
-                             .ix = seen(s),
+                             .ix = view_index(s),
                              .after = after,
                              .want = want,
                              .arg = arg,
@@ -213,7 +214,7 @@ void store_page_free(struct store_page *p)
 uint64_t store_next_endless(const struct store *s, bool infinite, uint64_t *from_seq, size_t *steps,
                             bool *more)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
 
     *more = false;
     for (;;) {
@@ -223,10 +224,10 @@ uint64_t store_next_endless(const struct store *s, bool infinite, uint64_t *from
             return 0;
         }
         uint64_t seq = index_seq(ix, id);
-        if (seq > s->committed_seq)
+        if (seq > s->log.committed_seq)
             return 0;
         *from_seq = seq;
-        if (visible(s, id))
+        if (view_visible(s, id))
             return seq;
         *from_seq = seq + 1;
     }

@@ -7,7 +7,7 @@
 
 static struct blob *blob_find(const struct store *s, struct mf_slice name)
 {
-    struct table_node *n = table_first(&s->blobs, hash_slice(name));
+    struct table_node *n = table_first(&s->blobs.by_name, hash_slice(name));
 
     for (; n != NULL; n = table_next(n)) {
         struct blob *b = mf_container(n, struct blob, node);
@@ -57,12 +57,12 @@ static void blob_lies(struct store *s, struct blob *b, uint64_t segment)
     if (from != NULL) {
         from->blobs--;
         from->blob_bytes -= size;
-        s->blob_bytes -= size;
+        s->blobs.bytes -= size;
     }
     if (to != NULL) {
         to->blobs++;
         to->blob_bytes += size;
-        s->blob_bytes += size;
+        s->blobs.bytes += size;
     }
     b->segment = segment;
 }
@@ -70,12 +70,12 @@ static void blob_lies(struct store *s, struct blob *b, uint64_t segment)
 static void blob_drop(struct store *s, struct blob *b)
 {
     blob_lies(s, b, NOWHERE);
-    table_del(&s->blobs, &b->node);
+    table_del(&s->blobs.by_name, &b->node);
     blob_free(b);
 }
 
 /* Puts the record into the log.  In a batch its segment is known only when that ends:
- * blob_settle(). */
+ * blob_place(). */
 static int blob_write(struct store *s, struct mf_slice name, struct mf_slice bytes, bool deleted,
                       bool frees, uint64_t *segment)
 {
@@ -83,20 +83,20 @@ static int blob_write(struct store *s, struct mf_slice name, struct mf_slice byt
     size_t size = record_blob_size(name.len, bytes.len);
     struct record_pos at;
     int rc;
-    uint8_t *p = record_open(s, size, frees, &at, &rc);
+    uint8_t *p = write_open(s, size, frees, &at, &rc);
 
     if (p == NULL)
         return rc;
     record_encode(p, &r);
-    record_close(s, p, size);
-    *segment = s->grouping ? BLOB_IN_BATCH : at.segment;
+    write_close(s, p, size);
+    *segment = s->batch.open ? BLOB_IN_BATCH : at.segment;
     return 0;
 }
 
 int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
                    struct store_wait *w)
 {
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
@@ -106,23 +106,23 @@ int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
         return MF_LIMIT;
     struct blob *b = blob_new(name, bytes), *old = blob_find(s, name);
     uint64_t segment = NOWHERE;
-    if (b == NULL || table_add(&s->blobs, &b->node, hash_slice(name)) != 0) {
+    if (b == NULL || table_add(&s->blobs.by_name, &b->node, hash_slice(name)) != 0) {
         if (b != NULL)
             blob_free(b);
         return MF_NOMEM;
     }
     if ((rc = blob_write(s, name, bytes, false, false, &segment)) != 0) {
-        table_del(&s->blobs, &b->node);
+        table_del(&s->blobs.by_name, &b->node);
         blob_free(b);
-        s->starved |= rc == MF_FULL;
+        s->log.starved |= rc == MF_FULL;
         return rc;
     }
     if (old != NULL)
         blob_drop(s, old);
     blob_lies(s, b, segment);
     if (segment == BLOB_IN_BATCH)
-        mf_list_push(&s->batch_blobs, &b->in_batch);
-    wait_add(s, w);
+        mf_list_push(&s->blobs.in_batch, &b->in_batch);
+    write_add_wait(s, w);
     return 0;
 }
 
@@ -130,7 +130,7 @@ int store_blob_del(struct store *s, struct mf_slice name, struct store_wait *w)
 {
     struct blob *b = blob_find(s, name);
     uint64_t segment;
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
@@ -139,7 +139,7 @@ int store_blob_del(struct store *s, struct mf_slice name, struct store_wait *w)
     if ((rc = blob_write(s, name, MF_SLICE_NONE, true, true, &segment)) != 0)
         return rc;
     blob_drop(s, b);
-    wait_add(s, w);
+    write_add_wait(s, w);
     return 0;
 }
 
@@ -155,8 +155,8 @@ bool store_blob_get(struct store *s, struct mf_slice name, struct mf_slice *byte
 /* Calls f for every blob; f may not add or delete. */
 static void each(struct store *s, void (*f)(struct store *s, struct blob *b, void *arg), void *arg)
 {
-    for (size_t i = 0; i < s->blobs.cap; i++)
-        for (struct table_node *n = s->blobs.slot[i]; n != NULL; n = n->next)
+    for (size_t i = 0; i < s->blobs.by_name.cap; i++)
+        for (struct table_node *n = s->blobs.by_name.slot[i]; n != NULL; n = n->next)
             f(s, mf_container(n, struct blob, node), arg);
 }
 
@@ -180,11 +180,11 @@ void store_blob_each(struct store *s,
     each(s, visit_one, &(struct visitor){visit, arg});
 }
 
-void blob_settle(struct store *s, uint64_t segment)
+void blob_place(struct store *s, uint64_t segment)
 {
     struct mf_list *n;
 
-    while ((n = mf_list_pop(&s->batch_blobs)) != NULL)
+    while ((n = mf_list_pop(&s->blobs.in_batch)) != NULL)
         blob_lies(s, mf_container(n, struct blob, in_batch), segment);
 }
 
@@ -214,18 +214,18 @@ int blob_move(struct store *s, uint64_t segment)
     return m.rc;
 }
 
-int blob_take(struct store *s, struct recovered_blob *r)
+int blob_restore(struct store *s, struct recovered_blob *r)
 {
     struct blob *b = blob_new(mf_slice(r->name, r->name_len), mf_slice(r->bytes, r->bytes_len));
 
     if (b == NULL ||
-        table_add(&s->blobs, &b->node, hash_slice(mf_slice(r->name, r->name_len))) != 0) {
+        table_add(&s->blobs.by_name, &b->node, hash_slice(mf_slice(r->name, r->name_len))) != 0) {
         if (b != NULL)
             blob_free(b);
         return MF_NOMEM;
     }
-    /* From a checkpoint: somewhere in the log.  Taken for the first segment it is written again
-     * before any segment goes that it might lie in. */
+    /* A blob from a checkpoint lies somewhere in the log.  It counts for the first segment, so it
+     * is written again before its segment can be reclaimed. */
     blob_lies(s, b, r->segment == 0 ? segs_first(s)->number : r->segment);
     return 0;
 }
@@ -235,9 +235,9 @@ void blob_fini(struct store *s)
     struct table_node *n;
     size_t start = 0;
 
-    while ((n = table_any(&s->blobs, &start)) != NULL) {
-        table_del(&s->blobs, n);
+    while ((n = table_any(&s->blobs.by_name, &start)) != NULL) {
+        table_del(&s->blobs.by_name, n);
         blob_free(mf_container(n, struct blob, node));
     }
-    table_fini(&s->blobs);
+    table_fini(&s->blobs.by_name);
 }

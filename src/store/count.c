@@ -1,12 +1,13 @@
-/* count.c: how many messages and keys match a pattern, for readers.
+/* count.c: number of messages and keys that match a pattern, for readers.
  *
- * The prefixes of keys have sums of the messages and keys below them (keys.h).  Those cover all
- * sequences, also of messages that are not on disk yet, so a count of a range takes the sums and
- * corrects them by what lies outside, or goes over the messages inside, whatever is shorter.  Where
- * neither is short the answer is "too many": the caller counts with a cursor, a slice at a time. */
+ * The prefixes of keys have sums of the messages and keys below them (keys.h).  These sums cover
+ * all sequences, including messages that are not committed yet.  So a count of a range either
+ * corrects the sums by the messages outside, or visits the messages inside, whichever is shorter.
+ * Where neither is short the answer is "too many": the caller counts with a cursor, one time
+ * slice after the other. */
 #include "store/store_impl.h"
 
-#define STEPS 4096u /* messages or nodes looked at in one call */
+#define STEPS 4096u /* messages or nodes visited in one call */
 
 static uint64_t not_hidden(const struct index *ix)
 {
@@ -87,8 +88,8 @@ static uint64_t count_range(const struct index *ix, uint64_t first, uint64_t las
     return n;
 }
 
-/* What a message takes off sums that include it, if it matches: its key too, if it is the oldest
- * one of it that is not hidden. */
+/* Subtracts a matching message from sums that include it; its key too, if it is the oldest
+ * message of the key that is not hidden. */
 static void count_one(const struct index *ix, uint32_t id, struct mf_slice pattern,
                       struct keys_sum *sum)
 {
@@ -136,11 +137,11 @@ static uint64_t count_by_key(const struct index *ix, struct mf_slice pattern, ui
 enum count_way count_briefly(struct store *s, struct mf_slice pattern, uint64_t first,
                              uint64_t last, uint64_t *out)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     uint64_t all = not_hidden(ix), inside;
     struct keys_sum sum;
 
-    last = last < s->committed_seq ? last : s->committed_seq;
+    last = last < s->log.committed_seq ? last : s->log.committed_seq;
     *out = 0;
     if (first > last || (inside = count_range(ix, first, last)) == 0)
         return COUNT_CHEAP;
@@ -176,11 +177,11 @@ struct overdue_count {
 static void count_overdue(void *arg, uint32_t id, int64_t deadline_ns)
 {
     struct overdue_count *o = arg;
-    const struct index *ix = seen(o->s);
+    const struct index *ix = view_index(o->s);
     uint64_t seq = index_seq(ix, id);
 
     (void)deadline_ns;
-    o->n += seq >= o->first && seq <= o->last && present(o->s, id) &&
+    o->n += seq >= o->first && seq <= o->last && view_present(o->s, id) &&
             keys_matches(index_keys(ix), index_key(ix, id), o->pattern);
 }
 
@@ -188,28 +189,28 @@ uint64_t store_count_overdue(struct store *s, struct mf_slice pattern, uint64_t 
                              uint64_t last)
 {
     struct overdue_count o = {s, pattern, first, last, 0};
-    uint32_t front = index_next(seen(s), 0);
+    uint32_t front = index_next(view_index(s), 0);
     struct totals late;
     uint64_t keys;
 
-    if (index_next_deadline(seen(s)) > s->now_ns)
+    if (index_next_deadline(view_index(s)) > s->now_ns)
         return 0;
-    if (front != INDEX_NONE && first <= index_seq(seen(s), front) && last >= s->committed_seq &&
-        count_covers(seen(s), pattern)) {
+    if (front != INDEX_NONE && first <= index_seq(view_index(s), front) &&
+        last >= s->log.committed_seq && count_covers(view_index(s), pattern)) {
         late_sum(s, &late, &keys);
         o.n = late.msgs;
     } else {
-        index_each_deadline(seen(s), s->now_ns + 1, count_overdue, &o);
+        index_each_deadline(view_index(s), s->now_ns + 1, count_overdue, &o);
     }
     return o.n;
 }
 
 bool store_count_keys(struct store *s, struct mf_slice pattern, uint64_t last, uint64_t *out)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     struct keys_sum sum;
 
-    last = last < s->committed_seq ? last : s->committed_seq;
+    last = last < s->log.committed_seq ? last : s->log.committed_seq;
     *out = 0;
     if (last == 0 || index_count(ix) == 0)
         return true;

@@ -2,32 +2,34 @@
  *
  * A pattern without wildcard walks the ring of its key.  A pattern that matches few messages of
  * many collects the first one of each key in a binary heap by sequence and moves each along its
- * ring; the keys are collected in slices, by the calls of store_cursor_next().  Every other pattern
- * walks the index and tests each message; the test is left out while the sums of the keys tell that
- * every message matches.
+ * ring.  The calls of store_cursor_next() collect the keys, some in each call.  Every other
+ * pattern walks the index and tests each message.  The test is skipped while the sums of the keys
+ * show that every message matches.
  *
- * Keys that are added after a cursor was made have greater sequences than all that were there, so
- * when the heap is empty the cursor goes on by walking from the last sequence it knew. */
+ * Keys that are added after a cursor was made have greater sequences than all earlier keys.  So a
+ * cursor with an empty heap continues by walking from the last sequence it knew. */
 #include "store/store_impl.h"
+
+#include "base/array.h"
 
 #include <stdlib.h>
 
-#define STEPS 4096u /* messages or keys passed over in one call */
-#define NEAR  64u   /* steps along a ring before the index is walked instead */
-#define DULL  32u   /* messages that are passed over in a row, before that is remembered */
-#define SHARE 8u    /* a heap is worth while for less than one message in so many */
+#define STEPS          4096u /* messages or keys passed over in one call */
+#define NEAR           64u   /* steps along a ring before the index is walked instead */
+#define SUPERSEDED_RUN 32u   /* messages that are passed over in a row, before that is remembered */
+#define SHARE          8u    /* a heap is worth while for less than one message in so many */
 
 struct store_cursor {
     struct store *s;
     enum store_cursor_kind kind;
-    uint64_t from;  /* the next sequence to look at */
+    uint64_t from;  /* the next sequence to visit */
     uint64_t upto;  /* the last sequence when it was made: the heap, and the last of each key */
     uint64_t *heap; /* next sequence of each key */
     size_t heaped, cap;
-    size_t gathered;          /* steps taken to make the heap */
-    uint64_t steps;           /* taken in all, for store_cursor_steps() */
+    size_t gathered;          /* steps used to make the heap */
+    uint64_t steps;           /* steps of all calls, for store_cursor_steps() */
     struct keys_walk *gather; /* not NULL: keys are still collected */
-    uint64_t dull_from;       /* all from here to `from` were replaced by newer ones */
+    uint64_t superseded_from; /* all from here to `from` were replaced by newer ones */
     uint64_t covers_at;       /* keys_changes() when that was found out: */
     bool covers;              /* every message matches */
     bool walking;             /* no heap: the index is walked from here on */
@@ -66,14 +68,8 @@ static void heap_up(uint64_t *h, size_t i)
 
 static bool heap_push(struct store_cursor *c, uint64_t seq)
 {
-    if (c->heaped == c->cap) {
-        size_t cap = c->cap == 0 ? 64 : 2 * c->cap;
-        uint64_t *h = realloc(c->heap, cap * sizeof *h);
-        if (h == NULL)
-            return false;
-        c->heap = h;
-        c->cap = cap;
-    }
+    if (mf_array_reserve(&c->heap, &c->cap, c->heaped + 1, sizeof *c->heap) != 0)
+        return false;
     c->heap[c->heaped++] = seq;
     heap_up(c->heap, c->heaped - 1);
     return true;
@@ -85,8 +81,8 @@ static void gather_end(struct store_cursor *c)
     c->gather = NULL;
 }
 
-/* The heap is given up: the index is walked from `from` on, which every message that was not shown
- * is at or behind. */
+/* Drops the heap and walks the index from `from` on: every message that was not returned yet is
+ * there or behind it. */
 static void walk_instead(struct store_cursor *c)
 {
     gather_end(c);
@@ -94,7 +90,7 @@ static void walk_instead(struct store_cursor *c)
     c->heap = NULL;
     c->heaped = c->cap = 0;
     c->walking = true;
-    c->dull_from = c->from;
+    c->superseded_from = c->from;
 }
 
 /* --- rings ---------------------------------------------------------------------------------- */
@@ -102,10 +98,10 @@ static void walk_instead(struct store_cursor *c)
 /* The newest message of a key that is present, of those up to c->upto; 0: none from c->from on. */
 static uint64_t ring_last(const struct store_cursor *c, uint32_t key, size_t *steps)
 {
-    const struct index *ix = seen(c->s);
+    const struct index *ix = view_index(c->s);
     uint32_t id = index_key_last(ix, key);
 
-    while (id != INDEX_NONE && (index_seq(ix, id) > c->upto || !present(c->s, id))) {
+    while (id != INDEX_NONE && (index_seq(ix, id) > c->upto || !view_present(c->s, id))) {
         id = index_older(ix, id);
         ++*steps;
     }
@@ -117,12 +113,12 @@ static uint64_t ring_last(const struct store_cursor *c, uint32_t key, size_t *st
 static bool ring_from(const struct store_cursor *c, uint32_t key, size_t most, uint64_t *seq,
                       size_t *steps)
 {
-    const struct index *ix = seen(c->s);
+    const struct index *ix = view_index(c->s);
     uint32_t id = index_key_first(ix, key);
 
     *seq = 0;
     for (size_t n = 0; n < most && id != INDEX_NONE; n++, ++*steps) {
-        if (index_seq(ix, id) >= c->from && present(c->s, id)) {
+        if (index_seq(ix, id) >= c->from && view_present(c->s, id)) {
             *seq = index_seq(ix, id);
             return true;
         }
@@ -134,7 +130,7 @@ static bool ring_from(const struct store_cursor *c, uint32_t key, size_t most, u
     for (size_t n = 0; n < most; n++, ++*steps) {
         if (id == INDEX_NONE || index_seq(ix, id) < c->from)
             return true;
-        if (present(c->s, id))
+        if (view_present(c->s, id))
             *seq = index_seq(ix, id);
         id = index_older(ix, id);
     }
@@ -144,17 +140,17 @@ static bool ring_from(const struct store_cursor *c, uint32_t key, size_t most, u
 /* The next message after `seq`, which is still there, on its key. */
 static uint64_t ring_after(const struct store_cursor *c, uint64_t seq)
 {
-    uint32_t id = index_find(seen(c->s), seq);
+    uint32_t id = index_find(view_index(c->s), seq);
 
-    while ((id = index_newer(seen(c->s), id)) != INDEX_NONE)
-        if (present(c->s, id))
-            return index_seq(seen(c->s), id);
+    while ((id = index_newer(view_index(c->s), id)) != INDEX_NONE)
+        if (view_present(c->s, id))
+            return index_seq(view_index(c->s), id);
     return 0;
 }
 
 /* --- made ----------------------------------------------------------------------------------- */
 
-/* One key more; false: the heap is not worth it, or there is no memory for it. */
+/* Adds one key; false: the heap is not worth it, or out of memory. */
 static bool gather_key(struct store_cursor *c, uint32_t key)
 {
     uint64_t seq = 0;
@@ -201,7 +197,7 @@ static bool has_wildcard(const struct store *s, struct mf_slice p)
 /* Does the pattern match so little that a heap is better than a test of every message? */
 static bool is_sparse(const struct store_cursor *c)
 {
-    const struct index *ix = seen(c->s);
+    const struct index *ix = view_index(c->s);
     struct keys_sum sum;
 
     if (mf_eq_str(c->pattern, ">"))
@@ -224,12 +220,12 @@ int store_cursor_new(struct store_cursor **out, struct store *s, struct mf_slice
     c->pattern = mf_slice(c->text, pattern.len);
     c->s = s;
     c->kind = kind;
-    c->from = c->dull_from = from_seq;
-    c->upto = s->committed_seq;
+    c->from = c->superseded_from = from_seq;
+    c->upto = s->log.committed_seq;
     c->literal = !has_wildcard(s, pattern);
     c->walking = !c->literal && !is_sparse(c);
     if (!c->literal && !c->walking &&
-        (c->gather = keys_walk_new(index_keys(seen(s)), c->pattern)) == NULL) {
+        (c->gather = keys_walk_new(index_keys(view_index(s)), c->pattern)) == NULL) {
         store_cursor_free(c);
         return MF_NOMEM;
     }
@@ -261,21 +257,21 @@ void store_cursor_free(struct store_cursor *c)
 
 static bool matches(struct store_cursor *c, uint32_t id)
 {
-    const struct keys *k = index_keys(seen(c->s));
+    const struct keys *k = index_keys(view_index(c->s));
 
     if (c->covers_at != keys_changes(k)) {
-        c->covers = count_covers(seen(c->s), c->pattern);
+        c->covers = count_covers(view_index(c->s), c->pattern);
         c->covers_at = keys_changes(k);
     }
-    return c->covers || keys_matches(k, index_key(seen(c->s), id), c->pattern);
+    return c->covers || keys_matches(k, index_key(view_index(c->s), id), c->pattern);
 }
 
 static bool is_last(const struct store_cursor *c, uint32_t id)
 {
-    const struct index *ix = seen(c->s);
+    const struct index *ix = view_index(c->s);
 
     while ((id = index_newer(ix, id)) != INDEX_NONE && index_seq(ix, id) <= c->upto)
-        if (present(c->s, id))
+        if (view_present(c->s, id))
             return false;
     return true;
 }
@@ -285,30 +281,30 @@ static bool is_last(const struct store_cursor *c, uint32_t id)
 /* The last of each key: where all keys were written anew, a cursor passes over all their older
  * messages before it shows the first.  The longest row of such messages is remembered for the
  * others. */
-static void dull_pass(struct store_cursor *c)
+static void pass_superseded(struct store_cursor *c)
 {
-    const struct dull *d = &c->s->dull;
+    const struct superseded *d = &c->s->superseded;
 
     if (c->kind == STORE_LAST_PER_KEY && c->from >= d->from && c->from < d->to &&
         c->upto >= d->upto) {
-        c->dull_from = c->dull_from < d->from ? c->dull_from : d->from;
+        c->superseded_from = c->superseded_from < d->from ? c->superseded_from : d->from;
         c->from = d->to;
     }
 }
 
-/* The cursor showed nothing between dull_from and `end`. */
-static void dull_note(const struct store_cursor *c, uint64_t end)
+/* The cursor showed nothing between superseded_from and `end`. */
+static void note_superseded(const struct store_cursor *c, uint64_t end)
 {
-    struct dull *d = &c->s->dull;
+    struct superseded *d = &c->s->superseded;
 
-    if (c->kind == STORE_LAST_PER_KEY && c->walking && end > c->dull_from &&
-        end - c->dull_from >= DULL && end - c->dull_from > d->to - d->from)
-        *d = (struct dull){c->dull_from, end, c->upto};
+    if (c->kind == STORE_LAST_PER_KEY && c->walking && end > c->superseded_from &&
+        end - c->superseded_from >= SUPERSEDED_RUN && end - c->superseded_from > d->to - d->from)
+        *d = (struct superseded){c->superseded_from, end, c->upto};
 }
 
-void dull_lose(struct store *s, const struct index *ix, uint32_t id)
+void superseded_lose(struct store *s, const struct index *ix, uint32_t id)
 {
-    struct dull *d = &s->dull;
+    struct superseded *d = &s->superseded;
     uint32_t older = id, newer = id;
 
     if (d->from == d->to)
@@ -319,7 +315,7 @@ void dull_lose(struct store *s, const struct index *ix, uint32_t id)
     if (older == INDEX_NONE || index_seq(ix, older) < d->from || index_seq(ix, older) >= d->to)
         return;
     while ((newer = index_newer(ix, newer)) != INDEX_NONE && index_seq(ix, newer) <= d->upto)
-        if (present(s, newer))
+        if (view_present(s, newer))
             return;
     d->to = index_seq(ix, older);
 }
@@ -327,13 +323,13 @@ void dull_lose(struct store *s, const struct index *ix, uint32_t id)
 /* One that is the last of its key ends a row of those that are not. */
 static bool shows(struct store_cursor *c, uint32_t id)
 {
-    if (!present(c->s, id))
+    if (!view_present(c->s, id))
         return false;
     if (c->kind == STORE_LAST_PER_KEY) {
         if (!is_last(c, id))
             return false;
-        dull_note(c, index_seq(seen(c->s), id));
-        c->dull_from = index_seq(seen(c->s), id) + 1;
+        note_superseded(c, index_seq(view_index(c->s), id));
+        c->superseded_from = index_seq(view_index(c->s), id) + 1;
     }
     return matches(c, id);
 }
@@ -342,17 +338,17 @@ static bool shows(struct store_cursor *c, uint32_t id)
 
 static uint64_t end_of(const struct store_cursor *c)
 {
-    bool upto = c->kind == STORE_LAST_PER_KEY && c->upto < c->s->committed_seq;
+    bool upto = c->kind == STORE_LAST_PER_KEY && c->upto < c->s->log.committed_seq;
 
-    return upto ? c->upto : c->s->committed_seq;
+    return upto ? c->upto : c->s->log.committed_seq;
 }
 
 static uint64_t walk_next(struct store_cursor *c, bool *more)
 {
-    const struct index *ix = seen(c->s);
+    const struct index *ix = view_index(c->s);
     uint64_t end = end_of(c);
 
-    dull_pass(c);
+    pass_superseded(c);
     for (unsigned steps = 0; steps < STEPS; steps++, c->steps++) {
         uint32_t id = index_next(ix, c->from);
         if (id == INDEX_NONE || index_seq(ix, id) > end) {
@@ -364,7 +360,7 @@ static uint64_t walk_next(struct store_cursor *c, bool *more)
         if (shows(c, id))
             return c->from - 1;
     }
-    dull_note(c, c->from);
+    note_superseded(c, c->from);
     *more = true;
     return 0;
 }
@@ -373,13 +369,13 @@ static uint64_t walk_next(struct store_cursor *c, bool *more)
  * their key. */
 static uint64_t literal_search(struct store_cursor *c, uint32_t key, bool *more)
 {
-    const struct index *ix = seen(c->s);
+    const struct index *ix = view_index(c->s);
 
     for (unsigned steps = 0; steps < STEPS; steps++, c->steps++) {
         uint32_t id = index_next(ix, c->from);
-        if (id == INDEX_NONE || index_seq(ix, id) > c->s->committed_seq)
+        if (id == INDEX_NONE || index_seq(ix, id) > c->s->log.committed_seq)
             return 0;
-        if (index_key(ix, id) == key && present(c->s, id))
+        if (index_key(ix, id) == key && view_present(c->s, id))
             return index_seq(ix, id);
         c->from = index_seq(ix, id) + 1;
     }
@@ -390,16 +386,16 @@ static uint64_t literal_search(struct store_cursor *c, uint32_t key, bool *more)
 /* One key: its ring, whatever lies between. */
 static uint64_t literal_next(struct store_cursor *c, bool *more)
 {
-    uint32_t key = keys_find(index_keys(seen(c->s)), c->pattern);
+    uint32_t key = keys_find(index_keys(view_index(c->s)), c->pattern);
     uint64_t seq = 0;
     size_t steps = 0;
 
     if (key == KEYS_NONE)
         return 0;
-    uint32_t before = c->from > 0 ? index_find(seen(c->s), c->from - 1) : INDEX_NONE;
+    uint32_t before = c->from > 0 ? index_find(view_index(c->s), c->from - 1) : INDEX_NONE;
     if (c->kind == STORE_LAST_PER_KEY)
         seq = ring_last(c, key, &steps);
-    else if (before != INDEX_NONE && index_key(seen(c->s), before) == key)
+    else if (before != INDEX_NONE && index_key(view_index(c->s), before) == key)
         seq = ring_after(c, c->from - 1);
     else if (!ring_from(c, key, NEAR, &seq, &steps))
         seq = literal_search(c, key, more);
@@ -412,7 +408,7 @@ static uint64_t heap_next(struct store_cursor *c, bool *more)
 {
     for (unsigned steps = 0; c->heaped > 0 && steps < STEPS; steps++, c->steps++) {
         uint64_t seq = c->heap[0];
-        uint32_t id = index_find(seen(c->s), seq);
+        uint32_t id = index_find(view_index(c->s), seq);
         bool show = id != INDEX_NONE && seq >= c->from && shows(c, id);
         uint64_t after = id == INDEX_NONE || c->kind != STORE_ALL ? 0 : ring_after(c, seq);
         if (id == INDEX_NONE && c->kind == STORE_ALL) {
@@ -454,7 +450,7 @@ uint64_t store_cursor_next_any(struct store_cursor *c, bool *more, bool *dead)
 {
     uint64_t seq = next_present(c, more);
 
-    *dead = seq != 0 && overdue(c->s, seen(c->s), index_find(seen(c->s), seq));
+    *dead = seq != 0 && view_overdue(c->s, view_index(c->s), index_find(view_index(c->s), seq));
     return seq;
 }
 
@@ -486,7 +482,7 @@ struct store_keys *store_keys_new(struct store *s, struct mf_slice pattern)
     if (k == NULL)
         return NULL;
     k->s = s;
-    k->walk = keys_walk_new(index_keys(seen(s)), pattern);
+    k->walk = keys_walk_new(index_keys(view_index(s)), pattern);
     if (k->walk == NULL) {
         free(k);
         return NULL;
@@ -501,7 +497,7 @@ bool store_keys_some(struct store_keys *k, uint32_t *n, struct mf_slice *key, st
 
     while (k->walk != NULL && (id = keys_walk_sum(k->walk, NULL, &budget)) != KEYS_NONE)
         if (view_key(k->s, id, x)) {
-            *key = keys_text(index_keys(seen(k->s)), id, k->text);
+            *key = keys_text(index_keys(view_index(k->s)), id, k->text);
             *n = (uint32_t)budget;
             return true;
         }

@@ -1,12 +1,13 @@
-/* damage.c: the places on disk that were found damaged, and whether they still matter.
+/* damage.c: list of damaged places on disk, and whether they still matter.
  *
- * Found at the start: what lay there is missing from the index, so it matters while its file is
- * part of the log.  Found later: the index knows what lies there.  A census, in slices of a turn,
- * lists the messages; when none of them is there any more (deleted, expired, purged) nothing in
- * that place is needed, and it is settled.  That a place held removals does not matter either: the
- * checkpoint that is asked for here holds their outcome. */
+ * Damage found by recovery: the messages there are missing from the index, so it matters while
+ * its file is part of the log.  Damage found later: the index knows the messages there.  A
+ * census, some entries in each turn, lists these messages.  The place is settled when none of
+ * them exists any more (removed, expired, purged).  Removals in a damaged place do not matter:
+ * the checkpoint that is requested here holds their outcome. */
 #include "store/store_impl.h"
 
+#include "base/array.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static uint64_t segment_of(const struct damage *d)
 static bool overlaps(const struct store *s, const struct damage *d, uint32_t id)
 {
     uint64_t place = index_place(s->ix, id), at = place_offset(place);
-    uint64_t end = at + record_pad(56 + entry_totals(s, id).bytes);
+    uint64_t end = at + record_pad(56 + view_entry_totals(s, id).bytes);
 
     return place_segment(place) == (segment_of(d) & 0x3FFFF) &&
            at < d->pub.offset + d->pub.length && d->pub.offset < end;
@@ -38,22 +39,16 @@ static bool lies_in(const struct store *s, const struct damage *d, uint64_t seq)
 {
     uint32_t id = index_find(s->ix, seq);
 
-    return id != INDEX_NONE && accepted(s, id) && overlaps(s, d, id);
+    return id != INDEX_NONE && view_accepted(s, id) && overlaps(s, d, id);
 }
 
 static void add_seq(struct damage *d, uint64_t seq)
 {
-    uint64_t *p;
-
     if (d->seqs == SEQS_MAX)
         return;
-    if ((d->seqs & (d->seqs - 1)) == 0) {
-        p = realloc(d->seq, (d->seqs == 0 ? 1 : 2 * d->seqs) * sizeof *p);
-        if (p == NULL) {
-            d->uncounted = true;
-            return;
-        }
-        d->seq = p;
+    if (mf_array_reserve(&d->seq, &d->seq_cap, d->seqs + 1, sizeof *d->seq) != 0) {
+        d->uncounted = true;
+        return;
     }
     d->seq[d->seqs++] = seq;
     d->uncounted |= d->seqs == SEQS_MAX;
@@ -64,7 +59,7 @@ static bool out_of_log(const struct store *s, const struct damage *d)
     uint64_t number = segment_of(d);
 
     if (number == 0)
-        return s->stats.checkpoints > 0; /* there is a newer one */
+        return s->stats.checkpoints > 0; /* a newer one exists */
     return number < segs_first(s)->number;
 }
 
@@ -88,8 +83,8 @@ static void settle(const struct store *s, struct damage *d)
 
 static void look_at(struct store *s, uint32_t id)
 {
-    for (size_t i = 0; i < s->census_upto; i++) {
-        struct damage *d = &s->damage[i];
+    for (size_t i = 0; i < s->damage.census_upto; i++) {
+        struct damage *d = &s->damage.at[i];
         if (!d->counted && !d->at_open && overlaps(s, d, id))
             add_seq(d, index_seq(s->ix, id));
     }
@@ -98,7 +93,7 @@ static void look_at(struct store *s, uint32_t id)
 static void report(const struct store *s, const struct damage *d)
 {
     if (d->seqs == 0)
-        log_warn("store %s: %s at %llu: no message that is there lies in the damage", s->name,
+        log_warn("store %s: %s at %llu: no existing message lies in the damage", s->name,
                  d->pub.file, (unsigned long long)d->pub.offset);
     else
         log_error("store %s: %s at %llu: %zu messages cannot be read, the first is sequence %llu",
@@ -108,63 +103,59 @@ static void report(const struct store *s, const struct damage *d)
 
 static void census_run(struct loop_defer *defer)
 {
-    struct store *s = mf_container(defer, struct store, census);
-    uint32_t id = index_next(s->ix, s->census_seq);
+    struct store *s = mf_container(defer, struct store, damage.census);
+    uint32_t id = index_next(s->ix, s->damage.census_seq);
 
     for (int i = 0; i < CENSUS_STEP && id != INDEX_NONE; i++) {
         look_at(s, id);
-        s->census_seq = index_seq(s->ix, id) + 1;
-        id = index_next(s->ix, s->census_seq);
+        s->damage.census_seq = index_seq(s->ix, id) + 1;
+        id = index_next(s->ix, s->damage.census_seq);
     }
     if (id != INDEX_NONE) {
-        loop_next(s->loop, &s->census);
+        loop_next(s->loop, &s->damage.census);
         return;
     }
-    for (size_t i = 0; i < s->census_upto; i++)
-        if (!s->damage[i].counted && !s->damage[i].at_open) {
-            s->damage[i].counted = true;
-            report(s, &s->damage[i]);
+    for (size_t i = 0; i < s->damage.census_upto; i++)
+        if (!s->damage.at[i].counted && !s->damage.at[i].at_open) {
+            s->damage.at[i].counted = true;
+            report(s, &s->damage.at[i]);
         }
-    s->census_upto = 0;
-    damage_count(s); /* some may have come meanwhile */
+    s->damage.census_upto = 0;
+    damage_count(s); /* more may have been found meanwhile */
 }
 
 void damage_count(struct store *s)
 {
     bool wanted = false;
 
-    if (s->census_upto > 0 || s->closing || s->loop == NULL)
+    if (s->damage.census_upto > 0 || s->close.begun || s->loop == NULL)
         return;
-    for (size_t i = 0; i < s->damages; i++)
-        wanted |= !s->damage[i].counted && !s->damage[i].at_open;
+    for (size_t i = 0; i < s->damage.count; i++)
+        wanted |= !s->damage.at[i].counted && !s->damage.at[i].at_open;
     if (!wanted)
         return;
-    s->census_upto = s->damages;
-    s->census_seq = 0;
-    s->census.fn = census_run;
-    loop_next(s->loop, &s->census);
+    s->damage.census_upto = s->damage.count;
+    s->damage.census_seq = 0;
+    s->damage.census.fn = census_run;
+    loop_next(s->loop, &s->damage.census);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-bool store_damaged(struct store *s, const struct store_damage *d)
+bool damage_add(struct store *s, const struct store_damage *d)
 {
-    for (size_t i = 0; i < s->damages; i++)
-        if (s->damage[i].pub.offset == d->offset && strcmp(s->damage[i].pub.file, d->file) == 0)
+    for (size_t i = 0; i < s->damage.count; i++)
+        if (s->damage.at[i].pub.offset == d->offset &&
+            strcmp(s->damage.at[i].pub.file, d->file) == 0)
             return false;
     log_error("store %s: %s at %llu, %llu bytes: %s (sequences %llu to %llu); /healthz and "
               "`mayfly check` say what to do",
               s->name, d->file, (unsigned long long)d->offset, (unsigned long long)d->length,
               d->what, (unsigned long long)d->first_seq, (unsigned long long)d->last_seq);
-    if (s->damages == s->damage_cap) {
-        size_t cap = s->damage_cap == 0 ? 8 : 2 * s->damage_cap;
-        struct damage *p = realloc(s->damage, cap * sizeof *p);
-        if (p == NULL)
-            return true; /* it is in the log at least */
-        s->damage = p;
-        s->damage_cap = cap;
-    }
-    struct damage *x = &s->damage[s->damages++];
+    if (mf_array_reserve(&s->damage.at, &s->damage.cap, s->damage.count + 1,
+                         sizeof *s->damage.at) != 0)
+        return true; /* it is in the log at least */
+    struct damage *x = &s->damage.at[s->damage.count++];
     *x = (struct damage){.pub = *d, .at_open = s->loop == NULL};
     if (!x->at_open && d->first_seq != 0 && d->first_seq == d->last_seq) {
         x->counted = true;
@@ -175,19 +166,19 @@ bool store_damaged(struct store *s, const struct store_damage *d)
 
 void damage_fini(struct store *s)
 {
-    for (size_t i = 0; i < s->damages; i++)
-        free(s->damage[i].seq);
-    free(s->damage);
+    for (size_t i = 0; i < s->damage.count; i++)
+        free(s->damage.at[i].seq);
+    free(s->damage.at);
 }
 
 size_t store_damage_count(const struct store *s)
 {
-    return s->damages;
+    return s->damage.count;
 }
 
 const struct store_damage *store_damage(const struct store *s, size_t i)
 {
-    return &s->damage[i].pub;
+    return &s->damage.at[i].pub;
 }
 
 size_t store_damage_open(struct store *s, uint64_t *messages, bool *found_at_start)
@@ -196,8 +187,8 @@ size_t store_damage_open(struct store *s, uint64_t *messages, bool *found_at_sta
 
     *messages = 0;
     *found_at_start = false;
-    for (size_t i = 0; i < s->damages; i++) {
-        struct damage *d = &s->damage[i];
+    for (size_t i = 0; i < s->damage.count; i++) {
+        struct damage *d = &s->damage.at[i];
         settle(s, d);
         if (d->settled)
             continue;
@@ -215,8 +206,8 @@ size_t store_damage_messages(struct store *s, uint64_t *dst, size_t max)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < s->damages; i++)
-        for (size_t k = 0; k < s->damage[i].seqs && !s->damage[i].settled && n < max; k++)
-            dst[n++] = s->damage[i].seq[k];
+    for (size_t i = 0; i < s->damage.count; i++)
+        for (size_t k = 0; k < s->damage.at[i].seqs && !s->damage.at[i].settled && n < max; k++)
+            dst[n++] = s->damage.at[i].seq[k];
     return n;
 }

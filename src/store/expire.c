@@ -1,5 +1,5 @@
-/* expire.c: the end of lives.  The wheel says who is due; one batch takes them all: what the owner
- * adds (markers), and a time mark that makes it final. */
+/* expire.c: expiry.  The wheel yields the messages that are due.  One commit batch takes them
+ * all, with the records that the owner adds (markers), and a time mark that makes it final. */
 #include "store/store_impl.h"
 
 #include "base/lend.h"
@@ -15,22 +15,22 @@ void store_now(struct store *s, int64_t now_ns)
 
 bool store_mortal(const struct store *s)
 {
-    return index_deadlines(seen(s)) > 0 || index_deadlines(s->ix) > 0;
+    return index_deadlines(view_index(s)) > 0 || index_deadlines(s->ix) > 0;
 }
 
 int64_t store_clock_floor(const struct store *s)
 {
-    return s->clock_ns > s->mark.time_ns ? s->clock_ns : s->mark.time_ns;
+    return s->log.clock_ns > s->log.mark.time_ns ? s->log.clock_ns : s->log.mark.time_ns;
 }
 
 int64_t store_next_deadline(const struct store *s)
 {
     /* A store that cannot write cannot expire: trying would only burn time.  Reads judge anyway. */
-    return s->failed != 0 || s->retrying ? INT64_MAX : index_next_deadline(s->ix);
+    return s->failed != 0 || s->commit.retrying ? INT64_MAX : index_next_deadline(s->ix);
 }
 
-static bool death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
-                       bool (*visit)(void *arg, const struct store_death *d), void *arg)
+static bool notify_expiry(struct store *s, uint32_t id, int64_t deadline_ns,
+                          bool (*visit)(void *arg, const struct store_death *d), void *arg)
 {
     static _Thread_local uint8_t text[KEYS_MAX];
     uint32_t key = index_key(s->ix, id);
@@ -47,12 +47,12 @@ static bool death_tell(struct store *s, uint32_t id, int64_t deadline_ns,
     lend_mark(d.key.ptr, d.key.len);
     for (uint32_t o = index_key_last(s->ix, key); o != INDEX_NONE && d.last;
          o = index_older(s->ix, o))
-        d.last = o == id || !accepted(s, o);
+        d.last = o == id || !view_accepted(s, o);
     return visit(arg, &d);
 }
 
-/* One due message; false: there is none, or it must wait: it is not on disk yet, or what is told of
- * it found no room. */
+/* Expires one due message.  False: none is due, or it must wait: it is not committed yet, or its
+ * marker found no room. */
 static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
                        bool (*visit)(void *arg, const struct store_death *d), void *arg)
 {
@@ -61,66 +61,67 @@ static bool expire_one(struct store *s, struct record_mark *mark, size_t *n,
 
     if (id == INDEX_NONE)
         return false;
-    bool doomed = index_doomed(s->ix, id);
+    bool removing = index_removing(s->ix, id);
     uint64_t seq = index_seq(s->ix, id);
-    if (seq > s->committed_seq || (!doomed && ranges_reserve(&s->filling.expired, 1) != 0))
+    if (seq > s->log.committed_seq ||
+        (!removing && ranges_reserve(&s->commit.filling.expired, 1) != 0))
         return false;
-    /* Before it goes: afterwards there is no way back. */
-    if (!doomed && visit != NULL && !death_tell(s, id, deadline_ns, visit, arg))
+    /* Before the message leaves the wheel: afterwards nothing can fail. */
+    if (!removing && visit != NULL && !notify_expiry(s, id, deadline_ns, visit, arg))
         return false;
-    if (!doomed && ranges_add(&s->filling.expired, seq, seq) != 0)
+    if (!removing && ranges_add(&s->commit.filling.expired, seq, seq) != 0)
         return false; /* never: reserved */
-    if (!doomed && visit != NULL)
+    if (!removing && visit != NULL)
         id = index_find(s->ix, seq); /* appending may move entries */
-    hide(s, id);
+    view_hide(s, id);
     *mark = (struct record_mark){deadline_ns, seq};
-    *n += !doomed; /* removed already: the mark may cover it too */
+    *n += !removing; /* removed already: the mark may cover it too */
     return true;
 }
 
-/* Its room was kept by the first record_open() of the batch and by every one since, so this cannot
+/* Its room was kept by the first write_open() of the batch and by every one since, so this cannot
  * fail: the messages are out of the wheel already. */
 static void mark_write(struct store *s, struct record_mark mark)
 {
     struct record r = {.type = RECORD_MARK, .mark = mark};
-    uint8_t *p = s->batch.ptr + s->batch.len;
+    uint8_t *p = s->batch.buf.ptr + s->batch.buf.len;
 
     record_encode(p, &r);
-    record_close(s, p, RECORD_MARK_SIZE);
-    s->mark = mark;
-    if (mark.time_ns > s->clock_ns)
-        s->clock_ns = mark.time_ns;
+    write_close(s, p, RECORD_MARK_SIZE);
+    s->log.mark = mark;
+    if (mark.time_ns > s->log.clock_ns)
+        s->log.clock_ns = mark.time_ns;
     s->stats.marks++;
 }
 
 size_t store_expire(struct store *s, int64_t now_ns, size_t max,
                     bool (*visit)(void *arg, const struct store_death *d), void *arg, bool *more)
 {
-    struct record_mark mark = s->mark;
+    struct record_mark mark = s->log.mark;
     struct record_pos at;
     size_t n = 0, steps = 0;
     int code;
 
     *more = false;
     store_now(s, now_ns);
-    if (writable(s) != 0 || index_next_deadline(s->ix) > s->now_ns)
+    if (write_check(s) != 0 || index_next_deadline(s->ix) > s->now_ns)
         return 0;
     if (!index_advance(s->ix, s->now_ns, BUDGET)) {
         *more = true;
         return 0;
     }
     store_begin(s, true);
-    /* Before anything is taken out of the wheel: is there room, on disk and in memory, to say so?
-     */
-    if (record_open(s, RECORD_MARK_SIZE, true, &at, &code) == NULL) {
+    /* True if there is room for the time mark, on disk and in memory.  Tested before any entry
+     * leaves the wheel. */
+    if (write_open(s, RECORD_MARK_SIZE, true, &at, &code) == NULL) {
         code = store_end(s, NULL);
-        s->starved = true;
+        s->log.starved = true;
         return 0;
     }
     while (steps < max && expire_one(s, &mark, &n, visit, arg))
         steps++;
     *more = steps == max && max > 0;
-    if (mark.time_ns != s->mark.time_ns || mark.seq != s->mark.seq)
+    if (mark.time_ns != s->log.mark.time_ns || mark.seq != s->log.mark.seq)
         mark_write(s, mark);
     code = store_end(s, NULL);
     s->stats.expired += n;

@@ -110,7 +110,7 @@ static void tally_visit(void *arg, uint32_t id, int64_t deadline_ns)
         slot_begin(t);
     b->msgs++;
     if (each == 1 || t->seen % each == 0) {
-        struct totals x = entry_totals_in(t->s, t->ix, id);
+        struct totals x = view_entry_totals_in(t->s, t->ix, id);
         b->bytes += each * x.bytes;
         b->flagged += each * x.flagged[1];
     }
@@ -130,7 +130,7 @@ struct store_forecast *store_forecast_new(struct store *s, const struct store_fo
     if (t == NULL)
         return NULL;
     t->s = s;
-    t->ix = seen(s);
+    t->ix = view_index(s);
     t->o = *o;
     t->slot = t->bucket + o->buckets;
     t->width_ns = (o->to_ns - o->from_ns) / o->buckets;

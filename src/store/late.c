@@ -32,7 +32,7 @@ struct late_walk {
 
 void late_forget(struct store *s)
 {
-    s->late = (struct late){.steps = s->late.steps};
+    s->view.late = (struct late){.steps = s->view.late.steps};
 }
 
 static bool is_late(const struct index *ix, uint32_t id, int64_t to_ns)
@@ -49,7 +49,7 @@ static enum ring ring_older(struct store *s, const struct index *ix, uint32_t id
     for (unsigned n = 0; id != INDEX_NONE; id = index_older(ix, id), n++) {
         if (n == RING_STEPS)
             return RING_LONG;
-        s->late.steps++;
+        s->view.late.steps++;
         if (!index_hidden(ix, id) && !is_late(ix, id, to_ns))
             return RING_SEEN;
     }
@@ -63,7 +63,7 @@ static bool key_went_dark(struct late_walk *w, uint32_t id)
     enum ring older;
 
     for (unsigned n = 0; (at = index_newer(w->ix, at)) != INDEX_NONE; n++) {
-        w->s->late.steps++;
+        w->s->view.late.steps++;
         if (index_hidden(w->ix, at))
             continue;
         if (n == RING_STEPS)
@@ -81,11 +81,11 @@ static void add_late(void *arg, uint32_t id, int64_t deadline_ns)
     struct late_walk *w = arg;
 
     (void)deadline_ns;
-    w->s->late.steps++;
-    if (index_seq(w->ix, id) > w->s->committed_seq)
+    w->s->view.late.steps++;
+    if (index_seq(w->ix, id) > w->s->log.committed_seq)
         w->unsure = true; /* it is not counted yet */
     else
-        totals_add(&w->sum, entry_totals_in(w->s, w->ix, id));
+        totals_add(&w->sum, view_entry_totals_in(w->s, w->ix, id));
     w->keys += key_went_dark(w, id);
 }
 
@@ -97,9 +97,9 @@ static void count_late(void *arg, uint32_t id, int64_t deadline_ns)
     struct store_key shown;
 
     (void)deadline_ns;
-    w->s->late.steps++;
-    if (index_seq(w->ix, id) <= w->s->committed_seq)
-        totals_add(&w->sum, entry_totals_in(w->s, w->ix, id));
+    w->s->view.late.steps++;
+    if (index_seq(w->ix, id) <= w->s->log.committed_seq)
+        totals_add(&w->sum, view_entry_totals_in(w->s, w->ix, id));
     else
         w->unsure = true;
     /* Once for each key: by the newest one that is not hidden. */
@@ -123,34 +123,34 @@ static bool advance(struct index *ix, int64_t now_ns)
 static bool keep_up(struct store *s, struct index *ix)
 {
     struct late_walk w = {
-        .s = s, .ix = ix, .after_ns = s->late.upto_ns, .to_ns = s->now_ns, .unsure = false};
+        .s = s, .ix = ix, .after_ns = s->view.late.upto_ns, .to_ns = s->now_ns, .unsure = false};
 
     if (!advance(ix, s->now_ns))
         return false; /* no memory: they are counted where they are */
     index_each_due(ix, w.after_ns, w.to_ns, add_late, &w);
-    totals_add(&s->late.sum, w.sum);
-    s->late.keys += w.keys;
-    s->late.upto_ns = s->now_ns;
+    totals_add(&s->view.late.sum, w.sum);
+    s->view.late.keys += w.keys;
+    s->view.late.upto_ns = s->now_ns;
     return !w.unsure;
 }
 
 void late_sum(struct store *s, struct totals *sum, uint64_t *keys)
 {
-    struct index *ix = seen(s);
+    struct index *ix = view_index(s);
     struct late_walk w = {.s = s, .ix = ix, .to_ns = s->now_ns};
 
     if (index_next_deadline(ix) > s->now_ns) {
         late_forget(s);
-    } else if (s->late.kept && keep_up(s, ix)) {
-        w.sum = s->late.sum;
-        w.keys = s->late.keys;
+    } else if (s->view.late.kept && keep_up(s, ix)) {
+        w.sum = s->view.late.sum;
+        w.keys = s->view.late.keys;
     } else {
         index_each_deadline(ix, s->now_ns + 1, count_late, &w);
-        s->late = (struct late){.kept = !w.unsure && ix == s->ix,
-                                .upto_ns = s->now_ns,
-                                .sum = w.sum,
-                                .keys = w.keys,
-                                .steps = s->late.steps};
+        s->view.late = (struct late){.kept = !w.unsure && ix == s->ix,
+                                     .upto_ns = s->now_ns,
+                                     .sum = w.sum,
+                                     .keys = w.keys,
+                                     .steps = s->view.late.steps};
     }
     *sum = w.sum;
     *keys = w.keys;
@@ -158,7 +158,7 @@ void late_sum(struct store *s, struct totals *sum, uint64_t *keys)
 
 uint64_t store_late_steps(const struct store *s)
 {
-    return s->late.steps;
+    return s->view.late.steps;
 }
 
 void store_late_check(struct store *s)
@@ -168,7 +168,7 @@ void store_late_check(struct store *s)
     uint64_t keys;
 
     late_sum(s, &sum, &keys);
-    if (!s->late.kept)
+    if (!s->view.late.kept)
         return;
     index_each_deadline(s->ix, s->now_ns + 1, count_late, &w);
     if (memcmp(&w.sum, &sum, sizeof sum) == 0 && w.keys == keys)
@@ -183,33 +183,33 @@ void store_late_check(struct store *s)
 
 bool late_counts(const struct store *s, uint32_t id)
 {
-    return s->late.kept && is_late(s->ix, id, s->late.upto_ns);
+    return s->view.late.kept && is_late(s->ix, id, s->view.late.upto_ns);
 }
 
 void late_hidden(struct store *s, struct totals t, size_t dark_keys)
 {
-    totals_sub(&s->late.sum, t);
-    s->late.keys -= dark_keys;
+    totals_sub(&s->view.late.sum, t);
+    s->view.late.keys -= dark_keys;
 }
 
 void late_added(struct store *s, uint32_t id)
 {
     uint32_t older = index_older(s->ix, id);
 
-    if (is_late(s->ix, id, s->late.upto_ns)) {
-        s->late.kept = false; /* born late, and not on disk */
+    if (is_late(s->ix, id, s->view.late.upto_ns)) {
+        s->view.late.kept = false; /* born late, and not on disk */
         return;
     }
     while (older != INDEX_NONE && index_hidden(s->ix, older))
         older = index_older(s->ix, older);
     if (older == INDEX_NONE)
         return;
-    switch (ring_older(s, s->ix, older, s->late.upto_ns)) {
+    switch (ring_older(s, s->ix, older, s->view.late.upto_ns)) {
     case RING_LATE: /* its key had nothing that readers see; now it counts again */
-        s->late.keys--;
+        s->view.late.keys--;
         break;
     case RING_LONG:
-        s->late.kept = false;
+        s->view.late.kept = false;
         break;
     case RING_SEEN:
         break;
@@ -224,19 +224,19 @@ static void lose_seen(struct store *s, uint32_t id)
     bool late = false;
 
     for (unsigned n = 0; (at = index_newer(s->ix, at)) != INDEX_NONE; n++) {
-        if (!index_hidden(s->ix, at) && !is_late(s->ix, at, s->late.upto_ns))
+        if (!index_hidden(s->ix, at) && !is_late(s->ix, at, s->view.late.upto_ns))
             return;
         late |= !index_hidden(s->ix, at);
         if (n == RING_STEPS) {
-            s->late.kept = false;
+            s->view.late.kept = false;
             return;
         }
     }
     for (at = index_older(s->ix, id); at != INDEX_NONE && !late; at = index_older(s->ix, at))
         late = !index_hidden(s->ix, at);
-    enum ring older = ring_older(s, s->ix, index_older(s->ix, id), s->late.upto_ns);
-    s->late.kept = older != RING_LONG;
-    s->late.keys += late && older == RING_LATE;
+    enum ring older = ring_older(s, s->ix, index_older(s->ix, id), s->view.late.upto_ns);
+    s->view.late.kept = older != RING_LONG;
+    s->view.late.keys += late && older == RING_LATE;
 }
 
 /* Are all others of its key hidden? */
@@ -256,8 +256,8 @@ static bool alone(struct store *s, uint32_t id)
 void late_gone(struct store *s, uint32_t id)
 {
     if (late_counts(s, id)) {
-        totals_sub(&s->late.sum, entry_totals(s, id));
-        s->late.keys -= alone(s, id);
+        totals_sub(&s->view.late.sum, view_entry_totals(s, id));
+        s->view.late.keys -= alone(s, id);
     } else if (index_key_count(s->ix, index_key(s->ix, id)) > 1) {
         lose_seen(s, id);
     }
@@ -266,12 +266,12 @@ void late_gone(struct store *s, uint32_t id)
 void late_moved(struct store *s, uint32_t id)
 {
     struct late_walk w = {
-        .s = s, .ix = s->ix, .after_ns = s->late.upto_ns, .to_ns = s->late.upto_ns};
+        .s = s, .ix = s->ix, .after_ns = s->view.late.upto_ns, .to_ns = s->view.late.upto_ns};
 
-    if (!is_late(s->ix, id, s->late.upto_ns))
+    if (!is_late(s->ix, id, s->view.late.upto_ns))
         return;
-    add_late(&w, id, s->late.upto_ns);
-    totals_add(&s->late.sum, w.sum);
-    s->late.keys += w.keys;
-    s->late.kept = !w.unsure;
+    add_late(&w, id, s->view.late.upto_ns);
+    totals_add(&s->view.late.sum, w.sum);
+    s->view.late.keys += w.keys;
+    s->view.late.kept = !w.unsure;
 }

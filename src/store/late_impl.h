@@ -1,5 +1,5 @@
-/* late.h: counts of messages that are past their deadline and that store_expire() did not take yet.
- * Included by store_impl.h. */
+/* late_impl.h: counts of overdue messages: past their deadline and not yet taken by
+ * store_expire().  Included by store_impl.h. */
 #ifndef STORE_LATE_H
 #define STORE_LATE_H
 
@@ -7,23 +7,23 @@
 
 struct store;
 
-/* Kept while somebody asks for the state. */
+/* Kept while requests for the state arrive. */
 struct late {
-    bool kept;         /* the sums hold, and follow */
-    int64_t upto_ns;   /* of all with deadlines up to here */
-    struct totals sum; /* of those on disk */
-    uint64_t keys;     /* with nothing that readers see */
-    uint64_t steps;    /* messages looked at; tests bound the work by it */
+    bool kept;         /* the sums are valid and updated */
+    int64_t upto_ns;   /* sums include deadlines up to here */
+    struct totals sum; /* of committed messages */
+    uint64_t keys;     /* keys without a visible message */
+    uint64_t steps;    /* messages visited; tests bound the work by it */
 };
 
 /* O(1) amortised over the messages, while few of a key are late at once. */
 void late_sum(struct store *s, struct totals *sum, uint64_t *keys);
 void late_forget(struct store *s);
-bool late_counts(const struct store *s, uint32_t id); /* is it in the sums? */
-/* One that was counted is hidden now; dark_keys: keys that have no other. */
+bool late_counts(const struct store *s, uint32_t id); /* true: the sums include it */
+/* A message of the sums is hidden now; dark_keys: number of keys that have no other. */
 void late_hidden(struct store *s, struct totals t, size_t dark_keys);
 void late_added(struct store *s, uint32_t id); /* a new message; only while late.kept */
-void late_gone(struct store *s, uint32_t id);  /* not hidden, about to leave; likewise */
+void late_gone(struct store *s, uint32_t id);  /* not hidden, about to leave the index; likewise */
 void late_moved(struct store *s, uint32_t id); /* its deadline was changed; likewise */
 
 #endif

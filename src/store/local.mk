@@ -6,9 +6,9 @@ noinst_LIBRARIES += %D%/libstore.a
 	%D%/keys/keys_walk.c %D%/keys/keys_bulk.c %D%/keys/keys_check.c \
 	%D%/index/index.c %D%/index/index.h %D%/index/index_impl.h %D%/index/index_block.c %D%/index/index_dir.c %D%/index/index_ring.c \
 	%D%/index/index_ahead.c %D%/index/index_load.c %D%/index/index_load_end.c %D%/index/index_bulk.c %D%/log/lane.c %D%/log/lane.h %D%/index/index_check.c \
-	%D%/log/segments.c %D%/log/room.c %D%/log/write.c %D%/log/commit.c %D%/log/gather.c %D%/expire.c %D%/view.c %D%/doomed.c %D%/doomed_impl.h %D%/purge.c %D%/blob.c \
+	%D%/log/segments.c %D%/log/room.c %D%/log/write.c %D%/log/commit.c %D%/log/gather.c %D%/expire.c %D%/view.c %D%/removing.c %D%/removing_impl.h %D%/purge.c %D%/blob.c \
 	%D%/read.c %D%/ahead.c %D%/forecast.c %D%/tally.c %D%/cursor.c %D%/log/clean.c %D%/recover/checkpointer.c %D%/scrub.c %D%/store.c %D%/log/erase.c %D%/log/erase.h \
-	%D%/store_impl.h %D%/log/gather.h %D%/log/image.h %D%/upkeep_impl.h %D%/log/room.h %D%/store.h %D%/store_accepted.h %D%/store_cursor.h %D%/store_lives.h %D%/store_io.h %D%/patrol.c %D%/damage.c %D%/damage_impl.h %D%/store_patrol.h \
+	%D%/store_impl.h %D%/log/gather.h %D%/log/image.h %D%/log/image.c %D%/log/ranges.h %D%/log/commit.h %D%/log/write.h %D%/view_impl.h %D%/upkeep_impl.h %D%/log/room.h %D%/store.h %D%/store_accepted.h %D%/store_cursor.h %D%/store_lives.h %D%/store_upkeep.h %D%/store_io.h %D%/patrol.c %D%/damage.c %D%/damage_impl.h %D%/store_patrol.h \
 	%D%/watch.c %D%/late.c %D%/late_impl.h %D%/count.c %D%/io/folder.c %D%/io/folder.h %D%/io/folder_root.c %D%/store_folder.h %D%/count_impl.h
 
 STORE_LIBS = %D%/libstore.a src/wheel/libwheel.a $(LOOP_LIBS) $(CODEC_LIBS)
@@ -39,16 +39,16 @@ test_unit_store_crash_io_SOURCES = test/unit/store/test_crash_io.c test/support/
 test_unit_store_crash_io_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_crash_io_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_crash_io_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
-test_unit_store_store_keys_SOURCES = test/unit/store/test_store_keys.c
+test_unit_store_store_keys_SOURCES = test/unit/store/test_store_keys.c test/support/keys_get.h
 test_unit_store_store_keys_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_keys_CPPFLAGS = $(TEST_CPPFLAGS)
 UNIT_TESTS += test/unit/store/store_keys_nomem test/unit/store/store_keys_model
-test_unit_store_store_keys_nomem_SOURCES = test/unit/store/test_store_keys_nomem.c test/support/no_memory.h
+test_unit_store_store_keys_nomem_SOURCES = test/unit/store/test_store_keys_nomem.c test/support/keys_get.h test/support/no_memory.h
 test_unit_store_store_keys_nomem_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_keys_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_store_keys_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
 	-Wl,--wrap=realloc -Wl,--wrap=aligned_alloc -Wl,--wrap=mmap
-test_unit_store_store_keys_model_SOURCES = test/unit/store/test_store_keys_model.c test/support/no_memory.h
+test_unit_store_store_keys_model_SOURCES = test/unit/store/test_store_keys_model.c test/support/keys_get.h test/support/no_memory.h
 test_unit_store_store_keys_model_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_keys_model_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_store_keys_model_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
@@ -98,7 +98,7 @@ test_unit_store_store_recover_faults_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_recover_faults_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_store_recover_faults_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC) -Wl,--wrap=aligned_alloc
 UNIT_TESTS += test/unit/store/store_index_bulk
-test_unit_store_store_index_bulk_SOURCES = test/unit/store/test_store_index_bulk.c test/support/no_memory.h
+test_unit_store_store_index_bulk_SOURCES = test/unit/store/test_store_index_bulk.c test/support/keys_get.h test/support/no_memory.h
 test_unit_store_store_index_bulk_LDADD = $(STORE_LIBS) $(UNITY_LIBS)
 test_unit_store_store_index_bulk_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_store_store_index_bulk_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)

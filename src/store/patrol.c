@@ -1,13 +1,14 @@
 /* patrol.c: see store_patrol.h.
  *
- * Happy path: tick() takes the next slice of the store at the head of the ring > a worker reads and
- * checks it record by record > slice_done() notes where to go on, and the timer is set for the next
- * slice.  At the end of a store the next one follows.
- * Damage: where the slice meets anything but a valid record in chain, the whole segment is read and
- * walked over (scrub.c), which tells where the damage begins and ends; then the store counts the
- * messages in it, writes its blobs of that segment again and makes a checkpoint.  A message without
- * its data is damage if the index still knows it there: erased ones it does not.
- * Close: a store leaves at once, or when the slice that is being read is done. */
+ * Happy path: tick() takes the next piece of the store at the head of the ring > a worker reads
+ * and checks it record by record > slice_done() notes where to continue, and the timer is set for
+ * the next piece.  After the end of a store the next one follows.
+ * Damage: where a piece holds anything but a valid record in chain, the whole segment is read and
+ * walked over (scrub.c), which finds where the damage begins and ends.  Then the store counts the
+ * messages in it, writes its blobs of that segment again and makes a checkpoint.  A message
+ * without its data is damage if the index still has it there; the index does not have erased
+ * messages.
+ * Close: a store leaves at once, or when the piece that is being read is done. */
 #include "store/store_impl.h"
 
 #include "base/clock.h"
@@ -77,8 +78,8 @@ static int reserve(struct store_patrol *p, uint64_t n)
     return 0;
 }
 
-/* The record at `at` of the slice, of which `have` bytes are there.  1: in order, 0: more bytes are
- * needed (*need), -1: it is not in order. */
+/* Checks the record at `at` of the piece, of which `have` bytes were read.  1: valid, 0: more
+ * bytes are needed (*need), -1: not valid. */
 static int check_record(struct store_patrol *p, uint64_t at, uint64_t have, struct record *r,
                         uint64_t *need)
 {
@@ -123,7 +124,7 @@ static void check_slice(struct store_patrol *p, uint64_t have)
     }
     p->next = p->offset + at;
     if (ok < 0 || (p->next == c->limit && !c->last))
-        p->whole = true; /* something is not in order, or there is no seal */
+        p->whole = true; /* damage, or no seal */
     else if (p->next == c->limit)
         p->next = 0;
     else if (at == 0)
@@ -254,19 +255,19 @@ static struct segment *next_segment(struct store_patrol *p, struct store *s)
     for (;; p->number++, p->offset = SEGMENT_PAGE) {
         struct segment *seg = segs_first(s);
 
-        if (p->number < seg->number) { /* given up meanwhile */
+        if (p->number < seg->number) { /* reclaimed meanwhile */
             p->number = seg->number;
             p->offset = SEGMENT_PAGE;
             p->c.chain_known = false;
         }
-        if (p->number > s->committed.segment)
+        if (p->number > s->log.committed.segment)
             return NULL;
         seg = segs_get(s, p->number);
-        if (seg->file == NULL || clean_gives_up(s, seg)) {
+        if (seg->file == NULL || clean_reclaims(s, seg)) {
             p->c.chain_known = false;
             continue;
         }
-        if (p->number < s->committed.segment || s->committed.offset > SEGMENT_PAGE)
+        if (p->number < s->log.committed.segment || s->log.committed.offset > SEGMENT_PAGE)
             return seg;
     }
 }
@@ -276,8 +277,8 @@ static void read_next(struct store_patrol *p, struct store *s, struct segment *s
     struct scrubber *c = &p->c;
 
     c->number = p->number;
-    c->last = p->number == s->committed.segment;
-    c->limit = c->last ? s->committed.offset : seg->size;
+    c->last = p->number == s->log.committed.segment;
+    c->limit = c->last ? s->log.committed.offset : seg->size;
     c->size = seg->size;
     c->key = seg->key;
     c->io = s->io;
@@ -305,7 +306,7 @@ static void tick(void *arg)
     }
     if (!p->visiting)
         visit(p, s);
-    if (s->committing && p->yields++ < YIELDS_MAX) {
+    if (s->commit.running && p->yields++ < YIELDS_MAX) {
         loop_timer_arm(p->timer, loop_mono_ns(p->loop) + YIELD_NS);
         return;
     }
@@ -335,7 +336,7 @@ static void judge_hollows(struct store_patrol *p, struct store *s)
             place_segment(index_place(s->ix, id)) != (h->segment & 0x3FFFF))
             continue;
         segment_name(d.file, h->segment);
-        p->stats.damaged += store_damaged(s, &d);
+        p->stats.damaged += damage_add(s, &d);
     }
     p->c.hollows = 0;
 }
@@ -345,12 +346,12 @@ static void saved(struct store_wait *w, int status)
     struct store *s = mf_container(w, struct store, patrolled.saved);
 
     s->patrolled.saving = false;
-    if (status != 0 && !s->closing)
+    if (status != 0 && !s->close.begun)
         log_warn("store %s: no checkpoint after damage: %s", s->name, mf_err_text(status));
 }
 
-/* The index and the blobs know what lies in a damaged stretch: it is written down elsewhere.  Blobs
- * that came from a checkpoint are said to lie in the first segment. */
+/* The index and the blobs have the data of a damaged stretch: they are written again elsewhere.
+ * Blobs from a checkpoint count for the first segment. */
 static void save(struct store *s, uint64_t number)
 {
     if (blob_move(s, number) != 0 || blob_move(s, segs_first(s)->number) != 0)
@@ -361,13 +362,13 @@ static void save(struct store *s, uint64_t number)
     s->patrolled.saving = store_checkpoint(s, &s->patrolled.saved) == 0;
 }
 
-static void take_damage(struct store_patrol *p, struct store *s)
+static void add_damage(struct store_patrol *p, struct store *s)
 {
     uint64_t before = p->stats.damaged;
 
     for (size_t i = 0; i < p->c.count; i++)
-        p->stats.damaged += store_damaged(s, &p->c.found[i]);
-    if (p->stats.damaged == before || s->closing || s->failed != 0)
+        p->stats.damaged += damage_add(s, &p->c.found[i]);
+    if (p->stats.damaged == before || s->close.begun || s->failed != 0)
         return;
     damage_count(s);
     save(s, p->c.number);
@@ -385,7 +386,7 @@ static void slice_done(void *arg)
     p->stats.bytes += p->read;
     judge_hollows(p, s);
     if (p->next == 0 && c->status == 0 && p->whole)
-        take_damage(p, s);
+        add_damage(p, s);
     if (c->status != 0 || s != head_of(p)) {
         p->whole = false; /* a shortage, or the store leaves: the same slice, or another store */
         p->visiting = s == head_of(p) && p->visiting;

@@ -1,12 +1,12 @@
-/* purge.c: removing everything there is, however much, without stopping the loop.
+/* purge.c: removal of all messages, however many, without stopping the loop.
  *
- * Happy path: purge_begin() puts the whole index aside and gives writers an empty one; readers go
- * on seeing the old one (seen()) until the record of the removal is on disk; then purge_apply()
- * takes its sums off and a worker frees it.  Until then nothing in it changes but what readers must
- * not see any more (purge_hide()) and places of messages that were being moved.
- * A roll-up removes everything but the messages of its own batch: those change over to the new
- * index.
- * Failure: the store is read-only then, and readers keep seeing what is on disk.
+ * Happy path: purge_begin() puts the whole index aside and gives writers an empty one.  Readers
+ * keep seeing the old one (view_index()) until the record of the removal is committed.  Then
+ * purge_apply() subtracts its sums and a worker frees it.  Until then only two things change in
+ * it: messages that readers must not see any more are hidden (purge_hide()), and copied messages
+ * get their new places.  A roll-up removes everything but the messages of its own batch: these
+ * are moved to the new index.
+ * Failure: the store is read-only then, and readers keep seeing all committed messages.
  * Close: waits for the worker. */
 #include "store/store_impl.h"
 
@@ -20,20 +20,20 @@
 /* Messages of the open batch: they are the newest, and their places are still to be set. */
 static size_t later(const struct store *s)
 {
-    return s->grouping ? s->batch_msg_count : 0;
+    return s->batch.open ? s->batch.msg_count : 0;
 }
 
-/* Are the open batch's messages all that come after `last`? */
+/* True if all messages after `last` are of the open batch. */
 static bool others_end_at(const struct store *s, uint64_t last)
 {
     size_t n = later(s);
 
     if (n == 0)
-        return last >= s->last_seq;
-    return n <= LATER && s->batch_msgs[0].seq == last + 1 && s->last_seq - last == n;
+        return last >= s->log.last_seq;
+    return n <= LATER && s->batch.msgs[0].seq == last + 1 && s->log.last_seq - last == n;
 }
 
-/* Does nothing accepted stay but the open batch's messages?  What is before `first` may be doomed
+/* Does nothing accepted stay but the open batch's messages?  What is before `first` may be removing
  * already, in a few steps. */
 static bool everything(const struct store *s, uint64_t first, uint64_t last)
 {
@@ -45,7 +45,7 @@ static bool everything(const struct store *s, uint64_t first, uint64_t last)
         uint64_t seq = index_seq(s->ix, id);
         if (seq >= first)
             return true;
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return false;
         id = index_next(s->ix, seq + 1);
     }
@@ -60,9 +60,9 @@ static int copy_later(const struct store *s, struct index *fresh)
     int rc = 0;
 
     for (size_t i = 0; i < later(s) && rc == 0; i++) {
-        uint64_t seq = s->batch_msgs[i].seq;
+        uint64_t seq = s->batch.msgs[i].seq;
         uint32_t id = index_find(s->ix, seq);
-        if (id == INDEX_NONE || index_doomed(s->ix, id))
+        if (id == INDEX_NONE || index_removing(s->ix, id))
             return MF_NOTFOUND;
         struct mf_slice key = keys_text(index_keys(s->ix), index_key(s->ix, id), text);
         rc = index_add(fresh, seq, key, index_place(s->ix, id), index_deadline(s->ix, id), &copy);
@@ -84,40 +84,40 @@ struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last)
     return fresh;
 }
 
-/* Out of the old index again; *all loses them.  The newest first: so each takes back what its
- * coming changed. */
+/* Removes the batch's messages from the old index and from *all.  Newest first: each removal
+ * undoes its own insertion. */
 static void drop_later(struct store *s, struct totals *all)
 {
     for (size_t i = later(s); i-- > 0;) {
-        uint32_t id = index_find(s->ix, s->batch_msgs[i].seq);
-        totals_sub(all, entry_totals(s, id));
-        s->filling.new_keys -= key_is_new(s, id);
+        uint32_t id = index_find(s->ix, s->batch.msgs[i].seq);
+        totals_sub(all, view_entry_totals(s, id));
+        s->commit.filling.new_keys -= view_key_is_new(s, id);
         index_remove(s->ix, id);
     }
 }
 
 void purge_begin(struct store *s, struct index *fresh, uint64_t last)
 {
-    struct totals all = s->all;
+    struct totals all = s->view.all;
 
     late_forget(s);
-    totals_add(&all, s->image.added);
-    totals_add(&all, s->filling.added);
+    totals_add(&all, s->commit.image.added);
+    totals_add(&all, s->commit.filling.added);
     drop_later(s, &all);
     s->purge.ix = s->ix;
-    s->purge.upto = last < s->last_seq ? last : s->last_seq;
+    s->purge.upto = last < s->log.last_seq ? last : s->log.last_seq;
     s->purge.all = all;
-    s->purge.hidden = s->hidden;
-    s->purge.new_keys = s->filling.new_keys;
-    s->filling.new_keys = 0;
+    s->purge.hidden = s->view.hidden;
+    s->purge.new_keys = s->commit.filling.new_keys;
+    s->commit.filling.new_keys = 0;
     s->ix = fresh;
-    s->doomed = all;
-    s->hidden = (struct totals){0};
-    doomed_reset(s);
+    s->view.removing = all;
+    s->view.hidden = (struct totals){0};
+    removing_reset(s);
     for (size_t i = 0; i < later(s); i++)
-        key_shown(s, index_find(fresh, s->batch_msgs[i].seq));
-    s->graves.count = s->graves.done = 0; /* they go with all the others */
-    s->filling.purge = true;
+        view_key_shown(s, index_find(fresh, s->batch.msgs[i].seq));
+    s->view.hidden_ranges.count = s->view.hidden_ranges.done = 0; /* purged with all the others */
+    s->commit.filling.purge = true;
     for (size_t i = 0; i < s->segs.count; i++) {
         struct segment *seg = s->segs.at[s->segs.head + i];
         seg->purged_count = seg->live_count;
@@ -131,18 +131,18 @@ void purge_hide(struct store *s, struct range r)
 
     for (uint32_t id = index_next(ix, r.first); id != INDEX_NONE; id = index_next(ix, r.first)) {
         uint64_t seq = index_seq(ix, id);
-        if (seq > r.last || seq > s->committed_seq || seq == UINT64_MAX)
+        if (seq > r.last || seq > s->log.committed_seq || seq == UINT64_MAX)
             return;
         r.first = seq + 1;
-        if (!index_doomed(ix, id) || index_hidden(ix, id))
+        if (!index_removing(ix, id) || index_hidden(ix, id))
             continue;
-        totals_add(&s->purge.hidden, entry_totals_in(s, ix, id));
-        dull_lose(s, ix, id);
+        totals_add(&s->purge.hidden, view_entry_totals_in(s, ix, id));
+        superseded_lose(s, ix, id);
         index_hide(ix, id);
-        if (s->ntallies > 0)
+        if (s->tally.count > 0)
             tally_gone(s, ix, id);
-        if (s->gone != NULL)
-            watch_tell(s, ix, id);
+        if (s->hooks.gone != NULL)
+            watch_notify(s, ix, id);
     }
 }
 
@@ -167,20 +167,21 @@ void purge_apply(struct store *s)
     struct index *old = s->purge.ix;
 
     late_forget(s);
-    totals_sub(&s->all, s->purge.all);
-    totals_sub(&s->doomed, s->purge.all);
+    totals_sub(&s->view.all, s->purge.all);
+    totals_sub(&s->view.removing, s->purge.all);
     for (size_t i = 0; i < s->segs.count; i++) {
         struct segment *seg = s->segs.at[s->segs.head + i];
         seg->live_count -= seg->purged_count;
         seg->live_bytes -= seg->purged_bytes;
         seg->purged_count = seg->purged_bytes = 0;
     }
-    big_purge(s, s->purge.upto);
+    lengths_purge(s, s->purge.upto);
     s->purge.ix = NULL;
-    tallies_drop(s);
-    s->dull = (struct dull){0, 0, 0};
-    if (s->gone != NULL)
-        s->gone(s->gone_arg, index_seq(old, index_next(old, 0)), s->purge.upto, MF_SLICE_NONE);
+    tally_drop_all(s);
+    s->superseded = (struct superseded){0, 0, 0};
+    if (s->hooks.gone != NULL)
+        s->hooks.gone(s->hooks.gone_arg, index_seq(old, index_next(old, 0)), s->purge.upto,
+                      MF_SLICE_NONE);
     keys_walks_stop(index_keys(old));
     index_scans_stop(old);
     if (index_count(old) <= SMALL || s->purge.freeing) {

@@ -1,9 +1,9 @@
-/* read.c: the messages themselves.  store_peek() reads from the mapping of the segment, without a
- * system call, where the pages are known to be in memory; store_read() has a worker read the file.
- * Every read verifies the record: damage is never handed out.
+/* read.c: reads of whole messages. store_peek() reads from the mapping of the segment, without a
+ * system call, where the pages are known to be in memory. store_read() has a worker read the
+ * file.  Every read verifies the record: damaged bytes are never returned.
  *
- * Known to be in memory: asked of the kernel once for each window of a segment and epoch of a few
- * seconds.  A page that is evicted within an epoch costs one wait for the disk. */
+ * The kernel is asked once for each window of a segment and epoch of a few seconds whether its
+ * pages are in memory.  A page that is evicted within an epoch costs one wait for the disk. */
 #include "store/store_impl.h"
 
 #include "base/clock.h"
@@ -34,11 +34,11 @@ static uint32_t epoch(struct store *s)
 {
     int64_t now = s->loop == NULL ? 0 : loop_mono_ns(s->loop);
 
-    if (now - s->window_ns >= EPOCH_NS || s->window_epoch == 0) {
-        s->window_ns = now;
-        s->window_epoch++;
+    if (now - s->reads.epoch_ns >= EPOCH_NS || s->reads.epoch == 0) {
+        s->reads.epoch_ns = now;
+        s->reads.epoch++;
     }
-    return s->window_epoch;
+    return s->reads.epoch;
 }
 
 static bool mapped(struct store *s, struct segment *seg)
@@ -93,7 +93,7 @@ static int read_damaged(struct store *s, uint64_t seq, uint64_t number, uint64_t
                              .what = "the message cannot be read"};
 
     segment_name(d.file, number);
-    (void)store_damaged(s, &d);
+    (void)damage_add(s, &d);
     return MF_CORRUPT;
 }
 
@@ -104,24 +104,25 @@ static bool is_message(const struct record *r, uint64_t seq)
 
 static uint64_t record_len(const struct store *s, const struct index *ix, uint32_t id)
 {
-    return record_pad(56 + entry_bytes_in(s, ix, id));
+    return record_pad(56 + view_entry_bytes_in(s, ix, id));
 }
 
-/* dead: also one that is past its deadline and was not taken by store_expire(). */
+/* dead: also an overdue message. */
 static bool readable(const struct store *s, uint32_t id, bool dead)
 {
-    return id != INDEX_NONE && (dead ? present(s, id) : visible(s, id));
+    return id != INDEX_NONE && (dead ? view_present(s, id) : view_visible(s, id));
 }
 
 static int peek(struct store *s, uint64_t seq, bool dead, struct store_rec *out)
 {
-    uint32_t id = index_find(seen(s), seq);
+    uint32_t id = index_find(view_index(s), seq);
     struct record r;
 
     if (!readable(s, id, dead))
         return MF_NOTFOUND;
-    uint64_t offset = place_offset(index_place(seen(s), id)), len = record_len(s, seen(s), id);
-    struct segment *seg = segs_of(s, index_place(seen(s), id));
+    uint64_t offset = place_offset(index_place(view_index(s), id)),
+             len = record_len(s, view_index(s), id);
+    struct segment *seg = segs_of(s, index_place(view_index(s), id));
     if (seg == NULL || seg->missing || offset + len > seg->size)
         return MF_CORRUPT;
     if (!mapped(s, seg) || !in_memory(s, seg, offset, len))
@@ -129,7 +130,7 @@ static int peek(struct store *s, uint64_t seq, bool dead, struct store_rec *out)
     if (!record_read(seg->map + offset, seg->size - offset, seg->key, offset, &r) ||
         !is_message(&r, seq))
         return read_damaged(s, seq, seg->number, offset, len);
-    rec_fill(seen(s), id, &r, out);
+    rec_fill(view_index(s), id, &r, out);
     return 0;
 }
 
@@ -161,7 +162,7 @@ static void read_work(void *arg) /* on a worker */
 static void read_end(struct read_job *j, int status)
 {
     struct store *s = j->s;
-    uint32_t id = index_find(seen(s), j->seq);
+    uint32_t id = index_find(view_index(s), j->seq);
 
     segs_get(s, j->number)->readers--;
     if (!readable(s, id, j->r->dead))
@@ -169,7 +170,7 @@ static void read_end(struct read_job *j, int status)
     else if (status == MF_CORRUPT || status == MF_IO)
         status = read_damaged(s, j->seq, j->number, j->offset, j->guess);
     else if (status == 0)
-        rec_fill(seen(s), id, &j->rec, &j->r->rec);
+        rec_fill(view_index(s), id, &j->rec, &j->r->rec);
     s->reads.count--;
     j->r->done(j->r, status);
     free(j->buf);
@@ -182,7 +183,7 @@ static void read_done(void *arg)
     struct read_job *j = arg;
     struct store *s = j->s;
 
-    if (j->status == MF_AGAIN && !s->closing) { /* no descriptor: there will be one */
+    if (j->status == MF_AGAIN && !s->close.begun) { /* no descriptor: there will be one */
         free(j->buf);
         j->buf = NULL;
         mf_list_push(&s->reads.later, &j->later);
@@ -193,7 +194,7 @@ static void read_done(void *arg)
     store_progress(s);
 }
 
-void reads_retry(void *arg)
+void read_retry(void *arg)
 {
     struct store *s = arg;
     struct mf_list *n;
@@ -204,12 +205,13 @@ void reads_retry(void *arg)
 
 int store_read(struct store *s, struct store_read *r)
 {
-    uint32_t id = index_find(seen(s), r->seq);
+    uint32_t id = index_find(view_index(s), r->seq);
 
     if (!readable(s, id, r->dead))
         return MF_NOTFOUND;
-    struct segment *seg = segs_of(s, index_place(seen(s), id));
-    uint64_t offset = place_offset(index_place(seen(s), id)), len = record_len(s, seen(s), id);
+    struct segment *seg = segs_of(s, index_place(view_index(s), id));
+    uint64_t offset = place_offset(index_place(view_index(s), id)),
+             len = record_len(s, view_index(s), id);
     if (seg == NULL || seg->missing || seg->file == NULL || offset + len > seg->size)
         return MF_CORRUPT;
     struct read_job *j = calloc(1, sizeof *j);
@@ -262,18 +264,19 @@ static int read_waiting(struct store *s, const struct index *ix, uint32_t id, st
 
 int store_read_now(struct store *s, uint64_t seq, struct mf_buf *buf, struct store_rec *out)
 {
-    uint32_t id = index_find(seen(s), seq);
+    uint32_t id = index_find(view_index(s), seq);
 
-    if (id == INDEX_NONE || !visible(s, id))
+    if (id == INDEX_NONE || !view_visible(s, id))
         return MF_NOTFOUND;
-    return read_waiting(s, seen(s), id, buf, out);
+    return read_waiting(s, view_index(s), id, buf, out);
 }
 
 int store_read_back(struct store *s, uint64_t from_seq, struct mf_buf *buf, struct store_rec *out)
 {
-    uint32_t id = index_prev(s->ix, from_seq < s->committed_seq ? from_seq : s->committed_seq);
+    uint32_t id =
+        index_prev(s->ix, from_seq < s->log.committed_seq ? from_seq : s->log.committed_seq);
 
-    while (id != INDEX_NONE && (index_hidden(s->ix, id) || !accepted(s, id)))
+    while (id != INDEX_NONE && (index_hidden(s->ix, id) || !view_accepted(s, id)))
         id = index_prev(s->ix, index_seq(s->ix, id) - 1);
     return id == INDEX_NONE ? MF_NOTFOUND : read_waiting(s, s->ix, id, buf, out);
 }

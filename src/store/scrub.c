@@ -1,15 +1,18 @@
-/* scrub.c: reads everything on disk, to find damage before a reader does.
+/* scrub.c: reads all segments once, to find damage before a reader does.
  *
  * Happy path: store_scrub() > segment by segment, a job walks its records (from the mapping, or
- * from a copy it reads) > scrub_done() takes over what it found > at the end the waiters. Failure:
- * a file that cannot be read is reported as damaged as a whole. Close: at the end of the segment
- * that is being read.
+ * from a copy it reads) > scrub_done() stores the damage it found > at the end the waiters are
+ * called.
+ * Failure: a file that cannot be read is reported as damaged as a whole.
+ * Close: at the end of the segment that is being read.
  *
  * A message without its data is damage unless an erase record for it follows, in the same segment
- * or a later one: so those are kept to the end. */
+ * or a later one.  So such messages are kept to the end. */
 #include "store/store_impl.h"
 
 #include "store/log/scan.h"
+
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -18,15 +21,9 @@
 static void found(struct scrubber *c, uint64_t offset, uint64_t length, uint64_t next_seq,
                   const char *what)
 {
-    if (c->count == c->cap) {
-        size_t cap = c->cap == 0 ? 8 : 2 * c->cap;
-        struct store_damage *p = realloc(c->found, cap * sizeof *p);
-        if (p == NULL) {
-            c->status = MF_NOMEM;
-            return;
-        }
-        c->found = p;
-        c->cap = cap;
+    if (mf_array_reserve(&c->found, &c->cap, c->count + 1, sizeof *c->found) != 0) {
+        c->status = MF_NOMEM;
+        return;
     }
     struct store_damage *d = &c->found[c->count++];
     *d = (struct store_damage){.offset = offset, .length = length, .what = what};
@@ -39,15 +36,9 @@ static void found(struct scrubber *c, uint64_t offset, uint64_t length, uint64_t
 
 void scrub_hollow(struct scrubber *c, uint64_t offset, const struct record *r)
 {
-    if (c->hollows == c->hollow_cap) {
-        size_t cap = c->hollow_cap == 0 ? 16 : 2 * c->hollow_cap;
-        struct hollow *p = realloc(c->hollow, cap * sizeof *p);
-        if (p == NULL) {
-            c->status = MF_NOMEM;
-            return;
-        }
-        c->hollow = p;
-        c->hollow_cap = cap;
+    if (mf_array_reserve(&c->hollow, &c->hollow_cap, c->hollows + 1, sizeof *c->hollow) != 0) {
+        c->status = MF_NOMEM;
+        return;
     }
     c->hollow[c->hollows++] = (struct hollow){c->number, offset, r->size, r->seq};
 }
@@ -196,8 +187,8 @@ static void scrub_segment(struct store *s)
     struct scrubber *c = &s->scrub;
     struct segment *seg = segs_get(s, c->number);
 
-    c->last = c->number == s->committed.segment;
-    c->limit = c->last ? s->committed.offset : seg->size;
+    c->last = c->number == s->log.committed.segment;
+    c->limit = c->last ? s->log.committed.offset : seg->size;
     c->size = seg->size;
     c->key = seg->key;
     c->io = s->io;
@@ -231,8 +222,8 @@ static void sort(struct mf_buf *b)
         qsort(b->ptr, b->len / sizeof(uint64_t), sizeof(uint64_t), by_number);
 }
 
-/* Those that no erase record explains.  Where a file could not be read, their records may be in it:
- * then those that the index does not know any more are no news. */
+/* Reports messages without data that no erase record explains.  If a file could not be read,
+ * erase records may be missing: then only messages that are still in the index count. */
 static void report_hollows(struct store *s)
 {
     struct scrubber *c = &s->scrub;
@@ -251,7 +242,7 @@ static void report_hollows(struct store *s)
             (c->unread && index_find(s->ix, h->seq) == INDEX_NONE))
             continue;
         segment_name(d.file, h->segment);
-        (void)store_damaged(s, &d);
+        (void)damage_add(s, &d);
     }
 }
 
@@ -259,7 +250,7 @@ static void scrub_end(struct store *s, int status)
 {
     struct mf_list done;
 
-    if (status == 0 && s->scrub.last) /* else it did not come to the end */
+    if (status == 0 && s->scrub.last) /* else it did not reach the end */
         report_hollows(s);
     free(s->scrub.hollow);
     s->scrub.hollow = NULL;
@@ -269,7 +260,7 @@ static void scrub_end(struct store *s, int status)
     s->scrub.busy = false;
     mf_list_init(&done);
     mf_list_move(&done, &s->scrub.waits);
-    waits_answer(&done, status);
+    commit_answer(&done, status);
     store_progress(s);
 }
 
@@ -280,8 +271,8 @@ static void scrub_done(void *arg)
 
     segs_get(s, c->number)->readers--;
     for (size_t i = 0; i < c->count; i++)
-        (void)store_damaged(s, &c->found[i]);
-    if (c->status != 0 || c->last || s->closing) {
+        (void)damage_add(s, &c->found[i]);
+    if (c->status != 0 || c->last || s->close.begun) {
         scrub_end(s, c->status);
         return;
     }
@@ -293,7 +284,7 @@ int store_scrub(struct store *s, struct store_wait *w)
 {
     struct scrubber *c = &s->scrub;
 
-    if (s->closing || s->loop == NULL)
+    if (s->close.begun || s->loop == NULL)
         return MF_CLOSED;
     if (w != NULL && w->done != NULL)
         mf_list_push(&c->waits, &w->node);
@@ -301,8 +292,8 @@ int store_scrub(struct store *s, struct store_wait *w)
         return 0;
     c->busy = true;
     c->unread = false;
-    erase_tell_scrub(s);
-    c->number = segs_first(s)->number + clean_gives_up(s, segs_first(s));
+    erase_notify_scrub(s);
+    c->number = segs_first(s)->number + clean_reclaims(s, segs_first(s));
     c->chain_known = false;
     c->seq = 0;
     scrub_segment(s);

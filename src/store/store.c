@@ -1,10 +1,10 @@
-/* store.c: a store's life.
+/* store.c: open, attach and close.
  *
  * Open: enter the directory, recover (recover.h), or make the first segment; on any thread.
- * Attach: the jobs and timers of a loop; from then on it takes writes.
- * Close: accepted writes are committed; a commit that says all is synced; a checkpoint; then
- * everything is freed and the directory left.  close_step() does the next of these whenever
- * something ended. */
+ * Attach: make the jobs and timers on a loop; from then on the store accepts writes.
+ * Close: commit all accepted writes; commit a record that says all is synced; write a checkpoint;
+ * free everything and leave the directory. close_step() does the next of these whenever a job
+ * ended. */
 #include "store/store_impl.h"
 
 #include "base/clock.h"
@@ -25,7 +25,7 @@ const char *store_error(const struct store *s)
 
 bool store_full(const struct store *s)
 {
-    return s->full;
+    return s->log.full;
 }
 
 void store_stats(const struct store *s, struct store_stats *out)
@@ -46,7 +46,7 @@ static int fresh_bytes(struct store *s, uint64_t size, struct store_file *f, str
                        .group = 1,
                        .synced = {1, SEGMENT_PAGE},
                        .first_segment = 1,
-                       .last_seq = s->last_seq};
+                       .last_seq = s->log.last_seq};
     uint32_t chain = 0;
 
     if (bytes == NULL)
@@ -59,11 +59,11 @@ static int fresh_bytes(struct store *s, uint64_t size, struct store_file *f, str
     if (rc == 0 && s->o.sync != STORE_SYNC_NEVER)
         rc = s->io->sync(s->io, f, e);
     free(bytes);
-    s->chain = chain;
+    s->log.chain = chain;
     return rc;
 }
 
-/* Beside, then renamed: the directory holds a whole store or none. */
+/* Made under another name, then renamed: the directory holds a whole store or none. */
 static int fresh_make(struct store *s, struct mf_error *e)
 {
     uint64_t size = s->o.segment_min;
@@ -74,7 +74,7 @@ static int fresh_make(struct store *s, struct mf_error *e)
     if (rc != 0)
         return rc;
     segment_name(name, 1);
-    s->last_seq = s->committed_seq = s->o.first_seq - 1;
+    s->log.last_seq = s->log.committed_seq = s->o.first_seq - 1;
     if ((rc = fresh_bytes(s, size, f, e)) != 0 ||
         (rc = s->io->rename(s->io, FIRST_TMP, name, e)) != 0 ||
         (rc = s->io->syncdir(s->io, e)) != 0)
@@ -86,8 +86,8 @@ static int fresh_make(struct store *s, struct mf_error *e)
     struct segment *seg = segs_add(s, 1, size);
     seg->file = f;
     seg->end = SEGMENT_PAGE + RECORD_COMMIT_SIZE;
-    s->group = s->first_segment = 1;
-    s->committed = s->synced = (struct record_pos){1, seg->end};
+    s->log.group = s->log.first_segment = 1;
+    s->log.committed = s->log.synced = (struct record_pos){1, seg->end};
     s->ix = index_new(s->o.separator, s->now_ns);
     return s->ix == NULL ? mf_fail(e, MF_NOMEM, "index") : 0;
 err_close:
@@ -110,13 +110,13 @@ static int old_segment(struct store *s, const struct recovered_segment *r, struc
     seg->live_bytes = r->live_bytes;
     seg->version = r->version;
     if (r->version > SEGMENT_PLAIN)
-        s->log_needs = r->version;
-    seg->copied = s->segs.count == 1; /* cleaning it may have begun */
+        s->log.needs = r->version;
+    seg->copied = s->segs.count == 1; /* the cleaner may have copied from it */
     segment_name(name, r->number);
     int rc = s->io->open(s->io, name, false, &seg->file, &why);
     if (rc != 0)
         seg->file = NULL;
-    if (rc != 0 && rc != MF_NOTFOUND) { /* it is there: what it holds must not be given up */
+    if (rc != 0 && rc != MF_NOTFOUND) { /* the file exists: its messages must not be lost */
         if (e != NULL)
             *e = why;
         return rc;
@@ -125,8 +125,8 @@ static int old_segment(struct store *s, const struct recovered_segment *r, struc
     return 0;
 }
 
-/* A segment that was prepared and not used: the log may come to want another size. */
-static void drop_prepared(struct store *s, uint64_t number)
+/* Deletes a segment that was prepared and not used: the log may need another size. */
+static void delete_prepared(struct store *s, uint64_t number)
 {
     struct mf_error why;
     char name[32];
@@ -144,7 +144,7 @@ static int old_segments(struct store *s, const struct recovery *r, struct mf_err
 
     for (size_t i = 0; i < r->segments; i++, next++) {
         if (r->segment[i].number > r->end.segment) {
-            drop_prepared(s, r->segment[i].number);
+            delete_prepared(s, r->segment[i].number);
             continue;
         }
         for (; next < r->segment[i].number; next++) {
@@ -156,18 +156,18 @@ static int old_segments(struct store *s, const struct recovery *r, struct mf_err
         if ((rc = old_segment(s, &r->segment[i], e)) != 0)
             return rc;
     }
-    /* Appending goes on in the segment after a sealed one, or after nothing at all. */
+    /* Appends continue in the segment after a sealed one, or in a first one. */
     while (s->segs.count == 0 || segs_current(s)->number < r->end.segment + r->sealed) {
         uint64_t number = s->segs.count == 0 ? r->end.segment : segs_current(s)->number + 1;
         if (segs_prepare(s) != 0)
             return mf_fail(e, MF_NOMEM, "segments");
         segs_add(s, number, segs_next_size(s, 0));
     }
-    s->bare = r->sealed;
+    s->commit.bare = r->sealed;
     return 0;
 }
 
-/* Of a message whose place has no room for its length, the record tells. */
+/* Reads the length of a message from its record, if its place has no room for it. */
 static int old_length(struct store *s, uint64_t seq, uint64_t place, struct mf_error *e)
 {
     struct segment *seg = segs_of(s, place);
@@ -183,9 +183,9 @@ static int old_length(struct store *s, uint64_t seq, uint64_t place, struct mf_e
     if (rc == 0 && get_u32(head + 4) > 56 + len && get_u32(head + 4) < seg->size) {
         len = get_u32(head + 4) - 56;
         seg->live_bytes += len - PLACE_LEN_MAX;
-        s->all.bytes += len - PLACE_LEN_MAX;
+        s->view.all.bytes += len - PLACE_LEN_MAX;
     }
-    return big_add(s, seq, len) == 0 ? 0 : mf_fail(e, MF_NOMEM, "lengths");
+    return lengths_add(s, seq, len) == 0 ? 0 : mf_fail(e, MF_NOMEM, "lengths");
 }
 
 static int old_lengths(struct store *s, const struct recovered_sum *sum, struct mf_error *e)
@@ -193,12 +193,12 @@ static int old_lengths(struct store *s, const struct recovered_sum *sum, struct 
     uint64_t left = sum->long_ones;
     int rc = 0;
 
-    s->all = (struct totals){.msgs = sum->msgs,
-                             .bytes = sum->bytes,
-                             .flagged = {sum->flagged[0], sum->flagged[1]},
-                             .timed = index_deadlines(s->ix),
-                             .infinite = index_infinite(s->ix),
-                             .pinned = index_pinned(s->ix)};
+    s->view.all = (struct totals){.msgs = sum->msgs,
+                                  .bytes = sum->bytes,
+                                  .flagged = {sum->flagged[0], sum->flagged[1]},
+                                  .timed = index_deadlines(s->ix),
+                                  .infinite = index_infinite(s->ix),
+                                  .pinned = index_pinned(s->ix)};
     for (uint32_t id = index_next(s->ix, 0); left > 0 && id != INDEX_NONE && rc == 0;) {
         uint64_t seq = index_seq(s->ix, id), place = index_place(s->ix, id);
         if (place_len(place) == PLACE_LEN_MAX) {
@@ -210,16 +210,16 @@ static int old_lengths(struct store *s, const struct recovered_sum *sum, struct 
     return rc;
 }
 
-static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
+static int old_restore(struct store *s, struct recovery *r, struct mf_error *e)
 {
     memcpy(s->id, r->id, STORE_ID);
     s->ix = r->index;
     r->index = NULL;
-    s->chain = r->chain;
-    s->group = r->group;
-    s->last_seq = s->committed_seq = r->last_seq;
-    s->mark = r->mark;
-    s->clock_ns = r->clock_ns;
+    s->log.chain = r->chain;
+    s->log.group = r->group;
+    s->log.last_seq = s->log.committed_seq = r->last_seq;
+    s->log.mark = r->mark;
+    s->log.clock_ns = r->clock_ns;
     s->check.last_bytes = r->checkpoint_bytes;
     s->stats.recovered_records = r->records;
     s->stats.recovered_from_checkpoint = r->from_checkpoint;
@@ -227,25 +227,25 @@ static int old_take(struct store *s, struct recovery *r, struct mf_error *e)
     s->stats.torn = r->torn_at;
     if (r->torn)
         log_warn("store %s: %s at %llu: the last writes before a crash were cut off, %llu bytes; "
-                 "nobody was told that they were stored",
+                 "none of them was acknowledged",
                  s->name, r->torn_at.file, (unsigned long long)r->torn_at.offset,
                  (unsigned long long)r->torn_at.length);
     for (size_t i = 0; i < r->damages; i++)
-        (void)store_damaged(s, &r->damage[i]);
+        (void)damage_add(s, &r->damage[i]);
     int rc = old_segments(s, r, e);
     if (rc != 0 || (rc = old_lengths(s, &r->sum, e)) != 0)
         return rc;
-    /* One that is missing at the front stays named, until the log has moved on. */
-    s->first_segment = segs_first(s)->number;
-    if (r->first_segment != 0 && r->first_segment < s->first_segment)
-        s->first_segment = r->first_segment;
+    /* A missing first segment stays named, until the log has moved on. */
+    s->log.first_segment = segs_first(s)->number;
+    if (r->first_segment != 0 && r->first_segment < s->log.first_segment)
+        s->log.first_segment = r->first_segment;
     const struct segment *now = segs_current(s);
-    s->committed = s->synced = (struct record_pos){now->number, now->end};
+    s->log.committed = s->log.synced = (struct record_pos){now->number, now->end};
     for (size_t i = 0; i < r->blobs; i++)
-        if (blob_take(s, &r->blob[i]) != 0)
+        if (blob_restore(s, &r->blob[i]) != 0)
             return mf_fail(e, MF_NOMEM, "blobs");
     for (size_t i = 0; i < r->erases; i++)
-        if (erase_take(s, &r->erase[i]) != 0)
+        if (erase_restore(s, &r->erase[i]) != 0)
             return mf_fail(e, MF_NOMEM, "erased messages");
     return 0;
 }
@@ -277,34 +277,34 @@ static void options_fill(struct store_opts *o, uint64_t largest)
 static void detach(struct store *s)
 {
     patrol_leave(s);
-    loop_defer_cancel(s->loop, &s->census);
+    loop_defer_cancel(s->loop, &s->damage.census);
     spare_fini(s);
-    ahead_fini(s);
+    room_fini(s);
     clean_fini(s);
-    check_fini(s);
+    checkpoint_fini(s);
     scrub_fini(s);
-    loop_job_free(s->commit_job);
-    loop_job_free(s->sync_job);
+    loop_job_free(s->commit.job);
+    loop_job_free(s->sync.job);
     loop_job_free(s->erase.job);
-    loop_timer_free(s->commit_retry);
-    loop_timer_free(s->sync_timer);
+    loop_timer_free(s->commit.retry_timer);
+    loop_timer_free(s->sync.timer);
     loop_timer_free(s->reads.retry);
-    loop_defer_cancel(s->loop, &s->commit_defer);
-    loop_defer_cancel(s->loop, &s->close_defer);
+    loop_defer_cancel(s->loop, &s->commit.defer);
+    loop_defer_cancel(s->loop, &s->close.defer);
 }
 
 static void store_free(struct store *s)
 {
-    image_fini(&s->filling);
-    image_fini(&s->image);
-    image_fini(&s->sync);
-    mf_buf_fini(&s->batch);
-    free(s->batch_msgs);
-    ranges_fini(&s->graves);
-    free(s->doomed_keys.key);
-    free(s->doomed_keys.count);
-    tallies_drop(s);
-    big_fini(s);
+    image_fini(&s->commit.filling);
+    image_fini(&s->commit.image);
+    image_fini(&s->sync.image);
+    mf_buf_fini(&s->batch.buf);
+    free(s->batch.msgs);
+    ranges_fini(&s->view.hidden_ranges);
+    free(s->view.removing_keys.key);
+    free(s->view.removing_keys.count);
+    tally_drop_all(s);
+    lengths_fini(s);
     blob_fini(s);
     erase_fini(s);
     if (s->loop != NULL)
@@ -330,10 +330,10 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     options_fill(&s->o, io->largest != NULL ? io->largest(io) : UINT64_MAX);
     s->io = io;
     s->now_ns = o->now_ns;
-    mf_list_init(&s->tallies);
-    mf_list_init(&s->waiting);
-    mf_list_init(&s->in_flight);
-    mf_list_init(&s->batch_blobs);
+    mf_list_init(&s->tally.list);
+    mf_list_init(&s->commit.waiting);
+    mf_list_init(&s->commit.in_flight);
+    mf_list_init(&s->blobs.in_batch);
     mf_list_init(&s->reads.later);
     mf_list_init(&s->patrolled.node);
     mf_list_init(&s->erase.filling);
@@ -350,7 +350,7 @@ int store_open(struct store **out, const struct store_opts *o, struct store_io *
     if ((rc = recover(&r, io, s->o.separator, s->now_ns, e)) != 0)
         goto err_leave;
     memcpy(s->id, r.id, STORE_ID);
-    rc = r.fresh ? fresh_make(s, e) : old_take(s, &r, e);
+    rc = r.fresh ? fresh_make(s, e) : old_restore(s, &r, e);
     recovery_fini(&r);
     if (rc != 0)
         goto err_leave;
@@ -374,26 +374,26 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
 {
     assert(s->loop == NULL);
     s->loop = l;
-    s->commit_job = loop_job_new(l, LOOP_DISK, commit_work, commit_done, &s->image);
-    s->sync_job = loop_job_new(l, LOOP_DISK, sync_work, sync_done, &s->sync);
-    s->commit_retry = loop_timer_new(l, commit_retry, s);
-    s->sync_timer = loop_timer_new(l, sync_fire, s);
-    s->reads.retry = loop_timer_new(l, reads_retry, s);
-    if (s->commit_job == NULL || s->sync_job == NULL || s->commit_retry == NULL ||
-        s->sync_timer == NULL || s->reads.retry == NULL || spare_init(s) != 0 ||
-        clean_init(s) != 0 || check_init(s) != 0 || scrub_init(s) != 0 || erase_init(s) != 0 ||
+    s->commit.job = loop_job_new(l, LOOP_DISK, commit_work, commit_done, &s->commit.image);
+    s->sync.job = loop_job_new(l, LOOP_DISK, commit_sync_work, commit_sync_done, &s->sync.image);
+    s->commit.retry_timer = loop_timer_new(l, commit_retry, s);
+    s->sync.timer = loop_timer_new(l, commit_sync, s);
+    s->reads.retry = loop_timer_new(l, read_retry, s);
+    if (s->commit.job == NULL || s->sync.job == NULL || s->commit.retry_timer == NULL ||
+        s->sync.timer == NULL || s->reads.retry == NULL || spare_init(s) != 0 ||
+        clean_init(s) != 0 || checkpoint_init(s) != 0 || scrub_init(s) != 0 || erase_init(s) != 0 ||
         purge_init(s) != 0) {
         detach(s);
-        s->loop = NULL; /* as if it was never tried: its close has nothing to wait for */
+        s->loop = NULL; /* as before the call: its close has nothing to wait for */
         return mf_fail(e, MF_NOMEM, "attach store %s", s->name);
     }
     segs_current(s)->opened_mono_ns = loop_mono_ns(l);
     if (s->o.sync == STORE_SYNC_INTERVAL)
-        loop_timer_arm(s->sync_timer, loop_mono_ns(l) + s->o.sync_interval_ns);
-    if (s->bare)
-        commit_bare(s); /* so that the segment after the seal begins with what must not be lost */
+        loop_timer_arm(s->sync.timer, loop_mono_ns(l) + s->o.sync_interval_ns);
+    if (s->commit.bare)
+        commit_bare(s); /* so that the segment after the seal begins with a commit */
     if (segs_current(s)->version < SEGMENT_PLAIN)
-        log_roll(s); /* so that it may hold what an older server does not know */
+        room_roll(s); /* so that records that older servers do not know can follow */
     erase_kick(s);
     patrol_join(s);
     return 0;
@@ -403,70 +403,71 @@ int store_attach(struct store *s, struct loop *l, struct mf_error *e)
 
 static bool jobs_running(const struct store *s)
 {
-    return s->committing || s->syncing || s->spare.busy || s->clean.stage != CLEAN_IDLE ||
+    return s->commit.running || s->sync.running || s->spare.busy || s->clean.stage != CLEAN_IDLE ||
            s->check.stage != CHECK_IDLE || s->scrub.busy || s->reads.count > 0 ||
            s->purge.freeing || s->patrolled.busy || s->erase.stage == ERASE_WIPE;
 }
 
 bool store_idle(const struct store *s)
 {
-    return !jobs_running(s) && s->filling.buf.len == 0 && !s->bare && mf_list_empty(&s->waiting) &&
-           s->graves.count == 0 && !erase_pending(s);
+    return !jobs_running(s) && s->commit.filling.buf.len == 0 && !s->commit.bare &&
+           mf_list_empty(&s->commit.waiting) && s->view.hidden_ranges.count == 0 &&
+           !erase_pending(s);
 }
 
 static void close_step(struct store *s);
 
-static void tell_ready(struct store *s)
+static void notify_ready(struct store *s)
 {
-    if (!s->starved || s->full || s->retrying || s->failed != 0 ||
-        s->filling.buf.len > s->o.pending_max / 2)
+    if (!s->log.starved || s->log.full || s->commit.retrying || s->failed != 0 ||
+        s->commit.filling.buf.len > s->o.pending_max / 2)
         return;
-    s->starved = false;
+    s->log.starved = false;
     if (s->o.ready != NULL)
         s->o.ready(s->o.ready_arg);
 }
 
-/* Of a store that failed: nothing will be written any more. */
+/* A store that failed writes nothing any more: fails all waiters. */
 static void refuse_waiting(struct store *s)
 {
     struct mf_list refused;
 
-    if (s->failed == 0 || s->committing)
+    if (s->failed == 0 || s->commit.running)
         return;
     mf_list_init(&refused);
-    mf_list_move(&refused, &s->waiting);
+    mf_list_move(&refused, &s->commit.waiting);
     mf_list_move(&refused, &s->check.next_waits); /* there will be no checkpoint */
-    waits_answer(&refused, MF_READONLY);
+    commit_answer(&refused, MF_READONLY);
     erase_refuse(s, MF_READONLY);
 }
 
 void store_progress(struct store *s)
 {
     refuse_waiting(s);
-    if (s->closing) {
+    if (s->close.begun) {
         close_step(s);
         return;
     }
     spare_kick(s);
     erase_kick(s);
     clean_kick(s);
-    check_kick(s);
-    tell_ready(s);
+    checkpoint_kick(s);
+    notify_ready(s);
 }
 
 /* --- close ---------------------------------------------------------------------------------- */
 
 static void close_now(struct loop_defer *d)
 {
-    struct store *s = mf_container(d, struct store, close_defer);
-    void (*closed)(void *) = s->closed;
-    void *arg = s->closed_arg;
+    struct store *s = mf_container(d, struct store, close.defer);
+    void (*closed)(void *) = s->close.closed;
+    void *arg = s->close.closed_arg;
     struct store_io *io = s->io;
 
     lend_idle();
-    if (s->loop != NULL) { /* who is left waits for what will not come */
-        waits_answer(&s->waiting, MF_READONLY);
-        waits_answer(&s->check.next_waits, MF_CLOSED);
+    if (s->loop != NULL) { /* remaining waiters fail */
+        commit_answer(&s->commit.waiting, MF_READONLY);
+        commit_answer(&s->check.next_waits, MF_CLOSED);
     }
     store_free(s);
     io->leave(io);
@@ -476,17 +477,18 @@ static void close_now(struct loop_defer *d)
 
 static void close_checkpointed(struct store_wait *w, int status)
 {
-    (void)w; /* close_step() goes on in any case: the log has it all */
+    (void)w; /* close_step() continues in any case: the log is complete */
     (void)status;
 }
 
 static void close_step(struct store *s)
 {
     if (s->clean.stage == CLEAN_SYNC)
-        s->clean.stage = CLEAN_IDLE; /* nobody will wake it */
-    if (jobs_running(s) || s->digging)
+        s->clean.stage = CLEAN_IDLE; /* nothing will wake it */
+    if (jobs_running(s) || s->view.freeing_hidden)
         return;
-    if (s->failed == 0 && (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting))) {
+    if (s->failed == 0 &&
+        (s->commit.filling.buf.len > 0 || s->commit.bare || !mf_list_empty(&s->commit.waiting))) {
         commit_start(s);
         return;
     }
@@ -494,51 +496,51 @@ static void close_step(struct store *s)
         erase_kick(s);
         return;
     }
-    if (s->failed == 0 && s->close_stage == 0) {
-        s->close_stage = 1;
+    if (s->failed == 0 && s->close.stage == 0) {
+        s->close.stage = 1;
         if (s->o.sync == STORE_SYNC_INTERVAL) {
             s->o.sync = STORE_SYNC_ALWAYS;
-            sync_fire(s); /* what the relaxed mode has left */
+            commit_sync(s); /* syncs the rest of the relaxed mode */
             return;
         }
     }
-    if (s->failed == 0 && s->close_stage == 1) {
-        s->close_stage = 2;
-        s->synced = s->committed; /* where this last commit record will lie */
+    if (s->failed == 0 && s->close.stage == 1) {
+        s->close.stage = 2;
+        s->log.synced = s->log.committed; /* where this last commit record will lie */
         if (commit_bare(s)) {
             commit_start(s);
             return;
         }
     }
-    if (s->failed == 0 && s->close_stage == 2 && !s->o.no_checkpoint) {
-        s->close_stage = 3;
-        s->close_wait.done = close_checkpointed;
-        mf_list_push(&s->check.next_waits, &s->close_wait.node);
-        check_kick(s);
+    if (s->failed == 0 && s->close.stage == 2 && !s->o.no_checkpoint) {
+        s->close.stage = 3;
+        s->close.wait.done = close_checkpointed;
+        mf_list_push(&s->check.next_waits, &s->close.wait.node);
+        checkpoint_kick(s);
         return;
     }
-    s->closed_commit = true;
-    s->close_defer.fn = close_now;
-    loop_defer(s->loop, &s->close_defer);
+    s->close.committed = true;
+    s->close.defer.fn = close_now;
+    loop_defer(s->loop, &s->close.defer);
 }
 
 void store_close(struct store *s, void (*closed)(void *arg), void *arg)
 {
-    s->closed = closed;
-    s->closed_arg = arg;
+    s->close.closed = closed;
+    s->close.closed_arg = arg;
     if (s->loop == NULL) {
-        close_now(&s->close_defer);
+        close_now(&s->close.defer);
         return;
     }
-    assert(!s->closing);
-    s->closing = true;
+    assert(!s->close.begun);
+    s->close.begun = true;
     patrol_leave(s);
-    loop_timer_stop(s->sync_timer);
+    loop_timer_stop(s->sync.timer);
     loop_timer_stop(s->spare.retry);
     loop_timer_stop(s->clean.later);
     loop_timer_stop(s->reads.retry);
-    reads_retry(s); /* a last attempt, too */
-    if (s->retry_armed)
+    read_retry(s); /* a last attempt, too */
+    if (s->commit.retry_armed)
         commit_retry(s); /* a last attempt */
     close_step(s);
 }

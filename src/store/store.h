@@ -1,13 +1,13 @@
 /* store.h: one ordered log of messages on disk, the index over it, and small blobs beside it.
  *
- * Writing: each call puts records at the end of the log in memory and gives the result later,
- * through the waiter, when they are on disk (group commit: one write and one sync for all that came
- * meanwhile).  Waiters are called on the loop, in the order of the calls, never from inside one.
- * Reading sees what is on disk (committed) and not past its deadline; never a message whose waiter
- * has not been called.
+ * Writes: each call puts records at the end of the log in memory.  The result follows later,
+ * through the waiter, when the records are committed: one write and one sync cover all records of
+ * a commit group.  Waiters are called on the loop, in the order of the calls, never from inside a
+ * call.  Reads see messages that are committed and before their deadline; never a message whose
+ * waiter has not been called.
  *
- * Everything here belongs to the loop thread, but store_open().  Time is a parameter: store_now().
- */
+ * Everything here belongs to the loop thread, except store_open().  Time is a parameter:
+ * store_now(). */
 #ifndef MAYFLY_STORE_H
 #define MAYFLY_STORE_H
 
@@ -33,103 +33,108 @@ struct store_opts {
     size_t pending_max;                /* bytes waiting for the disk before MF_AGAIN; 0: 64 MiB */
     char separator;                    /* between the tokens of a key; 0: '.' */
     bool no_checkpoint;                /* memory: nothing to restart from */
-    bool gather; /* a group may wait a moment for the writers that were just answered */
-    struct store_patrol *patrol; /* reads its files at a pace (store_patrol.h); NULL: nobody does */
-    int64_t now_ns;              /* see store_now(); 0 is fine */
-    const char *name;            /* for log lines; copied */
-    /* After MF_AGAIN or MF_FULL was answered: it is worth trying again.  May be NULL. */
+    bool gather; /* a commit group may wait a moment for the writers that were just answered */
+    struct store_patrol
+        *patrol;      /* reads its files in the background (store_patrol.h); NULL: no patrol */
+    int64_t now_ns;   /* see store_now(); may be 0 */
+    const char *name; /* for log lines; copied */
+    /* Called after MF_AGAIN or MF_FULL was returned: a new attempt may succeed.  May be NULL. */
     void (*ready)(void *arg);
     void *ready_arg;
 };
 
-/* Blocks while it recovers; may run on any thread, before store_attach().  On success the io is the
- * store's and freed with it.  What was wrong with the files: store_damage().  MF_EXISTS: in use. */
+/* Blocks while it recovers; may run on any thread, before store_attach().  On success the store
+ * owns the io and frees it. store_damage() lists damage that was found.  MF_EXISTS: in use. */
 MF_MUSTCHECK int store_open(struct store **out, const struct store_opts *o, struct store_io *io,
                             struct mf_error *e);
-/* Before store_attach(), for an owner who finds in a blob how it should be synced. */
+/* Only before store_attach(): for owners that keep the sync mode in a blob. */
 void store_set_sync(struct store *s, enum store_sync sync, int64_t interval_ns);
-/* From now on it lives on this loop and takes writes.  On failure it can only be closed. */
+/* From now on the store belongs to this loop and accepts writes.  On failure it can only be
+ * closed. */
 MF_MUSTCHECK int store_attach(struct store *s, struct loop *l, struct mf_error *e);
-/* No new writes; what was accepted is committed, a checkpoint written, the directory unlocked, the
- * store freed; then closed().  A store that was never attached is just freed, and closed() called
- * at once.  Once only. */
+/* No new writes are accepted.  Accepted writes are committed, a checkpoint is written, the store
+ * is freed; then closed() is called.  A store that was never attached is freed, and closed()
+ * called, inside this call.  May be called once only. */
 void store_close(struct store *s, void (*closed)(void *arg), void *arg);
-/* Frees at once, writing nothing more, as if the process had been killed here: for tests.  Not
- * while a job runs (store_idle()). */
+/* For tests: frees the store and writes nothing more, as if the process had been killed here.
+ * Not allowed while a job runs (store_idle()). */
 void store_abandon(struct store *s);
-bool store_idle(const struct store *s); /* nothing is waiting for the disk, no job runs */
+bool store_idle(const struct store *s); /* no write waits for the disk, no job runs */
 
 /* --- writing -------------------------------------------------------------------------------- */
 
-/* Embedded in what waits; the caller's until done() was called, exactly once. status 0: on disk (or
- * written, in the relaxed modes). */
+/* Waiter, embedded in the caller's object; it must live until done() was called, exactly once.
+ * status 0: committed. */
 struct store_wait {
     void (*done)(struct store_wait *w, int status);
     struct mf_list node;
 };
 
 struct store_append {
-    struct store_wait wait;          /* done may be NULL: nobody waits */
+    struct store_wait wait;          /* done may be NULL: no waiter */
     struct mf_slice key, head, body; /* copied by the call */
     int64_t ts_ns;
-    int64_t deadline_ns; /* 0: never.  One that is past already counts as due now */
-    uint16_t flags;      /* the owner's; the two low bits and STORE_BITS come back without reading
-                            the message */
-    uint64_t seq;        /* out, if it was accepted */
+    int64_t deadline_ns; /* 0: none. A past deadline counts as due now */
+    uint16_t flags; /* the owner's; the two low bits and STORE_BITS are known without reading the
+                       message */
+    uint64_t seq;   /* set if the message was accepted */
 };
 
-/* All writing calls: 0: accepted, the waiter (may be NULL) will be called.  Otherwise nothing
- * happened and it will not be: MF_AGAIN (too much is waiting), MF_FULL (no disk space; removals go
- * on), MF_READONLY (a write or sync failed: store_error()), MF_LIMIT (too large), MF_CLOSED,
- * MF_NOMEM. */
+/* All writing calls return 0 if the write is accepted: the waiter (may be NULL) will be called.
+ * Otherwise nothing changed and the waiter is not called: MF_AGAIN (too many bytes wait), MF_FULL
+ * (no disk space; removals still work), MF_READONLY (a write or sync failed: store_error()),
+ * MF_LIMIT (too large), MF_CLOSED, MF_NOMEM. */
 MF_MUSTCHECK int store_append(struct store *s, struct store_append *a);
-/* For who writes something else before the message: 0, or why any message would be refused. */
+/* 0, or the code with which any message would be refused now.  For callers that write other
+ * records before the message. */
 MF_MUSTCHECK int store_append_ready(struct store *s);
-/* MF_NOTFOUND: not there, or its removal is on the way. */
+/* MF_NOTFOUND: no such message, or its removal is already accepted. */
 MF_MUSTCHECK int store_remove(struct store *s, uint64_t seq, struct store_wait *w);
-/* The same, and then the bytes of the message are overwritten, on disk and in memory: w is called
- * when that is synced too, after the waiters of later calls, perhaps.  What is promised, and of
- * which copies, is in docs/disk-format.md.  MF_INVAL: the message is of the open batch. */
+/* The same, and then the bytes of the message are overwritten, on disk and in memory. w is called
+ * when that is synced too, perhaps after the waiters of later calls. docs/disk-format.md says
+ * which copies are overwritten.  MF_INVAL: the message is part of the open batch. */
 MF_MUSTCHECK int store_erase(struct store *s, uint64_t seq, struct store_wait *w);
-/* 0: with store_reserve(s, 2) before it, a store_erase() of this message in the same batch will not
- * fail; so what is told of it can go first. */
+/* 0: after store_reserve(s, 2), a store_erase() of this message in the same batch cannot fail.
+ * So records about the removal can be written before it. */
 MF_MUSTCHECK int store_erase_ready(struct store *s, uint64_t seq);
-/* All from first to last (both included) that are there; a last beyond the last sequence also skips
- * up to it.  Cost: the messages removed; O(1) in the log. */
+/* Removes all messages from first to last, both included.  A `last` beyond the last sequence also
+ * skips the sequences up to it.  Cost: the messages removed; O(1) in the log. */
 MF_MUSTCHECK int store_remove_range(struct store *s, uint64_t first, uint64_t last,
                                     struct store_wait *w);
-/* Ascending, no duplicates; those not there are ignored. */
+/* seqs: ascending, no duplicates.  Sequences without a message are ignored. */
 MF_MUSTCHECK int store_remove_set(struct store *s, const uint64_t *seqs, size_t n,
                                   struct store_wait *w);
-/* A new deadline (0: never), raised to the present if it is past, and new STORE_BITS: both take the
- * place of what was.  MF_NOTFOUND as above, and for a message that is past its deadline by
- * store_now(): nothing brings it back.  MF_INVAL: other flags, or a deadline and STORE_INFINITE.
- * MF_FULL also on a full disk unless the life gets shorter: the room that is left is for what makes
- * room.  O(1), 32 bytes of log. */
+/* Replaces the deadline (0: none; a past one is raised to the present) and STORE_BITS.
+ * MF_NOTFOUND as above, and for a message that is overdue by store_now(): nothing revives it.
+ * MF_INVAL: other flags, or a deadline and STORE_INFINITE.  MF_FULL also on a full disk unless
+ * the new deadline is earlier: the remaining room is kept for records that free space.  O(1), 32
+ * bytes of log. */
 MF_MUSTCHECK int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns,
                                     uint16_t flags, struct store_wait *w);
 
-/* Between them: one batch, there after a crash as a whole or not at all.  `frees`: the batch makes
- * room in the end (expiry with markers), so it may use the room reserved for that on a full disk. A
- * call that fails inside leaves the batch as it was.  No nesting.  An empty batch is fine. */
+/* Records between these calls form one commit batch: after a crash all of them count or none.
+ * `frees`: the batch as a whole frees space (expiry with markers), so it may use the room kept
+ * for removals on a full disk.  A call that fails inside leaves the batch unchanged.  Batches do
+ * not nest.  An empty batch is allowed. */
 void store_begin(struct store *s, bool frees);
 MF_MUSTCHECK int store_end(struct store *s, struct store_wait *w);
-/* In an open batch: room on disk and in memory for so many more removals (of one message, or of a
- * range) is kept until it ends, whatever else is put into it: those cannot fail for want of it. */
+/* In an open batch: keeps room on disk and in memory for so many more removals (of one message,
+ * or of a range) until the batch ends.  These removals cannot fail with MF_FULL or MF_NOMEM,
+ * whatever else is written into the batch. */
 MF_MUSTCHECK int store_reserve(struct store *s, size_t removals);
 
-/* The waiter is called when all that was accepted up to now is on disk. */
+/* The waiter is called when all writes that were accepted up to now are committed. */
 MF_MUSTCHECK int store_barrier(struct store *s, struct store_wait *w);
-/* The same where something is on its way; false: all of it is on disk, or never will be.  A waiter
- * that is taken out of its list is not called. */
+/* The same if any accepted write is not yet committed.  False: all writes are committed, or never
+ * will be; the waiter is not called.  A waiter that is removed from its list is not called. */
 bool store_settle(struct store *s, struct store_wait *w);
 
-/* fn is called right before a group that holds something goes to the disk; what it writes there
- * (no batch) is in the same group, so after a crash it is there if the rest is.  One at a time;
- * NULL: nobody. */
+/* fn is called right before a commit group with records is written.  Records that fn writes (no
+ * batch) are part of the same group, so after a crash they exist if the rest does.  One callback
+ * at a time; NULL: none. */
 void store_on_commit(struct store *s, void (*fn)(void *arg), void *arg);
-/* fn is called when a group that waited for space or memory was written.  Meanwhile the store had
- * no next deadline: who goes by it asks again.  It only takes note, and writes later. */
+/* fn is called when a commit group that waited for space or memory was written.  Meanwhile
+ * store_next_deadline() was INT64_MAX: ask again. fn must not write. */
 void store_on_resume(struct store *s, void (*fn)(void *arg), void *arg);
 
 /* Small named values, each replaced as a whole, in the same log and batches. name: 1..255 bytes,
@@ -138,7 +143,7 @@ void store_on_resume(struct store *s, void (*fn)(void *arg), void *arg);
 MF_MUSTCHECK int store_blob_put(struct store *s, struct mf_slice name, struct mf_slice bytes,
                                 struct store_wait *w);
 MF_MUSTCHECK int store_blob_del(struct store *s, struct mf_slice name, struct store_wait *w);
-/* The latest accepted value, whether on disk yet or not; valid until the next blob call. */
+/* The latest accepted value, committed or not; valid until the next blob call. */
 bool store_blob_get(struct store *s, struct mf_slice name, struct mf_slice *bytes);
 void store_blob_each(struct store *s,
                      void (*visit)(void *arg, struct mf_slice name, struct mf_slice bytes),
@@ -146,11 +151,11 @@ void store_blob_each(struct store *s,
 
 /* --- time ----------------------------------------------------------------------------------- */
 
-/* The time that judges deadlines in all reads.  Never goes back. */
+/* The time for deadlines in all reads.  An earlier time than before has no effect. */
 void store_now(struct store *s, int64_t now_ns);
-/* Has any message a deadline?  If not, no read asks for the time.  O(1). */
+/* True if any message has a deadline.  If not, no read needs the time.  O(1). */
 bool store_mortal(const struct store *s);
-/* The latest time the log knows of: start a steady clock (steady.h) from here. */
+/* The latest time in the log: start a steady clock (steady.h) from here. */
 int64_t store_clock_floor(const struct store *s);
 /* When to call store_expire() next: never later than the first deadline; INT64_MAX: none. */
 int64_t store_next_deadline(const struct store *s);
@@ -164,11 +169,11 @@ struct store_death {
     uint32_t len;        /* key, head and body; STORE_DEATH_LONG: that or more */
     bool last;           /* no other message of this key is left */
 };
-/* Ends the life of at most `max` messages due by now_ns, in (deadline, sequence) order, as one
- * batch: visit() (may be NULL) is called for each, while it still counts as accepted, and may
- * append (a marker) or remove others in the same batch; false: not now, it stays, and what would
- * die after it.  No record per message: one time mark.  Returns how many; *more: call again soon.
- */
+/* One sweep: expires at most `max` messages due by now_ns, in (deadline, sequence) order, as one
+ * commit batch. visit() (may be NULL) is called for each while it still counts as accepted, and
+ * may append (a marker) or remove others in the same batch. visit() returns false to stop: this
+ * message and later ones stay.  No record per message: one time mark.  Returns the number of
+ * expired messages; *more: call again soon. */
 size_t store_expire(struct store *s, int64_t now_ns, size_t max,
                     bool (*visit)(void *arg, const struct store_death *d), void *arg, bool *more);
 
@@ -185,16 +190,17 @@ struct store_state {
     uint64_t msgs, bytes;         /* bytes: key, head and body */
     uint64_t keys;
     uint64_t deadlines,
-        infinite;        /* messages with one; with STORE_INFINITE; the others have neither */
-    uint64_t pinned;     /* of all: with STORE_PINNED */
-    uint64_t overdue;    /* past their deadline and not swept yet: in none of the other counts */
+        infinite;    /* messages with one; with STORE_INFINITE; the others have neither */
+    uint64_t pinned; /* of all: with STORE_PINNED */
+    uint64_t
+        overdue; /* past their deadline and not yet taken by a sweep: in none of the other counts */
     uint64_t flagged[2]; /* messages with the lowest owner flag, with the second */
     uint64_t disk_bytes, segments;
 };
-/* O(segments), also while many messages are past their deadline and store_expire() did not take
- * them yet: each of these is counted once (late.c). */
+/* O(segments), also while many messages are overdue: each overdue message is counted once
+ * (late.c). */
 void store_state(struct store *s, struct store_state *out);
-uint64_t store_late_steps(const struct store *s); /* messages looked at for that; for tests */
+uint64_t store_late_steps(const struct store *s); /* messages visited for that; for tests */
 void store_late_check(struct store *s);           /* aborts if a kept count is wrong; for tests */
 uint64_t store_last_seq(const struct store *s);
 uint64_t store_disk_bytes(const struct store *s);
@@ -202,7 +208,7 @@ uint64_t store_disk_bytes(const struct store *s);
 /* 0: *out, valid until the loop gets control again.  MF_NOTFOUND.  MF_AGAIN: not in memory, use
  * store_read().  MF_CORRUPT: damaged on disk (reported in store_damage()). */
 MF_MUSTCHECK int store_peek(struct store *s, uint64_t seq, struct store_rec *out);
-/* The same, also for one that is past its deadline and that store_expire() did not take yet. */
+/* The same, also for an overdue message. */
 MF_MUSTCHECK int store_peek_dead(struct store *s, uint64_t seq, struct store_rec *out);
 /* The same from disk, without stopping the loop.  The record is valid in done() only.  status: 0,
  * MF_NOTFOUND, MF_CORRUPT or MF_NOMEM; without descriptors it waits for one. */
@@ -214,16 +220,19 @@ struct store_read {
     void *job;
 };
 MF_MUSTCHECK int store_read(struct store *s, struct store_read *r); /* MF_NOMEM, MF_NOTFOUND */
-/* The same, waiting for the disk, for what is rare.  Replaces the bytes of *buf: the record. */
+/* The same, but blocks for the disk: only for rare cases.  Replaces the bytes of *buf with the
+ * record. */
 MF_MUSTCHECK int store_read_now(struct store *s, uint64_t seq, struct mf_buf *buf,
                                 struct store_rec *out);
-/* The last one at or before from_seq, also if it is overdue.  MF_CORRUPT: out->seq says which. */
+/* Reads the last message at or before from_seq, also an overdue one.  MF_CORRUPT: out->seq is its
+ * sequence. */
 MF_MUSTCHECK int store_read_back(struct store *s, uint64_t from_seq, struct mf_buf *buf,
                                  struct store_rec *out);
 
-uint64_t store_committed(const struct store *s); /* every sequence up to here is on disk, or gone */
-/* The first at or after; 0: none.  O(those in between that are gone or late; of those before the
- * first visible message each once). */
+uint64_t
+store_committed(const struct store *s); /* every sequence up to here is committed, or removed */
+/* The first visible message at or after from_seq; 0: none.  O(messages in between that are not
+ * visible; those before the first visible message are passed once in all). */
 uint64_t store_next(struct store *s, uint64_t from_seq);
 uint64_t store_prev(const struct store *s, uint64_t from_seq); /* last at or before; 0: none */
 struct store_key {
@@ -234,64 +243,33 @@ bool store_key(const struct store *s, struct mf_slice key, struct store_key *out
 bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns);
 
 bool store_present(const struct store *s, uint64_t seq); /* as store_count() counts it */
-/* Is, or was until a moment ago (inside of gone()), this message the newest of its key among those
- * present with sequences up to `last`?  *older: the one before it that is present, 0: none.  O(1),
- * and messages around it that are not present. */
+/* True if this message is the newest of its key among those present with sequences up to `last`;
+ * inside of gone() also if it was so before the call.  *older: the one before it that is present,
+ * 0: none.  O(1), plus messages around it that are not present. */
 bool store_newest_upto(const struct store *s, uint64_t seq, uint64_t last, uint64_t *older);
-/* The key of a message that is present, without reading it; empty: it is not.  Valid until the next
- * call.  O(1). */
+/* The key of a message that is present, without reading it; empty: not present.  Valid until the
+ * next call.  O(1). */
 struct mf_slice store_key_at(const struct store *s, uint64_t seq);
-/* Called once for each message when nobody can see it any more: when store_expire() takes it, or
- * when its removal is on disk.  The key is valid in the call, which must not write.  Many at once
- * (a whole range): first < last and no key. NULL: nobody listens, which costs nothing. */
+/* gone() is called once for each message when no reader can see it any more: when store_expire()
+ * takes it, or when its removal is committed.  The key is valid in the call, which must not
+ * write.  A purge of many messages is one call: first < last and no key.  NULL: no callback, at
+ * no cost. */
 void store_watch(struct store *s,
                  void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key),
                  void *arg);
-/* The keys that match, each with its state, in no order; keys may come and go meanwhile. */
+/* The keys that match, each with its state, in no order; keys may be added and removed meanwhile.
+ */
 struct store_keys;
 struct store_keys *store_keys_new(struct store *s, struct mf_slice pattern); /* NULL: no memory */
 bool store_keys_next(struct store_keys *k, struct mf_slice *key, struct store_key *out);
-/* At most *n nodes, counted down.  false with 0 left: go on later; with more: that was all. */
+/* Visits at most *n nodes, counted down.  False with *n 0: continue later; false with more: the
+ * end. */
 bool store_keys_some(struct store_keys *k, uint32_t *n, struct mf_slice *key, struct store_key *x);
 void store_keys_free(struct store_keys *k);
-
-/* --- upkeep --------------------------------------------------------------------------------- */
-
-/* Asks for a checkpoint now; w is called when it is there. */
-MF_MUSTCHECK int store_checkpoint(struct store *s, struct store_wait *w);
-/* Reads everything on disk in the background; what is damaged is in store_damage() afterwards. */
-MF_MUSTCHECK int store_scrub(struct store *s, struct store_wait *w);
-
-struct store_damage {
-    char file[40];
-    uint64_t offset, length;
-    uint64_t first_seq, last_seq; /* those that may be lost; 0, 0: none or unknown */
-    const char *what;             /* static text */
-};
-size_t store_damage_count(const struct store *s);
-const struct store_damage *store_damage(const struct store *s, size_t i);
-/* Places that still matter: those found at the start while their file is part of the log, others
- * while a message that is there lies in them.  *messages: how many are lost or cannot be read. O(of
- * those). */
-size_t store_damage_open(struct store *s, uint64_t *messages, bool *found_at_start);
-/* The sequences of up to `max` messages that are there and cannot be read. */
-size_t store_damage_messages(struct store *s, uint64_t *dst, size_t max);
-/* Why it is read-only; NULL: it is not. */
-const char *store_error(const struct store *s);
-bool store_full(const struct store *s); /* appends are refused for want of disk space */
-
-struct store_stats {
-    uint64_t appends, batches, groups, syncs, bytes_written;
-    uint64_t expired, marks, copied_bytes, segments_freed, checkpoints;
-    uint64_t wheel_entries, index_bytes;
-    uint64_t recovered_records, recovered_from_checkpoint; /* at open */
-    bool torn_tail;                                        /* at open */
-    struct store_damage torn;                              /* where, if so */
-};
-void store_stats(const struct store *s, struct store_stats *out);
 
 #include "store/store_accepted.h"
 #include "store/store_cursor.h"
 #include "store/store_lives.h"
+#include "store/store_upkeep.h"
 
 #endif

@@ -1,16 +1,19 @@
 /* store_impl.h: the store's insides, shared by the files of this folder only.
  *
- *     store.c       open, attach, close            write.c    the writing calls, batches
- *     room.c        where the next record goes
- *     commit.c      group commit                   expire.c   deadlines
- *     segments.c    the files, their preparation   clean.c    giving up the first segment
- *     read.c        bodies                         view.c     what readers and writers see
- *     cursor.c      iteration                      blob.c     small values
- *     doomed.c      removals on their way          purge.c    removing everything
- *     checkpointer.c  checkpoints in the background scrub.c   reading everything
- *     erase.c       overwriting what was removed   patrol.c   the same at a pace, for all stores
- *     damage.c      what was found damaged         ahead.c    deadlines to come
- *     forecast.c    how many deadlines are when    late.c     past their deadline, still there
+ *     store.c       open, attach, close           log/write.c     writing calls, commit batches
+ *     view.c        views of readers and writers  log/room.c      place of the next record
+ *     removing.c    accepted removals, hiding     log/commit.c    commit groups
+ *     watch.c       notices of ends               log/gather.c    pause before a commit
+ *     expire.c      sweeps                        log/segments.c  files, the spare
+ *     late.c        counts of overdue messages    log/clean.c     reclaiming the first segment
+ *     ahead.c       pages by deadline             log/erase.c     overwriting removed messages
+ *     forecast.c    histogram of deadlines        read.c          reads of messages
+ *     cursor.c      walks by pattern              blob.c          small values
+ *     count.c       counts by pattern             scrub.c         reading all segments once
+ *     tally.c       kept counts                   patrol.c        the same in the background
+ *     purge.c       removal of everything         damage.c        list of damage
+ *     recover/      recovery, checkpoints         index/, keys/   what exists
+ *     io/           files under a store
  */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
@@ -18,13 +21,15 @@
 #include "store/recover/checkpoint.h"
 #include "store/damage_impl.h"
 #include "store/log/erase.h"
-#include "store/log/gather.h"
+#include "store/log/commit.h"
 #include "store/log/image.h"
 #include "store/index/index.h"
 #include "store/late_impl.h"
 #include "store/log/record.h"
 #include "store/recover/recover.h"
+#include "store/log/write.h"
 #include "store/upkeep_impl.h"
+#include "store/view_impl.h"
 
 #include "base/buf.h"
 #include "store/store.h"
@@ -34,7 +39,7 @@
 #define SEGMENT_TINY        (2 * SEGMENT_PAGE) /* on a full disk, for what frees space */
 #define SEGMENT_MAX_DEFAULT (64u << 20)
 #define PENDING_MAX_DEFAULT (64u << 20)
-/* What every segment keeps free at its end, for the commit of the last group and the seal. */
+/* Every segment keeps this free at its end, for the last commit record and the seal. */
 #define SEGMENT_TAIL (RECORD_COMMIT_SIZE + RECORD_SEAL_SIZE)
 #define BATCH_MAX    (SEGMENT_MAX - SEGMENT_PAGE - SEGMENT_TAIL - 4096)
 
@@ -44,38 +49,30 @@ static inline uint64_t live_disk(uint64_t bytes, uint64_t msgs)
     return bytes + 60 * msgs;
 }
 
-/* How many doomed messages a key has, for keys with many messages (doomed.c): open addressing by
- * key id.  The ring of others is walked when somebody asks. */
-struct doomed_keys {
-    uint32_t *key, *count;
-    size_t cap, used;
-    bool lost; /* out of memory: ask the ring instead */
-};
-
-/* One file of the log.  live_* count what the index says lies here. */
+/* One file of the log. live_* count messages of the index that lie here. */
 struct segment {
     uint64_t number, size, key;
-    uint64_t end; /* where the next record goes, or where they end */
+    uint64_t end; /* place of the next record, or end of the records */
     uint64_t live_count, live_bytes;
-    uint64_t purged_count, purged_bytes; /* of those, what goes with the index put aside */
+    uint64_t purged_count, purged_bytes; /* of those: in the index that a purge put aside */
     uint64_t blob_bytes;                 /* of the current blobs that lie here, on disk */
     uint32_t blobs;
     struct store_file *file; /* NULL: not made yet (the commit makes it), or missing */
-    const uint8_t *map;      /* made by the first read */
-    uint32_t *seen;          /* by window of WINDOW bytes: when it was last known to be in memory */
-    unsigned readers;        /* jobs that use `file` */
-    unsigned erasing;        /* messages in it that are to be overwritten */
-    uint32_t version;        /* of its header */
-    bool copied;             /* live messages may lie here that the log has copied: not for reuse */
-    bool dirty;              /* written since the last sync (relaxed modes) */
-    bool missing;            /* damage: the file is not there */
-    bool blank;              /* it still has a spare's name, blank_id, and no header */
-    bool grown;              /* as of a blank */
+    const uint8_t *map;      /* mapped by the first read */
+    uint32_t *seen;   /* epoch when each window of WINDOW bytes was last known to be in memory */
+    unsigned readers; /* jobs that use `file` */
+    unsigned erasing; /* messages in it that are to be overwritten */
+    uint32_t version; /* of its header */
+    bool copied;      /* originals of copied live messages may lie here: not for reuse */
+    bool dirty;       /* written since the last sync (relaxed modes) */
+    bool missing;     /* damage: the file is missing */
+    bool blank;       /* it still has a spare's name, blank_id, and no header */
+    bool grown;       /* as of a blank */
     uint32_t blank_id;
     int64_t opened_mono_ns; /* when it became the current one */
 };
 
-/* Bytes on disk of what is alive in it. */
+/* Bytes on disk of its live messages and blobs. */
 static inline uint64_t segment_live(const struct segment *seg)
 {
     return live_disk(seg->live_bytes, seg->live_count) + seg->blob_bytes;
@@ -86,190 +83,134 @@ struct segments {
     struct segment **at;
     size_t count, cap, head;
     struct segment *kept; /* segs_prepare() */
+    struct blank ahead;   /* the next segment's file, made where there was no spare */
+    uint32_t blanks;      /* names given to spares */
+    uint64_t made_blind;  /* the commit makes this segment's file; 0: none */
 };
 
-#define BLOB_IN_BATCH UINT64_MAX /* its segment is known when the batch ends */
+#define BLOB_IN_BATCH UINT64_MAX /* its segment is known when the open batch ends */
 struct blob {
     struct table_node node;
-    struct mf_list in_batch; /* store.batch_blobs, or in no list */
+    struct mf_list in_batch; /* blobs.in_batch, or in no list */
     uint8_t *name, *bytes;
     size_t name_len, bytes_len;
     uint64_t segment;
+};
+
+/* Values that the owner replaces as a whole (blob.c). */
+struct blobs {
+    struct table by_name;    /* struct blob */
+    uint64_t bytes;          /* of all segments, on disk */
+    struct mf_list in_batch; /* written in the open batch: their segment is known when it ends */
+};
+
+/* Callbacks of the owner; each may be NULL. */
+struct store_hooks {
+    void (*before_commit)(void *arg), *before_commit_arg; /* store_on_commit() */
+    void (*resumed)(void *arg), *resumed_arg;             /* store_on_resume() */
+    void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key); /* store_watch() */
+    void *gone_arg;
+};
+
+/* Closing, step by step (close_step()). */
+struct closer {
+    bool begun;     /* store_close() was called on an attached store */
+    bool committed; /* everything is on disk: files that were made ahead may be deleted */
+    int stage;
+    struct store_wait wait; /* for the last checkpoint */
+    struct loop_defer defer;
+    void (*closed)(void *arg);
+    void *closed_arg;
 };
 
 struct store {
     struct store_opts o;
     char *name;
     struct store_io *io;
-    struct loop *loop;
+    struct loop *loop; /* NULL: not attached */
     uint8_t id[STORE_ID];
-    uint32_t log_needs; /* the version a segment must have for the next record; 0: any */
+    int failed; /* not 0: read-only; why: */
+    char error[600];
+    int64_t now_ns; /* store_now() */
+    struct store_stats stats;
+    struct store_hooks hooks;
+
     struct index *ix;
     struct segments segs;
-    struct table blobs;
-    uint64_t blob_bytes;        /* of all segments */
-    struct mf_list batch_blobs; /* put in the open batch: their segment is known when it ends */
+    struct blobs blobs;
 
-    /* Log. */
-    struct image filling, image;
-    struct mf_list waiting, in_flight; /* struct store_wait.node: for filling, for image */
-    struct gather gather;
-    bool committing, closing, closed_commit;
-    bool retrying, retry_armed; /* the group found no space; and waits for the next attempt */
-    bool bare;                  /* a commit record is wanted, even alone */
-    bool full;                  /* no space for messages */
-    bool starved;               /* MF_AGAIN or MF_FULL was said */
-    int failed;
-    char error[600];
-    uint64_t group;
-    uint64_t first_segment; /* what commits say */
-    uint64_t last_seq;      /* given */
-    uint64_t committed_seq; /* readers see up to here */
-    uint64_t front_seq;     /* and nothing before this one: store_next() */
-    struct record_pos committed, synced;
-    uint32_t chain; /* of the last committed record */
-    struct record_mark mark;
-    int64_t clock_ns, now_ns;
-    struct loop_job *commit_job, *sync_job;
-    struct loop_timer *commit_retry, *sync_timer;
-    void (*before_commit)(void *arg), *before_commit_arg; /* store_on_commit() */
-    void (*resumed)(void *arg), *resumed_arg;             /* store_on_resume() */
-    struct loop_defer commit_defer; /* one commit for all that this turn wrote */
-    struct image sync;              /* only files of extents are used */
-    struct record_pos sync_to;
+    struct store_log log;
+    struct committer commit;
+    struct syncer sync;
+    struct open_batch batch;
 
-    /* The open batch: its records, not yet placed. */
-    bool grouping, group_frees;
-    bool batch_frees;   /* it, or a removal in it, may use the room kept for removals */
-    size_t batch_spare; /* bytes kept in it for removals to come */
-    struct mf_buf batch;
-    size_t batch_last;        /* offset of its last record */
-    struct moved *batch_msgs; /* seq, from = offset in batch, to = len and flags */
-    size_t batch_msg_count, batch_msg_cap;
-
-    struct totals all;    /* committed */
-    struct totals doomed; /* their removal is on its way */
-    struct totals hidden; /* of those: expired */
-    struct late late;
-    struct doomed_keys doomed_keys;
-    struct ranges graves; /* expired and on disk, still in the index */
-    bool digging, syncing;
-    struct table big; /* lengths of messages too long for their place: struct big */
-
+    struct store_view view;
     struct purge purge;
-    struct dull dull;
-    struct mf_list tallies; /* tally.c */
-    size_t ntallies;
-    uint64_t tally_steps;
+    struct superseded superseded;
+    struct tally_list tally;
 
     struct spare spare;
-    struct blank ahead;  /* the next segment's file, made where there was no spare */
-    uint32_t blanks;     /* names given to spares */
-    uint64_t made_blind; /* the commit makes this segment's file; 0: none */
     struct cleaner clean;
     struct checkpointer check;
     struct scrubber scrub;
     struct eraser erase;
     struct cold_reads reads;
-    struct damage *damage;
-    size_t damages, damage_cap;
-    struct loop_defer census; /* damage.c: counts what lies in the first census_upto places */
-    size_t census_upto;       /* 0: it is not at work */
-    uint64_t census_seq;
+    struct damage_list damage;
     struct patrolled patrolled;
-    struct store_stats stats;
-    void (*closed)(void *arg);
-    void *closed_arg;
-    struct loop_defer close_defer;
-    struct store_wait close_wait;
-    int close_stage;
-    void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key); /* store_watch() */
-    void *gone_arg;
-    uint32_t window_epoch;
-    int64_t window_ns;
+    struct closer close;
 };
 
 #include "store/count_impl.h"
-#include "store/doomed_impl.h"
+#include "store/removing_impl.h"
 #include "store/log/room.h"
 
-/* write.c */
-MF_MUSTCHECK int ranges_reserve(struct ranges *r, size_t n); /* the next n cannot fail */
-MF_MUSTCHECK int ranges_add(struct ranges *r, uint64_t first, uint64_t last);
-void ranges_fini(struct ranges *r);
-MF_MUSTCHECK int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to);
-void image_fini(struct image *im);
-void wait_add(struct store *s, struct store_wait *w);
-int writable(struct store *s); /* 0, or why not */
-/* The record, and the note that tells the commit what to take out of the index. */
-MF_MUSTCHECK int removable(struct store *s, uint64_t seq, uint32_t *id); /* 0: *id is it */
-MF_MUSTCHECK int write_removal(struct store *s, const struct record *r, size_t size);
-/* Where to encode one record of this size, in the open batch or at the end of the log; it counts
- * when record_close() follows, with nothing in between.  NULL: *code.  at: its place, in a batch
- * its offset there.  In a batch, room for a mark is kept. */
-uint8_t *record_open(struct store *s, size_t size, bool frees, struct record_pos *at, int *code);
-void record_close(struct store *s, uint8_t *p, size_t size);
-
-/* commit.c */
-void commit_kick(struct store *s);
-void commit_retry(void *arg);
-void commit_work(void *arg);
-void commit_done(void *arg);
-void commit_start(struct store *s);
-void store_fail(struct store *s, int code, const char *text); /* read-only from here on */
-bool commit_bare(struct store *s); /* a commit record without anything else; false: no room */
-void waits_answer(struct mf_list *waits, int status);
-/* w is called when all that was accepted up to now is committed; false: it is already. */
-bool commit_barrier(struct store *s, struct store_wait *w);
-void sync_fire(void *arg);
-void sync_work(void *arg);
-void sync_done(void *arg);
-
 /* store.c */
-void store_progress(struct store *s); /* something ended: go on with upkeep, or with closing */
+void store_progress(struct store *s); /* called when a job ended: continues upkeep, or closing */
 
-/* Bytes on disk of all that is alive. */
+/* Bytes on disk of all live messages and blobs. */
 static inline uint64_t store_live(const struct store *s)
 {
-    return live_disk(s->all.bytes, s->all.msgs) + s->blob_bytes;
+    return live_disk(s->view.all.bytes, s->view.all.msgs) + s->blobs.bytes;
 }
 
-/* ahead.c: brings the wheel to the present: its slots are short then; false: there is more to do.
- */
+/* ahead.c: advances the wheel to the present, so that its slots are short; false: call again. */
 bool ahead_ready(struct store *s, struct index *ix, struct wheel_scan *scan, size_t steps);
-/* cursor.c: the message is about to be hidden or removed. */
-void dull_lose(struct store *s, const struct index *ix, uint32_t id);
-/* purge.c: NULL: not everything, or not this way (few, or no memory); else for purge_begin(). */
+/* cursor.c: called before the message is hidden or removed. */
+void superseded_lose(struct store *s, const struct index *ix, uint32_t id);
+/* purge.c: an empty index for purge_begin().  NULL: not all messages are removed, or few, or out
+ * of memory. */
 struct index *purge_prepare(struct store *s, uint64_t first, uint64_t last);
 void purge_begin(struct store *s, struct index *fresh, uint64_t last);
-void purge_hide(struct store *s, struct range r); /* these removals are on disk already */
+void purge_hide(struct store *s, struct range r); /* these removals are committed already */
 void purge_apply(struct store *s);
 MF_MUSTCHECK int purge_init(struct store *s);
 void purge_fini(struct store *s);
 
-/* view.c, read.c: readers' ids are of seen(), writers' of s->ix. */
-static inline struct index *seen(const struct store *s)
+/* view.c, read.c: ids of readers are of view_index(), ids of writers of s->ix. */
+static inline struct index *view_index(const struct store *s)
 {
     return s->purge.ix != NULL ? s->purge.ix : s->ix;
 }
 bool view_key(const struct store *s, uint32_t key, struct store_key *out);
-bool visible(const struct store *s, uint32_t id);
-bool accepted(const struct store *s, uint32_t id); /* there for writers: not doomed */
-bool present(const struct store *s, uint32_t id);  /* on disk and not taken by store_expire() */
-bool overdue(const struct store *s, const struct index *ix, uint32_t id); /* by store_now() */
+bool view_visible(const struct store *s, uint32_t id);
+bool view_accepted(const struct store *s,
+                   uint32_t id); /* accepted: counts for writers, not in removal */
+bool view_present(const struct store *s,
+                  uint32_t id); /* committed and not taken by store_expire() */
+bool view_overdue(const struct store *s, const struct index *ix, uint32_t id); /* by store_now() */
 
 /* clean.c, checkpointer.c, blob.c */
 void clean_kick(struct store *s);
-/* A job is taking this segment away: nobody may begin to use it. */
-bool clean_gives_up(const struct store *s, const struct segment *seg);
+/* A job reclaims this segment: no other job may begin to use it. */
+bool clean_reclaims(const struct store *s, const struct segment *seg);
 MF_MUSTCHECK int clean_init(struct store *s);
 void clean_fini(struct store *s);
-void check_kick(struct store *s);
-MF_MUSTCHECK int check_init(struct store *s);
-void check_fini(struct store *s);
-MF_MUSTCHECK int blob_take(struct store *s, struct recovered_blob *b);
-void blob_settle(struct store *s, uint64_t segment); /* the batch ended there */
-/* Current blobs that lie in this segment are written again. */
+void checkpoint_kick(struct store *s);
+MF_MUSTCHECK int checkpoint_init(struct store *s);
+void checkpoint_fini(struct store *s);
+MF_MUSTCHECK int blob_restore(struct store *s, struct recovered_blob *b);
+void blob_place(struct store *s, uint64_t segment); /* the batch ended there */
+/* Writes current blobs that lie in this segment again. */
 MF_MUSTCHECK int blob_move(struct store *s, uint64_t segment);
 void blob_fini(struct store *s);
 

@@ -1,10 +1,11 @@
-/* store_lives.h: the ends of messages: two bits, counts, and looking ahead.  A part of store.h.
+/* store_lives.h: deadlines of messages: two bits, counts, and scans ahead.  A part of store.h.
  *
- * A message has a deadline, or is infinite (it has none on purpose), or has neither yet.  What
- * looks ahead shows what readers see, in steps: a step is an entry or a block looked at, some
- * nanoseconds each; a call does about as many as it is told, and the caller goes on in a later
- * turn.  Nothing is held between calls but places in the wheel, so messages come and go meanwhile:
- * what changes may be shown as it was, or not at all; what is past its deadline is not shown. */
+ * A message has a deadline, or is infinite (it has none on purpose), or has neither yet.  Scans
+ * ahead visit visible messages in steps: a step is one entry or block, some nanoseconds each.  A
+ * call does about the requested number of steps, and the caller continues in a later turn.
+ * Nothing is held between calls but positions in the wheel, so messages are added and removed
+ * meanwhile: a message that changes may be shown as it was, or not at all; an overdue message is
+ * not shown. */
 #ifndef MAYFLY_STORE_LIVES_H
 #define MAYFLY_STORE_LIVES_H
 
@@ -12,21 +13,21 @@
 
 struct store;
 
-/* Two flags of a message that the store itself understands, counts and finds by (store_lives). A
- * message without a deadline and without STORE_INFINITE merely has none yet. */
-#define STORE_INFINITE 8u  /* it has no deadline on purpose; without effect beside a deadline */
-#define STORE_PINNED   16u /* its end, or that it has none, was set by hand */
+/* Two flags of a message that the store itself understands and counts.  A message without a
+ * deadline and without STORE_INFINITE merely has none yet. */
+#define STORE_INFINITE 8u  /* no deadline on purpose; without effect beside a deadline */
+#define STORE_PINNED   16u /* its deadline, or that it has none, was set by request */
 #define STORE_BITS     (STORE_INFINITE | STORE_PINNED)
 
-/* How many accepted messages have a deadline, STORE_INFINITE, STORE_PINNED.  O(1); what is past its
- * deadline and not swept yet counts. */
+/* Numbers of accepted messages with a deadline, STORE_INFINITE, STORE_PINNED.  O(1); overdue
+ * messages count. */
 struct store_lives {
     uint64_t deadlines, infinite, pinned;
 };
 void store_lives(const struct store *s, struct store_lives *out);
 
-/* All that a count needs to know of a message, with one look-up and without reading it.  False: it
- * is not there.  shown: readers see it. */
+/* Facts about a message for counts, with one look-up and without reading it.  False: no such
+ * message. shown: it is visible. */
 struct store_facts {
     bool shown;
     int64_t deadline_ns; /* 0: none */
@@ -36,7 +37,7 @@ struct store_facts {
 };
 bool store_facts(const struct store *s, uint64_t seq, struct store_facts *out);
 
-/* Deadlines up to to_ns of messages that are there, in no order.  O(those). */
+/* Deadlines up to to_ns of present messages, in no order.  O(visited). */
 void store_each_deadline(const struct store *s, int64_t to_ns,
                          void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg);
 
@@ -47,25 +48,25 @@ struct store_at {
     uint64_t seq;
 };
 /* A page of messages, exactly by (deadline, sequence): the first `limit` behind `after` that end
- * before to_ns.  after {0, 0}: from the present on.  want(), if any, is asked only for what would
- * be on the page so far.  Cost: the entries of the wheel's slots that the page touches (wheel.h):
- * the first slot may hold many, and all of them are looked at.  NULL: out of memory, or no limit.
- */
+ * before to_ns. after {0, 0}: from the present on. want(), if any, is called only for messages
+ * that would be on the page so far.  Cost: the entries of the wheel's slots that the page touches
+ * (wheel.h): the first slot may hold many, and all of them are visited.  NULL: out of memory, or
+ * no limit. */
 struct store_page;
 struct store_page *store_page_new(struct store *s, struct store_at after, int64_t to_ns,
                                   size_t limit, bool (*want)(void *arg, uint64_t seq), void *arg);
 bool store_page_step(struct store_page *p, size_t steps); /* true: it is there */
-/* What is on it, in order, without what went meanwhile.  *more: another page may follow, behind
- * *next. The first of a page of one is the next message to expire. */
+/* The items of the page, in order, without messages that were removed meanwhile.  *more: another
+ * page may follow, behind *next.  A page with limit 1 has the next message to expire. */
 size_t store_page_items(struct store_page *p, const struct store_at **items, bool *more,
                         struct store_at *next);
 uint64_t store_page_steps(const struct store_page *p); /* so far */
-void store_page_free(struct store_page *p); /* before its store is closed; NULL is fine */
+void store_page_free(struct store_page *p);            /* before its store is closed; may be NULL */
 
-/* How many messages end when: [from_ns, to_ns) in `buckets` equal parts (the last may be longer),
- * and the fullest moments.  Bytes are exact for the first `exact` messages; of the others one in
- * STORE_FORECAST_EACH is asked and counts for all of them.  Cost: the entries of the slots that
- * overlap the time, and a look at the message for each whose bytes are asked. */
+/* Histogram of deadlines: [from_ns, to_ns) in `buckets` equal parts (the last may be longer), and
+ * the fullest moments.  Bytes are exact for the first `exact` messages; of the others one in
+ * STORE_FORECAST_EACH is sampled and counts for all of them.  Cost: the entries of the slots that
+ * overlap the time, plus one look-up for each sampled message. */
 #define STORE_FORECAST_EACH 64u
 struct store_bucket {
     uint64_t msgs, bytes;
@@ -100,9 +101,9 @@ void store_forecast_free(struct store_forecast *t); /* as above */
 
 /* --- without a deadline ----------------------------------------------------------------------- */
 
-/* The first message at or after *from_seq that readers see and that is infinite, or (false) has
- * neither bit nor deadline; 0: none, and *more says that the steps are used up: ask again with the
- * *from_seq that it left.  *steps is counted down.  Blocks of 256 that hold none cost one step. */
+/* The first visible message at or after *from_seq that is infinite, or (infinite false) has
+ * neither the bit nor a deadline.  0: none; with *more the steps are used up: call again with the
+ * new *from_seq.  *steps is counted down.  Blocks of 256 that hold none cost one step. */
 uint64_t store_next_endless(const struct store *s, bool infinite, uint64_t *from_seq, size_t *steps,
                             bool *more);
 

@@ -1,12 +1,12 @@
 /* tally.c: counts of messages by pattern that are kept and follow their reader.
  *
- * A tally is the number of messages that match a pattern in a range of sequences.  Removals correct
- * it, new messages are counted when it is asked for again, and a reader that goes forward moves its
- * beginning along.  So a reader that asks for one piece of the stream after the other pays for what
- * it passes, not for the rest of the stream.
+ * A tally is the number of messages that match a pattern in a range of sequences.  Removals
+ * correct it, new messages are counted by the next request, and a reader that advances moves the
+ * beginning.  So a reader that asks for one part of the stream after the other pays for the
+ * messages it passes, not for the rest of the stream.
  *
- * Many: at most TALLIES, the one that was asked for last stays longest.  A removal looks at each of
- * them; one that is not asked for during more removals than it took steps to make is given up. */
+ * At most TALLIES are kept; the least recently used one is replaced.  A removal updates each of
+ * them.  A tally is dropped after more removals without a request than it took steps to make. */
 #include "store/store_impl.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 /* n messages in [first, last].  On its way to [to_first, to_last], which are the same when it has
  * arrived. */
 struct tally {
-    struct mf_list link; /* store.tallies, the one asked for last is last */
+    struct mf_list link; /* tally_list.list, the one asked for last is last */
     uint64_t first, last, n;
     uint64_t to_first, to_last;
     uint64_t work;     /* messages looked at for it */
@@ -31,15 +31,16 @@ struct tally {
 static void tally_drop(struct store *s, struct tally *t)
 {
     mf_list_del(&t->link);
-    s->ntallies--;
+    s->tally.count--;
     free(t);
 }
 
-void tallies_drop(struct store *s)
+void tally_drop_all(struct store *s)
 {
     struct mf_list *pos, *next;
 
-    mf_list_each_safe(pos, next, &s->tallies) tally_drop(s, mf_container(pos, struct tally, link));
+    mf_list_each_safe(pos, next, &s->tally.list)
+        tally_drop(s, mf_container(pos, struct tally, link));
 }
 
 static struct tally *tally_add(struct store *s, struct mf_slice pattern, uint64_t first,
@@ -49,14 +50,14 @@ static struct tally *tally_add(struct store *s, struct mf_slice pattern, uint64_
 
     if (t == NULL)
         return NULL;
-    if (s->ntallies == TALLIES)
-        tally_drop(s, mf_container(mf_list_first(&s->tallies), struct tally, link));
+    if (s->tally.count == TALLIES)
+        tally_drop(s, mf_container(mf_list_first(&s->tally.list), struct tally, link));
     *t = (struct tally){
         .first = first, .last = last, .n = n, .to_first = first, .to_last = last, .work = 0};
     memcpy(t->text, pattern.ptr, pattern.len);
     t->pattern = mf_slice(t->text, pattern.len);
-    mf_list_push(&s->tallies, &t->link);
-    s->ntallies++;
+    mf_list_push(&s->tally.list, &t->link);
+    s->tally.count++;
     return t;
 }
 
@@ -116,13 +117,13 @@ static bool move_last(const struct index *ix, struct tally *t)
 
 static void tally_move(struct store *s, struct tally *t)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     size_t n = 0;
 
     while (n < STEPS && (move_first(ix, t) || move_last(ix, t)))
         n++;
     t->work += n;
-    s->tally_steps += n;
+    s->tally.steps += n;
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
@@ -148,7 +149,7 @@ static struct tally *tally_nearest(struct store *s, struct mf_slice pattern, uin
     struct mf_list *pos;
 
     *far = last - first + 1;
-    mf_list_each(pos, &s->tallies)
+    mf_list_each(pos, &s->tally.list)
     {
         struct tally *t = mf_container(pos, struct tally, link);
         if (!mf_eq(t->pattern, pattern))
@@ -199,7 +200,7 @@ int store_tally(struct store *s, struct mf_slice pattern, uint64_t first, uint64
     int rc;
 
     first = first == 0 ? 1 : first;
-    last = last < s->committed_seq ? last : s->committed_seq;
+    last = last < s->log.committed_seq ? last : s->log.committed_seq;
     *out = 0;
     if (first > last || (t = tally_take(s, pattern, first, last, out, &rc)) == NULL)
         return first > last ? 0 : rc;
@@ -207,7 +208,7 @@ int store_tally(struct store *s, struct mf_slice pattern, uint64_t first, uint64
     t->to_last = last;
     t->removals = 0;
     mf_list_del(&t->link);
-    mf_list_push(&s->tallies, &t->link);
+    mf_list_push(&s->tally.list, &t->link);
     tally_move(s, t);
     *out = t->n;
     return arrived(t) ? 0 : MF_AGAIN;
@@ -215,12 +216,12 @@ int store_tally(struct store *s, struct mf_slice pattern, uint64_t first, uint64
 
 void store_tally_pass(struct store *s, struct mf_slice pattern, uint64_t first, uint64_t seq)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     struct mf_list *pos;
     struct tally *t = NULL;
 
     first = first == 0 ? 1 : first;
-    mf_list_each(pos, &s->tallies)
+    mf_list_each(pos, &s->tally.list)
     {
         t = mf_container(pos, struct tally, link);
         if (t->first == first && arrived(t) && mf_eq(t->pattern, pattern))
@@ -235,7 +236,7 @@ void store_tally_pass(struct store *s, struct mf_slice pattern, uint64_t first, 
     } else if (index_next_deadline(ix) <= s->now_ns) { /* it may pass over some that expired */
         t->to_first = seq + 1;
         while (move_first(ix, t))
-            s->tally_steps++;
+            s->tally.steps++;
     } else {
         t->n--;
     }
@@ -246,7 +247,7 @@ void store_tally_pass(struct store *s, struct mf_slice pattern, uint64_t first, 
 
 uint64_t store_tally_steps(const struct store *s)
 {
-    return s->tally_steps;
+    return s->tally.steps;
 }
 
 /* --- removals --------------------------------------------------------------------------------- */
@@ -256,9 +257,9 @@ void tally_gone(struct store *s, const struct index *ix, uint32_t id)
     uint64_t seq = index_seq(ix, id);
     struct mf_list *pos, *next;
 
-    if (ix != seen(s)) /* it was never counted */
+    if (ix != view_index(s)) /* it was never counted */
         return;
-    mf_list_each_safe(pos, next, &s->tallies)
+    mf_list_each_safe(pos, next, &s->tally.list)
     {
         struct tally *t = mf_container(pos, struct tally, link);
         if (t->removals++ > PATIENT + t->work)

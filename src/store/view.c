@@ -1,82 +1,82 @@
-/* view.c: what readers see (on disk, alive by store_now()) and what writers go by (accepted). */
+/* view.c: the view of readers (committed, before the deadline by store_now()) and the view of
+ * writers (accepted). */
 #include "store/store_impl.h"
 
-/* A removal on its way leaves a message visible until it is on disk: the value that replaces it is
- * not there before that either.  One that expired is gone at once. */
-bool visible(const struct store *s, uint32_t id)
+/* An accepted removal leaves a message visible until the commit: the value that replaces it is
+ * not visible before that either.  An expired message is hidden at once. */
+bool view_visible(const struct store *s, uint32_t id)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
 
-    if (index_seq(ix, id) > s->committed_seq || index_hidden(ix, id))
+    if (index_seq(ix, id) > s->log.committed_seq || index_hidden(ix, id))
         return false;
-    return !overdue(s, ix, id);
+    return !view_overdue(s, ix, id);
 }
 
-bool present(const struct store *s, uint32_t id)
+bool view_present(const struct store *s, uint32_t id)
 {
-    return index_seq(seen(s), id) <= s->committed_seq && !index_hidden(seen(s), id);
+    return index_seq(view_index(s), id) <= s->log.committed_seq && !index_hidden(view_index(s), id);
 }
 
-bool overdue(const struct store *s, const struct index *ix, uint32_t id)
+bool view_overdue(const struct store *s, const struct index *ix, uint32_t id)
 {
     int64_t deadline_ns = index_deadline(ix, id);
 
     return deadline_ns != 0 && deadline_ns <= s->now_ns;
 }
 
-bool accepted(const struct store *s, uint32_t id)
+bool view_accepted(const struct store *s, uint32_t id)
 {
-    return !index_doomed(s->ix, id);
+    return !index_removing(s->ix, id);
 }
 
-/* Is anything past its deadline and not yet taken out?  Usually not, and then counts need no look.
- */
+/* True if any message is overdue.  Usually none is, and then counts need no walk. */
 static bool any_overdue(const struct store *s)
 {
-    uint64_t hidden = s->purge.ix != NULL ? s->purge.hidden.msgs : s->hidden.msgs;
+    uint64_t hidden = s->purge.ix != NULL ? s->purge.hidden.msgs : s->view.hidden.msgs;
 
-    return hidden > 0 || index_next_deadline(seen(s)) <= s->now_ns;
+    return hidden > 0 || index_next_deadline(view_index(s)) <= s->now_ns;
 }
 
 uint64_t store_committed(const struct store *s)
 {
-    return s->committed_seq;
+    return s->log.committed_seq;
 }
 
 static uint64_t next_visible(struct store *s, uint64_t from_seq)
 {
-    for (uint32_t id = index_next(seen(s), from_seq); id != INDEX_NONE;) {
-        uint64_t seq = index_seq(seen(s), id);
-        if (seq > s->committed_seq)
+    for (uint32_t id = index_next(view_index(s), from_seq); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(view_index(s), id);
+        if (seq > s->log.committed_seq)
             return 0;
-        if (visible(s, id))
+        if (view_visible(s, id))
             return seq;
-        s->late.steps++;
-        id = index_next(seen(s), seq + 1);
+        s->view.late.steps++;
+        id = index_next(view_index(s), seq + 1);
     }
     return 0;
 }
 
-/* Time goes forward and new messages come at the end: what is not visible before the first visible
- * one will never be, and is looked at once. */
+/* Time advances and new messages are appended: a message before the first visible one never
+ * becomes visible, and is visited once. */
 uint64_t store_next(struct store *s, uint64_t from_seq)
 {
-    if (from_seq > s->front_seq)
+    if (from_seq > s->view.front_seq)
         return next_visible(s, from_seq);
-    uint64_t seq = next_visible(s, s->front_seq);
-    s->front_seq = seq != 0 ? seq : s->committed_seq + 1;
+    uint64_t seq = next_visible(s, s->view.front_seq);
+    s->view.front_seq = seq != 0 ? seq : s->log.committed_seq + 1;
     return seq;
 }
 
 uint64_t store_prev(const struct store *s, uint64_t from_seq)
 {
-    if (from_seq > s->committed_seq)
-        from_seq = s->committed_seq;
-    for (uint32_t id = index_prev(seen(s), from_seq); id != INDEX_NONE;) {
-        uint64_t seq = index_seq(seen(s), id);
-        if (visible(s, id))
+    if (from_seq > s->log.committed_seq)
+        from_seq = s->log.committed_seq;
+    for (uint32_t id = index_prev(view_index(s), from_seq); id != INDEX_NONE;) {
+        uint64_t seq = index_seq(view_index(s), id);
+        if (view_visible(s, id))
             return seq;
-        id = seq == 0 ? INDEX_NONE : index_prev(seen(s), seq - 1);
+        id = seq == 0 ? INDEX_NONE : index_prev(view_index(s), seq - 1);
     }
     return 0;
 }
@@ -85,32 +85,32 @@ uint64_t store_prev(const struct store *s, uint64_t from_seq)
 
 bool view_key(const struct store *s, uint32_t key, struct store_key *out)
 {
-    uint32_t last = index_key_last(seen(s), key), first = index_key_first(seen(s), key);
-    uint64_t count = index_key_count(seen(s), key);
+    uint32_t last = index_key_last(view_index(s), key), first = index_key_first(view_index(s), key);
+    uint64_t count = index_key_count(view_index(s), key);
 
     *out = (struct store_key){0};
-    while (last != INDEX_NONE && !visible(s, last)) {
+    while (last != INDEX_NONE && !view_visible(s, last)) {
         count--;
-        last = index_older(seen(s), last);
+        last = index_older(view_index(s), last);
     }
     if (last == INDEX_NONE)
         return false;
-    while (!visible(s, first)) {
+    while (!view_visible(s, first)) {
         count--;
-        first = index_newer(seen(s), first);
+        first = index_newer(view_index(s), first);
     }
-    out->first_seq = index_seq(seen(s), first);
-    out->last_seq = index_seq(seen(s), last);
+    out->first_seq = index_seq(view_index(s), first);
+    out->last_seq = index_seq(view_index(s), last);
     if (any_overdue(s)) /* some in between may be, too */
-        for (uint32_t id = first; id != last; id = index_newer(seen(s), id))
-            count -= !visible(s, id);
+        for (uint32_t id = first; id != last; id = index_newer(view_index(s), id))
+            count -= !view_visible(s, id);
     out->count = count;
     return true;
 }
 
 bool store_key(const struct store *s, struct mf_slice key, struct store_key *out)
 {
-    uint32_t k = keys_find(index_keys(seen(s)), key);
+    uint32_t k = keys_find(index_keys(view_index(s)), key);
 
     *out = (struct store_key){0};
     return k != KEYS_NONE && view_key(s, k, out);
@@ -123,15 +123,15 @@ uint64_t store_key_last_accepted(const struct store *s, struct mf_slice key, uin
     *count = 0;
     if (k == KEYS_NONE)
         return 0;
-    *count = index_key_count(s->ix, k) - doomed_of(s, k);
+    *count = index_key_count(s->ix, k) - removing_of_key(s, k);
     for (uint32_t id = index_key_last(s->ix, k); id != INDEX_NONE; id = index_older(s->ix, id))
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
 
-/* Those on their way out are usually the oldest: with many of them, the newest are the shorter way.
- */
+/* Messages in removal are usually the oldest: with many of them, counting from the newest is
+ * shorter. */
 uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key)
 {
     uint32_t k = keys_find(index_keys(s->ix), key);
@@ -139,17 +139,17 @@ uint64_t store_key_first_accepted(const struct store *s, struct mf_slice key)
 
     if (k == KEYS_NONE)
         return 0;
-    uint64_t doomed = doomed_of(s, k), left = index_key_count(s->ix, k) - doomed;
-    if (doomed > left) {
+    uint64_t removing = removing_of_key(s, k), left = index_key_count(s->ix, k) - removing;
+    if (removing > left) {
         for (uint32_t id = index_key_last(s->ix, k); left > 0; id = index_older(s->ix, id))
-            if (accepted(s, id)) {
+            if (view_accepted(s, id)) {
                 seq = index_seq(s->ix, id);
                 left--;
             }
         return seq;
     }
     for (uint32_t id = index_key_first(s->ix, k); id != INDEX_NONE; id = index_newer(s->ix, id))
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
@@ -161,7 +161,7 @@ uint64_t store_key_next_accepted(const struct store *s, struct mf_slice key, uin
     if (k == KEYS_NONE || id == INDEX_NONE || index_key(s->ix, id) != k)
         return store_key_first_accepted(s, key);
     while ((id = index_newer(s->ix, id)) != INDEX_NONE)
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
@@ -177,34 +177,37 @@ uint64_t store_next_accepted(const struct store *s, uint64_t from_seq)
 {
     for (uint32_t id = index_next(s->ix, from_seq); id != INDEX_NONE;
          id = index_next(s->ix, index_seq(s->ix, id) + 1))
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
 
 void store_accepted(const struct store *s, uint64_t *msgs, uint64_t *bytes, uint64_t *last_seq)
 {
-    *msgs = s->all.msgs + s->image.added.msgs + s->filling.added.msgs - s->doomed.msgs;
-    *bytes = s->all.bytes + s->image.added.bytes + s->filling.added.bytes - s->doomed.bytes;
-    *last_seq = s->last_seq;
+    *msgs = s->view.all.msgs + s->commit.image.added.msgs + s->commit.filling.added.msgs -
+            s->view.removing.msgs;
+    *bytes = s->view.all.bytes + s->commit.image.added.bytes + s->commit.filling.added.bytes -
+             s->view.removing.bytes;
+    *last_seq = s->log.last_seq;
 }
 
 uint64_t store_removing(const struct store *s)
 {
-    uint64_t others = s->hidden.msgs + (s->purge.ix != NULL ? s->purge.all.msgs : 0);
+    uint64_t others = s->view.hidden.msgs + (s->purge.ix != NULL ? s->purge.all.msgs : 0);
 
-    return s->doomed.msgs > others ? s->doomed.msgs - others : 0;
+    return s->view.removing.msgs > others ? s->view.removing.msgs - others : 0;
 }
 
 uint64_t store_accepted_flagged(const struct store *s, unsigned flag)
 {
-    return s->all.flagged[flag] + s->image.added.flagged[flag] + s->filling.added.flagged[flag] -
-           s->doomed.flagged[flag];
+    return s->view.all.flagged[flag] + s->commit.image.added.flagged[flag] +
+           s->commit.filling.added.flagged[flag] - s->view.removing.flagged[flag];
 }
 
 void store_lives(const struct store *s, struct store_lives *out)
 {
-    const struct totals *a = &s->all, *i = &s->image.added, *f = &s->filling.added, *d = &s->doomed;
+    const struct totals *a = &s->view.all, *i = &s->commit.image.added,
+                        *f = &s->commit.filling.added, *d = &s->view.removing;
 
     *out = (struct store_lives){.deadlines = a->timed + i->timed + f->timed - d->timed,
                                 .infinite = a->infinite + i->infinite + f->infinite - d->infinite,
@@ -213,12 +216,12 @@ void store_lives(const struct store *s, struct store_lives *out)
 
 uint64_t store_pattern_last_accepted(struct store *s, struct mf_slice pattern)
 {
-    return count_newest(s, s->ix, pattern, accepted);
+    return count_newest(s, s->ix, pattern, view_accepted);
 }
 
 uint64_t store_pattern_last(struct store *s, struct mf_slice pattern)
 {
-    return count_newest(s, seen(s), pattern, visible);
+    return count_newest(s, view_index(s), pattern, view_visible);
 }
 
 void store_accepted_keys(struct store *s, struct mf_slice pattern,
@@ -226,12 +229,12 @@ void store_accepted_keys(struct store *s, struct mf_slice pattern,
 {
     struct keys *keys = index_keys(s->ix);
     struct keys_walk *w = keys_walk_new(keys, pattern);
-    static _Thread_local uint8_t text[KEYS_MAX]; /* visit() does not come here again */
+    static _Thread_local uint8_t text[KEYS_MAX]; /* visit() does not call this function */
     bool walked = w != NULL;
     uint32_t key;
 
     while (w != NULL && (key = keys_walk_next(w)) != KEYS_NONE)
-        if (index_key_count(s->ix, key) > doomed_of(s, key))
+        if (index_key_count(s->ix, key) > removing_of_key(s, key))
             visit(arg, keys_text(keys, key, text));
     for (uint64_t seq = walked ? 0 : store_first_accepted(s); seq != 0;
          seq = store_next_accepted(s, seq + 1)) {
@@ -245,7 +248,7 @@ bool store_flags(const struct store *s, uint64_t seq, uint16_t *flags)
 {
     uint32_t id = index_find(s->ix, seq);
 
-    if (id == INDEX_NONE || !accepted(s, id))
+    if (id == INDEX_NONE || !view_accepted(s, id))
         return false;
     *flags = place_flags(index_place(s->ix, id)) | index_bits(s->ix, id);
     return true;
@@ -264,7 +267,7 @@ uint64_t store_older(const struct store *s, uint64_t seq)
     uint32_t id = index_find(s->ix, seq);
 
     while (id != INDEX_NONE && (id = index_older(s->ix, id)) != INDEX_NONE)
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
@@ -274,14 +277,14 @@ uint64_t store_newer(const struct store *s, uint64_t seq)
     uint32_t id = index_find(s->ix, seq);
 
     while (id != INDEX_NONE && (id = index_newer(s->ix, id)) != INDEX_NONE)
-        if (accepted(s, id))
+        if (view_accepted(s, id))
             return index_seq(s->ix, id);
     return 0;
 }
 
 uint64_t store_length(const struct store *s, uint64_t seq, uint16_t *flags)
 {
-    return store_flags(s, seq, flags) ? entry_bytes_in(s, s->ix, index_find(s->ix, seq)) : 0;
+    return store_flags(s, seq, flags) ? view_entry_bytes_in(s, s->ix, index_find(s->ix, seq)) : 0;
 }
 
 uint64_t store_key_overdue(const struct store *s, struct mf_slice key, uint64_t after)
@@ -292,79 +295,80 @@ uint64_t store_key_overdue(const struct store *s, struct mf_slice key, uint64_t 
     if (k == KEYS_NONE)
         return 0;
     for (uint32_t id = index_key_first(s->ix, k); id != INDEX_NONE; id = index_newer(s->ix, id))
-        if (index_seq(s->ix, id) > after && accepted(s, id) && overdue(s, s->ix, id))
+        if (index_seq(s->ix, id) > after && view_accepted(s, id) && view_overdue(s, s->ix, id))
             return index_seq(s->ix, id);
     return 0;
 }
 
 bool store_deadline(const struct store *s, uint64_t seq, int64_t *deadline_ns)
 {
-    uint32_t id = index_find(seen(s), seq);
+    uint32_t id = index_find(view_index(s), seq);
 
-    if (id == INDEX_NONE || !visible(s, id))
+    if (id == INDEX_NONE || !view_visible(s, id))
         return false;
-    *deadline_ns = index_deadline(seen(s), id);
+    *deadline_ns = index_deadline(view_index(s), id);
     return true;
 }
 
 bool store_facts(const struct store *s, uint64_t seq, struct store_facts *out)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     uint32_t id = index_find(ix, seq), newer;
 
     if (id == INDEX_NONE)
         return false;
     newer = index_newer(ix, id);
-    *out = (struct store_facts){.shown = visible(s, id),
+    *out = (struct store_facts){.shown = view_visible(s, id),
                                 .deadline_ns = index_deadline(ix, id),
                                 .flags = place_flags(index_place(ix, id)) | index_bits(ix, id),
-                                .bytes = entry_bytes_in(s, ix, id),
+                                .bytes = view_entry_bytes_in(s, ix, id),
                                 .newer = newer == INDEX_NONE ? 0 : index_seq(ix, newer)};
     return true;
 }
 
-/* Keys of the index that readers see, all of whose messages are still on their way to disk. */
+/* Number of keys of the readers' index whose messages are all not committed yet. */
 static uint64_t new_keys(const struct store *s)
 {
     if (s->purge.ix == NULL)
-        return s->image.new_keys + s->filling.new_keys;
-    return s->purge.new_keys + (s->image.purge ? 0 : s->image.new_keys);
+        return s->commit.image.new_keys + s->commit.filling.new_keys;
+    return s->purge.new_keys + (s->commit.image.purge ? 0 : s->commit.image.new_keys);
 }
 
 void store_state(struct store *s, struct store_state *out)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     struct totals late, unseen;
     uint64_t dark_keys;
 
     late_sum(s, &late, &dark_keys);
     unseen = late;
-    totals_add(&unseen, ix != s->ix ? s->purge.hidden : s->hidden);
-    *out = (struct store_state){
-        .first_seq = store_next(s, 0),
-        .last_seq = s->committed_seq,
-        .msgs = s->all.msgs - unseen.msgs,
-        .bytes = s->all.bytes - unseen.bytes,
-        .keys = keys_count(index_keys(ix)) - index_hidden_keys(ix) - dark_keys - new_keys(s),
-        .deadlines = s->all.timed - unseen.timed,
-        .infinite = s->all.infinite - unseen.infinite,
-        .pinned = s->all.pinned - unseen.pinned,
-        .overdue = late.timed,
-        .flagged = {s->all.flagged[0] - unseen.flagged[0], s->all.flagged[1] - unseen.flagged[1]},
-        .segments = s->segs.count,
-        .disk_bytes = store_disk_bytes(s)};
+    totals_add(&unseen, ix != s->ix ? s->purge.hidden : s->view.hidden);
+    *out = (struct store_state){.first_seq = store_next(s, 0),
+                                .last_seq = s->log.committed_seq,
+                                .msgs = s->view.all.msgs - unseen.msgs,
+                                .bytes = s->view.all.bytes - unseen.bytes,
+                                .keys = keys_count(index_keys(ix)) - index_hidden_keys(ix) -
+                                        dark_keys - new_keys(s),
+                                .deadlines = s->view.all.timed - unseen.timed,
+                                .infinite = s->view.all.infinite - unseen.infinite,
+                                .pinned = s->view.all.pinned - unseen.pinned,
+                                .overdue = late.timed,
+                                .flagged = {s->view.all.flagged[0] - unseen.flagged[0],
+                                            s->view.all.flagged[1] - unseen.flagged[1]},
+                                .segments = s->segs.count,
+                                .disk_bytes = store_disk_bytes(s)};
     if (out->first_seq == 0)
-        out->first_seq = s->committed_seq + 1;
+        out->first_seq = s->log.committed_seq + 1;
 }
 
 uint64_t store_last_seq(const struct store *s)
 {
-    return s->committed_seq;
+    return s->log.committed_seq;
 }
 
 uint64_t store_disk_bytes(const struct store *s)
 {
-    uint64_t n = s->spare.size + s->ahead.size;
+    uint64_t n = s->spare.size + s->segs.ahead.size;
 
     for (size_t i = 0; i < s->segs.count; i++)
         n += s->segs.at[s->segs.head + i]->size;
@@ -387,7 +391,7 @@ static void each_deadline(void *arg, uint32_t id, int64_t deadline_ns)
 void store_each_deadline(const struct store *s, int64_t to_ns,
                          void (*visit)(void *arg, uint64_t seq, int64_t deadline_ns), void *arg)
 {
-    struct each e = {seen(s), visit, arg};
+    struct each e = {view_index(s), visit, arg};
 
     index_each_deadline(e.ix, to_ns, each_deadline, &e);
 }

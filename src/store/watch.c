@@ -7,30 +7,30 @@ void store_watch(struct store *s,
                  void (*gone)(void *arg, uint64_t first, uint64_t last, struct mf_slice key),
                  void *arg)
 {
-    s->gone = gone;
-    s->gone_arg = arg;
+    s->hooks.gone = gone;
+    s->hooks.gone_arg = arg;
 }
 
 bool store_present(const struct store *s, uint64_t seq)
 {
-    uint32_t id = index_find(seen(s), seq);
+    uint32_t id = index_find(view_index(s), seq);
 
-    return id != INDEX_NONE && present(s, id);
+    return id != INDEX_NONE && view_present(s, id);
 }
 
 bool store_newest_upto(const struct store *s, uint64_t seq, uint64_t last, uint64_t *older)
 {
-    const struct index *ix = seen(s);
+    const struct index *ix = view_index(s);
     uint32_t id = index_find(ix, seq), at = id;
 
     *older = 0;
     if (id == INDEX_NONE || seq > last)
         return false;
     while ((at = index_newer(ix, at)) != INDEX_NONE && index_seq(ix, at) <= last)
-        if (present(s, at))
+        if (view_present(s, at))
             return false;
     for (at = index_older(ix, id); at != INDEX_NONE && *older == 0; at = index_older(ix, at))
-        if (present(s, at))
+        if (view_present(s, at))
             *older = index_seq(ix, at);
     return true;
 }
@@ -38,17 +38,17 @@ bool store_newest_upto(const struct store *s, uint64_t seq, uint64_t last, uint6
 struct mf_slice store_key_at(const struct store *s, uint64_t seq)
 {
     static _Thread_local uint8_t text[KEYS_MAX];
-    uint32_t id = index_find(seen(s), seq);
+    uint32_t id = index_find(view_index(s), seq);
 
-    if (id == INDEX_NONE || !present(s, id))
+    if (id == INDEX_NONE || !view_present(s, id))
         return MF_SLICE_NONE;
     lend_unmark(text, sizeof text);
-    struct mf_slice key = keys_text(index_keys(seen(s)), index_key(seen(s), id), text);
+    struct mf_slice key = keys_text(index_keys(view_index(s)), index_key(view_index(s), id), text);
     lend_mark(key.ptr, key.len);
     return key;
 }
 
-void watch_tell(struct store *s, const struct index *ix, uint32_t id)
+void watch_notify(struct store *s, const struct index *ix, uint32_t id)
 {
     static _Thread_local uint8_t text[KEYS_MAX];
     uint64_t seq = index_seq(ix, id);
@@ -56,5 +56,5 @@ void watch_tell(struct store *s, const struct index *ix, uint32_t id)
     lend_unmark(text, sizeof text);
     struct mf_slice key = keys_text(index_keys(ix), index_key(ix, id), text);
     lend_mark(key.ptr, key.len);
-    s->gone(s->gone_arg, seq, seq, key);
+    s->hooks.gone(s->hooks.gone_arg, seq, seq, key);
 }

@@ -9,7 +9,7 @@
 static uint32_t bucket_grow(struct wheel *w, uint32_t b)
 {
     struct bucket *k = &w->bucket[b];
-    uint32_t no = pool_take(&w->pool);
+    uint32_t no = wheel_pool_take(&w->pool);
     struct chunk *c;
 
     if (no == NONE)
@@ -67,7 +67,7 @@ static inline int bucket_put(struct wheel *w, uint32_t b, uint32_t id, int64_t d
     return 0;
 }
 
-/* The bucket's last entry takes the place of the one that leaves. */
+/* The bucket's last entry replaces the one that leaves. */
 static void bucket_remove(struct wheel *w, uint32_t no, uint32_t slot)
 {
     struct chunk *c = chunk_at(w, no);
@@ -81,9 +81,9 @@ static void bucket_remove(struct wheel *w, uint32_t no, uint32_t slot)
         ref_set(w, c->id[slot], no, slot);
     }
     if (last == 0) {
-        scan_chunk_goes(w, last_no);
+        wheel_scan_chunk_freed(w, last_no);
         bucket_unlink(w, last_no);
-        pool_give(&w->pool, last_no);
+        wheel_pool_give(&w->pool, last_no);
     }
 }
 
@@ -92,7 +92,7 @@ static inline int put(struct wheel *w, uint32_t id, int64_t deadline)
 {
     int64_t tick = deadline >> TICK_BITS;
 
-    return tick <= w->tick ? due_add(w, id, deadline)
+    return tick <= w->tick ? wheel_due_add(w, id, deadline)
                            : bucket_put(w, bucket_of(w, tick), id, deadline);
 }
 
@@ -132,7 +132,7 @@ void wheel_free(struct wheel *w)
     if (w == NULL)
         return;
     wheel_scans_stop(w);
-    pool_free(&w->pool);
+    wheel_pool_free(&w->pool);
     free(w->heap);
     free(w);
 }
@@ -160,7 +160,7 @@ void wheel_del(struct wheel *w, uint32_t id)
     *ref = WHEEL_NONE;
     w->count--;
     if (chunk_at(w, no)->bucket == BUCKET_DUE)
-        due_del(w, no, slot);
+        wheel_due_del(w, no, slot);
     else
         bucket_remove(w, no, slot);
     if (MF_UNLIKELY(w->pool.owed > 0))
@@ -203,11 +203,11 @@ static bool take_chunk(struct wheel *w, uint32_t b)
 {
     uint32_t no = w->bucket[b].first;
 
-    if (!due_reserve(w))
+    if (!wheel_due_reserve(w))
         return false;
     prefetch_refs(w, chunk_at(w, no));
     bucket_unlink(w, no);
-    due_take(w, no);
+    wheel_due_take(w, no);
     return true;
 }
 
@@ -232,7 +232,7 @@ static const struct chunk *look_ahead(const struct wheel *w, const struct chunk 
 }
 
 /* Moves the entries of the oldest chunk of the bucket being drained to where they belong.  When
- * memory runs out, those already moved are taken out and the rest stays. */
+ * memory runs out, entries already moved are removed from it and the rest stays. */
 static bool drain_chunk(struct wheel *w)
 {
     uint32_t no = w->bucket[w->drain].first, i;
@@ -251,7 +251,7 @@ static bool drain_chunk(struct wheel *w)
     w->moves += i;
     if (i == c->count) {
         bucket_unlink(w, no);
-        pool_give(&w->pool, no);
+        wheel_pool_give(&w->pool, no);
         return true;
     }
     while (i > 0) /* downwards: what fills a gap is never one that was moved */
@@ -259,7 +259,7 @@ static bool drain_chunk(struct wheel *w)
     return false;
 }
 
-/* The bucket to go on with on the way to the tick `target`; NONE: arrived. */
+/* The next bucket to drain before the tick `target`; NONE: complete. */
 static uint32_t work_left(struct wheel *w, int64_t target)
 {
     uint32_t b;
@@ -274,7 +274,7 @@ static uint32_t work_left(struct wheel *w, int64_t target)
 /* The oldest chunk of b, a bucket given by work_left(); false: out of memory. */
 static bool work(struct wheel *w, uint32_t b, int64_t target)
 {
-    scan_bucket_goes(w, b);
+    wheel_scan_bucket_freed(w, b);
     if (b != w->drain && bucket_end(w, b) > target) {
         /* All lower levels are empty by now: the wheel may stand in the middle of b. */
         w->tick = target;
@@ -302,7 +302,7 @@ bool wheel_advance(struct wheel *w, int64_t now_ns, size_t budget)
         spent += w->moves - before > entries ? w->moves - before : entries;
     }
     w->tick = target;
-    due_settle(w);
+    wheel_due_settle(w);
     if (w->pool.owed > 0)
         wheel_tidy(w, spent < budget ? budget - spent : 0);
     w->settled = true;
@@ -313,26 +313,11 @@ uint32_t wheel_peek(struct wheel *w, int64_t *deadline_ns)
 {
     if (!w->settled)
         return WHEEL_NONE;
-    due_settle(w);
+    wheel_due_settle(w);
     if (w->heap_n == 0 || w->heap[0].deadline > w->now)
         return WHEEL_NONE;
     *deadline_ns = w->heap[0].deadline;
     return w->heap[0].id;
-}
-
-uint32_t wheel_pop(struct wheel *w, int64_t *deadline_ns)
-{
-    uint32_t id = wheel_peek(w, deadline_ns), no;
-
-    if (id == WHEEL_NONE)
-        return WHEEL_NONE;
-    no = w->heap[0].chunk;
-    *ref_of(w, id) = WHEEL_NONE;
-    w->count--;
-    due_del(w, no, chunk_at(w, no)->head);
-    if (MF_UNLIKELY(w->pool.owed > 0))
-        wheel_tidy(w, 0);
-    return id;
 }
 
 int64_t wheel_next(const struct wheel *w)
@@ -365,7 +350,7 @@ size_t wheel_due_count(const struct wheel *w)
 
 size_t wheel_memory(const struct wheel *w)
 {
-    return sizeof *w + pool_memory(&w->pool) + w->heap_cap * sizeof *w->heap;
+    return sizeof *w + wheel_pool_memory(&w->pool) + w->heap_cap * sizeof *w->heap;
 }
 
 void wheel_each_due(const struct wheel *w, int64_t after_ns, int64_t to_ns,

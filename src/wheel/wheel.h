@@ -1,15 +1,16 @@
 /* wheel.h: hierarchical timer wheel over small numbers (ids), to the nanosecond.
  *
- * The owner numbers its things (id) and keeps one word per thing, its *ref*; the wheel keeps, for
- * each id that has a deadline, 12 bytes in a chunk.  Nothing is stored for "never".  add, del and
- * fire are O(1) (amortised over at most WHEEL_LEVELS moves); next is O(1); nothing is ever scanned.
+ * The owner numbers its objects (id) and keeps one word per object, its *ref*.  The wheel keeps
+ * 12 bytes in a chunk for each id that has a deadline, and nothing for an id without one. add,
+ * del and fire are O(1) (amortised over at most WHEEL_LEVELS moves); next is O(1); no call scans
+ * all entries.
  *
- * Order: wheel_pop() gives (deadline, order(id)) ascending, exactly, never before the deadline.
- * Bounded: wheel_advance() does at most `budget` moves and tells whether it came to the end, so
- * that a million timers due at once never stop the caller for long.
+ * Order: wheel_peek() returns (deadline, order(id)) ascending, exactly, never before the deadline.
+ * Bounded: wheel_advance() does at most `budget` moves and says whether it is complete, so that a
+ * million timers due at once never stop the caller for long.
  *
- * Time is what the caller says.  A `now` smaller than one seen before counts as that one: what was
- * due stays due. */
+ * Time is a parameter.  A `now` smaller than an earlier one counts as the earlier one: due
+ * entries stay due. */
 #ifndef MAYFLY_WHEEL_H
 #define MAYFLY_WHEEL_H
 
@@ -19,9 +20,9 @@
 
 struct wheel;
 
-/* Where the owner keeps the refs: ref of id = *(uint32_t *)(page[id >> bits] + at + (id & mask) *
- * stride).  bits <= 31; ids are less than WHEEL_NONE.  The owner may replace `page` (growing it) at
- * any time with wheel_pages(). */
+/* Location of the refs: ref of id = *(uint32_t *)(page[id >> bits] + at + (id & mask) * stride).
+ * bits <= 31; ids are less than WHEEL_NONE.  The owner may replace `page` (growing it) at any
+ * time with wheel_pages(). */
 struct wheel_pages {
     uint8_t *const *page;
     unsigned bits;
@@ -38,70 +39,69 @@ struct wheel *wheel_new(const struct wheel_owner *o, int64_t now_ns); /* NULL: o
 void wheel_free(struct wheel *w);                                     /* touches no ref */
 void wheel_pages(struct wheel *w, uint8_t *const *page);
 
-/* deadline_ns >= 0, may lie in the past: then it is due at once.  The id's ref must be WHEEL_NONE;
- * it is set.  MF_NOMEM leaves all as it was. */
+/* deadline_ns >= 0; a past deadline is due at once.  The id's ref must be WHEEL_NONE; this call
+ * sets it.  MF_NOMEM: nothing changed. */
 MF_MUSTCHECK int wheel_add(struct wheel *w, uint32_t id, int64_t deadline_ns);
-/* Sets the ref to WHEEL_NONE.  Harmless when it is that already. */
+/* Sets the ref to WHEEL_NONE.  Does nothing if it is WHEEL_NONE already. */
 void wheel_del(struct wheel *w, uint32_t id);
 /* The id is in the wheel. */
 int64_t wheel_deadline(const struct wheel *w, uint32_t id);
-/* The owner moves a thing to another number: the entry follows.  `to` has no entry; nor has `from`
- * afterwards.  Harmless when `from` has none. */
+/* The owner renumbers an object: its entry follows.  `to` must have no entry; `from` has none
+ * afterwards.  Does nothing if `from` has none. */
 void wheel_renumber(struct wheel *w, uint32_t from, uint32_t to);
 
-/* Brings everything due by now_ns to where wheel_pop() finds it, in at most about `budget` moves.
- * true: all of it is there.  false: call again (out of memory also gives false; nothing is lost).
- */
+/* Makes all entries due by now_ns available to wheel_peek(), in at most about `budget` moves.
+ * True: complete.  False: call again (also when out of memory; nothing is lost). */
 bool wheel_advance(struct wheel *w, int64_t now_ns, size_t budget);
-/* The first due id, in order; it leaves the wheel (ref WHEEL_NONE).  WHEEL_NONE when nothing is due
- * or the last wheel_advance() gave false.  *deadline_ns is the entry's. */
-uint32_t wheel_pop(struct wheel *w, int64_t *deadline_ns);
-/* The same without taking it. */
+/* The first due id, in order; it stays in the wheel until wheel_del().  WHEEL_NONE if nothing is
+ * due or the last wheel_advance() returned false.  *deadline_ns is the entry's. */
 uint32_t wheel_peek(struct wheel *w, int64_t *deadline_ns);
 
-/* Never later than the earliest deadline, at most WHEEL_TICK_NS before it once wheel_advance() has
- * been there; INT64_MAX when empty.  O(1). */
+/* A time not later than the earliest deadline, and at most WHEEL_TICK_NS before it once
+ * wheel_advance() has reached it; INT64_MAX when empty.  O(1). */
 #define WHEEL_TICK_NS (1 << 20)
 int64_t wheel_next(const struct wheel *w);
 size_t wheel_count(const struct wheel *w);     /* entries, the due ones included */
-size_t wheel_due_count(const struct wheel *w); /* those that came due and were not popped; may hold
+size_t wheel_due_count(const struct wheel *w); /* entries that are due and not deleted; may include
                                                   some that are due within the current tick */
 size_t wheel_memory(const struct wheel *w);    /* bytes held */
 /* The deadlines of all entries with deadline < to_ns, in no order, to visit(); O(entries seen). For
  * forecasts. */
 void wheel_each(const struct wheel *w, int64_t to_ns,
                 void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
-/* Those with deadlines in (after_ns, to_ns] when wheel_advance() came to its end at to_ns.  O(runs
- * of up to 63 entries that are due, and the entries of runs that end after after_ns). */
+/* Visits entries with deadlines in (after_ns, to_ns], after wheel_advance() was complete at
+ * to_ns.  O(runs of up to 63 entries that are due, and the entries of runs that end after
+ * after_ns). */
 void wheel_each_due(const struct wheel *w, int64_t after_ns, int64_t to_ns,
                     void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
 
-/* Entries with deadlines in [from_ns, to_ns), slot by slot in the order of time, in pieces of about
- * `budget` entries, while the wheel goes on working.  Within a slot there is no order.  Cost: the
- * entries of the slots touched and nothing else; a slot is as long as it is far away (1 ms; 268 ms,
- * 69 s, 5 h, 52 days from as much ahead on).  First the wheel is brought to its own present, if
- * that is left to do.  Entries that are added, deleted or moved meanwhile may be visited or not;
- * one whose neighbour left may be visited twice. */
+/* Entries with deadlines in [from_ns, to_ns), slot by slot in the order of time, in pieces of
+ * about `budget` entries, while the wheel keeps working.  Within a slot there is no order.  Cost:
+ * the entries of the slots touched and nothing else; a slot is as long as it is far away (1 ms;
+ * 268 ms, 69 s, 5 h, 52 days from as much ahead on).  First wheel_advance() is completed for the
+ * present, if it is not.  Entries that are added, deleted or moved meanwhile may be visited or
+ * not; one whose neighbour left may be visited twice. */
 struct wheel_scan {
-    struct wheel *wheel;    /* NULL: it is gone, and nothing is left to visit */
+    struct wheel *wheel;    /* NULL: the wheel was freed, and nothing is left to visit */
     int64_t from_ns, to_ns; /* all before from_ns was visited */
-    uint64_t steps;         /* entries looked at so far */
+    uint64_t steps;         /* entries visited so far */
     int64_t end_ns;         /* of the slot it is in, for visit() */
-    uint32_t bucket, chunk; /* of the slot it is in: this chunk and older ones are to come */
+    uint32_t bucket, chunk; /* of the current slot: this chunk and older ones are not visited yet */
     struct mf_list node;
 };
 enum wheel_scanned {
     WHEEL_SCAN_MORE, /* the budget is spent */
     WHEEL_SCAN_SLOT, /* all before from_ns was visited, which moved on */
-    WHEEL_SCAN_BACK, /* what was visited at or after from_ns will be again: its slot came near */
+    WHEEL_SCAN_BACK, /* entries visited at or after from_ns will be visited again: their slot was
+                        split */
     WHEEL_SCAN_END,
 };
 void wheel_scan_begin(struct wheel *w, struct wheel_scan *s, int64_t from_ns, int64_t to_ns);
 enum wheel_scanned wheel_scan_step(struct wheel_scan *s, size_t budget,
                                    void (*visit)(void *arg, uint32_t id, int64_t deadline_ns),
                                    void *arg);
-void wheel_scan_end(struct wheel_scan *s); /* at any time; harmless twice */
-void wheel_scans_stop(struct wheel *w);    /* all of them have nothing left to visit */
+void wheel_scan_end(struct wheel_scan *s); /* at any time; twice is allowed */
+void wheel_scans_stop(struct wheel *w);    /* all scans have nothing left to visit */
 
 /* Walks everything and aborts with a message if an invariant is broken; for tests. */
 void wheel_check(const struct wheel *w);

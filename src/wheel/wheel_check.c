@@ -1,4 +1,4 @@
-/* check.c: the wheel's invariants, as code. */
+/* wheel_check.c: the wheel's invariants, as code. */
 #include "wheel/wheel_impl.h"
 
 #include <stdio.h>

@@ -1,8 +1,10 @@
-/* due.c: the entries whose tick has come: sorted runs of at most 63, and a heap over their heads.
+/* wheel_due.c: the entries whose tick has come: sorted runs of at most 63, and a heap over their
+ * heads.
  *
- * A run is the very chunk that lay in the bucket, sorted in place, so a million entries due at once
- * cost no sort in one piece and no memory.  Entries that come singly (added late, or met while
- * draining) gather in the *open* run, which is sorted again when somebody asks for the first. */
+ * A run is the same chunk that lay in the bucket, sorted in place, so a million entries due at
+ * once cost no sort in one piece and no memory.  Single entries (added late, or met while
+ * draining) are collected in the *open* run, which is sorted again when the first entry is
+ * requested. */
 #include "wheel/wheel_impl.h"
 
 #include <stdlib.h>
@@ -89,7 +91,7 @@ static void heap_remove(struct wheel *w, uint32_t i)
     }
 }
 
-bool due_reserve(struct wheel *w)
+bool wheel_due_reserve(struct wheel *w)
 {
     uint32_t cap = w->heap_cap == 0 ? HEAP_MIN : w->heap_cap * 2;
     struct key *larger;
@@ -164,7 +166,7 @@ static void open_sort(struct wheel *w)
     sift(w, w->pool.place[w->open], key_at(c, w->open, c->head));
 }
 
-void due_settle(struct wheel *w)
+void wheel_due_settle(struct wheel *w)
 {
     if (w->dirty)
         open_sort(w);
@@ -179,7 +181,7 @@ static void run_begin(struct wheel *w, uint32_t no)
     if (c->count == CHUNK_ITEMS)
         return;
     if (w->open == NONE || chunk_at(w, w->open)->count > c->count) {
-        due_settle(w);
+        wheel_due_settle(w);
         w->open = no;
     }
 }
@@ -206,7 +208,7 @@ static void open_append(struct wheel *w, uint32_t id, int64_t deadline)
         w->open_min = deadline;
 }
 
-int due_add(struct wheel *w, uint32_t id, int64_t deadline)
+int wheel_due_add(struct wheel *w, uint32_t id, int64_t deadline)
 {
     struct chunk *c;
     uint32_t no;
@@ -215,7 +217,7 @@ int due_add(struct wheel *w, uint32_t id, int64_t deadline)
         open_append(w, id, deadline);
         return 0;
     }
-    if (!due_reserve(w) || (no = pool_take(&w->pool)) == NONE)
+    if (!wheel_due_reserve(w) || (no = wheel_pool_take(&w->pool)) == NONE)
         return MF_NOMEM;
     c = chunk_at(w, no);
     c->bucket = BUCKET_DUE;
@@ -230,18 +232,18 @@ int due_add(struct wheel *w, uint32_t id, int64_t deadline)
     return 0;
 }
 
-void due_take(struct wheel *w, uint32_t no)
+void wheel_due_take(struct wheel *w, uint32_t no)
 {
     struct chunk *c = chunk_at(w, no);
 
-    /* Small ones join the open run, so that a caller who advances without popping does not pile up
+    /* Small ones join the open run, so that a caller who advances without deleting does not pile up
      * nearly empty chunks. */
     if (w->open != NONE && c->count <= CHUNK_ITEMS / 2 &&
         chunk_at(w, w->open)->count + c->count <= CHUNK_ITEMS) {
         for (uint32_t i = 0; i < c->count; i++)
             open_append(w, c->id[i], c->deadline[i]);
         w->moves += c->count;
-        pool_give(&w->pool, no);
+        wheel_pool_give(&w->pool, no);
         return;
     }
     c->bucket = BUCKET_DUE;
@@ -252,7 +254,7 @@ void due_take(struct wheel *w, uint32_t no)
     run_begin(w, no);
 }
 
-void due_del(struct wheel *w, uint32_t no, uint32_t slot)
+void wheel_due_del(struct wheel *w, uint32_t no, uint32_t slot)
 {
     struct chunk *c = chunk_at(w, no);
 
@@ -264,7 +266,7 @@ void due_del(struct wheel *w, uint32_t no, uint32_t slot)
             w->open = NONE;
             w->dirty = false;
         }
-        pool_give(&w->pool, no);
+        wheel_pool_give(&w->pool, no);
         return;
     }
     while (c->id[c->count - 1] == NONE)
@@ -272,7 +274,7 @@ void due_del(struct wheel *w, uint32_t no, uint32_t slot)
     if (slot != c->head)
         return;
     if (w->dirty && w->open == no) {
-        open_sort(w); /* now: the heap must not ask for the order of an id that is gone */
+        open_sort(w); /* now: the heap must not ask for the order of a removed id */
         return;
     }
     while (c->id[c->head] == NONE)
@@ -280,8 +282,8 @@ void due_del(struct wheel *w, uint32_t no, uint32_t slot)
     if (c->head + 8u < c->count && c->id[c->head + 8] != NONE)
         __builtin_prefetch(ref_of(w, c->id[c->head + 8]), 1);
     sift_down(w, w->pool.place[no], key_at(c, no, c->head));
-    /* One of these is the next but one to be popped.  Runs that interleave are used up evenly, so
-     * its head is likely near this one's; without this half the time goes into waiting for it. */
+    /* One of these is the next but one to be deleted.  Runs that interleave are used up evenly, so
+     * its head is likely near this one's; without this half the time is spent waiting for it. */
     for (uint32_t i = 1; i <= ARITY && i < w->heap_n; i++) {
         const struct chunk *next = chunk_at(w, w->heap[i].chunk);
         __builtin_prefetch(next);

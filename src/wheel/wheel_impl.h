@@ -1,21 +1,21 @@
-/* wheel_int.h: the insides of the wheel, shared by the files of this folder.
+/* wheel_impl.h: the insides of the wheel, shared by the files of this folder.
  *
  * A *tick* is deadline >> TICK_BITS, read as DIGITS base-256 digits.  Three places hold entries:
  *
- *   buckets  For an entry with tick > w->tick: L is the highest digit in which the two differ, and
- *            the entry lies in bucket (L, digit L of its tick), which is then larger than digit L
- * of w->tick.  So nothing wraps, and the first bucket of the lowest occupied level holds the
- *            earliest entries.
- *   drain    At most one bucket whose range holds w->tick itself: its entries are on their way
- * down, chunk by chunk, and nothing new can come to lie in it. due      All entries with tick <=
- * w->tick, in *runs*: chunks sorted by (deadline, order), and a 4-ary heap over the runs' first
- * entries.
+ *   buckets  For an entry with tick > w->tick: L is the highest digit in which the two differ.
+ *            The entry lies in bucket (L, digit L of its tick), and that digit is larger than
+ *            digit L of w->tick.  So nothing wraps, and the first bucket of the lowest occupied
+ *            level holds the earliest entries.
+ *   drain    At most one bucket whose range holds w->tick itself: its entries are moved down,
+ *            chunk by chunk, and no new entry is added to it.
+ *   due      All entries with tick <= w->tick, in *runs*: chunks sorted by (deadline, order),
+ *            and a 4-ary heap over the runs' first entries.
  *
- * A bucket is a list of chunks from the oldest to the newest; only the newest is partly filled.  It
- * keeps the order of arrival, so that equal deadlines added in order need no sorting when due.
+ * A bucket is a list of chunks from the oldest to the newest; only the newest is partly filled.
+ * It keeps the order of arrival, so that equal deadlines added in order need no sorting when due.
  * An entry's ref is chunk number << 6 | slot; slot 63 does not exist, so no ref is WHEEL_NONE. */
-#ifndef MAYFLY_TTL_WHEEL_INT_H
-#define MAYFLY_TTL_WHEEL_INT_H
+#ifndef MAYFLY_WHEEL_IMPL_H
+#define MAYFLY_WHEEL_IMPL_H
 
 #include "wheel/wheel.h"
 
@@ -43,8 +43,8 @@ struct chunk {
     int64_t deadline[CHUNK_ITEMS];
 };
 
-/* Chunks come in pages of PAGE_CHUNKS from the system and go back by pages.  The lowest free number
- * is given first, so that the high pages empty themselves. */
+/* Chunks are mapped and unmapped in pages of PAGE_CHUNKS.  The lowest free number is used first,
+ * so that the high pages become empty. */
 struct pool {
     struct chunk **mem; /* [cap] NULL: not mapped */
     uint64_t *free;     /* [cap] bit <=> chunk is free */
@@ -57,11 +57,11 @@ struct pool {
     uint32_t high;      /* no page of mapped[] after this word */
     uint32_t pages, used;
     uint32_t asides;
-    uint8_t *aside[ASIDE_MAX]; /* pages about to go back to the system */
+    uint8_t *aside[ASIDE_MAX]; /* empty pages that will be unmapped */
     uint32_t owed; /* chunks freed since, each of which pays for moving one (wheel_tidy) */
 };
 
-/* What due entries are compared by; order is asked for only when deadlines are equal. */
+/* Sort key of due entries; order() is called only when deadlines are equal. */
 struct key {
     int64_t deadline;
     uint64_t order;
@@ -77,10 +77,10 @@ struct wheel {
     struct wheel_owner o;
     uint32_t id_mask;
     int64_t now, tick; /* tick == now >> TICK_BITS when settled, else maybe less */
-    bool settled;      /* the last wheel_advance() came to its end */
+    bool settled;      /* the last wheel_advance() was complete */
     bool dirty;        /* the open run is unsorted */
     uint32_t drain;    /* the bucket being drained, or NONE */
-    uint32_t open;     /* the run that takes single entries, or NONE */
+    uint32_t open;     /* the run for single entries, or NONE */
     int64_t open_min;  /* no entry of a dirty open run is due before */
     struct key *heap;  /* one per run; `chunk` is the run, the rest its first entry */
     uint32_t heap_n, heap_cap;
@@ -125,17 +125,16 @@ static inline int64_t bucket_end(const struct wheel *w, uint32_t b) /* its last 
     return bucket_start(w, b) + ((int64_t)1 << (8 * (b / SLOTS))) - 1;
 }
 
-/* pool.c: O(1), but for one word looked at per 4,096 chunks. */
-uint32_t pool_take(struct pool *p); /* NONE: out of memory */
-void pool_give(struct pool *p, uint32_t no);
-void pool_unmap(struct pool *p, uint32_t page); /* a page all of whose chunks are free */
-void pool_free(struct pool *p);
-size_t pool_memory(const struct pool *p);
+/* wheel_pool.c: O(1), plus one word read per 4,096 chunks. */
+uint32_t wheel_pool_take(struct pool *p); /* NONE: out of memory */
+void wheel_pool_give(struct pool *p, uint32_t no);
+void wheel_pool_unmap(struct pool *p, uint32_t page); /* a page all of whose chunks are free */
+void wheel_pool_free(struct pool *p);
+size_t wheel_pool_memory(const struct pool *p);
 
-/* tidy.c: while more than a third of the chunks held are free, moves chunks from the last page to
- * the first free places, one for each chunk freed: memory stays within 1.5 times the need, and each
- * entry pays less than one move in its life for that.  At most `moves` entries are touched (or one
- * chunk). */
+/* wheel_tidy.c: while more than a third of the chunks held are free, moves chunks from the last
+ * page to the first free places, one for each chunk freed.  Memory stays within 1.5 times the
+ * need, at less than one move per entry.  At most `moves` entries are touched (or one chunk). */
 void wheel_tidy(struct wheel *w, size_t moves);
 static inline bool wheel_sparse(const struct wheel *w)
 {
@@ -144,20 +143,21 @@ static inline bool wheel_sparse(const struct wheel *w)
     return held - w->pool.used > w->pool.used / 2 + 2 * PAGE_CHUNKS;
 }
 
-/* scan.c: a bucket is about to be taken apart; its newest chunk goes, empty; a chunk was moved. */
-void scan_bucket_goes(struct wheel *w, uint32_t b);
-void scan_chunk_goes(struct wheel *w, uint32_t no);
-void scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to);
+/* wheel_scan.c: called before a bucket is split, before its newest chunk is freed, and after a
+ * chunk was moved. */
+void wheel_scan_bucket_freed(struct wheel *w, uint32_t b);
+void wheel_scan_chunk_freed(struct wheel *w, uint32_t no);
+void wheel_scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to);
 
-/* due.c */
-MF_MUSTCHECK int due_add(struct wheel *w, uint32_t id, int64_t deadline);
+/* wheel_due.c */
+MF_MUSTCHECK int wheel_due_add(struct wheel *w, uint32_t id, int64_t deadline);
 /* Room in the heap for one more run; false: out of memory. */
-MF_MUSTCHECK bool due_reserve(struct wheel *w);
-/* The chunk, already out of its bucket, becomes part of the due; due_reserve() came before. */
-void due_take(struct wheel *w, uint32_t no);
-/* The entry leaves; its ref is the caller's business. */
-void due_del(struct wheel *w, uint32_t no, uint32_t slot);
+MF_MUSTCHECK bool wheel_due_reserve(struct wheel *w);
+/* The chunk, already out of its bucket, becomes a run; wheel_due_reserve() must have succeeded. */
+void wheel_due_take(struct wheel *w, uint32_t no);
+/* Removes the entry; the caller updates its ref. */
+void wheel_due_del(struct wheel *w, uint32_t no, uint32_t slot);
 /* Sorts the open run if need be: afterwards heap[0] is the first of all. */
-void due_settle(struct wheel *w);
+void wheel_due_settle(struct wheel *w);
 
 #endif

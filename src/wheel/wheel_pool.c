@@ -1,7 +1,7 @@
-/* pool.c: the wheel's chunks, in pages that come from the system and go back to it.
+/* wheel_pool.c: the wheel's chunks, in pages that are mapped from the system and unmapped.
  *
- * Giving memory back stops all threads for a moment, so empty pages are put aside until some are
- * there; neighbours go in one call. */
+ * Unmapping stops all threads for a moment, so empty pages are collected first; neighbours are
+ * unmapped in one call. */
 #include "wheel/wheel_impl.h"
 
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static int by_address(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Those that the kernel does not take, since its table of mappings is full, stay aside. */
+/* Pages that munmap() refuses, since the table of mappings is full, stay aside. */
 static void asides_give(struct pool *p)
 {
     uint32_t n = p->asides, run = 1;
@@ -111,7 +111,7 @@ static void asides_give(struct pool *p)
     }
 }
 
-void pool_unmap(struct pool *p, uint32_t page)
+void wheel_pool_unmap(struct pool *p, uint32_t page)
 {
     if (p->asides == ASIDE_MAX)
         asides_give(p);
@@ -127,7 +127,7 @@ void pool_unmap(struct pool *p, uint32_t page)
         asides_give(p);
 }
 
-uint32_t pool_take(struct pool *p)
+uint32_t wheel_pool_take(struct pool *p)
 {
     uint32_t page, bit;
 
@@ -146,7 +146,7 @@ uint32_t pool_take(struct pool *p)
 
 /* A page's worth of free chunks is always kept, so that a load that swings around a page's edge
  * does not map and unmap all the time. */
-void pool_give(struct pool *p, uint32_t no)
+void wheel_pool_give(struct pool *p, uint32_t no)
 {
     uint32_t page = no / PAGE_CHUNKS;
 
@@ -157,10 +157,10 @@ void pool_give(struct pool *p, uint32_t no)
     p->used--;
     p->owed++;
     if (p->free[page] == UINT64_MAX && p->pages * PAGE_CHUNKS - p->used >= 2 * PAGE_CHUNKS)
-        pool_unmap(p, page);
+        wheel_pool_unmap(p, page);
 }
 
-void pool_free(struct pool *p)
+void wheel_pool_free(struct pool *p)
 {
     for (uint32_t i = 0; i < p->cap; i++)
         if (p->mem[i] != NULL)
@@ -170,7 +170,7 @@ void pool_free(struct pool *p)
     free(p->mem);
 }
 
-size_t pool_memory(const struct pool *p)
+size_t wheel_pool_memory(const struct pool *p)
 {
     return (p->pages + p->asides) * PAGE_BYTES + table_bytes(p->cap);
 }

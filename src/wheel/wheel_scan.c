@@ -1,13 +1,14 @@
-/* scan.c: looking ahead: the entries of the wheel, slot by slot, in pieces.
+/* wheel_scan.c: scans ahead over the entries of the wheel, slot by slot, in pieces.
  *
- * Happy path: the due entries of the present tick in one go; then the buckets in the order of time,
- * each from its newest chunk to its oldest: what leaves a bucket is replaced by its newest entry,
- * which was visited by then, so nothing is missed.  The wheel tells of chunks that go or move.
- * Otherwise: a bucket whose time comes is taken apart.  A scan that is in it begins again where the
- * slot began: the entries lie in shorter slots now, so this happens at most once a level. */
+ * Happy path: the due entries of the present tick in one go; then the buckets in the order of
+ * time, each from its newest chunk to its oldest.  An entry that leaves a bucket is replaced by
+ * the bucket's newest entry, which was visited by then, so nothing is missed.  The wheel notifies
+ * scans of chunks that are freed or moved.
+ * Otherwise: a bucket whose time comes is split into shorter slots.  A scan in that bucket starts
+ * the slot again; this happens at most once a level. */
 #include "wheel/wheel_impl.h"
 
-#define BACK (NONE - 1) /* wheel_scan.bucket: it was taken apart */
+#define BACK (NONE - 1) /* wheel_scan.bucket: it was split */
 
 void wheel_scan_begin(struct wheel *w, struct wheel_scan *s, int64_t from_ns, int64_t to_ns)
 {
@@ -34,7 +35,7 @@ void wheel_scans_stop(struct wheel *w)
 
 /* --- what the wheel tells --------------------------------------------------------------------- */
 
-void scan_bucket_goes(struct wheel *w, uint32_t b)
+void wheel_scan_bucket_freed(struct wheel *w, uint32_t b)
 {
     struct mf_list *n;
 
@@ -46,7 +47,7 @@ void scan_bucket_goes(struct wheel *w, uint32_t b)
     }
 }
 
-void scan_chunk_goes(struct wheel *w, uint32_t no)
+void wheel_scan_chunk_freed(struct wheel *w, uint32_t no)
 {
     struct mf_list *n;
 
@@ -58,7 +59,7 @@ void scan_chunk_goes(struct wheel *w, uint32_t no)
     }
 }
 
-void scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to)
+void wheel_scan_chunk_moved(struct wheel *w, uint32_t from, uint32_t to)
 {
     struct mf_list *n;
 
@@ -77,7 +78,7 @@ static int64_t tick_ns(int64_t tick) /* its first moment, or the last of all */
     return tick > INT64_MAX >> TICK_BITS ? INT64_MAX : tick << TICK_BITS;
 }
 
-/* What is due within the present tick: a look at each run, usually one. */
+/* Entries that are due within the present tick: visits each run, usually one. */
 static void scan_due(struct wheel_scan *s, void (*visit)(void *arg, uint32_t id, int64_t deadline),
                      void *arg)
 {
@@ -109,7 +110,7 @@ static uint32_t first_set(const uint64_t bits[SLOTS / 64], uint32_t from)
     return NONE;
 }
 
-/* The first bucket in time that ends at or after this tick; NONE: there is none. */
+/* The first bucket in time that ends at or after this tick; NONE: none. */
 static uint32_t bucket_after(const struct wheel *w, int64_t tick)
 {
     for (uint32_t l = 0; l < LEVELS; l++) {
@@ -144,7 +145,7 @@ static enum wheel_scanned slot_done(struct wheel_scan *s)
     return s->from_ns >= s->to_ns ? WHEEL_SCAN_END : WHEEL_SCAN_SLOT;
 }
 
-/* The next slot; false: there is none before to_ns. */
+/* The next slot; false: none before to_ns. */
 static bool slot_begin(struct wheel_scan *s)
 {
     struct wheel *w = s->wheel;

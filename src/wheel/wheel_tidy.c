@@ -1,4 +1,4 @@
-/* tidy.c: closes the gaps among the wheel's chunks, so that whole pages can go back. */
+/* wheel_tidy.c: closes the gaps among the wheel's chunks, so that whole pages can be unmapped. */
 #include "wheel/wheel_impl.h"
 
 /* Whoever knows the chunk by its number learns the new one. */
@@ -13,7 +13,7 @@ static void relink(struct wheel *w, const struct chunk *c, uint32_t from, uint32
             w->open = to;
         return;
     }
-    scan_chunk_moved(w, from, to);
+    wheel_scan_chunk_moved(w, from, to);
     b = &w->bucket[c->bucket];
     if (c->prev == NONE)
         b->first = to;
@@ -56,15 +56,16 @@ void wheel_tidy(struct wheel *w, size_t moves)
             p->high--;
         page = p->high * 64 + 63 - (uint32_t)__builtin_clzll(p->mapped[p->high]);
         if (p->free[page] == UINT64_MAX) {
-            pool_unmap(p, page);
+            wheel_pool_unmap(p, page);
             p->owed--;
             continue;
         }
-        /* Sparse means more than two pages' worth is free, so there is room below this page. */
+        /* Sparse means that more than two pages of chunks are free, so there is room below this
+         * page. */
         from = page * PAGE_CHUNKS + 63 - (uint32_t)__builtin_clzll(~p->free[page]);
-        move_chunk(w, from, pool_take(p));
+        move_chunk(w, from, wheel_pool_take(p));
         p->owed--;
-        pool_give(p, from);
+        wheel_pool_give(p, from);
         p->owed--; /* what this freed pays for nothing */
     }
 }

@@ -1,4 +1,4 @@
-/* index.c: the index of messages: making, changing, asking. */
+/* index.c: the index of messages: creation, changes, queries. */
 #include "store/index/index_impl.h"
 #include "store/log/record.h"
 
@@ -75,40 +75,40 @@ int index_add(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t plac
     struct block *b;
     unsigned slot;
     uint32_t k;
-    int rc = key_hold(ix, key, keys_hash(ix->keys, key), &k);
+    int rc = index_key_hold(ix, key, keys_hash(ix->keys, key), &k);
 
     if (rc != 0)
         return rc;
-    if (dir_append(ix, seq, &b, &slot) != 0)
+    if (index_dir_append(ix, seq, &b, &slot) != 0)
         goto err_key;
     b->e[slot] = (struct entry){.place = place, .key = k, .wheel_ref = WHEEL_NONE};
     if (deadline_ns != 0 && index_wheel_add(ix, block_id(b, slot), deadline_ns) != 0)
         goto err_slot;
-    block_set_live(ix, b, slot);
+    index_block_set_live(ix, b, slot);
     *id = block_id(b, slot);
-    ring_link(ix, *id);
+    index_ring_link(ix, *id);
     return 0;
 err_slot:
-    dir_unappend(ix, b);
+    index_dir_unappend(ix, b);
 err_key:
-    key_drop(ix, k);
+    index_key_drop(ix, k);
     return MF_NOMEM;
 }
 
-void index_doom(struct index *ix, uint32_t id)
+void index_set_removing(struct index *ix, uint32_t id)
 {
-    bit_put(index_block(ix, id)->doomed, index_slot(id), true);
+    bit_put(index_block(ix, id)->removing, index_slot(id), true);
 }
 
 void index_hide(struct index *ix, uint32_t id)
 {
     bool before = index_hidden(ix, id);
 
-    index_doom(ix, id);
+    index_set_removing(ix, id);
     bit_put(index_block(ix, id)->hidden, index_slot(id), true);
     wheel_out(ix, id);
     if (!before)
-        ring_hidden(ix, id);
+        index_ring_hidden(ix, id);
 }
 
 bool index_hidden(const struct index *ix, uint32_t id)
@@ -116,9 +116,9 @@ bool index_hidden(const struct index *ix, uint32_t id)
     return bit_get(index_block(ix, id)->hidden, index_slot(id));
 }
 
-bool index_doomed(const struct index *ix, uint32_t id)
+bool index_removing(const struct index *ix, uint32_t id)
 {
-    return bit_get(index_block(ix, id)->doomed, index_slot(id));
+    return bit_get(index_block(ix, id)->removing, index_slot(id));
 }
 
 void index_remove(struct index *ix, uint32_t id)
@@ -126,9 +126,9 @@ void index_remove(struct index *ix, uint32_t id)
     struct block *b = index_block(ix, id);
 
     wheel_out(ix, id);
-    ring_unlink(ix, id);
-    block_set_dead(ix, b, index_slot(id));
-    dir_after_loss(ix, b, b->count + 1u);
+    index_ring_unlink(ix, id);
+    index_block_set_dead(ix, b, index_slot(id));
+    index_dir_after_loss(ix, b, b->count + 1u);
 }
 
 void index_set_place(struct index *ix, uint32_t id, uint64_t place)
@@ -136,8 +136,8 @@ void index_set_place(struct index *ix, uint32_t id, uint64_t place)
     index_entry(ix, id)->place = place;
 }
 
-/* The new deadline goes to the scratch entry first, in the place of this one: should memory run
- * out, the old one is untouched. */
+/* The new deadline is added for the scratch entry first: if memory runs out, the old one is
+ * unchanged. */
 static int wheel_set(struct index *ix, uint32_t id, int64_t deadline_ns)
 {
     if (deadline_ns == 0) {
@@ -166,7 +166,7 @@ int index_set_deadline(struct index *ix, uint32_t id, int64_t deadline_ns)
 
 void index_set_bits(struct index *ix, uint32_t id, uint16_t flags)
 {
-    block_set_bits(ix, index_block(ix, id), index_slot(id), flags, index_deadline(ix, id));
+    index_block_set_bits(ix, index_block(ix, id), index_slot(id), flags, index_deadline(ix, id));
 }
 
 uint16_t index_bits(const struct index *ix, uint32_t id)
@@ -188,34 +188,14 @@ size_t index_pinned(const struct index *ix)
     return ix->pinned;
 }
 
-void index_clear(struct index *ix)
-{
-    struct keys *keys = keys_new(ix->separator);
-
-    if (keys == NULL) { /* slower, but it needs no memory */
-        while (ix->count > 0)
-            index_remove(ix, index_next(ix, 0));
-        return;
-    }
-    keys_free(ix->keys);
-    ix->keys = keys;
-    ix->hidden = ix->hidden_keys = 0;
-    ix->infinite = ix->pinned = 0;
-    if (ix->wheel != NULL)
-        wheel_free(ix->wheel);
-    ix->wheel = NULL;
-    ix->count = 0;
-    dir_clear(ix);
-}
-
 uint32_t index_find(const struct index *ix, uint64_t seq)
 {
-    size_t at = dir_find(ix, seq);
+    size_t at = index_dir_find(ix, seq);
 
     if (at == DIR_NONE)
         return INDEX_NONE;
     const struct block *b = dir_block(ix, at);
-    unsigned slot = block_lower(b, seq - b->base);
+    unsigned slot = index_block_lower(b, seq - b->base);
     if (slot == b->used || block_seq(b, slot) != seq || !bit_get(b->live, slot))
         return INDEX_NONE;
     return block_id(b, slot);
@@ -223,13 +203,13 @@ uint32_t index_find(const struct index *ix, uint64_t seq)
 
 uint32_t index_next(const struct index *ix, uint64_t from_seq)
 {
-    size_t at = dir_find(ix, from_seq);
+    size_t at = index_dir_find(ix, from_seq);
 
     if (at == DIR_NONE) {
         at = 0;
     } else {
         const struct block *b = dir_block(ix, at);
-        unsigned slot = block_next_live(b, block_lower(b, from_seq - b->base));
+        unsigned slot = index_block_next_live(b, index_block_lower(b, from_seq - b->base));
         if (slot < BLOCK_SLOTS)
             return block_id(b, slot);
         at++;
@@ -237,26 +217,26 @@ uint32_t index_next(const struct index *ix, uint64_t from_seq)
     if (at >= ix->dir.count)
         return INDEX_NONE;
     const struct block *b = dir_block(ix, at);
-    return block_id(b, block_next_live(b, 0));
+    return block_id(b, index_block_next_live(b, 0));
 }
 
 uint32_t index_prev(const struct index *ix, uint64_t from_seq)
 {
-    size_t at = dir_find(ix, from_seq);
+    size_t at = index_dir_find(ix, from_seq);
 
     if (at == DIR_NONE)
         return INDEX_NONE;
     const struct block *b = dir_block(ix, at);
-    unsigned end = block_lower(b, from_seq - b->base);
+    unsigned end = index_block_lower(b, from_seq - b->base);
     if (end < b->used && block_seq(b, end) == from_seq)
         end++; /* [0, end) is at or before */
-    unsigned slot = end == 0 ? BLOCK_SLOTS : block_prev_live(b, end - 1);
+    unsigned slot = end == 0 ? BLOCK_SLOTS : index_block_prev_live(b, end - 1);
     if (slot < BLOCK_SLOTS)
         return block_id(b, slot);
     if (at == 0)
         return INDEX_NONE;
     b = dir_block(ix, at - 1);
-    return block_id(b, block_prev_live(b, BLOCK_SLOTS - 1));
+    return block_id(b, index_block_prev_live(b, BLOCK_SLOTS - 1));
 }
 
 uint64_t index_seq(const struct index *ix, uint32_t id)
@@ -360,14 +340,14 @@ static uint64_t block_range_count(const struct block *b, unsigned from, unsigned
 
 uint64_t index_range_count(const struct index *ix, uint64_t first, uint64_t last)
 {
-    size_t at = dir_find(ix, first);
+    size_t at = index_dir_find(ix, first);
     uint64_t n = 0;
 
     for (at = at == DIR_NONE ? 0 : at; at < ix->dir.count && dir_base(ix, at) <= last; at++) {
         const struct block *b = dir_block(ix, at);
-        unsigned from = first <= b->base ? 0 : block_lower(b, first - b->base), to = b->used;
+        unsigned from = first <= b->base ? 0 : index_block_lower(b, first - b->base), to = b->used;
         if (block_last_seq(b) > last) {
-            to = block_lower(b, last - b->base);
+            to = index_block_lower(b, last - b->base);
             to += block_seq(b, to) == last;
         }
         n += block_range_count(b, from, to);

@@ -53,29 +53,27 @@ void index_free(struct index *ix);
  * KEYS_MAX): nothing changed. */
 MF_MUSTCHECK int index_add(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t place,
                            int64_t deadline_ns, uint32_t *id);
-/* A removal that is decided but not yet on disk: index_doomed() tells; all else stays, its deadline
- * too.  Idempotent. */
-void index_doom(struct index *ix, uint32_t id);
-bool index_doomed(const struct index *ix, uint32_t id);
-/* The same for one that expired: it also leaves the wheel, and nobody may see it any more. */
+/* Marks a message whose removal is accepted and not yet committed; its deadline stays.
+ * Idempotent. */
+void index_set_removing(struct index *ix, uint32_t id);
+bool index_removing(const struct index *ix, uint32_t id);
+/* The same for an expired message: it also leaves the wheel, and no reader may see it any more. */
 void index_hide(struct index *ix, uint32_t id);
 bool index_hidden(const struct index *ix, uint32_t id);
 bool index_all_hidden(const struct index *ix, uint32_t newest); /* it and all older of its key */
-/* Gone.  Ids of other entries may change. */
+/* Frees the entry.  Ids of other entries may change. */
 void index_remove(struct index *ix, uint32_t id);
 void index_set_place(struct index *ix, uint32_t id, uint64_t place);
 /* 0: never.  Not for hidden entries.  MF_NOMEM changes nothing. */
 MF_MUSTCHECK int index_set_deadline(struct index *ix, uint32_t id, int64_t deadline_ns);
-/* The two bits RECORD_BITS of flags (record.h).  One with a deadline is not infinite, whichever
- * comes first.  A new entry has none. */
+/* The two bits RECORD_BITS of flags (record.h).  An entry with a deadline is never infinite.  A
+ * new entry has no bits. */
 void index_set_bits(struct index *ix, uint32_t id, uint16_t flags);
 uint16_t index_bits(const struct index *ix, uint32_t id);
-size_t index_infinite(const struct index *ix); /* entries, the doomed and hidden ones included */
+size_t index_infinite(const struct index *ix); /* entries, the removing and hidden ones included */
 size_t index_pinned(const struct index *ix);
-/* Everything, in one go: O(blocks).  Walks over the keys end; index_keys() is another set now. */
-void index_clear(struct index *ix);
 
-/* INDEX_NONE where there is none; doomed entries are found like all. */
+/* INDEX_NONE if there is none.  Entries in removal and hidden entries are found, too. */
 uint32_t index_find(const struct index *ix, uint64_t seq);
 uint32_t index_next(const struct index *ix, uint64_t from_seq); /* the first at or after */
 uint32_t index_prev(const struct index *ix, uint64_t from_seq); /* the last at or before */
@@ -101,12 +99,14 @@ uint64_t index_range_count(const struct index *ix, uint64_t first, uint64_t last
 
 /* The wheel, over entries: see wheel.h. */
 bool index_advance(struct index *ix, int64_t now_ns, size_t budget);
-uint32_t index_due(struct index *ix, int64_t *deadline_ns); /* the first due; it stays: hide it */
+uint32_t
+index_due(struct index *ix,
+          int64_t *deadline_ns); /* the first due entry; it stays in the wheel until index_hide() */
 int64_t index_next_deadline(const struct index *ix);
 size_t index_deadlines(const struct index *ix);
 void index_each_deadline(const struct index *ix, int64_t to_ns,
                          void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
-/* The same for deadlines in (after_ns, to_ns] once index_advance() has been at to_ns. */
+/* The same for deadlines in (after_ns, to_ns], after index_advance() was complete at to_ns. */
 void index_each_due(const struct index *ix, int64_t after_ns, int64_t to_ns,
                     void (*visit)(void *arg, uint32_t id, int64_t deadline_ns), void *arg);
 /* wheel_scan_begin(); with index_scans_stop() it ends before the index does. */
@@ -114,9 +114,9 @@ struct wheel_scan;
 void index_scan_begin(struct index *ix, struct wheel_scan *s, int64_t from_ns, int64_t to_ns);
 void index_scans_stop(struct index *ix);
 /* The first entry at or after from_seq that is not hidden and has no deadline: infinite ones, or
- * the others.  Blocks without any are passed over by their counts.  *steps, blocks and entries
- * looked at, is counted down; INDEX_NONE with 0 left: go on at *from_seq, else that was all. O(what
- * it finds), O(entries) in blocks that also hold others, O(1) a block passed over. */
+ * the others.  Blocks without any are skipped by their counts.  *steps (blocks and entries
+ * visited) is counted down; INDEX_NONE with 0 left: continue at *from_seq, else the end.
+ * O(entries found), O(entries) in blocks that also hold others, O(1) for a skipped block. */
 uint32_t index_next_endless(const struct index *ix, bool infinite, uint64_t *from_seq,
                             size_t *steps);
 size_t index_memory(const struct index *ix);
@@ -126,29 +126,29 @@ uint64_t index_moves(const struct index *ix); /* raised when entries change thei
  * (ascending is fast: no search), links and wheel are made at the end in one pass.  Between begin
  * and end only these functions may be called (and index_free, index_memory, index_check). */
 MF_MUSTCHECK int index_load_begin(struct index *ix);
-/* About so many will come, each with a key of its own: a hint, it saves time. */
+/* Hint that saves time: about so many messages follow, each with a key of its own. */
 MF_MUSTCHECK int index_load_expect(struct index *ix, size_t messages);
 /* The same for many in ascending sequence, before any index_load_put(): the keys' bytes must stay
  * until index_bulk_end().  From INDEX_BULK messages on a second thread helps.  After an error only
  * index_bulk_end() and index_free() may follow.  Every begin needs its end. */
 #define INDEX_BULK 65536u
-#define INDEX_MANY (1u << 20) /* and from here on memory is had ahead */
+#define INDEX_MANY (1u << 20) /* from here on memory is allocated ahead */
 MF_MUSTCHECK int index_bulk_begin(struct index *ix, size_t messages);
 MF_MUSTCHECK int index_bulk_put(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t place,
                                 int64_t deadline_ns, uint16_t flags);
 MF_MUSTCHECK int index_bulk_end(struct index *ix);
-/* Adds, or replaces place, deadline and bits of a sequence that is there (its key stays).  Of flags
- * only RECORD_BITS count.  The key's bytes are copied.  MF_NOMEM, MF_INVAL: this message was not
- * taken, all else is as it was (the error may be about one that waits to be added: it still waits).
- */
+/* Adds a message, or replaces place, deadline and bits of an existing sequence (its key stays).
+ * Of flags only RECORD_BITS count.  The key's bytes are copied.  MF_NOMEM, MF_INVAL: this message
+ * was not added, all else is unchanged (the error may concern a queued message, which stays
+ * queued). */
 MF_MUSTCHECK int index_load_put(struct index *ix, uint64_t seq, struct mf_slice key, uint64_t place,
                                 int64_t deadline_ns, uint16_t flags);
 bool index_load_get(const struct index *ix, uint64_t seq, uint64_t *place, int64_t *deadline_ns);
 void index_load_del(struct index *ix, uint64_t first, uint64_t last); /* O(log + removed) */
 void index_load_deadline(struct index *ix, uint64_t seq, int64_t deadline_ns,
                          uint16_t flags); /* if there */
-/* Leaves out what `gone` covers (NULL or time_ns 0: nothing); calls kept(), if any, for each that
- * stays, in sequence order.  MF_NOMEM: only index_free() may follow. */
+/* Drops entries that the time mark `gone` covers (NULL or time_ns 0: none); calls kept(), if any,
+ * for each remaining entry, in sequence order.  MF_NOMEM: only index_free() may follow. */
 struct record_mark;
 MF_MUSTCHECK int index_load_end(struct index *ix, const struct record_mark *gone,
                                 void (*kept)(void *arg, uint64_t seq, uint64_t place), void *arg);

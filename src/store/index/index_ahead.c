@@ -1,4 +1,4 @@
-/* index_ahead.c: looking for entries by what their end is. */
+/* index_ahead.c: search for entries by deadline or by the lack of one. */
 #include "store/index/index_impl.h"
 
 void index_scan_begin(struct index *ix, struct wheel_scan *s, int64_t from_ns, int64_t to_ns)
@@ -32,7 +32,8 @@ static bool block_has(const struct block *b, bool infinite)
 /* The first in [from, used) of one block; BLOCK_SLOTS: none. */
 static unsigned block_endless(const struct block *b, bool infinite, unsigned from, size_t *steps)
 {
-    for (unsigned i = block_next_live(b, from); i < BLOCK_SLOTS; i = block_next_live(b, i + 1)) {
+    for (unsigned i = index_block_next_live(b, from); i < BLOCK_SLOTS;
+         i = index_block_next_live(b, i + 1)) {
         *steps -= *steps > 0;
         if (!bit_get(b->hidden, i) && bit_get(b->infinite, i) == infinite &&
             b->e[i].wheel_ref == WHEEL_NONE)
@@ -44,7 +45,7 @@ static unsigned block_endless(const struct block *b, bool infinite, unsigned fro
 uint32_t index_next_endless(const struct index *ix, bool infinite, uint64_t *from_seq,
                             size_t *steps)
 {
-    size_t at = dir_find(ix, *from_seq);
+    size_t at = index_dir_find(ix, *from_seq);
 
     for (at = at == DIR_NONE ? 0 : at; at < ix->dir.count; at++) {
         const struct block *b = dir_block(ix, at);
@@ -54,7 +55,8 @@ uint32_t index_next_endless(const struct index *ix, bool infinite, uint64_t *fro
         if (*from_seq < b->base)
             *from_seq = b->base;
         if (block_has(b, infinite)) {
-            unsigned slot = block_endless(b, infinite, block_lower(b, *from_seq - b->base), steps);
+            unsigned slot =
+                block_endless(b, infinite, index_block_lower(b, *from_seq - b->base), steps);
             if (slot < BLOCK_SLOTS)
                 return block_id(b, slot);
         }

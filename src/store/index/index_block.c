@@ -10,12 +10,12 @@ static size_t block_size(unsigned cap, bool wide)
            cap * (wide ? sizeof(uint32_t) : sizeof(uint16_t));
 }
 
-unsigned block_lower(const struct block *b, uint64_t delta)
+unsigned index_block_lower(const struct block *b, uint64_t delta)
 {
     unsigned lo = 0, hi = b->used;
 
-    /* Deltas ascend strictly, so delta[i] >= i: what we look for is not after slot `delta`, and in
-     * a dense block it is there. */
+    /* Deltas ascend strictly, so delta[i] >= i: the slot is not after `delta`, and in a dense
+     * block it is `delta`. */
     if (delta < hi) {
         hi = (unsigned)delta;
         if (block_delta(b, hi) == delta)
@@ -31,7 +31,7 @@ unsigned block_lower(const struct block *b, uint64_t delta)
     return lo;
 }
 
-unsigned block_next_live(const struct block *b, unsigned slot)
+unsigned index_block_next_live(const struct block *b, unsigned slot)
 {
     if (slot >= BLOCK_SLOTS)
         return BLOCK_SLOTS;
@@ -46,7 +46,7 @@ unsigned block_next_live(const struct block *b, unsigned slot)
     return word * 64 + (unsigned)__builtin_ctzll(bits);
 }
 
-unsigned block_prev_live(const struct block *b, unsigned slot)
+unsigned index_block_prev_live(const struct block *b, unsigned slot)
 {
     unsigned word = slot / 64;
     uint64_t bits = b->live[word] & ~UINT64_C(0) >> (63 - slot % 64);
@@ -59,15 +59,15 @@ unsigned block_prev_live(const struct block *b, unsigned slot)
     return word * 64 + 63 - (unsigned)__builtin_clzll(bits);
 }
 
-void block_set_live(struct index *ix, struct block *b, unsigned slot)
+void index_block_set_live(struct index *ix, struct block *b, unsigned slot)
 {
     bit_put(b->live, slot, true);
     b->count++;
     ix->count++;
 }
 
-void block_set_bits(struct index *ix, struct block *b, unsigned slot, uint16_t flags,
-                    int64_t deadline_ns)
+void index_block_set_bits(struct index *ix, struct block *b, unsigned slot, uint16_t flags,
+                          int64_t deadline_ns)
 {
     bool infinite = (flags & RECORD_INFINITE) != 0 && deadline_ns == 0;
     bool pinned = (flags & RECORD_PINNED) != 0;
@@ -83,12 +83,12 @@ void block_set_bits(struct index *ix, struct block *b, unsigned slot, uint16_t f
     }
 }
 
-void block_set_dead(struct index *ix, struct block *b, unsigned slot)
+void index_block_set_dead(struct index *ix, struct block *b, unsigned slot)
 {
     if ((ix->infinite | ix->pinned) != 0)
-        block_set_bits(ix, b, slot, 0, 0);
+        index_block_set_bits(ix, b, slot, 0, 0);
     bit_put(b->live, slot, false);
-    bit_put(b->doomed, slot, false);
+    bit_put(b->removing, slot, false);
     bit_put(b->hidden, slot, false);
     b->count--;
     ix->count--;
@@ -147,7 +147,7 @@ static int table_reserve(struct index *ix)
     return 0;
 }
 
-struct block *block_new(struct index *ix, unsigned cap, uint64_t base)
+struct block *index_block_new(struct index *ix, unsigned cap, uint64_t base)
 {
     if (table_reserve(ix) != 0)
         return NULL;
@@ -160,7 +160,7 @@ struct block *block_new(struct index *ix, unsigned cap, uint64_t base)
     return b;
 }
 
-void block_free(struct index *ix, struct block *b)
+void index_block_free(struct index *ix, struct block *b)
 {
     ix->page[b->number] = NULL;
     ix->spare[ix->spares++] = b->number;
@@ -183,7 +183,7 @@ static struct block *block_reshape(struct index *ix, struct block *b, unsigned c
     return n;
 }
 
-struct block *block_fit(struct index *ix, struct block *b, unsigned cap, uint64_t delta)
+struct block *index_block_fit(struct index *ix, struct block *b, unsigned cap, uint64_t delta)
 {
     bool wide = b->wide || delta > UINT16_MAX;
     unsigned room = b->cap;
@@ -193,9 +193,9 @@ struct block *block_fit(struct index *ix, struct block *b, unsigned cap, uint64_
     return room == b->cap && wide == b->wide ? b : block_reshape(ix, b, room, wide);
 }
 
-void block_shrink(struct index *ix, struct block *b, unsigned cap)
+void index_block_shrink(struct index *ix, struct block *b, unsigned cap)
 {
-    block_compact(ix, b);
+    index_block_compact(ix, b);
     (void)block_reshape(ix, b, cap, block_delta(b, b->used - 1u) > UINT16_MAX);
 }
 
@@ -218,16 +218,16 @@ static void entry_move(struct index *ix, struct block *from, unsigned i, struct 
     block_set_delta(to, j, (uint32_t)(block_seq(from, i) - to->base));
     to->e[j] = from->e[i];
     bit_put(to->live, j, true);
-    bit_put(to->doomed, j, bit_get(from->doomed, i));
+    bit_put(to->removing, j, bit_get(from->removing, i));
     bit_put(to->hidden, j, bit_get(from->hidden, i));
     bit_put(from->live, i, false);
-    bit_put(from->doomed, i, false);
+    bit_put(from->removing, i, false);
     bit_put(from->hidden, i, false);
     move_bits(from, i, to, j);
     ix->moves++;
     if (ix->load != NULL)
-        return; /* nobody knows ids yet */
-    ring_moved(ix, block_id(from, i), block_id(to, j));
+        return; /* no ids were given out yet */
+    index_ring_moved(ix, block_id(from, i), block_id(to, j));
     if (from->e[i].wheel_ref != WHEEL_NONE) {
         to->e[j].wheel_ref = WHEEL_NONE;
         wheel_renumber(ix->wheel, block_id(from, i), block_id(to, j));
@@ -236,13 +236,14 @@ static void entry_move(struct index *ix, struct block *from, unsigned i, struct 
     }
 }
 
-void block_compact(struct index *ix, struct block *b)
+void index_block_compact(struct index *ix, struct block *b)
 {
     unsigned to = 0;
 
     if (b->used == b->count)
         return;
-    for (unsigned i = block_next_live(b, 0); i < BLOCK_SLOTS; i = block_next_live(b, i + 1)) {
+    for (unsigned i = index_block_next_live(b, 0); i < BLOCK_SLOTS;
+         i = index_block_next_live(b, i + 1)) {
         if (i != to)
             entry_move(ix, b, i, b, to);
         to++;
@@ -250,10 +251,11 @@ void block_compact(struct index *ix, struct block *b)
     b->used = (uint16_t)to;
 }
 
-void block_absorb(struct index *ix, struct block *l, struct block *r)
+void index_block_absorb(struct index *ix, struct block *l, struct block *r)
 {
-    block_compact(ix, l);
-    for (unsigned i = block_next_live(r, 0); i < BLOCK_SLOTS; i = block_next_live(r, i + 1))
+    index_block_compact(ix, l);
+    for (unsigned i = index_block_next_live(r, 0); i < BLOCK_SLOTS;
+         i = index_block_next_live(r, i + 1))
         entry_move(ix, r, i, l, l->used++);
     l->count = (uint16_t)(l->count + r->count);
     r->count = 0;

@@ -1,10 +1,10 @@
-/* index_bulk.c: filling an empty index from a checkpoint, with a second thread.
+/* index_bulk.c: fills an empty index from a checkpoint, with a second thread.
  *
- * Happy path: the caller's thread reads and hashes; pieces of PIECE messages go to the lane, which
- * finds or makes their keys (all of the key set is its own meanwhile) and waits for memory most of
- * the time; when a piece comes back, the caller's thread appends its messages to the blocks.
- * Failure: the first error is kept, later pieces are passed over, and everything is freed with the
- * index.  Few messages go the way of index_load_put(). */
+ * Happy path: the caller's thread reads and hashes.  The lane gets pieces of PIECE messages and
+ * finds or makes their keys; it owns the key set meanwhile, and waits for memory most of the
+ * time.  When a piece comes back, the caller's thread appends its messages to the blocks.
+ * Failure: the first error is kept, later pieces are skipped, and everything is freed with the
+ * index.  Small numbers of messages use index_load_put() instead. */
 #include "store/index/index_impl.h"
 #include "store/log/lane.h"
 
@@ -32,14 +32,14 @@ struct index_bulk {
     struct index *ix;
     struct lane *lane;
     struct keys_prefix prefix; /* of the caller's thread */
-    struct keys_stock *stock;  /* filled while there is nothing else to do; NULL: not wanted */
+    struct keys_stock *stock;  /* filled while the lane is idle; NULL: not wanted */
     struct keys_bulk *keys;    /* of the lane: keys that are likely new; NULL: out of memory */
-    bool apart;                /* of the lane: new ones go to `keys` */
+    bool apart;                /* of the lane: new keys are added to `keys` */
     bool known;                /* of the lane: the last key had messages already */
     bool failed;               /* of the lane: `keys` must not be used any more */
     int rc;
     unsigned at;       /* the piece that is being filled */
-    uint64_t appended; /* pieces that came back */
+    uint64_t appended; /* pieces that are done */
     struct bulk_piece piece[PIECES];
 };
 
@@ -75,7 +75,7 @@ static void find_keys(struct index_bulk *b, struct bulk_piece *p)
         }
         if (b->known && i + NEAR < p->count)
             keys_prefetch_node(keys, p->item[i + NEAR].hint.hash);
-        p->rc = key_hold(b->ix, mf_slice(it->key, it->len), it->hint.hash, &it->id);
+        p->rc = index_key_hold(b->ix, mf_slice(it->key, it->len), it->hint.hash, &it->id);
         if (p->rc == 0)
             known += b->known = keys_value(keys, it->id).count > 1;
     }
@@ -125,7 +125,8 @@ int index_bulk_begin(struct index *ix, size_t messages)
     return 0;
 }
 
-/* As many as the last block takes as it is; 0: it needs to grow, or another. */
+/* Number of entries that fit the last block without growing; 0: it must grow, or a new block is
+ * needed. */
 static unsigned append_run(struct index *ix, const struct bulk_item *it, unsigned count)
 {
     struct block *b = ix->dir.count == 0 ? NULL : dir_block(ix, ix->dir.count - 1);
@@ -139,7 +140,7 @@ static unsigned append_run(struct index *ix, const struct bulk_item *it, unsigne
                                     .deadline_ns = it[n].deadline_ns};
         bit_put(b->live, used, true);
         if (MF_UNLIKELY(it[n].flags != 0))
-            block_set_bits(ix, b, used, it[n].flags, it[n].deadline_ns);
+            index_block_set_bits(ix, b, used, it[n].flags, it[n].deadline_ns);
         used++;
         n++;
     }
@@ -176,7 +177,7 @@ static int append_piece(struct index_bulk *b)
     return b->rc;
 }
 
-/* What is filled goes to the lane; the piece after it must have come back. */
+/* Hands the filled piece to the lane, after the piece behind it is done. */
 static int submit(struct index_bulk *b)
 {
     lane_submit(b->lane);

@@ -1,4 +1,4 @@
-/* index_check.c: every invariant of the index, walked.  For tests: O(everything). */
+/* index_check.c: tests every invariant of the index.  For tests: O(everything). */
 #include "store/index/index_impl.h"
 
 #include <stdio.h>
@@ -19,8 +19,8 @@ static void check_bits(const struct block *b)
     for (unsigned i = 0; i < BLOCK_SLOTS; i++) {
         count += bit_get(b->live, i);
         must(i < b->used || !bit_get(b->live, i));
-        must(bit_get(b->live, i) || !bit_get(b->doomed, i));
-        must(bit_get(b->doomed, i) || !bit_get(b->hidden, i));
+        must(bit_get(b->live, i) || !bit_get(b->removing, i));
+        must(bit_get(b->removing, i) || !bit_get(b->hidden, i));
         must(bit_get(b->live, i) || !(bit_get(b->infinite, i) || bit_get(b->pinned, i)));
         endless += bit_get(b->infinite, i);
     }
@@ -44,7 +44,7 @@ static void check_directory(const struct index *ix)
         must(b != NULL && b->number == number);
         must(b->base == dir_base(ix, i));
         must(i + 1 == ix->dir.count || block_last_seq(b) < dir_base(ix, i + 1));
-        must(dir_find(ix, b->base) == i && dir_find(ix, block_last_seq(b)) == i);
+        must(index_dir_find(ix, b->base) == i && index_dir_find(ix, block_last_seq(b)) == i);
         check_bits(b);
         count += b->count;
     }
@@ -78,7 +78,7 @@ static size_t check_ring(const struct index *ix, uint32_t key)
     return n;
 }
 
-/* What the sums of prefixes have of a key: its entries that are not hidden. */
+/* Contribution of a key to the sums of prefixes: its entries that are not hidden. */
 static struct keys_sum sum_of_key(const void *arg, uint32_t key)
 {
     const struct index *ix = arg;
@@ -98,7 +98,8 @@ static void check_entries(const struct index *ix)
     for (size_t i = 0; i < ix->dir.count; i++) {
         const struct block *b = dir_block(ix, i);
         size_t before = timed;
-        for (unsigned s = block_next_live(b, 0); s < BLOCK_SLOTS; s = block_next_live(b, s + 1)) {
+        for (unsigned s = index_block_next_live(b, 0); s < BLOCK_SLOTS;
+             s = index_block_next_live(b, s + 1)) {
             const struct entry *e = &b->e[s];
             must(keys_value(ix->keys, e->key).count > 0);
             must(!bit_get(b->hidden, s) || e->wheel_ref == WHEEL_NONE);

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-size_t dir_find(const struct index *ix, uint64_t seq)
+size_t index_dir_find(const struct index *ix, uint64_t seq)
 {
     size_t n = ix->dir.count, lo, hi, step = 1;
 
@@ -73,13 +73,13 @@ static int dir_reserve(struct directory *d)
     return 0;
 }
 
-struct block *dir_add(struct index *ix, size_t at, unsigned cap, uint64_t base)
+struct block *index_dir_add(struct index *ix, size_t at, unsigned cap, uint64_t base)
 {
     struct directory *d = &ix->dir;
 
     if (dir_reserve(d) != 0)
         return NULL;
-    struct block *b = block_new(ix, cap, base);
+    struct block *b = index_block_new(ix, cap, base);
     if (b == NULL)
         return NULL;
     if (d->head > 0 && at < d->count / 2) {
@@ -94,12 +94,12 @@ struct block *dir_add(struct index *ix, size_t at, unsigned cap, uint64_t base)
     return b;
 }
 
-void dir_drop(struct index *ix, size_t at, size_t n)
+void index_dir_drop(struct index *ix, size_t at, size_t n)
 {
     struct directory *d = &ix->dir;
 
     for (size_t i = at; i < at + n; i++)
-        block_free(ix, dir_block(ix, i));
+        index_block_free(ix, dir_block(ix, i));
     if (at < d->count - at - n) {
         dir_move(d, d->head + n, d->head, at);
         d->head += n;
@@ -108,15 +108,15 @@ void dir_drop(struct index *ix, size_t at, size_t n)
     }
     d->count -= n;
     if (d->count == 0)
-        dir_clear(ix);
+        index_dir_clear(ix);
 }
 
 /* A store that was large and is empty shall cost nothing; one that is filled and emptied all the
  * time shall not allocate all of this each time. */
-void dir_clear(struct index *ix)
+void index_dir_clear(struct index *ix)
 {
     for (size_t i = 0; i < ix->dir.count; i++)
-        block_free(ix, dir_block(ix, i));
+        index_block_free(ix, dir_block(ix, i));
     ix->dir.head = ix->dir.count = 0;
     if (ix->page_cap <= 16 && ix->dir.cap <= 16)
         return;
@@ -133,7 +133,7 @@ void dir_clear(struct index *ix)
         wheel_pages(ix->wheel, NULL);
 }
 
-int dir_append(struct index *ix, uint64_t seq, struct block **out, unsigned *slot)
+int index_dir_append(struct index *ix, uint64_t seq, struct block **out, unsigned *slot)
 {
     struct block *b = NULL;
     size_t n = ix->dir.count;
@@ -142,10 +142,10 @@ int dir_append(struct index *ix, uint64_t seq, struct block **out, unsigned *slo
     if (n > 0) {
         b = dir_block(ix, n - 1);
         uint64_t delta = seq - b->base;
-        /* Full, but mostly of dead ones, as where each message replaces the one before.  The dead
-         * slots pay for the moves. */
+        /* The block is full, mostly of dead slots, as when each message replaces the one before.
+         * The dead slots pay for the moves. */
         if (b->used == b->cap && b->count <= b->cap * BLOCK_MERGE / BLOCK_SLOTS)
-            block_compact(ix, b);
+            index_block_compact(ix, b);
         /* A jump that u16 cannot hold makes a block wide while it has few entries, and starts a
          * new one when it has many. */
         if (b->used == BLOCK_SLOTS || delta > UINT32_MAX ||
@@ -153,13 +153,13 @@ int dir_append(struct index *ix, uint64_t seq, struct block **out, unsigned *slo
             cap = b->used == BLOCK_SLOTS ? BLOCK_SLOTS : BLOCK_SMALL;
             b = NULL;
         } else {
-            b = block_fit(ix, b, b->used + 1u, delta);
+            b = index_block_fit(ix, b, b->used + 1u, delta);
             if (b == NULL)
                 return MF_NOMEM;
         }
     }
     if (b == NULL)
-        b = dir_add(ix, n, cap, seq);
+        b = index_dir_add(ix, n, cap, seq);
     if (b == NULL)
         return MF_NOMEM;
     block_set_delta(b, b->used, (uint32_t)(seq - b->base));
@@ -168,11 +168,11 @@ int dir_append(struct index *ix, uint64_t seq, struct block **out, unsigned *slo
     return 0;
 }
 
-void dir_unappend(struct index *ix, struct block *b)
+void index_dir_unappend(struct index *ix, struct block *b)
 {
     b->used--;
     if (b->used == 0)
-        dir_drop(ix, ix->dir.count - 1, 1);
+        index_dir_drop(ix, ix->dir.count - 1, 1);
 }
 
 /* The blocks at `at` and behind it become one, if they fit and it needs no memory or gets it. */
@@ -185,28 +185,28 @@ static bool dir_merge(struct index *ix, size_t at)
 
     if (l->count + r->count > (int)BLOCK_MERGE || delta > UINT32_MAX)
         return false;
-    l = block_fit(ix, l, l->count + r->count, delta);
+    l = index_block_fit(ix, l, l->count + r->count, delta);
     if (l == NULL)
         return false;
-    block_absorb(ix, l, r);
-    dir_drop(ix, at + 1, 1);
+    index_block_absorb(ix, l, r);
+    index_dir_drop(ix, at + 1, 1);
     return true;
 }
 
-void dir_after_loss(struct index *ix, struct block *b, unsigned before)
+void index_dir_after_loss(struct index *ix, struct block *b, unsigned before)
 {
     unsigned count = b->count;
 
-    /* Finding the neighbours costs a search, so they are looked at now and then only. */
+    /* Finding the neighbours costs a search, so they are visited only now and then. */
     if (count > 0 && (count > BLOCK_MERGE || (count / 16 == before / 16 && count != 4)))
         return;
-    size_t at = dir_find(ix, b->base);
+    size_t at = index_dir_find(ix, b->base);
     if (count == 0) {
-        dir_drop(ix, at, 1);
+        index_dir_drop(ix, at, 1);
         return;
     }
     if ((at > 0 && dir_merge(ix, at - 1)) || dir_merge(ix, at))
         return;
     if (ix->dir.count == 1 && b->cap > BLOCK_SMALL && count <= b->cap / 16)
-        block_shrink(ix, b, b->cap / 4);
+        index_block_shrink(ix, b, b->cap / 4);
 }

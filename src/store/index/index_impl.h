@@ -1,7 +1,7 @@
 /* index_impl.h: how the index lies in memory; shared by index*.c only.
  *
  *     directory (by sequence)      table (by number)       block
- *     base  1000 1256 1512 ...     page[0]  scratch        base; live, doomed, hidden, kept bits
+ *     base  1000 1256 1512 ...     page[0]  scratch        base; live, removing, hidden, kept bits
  *     block    3    1    4 ...     page[1]  --------->     e[cap]: place, key, ref, newer, older
  *                                  page[2]  free           delta[cap]: sequence - base, ascending
  *
@@ -17,8 +17,8 @@
 
 #define BLOCK_BITS  8
 #define BLOCK_SLOTS (1u << BLOCK_BITS)
-#define BLOCK_SMALL 16u  /* what a store starts with: most streams are tiny */
-#define BLOCK_MERGE 160u /* two neighbours with no more living than this become one */
+#define BLOCK_SMALL 16u  /* size of the first block: most streams are tiny */
+#define BLOCK_MERGE 160u /* two neighbours with no more live entries than this are merged */
 #define BLOCK_WORDS (BLOCK_SLOTS / 64)
 #define NUMBER_MAX  0xFFFFFEu /* block << 8 | slot is never INDEX_NONE */
 
@@ -39,11 +39,11 @@ struct entry {
  * spans more than 65,535 sequences, as survivors of a busy stream do. */
 struct block {
     uint64_t base;
-    /* hidden is a part of doomed, that a part of live */
-    uint64_t live[BLOCK_WORDS], doomed[BLOCK_WORDS], hidden[BLOCK_WORDS];
+    /* subsets: hidden of removing, removing of live */
+    uint64_t live[BLOCK_WORDS], removing[BLOCK_WORDS], hidden[BLOCK_WORDS];
     uint64_t infinite[BLOCK_WORDS], pinned[BLOCK_WORDS]; /* parts of live */
     uint32_t number;
-    uint16_t used, count, cap; /* slots taken, living, there */
+    uint16_t used, count, cap; /* slots used; live ones; all */
     bool wide;
     uint16_t timed, endless; /* entries in the wheel; infinite ones */
     struct entry e[];        /* cap; then the deltas */
@@ -148,26 +148,26 @@ static inline uint64_t block_last_seq(const struct block *b) /* dead ones includ
     return block_seq(b, b->used - 1u);
 }
 /* The first used slot with a delta of at least `delta`; b->used: none. */
-unsigned block_lower(const struct block *b, uint64_t delta);
-/* The first living slot at or after, the last one at or before; BLOCK_SLOTS: none. */
-unsigned block_next_live(const struct block *b, unsigned slot);
-unsigned block_prev_live(const struct block *b, unsigned slot);
-void block_set_live(struct index *ix, struct block *b, unsigned slot);
-void block_set_dead(struct index *ix, struct block *b, unsigned slot);
-/* The two bits of a living slot, as far as this deadline lets them be. */
-void block_set_bits(struct index *ix, struct block *b, unsigned slot, uint16_t flags,
-                    int64_t deadline_ns);
+unsigned index_block_lower(const struct block *b, uint64_t delta);
+/* The first live slot at or after, the last one at or before; BLOCK_SLOTS: none. */
+unsigned index_block_next_live(const struct block *b, unsigned slot);
+unsigned index_block_prev_live(const struct block *b, unsigned slot);
+void index_block_set_live(struct index *ix, struct block *b, unsigned slot);
+void index_block_set_dead(struct index *ix, struct block *b, unsigned slot);
+/* Sets the two bits of a live slot; `infinite` only without a deadline. */
+void index_block_set_bits(struct index *ix, struct block *b, unsigned slot, uint16_t flags,
+                          int64_t deadline_ns);
 /* A block in the table, not yet in the directory; NULL: out of memory. */
-struct block *block_new(struct index *ix, unsigned cap, uint64_t base);
-void block_free(struct index *ix, struct block *b);
-/* The same block, ids and all, with room for `cap` entries and deltas up to `delta`: b itself if it
- * has that, or a new address, or NULL (out of memory; b stays). */
-struct block *block_fit(struct index *ix, struct block *b, unsigned cap, uint64_t delta);
-void block_shrink(struct index *ix, struct block *b, unsigned cap); /* if memory can be had */
+struct block *index_block_new(struct index *ix, unsigned cap, uint64_t base);
+void index_block_free(struct index *ix, struct block *b);
+/* The same block with the same ids, with room for `cap` entries and deltas up to `delta`: b
+ * itself if it has that, or a new address, or NULL (out of memory; b stays). */
+struct block *index_block_fit(struct index *ix, struct block *b, unsigned cap, uint64_t delta);
+void index_block_shrink(struct index *ix, struct block *b, unsigned cap); /* if memory can be had */
 /* Drops the dead slots.  Ids change. */
-void block_compact(struct index *ix, struct block *b);
-/* Moves all that lives in r, which follows l and fits, to the end of l.  Ids change. */
-void block_absorb(struct index *ix, struct block *l, struct block *r);
+void index_block_compact(struct index *ix, struct block *b);
+/* Moves all live entries of r, which follows l and fits, to the end of l.  Ids change. */
+void index_block_absorb(struct index *ix, struct block *l, struct block *r);
 
 /* index_dir.c: the directory, and what needs neighbours. */
 #define DIR_NONE SIZE_MAX
@@ -179,31 +179,32 @@ static inline struct block *dir_block(const struct index *ix, size_t at)
 {
     return ix->page[ix->dir.block[ix->dir.head + at]];
 }
-/* Where the last block with base <= seq stands; DIR_NONE: before all. */
-size_t dir_find(const struct index *ix, uint64_t seq);
-/* Makes a block and puts it there; NULL: out of memory, nothing changed. */
-struct block *dir_add(struct index *ix, size_t at, unsigned cap, uint64_t base);
-/* Takes n blocks out and frees them. */
-void dir_drop(struct index *ix, size_t at, size_t n);
-void dir_clear(struct index *ix);
-/* A slot for a sequence greater than all: *b and *slot, taken but not alive.  MF_NOMEM changes
- * nothing that can be seen. */
-MF_MUSTCHECK int dir_append(struct index *ix, uint64_t seq, struct block **b, unsigned *slot);
-/* Gives the slot back: the one dir_append() gave just now. */
-void dir_unappend(struct index *ix, struct block *b);
-/* b has fewer living than `before`: it may be freed, merged or made smaller. */
-void dir_after_loss(struct index *ix, struct block *b, unsigned before);
+/* Position of the last block with base <= seq; DIR_NONE: seq is before all blocks. */
+size_t index_dir_find(const struct index *ix, uint64_t seq);
+/* Makes a block at this position; NULL: out of memory, nothing changed. */
+struct block *index_dir_add(struct index *ix, size_t at, unsigned cap, uint64_t base);
+/* Removes n blocks and frees them. */
+void index_dir_drop(struct index *ix, size_t at, size_t n);
+void index_dir_clear(struct index *ix);
+/* Reserves a slot for a sequence greater than all: *b and *slot, used but not live.  MF_NOMEM
+ * changes nothing visible. */
+MF_MUSTCHECK int index_dir_append(struct index *ix, uint64_t seq, struct block **b, unsigned *slot);
+/* Releases the slot that index_dir_append() just reserved. */
+void index_dir_unappend(struct index *ix, struct block *b);
+/* b has fewer live entries than `before`: it may be freed, merged or made smaller. */
+void index_dir_after_loss(struct index *ix, struct block *b, unsigned before);
 
 /* index_ring.c: the entries of a key. */
-void ring_link(struct index *ix, uint32_t id); /* as the newest; its key counts it already */
-void ring_unlink(struct index *ix, uint32_t id);
-void ring_hidden(struct index *ix, uint32_t id);               /* it was hidden just now */
-void ring_moved(struct index *ix, uint32_t from, uint32_t to); /* entry `to` is a copy of `from` */
-MF_MUSTCHECK int key_hold(struct index *ix, struct mf_slice key, uint64_t hash, uint32_t *id);
-void key_drop(struct index *ix, uint32_t key);
+void index_ring_link(struct index *ix, uint32_t id); /* as the newest; its key counts it already */
+void index_ring_unlink(struct index *ix, uint32_t id);
+void index_ring_hidden(struct index *ix, uint32_t id); /* it was hidden just now */
+void index_ring_moved(struct index *ix, uint32_t from,
+                      uint32_t to); /* entry `to` is a copy of `from` */
+MF_MUSTCHECK int index_key_hold(struct index *ix, struct mf_slice key, uint64_t hash, uint32_t *id);
+void index_key_drop(struct index *ix, uint32_t key);
 
-/* index_load.c: the first n that wait go to the blocks; an entry, greater than all, of a key that
- * counts it already: if it fails, the key still does. */
+/* index_load.c: flush adds the first n queued messages to the blocks. entry adds one, greater
+ * than all, of a key that counts it already; on failure the key still does. */
 MF_MUSTCHECK int index_load_flush(struct index *ix, unsigned n);
 MF_MUSTCHECK int index_load_entry(struct index *ix, uint64_t seq, uint32_t key, uint64_t place,
                                   int64_t deadline_ns, uint16_t flags);

@@ -1,11 +1,12 @@
-/* index_load.c: filling an empty index from the log.
+/* index_load.c: fills an empty index from the log.
  *
  * Happy path: puts come in ascending sequence.  Each waits in a queue of 16 while its key's place
- * in the key table is fetched from memory, then it is appended to the last block.  Entries keep
- * their deadline where the ring's links will be.  index_load_end() goes over the blocks once, in
- * sequence order: what the mark covers goes, sparse neighbours become one, rings and wheel are
- * made. Otherwise: a put with a smaller sequence (a copy by the cleaner) is inserted where it
- * belongs; a full block is split.  No ids exist meanwhile, so entries may be moved about freely. */
+ * in the key table is fetched from memory; then it is appended to the last block.  Entries keep
+ * their deadline where the ring's links will be. index_load_end() passes over the blocks once, in
+ * sequence order: it drops entries that the time mark covers, merges sparse neighbours, and makes
+ * rings and wheel.
+ * Otherwise: a put with a smaller sequence (a copy by the cleaner) is inserted where it belongs;
+ * a full block is split.  No ids exist meanwhile, so entries may be moved freely. */
 #include "store/index/index_impl.h"
 
 #include <stdlib.h>
@@ -27,8 +28,8 @@ static void entry_set(struct index *ix, struct block *b, unsigned slot, uint32_t
 {
     b->e[slot] = (struct entry){
         .place = it->place, .key = key, .wheel_ref = WHEEL_NONE, .deadline_ns = it->deadline_ns};
-    block_set_live(ix, b, slot);
-    block_set_bits(ix, b, slot, it->flags, it->deadline_ns);
+    index_block_set_live(ix, b, slot);
+    index_block_set_bits(ix, b, slot, it->flags, it->deadline_ns);
 }
 
 int index_load_entry(struct index *ix, uint64_t seq, uint32_t key, uint64_t place,
@@ -37,12 +38,12 @@ int index_load_entry(struct index *ix, uint64_t seq, uint32_t key, uint64_t plac
     struct block *b;
     unsigned slot;
 
-    if (dir_append(ix, seq, &b, &slot) != 0)
+    if (index_dir_append(ix, seq, &b, &slot) != 0)
         return MF_NOMEM;
     b->e[slot] = (struct entry){
         .place = place, .key = key, .wheel_ref = WHEEL_NONE, .deadline_ns = deadline_ns};
-    block_set_live(ix, b, slot);
-    block_set_bits(ix, b, slot, flags, deadline_ns);
+    index_block_set_live(ix, b, slot);
+    index_block_set_bits(ix, b, slot, flags, deadline_ns);
     return 0;
 }
 
@@ -50,11 +51,11 @@ static int load_append(struct index *ix, const struct load_item *it, struct mf_s
 {
     uint32_t k;
 
-    int rc = key_hold(ix, key, it->hash, &k);
+    int rc = index_key_hold(ix, key, it->hash, &k);
     if (rc != 0)
         return rc;
     if (index_load_entry(ix, it->seq, k, it->place, it->deadline_ns, it->flags) != 0) {
-        key_drop(ix, k);
+        index_key_drop(ix, k);
         return MF_NOMEM;
     }
     ix->load->known = keys_value(ix->keys, k).count > 1;
@@ -104,7 +105,7 @@ static void bits_insert(uint64_t bits[BLOCK_WORDS], unsigned at)
     bits[word] = (bits[word] & below) | (bits[word] & ~below) << 1;
 }
 
-/* An empty slot at `at`; there is room. */
+/* Inserts an empty slot at `at`; the block has room. */
 static void slot_insert(struct block *b, unsigned at)
 {
     memmove(&b->e[at + 1], &b->e[at], (b->used - at) * sizeof b->e[0]);
@@ -122,18 +123,18 @@ static void upper_half(uint64_t to[BLOCK_WORDS], uint64_t from[BLOCK_WORDS])
     memset(from + BLOCK_WORDS / 2, 0, BLOCK_WORDS / 2 * sizeof to[0]);
 }
 
-/* The upper half of the full block at `at` goes to one of its own. */
+/* Moves the upper half of the full block at `at` to a new block. */
 static int block_split(struct index *ix, size_t at)
 {
     struct block *l = dir_block(ix, at), *r;
     unsigned half = BLOCK_SLOTS / 2;
 
-    r = dir_add(ix, at + 1, BLOCK_SLOTS, block_seq(l, half));
+    r = index_dir_add(ix, at + 1, BLOCK_SLOTS, block_seq(l, half));
     if (r == NULL)
         return MF_NOMEM;
-    r = block_fit(ix, r, BLOCK_SLOTS, block_last_seq(l) - r->base);
+    r = index_block_fit(ix, r, BLOCK_SLOTS, block_last_seq(l) - r->base);
     if (r == NULL) {
-        dir_drop(ix, at + 1, 1);
+        index_dir_drop(ix, at + 1, 1);
         return MF_NOMEM;
     }
     for (unsigned i = half; i < l->used; i++) {
@@ -174,32 +175,32 @@ static unsigned slot_beside(const struct block *b, unsigned at)
 static int load_room(struct index *ix, uint64_t seq, struct block **out, unsigned *slot)
 {
     for (;;) {
-        size_t at = dir_find(ix, seq);
+        size_t at = index_dir_find(ix, seq);
         bool front = at == DIR_NONE;
 
         if (ix->dir.count == 0)
-            return dir_append(ix, seq, out, slot);
+            return index_dir_append(ix, seq, out, slot);
         struct block *b = dir_block(ix, front ? 0 : at);
-        unsigned s = front ? 0 : block_lower(b, seq - b->base);
+        unsigned s = front ? 0 : index_block_lower(b, seq - b->base);
         uint64_t delta = front ? block_last_seq(b) - seq : seq - b->base;
         bool apart = delta > UINT32_MAX;
 
         if (apart || (s == b->used && b->count == BLOCK_SLOTS)) {
-            b = dir_add(ix, front ? 0 : at + 1, apart ? BLOCK_SMALL : BLOCK_SLOTS, seq);
+            b = index_dir_add(ix, front ? 0 : at + 1, apart ? BLOCK_SMALL : BLOCK_SLOTS, seq);
             s = 0;
             if (b != NULL)
                 b->used = 1;
         } else if (!front && slot_beside(b, s) < BLOCK_SLOTS) {
             s = slot_beside(b, s);
-            b = block_fit(ix, b, 1, delta);
+            b = index_block_fit(ix, b, 1, delta);
         } else if (b->used == BLOCK_SLOTS) {
             if (b->count < BLOCK_SLOTS)
-                block_compact(ix, b);
+                index_block_compact(ix, b);
             else if (block_split(ix, front ? 0 : at) != 0)
                 return MF_NOMEM;
-            continue; /* at most once: now there is room */
+            continue; /* at most once: the block has room now */
         } else {
-            b = block_fit(ix, b, b->used + 1u, delta);
+            b = index_block_fit(ix, b, b->used + 1u, delta);
             if (b != NULL && front)
                 block_rebase(ix, b, seq);
             if (b != NULL)
@@ -217,12 +218,12 @@ static int load_room(struct index *ix, uint64_t seq, struct block **out, unsigne
 /* The slot of a sequence, dead or alive. */
 static struct block *load_find(const struct index *ix, uint64_t seq, unsigned *slot)
 {
-    size_t at = dir_find(ix, seq);
+    size_t at = index_dir_find(ix, seq);
 
     if (at == DIR_NONE)
         return NULL;
     struct block *b = dir_block(ix, at);
-    *slot = block_lower(b, seq - b->base);
+    *slot = index_block_lower(b, seq - b->base);
     return *slot < b->used && block_seq(b, *slot) == seq ? b : NULL;
 }
 
@@ -236,14 +237,14 @@ static int load_insert(struct index *ix, const struct load_item *it, struct mf_s
     if (b != NULL && bit_get(b->live, slot)) {
         b->e[slot].place = it->place;
         b->e[slot].deadline_ns = it->deadline_ns;
-        block_set_bits(ix, b, slot, it->flags, it->deadline_ns);
+        index_block_set_bits(ix, b, slot, it->flags, it->deadline_ns);
         return 0;
     }
-    int rc = key_hold(ix, key, keys_hash(ix->keys, key), &k);
+    int rc = index_key_hold(ix, key, keys_hash(ix->keys, key), &k);
     if (rc != 0)
         return rc;
     if (b == NULL && load_room(ix, it->seq, &b, &slot) != 0) {
-        key_drop(ix, k);
+        index_key_drop(ix, k);
         return MF_NOMEM;
     }
     entry_set(ix, b, slot, k, it);
@@ -327,7 +328,7 @@ void index_load_deadline(struct index *ix, uint64_t seq, int64_t deadline_ns, ui
     if (b == NULL || !bit_get(b->live, slot))
         return;
     b->e[slot].deadline_ns = deadline_ns;
-    block_set_bits(ix, b, slot, flags, deadline_ns);
+    index_block_set_bits(ix, b, slot, flags, deadline_ns);
 }
 
 static void queue_del(struct load *q, uint64_t first, uint64_t last)
@@ -348,20 +349,20 @@ static void queue_del(struct load *q, uint64_t first, uint64_t last)
 /* Takes [first, last] out of one block. */
 static void block_del(struct index *ix, struct block *b, uint64_t first, uint64_t last)
 {
-    unsigned i = first <= b->base ? 0 : block_lower(b, first - b->base);
+    unsigned i = first <= b->base ? 0 : index_block_lower(b, first - b->base);
 
-    for (i = block_next_live(b, i); i < BLOCK_SLOTS; i = block_next_live(b, i + 1)) {
+    for (i = index_block_next_live(b, i); i < BLOCK_SLOTS; i = index_block_next_live(b, i + 1)) {
         if (block_seq(b, i) > last)
             return;
-        key_drop(ix, b->e[i].key);
-        block_set_dead(ix, b, i);
+        index_key_drop(ix, b->e[i].key);
+        index_block_set_dead(ix, b, i);
     }
 }
 
 void index_load_del(struct index *ix, uint64_t first, uint64_t last)
 {
     queue_del(ix->load, first, last);
-    size_t from = dir_find(ix, first), to = dir_find(ix, last);
+    size_t from = index_dir_find(ix, first), to = index_dir_find(ix, last);
 
     if (to == DIR_NONE || first > last)
         return;
@@ -374,10 +375,10 @@ void index_load_del(struct index *ix, uint64_t first, uint64_t last)
     bool l_stays = l->count > 0, r_stays = r->count > 0;
     size_t gone = from + l_stays, end = to + !r_stays;
     if (gone < end)
-        dir_drop(ix, gone, end - gone);
+        index_dir_drop(ix, gone, end - gone);
     /* One of them is enough: l may have swallowed r. */
     if (l_stays && l->count < l_had)
-        dir_after_loss(ix, l, l_had);
+        index_dir_after_loss(ix, l, l_had);
     else if (r_stays && r->count < r_had)
-        dir_after_loss(ix, r, r_had);
+        index_dir_after_loss(ix, r, r_had);
 }

@@ -1,11 +1,11 @@
 /* index_load_end.c: the passes over all blocks that end loading.
  *
- * Happy path: what the mark covers goes; then, block by block in sequence order, sparse neighbours
- * become one, deadlines go into the wheel, and the lane makes the rings of the blocks that are
- * behind.  From the moment a block is handed over, the keys, `newer` and `older` of its entries are
- * the lane's; `wheel_ref` stays the caller's (the wheel may sort what is due).  A few messages need
- * no second thread, and where there is none the same is done in turn.
- * Failure: the lane finishes what it has, and everything is freed with the index. */
+ * Happy path: entries that the time mark covers are dropped.  Then, block by block in sequence
+ * order, sparse neighbours are merged, deadlines are added to the wheel, and the lane makes the
+ * rings of the blocks before.  A block that was handed over belongs to the lane: the keys,
+ * `newer` and `older` of its entries; `wheel_ref` stays the caller's (the wheel may sort due
+ * entries).  Without a second thread, or for few messages, the caller does both in turn.
+ * Failure: the lane finishes its work, and everything is freed with the index. */
 #include "store/index/index_impl.h"
 #include "store/log/lane.h"
 #include "store/log/record.h"
@@ -33,15 +33,16 @@ struct finish {
 
 static void leave_out(struct finish *f, struct block *b)
 {
-    for (unsigned i = block_next_live(b, 0); i < BLOCK_SLOTS; i = block_next_live(b, i + 1)) {
+    for (unsigned i = index_block_next_live(b, 0); i < BLOCK_SLOTS;
+         i = index_block_next_live(b, i + 1)) {
         if (record_mark_covers(f->gone, b->e[i].deadline_ns, block_seq(b, i))) {
-            key_drop(f->ix, b->e[i].key);
-            block_set_dead(f->ix, b, i);
+            index_key_drop(f->ix, b->e[i].key);
+            index_block_set_dead(f->ix, b, i);
         }
     }
 }
 
-/* What loading left sparse becomes dense; r is gone if true. */
+/* Merges sparse neighbours; true: r was freed. */
 static bool join(struct index *ix, struct block *l, struct block *r)
 {
     uint64_t delta = block_last_seq(r) - l->base;
@@ -49,11 +50,11 @@ static bool join(struct index *ix, struct block *l, struct block *r)
 
     if (count > (delta > UINT16_MAX && !l->wide ? BLOCK_MERGE : BLOCK_SLOTS) || delta > UINT32_MAX)
         return false;
-    l = block_fit(ix, l, count, delta);
+    l = index_block_fit(ix, l, count, delta);
     if (l == NULL)
         return false;
-    block_absorb(ix, l, r);
-    block_free(ix, r);
+    index_block_absorb(ix, l, r);
+    index_block_free(ix, r);
     return true;
 }
 
@@ -68,7 +69,7 @@ static void fetch_key(const struct index *ix, const struct block *b, unsigned sl
         keys_prefetch_id(ix->keys, b->e[slot].key);
 }
 
-/* The newest so far, and half way on, through it, the oldest: ring_link() writes to both. */
+/* The newest so far, and half way on, through it, the oldest: index_ring_link() writes to both. */
 static void fetch_ring(const struct index *ix, const struct block *b, unsigned slot, bool oldest)
 {
     uint32_t last = is_live(b, slot) ? keys_value(ix->keys, b->e[slot].key).last : KEYS_NONE;
@@ -83,11 +84,12 @@ static void link_rings(struct index *ix, uint32_t number)
 
     for (unsigned i = 0; i < AHEAD; i++)
         fetch_key(ix, b, i);
-    for (unsigned i = block_next_live(b, 0); i < BLOCK_SLOTS; i = block_next_live(b, i + 1)) {
+    for (unsigned i = index_block_next_live(b, 0); i < BLOCK_SLOTS;
+         i = index_block_next_live(b, i + 1)) {
         fetch_key(ix, b, i + AHEAD);
         fetch_ring(ix, b, i + AHEAD / 2, false);
         fetch_ring(ix, b, i + AHEAD / 4, true);
-        ring_link(ix, block_id(b, i));
+        index_ring_link(ix, block_id(b, i));
     }
 }
 
@@ -121,10 +123,11 @@ static int finish_block(struct finish *f, uint32_t number)
     struct block *b = ix->page[number];
 
     if (b->cap > BLOCK_SMALL && b->count <= b->cap / 16) { /* a lonely one */
-        block_shrink(ix, b, b->cap / 4);
+        index_block_shrink(ix, b, b->cap / 4);
         b = ix->page[number];
     }
-    for (unsigned i = block_next_live(b, 0); i < BLOCK_SLOTS; i = block_next_live(b, i + 1)) {
+    for (unsigned i = index_block_next_live(b, 0); i < BLOCK_SLOTS;
+         i = index_block_next_live(b, i + 1)) {
         int64_t deadline_ns = b->e[i].deadline_ns;
         if (deadline_ns != 0 && index_wheel_add(ix, block_id(b, i), deadline_ns) != 0)
             return MF_NOMEM;
@@ -146,7 +149,7 @@ static int finish_all(struct finish *f)
         uint32_t number = d->block[i];
         struct block *b = ix->page[number];
         if (b->count == 0) {
-            block_free(ix, b);
+            index_block_free(ix, b);
             continue;
         }
         if (kept > d->head) {
@@ -169,7 +172,7 @@ static int finish_with_lane(struct finish *f)
 {
     struct index *ix = f->ix;
 
-    /* Before the lane starts: keys may go. */
+    /* Before the lane starts: keys may be freed. */
     for (size_t i = 0; f->gone.time_ns != 0 && i < ix->dir.count; i++)
         leave_out(f, dir_block(ix, i));
     if (ix->count >= INDEX_BULK)
@@ -193,6 +196,6 @@ int index_load_end(struct index *ix, const struct record_mark *gone,
     free(ix->load);
     ix->load = NULL;
     if (ix->dir.count == 0)
-        dir_clear(ix);
+        index_dir_clear(ix);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* index_ring.c: the entries of one key, linked in sequence order; the key knows the newest. */
 #include "store/index/index_impl.h"
 
-int key_hold(struct index *ix, struct mf_slice key, uint64_t hash, uint32_t *id)
+int index_key_hold(struct index *ix, struct mf_slice key, uint64_t hash, uint32_t *id)
 {
     int rc = keys_get_hashed(ix->keys, key, hash, id);
 
@@ -13,7 +13,7 @@ int key_hold(struct index *ix, struct mf_slice key, uint64_t hash, uint32_t *id)
     return 0;
 }
 
-void key_drop(struct index *ix, uint32_t key)
+void index_key_drop(struct index *ix, uint32_t key)
 {
     struct keys_value v = keys_value(ix->keys, key);
 
@@ -39,7 +39,7 @@ bool index_all_hidden(const struct index *ix, uint32_t newest)
 }
 
 /* The sums of the prefixes: entries that are not hidden, keys that have one. */
-void ring_link(struct index *ix, uint32_t id)
+void index_ring_link(struct index *ix, uint32_t id)
 {
     struct entry *e = index_entry(ix, id);
     struct keys_value v = keys_value(ix->keys, e->key);
@@ -60,7 +60,7 @@ void ring_link(struct index *ix, uint32_t id)
     keys_set(ix->keys, e->key, v);
 }
 
-void ring_hidden(struct index *ix, uint32_t id)
+void index_ring_hidden(struct index *ix, uint32_t id)
 {
     uint32_t key = index_entry(ix, id)->key;
     bool last = index_all_hidden(ix, index_key_last(ix, key));
@@ -86,7 +86,7 @@ static void ring_uncount(struct index *ix, uint32_t id)
     keys_tally(ix->keys, key, -1, last ? -1 : 0);
 }
 
-void ring_unlink(struct index *ix, uint32_t id)
+void index_ring_unlink(struct index *ix, uint32_t id)
 {
     const struct entry *e = index_entry(ix, id);
     struct keys_value v = keys_value(ix->keys, e->key);
@@ -103,7 +103,7 @@ void ring_unlink(struct index *ix, uint32_t id)
     keys_set(ix->keys, e->key, v);
 }
 
-void ring_moved(struct index *ix, uint32_t from, uint32_t to)
+void index_ring_moved(struct index *ix, uint32_t from, uint32_t to)
 {
     struct entry *e = index_entry(ix, to);
     struct keys_value v = keys_value(ix->keys, e->key);

@@ -1,4 +1,4 @@
-/* folder.c: open directories above stores: who may own them; listing; removal by rename. */
+/* folder.c: open directories above stores: ownership checks, listing, removal by rename. */
 #include "store/io/folder.h"
 
 #include "codec/hash.h"
@@ -17,14 +17,14 @@
 #define GONE  ".gone-" /* followed by a random name */
 #define DRAFT ".new-"  /* followed by a hash of the name it will have, which may be long */
 
-int io_code(int err)
+int folder_io_code(int err)
 {
     switch (err) {
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
         return MF_FULL;
-    case EMFILE: /* too many descriptors says nothing about the disk */
+    case EMFILE: /* too many descriptors: no statement about the disk */
     case ENFILE:
     case EAGAIN:
         return MF_AGAIN;
@@ -39,7 +39,7 @@ int io_code(int err)
     }
 }
 
-const char *file_kind(unsigned mode)
+const char *folder_file_kind(unsigned mode)
 {
     switch (mode & S_IFMT) {
     case S_IFDIR:
@@ -112,11 +112,12 @@ int folder_open_fd(int dir, const char *name, const char *path, int *out, struct
     int err = errno;
     if ((err == ENOTDIR || err == ELOOP) && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         !S_ISDIR(st.st_mode))
-        return mf_fail(e, MF_DENIED, "%s is %s, not a directory%s", path, file_kind(st.st_mode),
-                       S_ISLNK(st.st_mode) ? "; links below the store directory are not followed"
-                                           : "");
+        return mf_fail(
+            e, MF_DENIED, "%s is %s, not a directory%s", path, folder_file_kind(st.st_mode),
+            S_ISLNK(st.st_mode) ? "; links below the store directory are not followed" : "");
     errno = err;
-    return mf_fail_errno(e, err == EACCES ? MF_DENIED : io_code(err), "open folder %s", path);
+    return mf_fail_errno(e, err == EACCES ? MF_DENIED : folder_io_code(err), "open folder %s",
+                         path);
 }
 
 static const char *user_name(uid_t uid, char *buf, size_t n)
@@ -137,7 +138,7 @@ int folder_trust(int fd, const char *path, struct mf_error *e)
     struct stat st;
 
     if (fstat(fd, &st) != 0)
-        return mf_fail_errno(e, io_code(errno), "look at folder %s", path);
+        return mf_fail_errno(e, folder_io_code(errno), "look at folder %s", path);
     if (st.st_uid != geteuid())
         return mf_fail(e, MF_DENIED,
                        "folder %s (mode %04o) belongs to %s, and this server runs as %s: start it "
@@ -159,7 +160,7 @@ int folder_sync(int fd, const char *path, struct mf_error *e)
     int rc;
 
     RETRY(rc, fsync(fd));
-    return rc == 0 ? 0 : mf_fail_errno(e, io_code(errno), "sync folder %s", path);
+    return rc == 0 ? 0 : mf_fail_errno(e, folder_io_code(errno), "sync folder %s", path);
 }
 
 int folder_make_fd(int dir, const char *name, const char *path, struct mf_error *e)
@@ -171,13 +172,14 @@ int folder_make_fd(int dir, const char *name, const char *path, struct mf_error 
             return 0;
         rc = errno == EACCES || errno == EPERM ? MF_DENIED
              : errno == EROFS                  ? MF_READONLY
-                                               : io_code(errno);
+                                               : folder_io_code(errno);
         return mf_fail_errno(e, rc, "make folder %s", path);
     }
     RETRY(fd, openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd < 0) /* one may write in a folder that one may not read; then it cannot be synced */
-        return errno == EACCES ? 0
-                               : mf_fail_errno(e, io_code(errno), "open the parent of %s", path);
+        return errno == EACCES
+                   ? 0
+                   : mf_fail_errno(e, folder_io_code(errno), "open the parent of %s", path);
     rc = folder_sync(fd, path, e);
     close(fd);
     return rc;
@@ -231,12 +233,12 @@ int store_folder_list(struct store_folder *f, int (*visit)(void *arg, const char
     int rc = 0;
 
     if (d == NULL)
-        return mf_fail_errno(e, io_code(errno), "list folder %s", f->path);
+        return mf_fail_errno(e, folder_io_code(errno), "list folder %s", f->path);
     while (rc == 0 && (errno = 0, entry = readdir(d)) != NULL) // NOLINT(concurrency-mt-unsafe)
         if (entry->d_name[0] != '.')
             rc = visit(arg, entry->d_name);
     if (rc == 0 && errno != 0)
-        rc = mf_fail_errno(e, io_code(errno), "list folder %s", f->path);
+        rc = mf_fail_errno(e, folder_io_code(errno), "list folder %s", f->path);
     closedir(d);
     return rc;
 }

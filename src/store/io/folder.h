@@ -21,19 +21,19 @@ struct store_folder {
         (result) = (call);                                                                         \
     while ((result) < 0 && errno == EINTR)
 
-int io_code(int err); /* the MF_ code for an errno */
+int folder_io_code(int err); /* the MF_ code for an errno */
 /* Wraps an open descriptor, which it owns from now on, also on failure. */
 MF_MUSTCHECK int folder_wrap(struct store_folder **out, int fd, const char *path,
                              struct mf_error *e);
 /* Opens dir/name as a directory, never through a link; path is for the text. */
 MF_MUSTCHECK int folder_open_fd(int dir, const char *name, const char *path, int *out,
                                 struct mf_error *e);
-/* MF_DENIED unless this user owns it and nobody else may write. */
+/* MF_DENIED unless this user owns it and no other user may write. */
 MF_MUSTCHECK int folder_trust(int fd, const char *path, struct mf_error *e);
 MF_MUSTCHECK int folder_sync(int fd, const char *path, struct mf_error *e);
-/* Makes dir/name, 0700, and syncs dir; a folder that is already there is fine. */
+/* Makes dir/name, 0700, and syncs dir; an existing folder is no error. */
 MF_MUSTCHECK int folder_make_fd(int dir, const char *name, const char *path, struct mf_error *e);
 /* Words for a kind of file other than a regular one, for texts. */
-const char *file_kind(unsigned mode);
+const char *folder_file_kind(unsigned mode);
 
 #endif

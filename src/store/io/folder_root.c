@@ -1,5 +1,5 @@
 /* folder_root.c: the top directory of a server's stores: found from the operator's path, checked,
- * and taken for one process. */
+ * and locked for one process. */
 #include "store/io/folder.h"
 
 #include <fcntl.h>
@@ -37,15 +37,15 @@ static int step(struct reach *r, const char *part, bool make, struct mf_error *e
             "storage directory is not a directory: %s: move it away, or set another store_dir",
             r->path);
     if (fd < 0)
-        return mf_fail_errno(e, errno == EACCES ? MF_DENIED : io_code(errno), "open folder %s",
-                             r->path);
+        return mf_fail_errno(e, errno == EACCES ? MF_DENIED : folder_io_code(errno),
+                             "open folder %s", r->path);
     close(r->fd);
     r->fd = fd;
     return 0;
 }
 
-/* Part by part, so that a part which is missing is made in the folder that was looked at.
- * MF_NOTFOUND (without make): fd is the last folder that is there. */
+/* Opens part by part, so that a missing part is made in the folder that was checked.  MF_NOTFOUND
+ * (without make): fd is the last existing folder. */
 static int reach(struct reach *r, const char *path, bool make, struct mf_error *e)
 {
     size_t n = strlen(path);
@@ -102,7 +102,7 @@ int store_folder_at(struct store_folder **out, const char *path, struct mf_error
 
     RETRY(fd, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd < 0)
-        return mf_fail_errno(e, io_code(errno), "open folder %s", path);
+        return mf_fail_errno(e, folder_io_code(errno), "open folder %s", path);
     return folder_wrap(out, fd, path, e);
 }
 
@@ -181,8 +181,8 @@ static int refused(struct store_folder *f, int fd, struct mf_error *e)
     return mf_fail(e, MF_EXISTS, "%s is in use by process %llu", f->path, (unsigned long long)pid);
 }
 
-/* The pid is there to be read by people.  Overwritten in place, so that a full disk does not
- * matter; where even that fails there is no pid rather than a wrong one. */
+/* The pid is for people.  It is overwritten in place, so that a full disk does not matter; if
+ * that fails the file has no pid rather than a wrong one. */
 static void write_pid(int fd)
 {
     char pid[24];
@@ -205,12 +205,12 @@ int store_folder_claim(struct store_folder *f, struct mf_error *e)
         return rc;
     RETRY(fd, openat(f->fd, STORE_FOLDER_LOCK, flags, 0600));
     if (fd < 0)
-        return mf_fail_errno(e, io_code(errno), "open %s/" STORE_FOLDER_LOCK, f->path);
+        return mf_fail_errno(e, folder_io_code(errno), "open %s/" STORE_FOLDER_LOCK, f->path);
     if (fstat(fd, &st) != 0)
-        rc = mf_fail_errno(e, io_code(errno), "look at %s/" STORE_FOLDER_LOCK, f->path);
+        rc = mf_fail_errno(e, folder_io_code(errno), "look at %s/" STORE_FOLDER_LOCK, f->path);
     else if (!S_ISREG(st.st_mode))
         rc = mf_fail(e, MF_DENIED, "%s/" STORE_FOLDER_LOCK " is %s, not a file", f->path,
-                     file_kind(st.st_mode));
+                     folder_file_kind(st.st_mode));
     if (rc != 0) {
         close(fd);
         return rc;

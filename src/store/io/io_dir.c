@@ -44,7 +44,7 @@ static int failed(struct store_io *io, const char *verb, const char *name, struc
 
     where(dir_of(io), dir);
     errno = err;
-    return mf_fail_errno(e, io_code(err), "%s %s/%s", verb, dir, name);
+    return mf_fail_errno(e, folder_io_code(err), "%s %s/%s", verb, dir, name);
 }
 
 static int check_name(struct store_io *io, const char *name, struct mf_error *e)
@@ -96,7 +96,7 @@ int store_io_dir_move(struct store_io *io, const char *to, struct mf_error *e)
     io_fd_unlock();
     errno = err;
     if (rc != 0)
-        return mf_fail_errno(e, io_code(err), "rename %s to %s", from, to);
+        return mf_fail_errno(e, folder_io_code(err), "rename %s to %s", from, to);
     return folder_sync(d->parent->fd, d->parent->path, e);
 }
 
@@ -126,8 +126,8 @@ static int dir_open(struct store_io *io, const char *name, bool create, struct s
     if (f == NULL && odd == NULL)
         return failed(io, create ? "create" : "open", name, e);
     if (f == NULL)
-        return mf_fail(e, create ? io_code(errno) : MF_IO, "open %s/%s: it is %s", where(d, text),
-                       name, odd);
+        return mf_fail(e, create ? folder_io_code(errno) : MF_IO, "open %s/%s: it is %s",
+                       where(d, text), name, odd);
     *out = f;
     return 0;
 }
@@ -145,7 +145,7 @@ static int dir_size(struct store_io *io, struct store_file *f, uint64_t *out, st
     int fd = io_fd_take(d, f), rc = fd < 0 ? -1 : fstat(fd, &st);
 
     if (fd >= 0)
-        io_fd_let_go(f);
+        io_fd_release(f);
     if (rc != 0)
         return failed(io, "size of", f->name, e);
     *out = (uint64_t)st.st_size;
@@ -171,7 +171,7 @@ static int read_all(struct store_io *io, struct store_file *f, int fd, void *dst
         errno = err;
         uint64_t at = off + done;
         if (got < 0)
-            return mf_fail_errno(e, io_code(errno), "read %zu bytes at %llu of %s/%s", n,
+            return mf_fail_errno(e, folder_io_code(errno), "read %zu bytes at %llu of %s/%s", n,
                                  (unsigned long long)off, dir, f->name);
         return mf_fail(e, MF_IO, "read %zu bytes at %llu of %s/%s: past its end, no byte at %llu",
                        n, (unsigned long long)off, dir, f->name, (unsigned long long)at);
@@ -185,12 +185,12 @@ static int dir_pread(struct store_io *io, struct store_file *f, void *dst, size_
     int fd = io_fd_take(dir_of(io), f), rc = read_all(io, f, fd, dst, n, off, e);
 
     if (fd >= 0)
-        io_fd_let_go(f);
+        io_fd_release(f);
     return rc;
 }
 
-/* Runs of pages that were not in memory go from there again.  mincore() through a mapping that is
- * never touched: a page that is mapped would not go. */
+/* Drops runs of pages that were not in memory before. mincore() uses a mapping that is never
+ * touched: a mapped page would not be dropped. */
 static void drop_cold(int fd, uint64_t off, size_t n, const unsigned char *seen, size_t page)
 {
     size_t pages = (n + page - 1) / page, from = 0;
@@ -222,8 +222,8 @@ static int dir_pread_aside(struct store_io *io, struct store_file *f, void *dst,
             (void)munmap(p, n + skew);
         }
     }
-    /* Without reading ahead: the pages of the next piece would look as if somebody wanted them.
-     * Other readers of the file do without it for this moment. */
+    /* No readahead: pages of the next piece would look as if they were in use.  Other readers of
+     * the file lack readahead for this moment. */
     if (known)
         (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     rc = read_all(io, f, fd, dst, n, off, e);
@@ -232,7 +232,7 @@ static int dir_pread_aside(struct store_io *io, struct store_file *f, void *dst,
         drop_cold(fd, off - skew, n + skew, seen, page);
     }
     if (fd >= 0)
-        io_fd_let_go(f);
+        io_fd_release(f);
     return rc;
 }
 
@@ -247,12 +247,12 @@ static int write_all(struct store_io *io, struct store_file *f, int fd, const vo
         if (fd >= 0)
             RETRY(put, pwrite(fd, (const char *)src + done, n - done, (off_t)(off + done)));
         if (put == 0)
-            errno = EIO; /* the system should have said why; to go round again might never end */
+            errno = EIO; /* no errno from the system; a retry might never end */
         if (put <= 0) {
             int err = errno;
             where(dir_of(io), dir);
             errno = err;
-            return mf_fail_errno(e, io_code(errno), "write %zu bytes at %llu of %s/%s", n,
+            return mf_fail_errno(e, folder_io_code(errno), "write %zu bytes at %llu of %s/%s", n,
                                  (unsigned long long)off, dir, f->name);
         }
         done += (size_t)put;
@@ -266,7 +266,7 @@ static int dir_pwrite(struct store_io *io, struct store_file *f, const void *src
     int fd = io_fd_take_write(dir_of(io), f), rc = write_all(io, f, fd, src, n, off, e);
 
     if (fd >= 0)
-        io_fd_let_go(f);
+        io_fd_release(f);
     return rc;
 }
 
@@ -281,7 +281,7 @@ static int dir_sync(struct store_io *io, struct store_file *f, struct mf_error *
     RETRY(rc, fdatasync(fd));
     if (rc == 0)
         io_fd_synced(f, writes);
-    io_fd_let_go(f);
+    io_fd_release(f);
     if (rc == 0)
         return 0;
     int err = errno;
@@ -298,7 +298,7 @@ static int dir_truncate(struct store_io *io, struct store_file *f, uint64_t size
 
     if (fd >= 0) {
         RETRY(rc, ftruncate(fd, (off_t)size));
-        io_fd_let_go(f);
+        io_fd_release(f);
     }
     return rc == 0 ? 0 : failed(io, "truncate", f->name, e);
 }
@@ -313,7 +313,7 @@ static int dir_allocate(struct store_io *io, struct store_file *f, uint64_t size
     do /* its result is the error */
         rc = posix_fallocate(fd, 0, (off_t)size);
     while (rc == EINTR);
-    io_fd_let_go(f);
+    io_fd_release(f);
     if (rc == 0)
         return 0;
     if (rc == EOPNOTSUPP || rc == EINVAL) /* a file system without it: at least the size */
@@ -337,7 +337,7 @@ static uint64_t dir_space(struct store_io *io)
     struct statvfs v;
 
     if (dir_largest(io) != UINT64_MAX)
-        return 0; /* free space says nothing about what a file may take */
+        return 0; /* free space does not bound the size of a file */
     int fd = io_fd_dir_locked(dir_of(io), O_PATH), rc = fd < 0 ? -1 : fstatvfs(fd, &v);
     io_fd_close(fd);
     return rc != 0 ? 0 : (uint64_t)v.f_bavail * v.f_frsize;
@@ -360,7 +360,7 @@ static const uint8_t *dir_map(struct store_io *io, struct store_file *f, uint64_
     /* Touching a page past the file's end is SIGBUS, so there is no mapping of it. */
     if (fstat(fd, &st) == 0 && (uint64_t)st.st_size >= size)
         p = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
-    io_fd_let_go(f);
+    io_fd_release(f);
     return p == MAP_FAILED ? NULL : p;
 }
 
@@ -414,7 +414,8 @@ static int dir_rename(struct store_io *io, const char *from, const char *to, str
     int err = errno;
     io_fd_unlock();
     errno = err;
-    return done == 0 ? 0 : mf_fail_errno(e, io_code(err), "rename %s/%s to %s", text, from, to);
+    return done == 0 ? 0
+                     : mf_fail_errno(e, folder_io_code(err), "rename %s/%s to %s", text, from, to);
 }
 
 static int dir_unlink(struct store_io *io, const char *name, struct mf_error *e)
@@ -447,8 +448,10 @@ static int dir_syncdir(struct store_io *io, struct mf_error *e)
     int err = errno;
     where(d, text);
     errno = err;
-    /* A failed sync is final; where none was tried for want of a descriptor, it may come later. */
-    return rc == 0 ? 0 : mf_fail_errno(e, fd < 0 ? io_code(err) : MF_IO, "sync directory %s", text);
+    /* A failed sync is final; one that lacked a descriptor was not tried and may follow later. */
+    return rc == 0
+               ? 0
+               : mf_fail_errno(e, fd < 0 ? folder_io_code(err) : MF_IO, "sync directory %s", text);
 }
 
 static int dir_list(struct store_io *io, int (*visit)(void *arg, const char *name), void *arg,
@@ -464,7 +467,7 @@ static int dir_list(struct store_io *io, int (*visit)(void *arg, const char *nam
     where(d, text);
     errno = err;
     if (walk == NULL) {
-        rc = mf_fail_errno(e, io_code(err), "list directory %s", text);
+        rc = mf_fail_errno(e, folder_io_code(err), "list directory %s", text);
         io_fd_close(fd);
         return rc;
     }
@@ -472,7 +475,7 @@ static int dir_list(struct store_io *io, int (*visit)(void *arg, const char *nam
         if (store_io_name_ok(entry->d_name))
             rc = visit(arg, entry->d_name);
     if (rc == 0 && errno != 0)
-        rc = mf_fail_errno(e, io_code(errno), "list directory %s", text);
+        rc = mf_fail_errno(e, folder_io_code(errno), "list directory %s", text);
     closedir(walk);
     return rc;
 }

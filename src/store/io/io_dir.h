@@ -1,10 +1,10 @@
-/* io_dir.h: a directory of a store and its open files; which of them have a descriptor.
+/*  io_dir.h: a directory of a store and its open files; which of them have a descriptor.
  *
  * Descriptors are scarce: a server may have many streams, most of them idle.  So the directory is
- * opened when a name in it is needed, and a file that nobody uses may lose its descriptor; the next
- * use opens it again by its name.  Those used last keep theirs, a bounded number for the whole
- * process.  Two kinds are never closed early: a file with unsynced writes, because a new descriptor
- * might not be told of their failure, and an unlinked one, which has no name any more. */
+ * opened when a name in it is needed, and a file that nobody uses may lose its descriptor; the
+ * next use opens it again by its name.  Those used last keep theirs, a bounded number for the
+ * whole process.  Two kinds are never closed early: a file with unsynced writes, because a new
+ * descriptor might not see their failure, and an unlinked one, which has no name any more. */
 #ifndef STORE_IO_DIR_H
 #define STORE_IO_DIR_H
 
@@ -29,7 +29,7 @@ struct store_file {
     int fd;                    /* -1: closed until it is used */
     unsigned users;            /* calls that use fd now */
     uint64_t writes, synced;   /* calls that changed it; how many of them a sync covers */
-    bool unlinked;             /* or replaced: its name is another's or nobody's */
+    bool unlinked;             /* or replaced: it has no name any more */
     char name[NAME_MAX + 1];
 };
 
@@ -39,7 +39,7 @@ struct store_file {
 void io_fd_lock(void);
 void io_fd_unlock(void);
 
-/* A handle of the directory for calls that take a name in it; -1 with errno. */
+/* A descriptor of the directory for calls by name; -1 with errno. */
 int io_fd_dir(struct dir_io *d, int flags); /* the lock is held */
 int io_fd_dir_locked(struct dir_io *d, int flags);
 void io_fd_close(int fd); /* keeps errno; -1 is fine */
@@ -47,13 +47,13 @@ void io_fd_close(int fd); /* keeps errno; -1 is fine */
  * errno; *odd: what it is instead, if that is why. */
 struct store_file *io_fd_file(struct dir_io *d, const char *name, bool create, const char **odd);
 void io_fd_end(struct store_file *f);
-/* The file's descriptor, opened if need be, until io_fd_let_go(); -1 with errno. */
+/* The file's descriptor, opened if need be, until io_fd_release(); -1 with errno. */
 int io_fd_take(struct dir_io *d, struct store_file *f);
 int io_fd_take_write(struct dir_io *d, struct store_file *f); /* for a call that changes it */
 /* For a sync: io_fd_synced() with *writes when it succeeded. */
 int io_fd_take_sync(struct dir_io *d, struct store_file *f, uint64_t *writes);
 void io_fd_synced(struct store_file *f, uint64_t writes);
-void io_fd_let_go(struct store_file *f); /* keeps errno */
+void io_fd_release(struct store_file *f); /* keeps errno */
 /* Before NAME is unlinked or replaced, with the lock held.  false with errno: it must stay. */
 bool io_fd_keep_unnamed(struct dir_io *d, int dir, const char *name);
 /* After a rename, with the lock held. */

@@ -81,7 +81,7 @@ static bool close_oldest(void)
     return true;
 }
 
-/* Where there is no descriptor left, unused files give theirs. */
+/* If no descriptor is left, unused files are closed. */
 static bool try_again(int fd)
 {
     return fd < 0 && (errno == EINTR || ((errno == EMFILE || errno == ENFILE) && close_oldest()));
@@ -111,13 +111,13 @@ static int open_own(int dir, const char *name, int flags, const char **odd)
     while (try_again(fd));
     if (fd < 0 && (errno == ELOOP || errno == ENXIO || errno == EISDIR) &&
         fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
-        *odd = file_kind(st.st_mode);
+        *odd = folder_file_kind(st.st_mode);
     if (fd < 0 || (flags & O_EXCL) != 0) /* just made: a file, and ours */
         return fd;
     if (fstat(fd, &st) == 0) {
         if (S_ISREG(st.st_mode) && st.st_uid == geteuid())
             return fd;
-        *odd = S_ISREG(st.st_mode) ? "another user's" : file_kind(st.st_mode);
+        *odd = S_ISREG(st.st_mode) ? "another user's" : folder_file_kind(st.st_mode);
         errno = EACCES;
     }
     io_fd_close(fd);
@@ -137,7 +137,7 @@ static int use(struct dir_io *d, struct store_file *f)
     const char *odd = NULL;
 
     idle_leave(f);
-    errno = ESTALE; /* somebody else removed it */
+    errno = ESTALE; /* removed by another process */
     if (f->fd < 0 && !f->unlinked)
         f->fd = open_in(d, f->name, 0, &odd);
     f->users += f->fd >= 0;
@@ -207,7 +207,7 @@ struct store_file *io_fd_file(struct dir_io *d, const char *name, bool create, c
         return NULL;
     }
     f->users = 1;
-    io_fd_let_go(f);
+    io_fd_release(f);
     return f;
 }
 
@@ -254,7 +254,7 @@ void io_fd_synced(struct store_file *f, uint64_t writes)
     io_fd_unlock();
 }
 
-void io_fd_let_go(struct store_file *f)
+void io_fd_release(struct store_file *f)
 {
     io_fd_lock();
     if (--f->users == 0 && f->writes == f->synced && !f->unlinked) {

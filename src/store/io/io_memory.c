@@ -1,9 +1,9 @@
 /* io_memory.c: the files under a store, in memory.
  *
- * A file's bytes lie in one block, so that they can be mapped.  A block that is mapped never moves:
- * a file that outgrows it gets a larger block in front and the old one stays until its last
- * unmap; till then writes go to both.  That happens O(log size) times in a file's life, and stores
- * map what has its final size, so almost every file has exactly one block. */
+ * A file's bytes lie in one block, so that they can be mapped.  A mapped block never moves: a
+ * file that outgrows it gets a larger block, and the old one stays until its last unmap; until
+ * then writes change both.  That happens O(log size) times in a file's life.  Stores map files
+ * that have their final size, so almost every file has exactly one block. */
 #include "store/store_io.h"
 
 #include "base/buf.h"
@@ -129,7 +129,7 @@ static int reserve(struct store_file *f, size_t need)
     return 0;
 }
 
-/* Bytes [from, to) become zero; whole pages of a big block go back to the system. */
+/* Zeroes [from, to); whole pages of a big block are returned to the system. */
 static void block_clear(struct block *b, size_t from, size_t to)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -292,7 +292,7 @@ static void memory_close(struct store_io *io, struct store_file *f)
     release(memory_of(io), f);
 }
 
-/* Under the mutex; *gone gets the file whose name this was. */
+/* Under the mutex; *gone: the file that had this name. */
 static int rename_locked(struct memory_io *m, const char *from, const char *to,
                          struct store_file **gone)
 {
@@ -408,7 +408,7 @@ static int memory_pread(struct store_io *io, struct store_file *f, void *dst, si
                    (unsigned long long)off, (unsigned long long)size);
 }
 
-/* What a block can hold, so that sizes never overflow. */
+/* Limit of a block, so that sizes never overflow. */
 static bool too_large(uint64_t off, uint64_t n)
 {
     return n > SIZE_MAX / 4 || off > SIZE_MAX / 4;
@@ -502,7 +502,7 @@ static bool memory_resident(struct store_io *io, const uint8_t *p, uint64_t off,
     return true; /* if it is swapped out there is no better place to read it from */
 }
 
-/* What is still open or mapped is the caller's mistake and leaks. */
+/* Files that are still open or mapped are an error of the caller and leak. */
 static void memory_free(struct store_io *io)
 {
     if (io == NULL)

@@ -5,7 +5,7 @@
 
 #include "store/store_io.h"
 
-/* Makes [from, to) zeros; *changed is set if anything else was there.  Not synced.  O(bytes). */
+/* Zeroes [from, to); *changed is set if any byte was not zero.  Not synced.  O(bytes). */
 MF_MUSTCHECK int wipe_range(struct store_io *io, struct store_file *f, uint64_t from, uint64_t to,
                             bool *changed, struct mf_error *e);
 

@@ -1,4 +1,4 @@
-/* keys.c: the set of keys: finding, adding and deleting them, and their text. */
+/* keys.c: the set of keys: lookup, insertion, deletion, and the text of a key. */
 #include "store/keys/keys_impl.h"
 
 #include <stdlib.h>
@@ -208,7 +208,7 @@ static uint32_t node_drop(struct keys *k, uint32_t id)
     return parent;
 }
 
-/* An inner node without children goes, and so on upwards. */
+/* Frees an inner node without children, then its parent, and so on. */
 static void drop_empty(struct keys *k, uint32_t id)
 {
     while (id != ROOT && node_at(k, id)->b == 0)
@@ -263,7 +263,7 @@ int keys_get_hashed(struct keys *k, struct mf_slice key, uint64_t hash, uint32_t
     return 0;
 }
 
-/* One look for the whole of it, where its hash is known; only a new one goes token by token. */
+/* One look-up for the whole key, by its hash; only a new key is added token by token. */
 int keys_parent_apart(struct keys *k, struct mf_slice prefix, uint64_t hash, uint32_t *parent)
 {
     const uint8_t *sep;
@@ -303,11 +303,6 @@ void keys_drop_apart(struct keys *k, uint32_t id)
 {
     k->leaves--;
     drop_empty(k, node_unlink(k, id));
-}
-
-int keys_get(struct keys *k, struct mf_slice key, uint32_t *id)
-{
-    return keys_get_hashed(k, key, keys_hash(k, key), id);
 }
 
 void keys_del(struct keys *k, uint32_t id)

@@ -26,11 +26,7 @@ struct keys *keys_new(char separator); /* NULL: out of memory */
 void keys_free(struct keys *k);
 
 uint32_t keys_find(const struct keys *k, struct mf_slice key); /* KEYS_NONE: not there */
-/* Finds or adds; a new one has last = KEYS_NONE and count = 0.  MF_NOMEM changes nothing; MF_INVAL:
- * longer than KEYS_MAX. */
-MF_MUSTCHECK int keys_get(struct keys *k, struct mf_slice key, uint32_t *id);
-/* Prefetches what keys_get() of this key will touch; hash it once and pass it on.  For loading
- * many. */
+/* Hash of a key, for keys_prefetch() and keys_get_hashed().  For loading many. */
 uint64_t keys_hash(const struct keys *k, struct mf_slice key);
 /* The same while another thread changes the set: with a memory of the last prefix of its own,
  * zeroed at first. */
@@ -51,15 +47,17 @@ void keys_prefetch(const struct keys *k, uint64_t hash);
 /* The same for the node, if there may be one: a little after keys_prefetch(), when many keys are
  * known. */
 void keys_prefetch_node(const struct keys *k, uint64_t hash);
+/* Finds or adds; a new one has last = KEYS_NONE and count = 0.  MF_NOMEM changes nothing; MF_INVAL:
+ * longer than KEYS_MAX. */
 MF_MUSTCHECK int keys_get_hashed(struct keys *k, struct mf_slice key, uint64_t hash, uint32_t *id);
-/* That many will come: makes the table large enough at once (memory is taken as they come).  A hint
- * that saves the moves of growing; O(1). */
+/* Hint: so many keys follow.  Makes the table large enough at once, which saves the moves of
+ * growing; memory is used as they are added.  O(1). */
 MF_MUSTCHECK int keys_reserve(struct keys *k, size_t count);
-/* Adding many, most of them new (best after keys_reserve()): an id is given at once, with
- * count 1 and without a look at the table.  Nothing can be found before keys_bulk_flush(); then a
- * key that was there has a twin: an id whose count is 0 and whose last is the real one's id, which
- * has the sum of their counts.  keys_bulk_free() drops the twins: replace their ids before.  After
- * MF_NOMEM only keys_bulk_free() and keys_free() may follow. */
+/* Adding many, most of them new (best after keys_reserve()): the id is returned at once, with
+ * count 1 and without a look-up in the table.  Nothing can be found before keys_bulk_flush();
+ * then a key that existed before has a twin: an id whose count is 0 and whose last is the real
+ * one's id, which has the sum of their counts. keys_bulk_free() drops the twins: replace their
+ * ids before.  After MF_NOMEM only keys_bulk_free() and keys_free() may follow. */
 struct keys_bulk;
 struct keys_bulk *keys_bulk_new(struct keys *k); /* NULL: out of memory */
 MF_MUSTCHECK int keys_bulk_add(struct keys_bulk *b, struct mf_slice key, struct keys_hint hint,
@@ -76,7 +74,7 @@ struct keys_stock;
 struct keys_stock *keys_stock_new(struct keys *k); /* NULL: out of memory */
 bool keys_stock_fill(struct keys_stock *t);
 void keys_stock_free(struct keys *k); /* harmless without one */
-/* Removes a leaf; prefixes without leaves go with it.  Ids of others stay. */
+/* Removes a leaf and prefixes without leaves.  Ids of others stay. */
 void keys_del(struct keys *k, uint32_t id);
 
 /* The owner's two words of a leaf. */
@@ -99,29 +97,30 @@ struct keys_sum keys_total(const struct keys *k); /* of all leaves */
 /* Raised whenever a leaf is added or deleted. */
 uint64_t keys_changes(const struct keys *k);
 
-/* The text of a key, put together in dst; returns it as a slice of dst (its end).  O(length). */
+/* Builds the text of a key in dst; returns it as a slice of dst (its end).  O(length). */
 struct mf_slice keys_text(const struct keys *k, uint32_t id, uint8_t dst[KEYS_MAX]);
-/* Does the key match?  Without putting its text together. */
+/* True if the key matches.  Does not build its text. */
 bool keys_matches(const struct keys *k, uint32_t id, struct mf_slice pattern);
 size_t keys_count(const struct keys *k);
 size_t keys_memory(const struct keys *k);
 
 /* Walks the leaves that match, in no order.  Keys may be added and deleted between two calls (the
- * walk stands in a list of the set and steps aside when its place is deleted): a key that was there
- * all the time is seen exactly once.  End it with keys_walk_end() unless next() gave KEYS_NONE. A
- * pattern without wildcard gives at most one. */
+ * walk is in a list of the set and moves on when its node is deleted).  A key that existed all
+ * the time is returned exactly once.  End it with keys_walk_end() unless next() returned
+ * KEYS_NONE.  A pattern without wildcard returns at most one. */
 struct keys_walk;
 struct keys_walk *keys_walk_new(struct keys *k, struct mf_slice pattern); /* NULL: out of memory */
 uint32_t keys_walk_next(struct keys_walk *w); /* O(nodes stepped over) */
 void keys_walk_end(struct keys_walk *w);      /* NULL is fine */
-/* The same, but a subtree all of whose leaves match is not walked: its sums are added to *sum.  Use
- * one of the two for a whole walk.  Each node looked at takes one off *budget; KEYS_NONE with
- * *budget 0: not at the end, go on or end it. */
+/* The same, but a subtree all of whose leaves match is not walked: its sums are added to *sum.
+ * Use one of the two for a whole walk.  Each node visited takes one off *budget; KEYS_NONE with
+ * *budget 0: not at the end, continue or end it. */
 uint32_t keys_walk_sum(struct keys_walk *w, struct keys_sum *sum, size_t *budget);
-void keys_walks_stop(struct keys *k); /* all of this set are at their end, and let go of it */
+void keys_walks_stop(struct keys *k); /* ends all walks of this set */
 
 void keys_check(const struct keys *k); /* aborts if an invariant is broken; for tests */
-/* The same for the sums of prefixes; `leaf` tells what was passed to keys_tally() for a leaf. */
+/* The same for the sums of prefixes; `leaf` returns the sums that were passed to keys_tally() for
+ * a leaf. */
 void keys_check_sums(const struct keys *k, struct keys_sum (*leaf)(const void *arg, uint32_t id),
                      const void *arg);
 

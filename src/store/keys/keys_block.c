@@ -1,10 +1,10 @@
 /* keys_block.c: memory of pages and chunks.  Blocks of 64 KB come from regions of our own.
  *
- * The heap would keep what is freed in its middle, and give back all at once what is freed at its
- * end: hundreds of megabytes in one free(), tens of milliseconds.  A region is 2 MB, aligned, its
- * first page says which of its 31 blocks are free.  A free region is gone.  A free block keeps its
- * memory until an eighth of all are such: every piece of memory given back stops all threads for a
- * moment, and often the whole region is free soon. */
+ * The heap would keep memory that is freed in its middle, and return all at once memory that is
+ * freed at its end: hundreds of megabytes in one free(), tens of milliseconds.  A region is 2 MB,
+ * aligned; its first page says which of its 31 blocks are free.  A region without used blocks is
+ * unmapped.  A free block keeps its memory until an eighth of all blocks are free: each return of
+ * memory stops all threads for a moment, and often the whole region is free soon. */
 #include "store/keys/keys_impl.h"
 
 #include <stdatomic.h>
@@ -54,7 +54,7 @@ static void *region_map(bool huge)
     if (before > 0)
         munmap(p, before);
     munmap(p + before + REGION_BYTES, REGION_BYTES - before);
-    /* A large set is read at random: with small pages most of the time goes into finding them. */
+    /* A large set is read at random: with small pages most of the time is spent on TLB misses. */
     if (huge)
         madvise(p + before, REGION_BYTES, MADV_HUGEPAGE);
     return p + before;

@@ -1,17 +1,19 @@
-/* keys_bulk.c: adding many keys, most of them new.
+/* keys_bulk.c: insertion of many keys, most of them new.
  *
- * Looking each up in the table would be one wait for memory after the other.  Instead each becomes
- * a node at once, and its hash and id wait in one of PARTS by the hash; when a part is full, all
- * are put into the table, part by part, each part's stretch of the table having been streamed into
- * the cache before.  Only then is a key found out that was there already (a twin): its node is
+ * A lookup of each key in the table would be one wait for memory after the other.  Instead each
+ * key becomes a node at once, and its hash and id wait in one of PARTS by the hash.  When a part
+ * is full, all parts are inserted into the table, each after its stretch of the table was
+ * streamed into the cache.  Only then a key that existed already is found (a twin): its node is
  * marked (count 0, last: the real one) and dropped at the end. */
 #include "store/keys/keys_impl.h"
+
+#include "base/array.h"
 
 #include <stdlib.h>
 
 #define PARTS    256u
 #define PART_MAX 16384u
-#define FIRST    8192u /* so many wait before the first look at the table; then twice as many... */
+#define FIRST    8192u /* so many wait before the first pass over the table; then twice as many... */
 
 /* Of the hash, all that the table looks at: the part has bits 56 to 63, `hash` bits 32 to 55 and 0
  * to 7. */
@@ -56,14 +58,8 @@ static int twin_note(struct keys_bulk *b, uint32_t id, uint32_t real)
 {
     struct keys_node *n = node_at(b->k, id);
 
-    if (b->twin_count == b->twin_cap) {
-        size_t cap = b->twin_cap == 0 ? 256 : 2 * b->twin_cap;
-        uint32_t *p = realloc(b->twins, cap * sizeof *p);
-        if (p == NULL)
-            return MF_NOMEM;
-        b->twins = p;
-        b->twin_cap = cap;
-    }
+    if (mf_array_reserve(&b->twins, &b->twin_cap, b->twin_count + 1, sizeof *b->twins) != 0)
+        return MF_NOMEM;
     b->twins[b->twin_count++] = id;
     b->same++;
     node_at(b->k, real)->b += n->b;
@@ -92,7 +88,7 @@ int keys_bulk_flush(struct keys_bulk *b)
 {
     int rc = keys_table_room_for(b->k, b->waiting);
 
-    b->parent = KEYS_NONE; /* what comes next may follow a key that was not added here */
+    b->parent = KEYS_NONE; /* the next key may follow one that was not added here */
     b->waiting = 0;
     b->limit *= 2;
     for (uint32_t part = 0; part < PARTS && rc == 0; part++)

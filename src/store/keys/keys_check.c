@@ -1,4 +1,4 @@
-/* keys_check.c: walks every invariant of a set of keys, for tests. */
+/* keys_check.c: tests every invariant of a set of keys.  For tests. */
 #include "store/keys/keys_impl.h"
 
 #include <stdio.h>

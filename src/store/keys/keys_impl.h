@@ -1,12 +1,12 @@
 /* keys_impl.h: the parts of a set of keys: nodes in pages, the table that finds them, the walks.
  *
- * Node (native byte order, 4 byte aligned), of which the page's class says inner or leaf:
- *    0  u32  parent; KEYS_NONE for the root        16  u32  leaf: count; inner: number of children
+ * Node (native byte order, 4 byte aligned); the page's class says inner or leaf:
+ *    0  u32  parent; KEYS_NONE for the root        16  u32  leaf: count; inner: children
  *    4  u32  next sibling                          20  u16  length of the token
- *    8  u32  previous sibling                      22       inner only: u64 hash of the whole
- * prefix 12  u32  leaf: last; inner: first child        30       inner only: struct keys_inner then
- * the token; the token of an inner node ends with the separator, no other byte is one.  An id is
- * page << 12 | slot.  The root is the inner node 0 with an empty token; it is in no table.
+ *    8  u32  previous sibling                      22  inner: u64 hash of the whole prefix
+ *   12  u32  leaf: last; inner: first child        30  inner: struct keys_inner
+ * The token follows.  The token of an inner node ends with the separator, no other byte is one.
+ * An id is page << 12 | slot.  The root is the inner node 0 with an empty token; it is in no table.
  *
  * An inner node has the sums of what was passed to keys_tally() for all leaves below it, at any
  * depth.
@@ -85,17 +85,17 @@ struct keys {
     struct mf_list regions;       /* those with a free block */
     size_t region_bytes;          /* of their headers */
     uint32_t blocks, blocks_held; /* in use; free, with memory */
-    struct keys_stock *stock;     /* NULL: nobody gets memory ahead */
+    struct keys_stock *stock;     /* NULL: no memory is allocated ahead */
     uint64_t hash_mask;           /* tests clear bits to make collisions */
-    uint64_t touched;             /* nodes looked at by walks, for tests */
+    uint64_t touched;             /* nodes visited by walks, for tests */
     uint64_t changes;             /* leaves added and deleted */
     uint8_t separator;
     struct keys_class class[SIZE_CLASSES * 2];
 };
 
-/* next is the node to look at next, `depth` tokens below the root; KEYS_NONE with started: the end.
- * It is alive at every moment: keys_del() moves it on.  Ancestors say where else to go on, so there
- * is no stack. */
+/* next is the node to visit next, `depth` tokens below the root; KEYS_NONE with started: the end.
+ * It always exists: keys_del() moves the walk on.  The ancestors give the rest of the walk, so
+ * there is no stack. */
 struct keys_walk {
     struct mf_list in; /* keys->walks */
     struct keys *keys; /* NULL: the set was freed */
@@ -195,7 +195,7 @@ void keys_leaves_give(struct keys *k, struct keys_leaves l);
 void keys_pages_fini(struct keys *k);
 uint32_t keys_class_of(size_t bytes, uint32_t *size); /* size class, and the size of its slots */
 
-/* keys_walk.c: the node is about to go. */
+/* keys_walk.c: the node is about to be freed. */
 void keys_walks_leave(struct keys *k, uint32_t id);
 
 #endif

@@ -1,4 +1,4 @@
-/* keys_page.c: nodes of keys in pages of equal slots; an empty page goes back to the system. */
+/* keys_page.c: nodes of keys in pages of equal slots; an empty page is returned to the system. */
 #include "store/keys/keys_impl.h"
 
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* keys_table.c: finds nodes of keys by hash: groups of twelve tags and ids in one cache line.
  *
- * An entry lies in the group of its hash or, where that is full, in the next with room; every group
- * counts the entries that went past it (over), so a search stops at the first group with none, and
- * a deletion leaves nothing behind.  At most 7/8 of the slots are used.
+ * An entry lies in the group of its hash or, where that is full, in the next with room.  Every
+ * group counts the entries that were moved past it (over), so a search stops at the first group
+ * with none, and a deletion leaves nothing behind.  At most 7/8 of the slots are used.
  *
- * Resizing (to twice, or down when three quarters are empty) moves MOVES groups at a time, with
- * each insert or delete.  Memory of the new side is allocated, that of the old side given back, in
- * chunks as the move comes by, so both together are little more than one of them. */
+ * Resizing (to twice, or down when three quarters are empty) moves MOVES groups with each insert
+ * or delete.  Memory of the new side is allocated and memory of the old side is freed in chunks
+ * as the move proceeds, so both together are little more than one of them. */
 #include "store/keys/keys_impl.h"
 
 #include <stdlib.h>
@@ -331,8 +331,8 @@ static int home_visit(struct keys *k, enum visit what)
     return 0;
 }
 
-/* The move left a chunk behind.  What wraps around from the end of the table may still be in it, or
- * go through it; then it stays until the end. */
+/* The move has passed a chunk.  Entries that wrap around from the end of the table may still be
+ * in it, or probe through it; then it stays until the end. */
 static void chunk_leave(struct keys *k, uint32_t c)
 {
     struct keys_side *s = &k->table.old;
@@ -395,7 +395,7 @@ static int resize(struct keys *k, uint32_t groups)
     return 0;
 }
 
-/* Growing is over long before it is due again: it takes groups / MOVES inserts. */
+/* Growing ends long before the next one is due: it needs groups / MOVES inserts. */
 int keys_table_room(struct keys *k)
 {
     struct keys_table *t = &k->table;

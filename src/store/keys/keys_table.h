@@ -13,7 +13,7 @@
 /* One cache line: a lookup that finds nothing, or the right one at once, touches one line here. */
 struct keys_group {
     uint8_t tag[GROUP_SLOTS]; /* 0: empty */
-    uint32_t over;            /* entries of this or an earlier group that had to go past this one */
+    uint32_t over;            /* entries of this or an earlier group that lie behind this one */
     uint32_t id[GROUP_SLOTS];
 };
 
@@ -23,9 +23,8 @@ struct keys_side {
 };
 
 /* Group of a hash: its upper half as a fraction of the number of groups, so a larger (or smaller)
- * table has the same order, and moving to it goes through both from the left.  What belongs to
- * groups [0, moved) of `old` is in `now`, the rest is still in `old`; every key has one place to
- * look. */
+ * table has the same order, and moving to it walks both from the left.  Entries of groups [0,
+ * moved) of `old` are in `now`, the rest is still in `old`; every key has one place. */
 struct keys_table {
     struct keys_side now, old;
     uint32_t moved;
@@ -33,8 +32,8 @@ struct keys_table {
     size_t bytes;
 };
 
-/* What to look for: a token below this parent, or, when that is not known
- * (KEYS_NONE), below the prefix with this text. */
+/* The search key: a token below this parent, or, when that is not known (KEYS_NONE), below the
+ * prefix with this text. */
 struct keys_want {
     struct mf_slice token, prefix;
     uint32_t parent;
@@ -44,7 +43,7 @@ uint32_t keys_table_find(const struct keys *k, uint64_t hash, const struct keys_
 /* Makes sure of room for one more and moves a little of a resize: before every insert. */
 MF_MUSTCHECK int keys_table_room(struct keys *k);
 MF_MUSTCHECK int keys_table_insert(struct keys *k, uint64_t hash, uint32_t id);
-/* Inserts a leaf unless one with its text is there: *twin, else KEYS_NONE. */
+/* Inserts a leaf unless one with its text exists: *twin, else KEYS_NONE. */
 MF_MUSTCHECK int keys_table_insert_new(struct keys *k, uint64_t hash, uint32_t id, uint32_t *twin);
 /* Asks the memory for all that lies between two hashes. */
 void keys_table_stream(const struct keys *k, uint64_t from, uint64_t to);

@@ -1,8 +1,8 @@
-/* keys_walk.c: the keys that match a pattern: walking them, and asking one.
+/* keys_walk.c: walks over the keys that match a pattern, and the test of one key.
  *
- * A walk goes down the tree of tokens: where the pattern has a token of text the child is found by
- * hash, where it has a wildcard all children are looked at.  Its place is one node; where to go on
- * after that one's last sibling is said by its ancestors. */
+ * A walk descends the tree of tokens: a token of text finds its child by hash, a wildcard visits
+ * all children.  The position of a walk is one node; its ancestors say where to continue after
+ * the node's last sibling. */
 #include "store/keys/keys_impl.h"
 
 #include <stdlib.h>

@@ -1,13 +1,13 @@
-/* clean.c: giving up the first segment (docs/disk-format.md).
+/* clean.c: the cleaner: reclaims the first segment (docs/disk-format.md).
  *
- * Happy path: a first segment without anything alive, or, when more than half of the log is dead,
- * with little alive: read it slice by slice on a worker, append copies of what is alive (they go
- * the way of all writes), wait until they are on disk; then wait once more for all that was
- * accepted, and rename the file to be the next spare, or unlink it. Failure: no room for copies:
- * later.  A file that cannot be renamed or unlinked: no more cleaning until the next start, but
- * after a shortage.
- * Messages that cannot be read: reported, removed, the file kept as *.damaged. Close: at the end of
- * the step that runs. */
+ * Happy path: a first segment without live data is reclaimed, or one with little live data when
+ * more than half of the log is dead.  A worker reads it piece by piece; copies of live messages
+ * are appended like all writes; the cleaner waits until they are committed.  Then it waits once
+ * more for all that was accepted, and renames the file to be the next spare, or unlinks it.
+ * Failure: without room for copies the cleaner tries again later.  After a file could not be
+ * renamed or unlinked it stops until the next start, except after a shortage.  Messages that
+ * cannot be read are reported and removed, and the file is kept as *.damaged.
+ * Close: at the end of the step that runs. */
 #include "store/store_impl.h"
 
 #include "base/clock.h"
@@ -25,7 +25,8 @@ static void clean_next(struct store *s);
 
 /* --- whether -------------------------------------------------------------------------------- */
 
-/* Cheap, because little of it is alive; or due, because more than half of all is dead. */
+/* True if reclaiming is cheap, because little is live; or due, because more than half of the log
+ * is dead. */
 static bool wanted(const struct store *s)
 {
     const struct segment *first = segs_first(s);
@@ -36,16 +37,17 @@ static bool wanted(const struct store *s)
         used += seg->end - SEGMENT_PAGE;
         live += segment_live(seg);
     }
-    /* On a full disk only what surely comes to its end: copies that do not fit would use up the
-     * room kept for removals and gain nothing. */
-    if (s->full)
+    /* On a full disk only segments that can surely be reclaimed whole: copies that do not fit
+     * would use up the room kept for removals and gain nothing. */
+    if (s->log.full)
         return used > live + first->size / 2 &&
-               place_free(s, segment_live(first) + 8 * first->live_count + MARGIN, true);
+               room_left(s, segment_live(first) + 8 * first->live_count + MARGIN, true);
     return 4 * segment_live(first) < first->end - SEGMENT_PAGE ||
            used > 2 * live + 2 * segs_current(s)->size;
 }
 
-/* A log of one segment, large and nearly dead: go on in a small one, so that it can be given up. */
+/* A log of one segment, large and nearly dead: continue in a small one, so that this one can be
+ * reclaimed. */
 static bool outgrown(struct store *s)
 {
     const struct segment *now = segs_current(s);
@@ -54,8 +56,8 @@ static bool outgrown(struct store *s)
 
     if (s->segs.count != 1 || !store_idle(s) || used <= 4 * store_live(s) + SEGMENT_PAGE)
         return false;
-    /* Filled fast, it may be filled again at once; but should nothing come, nothing would wake us.
-     */
+    /* A log that fills fast may fill again at once; but without writes nothing would wake the
+     * cleaner. */
     if (quick_until != 0)
         loop_timer_arm(s->clean.later, quick_until + 1);
     return now->size > 4 * segs_next_size(s, 0);
@@ -72,14 +74,14 @@ static void clean_later(void *arg)
 
 static bool held(const struct store *s, const struct segment *first)
 {
-    return first->readers > 0 || first->erasing > 0 || first->number >= s->committed.segment ||
+    return first->readers > 0 || first->erasing > 0 || first->number >= s->log.committed.segment ||
            (s->check.stage != CHECK_IDLE && first->number >= s->check.head.start.segment) ||
            (s->scrub.busy && first->number >= s->scrub.number);
 }
 
-bool clean_gives_up(const struct store *s, const struct segment *seg)
+bool clean_reclaims(const struct store *s, const struct segment *seg)
 {
-    return s->clean.stage == CLEAN_GIVE_UP && s->clean.number == seg->number;
+    return s->clean.stage == CLEAN_RECLAIM && s->clean.number == seg->number;
 }
 
 void clean_kick(struct store *s)
@@ -88,21 +90,21 @@ void clean_kick(struct store *s)
     struct segment *first = segs_first(s);
 
     if (c->stage == CLEAN_SYNC) {
-        if (record_pos_cmp(s->synced, c->need) >= 0)
+        if (record_pos_cmp(s->log.synced, c->need) >= 0)
             clean_next(s);
         else
-            sync_fire(s); /* another sync was at work, which had begun before */
+            commit_sync(s); /* another sync was at work, which had begun before */
         return;
     }
-    /* Copies on their way: what is read now would be copied twice. */
-    if (s->filling.moves + s->image.moves > 0)
+    /* Copies are not committed yet: messages read now would be copied twice. */
+    if (s->commit.filling.moves + s->commit.image.moves > 0)
         return;
-    if (c->stage != CLEAN_IDLE || c->stuck || c->waits || s->closing || s->failed != 0 ||
-        s->retrying)
+    if (c->stage != CLEAN_IDLE || c->stuck || c->waits || s->close.begun || s->failed != 0 ||
+        s->commit.retrying)
         return;
     if (outgrown(s)) {
-        spare_trim(s); /* or the log would go on in that one */
-        log_roll(s);
+        spare_trim(s); /* or the log would continue in that one */
+        room_roll(s);
     }
     if (s->segs.count < 2 || held(s, first))
         return;
@@ -112,7 +114,7 @@ void clean_kick(struct store *s)
     c->offset = SEGMENT_PAGE;
     c->end = first->end;
     c->quarantine = c->lost = false;
-    c->kept_room = s->full; /* wanted() looks whether it is enough */
+    c->kept_room = s->log.full; /* wanted() looks whether it is enough */
     if (first->live_count == 0 && first->blobs == 0)
         c->offset = c->end;
     else if (!wanted(s))
@@ -130,7 +132,7 @@ static void read_work(void *arg) /* on a worker */
     c->status = c->io->pread(c->io, c->file, c->buf, c->len, c->offset, &c->error);
 }
 
-/* 0; MF_NOTFOUND: nobody needs this record. */
+/* 0; MF_NOTFOUND: the record is not needed. */
 static int copy_message(struct store *s, const struct record *r, uint64_t offset)
 {
     uint32_t id = index_find(s->ix, r->seq);
@@ -139,27 +141,28 @@ static int copy_message(struct store *s, const struct record *r, uint64_t offset
     struct record_pos at;
     int rc;
 
-    if (id == INDEX_NONE || !accepted(s, id) || place_offset(from) != offset ||
+    if (id == INDEX_NONE || !view_accepted(s, id) || place_offset(from) != offset ||
         segs_of(s, from) != segs_first(s))
         return MF_NOTFOUND;
-    uint8_t *p = record_open(s, r->size, s->clean.kept_room, &at, &rc);
+    uint8_t *p = write_open(s, r->size, s->clean.kept_room, &at, &rc);
     if (p == NULL)
         return rc;
     size_t len = r->key.len + r->head.len + r->body.len;
     uint64_t to = place_make(at.segment, at.offset, len, r->flags);
-    if ((rc = image_moved(&s->filling, r->seq, from, to)) != 0)
+    if ((rc = image_moved(&s->commit.filling, r->seq, from, to)) != 0)
         return rc;
     copy.type = RECORD_COPY;
     copy.deadline_ns = index_deadline(s->ix, id);
     copy.flags = (r->flags & (uint16_t)~STORE_BITS) | index_bits(s->ix, id);
     record_encode(p, &copy);
-    record_close(s, p, r->size);
+    write_close(s, p, r->size);
     segs_first(s)->copied = true;
     s->stats.copied_bytes += r->size;
     return 0;
 }
 
-/* Everything whole in the slice; the offset moves on behind it.  Not 0: come back later. */
+/* Copies every whole record in the piece and moves the offset behind it.  Not 0: call again
+ * later. */
 static int copy_slice(struct store *s)
 {
     struct cleaner *c = &s->clean;
@@ -221,7 +224,7 @@ static void wait_commit(struct store *s)
 
 static void clean_put_off(struct store *s)
 {
-    if (s->closing)
+    if (s->close.begun)
         return;
     s->clean.waits = true;
     loop_timer_arm(s->clean.later, loop_mono_ns(s->loop) + RETRY_NS);
@@ -246,12 +249,12 @@ static void read_done(void *arg)
     struct store *s = mf_container(arg, struct store, clean);
 
     segs_get(s, s->clean.number)->readers--;
-    bool ends = s->clean.status != 0 || s->closing || s->failed != 0;
+    bool ends = s->clean.status != 0 || s->close.begun || s->failed != 0;
     if (ends || copy_slice(s) != 0) {
         clean_pause(s);
         if (s->clean.status != 0)
             clean_failed(s, "clean");
-        else if (!ends && !s->full) /* a full store has its own way back */
+        else if (!ends && !s->log.full) /* a full store has its own way back */
             clean_put_off(s);
         store_progress(s);
         return;
@@ -284,13 +287,13 @@ static void read_start(struct store *s)
 static void lost_report(struct store *s, uint32_t id)
 {
     struct store_damage d = {.offset = place_offset(index_place(s->ix, id)),
-                             .length = record_pad(56 + entry_bytes_in(s, s->ix, id)),
+                             .length = record_pad(56 + view_entry_bytes_in(s, s->ix, id)),
                              .first_seq = index_seq(s->ix, id),
                              .last_seq = index_seq(s->ix, id),
                              .what = "the message cannot be read"};
 
     segment_name(d.file, s->clean.number);
-    (void)store_damaged(s, &d);
+    (void)damage_add(s, &d);
 }
 
 static bool readable(struct store *s, uint32_t id)
@@ -300,14 +303,14 @@ static bool readable(struct store *s, uint32_t id)
     return store_peek(s, index_seq(s->ix, id), &rec) == 0;
 }
 
-/* Only after damage: looks at every message there is. */
+/* Only after damage: visits every message. */
 static int drop_lost(struct store *s)
 {
     int rc = 0;
 
     for (uint32_t id = index_next(s->ix, 0); id != INDEX_NONE && rc == 0;) {
         uint64_t seq = index_seq(s->ix, id);
-        if (accepted(s, id) && segs_of(s, index_place(s->ix, id)) == segs_first(s)) {
+        if (view_accepted(s, id) && segs_of(s, index_place(s->ix, id)) == segs_first(s)) {
             if (readable(s, id))
                 return MF_INVAL; /* then it is not lost, and something else is wrong */
             lost_report(s, id);
@@ -320,7 +323,7 @@ static int drop_lost(struct store *s)
 
 /* --- giving it up --------------------------------------------------------------------------- */
 
-static void give_work(void *arg) /* on a worker */
+static void reclaim_work(void *arg) /* on a worker */
 {
     struct cleaner *c = arg;
     char name[32];
@@ -343,7 +346,7 @@ static void give_work(void *arg) /* on a worker */
     }
 }
 
-static void give_done(void *arg)
+static void reclaim_done(void *arg)
 {
     struct store *s = mf_container(arg, struct store, clean);
     struct cleaner *c = &s->clean;
@@ -373,17 +376,17 @@ static void give_done(void *arg)
     store_progress(s);
 }
 
-static void give_start(struct store *s)
+static void reclaim_start(struct store *s)
 {
     struct cleaner *c = &s->clean;
     struct segment *seg = segs_first(s);
     char name[32];
 
-    if (held(s, seg)) { /* somebody began to read it meanwhile: when that ends */
+    if (held(s, seg)) { /* a read of it began meanwhile: continue when it ends */
         clean_pause(s);
         return;
     }
-    c->stage = CLEAN_GIVE_UP;
+    c->stage = CLEAN_RECLAIM;
     c->io = s->io;
     c->to[0] = '\0';
     /* A file with messages that live on as copies is not reused: should one of them be erased,
@@ -393,7 +396,7 @@ static void give_start(struct store *s)
                   seg->size <= 4 * segs_next_size(s, 0);
     if (c->to_spare) {
         s->spare.busy = true;
-        s->spare.id = ++s->blanks;
+        s->spare.id = ++s->segs.blanks;
         spare_name(s->spare.id, c->to);
     } else if (c->quarantine) {
         segment_name(name, c->number);
@@ -405,7 +408,7 @@ static void give_start(struct store *s)
     seg->map = NULL;
     c->file = seg->file;
     seg->file = NULL; /* nothing is read from it any more */
-    loop_job_submit(c->give_job);
+    loop_job_submit(c->reclaim_job);
 }
 
 /* --- the order of it ------------------------------------------------------------------------ */
@@ -414,9 +417,9 @@ static void clean_emptied(struct store *s)
 {
     struct segment *seg = segs_get(s, s->clean.number);
 
-    /* Expired ones that are still being taken out of the index, or a removal of everything: they
-     * are not lost, only not counted off yet. */
-    if (seg->live_count > 0 && (s->graves.count > 0 || s->purge.ix != NULL)) {
+    /* Hidden messages that are still in the index, or a purge: they are not lost, only not
+     * subtracted yet. */
+    if (seg->live_count > 0 && (s->view.hidden_ranges.count > 0 || s->purge.ix != NULL)) {
         clean_pause(s);
         return;
     }
@@ -431,15 +434,15 @@ static void clean_emptied(struct store *s)
                   "copied: disk space is not freed until the next start",
                   s->name, (unsigned long long)seg->number, (unsigned long long)seg->live_count,
                   seg->blobs);
-        s->clean.stuck = true; /* never give up what is needed */
+        s->clean.stuck = true; /* never reclaim live data */
         clean_pause(s);
         return;
     }
-    /* A commit says first that the log begins after it: a file that is missing before it was given
-     * up would be damage. */
-    s->first_segment = s->clean.number + 1;
+    /* First a commit names the next segment as the first: otherwise the missing file would count
+     * as damage. */
+    s->log.first_segment = s->clean.number + 1;
     if (!commit_bare(s)) {
-        s->first_segment = s->clean.number;
+        s->log.first_segment = s->clean.number;
         clean_pause(s);
         return;
     }
@@ -447,15 +450,15 @@ static void clean_emptied(struct store *s)
     wait_commit(s);
 }
 
-static void clean_told(struct store *s)
+static void reclaim_when_committed(struct store *s)
 {
     if (s->o.sync != STORE_SYNC_INTERVAL) {
-        give_start(s);
+        reclaim_start(s);
         return;
     }
     s->clean.stage = CLEAN_SYNC;
-    s->clean.need = s->committed;
-    sync_fire(s);
+    s->clean.need = s->log.committed;
+    commit_sync(s);
 }
 
 static void clean_next(struct store *s)
@@ -463,7 +466,7 @@ static void clean_next(struct store *s)
     struct cleaner *c = &s->clean;
     struct segment *seg = segs_get(s, c->number);
 
-    if (s->closing || s->failed != 0) {
+    if (s->close.begun || s->failed != 0) {
         clean_pause(s);
         return;
     }
@@ -472,11 +475,11 @@ static void clean_next(struct store *s)
         return;
     }
     if (c->stage == CLEAN_FIRST) {
-        clean_told(s);
+        reclaim_when_committed(s);
         return;
     }
     if (c->stage == CLEAN_SYNC) {
-        give_start(s);
+        reclaim_start(s);
         return;
     }
     if (c->offset < c->end && seg->live_count > 0 && !seg->missing) {
@@ -494,9 +497,10 @@ static void clean_next(struct store *s)
 int clean_init(struct store *s)
 {
     s->clean.read_job = loop_job_new(s->loop, LOOP_UPKEEP, read_work, read_done, &s->clean);
-    s->clean.give_job = loop_job_new(s->loop, LOOP_UPKEEP, give_work, give_done, &s->clean);
+    s->clean.reclaim_job =
+        loop_job_new(s->loop, LOOP_UPKEEP, reclaim_work, reclaim_done, &s->clean);
     s->clean.later = loop_timer_new(s->loop, clean_later, s);
-    return s->clean.read_job == NULL || s->clean.give_job == NULL || s->clean.later == NULL
+    return s->clean.read_job == NULL || s->clean.reclaim_job == NULL || s->clean.later == NULL
                ? MF_NOMEM
                : 0;
 }
@@ -504,7 +508,7 @@ int clean_init(struct store *s)
 void clean_fini(struct store *s)
 {
     loop_job_free(s->clean.read_job);
-    loop_job_free(s->clean.give_job);
+    loop_job_free(s->clean.reclaim_job);
     loop_timer_free(s->clean.later);
     free(s->clean.buf);
 }

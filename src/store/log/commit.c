@@ -1,15 +1,16 @@
-/* commit.c: group commit.
+/* commit.c: commit groups.
  *
- * Happy path: a write calls commit_kick(); at the end of the loop's turn commit_start() ends the
- * group with a commit record and swaps it out as `image`; commit_work(), on a worker, fills in the
- * checks, makes the segments that are new, writes and syncs; commit_done() applies what was waiting
- * for that and answers.  What arrives meanwhile is the next group: the slower the disk, the larger
- * the groups. Failure: after a failed write or sync nothing later may be acknowledged, or the log
- * would have a hole: the store turns read-only, what was written of the group is overwritten (a
- * refused message must not be there after a restart), and every waiter gets the error.  A failed
- * sync is never tried again. Only a shortage is (of space, descriptors, memory): nothing of the
- * group counts yet, so writing it once more is the same. Close: the queued group is committed, and
- * then one more commit record that says all is synced. */
+ * Happy path: a write calls commit_kick().  At the end of the loop's turn commit_start() ends the
+ * commit group with a commit record and swaps it out as `image`. commit_work(), on a worker,
+ * fills in the checks, makes new segments, writes and syncs. commit_done() applies the effects
+ * that waited for the commit and calls the waiters.  Records that arrive meanwhile form the next
+ * group: the slower the disk, the larger the groups.
+ * Failure: after a failed write or sync nothing later may be acknowledged, or the log would have
+ * a hole.  The store turns read-only, the written part of the group is overwritten (a refused
+ * message must not exist after a restart), and every waiter gets the error.  A failed sync is
+ * never retried.  Only a shortage (of space, descriptors, memory) is retried: nothing of the
+ * group counts yet, so a second write is the same.
+ * Close: the queued group is committed, and then one more commit record that says all is synced. */
 #include "store/store_impl.h"
 #include "store/io/wipe.h"
 
@@ -20,11 +21,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RETRY_NS    (CLOCK_S / 5)
-#define BUF_KEEP    (8u << 20) /* a buffer larger than this is given back after use */
+#define BUF_KEEP    (8u << 20) /* a larger buffer is freed after use */
 #define RANGES_KEEP 65536
+#define RETRY_NS    (CLOCK_S / 5)
 
-void waits_answer(struct mf_list *waits, int status)
+void commit_answer(struct mf_list *waits, int status)
 {
     struct mf_list *n;
 
@@ -36,44 +37,44 @@ void waits_answer(struct mf_list *waits, int status)
 
 static void commit_turn_end(struct loop_defer *d)
 {
-    struct store *s = mf_container(d, struct store, commit_defer);
+    struct store *s = mf_container(d, struct store, commit.defer);
 
-    if (s->committing || gather_ready(&s->gather, loop_mono_ns(s->loop)))
+    if (s->commit.running || gather_ready(&s->commit.gather, loop_mono_ns(s->loop)))
         commit_start(s);
     else
-        loop_next(s->loop, d); /* events first: they are what is waited for */
+        loop_next(s->loop, d); /* events first: they bring the writers that are awaited */
 }
 
 void commit_kick(struct store *s)
 {
-    s->commit_defer.fn = commit_turn_end;
-    loop_defer(s->loop, &s->commit_defer);
+    s->commit.defer.fn = commit_turn_end;
+    loop_defer(s->loop, &s->commit.defer);
 }
 
 /* --- start ---------------------------------------------------------------------------------- */
 
 static void commit_trailer(struct store *s)
 {
-    struct image *im = &s->filling;
+    struct image *im = &s->commit.filling;
     struct record r = {.type = RECORD_COMMIT,
-                       .group = ++s->group,
-                       .synced = s->synced,
-                       .first_segment = s->first_segment,
-                       .last_seq = s->last_seq,
-                       .mark = s->mark,
-                       .clock_ns = s->clock_ns};
-    /* place() kept the room, in the buffer and in the segment. */
+                       .group = ++s->log.group,
+                       .synced = s->log.synced,
+                       .first_segment = s->log.first_segment,
+                       .last_seq = s->log.last_seq,
+                       .mark = s->log.mark,
+                       .clock_ns = s->log.clock_ns};
+    /* room_place() kept the room, in the buffer and in the segment. */
     record_encode(im->buf.ptr + im->buf.len, &r);
-    image_used(s, RECORD_COMMIT_SIZE);
+    room_used(s, RECORD_COMMIT_SIZE);
     im->end = (struct record_pos){segs_current(s)->number, segs_current(s)->end};
-    im->last_seq = s->last_seq;
+    im->last_seq = s->log.last_seq;
 }
 
-/* Only now: a segment may have been made by the group before, while this one filled. */
+/* Binds files late: the group before may have made a segment while this one filled. */
 static void extents_bind(struct store *s)
 {
-    for (size_t i = 0; i < s->filling.extents; i++) {
-        struct extent *x = &s->filling.extent[i];
+    for (size_t i = 0; i < s->commit.filling.extents; i++) {
+        struct extent *x = &s->commit.filling.extent[i];
         const struct segment *seg = segs_get(s, x->number);
         x->file = seg->file;
         x->blank = seg->blank;
@@ -87,42 +88,42 @@ void commit_start(struct store *s)
 {
     struct image t;
 
-    if (s->committing || s->failed != 0 ||
-        (s->filling.buf.len == 0 && mf_list_empty(&s->waiting) && !s->bare))
+    if (s->commit.running || s->failed != 0 ||
+        (s->commit.filling.buf.len == 0 && mf_list_empty(&s->commit.waiting) && !s->commit.bare))
         return;
-    assert(!s->grouping); /* a batch never outlives the call that began it */
-    if (s->before_commit != NULL && s->filling.buf.len > 0)
-        s->before_commit(s->before_commit_arg);
-    if (s->filling.buf.len > 0 || s->bare)
+    assert(!s->batch.open); /* a commit batch never outlives the call that began it */
+    if (s->hooks.before_commit != NULL && s->commit.filling.buf.len > 0)
+        s->hooks.before_commit(s->hooks.before_commit_arg);
+    if (s->commit.filling.buf.len > 0 || s->commit.bare)
         commit_trailer(s);
-    s->bare = false;
+    s->commit.bare = false;
     extents_bind(s);
-    t = s->image;
-    s->image = s->filling;
-    s->filling = t;
-    mf_list_move(&s->in_flight, &s->waiting);
+    t = s->commit.image;
+    s->commit.image = s->commit.filling;
+    s->commit.filling = t;
+    mf_list_move(&s->commit.in_flight, &s->commit.waiting);
     mf_list_move(&s->erase.in_flight, &s->erase.filling);
-    gather_started(&s->gather, loop_mono_ns(s->loop));
-    s->committing = true;
-    s->image.io = s->io;
-    s->image.sync = s->o.sync == STORE_SYNC_ALWAYS;
-    s->image.chain = s->chain;
-    s->image.status = 0;
-    memcpy(s->image.id, s->id, STORE_ID);
-    s->image.now_ns = s->clock_ns;
-    loop_job_submit(s->commit_job);
+    gather_started(&s->commit.gather, loop_mono_ns(s->loop));
+    s->commit.running = true;
+    s->commit.image.io = s->io;
+    s->commit.image.sync = s->o.sync == STORE_SYNC_ALWAYS;
+    s->commit.image.chain = s->log.chain;
+    s->commit.image.status = 0;
+    memcpy(s->commit.image.id, s->id, STORE_ID);
+    s->commit.image.now_ns = s->log.clock_ns;
+    loop_job_submit(s->commit.job);
 }
 
 void store_on_commit(struct store *s, void (*fn)(void *arg), void *arg)
 {
-    s->before_commit = fn;
-    s->before_commit_arg = arg;
+    s->hooks.before_commit = fn;
+    s->hooks.before_commit_arg = arg;
 }
 
 void store_on_resume(struct store *s, void (*fn)(void *arg), void *arg)
 {
-    s->resumed = fn;
-    s->resumed_arg = arg;
+    s->hooks.resumed = fn;
+    s->hooks.resumed_arg = arg;
 }
 
 bool commit_bare(struct store *s)
@@ -130,10 +131,10 @@ bool commit_bare(struct store *s)
     struct record_pos at;
     int code;
 
-    s->bare = place(s, 0, true, &at, &code) != NULL;
-    if (s->bare)
+    s->commit.bare = room_place(s, 0, true, &at, &code) != NULL;
+    if (s->commit.bare)
         commit_kick(s);
-    return s->bare;
+    return s->commit.bare;
 }
 
 /* --- on the worker -------------------------------------------------------------------------- */
@@ -147,8 +148,8 @@ static int make_file(struct image *im, struct extent *x)
     if (x->file == NULL)
         return segment_file(im->io, name, x->size, &x->file, &im->error);
     spare_name(x->blank_id, from);
-    /* Its length is on disk before a header that tells it: else a power cut could leave one that
-     * looks cut off. */
+    /* The length is synced before a header that names it: else a power cut could leave a file
+     * that looks cut off. */
     int rc = x->grown ? im->io->sync(im->io, x->file, &im->error) : 0;
     if (rc != 0) {
         im->sync_failed = true;
@@ -204,7 +205,7 @@ static int write_extents(struct image *im)
     return rc;
 }
 
-/* From the end to the beginning: at no time do records follow that the log could be read up to. */
+/* Overwrites from the end to the beginning: at no time a part of the group looks complete. */
 static void withdraw(struct image *im)
 {
     bool changed = false;
@@ -213,7 +214,7 @@ static void withdraw(struct image *im)
     for (size_t i = im->extents; i-- > 0;) {
         struct extent *x = &im->extent[i];
         if (x->len == 0 || x->file == NULL || x->blank)
-            continue; /* nothing of it has a place in the log */
+            continue; /* no part of it is in the log */
         int rc = wipe_range(im->io, x->file, x->offset, x->offset + x->len, &changed, &im->error);
         if (rc == 0 && changed)
             rc = im->io->sync(im->io, x->file, &im->error);
@@ -255,9 +256,9 @@ void store_fail(struct store *s, int code, const char *text)
 }
 
 /* Files that the worker made now belong to their segments. */
-static void take_files(struct store *s)
+static void adopt_files(struct store *s)
 {
-    struct image *im = &s->image;
+    struct image *im = &s->commit.image;
 
     for (size_t i = 0; i < im->extents; i++) {
         struct segment *seg = segs_get(s, im->extent[i].number);
@@ -277,16 +278,16 @@ static void apply_removed(struct store *s, struct range r)
     for (uint32_t id = index_next(s->ix, r.first); id != INDEX_NONE;
          id = index_next(s->ix, r.first)) {
         uint64_t seq = index_seq(s->ix, id);
-        if (seq > r.last || seq > s->committed_seq)
+        if (seq > r.last || seq > s->log.committed_seq)
             return;
         r.first = seq + 1;
-        if (index_doomed(s->ix, id))
-            entry_gone(s, id);
+        if (index_removing(s->ix, id))
+            removing_done(s, id);
     }
 }
 
-/* Copies count from now on; a message that was removed meanwhile has its removal behind the copy.
- */
+/* Copies count from now on.  The removal of a message that was removed meanwhile lies behind the
+ * copy. */
 static void apply_moved(struct store *s, const struct moved *m)
 {
     bool old = s->purge.ix != NULL && m->seq <= s->purge.upto;
@@ -296,7 +297,7 @@ static void apply_moved(struct store *s, const struct moved *m)
 
     if (id == INDEX_NONE || index_place(ix, id) != m->from || from == NULL)
         return;
-    uint64_t len = entry_bytes_in(s, ix, id);
+    uint64_t len = view_entry_bytes_in(s, ix, id);
     index_set_place(ix, id, m->to);
     if (old) {
         from->purged_count--;
@@ -312,15 +313,15 @@ static void apply_moved(struct store *s, const struct moved *m)
 
 static void commit_apply(struct store *s)
 {
-    struct image *im = &s->image;
+    struct image *im = &s->commit.image;
 
-    totals_add(&s->all, im->added);
+    totals_add(&s->view.all, im->added);
     if (im->buf.len > 0) {
-        s->committed_seq = im->last_seq;
-        s->committed = im->end;
-        s->chain = im->chain;
+        s->log.committed_seq = im->last_seq;
+        s->log.committed = im->end;
+        s->log.chain = im->chain;
         if (im->sync)
-            s->synced = im->end;
+            s->log.synced = im->end;
         s->stats.groups++;
         s->stats.syncs += im->sync;
         s->stats.bytes_written += im->buf.len;
@@ -333,11 +334,13 @@ static void commit_apply(struct store *s)
     for (size_t i = 0; i < im->removed.count; i++)
         apply_removed(s, im->removed.at[i]);
     for (size_t i = 0; i < im->expired.count; i++)
-        if (ranges_add(&s->graves, im->expired.at[i].first, im->expired.at[i].last) != 0)
+        if (ranges_add(&s->view.hidden_ranges, im->expired.at[i].first, im->expired.at[i].last) !=
+            0)
             apply_removed(s, im->expired.at[i]); /* no memory to put it off */
-    graves_dig(s);
+    hidden_free(s);
 }
 
+/* Empties the image; memory of an ordinary size is kept. */
 static void image_reset(struct image *im)
 {
     if (im->buf.cap > BUF_KEEP)
@@ -359,101 +362,102 @@ static const char *lacking(int code)
     return code == MF_NOMEM ? "memory" : code == MF_AGAIN ? "descriptor" : "space";
 }
 
-/* A shortage passes, and writing a group again changes nothing; but never after a sync. */
+/* A shortage is temporary, and writing a group again changes nothing.  Never retried after a
+ * failed sync. */
 static bool commit_again(struct store *s)
 {
-    if (!store_io_passes(s->image.status) || s->image.sync_failed)
+    if (!store_io_passes(s->commit.image.status) || s->commit.image.sync_failed)
         return false;
-    if (!s->full)
-        log_error("store %s: no %s to write a group, waiting for some (%s)", s->name,
-                  lacking(s->image.status), s->image.error.text);
-    s->full = s->retrying = true;
-    if (s->closing)
+    if (!s->log.full)
+        log_error("store %s: no %s to write a commit group, waiting for some (%s)", s->name,
+                  lacking(s->commit.image.status), s->commit.image.error.text);
+    s->log.full = s->commit.retrying = true;
+    if (s->close.begun)
         return false; /* its waiters are refused */
-    s->retry_armed = true;
-    loop_timer_arm(s->commit_retry, loop_mono_ns(s->loop) + RETRY_NS);
+    s->commit.retry_armed = true;
+    loop_timer_arm(s->commit.retry_timer, loop_mono_ns(s->loop) + RETRY_NS);
     return true;
 }
 
 static void commit_resume(struct store *s)
 {
-    log_info("store %s: the group that waited is written", s->name);
-    s->full = s->retrying = false; /* if the spare finds no space, it will say so */
-    if (s->resumed != NULL)
-        s->resumed(s->resumed_arg);
+    log_info("store %s: the commit group that waited is written", s->name);
+    s->log.full = s->commit.retrying = false; /* the spare reports it if there is no space */
+    if (s->hooks.resumed != NULL)
+        s->hooks.resumed(s->hooks.resumed_arg);
 }
 
 void commit_retry(void *arg)
 {
     struct store *s = arg;
 
-    s->retry_armed = false;
-    loop_timer_stop(s->commit_retry);
-    loop_job_submit(s->commit_job);
+    s->commit.retry_armed = false;
+    loop_timer_stop(s->commit.retry_timer);
+    loop_job_submit(s->commit.job);
 }
 
-/* The group failed for good.  False: the worker overwrites what it wrote of it, and commit_done()
- * comes once more. */
+/* The group failed for good.  False: the worker overwrites the written part, and commit_done()
+ * follows once more. */
 static bool commit_withdrawn(struct store *s)
 {
-    struct image *im = &s->image;
+    struct image *im = &s->commit.image;
 
     if (im->withdraw) {
         im->withdraw = false;
         if (im->status != 0)
-            log_error("store %s: refused messages may be there after a restart: %s", s->name,
+            log_error("store %s: refused messages may exist after a restart: %s", s->name,
                       im->error.text);
         return true;
     }
     store_fail(s, im->status, im->error.text);
     im->withdraw = true;
-    loop_job_submit(s->commit_job);
+    loop_job_submit(s->commit.job);
     return false;
 }
 
 void commit_done(void *arg) /* back on the loop */
 {
-    struct store *s = mf_container(arg, struct store, image);
-    bool failed = s->image.status != 0 || s->image.withdraw;
+    struct store *s = mf_container(arg, struct store, commit.image);
+    bool failed = s->commit.image.status != 0 || s->commit.image.withdraw;
     int status = failed ? MF_READONLY : 0;
     struct mf_list done;
 
-    take_files(s);
-    if (failed && ((!s->image.withdraw && commit_again(s)) || !commit_withdrawn(s)))
+    adopt_files(s);
+    if (failed && ((!s->commit.image.withdraw && commit_again(s)) || !commit_withdrawn(s)))
         return;
     mf_list_init(&done);
-    mf_list_move(&done, &s->in_flight);
+    mf_list_move(&done, &s->commit.in_flight);
     if (status == 0) {
-        if (s->retrying)
+        if (s->commit.retrying)
             commit_resume(s);
-        struct record_pos before = s->committed;
-        uint32_t chain = s->chain;
+        struct record_pos before = s->log.committed;
+        uint32_t chain = s->log.chain;
         commit_apply(s);
         erase_committed(s, before, chain);
     } else {
-        mf_list_move(&done, &s->waiting);
+        mf_list_move(&done, &s->commit.waiting);
     }
-    if (s->o.gather && s->image.sync && !s->closing && status == 0)
-        gather_done(&s->gather, loop_mono_ns(s->loop));
-    image_reset(&s->image);
-    s->committing = false;
-    if (gather_ready(&s->gather, loop_mono_ns(s->loop)))
-        commit_start(s); /* the disk works while we answer */
-    else if (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting))
+    if (s->o.gather && s->commit.image.sync && !s->close.begun && status == 0)
+        gather_done(&s->commit.gather, loop_mono_ns(s->loop));
+    image_reset(&s->commit.image);
+    s->commit.running = false;
+    if (gather_ready(&s->commit.gather, loop_mono_ns(s->loop)))
+        commit_start(s); /* the disk works while waiters are called */
+    else if (s->commit.filling.buf.len > 0 || s->commit.bare || !mf_list_empty(&s->commit.waiting))
         commit_kick(s);
-    waits_answer(&done, status);
+    commit_answer(&done, status);
     store_progress(s);
 }
 
 bool commit_barrier(struct store *s, struct store_wait *w)
 {
-    if (s->filling.buf.len > 0 || s->bare || !mf_list_empty(&s->waiting)) {
-        wait_add(s, w);
+    if (s->commit.filling.buf.len > 0 || s->commit.bare || !mf_list_empty(&s->commit.waiting)) {
+        write_add_wait(s, w);
         commit_kick(s);
         return true;
     }
-    if (s->committing) {
-        mf_list_push(&s->in_flight, &w->node);
+    if (s->commit.running) {
+        mf_list_push(&s->commit.in_flight, &w->node);
         return true;
     }
     return false;
@@ -461,41 +465,34 @@ bool commit_barrier(struct store *s, struct store_wait *w)
 
 /* --- relaxed mode: a sync now and then ------------------------------------------------------ */
 
-void sync_fire(void *arg)
+void commit_sync(void *arg)
 {
     struct store *s = arg;
-    struct image *im = &s->sync;
+    struct image *im = &s->sync.image;
 
     bool whole = true;
 
-    if (s->syncing || s->failed != 0)
+    if (s->sync.running || s->failed != 0)
         return;
     im->extents = 0;
     for (size_t i = 0; i < s->segs.count; i++) {
         struct segment *seg = s->segs.at[s->segs.head + i];
-        if (!seg->dirty || seg->file == NULL || clean_gives_up(s, seg))
+        if (!seg->dirty || seg->file == NULL || clean_reclaims(s, seg))
             continue;
-        if (im->extents == im->extent_cap) {
-            size_t cap = im->extent_cap == 0 ? 8 : 2 * im->extent_cap;
-            struct extent *p = realloc(im->extent, cap * sizeof *p);
-            if (p == NULL) {
-                whole = false; /* what is left is synced next time */
-                break;
-            }
-            im->extent = p;
-            im->extent_cap = cap;
+        if (image_extent(im, (struct extent){.file = seg->file, .number = seg->number}) != 0) {
+            whole = false; /* the next sync covers the rest */
+            break;
         }
-        im->extent[im->extents++] = (struct extent){.file = seg->file, .number = seg->number};
         seg->dirty = false;
         seg->readers++;
     }
-    s->sync_to = whole ? s->committed : s->synced;
-    s->syncing = true;
+    s->sync.upto = whole ? s->log.committed : s->log.synced;
+    s->sync.running = true;
     im->io = s->io;
-    loop_job_submit(s->sync_job);
+    loop_job_submit(s->sync.job);
 }
 
-void sync_work(void *arg)
+void commit_sync_work(void *arg)
 {
     struct image *im = arg;
 
@@ -506,20 +503,20 @@ void sync_work(void *arg)
         im->status = im->io->syncdir(im->io, &im->error);
 }
 
-void sync_done(void *arg)
+void commit_sync_done(void *arg)
 {
-    struct store *s = mf_container(arg, struct store, sync);
+    struct store *s = mf_container(arg, struct store, sync.image);
 
-    s->syncing = false;
-    for (size_t i = 0; i < s->sync.extents; i++)
-        segs_get(s, s->sync.extent[i].number)->readers--;
-    if (s->sync.status != 0) {
-        store_fail(s, s->sync.status, s->sync.error.text);
+    s->sync.running = false;
+    for (size_t i = 0; i < s->sync.image.extents; i++)
+        segs_get(s, s->sync.image.extent[i].number)->readers--;
+    if (s->sync.image.status != 0) {
+        store_fail(s, s->sync.image.status, s->sync.image.error.text);
     } else {
-        s->synced = s->sync_to;
+        s->log.synced = s->sync.upto;
         s->stats.syncs++;
     }
-    if (s->o.sync == STORE_SYNC_INTERVAL && !s->closing)
-        loop_timer_arm(s->sync_timer, loop_mono_ns(s->loop) + s->o.sync_interval_ns);
+    if (s->o.sync == STORE_SYNC_INTERVAL && !s->close.begun)
+        loop_timer_arm(s->sync.timer, loop_mono_ns(s->loop) + s->o.sync_interval_ns);
     store_progress(s);
 }

@@ -1,13 +1,16 @@
 /* erase.c: removals after which the bytes of the message are overwritten (docs/disk-format.md).
  *
- * Happy path: store_erase() puts an erase record into the log, like any removal; when it is on disk
- * the message waits in `due`.  erase_kick() takes all that wait: a commit that calls their records
- * synced goes to disk first (so that a record without its data is told from a torn tail); then
- * erase_work(), on a worker, overwrites and syncs; erase_done() answers.  A message that the
- * cleaner has copied may still lie in the first segment, too: that is searched for it. Failure: the
- * store turns read-only, as after any failed write; for want of space or memory only the waiter is
- * told, and the message is gone, but its bytes may be there. Restart: erase records that the replay
- * met are done once more: nothing tells how far they came. Close: waits for all of it. */
+ * Happy path: store_erase() writes an erase record, like any removal; when it is committed the
+ * message waits in `due`. erase_kick() collects all that wait.  A commit that calls their records
+ * synced is written first, so that recovery can tell a record without its data from a torn tail.
+ * Then erase_work(), on a worker, overwrites and syncs; erase_done() calls the waiters.  A
+ * message that the cleaner has copied may still lie in the first segment, too: that segment is
+ * searched for it.
+ * Failure: the store turns read-only, as after any failed write.  After a shortage of space or
+ * memory only the waiter gets the error: the message is removed, but its bytes may remain.
+ * Restart: erase records that the replay met are done once more, because nothing records how far
+ * they were done.
+ * Close: waits for all of it. */
 #include "store/store_impl.h"
 
 #include "store/log/scan.h"
@@ -55,10 +58,10 @@ static void answer(struct mf_list *list, int status)
 
 /* --- the record ----------------------------------------------------------------------------- */
 
-/* Where a message lies in the end: a copy of it may be on its way. */
+/* The final place of a message: a copy of it may be in flight. */
 static uint64_t last_place(const struct store *s, uint64_t seq, uint64_t place)
 {
-    const struct image *im[] = {&s->image, &s->filling};
+    const struct image *im[] = {&s->commit.image, &s->commit.filling};
 
     for (size_t k = 0; k < MF_COUNT(im); k++)
         for (size_t i = 0; i < im[k]->moves; i++)
@@ -70,7 +73,7 @@ static uint64_t last_place(const struct store *s, uint64_t seq, uint64_t place)
 int store_erase_ready(struct store *s, uint64_t seq)
 {
     uint32_t id;
-    int rc = removable(s, seq, &id);
+    int rc = write_check_removal(s, seq, &id);
 
     if (rc != 0)
         return rc;
@@ -99,7 +102,7 @@ int store_erase(struct store *s, uint64_t seq, struct store_wait *w)
     if ((rc = write_removal(s, &r, RECORD_ERASE_SIZE)) != 0)
         return rc;
     s->erase.spare = NULL;
-    doom(s, id);
+    removing_add(s, id);
     mf_list_push(&s->erase.filling, &x->node);
     return 0;
 }
@@ -110,7 +113,7 @@ void erase_committed(struct store *s, struct record_pos before, uint32_t before_
 
     while ((n = mf_list_pop(&s->erase.in_flight)) != NULL) {
         struct erasure *x = erasure_at(n);
-        x->end = s->committed;
+        x->end = s->log.committed;
         x->before = before;
         x->before_chain = before_chain;
         segs_get(s, x->victim.segment)->erasing++;
@@ -118,18 +121,18 @@ void erase_committed(struct store *s, struct record_pos before, uint32_t before_
     }
 }
 
-int erase_take(struct store *s, const struct recovered_erase *r)
+int erase_restore(struct store *s, const struct recovered_erase *r)
 {
     struct segment *seg = segs_get(s, r->victim.segment);
 
     if (seg == NULL || seg->file == NULL)
-        return 0; /* given up since, or missing */
+        return 0; /* reclaimed since, or missing */
     struct erasure *x = calloc(1, sizeof *x);
     if (x == NULL)
         return MF_NOMEM;
     x->seq = r->seq;
     x->victim = r->victim;
-    x->end = s->committed;
+    x->end = s->log.committed;
     seg->erasing++;
     mf_list_push(&s->erase.due, &x->node);
     return 0;
@@ -150,7 +153,7 @@ bool erase_start_of_log(const struct store *s, struct record_pos *at, uint32_t *
         return true;
     const struct erasure *x = erasure_at(n);
     bool going = s->clean.stage != CLEAN_IDLE && x->before.segment <= s->clean.number;
-    if (x->before.segment < s->first_segment || x->before.segment == 0 || going)
+    if (x->before.segment < s->log.first_segment || x->before.segment == 0 || going)
         return false;
     *at = x->before;
     *chain = x->before_chain;
@@ -176,11 +179,11 @@ static int wipe_victim(struct eraser *z, struct erasure *x)
     int rc = z->io->pread(z->io, x->file, head, sizeof head, x->victim.offset, &z->error);
     if (rc != 0)
         return rc;
-    /* Only the fixed part is looked at, which is longer where another record lies there. */
+    /* Only the fixed part is read, which is longer where another record lies there. */
     if (!record_holds_message(head) ||
         !record_read_head(head, x->size - x->victim.offset, x->key, x->victim.offset, &r) ||
         r.seq != x->seq)
-        return 0; /* damaged: nobody knows what it is */
+        return 0; /* damaged: unknown contents */
     x->copied = r.type == RECORD_COPY && x->victim.segment != z->first_number;
     return wipe_record(z, x->file, x->victim.offset, &r, &x->changed);
 }
@@ -302,7 +305,7 @@ static void erase_done(void *arg)
     store_progress(s);
 }
 
-void erase_tell_scrub(struct store *s)
+void erase_notify_scrub(struct store *s)
 {
     struct mf_list *n;
 
@@ -318,8 +321,8 @@ static void wipe_start(struct store *s)
     struct segment *first = segs_first(s);
     struct mf_list *n;
 
-    if (clean_gives_up(s, first))
-        return; /* it may hold originals; when it is gone they are, too */
+    if (clean_reclaims(s, first))
+        return; /* it may hold originals; they vanish with the file */
     z->first = first->copied ? first->file : NULL;
     z->first_number = first->number;
     z->first_key = first->key;
@@ -337,7 +340,7 @@ static void wipe_start(struct store *s)
     z->io = s->io;
     z->stage = ERASE_WIPE;
     if (s->scrub.busy)
-        erase_tell_scrub(s);
+        erase_notify_scrub(s);
     loop_job_submit(z->job);
 }
 
@@ -349,12 +352,12 @@ static void told(struct store_wait *w, int status)
         erase_end(s, status);
         return;
     }
-    s->erase.need = s->committed;
-    s->erase.stage = ERASE_TOLD;
+    s->erase.need = s->log.committed;
+    s->erase.stage = ERASE_COMMIT_SYNC;
     erase_kick(s);
 }
 
-/* A commit of its own, unless others are on their way. */
+/* A commit of its own, unless a group fills already. */
 static void tell(struct store *s)
 {
     if (!commit_bare(s)) {
@@ -364,12 +367,12 @@ static void tell(struct store *s)
         erase_end(s, MF_FULL);
         return;
     }
-    s->erase.stage = ERASE_TELL;
+    s->erase.stage = ERASE_COMMIT;
     s->erase.wait.done = told;
-    wait_add(s, &s->erase.wait);
+    write_add_wait(s, &s->erase.wait);
 }
 
-static void take_due(struct store *s)
+static void collect_due(struct store *s)
 {
     struct eraser *z = &s->erase;
 
@@ -388,13 +391,13 @@ void erase_kick(struct store *s)
     if (s->failed != 0 || s->loop == NULL)
         return;
     if (z->stage == ERASE_IDLE && !mf_list_empty(&z->due))
-        take_due(s);
-    if (z->stage != ERASE_SYNC && z->stage != ERASE_TOLD)
+        collect_due(s);
+    if (z->stage != ERASE_SYNC && z->stage != ERASE_COMMIT_SYNC)
         return;
     if (s->o.sync == STORE_SYNC_NEVER)
-        s->synced = s->committed; /* there is nothing to be told from: memory is not torn */
-    if (record_pos_cmp(s->synced, z->need) < 0)
-        sync_fire(s); /* and then once more here */
+        s->log.synced = s->log.committed; /* not needed: memory has no torn tail */
+    if (record_pos_cmp(s->log.synced, z->need) < 0)
+        commit_sync(s); /* and then once more here */
     else if (z->stage == ERASE_SYNC)
         tell(s);
     else
@@ -408,7 +411,7 @@ void erase_refuse(struct store *s, int status)
     mf_list_init(&refused);
     mf_list_move(&refused, &s->erase.in_flight);
     mf_list_move(&refused, &s->erase.filling);
-    if (s->erase.stage != ERASE_WIPE && s->erase.stage != ERASE_TELL) { /* their ends come */
+    if (s->erase.stage != ERASE_WIPE && s->erase.stage != ERASE_COMMIT) { /* their ends come */
         mf_list_move(&refused, &s->erase.working);
         s->erase.stage = ERASE_IDLE;
     }

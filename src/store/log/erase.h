@@ -1,7 +1,6 @@
-/* erase.h: overwriting the bytes of removed messages: its state, and what the other files of the
- * store call.  All of it is O(1) but erase_committed(), erase_refuse() and erase_fini():
- * O(messages).
- */
+/* erase.h: overwriting the bytes of removed messages: state and functions for the other files of
+ * the store.  All are O(1) except erase_committed(), erase_refuse() and erase_fini():
+ * O(messages). */
 #ifndef STORE_ERASE_H
 #define STORE_ERASE_H
 
@@ -10,20 +9,20 @@
 
 #include "store/store.h"
 
-/* Messages on their way to be overwritten (erase.c): their record is in the group that fills, in
- * the one in flight, on disk; and those being worked on. */
+/* Messages to be overwritten (erase.c), in four lists: the erase record is in the group that
+ * fills, in the one in flight, committed; or the bytes are being overwritten. */
 enum erase_stage {
     ERASE_IDLE,
-    ERASE_SYNC, /* relaxed mode: their records are being synced */
-    ERASE_TELL, /* a commit says that they are */
-    ERASE_TOLD, /* relaxed mode: that is being synced */
-    ERASE_WIPE, /* a job overwrites */
+    ERASE_SYNC,        /* relaxed mode: their records are being synced */
+    ERASE_COMMIT,      /* a commit record calls them synced */
+    ERASE_COMMIT_SYNC, /* relaxed mode: that record is being synced */
+    ERASE_WIPE,        /* a job overwrites */
 };
 struct eraser {
     enum erase_stage stage;
     struct mf_list filling, in_flight, due, working;
     struct erasure *spare;  /* store_erase_ready() */
-    struct record_pos need; /* synced up to here, before it goes on */
+    struct record_pos need; /* must be synced up to here before the next stage */
     struct store_wait wait;
     struct loop_job *job;
     struct store_io *io;
@@ -34,15 +33,15 @@ struct eraser {
 };
 
 void erase_kick(struct store *s);
-void erase_tell_scrub(struct store *s); /* what is being overwritten */
-/* The group is on disk; where it began. */
+void erase_notify_scrub(struct store *s); /* passes it the messages that are being overwritten */
+/* The group is committed; before: where it began. */
 void erase_committed(struct store *s, struct record_pos before, uint32_t before_chain);
-void erase_refuse(struct store *s, int status); /* all that wait */
-bool erase_pending(const struct store *s);      /* some that is on disk is not overwritten yet */
-/* Where a checkpoint may begin, so that the replay meets the records of all pending ones: changes
- * *at and *chain if need be; false: not now. */
+void erase_refuse(struct store *s, int status); /* fails all waiters */
+bool erase_pending(const struct store *s);      /* a committed erasure is not overwritten yet */
+/* Moves the start of a checkpoint back, if needed, so that the replay meets the records of all
+ * pending erasures: changes *at and *chain.  False: no checkpoint now. */
 bool erase_start_of_log(const struct store *s, struct record_pos *at, uint32_t *chain);
-MF_MUSTCHECK int erase_take(struct store *s, const struct recovered_erase *r);
+MF_MUSTCHECK int erase_restore(struct store *s, const struct recovered_erase *r);
 MF_MUSTCHECK int erase_init(struct store *s);
 void erase_fini(struct store *s);
 

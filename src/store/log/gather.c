@@ -1,12 +1,13 @@
-/* gather.c: whether a group waits a moment for the writers that were just answered.
+/* gather.c: decides whether a commit group waits a moment for the writers that were just
+ * answered.
  *
- * Writers who wait for their acknowledgement before they write again fall into two halves: one is
- * on its way to the disk while the other fills the next group, which starts the moment the first is
- * done; so each sync has half of them, for ever.  Therefore a group behind another starts when
- * those just answered have written again, or half as long after as the last commit took: the halves
- * become one. A lone writer is never kept waiting: it is all that was answered.  Where nobody comes
- * back so soon, or the loop and not the disk is the limit, waiting is given up, and tried again
- * after twice as many commits as the time before. */
+ * Writers that wait for their acknowledgement before they write again split into two halves: the
+ * group of one half is written while the other half fills the next group, which starts as soon as
+ * the first is done.  Then each sync covers only half of them, for ever.  Therefore a group
+ * behind another one starts when all writers that were just answered have written again, or after
+ * half the time of the last commit: the halves join.  A lone writer never waits: it is all that
+ * was answered.  Where writers do not return so soon, or the loop and not the disk is the limit,
+ * waiting is disabled, and tried again after twice as many commits as the time before. */
 #include "store/log/gather.h"
 
 #include "base/clock.h"
@@ -37,7 +38,7 @@ void gather_done(struct gather *g, int64_t now_ns)
         g->skip--;
         return;
     }
-    g->goal = all - all / 8; /* who comes last is not waited for */
+    g->goal = all - all / 8; /* the slowest writers are not awaited */
     g->until_ns = now_ns + (wait < WAIT_MAX_NS ? wait : WAIT_MAX_NS);
 }
 
@@ -49,7 +50,7 @@ bool gather_ready(struct gather *g, int64_t now_ns)
         g->given_up = 0;
     } else if (now_ns < g->until_ns) {
         return false;
-    } else if (g->waiting > 0) { /* nobody at all: nothing was held up */
+    } else if (g->waiting > 0) { /* no writer at all: nothing was delayed */
         g->given_up = g->given_up < SKIP_MAX ? 2 * g->given_up + 1 : SKIP_MAX;
         g->skip = g->given_up;
     }

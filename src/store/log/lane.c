@@ -37,7 +37,7 @@ static void *lane_run(void *arg)
     return NULL;
 }
 
-/* Signals are for the threads that were there before. */
+/* Signals are handled by the threads that existed before. */
 static bool lane_start(struct lane *l)
 {
     sigset_t all, before;

@@ -1,8 +1,8 @@
 /* record.c: the records of the log: encoding, checking, reading.
  *
- * What is where stands in docs/disk-format.md.  Every reader here takes the bytes as they come from
- * a disk: lengths are believed only after the check over the fixed part, which is tested before any
- * data is hashed. */
+ * docs/disk-format.md has the layouts.  Every reader here accepts any bytes from a disk: lengths
+ * are believed only after the check over the fixed part, and that check is tested before any data
+ * is hashed. */
 #include "store/log/record.h"
 
 #include "codec/checksum.h"
@@ -266,7 +266,7 @@ static void read_commit(const uint8_t *p, struct record *out)
     out->clock_ns = (int64_t)get_u64(p + 72);
 }
 
-/* The fields of a record whose fixed part is there; false: the lengths inside do not add up. */
+/* Decodes a record whose fixed part is complete; false: the lengths inside do not add up. */
 static bool read_rest(const uint8_t *p, uint32_t length, struct record *out)
 {
     switch (out->type) {

@@ -26,8 +26,8 @@ enum record_type {
 };
 #define RECORD_LAST 1u /* bits: the last of its batch */
 /* Flags of a message, a copy and a re-deadline that the store itself understands. */
-#define RECORD_INFINITE 8u  /* it has no deadline on purpose */
-#define RECORD_PINNED   16u /* its end was set by hand */
+#define RECORD_INFINITE 8u  /* no deadline on purpose */
+#define RECORD_PINNED   16u /* its deadline was set by request */
 #define RECORD_BITS     (RECORD_INFINITE | RECORD_PINNED)
 
 struct record_pos { /* a place in the log; ordered by segment, then offset */
@@ -40,7 +40,7 @@ static inline int record_pos_cmp(struct record_pos a, struct record_pos b)
     return a.offset < b.offset ? -1 : a.offset > b.offset;
 }
 
-/* Up to which (deadline, sequence) everything is gone. */
+/* Time mark: every message up to this (deadline, sequence) has expired. */
 struct record_mark {
     int64_t time_ns;
     uint64_t seq;
@@ -51,7 +51,7 @@ static inline bool record_mark_covers(struct record_mark m, int64_t deadline_ns,
            (deadline_ns < m.time_ns || (deadline_ns == m.time_ns && seq <= m.seq));
 }
 
-/* A record, decoded; slices point into the source.  Only what the type has is set. */
+/* A record, decoded; slices point into the source.  Only fields of its type are set. */
 struct record {
     uint8_t type;
     bool last;
@@ -72,7 +72,7 @@ struct record {
     int64_t clock_ns;
 };
 
-/* What the checks of one segment start from. */
+/* Seed of the checks of one segment. */
 uint64_t record_key(const uint8_t id[STORE_ID], uint64_t segment);
 static inline uint64_t record_seed(uint64_t key, uint64_t offset)
 {
@@ -99,9 +99,9 @@ static inline size_t record_set_size(size_t count)
     return 32 + 8 * count;
 }
 
-/* Writes r at dst, which has room for its size, zero padding included, everything but check, chain
- * and data check: those are record_finish()'s, done by the worker.  Returns the size.  A message's
- * and a blob's slices are copied; a set's sequences are taken from `set` (unaligned is fine). */
+/* Writes r at dst, which has room for its size, zero padding included, except check, chain and
+ * data check: record_finish(), on the worker, fills these in.  Returns the size.  A message's and
+ * a blob's slices are copied; a set's sequences are read from `set` (may be unaligned). */
 size_t record_encode(uint8_t *dst, const struct record *r);
 /* Fills in data check, chain and check of every record in [p, p+n), which lies at `offset` of the
  * segment with this key; *chain is the check of the record before and then of the last one. */
@@ -109,20 +109,20 @@ void record_finish(uint8_t *p, size_t n, uint64_t key, uint64_t offset, uint32_t
 /* Sets the last-of-batch bit of a record not finished yet. */
 void record_set_last(uint8_t *p);
 
-/* The record at p, of which n bytes are there (up to the segment's end).  True if and only if it is
- * valid, and then *out is it; chain is not judged.  Reads nothing past n. */
+/* Reads the record at p, of which n bytes are available (up to the segment's end).  True if and
+ * only if it is valid: *out is set.  The chain is not checked.  Reads nothing past n. */
 bool record_read(const uint8_t *p, size_t n, uint64_t key, uint64_t offset, struct record *out);
-/* By its type alone, which may be anything. */
+/* Tests only the type, which may be any byte. */
 bool record_holds_message(const uint8_t *p);
 /* Only the fixed part is checked (no data check): *out, or false.  For skipping bodies. */
 bool record_read_head(const uint8_t *p, size_t n, uint64_t key, uint64_t offset,
                       struct record *out);
-/* The rest of the work: does the data of a record with a good head match its check? */
+/* True if the data of a record with a valid head matches its check. */
 bool record_read_data(const uint8_t *p, uint64_t key, uint64_t offset, const struct record *r);
 uint64_t record_set_at(const struct record *r, uint32_t i);
 
-#define SEGMENT_VERSION 3u /* the greatest that is understood */
-#define SEGMENT_PLAIN   2u /* of the segments made here; an older one holds no erase record */
+#define SEGMENT_VERSION 3u /* the newest supported version */
+#define SEGMENT_PLAIN   2u /* version of new segments; an older one holds no erase record */
 #define SEGMENT_BITS    3u /* from here on a re-deadline may have flags */
 /* Segment header, the whole page: both copies. */
 void segment_page_encode(uint8_t page[SEGMENT_PAGE], uint32_t version, const uint8_t id[STORE_ID],

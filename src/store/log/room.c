@@ -15,6 +15,7 @@
  * no disk to fill. */
 #include "store/store_impl.h"
 
+#include "base/array.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static bool fits(const struct segment *seg, size_t n)
 /* The same, and its version knows all that the log holds. */
 static bool takes(const struct store *s, const struct segment *seg, size_t n)
 {
-    return seg->version >= s->log_needs && fits(seg, n);
+    return seg->version >= s->log.needs && fits(seg, n);
 }
 
 /* What is kept of a segment for what frees space. */
@@ -50,18 +51,20 @@ static uint64_t least_size(size_t n)
 /* The next segment is there, and large enough. */
 static bool next_fits(const struct store *s, size_t n)
 {
-    uint64_t size = s->ahead.file != NULL ? s->ahead.size : s->spare.ready ? s->spare.size : 0;
+    uint64_t size = s->segs.ahead.file != NULL ? s->segs.ahead.size
+                    : s->spare.ready           ? s->spare.size
+                                               : 0;
 
     return size >= n + SEGMENT_PAGE + SEGMENT_TAIL;
 }
 
-bool place_free(const struct store *s, size_t need, bool frees)
+bool room_left(const struct store *s, size_t need, bool frees)
 {
     const struct segment *now = segs_current(s);
 
-    if (s->retrying)
+    if (s->commit.retrying)
         return false; /* nothing gets past the group that waits for space */
-    if (!s->full)
+    if (!s->log.full)
         return true;
     return frees ? takes(s, now, need) || next_fits(s, need) : takes(s, now, need + reserve(now));
 }
@@ -81,7 +84,7 @@ static int blank_make(struct store *s, struct blank *b, uint64_t size, struct mf
 
     if (b->file == NULL) {
         b->size = 0;
-        b->id = ++s->blanks;
+        b->id = ++s->segs.blanks;
         spare_name(b->id, name);
         rc = segment_file(s->io, name, size, &b->file, e);
     } else {
@@ -122,22 +125,23 @@ static bool next_make(struct store *s, size_t n)
     struct spare *p = &s->spare;
     struct mf_error e;
 
-    if (s->ahead.file == NULL && plenty(s, segs_next_size(s, n))) {
-        s->made_blind = segs_current(s)->number + 1;
+    if (s->segs.ahead.file == NULL && plenty(s, segs_next_size(s, n))) {
+        s->segs.made_blind = segs_current(s)->number + 1;
         return true;
     }
-    if (s->ahead.file == NULL && p->ready && !p->busy) { /* too small: it grows */
-        s->ahead = (struct blank){.file = p->file, .size = p->size, .id = p->id, .grown = p->grown};
+    if (s->segs.ahead.file == NULL && p->ready && !p->busy) { /* too small: it grows */
+        s->segs.ahead =
+            (struct blank){.file = p->file, .size = p->size, .id = p->id, .grown = p->grown};
         p->file = NULL;
         p->ready = false;
         p->size = 0;
     }
-    bool had = s->ahead.file != NULL;
-    int rc = blank_make_some(s, &s->ahead, segs_modest(s, segs_next_size(s, n)), least_size(n), &e);
+    bool had = s->segs.ahead.file != NULL;
+    int rc = blank_make_some(s, &s->segs.ahead, segs_modest(s, segs_next_size(s, n)), least_size(n), &e);
     if (is_shortage(rc) && !had && !p->allocated)
         spare_lacks_space(s, &e);
     else if (rc != 0 && !is_shortage(rc))
-        s->made_blind = segs_current(s)->number + 1;
+        s->segs.made_blind = segs_current(s)->number + 1;
     return !is_shortage(rc);
 }
 
@@ -149,9 +153,9 @@ static struct blank next_take(struct store *s, size_t need)
 
     if (!next_fits(s, need))
         return b;
-    if (s->ahead.file != NULL) {
-        b = s->ahead;
-        s->ahead = (struct blank){0};
+    if (s->segs.ahead.file != NULL) {
+        b = s->segs.ahead;
+        s->segs.ahead = (struct blank){0};
         return b;
     }
     b = (struct blank){.file = p->file, .size = p->size, .id = p->id, .grown = p->grown};
@@ -168,7 +172,7 @@ static bool here_made(struct store *s)
     struct blank b = {0};
     struct mf_error e;
 
-    if (now->file != NULL || s->made_blind >= now->number)
+    if (now->file != NULL || s->segs.made_blind >= now->number)
         return true;
     if (s->spare.ready) { /* nothing was placed here yet: it is as large as that one */
         b = next_take(s, 0);
@@ -180,14 +184,14 @@ static bool here_made(struct store *s)
         return true;
     }
     if (plenty(s, now->size)) {
-        s->made_blind = now->number;
+        s->segs.made_blind = now->number;
         return true;
     }
     int rc = blank_make_some(s, &b, now->size, s->o.segment_min, &e);
     if (is_shortage(rc))
         spare_lacks_space(s, &e);
     else if (rc != 0)
-        s->made_blind = now->number;
+        s->segs.made_blind = now->number;
     else
         now->size = b.size; /* nothing was placed here yet */
     now->file = b.file;
@@ -198,18 +202,18 @@ static bool here_made(struct store *s)
 
 static bool next_made(struct store *s, size_t n)
 {
-    return next_fits(s, n) || s->made_blind == segs_current(s)->number + 1 || next_make(s, n);
+    return next_fits(s, n) || s->segs.made_blind == segs_current(s)->number + 1 || next_make(s, n);
 }
 
 bool room_for(struct store *s, size_t n, bool frees)
 {
     const struct segment *now = segs_current(s);
 
-    if (!place_free(s, n, frees) || !here_made(s) || !place_free(s, n, frees))
+    if (!room_left(s, n, frees) || !here_made(s) || !room_left(s, n, frees))
         return false; /* a tiny spare that became this segment may be too small */
     if (takes(s, now, n + (frees ? 0 : reserve(now))))
         return true;
-    if (s->full)
+    if (s->log.full)
         return true; /* in the next, which is there */
     if (takes(s, now, n))
         return (s->spare.allocated && s->spare.size >= s->o.segment_min) || next_made(s, 0);
@@ -218,20 +222,16 @@ bool room_for(struct store *s, size_t n, bool frees)
 
 /* --- taking it ------------------------------------------------------------------------------ */
 
-/* Memory for what place() may need beside the buffer: two extents (the seal's and the next), and a
- * segment.  So that a batch, whose effects are in the index already, always finds its place. */
-int place_prepare(struct store *s)
+/* Memory for what room_place() may need beside the buffer: two extents (the seal's and the next),
+ * and a segment.  So that a batch, whose effects are in the index already, always finds its place.
+ */
+int room_prepare(struct store *s)
 {
-    struct image *im = &s->filling;
+    struct image *im = &s->commit.filling;
 
-    if (im->extents + 2 > im->extent_cap) {
-        size_t cap = im->extent_cap == 0 ? 4 : 2 * im->extent_cap;
-        struct extent *p = realloc(im->extent, cap * sizeof *p);
-        if (p == NULL)
-            return MF_NOMEM;
-        im->extent = p;
-        im->extent_cap = cap;
-    }
+    if (im->extents + 2 > im->extent_cap &&
+        mf_array_reserve(&im->extent, &im->extent_cap, im->extents + 2, sizeof *im->extent) != 0)
+        return MF_NOMEM;
     if (s->segs.count > 0x3FFFF - 8)
         return MF_LIMIT; /* a place could not tell the segments apart */
     return segs_prepare(s);
@@ -239,7 +239,7 @@ int place_prepare(struct store *s)
 
 static void extent_open(struct store *s)
 {
-    struct image *im = &s->filling;
+    struct image *im = &s->commit.filling;
     const struct segment *seg = segs_current(s);
 
     if (im->extents > 0 && im->extent[im->extents - 1].number == seg->number)
@@ -252,9 +252,9 @@ static void extent_open(struct store *s)
                                                 .at = im->buf.len};
 }
 
-void image_used(struct store *s, size_t n)
+void room_used(struct store *s, size_t n)
 {
-    struct image *im = &s->filling;
+    struct image *im = &s->commit.filling;
 
     im->buf.len += n;
     im->extent[im->extents - 1].len += n;
@@ -275,25 +275,25 @@ static void roll(struct store *s, size_t need)
     next->blank_id = b.id;
     next->grown = b.grown;
     /* The old one is not the current one any more: count the seal by hand. */
-    record_encode(s->filling.buf.ptr + s->filling.buf.len, &seal);
-    s->filling.buf.len += RECORD_SEAL_SIZE;
-    s->filling.extent[s->filling.extents - 1].len += RECORD_SEAL_SIZE;
+    record_encode(s->commit.filling.buf.ptr + s->commit.filling.buf.len, &seal);
+    s->commit.filling.buf.len += RECORD_SEAL_SIZE;
+    s->commit.filling.extent[s->commit.filling.extents - 1].len += RECORD_SEAL_SIZE;
     old->end += RECORD_SEAL_SIZE;
 }
 
-uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code)
+uint8_t *room_place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code)
 {
     /* A seal before it, and what ends the group after it. */
     size_t most = RECORD_SEAL_SIZE + n + SEGMENT_TAIL;
 
-    s->filling.buf.failed = false; /* an attempt for each call */
+    s->commit.filling.buf.failed = false; /* an attempt for each call */
     if (!room_for(s, n, frees)) {
         *code = MF_FULL;
         return NULL;
     }
-    if ((*code = place_prepare(s)) != 0)
+    if ((*code = room_prepare(s)) != 0)
         return NULL;
-    if (mf_buf_reserve(&s->filling.buf, most) == NULL) {
+    if (mf_buf_reserve(&s->commit.filling.buf, most) == NULL) {
         *code = MF_NOMEM;
         return NULL;
     }
@@ -301,32 +301,32 @@ uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int
         roll(s, n);
     extent_open(s);
     *at = (struct record_pos){segs_current(s)->number, segs_current(s)->end};
-    return s->filling.buf.ptr + s->filling.buf.len;
+    return s->commit.filling.buf.ptr + s->commit.filling.buf.len;
 }
 
-bool log_roll(struct store *s)
+bool room_roll(struct store *s)
 {
-    s->filling.buf.failed = false;
-    if (s->retrying || !here_made(s) || (s->full ? !next_fits(s, 0) : !next_made(s, 0)) ||
-        place_prepare(s) != 0 ||
-        mf_buf_reserve(&s->filling.buf, RECORD_SEAL_SIZE + SEGMENT_TAIL) == NULL)
+    s->commit.filling.buf.failed = false;
+    if (s->commit.retrying || !here_made(s) ||
+        (s->log.full ? !next_fits(s, 0) : !next_made(s, 0)) || room_prepare(s) != 0 ||
+        mf_buf_reserve(&s->commit.filling.buf, RECORD_SEAL_SIZE + SEGMENT_TAIL) == NULL)
         return false;
     roll(s, 0);
     extent_open(s); /* its room, in memory too, was seen to above: from here on nothing fails */
-    s->bare = true;
+    s->commit.bare = true;
     commit_kick(s);
     return true;
 }
 
-void ahead_fini(struct store *s)
+void room_fini(struct store *s)
 {
     char name[32];
 
-    if (s->ahead.file == NULL)
+    if (s->segs.ahead.file == NULL)
         return;
-    s->io->close(s->io, s->ahead.file);
-    spare_name(s->ahead.id, name);
-    if (s->closed_commit && s->io->unlink(s->io, name, NULL) != 0)
+    s->io->close(s->io, s->segs.ahead.file);
+    spare_name(s->segs.ahead.id, name);
+    if (s->close.committed && s->io->unlink(s->io, name, NULL) != 0)
         log_warn("store %s: %s stays until the next start", s->name, name);
-    s->ahead = (struct blank){0};
+    s->segs.ahead = (struct blank){0};
 }

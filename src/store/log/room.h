@@ -1,4 +1,4 @@
-/* room.h: the files of the log, and where in them the next record goes.  A part of store_impl.h. */
+/* room.h: the files of the log, and the place of the next record.  A part of store_impl.h. */
 #ifndef STORE_ROOM_H
 #define STORE_ROOM_H
 
@@ -9,10 +9,10 @@ struct segment;
 struct store;
 
 /* segments.c */
-struct segment *segs_get(const struct store *s, uint64_t number); /* NULL: not there */
+struct segment *segs_get(const struct store *s, uint64_t number); /* NULL: no such segment */
 struct segment *segs_of(const struct store *s, uint64_t place);
 struct segment *segs_first(const struct store *s);
-struct segment *segs_current(const struct store *s); /* the last: appending goes on here */
+struct segment *segs_current(const struct store *s); /* the last: appends go here */
 MF_MUSTCHECK int segs_prepare(struct store *s);      /* memory for one segs_add() */
 struct segment *segs_add(struct store *s, uint64_t number, uint64_t size);
 void segs_drop_first(struct store *s);
@@ -24,13 +24,15 @@ uint64_t segs_smaller(uint64_t size, uint64_t least);
 uint64_t segs_modest(const struct store *s, uint64_t size); /* less where little space is free */
 int64_t segs_quick_until(const struct store *s); /* mono ns; 0: the log is not written fast */
 MF_MUSTCHECK int spare_init(struct store *s);
-void spare_trim(struct store *s);  /* one that is much too large goes */
-void spare_kick(struct store *s);  /* prepares one if it will be wanted soon */
-void spare_again(struct store *s); /* there may be space: no need to wait for the next attempt */
+void spare_trim(struct store *s); /* deletes a spare that is much too large */
+void spare_kick(struct store *s); /* prepares a spare if it will be needed soon */
+/* Space may be free: tries at once instead of waiting for the timer. */
+void spare_again(struct store *s);
 void spare_offer(struct store *s, struct store_file *f, uint64_t size); /* a recycled one */
-void spare_lacks_space(struct store *s, const struct mf_error *e);      /* messages are refused */
+void spare_lacks_space(struct store *s,
+                       const struct mf_error *e); /* from now on messages are refused */
 void spare_name(uint32_t id, char dst[32]);
-/* A new file of this name with its space; on failure there is none.  Any thread. */
+/* Makes a file of this name with its space allocated; on failure no file exists.  Any thread. */
 MF_MUSTCHECK int segment_file(struct store_io *io, const char *name, uint64_t size,
                               struct store_file **out, struct mf_error *e);
 MF_MUSTCHECK int segment_space(struct store_io *io, struct store_file *f, uint64_t size,
@@ -38,16 +40,17 @@ MF_MUSTCHECK int segment_space(struct store_io *io, struct store_file *f, uint64
 void spare_fini(struct store *s);
 
 /* room.c */
-/* On a full disk: is there room? */
-bool place_free(const struct store *s, size_t need, bool frees);
-/* Would place() succeed?  On a disk that is not known to be full, a file may be made for that. */
+/* True if there is room; on a disk that is not full always. */
+bool room_left(const struct store *s, size_t need, bool frees);
+/* True if room_place() would succeed.  On a disk that is not known to be full, a file may be made
+ * for that. */
 bool room_for(struct store *s, size_t n, bool frees);
-MF_MUSTCHECK int place_prepare(struct store *s);
+MF_MUSTCHECK int room_prepare(struct store *s);
 /* Room for n bytes of whole records in the log, in one segment: where to encode them.  NULL: *code.
- * Nothing else may be placed before image_used(). */
-uint8_t *place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code);
-void image_used(struct store *s, size_t n);
-bool log_roll(struct store *s); /* the log goes on in a new segment; false: not now */
-void ahead_fini(struct store *s);
+ * Nothing else may be placed before room_used(). */
+uint8_t *room_place(struct store *s, size_t n, bool frees, struct record_pos *at, int *code);
+void room_used(struct store *s, size_t n);
+bool room_roll(struct store *s); /* the log continues in a new segment; false: not now */
+void room_fini(struct store *s);
 
 #endif

@@ -9,8 +9,8 @@ void scan_init(struct scan *s, const uint8_t *base, uint64_t size, uint64_t key,
     s->budget = 4 * size;
 }
 
-/* Could a record start here, by its length, type and bits?  24 bytes are there.  Zeros cannot, nor
- * can most text: as a length it exceeds the segment. */
+/* True if a record could start here, by its length, type and bits.  24 bytes are readable.  Zeros
+ * fail, and most text: as a length it exceeds the segment. */
 static bool plausible(const uint8_t *p, uint64_t room)
 {
     uint32_t length = get_u32(p + 4);

@@ -1,13 +1,15 @@
-/* segments.c: the files of the log, and the one prepared for the next.
+/* segments.c: the files of the log, and the spare file for the next segment.
  *
- * Preparing, happy path: spare_kick() > prepare_work(), on a worker, one slice after the other, so
- * that commits find the disk free in between > prepare_done(); who needs a new segment takes the
- * file (room.c), the commit renames it (commit.c).  Failure: out of space: smaller ones are tried.
- * One that is smaller than segment_min is for removals alone: with it, or with none, the store is
- * full until a retry succeeds.  Any other error: no spare, and the commit that needs one fails by
- * itself.  Close: a running slice is waited for, the file unlinked. */
+ * Happy path: spare_kick() > prepare_work(), on a worker, one piece after the other, so that
+ * commits find the disk free in between > prepare_done().  A new segment uses the file (room.c),
+ * and the commit renames it (commit.c).
+ * Failure: without space, smaller files are tried.  A file smaller than segment_min is for removals
+ * alone: with it, or with none, the store is full until a retry succeeds.  After any other error
+ * there is no spare, and the next segment meets the error itself.
+ * Close: a running piece is waited for, the file unlinked. */
 #include "store/store_impl.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -55,13 +57,7 @@ static int segs_room(struct segments *g)
         g->head = 0;
         return 0;
     }
-    size_t cap = g->cap == 0 ? 8 : 2 * g->cap;
-    struct segment **at = realloc(g->at, cap * sizeof *at);
-    if (at == NULL)
-        return MF_NOMEM;
-    g->at = at;
-    g->cap = cap;
-    return 0;
+    return mf_array_reserve(&g->at, &g->cap, g->head + g->count + 1, sizeof *g->at);
 }
 
 int segs_prepare(struct store *s)
@@ -79,7 +75,7 @@ struct segment *segs_add(struct store *s, uint64_t number, uint64_t size)
     seg->number = number;
     seg->size = size;
     seg->key = record_key(s->id, number);
-    seg->version = s->log_needs > SEGMENT_PLAIN ? s->log_needs : SEGMENT_PLAIN;
+    seg->version = s->log.needs > SEGMENT_PLAIN ? s->log.needs : SEGMENT_PLAIN;
     seg->end = SEGMENT_PAGE;
     seg->opened_mono_ns = s->loop == NULL ? 0 : loop_mono_ns(s->loop);
     s->segs.at[s->segs.head + s->segs.count++] = seg;
@@ -198,27 +194,27 @@ int segment_file(struct store_io *io, const char *name, uint64_t size, struct st
 
 static void spare_later(struct store *s)
 {
-    s->spare.later = !s->closing;
-    if (!s->closing)
+    s->spare.later = !s->close.begun;
+    if (!s->close.begun)
         loop_timer_arm(s->spare.retry, loop_mono_ns(s->loop) + RETRY_NS);
 }
 
 void spare_lacks_space(struct store *s, const struct mf_error *e)
 {
-    if (!s->full)
+    if (!s->log.full)
         log_error("store %s: no %s for the next segment: messages are refused until there is "
                   "(%s)",
                   s->name, e->code == MF_AGAIN ? "descriptor" : "space", e->text);
-    s->full = true;
+    s->log.full = true;
     if (!s->spare.busy)
         spare_later(s);
 }
 
 static void spare_suffices(struct store *s)
 {
-    if (s->full)
+    if (s->log.full)
         log_info("store %s: there is space again", s->name);
-    s->full = false;
+    s->log.full = false;
 }
 
 static void drop_work(struct store *s)
@@ -309,7 +305,7 @@ static void prepare_start(struct store *s, uint64_t size)
     p->written = 0;
     p->grown = false;
     p->busy = true;
-    p->id = ++s->blanks;
+    p->id = ++s->segs.blanks;
     loop_job_submit(p->job);
 }
 
@@ -324,7 +320,7 @@ static void prepare_done(void *arg)
     }
     p->busy = p->allocated = false;
     p->size = p->got;
-    if (p->status == MF_FULL && p->file != NULL && p->size > SEGMENT_TINY && !s->closing) {
+    if (p->status == MF_FULL && p->file != NULL && p->size > SEGMENT_TINY && !s->close.begun) {
         /* No space was reserved with the file's size: a smaller one may do. */
         uint64_t size = segs_smaller(p->size, SEGMENT_TINY);
         spare_drop(s);
@@ -334,15 +330,15 @@ static void prepare_done(void *arg)
     if (p->status != 0) {
         spare_drop(s);
         bool lacks = p->status == MF_FULL || p->status == MF_AGAIN;
-        if (lacks && s->ahead.file == NULL) {
+        if (lacks && s->segs.ahead.file == NULL) {
             spare_lacks_space(s, &p->error);
         } else if (!lacks) {
             log_warn("store %s: prepare a segment: %s", s->name, p->error.text);
-            s->full = s->retrying; /* nobody knows: room.c will see */
+            s->log.full = s->commit.retrying; /* nobody knows: room.c will see */
         }
         spare_later(s);
     } else if (p->written < p->size) {
-        if (s->closing) {
+        if (s->close.begun) {
             spare_drop(s);
         } else {
             p->busy = true;
@@ -364,7 +360,7 @@ static bool spare_wanted(const struct store *s)
 {
     const struct segment *now = segs_current(s);
 
-    return s->full || now->end > now->size / 2;
+    return s->log.full || now->end > now->size / 2;
 }
 
 /* On a worker, because the file system frees its space then: milliseconds for a large one. */
@@ -384,18 +380,18 @@ void spare_kick(struct store *s)
 {
     struct spare *p = &s->spare;
 
-    if (s->ahead.file != NULL && !p->busy && !p->ready) { /* one is there already */
-        p->id = s->ahead.id;
-        spare_offer(s, s->ahead.file, s->ahead.size);
-        p->grown = s->ahead.grown;
-        s->ahead = (struct blank){0};
+    if (s->segs.ahead.file != NULL && !p->busy && !p->ready) { /* one is there already */
+        p->id = s->segs.ahead.id;
+        spare_offer(s, s->segs.ahead.file, s->segs.ahead.size);
+        p->grown = s->segs.ahead.grown;
+        s->segs.ahead = (struct blank){0};
     }
     /* Much larger than is wanted by now: give the space back. */
     if (!spare_wanted(s))
         spare_trim(s);
-    if (p->busy || p->later || s->closing || s->failed != 0 || !spare_wanted(s))
+    if (p->busy || p->later || s->close.begun || s->failed != 0 || !spare_wanted(s))
         return;
-    if (p->ready && s->full && p->size < s->o.segment_min)
+    if (p->ready && s->log.full && p->size < s->o.segment_min)
         spare_drop(s); /* a tiny one: there may be space for more by now */
     if (p->ready)
         return;
@@ -436,7 +432,7 @@ int spare_init(struct store *s)
 void spare_fini(struct store *s)
 {
     if (s->spare.file != NULL) {
-        if (s->closed_commit)
+        if (s->close.committed)
             spare_drop(s);
         else
             s->io->close(s->io, s->spare.file); /* abandoned: the next open deletes it */

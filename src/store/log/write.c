@@ -1,140 +1,78 @@
-/* write.c: the calls that write: each puts whole records into the group that is being filled, and
- * changes the index at once.  What is removed is doomed until the group is on disk (commit.c):
- * readers still see it, writers do not. */
+/* write.c: the calls that write.  Each puts whole records into the commit group that fills, and
+ * changes the index at once.  A removed message is `removing` until the group is committed
+ * (commit.c): readers still see it, checks of writers do not count it. */
 #include "store/store_impl.h"
+
+#include "base/array.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* --- images --------------------------------------------------------------------------------- */
-
-int ranges_reserve(struct ranges *r, size_t n)
-{
-    size_t cap = r->cap == 0 ? 64 : r->cap;
-
-    if (n <= r->cap - r->count)
-        return 0;
-    while (cap - r->count < n)
-        cap *= 2;
-    struct range *p = realloc(r->at, cap * sizeof *p);
-    if (p == NULL)
-        return MF_NOMEM;
-    r->at = p;
-    r->cap = cap;
-    return 0;
-}
-
-int ranges_add(struct ranges *r, uint64_t first, uint64_t last)
-{
-    if (r->count > r->done && r->at[r->count - 1].last + 1 == first) {
-        r->at[r->count - 1].last = last;
-        return 0;
-    }
-    if (ranges_reserve(r, 1) != 0)
-        return MF_NOMEM;
-    r->at[r->count++] = (struct range){first, last};
-    return 0;
-}
-
-void ranges_fini(struct ranges *r)
-{
-    free(r->at);
-    *r = (struct ranges){0};
-}
-
-static int moved_push(struct moved **at, size_t *count, size_t *cap, struct moved m)
-{
-    if (*count == *cap) {
-        size_t n = *cap == 0 ? 64 : 2 * *cap;
-        struct moved *p = realloc(*at, n * sizeof *p);
-        if (p == NULL)
-            return MF_NOMEM;
-        *at = p;
-        *cap = n;
-    }
-    (*at)[(*count)++] = m;
-    return 0;
-}
-
-int image_moved(struct image *im, uint64_t seq, uint64_t from, uint64_t to)
-{
-    return moved_push(&im->moved, &im->moves, &im->moved_cap, (struct moved){seq, from, to});
-}
-
-void image_fini(struct image *im)
-{
-    mf_buf_fini(&im->buf);
-    free(im->extent);
-    ranges_fini(&im->removed);
-    ranges_fini(&im->expired);
-    free(im->moved);
-    *im = (struct image){0};
-}
-
-void wait_add(struct store *s, struct store_wait *w)
+void write_add_wait(struct store *s, struct store_wait *w)
 {
     if (w == NULL || w->done == NULL)
         return;
-    mf_list_push(&s->waiting, &w->node);
-    s->gather.waiting++;
+    mf_list_push(&s->commit.waiting, &w->node);
+    s->commit.gather.waiting++;
 }
 
 /* --- one record ----------------------------------------------------------------------------- */
 
-int writable(struct store *s)
+int write_check(struct store *s)
 {
     if (s->failed != 0)
         return MF_READONLY;
-    if (s->closing)
+    if (s->close.begun)
         return MF_CLOSED;
     return s->loop == NULL ? MF_INVAL : 0;
 }
 
-/* In the open batch: its place is found when the batch ends, so make sure that there will be one. A
- * removal that goes with something new may use the room kept for removals, and the batch with it: a
- * value that was let in would otherwise stand beside the one it replaces. */
-static uint8_t *batch_open(struct store *s, size_t size, bool frees, int *code)
+/* Room in the open batch.  The batch gets its place when it ends, so this call ensures that there
+ * will be one.  A removal in the batch may use the room kept for removals, and so may the whole
+ * batch: otherwise an accepted value would exist beside the one it replaces. */
+static uint8_t *open_in_batch(struct store *s, size_t size, bool frees, int *code)
 {
-    size_t need = s->batch.len + size + RECORD_MARK_SIZE; /* a mark may follow */
-    size_t whole = need + s->batch_spare;
+    size_t need = s->batch.buf.len + size + RECORD_MARK_SIZE; /* a mark may follow */
+    size_t whole = need + s->batch.reserved;
 
     if (whole > BATCH_MAX) {
         *code = MF_LIMIT;
         return NULL;
     }
-    if (!room_for(s, need, s->group_frees || frees) ||
-        (s->batch_spare > 0 && !room_for(s, whole, true))) {
+    if (!room_for(s, need, s->batch.frees || frees) ||
+        (s->batch.reserved > 0 && !room_for(s, whole, true))) {
         *code = MF_FULL;
         return NULL;
     }
-    if ((*code = place_prepare(s)) != 0)
+    if ((*code = room_prepare(s)) != 0)
         return NULL;
-    s->batch_frees |= frees;
-    s->batch.failed = s->filling.buf.failed = false;
-    uint8_t *p = mf_buf_reserve(&s->batch, size + RECORD_MARK_SIZE + s->batch_spare);
+    s->batch.uses_reserve |= frees;
+    s->batch.buf.failed = s->commit.filling.buf.failed = false;
+    uint8_t *p = mf_buf_reserve(&s->batch.buf, size + RECORD_MARK_SIZE + s->batch.reserved);
     if (p == NULL ||
-        mf_buf_reserve(&s->filling.buf, RECORD_SEAL_SIZE + whole + SEGMENT_TAIL) == NULL) {
+        mf_buf_reserve(&s->commit.filling.buf, RECORD_SEAL_SIZE + whole + SEGMENT_TAIL) == NULL) {
         *code = MF_NOMEM;
         return NULL;
     }
     return p;
 }
 
-uint8_t *record_open(struct store *s, size_t size, bool frees, struct record_pos *at, int *code)
+uint8_t *write_open(struct store *s, size_t size, bool frees, struct record_pos *at, int *code)
 {
-    *at = (struct record_pos){0, s->batch.len};
-    return s->grouping ? batch_open(s, size, frees, code) : place(s, size, frees, at, code);
+    *at = (struct record_pos){0, s->batch.buf.len};
+    return s->batch.open ? open_in_batch(s, size, frees, code)
+                         : room_place(s, size, frees, at, code);
 }
 
-void record_close(struct store *s, uint8_t *p, size_t size)
+void write_close(struct store *s, uint8_t *p, size_t size)
 {
-    if (s->grouping) {
-        s->batch_last = s->batch.len;
-        s->batch.len += size;
+    if (s->batch.open) {
+        s->batch.last = s->batch.buf.len;
+        s->batch.buf.len += size;
         return;
     }
     record_set_last(p);
-    image_used(s, size);
+    room_used(s, size);
     commit_kick(s);
 }
 
@@ -142,20 +80,20 @@ void record_close(struct store *s, uint8_t *p, size_t size)
 
 int store_append_ready(struct store *s)
 {
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
-    /* What frees space is never held back. */
-    if (!(s->grouping && s->group_frees) &&
-        s->filling.buf.len + s->batch.len + s->image.buf.len > s->o.pending_max) {
-        s->starved = true;
+    /* Batches that free space are never delayed. */
+    if (!(s->batch.open && s->batch.frees) &&
+        s->commit.filling.buf.len + s->batch.buf.len + s->commit.image.buf.len > s->o.pending_max) {
+        s->log.starved = true;
         return MF_AGAIN;
     }
     return 0;
 }
 
-static int append_check(struct store *s, const struct store_append *a, size_t size)
+static int check_append(struct store *s, const struct store_append *a, size_t size)
 {
     int rc = store_append_ready(s);
 
@@ -167,17 +105,18 @@ static int append_check(struct store *s, const struct store_append *a, size_t si
                : 0;
 }
 
-/* No deadline may lie at or before the mark, or a replay would take it for gone. */
-static int64_t deadline_raise(const struct store *s, int64_t deadline_ns)
+/* No deadline may lie at or before the time mark, or a replay would treat the message as expired.
+ */
+static int64_t raise_deadline(const struct store *s, int64_t deadline_ns)
 {
-    if (deadline_ns == 0 || deadline_ns > s->mark.time_ns)
+    if (deadline_ns == 0 || deadline_ns > s->log.mark.time_ns)
         return deadline_ns < 0 ? 1 : deadline_ns;
-    return s->mark.time_ns + 1;
+    return s->log.mark.time_ns + 1;
 }
 
-static void append_count(struct store *s, const struct store_append *a, size_t len)
+static void count_append(struct store *s, const struct store_append *a, size_t len)
 {
-    struct totals *t = &s->filling.added;
+    struct totals *t = &s->commit.filling.added;
 
     t->msgs++;
     t->bytes += len;
@@ -188,19 +127,28 @@ static void append_count(struct store *s, const struct store_append *a, size_t l
         t->infinite += (a->flags & STORE_INFINITE) != 0 && a->deadline_ns == 0;
         t->pinned += (a->flags & STORE_PINNED) != 0;
     }
-    s->last_seq = a->seq;
-    /* A copy may have the time of a clock that is ahead: that is not ours, and no time has passed
-     * by it. */
+    s->log.last_seq = a->seq;
+    /* A replicated message may have the time of a clock that is ahead: our clock does not follow
+     * it. */
     int64_t past = s->now_ns != 0 && s->now_ns < a->ts_ns ? s->now_ns : a->ts_ns;
-    if (past > s->clock_ns)
-        s->clock_ns = past;
+    if (past > s->log.clock_ns)
+        s->log.clock_ns = past;
     s->stats.appends++;
 }
 
-static void segment_gained(struct segment *seg, uint64_t len)
+static void count_gained(struct segment *seg, uint64_t len)
 {
     seg->live_count++;
     seg->live_bytes += len;
+}
+
+static int note_in_batch(struct open_batch *b, uint64_t seq, uint64_t offset, uint64_t where)
+{
+    if (b->msg_count == b->msg_cap &&
+        mf_array_reserve(&b->msgs, &b->msg_cap, b->msg_count + 1, sizeof *b->msgs) != 0)
+        return MF_NOMEM;
+    b->msgs[b->msg_count++] = (struct moved){seq, offset, where};
+    return 0;
 }
 
 static int append_record(struct store *s, const struct store_append *a, const struct record *r,
@@ -209,32 +157,31 @@ static int append_record(struct store *s, const struct store_append *a, const st
     struct record_pos at;
     uint32_t id;
     int rc;
-    uint8_t *p = record_open(s, size, false, &at, &rc);
+    uint8_t *p = write_open(s, size, false, &at, &rc);
 
     if (p == NULL)
         return rc;
-    /* In a batch the place is not known yet: batch_place(). */
-    uint64_t where = place_make(at.segment, s->grouping ? 0 : at.offset, len, a->flags);
-    if (s->grouping && (rc = moved_push(&s->batch_msgs, &s->batch_msg_count, &s->batch_msg_cap,
-                                        (struct moved){r->seq, at.offset, where})) != 0)
+    /* In a batch the place is not known yet: place_batch(). */
+    uint64_t where = place_make(at.segment, s->batch.open ? 0 : at.offset, len, a->flags);
+    if (s->batch.open && (rc = note_in_batch(&s->batch, r->seq, at.offset, where)) != 0)
         return rc;
-    if ((rc = big_add(s, r->seq, len)) == 0 &&
+    if ((rc = lengths_add(s, r->seq, len)) == 0 &&
         (rc = index_add(s->ix, r->seq, a->key, where, r->deadline_ns, &id)) != 0)
-        big_del(s, r->seq, len);
+        lengths_del(s, r->seq, len);
     if (rc != 0) {
-        s->batch_msg_count -= s->grouping;
+        s->batch.msg_count -= s->batch.open;
         return rc;
     }
     if (MF_UNLIKELY(a->flags & STORE_BITS))
         index_set_bits(s->ix, id, r->flags);
     record_encode(p, r);
-    record_close(s, p, size);
-    doomed_grew(s, id);
-    key_shown(s, id);
-    if (MF_UNLIKELY(s->late.kept))
+    write_close(s, p, size);
+    removing_key_grew(s, id);
+    view_key_shown(s, id);
+    if (MF_UNLIKELY(s->view.late.kept))
         late_added(s, id);
-    if (!s->grouping)
-        segment_gained(segs_current(s), len);
+    if (!s->batch.open)
+        count_gained(segs_current(s), len);
     return 0;
 }
 
@@ -242,33 +189,33 @@ int store_append(struct store *s, struct store_append *a)
 {
     size_t len = a->key.len + a->head.len + a->body.len;
     size_t size = record_message_size(a->key.len, a->head.len, a->body.len);
-    int rc = append_check(s, a, size);
+    int rc = check_append(s, a, size);
 
     if (rc != 0)
         return rc;
     struct record r = {.type = RECORD_MESSAGE,
                        .flags = a->flags,
-                       .seq = s->last_seq + 1,
+                       .seq = s->log.last_seq + 1,
                        .ts_ns = a->ts_ns,
-                       .deadline_ns = deadline_raise(s, a->deadline_ns),
+                       .deadline_ns = raise_deadline(s, a->deadline_ns),
                        .key = a->key,
                        .head = a->head,
                        .body = a->body};
     if (MF_UNLIKELY(a->flags & STORE_INFINITE) && a->deadline_ns != 0)
-        r.flags &= (uint16_t)~STORE_INFINITE; /* it says nothing beside a deadline */
+        r.flags &= (uint16_t)~STORE_INFINITE; /* no meaning beside a deadline */
     if ((rc = append_record(s, a, &r, size, len)) != 0) {
-        s->starved |= rc == MF_FULL;
+        s->log.starved |= rc == MF_FULL;
         return rc;
     }
     a->seq = r.seq;
-    append_count(s, a, len);
-    wait_add(s, &a->wait);
+    count_append(s, a, len);
+    write_add_wait(s, &a->wait);
     return 0;
 }
 
 /* --- remove, re-deadline -------------------------------------------------------------------- */
 
-static int removal_note(struct ranges *noted, const struct record *r)
+static int note_removal(struct ranges *noted, const struct record *r)
 {
     int rc = 0;
 
@@ -282,55 +229,55 @@ static int removal_note(struct ranges *noted, const struct record *r)
 int write_removal(struct store *s, const struct record *r, size_t size)
 {
     struct record_pos at;
-    struct ranges *noted = &s->filling.removed;
+    struct ranges *noted = &s->commit.filling.removed;
     size_t count = noted->count;
     uint64_t last = count > 0 ? noted->at[count - 1].last : 0;
-    size_t spare = s->batch_spare;
+    size_t spare = s->batch.reserved;
     int rc;
 
-    s->batch_spare -= size < spare ? size : spare; /* this is what it was kept for */
-    uint8_t *p = record_open(s, size, true, &at, &rc);
-    if (p == NULL || (rc = removal_note(noted, r)) != 0) {
+    s->batch.reserved -= size < spare ? size : spare; /* uses its own reservation */
+    uint8_t *p = write_open(s, size, true, &at, &rc);
+    if (p == NULL || (rc = note_removal(noted, r)) != 0) {
         noted->count = count; /* and the last one as it was, should it have grown */
         if (count > 0)
             noted->at[count - 1].last = last;
-        s->batch_spare = spare;
+        s->batch.reserved = spare;
         return rc;
     }
     record_encode(p, r);
-    record_close(s, p, size);
+    write_close(s, p, size);
     return 0;
 }
 
-int removable(struct store *s, uint64_t seq, uint32_t *id)
+int write_check_removal(struct store *s, uint64_t seq, uint32_t *id)
 {
-    int rc = writable(s);
+    int rc = write_check(s);
 
     *id = index_find(s->ix, seq);
-    return rc == 0 && (*id == INDEX_NONE || !accepted(s, *id)) ? MF_NOTFOUND : rc;
+    return rc == 0 && (*id == INDEX_NONE || !view_accepted(s, *id)) ? MF_NOTFOUND : rc;
 }
 
 int store_remove(struct store *s, uint64_t seq, struct store_wait *w)
 {
     struct record r = {.type = RECORD_REMOVE, .seq = seq};
     uint32_t id;
-    int rc = removable(s, seq, &id);
+    int rc = write_check_removal(s, seq, &id);
 
     if (rc != 0 || (rc = write_removal(s, &r, RECORD_REMOVE_SIZE)) != 0)
         return rc;
-    doom(s, id);
-    wait_add(s, w);
+    removing_add(s, id);
+    write_add_wait(s, w);
     return 0;
 }
 
-static void doom_range(struct store *s, uint64_t first, uint64_t last)
+static void remove_range(struct store *s, uint64_t first, uint64_t last)
 {
     for (uint32_t id = index_next(s->ix, first); id != INDEX_NONE;) {
         uint64_t seq = index_seq(s->ix, id);
         if (seq > last)
             return;
-        if (accepted(s, id))
-            doom(s, id);
+        if (view_accepted(s, id))
+            removing_add(s, id);
         id = seq == UINT64_MAX ? INDEX_NONE : index_next(s->ix, seq + 1);
     }
 }
@@ -338,7 +285,7 @@ static void doom_range(struct store *s, uint64_t first, uint64_t last)
 int store_remove_range(struct store *s, uint64_t first, uint64_t last, struct store_wait *w)
 {
     struct record r = {.type = RECORD_RANGE, .seq = first, .seq_last = last};
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
@@ -352,10 +299,10 @@ int store_remove_range(struct store *s, uint64_t first, uint64_t last, struct st
     if (fresh != NULL)
         purge_begin(s, fresh, last);
     else
-        doom_range(s, first, last);
-    if (last > s->last_seq)
-        s->last_seq = last;
-    wait_add(s, w);
+        remove_range(s, first, last);
+    if (last > s->log.last_seq)
+        s->log.last_seq = last;
+    write_add_wait(s, w);
     return 0;
 }
 
@@ -366,16 +313,16 @@ static int remove_some(struct store *s, const uint64_t *seqs, size_t n)
 
     for (size_t i = 0; i < n && rc == 0; i++) {
         uint32_t id = index_find(s->ix, seqs[i]);
-        if (id != INDEX_NONE && accepted(s, id))
-            doom(s, id);
+        if (id != INDEX_NONE && view_accepted(s, id))
+            removing_add(s, id);
     }
     return rc;
 }
 
 int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct store_wait *w)
 {
-    bool own = !s->grouping && n > RECORD_SET_MAX;
-    int rc = writable(s);
+    bool own = !s->batch.open && n > RECORD_SET_MAX;
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
@@ -384,7 +331,7 @@ int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct sto
             return MF_INVAL;
     if (record_set_size(n) + (n / RECORD_SET_MAX + 1) * 32 > BATCH_MAX)
         return MF_LIMIT;
-    /* Several records for a large set, still one batch. */
+    /* A large set needs several records, in one batch. */
     if (own)
         store_begin(s, true);
     for (size_t i = 0; i < n && rc == 0; i += RECORD_SET_MAX)
@@ -395,42 +342,43 @@ int store_remove_set(struct store *s, const uint64_t *seqs, size_t n, struct sto
     }
     if (rc != 0)
         return rc;
-    wait_add(s, w);
+    write_add_wait(s, w);
     if (n == 0)
         commit_kick(s);
     return 0;
 }
 
-/* Where a message that is accepted is counted. */
+/* The totals that count an accepted message. */
 static struct totals *counted_in(struct store *s, uint64_t seq)
 {
-    if (seq <= s->committed_seq)
-        return &s->all;
-    return s->committing && seq <= s->image.last_seq ? &s->image.added : &s->filling.added;
+    if (seq <= s->log.committed_seq)
+        return &s->view.all;
+    return s->commit.running && seq <= s->commit.image.last_seq ? &s->commit.image.added
+                                                                : &s->commit.filling.added;
 }
 
-/* On a full disk only what ends sooner may use the room that is kept for removals. */
+/* On a full disk only an earlier deadline may use the room that is kept for removals. */
 static bool ends_sooner(int64_t before_ns, int64_t after_ns)
 {
     return after_ns != 0 && (before_ns == 0 || after_ns < before_ns);
 }
 
-static int deadline_write(struct store *s, uint32_t id, const struct record *r)
+static int write_deadline(struct store *s, uint32_t id, const struct record *r)
 {
-    uint32_t needs = s->log_needs;
+    uint32_t needs = s->log.needs;
     struct record_pos at;
     int rc;
 
     if (r->flags != 0)
-        s->log_needs = SEGMENT_BITS; /* a segment that may hold it: room.c */
+        s->log.needs = SEGMENT_BITS; /* a segment that may hold it: room.c */
     bool frees = ends_sooner(index_deadline(s->ix, id), r->deadline_ns);
-    uint8_t *p = record_open(s, RECORD_DEADLINE_SIZE, frees, &at, &rc);
+    uint8_t *p = write_open(s, RECORD_DEADLINE_SIZE, frees, &at, &rc);
     if (p == NULL || (rc = index_set_deadline(s->ix, id, r->deadline_ns)) != 0) {
-        s->log_needs = needs;
+        s->log.needs = needs;
         return rc;
     }
     record_encode(p, r);
-    record_close(s, p, RECORD_DEADLINE_SIZE);
+    write_close(s, p, RECORD_DEADLINE_SIZE);
     return 0;
 }
 
@@ -439,26 +387,26 @@ int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, uint1
 {
     struct record r = {.type = RECORD_DEADLINE,
                        .seq = seq,
-                       .deadline_ns = deadline_raise(s, deadline_ns),
+                       .deadline_ns = raise_deadline(s, deadline_ns),
                        .flags = flags};
     uint32_t id = index_find(s->ix, seq);
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
     if ((flags & ~STORE_BITS) != 0 || (deadline_ns != 0 && (flags & STORE_INFINITE) != 0))
         return MF_INVAL;
-    if (id == INDEX_NONE || !accepted(s, id) || overdue(s, s->ix, id))
-        return MF_NOTFOUND; /* past its deadline it is gone, swept or not: nothing brings it back */
-    struct totals before = entry_totals(s, id);
-    if ((rc = deadline_write(s, id, &r)) != 0)
+    if (id == INDEX_NONE || !view_accepted(s, id) || view_overdue(s, s->ix, id))
+        return MF_NOTFOUND; /* an overdue message has expired: nothing revives it */
+    struct totals before = view_entry_totals(s, id);
+    if ((rc = write_deadline(s, id, &r)) != 0)
         return rc;
     index_set_bits(s->ix, id, flags);
     totals_sub(counted_in(s, seq), before);
-    totals_add(counted_in(s, seq), entry_totals(s, id));
-    if (s->late.kept)
+    totals_add(counted_in(s, seq), view_entry_totals(s, id));
+    if (s->view.late.kept)
         late_moved(s, id);
-    wait_add(s, w);
+    write_add_wait(s, w);
     return 0;
 }
 
@@ -466,44 +414,44 @@ int store_set_deadline(struct store *s, uint64_t seq, int64_t deadline_ns, uint1
 
 void store_begin(struct store *s, bool frees)
 {
-    assert(!s->grouping);
-    s->grouping = true;
-    s->group_frees = s->batch_frees = frees;
-    mf_buf_clear(&s->batch);
-    s->batch_msg_count = s->batch_spare = 0;
+    assert(!s->batch.open);
+    s->batch.open = true;
+    s->batch.frees = s->batch.uses_reserve = frees;
+    mf_buf_clear(&s->batch.buf);
+    s->batch.msg_count = s->batch.reserved = 0;
 }
 
 int store_reserve(struct store *s, size_t removals)
 {
-    size_t more = removals * RECORD_RANGE_SIZE, before = s->batch_spare;
-    bool frees = s->batch_frees;
-    int rc = writable(s);
+    size_t more = removals * RECORD_RANGE_SIZE, before = s->batch.reserved;
+    bool frees = s->batch.uses_reserve;
+    int rc = write_check(s);
 
-    assert(s->grouping && more >= removals);
+    assert(s->batch.open && more >= removals);
     if (rc != 0)
         return rc;
-    s->batch_spare += more;
-    /* Notes of what was reserved before may still be to come. */
-    if (ranges_reserve(&s->filling.removed, s->batch_spare / RECORD_REMOVE_SIZE) != 0)
+    s->batch.reserved += more;
+    /* Earlier reservations may not be used up yet. */
+    if (ranges_reserve(&s->commit.filling.removed, s->batch.reserved / RECORD_REMOVE_SIZE) != 0)
         rc = MF_NOMEM;
-    else if (batch_open(s, 0, true, &rc) != NULL)
+    else if (open_in_batch(s, 0, true, &rc) != NULL)
         rc = 0;
-    s->batch_frees = frees; /* only if it comes to that */
+    s->batch.uses_reserve = frees; /* only if a removal is written */
     if (rc != 0)
-        s->batch_spare = before;
-    s->starved |= rc == MF_FULL;
+        s->batch.reserved = before;
+    s->log.starved |= rc == MF_FULL;
     return rc;
 }
 
-static void batch_place(struct store *s, struct record_pos at)
+static void place_batch(struct store *s, struct record_pos at)
 {
-    for (size_t i = 0; i < s->batch_msg_count; i++) {
-        const struct moved *m = &s->batch_msgs[i];
+    for (size_t i = 0; i < s->batch.msg_count; i++) {
+        const struct moved *m = &s->batch.msgs[i];
         uint32_t id = index_find(s->ix, m->seq);
         uint64_t where =
             place_make(at.segment, at.offset + m->from, place_len(m->to), place_flags(m->to));
         index_set_place(s->ix, id, where);
-        segment_gained(segs_current(s), entry_bytes_in(s, s->ix, id));
+        count_gained(segs_current(s), view_entry_bytes_in(s, s->ix, id));
     }
 }
 
@@ -512,38 +460,38 @@ int store_end(struct store *s, struct store_wait *w)
     struct record_pos at;
     int rc;
 
-    assert(s->grouping);
-    s->grouping = false;
-    if ((rc = writable(s)) != 0)
-        return rc; /* nothing was put into it */
-    if (s->batch.len > 0) {
-        record_set_last(s->batch.ptr + s->batch_last);
-        uint8_t *p = place(s, s->batch.len, s->batch_frees, &at, &rc);
-        assert(p != NULL); /* batch_open() made sure */
-        memcpy(p, s->batch.ptr, s->batch.len);
-        image_used(s, s->batch.len);
-        batch_place(s, at);
-        blob_settle(s, at.segment);
+    assert(s->batch.open);
+    s->batch.open = false;
+    if ((rc = write_check(s)) != 0)
+        return rc; /* the batch is empty */
+    if (s->batch.buf.len > 0) {
+        record_set_last(s->batch.buf.ptr + s->batch.last);
+        uint8_t *p = room_place(s, s->batch.buf.len, s->batch.uses_reserve, &at, &rc);
+        assert(p != NULL); /* open_in_batch() ensured it */
+        memcpy(p, s->batch.buf.ptr, s->batch.buf.len);
+        room_used(s, s->batch.buf.len);
+        place_batch(s, at);
+        blob_place(s, at.segment);
         s->stats.batches++;
     }
-    mf_buf_clear(&s->batch);
-    wait_add(s, w);
+    mf_buf_clear(&s->batch.buf);
+    write_add_wait(s, w);
     commit_kick(s);
     return 0;
 }
 
 bool store_settle(struct store *s, struct store_wait *w)
 {
-    return writable(s) == 0 && commit_barrier(s, w);
+    return write_check(s) == 0 && commit_barrier(s, w);
 }
 
 int store_barrier(struct store *s, struct store_wait *w)
 {
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
-    wait_add(s, w);
+    write_add_wait(s, w);
     commit_kick(s);
     return 0;
 }

@@ -11,7 +11,7 @@
 #define CHECKPOINT_NAME   "checkpoint"
 #define CHECKPOINT_TMP    "checkpoint.tmp"
 #define CHECKPOINT_HEADER 128u
-#define CHECKPOINT_BLOCK  24u                 /* what a block starts with */
+#define CHECKPOINT_BLOCK  24u                 /* head of a block */
 #define CHECKPOINT_LARGE  (1u << 20)          /* a block is no larger unless one entry is */
 #define CHECKPOINT_ENTRY  22u                 /* of a message, without bits and key */
 #define CHECKPOINT_BITS   ((uint64_t)1 << 63) /* of a deadline: a byte with RECORD_BITS follows */
@@ -31,8 +31,8 @@ MF_MUSTCHECK int checkpoint_decode_head(const uint8_t src[CHECKPOINT_HEADER],
                                         struct checkpoint_head *h);
 
 /* Appends one block to dst, which will lie at `offset` of the file: up to max entries (and 1 MiB)
- * from *from_seq on, moving it on; doomed entries are left out.  False: there was nothing more (dst
- * unchanged).  h->messages is raised, h->bits set if one has any.  Out of memory shows in
+ * from *from_seq on, moving it on; entries in removal are left out.  False: no entry was left
+ * (dst unchanged). h->messages is raised, h->bits set if one has any.  Out of memory shows in
  * mf_buf_failed(). */
 bool checkpoint_messages(const struct index *ix, uint64_t *from_seq, size_t max, uint64_t offset,
                          struct mf_buf *dst, struct checkpoint_head *h);
@@ -43,10 +43,10 @@ void checkpoint_blobs_add(struct mf_buf *dst, size_t start, struct mf_slice name
                           struct mf_slice bytes);
 void checkpoint_blobs_end(struct mf_buf *dst, size_t start, uint64_t offset);
 
-/* Reads `checkpoint`: feeds messages to index_load_put() (index_load_begin() was called), blobs to
- * blob(), whose slices die when it returns.  MF_NOTFOUND: none; MF_CORRUPT: damaged, *bad_offset
- * says where: then the index may hold part of it and must be made anew.  Memory: one block, if the
- * io can map; otherwise the file. */
+/* Reads `checkpoint`: feeds messages to index_load_put() (index_load_begin() was called), blobs
+ * to blob(), whose slices are valid in the call only.  MF_NOTFOUND: none; MF_CORRUPT: damaged at
+ * *bad_offset: the index may hold part of it and must be discarded.  Memory: one block, if the io
+ * can map; otherwise the file. */
 MF_MUSTCHECK int checkpoint_load(struct store_io *io, struct index *ix, struct checkpoint_head *h,
                                  int (*blob)(void *arg, struct mf_slice name,
                                              struct mf_slice bytes),

@@ -1,5 +1,5 @@
-/* checkpoint_read.c: a checkpoint's bytes into the index.  Every block is checked as a whole before
- * anything in it is believed; what it says is then only tested for not leading outside of it. */
+/* checkpoint_read.c: loads a checkpoint into the index.  Every block is verified as a whole
+ * before its contents are used; after that only bounds are tested. */
 #include "store/recover/checkpoint.h"
 
 #include "codec/checksum.h"
@@ -46,8 +46,8 @@ struct reading {
     void *arg;
 };
 
-/* The byte of bits of an entry; false: there is no such entry.  *fixed is its length without key.
- */
+/* The byte of bits of an entry; false: the entry is incomplete.  *fixed is its length without
+ * key. */
 static bool read_bits(const struct reading *r, const uint8_t *p, const uint8_t *end, uint16_t *bits,
                       size_t *fixed)
 {
@@ -140,7 +140,7 @@ static int read_all(struct reading *r, const struct checkpoint_head *h)
         rc = index_bulk_begin(r->ix, (size_t)h->messages);
     while (rc == 0 && r->offset < r->size)
         rc = read_block(r);
-    int end = index_bulk_end(r->ix); /* in any case: the bytes of the keys go */
+    int end = index_bulk_end(r->ix); /* in any case: the bytes of the keys are freed */
     rc = rc == 0 ? end : rc;
     if (rc == 0 && (r->messages != h->messages || r->blobs != h->blobs)) {
         r->offset = 0;

@@ -1,4 +1,4 @@
-/* checkpoint_write.c: the index and the blobs into bytes, block by block. */
+/* checkpoint_write.c: encodes the index and the blobs, block by block. */
 #include "store/recover/checkpoint.h"
 
 #include "codec/checksum.h"
@@ -72,12 +72,12 @@ static bool put_entry(const struct index *ix, uint32_t id, uint32_t delta, struc
     return true;
 }
 
-/* The first entry at or after *seq that counts; INDEX_NONE: there is none. */
+/* The first entry at or after *seq that counts; INDEX_NONE: none. */
 static uint32_t next_live(const struct index *ix, uint64_t seq)
 {
     uint32_t id = index_next(ix, seq);
 
-    while (id != INDEX_NONE && index_doomed(ix, id))
+    while (id != INDEX_NONE && index_removing(ix, id))
         id = index_next(ix, index_seq(ix, id) + 1);
     return id;
 }

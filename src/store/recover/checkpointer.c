@@ -1,12 +1,14 @@
 /* checkpointer.c: writes checkpoints in the background.
  *
- * Happy path: check_start() notes where the log stands; check_fill() takes a slice of the index, a
- * job writes it, and so on (the store goes on working: the checkpoint is fuzzy); the blobs; then it
- * waits until all that it may show is on disk; check_finish_work() writes the head, syncs, renames.
- * Failure: the old one stays; tried again after as many bytes of log.
- * Close: store_close() asks for one and waits for it. */
+ * Happy path: check_start() notes the end of the log. check_fill() encodes a piece of the index,
+ * a job writes it, and so on; the store continues to work, so the checkpoint is fuzzy.  The blobs
+ * follow.  Then the checkpointer waits until all that the checkpoint may show is committed, and
+ * check_finish_work() writes the head, syncs, renames.
+ * Failure: the old checkpoint stays; the next attempt follows after as many bytes of log.
+ * Close: store_close() requests a checkpoint and waits for it. */
 #include "store/store_impl.h"
 
+#include "base/array.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -22,11 +24,11 @@ static void check_fill(struct store *s);
 static void check_start(struct store *s)
 {
     struct checkpointer *c = &s->check;
-    struct record_pos start = s->committed;
-    uint32_t chain = s->chain;
+    struct record_pos start = s->log.committed;
+    uint32_t chain = s->log.chain;
 
     if (!erase_start_of_log(s, &start, &chain))
-        return; /* when that has come to its end */
+        return; /* when that has ended */
     c->stage = CHECK_FILL;
     mf_list_move(&c->waits, &c->next_waits);
     c->head = (struct checkpoint_head){.start = start, .chain = chain};
@@ -41,31 +43,31 @@ static void check_start(struct store *s)
     check_fill(s);
 }
 
-void check_kick(struct store *s)
+void checkpoint_kick(struct store *s)
 {
     struct checkpointer *c = &s->check;
     uint64_t enough = c->last_bytes > LOG_BYTES ? c->last_bytes : LOG_BYTES;
 
-    /* Most of what the last one shows is gone: its space is wanted back. */
-    bool vain = c->last_messages > 8 * s->all.msgs + VAIN;
+    /* Most messages of the last checkpoint were removed: a new one frees its space. */
+    bool vain = c->last_messages > 8 * s->view.all.msgs + VAIN;
 
-    if (c->stage != CHECK_IDLE || s->failed != 0 || s->loop == NULL || s->retrying)
+    if (c->stage != CHECK_IDLE || s->failed != 0 || s->loop == NULL || s->commit.retrying)
         return;
     if (!mf_list_empty(&c->next_waits) ||
-        (!s->o.no_checkpoint && !s->closing && (c->since >= enough || vain)))
+        (!s->o.no_checkpoint && !s->close.begun && (c->since >= enough || vain)))
         check_start(s);
 }
 
 int store_checkpoint(struct store *s, struct store_wait *w)
 {
-    int rc = writable(s);
+    int rc = write_check(s);
 
     if (rc != 0)
         return rc;
     if (w == NULL || w->done == NULL)
-        return MF_INVAL; /* somebody must want it */
+        return MF_INVAL; /* a waiter or a reason is required */
     mf_list_push(&s->check.next_waits, &w->node);
-    check_kick(s);
+    checkpoint_kick(s);
     return 0;
 }
 
@@ -98,7 +100,7 @@ static void check_end(struct store *s, int status)
     mf_list_init(&done);
     mf_list_move(&done, &c->waits);
     for (size_t i = 0; i < c->dirties; i++)
-        segs_get(s, c->dirty_number[i])->readers--;
+        segs_get(s, c->dirty[i].number)->readers--;
     c->dirties = 0;
     c->stage = CHECK_IDLE;
     if (c->file != NULL)
@@ -112,7 +114,7 @@ static void check_end(struct store *s, int status)
     } else {
         log_warn("store %s: no checkpoint this time: %s", s->name, c->error.text);
     }
-    waits_answer(&done, status);
+    commit_answer(&done, status);
     store_progress(s);
 }
 
@@ -124,7 +126,7 @@ static void check_finish_work(void *arg) /* on a worker */
     uint8_t head[CHECKPOINT_HEADER];
 
     for (size_t i = 0; i < c->dirties && c->status == 0; i++)
-        c->status = c->io->sync(c->io, c->dirty[i], &c->error);
+        c->status = c->io->sync(c->io, c->dirty[i].file, &c->error);
     if (c->status == 0 && c->dirties > 0) /* their names, before one that builds on them */
         c->status = c->io->syncdir(c->io, &c->error);
     c->sync_failed = c->status != 0;
@@ -145,34 +147,24 @@ static void check_finish_done(void *arg)
 {
     struct store *s = mf_container(arg, struct store, check);
 
-    /* The kernel tells of an error once: the next sync of the log would not hear of it. */
+    /* The kernel reports an error once: the next sync of the log would not return it. */
     if (s->check.sync_failed)
         store_fail(s, s->check.status, s->check.error.text);
     check_end(s, s->check.status);
 }
 
-/* Relaxed mode: what it shows must be on disk before it is. */
+/* Relaxed mode: all messages of the checkpoint must be synced before it counts. */
 static int collect_dirty(struct store *s)
 {
     struct checkpointer *c = &s->check;
 
     for (size_t i = 0; i < s->segs.count; i++) {
         struct segment *seg = s->segs.at[s->segs.head + i];
-        if (!seg->dirty || seg->file == NULL || clean_gives_up(s, seg))
+        if (!seg->dirty || seg->file == NULL || clean_reclaims(s, seg))
             continue;
-        if (c->dirties == c->dirty_cap) {
-            size_t cap = c->dirty_cap == 0 ? 16 : 2 * c->dirty_cap;
-            struct store_file **f = realloc(c->dirty, cap * sizeof *f);
-            if (f != NULL)
-                c->dirty = f;
-            uint64_t *n = f == NULL ? NULL : realloc(c->dirty_number, cap * sizeof *n);
-            if (n == NULL)
-                return mf_fail(&c->error, MF_NOMEM, "checkpoint");
-            c->dirty_number = n;
-            c->dirty_cap = cap;
-        }
-        c->dirty[c->dirties] = seg->file;
-        c->dirty_number[c->dirties++] = seg->number;
+        if (mf_array_reserve(&c->dirty, &c->dirty_cap, c->dirties + 1, sizeof *c->dirty) != 0)
+            return mf_fail(&c->error, MF_NOMEM, "checkpoint");
+        c->dirty[c->dirties++] = (struct dirty_file){seg->file, seg->number};
         seg->readers++;
     }
     return 0;
@@ -209,10 +201,10 @@ static void check_last(struct store *s)
 {
     struct checkpointer *c = &s->check;
 
-    c->head.last_seq = s->last_seq;
-    c->head.mark = s->mark;
-    c->head.clock_ns = s->clock_ns;
-    c->head.first_segment = s->first_segment;
+    c->head.last_seq = s->log.last_seq;
+    c->head.mark = s->log.mark;
+    c->head.clock_ns = s->log.clock_ns;
+    c->head.first_segment = s->log.first_segment;
     c->head.file_size = c->offset;
     c->stage = CHECK_WAIT;
     c->wait.done = check_committed;
@@ -254,7 +246,7 @@ static void check_fill(struct store *s)
     loop_job_submit(c->write_job);
 }
 
-int check_init(struct store *s)
+int checkpoint_init(struct store *s)
 {
     mf_list_init(&s->check.waits);
     mf_list_init(&s->check.next_waits);
@@ -265,7 +257,7 @@ int check_init(struct store *s)
     return s->check.write_job == NULL || s->check.finish_job == NULL ? MF_NOMEM : 0;
 }
 
-void check_fini(struct store *s)
+void checkpoint_fini(struct store *s)
 {
     loop_job_free(s->check.write_job);
     loop_job_free(s->check.finish_job);
@@ -273,5 +265,4 @@ void check_fini(struct store *s)
         s->io->close(s->io, s->check.file);
     mf_buf_fini(&s->check.buf);
     free(s->check.dirty);
-    free(s->check.dirty_number);
 }

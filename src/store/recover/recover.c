@@ -1,12 +1,12 @@
 /* recover.c: the plan of recovery: checkpoint and tail, or the whole log.
  *
- * Happy path: names, headers, the checkpoint's head; the checkpoint into a new index; the log from
- * its position on; the result.
- * Otherwise: a checkpoint that is missing, damaged, or does not fit the log costs only time: what
- * it put into the index is thrown away and the log is read from its first segment.  Which that is,
- * only the last commits say; if segments below it were read (leftovers of a crash while they were
- * given up), it begins again without them. Failure: nothing on disk was changed before end_disk().
- */
+ * Happy path: names, headers, the checkpoint's head; the checkpoint into a new index; the log
+ * from its position on; the result.
+ * Otherwise: a checkpoint that is missing, damaged, or does not fit the log costs only time.  Its
+ * index is dropped and the log is read from its first segment.  Only the last commits say which
+ * segment is the first.  If segments below it were read (leftovers of a crash while they were
+ * reclaimed), recovery begins again without them.
+ * Failure: nothing on disk was changed before recover_end_disk(). */
 #include "store/recover/recover_impl.h"
 
 #include "base/rand.h"
@@ -17,7 +17,7 @@
 
 static int checkpoint_bad(struct recover *r, uint64_t offset, const char *what)
 {
-    return files_damage(r, &r->damage, CHECKPOINT_NAME, offset, 0, what);
+    return recover_files_damage(r, &r->damage, CHECKPOINT_NAME, offset, 0, what);
 }
 
 /* Could it be one? */
@@ -43,7 +43,7 @@ static int read_checkpoint_head(struct recover *r)
     return rc;
 }
 
-/* Does the log go on where the checkpoint says? */
+/* True if the log continues at the position of the checkpoint. */
 struct fit {
     bool wrong;   /* no: records lie there that contradict it */
     bool unknown; /* damage before the position: read that too */
@@ -98,12 +98,12 @@ static void fits_slowly(const struct recover *r, const struct seg *s, const stru
         f->wrong = rec.chain != r->cp.chain;
 }
 
-/* The number of the last group, if the segment at i does not say. */
+/* The number of the last commit group, if the segment at i has none. */
 static int find_group(struct recover *r, size_t i, struct fit *f)
 {
     while (f->group == 0 && i-- > 0) {
         struct seg_facts facts = {0};
-        int rc = seg_look(r, i, &facts);
+        int rc = recover_seg_look(r, i, &facts);
         if (rc != 0)
             return rc;
         f->group = facts.group;
@@ -114,23 +114,23 @@ static int find_group(struct recover *r, size_t i, struct fit *f)
 static int checkpoint_fits(struct recover *r, size_t i, struct fit *f)
 {
     struct seg_bytes b;
-    int rc = seg_open(r, &r->seg[i], &b);
+    int rc = recover_seg_open(r, &r->seg[i], &b);
 
     *f = (struct fit){.seen = r->cp.last_seq};
     if (rc != 0)
         return rc;
     if (!fits_quickly(r, &r->seg[i], &b, f))
         fits_slowly(r, &r->seg[i], &b, f);
-    seg_close(r, &b);
+    recover_seg_close(r, &b);
     return find_group(r, i, f);
 }
 
 static int checkpoint_blob(void *arg, struct mf_slice name, struct mf_slice bytes)
 {
     struct pass *p = arg;
-    int rc = pass_blob(p, name, bytes, 0, false);
+    int rc = recover_pass_blob(p, name, bytes, 0, false);
 
-    return rc != 0 ? rc : pass_own_blobs(p);
+    return rc != 0 ? rc : recover_pass_own_blobs(p);
 }
 
 /* --- passes ----------------------------------------------------------------------------------- */
@@ -143,11 +143,11 @@ static void segs_reset(struct recover *r)
     }
 }
 
-/* What the checkpoint's head alone tells: the log was synced up to the state it shows. */
+/* Facts from the checkpoint's head alone: the log was synced up to its state. */
 static int begin(struct recover *r)
 {
     segs_reset(r);
-    int rc = pass_begin(r);
+    int rc = recover_pass_begin(r);
     if (rc != 0 || !r->checkpoint)
         return rc;
     r->pass.last_seq = r->cp.last_seq;
@@ -175,8 +175,8 @@ static int replay_tail(struct recover *r, const struct fit *f, bool *ok)
     r->pass.seen = f->seen;
     r->pass.chain = r->cp.chain;
     r->pass.chain_known = !f->unknown;
-    rc = log_walk(r, r->cp.start.segment, f->unknown ? SEGMENT_PAGE : r->cp.start.offset);
-    /* Segments between it and the log's first were given up since: what they said is gone. */
+    rc = recover_log_walk(r, r->cp.start.segment, f->unknown ? SEGMENT_PAGE : r->cp.start.offset);
+    /* Segments between it and the log's first were reclaimed since, with their records. */
     *ok = r->pass.first <= r->cp.start.segment;
     return rc;
 }
@@ -186,7 +186,7 @@ static int finish_try(struct recover *r, int rc, bool *done)
     if (rc == 0 && *done)
         r->cp_bytes = r->cp.file_size;
     else
-        pass_fini(&r->pass);
+        recover_pass_fini(&r->pass);
     return rc;
 }
 
@@ -202,7 +202,7 @@ static int replay_none(struct recover *r, size_t i, bool *done)
 static int try_checkpoint(struct recover *r, bool *done)
 {
     struct record_pos start = r->cp.start;
-    size_t i = files_at(r, start.segment);
+    size_t i = recover_files_at(r, start.segment);
     struct fit f;
 
     /* The start of a segment that was not made yet is a position, too. */
@@ -212,7 +212,8 @@ static int try_checkpoint(struct recover *r, bool *done)
     if (i == r->segs || r->seg[i].number != start.segment || !seg_readable(&r->seg[i]))
         return 0;
     if (start.offset > r->seg[i].size) {
-        /* Without a header nobody says how long the file was: that was cut, not the checkpoint. */
+        /* Without a header the length of the file is unknown: the file was cut, not the
+         * checkpoint. */
         if (r->seg[i].state == SEG_BLIND)
             return 0;
         r->checkpoint = false;
@@ -237,13 +238,13 @@ static int whole_log(struct recover *r)
         if (rc != 0)
             return rc;
         r->pass.chain_known = from == 1; /* the first record of all has chain 0 */
-        if ((rc = log_walk(r, from, SEGMENT_PAGE)) != 0)
+        if ((rc = recover_log_walk(r, from, SEGMENT_PAGE)) != 0)
             return rc;
         if (r->pass.first <= from)
             return 0;
         /* A commit is in no segment below the first it names, so there is one. */
-        from = r->seg[files_at(r, r->pass.first)].number;
-        pass_fini(&r->pass);
+        from = r->seg[recover_files_at(r, r->pass.first)].number;
+        recover_pass_fini(&r->pass);
     }
 }
 
@@ -252,7 +253,7 @@ static int read_store(struct recover *r)
     bool done = false;
     int rc = 0;
 
-    files_owner(r);
+    recover_files_owner(r);
     if (r->checkpoint && memcmp(r->cp.id, r->id, STORE_ID) != 0) {
         r->checkpoint = false;
         rc = checkpoint_bad(r, 16, "the checkpoint belongs to another store");
@@ -270,7 +271,7 @@ static int read_store(struct recover *r)
 
 static void recover_fini(struct recover *r)
 {
-    pass_fini(&r->pass);
+    recover_pass_fini(&r->pass);
     free(r->seg);
     free(r->damage.at);
     free(r->strays.at);
@@ -286,10 +287,10 @@ int recover(struct recovery *out, struct store_io *io, char separator, int64_t n
 
     r.e = e != NULL ? e : &story;
     *out = (struct recovery){0};
-    if ((rc = files_list(&r)) == 0 && (rc = files_heads(&r)) == 0 &&
+    if ((rc = recover_files_list(&r)) == 0 && (rc = recover_files_heads(&r)) == 0 &&
         (rc = read_checkpoint_head(&r)) == 0 && (rc = read_store(&r)) == 0 &&
-        (rc = end_index(&r)) == 0 && (rc = end_result(&r, out)) == 0)
-        rc = end_disk(&r);
+        (rc = recover_end_index(&r)) == 0 && (rc = recover_end_result(&r, out)) == 0)
+        rc = recover_end_disk(&r);
     if (rc == 0) {
         out->chain = r.chain; /* the seal's check is known only now */
         out->group = r.pass.group;

@@ -1,4 +1,4 @@
-/* recover.h: from the files to what a store knows: checkpoint and tail, or the whole log. */
+/* recover.h: builds the state of a store from its files: checkpoint and tail, or the whole log. */
 #ifndef STORE_RECOVER_H
 #define STORE_RECOVER_H
 
@@ -10,25 +10,26 @@
 
 struct recovered_segment {
     uint64_t number, size;
-    uint64_t end;        /* where its records end; its size if that was not looked at */
+    uint64_t end;        /* end of its records; its size if it was not read */
     uint64_t live_count; /* messages of the index that lie here */
     uint64_t live_bytes; /* their key, head and body (place_len) */
     uint64_t blobs;      /* current blobs that lie here */
     uint32_t version;    /* of its header; 0: unknown */
 };
-/* A message whose erasure may not have come to its end. */
+/* A message whose erasure may be incomplete. */
 struct recovered_erase {
     uint64_t seq;
     struct record_pos victim;
 };
 struct recovered_blob {
-    char *name; /* both malloc'd; the taker frees */
+    char *name; /* both malloc'd; freed by the new owner */
     uint8_t *bytes;
     size_t name_len, bytes_len;
     uint64_t segment; /* where it lies; the first one, if only the checkpoint knows it */
 };
 
-/* All arrays are malloc'd and belong to the caller; recovery_fini() frees what is still in it. */
+/* All arrays are malloc'd and belong to the caller; recovery_fini() frees those that are still in
+ * it. */
 struct recovery {
     uint8_t id[STORE_ID];
     bool fresh;            /* the directory held no store: nothing below but damage is set */
@@ -39,8 +40,8 @@ struct recovery {
     } sum;
     struct recovered_segment *segment; /* numbers without gaps where nothing is missing */
     size_t segments;
-    /* Appending goes on here: in the last segment with records, or, if `sealed`, in the next one.
-     * A segment after it is prepared and empty, if there is one. */
+    /* Appends continue here: in the last segment with records, or, if `sealed`, in the next one.
+     * A segment after it, if any, is prepared and empty. */
     struct record_pos end;
     bool sealed;
     uint32_t chain;
@@ -57,16 +58,16 @@ struct recovery {
     struct store_damage torn_at;
     uint64_t records; /* replayed */
     bool from_checkpoint;
-    uint64_t checkpoint_bytes; /* size of the one that is there and good; 0 */
+    uint64_t checkpoint_bytes; /* size of a valid checkpoint; 0: none */
 };
 
-/* Reads the directory (locked by the caller), deletes leftovers (*.tmp, segments below the first),
- * cuts a torn tail (commit and seal) and syncs all that may not be synced, so that what it reports
- * is on disk.  Cost: without a checkpoint the log, with one its tail, and always the last segment
- * and what is prepared after it, to be sure that nothing follows the end.  Memory: one segment is
- * open at a time; the open batch's offsets. `now_ns` is for the index's wheel.  Damage is no error:
- * the result says what is left.  Errors: MF_IO, MF_NOMEM, MF_UNSUPPORTED (a greater version:
- * nothing was touched). */
+/* Reads the directory (locked by the caller), deletes leftovers (*.tmp, segments below the
+ * first), cuts a torn tail (commit and seal) and syncs all that may not be synced, so that
+ * everything it reports is on disk.  Cost: without a checkpoint the log, with one its tail, and
+ * always the last segment and prepared segments after it, to be sure that nothing follows the
+ * end.  Memory: one segment is open at a time; the open batch's offsets.  `now_ns` is for the
+ * index's wheel.  Damage is no error: the result has the remaining state.  Errors: MF_IO,
+ * MF_NOMEM, MF_UNSUPPORTED (a greater version: nothing was touched). */
 MF_MUSTCHECK int recover(struct recovery *out, struct store_io *io, char separator, int64_t now_ns,
                          struct mf_error *e);
 void recovery_fini(struct recovery *out);

@@ -1,15 +1,19 @@
-/* recover_apply.c: what a record does to the state that is being built: batches, index, blobs.
+/* recover_apply.c: effects of a record on the state that is being built: commit batches, index,
+ * blobs.
  *
  * A batch counts from its last record on: until then only the offsets of its records are kept.
- * Marks are applied lazily: what the last one covers goes when loading ends.  Meanwhile a message
- * that the marks so far cover is dead, so no later deadline revives it. */
+ * Time marks are applied lazily: messages that the last mark covers are dropped when loading
+ * ends.  Until then a message that the marks so far cover counts as expired, and no later
+ * re-deadline revives it. */
 #include "store/recover/recover_impl.h"
 
 #include "codec/hash.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
-int pass_begin(struct recover *r)
+int recover_pass_begin(struct recover *r)
 {
     struct pass *p = &r->pass;
 
@@ -28,7 +32,7 @@ static void blob_free(struct rblob *b)
     free(b);
 }
 
-void pass_fini(struct pass *p)
+void recover_pass_fini(struct pass *p)
 {
     struct table_node *n;
     size_t start = 0;
@@ -72,9 +76,9 @@ static struct rblob *blob_get(struct pass *p, struct mf_slice name)
     return b;
 }
 
-/* The bytes are borrowed until pass_own_blobs(). */
-int pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes, uint64_t segment,
-              bool deleted)
+/* The bytes are borrowed until recover_pass_own_blobs(). */
+int recover_pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes, uint64_t segment,
+                      bool deleted)
 {
     struct rblob *b = blob_get(p, name);
 
@@ -91,7 +95,7 @@ int pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes, uint6
     return 0;
 }
 
-int pass_own_blobs(struct pass *p)
+int recover_pass_own_blobs(struct pass *p)
 {
     struct mf_list *n;
 
@@ -138,16 +142,10 @@ static void apply_deadline(struct pass *p, const struct record *rec)
         index_load_deadline(p->ix, rec->seq, rec->deadline_ns, rec->flags);
 }
 
-int erases_add(struct erases *e, const struct erase *x)
+int recover_erases_add(struct erases *e, const struct erase *x)
 {
-    if (e->count == e->cap) {
-        size_t cap = e->cap == 0 ? 16 : 2 * e->cap;
-        struct erase *at = realloc(e->at, cap * sizeof *at);
-        if (at == NULL)
-            return MF_NOMEM;
-        e->at = at;
-        e->cap = cap;
-    }
+    if (mf_array_reserve(&e->at, &e->cap, e->count + 1, sizeof *e->at) != 0)
+        return MF_NOMEM;
     e->at[e->count++] = *x;
     return 0;
 }
@@ -157,7 +155,7 @@ static int apply_erase(struct pass *p, uint64_t segment, uint64_t at, const stru
     struct erase x = {rec->seq, {segment, at}, rec->victim};
 
     index_load_del(p->ix, rec->seq, rec->seq);
-    return erases_add(&p->erased, &x);
+    return recover_erases_add(&p->erased, &x);
 }
 
 static int apply(struct pass *p, uint64_t segment, uint64_t at, const struct record *rec)
@@ -190,12 +188,12 @@ static int apply(struct pass *p, uint64_t segment, uint64_t at, const struct rec
         raise_mark(p, rec->mark);
         return 0;
     default: /* RECORD_BLOB */
-        return pass_blob(p, rec->key, rec->body, segment, rec->deleted);
+        return recover_pass_blob(p, rec->key, rec->body, segment, rec->deleted);
     }
 }
 
 /* Names what the damage before this record may have cost: up to lost_to. */
-void pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to)
+void recover_pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to)
 {
     for (; p->open < p->damage.count; p->open++) {
         struct store_damage *d = &p->damage.at[p->open];
@@ -211,7 +209,7 @@ void pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to)
 static void apply_commit(struct pass *p, const struct seg *s, struct record_pos end,
                          const struct record *rec)
 {
-    pass_seen(p, rec->last_seq, rec->last_seq);
+    recover_pass_seen(p, rec->last_seq, rec->last_seq);
     if (rec->last_seq > p->last_seq)
         p->last_seq = rec->last_seq;
     if (rec->clock_ns > p->clock_ns)
@@ -229,26 +227,21 @@ static void apply_commit(struct pass *p, const struct seg *s, struct record_pos 
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-/* An erased message is told of only so that the batch is whole: the erase record comes. */
+/* An erased message counts only to complete the batch: its erase record follows. */
 #define HOLLOW UINT64_C(1) /* offsets are multiples of 8 */
 
 static int batch_push(struct recover *r, uint64_t at)
 {
     struct pass *p = &r->pass;
 
-    if (p->batched == p->batch_cap) {
-        size_t cap = p->batch_cap == 0 ? 64 : p->batch_cap * 2;
-        uint64_t *batch = realloc(p->batch, cap * sizeof *batch);
-        if (batch == NULL)
-            return mf_fail(r->e, MF_NOMEM, "batch of %zu records", p->batched);
-        p->batch = batch;
-        p->batch_cap = cap;
-    }
+    if (p->batched == p->batch_cap &&
+        mf_array_reserve(&p->batch, &p->batch_cap, p->batched + 1, sizeof *p->batch) != 0)
+        return mf_fail(r->e, MF_NOMEM, "batch of %zu records", p->batched);
     p->batch[p->batched++] = at;
     return 0;
 }
 
-int pass_batch(struct recover *r, const struct seg *s, const struct scan *sc)
+int recover_pass_batch(struct recover *r, const struct seg *s, const struct scan *sc)
 {
     struct pass *p = &r->pass;
     struct record rec;
@@ -273,8 +266,8 @@ static void cut_here(struct pass *p, struct record_pos end, const struct record 
     p->cut_type = rec->type;
 }
 
-int pass_record(struct recover *r, const struct seg *s, const struct scan *sc, uint64_t at,
-                const struct record *rec, bool hollow)
+int recover_pass_record(struct recover *r, const struct seg *s, const struct scan *sc, uint64_t at,
+                        const struct record *rec, bool hollow)
 {
     struct pass *p = &r->pass;
     struct record_pos end = {s->number, at + rec->size};
@@ -291,12 +284,12 @@ int pass_record(struct recover *r, const struct seg *s, const struct scan *sc, u
     }
     p->tied = false;
     if (rec->type == RECORD_MESSAGE)
-        pass_seen(p, rec->seq, rec->seq - 1);
+        recover_pass_seen(p, rec->seq, rec->seq - 1);
     if (!rec->last || p->batched > 0) {
         int rc = batch_push(r, hollow ? at | HOLLOW : at);
         if (rc != 0 || !rec->last)
             return rc;
-        rc = pass_batch(r, s, sc);
+        rc = recover_pass_batch(r, s, sc);
         if (rc != 0)
             return rc;
     } else if (!hollow && apply(p, s->number, at, rec) != 0) {

@@ -1,7 +1,8 @@
-/* recover_disk.c: what recovery changes on disk, after all else went well: a sync of what may only
- * be in the page cache, the end of a torn tail, and leftovers.
+/* recover_disk.c: changes of recovery on disk, after all else succeeded: a sync of everything
+ * that may only be in the page cache, the end of a torn tail, and leftovers.
  *
- * A crash in between does no harm: what the end cuts off is deleted only after it. */
+ * A crash in between does no harm: records behind the new end are deleted only after it is
+ * synced. */
 #include "store/recover/recover_impl.h"
 
 #include "store/io/wipe.h"
@@ -11,8 +12,9 @@
 
 #define ASIDE_MAX 1000 /* files of one number that may lie aside */
 
-/* A commit that says that all before it is synced, and a seal: what goes with the torn end may be
- * all that told damage from the end.  Only the seal, if there is no room for both. */
+/* Writes a commit that calls all before it synced, and a seal: the torn end may have held the
+ * only commit that distinguishes damage from the end.  Only the seal, if there is no room for
+ * both. */
 static size_t encode_tie(struct recover *r, uint8_t dst[TIE_SIZE], struct record_pos at,
                          uint64_t key, uint64_t room)
 {
@@ -35,8 +37,8 @@ static size_t encode_tie(struct recover *r, uint8_t dst[TIE_SIZE], struct record
     return n;
 }
 
-/* A header that the power cut tore before it was synced: the log goes on behind it, so make it
- * whole, or the next recovery would find it damaged in what is synced by then. */
+/* Repairs a header that a power cut tore before it was synced: the log continues behind it, and
+ * the next recovery would report damage in a synced segment. */
 static int mend_header(struct recover *r, struct store_file *f, struct seg *s)
 {
     uint8_t page[SEGMENT_PAGE];
@@ -45,14 +47,14 @@ static int mend_header(struct recover *r, struct store_file *f, struct seg *s)
     if ((s->state != SEG_HALF && s->state != SEG_BLIND) || !seg_unsynced(r, s))
         return 0;
     size = (size + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE; /* the file's may be anything */
-    if (s->version == 0) /* nothing tells what it may hold */
+    if (s->version == 0)                                            /* its contents are unknown */
         s->version = SEGMENT_VERSION;
     segment_page_encode(page, s->version, r->id, s->number, size, r->pass.clock_ns);
     return r->io->pwrite(r->io, f, page, sizeof page, 0, r->e);
 }
 
-/* Whatever a commit did not say is synced: after a crash of the process alone it may be in the page
- * cache only, and what is acknowledged from now on builds on it. */
+/* Syncs everything that no commit calls synced: after a crash of the process alone it may be in
+ * the page cache only, and later acknowledgements depend on it. */
 static int sync_one(struct recover *r, struct seg *s, bool tie)
 {
     uint8_t bytes[TIE_SIZE];
@@ -85,20 +87,20 @@ static int sync_log(struct recover *r)
         from = to;
     if (from < r->pass.first)
         from = r->pass.first;
-    for (i = files_at(r, from); i < r->segs && r->seg[i].number <= to && rc == 0; i++)
+    for (i = recover_files_at(r, from); i < r->segs && r->seg[i].number <= to && rc == 0; i++)
         rc = sync_one(r, &r->seg[i], false);
-    /* Only now may a commit say so. */
+    /* Only now a commit may call it synced. */
     if (rc == 0 && r->seal)
-        rc = sync_one(r, &r->seg[files_at(r, to)], true);
+        rc = sync_one(r, &r->seg[recover_files_at(r, to)], true);
     return rc;
 }
 
-/* Behind the end of a log that was not closed lies what a crash left of the last group: copies of
- * messages among it, which nobody would find when one of them is erased. */
+/* Behind the end of a log that was not closed lie remains of the last commit group: copies of
+ * messages among them, which a later erasure would not find. */
 static int wipe_rest(struct recover *r)
 {
     const struct pass *p = &r->pass;
-    size_t i = files_at(r, p->cut.segment);
+    size_t i = recover_files_at(r, p->cut.segment);
     struct store_file *f;
     char name[32];
     bool changed = false;
@@ -178,7 +180,7 @@ static int drop_segments(struct recover *r, bool *changed)
     return 0;
 }
 
-int end_disk(struct recover *r)
+int recover_end_disk(struct recover *r)
 {
     bool changed = false;
     int rc = r->id_known ? sync_log(r) : 0;

@@ -1,6 +1,8 @@
-/* recover_end.c: what recovery found, as a result, and what is left to do on disk: the seal of a
- * torn tail, a sync of all that may not be synced yet, leftovers. */
+/* recover_end.c: the result of recovery, and its work left to do on disk: the seal of a torn
+ * tail, a sync of all that may not be synced yet, leftovers. */
 #include "store/recover/recover_impl.h"
+
+#include "base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,8 +23,8 @@ static void settle_kept(struct recover *r)
     uint64_t number = r->end.segment;
     size_t i;
 
-    r->first_kept = files_at(r, r->pass.first);
-    i = files_at(r, number + 1);
+    r->first_kept = recover_files_at(r, r->pass.first);
+    i = recover_files_at(r, number + 1);
     while (i < r->segs && r->seg[i].number == number + 1 && prepared(&r->seg[i])) {
         number++;
         i++;
@@ -44,11 +46,11 @@ static bool settle_before(struct recover *r, size_t i, const struct seg *s)
     return true;
 }
 
-/* Does a header or the checkpoint still say whose the log is, when what is beyond its end is gone?
- */
+/* True if a header or the checkpoint still has the store's id after everything behind the end is
+ * deleted. */
 static bool id_stays(const struct recover *r)
 {
-    for (size_t i = files_at(r, r->pass.first); i < r->segs; i++)
+    for (size_t i = recover_files_at(r, r->pass.first); i < r->segs; i++)
         if (r->seg[i].number <= r->pass.cut.segment && r->seg[i].state <= SEG_HALF)
             return true;
     return r->checkpoint;
@@ -66,11 +68,11 @@ static void settle_seal(struct recover *r, const struct seg *s)
 static void settle_end(struct recover *r)
 {
     struct pass *p = &r->pass;
-    size_t i = files_at(r, p->cut.segment);
+    size_t i = recover_files_at(r, p->cut.segment);
     const struct seg *s = i < r->segs && r->seg[i].number == p->cut.segment ? &r->seg[i] : NULL;
 
-    /* A commit names the first segment before the file below it goes: what is missing from there on
-     * is damage. */
+    /* A commit names the first segment before the file below it is deleted: a missing file from
+     * there on is damage. */
     if (p->first == 0 || p->first > p->start)
         p->first = p->start;
     r->end = p->cut;
@@ -86,25 +88,23 @@ static void settle_end(struct recover *r)
         settle_seal(r, s);
 }
 
-/* Two things may be known only from segments that go: a commit that does not count told damage from
- * the end (the next recovery would take the damage for the end), or a header says whose the log is.
- * Then a segment follows that says it. */
+/* Two facts may stand only in segments that will be deleted: a commit that does not count
+ * distinguishes damage from the end (the next recovery would mistake the damage for the end), or
+ * a header has the store's id.  Then a new segment records them. */
 static int settle_knot(struct recover *r)
 {
     struct pass *p = &r->pass;
     uint64_t number = r->end.segment + 1;
-    size_t i = files_at(r, number);
+    size_t i = recover_files_at(r, number);
     bool there = i < r->segs && r->seg[i].number == number;
     bool told = !r->seal && p->damage.count > 0 && record_pos_cmp(p->synced, p->counted) > 0;
 
     if (!r->sealed || (!told && id_stays(r)) || (there && r->seg[i].state == SEG_FOREIGN))
         return 0;
     if (!there) {
-        struct seg *seg = realloc(r->seg, (r->segs + 1) * sizeof *seg);
-        if (seg == NULL)
+        if (mf_array_reserve(&r->seg, &r->seg_cap, r->segs + 1, sizeof *r->seg) != 0)
             return mf_fail(r->e, MF_NOMEM, "list of segments");
-        r->seg = seg;
-        memmove(seg + i + 1, seg + i, (r->segs - i) * sizeof *seg);
+        memmove(r->seg + i + 1, r->seg + i, (r->segs - i) * sizeof *r->seg);
         r->segs++;
     }
     r->seg[i] = (struct seg){.number = number,
@@ -136,15 +136,9 @@ static void count_stray(struct strays *st, uint64_t number, uint64_t seq)
     }
     if (st->count == NAMED_MAX)
         return;
-    if (st->count == st->cap) {
-        size_t cap = st->cap == 0 ? 8 : st->cap * 2;
-        struct stray *at = realloc(st->at, cap * sizeof *at);
-        if (at == NULL) {
-            st->failed = true;
-            return;
-        }
-        st->at = at;
-        st->cap = cap;
+    if (mf_array_reserve(&st->at, &st->cap, st->count + 1, sizeof *st->at) != 0) {
+        st->failed = true;
+        return;
     }
     st->at[st->count++] = (struct stray){number, seq, seq};
 }
@@ -163,7 +157,7 @@ static void count_kept(void *arg, uint64_t seq, uint64_t place)
     r->sum.flagged[1] += place_flags(place) >> 1;
     r->sum.long_ones += place_len(place) == PLACE_LEN_MAX;
     if (number < r->pass.first || i >= r->segs || r->seg[i].number != number)
-        i = files_at(r, number);
+        i = recover_files_at(r, number);
     if (number < r->pass.first || i >= r->segs || r->seg[i].number != number) {
         count_stray(&r->strays, number, seq);
         return;
@@ -178,7 +172,7 @@ static void count_kept(void *arg, uint64_t seq, uint64_t place)
     }
 }
 
-int end_index(struct recover *r)
+int recover_end_index(struct recover *r)
 {
     struct pass *p = &r->pass;
 
@@ -218,10 +212,10 @@ static int damage_heads(struct recover *r, struct damages *d)
         if (seg_unsynced(r, s))
             continue;
         if (s->state == SEG_HALF)
-            rc = seg_damage(r, d, s->number, s->bad_at, SEGMENT_HEADER,
-                            "one copy of the header is damaged");
+            rc = recover_seg_damage(r, d, s->number, s->bad_at, SEGMENT_HEADER,
+                                    "one copy of the header is damaged");
         else if (s->state == SEG_BLIND)
-            rc = seg_damage(r, d, s->number, 0, SEGMENT_PAGE, "the header is damaged");
+            rc = recover_seg_damage(r, d, s->number, 0, SEGMENT_PAGE, "the header is damaged");
         if (rc != 0)
             return rc;
     }
@@ -243,8 +237,8 @@ static int damage_sizes(struct recover *r, struct damages *d)
             k++;
         if (k < d->count)
             continue; /* a stretch that covers it */
-        int rc = seg_damage(r, d, s->number, s->bytes, s->size - s->bytes,
-                            "the file is shorter than it was");
+        int rc = recover_seg_damage(r, d, s->number, s->bytes, s->size - s->bytes,
+                                    "the file is shorter than it was");
         if (rc != 0)
             return rc;
         name_seqs(d, s->lost_first, s->lost_last);
@@ -260,12 +254,13 @@ static int damage_before(struct recover *r, struct damages *d)
     if (start > number && start - number > NAMED_MAX + r->kept)
         number = start - NAMED_MAX - r->kept;
     for (; number < start; number++) {
-        size_t i = files_at(r, number);
+        size_t i = recover_files_at(r, number);
         bool there = i < r->segs && r->seg[i].number == number;
         if (there && seg_readable(&r->seg[i]))
             continue;
-        int rc = there ? seg_damage(r, d, number, 0, r->seg[i].size, "the segment is not the log's")
-                       : seg_damage(r, d, number, 0, 0, "the segment is missing");
+        int rc = there ? recover_seg_damage(r, d, number, 0, r->seg[i].size,
+                                            "the segment is not the log's")
+                       : recover_seg_damage(r, d, number, 0, 0, "the segment is missing");
         if (rc != 0)
             return rc;
     }
@@ -284,7 +279,7 @@ static int damage_strays(struct recover *r, struct damages *d)
         while (k < d->count && (d->at[k].length != 0 || strcmp(d->at[k].file, name) != 0))
             k++;
         if (k == d->count) {
-            int rc = seg_damage(r, d, st->number, 0, 0, "the segment is missing");
+            int rc = recover_seg_damage(r, d, st->number, 0, 0, "the segment is missing");
             if (rc != 0)
                 return rc;
         }
@@ -294,8 +289,8 @@ static int damage_strays(struct recover *r, struct damages *d)
     return 0;
 }
 
-/* What is wrong with a file that is not kept, that no crash leaves; NULL: it is left over from work
- * that one cut short.  A segment has its size before it has a header, in whole pages. */
+/* The damage of a file that is not kept; NULL: it is a leftover of a crash.  A segment has its
+ * size, in whole pages, before it has a header. */
 static const char *wrong_with(struct recover *r, struct seg *s, bool beyond, bool blank)
 {
     if (s->state == SEG_FOREIGN)
@@ -318,14 +313,15 @@ static int damage_aside(struct recover *r, struct damages *d)
         int rc = 0;
         if (r->id_known && i >= r->first_kept && i < r->first_kept + r->kept)
             continue;
-        if (s->state == SEG_BLIND && beyond && (rc = seg_blank(r, s, &blank)) != 0)
+        if (s->state == SEG_BLIND && beyond && (rc = recover_seg_blank(r, s, &blank)) != 0)
             return rc;
         const char *what = wrong_with(r, s, beyond, blank);
         if (what == NULL)
             continue;
         s->aside = true;
         bool cut = s->bytes < s->size && s->state != SEG_FOREIGN;
-        rc = seg_damage(r, d, s->number, cut ? s->bytes : 0, s->size - (cut ? s->bytes : 0), what);
+        rc = recover_seg_damage(r, d, s->number, cut ? s->bytes : 0, s->size - (cut ? s->bytes : 0),
+                                what);
         if (rc != 0)
             return rc;
     }
@@ -342,7 +338,7 @@ static int all_damage(struct recover *r, struct damages *d)
         rc = damage_before(r, d);
     for (size_t i = 0; i < r->pass.damage.count && rc == 0; i++) {
         const struct store_damage *from = &r->pass.damage.at[i];
-        rc = files_damage(r, d, from->file, from->offset, from->length, from->what);
+        rc = recover_files_damage(r, d, from->file, from->offset, from->length, from->what);
         if (rc == 0)
             name_seqs(d, from->first_seq, from->last_seq);
     }
@@ -357,7 +353,7 @@ static int all_damage(struct recover *r, struct damages *d)
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-static int take_segments(struct recover *r, struct recovery *out)
+static int move_segments(struct recover *r, struct recovery *out)
 {
     out->segment = calloc(r->kept > 0 ? r->kept : 1, sizeof *out->segment);
     if (out->segment == NULL)
@@ -385,12 +381,12 @@ static void blob_count(struct recover *r, struct rblob *b)
 {
     if (b->segment == 0)
         b->segment = r->first_kept < r->segs ? r->seg[r->first_kept].number : r->end.segment;
-    size_t i = files_at(r, b->segment);
+    size_t i = recover_files_at(r, b->segment);
     if (i < r->segs && r->seg[i].number == b->segment)
         r->seg[i].blobs++;
 }
 
-static int take_blob(struct recover *r, struct rblob *b, struct recovery *out)
+static int move_blob(struct recover *r, struct rblob *b, struct recovery *out)
 {
     struct recovered_blob *to = &out->blob[out->blobs];
 
@@ -411,7 +407,7 @@ static int take_blob(struct recover *r, struct rblob *b, struct recovery *out)
     return 0;
 }
 
-static int take_blobs(struct recover *r, struct recovery *out)
+static int move_blobs(struct recover *r, struct recovery *out)
 {
     struct table *t = &r->pass.blobs;
 
@@ -421,7 +417,7 @@ static int take_blobs(struct recover *r, struct recovery *out)
     for (size_t i = 0; i < t->cap; i++) {
         for (struct table_node *n = t->slot[i]; n != NULL; n = n->next) {
             struct rblob *b = mf_container(n, struct rblob, node);
-            int rc = b->deleted ? 0 : take_blob(r, b, out);
+            int rc = b->deleted ? 0 : move_blob(r, b, out);
             if (rc != 0)
                 return rc;
         }
@@ -429,11 +425,11 @@ static int take_blobs(struct recover *r, struct recovery *out)
     return 0;
 }
 
-/* From where the log ends to the end of that segment, or of what is there of it. */
+/* From the end of the log to the end of that segment, or of its available bytes. */
 static void name_torn(const struct recover *r, struct store_damage *out)
 {
     struct record_pos at = r->pass.torn_at;
-    size_t i = files_at(r, at.segment);
+    size_t i = recover_files_at(r, at.segment);
     const struct seg *s = i < r->segs && r->seg[i].number == at.segment ? &r->seg[i] : NULL;
 
     segment_name(out->file, at.segment);
@@ -442,7 +438,7 @@ static void name_torn(const struct recover *r, struct store_damage *out)
     out->what = "torn tail";
 }
 
-static int take_erased(struct recover *r, struct recovery *out)
+static int move_erased(struct recover *r, struct recovery *out)
 {
     const struct erases *e = &r->pass.erased;
 
@@ -455,7 +451,7 @@ static int take_erased(struct recover *r, struct recovery *out)
     return 0;
 }
 
-int end_result(struct recover *r, struct recovery *out)
+int recover_end_result(struct recover *r, struct recovery *out)
 {
     struct pass *p = &r->pass;
     struct damages d;
@@ -467,8 +463,8 @@ int end_result(struct recover *r, struct recovery *out)
     out->fresh = !r->id_known;
     if (rc != 0 || out->fresh)
         return rc;
-    if ((rc = take_blobs(r, out)) != 0 || (rc = take_segments(r, out)) != 0 ||
-        (rc = take_erased(r, out)) != 0)
+    if ((rc = move_blobs(r, out)) != 0 || (rc = move_segments(r, out)) != 0 ||
+        (rc = move_erased(r, out)) != 0)
         return rc;
     out->index = p->ix;
     p->ix = NULL;

@@ -1,6 +1,8 @@
-/* recover_files.c: the directory of a store: names, headers, whose it is, the bytes of a segment.
- */
+/* recover_files.c: the directory of a store: names, headers, the store they belong to, the bytes
+ * of a segment. */
 #include "store/recover/recover_impl.h"
+
+#include "base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +28,7 @@ bool segment_number(const char *name, uint64_t *number)
         else
             return false;
     }
-    /* The last number has no next one: nobody gets that far. */
+    /* The last number has no successor: no log gets that far. */
     if (strcmp(name + NAME_DIGITS, ".log") != 0 || n == 0 || n == UINT64_MAX)
         return false;
     *number = n;
@@ -35,30 +37,24 @@ bool segment_number(const char *name, uint64_t *number)
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
-int files_damage(struct recover *r, struct damages *d, const char *file, uint64_t offset,
-                 uint64_t length, const char *what)
+int recover_files_damage(struct recover *r, struct damages *d, const char *file, uint64_t offset,
+                         uint64_t length, const char *what)
 {
-    if (d->count == d->cap) {
-        size_t cap = d->cap == 0 ? 8 : d->cap * 2;
-        struct store_damage *at = realloc(d->at, cap * sizeof *at);
-        if (at == NULL)
-            return mf_fail(r->e, MF_NOMEM, "list of damage");
-        d->at = at;
-        d->cap = cap;
-    }
+    if (mf_array_reserve(&d->at, &d->cap, d->count + 1, sizeof *d->at) != 0)
+        return mf_fail(r->e, MF_NOMEM, "list of damage");
     struct store_damage *s = &d->at[d->count++];
     *s = (struct store_damage){.offset = offset, .length = length, .what = what};
     snprintf(s->file, sizeof s->file, "%s", file);
     return 0;
 }
 
-int seg_damage(struct recover *r, struct damages *d, uint64_t number, uint64_t offset,
-               uint64_t length, const char *what)
+int recover_seg_damage(struct recover *r, struct damages *d, uint64_t number, uint64_t offset,
+                       uint64_t length, const char *what)
 {
     char name[32];
 
     segment_name(name, number);
-    return files_damage(r, d, name, offset, length, what);
+    return recover_files_damage(r, d, name, offset, length, what);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -74,14 +70,8 @@ static int visit_name(void *arg, const char *name)
     }
     if (!segment_number(name, &number))
         return 0;
-    if (r->segs == r->seg_cap) {
-        size_t cap = r->seg_cap == 0 ? 16 : r->seg_cap * 2;
-        struct seg *seg = realloc(r->seg, cap * sizeof *seg);
-        if (seg == NULL)
-            return MF_NOMEM;
-        r->seg = seg;
-        r->seg_cap = cap;
-    }
+    if (mf_array_reserve(&r->seg, &r->seg_cap, r->segs + 1, sizeof *r->seg) != 0)
+        return MF_NOMEM;
     r->seg[r->segs++] = (struct seg){.number = number};
     return 0;
 }
@@ -93,7 +83,7 @@ static int by_number(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-int files_list(struct recover *r)
+int recover_files_list(struct recover *r)
 {
     int rc = r->io->list(r->io, visit_name, r, r->e);
 
@@ -104,7 +94,7 @@ int files_list(struct recover *r)
     return rc;
 }
 
-size_t files_at(const struct recover *r, uint64_t number)
+size_t recover_files_at(const struct recover *r, uint64_t number)
 {
     size_t low = 0, high = r->segs;
 
@@ -132,7 +122,7 @@ static int read_head(struct recover *r, struct seg *s, struct store_file *f, con
     s->state = SEG_BLIND;
     s->size = s->bytes = size < SEGMENT_MAX ? size : SEGMENT_MAX;
     s->end = s->size;
-    /* What is there of a page cut short may hold the first copy. */
+    /* The rest of a truncated page may hold the first copy. */
     memset(page, 0, sizeof page);
     size_t n = size < sizeof page ? (size_t)size : sizeof page;
     if (n > 0 && (rc = r->io->pread(r->io, f, page, n, 0, r->e)) != 0)
@@ -162,7 +152,7 @@ static int read_head(struct recover *r, struct seg *s, struct store_file *f, con
     return 0;
 }
 
-int files_heads(struct recover *r)
+int recover_files_heads(struct recover *r)
 {
     char name[32];
 
@@ -212,7 +202,7 @@ static void choose_id(struct recover *r)
     }
 }
 
-void files_owner(struct recover *r)
+void recover_files_owner(struct recover *r)
 {
     choose_id(r);
     for (size_t i = 0; i < r->segs; i++) {
@@ -225,7 +215,7 @@ void files_owner(struct recover *r)
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-int seg_open(struct recover *r, const struct seg *s, struct seg_bytes *out)
+int recover_seg_open(struct recover *r, const struct seg *s, struct seg_bytes *out)
 {
     struct store_file *f;
     char name[32];
@@ -252,7 +242,7 @@ int seg_open(struct recover *r, const struct seg *s, struct seg_bytes *out)
     return rc;
 }
 
-void seg_close(struct recover *r, struct seg_bytes *b)
+void recover_seg_close(struct recover *r, struct seg_bytes *b)
 {
     if (b->mapped)
         r->io->unmap(r->io, b->base, b->size);
@@ -262,17 +252,17 @@ void seg_close(struct recover *r, struct seg_bytes *b)
 }
 
 /* Only zeros?  A file that was made and not written yet is. */
-int seg_blank(struct recover *r, const struct seg *s, bool *blank)
+int recover_seg_blank(struct recover *r, const struct seg *s, bool *blank)
 {
     struct seg_bytes b;
     uint64_t i = 0;
-    int rc = seg_open(r, s, &b);
+    int rc = recover_seg_open(r, s, &b);
 
     if (rc != 0)
         return rc;
     while (i < b.size && b.base[i] == 0)
         i++;
     *blank = i == b.size;
-    seg_close(r, &b);
+    recover_seg_close(r, &b);
     return 0;
 }

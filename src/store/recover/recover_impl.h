@@ -19,12 +19,12 @@
 enum seg_state {
     SEG_GOOD,
     SEG_HALF,    /* one copy of the header is bad */
-    SEG_BLIND,   /* both are, or of another number: name and other files say whose it is */
+    SEG_BLIND,   /* both are, or of another number: its name and the other files decide */
     SEG_FOREIGN, /* of another store */
 };
 struct seg {
     uint64_t number;
-    uint64_t bytes; /* that are there and may be records: at most size */
+    uint64_t bytes; /* available bytes that may be records: at most size */
     uint64_t size;  /* by the header; of the file, if that is bad */
     uint64_t key;
     enum seg_state state;
@@ -32,12 +32,12 @@ struct seg {
     uint32_t version; /* 0: no good header */
     bool headed;      /* id is from a good header */
     uint8_t id[STORE_ID];
-    bool looked; /* seg_look() was here: */
+    bool looked; /* recover_seg_look() was here: */
     bool any;    /* it holds valid records */
     uint64_t end;
     uint64_t live_count, live_bytes, blobs;
-    uint64_t lost_first, lost_last; /* sequences of the index beyond the bytes that are there */
-    bool aside;                     /* not the log's, and not to be deleted */
+    uint64_t lost_first, lost_last; /* sequences of the index beyond the available bytes */
+    bool aside;                     /* not part of the log, and not to be deleted */
 };
 static inline bool seg_readable(const struct seg *s)
 {
@@ -48,7 +48,7 @@ struct damages {
     struct store_damage *at;
     size_t count, cap;
 };
-/* Entries of the index that lie in a segment that is not there. */
+/* Entries of the index that lie in a missing segment. */
 struct stray {
     uint64_t number, first_seq, last_seq;
 };
@@ -58,7 +58,7 @@ struct strays {
     bool failed; /* out of memory */
 };
 
-/* An erase record: where it is, and where the message is that it took. */
+/* An erase record: its place, and the place of its message. */
 struct erase {
     uint64_t seq;
     struct record_pos at, victim;
@@ -105,7 +105,7 @@ struct pass {
     struct record_pos cut;
     uint32_t cut_chain;
     uint8_t cut_type; /* 0: nothing counts yet; CUT_DAMAGE */
-    bool tied; /* the last commit calls all before itself synced, and only a seal came since */
+    bool tied;        /* the last commit calls all before itself synced, and only a seal follows */
     bool ended, torn;
     struct record_pos torn_at;
 };
@@ -119,7 +119,7 @@ struct recover {
     struct seg *seg; /* ascending */
     size_t segs, seg_cap;
     struct mf_buf tmp; /* names of leftovers, each with its NUL */
-    bool checkpoint;   /* there is one, and its head may be believed: */
+    bool checkpoint;   /* a checkpoint with a valid head exists: */
     struct checkpoint_head cp;
     uint64_t cp_bytes; /* 0: it was not loaded */
     bool id_known;
@@ -138,26 +138,26 @@ struct recover {
 };
 
 /* recover_files.c */
-MF_MUSTCHECK int files_list(struct recover *r);
-MF_MUSTCHECK int files_heads(struct recover *r);           /* MF_UNSUPPORTED: a greater version */
-void files_owner(struct recover *r);                       /* settles id, state and key of all */
-size_t files_at(const struct recover *r, uint64_t number); /* the first at or after */
+MF_MUSTCHECK int recover_files_list(struct recover *r);
+MF_MUSTCHECK int recover_files_heads(struct recover *r); /* MF_UNSUPPORTED: a greater version */
+void recover_files_owner(struct recover *r);             /* settles id, state and key of all */
+size_t recover_files_at(const struct recover *r, uint64_t number); /* the first at or after */
 struct seg_bytes {
     const uint8_t *base;
     uint64_t size;
     bool mapped;
 };
-MF_MUSTCHECK int seg_open(struct recover *r, const struct seg *s, struct seg_bytes *out);
-void seg_close(struct recover *r, struct seg_bytes *b);
-MF_MUSTCHECK int seg_blank(struct recover *r, const struct seg *s, bool *blank);
-MF_MUSTCHECK int files_damage(struct recover *r, struct damages *d, const char *file,
-                              uint64_t offset, uint64_t length, const char *what);
-MF_MUSTCHECK int seg_damage(struct recover *r, struct damages *d, uint64_t number, uint64_t offset,
-                            uint64_t length, const char *what);
+MF_MUSTCHECK int recover_seg_open(struct recover *r, const struct seg *s, struct seg_bytes *out);
+void recover_seg_close(struct recover *r, struct seg_bytes *b);
+MF_MUSTCHECK int recover_seg_blank(struct recover *r, const struct seg *s, bool *blank);
+MF_MUSTCHECK int recover_files_damage(struct recover *r, struct damages *d, const char *file,
+                                      uint64_t offset, uint64_t length, const char *what);
+MF_MUSTCHECK int recover_seg_damage(struct recover *r, struct damages *d, uint64_t number,
+                                    uint64_t offset, uint64_t length, const char *what);
 
-/* recover_log.c: reads on from a place to the end of the log. */
-MF_MUSTCHECK int log_walk(struct recover *r, uint64_t number, uint64_t offset);
-/* What a segment says of the log, whatever comes before it: synced, group. */
+/* recover_log.c: reads from this place to the end of the log. */
+MF_MUSTCHECK int recover_log_walk(struct recover *r, uint64_t number, uint64_t offset);
+/* Facts from one segment alone: synced position, number of the commit group. */
 struct seg_facts {
     struct record_pos synced;
     uint64_t group;
@@ -165,22 +165,23 @@ struct seg_facts {
     struct erases *erases; /* those before the seal are added here; NULL: not wanted */
     bool nomem;            /* not all of them were */
 };
-MF_MUSTCHECK int seg_look(struct recover *r, size_t i, struct seg_facts *out);
+MF_MUSTCHECK int recover_seg_look(struct recover *r, size_t i, struct seg_facts *out);
 
 /* recover_apply.c */
-MF_MUSTCHECK int pass_begin(struct recover *r);
-void pass_fini(struct pass *p);
-MF_MUSTCHECK int pass_record(struct recover *r, const struct seg *s, const struct scan *at_end,
-                             uint64_t at, const struct record *rec, bool hollow);
-MF_MUSTCHECK int erases_add(struct erases *e, const struct erase *x);
-/* The open batch lost its end to damage: what is left of it counts. */
-MF_MUSTCHECK int pass_batch(struct recover *r, const struct seg *s, const struct scan *sc);
-MF_MUSTCHECK int pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes,
-                           uint64_t segment, bool deleted);
-MF_MUSTCHECK int pass_own_blobs(struct pass *p); /* before their segment is closed */
-void pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to);
+MF_MUSTCHECK int recover_pass_begin(struct recover *r);
+void recover_pass_fini(struct pass *p);
+MF_MUSTCHECK int recover_pass_record(struct recover *r, const struct seg *s,
+                                     const struct scan *at_end, uint64_t at,
+                                     const struct record *rec, bool hollow);
+MF_MUSTCHECK int recover_erases_add(struct erases *e, const struct erase *x);
+/* The open batch lost its end to damage: its remaining records count. */
+MF_MUSTCHECK int recover_pass_batch(struct recover *r, const struct seg *s, const struct scan *sc);
+MF_MUSTCHECK int recover_pass_blob(struct pass *p, struct mf_slice name, struct mf_slice bytes,
+                                   uint64_t segment, bool deleted);
+MF_MUSTCHECK int recover_pass_own_blobs(struct pass *p); /* before their segment is closed */
+void recover_pass_seen(struct pass *p, uint64_t seq, uint64_t lost_to);
 
-/* Nothing in it was called synced: what is wrong with its header is a crash's work, not damage. */
+/* No commit calls any of it synced: a bad header is the result of a crash, not damage. */
 static inline bool seg_unsynced(const struct recover *r, const struct seg *s)
 {
     struct record_pos start = {s->number, SEGMENT_PAGE};
@@ -189,12 +190,12 @@ static inline bool seg_unsynced(const struct recover *r, const struct seg *s)
 }
 
 /* recover_end.c */
-MF_MUSTCHECK int end_index(struct recover *r);
-MF_MUSTCHECK int end_result(struct recover *r, struct recovery *out);
+MF_MUSTCHECK int recover_end_index(struct recover *r);
+MF_MUSTCHECK int recover_end_result(struct recover *r, struct recovery *out);
 
 /* recover_disk.c */
 #define KNOT_SIZE (2u * SEGMENT_PAGE)
 #define TIE_SIZE  (RECORD_COMMIT_SIZE + RECORD_SEAL_SIZE)
-MF_MUSTCHECK int end_disk(struct recover *r);
+MF_MUSTCHECK int recover_end_disk(struct recover *r);
 
 #endif

@@ -1,9 +1,10 @@
-/* recover_log.c: the log in order, over damage, to its end.
+/* recover_log.c: walks the log in order, over damage, to its end.
  *
- * Happy path: segment after segment, each from its first record to its seal, the last one to where
- * no valid record follows.  Otherwise: where something is no record, whether it is damage or the
- * end depends on what was synced, and that on all commits after it: then the rest of the log is
- * looked over, once (look_ahead), before going on. */
+ * Happy path: segment after segment, each from its first record to its seal, the last one to
+ * where no valid record follows.
+ * Otherwise: bytes that are no record are either damage or the end of the log.  That depends on
+ * the synced position, and so on all commits behind them.  Therefore the rest of the log is
+ * searched, once (look_ahead), before the walk continues. */
 #include "store/recover/recover_impl.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static void facts_add(struct seg_facts *f, const struct seg *s, uint64_t at,
     f->any = true;
     if (rec->type == RECORD_ERASE && f->erases != NULL) {
         struct erase x = {rec->seq, {s->number, at}, rec->victim};
-        f->nomem |= erases_add(f->erases, &x) != 0;
+        f->nomem |= recover_erases_add(f->erases, &x) != 0;
     }
     if (rec->type == RECORD_SEAL)
         f->erases = NULL; /* what lies behind it was cut off */
@@ -46,7 +47,7 @@ static void facts_scan(struct seg_facts *f, const struct seg *s, struct scan sc)
             facts_add(f, s, at, &rec);
 }
 
-int seg_look(struct recover *r, size_t i, struct seg_facts *out)
+int recover_seg_look(struct recover *r, size_t i, struct seg_facts *out)
 {
     struct seg *s = &r->seg[i];
     struct seg_bytes b;
@@ -56,12 +57,12 @@ int seg_look(struct recover *r, size_t i, struct seg_facts *out)
     s->looked = true;
     if (!seg_readable(s) || s->bytes <= SEGMENT_PAGE)
         return 0;
-    int rc = seg_open(r, s, &b);
+    int rc = recover_seg_open(r, s, &b);
     if (rc != 0)
         return rc;
     scan_init(&sc, b.base, b.size, s->key, SEGMENT_PAGE);
     facts_scan(out, s, sc);
-    seg_close(r, &b);
+    recover_seg_close(r, &b);
     s->any = out->any;
     return 0;
 }
@@ -73,13 +74,13 @@ static int by_seq(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static void take_facts(struct pass *p, const struct seg_facts *f)
+static void add_facts(struct pass *p, const struct seg_facts *f)
 {
     if (record_pos_cmp(f->synced, p->synced) > 0)
         p->synced = f->synced;
 }
 
-/* What the rest of the log says: of the open segment (sc may be NULL) and all from `next` on. */
+/* Facts from the rest of the log: of the open segment (sc may be NULL) and all from `next` on. */
 static int look_ahead(struct recover *r, const struct seg *s, const struct scan *sc, size_t next)
 {
     struct pass *p = &r->pass;
@@ -89,13 +90,13 @@ static int look_ahead(struct recover *r, const struct seg *s, const struct scan 
         return 0;
     if (sc != NULL)
         facts_scan(&f, s, *sc);
-    take_facts(p, &f);
+    add_facts(p, &f);
     for (; next < r->segs && !f.nomem; next++) {
         f.erases = &p->excuses;
-        int rc = seg_look(r, next, &f);
+        int rc = recover_seg_look(r, next, &f);
         if (rc != 0)
             return rc;
-        take_facts(p, &f);
+        add_facts(p, &f);
     }
     if (f.nomem)
         return mf_fail(r->e, MF_NOMEM, "list of erased messages");
@@ -142,7 +143,7 @@ static int damaged(struct recover *r, uint64_t number, uint64_t offset, uint64_t
                    struct record_pos go_on, const char *what)
 {
     struct pass *p = &r->pass;
-    int rc = seg_damage(r, &p->damage, number, offset, length, what);
+    int rc = recover_seg_damage(r, &p->damage, number, offset, length, what);
 
     if (rc != 0)
         return rc;
@@ -189,7 +190,7 @@ static int stretch(struct recover *r, size_t i, const struct scan *sc, uint64_t 
         ended(r, i, at, true);
         return 0;
     }
-    rc = pass_batch(r, s, sc);
+    rc = recover_pass_batch(r, s, sc);
     if (rc == 0)
         rc = damaged(r, s->number, at, sc->offset - at, go_on, "records are damaged");
     return rc;
@@ -208,7 +209,7 @@ static int no_more(struct recover *r, size_t i, const struct scan *sc, uint64_t 
         ended(r, i, at, any_from(r, i + 1));
         return 0;
     }
-    if ((rc = pass_batch(r, s, sc)) != 0)
+    if ((rc = recover_pass_batch(r, s, sc)) != 0)
         return rc;
     s->end = at < s->bytes ? at : s->bytes;
     bool shorter = s->bytes < s->size && at >= s->bytes;
@@ -254,7 +255,7 @@ static int read_records(struct recover *r, size_t i, struct scan *sc)
         case SCAN_HOLLOW: /* not any more */
         case SCAN_RECORD:
             s->any = true;
-            if ((rc = pass_record(r, s, sc, at, &rec, hollow)) != 0)
+            if ((rc = recover_pass_record(r, s, sc, at, &rec, hollow)) != 0)
                 return rc;
             if (rec.type == RECORD_SEAL) {
                 s->end = sc->offset;
@@ -289,7 +290,7 @@ static int read_segment(struct recover *r, size_t i, uint64_t offset)
     struct seg *s = &r->seg[i];
     struct seg_bytes b;
     struct scan sc;
-    int rc = seg_open(r, s, &b);
+    int rc = recover_seg_open(r, s, &b);
 
     if (rc != 0)
         return rc;
@@ -302,13 +303,13 @@ static int read_segment(struct recover *r, size_t i, uint64_t offset)
     rc = read_records(r, i, &sc);
     p->chain = sc.chain;
     p->chain_known = sc.chain_known;
-    if (pass_own_blobs(p) != 0 && rc == 0)
+    if (recover_pass_own_blobs(p) != 0 && rc == 0)
         rc = mf_fail(r->e, MF_NOMEM, "blobs");
-    seg_close(r, &b);
+    recover_seg_close(r, &b);
     return rc;
 }
 
-/* Segment `number` is not there, or not the log's; the next one that is there has index i. */
+/* Segment `number` is missing, or not part of the log; the next existing one has index i. */
 static int hole(struct recover *r, uint64_t *number, size_t i)
 {
     struct pass *p = &r->pass;
@@ -336,10 +337,10 @@ static int hole(struct recover *r, uint64_t *number, size_t i)
     return 0;
 }
 
-int log_walk(struct recover *r, uint64_t number, uint64_t offset)
+int recover_log_walk(struct recover *r, uint64_t number, uint64_t offset)
 {
     struct pass *p = &r->pass;
-    size_t i = files_at(r, number);
+    size_t i = recover_files_at(r, number);
 
     p->start = number;
     p->cut = (struct record_pos){number, offset};
@@ -358,6 +359,6 @@ int log_walk(struct recover *r, uint64_t number, uint64_t offset)
         i += there;
         offset = SEGMENT_PAGE;
     }
-    pass_seen(p, p->last_seq, p->last_seq);
+    recover_pass_seen(p, p->last_seq, p->last_seq);
     return 0;
 }

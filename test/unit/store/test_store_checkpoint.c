@@ -81,7 +81,7 @@ static int load(struct store_io *io, struct index **ix, struct checkpoint_head *
     return rc;
 }
 
-/* Deltas beyond 32 bits, empty and longest keys, doomed entries, several blocks, blobs. */
+/* Deltas beyond 32 bits, empty and longest keys, removing entries, several blocks, blobs. */
 static void test_an_index_goes_to_bytes_and_back(void)
 {
     static const uint64_t seq[] = {1, 2, UINT64_C(1) << 40, (UINT64_C(1) << 40) + 1,
@@ -103,7 +103,7 @@ static void test_an_index_goes_to_bytes_and_back(void)
         TEST_ASSERT_EQUAL(0, index_add(ix, seq[i], key, place_make(i, 4096, i, 1),
                                        i == 3 ? 0 : (int64_t)i * 100, &id));
     }
-    index_doom(ix, index_find(ix, 1));
+    index_set_removing(ix, index_find(ix, 1));
     maker_checkpoint(io, &h, ix, MF_LIT("conf"), MF_LIT("{}"));
     TEST_ASSERT_EQUAL(0, load(io, &back, &g, &blobs, &bad));
     index_check(back);

@@ -3,6 +3,7 @@
 #include "store/index/index_impl.h"
 #include "store/log/lane.h"
 #include "store/log/record.h"
+#include "support/keys_get.h"
 #include "support/no_memory.h"
 
 #include "unity.h"

@@ -38,7 +38,7 @@ struct message {
     int64_t deadline; /* 0: never, or hidden */
     uint16_t bits;
     unsigned key;
-    bool doomed, hidden;
+    bool removing, hidden;
 };
 
 static struct message m[MOST];
@@ -159,7 +159,7 @@ static void compare_one(uint32_t id, const struct message *v)
     TEST_ASSERT_EQUAL_UINT64(v->place, index_place(ix, id));
     TEST_ASSERT_EQUAL_INT64(v->deadline, index_deadline(ix, id));
     TEST_ASSERT_EQUAL_HEX16(v->bits, index_bits(ix, id));
-    TEST_ASSERT_EQUAL(v->doomed, index_doomed(ix, id));
+    TEST_ASSERT_EQUAL(v->removing, index_removing(ix, id));
     TEST_ASSERT_EQUAL(v->hidden, index_hidden(ix, id));
     TEST_ASSERT_TRUE(
         mf_eq(key_text(v->key, text), keys_text(index_keys(ix), index_key(ix, id), got)));
@@ -260,16 +260,16 @@ static void step_remove(size_t at)
     model_delete(at);
 }
 
-static void step_doom(size_t at)
+static void step_begin_removal(size_t at)
 {
-    index_doom(ix, id_of(at));
-    m[at].doomed = true;
+    index_set_removing(ix, id_of(at));
+    m[at].removing = true;
 }
 
 static void step_hide(size_t at)
 {
     index_hide(ix, id_of(at));
-    m[at].doomed = m[at].hidden = true;
+    m[at].removing = m[at].hidden = true;
     m[at].deadline = 0;
 }
 
@@ -353,7 +353,7 @@ static void step(unsigned grow)
         step_change(at);
         break;
     case 1:
-        below(2) == 0 ? step_doom(at) : step_hide(at);
+        below(2) == 0 ? step_begin_removal(at) : step_hide(at);
         break;
     case 2:
         ask_sequence();
@@ -518,7 +518,9 @@ static void one_round(void)
                 compare_all();
         }
         if (below(8) == 0) {
-            index_clear(ix);
+            index_free(ix);
+            ix = index_new('.', now);
+            TEST_ASSERT_NOT_NULL(ix);
             count = 0;
         }
         compare_all();

@@ -1,6 +1,7 @@
 /* test_store_keys.c: the set of keys: odd keys, patterns, walks, collisions, memory. */
 #include "store/keys/keys_impl.h"
 
+#include "support/keys_get.h"
 #include "unity.h"
 
 #include <stdio.h>

@@ -15,6 +15,7 @@
 
 #define NO_MEMORY_ALIGNED
 #define NO_MEMORY_MMAP
+#include "support/keys_get.h"
 #include "support/no_memory.h"
 
 #include "unity.h"

@@ -114,7 +114,7 @@ static void test_a_count_nobody_asks_for_is_given_up(void)
 {
     put_many(MANY);
     (void)tally("a.*", MANY / 2, UINT64_MAX);
-    TEST_ASSERT_EQUAL_size_t(1, d.store->ntallies);
+    TEST_ASSERT_EQUAL_size_t(1, d.store->tally.count);
     for (unsigned round = 0; round < 6; round++) {
         uint64_t last = store_last_seq(d.store);
         for (uint64_t seq = last - MANY + 1; seq <= last; seq++)
@@ -122,7 +122,7 @@ static void test_a_count_nobody_asks_for_is_given_up(void)
                 TEST_ASSERT_EQUAL_INT(0, store_remove(d.store, seq, NULL));
         put_many(MANY);
     }
-    TEST_ASSERT_EQUAL_size_t(0, d.store->ntallies);
+    TEST_ASSERT_EQUAL_size_t(0, d.store->tally.count);
 }
 
 /* --- random --------------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static const char *const patterns[] = {"a.*", "*.3", "a.3", ">", "b.>", "c.*"};
 
 static uint64_t count_plainly(const char *pattern, uint64_t first, uint64_t last)
 {
-    const struct index *ix = seen(d.store);
+    const struct index *ix = view_index(d.store);
     uint64_t n = 0;
 
     for (uint64_t seq = first; seq <= last && seq <= store_last_seq(d.store); seq++)
@@ -194,7 +194,7 @@ static void test_a_kept_count_is_right_whatever_happens(void)
         if (rand_below(4) == 0) {
             (void)!store_tally(d.store, mf_str(patterns[p]), at[p], last, &n);
         } else {
-            last = last < d.store->committed_seq ? last : d.store->committed_seq;
+            last = last < d.store->log.committed_seq ? last : d.store->log.committed_seq;
             TEST_ASSERT_EQUAL_UINT64(count_plainly(patterns[p], at[p], last),
                                      tally(patterns[p], at[p], last));
             at[p] = read_batch(patterns[p], at[p], rand_below(50));

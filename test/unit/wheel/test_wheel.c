@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "support/wheel_pop.h"
 #include "unity.h"
 
 #define MS      1000000LL

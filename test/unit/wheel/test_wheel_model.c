@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "support/wheel_pop.h"
 #include "unity.h"
 
 #define IDS       1000u

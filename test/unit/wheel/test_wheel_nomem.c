@@ -4,6 +4,7 @@
 #include "wheel/wheel.h"
 
 #define NO_MEMORY_MMAP
+#include "support/wheel_pop.h"
 #include "support/no_memory.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "support/wheel_pop.h"
 #include "unity.h"
 
 #define MS      INT64_C(1000000)

@@ -1,5 +1,5 @@
-/* test_store_slices.c: no call of a cursor or of a walk over keys is long, however much there is,
- * and messages that come and go between the calls do not confuse it. */
+/* test_store_bounded_walks.c: no call of a cursor or of a walk over keys is long, however much
+ * there is, and messages that come and go between the calls do not confuse it. */
 #include "store/keys/keys_impl.h"
 #include "store/store_impl.h"
 #include "support/store_fixture.h"

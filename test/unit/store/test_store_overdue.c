@@ -1,5 +1,5 @@
-/* test_store_late.c: messages past their deadline that store_expire() did not take yet: readers do
- * not see them, and asking for the state of the store looks at each of them once, however often
+/* test_store_overdue.c: messages past their deadline that store_expire() did not take yet: readers
+ * do not see them, and asking for the state of the store looks at each of them once, however often
  * somebody asks.  test/fault/model.c compares the counts with a count of all, at random. */
 #include "support/store_fixture.h"
 

@@ -1,5 +1,6 @@
-/* test_store_corners.c: a store at its edges: odd options, arguments nobody should pass, waiting
- * publishers, a background sync that fails, thousands of removals under way at once, no memory. */
+/* test_store_limits.c: options and arguments out of range, the largest batch and message, refused
+ * writers that are called again, a failed background sync, thousands of pending removals, no
+ * memory. */
 #include "support/no_memory.h"
 #include "support/store_fixture.h"
 
@@ -148,7 +149,7 @@ static void test_a_failed_background_sync_makes_the_store_read_only(void)
 
 /* Long keys whose messages are being removed: what writers may count on is right at once, also when
  * there is no memory to keep the tally. */
-static void doomed_counts(bool no_memory_for_it)
+static void removing_counts(bool no_memory_for_it)
 {
     enum { KEYS = 300, EACH = 40 };
     char key[16];
@@ -193,12 +194,12 @@ static void doomed_counts(bool no_memory_for_it)
 
 static void test_removals_of_many_long_keys_are_counted_at_once(void)
 {
-    doomed_counts(false);
+    removing_counts(false);
 }
 
 static void test_removals_are_counted_without_memory_too(void)
 {
-    doomed_counts(true);
+    removing_counts(true);
 }
 
 static uint64_t bytes(void)

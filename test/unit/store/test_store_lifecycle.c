@@ -1,4 +1,4 @@
-/* test_store_life.c: opening, closing, failing; blobs. */
+/* test_store_lifecycle.c: opening, closing, failing; blobs. */
 #include "support/store_fixture.h"
 
 #include <stdlib.h>
