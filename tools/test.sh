@@ -246,7 +246,7 @@ step_distcheck() {
         return
     fi
     configure_in build-dist CFLAGS=-O0 --with-unity="$UNITY_DIR"
-    local some="test/unit/base/base/base test/unit/store/store/store test/unit/stream/stream/stream test/unit/consumer/consumer/consumer test/unit/api/api/api"
+    local some="test/unit/base/base test/unit/store/store test/unit/stream/stream test/unit/consumer/consumer test/unit/api/api"
     counted make -s -C build-dist -j"$JOBS" distcheck check_PROGRAMS="$some" TESTS="$some" \
         DISTCHECK_CONFIGURE_FLAGS="--with-unity=$UNITY_DIR CFLAGS=-O0"
     counted tools/dist.sh build-dist/mayfly-*.tar.gz
