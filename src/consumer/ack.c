@@ -140,10 +140,10 @@ void ack_floor_after_loss(struct consumer *c)
 
 void ack_lost(struct consumer *c, struct pend *e)
 {
-    if (c->lost_at != c->group->told || e->dseq > c->lost_dseq)
+    if (c->lost_at != c->set->told || e->dseq > c->lost_dseq)
         c->lost_dseq = e->dseq;
-    c->lost_at = c->group->told;
-    c->acked_ns = group_now(c->group);
+    c->lost_at = c->set->told;
+    c->acked_ns = consumers_now(c->set);
     ack_settled(c, e);
 }
 
@@ -170,7 +170,7 @@ void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last)
 void ack_forget_all(struct consumer *c)
 {
     state_touch_waiting(c);
-    pending_discard(&c->wait, c->group->host->loop);
+    pending_discard(&c->wait, c->set->host->loop);
 }
 
 void ack_lost_all(struct consumer *c)
@@ -178,8 +178,8 @@ void ack_lost_all(struct consumer *c)
     if (c->wait.count > 0) {
         c->lost_dseq = c->floor_dseq = c->dseq;
         c->floor_sseq = c->sseq;
-        c->lost_at = c->group->told;
-        c->acked_ns = group_now(c->group);
+        c->lost_at = c->set->told;
+        c->acked_ns = consumers_now(c->set);
     }
     ack_forget_all(c);
 }
@@ -200,8 +200,8 @@ void ack_gone(struct consumer *c, uint64_t sseq)
     if (e == NULL)
         return;
     /* nats-server counts how often it came again here. */
-    consumer_tell(c, CONSUMER_TERMINATED, sseq, e->dseq, e->count > 1 ? e->count - 1 : 1,
-                  MF_LIT("Unacknowledged message was deleted"));
+    consumer_send_event(c, CONSUMER_TERMINATED, sseq, e->dseq, e->count > 1 ? e->count - 1 : 1,
+                        MF_LIT("Unacknowledged message was deleted"));
     ack_lost(c, e);
     pump_soon(c); /* there may be room for another */
 }
@@ -224,8 +224,8 @@ static void sample(struct consumer *c, const struct pend *e, const struct told *
 
     if (c->sample == 0 || (c->sample < 100 && rand_below(100) >= c->sample))
         return;
-    ev.ack_time_ns = group_now(c->group) - (e->sent_ns > 0 ? e->sent_ns : 0);
-    c->group->host->event(c->group->host->arg, &ev);
+    ev.ack_time_ns = consumers_now(c->set) - (e->sent_ns > 0 ? e->sent_ns : 0);
+    c->set->host->event(c->set->host->arg, &ev);
 }
 
 /* --- everything up to a message: ack_policy all ------------------------------------------------
@@ -379,12 +379,12 @@ static bool ack_one(struct consumer *c, const struct told *t, bool sampled)
     if (c->cfg.ack_policy == ACK_ALL || c->cfg.ack_policy == ACK_FLOW_CONTROL) {
         if (t->dseq <= c->floor_dseq || t->sseq <= c->floor_sseq)
             return true;
-        c->acked_ns = group_now(c->group);
+        c->acked_ns = consumers_now(c->set);
         return ack_upto(c, t->sseq, t->dseq);
     }
     if (!retention_acked(c, t->sseq)) /* also where it does not wait: a reset left it behind */
         return false;
-    c->acked_ns = group_now(c->group);
+    c->acked_ns = consumers_now(c->set);
     ack_forget_given_one(c, t->sseq);
     if (e != NULL) {
         if (sampled)
@@ -399,7 +399,7 @@ static bool term(struct consumer *c, const struct told *t, bool known, struct mf
 {
     if (known && !ack_one(c, t, false))
         return false;
-    consumer_tell(c, CONSUMER_TERMINATED, t->sseq, t->dseq, t->deliveries, reason);
+    consumer_send_event(c, CONSUMER_TERMINATED, t->sseq, t->dseq, t->deliveries, reason);
     return true;
 }
 
@@ -407,9 +407,9 @@ static bool term(struct consumer *c, const struct told *t, bool known, struct mf
  * such: also in one of interest, when all others have acked it. */
 static void exhausted(struct consumer *c, struct pend *e)
 {
-    consumer_tell(c, CONSUMER_MAX_DELIVERIES, e->sseq, e->dseq, e->count, MF_SLICE_NONE);
+    consumer_send_event(c, CONSUMER_MAX_DELIVERIES, e->sseq, e->dseq, e->count, MF_SLICE_NONE);
     state_touch(c, e->sseq);
-    if (stream_config(c->group->stream)->retention == RETENTION_INTEREST)
+    if (stream_config(c->set->stream)->retention == RETENTION_INTEREST)
         pending_give_up(&c->wait, e);
     else
         pending_remove(&c->wait, e);
@@ -469,12 +469,12 @@ static void nak(struct consumer *c, const struct told *t, struct mf_slice arg)
         return;
     if (t->dseq <= c->floor_dseq && e->dseq > c->floor_dseq)
         return; /* old; a floor that a purge moved over what still waits does not count */
-    consumer_tell(c, CONSUMER_NAKED, t->sseq, t->dseq, t->deliveries, MF_SLICE_NONE);
+    consumer_send_event(c, CONSUMER_NAKED, t->sseq, t->dseq, t->deliveries, MF_SLICE_NONE);
     if (asked) /* as in nats-server: a new time to wait counts as activity, here and below */
-        c->delivered_ns = group_now(c->group);
+        c->delivered_ns = consumers_now(c->set);
     if (delay == 0 && !mf_list_empty(&e->queued))
         return; /* it keeps its place */
-    if (delay == 0 || pending_await(&c->wait, e, group_after(c->group, delay)) != 0)
+    if (delay == 0 || pending_await(&c->wait, e, consumers_delay(c->set, delay)) != 0)
         pending_requeue(&c->wait, e);
     state_touch(c, t->sseq);
 }
@@ -485,11 +485,11 @@ static void in_progress(struct consumer *c, uint64_t sseq)
 
     if (e == NULL)
         return;
-    c->delivered_ns = group_now(c->group);
+    c->delivered_ns = consumers_now(c->set);
     if (e->heap == 0)
         return;
     e->sent_ns = c->delivered_ns;
-    (void)!pending_await(&c->wait, e, group_after(c->group, ack_wait_of(c, e)));
+    (void)!pending_await(&c->wait, e, consumers_delay(c->set, ack_wait_of(c, e)));
     state_touch(c, sseq);
 }
 
@@ -529,7 +529,7 @@ static bool delivered(const struct consumer *c, const struct told *t)
 static bool heed(struct consumer *c, const struct told *t, struct mf_slice body)
 {
     bool known = delivered(c, t);
-    bool zero = stream_config(c->group->stream)->retention == RETENTION_LIMITS &&
+    bool zero = stream_config(c->set->stream)->retention == RETENTION_LIMITS &&
                 c->cfg.ack_policy == ACK_EXPLICIT; /* as in nats-server: sequence 0 is answered */
     struct mf_slice rest = MF_SLICE_NONE;
 
@@ -575,7 +575,7 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
 
 void ack_timeouts(struct consumer *c)
 {
-    int64_t now = group_mono(c->group);
+    int64_t now = consumers_mono(c->set);
     struct pend *e;
 
     /* Those that are left are due in the next turn: the timer is armed for them. */

@@ -38,7 +38,7 @@ void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_
 
 struct consumer *consumers_after(struct consumers *g, struct mf_slice name)
 {
-    size_t at = group_after_name(g, name);
+    size_t at = consumers_after_name(g, name);
 
     return at < g->count ? g->at[at] : NULL;
 }
@@ -53,7 +53,7 @@ static int add_pending(struct consumer *c, const struct consumer_saved *st)
         struct pend *e;
         int rc;
 
-        if (!stream_present(c->group->stream, m->sseq)) {
+        if (!stream_present(c->set->stream, m->sseq)) {
             c->wait.lost = c->wait.lost || !m->given_up;
             continue;
         }
@@ -116,12 +116,12 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
 {
     struct consumer *c;
 
-    group_watch(g);
-    int rc = group_room(g);
+    consumers_watch(g);
+    int rc = consumers_reserve(g);
     if (rc == 0)
-        rc = consumer_new(&c, g, cfg, name, group_now(g));
+        rc = consumer_new(&c, g, cfg, name, consumers_now(g));
     if (rc != 0) {
-        group_unwatch(g);
+        consumers_unwatch(g);
         consumer_op_fail(op, rc);
         return;
     }
@@ -130,7 +130,7 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
     rc = set_state(c, st);
     if (rc != 0) {
         consumer_free(c);
-        group_unwatch(g);
+        consumers_unwatch(g);
         consumer_op_fail(op, rc);
         return;
     }

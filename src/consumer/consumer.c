@@ -37,7 +37,7 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
 
     if (c == NULL)
         return MF_NOMEM;
-    c->group = g;
+    c->set = g;
     c->loop = g->host->loop;
     pending_init(&c->wait, &g->given_up);
     mf_list_init(&c->requests);
@@ -50,7 +50,7 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
     c->count.known = true;
     c->timer_at = c->idle_at_ns = c->pause_at_ns = c->retry_ns = c->pull_at_ns = NEVER;
     c->created_ns = created_ns;
-    c->replay.upto = stream_announced(c->group->stream);
+    c->replay.upto = stream_announced(c->set->stream);
     c->name = mf_slice_dup(name);
     if (c->name == NULL || consumer_config_copy(&c->cfg, cfg) != 0) {
         free(c->name);
@@ -81,17 +81,17 @@ static void unlink_all(struct consumer *c)
 
     c->deleted = true;
     if (c->push != NULL)
-        c->group->host->await_interest(c->group->host->arg, c, false);
+        c->set->host->await_interest(c->set->host->arg, c, false);
     filters_drop(&c->filters, c);
-    walk_free(c);
-    walk_list_end(c);
+    backlog_drop(c);
+    backlog_end_list(c);
     count_stop(c);
     mf_list_del(&c->ready);
     mf_list_del(&c->flush);
     mf_list_del(&c->apart);
     pending_leave(&c->wait); /* one that is being read outlives its group */
-    if (c->group->needy == c)
-        c->group->needy = NULL;
+    if (c->set->needy == c)
+        c->set->needy = NULL;
     loop_timer_free(c->timer);
     c->timer = NULL;
     while ((n = mf_list_pop(&c->requests)) != NULL)
@@ -123,7 +123,7 @@ void consumer_free(struct consumer *c)
 {
     unlink_all(c);
     c->bury.fn = bury;
-    loop_defer(c->group->host->loop, &c->bury);
+    loop_defer(c->set->host->loop, &c->bury);
 }
 
 /* --- where it starts ----------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ void consumer_free(struct consumer *c)
 static uint64_t last_wanted(struct consumer *c)
 {
     const struct filters *f = &c->filters;
-    struct stream *s = c->group->stream;
+    struct stream *s = c->set->stream;
     uint64_t last = 0;
 
     if (f->trees != NULL && f->trees->wilds > FILTERS_FEW) { /* from the end, message by message */
@@ -149,22 +149,22 @@ static uint64_t last_wanted(struct consumer *c)
 
 static uint64_t at_time(const struct consumer *c)
 {
-    return stream_at_time(c->group->stream, c->cfg.opt_start_time_ns, c->group->told);
+    return stream_at_time(c->set->stream, c->cfg.opt_start_time_ns, c->set->told);
 }
 
 /* The first message that it wants; 0: none, or none in many steps. */
 static uint64_t first_wanted(struct consumer *c)
 {
-    struct walk *w = walk_new(c, false, 0);
+    struct backlog *w = backlog_new(c, false, 0);
     bool more = true, dead = true;
     uint64_t seq = 0, steps = 0;
 
     while (w != NULL && dead && (more || seq != 0) && steps < START_STEPS) {
         more = dead = false;
-        seq = walk_step(w, &more, &dead, &steps);
+        seq = backlog_step(w, &more, &dead, &steps);
         dead = dead || seq == 0;
     }
-    walk_end(w);
+    backlog_end(w);
     return dead ? 0 : seq;
 }
 
@@ -192,7 +192,7 @@ static bool wants_any(struct consumer *c)
     if (f->trees != NULL && f->trees->wilds > FILTERS_FEW)
         return true;
     for (size_t i = 0; i < f->n; i++)
-        if (!stream_count_subjects(c->group->stream, f->subs[i].sub.pattern, c->group->told,
+        if (!stream_count_subjects(c->set->stream, f->subs[i].sub.pattern, c->set->told,
                                    &subjects) ||
             subjects > 0)
             return true;
@@ -205,9 +205,9 @@ static uint64_t start_list(struct consumer *c, uint64_t first)
 {
     uint64_t seq;
 
-    walk_list(c, first, c->group->told);
+    backlog_begin_list(c, first, c->set->told);
     c->listing = c->listing && wants_any(c);
-    seq = c->listing ? walk_list_first(c) : 0;
+    seq = c->listing ? backlog_list_first(c) : 0;
     if (seq != 0)
         c->list_at = seq;
     c->list_new = c->listing;
@@ -217,9 +217,9 @@ static uint64_t start_list(struct consumer *c, uint64_t first)
 void consumer_start(struct consumer *c)
 {
     struct stream_state t;
-    uint64_t after = c->group->told + 1, first, seq = 0;
+    uint64_t after = c->set->told + 1, first, seq = 0;
 
-    stream_state(c->group->stream, &t);
+    stream_state(c->set->stream, &t);
     if (t.msgs == 0 && t.last_seq >= after)
         after = t.last_seq + 1; /* numbers that were used up for nothing are not announced */
     first = t.msgs > 0 ? t.first_seq : after;
@@ -240,7 +240,7 @@ void consumer_start(struct consumer *c)
         break;
     case DELIVER_LAST_PER_SUBJECT:
         c->next = first;
-        if (stream_config(c->group->stream)->max_msgs_per_subject == 1)
+        if (stream_config(c->set->stream)->max_msgs_per_subject == 1)
             break;
         seq = start_list(c, first);
         if (!c->listing && t.msgs > 0 && t.last_seq < after)
@@ -257,8 +257,8 @@ void consumer_start(struct consumer *c)
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq, uint64_t dseq,
-                   uint64_t deliveries, struct mf_slice reason)
+void consumer_send_event(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq,
+                         uint64_t dseq, uint64_t deliveries, struct mf_slice reason)
 {
     struct consumer_event e = {.kind = kind,
                                .consumer = c,
@@ -268,7 +268,7 @@ void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t s
                                .reason = reason,
                                .pause_until_ns = c->cfg.pause_until_ns};
 
-    c->group->host->event(c->group->host->arg, &e);
+    c->set->host->event(c->set->host->arg, &e);
 }
 
 /* Pull consumers get some time more, not all the same: a client that was held up a little finds its
@@ -283,9 +283,9 @@ static int64_t threshold_of(const struct consumer *c)
 
 void consumer_alive(struct consumer *c)
 {
-    c->active_ns = group_mono(c->group);
+    c->active_ns = consumers_mono(c->set);
     if (c->cfg.inactive_threshold_ns > 0 && c->idle_at_ns == NEVER) {
-        c->idle_at_ns = group_after(c->group, threshold_of(c));
+        c->idle_at_ns = consumers_delay(c->set, threshold_of(c));
         pump_timer(c);
     }
 }
@@ -308,7 +308,7 @@ static bool in_use(struct consumer *c)
 
 bool consumer_inactive(struct consumer *c)
 {
-    int64_t now = group_mono(c->group), threshold = threshold_of(c);
+    int64_t now = consumers_mono(c->set), threshold = threshold_of(c);
 
     if (c->cfg.inactive_threshold_ns <= 0) {
         c->idle_at_ns = NEVER;
@@ -316,7 +316,7 @@ bool consumer_inactive(struct consumer *c)
     }
     if (in_use(c))
         c->active_ns = now;
-    c->idle_at_ns = group_after(c->group, threshold - (now - c->active_ns));
+    c->idle_at_ns = consumers_delay(c->set, threshold - (now - c->active_ns));
     /* Whoever pulled messages may still be at work on them, until the last ack is due. */
     if (c->push == NULL && c->wait.count > 0 && c->idle_at_ns <= now) {
         int64_t last = pending_latest(&c->wait);
@@ -378,7 +378,7 @@ int consumer_op_wait(struct consumer *c, struct consumer_op *op)
 
 void consumer_enter(struct consumer *c)
 {
-    group_insert_at(c->group, c);
+    consumers_insert(c->set, c);
     consumer_recount(c);
 }
 
@@ -387,12 +387,12 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
 {
     struct consumer *c;
 
-    group_watch(g); /* first: what is news and what is not is decided here */
-    int rc = group_room(g);
+    consumers_watch(g); /* first: what is news and what is not is decided here */
+    int rc = consumers_reserve(g);
     if (rc == 0)
-        rc = consumer_new(&c, g, cfg, name, group_now(g));
+        rc = consumer_new(&c, g, cfg, name, consumers_now(g));
     if (rc != 0) {
-        group_unwatch(g);
+        consumers_unwatch(g);
         consumer_config_fini(cfg);
         consumer_config_init(cfg);
         consumer_op_fail(op, rc);
@@ -406,7 +406,7 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
         consumer_op_fail(op, rc);
         return;
     }
-    consumer_tell(c, CONSUMER_CREATED, 0, 0, 0, MF_SLICE_NONE);
+    consumer_send_event(c, CONSUMER_CREATED, 0, 0, 0, MF_SLICE_NONE);
     consumer_resume(c);
     state_touch(c, 0);
     if (!c->stored)
@@ -441,7 +441,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     }
     filters_drop(&c->filters, c);
     c->filters = filters;
-    bool others = walk_over(c, &old);
+    bool others = backlog_refilter(c, &old);
     ack_wait_updated(c, &old);
     consumer_config_fini(&old);
     consumer_config_fini(cfg);
@@ -452,19 +452,19 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     c->idle_at_ns = NEVER;
     consumer_resume(c);
     if (others) /* what it has given up stays, as in nats-server, as long as it may be its own */
-        retention_sweep(c->group);
+        retention_scan(c->set);
     if (!c->stored)
         consumer_settled(c, op);
 }
 
 void consumer_vanish(struct consumer *c, const char *status)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
 
     pull_end_all(c, status, false);
-    group_remove(g, c);
+    consumers_remove(g, c);
     consumer_free(c);
-    group_unwatch(g);
+    consumers_unwatch(g);
 }
 
 static void deleted(struct store_wait *w, int status)
@@ -482,10 +482,10 @@ static void deleted(struct store_wait *w, int status)
  * made next does not begin at what goes. */
 void consumer_delete(struct consumer *c, struct consumer_op *op)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
     bool writes = c->stored || stream_config(g->stream)->retention == RETENTION_INTEREST;
 
-    consumer_tell(c, CONSUMER_DELETED, 0, 0, 0, MF_SLICE_NONE);
+    consumer_send_event(c, CONSUMER_DELETED, 0, 0, 0, MF_SLICE_NONE);
     int rc = c->stored ? state_delete(c) : 0;
     consumer_vanish(c, "409 Consumer Deleted");
     if (rc == 0)
@@ -501,7 +501,7 @@ void consumer_delete(struct consumer *c, struct consumer_op *op)
 
 int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct js_error *e)
 {
-    group_catch_up(c->group);
+    consumers_catch_up(c->set);
     if (seq == 0) {
         seq = c->floor_sseq + 1;
     } else if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE) {
@@ -509,7 +509,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
             return js_refuse(e, JS_CONSUMER_INVALID_RESET, "below start seq");
     } else if (c->cfg.deliver_policy == DELIVER_BY_TIME) {
         uint64_t start = at_time(c);
-        if (seq < (start == 0 ? c->group->told + 1 : start))
+        if (seq < (start == 0 ? c->set->told + 1 : start))
             return js_refuse(e, JS_CONSUMER_INVALID_RESET, "below start time");
     } else if (c->cfg.deliver_policy != DELIVER_ALL) {
         return js_refuse(e, JS_CONSUMER_INVALID_RESET, "not allowed");
@@ -517,15 +517,15 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     ack_forget_all(c);
     ack_upto_stop(c);
     c->load_stale = c->loading;
-    walk_free(c);
-    walk_list_end(c);
+    backlog_drop(c);
+    backlog_end_list(c);
     c->dseq = c->floor_dseq = 0;
     c->sseq = c->floor_sseq = seq - 1;
     c->delivered_ns = c->acked_ns = 0;
     c->next = seq;
     consumer_recount(c);
-    if (seq <= c->group->told + 1)
-        retention_sweep(c->group); /* not beyond the end: nats-server leaves all then */
+    if (seq <= c->set->told + 1)
+        retention_scan(c->set); /* not beyond the end: nats-server leaves all then */
     state_touch(c, 0);
     pump_soon(c);
     *reset_seq = seq;

@@ -3,7 +3,7 @@
  *     consumers.c  all of a stream: found, told what was stored and what went
  *     consumer.c   one: made, changed, paused, deleted; where it starts
  *     filters.c    what one wants
- *     walk.c       messages not delivered yet: the backlog, in order
+ *     backlog.c       messages not delivered yet: the backlog, in order
  *     count.c      how many those are; in slices where they cannot be counted in a few steps
  *     pump.c       the next message goes out; the one timer of a consumer
  *     pending.[ch] messages that wait for their acks
@@ -29,7 +29,7 @@
 
 #include "consumer/filters_impl.h"
 #include "consumer/pending_impl.h"
-#include "consumer/walk_impl.h"
+#include "consumer/backlog_impl.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -61,8 +61,8 @@ struct request {
     char reply[];
 };
 
-struct walk;  /* walk.c */
-struct push { /* of a push consumer */
+struct backlog; /* backlog.c */
+struct push {   /* of a push consumer */
     bool active;
     int64_t beat_ns; /* mono: when a heartbeat is due; NEVER */
     uint64_t window, in_flight,
@@ -80,7 +80,7 @@ struct replay {    /* as it was */
 };
 
 struct consumer {
-    struct consumers *group;
+    struct consumers *set;
     struct loop *loop; /* one that is being read outlives its group */
     struct consumer_config cfg;
     char *name;
@@ -94,18 +94,18 @@ struct consumer {
     int64_t delivered_ns, acked_ns; /* wall; 0: never */
     uint64_t next, pending;
     uint64_t counted, went; /* the last message that was stored, that went: two filters may match */
-    struct walk *walk;      /* NULL: none yet, or everything was looked at */
-    bool listing;           /* last per subject: the list is not at its end */
-    bool list_new;          /* it was begun just now: nothing of it lies before list_at */
+    struct backlog *backlog; /* NULL: none yet, or everything was looked at */
+    bool listing;            /* last per subject: the list is not at its end */
+    bool list_new;           /* it was begun just now: nothing of it lies before list_at */
     uint64_t list_at, list_upto;
     struct mf_buf *closed; /* uint64_t each, ascending; NULL: none */
     struct count {
-        bool known;          /* `pending` is; else it grows: */
-        bool list;           /* the list is being counted; the rest comes after it */
-        uint64_t at, upto;   /* sequences in [at, upto] are not counted yet */
-        struct walk *walk;   /* NULL: not begun */
-        struct mf_list link; /* group->counts, or in no list */
-        struct mf_list ops;  /* consumer_op.link: they wait for the count */
+        bool known;              /* `pending` is; else it grows: */
+        bool list;               /* the list is being counted; the rest comes after it */
+        uint64_t at, upto;       /* sequences in [at, upto] are not counted yet */
+        struct backlog *backlog; /* NULL: not begun */
+        struct mf_list link;     /* group->counts, or in no list */
+        struct mf_list ops;      /* consumer_op.link: they wait for the count */
     } count;
 
     struct pending wait;
@@ -172,24 +172,25 @@ struct consumers {
     bool running; /* consumers are being pumped */
     struct loop_timer *flush_timer;
     bool closing;
-    struct work_task sweep;        /* retention.c */
-    uint64_t sweep_at, sweep_upto; /* what comes to disk is swept too, up to here */
-    int64_t now_ns;                /* when messages go out: read once for many */
+    struct work_task scan;       /* retention.c */
+    uint64_t scan_at, scan_upto; /* what comes to disk is swept too, up to here */
+    int64_t now_ns;              /* when messages go out: read once for many */
 };
 
 /* consumers.c */
-void group_insert_at(struct consumers *g, struct consumer *c); /* room was made */
-MF_MUSTCHECK int group_room(struct consumers *g);
-void group_remove(struct consumers *g, struct consumer *c);
-size_t group_after_name(const struct consumers *g, struct mf_slice name); /* place of the next */
-void group_watch(struct consumers *g);         /* before the first consumer */
-void group_catch_up(struct consumers *g);      /* it is told now of all that is on disk */
-void group_unwatch(struct consumers *g);       /* after the last */
-int64_t group_now(const struct consumers *g);  /* steady */
-int64_t group_wall(const struct consumers *g); /* for pauses */
-void group_tick(struct consumers *g);          /* before messages go out: now_ns */
-int64_t group_mono(const struct consumers *g);
-int64_t group_after(const struct consumers *g, int64_t delay_ns); /* mono, that long from now */
+void consumers_insert(struct consumers *g, struct consumer *c); /* room was made */
+MF_MUSTCHECK int consumers_reserve(struct consumers *g);
+void consumers_remove(struct consumers *g, struct consumer *c);
+size_t consumers_after_name(const struct consumers *g,
+                            struct mf_slice name); /* place of the next */
+void consumers_watch(struct consumers *g);         /* before the first consumer */
+void consumers_catch_up(struct consumers *g);      /* it is told now of all that is on disk */
+void consumers_unwatch(struct consumers *g);       /* after the last */
+int64_t consumers_now(const struct consumers *g);  /* steady */
+int64_t consumers_wall(const struct consumers *g); /* for pauses */
+void consumers_tick(struct consumers *g);          /* before messages go out: now_ns */
+int64_t consumers_mono(const struct consumers *g);
+int64_t consumers_delay(const struct consumers *g, int64_t delay_ns); /* mono, that long from now */
 
 /* consumer.c */
 MF_MUSTCHECK int consumer_new(struct consumer **out, struct consumers *g,
@@ -204,8 +205,8 @@ void consumer_free_now(struct consumer *c);                  /* the last step of
 unsigned consumer_sample(const struct consumer_config *cfg); /* percent of sample_freq */
 void consumer_start(struct consumer *c);                     /* where its deliver policy says */
 void consumer_resume(struct consumer *c);                    /* after a restart */
-void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq, uint64_t dseq,
-                   uint64_t deliveries, struct mf_slice reason);
+void consumer_send_event(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq,
+                         uint64_t dseq, uint64_t deliveries, struct mf_slice reason);
 void consumer_alive(struct consumer *c);                      /* a sign of life */
 bool consumer_inactive(struct consumer *c);                   /* it may be gone after this: true */
 void consumer_vanish(struct consumer *c, const char *status); /* deleted: requests are told */
@@ -292,7 +293,7 @@ void state_flush_fire(void *group);
 bool retention_acked(struct consumer *c, uint64_t sseq);
 bool retention_wanted(void *group, struct mf_slice subject);
 void retention_apart(struct consumer *c);    /* its filters may be others than of what it has */
-void retention_sweep(struct consumers *g);   /* what does nobody need any more? */
+void retention_scan(struct consumers *g);    /* what does nobody need any more? */
 void retention_deleted(struct consumers *g); /* the same, when a consumer went */
 void retention_news(struct consumers *g, uint64_t seq); /* it is on disk now */
 void retention_forget(struct consumers *g); /* what was given up, where that keeps nothing */

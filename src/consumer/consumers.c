@@ -6,30 +6,30 @@
 
 #define PASSED_MAX 4096 /* looked at one by one */
 
-int64_t group_now(const struct consumers *g)
+int64_t consumers_now(const struct consumers *g)
 {
     return g->host->now_ns(g->host->arg);
 }
 
-void group_tick(struct consumers *g)
+void consumers_tick(struct consumers *g)
 {
-    g->now_ns = group_now(g);
+    g->now_ns = consumers_now(g);
 }
 
-int64_t group_wall(const struct consumers *g)
+int64_t consumers_wall(const struct consumers *g)
 {
-    return g->host->wall_ns != NULL ? g->host->wall_ns(g->host->arg) : group_now(g);
+    return g->host->wall_ns != NULL ? g->host->wall_ns(g->host->arg) : consumers_now(g);
 }
 
-int64_t group_mono(const struct consumers *g)
+int64_t consumers_mono(const struct consumers *g)
 {
     return loop_mono_ns(g->host->loop);
 }
 
 /* Clients may ask for the end of time. */
-int64_t group_after(const struct consumers *g, int64_t delay_ns)
+int64_t consumers_delay(const struct consumers *g, int64_t delay_ns)
 {
-    int64_t now = group_mono(g);
+    int64_t now = consumers_mono(g);
 
     return delay_ns > NEVER - 1 - now ? NEVER - 1 : now + delay_ns;
 }
@@ -56,7 +56,7 @@ static bool search(const struct consumers *g, struct mf_slice name, size_t *at)
     return false;
 }
 
-int group_room(struct consumers *g)
+int consumers_reserve(struct consumers *g)
 {
     if (g->count < g->cap)
         return 0;
@@ -69,7 +69,7 @@ int group_room(struct consumers *g)
     return 0;
 }
 
-void group_insert_at(struct consumers *g, struct consumer *c)
+void consumers_insert(struct consumers *g, struct consumer *c)
 {
     size_t at;
 
@@ -80,7 +80,7 @@ void group_insert_at(struct consumers *g, struct consumer *c)
     g->direct += c->cfg.direct;
 }
 
-void group_remove(struct consumers *g, struct consumer *c)
+void consumers_remove(struct consumers *g, struct consumer *c)
 {
     size_t at;
 
@@ -91,7 +91,7 @@ void group_remove(struct consumers *g, struct consumer *c)
     g->direct -= c->cfg.direct;
 }
 
-size_t group_after_name(const struct consumers *g, struct mf_slice name)
+size_t consumers_after_name(const struct consumers *g, struct mf_slice name)
 {
     size_t at;
 
@@ -169,7 +169,7 @@ static void stored(struct stream_observer *o, const struct stream_msg *m)
     if (m->seq > g->told + 1)
         passed_over(g, m->seq);
     g->told = m->seq;
-    group_tick(g);
+    consumers_tick(g);
     router_match(g->filters, m->subject, one_stored, &copy);
     if (router_starved(g->filters))
         look_again(g);
@@ -184,7 +184,7 @@ static void one_gone(void *arg, struct router_sub *sub)
     if (seq == c->went)
         return;
     c->went = seq;
-    if (seq <= c->group->told)
+    if (seq <= c->set->told)
         count_gone(c, seq);
     ack_gone(c, seq);
 }
@@ -272,7 +272,7 @@ static bool all_within(const struct consumer *c, struct mf_slice purge)
     return n > 0 && i == n;
 }
 
-static void swept(struct stream_observer *o, struct mf_slice filter)
+static void purge_done(struct stream_observer *o, struct mf_slice filter)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
     struct stream_state t;
@@ -298,17 +298,17 @@ static void swept(struct stream_observer *o, struct mf_slice filter)
 }
 
 /* Whoever asks may have acks of this turn already: a busy connection is flushed before its end. */
-void group_catch_up(struct consumers *g)
+void consumers_catch_up(struct consumers *g)
 {
     if (g->watching)
         stream_announce(g->stream);
 }
 
 /* A stream whose news nobody wants need not read them. */
-void group_watch(struct consumers *g)
+void consumers_watch(struct consumers *g)
 {
     if (g->watching) {
-        group_catch_up(g);
+        consumers_catch_up(g);
         return;
     }
     g->watching = true;
@@ -316,7 +316,7 @@ void group_watch(struct consumers *g)
     g->told = stream_announced(g->stream);
 }
 
-void group_unwatch(struct consumers *g)
+void consumers_unwatch(struct consumers *g)
 {
     if (g->watching && g->count == 0) {
         g->watching = false;
@@ -344,9 +344,9 @@ static void group_bury(struct consumers *g)
         consumer_free(c);
     }
     loop_timer_stop(g->flush_timer);
-    work_cancel(g->host->loop, &g->sweep);
+    work_cancel(g->host->loop, &g->scan);
     work_cancel(g->host->loop, &g->count_run);
-    stream_unhold(g->stream, &g->sweep);
+    stream_unhold(g->stream, &g->scan);
     stream_unhold(g->stream, &g->count_run);
     g->bury.fn = group_free;
     loop_defer(g->host->loop, &g->bury);
@@ -377,13 +377,13 @@ int consumers_open(struct consumers **out, struct stream *s, const struct consum
         free(g);
         return rc;
     }
-    g->observer =
-        (struct stream_observer){.stored = stored, .gone = gone, .purged = purged, .swept = swept};
+    g->observer = (struct stream_observer){
+        .stored = stored, .gone = gone, .purged = purged, .purge_done = purge_done};
     mf_list_init(&g->observer.node);
-    group_watch(g);
+    consumers_watch(g);
     stream_set_interest(s, retention_wanted, g);
     rc = state_load(g, e);
-    group_unwatch(g);
+    consumers_unwatch(g);
     if (rc != 0) {
         stream_set_interest(s, NULL, NULL);
         stream_unobserve(&g->observer);

@@ -13,7 +13,7 @@ const struct consumer_config *consumer_config(const struct consumer *c)
 
 struct consumers *consumer_group(const struct consumer *c)
 {
-    return c->group;
+    return c->set;
 }
 
 void consumer_set_data(struct consumer *c, void *data)
@@ -28,10 +28,10 @@ void *consumer_data(const struct consumer *c)
 
 void consumer_info(struct consumer *c, struct consumer_info *out)
 {
-    int64_t now = group_wall(c->group);
+    int64_t now = consumers_wall(c->set);
     bool paused = c->cfg.pause_until_ns > now;
 
-    group_catch_up(c->group);
+    consumers_catch_up(c->set);
     if (c->push != NULL && c->push->active)
         push_look(c); /* who unsubscribes does not say so */
     pull_prune(c);

@@ -41,7 +41,7 @@ static void status_to(struct consumer *c, struct mf_slice reply, const char *sta
     header_end(b);
     struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
     if (!mf_buf_failed(b))
-        (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+        (void)c->set->host->deliver(c->set->host->arg, reply, &m);
     lend_give(b);
 }
 
@@ -71,11 +71,11 @@ static void heartbeat(struct consumer *c, struct request *r)
         return;
     header_begin(b, "100 Idle Heartbeat");
     put_line(b, "Nats-Last-Consumer", c->dseq);
-    put_line(b, "Nats-Last-Stream", walk_last(c));
+    put_line(b, "Nats-Last-Stream", backlog_last(c));
     header_end(b);
     struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
     if (!mf_buf_failed(b))
-        (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+        (void)c->set->host->deliver(c->set->host->arg, reply, &m);
     lend_give(b);
 }
 
@@ -91,7 +91,7 @@ void pull_drop(struct consumer *c, struct request *r)
 
 bool pull_there(const struct consumer *c, const struct request *r)
 {
-    const struct consumer_host *h = c->group->host;
+    const struct consumer_host *h = c->set->host;
 
     return h->interest(h->arg, mf_slice(r->reply, r->reply_len), MF_SLICE_NONE);
 }
@@ -111,7 +111,7 @@ void pull_prune(struct consumer *c)
 /* The timer comes up to a millisecond after a request has expired. */
 uint64_t pull_waiting(const struct consumer *c)
 {
-    int64_t now = group_mono(c->group);
+    int64_t now = consumers_mono(c->set);
     struct mf_list *pos;
     uint64_t n = 0;
 
@@ -162,7 +162,7 @@ void pull_served(struct consumer *c, struct request *r, size_t bytes)
     if (r->has_bytes)
         r->bytes_left -= bytes < r->bytes_left ? bytes : r->bytes_left;
     if (r->heartbeat_ns > 0)
-        r->beat_ns = group_after(c->group, r->heartbeat_ns);
+        r->beat_ns = consumers_delay(c->set, r->heartbeat_ns);
     if (r->served == r->batch || (r->has_bytes && r->bytes_left == 0)) {
         if (r->has_bytes && r->bytes_left > 0)
             pull_status(c, r, "409 Batch Completed", true);
@@ -217,7 +217,7 @@ static void note_time(struct consumer *c, const struct request *r)
 
 void pull_timeouts(struct consumer *c)
 {
-    int64_t now = group_mono(c->group);
+    int64_t now = consumers_mono(c->set);
     struct mf_list *pos, *next;
     bool any = false;
 
@@ -232,7 +232,7 @@ void pull_timeouts(struct consumer *c)
             continue;
         }
         if (r->heartbeat_ns > 0 && r->beat_ns <= now) {
-            r->beat_ns = group_after(c->group, r->heartbeat_ns);
+            r->beat_ns = consumers_delay(c->set, r->heartbeat_ns);
             heartbeat(c, r);
         }
         note_time(c, r);
@@ -334,9 +334,9 @@ static struct request *request_new(struct consumer *c, const struct ask *a, stru
     r->batch = (uint64_t)a->batch;
     r->under = a->under;
     r->expires_ns =
-        a->expires == 0 ? NEVER : group_after(c->group, a->expires > 0 ? a->expires : 0);
+        a->expires == 0 ? NEVER : consumers_delay(c->set, a->expires > 0 ? a->expires : 0);
     r->heartbeat_ns = a->heartbeat > 0 ? a->heartbeat : 0;
-    r->beat_ns = group_after(c->group, r->heartbeat_ns);
+    r->beat_ns = consumers_delay(c->set, r->heartbeat_ns);
     r->has_bytes = a->max_bytes > 0;
     r->bytes_left = a->max_bytes > 0 ? (uint64_t)a->max_bytes : 0;
     r->no_wait = a->no_wait;
@@ -400,8 +400,8 @@ static bool room_for(struct consumer *c, const struct request *r, struct mf_slic
     return true;
 }
 
-static void request_take(struct consumer *c, const struct ask *a, bool formal,
-                         struct mf_slice reply)
+static void accept_request(struct consumer *c, const struct ask *a, bool formal,
+                           struct mf_slice reply)
 {
     struct request *r;
 
@@ -445,10 +445,10 @@ void consumer_pull(struct consumer *c, struct mf_slice reply, struct mf_slice bo
         refuse(c, reply, "409 Consumer is push based");
         return;
     }
-    group_catch_up(c->group);
+    consumers_catch_up(c->set);
     if (ask_read(body, &a, &mem, &e) != 0)
         refuse(c, reply, "400 Bad Request - %s", e.text);
     else
-        request_take(c, &a, mf_trim(body).len > 0 && mf_trim(body).ptr[0] == '{', reply);
+        accept_request(c, &a, mf_trim(body).len > 0 && mf_trim(body).ptr[0] == '{', reply);
     arena_fini(&mem);
 }

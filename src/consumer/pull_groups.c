@@ -17,7 +17,7 @@ static void refuse(struct consumer *c, struct mf_slice reply, const char *status
     header_end(b);
     struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
     if (!mf_buf_failed(b))
-        (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+        (void)c->set->host->deliver(c->set->host->arg, reply, &m);
     lend_give(b);
 }
 
@@ -68,7 +68,7 @@ bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, 
     if (!formal)
         r->priority = PRIORITY_PLAIN;
     if (c->cfg.priority_policy == PRIORITY_PINNED && r->id[0] != '\0')
-        c->pin_until_ns = group_after(c->group, c->cfg.priority_timeout_ns);
+        c->pin_until_ns = consumers_delay(c->set, c->cfg.priority_timeout_ns);
     return true;
 }
 
@@ -124,11 +124,11 @@ bool groups_pin(struct consumer *c, struct request *r, bool *fresh)
     rand_nuid(c->pin);
     snprintf(r->id, sizeof r->id, "%s", c->pin);
     snprintf(c->pin_group, sizeof c->pin_group, "%s", r->group);
-    c->pinned_ns = group_now(c->group);
-    c->pin_until_ns = group_after(c->group, c->cfg.priority_timeout_ns);
+    c->pinned_ns = consumers_now(c->set);
+    c->pin_until_ns = consumers_delay(c->set, c->cfg.priority_timeout_ns);
     ev.pinned_id = mf_str(c->pin);
     ev.group = mf_str(c->pin_group);
-    c->group->host->event(c->group->host->arg, &ev);
+    c->set->host->event(c->set->host->arg, &ev);
     return true;
 }
 
@@ -145,13 +145,13 @@ static void unpin(struct consumer *c, struct mf_slice group, const char *reason)
         .kind = CONSUMER_UNPINNED, .consumer = c, .group = group, .reason = mf_str(reason)};
 
     groups_unpin(c);
-    c->group->host->event(c->group->host->arg, &ev);
+    c->set->host->event(c->set->host->arg, &ev);
     pump_soon(c);
 }
 
 void groups_timeout(struct consumer *c)
 {
-    if (c->pin[0] != '\0' && c->pin_until_ns <= group_mono(c->group))
+    if (c->pin[0] != '\0' && c->pin_until_ns <= consumers_mono(c->set))
         unpin(c, mf_str(c->pin_group), "timeout");
 }
 

@@ -16,7 +16,7 @@
 
 bool pump_paused(struct consumer *c)
 {
-    return c->cfg.pause_until_ns > 0 && c->cfg.pause_until_ns > group_wall(c->group);
+    return c->cfg.pause_until_ns > 0 && c->cfg.pause_until_ns > consumers_wall(c->set);
 }
 
 static bool full(const struct consumer *c)
@@ -47,7 +47,7 @@ static struct mf_slice reply_of(struct consumer *c, const struct stream_msg *m, 
                                 struct mf_buf *b)
 {
     mf_buf_puts(b, "$JS.ACK.");
-    mf_buf_puts(b, stream_name(c->group->stream));
+    mf_buf_puts(b, stream_name(c->set->stream));
     mf_buf_byte(b, '.');
     mf_buf_puts(b, c->name);
     put_number(b, count);
@@ -61,9 +61,9 @@ static struct mf_slice reply_of(struct consumer *c, const struct stream_msg *m, 
 static void add_life(struct consumer *c, const struct stream_msg *m, struct mf_buf *b)
 {
     char text[STREAM_LIFE_HEADERS];
-    struct stream_life room, *life = stream_life_of(c->group->stream, m, &room);
+    struct stream_life room, *life = stream_life_of(c->set->stream, m, &room);
 
-    mf_buf_append(b, text, stream_put_life(text, life, c->group->now_ns));
+    mf_buf_append(b, text, stream_put_life(text, life, c->set->now_ns));
 }
 
 /* The stored headers, and what the consumer adds: then they are in *b. */
@@ -72,7 +72,7 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
 {
     uint8_t text[20];
 
-    if ((c->cfg.direct || c->cfg.sourcing) && stream_way_out(c->group->stream, m, b))
+    if ((c->cfg.direct || c->cfg.sourcing) && stream_way_out(c->set->stream, m, b))
         return mf_buf_slice(b);
     if (!c->adds_headers && !pinned)
         return m->hdr;
@@ -115,9 +115,9 @@ static size_t send(struct consumer *c, struct mf_slice route, const struct strea
                              .hdr = header_of(c, m, pinned, hdr),
                              .payload = c->cfg.headers_only ? MF_SLICE_NONE : m->payload};
         *bytes = out.subject.len + out.reply.len + out.hdr.len + out.payload.len;
-        c->group->spent += 1 + *bytes / UNIT_BYTES;
+        c->set->spent += 1 + *bytes / UNIT_BYTES;
         if (!mf_buf_failed(reply) && !mf_buf_failed(hdr))
-            n = c->group->host->deliver(c->group->host->arg, route, &out);
+            n = c->set->host->deliver(c->set->host->arg, route, &out);
     }
     lend_give(hdr);
     lend_give(reply);
@@ -131,14 +131,14 @@ bool replay_waits(struct consumer *c, const struct stream_msg *m)
     if (c->cfg.replay_policy != REPLAY_ORIGINAL || m->seq > r->upto || r->ts == 0)
         return false;
     if (r->at_ns == 0 && m->ts_ns - r->ts > CLOCK_MS)
-        r->at_ns = group_after(c->group, m->ts_ns - r->ts);
-    return r->at_ns > group_mono(c->group);
+        r->at_ns = consumers_delay(c->set, m->ts_ns - r->ts);
+    return r->at_ns > consumers_mono(c->set);
 }
 
 /* After it went out: numbers, and who waits for its ack. */
 static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
-    int64_t now = c->group->now_ns;
+    int64_t now = c->set->now_ns;
 
     c->dseq++;
     c->replay.ts = m->ts_ns;
@@ -155,7 +155,7 @@ static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
         e->count += e->count < INT32_MAX;
         c->wait.redelivered += e->count == 2;
         e->sent_ns = now;
-        if (pending_await(&c->wait, e, group_after(c->group, ack_wait_of(c, e))) != 0)
+        if (pending_await(&c->wait, e, consumers_delay(c->set, ack_wait_of(c, e))) != 0)
             pending_requeue(&c->wait, e);
     }
     state_touch(c, e != NULL ? m->seq : 0);
@@ -260,8 +260,8 @@ static enum result deliver(struct consumer *c, const struct stream_msg *m, struc
 
 bool pump_direct(struct consumer *c, const struct stream_msg *m)
 {
-    if (c->pending != 1 || c->walk != NULL || c->listing || c->loading || c->deleted || c->held ||
-        count_runs(c) || !mf_list_empty(&c->wait.redeliver) || full(c) || !wanted(c) ||
+    if (c->pending != 1 || c->backlog != NULL || c->listing || c->loading || c->deleted ||
+        c->held || count_runs(c) || !mf_list_empty(&c->wait.redeliver) || full(c) || !wanted(c) ||
         pump_paused(c) || !mf_list_empty(&c->ready))
         return false;
     c->pending = 0;
@@ -272,7 +272,7 @@ bool pump_direct(struct consumer *c, const struct stream_msg *m)
         pump_timer(c);
         return true;
     }
-    walk_back(c, m->seq);
+    backlog_return(c, m->seq);
     return false;
 }
 
@@ -284,7 +284,7 @@ static bool pump_message(struct consumer *c, const struct stream_msg *m, struct 
     if (deliver(c, m, e) == SENT)
         return true;
     if (e == NULL)
-        walk_back(c, m->seq);
+        backlog_return(c, m->seq);
     return false;
 }
 
@@ -294,7 +294,7 @@ static bool pump_unreadable(struct consumer *c, uint64_t seq, struct pend *e, in
     if (status == MF_NOMEM) {
         pump_later(c);
         if (e == NULL)
-            walk_back(c, seq);
+            backlog_return(c, seq);
         return false;
     }
     if (status != MF_NOTFOUND)
@@ -320,7 +320,7 @@ static void loaded(struct stream_load *l, int status)
     }
     struct pend *e = c->load_again ? pending_find(&c->wait, seq) : NULL;
     bool on = true;
-    group_tick(c->group);
+    consumers_tick(c->set);
     if (stale || (c->load_again && e == NULL))
         ; /* acknowledged while it was read, or its turn comes again */
     else if (status != 0)
@@ -328,7 +328,7 @@ static void loaded(struct stream_load *l, int status)
     else if (wanted(c) && !pump_paused(c) && !count_runs(c))
         on = pump_message(c, &l->msg, e);
     else if (e == NULL)
-        walk_back(c, seq);
+        backlog_return(c, seq);
     if (on)
         pump_soon(c);
     else
@@ -339,7 +339,7 @@ static void loaded(struct stream_load *l, int status)
 static bool pump_one(struct consumer *c, uint64_t seq, struct pend *e)
 {
     struct stream_msg m;
-    int rc = stream_get(c->group->stream, seq, &m);
+    int rc = stream_get(c->set->stream, seq, &m);
 
     if (rc == 0) {
         bool on = pump_message(c, &m, e);
@@ -349,7 +349,7 @@ static bool pump_one(struct consumer *c, uint64_t seq, struct pend *e)
     if (rc == MF_AGAIN) {
         c->load = (struct stream_load){.seq = seq, .done = loaded};
         c->load_again = e != NULL;
-        rc = stream_load(c->group->stream, &c->load);
+        rc = stream_load(c->set->stream, &c->load);
         c->loading = rc == 0;
         if (rc == 0)
             return false;
@@ -371,7 +371,7 @@ static bool pump_next(struct consumer *c)
         push_ask_acks(c, false);
         return false;
     }
-    seq = walk_next(c, &dead);
+    seq = backlog_next(c, &dead);
     if (seq == 0) {
         if (c->nrequests > 0)
             pull_exhausted(c);
@@ -390,7 +390,7 @@ static void move_on(struct consumer *c)
 
 void pump(struct consumer *c, size_t budget)
 {
-    uint64_t stop = c->group->spent + budget;
+    uint64_t stop = c->set->spent + budget;
     bool more = true;
 
     c->again = false;
@@ -402,16 +402,16 @@ void pump(struct consumer *c, size_t budget)
         count_again(c);
         return;
     }
-    group_tick(c->group);
-    while (more && c->group->spent < stop && wanted(c) && !pump_paused(c)) {
-        c->group->spent++;
+    consumers_tick(c->set);
+    while (more && c->set->spent < stop && wanted(c) && !pump_paused(c)) {
+        c->set->spent++;
         more = pump_next(c);
     }
-    if ((more && c->group->spent >= stop) || c->again)
+    if ((more && c->set->spent >= stop) || c->again)
         pump_soon(c);
     if (c->pending == 0 && !c->loading) { /* it has seen everything: cursors would only cost */
-        walk_free(c);
-        walk_list_end(c);
+        backlog_drop(c);
+        backlog_end_list(c);
     }
     pump_timer(c);
 }
@@ -434,7 +434,7 @@ static bool run(struct work_task *t)
 
 void pump_soon(struct consumer *c)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
 
     if (c->deleted || !mf_list_empty(&c->ready))
         return;
@@ -449,7 +449,7 @@ void pump_soon(struct consumer *c)
 /* Its timer is armed by whoever pumps. */
 void pump_later(struct consumer *c)
 {
-    c->retry_ns = group_after(c->group, RETRY_NS);
+    c->retry_ns = consumers_delay(c->set, RETRY_NS);
 }
 
 /* --- the timer ----------------------------------------------------------------------------- */
@@ -462,7 +462,7 @@ static int64_t earlier(int64_t a, int64_t b)
 static void fire(void *arg)
 {
     struct consumer *c = arg;
-    int64_t now = group_mono(c->group);
+    int64_t now = consumers_mono(c->set);
 
     c->timer_at = c->retry_ns = NEVER;
     if (c->deleted)
@@ -478,7 +478,7 @@ static void fire(void *arg)
         c->pause_at_ns = NEVER;
         pause_plan(c);
         if (c->pause_at_ns == NEVER)
-            consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
+            consumer_send_event(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
     }
     if (c->idle_at_ns <= now && consumer_inactive(c))
         return; /* it is gone */
@@ -493,12 +493,12 @@ void pump_timer(struct consumer *c)
     if (c->deleted || c->held)
         return;
     at = earlier(at, c->retry_ns);
-    if (c->replay.at_ns > group_mono(c->group))
+    if (c->replay.at_ns > consumers_mono(c->set))
         at = earlier(at, c->replay.at_ns);
     at = earlier(at, c->push != NULL ? push_next_time(c) : pull_next_time(c));
     if (at == NEVER || at >= c->timer_at)
         return; /* it fires early enough, and looks again then */
-    if (c->timer == NULL && (c->timer = loop_timer_new(c->group->host->loop, fire, c)) == NULL)
+    if (c->timer == NULL && (c->timer = loop_timer_new(c->set->host->loop, fire, c)) == NULL)
         return;
     c->timer_at = at;
     loop_timer_arm(c->timer, at);

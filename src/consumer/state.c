@@ -37,11 +37,11 @@ int state_write_config(struct consumer *c, struct store_wait *w)
     le_append(&b, (uint64_t)c->created_ns, 8);
     le_append(&b, strlen(c->name), 2);
     mf_buf_puts(&b, c->name);
-    rc = c->group->host->codec.encode(&c->cfg, &b);
+    rc = c->set->host->codec.encode(&c->cfg, &b);
     if (rc == 0)
         rc = mf_buf_failed(&b)
                  ? MF_NOMEM
-                 : stream_blob_put(c->group->stream, state_blob_name(name, "c/", c->id, ""),
+                 : stream_blob_put(c->set->stream, state_blob_name(name, "c/", c->id, ""),
                                    mf_buf_slice(&b), w);
     mf_buf_fini(&b);
     return rc;
@@ -90,9 +90,9 @@ static int write_kind(struct consumer *c, bool given, uint64_t page)
     if (mf_buf_failed(&b))
         rc = MF_NOMEM;
     else if (b.len > 1)
-        rc = stream_blob_put(c->group->stream, name, mf_buf_slice(&b), NULL);
+        rc = stream_blob_put(c->set->stream, name, mf_buf_slice(&b), NULL);
     else
-        rc = stream_blob_del(c->group->stream, name, NULL);
+        rc = stream_blob_del(c->set->stream, name, NULL);
     mf_buf_fini(&b);
     return rc == MF_NOTFOUND ? 0 : rc;
 }
@@ -125,7 +125,7 @@ static int write_numbers(struct consumer *c)
         le_append(&b, n[i], 8);
     rc = mf_buf_failed(&b)
              ? MF_NOMEM
-             : stream_blob_put(c->group->stream, state_blob_name(name, "cs/", c->id, ""),
+             : stream_blob_put(c->set->stream, state_blob_name(name, "cs/", c->id, ""),
                                mf_buf_slice(&b), NULL);
     mf_buf_fini(&b);
     return rc;
@@ -198,12 +198,12 @@ static void each_page(const struct pending *p, void (*visit)(void *arg, uint64_t
  * not there. */
 static void flush_again(struct consumer *c, int rc)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
 
     log_warn("consumer %s: its state is not written: %s", c->name, mf_err_text(rc));
     mf_list_push(&g->flush, &c->flush);
     if (!g->closing)
-        loop_timer_arm(g->flush_timer, group_mono(g) + RETRY_NS);
+        loop_timer_arm(g->flush_timer, consumers_mono(g) + RETRY_NS);
 }
 
 /* Which pages changed is not known, for want of memory: all that are there, and all that should be.
@@ -212,7 +212,7 @@ static int touch_all(struct consumer *c)
 {
     struct all_pages all = {.c = c};
 
-    stream_blob_each(c->group->stream, note_number, &all);
+    stream_blob_each(c->set->stream, note_number, &all);
     each_page(&c->wait, note_page, &all);
     if (mf_buf_failed(&all.pages)) {
         mf_buf_fini(&all.pages);
@@ -227,7 +227,7 @@ int state_flush(struct consumer *c)
 {
     int rc = 0;
 
-    c->flushed_ns = group_mono(c->group);
+    c->flushed_ns = consumers_mono(c->set);
     mf_list_del(&c->flush);
     if (!c->dirty || !c->stored)
         return 0;
@@ -280,7 +280,7 @@ void state_flush_fire(void *group)
 
 void state_touch(struct consumer *c, uint64_t sseq)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
     uint64_t page = sseq / STATE_PAGE;
     const uint64_t *pages = (const uint64_t *)(const void *)c->dirty_pages.ptr;
     size_t n = c->dirty_pages.len / sizeof *pages;
@@ -293,11 +293,11 @@ void state_touch(struct consumer *c, uint64_t sseq)
     if (!mf_list_empty(&c->flush))
         return;
     /* One that was quiet is written with this turn; a busy one some milliseconds later. */
-    if (group_mono(g) - c->flushed_ns >= DELAY_NS) {
+    if (consumers_mono(g) - c->flushed_ns >= DELAY_NS) {
         g->flush_run.fn = state_flush_group;
         loop_defer(g->host->loop, &g->flush_run);
     } else if (mf_list_empty(&g->flush)) {
-        loop_timer_arm(g->flush_timer, group_mono(g) + DELAY_NS);
+        loop_timer_arm(g->flush_timer, consumers_mono(g) + DELAY_NS);
     }
     mf_list_push(&g->flush, &c->flush);
 }
@@ -373,7 +373,7 @@ static struct confirms *confirms_of(struct consumers *g)
 
 void state_confirm(struct consumer *c, struct mf_slice reply)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
     struct confirms *all = confirms_of(g);
     struct confirm *x = all == NULL ? NULL : malloc(sizeof *x + reply.len);
 
@@ -393,8 +393,8 @@ static void delete_page(void *arg, uint64_t page)
     const struct consumer *c = arg;
     char name[64];
 
-    (void)!stream_blob_del(c->group->stream, page_name(name, false, c->id, page), NULL);
-    (void)!stream_blob_del(c->group->stream, page_name(name, true, c->id, page), NULL);
+    (void)!stream_blob_del(c->set->stream, page_name(name, false, c->id, page), NULL);
+    (void)!stream_blob_del(c->set->stream, page_name(name, true, c->id, page), NULL);
 }
 
 /* A page is written while something of it waits, or something of it changed since. */
@@ -410,7 +410,7 @@ static void delete_pages(struct consumer *c)
 /* O(what waits); when memory ran out over what changed, all blobs are looked at. */
 int state_delete(struct consumer *c)
 {
-    struct stream *s = c->group->stream;
+    struct stream *s = c->set->stream;
     char name[64];
     int rc;
 

@@ -148,7 +148,7 @@ static void abandon(struct stream *s, struct batch *b, const char *reason)
     s->host->batch_abandoned(s->host->arg, s, mf_slice(id, n), reason);
 }
 
-void batch_sweep(struct stream *s)
+void batch_drop_silent(struct stream *s)
 {
     int64_t now = stream_now(s);
 
@@ -164,7 +164,7 @@ void batch_sweep(struct stream *s)
 
 static void timer_fired(void *arg)
 {
-    batch_sweep(arg);
+    batch_drop_silent(arg);
 }
 
 void batch_drop_all(struct stream *s)
@@ -347,7 +347,7 @@ static int store_all(struct stream *s, struct batch *b, struct js_error *e)
         uint64_t last = mf_container(l->prev, struct member, link)->in.seq;
         (void)!store_remove_range(s->store, before + 1, last,
                                   NULL); /* limits_prepare() saw to it */
-        dedup_take_back(s->dedup, before + 1);
+        dedup_withdraw(s->dedup, before + 1);
     }
     mf_buf_fini(rc == 0 ? &id : &s->last_msg_id);
     if (rc == 0) {
@@ -402,7 +402,7 @@ static int commit(struct stream *s, struct stream_publish *p, struct batch *b, b
     } else {
         free(p->answer);
         p->answer = NULL;
-        announce_poke(s);
+        notify_after_commit(s);
     }
 end:
     settle_counters(s, b, rc == 0);
@@ -520,13 +520,13 @@ static bool wait_for_counters(struct stream *s, struct stream_publish *p, struct
         return false;
     mf_list_each(l, &b->members)
     {
-        if (counter_wait(s, p, mf_container(l, struct member, link)->in.subject))
+        if (counter_park_subject(s, p, mf_container(l, struct member, link)->in.subject))
             return true;
     }
     return false;
 }
 
-bool batch_take(struct stream *s, struct stream_publish *p, struct intake *in)
+bool batch_claim(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     struct step st = {0};
     struct batch *b;

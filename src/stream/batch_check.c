@@ -241,7 +241,7 @@ int batch_check(struct stream *s, struct batch_plan *plan, struct batch_item *it
 
 int batch_store(struct stream *s, struct intake *in, bool in_batch, struct js_error *e)
 {
-    if (!stream_nobody_wants(s, in->subject))
+    if (!stream_lacks_interest(s, in->subject))
         return stream_store(s, in, in_batch, NULL, e);
     in->used_up = true;
     int rc = stream_use_up(s, in, NULL);

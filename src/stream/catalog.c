@@ -253,7 +253,7 @@ const struct stream_config *catalog_config(struct catalog *c, struct mf_slice na
     return e == NULL ? NULL : config_of(e);
 }
 
-int claims_take(struct claims *claims, struct entry *e, const struct stream_config *cfg)
+int claims_add(struct claims *claims, struct entry *e, const struct stream_config *cfg)
 {
     size_t n = cfg->subjects.n, size = 0, i;
     struct pattern_entry *at;

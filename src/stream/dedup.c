@@ -255,7 +255,7 @@ void id_drop(struct dedup *d, int64_t until_ns, size_t max)
     slots_shrink(d);
 }
 
-void dedup_take_back(struct dedup *d, uint64_t from_seq)
+void dedup_withdraw(struct dedup *d, uint64_t from_seq)
 {
     /* Those that are in a chunk already stay: a crash would bring them back all the same. */
     while (d->tail > d->fresh && id_at(d, d->tail - 1)->seq >= from_seq) {

@@ -23,7 +23,7 @@ MF_MUSTCHECK int dedup_add(struct dedup *d, struct mf_slice id, uint64_t seq, in
 MF_MUSTCHECK int dedup_before_removal(struct dedup *d, struct store *st, uint64_t first,
                                       uint64_t last);
 /* The last ones, from this sequence on, are unknown again: their messages were refused. */
-void dedup_take_back(struct dedup *d, uint64_t from_seq);
+void dedup_withdraw(struct dedup *d, uint64_t from_seq);
 /* Now and then (after a message was stored and its id added): writes what has gathered, drops blobs
  * that are out of the window.  last_seq: every id up to there was added.  O(1), but every 4096 ids
  * O(those). */

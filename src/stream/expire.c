@@ -6,7 +6,7 @@
  * with an unswept death settles that subject first, so the marker always stands before what comes
  * later. */
 #include "stream/lifetime_impl.h"
-#include "stream/tell_impl.h"
+#include "stream/summary_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -129,13 +129,13 @@ int64_t expire_late_max(struct stream *s)
 /* --- the sweep ----------------------------------------------------------------------------- */
 
 /* What a death has left is known by the counts before it and after it. */
-static struct tell_death told_before(const struct stream *s, struct mf_slice subject)
+static struct summary_death told_before(const struct stream *s, struct mf_slice subject)
 {
-    return (struct tell_death){
+    return (struct summary_death){
         .subject = subject, .markers = s->stats.markers, .dead_letters = s->ttl_stats.dead_letters};
 }
 
-static void report_death(struct stream *s, struct tell_death *d, uint64_t seq)
+static void report_death(struct stream *s, struct summary_death *d, uint64_t seq)
 {
     if (s->host->ttl_event == NULL || s->governor == NULL)
         return;
@@ -143,7 +143,7 @@ static void report_death(struct stream *s, struct tell_death *d, uint64_t seq)
     d->bytes = limits_stored_size(s, seq);
     d->markers = s->stats.markers - d->markers;
     d->dead_letters = s->ttl_stats.dead_letters - d->dead_letters;
-    tell_expired(s, d);
+    summary_add_expired(s, d);
 }
 
 /* As limits count it.  The store looks up only lengths that are too large for its index. */
@@ -158,18 +158,18 @@ static bool death(void *arg, const struct store_death *d)
 {
     struct stream *s = arg;
     int64_t late = s->swept_ns - d->deadline_ns;
-    struct letter_death letter = {.subject = d->key,
-                                  .seq = d->seq,
-                                  .deadline_ns = d->deadline_ns,
-                                  .flags = d->flags,
-                                  .last = d->last};
-    struct tell_death told = told_before(s, d->key);
+    struct dead_letter_death letter = {.subject = d->key,
+                                       .seq = d->seq,
+                                       .deadline_ns = d->deadline_ns,
+                                       .flags = d->flags,
+                                       .last = d->last};
+    struct summary_death told = told_before(s, d->key);
 
     if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
-        letter_write(s, &letter) != 0)
+        dead_letter_write(s, &letter) != 0)
         return false;
     int rc = expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE);
-    letter_settle(s, rc == 0);
+    dead_letter_settle(s, rc == 0);
     if (rc != 0)
         return false;
     if (late > s->late.worst_ns[0])
@@ -194,10 +194,10 @@ static bool sweep(struct stream *s, size_t max)
     roll_late(&s->late, s->swept_ns);
     if (store_expire(s->store, s->swept_ns, max, death, s, &more) > 0) {
         limits_count(s);
-        announce_poke(s);
+        notify_after_commit(s);
     }
-    if (s->letters != NULL)
-        letter_after_batch(s);
+    if (s->dead_letters != NULL)
+        dead_letter_after_batch(s);
     return more;
 }
 
@@ -319,10 +319,11 @@ static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
 /* Who publishes waits, so its body is read at once. */
 static int write_letter(struct stream *s, struct mf_slice subject, const struct dead *d, bool last)
 {
-    struct letter_death letter = {.subject = subject, .seq = d->seq, .last = last, .now = true};
+    struct dead_letter_death letter = {
+        .subject = subject, .seq = d->seq, .last = last, .now = true};
 
     return store_life(s->store, d->seq, &letter.deadline_ns, &letter.flags)
-               ? letter_write(s, &letter)
+               ? dead_letter_write(s, &letter)
                : 0;
 }
 
@@ -339,7 +340,7 @@ static void count_settled(struct stream *s, uint64_t seq)
 /* In the open batch.  All of them, or none; one only, where it leaves a letter. */
 static int settle_all_of(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
-    struct tell_death told = told_before(s, subject);
+    struct summary_death told = told_before(s, subject);
     size_t at = last_to_die(s, d, n);
     uint64_t count;
     int rc = store_reserve(s->store, n);
@@ -351,7 +352,7 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
         rc = write_letter(s, subject, d, count == n);
     if (rc == 0)
         rc = expire_mark(s, subject, d[at].seq, count == n, d[at].flags, MARKER_MAX_AGE);
-    letter_settle(s, rc == 0);
+    dead_letter_settle(s, rc == 0);
     for (size_t i = 0; i < n && rc == 0; i++) {
         report_death(s, &told, d[i].seq);
         told = told_before(s, subject);
@@ -371,9 +372,9 @@ static int settle(struct stream *s, struct mf_slice subject, const struct dead *
     store_begin(s->store, true);
     int rc = settle_all_of(s, subject, d, n), end = store_end(s->store, NULL);
     limits_count(s);
-    announce_poke(s);
-    if (s->letters != NULL) {
-        letter_after_batch(s);
+    notify_after_commit(s);
+    if (s->dead_letters != NULL) {
+        dead_letter_after_batch(s);
         expire_arm(s); /* letters end, too */
     }
     return rc != 0 ? rc : end;

@@ -10,24 +10,24 @@ struct intake;
 /* --- batch.c, fast.c ------------------------------------------------------------------------ */
 
 /* Takes p over if it belongs to a batch.  in: headers read, subject mapped. */
-bool batch_take(struct stream *s, struct stream_publish *p, struct intake *in);
+bool batch_claim(struct stream *s, struct stream_publish *p, struct intake *in);
 /* Forgets all batches under way, without an advisory: after an update that forbids them, and when
  * the stream closes. */
 void batch_drop_all(struct stream *s);
-void batch_sweep(
+void batch_drop_silent(
     struct stream *s); /* ends those that were silent too long; its timer's, and tests' */
-bool fast_take(struct stream *s, struct stream_publish *p, struct intake *in);
+bool fast_claim(struct stream *s, struct stream_publish *p, struct intake *in);
 void fast_drop_all(struct stream *s);
-void fast_sweep(struct stream *s);
+void fast_drop_silent(struct stream *s);
 
 /* --- counter.c, counter_park.c -------------------------------------------------------------- */
 
-/* Before fast_take() and batch_take(), for what is not replicated: takes p over if it has to wait
+/* Before fast_claim() and batch_claim(), for what is not replicated: takes p over if it has to wait
  * until its counter's value is read from disk, or behind one that has; it is published again then.
  */
-bool counter_take(struct stream *s, struct stream_publish *p, const struct intake *in);
+bool counter_park(struct stream *s, struct stream_publish *p, const struct intake *in);
 /* The same for another subject (that of a message in p's batch). */
-bool counter_wait(struct stream *s, struct stream_publish *p, struct mf_slice subject);
+bool counter_park_subject(struct stream *s, struct stream_publish *p, struct mf_slice subject);
 /* Rows 5 to 8 and 20 of the order of checks. */
 int counter_check(struct stream *s, const struct intake *in, struct js_error *e);
 int counter_check_present(struct stream *s, const struct intake *in, struct js_error *e);
@@ -72,21 +72,22 @@ void schedule_clock_stepped(struct stream *s);    /* its timer is armed anew */
 void schedule_clock_set_back(struct stream *s);   /* what waits is looked at again */
 void schedule_free(struct stream *s); /* after the store is closed: it may be reading for us */
 
-/* --- sweep.c -------------------------------------------------------------------------------- */
+/* --- redeadline.c --------------------------------------------------------------------------------
+ */
 
 /* New deadlines for all stored messages, in slices, after max_age or allow_msg_ttl changed: reads
  * Nats-TTL and the timestamp of each.  Renewed deadlines (TOUCH) stay renewed.  Survives restarts
- * (BLOB_SWEEP).  sweep_start: in the batch that stores the configuration, before it: should that
- * fail then, a sweep by the old one does no harm.  before: the terms until now; s->cfg has the new
- * ones.  The sweep begins in a later turn than the batch came to disk in.  MF_AGAIN: too many
- * changes within one sweep. */
-struct sweep_terms {
+ * (BLOB_REDEADLINE).  redeadline_start: in the batch that stores the configuration, before it:
+ * should that fail then, a sweep by the old one does no harm.  before: the terms until now; s->cfg
+ * has the new ones.  The sweep begins in a later turn than the batch came to disk in.  MF_AGAIN:
+ * too many changes within one sweep. */
+struct redeadline_terms {
     int64_t max_age_ns;
     bool allow_msg_ttl;
 };
-MF_MUSTCHECK int sweep_start(struct stream *s, const struct sweep_terms *before);
-MF_MUSTCHECK int sweep_resume(struct stream *s); /* at start, if one was under way */
-void sweep_stop(struct stream *s);               /* closing */
+MF_MUSTCHECK int redeadline_start(struct stream *s, const struct redeadline_terms *before);
+MF_MUSTCHECK int redeadline_resume(struct stream *s); /* at start, if one was under way */
+void redeadline_stop(struct stream *s);               /* closing */
 
 /* --- compress.c ----------------------------------------------------------------------------- */
 

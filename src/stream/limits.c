@@ -101,7 +101,7 @@ static bool push_out(struct stream *s, uint64_t seq)
 
 /* The oldest messages of a subject that are older than `below`, at most `max`; how many went.  What
  * readers see is found in one walk, the few others one by one. */
-size_t limits_take_oldest(struct stream *s, struct mf_slice subject, uint64_t below, uint64_t max)
+size_t limits_remove_oldest(struct stream *s, struct mf_slice subject, uint64_t below, uint64_t max)
 {
     struct store_cursor *c = NULL;
     uint64_t seq, n = 0;
@@ -148,7 +148,7 @@ void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below)
     uint64_t over = excess(s, subject);
 
     if (over > 0)
-        (void)limits_take_oldest(s, subject, below, over);
+        (void)limits_remove_oldest(s, subject, below, over);
 }
 
 /* The oldest message that is left.  Those that go stay in the index until that is on disk: the
@@ -309,8 +309,8 @@ void limits_push_out(struct stream *s, const struct intake *in)
     if (over == 1 && s->cfg.max_msgs_per_subject == 1 && in->previous != 0)
         (void)push_out(s, in->previous); /* the only other one */
     else if (over > 0)
-        (void)limits_take_oldest(s, in->subject, in->seq,
-                                 over < ENFORCE_SLICE ? over : ENFORCE_SLICE);
+        (void)limits_remove_oldest(s, in->subject, in->seq,
+                                   over < ENFORCE_SLICE ? over : ENFORCE_SLICE);
     if (s->cfg.discard != DISCARD_OLD)
         return;
     for (size_t n = 0; too_much(s); n++) {
@@ -345,7 +345,7 @@ static bool thin_out(struct stream *s, size_t *left)
             break;
         }
         uint64_t over = excess(s, subject), max = over < *left ? over : *left;
-        size_t went = over == 0 ? 0 : limits_take_oldest(s, subject, UINT64_MAX, max);
+        size_t went = over == 0 ? 0 : limits_remove_oldest(s, subject, UINT64_MAX, max);
         *left -= went;
         s->thin_again = s->thin_again || went < max;
         bool stay = went == max && over > max;
@@ -390,7 +390,7 @@ static bool enforce_slice(struct stream *s)
     if (store_end(s->store, NULL) != 0)
         return false;
     limits_count(s);
-    announce_poke(s);
+    notify_after_commit(s);
     if (!more && (stuck || s->thin_again)) /* no memory, or no room: once more after a pause */
         loop_timer_arm(s->enforce_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
     return more;

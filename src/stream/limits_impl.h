@@ -25,7 +25,8 @@ void limits_turn(struct stream *s, const struct intake *in);
 void limits_push_out(struct stream *s, const struct intake *in);
 /* In the open batch: the oldest messages of a subject before `below`, at most `max`, go.  O(those),
  * but what is not on disk yet or overdue costs the messages of the subject each. */
-size_t limits_take_oldest(struct stream *s, struct mf_slice subject, uint64_t below, uint64_t max);
+size_t limits_remove_oldest(struct stream *s, struct mf_slice subject, uint64_t below,
+                            uint64_t max);
 /* After an update: the oldest go until all limits hold; in slices.  limits_note() belongs into the
  * batch of the update, limits_resume() to a start: a kill between two slices loses nothing. */
 void limits_enforce(struct stream *s);

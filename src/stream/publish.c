@@ -90,8 +90,8 @@ static void publish_done(struct store_wait *w, int status)
         p->done(p, &stored);
     } else {
         if (s->rolled.len > 0)
-            announce_rollups(s, p->given_seq);
-        announce_soon(s);
+            notify_rollups(s, p->given_seq);
+        notify_soon(s);
         p->done(p, answer != NULL ? &answer->ack : &stored);
     }
     free(answer);
@@ -192,7 +192,7 @@ static void roll_up_key(void *arg, struct mf_slice subject)
     if (r->s->schedules != NULL &&
         (seq = store_key_last_accepted(r->s->store, subject, &count)) < r->below)
         schedule_removed(r->s, subject, seq);
-    (void)limits_take_oldest(r->s, subject, r->below, UINT64_MAX);
+    (void)limits_remove_oldest(r->s, subject, r->below, UINT64_MAX);
 }
 
 /* Everything that goes away because this message came; limits_prepare() has seen to it. */
@@ -200,7 +200,7 @@ static void roll_up(struct stream *s, const struct intake *in)
 {
     uint64_t first, count;
 
-    announce_note_rollup(s, in->seq, in->rollup == ROLLUP_ALL ? MF_SLICE_NONE : in->subject);
+    notify_note_rollup(s, in->seq, in->rollup == ROLLUP_ALL ? MF_SLICE_NONE : in->subject);
     if (in->rollup == ROLLUP_ALL) {
         first = store_first_accepted(s->store);
         if (first == 0 || first >= in->seq)
@@ -215,8 +215,8 @@ static void roll_up(struct stream *s, const struct intake *in)
     }
     (void)store_key_last_accepted(s->store, in->subject, &count);
     if (count != 2 || in->previous == 0) {
-        (void)limits_take_oldest(s, in->subject, in->seq,
-                                 in->rest == NULL ? UINT64_MAX : PURGE_SLICE);
+        (void)limits_remove_oldest(s, in->subject, in->seq,
+                                   in->rest == NULL ? UINT64_MAX : PURGE_SLICE);
         return;
     }
     if (store_remove(s->store, in->previous, NULL) != 0) /* the only other one */
@@ -450,7 +450,7 @@ uint64_t stream_duplicate_of(struct stream *s, const struct intake *in)
     return dedup_find(s->dedup, in->h.msg_id, in->ts_ns, s->cfg.duplicate_window_ns);
 }
 
-bool stream_nobody_wants(const struct stream *s, struct mf_slice subject)
+bool stream_lacks_interest(const struct stream *s, struct mf_slice subject)
 {
     return s->cfg.retention == RETENTION_INTEREST &&
            (s->wanted == NULL || !s->wanted(s->wanted_arg, subject));
@@ -478,7 +478,7 @@ int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p)
 /* Interest retention without anybody interested: the sequence is used up, nothing is stored. */
 static bool pass_over(struct stream *s, struct stream_publish *p, struct intake *in)
 {
-    if (!stream_nobody_wants(s, in->subject))
+    if (!stream_lacks_interest(s, in->subject))
         return false;
     in->previous = 0;
     store_begin(s->store, false);
@@ -579,7 +579,7 @@ void stream_publish(struct stream *s, struct stream_publish *p)
         intake_clean(s, &in);
     in.subject = stream_map_subject(s, p->msg.subject);
     if (p->replicated)
-        copy_take(s, p, &in);
-    else if (!counter_take(s, p, &in) && !fast_take(s, p, &in) && !batch_take(s, p, &in))
+        copy_publish(s, p, &in);
+    else if (!counter_park(s, p, &in) && !fast_claim(s, p, &in) && !batch_claim(s, p, &in))
         publish_one(s, p, &in);
 }

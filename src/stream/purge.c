@@ -253,7 +253,7 @@ static bool purge_slice(struct stream *s)
             more = false; /* all stay */
         else
             more = p->filter == NULL ? purge_range(s, p, &rc) : purge_some(s, p, &rc);
-        announce_poke(s);
+        notify_after_commit(s);
     }
     if (rc != 0 || !more)
         purge_end(s, p, rc);
@@ -354,10 +354,11 @@ int purge_rest_new(struct stream *s, struct intake *in)
     if (r == NULL)
         return MF_NOMEM;
     r->op.done = rest_done;
-    r->op.swept = mf_slice_dup(in->subject);
-    r->purge = r->op.swept == NULL ? NULL : purge_new(in->subject, (struct purge){.from = 1});
+    r->op.purge_filter = mf_slice_dup(in->subject);
+    r->purge =
+        r->op.purge_filter == NULL ? NULL : purge_new(in->subject, (struct purge){.from = 1});
     if (r->purge == NULL) {
-        free(r->op.swept);
+        free(r->op.purge_filter);
         free(r);
         return MF_NOMEM;
     }
@@ -378,7 +379,7 @@ void purge_rest(struct stream *s, struct intake *in, int status, struct store_wa
     }
     mf_list_init(&r->purge->link);
     purge_free(r->purge);
-    free(r->op.swept);
+    free(r->op.purge_filter);
     free(r);
 }
 
@@ -445,7 +446,7 @@ void stream_purge(struct stream *s, struct mf_slice filter, uint64_t below, uint
         stream_op_refuse(s, op, &e);
         return;
     }
-    op->swept = mf_slice_dup(filter); /* without it consumers learn of each message alone */
+    op->purge_filter = mf_slice_dup(filter); /* without it consumers learn of each message alone */
     if (all && keep == 0) {
         s->emptied = s->emptied || below == 0;
         purge_all(s, below, op);

@@ -112,7 +112,7 @@ static int store_firing(struct stream *s, struct intake *in, int64_t next_ns)
     if (rc != 0)
         return rc;
     limits_count(s);
-    announce_poke(s);
+    notify_after_commit(s);
     return end;
 }
 

@@ -1,6 +1,6 @@
 /* stream.c: a stream from its opening to its end; a new configuration in between. */
 #include "stream/lifetime_impl.h"
-#include "stream/tell_impl.h"
+#include "stream/summary_impl.h"
 
 #include "stream/stream_damage.h"
 #include "base/clock.h"
@@ -82,7 +82,7 @@ static void stream_free(struct stream *s)
     counter_free(s);
     dedup_free(s->dedup);
     hour_free(s);
-    letter_free(s);
+    dead_letter_free(s);
     loop_timer_free(s->expire_timer);
     loop_timer_free(s->enforce_timer);
     parts_free(&(struct parts){s->transform, s->republish, s->policy});
@@ -108,7 +108,7 @@ static int load(struct stream *s)
     remember_last(s);
     if ((rc = dedup_load(s->dedup, s, now, s->cfg.duplicate_window_ns)) != 0)
         return rc;
-    if ((rc = sweep_resume(s)) != 0 || (rc = backfill_resume(s)) != 0 ||
+    if ((rc = redeadline_resume(s)) != 0 || (rc = backfill_resume(s)) != 0 ||
         (rc = linked_start(s)) != 0 || (rc = warn_start(s)) != 0)
         return rc;
     return s->cfg.allow_msg_schedules ? schedule_load(s) : 0;
@@ -145,13 +145,13 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     s->memory = cfg->storage == STORAGE_MEMORY;
     parts_use(s, &parts);
     s->cfg = *cfg; /* the caller's again if something fails */
-    announce_from_here(s);
+    notify_from_here(s);
     if ((rc = load(s)) != 0) {
-        sweep_stop(s);
+        redeadline_stop(s);
         backfill_stop(s);
         linked_stop(s);
         warn_stop(s);
-        tell_stop(s);
+        summary_stop(s);
         stream_config_init(&s->cfg);
         stream_free(s);
         return mf_fail(e, rc, "load stream %s", cfg->name);
@@ -194,16 +194,16 @@ static void stop(struct stream *s)
     batch_drop_all(s);
     fast_drop_all(s);
     purge_drop_all(s);
-    sweep_stop(s);
+    redeadline_stop(s);
     backfill_stop(s);
     linked_stop(s);
     warn_stop(s);
-    tell_stop(s);
+    summary_stop(s);
     ahead_stop(s);
     limits_stop(s);
     loop_timer_stop(s->expire_timer);
-    loop_defer_cancel(s->host->loop, &s->announce_defer);
-    work_cancel(s->host->loop, &s->announcing);
+    loop_defer_cancel(s->host->loop, &s->notify_defer);
+    work_cancel(s->host->loop, &s->notifying);
     work_cancel(s->host->loop, &s->expiring);
     work_cancel(s->host->loop, &s->purging);
     uncount(s);
@@ -225,7 +225,7 @@ void stream_forget(struct stream *s)
 
 /* --- update -------------------------------------------------------------------------------- */
 
-static bool needs_sweep(const struct stream_config *now, const struct stream_config *next)
+static bool needs_redeadline(const struct stream_config *now, const struct stream_config *next)
 {
     return now->max_age_ns != next->max_age_ns || (!now->allow_msg_ttl && next->allow_msg_ttl) ||
            (!now->allow_msg_schedules && next->allow_msg_schedules);
@@ -234,13 +234,14 @@ static bool needs_sweep(const struct stream_config *now, const struct stream_con
 static int update_write(struct stream *s, struct stream_config *next, struct mf_slice encoded,
                         struct stream_op *op)
 {
-    bool sweep = needs_sweep(&s->cfg, next);
+    bool again = needs_redeadline(&s->cfg, next);
     struct stream_config old = s->cfg;
     int rc;
 
     store_begin(s->store, false);
     s->cfg = *next;
-    rc = sweep ? sweep_start(s, &(struct sweep_terms){old.max_age_ns, old.allow_msg_ttl}) : 0;
+    rc = again ? redeadline_start(s, &(struct redeadline_terms){old.max_age_ns, old.allow_msg_ttl})
+               : 0;
     if (rc == 0)
         rc = limits_note(s, old.max_msgs_per_subject);
     if (rc == 0)
@@ -274,7 +275,7 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
 
     op->stream = s;
     op->count = 0;
-    op->swept = NULL;
+    op->purge_filter = NULL;
     if (parts_make(&parts, next, s->host, &e) != 0) {
         js_refuse_text(&je, JS_STREAM_INVALID_CONFIG, "%s", e.text);
         op->done(op, &je, 0);

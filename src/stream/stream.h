@@ -206,7 +206,7 @@ struct stream_op {
     uint64_t count;
     int refused; /* half way: told when what was done before it is on disk */
     struct mf_list link;
-    char *swept; /* a purge's filter, empty: of everything; NULL: no purge */
+    char *purge_filter; /* a purge's filter, empty: of everything; NULL: no purge */
 };
 /* Checks sealed and deny_delete too. */
 void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op *op);
@@ -255,7 +255,7 @@ struct stream_observer {
     /* Many at once, none of them told of one by one: count again. */
     void (*purged)(struct stream_observer *o, uint64_t first, uint64_t last);
     /* After the two above: that was a purge or a roll-up, of these subjects (empty: of all). */
-    void (*swept)(struct stream_observer *o, struct mf_slice filter);
+    void (*purge_done)(struct stream_observer *o, struct mf_slice filter);
     struct mf_list node;
 };
 /* Observers are told now, and not at the end of the turn, of what is on disk.  Copies are not sent:

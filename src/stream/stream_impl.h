@@ -4,15 +4,14 @@
  * storing intake.c     headers of a message, read once    check.c     each check of a publish
  *     limits.c     room for one more                  expire.c    deadlines, markers
  *     remove.c     MSG.DELETE                         purge.c     purges in slices
- *     hold.c       removals wait for the disk         view.c      reading
- *     dedup.c      ids of messages                    sweep.c     new deadlines for stored messages
- *     batch.c      atomic batches                     fast.c      fast batches
- *     counter.c    Nats-Incr                          schedule.c  Nats-Schedule
- *     announce.c   observers, republishing            compress.c  bodies under compression
- *     copy.c       messages of mirrors, sources, backups                find.c  reading in slices
- *     letter.c     dead letters                       warn.c      events before an end
- *     tell.c       summaries for events               touch.c     deadlines by hand and by reads
- *     config*.c    the rules of a configuration       catalog*.c  all streams of an account
+ *     throttle.c       removals wait for the disk         view.c      reading
+ *     dedup.c      ids of messages                    redeadline.c     new deadlines for stored
+ * messages batch.c      atomic batches                     fast.c      fast batches counter.c
+ * Nats-Incr                          schedule.c  Nats-Schedule notify.c   observers, republishing
+ * compress.c  bodies under compression copy.c       messages of mirrors, sources, backups find.c
+ * reading in slices dead_letter.c     dead letters                       warn.c      events before
+ * an end summary.c       summaries for events               touch.c     deadlines by hand and by
+ * reads config*.c    the rules of a configuration       catalog*.c  all streams of an account
  */
 #ifndef STREAM_IMPL_H
 #define STREAM_IMPL_H
@@ -37,27 +36,27 @@
 #define MSG_PINNED     STORE_PINNED
 
 /* Blobs of a stream's store. */
-#define BLOB_CONFIG   "config"       /* as the codec writes it */
-#define BLOB_CREATED  "created"      /* i64, little endian: ns since 1970 */
-#define BLOB_SWEEP    "sweep"        /* sweep.c */
-#define BLOB_BACKFILL "ttl/backfill" /* backfill.c */
-#define BLOB_LINK     "ttl/link"     /* linked.c: its job has work */
-#define BLOB_WARNED   "ttl/warned"   /* warn.c */
-#define BLOB_IDS      "ids/"         /* dedup.c: a prefix */
-#define BLOB_SCHED    "sched/"       /* schedule.c: a prefix */
+#define BLOB_CONFIG     "config"       /* as the codec writes it */
+#define BLOB_CREATED    "created"      /* i64, little endian: ns since 1970 */
+#define BLOB_REDEADLINE "sweep"        /* redeadline.c */
+#define BLOB_BACKFILL   "ttl/backfill" /* backfill.c */
+#define BLOB_LINK       "ttl/link"     /* linked.c: its job has work */
+#define BLOB_WARNED     "ttl/warned"   /* warn.c */
+#define BLOB_IDS        "ids/"         /* dedup.c: a prefix */
+#define BLOB_SCHED      "sched/"       /* schedule.c: a prefix */
 
 struct dedup;
 struct batches;
 struct fasts;
 struct counters;
 struct schedules;
-struct sweep;
+struct redeadline;
 struct backfill;
 struct linked;
 struct hour;
-struct letters;
+struct dead_letters;
 struct warn;
-struct tell;
+struct summaries;
 
 struct stream {
     struct stream_config cfg;
@@ -70,8 +69,8 @@ struct stream {
     int64_t aged_ttl_ns;           /* for this TTL; 0: not written yet */
     int64_t swept_ns;              /* the present of the slice that runs */
     struct work_owner *owner, own; /* the account's, or its own */
-    struct work_task expiring, announcing, enforcing, purging;
-    struct loop_defer announce_defer;
+    struct work_task expiring, notifying, enforcing, purging;
+    struct loop_defer notify_defer;
     struct store_keys *thin;     /* limits_enforce(): subjects still to be looked at */
     char *thin_subject;          /* the one a slice ended in; NULL: none */
     bool thin_again, thin_noted; /* from the first subject on: some stayed; BLOB_THIN is there */
@@ -94,12 +93,12 @@ struct stream {
     struct fasts *fasts;
     struct counters *counters;
     struct schedules *schedules;
-    struct sweep *sweep;     /* NULL: none is running */
-    struct linked *linked;   /* NULL: no rule of its policy has a link */
-    struct mf_list looks;    /* ahead.c */
-    struct letters *letters; /* NULL until the first death that earns a letter */
-    struct tell *tell;       /* NULL until something happened to a life, or no memory */
-    struct warn *warn;       /* NULL: nobody is told of messages that end soon */
+    struct redeadline *redeadline;     /* NULL: none is running */
+    struct linked *linked;             /* NULL: no rule of its policy has a link */
+    struct mf_list looks;              /* ahead.c */
+    struct dead_letters *dead_letters; /* NULL until the first death that earns a letter */
+    struct summaries *summaries;       /* NULL until something happened to a life, or no memory */
+    struct warn *warn;                 /* NULL: nobody is told of messages that end soon */
     int64_t warned_to_ns; /* warn.c: messages that end up to here were told of; 0: warn is NULL */
     struct hour *hour;    /* NULL: neither policy nor death yet, or no memory */
     struct backfill *backfill; /* the last one, running or ended; NULL: none */
@@ -114,15 +113,15 @@ struct stream {
     bool (*wanted)(void *arg, struct mf_slice subject);
     void *wanted_arg;
     bool emptied;         /* by first_seq, a purge, a restore: it has a first sequence */
-    struct mf_buf rolled; /* announce.c: roll-ups on their way to the disk */
-    uint64_t announced;   /* observers know all up to here */
+    struct mf_buf rolled; /* notify.c: roll-ups on their way to the disk */
+    uint64_t notified;    /* observers know all up to here */
     struct store_wait poke;
     bool poked, poke_again;
     struct {
         struct store_wait wait;
         bool waits;
         struct work_task *task[4]; /* purge, limits, two of consumers */
-    } hold;                        /* hold.c */
+    } hold;                        /* throttle.c */
     struct mf_list purges;         /* purge.c: struct purge, running or waiting, in order */
     struct mf_buf scratch, packed; /* a rewritten header; a compressed body */
     char subject_buf[4096];        /* a transformed subject */
@@ -207,7 +206,7 @@ void stream_stored(struct stream *s, struct intake *in);
 /* Is the last sequence there can be in use?  Numbers never start again. */
 bool stream_numbered_out(const struct stream *s);
 /* Interest retention, and nobody is there for it. */
-bool stream_nobody_wants(const struct stream *s, struct mf_slice subject);
+bool stream_lacks_interest(const struct stream *s, struct mf_slice subject);
 /* Its sequence (in->seq) without storing it; the id is known all the same.  p (may be NULL) waits
  * for that. */
 MF_MUSTCHECK int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p);
@@ -234,7 +233,7 @@ void stream_store_error(struct stream *s, int code, struct js_error *e);
 /* --- copy.c --------------------------------------------------------------------------------- */
 
 /* p is a copy of another stream's message (p->replicated). */
-void copy_take(struct stream *s, struct stream_publish *p, struct intake *in);
+void copy_publish(struct stream *s, struct stream_publish *p, struct intake *in);
 
 /* --- stream.c, used by the catalog ------------------------------------------------------------ */
 
@@ -250,7 +249,7 @@ void stream_forget(struct stream *s);
 void stream_update(struct stream *s, struct stream_config *next, struct mf_slice encoded,
                    struct stream_op *op);
 
-#include "stream/announce_impl.h"
+#include "stream/notify_impl.h"
 #include "stream/check_impl.h"
 #include "stream/dedup_window_impl.h"
 #include "stream/expire_impl.h"

@@ -408,7 +408,7 @@ struct mf_slice stream_subject_at(struct stream *s, uint64_t seq)
 
 uint64_t stream_announced(const struct stream *s)
 {
-    return s->announced;
+    return s->notified;
 }
 
 uint64_t stream_last_accepted(const struct stream *s)

@@ -9,7 +9,7 @@
  * After a restart the visit begins a grain before the W that was noted: some events come twice,
  * none is missed, and those of messages whose moment passed meanwhile come late. */
 #include "stream/lifetime_impl.h"
-#include "stream/tell_impl.h"
+#include "stream/summary_impl.h"
 
 #include "base/clock.h"
 #include "base/le.h"
@@ -43,7 +43,7 @@ static bool is_short(struct warn *w, uint64_t seq, int64_t deadline_ns)
     return store_peek(w->s->store, seq, &r) == 0 && deadline_ns - r.ts_ns <= w->warn_ns;
 }
 
-static void tell(struct warn *w, uint64_t seq, int64_t now_ns)
+static void send_warning(struct warn *w, uint64_t seq, int64_t now_ns)
 {
     struct stream *s = w->s;
     struct stream_expiring e = {.seq = seq, .warn_ns = w->warn_ns};
@@ -59,7 +59,7 @@ static void tell(struct warn *w, uint64_t seq, int64_t now_ns)
     if (e.left_ns <= w->warn_ns && is_short(w, seq, e.deadline_ns))
         return;
     e.subject = store_key_at(s->store, seq); /* the one before is valid until the next call */
-    tell_expiring(s, &e);
+    summary_add_expiring(s, &e);
     s->ttl_stats.warned += s->host->ttl_expiring(s->host->arg, s, &e);
 }
 
@@ -75,7 +75,7 @@ static void add_young(struct warn *w, uint64_t seq)
 
 /* true: some of them are not on disk yet.  An event may be stored in this very stream: what comes
  * meanwhile goes into another buffer. */
-static bool tell_young(struct warn *w, int64_t now_ns)
+static bool warn_of_young(struct warn *w, int64_t now_ns)
 {
     struct mf_buf young = w->young;
     uint64_t committed = store_committed(w->s->store), seq;
@@ -86,7 +86,7 @@ static bool tell_young(struct warn *w, int64_t now_ns)
         if (seq > committed)
             add_young(w, seq);
         else
-            tell(w, seq, now_ns);
+            send_warning(w, seq, now_ns);
     }
     mf_buf_fini(&young);
     return w->young.len > 0;
@@ -159,7 +159,7 @@ static bool go_on(struct warn *w, int64_t now_ns)
         return true;
     size_t n = stream_page_items(w->page, &at, &more, &next);
     for (size_t i = 0; i < n; i++)
-        tell(w, at[i].seq, now_ns);
+        send_warning(w, at[i].seq, now_ns);
     w->found = w->found || n > 0;
     if (more && begin_page(w, next))
         return true;
@@ -175,7 +175,7 @@ void warn_run(struct stream *s)
     struct warn *w = s->warn;
     int64_t now_ns = stream_now(s), pause_ns = w->grain_ns / 2;
 
-    if (tell_young(w, now_ns))
+    if (warn_of_young(w, now_ns))
         pause_ns = YOUNG_NS;
     if ((w->page != NULL || begin_visit(w, now_ns)) && go_on(w, now_ns))
         pause_ns = 0;

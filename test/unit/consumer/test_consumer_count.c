@@ -311,7 +311,8 @@ static uint64_t pending_by_hand(struct consumer *c)
 
     for (uint64_t seq = 1; seq <= g->told; seq++) {
         struct mf_slice subject = stream_subject_at(w.stream, seq);
-        n += subject.len > 0 && filters_want(c, subject) && (seq >= c->next || walk_lists(c, seq));
+        n += subject.len > 0 && filters_want(c, subject) &&
+             (seq >= c->next || backlog_lists(c, seq));
     }
     return n;
 }
@@ -372,7 +373,7 @@ static void test_count_in_slices_is_exact_whatever_happens_meanwhile(void)
         if (list) { /* in the middle of its list it is counted anew */
             ask(c, "100");
             c->list_at += MANY / 8;
-            walk_free(c);
+            backlog_drop(c);
             consumer_recount(c);
         }
         TEST_ASSERT_FALSE(consumer_counted(c));

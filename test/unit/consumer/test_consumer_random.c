@@ -23,7 +23,7 @@ static uint64_t pending_by_hand(struct consumer *c)
 
     for (uint64_t seq = 1; seq <= g->told; seq++) {
         struct mf_slice subject = stream_subject_at(w.stream, seq);
-        bool listed = filters_want(c, subject) && walk_lists(c, seq);
+        bool listed = filters_want(c, subject) && backlog_lists(c, seq);
         if (subject.len > 0 && (listed || (seq >= c->next && filters_want(c, subject))))
             n++;
     }

@@ -1,4 +1,4 @@
-/* walk.c: the messages a consumer has not looked at yet, in order: one cursor for each filter,
+/* backlog.c: the messages a consumer has not looked at yet, in order: one cursor for each filter,
  * merged; with many filters one cursor over all messages, each matched against the filters.  A
  * consumer that has looked at everything has no cursor; what comes later reaches it directly
  * (pump_direct). */
@@ -15,41 +15,41 @@ struct head {
     uint64_t seq; /* 0: ask */
     bool dead;
 };
-struct walk {
+struct backlog {
     struct consumer *c;
     size_t n, last; /* last: where the last one came from */
     uint64_t taken; /* the last one */
     struct head at[];
 };
 
-void walk_end(struct walk *w)
+void backlog_end(struct backlog *w)
 {
     for (size_t i = 0; w != NULL && i < w->n; i++)
         stream_cursor_free(w->at[i].cursor);
     free(w);
 }
 
-void walk_free(struct consumer *c)
+void backlog_drop(struct consumer *c)
 {
-    walk_end(c->walk);
-    c->walk = NULL;
+    backlog_end(c->backlog);
+    c->backlog = NULL;
 }
 
-struct walk *walk_new(struct consumer *c, bool list, uint64_t from)
+struct backlog *backlog_new(struct consumer *c, bool list, uint64_t from)
 {
     const struct filters *f = &c->filters;
     size_t count = f->trees != NULL ? 1 : f->n;
-    struct walk *w = calloc(1, sizeof *w + count * sizeof w->at[0]);
+    struct backlog *w = calloc(1, sizeof *w + count * sizeof w->at[0]);
 
     if (w == NULL)
         return NULL;
     w->c = c;
     for (; w->n < count; w->n++) {
         struct stream_cursor **cursor = &w->at[w->n].cursor;
-        if (stream_cursor_new(cursor, c->group->stream,
+        if (stream_cursor_new(cursor, c->set->stream,
                               f->trees != NULL ? MF_LIT(">") : f->subs[w->n].sub.pattern, list,
                               from) != 0) {
-            walk_end(w);
+            backlog_end(w);
             return NULL;
         }
         if (list)
@@ -66,7 +66,7 @@ static void head_next(struct consumer *c, struct head *h, bool *more, uint64_t *
     for (int i = 0; i < SCAN; i++) {
         h->seq = stream_cursor_next_any(h->cursor, more, &h->dead);
         if (h->seq == 0 || c->filters.trees == NULL ||
-            filters_want(c, stream_subject_at(c->group->stream, h->seq)))
+            filters_want(c, stream_subject_at(c->set->stream, h->seq)))
             break;
         *steps += MATCH_STEPS;
         *more = i + 1 == SCAN;
@@ -77,14 +77,14 @@ static void head_next(struct consumer *c, struct head *h, bool *more, uint64_t *
 
 /* The lowest head; NULL: none now.  *more: a cursor only ran out of its budget.  A head that went
  * while it stood there was taken off the count then, or was never on it. */
-static struct head *lowest(struct walk *w, bool *more, uint64_t *steps)
+static struct head *lowest(struct backlog *w, bool *more, uint64_t *steps)
 {
     struct head *best = NULL;
 
     for (size_t i = 0; i < w->n; i++) {
         struct head *h = &w->at[i];
         bool again = false;
-        if (h->seq != 0 && !stream_present(w->c->group->stream, h->seq))
+        if (h->seq != 0 && !stream_present(w->c->set->stream, h->seq))
             h->seq = 0;
         if (h->seq == 0)
             head_next(w->c, h, &again, steps);
@@ -96,7 +96,7 @@ static struct head *lowest(struct walk *w, bool *more, uint64_t *steps)
 }
 
 /* Other filters may match it, too: it comes once. */
-static uint64_t take(struct walk *w, struct head *h, bool *dead)
+static uint64_t consume(struct backlog *w, struct head *h, bool *dead)
 {
     w->taken = h->seq;
     w->last = (size_t)(h - w->at);
@@ -107,16 +107,16 @@ static uint64_t take(struct walk *w, struct head *h, bool *dead)
     return w->taken;
 }
 
-uint64_t walk_step(struct walk *w, bool *more, bool *dead, uint64_t *steps)
+uint64_t backlog_step(struct backlog *w, bool *more, bool *dead, uint64_t *steps)
 {
     struct head *h = lowest(w, more, steps);
 
-    return h == NULL ? 0 : take(w, h, dead);
+    return h == NULL ? 0 : consume(w, h, dead);
 }
 
 /* --- last per subject ------------------------------------------------------------------------- */
 
-void walk_list_end(struct consumer *c)
+void backlog_end_list(struct consumer *c)
 {
     c->listing = false;
     if (c->closed == NULL)
@@ -142,7 +142,7 @@ static size_t closed_place(const struct consumer *c, uint64_t seq)
     return low;
 }
 
-bool walk_is_closed(const struct consumer *c, uint64_t seq)
+bool backlog_is_closed(const struct consumer *c, uint64_t seq)
 {
     size_t i = closed_place(c, seq);
 
@@ -150,7 +150,7 @@ bool walk_is_closed(const struct consumer *c, uint64_t seq)
            ((const uint64_t *)(const void *)c->closed->ptr)[i] == seq;
 }
 
-int walk_close(struct consumer *c, uint64_t seq)
+int backlog_close(struct consumer *c, uint64_t seq)
 {
     if (c->closed == NULL && (c->closed = calloc(1, sizeof *c->closed)) == NULL)
         return MF_NOMEM;
@@ -163,7 +163,7 @@ int walk_close(struct consumer *c, uint64_t seq)
     return 0;
 }
 
-void walk_unclose(struct consumer *c, uint64_t seq)
+void backlog_reopen(struct consumer *c, uint64_t seq)
 {
     size_t at = closed_place(c, seq) * sizeof seq;
 
@@ -171,35 +171,35 @@ void walk_unclose(struct consumer *c, uint64_t seq)
     memmove(c->closed->ptr + at, c->closed->ptr + at + sizeof seq, c->closed->len - at);
 }
 
-void walk_list(struct consumer *c, uint64_t from, uint64_t upto)
+void backlog_begin_list(struct consumer *c, uint64_t from, uint64_t upto)
 {
-    walk_free(c);
-    walk_list_end(c);
+    backlog_drop(c);
+    backlog_end_list(c);
     c->listing = from <= upto;
     c->list_at = from;
     c->list_upto = upto;
 }
 
-uint64_t walk_list_first(struct consumer *c)
+uint64_t backlog_list_first(struct consumer *c)
 {
-    struct walk *w = walk_new(c, true, c->list_at);
+    struct backlog *w = backlog_new(c, true, c->list_at);
     bool more = true, dead;
     uint64_t seq = 0, steps = 0;
 
     for (int i = 0; w != NULL && seq == 0 && more && i < FIRST_CALLS; i++) {
         more = false;
-        seq = walk_step(w, &more, &dead, &steps);
+        seq = backlog_step(w, &more, &dead, &steps);
     }
-    walk_end(w);
+    backlog_end(w);
     return seq;
 }
 
-bool walk_lists(const struct consumer *c, uint64_t seq)
+bool backlog_lists(const struct consumer *c, uint64_t seq)
 {
     uint64_t older;
 
-    return c->listing && seq >= c->list_at && seq <= c->list_upto && !walk_is_closed(c, seq) &&
-           stream_newest_upto(c->group->stream, seq, c->list_upto, &older);
+    return c->listing && seq >= c->list_at && seq <= c->list_upto && !backlog_is_closed(c, seq) &&
+           stream_newest_upto(c->set->stream, seq, c->list_upto, &older);
 }
 
 /* --- next ---------------------------------------------------------------------------------- */
@@ -210,63 +210,63 @@ static uint64_t ended(struct consumer *c, bool anything)
     if (c->pending > 0 && !count_runs(c)) /* none is left: what is counted is not there */
         consumer_recount(c);
     if (!anything && c->pending == 0)
-        walk_free(c); /* at the end: news come directly */
+        backlog_drop(c); /* at the end: news come directly */
     return 0;
 }
 
-uint64_t walk_next(struct consumer *c, bool *dead)
+uint64_t backlog_next(struct consumer *c, bool *dead)
 {
     bool more = false;
     uint64_t seq, steps = 0;
 
-    if (c->pending == 0 && c->walk == NULL) {
-        walk_list_end(c);
+    if (c->pending == 0 && c->backlog == NULL) {
+        backlog_end_list(c);
         return 0;
     }
-    if (c->walk == NULL) {
-        c->walk = walk_new(c, c->listing, c->listing ? c->list_at : c->next);
-        if (c->walk == NULL) {
+    if (c->backlog == NULL) {
+        c->backlog = backlog_new(c, c->listing, c->listing ? c->list_at : c->next);
+        if (c->backlog == NULL) {
             pump_later(c);
             return 0;
         }
     }
-    struct head *h = lowest(c->walk, &more, &steps);
-    c->group->spent += steps / PUMP_STEPS;
+    struct head *h = lowest(c->backlog, &more, &steps);
+    c->set->spent += steps / PUMP_STEPS;
     c->again = c->again || more;
     if (more)
         return 0;
     if (c->listing && h == NULL) {
-        walk_free(c);
-        walk_list_end(c);
-        return walk_next(c, dead);
+        backlog_drop(c);
+        backlog_end_list(c);
+        return backlog_next(c, dead);
     }
-    if (h == NULL || (!c->listing && h->seq > c->group->told))
+    if (h == NULL || (!c->listing && h->seq > c->set->told))
         return ended(c, h != NULL);
-    seq = take(c->walk, h, dead);
+    seq = consume(c->backlog, h, dead);
     *(c->listing ? &c->list_at : &c->next) = seq + 1;
-    if (c->listing && walk_is_closed(c, seq))
+    if (c->listing && backlog_is_closed(c, seq))
         *dead = true; /* and it is not counted */
     else if (c->pending > 0)
         c->pending--;
     return seq;
 }
 
-uint64_t walk_last(const struct consumer *c)
+uint64_t backlog_last(const struct consumer *c)
 {
-    uint64_t last = c->pending == 0 && c->group->told > c->sseq ? c->group->told : c->next - 1;
+    uint64_t last = c->pending == 0 && c->set->told > c->sseq ? c->set->told : c->next - 1;
 
     return c->listing || last < c->sseq ? c->sseq : last;
 }
 
-void walk_back(struct consumer *c, uint64_t seq)
+void backlog_return(struct consumer *c, uint64_t seq)
 {
-    c->pending += stream_present(c->group->stream, seq); /* it may have gone while it was read */
+    c->pending += stream_present(c->set->stream, seq); /* it may have gone while it was read */
     *(c->listing ? &c->list_at : &c->next) = seq;
-    if (c->walk == NULL)
+    if (c->backlog == NULL)
         return;
-    struct head *h = &c->walk->at[c->walk->last];
-    if (c->walk->taken != seq || h->seq != 0) {
-        walk_free(c);
+    struct head *h = &c->backlog->at[c->backlog->last];
+    if (c->backlog->taken != seq || h->seq != 0) {
+        backlog_drop(c);
         return;
     }
     h->seq = seq; /* cursors are dear: it stands there again */
@@ -288,14 +288,14 @@ static bool same_filters(const struct consumer_config *a, const struct consumer_
 }
 
 /* What is being read is looked at again. */
-bool walk_over(struct consumer *c, const struct consumer_config *old)
+bool backlog_refilter(struct consumer *c, const struct consumer_config *old)
 {
     if (same_filters(&c->cfg, old))
         return false;
     if (c->loading && !c->load_again && !c->load_stale) {
         c->load_stale = true;
-        walk_back(c, c->load.seq);
+        backlog_return(c, c->load.seq);
     }
-    walk_free(c);
+    backlog_drop(c);
     return true;
 }

@@ -1,4 +1,4 @@
-/* hold.c: tasks that remove many messages wait for the disk now and then.
+/* throttle.c: tasks that remove many messages wait for the disk now and then.
  *
  * What is removed leaves the index when its group is on disk, all of it in one turn.  Slices that
  * went on meanwhile would make such a group as large as the disk is slow.

@@ -1,13 +1,13 @@
-/* letter.c: dead letters (on_expire): a copy of a message that expires, on <prefix>.<subject>.
+/* dead_letter.c: dead letters (on_expire): a copy of a message that expires, on <prefix>.<subject>.
  *
- * letter_append() puts it into the batch of the death, before the delete marker.  A body that is
- * not in memory is read by a worker when that batch is over: the death waits for it, and so do
+ * dead_letter_append() puts it into the batch of the death, before the delete marker.  A body that
+ * is not in memory is read by a worker when that batch is over: the death waits for it, and so do
  * those behind it, all of them out of sight already.  One body is held at a time; its neighbours in
  * the file come into memory with it.
  *
  * A letter without its death would be written again after a crash.  So what follows the letter in
- * its batch cannot fail, or letter_end() takes the letter out of the same batch: room for that is
- * kept.
+ * its batch cannot fail, or dead_letter_end() takes the letter out of the same batch: room for that
+ * is kept.
  *
  * Expiry wins: where limits refuse the letter, or the message cannot be read, it is dropped and
  * counted.  Only a passing shortage (memory, writes that wait) puts the death off. */
@@ -20,7 +20,7 @@
 /* Bytes of letters in one slice of a sweep. */
 #define SLICE_BYTES (1u << 20)
 
-struct letters {
+struct dead_letters {
     struct stream *s;
     struct mf_buf subject, hdr, plain;
     struct store_read read;
@@ -31,22 +31,22 @@ struct letters {
     struct store_rec rec; /* and it stands here: */
     struct mf_buf bytes;
     uint64_t done;  /* its letter was written or dropped, whatever holds its death up */
-    uint64_t open;  /* the letter itself, until letter_end(); 0: none */
+    uint64_t open;  /* the letter itself, until dead_letter_end(); 0: none */
     size_t slice;   /* bytes of the letters of the open batch */
     bool again;     /* it was ended by that: the next slice follows at once */
     bool displaces; /* the stream is over its limits: the oldest have to go */
 };
 
-static struct letters *letters_of(struct stream *s)
+static struct dead_letters *letters_of(struct stream *s)
 {
-    if (s->letters == NULL && (s->letters = calloc(1, sizeof *s->letters)) != NULL)
-        s->letters->s = s;
-    return s->letters;
+    if (s->dead_letters == NULL && (s->dead_letters = calloc(1, sizeof *s->dead_letters)) != NULL)
+        s->dead_letters->s = s;
+    return s->dead_letters;
 }
 
-void letter_free(struct stream *s)
+void dead_letter_free(struct stream *s)
 {
-    struct letters *l = s->letters;
+    struct dead_letters *l = s->dead_letters;
 
     if (l == NULL)
         return;
@@ -55,13 +55,13 @@ void letter_free(struct stream *s)
     mf_buf_fini(&l->plain);
     mf_buf_fini(&l->bytes);
     free(l);
-    s->letters = NULL;
+    s->dead_letters = NULL;
 }
 
 /* --- the message ------------------------------------------------------------------------------ */
 
 /* Its slices are copied: they are valid in the callback only. */
-static int hold(struct letters *l, const struct store_rec *r)
+static int hold(struct dead_letters *l, const struct store_rec *r)
 {
     mf_buf_clear(&l->bytes);
     uint8_t *at = mf_buf_reserve(&l->bytes, r->key.len + r->head.len + r->body.len + 1);
@@ -82,7 +82,7 @@ static int hold(struct letters *l, const struct store_rec *r)
 
 static void on_read(struct store_read *read, int status)
 {
-    struct letters *l = mf_container(read, struct letters, read);
+    struct dead_letters *l = mf_container(read, struct dead_letters, read);
     struct stream *s = l->s;
 
     l->reading = false;
@@ -94,7 +94,7 @@ static void on_read(struct store_read *read, int status)
         work_add(s->host->loop, s->owner, &s->expiring);
 }
 
-static void read_wanted(struct letters *l)
+static void read_wanted(struct dead_letters *l)
 {
     uint64_t seq = l->wanted;
 
@@ -110,7 +110,8 @@ static void read_wanted(struct letters *l)
     }
 }
 
-static int find_message(struct letters *l, const struct letter_death *d, struct store_rec *out)
+static int find_message(struct dead_letters *l, const struct dead_letter_death *d,
+                        struct store_rec *out)
 {
     int rc;
 
@@ -148,7 +149,7 @@ static bool is_left_out(struct mf_slice name)
 }
 
 /* max_age ended it, not a TTL. */
-static bool is_aged(struct stream *s, const struct letter_death *d, const struct store_rec *r)
+static bool is_aged(struct stream *s, const struct dead_letter_death *d, const struct store_rec *r)
 {
     if (s->cfg.max_age_ns <= 0 || (d->flags & STORE_PINNED) != 0)
         return false;
@@ -171,7 +172,8 @@ static void copy_lines(struct mf_buf *to, struct mf_slice head)
     }
 }
 
-static void write_header(struct letters *l, const struct letter_death *d, const struct store_rec *r)
+static void write_header(struct dead_letters *l, const struct dead_letter_death *d,
+                         const struct store_rec *r)
 {
     char text[CLOCK_TEXT], number[24];
 
@@ -194,7 +196,7 @@ static bool is_refused(struct stream *s, const struct intake *in, uint64_t leavi
     struct js_error e;
     uint64_t count;
 
-    if (stream_numbered_out(s) || store_full(s->store) || stream_nobody_wants(s, in->subject) ||
+    if (stream_numbered_out(s) || store_full(s->store) || stream_lacks_interest(s, in->subject) ||
         check_sealed(s, &e) != 0 || check_resources(s, in, &e) != 0 ||
         check_account(s, in, &e) != 0)
         return true;
@@ -206,7 +208,7 @@ static bool is_refused(struct stream *s, const struct intake *in, uint64_t leavi
             count >= (uint64_t)s->cfg.max_msgs_per_subject);
 }
 
-static int store_letter(struct letters *l, struct intake *in, uint64_t leaving)
+static int store_letter(struct dead_letters *l, struct intake *in, uint64_t leaving)
 {
     struct stream *s = l->s;
     struct store_append a;
@@ -232,7 +234,8 @@ static int store_letter(struct letters *l, struct intake *in, uint64_t leaving)
 }
 
 /* MF_DENIED: refused by limits. */
-static int write_letter(struct letters *l, const struct letter_death *d, const struct store_rec *r)
+static int write_letter(struct dead_letters *l, const struct dead_letter_death *d,
+                        const struct store_rec *r)
 {
     struct intake in = {.payload = r->body, .ts_ns = stream_stamp(l->s), .ttl_ns = TTL_NONE};
 
@@ -258,7 +261,7 @@ static int write_letter(struct letters *l, const struct letter_death *d, const s
 
 /* --- deaths ----------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct stream *s, const struct letter_death *d)
+static bool is_wanted(const struct stream *s, const struct dead_letter_death *d)
 {
     size_t n = strlen(s->on_expire);
 
@@ -268,9 +271,9 @@ static bool is_wanted(const struct stream *s, const struct letter_death *d)
     return !(mf_starts(d->subject, s->on_expire) && d->subject.len > n && d->subject.ptr[n] == '.');
 }
 
-int letter_append(struct stream *s, const struct letter_death *d)
+int dead_letter_append(struct stream *s, const struct dead_letter_death *d)
 {
-    struct letters *l = letters_of(s);
+    struct dead_letters *l = letters_of(s);
     struct store_rec r;
 
     if (l == NULL)
@@ -292,9 +295,9 @@ int letter_append(struct stream *s, const struct letter_death *d)
     return 0;
 }
 
-void letter_end(struct stream *s, bool keep)
+void dead_letter_end(struct stream *s, bool keep)
 {
-    struct letters *l = s->letters;
+    struct dead_letters *l = s->dead_letters;
     uint64_t seq = l->open;
 
     l->open = 0;
@@ -310,9 +313,9 @@ void letter_end(struct stream *s, bool keep)
     s->ttl_stats.dead_letters--;
 }
 
-void letter_after_batch(struct stream *s)
+void dead_letter_after_batch(struct stream *s)
 {
-    struct letters *l = s->letters;
+    struct dead_letters *l = s->dead_letters;
 
     if (l == NULL)
         return;

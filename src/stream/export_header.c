@@ -1,4 +1,4 @@
-/* way_out.c: the header that tells a copy of a message elsewhere when it ends.
+/* export_header.c: the header that tells a copy of a message elsewhere when it ends.
  *
  * Policies and changes by hand put deadlines into records, not into headers.  Who copies messages
  * (mirrors, sources, backups) knows timestamp, header and max_age alone: where these do not lead to
@@ -52,7 +52,7 @@ bool stream_way_out(struct stream *s, const struct stream_msg *m, struct mf_buf 
         return true;
     }
     /* While a sweep gives new deadlines, some are still those of the former configuration. */
-    if ((s->sweep != NULL && !life.pinned) ||
+    if ((s->redeadline != NULL && !life.pinned) ||
         same_end(life.deadline_ns, expire_deadline(s, m->ts_ns, own)))
         return false;
     if (life.deadline_ns != 0)

@@ -85,7 +85,7 @@ static void assert_deadlines(uint64_t without)
 
     stream_state(w.stream, &t);
     TEST_ASSERT_EQUAL_UINT64(t.msgs - without, t.with_ttl);
-    TEST_ASSERT_FALSE(store_blob_get(w.stream->store, MF_LIT(BLOB_SWEEP), &bytes));
+    TEST_ASSERT_FALSE(store_blob_get(w.stream->store, MF_LIT(BLOB_REDEADLINE), &bytes));
 }
 
 static void start_again(void)
@@ -184,7 +184,7 @@ static void test_a_note_of_another_version_starts_from_the_beginning(void)
     for (size_t i = 0; i < MF_COUNT(notes); i++) {
         fresh();
         TEST_ASSERT_EQUAL_INT(
-            0, store_blob_put(w.stream->store, MF_LIT(BLOB_SWEEP), mf_str(notes[i]), NULL));
+            0, store_blob_put(w.stream->store, MF_LIT(BLOB_REDEADLINE), mf_str(notes[i]), NULL));
         world_turns(&w);
         start_again();
         TEST_ASSERT_TRUE(swept());

@@ -1,4 +1,4 @@
-/* announce.c: telling others what came to disk: observers, and who gets the republished copies.
+/* notify.c: telling others what came to disk: observers, and who gets the republished copies.
  *
  * Everything above `announced` that is on disk is told in one go at the end of the turn; for
  * observers nothing is kept per message. */
@@ -13,7 +13,7 @@ static bool anybody(const struct stream *s)
 
 /* --- observers ----------------------------------------------------------------------------- */
 
-static void tell(struct stream *s, const struct stream_msg *m)
+static void notify_message(struct stream *s, const struct stream_msg *m)
 {
     struct mf_list *pos, *next;
 
@@ -25,17 +25,17 @@ static void tell(struct stream *s, const struct stream_msg *m)
 }
 
 /* At most SLICE messages; timed: until the time of this slice is over.  false: there is more. */
-static bool tell_news(struct stream *s, bool timed)
+static bool notify_stored(struct stream *s, bool timed)
 {
     uint64_t seq;
     size_t n = 0;
 
-    while (!mf_list_empty(&s->observers) && (seq = stream_next(s, s->announced + 1)) != 0) {
+    while (!mf_list_empty(&s->observers) && (seq = stream_next(s, s->notified + 1)) != 0) {
         struct stream_msg m;
-        s->announced = seq;
+        s->notified = seq;
         /* It was written a moment ago: it is in memory, unless memory is very short. */
         if (stream_get_now(s, seq, &m) == 0) {
-            tell(s, &m);
+            notify_message(s, &m);
             stream_msg_end(&m);
         }
         if (++n == SLICE || (timed && work_spent_every(s->host->loop, 4)))
@@ -45,40 +45,40 @@ static bool tell_news(struct stream *s, bool timed)
 }
 
 /* true: there is more to do. */
-static bool announce_slice(struct stream *s)
+static bool notify_slice(struct stream *s)
 {
     if (s->closing)
         return false;
-    return (s->copies.len > 0 && republish_send(s, SLICE)) || !tell_news(s, true);
+    return (s->copies.len > 0 && republish_send(s, SLICE)) || !notify_stored(s, true);
 }
 
-static bool announce_run(struct work_task *t)
+static bool run_notify(struct work_task *t)
 {
-    return announce_slice(mf_container(t, struct stream, announcing));
+    return notify_slice(mf_container(t, struct stream, notifying));
 }
 
-static void announce(struct loop_defer *d)
+static void notify_deferred(struct loop_defer *d)
 {
-    struct stream *s = mf_container(d, struct stream, announce_defer);
+    struct stream *s = mf_container(d, struct stream, notify_defer);
 
-    if (announce_slice(s))
-        work_add(s->host->loop, s->owner, &s->announcing);
+    if (notify_slice(s))
+        work_add(s->host->loop, s->owner, &s->notifying);
 }
 
-void announce_soon(struct stream *s)
+void notify_soon(struct stream *s)
 {
-    if (!anybody(s) || s->closing || work_queued(&s->announcing))
+    if (!anybody(s) || s->closing || work_queued(&s->notifying))
         return;
-    s->announcing.run = announce_run;
-    s->announcing.cause = s->announce_defer.cause = WORK_STORED;
-    s->announce_defer.fn = announce;
-    loop_defer(s->host->loop, &s->announce_defer);
+    s->notifying.run = run_notify;
+    s->notifying.cause = s->notify_defer.cause = WORK_STORED;
+    s->notify_defer.fn = notify_deferred;
+    loop_defer(s->host->loop, &s->notify_defer);
 }
 
 void stream_announce(struct stream *s)
 {
-    if ((s->announce_defer.queued || work_queued(&s->announcing)) && !s->closing)
-        (void)tell_news(s, false);
+    if ((s->notify_defer.queued || work_queued(&s->notifying)) && !s->closing)
+        (void)notify_stored(s, false);
 }
 
 static void poked(struct store_wait *w, int status)
@@ -91,12 +91,12 @@ static void poked(struct store_wait *w, int status)
     s->inflight--;
     if (status != 0)
         return;
-    announce_soon(s);
+    notify_soon(s);
     if (again)
-        announce_poke(s);
+        notify_after_commit(s);
 }
 
-void announce_poke(struct stream *s)
+void notify_after_commit(struct stream *s)
 {
     if (s->closing)
         return;
@@ -111,12 +111,12 @@ void announce_poke(struct stream *s)
     s->inflight++;
 }
 
-void announce_from_here(struct stream *s)
+void notify_from_here(struct stream *s)
 {
     uint64_t last = store_last_seq(s->store);
 
-    if (last > s->announced)
-        s->announced = last;
+    if (last > s->notified)
+        s->notified = last;
 }
 
 /* The store's word for a message that nobody can see any more. */
@@ -139,15 +139,15 @@ static void gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
 
 /* --- purges and roll-ups -------------------------------------------------------------------- */
 
-void announce_swept(struct stream *s, struct mf_slice filter)
+void notify_purge(struct stream *s, struct mf_slice filter)
 {
     struct mf_list *pos, *next;
 
     mf_list_each_safe(pos, next, &s->observers)
     {
         struct stream_observer *o = mf_container(pos, struct stream_observer, node);
-        if (o->swept != NULL)
-            o->swept(o, filter);
+        if (o->purge_done != NULL)
+            o->purge_done(o, filter);
     }
 }
 
@@ -156,7 +156,7 @@ struct rolled {
     size_t len;
 };
 
-void announce_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject)
+void notify_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject)
 {
     struct rolled r = {seq, subject.len};
 
@@ -170,7 +170,7 @@ void announce_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subjec
     }
 }
 
-void announce_rollups(struct stream *s, uint64_t upto)
+void notify_rollups(struct stream *s, uint64_t upto)
 {
     struct rolled r;
     size_t at = 0;
@@ -179,7 +179,7 @@ void announce_rollups(struct stream *s, uint64_t upto)
         memcpy(&r, s->rolled.ptr + at, sizeof r);
         if (r.seq > upto)
             break;
-        announce_swept(s, mf_slice(s->rolled.ptr + at + sizeof r, r.len));
+        notify_purge(s, mf_slice(s->rolled.ptr + at + sizeof r, r.len));
         at += sizeof r + r.len;
     }
     if (at == 0)
@@ -188,7 +188,7 @@ void announce_rollups(struct stream *s, uint64_t upto)
     memmove(s->rolled.ptr, s->rolled.ptr + at, s->rolled.len);
 }
 
-void announce_watch(struct stream *s)
+void notify_watch(struct stream *s)
 {
     store_watch(s->store, gone, s);
 }
@@ -196,7 +196,7 @@ void announce_watch(struct stream *s)
 void stream_observe(struct stream *s, struct stream_observer *o)
 {
     if (mf_list_empty(&s->observers))
-        announce_from_here(s); /* what came before is not news */
+        notify_from_here(s); /* what came before is not news */
     mf_list_push(&s->observers, &o->node);
     store_watch(s->store, gone, s);
 }
