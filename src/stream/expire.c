@@ -158,18 +158,18 @@ static bool death(void *arg, const struct store_death *d)
 {
     struct stream *s = arg;
     int64_t late = s->swept_ns - d->deadline_ns;
-    struct dead_letter_death letter = {.subject = d->key,
-                                       .seq = d->seq,
-                                       .deadline_ns = d->deadline_ns,
-                                       .flags = d->flags,
-                                       .last = d->last};
+    struct dead_letters_expired letter = {.subject = d->key,
+                                          .seq = d->seq,
+                                          .deadline_ns = d->deadline_ns,
+                                          .flags = d->flags,
+                                          .last = d->last};
     struct summary_death told = told_before(s, d->key);
 
     if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
-        dead_letter_write(s, &letter) != 0)
+        dead_letters_write(s, &letter) != 0)
         return false;
     int rc = expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE);
-    dead_letter_settle(s, rc == 0);
+    dead_letters_settle(s, rc == 0);
     if (rc != 0)
         return false;
     if (late > s->late.worst_ns[0])
@@ -197,7 +197,7 @@ static bool sweep(struct stream *s, size_t max)
         notify_after_commit(s);
     }
     if (s->dead_letters != NULL)
-        dead_letter_after_batch(s);
+        dead_letters_after_batch(s);
     return more;
 }
 
@@ -319,11 +319,11 @@ static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
 /* Who publishes waits, so its body is read at once. */
 static int write_letter(struct stream *s, struct mf_slice subject, const struct dead *d, bool last)
 {
-    struct dead_letter_death letter = {
+    struct dead_letters_expired letter = {
         .subject = subject, .seq = d->seq, .last = last, .now = true};
 
     return store_life(s->store, d->seq, &letter.deadline_ns, &letter.flags)
-               ? dead_letter_write(s, &letter)
+               ? dead_letters_write(s, &letter)
                : 0;
 }
 
@@ -352,7 +352,7 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
         rc = write_letter(s, subject, d, count == n);
     if (rc == 0)
         rc = expire_mark(s, subject, d[at].seq, count == n, d[at].flags, MARKER_MAX_AGE);
-    dead_letter_settle(s, rc == 0);
+    dead_letters_settle(s, rc == 0);
     for (size_t i = 0; i < n && rc == 0; i++) {
         report_death(s, &told, d[i].seq);
         told = told_before(s, subject);
@@ -374,7 +374,7 @@ static int settle(struct stream *s, struct mf_slice subject, const struct dead *
     limits_count(s);
     notify_after_commit(s);
     if (s->dead_letters != NULL) {
-        dead_letter_after_batch(s);
+        dead_letters_after_batch(s);
         expire_arm(s); /* letters end, too */
     }
     return rc != 0 ? rc : end;

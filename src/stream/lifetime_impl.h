@@ -87,10 +87,10 @@ void hour_free(struct stream *s);
 
 void ahead_stop(struct stream *s); /* closing: looks ahead end */
 
-/* --- dead_letter.c
+/* --- dead_letters.c
  * --------------------------------------------------------------------------------- */
 
-struct dead_letter_death {
+struct dead_letters_expired {
     struct mf_slice subject;
     uint64_t seq;
     int64_t deadline_ns;
@@ -100,21 +100,21 @@ struct dead_letter_death {
 };
 /* In the open batch of a death, before its marker and once its id is safe: its letter is written,
  * or dropped and counted.  Not 0: it must not go yet.  O(body), O(1) where none is due. */
-MF_MUSTCHECK int dead_letter_append(struct stream *s, const struct dead_letter_death *of);
-static inline int dead_letter_write(struct stream *s, const struct dead_letter_death *of)
+MF_MUSTCHECK int dead_letters_append(struct stream *s, const struct dead_letters_expired *of);
+static inline int dead_letters_write(struct stream *s, const struct dead_letters_expired *of)
 {
-    return s->on_expire == NULL ? 0 : dead_letter_append(s, of);
+    return s->on_expire == NULL ? 0 : dead_letters_append(s, of);
 }
 /* In the same batch, behind all of the death that can fail.  keep: it ends with its letter.
  * Otherwise the letter is taken back. */
-void dead_letter_end(struct stream *s, bool keep);
-static inline void dead_letter_settle(struct stream *s, bool keep)
+void dead_letters_end(struct stream *s, bool keep);
+static inline void dead_letters_settle(struct stream *s, bool keep)
 {
     if (s->dead_letters != NULL)
-        dead_letter_end(s, keep);
+        dead_letters_end(s, keep);
 }
-void dead_letter_after_batch(struct stream *s); /* a body that is missing is read, room is made */
-void dead_letter_free(struct stream *s); /* after the store is closed: it may be reading for us */
+void dead_letters_after_batch(struct stream *s); /* a body that is missing is read, room is made */
+void dead_letters_free(struct stream *s); /* after the store is closed: it may be reading for us */
 
 /* --- warn.c ----------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 noinst_LIBRARIES += %D%/libstream.a
 %C%_libstream_a_SOURCES = \
 	%D%/js_error.c %D%/config.c %D%/config_check.c %D%/config_source.c %D%/config_subjects.c %D%/config_update.c %D%/config_policy.c %D%/config_impl.h \
-	%D%/stream.c %D%/publish.c %D%/copy.c %D%/intake.c %D%/check.c %D%/limits.c %D%/expire.c %D%/life.c %D%/lifetime.c %D%/lifetime_impl.h %D%/lifetime_stored.c %D%/export_header.c %D%/touch.c %D%/dead_letter.c %D%/warn.c %D%/summary.c %D%/summary_impl.h %D%/scope.c %D%/linked.c %D%/ahead.c %D%/ages.c %D%/ages_impl.h %D%/census.c %D%/hour.c %D%/backfill.c %D%/remove.c %D%/purge.c %D%/throttle.c %D%/view.c %D%/find.c \
+	%D%/stream.c %D%/publish.c %D%/copy.c %D%/intake.c %D%/check.c %D%/limits.c %D%/expire.c %D%/life.c %D%/lifetime.c %D%/lifetime_impl.h %D%/lifetime_stored.c %D%/export_header.c %D%/touch.c %D%/dead_letters.c %D%/warn.c %D%/summary.c %D%/summary_impl.h %D%/scope.c %D%/linked.c %D%/ahead.c %D%/ages.c %D%/ages_impl.h %D%/census.c %D%/hour.c %D%/backfill.c %D%/remove.c %D%/purge.c %D%/throttle.c %D%/view.c %D%/find.c \
 	%D%/notify.c %D%/republish.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/stream_job.c %D%/stream_job_impl.h %D%/redeadline.c %D%/redeadline_plan.c %D%/redeadline_plan_impl.h %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
 	%D%/counter.c %D%/counter_park.c %D%/counter_source.c %D%/counter_impl.h %D%/decimal.c %D%/decimal_impl.h \
 	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_clock.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_root.c %D%/catalog_impl.h %D%/stream_impl.h %D%/check_impl.h %D%/expire_impl.h %D%/purge_impl.h %D%/limits_impl.h %D%/notify_impl.h %D%/dedup_window_impl.h %D%/extras_impl.h \
@@ -23,14 +23,14 @@ test_unit_stream_lifetime_SOURCES = test/unit/stream/test_lifetime.c $(STREAM_WO
 test_unit_stream_lifetime_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_lifetime_CPPFLAGS = $(TEST_CPPFLAGS)
 
-UNIT_TESTS += test/unit/stream/moments test/unit/stream/dead_letter
+UNIT_TESTS += test/unit/stream/moments test/unit/stream/dead_letters
 test_unit_stream_moments_SOURCES = test/unit/stream/test_moments.c $(STREAM_WORLD)
 test_unit_stream_moments_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_moments_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_stream_dead_letter_SOURCES = test/unit/stream/test_dead_letter.c test/support/no_memory.h test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
-test_unit_stream_dead_letter_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
-test_unit_stream_dead_letter_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_stream_dead_letter_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+test_unit_stream_dead_letters_SOURCES = test/unit/stream/test_dead_letters.c test/support/no_memory.h test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
+test_unit_stream_dead_letters_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_dead_letters_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_dead_letters_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
 
 UNIT_TESTS += test/unit/stream/drafts
 test_unit_stream_drafts_SOURCES = test/unit/stream/test_drafts.c test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)

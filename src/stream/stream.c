@@ -82,7 +82,7 @@ static void stream_free(struct stream *s)
     counter_free(s);
     dedup_free(s->dedup);
     hour_free(s);
-    dead_letter_free(s);
+    dead_letters_free(s);
     loop_timer_free(s->expire_timer);
     loop_timer_free(s->enforce_timer);
     parts_free(&(struct parts){s->transform, s->republish, s->policy});

@@ -9,7 +9,7 @@
  * messages batch.c      atomic batches                     fast.c      fast batches counter.c
  * Nats-Incr                          schedule.c  Nats-Schedule notify.c   observers, republishing
  * compress.c  bodies under compression copy.c       messages of mirrors, sources, backups find.c
- * reading in slices dead_letter.c     dead letters                       warn.c      events before
+ * reading in slices dead_letters.c     dead letters                       warn.c      events before
  * an end summary.c       summaries for events               touch.c     deadlines by hand and by
  * reads config*.c    the rules of a configuration       catalog*.c  all streams of an account
  */

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/le.h"
+#include "markers/warning.h"
 #include "stream/stream_ahead.h"
 
 #include <stdlib.h>
@@ -20,7 +21,6 @@
 #define PAGE     2000 /* events in one turn of the loop */
 #define STEPS    4096
 #define YOUNG_NS (5 * CLOCK_MS) /* before one that is not on disk yet is looked at again */
-#define PARTS    64
 
 struct warn {
     struct stream *s;
@@ -40,7 +40,8 @@ static bool is_short(struct warn *w, uint64_t seq, int64_t deadline_ns)
 {
     struct store_rec r;
 
-    return store_peek(w->s->store, seq, &r) == 0 && deadline_ns - r.ts_ns <= w->warn_ns;
+    return store_peek(w->s->store, seq, &r) == 0 &&
+           !warning_in_time(r.ts_ns, deadline_ns, w->warn_ns);
 }
 
 static void send_warning(struct warn *w, uint64_t seq, int64_t now_ns)
@@ -50,15 +51,12 @@ static void send_warning(struct warn *w, uint64_t seq, int64_t now_ns)
     uint16_t flags = 0;
 
     if (store_next(s->store, seq) != seq || !store_life(s->store, seq, &e.deadline_ns, &flags) ||
-        e.deadline_ns == 0 || (flags & MSG_TOMBSTONE) != 0)
-        return;
-    e.subject = store_key_at(s->store, seq);
-    if (mf_starts(e.subject, "$MAYFLY.EVENT.")) /* or each warning would earn the next one */
+        !warning_wanted(store_key_at(s->store, seq), e.deadline_ns, (flags & MSG_TOMBSTONE) != 0))
         return;
     e.left_ns = e.deadline_ns - now_ns;
     if (e.left_ns <= w->warn_ns && is_short(w, seq, e.deadline_ns))
         return;
-    e.subject = store_key_at(s->store, seq); /* the one before is valid until the next call */
+    e.subject = store_key_at(s->store, seq); /* valid until the next call of the store */
     summary_add_expiring(s, &e);
     s->ttl_stats.warned += s->host->ttl_expiring(s->host->arg, s, &e);
 }
@@ -258,7 +256,7 @@ int warn_start(struct stream *s)
         return MF_NOMEM;
     w = s->warn;
     w->warn_ns = warn_ns;
-    w->grain_ns = warn_ns / PARTS > CLOCK_S ? warn_ns / PARTS : CLOCK_S;
+    w->grain_ns = warning_grain_ns(warn_ns);
     if (first) {
         int64_t before = noted(s);
         w->noted = before != 0;

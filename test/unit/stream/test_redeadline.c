@@ -95,7 +95,7 @@ static void update(void) /* as stream_update() does */
 static bool swept(void *arg)
 {
     (void)arg;
-    return s.sweep == NULL;
+    return s.redeadline == NULL;
 }
 
 static void finish(void)
@@ -283,7 +283,7 @@ static void test_a_sweep_goes_on_after_a_crash(void)
     TEST_ASSERT_LESS_THAN_UINT64((N - before) * 64 + 8192, b.bytes_written - a.bytes_written);
     TEST_ASSERT_EQUAL_UINT64(0, noted());
     TEST_ASSERT_EQUAL_INT(0, redeadline_resume(&s));
-    TEST_ASSERT_NULL(s.sweep);
+    TEST_ASSERT_NULL(s.redeadline);
 }
 
 /* Killed between the update and the first slice. */
@@ -325,10 +325,10 @@ static void test_a_sweep_can_be_stopped_at_any_time(void)
         fault_io_cold(d.io, turns % 2 == 0);
         s.cfg.max_age_ns = (1000 + turns) * CLOCK_S;
         update();
-        for (int i = 0; i < turns * turns * 20 && s.sweep != NULL; i++)
+        for (int i = 0; i < turns * turns * 20 && s.redeadline != NULL; i++)
             drive_turn(&d);
         redeadline_stop(&s);
-        TEST_ASSERT_NULL(s.sweep);
+        TEST_ASSERT_NULL(s.redeadline);
         drive_turn(&d);
     }
     drive_idle(&d);
@@ -455,7 +455,7 @@ static void test_a_store_that_fails_ends_the_sweep(void)
     drive_until(&d, failed, NULL, "failing");
     for (int i = 0; i < 50; i++)
         drive_turn(&d);
-    TEST_ASSERT_NOT_NULL(s.sweep);
+    TEST_ASSERT_NOT_NULL(s.redeadline);
     fault_io_disarm(d.io);
     redeadline_stop(&s);
     mf_buf_fini(&hdr);

@@ -159,9 +159,9 @@ static void assert_rich(void)
     }
     int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
     struct mf_slice bytes;
-    while (w.stream->sweep != NULL && clock_mono_ns() < give_up)
+    while (w.stream->redeadline != NULL && clock_mono_ns() < give_up)
         loop_turn(w.loop);
-    TEST_ASSERT_NULL(w.stream->sweep); /* it came to its end */
+    TEST_ASSERT_NULL(w.stream->redeadline); /* it came to its end */
     TEST_ASSERT_FALSE(store_blob_get(w.stream->store, MF_LIT(BLOB_REDEADLINE), &bytes));
 }
 

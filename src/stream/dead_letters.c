@@ -1,19 +1,20 @@
-/* dead_letter.c: dead letters (on_expire): a copy of a message that expires, on <prefix>.<subject>.
+/* dead_letters.c: dead letters (on_expire): a copy of a message that expires, on
+ * <prefix>.<subject>.
  *
- * dead_letter_append() puts it into the batch of the death, before the delete marker.  A body that
+ * dead_letters_append() puts it into the batch of the death, before the delete marker.  A body that
  * is not in memory is read by a worker when that batch is over: the death waits for it, and so do
  * those behind it, all of them out of sight already.  One body is held at a time; its neighbours in
  * the file come into memory with it.
  *
  * A letter without its death would be written again after a crash.  So what follows the letter in
- * its batch cannot fail, or dead_letter_end() takes the letter out of the same batch: room for that
- * is kept.
+ * its batch cannot fail, or dead_letters_end() takes the letter out of the same batch: room for
+ * that is kept.
  *
  * Expiry wins: where limits refuse the letter, or the message cannot be read, it is dropped and
  * counted.  Only a passing shortage (memory, writes that wait) puts the death off. */
 #include "stream/lifetime_impl.h"
 
-#include "base/clock.h"
+#include "markers/dead_letter.h"
 
 #include <stdlib.h>
 
@@ -31,7 +32,7 @@ struct dead_letters {
     struct store_rec rec; /* and it stands here: */
     struct mf_buf bytes;
     uint64_t done;  /* its letter was written or dropped, whatever holds its death up */
-    uint64_t open;  /* the letter itself, until dead_letter_end(); 0: none */
+    uint64_t open;  /* the letter itself, until dead_letters_end(); 0: none */
     size_t slice;   /* bytes of the letters of the open batch */
     bool again;     /* it was ended by that: the next slice follows at once */
     bool displaces; /* the stream is over its limits: the oldest have to go */
@@ -44,7 +45,7 @@ static struct dead_letters *letters_of(struct stream *s)
     return s->dead_letters;
 }
 
-void dead_letter_free(struct stream *s)
+void dead_letters_free(struct stream *s)
 {
     struct dead_letters *l = s->dead_letters;
 
@@ -110,7 +111,7 @@ static void read_wanted(struct dead_letters *l)
     }
 }
 
-static int find_message(struct dead_letters *l, const struct dead_letter_death *d,
+static int find_message(struct dead_letters *l, const struct dead_letters_expired *d,
                         struct store_rec *out)
 {
     int rc;
@@ -132,63 +133,14 @@ static int find_message(struct dead_letters *l, const struct dead_letter_death *
 
 /* --- the letter ------------------------------------------------------------------------------- */
 
-/* Headers that would act again, and those of an earlier letter. */
-static bool is_left_out(struct mf_slice name)
-{
-    static const char *const whole[] = {"Nats-TTL", "Nats-Msg-Id", "Nats-Rollup"};
-    static const char *const begins[] = {"Nats-Expected-", "Nats-Schedule", "Nats-Batch-",
-                                         "Mayfly-Expired-"};
-
-    for (size_t i = 0; i < MF_COUNT(whole); i++)
-        if (mf_eq_str(name, whole[i]))
-            return true;
-    for (size_t i = 0; i < MF_COUNT(begins); i++)
-        if (mf_starts(name, begins[i]))
-            return true;
-    return false;
-}
-
 /* max_age ended it, not a TTL. */
-static bool is_aged(struct stream *s, const struct dead_letter_death *d, const struct store_rec *r)
+static bool is_aged(struct stream *s, const struct dead_letters_expired *d,
+                    const struct store_rec *r)
 {
     if (s->cfg.max_age_ns <= 0 || (d->flags & STORE_PINNED) != 0)
         return false;
     int64_t ttl = lifetime_stored_ttl(s, r, s->cfg.allow_msg_ttl, s->governor);
     return ttl == TTL_NONE || ttl > s->cfg.max_age_ns;
-}
-
-static void copy_lines(struct mf_buf *to, struct mf_slice head)
-{
-    struct mf_slice name, value;
-    size_t pos = 0;
-
-    while (head.len > 0 && header_next(head, &pos, &name, &value)) {
-        if (is_left_out(name))
-            continue;
-        mf_buf_append(to, name.ptr, name.len);
-        mf_buf_puts(to, ": ");
-        mf_buf_append(to, value.ptr, value.len);
-        mf_buf_puts(to, "\r\n");
-    }
-}
-
-static void write_header(struct dead_letters *l, const struct dead_letter_death *d,
-                         const struct store_rec *r)
-{
-    char text[CLOCK_TEXT], number[24];
-
-    mf_buf_clear(&l->hdr);
-    header_begin(&l->hdr, NULL);
-    copy_lines(&l->hdr, r->head);
-    header_add(&l->hdr, "Mayfly-Expired-Subject", d->subject);
-    header_add(&l->hdr, "Mayfly-Expired-Sequence",
-               mf_slice(number, proto_put_u64((uint8_t *)number, d->seq)));
-    header_add(&l->hdr, "Mayfly-Expired-Time", mf_slice(text, clock_put_rfc3339(text, r->ts_ns)));
-    header_add(&l->hdr, "Mayfly-Expired-At",
-               mf_slice(text, clock_put_rfc3339(text, d->deadline_ns)));
-    header_add(&l->hdr, "Mayfly-Expired-Reason",
-               is_aged(l->s, d, r) ? MF_LIT("MaxAge") : MF_LIT("TTL"));
-    header_end(&l->hdr);
 }
 
 static bool is_refused(struct stream *s, const struct intake *in, uint64_t leaving)
@@ -234,7 +186,7 @@ static int store_letter(struct dead_letters *l, struct intake *in, uint64_t leav
 }
 
 /* MF_DENIED: refused by limits. */
-static int write_letter(struct dead_letters *l, const struct dead_letter_death *d,
+static int write_letter(struct dead_letters *l, const struct dead_letters_expired *d,
                         const struct store_rec *r)
 {
     struct intake in = {.payload = r->body, .ts_ns = stream_stamp(l->s), .ttl_ns = TTL_NONE};
@@ -244,11 +196,16 @@ static int write_letter(struct dead_letters *l, const struct dead_letter_death *
         if (rc != 0)
             return rc;
     }
+    struct dead_letter_facts f = {.prefix = l->s->on_expire,
+                                  .subject = d->subject,
+                                  .seq = d->seq,
+                                  .ts_ns = r->ts_ns,
+                                  .deadline_ns = d->deadline_ns,
+                                  .aged = is_aged(l->s, d, r)};
     mf_buf_clear(&l->subject);
-    mf_buf_puts(&l->subject, l->s->on_expire);
-    mf_buf_byte(&l->subject, '.');
-    mf_buf_append(&l->subject, d->subject.ptr, d->subject.len);
-    write_header(l, d, r);
+    mf_buf_clear(&l->hdr);
+    dead_letter_subject(&l->subject, &f);
+    dead_letter_header(&l->hdr, &f, r->head);
     if (mf_buf_failed(&l->subject) || mf_buf_failed(&l->hdr))
         return MF_NOMEM;
     in.subject = mf_buf_slice(&l->subject);
@@ -261,17 +218,14 @@ static int write_letter(struct dead_letters *l, const struct dead_letter_death *
 
 /* --- deaths ----------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct stream *s, const struct dead_letter_death *d)
+static bool is_wanted(const struct stream *s, const struct dead_letters_expired *d)
 {
-    size_t n = strlen(s->on_expire);
+    bool covered = policy_view(s->governor)->keys.scope == POLICY_SCOPE_SUBJECT && !d->last;
 
-    if ((d->flags & MSG_TOMBSTONE) != 0 ||
-        (policy_view(s->governor)->keys.scope == POLICY_SCOPE_SUBJECT && !d->last))
-        return false;
-    return !(mf_starts(d->subject, s->on_expire) && d->subject.len > n && d->subject.ptr[n] == '.');
+    return dead_letter_wanted(s->on_expire, d->subject, (d->flags & MSG_TOMBSTONE) != 0, covered);
 }
 
-int dead_letter_append(struct stream *s, const struct dead_letter_death *d)
+int dead_letters_append(struct stream *s, const struct dead_letters_expired *d)
 {
     struct dead_letters *l = letters_of(s);
     struct store_rec r;
@@ -295,7 +249,7 @@ int dead_letter_append(struct stream *s, const struct dead_letter_death *d)
     return 0;
 }
 
-void dead_letter_end(struct stream *s, bool keep)
+void dead_letters_end(struct stream *s, bool keep)
 {
     struct dead_letters *l = s->dead_letters;
     uint64_t seq = l->open;
@@ -313,7 +267,7 @@ void dead_letter_end(struct stream *s, bool keep)
     s->ttl_stats.dead_letters--;
 }
 
-void dead_letter_after_batch(struct stream *s)
+void dead_letters_after_batch(struct stream *s)
 {
     struct dead_letters *l = s->dead_letters;
 
