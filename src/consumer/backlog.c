@@ -31,8 +31,8 @@ void backlog_end(struct backlog *w)
 
 void backlog_drop(struct consumer *c)
 {
-    backlog_end(c->backlog);
-    c->backlog = NULL;
+    backlog_end(c->todo.backlog);
+    c->todo.backlog = NULL;
 }
 
 struct backlog *backlog_new(struct consumer *c, bool list, uint64_t from)
@@ -53,7 +53,7 @@ struct backlog *backlog_new(struct consumer *c, bool list, uint64_t from)
             return NULL;
         }
         if (list)
-            stream_cursor_upto(*cursor, c->list_upto);
+            stream_cursor_upto(*cursor, c->list.upto);
     }
     return w;
 }
@@ -118,19 +118,20 @@ uint64_t backlog_step(struct backlog *w, bool *more, bool *dead, uint64_t *steps
 
 void backlog_end_list(struct consumer *c)
 {
-    c->listing = false;
-    if (c->closed == NULL)
+    c->list.active = false;
+    if (c->list.closed == NULL)
         return;
-    mf_buf_fini(c->closed);
-    free(c->closed);
-    c->closed = NULL;
+    mf_buf_fini(c->list.closed);
+    free(c->list.closed);
+    c->list.closed = NULL;
 }
 
 /* Where seq stands in `closed`, or would. */
 static size_t closed_place(const struct consumer *c, uint64_t seq)
 {
-    const uint64_t *at = c->closed == NULL ? NULL : (const uint64_t *)(const void *)c->closed->ptr;
-    size_t low = 0, high = c->closed == NULL ? 0 : c->closed->len / sizeof *at;
+    const uint64_t *at =
+        c->list.closed == NULL ? NULL : (const uint64_t *)(const void *)c->list.closed->ptr;
+    size_t low = 0, high = c->list.closed == NULL ? 0 : c->list.closed->len / sizeof *at;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -146,20 +147,20 @@ bool backlog_is_closed(const struct consumer *c, uint64_t seq)
 {
     size_t i = closed_place(c, seq);
 
-    return c->closed != NULL && i < c->closed->len / sizeof seq &&
-           ((const uint64_t *)(const void *)c->closed->ptr)[i] == seq;
+    return c->list.closed != NULL && i < c->list.closed->len / sizeof seq &&
+           ((const uint64_t *)(const void *)c->list.closed->ptr)[i] == seq;
 }
 
 int backlog_close(struct consumer *c, uint64_t seq)
 {
-    if (c->closed == NULL && (c->closed = calloc(1, sizeof *c->closed)) == NULL)
+    if (c->list.closed == NULL && (c->list.closed = calloc(1, sizeof *c->list.closed)) == NULL)
         return MF_NOMEM;
-    size_t at = closed_place(c, seq) * sizeof seq, behind = c->closed->len - at;
-    if (mf_buf_reserve(c->closed, sizeof seq) == NULL)
+    size_t at = closed_place(c, seq) * sizeof seq, behind = c->list.closed->len - at;
+    if (mf_buf_reserve(c->list.closed, sizeof seq) == NULL)
         return MF_NOMEM;
-    memmove(c->closed->ptr + at + sizeof seq, c->closed->ptr + at, behind);
-    memcpy(c->closed->ptr + at, &seq, sizeof seq);
-    c->closed->len += sizeof seq;
+    memmove(c->list.closed->ptr + at + sizeof seq, c->list.closed->ptr + at, behind);
+    memcpy(c->list.closed->ptr + at, &seq, sizeof seq);
+    c->list.closed->len += sizeof seq;
     return 0;
 }
 
@@ -167,22 +168,23 @@ void backlog_reopen(struct consumer *c, uint64_t seq)
 {
     size_t at = closed_place(c, seq) * sizeof seq;
 
-    c->closed->len -= sizeof seq;
-    memmove(c->closed->ptr + at, c->closed->ptr + at + sizeof seq, c->closed->len - at);
+    c->list.closed->len -= sizeof seq;
+    memmove(c->list.closed->ptr + at, c->list.closed->ptr + at + sizeof seq,
+            c->list.closed->len - at);
 }
 
 void backlog_begin_list(struct consumer *c, uint64_t from, uint64_t upto)
 {
     backlog_drop(c);
     backlog_end_list(c);
-    c->listing = from <= upto;
-    c->list_at = from;
-    c->list_upto = upto;
+    c->list.active = from <= upto;
+    c->list.at = from;
+    c->list.upto = upto;
 }
 
 uint64_t backlog_list_first(struct consumer *c)
 {
-    struct backlog *w = backlog_new(c, true, c->list_at);
+    struct backlog *w = backlog_new(c, true, c->list.at);
     bool more = true, dead;
     uint64_t seq = 0, steps = 0;
 
@@ -198,8 +200,9 @@ bool backlog_lists(const struct consumer *c, uint64_t seq)
 {
     uint64_t older;
 
-    return c->listing && seq >= c->list_at && seq <= c->list_upto && !backlog_is_closed(c, seq) &&
-           stream_newest_upto(c->set->stream, seq, c->list_upto, &older);
+    return c->list.active && seq >= c->list.at && seq <= c->list.upto &&
+           !backlog_is_closed(c, seq) &&
+           stream_newest_upto(c->set->stream, seq, c->list.upto, &older);
 }
 
 /* --- next ---------------------------------------------------------------------------------- */
@@ -207,9 +210,9 @@ bool backlog_lists(const struct consumer *c, uint64_t seq)
 /* At the end of what there is: 0. */
 static uint64_t ended(struct consumer *c, bool anything)
 {
-    if (c->pending > 0 && !count_runs(c)) /* none is left: what is counted is not there */
+    if (c->todo.pending > 0 && !count_runs(c)) /* none is left: what is counted is not there */
         consumer_recount(c);
-    if (!anything && c->pending == 0)
+    if (!anything && c->todo.pending == 0)
         backlog_drop(c); /* at the end: news come directly */
     return 0;
 }
@@ -219,53 +222,55 @@ uint64_t backlog_next(struct consumer *c, bool *dead)
     bool more = false;
     uint64_t seq, steps = 0;
 
-    if (c->pending == 0 && c->backlog == NULL) {
+    if (c->todo.pending == 0 && c->todo.backlog == NULL) {
         backlog_end_list(c);
         return 0;
     }
-    if (c->backlog == NULL) {
-        c->backlog = backlog_new(c, c->listing, c->listing ? c->list_at : c->next);
-        if (c->backlog == NULL) {
+    if (c->todo.backlog == NULL) {
+        c->todo.backlog =
+            backlog_new(c, c->list.active, c->list.active ? c->list.at : c->todo.next);
+        if (c->todo.backlog == NULL) {
             pump_later(c);
             return 0;
         }
     }
-    struct head *h = lowest(c->backlog, &more, &steps);
+    struct head *h = lowest(c->todo.backlog, &more, &steps);
     c->set->spent += steps / PUMP_STEPS;
-    c->again = c->again || more;
+    c->read.again = c->read.again || more;
     if (more)
         return 0;
-    if (c->listing && h == NULL) {
+    if (c->list.active && h == NULL) {
         backlog_drop(c);
         backlog_end_list(c);
         return backlog_next(c, dead);
     }
-    if (h == NULL || (!c->listing && h->seq > c->set->told))
+    if (h == NULL || (!c->list.active && h->seq > c->set->told))
         return ended(c, h != NULL);
-    seq = consume(c->backlog, h, dead);
-    *(c->listing ? &c->list_at : &c->next) = seq + 1;
-    if (c->listing && backlog_is_closed(c, seq))
+    seq = consume(c->todo.backlog, h, dead);
+    *(c->list.active ? &c->list.at : &c->todo.next) = seq + 1;
+    if (c->list.active && backlog_is_closed(c, seq))
         *dead = true; /* and it is not counted */
-    else if (c->pending > 0)
-        c->pending--;
+    else if (c->todo.pending > 0)
+        c->todo.pending--;
     return seq;
 }
 
 uint64_t backlog_last(const struct consumer *c)
 {
-    uint64_t last = c->pending == 0 && c->set->told > c->sseq ? c->set->told : c->next - 1;
+    uint64_t last =
+        c->todo.pending == 0 && c->set->told > c->delivered.sseq ? c->set->told : c->todo.next - 1;
 
-    return c->listing || last < c->sseq ? c->sseq : last;
+    return c->list.active || last < c->delivered.sseq ? c->delivered.sseq : last;
 }
 
 void backlog_return(struct consumer *c, uint64_t seq)
 {
-    c->pending += stream_present(c->set->stream, seq); /* it may have gone while it was read */
-    *(c->listing ? &c->list_at : &c->next) = seq;
-    if (c->backlog == NULL)
+    c->todo.pending += stream_present(c->set->stream, seq); /* it may have gone while it was read */
+    *(c->list.active ? &c->list.at : &c->todo.next) = seq;
+    if (c->todo.backlog == NULL)
         return;
-    struct head *h = &c->backlog->at[c->backlog->last];
-    if (c->backlog->taken != seq || h->seq != 0) {
+    struct head *h = &c->todo.backlog->at[c->todo.backlog->last];
+    if (c->todo.backlog->taken != seq || h->seq != 0) {
         backlog_drop(c);
         return;
     }
@@ -292,9 +297,9 @@ bool backlog_refilter(struct consumer *c, const struct consumer_config *old)
 {
     if (same_filters(&c->cfg, old))
         return false;
-    if (c->loading && !c->load_again && !c->load_stale) {
-        c->load_stale = true;
-        backlog_return(c, c->load.seq);
+    if (c->read.busy && !c->read.redelivery && !c->read.stale) {
+        c->read.stale = true;
+        backlog_return(c, c->read.load.seq);
     }
     backlog_drop(c);
     return true;

@@ -13,8 +13,8 @@ struct backlog *backlog_new(struct consumer *c, bool list, uint64_t from);
 /* The next one of it; 0: none now, and *more: only for this call.  Steps are added to *steps. */
 uint64_t backlog_step(struct backlog *w, bool *more, bool *dead, uint64_t *steps);
 void backlog_end(struct backlog *w); /* NULL is fine */
-/* The next message it wants, at or after c->next; takes it off the count.  0: none now.  dead: not
- * to be delivered. */
+/* The next message it wants, at or after c->todo.next; takes it off the count.  0: none now.  dead:
+ * not to be delivered. */
 uint64_t backlog_next(struct consumer *c, bool *dead);
 void backlog_return(struct consumer *c,
                     uint64_t seq); /* it could not be delivered: again next time */

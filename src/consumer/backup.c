@@ -12,11 +12,11 @@ void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_
     struct mf_list *pos;
 
     *out = (struct consumer_saved){
-        .dseq = c->dseq,
-        .sseq = c->sseq < last_seq ? c->sseq : last_seq,
-        .floor_dseq = c->floor_dseq,
-        .floor_sseq = c->floor_sseq < last_seq ? c->floor_sseq : last_seq,
-        .next = c->listing ? c->next : 0,
+        .dseq = c->delivered.dseq,
+        .sseq = c->delivered.sseq < last_seq ? c->delivered.sseq : last_seq,
+        .floor_dseq = c->floor.dseq,
+        .floor_sseq = c->floor.sseq < last_seq ? c->floor.sseq : last_seq,
+        .next = c->list.active ? c->todo.next : 0,
     };
     mf_list_each(pos, &c->wait.order)
     {
@@ -84,15 +84,15 @@ static int set_state(struct consumer *c, const struct consumer_saved *st)
 {
     int rc;
 
-    c->dseq = st->dseq;
-    c->sseq = st->sseq;
-    c->floor_dseq = st->floor_dseq;
-    c->floor_sseq = st->floor_sseq;
-    c->next = st->next != 0 ? st->next : st->sseq + 1;
-    if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE && c->next < c->cfg.opt_start_seq) {
-        c->next = c->cfg.opt_start_seq;
-        if (c->dseq == 0) /* it has not begun, and begins there */
-            c->sseq = c->floor_sseq = c->next - 1;
+    c->delivered.dseq = st->dseq;
+    c->delivered.sseq = st->sseq;
+    c->floor.dseq = st->floor_dseq;
+    c->floor.sseq = st->floor_sseq;
+    c->todo.next = st->next != 0 ? st->next : st->sseq + 1;
+    if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE && c->todo.next < c->cfg.opt_start_seq) {
+        c->todo.next = c->cfg.opt_start_seq;
+        if (c->delivered.dseq == 0) /* it has not begun, and begins there */
+            c->delivered.sseq = c->floor.sseq = c->todo.next - 1;
     }
     rc = set_pending(c, st);
     if (rc == 0)
@@ -106,9 +106,9 @@ static int write_all(struct consumer *c, struct consumer_op *op)
 {
     if (!c->stored)
         return 0;
-    c->dirty = true;
+    c->state.dirty = true;
     state_flush(c);
-    return c->dirty || mf_buf_failed(&c->dirty_pages) ? MF_NOMEM : consumer_op_wait(c, op);
+    return c->state.dirty || mf_buf_failed(&c->state.pages) ? MF_NOMEM : consumer_op_wait(c, op);
 }
 
 void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,

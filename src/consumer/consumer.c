@@ -25,7 +25,7 @@ static void note_config(struct consumer *c)
 {
     const char *show = consumer_config_show(&c->cfg);
 
-    c->sample = consumer_sample(&c->cfg);
+    c->sampling.percent = consumer_sample(&c->cfg);
     c->shows_ttl = show != NULL && strcmp(show, "on") == 0;
     c->adds_headers = c->shows_ttl || c->cfg.headers_only;
 }
@@ -40,15 +40,16 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
     c->set = g;
     c->loop = g->host->loop;
     pending_init(&c->wait, &g->given_up);
-    mf_list_init(&c->requests);
+    mf_list_init(&c->pulls.list);
     mf_list_init(&c->ready);
-    mf_list_init(&c->flush);
+    mf_list_init(&c->state.flush);
     mf_list_init(&c->apart);
     mf_list_init(&c->ops);
     mf_list_init(&c->count.link);
     mf_list_init(&c->count.ops);
     c->count.known = true;
-    c->timer_at = c->idle_at_ns = c->pause_at_ns = c->retry_ns = c->pull_at_ns = NEVER;
+    c->timers.at_ns = c->timers.idle_at_ns = c->timers.pause_at_ns = c->read.retry_ns =
+        c->pulls.at_ns = NEVER;
     c->created_ns = created_ns;
     c->replay.upto = stream_announced(c->set->stream);
     c->name = mf_slice_dup(name);
@@ -87,16 +88,16 @@ static void unlink_all(struct consumer *c)
     backlog_end_list(c);
     count_stop(c);
     mf_list_del(&c->ready);
-    mf_list_del(&c->flush);
+    mf_list_del(&c->state.flush);
     mf_list_del(&c->apart);
     pending_leave(&c->wait); /* one that is being read outlives its group */
     if (c->set->needy == c)
         c->set->needy = NULL;
-    loop_timer_free(c->timer);
-    c->timer = NULL;
-    while ((n = mf_list_pop(&c->requests)) != NULL)
+    loop_timer_free(c->timers.timer);
+    c->timers.timer = NULL;
+    while ((n = mf_list_pop(&c->pulls.list)) != NULL)
         free(mf_container(n, struct request, link));
-    c->nrequests = 0;
+    c->pulls.count = 0;
     while ((n = mf_list_pop(&c->ops)) != NULL) /* who waits is told then */
         mf_container(n, struct consumer_op, link)->consumer = NULL;
 }
@@ -105,14 +106,14 @@ static void bury(struct loop_defer *d)
 {
     struct consumer *c = mf_container(d, struct consumer, bury);
 
-    if (!c->loading) /* else the one who reads does it */
+    if (!c->read.busy) /* else the one who reads does it */
         consumer_free_now(c);
 }
 
 void consumer_free_now(struct consumer *c)
 {
     pending_discard(&c->wait, c->loop);
-    mf_buf_fini(&c->dirty_pages);
+    mf_buf_fini(&c->state.pages);
     consumer_config_fini(&c->cfg);
     free(c->push);
     free(c->name);
@@ -206,12 +207,12 @@ static uint64_t start_list(struct consumer *c, uint64_t first)
     uint64_t seq;
 
     backlog_begin_list(c, first, c->set->told);
-    c->listing = c->listing && wants_any(c);
-    seq = c->listing ? backlog_list_first(c) : 0;
+    c->list.active = c->list.active && wants_any(c);
+    seq = c->list.active ? backlog_list_first(c) : 0;
     if (seq != 0)
-        c->list_at = seq;
-    c->list_new = c->listing;
-    return c->list_at;
+        c->list.at = seq;
+    c->list.fresh = c->list.active;
+    return c->list.at;
 }
 
 void consumer_start(struct consumer *c)
@@ -226,33 +227,33 @@ void consumer_start(struct consumer *c)
     switch (c->cfg.deliver_policy) {
     case DELIVER_LAST:
         seq = last_wanted(c);
-        c->next = seq == 0 ? first : seq;
+        c->todo.next = seq == 0 ? first : seq;
         break;
     case DELIVER_NEW:
-        c->next = after;
+        c->todo.next = after;
         break;
     case DELIVER_BY_SEQUENCE:
-        c->next = c->cfg.opt_start_seq > first ? c->cfg.opt_start_seq : first;
+        c->todo.next = c->cfg.opt_start_seq > first ? c->cfg.opt_start_seq : first;
         break;
     case DELIVER_BY_TIME:
         seq = wanted_at_time(c, after - 1);
-        c->next = seq == 0 ? after : seq;
+        c->todo.next = seq == 0 ? after : seq;
         break;
     case DELIVER_LAST_PER_SUBJECT:
-        c->next = first;
+        c->todo.next = first;
         if (stream_config(c->set->stream)->max_msgs_per_subject == 1)
             break;
         seq = start_list(c, first);
-        if (!c->listing && t.msgs > 0 && t.last_seq < after)
+        if (!c->list.active && t.msgs > 0 && t.last_seq < after)
             after = t.last_seq; /* as in nats-server: one that wants nothing of what is there */
-        c->next = after;
+        c->todo.next = after;
         break;
     default:
-        c->next = first;
+        c->todo.next = first;
     }
-    if (c->next == 0)
-        c->next = 1;
-    c->sseq = c->floor_sseq = (c->listing ? seq : c->next) - 1;
+    if (c->todo.next == 0)
+        c->todo.next = 1;
+    c->delivered.sseq = c->floor.sseq = (c->list.active ? seq : c->todo.next) - 1;
 }
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -283,9 +284,9 @@ static int64_t threshold_of(const struct consumer *c)
 
 void consumer_alive(struct consumer *c)
 {
-    c->active_ns = consumers_mono(c->set);
-    if (c->cfg.inactive_threshold_ns > 0 && c->idle_at_ns == NEVER) {
-        c->idle_at_ns = consumers_delay(c->set, threshold_of(c));
+    c->timers.active_ns = consumers_mono(c->set);
+    if (c->cfg.inactive_threshold_ns > 0 && c->timers.idle_at_ns == NEVER) {
+        c->timers.idle_at_ns = consumers_delay(c->set, threshold_of(c));
         pump_timer(c);
     }
 }
@@ -298,7 +299,7 @@ static bool in_use(struct consumer *c)
         push_look(c);
         return c->push->active;
     }
-    mf_list_each(pos, &c->requests)
+    mf_list_each(pos, &c->pulls.list)
     {
         if (pull_there(c, mf_container(pos, struct request, link)))
             return true;
@@ -311,18 +312,18 @@ bool consumer_inactive(struct consumer *c)
     int64_t now = consumers_mono(c->set), threshold = threshold_of(c);
 
     if (c->cfg.inactive_threshold_ns <= 0) {
-        c->idle_at_ns = NEVER;
+        c->timers.idle_at_ns = NEVER;
         return false;
     }
     if (in_use(c))
-        c->active_ns = now;
-    c->idle_at_ns = consumers_delay(c->set, threshold - (now - c->active_ns));
+        c->timers.active_ns = now;
+    c->timers.idle_at_ns = consumers_delay(c->set, threshold - (now - c->timers.active_ns));
     /* Whoever pulled messages may still be at work on them, until the last ack is due. */
-    if (c->push == NULL && c->wait.count > 0 && c->idle_at_ns <= now) {
+    if (c->push == NULL && c->wait.count > 0 && c->timers.idle_at_ns <= now) {
         int64_t last = pending_latest(&c->wait);
-        c->idle_at_ns = last > NEVER - 1 - threshold ? NEVER - 1 : last + threshold;
+        c->timers.idle_at_ns = last > NEVER - 1 - threshold ? NEVER - 1 : last + threshold;
     }
-    if (c->idle_at_ns > now)
+    if (c->timers.idle_at_ns > now)
         return false;
     consumer_delete(c, NULL);
     return true;
@@ -449,7 +450,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     note_config(c);
     groups_sort(c);
     consumer_recount(c);
-    c->idle_at_ns = NEVER;
+    c->timers.idle_at_ns = NEVER;
     consumer_resume(c);
     if (others) /* what it has given up stays, as in nats-server, as long as it may be its own */
         retention_scan(c->set);
@@ -503,7 +504,7 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
 {
     consumers_catch_up(c->set);
     if (seq == 0) {
-        seq = c->floor_sseq + 1;
+        seq = c->floor.sseq + 1;
     } else if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE) {
         if (seq < c->cfg.opt_start_seq)
             return js_refuse(e, JS_CONSUMER_INVALID_RESET, "below start seq");
@@ -516,13 +517,13 @@ int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct
     }
     ack_forget_all(c);
     ack_upto_stop(c);
-    c->load_stale = c->loading;
+    c->read.stale = c->read.busy;
     backlog_drop(c);
     backlog_end_list(c);
-    c->dseq = c->floor_dseq = 0;
-    c->sseq = c->floor_sseq = seq - 1;
-    c->delivered_ns = c->acked_ns = 0;
-    c->next = seq;
+    c->delivered.dseq = c->floor.dseq = 0;
+    c->delivered.sseq = c->floor.sseq = seq - 1;
+    c->delivered.at_ns = c->floor.acked_ns = 0;
+    c->todo.next = seq;
     consumer_recount(c);
     if (seq <= c->set->told + 1)
         retention_scan(c->set); /* not beyond the end: nats-server leaves all then */

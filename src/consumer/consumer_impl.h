@@ -81,72 +81,93 @@ struct replay {    /* as it was */
 
 struct consumer {
     struct consumers *set;
-    struct loop *loop; /* one that is being read outlives its group */
+    struct loop *loop; /* a consumer that is being read for outlives its set */
     struct consumer_config cfg;
     char *name;
     uint64_t id; /* names its blobs */
     int64_t created_ns;
     void *data;
     struct filters filters;
+    bool deleted, stored; /* stored: it has blobs */
+    bool held;            /* it is being restored: nothing is delivered or acknowledged yet */
+    bool adds_headers;    /* to deliveries: headers_only, or shows_ttl */
+    bool shows_ttl;       /* metadata mayfly.ttl.show=on: deliveries show the time that is left */
+    struct mf_list ready; /* set->ready, or in no list */
+    struct mf_list apart; /* set->apart, or in no list */
+    struct mf_list ops;   /* consumer_op.link: waiting for a commit */
+    struct loop_defer bury;
 
-    uint64_t dseq, sseq, floor_dseq, floor_sseq, acking; /* acking: in retention_acked() */
-    uint64_t lost_dseq, lost_at;    /* highest that was waited for and went, since that was told */
-    int64_t delivered_ns, acked_ns; /* wall; 0: never */
-    uint64_t next, pending;
-    uint64_t counted, went; /* the last message that was stored, that went: two filters may match */
-    struct backlog *backlog; /* NULL: none yet, or everything was looked at */
-    bool listing;            /* last per subject: the list is not at its end */
-    bool list_new;           /* it was begun just now: nothing of it lies before list_at */
-    uint64_t list_at, list_upto;
-    struct mf_buf *closed; /* uint64_t each, ascending; NULL: none */
+    struct pending wait; /* messages that wait for their consumer acks */
+    struct push *push;   /* NULL: a pull consumer */
+    struct replay replay;
+    struct { /* the last delivery */
+        uint64_t dseq, sseq;
+        int64_t at_ns; /* wall; 0: never */
+    } delivered;
+    struct { /* the ack floor */
+        uint64_t dseq, sseq;
+        uint64_t acking;  /* the message in retention_acked() */
+        int64_t acked_ns; /* the last consumer ack; wall; 0: never */
+    } floor;
+    struct { /* highest message that waited for its ack and was removed, since that was reported */
+        uint64_t dseq, at;
+    } lost;
+    struct {                        /* ack.c: everything up to a message is being acknowledged */
+        uint64_t sseq, dseq;        /* that message; sseq 0: none */
+        uint64_t last;              /* the highest number so far */
+        struct upto_reply *replies; /* confirmed at the end */
+    } upto;
+    struct {                     /* messages that were not looked at yet (backlog.c) */
+        uint64_t next, pending;  /* the first sequence; how many it wants from there on */
+        uint64_t counted, went;  /* the last stored, the last removed: two filters may match */
+        struct backlog *backlog; /* NULL: none yet, or everything was looked at */
+    } todo;
+    struct {         /* last per subject */
+        bool active; /* the list is not at its end */
+        bool fresh;  /* it was begun just now: nothing of it lies before `at` */
+        uint64_t at, upto;
+        struct mf_buf *closed; /* uint64_t each, ascending; NULL: none */
+    } list;
     struct count {
-        bool known;              /* `pending` is; else it grows: */
-        bool list;               /* the list is being counted; the rest comes after it */
+        bool known;              /* todo.pending is; else it grows: */
+        bool list;               /* the list is being counted; the rest follows */
         uint64_t at, upto;       /* sequences in [at, upto] are not counted yet */
         struct backlog *backlog; /* NULL: not begun */
-        struct mf_list link;     /* group->counts, or in no list */
+        struct mf_list link;     /* set->counts, or in no list */
         struct mf_list ops;      /* consumer_op.link: they wait for the count */
     } count;
-
-    struct pending wait;
-    struct {                        /* ack.c: everything up to a message is being acknowledged */
-        uint64_t sseq, dseq;        /* that one; sseq 0: nothing is */
-        uint64_t last;              /* the highest number so far */
-        struct upto_reply *replies; /* they are confirmed then */
-    } upto;
-    struct mf_list requests;
-    size_t nrequests;
-    int64_t pull_at_ns; /* mono: no request ends or wants a heartbeat before; NEVER */
-    struct push *push;  /* NULL: a pull consumer */
-    struct replay replay;
-    char pin[RAND_NUID + 1], pin_group[GROUP_NAME]; /* "": nobody is pinned; who was first */
-    int64_t pinned_ns, pin_until_ns;                /* wall; mono */
-
-    struct mf_list ready; /* group->ready, or in no list */
-    struct stream_load load;
-    bool loading, again; /* a message is being read; more to do behind it */
-    /* It was delivered before; it was started somewhere else meanwhile: not to be delivered. */
-    bool load_again, load_stale;
-    int64_t retry_ns; /* mono: no memory to read: once more then; NEVER */
-    struct loop_timer *timer;
-    int64_t timer_at;    /* mono */
-    int64_t active_ns;   /* mono: the last sign of life, for inactive_threshold */
-    int64_t idle_at_ns;  /* mono: to be looked at then; NEVER */
-    int64_t pause_at_ns; /* mono: when its pause ends; NEVER */
-
-    struct mf_list apart; /* group->apart, or in no list */
-    struct mf_list ops;   /* consumer_op.link: waiting for the disk */
-    struct loop_defer bury;
-    bool deleted, stored;      /* stored: it has blobs */
-    bool held;                 /* it is being restored: nothing goes out or comes in yet */
-    bool dirty;                /* its state differs from what is written */
-    struct mf_list flush;      /* group->flush, or in no list */
-    int64_t flushed_ns;        /* mono */
-    struct mf_buf dirty_pages; /* uint64_t each */
-    unsigned sample;           /* percent of acks that are told of */
-    bool adds_headers;         /* to deliveries: headers_only, or */
-    bool shows_ttl;            /* metadata mayfly.ttl.show=on: how long the message still lives */
-    unsigned sampled;
+    struct { /* pull requests that wait */
+        struct mf_list list;
+        size_t count;
+        int64_t at_ns; /* mono: no request ends or wants a heartbeat before; NEVER */
+    } pulls;
+    struct {                                       /* the pinned client of its priority groups */
+        char id[RAND_NUID + 1], group[GROUP_NAME]; /* "": nobody is pinned; the first one's */
+        int64_t since_ns, until_ns;                /* wall; mono */
+    } pin;
+    struct { /* a message that is read from disk */
+        struct stream_load load;
+        bool busy, again; /* it is being read; more to do behind it */
+        bool redelivery;  /* it was delivered before */
+        bool stale;       /* deliveries started elsewhere meanwhile: it is not delivered */
+        int64_t retry_ns; /* mono: no memory to read: tried again then; NEVER */
+    } read;
+    struct { /* the one timer, and what it is armed for; mono */
+        struct loop_timer *timer;
+        int64_t at_ns;
+        int64_t active_ns;   /* the last sign of life, for inactive_threshold */
+        int64_t idle_at_ns;  /* interest is checked then; NEVER */
+        int64_t pause_at_ns; /* its pause ends then; NEVER */
+    } timers;
+    struct {                  /* what must be written for a restart (state.c) */
+        bool dirty;           /* it differs from what is written */
+        struct mf_list flush; /* set->flush, or in no list */
+        int64_t flushed_ns;   /* mono */
+        struct mf_buf pages;  /* uint64_t each */
+    } state;
+    struct { /* advisories about consumer acks */
+        unsigned percent, count;
+    } sampling;
 };
 
 struct consumers {

@@ -2,6 +2,8 @@
  * Their filters hang in one tree, so a message costs those who want it, not all. */
 #include "consumer/consumer_impl.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 #define PASSED_MAX 4096 /* looked at one by one */
@@ -58,15 +60,7 @@ static bool search(const struct consumers *g, struct mf_slice name, size_t *at)
 
 int consumers_reserve(struct consumers *g)
 {
-    if (g->count < g->cap)
-        return 0;
-    size_t cap = g->cap == 0 ? 8 : 2 * g->cap;
-    struct consumer **p = realloc(g->at, cap * sizeof *p);
-    if (p == NULL)
-        return MF_NOMEM;
-    g->at = p;
-    g->cap = cap;
-    return 0;
+    return mf_array_reserve(&g->at, &g->cap, g->count + 1, sizeof(struct consumer *));
 }
 
 void consumers_insert(struct consumers *g, struct consumer *c)
@@ -130,10 +124,10 @@ static void one_stored(void *arg, struct router_sub *sub)
     const struct stream_msg *m = arg;
     struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
 
-    if (m->seq < c->next || m->seq == c->counted)
+    if (m->seq < c->todo.next || m->seq == c->todo.counted)
         return;
-    c->counted = m->seq;
-    c->pending++;
+    c->todo.counted = m->seq;
+    c->todo.pending++;
     if (!pump_direct(c, m))
         pump_soon(c);
 }
@@ -181,9 +175,9 @@ static void one_gone(void *arg, struct router_sub *sub)
     uint64_t seq = *(const uint64_t *)arg;
     struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
 
-    if (seq == c->went)
+    if (seq == c->todo.went)
         return;
-    c->went = seq;
+    c->todo.went = seq;
     if (seq <= c->set->told)
         count_gone(c, seq);
     ack_gone(c, seq);
@@ -240,24 +234,24 @@ static void purged(struct stream_observer *o, uint64_t first, uint64_t last)
  * was delivered or not. */
 static void move_up(struct consumer *c, uint64_t start, uint64_t lost_dseq)
 {
-    if (c->sseq + 1 < start)
-        c->sseq = start - 1;
-    if (c->next < start)
-        c->next = start;
-    if (c->floor_sseq < start) {
+    if (c->delivered.sseq + 1 < start)
+        c->delivered.sseq = start - 1;
+    if (c->todo.next < start)
+        c->todo.next = start;
+    if (c->floor.sseq < start) {
         struct pend *e;
-        c->floor_sseq = start - 1;
+        c->floor.sseq = start - 1;
         while ((e = pending_first(&c->wait)) != NULL && e->sseq < start) {
             lost_dseq = e->dseq > lost_dseq ? e->dseq : lost_dseq;
             state_touch(c, e->sseq);
             pending_remove(&c->wait, e);
         }
-        if (lost_dseq > c->floor_dseq)
-            c->floor_dseq = lost_dseq;
+        if (lost_dseq > c->floor.dseq)
+            c->floor.dseq = lost_dseq;
     }
     if (c->wait.count == 0) {
-        c->floor_dseq = c->dseq;
-        c->floor_sseq = c->sseq;
+        c->floor.dseq = c->delivered.dseq;
+        c->floor.sseq = c->delivered.sseq;
     }
 }
 
@@ -283,8 +277,8 @@ static void purge_done(struct stream_observer *o, struct mf_slice filter)
     match = filter.len == 0 ? first : stream_next_of(g->stream, filter, first);
     for (size_t i = 0; i < g->count; i++) {
         struct consumer *c = g->at[i];
-        uint64_t lost = c->lost_at == g->told ? c->lost_dseq : 0;
-        c->lost_dseq = 0;
+        uint64_t lost = c->lost.at == g->told ? c->lost.dseq : 0;
+        c->lost.dseq = 0;
         if (filter.len == 0 || all_within(c, filter))
             move_up(c, match == 0 ? t.last_seq + 1 : match, lost);
         else if (filters_contain(c, filter))

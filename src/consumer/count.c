@@ -29,9 +29,9 @@ static bool list_is_whole(struct consumer *c)
 {
     uint64_t before;
 
-    return c->list_new || c->list_at == 0 ||
-           (c->closed == NULL &&
-            stream_count(c->set->stream, MF_LIT(">"), 0, c->list_at - 1, &before) && before == 0);
+    return c->list.fresh || c->list.at == 0 ||
+           (c->list.closed == NULL &&
+            stream_count(c->set->stream, MF_LIT(">"), 0, c->list.at - 1, &before) && before == 0);
 }
 
 /* With many filters each must be counted without a look at its messages: from the beginning. */
@@ -42,8 +42,8 @@ static bool is_cheap(struct consumer *c)
 
     if (t == NULL)
         return true;
-    return t->wilds <= FILTERS_FEW && c->next > 0 &&
-           stream_count(c->set->stream, MF_LIT(">"), 0, c->next - 1, &before) && before == 0;
+    return t->wilds <= FILTERS_FEW && c->todo.next > 0 &&
+           stream_count(c->set->stream, MF_LIT(">"), 0, c->todo.next - 1, &before) && before == 0;
 }
 
 static bool count_at_once(struct consumer *c, uint64_t *sum)
@@ -53,18 +53,18 @@ static bool count_at_once(struct consumer *c, uint64_t *sum)
     uint64_t part;
 
     *sum = 0;
-    if (!c->listing && c->next > c->set->told)
+    if (!c->list.active && c->todo.next > c->set->told)
         return true;
-    if (f->crossed || !is_cheap(c) || (c->listing && !list_is_whole(c)))
+    if (f->crossed || !is_cheap(c) || (c->list.active && !list_is_whole(c)))
         return false;
     for (size_t i = 0; i < f->n; i++) {
         struct mf_slice pattern = f->subs[i].sub.pattern;
-        if (!stream_count(s, pattern, c->next, c->set->told, &part))
+        if (!stream_count(s, pattern, c->todo.next, c->set->told, &part))
             return false;
         *sum += part;
-        if (c->listing && !stream_count_subjects(s, pattern, c->list_upto, &part))
+        if (c->list.active && !stream_count_subjects(s, pattern, c->list.upto, &part))
             return false;
-        *sum += c->listing ? part : 0;
+        *sum += c->list.active ? part : 0;
     }
     return true;
 }
@@ -97,7 +97,7 @@ static bool part_ends(struct consumer *c)
     drop_backlog(c);
     c->count.known = !c->count.list;
     c->count.list = false;
-    c->count.at = c->next;
+    c->count.at = c->todo.next;
     return c->count.known;
 }
 
@@ -115,8 +115,8 @@ static enum slice count_slice(struct consumer *c, uint64_t *steps)
         ++*steps;
         if (more)
             continue;
-        if (seq != 0 && seq <= (k->list ? c->list_upto : k->upto)) {
-            c->pending += !(k->list && backlog_is_closed(c, seq));
+        if (seq != 0 && seq <= (k->list ? c->list.upto : k->upto)) {
+            c->todo.pending += !(k->list && backlog_is_closed(c, seq));
             k->at = seq + 1;
         } else if (part_ends(c)) {
             return SLICE_DONE;
@@ -178,11 +178,11 @@ void consumer_recount(struct consumer *c)
 
     drop_backlog(c);
     k->known = count_at_once(c, &sum);
-    c->list_new = false;
-    c->pending = k->known ? sum : 0;
+    c->list.fresh = false;
+    c->todo.pending = k->known ? sum : 0;
     if (!k->known) {
-        k->list = c->listing;
-        k->at = c->listing ? c->list_at : c->next;
+        k->list = c->list.active;
+        k->at = c->list.active ? c->list.at : c->todo.next;
         k->upto = c->set->told;
         (void)count_slice(c, &steps);
     }
@@ -216,9 +216,9 @@ static bool counted(const struct consumer *c, uint64_t seq)
 {
     const struct count *k = &c->count;
 
-    if (k->known || (seq >= c->next && seq > k->upto))
+    if (k->known || (seq >= c->todo.next && seq > k->upto))
         return true;
-    if (k->list != (c->listing && seq < c->next))
+    if (k->list != (c->list.active && seq < c->todo.next))
         return !k->list; /* the list is counted first */
     return seq < k->at;
 }
@@ -229,13 +229,13 @@ static void list_loses(struct consumer *c, uint64_t seq)
 {
     uint64_t older;
 
-    if (!stream_newest_upto(c->set->stream, seq, c->list_upto, &older))
+    if (!stream_newest_upto(c->set->stream, seq, c->list.upto, &older))
         return;
     if (backlog_is_closed(c, seq))
         backlog_reopen(c, seq);
     else if (counted(c, seq))
-        c->pending -= c->pending > 0;
-    if (older >= c->list_at && backlog_close(c, older) != 0) { /* it comes in its place then */
+        c->todo.pending -= c->todo.pending > 0;
+    if (older >= c->list.at && backlog_close(c, older) != 0) { /* it comes in its place then */
         backlog_drop(c);
         consumer_recount(c);
     }
@@ -243,8 +243,8 @@ static void list_loses(struct consumer *c, uint64_t seq)
 
 void count_gone(struct consumer *c, uint64_t seq)
 {
-    if (seq >= c->next)
-        c->pending -= c->pending > 0 && counted(c, seq);
-    else if (c->listing && seq >= c->list_at && seq <= c->list_upto)
+    if (seq >= c->todo.next)
+        c->todo.pending -= c->todo.pending > 0 && counted(c, seq);
+    else if (c->list.active && seq >= c->list.at && seq <= c->list.upto)
         list_loses(c, seq);
 }

@@ -36,19 +36,19 @@ void consumer_info(struct consumer *c, struct consumer_info *out)
         push_look(c); /* who unsubscribes does not say so */
     pull_prune(c);
     *out = (struct consumer_info){.created_ns = c->created_ns,
-                                  .delivered_cseq = c->dseq,
-                                  .delivered_sseq = c->sseq,
-                                  .floor_cseq = c->floor_dseq,
-                                  .floor_sseq = c->floor_sseq,
-                                  .delivered_at_ns = c->delivered_ns,
-                                  .acked_at_ns = c->acked_ns,
+                                  .delivered_cseq = c->delivered.dseq,
+                                  .delivered_sseq = c->delivered.sseq,
+                                  .floor_cseq = c->floor.dseq,
+                                  .floor_sseq = c->floor.sseq,
+                                  .delivered_at_ns = c->delivered.at_ns,
+                                  .acked_at_ns = c->floor.acked_ns,
                                   .ack_pending = c->wait.count,
                                   .redelivered = c->cfg.max_deliver == 1 ? 0 : c->wait.redelivered,
                                   .waiting = pull_waiting(c),
-                                  .pending = c->pending,
+                                  .pending = c->todo.pending,
                                   .push_bound = c->push != NULL && c->push->active,
                                   .paused = paused,
                                   .pause_remaining_ns = paused ? c->cfg.pause_until_ns - now : 0,
-                                  .pinned_id = c->pin,
-                                  .pinned_at_ns = c->pinned_ns};
+                                  .pinned_id = c->pin.id,
+                                  .pinned_at_ns = c->pin.since_ns};
 }

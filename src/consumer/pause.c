@@ -5,9 +5,10 @@
 void pause_plan(struct consumer *c)
 {
     if (pump_paused(c))
-        c->pause_at_ns = consumers_delay(c->set, c->cfg.pause_until_ns - consumers_wall(c->set));
-    else if (c->pause_at_ns != NEVER)
-        c->pause_at_ns = consumers_mono(c->set); /* the clock was set: it ends now */
+        c->timers.pause_at_ns =
+            consumers_delay(c->set, c->cfg.pause_until_ns - consumers_wall(c->set));
+    else if (c->timers.pause_at_ns != NEVER)
+        c->timers.pause_at_ns = consumers_mono(c->set); /* the clock was set: it ends now */
 }
 
 void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op)
@@ -30,7 +31,7 @@ void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op
         consumer_op_fail(op, rc);
         return;
     }
-    c->pause_at_ns = NEVER;
+    c->timers.pause_at_ns = NEVER;
     pause_plan(c);
     if (changed)
         consumer_send_event(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);

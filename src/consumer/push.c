@@ -127,9 +127,9 @@ void push_ask_acks(struct consumer *c, bool again)
     struct push *p = c->push;
 
     if (p == NULL || !p->active || c->cfg.ack_policy != ACK_FLOW_CONTROL || c->wait.count == 0 ||
-        p->flow[0] != '\0' || (p->asked == c->dseq && !again))
+        p->flow[0] != '\0' || (p->asked == c->delivered.dseq && !again))
         return;
-    p->asked = c->dseq;
+    p->asked = c->delivered.dseq;
     ask_in_flight(c);
 }
 
@@ -220,7 +220,7 @@ static void heartbeat(struct consumer *c)
     if (b == NULL)
         return;
     header_begin(b, "100 Idle Heartbeat");
-    header_add(b, "Nats-Last-Consumer", mf_slice(text, proto_put_u64(text, c->dseq)));
+    header_add(b, "Nats-Last-Consumer", mf_slice(text, proto_put_u64(text, c->delivered.dseq)));
     header_add(b, "Nats-Last-Stream", mf_slice(text, proto_put_u64(text, backlog_last(c))));
     if (c->push->flow[0] != '\0' && c->push->in_flight > c->push->window) {
         snprintf(flow, sizeof flow, "$JS.FC.%s.%s.%s", stream_name(c->set->stream), c->name,

@@ -9,21 +9,21 @@
 /* Delivered and not acknowledged, given up, or being read for delivery. */
 static bool has(const struct consumer *c, uint64_t seq)
 {
-    if (seq == c->acking)
+    if (seq == c->floor.acking)
         return false;
     return pending_find(&c->wait, seq) != NULL || pending_given(&c->wait, seq) != NULL ||
-           (c->loading && c->load.seq == seq);
+           (c->read.busy && c->read.load.seq == seq);
 }
 
 static bool has_any(const struct consumer *c)
 {
-    return c->wait.count > 0 || c->wait.given_up > 0 || c->loading;
+    return c->wait.count > 0 || c->wait.given_up > 0 || c->read.busy;
 }
 
 /* Its filters match. */
 static bool needs(const struct consumer *c, uint64_t seq)
 {
-    return seq >= c->next || backlog_lists(c, seq) || has(c, seq);
+    return seq >= c->todo.next || backlog_lists(c, seq) || has(c, seq);
 }
 
 struct question {
@@ -102,9 +102,9 @@ bool retention_acked(struct consumer *c, uint64_t sseq)
 
     if (policy == RETENTION_LIMITS)
         return true;
-    c->acking = sseq;
+    c->floor.acking = sseq;
     bool needed = policy != RETENTION_WORKQUEUE && anybody_needs(g, sseq);
-    c->acking = 0;
+    c->floor.acking = 0;
     return needed || drop(g, sseq);
 }
 

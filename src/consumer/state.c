@@ -109,15 +109,15 @@ static int write_numbers(struct consumer *c)
 {
     struct mf_buf b = MF_BUF_INIT;
     char name[64];
-    const uint64_t n[] = {c->dseq,
-                          c->sseq,
-                          c->floor_dseq,
-                          c->floor_sseq,
-                          (uint64_t)c->delivered_ns,
-                          (uint64_t)c->acked_ns,
-                          c->next,
+    const uint64_t n[] = {c->delivered.dseq,
+                          c->delivered.sseq,
+                          c->floor.dseq,
+                          c->floor.sseq,
+                          (uint64_t)c->delivered.at_ns,
+                          (uint64_t)c->floor.acked_ns,
+                          c->todo.next,
                           (uint64_t)c->cfg.pause_until_ns,
-                          c->listing};
+                          c->list.active};
     int rc;
 
     le_append(&b, STATE_VERSION, 1);
@@ -201,7 +201,7 @@ static void flush_again(struct consumer *c, int rc)
     struct consumers *g = c->set;
 
     log_warn("consumer %s: its state is not written: %s", c->name, mf_err_text(rc));
-    mf_list_push(&g->flush, &c->flush);
+    mf_list_push(&g->flush, &c->state.flush);
     if (!g->closing)
         loop_timer_arm(g->flush_timer, consumers_mono(g) + RETRY_NS);
 }
@@ -218,8 +218,8 @@ static int touch_all(struct consumer *c)
         mf_buf_fini(&all.pages);
         return MF_NOMEM;
     }
-    mf_buf_fini(&c->dirty_pages);
-    c->dirty_pages = all.pages;
+    mf_buf_fini(&c->state.pages);
+    c->state.pages = all.pages;
     return 0;
 }
 
@@ -227,16 +227,16 @@ int state_flush(struct consumer *c)
 {
     int rc = 0;
 
-    c->flushed_ns = consumers_mono(c->set);
-    mf_list_del(&c->flush);
-    if (!c->dirty || !c->stored)
+    c->state.flushed_ns = consumers_mono(c->set);
+    mf_list_del(&c->state.flush);
+    if (!c->state.dirty || !c->stored)
         return 0;
-    if (mf_buf_failed(&c->dirty_pages) && (rc = touch_all(c)) != 0) {
+    if (mf_buf_failed(&c->state.pages) && (rc = touch_all(c)) != 0) {
         flush_again(c, rc);
         return rc;
     }
-    uint64_t *page = (uint64_t *)(void *)c->dirty_pages.ptr;
-    size_t n = c->dirty_pages.len / sizeof *page;
+    uint64_t *page = (uint64_t *)(void *)c->state.pages.ptr;
+    size_t n = c->state.pages.len / sizeof *page;
     if (n > 1)
         qsort(page, n, sizeof *page, by_number);
     for (size_t i = 0; i < n && rc == 0; i++)
@@ -249,12 +249,12 @@ int state_flush(struct consumer *c)
         for (size_t i = 0; i < n; i++) /* once each: a disk that fails may do so for long */
             if (i == 0 || page[i] != page[kept - 1])
                 page[kept++] = page[i];
-        c->dirty_pages.len = kept * sizeof *page;
+        c->state.pages.len = kept * sizeof *page;
         flush_again(c, rc);
         return rc;
     }
-    mf_buf_clear(&c->dirty_pages);
-    c->dirty = false;
+    mf_buf_clear(&c->state.pages);
+    c->state.dirty = false;
     return 0;
 }
 
@@ -267,7 +267,7 @@ static int flush_all(struct consumers *g)
     mf_list_init(&now);
     mf_list_move(&now, &g->flush);
     while ((n = mf_list_pop(&now)) != NULL) {
-        rc = state_flush(mf_container(n, struct consumer, flush));
+        rc = state_flush(mf_container(n, struct consumer, state.flush));
         first = first == 0 ? rc : first;
     }
     return first;
@@ -282,24 +282,24 @@ void state_touch(struct consumer *c, uint64_t sseq)
 {
     struct consumers *g = c->set;
     uint64_t page = sseq / STATE_PAGE;
-    const uint64_t *pages = (const uint64_t *)(const void *)c->dirty_pages.ptr;
-    size_t n = c->dirty_pages.len / sizeof *pages;
+    const uint64_t *pages = (const uint64_t *)(const void *)c->state.pages.ptr;
+    size_t n = c->state.pages.len / sizeof *pages;
 
     if (!c->stored)
         return;
-    c->dirty = true;
+    c->state.dirty = true;
     if (sseq != 0 && (n == 0 || pages[n - 1] != page))
-        mf_buf_append(&c->dirty_pages, &page, sizeof page);
-    if (!mf_list_empty(&c->flush))
+        mf_buf_append(&c->state.pages, &page, sizeof page);
+    if (!mf_list_empty(&c->state.flush))
         return;
     /* One that was quiet is written with this turn; a busy one some milliseconds later. */
-    if (consumers_mono(g) - c->flushed_ns >= DELAY_NS) {
+    if (consumers_mono(g) - c->state.flushed_ns >= DELAY_NS) {
         g->flush_run.fn = state_flush_group;
         loop_defer(g->host->loop, &g->flush_run);
     } else if (mf_list_empty(&g->flush)) {
         loop_timer_arm(g->flush_timer, consumers_mono(g) + DELAY_NS);
     }
-    mf_list_push(&g->flush, &c->flush);
+    mf_list_push(&g->flush, &c->state.flush);
 }
 
 static void touch_page(void *arg, uint64_t page)
@@ -400,10 +400,10 @@ static void delete_page(void *arg, uint64_t page)
 /* A page is written while something of it waits, or something of it changed since. */
 static void delete_pages(struct consumer *c)
 {
-    const uint64_t *dirty = (const uint64_t *)(const void *)c->dirty_pages.ptr;
+    const uint64_t *dirty = (const uint64_t *)(const void *)c->state.pages.ptr;
 
     each_page(&c->wait, delete_page, c);
-    for (size_t i = 0; i < c->dirty_pages.len / sizeof *dirty; i++)
+    for (size_t i = 0; i < c->state.pages.len / sizeof *dirty; i++)
         delete_page(c, dirty[i]);
 }
 
@@ -414,8 +414,8 @@ int state_delete(struct consumer *c)
     char name[64];
     int rc;
 
-    mf_list_del(&c->flush);
-    if (mf_buf_failed(&c->dirty_pages))
+    mf_list_del(&c->state.flush);
+    if (mf_buf_failed(&c->state.pages))
         (void)touch_all(c); /* else: what is known */
     delete_pages(c);
     (void)!stream_blob_del(s, state_blob_name(name, "cs/", c->id, ""), NULL);

@@ -147,18 +147,18 @@ void state_settle(struct consumer *c, bool listed)
         struct pend *e = mf_container(pos, struct pend, order);
         int64_t wait = ack_wait_of(c, e);
         int64_t left = e->sent_ns > now || e->sent_ns < 0 ? wait : wait - (now - e->sent_ns);
-        if (e->sseq > c->sseq)
-            c->sseq = e->sseq;
-        if (e->sseq >= c->next && !listed)
-            c->next = e->sseq + 1;
-        if (e->dseq > c->dseq)
-            c->dseq = e->dseq;
+        if (e->sseq > c->delivered.sseq)
+            c->delivered.sseq = e->sseq;
+        if (e->sseq >= c->todo.next && !listed)
+            c->todo.next = e->sseq + 1;
+        if (e->dseq > c->delivered.dseq)
+            c->delivered.dseq = e->dseq;
         if (pending_await(&c->wait, e, consumers_delay(c->set, left > 0 ? left : 0)) != 0)
             pending_requeue(&c->wait, e);
     }
     /* After the loop: pages may know of later deliveries than the numbers. */
     if (listed)
-        backlog_begin_list(c, c->sseq + 1, c->next - 1);
+        backlog_begin_list(c, c->delivered.sseq + 1, c->todo.next - 1);
     ack_floor_after_loss(c);
 }
 
@@ -171,13 +171,13 @@ static void load_numbers(struct consumer *c)
     pending_sort(&c->wait);
     if (stream_blob_get(c->set->stream, state_blob_name(name, "cs/", c->id, ""), &b) &&
         le_take(&b, 1) == STATE_VERSION && b.len >= 72) {
-        c->dseq = le_take(&b, 8);
-        c->sseq = le_take(&b, 8);
-        c->floor_dseq = le_take(&b, 8);
-        c->floor_sseq = le_take(&b, 8);
-        c->delivered_ns = (int64_t)le_take(&b, 8);
-        c->acked_ns = (int64_t)le_take(&b, 8);
-        c->next = le_take(&b, 8);
+        c->delivered.dseq = le_take(&b, 8);
+        c->delivered.sseq = le_take(&b, 8);
+        c->floor.dseq = le_take(&b, 8);
+        c->floor.sseq = le_take(&b, 8);
+        c->delivered.at_ns = (int64_t)le_take(&b, 8);
+        c->floor.acked_ns = (int64_t)le_take(&b, 8);
+        c->todo.next = le_take(&b, 8);
         c->cfg.pause_until_ns = (int64_t)le_take(&b, 8);
         listed = le_take(&b, 8) != 0;
     } else {

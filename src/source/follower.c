@@ -17,9 +17,6 @@
 
 #define LEVEL_MIRROR 4 /* sourcing consumers */
 #define LEVEL_SOURCE 5 /* and which stream it is */
-#define ERR_JSON     10025
-#define ERR_LEVEL    10185
-#define ERR_IDENTITY 10225
 #define UNIQUE       8
 
 static int64_t now_ns(const struct follower *l)
@@ -166,12 +163,13 @@ static void follow(struct follower *l, const struct upstream_answer *a, const ch
  * was followed.  true: it is asked in another way. */
 static bool ask_otherwise(struct follower *l, const struct js_error *e)
 {
-    if (e->err_code == ERR_IDENTITY && l->ident[0] != '\0') {
+    if (js_error_is(e, JS_CONSUMER_STREAM_IDENTITY_MISMATCH) && l->ident[0] != '\0') {
         log_warn("stream %s: source %s was made again: from its beginning",
                  stream_name(l->all->stream), l->src.name);
         l->ident[0] = '\0';
         l->track.sseq = l->seen = 0;
-    } else if ((e->err_code == ERR_LEVEL || e->err_code == ERR_JSON) && l->level > 0) {
+    } else if ((js_error_is(e, JS_REQUIRED_API_LEVEL) || js_error_is(e, JS_INVALID_JSON)) &&
+               l->level > 0) {
         l->level = l->level > LEVEL_MIRROR ? LEVEL_MIRROR : 0;
     } else {
         return false;

@@ -325,14 +325,14 @@ static void push_out_in_turn(struct stream *s, struct batch *b)
 static int store_all(struct stream *s, struct batch *b, struct js_error *e)
 {
     uint64_t msgs, bytes, before, published = s->stats.published;
-    struct mf_buf id = s->last_msg_id;
-    size_t copies = s->copies.len;
+    struct mf_buf id = s->ends.last_msg_id;
+    size_t copies = s->notify.copies.len;
     struct mf_list *l;
     int rc = 0;
 
-    s->last_msg_id = (struct mf_buf)MF_BUF_INIT;
+    s->ends.last_msg_id = (struct mf_buf)MF_BUF_INIT;
     store_accepted(s->store, &msgs, &bytes, &before);
-    s->planned = 0;
+    s->room.planned = 0;
     mf_list_each(l, &b->members)
     {
         struct member *m = mf_container(l, struct member, link);
@@ -349,12 +349,12 @@ static int store_all(struct stream *s, struct batch *b, struct js_error *e)
                                   NULL); /* limits_prepare() saw to it */
         dedup_withdraw(s->dedup, before + 1);
     }
-    mf_buf_fini(rc == 0 ? &id : &s->last_msg_id);
+    mf_buf_fini(rc == 0 ? &id : &s->ends.last_msg_id);
     if (rc == 0) {
         push_out_in_turn(s, b);
     } else {
-        s->last_msg_id = id;
-        s->copies.len = copies;
+        s->ends.last_msg_id = id;
+        s->notify.copies.len = copies;
         s->stats.published = published;
     }
     limits_count(s);

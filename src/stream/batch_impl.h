@@ -27,7 +27,7 @@ struct batch_plan {
 };
 
 /* All checks of a message in a batch, in nats-server's order (that of its replicated streams).
- * plan NULL: it stands alone (fast batches).  May rewrite in->hdr (s->scratch).  0: the plan has
+ * plan NULL: it stands alone (fast batches).  May rewrite in->hdr (s->buf.header).  0: the plan has
  * it; MF_EXISTS: a duplicate, *e says so too; MF_DENIED, MF_NOMEM with *e. */
 MF_MUSTCHECK int batch_check(struct stream *s, struct batch_plan *plan, struct batch_item *item,
                              struct js_error *e);

@@ -92,7 +92,7 @@ static void on_read(struct store_read *read, int status)
     l->status = status;
     l->held = status == MF_NOMEM ? 0 : read->seq; /* without memory: tried again */
     if (!s->closing)
-        work_add(s->host->loop, s->owner, &s->expiring);
+        work_add(s->host->loop, s->owner, &s->expiry.task);
 }
 
 static void read_wanted(struct dead_letters *l)
@@ -276,7 +276,7 @@ void dead_letters_after_batch(struct stream *s)
     if (l->displaces)
         limits_enforce_room(s);
     if (l->again && !s->closing)
-        work_add(s->host->loop, s->owner, &s->expiring);
+        work_add(s->host->loop, s->owner, &s->expiry.task);
     l->displaces = l->again = false;
     l->slice = 0;
     read_wanted(l);

@@ -60,12 +60,12 @@ static const struct marker *marker_for(struct stream *s, enum marker_reason why,
         marker_write(room, why, ttl_ns, key);
         return room;
     }
-    if (s->aged_ttl_ns != ttl_ns) {
-        marker_write(&s->aged[false], why, ttl_ns, false);
-        marker_write(&s->aged[true], why, ttl_ns, true);
-        s->aged_ttl_ns = ttl_ns;
+    if (s->expiry.marker_ttl_ns != ttl_ns) {
+        marker_write(&s->expiry.marker[false], why, ttl_ns, false);
+        marker_write(&s->expiry.marker[true], why, ttl_ns, true);
+        s->expiry.marker_ttl_ns = ttl_ns;
     }
-    return &s->aged[key];
+    return &s->expiry.marker[key];
 }
 
 int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last, uint16_t flags,
@@ -81,7 +81,7 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
         return 0;
     const struct marker *m = marker_for(s, why, !s->host->strict && marker_of_key(subject), &room);
     /* Many deaths are told of in one sweep: it has read the clock. */
-    int64_t now = stream_stamp_at(s, why == MARKER_MAX_AGE ? s->swept_ns : stream_now(s));
+    int64_t now = stream_stamp_at(s, why == MARKER_MAX_AGE ? s->expiry.now_ns : stream_now(s));
     /* Whole seconds, as the header says. */
     int64_t ttl = s->cfg.allow_msg_ttl ? f.marker_ttl_ns / CLOCK_S * CLOCK_S : TTL_NONE;
     struct store_append a = {.key = subject,
@@ -101,8 +101,8 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
         s, &(struct stream_msg){.seq = a.seq, .ts_ns = now, .subject = subject, .hdr = a.head},
         seq);
     s->stats.markers++;
-    s->last_ts_ns = now;
-    mf_buf_clear(&s->last_msg_id); /* a marker has no id */
+    s->ends.last_ts_ns = now;
+    mf_buf_clear(&s->ends.last_msg_id); /* a marker has no id */
     return 0;
 }
 
@@ -122,8 +122,9 @@ static void roll_late(struct worst_late *l, int64_t now_ns)
 
 int64_t expire_late_max(struct stream *s)
 {
-    roll_late(&s->late, stream_now(s));
-    return s->late.worst_ns[0] > s->late.worst_ns[1] ? s->late.worst_ns[0] : s->late.worst_ns[1];
+    roll_late(&s->expiry.late, stream_now(s));
+    return s->expiry.late.worst_ns[0] > s->expiry.late.worst_ns[1] ? s->expiry.late.worst_ns[0]
+                                                                   : s->expiry.late.worst_ns[1];
 }
 
 /* --- the sweep ----------------------------------------------------------------------------- */
@@ -157,7 +158,7 @@ static uint64_t death_size(const struct stream *s, const struct store_death *d)
 static bool death(void *arg, const struct store_death *d)
 {
     struct stream *s = arg;
-    int64_t late = s->swept_ns - d->deadline_ns;
+    int64_t late = s->expiry.now_ns - d->deadline_ns;
     struct dead_letters_expired letter = {.subject = d->key,
                                           .seq = d->seq,
                                           .deadline_ns = d->deadline_ns,
@@ -172,14 +173,14 @@ static bool death(void *arg, const struct store_death *d)
     dead_letters_settle(s, rc == 0);
     if (rc != 0)
         return false;
-    if (late > s->late.worst_ns[0])
-        s->late.worst_ns[0] = late;
+    if (late > s->expiry.late.worst_ns[0])
+        s->expiry.late.worst_ns[0] = late;
     s->stats.expired++;
     told.late_ns = late;
     report_death(s, &told, d->seq);
     hour_start(s);
     if (s->hour != NULL)
-        hour_expired(s, s->swept_ns, late, death_size(s, d));
+        hour_expired(s, s->expiry.now_ns, late, death_size(s, d));
     if (s->schedules != NULL)
         schedule_removed(s, d->key, d->seq);
     return true;
@@ -190,9 +191,9 @@ static bool sweep(struct stream *s, size_t max)
 {
     bool more;
 
-    s->swept_ns = stream_now(s);
-    roll_late(&s->late, s->swept_ns);
-    if (store_expire(s->store, s->swept_ns, max, death, s, &more) > 0) {
+    s->expiry.now_ns = stream_now(s);
+    roll_late(&s->expiry.late, s->expiry.now_ns);
+    if (store_expire(s->store, s->expiry.now_ns, max, death, s, &more) > 0) {
         limits_count(s);
         notify_after_commit(s);
     }
@@ -210,26 +211,26 @@ static bool anything_due(struct stream *s)
  * goes on while a sweep is at work. */
 static bool stuck(const struct stream *s)
 {
-    return store_next_deadline(s->store) <= s->swept_ns;
+    return store_next_deadline(s->store) <= s->expiry.now_ns;
 }
 
 /* One slice; true: there is more to do. */
 static bool expire_run(struct work_task *t)
 {
-    struct stream *s = mf_container(t, struct stream, expiring);
+    struct stream *s = mf_container(t, struct stream, expiry.task);
     bool told = s->cfg.subject_delete_marker_ttl_ns > 0 || s->on_expire != NULL;
     size_t slice = told ? SLICE_MARKED : SLICE;
 
-    s->armed_ns = INT64_MAX;
+    s->expiry.armed_ns = INT64_MAX;
     if (s->closing)
         return false;
     bool more = sweep(s, slice);
     if (more || stuck(s))
-        s->armed_ns = 0;
+        s->expiry.armed_ns = 0;
     else
         expire_arm(s);
-    if (!more && s->armed_ns == 0)
-        loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
+    if (!more && s->expiry.armed_ns == 0)
+        loop_timer_arm(s->expiry.timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
     return more;
 }
 
@@ -237,30 +238,30 @@ static void fire(void *arg)
 {
     struct stream *s = arg;
 
-    s->armed_ns = 0; /* the task arms it again */
-    work_add(s->host->loop, s->owner, &s->expiring);
+    s->expiry.armed_ns = 0; /* the task arms it again */
+    work_add(s->host->loop, s->owner, &s->expiry.task);
 }
 
 int expire_init(struct stream *s)
 {
-    s->armed_ns = INT64_MAX;
-    s->expiring = (struct work_task){.run = expire_run, .cause = WORK_EXPIRE};
-    s->expire_timer = loop_timer_new(s->host->loop, fire, s);
-    return s->expire_timer == NULL ? MF_NOMEM : 0;
+    s->expiry.armed_ns = INT64_MAX;
+    s->expiry.task = (struct work_task){.run = expire_run, .cause = WORK_EXPIRE};
+    s->expiry.timer = loop_timer_new(s->host->loop, fire, s);
+    return s->expiry.timer == NULL ? MF_NOMEM : 0;
 }
 
 void expire_arm(struct stream *s)
 {
     int64_t next = store_next_deadline(s->store);
 
-    if (next >= s->armed_ns || s->closing)
+    if (next >= s->expiry.armed_ns || s->closing)
         return; /* armed for that, or for an earlier moment */
-    s->armed_ns = next;
+    s->expiry.armed_ns = next;
     int64_t gap = s->cfg.subject_delete_marker_ttl_ns > 0 ? SWEEP_MARKED_NS : SWEEP_NS;
-    int64_t now = stream_now(s), wait = next - now, rest = s->swept_ns + gap - now;
+    int64_t now = stream_now(s), wait = next - now, rest = s->expiry.now_ns + gap - now;
     if (wait < rest && rest <= gap) /* longer: the clock was set back */
         wait = rest;
-    loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + (wait > 0 ? wait : 0));
+    loop_timer_arm(s->expiry.timer, loop_mono_ns(s->host->loop) + (wait > 0 ? wait : 0));
 }
 
 static void resumed(void *arg)
@@ -368,7 +369,7 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
 
 static int settle(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
-    s->swept_ns = stream_now(s);
+    s->expiry.now_ns = stream_now(s);
     store_begin(s->store, true);
     int rc = settle_all_of(s, subject, d, n), end = store_end(s->store, NULL);
     limits_count(s);

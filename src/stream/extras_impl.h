@@ -50,7 +50,8 @@ void counter_free(struct stream *s);   /* after the store is closed: it may be r
 /* --- schedule.c, schedule_fire.c, schedule_clock.c
  * ------------------------------------------------------------ */
 
-/* Rows 13 and 14; may rewrite in->hdr (s->scratch) and set in->h.rollup, so before check_rollup().
+/* Rows 13 and 14; may rewrite in->hdr (s->buf.header) and set in->h.rollup, so before
+ * check_rollup().
  */
 int schedule_check(struct stream *s, struct intake *in, struct js_error *e);
 /* For a message with Nats-Schedule, in the batch that stores it and right before it: writes its
@@ -91,7 +92,7 @@ void redeadline_stop(struct stream *s);               /* closing */
 
 /* --- compress.c ----------------------------------------------------------------------------- */
 
-/* What to store for this body: an S2 block in s->packed, and MSG_COMPRESSED is set in *flags, if
+/* What to store for this body: an S2 block in s->buf.body, and MSG_COMPRESSED is set in *flags, if
  * the stream compresses and that saves a sixteenth; else the body itself.  Never fails.  O(body).
  */
 struct mf_slice compress_body(struct stream *s, struct mf_slice body, uint16_t *flags);

@@ -19,7 +19,7 @@ MF_MUSTCHECK int lifetime_compile(const struct stream_config *c, const struct st
 /* Takes p over, NULL is fine; the former policy is freed. */
 void lifetime_use(struct stream *s, struct policy *p);
 
-/* Judges the writer's TTL by the bounds.  Clamped: the header says what holds (s->scratch).
+/* Judges the writer's TTL by the bounds.  Clamped: the header says what holds (s->buf.header).
  * copy: of a source or a schedule, which cannot be refused.  0, or MF_DENIED with *e; MF_NOMEM. */
 MF_MUSTCHECK int lifetime_judge(struct stream *s, struct intake *in, bool copy, struct js_error *e);
 static inline int lifetime_check(struct stream *s, struct intake *in, bool copy, struct js_error *e)

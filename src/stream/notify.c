@@ -8,7 +8,7 @@
 
 static bool anybody(const struct stream *s)
 {
-    return s->republish != NULL || s->copies.len > 0 || !mf_list_empty(&s->observers);
+    return s->republish != NULL || s->notify.copies.len > 0 || !mf_list_empty(&s->notify.observers);
 }
 
 /* --- observers ----------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ static void notify_message(struct stream *s, const struct stream_msg *m)
 {
     struct mf_list *pos, *next;
 
-    mf_list_each_safe(pos, next, &s->observers)
+    mf_list_each_safe(pos, next, &s->notify.observers)
     {
         struct stream_observer *o = mf_container(pos, struct stream_observer, node);
         o->stored(o, m);
@@ -30,9 +30,10 @@ static bool notify_stored(struct stream *s, bool timed)
     uint64_t seq;
     size_t n = 0;
 
-    while (!mf_list_empty(&s->observers) && (seq = stream_next(s, s->notified + 1)) != 0) {
+    while (!mf_list_empty(&s->notify.observers) &&
+           (seq = stream_next(s, s->notify.upto + 1)) != 0) {
         struct stream_msg m;
-        s->notified = seq;
+        s->notify.upto = seq;
         /* It was written a moment ago: it is in memory, unless memory is very short. */
         if (stream_get_now(s, seq, &m) == 0) {
             notify_message(s, &m);
@@ -49,45 +50,45 @@ static bool notify_slice(struct stream *s)
 {
     if (s->closing)
         return false;
-    return (s->copies.len > 0 && republish_send(s, SLICE)) || !notify_stored(s, true);
+    return (s->notify.copies.len > 0 && republish_send(s, SLICE)) || !notify_stored(s, true);
 }
 
 static bool run_notify(struct work_task *t)
 {
-    return notify_slice(mf_container(t, struct stream, notifying));
+    return notify_slice(mf_container(t, struct stream, notify.task));
 }
 
 static void notify_deferred(struct loop_defer *d)
 {
-    struct stream *s = mf_container(d, struct stream, notify_defer);
+    struct stream *s = mf_container(d, struct stream, notify.defer);
 
     if (notify_slice(s))
-        work_add(s->host->loop, s->owner, &s->notifying);
+        work_add(s->host->loop, s->owner, &s->notify.task);
 }
 
 void notify_soon(struct stream *s)
 {
-    if (!anybody(s) || s->closing || work_queued(&s->notifying))
+    if (!anybody(s) || s->closing || work_queued(&s->notify.task))
         return;
-    s->notifying.run = run_notify;
-    s->notifying.cause = s->notify_defer.cause = WORK_STORED;
-    s->notify_defer.fn = notify_deferred;
-    loop_defer(s->host->loop, &s->notify_defer);
+    s->notify.task.run = run_notify;
+    s->notify.task.cause = s->notify.defer.cause = WORK_STORED;
+    s->notify.defer.fn = notify_deferred;
+    loop_defer(s->host->loop, &s->notify.defer);
 }
 
 void stream_announce(struct stream *s)
 {
-    if ((s->notify_defer.queued || work_queued(&s->notifying)) && !s->closing)
+    if ((s->notify.defer.queued || work_queued(&s->notify.task)) && !s->closing)
         (void)notify_stored(s, false);
 }
 
 static void poked(struct store_wait *w, int status)
 {
-    struct stream *s = mf_container(w, struct stream, poke);
+    struct stream *s = mf_container(w, struct stream, notify.wait);
 
-    bool again = s->poke_again;
+    bool again = s->notify.again;
 
-    s->poked = s->poke_again = false;
+    s->notify.waits = s->notify.again = false;
     s->inflight--;
     if (status != 0)
         return;
@@ -100,14 +101,14 @@ void notify_after_commit(struct stream *s)
 {
     if (s->closing)
         return;
-    if (s->poked) { /* that barrier may stand before what is written now */
-        s->poke_again = true;
+    if (s->notify.waits) { /* that barrier may stand before what is written now */
+        s->notify.again = true;
         return;
     }
-    s->poke.done = poked;
-    if (store_barrier(s->store, &s->poke) != 0)
+    s->notify.wait.done = poked;
+    if (store_barrier(s->store, &s->notify.wait) != 0)
         return;
-    s->poked = true;
+    s->notify.waits = true;
     s->inflight++;
 }
 
@@ -115,8 +116,8 @@ void notify_from_here(struct stream *s)
 {
     uint64_t last = store_last_seq(s->store);
 
-    if (last > s->notified)
-        s->notified = last;
+    if (last > s->notify.upto)
+        s->notify.upto = last;
 }
 
 /* The store's word for a message that nobody can see any more. */
@@ -127,7 +128,7 @@ static void gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
 
     if (s->linked != NULL)
         linked_gone(s, first == last ? key : MF_SLICE_NONE);
-    mf_list_each_safe(pos, next, &s->observers)
+    mf_list_each_safe(pos, next, &s->notify.observers)
     {
         struct stream_observer *o = mf_container(pos, struct stream_observer, node);
         if (first != last || key.len == 0)
@@ -143,7 +144,7 @@ void notify_purge(struct stream *s, struct mf_slice filter)
 {
     struct mf_list *pos, *next;
 
-    mf_list_each_safe(pos, next, &s->observers)
+    mf_list_each_safe(pos, next, &s->notify.observers)
     {
         struct stream_observer *o = mf_container(pos, struct stream_observer, node);
         if (o->purge_done != NULL)
@@ -160,13 +161,13 @@ void notify_note_rollup(struct stream *s, uint64_t seq, struct mf_slice subject)
 {
     struct rolled r = {seq, subject.len};
 
-    if (mf_list_empty(&s->observers))
+    if (mf_list_empty(&s->notify.observers))
         return;
-    mf_buf_append(&s->rolled, &r, sizeof r);
-    mf_buf_append(&s->rolled, subject.ptr, subject.len);
-    if (mf_buf_failed(&s->rolled)) { /* consumers then learn of each message alone */
-        mf_buf_fini(&s->rolled);
-        s->rolled = (struct mf_buf)MF_BUF_INIT;
+    mf_buf_append(&s->notify.rollups, &r, sizeof r);
+    mf_buf_append(&s->notify.rollups, subject.ptr, subject.len);
+    if (mf_buf_failed(&s->notify.rollups)) { /* consumers then learn of each message alone */
+        mf_buf_fini(&s->notify.rollups);
+        s->notify.rollups = (struct mf_buf)MF_BUF_INIT;
     }
 }
 
@@ -175,17 +176,17 @@ void notify_rollups(struct stream *s, uint64_t upto)
     struct rolled r;
     size_t at = 0;
 
-    while (at + sizeof r <= s->rolled.len) {
-        memcpy(&r, s->rolled.ptr + at, sizeof r);
+    while (at + sizeof r <= s->notify.rollups.len) {
+        memcpy(&r, s->notify.rollups.ptr + at, sizeof r);
         if (r.seq > upto)
             break;
-        notify_purge(s, mf_slice(s->rolled.ptr + at + sizeof r, r.len));
+        notify_purge(s, mf_slice(s->notify.rollups.ptr + at + sizeof r, r.len));
         at += sizeof r + r.len;
     }
     if (at == 0)
         return;
-    s->rolled.len -= at;
-    memmove(s->rolled.ptr, s->rolled.ptr + at, s->rolled.len);
+    s->notify.rollups.len -= at;
+    memmove(s->notify.rollups.ptr, s->notify.rollups.ptr + at, s->notify.rollups.len);
 }
 
 void notify_watch(struct stream *s)
@@ -195,9 +196,9 @@ void notify_watch(struct stream *s)
 
 void stream_observe(struct stream *s, struct stream_observer *o)
 {
-    if (mf_list_empty(&s->observers))
+    if (mf_list_empty(&s->notify.observers))
         notify_from_here(s); /* what came before is not news */
-    mf_list_push(&s->observers, &o->node);
+    mf_list_push(&s->notify.observers, &o->node);
     store_watch(s->store, gone, s);
 }
 
@@ -209,6 +210,6 @@ void stream_unobserve(struct stream_observer *o)
 void stream_set_interest(struct stream *s, bool (*wanted)(void *arg, struct mf_slice subject),
                          void *arg)
 {
-    s->wanted = wanted;
-    s->wanted_arg = arg;
+    s->interest.wanted = wanted;
+    s->interest.arg = arg;
 }

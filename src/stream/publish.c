@@ -44,7 +44,7 @@ int64_t stream_stamp(struct stream *s)
 
 int64_t stream_stamp_at(const struct stream *s, int64_t now)
 {
-    int64_t last = s->last_ts_ns;
+    int64_t last = s->ends.last_ts_ns;
 
     /* The clock is read once per turn of the loop; timestamps still tell messages apart.  What is
      * further ahead is a copy's, from another clock. */
@@ -89,7 +89,7 @@ static void publish_done(struct store_wait *w, int status)
         stored = (struct stream_ack){.error = &e};
         p->done(p, &stored);
     } else {
-        if (s->rolled.len > 0)
+        if (s->notify.rollups.len > 0)
             notify_rollups(s, p->given_seq);
         notify_soon(s);
         p->done(p, answer != NULL ? &answer->ack : &stored);
@@ -158,12 +158,12 @@ struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject)
 
     if (s->transform == NULL)
         return subject;
-    lend_unmark(s->subject_buf, sizeof s->subject_buf);
-    n = transform_apply(s->transform, subject, s->subject_buf, sizeof s->subject_buf);
+    lend_unmark(s->buf.subject, sizeof s->buf.subject);
+    n = transform_apply(s->transform, subject, s->buf.subject, sizeof s->buf.subject);
     if (n <= 0)
         return subject;
-    lend_mark(s->subject_buf, (size_t)n);
-    return mf_slice(s->subject_buf, (size_t)n);
+    lend_mark(s->buf.subject, (size_t)n);
+    return mf_slice(s->buf.subject, (size_t)n);
 }
 
 /* No TTL is shorter than that of the markers, or a marker could be outlived by what it announces
@@ -253,8 +253,8 @@ static void keep_ids(struct stream *s, const struct intake *in)
 /* It is the stream's last message now: its id, if it has one. */
 static void remember_id(struct stream *s, const struct intake *in)
 {
-    mf_buf_clear(&s->last_msg_id);
-    mf_buf_append(&s->last_msg_id, in->h.msg_id.ptr, in->h.msg_id.len);
+    mf_buf_clear(&s->ends.last_msg_id);
+    mf_buf_append(&s->ends.last_msg_id, in->h.msg_id.ptr, in->h.msg_id.len);
     if (keeps_id(s, in) && dedup_add(s->dedup, in->h.msg_id, in->seq, in->ts_ns) != 0)
         log_warn("stream %s: no memory to remember the id of message %llu", s->cfg.name,
                  (unsigned long long)in->seq);
@@ -324,7 +324,7 @@ int stream_append(struct stream *s, struct intake *in, struct store_append *a)
     in->seq = a->seq;
     if (links)
         linked_changed(s, in->subject, permanent);
-    s->last_ts_ns = in->ts_ns;
+    s->ends.last_ts_ns = in->ts_ns;
     remember_id(s, in);
     return 0;
 }
@@ -453,7 +453,7 @@ uint64_t stream_duplicate_of(struct stream *s, const struct intake *in)
 bool stream_lacks_interest(const struct stream *s, struct mf_slice subject)
 {
     return s->cfg.retention == RETENTION_INTEREST &&
-           (s->wanted == NULL || !s->wanted(s->wanted_arg, subject));
+           (s->interest.wanted == NULL || !s->interest.wanted(s->interest.arg, subject));
 }
 
 int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p)
@@ -469,7 +469,7 @@ int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p)
                             p == NULL ? NULL : stream_wait(s, p, in->seq));
     if (rc != 0)
         return rc;
-    s->last_ts_ns = in->ts_ns;
+    s->ends.last_ts_ns = in->ts_ns;
     remember_id(s, in);
     keep_ids(s, in);
     return 0;

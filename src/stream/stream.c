@@ -65,13 +65,13 @@ static void remember_last(struct stream *s)
 
     bool fresh = seq == 0 && last == (s->cfg.first_seq > 0 ? s->cfg.first_seq - 1 : 0);
     s->emptied = s->cfg.first_seq > 0;
-    s->last_ts_ns = fresh ? CLOCK_ZERO : store_clock_floor(s->store);
+    s->ends.last_ts_ns = fresh ? CLOCK_ZERO : store_clock_floor(s->store);
     if (seq == 0 || seq != last)
         return;
     if (store_read_now(s->store, seq, &b, &r) == 0) {
-        s->last_ts_ns = r.ts_ns;
+        s->ends.last_ts_ns = r.ts_ns;
         if (header_get(r.head, "Nats-Msg-Id", &id))
-            mf_buf_append(&s->last_msg_id, id.ptr, id.len);
+            mf_buf_append(&s->ends.last_msg_id, id.ptr, id.len);
     }
     mf_buf_fini(&b);
 }
@@ -83,17 +83,17 @@ static void stream_free(struct stream *s)
     dedup_free(s->dedup);
     hour_free(s);
     dead_letters_free(s);
-    loop_timer_free(s->expire_timer);
-    loop_timer_free(s->enforce_timer);
+    loop_timer_free(s->expiry.timer);
+    loop_timer_free(s->enforce.timer);
     parts_free(&(struct parts){s->transform, s->republish, s->policy});
-    mf_buf_fini(&s->last_msg_id);
-    lend_clear(&s->scratch);
-    lend_clear(&s->packed);
-    lend_unmark(s->subject_buf, sizeof s->subject_buf);
-    mf_buf_fini(&s->scratch);
-    mf_buf_fini(&s->packed);
-    mf_buf_fini(&s->copies);
-    mf_buf_fini(&s->rolled);
+    mf_buf_fini(&s->ends.last_msg_id);
+    lend_clear(&s->buf.header);
+    lend_clear(&s->buf.body);
+    lend_unmark(s->buf.subject, sizeof s->buf.subject);
+    mf_buf_fini(&s->buf.header);
+    mf_buf_fini(&s->buf.body);
+    mf_buf_fini(&s->notify.copies);
+    mf_buf_fini(&s->notify.rollups);
     stream_config_fini(&s->cfg);
     free(s);
 }
@@ -135,8 +135,8 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
         free(s);
         return mf_wrap(e, "stream %s", cfg->name);
     }
-    mf_list_init(&s->observers);
-    mf_list_init(&s->purges);
+    mf_list_init(&s->notify.observers);
+    mf_list_init(&s->purge.queue);
     mf_list_init(&s->looks);
     s->store = st;
     s->host = h;
@@ -182,9 +182,9 @@ static void uncount(struct stream *s)
     int64_t *account = s->memory ? &s->host->account_usage->memory : &s->host->account_usage->file;
     int64_t *server = s->memory ? &s->host->server_usage->memory : &s->host->server_usage->file;
 
-    *account -= s->counted_bytes;
-    *server -= s->counted_bytes;
-    s->counted_bytes = 0;
+    *account -= s->room.counted_bytes;
+    *server -= s->room.counted_bytes;
+    s->room.counted_bytes = 0;
 }
 
 /* Nothing goes on by itself any more. */
@@ -201,11 +201,11 @@ static void stop(struct stream *s)
     summary_stop(s);
     ahead_stop(s);
     limits_stop(s);
-    loop_timer_stop(s->expire_timer);
-    loop_defer_cancel(s->host->loop, &s->notify_defer);
-    work_cancel(s->host->loop, &s->notifying);
-    work_cancel(s->host->loop, &s->expiring);
-    work_cancel(s->host->loop, &s->purging);
+    loop_timer_stop(s->expiry.timer);
+    loop_defer_cancel(s->host->loop, &s->notify.defer);
+    work_cancel(s->host->loop, &s->notify.task);
+    work_cancel(s->host->loop, &s->expiry.task);
+    work_cancel(s->host->loop, &s->purge.task);
     uncount(s);
 }
 
@@ -349,7 +349,7 @@ int64_t stream_clock_floor(const struct stream *s)
 
 void stream_clock_stepped(struct stream *s)
 {
-    s->armed_ns = INT64_MAX;
+    s->expiry.armed_ns = INT64_MAX;
     expire_arm(s);
     schedule_clock_stepped(s);
 }

@@ -58,81 +58,105 @@ struct dead_letters;
 struct warn;
 struct summaries;
 
+/* One stream.  All of it belongs to the loop thread. */
 struct stream {
     struct stream_config cfg;
     int64_t created_ns;
     const struct stream_host *host;
     struct store *store;
-    struct loop_timer *expire_timer;
-    int64_t armed_ns;              /* the deadline it is armed for; INT64_MAX: it is not */
-    struct marker aged[2];         /* the marker of deaths by age: [of a key of a KV bucket], */
-    int64_t aged_ttl_ns;           /* for this TTL; 0: not written yet */
-    int64_t swept_ns;              /* the present of the slice that runs */
-    struct work_owner *owner, own; /* the account's, or its own */
-    struct work_task expiring, notifying, enforcing, purging;
-    struct loop_defer notify_defer;
-    struct store_keys *thin;     /* limits_enforce(): subjects still to be looked at */
-    char *thin_subject;          /* the one a slice ended in; NULL: none */
-    bool thin_again, thin_noted; /* from the first subject on: some stayed; BLOB_THIN is there */
-    int64_t thin_from_ns;        /* what was due by then is swept first: the dead push nobody out */
-    struct loop_timer *enforce_timer;
-    uint64_t planned; /* limits_prepare(): of the open batch, those that make room for all */
-    struct {          /* of the open batch: in, and their turn to push out others has not come */
-        uint64_t msgs, bytes;
-    } ahead;
-    size_t inflight; /* publishes and operations that wait for the disk */
+    struct work_owner *owner, own; /* owner: the account's, or `own` */
     bool closing, memory;
+    bool emptied;    /* by first_seq, a purge, a restore: it has a first sequence */
+    size_t inflight; /* publishes and operations that wait for a commit */
+    void (*closed)(void *arg);
+    void *closed_arg, *data;
     struct transform *transform, *republish; /* NULL: none */
-    struct policy *policy;                   /* NULL: nobody says anything about lifetimes */
-    const struct policy *governor; /* the same while it is active; NULL: plain JetStream */
+    struct stream_stats stats; /* late_max_ns: see expiry.late; removed: messages at the opening */
+
+    /* The TTL policy (lifetime.c). */
+    struct policy *policy;         /* NULL: nobody says anything about TTLs */
+    const struct policy *governor; /* `policy` while it is active; NULL: plain JetStream */
     bool slides;                   /* slide: read, and it is in force */
     const char *on_expire;         /* the prefix of dead letters; NULL: none are written */
     struct stream_ttl_stats ttl_stats;
-    struct dedup *dedup;
-    struct batches *batches; /* NULL until the first one; so are the next four */
+
+    /* Modules.  NULL: not needed, or not needed yet. */
+    struct dedup *dedup; /* NULL only while the stream is being opened */
+    struct batches *batches;
     struct fasts *fasts;
     struct counters *counters;
     struct schedules *schedules;
-    struct redeadline *redeadline;     /* NULL: none is running */
-    struct linked *linked;             /* NULL: no rule of its policy has a link */
-    struct mf_list looks;              /* ahead.c */
-    struct dead_letters *dead_letters; /* NULL until the first death that earns a letter */
-    struct summaries *summaries;       /* NULL until something happened to a life, or no memory */
-    struct warn *warn;                 /* NULL: nobody is told of messages that end soon */
-    int64_t warned_to_ns; /* warn.c: messages that end up to here were told of; 0: warn is NULL */
-    struct hour *hour;    /* NULL: neither policy nor death yet, or no memory */
-    struct backfill *backfill; /* the last one, running or ended; NULL: none */
-    uint64_t first_known;      /* the last message whose time was read for stream_state() */
-    int64_t first_ts_ns;       /* its time */
-    struct mf_buf last_msg_id; /* of the very last message; empty: it had none */
-    int64_t last_ts_ns;        /* of the last message accepted; CLOCK_ZERO: none */
-    int64_t counted_bytes;     /* what of it is in the usage sums */
-    struct mf_buf copies;      /* republish.c: those that were not sent yet */
-    uint64_t pushed_out;       /* limits.c: no message up to here is left */
-    struct mf_list observers;
-    bool (*wanted)(void *arg, struct mf_slice subject);
-    void *wanted_arg;
-    bool emptied;         /* by first_seq, a purge, a restore: it has a first sequence */
-    struct mf_buf rolled; /* notify.c: roll-ups on their way to the disk */
-    uint64_t notified;    /* observers know all up to here */
-    struct store_wait poke;
-    bool poked, poke_again;
-    struct {
+    struct redeadline *redeadline; /* NULL: no job is running */
+    struct backfill *backfill;     /* the last one, running or ended */
+    struct linked *linked;         /* NULL: no rule of its policy has a link */
+    struct dead_letters *dead_letters;
+    struct summaries *summaries; /* NULL also without memory */
+    struct hour *hour;           /* NULL also without memory */
+    struct warn *warn;           /* NULL: no warnings are sent */
+    int64_t warned_to_ns;        /* deadlines up to here: warnings were sent; 0: warn is NULL */
+    struct mf_list looks;        /* ahead.c */
+
+    struct { /* the sweep (expire.c) */
+        struct loop_timer *timer;
+        int64_t armed_ns;        /* the deadline of the timer; INT64_MAX: it is not armed */
+        int64_t now_ns;          /* the time of the sweep that runs */
+        struct marker marker[2]; /* of expired messages: [1]: of keys of a KV bucket */
+        int64_t marker_ttl_ns;   /* the TTL in `marker`; 0: not written yet */
+        struct work_task task;
+        struct worst_late { /* worst delays: [0] since from_ns, [1] in the window before it */
+            int64_t from_ns, worst_ns[2];
+        } late;
+    } expiry;
+    struct {              /* room for one more message (limits.c) */
+        uint64_t planned; /* limits_prepare(): removals of the open batch that make room */
+        struct {          /* of the open batch: accepted, but they have not made room yet */
+            uint64_t msgs, bytes;
+        } ahead;
+        uint64_t discarded;    /* no message up to this sequence is left */
+        int64_t counted_bytes; /* of this stream, in the usage sums */
+    } room;
+    struct { /* limits after an update, subject by subject (limits_enforce()) */
+        struct work_task task;
+        struct loop_timer *timer;
+        struct store_keys *keys; /* subjects still to be looked at */
+        char *subject;           /* the one in which a time slice ended; NULL: none */
+        bool again, noted;       /* start from the first subject again; BLOB_THIN exists */
+        int64_t from_ns; /* messages overdue at this time are swept first: they discard no others */
+    } enforce;
+    struct { /* purge.c */
+        struct work_task task;
+        struct mf_list queue; /* struct purge, running or waiting, in order */
+    } purge;
+    struct { /* observers and republished copies (notify.c, republish.c) */
+        struct mf_list observers;
+        uint64_t upto; /* observers were notified of all messages up to here */
+        struct work_task task;
+        struct loop_defer defer;
+        struct store_wait wait;
+        bool waits, again;     /* `wait` is queued; another one must follow it */
+        struct mf_buf rollups; /* accepted and not committed */
+        struct mf_buf copies;  /* accepted and not sent */
+    } notify;
+    struct { /* interest retention: stream_set_interest() */
+        bool (*wanted)(void *arg, struct mf_slice subject);
+        void *arg;
+    } interest;
+    struct {                       /* facts about the first and the last message */
+        uint64_t first_seq;        /* the message whose time was read last for stream_state() */
+        int64_t first_ts_ns;       /* its time */
+        struct mf_buf last_msg_id; /* of the last message; empty: it had none */
+        int64_t last_ts_ns;        /* of the last message accepted; CLOCK_ZERO: none */
+    } ends;
+    struct { /* tasks that wait for removals to be committed (throttle.c) */
         struct store_wait wait;
         bool waits;
         struct work_task *task[4]; /* purge, limits, two of consumers */
-    } hold;                        /* throttle.c */
-    struct mf_list purges;         /* purge.c: struct purge, running or waiting, in order */
-    struct mf_buf scratch, packed; /* a rewritten header; a compressed body */
-    char subject_buf[4096];        /* a transformed subject */
-    void *data;
-    struct stream_stats stats; /* late_max_ns: see late; removed: messages at the opening */
-    /* The worst delays of expiries: [0] since from_ns, [1] in the window before that. */
-    struct worst_late {
-        int64_t from_ns, worst_ns[2];
-    } late;
-    void (*closed)(void *arg);
-    void *closed_arg;
+    } throttle;
+    struct {                  /* memory of the publish that runs */
+        struct mf_buf header; /* a rewritten header */
+        struct mf_buf body;   /* a compressed body */
+        char subject[4096];   /* a transformed subject */
+    } buf;
 };
 
 /* --- intake.c ------------------------------------------------------------------------------- */
@@ -153,7 +177,7 @@ enum rollup { ROLLUP_NONE, ROLLUP_SUBJECT, ROLLUP_MATCHING, ROLLUP_ALL };
 /* A message on its way into the store. */
 struct intake {
     struct mf_slice subject, hdr,
-        payload; /* after the transform; hdr perhaps rewritten (s->scratch) */
+        payload; /* after the transform; hdr perhaps rewritten (s->buf.header) */
     struct intake_headers h;
     int64_t ts_ns;
     int64_t now_ns; /* the time here where ts_ns is of another clock; 0: ts_ns */
@@ -177,16 +201,17 @@ struct intake {
     int64_t fires_ns;        /* first at this time; schedule_plan()'s own */
 };
 /* Reads the headers of in->hdr; in->h is empty.  Then a status and Nats-Request-Info, which mean
- * nothing in a stored message, are taken out: in->hdr is the same block, or one in s->scratch. */
+ * nothing in a stored message, are taken out: in->hdr is the same block, or one in s->buf.header.
+ */
 void intake_clean(struct stream *s, struct intake *in);
-/* *out, which it takes, is the message's header block from now on (s->scratch).  What was found in
- * the old one, which may be gone, is found again.  MF_NOMEM: *out could not be written; all is as
- * it was. */
+/* *out, which it takes, is the message's header block from now on (s->buf.header).  What was found
+ * in the old one, which may be gone, is found again.  MF_NOMEM: *out could not be written; all is
+ * as it was. */
 MF_MUSTCHECK int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out);
 
 /* --- publish.c ------------------------------------------------------------------------------ */
 
-/* The subject under which it is stored: s->subject_buf or the same. */
+/* The subject under which it is stored: s->buf.subject or the same. */
 struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject);
 /* Stores a message that passed all checks, with everything that goes with it in one atomic batch:
  * clamping of the TTL, its deadline, rollup, what discard old pushes out, the id for deduplication.
@@ -198,8 +223,8 @@ MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch
 /* The message alone, with its deadline, in *a: nothing goes because of it, nobody is told.  0, or
  * the store's code. */
 MF_MUSTCHECK int stream_append(struct stream *s, struct intake *in, struct store_append *a);
-/* Raises the TTL to the least that a stream with markers allows; may rewrite in->hdr (s->scratch).
- * stream_store() does it for who has not. */
+/* Raises the TTL to the least that a stream with markers allows; may rewrite in->hdr
+ * (s->buf.header). stream_store() does it for who has not. */
 void stream_clamp_ttl(struct stream *s, struct intake *in);
 /* in_batch: what goes because of it, when all messages of the batch are in.  Cannot fail. */
 void stream_stored(struct stream *s, struct intake *in);

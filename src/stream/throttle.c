@@ -11,13 +11,13 @@
 
 static void go_on(struct store_wait *w, int status)
 {
-    struct stream *s = mf_container(w, struct stream, hold.wait);
+    struct stream *s = mf_container(w, struct stream, throttle.wait);
 
     (void)status; /* a store that takes no more writes refuses the next slice */
-    s->hold.waits = false;
-    for (size_t i = 0; i < MF_COUNT(s->hold.task); i++) {
-        struct work_task *t = s->hold.task[i];
-        s->hold.task[i] = NULL;
+    s->throttle.waits = false;
+    for (size_t i = 0; i < MF_COUNT(s->throttle.task); i++) {
+        struct work_task *t = s->throttle.task[i];
+        s->throttle.task[i] = NULL;
         if (t != NULL && !s->closing)
             work_add(s->host->loop, s->owner, t);
     }
@@ -29,21 +29,22 @@ bool stream_hold(struct stream *s, struct work_task *t)
 
     if (store_removing(s->store) < MOST)
         return false;
-    while (i < MF_COUNT(s->hold.task) && s->hold.task[i] != t && s->hold.task[i] != NULL)
+    while (i < MF_COUNT(s->throttle.task) && s->throttle.task[i] != t &&
+           s->throttle.task[i] != NULL)
         i++;
-    if (i == MF_COUNT(s->hold.task))
+    if (i == MF_COUNT(s->throttle.task))
         return false;
-    if (!s->hold.waits) {
-        s->hold.wait.done = go_on;
-        s->hold.waits = store_barrier(s->store, &s->hold.wait) == 0;
+    if (!s->throttle.waits) {
+        s->throttle.wait.done = go_on;
+        s->throttle.waits = store_barrier(s->store, &s->throttle.wait) == 0;
     }
-    s->hold.task[i] = s->hold.waits ? t : NULL;
-    return s->hold.waits;
+    s->throttle.task[i] = s->throttle.waits ? t : NULL;
+    return s->throttle.waits;
 }
 
 void stream_unhold(struct stream *s, const struct work_task *t)
 {
-    for (size_t i = 0; i < MF_COUNT(s->hold.task); i++)
-        if (s->hold.task[i] == t)
-            s->hold.task[i] = NULL;
+    for (size_t i = 0; i < MF_COUNT(s->throttle.task); i++)
+        if (s->throttle.task[i] == t)
+            s->throttle.task[i] = NULL;
 }

@@ -134,7 +134,7 @@ static void test_copies_under_way_are_sent_when_republishing_ends(void)
     world_turns(&w);
     TEST_ASSERT_TRUE(ack.done);
     TEST_ASSERT_EQUAL_size_t(1, copies);
-    TEST_ASSERT_EQUAL_size_t(0, w.stream->copies.len);
+    TEST_ASSERT_EQUAL_size_t(0, w.stream->notify.copies.len);
 }
 
 /* --- an interest stream and a consumer that goes ------------------------------------------------
