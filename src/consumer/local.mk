@@ -26,15 +26,15 @@ test_unit_consumer_consumer_config_update_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_consumer_config_update_CPPFLAGS = $(TEST_CPPFLAGS)
 
 # What goes wrong between, and whatever else may happen.
-UNIT_TESTS += test/unit/consumer/consumer_break test/unit/consumer/consumer_news test/unit/consumer/consumer_random
-test_unit_consumer_consumer_break_SOURCES = test/unit/consumer/test_consumer_break.c test/support/consumer_world.h \
+UNIT_TESTS += test/unit/consumer/consumer_races test/unit/consumer/consumer_notify test/unit/consumer/consumer_random
+test_unit_consumer_consumer_races_SOURCES = test/unit/consumer/test_consumer_races.c test/support/consumer_world.h \
 	$(STREAM_WORLD) $(TEST_IO)
-test_unit_consumer_consumer_break_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_consumer_break_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_consumer_news_SOURCES = test/unit/consumer/test_consumer_news.c test/support/consumer_world.h \
+test_unit_consumer_consumer_races_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_races_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_notify_SOURCES = test/unit/consumer/test_consumer_notify.c test/support/consumer_world.h \
 	$(STREAM_WORLD)
-test_unit_consumer_consumer_news_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_consumer_news_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_notify_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_notify_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_consumer_consumer_random_SOURCES = test/unit/consumer/test_consumer_random.c test/support/consumer_world.h \
 	$(STREAM_WORLD)
 test_unit_consumer_consumer_random_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)

@@ -23,10 +23,10 @@ test_unit_stream_lifetime_SOURCES = test/unit/stream/test_lifetime.c $(STREAM_WO
 test_unit_stream_lifetime_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_lifetime_CPPFLAGS = $(TEST_CPPFLAGS)
 
-UNIT_TESTS += test/unit/stream/moments test/unit/stream/dead_letters
-test_unit_stream_moments_SOURCES = test/unit/stream/test_moments.c $(STREAM_WORLD)
-test_unit_stream_moments_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
-test_unit_stream_moments_CPPFLAGS = $(TEST_CPPFLAGS)
+UNIT_TESTS += test/unit/stream/slide_warn test/unit/stream/dead_letters
+test_unit_stream_slide_warn_SOURCES = test/unit/stream/test_slide_warn.c $(STREAM_WORLD)
+test_unit_stream_slide_warn_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_slide_warn_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_dead_letters_SOURCES = test/unit/stream/test_dead_letters.c test/support/no_memory.h test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
 test_unit_stream_dead_letters_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_dead_letters_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -125,11 +125,11 @@ test_unit_stream_batch_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_batch_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
 
 # Corners.
-UNIT_TESTS += test/unit/stream/stream_break
-test_unit_stream_stream_break_SOURCES = test/unit/stream/test_stream_break.c $(STREAM_WORLD)
-test_unit_stream_stream_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
-test_unit_stream_stream_break_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_stream_stream_break_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=store_expire,--wrap=store_peek
+UNIT_TESTS += test/unit/stream/stream_expiry
+test_unit_stream_stream_expiry_SOURCES = test/unit/stream/test_stream_expiry.c $(STREAM_WORLD)
+test_unit_stream_stream_expiry_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_stream_expiry_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_stream_expiry_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=store_expire,--wrap=store_peek
 UNIT_TESTS += test/unit/stream/stream_cut
 test_unit_stream_stream_cut_SOURCES = test/unit/stream/test_stream_cut.c $(STREAM_WORLD) $(TEST_IO)
 test_unit_stream_stream_cut_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
@@ -139,11 +139,11 @@ test_unit_stream_catalog_delete_SOURCES = test/unit/stream/test_catalog_delete.c
 test_unit_stream_catalog_delete_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_catalog_delete_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_catalog_delete_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat,--wrap=fsync
-UNIT_TESTS += test/unit/stream/catalog_break
-test_unit_stream_catalog_break_SOURCES = test/unit/stream/test_catalog_break.c test/support/catalog_fixture.h
-test_unit_stream_catalog_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
-test_unit_stream_catalog_break_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_stream_catalog_break_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat,--wrap=fsync,--wrap=pattern_tree_join
+UNIT_TESTS += test/unit/stream/catalog_failures
+test_unit_stream_catalog_failures_SOURCES = test/unit/stream/test_catalog_failures.c test/support/catalog_fixture.h
+test_unit_stream_catalog_failures_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_catalog_failures_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_catalog_failures_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat,--wrap=fsync,--wrap=pattern_tree_join
 UNIT_TESTS += test/unit/stream/stream_model
 test_unit_stream_stream_model_SOURCES = test/unit/stream/test_stream_model.c $(STREAM_WORLD)
 test_unit_stream_stream_model_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)

@@ -1,4 +1,4 @@
-/* test_moments.c: reads that renew a life (slide), warnings (warn), summaries for events. */
+/* test_slide_warn.c: reads that renew a message (slide), warnings (warn), summaries for events. */
 #include "stream/lifetime_impl.h"
 #include "stream/summary_impl.h"
 #include "support/stream_world.h"

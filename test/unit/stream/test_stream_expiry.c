@@ -1,5 +1,5 @@
-/* test_stream_break.c: the corners of a stream where a marker, a message or the loop's time could
- * get lost. */
+/* test_stream_expiry.c: order of expiries, markers and limits, where a marker, a message or the
+ * loop's time could be lost. */
 #include "stream/stream_impl.h"
 #include "support/stream_world.h"
 

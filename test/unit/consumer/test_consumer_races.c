@@ -1,5 +1,5 @@
-/* test_consumer_break.c: what goes wrong between: messages that go while a cursor stands on them, a
- * consumer that is started elsewhere while it reads, clients that are gone, times without end. */
+/* test_consumer_races.c: events that cross each other: messages removed under a cursor, a reset
+ * during a read, clients that disconnect, wait times without end. */
 #include "support/consumer_world.h"
 #include "support/fault_io.h"
 
