@@ -6,7 +6,7 @@ noinst_LIBRARIES += %D%/libstream.a
 	%D%/notify.c %D%/republish.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/stream_job.c %D%/stream_job_impl.h %D%/redeadline.c %D%/redeadline_plan.c %D%/redeadline_plan_impl.h %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
 	%D%/counter.c %D%/counter_park.c %D%/counter_source.c %D%/counter_impl.h %D%/decimal.c %D%/decimal_impl.h \
 	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_clock.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_root.c %D%/catalog_impl.h %D%/stream_impl.h %D%/check_impl.h %D%/expire_impl.h %D%/purge_impl.h %D%/limits_impl.h %D%/notify_impl.h %D%/dedup_window_impl.h %D%/extras_impl.h \
-	%D%/js_error.h %D%/js_error_table.h %D%/stream_config.h %D%/stream.h %D%/stream_blob.h %D%/stream_host.h %D%/stream_ttl.h %D%/stream_event.h %D%/backfill.h %D%/stream_ahead.h %D%/stream_census.h %D%/stream_hour.h %D%/catalog.h %D%/stream_damage.h
+	%D%/js_error.h %D%/js_error_table.h %D%/stream_config.h %D%/stream.h %D%/stream_blob.h %D%/stream_host.h %D%/stream_ttl.h %D%/stream_event.h %D%/stream_read.h %D%/backfill.h %D%/stream_ahead.h %D%/stream_census.h %D%/stream_hour.h %D%/catalog.h %D%/stream_damage.h
 %C%_libstream_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 STREAM_LIBS = %D%/libstream.a src/store/libstore.a src/wheel/libwheel.a src/cron/libcron.a src/markers/libmarkers.a src/proto/libproto.a \
