@@ -1,4 +1,4 @@
-/* walk.h: what a consumer has not looked at yet: walking it, counting it. */
+/* backlog_impl.h: messages that a consumer has not looked at yet: reading and counting them. */
 #ifndef CONSUMER_BACKLOG_H
 #define CONSUMER_BACKLOG_H
 
@@ -8,18 +8,19 @@ struct backlog;
 
 /* --- backlog.c --- */
 
-/* A walk of what it wants, from a sequence on: of the list, or of all.  NULL: no memory. */
+/* A cursor over the messages that c wants, from a sequence on: of its list, or of all.  NULL: no
+ * memory. */
 struct backlog *backlog_new(struct consumer *c, bool list, uint64_t from);
-/* The next one of it; 0: none now, and *more: only for this call.  Steps are added to *steps. */
+/* The next message; 0: none now (*more: call again).  Steps are added to *steps. */
 uint64_t backlog_step(struct backlog *w, bool *more, bool *dead, uint64_t *steps);
 void backlog_end(struct backlog *w); /* NULL is fine */
-/* The next message it wants, at or after c->todo.next; takes it off the count.  0: none now.  dead:
+/* The next message it wants, at or after todo.next; counts todo.pending down.  0: none now.  *dead:
  * not to be delivered. */
 uint64_t backlog_next(struct consumer *c, bool *dead);
 void backlog_return(struct consumer *c,
-                    uint64_t seq); /* it could not be delivered: again next time */
+                    uint64_t seq); /* it could not be delivered: it is returned again */
 void backlog_drop(struct consumer *c);
-/* After an update: are its filters others now?  consumer_recount() follows. */
+/* After an update: true if its filters changed; consumer_recount() follows. */
 bool backlog_refilter(struct consumer *c, const struct consumer_config *old);
 uint64_t backlog_last(const struct consumer *c); /* what it looked at, also what it does not want */
 void backlog_begin_list(struct consumer *c, uint64_t from, uint64_t upto); /* begins a list */
@@ -35,10 +36,10 @@ bool backlog_lists(const struct consumer *c, uint64_t seq); /* its filters match
 /* --- count.c --- */
 
 void consumer_recount(struct consumer *c); /* pending, from the stream; perhaps later */
-/* Pending is not known yet, or acks of very many messages are being taken: nothing is delivered. */
+/* todo.pending is not known yet, or very many acks are being processed: nothing is delivered. */
 bool count_runs(const struct consumer *c);
-void count_stop(struct consumer *c);               /* who waits for it is told that it failed */
-void count_gone(struct consumer *c, uint64_t seq); /* a message it wants, told of */
+void count_stop(struct consumer *c);               /* operations that wait for the count fail */
+void count_gone(struct consumer *c, uint64_t seq); /* a message it wants ended */
 void count_again(struct consumer *c);              /* memory was short: goes on */
 
 #endif

@@ -1,5 +1,5 @@
-/* retention.c: streams that keep messages only while somebody needs them: work queues (until one
- * consumer has acknowledged) and interest (until all have that want them). */
+/* retention.c: removes messages that no consumer needs: on work queues after one consumer ack, with
+ * interest retention after the acks of all consumers that want them. */
 #include "consumer/consumer_impl.h"
 
 #include "base/log.h"
@@ -133,7 +133,7 @@ static bool scan_some(struct consumers *g)
             return false;
         g->scan_at = seq + 1;
         if (!anybody_needs(g, seq))
-            (void)drop(g, seq); /* the next sweep comes by again */
+            (void)drop(g, seq); /* the next scan tries again */
     }
     return true;
 }
@@ -156,7 +156,7 @@ static void queue_scan(struct consumers *g)
     work_add(g->host->loop, stream_owner(g->stream), &g->scan);
 }
 
-/* The first slice at once: who asks next finds a small stream swept. */
+/* The first slice runs inside the call: a small stream is done when it returns. */
 void retention_scan(struct consumers *g)
 {
     if (!scans(g)) {
@@ -171,15 +171,15 @@ void retention_scan(struct consumers *g)
         queue_scan(g);
 }
 
-/* What was accepted before a sweep and came to disk after it: somebody wanted it once. */
+/* Messages accepted before a scan and committed after it: a consumer wanted them then. */
 void retention_news(struct consumers *g, uint64_t seq)
 {
     if (seq <= g->scan_upto && scans(g))
         queue_scan(g);
 }
 
-/* With the last one goes all of it, however much, and what is not on disk yet; else what a sweep
- * finds: a slice of it at once. */
+/* Without consumers all messages are removed, uncommitted ones too; else those that a scan finds,
+ * the first slice inside the call. */
 void retention_deleted(struct consumers *g)
 {
     if (!scans(g))

@@ -1,10 +1,11 @@
-/* follower.c: one upstream: asking for a consumer, and what comes of it.
+/* follower.c: follows one upstream: creates a consumer there and subscribes to its deliveries.
  *
  * Happy path: follower_ask() subscribes for the answer and sends CONSUMER.CREATE; answered()
- * subscribes to what the consumer delivers; from there on receive.c has it.  The answer may come
- * from inside the sending.  Failure: whatever goes wrong ends in follower_fail(): nothing is
- * listened to any more, and after a while it is asked again from where it got to.  Close: what is
- * under way to the disk holds the link, which is freed by the last of it. */
+ * subscribes to the deliveries, which receive.c handles.  The answer may arrive inside the
+ * publish of the request.
+ * Failure: every error ends in follower_fail(): the subscriptions end, and after a delay a new
+ * consumer is created from the last position.
+ * Close: uncommitted messages hold the follower; the last of them frees it. */
 #include "source/source_impl.h"
 
 #include "base/clock.h"

@@ -1,14 +1,13 @@
-/* receive.c: what an upstream delivers: messages, flow control, heartbeats.
+/* receive.c: deliveries of an upstream: messages, flow control, heartbeats.
  *
- * Happy path: a message that is the next one is handed to the stream, which copies it; at the end
- * of the turn all of them go to disk together.  Flow control is answered when what came before it
- * is on disk: so a slow disk slows the upstream down, and an upstream that removes what was
- * acknowledged removes nothing that a crash could still take away. Failure: a refused message is
- * not passed over.  Nothing more is listened to, and the consumer is asked for again, from this
- * message on, after a while.
+ * Happy path: the next message is published to the stream, which copies it; all messages of a turn
+ * are committed together.  Flow control is answered after the commit of the messages before it: so
+ * a slow disk slows the upstream, and an upstream that removes acknowledged messages removes none
+ * that a crash could still lose.
+ * Failure: a refused message is not skipped.  The follower unsubscribes, and creates a new consumer
+ * from this message on after a delay.
  *
- * Nothing is sent from inside a delivery (who delivers does not listen): sources.flush does that at
- * the end of the turn. */
+ * Nothing is sent from inside a delivery: sources.flush does that at the end of the turn. */
 #include "source/source_impl.h"
 
 #include "proto/header.h"

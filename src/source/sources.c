@@ -1,4 +1,4 @@
-/* sources.c: all that one stream follows: brought up to its configuration, asked about, ended. */
+/* sources.c: all followers of one stream: made to match its configuration, reported, closed. */
 #include "source/source_impl.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* upstream.c: names, subjects and requests of who follows a stream. */
+/* upstream.c: names, subjects and requests that a follower sends to its upstream. */
 #include "source/upstream_impl.h"
 
 #include "codec/jsonw.h"

@@ -1,19 +1,19 @@
-/* upstream.h: the words that streams use to follow each other: names, subjects, requests, and the
- * headers and replies of what is delivered.  Pure.  They are nats-server's, so that either side may
- * be one. */
+/* upstream_impl.h: the protocol between a follower and its upstream: names, subjects, requests, and
+ * headers and replies of deliveries.  Pure.  It is nats-server's, so that either side may be one.
+ */
 #ifndef SOURCE_UPSTREAM_H
 #define SOURCE_UPSTREAM_H
 
 #include "base/buf.h"
 #include "stream/stream_config.h"
 
-/* Who follows. */
+/* The follower. */
 struct upstream_who {
     const char *stream, *account, *domain; /* domain: NULL or "": none */
     bool mirror;
 };
 
-/* What a source is told apart by: "<name>[:<hash>...] <filter> <destination>". */
+/* The index of a source: "<name>[:<hash>...] <filter> <destination>". */
 void upstream_index(struct mf_buf *out, const struct stream_source *src);
 /* JS_MIRROR_<hash> or JS_SRC_<hash>; siblings: all sources of the stream (a mirror's: NULL). */
 #define UPSTREAM_NAME 24
@@ -44,7 +44,7 @@ void upstream_create(struct mf_buf *out, const struct upstream_who *who,
 /* The answer to it (or to CONSUMER.RESET).  Texts are in the arena. */
 struct upstream_answer {
     char *name, *deliver_subject, *ack_policy;
-    uint64_t delivered; /* the upstream's last sequence that is behind us */
+    uint64_t delivered; /* the upstream's last sequence before the first delivery */
     uint64_t pending;
     bool refused;
     struct js_error error;
@@ -64,8 +64,8 @@ bool upstream_reply_read(struct mf_slice reply, struct upstream_reply *r);
  * index as of upstream_index(). */
 void upstream_mark(struct mf_buf *out, struct mf_slice index, uint64_t seq, struct mf_slice subject,
                    const char *ident);
-/* Is it a mark of this source?  *seq and *ident (may be empty) tell how far it was.  Older forms
- * name the stream alone, or are a delivery's reply. */
+/* true: a mark of this source, with its sequence and identity (may be empty).  Older forms name the
+ * stream alone, or are a delivery's reply. */
 bool upstream_mark_read(struct mf_slice value, struct mf_slice index, uint64_t *seq,
                         struct mf_slice *ident);
 /* hdr as a copy of the message has it: without Nats-Expected-* and Nats-Batch-*; mark not empty:

@@ -1,4 +1,4 @@
-/* upstream_read.c: what an upstream sends: its answer, the replies and headers of its messages. */
+/* upstream_read.c: reads an upstream's answers, and the replies and headers of its messages. */
 #include "source/upstream_impl.h"
 
 #include "proto/header.h"

@@ -2,10 +2,10 @@
  *
  * Happy path: copies of the messages are staged in memory, each answered with an empty reply; the
  * commit runs all checks (batch_check.c) against the stream as it is and what the batch itself will
- * have done, then everything is stored as one batch of the store: after a crash, and for every
- * reader, all of it is there or nothing.  The answer comes when it is on disk.
- * Failure: any message that is out of order, too much or refused ends the whole batch.
- * Silence: a batch that hears nothing for batch_timeout_ns is dropped; an advisory says so. */
+ * have done, then everything is stored as one commit batch: after a crash, and for every reader,
+ * all of it exists or nothing.  The publish ack follows the commit. Failure: any message that is
+ * out of order, too large or refused ends the whole batch. Silence: a batch without a message for
+ * batch_timeout_ns is dropped, with an advisory. */
 #include "stream/batch_impl.h"
 
 #include "codec/hash.h"

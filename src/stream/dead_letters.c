@@ -1,17 +1,17 @@
 /* dead_letters.c: dead letters (on_expire): a copy of a message that expires, on
  * <prefix>.<subject>.
  *
- * dead_letters_append() puts it into the batch of the death, before the delete marker.  A body that
- * is not in memory is read by a worker when that batch is over: the death waits for it, and so do
- * those behind it, all of them out of sight already.  One body is held at a time; its neighbours in
- * the file come into memory with it.
+ * dead_letters_append() puts it into the commit batch that removes the message, before the delete
+ * marker.  A body that is not in memory is read by a worker after that batch: the removal waits for
+ * it, and so do those behind it; all of them are hidden already.  One body is held at a time; its
+ * neighbours in the file come into memory with it.
  *
- * A letter without its death would be written again after a crash.  So what follows the letter in
- * its batch cannot fail, or dead_letters_end() takes the letter out of the same batch: room for
- * that is kept.
+ * A dead letter without the removal would be written again after a crash.  So nothing behind it in
+ * its batch may fail, or dead_letters_end() removes it in the same batch: room for that is
+ * reserved.
  *
- * Expiry wins: where limits refuse the letter, or the message cannot be read, it is dropped and
- * counted.  Only a passing shortage (memory, writes that wait) puts the death off. */
+ * Expiry has priority: a dead letter that limits refuse, or whose message cannot be read, is
+ * dropped and counted.  Only a passing shortage (memory, writes that wait) delays the removal. */
 #include "stream/lifetime_impl.h"
 
 #include "markers/dead_letter.h"

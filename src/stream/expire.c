@@ -1,10 +1,8 @@
-/* expire.c: when messages die.  The store knows the deadlines; here they get their moment, their
- * slice of the loop's time, and their marker.
+/* expire.c: expiry: the timer, the sweeps, the delete markers.  The store knows the deadlines.
  *
- * A marker is appended in the batch that takes the dead message away: after a crash both are there
- * or neither.  Reads never show what is past its deadline, swept or not; a publish to a subject
- * with an unswept death settles that subject first, so the marker always stands before what comes
- * later. */
+ * A marker is appended in the commit batch that removes the expired message: after a crash both
+ * exist or neither.  Readers never see an overdue message.  A publish to a subject with overdue
+ * messages sweeps that subject first, so the marker always precedes later messages. */
 #include "stream/lifetime_impl.h"
 #include "stream/summary_impl.h"
 

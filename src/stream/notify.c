@@ -1,7 +1,7 @@
-/* notify.c: telling others what came to disk: observers, and who gets the republished copies.
+/* notify.c: notifies observers of committed messages, and sends republished copies.
  *
- * Everything above `announced` that is on disk is told in one go at the end of the turn; for
- * observers nothing is kept per message. */
+ * Committed messages above notify.upto are notified together at the end of the turn.  Nothing is
+ * kept per message for observers. */
 #include "stream/lifetime_impl.h"
 
 #define SLICE 4096
@@ -24,7 +24,7 @@ static void notify_message(struct stream *s, const struct stream_msg *m)
     }
 }
 
-/* At most SLICE messages; timed: until the time of this slice is over.  false: there is more. */
+/* Notifies at most SLICE messages; timed: until the time slice is over.  false: more remain. */
 static bool notify_stored(struct stream *s, bool timed)
 {
     uint64_t seq;
@@ -120,7 +120,7 @@ void notify_from_here(struct stream *s)
         s->notify.upto = last;
 }
 
-/* The store's word for a message that nobody can see any more. */
+/* Called by the store for messages that no reader sees any more. */
 static void gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
 {
     struct stream *s = arg;

@@ -1,9 +1,10 @@
-/* publish.c: the way in.
+/* publish.c: stores a published message.
  *
- * Happy path: headers read once, subject mapped, checks in nats-server's order (the first that
- * fails decides), one append (with all that goes with it as one atomic batch); when that is on disk
- * publish_done() answers.  Failure: the answer waits behind what is on its way to the disk, so that
- * a publisher who sends many hears in order.  Close: the store answers whoever waits. */
+ * Happy path: the headers are read once and the subject is mapped.  The checks run in nats-server's
+ * order (docs/checks.md, Publish); the first that fails decides.  One commit batch holds the append
+ * and everything that it causes.  publish_done() answers after the commit.
+ * Failure: a refusal waits for the commit of earlier publishes, so that answers keep their order.
+ * Close: the store answers all that wait. */
 #include "stream/lifetime_impl.h"
 
 #include "base/clock.h"
@@ -250,7 +251,7 @@ static void keep_ids(struct stream *s, const struct intake *in)
                  s->cfg.duplicate_window_ns);
 }
 
-/* It is the stream's last message now: its id, if it has one. */
+/* Notes the id of the last message of the stream, if it has one. */
 static void remember_id(struct stream *s, const struct intake *in)
 {
     mf_buf_clear(&s->ends.last_msg_id);
@@ -329,7 +330,7 @@ int stream_append(struct stream *s, struct intake *in, struct store_append *a)
     return 0;
 }
 
-/* With what goes because of it; alone, if nothing does. */
+/* Appends the message, in one commit batch with the removals that it causes. */
 static int append_with_company(struct stream *s, struct intake *in, struct store_append *a,
                                struct store_wait *wait)
 {
@@ -397,7 +398,7 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
 
 /* --- one message --------------------------------------------------------------------------- */
 
-/* Rows 1 to 15 of the order. */
+/* docs/checks.md, Publish, 1 to 15: everything before the duplicate check. */
 static int check_first(struct stream *s, struct intake *in, struct js_error *e)
 {
     int rc;
@@ -416,7 +417,7 @@ static int check_first(struct stream *s, struct intake *in, struct js_error *e)
     return check_stream_source(s, in, e);
 }
 
-/* Rows 17 to 21. */
+/* docs/checks.md, Publish, 17 to 21. */
 static int check_second(struct stream *s, struct intake *in, struct js_error *e)
 {
     int rc;
@@ -431,7 +432,7 @@ static int check_second(struct stream *s, struct intake *in, struct js_error *e)
     return check_resources(s, in, e);
 }
 
-/* Rows 23 to 25. */
+/* docs/checks.md, Publish, 23 to 25. */
 static int check_third(struct stream *s, struct intake *in, struct js_error *e)
 {
     int rc;
@@ -475,7 +476,7 @@ int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p)
     return 0;
 }
 
-/* Interest retention without anybody interested: the sequence is used up, nothing is stored. */
+/* Interest retention without interest: the sequence is used up, nothing is stored. */
 static bool pass_over(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     if (!stream_lacks_interest(s, in->subject))
@@ -510,7 +511,7 @@ static int answer_with_value(struct stream *s, struct stream_publish *p, const c
     return rc;
 }
 
-/* Its lifetime goes into the ack.  Without memory for that the ack is a plain one. */
+/* Adds its TTL to the publish ack.  Without memory the ack stays plain. */
 static void show_ttl(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     struct stream_ack_ttl ttl;

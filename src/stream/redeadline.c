@@ -1,10 +1,10 @@
-/* redeadline.c: new deadlines for the messages that are stored, after max_age or allow_msg_ttl
- * changed; and their schedules, after those were allowed.
+/* redeadline.c: the re-deadline job: new deadlines for stored messages after max_age or
+ * allow_msg_ttl changed, and their schedules after those were allowed.
  *
  * redeadline_start() puts BLOB_REDEADLINE into the batch of the new configuration: the messages up
  * to the last one accepted, and the terms by which their deadlines were made (redeadline_plan.c).
- * When that is on disk the walk begins (stream_job.c).  Another change meanwhile starts the walk
- * again: the plan remembers which messages have which terms. */
+ * The job begins after the commit (stream_job.c).  Another change meanwhile starts the job again:
+ * the plan remembers which messages have which terms. */
 #include "stream/redeadline_plan_impl.h"
 #include "stream/stream_job_impl.h"
 
@@ -43,7 +43,7 @@ static int redeadline_note(struct stream_job *j)
     return note_plan(j->s, &x->plan, NULL);
 }
 
-/* Others may be linked to it: their lives follow, by a job. */
+/* Messages that link to it follow, by the job of linked.c. */
 static int set_end(struct stream *s, const struct store_rec *r, int64_t deadline_ns)
 {
     bool turns = (deadline_ns == 0) != (r->deadline_ns == 0);
@@ -68,7 +68,7 @@ static int set_deadline(struct stream *s, const struct store_rec *r, int64_t dea
         return 0;
     rc = set_end(s, r, deadline_ns);
     *wrote |= rc == 0;
-    return rc == MF_NOTFOUND ? 0 : rc; /* it went meanwhile */
+    return rc == MF_NOTFOUND ? 0 : rc; /* it ended meanwhile */
 }
 
 static int redeadline_visit(struct stream_job *j, const struct store_rec *r, bool *wrote)
@@ -78,7 +78,7 @@ static int redeadline_visit(struct stream_job *j, const struct store_rec *r, boo
     int rc = schedule_found(j->s, r, wrote);
 
     if (rc != 0 || (r->flags & STORE_BITS) != 0)
-        return rc; /* set by hand, or without an end on purpose: it stays so */
+        return rc; /* pinned or infinite: unchanged */
     return set_deadline(j->s, r,
                         redeadline_compute(j->s, r, &part->terms, x->policies[part - x->plan.parts],
                                            stream_now(j->s)),

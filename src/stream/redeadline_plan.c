@@ -1,9 +1,9 @@
 /* redeadline_plan.c: which stored messages have deadlines by which terms, and their deadlines by
  * new ones.
  *
- * A renewed deadline (TOUCH, a read that slides) is not to be told from the record: it lies later
- * than timestamp + TTL.  The moment of the renewal is the deadline minus the TTL that held then, so
- * the terms that held then are kept until the walk has passed the message. */
+ * A renewed deadline (TOUCH, a read that slides) is later than timestamp + TTL; the record does not
+ * say when it was renewed.  That time is the deadline minus the TTL under the former terms, so the
+ * former terms are kept until the job has passed the message. */
 #include "stream/redeadline_plan_impl.h"
 
 #include "base/le.h"
@@ -53,7 +53,7 @@ int redeadline_plan_change(struct redeadline_plan *p, const struct redeadline_te
     int rc;
 
     *p = (struct redeadline_plan){.next = 1};
-    rc = add_part(p, old.next - 1, before); /* these were walked over */
+    rc = add_part(p, old.next - 1, before); /* these are done */
     for (size_t i = 0; i < old.n && rc == 0; i++)
         if (old.parts[i].upto >= old.next)
             rc = add_part(p, old.parts[i].upto, &old.parts[i].terms);
@@ -119,7 +119,8 @@ static int64_t ttl_under(struct stream *s, const struct store_rec *r, int64_t ma
     return max_age_ns > 0 && (ttl == TTL_NONE || ttl > max_age_ns) ? max_age_ns : ttl;
 }
 
-/* When the life of the message began, or was renewed: never in the future. */
+/* The time from which the TTL of the message counts: its timestamp or its renewal, never in the
+ * future. */
 static int64_t base_of(struct stream *s, const struct store_rec *r,
                        const struct redeadline_terms *before, const struct policy *policy,
                        int64_t now_ns)

@@ -1,4 +1,5 @@
-/* redeadline_plan.h: which stored messages have deadlines by which terms (redeadline_plan.c). */
+/* redeadline_plan_impl.h: which stored messages have deadlines by which terms (redeadline_plan.c).
+ */
 #ifndef STREAM_REDEADLINE_PLAN_H
 #define STREAM_REDEADLINE_PLAN_H
 
@@ -9,10 +10,10 @@ struct redeadline_part {
     uint64_t upto;
     struct redeadline_terms terms;
 };
-/* Two for each change that comes before the walk of the one before it has ended. */
+/* Two for each change that comes before the job of the former change has ended. */
 #define REDEADLINE_PARTS 32
 struct redeadline_plan {
-    uint64_t next; /* the first message that is not looked at; those before it have the new terms */
+    uint64_t next; /* the first message not visited; those before it have the new terms */
     size_t n;
     struct redeadline_part parts[REDEADLINE_PARTS]; /* ascending; the last one is the end */
 };
@@ -20,10 +21,10 @@ struct redeadline_plan {
  * max_age, u8 allow_msg_ttl. */
 #define REDEADLINE_PLAN_MAX (10 + REDEADLINE_PARTS * 17)
 
-uint64_t redeadline_plan_end(const struct redeadline_plan *p); /* 0: nothing is to be looked at */
+uint64_t redeadline_plan_end(const struct redeadline_plan *p); /* 0: no messages */
 const struct redeadline_part *redeadline_plan_part(const struct redeadline_plan *p, uint64_t seq);
-/* From now on other terms hold; those of all messages up to `last` were `before`.  The walk starts
- * again.  MF_AGAIN: too many changes in a row. */
+/* The terms have changed; those of all messages up to `last` were `before`.  The job starts again.
+ * MF_AGAIN: too many changes in a row. */
 MF_MUSTCHECK int redeadline_plan_change(struct redeadline_plan *p,
                                         const struct redeadline_terms *before, uint64_t last);
 size_t redeadline_plan_write(const struct redeadline_plan *p, uint8_t out[REDEADLINE_PLAN_MAX]);
@@ -33,8 +34,8 @@ void redeadline_plan_read(struct redeadline_plan *p, struct mf_slice bytes, uint
 /* The policy as it was under these terms.  NULL: none.  MF_NOMEM. */
 MF_MUSTCHECK int redeadline_policy(const struct stream *s, const struct redeadline_terms *t,
                                    struct policy **out);
-/* The deadline of a message, by the terms of now.  A deadline later than timestamp and TTL make it
- * was renewed: it counts from the moment of that. */
+/* The deadline of a message by the present terms.  A deadline later than timestamp + TTL was
+ * renewed: the TTL counts from the renewal. */
 int64_t redeadline_compute(struct stream *s, const struct store_rec *r,
                            const struct redeadline_terms *before, const struct policy *policy,
                            int64_t now_ns);

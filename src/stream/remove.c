@@ -1,4 +1,4 @@
-/* remove.c: one message, or all of them, go; who waits for it. */
+/* remove.c: removes one message (MSG.DELETE) or all; completions of removals. */
 #include "stream/stream_impl.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* stream_job.c: one resumable walk over stored messages.
+/* stream_job.c: a job over all stored messages that survives restarts.
  *
- * Happy path: run_slice() looks at j->slice messages.  What it writes and the place it reached
- * are one batch, and the next slice comes when that is on disk, so that a slow disk slows the walk
- * and not the memory grow.  A message that is not in memory is read by a worker.
- * Failure: what does not work now is tried again after a pause.  A store that takes no writes any
- * more ends the walk; the place that was noted stays, and the next start goes on from there.
- * Close: stream_job_stop() leaves it to the last callback to free the memory. */
+ * Happy path: run_slice() visits j->slice messages.  Its writes and its position are one commit
+ * batch.  The next slice follows the commit, so that a slow disk slows the job instead of growing
+ * memory.  A message that is not in memory is read by a worker.
+ * Failure: a failed step is tried again after a pause.  A store that refuses writes ends the job;
+ * its stored position stays, and the next start continues from there.
+ * Close: after stream_job_stop() the last callback frees the memory. */
 #include "stream/stream_job_impl.h"
 
 #include "base/clock.h"
@@ -81,7 +81,8 @@ static bool hopeless(int rc)
     return rc == MF_READONLY || rc == MF_CLOSED;
 }
 
-/* One message that had to be read; what it needs and the place behind it are one batch. */
+/* Visits a message that was read from disk; its writes and the new position are one commit batch.
+ */
 static int visit_read(struct stream_job *j, const struct store_rec *r)
 {
     struct store *st = j->s->store;
@@ -120,7 +121,7 @@ static void on_read(struct store_read *read, int status)
         go_on(j, rc == 0 ? j->gap_ns / j->slice : PAUSE_NS);
 }
 
-/* j->next is the first that is not done.  MF_AGAIN: it has to be read from disk. */
+/* j->next is the first message that is not done.  MF_AGAIN: it has to be read from disk. */
 static int visit_some(struct stream_job *j, bool *wrote)
 {
     struct store *st = j->s->store;
@@ -163,7 +164,7 @@ static void read_next(struct stream_job *j)
     }
 }
 
-/* The place goes with what was written, or a crash between them would do it twice. */
+/* Position and writes are one commit batch, or a crash between them would repeat the writes. */
 static void run_slice(struct stream_job *j)
 {
     struct stream *s = j->s;
@@ -187,7 +188,7 @@ static void run_slice(struct stream_job *j)
         go_on(j, rc == 0 ? j->gap_ns : PAUSE_NS);
 }
 
-/* Readers, and so the walk, see what is on disk: the last message to look at comes first. */
+/* Readers, and so the job, see committed messages only: waits for the commit of j->end. */
 static bool wait_for_disk(struct stream_job *j)
 {
     if (store_committed(j->s->store) >= j->end)

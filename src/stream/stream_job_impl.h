@@ -1,6 +1,5 @@
-/* walk.h: one resumable walk over stored messages, in slices (stream_job.c).  Used by jobs that
- * change what is stored: new deadlines after a change of max_age (redeadline.c), BACKFILL
- * (backfill.c). */
+/* stream_job_impl.h: a job over all stored messages, in time slices, that survives restarts
+ * (stream_job.c).  Used by redeadline.c and backfill.c. */
 #ifndef STREAM_JOB_H
 #define STREAM_JOB_H
 
@@ -8,14 +7,14 @@
 
 struct stream_job;
 struct stream_job_ops {
-    /* One message, in the open batch; r->flags as they hold now.  0: done with it.  Otherwise why
-     * it has to wait; MF_CLOSED ends the walk.  *wrote: something was put into the batch. */
+    /* Visits one message in the open commit batch; r->flags are the present ones.  0: done.  Else
+     * the reason to wait; MF_CLOSED ends the job.  *wrote: something was put into the batch. */
     int (*visit)(struct stream_job *j, const struct store_rec *r, bool *wrote);
-    /* In the same batch, behind the messages of a slice: notes the place, j->next. */
+    /* In the same batch, after the messages of a slice: stores the position, j->next. */
     int (*note)(struct stream_job *j);
-    /* j->end was passed.  0: the walk is over, the memory may be gone.  Otherwise: tried again. */
+    /* j->end was passed.  0: the job is finished and may be freed.  Else: tried again. */
     int (*finish)(struct stream_job *j);
-    /* After stream_job_stop(): nothing is called any more. */
+    /* After stream_job_stop(): no other callback follows. */
     void (*free)(struct stream_job *j);
 };
 struct stream_job {
@@ -35,7 +34,7 @@ struct stream_job {
 
 MF_MUSTCHECK int stream_job_init(struct stream_job *j, struct stream *s,
                                  const struct stream_job_ops *ops);
-/* For a batch that must be on disk first: its waiter. */
+/* The waiter of a batch that must be committed before the job begins. */
 struct store_wait *stream_job_wait(struct stream_job *j);
 void stream_job_continue(struct stream_job *j); /* a slice in a later turn */
 void stream_job_pause(struct stream_job *j);    /* no further slice until stream_job_continue() */

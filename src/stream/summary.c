@@ -1,7 +1,7 @@
-/* summary.c: summaries of what happens to lifetimes, for events (tell.h).
+/* summary.c: summaries of lifetime events (summary_impl.h).
  *
- * The first thing of a kind opens its summary, if somebody listens; what follows is added to it; a
- * second later it is sent and closed. */
+ * The first event of a kind opens its summary, if there is interest.  Later events are added.  The
+ * summary is sent and closed one second after it was opened. */
 #include "stream/summary_impl.h"
 
 #include "base/clock.h"
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 #define GATHER_NS CLOCK_S
-#define DEAF_NS   (CLOCK_S / 10) /* before the host is asked again whether somebody listens */
+#define DEAF_NS   (CLOCK_S / 10) /* before the host is asked again about interest */
 
 struct summary {
     bool open;
     int64_t due_ns;  /* open: sent at this time; of the loop's clock */
-    int64_t deaf_ns; /* closed: nobody listens up to here */
+    int64_t deaf_ns; /* closed: no interest until this time */
     struct stream_ttl_event e;
     struct mf_buf first, last; /* their subjects */
 };
@@ -42,7 +42,7 @@ static void fini(struct summary *x)
     mf_buf_fini(&x->last);
 }
 
-/* It is closed first: what is told may be the cause of another one. */
+/* Closes the summary first: its receivers may cause the next one. */
 static void send(struct summaries *t, struct summary *at)
 {
     struct summary x = *at;
@@ -96,7 +96,7 @@ void summary_stop(struct stream *s)
     s->summaries = NULL;
 }
 
-/* The summary to add to; NULL: nobody listens, or there is no memory. */
+/* The summary to add to; NULL: no interest, or no memory. */
 static struct summary *open_summary(struct stream *s, enum stream_ttl_kind kind)
 {
     struct summaries *t = s->summaries;

@@ -1,7 +1,7 @@
-/* tell.h: summaries for events about lifetimes: each kind at most once a second (summary.c).
+/* summary_impl.h: summaries of lifetime events, each kind at most once a second (summary.c).
  *
- * Where nobody listens a call costs a look at the clock, and one question to the host in a tenth of
- * a second.  All of them may be called inside of a batch: events are sent by a timer. */
+ * Without interest a call costs a look at the clock, and one question to the host every tenth of a
+ * second.  All calls are allowed inside a commit batch: a timer sends the events. */
 #ifndef STREAM_SUMMARY_H
 #define STREAM_SUMMARY_H
 
@@ -19,8 +19,9 @@ void summary_add_decision(struct stream *s, struct mf_slice subject,
                           const struct policy_decision *d);
 void summary_add_would_set(struct stream *s, struct mf_slice subject);  /* audit */
 void summary_count_change(struct stream *s, enum stream_ttl_kind kind); /* BACKFILL, POLICY */
-void summary_send_due(struct stream *s,
-                      int64_t mono_ns); /* what is due by then; its timer's, and tests' */
-void summary_stop(struct stream *s);    /* closing */
+void summary_send_due(
+    struct stream *s,
+    int64_t mono_ns); /* sends summaries due by then; called by a timer and by tests */
+void summary_stop(struct stream *s); /* closing */
 
 #endif

@@ -1,13 +1,13 @@
-/* throttle.c: tasks that remove many messages wait for the disk now and then.
+/* throttle.c: tasks that remove many messages wait for commits.
  *
- * What is removed leaves the index when its group is on disk, all of it in one turn.  Slices that
- * went on meanwhile would make such a group as large as the disk is slow.
- * Happy path: a task asks stream_hold() before each slice; with very many removals on their way it
- * is noted, and added again behind them.
- * Close: nobody is added any more. */
+ * Removed messages leave the index when their commit group is committed, all in one turn.  Without
+ * a limit a slow disk would make such a group very large.
+ * Happy path: a task calls stream_hold() before each time slice.  If too many removals wait for
+ * their commit, the task is noted, and queued again after it.
+ * Close: no task is queued any more. */
 #include "stream/stream_impl.h"
 
-#define MOST 4000u /* removals on their way: about two milliseconds when they are on disk */
+#define MOST 4000u /* removals that wait for a commit: about two milliseconds of work after it */
 
 static void go_on(struct store_wait *w, int status)
 {

@@ -1,4 +1,4 @@
-/* view.c: reading: what is on disk and alive now. */
+/* view.c: reads visible messages: by sequence, subject, time; cursors and counts. */
 #include "stream/stream_impl.h"
 
 #include "stream/stream_damage.h"

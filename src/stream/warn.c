@@ -1,13 +1,13 @@
-/* warn.c: one event for each message that ends soon (warn).
+/* warn.c: one warning for each message that expires soon (mayfly.ttl.warn).
  *
- * No message has a timer.  Every half of a grain g, g = max(1 s, warn / 64), the messages that end
- * up to now + warn + g are visited by their deadlines, from the place W where the last visit ended:
- * so each of them is told of when between warn and warn + g is left.  W is noted in a blob with the
- * writes of the moment.  A message that begins, or is renewed, with an end before W is told of as
- * soon as it is on disk, if more than warn is left.
+ * No message has a timer.  Every half of a grain g (warning_grain_ns()), the messages with
+ * deadlines up to now + warn + g are visited in the order of deadlines, from the position W where
+ * the last visit ended: so each warning is sent between warn + g and warn before the deadline.  W
+ * is stored in a blob.  A message that is stored or renewed with a deadline before W gets its
+ * warning after its commit, if more than warn is left.
  *
- * After a restart the visit begins a grain before the W that was noted: some events come twice,
- * none is missed, and those of messages whose moment passed meanwhile come late. */
+ * After a restart the visit begins a grain before the stored W: some warnings are sent twice, none
+ * is missed, and those whose time passed meanwhile are late. */
 #include "stream/lifetime_impl.h"
 #include "stream/summary_impl.h"
 
