@@ -1,4 +1,4 @@
-/* ack.c: what clients say about messages they got. */
+/* ack.c: consumer acks: +ACK, -NAK, +WPI, +NXT, +TERM; redelivery. */
 #include "consumer/consumer_impl.h"
 
 #include "codec/json.h"

@@ -1,7 +1,7 @@
-/* consumer_impl.h: the insides of consumers, shared by the files of this folder only.
+/* consumer_impl.h: struct consumer and the functions that the files of this folder share.
  *
- *     consumers.c  all of a stream: found, told what was stored and what went
- *     consumer.c   one: made, changed, paused, deleted; where it starts
+ *     consumers.c  all of a stream: found by name, notified of stored and ended messages
+ *     consumer.c   one: created, updated, paused, deleted; where it starts
  *     filters.c    what one wants
  *     backlog.c       messages not delivered yet: the backlog, in order
  *     count.c      how many those are; in slices where they cannot be counted in a few steps
@@ -10,20 +10,21 @@
  *     ack.c        acks of all kinds; redelivery
  *     pull.c       pull requests and their status messages; pull_groups.[ch] priority groups
  *     push.c       interest, heartbeats, flow control, rate, replay as it was
- *     state.c      what survives a restart is written; state_load.c is read again; state_blob.h how
+ *     state.c      writes the state for a restart; state_load.c reads it; state_blob_impl.h: how
  *     info.c       what it tells of itself
  *     backup.c     its state in backups: out and in
  *     retention.c  work queues and interest: what may go from the stream
  *
- * How messages are counted.  `next` is the first sequence this consumer has not looked at.
- * `pending` is the number of messages it wants at or after `next`, of those it was told of (stored)
- * and not told the end of (gone).  Looking at one, also at one that turns out to be dead or
- * damaged, takes it off.
+ * How messages are counted.  todo.next is the first sequence this consumer has not looked at.
+ * todo.pending is the number of messages it wants at or after todo.next, of those it was notified
+ * of (stored) and not of their end (gone).  Looking at one, even if it expired or is damaged,
+ * counts it down.
  *
- * Last per subject: while `listing`, the messages of the list come before `next`: of each subject
- * the newest message of those up to list_upto, if it is at or after list_at.  The list is not kept,
- * it is walked.  When a message of the list is removed, the one before it on its subject would take
- * its place: it is noted in `closed`, and nothing is delivered for that subject. */
+ * Last per subject: while list.active, the messages of the list come before todo.next: of each
+ * subject the newest message of those up to list.upto, if it is at or after list.at.  The list is
+ * not kept, it is read with a cursor.  When a message of the list is removed, the one before it on
+ * its subject would take its place: it is noted in list.closed, and nothing is delivered for that
+ * subject. */
 #ifndef CONSUMER_IMPL_H
 #define CONSUMER_IMPL_H
 
@@ -43,7 +44,7 @@
 
 #define NEVER      INT64_MAX
 #define GROUP_NAME 17 /* of a priority group, with its end */
-#define PUMP_STEPS 8  /* steps of a walk count as much as one message that goes out */
+#define PUMP_STEPS 8  /* steps in the backlog count as much as one delivery */
 
 /* A pull request that is not served completely. */
 struct request {
@@ -218,7 +219,7 @@ MF_MUSTCHECK int consumer_new(struct consumer **out, struct consumers *g,
                               struct consumer_config *cfg, struct mf_slice name,
                               int64_t created_ns);
 void consumer_enter(struct consumer *c); /* into its group, which has room */
-/* done() when the configuration is on disk.  Otherwise why not; done() is the caller's then. */
+/* Calls done() after the commit of the configuration.  Not 0: it failed, and the caller answers. */
 MF_MUSTCHECK int consumer_op_wait(struct consumer *c, struct consumer_op *op);
 void consumer_op_fail(struct consumer_op *op, int code);
 void consumer_free(struct consumer *c);                      /* at the end of the turn */
@@ -228,17 +229,18 @@ void consumer_start(struct consumer *c);                     /* where its delive
 void consumer_resume(struct consumer *c);                    /* after a restart */
 void consumer_send_event(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq,
                          uint64_t dseq, uint64_t deliveries, struct mf_slice reason);
-void consumer_alive(struct consumer *c);                      /* a sign of life */
-bool consumer_inactive(struct consumer *c);                   /* it may be gone after this: true */
-void consumer_vanish(struct consumer *c, const char *status); /* deleted: requests are told */
+void consumer_alive(struct consumer *c);    /* the client was active */
+bool consumer_inactive(struct consumer *c); /* true: it was deleted */
+void consumer_vanish(struct consumer *c,
+                     const char *status); /* deleted: waiting requests get this status */
 
 /* pump.c */
 void pump_soon(struct consumer *c);
-void pump_later(struct consumer *c); /* memory is short: it is tried again after a moment */
+void pump_later(struct consumer *c); /* memory is short: tries again after a moment */
 void pump(struct consumer *c, size_t budget);
-/* The message that was just stored, if nothing stands before it.  true: it is delivered. */
+/* Delivers the message that was just stored, if nothing stands before it.  true: delivered. */
 bool pump_direct(struct consumer *c, const struct stream_msg *m);
-void pump_timer(struct consumer *c); /* arms it for whatever comes first */
+void pump_timer(struct consumer *c); /* arms the timer for the earliest event */
 bool pump_paused(struct consumer *c);
 /* pause.c: when it ends, from the clock as it is now. */
 void pause_plan(struct consumer *c);
@@ -249,48 +251,50 @@ int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till it 
  * step, false: there is no more to do. */
 void ack_wait_updated(struct consumer *c, const struct consumer_config *old);
 bool ack_moves(struct consumer *c);
-/* Too many changes of its backoff are under way: this one cannot be made yet. */
+/* Too many changes of its backoff are unfinished: this one cannot be made yet. */
 bool ack_wait_fixed(const struct consumer *c, const struct consumer_config *next);
 void ack_timeouts(struct consumer *c);
-bool ack_given_up(struct consumer *c, struct pend *e); /* it came as often as it may: ended, told */
+bool ack_given_up(struct consumer *c,
+                  struct pend *e); /* max_deliver is reached: given up, with an advisory */
 void ack_forget_given_one(struct consumer *c, uint64_t sseq); /* O(1) */
 /* All that waits and all that was given up; ack_lost_all(): because the messages went. O(pages). */
 void ack_forget_all(struct consumer *c);
 void ack_lost_all(struct consumer *c);
 /* Of those that were given up these are not its matter any more.  O(given up) */
 void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last);
-/* It needs no ack any more: floors move.  The entry is gone. */
+/* It needs no ack any more: the ack floor moves, the entry is freed. */
 void ack_settled(struct consumer *c, struct pend *e);
 void ack_floor_after_loss(struct consumer *c);     /* loading: over messages that are gone */
-void ack_lost(struct consumer *c, struct pend *e); /* what it waited for is no more */
-void ack_gone(struct consumer *c, uint64_t sseq);  /* the message itself went */
+void ack_lost(struct consumer *c, struct pend *e); /* its message was removed */
+void ack_gone(struct consumer *c, uint64_t sseq);  /* the message was removed */
 void ack_upto_go_on(struct consumer *c);           /* the next slice of `upto` */
-void ack_upto_stop(struct consumer *c);            /* and nothing is confirmed */
-void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq); /* told by a flow control reply */
+void ack_upto_stop(struct consumer *c);            /* without a confirmation */
+void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq); /* from a flow control reply */
 
 /* pull.c */
-/* Who gets the next message; NULL: nobody.  passed: how many were passed over for this message. */
+/* The request that gets the next message; NULL: none.  passed: requests skipped for this message.
+ */
 struct request *pull_next(struct consumer *c, size_t *passed);
 void pull_served(struct consumer *c, struct request *r, size_t bytes);
 void pull_drop(struct consumer *c, struct request *r);
-bool pull_there(const struct consumer *c, const struct request *r); /* does its client listen? */
-void pull_prune(struct consumer *c);             /* those whose clients are gone go */
+bool pull_there(const struct consumer *c, const struct request *r); /* its client is subscribed */
+void pull_prune(struct consumer *c);             /* drops requests without a subscribed client */
 uint64_t pull_waiting(const struct consumer *c); /* requests that have not expired.  O(requests) */
 void pull_status(struct consumer *c, struct request *r, const char *status, bool pending_headers);
 void pull_timeouts(struct consumer *c);
 int64_t pull_next_time(const struct consumer *c);
 void pull_end_all(struct consumer *c, const char *status, bool pending_headers);
-void pull_exhausted(struct consumer *c); /* nothing is left: who does not wait is told */
-void pull_nobody(struct consumer *c);    /* something may be, but not for them: the same */
+void pull_exhausted(struct consumer *c); /* no message is left: answers requests that do not wait */
+void pull_nobody(struct consumer *c);    /* messages may be left, but not for them: the same */
 bool replay_waits(struct consumer *c, const struct stream_msg *m); /* pump.c: its time is to come */
 /* push.c */
 MF_MUSTCHECK int push_init(struct consumer *c);
-bool push_ready(struct consumer *c, const struct stream_msg *m); /* may this one go out now? */
+bool push_ready(struct consumer *c, const struct stream_msg *m); /* may be delivered now */
 void push_sent(struct consumer *c, size_t bytes);
-void push_lost(struct consumer *c);                 /* nobody took it */
-bool push_bound(struct consumer *c);                /* is who was there still there? */
+void push_lost(struct consumer *c);                 /* nobody received it */
+bool push_bound(struct consumer *c);                /* the bound subscription still exists */
 void push_ask_acks(struct consumer *c, bool again); /* that come with flow control */
-void push_look(struct consumer *c);                 /* is anybody there? */
+void push_look(struct consumer *c);                 /* looks for interest */
 void push_timeouts(struct consumer *c);
 int64_t push_next_time(const struct consumer *c);
 
@@ -299,7 +303,7 @@ MF_MUSTCHECK int state_write_config(struct consumer *c, struct store_wait *w);
 void state_touch(struct consumer *c, uint64_t sseq); /* 0: only the numbers changed */
 void state_touch_waiting(struct consumer *c);        /* all that wait or were given up; O(pages) */
 int state_flush(struct consumer *c);                 /* not 0: it is tried again */
-/* An empty reply when everything up to now is on disk. */
+/* Sends an empty reply after the commit of everything up to now. */
 void state_confirm(struct consumer *c, struct mf_slice reply);
 int state_delete(struct consumer *c);
 /* Entries and numbers are there again: deadlines, and what pages know better.  listed: there was a
@@ -310,12 +314,14 @@ void state_flush_group(struct loop_defer *d);
 void state_flush_fire(void *group);
 
 /* retention.c */
-/* False: it has to go and cannot, for want of memory or room: as if the ack had not come. */
+/* False: the message must be removed and cannot, for want of memory or room: the ack is ignored. */
 bool retention_acked(struct consumer *c, uint64_t sseq);
 bool retention_wanted(void *group, struct mf_slice subject);
-void retention_apart(struct consumer *c);    /* its filters may be others than of what it has */
-void retention_scan(struct consumers *g);    /* what does nobody need any more? */
-void retention_deleted(struct consumers *g); /* the same, when a consumer went */
-void retention_news(struct consumers *g, uint64_t seq); /* it is on disk now */
-void retention_forget(struct consumers *g); /* what was given up, where that keeps nothing */
+void retention_apart(
+    struct consumer *c); /* its filters may differ from those of its pending messages */
+void retention_scan(struct consumers *g);    /* removes messages that nobody needs */
+void retention_deleted(struct consumers *g); /* the same after the deletion of a consumer */
+void retention_news(struct consumers *g, uint64_t seq); /* the message is committed */
+void retention_forget(
+    struct consumers *g); /* forgets messages that were given up, except with interest retention */
 #endif

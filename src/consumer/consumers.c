@@ -1,5 +1,5 @@
-/* consumers.c: all consumers of a stream: found by name, and told what was stored and what went.
- * Their filters hang in one tree, so a message costs those who want it, not all. */
+/* consumers.c: all consumers of a stream: found by name, notified of stored and ended messages.
+ * Their filters are in one tree, so a message costs only the consumers that want it. */
 #include "consumer/consumer_impl.h"
 
 #include "base/array.h"

@@ -1,5 +1,5 @@
-/* filters.c: what a consumer wants: its filters in the trees of its stream's consumers, and in
- * trees of its own where they are many.
+/* filters.c: the filters of a consumer, in the trees of its stream's consumers, and in trees of its
+ * own if they are many.
  *
  * No filter lies within another one of the same consumer (the check of its configuration sees to
  * that), so a subject that is a filter itself matches no other.  But filters with wildcards may

@@ -1,4 +1,4 @@
-/* info.c: what a consumer tells of itself. */
+/* info.c: the state of a consumer for CONSUMER.INFO. */
 #include "consumer/consumer_impl.h"
 
 const char *consumer_name(const struct consumer *c)

@@ -1,5 +1,5 @@
-/* pause.c: a consumer stops for a while.  It does when that is written, or not at all.  The end of
- * a pause is a moment of the wall clock. */
+/* pause.c: pauses a consumer, after the commit of the pause.  Its end is a time of the wall clock.
+ */
 #include "consumer/consumer_impl.h"
 
 void pause_plan(struct consumer *c)

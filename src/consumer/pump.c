@@ -1,7 +1,7 @@
-/* pump.c: the next message goes out.
+/* pump.c: delivers the next message.
  *
- * Happy path: what must be delivered again, then what was not looked at yet; each to the pull
- * request whose turn it is, or to the deliver subject.  A message that is not in memory is read by
+ * Happy path: redeliveries first, then the backlog; each message to the pull request whose turn it
+ * is, or to the deliver subject.  A message that is not in memory is read by
  * a worker; the consumer waits for it and goes on from there (loaded).  A slice in each turn of the
  * loop, so that a consumer with a long backlog does not keep others waiting. */
 #include "consumer/consumer_impl.h"

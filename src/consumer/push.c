@@ -1,5 +1,4 @@
-/* push.c: consumers that deliver on their own: is anybody there, how fast may it go, and what is
- * said when there is nothing to say. */
+/* push.c: push consumers: interest, flow control, rate limit, idle heartbeats. */
 #include "consumer/consumer_impl.h"
 
 #include <stdio.h>

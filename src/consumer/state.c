@@ -1,8 +1,8 @@
-/* state.c: what of a consumer survives a restart is written (state_blob.h says how).
+/* state.c: writes the state of consumers for a restart (state_blob_impl.h has the layout).
  *
- * Written with the turn of a change, or some milliseconds later when there are many, pages before
- * numbers; at once when a client waits for the answer to its ack.  A crash may lose the last
- * unconfirmed acks, never a confirmed one. */
+ * Written in the turn of a change, or some milliseconds later when there are many, pages before
+ * numbers; before the answer when a client waits for the confirmation of its ack.  A crash may lose
+ * the last unconfirmed acks, never a confirmed one. */
 #include "consumer/consumer_impl.h"
 #include "consumer/state_blob_impl.h"
 

@@ -1,4 +1,4 @@
-/* stream_impl.h: the stream's insides, shared by the files of this folder only.
+/* stream_impl.h: struct stream and the functions that the files of this folder share.
  *
  *     stream.c     open, close, state                 publish.c   the way in: order of checks,
  * storing intake.c     headers of a message, read once    check.c     each check of a publish
@@ -28,8 +28,8 @@
 #include "subject/transform.h"
 #include "ttl/ttl.h"
 
-/* Flags of a stored message.  The store gives the two low ones back without reading it. */
-#define MSG_TOMBSTONE  1u /* its death earns no marker */
+/* Flags of a stored message.  The store returns the two low ones without reading it. */
+#define MSG_TOMBSTONE  1u /* its end causes no marker */
 #define MSG_HEADER     2u /* it has a header block: 4 bytes more in nats-server's count */
 #define MSG_COMPRESSED 4u /* the body is an S2 block */
 #define MSG_INFINITE   STORE_INFINITE
@@ -40,7 +40,7 @@
 #define BLOB_CREATED    "created"      /* i64, little endian: ns since 1970 */
 #define BLOB_REDEADLINE "sweep"        /* redeadline.c */
 #define BLOB_BACKFILL   "ttl/backfill" /* backfill.c */
-#define BLOB_LINK       "ttl/link"     /* linked.c: its job has work */
+#define BLOB_LINK       "ttl/link"     /* linked.c: its job has work to do */
 #define BLOB_WARNED     "ttl/warned"   /* warn.c */
 #define BLOB_IDS        "ids/"         /* dedup.c: a prefix */
 #define BLOB_SCHED      "sched/"       /* schedule.c: a prefix */
@@ -161,8 +161,8 @@ struct stream {
 
 /* --- intake.c ------------------------------------------------------------------------------- */
 
-/* The Nats-* headers of a message that mean something to a stream, found in one pass.  A value that
- * is empty counts as absent; the first of a name wins. */
+/* The Nats-* headers that have a meaning for a stream, found in one pass.  An empty value counts as
+ * absent; the first line of a name counts. */
 struct intake_headers {
     struct mf_slice msg_id, expected_stream, expected_last_seq, expected_last_msg_id,
         expected_subject_seq, expected_subject_seq_subject, rollup, ttl, incr, batch_id, batch_seq,
@@ -174,7 +174,7 @@ void intake_read(struct mf_slice hdr, struct intake_headers *h);
 /* ROLLUP_MATCHING: of a subject with a wildcard, all subjects that match it. */
 enum rollup { ROLLUP_NONE, ROLLUP_SUBJECT, ROLLUP_MATCHING, ROLLUP_ALL };
 
-/* A message on its way into the store. */
+/* A message between its publish and the store. */
 struct intake {
     struct mf_slice subject, hdr,
         payload; /* after the transform; hdr perhaps rewritten (s->buf.header) */
@@ -184,62 +184,61 @@ struct intake {
     int64_t ttl_ns; /* TTL_NONE, TTL_NEVER or a duration, as the message said */
     enum rollup rollup;
     struct mf_slice counter_sources; /* counter_source(): the header it gets; empty: as before */
-    bool used_up;                    /* batch_store(): nobody wanted it; it has its sequence only */
-    bool restored;                   /* of a backup: policies leave it as it was */
+    bool used_up;                    /* batch_store(): no interest; only its sequence is used up */
+    bool restored;                   /* of a backup: policies do not change it */
     bool clamped;                    /* lifetime_judge(): Nats-TTL was outside the bounds */
     struct policy_decision decision; /* lifetime_resolve(): governed streams only */
     bool marker;                     /* ours: no limit, size, discard or seal refuses it */
     uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
     uint64_t held;     /* how many of its subject there were before it; only if looked */
     bool looked;       /* previous and held are known, and nothing has changed them since */
-    bool in_slices;    /* a roll-up of very many may go on behind its first slice */
-    struct purge_rest *rest; /* it does; NULL: all at once */
+    bool in_slices;    /* a roll-up of very many may continue after its first time slice */
+    struct purge_rest *rest; /* it does; NULL: all in one time slice */
     uint64_t seq;            /* out */
     int64_t deadline_ns;     /* out; 0: none */
     uint64_t size;           /* limits_ahead()'s own */
     bool scheduled;          /* with Nats-Schedule, stored: it fires, */
     int64_t fires_ns;        /* first at this time; schedule_plan()'s own */
 };
-/* Reads the headers of in->hdr; in->h is empty.  Then a status and Nats-Request-Info, which mean
- * nothing in a stored message, are taken out: in->hdr is the same block, or one in s->buf.header.
+/* Reads the headers of in->hdr; in->h is empty.  Then removes a status and Nats-Request-Info, which
+ * are not stored: in->hdr is the same block, or one in s->buf.header.
  */
 void intake_clean(struct stream *s, struct intake *in);
-/* *out, which it takes, is the message's header block from now on (s->buf.header).  What was found
- * in the old one, which may be gone, is found again.  MF_NOMEM: *out could not be written; all is
- * as it was. */
+/* *out becomes the message's header block (it is moved to s->buf.header), and its headers are read
+ * again.  MF_NOMEM: *out could not be written; nothing changed. */
 MF_MUSTCHECK int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out);
 
 /* --- publish.c ------------------------------------------------------------------------------ */
 
 /* The subject under which it is stored: s->buf.subject or the same. */
 struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject);
-/* Stores a message that passed all checks, with everything that goes with it in one atomic batch:
- * clamping of the TTL, its deadline, rollup, what discard old pushes out, the id for deduplication.
- * wait (may be NULL) is called when all of that is on disk.  0, or a negative code with *e
- * (MF_DENIED: *e says it; others: the store's trouble, also in *e) and nothing happened.  in_batch:
- * the caller has called store_begin() and will end it. */
+/* Stores a message that passed all checks, in one commit batch with its deadline, its roll-up, the
+ * messages that it discards, and its id.  wait (may be NULL) is called after the commit.  0, or a
+ * negative code with *e, and nothing was stored (MF_DENIED: refused; others: codes of the store).
+ * in_batch: the caller has called store_begin() and will end it. */
 MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch,
                               struct store_wait *wait, struct js_error *e);
-/* The message alone, with its deadline, in *a: nothing goes because of it, nobody is told.  0, or
- * the store's code. */
+/* Appends the message alone, with its deadline, in *a: nothing is discarded, nobody is notified. 0,
+ * or the store's code. */
 MF_MUSTCHECK int stream_append(struct stream *s, struct intake *in, struct store_append *a);
 /* Raises the TTL to the least that a stream with markers allows; may rewrite in->hdr
  * (s->buf.header). stream_store() does it for who has not. */
 void stream_clamp_ttl(struct stream *s, struct intake *in);
-/* in_batch: what goes because of it, when all messages of the batch are in.  Cannot fail. */
+/* in_batch: discards what the message makes superfluous, after all messages of the batch were
+ * appended.  Cannot fail. */
 void stream_stored(struct stream *s, struct intake *in);
-/* Is the last sequence there can be in use?  Numbers never start again. */
+/* The last possible sequence is in use.  Sequences never start again. */
 bool stream_numbered_out(const struct stream *s);
-/* Interest retention, and nobody is there for it. */
+/* Interest retention, and no consumer wants this subject. */
 bool stream_lacks_interest(const struct stream *s, struct mf_slice subject);
-/* Its sequence (in->seq) without storing it; the id is known all the same.  p (may be NULL) waits
- * for that. */
+/* Uses up a sequence (in->seq) without storing the message; its id is kept.  p (may be NULL) waits
+ * for the commit. */
 MF_MUSTCHECK int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p);
-/* Answers p: at once if nothing is on its way to the disk, else after that, so that answers keep
- * their order.  A non-NULL error is copied. */
+/* Answers p: inside the call if nothing waits for a commit, else after that commit, so that answers
+ * keep their order.  A non-NULL error is copied. */
 void stream_answer(struct stream *s, struct stream_publish *p, const struct stream_ack *a);
-/* The same in two steps, for who stores first: what to say, and whom to call.  The caller then
- * hands the wait to the store and counts it in s->inflight. */
+/* The same in two steps, for a message that is stored first: notes the answer; then stream_wait()
+ * returns the waiter that the caller gives to the store and counts in s->inflight. */
 MF_MUSTCHECK int stream_answer_later(struct stream_publish *p, const struct stream_ack *a);
 struct store_wait *stream_wait(struct stream *s, struct stream_publish *p, uint64_t seq);
 void stream_refuse(struct stream *s, struct stream_publish *p, const struct js_error *e);
@@ -252,25 +251,26 @@ void stream_look_at_clock(
     struct stream *s); /* as stream_now(), where time can matter to a reader */
 int64_t stream_stamp(struct stream *s);
 int64_t stream_stamp_at(const struct stream *s, int64_t now_ns); /* the clock was read */
-/* The store's trouble in JetStream's words. */
+/* A code of the store as a JetStream error. */
 void stream_store_error(struct stream *s, int code, struct js_error *e);
 
 /* --- copy.c --------------------------------------------------------------------------------- */
 
-/* p is a copy of another stream's message (p->replicated). */
+/* Stores a message of another stream (p->replicated). */
 void copy_publish(struct stream *s, struct stream_publish *p, struct intake *in);
 
 /* --- stream.c, used by the catalog ------------------------------------------------------------ */
 
-/* cfg is taken over (moved out); the store is attached to the loop and becomes the stream's.  On
- * failure both are still the caller's. */
+/* cfg is moved out; the store is attached to the loop and becomes the stream's.  On failure both
+ * stay the caller's. */
 MF_MUSTCHECK int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_ns,
                             struct store *st, const struct stream_host *h, struct mf_error *e);
-/* Everything that waits is answered; then done() and the memory is gone. */
+/* Answers all that wait, then calls done() and frees the stream. */
 void stream_close(struct stream *s, void (*done)(void *arg), void *arg);
 /* Frees it at once and leaves the store alone, as if the process had been killed: for tests. */
 void stream_forget(struct stream *s);
-/* encoded: the new configuration as the codec writes it.  Done when it is on disk and in force. */
+/* encoded: the new configuration as the codec writes it.  op is answered when it is committed and
+ * in force. */
 void stream_update(struct stream *s, struct stream_config *next, struct mf_slice encoded,
                    struct stream_op *op);
 
