@@ -1,4 +1,4 @@
-/* ack.c: what clients say about messages they got. */
+/* ack.c: consumer acks: +ACK, -NAK, +WPI, +NXT, +TERM; redelivery. */
 #include "consumer/consumer_impl.h"
 
 #include "codec/json.h"
@@ -114,11 +114,11 @@ static void floor_move(struct consumer *c, uint64_t dseq)
     const struct pend *first = pending_first(&c->wait);
 
     if (first == NULL) {
-        c->floor_dseq = c->dseq;
-        c->floor_sseq = c->sseq;
-    } else if (dseq == c->floor_dseq + 1 && first->dseq > c->floor_dseq) {
-        c->floor_dseq = first->dseq - 1;
-        c->floor_sseq = first->sseq - 1;
+        c->floor.dseq = c->delivered.dseq;
+        c->floor.sseq = c->delivered.sseq;
+    } else if (dseq == c->floor.dseq + 1 && first->dseq > c->floor.dseq) {
+        c->floor.dseq = first->dseq - 1;
+        c->floor.sseq = first->sseq - 1;
     }
 }
 
@@ -134,16 +134,16 @@ void ack_settled(struct consumer *c, struct pend *e)
 void ack_floor_after_loss(struct consumer *c)
 {
     if (c->wait.lost)
-        floor_move(c, c->floor_dseq + 1); /* the lowest that waits is the lowest there is */
+        floor_move(c, c->floor.dseq + 1); /* the lowest that waits is the lowest there is */
     c->wait.lost = false;
 }
 
 void ack_lost(struct consumer *c, struct pend *e)
 {
-    if (c->lost_at != c->group->told || e->dseq > c->lost_dseq)
-        c->lost_dseq = e->dseq;
-    c->lost_at = c->group->told;
-    c->acked_ns = group_now(c->group);
+    if (c->lost.at != c->set->told || e->dseq > c->lost.dseq)
+        c->lost.dseq = e->dseq;
+    c->lost.at = c->set->told;
+    c->floor.acked_ns = consumers_now(c->set);
     ack_settled(c, e);
 }
 
@@ -170,16 +170,16 @@ void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last)
 void ack_forget_all(struct consumer *c)
 {
     state_touch_waiting(c);
-    pending_discard(&c->wait, c->group->host->loop);
+    pending_discard(&c->wait, c->set->host->loop);
 }
 
 void ack_lost_all(struct consumer *c)
 {
     if (c->wait.count > 0) {
-        c->lost_dseq = c->floor_dseq = c->dseq;
-        c->floor_sseq = c->sseq;
-        c->lost_at = c->group->told;
-        c->acked_ns = group_now(c->group);
+        c->lost.dseq = c->floor.dseq = c->delivered.dseq;
+        c->floor.sseq = c->delivered.sseq;
+        c->lost.at = c->set->told;
+        c->floor.acked_ns = consumers_now(c->set);
     }
     ack_forget_all(c);
 }
@@ -200,8 +200,8 @@ void ack_gone(struct consumer *c, uint64_t sseq)
     if (e == NULL)
         return;
     /* nats-server counts how often it came again here. */
-    consumer_tell(c, CONSUMER_TERMINATED, sseq, e->dseq, e->count > 1 ? e->count - 1 : 1,
-                  MF_LIT("Unacknowledged message was deleted"));
+    consumer_send_event(c, CONSUMER_TERMINATED, sseq, e->dseq, e->count > 1 ? e->count - 1 : 1,
+                        MF_LIT("Unacknowledged message was deleted"));
     ack_lost(c, e);
     pump_soon(c); /* there may be room for another */
 }
@@ -222,10 +222,11 @@ static void sample(struct consumer *c, const struct pend *e, const struct told *
                                 .consumer_seq = t->dseq,
                                 .deliveries = t->deliveries};
 
-    if (c->sample == 0 || (c->sample < 100 && rand_below(100) >= c->sample))
+    if (c->sampling.percent == 0 ||
+        (c->sampling.percent < 100 && rand_below(100) >= c->sampling.percent))
         return;
-    ev.ack_time_ns = group_now(c->group) - (e->sent_ns > 0 ? e->sent_ns : 0);
-    c->group->host->event(c->group->host->arg, &ev);
+    ev.ack_time_ns = consumers_now(c->set) - (e->sent_ns > 0 ? e->sent_ns : 0);
+    c->set->host->event(c->set->host->arg, &ev);
 }
 
 /* --- everything up to a message: ack_policy all ------------------------------------------------
@@ -266,12 +267,13 @@ static void upto_floor(struct consumer *c)
     /* A number from before a reset, above all numbers since; or the ack ends nothing (it is older
      * than a reset, or was given up) and a lower number waits: the floor stays below that one, or
      * its own ack would not count. */
-    if ((dseq > c->dseq && sseq <= c->sseq) || (last == 0 && e != NULL && e->dseq <= dseq))
+    if ((dseq > c->delivered.dseq && sseq <= c->delivered.sseq) ||
+        (last == 0 && e != NULL && e->dseq <= dseq))
         dseq = last;
     /* Without a number (flow control takes any) nobody knows where the floor would be. */
-    if (sseq != UINT64_MAX && dseq > c->floor_dseq && dseq <= c->dseq) {
-        c->floor_dseq = dseq;
-        c->floor_sseq = sseq;
+    if (sseq != UINT64_MAX && dseq > c->floor.dseq && dseq <= c->delivered.dseq) {
+        c->floor.dseq = dseq;
+        c->floor.sseq = sseq;
     }
 }
 
@@ -377,14 +379,14 @@ static bool ack_one(struct consumer *c, const struct told *t, bool sampled)
     struct pend *e = pending_find(&c->wait, t->sseq);
 
     if (c->cfg.ack_policy == ACK_ALL || c->cfg.ack_policy == ACK_FLOW_CONTROL) {
-        if (t->dseq <= c->floor_dseq || t->sseq <= c->floor_sseq)
+        if (t->dseq <= c->floor.dseq || t->sseq <= c->floor.sseq)
             return true;
-        c->acked_ns = group_now(c->group);
+        c->floor.acked_ns = consumers_now(c->set);
         return ack_upto(c, t->sseq, t->dseq);
     }
     if (!retention_acked(c, t->sseq)) /* also where it does not wait: a reset left it behind */
         return false;
-    c->acked_ns = group_now(c->group);
+    c->floor.acked_ns = consumers_now(c->set);
     ack_forget_given_one(c, t->sseq);
     if (e != NULL) {
         if (sampled)
@@ -399,7 +401,7 @@ static bool term(struct consumer *c, const struct told *t, bool known, struct mf
 {
     if (known && !ack_one(c, t, false))
         return false;
-    consumer_tell(c, CONSUMER_TERMINATED, t->sseq, t->dseq, t->deliveries, reason);
+    consumer_send_event(c, CONSUMER_TERMINATED, t->sseq, t->dseq, t->deliveries, reason);
     return true;
 }
 
@@ -407,9 +409,9 @@ static bool term(struct consumer *c, const struct told *t, bool known, struct mf
  * such: also in one of interest, when all others have acked it. */
 static void exhausted(struct consumer *c, struct pend *e)
 {
-    consumer_tell(c, CONSUMER_MAX_DELIVERIES, e->sseq, e->dseq, e->count, MF_SLICE_NONE);
+    consumer_send_event(c, CONSUMER_MAX_DELIVERIES, e->sseq, e->dseq, e->count, MF_SLICE_NONE);
     state_touch(c, e->sseq);
-    if (stream_config(c->group->stream)->retention == RETENTION_INTEREST)
+    if (stream_config(c->set->stream)->retention == RETENTION_INTEREST)
         pending_give_up(&c->wait, e);
     else
         pending_remove(&c->wait, e);
@@ -465,16 +467,16 @@ static void nak(struct consumer *c, const struct told *t, struct mf_slice arg)
     int64_t delay;
     bool asked = nak_delay(arg, &delay);
 
-    if (e == NULL || t->dseq > c->dseq + 1)
+    if (e == NULL || t->dseq > c->delivered.dseq + 1)
         return;
-    if (t->dseq <= c->floor_dseq && e->dseq > c->floor_dseq)
+    if (t->dseq <= c->floor.dseq && e->dseq > c->floor.dseq)
         return; /* old; a floor that a purge moved over what still waits does not count */
-    consumer_tell(c, CONSUMER_NAKED, t->sseq, t->dseq, t->deliveries, MF_SLICE_NONE);
+    consumer_send_event(c, CONSUMER_NAKED, t->sseq, t->dseq, t->deliveries, MF_SLICE_NONE);
     if (asked) /* as in nats-server: a new time to wait counts as activity, here and below */
-        c->delivered_ns = group_now(c->group);
+        c->delivered.at_ns = consumers_now(c->set);
     if (delay == 0 && !mf_list_empty(&e->queued))
         return; /* it keeps its place */
-    if (delay == 0 || pending_await(&c->wait, e, group_after(c->group, delay)) != 0)
+    if (delay == 0 || pending_await(&c->wait, e, consumers_delay(c->set, delay)) != 0)
         pending_requeue(&c->wait, e);
     state_touch(c, t->sseq);
 }
@@ -485,17 +487,17 @@ static void in_progress(struct consumer *c, uint64_t sseq)
 
     if (e == NULL)
         return;
-    c->delivered_ns = group_now(c->group);
+    c->delivered.at_ns = consumers_now(c->set);
     if (e->heap == 0)
         return;
-    e->sent_ns = c->delivered_ns;
-    (void)!pending_await(&c->wait, e, group_after(c->group, ack_wait_of(c, e)));
+    e->sent_ns = c->delivered.at_ns;
+    (void)!pending_await(&c->wait, e, consumers_delay(c->set, ack_wait_of(c, e)));
     state_touch(c, sseq);
 }
 
 void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq)
 {
-    if (sseq <= c->sseq)
+    if (sseq <= c->delivered.sseq)
         (void)ack_one(c, &(struct told){0, sseq, dseq}, true);
 }
 
@@ -522,14 +524,14 @@ static uint64_t number(struct mf_slice token)
 /* Something that was never delivered cannot be acknowledged. */
 static bool delivered(const struct consumer *c, const struct told *t)
 {
-    return t->sseq <= c->sseq || c->cfg.flow_control;
+    return t->sseq <= c->delivered.sseq || c->cfg.flow_control;
 }
 
 /* The words; whether the answer is due (an ack of something that was never delivered has none). */
 static bool heed(struct consumer *c, const struct told *t, struct mf_slice body)
 {
     bool known = delivered(c, t);
-    bool zero = stream_config(c->group->stream)->retention == RETENTION_LIMITS &&
+    bool zero = stream_config(c->set->stream)->retention == RETENTION_LIMITS &&
                 c->cfg.ack_policy == ACK_EXPLICIT; /* as in nats-server: sequence 0 is answered */
     struct mf_slice rest = MF_SLICE_NONE;
 
@@ -575,7 +577,7 @@ bool consumer_ack(struct consumer *c, struct mf_slice tokens, struct mf_slice re
 
 void ack_timeouts(struct consumer *c)
 {
-    int64_t now = group_mono(c->group);
+    int64_t now = consumers_mono(c->set);
     struct pend *e;
 
     /* Those that are left are due in the next turn: the timer is armed for them. */

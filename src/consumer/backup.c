@@ -12,11 +12,11 @@ void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_
     struct mf_list *pos;
 
     *out = (struct consumer_saved){
-        .dseq = c->dseq,
-        .sseq = c->sseq < last_seq ? c->sseq : last_seq,
-        .floor_dseq = c->floor_dseq,
-        .floor_sseq = c->floor_sseq < last_seq ? c->floor_sseq : last_seq,
-        .next = c->listing ? c->next : 0,
+        .dseq = c->delivered.dseq,
+        .sseq = c->delivered.sseq < last_seq ? c->delivered.sseq : last_seq,
+        .floor_dseq = c->floor.dseq,
+        .floor_sseq = c->floor.sseq < last_seq ? c->floor.sseq : last_seq,
+        .next = c->list.active ? c->todo.next : 0,
     };
     mf_list_each(pos, &c->wait.order)
     {
@@ -38,7 +38,7 @@ void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_
 
 struct consumer *consumers_after(struct consumers *g, struct mf_slice name)
 {
-    size_t at = group_after_name(g, name);
+    size_t at = consumers_after_name(g, name);
 
     return at < g->count ? g->at[at] : NULL;
 }
@@ -53,7 +53,7 @@ static int add_pending(struct consumer *c, const struct consumer_saved *st)
         struct pend *e;
         int rc;
 
-        if (!stream_present(c->group->stream, m->sseq)) {
+        if (!stream_present(c->set->stream, m->sseq)) {
             c->wait.lost = c->wait.lost || !m->given_up;
             continue;
         }
@@ -84,15 +84,15 @@ static int set_state(struct consumer *c, const struct consumer_saved *st)
 {
     int rc;
 
-    c->dseq = st->dseq;
-    c->sseq = st->sseq;
-    c->floor_dseq = st->floor_dseq;
-    c->floor_sseq = st->floor_sseq;
-    c->next = st->next != 0 ? st->next : st->sseq + 1;
-    if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE && c->next < c->cfg.opt_start_seq) {
-        c->next = c->cfg.opt_start_seq;
-        if (c->dseq == 0) /* it has not begun, and begins there */
-            c->sseq = c->floor_sseq = c->next - 1;
+    c->delivered.dseq = st->dseq;
+    c->delivered.sseq = st->sseq;
+    c->floor.dseq = st->floor_dseq;
+    c->floor.sseq = st->floor_sseq;
+    c->todo.next = st->next != 0 ? st->next : st->sseq + 1;
+    if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE && c->todo.next < c->cfg.opt_start_seq) {
+        c->todo.next = c->cfg.opt_start_seq;
+        if (c->delivered.dseq == 0) /* it has not begun, and begins there */
+            c->delivered.sseq = c->floor.sseq = c->todo.next - 1;
     }
     rc = set_pending(c, st);
     if (rc == 0)
@@ -106,9 +106,9 @@ static int write_all(struct consumer *c, struct consumer_op *op)
 {
     if (!c->stored)
         return 0;
-    c->dirty = true;
+    c->state.dirty = true;
     state_flush(c);
-    return c->dirty || mf_buf_failed(&c->dirty_pages) ? MF_NOMEM : consumer_op_wait(c, op);
+    return c->state.dirty || mf_buf_failed(&c->state.pages) ? MF_NOMEM : consumer_op_wait(c, op);
 }
 
 void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
@@ -116,12 +116,12 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
 {
     struct consumer *c;
 
-    group_watch(g);
-    int rc = group_room(g);
+    consumers_watch(g);
+    int rc = consumers_reserve(g);
     if (rc == 0)
-        rc = consumer_new(&c, g, cfg, name, group_now(g));
+        rc = consumer_new(&c, g, cfg, name, consumers_now(g));
     if (rc != 0) {
-        group_unwatch(g);
+        consumers_unwatch(g);
         consumer_op_fail(op, rc);
         return;
     }
@@ -132,7 +132,7 @@ void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct m
         rc = filters_claim(&c->filters, c); /* the stream takes its retention at the end */
     if (rc != 0) {
         consumer_free(c);
-        group_unwatch(g);
+        consumers_unwatch(g);
         consumer_op_fail(op, rc);
         return;
     }

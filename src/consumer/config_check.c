@@ -1,5 +1,6 @@
-/* config_check.c: defaults, silent changes and rules of a consumer's configuration, in
- * nats-server's order, because the first violation is the one a client is told. */
+/* config_check.c: defaults, silent changes and checks of a consumer's configuration, in
+ * nats-server's order (docs/checks.md, Consumer configuration): a client gets the error of the
+ * first violation. */
 #include "consumer/consumer_config.h"
 
 #include "base/buf.h"

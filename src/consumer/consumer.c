@@ -25,7 +25,7 @@ static void note_config(struct consumer *c)
 {
     const char *show = consumer_config_show(&c->cfg);
 
-    c->sample = consumer_sample(&c->cfg);
+    c->sampling.percent = consumer_sample(&c->cfg);
     c->shows_ttl = show != NULL && strcmp(show, "on") == 0;
     c->adds_headers = c->shows_ttl || c->cfg.headers_only;
 }
@@ -37,20 +37,21 @@ int consumer_new(struct consumer **out, struct consumers *g, struct consumer_con
 
     if (c == NULL)
         return MF_NOMEM;
-    c->group = g;
+    c->set = g;
     c->loop = g->host->loop;
     pending_init(&c->wait, &g->given_up);
-    mf_list_init(&c->requests);
+    mf_list_init(&c->pulls.list);
     mf_list_init(&c->ready);
-    mf_list_init(&c->flush);
+    mf_list_init(&c->state.flush);
     mf_list_init(&c->apart);
     mf_list_init(&c->ops);
     mf_list_init(&c->count.link);
     mf_list_init(&c->count.ops);
     c->count.known = true;
-    c->timer_at = c->idle_at_ns = c->pause_at_ns = c->retry_ns = c->pull_at_ns = NEVER;
+    c->timers.at_ns = c->timers.idle_at_ns = c->timers.pause_at_ns = c->read.retry_ns =
+        c->pulls.at_ns = NEVER;
     c->created_ns = created_ns;
-    c->replay.upto = stream_announced(c->group->stream);
+    c->replay.upto = stream_announced(c->set->stream);
     c->name = mf_slice_dup(name);
     if (c->name == NULL || consumer_config_copy(&c->cfg, cfg) != 0) {
         free(c->name);
@@ -81,22 +82,22 @@ static void unlink_all(struct consumer *c)
 
     c->deleted = true;
     if (c->push != NULL)
-        c->group->host->await_interest(c->group->host->arg, c, false);
+        c->set->host->await_interest(c->set->host->arg, c, false);
     filters_drop(&c->filters, c);
-    walk_free(c);
-    walk_list_end(c);
+    backlog_drop(c);
+    backlog_end_list(c);
     count_stop(c);
     mf_list_del(&c->ready);
-    mf_list_del(&c->flush);
+    mf_list_del(&c->state.flush);
     mf_list_del(&c->apart);
     pending_leave(&c->wait); /* one that is being read outlives its group */
-    if (c->group->needy == c)
-        c->group->needy = NULL;
-    loop_timer_free(c->timer);
-    c->timer = NULL;
-    while ((n = mf_list_pop(&c->requests)) != NULL)
+    if (c->set->needy == c)
+        c->set->needy = NULL;
+    loop_timer_free(c->timers.timer);
+    c->timers.timer = NULL;
+    while ((n = mf_list_pop(&c->pulls.list)) != NULL)
         free(mf_container(n, struct request, link));
-    c->nrequests = 0;
+    c->pulls.count = 0;
     while ((n = mf_list_pop(&c->ops)) != NULL) /* who waits is told then */
         mf_container(n, struct consumer_op, link)->consumer = NULL;
 }
@@ -105,14 +106,14 @@ static void bury(struct loop_defer *d)
 {
     struct consumer *c = mf_container(d, struct consumer, bury);
 
-    if (!c->loading) /* else the one who reads does it */
+    if (!c->read.busy) /* else the one who reads does it */
         consumer_free_now(c);
 }
 
 void consumer_free_now(struct consumer *c)
 {
     pending_discard(&c->wait, c->loop);
-    mf_buf_fini(&c->dirty_pages);
+    mf_buf_fini(&c->state.pages);
     consumer_config_fini(&c->cfg);
     free(c->push);
     free(c->name);
@@ -123,7 +124,7 @@ void consumer_free(struct consumer *c)
 {
     unlink_all(c);
     c->bury.fn = bury;
-    loop_defer(c->group->host->loop, &c->bury);
+    loop_defer(c->set->host->loop, &c->bury);
 }
 
 /* --- where it starts ----------------------------------------------------------------------- */
@@ -131,7 +132,7 @@ void consumer_free(struct consumer *c)
 static uint64_t last_wanted(struct consumer *c)
 {
     const struct filters *f = &c->filters;
-    struct stream *s = c->group->stream;
+    struct stream *s = c->set->stream;
     uint64_t last = 0;
 
     if (f->trees != NULL && f->trees->wilds > FILTERS_FEW) { /* from the end, message by message */
@@ -149,22 +150,22 @@ static uint64_t last_wanted(struct consumer *c)
 
 static uint64_t at_time(const struct consumer *c)
 {
-    return stream_at_time(c->group->stream, c->cfg.opt_start_time_ns, c->group->told);
+    return stream_at_time(c->set->stream, c->cfg.opt_start_time_ns, c->set->told);
 }
 
 /* The first message that it wants; 0: none, or none in many steps. */
 static uint64_t first_wanted(struct consumer *c)
 {
-    struct walk *w = walk_new(c, false, 0);
+    struct backlog *w = backlog_new(c, false, 0);
     bool more = true, dead = true;
     uint64_t seq = 0, steps = 0;
 
     while (w != NULL && dead && (more || seq != 0) && steps < START_STEPS) {
         more = dead = false;
-        seq = walk_step(w, &more, &dead, &steps);
+        seq = backlog_step(w, &more, &dead, &steps);
         dead = dead || seq == 0;
     }
-    walk_end(w);
+    backlog_end(w);
     return dead ? 0 : seq;
 }
 
@@ -192,7 +193,7 @@ static bool wants_any(struct consumer *c)
     if (f->trees != NULL && f->trees->wilds > FILTERS_FEW)
         return true;
     for (size_t i = 0; i < f->n; i++)
-        if (!stream_count_subjects(c->group->stream, f->subs[i].sub.pattern, c->group->told,
+        if (!stream_count_subjects(c->set->stream, f->subs[i].sub.pattern, c->set->told,
                                    &subjects) ||
             subjects > 0)
             return true;
@@ -205,60 +206,60 @@ static uint64_t start_list(struct consumer *c, uint64_t first)
 {
     uint64_t seq;
 
-    walk_list(c, first, c->group->told);
-    c->listing = c->listing && wants_any(c);
-    seq = c->listing ? walk_list_first(c) : 0;
+    backlog_begin_list(c, first, c->set->told);
+    c->list.active = c->list.active && wants_any(c);
+    seq = c->list.active ? backlog_list_first(c) : 0;
     if (seq != 0)
-        c->list_at = seq;
-    c->list_new = c->listing;
-    return c->list_at;
+        c->list.at = seq;
+    c->list.fresh = c->list.active;
+    return c->list.at;
 }
 
 void consumer_start(struct consumer *c)
 {
     struct stream_state t;
-    uint64_t after = c->group->told + 1, first, seq = 0;
+    uint64_t after = c->set->told + 1, first, seq = 0;
 
-    stream_state(c->group->stream, &t);
+    stream_state(c->set->stream, &t);
     if (t.msgs == 0 && t.last_seq >= after)
         after = t.last_seq + 1; /* numbers that were used up for nothing are not announced */
     first = t.msgs > 0 ? t.first_seq : after;
     switch (c->cfg.deliver_policy) {
     case DELIVER_LAST:
         seq = last_wanted(c);
-        c->next = seq == 0 ? first : seq;
+        c->todo.next = seq == 0 ? first : seq;
         break;
     case DELIVER_NEW:
-        c->next = after;
+        c->todo.next = after;
         break;
     case DELIVER_BY_SEQUENCE:
-        c->next = c->cfg.opt_start_seq > first ? c->cfg.opt_start_seq : first;
+        c->todo.next = c->cfg.opt_start_seq > first ? c->cfg.opt_start_seq : first;
         break;
     case DELIVER_BY_TIME:
         seq = wanted_at_time(c, after - 1);
-        c->next = seq == 0 ? after : seq;
+        c->todo.next = seq == 0 ? after : seq;
         break;
     case DELIVER_LAST_PER_SUBJECT:
-        c->next = first;
-        if (stream_config(c->group->stream)->max_msgs_per_subject == 1)
+        c->todo.next = first;
+        if (stream_config(c->set->stream)->max_msgs_per_subject == 1)
             break;
         seq = start_list(c, first);
-        if (!c->listing && t.msgs > 0 && t.last_seq < after)
+        if (!c->list.active && t.msgs > 0 && t.last_seq < after)
             after = t.last_seq; /* as in nats-server: one that wants nothing of what is there */
-        c->next = after;
+        c->todo.next = after;
         break;
     default:
-        c->next = first;
+        c->todo.next = first;
     }
-    if (c->next == 0)
-        c->next = 1;
-    c->sseq = c->floor_sseq = (c->listing ? seq : c->next) - 1;
+    if (c->todo.next == 0)
+        c->todo.next = 1;
+    c->delivered.sseq = c->floor.sseq = (c->list.active ? seq : c->todo.next) - 1;
 }
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq, uint64_t dseq,
-                   uint64_t deliveries, struct mf_slice reason)
+void consumer_send_event(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq,
+                         uint64_t dseq, uint64_t deliveries, struct mf_slice reason)
 {
     struct consumer_event e = {.kind = kind,
                                .consumer = c,
@@ -268,7 +269,7 @@ void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t s
                                .reason = reason,
                                .pause_until_ns = c->cfg.pause_until_ns};
 
-    c->group->host->event(c->group->host->arg, &e);
+    c->set->host->event(c->set->host->arg, &e);
 }
 
 /* Pull consumers get some time more, not all the same: a client that was held up a little finds its
@@ -283,9 +284,9 @@ static int64_t threshold_of(const struct consumer *c)
 
 void consumer_alive(struct consumer *c)
 {
-    c->active_ns = group_mono(c->group);
-    if (c->cfg.inactive_threshold_ns > 0 && c->idle_at_ns == NEVER) {
-        c->idle_at_ns = group_after(c->group, threshold_of(c));
+    c->timers.active_ns = consumers_mono(c->set);
+    if (c->cfg.inactive_threshold_ns > 0 && c->timers.idle_at_ns == NEVER) {
+        c->timers.idle_at_ns = consumers_delay(c->set, threshold_of(c));
         pump_timer(c);
     }
 }
@@ -298,7 +299,7 @@ static bool in_use(struct consumer *c)
         push_look(c);
         return c->push->active;
     }
-    mf_list_each(pos, &c->requests)
+    mf_list_each(pos, &c->pulls.list)
     {
         if (pull_there(c, mf_container(pos, struct request, link)))
             return true;
@@ -308,21 +309,21 @@ static bool in_use(struct consumer *c)
 
 bool consumer_inactive(struct consumer *c)
 {
-    int64_t now = group_mono(c->group), threshold = threshold_of(c);
+    int64_t now = consumers_mono(c->set), threshold = threshold_of(c);
 
     if (c->cfg.inactive_threshold_ns <= 0) {
-        c->idle_at_ns = NEVER;
+        c->timers.idle_at_ns = NEVER;
         return false;
     }
     if (in_use(c))
-        c->active_ns = now;
-    c->idle_at_ns = group_after(c->group, threshold - (now - c->active_ns));
+        c->timers.active_ns = now;
+    c->timers.idle_at_ns = consumers_delay(c->set, threshold - (now - c->timers.active_ns));
     /* Whoever pulled messages may still be at work on them, until the last ack is due. */
-    if (c->push == NULL && c->wait.count > 0 && c->idle_at_ns <= now) {
+    if (c->push == NULL && c->wait.count > 0 && c->timers.idle_at_ns <= now) {
         int64_t last = pending_latest(&c->wait);
-        c->idle_at_ns = last > NEVER - 1 - threshold ? NEVER - 1 : last + threshold;
+        c->timers.idle_at_ns = last > NEVER - 1 - threshold ? NEVER - 1 : last + threshold;
     }
-    if (c->idle_at_ns > now)
+    if (c->timers.idle_at_ns > now)
         return false;
     consumer_delete(c, NULL);
     return true;
@@ -378,7 +379,7 @@ int consumer_op_wait(struct consumer *c, struct consumer_op *op)
 
 void consumer_enter(struct consumer *c)
 {
-    group_insert_at(c->group, c);
+    consumers_insert(c->set, c);
     consumer_recount(c);
 }
 
@@ -387,12 +388,12 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
 {
     struct consumer *c;
 
-    group_watch(g); /* first: what is news and what is not is decided here */
-    int rc = group_room(g);
+    consumers_watch(g); /* first: what is news and what is not is decided here */
+    int rc = consumers_reserve(g);
     if (rc == 0)
-        rc = consumer_new(&c, g, cfg, name, group_now(g));
+        rc = consumer_new(&c, g, cfg, name, consumers_now(g));
     if (rc != 0) {
-        group_unwatch(g);
+        consumers_unwatch(g);
         consumer_config_fini(cfg);
         consumer_config_init(cfg);
         consumer_op_fail(op, rc);
@@ -406,7 +407,7 @@ void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf
         consumer_op_fail(op, rc);
         return;
     }
-    consumer_tell(c, CONSUMER_CREATED, 0, 0, 0, MF_SLICE_NONE);
+    consumer_send_event(c, CONSUMER_CREATED, 0, 0, 0, MF_SLICE_NONE);
     consumer_resume(c);
     state_touch(c, 0);
     if (!c->stored)
@@ -441,7 +442,7 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     }
     filters_drop(&c->filters, c);
     c->filters = filters;
-    bool others = walk_over(c, &old);
+    bool others = backlog_refilter(c, &old);
     ack_wait_updated(c, &old);
     consumer_config_fini(&old);
     consumer_config_fini(cfg);
@@ -449,22 +450,22 @@ void consumer_update(struct consumer *c, struct consumer_config *cfg, struct con
     note_config(c);
     groups_sort(c);
     consumer_recount(c);
-    c->idle_at_ns = NEVER;
+    c->timers.idle_at_ns = NEVER;
     consumer_resume(c);
     if (others) /* what it has given up stays, as in nats-server, as long as it may be its own */
-        retention_sweep(c->group);
+        retention_scan(c->set);
     if (!c->stored)
         consumer_settled(c, op);
 }
 
 void consumer_vanish(struct consumer *c, const char *status)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
 
     pull_end_all(c, status, false);
-    group_remove(g, c);
+    consumers_remove(g, c);
     consumer_free(c);
-    group_unwatch(g);
+    consumers_unwatch(g);
 }
 
 static void deleted(struct store_wait *w, int status)
@@ -482,10 +483,10 @@ static void deleted(struct store_wait *w, int status)
  * made next does not begin at what goes. */
 void consumer_delete(struct consumer *c, struct consumer_op *op)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
     bool writes = c->stored || stream_config(g->stream)->retention == RETENTION_INTEREST;
 
-    consumer_tell(c, CONSUMER_DELETED, 0, 0, 0, MF_SLICE_NONE);
+    consumer_send_event(c, CONSUMER_DELETED, 0, 0, 0, MF_SLICE_NONE);
     int rc = c->stored ? state_delete(c) : 0;
     consumer_vanish(c, "409 Consumer Deleted");
     if (rc == 0)
@@ -501,30 +502,30 @@ void consumer_delete(struct consumer *c, struct consumer_op *op)
 
 int consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_seq, struct js_error *e)
 {
-    group_catch_up(c->group);
+    consumers_catch_up(c->set);
     if (seq == 0) {
-        seq = c->floor_sseq + 1;
+        seq = c->floor.sseq + 1;
     } else if (c->cfg.deliver_policy == DELIVER_BY_SEQUENCE) {
         if (seq < c->cfg.opt_start_seq)
             return js_refuse(e, JS_CONSUMER_INVALID_RESET, "below start seq");
     } else if (c->cfg.deliver_policy == DELIVER_BY_TIME) {
         uint64_t start = at_time(c);
-        if (seq < (start == 0 ? c->group->told + 1 : start))
+        if (seq < (start == 0 ? c->set->told + 1 : start))
             return js_refuse(e, JS_CONSUMER_INVALID_RESET, "below start time");
     } else if (c->cfg.deliver_policy != DELIVER_ALL) {
         return js_refuse(e, JS_CONSUMER_INVALID_RESET, "not allowed");
     }
     ack_forget_all(c);
     ack_upto_stop(c);
-    c->load_stale = c->loading;
-    if (!walk_list_again(c, seq))
-        c->next = seq;
-    c->dseq = c->floor_dseq = 0;
-    c->sseq = c->floor_sseq = seq - 1;
-    c->delivered_ns = c->acked_ns = 0;
+    c->read.stale = c->read.busy;
+    if (!backlog_restart_list(c, seq))
+        c->todo.next = seq;
+    c->delivered.dseq = c->floor.dseq = 0;
+    c->delivered.sseq = c->floor.sseq = seq - 1;
+    c->delivered.at_ns = c->floor.acked_ns = 0;
     consumer_recount(c);
-    if (seq <= c->group->told + 1)
-        retention_sweep(c->group); /* not beyond the end: nats-server leaves all then */
+    if (seq <= c->set->told + 1)
+        retention_scan(c->set); /* not beyond the end: nats-server leaves all then */
     state_touch(c, 0);
     pump_soon(c);
     *reset_seq = seq;

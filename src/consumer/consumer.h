@@ -1,13 +1,12 @@
-/* consumer.h: the consumers of a stream: who gets which message when, and what is acknowledged.
+/* consumer.h: the consumers of a stream: deliveries, pull requests, consumer acks.
  *
- * A consumer that has seen everything costs nothing but its memory until a message comes that it
- * wants: filters hang in one tree per stream.  One with a backlog walks it with a cursor, in
- * slices.  Creating is O(1) where the filters match all messages, or where it starts at either end
- * of the stream; else what it wants may have to be counted, message by message: in slices, before
- * the answer.
+ * The filters of all consumers of a stream are in one tree: a message costs only the consumers that
+ * want it.  A consumer with a backlog reads it with a cursor, in time slices.  Creating is O(1) if
+ * the filters match all messages, or if it starts at either end of the stream; else its messages
+ * may have to be counted one by one, in time slices, before the answer.
  *
- * Memory of an idle one: about 1 KB and its configuration.  Each message that waits for its ack:
- * about 100 bytes.
+ * Memory of an idle consumer: about 1 KB and its configuration.  Each message that waits for its
+ * ack: about 100 bytes.
  *
  * Everything belongs to the loop thread. */
 #ifndef MAYFLY_CONSUMER_H
@@ -18,7 +17,7 @@
 #include "stream/stream.h"
 
 struct consumer;
-struct consumers; /* all of one stream */
+struct consumers; /* all consumers of one stream */
 
 enum consumer_event_kind {
     CONSUMER_MAX_DELIVERIES,
@@ -40,26 +39,26 @@ struct consumer_event {
     int64_t pause_until_ns, ack_time_ns;
 };
 
-/* What consumers ask of the world above; one for all of an account, and it outlives them. */
+/* Callbacks of the layer above; one for all consumers of an account, and it outlives them. */
 #define CONSUMER_LATER SIZE_MAX
 
 struct consumer_host {
     struct loop *loop;
     int64_t (*now_ns)(void *arg);  /* as stream_host's */
     int64_t (*wall_ns)(void *arg); /* for pauses; NULL: the same */
-    /* To whoever listens on `route`; receivers see m->subject.  How many took it; CONSUMER_LATER:
-     * there was no memory to find out who listens, and nobody took it. */
+    /* Sends m to the subscribers of `route`; receivers see m->subject.  Returns how many got it;
+     * CONSUMER_LATER: out of memory, nobody got it. */
     size_t (*deliver)(void *arg, struct mf_slice route, const struct mf_msg *m);
-    /* Would anybody get it?  queue not empty: a member of that group. */
+    /* A subscription would receive the subject.  queue not empty: in that queue group. */
     bool (*interest)(void *arg, struct mf_slice subject, struct mf_slice queue);
-    /* Did somebody subscribe to exactly this subject (queue not empty: in that group)?  What binds
-     * a push consumer: patterns do not, or a spy on ">" would take its messages away. */
+    /* A subscription to exactly this subject exists (queue not empty: in that queue group).  Only
+     * such a subscription binds a push consumer: one on ">" must not take its messages away. */
     bool (*bound)(void *arg, struct mf_slice subject, struct mf_slice queue);
-    /* How many subscriptions have ended so far: while it is the same, nobody who is bound went. */
+    /* Number of subscriptions that have ended.  While it is unchanged, bound ones still exist. */
     uint64_t (*departures)(void *arg);
-    size_t (*largest)(void *arg); /* what a client may send */
-    /* From now on: call consumer_interest_gained() when somebody subscribes so that `interest` may
-     * have become true. */
+    size_t (*largest)(void *arg); /* max_payload */
+    /* on: from now on consumer_interest_gained() is called when a new subscription may have made
+     * `interest` true. */
     void (*await_interest)(void *arg, struct consumer *c, bool on);
     void (*event)(void *arg, const struct consumer_event *e);
     void *arg;
@@ -69,18 +68,18 @@ struct consumer_host {
     } codec;
 };
 
-/* Loads the consumers the stream's blobs tell of, and observes the stream. */
+/* Loads the consumers from the stream's blobs, and observes the stream. */
 MF_MUSTCHECK int consumers_open(struct consumers **out, struct stream *s,
                                 const struct consumer_host *h, struct mf_error *e);
-/* Before the stream closes: waiting pull requests are told (deleted: `409 Consumer Deleted`, else
- * `409 Server Shutdown`), what must be kept is handed to the stream's store, memory is freed. */
+/* Before the stream closes: answers waiting pull requests (deleted: `409 Consumer Deleted`, else
+ * `409 Server Shutdown`), writes the states to the stream's store, frees the memory. */
 void consumers_close(struct consumers *g, bool deleted);
-/* The server is about to stop, its clients are still there: waiting requests are told. */
+/* The server is about to stop and clients are still connected: answers waiting pull requests. */
 void consumers_leaving(struct consumers *g);
 /* The clock was set: pauses may end sooner than timers know.  O(consumers). */
 void consumers_clock_stepped(struct consumers *g);
-/* The stream's configuration is another one: what nobody needs goes, the first of it in the same
- * commit. */
+/* The stream's configuration has changed: messages that no consumer needs are removed, the first
+ * of them in the same commit. */
 void consumers_stream_updated(struct consumers *g);
 struct stream *consumers_stream(const struct consumers *g);
 size_t consumers_count(const struct consumers *g); /* without `direct` ones */
@@ -90,8 +89,9 @@ struct consumer *consumers_find(struct consumers *g, struct mf_slice name);
 void consumers_each(struct consumers *g, void (*visit)(void *arg, struct consumer *c),
                     void *arg); /* by name */
 
-/* cfg passed all checks and is taken over; name: a generated one for ephemerals without.  done()
- * when it is on disk (at once for mem_storage); c NULL after a failure. */
+/* done() is called once, after the commit; c NULL: it failed.  It is called from inside the call
+ * after a failure and for mem_storage, which has no commit: API answers keep the order of their
+ * requests. */
 struct consumer_op {
     void (*done)(struct consumer_op *op, struct consumer *c, const struct js_error *e);
     /* The consumer's own: */
@@ -99,10 +99,12 @@ struct consumer_op {
     struct consumer *consumer;
     struct mf_list link;
 };
-/* done() when its numbers are exact: at once, unless they are being counted.  c NULL: it was
- * deleted meanwhile. */
+/* Calls done() when the numbers of c are exact: from inside the call, unless they are being counted
+ * (answers keep the order of their requests).  c NULL: it was deleted meanwhile. */
 void consumer_settled(struct consumer *c, struct consumer_op *op);
-bool consumer_counted(const struct consumer *c); /* they are exact */
+bool consumer_counted(const struct consumer *c); /* the numbers are exact */
+/* cfg passed all checks and is moved out.  name: generated by the caller if the client gave none.
+ */
 void consumer_create(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
                      struct consumer_op *op);
 void consumer_update(struct consumer *c, struct consumer_config *cfg, struct consumer_op *op);
@@ -116,30 +118,32 @@ MF_MUSTCHECK int consumer_unpin(struct consumer *c, struct mf_slice group, struc
 
 /* --- backups --- */
 
-struct consumer_saved_msg { /* was delivered, waits for its ack */
+struct consumer_saved_msg { /* was delivered and waits for its ack */
     uint64_t sseq, dseq;
     int64_t sent_ns;
     uint32_t count; /* deliveries */
-    bool given_up;  /* waits no more, but its message is kept */
+    bool given_up;  /* no longer waits, but its message is kept */
 };
 struct consumer_saved {
     uint64_t dseq, sseq, floor_dseq, floor_sseq;
-    uint64_t next; /* last per subject, its list is not at the end: what follows that; else 0 */
+    uint64_t
+        next; /* last per subject with an unfinished list: the sequence after the list; else 0 */
     struct consumer_saved_msg *at; /* of consumer_restore() */
     size_t n;
 };
-/* Its state, as of a stream that ends with last_seq; each message by sequence.  O(those). */
+/* The state of c, as of a stream that ends with last_seq; visits its messages by sequence.  O(n).
+ */
 void consumer_save(const struct consumer *c, uint64_t last_seq, struct consumer_saved *out,
                    void (*visit)(void *arg, const struct consumer_saved_msg *m), void *arg);
 /* The next one by name; NULL: none. */
 struct consumer *consumers_after(struct consumers *g, struct mf_slice name);
-/* As consumer_create(), with a state that is sound: floors not above what was delivered, messages
- * between.  Held until consumers_begin(). */
+/* As consumer_create(), with a valid state: ack floors are at most the delivered sequences,
+ * messages lie between.  It delivers nothing until consumers_begin(). */
 void consumer_restore(struct consumers *g, struct consumer_config *cfg, struct mf_slice name,
                       const struct consumer_saved *st, struct consumer_op *op);
-void consumers_begin(struct consumers *g); /* all that were restored begin */
+void consumers_begin(struct consumers *g); /* restored consumers begin to deliver */
 
-/* A pull request (MSG.NEXT): body as it came; answers go to reply. */
+/* A pull request (MSG.NEXT) with its body; answers are sent to reply. */
 void consumer_pull(struct consumer *c, struct mf_slice reply, struct mf_slice body,
                    struct mf_slice hdr);
 /* $JS.ACK.<stream>.<consumer>.<tokens>; tokens: <delivered>.<sseq>.<cseq>.<ts>.<pending>.  false:
@@ -153,8 +157,7 @@ void consumer_interest_gained(struct consumer *c);
 const char *consumer_name(const struct consumer *c);
 const struct consumer_config *consumer_config(const struct consumer *c);
 struct consumers *consumer_group(const struct consumer *c);
-void consumer_set_data(struct consumer *c,
-                       void *data); /* whatever a layer above wants to find again */
+void consumer_set_data(struct consumer *c, void *data); /* a pointer of the layer above */
 void *consumer_data(const struct consumer *c);
 
 struct consumer_info {

@@ -1,6 +1,6 @@
-/* consumer_config.h: the configuration of a consumer, its defaults and all its rules.  Pure: what
- * the stream and its other consumers have is asked through struct consumer_config_world.  JSON is
- * the api's. */
+/* consumer_config.h: the configuration of a consumer, its defaults and all its checks.  Pure: the
+ * stream and its other consumers are given in struct consumer_config_world.  src/api reads and
+ * writes the JSON. */
 #ifndef MAYFLY_CONSUMER_CONFIG_H
 #define MAYFLY_CONSUMER_CONFIG_H
 
@@ -49,7 +49,7 @@ struct consumer_config {
     struct arena mem;
 };
 
-/* What a request may list; see STREAM_SUBJECTS_MAX. */
+/* Filters of one request; see STREAM_SUBJECTS_MAX. */
 #define CONSUMER_FILTERS_MAX 8000
 
 enum consumer_action { ACTION_CREATE_OR_UPDATE, ACTION_CREATE, ACTION_UPDATE };
@@ -66,10 +66,10 @@ bool consumer_config_equal(const struct consumer_config *a, const struct consume
 #define CONSUMER_SHOW_KEY "mayfly.ttl.show"
 const char *consumer_config_show(const struct consumer_config *c);
 
-/* What the checks must know of the rest of the world. */
+/* Facts that the checks need beside the configuration. */
 struct consumer_config_world {
     const struct stream_config *stream;
-    bool pedantic;                   /* of the request: values are refused, not mended */
+    bool pedantic;                   /* of the request: values are refused, not corrected */
     int64_t max_ack_pending;         /* of the server; 0 or less: none */
     int64_t account_max_ack_pending; /* of the account; the same */
     int64_t max_request_batch;       /* of the server; the same */
@@ -81,23 +81,24 @@ struct consumer_config_world {
     const struct pattern_tree *claims;
     const void *self; /* owner of those that are of the consumer itself; NULL: it is new */
 };
-/* Fills in defaults, then checks all that can be told from the configuration, its stream and the
- * limits, in the order of facts/protocol-consumers.md 3.4 (what concerns the request's subject is
- * the api's).  0, or MF_DENIED with *e; MF_NOMEM.  O(size); filters whose wildcards would make it
+/* Fills in defaults, then checks the configuration against its stream and the limits, in the order
+ * of docs/checks.md, Consumer configuration.  The request's subject (Consumer create, a to d) is
+ * the caller's.  0, or MF_DENIED with *e; MF_NOMEM.  O(size); filters whose wildcards would make it
  * more are refused (PATTERN_STEPS). */
 MF_MUSTCHECK int consumer_config_check(struct consumer_config *c,
                                        const struct consumer_config_world *w, struct js_error *e);
-/* c passed the check.  May the stream have it beside the others?  exists: it replaces one, so only
- * filters count.  O(1); on a work queue O(its filters), usually. */
+/* c passed consumer_config_check().  Checks it against the other consumers of the stream
+ * (docs/checks.md, Consumer create, i).  exists: it replaces one, so only filters count.  O(1); on
+ * a work queue O(its filters), usually. */
 MF_MUSTCHECK int consumer_config_admit(const struct consumer_config *c, bool exists,
                                        const struct consumer_config_world *w, struct js_error *e);
-/* `next` passed the check.  May it replace `now`?  bound: somebody listens on now's
- * deliver_subject. */
+/* `next` passed consumer_config_check().  Checks whether it may replace `now`.  bound: now's
+ * deliver_subject has a subscription. */
 MF_MUSTCHECK int consumer_config_check_update(const struct consumer_config *now,
                                               const struct consumer_config *next, bool bound,
                                               struct js_error *e);
-/* The last touch before it is kept: ephemerals end after 5 s without anybody.  now: what it
- * replaces, or NULL. */
+/* The last change before it is stored: an ephemeral ends after 5 s without interest.  now: the
+ * configuration that it replaces, or NULL. */
 void consumer_config_settle(struct consumer_config *c, const struct consumer_config *now);
 /* A priority group's name. */
 bool consumer_group_valid(const char *name);

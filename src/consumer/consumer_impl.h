@@ -1,35 +1,36 @@
-/* consumer_impl.h: the insides of consumers, shared by the files of this folder only.
+/* consumer_impl.h: struct consumer and the functions that the files of this folder share.
  *
- *     consumers.c  all of a stream: found, told what was stored and what went
- *     consumer.c   one: made, changed, paused, deleted; where it starts
+ *     consumers.c  all of a stream: found by name, notified of stored and ended messages
+ *     consumer.c   one: created, updated, paused, deleted; where it starts
  *     filters.c    what one wants
- *     walk.c       messages not delivered yet: the backlog, in order
+ *     backlog.c       messages not delivered yet: the backlog, in order
  *     count.c      how many those are; in slices where they cannot be counted in a few steps
  *     pump.c       the next message goes out; the one timer of a consumer
  *     pending.[ch] messages that wait for their acks
  *     ack.c        acks of all kinds; redelivery
  *     pull.c       pull requests and their status messages; pull_groups.[ch] priority groups
  *     push.c       interest, heartbeats, flow control, rate, replay as it was
- *     state.c      what survives a restart is written; state_load.c is read again; state_blob.h how
+ *     state.c      writes the state for a restart; state_load.c reads it; state_blob_impl.h: how
  *     info.c       what it tells of itself
  *     backup.c     its state in backups: out and in
  *     retention.c  work queues and interest: what may go from the stream
  *
- * How messages are counted.  `next` is the first sequence this consumer has not looked at.
- * `pending` is the number of messages it wants at or after `next`, of those it was told of (stored)
- * and not told the end of (gone).  Looking at one, also at one that turns out to be dead or
- * damaged, takes it off.
+ * How messages are counted.  todo.next is the first sequence this consumer has not looked at.
+ * todo.pending is the number of messages it wants at or after todo.next, of those it was notified
+ * of (stored) and not of their end (gone).  Looking at one, even if it expired or is damaged,
+ * counts it down.
  *
- * Last per subject: while `listing`, the messages of the list come before `next`: of each subject
- * the newest message of those up to list_upto, if it is at or after list_at.  The list is not kept,
- * it is walked.  When a message of the list is removed, the one before it on its subject would take
- * its place: it is noted in `closed`, and nothing is delivered for that subject. */
+ * Last per subject: while list.active, the messages of the list come before todo.next: of each
+ * subject the newest message of those up to list.upto, if it is at or after list.at.  The list is
+ * not kept, it is read with a cursor.  When a message of the list is removed, the one before it on
+ * its subject would take its place: it is noted in list.closed, and nothing is delivered for that
+ * subject. */
 #ifndef CONSUMER_IMPL_H
 #define CONSUMER_IMPL_H
 
 #include "consumer/filters_impl.h"
 #include "consumer/pending_impl.h"
-#include "consumer/walk_impl.h"
+#include "consumer/backlog_impl.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -43,7 +44,7 @@
 
 #define NEVER      INT64_MAX
 #define GROUP_NAME 17 /* of a priority group, with its end */
-#define PUMP_STEPS 8  /* steps of a walk count as much as one message that goes out */
+#define PUMP_STEPS 8  /* steps in the backlog count as much as one delivery */
 
 /* A pull request that is not served completely. */
 struct request {
@@ -61,8 +62,8 @@ struct request {
     char reply[];
 };
 
-struct walk;  /* walk.c */
-struct push { /* of a push consumer */
+struct backlog; /* backlog.c */
+struct push {   /* of a push consumer */
     bool active;
     int64_t beat_ns; /* mono: when a heartbeat is due; NEVER */
     uint64_t window, in_flight,
@@ -80,73 +81,94 @@ struct replay {    /* as it was */
 };
 
 struct consumer {
-    struct consumers *group;
-    struct loop *loop; /* one that is being read outlives its group */
+    struct consumers *set;
+    struct loop *loop; /* a consumer that is being read for outlives its set */
     struct consumer_config cfg;
     char *name;
     uint64_t id; /* names its blobs */
     int64_t created_ns;
     void *data;
     struct filters filters;
-
-    uint64_t dseq, sseq, floor_dseq, floor_sseq, acking; /* acking: in retention_acked() */
-    uint64_t lost_dseq, lost_at;    /* highest that was waited for and went, since that was told */
-    int64_t delivered_ns, acked_ns; /* wall; 0: never */
-    uint64_t next, pending;
-    uint64_t counted, went; /* the last message that was stored, that went: two filters may match */
-    struct walk *walk;      /* NULL: none yet, or everything was looked at */
-    bool listing;           /* last per subject: the list is not at its end */
-    bool list_new;          /* it was begun just now: nothing of it lies before list_at */
-    uint64_t list_at, list_upto;
-    struct mf_buf *closed; /* uint64_t each, ascending; NULL: none */
-    struct count {
-        bool known;          /* `pending` is; else it grows: */
-        bool list;           /* the list is being counted; the rest comes after it */
-        uint64_t at, upto;   /* sequences in [at, upto] are not counted yet */
-        struct walk *walk;   /* NULL: not begun */
-        struct mf_list link; /* group->counts, or in no list */
-        struct mf_list ops;  /* consumer_op.link: they wait for the count */
-    } count;
-
-    struct pending wait;
-    struct {                        /* ack.c: everything up to a message is being acknowledged */
-        uint64_t sseq, dseq;        /* that one; sseq 0: nothing is */
-        uint64_t last;              /* the highest number so far */
-        struct upto_reply *replies; /* they are confirmed then */
-    } upto;
-    struct mf_list requests;
-    size_t nrequests;
-    int64_t pull_at_ns; /* mono: no request ends or wants a heartbeat before; NEVER */
-    struct push *push;  /* NULL: a pull consumer */
-    struct replay replay;
-    char pin[RAND_NUID + 1], pin_group[GROUP_NAME]; /* "": nobody is pinned; who was first */
-    int64_t pinned_ns, pin_until_ns;                /* wall; mono */
-
-    struct mf_list ready; /* group->ready, or in no list */
-    struct stream_load load;
-    bool loading, again; /* a message is being read; more to do behind it */
-    /* It was delivered before; it was started somewhere else meanwhile: not to be delivered. */
-    bool load_again, load_stale;
-    int64_t retry_ns; /* mono: no memory to read: once more then; NEVER */
-    struct loop_timer *timer;
-    int64_t timer_at;    /* mono */
-    int64_t active_ns;   /* mono: the last sign of life, for inactive_threshold */
-    int64_t idle_at_ns;  /* mono: to be looked at then; NEVER */
-    int64_t pause_at_ns; /* mono: when its pause ends; NEVER */
-
-    struct mf_list apart; /* group->apart, or in no list */
-    struct mf_list ops;   /* consumer_op.link: waiting for the disk */
+    bool deleted, stored; /* stored: it has blobs */
+    bool held;            /* it is being restored: nothing is delivered or acknowledged yet */
+    bool adds_headers;    /* to deliveries: headers_only, or shows_ttl */
+    bool shows_ttl;       /* metadata mayfly.ttl.show=on: deliveries show the time that is left */
+    struct mf_list ready; /* set->ready, or in no list */
+    struct mf_list apart; /* set->apart, or in no list */
+    struct mf_list ops;   /* consumer_op.link: waiting for a commit */
     struct loop_defer bury;
-    bool deleted, stored;      /* stored: it has blobs */
-    bool held;                 /* it is being restored: nothing goes out or comes in yet */
-    bool dirty;                /* its state differs from what is written */
-    struct mf_list flush;      /* group->flush, or in no list */
-    int64_t flushed_ns;        /* mono */
-    struct mf_buf dirty_pages; /* uint64_t each */
-    unsigned sample;           /* percent of acks that are told of */
-    bool adds_headers;         /* to deliveries: headers_only, or */
-    bool shows_ttl;            /* metadata mayfly.ttl.show=on: how long the message still lives */
-    unsigned sampled;
+
+    struct pending wait; /* messages that wait for their consumer acks */
+    struct push *push;   /* NULL: a pull consumer */
+    struct replay replay;
+    struct { /* the last delivery */
+        uint64_t dseq, sseq;
+        int64_t at_ns; /* wall; 0: never */
+    } delivered;
+    struct { /* the ack floor */
+        uint64_t dseq, sseq;
+        uint64_t acking;  /* the message in retention_acked() */
+        int64_t acked_ns; /* the last consumer ack; wall; 0: never */
+    } floor;
+    struct { /* highest message that waited for its ack and was removed, since that was reported */
+        uint64_t dseq, at;
+    } lost;
+    struct {                        /* ack.c: everything up to a message is being acknowledged */
+        uint64_t sseq, dseq;        /* that message; sseq 0: none */
+        uint64_t last;              /* the highest number so far */
+        struct upto_reply *replies; /* confirmed at the end */
+    } upto;
+    struct {                     /* messages that were not looked at yet (backlog.c) */
+        uint64_t next, pending;  /* the first sequence; how many it wants from there on */
+        uint64_t counted, went;  /* the last stored, the last removed: two filters may match */
+        struct backlog *backlog; /* NULL: none yet, or everything was looked at */
+    } todo;
+    struct {         /* last per subject */
+        bool active; /* the list is not at its end */
+        bool fresh;  /* it was begun just now: nothing of it lies before `at` */
+        uint64_t at, upto;
+        struct mf_buf *closed; /* uint64_t each, ascending; NULL: none */
+    } list;
+    struct count {
+        bool known;              /* todo.pending is; else it grows: */
+        bool list;               /* the list is being counted; the rest follows */
+        uint64_t at, upto;       /* sequences in [at, upto] are not counted yet */
+        struct backlog *backlog; /* NULL: not begun */
+        struct mf_list link;     /* set->counts, or in no list */
+        struct mf_list ops;      /* consumer_op.link: they wait for the count */
+    } count;
+    struct { /* pull requests that wait */
+        struct mf_list list;
+        size_t count;
+        int64_t at_ns; /* mono: no request ends or wants a heartbeat before; NEVER */
+    } pulls;
+    struct {                                       /* the pinned client of its priority groups */
+        char id[RAND_NUID + 1], group[GROUP_NAME]; /* "": nobody is pinned; the first one's */
+        int64_t since_ns, until_ns;                /* wall; mono */
+    } pin;
+    struct { /* a message that is read from disk */
+        struct stream_load load;
+        bool busy, again; /* it is being read; more to do behind it */
+        bool redelivery;  /* it was delivered before */
+        bool stale;       /* deliveries started elsewhere meanwhile: it is not delivered */
+        int64_t retry_ns; /* mono: no memory to read: tried again then; NEVER */
+    } read;
+    struct { /* the one timer, and what it is armed for; mono */
+        struct loop_timer *timer;
+        int64_t at_ns;
+        int64_t active_ns;   /* the last sign of life, for inactive_threshold */
+        int64_t idle_at_ns;  /* interest is checked then; NEVER */
+        int64_t pause_at_ns; /* its pause ends then; NEVER */
+    } timers;
+    struct {                  /* what must be written for a restart (state.c) */
+        bool dirty;           /* it differs from what is written */
+        struct mf_list flush; /* set->flush, or in no list */
+        int64_t flushed_ns;   /* mono */
+        struct mf_buf pages;  /* uint64_t each */
+    } state;
+    struct { /* advisories about consumer acks */
+        unsigned percent, count;
+    } sampling;
 };
 
 struct consumers {
@@ -172,31 +194,32 @@ struct consumers {
     bool running; /* consumers are being pumped */
     struct loop_timer *flush_timer;
     bool closing;
-    struct work_task sweep;        /* retention.c */
-    uint64_t sweep_at, sweep_upto; /* what comes to disk is swept too, up to here */
-    int64_t now_ns;                /* when messages go out: read once for many */
+    struct work_task scan;       /* retention.c */
+    uint64_t scan_at, scan_upto; /* what comes to disk is swept too, up to here */
+    int64_t now_ns;              /* when messages go out: read once for many */
 };
 
 /* consumers.c */
-void group_insert_at(struct consumers *g, struct consumer *c); /* room was made */
-MF_MUSTCHECK int group_room(struct consumers *g);
-void group_remove(struct consumers *g, struct consumer *c);
-size_t group_after_name(const struct consumers *g, struct mf_slice name); /* place of the next */
-void group_watch(struct consumers *g);         /* before the first consumer */
-void group_catch_up(struct consumers *g);      /* it is told now of all that is on disk */
-void group_unwatch(struct consumers *g);       /* after the last */
-int64_t group_now(const struct consumers *g);  /* steady */
-int64_t group_wall(const struct consumers *g); /* for pauses */
-void group_tick(struct consumers *g);          /* before messages go out: now_ns */
-int64_t group_mono(const struct consumers *g);
-int64_t group_after(const struct consumers *g, int64_t delay_ns); /* mono, that long from now */
+void consumers_insert(struct consumers *g, struct consumer *c); /* room was made */
+MF_MUSTCHECK int consumers_reserve(struct consumers *g);
+void consumers_remove(struct consumers *g, struct consumer *c);
+size_t consumers_after_name(const struct consumers *g,
+                            struct mf_slice name); /* place of the next */
+void consumers_watch(struct consumers *g);         /* before the first consumer */
+void consumers_catch_up(struct consumers *g);      /* it is told now of all that is on disk */
+void consumers_unwatch(struct consumers *g);       /* after the last */
+int64_t consumers_now(const struct consumers *g);  /* steady */
+int64_t consumers_wall(const struct consumers *g); /* for pauses */
+void consumers_tick(struct consumers *g);          /* before messages go out: now_ns */
+int64_t consumers_mono(const struct consumers *g);
+int64_t consumers_delay(const struct consumers *g, int64_t delay_ns); /* mono, that long from now */
 
 /* consumer.c */
 MF_MUSTCHECK int consumer_new(struct consumer **out, struct consumers *g,
                               struct consumer_config *cfg, struct mf_slice name,
                               int64_t created_ns);
 void consumer_enter(struct consumer *c); /* into its group, which has room */
-/* done() when the configuration is on disk.  Otherwise why not; done() is the caller's then. */
+/* Calls done() after the commit of the configuration.  Not 0: it failed, and the caller answers. */
 MF_MUSTCHECK int consumer_op_wait(struct consumer *c, struct consumer_op *op);
 void consumer_op_fail(struct consumer_op *op, int code);
 void consumer_free(struct consumer *c);                      /* at the end of the turn */
@@ -204,19 +227,20 @@ void consumer_free_now(struct consumer *c);                  /* the last step of
 unsigned consumer_sample(const struct consumer_config *cfg); /* percent of sample_freq */
 void consumer_start(struct consumer *c);                     /* where its deliver policy says */
 void consumer_resume(struct consumer *c);                    /* after a restart */
-void consumer_tell(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq, uint64_t dseq,
-                   uint64_t deliveries, struct mf_slice reason);
-void consumer_alive(struct consumer *c);                      /* a sign of life */
-bool consumer_inactive(struct consumer *c);                   /* it may be gone after this: true */
-void consumer_vanish(struct consumer *c, const char *status); /* deleted: requests are told */
+void consumer_send_event(struct consumer *c, enum consumer_event_kind kind, uint64_t sseq,
+                         uint64_t dseq, uint64_t deliveries, struct mf_slice reason);
+void consumer_alive(struct consumer *c);    /* the client was active */
+bool consumer_inactive(struct consumer *c); /* true: it was deleted */
+void consumer_vanish(struct consumer *c,
+                     const char *status); /* deleted: waiting requests get this status */
 
 /* pump.c */
 void pump_soon(struct consumer *c);
-void pump_later(struct consumer *c); /* memory is short: it is tried again after a moment */
+void pump_later(struct consumer *c); /* memory is short: tries again after a moment */
 void pump(struct consumer *c, size_t budget);
-/* The message that was just stored, if nothing stands before it.  true: it is delivered. */
+/* Delivers the message that was just stored, if nothing stands before it.  true: delivered. */
 bool pump_direct(struct consumer *c, const struct stream_msg *m);
-void pump_timer(struct consumer *c); /* arms it for whatever comes first */
+void pump_timer(struct consumer *c); /* arms the timer for the earliest event */
 bool pump_paused(struct consumer *c);
 /* pause.c: when it ends, from the clock as it is now. */
 void pause_plan(struct consumer *c);
@@ -227,48 +251,50 @@ int64_t ack_wait_of(const struct consumer *c, const struct pend *e); /* till it 
  * step, false: there is no more to do. */
 void ack_wait_updated(struct consumer *c, const struct consumer_config *old);
 bool ack_moves(struct consumer *c);
-/* Too many changes of its backoff are under way: this one cannot be made yet. */
+/* Too many changes of its backoff are unfinished: this one cannot be made yet. */
 bool ack_wait_fixed(const struct consumer *c, const struct consumer_config *next);
 void ack_timeouts(struct consumer *c);
-bool ack_given_up(struct consumer *c, struct pend *e); /* it came as often as it may: ended, told */
+bool ack_given_up(struct consumer *c,
+                  struct pend *e); /* max_deliver is reached: given up, with an advisory */
 void ack_forget_given_one(struct consumer *c, uint64_t sseq); /* O(1) */
 /* All that waits and all that was given up; ack_lost_all(): because the messages went. O(pages). */
 void ack_forget_all(struct consumer *c);
 void ack_lost_all(struct consumer *c);
 /* Of those that were given up these are not its matter any more.  O(given up) */
 void ack_forget_given(struct consumer *c, uint64_t first, uint64_t last);
-/* It needs no ack any more: floors move.  The entry is gone. */
+/* It needs no ack any more: the ack floor moves, the entry is freed. */
 void ack_settled(struct consumer *c, struct pend *e);
 void ack_floor_after_loss(struct consumer *c);     /* loading: over messages that are gone */
-void ack_lost(struct consumer *c, struct pend *e); /* what it waited for is no more */
-void ack_gone(struct consumer *c, uint64_t sseq);  /* the message itself went */
+void ack_lost(struct consumer *c, struct pend *e); /* its message was removed */
+void ack_gone(struct consumer *c, uint64_t sseq);  /* the message was removed */
 void ack_upto_go_on(struct consumer *c);           /* the next slice of `upto` */
-void ack_upto_stop(struct consumer *c);            /* and nothing is confirmed */
-void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq); /* told by a flow control reply */
+void ack_upto_stop(struct consumer *c);            /* without a confirmation */
+void ack_flow(struct consumer *c, uint64_t sseq, uint64_t dseq); /* from a flow control reply */
 
 /* pull.c */
-/* Who gets the next message; NULL: nobody.  passed: how many were passed over for this message. */
+/* The request that gets the next message; NULL: none.  passed: requests skipped for this message.
+ */
 struct request *pull_next(struct consumer *c, size_t *passed);
 void pull_served(struct consumer *c, struct request *r, size_t bytes);
 void pull_drop(struct consumer *c, struct request *r);
-bool pull_there(const struct consumer *c, const struct request *r); /* does its client listen? */
-void pull_prune(struct consumer *c);             /* those whose clients are gone go */
+bool pull_there(const struct consumer *c, const struct request *r); /* its client is subscribed */
+void pull_prune(struct consumer *c);             /* drops requests without a subscribed client */
 uint64_t pull_waiting(const struct consumer *c); /* requests that have not expired.  O(requests) */
 void pull_status(struct consumer *c, struct request *r, const char *status, bool pending_headers);
 void pull_timeouts(struct consumer *c);
 int64_t pull_next_time(const struct consumer *c);
 void pull_end_all(struct consumer *c, const char *status, bool pending_headers);
-void pull_exhausted(struct consumer *c); /* nothing is left: who does not wait is told */
-void pull_nobody(struct consumer *c);    /* something may be, but not for them: the same */
+void pull_exhausted(struct consumer *c); /* no message is left: answers requests that do not wait */
+void pull_nobody(struct consumer *c);    /* messages may be left, but not for them: the same */
 bool replay_waits(struct consumer *c, const struct stream_msg *m); /* pump.c: its time is to come */
 /* push.c */
 MF_MUSTCHECK int push_init(struct consumer *c);
-bool push_ready(struct consumer *c, const struct stream_msg *m); /* may this one go out now? */
+bool push_ready(struct consumer *c, const struct stream_msg *m); /* may be delivered now */
 void push_sent(struct consumer *c, size_t bytes);
-void push_lost(struct consumer *c);                 /* nobody took it */
-bool push_bound(struct consumer *c);                /* is who was there still there? */
+void push_lost(struct consumer *c);                 /* nobody received it */
+bool push_bound(struct consumer *c);                /* the bound subscription still exists */
 void push_ask_acks(struct consumer *c, bool again); /* that come with flow control */
-void push_look(struct consumer *c);                 /* is anybody there? */
+void push_look(struct consumer *c);                 /* looks for interest */
 void push_timeouts(struct consumer *c);
 int64_t push_next_time(const struct consumer *c);
 
@@ -277,7 +303,7 @@ MF_MUSTCHECK int state_write_config(struct consumer *c, struct store_wait *w);
 void state_touch(struct consumer *c, uint64_t sseq); /* 0: only the numbers changed */
 void state_touch_waiting(struct consumer *c);        /* all that wait or were given up; O(pages) */
 int state_flush(struct consumer *c);                 /* not 0: it is tried again */
-/* An empty reply when everything up to now is on disk. */
+/* Sends an empty reply after the commit of everything up to now. */
 void state_confirm(struct consumer *c, struct mf_slice reply);
 int state_delete(struct consumer *c);
 /* Entries and numbers are there again: deadlines, and what pages know better.  listed: there was a
@@ -288,12 +314,14 @@ void state_flush_group(struct loop_defer *d);
 void state_flush_fire(void *group);
 
 /* retention.c */
-/* False: it has to go and cannot, for want of memory or room: as if the ack had not come. */
+/* False: the message must be removed and cannot, for want of memory or room: the ack is ignored. */
 bool retention_acked(struct consumer *c, uint64_t sseq);
 bool retention_wanted(void *group, struct mf_slice subject);
-void retention_apart(struct consumer *c);    /* its filters may be others than of what it has */
-void retention_sweep(struct consumers *g);   /* what does nobody need any more? */
-void retention_deleted(struct consumers *g); /* the same, when a consumer went */
-void retention_news(struct consumers *g, uint64_t seq); /* it is on disk now */
-void retention_forget(struct consumers *g); /* what was given up, where that keeps nothing */
+void retention_apart(
+    struct consumer *c); /* its filters may differ from those of its pending messages */
+void retention_scan(struct consumers *g);    /* removes messages that nobody needs */
+void retention_deleted(struct consumers *g); /* the same after the deletion of a consumer */
+void retention_news(struct consumers *g, uint64_t seq); /* the message is committed */
+void retention_forget(
+    struct consumers *g); /* forgets messages that were given up, except with interest retention */
 #endif

@@ -1,35 +1,37 @@
-/* consumers.c: all consumers of a stream: found by name, and told what was stored and what went.
- * Their filters hang in one tree, so a message costs those who want it, not all. */
+/* consumers.c: all consumers of a stream: found by name, notified of stored and ended messages.
+ * Their filters are in one tree, so a message costs only the consumers that want it. */
 #include "consumer/consumer_impl.h"
+
+#include "base/array.h"
 
 #include <stdlib.h>
 
 #define PASSED_MAX 4096 /* looked at one by one */
 
-int64_t group_now(const struct consumers *g)
+int64_t consumers_now(const struct consumers *g)
 {
     return g->host->now_ns(g->host->arg);
 }
 
-void group_tick(struct consumers *g)
+void consumers_tick(struct consumers *g)
 {
-    g->now_ns = group_now(g);
+    g->now_ns = consumers_now(g);
 }
 
-int64_t group_wall(const struct consumers *g)
+int64_t consumers_wall(const struct consumers *g)
 {
-    return g->host->wall_ns != NULL ? g->host->wall_ns(g->host->arg) : group_now(g);
+    return g->host->wall_ns != NULL ? g->host->wall_ns(g->host->arg) : consumers_now(g);
 }
 
-int64_t group_mono(const struct consumers *g)
+int64_t consumers_mono(const struct consumers *g)
 {
     return loop_mono_ns(g->host->loop);
 }
 
 /* Clients may ask for the end of time. */
-int64_t group_after(const struct consumers *g, int64_t delay_ns)
+int64_t consumers_delay(const struct consumers *g, int64_t delay_ns)
 {
-    int64_t now = group_mono(g);
+    int64_t now = consumers_mono(g);
 
     return delay_ns > NEVER - 1 - now ? NEVER - 1 : now + delay_ns;
 }
@@ -56,20 +58,12 @@ static bool search(const struct consumers *g, struct mf_slice name, size_t *at)
     return false;
 }
 
-int group_room(struct consumers *g)
+int consumers_reserve(struct consumers *g)
 {
-    if (g->count < g->cap)
-        return 0;
-    size_t cap = g->cap == 0 ? 8 : 2 * g->cap;
-    struct consumer **p = realloc(g->at, cap * sizeof *p);
-    if (p == NULL)
-        return MF_NOMEM;
-    g->at = p;
-    g->cap = cap;
-    return 0;
+    return mf_array_reserve(&g->at, &g->cap, g->count + 1, sizeof(struct consumer *));
 }
 
-void group_insert_at(struct consumers *g, struct consumer *c)
+void consumers_insert(struct consumers *g, struct consumer *c)
 {
     size_t at;
 
@@ -80,7 +74,7 @@ void group_insert_at(struct consumers *g, struct consumer *c)
     g->direct += c->cfg.direct;
 }
 
-void group_remove(struct consumers *g, struct consumer *c)
+void consumers_remove(struct consumers *g, struct consumer *c)
 {
     size_t at;
 
@@ -91,7 +85,7 @@ void group_remove(struct consumers *g, struct consumer *c)
     g->direct -= c->cfg.direct;
 }
 
-size_t group_after_name(const struct consumers *g, struct mf_slice name)
+size_t consumers_after_name(const struct consumers *g, struct mf_slice name)
 {
     size_t at;
 
@@ -130,10 +124,10 @@ static void one_stored(void *arg, struct router_sub *sub)
     const struct stream_msg *m = arg;
     struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
 
-    if (m->seq < c->next || m->seq == c->counted)
+    if (m->seq < c->todo.next || m->seq == c->todo.counted)
         return;
-    c->counted = m->seq;
-    c->pending++;
+    c->todo.counted = m->seq;
+    c->todo.pending++;
     if (!pump_direct(c, m))
         pump_soon(c);
 }
@@ -169,7 +163,7 @@ static void stored(struct stream_observer *o, const struct stream_msg *m)
     if (m->seq > g->told + 1)
         passed_over(g, m->seq);
     g->told = m->seq;
-    group_tick(g);
+    consumers_tick(g);
     router_match(g->filters, m->subject, one_stored, &copy);
     if (router_starved(g->filters))
         look_again(g);
@@ -181,10 +175,10 @@ static void one_gone(void *arg, struct router_sub *sub)
     uint64_t seq = *(const uint64_t *)arg;
     struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
 
-    if (seq == c->went)
+    if (seq == c->todo.went)
         return;
-    c->went = seq;
-    if (seq <= c->group->told)
+    c->todo.went = seq;
+    if (seq <= c->set->told)
         count_gone(c, seq);
     ack_gone(c, seq);
 }
@@ -240,24 +234,24 @@ static void purged(struct stream_observer *o, uint64_t first, uint64_t last)
  * was delivered or not. */
 static void move_up(struct consumer *c, uint64_t start, uint64_t lost_dseq)
 {
-    if (c->sseq + 1 < start)
-        c->sseq = start - 1;
-    if (c->next < start)
-        c->next = start;
-    if (c->floor_sseq < start) {
+    if (c->delivered.sseq + 1 < start)
+        c->delivered.sseq = start - 1;
+    if (c->todo.next < start)
+        c->todo.next = start;
+    if (c->floor.sseq < start) {
         struct pend *e;
-        c->floor_sseq = start - 1;
+        c->floor.sseq = start - 1;
         while ((e = pending_first(&c->wait)) != NULL && e->sseq < start) {
             lost_dseq = e->dseq > lost_dseq ? e->dseq : lost_dseq;
             state_touch(c, e->sseq);
             pending_remove(&c->wait, e);
         }
-        if (lost_dseq > c->floor_dseq)
-            c->floor_dseq = lost_dseq;
+        if (lost_dseq > c->floor.dseq)
+            c->floor.dseq = lost_dseq;
     }
     if (c->wait.count == 0) {
-        c->floor_dseq = c->dseq;
-        c->floor_sseq = c->sseq;
+        c->floor.dseq = c->delivered.dseq;
+        c->floor.sseq = c->delivered.sseq;
     }
 }
 
@@ -272,7 +266,7 @@ static bool all_within(const struct consumer *c, struct mf_slice purge)
     return n > 0 && i == n;
 }
 
-static void swept(struct stream_observer *o, struct mf_slice filter)
+static void purge_done(struct stream_observer *o, struct mf_slice filter)
 {
     struct consumers *g = mf_container(o, struct consumers, observer);
     struct stream_state t;
@@ -283,8 +277,8 @@ static void swept(struct stream_observer *o, struct mf_slice filter)
     match = filter.len == 0 ? first : stream_next_of(g->stream, filter, first);
     for (size_t i = 0; i < g->count; i++) {
         struct consumer *c = g->at[i];
-        uint64_t lost = c->lost_at == g->told ? c->lost_dseq : 0;
-        c->lost_dseq = 0;
+        uint64_t lost = c->lost.at == g->told ? c->lost.dseq : 0;
+        c->lost.dseq = 0;
         if (filter.len == 0 || all_within(c, filter))
             move_up(c, match == 0 ? t.last_seq + 1 : match, lost);
         else if (filters_contain(c, filter))
@@ -298,17 +292,17 @@ static void swept(struct stream_observer *o, struct mf_slice filter)
 }
 
 /* Whoever asks may have acks of this turn already: a busy connection is flushed before its end. */
-void group_catch_up(struct consumers *g)
+void consumers_catch_up(struct consumers *g)
 {
     if (g->watching)
         stream_announce(g->stream);
 }
 
 /* A stream whose news nobody wants need not read them. */
-void group_watch(struct consumers *g)
+void consumers_watch(struct consumers *g)
 {
     if (g->watching) {
-        group_catch_up(g);
+        consumers_catch_up(g);
         return;
     }
     g->watching = true;
@@ -316,7 +310,7 @@ void group_watch(struct consumers *g)
     g->told = stream_announced(g->stream);
 }
 
-void group_unwatch(struct consumers *g)
+void consumers_unwatch(struct consumers *g)
 {
     if (g->watching && g->count == 0) {
         g->watching = false;
@@ -344,9 +338,9 @@ static void group_bury(struct consumers *g)
         consumer_free(c);
     }
     loop_timer_stop(g->flush_timer);
-    work_cancel(g->host->loop, &g->sweep);
+    work_cancel(g->host->loop, &g->scan);
     work_cancel(g->host->loop, &g->count_run);
-    stream_unhold(g->stream, &g->sweep);
+    stream_unhold(g->stream, &g->scan);
     stream_unhold(g->stream, &g->count_run);
     g->bury.fn = group_free;
     loop_defer(g->host->loop, &g->bury);
@@ -377,13 +371,13 @@ int consumers_open(struct consumers **out, struct stream *s, const struct consum
         free(g);
         return rc;
     }
-    g->observer =
-        (struct stream_observer){.stored = stored, .gone = gone, .purged = purged, .swept = swept};
+    g->observer = (struct stream_observer){
+        .stored = stored, .gone = gone, .purged = purged, .purge_done = purge_done};
     mf_list_init(&g->observer.node);
-    group_watch(g);
+    consumers_watch(g);
     stream_set_interest(s, retention_wanted, g);
     rc = state_load(g, e);
-    group_unwatch(g);
+    consumers_unwatch(g);
     if (rc != 0) {
         stream_set_interest(s, NULL, NULL);
         stream_unobserve(&g->observer);

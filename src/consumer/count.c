@@ -29,9 +29,9 @@ static bool list_is_whole(struct consumer *c)
 {
     uint64_t before;
 
-    return c->list_new || c->list_at == 0 ||
-           (c->closed == NULL &&
-            stream_count(c->group->stream, MF_LIT(">"), 0, c->list_at - 1, &before) && before == 0);
+    return c->list.fresh || c->list.at == 0 ||
+           (c->list.closed == NULL &&
+            stream_count(c->set->stream, MF_LIT(">"), 0, c->list.at - 1, &before) && before == 0);
 }
 
 /* With many filters each must be counted without a look at its messages: from the beginning. */
@@ -42,46 +42,46 @@ static bool is_cheap(struct consumer *c)
 
     if (t == NULL)
         return true;
-    return t->wilds <= FILTERS_FEW && c->next > 0 &&
-           stream_count(c->group->stream, MF_LIT(">"), 0, c->next - 1, &before) && before == 0;
+    return t->wilds <= FILTERS_FEW && c->todo.next > 0 &&
+           stream_count(c->set->stream, MF_LIT(">"), 0, c->todo.next - 1, &before) && before == 0;
 }
 
 static bool count_at_once(struct consumer *c, uint64_t *sum)
 {
     const struct filters *f = &c->filters;
-    struct stream *s = c->group->stream;
+    struct stream *s = c->set->stream;
     uint64_t part;
 
     *sum = 0;
-    if (!c->listing && c->next > c->group->told)
+    if (!c->list.active && c->todo.next > c->set->told)
         return true;
-    if (f->crossed || !is_cheap(c) || (c->listing && !list_is_whole(c)))
+    if (f->crossed || !is_cheap(c) || (c->list.active && !list_is_whole(c)))
         return false;
     for (size_t i = 0; i < f->n; i++) {
         struct mf_slice pattern = f->subs[i].sub.pattern;
-        if (!stream_count(s, pattern, c->next, c->group->told, &part))
+        if (!stream_count(s, pattern, c->todo.next, c->set->told, &part))
             return false;
         *sum += part;
-        if (c->listing && !stream_count_subjects(s, pattern, c->list_upto, &part))
+        if (c->list.active && !stream_count_subjects(s, pattern, c->list.upto, &part))
             return false;
-        *sum += c->listing ? part : 0;
+        *sum += c->list.active ? part : 0;
     }
     return true;
 }
 
 /* --- in slices ------------------------------------------------------------------------------ */
 
-static void walk_drop(struct consumer *c)
+static void drop_backlog(struct consumer *c)
 {
-    walk_end(c->count.walk);
-    c->count.walk = NULL;
+    backlog_end(c->count.backlog);
+    c->count.backlog = NULL;
 }
 
 static bool count_turn(struct work_task *t);
 
 static void queue(struct consumer *c)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
 
     if (mf_list_empty(&c->count.link))
         mf_list_push(&g->counts, &c->count.link);
@@ -94,10 +94,10 @@ static void queue(struct consumer *c)
 /* Behind the last one of the list, or of all.  True: everything is counted. */
 static bool part_ends(struct consumer *c)
 {
-    walk_drop(c);
+    drop_backlog(c);
     c->count.known = !c->count.list;
     c->count.list = false;
-    c->count.at = c->next;
+    c->count.at = c->todo.next;
     return c->count.known;
 }
 
@@ -109,14 +109,14 @@ static enum slice count_slice(struct consumer *c, uint64_t *steps)
 
     while (*steps < SLICE_STEPS) {
         bool more = false, dead;
-        if (k->walk == NULL && (k->walk = walk_new(c, k->list, k->at)) == NULL)
+        if (k->backlog == NULL && (k->backlog = backlog_new(c, k->list, k->at)) == NULL)
             return SLICE_NO_MEMORY;
-        uint64_t seq = walk_step(k->walk, &more, &dead, steps);
+        uint64_t seq = backlog_step(k->backlog, &more, &dead, steps);
         ++*steps;
         if (more)
             continue;
-        if (seq != 0 && seq <= (k->list ? c->list_upto : k->upto)) {
-            c->pending += !(k->list && walk_is_closed(c, seq));
+        if (seq != 0 && seq <= (k->list ? c->list.upto : k->upto)) {
+            c->todo.pending += !(k->list && backlog_is_closed(c, seq));
             k->at = seq + 1;
         } else if (part_ends(c)) {
             return SLICE_DONE;
@@ -176,14 +176,14 @@ void consumer_recount(struct consumer *c)
     struct count *k = &c->count;
     uint64_t sum, steps = 0;
 
-    walk_drop(c);
+    drop_backlog(c);
     k->known = count_at_once(c, &sum);
-    c->list_new = false;
-    c->pending = k->known ? sum : 0;
+    c->list.fresh = false;
+    c->todo.pending = k->known ? sum : 0;
     if (!k->known) {
-        k->list = c->listing;
-        k->at = c->listing ? c->list_at : c->next;
-        k->upto = c->group->told;
+        k->list = c->list.active;
+        k->at = c->list.active ? c->list.at : c->todo.next;
+        k->upto = c->set->told;
         (void)count_slice(c, &steps);
     }
     if (!k->known || !mf_list_empty(&k->ops))
@@ -194,7 +194,7 @@ void count_stop(struct consumer *c)
 {
     struct mf_list *n;
 
-    walk_drop(c);
+    drop_backlog(c);
     ack_upto_stop(c);
     mf_list_del(&c->count.link);
     while ((n = mf_list_pop(&c->count.ops)) != NULL)
@@ -216,9 +216,9 @@ static bool counted(const struct consumer *c, uint64_t seq)
 {
     const struct count *k = &c->count;
 
-    if (k->known || (seq >= c->next && seq > k->upto))
+    if (k->known || (seq >= c->todo.next && seq > k->upto))
         return true;
-    if (k->list != (c->listing && seq < c->next))
+    if (k->list != (c->list.active && seq < c->todo.next))
         return !k->list; /* the list is counted first */
     return seq < k->at;
 }
@@ -229,22 +229,22 @@ static void list_loses(struct consumer *c, uint64_t seq)
 {
     uint64_t older;
 
-    if (!stream_newest_upto(c->group->stream, seq, c->list_upto, &older))
+    if (!stream_newest_upto(c->set->stream, seq, c->list.upto, &older))
         return;
-    if (walk_is_closed(c, seq))
-        walk_unclose(c, seq);
+    if (backlog_is_closed(c, seq))
+        backlog_reopen(c, seq);
     else if (counted(c, seq))
-        c->pending -= c->pending > 0;
-    if (older >= c->list_at && walk_close(c, older) != 0) { /* it comes in its place then */
-        walk_free(c);
+        c->todo.pending -= c->todo.pending > 0;
+    if (older >= c->list.at && backlog_close(c, older) != 0) { /* it comes in its place then */
+        backlog_drop(c);
         consumer_recount(c);
     }
 }
 
 void count_gone(struct consumer *c, uint64_t seq)
 {
-    if (seq >= c->next)
-        c->pending -= c->pending > 0 && counted(c, seq);
-    else if (c->listing && seq >= c->list_at && seq <= c->list_upto)
+    if (seq >= c->todo.next)
+        c->todo.pending -= c->todo.pending > 0 && counted(c, seq);
+    else if (c->list.active && seq >= c->list.at && seq <= c->list.upto)
         list_loses(c, seq);
 }

@@ -1,5 +1,5 @@
-/* filters.c: what a consumer wants: its filters in the trees of its stream's consumers, and in
- * trees of its own where they are many.
+/* filters.c: the filters of a consumer, in the trees of its stream's consumers, and in trees of its
+ * own if they are many.
  *
  * No filter lies within another one of the same consumer (the check of its configuration sees to
  * that), so a subject that is a filter itself matches no other.  But filters with wildcards may
@@ -20,7 +20,7 @@ static int subscribe(struct filters *f, struct consumer *c, char *const *filter,
     for (; f->n < count; f->n++) {
         struct filter_sub *sub = &f->subs[f->n];
         sub->c = c;
-        if (router_subscribe(c->group->filters, n == 0 ? MF_LIT(">") : mf_str(filter[f->n]),
+        if (router_subscribe(c->set->filters, n == 0 ? MF_LIT(">") : mf_str(filter[f->n]),
                              MF_SLICE_NONE, &sub->sub) != 0)
             return MF_NOMEM;
     }
@@ -42,7 +42,7 @@ int filters_claim(struct filters *f, struct consumer *c)
         return MF_NOMEM;
     for (size_t i = 0; i < f->n; i++) {
         f->claims[i] = (struct pattern_entry){.text = text_of(f, i), .owner = c};
-        if (pattern_tree_add(&c->group->claims, &f->claims[i]) != 0)
+        if (pattern_tree_add(&c->set->claims, &f->claims[i]) != 0)
             return MF_NOMEM;
     }
     return 0;
@@ -88,7 +88,7 @@ int filters_make(struct filters *f, struct consumer *c, const struct consumer_co
 
     memset(f, 0, sizeof *f);
     rc = subscribe(f, c, filter, n);
-    if (rc == 0 && consumers_claims(c->group) != NULL && !cfg->direct && !cfg->sourcing)
+    if (rc == 0 && consumers_claims(c->set) != NULL && !cfg->direct && !cfg->sourcing)
         rc = filters_claim(f, c);
     if (rc == 0 && n > FILTERS_FEW)
         rc = make_trees(f);
@@ -102,13 +102,13 @@ int filters_make(struct filters *f, struct consumer *c, const struct consumer_co
 void filters_drop(struct filters *f, struct consumer *c)
 {
     for (size_t i = 0; f->claims != NULL && i < f->n; i++)
-        pattern_tree_del(&c->group->claims, &f->claims[i]);
+        pattern_tree_del(&c->set->claims, &f->claims[i]);
     if (f->trees != NULL) {
         pattern_tree_fini(&f->trees->plain);
         pattern_tree_fini(&f->trees->wild);
     }
     for (size_t i = 0; i < f->n; i++)
-        router_unsubscribe(c->group->filters, &f->subs[i].sub);
+        router_unsubscribe(c->set->filters, &f->subs[i].sub);
     free(f->claims);
     free(f->trees);
     free(f->subs);

@@ -1,5 +1,5 @@
-/* filters.h: what a consumer wants: its filters, in the trees of its stream's consumers and, where
- * they are many, in trees of its own. */
+/* filters_impl.h: the filters of a consumer, in the trees of its stream's consumers and, if they
+ * are many, in trees of its own. */
 #ifndef CONSUMER_FILTERS_H
 #define CONSUMER_FILTERS_H
 

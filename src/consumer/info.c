@@ -1,4 +1,4 @@
-/* info.c: what a consumer tells of itself. */
+/* info.c: the state of a consumer for CONSUMER.INFO. */
 #include "consumer/consumer_impl.h"
 
 const char *consumer_name(const struct consumer *c)
@@ -13,7 +13,7 @@ const struct consumer_config *consumer_config(const struct consumer *c)
 
 struct consumers *consumer_group(const struct consumer *c)
 {
-    return c->group;
+    return c->set;
 }
 
 void consumer_set_data(struct consumer *c, void *data)
@@ -28,27 +28,27 @@ void *consumer_data(const struct consumer *c)
 
 void consumer_info(struct consumer *c, struct consumer_info *out)
 {
-    int64_t now = group_wall(c->group);
+    int64_t now = consumers_wall(c->set);
     bool paused = c->cfg.pause_until_ns > now;
 
-    group_catch_up(c->group);
+    consumers_catch_up(c->set);
     if (c->push != NULL && c->push->active)
         push_look(c); /* who unsubscribes does not say so */
     pull_prune(c);
     *out = (struct consumer_info){.created_ns = c->created_ns,
-                                  .delivered_cseq = c->dseq,
-                                  .delivered_sseq = c->sseq,
-                                  .floor_cseq = c->floor_dseq,
-                                  .floor_sseq = c->floor_sseq,
-                                  .delivered_at_ns = c->delivered_ns,
-                                  .acked_at_ns = c->acked_ns,
+                                  .delivered_cseq = c->delivered.dseq,
+                                  .delivered_sseq = c->delivered.sseq,
+                                  .floor_cseq = c->floor.dseq,
+                                  .floor_sseq = c->floor.sseq,
+                                  .delivered_at_ns = c->delivered.at_ns,
+                                  .acked_at_ns = c->floor.acked_ns,
                                   .ack_pending = c->wait.count,
                                   .redelivered = c->cfg.max_deliver == 1 ? 0 : c->wait.redelivered,
                                   .waiting = pull_waiting(c),
-                                  .pending = c->pending,
+                                  .pending = c->todo.pending,
                                   .push_bound = c->push != NULL && c->push->active,
                                   .paused = paused,
                                   .pause_remaining_ns = paused ? c->cfg.pause_until_ns - now : 0,
-                                  .pinned_id = c->pin,
-                                  .pinned_at_ns = c->pinned_ns};
+                                  .pinned_id = c->pin.id,
+                                  .pinned_at_ns = c->pin.since_ns};
 }

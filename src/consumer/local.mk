@@ -1,8 +1,8 @@
 # consumer: who gets which message of a stream when, and what is acknowledged.
 noinst_LIBRARIES += %D%/libconsumer.a
 %C%_libconsumer_a_SOURCES = \
-	%D%/config.c %D%/config_check.c %D%/config_update.c %D%/consumers.c %D%/consumer.c %D%/filters.c %D%/pending.c %D%/walk.c %D%/count.c %D%/ack.c \
-	%D%/pump.c %D%/pull.c %D%/pull_groups.c %D%/push.c %D%/state.c %D%/state_load.c %D%/state_blob_impl.h %D%/info.c %D%/retention.c %D%/pause.c %D%/backup.c %D%/consumer_impl.h %D%/pull_groups_impl.h %D%/pending_impl.h %D%/walk_impl.h %D%/filters_impl.h \
+	%D%/config.c %D%/config_check.c %D%/config_update.c %D%/consumers.c %D%/consumer.c %D%/filters.c %D%/pending.c %D%/backlog.c %D%/count.c %D%/ack.c \
+	%D%/pump.c %D%/pull.c %D%/pull_groups.c %D%/push.c %D%/state.c %D%/state_load.c %D%/state_blob_impl.h %D%/info.c %D%/retention.c %D%/pause.c %D%/backup.c %D%/consumer_impl.h %D%/pull_groups_impl.h %D%/pending_impl.h %D%/backlog_impl.h %D%/filters_impl.h \
 	%D%/consumer.h %D%/consumer_config.h
 %C%_libconsumer_a_CPPFLAGS = $(AM_CPPFLAGS)
 
@@ -26,15 +26,15 @@ test_unit_consumer_consumer_config_update_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
 test_unit_consumer_consumer_config_update_CPPFLAGS = $(TEST_CPPFLAGS)
 
 # What goes wrong between, and whatever else may happen.
-UNIT_TESTS += test/unit/consumer/consumer_break test/unit/consumer/consumer_news test/unit/consumer/consumer_random
-test_unit_consumer_consumer_break_SOURCES = test/unit/consumer/test_consumer_break.c test/support/consumer_world.h \
+UNIT_TESTS += test/unit/consumer/consumer_races test/unit/consumer/consumer_notify test/unit/consumer/consumer_random
+test_unit_consumer_consumer_races_SOURCES = test/unit/consumer/test_consumer_races.c test/support/consumer_world.h \
 	$(STREAM_WORLD) $(TEST_IO)
-test_unit_consumer_consumer_break_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_consumer_break_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_consumer_consumer_news_SOURCES = test/unit/consumer/test_consumer_news.c test/support/consumer_world.h \
+test_unit_consumer_consumer_races_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_races_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_notify_SOURCES = test/unit/consumer/test_consumer_notify.c test/support/consumer_world.h \
 	$(STREAM_WORLD)
-test_unit_consumer_consumer_news_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
-test_unit_consumer_consumer_news_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_consumer_consumer_notify_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)
+test_unit_consumer_consumer_notify_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_consumer_consumer_random_SOURCES = test/unit/consumer/test_consumer_random.c test/support/consumer_world.h \
 	$(STREAM_WORLD)
 test_unit_consumer_consumer_random_LDADD = $(CONSUMER_LIBS) $(UNITY_LIBS)

@@ -1,13 +1,14 @@
-/* pause.c: a consumer stops for a while.  It does when that is written, or not at all.  The end of
- * a pause is a moment of the wall clock. */
+/* pause.c: pauses a consumer, after the commit of the pause.  Its end is a time of the wall clock.
+ */
 #include "consumer/consumer_impl.h"
 
 void pause_plan(struct consumer *c)
 {
     if (pump_paused(c))
-        c->pause_at_ns = group_after(c->group, c->cfg.pause_until_ns - group_wall(c->group));
-    else if (c->pause_at_ns != NEVER)
-        c->pause_at_ns = group_mono(c->group); /* the clock was set: it ends now */
+        c->timers.pause_at_ns =
+            consumers_delay(c->set, c->cfg.pause_until_ns - consumers_wall(c->set));
+    else if (c->timers.pause_at_ns != NEVER)
+        c->timers.pause_at_ns = consumers_mono(c->set); /* the clock was set: it ends now */
 }
 
 void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op)
@@ -30,10 +31,10 @@ void consumer_pause(struct consumer *c, int64_t until_ns, struct consumer_op *op
         consumer_op_fail(op, rc);
         return;
     }
-    c->pause_at_ns = NEVER;
+    c->timers.pause_at_ns = NEVER;
     pause_plan(c);
     if (changed)
-        consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
+        consumer_send_event(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
     pump_soon(c);
     pump_timer(c);
     if (!c->stored && (rc = consumer_op_wait(c, op)) != 0)

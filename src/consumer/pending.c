@@ -1,6 +1,7 @@
 /* pending.c: messages that were delivered and wait for their acks. */
 #include "consumer/consumer_impl.h"
 
+#include "base/array.h"
 #include "loop/work.h"
 
 #include <stdlib.h>
@@ -142,14 +143,9 @@ static void heap_remove(struct pending *p, struct pend *e)
 
 int pending_await(struct pending *p, struct pend *e, int64_t deadline_ns)
 {
-    if (p->heaped == p->heap_cap && (e->heap == 0 || move_of(p, e) != NULL)) {
-        size_t cap = p->heap_cap == 0 ? 16 : 2 * p->heap_cap;
-        struct pend **h = realloc(p->heap, cap * sizeof *h);
-        if (h == NULL)
-            return MF_NOMEM;
-        p->heap = h;
-        p->heap_cap = cap;
-    }
+    if (p->heaped == p->heap_cap && (e->heap == 0 || move_of(p, e) != NULL) &&
+        mf_array_reserve(&p->heap, &p->heap_cap, p->heaped + 1, sizeof(struct pend *)) != 0)
+        return MF_NOMEM;
     mf_list_del(&e->queued);
     heap_remove(p, e);
     if (p->heaped == 0)

@@ -1,7 +1,7 @@
-/* pending.h: messages that were delivered and are not acknowledged, and those that were given up.
+/* pending_impl.h: messages that were delivered and not acknowledged, and those that were given up.
  *
- * Find, add and remove are O(1) (what comes out of order is looked for from the nearer end: O(those
- * between)); moving a deadline is O(log of those waiting). */
+ * Find, add and remove are O(1) (adding out of order: O(those between it and the nearer end));
+ * moving a deadline is O(log of those waiting). */
 #ifndef PENDING_H
 #define PENDING_H
 
@@ -11,8 +11,8 @@
 #include "base/table.h"
 
 /* One message.  It is in `by_seq`, in `order`, and either in the heap (its ack is awaited until
- * deadline_ns) or in `redeliver`.  One that came as often as it may waits no more and is in
- * `by_seq` and `given` only: a stream of interest keeps it until it is acked all the same. */
+ * deadline_ns) or in `redeliver`.  One that was given up is in `by_seq` and `given` only: interest
+ * retention keeps its message until a late ack. */
 struct pend {
     struct table_node node;
     struct mf_list order;         /* pending.order or pending.given: by stream sequence */

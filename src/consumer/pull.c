@@ -41,7 +41,7 @@ static void status_to(struct consumer *c, struct mf_slice reply, const char *sta
     header_end(b);
     struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
     if (!mf_buf_failed(b))
-        (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+        (void)c->set->host->deliver(c->set->host->arg, reply, &m);
     lend_give(b);
 }
 
@@ -70,12 +70,12 @@ static void heartbeat(struct consumer *c, struct request *r)
     if (b == NULL)
         return;
     header_begin(b, "100 Idle Heartbeat");
-    put_line(b, "Nats-Last-Consumer", c->dseq);
-    put_line(b, "Nats-Last-Stream", walk_last(c));
+    put_line(b, "Nats-Last-Consumer", c->delivered.dseq);
+    put_line(b, "Nats-Last-Stream", backlog_last(c));
     header_end(b);
     struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
     if (!mf_buf_failed(b))
-        (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+        (void)c->set->host->deliver(c->set->host->arg, reply, &m);
     lend_give(b);
 }
 
@@ -84,14 +84,14 @@ static void heartbeat(struct consumer *c, struct request *r)
 void pull_drop(struct consumer *c, struct request *r)
 {
     mf_list_del(&r->link);
-    if (--c->nrequests == 0)
-        c->pull_at_ns = NEVER;
+    if (--c->pulls.count == 0)
+        c->pulls.at_ns = NEVER;
     free(r);
 }
 
 bool pull_there(const struct consumer *c, const struct request *r)
 {
-    const struct consumer_host *h = c->group->host;
+    const struct consumer_host *h = c->set->host;
 
     return h->interest(h->arg, mf_slice(r->reply, r->reply_len), MF_SLICE_NONE);
 }
@@ -100,7 +100,7 @@ void pull_prune(struct consumer *c)
 {
     struct mf_list *pos, *next;
 
-    mf_list_each_safe(pos, next, &c->requests)
+    mf_list_each_safe(pos, next, &c->pulls.list)
     {
         struct request *r = mf_container(pos, struct request, link);
         if (!pull_there(c, r))
@@ -111,11 +111,12 @@ void pull_prune(struct consumer *c)
 /* The timer comes up to a millisecond after a request has expired. */
 uint64_t pull_waiting(const struct consumer *c)
 {
-    int64_t now = group_mono(c->group);
+    int64_t now = consumers_mono(c->set);
     struct mf_list *pos;
     uint64_t n = 0;
 
-    mf_list_each(pos, &c->requests) n += mf_container(pos, struct request, link)->expires_ns > now;
+    mf_list_each(pos, &c->pulls.list) n +=
+        mf_container(pos, struct request, link)->expires_ns > now;
     return n;
 }
 
@@ -123,7 +124,7 @@ void pull_end_all(struct consumer *c, const char *status, bool pending_headers)
 {
     struct mf_list *n;
 
-    while ((n = mf_list_first(&c->requests)) != NULL) {
+    while ((n = mf_list_first(&c->pulls.list)) != NULL) {
         struct request *r = mf_container(n, struct request, link);
         pull_status(c, r, status, pending_headers);
         pull_drop(c, r);
@@ -136,15 +137,15 @@ struct request *pull_next(struct consumer *c, size_t *passed)
 {
     struct mf_list *n;
 
-    while ((n = mf_list_first(&c->requests)) != NULL) {
+    while ((n = mf_list_first(&c->pulls.list)) != NULL) {
         struct request *r = mf_container(n, struct request, link);
         switch (groups_turn(c, r)) {
         case TURN_SERVE:
             return r;
         case TURN_PASS:
             mf_list_del(&r->link);
-            mf_list_push(&c->requests, &r->link);
-            if (++*passed >= c->nrequests)
+            mf_list_push(&c->pulls.list, &r->link);
+            if (++*passed >= c->pulls.count)
                 return NULL;
             break;
         case TURN_END:
@@ -162,7 +163,7 @@ void pull_served(struct consumer *c, struct request *r, size_t bytes)
     if (r->has_bytes)
         r->bytes_left -= bytes < r->bytes_left ? bytes : r->bytes_left;
     if (r->heartbeat_ns > 0)
-        r->beat_ns = group_after(c->group, r->heartbeat_ns);
+        r->beat_ns = consumers_delay(c->set, r->heartbeat_ns);
     if (r->served == r->batch || (r->has_bytes && r->bytes_left == 0)) {
         if (r->has_bytes && r->bytes_left > 0)
             pull_status(c, r, "409 Batch Completed", true);
@@ -176,7 +177,7 @@ void pull_served(struct consumer *c, struct request *r, size_t bytes)
 /* Is there anything that could be delivered now? */
 static bool something(const struct consumer *c)
 {
-    return c->pending > 0 || !mf_list_empty(&c->wait.redeliver);
+    return c->todo.pending > 0 || !mf_list_empty(&c->wait.redeliver);
 }
 
 /* Those that do not wait. */
@@ -184,7 +185,7 @@ void pull_nobody(struct consumer *c)
 {
     struct mf_list *pos, *next;
 
-    mf_list_each_safe(pos, next, &c->requests)
+    mf_list_each_safe(pos, next, &c->pulls.list)
     {
         struct request *r = mf_container(pos, struct request, link);
         if (!r->no_wait || (r->expires_ns != NEVER && r->served == 0))
@@ -204,25 +205,26 @@ void pull_exhausted(struct consumer *c)
  * timer, which is not put off either, looks at all of them anew. */
 int64_t pull_next_time(const struct consumer *c)
 {
-    return c->pin[0] != '\0' && c->pin_until_ns < c->pull_at_ns ? c->pin_until_ns : c->pull_at_ns;
+    return c->pin.id[0] != '\0' && c->pin.until_ns < c->pulls.at_ns ? c->pin.until_ns
+                                                                    : c->pulls.at_ns;
 }
 
 static void note_time(struct consumer *c, const struct request *r)
 {
-    if (r->expires_ns < c->pull_at_ns)
-        c->pull_at_ns = r->expires_ns;
-    if (r->heartbeat_ns > 0 && r->beat_ns < c->pull_at_ns)
-        c->pull_at_ns = r->beat_ns;
+    if (r->expires_ns < c->pulls.at_ns)
+        c->pulls.at_ns = r->expires_ns;
+    if (r->heartbeat_ns > 0 && r->beat_ns < c->pulls.at_ns)
+        c->pulls.at_ns = r->beat_ns;
 }
 
 void pull_timeouts(struct consumer *c)
 {
-    int64_t now = group_mono(c->group);
+    int64_t now = consumers_mono(c->set);
     struct mf_list *pos, *next;
     bool any = false;
 
-    c->pull_at_ns = NEVER;
-    mf_list_each_safe(pos, next, &c->requests)
+    c->pulls.at_ns = NEVER;
+    mf_list_each_safe(pos, next, &c->pulls.list)
     {
         struct request *r = mf_container(pos, struct request, link);
         any |= r->expires_ns <= now || (r->heartbeat_ns > 0 && r->beat_ns <= now);
@@ -232,7 +234,7 @@ void pull_timeouts(struct consumer *c)
             continue;
         }
         if (r->heartbeat_ns > 0 && r->beat_ns <= now) {
-            r->beat_ns = group_after(c->group, r->heartbeat_ns);
+            r->beat_ns = consumers_delay(c->set, r->heartbeat_ns);
             heartbeat(c, r);
         }
         note_time(c, r);
@@ -334,9 +336,9 @@ static struct request *request_new(struct consumer *c, const struct ask *a, stru
     r->batch = (uint64_t)a->batch;
     r->under = a->under;
     r->expires_ns =
-        a->expires == 0 ? NEVER : group_after(c->group, a->expires > 0 ? a->expires : 0);
+        a->expires == 0 ? NEVER : consumers_delay(c->set, a->expires > 0 ? a->expires : 0);
     r->heartbeat_ns = a->heartbeat > 0 ? a->heartbeat : 0;
-    r->beat_ns = group_after(c->group, r->heartbeat_ns);
+    r->beat_ns = consumers_delay(c->set, r->heartbeat_ns);
     r->has_bytes = a->max_bytes > 0;
     r->bytes_left = a->max_bytes > 0 ? (uint64_t)a->max_bytes : 0;
     r->no_wait = a->no_wait;
@@ -353,7 +355,7 @@ static uint64_t spoken_for(const struct consumer *c)
     struct mf_list *pos;
     uint64_t n = 0;
 
-    mf_list_each(pos, &c->requests)
+    mf_list_each(pos, &c->pulls.list)
     {
         const struct request *r = mf_container(pos, struct request, link);
         n += due(r);
@@ -364,7 +366,7 @@ static uint64_t spoken_for(const struct consumer *c)
 /* A request that does not wait; false: it was answered. */
 static bool no_wait_admit(struct consumer *c, const struct request *r, struct mf_slice reply)
 {
-    uint64_t there = c->pending;
+    uint64_t there = c->todo.pending;
     struct mf_list *pos;
 
     if (!r->no_wait || count_runs(c)) /* what is there is not known yet: it is told then */
@@ -384,11 +386,11 @@ static bool no_wait_admit(struct consumer *c, const struct request *r, struct mf
 /* Is there a place for it in the queue?  false: it was answered. */
 static bool room_for(struct consumer *c, const struct request *r, struct mf_slice reply)
 {
-    if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting) {
+    if (c->cfg.max_waiting > 0 && c->pulls.count >= (size_t)c->cfg.max_waiting) {
         pull_timeouts(c);
         pull_prune(c);
     }
-    if (c->cfg.max_waiting > 0 && c->nrequests >= (size_t)c->cfg.max_waiting) {
+    if (c->cfg.max_waiting > 0 && c->pulls.count >= (size_t)c->cfg.max_waiting) {
         if (r->heartbeat_ns == 0)
             refuse(c, reply, "409 Exceeded MaxWaiting");
         return false;
@@ -400,8 +402,8 @@ static bool room_for(struct consumer *c, const struct request *r, struct mf_slic
     return true;
 }
 
-static void request_take(struct consumer *c, const struct ask *a, bool formal,
-                         struct mf_slice reply)
+static void accept_request(struct consumer *c, const struct ask *a, bool formal,
+                           struct mf_slice reply)
 {
     struct request *r;
 
@@ -421,10 +423,10 @@ static void request_take(struct consumer *c, const struct ask *a, bool formal,
         return;
     }
     groups_insert(c, r);
-    c->nrequests++;
+    c->pulls.count++;
     note_time(c, r);
     consumer_alive(c);
-    if (c->nrequests == 1 && mf_list_empty(&c->ready))
+    if (c->pulls.count == 1 && mf_list_empty(&c->ready))
         pump(c, 64); /* usually there is something: no need to wait for the end of the turn */
     else
         pump_soon(c);
@@ -445,10 +447,10 @@ void consumer_pull(struct consumer *c, struct mf_slice reply, struct mf_slice bo
         refuse(c, reply, "409 Consumer is push based");
         return;
     }
-    group_catch_up(c->group);
+    consumers_catch_up(c->set);
     if (ask_read(body, &a, &mem, &e) != 0)
         refuse(c, reply, "400 Bad Request - %s", e.text);
     else
-        request_take(c, &a, mf_trim(body).len > 0 && mf_trim(body).ptr[0] == '{', reply);
+        accept_request(c, &a, mf_trim(body).len > 0 && mf_trim(body).ptr[0] == '{', reply);
     arena_fini(&mem);
 }

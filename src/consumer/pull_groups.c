@@ -17,7 +17,7 @@ static void refuse(struct consumer *c, struct mf_slice reply, const char *status
     header_end(b);
     struct mf_msg m = {.subject = reply, .hdr = mf_buf_slice(b)};
     if (!mf_buf_failed(b))
-        (void)c->group->host->deliver(c->group->host->arg, reply, &m);
+        (void)c->set->host->deliver(c->set->host->arg, reply, &m);
     lend_give(b);
 }
 
@@ -57,7 +57,7 @@ bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, 
 
     /* While nobody is pinned, a stale id is told when there is something to deliver. */
     if (status == NULL && c->cfg.priority_policy == PRIORITY_PINNED && r->id[0] != '\0' &&
-        c->pin[0] != '\0' && strcmp(r->id, c->pin) != 0)
+        c->pin.id[0] != '\0' && strcmp(r->id, c->pin.id) != 0)
         status = "423 Nats-Pin-Id mismatch";
     if (status != NULL) {
         refuse(c, reply, status);
@@ -68,7 +68,7 @@ bool groups_admit(struct consumer *c, struct request *r, struct mf_slice group, 
     if (!formal)
         r->priority = PRIORITY_PLAIN;
     if (c->cfg.priority_policy == PRIORITY_PINNED && r->id[0] != '\0')
-        c->pin_until_ns = group_after(c->group, c->cfg.priority_timeout_ns);
+        c->pin.until_ns = consumers_delay(c->set, c->cfg.priority_timeout_ns);
     return true;
 }
 
@@ -77,12 +77,12 @@ enum turn groups_turn(struct consumer *c, const struct request *r)
     switch (c->cfg.priority_policy) {
     case PRIORITY_OVERFLOW:
         if ((r->min_pending <= 0 && r->min_ack_pending <= 0) ||
-            (r->min_pending > 0 && c->pending + 1 >= (uint64_t)r->min_pending) ||
+            (r->min_pending > 0 && c->todo.pending + 1 >= (uint64_t)r->min_pending) ||
             (r->min_ack_pending > 0 && c->wait.count >= (uint64_t)r->min_ack_pending))
             return TURN_SERVE;
         return TURN_PASS;
     case PRIORITY_PINNED:
-        if (strcmp(r->id, c->pin) == 0)
+        if (strcmp(r->id, c->pin.id) == 0)
             return TURN_SERVE;
         return r->id[0] == '\0' ? TURN_PASS : TURN_END;
     default:
@@ -92,10 +92,11 @@ enum turn groups_turn(struct consumer *c, const struct request *r)
 
 void groups_insert(struct consumer *c, struct request *r)
 {
-    struct mf_list *at = c->requests.prev;
+    struct mf_list *at = c->pulls.list.prev;
 
     if (c->cfg.priority_policy == PRIORITY_PRIORITIZED)
-        while (at != &c->requests && mf_container(at, struct request, link)->priority > r->priority)
+        while (at != &c->pulls.list &&
+               mf_container(at, struct request, link)->priority > r->priority)
             at = at->prev;
     mf_list_add_after(at, &r->link);
 }
@@ -105,7 +106,7 @@ void groups_sort(struct consumer *c)
     struct mf_list all, *n;
 
     mf_list_init(&all);
-    mf_list_move(&all, &c->requests);
+    mf_list_move(&all, &c->pulls.list);
     while ((n = mf_list_pop(&all)) != NULL)
         groups_insert(c, mf_container(n, struct request, link));
 }
@@ -118,24 +119,24 @@ bool groups_pin(struct consumer *c, struct request *r, bool *fresh)
     *fresh = false;
     if (c->cfg.priority_policy != PRIORITY_PINNED)
         return false;
-    if (c->pin[0] != '\0' || r->group[0] == '\0')
+    if (c->pin.id[0] != '\0' || r->group[0] == '\0')
         return true;
     *fresh = true;
-    rand_nuid(c->pin);
-    snprintf(r->id, sizeof r->id, "%s", c->pin);
-    snprintf(c->pin_group, sizeof c->pin_group, "%s", r->group);
-    c->pinned_ns = group_now(c->group);
-    c->pin_until_ns = group_after(c->group, c->cfg.priority_timeout_ns);
-    ev.pinned_id = mf_str(c->pin);
-    ev.group = mf_str(c->pin_group);
-    c->group->host->event(c->group->host->arg, &ev);
+    rand_nuid(c->pin.id);
+    snprintf(r->id, sizeof r->id, "%s", c->pin.id);
+    snprintf(c->pin.group, sizeof c->pin.group, "%s", r->group);
+    c->pin.since_ns = consumers_now(c->set);
+    c->pin.until_ns = consumers_delay(c->set, c->cfg.priority_timeout_ns);
+    ev.pinned_id = mf_str(c->pin.id);
+    ev.group = mf_str(c->pin.group);
+    c->set->host->event(c->set->host->arg, &ev);
     return true;
 }
 
 void groups_unpin(struct consumer *c)
 {
-    c->pin[0] = '\0';
-    c->pinned_ns = 0;
+    c->pin.id[0] = '\0';
+    c->pin.since_ns = 0;
 }
 
 /* Requests that still have the id are told when there is something to deliver. */
@@ -145,14 +146,14 @@ static void unpin(struct consumer *c, struct mf_slice group, const char *reason)
         .kind = CONSUMER_UNPINNED, .consumer = c, .group = group, .reason = mf_str(reason)};
 
     groups_unpin(c);
-    c->group->host->event(c->group->host->arg, &ev);
+    c->set->host->event(c->set->host->arg, &ev);
     pump_soon(c);
 }
 
 void groups_timeout(struct consumer *c)
 {
-    if (c->pin[0] != '\0' && c->pin_until_ns <= group_mono(c->group))
-        unpin(c, mf_str(c->pin_group), "timeout");
+    if (c->pin.id[0] != '\0' && c->pin.until_ns <= consumers_mono(c->set))
+        unpin(c, mf_str(c->pin.group), "timeout");
 }
 
 int consumer_unpin(struct consumer *c, struct mf_slice group, struct js_error *e)

@@ -1,4 +1,4 @@
-/* pull_groups.h: priority groups: which of the waiting requests is served. */
+/* pull_groups_impl.h: priority groups: which of the waiting pull requests is served. */
 #ifndef PULL_GROUPS_H
 #define PULL_GROUPS_H
 

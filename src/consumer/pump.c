@@ -1,7 +1,7 @@
-/* pump.c: the next message goes out.
+/* pump.c: delivers the next message.
  *
- * Happy path: what must be delivered again, then what was not looked at yet; each to the pull
- * request whose turn it is, or to the deliver subject.  A message that is not in memory is read by
+ * Happy path: redeliveries first, then the backlog; each message to the pull request whose turn it
+ * is, or to the deliver subject.  A message that is not in memory is read by
  * a worker; the consumer waits for it and goes on from there (loaded).  A slice in each turn of the
  * loop, so that a consumer with a long backlog does not keep others waiting. */
 #include "consumer/consumer_impl.h"
@@ -16,7 +16,7 @@
 
 bool pump_paused(struct consumer *c)
 {
-    return c->cfg.pause_until_ns > 0 && c->cfg.pause_until_ns > group_wall(c->group);
+    return c->cfg.pause_until_ns > 0 && c->cfg.pause_until_ns > consumers_wall(c->set);
 }
 
 static bool full(const struct consumer *c)
@@ -28,7 +28,7 @@ static bool full(const struct consumer *c)
 /* Is there anybody to deliver to? */
 static bool wanted(struct consumer *c)
 {
-    return c->push != NULL ? c->push->active : c->nrequests > 0;
+    return c->push != NULL ? c->push->active : c->pulls.count > 0;
 }
 
 /* --- one message --------------------------------------------------------------------------- */
@@ -47,23 +47,23 @@ static struct mf_slice reply_of(struct consumer *c, const struct stream_msg *m, 
                                 struct mf_buf *b)
 {
     mf_buf_puts(b, "$JS.ACK.");
-    mf_buf_puts(b, stream_name(c->group->stream));
+    mf_buf_puts(b, stream_name(c->set->stream));
     mf_buf_byte(b, '.');
     mf_buf_puts(b, c->name);
     put_number(b, count);
     put_number(b, m->seq);
-    put_number(b, c->dseq + 1);
+    put_number(b, c->delivered.dseq + 1);
     put_number(b, (uint64_t)m->ts_ns);
-    put_number(b, c->pending);
+    put_number(b, c->todo.pending);
     return mf_buf_slice(b);
 }
 
 static void add_life(struct consumer *c, const struct stream_msg *m, struct mf_buf *b)
 {
     char text[STREAM_LIFE_HEADERS];
-    struct stream_life room, *life = stream_life_of(c->group->stream, m, &room);
+    struct stream_life room, *life = stream_life_of(c->set->stream, m, &room);
 
-    mf_buf_append(b, text, stream_put_life(text, life, c->group->now_ns));
+    mf_buf_append(b, text, stream_put_life(text, life, c->set->now_ns));
 }
 
 /* The stored headers, and what the consumer adds: then they are in *b. */
@@ -72,7 +72,7 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
 {
     uint8_t text[20];
 
-    if ((c->cfg.direct || c->cfg.sourcing) && stream_way_out(c->group->stream, m, b))
+    if ((c->cfg.direct || c->cfg.sourcing) && stream_way_out(c->set->stream, m, b))
         return mf_buf_slice(b);
     if (!c->adds_headers && !pinned)
         return m->hdr;
@@ -83,7 +83,7 @@ static struct mf_slice header_of(struct consumer *c, const struct stream_msg *m,
     if (c->cfg.headers_only)
         header_add(b, "Nats-Msg-Size", mf_slice(text, proto_put_u64(text, m->payload.len)));
     if (pinned)
-        header_add(b, "Nats-Pin-Id", mf_str(c->pin));
+        header_add(b, "Nats-Pin-Id", mf_str(c->pin.id));
     if (c->shows_ttl)
         add_life(c, m, b);
     header_end(b);
@@ -115,9 +115,9 @@ static size_t send(struct consumer *c, struct mf_slice route, const struct strea
                              .hdr = header_of(c, m, pinned, hdr),
                              .payload = c->cfg.headers_only ? MF_SLICE_NONE : m->payload};
         *bytes = out.subject.len + out.reply.len + out.hdr.len + out.payload.len;
-        c->group->spent += 1 + *bytes / UNIT_BYTES;
+        c->set->spent += 1 + *bytes / UNIT_BYTES;
         if (!mf_buf_failed(reply) && !mf_buf_failed(hdr))
-            n = c->group->host->deliver(c->group->host->arg, route, &out);
+            n = c->set->host->deliver(c->set->host->arg, route, &out);
     }
     lend_give(hdr);
     lend_give(reply);
@@ -131,31 +131,31 @@ bool replay_waits(struct consumer *c, const struct stream_msg *m)
     if (c->cfg.replay_policy != REPLAY_ORIGINAL || m->seq > r->upto || r->ts == 0)
         return false;
     if (r->at_ns == 0 && m->ts_ns - r->ts > CLOCK_MS)
-        r->at_ns = group_after(c->group, m->ts_ns - r->ts);
-    return r->at_ns > group_mono(c->group);
+        r->at_ns = consumers_delay(c->set, m->ts_ns - r->ts);
+    return r->at_ns > consumers_mono(c->set);
 }
 
 /* After it went out: numbers, and who waits for its ack. */
 static void sent(struct consumer *c, const struct stream_msg *m, struct pend *e)
 {
-    int64_t now = c->group->now_ns;
+    int64_t now = c->set->now_ns;
 
-    c->dseq++;
+    c->delivered.dseq++;
     c->replay.ts = m->ts_ns;
     c->replay.at_ns = 0;
-    if (m->seq > c->sseq)
-        c->sseq = m->seq;
-    c->delivered_ns = now;
+    if (m->seq > c->delivered.sseq)
+        c->delivered.sseq = m->seq;
+    c->delivered.at_ns = now;
     if (c->cfg.ack_policy == ACK_NONE) {
-        c->floor_dseq = c->dseq;
-        c->floor_sseq = c->sseq;
+        c->floor.dseq = c->delivered.dseq;
+        c->floor.sseq = c->delivered.sseq;
         (void)retention_acked(c, m->seq);
     }
     if (e != NULL) {
         e->count += e->count < INT32_MAX;
         c->wait.redelivered += e->count == 2;
         e->sent_ns = now;
-        if (pending_await(&c->wait, e, group_after(c->group, ack_wait_of(c, e))) != 0)
+        if (pending_await(&c->wait, e, consumers_delay(c->set, ack_wait_of(c, e))) != 0)
             pending_requeue(&c->wait, e);
     }
     state_touch(c, e != NULL ? m->seq : 0);
@@ -169,7 +169,7 @@ enum result { SENT, NOBODY, NOT_NOW };
 static bool reserve(struct consumer *c, uint64_t seq, struct pend **e)
 {
     if (*e != NULL || c->cfg.ack_policy == ACK_NONE ||
-        pending_add(&c->wait, seq, c->dseq + 1, e) == 0)
+        pending_add(&c->wait, seq, c->delivered.dseq + 1, e) == 0)
         return true;
     pump_later(c);
     return false;
@@ -220,7 +220,8 @@ static enum result deliver_pull(struct consumer *c, const struct stream_msg *m, 
     if (replay_waits(c, m))
         return NOT_NOW;
     while ((r = pull_next(c, &passed)) != NULL) {
-        if (c->cfg.priority_policy == PRIORITY_PINNED && c->pin[0] == '\0' && !pull_there(c, r)) {
+        if (c->cfg.priority_policy == PRIORITY_PINNED && c->pin.id[0] == '\0' &&
+            !pull_there(c, r)) {
             pull_drop(c, r); /* who is gone must not keep others out */
             continue;
         }
@@ -260,19 +261,19 @@ static enum result deliver(struct consumer *c, const struct stream_msg *m, struc
 
 bool pump_direct(struct consumer *c, const struct stream_msg *m)
 {
-    if (c->pending != 1 || c->walk != NULL || c->listing || c->loading || c->deleted || c->held ||
-        count_runs(c) || !mf_list_empty(&c->wait.redeliver) || full(c) || !wanted(c) ||
-        pump_paused(c) || !mf_list_empty(&c->ready))
+    if (c->todo.pending != 1 || c->todo.backlog != NULL || c->list.active || c->read.busy ||
+        c->deleted || c->held || count_runs(c) || !mf_list_empty(&c->wait.redeliver) || full(c) ||
+        !wanted(c) || pump_paused(c) || !mf_list_empty(&c->ready))
         return false;
-    c->pending = 0;
-    c->next = m->seq + 1;
+    c->todo.pending = 0;
+    c->todo.next = m->seq + 1;
     if (deliver(c, m, NULL) == SENT) {
-        if (c->nrequests > 0)
+        if (c->pulls.count > 0)
             pull_exhausted(c);
         pump_timer(c);
         return true;
     }
-    walk_back(c, m->seq);
+    backlog_return(c, m->seq);
     return false;
 }
 
@@ -284,7 +285,7 @@ static bool pump_message(struct consumer *c, const struct stream_msg *m, struct 
     if (deliver(c, m, e) == SENT)
         return true;
     if (e == NULL)
-        walk_back(c, m->seq);
+        backlog_return(c, m->seq);
     return false;
 }
 
@@ -294,7 +295,7 @@ static bool pump_unreadable(struct consumer *c, uint64_t seq, struct pend *e, in
     if (status == MF_NOMEM) {
         pump_later(c);
         if (e == NULL)
-            walk_back(c, seq);
+            backlog_return(c, seq);
         return false;
     }
     if (status != MF_NOTFOUND)
@@ -307,28 +308,28 @@ static bool pump_unreadable(struct consumer *c, uint64_t seq, struct pend *e, in
 
 static void loaded(struct stream_load *l, int status)
 {
-    struct consumer *c = mf_container(l, struct consumer, load);
+    struct consumer *c = mf_container(l, struct consumer, read.load);
     uint64_t seq = l->seq;
 
-    bool stale = c->load_stale;
+    bool stale = c->read.stale;
 
-    c->loading = c->load_stale = false;
+    c->read.busy = c->read.stale = false;
     if (c->deleted) {
         if (!c->bury.queued)
             consumer_free_now(c);
         return;
     }
-    struct pend *e = c->load_again ? pending_find(&c->wait, seq) : NULL;
+    struct pend *e = c->read.redelivery ? pending_find(&c->wait, seq) : NULL;
     bool on = true;
-    group_tick(c->group);
-    if (stale || (c->load_again && e == NULL))
+    consumers_tick(c->set);
+    if (stale || (c->read.redelivery && e == NULL))
         ; /* acknowledged while it was read, or its turn comes again */
     else if (status != 0)
         on = pump_unreadable(c, seq, e, status);
     else if (wanted(c) && !pump_paused(c) && !count_runs(c))
         on = pump_message(c, &l->msg, e);
     else if (e == NULL)
-        walk_back(c, seq);
+        backlog_return(c, seq);
     if (on)
         pump_soon(c);
     else
@@ -339,7 +340,7 @@ static void loaded(struct stream_load *l, int status)
 static bool pump_one(struct consumer *c, uint64_t seq, struct pend *e)
 {
     struct stream_msg m;
-    int rc = stream_get(c->group->stream, seq, &m);
+    int rc = stream_get(c->set->stream, seq, &m);
 
     if (rc == 0) {
         bool on = pump_message(c, &m, e);
@@ -347,10 +348,10 @@ static bool pump_one(struct consumer *c, uint64_t seq, struct pend *e)
         return on;
     }
     if (rc == MF_AGAIN) {
-        c->load = (struct stream_load){.seq = seq, .done = loaded};
-        c->load_again = e != NULL;
-        rc = stream_load(c->group->stream, &c->load);
-        c->loading = rc == 0;
+        c->read.load = (struct stream_load){.seq = seq, .done = loaded};
+        c->read.redelivery = e != NULL;
+        rc = stream_load(c->set->stream, &c->read.load);
+        c->read.busy = rc == 0;
         if (rc == 0)
             return false;
     }
@@ -371,9 +372,9 @@ static bool pump_next(struct consumer *c)
         push_ask_acks(c, false);
         return false;
     }
-    seq = walk_next(c, &dead);
+    seq = backlog_next(c, &dead);
     if (seq == 0) {
-        if (c->nrequests > 0)
+        if (c->pulls.count > 0)
             pull_exhausted(c);
         return false;
     }
@@ -390,28 +391,29 @@ static void move_on(struct consumer *c)
 
 void pump(struct consumer *c, size_t budget)
 {
-    uint64_t stop = c->group->spent + budget;
+    uint64_t stop = c->set->spent + budget;
     bool more = true;
 
-    c->again = false;
+    c->read.again = false;
     if (c->wait.moves != NULL && !c->deleted)
         move_on(c);
-    if (c->deleted || c->loading || c->held)
+    if (c->deleted || c->read.busy || c->held)
         return;
     if (count_runs(c)) {
         count_again(c);
         return;
     }
-    group_tick(c->group);
-    while (more && c->group->spent < stop && wanted(c) && !pump_paused(c)) {
-        c->group->spent++;
+    consumers_tick(c->set);
+    while (more && c->set->spent < stop && wanted(c) && !pump_paused(c)) {
+        c->set->spent++;
         more = pump_next(c);
     }
-    if ((more && c->group->spent >= stop) || c->again)
+    if ((more && c->set->spent >= stop) || c->read.again)
         pump_soon(c);
-    if (c->pending == 0 && !c->loading) { /* it has seen everything: cursors would only cost */
-        walk_free(c);
-        walk_list_end(c);
+    if (c->todo.pending == 0 &&
+        !c->read.busy) { /* it has seen everything: cursors would only cost */
+        backlog_drop(c);
+        backlog_end_list(c);
     }
     pump_timer(c);
 }
@@ -434,7 +436,7 @@ static bool run(struct work_task *t)
 
 void pump_soon(struct consumer *c)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
 
     if (c->deleted || !mf_list_empty(&c->ready))
         return;
@@ -449,7 +451,7 @@ void pump_soon(struct consumer *c)
 /* Its timer is armed by whoever pumps. */
 void pump_later(struct consumer *c)
 {
-    c->retry_ns = group_after(c->group, RETRY_NS);
+    c->read.retry_ns = consumers_delay(c->set, RETRY_NS);
 }
 
 /* --- the timer ----------------------------------------------------------------------------- */
@@ -462,9 +464,9 @@ static int64_t earlier(int64_t a, int64_t b)
 static void fire(void *arg)
 {
     struct consumer *c = arg;
-    int64_t now = group_mono(c->group);
+    int64_t now = consumers_mono(c->set);
 
-    c->timer_at = c->retry_ns = NEVER;
+    c->timers.at_ns = c->read.retry_ns = NEVER;
     if (c->deleted)
         return;
     ack_timeouts(c);
@@ -474,13 +476,13 @@ static void fire(void *arg)
         pull_timeouts(c);
         groups_timeout(c);
     }
-    if (c->pause_at_ns <= now) {
-        c->pause_at_ns = NEVER;
+    if (c->timers.pause_at_ns <= now) {
+        c->timers.pause_at_ns = NEVER;
         pause_plan(c);
-        if (c->pause_at_ns == NEVER)
-            consumer_tell(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
+        if (c->timers.pause_at_ns == NEVER)
+            consumer_send_event(c, CONSUMER_PAUSED, 0, 0, 0, MF_SLICE_NONE);
     }
-    if (c->idle_at_ns <= now && consumer_inactive(c))
+    if (c->timers.idle_at_ns <= now && consumer_inactive(c))
         return; /* it is gone */
     pump_soon(c);
     pump_timer(c);
@@ -488,18 +490,20 @@ static void fire(void *arg)
 
 void pump_timer(struct consumer *c)
 {
-    int64_t at = earlier(pending_next(&c->wait), earlier(c->idle_at_ns, c->pause_at_ns));
+    int64_t at =
+        earlier(pending_next(&c->wait), earlier(c->timers.idle_at_ns, c->timers.pause_at_ns));
 
     if (c->deleted || c->held)
         return;
-    at = earlier(at, c->retry_ns);
-    if (c->replay.at_ns > group_mono(c->group))
+    at = earlier(at, c->read.retry_ns);
+    if (c->replay.at_ns > consumers_mono(c->set))
         at = earlier(at, c->replay.at_ns);
     at = earlier(at, c->push != NULL ? push_next_time(c) : pull_next_time(c));
-    if (at == NEVER || at >= c->timer_at)
+    if (at == NEVER || at >= c->timers.at_ns)
         return; /* it fires early enough, and looks again then */
-    if (c->timer == NULL && (c->timer = loop_timer_new(c->group->host->loop, fire, c)) == NULL)
+    if (c->timers.timer == NULL &&
+        (c->timers.timer = loop_timer_new(c->set->host->loop, fire, c)) == NULL)
         return;
-    c->timer_at = at;
-    loop_timer_arm(c->timer, at);
+    c->timers.at_ns = at;
+    loop_timer_arm(c->timers.timer, at);
 }

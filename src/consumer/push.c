@@ -1,5 +1,4 @@
-/* push.c: consumers that deliver on their own: is anybody there, how fast may it go, and what is
- * said when there is nothing to say. */
+/* push.c: push consumers: interest, flow control, rate limit, idle heartbeats. */
 #include "consumer/consumer_impl.h"
 
 #include <stdio.h>
@@ -25,7 +24,7 @@ int push_init(struct consumer *c)
 static void beat_later(struct consumer *c)
 {
     c->push->beat_ns = c->cfg.idle_heartbeat_ns > 0 && c->push->active
-                           ? group_after(c->group, c->cfg.idle_heartbeat_ns)
+                           ? consumers_delay(c->set, c->cfg.idle_heartbeat_ns)
                            : NEVER;
 }
 
@@ -33,7 +32,7 @@ static void beat_later(struct consumer *c)
 
 static bool somebody(struct consumer *c)
 {
-    const struct consumer_host *h = c->group->host;
+    const struct consumer_host *h = c->set->host;
 
     c->push->departures = h->departures(h->arg);
     return h->bound(h->arg, mf_str(c->cfg.deliver_subject), mf_str(c->cfg.deliver_group));
@@ -41,7 +40,7 @@ static bool somebody(struct consumer *c)
 
 static void set_active(struct consumer *c, bool on)
 {
-    const struct consumer_host *h = c->group->host;
+    const struct consumer_host *h = c->set->host;
 
     c->push->active = on;
     h->await_interest(h->arg, c, !on);
@@ -64,14 +63,14 @@ void push_look(struct consumer *c)
     if (there != c->push->active)
         set_active(c, there);
     else if (!there)
-        c->group->host->await_interest(c->group->host->arg, c, true);
+        c->set->host->await_interest(c->set->host->arg, c, true);
 }
 
 /* Before each delivery: others may listen on patterns or in other groups, and would take what
  * belongs to who comes next. */
 bool push_bound(struct consumer *c)
 {
-    const struct consumer_host *h = c->group->host;
+    const struct consumer_host *h = c->set->host;
 
     if (c->push->departures == h->departures(h->arg) || somebody(c))
         return true;
@@ -103,13 +102,13 @@ static void ask_flow(struct consumer *c)
     rand_nuid(id);
     snprintf(c->push->flow, sizeof c->push->flow, "%.4s", id + RAND_NUID - 4);
     if (reply != NULL)
-        mf_buf_printf(reply, "$JS.FC.%s.%s.%s", stream_name(c->group->stream), c->name,
+        mf_buf_printf(reply, "$JS.FC.%s.%s.%s", stream_name(c->set->stream), c->name,
                       c->push->flow);
     struct mf_msg m = {.subject = subject,
                        .reply = reply == NULL ? MF_SLICE_NONE : mf_buf_slice(reply),
                        .hdr = MF_LIT("NATS/1.0 100 FlowControl Request\r\n\r\n")};
     if (reply == NULL || mf_buf_failed(reply) ||
-        c->group->host->deliver(c->group->host->arg, subject, &m) == CONSUMER_LATER)
+        c->set->host->deliver(c->set->host->arg, subject, &m) == CONSUMER_LATER)
         c->push->flow[0] = '\0';
     lend_give(reply);
 }
@@ -127,9 +126,9 @@ void push_ask_acks(struct consumer *c, bool again)
     struct push *p = c->push;
 
     if (p == NULL || !p->active || c->cfg.ack_policy != ACK_FLOW_CONTROL || c->wait.count == 0 ||
-        p->flow[0] != '\0' || (p->asked == c->dseq && !again))
+        p->flow[0] != '\0' || (p->asked == c->delivered.dseq && !again))
         return;
-    p->asked = c->dseq;
+    p->asked = c->delivered.dseq;
     ask_in_flight(c);
 }
 
@@ -144,7 +143,7 @@ bool push_ready(struct consumer *c, const struct stream_msg *m)
             pump_later(c);
         return false;
     }
-    if (c->cfg.rate_limit_bps > 0 && p->rate_ns > group_mono(c->group))
+    if (c->cfg.rate_limit_bps > 0 && p->rate_ns > consumers_mono(c->set))
         return false;
     return !replay_waits(c, m);
 }
@@ -152,9 +151,9 @@ bool push_ready(struct consumer *c, const struct stream_msg *m)
 /* What may go out at once after a rest: as much as the largest message. */
 static size_t rate_burst(const struct consumer *c)
 {
-    int64_t most = stream_config(c->group->stream)->max_msg_size;
+    int64_t most = stream_config(c->set->stream)->max_msg_size;
 
-    return most > 0 ? (size_t)most : c->group->host->largest(c->group->host->arg);
+    return most > 0 ? (size_t)most : c->set->host->largest(c->set->host->arg);
 }
 
 static int64_t rate_cost(const struct consumer *c, size_t bytes)
@@ -167,7 +166,7 @@ static int64_t rate_cost(const struct consumer *c, size_t bytes)
 void push_sent(struct consumer *c, size_t bytes)
 {
     struct push *p = c->push;
-    int64_t now = group_mono(c->group);
+    int64_t now = consumers_mono(c->set);
 
     if (c->cfg.rate_limit_bps > 0) {
         int64_t from = now - rate_cost(c, rate_burst(c));
@@ -220,23 +219,23 @@ static void heartbeat(struct consumer *c)
     if (b == NULL)
         return;
     header_begin(b, "100 Idle Heartbeat");
-    header_add(b, "Nats-Last-Consumer", mf_slice(text, proto_put_u64(text, c->dseq)));
-    header_add(b, "Nats-Last-Stream", mf_slice(text, proto_put_u64(text, walk_last(c))));
+    header_add(b, "Nats-Last-Consumer", mf_slice(text, proto_put_u64(text, c->delivered.dseq)));
+    header_add(b, "Nats-Last-Stream", mf_slice(text, proto_put_u64(text, backlog_last(c))));
     if (c->push->flow[0] != '\0' && c->push->in_flight > c->push->window) {
-        snprintf(flow, sizeof flow, "$JS.FC.%s.%s.%s", stream_name(c->group->stream), c->name,
+        snprintf(flow, sizeof flow, "$JS.FC.%s.%s.%s", stream_name(c->set->stream), c->name,
                  c->push->flow);
         header_add(b, "Nats-Consumer-Stalled", mf_str(flow));
     }
     header_end(b);
     struct mf_msg m = {.subject = subject, .hdr = mf_buf_slice(b)};
-    if (!mf_buf_failed(b) && c->group->host->deliver(c->group->host->arg, subject, &m) == 0)
+    if (!mf_buf_failed(b) && c->set->host->deliver(c->set->host->arg, subject, &m) == 0)
         push_lost(c);
     lend_give(b);
 }
 
 void push_timeouts(struct consumer *c)
 {
-    if (c->push->beat_ns > group_mono(c->group))
+    if (c->push->beat_ns > consumers_mono(c->set))
         return;
     if (push_bound(c))
         heartbeat(c);
@@ -247,7 +246,7 @@ void push_timeouts(struct consumer *c)
 int64_t push_next_time(const struct consumer *c)
 {
     const struct push *p = c->push;
-    int64_t at = p->beat_ns, now = group_mono(c->group);
+    int64_t at = p->beat_ns, now = consumers_mono(c->set);
 
     if (c->cfg.rate_limit_bps > 0 && p->rate_ns > now && p->rate_ns < at)
         at = p->rate_ns;

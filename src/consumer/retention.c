@@ -1,5 +1,5 @@
-/* retention.c: streams that keep messages only while somebody needs them: work queues (until one
- * consumer has acknowledged) and interest (until all have that want them). */
+/* retention.c: removes messages that no consumer needs: on work queues after one consumer ack, with
+ * interest retention after the acks of all consumers that want them. */
 #include "consumer/consumer_impl.h"
 
 #include "base/log.h"
@@ -9,21 +9,21 @@
 /* Delivered and not acknowledged, given up, or being read for delivery. */
 static bool has(const struct consumer *c, uint64_t seq)
 {
-    if (seq == c->acking)
+    if (seq == c->floor.acking)
         return false;
     return pending_find(&c->wait, seq) != NULL || pending_given(&c->wait, seq) != NULL ||
-           (c->loading && c->load.seq == seq);
+           (c->read.busy && c->read.load.seq == seq);
 }
 
 static bool has_any(const struct consumer *c)
 {
-    return c->wait.count > 0 || c->wait.given_up > 0 || c->loading;
+    return c->wait.count > 0 || c->wait.given_up > 0 || c->read.busy;
 }
 
 /* Its filters match. */
 static bool needs(const struct consumer *c, uint64_t seq)
 {
-    return seq >= c->next || walk_lists(c, seq) || has(c, seq);
+    return seq >= c->todo.next || backlog_lists(c, seq) || has(c, seq);
 }
 
 struct question {
@@ -39,7 +39,7 @@ static void ask(void *arg, struct router_sub *sub)
 
     if (!q->needed && needs(c, q->seq)) {
         q->needed = true;
-        c->group->needy = c;
+        c->set->needy = c;
     }
 }
 
@@ -47,9 +47,9 @@ static void ask(void *arg, struct router_sub *sub)
  * is left it is asked whatever the subject. */
 void retention_apart(struct consumer *c)
 {
-    if (stream_config(c->group->stream)->retention == RETENTION_INTEREST && has_any(c) &&
+    if (stream_config(c->set->stream)->retention == RETENTION_INTEREST && has_any(c) &&
         mf_list_empty(&c->apart))
-        mf_list_push(&c->group->apart, &c->apart);
+        mf_list_push(&c->set->apart, &c->apart);
 }
 
 static bool needed_apart(struct consumers *g, uint64_t seq)
@@ -97,14 +97,14 @@ static bool drop(struct consumers *g, uint64_t seq)
 
 bool retention_acked(struct consumer *c, uint64_t sseq)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
     int policy = stream_config(g->stream)->retention;
 
     if (policy == RETENTION_LIMITS)
         return true;
-    c->acking = sseq;
+    c->floor.acking = sseq;
     bool needed = policy != RETENTION_WORKQUEUE && anybody_needs(g, sseq);
-    c->acking = 0;
+    c->floor.acking = 0;
     return needed || drop(g, sseq);
 }
 
@@ -115,77 +115,77 @@ bool retention_wanted(void *group, struct mf_slice subject)
     return router_has_interest(g->filters, subject) || router_starved(g->filters);
 }
 
-static bool sweeps(const struct consumers *g)
+static bool scans(const struct consumers *g)
 {
     return stream_config(g->stream)->retention == RETENTION_INTEREST && !g->closing;
 }
 
 /* Of what there was when it began: news are looked at when they are published. */
-static bool sweep_some(struct consumers *g)
+static bool scan_some(struct consumers *g)
 {
     uint64_t seq;
 
-    if (!sweeps(g) || stream_hold(g->stream, &g->sweep))
+    if (!scans(g) || stream_hold(g->stream, &g->scan))
         return false;
     for (int n = 0; n < SLICE; n++) {
-        seq = stream_next(g->stream, g->sweep_at);
-        if (seq == 0 || seq > g->sweep_upto || (g->watching && seq > g->told))
+        seq = stream_next(g->stream, g->scan_at);
+        if (seq == 0 || seq > g->scan_upto || (g->watching && seq > g->told))
             return false;
-        g->sweep_at = seq + 1;
+        g->scan_at = seq + 1;
         if (!anybody_needs(g, seq))
-            (void)drop(g, seq); /* the next sweep comes by again */
+            (void)drop(g, seq); /* the next scan tries again */
     }
     return true;
 }
 
-static bool sweep(struct work_task *t)
+static bool run_scan(struct work_task *t)
 {
-    return sweep_some(mf_container(t, struct consumers, sweep));
+    return scan_some(mf_container(t, struct consumers, scan));
 }
 
-static void sweep_ready(struct consumers *g)
+static void prepare_scan(struct consumers *g)
 {
-    g->sweep.run = sweep;
-    g->sweep.cause = WORK_REMOVE;
-    g->sweep.what = "interest";
+    g->scan.run = run_scan;
+    g->scan.cause = WORK_REMOVE;
+    g->scan.what = "interest";
 }
 
-static void sweep_later(struct consumers *g)
+static void queue_scan(struct consumers *g)
 {
-    sweep_ready(g);
-    work_add(g->host->loop, stream_owner(g->stream), &g->sweep);
+    prepare_scan(g);
+    work_add(g->host->loop, stream_owner(g->stream), &g->scan);
 }
 
-/* The first slice at once: who asks next finds a small stream swept. */
-void retention_sweep(struct consumers *g)
+/* The first slice runs inside the call: a small stream is done when it returns. */
+void retention_scan(struct consumers *g)
 {
-    if (!sweeps(g)) {
-        g->sweep_upto = 0; /* one that is under way ends */
+    if (!scans(g)) {
+        g->scan_upto = 0; /* one that is under way ends */
         return;
     }
-    group_catch_up(g);
-    g->sweep_at = 0;
-    g->sweep_upto = stream_last_accepted(g->stream);
-    sweep_ready(g); /* it may be held */
-    if (sweep_some(g))
-        sweep_later(g);
+    consumers_catch_up(g);
+    g->scan_at = 0;
+    g->scan_upto = stream_last_accepted(g->stream);
+    prepare_scan(g); /* it may be held */
+    if (scan_some(g))
+        queue_scan(g);
 }
 
-/* What was accepted before a sweep and came to disk after it: somebody wanted it once. */
+/* Messages accepted before a scan and committed after it: a consumer wanted them then. */
 void retention_news(struct consumers *g, uint64_t seq)
 {
-    if (seq <= g->sweep_upto && sweeps(g))
-        sweep_later(g);
+    if (seq <= g->scan_upto && scans(g))
+        queue_scan(g);
 }
 
-/* With the last one goes all of it, however much, and what is not on disk yet; else what a sweep
- * finds: a slice of it at once. */
+/* Without consumers all messages are removed, uncommitted ones too; else those that a scan finds,
+ * the first slice inside the call. */
 void retention_deleted(struct consumers *g)
 {
-    if (!sweeps(g))
+    if (!scans(g))
         return;
     if (g->count > 0 || stream_drop_all(g->stream) != 0)
-        retention_sweep(g);
+        retention_scan(g);
 }
 
 void retention_forget(struct consumers *g)
@@ -201,5 +201,5 @@ void consumers_stream_updated(struct consumers *g)
     retention_forget(g);
     for (size_t i = 0; i < g->count; i++) /* it may be one of interest now */
         retention_apart(g->at[i]);
-    retention_sweep(g);
+    retention_scan(g);
 }

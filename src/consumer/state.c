@@ -1,8 +1,8 @@
-/* state.c: what of a consumer survives a restart is written (state_blob.h says how).
+/* state.c: writes the state of consumers for a restart (state_blob_impl.h has the layout).
  *
- * Written with the turn of a change, or some milliseconds later when there are many, pages before
- * numbers; at once when a client waits for the answer to its ack.  A crash may lose the last
- * unconfirmed acks, never a confirmed one. */
+ * Written in the turn of a change, or some milliseconds later when there are many, pages before
+ * numbers; before the answer when a client waits for the confirmation of its ack.  A crash may lose
+ * the last unconfirmed acks, never a confirmed one. */
 #include "consumer/consumer_impl.h"
 #include "consumer/state_blob_impl.h"
 
@@ -37,11 +37,11 @@ int state_write_config(struct consumer *c, struct store_wait *w)
     le_append(&b, (uint64_t)c->created_ns, 8);
     le_append(&b, strlen(c->name), 2);
     mf_buf_puts(&b, c->name);
-    rc = c->group->host->codec.encode(&c->cfg, &b);
+    rc = c->set->host->codec.encode(&c->cfg, &b);
     if (rc == 0)
         rc = mf_buf_failed(&b)
                  ? MF_NOMEM
-                 : stream_blob_put(c->group->stream, state_blob_name(name, "c/", c->id, ""),
+                 : stream_blob_put(c->set->stream, state_blob_name(name, "c/", c->id, ""),
                                    mf_buf_slice(&b), w);
     mf_buf_fini(&b);
     return rc;
@@ -90,9 +90,9 @@ static int write_kind(struct consumer *c, bool given, uint64_t page)
     if (mf_buf_failed(&b))
         rc = MF_NOMEM;
     else if (b.len > 1)
-        rc = stream_blob_put(c->group->stream, name, mf_buf_slice(&b), NULL);
+        rc = stream_blob_put(c->set->stream, name, mf_buf_slice(&b), NULL);
     else
-        rc = stream_blob_del(c->group->stream, name, NULL);
+        rc = stream_blob_del(c->set->stream, name, NULL);
     mf_buf_fini(&b);
     return rc == MF_NOTFOUND ? 0 : rc;
 }
@@ -109,15 +109,15 @@ static int write_numbers(struct consumer *c)
 {
     struct mf_buf b = MF_BUF_INIT;
     char name[64];
-    const uint64_t n[] = {c->dseq,
-                          c->sseq,
-                          c->floor_dseq,
-                          c->floor_sseq,
-                          (uint64_t)c->delivered_ns,
-                          (uint64_t)c->acked_ns,
-                          c->next,
+    const uint64_t n[] = {c->delivered.dseq,
+                          c->delivered.sseq,
+                          c->floor.dseq,
+                          c->floor.sseq,
+                          (uint64_t)c->delivered.at_ns,
+                          (uint64_t)c->floor.acked_ns,
+                          c->todo.next,
                           (uint64_t)c->cfg.pause_until_ns,
-                          c->listing};
+                          c->list.active};
     int rc;
 
     le_append(&b, STATE_VERSION, 1);
@@ -125,7 +125,7 @@ static int write_numbers(struct consumer *c)
         le_append(&b, n[i], 8);
     rc = mf_buf_failed(&b)
              ? MF_NOMEM
-             : stream_blob_put(c->group->stream, state_blob_name(name, "cs/", c->id, ""),
+             : stream_blob_put(c->set->stream, state_blob_name(name, "cs/", c->id, ""),
                                mf_buf_slice(&b), NULL);
     mf_buf_fini(&b);
     return rc;
@@ -198,12 +198,12 @@ static void each_page(const struct pending *p, void (*visit)(void *arg, uint64_t
  * not there. */
 static void flush_again(struct consumer *c, int rc)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
 
     log_warn("consumer %s: its state is not written: %s", c->name, mf_err_text(rc));
-    mf_list_push(&g->flush, &c->flush);
+    mf_list_push(&g->flush, &c->state.flush);
     if (!g->closing)
-        loop_timer_arm(g->flush_timer, group_mono(g) + RETRY_NS);
+        loop_timer_arm(g->flush_timer, consumers_mono(g) + RETRY_NS);
 }
 
 /* Which pages changed is not known, for want of memory: all that are there, and all that should be.
@@ -212,14 +212,14 @@ static int touch_all(struct consumer *c)
 {
     struct all_pages all = {.c = c};
 
-    stream_blob_each(c->group->stream, note_number, &all);
+    stream_blob_each(c->set->stream, note_number, &all);
     each_page(&c->wait, note_page, &all);
     if (mf_buf_failed(&all.pages)) {
         mf_buf_fini(&all.pages);
         return MF_NOMEM;
     }
-    mf_buf_fini(&c->dirty_pages);
-    c->dirty_pages = all.pages;
+    mf_buf_fini(&c->state.pages);
+    c->state.pages = all.pages;
     return 0;
 }
 
@@ -227,16 +227,16 @@ int state_flush(struct consumer *c)
 {
     int rc = 0;
 
-    c->flushed_ns = group_mono(c->group);
-    mf_list_del(&c->flush);
-    if (!c->dirty || !c->stored)
+    c->state.flushed_ns = consumers_mono(c->set);
+    mf_list_del(&c->state.flush);
+    if (!c->state.dirty || !c->stored)
         return 0;
-    if (mf_buf_failed(&c->dirty_pages) && (rc = touch_all(c)) != 0) {
+    if (mf_buf_failed(&c->state.pages) && (rc = touch_all(c)) != 0) {
         flush_again(c, rc);
         return rc;
     }
-    uint64_t *page = (uint64_t *)(void *)c->dirty_pages.ptr;
-    size_t n = c->dirty_pages.len / sizeof *page;
+    uint64_t *page = (uint64_t *)(void *)c->state.pages.ptr;
+    size_t n = c->state.pages.len / sizeof *page;
     if (n > 1)
         qsort(page, n, sizeof *page, by_number);
     for (size_t i = 0; i < n && rc == 0; i++)
@@ -249,12 +249,12 @@ int state_flush(struct consumer *c)
         for (size_t i = 0; i < n; i++) /* once each: a disk that fails may do so for long */
             if (i == 0 || page[i] != page[kept - 1])
                 page[kept++] = page[i];
-        c->dirty_pages.len = kept * sizeof *page;
+        c->state.pages.len = kept * sizeof *page;
         flush_again(c, rc);
         return rc;
     }
-    mf_buf_clear(&c->dirty_pages);
-    c->dirty = false;
+    mf_buf_clear(&c->state.pages);
+    c->state.dirty = false;
     return 0;
 }
 
@@ -267,7 +267,7 @@ static int flush_all(struct consumers *g)
     mf_list_init(&now);
     mf_list_move(&now, &g->flush);
     while ((n = mf_list_pop(&now)) != NULL) {
-        rc = state_flush(mf_container(n, struct consumer, flush));
+        rc = state_flush(mf_container(n, struct consumer, state.flush));
         first = first == 0 ? rc : first;
     }
     return first;
@@ -280,26 +280,26 @@ void state_flush_fire(void *group)
 
 void state_touch(struct consumer *c, uint64_t sseq)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
     uint64_t page = sseq / STATE_PAGE;
-    const uint64_t *pages = (const uint64_t *)(const void *)c->dirty_pages.ptr;
-    size_t n = c->dirty_pages.len / sizeof *pages;
+    const uint64_t *pages = (const uint64_t *)(const void *)c->state.pages.ptr;
+    size_t n = c->state.pages.len / sizeof *pages;
 
     if (!c->stored)
         return;
-    c->dirty = true;
+    c->state.dirty = true;
     if (sseq != 0 && (n == 0 || pages[n - 1] != page))
-        mf_buf_append(&c->dirty_pages, &page, sizeof page);
-    if (!mf_list_empty(&c->flush))
+        mf_buf_append(&c->state.pages, &page, sizeof page);
+    if (!mf_list_empty(&c->state.flush))
         return;
     /* One that was quiet is written with this turn; a busy one some milliseconds later. */
-    if (group_mono(g) - c->flushed_ns >= DELAY_NS) {
+    if (consumers_mono(g) - c->state.flushed_ns >= DELAY_NS) {
         g->flush_run.fn = state_flush_group;
         loop_defer(g->host->loop, &g->flush_run);
     } else if (mf_list_empty(&g->flush)) {
-        loop_timer_arm(g->flush_timer, group_mono(g) + DELAY_NS);
+        loop_timer_arm(g->flush_timer, consumers_mono(g) + DELAY_NS);
     }
-    mf_list_push(&g->flush, &c->flush);
+    mf_list_push(&g->flush, &c->state.flush);
 }
 
 static void touch_page(void *arg, uint64_t page)
@@ -373,7 +373,7 @@ static struct confirms *confirms_of(struct consumers *g)
 
 void state_confirm(struct consumer *c, struct mf_slice reply)
 {
-    struct consumers *g = c->group;
+    struct consumers *g = c->set;
     struct confirms *all = confirms_of(g);
     struct confirm *x = all == NULL ? NULL : malloc(sizeof *x + reply.len);
 
@@ -393,29 +393,29 @@ static void delete_page(void *arg, uint64_t page)
     const struct consumer *c = arg;
     char name[64];
 
-    (void)!stream_blob_del(c->group->stream, page_name(name, false, c->id, page), NULL);
-    (void)!stream_blob_del(c->group->stream, page_name(name, true, c->id, page), NULL);
+    (void)!stream_blob_del(c->set->stream, page_name(name, false, c->id, page), NULL);
+    (void)!stream_blob_del(c->set->stream, page_name(name, true, c->id, page), NULL);
 }
 
 /* A page is written while something of it waits, or something of it changed since. */
 static void delete_pages(struct consumer *c)
 {
-    const uint64_t *dirty = (const uint64_t *)(const void *)c->dirty_pages.ptr;
+    const uint64_t *dirty = (const uint64_t *)(const void *)c->state.pages.ptr;
 
     each_page(&c->wait, delete_page, c);
-    for (size_t i = 0; i < c->dirty_pages.len / sizeof *dirty; i++)
+    for (size_t i = 0; i < c->state.pages.len / sizeof *dirty; i++)
         delete_page(c, dirty[i]);
 }
 
 /* O(what waits); when memory ran out over what changed, all blobs are looked at. */
 int state_delete(struct consumer *c)
 {
-    struct stream *s = c->group->stream;
+    struct stream *s = c->set->stream;
     char name[64];
     int rc;
 
-    mf_list_del(&c->flush);
-    if (mf_buf_failed(&c->dirty_pages))
+    mf_list_del(&c->state.flush);
+    if (mf_buf_failed(&c->state.pages))
         (void)touch_all(c); /* else: what is known */
     delete_pages(c);
     (void)!stream_blob_del(s, state_blob_name(name, "cs/", c->id, ""), NULL);

@@ -1,4 +1,4 @@
-/* state_blob.h: the blobs of the stream's store in which a consumer survives a restart.
+/* state_blob_impl.h: the blobs of the stream's store that keep a consumer across restarts.
  *
  *     c/<id>       u8 version 1, i64 created, u16 length of the name, name,
  *                  the configuration (the codec's text)

@@ -49,7 +49,7 @@ static void load_config(void *arg, struct mf_slice name, struct mf_slice bytes)
         consumer_config_fini(&cfg);
         return;
     }
-    l->rc = group_room(l->g);
+    l->rc = consumers_reserve(l->g);
     if (l->rc == 0)
         l->rc = consumer_new(&c, l->g, &cfg, mf_slice(bytes.ptr, n), created);
     if (l->rc != 0) {
@@ -58,7 +58,7 @@ static void load_config(void *arg, struct mf_slice name, struct mf_slice bytes)
     }
     c->id = id_of(name, 2);
     c->stored = true;
-    group_insert_at(l->g, c);
+    consumers_insert(l->g, c);
 }
 
 static int id_order(const void *a, const void *b)
@@ -120,7 +120,7 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
             state_touch(c, sseq);
             continue;
         }
-        if (!stream_present(c->group->stream, sseq)) { /* it went, and its consumer was not told */
+        if (!stream_present(c->set->stream, sseq)) { /* it went, and its consumer was not told */
             c->wait.lost = c->wait.lost || !given;
             state_touch(c, sseq);
             continue;
@@ -139,7 +139,7 @@ static void load_page(void *arg, struct mf_slice name, struct mf_slice bytes)
 /* Numbers are written after pages: what is pending was delivered. */
 void state_settle(struct consumer *c, bool listed)
 {
-    int64_t now = group_now(c->group);
+    int64_t now = consumers_now(c->set);
     struct mf_list *pos;
 
     mf_list_each(pos, &c->wait.order)
@@ -147,18 +147,18 @@ void state_settle(struct consumer *c, bool listed)
         struct pend *e = mf_container(pos, struct pend, order);
         int64_t wait = ack_wait_of(c, e);
         int64_t left = e->sent_ns > now || e->sent_ns < 0 ? wait : wait - (now - e->sent_ns);
-        if (e->sseq > c->sseq)
-            c->sseq = e->sseq;
-        if (e->sseq >= c->next && !listed)
-            c->next = e->sseq + 1;
-        if (e->dseq > c->dseq)
-            c->dseq = e->dseq;
-        if (pending_await(&c->wait, e, group_after(c->group, left > 0 ? left : 0)) != 0)
+        if (e->sseq > c->delivered.sseq)
+            c->delivered.sseq = e->sseq;
+        if (e->sseq >= c->todo.next && !listed)
+            c->todo.next = e->sseq + 1;
+        if (e->dseq > c->delivered.dseq)
+            c->delivered.dseq = e->dseq;
+        if (pending_await(&c->wait, e, consumers_delay(c->set, left > 0 ? left : 0)) != 0)
             pending_requeue(&c->wait, e);
     }
     /* After the loop: pages may know of later deliveries than the numbers. */
     if (listed)
-        walk_list(c, c->sseq + 1, c->next - 1);
+        backlog_begin_list(c, c->delivered.sseq + 1, c->todo.next - 1);
     ack_floor_after_loss(c);
 }
 
@@ -169,15 +169,15 @@ static void load_numbers(struct consumer *c)
     bool listed = false;
 
     pending_sort(&c->wait);
-    if (stream_blob_get(c->group->stream, state_blob_name(name, "cs/", c->id, ""), &b) &&
+    if (stream_blob_get(c->set->stream, state_blob_name(name, "cs/", c->id, ""), &b) &&
         le_take(&b, 1) == STATE_VERSION && b.len >= 72) {
-        c->dseq = le_take(&b, 8);
-        c->sseq = le_take(&b, 8);
-        c->floor_dseq = le_take(&b, 8);
-        c->floor_sseq = le_take(&b, 8);
-        c->delivered_ns = (int64_t)le_take(&b, 8);
-        c->acked_ns = (int64_t)le_take(&b, 8);
-        c->next = le_take(&b, 8);
+        c->delivered.dseq = le_take(&b, 8);
+        c->delivered.sseq = le_take(&b, 8);
+        c->floor.dseq = le_take(&b, 8);
+        c->floor.sseq = le_take(&b, 8);
+        c->delivered.at_ns = (int64_t)le_take(&b, 8);
+        c->floor.acked_ns = (int64_t)le_take(&b, 8);
+        c->todo.next = le_take(&b, 8);
         c->cfg.pause_until_ns = (int64_t)le_take(&b, 8);
         listed = le_take(&b, 8) != 0;
     } else {

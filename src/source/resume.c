@@ -8,8 +8,8 @@
  * sequence is its place.
  *
  * The blob, little endian:
- *    0  u8   2, the version             17  u8   length of the origin's identity, at most 8
- *    1  u64  the origin's sequence      18  u64  that of the last message that was taken
+ *    0  u8   2, the version             17  u8   length of the upstream's identity, at most 8
+ *    1  u64  the upstream's sequence      18  u64  that of the last message that was taken
  *    9  u64  upto: the stream's last    26  the identity, then the index of the source
  *            sequence by then
  * Version 1 lacks the field at 18. */
@@ -26,7 +26,7 @@
 #define BLOB_HEAD_1  18
 #define SEEK_SLICE   256
 
-static struct mf_slice blob_name(const struct link *l, char name[32])
+static struct mf_slice blob_name(const struct follower *l, char name[32])
 {
     char hash[SHA256_SHORT];
 
@@ -34,7 +34,7 @@ static struct mf_slice blob_name(const struct link *l, char name[32])
     return mf_slice(name, (size_t)snprintf(name, 32, "source/%s", hash));
 }
 
-static void blob_read(struct link *l)
+static void blob_read(struct follower *l)
 {
     struct mf_slice b;
     char name[32];
@@ -55,7 +55,7 @@ static void blob_read(struct link *l)
     l->ident[ident] = '\0';
 }
 
-void resume_write(struct link *l)
+void resume_write(struct follower *l)
 {
     struct mf_buf b = MF_BUF_INIT;
     uint8_t head[BLOB_HEAD] = {BLOB_VERSION};
@@ -80,7 +80,7 @@ void resume_write(struct link *l)
     mf_buf_fini(&b);
 }
 
-void resume_close(struct link *l)
+void resume_close(struct follower *l)
 {
     if (!l->mirror && l->known && l->upto != stream_accepted(l->all->stream))
         l->dirty = true; /* so that nothing has to be walked at the next start */
@@ -92,10 +92,10 @@ void resume_commit(void *arg)
     struct sources *all = arg;
     struct mf_list *pos;
 
-    mf_list_each(pos, &all->work) resume_write(mf_container(pos, struct link, work));
+    mf_list_each(pos, &all->work) resume_write(mf_container(pos, struct follower, work));
 }
 
-void resume_forget(struct link *l)
+void resume_forget(struct follower *l)
 {
     struct mf_slice b;
     char name[32];
@@ -109,13 +109,13 @@ void resume_forget(struct link *l)
 
 /* --- what no blob tells ----------------------------------------------------------------------- */
 
-static void seek_end(struct link *l)
+static void seek_end(struct follower *l)
 {
     l->known = true;
-    link_later(l, 0);
+    follower_later(l, 0);
 }
 
-static void found(struct link *l, uint64_t seq, struct mf_slice ident)
+static void found(struct follower *l, uint64_t seq, struct mf_slice ident)
 {
     l->track.sseq = l->seen = seq;
     l->dirty = true;
@@ -123,7 +123,7 @@ static void found(struct link *l, uint64_t seq, struct mf_slice ident)
         memcpy(l->ident, ident.ptr == NULL ? (const uint8_t *)"" : ident.ptr, ident.len);
         l->ident[ident.len] = '\0';
     }
-    take_work(l);
+    receive_queue(l);
     seek_end(l);
 }
 
@@ -136,12 +136,12 @@ static size_t look_at(struct sources *all, const struct stream_msg *m)
     uint64_t seq;
 
     for (size_t i = 0; i < all->n; i++) {
-        struct link *l = all->at[i];
-        if (l->state != LINK_SEEKING)
+        struct follower *l = all->at[i];
+        if (l->state != FOLLOWER_SEEKING)
             continue;
         if (m->seq <= l->upto)
             seek_end(l); /* from here on the blob knows better */
-        else if (marked && origin_mark_read(value, mf_str(l->index), &seq, &ident))
+        else if (marked && upstream_mark_read(value, mf_str(l->index), &seq, &ident))
             found(l, seq, ident);
         else
             left++;
@@ -152,7 +152,7 @@ static size_t look_at(struct sources *all, const struct stream_msg *m)
 static void nothing_found(struct sources *all)
 {
     for (size_t i = 0; i < all->n; i++)
-        if (all->at[i]->state == LINK_SEEKING)
+        if (all->at[i]->state == FOLLOWER_SEEKING)
             seek_end(all->at[i]);
 }
 
@@ -178,7 +178,7 @@ static void seek(struct loop_defer *d)
     loop_next(all->host->loop, d);
 }
 
-bool resume_find(struct link *l)
+bool resume_find(struct follower *l)
 {
     struct sources *all = l->all;
 
@@ -189,7 +189,7 @@ bool resume_find(struct link *l)
     l->known = l->mirror || stream_prev(all->stream, UINT64_MAX) <= l->upto;
     if (l->known)
         return true;
-    l->state = LINK_SEEKING;
+    l->state = FOLLOWER_SEEKING;
     all->seek_at = UINT64_MAX; /* who seeks already looks at those again */
     all->seek.fn = seek;
     loop_next(all->host->loop, &all->seek);

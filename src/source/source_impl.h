@@ -1,8 +1,9 @@
-/* source_impl.h: the insides of src/source, shared by its files only.
+/* source_impl.h: declarations shared by the files of src/source.
  *
- *     sources.c  all that one stream follows           link.c    one of them: asking, waiting
- *     take.c     what it delivers                      resume.c  where to go on after a restart
- *     track.c    which message is the next (pure)      origin*.c names, requests, headers (pure) */
+ *     sources.c  all that one stream follows           follower.c    one of them: asking, waiting
+ *     receive.c     what it delivers                      resume.c  where to go on after a restart
+ *     track.c    which message is the next (pure)      upstream*.c names, requests, headers (pure)
+ */
 #ifndef SOURCE_IMPL_H
 #define SOURCE_IMPL_H
 
@@ -13,46 +14,46 @@
 #include "source/source.h"
 #include "subject/transform.h"
 
-enum link_state {
-    LINK_WAITING,   /* for its time to ask */
-    LINK_SEEKING,   /* for the message that tells where to go on */
-    LINK_ASKED,     /* for an answer */
-    LINK_FOLLOWING, /* for messages; the timer watches for silence */
-    LINK_CLOSED,    /* for the last of its copies to come to disk; then it is freed */
+enum follower_state {
+    FOLLOWER_WAITING,   /* for its time to ask */
+    FOLLOWER_SEEKING,   /* for the message that tells where to go on */
+    FOLLOWER_ASKED,     /* for an answer */
+    FOLLOWER_FOLLOWING, /* for messages; the timer watches for silence */
+    FOLLOWER_CLOSED,    /* for the commit of its last message; then it is freed */
 };
 
-/* One origin.  What is accepted is in the stream's store, on disk or on its way: from there on
- * track.sseq tells where to go on. */
-struct link {
+/* Follows one upstream.  track.sseq is the position: all messages up to it are accepted by the
+ * stream's store, committed or not. */
+struct follower {
     struct sources *all; /* NULL: closed */
-    struct mf_list work; /* sources.work: something to do at the end of the turn */
+    struct mf_list work; /* sources.work: it has work at the end of the turn */
     struct arena mem;    /* of the next few */
     struct stream_source src;
-    char *index; /* origin_index() */
+    char *index; /* upstream_index() */
     struct transform **maps;
     size_t nmaps;
-    bool mirror, known; /* known: it was looked up where to go on */
-    enum link_state state;
+    bool mirror, known; /* known: the resume position was looked up */
+    enum follower_state state;
     struct loop_timer *timer;
     struct router_sub answer_sub, deliver_sub;
-    char consumer[ORIGIN_NAME]; /* as it is asked for */
-    char *name;                 /* as the origin called it; NULL: none */
-    int level;                  /* of the API that is asked for: 5, 4; 0: an old server */
+    char consumer[UPSTREAM_NAME]; /* as it is asked for */
+    char *name;                   /* as the upstream called it; NULL: none */
+    int level;                    /* of the API that is asked for: 5, 4; 0: an old server */
     struct track track;
-    uint64_t seen; /* the last of its messages that was taken and was no duplicate */
+    uint64_t seen; /* the last message that was accepted and was no duplicate */
     uint64_t lag;
     int64_t heard_ns; /* 0: never */
     unsigned fails;
     bool failed; /* error tells why */
     struct js_error error;
-    char ident[SHA256_SHORT]; /* of the origin; "": unknown */
-    bool near;                /* a mirror that was as good as caught up */
-    bool dirty;               /* a source whose place is not written yet */
-    uint64_t upto;            /* all up to here is behind the place that is written */
-    /* Copies handed to the stream, and those of them that are on disk. */
+    char ident[SHA256_SHORT]; /* of the upstream; "": unknown */
+    bool near;                /* a mirror that had nearly caught up */
+    bool dirty;               /* a source whose resume position is not written yet */
+    uint64_t upto;            /* the written resume position covers all up to here */
+    /* Messages published to the stream, and those of them that are committed. */
     uint64_t accepted, completed;
-    bool judging, refused; /* inside stream_publish(); it said no */
-    /* What flow control asked, due when `completed` is there; empty: nothing. */
+    bool judging, refused; /* inside stream_publish(); it refused */
+    /* The reply subject of flow control, due when `completed` reaches flow_at; empty: none. */
     struct mf_buf flow;
     uint64_t flow_at;
     struct track flow_track;
@@ -61,8 +62,8 @@ struct link {
 struct sources {
     struct stream *stream;
     struct source_host *host;
-    struct mf_list node; /* source_host.all */
-    struct link **at;    /* in the order of the configuration */
+    struct mf_list node;  /* source_host.all */
+    struct follower **at; /* in the order of the configuration */
     size_t n;
     struct mf_list work;
     struct loop_defer flush;
@@ -72,38 +73,42 @@ struct sources {
     char subject[4096];
 };
 
-/* --- link.c --------------------------------------------------------------------------------- */
+/* --- follower.c ---------------------------------------------------------------------------------
+ */
 
-struct link *link_new(struct sources *all, const struct stream_source *src, bool mirror,
-                      struct mf_error *e);
-MF_MUSTCHECK int link_name(struct link *l); /* its consumer's name, among the sources there are */
-/* Ends it; forever: the origin is told.  It is freed when the last of its copies is done. */
-void link_close(struct link *l, bool forever);
-void link_free(struct link *l);
+struct follower *follower_new(struct sources *all, const struct stream_source *src, bool mirror,
+                              struct mf_error *e);
+MF_MUSTCHECK int
+follower_name(struct follower *l); /* its consumer's name, among the sources there are */
+/* Ends it; forever: the consumer on the upstream is deleted.  It is freed after the commit of its
+ * last message. */
+void follower_close(struct follower *l, bool forever);
+void follower_free(struct follower *l);
 /* Asks again, this much later. */
-void link_later(struct link *l, int64_t delay_ns);
-/* Asks now, or as soon as it is known where to go on. */
-void link_ask(struct link *l);
-/* It cannot go on: later, the later the more often that was so. */
-void link_fail(struct link *l, const struct js_error *e);
-/* To whom it may concern, in the name of the account. */
-size_t link_send(const struct link *l, struct mf_slice subject, struct mf_slice reply,
-                 struct mf_slice hdr, struct mf_slice body);
+void follower_later(struct follower *l, int64_t delay_ns);
+/* Asks for a consumer now, or when the resume position is known. */
+void follower_ask(struct follower *l);
+/* It failed: asks again later, with a delay that grows with failures in a row. */
+void follower_fail(struct follower *l, const struct js_error *e);
+/* Publishes in the account. */
+size_t follower_send(const struct follower *l, struct mf_slice subject, struct mf_slice reply,
+                     struct mf_slice hdr, struct mf_slice body);
 
-/* --- take.c --------------------------------------------------------------------------------- */
+/* --- receive.c ---------------------------------------------------------------------------------
+ */
 
-bool take_deliver(struct router_sub *sub, const struct router_msg *m);
-void take_near(struct link *l, uint64_t pending); /* so many are to come */
-void take_work(struct link *l);                   /* has something to do at the end of the turn */
-void take_flush(struct loop_defer *d);            /* of sources.flush: does it */
+bool receive_delivery(struct router_sub *sub, const struct router_msg *m);
+void receive_pending(struct follower *l, uint64_t pending); /* pending: messages to come */
+void receive_queue(struct follower *l);   /* queues its work for the end of the turn */
+void receive_flush(struct loop_defer *d); /* of sources.flush: does the queued work */
 
 /* --- resume.c ------------------------------------------------------------------------------- */
 
-/* true: it is known where to go on.  false: it is being looked for; it asks then. */
-bool resume_find(struct link *l);
-void resume_write(struct link *l); /* its place, if it changed */
-void resume_commit(void *arg);     /* the same for all, with the group that goes to disk now */
-void resume_close(struct link *l); /* its place, for the next start */
-void resume_forget(struct link *l);
+/* true: the resume position is known.  false: it is being looked for; follower_ask() follows. */
+bool resume_find(struct follower *l);
+void resume_write(struct follower *l); /* its resume position, if it changed */
+void resume_commit(void *arg); /* the same for all, in the commit group that is written now */
+void resume_close(struct follower *l); /* its resume position, for the next start */
+void resume_forget(struct follower *l);
 
 #endif

@@ -1,4 +1,4 @@
-/* sources.c: all that one stream follows: brought up to its configuration, asked about, ended. */
+/* sources.c: all followers of one stream: made to match its configuration, reported, closed. */
 #include "source/source_impl.h"
 
 #include <stdlib.h>
@@ -28,10 +28,10 @@ static const struct stream_source *wanted_at(const struct stream_config *c, size
 }
 
 /* One that is followed already, taken out of the old list; NULL: none. */
-static struct link *take_old(struct sources *all, const char *index, bool mirror)
+static struct follower *detach_old(struct sources *all, const char *index, bool mirror)
 {
     for (size_t i = 0; i < all->n; i++) {
-        struct link *l = all->at[i];
+        struct follower *l = all->at[i];
         if (l != NULL && l->mirror == mirror && strcmp(l->index, index) == 0) {
             all->at[i] = NULL;
             return l;
@@ -40,31 +40,31 @@ static struct link *take_old(struct sources *all, const char *index, bool mirror
     return NULL;
 }
 
-static void drop_new(struct link **at, const bool *fresh, size_t n)
+static void drop_new(struct follower **at, const bool *fresh, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (fresh[i])
-            link_free(at[i]);
+            follower_free(at[i]);
 }
 
 /* Links for all that is wanted; old ones go on.  fresh: those that are new. */
-static int links_make(struct sources *all, struct link **at, bool *fresh, struct mf_error *e)
+static int links_make(struct sources *all, struct follower **at, bool *fresh, struct mf_error *e)
 {
     const struct stream_config *c = stream_config(all->stream);
     size_t n = wanted(c);
 
     for (size_t i = 0; i < n; i++) {
-        struct link *old;
-        at[i] = link_new(all, wanted_at(c, i), c->mirror != NULL, e);
+        struct follower *old;
+        at[i] = follower_new(all, wanted_at(c, i), c->mirror != NULL, e);
         if (at[i] == NULL) {
             drop_new(at, fresh, i);
             return e->code;
         }
         fresh[i] = true;
-        old = take_old(all, at[i]->index, at[i]->mirror);
+        old = detach_old(all, at[i]->index, at[i]->mirror);
         if (old == NULL)
             continue;
-        link_free(at[i]);
+        follower_free(at[i]);
         at[i] = old;
         fresh[i] = false;
     }
@@ -72,7 +72,7 @@ static int links_make(struct sources *all, struct link **at, bool *fresh, struct
 }
 
 /* After a failure: what was taken out of the old list is put back, in any order. */
-static void put_back(struct sources *all, struct link **at, const bool *fresh, size_t n)
+static void put_back(struct sources *all, struct follower **at, const bool *fresh, size_t n)
 {
     for (size_t i = 0, to = 0; i < n; i++) {
         if (at[i] == NULL || fresh[i])
@@ -84,9 +84,10 @@ static void put_back(struct sources *all, struct link **at, const bool *fresh, s
     }
 }
 
-static void links_take(struct sources *all, struct link **at, const bool *fresh, size_t n)
+static void replace_followers(struct sources *all, struct follower **at, const bool *fresh,
+                              size_t n)
 {
-    struct link **old = all->at;
+    struct follower **old = all->at;
     size_t nold = all->n;
 
     all->at = at;
@@ -96,21 +97,21 @@ static void links_take(struct sources *all, struct link **at, const bool *fresh,
             continue;
         if (!old[i]->mirror)
             resume_forget(old[i]);
-        link_close(old[i], true);
+        follower_close(old[i], true);
     }
     free(old);
     for (size_t i = 0; i < n; i++) {
         if (fresh[i])
-            link_later(at[i], 0);
+            follower_later(at[i], 0);
         else
-            (void)!link_name(at[i]); /* without memory it keeps the one it has */
+            (void)!follower_name(at[i]); /* without memory it keeps the one it has */
     }
 }
 
 static int renew(struct sources *all, struct mf_error *e)
 {
     size_t n = wanted(stream_config(all->stream));
-    struct link **at = calloc(n, sizeof(struct link *));
+    struct follower **at = calloc(n, sizeof(struct follower *));
     bool *fresh = calloc(n, sizeof *fresh);
     int rc;
 
@@ -121,7 +122,7 @@ static int renew(struct sources *all, struct mf_error *e)
     }
     rc = links_make(all, at, fresh, e);
     if (rc == 0) {
-        links_take(all, at, fresh, n);
+        replace_followers(all, at, fresh, n);
     } else {
         put_back(all, at, fresh, n);
         free(at);
@@ -176,7 +177,7 @@ void sources_close(struct sources *all, bool forever)
         return;
     stream_on_commit(all->stream, NULL, NULL);
     for (size_t i = 0; i < all->n; i++)
-        link_close(all->at[i], forever);
+        follower_close(all->at[i], forever);
     loop_defer_cancel(all->host->loop, &all->flush);
     loop_defer_cancel(all->host->loop, &all->seek);
     mf_list_del(&all->node);
@@ -189,7 +190,7 @@ void sources_close(struct sources *all, bool forever)
     free(all);
 }
 
-void sources_kick(struct source_host *h, const char *origin)
+void sources_kick(struct source_host *h, const char *upstream)
 {
     struct mf_list *pos;
 
@@ -197,12 +198,12 @@ void sources_kick(struct source_host *h, const char *origin)
     {
         struct sources *all = mf_container(pos, struct sources, node);
         for (size_t i = 0; i < all->n; i++) {
-            struct link *l = all->at[i];
-            if (l->src.external != NULL || strcmp(l->src.name, origin) != 0 ||
-                (l->state != LINK_WAITING && l->state != LINK_FOLLOWING))
+            struct follower *l = all->at[i];
+            if (l->src.external != NULL || strcmp(l->src.name, upstream) != 0 ||
+                (l->state != FOLLOWER_WAITING && l->state != FOLLOWER_FOLLOWING))
                 continue;
             l->fails = 0;
-            link_later(l, 0);
+            follower_later(l, 0);
         }
     }
 }
@@ -218,7 +219,7 @@ void sources_each(const struct sources *all, void (*visit)(void *arg, const stru
                   void *arg)
 {
     for (size_t i = 0; all != NULL && i < all->n; i++) {
-        const struct link *l = all->at[i];
+        const struct follower *l = all->at[i];
         visit(arg, &(struct source_info){
                        .config = &l->src,
                        .mirror = l->mirror,

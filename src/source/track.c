@@ -4,7 +4,7 @@
 #define FIRST_NS 250000000   /* after the first failure */
 #define MOST_NS  10000000000 /* after many */
 
-enum track_verdict track_message(struct track *t, bool mirror, const struct origin_reply *r)
+enum track_verdict track_message(struct track *t, bool mirror, const struct upstream_reply *r)
 {
     if (r->deliveries > 1)
         return TRACK_IGNORE;
@@ -15,12 +15,12 @@ enum track_verdict track_message(struct track *t, bool mirror, const struct orig
         }
         return TRACK_IGNORE;
     }
-    /* A gap of the origin's is one of its own: its consumer counts what it delivers.  A mirror has
-     * the same sequences, so what follows directly needs no other proof. */
+    /* A gap of the upstream's is one of its own: its consumer counts what it delivers.  A mirror
+     * has the same sequences, so what follows directly needs no other proof. */
     if (r->dseq == t->dseq + 1 || (mirror && r->sseq == t->sseq + 1)) {
         t->dseq = r->dseq;
         t->sseq = t->at = r->sseq;
-        return TRACK_TAKE;
+        return TRACK_NEXT;
     }
     return mirror || r->dseq > t->dseq ? TRACK_LOST : TRACK_IGNORE;
 }

@@ -1,21 +1,21 @@
-/* track.h: how far a stream was followed, and when to try again.  Pure; time is a parameter. */
+/* track_impl.h: the position of a follower, and its delays.  Pure; time is a parameter. */
 #ifndef SOURCE_TRACK_H
 #define SOURCE_TRACK_H
 
-#include "source/origin_impl.h"
+#include "source/upstream_impl.h"
 
-/* What is behind us, counted as the origin counts (sseq) and as its consumer delivers (dseq). */
+/* The last message received: the upstream's sequence (sseq) and its consumer's (dseq). */
 struct track {
     uint64_t sseq, dseq;
-    uint64_t
-        at; /* the origin's sequence of delivery dseq: below sseq while it repeats what is known */
+    uint64_t at; /* the upstream's sequence of delivery dseq: below sseq while it repeats what is
+                    known */
 };
 enum track_verdict {
-    TRACK_TAKE,   /* it is the next one; *t is past it */
-    TRACK_IGNORE, /* it was here before */
-    TRACK_LOST,   /* something is missing: begin again behind t->sseq */
+    TRACK_NEXT,   /* the next message; *t is past it */
+    TRACK_IGNORE, /* it was received before */
+    TRACK_LOST,   /* messages are missing: begin again behind t->sseq */
 };
-enum track_verdict track_message(struct track *t, bool mirror, const struct origin_reply *r);
+enum track_verdict track_message(struct track *t, bool mirror, const struct upstream_reply *r);
 /* A heartbeat: the last delivery it knows of; 0: it does not say. */
 enum track_verdict track_beat(const struct track *t, uint64_t last_dseq);
 /* How long to wait after so many failures in a row. */
@@ -25,7 +25,7 @@ uint64_t track_lag(uint64_t pending);
 
 #define TRACK_ANSWER_NS  30000000000 /* this long an answer is awaited */
 #define TRACK_RESET_NS   5000000000  /* one to CONSUMER.RESET */
-#define TRACK_SILENCE_NS 10000000000 /* an origin this silent is gone */
+#define TRACK_SILENCE_NS 10000000000 /* an upstream this silent has failed */
 #define TRACK_NEAR       10          /* fewer to come: as good as caught up */
 
 #endif

@@ -1,4 +1,4 @@
-/* ages.c: times of messages by their sequence, and a histogram of ages (ages.h). */
+/* ages.c: times of messages by their sequence, and a histogram of ages (ages_impl.h). */
 #include "stream/ages_impl.h"
 
 int64_t age_table_time(const struct age_table *t, uint64_t seq)

@@ -1,4 +1,4 @@
-/* ages.h: how old messages are, without reading each: the times of some of them, and a histogram.
+/* ages_impl.h: ages of messages from the times of a few of them, and a histogram.
  * Pure: no stream, no clock. */
 #ifndef STREAM_AGES_H
 #define STREAM_AGES_H

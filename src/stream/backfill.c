@@ -10,8 +10,8 @@
  *              enum policy_by; the filter
  * Another version is not continued: the job counts as stopped. */
 #include "stream/lifetime_impl.h"
-#include "stream/tell_impl.h"
-#include "stream/walk_impl.h"
+#include "stream/summary_impl.h"
+#include "stream/stream_job_impl.h"
 
 #include "stream/backfill.h"
 #include "base/clock.h"
@@ -31,16 +31,16 @@
 #define SLICES_S   20u /* slices in a second, where the rate allows less than whole ones */
 
 struct backfill {
-    struct walk walk;
+    struct stream_job job;
     struct backfill_status st;
     char filter[FILTER_MAX + 1];
     char error[160];
     int64_t told_ns; /* when its progress was told of */
 };
 
-static struct backfill *job_of(struct walk *w)
+static struct backfill *job_of(struct stream_job *w)
 {
-    return mf_container(w, struct backfill, walk);
+    return mf_container(w, struct backfill, job);
 }
 
 /* --- the blob ------------------------------------------------------------------------------- */
@@ -68,8 +68,8 @@ static int save(struct stream *s, struct backfill *b, struct store_wait *wait)
     le64_put(bytes + 28, (uint64_t)st->opts.spread_ns);
     le64_put(bytes + 36, st->opts.rate);
     le64_put(bytes + 44, st->opts.expire_now);
-    le64_put(bytes + 52, b->walk.next);
-    le64_put(bytes + 60, b->walk.end);
+    le64_put(bytes + 52, b->job.next);
+    le64_put(bytes + 60, b->job.end);
     le64_put(bytes + 68, st->total);
     for (size_t i = 0; i < COUNTERS + POLICY_BYS; i++)
         le64_put(bytes + 76 + 8 * i, *counters_of(st, i));
@@ -105,8 +105,8 @@ static bool load(struct backfill *b, struct mf_slice bytes)
     st->opts.spread_ns = (int64_t)le64_get(p + 28);
     st->opts.rate = le64_get(p + 36);
     st->opts.expire_now = le64_get(p + 44);
-    b->walk.next = le64_get(p + 52);
-    b->walk.end = le64_get(p + 60);
+    b->job.next = le64_get(p + 52);
+    b->job.end = le64_get(p + 60);
     st->total = le64_get(p + 68);
     for (size_t i = 0; i < COUNTERS + POLICY_BYS; i++)
         *counters_of(st, i) = le64_get(p + 76 + 8 * i);
@@ -152,7 +152,7 @@ static bool is_changed(const struct store_rec *r, const struct policy_decision *
 static bool wanted_end(struct backfill *b, const struct store_rec *r, struct policy_decision *d,
                        int64_t *deadline_ns)
 {
-    struct stream *s = b->walk.s;
+    struct stream *s = b->job.s;
     bool without = r->deadline_ns == 0 && (r->flags & STORE_INFINITE) == 0;
     int64_t from = b->st.opts.written ? r->ts_ns : b->st.base_ns;
 
@@ -171,8 +171,8 @@ static int fail(struct backfill *b)
 {
     b->st.state = BACKFILL_FAILED;
     explain_failure(b);
-    tell_changed(b->walk.s, STREAM_TTL_BACKFILL);
-    log_warn("stream %s: backfill %s stopped: %s", b->walk.s->cfg.name, b->st.id, b->error);
+    summary_count_change(b->job.s, STREAM_TTL_BACKFILL);
+    log_warn("stream %s: backfill %s stopped: %s", b->job.s->cfg.name, b->st.id, b->error);
     return MF_CLOSED;
 }
 
@@ -180,7 +180,7 @@ static int fail(struct backfill *b)
 static int write_end(struct backfill *b, const struct store_rec *r, int64_t deadline_ns,
                      uint16_t bits, bool *wrote)
 {
-    struct stream *s = b->walk.s;
+    struct stream *s = b->job.s;
     char *subject;
     int rc;
 
@@ -200,7 +200,7 @@ static int change(struct backfill *b, const struct store_rec *r, bool *wrote)
 {
     struct backfill_status *st = &b->st;
     struct policy_decision d;
-    int64_t deadline_ns = 0, now_ns = stream_now(b->walk.s);
+    int64_t deadline_ns = 0, now_ns = stream_now(b->job.s);
     bool ends, infinite;
     int rc;
 
@@ -283,13 +283,13 @@ void backfill_try(struct stream *s, struct backfill_trial *t, const struct strea
     }
 }
 
-static void tell_progress(struct backfill *b, struct stream *s)
+static void report_progress(struct backfill *b, struct stream *s)
 {
     b->told_ns = stream_now(s);
-    tell_changed(s, STREAM_TTL_BACKFILL);
+    summary_count_change(s, STREAM_TTL_BACKFILL);
 }
 
-static int backfill_visit(struct walk *w, const struct store_rec *r, bool *wrote)
+static int backfill_visit(struct stream_job *w, const struct store_rec *r, bool *wrote)
 {
     struct backfill *b = job_of(w);
     int rc = 0;
@@ -304,18 +304,18 @@ static int backfill_visit(struct walk *w, const struct store_rec *r, bool *wrote
         rc = change(b, r, wrote);
     b->st.seen += rc == 0;
     if (stream_now(w->s) - b->told_ns >= TELL_NS)
-        tell_progress(b, w->s);
+        report_progress(b, w->s);
     return rc;
 }
 
-/* --- the walk ------------------------------------------------------------------------------- */
+/* --- the job -------------------------------------------------------------------------------- */
 
-static int backfill_note(struct walk *w)
+static int backfill_note(struct stream_job *w)
 {
     return save(w->s, job_of(w), NULL);
 }
 
-static int backfill_finish(struct walk *w)
+static int backfill_finish(struct stream_job *w)
 {
     struct backfill *b = job_of(w);
     int rc = 0;
@@ -324,31 +324,32 @@ static int backfill_finish(struct walk *w)
     if (!b->st.opts.dry_run && (rc = save(w->s, b, NULL)) != 0)
         b->st.state = BACKFILL_RUNNING;
     else
-        tell_changed(w->s, STREAM_TTL_BACKFILL);
+        summary_count_change(w->s, STREAM_TTL_BACKFILL);
     return rc;
 }
 
-static void backfill_free(struct walk *w)
+static void backfill_free(struct stream_job *w)
 {
     free(job_of(w));
 }
 
-static const struct walk_ops ops = {backfill_visit, backfill_note, backfill_finish, backfill_free};
+static const struct stream_job_ops ops = {backfill_visit, backfill_note, backfill_finish,
+                                          backfill_free};
 
 static void set_pace(struct backfill *b)
 {
     uint64_t slice = b->st.opts.rate / SLICES_S;
 
-    slice = slice < 1 ? 1 : slice > WALK_SLICE ? WALK_SLICE : slice;
-    b->walk.slice = (unsigned)slice;
-    b->walk.gap_ns = (int64_t)(slice * (uint64_t)CLOCK_S / b->st.opts.rate);
+    slice = slice < 1 ? 1 : slice > STREAM_JOB_SLICE ? STREAM_JOB_SLICE : slice;
+    b->job.slice = (unsigned)slice;
+    b->job.gap_ns = (int64_t)(slice * (uint64_t)CLOCK_S / b->st.opts.rate);
 }
 
 static struct backfill *job_new(struct stream *s)
 {
     struct backfill *b = calloc(1, sizeof *b);
 
-    if (b == NULL || walk_init(&b->walk, s, &ops) != 0) {
+    if (b == NULL || stream_job_init(&b->job, s, &ops) != 0) {
         free(b);
         return NULL;
     }
@@ -380,7 +381,7 @@ static void begin(struct backfill *b, struct stream *s, const struct backfill_op
     snprintf(b->filter, sizeof b->filter, "%s", o->filter == NULL ? "" : o->filter);
     b->st.opts.filter = b->filter;
     b->st.started_ns = b->st.base_ns = stream_now(s);
-    store_accepted(s->store, &msgs, &bytes, &b->walk.end);
+    store_accepted(s->store, &msgs, &bytes, &b->job.end);
     b->st.total = msgs;
     set_pace(b);
 }
@@ -391,7 +392,7 @@ static int answer_later(struct stream *s, struct stream_op *op)
     int rc = store_barrier(s->store, stream_op_wait(s, op));
 
     op->count = 0;
-    op->swept = NULL;
+    op->purge_filter = NULL;
     if (rc == 0)
         s->inflight++;
     return rc;
@@ -411,13 +412,13 @@ int backfill_start(struct stream *s, const struct backfill_opts *o, struct strea
     if (rc == 0)
         rc = answer_later(s, op);
     if (rc != 0) {
-        walk_stop(&b->walk);
+        stream_job_stop(&b->job);
         return rc;
     }
     backfill_stop(s);
     s->backfill = b;
-    tell_progress(b, s);
-    walk_go(&b->walk);
+    report_progress(b, s);
+    stream_job_continue(&b->job);
     return 0;
 }
 
@@ -438,11 +439,11 @@ int backfill_set_state(struct stream *s, enum backfill_state state, struct strea
         b->st.state = before;
         return rc;
     }
-    tell_progress(b, s);
+    report_progress(b, s);
     if (state == BACKFILL_RUNNING)
-        walk_go(&b->walk);
+        stream_job_continue(&b->job);
     else
-        walk_hold(&b->walk);
+        stream_job_pause(&b->job);
     return 0;
 }
 
@@ -456,13 +457,13 @@ int backfill_resume(struct stream *s)
     if ((b = job_new(s)) == NULL)
         return MF_NOMEM;
     if (!load(b, bytes)) {
-        walk_stop(&b->walk);
+        stream_job_stop(&b->job);
         return 0;
     }
     set_pace(b);
     s->backfill = b;
     if (b->st.state == BACKFILL_RUNNING)
-        walk_go(&b->walk);
+        stream_job_continue(&b->job);
     return 0;
 }
 
@@ -472,5 +473,5 @@ void backfill_stop(struct stream *s)
 
     s->backfill = NULL;
     if (b != NULL)
-        walk_stop(&b->walk);
+        stream_job_stop(&b->job);
 }

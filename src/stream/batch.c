@@ -2,10 +2,10 @@
  *
  * Happy path: copies of the messages are staged in memory, each answered with an empty reply; the
  * commit runs all checks (batch_check.c) against the stream as it is and what the batch itself will
- * have done, then everything is stored as one batch of the store: after a crash, and for every
- * reader, all of it is there or nothing.  The answer comes when it is on disk.
- * Failure: any message that is out of order, too much or refused ends the whole batch.
- * Silence: a batch that hears nothing for batch_timeout_ns is dropped; an advisory says so. */
+ * have done, then everything is stored as one commit batch: after a crash, and for every reader,
+ * all of it exists or nothing.  The publish ack follows the commit. Failure: any message that is
+ * out of order, too large or refused ends the whole batch. Silence: a batch without a message for
+ * batch_timeout_ns is dropped, with an advisory. */
 #include "stream/batch_impl.h"
 
 #include "codec/hash.h"
@@ -148,7 +148,7 @@ static void abandon(struct stream *s, struct batch *b, const char *reason)
     s->host->batch_abandoned(s->host->arg, s, mf_slice(id, n), reason);
 }
 
-void batch_sweep(struct stream *s)
+void batch_drop_silent(struct stream *s)
 {
     int64_t now = stream_now(s);
 
@@ -164,7 +164,7 @@ void batch_sweep(struct stream *s)
 
 static void timer_fired(void *arg)
 {
-    batch_sweep(arg);
+    batch_drop_silent(arg);
 }
 
 void batch_drop_all(struct stream *s)
@@ -325,14 +325,14 @@ static void push_out_in_turn(struct stream *s, struct batch *b)
 static int store_all(struct stream *s, struct batch *b, struct js_error *e)
 {
     uint64_t msgs, bytes, before, published = s->stats.published;
-    struct mf_buf id = s->last_msg_id;
-    size_t copies = s->copies.len;
+    struct mf_buf id = s->ends.last_msg_id;
+    size_t copies = s->notify.copies.len;
     struct mf_list *l;
     int rc = 0;
 
-    s->last_msg_id = (struct mf_buf)MF_BUF_INIT;
+    s->ends.last_msg_id = (struct mf_buf)MF_BUF_INIT;
     store_accepted(s->store, &msgs, &bytes, &before);
-    s->planned = 0;
+    s->room.planned = 0;
     mf_list_each(l, &b->members)
     {
         struct member *m = mf_container(l, struct member, link);
@@ -347,14 +347,14 @@ static int store_all(struct stream *s, struct batch *b, struct js_error *e)
         uint64_t last = mf_container(l->prev, struct member, link)->in.seq;
         (void)!store_remove_range(s->store, before + 1, last,
                                   NULL); /* limits_prepare() saw to it */
-        dedup_take_back(s->dedup, before + 1);
+        dedup_withdraw(s->dedup, before + 1);
     }
-    mf_buf_fini(rc == 0 ? &id : &s->last_msg_id);
+    mf_buf_fini(rc == 0 ? &id : &s->ends.last_msg_id);
     if (rc == 0) {
         push_out_in_turn(s, b);
     } else {
-        s->last_msg_id = id;
-        s->copies.len = copies;
+        s->ends.last_msg_id = id;
+        s->notify.copies.len = copies;
         s->stats.published = published;
     }
     limits_count(s);
@@ -402,7 +402,7 @@ static int commit(struct stream *s, struct stream_publish *p, struct batch *b, b
     } else {
         free(p->answer);
         p->answer = NULL;
-        announce_poke(s);
+        notify_after_commit(s);
     }
 end:
     settle_counters(s, b, rc == 0);
@@ -520,13 +520,13 @@ static bool wait_for_counters(struct stream *s, struct stream_publish *p, struct
         return false;
     mf_list_each(l, &b->members)
     {
-        if (counter_wait(s, p, mf_container(l, struct member, link)->in.subject))
+        if (counter_park_subject(s, p, mf_container(l, struct member, link)->in.subject))
             return true;
     }
     return false;
 }
 
-bool batch_take(struct stream *s, struct stream_publish *p, struct intake *in)
+bool batch_claim(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     struct step st = {0};
     struct batch *b;

@@ -1,8 +1,8 @@
-/* batch_check.c: the checks of a message that is part of a batch.
+/* batch_check.c: the checks of a message of an atomic or fast batch (docs/checks.md, Publish in a
+ * batch).
  *
- * nats-server checks batches with the routine of its replicated streams, whose order differs from
- * that of a single publish; a client can see the difference in which error it gets, so we follow.
- */
+ * nats-server checks batches with the routine of its replicated streams.  Its order differs from
+ * that of a single publish, and clients see the difference in the error that they get. */
 #include "stream/batch_impl.h"
 #include "stream/lifetime_impl.h"
 
@@ -241,7 +241,7 @@ int batch_check(struct stream *s, struct batch_plan *plan, struct batch_item *it
 
 int batch_store(struct stream *s, struct intake *in, bool in_batch, struct js_error *e)
 {
-    if (!stream_nobody_wants(s, in->subject))
+    if (!stream_lacks_interest(s, in->subject))
         return stream_store(s, in, in_batch, NULL, e);
     in->used_up = true;
     int rc = stream_use_up(s, in, NULL);

@@ -1,5 +1,5 @@
-/* batch_impl.h: what atomic batches (batch.c), fast batches (fast.c) and their checks
- * (batch_check.c) share. */
+/* batch_impl.h: declarations shared by atomic batches (batch.c), fast batches (fast.c) and their
+ * checks (batch_check.c). */
 #ifndef BATCH_IMPL_H
 #define BATCH_IMPL_H
 
@@ -26,17 +26,17 @@ struct batch_plan {
     uint64_t count, bytes;
 };
 
-/* All checks of a message in a batch, in nats-server's order (that of its replicated streams).
- * plan NULL: it stands alone (fast batches).  May rewrite in->hdr (s->scratch).  0: the plan has
+/* All checks of a message in a batch (docs/checks.md, Publish in a batch).
+ * plan NULL: it stands alone (fast batches).  May rewrite in->hdr (s->buf.header).  0: the plan has
  * it; MF_EXISTS: a duplicate, *e says so too; MF_DENIED, MF_NOMEM with *e. */
 MF_MUSTCHECK int batch_check(struct stream *s, struct batch_plan *plan, struct batch_item *item,
                              struct js_error *e);
 /* Frees the tables; the items are the caller's. */
 void batch_plan_fini(struct batch_plan *plan);
-/* Stores it, or uses up its sequence when nobody is interested. */
+/* Stores the message, or uses up its sequence without interest. */
 MF_MUSTCHECK int batch_store(struct stream *s, struct intake *in, bool in_batch,
                              struct js_error *e);
-/* Rows before the batch itself is looked at: sealed, resources, size. */
+/* The checks before those of the batch itself: sealed, resources, size. */
 int batch_check_early(struct stream *s, const struct intake *in, struct js_error *e);
 /* Does Nats-Required-Api-Level ask for more than there is? */
 bool batch_level_too_high(const struct intake *in);

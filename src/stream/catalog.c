@@ -1,6 +1,7 @@
 /* catalog.c: finding and listing streams; the entries behind it; closing. */
 #include "stream/catalog_impl.h"
 
+#include "base/array.h"
 #include "base/log.h"
 
 #include <stdio.h>
@@ -37,16 +38,10 @@ struct entry *entry_add(struct catalog *c, struct mf_slice name)
         free(e);
         return NULL;
     }
-    if (c->count == c->cap) {
-        size_t cap = c->cap == 0 ? 16 : 2 * c->cap;
-        struct entry **p = realloc(c->at, cap * sizeof *p);
-        if (p == NULL) {
-            free(e->name);
-            free(e);
-            return NULL;
-        }
-        c->at = p;
-        c->cap = cap;
+    if (mf_array_reserve(&c->at, &c->cap, c->count + 1, sizeof(struct entry *)) != 0) {
+        free(e->name);
+        free(e);
+        return NULL;
     }
     e->c = c;
     mf_list_init(&e->waits);
@@ -253,7 +248,7 @@ const struct stream_config *catalog_config(struct catalog *c, struct mf_slice na
     return e == NULL ? NULL : config_of(e);
 }
 
-int claims_take(struct claims *claims, struct entry *e, const struct stream_config *cfg)
+int claims_add(struct claims *claims, struct entry *e, const struct stream_config *cfg)
 {
     size_t n = cfg->subjects.n, size = 0, i;
     struct pattern_entry *at;

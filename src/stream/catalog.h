@@ -1,8 +1,8 @@
-/* catalog.h: the streams of one account: made, found, changed, deleted; and loaded at start.
+/* catalog.h: the streams of one account: created, found, updated, deleted, loaded at start.
  *
  * A stream is a folder DIR/NAME with a store in it; its configuration is a blob of that store, so a
- * stream is there as a whole or not at all.  Making and deleting touch the disk: they run in
- * workers and answer later; meanwhile the name is taken (busy).  Finding is O(log streams).
+ * stream exists as a whole or not at all.  Creating and deleting run in workers and answer later;
+ * meanwhile the name is busy.  Finding is O(log streams).
  *
  * A delete begins with renaming the folder; from the call on the stream is not found.  Where that
  * fails, it is found and served as before. */
@@ -53,14 +53,14 @@ struct catalog_opts {
  * loaded is reported in the log, stays on disk untouched, and is listed as offline. */
 MF_MUSTCHECK int catalog_open(struct catalog **out, const struct catalog_opts *o,
                               struct mf_error *e);
-/* Closes all streams cleanly, then closed(). */
+/* Closes all streams, then calls closed(). */
 void catalog_close(struct catalog *c, void (*closed)(void *arg), void *arg);
 
 struct stream *catalog_find(struct catalog *c, struct mf_slice name); /* ready ones only; NULL */
 /* Of one that is being made, too; NULL. */
 const struct stream_config *catalog_config(struct catalog *c, struct mf_slice name);
-/* Is the name being made, changed or deleted?  Then wait() is called once it is not (in the order
- * of the calls). */
+/* true: the name is being created, updated or deleted; w->done() is called afterwards, in the order
+ * of the calls. */
 struct catalog_wait {
     void (*done)(struct catalog_wait *w);
     struct mf_list node;
@@ -88,8 +88,9 @@ void catalog_each_offline(struct catalog *c,
                           void (*visit)(void *arg, const char *name, const char *reason),
                           void *arg);
 const char *catalog_offline(struct catalog *c, struct mf_slice name); /* the reason, or NULL */
-/* Has another stream (not called `except`) a subject that overlaps?  Those being made count, too.
- * 1, 0, MF_NOMEM, or MF_LIMIT: there are too many wildcards to tell.  O(its subjects), usually. */
+/* 1: another stream (not called `except`) has a subject that overlaps, or one that is being
+ * created. 0: none has.  MF_NOMEM.  MF_LIMIT: too many wildcards to compare.  O(its subjects),
+ * usually. */
 MF_MUSTCHECK int catalog_overlaps(struct catalog *c, const struct stream_config *cfg,
                                   const char *except);
 /* Of all streams, those being made too: the sum of max_bytes that were asked for, by storage. */

@@ -87,8 +87,8 @@ MF_MUSTCHECK int catalog_folder(struct catalog *c, bool make, struct store_folde
 void entry_store_opts(const struct entry *e, const struct stream_config *cfg, struct store_opts *o);
 /* The entry's subjects in the tree.  take: those of a configuration, beside what is there. MF_NOMEM
  * changes nothing. */
-MF_MUSTCHECK int claims_take(struct claims *claims, struct entry *e,
-                             const struct stream_config *cfg);
+MF_MUSTCHECK int claims_add(struct claims *claims, struct entry *e,
+                            const struct stream_config *cfg);
 void claims_drop(struct claims *claims, struct catalog *c);
 void catalog_check_closed(struct catalog *c);
 void catalog_free(struct catalog *c); /* nothing of it is under way */

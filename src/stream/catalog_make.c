@@ -227,7 +227,7 @@ static void create(struct catalog *c, struct stream_config *cfg, int64_t created
 
     if (e != NULL)
         e->job = loop_job_new(c->o.host->loop, LOOP_UPKEEP, make_work, make_opened, e);
-    if (e == NULL || e->job == NULL || claims_take(&e->claims, e, cfg) != 0) {
+    if (e == NULL || e->job == NULL || claims_add(&e->claims, e, cfg) != 0) {
         if (e != NULL)
             entry_drop(e);
         stream_config_fini(cfg);
@@ -346,7 +346,7 @@ void catalog_update(struct catalog *c, struct stream *s, struct stream_config *c
 
     assert(e->op == NULL); /* catalog_busy() comes first */
     if (rc == 0)
-        rc = claims_take(&e->wanted, e, cfg);
+        rc = claims_add(&e->wanted, e, cfg);
     if (rc != 0) {
         struct js_error err;
         js_refuse_text(&err, JS_STREAM_UPDATE, "%s", mf_err_text(rc));
@@ -449,7 +449,7 @@ static void come_back(struct entry *e)
     if (catalog_overlaps(c, &e->stream->cfg, e->name) != 0)
         log_warn("stream %s has subjects of a stream that was made while it was to be deleted",
                  e->name);
-    if (claims_take(&e->claims, e, &e->stream->cfg) != 0)
+    if (claims_add(&e->claims, e, &e->stream->cfg) != 0)
         log_error("stream %s: no memory to keep its subjects from others", e->name);
 }
 

@@ -127,7 +127,7 @@ static void load_one(struct catalog *c, struct entry *e)
         offline(e, err.text);
         return;
     }
-    if (claims_take(&e->claims, e, &e->cfg) != 0) {
+    if (claims_add(&e->claims, e, &e->cfg) != 0) {
         shut(e);
         offline(e, mf_err_text(MF_NOMEM));
         return;

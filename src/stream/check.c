@@ -120,9 +120,9 @@ int check_expected_seq(struct stream *s, const struct intake *in, struct js_erro
 int check_expected_msg_id(struct stream *s, const struct intake *in, struct js_error *e)
 {
     if (in->h.expected_last_msg_id.len == 0 ||
-        mf_eq(in->h.expected_last_msg_id, mf_buf_slice(&s->last_msg_id)))
+        mf_eq(in->h.expected_last_msg_id, mf_buf_slice(&s->ends.last_msg_id)))
         return 0;
-    return js_refuse(e, JS_STREAM_WRONG_LAST_MSG_ID, mf_buf_cstr(&s->last_msg_id));
+    return js_refuse(e, JS_STREAM_WRONG_LAST_MSG_ID, mf_buf_cstr(&s->ends.last_msg_id));
 }
 
 int check_stream_source(struct stream *s, const struct intake *in, struct js_error *e)

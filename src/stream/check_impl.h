@@ -1,10 +1,9 @@
-/* check.h: each check of a publish.  Included by stream_impl.h, which says in which order they are
- * called. */
+/* check_impl.h: each check of a publish (docs/checks.md, Publish).  A part of stream_impl.h. */
 #ifndef STREAM_CHECK_H
 #define STREAM_CHECK_H
 
 int check_sealed(struct stream *s, struct js_error *e);
-/* What is dead has its marker before what comes now. */
+/* Sweeps overdue messages of the subject, so that their marker precedes the new message. */
 int check_settled(struct stream *s, const struct intake *in, struct js_error *e);
 int check_size(struct stream *s, const struct intake *in,
                struct js_error *e); /* max_msg_size, 64k headers */

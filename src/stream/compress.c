@@ -12,18 +12,18 @@ struct mf_slice compress_body(struct stream *s, struct mf_slice body, uint16_t *
 {
     if (s->cfg.compression != COMPRESSION_S2 || body.len < BODY_MIN || body.len > CLAIM_MAX)
         return body;
-    lend_clear(&s->packed);
-    if (s->packed.cap > KEEP && s2_bound(body.len) <= KEEP)
-        mf_buf_fini(&s->packed);
-    uint8_t *p = mf_buf_reserve(&s->packed, s2_bound(body.len));
+    lend_clear(&s->buf.body);
+    if (s->buf.body.cap > KEEP && s2_bound(body.len) <= KEEP)
+        mf_buf_fini(&s->buf.body);
+    uint8_t *p = mf_buf_reserve(&s->buf.body, s2_bound(body.len));
     if (p == NULL)
         return body; /* it is stored as it came */
     size_t n = s2_compress(p, body);
     if (n > body.len - body.len / 16)
         return body;
-    s->packed.len = n;
+    s->buf.body.len = n;
     *flags |= MSG_COMPRESSED;
-    return lend_slice(&s->packed);
+    return lend_slice(&s->buf.body);
 }
 
 int compress_undo(struct mf_slice stored, struct mf_buf *to, struct mf_slice *body)

@@ -1,10 +1,10 @@
-/* config_check.c: defaults, silent changes and rules of a stream's configuration, in nats-server's
- * order, because the first violation is the one a client is told.
+/* config_check.c: defaults, silent changes and checks of a stream's configuration, in nats-server's
+ * order (docs/checks.md, Stream configuration): a client gets the error of the first violation.
  *
- * Two things are better than upstream unless the world is strict.  What one field implies for
- * another is filled in before the other is judged, so nothing is accepted that could not be loaded
- * again.  And a sealed configuration is taken as it stands: what sealing made of it (discard new,
- * no purge, no roll-ups) is no violation and nothing implied takes it back. */
+ * Two differences to nats-server, unless compat is strict.  Values that one field implies for
+ * another are filled in before the other is checked, so every accepted configuration can be loaded
+ * again.  A sealed configuration is accepted as it is: the fields that sealing changed (discard
+ * new, no purge, no roll-ups) are no violation. */
 #include "stream/config_impl.h"
 
 #include "base/clock.h"
@@ -290,8 +290,8 @@ static int check_outputs(struct stream_config *c, const struct stream_config_wor
     return rc == 0 ? check_placement(c, e) : rc;
 }
 
-/* Rules 10 and 12.  Between them a stream of the same name is compared: who has one is told that it
- * differs, not that the filter is wrong. */
+/* docs/checks.md, Stream create, 10 and 12.  Between them a stream of the same name is compared:
+ * who has one is told that it differs, not that the filter is wrong. */
 static int check_new(const struct stream_config *c, const struct stream_config_world *w,
                      struct js_error *e)
 {

@@ -1,4 +1,4 @@
-/* config_impl.h: what the files about stream configurations share. */
+/* config_impl.h: declarations that the files about stream configurations share. */
 #ifndef STREAM_CONFIG_IMPL_H
 #define STREAM_CONFIG_IMPL_H
 
@@ -10,7 +10,7 @@
 #define CONFIG_VERSION   "_nats.ver"
 #define CONFIG_LEVEL     "_nats.level"
 
-/* 500/10052 with this text. */
+/* Fills *e with JS_STREAM_INVALID_CONFIG and this text. */
 #define config_invalid(e, ...) js_refuse_text((e), JS_STREAM_INVALID_CONFIG, __VA_ARGS__)
 
 static inline bool config_empty(const char *s) /* NULL and "" mean the same */
@@ -37,20 +37,21 @@ static inline const struct stream_mapping *config_mapping_at(const struct json_o
 bool config_mapping_equal(const struct stream_mapping *a, const struct stream_mapping *b);
 bool config_source_equal(const struct stream_source *a, const struct stream_source *b);
 
-/* nats-server's idea of overlapping: as in subject.h, but a pattern also overlaps itself however
- * malformed, and an empty one (all subjects) ">". */
+/* Overlap as nats-server has it: as in subject.h, but a malformed pattern overlaps itself, and an
+ * empty one (all subjects) overlaps ">". */
 bool config_overlap(struct mf_slice a, struct mf_slice b);
 
 /* A subject_transform(s) entry.  The source's error takes "invalid subject X", the destination's
  * the mapping's own words.  MF_DENIED, MF_NOMEM. */
 MF_MUSTCHECK int config_check_mapping(const struct stream_mapping *m, enum js_err source_error,
                                       enum js_err dest_error, struct js_error *e);
-/* Subjects: their default, their syntax, what they may not catch. */
+/* Subjects: their default, their syntax, and reserved subjects that they must not match. */
 MF_MUSTCHECK int config_check_subjects(struct stream_config *c, struct js_error *e);
-/* Mirror, sources, their prefixes, cycles (6.2). */
+/* Mirror, sources, their prefixes, cycles (docs/checks.md, Mirrors and sources). */
 MF_MUSTCHECK int config_check_sources(struct stream_config *c, const struct stream_config_world *w,
                                       struct js_error *e);
-/* Subjects a mirror or source asks for (rule 12).  id: whose error it is, CREATE's or UPDATE's. */
+/* Subjects of mirrors and sources (docs/checks.md, Stream create, 12).  id: the error of CREATE or
+ * UPDATE. */
 MF_MUSTCHECK int config_check_filters(const struct stream_config *c, enum js_err id,
                                       struct js_error *e);
 

@@ -386,7 +386,7 @@ struct visit {
     struct visit *next;
     bool walked;
 };
-struct walk {
+struct stream_job {
     const struct stream_config_world *w;
     struct arena scratch;
     struct table seen;
@@ -397,7 +397,7 @@ struct walk {
     uint64_t compared;
 };
 
-static struct visit *walk_find(const struct walk *k, const char *name)
+static struct visit *walk_find(const struct stream_job *k, const char *name)
 {
     for (struct table_node *n = table_first(&k->seen, hash_slice(mf_str(name))); n != NULL;
          n = table_next(n)) {
@@ -408,7 +408,7 @@ static struct visit *walk_find(const struct walk *k, const char *name)
     return NULL;
 }
 
-static struct visit *walk_add(struct walk *k, const struct stream_config *c)
+static struct visit *walk_add(struct stream_job *k, const struct stream_config *c)
 {
     struct visit *v = arena_alloc(&k->scratch, sizeof *v);
 
@@ -422,7 +422,7 @@ static struct visit *walk_add(struct walk *k, const struct stream_config *c)
 }
 
 /* Does the stream store what it gets through one of the filters?  0, 1, MF_LIMIT, MF_NOMEM. */
-static int catches(struct walk *k, const struct stream_config *c)
+static int catches(struct stream_job *k, const struct stream_config *c)
 {
     struct pattern_set subjects, filters;
     int rc;
@@ -444,7 +444,8 @@ static int catches(struct walk *k, const struct stream_config *c)
 }
 
 /* 0 and on, 1 for a cycle, MF_NOMEM. */
-static int walk_feed(struct walk *k, const struct stream_config *c, const struct stream_source *s)
+static int walk_feed(struct stream_job *k, const struct stream_config *c,
+                     const struct stream_source *s)
 {
     const struct stream_config *from;
     struct visit *v;
@@ -470,7 +471,7 @@ static int walk_feed(struct walk *k, const struct stream_config *c, const struct
 static int check_cycle(const struct stream_config *c, const struct stream_config_world *w,
                        struct js_error *e)
 {
-    struct walk k;
+    struct stream_job k;
     int rc = 0;
 
     if (feeds(c) == 0)

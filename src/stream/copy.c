@@ -48,7 +48,7 @@ static int store_copy(struct stream *s, struct stream_publish *p, struct intake 
     const char *val;
     int rc;
 
-    if (p->followed && stream_nobody_wants(s, in->subject)) {
+    if (p->followed && stream_lacks_interest(s, in->subject)) {
         in->rollup = ROLLUP_NONE;
         rc = stream_use_up(s, in, p);
         return rc == 0 ? 0 : fail(s, rc, e);
@@ -80,7 +80,7 @@ static void refuse(struct stream *s, struct stream_publish *p, const struct js_e
     p->done(p, &(struct stream_ack){.error = e});
 }
 
-void copy_take(struct stream *s, struct stream_publish *p, struct intake *in)
+void copy_publish(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     uint64_t duplicate = p->followed ? stream_duplicate_of(s, in) : 0;
     struct js_error e;

@@ -57,7 +57,7 @@ static void parked_free(struct counters *c, struct parked *k)
     free(k);
 }
 
-static void tell_again(struct stream *s, struct stream_publish *p)
+static void answer_again(struct stream *s, struct stream_publish *p)
 {
     struct js_error e;
 
@@ -85,7 +85,7 @@ static void replay(struct counters *c)
             if (c->blocked)
                 return;
         } else {
-            tell_again(s, p);
+            answer_again(s, p);
         }
         parked_free(c, k);
     }
@@ -136,14 +136,14 @@ static void park(struct stream *s, struct counters *c, struct stream_publish *p)
     struct parked *k = c->parked_size > PARK_BYTES ? NULL : parked_new(p);
 
     if (k == NULL) {
-        tell_again(s, p);
+        answer_again(s, p);
         return;
     }
     c->parked_size += k->size;
     mf_list_push(&c->parked, &k->link);
 }
 
-bool counter_wait(struct stream *s, struct stream_publish *p, struct mf_slice subject)
+bool counter_park_subject(struct stream *s, struct stream_publish *p, struct mf_slice subject)
 {
     struct counters *c = counter_table(s);
     struct counter *x;
@@ -162,7 +162,7 @@ bool counter_wait(struct stream *s, struct stream_publish *p, struct mf_slice su
     return true;
 }
 
-bool counter_take(struct stream *s, struct stream_publish *p, const struct intake *in)
+bool counter_park(struct stream *s, struct stream_publish *p, const struct intake *in)
 {
     struct counters *c = s->counters;
 
@@ -172,7 +172,7 @@ bool counter_take(struct stream *s, struct stream_publish *p, const struct intak
         park(s, c, p);
         return true;
     }
-    return in->h.incr.len > 0 && counter_wait(s, p, in->subject);
+    return in->h.incr.len > 0 && counter_park_subject(s, p, in->subject);
 }
 
 void counter_unpark(struct stream *s)

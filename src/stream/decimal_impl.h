@@ -1,4 +1,4 @@
-/* decimal.h: whole numbers of any size as decimal text: what a counter holds.  Pure; O(digits).
+/* decimal_impl.h: whole numbers of any size as decimal text, for counters.  Pure; O(digits).
  *
  * Counters live as text (in headers, in payloads, in answers), so sums are made on the digits
  * themselves: nothing is converted there and back. */

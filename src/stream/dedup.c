@@ -2,6 +2,7 @@
  * a hash table over it.  About 40 bytes an id. */
 #include "stream/dedup_impl.h"
 
+#include "base/array.h"
 #include "codec/checksum.h"
 #include "base/rand.h"
 
@@ -188,13 +189,9 @@ static int block_reserve(struct dedup *d)
         if (d->block_head > d->blocks) {
             memmove(d->block, d->block + d->block_head, d->blocks * sizeof *d->block);
             d->block_head = 0;
-        } else {
-            size_t cap = d->block_cap == 0 ? 4 : 2 * d->block_cap;
-            struct id_entry **p = realloc(d->block, cap * sizeof *p);
-            if (p == NULL)
-                return MF_NOMEM;
-            d->block = p;
-            d->block_cap = cap;
+        } else if (mf_array_reserve(&d->block, &d->block_cap, d->block_cap + 1,
+                                    sizeof(struct id_entry *)) != 0) {
+            return MF_NOMEM;
         }
     }
     struct id_entry *b = malloc(BLOCK_IDS * sizeof *b);
@@ -255,7 +252,7 @@ void id_drop(struct dedup *d, int64_t until_ns, size_t max)
     slots_shrink(d);
 }
 
-void dedup_take_back(struct dedup *d, uint64_t from_seq)
+void dedup_withdraw(struct dedup *d, uint64_t from_seq)
 {
     /* Those that are in a chunk already stay: a crash would bring them back all the same. */
     while (d->tail > d->fresh && id_at(d, d->tail - 1)->seq >= from_seq) {

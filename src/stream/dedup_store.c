@@ -16,6 +16,7 @@
  * A crash between leaves ids in two chunks, which is no harm. */
 #include "stream/dedup_impl.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "proto/header.h"
 #include "base/le.h"
@@ -76,15 +77,7 @@ static int chunk_put(struct dedup *d, struct store *st, uint64_t name, uint64_t 
 
 static int chunk_reserve(struct dedup *d)
 {
-    if (d->chunks < d->chunk_cap)
-        return 0;
-    size_t cap = d->chunk_cap == 0 ? 16 : 2 * d->chunk_cap;
-    struct id_chunk *p = realloc(d->chunk, cap * sizeof *p);
-    if (p == NULL)
-        return MF_NOMEM;
-    d->chunk = p;
-    d->chunk_cap = cap;
-    return 0;
+    return mf_array_reserve(&d->chunk, &d->chunk_cap, d->chunks + 1, sizeof *d->chunk);
 }
 
 static void chunk_insert(struct dedup *d, size_t i, struct id_chunk c)
@@ -251,14 +244,8 @@ static int loading_add(struct loading *x, const struct id_entry *e)
 {
     if (e->ts_ns <= x->until_ns)
         return 0;
-    if (x->count == x->cap) {
-        size_t cap = x->cap == 0 ? 1024 : 2 * x->cap;
-        struct id_entry *p = realloc(x->at, cap * sizeof *p);
-        if (p == NULL)
-            return MF_NOMEM;
-        x->at = p;
-        x->cap = cap;
-    }
+    if (mf_array_reserve(&x->at, &x->cap, x->count + 1, sizeof *x->at) != 0)
+        return MF_NOMEM;
     x->at[x->count++] = *e;
     return 0;
 }

@@ -1,12 +1,10 @@
-/* expire.c: when messages die.  The store knows the deadlines; here they get their moment, their
- * slice of the loop's time, and their marker.
+/* expire.c: expiry: the timer, the sweeps, the delete markers.  The store knows the deadlines.
  *
- * A marker is appended in the batch that takes the dead message away: after a crash both are there
- * or neither.  Reads never show what is past its deadline, swept or not; a publish to a subject
- * with an unswept death settles that subject first, so the marker always stands before what comes
- * later. */
+ * A marker is appended in the commit batch that removes the expired message: after a crash both
+ * exist or neither.  Readers never see an overdue message.  A publish to a subject with overdue
+ * messages sweeps that subject first, so the marker always precedes later messages. */
 #include "stream/lifetime_impl.h"
-#include "stream/tell_impl.h"
+#include "stream/summary_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -60,12 +58,12 @@ static const struct marker *marker_for(struct stream *s, enum marker_reason why,
         marker_write(room, why, ttl_ns, key);
         return room;
     }
-    if (s->aged_ttl_ns != ttl_ns) {
-        marker_write(&s->aged[false], why, ttl_ns, false);
-        marker_write(&s->aged[true], why, ttl_ns, true);
-        s->aged_ttl_ns = ttl_ns;
+    if (s->expiry.marker_ttl_ns != ttl_ns) {
+        marker_write(&s->expiry.marker[false], why, ttl_ns, false);
+        marker_write(&s->expiry.marker[true], why, ttl_ns, true);
+        s->expiry.marker_ttl_ns = ttl_ns;
     }
-    return &s->aged[key];
+    return &s->expiry.marker[key];
 }
 
 int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool last, uint16_t flags,
@@ -81,7 +79,7 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
         return 0;
     const struct marker *m = marker_for(s, why, !s->host->strict && marker_of_key(subject), &room);
     /* Many deaths are told of in one sweep: it has read the clock. */
-    int64_t now = stream_stamp_at(s, why == MARKER_MAX_AGE ? s->swept_ns : stream_now(s));
+    int64_t now = stream_stamp_at(s, why == MARKER_MAX_AGE ? s->expiry.now_ns : stream_now(s));
     /* Whole seconds, as the header says. */
     int64_t ttl = s->cfg.allow_msg_ttl ? f.marker_ttl_ns / CLOCK_S * CLOCK_S : TTL_NONE;
     struct store_append a = {.key = subject,
@@ -101,8 +99,8 @@ int expire_mark(struct stream *s, struct mf_slice subject, uint64_t seq, bool la
         s, &(struct stream_msg){.seq = a.seq, .ts_ns = now, .subject = subject, .hdr = a.head},
         seq);
     s->stats.markers++;
-    s->last_ts_ns = now;
-    mf_buf_clear(&s->last_msg_id); /* a marker has no id */
+    s->ends.last_ts_ns = now;
+    mf_buf_clear(&s->ends.last_msg_id); /* a marker has no id */
     return 0;
 }
 
@@ -122,20 +120,21 @@ static void roll_late(struct worst_late *l, int64_t now_ns)
 
 int64_t expire_late_max(struct stream *s)
 {
-    roll_late(&s->late, stream_now(s));
-    return s->late.worst_ns[0] > s->late.worst_ns[1] ? s->late.worst_ns[0] : s->late.worst_ns[1];
+    roll_late(&s->expiry.late, stream_now(s));
+    return s->expiry.late.worst_ns[0] > s->expiry.late.worst_ns[1] ? s->expiry.late.worst_ns[0]
+                                                                   : s->expiry.late.worst_ns[1];
 }
 
 /* --- the sweep ----------------------------------------------------------------------------- */
 
 /* What a death has left is known by the counts before it and after it. */
-static struct tell_death told_before(const struct stream *s, struct mf_slice subject)
+static struct summary_death told_before(const struct stream *s, struct mf_slice subject)
 {
-    return (struct tell_death){
+    return (struct summary_death){
         .subject = subject, .markers = s->stats.markers, .dead_letters = s->ttl_stats.dead_letters};
 }
 
-static void report_death(struct stream *s, struct tell_death *d, uint64_t seq)
+static void report_death(struct stream *s, struct summary_death *d, uint64_t seq)
 {
     if (s->host->ttl_event == NULL || s->governor == NULL)
         return;
@@ -143,7 +142,7 @@ static void report_death(struct stream *s, struct tell_death *d, uint64_t seq)
     d->bytes = limits_stored_size(s, seq);
     d->markers = s->stats.markers - d->markers;
     d->dead_letters = s->ttl_stats.dead_letters - d->dead_letters;
-    tell_expired(s, d);
+    summary_add_expired(s, d);
 }
 
 /* As limits count it.  The store looks up only lengths that are too large for its index. */
@@ -157,30 +156,30 @@ static uint64_t death_size(const struct stream *s, const struct store_death *d)
 static bool death(void *arg, const struct store_death *d)
 {
     struct stream *s = arg;
-    int64_t late = s->swept_ns - d->deadline_ns;
-    struct letter_death letter = {.subject = d->key,
-                                  .seq = d->seq,
-                                  .deadline_ns = d->deadline_ns,
-                                  .flags = d->flags,
-                                  .last = d->last};
-    struct tell_death told = told_before(s, d->key);
+    int64_t late = s->expiry.now_ns - d->deadline_ns;
+    struct dead_letters_expired letter = {.subject = d->key,
+                                          .seq = d->seq,
+                                          .deadline_ns = d->deadline_ns,
+                                          .flags = d->flags,
+                                          .last = d->last};
+    struct summary_death told = told_before(s, d->key);
 
     if (dedup_before_removal(s->dedup, s->store, d->seq, d->seq) != 0 ||
-        letter_write(s, &letter) != 0)
+        dead_letters_write(s, &letter) != 0)
         return false;
     int rc = expire_mark(s, d->key, d->seq, d->last, d->flags, MARKER_MAX_AGE);
-    letter_settle(s, rc == 0);
+    dead_letters_settle(s, rc == 0);
     if (rc != 0)
         return false;
     linked_leaves(s, d->seq);
-    if (late > s->late.worst_ns[0])
-        s->late.worst_ns[0] = late;
+    if (late > s->expiry.late.worst_ns[0])
+        s->expiry.late.worst_ns[0] = late;
     s->stats.expired++;
     told.late_ns = late;
     report_death(s, &told, d->seq);
     hour_start(s);
     if (s->hour != NULL)
-        hour_expired(s, s->swept_ns, late, death_size(s, d));
+        hour_expired(s, s->expiry.now_ns, late, death_size(s, d));
     if (s->schedules != NULL)
         schedule_removed(s, d->key, d->seq);
     return true;
@@ -191,14 +190,14 @@ static bool sweep(struct stream *s, size_t max)
 {
     bool more;
 
-    s->swept_ns = stream_now(s);
-    roll_late(&s->late, s->swept_ns);
-    if (store_expire(s->store, s->swept_ns, max, death, s, &more) > 0) {
+    s->expiry.now_ns = stream_now(s);
+    roll_late(&s->expiry.late, s->expiry.now_ns);
+    if (store_expire(s->store, s->expiry.now_ns, max, death, s, &more) > 0) {
         limits_count(s);
-        announce_poke(s);
+        notify_after_commit(s);
     }
-    if (s->letters != NULL)
-        letter_after_batch(s);
+    if (s->dead_letters != NULL)
+        dead_letters_after_batch(s);
     return more;
 }
 
@@ -211,26 +210,26 @@ static bool anything_due(struct stream *s)
  * goes on while a sweep is at work. */
 static bool stuck(const struct stream *s)
 {
-    return store_next_deadline(s->store) <= s->swept_ns;
+    return store_next_deadline(s->store) <= s->expiry.now_ns;
 }
 
 /* One slice; true: there is more to do. */
 static bool expire_run(struct work_task *t)
 {
-    struct stream *s = mf_container(t, struct stream, expiring);
+    struct stream *s = mf_container(t, struct stream, expiry.task);
     bool told = s->cfg.subject_delete_marker_ttl_ns > 0 || s->on_expire != NULL;
     size_t slice = told ? SLICE_MARKED : SLICE;
 
-    s->armed_ns = INT64_MAX;
+    s->expiry.armed_ns = INT64_MAX;
     if (s->closing)
         return false;
     bool more = sweep(s, slice);
     if (more || stuck(s))
-        s->armed_ns = 0;
+        s->expiry.armed_ns = 0;
     else
         expire_arm(s);
-    if (!more && s->armed_ns == 0)
-        loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
+    if (!more && s->expiry.armed_ns == 0)
+        loop_timer_arm(s->expiry.timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
     return more;
 }
 
@@ -238,30 +237,30 @@ static void fire(void *arg)
 {
     struct stream *s = arg;
 
-    s->armed_ns = 0; /* the task arms it again */
-    work_add(s->host->loop, s->owner, &s->expiring);
+    s->expiry.armed_ns = 0; /* the task arms it again */
+    work_add(s->host->loop, s->owner, &s->expiry.task);
 }
 
 int expire_init(struct stream *s)
 {
-    s->armed_ns = INT64_MAX;
-    s->expiring = (struct work_task){.run = expire_run, .cause = WORK_EXPIRE};
-    s->expire_timer = loop_timer_new(s->host->loop, fire, s);
-    return s->expire_timer == NULL ? MF_NOMEM : 0;
+    s->expiry.armed_ns = INT64_MAX;
+    s->expiry.task = (struct work_task){.run = expire_run, .cause = WORK_EXPIRE};
+    s->expiry.timer = loop_timer_new(s->host->loop, fire, s);
+    return s->expiry.timer == NULL ? MF_NOMEM : 0;
 }
 
 void expire_arm(struct stream *s)
 {
     int64_t next = store_next_deadline(s->store);
 
-    if (next >= s->armed_ns || s->closing)
+    if (next >= s->expiry.armed_ns || s->closing)
         return; /* armed for that, or for an earlier moment */
-    s->armed_ns = next;
+    s->expiry.armed_ns = next;
     int64_t gap = s->cfg.subject_delete_marker_ttl_ns > 0 ? SWEEP_MARKED_NS : SWEEP_NS;
-    int64_t now = stream_now(s), wait = next - now, rest = s->swept_ns + gap - now;
+    int64_t now = stream_now(s), wait = next - now, rest = s->expiry.now_ns + gap - now;
     if (wait < rest && rest <= gap) /* longer: the clock was set back */
         wait = rest;
-    loop_timer_arm(s->expire_timer, loop_mono_ns(s->host->loop) + (wait > 0 ? wait : 0));
+    loop_timer_arm(s->expiry.timer, loop_mono_ns(s->host->loop) + (wait > 0 ? wait : 0));
 }
 
 static void resumed(void *arg)
@@ -320,10 +319,11 @@ static size_t last_to_die(struct stream *s, const struct dead *d, size_t n)
 /* Who publishes waits, so its body is read at once. */
 static int write_letter(struct stream *s, struct mf_slice subject, const struct dead *d, bool last)
 {
-    struct letter_death letter = {.subject = subject, .seq = d->seq, .last = last, .now = true};
+    struct dead_letters_expired letter = {
+        .subject = subject, .seq = d->seq, .last = last, .now = true};
 
     return store_life(s->store, d->seq, &letter.deadline_ns, &letter.flags)
-               ? letter_write(s, &letter)
+               ? dead_letters_write(s, &letter)
                : 0;
 }
 
@@ -340,7 +340,7 @@ static void count_settled(struct stream *s, uint64_t seq)
 /* In the open batch.  All of them, or none; one only, where it leaves a letter. */
 static int settle_all_of(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
-    struct tell_death told = told_before(s, subject);
+    struct summary_death told = told_before(s, subject);
     size_t at = last_to_die(s, d, n);
     uint64_t count;
     int rc = store_reserve(s->store, n);
@@ -352,7 +352,7 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
         rc = write_letter(s, subject, d, count == n);
     if (rc == 0)
         rc = expire_mark(s, subject, d[at].seq, count == n, d[at].flags, MARKER_MAX_AGE);
-    letter_settle(s, rc == 0);
+    dead_letters_settle(s, rc == 0);
     for (size_t i = 0; i < n && rc == 0; i++) {
         report_death(s, &told, d[i].seq);
         told = told_before(s, subject);
@@ -369,13 +369,13 @@ static int settle_all_of(struct stream *s, struct mf_slice subject, const struct
 
 static int settle(struct stream *s, struct mf_slice subject, const struct dead *d, size_t n)
 {
-    s->swept_ns = stream_now(s);
+    s->expiry.now_ns = stream_now(s);
     store_begin(s->store, true);
     int rc = settle_all_of(s, subject, d, n), end = store_end(s->store, NULL);
     limits_count(s);
-    announce_poke(s);
-    if (s->letters != NULL) {
-        letter_after_batch(s);
+    notify_after_commit(s);
+    if (s->dead_letters != NULL) {
+        dead_letters_after_batch(s);
         expire_arm(s); /* letters end, too */
     }
     return rc != 0 ? rc : end;

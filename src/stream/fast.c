@@ -115,7 +115,7 @@ static void fast_drop(struct stream *s, struct fast *b)
     free(b);
 }
 
-void fast_sweep(struct stream *s)
+void fast_drop_silent(struct stream *s)
 {
     int64_t now = stream_now(s);
 
@@ -132,7 +132,7 @@ void fast_sweep(struct stream *s)
 
 static void timer_fired(void *arg)
 {
-    fast_sweep(arg);
+    fast_drop_silent(arg);
 }
 
 void fast_drop_all(struct stream *s)
@@ -463,7 +463,7 @@ static int store(struct stream *s, struct fast *b, struct intake *in, struct bat
         (rc = counter_apply(s, in, &val, e)) != 0 || (rc = batch_store(s, in, false, e)) != 0)
         return rc;
     b->stored_seq = in->seq;
-    announce_poke(s);
+    notify_after_commit(s);
     return 0;
 }
 
@@ -507,7 +507,7 @@ static int strip_level(struct stream *s, struct intake *in, struct js_error *e)
     return rc;
 }
 
-bool fast_take(struct stream *s, struct stream_publish *p, struct intake *in)
+bool fast_claim(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     struct fast_reply r;
     struct fast *b;

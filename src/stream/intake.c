@@ -92,15 +92,15 @@ int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out)
         mf_buf_fini(out);
         return MF_NOMEM;
     }
-    lend_clear(&s->scratch);
-    mf_buf_fini(&s->scratch);
-    s->scratch = *out;
-    in->hdr = lend_slice(&s->scratch);
+    lend_clear(&s->buf.header);
+    mf_buf_fini(&s->buf.header);
+    s->buf.header = *out;
+    in->hdr = lend_slice(&s->buf.header);
     intake_read(in->hdr, &in->h);
     return 0;
 }
 
-/* The block without its status and without Nats-Request-Info, in s->scratch; the same without
+/* The block without its status and without Nats-Request-Info, in s->buf.header; the same without
  * memory. */
 static struct mf_slice clean(struct stream *s, struct mf_slice hdr, bool odd)
 {
@@ -113,11 +113,11 @@ static struct mf_slice clean(struct stream *s, struct mf_slice hdr, bool odd)
     } else {
         mf_buf_append(&out, hdr.ptr, hdr.len);
     }
-    lend_clear(&s->scratch);
-    header_remove(&s->scratch, mf_buf_slice(&out), "Nats-Request-Info");
-    bool failed = mf_buf_failed(&out) || mf_buf_failed(&s->scratch);
+    lend_clear(&s->buf.header);
+    header_remove(&s->buf.header, mf_buf_slice(&out), "Nats-Request-Info");
+    bool failed = mf_buf_failed(&out) || mf_buf_failed(&s->buf.header);
     mf_buf_fini(&out);
-    return failed ? hdr : lend_slice(&s->scratch);
+    return failed ? hdr : lend_slice(&s->buf.header);
 }
 
 void intake_clean(struct stream *s, struct intake *in)

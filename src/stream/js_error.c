@@ -1,4 +1,4 @@
-/* js_error.c: fills in refusals from the table. */
+/* js_error.c: errors filled in from the table. */
 #include "stream/js_error.h"
 
 #include "base/utf8.h"
@@ -59,4 +59,9 @@ int js_refuse_text(struct js_error *e, enum js_err id, const char *fmt, ...)
     int rc = refuse(e, id, fmt, ap);
     va_end(ap);
     return rc;
+}
+
+bool js_error_is(const struct js_error *e, enum js_err id)
+{
+    return e->err_code == table[id].err_code;
 }

@@ -6,8 +6,8 @@
 #include "stream/js_error_table.h"
 
 struct js_error {
-    uint16_t code;     /* 400, 404, 500... */
-    uint16_t err_code; /* 10059... */
+    uint16_t code;     /* as in HTTP: 400, 404, 500... */
+    uint16_t err_code; /* NATS's own number */
     char text[1024];
 };
 
@@ -23,10 +23,13 @@ enum js_err_code {
     JS_ERRORS(JS_ERR_CODE)
 #undef JS_ERR_CODE
 };
-/* Fills e (may be NULL) with the entry, its %s replaced by the arguments.  Always returns
- * MF_DENIED. */
+/* Fills e (may be NULL) with the entry of the table; the arguments replace each %s of its text.
+ * Always returns MF_DENIED. */
 int js_refuse(struct js_error *e, enum js_err id, ...);
-/* The same code with a text of our own: for 10052, 10025, 10057, 10111 and the like. */
+/* The same codes with another text: for entries whose text in nats-server is that of its cause
+ * (JS_STREAM_INVALID_CONFIG, JS_INVALID_JSON and others). */
 int js_refuse_text(struct js_error *e, enum js_err id, const char *fmt, ...) MF_PRINTF(3, 4);
+/* e has the err_code of this entry. */
+bool js_error_is(const struct js_error *e, enum js_err id);
 
 #endif

@@ -1,4 +1,4 @@
-/* life.c: how long one stored message still lives, for those who read it. */
+/* life.c: deadline and state of one stored message, for readers. */
 #include "stream/lifetime_impl.h"
 
 #include "base/clock.h"

@@ -7,7 +7,7 @@
  *
  * enforce: audit stores what the writer said and counts what would have happened. */
 #include "stream/lifetime_impl.h"
-#include "stream/tell_impl.h"
+#include "stream/summary_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -32,7 +32,7 @@ void lifetime_use(struct stream *s, struct policy *p)
     bool opened = s->dedup != NULL; /* a stream that is being opened has no change to tell of */
 
     if (opened && !policy_equal(s->policy, p))
-        tell_changed(s, STREAM_TTL_POLICY);
+        summary_count_change(s, STREAM_TTL_POLICY);
     policy_free(s->policy);
     s->policy = p;
     s->governor = p != NULL && policy_view(p)->active ? p : NULL;
@@ -158,12 +158,12 @@ int lifetime_judge(struct stream *s, struct intake *in, bool copy, struct js_err
     decide(s, in, in->ttl_ns, copy, &d);
     if (lifetime_is_audit(s->governor)) {
         count_audit(s, &d);
-        tell_decision(s, in->subject, &d);
+        summary_add_decision(s, in->subject, &d);
         return 0;
     }
     if (d.verdict == POLICY_REJECTED) {
         s->ttl_stats.rejected++;
-        tell_decision(s, in->subject, &d);
+        summary_add_decision(s, in->subject, &d);
         return js_refuse_text(e, JS_MESSAGE_TTL_INVALID, "invalid per-message TTL: %s",
                               policy_refusal(why, &d));
     }
@@ -172,7 +172,7 @@ int lifetime_judge(struct stream *s, struct intake *in, bool copy, struct js_err
         in->clamped = rc == 0;
         s->ttl_stats.clamped += rc == 0;
         if (rc == 0)
-            tell_decision(s, in->subject, &d);
+            summary_add_decision(s, in->subject, &d);
     }
     if (rc != 0)
         stream_store_error(s, rc, e);
@@ -190,7 +190,7 @@ static int64_t resolve(struct stream *s, struct intake *in, int64_t own)
         if (lifetime_is_audit(s->governor)) {
             s->ttl_stats.would_set += d.ttl != TTL_NONE;
             if (d.ttl != TTL_NONE)
-                tell_would_set(s, in->subject);
+                summary_add_would_set(s, in->subject);
             d = (struct policy_decision){.ttl = TTL_NONE, .by = POLICY_BY_NONE};
         }
         s->ttl_stats.rule_clamped += d.rule_clamped;

@@ -1,12 +1,12 @@
-/* lifetime.h: how the files of this folder use the TTL policy (lifetime.c). */
+/* lifetime_impl.h: the TTL policy in the files of this folder (lifetime.c). */
 #ifndef STREAM_LIFETIME_H
 #define STREAM_LIFETIME_H
 
 #include "stream/stream_ttl.h"
 #include "stream/stream_impl.h"
 
-/* config_policy.c: the policy of a configuration that is tried.  srv may be NULL.  MF_INVAL with
- * the text for the client; MF_NOMEM. */
+/* config_policy.c: compiles the policy of a requested configuration.  srv may be NULL.  MF_INVAL
+ * with the text for the client; MF_NOMEM. */
 MF_MUSTCHECK int config_policy(const struct stream_config *c, const char *account,
                                const struct policy_server *srv, struct policy **out,
                                struct mf_error *e);
@@ -16,11 +16,12 @@ MF_MUSTCHECK int config_policy_stored(const struct stream_config *c, const char 
 /* The same, with a warning in the log where the stream's own keys are not understood.  MF_NOMEM. */
 MF_MUSTCHECK int lifetime_compile(const struct stream_config *c, const struct stream_host *h,
                                   struct policy **out);
-/* Takes p over, NULL is fine; the former policy is freed. */
+/* p becomes the stream's (NULL is fine); the former policy is freed. */
 void lifetime_use(struct stream *s, struct policy *p);
 
-/* Judges the writer's TTL by the bounds.  Clamped: the header says what holds (s->scratch).
- * copy: of a source or a schedule, which cannot be refused.  0, or MF_DENIED with *e; MF_NOMEM. */
+/* Checks the writer's TTL against the bounds.  A clamped TTL is written into the header
+ * (s->buf.header).  copy: of a source or a schedule, which cannot be refused.  0, or MF_DENIED with
+ * *e; MF_NOMEM. */
 MF_MUSTCHECK int lifetime_judge(struct stream *s, struct intake *in, bool copy, struct js_error *e);
 static inline int lifetime_check(struct stream *s, struct intake *in, bool copy, struct js_error *e)
 {
@@ -42,12 +43,12 @@ bool lifetime_is_audit(const struct policy *p); /* enforce: audit */
  * O(header), and the body where a rule reads it. */
 int64_t lifetime_stored_ttl(struct stream *s, const struct store_rec *r, bool allow_msg_ttl,
                             const struct policy *policy);
-/* The lifetime of a message that was stored, for its ack.  False: nobody asked. */
+/* The TTL of a stored message, for its publish ack.  False: not requested. */
 bool lifetime_show(struct stream *s, const struct intake *in, struct stream_ack_ttl *out);
 /* The policy's (NULL: none) decision about a stored message, as if it were published at from_ns. */
 void lifetime_stored_decide(struct stream *s, const struct policy *p, const struct store_rec *r,
                             int64_t from_ns, struct policy_decision *d);
-/* Would a link make it infinite, if the linked record were permanent? */
+/* A policy link would make the message infinite if the linked message were. */
 bool lifetime_may_be_linked(struct stream *s, const struct store_rec *r);
 
 /* --- backfill.c (backfill.h) ------------------------------------------------------------------ */
@@ -68,7 +69,7 @@ static inline bool linked_concerns(const struct stream *s, struct mf_slice subje
 {
     return linked_watches(s) && policy_is_link(s->governor, subject);
 }
-/* In the open batch, behind the change of a record of this subject.  before:
+/* In the open commit batch, after the change of a message of this subject.  before:
  * lifetime_is_permanent() before the change. */
 void linked_changed(struct stream *s, struct mf_slice subject, bool before);
 /* The same for jobs that change many: all that link to it are left to the job. */
@@ -89,44 +90,46 @@ void hour_stored(struct stream *s, int64_t ts_ns, uint64_t bytes, int64_t deadli
 void hour_expired(struct stream *s, int64_t now_ns, int64_t late_ns, uint64_t bytes);
 void hour_free(struct stream *s);
 
-void ahead_stop(struct stream *s); /* closing: looks ahead end */
+void ahead_stop(struct stream *s); /* closing: ends all looks ahead */
 
-/* --- letter.c --------------------------------------------------------------------------------- */
+/* --- dead_letters.c
+ * --------------------------------------------------------------------------------- */
 
-struct letter_death {
+struct dead_letters_expired {
     struct mf_slice subject;
     uint64_t seq;
     int64_t deadline_ns;
     uint16_t flags;
     bool last; /* no other message of the subject is left */
-    bool now;  /* its body is read at once, if need be: that waits for the disk */
+    bool now;  /* a body that is not in memory is read inside the call */
 };
-/* In the open batch of a death, before its marker and once its id is safe: its letter is written,
- * or dropped and counted.  Not 0: it must not go yet.  O(body), O(1) where none is due. */
-MF_MUSTCHECK int letter_append(struct stream *s, const struct letter_death *of);
-static inline int letter_write(struct stream *s, const struct letter_death *of)
+/* In the open commit batch that removes an expired message, before its marker and after its id was
+ * written: writes its dead letter, or drops and counts it.  Not 0: the message must not be removed
+ * yet.  O(body), O(1) where none is due. */
+MF_MUSTCHECK int dead_letters_append(struct stream *s, const struct dead_letters_expired *of);
+static inline int dead_letters_write(struct stream *s, const struct dead_letters_expired *of)
 {
-    return s->on_expire == NULL ? 0 : letter_append(s, of);
+    return s->on_expire == NULL ? 0 : dead_letters_append(s, of);
 }
-/* In the same batch, behind all of the death that can fail.  keep: it ends with its letter.
- * Otherwise the letter is taken back. */
-void letter_end(struct stream *s, bool keep);
-static inline void letter_settle(struct stream *s, bool keep)
+/* In the same batch, after everything that can fail.  keep: the dead letter stays; else it is
+ * removed again. */
+void dead_letters_end(struct stream *s, bool keep);
+static inline void dead_letters_settle(struct stream *s, bool keep)
 {
-    if (s->letters != NULL)
-        letter_end(s, keep);
+    if (s->dead_letters != NULL)
+        dead_letters_end(s, keep);
 }
-void letter_after_batch(struct stream *s); /* a body that is missing is read, room is made */
-void letter_free(struct stream *s);        /* after the store is closed: it may be reading for us */
+void dead_letters_after_batch(struct stream *s); /* reads a missing body, makes room */
+void dead_letters_free(struct stream *s); /* after the store is closed: it may be reading for us */
 
 /* --- warn.c ----------------------------------------------------------------------------------- */
 
 MF_MUSTCHECK int warn_start(struct stream *s); /* after each change of the policy; MF_NOMEM */
 void warn_stop(struct stream *s);              /* closing */
-void warn_run(struct stream *s);               /* its timer's, and tests' */
+void warn_run(struct stream *s);               /* called by a timer and by tests */
 bool warn_busy(const struct stream *s);        /* for tests: a visit is under way */
 void warn_young(struct stream *s, uint64_t seq, int64_t deadline_ns);
-/* A message got this deadline (0: none).  One comparison, unless its end is near. */
+/* A message got this deadline (0: none).  One comparison, unless it expires soon. */
 static inline void warn_note(struct stream *s, uint64_t seq, int64_t deadline_ns)
 {
     if (deadline_ns != 0 && deadline_ns <= s->warned_to_ns)
@@ -141,17 +144,19 @@ static inline bool scope_holds(const struct stream *s)
 {
     return s->governor != NULL && s->cfg.max_msgs_per_subject != 1 && scope_governs(s);
 }
-/* This deadline of a message, or an earlier one: that of the next newer message of its subject. */
+/* This deadline, or that of the next newer message of the subject if it is earlier. */
 int64_t scope_cut(const struct stream *s, uint64_t seq, int64_t deadline_ns);
-/* In the open batch: this message and older ones of its subject end at deadline_ns at the latest.
- * 0 (no deadline) lowers nothing.  The store's trouble: some may have been lowered. */
+/* In the open commit batch: lowers the deadlines of this message and of older ones of its subject
+ * to deadline_ns.  0 (no deadline) lowers nothing.  A code of the store: some may have been
+ * lowered. */
 MF_MUSTCHECK int scope_lower(struct stream *s, uint64_t newest, int64_t deadline_ns);
-/* In the open batch: a new end of a stored message (0: none) and its STORE_BITS, cut and followed
- * by its older ones as above; one that is past is now; *deadline_ns is what holds then.  Every
- * change of an end is made here. MF_NOTFOUND: it is gone.  Otherwise the store's trouble. */
+/* In the open commit batch: sets the deadline (0: none) and STORE_BITS of a stored message, cut,
+ * and with older ones lowered as above; a past deadline becomes now; *deadline_ns is the result.
+ * Every change of a deadline is made here.  MF_NOTFOUND: the message ended.  Else a code of the
+ * store. */
 MF_MUSTCHECK int scope_set_end(struct stream *s, uint64_t seq, int64_t *deadline_ns, uint16_t bits);
 
-/* Nats-TTL says ttl_ns, whole seconds, from now on.  MF_NOMEM: all is as it was. */
+/* Writes ttl_ns, in whole seconds, into Nats-TTL.  MF_NOMEM: nothing changed. */
 MF_MUSTCHECK int lifetime_rewrite(struct stream *s, struct intake *in, int64_t ttl_ns);
 
 #endif

@@ -70,8 +70,8 @@ static bool too_much(const struct stream *s)
     if (s->cfg.max_msgs <= 0 && s->cfg.max_bytes <= 0)
         return false;
     limits_accepted(s, &msgs, &bytes);
-    msgs -= s->ahead.msgs < msgs ? s->ahead.msgs : msgs;
-    bytes -= s->ahead.bytes < bytes ? s->ahead.bytes : bytes;
+    msgs -= s->room.ahead.msgs < msgs ? s->room.ahead.msgs : msgs;
+    bytes -= s->room.ahead.bytes < bytes ? s->room.ahead.bytes : bytes;
     return over_limits(s, msgs, bytes);
 }
 
@@ -101,7 +101,7 @@ static bool push_out(struct stream *s, uint64_t seq)
 
 /* The oldest messages of a subject that are older than `below`, at most `max`; how many went.  What
  * readers see is found in one walk, the few others one by one. */
-size_t limits_take_oldest(struct stream *s, struct mf_slice subject, uint64_t below, uint64_t max)
+size_t limits_remove_oldest(struct stream *s, struct mf_slice subject, uint64_t below, uint64_t max)
 {
     struct store_cursor *c = NULL;
     uint64_t seq, n = 0;
@@ -148,14 +148,14 @@ void limits_thin(struct stream *s, struct mf_slice subject, uint64_t below)
     uint64_t over = excess(s, subject);
 
     if (over > 0)
-        (void)limits_take_oldest(s, subject, below, over);
+        (void)limits_remove_oldest(s, subject, below, over);
 }
 
 /* The oldest message that is left.  Those that go stay in the index until that is on disk: the
  * search goes on where it ended, not over them again. */
 static uint64_t oldest(struct stream *s)
 {
-    uint64_t seq = s->pushed_out;
+    uint64_t seq = s->room.discarded;
     uint16_t flags;
 
     if (store_flags(s->store, seq + 1, &flags))
@@ -172,7 +172,7 @@ static bool push_out_first(struct stream *s, uint64_t except)
 
     if (seq == 0 || seq == except || !push_out(s, seq))
         return false;
-    s->pushed_out = seq;
+    s->room.discarded = seq;
     return true;
 }
 
@@ -281,9 +281,9 @@ int limits_prepare(struct stream *s, const struct intake *in, bool in_batch)
     if (rc != 0)
         return rc;
     /* In a batch they make room for those before it as well. */
-    uint64_t known = in_batch && s->planned < of_all ? s->planned : in_batch ? of_all : 0;
+    uint64_t known = in_batch && s->room.planned < of_all ? s->room.planned : in_batch ? of_all : 0;
     uint64_t n = of_subject + of_all - known + 1; /* and one to take it back */
-    s->planned = in_batch && s->planned > of_all ? s->planned : of_all;
+    s->room.planned = in_batch && s->room.planned > of_all ? s->room.planned : of_all;
     return store_reserve(s->store, n < RESERVE_MAX ? (size_t)n : RESERVE_MAX);
 }
 
@@ -292,14 +292,14 @@ int limits_prepare(struct stream *s, const struct intake *in, bool in_batch)
 void limits_ahead(struct stream *s, struct intake *in)
 {
     in->size = limits_stored_size(s, in->seq);
-    s->ahead.msgs++;
-    s->ahead.bytes += in->size;
+    s->room.ahead.msgs++;
+    s->room.ahead.bytes += in->size;
 }
 
 void limits_turn(struct stream *s, const struct intake *in)
 {
-    s->ahead.msgs--;
-    s->ahead.bytes -= in->size;
+    s->room.ahead.msgs--;
+    s->room.ahead.bytes -= in->size;
 }
 
 void limits_push_out(struct stream *s, const struct intake *in)
@@ -309,13 +309,13 @@ void limits_push_out(struct stream *s, const struct intake *in)
     if (over == 1 && s->cfg.max_msgs_per_subject == 1 && in->previous != 0)
         (void)push_out(s, in->previous); /* the only other one */
     else if (over > 0)
-        (void)limits_take_oldest(s, in->subject, in->seq,
-                                 over < ENFORCE_SLICE ? over : ENFORCE_SLICE);
+        (void)limits_remove_oldest(s, in->subject, in->seq,
+                                   over < ENFORCE_SLICE ? over : ENFORCE_SLICE);
     if (s->cfg.discard != DISCARD_OLD)
         return;
     for (size_t n = 0; too_much(s); n++) {
         if (n == ENFORCE_SLICE) { /* limits were lowered, and there is much to do */
-            work_add(s->host->loop, s->owner, &s->enforcing);
+            work_add(s->host->loop, s->owner, &s->enforce.task);
             return;
         }
         /* The message that has just come is never pushed out by itself. */
@@ -332,31 +332,32 @@ static bool thin_out(struct stream *s, size_t *left)
     struct mf_slice subject;
     struct store_key key;
 
-    if (s->thin_again && s->thin == NULL) {
-        s->thin = store_keys_new(s->store, MF_LIT(">"));
-        s->thin_again = s->thin == NULL;
+    if (s->enforce.again && s->enforce.keys == NULL) {
+        s->enforce.keys = store_keys_new(s->store, MF_LIT(">"));
+        s->enforce.again = s->enforce.keys == NULL;
     }
-    for (size_t n = 0; s->thin != NULL && n<ENFORCE_SLICE && * left> 0; n++) {
-        if (s->thin_subject != NULL) {
-            subject = mf_str(s->thin_subject);
-        } else if (!store_keys_next(s->thin, &subject, &key)) {
-            store_keys_free(s->thin);
-            s->thin = NULL;
+    for (size_t n = 0; s->enforce.keys != NULL && n<ENFORCE_SLICE && * left> 0; n++) {
+        if (s->enforce.subject != NULL) {
+            subject = mf_str(s->enforce.subject);
+        } else if (!store_keys_next(s->enforce.keys, &subject, &key)) {
+            store_keys_free(s->enforce.keys);
+            s->enforce.keys = NULL;
             break;
         }
         uint64_t over = excess(s, subject), max = over < *left ? over : *left;
-        size_t went = over == 0 ? 0 : limits_take_oldest(s, subject, UINT64_MAX, max);
+        size_t went = over == 0 ? 0 : limits_remove_oldest(s, subject, UINT64_MAX, max);
         *left -= went;
-        s->thin_again = s->thin_again || went < max;
+        s->enforce.again = s->enforce.again || went < max;
         bool stay = went == max && over > max;
-        if (stay && s->thin_subject == NULL)
-            s->thin_again = (s->thin_subject = mf_slice_dup(subject)) == NULL || s->thin_again;
+        if (stay && s->enforce.subject == NULL)
+            s->enforce.again =
+                (s->enforce.subject = mf_slice_dup(subject)) == NULL || s->enforce.again;
         if (!stay) {
-            free(s->thin_subject);
-            s->thin_subject = NULL;
+            free(s->enforce.subject);
+            s->enforce.subject = NULL;
         }
     }
-    return s->thin != NULL;
+    return s->enforce.keys != NULL;
 }
 
 /* true: there is more to do; *stuck: not now. */
@@ -380,28 +381,28 @@ static bool enforce_slice(struct stream *s)
     size_t left = ENFORCE_SLICE;
     bool more, stuck = false;
 
-    if (s->closing || stream_hold(s, &s->enforcing))
+    if (s->closing || stream_hold(s, &s->enforce.task))
         return false;
     store_begin(s->store, true);
     /* In nats-server's order: the stream's limits, then those of its subjects. */
     more = push_out_oldest(s, &left, &stuck) || thin_out(s, &left);
-    if (!more && !s->thin_again && s->thin_noted)
-        s->thin_noted = store_blob_del(s->store, MF_LIT(BLOB_THIN), NULL) != 0;
+    if (!more && !s->enforce.again && s->enforce.noted)
+        s->enforce.noted = store_blob_del(s->store, MF_LIT(BLOB_THIN), NULL) != 0;
     if (store_end(s->store, NULL) != 0)
         return false;
     limits_count(s);
-    announce_poke(s);
-    if (!more && (stuck || s->thin_again)) /* no memory, or no room: once more after a pause */
-        loop_timer_arm(s->enforce_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
+    notify_after_commit(s);
+    if (!more && (stuck || s->enforce.again)) /* no memory, or no room: once more after a pause */
+        loop_timer_arm(s->enforce.timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
     return more;
 }
 
 static bool enforce_run(struct work_task *t)
 {
-    struct stream *s = mf_container(t, struct stream, enforcing);
+    struct stream *s = mf_container(t, struct stream, enforce.task);
 
-    if (store_next_deadline(s->store) <= s->thin_from_ns && !s->closing) {
-        loop_timer_arm(s->enforce_timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
+    if (store_next_deadline(s->store) <= s->enforce.from_ns && !s->closing) {
+        loop_timer_arm(s->enforce.timer, loop_mono_ns(s->host->loop) + PAUSE_NS);
         return false;
     }
     return enforce_slice(s);
@@ -411,22 +412,23 @@ static void enforce_again(void *arg)
 {
     struct stream *s = arg;
 
-    loop_timer_stop(s->enforce_timer);
-    work_add(s->host->loop, s->owner, &s->enforcing);
+    loop_timer_stop(s->enforce.timer);
+    work_add(s->host->loop, s->owner, &s->enforce.task);
 }
 
 int limits_init(struct stream *s)
 {
-    s->enforcing = (struct work_task){.run = enforce_run, .cause = WORK_REMOVE, .what = "limits"};
-    s->enforce_timer = loop_timer_new(s->host->loop, enforce_again, s);
-    return s->enforce_timer == NULL ? MF_NOMEM : 0;
+    s->enforce.task =
+        (struct work_task){.run = enforce_run, .cause = WORK_REMOVE, .what = "limits"};
+    s->enforce.timer = loop_timer_new(s->host->loop, enforce_again, s);
+    return s->enforce.timer == NULL ? MF_NOMEM : 0;
 }
 
 void limits_enforce(struct stream *s)
 {
-    s->thin_again = s->thin_again || s->cfg.max_msgs_per_subject > 0;
+    s->enforce.again = s->enforce.again || s->cfg.max_msgs_per_subject > 0;
     if (enforce_slice(s))
-        work_add(s->host->loop, s->owner, &s->enforcing);
+        work_add(s->host->loop, s->owner, &s->enforce.task);
 }
 
 int limits_note(struct stream *s, int64_t max_msgs_per_subject_before)
@@ -434,9 +436,9 @@ int limits_note(struct stream *s, int64_t max_msgs_per_subject_before)
     int64_t before = max_msgs_per_subject_before, now = s->cfg.max_msgs_per_subject;
     int rc = 0;
 
-    if (now > 0 && (before <= 0 || now < before) && !s->thin_noted) {
+    if (now > 0 && (before <= 0 || now < before) && !s->enforce.noted) {
         rc = store_blob_put(s->store, MF_LIT(BLOB_THIN), MF_LIT("1"), NULL);
-        s->thin_noted = rc == 0;
+        s->enforce.noted = rc == 0;
     }
     return rc;
 }
@@ -445,27 +447,27 @@ void limits_resume(struct stream *s)
 {
     struct mf_slice bytes;
 
-    s->thin_noted = store_blob_get(s->store, MF_LIT(BLOB_THIN), &bytes);
-    s->thin_again = s->thin_noted;
-    s->thin_from_ns = stream_now(s);
-    if (s->thin_noted || (s->cfg.discard == DISCARD_OLD && too_much(s)))
-        work_add(s->host->loop, s->owner, &s->enforcing);
+    s->enforce.noted = store_blob_get(s->store, MF_LIT(BLOB_THIN), &bytes);
+    s->enforce.again = s->enforce.noted;
+    s->enforce.from_ns = stream_now(s);
+    if (s->enforce.noted || (s->cfg.discard == DISCARD_OLD && too_much(s)))
+        work_add(s->host->loop, s->owner, &s->enforce.task);
 }
 
 void limits_enforce_room(struct stream *s)
 {
-    work_add(s->host->loop, s->owner, &s->enforcing);
+    work_add(s->host->loop, s->owner, &s->enforce.task);
 }
 
 void limits_stop(struct stream *s)
 {
-    store_keys_free(s->thin);
-    s->thin = NULL;
-    free(s->thin_subject);
-    s->thin_subject = NULL;
-    loop_timer_free(s->enforce_timer);
-    s->enforce_timer = NULL;
-    work_cancel(s->host->loop, &s->enforcing);
+    store_keys_free(s->enforce.keys);
+    s->enforce.keys = NULL;
+    free(s->enforce.subject);
+    s->enforce.subject = NULL;
+    loop_timer_free(s->enforce.timer);
+    s->enforce.timer = NULL;
+    work_cancel(s->host->loop, &s->enforce.task);
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -475,7 +477,7 @@ void limits_count(struct stream *s)
     uint64_t msgs, bytes;
 
     limits_accepted(s, &msgs, &bytes);
-    int64_t more = (int64_t)bytes - s->counted_bytes;
+    int64_t more = (int64_t)bytes - s->room.counted_bytes;
     if (s->memory) {
         s->host->account_usage->memory += more;
         s->host->server_usage->memory += more;
@@ -483,5 +485,5 @@ void limits_count(struct stream *s)
         s->host->account_usage->file += more;
         s->host->server_usage->file += more;
     }
-    s->counted_bytes = (int64_t)bytes;
+    s->room.counted_bytes = (int64_t)bytes;
 }

@@ -539,7 +539,7 @@ int linked_start(struct stream *s)
             return MF_NOMEM;
         }
         s->linked = l;
-        announce_watch(s);
+        notify_watch(s);
         l->noted = store_blob_get(s->store, MF_LIT(BLOB_LINK), &bytes);
         unseen_load(&l->unseen, s->store);
     }

@@ -2,11 +2,11 @@
 noinst_LIBRARIES += %D%/libstream.a
 %C%_libstream_a_SOURCES = \
 	%D%/js_error.c %D%/config.c %D%/config_check.c %D%/config_source.c %D%/config_subjects.c %D%/config_update.c %D%/config_policy.c %D%/config_impl.h \
-	%D%/stream.c %D%/publish.c %D%/copy.c %D%/intake.c %D%/check.c %D%/limits.c %D%/expire.c %D%/life.c %D%/lifetime.c %D%/lifetime_impl.h %D%/lifetime_stored.c %D%/way_out.c %D%/touch.c %D%/letter.c %D%/warn.c %D%/tell.c %D%/tell_impl.h %D%/scope.c %D%/linked.c %D%/linked_unseen.c %D%/linked_unseen_impl.h %D%/ahead.c %D%/ages.c %D%/ages_impl.h %D%/census.c %D%/hour.c %D%/backfill.c %D%/remove.c %D%/purge.c %D%/hold.c %D%/view.c %D%/find.c \
-	%D%/announce.c %D%/republish.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/walk.c %D%/walk_impl.h %D%/sweep.c %D%/sweep_plan.c %D%/sweep_plan_impl.h %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
+	%D%/stream.c %D%/publish.c %D%/copy.c %D%/intake.c %D%/check.c %D%/limits.c %D%/expire.c %D%/life.c %D%/lifetime.c %D%/lifetime_impl.h %D%/lifetime_stored.c %D%/export_header.c %D%/touch.c %D%/dead_letters.c %D%/warn.c %D%/summary.c %D%/summary_impl.h %D%/scope.c %D%/linked.c %D%/linked_unseen.c %D%/linked_unseen_impl.h %D%/ahead.c %D%/ages.c %D%/ages_impl.h %D%/census.c %D%/hour.c %D%/backfill.c %D%/remove.c %D%/purge.c %D%/throttle.c %D%/view.c %D%/find.c \
+	%D%/notify.c %D%/republish.c %D%/compress.c %D%/dedup.c %D%/dedup_store.c %D%/dedup_impl.h %D%/stream_job.c %D%/stream_job_impl.h %D%/redeadline.c %D%/redeadline_plan.c %D%/redeadline_plan_impl.h %D%/batch.c %D%/batch_check.c %D%/batch_impl.h %D%/fast.c \
 	%D%/counter.c %D%/counter_park.c %D%/counter_source.c %D%/counter_impl.h %D%/decimal.c %D%/decimal_impl.h \
-	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_clock.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_root.c %D%/catalog_impl.h %D%/stream_impl.h %D%/check_impl.h %D%/expire_impl.h %D%/purge_impl.h %D%/limits_impl.h %D%/announce_impl.h %D%/dedup_window_impl.h %D%/extras_impl.h \
-	%D%/js_error.h %D%/js_error_table.h %D%/stream_config.h %D%/stream.h %D%/stream_blob.h %D%/stream_host.h %D%/stream_ttl.h %D%/stream_event.h %D%/backfill.h %D%/stream_ahead.h %D%/stream_census.h %D%/stream_hour.h %D%/catalog.h %D%/stream_damage.h
+	%D%/schedule.c %D%/schedule_fire.c %D%/schedule_clock.c %D%/schedule_impl.h %D%/catalog.c %D%/catalog_make.c %D%/catalog_open.c %D%/catalog_root.c %D%/catalog_impl.h %D%/stream_impl.h %D%/check_impl.h %D%/expire_impl.h %D%/purge_impl.h %D%/limits_impl.h %D%/notify_impl.h %D%/dedup_window_impl.h %D%/extras_impl.h \
+	%D%/js_error.h %D%/js_error_table.h %D%/stream_config.h %D%/stream.h %D%/stream_blob.h %D%/stream_host.h %D%/stream_ttl.h %D%/stream_event.h %D%/stream_read.h %D%/backfill.h %D%/stream_ahead.h %D%/stream_census.h %D%/stream_hour.h %D%/catalog.h %D%/stream_damage.h
 %C%_libstream_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 STREAM_LIBS = %D%/libstream.a src/store/libstore.a src/wheel/libwheel.a src/cron/libcron.a src/markers/libmarkers.a src/proto/libproto.a \
@@ -23,14 +23,14 @@ test_unit_stream_lifetime_SOURCES = test/unit/stream/test_lifetime.c $(STREAM_WO
 test_unit_stream_lifetime_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_lifetime_CPPFLAGS = $(TEST_CPPFLAGS)
 
-UNIT_TESTS += test/unit/stream/moments test/unit/stream/letters
-test_unit_stream_moments_SOURCES = test/unit/stream/test_moments.c $(STREAM_WORLD)
-test_unit_stream_moments_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
-test_unit_stream_moments_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_stream_letters_SOURCES = test/unit/stream/test_letters.c test/support/no_memory.h test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
-test_unit_stream_letters_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
-test_unit_stream_letters_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_stream_letters_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+UNIT_TESTS += test/unit/stream/slide_warn test/unit/stream/dead_letters
+test_unit_stream_slide_warn_SOURCES = test/unit/stream/test_slide_warn.c $(STREAM_WORLD)
+test_unit_stream_slide_warn_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_slide_warn_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_dead_letters_SOURCES = test/unit/stream/test_dead_letters.c test/support/no_memory.h test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
+test_unit_stream_dead_letters_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_dead_letters_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_dead_letters_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
 
 UNIT_TESTS += test/unit/stream/drafts
 test_unit_stream_drafts_SOURCES = test/unit/stream/test_drafts.c test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
@@ -59,14 +59,14 @@ test_unit_stream_backfill_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_backfill_CPPFLAGS = $(TEST_CPPFLAGS)
 
 # Pieces that need a store and no stream; $(TEST_STORE) is in test/fault/local.mk.
-UNIT_TESTS += test/unit/stream/dedup test/unit/stream/sweep test/unit/stream/compress
+UNIT_TESTS += test/unit/stream/dedup test/unit/stream/redeadline test/unit/stream/compress
 test_unit_stream_dedup_SOURCES = test/unit/stream/test_dedup.c test/support/no_memory.h $(TEST_STORE)
 test_unit_stream_dedup_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_dedup_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_dedup_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
-test_unit_stream_sweep_SOURCES = test/unit/stream/test_sweep.c test/support/store_fixture.h $(TEST_STORE)
-test_unit_stream_sweep_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
-test_unit_stream_sweep_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_redeadline_SOURCES = test/unit/stream/test_redeadline.c test/support/store_fixture.h $(TEST_STORE)
+test_unit_stream_redeadline_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_redeadline_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_compress_SOURCES = test/unit/stream/test_compress.c test/support/pick.h
 test_unit_stream_compress_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_compress_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -129,11 +129,11 @@ test_unit_stream_batch_nomem_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_batch_nomem_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
 
 # Corners.
-UNIT_TESTS += test/unit/stream/stream_break
-test_unit_stream_stream_break_SOURCES = test/unit/stream/test_stream_break.c $(STREAM_WORLD)
-test_unit_stream_stream_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
-test_unit_stream_stream_break_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_stream_stream_break_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=store_expire,--wrap=store_peek
+UNIT_TESTS += test/unit/stream/stream_expiry
+test_unit_stream_stream_expiry_SOURCES = test/unit/stream/test_stream_expiry.c $(STREAM_WORLD)
+test_unit_stream_stream_expiry_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_stream_expiry_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_stream_expiry_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=store_expire,--wrap=store_peek
 UNIT_TESTS += test/unit/stream/stream_cut
 test_unit_stream_stream_cut_SOURCES = test/unit/stream/test_stream_cut.c $(STREAM_WORLD) $(TEST_IO)
 test_unit_stream_stream_cut_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
@@ -143,11 +143,11 @@ test_unit_stream_catalog_delete_SOURCES = test/unit/stream/test_catalog_delete.c
 test_unit_stream_catalog_delete_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_catalog_delete_CPPFLAGS = $(TEST_CPPFLAGS)
 test_unit_stream_catalog_delete_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat,--wrap=fsync
-UNIT_TESTS += test/unit/stream/catalog_break
-test_unit_stream_catalog_break_SOURCES = test/unit/stream/test_catalog_break.c test/support/catalog_fixture.h
-test_unit_stream_catalog_break_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
-test_unit_stream_catalog_break_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_stream_catalog_break_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat,--wrap=fsync,--wrap=pattern_tree_join
+UNIT_TESTS += test/unit/stream/catalog_failures
+test_unit_stream_catalog_failures_SOURCES = test/unit/stream/test_catalog_failures.c test/support/catalog_fixture.h
+test_unit_stream_catalog_failures_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_catalog_failures_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_catalog_failures_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat,--wrap=fsync,--wrap=pattern_tree_join
 UNIT_TESTS += test/unit/stream/stream_model
 test_unit_stream_stream_model_SOURCES = test/unit/stream/test_stream_model.c $(STREAM_WORLD)
 test_unit_stream_stream_model_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
@@ -183,9 +183,9 @@ test_unit_stream_stream_refusals_SOURCES = test/unit/stream/test_stream_refusals
 	test/support/fault_io.h $(STREAM_WORLD)
 test_unit_stream_stream_refusals_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
 test_unit_stream_stream_refusals_CPPFLAGS = $(TEST_CPPFLAGS)
-UNIT_TESTS += test/unit/stream/sweep_faults
-test_unit_stream_sweep_faults_SOURCES = test/unit/stream/test_sweep_faults.c test/support/no_memory.h \
+UNIT_TESTS += test/unit/stream/redeadline_faults
+test_unit_stream_redeadline_faults_SOURCES = test/unit/stream/test_redeadline_faults.c test/support/no_memory.h \
 	test/support/fault_io.c test/support/fault_io.h $(STREAM_WORLD)
-test_unit_stream_sweep_faults_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
-test_unit_stream_sweep_faults_CPPFLAGS = $(TEST_CPPFLAGS)
-test_unit_stream_sweep_faults_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)
+test_unit_stream_redeadline_faults_LDADD = $(STREAM_LIBS) $(UNITY_LIBS)
+test_unit_stream_redeadline_faults_CPPFLAGS = $(TEST_CPPFLAGS)
+test_unit_stream_redeadline_faults_LDFLAGS = $(AM_LDFLAGS) $(WRAP_ALLOC)

@@ -1,9 +1,10 @@
-/* publish.c: the way in.
+/* publish.c: stores a published message.
  *
- * Happy path: headers read once, subject mapped, checks in nats-server's order (the first that
- * fails decides), one append (with all that goes with it as one atomic batch); when that is on disk
- * publish_done() answers.  Failure: the answer waits behind what is on its way to the disk, so that
- * a publisher who sends many hears in order.  Close: the store answers whoever waits. */
+ * Happy path: the headers are read once and the subject is mapped.  The checks run in nats-server's
+ * order (docs/checks.md, Publish); the first that fails decides.  One commit batch holds the append
+ * and everything that it causes.  publish_done() answers after the commit.
+ * Failure: a refusal waits for the commit of earlier publishes, so that answers keep their order.
+ * Close: the store answers all that wait. */
 #include "stream/lifetime_impl.h"
 
 #include "base/clock.h"
@@ -44,7 +45,7 @@ int64_t stream_stamp(struct stream *s)
 
 int64_t stream_stamp_at(const struct stream *s, int64_t now)
 {
-    int64_t last = s->last_ts_ns;
+    int64_t last = s->ends.last_ts_ns;
 
     /* The clock is read once per turn of the loop; timestamps still tell messages apart.  What is
      * further ahead is a copy's, from another clock. */
@@ -89,9 +90,9 @@ static void publish_done(struct store_wait *w, int status)
         stored = (struct stream_ack){.error = &e};
         p->done(p, &stored);
     } else {
-        if (s->rolled.len > 0)
-            announce_rollups(s, p->given_seq);
-        announce_soon(s);
+        if (s->notify.rollups.len > 0)
+            notify_rollups(s, p->given_seq);
+        notify_soon(s);
         p->done(p, answer != NULL ? &answer->ack : &stored);
     }
     free(answer);
@@ -158,12 +159,12 @@ struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject)
 
     if (s->transform == NULL)
         return subject;
-    lend_unmark(s->subject_buf, sizeof s->subject_buf);
-    n = transform_apply(s->transform, subject, s->subject_buf, sizeof s->subject_buf);
+    lend_unmark(s->buf.subject, sizeof s->buf.subject);
+    n = transform_apply(s->transform, subject, s->buf.subject, sizeof s->buf.subject);
     if (n <= 0)
         return subject;
-    lend_mark(s->subject_buf, (size_t)n);
-    return mf_slice(s->subject_buf, (size_t)n);
+    lend_mark(s->buf.subject, (size_t)n);
+    return mf_slice(s->buf.subject, (size_t)n);
 }
 
 /* No TTL is shorter than that of the markers, or a marker could be outlived by what it announces
@@ -192,7 +193,7 @@ static void roll_up_key(void *arg, struct mf_slice subject)
     if (r->s->schedules != NULL &&
         (seq = store_key_last_accepted(r->s->store, subject, &count)) < r->below)
         schedule_removed(r->s, subject, seq);
-    (void)limits_take_oldest(r->s, subject, r->below, UINT64_MAX);
+    (void)limits_remove_oldest(r->s, subject, r->below, UINT64_MAX);
 }
 
 /* Everything that goes away because this message came; limits_prepare() has seen to it. */
@@ -200,7 +201,7 @@ static void roll_up(struct stream *s, const struct intake *in)
 {
     uint64_t first, count;
 
-    announce_note_rollup(s, in->seq, in->rollup == ROLLUP_ALL ? MF_SLICE_NONE : in->subject);
+    notify_note_rollup(s, in->seq, in->rollup == ROLLUP_ALL ? MF_SLICE_NONE : in->subject);
     if (in->rollup == ROLLUP_ALL) {
         first = store_first_accepted(s->store);
         if (first == 0 || first >= in->seq)
@@ -215,8 +216,8 @@ static void roll_up(struct stream *s, const struct intake *in)
     }
     (void)store_key_last_accepted(s->store, in->subject, &count);
     if (count != 2 || in->previous == 0) {
-        (void)limits_take_oldest(s, in->subject, in->seq,
-                                 in->rest == NULL ? UINT64_MAX : PURGE_SLICE);
+        (void)limits_remove_oldest(s, in->subject, in->seq,
+                                   in->rest == NULL ? UINT64_MAX : PURGE_SLICE);
         return;
     }
     if (store_remove(s->store, in->previous, NULL) != 0) /* the only other one */
@@ -250,11 +251,11 @@ static void keep_ids(struct stream *s, const struct intake *in)
                  s->cfg.duplicate_window_ns);
 }
 
-/* It is the stream's last message now: its id, if it has one. */
+/* Notes the id of the last message of the stream, if it has one. */
 static void remember_id(struct stream *s, const struct intake *in)
 {
-    mf_buf_clear(&s->last_msg_id);
-    mf_buf_append(&s->last_msg_id, in->h.msg_id.ptr, in->h.msg_id.len);
+    mf_buf_clear(&s->ends.last_msg_id);
+    mf_buf_append(&s->ends.last_msg_id, in->h.msg_id.ptr, in->h.msg_id.len);
     if (keeps_id(s, in) && dedup_add(s->dedup, in->h.msg_id, in->seq, in->ts_ns) != 0)
         log_warn("stream %s: no memory to remember the id of message %llu", s->cfg.name,
                  (unsigned long long)in->seq);
@@ -324,12 +325,12 @@ int stream_append(struct stream *s, struct intake *in, struct store_append *a)
     in->seq = a->seq;
     if (links)
         linked_changed(s, in->subject, permanent);
-    s->last_ts_ns = in->ts_ns;
+    s->ends.last_ts_ns = in->ts_ns;
     remember_id(s, in);
     return 0;
 }
 
-/* With what goes because of it; alone, if nothing does. */
+/* Appends the message, in one commit batch with the removals that it causes. */
 static int append_with_company(struct stream *s, struct intake *in, struct store_append *a,
                                struct store_wait *wait)
 {
@@ -397,7 +398,7 @@ int stream_store(struct stream *s, struct intake *in, bool in_batch, struct stor
 
 /* --- one message --------------------------------------------------------------------------- */
 
-/* Rows 1 to 15 of the order. */
+/* docs/checks.md, Publish, 1 to 15: everything before the duplicate check. */
 static int check_first(struct stream *s, struct intake *in, struct js_error *e)
 {
     int rc;
@@ -416,7 +417,7 @@ static int check_first(struct stream *s, struct intake *in, struct js_error *e)
     return check_stream_source(s, in, e);
 }
 
-/* Rows 17 to 21. */
+/* docs/checks.md, Publish, 17 to 21. */
 static int check_second(struct stream *s, struct intake *in, struct js_error *e)
 {
     int rc;
@@ -431,7 +432,7 @@ static int check_second(struct stream *s, struct intake *in, struct js_error *e)
     return check_resources(s, in, e);
 }
 
-/* Rows 23 to 25. */
+/* docs/checks.md, Publish, 23 to 25. */
 static int check_third(struct stream *s, struct intake *in, struct js_error *e)
 {
     int rc;
@@ -450,10 +451,10 @@ uint64_t stream_duplicate_of(struct stream *s, const struct intake *in)
     return dedup_find(s->dedup, in->h.msg_id, in->ts_ns, s->cfg.duplicate_window_ns);
 }
 
-bool stream_nobody_wants(const struct stream *s, struct mf_slice subject)
+bool stream_lacks_interest(const struct stream *s, struct mf_slice subject)
 {
     return s->cfg.retention == RETENTION_INTEREST &&
-           (s->wanted == NULL || !s->wanted(s->wanted_arg, subject));
+           (s->interest.wanted == NULL || !s->interest.wanted(s->interest.arg, subject));
 }
 
 int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p)
@@ -469,16 +470,16 @@ int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p)
                             p == NULL ? NULL : stream_wait(s, p, in->seq));
     if (rc != 0)
         return rc;
-    s->last_ts_ns = in->ts_ns;
+    s->ends.last_ts_ns = in->ts_ns;
     remember_id(s, in);
     keep_ids(s, in);
     return 0;
 }
 
-/* Interest retention without anybody interested: the sequence is used up, nothing is stored. */
+/* Interest retention without interest: the sequence is used up, nothing is stored. */
 static bool pass_over(struct stream *s, struct stream_publish *p, struct intake *in)
 {
-    if (!stream_nobody_wants(s, in->subject))
+    if (!stream_lacks_interest(s, in->subject))
         return false;
     in->previous = 0;
     store_begin(s->store, false);
@@ -510,7 +511,7 @@ static int answer_with_value(struct stream *s, struct stream_publish *p, const c
     return rc;
 }
 
-/* Its lifetime goes into the ack.  Without memory for that the ack is a plain one. */
+/* Adds its TTL to the publish ack.  Without memory the ack stays plain. */
 static void show_ttl(struct stream *s, struct stream_publish *p, struct intake *in)
 {
     struct stream_ack_ttl ttl;
@@ -579,7 +580,7 @@ void stream_publish(struct stream *s, struct stream_publish *p)
         intake_clean(s, &in);
     in.subject = stream_map_subject(s, p->msg.subject);
     if (p->replicated)
-        copy_take(s, p, &in);
-    else if (!counter_take(s, p, &in) && !fast_take(s, p, &in) && !batch_take(s, p, &in))
+        copy_publish(s, p, &in);
+    else if (!counter_park(s, p, &in) && !fast_claim(s, p, &in) && !batch_claim(s, p, &in))
         publish_one(s, p, &in);
 }

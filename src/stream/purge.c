@@ -17,7 +17,7 @@
 
 struct purge {
     struct stream_op *op;
-    struct mf_list link; /* stream.purges */
+    struct mf_list link; /* stream.purge.queue */
     char *filter;        /* NULL: all subjects */
     uint64_t below;      /* sequences less than this go */
     uint64_t serial;     /* the last sequence there was when it began */
@@ -242,9 +242,9 @@ static bool purge_slice(struct stream *s)
     bool more = true;
     int rc = 0;
 
-    if (s->closing || mf_list_empty(&s->purges) || stream_hold(s, &s->purging))
+    if (s->closing || mf_list_empty(&s->purge.queue) || stream_hold(s, &s->purge.task))
         return false;
-    p = mf_container(mf_list_first(&s->purges), struct purge, link);
+    p = mf_container(mf_list_first(&s->purge.queue), struct purge, link);
     (void)stream_now(s);
     if (p->keep > 0)
         rc = find_some(s, p, &steps);
@@ -253,26 +253,26 @@ static bool purge_slice(struct stream *s)
             more = false; /* all stay */
         else
             more = p->filter == NULL ? purge_range(s, p, &rc) : purge_some(s, p, &rc);
-        announce_poke(s);
+        notify_after_commit(s);
     }
     if (rc != 0 || !more)
         purge_end(s, p, rc);
-    return !mf_list_empty(&s->purges);
+    return !mf_list_empty(&s->purge.queue);
 }
 
 static bool purge_run(struct work_task *t)
 {
-    return purge_slice(mf_container(t, struct stream, purging));
+    return purge_slice(mf_container(t, struct stream, purge.task));
 }
 
 /* The first slice at once (or not), the others between the work of others. */
 static void purge_go(struct stream *s, bool at_once)
 {
-    s->purging.run = purge_run;
-    s->purging.cause = WORK_REMOVE;
-    s->purging.what = "purge";
+    s->purge.task.run = purge_run;
+    s->purge.task.cause = WORK_REMOVE;
+    s->purge.task.what = "purge";
     if (!at_once || purge_slice(s))
-        work_add(s->host->loop, s->owner, &s->purging);
+        work_add(s->host->loop, s->owner, &s->purge.task);
 }
 
 /* NULL: no memory. */
@@ -300,8 +300,8 @@ static void purge_start(struct stream *s, struct purge *p, struct stream_op *op,
     p->op = op;
     p->accepted = s->inflight > 0; /* readers do not see all of them yet */
     store_accepted(s->store, &msgs, &bytes, &p->serial);
-    mf_list_push(&s->purges, &p->link);
-    if (mf_list_first(&s->purges) == &p->link)
+    mf_list_push(&s->purge.queue, &p->link);
+    if (mf_list_first(&s->purge.queue) == &p->link)
         purge_go(s, at_once);
 }
 
@@ -354,10 +354,11 @@ int purge_rest_new(struct stream *s, struct intake *in)
     if (r == NULL)
         return MF_NOMEM;
     r->op.done = rest_done;
-    r->op.swept = mf_slice_dup(in->subject);
-    r->purge = r->op.swept == NULL ? NULL : purge_new(in->subject, (struct purge){.from = 1});
+    r->op.purge_filter = mf_slice_dup(in->subject);
+    r->purge =
+        r->op.purge_filter == NULL ? NULL : purge_new(in->subject, (struct purge){.from = 1});
     if (r->purge == NULL) {
-        free(r->op.swept);
+        free(r->op.purge_filter);
         free(r);
         return MF_NOMEM;
     }
@@ -378,7 +379,7 @@ void purge_rest(struct stream *s, struct intake *in, int status, struct store_wa
     }
     mf_list_init(&r->purge->link);
     purge_free(r->purge);
-    free(r->op.swept);
+    free(r->op.purge_filter);
     free(r);
 }
 
@@ -445,7 +446,7 @@ void stream_purge(struct stream *s, struct mf_slice filter, uint64_t below, uint
         stream_op_refuse(s, op, &e);
         return;
     }
-    op->swept = mf_slice_dup(filter); /* without it consumers learn of each message alone */
+    op->purge_filter = mf_slice_dup(filter); /* without it consumers learn of each message alone */
     if (all && keep == 0) {
         s->emptied = s->emptied || below == 0;
         purge_all(s, below, op);
@@ -464,8 +465,8 @@ void purge_drop_all(struct stream *s)
     struct js_error e;
 
     js_refuse(&e, JS_STREAM_NOT_FOUND);
-    while (!mf_list_empty(&s->purges)) {
-        struct purge *p = mf_container(mf_list_first(&s->purges), struct purge, link);
+    while (!mf_list_empty(&s->purge.queue)) {
+        struct purge *p = mf_container(mf_list_first(&s->purge.queue), struct purge, link);
         struct stream_op *op = p->op;
         purge_free(p);
         stream_op_refuse(s, op, &e);

@@ -1,4 +1,4 @@
-/* purge.h: removals of many messages (remove.c, purge.c).  A part of stream_impl.h. */
+/* purge_impl.h: removals of many messages (remove.c, purge.c).  A part of stream_impl.h. */
 #ifndef STREAM_PURGE_H
 #define STREAM_PURGE_H
 
@@ -8,15 +8,15 @@ struct intake;
 
 void purge_drop_all(struct stream *s);
 #define PURGE_SLICE 1000u /* messages removed in one turn */
-/* A roll-up of a subject with more messages than a slice: the first go with the message that rolls
- * them up, in its batch; the others behind it, and its publisher is answered behind the last.
+/* A roll-up of a subject with more messages than a time slice: the first are removed in the commit
+ * batch of the new message, the others later; its publisher is answered after the last.
  * purge_rest_new(): before it is stored; sets in->rest if there are so many.  purge_rest(): when it
  * is (status 0), or was refused; wait: of the message, may be NULL. */
 MF_MUSTCHECK int purge_rest_new(struct stream *s, struct intake *in);
 void purge_rest(struct stream *s, struct intake *in, int status, struct store_wait *wait);
 struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op);
 void stream_op_refuse(struct stream *s, struct stream_op *op, const struct js_error *e);
-/* In one record; what is not on disk yet too.  O(messages that go), and O(1) where none stays. */
+/* In one record, with messages not committed yet.  O(messages removed), O(1) where none stays. */
 MF_MUSTCHECK int stream_drop_range(struct stream *s, uint64_t from, uint64_t upto,
                                    struct store_wait *w);
 

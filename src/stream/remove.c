@@ -1,4 +1,4 @@
-/* remove.c: one message, or all of them, go; who waits for it. */
+/* remove.c: removes one message (MSG.DELETE) or all; completions of removals. */
 #include "stream/lifetime_impl.h"
 
 #include <stdlib.h>
@@ -11,12 +11,12 @@ static void op_done(struct store_wait *w, int status)
 
     s->inflight--;
     status = status == 0 ? op->refused : status;
-    if (status == 0 && op->swept != NULL)
-        announce_swept(s, mf_str(op->swept));
-    free(op->swept);
-    op->swept = NULL;
+    if (status == 0 && op->purge_filter != NULL)
+        notify_purge(s, mf_str(op->purge_filter));
+    free(op->purge_filter);
+    op->purge_filter = NULL;
     if (status == 0) {
-        announce_soon(s);
+        notify_soon(s);
         op->done(op, NULL, op->count);
         return;
     }
@@ -35,8 +35,8 @@ struct store_wait *stream_op_wait(struct stream *s, struct stream_op *op)
 void stream_op_refuse(struct stream *s, struct stream_op *op, const struct js_error *e)
 {
     op->stream = s;
-    free(op->swept);
-    op->swept = NULL;
+    free(op->purge_filter);
+    op->purge_filter = NULL;
     op->done(op, e, 0);
 }
 
@@ -122,7 +122,7 @@ void stream_remove(struct stream *s, uint64_t seq, bool erase, struct stream_op 
     int rc;
 
     op->count = 1;
-    op->swept = NULL;
+    op->purge_filter = NULL;
     if (remove_allowed(s, seq, &e) != 0) {
         stream_op_refuse(s, op, &e);
         return;

@@ -43,7 +43,7 @@ static void write_headers(struct stream *s, const struct stream_msg *m, uint64_t
 void republish_note(struct stream *s, const struct stream_msg *m, uint64_t previous)
 {
     char subject[4096];
-    struct mf_buf *b = &s->copies;
+    struct mf_buf *b = &s->notify.copies;
     struct copy c = {.seq = m->seq};
     size_t start = b->len;
 
@@ -83,13 +83,13 @@ bool republish_send(struct stream *s, size_t max)
 {
     /* Who receives a copy may publish to this stream: what comes meanwhile goes into a new buffer.
      */
-    struct mf_buf b = s->copies;
+    struct mf_buf b = s->notify.copies;
     uint64_t on_disk = store_committed(s->store);
     size_t at = 0;
     struct copy c = {0};
     bool over = false;
 
-    s->copies = (struct mf_buf)MF_BUF_INIT;
+    s->notify.copies = (struct mf_buf)MF_BUF_INIT;
     while (at < b.len && !over) {
         memcpy(&c, b.ptr + at, sizeof c);
         if (c.seq > on_disk)
@@ -100,8 +100,8 @@ bool republish_send(struct stream *s, size_t max)
         over = --max == 0 || work_spent_every(s->host->loop, 8);
     }
     mf_buf_consume(&b, at);
-    mf_buf_append(&b, s->copies.ptr, s->copies.len);
-    mf_buf_fini(&s->copies);
-    s->copies = b;
+    mf_buf_append(&b, s->notify.copies.ptr, s->notify.copies.len);
+    mf_buf_fini(&s->notify.copies);
+    s->notify.copies = b;
     return over && b.len > 0;
 }

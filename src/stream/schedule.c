@@ -11,6 +11,7 @@
  * overwrites the message has to care. */
 #include "stream/schedule_impl.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "cron/cron.h"
 #include "codec/hash.h"
@@ -209,15 +210,7 @@ static struct schedules *schedules(struct stream *s)
 
 static bool heap_room(struct schedules *t)
 {
-    if (t->table.count < t->cap)
-        return true;
-    size_t cap = t->cap == 0 ? 16 : 2 * t->cap;
-    struct schedule **heap = realloc(t->heap, cap * sizeof *heap);
-    if (heap == NULL)
-        return false;
-    t->heap = heap;
-    t->cap = cap;
-    return true;
+    return mf_array_reserve(&t->heap, &t->cap, t->table.count + 1, sizeof(struct schedule *)) == 0;
 }
 
 static struct schedule *schedule_add(struct stream *s, struct mf_slice subject, uint64_t seq,

@@ -93,7 +93,7 @@ static int store_firing(struct stream *s, struct intake *in, int64_t next_ns)
         return MF_FULL; /* later, when there is room */
     uint64_t seq = x->seq;
     store_begin(s->store, false);
-    s->planned = 0;
+    s->room.planned = 0;
     if (next_ns == 0 && (rc = store_reserve(s->store, 1)) == 0)
         rc = dedup_before_removal(s->dedup, s->store, seq, seq);
     if (!fits)
@@ -112,7 +112,7 @@ static int store_firing(struct stream *s, struct intake *in, int64_t next_ns)
     if (rc != 0)
         return rc;
     limits_count(s);
-    announce_poke(s);
+    notify_after_commit(s);
     return end;
 }
 

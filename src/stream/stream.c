@@ -1,6 +1,6 @@
 /* stream.c: a stream from its opening to its end; a new configuration in between. */
 #include "stream/lifetime_impl.h"
-#include "stream/tell_impl.h"
+#include "stream/summary_impl.h"
 
 #include "stream/stream_damage.h"
 #include "base/clock.h"
@@ -65,13 +65,13 @@ static void remember_last(struct stream *s)
 
     bool fresh = seq == 0 && last == (s->cfg.first_seq > 0 ? s->cfg.first_seq - 1 : 0);
     s->emptied = s->cfg.first_seq > 0;
-    s->last_ts_ns = fresh ? CLOCK_ZERO : store_clock_floor(s->store);
+    s->ends.last_ts_ns = fresh ? CLOCK_ZERO : store_clock_floor(s->store);
     if (seq == 0 || seq != last)
         return;
     if (store_read_now(s->store, seq, &b, &r) == 0) {
-        s->last_ts_ns = r.ts_ns;
+        s->ends.last_ts_ns = r.ts_ns;
         if (header_get(r.head, "Nats-Msg-Id", &id))
-            mf_buf_append(&s->last_msg_id, id.ptr, id.len);
+            mf_buf_append(&s->ends.last_msg_id, id.ptr, id.len);
     }
     mf_buf_fini(&b);
 }
@@ -82,18 +82,18 @@ static void stream_free(struct stream *s)
     counter_free(s);
     dedup_free(s->dedup);
     hour_free(s);
-    letter_free(s);
-    loop_timer_free(s->expire_timer);
-    loop_timer_free(s->enforce_timer);
+    dead_letters_free(s);
+    loop_timer_free(s->expiry.timer);
+    loop_timer_free(s->enforce.timer);
     parts_free(&(struct parts){s->transform, s->republish, s->policy});
-    mf_buf_fini(&s->last_msg_id);
-    lend_clear(&s->scratch);
-    lend_clear(&s->packed);
-    lend_unmark(s->subject_buf, sizeof s->subject_buf);
-    mf_buf_fini(&s->scratch);
-    mf_buf_fini(&s->packed);
-    mf_buf_fini(&s->copies);
-    mf_buf_fini(&s->rolled);
+    mf_buf_fini(&s->ends.last_msg_id);
+    lend_clear(&s->buf.header);
+    lend_clear(&s->buf.body);
+    lend_unmark(s->buf.subject, sizeof s->buf.subject);
+    mf_buf_fini(&s->buf.header);
+    mf_buf_fini(&s->buf.body);
+    mf_buf_fini(&s->notify.copies);
+    mf_buf_fini(&s->notify.rollups);
     stream_config_fini(&s->cfg);
     free(s);
 }
@@ -108,7 +108,7 @@ static int load(struct stream *s)
     remember_last(s);
     if ((rc = dedup_load(s->dedup, s, now, s->cfg.duplicate_window_ns)) != 0)
         return rc;
-    if ((rc = sweep_resume(s)) != 0 || (rc = backfill_resume(s)) != 0 ||
+    if ((rc = redeadline_resume(s)) != 0 || (rc = backfill_resume(s)) != 0 ||
         (rc = linked_start(s)) != 0 || (rc = warn_start(s)) != 0)
         return rc;
     return s->cfg.allow_msg_schedules ? schedule_load(s) : 0;
@@ -135,8 +135,8 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
         free(s);
         return mf_wrap(e, "stream %s", cfg->name);
     }
-    mf_list_init(&s->observers);
-    mf_list_init(&s->purges);
+    mf_list_init(&s->notify.observers);
+    mf_list_init(&s->purge.queue);
     mf_list_init(&s->looks);
     s->store = st;
     s->host = h;
@@ -145,13 +145,13 @@ int stream_new(struct stream **out, struct stream_config *cfg, int64_t created_n
     s->memory = cfg->storage == STORAGE_MEMORY;
     parts_use(s, &parts);
     s->cfg = *cfg; /* the caller's again if something fails */
-    announce_from_here(s);
+    notify_from_here(s);
     if ((rc = load(s)) != 0) {
-        sweep_stop(s);
+        redeadline_stop(s);
         backfill_stop(s);
         linked_stop(s);
         warn_stop(s);
-        tell_stop(s);
+        summary_stop(s);
         stream_config_init(&s->cfg);
         stream_free(s);
         return mf_fail(e, rc, "load stream %s", cfg->name);
@@ -182,9 +182,9 @@ static void uncount(struct stream *s)
     int64_t *account = s->memory ? &s->host->account_usage->memory : &s->host->account_usage->file;
     int64_t *server = s->memory ? &s->host->server_usage->memory : &s->host->server_usage->file;
 
-    *account -= s->counted_bytes;
-    *server -= s->counted_bytes;
-    s->counted_bytes = 0;
+    *account -= s->room.counted_bytes;
+    *server -= s->room.counted_bytes;
+    s->room.counted_bytes = 0;
 }
 
 /* Nothing goes on by itself any more. */
@@ -194,18 +194,18 @@ static void stop(struct stream *s)
     batch_drop_all(s);
     fast_drop_all(s);
     purge_drop_all(s);
-    sweep_stop(s);
+    redeadline_stop(s);
     backfill_stop(s);
     linked_stop(s);
     warn_stop(s);
-    tell_stop(s);
+    summary_stop(s);
     ahead_stop(s);
     limits_stop(s);
-    loop_timer_stop(s->expire_timer);
-    loop_defer_cancel(s->host->loop, &s->announce_defer);
-    work_cancel(s->host->loop, &s->announcing);
-    work_cancel(s->host->loop, &s->expiring);
-    work_cancel(s->host->loop, &s->purging);
+    loop_timer_stop(s->expiry.timer);
+    loop_defer_cancel(s->host->loop, &s->notify.defer);
+    work_cancel(s->host->loop, &s->notify.task);
+    work_cancel(s->host->loop, &s->expiry.task);
+    work_cancel(s->host->loop, &s->purge.task);
     uncount(s);
 }
 
@@ -225,7 +225,7 @@ void stream_forget(struct stream *s)
 
 /* --- update -------------------------------------------------------------------------------- */
 
-static bool needs_sweep(const struct stream_config *now, const struct stream_config *next)
+static bool needs_redeadline(const struct stream_config *now, const struct stream_config *next)
 {
     return now->max_age_ns != next->max_age_ns || (!now->allow_msg_ttl && next->allow_msg_ttl) ||
            (!now->allow_msg_schedules && next->allow_msg_schedules);
@@ -234,13 +234,14 @@ static bool needs_sweep(const struct stream_config *now, const struct stream_con
 static int update_write(struct stream *s, struct stream_config *next, struct mf_slice encoded,
                         struct stream_op *op)
 {
-    bool sweep = needs_sweep(&s->cfg, next);
+    bool again = needs_redeadline(&s->cfg, next);
     struct stream_config old = s->cfg;
     int rc;
 
     store_begin(s->store, false);
     s->cfg = *next;
-    rc = sweep ? sweep_start(s, &(struct sweep_terms){old.max_age_ns, old.allow_msg_ttl}) : 0;
+    rc = again ? redeadline_start(s, &(struct redeadline_terms){old.max_age_ns, old.allow_msg_ttl})
+               : 0;
     if (rc == 0)
         rc = limits_note(s, old.max_msgs_per_subject);
     if (rc == 0)
@@ -274,7 +275,7 @@ void stream_update(struct stream *s, struct stream_config *next, struct mf_slice
 
     op->stream = s;
     op->count = 0;
-    op->swept = NULL;
+    op->purge_filter = NULL;
     if (parts_make(&parts, next, s->host, &e) != 0) {
         js_refuse_text(&je, JS_STREAM_INVALID_CONFIG, "%s", e.text);
         op->done(op, &je, 0);
@@ -348,7 +349,7 @@ int64_t stream_clock_floor(const struct stream *s)
 
 void stream_clock_stepped(struct stream *s)
 {
-    s->armed_ns = INT64_MAX;
+    s->expiry.armed_ns = INT64_MAX;
     expire_arm(s);
     schedule_clock_stepped(s);
 }

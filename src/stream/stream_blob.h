@@ -1,5 +1,5 @@
-/* stream_blob.h: what consumers and sources keep in a stream's log, and removals they decide.  A
- * part of stream.h. */
+/* stream_blob.h: blobs of consumers and sources in a stream's log, and their removals.  A part of
+ * stream.h. */
 #ifndef MAYFLY_STREAM_BLOB_H
 #define MAYFLY_STREAM_BLOB_H
 
@@ -8,8 +8,8 @@
 
 struct stream;
 
-/* For consumers: small values that live with the stream, written in its log (store_blob_*), and
- * removals they decide: no permission is asked, no marker left.  MF_NOTFOUND: gone already. */
+/* Blobs are stored in the stream's log (store_blob_*).  stream_drop() removes a message without
+ * checks and without a marker.  MF_NOTFOUND: removed already. */
 MF_MUSTCHECK int stream_blob_put(struct stream *s, struct mf_slice name, struct mf_slice bytes,
                                  struct store_wait *w);
 MF_MUSTCHECK int stream_blob_del(struct stream *s, struct mf_slice name, struct store_wait *w);
@@ -19,9 +19,12 @@ void stream_blob_each(struct stream *s,
                       void *arg);
 MF_MUSTCHECK int stream_drop(struct stream *s, uint64_t seq, struct store_wait *w);
 bool stream_settle(struct stream *s, struct store_wait *w); /* as store_settle() */
-/* Before each slice that removes; true: t is added again when those on their way are on disk. */
+/* Called before each time slice that removes.  true: too many removals wait for their commit; t is
+ * queued again after it. */
 MF_MUSTCHECK bool stream_hold(struct stream *s, struct work_task *t);
 void stream_unhold(struct stream *s, const struct work_task *t);
-MF_MUSTCHECK int stream_barrier(struct stream *s, struct store_wait *w); /* all before: on disk */
+MF_MUSTCHECK int
+stream_barrier(struct stream *s,
+               struct store_wait *w); /* after the commit of everything accepted before */
 
 #endif

@@ -1,5 +1,5 @@
-/* stream_config.h: the configuration of a stream, its defaults and all its rules.  Pure: what other
- * streams have is asked through struct stream_config_world.  JSON is the api's. */
+/* stream_config.h: the configuration of a stream, its defaults and all its checks.  Pure: other
+ * streams are looked up through struct stream_config_world.  src/api reads and writes the JSON. */
 #ifndef MAYFLY_STREAM_CONFIG_H
 #define MAYFLY_STREAM_CONFIG_H
 
@@ -80,33 +80,35 @@ void stream_config_init(struct stream_config *c); /* as an empty request: all ze
 void stream_config_fini(struct stream_config *c);
 /* A deep copy with memory of its own. */
 MF_MUSTCHECK int stream_config_copy(struct stream_config *to, const struct stream_config *from);
-/* Same meaning: what decides whether a second CREATE succeeds.  Order of subjects counts. */
+/* Same meaning: a second CREATE with an equal configuration succeeds.  The order of subjects
+ * counts. */
 bool stream_config_equal(const struct stream_config *a, const struct stream_config *b);
 
-/* What the checks must know of the rest of the world. */
+/* Facts that the checks need beside the configuration. */
 struct stream_config_world {
-    bool strict;   /* compat: strict: take what 2.15.1 takes, wrong or not */
-    bool update;   /* an UPDATE's request: rules 10 and 12 wait for stream_config_check_update() */
-    bool restored; /* of a backup: a TTL policy that is not understood is kept, out of force */
+    bool strict; /* compat: strict: accept whatever nats-server 2.15.1 accepts */
+    bool update; /* an UPDATE: stream_config_check_update() makes checks 10 and 12 of Stream create
+                  */
+    bool restored; /* of a backup: an unknown TTL policy is kept, and not in force */
     int64_t default_duplicate_window_ns; /* the server's limit for it, too; 0: 2 min, no limit */
     int64_t max_stream_bytes_memory, max_stream_bytes_file; /* account limits; -1: none */
     bool max_bytes_required;
     const char *account;             /* its name, for the namespaces of the ttl block */
     const struct policy_server *ttl; /* the server's ttl block; NULL: none */
     /* The configuration of another stream of the account, or NULL; for mirrors, sources and cycles.
-     * The function may be NULL: nobody is seen (a stored stream is loaded whatever others are). */
+     * The function may be NULL: others are not checked (a stored stream is always loaded). */
     const struct stream_config *(*find)(void *arg, const char *name);
     void *arg;
 };
-/* Fills in defaults and makes the silent changes, then checks everything in the order of the
- * validation table (facts/streams.md 1.2 rules 9, 10 and 12, and 6.2).  Rules 5 to 7 (path
- * separators, sealed, mirror_direct without a mirror) are for CREATE alone and the caller's.  0, or
- * MF_DENIED with *e; MF_NOMEM.  After a failure *c is half changed and good for nothing.  O(size);
- * lists whose wildcards would make it more are refused (PATTERN_STEPS). */
+/* Fills in defaults and makes the silent changes, then checks everything in the order of
+ * docs/checks.md, Stream configuration and Mirrors and sources, then Stream create, 10 and 12.
+ * Stream create, 5 to 7 (path separators, sealed, mirror_direct without a mirror), are the
+ * caller's. 0, or MF_DENIED with *e; MF_NOMEM.  After a failure *c is half changed: only free it.
+ * O(size); lists whose wildcards would make it more are refused (PATTERN_STEPS). */
 MF_MUSTCHECK int stream_config_check(struct stream_config *c, const struct stream_config_world *w,
                                      struct js_error *e);
-/* `next` has passed stream_config_check().  May it replace `now`?  Also makes what an update makes:
- * sealing, and first_seq stays as it was (strict: the new one is taken). */
+/* `next` has passed stream_config_check().  Checks whether it may replace `now`, and applies the
+ * effects of an update: sealing, and first_seq stays as it was (strict: the new one counts). */
 MF_MUSTCHECK int stream_config_check_update(const struct stream_config *now,
                                             struct stream_config *next, struct js_error *e);
 /* The API level this configuration needs: 0, 1, 2, 4. */
@@ -117,16 +119,15 @@ MF_MUSTCHECK int stream_config_stamp(struct stream_config *c);
  * stamped. */
 bool stream_metadata_equal(const struct json_map *a, const struct json_map *b);
 MF_MUSTCHECK int stream_metadata_stamp(struct json_map *m, unsigned level, struct arena *mem);
-/* Its size as the limit of 128 KB counts it: stamped. */
+/* Its size with the stamp, as the limit of 128 KB counts it. */
 size_t stream_metadata_size(const struct json_map *m);
 #define STREAM_METADATA_MAX 131072
-/* Keys of metadata that begin so are the server's: no client may set one. */
+/* Metadata keys with this prefix are the server's: clients may not set them. */
 #define STREAM_METADATA_RESERVED "_mayfly."
 /* The first reserved key, NULL: there is none.  O(keys). */
 const char *stream_metadata_reserved(const struct json_map *m);
-/* What a request may list: subjects of a stream and their tokens in all, sources, transforms of a
- * mirror or of all sources; and how long a subject may be.  More would keep the server from its
- * other clients for too long. */
+/* Limits of a request: subjects of a stream and their tokens together, sources, transforms of a
+ * mirror or of all sources, length of a subject.  Larger requests would block the loop too long. */
 #define STREAM_SUBJECTS_MAX    8000
 #define STREAM_TOKENS_MAX      50000
 #define STREAM_SOURCES_MAX     500
@@ -135,7 +136,7 @@ const char *stream_metadata_reserved(const struct json_map *m);
 /* Appends s as Go's %q shows it. */
 struct mf_buf;
 void config_quote(struct mf_buf *out, const char *s);
-/* Is it a name at all (rules 5 and the table's first)? */
+/* A valid stream name: docs/checks.md, Stream create, 5, and Stream configuration, a. */
 bool stream_name_valid(const char *name);
 
 #endif

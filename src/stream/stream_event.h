@@ -1,10 +1,10 @@
-/* stream_event.h: what a stream tells of the lifetimes of its messages.  A part of stream.h. */
+/* stream_event.h: events about the lifetimes of messages.  A part of stream.h. */
 #ifndef MAYFLY_STREAM_EVENT_H
 #define MAYFLY_STREAM_EVENT_H
 
 #include "ttl/policy.h"
 
-/* A message that ends soon (warn). */
+/* The warning of a message that expires soon (mayfly.ttl.warn). */
 struct stream_expiring {
     struct mf_slice subject; /* valid until something is published */
     uint64_t seq;
@@ -16,7 +16,7 @@ enum stream_ttl_kind {
     STREAM_TTL_EXPIRED,
     STREAM_TTL_CLAMPED, /* TTLs of writers outside the bounds */
     STREAM_TTL_REJECTED,
-    STREAM_TTL_AUDIT,    /* what enforce: audit did not do */
+    STREAM_TTL_AUDIT,    /* with enforce: audit: actions that were not taken */
     STREAM_TTL_BACKFILL, /* backfill_status() has changed */
     STREAM_TTL_POLICY,   /* stream_policy() has changed */
     STREAM_TTL_KINDS
@@ -27,7 +27,7 @@ struct stream_ttl_mention {
     char asked[POLICY_TEXT]; /* CLAMPED, REJECTED, AUDIT: the writer's TTL, */
     char limit[POLICY_TEXT]; /* and the bound; empty: no bound was met */
 };
-/* All of a kind within about a second; valid during the call. */
+/* The summary of one kind over about a second.  Valid during the call. */
 struct stream_ttl_event {
     enum stream_ttl_kind kind;
     uint64_t count;

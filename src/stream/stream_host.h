@@ -1,4 +1,5 @@
-/* stream_host.h: what a stream asks of the world above.  A part of stream.h. */
+/* stream_host.h: callbacks and limits that the layer above gives to streams.  A part of stream.h.
+ */
 #ifndef MAYFLY_STREAM_HOST_H
 #define MAYFLY_STREAM_HOST_H
 
@@ -14,12 +15,12 @@ struct stream_usage {
     int64_t memory, file;
 };
 
-/* What a stream asks of the world above; one for all streams of an account, and it outlives them.
+/* One for all streams of an account; it outlives them.
  */
 struct stream_host {
     struct loop *loop;
-    struct store_patrol *patrol; /* reads the files of all streams at a pace; NULL: nobody does */
-    struct work_owner *owner; /* of work in slices: the account's; NULL: each stream has its own */
+    struct store_patrol *patrol;   /* scrubs the files of all streams; NULL: no scrub */
+    struct work_owner *owner;      /* the account's, for tasks; NULL: each stream has its own */
     int64_t (*now_ns)(void *arg);  /* a clock that never goes back (steady.h): the time of messages
                                       and deadlines */
     int64_t (*wall_ns)(void *arg); /* the wall clock, for schedules; NULL: the same */
@@ -27,10 +28,10 @@ struct stream_host {
     void (*publish)(void *arg, const struct mf_msg *m);
     /* An advisory about batches: reason is "timeout", "large", "incomplete" or "unsupported". */
     void (*batch_abandoned)(void *arg, struct stream *s, struct mf_slice batch, const char *reason);
-    /* An event about a message that ends soon; false: nobody listens.  NULL: nobody ever does. */
+    /* Sends the warning of a message; false: nobody is subscribed.  NULL: nobody ever is. */
     bool (*ttl_expiring)(void *arg, struct stream *s, const struct stream_expiring *e);
-    /* Summaries of what happens to lifetimes: does somebody listen to this kind; here is one.  The
-     * second NULL: nobody ever does. */
+    /* Summaries of lifetime events.  ttl_heard: is there interest in this kind?  ttl_event sends
+     * one; NULL: there is never interest. */
     bool (*ttl_heard)(void *arg, struct stream *s, enum stream_ttl_kind kind);
     void (*ttl_event)(void *arg, struct stream *s, const struct stream_ttl_event *e);
     void *arg;

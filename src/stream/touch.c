@@ -64,7 +64,7 @@ void stream_change_lives(struct stream *s, enum stream_life_cause why,
     struct js_error e;
     int rc = 0, end;
 
-    op->swept = NULL;
+    op->purge_filter = NULL;
     op->count = 0;
     if (check_sealed(s, &e) != 0) {
         op->done(op, &e, 0);

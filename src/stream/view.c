@@ -1,4 +1,4 @@
-/* view.c: reading: what is on disk and alive now. */
+/* view.c: reads visible messages: by sequence, subject, time; cursors and counts. */
 #include "stream/stream_impl.h"
 
 #include "stream/stream_damage.h"
@@ -334,12 +334,12 @@ static int64_t time_of(struct stream *s, uint64_t seq)
 {
     int64_t ts_ns;
 
-    if (seq == s->first_known)
-        return s->first_ts_ns;
+    if (seq == s->ends.first_seq)
+        return s->ends.first_ts_ns;
     if (read_time(s, seq, true, &ts_ns) != 0)
         return CLOCK_ZERO;
-    s->first_known = seq;
-    s->first_ts_ns = ts_ns;
+    s->ends.first_seq = seq;
+    s->ends.first_ts_ns = ts_ns;
     return ts_ns;
 }
 
@@ -359,7 +359,7 @@ void stream_state(struct stream *s, struct stream_state *out)
                                  .first_seq = t.first_seq,
                                  .last_seq = t.last_seq,
                                  .first_ts_ns = CLOCK_ZERO,
-                                 .last_ts_ns = t.last_seq == 0 ? CLOCK_ZERO : s->last_ts_ns,
+                                 .last_ts_ns = t.last_seq == 0 ? CLOCK_ZERO : s->ends.last_ts_ns,
                                  .subjects = t.keys,
                                  .with_ttl = t.deadlines,
                                  .overdue = t.overdue};
@@ -408,7 +408,7 @@ struct mf_slice stream_subject_at(struct stream *s, uint64_t seq)
 
 uint64_t stream_announced(const struct stream *s)
 {
-    return s->announced;
+    return s->notify.upto;
 }
 
 uint64_t stream_last_accepted(const struct stream *s)

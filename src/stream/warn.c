@@ -1,18 +1,19 @@
-/* warn.c: one event for each message that ends soon (warn).
+/* warn.c: one warning for each message that expires soon (mayfly.ttl.warn).
  *
- * No message has a timer.  Every half of a grain g, g = max(1 s, warn / 64), the messages that end
- * up to now + warn + g are visited by their deadlines, from the place W where the last visit ended:
- * so each of them is told of when between warn and warn + g is left.  W is noted in a blob with the
- * writes of the moment.  A message that begins, or is renewed, with an end before W is told of as
- * soon as it is on disk, if more than warn is left.
+ * No message has a timer.  Every half of a grain g (warning_grain_ns()), the messages with
+ * deadlines up to now + warn + g are visited in the order of deadlines, from the position W where
+ * the last visit ended: so each warning is sent between warn + g and warn before the deadline.  W
+ * is stored in a blob.  A message that is stored or renewed with a deadline before W gets its
+ * warning after its commit, if more than warn is left.
  *
- * After a restart the visit begins a grain before the W that was noted: some events come twice,
- * none is missed, and those of messages whose moment passed meanwhile come late. */
+ * After a restart the visit begins a grain before the stored W: some warnings are sent twice, none
+ * is missed, and those whose time passed meanwhile are late. */
 #include "stream/lifetime_impl.h"
-#include "stream/tell_impl.h"
+#include "stream/summary_impl.h"
 
 #include "base/clock.h"
 #include "base/le.h"
+#include "markers/warning.h"
 #include "stream/stream_ahead.h"
 
 #include <stdlib.h>
@@ -20,7 +21,6 @@
 #define PAGE     2000 /* events in one turn of the loop */
 #define STEPS    4096
 #define YOUNG_NS (5 * CLOCK_MS) /* before one that is not on disk yet is looked at again */
-#define PARTS    64
 
 struct warn {
     struct stream *s;
@@ -40,26 +40,24 @@ static bool is_short(struct warn *w, uint64_t seq, int64_t deadline_ns)
 {
     struct store_rec r;
 
-    return store_peek(w->s->store, seq, &r) == 0 && deadline_ns - r.ts_ns <= w->warn_ns;
+    return store_peek(w->s->store, seq, &r) == 0 &&
+           !warning_in_time(r.ts_ns, deadline_ns, w->warn_ns);
 }
 
-static void tell(struct warn *w, uint64_t seq, int64_t now_ns)
+static void send_warning(struct warn *w, uint64_t seq, int64_t now_ns)
 {
     struct stream *s = w->s;
     struct stream_expiring e = {.seq = seq, .warn_ns = w->warn_ns};
     uint16_t flags = 0;
 
     if (store_next(s->store, seq) != seq || !store_life(s->store, seq, &e.deadline_ns, &flags) ||
-        e.deadline_ns == 0 || (flags & MSG_TOMBSTONE) != 0)
-        return;
-    e.subject = store_key_at(s->store, seq);
-    if (mf_starts(e.subject, "$MAYFLY.EVENT.")) /* or each warning would earn the next one */
+        !warning_wanted(store_key_at(s->store, seq), e.deadline_ns, (flags & MSG_TOMBSTONE) != 0))
         return;
     e.left_ns = e.deadline_ns - now_ns;
     if (e.left_ns <= w->warn_ns && is_short(w, seq, e.deadline_ns))
         return;
-    e.subject = store_key_at(s->store, seq); /* the one before is valid until the next call */
-    tell_expiring(s, &e);
+    e.subject = store_key_at(s->store, seq); /* valid until the next call of the store */
+    summary_add_expiring(s, &e);
     s->ttl_stats.warned += s->host->ttl_expiring(s->host->arg, s, &e);
 }
 
@@ -75,7 +73,7 @@ static void add_young(struct warn *w, uint64_t seq)
 
 /* true: some of them are not on disk yet.  An event may be stored in this very stream: what comes
  * meanwhile goes into another buffer. */
-static bool tell_young(struct warn *w, int64_t now_ns)
+static bool warn_of_young(struct warn *w, int64_t now_ns)
 {
     struct mf_buf young = w->young;
     uint64_t committed = store_committed(w->s->store), seq;
@@ -86,7 +84,7 @@ static bool tell_young(struct warn *w, int64_t now_ns)
         if (seq > committed)
             add_young(w, seq);
         else
-            tell(w, seq, now_ns);
+            send_warning(w, seq, now_ns);
     }
     mf_buf_fini(&young);
     return w->young.len > 0;
@@ -159,7 +157,7 @@ static bool go_on(struct warn *w, int64_t now_ns)
         return true;
     size_t n = stream_page_items(w->page, &at, &more, &next);
     for (size_t i = 0; i < n; i++)
-        tell(w, at[i].seq, now_ns);
+        send_warning(w, at[i].seq, now_ns);
     w->found = w->found || n > 0;
     if (more && begin_page(w, next))
         return true;
@@ -175,7 +173,7 @@ void warn_run(struct stream *s)
     struct warn *w = s->warn;
     int64_t now_ns = stream_now(s), pause_ns = w->grain_ns / 2;
 
-    if (tell_young(w, now_ns))
+    if (warn_of_young(w, now_ns))
         pause_ns = YOUNG_NS;
     if ((w->page != NULL || begin_visit(w, now_ns)) && go_on(w, now_ns))
         pause_ns = 0;
@@ -258,7 +256,7 @@ int warn_start(struct stream *s)
         return MF_NOMEM;
     w = s->warn;
     w->warn_ns = warn_ns;
-    w->grain_ns = warn_ns / PARTS > CLOCK_S ? warn_ns / PARTS : CLOCK_S;
+    w->grain_ns = warning_grain_ns(warn_ns);
     if (first) {
         int64_t before = noted(s);
         w->noted = before != 0;

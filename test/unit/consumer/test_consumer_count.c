@@ -187,7 +187,7 @@ static void test_a_thousand_watchers_cost_a_thousand_times_one(void)
         snprintf(name, sizeof name, "W%d", i);
         consumer_create(g, &cfg, mf_str(name), &op);
         TEST_ASSERT_NULL(op.wait.done);
-        TEST_ASSERT_EQUAL_UINT64(MANY, op.consumer->pending);
+        TEST_ASSERT_EQUAL_UINT64(MANY, op.consumer->todo.pending);
     }
     TEST_ASSERT_LESS_THAN_size_t(64000, steps);
     steps = 0;
@@ -311,7 +311,8 @@ static uint64_t pending_by_hand(struct consumer *c)
 
     for (uint64_t seq = 1; seq <= g->told; seq++) {
         struct mf_slice subject = stream_subject_at(w.stream, seq);
-        n += subject.len > 0 && filters_want(c, subject) && (seq >= c->next || walk_lists(c, seq));
+        n += subject.len > 0 && filters_want(c, subject) &&
+             (seq >= c->todo.next || backlog_lists(c, seq));
     }
     return n;
 }
@@ -322,11 +323,11 @@ static void take_some(struct consumer *c, const char *batch)
     for (int turn = 0; !consumer_counted(c) && turn < 100; turn++) /* a purge has it counted anew */
         loop_turn(w.loop);
     uint64_t before = pending_by_hand(c);
-    TEST_ASSERT_EQUAL_UINT64(before, c->pending);
+    TEST_ASSERT_EQUAL_UINT64(before, c->todo.pending);
     (void)sent_lines();
     ask(c, batch);
     TEST_ASSERT_EQUAL_UINT64(before, pending_by_hand(c) + sent_lines());
-    TEST_ASSERT_EQUAL_UINT64(pending_by_hand(c), c->pending);
+    TEST_ASSERT_EQUAL_UINT64(pending_by_hand(c), c->todo.pending);
 }
 
 static uint64_t seed;
@@ -371,8 +372,8 @@ static void test_count_in_slices_is_exact_whatever_happens_meanwhile(void)
         snprintf(here, sizeof here, " in ");
         if (list) { /* in the middle of its list it is counted anew */
             ask(c, "100");
-            c->list_at += MANY / 8;
-            walk_free(c);
+            c->list.at += MANY / 8;
+            backlog_drop(c);
             consumer_recount(c);
         }
         TEST_ASSERT_FALSE(consumer_counted(c));
@@ -380,7 +381,7 @@ static void test_count_in_slices_is_exact_whatever_happens_meanwhile(void)
             changes();
         world_turns(&w);
         TEST_ASSERT_TRUE(consumer_counted(c));
-        TEST_ASSERT_EQUAL_UINT64(pending_by_hand(c), c->pending);
+        TEST_ASSERT_EQUAL_UINT64(pending_by_hand(c), c->todo.pending);
         for (int i = 0; i < 20; i++) {
             changes();
             take_some(c, "300");
@@ -427,7 +428,7 @@ static void test_list_of_few_subjects_loses_what_is_removed(void)
             take_some(c, dice(2) ? "1" : "9");
         }
         take_some(c, "10000");
-        TEST_ASSERT_EQUAL_UINT64(0, c->pending);
+        TEST_ASSERT_EQUAL_UINT64(0, c->todo.pending);
         close_all();
         seed = start;
     }

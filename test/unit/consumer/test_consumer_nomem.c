@@ -176,10 +176,10 @@ static bool confirm_without_memory(long nth, long also)
     ask(c, "{\"batch\":10}");
     TEST_ASSERT_EQUAL_size_t(MESSAGES, info(c).ack_pending);
     int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
-    while (c->dirty && clock_mono_ns() < give_up)
+    while (c->state.dirty && clock_mono_ns() < give_up)
         loop_turn(w.loop);
-    mf_buf_fini(&c->dirty_pages); /* so that it has to grow */
-    c->dirty_pages = (struct mf_buf)MF_BUF_INIT;
+    mf_buf_fini(&c->state.pages); /* so that it has to grow */
+    c->state.pages = (struct mf_buf)MF_BUF_INIT;
     heard();
     memory_also = also;
     memory_arm(nth);

@@ -23,8 +23,8 @@ static uint64_t pending_by_hand(struct consumer *c)
 
     for (uint64_t seq = 1; seq <= g->told; seq++) {
         struct mf_slice subject = stream_subject_at(w.stream, seq);
-        bool listed = filters_want(c, subject) && walk_lists(c, seq);
-        if (subject.len > 0 && (listed || (seq >= c->next && filters_want(c, subject))))
+        bool listed = filters_want(c, subject) && backlog_lists(c, seq);
+        if (subject.len > 0 && (listed || (seq >= c->todo.next && filters_want(c, subject))))
             n++;
     }
     return n;
@@ -153,14 +153,14 @@ static void test_counts_are_exact_and_nothing_comes_twice_or_not_at_all(void)
         for (int i = 0; i < 10; i++)
             put(i % 2 ? "k.c.x" : "k.a", "x");
         add_all(c);
-        uint64_t first = c[2]->next;
+        uint64_t first = c[2]->todo.next;
         for (int step = 0; step < 150; step++) {
             random_step(c, CONSUMERS);
             if (dice(3) != 0)
                 continue;
             world_turns(&w);
             for (size_t i = 0; i < CONSUMERS; i++)
-                TEST_ASSERT_EQUAL_UINT64_MESSAGE(pending_by_hand(c[i]), c[i]->pending, c[i]->name);
+                TEST_ASSERT_EQUAL_UINT64_MESSAGE(pending_by_hand(c[i]), c[i]->todo.pending, c[i]->name);
         }
         snprintf(here, sizeof here, " in ");
         world_time(&w, w.now_ns + 5 * CLOCK_S);
@@ -266,8 +266,9 @@ static void test_counts_are_exact_through_updates_resets_and_restarts(void)
             if (dice(3) != 0)
                 continue;
             world_turns(&w);
-            TEST_ASSERT_EQUAL_UINT64(pending_by_hand(c), c->pending);
-            TEST_ASSERT_TRUE(c->floor_sseq <= c->sseq && c->floor_dseq <= c->dseq);
+            TEST_ASSERT_EQUAL_UINT64(pending_by_hand(c), c->todo.pending);
+            TEST_ASSERT_TRUE(c->floor.sseq <= c->delivered.sseq &&
+                             c->floor.dseq <= c->delivered.dseq);
             TEST_ASSERT_TRUE(c->wait.count <= 1000);
         }
         consumers_close(g, true);

@@ -392,12 +392,12 @@ static void test_an_ack_whose_state_is_not_written_is_not_confirmed(void)
         state_flush_group(&g->flush_run);
         all_failed = allocations < fail_at;
         fail_at = 0;
-        unwritten = unwritten || c->dirty;
-        bool written = !c->dirty;
+        unwritten = unwritten || c->state.dirty;
+        bool written = !c->state.dirty;
         turns(5);
         TEST_ASSERT_TRUE_MESSAGE(written || answers.count == before, text);
         asked(ack, "+ACK", "answers"); /* again */
-        TEST_ASSERT_FALSE_MESSAGE(c->dirty, text);
+        TEST_ASSERT_FALSE_MESSAGE(c->state.dirty, text);
         asked("s.x", "", "\"seq\"");
     }
     TEST_ASSERT_TRUE_MESSAGE(unwritten, "this test must fail a write");

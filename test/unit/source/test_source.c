@@ -53,7 +53,7 @@ static void test_an_index_tells_sources_apart(void)
 
     for (size_t i = 0; i < MF_COUNT(rows); i++) {
         mf_buf_clear(&out);
-        origin_index(&out, rows[i].src);
+        upstream_index(&out, rows[i].src);
         TEST_ASSERT_EQUAL_STRING(rows[i].index, text());
     }
 }
@@ -61,10 +61,10 @@ static void test_an_index_tells_sources_apart(void)
 static void assert_consumer(const char *name, const char *domain, bool mirror,
                             const struct stream_source *src, const struct json_objects *siblings)
 {
-    struct origin_who who = {"M", "$G", domain, mirror};
-    char got[ORIGIN_NAME];
+    struct upstream_who who = {"M", "$G", domain, mirror};
+    char got[UPSTREAM_NAME];
 
-    TEST_ASSERT_EQUAL_INT(0, origin_consumer(got, &who, src, siblings));
+    TEST_ASSERT_EQUAL_INT(0, upstream_consumer(got, &who, src, siblings));
     TEST_ASSERT_EQUAL_STRING(name, got);
 }
 
@@ -83,27 +83,27 @@ static void test_a_consumer_has_the_same_name_each_time(void)
 
 static void test_subjects_begin_with_the_prefix_of_the_origin(void)
 {
-    struct origin_who mirror = {"M", "A", NULL, true}, source = {"M", "A", NULL, false};
+    struct upstream_who mirror = {"M", "A", NULL, true}, source = {"M", "A", NULL, false};
     struct stream_external odd = {(char *)"$JS.hub.API.", NULL};
     struct stream_source dotted = {.name = (char *)"O", .external = &odd};
 
-    origin_subject(&out, &mirror, &plain, "CONSUMER.CREATE", NULL, NULL);
+    upstream_subject(&out, &mirror, &plain, "CONSUMER.CREATE", NULL, NULL);
     mf_buf_byte(&out, '|');
-    origin_subject(&out, &mirror, &filtered, "CONSUMER.CREATE", "N", origin_filter(&filtered));
+    upstream_subject(&out, &mirror, &filtered, "CONSUMER.CREATE", "N", upstream_filter(&filtered));
     mf_buf_byte(&out, '|');
-    origin_subject(&out, &mirror, &dotted, "CONSUMER.DELETE", "N", NULL);
+    upstream_subject(&out, &mirror, &dotted, "CONSUMER.DELETE", "N", NULL);
     TEST_ASSERT_EQUAL_STRING("$JS.API.CONSUMER.CREATE.O|$JS.API.CONSUMER.CREATE.O.N.a.>|"
                              "$JS.hub.API.CONSUMER.DELETE.O.N",
                              text());
     mf_buf_clear(&out);
-    origin_deliver(&out, &mirror, &plain, "12345678");
+    upstream_deliver(&out, &mirror, &plain, "12345678");
     mf_buf_byte(&out, '|');
-    origin_deliver(&out, &source, &external, "12345678");
+    upstream_deliver(&out, &source, &external, "12345678");
     mf_buf_byte(&out, '|');
-    origin_deliver(&out, &source, &dotted, "12345678");
+    upstream_deliver(&out, &source, &dotted, "12345678");
     TEST_ASSERT_EQUAL_STRING("$JS.M.12345678|deliver.me.S.12345678|$JS.S.12345678", text());
-    TEST_ASSERT_NULL(origin_filter(&mapped));
-    TEST_ASSERT_EQUAL_STRING("a.*", origin_filter(&one_map));
+    TEST_ASSERT_NULL(upstream_filter(&mapped));
+    TEST_ASSERT_EQUAL_STRING("a.*", upstream_filter(&one_map));
 }
 
 /* Inside the server no mapping leads from the domain's name to the plain one. */
@@ -113,14 +113,14 @@ static void test_the_own_domain_has_the_plain_prefix(void)
                                        "$JS.hub.APIX"};
     static const char *const want[] = {"$JS.API", "$JS.API", "$JS.hub2.API", "$JS.hu.API",
                                        "$JS.hub.APIX"};
-    struct origin_who who = {"M", "A", "hub", true};
+    struct upstream_who who = {"M", "A", "hub", true};
 
     for (size_t i = 0; i < MF_COUNT(apis); i++) {
         struct stream_external x = {(char *)apis[i], NULL};
         struct stream_source src = {.name = (char *)"O", .external = &x};
         char full[64];
         mf_buf_clear(&out);
-        origin_subject(&out, &who, &src, "CONSUMER.RESET", "N", NULL);
+        upstream_subject(&out, &who, &src, "CONSUMER.RESET", "N", NULL);
         (void)snprintf(full, sizeof full, "%s.CONSUMER.RESET.O.N", want[i]);
         TEST_ASSERT_EQUAL_STRING(full, text());
     }
@@ -128,10 +128,10 @@ static void test_the_own_domain_has_the_plain_prefix(void)
 
 static void test_a_request_is_nats_servers(void)
 {
-    struct origin_who who = {"M", "A", "hub", false};
-    struct origin_start from = {.seq = 7};
+    struct upstream_who who = {"M", "A", "hub", false};
+    struct upstream_start from = {.seq = 7};
 
-    origin_create(&out, &who, &mapped, "JS_SRC_x", "$JS.S.y", &from, true);
+    upstream_create(&out, &who, &mapped, "JS_SRC_x", "$JS.S.y", &from, true);
     TEST_ASSERT_EQUAL_STRING(
         "{\"stream_name\":\"O\",\"config\":{\"name\":\"JS_SRC_x\",\"deliver_policy\":"
         "\"by_start_sequence\",\"opt_start_seq\":7,\"ack_policy\":\"none\",\"ack_wait\":"
@@ -142,30 +142,30 @@ static void test_a_request_is_nats_servers(void)
         "\"_nats.src.domain\":\"hub\",\"_nats.src.stream\":\"M\"}},\"action\":\"\"}",
         text());
     mf_buf_clear(&out);
-    from = (struct origin_start){.by_time = true, .time_ns = 1000000000};
+    from = (struct upstream_start){.by_time = true, .time_ns = 1000000000};
     who.mirror = true;
-    origin_create(&out, &who, &one_map, "N", "d", &from, false);
+    upstream_create(&out, &who, &one_map, "N", "d", &from, false);
     TEST_ASSERT_NOT_NULL(strstr(text(), "\"deliver_policy\":\"by_start_time\",\"opt_start_time\":"
                                         "\"1970-01-01T00:00:01Z\""));
     TEST_ASSERT_NOT_NULL(strstr(text(), "\"filter_subject\":\"a.*\""));
     TEST_ASSERT_NULL(strstr(text(), "sourcing"));
     mf_buf_clear(&out);
-    from = (struct origin_start){.seq = 0};
-    origin_create(&out, &who, &plain, "N", "d", &from, true);
+    from = (struct upstream_start){.seq = 0};
+    upstream_create(&out, &who, &plain, "N", "d", &from, true);
     TEST_ASSERT_NOT_NULL(strstr(text(), "\"deliver_policy\":\"all\",\"ack_policy\""));
 }
 
 static void test_answers_are_read(void)
 {
     struct arena mem = {.chunks = NULL};
-    struct origin_answer a;
+    struct upstream_answer a;
 
     TEST_ASSERT_EQUAL_INT(
-        0, origin_answer_read(MF_LIT("{\"type\":\"t\",\"stream_name\":\"O\",\"name\":\"N-1\","
-                                     "\"config\":{\"deliver_subject\":\"d\",\"ack_policy\":"
-                                     "\"none\",\"x\":[1]},\"delivered\":{\"consumer_seq\":3,"
-                                     "\"stream_seq\":9},\"num_pending\":12}"),
-                              &a, &mem));
+        0, upstream_answer_read(MF_LIT("{\"type\":\"t\",\"stream_name\":\"O\",\"name\":\"N-1\","
+                                       "\"config\":{\"deliver_subject\":\"d\",\"ack_policy\":"
+                                       "\"none\",\"x\":[1]},\"delivered\":{\"consumer_seq\":3,"
+                                       "\"stream_seq\":9},\"num_pending\":12}"),
+                                &a, &mem));
     TEST_ASSERT_FALSE(a.refused);
     TEST_ASSERT_EQUAL_STRING("N-1", a.name);
     TEST_ASSERT_EQUAL_STRING("d", a.deliver_subject);
@@ -173,15 +173,15 @@ static void test_answers_are_read(void)
     TEST_ASSERT_EQUAL_UINT64(9, a.delivered);
     TEST_ASSERT_EQUAL_UINT64(12, a.pending);
     TEST_ASSERT_EQUAL_INT(0,
-                          origin_answer_read(MF_LIT("{\"error\":{\"code\":404,\"err_code\":10059,"
-                                                    "\"description\":\"stream not found\"}}"),
-                                             &a, &mem));
+                          upstream_answer_read(MF_LIT("{\"error\":{\"code\":404,\"err_code\":10059,"
+                                                      "\"description\":\"stream not found\"}}"),
+                                               &a, &mem));
     TEST_ASSERT_TRUE(a.refused);
     TEST_ASSERT_EQUAL_UINT(10059, a.error.err_code);
     TEST_ASSERT_EQUAL_STRING("stream not found", a.error.text);
-    TEST_ASSERT_EQUAL_INT(MF_INVAL, origin_answer_read(MF_LIT("{\"name\":\"N\"}"), &a, &mem));
-    TEST_ASSERT_EQUAL_INT(MF_INVAL, origin_answer_read(MF_LIT("{"), &a, &mem));
-    TEST_ASSERT_EQUAL_INT(MF_INVAL, origin_answer_read(MF_SLICE_NONE, &a, &mem));
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, upstream_answer_read(MF_LIT("{\"name\":\"N\"}"), &a, &mem));
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, upstream_answer_read(MF_LIT("{"), &a, &mem));
+    TEST_ASSERT_EQUAL_INT(MF_INVAL, upstream_answer_read(MF_SLICE_NONE, &a, &mem));
     arena_fini(&mem);
 }
 
@@ -198,10 +198,10 @@ static void test_replies_are_read_in_both_forms(void)
                                       "$JS.ACK.O.N.x.20.3.17.7",
                                       "$JS.FC.O.N.1.20.3.17.7",
                                       "$JS.ACK.O.N.1.20.3.17.-7"};
-    struct origin_reply r;
+    struct upstream_reply r;
 
     for (size_t i = 0; i < MF_COUNT(good); i++) {
-        TEST_ASSERT_TRUE_MESSAGE(origin_reply_read(mf_str(good[i]), &r), good[i]);
+        TEST_ASSERT_TRUE_MESSAGE(upstream_reply_read(mf_str(good[i]), &r), good[i]);
         TEST_ASSERT_TRUE(mf_eq_str(r.consumer, "N"));
         TEST_ASSERT_EQUAL_UINT64(1, r.deliveries);
         TEST_ASSERT_EQUAL_UINT64(20, r.sseq);
@@ -210,15 +210,15 @@ static void test_replies_are_read_in_both_forms(void)
         TEST_ASSERT_EQUAL_UINT64(7, r.pending);
     }
     for (size_t i = 0; i < MF_COUNT(bad); i++)
-        TEST_ASSERT_FALSE_MESSAGE(origin_reply_read(mf_str(bad[i]), &r), bad[i]);
+        TEST_ASSERT_FALSE_MESSAGE(upstream_reply_read(mf_str(bad[i]), &r), bad[i]);
 }
 
 static void test_a_mark_tells_where_a_message_is_from(void)
 {
-    origin_mark(&out, MF_LIT("O > >"), 1, MF_LIT("o.a"), "aw6AcvjB");
+    upstream_mark(&out, MF_LIT("O > >"), 1, MF_LIT("o.a"), "aw6AcvjB");
     TEST_ASSERT_EQUAL_STRING("O 1 > > o.a aw6AcvjB", text());
     mf_buf_clear(&out);
-    origin_mark(&out, MF_LIT("O:h a.*\fc.> b.$1\f>"), 18446744073709551615u, MF_LIT("a.x"), "");
+    upstream_mark(&out, MF_LIT("O:h a.*\fc.> b.$1\f>"), 18446744073709551615u, MF_LIT("a.x"), "");
     TEST_ASSERT_EQUAL_STRING("O:h 18446744073709551615 a.*\fc.> b.$1\f> a.x", text());
 }
 
@@ -247,7 +247,7 @@ static void test_marks_of_all_times_are_read(void)
 
     for (size_t i = 0; i < MF_COUNT(rows); i++) {
         uint64_t seq = 0;
-        bool mine = origin_mark_read(mf_str(rows[i].value), MF_LIT("O a.> >"), &seq, &ident);
+        bool mine = upstream_mark_read(mf_str(rows[i].value), MF_LIT("O a.> >"), &seq, &ident);
         TEST_ASSERT_EQUAL_MESSAGE(rows[i].seq > 0, mine, rows[i].value);
         if (!mine)
             continue;
@@ -278,7 +278,7 @@ static void test_headers_of_copies(void)
     };
 
     for (size_t i = 0; i < MF_COUNT(rows); i++) {
-        struct mf_slice got = origin_header(&out, mf_str(rows[i].from), mf_str(rows[i].mark));
+        struct mf_slice got = upstream_header(&out, mf_str(rows[i].from), mf_str(rows[i].mark));
         TEST_ASSERT_EQUAL_size_t_MESSAGE(strlen(rows[i].to), got.len, rows[i].from);
         TEST_ASSERT_TRUE_MESSAGE(mf_eq_str(got, rows[i].to), rows[i].from);
     }
@@ -288,7 +288,7 @@ static void test_headers_of_copies(void)
 
 static enum track_verdict say(struct track *t, bool mirror, uint64_t sseq, uint64_t dseq)
 {
-    struct origin_reply r = {.deliveries = 1, .sseq = sseq, .dseq = dseq};
+    struct upstream_reply r = {.deliveries = 1, .sseq = sseq, .dseq = dseq};
 
     return track_message(t, mirror, &r);
 }
@@ -306,10 +306,10 @@ static void test_messages_in_order_are_taken_once(void)
         TEST_ASSERT_EQUAL(TRACK_IGNORE, say(&t, mirror, 3, 1)); /* known, but it was delivered */
         assert_at(&t, 4, 1);
         TEST_ASSERT_EQUAL_UINT64(3, t.at); /* that is what flow control may speak of */
-        TEST_ASSERT_EQUAL(TRACK_TAKE, say(&t, mirror, 5, 2));
+        TEST_ASSERT_EQUAL(TRACK_NEXT, say(&t, mirror, 5, 2));
         TEST_ASSERT_EQUAL_UINT64(5, t.at);
         TEST_ASSERT_EQUAL(TRACK_IGNORE, say(&t, mirror, 5, 2));
-        TEST_ASSERT_EQUAL(TRACK_TAKE, say(&t, mirror, 9, 3)); /* a gap of the origin's */
+        TEST_ASSERT_EQUAL(TRACK_NEXT, say(&t, mirror, 9, 3)); /* a gap of the upstream's */
         assert_at(&t, 9, 3);
         TEST_ASSERT_EQUAL(TRACK_LOST, say(&t, mirror, 11, 5)); /* one of the delivery's */
         assert_at(&t, 9, 3);
@@ -319,7 +319,7 @@ static void test_messages_in_order_are_taken_once(void)
 static void test_what_is_delivered_again_is_of_no_meaning(void)
 {
     struct track t = {.sseq = 4, .dseq = 1};
-    struct origin_reply r = {.deliveries = 2, .sseq = 5, .dseq = 2};
+    struct upstream_reply r = {.deliveries = 2, .sseq = 5, .dseq = 2};
 
     TEST_ASSERT_EQUAL(TRACK_IGNORE, track_message(&t, true, &r));
     assert_at(&t, 4, 1);
@@ -329,7 +329,7 @@ static void test_a_mirrors_next_sequence_is_proof_enough(void)
 {
     struct track mirror = {.sseq = 4, .dseq = 1}, source = mirror;
 
-    TEST_ASSERT_EQUAL(TRACK_TAKE, say(&mirror, true, 5, 7));
+    TEST_ASSERT_EQUAL(TRACK_NEXT, say(&mirror, true, 5, 7));
     assert_at(&mirror, 5, 7);
     TEST_ASSERT_EQUAL(TRACK_LOST, say(&source, false, 5, 7));
     TEST_ASSERT_EQUAL(TRACK_IGNORE, say(&source, false, 6, 1)); /* of a consumer before */

@@ -1,12 +1,12 @@
 /* test_source_nomem.c: every allocation that following makes fails once, and one after the other
  * for a while: in the end everything is there, once and in order. */
 #include "support/no_memory.h"
-#include "support/origin_world.h"
+#include "support/upstream_world.h"
 
 static struct stream_mapping map[] = {{(char *)"k.*", (char *)"m.$1"}};
-static struct stream_source origin_o = {.name = (char *)"O", .transforms = {map, 1}};
-static struct stream_source *list[] = {&origin_o};
-static const struct stream_config mirror = {.name = (char *)"S", .mirror = &origin_o};
+static struct stream_source upstream_o = {.name = (char *)"O", .transforms = {map, 1}};
+static struct stream_source *list[] = {&upstream_o};
+static const struct stream_config mirror = {.name = (char *)"S", .mirror = &upstream_o};
 static char *subjects[] = {(char *)"own.>"};
 static const struct stream_config sourcing = {
     .name = (char *)"S", .subjects = {subjects, 1}, .sources = {list, 1}};
@@ -36,14 +36,14 @@ static bool follow_without(const struct stream_config *cfg, long nth, long also)
     bool hit;
     int rc;
 
-    origin_holds(three, 3);
+    upstream_holds(three, 3);
     world_open(&w, cfg);
     memory_also = also;
     memory_arm(nth);
     rc = sources_follow(&all, w.stream, &host, &e);
     for (int i = 0; i < 200; i++) {
         loop_turn(w.loop);
-        if (origin.to[0] != '\0' && origin.next <= origin.last)
+        if (upstream.to[0] != '\0' && upstream.next <= upstream.last)
             deliver_next();
     }
     memory_disarm();

@@ -212,10 +212,10 @@ static void test_silence_ends_a_batch_and_an_advisory_tells(void)
     put("j", 1, NULL, "k.a", "");
     put("i", 2, NULL, "k.a", ""); /* lives on */
     w.now_ns += 9 * CLOCK_S;
-    batch_sweep(w.stream);
+    batch_drop_silent(w.stream);
     TEST_ASSERT_EQUAL_STRING("", said());
     w.now_ns += CLOCK_S;
-    batch_sweep(w.stream);
+    batch_drop_silent(w.stream);
     TEST_ASSERT_EQUAL_STRING("abandoned|j|timeout\nabandoned|i|timeout\n", said());
     TEST_ASSERT_EQUAL_INT(10176, put("i", 3, "1", "k.a", "").err_code);
 }
@@ -309,7 +309,7 @@ static void test_fast_batch_is_forgotten_in_silence(void)
     world_open(&w, &both);
     fast(1, 0, NULL, &a);
     w.now_ns += 11 * CLOCK_S;
-    fast_sweep(w.stream);
+    fast_drop_silent(w.stream);
     TEST_ASSERT_EQUAL_UINT64(0, w.fasts);
     fast(2, 1, NULL, &a);
     world_turns(&w);

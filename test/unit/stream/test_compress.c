@@ -22,7 +22,7 @@ void setUp(void)
 
 void tearDown(void)
 {
-    mf_buf_fini(&s.packed);
+    mf_buf_fini(&s.buf.body);
     mf_buf_fini(&room);
     free(bytes);
 }
@@ -80,7 +80,7 @@ static void test_a_large_buffer_is_given_back(void)
     TEST_ASSERT_EQUAL_INT(0, compress_undo(stored, &room, &back));
     TEST_ASSERT_EQUAL_size_t(4u << 20, back.len);
     stored = compress_body(&s, mf_slice(bytes, 1000), &flags);
-    TEST_ASSERT_LESS_OR_EQUAL_size_t(1u << 20, s.packed.cap);
+    TEST_ASSERT_LESS_OR_EQUAL_size_t(1u << 20, s.buf.body.cap);
     TEST_ASSERT_EQUAL_INT(0, compress_undo(stored, &room, &back));
     TEST_ASSERT_TRUE(mf_eq(back, mf_slice(bytes, 1000)));
 }

@@ -321,11 +321,11 @@ static void set_max_age(const struct stream_config *of, int64_t max_age_ns)
     next.max_age_ns = max_age_ns;
     stream_update(w.stream, &next, MF_LIT("x"), &op);
     stream_config_fini(&next);
-    for (int i = 0; i < 100000 && w.stream->sweep != NULL; i++) {
+    for (int i = 0; i < 100000 && w.stream->redeadline != NULL; i++) {
         loop_turn(w.loop);
         world_turns(&w);
     }
-    TEST_ASSERT_NULL(w.stream->sweep);
+    TEST_ASSERT_NULL(w.stream->redeadline);
     settle();
 }
 

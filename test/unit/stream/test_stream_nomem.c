@@ -132,7 +132,7 @@ static void leave_a_sweep(void)
 {
     struct mf_slice sweep = mf_slice("\1\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 17);
 
-    TEST_ASSERT_EQUAL_INT(0, store_blob_put(w.stream->store, MF_LIT(BLOB_SWEEP), sweep, NULL));
+    TEST_ASSERT_EQUAL_INT(0, store_blob_put(w.stream->store, MF_LIT(BLOB_REDEADLINE), sweep, NULL));
     world_turns(&w);
 }
 
@@ -159,10 +159,10 @@ static void assert_rich(void)
     }
     int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
     struct mf_slice bytes;
-    while (w.stream->sweep != NULL && clock_mono_ns() < give_up)
+    while (w.stream->redeadline != NULL && clock_mono_ns() < give_up)
         loop_turn(w.loop);
-    TEST_ASSERT_NULL(w.stream->sweep); /* it came to its end */
-    TEST_ASSERT_FALSE(store_blob_get(w.stream->store, MF_LIT(BLOB_SWEEP), &bytes));
+    TEST_ASSERT_NULL(w.stream->redeadline); /* it came to its end */
+    TEST_ASSERT_FALSE(store_blob_get(w.stream->store, MF_LIT(BLOB_REDEADLINE), &bytes));
 }
 
 /* What is refused leaves the store and the configuration with the caller, who may try again. */

@@ -158,7 +158,7 @@ static void test_what_comes_due_during_a_sweep_does_not_wait(void)
     w.step_ns = 8 * CLOCK_MS; /* the sweep takes the first; at the next look the second is due */
     while (w.stream->stats.expired == 0)
         loop_turn(w.loop);
-    TEST_ASSERT_NOT_EQUAL_INT64(0, w.stream->armed_ns);
+    TEST_ASSERT_NOT_EQUAL_INT64(0, w.stream->expiry.armed_ns);
     w.step_ns = 0;
     world_time(&w, w.now_ns + 20 * CLOCK_MS);
     TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
@@ -467,8 +467,8 @@ static void test_a_purge_waits_for_the_disk_now_and_then(void)
     send_many(20000, 5000, NULL);
     stream_purge(w.stream, MF_LIT("k.*"), 0, 0, &op);
     while (op.done != NULL && clock_mono_ns() < give_up) {
-        for (int n = 0; n < 10 && work_queued(&w.stream->purging); n++)
-            run_slice(&w.stream->purging); /* before anything is written */
+        for (int n = 0; n < 10 && work_queued(&w.stream->purge.task); n++)
+            run_slice(&w.stream->purge.task); /* before anything is written */
         most = store_removing(w.stream->store) > most ? store_removing(w.stream->store) : most;
         loop_turn(w.loop);
     }

@@ -1,10 +1,10 @@
-/* sweep_plan.c: which stored messages have deadlines by which terms, and their deadlines by new
- * ones.
+/* redeadline_plan.c: which stored messages have deadlines by which terms, and their deadlines by
+ * new ones.
  *
- * A renewed deadline (TOUCH, a read that slides) is not to be told from the record: it lies later
- * than timestamp + TTL.  The moment of the renewal is the deadline minus the TTL that held then, so
- * the terms that held then are kept until the walk has passed the message. */
-#include "stream/sweep_plan_impl.h"
+ * A renewed deadline (TOUCH, a read that slides) is later than timestamp + TTL; the record does not
+ * say when it was renewed.  That time is the deadline minus the TTL under the former terms, so the
+ * former terms are kept until the job has passed the message. */
+#include "stream/redeadline_plan_impl.h"
 
 #include "base/le.h"
 
@@ -13,12 +13,12 @@
 
 /* --- the plan ------------------------------------------------------------------------------- */
 
-uint64_t sweep_plan_end(const struct sweep_plan *p)
+uint64_t redeadline_plan_end(const struct redeadline_plan *p)
 {
     return p->n == 0 ? 0 : p->parts[p->n - 1].upto;
 }
 
-const struct sweep_part *sweep_plan_part(const struct sweep_plan *p, uint64_t seq)
+const struct redeadline_part *redeadline_plan_part(const struct redeadline_plan *p, uint64_t seq)
 {
     size_t i = 0;
 
@@ -27,32 +27,33 @@ const struct sweep_part *sweep_plan_part(const struct sweep_plan *p, uint64_t se
     return &p->parts[i];
 }
 
-static bool same_terms(const struct sweep_terms *a, const struct sweep_terms *b)
+static bool same_terms(const struct redeadline_terms *a, const struct redeadline_terms *b)
 {
     return a->max_age_ns == b->max_age_ns && a->allow_msg_ttl == b->allow_msg_ttl;
 }
 
-static int add_part(struct sweep_plan *p, uint64_t upto, const struct sweep_terms *t)
+static int add_part(struct redeadline_plan *p, uint64_t upto, const struct redeadline_terms *t)
 {
-    if (upto <= sweep_plan_end(p))
+    if (upto <= redeadline_plan_end(p))
         return 0;
     if (p->n > 0 && same_terms(&p->parts[p->n - 1].terms, t)) {
         p->parts[p->n - 1].upto = upto;
         return 0;
     }
-    if (p->n == SWEEP_PARTS)
+    if (p->n == REDEADLINE_PARTS)
         return MF_AGAIN;
-    p->parts[p->n++] = (struct sweep_part){upto, *t};
+    p->parts[p->n++] = (struct redeadline_part){upto, *t};
     return 0;
 }
 
-int sweep_plan_change(struct sweep_plan *p, const struct sweep_terms *before, uint64_t last)
+int redeadline_plan_change(struct redeadline_plan *p, const struct redeadline_terms *before,
+                           uint64_t last)
 {
-    struct sweep_plan old = *p;
+    struct redeadline_plan old = *p;
     int rc;
 
-    *p = (struct sweep_plan){.next = 1};
-    rc = add_part(p, old.next - 1, before); /* these were walked over */
+    *p = (struct redeadline_plan){.next = 1};
+    rc = add_part(p, old.next - 1, before); /* these are done */
     for (size_t i = 0; i < old.n && rc == 0; i++)
         if (old.parts[i].upto >= old.next)
             rc = add_part(p, old.parts[i].upto, &old.parts[i].terms);
@@ -63,7 +64,7 @@ int sweep_plan_change(struct sweep_plan *p, const struct sweep_terms *before, ui
     return rc;
 }
 
-size_t sweep_plan_write(const struct sweep_plan *p, uint8_t out[SWEEP_PLAN_MAX])
+size_t redeadline_plan_write(const struct redeadline_plan *p, uint8_t out[REDEADLINE_PLAN_MAX])
 {
     uint8_t *at = out + 10;
 
@@ -78,23 +79,24 @@ size_t sweep_plan_write(const struct sweep_plan *p, uint8_t out[SWEEP_PLAN_MAX])
     return (size_t)(at - out);
 }
 
-void sweep_plan_read(struct sweep_plan *p, struct mf_slice bytes, uint64_t last)
+void redeadline_plan_read(struct redeadline_plan *p, struct mf_slice bytes, uint64_t last)
 {
     const uint8_t *at = bytes.ptr + 10;
 
-    *p = (struct sweep_plan){.next = 1, .n = 1, .parts = {{last, {UNKNOWN_AGE, false}}}};
-    if (bytes.len < 10 || bytes.ptr[0] != VERSION || bytes.ptr[9] > SWEEP_PARTS ||
+    *p = (struct redeadline_plan){.next = 1, .n = 1, .parts = {{last, {UNKNOWN_AGE, false}}}};
+    if (bytes.len < 10 || bytes.ptr[0] != VERSION || bytes.ptr[9] > REDEADLINE_PARTS ||
         bytes.len != 10 + (size_t)bytes.ptr[9] * 17)
         return;
     p->next = le64_get(bytes.ptr + 1);
     p->n = bytes.ptr[9];
     for (size_t i = 0; i < p->n; i++, at += 17)
-        p->parts[i] = (struct sweep_part){le64_get(at), {(int64_t)le64_get(at + 8), at[16] != 0}};
+        p->parts[i] =
+            (struct redeadline_part){le64_get(at), {(int64_t)le64_get(at + 8), at[16] != 0}};
 }
 
 /* --- deadlines ------------------------------------------------------------------------------ */
 
-int sweep_policy(const struct stream *s, const struct sweep_terms *t, struct policy **out)
+int redeadline_policy(const struct stream *s, const struct redeadline_terms *t, struct policy **out)
 {
     struct stream_config c = s->cfg; /* borrowed */
 
@@ -117,9 +119,10 @@ static int64_t ttl_under(struct stream *s, const struct store_rec *r, int64_t ma
     return max_age_ns > 0 && (ttl == TTL_NONE || ttl > max_age_ns) ? max_age_ns : ttl;
 }
 
-/* When the life of the message began, or was renewed: never in the future. */
+/* The time from which the TTL of the message counts: its timestamp or its renewal, never in the
+ * future. */
 static int64_t base_of(struct stream *s, const struct store_rec *r,
-                       const struct sweep_terms *before, const struct policy *policy,
+                       const struct redeadline_terms *before, const struct policy *policy,
                        int64_t now_ns)
 {
     int64_t ttl, base;
@@ -132,9 +135,9 @@ static int64_t base_of(struct stream *s, const struct store_rec *r,
     return base > r->ts_ns ? base : r->ts_ns;
 }
 
-int64_t sweep_deadline(struct stream *s, const struct store_rec *r,
-                       const struct sweep_terms *before, const struct policy *policy,
-                       int64_t now_ns)
+int64_t redeadline_compute(struct stream *s, const struct store_rec *r,
+                           const struct redeadline_terms *before, const struct policy *policy,
+                           int64_t now_ns)
 {
     /* A message that had no end keeps none by the policy: BACKFILL is how old messages follow. */
     const struct policy *governor = r->deadline_ns == 0 ? NULL : s->governor;

@@ -1,6 +1,6 @@
-/* test_moments.c: reads that renew a life (slide), warnings (warn), summaries for events. */
+/* test_slide_warn.c: reads that renew a message (slide), warnings (warn), summaries for events. */
 #include "stream/lifetime_impl.h"
-#include "stream/tell_impl.h"
+#include "stream/summary_impl.h"
 #include "support/stream_world.h"
 
 #include "base/clock.h"
@@ -423,7 +423,7 @@ static void open_telling(const struct stream_config *c)
 static const char *told(void)
 {
     mf_buf_clear(&heard);
-    tell_send(w.stream, loop_mono_ns(w.loop) + CLOCK_S);
+    summary_send_due(w.stream, loop_mono_ns(w.loop) + CLOCK_S);
     mf_buf_byte(&heard, 0);
     return (const char *)heard.ptr;
 }

@@ -1,10 +1,11 @@
-/* link.c: one origin: asking for a consumer, and what comes of it.
+/* follower.c: follows one upstream: creates a consumer there and subscribes to its deliveries.
  *
- * Happy path: link_ask() subscribes for the answer and sends CONSUMER.CREATE; answered() subscribes
- * to what the consumer delivers; from there on take.c has it.  The answer may come from inside the
- * sending.  Failure: whatever goes wrong ends in link_fail(): nothing is listened to any more, and
- * after a while it is asked again from where it got to.  Close: what is under way to the disk holds
- * the link, which is freed by the last of it. */
+ * Happy path: follower_ask() subscribes for the answer and sends CONSUMER.CREATE; answered()
+ * subscribes to the deliveries, which receive.c handles.  The answer may arrive inside the
+ * publish of the request.
+ * Failure: every error ends in follower_fail(): the subscriptions end, and after a delay a new
+ * consumer is created from the last position.
+ * Close: uncommitted messages hold the follower; the last of them frees it. */
 #include "source/source_impl.h"
 
 #include "base/clock.h"
@@ -17,28 +18,25 @@
 
 #define LEVEL_MIRROR 4 /* sourcing consumers */
 #define LEVEL_SOURCE 5 /* and which stream it is */
-#define ERR_JSON     10025
-#define ERR_LEVEL    10185
-#define ERR_IDENTITY 10225
 #define UNIQUE       8
 
-static int64_t now_ns(const struct link *l)
+static int64_t now_ns(const struct follower *l)
 {
     return loop_mono_ns(l->all->host->loop);
 }
 
-static struct origin_who who_of(const struct link *l)
+static struct upstream_who who_of(const struct follower *l)
 {
     const struct source_host *h = l->all->host;
 
-    return (struct origin_who){.stream = stream_name(l->all->stream),
-                               .account = account_name(h->account),
-                               .domain = h->domain(h->arg),
-                               .mirror = l->mirror};
+    return (struct upstream_who){.stream = stream_name(l->all->stream),
+                                 .account = account_name(h->account),
+                                 .domain = h->domain(h->arg),
+                                 .mirror = l->mirror};
 }
 
-size_t link_send(const struct link *l, struct mf_slice subject, struct mf_slice reply,
-                 struct mf_slice hdr, struct mf_slice body)
+size_t follower_send(const struct follower *l, struct mf_slice subject, struct mf_slice reply,
+                     struct mf_slice hdr, struct mf_slice body)
 {
     struct mf_msg m = {.subject = subject, .reply = reply, .hdr = hdr, .payload = body};
 
@@ -58,18 +56,18 @@ static void unique(char out[UNIQUE + 1])
 /* --- ending what is there --------------------------------------------------------------------- */
 
 /* Best effort, and nobody waits for the answer. */
-static void delete_consumer(struct link *l, const char *name)
+static void delete_consumer(struct follower *l, const char *name)
 {
-    struct origin_who who = who_of(l);
+    struct upstream_who who = who_of(l);
     struct mf_buf b = MF_BUF_INIT;
 
-    origin_subject(&b, &who, &l->src, "CONSUMER.DELETE", name, NULL);
+    upstream_subject(&b, &who, &l->src, "CONSUMER.DELETE", name, NULL);
     if (!mf_buf_failed(&b))
-        (void)link_send(l, mf_buf_slice(&b), MF_SLICE_NONE, MF_SLICE_NONE, MF_SLICE_NONE);
+        (void)follower_send(l, mf_buf_slice(&b), MF_SLICE_NONE, MF_SLICE_NONE, MF_SLICE_NONE);
     mf_buf_fini(&b);
 }
 
-static void unlisten(struct link *l)
+static void unlisten(struct follower *l)
 {
     account_unsubscribe(l->all->host->account, &l->answer_sub);
     account_unsubscribe(l->all->host->account, &l->deliver_sub);
@@ -78,7 +76,7 @@ static void unlisten(struct link *l)
 
 /* The consumer of the last time ends by itself when nobody listens; but if it has a name of its
  * own, nobody will ever listen again. */
-static void drop_consumer(struct link *l)
+static void drop_consumer(struct follower *l)
 {
     if (l->name != NULL && l->src.consumer == NULL && strcmp(l->name, l->consumer) != 0)
         delete_consumer(l, l->name);
@@ -86,14 +84,14 @@ static void drop_consumer(struct link *l)
     l->name = NULL;
 }
 
-void link_later(struct link *l, int64_t delay_ns)
+void follower_later(struct follower *l, int64_t delay_ns)
 {
     unlisten(l);
-    l->state = LINK_WAITING;
+    l->state = FOLLOWER_WAITING;
     loop_timer_arm(l->timer, now_ns(l) + delay_ns);
 }
 
-void link_fail(struct link *l, const struct js_error *e)
+void follower_fail(struct follower *l, const struct js_error *e)
 {
     l->fails++;
     if (e != NULL) {
@@ -103,23 +101,23 @@ void link_fail(struct link *l, const struct js_error *e)
             log_warn("stream %s: %s %s: %s", stream_name(l->all->stream),
                      l->mirror ? "mirror of" : "source", l->src.name, e->text);
     }
-    link_later(l, track_delay_ns(l->fails));
+    follower_later(l, track_delay_ns(l->fails));
 }
 
-static void fail_text(struct link *l, const char *text)
+static void fail_text(struct follower *l, const char *text)
 {
     struct js_error e;
 
     js_refuse_text(&e,
                    l->mirror ? JS_MIRROR_CONSUMER_SETUP_FAILED : JS_SOURCE_CONSUMER_SETUP_FAILED,
                    "%s", text);
-    link_fail(l, &e);
+    follower_fail(l, &e);
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* Sequences the origin will not send are no messages here either. */
-static int place(struct link *l, const struct origin_answer *a)
+/* Sequences the upstream will not send are no messages here either. */
+static int place(struct follower *l, const struct upstream_answer *a)
 {
     uint64_t last;
 
@@ -136,7 +134,7 @@ static int place(struct link *l, const struct origin_answer *a)
     return stream_skip(l->all->stream, a->delivered);
 }
 
-static void follow(struct link *l, const struct origin_answer *a, const char *ident)
+static void follow(struct follower *l, const struct upstream_answer *a, const char *ident)
 {
     const char *to =
         l->src.consumer != NULL ? l->src.consumer->deliver_subject : a->deliver_subject;
@@ -147,53 +145,54 @@ static void follow(struct link *l, const struct origin_answer *a, const char *id
     l->name = name;
     if (rc == 0) {
         (void)snprintf(l->ident, sizeof l->ident, "%s", ident);
-        l->deliver_sub.deliver = take_deliver;
+        l->deliver_sub.deliver = receive_delivery;
         rc = account_subscribe(l->all->host->account, mf_str(to), MF_SLICE_NONE, &l->deliver_sub);
     }
     if (rc != 0) {
         fail_text(l, mf_err_text(rc));
         return;
     }
-    l->state = LINK_FOLLOWING;
+    l->state = FOLLOWER_FOLLOWING;
     l->failed = false;
     l->heard_ns = now_ns(l);
     l->lag = a->pending;
     loop_timer_arm(l->timer, l->heard_ns + TRACK_SILENCE_NS);
-    take_near(l, a->pending);
+    receive_pending(l, a->pending);
 }
 
 /* An older server does not know all that is asked; a stream that was made again has nothing of what
  * was followed.  true: it is asked in another way. */
-static bool ask_otherwise(struct link *l, const struct js_error *e)
+static bool ask_otherwise(struct follower *l, const struct js_error *e)
 {
-    if (e->err_code == ERR_IDENTITY && l->ident[0] != '\0') {
+    if (js_error_is(e, JS_CONSUMER_STREAM_IDENTITY_MISMATCH) && l->ident[0] != '\0') {
         log_warn("stream %s: source %s was made again: from its beginning",
                  stream_name(l->all->stream), l->src.name);
         l->ident[0] = '\0';
         l->track.sseq = l->seen = 0;
-    } else if ((e->err_code == ERR_LEVEL || e->err_code == ERR_JSON) && l->level > 0) {
+    } else if ((js_error_is(e, JS_REQUIRED_API_LEVEL) || js_error_is(e, JS_INVALID_JSON)) &&
+               l->level > 0) {
         l->level = l->level > LEVEL_MIRROR ? LEVEL_MIRROR : 0;
     } else {
         return false;
     }
-    link_later(l, 0);
+    follower_later(l, 0);
     return true;
 }
 
-static void judge(struct link *l, const struct origin_answer *a, const char *ident)
+static void judge(struct follower *l, const struct upstream_answer *a, const char *ident)
 {
     struct js_error e;
 
     if (a->refused) {
         if (!ask_otherwise(l, &a->error))
-            link_fail(l, &a->error);
+            follower_fail(l, &a->error);
         return;
     }
     if (l->src.consumer != NULL &&
         (a->ack_policy == NULL || strcmp(a->ack_policy, "flow_control") != 0)) {
         js_refuse(&e, l->mirror ? JS_MIRROR_CONSUMER_REQUIRES_ACK_FC
                                 : JS_SOURCE_CONSUMER_REQUIRES_ACK_FC);
-        link_fail(l, &e);
+        follower_fail(l, &e);
         return;
     }
     follow(l, a, ident);
@@ -201,14 +200,14 @@ static void judge(struct link *l, const struct origin_answer *a, const char *ide
 
 static bool answered(struct router_sub *sub, const struct router_msg *m)
 {
-    struct link *l = mf_container(sub, struct link, answer_sub);
-    struct origin_answer a;
+    struct follower *l = mf_container(sub, struct follower, answer_sub);
+    struct upstream_answer a;
     struct arena mem = {.chunks = NULL};
     struct mf_slice value;
     char ident[SHA256_SHORT] = "";
     int rc;
 
-    if (l->state != LINK_ASKED)
+    if (l->state != FOLLOWER_ASKED)
         return true;
     if (m->msg->hdr.len > 0 && header_get(m->msg->hdr, "Nats-Stream-Identity", &value) &&
         value.len < sizeof ident && value.len > 0) {
@@ -216,7 +215,7 @@ static bool answered(struct router_sub *sub, const struct router_msg *m)
         ident[value.len] = '\0';
     }
     account_unsubscribe(l->all->host->account, &l->answer_sub);
-    rc = origin_answer_read(m->msg->payload, &a, &mem);
+    rc = upstream_answer_read(m->msg->payload, &a, &mem);
     if (rc == 0)
         judge(l, &a, ident);
     else
@@ -228,24 +227,24 @@ static bool answered(struct router_sub *sub, const struct router_msg *m)
 /* --- the request ------------------------------------------------------------------------------ */
 
 /* Where the configuration lets it begin, unless it has begun. */
-static struct origin_start start_of(const struct link *l)
+static struct upstream_start start_of(const struct follower *l)
 {
     uint64_t last = l->mirror ? stream_accepted(l->all->stream) : l->track.sseq;
 
     if (last > 0)
-        return (struct origin_start){.seq = last + 1};
+        return (struct upstream_start){.seq = last + 1};
     if (l->src.opt_start_seq > 0)
-        return (struct origin_start){.seq = l->src.opt_start_seq};
-    return (struct origin_start){.time_ns = l->src.opt_start_time_ns,
-                                 .by_time = l->src.has_start_time};
+        return (struct upstream_start){.seq = l->src.opt_start_seq};
+    return (struct upstream_start){.time_ns = l->src.opt_start_time_ns,
+                                   .by_time = l->src.has_start_time};
 }
 
 struct request {
     struct mf_buf subject, hdr, body, deliver;
-    char name[ORIGIN_NAME + UNIQUE + 1], reply[16 + UNIQUE];
+    char name[UPSTREAM_NAME + UNIQUE + 1], reply[16 + UNIQUE];
 };
 
-static void request_header(const struct link *l, struct mf_buf *out)
+static void request_header(const struct follower *l, struct mf_buf *out)
 {
     if (l->level == 0 || (l->mirror && l->src.consumer != NULL))
         return;
@@ -257,11 +256,11 @@ static void request_header(const struct link *l, struct mf_buf *out)
     header_end(out);
 }
 
-static void request_create(const struct link *l, struct request *r)
+static void request_create(const struct follower *l, struct request *r)
 {
-    struct origin_who who = who_of(l);
-    struct origin_start from = start_of(l);
-    const char *filter = origin_filter(&l->src);
+    struct upstream_who who = who_of(l);
+    struct upstream_start from = start_of(l);
+    const char *filter = upstream_filter(&l->src);
     char id[UNIQUE + 1];
 
     unique(id);
@@ -269,27 +268,28 @@ static void request_create(const struct link *l, struct request *r)
     (void)snprintf(r->name, sizeof r->name, "%s%s%s", l->consumer, l->level == 0 ? "_" : "",
                    l->level == 0 ? id : "");
     unique(id);
-    origin_deliver(&r->deliver, &who, &l->src, id);
-    origin_subject(&r->subject, &who, &l->src, "CONSUMER.CREATE", filter == NULL ? NULL : r->name,
-                   filter);
-    origin_create(&r->body, &who, &l->src, r->name, mf_buf_cstr(&r->deliver), &from, l->level > 0);
+    upstream_deliver(&r->deliver, &who, &l->src, id);
+    upstream_subject(&r->subject, &who, &l->src, "CONSUMER.CREATE", filter == NULL ? NULL : r->name,
+                     filter);
+    upstream_create(&r->body, &who, &l->src, r->name, mf_buf_cstr(&r->deliver), &from,
+                    l->level > 0);
 }
 
-static void request_make(const struct link *l, struct request *r)
+static void request_make(const struct follower *l, struct request *r)
 {
-    struct origin_who who = who_of(l);
+    struct upstream_who who = who_of(l);
     char id[UNIQUE + 1];
 
     unique(id);
     (void)snprintf(r->reply, sizeof r->reply, "$JSC.R.%s", id);
     request_header(l, &r->hdr);
     if (l->src.consumer != NULL)
-        origin_subject(&r->subject, &who, &l->src, "CONSUMER.RESET", l->src.consumer->name, NULL);
+        upstream_subject(&r->subject, &who, &l->src, "CONSUMER.RESET", l->src.consumer->name, NULL);
     else
         request_create(l, r);
 }
 
-static void request_send(struct link *l, const struct request *r)
+static void request_send(struct follower *l, const struct request *r)
 {
     int64_t wait = l->src.consumer != NULL ? TRACK_RESET_NS : TRACK_ANSWER_NS;
 
@@ -299,15 +299,15 @@ static void request_send(struct link *l, const struct request *r)
         fail_text(l, mf_err_text(MF_NOMEM));
         return;
     }
-    l->state = LINK_ASKED;
+    l->state = FOLLOWER_ASKED;
     loop_timer_arm(l->timer, now_ns(l) + wait);
-    if (link_send(l, mf_buf_slice(&r->subject), mf_str(r->reply), mf_buf_slice(&r->hdr),
-                  mf_buf_slice(&r->body)) == 0 &&
-        l->state == LINK_ASKED)
+    if (follower_send(l, mf_buf_slice(&r->subject), mf_str(r->reply), mf_buf_slice(&r->hdr),
+                      mf_buf_slice(&r->body)) == 0 &&
+        l->state == FOLLOWER_ASKED)
         fail_text(l, "no responders available for request");
 }
 
-void link_ask(struct link *l)
+void follower_ask(struct follower *l)
 {
     struct request r = {.subject = MF_BUF_INIT};
 
@@ -331,21 +331,21 @@ void link_ask(struct link *l)
 
 static void fire(void *arg)
 {
-    struct link *l = arg;
+    struct follower *l = arg;
 
     switch (l->state) {
-    case LINK_WAITING:
-        link_ask(l);
+    case FOLLOWER_WAITING:
+        follower_ask(l);
         break;
-    case LINK_ASKED:
+    case FOLLOWER_ASKED:
         l->level = l->mirror ? LEVEL_MIRROR : LEVEL_SOURCE;
         fail_text(l, "no answer");
         break;
-    case LINK_FOLLOWING:
+    case FOLLOWER_FOLLOWING:
         if (now_ns(l) - l->heard_ns < TRACK_SILENCE_NS)
             loop_timer_arm(l->timer, l->heard_ns + TRACK_SILENCE_NS);
         else
-            link_fail(l, NULL);
+            follower_fail(l, NULL);
         break;
     default:
         break;
@@ -354,7 +354,7 @@ static void fire(void *arg)
 
 /* --- coming and going ------------------------------------------------------------------------- */
 
-static int copy_external(struct link *l, const struct stream_source *src)
+static int copy_external(struct follower *l, const struct stream_source *src)
 {
     if (src->external != NULL) {
         l->src.external = arena_alloc(&l->mem, sizeof *l->src.external);
@@ -373,7 +373,7 @@ static int copy_external(struct link *l, const struct stream_source *src)
     return 0;
 }
 
-static int copy_maps(struct link *l, const struct stream_source *src, struct mf_error *e)
+static int copy_maps(struct follower *l, const struct stream_source *src, struct mf_error *e)
 {
     const struct stream_mapping *map = src->transforms.at;
     struct stream_mapping *own;
@@ -396,7 +396,7 @@ static int copy_maps(struct link *l, const struct stream_source *src, struct mf_
     return rc;
 }
 
-static int copy_source(struct link *l, const struct stream_source *src, struct mf_error *e)
+static int copy_source(struct follower *l, const struct stream_source *src, struct mf_error *e)
 {
     struct mf_buf index = MF_BUF_INIT;
     int rc;
@@ -411,18 +411,18 @@ static int copy_source(struct link *l, const struct stream_source *src, struct m
         return mf_fail(e, MF_NOMEM, "source");
     if ((rc = copy_maps(l, src, e)) != 0)
         return rc;
-    origin_index(&index, &l->src);
+    upstream_index(&index, &l->src);
     l->index = mf_buf_failed(&index) ? NULL : arena_dup(&l->mem, mf_buf_slice(&index));
     mf_buf_fini(&index);
     return l->index == NULL || l->mem.failed ? mf_fail(e, MF_NOMEM, "source") : 0;
 }
 
-int link_name(struct link *l)
+int follower_name(struct follower *l)
 {
-    struct origin_who who = who_of(l);
+    struct upstream_who who = who_of(l);
     const struct stream_config *c = stream_config(l->all->stream);
-    char name[ORIGIN_NAME];
-    int rc = origin_consumer(name, &who, &l->src, &c->sources);
+    char name[UPSTREAM_NAME];
+    int rc = upstream_consumer(name, &who, &l->src, &c->sources);
 
     if (rc != 0 || strcmp(name, l->consumer) == 0)
         return rc;
@@ -430,16 +430,16 @@ int link_name(struct link *l)
         delete_consumer(l, l->name);
         free(l->name);
         l->name = NULL;
-        link_later(l, 0);
+        follower_later(l, 0);
     }
     memcpy(l->consumer, name, sizeof name);
     return 0;
 }
 
-struct link *link_new(struct sources *all, const struct stream_source *src, bool mirror,
-                      struct mf_error *e)
+struct follower *follower_new(struct sources *all, const struct stream_source *src, bool mirror,
+                              struct mf_error *e)
 {
-    struct link *l = calloc(1, sizeof *l);
+    struct follower *l = calloc(1, sizeof *l);
 
     if (l == NULL) {
         mf_fail(e, MF_NOMEM, "source");
@@ -453,15 +453,15 @@ struct link *link_new(struct sources *all, const struct stream_source *src, bool
     if (l->timer == NULL)
         mf_fail(e, MF_NOMEM, "source");
     else if (copy_source(l, src, e) == 0) {
-        if (link_name(l) == 0)
+        if (follower_name(l) == 0)
             return l;
         mf_fail(e, MF_NOMEM, "source");
     }
-    link_free(l);
+    follower_free(l);
     return NULL;
 }
 
-void link_free(struct link *l)
+void follower_free(struct follower *l)
 {
     for (size_t i = 0; i < l->nmaps; i++)
         transform_free(l->maps[i]);
@@ -472,7 +472,7 @@ void link_free(struct link *l)
     free(l);
 }
 
-void link_close(struct link *l, bool forever)
+void follower_close(struct follower *l, bool forever)
 {
     if (!forever)
         resume_close(l);
@@ -481,8 +481,8 @@ void link_close(struct link *l, bool forever)
     if (forever && l->src.consumer == NULL)
         delete_consumer(l, l->name != NULL ? l->name : l->consumer);
     mf_list_del(&l->work);
-    l->state = LINK_CLOSED;
+    l->state = FOLLOWER_CLOSED;
     l->all = NULL;
     if (l->accepted == l->completed)
-        link_free(l);
+        follower_free(l);
 }

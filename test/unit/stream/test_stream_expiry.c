@@ -1,5 +1,5 @@
-/* test_stream_break.c: the corners of a stream where a marker, a message or the loop's time could
- * get lost. */
+/* test_stream_expiry.c: order of expiries, markers and limits, where a marker, a message or the
+ * loop's time could be lost. */
 #include "stream/stream_impl.h"
 #include "support/stream_world.h"
 
@@ -64,11 +64,11 @@ static void test_markers_of_a_purge_get_their_timer(void)
 
     world_open(&w, &c);
     put("k.a", NULL, "x");
-    TEST_ASSERT_EQUAL_INT64(INT64_MAX, w.stream->armed_ns);
+    TEST_ASSERT_EQUAL_INT64(INT64_MAX, w.stream->expiry.armed_ns);
     TEST_ASSERT_EQUAL_INT(0, world_purge(&w, "k.a", 0, 0, NULL));
     is_marker(2, "k.a", "Purge");
-    TEST_ASSERT_TRUE(w.stream->armed_ns <= store_next_deadline(w.stream->store));
-    TEST_ASSERT_TRUE(w.stream->armed_ns < INT64_MAX);
+    TEST_ASSERT_TRUE(w.stream->expiry.armed_ns <= store_next_deadline(w.stream->store));
+    TEST_ASSERT_TRUE(w.stream->expiry.armed_ns < INT64_MAX);
 }
 
 /* Nothing else may come to this stream: each sweep sees to the next one. */
@@ -81,8 +81,8 @@ static void test_sweep_leaves_the_timer_armed_for_the_next_death(void)
     put("k.b", "Nats-TTL: 20\r\n", "y");
     world_time(&w, w.now_ns + 11 * CLOCK_S);
     is_marker(3, "k.a", "MaxAge");
-    TEST_ASSERT_TRUE(w.stream->armed_ns <= store_next_deadline(w.stream->store));
-    TEST_ASSERT_TRUE(w.stream->armed_ns < INT64_MAX);
+    TEST_ASSERT_TRUE(w.stream->expiry.armed_ns <= store_next_deadline(w.stream->store));
+    TEST_ASSERT_TRUE(w.stream->expiry.armed_ns < INT64_MAX);
 }
 
 /* --- one marker for each death ---------------------------------------------------------------- */
@@ -252,9 +252,9 @@ static void test_messages_outside_the_republished_subjects_leave_nothing_behind(
     world_open(&w, &c);
     for (int i = 0; i < 100; i++)
         put("k.b", NULL, "x");
-    TEST_ASSERT_EQUAL(0, w.stream->copies.len);
+    TEST_ASSERT_EQUAL(0, w.stream->notify.copies.len);
     put("k.a", NULL, "x");
-    TEST_ASSERT_EQUAL(0, w.stream->copies.len); /* sent */
+    TEST_ASSERT_EQUAL(0, w.stream->notify.copies.len); /* sent */
     w.stream->cfg.republish = NULL;
 }
 
@@ -307,7 +307,7 @@ static void kill_after_a_slice(struct stream_config *c)
 
     fill_one_subject();
     stream_update(w.stream, c, MF_LIT("x"), &op);
-    work_cancel(w.loop, &w.stream->enforcing);
+    work_cancel(w.loop, &w.stream->enforce.task);
     world_kill(&w);
     world_open(&w, &again);
     world_turns(&w);

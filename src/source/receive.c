@@ -1,14 +1,13 @@
-/* take.c: what an origin delivers: messages, flow control, heartbeats.
+/* receive.c: deliveries of an upstream: messages, flow control, heartbeats.
  *
- * Happy path: a message that is the next one is handed to the stream, which copies it; at the end
- * of the turn all of them go to disk together.  Flow control is answered when what came before it
- * is on disk: so a slow disk slows the origin down, and an origin that removes what was
- * acknowledged removes nothing that a crash could still take away. Failure: a refused message is
- * not passed over.  Nothing more is listened to, and the consumer is asked for again, from this
- * message on, after a while.
+ * Happy path: the next message is published to the stream, which copies it; all messages of a turn
+ * are committed together.  Flow control is answered after the commit of the messages before it: so
+ * a slow disk slows the upstream, and an upstream that removes acknowledged messages removes none
+ * that a crash could still lose.
+ * Failure: a refused message is not skipped.  The follower unsubscribes, and creates a new consumer
+ * from this message on after a delay.
  *
- * Nothing is sent from inside a delivery (who delivers does not listen): sources.flush does that at
- * the end of the turn. */
+ * Nothing is sent from inside a delivery: sources.flush does that at the end of the turn. */
 #include "source/source_impl.h"
 
 #include "proto/header.h"
@@ -21,7 +20,7 @@
 /* A message on its way to the disk. */
 struct copy {
     struct stream_publish pub;
-    struct link *link;
+    struct follower *follower;
     struct copy *next; /* in the pool */
 };
 
@@ -63,17 +62,17 @@ void source_fini(void)
 
 /* --- at the end of the turn ------------------------------------------------------------------- */
 
-void take_work(struct link *l)
+void receive_queue(struct follower *l)
 {
     struct sources *all = l->all;
 
     if (mf_list_empty(&l->work))
         mf_list_push(&all->work, &l->work);
-    all->flush.fn = take_flush;
+    all->flush.fn = receive_flush;
     loop_defer(all->host->loop, &all->flush);
 }
 
-static void answer_flow(struct link *l)
+static void answer_flow(struct follower *l)
 {
     struct mf_buf hdr = MF_BUF_INIT, to = l->flow;
     uint8_t text[20];
@@ -86,14 +85,14 @@ static void answer_flow(struct link *l)
         header_add(&hdr, "Nats-Last-Stream", mf_slice(text, proto_put_u64(text, l->flow_track.at)));
         header_end(&hdr);
     }
-    /* Without memory the origin asks again, in its heartbeats. */
+    /* Without memory the upstream asks again, in its heartbeats. */
     if (!mf_buf_failed(&hdr))
-        (void)link_send(l, mf_buf_slice(&to), MF_SLICE_NONE, mf_buf_slice(&hdr), MF_SLICE_NONE);
+        (void)follower_send(l, mf_buf_slice(&to), MF_SLICE_NONE, mf_buf_slice(&hdr), MF_SLICE_NONE);
     mf_buf_fini(&hdr);
     mf_buf_fini(&to);
 }
 
-void take_flush(struct loop_defer *d)
+void receive_flush(struct loop_defer *d)
 {
     struct sources *all = mf_container(d, struct sources, flush);
     struct mf_list now, *n;
@@ -101,7 +100,7 @@ void take_flush(struct loop_defer *d)
     mf_list_init(&now);
     mf_list_move(&now, &all->work);
     while ((n = mf_list_pop(&now)) != NULL) {
-        struct link *l = mf_container(n, struct link, work);
+        struct follower *l = mf_container(n, struct follower, work);
         resume_write(l);
         if (l->flow.len > 0 && l->completed >= l->flow_at)
             answer_flow(l);
@@ -110,7 +109,7 @@ void take_flush(struct loop_defer *d)
 
 /* --- one message ------------------------------------------------------------------------------ */
 
-static void judged(struct link *l, const struct stream_ack *a)
+static void judged(struct follower *l, const struct stream_ack *a)
 {
     l->accepted--;
     if (a->error == NULL) /* it is here already, under its id */
@@ -122,7 +121,7 @@ static void judged(struct link *l, const struct stream_ack *a)
 static void copied(struct stream_publish *p, const struct stream_ack *a)
 {
     struct copy *c = mf_container(p, struct copy, pub);
-    struct link *l = c->link;
+    struct follower *l = c->follower;
 
     copy_put(c);
     if (l->judging) {
@@ -132,15 +131,15 @@ static void copied(struct stream_publish *p, const struct stream_ack *a)
     l->completed++;
     if (l->all == NULL) {
         if (l->completed == l->accepted)
-            link_free(l);
-    } else if (a->error != NULL && l->state == LINK_FOLLOWING) {
-        link_fail(l, a->error); /* the store takes nothing any more */
+            follower_free(l);
+    } else if (a->error != NULL && l->state == FOLLOWER_FOLLOWING) {
+        follower_fail(l, a->error); /* the store takes nothing any more */
     } else if (l->flow.len > 0 && l->completed >= l->flow_at) {
-        take_work(l);
+        receive_queue(l);
     }
 }
 
-static struct mf_slice map_subject(struct link *l, struct mf_slice subject)
+static struct mf_slice map_subject(struct follower *l, struct mf_slice subject)
 {
     for (size_t i = 0; i < l->nmaps; i++) {
         lend_unmark(l->all->subject, sizeof l->all->subject);
@@ -156,7 +155,7 @@ static struct mf_slice map_subject(struct link *l, struct mf_slice subject)
 }
 
 /* false: the stream, or memory, has no room for it; l->error tells. */
-static bool hand_over(struct link *l, const struct mf_msg *m, const struct origin_reply *r)
+static bool hand_over(struct follower *l, const struct mf_msg *m, const struct upstream_reply *r)
 {
     struct sources *all = l->all;
     struct mf_slice hdr;
@@ -165,14 +164,14 @@ static bool hand_over(struct link *l, const struct mf_msg *m, const struct origi
     lend_clear(&all->mark);
     lend_clear(&all->hdr);
     if (!l->mirror)
-        origin_mark(&all->mark, mf_str(l->index), r->sseq, m->subject, l->ident);
-    hdr = origin_header(&all->hdr, m->hdr, lend_slice(&all->mark));
+        upstream_mark(&all->mark, mf_str(l->index), r->sseq, m->subject, l->ident);
+    hdr = upstream_header(&all->hdr, m->hdr, lend_slice(&all->mark));
     (void)lend_slice(&all->hdr);
     if (mf_buf_failed(&all->mark) || mf_buf_failed(&all->hdr) || (c = copy_get()) == NULL) {
         js_refuse(&l->error, JS_INSUFFICIENT_RESOURCES);
         return false;
     }
-    c->link = l;
+    c->follower = l;
     c->pub = (struct stream_publish){
         .msg = {.subject = map_subject(l, m->subject), .hdr = hdr, .payload = m->payload},
         .done = copied,
@@ -189,7 +188,7 @@ static bool hand_over(struct link *l, const struct mf_msg *m, const struct origi
     return !l->refused;
 }
 
-void take_near(struct link *l, uint64_t pending)
+void receive_pending(struct follower *l, uint64_t pending)
 {
     const struct source_host *h = l->all->host;
 
@@ -199,7 +198,8 @@ void take_near(struct link *l, uint64_t pending)
     h->caught_up(h->arg, l->all->stream);
 }
 
-static void take(struct link *l, const struct mf_msg *m, const struct origin_reply *r)
+static void receive_message(struct follower *l, const struct mf_msg *m,
+                            const struct upstream_reply *r)
 {
     struct track before = l->track;
     uint64_t accepted = l->accepted, seen = l->seen;
@@ -208,27 +208,27 @@ static void take(struct link *l, const struct mf_msg *m, const struct origin_rep
     case TRACK_IGNORE:
         return;
     case TRACK_LOST:
-        link_fail(l, NULL);
+        follower_fail(l, NULL);
         return;
-    case TRACK_TAKE:
+    case TRACK_NEXT:
         break;
     }
     l->dirty = !l->mirror;
     if (l->dirty)
-        take_work(l);  /* before the stream hears of it: its group is not on its way yet */
-    l->seen = r->sseq; /* before the group may go: its place tells it */
+        receive_queue(l); /* before the stream hears of it: its group is not on its way yet */
+    l->seen = r->sseq;    /* before the group may go: its place tells it */
     if (!hand_over(l, m, r)) {
         struct js_error e = l->error;
         l->track = before;
         l->seen = seen;
-        link_fail(l, &e);
+        follower_fail(l, &e);
         return;
     }
     l->fails = 0;
     if (l->accepted == accepted)
         l->seen = seen; /* a duplicate */
     l->lag = track_lag(r->pending);
-    take_near(l, r->pending);
+    receive_pending(l, r->pending);
 }
 
 /* --- control ---------------------------------------------------------------------------------- */
@@ -241,7 +241,7 @@ static uint64_t number(struct mf_slice hdr, const char *name)
     return header_get(hdr, name, &text) && mf_parse_u64(text, &n) == 0 ? n : 0;
 }
 
-static void flow_asked(struct link *l, struct mf_slice reply)
+static void flow_asked(struct follower *l, struct mf_slice reply)
 {
     if (mf_eq(mf_buf_slice(&l->flow), reply))
         return; /* it will be answered when it is true */
@@ -252,31 +252,31 @@ static void flow_asked(struct link *l, struct mf_slice reply)
     l->flow_at = l->accepted;
     l->flow_track = l->track;
     if (l->completed >= l->flow_at)
-        take_work(l);
+        receive_queue(l);
 }
 
-static void control(struct link *l, const struct mf_msg *m)
+static void control(struct follower *l, const struct mf_msg *m)
 {
     struct mf_slice stalled;
 
     if (m->reply.len > 0)
         flow_asked(l, m->reply);
     else if (track_beat(&l->track, number(m->hdr, "Nats-Last-Consumer")) == TRACK_LOST)
-        link_fail(l, NULL);
+        follower_fail(l, NULL);
     else if (header_get(m->hdr, "Nats-Consumer-Stalled", &stalled) && stalled.len > 0)
         flow_asked(l, stalled);
 }
 
-bool take_deliver(struct router_sub *sub, const struct router_msg *m)
+bool receive_delivery(struct router_sub *sub, const struct router_msg *m)
 {
-    struct link *l = mf_container(sub, struct link, deliver_sub);
+    struct follower *l = mf_container(sub, struct follower, deliver_sub);
     const struct mf_msg *msg = m->msg;
-    struct origin_reply r;
+    struct upstream_reply r;
 
     l->heard_ns = loop_mono_ns(l->all->host->loop);
     if (msg->payload.len == 0 && mf_starts(msg->hdr, "NATS/1.0 100 "))
         control(l, msg);
-    else if (origin_reply_read(msg->reply, &r) && mf_eq_str(r.consumer, l->name))
-        take(l, msg, &r);
+    else if (upstream_reply_read(msg->reply, &r) && mf_eq_str(r.consumer, l->name))
+        receive_message(l, msg, &r);
     return true;
 }

@@ -1,5 +1,5 @@
-/* test_consumer_news.c: between an ack and the end of its turn, when consumers are not told yet of
- * what is on disk; and how what was given up is kept. */
+/* test_consumer_notify.c: between a publish ack and the notification of consumers at the end of the
+ * turn; and how messages that were given up are kept. */
 #include "support/consumer_world.h"
 
 #include "stream/stream_impl.h"
@@ -134,7 +134,7 @@ static void test_copies_under_way_are_sent_when_republishing_ends(void)
     world_turns(&w);
     TEST_ASSERT_TRUE(ack.done);
     TEST_ASSERT_EQUAL_size_t(1, copies);
-    TEST_ASSERT_EQUAL_size_t(0, w.stream->copies.len);
+    TEST_ASSERT_EQUAL_size_t(0, w.stream->notify.copies.len);
 }
 
 /* --- an interest stream and a consumer that goes ------------------------------------------------

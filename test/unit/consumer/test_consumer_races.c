@@ -1,5 +1,5 @@
-/* test_consumer_break.c: what goes wrong between: messages that go while a cursor stands on them, a
- * consumer that is started elsewhere while it reads, clients that are gone, times without end. */
+/* test_consumer_races.c: events that cross each other: messages removed under a cursor, a reset
+ * during a read, clients that disconnect, wait times without end. */
 #include "support/consumer_world.h"
 #include "support/fault_io.h"
 
@@ -126,7 +126,7 @@ static void test_reset_while_a_message_is_read_starts_from_there(void)
     uint64_t seq;
     struct js_error e;
     consumer_pull(c, MF_LIT("in"), MF_LIT("1"), MF_SLICE_NONE);
-    TEST_ASSERT_TRUE(c->loading);
+    TEST_ASSERT_TRUE(c->read.busy);
     TEST_ASSERT_EQUAL_INT(0, consumer_reset(c, 1, &seq, &e));
     heard();
     world_turns(&w);
@@ -146,7 +146,7 @@ static void test_message_that_goes_while_it_is_read_for_nobody_is_not_counted(vo
     c = restarted(&plain);
     snprintf(here, sizeof here, " in ");
     consumer_pull(c, MF_LIT("in"), MF_LIT("1"), MF_SLICE_NONE);
-    TEST_ASSERT_TRUE(c->loading);
+    TEST_ASSERT_TRUE(c->read.busy);
     here[0] = '\0';
     TEST_ASSERT_EQUAL_INT(0, world_remove(&w, 1));
     world_turns(&w);
@@ -342,7 +342,7 @@ static void test_a_pause_follows_a_clock_that_is_set(void)
     TEST_ASSERT_FALSE(info(c).paused);
     w.behind_ns = CLOCK_S; /* back again over its end: paused for that second */
     consumers_clock_stepped(g);
-    TEST_ASSERT_TRUE(info(c).paused && c->pause_at_ns != NEVER);
+    TEST_ASSERT_TRUE(info(c).paused && c->timers.pause_at_ns != NEVER);
 }
 
 /* --- clients that are gone ----------------------------------------------------------------- */

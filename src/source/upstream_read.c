@@ -1,5 +1,5 @@
-/* origin_read.c: what an origin sends: its answer, the replies and headers of its messages. */
-#include "source/origin_impl.h"
+/* upstream_read.c: reads an upstream's answers, and the replies and headers of its messages. */
+#include "source/upstream_impl.h"
 
 #include "proto/header.h"
 #include "codec/json.h"
@@ -65,12 +65,12 @@ static const struct json_type answer_type = {"JSApiConsumerCreateResponse",
                                              sizeof(struct answer_parts), answer_fields,
                                              MF_COUNT(answer_fields)};
 
-int origin_answer_read(struct mf_slice body, struct origin_answer *a, struct arena *mem)
+int upstream_answer_read(struct mf_slice body, struct upstream_answer *a, struct arena *mem)
 {
     struct answer_parts p = {.error = NULL};
     int rc = json_unmarshal(body, &answer_type, &p, mem, NULL);
 
-    *a = (struct origin_answer){.refused = false};
+    *a = (struct upstream_answer){.refused = false};
     if (rc != 0)
         return rc;
     if (p.error != NULL) {
@@ -96,7 +96,7 @@ int origin_answer_read(struct mf_slice body, struct origin_answer *a, struct are
 #define ACK_SHORT 9  /* $JS.ACK.<stream>.<consumer> and five numbers */
 #define ACK_LONG  11 /* or more, with the domain and the account before the stream */
 
-bool origin_reply_read(struct mf_slice reply, struct origin_reply *r)
+bool upstream_reply_read(struct mf_slice reply, struct upstream_reply *r)
 {
     unsigned n = subject_tokens(reply);
     struct mf_slice rest = reply, token;
@@ -135,8 +135,8 @@ static struct mf_slice field(struct mf_slice *rest)
     return f;
 }
 
-void origin_mark(struct mf_buf *out, struct mf_slice index, uint64_t seq, struct mf_slice subject,
-                 const char *ident)
+void upstream_mark(struct mf_buf *out, struct mf_slice index, uint64_t seq, struct mf_slice subject,
+                   const char *ident)
 {
     struct mf_slice rest = index, name = field(&rest);
     uint8_t text[20];
@@ -154,17 +154,17 @@ void origin_mark(struct mf_buf *out, struct mf_slice index, uint64_t seq, struct
     }
 }
 
-bool origin_mark_read(struct mf_slice value, struct mf_slice index, uint64_t *seq,
-                      struct mf_slice *ident)
+bool upstream_mark_read(struct mf_slice value, struct mf_slice index, uint64_t *seq,
+                        struct mf_slice *ident)
 {
     struct mf_slice rest = value, of = index, name, filter, dest;
     struct mf_slice my_name = field(&of), my_filter = field(&of), my_dest = field(&of);
 
     *ident = MF_SLICE_NONE;
     if (mf_starts(value, "$JS.ACK.")) {
-        struct origin_reply r;
+        struct upstream_reply r;
         struct mf_slice stream = subject_token(value, subject_tokens(value) == ACK_SHORT ? 2 : 4);
-        if (!origin_reply_read(value, &r) || !mf_eq(stream, my_name))
+        if (!upstream_reply_read(value, &r) || !mf_eq(stream, my_name))
             return false;
         *seq = r.sseq;
         return true;
@@ -211,7 +211,7 @@ static bool any_unwanted(struct mf_slice block)
     return false;
 }
 
-struct mf_slice origin_header(struct mf_buf *out, struct mf_slice hdr, struct mf_slice mark)
+struct mf_slice upstream_header(struct mf_buf *out, struct mf_slice hdr, struct mf_slice mark)
 {
     bool kept = false;
 

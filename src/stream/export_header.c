@@ -1,8 +1,7 @@
-/* way_out.c: the header that tells a copy of a message elsewhere when it ends.
+/* export_header.c: the header of a message that leaves the stream for a mirror, source or backup.
  *
- * Policies and changes by hand put deadlines into records, not into headers.  Who copies messages
- * (mirrors, sources, backups) knows timestamp, header and max_age alone: where these do not lead to
- * the deadline, Nats-TTL is written on the way out. */
+ * Policies and requests put deadlines into records, not into headers.  Receivers know only
+ * timestamp, header and max_age: where these do not give the deadline, Nats-TTL is written. */
 #include "stream/lifetime_impl.h"
 
 #include "base/clock.h"
@@ -51,8 +50,8 @@ bool stream_way_out(struct stream *s, const struct stream_msg *m, struct mf_buf 
         header_set(out, m->hdr, "Nats-TTL", MF_LIT("never"));
         return true;
     }
-    /* While a sweep gives new deadlines, some are still those of the former configuration. */
-    if ((s->sweep != NULL && !life.pinned) ||
+    /* During a re-deadline job some deadlines are still those of the former configuration. */
+    if ((s->redeadline != NULL && !life.pinned) ||
         same_end(life.deadline_ns, expire_deadline(s, m->ts_ns, own)))
         return false;
     if (life.deadline_ns != 0)

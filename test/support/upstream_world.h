@@ -1,6 +1,6 @@
-/* origin_world.h: a stream that follows a made-up origin: an API that writes down what it is asked
- * and answers as the test says, and a consumer that delivers what the test puts into it.  For one
- * test program each: it has its setUp(). */
+/* upstream_world.h: a stream that follows a made-up upstream: an API that writes down what it is
+ * asked and answers as the test says, and a consumer that delivers what the test puts into it.  For
+ * one test program each: it has its setUp(). */
 #ifndef TEST_ORIGIN_WORLD_H
 #define TEST_ORIGIN_WORLD_H
 
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ORIGIN_MSGS 16
+#define UPSTREAM_MSGS 16
 
 static struct world w;
 static struct options options;
@@ -23,20 +23,20 @@ static struct source_host host;
 static struct sources *all;
 static struct router_sub api_sub, flow_sub;
 
-/* The origin. */
+/* The upstream. */
 static struct {
     unsigned asked;
     char subject[256], hdr[256], body[1024]; /* of the last request but DELETE */
     char deleted[256];                       /* subject of the last DELETE */
     const char *refuse;                      /* error of the next answer; NULL: none */
     const char *ident;
-    unsigned refusals;             /* so many times */
-    bool mute;                     /* it does not answer */
-    const char *sent[ORIGIN_MSGS]; /* payload of each sequence; NULL: not there */
+    unsigned refusals;               /* so many times */
+    bool mute;                       /* it does not answer */
+    const char *sent[UPSTREAM_MSGS]; /* payload of each sequence; NULL: not there */
     uint64_t last;
     uint64_t dseq, next;
     char to[64]; /* where it delivers; "": nowhere */
-} origin;
+} upstream;
 static struct mf_buf flows; /* what flow control was answered: "subject hdr\n" */
 static unsigned caught;
 
@@ -72,20 +72,20 @@ static inline void answer_create(struct mf_slice reply)
 {
     char text[512], seq[32], name[64], to[64], ident[64] = "";
 
-    value_of(origin.body, "\"deliver_subject\":", to, sizeof to);
-    value_of(origin.body, "\"opt_start_seq\":", seq, sizeof seq);
-    value_of(origin.body, "\"name\":", name, sizeof name);
-    origin.next = seq[0] == '\0' ? 1 : strtoull(seq, NULL, 10);
-    origin.dseq = 0;
-    (void)snprintf(origin.to, sizeof origin.to, "%s", to);
+    value_of(upstream.body, "\"deliver_subject\":", to, sizeof to);
+    value_of(upstream.body, "\"opt_start_seq\":", seq, sizeof seq);
+    value_of(upstream.body, "\"name\":", name, sizeof name);
+    upstream.next = seq[0] == '\0' ? 1 : strtoull(seq, NULL, 10);
+    upstream.dseq = 0;
+    (void)snprintf(upstream.to, sizeof upstream.to, "%s", to);
     (void)snprintf(text, sizeof text,
                    "{\"name\":\"%s-x\",\"config\":{\"deliver_subject\":\"%s\"},\"delivered\":{"
                    "\"stream_seq\":%llu},\"num_pending\":%llu}",
-                   name, to, (unsigned long long)(origin.next - 1),
-                   (unsigned long long)(origin.last + 1 - origin.next));
-    if (origin.ident != NULL)
+                   name, to, (unsigned long long)(upstream.next - 1),
+                   (unsigned long long)(upstream.last + 1 - upstream.next));
+    if (upstream.ident != NULL)
         (void)snprintf(ident, sizeof ident, "NATS/1.0\r\nNats-Stream-Identity: %s\r\n\r\n",
-                       origin.ident);
+                       upstream.ident);
     char back[64];
     (void)snprintf(back, sizeof back, "%.*s", MF_FMT(reply));
     (void)publish(back, back, "", ident, text);
@@ -97,20 +97,20 @@ static inline bool api_asked(struct router_sub *s, const struct router_msg *m)
 
     (void)s;
     if (mf_starts(m->msg->subject, "$JS.API.CONSUMER.DELETE.")) {
-        (void)snprintf(origin.deleted, sizeof origin.deleted, "%.*s", MF_FMT(m->msg->subject));
+        (void)snprintf(upstream.deleted, sizeof upstream.deleted, "%.*s", MF_FMT(m->msg->subject));
         return true;
     }
-    origin.asked++;
-    origin.to[0] = '\0';
-    (void)snprintf(origin.subject, sizeof origin.subject, "%.*s", MF_FMT(m->msg->subject));
-    (void)snprintf(origin.hdr, sizeof origin.hdr, "%.*s", MF_FMT(m->msg->hdr));
-    (void)snprintf(origin.body, sizeof origin.body, "%.*s", MF_FMT(m->msg->payload));
-    if (origin.mute)
+    upstream.asked++;
+    upstream.to[0] = '\0';
+    (void)snprintf(upstream.subject, sizeof upstream.subject, "%.*s", MF_FMT(m->msg->subject));
+    (void)snprintf(upstream.hdr, sizeof upstream.hdr, "%.*s", MF_FMT(m->msg->hdr));
+    (void)snprintf(upstream.body, sizeof upstream.body, "%.*s", MF_FMT(m->msg->payload));
+    if (upstream.mute)
         return true;
-    if (origin.refusals > 0) {
-        origin.refusals--;
+    if (upstream.refusals > 0) {
+        upstream.refusals--;
         (void)snprintf(back, sizeof back, "%.*s", MF_FMT(m->msg->reply));
-        (void)publish(back, back, "", "", origin.refuse);
+        (void)publish(back, back, "", "", upstream.refuse);
     } else {
         answer_create(m->msg->reply);
     }
@@ -148,7 +148,7 @@ void setUp(void)
     struct mf_error e;
 
     world_init(&w);
-    memset(&origin, 0, sizeof origin);
+    memset(&upstream, 0, sizeof upstream);
     memset(&options, 0, sizeof options);
     caught = 0;
     all = NULL;
@@ -187,27 +187,27 @@ static inline void follow(void)
 static inline void deliver_next(void)
 {
     char reply[128], subject[32], name[64];
-    uint64_t seq = origin.next++;
+    uint64_t seq = upstream.next++;
 
-    if (seq > origin.last || origin.sent[seq] == NULL)
+    if (seq > upstream.last || upstream.sent[seq] == NULL)
         return;
-    value_of(origin.body, "\"name\":", name, sizeof name);
+    value_of(upstream.body, "\"name\":", name, sizeof name);
     (void)snprintf(subject, sizeof subject, "k.%llu", (unsigned long long)seq);
     (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.%llu.%llu.%llu.%llu", name,
-                   (unsigned long long)seq, (unsigned long long)++origin.dseq,
-                   (unsigned long long)(seq * 1000), (unsigned long long)(origin.last - seq));
-    (void)publish(origin.to, subject, reply, "", origin.sent[seq]);
+                   (unsigned long long)seq, (unsigned long long)++upstream.dseq,
+                   (unsigned long long)(seq * 1000), (unsigned long long)(upstream.last - seq));
+    (void)publish(upstream.to, subject, reply, "", upstream.sent[seq]);
 }
 
-static inline void origin_holds(const char *const *payloads, size_t n)
+static inline void upstream_holds(const char *const *payloads, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        origin.sent[i + 1] = payloads[i];
-    origin.last = n;
+        upstream.sent[i + 1] = payloads[i];
+    upstream.last = n;
 }
 
-/* Turns, and all that the origin has is delivered, until the stream ends with this sequence or the
- * origin was asked so often (0: that does not count). */
+/* Turns, and all that the upstream has is delivered, until the stream ends with this sequence or
+ * the upstream was asked so often (0: that does not count). */
 static inline void run_until(uint64_t last_seq, unsigned asked)
 {
     int64_t end = clock_mono_ns() + 30 * CLOCK_S;
@@ -215,10 +215,10 @@ static inline void run_until(uint64_t last_seq, unsigned asked)
 
     do {
         loop_turn(w.loop);
-        while (origin.to[0] != '\0' && origin.next <= origin.last)
+        while (upstream.to[0] != '\0' && upstream.next <= upstream.last)
             deliver_next();
         stream_state(w.stream, &st);
-        if ((asked > 0 && origin.asked >= asked) || (asked == 0 && st.last_seq >= last_seq))
+        if ((asked > 0 && upstream.asked >= asked) || (asked == 0 && st.last_seq >= last_seq))
             return;
     } while (clock_mono_ns() < end);
     TEST_FAIL_MESSAGE("waited in vain");

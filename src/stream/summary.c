@@ -1,31 +1,31 @@
-/* tell.c: summaries of what happens to lifetimes, for events (tell.h).
+/* summary.c: summaries of lifetime events (summary_impl.h).
  *
- * The first thing of a kind opens its summary, if somebody listens; what follows is added to it; a
- * second later it is sent and closed. */
-#include "stream/tell_impl.h"
+ * The first event of a kind opens its summary, if there is interest.  Later events are added.  The
+ * summary is sent and closed one second after it was opened. */
+#include "stream/summary_impl.h"
 
 #include "base/clock.h"
 
 #include <stdlib.h>
 
 #define GATHER_NS CLOCK_S
-#define DEAF_NS   (CLOCK_S / 10) /* before the host is asked again whether somebody listens */
+#define DEAF_NS   (CLOCK_S / 10) /* before the host is asked again about interest */
 
 struct summary {
     bool open;
     int64_t due_ns;  /* open: sent at this time; of the loop's clock */
-    int64_t deaf_ns; /* closed: nobody listens up to here */
+    int64_t deaf_ns; /* closed: no interest until this time */
     struct stream_ttl_event e;
     struct mf_buf first, last; /* their subjects */
 };
 
-struct tell {
+struct summaries {
     struct stream *s;
     struct loop_timer *timer;
     struct summary at[STREAM_TTL_KINDS];
 };
 
-static void arm(struct tell *t)
+static void arm(struct summaries *t)
 {
     int64_t next_ns = INT64_MAX;
 
@@ -42,8 +42,8 @@ static void fini(struct summary *x)
     mf_buf_fini(&x->last);
 }
 
-/* It is closed first: what is told may be the cause of another one. */
-static void send(struct tell *t, struct summary *at)
+/* Closes the summary first: its receivers may cause the next one. */
+static void send(struct summaries *t, struct summary *at)
 {
     struct summary x = *at;
     struct stream *s = t->s;
@@ -55,37 +55,37 @@ static void send(struct tell *t, struct summary *at)
     fini(&x);
 }
 
-void tell_send(struct stream *s, int64_t mono_ns)
+void summary_send_due(struct stream *s, int64_t mono_ns)
 {
-    for (int k = 0; k < STREAM_TTL_KINDS && s->tell != NULL; k++)
-        if (s->tell->at[k].open && s->tell->at[k].due_ns <= mono_ns)
-            send(s->tell, &s->tell->at[k]);
-    if (s->tell != NULL)
-        arm(s->tell);
+    for (int k = 0; k < STREAM_TTL_KINDS && s->summaries != NULL; k++)
+        if (s->summaries->at[k].open && s->summaries->at[k].due_ns <= mono_ns)
+            send(s->summaries, &s->summaries->at[k]);
+    if (s->summaries != NULL)
+        arm(s->summaries);
 }
 
 static void fire(void *arg)
 {
     struct stream *s = arg;
 
-    tell_send(s, loop_mono_ns(s->host->loop));
+    summary_send_due(s, loop_mono_ns(s->host->loop));
 }
 
-static struct tell *tell_new(struct stream *s)
+static struct summaries *summaries_new(struct stream *s)
 {
-    struct tell *t = calloc(1, sizeof *t);
+    struct summaries *t = calloc(1, sizeof *t);
 
     if (t == NULL || (t->timer = loop_timer_new(s->host->loop, fire, s)) == NULL) {
         free(t);
         return NULL;
     }
     t->s = s;
-    return s->tell = t;
+    return s->summaries = t;
 }
 
-void tell_stop(struct stream *s)
+void summary_stop(struct stream *s)
 {
-    struct tell *t = s->tell;
+    struct summaries *t = s->summaries;
 
     if (t == NULL)
         return;
@@ -93,16 +93,16 @@ void tell_stop(struct stream *s)
         fini(&t->at[k]);
     loop_timer_free(t->timer);
     free(t);
-    s->tell = NULL;
+    s->summaries = NULL;
 }
 
-/* The summary to add to; NULL: nobody listens, or there is no memory. */
+/* The summary to add to; NULL: no interest, or no memory. */
 static struct summary *open_summary(struct stream *s, enum stream_ttl_kind kind)
 {
-    struct tell *t = s->tell;
+    struct summaries *t = s->summaries;
     struct summary *x;
 
-    if (s->host->ttl_event == NULL || s->closing || (t == NULL && (t = tell_new(s)) == NULL))
+    if (s->host->ttl_event == NULL || s->closing || (t == NULL && (t = summaries_new(s)) == NULL))
         return NULL;
     x = &t->at[kind];
     if (x->open)
@@ -135,7 +135,7 @@ static void mention(struct summary *x, struct mf_slice subject, const struct str
 /* --- kinds ------------------------------------------------------------------------------------ */
 
 /* A stream without a policy is plain JetStream, and nats-server has no such event. */
-void tell_expired(struct stream *s, const struct tell_death *d)
+void summary_add_expired(struct stream *s, const struct summary_death *d)
 {
     struct summary *x = s->governor == NULL ? NULL : open_summary(s, STREAM_TTL_EXPIRED);
 
@@ -149,7 +149,7 @@ void tell_expired(struct stream *s, const struct tell_death *d)
         x->e.late_max_ns = d->late_ns;
 }
 
-void tell_expiring(struct stream *s, const struct stream_expiring *e)
+void summary_add_expiring(struct stream *s, const struct stream_expiring *e)
 {
     struct summary *x = open_summary(s, STREAM_TTL_EXPIRING);
 
@@ -159,7 +159,8 @@ void tell_expiring(struct stream *s, const struct stream_expiring *e)
     x->e.warn_ns = e->warn_ns;
 }
 
-void tell_decision(struct stream *s, struct mf_slice subject, const struct policy_decision *d)
+void summary_add_decision(struct stream *s, struct mf_slice subject,
+                          const struct policy_decision *d)
 {
     bool audit = policy_view(s->governor)->keys.enforce == POLICY_ENFORCE_AUDIT;
     bool rejected = d->verdict == POLICY_REJECTED;
@@ -183,7 +184,7 @@ void tell_decision(struct stream *s, struct mf_slice subject, const struct polic
     x->e.would_reject += audit && rejected;
 }
 
-void tell_would_set(struct stream *s, struct mf_slice subject)
+void summary_add_would_set(struct stream *s, struct mf_slice subject)
 {
     struct summary *x = open_summary(s, STREAM_TTL_AUDIT);
 
@@ -193,7 +194,7 @@ void tell_would_set(struct stream *s, struct mf_slice subject)
     x->e.would_set++;
 }
 
-void tell_changed(struct stream *s, enum stream_ttl_kind kind)
+void summary_count_change(struct stream *s, enum stream_ttl_kind kind)
 {
     struct summary *x = open_summary(s, kind);
 

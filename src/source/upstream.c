@@ -1,5 +1,5 @@
-/* origin.c: names, subjects and requests of who follows a stream. */
-#include "source/origin_impl.h"
+/* upstream.c: names, subjects and requests that a follower sends to its upstream. */
+#include "source/upstream_impl.h"
 
 #include "codec/jsonw.h"
 #include "codec/sha256.h"
@@ -38,7 +38,7 @@ static void put_subjects(struct mf_buf *out, const struct stream_source *src, bo
         mf_buf_puts(out, !dest && given(src->filter_subject) ? src->filter_subject : ">");
 }
 
-void origin_index(struct mf_buf *out, const struct stream_source *src)
+void upstream_index(struct mf_buf *out, const struct stream_source *src)
 {
     mf_buf_puts(out, src->name);
     if (src->external != NULL)
@@ -61,8 +61,8 @@ static size_t named_so(const struct json_objects *siblings, const char *name)
     return n;
 }
 
-int origin_consumer(char out[ORIGIN_NAME], const struct origin_who *who,
-                    const struct stream_source *src, const struct json_objects *siblings)
+int upstream_consumer(char out[UPSTREAM_NAME], const struct upstream_who *who,
+                      const struct stream_source *src, const struct json_objects *siblings)
 {
     struct mf_buf b = MF_BUF_INIT;
     char hash[SHA256_SHORT];
@@ -77,20 +77,20 @@ int origin_consumer(char out[ORIGIN_NAME], const struct origin_who *who,
         mf_buf_puts(&b, hash);
         if (siblings != NULL && named_so(siblings, src->name) > 1) {
             mf_buf_byte(&b, ' '); /* the stream is followed twice: the rest tells which */
-            origin_index(&b, src);
+            upstream_index(&b, src);
         }
         sha256_short(mf_buf_slice(&b), hash);
     }
     if (mf_buf_failed(&b))
         rc = MF_NOMEM;
     mf_buf_fini(&b);
-    (void)snprintf(out, ORIGIN_NAME, "%s_%s", who->mirror ? "JS_MIRROR" : "JS_SRC", hash);
+    (void)snprintf(out, UPSTREAM_NAME, "%s_%s", who->mirror ? "JS_MIRROR" : "JS_SRC", hash);
     return rc;
 }
 
 /* --- subjects --------------------------------------------------------------------------------- */
 
-const char *origin_filter(const struct stream_source *src)
+const char *upstream_filter(const struct stream_source *src)
 {
     const struct stream_mapping *map = src->transforms.at;
 
@@ -113,7 +113,7 @@ static void collapse(struct mf_buf *out, size_t from)
 }
 
 /* Our own domain's API has its plain name inside the server: mappings are for clients. */
-static bool is_own_api(const struct origin_who *who, const char *api)
+static bool is_own_api(const struct upstream_who *who, const char *api)
 {
     size_t n = given(who->domain) ? strlen(who->domain) : 0;
 
@@ -124,9 +124,9 @@ static bool is_own_api(const struct origin_who *who, const char *api)
     return strcmp(api, ".API") == 0 || strcmp(api, ".API.") == 0;
 }
 
-void origin_subject(struct mf_buf *out, const struct origin_who *who,
-                    const struct stream_source *src, const char *verb, const char *name,
-                    const char *filter)
+void upstream_subject(struct mf_buf *out, const struct upstream_who *who,
+                      const struct stream_source *src, const char *verb, const char *name,
+                      const char *filter)
 {
     bool plain = src->external == NULL || is_own_api(who, src->external->api);
     size_t start = out->len;
@@ -140,8 +140,8 @@ void origin_subject(struct mf_buf *out, const struct origin_who *who,
         collapse(out, start);
 }
 
-void origin_deliver(struct mf_buf *out, const struct origin_who *who,
-                    const struct stream_source *src, const char *unique)
+void upstream_deliver(struct mf_buf *out, const struct upstream_who *who,
+                      const struct stream_source *src, const char *unique)
 {
     bool prefixed = src->external != NULL && given(src->external->deliver);
     size_t start = out->len;
@@ -158,7 +158,7 @@ void origin_deliver(struct mf_buf *out, const struct origin_who *who,
 #define HEARTBEAT_NS 1000000000
 #define INACTIVE_NS  10000000000
 
-static void put_start(struct jsonw *w, const struct origin_start *from)
+static void put_start(struct jsonw *w, const struct upstream_start *from)
 {
     if (from->by_time) {
         jsonw_str(w, "deliver_policy", "by_start_time");
@@ -175,7 +175,7 @@ static void put_filters(struct jsonw *w, const struct stream_source *src)
 {
     const struct stream_mapping *map = src->transforms.at;
 
-    jsonw_opt_str(w, "filter_subject", origin_filter(src));
+    jsonw_opt_str(w, "filter_subject", upstream_filter(src));
     if (src->transforms.n < 2)
         return;
     jsonw_array(w, "filter_subjects");
@@ -184,7 +184,7 @@ static void put_filters(struct jsonw *w, const struct stream_source *src)
     jsonw_end(w);
 }
 
-static void put_metadata(struct jsonw *w, const struct origin_who *who)
+static void put_metadata(struct jsonw *w, const struct upstream_who *who)
 {
     bool m = who->mirror;
 
@@ -196,9 +196,9 @@ static void put_metadata(struct jsonw *w, const struct origin_who *who)
     jsonw_end(w);
 }
 
-void origin_create(struct mf_buf *out, const struct origin_who *who,
-                   const struct stream_source *src, const char *name, const char *deliver,
-                   const struct origin_start *from, bool sourcing)
+void upstream_create(struct mf_buf *out, const struct upstream_who *who,
+                     const struct stream_source *src, const char *name, const char *deliver,
+                     const struct upstream_start *from, bool sourcing)
 {
     struct jsonw w;
 

@@ -1,26 +1,27 @@
-/* letter.c: dead letters (on_expire): a copy of a message that expires, on <prefix>.<subject>.
+/* dead_letters.c: dead letters (on_expire): a copy of a message that expires, on
+ * <prefix>.<subject>.
  *
- * letter_append() puts it into the batch of the death, before the delete marker.  A body that is
- * not in memory is read by a worker when that batch is over: the death waits for it, and so do
- * those behind it, all of them out of sight already.  One body is held at a time; its neighbours in
- * the file come into memory with it.
+ * dead_letters_append() puts it into the commit batch that removes the message, before the delete
+ * marker.  A body that is not in memory is read by a worker after that batch: the removal waits for
+ * it, and so do those behind it; all of them are hidden already.  One body is held at a time; its
+ * neighbours in the file come into memory with it.
  *
- * A letter without its death would be written again after a crash.  So what follows the letter in
- * its batch cannot fail, or letter_end() takes the letter out of the same batch: room for that is
- * kept.
+ * A dead letter without the removal would be written again after a crash.  So nothing behind it in
+ * its batch may fail, or dead_letters_end() removes it in the same batch: room for that is
+ * reserved.
  *
- * Expiry wins: where limits refuse the letter, or the message cannot be read, it is dropped and
- * counted.  Only a passing shortage (memory, writes that wait) puts the death off. */
+ * Expiry has priority: a dead letter that limits refuse, or whose message cannot be read, is
+ * dropped and counted.  Only a passing shortage (memory, writes that wait) delays the removal. */
 #include "stream/lifetime_impl.h"
 
-#include "base/clock.h"
+#include "markers/dead_letter.h"
 
 #include <stdlib.h>
 
 /* Bytes of letters in one slice of a sweep. */
 #define SLICE_BYTES (1u << 20)
 
-struct letters {
+struct dead_letters {
     struct stream *s;
     struct mf_buf subject, hdr, plain;
     struct store_read read;
@@ -31,22 +32,22 @@ struct letters {
     struct store_rec rec; /* and it stands here: */
     struct mf_buf bytes;
     uint64_t done;  /* its letter was written or dropped, whatever holds its death up */
-    uint64_t open;  /* the letter itself, until letter_end(); 0: none */
+    uint64_t open;  /* the letter itself, until dead_letters_end(); 0: none */
     size_t slice;   /* bytes of the letters of the open batch */
     bool again;     /* it was ended by that: the next slice follows at once */
     bool displaces; /* the stream is over its limits: the oldest have to go */
 };
 
-static struct letters *letters_of(struct stream *s)
+static struct dead_letters *letters_of(struct stream *s)
 {
-    if (s->letters == NULL && (s->letters = calloc(1, sizeof *s->letters)) != NULL)
-        s->letters->s = s;
-    return s->letters;
+    if (s->dead_letters == NULL && (s->dead_letters = calloc(1, sizeof *s->dead_letters)) != NULL)
+        s->dead_letters->s = s;
+    return s->dead_letters;
 }
 
-void letter_free(struct stream *s)
+void dead_letters_free(struct stream *s)
 {
-    struct letters *l = s->letters;
+    struct dead_letters *l = s->dead_letters;
 
     if (l == NULL)
         return;
@@ -55,13 +56,13 @@ void letter_free(struct stream *s)
     mf_buf_fini(&l->plain);
     mf_buf_fini(&l->bytes);
     free(l);
-    s->letters = NULL;
+    s->dead_letters = NULL;
 }
 
 /* --- the message ------------------------------------------------------------------------------ */
 
 /* Its slices are copied: they are valid in the callback only. */
-static int hold(struct letters *l, const struct store_rec *r)
+static int hold(struct dead_letters *l, const struct store_rec *r)
 {
     mf_buf_clear(&l->bytes);
     uint8_t *at = mf_buf_reserve(&l->bytes, r->key.len + r->head.len + r->body.len + 1);
@@ -82,7 +83,7 @@ static int hold(struct letters *l, const struct store_rec *r)
 
 static void on_read(struct store_read *read, int status)
 {
-    struct letters *l = mf_container(read, struct letters, read);
+    struct dead_letters *l = mf_container(read, struct dead_letters, read);
     struct stream *s = l->s;
 
     l->reading = false;
@@ -91,10 +92,10 @@ static void on_read(struct store_read *read, int status)
     l->status = status;
     l->held = status == MF_NOMEM ? 0 : read->seq; /* without memory: tried again */
     if (!s->closing)
-        work_add(s->host->loop, s->owner, &s->expiring);
+        work_add(s->host->loop, s->owner, &s->expiry.task);
 }
 
-static void read_wanted(struct letters *l)
+static void read_wanted(struct dead_letters *l)
 {
     uint64_t seq = l->wanted;
 
@@ -110,7 +111,8 @@ static void read_wanted(struct letters *l)
     }
 }
 
-static int find_message(struct letters *l, const struct letter_death *d, struct store_rec *out)
+static int find_message(struct dead_letters *l, const struct dead_letters_expired *d,
+                        struct store_rec *out)
 {
     int rc;
 
@@ -131,24 +133,9 @@ static int find_message(struct letters *l, const struct letter_death *d, struct 
 
 /* --- the letter ------------------------------------------------------------------------------- */
 
-/* Headers that would act again, and those of an earlier letter. */
-static bool is_left_out(struct mf_slice name)
-{
-    static const char *const whole[] = {"Nats-TTL", "Nats-Msg-Id", "Nats-Rollup"};
-    static const char *const begins[] = {"Nats-Expected-", "Nats-Schedule", "Nats-Batch-",
-                                         "Mayfly-Expired-"};
-
-    for (size_t i = 0; i < MF_COUNT(whole); i++)
-        if (mf_eq_str(name, whole[i]))
-            return true;
-    for (size_t i = 0; i < MF_COUNT(begins); i++)
-        if (mf_starts(name, begins[i]))
-            return true;
-    return false;
-}
-
 /* max_age ended it, not a TTL. */
-static bool is_aged(struct stream *s, const struct letter_death *d, const struct store_rec *r)
+static bool is_aged(struct stream *s, const struct dead_letters_expired *d,
+                    const struct store_rec *r)
 {
     if (s->cfg.max_age_ns <= 0 || (d->flags & STORE_PINNED) != 0)
         return false;
@@ -156,45 +143,12 @@ static bool is_aged(struct stream *s, const struct letter_death *d, const struct
     return ttl == TTL_NONE || ttl > s->cfg.max_age_ns;
 }
 
-static void copy_lines(struct mf_buf *to, struct mf_slice head)
-{
-    struct mf_slice name, value;
-    size_t pos = 0;
-
-    while (head.len > 0 && header_next(head, &pos, &name, &value)) {
-        if (is_left_out(name))
-            continue;
-        mf_buf_append(to, name.ptr, name.len);
-        mf_buf_puts(to, ": ");
-        mf_buf_append(to, value.ptr, value.len);
-        mf_buf_puts(to, "\r\n");
-    }
-}
-
-static void write_header(struct letters *l, const struct letter_death *d, const struct store_rec *r)
-{
-    char text[CLOCK_TEXT], number[24];
-
-    mf_buf_clear(&l->hdr);
-    header_begin(&l->hdr, NULL);
-    copy_lines(&l->hdr, r->head);
-    header_add(&l->hdr, "Mayfly-Expired-Subject", d->subject);
-    header_add(&l->hdr, "Mayfly-Expired-Sequence",
-               mf_slice(number, proto_put_u64((uint8_t *)number, d->seq)));
-    header_add(&l->hdr, "Mayfly-Expired-Time", mf_slice(text, clock_put_rfc3339(text, r->ts_ns)));
-    header_add(&l->hdr, "Mayfly-Expired-At",
-               mf_slice(text, clock_put_rfc3339(text, d->deadline_ns)));
-    header_add(&l->hdr, "Mayfly-Expired-Reason",
-               is_aged(l->s, d, r) ? MF_LIT("MaxAge") : MF_LIT("TTL"));
-    header_end(&l->hdr);
-}
-
 static bool is_refused(struct stream *s, const struct intake *in, uint64_t leaving)
 {
     struct js_error e;
     uint64_t count;
 
-    if (stream_numbered_out(s) || store_full(s->store) || stream_nobody_wants(s, in->subject) ||
+    if (stream_numbered_out(s) || store_full(s->store) || stream_lacks_interest(s, in->subject) ||
         check_sealed(s, &e) != 0 || check_resources(s, in, &e) != 0 ||
         check_account(s, in, &e) != 0)
         return true;
@@ -206,7 +160,7 @@ static bool is_refused(struct stream *s, const struct intake *in, uint64_t leavi
             count >= (uint64_t)s->cfg.max_msgs_per_subject);
 }
 
-static int store_letter(struct letters *l, struct intake *in, uint64_t leaving)
+static int store_letter(struct dead_letters *l, struct intake *in, uint64_t leaving)
 {
     struct stream *s = l->s;
     struct store_append a;
@@ -232,7 +186,8 @@ static int store_letter(struct letters *l, struct intake *in, uint64_t leaving)
 }
 
 /* MF_DENIED: refused by limits. */
-static int write_letter(struct letters *l, const struct letter_death *d, const struct store_rec *r)
+static int write_letter(struct dead_letters *l, const struct dead_letters_expired *d,
+                        const struct store_rec *r)
 {
     struct intake in = {.payload = r->body, .ts_ns = stream_stamp(l->s), .ttl_ns = TTL_NONE};
 
@@ -241,11 +196,16 @@ static int write_letter(struct letters *l, const struct letter_death *d, const s
         if (rc != 0)
             return rc;
     }
+    struct dead_letter_facts f = {.prefix = l->s->on_expire,
+                                  .subject = d->subject,
+                                  .seq = d->seq,
+                                  .ts_ns = r->ts_ns,
+                                  .deadline_ns = d->deadline_ns,
+                                  .aged = is_aged(l->s, d, r)};
     mf_buf_clear(&l->subject);
-    mf_buf_puts(&l->subject, l->s->on_expire);
-    mf_buf_byte(&l->subject, '.');
-    mf_buf_append(&l->subject, d->subject.ptr, d->subject.len);
-    write_header(l, d, r);
+    mf_buf_clear(&l->hdr);
+    dead_letter_subject(&l->subject, &f);
+    dead_letter_header(&l->hdr, &f, r->head);
     if (mf_buf_failed(&l->subject) || mf_buf_failed(&l->hdr))
         return MF_NOMEM;
     in.subject = mf_buf_slice(&l->subject);
@@ -258,19 +218,16 @@ static int write_letter(struct letters *l, const struct letter_death *d, const s
 
 /* --- deaths ----------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct stream *s, const struct letter_death *d)
+static bool is_wanted(const struct stream *s, const struct dead_letters_expired *d)
 {
-    size_t n = strlen(s->on_expire);
+    bool covered = policy_view(s->governor)->keys.scope == POLICY_SCOPE_SUBJECT && !d->last;
 
-    if ((d->flags & MSG_TOMBSTONE) != 0 ||
-        (policy_view(s->governor)->keys.scope == POLICY_SCOPE_SUBJECT && !d->last))
-        return false;
-    return !(mf_starts(d->subject, s->on_expire) && d->subject.len > n && d->subject.ptr[n] == '.');
+    return dead_letter_wanted(s->on_expire, d->subject, (d->flags & MSG_TOMBSTONE) != 0, covered);
 }
 
-int letter_append(struct stream *s, const struct letter_death *d)
+int dead_letters_append(struct stream *s, const struct dead_letters_expired *d)
 {
-    struct letters *l = letters_of(s);
+    struct dead_letters *l = letters_of(s);
     struct store_rec r;
 
     if (l == NULL)
@@ -292,9 +249,9 @@ int letter_append(struct stream *s, const struct letter_death *d)
     return 0;
 }
 
-void letter_end(struct stream *s, bool keep)
+void dead_letters_end(struct stream *s, bool keep)
 {
-    struct letters *l = s->letters;
+    struct dead_letters *l = s->dead_letters;
     uint64_t seq = l->open;
 
     l->open = 0;
@@ -310,16 +267,16 @@ void letter_end(struct stream *s, bool keep)
     s->ttl_stats.dead_letters--;
 }
 
-void letter_after_batch(struct stream *s)
+void dead_letters_after_batch(struct stream *s)
 {
-    struct letters *l = s->letters;
+    struct dead_letters *l = s->dead_letters;
 
     if (l == NULL)
         return;
     if (l->displaces)
         limits_enforce_room(s);
     if (l->again && !s->closing)
-        work_add(s->host->loop, s->owner, &s->expiring);
+        work_add(s->host->loop, s->owner, &s->expiry.task);
     l->displaces = l->again = false;
     l->slice = 0;
     read_wanted(l);

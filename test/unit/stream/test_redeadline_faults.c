@@ -72,10 +72,10 @@ static bool swept(void)
 {
     int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
 
-    while (w.stream->sweep != NULL && clock_mono_ns() < give_up)
+    while (w.stream->redeadline != NULL && clock_mono_ns() < give_up)
         loop_turn(w.loop);
     world_turns(&w);
-    return w.stream->sweep == NULL;
+    return w.stream->redeadline == NULL;
 }
 
 static void assert_deadlines(uint64_t without)
@@ -85,7 +85,7 @@ static void assert_deadlines(uint64_t without)
 
     stream_state(w.stream, &t);
     TEST_ASSERT_EQUAL_UINT64(t.msgs - without, t.with_ttl);
-    TEST_ASSERT_FALSE(store_blob_get(w.stream->store, MF_LIT(BLOB_SWEEP), &bytes));
+    TEST_ASSERT_FALSE(store_blob_get(w.stream->store, MF_LIT(BLOB_REDEADLINE), &bytes));
 }
 
 static void start_again(void)
@@ -150,7 +150,7 @@ static void test_a_sweep_on_a_failing_disk_goes_on_after_the_restart(void)
         fault_io_arm(w.io, &(struct fault_plan){
                                .kinds = FAULT_MUTATING, .nth = n, .code = MF_IO, .forever = true});
         int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
-        while (w.stream->sweep != NULL && stream_error(w.stream) == NULL &&
+        while (w.stream->redeadline != NULL && stream_error(w.stream) == NULL &&
                clock_mono_ns() < give_up)
             loop_turn(w.loop);
         world_turns(&w);
@@ -167,7 +167,7 @@ static void test_a_stream_may_close_while_a_message_is_read(void)
     fault_io_cold(w.io, true);
     update();
     int64_t give_up = clock_mono_ns() + 10 * CLOCK_S;
-    while (w.stream->sweep != NULL && store_idle(w.stream->store) && clock_mono_ns() < give_up)
+    while (w.stream->redeadline != NULL && store_idle(w.stream->store) && clock_mono_ns() < give_up)
         loop_turn(w.loop);
     world_close(&w);
     fault_io_cold(w.io, false);
@@ -184,7 +184,7 @@ static void test_a_note_of_another_version_starts_from_the_beginning(void)
     for (size_t i = 0; i < MF_COUNT(notes); i++) {
         fresh();
         TEST_ASSERT_EQUAL_INT(
-            0, store_blob_put(w.stream->store, MF_LIT(BLOB_SWEEP), mf_str(notes[i]), NULL));
+            0, store_blob_put(w.stream->store, MF_LIT(BLOB_REDEADLINE), mf_str(notes[i]), NULL));
         world_turns(&w);
         start_again();
         TEST_ASSERT_TRUE(swept());

@@ -3,7 +3,7 @@
  * which only the parts a sweep looks at exist. */
 #include "support/store_fixture.h"
 
-#include "stream/sweep_plan_impl.h"
+#include "stream/redeadline_plan_impl.h"
 
 #include "base/clock.h"
 #include "proto/header.h"
@@ -17,7 +17,7 @@ static struct stream_host host;
 static struct stream s;
 static struct mf_buf hdr;
 static unsigned armed;
-static struct sweep_terms terms; /* by which the stored messages have their deadlines */
+static struct redeadline_terms terms; /* by which the stored messages have their deadlines */
 
 /* The real ones know markers and the clock; here only what a sweep asks of them. */
 int64_t stream_now(struct stream *x)
@@ -66,7 +66,7 @@ static void stream_up(void)
     s = (struct stream){.host = &host, .store = d.store};
     s.cfg.name = (char *)"S";
     armed = 0;
-    terms = (struct sweep_terms){0, false};
+    terms = (struct redeadline_terms){0, false};
 }
 
 static uint64_t message(const char *ttl, int64_t ts_ns, int64_t deadline_ns)
@@ -87,15 +87,15 @@ static uint64_t message(const char *ttl, int64_t ts_ns, int64_t deadline_ns)
 static void update(void) /* as stream_update() does */
 {
     store_begin(d.store, false);
-    TEST_ASSERT_EQUAL_INT(0, sweep_start(&s, &terms));
+    TEST_ASSERT_EQUAL_INT(0, redeadline_start(&s, &terms));
     TEST_ASSERT_EQUAL_INT(0, store_end(d.store, NULL));
-    terms = (struct sweep_terms){s.cfg.max_age_ns, s.cfg.allow_msg_ttl};
+    terms = (struct redeadline_terms){s.cfg.max_age_ns, s.cfg.allow_msg_ttl};
 }
 
 static bool swept(void *arg)
 {
     (void)arg;
-    return s.sweep == NULL;
+    return s.redeadline == NULL;
 }
 
 static void finish(void)
@@ -108,7 +108,7 @@ static void reopen(void)
 {
     mf_buf_fini(&hdr);
     drive_idle(&d);
-    sweep_stop(&s);
+    redeadline_stop(&s);
     drive_idle(&d);
     drive_abandon(&d);
     drive_open(&d);
@@ -128,7 +128,7 @@ static uint64_t noted(void)
     struct mf_slice bytes;
     uint64_t next = 0;
 
-    if (!store_blob_get(d.store, MF_LIT(BLOB_SWEEP), &bytes))
+    if (!store_blob_get(d.store, MF_LIT(BLOB_REDEADLINE), &bytes))
         return 0;
     for (int i = 8; i > 0; i--)
         next = next << 8 | bytes.ptr[i];
@@ -267,7 +267,7 @@ static void test_a_sweep_goes_on_after_a_crash(void)
     update();
     while (deadline(12000) == 0)
         drive_turn(&d);
-    sweep_stop(&s);
+    redeadline_stop(&s);
     reopen();
     TEST_ASSERT_GREATER_THAN_UINT64(8000, noted());
     size_t before = swept_count(N);
@@ -275,15 +275,15 @@ static void test_a_sweep_goes_on_after_a_crash(void)
     TEST_ASSERT_LESS_THAN_size_t(N, before);
     struct store_stats a, b;
     store_stats(d.store, &a);
-    TEST_ASSERT_EQUAL_INT(0, sweep_resume(&s));
+    TEST_ASSERT_EQUAL_INT(0, redeadline_resume(&s));
     finish();
     store_stats(d.store, &b);
     TEST_ASSERT_EQUAL_size_t(N, swept_count(N));
     /* Only the rest was written. */
     TEST_ASSERT_LESS_THAN_UINT64((N - before) * 64 + 8192, b.bytes_written - a.bytes_written);
     TEST_ASSERT_EQUAL_UINT64(0, noted());
-    TEST_ASSERT_EQUAL_INT(0, sweep_resume(&s));
-    TEST_ASSERT_NULL(s.sweep);
+    TEST_ASSERT_EQUAL_INT(0, redeadline_resume(&s));
+    TEST_ASSERT_NULL(s.redeadline);
 }
 
 /* Killed between the update and the first slice. */
@@ -294,7 +294,7 @@ static void test_a_sweep_that_had_not_begun_begins_after_a_crash(void)
     s.cfg.max_age_ns = 60 * CLOCK_S;
     update();
     reopen();
-    TEST_ASSERT_EQUAL_INT(0, sweep_resume(&s));
+    TEST_ASSERT_EQUAL_INT(0, redeadline_resume(&s));
     finish();
     TEST_ASSERT_EQUAL_size_t(10, swept_count(10));
 }
@@ -325,10 +325,10 @@ static void test_a_sweep_can_be_stopped_at_any_time(void)
         fault_io_cold(d.io, turns % 2 == 0);
         s.cfg.max_age_ns = (1000 + turns) * CLOCK_S;
         update();
-        for (int i = 0; i < turns * turns * 20 && s.sweep != NULL; i++)
+        for (int i = 0; i < turns * turns * 20 && s.redeadline != NULL; i++)
             drive_turn(&d);
-        sweep_stop(&s);
-        TEST_ASSERT_NULL(s.sweep);
+        redeadline_stop(&s);
+        TEST_ASSERT_NULL(s.redeadline);
         drive_turn(&d);
     }
     drive_idle(&d);
@@ -338,7 +338,7 @@ static void test_a_sweep_can_be_stopped_at_any_time(void)
 static void test_a_renewed_deadline_stays_renewed(void)
 {
     stream_up();
-    terms = (struct sweep_terms){60 * CLOCK_S, false};
+    terms = (struct redeadline_terms){60 * CLOCK_S, false};
     uint64_t plain = message(NULL, TIME0 - 20 * CLOCK_S, TIME0 + 40 * CLOCK_S);
     uint64_t touched = message(NULL, TIME0 - 20 * CLOCK_S, TIME0 + 55 * CLOCK_S);
     drive_idle(&d);
@@ -369,7 +369,7 @@ static void test_changes_and_kills_renew_nothing(void)
             drive_turn(&d);
         if (round % 2 == 1) {
             reopen();
-            TEST_ASSERT_EQUAL_INT(0, sweep_resume(&s));
+            TEST_ASSERT_EQUAL_INT(0, redeadline_resume(&s));
         }
     }
     finish();
@@ -405,17 +405,17 @@ static void test_a_change_in_the_middle_of_a_walk_renews_nothing(void)
 /* More changes than a plan can remember are refused, and nothing is forgotten. */
 static void test_too_many_changes_within_a_walk_are_refused(void)
 {
-    struct sweep_plan p = {.next = 1};
+    struct redeadline_plan p = {.next = 1};
     int rc = 0, taken = 0;
 
     for (; taken < 100 && rc == 0; taken++) {
-        struct sweep_terms t = {taken + 1, false};
-        rc = sweep_plan_change(&p, &t, (uint64_t)(taken + 1) * 10);
+        struct redeadline_terms t = {taken + 1, false};
+        rc = redeadline_plan_change(&p, &t, (uint64_t)(taken + 1) * 10);
         p.next = rc == 0 ? 5 : p.next;
     }
     TEST_ASSERT_EQUAL_INT(MF_AGAIN, rc);
-    TEST_ASSERT_GREATER_THAN_INT(SWEEP_PARTS / 2 - 1, taken);
-    TEST_ASSERT_EQUAL_UINT64((uint64_t)(taken - 1) * 10, sweep_plan_end(&p));
+    TEST_ASSERT_GREATER_THAN_INT(REDEADLINE_PARTS / 2 - 1, taken);
+    TEST_ASSERT_EQUAL_UINT64((uint64_t)(taken - 1) * 10, redeadline_plan_end(&p));
     TEST_ASSERT_EQUAL_UINT64(5, p.next);
 }
 
@@ -426,10 +426,10 @@ static void test_a_walk_of_the_former_version_goes_on(void)
 
     stream_up();
     uint64_t a = message(NULL, TIME0, TIME0 + 90 * CLOCK_S);
-    TEST_ASSERT_EQUAL_INT(0, store_blob_put(d.store, MF_LIT(BLOB_SWEEP), old, NULL));
+    TEST_ASSERT_EQUAL_INT(0, store_blob_put(d.store, MF_LIT(BLOB_REDEADLINE), old, NULL));
     drive_idle(&d);
     s.cfg.max_age_ns = 60 * CLOCK_S;
-    TEST_ASSERT_EQUAL_INT(0, sweep_resume(&s));
+    TEST_ASSERT_EQUAL_INT(0, redeadline_resume(&s));
     finish();
     TEST_ASSERT_EQUAL_INT64(TIME0 + 60 * CLOCK_S, deadline(a));
     mf_buf_fini(&hdr);
@@ -455,9 +455,9 @@ static void test_a_store_that_fails_ends_the_sweep(void)
     drive_until(&d, failed, NULL, "failing");
     for (int i = 0; i < 50; i++)
         drive_turn(&d);
-    TEST_ASSERT_NOT_NULL(s.sweep);
+    TEST_ASSERT_NOT_NULL(s.redeadline);
     fault_io_disarm(d.io);
-    sweep_stop(&s);
+    redeadline_stop(&s);
     mf_buf_fini(&hdr);
 }
 

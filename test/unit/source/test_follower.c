@@ -1,11 +1,11 @@
-/* test_source_link.c: a stream that follows a made-up origin: what it asks, takes, answers, and
+/* test_source_link.c: a stream that follows a made-up upstream: what it asks, takes, answers, and
  * where it goes on after whatever went wrong. */
-#include "support/origin_world.h"
+#include "support/upstream_world.h"
 
-static struct stream_source origin_o = {.name = (char *)"O"};
-static struct stream_source *list[] = {&origin_o};
+static struct stream_source upstream_o = {.name = (char *)"O"};
+static struct stream_source *list[] = {&upstream_o};
 static char *subjects[] = {(char *)"own.>"};
-static const struct stream_config mirror = {.name = (char *)"S", .mirror = &origin_o};
+static const struct stream_config mirror = {.name = (char *)"S", .mirror = &upstream_o};
 static const struct stream_config sourcing = {
     .name = (char *)"S", .subjects = {subjects, 1}, .sources = {list, 1}};
 static const char *const three[] = {"one", "two", "three"};
@@ -14,7 +14,7 @@ static void assert_starts_at(const char *seq)
 {
     char got[32];
 
-    value_of(origin.body, "\"opt_start_seq\":", got, sizeof got);
+    value_of(upstream.body, "\"opt_start_seq\":", got, sizeof got);
     TEST_ASSERT_EQUAL_STRING(seq, got);
 }
 
@@ -49,14 +49,14 @@ static void test_a_mirror_has_the_sequences_and_times_of_its_origin(void)
 {
     struct stream_msg m;
 
-    origin_holds(three, 3);
-    origin.sent[2] = NULL; /* it was deleted there */
+    upstream_holds(three, 3);
+    upstream.sent[2] = NULL; /* it was deleted there */
     world_open(&w, &mirror);
     follow();
     TEST_ASSERT_EQUAL_INT64(-1, look().info.active_ns);
     run_until(3, 0);
-    TEST_ASSERT_EQUAL_STRING("$JS.API.CONSUMER.CREATE.O", origin.subject);
-    TEST_ASSERT_NOT_NULL(strstr(origin.hdr, "Nats-Required-Api-Level: 4\r\n"));
+    TEST_ASSERT_EQUAL_STRING("$JS.API.CONSUMER.CREATE.O", upstream.subject);
+    TEST_ASSERT_NOT_NULL(strstr(upstream.hdr, "Nats-Required-Api-Level: 4\r\n"));
     TEST_ASSERT_EQUAL_STRING("k.1||one", world_message(&w, 1));
     TEST_ASSERT_EQUAL_STRING("", world_message(&w, 2));
     TEST_ASSERT_EQUAL_STRING("k.3||three", world_message(&w, 3));
@@ -73,12 +73,12 @@ static void test_a_mirror_begins_where_its_origin_does(void)
 {
     struct stream_state st;
 
-    origin_o.opt_start_seq = 3;
-    origin_holds(three, 3);
+    upstream_o.opt_start_seq = 3;
+    upstream_holds(three, 3);
     world_open(&w, &mirror);
     follow();
     run_until(3, 0);
-    origin_o.opt_start_seq = 0;
+    upstream_o.opt_start_seq = 0;
     stream_state(w.stream, &st);
     TEST_ASSERT_EQUAL_UINT64(3, st.first_seq);
     TEST_ASSERT_EQUAL_UINT64(0, st.deleted);
@@ -88,12 +88,12 @@ static void test_a_mirror_is_as_far_as_its_origin_though_it_got_nothing(void)
 {
     struct stream_state st;
 
-    origin_o.opt_start_seq = 3;
-    origin.last = 2;
+    upstream_o.opt_start_seq = 3;
+    upstream.last = 2;
     world_open(&w, &mirror);
     follow();
     run_until(2, 0);
-    origin_o.opt_start_seq = 0;
+    upstream_o.opt_start_seq = 0;
     stream_state(w.stream, &st);
     TEST_ASSERT_EQUAL_UINT64(3, st.first_seq);
     TEST_ASSERT_EQUAL_UINT64(2, st.last_seq);
@@ -101,46 +101,46 @@ static void test_a_mirror_is_as_far_as_its_origin_though_it_got_nothing(void)
 
 static void test_what_is_missing_is_asked_for_again(void)
 {
-    origin_holds(three, 3);
+    upstream_holds(three, 3);
     world_open(&w, &mirror);
     follow();
-    while (origin.to[0] == '\0')
+    while (upstream.to[0] == '\0')
         loop_turn(w.loop);
     deliver_next();
-    origin.next++; /* lost on the way: */
-    origin.dseq++;
+    upstream.next++; /* lost on the way: */
+    upstream.dseq++;
     deliver_next();
     run_until(3, 0);
-    TEST_ASSERT_EQUAL_UINT(2, origin.asked);
+    TEST_ASSERT_EQUAL_UINT(2, upstream.asked);
     assert_starts_at("2");
     TEST_ASSERT_EQUAL_STRING("k.2||two", world_message(&w, 2));
-    TEST_ASSERT_NOT_NULL(strstr(origin.deleted, "-x")); /* nobody comes back to the first one */
+    TEST_ASSERT_NOT_NULL(strstr(upstream.deleted, "-x")); /* nobody comes back to the first one */
 }
 
 static void test_a_heartbeat_tells_of_what_is_missing(void)
 {
-    origin_holds(three, 1);
+    upstream_holds(three, 1);
     world_open(&w, &mirror);
     follow();
     run_until(1, 0);
-    (void)publish(origin.to, origin.to, "",
+    (void)publish(upstream.to, upstream.to, "",
                   "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: 1\r\n\r\n", "");
-    origin_holds(three, 2);
-    (void)publish(origin.to, origin.to, "",
+    upstream_holds(three, 2);
+    (void)publish(upstream.to, upstream.to, "",
                   "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: 2\r\n\r\n", "");
-    origin.to[0] = '\0';
+    upstream.to[0] = '\0';
     run_until(2, 0);
-    TEST_ASSERT_EQUAL_UINT(2, origin.asked);
+    TEST_ASSERT_EQUAL_UINT(2, upstream.asked);
 }
 
 static void test_who_is_not_asked_for_is_not_heard(void)
 {
-    origin_holds(three, 1);
+    upstream_holds(three, 1);
     world_open(&w, &mirror);
     follow();
     run_until(1, 0);
-    TEST_ASSERT_EQUAL_size_t(1, publish(origin.to, "k.2", "$JS.ACK.O.other.1.2.2.5.0", "", "x"));
-    TEST_ASSERT_EQUAL_size_t(1, publish(origin.to, "k.2", "", "", "x"));
+    TEST_ASSERT_EQUAL_size_t(1, publish(upstream.to, "k.2", "$JS.ACK.O.other.1.2.2.5.0", "", "x"));
+    TEST_ASSERT_EQUAL_size_t(1, publish(upstream.to, "k.2", "", "", "x"));
     world_turns(&w);
     TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
 }
@@ -151,7 +151,7 @@ static void full_and_emptied(const struct stream_config *cfg)
 
     small.max_msgs = 2;
     small.discard = DISCARD_NEW;
-    origin_holds(three, 3);
+    upstream_holds(three, 3);
     world_open(&w, &small);
     follow();
     run_until(0, 2);
@@ -183,7 +183,7 @@ static void nothing_overtakes(const struct stream_config *cfg)
     memset(huge, 'x', sizeof huge - 1);
     small.max_bytes = 1000;
     small.discard = DISCARD_NEW;
-    origin_holds(sizes, 3);
+    upstream_holds(sizes, 3);
     world_open(&w, &small);
     follow();
     run_until(0, 2);
@@ -207,14 +207,14 @@ static void test_promotion_ends_it(void)
 {
     struct stream_config own = {.name = (char *)"S", .subjects = {subjects, 1}};
 
-    origin_holds(three, 2);
+    upstream_holds(three, 2);
     world_open(&w, &mirror);
     follow();
     run_until(2, 0);
     sources_close(all, true);
     all = NULL;
-    TEST_ASSERT_NOT_NULL(strstr(origin.deleted, "$JS.API.CONSUMER.DELETE.O.JS_MIRROR_"));
-    TEST_ASSERT_EQUAL_size_t(0, publish(origin.to, "k.3", "$JS.ACK.O.N.1.3.3.5.0", "", "x"));
+    TEST_ASSERT_NOT_NULL(strstr(upstream.deleted, "$JS.API.CONSUMER.DELETE.O.JS_MIRROR_"));
+    TEST_ASSERT_EQUAL_size_t(0, publish(upstream.to, "k.3", "$JS.ACK.O.N.1.3.3.5.0", "", "x"));
     world_close(&w);
     world_open(&w, &own);
     follow();
@@ -225,13 +225,13 @@ static void test_promotion_ends_it(void)
 
 static void test_flow_control_is_answered_when_what_came_before_is_on_disk(void)
 {
-    origin_holds(three, 1);
+    upstream_holds(three, 1);
     world_open(&w, &mirror);
     follow();
-    while (origin.to[0] == '\0')
+    while (upstream.to[0] == '\0')
         loop_turn(w.loop);
     deliver_next();
-    (void)publish(origin.to, origin.to, "$JS.FC.O.N.1234",
+    (void)publish(upstream.to, upstream.to, "$JS.FC.O.N.1234",
                   "NATS/1.0 100 FlowControl Request\r\n\r\n", "");
     TEST_ASSERT_EQUAL_UINT64(0, world_count(&w));
     TEST_ASSERT_EQUAL_size_t(0, flows.len);
@@ -241,7 +241,7 @@ static void test_flow_control_is_answered_when_what_came_before_is_on_disk(void)
                              "Nats-Last-Stream: 1\r\n\r\n\n",
                              mf_buf_cstr(&flows));
     mf_buf_clear(&flows);
-    (void)publish(origin.to, origin.to, "",
+    (void)publish(upstream.to, upstream.to, "",
                   "NATS/1.0 100 Idle Heartbeat\r\nNats-Consumer-Stalled: $JS.FC.O.N.5678\r\n\r\n",
                   "");
     world_turns(&w);
@@ -252,12 +252,12 @@ static void test_flow_control_is_answered_when_what_came_before_is_on_disk(void)
 
 static void test_a_source_marks_what_it_brings(void)
 {
-    origin_holds(three, 2);
-    origin.ident = "identity";
+    upstream_holds(three, 2);
+    upstream.ident = "identity";
     world_open(&w, &sourcing);
     follow();
     run_until(2, 0);
-    TEST_ASSERT_NOT_NULL(strstr(origin.hdr, "Nats-Required-Api-Level: 5\r\n"));
+    TEST_ASSERT_NOT_NULL(strstr(upstream.hdr, "Nats-Required-Api-Level: 5\r\n"));
     TEST_ASSERT_EQUAL_STRING("k.2|Nats-Stream-Source: O 2 > > k.2 identity|two",
                              world_message(&w, 2));
     TEST_ASSERT_EQUAL_UINT64(2, look().info.seq);
@@ -275,17 +275,17 @@ static void kill_and_follow(const struct stream_config *cfg)
 
 static void test_a_source_goes_on_where_it_was_though_nothing_is_left(void)
 {
-    origin_holds(three, 2);
-    origin.ident = "identity";
+    upstream_holds(three, 2);
+    upstream.ident = "identity";
     world_open(&w, &sourcing);
     follow();
     run_until(2, 0);
     TEST_ASSERT_EQUAL_INT(0, world_purge(&w, "", 0, 0, NULL));
     kill_and_follow(&sourcing);
-    origin_holds(three, 3);
+    upstream_holds(three, 3);
     run_until(3, 0);
     assert_starts_at("3");
-    TEST_ASSERT_NOT_NULL(strstr(origin.hdr, "Nats-Stream-Identity: identity\r\n"));
+    TEST_ASSERT_NOT_NULL(strstr(upstream.hdr, "Nats-Stream-Identity: identity\r\n"));
     TEST_ASSERT_EQUAL_UINT64(1, world_count(&w));
 }
 
@@ -317,15 +317,15 @@ static void test_without_a_place_the_newest_mark_tells(void)
     follow();
     run_until(0, 1);
     assert_starts_at("7");
-    TEST_ASSERT_NOT_NULL(strstr(origin.hdr, "Nats-Stream-Identity: new\r\n"));
+    TEST_ASSERT_NOT_NULL(strstr(upstream.hdr, "Nats-Stream-Identity: new\r\n"));
 }
 
 /* A power failure cut a group short: messages came to disk, the place that was written with them
  * did not. */
 static void test_marks_behind_the_place_that_was_written_count(void)
 {
-    origin_holds(three, 1);
-    origin.ident = "identity";
+    upstream_holds(three, 1);
+    upstream.ident = "identity";
     world_open(&w, &sourcing);
     follow();
     run_until(1, 0);
@@ -357,19 +357,19 @@ static void test_marks_before_the_place_that_was_written_do_not_count(void)
 
 static void test_what_was_never_sent_was_not_seen(void)
 {
-    origin_o.opt_start_seq = 3;
-    origin.last = 2;
+    upstream_o.opt_start_seq = 3;
+    upstream.last = 2;
     world_open(&w, &sourcing);
     follow();
     run_until(0, 1);
-    origin_o.opt_start_seq = 0;
+    upstream_o.opt_start_seq = 0;
     TEST_ASSERT_EQUAL_UINT64(0, look().info.seq);
     store_marked("");
     kill_and_follow(&sourcing);
     run_until(0, 2);
     assert_starts_at("3");
     TEST_ASSERT_EQUAL_UINT64(0, look().info.seq);
-    origin_holds(three, 3);
+    upstream_holds(three, 3);
     run_until(1, 0);
     TEST_ASSERT_EQUAL_UINT64(3, look().info.seq);
 }
@@ -385,15 +385,15 @@ static void test_no_mark_at_all_means_the_beginning(void)
 
 static void test_an_origin_that_was_made_again_is_another_one(void)
 {
-    origin_holds(three, 2);
-    origin.ident = "first";
+    upstream_holds(three, 2);
+    upstream.ident = "first";
     world_open(&w, &sourcing);
     follow();
     run_until(2, 0);
     kill_and_follow(&sourcing);
-    origin.ident = "second";
-    origin.refuse = "{\"error\":{\"code\":400,\"err_code\":10225,\"description\":\"no\"}}";
-    origin.refusals = 1;
+    upstream.ident = "second";
+    upstream.refuse = "{\"error\":{\"code\":400,\"err_code\":10225,\"description\":\"no\"}}";
+    upstream.refusals = 1;
     run_until(4, 0);
     TEST_ASSERT_EQUAL_STRING("k.1|Nats-Stream-Source: O 1 > > k.1 second|one",
                              world_message(&w, 3));
@@ -409,20 +409,20 @@ static void test_a_duplicate_is_passed_over(void)
     (void)world_publish(&w, "own.a", "Nats-Msg-Id: id\r\n", "own");
     follow();
     run_until(0, 1);
-    while (origin.to[0] == '\0')
+    while (upstream.to[0] == '\0')
         loop_turn(w.loop);
-    value_of(origin.body, "\"name\":", name, sizeof name);
+    value_of(upstream.body, "\"name\":", name, sizeof name);
     (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.1.1.5.1", name);
-    (void)publish(origin.to, "k.1", reply, "NATS/1.0\r\nNats-Msg-Id: id\r\n\r\n", "again");
+    (void)publish(upstream.to, "k.1", reply, "NATS/1.0\r\nNats-Msg-Id: id\r\n\r\n", "again");
     TEST_ASSERT_EQUAL_UINT64(0, look().info.seq); /* of what is stored */
     (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.2.2.5.0", name);
-    (void)publish(origin.to, "k.2", reply, "NATS/1.0\r\nNats-Msg-Id: other\r\n\r\n", "next");
+    (void)publish(upstream.to, "k.2", reply, "NATS/1.0\r\nNats-Msg-Id: other\r\n\r\n", "next");
     world_turns(&w);
     TEST_ASSERT_EQUAL_UINT64(2, world_count(&w));
-    TEST_ASSERT_EQUAL_UINT(1, origin.asked);
+    TEST_ASSERT_EQUAL_UINT(1, upstream.asked);
     TEST_ASSERT_EQUAL_UINT64(2, look().info.seq);
     (void)snprintf(reply, sizeof reply, "$JS.ACK.O.%s-x.1.3.3.5.0", name);
-    (void)publish(origin.to, "k.3", reply, "NATS/1.0\r\nNats-Msg-Id: other\r\n\r\n", "again");
+    (void)publish(upstream.to, "k.3", reply, "NATS/1.0\r\nNats-Msg-Id: other\r\n\r\n", "again");
     world_turns(&w);
     kill_and_follow(&ids);
     run_until(0, 2);
@@ -436,31 +436,31 @@ static void test_an_older_server_is_asked_for_less(void)
 {
     char name[64];
 
-    origin.refuse = "{\"error\":{\"code\":412,\"err_code\":10185,\"description\":\"level\"}}";
-    origin.refusals = 2;
-    origin_holds(three, 1);
+    upstream.refuse = "{\"error\":{\"code\":412,\"err_code\":10185,\"description\":\"level\"}}";
+    upstream.refusals = 2;
+    upstream_holds(three, 1);
     world_open(&w, &sourcing);
     follow();
     run_until(1, 0);
-    TEST_ASSERT_EQUAL_UINT(3, origin.asked);
-    TEST_ASSERT_EQUAL_STRING("", origin.hdr);
-    TEST_ASSERT_NULL(strstr(origin.body, "sourcing"));
-    value_of(origin.body, "\"name\":", name, sizeof name);
+    TEST_ASSERT_EQUAL_UINT(3, upstream.asked);
+    TEST_ASSERT_EQUAL_STRING("", upstream.hdr);
+    TEST_ASSERT_NULL(strstr(upstream.body, "sourcing"));
+    value_of(upstream.body, "\"name\":", name, sizeof name);
     TEST_ASSERT_EQUAL_size_t(strlen("JS_SRC_12345678_12345678"), strlen(name));
 }
 
 static void test_a_refusal_is_told_and_asked_again(void)
 {
-    origin.refuse = "{\"error\":{\"code\":404,\"err_code\":10059,\"description\":\"not found\"}}";
-    origin.refusals = 2;
-    origin_holds(three, 1);
+    upstream.refuse = "{\"error\":{\"code\":404,\"err_code\":10059,\"description\":\"not found\"}}";
+    upstream.refusals = 2;
+    upstream_holds(three, 1);
     world_open(&w, &mirror);
     follow();
     run_until(0, 1);
     TEST_ASSERT_EQUAL_UINT(10059, look().error.err_code);
     TEST_ASSERT_NOT_NULL(look().info.error);
     run_until(0, 2); /* by itself */
-    origin.refusals = 0;
+    upstream.refusals = 0;
     sources_kick(&host, "P"); /* not of its concern */
     sources_kick(&host, "O");
     run_until(1, 0);
@@ -469,9 +469,9 @@ static void test_a_refusal_is_told_and_asked_again(void)
 
 static void test_an_answer_that_makes_no_sense_is_a_failure(void)
 {
-    origin.refuse = "{\"name\":\"N\"}";
-    origin.refusals = 1;
-    origin_holds(three, 1);
+    upstream.refuse = "{\"name\":\"N\"}";
+    upstream.refusals = 1;
+    upstream_holds(three, 1);
     world_open(&w, &mirror);
     follow();
     run_until(0, 1);
@@ -491,10 +491,10 @@ static void test_nobody_who_answers_is_a_failure(void)
 
 static void test_the_end_may_come_with_copies_on_their_way(void)
 {
-    origin_holds(three, 3);
+    upstream_holds(three, 3);
     world_open(&w, &sourcing);
     follow();
-    while (origin.to[0] == '\0')
+    while (upstream.to[0] == '\0')
         loop_turn(w.loop);
     deliver_next();
     deliver_next();

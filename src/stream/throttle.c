@@ -1,0 +1,50 @@
+/* throttle.c: tasks that remove many messages wait for commits.
+ *
+ * Removed messages leave the index when their commit group is committed, all in one turn.  Without
+ * a limit a slow disk would make such a group very large.
+ * Happy path: a task calls stream_hold() before each time slice.  If too many removals wait for
+ * their commit, the task is noted, and queued again after it.
+ * Close: no task is queued any more. */
+#include "stream/stream_impl.h"
+
+#define MOST 4000u /* removals that wait for a commit: about two milliseconds of work after it */
+
+static void go_on(struct store_wait *w, int status)
+{
+    struct stream *s = mf_container(w, struct stream, throttle.wait);
+
+    (void)status; /* a store that takes no more writes refuses the next slice */
+    s->throttle.waits = false;
+    for (size_t i = 0; i < MF_COUNT(s->throttle.task); i++) {
+        struct work_task *t = s->throttle.task[i];
+        s->throttle.task[i] = NULL;
+        if (t != NULL && !s->closing)
+            work_add(s->host->loop, s->owner, t);
+    }
+}
+
+bool stream_hold(struct stream *s, struct work_task *t)
+{
+    size_t i = 0;
+
+    if (store_removing(s->store) < MOST)
+        return false;
+    while (i < MF_COUNT(s->throttle.task) && s->throttle.task[i] != t &&
+           s->throttle.task[i] != NULL)
+        i++;
+    if (i == MF_COUNT(s->throttle.task))
+        return false;
+    if (!s->throttle.waits) {
+        s->throttle.wait.done = go_on;
+        s->throttle.waits = store_barrier(s->store, &s->throttle.wait) == 0;
+    }
+    s->throttle.task[i] = s->throttle.waits ? t : NULL;
+    return s->throttle.waits;
+}
+
+void stream_unhold(struct stream *s, const struct work_task *t)
+{
+    for (size_t i = 0; i < MF_COUNT(s->throttle.task); i++)
+        if (s->throttle.task[i] == t)
+            s->throttle.task[i] = NULL;
+}
