@@ -131,7 +131,7 @@ static void test_a_record_that_an_expiry_uncovers_is_followed_after_a_kill(void)
         if (by_hand)
             TEST_ASSERT_EQUAL_INT(0, expire_settle(w.stream, MF_LIT("config.a")));
         else
-            (void)w.stream->expiring.run(&w.stream->expiring);
+            (void)w.stream->expiry.task.run(&w.stream->expiry.task);
         TEST_ASSERT_EQUAL_INT64(-1, state(newest).deadline_ns);
         w.stream->closing = true;
         world_kill(&w);
