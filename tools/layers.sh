@@ -18,11 +18,13 @@ check_tree() {
     local root=$1
     (
         cd "$root" || exit 2
+        local trees=(src)
+        [ ! -d include ] || trees+=(include)
         # One stream for awk: the table, the headers, then all includes.
         {
             sed -e 's/#.*//' docs/layers.txt | awk 'NF { print "layer", $0 }'
-            find src include -name '*.h' 2>/dev/null | sed 's/^/header /'
-            find src include \( -name '*.c' -o -name '*.h' \) -print0 2>/dev/null |
+            find "${trees[@]}" -name '*.h' 2>/dev/null | sed 's/^/header /'
+            find "${trees[@]}" \( -name '*.c' -o -name '*.h' \) -print0 2>/dev/null |
                 xargs -0 -r grep -nHE '^[[:space:]]*#[[:space:]]*include' | sed 's/^/include /'
         } | awk -f <(layers_awk)
     )
