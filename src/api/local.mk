@@ -12,7 +12,7 @@ noinst_LIBRARIES += %D%/libapi.a
 	%D%/api_impl.h %D%/api.h
 %C%_libapi_a_CPPFLAGS = $(AM_CPPFLAGS)
 
-API_LIBS = %D%/libapi.a src/source/libsource.a $(CONSUMER_LIBS) $(SODIUM_LIBS)
+API_LIBS = %D%/libapi.a src/source/libsource.a src/monitor/libmonitor.a $(CONSUMER_LIBS) $(SODIUM_LIBS)
 
 # config_json: of the api only this one file, so the rest need not be there.
 UNIT_TESTS += test/unit/api/config_json
