@@ -10,7 +10,7 @@
 
 int64_t clock_wall_ns(void); /* since 1970, UTC; may step */
 int64_t clock_mono_ns(void); /* never steps back */
-int64_t clock_boot_ns(void); /* the same, and goes on while the machine sleeps (steady.h) */
+int64_t clock_boot_ns(void); /* the same, and counts while the machine sleeps (steady.h) */
 
 #define CLOCK_TEXT 64
 /* RFC 3339 in UTC, trailing zeros of the fraction dropped as Go does: 2026-01-02T03:04:05.6Z.

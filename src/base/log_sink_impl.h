@@ -33,7 +33,7 @@ void log_file_rotate(struct log_file *f, int64_t wall_ns, bool utc, struct mf_bu
 /* syslog(3), or a collector at udp://host:port, tcp://host:port or unix:///path. */
 struct log_syslog {
     bool remote;
-    int fd; /* -1: syslog(3), or the collector is gone */
+    int fd; /* -1: syslog(3), or no connection to the collector */
     int type;
     int64_t connected_ns; /* when the last connect was tried */
     socklen_t addr_len;

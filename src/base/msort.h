@@ -11,7 +11,7 @@ struct msort {
     int (*cmp)(const void *a, const void *b);
     size_t run;     /* pieces of this length are sorted */
     size_t lo;      /* where the pair begins that is merged now */
-    size_t i, j, k; /* what is next of both, and where it goes */
+    size_t i, j, k; /* the next element of each piece, and its target */
 };
 /* Takes ownership of the malloc()ed array of n elements, even when it fails with MF_NOMEM. */
 MF_MUSTCHECK int msort_init(struct msort *s, void *array, size_t n, size_t size,

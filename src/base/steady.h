@@ -4,7 +4,7 @@
  * A deadline is absolute (wall time) and an expired message stays expired, so the time that judges
  * deadlines must not go back; but a TTL given while the wall clock has been set back must still
  * last its length.
- * So: while the wall clock is behind what was shown before, this clock goes on at the rate of the
+ * So: while the wall clock is behind the latest answer, this clock runs at the rate of the
  * monotonic one (which counts suspend: CLOCK_BOOTTIME) until the wall clock has caught up.  A step
  * forward and a resume after suspend are followed at once; after an inserted leap second it is a
  * second ahead.  Deadlines must be reckoned from this clock too, not from the wall clock.

@@ -43,13 +43,14 @@ static inline struct table_node *table_next(const struct table_node *n)
 /* MF_NOMEM only for the very first node. */
 MF_MUSTCHECK int table_add(struct table *t, struct table_node *n, uint64_t hash);
 void table_del(struct table *t, struct table_node *n); /* must be in it */
-/* Any node, or NULL when empty: to empty the table one by one.  O(cap) in all if start goes on
- * from call to call. */
+/* Any node, or NULL when empty: to empty the table one by one.  O(cap) in all if each call passes
+ * the same *start. */
 struct table_node *table_any(const struct table *t, size_t *start);
 void table_fini(struct table *t); /* frees the slots, not the nodes */
 
-/* All nodes in pieces, between which nodes come and go: one that is there all the time is visited
- * exactly once.  A piece is what one slot held at the beginning.  visit may not add or delete. */
+/* Visits all nodes in pieces, between which nodes may be added and deleted: a node that stays in
+ * the table is visited exactly once.  A piece is what one slot held at the beginning.  visit may
+ * not add or delete. */
 struct table_scan {
     size_t cap, half, at; /* of the table as it was, and the next slot of that */
 };

@@ -50,7 +50,7 @@ struct check_damage {
     uint64_t segment; /* 0: the checkpoint */
     uint64_t offset, length;
     uint64_t first_seq, last_seq; /* messages that may have been here; 0, 0: none is missing */
-    uint64_t lost;                /* of which the checkpoint knows to be alive */
+    uint64_t lost;                /* of these, live by the checkpoint */
     bool alone; /* it is one message, known by its fixed part: nothing else is hidden in it */
     char what[128];
 };
@@ -112,7 +112,7 @@ struct check_result {
     uint64_t cp_segment, cp_offset;
     /* By the checkpoint and the log behind it, when usable (MATCHES, DIFFERS, EXPLAINED). */
     uint64_t cp_messages, cp_blobs, cp_last_sequence;
-    uint64_t lost; /* alive by the checkpoint, their records damaged or missing */
+    uint64_t lost; /* live by the checkpoint, their records damaged or missing */
 
     char (*note)[192]; /* worth knowing, not damage */
     size_t notes, note_cap;

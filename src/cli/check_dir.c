@@ -138,7 +138,7 @@ static int open_lock(int dir)
     return openat(dir, "../../../.lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* Takes the lock, shared: two checks may run side by side.  A store nobody ever locked stays so.
+/* Takes the lock, shared: two checks may run side by side.  A store without a lock file gets none.
  * *pid: a server has it (o->no_lock). */
 static int take_lock(int dir, const struct check_opts *o, int *lock, int64_t *pid,
                      struct mf_error *e)

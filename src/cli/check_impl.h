@@ -157,7 +157,7 @@ struct doubt {
     bool marked;
     uint64_t first_seq; /* of the first message that is no copy; 0: none was seen */
     uint64_t unseen;    /* sequences that may have been given in damage since the last commit */
-    /* Those that a record behind `about` shows to be alive, but which lie before it. */
+    /* Messages before `about` that a record behind it shows to be live. */
     uint64_t *alive;
     size_t count, cap;
 };
@@ -186,7 +186,7 @@ struct run {
     /* The end. */
     bool ended, follows;
     uint8_t last_type; /* of the last record that counts; 0: none */
-    bool tied; /* the last commit calls all before itself synced, and only a seal came since */
+    bool tied; /* the last commit calls all before itself synced, and only a seal follows it */
     struct check_pos end, stop;
     struct doubt doubt;
 };

@@ -46,7 +46,7 @@ struct blob {
     uint8_t name[];
 };
 
-/* A message is alive if it is there and (deadline, sequence) lies behind the mark; messages that
+/* A message is live if it is there and (deadline, sequence) lies behind the mark; messages that
  * the mark expired are dropped when they are next used or at the end, not when the mark is read. */
 struct model {
     struct page *page;

@@ -1,5 +1,5 @@
 /* http_get.c: one blocking HTTP/1.0 request.  1.0, so that the end of the connection is the end of
- * the body and nothing comes in chunks. */
+ * the body and there are no chunks. */
 #include "cli/http_get.h"
 
 #include <errno.h>

@@ -48,7 +48,8 @@ static void add_range(struct repair_ranges *r, uint64_t first, uint64_t last)
     r->at[r->count++] = (struct repair_range){first, last};
 }
 
-/* --- what was alive --------------------------------------------------------------------------- */
+/* --- live messages -----------------------------------------------------------------------------
+ */
 
 /* The log is the truth while it is whole.  Damage before the checkpoint's position hides nothing:
  * the checkpoint was written by a server that had read what is damaged now. */

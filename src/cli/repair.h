@@ -49,9 +49,9 @@ struct repair_result {
     uint8_t store_id[16];
     uint64_t kept, kept_bytes, blobs, last_sequence;
     uint64_t segments, bytes;     /* of the copy */
-    bool from_checkpoint;         /* the checkpoint told what was alive */
-    struct repair_ranges lost;    /* alive, and cannot be read */
-    struct repair_ranges unseen;  /* given where damage is: alive, removed or never used */
+    bool from_checkpoint;         /* the live messages are those of the checkpoint */
+    struct repair_ranges lost;    /* live, and cannot be read */
+    struct repair_ranges unseen;  /* assigned inside damage: live, removed or never used */
     struct repair_ranges unknown; /* readable; damage may hold the record that removed them */
     struct repair_ranges expired; /* past their deadlines; a new one may lie in the damage */
     bool kept_unknown;

@@ -142,7 +142,7 @@ static int end_segment(struct repair_log *l, struct mf_error *e)
     return l->to->put(l->to->arg, name, l->buf.ptr, l->buf.len, e);
 }
 
-/* For a record of this length: goes on in a new segment where it does not fit. */
+/* Room for a record of this length, in a new segment where it does not fit. */
 static int make_room(struct repair_log *l, size_t length, struct mf_error *e)
 {
     if (l->buf.len + pad_length(length) + TAIL <= TARGET || l->buf.len == HEADER_PAGE)

@@ -1,5 +1,5 @@
 /* json.h: reads JSON documents into plain structs, by tables, as Go's encoding/json does it: the
- * same strictness, the same error texts (clients show them), 64 bits for every number.  O(bytes);
+ * same strictness, the same error texts (clients show them), 64 bits for integers.  O(bytes);
  * memory from an arena. (jansson holds no unsigned 64 bit numbers and has other words for errors.)
  */
 #ifndef MAYFLY_JSON_H
@@ -79,10 +79,10 @@ MF_MUSTCHECK int json_read(struct mf_slice text, const struct json_type *t, void
 /* Go's json.Unmarshal: exactly one document, unknown fields are skipped. */
 MF_MUSTCHECK int json_unmarshal(struct mf_slice text, const struct json_type *t, void *out,
                                 struct arena *mem, struct mf_error *e);
-/* For json_field.parse, which gets one checked value.  A word nobody knows, in nats-server's text:
- * always MF_INVAL. */
+/* For json_field.parse, which gets one checked value.  Fails with nats-server's text for an
+ * unknown word: always MF_INVAL. */
 int json_refuse_word(struct mf_slice raw, struct mf_error *e);
-/* What Go's json.Unmarshal makes of it when it reads a string (null: ""). */
+/* The value as a string, as Go's json.Unmarshal reads it (null: ""). */
 MF_MUSTCHECK int json_parse_string(struct mf_slice raw, char **out, struct arena *mem,
                                    struct mf_error *e);
 /* One document that is an array: the texts of its elements, borrowed from `text`; their list is in

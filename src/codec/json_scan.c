@@ -147,7 +147,7 @@ static int scan_number(struct json_scan *s)
     if (json_scan_peek(s) == '-')
         s->pos++;
     if (json_scan_peek(s) == '0')
-        s->pos++; /* nothing may follow a leading zero: whoever comes next will say so */
+        s->pos++; /* nothing may follow a leading zero: the next check fails then */
     else if (scan_digits(s) != 0)
         return MF_INVAL;
     if (json_scan_peek(s) == '.') {

@@ -205,8 +205,8 @@ static int read_chunk(struct s2_reader *r, uint8_t type, struct mf_slice body, s
     return type >= CHUNK_SKIP ? 0 : MF_CORRUPT;
 }
 
-/* The length of the chunk's body, when that can be: a wrong one is refused before it is waited
- * for.  Chunks to skip may have any length. */
+/* The length of the chunk's body; false for an impossible one, which is refused before its bytes
+ * arrive.  Chunks to skip may have any length. */
 static bool body_length(const struct s2_reader *r, const uint8_t *head, size_t *n)
 {
     *n = (size_t)head[1] | (size_t)head[2] << 8 | (size_t)head[3] << 16;

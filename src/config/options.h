@@ -52,7 +52,7 @@ struct options_auth { /* an authorization block */
     struct options_permissions *default_permissions;
     int64_t timeout_ns;   /* default 2 s; with TLS its timeout + 1 s */
     char *account, *nkey; /* leafnodes */
-    bool callout;         /* auth_callout: parsed, not active; nobody else may decide */
+    bool callout;         /* auth_callout: parsed, not active; so all clients are refused */
     bool proxy_required;  /* only through a trusted proxy: not active, so refuse */
 };
 
@@ -81,7 +81,7 @@ struct options_import {
     char *to;                /* local name; NULL: the same */
     char *prefix;            /* streams: local = prefix.subject */
     char *local; /* the name it has here: to, prefix.subject or subject; wildcards as '*' */
-    bool share;  /* service: client info goes along */
+    bool share;  /* service: client info is added */
     bool allow_trace;
     int line, col;
     const char *file;

@@ -16,8 +16,8 @@ struct cron;
 enum cron_error { CRON_BAD_PATTERN = -1, CRON_BAD_ZONE = -2, CRON_NO_MEMORY = -3 };
 /* zone: IANA name, "UTC" or "Local"; without one (ptr NULL) it is UTC.  A header that is there but
  * empty (len 0, ptr not NULL) is CRON_BAD_ZONE.  Only cron patterns may have one, "@hourly" and its
- * kind too; with @at and @every even a good one is CRON_BAD_PATTERN.  The zone is looked at first.
- * 0 or a cron_error.  O(length), and a small file for a zone that is not in use. */
+ * kind too; with @at and @every even a good one is CRON_BAD_PATTERN.  The zone is checked first. 0
+ * or a cron_error.  O(length), and a small file for a zone that is not in use. */
 MF_MUSTCHECK int cron_parse(struct cron **out, struct mf_slice pattern, struct mf_slice zone);
 /* Checks the zone alone, as cron_parse does: a message without a pattern may not name a wrong one
  * either. */
@@ -29,8 +29,8 @@ bool cron_once(const struct cron *c);
  *
  *     at publish        cron_next(c, now, now): 0 means that the pattern is invalid (10189): it
  *                       names no date in the next five years, such as the 30th of February
- *     at each firing    cron_next(c, t, now), t being the moment for which it was due: that goes
- *                       into Nats-Schedule-Next
+ *     at each firing    cron_next(c, t, now), t being the moment for which it was due: the result
+ *                       is Nats-Schedule-Next
  *
  * @at: its moment, which may be past (fire at once).  Never 0; a moment before 1970 is 1, one too
  * late for a date INT64_MAX. @every: after_ns rounded to the nearest second, plus the interval;

@@ -1,10 +1,11 @@
 /* loop.c: the loop's life, its clocks, and the hooks at the end of each turn.
  *
  * Happy path: loop_new(), owners make their timers and handles, loop_run() until loop_stop(),
- * owners free theirs, loop_free(). Failure: only loop_new() can fail; it undoes itself. Close:
- * loop_free() closes what is left, lets running jobs and close callbacks finish, runs what was
- * posted, all within DRAIN_MS.  A job that outlives this still points into the loop: the memory is
- * then left to the end of the process, and the log says so. */
+ * owners free theirs, loop_free().
+ * Failure: only loop_new() can fail; it undoes itself.
+ * Close: loop_free() closes what is left, lets running jobs and close callbacks finish, runs what
+ * was posted, all within DRAIN_MS.  A job that outlives this still points into the loop: the
+ * memory is then left to the end of the process, and the log says so. */
 #include "loop/loop_impl.h"
 
 #include "base/clock.h"

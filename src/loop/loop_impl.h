@@ -29,7 +29,7 @@ struct loop_workers {
     pthread_t thread[4];
 };
 
-/* The meter of this turn (stall.c).  Times are 0 until somebody asks in this turn. */
+/* The meter of this turn (stall.c).  Times are 0 until they are first needed in this turn. */
 struct loop_meter {
     int64_t from_ns;  /* when the events were fetched */
     int64_t lap_ns;   /* the last lap */
@@ -90,10 +90,10 @@ struct loop {
     struct loop_call *call_first, *call_last;
 };
 
-void loop_time_read(struct loop *l); /* looks at the clocks now */
+void loop_time_read(struct loop *l); /* reads the clocks now */
 
 /* work.c */
-void loop_work_run(struct loop *l);    /* slices, until the turn's time is over */
+void loop_work_run(struct loop *l);    /* time slices, until the turn's budget is spent */
 void loop_work_finish(struct loop *l); /* what was discarded */
 bool loop_work_waiting(const struct loop *l);
 /* stall.c */

@@ -4,8 +4,8 @@
  * the hypervisor: tens of microseconds, more than a message costs.  Where the next event comes
  * within that time again and again (a request follows its reply, a sync is about to end), polling
  * is faster than sleeping.  So the loop learns how long it usually waits, and polls only where
- * that has been short; it stops when another thread wants its core. Cost: no system call while the
- * loop is busy or its waits are long. */
+ * that has been short; it stops when another thread wants its core.
+ * Cost: no system call while the loop is busy or its waits are long. */
 #include "loop/loop_impl.h"
 
 #include "base/clock.h"

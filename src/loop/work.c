@@ -2,9 +2,9 @@
  *
  * Happy path: work_add() queues a task with its owner, and the owner in the ring; work_run() takes
  * the first owner's first task, runs a slice, and puts both at the end.  It stops when the turn's
- * time is over; what is left goes on after the loop has looked at its events.
- * Events and tasks have the same time in each turn, so neither starves the other.  Tasks that can
- * wait have a ring of their own and come last, for a short while.
+ * budget is spent; the rest continues after the loop has polled its events. Events and tasks have
+ * the same time in each turn, so neither starves the other.  Tasks that can wait have a ring of
+ * their own and run last, with a smaller budget.
  * Failure: none; nothing here takes memory. */
 #include "loop/loop_impl.h"
 
@@ -83,7 +83,7 @@ void work_cancel(struct loop *l, struct work_task *t)
         unlink_task(t);
 }
 
-/* One slice of the task whose turn it is. */
+/* One time slice of the task whose turn it is. */
 static void run_first(struct loop *l, bool patient)
 {
     struct mf_list *ring = &l->work.ring[patient];
@@ -112,7 +112,7 @@ static void run_first(struct loop *l, bool patient)
     work_lap(l, cause, what, who);
 }
 
-/* Slices of one ring until their time is over; returns when that was. */
+/* Time slices of one ring until their budget is spent; returns the time. */
 static int64_t run_ring(struct loop *l, bool patient, int64_t from_ns, int64_t most_ns)
 {
     while (!mf_list_empty(&l->work.ring[patient]) && l->meter.lap_ns - from_ns < most_ns)

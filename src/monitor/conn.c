@@ -1,13 +1,13 @@
 /* conn.c: one HTTP connection: requests in, answers out, one at a time.
  *
  * Happy path: monitor_conn_accept() > on_bytes() until a head is there > serve_request() >
- * render_page() > [time slices of a long page > page_rendered()] > [pack_start() > pack_work() on a
- * worker > pack_done()] > send_answer() > [send_rest() for a long one] > on_drained() > the next
+ * render_page() > [time slices of a long page > page_rendered()] > [pack_start() > pack_work() on
+ * a worker > pack_done()] > send_answer() > [send_rest() for a long one] > on_drained() > the next
  * request.  A page that needs a second time slice needs one of MONITOR_PLACES until its answer is
  * sent; an urgent one (/healthz) does not.
  * Failure: a bad request is answered, then the connection is closed; a slow one is closed.  Too
- * many long pages: 503. Close: on_closed() frees the connection; a page under way ends, a worker's
- * result is dropped. */
+ * many long pages: 503.
+ * Close: on_closed() frees the connection; a page under way ends, a worker's result is dropped. */
 #include "monitor/monitor_impl.h"
 
 #include "base/clock.h"
@@ -88,7 +88,7 @@ static void wait_until_left(struct conn *c, enum state s)
 {
     set_state(c, s);
     if (c->rendering != NULL)
-        return; /* reading goes on: who hangs up needs no page */
+        return; /* reading continues: a closed connection needs no page */
     net_pause(c->net);
     if (c->packing == NULL)
         net_want_drained(c->net, 0);
@@ -302,7 +302,7 @@ void monitor_next_page(struct monitor *m)
     }
 }
 
-/* It takes longer than a slice. */
+/* The page takes longer than one time slice. */
 static void render_later(struct conn *c, struct rendering *r)
 {
     struct monitor *m = c->m;

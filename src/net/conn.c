@@ -186,7 +186,8 @@ static void close_ready(struct net_conn *c)
     (void)discard_input(c, &ended);
     if (!ended)
         net_timed_set(c, loop_mono_ns(c->ctx->loop) + (int64_t)c->linger_ms * CLOCK_MS);
-    if (ended || (c->flags & CONN_BROKEN)) /* it hears us, or there is no memory to wait with */
+    if (ended ||
+        (c->flags & CONN_BROKEN)) /* the peer closed its side, or there is no memory to wait with */
         close_finish(c);
     else
         net_conn_poll(c);

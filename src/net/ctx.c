@@ -89,7 +89,7 @@ static void on_timer_closed(uv_handle_t *h)
 
 static void timer_close(struct net_ctx *x)
 {
-    /* When loop_free() was faster nobody tells when libuv is through with it: it is left. */
+    /* After loop_free() no callback says that libuv is done with the timer: it stays allocated. */
     if (x->timer != NULL && !uv_is_closing((uv_handle_t *)x->timer))
         uv_close((uv_handle_t *)x->timer, on_timer_closed);
     x->timer = NULL;

@@ -1,7 +1,7 @@
 /* lane.c: connections of one account take turns with those of the others.
  *
  * Happy path: a turn has time for everything.  Input is read when the socket has some, output is
- * written at the end of the turn, and no lane is looked at.
+ * written at the end of the turn, and lanes are not used.
  * Load: once the turn's time is over, connections with input or output that waits queue up in
  * their lane.  Each lane is an owner of work with two tasks, one that reads and one that writes.
  * While connections of a lane wait, the others of that lane queue up behind them.

@@ -6,10 +6,11 @@
  * there.
  *
  * Happy path: net_lend() between two writes; net_lent_send() by the flush, at the latest right
- * after bytes() returned, before that buffer is used again. Failure: bytes that the socket does
- * not take are copied into the queue, so nothing is lent longer than that.  Without memory for the
- * notes, to a connection that is blocked, encrypted or filtered, or to one of very many: copied as
- * ever. Invariant: c->lent is in the context's list, or NULL. */
+ * after bytes() returned, before that buffer is used again.
+ * Failure: bytes that the socket does not take are copied into the queue, so nothing is lent
+ * longer than that.  Without memory for the notes, to a connection that is blocked, encrypted or
+ * filtered, or to one of very many: copied as ever.
+ * Invariant: c->lent is in the context's list, or NULL. */
 #include "net/net_impl.h"
 
 #include <stdlib.h>

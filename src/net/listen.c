@@ -5,8 +5,8 @@
  * Failure: without descriptors (or memory) the listener pauses: the connections wait in the
  * kernel's backlog, and the loop does not spin.  Before that, connections that would take
  * descriptors which are kept for files are closed at once: the kernel gives the lowest number that
- * is free, so the number of a new one shows how many are left. Close: at once; libuv's close
- * callback frees the struct. */
+ * is free, so the number of a new one shows how many are left.
+ * Close: at once; libuv's close callback frees the struct. */
 #include "net/net_impl.h"
 
 #include "base/clock.h"

@@ -30,12 +30,12 @@ enum net_why {
 
 /* All run on the loop, never from inside a net_* call of the same connection. */
 struct net_handler {
-    /* How many of the n bytes were consumed; the rest comes again, followed by more.  May call
+    /* How many of the n bytes were consumed; the rest is shown again, followed by more.  May call
      * net_close().  Returning 0 asks for more bytes. */
     size_t (*bytes)(void *arg, const uint8_t *p, size_t n);
     /* Queued bytes fell below the low-water mark after net_want_drained(); may be NULL. */
     void (*drained)(void *arg);
-    /* TLS handshake done (server side may now speak); may be NULL without TLS. */
+    /* TLS handshake done (the server side may now write); may be NULL without TLS. */
     void (*secured)(void *arg);
     /* Exactly once, last; the connection is freed afterwards.  text: detail for the log. */
     void (*closed)(void *arg, enum net_why why, const char *text);

@@ -1,7 +1,8 @@
 /* net_impl.h: connections and their per-loop context, shared by the files of this folder only.
  *
- * Bytes come in:   socket > shared buffer > [TLS] > [filter] > handler, what it leaves: carry
- * Bytes go out:    app queue > [filter: encode] > [TLS] > send queue > socket
+ *     bytes in:   socket > shared buffer > [TLS] > [filter] > handler; the rest is kept in the
+ * carry bytes out:  app queue > [filter: encode] > [TLS] > send queue > socket
+ *
  * Without TLS and filter the app queue is the send queue and `ext` is NULL.
  *
  * A net_* call must not run a callback or free: it notes such work in `todo`, and the context's

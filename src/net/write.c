@@ -1,12 +1,14 @@
 /* write.c: from the owner's writes to the socket.
  *
- * Happy path: net_reserve() hands out room in the last chunk; net_commit() only moves `pos`. Taking
- * a chunk notes TODO_FLUSH, so at the end of the turn net_flush_now() counts what was committed,
- * passes it through filter and TLS, and writes it with one sendmsg(); the chunks go back to the
- * pool. Failure: a socket that takes no more sets CONN_BLOCKED; writability brings us back.  A
- * write error ends the connection. Invariant: after net_flush_now() there is no chunk to write to,
- * or something is bound to flush again (writability, the handshake, the connect); so the inline
- * fast path need not note anything. */
+ * Happy path: net_reserve() hands out room in the last chunk; net_commit() only moves `pos`.
+ * Taking a chunk notes TODO_FLUSH, so at the end of the turn net_flush_now() counts what was
+ * committed, passes it through filter and TLS, and writes it with one sendmsg(); the chunks go
+ * back to the pool.
+ * Failure: a socket that takes no more sets CONN_BLOCKED; writability brings us back.  A write
+ * error ends the connection.
+ * Invariant: after net_flush_now() there is no chunk to write to, or something is bound to flush
+ * again (writability, the handshake, the connect); so the inline fast path need not note anything.
+ */
 #include "net/net_impl.h"
 
 #include <errno.h>

@@ -177,7 +177,7 @@ void header_remove(struct mf_buf *out, struct mf_slice block, const char *name)
         out->len = start;
 }
 
-/* Where a new line goes: in front of the empty line; at the end if there is none. */
+/* The place of a new line: in front of the empty line; at the end if there is none. */
 static size_t insert_at(struct mf_slice block)
 {
     if (block.len >= 4 && memcmp(block.ptr + block.len - 4, "\r\n\r\n", 4) == 0)

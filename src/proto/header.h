@@ -1,7 +1,7 @@
 /* header.h: the NATS/1.0 header block: look up, set and remove, in one pass, no tree.
  * Keys are matched exactly (case too), only at the start of a line and directly followed by ':'.
- * Blocks may be any bytes a publisher sent; reading never goes behind them.  Everything is
- * O(block). Writing appends to the mf_buf; ask mf_buf_failed() at the end. */
+ * Blocks may be any bytes a publisher sent; reading never leaves them.  Everything is O(block).
+ * Writing appends to the mf_buf; ask mf_buf_failed() at the end. */
 #ifndef MAYFLY_HEADER_H
 #define MAYFLY_HEADER_H
 

@@ -24,8 +24,8 @@ struct mf_slice transform_source(const struct transform *t);
 struct mf_slice transform_dest(const struct transform *t);
 /* Bytes written to dst, 0 if src does not match, MF_LIMIT if cap is too small, MF_INVAL if the
  * result is empty (a split of nothing but delimiters).  As in nats-server a result may have empty
- * tokens ("--a" split by "-"): it then reaches nobody.  A '*' token of the subject matches a '*' of
- * src, a last '>' only a '>'. */
+ * tokens ("--a" split by "-"): no subscription receives it then.  A '*' token of the subject
+ * matches a '*' of src, a last '>' only a '>'. */
 ssize_t transform_apply(const struct transform *t, struct mf_slice subject, char *dst, size_t cap);
 /* The mapping of a *pattern* (an import's subscription): wildcards map onto wildcards.  0 also when
  * pattern is not a subset of src, or the mapping uses other functions than wildcard(). */

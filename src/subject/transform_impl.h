@@ -39,7 +39,7 @@ struct index_list {
  * nats-server's words, or MF_NOMEM. */
 MF_MUSTCHECK int transform_piece_parse(struct mf_slice token, struct piece *p,
                                        struct index_list *list, struct mf_error *e);
-/* For tests: bytes that were looked at for calls, so far. */
+/* For tests: bytes scanned for calls so far. */
 extern _Thread_local uint64_t transform_piece_steps;
 /* "{{...}}": must be a function that exists. */
 bool transform_piece_is_function(struct mf_slice token);

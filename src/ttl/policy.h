@@ -118,8 +118,8 @@ struct policy_decision {
     int64_t asked;               /* clamped or rejected: the client's TTL, */
     int64_t limit;               /* and the bound it met; TTL_NEVER: `never` is denied */
     bool by_operator; /* policy_bound() only: it is the server's configuration that denies */
-    /* The work that was done: rules looked at (at most 64), bytes of JSON read (at most 16 KB for
-     * each of at most 4 pointers, and as much again to read what stands there). */
+    /* The work of this call: rules tried (at most 64), bytes of JSON read (at most 16 KB for each
+     * of at most 4 pointers, and as much again to read the values there). */
     unsigned rules_tried;
     uint32_t scanned;
 };

@@ -90,7 +90,7 @@ static bool looks_like_duration(struct mf_slice s)
     return true;
 }
 
-/* Nothing but zeros was asked for; "0.1ns" also becomes 0, but somebody wanted something. */
+/* Does the text have only zeros?  "0.1ns" also becomes 0, but is not meant as "none". */
 static bool only_zeros(struct mf_slice s)
 {
     for (size_t i = 0; i < s.len; i++)

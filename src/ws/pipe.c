@@ -2,7 +2,8 @@
  *
  * Happy path: net hands over plain bytes, they leave as binary frames.
  * Failure: the read side chooses the close frame and returns a code; net asks for the farewell and
- * closes.  Close: as on failure, with the status of ws_set_farewell(). */
+ * closes.
+ * Close: as on failure, with the status of ws_set_farewell(). */
 #include "ws/pipe_impl.h"
 
 #include <stdlib.h>

@@ -2,8 +2,9 @@
  *
  * wslay unmasks byte by byte, 8 ns each: most of the time of a busy connection.  Here eight bytes
  * are done at once, in the copy to wslay's buffer that is made anyway.  wslay gets the same frames
- * without mask bit and key, and checks everything else. Positions: [0, head_len) of head holds the
- * header that is arriving; after it payload_left bytes of payload follow. */
+ * without mask bit and key, and checks everything else.
+ * Positions: [0, head_len) of head holds the header that is arriving; after it payload_left bytes
+ * of payload follow. */
 #ifndef MAYFLY_WS_UNMASK_H
 #define MAYFLY_WS_UNMASK_H
 
@@ -24,7 +25,8 @@ struct ws_unmask {
     uint8_t head[WS_HEAD_MAX];
 };
 
-/* At most n bytes (n >= WS_HEAD_MAX, or nothing may come) to dst; 0: no more to be had.  O(n). */
+/* Writes at most n bytes to dst (n >= WS_HEAD_MAX, or it may write none); 0: the input is used
+ * up.  O(n). */
 size_t ws_unmask_give(struct ws_unmask *u, uint8_t *dst, size_t n);
 /* No frame has begun. */
 bool ws_unmask_idle(const struct ws_unmask *u);

@@ -3,7 +3,7 @@
  * Happy path: ws_accept() > on_bytes() until the request head is there > on_head(): 101, the filter
  * is set, upgraded() gives the connection a new handler.
  * Failure: a bad request is logged, answered and closed; so is a slow one, without an answer.
- * Close: ws_cancel(), or the peer goes: on_closed() frees the handshake. */
+ * Close: ws_cancel(), or the peer closes: on_closed() frees the handshake. */
 #include "ws/pipe_impl.h"
 
 #include "base/clock.h"
@@ -39,7 +39,8 @@ static void handshake_free(struct handshake *h)
     free(h);
 }
 
-/* --- a connection nobody wants any more ------------------------------------------------------- */
+/* --- a cancelled connection --------------------------------------------------------------------
+ */
 static size_t orphan_bytes(void *arg, const uint8_t *p, size_t n)
 {
     (void)arg;

@@ -1,4 +1,4 @@
-/* test_base.c: slices, numbers, error codes and the story an error tells. */
+/* test_base.c: slices, numbers, error codes and the texts of errors. */
 #include "base/base.h"
 
 #include "base/le.h"

@@ -1,5 +1,5 @@
-/* test_log_nomem.c: a log that is told of things while there is no memory.  That is when a server
- * has something to say: its lines are written all the same.  (Linked with --wrap.) */
+/* test_log_nomem.c: logging without memory.  That is when a server has something to say: its lines
+ * are written all the same.  (Linked with --wrap.) */
 #include "base/log.h"
 #include "codec/log_json.h"
 

@@ -1,4 +1,4 @@
-/* test_net.c: bytes in and out, who is shown what, and handlers that change under way. */
+/* test_net.c: bytes in and out, the handler that sees them, and handlers that are replaced. */
 #include "net/net.h"
 
 #include "support/net_fixture.h"

@@ -1,4 +1,4 @@
-/* test_policy_merge.c: which level's value holds, and what a view shows. */
+/* test_policy_merge.c: the level whose value counts, and the view of a policy. */
 #include "support/policy_world.h"
 
 static struct policy_namespace entry;
