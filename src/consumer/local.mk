@@ -2,7 +2,7 @@
 noinst_LIBRARIES += %D%/libconsumer.a
 %C%_libconsumer_a_SOURCES = \
 	%D%/config.c %D%/config_check.c %D%/config_update.c %D%/consumers.c %D%/consumer.c %D%/filters.c %D%/pending.c %D%/backlog.c %D%/count.c %D%/ack.c \
-	%D%/pump.c %D%/pull.c %D%/pull_groups.c %D%/push.c %D%/state.c %D%/state_load.c %D%/state_blob_impl.h %D%/info.c %D%/retention.c %D%/pause.c %D%/backup.c %D%/consumer_impl.h %D%/pull_groups_impl.h %D%/pending_impl.h %D%/backlog_impl.h %D%/filters_impl.h \
+	%D%/pump.c %D%/pull.c %D%/pull_groups.c %D%/push.c %D%/state.c %D%/state_load.c %D%/state_blob_impl.h %D%/info.c %D%/retention.c %D%/pause.c %D%/backup.c %D%/consumer_impl.h %D%/delivery_impl.h %D%/pull_groups_impl.h %D%/pending_impl.h %D%/backlog_impl.h %D%/filters_impl.h \
 	%D%/consumer.h %D%/consumer_config.h
 %C%_libconsumer_a_CPPFLAGS = $(AM_CPPFLAGS)
 

@@ -7,7 +7,7 @@
 #define SLICE 500
 
 /* Delivered and not acknowledged, given up, or being read for delivery. */
-static bool has(const struct consumer *c, uint64_t seq)
+static bool holds_message(const struct consumer *c, uint64_t seq)
 {
     if (seq == c->floor.acking)
         return false;
@@ -15,15 +15,15 @@ static bool has(const struct consumer *c, uint64_t seq)
            (c->read.busy && c->read.load.seq == seq);
 }
 
-static bool has_any(const struct consumer *c)
+static bool holds_any(const struct consumer *c)
 {
     return c->wait.count > 0 || c->wait.given_up > 0 || c->read.busy;
 }
 
 /* Its filters match. */
-static bool needs(const struct consumer *c, uint64_t seq)
+static bool needs_message(const struct consumer *c, uint64_t seq)
 {
-    return seq >= c->todo.next || backlog_lists(c, seq) || has(c, seq);
+    return seq >= c->todo.next || backlog_lists(c, seq) || holds_message(c, seq);
 }
 
 struct question {
@@ -31,13 +31,13 @@ struct question {
     bool needed;
 };
 
-static void ask(void *arg, struct router_sub *sub)
+static void ask_consumer(void *arg, struct router_sub *sub)
 {
     struct question *q = arg;
 
     struct consumer *c = mf_container(sub, struct filter_sub, sub)->c;
 
-    if (!q->needed && needs(c, q->seq)) {
+    if (!q->needed && needs_message(c, q->seq)) {
         q->needed = true;
         c->set->needy = c;
     }
@@ -47,7 +47,7 @@ static void ask(void *arg, struct router_sub *sub)
  * is left it is asked whatever the subject. */
 void retention_apart(struct consumer *c)
 {
-    if (stream_config(c->set->stream)->retention == RETENTION_INTEREST && has_any(c) &&
+    if (stream_config(c->set->stream)->retention == RETENTION_INTEREST && holds_any(c) &&
         mf_list_empty(&c->apart))
         mf_list_push(&c->set->apart, &c->apart);
 }
@@ -59,9 +59,9 @@ static bool needed_apart(struct consumers *g, uint64_t seq)
     mf_list_each_safe(pos, next, &g->apart)
     {
         struct consumer *c = mf_container(pos, struct consumer, apart);
-        if (!has_any(c))
+        if (!holds_any(c))
             mf_list_del(pos);
-        else if (has(c, seq))
+        else if (holds_message(c, seq))
             return true;
     }
     return false;
@@ -77,14 +77,14 @@ static bool anybody_needs(struct consumers *g, uint64_t seq)
 
     if (subject.len == 0)
         return false; /* it is not there */
-    if (g->needy != NULL && needs(g->needy, seq) && filters_want(g->needy, subject))
+    if (g->needy != NULL && needs_message(g->needy, seq) && filters_want(g->needy, subject))
         return true;
-    router_match(g->filters, subject, ask, &q);
+    router_match(g->filters, subject, ask_consumer, &q);
     /* No memory to ask: as if somebody did, or it would be lost to who does. */
     return q.needed || router_starved(g->filters) || needed_apart(g, seq);
 }
 
-static bool drop(struct consumers *g, uint64_t seq)
+static bool remove_message(struct consumers *g, uint64_t seq)
 {
     int rc = stream_drop(g->stream, seq, NULL);
 
@@ -105,7 +105,7 @@ bool retention_acked(struct consumer *c, uint64_t sseq)
     c->floor.acking = sseq;
     bool needed = policy != RETENTION_WORKQUEUE && anybody_needs(g, sseq);
     c->floor.acking = 0;
-    return needed || drop(g, sseq);
+    return needed || remove_message(g, sseq);
 }
 
 bool retention_wanted(void *group, struct mf_slice subject)
@@ -133,7 +133,7 @@ static bool scan_some(struct consumers *g)
             return false;
         g->scan_at = seq + 1;
         if (!anybody_needs(g, seq))
-            (void)drop(g, seq); /* the next scan tries again */
+            (void)remove_message(g, seq); /* the next scan tries again */
     }
     return true;
 }

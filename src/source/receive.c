@@ -109,7 +109,7 @@ void receive_flush(struct loop_defer *d)
 
 /* --- one message ------------------------------------------------------------------------------ */
 
-static void judged(struct follower *l, const struct stream_ack *a)
+static void note_verdict(struct follower *l, const struct stream_ack *a)
 {
     l->accepted--;
     if (a->error == NULL) /* it is here already, under its id */
@@ -118,14 +118,14 @@ static void judged(struct follower *l, const struct stream_ack *a)
     l->error = *a->error;
 }
 
-static void copied(struct stream_publish *p, const struct stream_ack *a)
+static void on_stored(struct stream_publish *p, const struct stream_ack *a)
 {
     struct copy *c = mf_container(p, struct copy, pub);
     struct follower *l = c->follower;
 
     copy_put(c);
     if (l->judging) {
-        judged(l, a);
+        note_verdict(l, a);
         return;
     }
     l->completed++;
@@ -174,7 +174,7 @@ static bool hand_over(struct follower *l, const struct mf_msg *m, const struct u
     c->follower = l;
     c->pub = (struct stream_publish){
         .msg = {.subject = map_subject(l, m->subject), .hdr = hdr, .payload = m->payload},
-        .done = copied,
+        .done = on_stored,
         .replicated = true,
         .followed = true,
         .seq = l->mirror ? r->sseq : 0,
@@ -233,7 +233,7 @@ static void receive_message(struct follower *l, const struct mf_msg *m,
 
 /* --- control ---------------------------------------------------------------------------------- */
 
-static uint64_t number(struct mf_slice hdr, const char *name)
+static uint64_t header_number(struct mf_slice hdr, const char *name)
 {
     struct mf_slice text;
     uint64_t n;
@@ -241,7 +241,7 @@ static uint64_t number(struct mf_slice hdr, const char *name)
     return header_get(hdr, name, &text) && mf_parse_u64(text, &n) == 0 ? n : 0;
 }
 
-static void flow_asked(struct follower *l, struct mf_slice reply)
+static void note_flow(struct follower *l, struct mf_slice reply)
 {
     if (mf_eq(mf_buf_slice(&l->flow), reply))
         return; /* it will be answered when it is true */
@@ -255,16 +255,16 @@ static void flow_asked(struct follower *l, struct mf_slice reply)
         receive_queue(l);
 }
 
-static void control(struct follower *l, const struct mf_msg *m)
+static void handle_control(struct follower *l, const struct mf_msg *m)
 {
     struct mf_slice stalled;
 
     if (m->reply.len > 0)
-        flow_asked(l, m->reply);
-    else if (track_beat(&l->track, number(m->hdr, "Nats-Last-Consumer")) == TRACK_LOST)
+        note_flow(l, m->reply);
+    else if (track_beat(&l->track, header_number(m->hdr, "Nats-Last-Consumer")) == TRACK_LOST)
         follower_fail(l, NULL);
     else if (header_get(m->hdr, "Nats-Consumer-Stalled", &stalled) && stalled.len > 0)
-        flow_asked(l, stalled);
+        note_flow(l, stalled);
 }
 
 bool receive_delivery(struct router_sub *sub, const struct router_msg *m)
@@ -275,7 +275,7 @@ bool receive_delivery(struct router_sub *sub, const struct router_msg *m)
 
     l->heard_ns = loop_mono_ns(l->all->host->loop);
     if (msg->payload.len == 0 && mf_starts(msg->hdr, "NATS/1.0 100 "))
-        control(l, msg);
+        handle_control(l, msg);
     else if (upstream_reply_read(msg->reply, &r) && mf_eq_str(r.consumer, l->name))
         receive_message(l, msg, &r);
     return true;

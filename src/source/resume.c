@@ -9,7 +9,7 @@
  *
  * The blob, little endian:
  *    0  u8   2, the version             17  u8   length of the upstream's identity, at most 8
- *    1  u64  the upstream's sequence      18  u64  that of the last message that was taken
+ *    1  u64  the upstream's sequence    18  u64  that of the last accepted message
  *    9  u64  upto: the stream's last    26  the identity, then the index of the source
  *            sequence by then
  * Version 1 lacks the field at 18. */

@@ -1,8 +1,8 @@
 /* source_impl.h: declarations shared by the files of src/source.
  *
- *     sources.c  all that one stream follows           follower.c    one of them: asking, waiting
- *     receive.c     what it delivers                      resume.c  where to go on after a restart
- *     track.c    which message is the next (pure)      upstream*.c names, requests, headers (pure)
+ *     sources.c  all followers of one stream       follower.c   one follower: asks for a consumer
+ *     receive.c  deliveries of an upstream         resume.c     resume positions after a restart
+ *     track.c    which message is next (pure)      upstream*.c  names, requests, headers (pure)
  */
 #ifndef SOURCE_IMPL_H
 #define SOURCE_IMPL_H

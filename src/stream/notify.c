@@ -7,7 +7,7 @@
 #define SLICE   4096
 #define ROLLUPS 64 /* notified at once: each concerns all consumers */
 
-static bool anybody(const struct stream *s)
+static bool has_receivers(const struct stream *s)
 {
     return s->republish != NULL || s->notify.copies.len > 0 || !mf_list_empty(&s->notify.observers);
 }
@@ -142,7 +142,7 @@ static void notify_deferred(struct loop_defer *d)
 
 void notify_soon(struct stream *s)
 {
-    if (!anybody(s) || s->closing || work_queued(&s->notify.task))
+    if (!has_receivers(s) || s->closing || work_queued(&s->notify.task))
         return;
     s->notify.task.run = run_notify;
     s->notify.task.cause = s->notify.defer.cause = WORK_STORED;
@@ -158,7 +158,7 @@ void stream_announce(struct stream *s)
     (void)notify_stored(s, false);
 }
 
-static void poked(struct store_wait *w, int status)
+static void on_committed(struct store_wait *w, int status)
 {
     struct stream *s = mf_container(w, struct stream, notify.wait);
 
@@ -181,7 +181,7 @@ void notify_after_commit(struct stream *s)
         s->notify.again = true;
         return;
     }
-    s->notify.wait.done = poked;
+    s->notify.wait.done = on_committed;
     if (store_barrier(s->store, &s->notify.wait) != 0)
         return;
     s->notify.waits = true;
@@ -197,7 +197,7 @@ void notify_from_here(struct stream *s)
 }
 
 /* Called by the store for messages that no reader sees any more. */
-static void gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
+static void notify_gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
 {
     struct stream *s = arg;
     struct mf_list *pos, *next;
@@ -216,7 +216,7 @@ static void gone(void *arg, uint64_t first, uint64_t last, struct mf_slice key)
 
 void notify_watch(struct stream *s)
 {
-    store_watch(s->store, gone, s);
+    store_watch(s->store, notify_gone, s);
 }
 
 void stream_observe(struct stream *s, struct stream_observer *o)
@@ -224,7 +224,7 @@ void stream_observe(struct stream *s, struct stream_observer *o)
     if (mf_list_empty(&s->notify.observers))
         notify_from_here(s); /* what came before is not news */
     mf_list_push(&s->notify.observers, &o->node);
-    store_watch(s->store, gone, s);
+    store_watch(s->store, notify_gone, s);
 }
 
 void stream_unobserve(struct stream_observer *o)

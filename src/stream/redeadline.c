@@ -147,7 +147,7 @@ static uint64_t last_accepted(const struct stream *s)
     return last;
 }
 
-static void replace(struct stream *s, struct redeadline *x)
+static void replace_job(struct stream *s, struct redeadline *x)
 {
     redeadline_stop(s);
     s->redeadline = x;
@@ -172,7 +172,7 @@ int redeadline_start(struct stream *s, const struct redeadline_terms *before)
         return rc;
     }
     (void)stream_job_wait(&x->job);
-    replace(s, x);
+    replace_job(s, x);
     return 0;
 }
 
@@ -190,7 +190,7 @@ int redeadline_resume(struct stream *s)
         stream_job_stop(&x->job);
         return MF_NOMEM;
     }
-    replace(s, x);
+    replace_job(s, x);
     stream_job_continue(&x->job);
     return 0;
 }

@@ -1,17 +1,19 @@
 /* stream_impl.h: struct stream and the functions that the files of this folder share.
  *
- *     stream.c     open, close, state                 publish.c   the way in: order of checks,
- * storing intake.c     headers of a message, read once    check.c     each check of a publish
- *     limits.c     room for one more                  expire.c    deadlines, markers
- *     remove.c     MSG.DELETE                         purge.c     purges in slices
- *     throttle.c       removals wait for the disk         view.c      reading
- *     dedup.c      ids of messages                    redeadline.c     new deadlines for stored
- * messages batch.c      atomic batches                     fast.c      fast batches counter.c
- * Nats-Incr                          schedule.c  Nats-Schedule notify.c   observers, republishing
- * compress.c  bodies under compression copy.c       messages of mirrors, sources, backups find.c
- * reading in slices dead_letters.c     dead letters                       warn.c      events before
- * an end summary.c       summaries for events               touch.c     deadlines by hand and by
- * reads config*.c    the rules of a configuration       catalog*.c  all streams of an account
+ *     stream.c       open, close, state          publish.c     a publish: checks, storing
+ *     intake.c       headers, read once          check.c       each check of a publish
+ *     limits.c       room for one more           expire.c      deadlines, sweeps, markers
+ *     remove.c       MSG.DELETE                  purge.c       purges in time slices
+ *     throttle.c     removals wait for commits   view.c        reading
+ *     dedup.c        ids of messages             redeadline.c  the re-deadline job
+ *     batch.c        atomic batches              fast.c        fast batches
+ *     counter.c      Nats-Incr                   schedule.c    Nats-Schedule
+ *     notify.c       observers                   republish.c   republished copies
+ *     compress.c     compressed bodies           find.c        reading in steps
+ *     copy.c         replicated messages         touch.c       SET, TOUCH, PERSIST, slide
+ *     dead_letters.c dead letters                warn.c        warnings
+ *     summary.c      summaries of events         stream_job.c  jobs over all messages
+ *     config*.c      checks of a configuration   catalog*.c    all streams of an account
  */
 #ifndef STREAM_IMPL_H
 #define STREAM_IMPL_H
@@ -161,100 +163,8 @@ struct stream {
     } buf;
 };
 
-/* --- intake.c ------------------------------------------------------------------------------- */
-
-/* The Nats-* headers that have a meaning for a stream, found in one pass.  An empty value counts as
- * absent; the first line of a name counts. */
-struct intake_headers {
-    struct mf_slice msg_id, expected_stream, expected_last_seq, expected_last_msg_id,
-        expected_subject_seq, expected_subject_seq_subject, rollup, ttl, incr, batch_id, batch_seq,
-        batch_commit, schedule, schedule_target, schedule_source, schedule_ttl, schedule_rollup,
-        schedule_zone, schedule_next, scheduler, stream_source, required_level, marker_reason,
-        kv_operation, show_ttl, request_info;
-};
-void intake_read(struct mf_slice hdr, struct intake_headers *h);
-/* ROLLUP_MATCHING: of a subject with a wildcard, all subjects that match it. */
-enum rollup { ROLLUP_NONE, ROLLUP_SUBJECT, ROLLUP_MATCHING, ROLLUP_ALL };
-
-/* A message between its publish and the store. */
-struct intake {
-    struct mf_slice subject, hdr,
-        payload; /* after the transform; hdr perhaps rewritten (s->buf.header) */
-    struct intake_headers h;
-    int64_t ts_ns;
-    int64_t now_ns; /* the time here where ts_ns is of another clock; 0: ts_ns */
-    int64_t ttl_ns; /* TTL_NONE, TTL_NEVER or a duration, as the message said */
-    enum rollup rollup;
-    struct mf_slice counter_sources; /* counter_source(): the header it gets; empty: as before */
-    bool used_up;                    /* batch_store(): no interest; only its sequence is used up */
-    bool restored;                   /* of a backup: policies do not change it */
-    bool clamped;                    /* lifetime_judge(): Nats-TTL was outside the bounds */
-    struct policy_decision decision; /* lifetime_resolve(): governed streams only */
-    bool marker;                     /* ours: no limit, size, discard or seal refuses it */
-    uint64_t previous; /* the last one of its subject before it; 0: none; stream_store()'s own */
-    uint64_t held;     /* how many of its subject there were before it; only if looked */
-    bool looked;       /* previous and held are known, and nothing has changed them since */
-    bool in_slices;    /* a roll-up of very many may continue after its first time slice */
-    struct purge_rest *rest; /* it does; NULL: all in one time slice */
-    uint64_t seq;            /* out */
-    int64_t deadline_ns;     /* out; 0: none */
-    uint64_t size;           /* limits_ahead()'s own */
-    bool scheduled;          /* with Nats-Schedule, stored: it fires, */
-    int64_t fires_ns;        /* first at this time; schedule_plan()'s own */
-};
-/* Reads the headers of in->hdr; in->h is empty.  Then removes a status and Nats-Request-Info, which
- * are not stored: in->hdr is the same block, or one in s->buf.header.
- */
-void intake_clean(struct stream *s, struct intake *in);
-/* *out becomes the message's header block (it is moved to s->buf.header), and its headers are read
- * again.  MF_NOMEM: *out could not be written; nothing changed. */
-MF_MUSTCHECK int intake_replace(struct stream *s, struct intake *in, struct mf_buf *out);
-
-/* --- publish.c ------------------------------------------------------------------------------ */
-
-/* The subject under which it is stored: s->buf.subject or the same. */
-struct mf_slice stream_map_subject(struct stream *s, struct mf_slice subject);
-/* Stores a message that passed all checks, in one commit batch with its deadline, its roll-up, the
- * messages that it discards, and its id.  wait (may be NULL) is called after the commit.  0, or a
- * negative code with *e, and nothing was stored (MF_DENIED: refused; others: codes of the store).
- * in_batch: the caller has called store_begin() and will end it. */
-MF_MUSTCHECK int stream_store(struct stream *s, struct intake *in, bool in_batch,
-                              struct store_wait *wait, struct js_error *e);
-/* Appends the message alone, with its deadline, in *a: nothing is discarded, nobody is notified. 0,
- * or the store's code. */
-MF_MUSTCHECK int stream_append(struct stream *s, struct intake *in, struct store_append *a);
-/* Raises the TTL to the least that a stream with markers allows; may rewrite in->hdr
- * (s->buf.header). stream_store() does it for who has not. */
-void stream_clamp_ttl(struct stream *s, struct intake *in);
-/* in_batch: discards what the message makes superfluous, after all messages of the batch were
- * appended.  Cannot fail. */
-void stream_stored(struct stream *s, struct intake *in);
-/* The last possible sequence is in use.  Sequences never start again. */
-bool stream_numbered_out(const struct stream *s);
-/* Interest retention, and no consumer wants this subject. */
-bool stream_lacks_interest(const struct stream *s, struct mf_slice subject);
-/* Uses up a sequence (in->seq) without storing the message; its id is kept.  p (may be NULL) waits
- * for the commit. */
-MF_MUSTCHECK int stream_use_up(struct stream *s, struct intake *in, struct stream_publish *p);
-/* Answers p: inside the call if nothing waits for a commit, else after that commit, so that answers
- * keep their order.  A non-NULL error is copied. */
-void stream_answer(struct stream *s, struct stream_publish *p, const struct stream_ack *a);
-/* The same in two steps, for a message that is stored first: notes the answer; then stream_wait()
- * returns the waiter that the caller gives to the store and counts in s->inflight. */
-MF_MUSTCHECK int stream_answer_later(struct stream_publish *p, const struct stream_ack *a);
-struct store_wait *stream_wait(struct stream *s, struct stream_publish *p, uint64_t seq);
-void stream_refuse(struct stream *s, struct stream_publish *p, const struct js_error *e);
-/* The sequence a message with the same id was stored under, within the window; 0: none. */
-uint64_t stream_duplicate_of(struct stream *s, const struct intake *in);
-/* The clock, and a timestamp for the next message: greater than that of the one before. */
-int64_t stream_now(struct stream *s);  /* also tells the store */
-int64_t stream_wall(struct stream *s); /* by which schedules fire */
-void stream_look_at_clock(
-    struct stream *s); /* as stream_now(), where time can matter to a reader */
-int64_t stream_stamp(struct stream *s);
-int64_t stream_stamp_at(const struct stream *s, int64_t now_ns); /* the clock was read */
-/* A code of the store as a JetStream error. */
-void stream_store_error(struct stream *s, int code, struct js_error *e);
+#include "stream/intake_impl.h"
+#include "stream/publish_impl.h"
 
 /* --- copy.c --------------------------------------------------------------------------------- */
 

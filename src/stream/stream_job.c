@@ -30,7 +30,7 @@ void stream_job_stop(struct stream_job *j)
     maybe_free(j);
 }
 
-static void go_on(struct stream_job *j, int64_t pause_ns)
+static void continue_after(struct stream_job *j, int64_t pause_ns)
 {
     if (!j->held)
         loop_timer_arm(j->timer, loop_mono_ns(j->s->host->loop) + pause_ns);
@@ -40,7 +40,7 @@ void stream_job_continue(struct stream_job *j)
 {
     j->held = false;
     if (!j->waiting && !j->reading)
-        go_on(j, 0);
+        continue_after(j, 0);
 }
 
 void stream_job_pause(struct stream_job *j)
@@ -57,7 +57,7 @@ static void on_written(struct store_wait *wait, int status)
     if (j->s == NULL)
         maybe_free(j);
     else if (status == 0)
-        go_on(j, j->gap_ns);
+        continue_after(j, j->gap_ns);
 }
 
 struct store_wait *stream_job_wait(struct stream_job *j)
@@ -76,7 +76,7 @@ int stream_job_init(struct stream_job *j, struct stream *s, const struct stream_
 
 /* --- slices --------------------------------------------------------------------------------- */
 
-static bool hopeless(int rc)
+static bool is_final(int rc)
 {
     return rc == MF_READONLY || rc == MF_CLOSED;
 }
@@ -117,8 +117,8 @@ static void on_read(struct store_read *read, int status)
         rc = status;
     else
         j->next = read->seq + 1; /* gone or damaged: nothing to do for it */
-    if (!hopeless(rc))
-        go_on(j, rc == 0 ? j->gap_ns / j->slice : PAUSE_NS);
+    if (!is_final(rc))
+        continue_after(j, rc == 0 ? j->gap_ns / j->slice : PAUSE_NS);
 }
 
 /* j->next is the first message that is not done.  MF_AGAIN: it has to be read from disk. */
@@ -157,10 +157,10 @@ static void read_next(struct stream_job *j)
     if (rc == 0)
         j->reading = true;
     else if (rc == MF_NOMEM)
-        go_on(j, PAUSE_NS);
+        continue_after(j, PAUSE_NS);
     else { /* gone, or damaged */
         j->next = j->read.seq + 1;
-        go_on(j, 0);
+        continue_after(j, 0);
     }
 }
 
@@ -179,13 +179,13 @@ static void run_slice(struct stream_job *j)
     int ended = store_end(s->store, wait ? &j->wait : NULL);
     if (wrote)
         expire_arm(s);
-    if (ended != 0 || hopeless(rc))
+    if (ended != 0 || is_final(rc))
         return;
     j->waiting = wait;
     if (rc == MF_AGAIN)
         read_next(j);
     else if (!wait)
-        go_on(j, rc == 0 ? j->gap_ns : PAUSE_NS);
+        continue_after(j, rc == 0 ? j->gap_ns : PAUSE_NS);
 }
 
 /* Readers, and so the job, see committed messages only: waits for the commit of j->end. */
@@ -195,7 +195,7 @@ static bool wait_for_disk(struct stream_job *j)
         return false;
     j->waiting = store_barrier(j->s->store, &j->wait) == 0;
     if (!j->waiting)
-        go_on(j, PAUSE_NS);
+        continue_after(j, PAUSE_NS);
     return true;
 }
 
@@ -210,6 +210,6 @@ static void run_turn(void *arg)
         return;
     }
     int rc = j->ops->finish(j);
-    if (rc != 0 && !hopeless(rc))
-        go_on(j, PAUSE_NS);
+    if (rc != 0 && !is_final(rc))
+        continue_after(j, PAUSE_NS);
 }

@@ -25,7 +25,7 @@ struct summaries {
     struct summary at[STREAM_TTL_KINDS];
 };
 
-static void arm(struct summaries *t)
+static void arm_timer(struct summaries *t)
 {
     int64_t next_ns = INT64_MAX;
 
@@ -36,14 +36,14 @@ static void arm(struct summaries *t)
         loop_timer_arm(t->timer, next_ns);
 }
 
-static void fini(struct summary *x)
+static void free_summary(struct summary *x)
 {
     mf_buf_fini(&x->first);
     mf_buf_fini(&x->last);
 }
 
 /* Closes the summary first: its receivers may cause the next one. */
-static void send(struct summaries *t, struct summary *at)
+static void send_summary(struct summaries *t, struct summary *at)
 {
     struct summary x = *at;
     struct stream *s = t->s;
@@ -52,19 +52,19 @@ static void send(struct summaries *t, struct summary *at)
     x.e.first.subject = mf_buf_slice(&x.first);
     x.e.last.subject = mf_buf_slice(&x.last);
     s->host->ttl_event(s->host->arg, s, &x.e);
-    fini(&x);
+    free_summary(&x);
 }
 
 void summary_send_due(struct stream *s, int64_t mono_ns)
 {
     for (int k = 0; k < STREAM_TTL_KINDS && s->summaries != NULL; k++)
         if (s->summaries->at[k].open && s->summaries->at[k].due_ns <= mono_ns)
-            send(s->summaries, &s->summaries->at[k]);
+            send_summary(s->summaries, &s->summaries->at[k]);
     if (s->summaries != NULL)
-        arm(s->summaries);
+        arm_timer(s->summaries);
 }
 
-static void fire(void *arg)
+static void on_timer(void *arg)
 {
     struct stream *s = arg;
 
@@ -75,7 +75,7 @@ static struct summaries *summaries_new(struct stream *s)
 {
     struct summaries *t = calloc(1, sizeof *t);
 
-    if (t == NULL || (t->timer = loop_timer_new(s->host->loop, fire, s)) == NULL) {
+    if (t == NULL || (t->timer = loop_timer_new(s->host->loop, on_timer, s)) == NULL) {
         free(t);
         return NULL;
     }
@@ -90,7 +90,7 @@ void summary_stop(struct stream *s)
     if (t == NULL)
         return;
     for (int k = 0; k < STREAM_TTL_KINDS; k++)
-        fini(&t->at[k]);
+        free_summary(&t->at[k]);
     loop_timer_free(t->timer);
     free(t);
     s->summaries = NULL;
@@ -117,11 +117,12 @@ static struct summary *open_summary(struct stream *s, enum stream_ttl_kind kind)
     x->open = true;
     x->due_ns = now_ns + GATHER_NS;
     x->e = (struct stream_ttl_event){.kind = kind};
-    arm(t);
+    arm_timer(t);
     return x;
 }
 
-static void mention(struct summary *x, struct mf_slice subject, const struct stream_ttl_mention *m)
+static void add_mention(struct summary *x, struct mf_slice subject,
+                        const struct stream_ttl_mention *m)
 {
     if (x->e.count++ == 0) {
         x->e.first = *m;
@@ -141,7 +142,7 @@ void summary_add_expired(struct stream *s, const struct summary_death *d)
 
     if (x == NULL)
         return;
-    mention(x, d->subject, &(struct stream_ttl_mention){.seq = d->seq});
+    add_mention(x, d->subject, &(struct stream_ttl_mention){.seq = d->seq});
     x->e.bytes += d->bytes;
     x->e.markers += d->markers;
     x->e.dead_letters += d->dead_letters;
@@ -155,7 +156,7 @@ void summary_add_expiring(struct stream *s, const struct stream_expiring *e)
 
     if (x == NULL)
         return;
-    mention(x, e->subject, &(struct stream_ttl_mention){.seq = e->seq});
+    add_mention(x, e->subject, &(struct stream_ttl_mention){.seq = e->seq});
     x->e.warn_ns = e->warn_ns;
 }
 
@@ -179,7 +180,7 @@ void summary_add_decision(struct stream *s, struct mf_slice subject,
         memcpy(m.limit, "deny", sizeof "deny");
     else
         policy_ttl_text(m.limit, d->limit);
-    mention(x, subject, &m);
+    add_mention(x, subject, &m);
     x->e.would_clamp += audit && !rejected;
     x->e.would_reject += audit && rejected;
 }
@@ -190,7 +191,7 @@ void summary_add_would_set(struct stream *s, struct mf_slice subject)
 
     if (x == NULL)
         return;
-    mention(x, subject, &(struct stream_ttl_mention){.seq = 0});
+    add_mention(x, subject, &(struct stream_ttl_mention){.seq = 0});
     x->e.would_set++;
 }
 

@@ -9,7 +9,7 @@
 
 #define MOST 4000u /* removals that wait for a commit: about two milliseconds of work after it */
 
-static void go_on(struct store_wait *w, int status)
+static void queue_tasks(struct store_wait *w, int status)
 {
     struct stream *s = mf_container(w, struct stream, throttle.wait);
 
@@ -35,7 +35,7 @@ bool stream_hold(struct stream *s, struct work_task *t)
     if (i == MF_COUNT(s->throttle.task))
         return false;
     if (!s->throttle.waits) {
-        s->throttle.wait.done = go_on;
+        s->throttle.wait.done = queue_tasks;
         s->throttle.waits = store_barrier(s->store, &s->throttle.wait) == 0;
     }
     s->throttle.task[i] = s->throttle.waits ? t : NULL;

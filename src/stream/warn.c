@@ -102,7 +102,7 @@ void warn_young(struct stream *s, uint64_t seq, int64_t deadline_ns)
 
 /* --- visits ----------------------------------------------------------------------------------- */
 
-static void note(struct warn *w)
+static void store_position(struct warn *w)
 {
     uint8_t bytes[8];
 
@@ -110,7 +110,7 @@ static void note(struct warn *w)
     w->noted = store_blob_put(w->s->store, MF_LIT(BLOB_WARNED), mf_slice(bytes, 8), NULL) == 0;
 }
 
-static int64_t noted(struct stream *s)
+static int64_t read_position(struct stream *s)
 {
     struct mf_slice bytes;
 
@@ -125,7 +125,7 @@ static void end_visit(struct warn *w)
     w->page = NULL;
     w->told_ns = w->to_ns;
     if (w->found || (!w->noted && store_mortal(w->s->store)))
-        note(w);
+        store_position(w);
     w->found = false;
 }
 
@@ -147,7 +147,7 @@ static bool begin_visit(struct warn *w, int64_t now_ns)
 }
 
 /* A page at most; true: there is more to visit. */
-static bool go_on(struct warn *w, int64_t now_ns)
+static bool visit_page(struct warn *w, int64_t now_ns)
 {
     const struct store_at *at;
     struct store_at next;
@@ -175,7 +175,7 @@ void warn_run(struct stream *s)
 
     if (warn_of_young(w, now_ns))
         pause_ns = YOUNG_NS;
-    if ((w->page != NULL || begin_visit(w, now_ns)) && go_on(w, now_ns))
+    if ((w->page != NULL || begin_visit(w, now_ns)) && visit_page(w, now_ns))
         pause_ns = 0;
     loop_timer_arm(w->timer, loop_mono_ns(s->host->loop) + pause_ns);
 }
@@ -185,7 +185,7 @@ bool warn_busy(const struct stream *s)
     return s->warn->page != NULL || s->warn->young.len > 0;
 }
 
-static void fire(void *arg)
+static void on_timer(void *arg)
 {
     warn_run(arg);
 }
@@ -219,7 +219,7 @@ static int warn_new(struct stream *s)
 {
     struct warn *w = calloc(1, sizeof *w);
 
-    if (w == NULL || (w->timer = loop_timer_new(s->host->loop, fire, s)) == NULL) {
+    if (w == NULL || (w->timer = loop_timer_new(s->host->loop, on_timer, s)) == NULL) {
         free(w);
         return MF_NOMEM;
     }
@@ -258,7 +258,7 @@ int warn_start(struct stream *s)
     w->warn_ns = warn_ns;
     w->grain_ns = warning_grain_ns(warn_ns);
     if (first) {
-        int64_t before = noted(s);
+        int64_t before = read_position(s);
         w->noted = before != 0;
         w->told_ns = before != 0 ? before - w->grain_ns : stream_now(s) + warn_ns;
         s->warned_to_ns = w->told_ns;

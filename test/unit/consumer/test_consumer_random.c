@@ -160,7 +160,8 @@ static void test_counts_are_exact_and_nothing_comes_twice_or_not_at_all(void)
                 continue;
             world_turns(&w);
             for (size_t i = 0; i < CONSUMERS; i++)
-                TEST_ASSERT_EQUAL_UINT64_MESSAGE(pending_by_hand(c[i]), c[i]->todo.pending, c[i]->name);
+                TEST_ASSERT_EQUAL_UINT64_MESSAGE(pending_by_hand(c[i]), c[i]->todo.pending,
+                                                 c[i]->name);
         }
         snprintf(here, sizeof here, " in ");
         world_time(&w, w.now_ns + 5 * CLOCK_S);

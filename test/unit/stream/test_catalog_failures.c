@@ -1,5 +1,5 @@
-/* test_catalog_failures.c: streams whose creation or loading fails half way; which stream owns which
- * subjects. */
+/* test_catalog_failures.c: streams whose creation or loading fails half way; which stream owns
+ * which subjects. */
 #include "support/catalog_fixture.h"
 
 /* The clock of the streams belongs to the loop: a worker that asks for the time would tear it. */

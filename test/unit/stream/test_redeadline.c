@@ -1,6 +1,6 @@
-/* test_sweep.c: after max_age or allow_msg_ttl changed every stored message has the deadline it
- * would have had, also when the disk is slow or the process is killed on the way.  On a stream of
- * which only the parts a sweep looks at exist. */
+/* test_redeadline.c: after max_age or allow_msg_ttl changed every stored message has the deadline
+ * it would have had, also when the disk is slow or the process is killed on the way.  On a stream
+ * of which only the parts a re-deadline job looks at exist. */
 #include "support/store_fixture.h"
 
 #include "stream/redeadline_plan_impl.h"
@@ -19,7 +19,7 @@ static struct mf_buf hdr;
 static unsigned armed;
 static struct redeadline_terms terms; /* by which the stored messages have their deadlines */
 
-/* The real ones know markers and the clock; here only what a sweep asks of them. */
+/* The real ones know markers and the clock; here only what a re-deadline job asks of them. */
 int64_t stream_now(struct stream *x)
 {
     (void)x;
@@ -92,7 +92,7 @@ static void update(void) /* as stream_update() does */
     terms = (struct redeadline_terms){s.cfg.max_age_ns, s.cfg.allow_msg_ttl};
 }
 
-static bool swept(void *arg)
+static bool job_ended(void *arg)
 {
     (void)arg;
     return s.redeadline == NULL;
@@ -100,7 +100,7 @@ static bool swept(void *arg)
 
 static void finish(void)
 {
-    drive_until(&d, swept, NULL, "the sweep");
+    drive_until(&d, job_ended, NULL, "the re-deadline job");
     drive_idle(&d);
 }
 
@@ -122,7 +122,7 @@ static int64_t deadline(uint64_t seq)
     return store_deadline(d.store, seq, &t) ? t : -1;
 }
 
-/* Where a restart would go on; 0: no sweep is under way. */
+/* Where a restart would go on; 0: no job is under way. */
 static uint64_t noted(void)
 {
     struct mf_slice bytes;
@@ -206,7 +206,7 @@ static void test_an_empty_stream_is_swept_at_once(void)
     TEST_ASSERT_EQUAL_UINT64(0, noted());
 }
 
-/* Those that were accepted under the old rules but are not on disk when the sweep begins. */
+/* Those that were accepted under the old rules but are not on disk when the job begins. */
 static void test_messages_on_their_way_to_disk_are_swept_too(void)
 {
     uint64_t last = 0;
@@ -257,7 +257,7 @@ static size_t swept_count(int n)
     return k;
 }
 
-static void test_a_sweep_goes_on_after_a_crash(void)
+static void test_a_job_goes_on_after_a_crash(void)
 {
     enum { N = 20000 };
 
@@ -287,7 +287,7 @@ static void test_a_sweep_goes_on_after_a_crash(void)
 }
 
 /* Killed between the update and the first slice. */
-static void test_a_sweep_that_had_not_begun_begins_after_a_crash(void)
+static void test_a_job_that_had_not_begun_begins_after_a_crash(void)
 {
     stream_up();
     many(10);
@@ -317,7 +317,7 @@ static void test_a_second_start_begins_from_the_beginning(void)
 }
 
 /* Stopping at every moment: nothing is called or leaked afterwards (the sanitizer looks). */
-static void test_a_sweep_can_be_stopped_at_any_time(void)
+static void test_a_job_can_be_stopped_at_any_time(void)
 {
     stream_up();
     many(2000);
@@ -441,8 +441,8 @@ static bool failed(void *arg)
     return store_error(d.store) != NULL;
 }
 
-/* A store that failed takes no deadlines: the sweep ends, and the server lives. */
-static void test_a_store_that_fails_ends_the_sweep(void)
+/* A store that failed takes no deadlines: the job ends, and the server lives. */
+static void test_a_store_that_fails_ends_the_job(void)
 {
     stream_up();
     many(2000);
@@ -471,15 +471,15 @@ int main(void)
     RUN_TEST(test_an_empty_stream_is_swept_at_once);
     RUN_TEST(test_messages_on_their_way_to_disk_are_swept_too);
     RUN_TEST(test_messages_not_in_memory_are_read_by_a_worker);
-    RUN_TEST(test_a_sweep_goes_on_after_a_crash);
-    RUN_TEST(test_a_sweep_that_had_not_begun_begins_after_a_crash);
+    RUN_TEST(test_a_job_goes_on_after_a_crash);
+    RUN_TEST(test_a_job_that_had_not_begun_begins_after_a_crash);
     RUN_TEST(test_a_second_start_begins_from_the_beginning);
-    RUN_TEST(test_a_sweep_can_be_stopped_at_any_time);
+    RUN_TEST(test_a_job_can_be_stopped_at_any_time);
     RUN_TEST(test_a_renewed_deadline_stays_renewed);
     RUN_TEST(test_changes_and_kills_renew_nothing);
     RUN_TEST(test_a_change_in_the_middle_of_a_walk_renews_nothing);
     RUN_TEST(test_too_many_changes_within_a_walk_are_refused);
     RUN_TEST(test_a_walk_of_the_former_version_goes_on);
-    RUN_TEST(test_a_store_that_fails_ends_the_sweep);
+    RUN_TEST(test_a_store_that_fails_ends_the_job);
     return UNITY_END();
 }

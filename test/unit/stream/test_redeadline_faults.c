@@ -1,5 +1,5 @@
-/* test_sweep_faults.c: new deadlines for all messages while memory or the disk fails: in the end
- * each has its own, the blob that remembers the sweep is gone, and a restart in between changes
+/* test_redeadline_faults.c: new deadlines for all messages while memory or the disk fails: in the
+ * end each has its own, the blob that remembers the job is gone, and a restart in between changes
  * nothing. */
 #include "support/fault_io.h"
 #include "support/no_memory.h"
@@ -117,12 +117,12 @@ static void without_memory(bool cold)
     }
 }
 
-static void test_a_sweep_without_memory_reaches_its_end(void)
+static void test_a_job_without_memory_reaches_its_end(void)
 {
     without_memory(false);
 }
 
-static void test_a_sweep_of_cold_messages_without_memory_reaches_its_end(void)
+static void test_a_job_of_cold_messages_without_memory_reaches_its_end(void)
 {
     without_memory(true);
 }
@@ -140,7 +140,7 @@ static void test_a_message_that_cannot_be_read_is_passed_over(void)
 }
 
 /* The disk fails at every possible moment: the next start goes on. */
-static void test_a_sweep_on_a_failing_disk_goes_on_after_the_restart(void)
+static void test_a_job_on_a_failing_disk_goes_on_after_the_restart(void)
 {
     bool hit = true;
 
@@ -195,10 +195,10 @@ static void test_a_note_of_another_version_starts_from_the_beginning(void)
 int main(void)
 {
     UNITY_BEGIN();
-    RUN_TEST(test_a_sweep_without_memory_reaches_its_end);
-    RUN_TEST(test_a_sweep_of_cold_messages_without_memory_reaches_its_end);
+    RUN_TEST(test_a_job_without_memory_reaches_its_end);
+    RUN_TEST(test_a_job_of_cold_messages_without_memory_reaches_its_end);
     RUN_TEST(test_a_message_that_cannot_be_read_is_passed_over);
-    RUN_TEST(test_a_sweep_on_a_failing_disk_goes_on_after_the_restart);
+    RUN_TEST(test_a_job_on_a_failing_disk_goes_on_after_the_restart);
     RUN_TEST(test_a_stream_may_close_while_a_message_is_read);
     RUN_TEST(test_a_note_of_another_version_starts_from_the_beginning);
     return UNITY_END();
