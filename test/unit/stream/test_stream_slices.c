@@ -508,69 +508,6 @@ static void test_a_roll_up_of_very_many_goes_on_in_slices(void)
     TEST_ASSERT_EQUAL_STRING("k.0||later", world_message(&w, b.seq));
 }
 
-static unsigned sweeps;
-static struct mf_buf swept_order;
-
-static void sweep_seen(struct stream_observer *o, struct mf_slice filter)
-{
-    (void)o;
-    sweeps++;
-    mf_buf_append(&swept_order, filter.ptr, filter.len);
-    mf_buf_byte(&swept_order, ' ');
-}
-static void stored_seen(struct stream_observer *o, const struct stream_msg *m)
-{
-    (void)o, (void)m;
-}
-static void gone_seen(struct stream_observer *o, uint64_t seq, struct mf_slice key)
-{
-    (void)o, (void)seq, (void)key;
-}
-static void purged_seen(struct stream_observer *o, uint64_t first, uint64_t last)
-{
-    (void)o, (void)first, (void)last;
-}
-
-/* Thousands of roll-ups come to disk together: observers are told of each, in order, a slice in a
- * turn. */
-static void test_observers_are_told_of_many_roll_ups_in_slices(void)
-{
-    enum { MANY = 3000, MOST = 200 };
-    static struct world_ack last;
-    struct stream_observer o = {
-        .stored = stored_seen, .gone = gone_seen, .purged = purged_seen, .swept = sweep_seen};
-    struct world_ack *a = calloc(MANY, sizeof *a);
-    struct mf_buf expected = MF_BUF_INIT;
-    unsigned turns = 0;
-    char subject[32];
-
-    TEST_ASSERT_NOT_NULL(a);
-    world_open(&w, &(struct stream_config){STREAM, .allow_rollup = true});
-    stream_observe(w.stream, &o);
-    sweeps = 0;
-    for (unsigned i = 0; i < MANY; i++) {
-        snprintf(subject, sizeof subject, "k.%u", i);
-        mf_buf_printf(&expected, "%s ", subject);
-        world_send(&w, subject, i + 1 == MANY ? "r" : NULL, "Nats-Rollup: sub\r\n", "x",
-                   i + 1 == MANY ? &last : &a[i]);
-    }
-    work_set_steps(w.loop, 10);
-    for (; sweeps < MANY && turns < 100000; turns++) {
-        unsigned before = sweeps;
-        loop_turn(w.loop);
-        TEST_ASSERT_LESS_OR_EQUAL_UINT(MOST, sweeps - before);
-    }
-    work_set_steps(w.loop, 0);
-    world_turns(&w);
-    TEST_ASSERT_EQUAL_UINT(MANY, sweeps);
-    TEST_ASSERT_EQUAL_STRING(mf_buf_cstr(&expected), mf_buf_cstr(&swept_order));
-    TEST_ASSERT_EQUAL_size_t(0, w.stream->rolled.len);
-    stream_unobserve(&o);
-    mf_buf_fini(&expected);
-    mf_buf_fini(&swept_order);
-    free(a);
-}
-
 static void test_a_roll_up_under_way_is_told_when_the_stream_closes(void)
 {
     struct world_ack a;
@@ -647,7 +584,6 @@ int main(void)
     RUN_TEST(test_no_purge_takes_many_messages_in_one_turn);
     RUN_TEST(test_a_purge_waits_for_the_disk_now_and_then);
     RUN_TEST(test_a_roll_up_of_very_many_goes_on_in_slices);
-    RUN_TEST(test_observers_are_told_of_many_roll_ups_in_slices);
     RUN_TEST(test_a_roll_up_under_way_is_told_when_the_stream_closes);
     RUN_TEST(test_purges_under_way_are_told_when_the_stream_closes);
     RUN_TEST(test_purges_at_their_edges);
