@@ -1,4 +1,4 @@
-/* account.h: separate subject spaces, and the doors between them (exports and imports).
+/* account.h: separate subject spaces, and the exports and imports between them.
  *
  * Each account has its own router.  A stream import makes a subscription in the exporting account
  * deliver into the importing one; a service import makes requests in the importing account reach
@@ -67,19 +67,19 @@ void account_release(struct account *a);
 MF_MUSTCHECK int account_subscribe(struct account *a, struct mf_slice pattern,
                                    struct mf_slice queue, struct router_sub *s);
 void account_unsubscribe(struct account *a, struct router_sub *s);
-/* Publish as a client of this account: subject mappings are applied, then local subscribers,
- * service imports and stream exports are served.  Returns the receivers, in any account. */
-size_t account_publish(struct account *a, const struct router_msg *m);
-/* The two halves of it.  nats-server checks the permission to publish on the subject *after* the
- * mapping, and "no responders" shows that one too.  account_map: 0 if nothing maps it, else the
- * bytes of the new subject in dst; MF_LIMIT if cap is too small; MF_NOTFOUND if the weights leave
- * this message out: it is lost on purpose.  May choose differently each time. */
+/* Subject mappings, for publishes of clients: nats-server checks the permission to publish on the
+ * subject *after* the mapping, and "no responders" names that subject too.  account_map returns 0
+ * if no mapping applies, else the bytes of the new subject in dst; MF_LIMIT if cap is too small;
+ * MF_NOTFOUND if the weights leave this message out: the message is dropped on purpose.  Weighted
+ * mappings may choose another subject at each call. */
 bool account_may_map(const struct account *a, struct mf_slice subject); /* false: it maps to 0 */
 ssize_t account_map(struct account *a, struct mf_slice subject, char *dst, size_t cap);
 /* "$JS.<domain>.API.", behind which the JetStream API is mapped in this account; NULL: it is not.
  */
 const char *account_domain_prefix(const struct account *a);
-size_t account_publish_mapped(struct account *a, const struct router_msg *m);
+/* Publishes in this account, without mappings: local subscribers, service imports and stream
+ * exports receive the message.  Returns the number of receivers, in any account. */
+size_t account_publish(struct account *a, const struct router_msg *m);
 
 struct account_counters { /* kept by the server, shown on pages */
     uint64_t in_msgs, in_bytes, out_msgs, out_bytes, slow_consumers;

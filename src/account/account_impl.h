@@ -1,11 +1,11 @@
-/* account_int.h: accounts from inside: routers, and the doors between them.
+/* account_impl.h: accounts from inside: routers, exports and imports.
  *
  *   importing account                              exporting account
  *   client's SUB  -- struct shadow  ------------>  subscribed there for it       (stream import)
  *   client's PUB  -> struct service_import  ---->  published there, reply `_R_`  (service import)
  *   its inbox     <---------------- struct reply <- `_R_.<account>.>` answered
  *
- * What the configuration says is kept in `struct doors`, one per account, which a reload builds
+ * What the configuration says is kept in `struct sharing`, one per account, which a reload builds
  * anew and puts in place as a whole. */
 #ifndef MAYFLY_ACCOUNT_INT_H
 #define MAYFLY_ACCOUNT_INT_H
@@ -19,7 +19,7 @@ struct acc_export {
     struct account *owner;
     bool service;
     char *subject;
-    const struct options_export *options; /* only while doors are being built */
+    const struct options_export *options; /* only while the exports and imports are being built */
     enum options_response response;
     int64_t threshold_ns; /* an answer that takes longer finds no way back */
     char *latency_subject;
@@ -35,7 +35,7 @@ struct stream_import {
     char *local;                 /* here */
     struct transform *fwd, *rev; /* there to here and back; NULL: no wildcards, or the same name */
     bool same;
-    const struct options_import *options; /* only while doors are being built */
+    const struct options_import *options; /* only while the exports and imports are being built */
 };
 
 struct service_import {
@@ -45,12 +45,12 @@ struct service_import {
     char *local;          /* here */
     struct transform *tr; /* here to there; NULL: always `subject`, or the same name */
     bool same, share;
-    struct acc_export *door;
-    const struct options_import *options; /* only while doors are being built */
+    struct acc_export *export;
+    const struct options_import *options; /* only while the exports and imports are being built */
 };
 
 struct entry;
-struct doors {
+struct sharing {
     struct acc_export *exports;
     size_t nexports;
     struct stream_import *streams;
@@ -72,7 +72,7 @@ struct account {
     uint64_t nsubs; /* through account_subscribe() */
     struct router *router;
     const struct options_account *options;
-    struct doors *doors;
+    struct sharing *sharing;
     struct account_counters counters;
     /* Answers to requests from other accounts: `_R_.XXXXXX.>`, subscribed at the first request. */
     struct router_sub reply_sub;
@@ -82,11 +82,11 @@ struct account {
 
 /* A message that crossed a border is under way in this call.  Lives on the stack. */
 struct hop {
-    const struct mf_msg *msg;      /* as published on the far side */
-    const struct acc_export *door; /* by which it came */
-    bool share;                    /* of the first import on the way */
-    const struct hop *before;      /* the border it crossed before this one */
-    struct hop *outer;             /* accounts.hops of the call around this one */
+    const struct mf_msg *msg;        /* as published on the far side */
+    const struct acc_export *export; /* by which it came */
+    bool share;                      /* of the first import on the way */
+    const struct hop *before;        /* the border it crossed before this one */
+    struct hop *outer;               /* accounts.hops of the call around this one */
 };
 
 struct accounts {
@@ -109,18 +109,21 @@ MF_MUSTCHECK int account_create(struct account **out, struct accounts *as, const
                                 struct mf_error *e);
 void account_destroy(struct account *a); /* nobody uses it */
 
-/* --- doors.c: what the configuration says, compiled ------------------------------------------- */
-/* Finds an account of the configuration that is being built, and the doors it will have. */
-typedef struct account *(*doors_lookup)(void *arg, const char *name, struct doors **doors);
+/* --- sharing.c: what the configuration says, compiled -------------------------------------------
+ */
+/* Finds an account of the configuration that is being built, and the exports and imports it will
+ * have. */
+typedef struct account *(*sharing_lookup)(void *arg, const char *name, struct sharing **sharing);
 /* Exports and mappings first, for all accounts; then imports, which need the others' exports. */
-MF_MUSTCHECK int doors_new(struct doors **out, struct account *a, const struct options *o,
-                           const struct options_account *oa, bool system, struct mf_error *e);
-MF_MUSTCHECK int doors_imports(struct doors *d, struct account *a, const struct options_account *oa,
-                               doors_lookup lookup, void *arg, struct mf_error *e);
-void doors_free(struct doors *d); /* its service imports are unsubscribed, its replies gone */
+MF_MUSTCHECK int sharing_new(struct sharing **out, struct account *a, const struct options *o,
+                             const struct options_account *oa, bool system, struct mf_error *e);
+MF_MUSTCHECK int sharing_add_imports(struct sharing *d, struct account *a,
+                                     const struct options_account *oa, sharing_lookup lookup,
+                                     void *arg, struct mf_error *e);
+void sharing_free(struct sharing *d); /* its service imports are unsubscribed, its replies gone */
 
 /* --- cycles.c --------------------------------------------------------------------------------- */
-MF_MUSTCHECK int doors_check_cycles(struct doors **all, size_t n, struct mf_error *e);
+MF_MUSTCHECK int sharing_check_cycles(struct sharing **all, size_t n, struct mf_error *e);
 
 /* --- mapping.c -------------------------------------------------------------------------------- */
 struct mappings;
@@ -161,7 +164,7 @@ struct shadow;
 /* Marks a subscription made by account_subscribe() that has no shadows. */
 extern struct shadow shadow_none;
 /* For each import that brings something s wants: a subscription over there.  NULL *out: none. */
-MF_MUSTCHECK int shadows_make(struct shadow **out, const struct doors *d, struct router_sub *s);
+MF_MUSTCHECK int shadows_make(struct shadow **out, const struct sharing *d, struct router_sub *s);
 void shadows_free(struct shadow *list);          /* NULL and shadow_none are fine */
 bool shadows_tracks(const struct router_sub *s); /* s came through account_subscribe() */
 
@@ -169,7 +172,7 @@ bool shadows_tracks(const struct router_sub *s); /* s came through account_subsc
 MF_MUSTCHECK int service_open(struct service_import *si);
 void service_close(struct service_import *si);
 /* Publishes m in `to`, as one hop behind the message `from`. */
-size_t hop_publish(struct account *to, const struct router_msg *m, const struct acc_export *door,
+size_t hop_publish(struct account *to, const struct router_msg *m, const struct acc_export *export,
                    bool share, const struct hop *before);
 const struct hop *hop_find(const struct accounts *as, const struct mf_msg *msg);
 /* deliver() of account.reply_sub. */
@@ -179,12 +182,12 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m);
 struct reply;
 struct latency;
 /* A subject in owner's space that leads to `reply` in `to`.  lat: taken over, or NULL. */
-struct reply *reply_new(struct account *owner, struct account *to, struct acc_export *door,
+struct reply *reply_new(struct account *owner, struct account *to, struct acc_export *export,
                         struct mf_slice reply, bool share, struct latency *lat);
 struct mf_slice reply_subject(const struct reply *r);
 struct mf_slice reply_original(const struct reply *r);
 struct account *reply_to(const struct reply *r);
-struct acc_export *reply_door(const struct reply *r);
+struct acc_export *reply_export(const struct reply *r);
 bool reply_share(const struct reply *r);
 /* Around the delivery of an answer m: between the two r stays, though it may be dropped. */
 void reply_hold(struct reply *r, const struct router_msg *m);

@@ -161,7 +161,7 @@ static bool sampled(const struct acc_export *x, struct mf_slice hdr, struct mf_b
 struct latency *latency_start(struct service_import *si, const struct router_msg *m)
 {
     struct accounts *as = si->importer->as;
-    const struct acc_export *x = si->door;
+    const struct acc_export *x = si->export;
     struct mf_buf shown = MF_BUF_INIT;
     struct latency *l;
 
@@ -224,7 +224,7 @@ static void report(struct latency *l, const struct outcome *o)
     if (!mf_buf_failed(&body)) {
         struct mf_msg msg = {.subject = mf_str(l->subject), .payload = mf_buf_slice(&body)};
         struct router_msg rm = {.route = msg.subject, .msg = &msg, .no_request = true};
-        account_publish_mapped(l->owner, &rm);
+        account_publish(l->owner, &rm);
     }
     mf_buf_fini(&body);
     latency_free(l);

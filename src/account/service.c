@@ -7,7 +7,7 @@
  * Failure: nobody over there takes the request: it counts as not delivered, so the requestor hears
  * "no responders".  No answer: the reply expires.
  * A message may cross several borders within one call; hops remember which, so that it never goes
- * through the same door twice. */
+ * through the same export twice. */
 #include "account/account_impl.h"
 
 #include "subject/subject.h"
@@ -25,20 +25,20 @@ const struct hop *hop_find(const struct accounts *as, const struct mf_msg *msg)
     return NULL;
 }
 
-static bool came_through(const struct hop *h, const struct acc_export *door)
+static bool came_through(const struct hop *h, const struct acc_export *export)
 {
     for (; h != NULL; h = h->before) {
-        if (h->door == door)
+        if (h->export == export)
             return true;
     }
     return false;
 }
 
-size_t hop_publish(struct account *to, const struct router_msg *m, const struct acc_export *door,
+size_t hop_publish(struct account *to, const struct router_msg *m, const struct acc_export *export,
                    bool share, const struct hop *before)
 {
     struct accounts *as = to->as;
-    struct hop h = {m->msg, door, share, before, as->hops};
+    struct hop h = {m->msg, export, share, before, as->hops};
     size_t n;
 
     as->hops = &h;
@@ -117,8 +117,8 @@ static bool cross(struct crossing *c, const struct router_msg *m, struct account
     c->rm.route = to;
     c->rm.msg = &c->msg;
     c->mapped.more = NULL;
-    if (into->doors->mappings != NULL) {
-        n = text_map(&c->mapped, into->doors->mappings, to);
+    if (into->sharing->mappings != NULL) {
+        n = text_map(&c->mapped, into->sharing->mappings, to);
         if (n > 0)
             c->rm.route = c->mapped.s;
     }
@@ -144,7 +144,7 @@ static size_t request(struct service_import *si, const struct router_msg *m, str
     if (info_header(&hdr, si, m, before))
         c.msg.hdr = mf_buf_slice(&hdr);
     if (!reply_as_is(m->msg->reply)) {
-        r = reply_new(si->exporter, si->importer, si->door, m->msg->reply, si->share, lat);
+        r = reply_new(si->exporter, si->importer, si->export, m->msg->reply, si->share, lat);
         if (r == NULL)
             goto out;
         /* r may end while we publish: an answer may come at once. */
@@ -156,7 +156,7 @@ static size_t request(struct service_import *si, const struct router_msg *m, str
     } else {
         latency_free(lat);
     }
-    n = hop_publish(si->exporter, &c.rm, si->door, before != NULL ? before->share : si->share,
+    n = hop_publish(si->exporter, &c.rm, si->export, before != NULL ? before->share : si->share,
                     before);
     if (n == 0 && r != NULL && (r = reply_find(si->exporter, c.msg.reply)) != NULL)
         reply_drop(r, REPLY_NO_DELIVERY);
@@ -172,7 +172,7 @@ static bool service_deliver(struct router_sub *s, const struct router_msg *m)
     struct text t;
     bool taken;
 
-    if (came_through(hop_find(si->importer->as, m->msg), si->door))
+    if (came_through(hop_find(si->importer->as, m->msg), si->export))
         return false;
     if (si->same)
         return request(si, m, m->route) > 0;
@@ -199,14 +199,14 @@ void service_close(struct service_import *si)
 /* The answer's own reply, turned around; false: no memory.  *made: to be dropped if nobody gets it.
  */
 static bool ask_back(struct crossing *c, struct account *from, struct account *to,
-                     struct acc_export *door, bool share, struct mf_slice *made, char back[64])
+                     struct acc_export *export, bool share, struct mf_slice *made, char back[64])
 {
     struct reply *r;
 
     *made = MF_SLICE_NONE;
     if (reply_as_is(c->msg.reply))
         return true;
-    r = reply_new(to, from, door, c->msg.reply, share, NULL);
+    r = reply_new(to, from, export, c->msg.reply, share, NULL);
     if (r == NULL)
         return false;
     memcpy(back, reply_subject(r).ptr, reply_subject(r).len);
@@ -234,8 +234,8 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
     to = reply_to(r);
     reply_hold(r, m);
     if (cross(&c, &answer, to, reply_original(r)) &&
-        ask_back(&c, owner, to, reply_door(r), reply_share(r), &made, back))
-        n = hop_publish(to, &c.rm, reply_door(r), reply_share(r), hop_find(to->as, m->msg));
+        ask_back(&c, owner, to, reply_export(r), reply_share(r), &made, back))
+        n = hop_publish(to, &c.rm, reply_export(r), reply_share(r), hop_find(to->as, m->msg));
     if (n == 0 && made.len > 0) {
         struct reply *unused = reply_find(to, made);
         if (unused != NULL)

@@ -115,7 +115,7 @@ static int shadow_for(struct shadow **list, const struct stream_import *im, stru
     return rc;
 }
 
-int shadows_make(struct shadow **out, const struct doors *d, struct router_sub *s)
+int shadows_make(struct shadow **out, const struct sharing *d, struct router_sub *s)
 {
     struct shadow *list = NULL;
     int rc = 0;

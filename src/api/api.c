@@ -70,8 +70,8 @@ static void host_publish(void *arg, const struct mf_msg *m)
 {
     struct api_account *aa = arg;
 
-    (void)account_publish_mapped(
-        aa->account, &(struct router_msg){.route = m->subject, .msg = m, .no_request = true});
+    (void)account_publish(aa->account,
+                          &(struct router_msg){.route = m->subject, .msg = m, .no_request = true});
 }
 
 static void stream_added(void *arg, struct stream *s)

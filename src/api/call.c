@@ -188,8 +188,8 @@ void api_publish(struct api_account *aa, struct mf_slice subject, struct mf_slic
 {
     struct mf_msg m = {.subject = subject, .reply = reply, .hdr = hdr, .payload = payload};
 
-    (void)account_publish_mapped(
-        aa->account, &(struct router_msg){.route = subject, .msg = &m, .no_request = true});
+    (void)account_publish(aa->account,
+                          &(struct router_msg){.route = subject, .msg = &m, .no_request = true});
 }
 
 static void count(struct api_account *aa, bool error)

@@ -43,7 +43,7 @@ static size_t host_deliver(void *arg, struct mf_slice route, const struct mf_msg
     size_t n;
 
     delivering++;
-    n = account_publish_mapped(aa->account, &rm);
+    n = account_publish(aa->account, &rm);
     delivering--;
     return n == 0 && router_starved(account_router(aa->account)) ? CONSUMER_LATER : n;
 }

@@ -129,7 +129,7 @@ static size_t deliver(struct client *c, const struct router_msg *rm)
 {
     if (MF_UNLIKELY(rm->msg->hdr.len > 0) && is_trace_only(rm->msg->hdr))
         return router_has_interest(account_router(c->account), rm->route) ? 1 : 0;
-    return account_publish_mapped(c->account, rm);
+    return account_publish(c->account, rm);
 }
 
 static void publish_count(struct client *c, size_t bytes)

@@ -4,7 +4,7 @@ noinst_LIBRARIES += %D%/libserver.a
 	%D%/check.c %D%/client.c %D%/client_auth.c %D%/client_grant.c %D%/client_label.c %D%/client_pub.c \
 	%D%/client_sub.c %D%/client_timer.c %D%/client_trace.c %D%/client_trace.h %D%/closed.c %D%/closed.h \
 	%D%/connect.c %D%/connect.h %D%/crowd.c %D%/crowd.h %D%/departed.c %D%/files.c %D%/info.c %D%/lameduck.c %D%/log_setup.c \
-	%D%/pages.c %D%/pages.h %D%/pages_account.c %D%/pages_connz.c %D%/pages_doors.c \
+	%D%/pages.c %D%/pages.h %D%/pages_account.c %D%/pages_connz.c %D%/pages_exports.c \
 	%D%/pages_health.c %D%/pages_metrics.c %D%/pages_process.c %D%/pages_root.c %D%/pages_subsz.c %D%/pages_varz.c \
 	%D%/reload.c %D%/request_info.c %D%/server.c %D%/server_int.h %D%/sys.c %D%/sys.h \
 	%D%/sys_account.c %D%/sys_event.c %D%/sys_options.c %D%/sys_page.c %D%/sys_request.c %D%/tls_setup.c \

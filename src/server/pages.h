@@ -69,7 +69,7 @@ void page_begin(struct server *s, struct jsonw *w, const char *key); /* object, 
 void page_account_stat_fields(struct account *a, struct jsonw *w);   /* into an open object */
 void page_account_detail(struct server *s, struct account *a, struct jsonw *w, const char *key);
 /* Its mappings, exports and imports, into an open object. */
-void page_account_doors(struct server *s, struct account *a, struct jsonw *w);
+void page_account_exports(struct server *s, struct account *a, struct jsonw *w);
 /* Answers its services still owe: the first 1024. */
 void page_account_responses(struct account *a, struct jsonw *w);
 uint64_t page_subscriptions(struct server *s); /* in all accounts, the server's own too */

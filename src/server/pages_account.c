@@ -83,7 +83,7 @@ void page_account_detail(struct server *s, struct account *a, struct jsonw *w, c
     jsonw_u64(w, "leafnode_connections", n->leafnodes);
     jsonw_u64(w, "client_connections", n->clients);
     jsonw_u64(w, "subscriptions", t.subs);
-    page_account_doors(s, a, w);
+    page_account_exports(s, a, w);
     jsonw_str(w, "name_tag", account_name(a));
     jsonw_object(w, "sublist_stats");
     page_router_stats(&t, w);

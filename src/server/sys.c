@@ -50,7 +50,7 @@ void sys_publish(struct sys *y, struct account *a, struct mf_slice subject, stru
         return;
     if (traced(y))
         trace_publish(y, &m);
-    (void)account_publish_mapped(a, &rm); /* mappings are for clients */
+    (void)account_publish(a, &rm); /* mappings are for clients */
 }
 
 void sys_write_server(struct sys *y, struct jsonw *w)

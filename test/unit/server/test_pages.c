@@ -400,7 +400,7 @@ static void test_accstatz_shows_accounts_in_use_or_all(void)
     account_counters(accounts_get(s.accounts, "A"))->clients = 0;
 }
 
-static void test_accountz_shows_doors_and_refuses_strangers(void)
+static void test_accountz_shows_exports_and_refuses_strangers(void)
 {
     serve(
         "accounts { A { exports: [ {service: \"q.*\", response_type: stream, accounts: [B]} ] }\n"
@@ -460,7 +460,7 @@ int main(void)
     RUN_TEST(test_connz_nobody_is_idle_for_less_than_nothing);
     RUN_TEST(test_connz_refuses_in_nats_servers_words);
     RUN_TEST(test_accstatz_shows_accounts_in_use_or_all);
-    RUN_TEST(test_accountz_shows_doors_and_refuses_strangers);
+    RUN_TEST(test_accountz_shows_exports_and_refuses_strangers);
     RUN_TEST(test_names_are_escaped_in_metrics_and_html);
     RUN_TEST(test_usage_is_of_this_process);
     return UNITY_END();

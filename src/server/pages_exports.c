@@ -1,4 +1,4 @@
-/* pages_doors.c: what /accountz tells of an account's mappings, exports and imports, those of the
+/* pages_exports.c: what /accountz tells of an account's mappings, exports and imports, those of the
  * server itself included: nats-server builds the latter from ordinary exports and imports. */
 #include "server/pages.h"
 
@@ -276,7 +276,7 @@ void page_account_responses(struct account *a, struct jsonw *w)
         jsonw_end(w);
 }
 
-void page_account_doors(struct server *s, struct account *a, struct jsonw *w)
+void page_account_exports(struct server *s, struct account *a, struct jsonw *w)
 {
     show_mappings(s, a, w);
     show_exports(s, a, w);

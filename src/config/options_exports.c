@@ -1,4 +1,4 @@
-/* options_doors.c: exports and imports of accounts, each for itself. */
+/* options_exports.c: exports and imports of accounts, each for itself. */
 #include "config/options_impl.h"
 
 /* --- exports ---------------------------------------------------------------------------------- */

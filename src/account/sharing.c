@@ -1,4 +1,4 @@
-/* doors.c: exports, imports and mappings of one account, compiled from the options.  Everything
+/* sharing.c: exports, imports and mappings of one account, compiled from the options.  Everything
  * that can be wrong with them is found here, before anything is put in place. */
 #include "account/account_impl.h"
 
@@ -45,8 +45,8 @@ static int export_init(struct acc_export *x, struct account *a, const struct opt
     return 0;
 }
 
-static int doors_exports(struct doors *d, struct account *a, const struct options_account *oa,
-                         struct mf_error *e)
+static int sharing_add_exports(struct sharing *d, struct account *a,
+                               const struct options_account *oa, struct mf_error *e)
 {
     d->exports = calloc(oa->nexports + 1, sizeof *d->exports);
     if (d->exports == NULL)
@@ -61,8 +61,8 @@ static int doors_exports(struct doors *d, struct account *a, const struct option
 }
 
 /* The global account's own block counts only where the top level has no mappings. */
-static int doors_mappings(struct doors *d, const struct account *a, const struct options *o,
-                          const struct options_account *oa, bool system, struct mf_error *e)
+static int sharing_add_mappings(struct sharing *d, const struct account *a, const struct options *o,
+                                const struct options_account *oa, bool system, struct mf_error *e)
 {
     bool top = strcmp(a->name, ACCOUNT_GLOBAL) == 0 && o->nmappings > 0;
     struct mapping_place place = {.cluster = o->cluster.set ? o->cluster.name : NULL,
@@ -76,27 +76,27 @@ static int doors_mappings(struct doors *d, const struct account *a, const struct
                         oa == NULL ? 0 : oa->nmappings, &place, e);
 }
 
-int doors_new(struct doors **out, struct account *a, const struct options *o,
-              const struct options_account *oa, bool system, struct mf_error *e)
+int sharing_new(struct sharing **out, struct account *a, const struct options *o,
+                const struct options_account *oa, bool system, struct mf_error *e)
 {
-    struct doors *d = calloc(1, sizeof *d);
+    struct sharing *d = calloc(1, sizeof *d);
     int rc = 0;
 
     if (d == NULL)
         return mf_fail(e, MF_NOMEM, "account %s", a->name);
     if (oa != NULL)
-        rc = doors_exports(d, a, oa, e);
+        rc = sharing_add_exports(d, a, oa, e);
     if (rc == 0)
-        rc = doors_mappings(d, a, o, oa, system, e);
+        rc = sharing_add_mappings(d, a, o, oa, system, e);
     if (rc != 0) {
-        doors_free(d);
+        sharing_free(d);
         return mf_wrap(e, "account %s", a->name);
     }
     *out = d;
     return 0;
 }
 
-void doors_free(struct doors *d)
+void sharing_free(struct sharing *d)
 {
     if (d == NULL)
         return;
@@ -143,7 +143,7 @@ static bool allowed(const struct acc_export *x, const struct account *a, struct 
     return !o->restricted || in_list(&o->accounts, a->name);
 }
 
-static struct acc_export *export_for(struct doors *d, bool service, struct mf_slice subject,
+static struct acc_export *export_for(struct sharing *d, bool service, struct mf_slice subject,
                                      const struct account *a)
 {
     struct acc_export *wider = NULL;
@@ -276,16 +276,16 @@ static int service_init(struct service_import *im, const struct options_import *
 /* --- imports ---------------------------------------------------------------------------------- */
 
 struct building {
-    struct doors *d;
+    struct sharing *d;
     struct account *a;
-    doors_lookup lookup;
+    sharing_lookup lookup;
     void *arg;
 };
 
 static int import_add(struct building *b, const struct options_import *o, struct mf_error *e)
 {
     const char *kind = o->service ? "service" : "stream";
-    struct doors *theirs = NULL;
+    struct sharing *theirs = NULL;
     struct account *from = b->lookup(b->arg, o->account, &theirs);
     struct acc_export *x;
 
@@ -303,7 +303,7 @@ static int import_add(struct building *b, const struct options_import *o, struct
         struct service_import *im = &b->d->services[b->d->nservices++];
         im->importer = b->a;
         im->exporter = from;
-        im->door = x;
+        im->export = x;
         im->options = o;
         return service_init(im, o, e) == 0
                    ? 0
@@ -318,7 +318,7 @@ static int import_add(struct building *b, const struct options_import *o, struct
 }
 
 /* The newest import against those before it. */
-static int check_duplicate(const struct doors *d, bool service, struct mf_error *e)
+static int check_duplicate(const struct sharing *d, bool service, struct mf_error *e)
 {
     if (service) {
         const struct service_import *last = &d->services[d->nservices - 1];
@@ -345,7 +345,7 @@ static int check_duplicate(const struct doors *d, bool service, struct mf_error 
 
 /* An account without JetStream that imports the API of another one: the plain name leads there, and
  * the domain's name leads nowhere. */
-static void forget_domain(struct doors *d, const struct options_account *oa)
+static void forget_domain(struct sharing *d, const struct options_account *oa)
 {
     if (d->mappings == NULL || oa->js.enabled)
         return;
@@ -354,8 +354,8 @@ static void forget_domain(struct doors *d, const struct options_account *oa)
             mappings_drop_domain(d->mappings);
 }
 
-int doors_imports(struct doors *d, struct account *a, const struct options_account *oa,
-                  doors_lookup lookup, void *arg, struct mf_error *e)
+int sharing_add_imports(struct sharing *d, struct account *a, const struct options_account *oa,
+                        sharing_lookup lookup, void *arg, struct mf_error *e)
 {
     struct building b = {d, a, lookup, arg};
 
