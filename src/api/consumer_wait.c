@@ -40,8 +40,9 @@ static void wake_up(struct api_account *aa, struct waiter *w, struct mf_slice qu
     loop_defer(aa->api->loop, &aa->waits.wake);
 }
 
-static void subscribed(void *arg, struct mf_slice pattern, struct mf_slice queue)
+static void subscribed(void *arg, const struct router_sub *s)
 {
+    struct mf_slice pattern = s->pattern, queue = s->queue;
     struct api_account *aa = arg;
     const struct table *t = &aa->waits.by_subject;
     struct table_node *n;
@@ -70,7 +71,10 @@ static void listen(struct api_account *aa)
 {
     bool on = aa->waits.by_subject.count > 0 || aa->waits.lost;
 
-    router_on_subscribe(account_router(aa->account), on ? subscribed : NULL, aa);
+    if (on)
+        router_observe(account_router(aa->account), &aa->waits.observer);
+    else
+        router_unobserve(&aa->waits.observer);
 }
 
 /* --- who waits -------------------------------------------------------------------------------- */
@@ -157,6 +161,7 @@ void waits_init(struct api_account *aa)
 {
     mf_list_init(&aa->waits.woken);
     aa->waits.wake.fn = wake;
+    aa->waits.observer = (struct router_observer){.subscribed = subscribed, .arg = aa};
 }
 
 void waits_drop(struct api_account *aa, const struct consumers *g)
@@ -182,6 +187,6 @@ void waits_drop(struct api_account *aa, const struct consumers *g)
 void waits_fini(struct api_account *aa)
 {
     loop_defer_cancel(aa->api->loop, &aa->waits.wake);
-    router_on_subscribe(account_router(aa->account), NULL, NULL);
+    router_unobserve(&aa->waits.observer);
     table_fini(&aa->waits.by_subject);
 }

@@ -39,7 +39,8 @@ struct consumer_waits {
     struct table by_subject; /* waiter.node */
     struct mf_list woken;    /* waiter.link: somebody came; they are told at the end of the turn */
     struct loop_defer wake;
-    bool lost; /* there was no memory to note one: look at all there are */
+    struct router_observer observer; /* observes while somebody waits */
+    bool lost;                       /* there was no memory to note one: look at all there are */
 };
 
 void waits_init(struct api_account *aa);

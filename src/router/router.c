@@ -22,6 +22,7 @@ int router_new(struct router **out, struct mf_error *e)
         free(r);
         return mf_fail(e, MF_NOMEM, "router");
     }
+    mf_list_init(&r->observers);
     *out = r;
     return 0;
 }
@@ -30,7 +31,7 @@ void router_free(struct router *r)
 {
     if (r == NULL)
         return;
-    assert(r->subs == 0);
+    assert(r->subs == 0 && mf_list_empty(&r->observers));
     trie_fini(&r->trie);
     cache_fini(&r->cache);
     free(r);
@@ -52,6 +53,44 @@ static void emptied(struct router *r, struct node *n)
         return;
     forget_answers(r, n);
     trie_release(&r->trie, n);
+}
+
+static void notify_subscribed(struct router *r, const struct router_sub *s)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &r->observers)
+    {
+        struct router_observer *o = mf_container(pos, struct router_observer, link);
+        if (o->subscribed != NULL)
+            o->subscribed(o->arg, s);
+    }
+}
+
+static void notify_unsubscribed(struct router *r, const struct router_sub *s)
+{
+    struct mf_list *pos, *next;
+
+    mf_list_each_safe(pos, next, &r->observers)
+    {
+        struct router_observer *o = mf_container(pos, struct router_observer, link);
+        if (o->unsubscribed != NULL)
+            o->unsubscribed(o->arg, s);
+    }
+}
+
+void router_observe(struct router *r, struct router_observer *o)
+{
+    if (o->link.next == NULL)
+        mf_list_init(&o->link);
+    if (mf_list_empty(&o->link))
+        mf_list_push(&r->observers, &o->link);
+}
+
+void router_unobserve(struct router_observer *o)
+{
+    if (o->link.next != NULL)
+        mf_list_del(&o->link);
 }
 
 int router_subscribe(struct router *r, struct mf_slice pattern, struct mf_slice queue,
@@ -79,17 +118,9 @@ int router_subscribe(struct router *r, struct mf_slice pattern, struct mf_slice 
         forget_answers(r, n);
     r->subs++;
     r->inserts++;
-    if (MF_UNLIKELY(r->subscribed != NULL))
-        r->subscribed(r->subscribed_arg, s->pattern, s->queue);
+    if (MF_UNLIKELY(!mf_list_empty(&r->observers)))
+        notify_subscribed(r, s);
     return 0;
-}
-
-void router_on_subscribe(struct router *r,
-                         void (*fn)(void *arg, struct mf_slice pattern, struct mf_slice queue),
-                         void *arg)
-{
-    r->subscribed = fn;
-    r->subscribed_arg = arg;
 }
 
 void router_unsubscribe(struct router *r, struct router_sub *s)
@@ -100,6 +131,8 @@ void router_unsubscribe(struct router *r, struct router_sub *s)
         return;
     trie_remove_sub(n, s);
     s->node = NULL;
+    if (MF_UNLIKELY(!mf_list_empty(&r->observers)))
+        notify_unsubscribed(r, s);
     s->pattern = s->queue = MF_SLICE_NONE;
     r->subs--;
     r->removes++;

@@ -15,7 +15,7 @@
 #ifndef MAYFLY_ROUTER_H
 #define MAYFLY_ROUTER_H
 
-#include "base/base.h"
+#include "base/list.h"
 
 struct router;
 struct router_sub;
@@ -64,12 +64,22 @@ bool router_has_interest(struct router *r, struct mf_slice subject);
 bool router_has_exact(struct router *r, struct mf_slice subject, struct mf_slice queue);
 /* How many subscriptions have ended so far. */
 uint64_t router_departures(const struct router *r);
-/* fn hears of every subscription, after it was made and before router_subscribe() returns: its
- * owner is not done with it yet, so fn only takes note and may not publish or change the router.
- * One at a time; NULL: nobody. */
-void router_on_subscribe(struct router *r,
-                         void (*fn)(void *arg, struct mf_slice pattern, struct mf_slice queue),
-                         void *arg);
+
+/* Notified of each subscription of a router.  Embedded in its owner, who zeroes it, fills the first
+ * three members and frees it after router_unobserve().  Either function may be NULL.
+ * subscribed(): s can be found already, but its owner is still inside router_subscribe().
+ * unsubscribed(): s is not called any more; pattern and queue are still set.
+ * Both only take note: they must not publish or change the router, and unsubscribed() must not
+ * search it.  Any of them may call router_unobserve() for its own observer. */
+struct router_observer {
+    void (*subscribed)(void *arg, const struct router_sub *s);
+    void (*unsubscribed)(void *arg, const struct router_sub *s);
+    void *arg;
+    struct mf_list link; /* the router's */
+};
+/* Observers are notified in the order they were added.  Both calls are harmless twice. */
+void router_observe(struct router *r, struct router_observer *o);
+void router_unobserve(struct router_observer *o);
 /* Calls visit for each subscription that matches the literal subject (all queue members too). */
 void router_match(struct router *r, struct mf_slice subject,
                   void (*visit)(void *arg, struct router_sub *s), void *arg);
