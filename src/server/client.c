@@ -6,8 +6,8 @@
  * place where a session ends: subscriptions go, the account is left, memory is freed.
  * Waiting: while a worker checks credentials, or a slow reader holds up a publisher, the
  * connection is paused and net keeps the unparsed bytes. */
-#include "server/client_trace.h"
-#include "server/server_int.h"
+#include "server/client_trace_impl.h"
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -24,7 +24,7 @@
 
 static const struct net_handler client_handler;
 
-/* --- lookup by cid ---------------------------------------------------------------------------- */
+/* --- the list of open sessions ---------------------------------------------------------------- */
 
 /* cids are consecutive, so they are their own hash. */
 static int client_register(struct client *c)
@@ -45,13 +45,6 @@ static void client_unregister(struct client *c)
     crowd_known(c);
     table_del(&c->srv->by_cid, &c->cid_node);
     c->srv->nclients--;
-}
-
-struct client *client_find(struct server *s, uint64_t cid)
-{
-    struct table_node *n = table_first(&s->by_cid, cid);
-
-    return n == NULL ? NULL : mf_container(n, struct client, cid_node);
 }
 
 /* --- words to the client ---------------------------------------------------------------------- */
@@ -155,7 +148,7 @@ static void parse_failed(struct client *c, ssize_t why)
         client_close(c, "Maximum Payload Violation", "Maximum Message Payload Exceeded");
         break;
     case PROTO_E_AUTH:
-        sys_auth_failed(c);
+        notify_auth_failed(c);
         client_close(c, "Authorization Violation", "Authentication Failure");
         break;
     default:

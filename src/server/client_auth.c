@@ -7,7 +7,7 @@
  * last. Failure: -ERR with nats-server's text, and close. Reload while a worker checks: what it
  * finds out is about the old table, so the new one is asked. Close while a check waits: it is
  * forgotten.  Close while a worker checks: the job outlives the client and finds client == NULL. */
-#include "server/server_int.h"
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -73,7 +73,7 @@ static void refuse(struct client *c)
 
     log_error("%s - authentication error%s%s", client_label(c, label, sizeof label),
               c->opts.user != NULL ? " - User " : "", c->opts.user != NULL ? c->opts.user : "");
-    sys_auth_failed(c);
+    notify_auth_failed(c);
     client_close(c, "Authorization Violation", "Authentication Failure");
 }
 
@@ -142,7 +142,7 @@ void client_leave_account(struct client *c)
     if (c->in_account)
         account_counters(c->account)->clients--;
     c->in_account = false;
-    sys_client_disconnected(c); /* also of those who never got in: nats-server counts them to $G */
+    notify_left(c); /* also of those who never got in: nats-server counts them to $G */
 }
 
 /* --- checking credentials --------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static bool connected(struct client *c)
         log_debug("%s - Client connected to account %s", client_label(c, label, sizeof label),
                   account_name(c->account));
         client_timer_pings(c);
-        sys_client_connected(c);
+        notify_connected(c);
     }
     return true;
 }

@@ -2,7 +2,7 @@
  * requests it received: each delivery grants its reply subject, so often and so long as configured.
  * All grants of a client live equally long, so a list in order of birth is in order of death and
  * pruning costs O(expired). */
-#include "server/server_int.h"
+#include "server/server_impl.h"
 
 #include "codec/hash.h"
 #include "base/list.h"

@@ -1,5 +1,5 @@
 /* client_label.c: how log lines name a client, in nats-server's form. */
-#include "server/server_int.h"
+#include "server/server_impl.h"
 
 #include "base/utf8.h"
 

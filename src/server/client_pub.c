@@ -1,7 +1,7 @@
 /* client_pub.c: PUB and HPUB: permission, routing, "no responders", and holding up a publisher that
  * is faster than its readers.  The hot path: no allocation, no system call. */
-#include "server/client_trace.h"
-#include "server/server_int.h"
+#include "server/client_trace_impl.h"
+#include "server/server_impl.h"
 
 #include "proto/header.h"
 #include "base/log.h"
@@ -86,7 +86,8 @@ static void find_own(void *arg, struct router_sub *rs)
     struct responder_search *q = arg;
     struct sub *sub = mf_container(rs, struct sub, rs);
 
-    if (q->found == NULL && sub_is_client(rs) && sub->client == q->client && rs->queue.len == 0)
+    if (q->found == NULL && server_is_client_sub(rs) && sub->client == q->client &&
+        rs->queue.len == 0)
         q->found = sub;
 }
 

@@ -1,6 +1,6 @@
 /* client_sub.c: SUB, UNSUB and deliveries to a client's subscriptions. */
-#include "server/client_trace.h"
-#include "server/server_int.h"
+#include "server/client_trace_impl.h"
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "codec/hash.h"
@@ -12,7 +12,7 @@
 
 static bool sub_deliver(struct router_sub *rs, const struct router_msg *m);
 
-bool sub_is_client(const struct router_sub *rs)
+bool server_is_client_sub(const struct router_sub *rs)
 {
     return rs->deliver == sub_deliver;
 }

@@ -1,7 +1,7 @@
 /* client_timer.c: the one timer of a session.  Until CONNECT it is the authentication timeout (or,
  * for TLS-first listeners, the delay after which INFO goes out in clear); then it drives pings. */
-#include "server/client_trace.h"
-#include "server/server_int.h"
+#include "server/client_trace_impl.h"
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
 /* client_trace.c: what -V shows of a dialog, in nats-server's form. */
-#include "server/client_trace.h"
+#include "server/client_trace_impl.h"
 
 #include "base/log.h"
 #include "base/utf8.h"

@@ -5,7 +5,7 @@
  * neither CONNECT nor any other command is a stranger: as nats-server does, it may stay silent
  * where no credentials are asked for, but at the limit the oldest stranger that had its time to
  * connect gives way to the newcomer. */
-#include "server/server_int.h"
+#include "server/server_impl.h"
 
 #include "base/log.h"
 

@@ -4,7 +4,7 @@
  * AT_ONCE of them are removed when the connection closes.  A client with more is kept in
  * server.departed: it is counted nowhere any more and receives nothing (its phase is
  * CLIENT_CLOSING), and one task removes its subscriptions between the work of others. */
-#include "server/server_int.h"
+#include "server/server_impl.h"
 
 #define AT_ONCE 1024 /* about a millisecond */
 

@@ -1,5 +1,5 @@
 /* files.c: the pid file and the ports file, which tell other programs where the server is. */
-#include "server/server_int.h"
+#include "server/server_impl.h"
 
 #include "codec/jsonw.h"
 #include "base/log.h"

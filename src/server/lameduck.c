@@ -1,7 +1,7 @@
 /* lameduck.c: leaving without a stampede.  New clients are refused, those present are told by an
  * INFO with ldm:true, and after the grace period they are closed one by one, spread over the
  * configured time, so that they reconnect elsewhere at a pace the others bear. */
-#include "server/server_int.h"
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -59,7 +59,7 @@ void server_lame_duck(struct server *s)
     net_listener_close(s->ws_listener);
     s->listener = s->ws_listener = NULL;
     ws_cancel(s);
-    sys_lame_duck(s);
+    notify_lame_duck(s);
     s->ldm_timer = loop_timer_new(s->loop, close_next, s);
     if (s->nclients == 0 || s->ldm_timer == NULL) {
         server_shutdown(s);

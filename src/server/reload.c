@@ -1,6 +1,6 @@
 /* reload.c: SIGHUP.  The new configuration is loaded and everything that can fail is built beside
  * the old one first; only then is it put in place, so a bad file changes nothing. */
-#include "server/server_int.h"
+#include "server/server_impl.h"
 
 #include "base/log.h"
 
@@ -50,7 +50,7 @@ static void account_gone(void *arg, struct account *a)
     struct server *s = arg;
     struct mf_list *pos, *next;
 
-    sys_account_gone(s, a);
+    notify_account_removed(s, a);
     mf_list_each_safe(pos, next, &s->clients)
     {
         struct client *c = mf_container(pos, struct client, link);
@@ -71,7 +71,7 @@ static void recheck_clients(struct server *s, const struct auth *old)
         if (c->phase == CLIENT_CLOSING)
             continue;
         if (c->in_account && !client_still_valid(c, old)) {
-            sys_auth_failed(c);
+            notify_auth_failed(c);
             client_close(c, "Authorization Violation", "Authentication Failure");
             continue;
         }
@@ -109,8 +109,7 @@ static void reload_apply(struct server *s, struct reload *r)
     recheck_clients(s, old_auth);
     client_auth_retire(s, old_auth);
     files_move(s, old_opts);
-    if (s->guest != NULL)
-        s->guest->reload(s->guest->arg, s->opts);
+    modules_reload(s);
     options_free(old_opts);
     s->config_load_wall_ns = loop_wall_ns(s->loop);
 }

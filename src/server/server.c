@@ -5,7 +5,7 @@
  * Failure: whatever was built is taken down again; nothing listens.
  * Stop: listeners close, clients are told and closed; when the last one is gone (or after a few
  * seconds) stopped() lets the loop end. */
-#include "server/server_int.h"
+#include "server/server_impl.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,21 +18,6 @@ static int64_t now_ns(void *arg)
     struct server *s = arg;
 
     return loop_mono_ns(s->loop);
-}
-
-struct accounts *server_accounts(struct server *s)
-{
-    return s->accounts;
-}
-
-const char *server_name(const struct server *s)
-{
-    return s->name;
-}
-
-const char *server_id(const struct server *s)
-{
-    return s->id;
 }
 
 /* --- listeners -------------------------------------------------------------------------------- */
@@ -84,7 +69,7 @@ static int open_monitor(struct server *s, struct monitor **out, int port, struct
         return mf_wrap(e, "Can't start monitoring");
     log_info("Starting %s monitor on %s:%d", tls != NULL ? "https" : "http", monitor_host(*out),
              monitor_port(*out));
-    rv = pages_register(s, *out);
+    rv = notify_monitor_opened(s, *out);
     return rv != 0 ? mf_fail(e, rv, "register pages") : 0;
 }
 
@@ -131,7 +116,6 @@ static int build(struct server *s, struct mf_error *e)
     if (accounts_new(&s->accounts, s->opts, now_ns, s, e) != 0 ||
         auth_new(&s->auth, s->opts, e) != 0)
         return e->code;
-    request_info_register(s);
     if (tls_setup(&s->tls, &s->opts->tls, e) != 0 ||
         tls_setup_pages(&s->http_tls, &s->opts->tls, e) != 0 ||
         tls_setup(&s->ws_tls, &s->opts->websocket.tls, e) != 0)
@@ -143,14 +127,8 @@ static int build(struct server *s, struct mf_error *e)
     if (s->stall_timer == NULL || s->expire_timer == NULL)
         return mf_fail(e, MF_NOMEM, "timers");
     loop_timer_arm(s->expire_timer, loop_mono_ns(s->loop) + CLOCK_S);
-    if (sys_start(s, e) != 0)
-        return e->code;
-    if (s->opts->jetstream.enabled && s->setup.guest.open != NULL) {
-        if (s->setup.guest.open(s->setup.guest.arg, s, s->opts, e) != 0)
-            return mf_wrap(e, "Can't start JetStream");
-        s->guest = &s->setup.guest;
-    }
-    return 0;
+    s->jetstream = s->opts->jetstream.enabled;
+    return modules_open(s, e);
 }
 
 static int open_all(struct server *s, struct mf_error *e)
@@ -176,6 +154,7 @@ static struct server *server_new(struct loop *l, const struct server_setup *setu
     mf_list_init(&s->closed);
     mf_list_init(&s->stalled);
     mf_list_init(&s->departed);
+    mf_list_init(&s->observers);
     mf_list_init(&s->auth_jobs);
     mf_list_init(&s->auth_waiting);
     nkey_random(s->id, NKEY_SERVER);
@@ -207,18 +186,17 @@ static void dismantle(struct server *s)
     files_remove(s);
 }
 
-static void start_undone(void *arg)
+static void start_undone(struct server *s)
 {
-    loop_stop(arg);
+    loop_stop(s->loop);
 }
 
-/* The streams are open already: they close as they would at the end. */
-static void close_guest_now(struct server *s)
+/* Modules that are open already close as they would at the end. */
+static void close_modules_now(struct server *s)
 {
-    if (s->guest == NULL)
-        return;
-    s->guest->close(s->guest->arg, start_undone, s->loop);
-    loop_run(s->loop);
+    s->modules_closed = start_undone;
+    if (!modules_close(s))
+        loop_run(s->loop);
 }
 
 int server_start(struct server **out, struct loop *l, const struct server_setup *setup,
@@ -232,7 +210,7 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
     say_who(s);
     if (build(s, e) != 0 || open_all(s, e) != 0) {
         dismantle(s);
-        close_guest_now(s);
+        close_modules_now(s);
         s->opts = NULL; /* still the caller's */
         server_free(s);
         return e->code;
@@ -244,11 +222,8 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
 
 /* --- stop ------------------------------------------------------------------------------------- */
 
-static void guest_closed(void *arg)
+static void exit_server(struct server *s)
 {
-    struct server *s = arg;
-
-    s->guest = NULL;
     log_info("Server Exiting..");
     s->setup.stopped(s->setup.stopped_arg);
 }
@@ -263,10 +238,9 @@ static void stop_done(void *arg)
     loop_timer_stop(s->stop_timer);
     net_hangup(s->loop);
     departed_finish(s);
-    if (s->guest != NULL)
-        s->guest->close(s->guest->arg, guest_closed, s);
-    else
-        guest_closed(s);
+    s->modules_closed = exit_server;
+    if (modules_close(s))
+        exit_server(s);
 }
 
 void server_client_gone(struct server *s)
@@ -283,9 +257,7 @@ void server_shutdown(struct server *s)
         return;
     s->stopping = true;
     log_info("Initiating Shutdown...");
-    if (s->guest != NULL && s->guest->leaving != NULL)
-        s->guest->leaving(s->guest->arg);
-    sys_shutdown(s);
+    modules_leaving(s);
     dismantle(s);
     mf_list_each_safe(pos, next, &s->clients)
     {
@@ -316,7 +288,6 @@ void server_free(struct server *s)
 {
     if (s == NULL)
         return;
-    sys_stop(s);
     closed_free_all(s);
     loop_timer_free(s->stall_timer);
     loop_timer_free(s->expire_timer);

@@ -3,7 +3,6 @@
 #define MAYFLY_SERVER_H
 
 #include "account/account.h"
-#include "monitor/health.h"
 #include "loop/loop.h"
 #include "config/options.h"
 
@@ -14,35 +13,20 @@
 #define SERVER_MAYFLY_VERSION "0.1.0"
 
 struct server;
-struct doc;
-struct jsonw;
-struct monitor;
-struct mf_buf;
 
-/* What stands above the server and is served through it (JetStream); the server knows nothing of it
- * but these calls.  Only when jetstream is enabled. */
-struct server_guest {
+/* A part of the program above the server, opened and closed with it: JetStream, status.  reload and
+ * leaving may be NULL. */
+struct server_module {
+    const char *name; /* for errors */
     void *arg;
     /* Before anybody is served; may block. */
     int (*open)(void *arg, struct server *s, const struct options *o, struct mf_error *e);
-    /* The options of before are freed after this. */
+    /* The former options are freed after this call. */
     void (*reload)(void *arg, const struct options *o);
-    void (*leaving)(void *arg); /* about to stop; the clients are still there */
-    /* The clients are gone: closed() when everything is on disk. */
-    void (*close)(void *arg, void (*closed)(void *closed_arg), void *closed_arg);
-    void (*pages)(void *arg, struct monitor *m); /* adds /jsz and /ttlz */
-    /* That page as a member of d, in steps that follow; account: one account of it alone, NULL:
-     * all.  options: JSON. MF_PROTO: they are wrong. */
-    int (*jsz)(void *arg, struct mf_slice options, const char *account, struct doc *d,
-               const char *key, struct mf_error *e);
-    int (*ttlz)(void *arg, struct mf_slice options, struct doc *d, const char *key,
-                struct mf_error *e);
-    /* Members of "jetstream" in /varz and STATSZ; paths: where it stores, too. */
-    void (*varz)(void *arg, struct jsonw *w, bool paths);
-    void (*metrics)(void *arg, struct doc *d); /* Prometheus text, likewise */
-    /* Tells of everything that is not well. */
-    void (*health)(void *arg, const struct health_query *q, health_tell tell, void *tell_arg);
-    bool (*enabled)(void *arg, const struct account *a); /* for this account? */
+    void (*leaving)(void *arg); /* about to stop; the clients are still connected */
+    /* All clients are closed.  true: the module is closed.  false: closed() is called later, when
+     * everything is on disk. */
+    bool (*close)(void *arg, void (*closed)(void *closed_arg), void *closed_arg);
 };
 
 struct server_setup {
@@ -54,7 +38,9 @@ struct server_setup {
     void (*stopped)(void *arg);
     void *stopped_arg;
     const char *program; /* argv[0], names the ports file */
-    struct server_guest guest;
+    /* Opened in this order, closed in the reverse order; valid until server_free(). */
+    const struct server_module *modules;
+    size_t nmodules;
 };
 
 /* Opens every listener or none.  Logs "Server is ready" when all are open. */
@@ -76,8 +62,5 @@ MF_MUSTCHECK int server_open_log(const struct options *o, struct mf_error *e);
 struct accounts *server_accounts(struct server *s);
 const char *server_name(const struct server *s);
 const char *server_id(const struct server *s);
-/* Who sent this (router_msg.origin), as JetStream's audit events show it; false: the server itself.
- */
-bool server_client_info(const struct server *s, const void *origin, struct mf_buf *json);
 
 #endif

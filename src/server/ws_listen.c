@@ -1,5 +1,5 @@
 /* ws_listen.c: WebSocket clients: the listener, and what their handshake adds to a session. */
-#include "server/server_int.h"
+#include "server/server_impl.h"
 
 #include "base/log.h"
 

@@ -1,0 +1,289 @@
+/* server_impl.h: what the files of this folder share: the server, a client, a subscription. */
+#ifndef MAYFLY_SERVER_INT_H
+#define MAYFLY_SERVER_INT_H
+
+#include "account/account.h"
+#include "auth/auth.h"
+#include "base/list.h"
+#include "loop/loop.h"
+#include "monitor/monitor.h"
+#include "net/net.h"
+#include "config/options.h"
+#include "proto/proto.h"
+#include "router/router.h"
+#include "server/server_state.h"
+#include "base/table.h"
+#include "loop/work.h"
+#include "ws/ws.h"
+
+#include "server/client_info.h"
+#include "session/connect.h"
+#include "server/crowd_impl.h"
+
+struct client;
+
+struct server {
+    struct loop *loop;
+    struct options *opts;
+    struct server_setup setup;
+    char id[NKEY_TEXT];
+    char *name; /* points into opts, or to id */
+    int64_t start_wall_ns, start_mono_ns, config_load_wall_ns;
+
+    struct accounts *accounts;
+    struct auth *auth;
+    struct mf_list auth_jobs;    /* client_job.link: each reads the table it was given */
+    struct mf_list auth_waiting; /* client_job.link: not with a worker yet */
+    unsigned nauth_waiting, nauth_running;
+    char auth_last_ip[64]; /* whose check was begun last */
+    struct net_tls *tls, *ws_tls, *http_tls;
+    struct net_listener *listener, *ws_listener;
+    struct net_listener *idle_listeners[4]; /* leafnodes, cluster, gateway, mqtt */
+    struct monitor *http, *https;
+    struct ws_options ws_opts;
+    struct mf_buf ws_headers; /* extra lines of the handshake's answer */
+
+    struct mf_list clients; /* client.link: every open session, oldest first */
+    uint32_t nclients;
+    struct mf_list strangers; /* client.stranger_link: those not in an account yet, oldest first */
+    uint64_t files_max;       /* descriptors of this process */
+    unsigned files_kept;      /* of those, not for connections */
+    struct table by_cid;      /* client.cid_node */
+    uint64_t next_cid;
+    struct server_counters total;
+    uint64_t nsubs; /* client subscriptions in all accounts */
+
+    struct mf_list closed; /* closed_client.link */
+    size_t nclosed;
+
+    struct mf_list departed;  /* client.link: closed, with subscriptions still to be removed */
+    struct work_owner upkeep; /* the server's own work in slices */
+    struct work_task departing;
+
+    struct mf_list stalled; /* client.stall_link: publishers waiting for slow readers */
+    struct loop_timer *stall_timer;
+    struct loop_timer *expire_timer; /* reply subjects of service imports */
+    int64_t tls_window_ns;           /* rate limit of handshakes: one-second window */
+    int64_t tls_in_window;
+
+    bool stopping, lame_duck;
+    int64_t ldm_close_every_ns;
+    struct loop_timer *ldm_timer;
+    struct loop_timer *stop_timer;
+
+    struct mf_list observers;                 /* server_observer.link */
+    size_t modules_open;                      /* of setup.modules */
+    void (*modules_closed)(struct server *s); /* after modules_close() returned false */
+    bool jetstream;                           /* announced to clients */
+    char *pid_path, *ports_path;              /* the files that were written, or NULL */
+    bool stop_told;
+    bool freed; /* by server_free(), but for what the jobs still read */
+};
+
+enum client_phase {
+    CLIENT_TLS_FIRST, /* nothing sent yet: the peer begins with a TLS hello (or the fallback fires)
+                       */
+    CLIENT_TLS_PEEK,  /* INFO sent in clear; the first byte tells TLS from plain */
+    CLIENT_TLS,       /* handshake under way */
+    CLIENT_WAIT,      /* CONNECT expected */
+    CLIENT_CHECKING,  /* credentials are with a worker */
+    CLIENT_READY,
+    CLIENT_CLOSING,
+};
+
+/* A subscription of a client.  It is in client.subs (by sid) and in its account's router. */
+struct sub {
+    struct router_sub rs;
+    struct table_node node; /* client.subs, by sid */
+    struct client *client;
+    uint64_t delivered, max; /* max 0: no limit */
+    bool filtered;           /* deliveries must pass the deny list */
+    uint32_t sid_len;
+    char sid[];
+};
+
+/* Subjects a client may answer although its permissions forbid them (allow_responses). */
+struct reply_grant {
+    struct table_node node;  /* client.grants, by subject */
+    struct mf_list link;     /* client.grant_order, oldest first */
+    int64_t expires_mono_ns; /* 0: never */
+    int64_t left;            /* < 0: no limit */
+    uint16_t len;
+    char subject[];
+};
+
+/* What a WebSocket handshake told.  Strings are NULL when absent. */
+struct client_ws {
+    struct ws_pipe *pipe;
+    char *ip;                  /* X-Forwarded-For */
+    char *user, *pass, *token; /* from cookies, used where CONNECT says nothing */
+};
+
+struct client {
+    struct mf_list link, stall_link, stranger_link;
+    struct table_node cid_node;
+    struct server *srv;
+    struct net_conn *conn;
+    struct account *account;
+    uint64_t cid;
+    enum client_kind kind;
+    enum client_phase phase;
+    bool in_account; /* counted in its account */
+    bool verbose, pedantic, echo, headers, no_responders;
+    bool connected; /* a CONNECT was accepted */
+    bool sent_info, sent_connect_info;
+    bool stall_wanted; /* this publisher filled a slow reader's queue */
+    bool stalled;
+    bool leave;     /* INFO says ldm to this client alone */
+    bool tls_first; /* the handshake came before INFO */
+    bool by_token;  /* its credential was a token */
+    uint8_t protocol;
+    int64_t pings_out;
+    const char *close_reason; /* nats-server's words; set before net_close */
+    struct proto_limits limits;
+    struct perms *perms;
+
+    struct table subs;          /* sub.node */
+    size_t subs_at;             /* client_drop_subs() goes on here */
+    struct table grants;        /* reply_grant.node */
+    struct mf_list grant_order; /* all have the same lifetime, so the oldest expires first */
+
+    uint64_t in_msgs, in_bytes, out_msgs, out_bytes;
+    uint64_t wire_bytes;     /* of messages, with their framing */
+    int64_t taken, taken_ns; /* how many of them the peer had read, and when that was noted */
+    int64_t start_wall_ns, start_mono_ns, last_mono_ns; /* last: any message or subscription */
+    int64_t ping_sent_ns, rtt_ns;
+    int64_t hello_ns; /* from accept to CONNECT: a round trip, until a ping measures one */
+    uint64_t stalls;
+    int64_t deadline_wall_ns; /* credentials end; 0: never */
+    struct loop_timer *timer; /* TLS fallback, auth timeout, then pings */
+    int64_t next_ping_ns;
+    struct client_job *job; /* credentials under check */
+
+    char nonce[16];           /* "" when none was sent */
+    struct connect_opts opts; /* what CONNECT said, secrets wiped after the check */
+    char *user;               /* authenticated name, or NULL */
+    struct client_ws *ws;     /* what the handshake said; NULL for TCP clients */
+};
+
+/* --- client.c --------------------------------------------------------------------------------- */
+void client_accept(struct server *s, struct net_conn *conn);
+void client_accept_ws(void *server, struct net_conn *conn, const struct ws_request *r);
+/* text: -ERR to send first, or NULL.  reason: for the log and /connz. */
+void client_close(struct client *c, const char *err, const char *reason);
+/* It does not read, and more than max_pending waits for it: counted and closed. */
+void client_slow(struct client *c);
+/* One -ERR line, however long the text is; out of memory: none. */
+void client_send_err(struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
+void client_send_ok(struct client *c);   /* if it is verbose */
+void client_tls_begin(struct client *c); /* or plain text, if there is no TLS any more */
+void client_plain_begin(struct client *c);
+void client_send_info(struct client *c, bool after_connect);
+void client_send_ldm(struct client *c);
+const char *client_ip(const struct client *c);
+/* 127.0.0.1:5000 - cid:7 - "v1.2:c:name" - "A/user:u", for log lines. */
+const char *client_label(const struct client *c, char *dst, size_t cap);
+int64_t client_auth_timeout(const struct client *c);
+
+void client_free(
+    struct client *c); /* only after its end: it is in no list and has no subscription */
+
+/* --- departed.c: closed connections that had very many subscriptions ---------------------------
+ */
+void departed_add(struct client *c); /* takes over c */
+void departed_finish(struct server *s);
+
+/* --- ws_listen.c ------------------------------------------------------------------------------ */
+int ws_listen(struct server *s, struct mf_error *e);
+void ws_options_refresh(struct server *s); /* from the present options */
+struct client_ws *client_ws_new(const struct server *s, const struct ws_request *r);
+void client_ws_free(struct client_ws *w);
+/* The close frame says what the reason is. */
+void client_ws_farewell(const struct client *c);
+/* Cookies stand in for credentials CONNECT does not give. */
+void client_ws_cookies(struct client *c);
+
+/* --- client_auth.c ---------------------------------------------------------------------------- */
+/* A CONNECT line.  Returns false when the rest of the input must wait (a worker checks). */
+bool client_connect(struct client *c, struct mf_slice json);
+/* Without CONNECT, when no credentials are needed. */
+bool client_enter_anonymous(struct client *c);
+void client_leave_account(struct client *c);
+void client_auth_abandon(struct client *c);
+/* Are credentials asked of it?  And may nothing but CONNECT come before them? */
+bool client_must_login(const struct client *c);
+bool client_login_first(const struct client *c);
+/* Frees a table that a reload replaced, now or when no worker reads it any more. */
+void client_auth_retire(struct server *s, struct auth *old);
+/* Still welcome after a reload? */
+bool client_still_valid(struct client *c, const struct auth *old);
+/* Takes the permissions and limits the present configuration gives its user. */
+void client_refresh(struct client *c);
+
+/* --- client_timer.c --------------------------------------------------------------------------- */
+void client_timer_start(struct client *c); /* auth timeout or TLS fallback, by phase */
+void client_timer_pings(struct client *c); /* after CONNECT */
+void client_pong(struct client *c);
+void client_timer_fired(void *client);
+
+/* --- client_pub.c ----------------------------------------------------------------------------- */
+void client_publish(struct client *c, const struct proto_cmd *cmd);
+/* Would a stream, the API or a service import take what is published there?  Those that take
+ * whatever is published (`>`, `*.x`) do not count. */
+bool client_reaches_server(struct client *c, struct mf_slice subject);
+void client_unstall_all(void *server);
+
+/* --- client_grant.c: allow_responses ---------------------------------------------------------- */
+/* A message with this reply was delivered to c; asker published it, NULL: not a client. */
+void grant_reply(struct client *c, const struct client *asker, struct mf_slice reply);
+bool grant_use(struct client *c, struct mf_slice subject); /* may it answer once more? */
+void grants_free(struct client *c);
+void grants_renew(struct client *c); /* its permissions are new: may it still answer at all? */
+
+/* --- client_sub.c ----------------------------------------------------------------------------- */
+void client_subscribe(struct client *c, const struct proto_cmd *cmd);
+void client_unsubscribe(struct client *c, const struct proto_cmd *cmd);
+/* Removes all subscriptions; sliced: until the slice is over.  true: none is left. */
+bool client_drop_subs(struct client *c, bool sliced);
+/* After a reload: subscriptions the new permissions forbid are removed, with -ERR. */
+void client_recheck_subs(struct client *c);
+/* Sends a message straight to a client's own subscription (the 503 of no responders). */
+void sub_send(struct sub *sub, const struct mf_msg *m);
+
+/* --- info.c ----------------------------------------------------------------------------------- */
+void info_render(const struct client *c, struct mf_buf *out, bool after_connect);
+
+/* --- closed.c --------------------------------------------------------------------------------- */
+void closed_remember(struct client *c); /* O(its subscriptions, at most CLOSED_SUBS) */
+void closed_free_all(struct server *s);
+
+/* --- modules.c -------------------------------------------------------------------------------- */
+int modules_open(struct server *s, struct mf_error *e);
+void modules_reload(struct server *s);
+void modules_leaving(struct server *s);
+bool modules_close(struct server *s);
+
+/* --- state.c: events for observers ------------------------------------------------------------ */
+void notify_connected(const struct client *c);
+void notify_left(const struct client *c);
+void notify_auth_failed(const struct client *c);
+void notify_account_removed(struct server *s, struct account *a);
+void notify_lame_duck(struct server *s);
+int notify_monitor_opened(struct server *s, struct monitor *m);
+
+/* --- server.c --------------------------------------------------------------------------------- */
+void server_client_gone(struct server *s); /* shutdown waits for the last one */
+void server_auth_idle(struct server *s);   /* so does its memory for the last auth job */
+
+/* --- files.c ---------------------------------------------------------------------------------- */
+int files_write(struct server *s, struct mf_error *e); /* pid and ports files */
+void files_remove(struct server *s);
+void files_move(struct server *s, const struct options *old); /* after a reload */
+
+/* --- tls_setup.c ------------------------------------------------------------------------------ */
+/* A block that is not set gives NULL. */
+int tls_setup(struct net_tls **out, const struct options_tls *o, struct mf_error *e);
+/* The same for pages: who reads them (Prometheus, a browser) is asked for no certificate. */
+int tls_setup_pages(struct net_tls **out, const struct options_tls *o, struct mf_error *e);
+
+#endif
