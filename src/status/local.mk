@@ -13,6 +13,8 @@ UNIT_TESTS += test/unit/status/pages test/unit/status/sys
 test_unit_status_pages_SOURCES = test/unit/status/test_pages.c
 test_unit_status_pages_LDADD = $(STATUS_LIBS) $(UNITY_LIBS)
 test_unit_status_pages_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+test_unit_status_pages_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=api_health -Wl,--wrap=api_write_varz \
+	-Wl,--wrap=api_metrics -Wl,--wrap=api_enabled
 test_unit_status_sys_SOURCES = test/unit/status/test_sys.c
 test_unit_status_sys_LDADD = $(STATUS_LIBS) $(UNITY_LIBS)
 test_unit_status_sys_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)

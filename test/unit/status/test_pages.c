@@ -2,6 +2,8 @@
  * history, but no sockets. */
 #include "status/pages_impl.h"
 
+#include "server/server_impl.h"
+
 #include "unity.h"
 
 #include "base/clock.h"
@@ -9,7 +11,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-static struct server s;
+static struct server srv;
+static struct status s;
 static struct mf_buf out;
 static struct jsonw w;
 static json_t *page;
@@ -24,31 +27,34 @@ static int64_t no_time(void *arg)
 
 static void serve(const char *conf)
 {
-    TEST_ASSERT_EQUAL_INT_MESSAGE(0, options_parse(&s.opts, mf_str(conf), "test", &err), err.text);
-    TEST_ASSERT_EQUAL_INT(0, accounts_new(&s.accounts, s.opts, no_time, NULL, &err));
-    TEST_ASSERT_EQUAL_INT(0, auth_new(&s.auth, s.opts, &err));
-    s.name = s.opts->server_name != NULL ? s.opts->server_name : s.id;
+    TEST_ASSERT_EQUAL_INT_MESSAGE(0, options_parse(&srv.opts, mf_str(conf), "test", &err),
+                                  err.text);
+    TEST_ASSERT_EQUAL_INT(0, accounts_new(&srv.accounts, srv.opts, no_time, NULL, &err));
+    TEST_ASSERT_EQUAL_INT(0, auth_new(&srv.auth, srv.opts, &err));
+    srv.name = srv.opts->server_name != NULL ? srv.opts->server_name : srv.id;
+    s.accounts = srv.accounts;
 }
 
 void setUp(void)
 {
-    memset(&s, 0, sizeof s);
-    TEST_ASSERT_EQUAL_INT_MESSAGE(0, loop_new(&s.loop, &err), err.text);
-    mf_list_init(&s.clients);
-    mf_list_init(&s.closed);
-    memcpy(s.id, "NID", 4);
-    s.start_wall_ns = clock_wall_ns();
-    s.start_mono_ns = clock_mono_ns();
+    memset(&srv, 0, sizeof srv);
+    TEST_ASSERT_EQUAL_INT_MESSAGE(0, loop_new(&srv.loop, &err), err.text);
+    mf_list_init(&srv.clients);
+    mf_list_init(&srv.closed);
+    memcpy(srv.id, "NID", 4);
+    srv.start_wall_ns = clock_wall_ns();
+    srv.start_mono_ns = clock_mono_ns();
+    s = (struct status){.server = &srv, .loop = srv.loop, .id = srv.id};
     jsonw_begin(&w, &out, JSONW_COMPACT);
     page = NULL;
 }
 void tearDown(void)
 {
-    closed_free_all(&s);
-    loop_free(s.loop);
-    accounts_free(s.accounts);
-    auth_free(s.auth);
-    options_free(s.opts);
+    closed_free_all(&srv);
+    loop_free(srv.loop);
+    accounts_free(srv.accounts);
+    auth_free(srv.auth);
+    options_free(srv.opts);
     json_decref(page);
     mf_buf_fini(&out);
 }
@@ -56,7 +62,7 @@ void tearDown(void)
 /* A document in one go, into out. */
 static struct doc *fresh_doc(void)
 {
-    doc_init(&doc, s.loop, JSONW_COMPACT);
+    doc_init(&doc, srv.loop, JSONW_COMPACT);
     return &doc;
 }
 static void finish(void)
@@ -108,7 +114,7 @@ static void again(void)
 static void test_varz_shows_settings_and_counters(void)
 {
     serve("server_name: heron, max_subs: 9, authorization { user: u, password: p, timeout: 5 }");
-    s.total.in_msgs = 7;
+    srv.total.in_msgs = 7;
     page_varz(&s, &w, NULL);
     TEST_ASSERT_EQUAL_STRING("heron", text_at("server_name"));
     TEST_ASSERT_TRUE(json_is_true(at("auth_required")));
@@ -142,14 +148,14 @@ static void test_advertised_address_is_told_instead_of_the_own(void)
         {"listen: \"127.0.0.1:5\", client_advertise: \"[::1]:6\"", "[::1]", 6},
         {"listen: \"127.0.0.1:5\", client_advertise: \"[::1]\"", "[::1]", 5},
     };
-    char host[PAGE_HOST];
+    char host[SERVER_HOST];
 
     for (size_t i = 0; i < MF_COUNT(cases); i++) {
-        TEST_ASSERT_EQUAL_INT(0, options_parse(&s.opts, mf_str(cases[i].conf), "test", &err));
-        TEST_ASSERT_EQUAL_STRING(cases[i].host, page_host(&s, host));
-        TEST_ASSERT_EQUAL_INT(cases[i].port, page_port(&s));
-        options_free(s.opts);
-        s.opts = NULL;
+        TEST_ASSERT_EQUAL_INT(0, options_parse(&srv.opts, mf_str(cases[i].conf), "test", &err));
+        TEST_ASSERT_EQUAL_STRING(cases[i].host, server_host(&srv, host));
+        TEST_ASSERT_EQUAL_INT(cases[i].port, server_port(&srv));
+        options_free(srv.opts);
+        srv.opts = NULL;
     }
 }
 
@@ -182,7 +188,7 @@ static void test_health_asked_wrongly_is_400(void)
 static void test_health_of_a_leaving_server_is_bad(void)
 {
     serve("");
-    s.lame_duck = true;
+    srv.lame_duck = true;
     TEST_ASSERT_EQUAL_INT(500, health((struct healthz_query){0}));
     TEST_ASSERT_EQUAL_STRING("error", text_at("status"));
 }
@@ -199,56 +205,61 @@ static void test_health_of_jetstream_that_is_not_served_is_bad(void)
     TEST_ASSERT_EQUAL_STRING("unavailable", text_at("status"));
 }
 
-/* --- a guest: JetStream as the server sees it ------------------------------------------------- */
+/* --- JetStream, in whose place these functions are linked --------------------------------------
+ */
 
+struct api {
+    int unused;
+};
+static struct api jetstream;
 static const struct health_problem *problems;
 static size_t nproblems;
 
-static void guest_health(void *arg, const struct health_query *q, health_tell tell, void *tell_arg)
+void __wrap_api_health(struct api *a, const struct health_query *q, health_tell tell, void *arg);
+void __wrap_api_write_varz(struct api *a, struct jsonw *to, bool paths);
+void __wrap_api_metrics(struct api *a, struct doc *d);
+bool __wrap_api_enabled(struct api *a, const struct account *acc);
+
+void __wrap_api_health(struct api *a, const struct health_query *q, health_tell tell, void *arg)
 {
-    TEST_ASSERT_EQUAL_PTR(&s, arg);
+    TEST_ASSERT_EQUAL_PTR(&jetstream, a);
     TEST_ASSERT_EQUAL_STRING("A", q->account);
     for (size_t i = 0; i < nproblems; i++)
-        tell(tell_arg, &problems[i]);
+        tell(arg, &problems[i]);
 }
-static void guest_varz(void *arg, struct jsonw *to, bool paths)
+void __wrap_api_write_varz(struct api *a, struct jsonw *to, bool paths)
 {
-    (void)arg;
+    (void)a;
     jsonw_bool(to, "paths", paths);
 }
-static bool guest_step(struct doc *d, void *state)
+static bool metrics_step(struct doc *d, void *state)
 {
     mf_buf_puts(&d->body, state);
     return false;
 }
-static void guest_metrics(void *arg, struct doc *d)
+void __wrap_api_metrics(struct api *a, struct doc *d)
 {
-    static const doc_step steps[] = {guest_step, NULL};
-    static char text[] = "guest_up 1\n";
+    static const doc_step steps[] = {metrics_step, NULL};
+    static char text[] = "jetstream_up 1\n";
 
-    (void)arg;
+    (void)a;
     doc_add(d, steps, text, NULL);
 }
-static bool guest_enabled(void *arg, const struct account *a)
+bool __wrap_api_enabled(struct api *a, const struct account *acc)
 {
-    (void)arg;
-    return strcmp(account_name(a), "A") == 0;
+    (void)a;
+    return strcmp(account_name(acc), "A") == 0;
 }
-static const struct server_guest guest = {.arg = &s,
-                                          .varz = guest_varz,
-                                          .metrics = guest_metrics,
-                                          .health = guest_health,
-                                          .enabled = guest_enabled};
 
 /* Without details the first thing that is ill decides; with them all are told. */
-static void test_health_tells_what_the_guest_says(void)
+static void test_health_shows_what_jetstream_reports(void)
 {
     static const struct health_problem two[] = {
         {.status = 503, .type = "STREAM", .account = "A", .stream = "S", .text = "S is ill"},
         {.status = 404, .type = "CONSUMER", .account = "A", .consumer = "C", .text = "no C"}};
 
     serve("jetstream: enabled");
-    s.guest = &guest;
+    s.api = &jetstream;
     nproblems = 0;
     TEST_ASSERT_EQUAL_INT(200, health((struct healthz_query){.account = "A"}));
     TEST_ASSERT_EQUAL_STRING("{\"status\":\"ok\"}", mf_buf_cstr(&out));
@@ -269,10 +280,10 @@ static void test_health_tells_what_the_guest_says(void)
                           health((struct healthz_query){.account = "A", .js_server_only = true}));
 }
 
-static void test_pages_show_what_the_guest_writes(void)
+static void test_pages_show_what_jetstream_writes(void)
 {
     serve("jetstream: enabled, accounts { A { users: [{user: a, password: p}] }, B {} }");
-    s.guest = &guest;
+    s.api = &jetstream;
     page_varz(&s, &w, NULL);
     TEST_ASSERT_TRUE(json_is_true(at("jetstream.paths")));
     again();
@@ -284,7 +295,7 @@ static void test_pages_show_what_the_guest_writes(void)
     again();
     page_metrics(&s, fresh_doc());
     finish();
-    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\nguest_up 1\n"));
+    TEST_ASSERT_NOT_NULL(strstr(mf_buf_cstr(&out), "\njetstream_up 1\n"));
 }
 
 /* --- /connz, of the past ---------------------------------------------------------------------- */
@@ -299,11 +310,11 @@ static void was_here(uint64_t cid, const char *account, const char *reason, int6
                                    .account = account,
                                    .user = account,
                                    .reason = reason,
-                                   .start_ns = s.start_wall_ns,
-                                   .last_ns = s.start_wall_ns,
-                                   .stop_ns = s.start_wall_ns + lived_s * CLOCK_S};
-    mf_list_push(&s.closed, &k->link);
-    s.nclosed++;
+                                   .start_ns = srv.start_wall_ns,
+                                   .last_ns = srv.start_wall_ns,
+                                   .stop_ns = srv.start_wall_ns + lived_s * CLOCK_S};
+    mf_list_push(&srv.closed, &k->link);
+    srv.nclosed++;
 }
 
 static void assert_cids(struct connz_query q, const char *wanted)
@@ -352,7 +363,7 @@ static void test_connz_nobody_is_idle_for_less_than_nothing(void)
     serve("");
     was_here(1, "A", "Client Closed", 1);
     was_here(2, "A", "Client Closed", 1);
-    k = mf_container(s.closed.prev, struct closed_client, link);
+    k = mf_container(srv.closed.prev, struct closed_client, link);
     k->info.start_ns = k->info.last_ns = later;
     k->info.stop_ns = 0; /* as one that is open */
     assert_cids((struct connz_query){.sort = "idle"}, "1 2 ");
@@ -382,7 +393,7 @@ static void test_accstatz_shows_accounts_in_use_or_all(void)
     static const char *const names[] = {"A", "NOBODY"};
 
     serve("accounts { A {}, B {} }");
-    account_counters(accounts_get(s.accounts, "A"))->clients = 2;
+    account_counters(accounts_get(srv.accounts, "A"))->clients = 2;
     page_accstatz(&s, NULL, 0, false, fresh_doc(), NULL);
     finish();
     TEST_ASSERT_EQUAL_size_t(1, json_array_size(at("account_statz")));
@@ -397,7 +408,7 @@ static void test_accstatz_shows_accounts_in_use_or_all(void)
     TEST_ASSERT_EQUAL_size_t(1, json_array_size(at("account_statz")));
     TEST_ASSERT_TRUE(page_accstatz_any(&s, names, 2));
     TEST_ASSERT_FALSE(page_accstatz_any(&s, names + 1, 1));
-    account_counters(accounts_get(s.accounts, "A"))->clients = 0;
+    account_counters(accounts_get(srv.accounts, "A"))->clients = 0;
 }
 
 static void test_accountz_shows_exports_and_refuses_strangers(void)
@@ -454,8 +465,8 @@ int main(void)
     RUN_TEST(test_health_asked_wrongly_is_400);
     RUN_TEST(test_health_of_a_leaving_server_is_bad);
     RUN_TEST(test_health_of_jetstream_that_is_not_served_is_bad);
-    RUN_TEST(test_health_tells_what_the_guest_says);
-    RUN_TEST(test_pages_show_what_the_guest_writes);
+    RUN_TEST(test_health_shows_what_jetstream_reports);
+    RUN_TEST(test_pages_show_what_jetstream_writes);
     RUN_TEST(test_connz_sorts_filters_and_pages);
     RUN_TEST(test_connz_nobody_is_idle_for_less_than_nothing);
     RUN_TEST(test_connz_refuses_in_nats_servers_words);

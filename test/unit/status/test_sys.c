@@ -1,6 +1,8 @@
 /* test_sys.c: options of $SYS requests: what Go's decoder would take, and which server is meant. */
 #include "status/sys_impl.h"
 
+#include "server/server_impl.h"
+
 #include "unity.h"
 
 static json_t *options;
@@ -100,7 +102,8 @@ static void test_value_of_another_type_is_refused_and_named(void)
 static bool excluded(const char *body)
 {
     struct options *o = NULL;
-    struct server s = {.name = (char *)"owl"};
+    struct server srv = {.name = (char *)"owl"};
+    struct status s = {.server = &srv};
     bool no = false;
 
     TEST_ASSERT_EQUAL_INT(0, options_parse(&o,
@@ -108,7 +111,7 @@ static bool excluded(const char *body)
                                                   "server_tags: [\"az:1\", \"x\"]\n"
                                                   "cluster { name: CC, listen: \"127.0.0.1:-1\" }"),
                                            "test", &err));
-    s.opts = o;
+    srv.opts = o;
     TEST_ASSERT_EQUAL_INT_MESSAGE(0, parse(body), body);
     TEST_ASSERT_EQUAL_INT_MESSAGE(0, sys_options_filter(&s, options, &no, &err), body);
     options_free(o);
