@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/rand.h"
 #include "loop/work.h"
 
 #include <stdio.h>
@@ -101,7 +100,7 @@ static bool too_much_waits(const struct client *c)
     return net_queued(c->conn) > (uint64_t)c->srv->opts->max_pending;
 }
 
-void client_close(struct client *c, const char *err, const char *reason)
+void client_close(struct client *c, const char *err, enum reason reason)
 {
     if (c->phase == CLIENT_CLOSING)
         return;
@@ -127,7 +126,7 @@ void client_slow(struct client *c)
         account_counters(c->account)->slow_consumers++;
     log_info("%s - Slow Consumer Detected: MaxPending of %lld Exceeded",
              client_label(c, label, sizeof label), (long long)c->srv->opts->max_pending);
-    client_close(c, NULL, "Slow Consumer (Pending Bytes)");
+    client_close(c, NULL, REASON_SLOW_PENDING);
 }
 
 /* --- the parse loop --------------------------------------------------------------------------- */
@@ -139,20 +138,20 @@ static void parse_failed(struct client *c, ssize_t why)
     log_debug("%s - client parser error %zd", client_label(c, label, sizeof label), why);
     switch (why) {
     case PROTO_E_UNKNOWN:
-        client_close(c, "Unknown Protocol Operation", "Protocol Violation");
+        client_close(c, "Unknown Protocol Operation", REASON_PROTOCOL);
         break;
     case PROTO_E_LINE:
-        client_close(c, "maximum control line exceeded", "Maximum Control Line Exceeded");
+        client_close(c, "maximum control line exceeded", REASON_MAX_CONTROL_LINE);
         break;
     case PROTO_E_PAYLOAD:
-        client_close(c, "Maximum Payload Violation", "Maximum Message Payload Exceeded");
+        client_close(c, "Maximum Payload Violation", REASON_MAX_PAYLOAD);
         break;
     case PROTO_E_AUTH:
         notify_auth_failed(c);
-        client_close(c, "Authorization Violation", "Authentication Failure");
+        client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
         break;
     default:
-        client_close(c, NULL, "Parse Error");
+        client_close(c, NULL, REASON_PARSE);
     }
 }
 
@@ -191,12 +190,12 @@ static bool command_run(struct client *c, const struct proto_cmd *cmd)
         return client_connect(c, cmd->args);
     case PROTO_INFO: /* only servers say this; taken as nats-server takes it */
         if (!connect_info_ok(cmd->args))
-            client_close(c, NULL, "Parse Error");
+            client_close(c, NULL, REASON_PARSE);
         return true;
     case PROTO_OK:
         return true;
     case PROTO_ERR:
-        client_close(c, NULL, "Client Closed");
+        client_close(c, NULL, REASON_CLIENT_CLOSED);
         return true;
     }
     return true;
@@ -285,7 +284,7 @@ void client_tls_begin(struct client *c)
     c->phase = CLIENT_TLS;
     if (net_conn_secure(c->conn, c->srv->tls, &e) != 0) {
         log_error("%s - TLS: %s", client_label(c, label, sizeof label), e.text);
-        client_close(c, NULL, "TLS Handshake Failure");
+        client_close(c, NULL, REASON_TLS);
         return;
     }
     client_timer_start(c); /* the delay of a fallback is not the handshake's limit */
@@ -341,7 +340,7 @@ static void secured(void *arg)
     if (!pinned_ok(c, &c->srv->opts->tls)) {
         log_error("%s - TLS handshake error: certificate not pinned",
                   client_label(c, label, sizeof label));
-        client_close(c, NULL, "TLS Handshake Failure");
+        client_close(c, NULL, REASON_TLS);
         return;
     }
     c->phase = CLIENT_WAIT;
@@ -357,32 +356,12 @@ void client_free(struct client *c)
 {
     loop_timer_free(c->timer);
     connect_opts_fini(&c->opts);
-    grants_free(c);
+    grants_fini(&c->grants);
     perms_release(c->perms);
     table_fini(&c->subs);
     free(c->user);
     client_ws_free(c->ws);
     free(c);
-}
-
-static const char *reason_text(const struct client *c, enum net_why why)
-{
-    if (c->close_reason != NULL)
-        return c->close_reason;
-    switch (why) {
-    case NET_CLOSED_SLOW:
-        return "Slow Consumer (Write Deadline)";
-    case NET_CLOSED_WRITE:
-        return "Write Error";
-    case NET_CLOSED_RESET:
-        return "Read Error";
-    case NET_CLOSED_TLS:
-        return "TLS Handshake Failure";
-    case NET_CLOSED_LOCAL:
-        return "Server Shutdown";
-    default:
-        return "Client Closed";
-    }
 }
 
 static void closed(void *arg, enum net_why why, const char *text)
@@ -391,7 +370,8 @@ static void closed(void *arg, enum net_why why, const char *text)
     struct server *s = c->srv;
     char label[256];
 
-    c->close_reason = reason_text(c, why);
+    if (c->close_reason == REASON_NONE)
+        c->close_reason = reason_of_net(why);
     c->phase = CLIENT_CLOSING;
     if (why == NET_CLOSED_SLOW) {
         s->total.slow_consumers++;
@@ -403,7 +383,7 @@ static void closed(void *arg, enum net_why why, const char *text)
     if (why == NET_CLOSED_TLS)
         log_error("%s - TLS handshake error: %s", client_label(c, label, sizeof label), text);
     log_debug("%s - Client connection closed: %s", client_label(c, label, sizeof label),
-              c->close_reason);
+              reason_text(c->close_reason));
     if (c->stalled)
         mf_list_del(&c->stall_link);
     client_auth_abandon(c);
@@ -416,18 +396,6 @@ static void closed(void *arg, enum net_why why, const char *text)
 
 static const struct net_handler client_handler = {
     .bytes = bytes_in, .drained = NULL, .secured = secured, .closed = closed};
-
-static void make_nonce(struct client *c)
-{
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    uint8_t raw[sizeof c->nonce - 1];
-
-    rand_bytes(raw, sizeof raw);
-    for (size_t i = 0; i < sizeof raw; i++)
-        c->nonce[i] = alphabet[raw[i] & 63];
-    c->nonce[sizeof raw] = '\0';
-}
 
 static struct client *client_new(struct server *s, struct net_conn *conn, enum client_kind kind)
 {
@@ -451,11 +419,11 @@ static struct client *client_new(struct server *s, struct net_conn *conn, enum c
     c->start_mono_ns = c->last_mono_ns = loop_mono_ns(s->loop);
     c->timer = loop_timer_new(s->loop, client_timer_fired, c);
     if (auth_needs_nonce(s->auth))
-        make_nonce(c);
+        nonce_make(c->nonce);
     mf_list_init(&c->link);
     mf_list_init(&c->stall_link);
     mf_list_init(&c->stranger_link);
-    mf_list_init(&c->grant_order);
+    grants_init(&c->grants);
     if (c->timer == NULL || client_register(c) != 0) {
         client_free(c);
         return NULL;
@@ -483,8 +451,7 @@ static void client_greet(struct client *c)
     const struct options_tls *t = &s->opts->tls;
 
     if (s->tls != NULL && tls_throttled(s)) {
-        client_close(c, "Connection throttling is active. Please try again later.",
-                     "TLS Handshake Failure");
+        client_close(c, "Connection throttling is active. Please try again later.", REASON_TLS);
         return;
     }
     if (s->tls != NULL && t->handshake_first) {
@@ -507,7 +474,7 @@ static bool client_admit(struct client *c)
     net_set_write_deadline(c->conn, c->srv->opts->write_deadline_ns);
     if (!crowd_admits(c)) {
         client_send_info(c, false);
-        client_close(c, "maximum connections exceeded", "Maximum Connections Exceeded");
+        client_close(c, "maximum connections exceeded", REASON_MAX_CONNECTIONS);
         return false;
     }
     return true;
@@ -547,7 +514,7 @@ void client_accept_ws(void *server, struct net_conn *conn, const struct ws_reque
     if (!pinned_ok(c, &s->opts->websocket.tls)) {
         log_error("%s - TLS handshake error: certificate not pinned",
                   client_label(c, label, sizeof label));
-        client_close(c, NULL, "TLS Handshake Failure");
+        client_close(c, NULL, REASON_TLS);
         return;
     }
     if (!client_admit(c))

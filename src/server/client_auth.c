@@ -29,7 +29,7 @@ struct client_job {
     struct loop_job *job;
     struct auth_request req; /* points into the copies below */
     char *user, *pass, *token, *nkey, *sig;
-    char nonce[16];
+    char nonce[NONCE];
     struct auth *auth;
     struct auth_identity who;
     int status;
@@ -74,7 +74,7 @@ static void refuse(struct client *c)
     log_error("%s - authentication error%s%s", client_label(c, label, sizeof label),
               c->opts.user != NULL ? " - User " : "", c->opts.user != NULL ? c->opts.user : "");
     notify_auth_failed(c);
-    client_close(c, "Authorization Violation", "Authentication Failure");
+    client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
 }
 
 /* --- into and out of an account --------------------------------------------------------------- */
@@ -110,14 +110,14 @@ static bool enter(struct client *c, const struct auth_identity *who)
             refuse(c);
         else
             client_close(c, "maximum account active connections exceeded",
-                         "Maximum Account Connections Exceeded");
+                         REASON_MAX_ACCOUNT_CONNECTIONS);
         return false;
     }
     if (c->in_account && !stays) {
         (void)client_drop_subs(c, false);
         client_leave_account(c);
     }
-    grants_free(c); /* promises made to somebody else */
+    grants_fini(&c->grants); /* promises made to somebody else */
     perms_release(c->perms);
     c->perms = who->perms;
     c->account = a;
@@ -191,9 +191,9 @@ static bool options_refused(struct client *c)
     const struct connect_opts *o = &c->opts;
 
     if (o->protocol != 0 && o->protocol != 1)
-        client_close(c, "invalid client protocol", "Bad Client Protocol Version");
+        client_close(c, "invalid client protocol", REASON_BAD_VERSION);
     else if (o->no_responders && !(o->headers && !c->srv->opts->no_header_support))
-        client_close(c, "no responders requires headers support", "No Responders Requires Headers");
+        client_close(c, "no responders requires headers support", REASON_NO_HEADERS);
     else
         return false;
     return true;
@@ -337,7 +337,7 @@ static bool check_start(struct client *c)
     const struct connect_opts *o = &c->opts;
 
     if (s->nauth_waiting >= CHECKS_WAITING_MAX) { /* its time would be over before its turn */
-        client_close(c, "Authentication Timeout", "Authentication Timeout");
+        client_close(c, "Authentication Timeout", REASON_AUTH_TIMEOUT);
         return false;
     }
     struct client_job *j = calloc(1, sizeof *j);
@@ -367,7 +367,7 @@ static bool check_start(struct client *c)
 err:
     if (j != NULL)
         job_free(j);
-    client_close(c, NULL, "Out of Memory");
+    client_close(c, NULL, REASON_NO_MEMORY);
     return false;
 }
 
@@ -415,7 +415,7 @@ bool client_connect(struct client *c, struct mf_slice json)
     c->hello_ns = clock_mono_ns() - c->start_mono_ns;
     if (connect_parse(json, o, &e) != 0) {
         log_debug("%s - %s", client_label(c, label, sizeof label), e.text);
-        client_close(c, NULL, "Parse Error");
+        client_close(c, NULL, REASON_PARSE);
         return false;
     }
     if (o->account_named) {
@@ -431,7 +431,7 @@ bool client_connect(struct client *c, struct mf_slice json)
     c->protocol = (uint8_t)o->protocol;
     if (c->connected) { /* a second CONNECT starts anew */
         (void)client_drop_subs(c, false);
-        grants_free(c);
+        grants_fini(&c->grants);
     }
     if (c->in_account && o->pass == NULL && o->token == NULL && o->sig == NULL) {
         take_limits(c);
@@ -469,7 +469,7 @@ void client_refresh(struct client *c)
         return;
     perms_release(c->perms);
     c->perms = now.perms;
-    grants_renew(c);
+    client_recheck_grants(c);
     if (c->deadline_wall_ns != now.deadline_ns) {
         c->deadline_wall_ns = now.deadline_ns;
         client_timer_pings(c); /* minds the deadline too */

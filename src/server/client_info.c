@@ -40,7 +40,7 @@ void client_info_of(const struct client *c, struct client_info *out)
         .port = net_conn_port(c->conn),
         .start_ns = c->start_wall_ns,
         .last_ns = loop_wall_ns(c->srv->loop) - quiet,
-        .reason = c->close_reason,
+        .reason = reason_text(c->close_reason),
         .rtt_ns = client_rtt_ns(c),
         .pending = net_queued(c->conn),
         .in_msgs = c->in_msgs,
@@ -157,7 +157,7 @@ struct client *server_find_client(const struct server *s, uint64_t cid)
 
 void client_kick(struct client *c)
 {
-    client_close(c, NULL, "Kicked");
+    client_close(c, NULL, REASON_KICKED);
 }
 
 bool client_ask_to_leave(struct client *c)

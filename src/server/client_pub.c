@@ -60,7 +60,7 @@ static bool reply_allowed(struct client *c, const struct mf_msg *m)
 static bool publish_allowed(struct client *c, const struct mf_msg *m)
 {
     if (MF_UNLIKELY(c->perms != NULL) && !perms_can_publish(c->perms, m->subject) &&
-        !grant_use(c, m->subject)) {
+        !client_use_grant(c, m->subject)) {
         violation(c, " to", m->subject);
         return false;
     }
@@ -193,7 +193,7 @@ void client_publish(struct client *c, const struct proto_cmd *cmd)
     if (c->pedantic && !subject_valid_literal(cmd->subject))
         client_send_err(c, "Invalid Publish Subject");
     if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
-        client_trace_payload(c, false, &m);
+        client_trace_payload(c, &m);
     if (MF_UNLIKELY(account_may_map(c->account, m.subject)))
         publish_mapped(c, &m);
     else

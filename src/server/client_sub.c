@@ -2,7 +2,6 @@
 #include "server/client_trace_impl.h"
 #include "server/server_impl.h"
 
-#include "base/clock.h"
 #include "codec/hash.h"
 #include "base/log.h"
 #include "subject/subject.h"
@@ -114,7 +113,7 @@ err_del:
     table_del(&c->subs, &sub->node);
 err_free:
     free(sub);
-    client_close(c, NULL, "Out of Memory");
+    client_close(c, NULL, REASON_NO_MEMORY);
 }
 
 /* --- UNSUB ------------------------------------------------------------------------------------ */
@@ -162,7 +161,7 @@ void client_recheck_subs(struct client *c)
     size_t n = 0;
 
     if (refused == NULL) { /* rather no client than one with permissions of yesterday */
-        client_close(c, NULL, "Out of Memory");
+        client_close(c, NULL, REASON_NO_MEMORY);
         return;
     }
     for (size_t i = 0; i < c->subs.cap; i++)
@@ -185,36 +184,8 @@ void client_recheck_subs(struct client *c)
 static ssize_t sub_write(struct sub *sub, const struct mf_msg *m)
 {
     struct client *c = sub->client;
-    struct mf_slice sid = mf_slice(sub->sid, sub->sid_len);
-    size_t hdr = c->headers ? m->hdr.len : 0;
-    bool lend = net_may_lend(c->conn, m->payload.ptr, m->payload.len);
-    size_t copied = lend ? 0 : m->payload.len;
-    size_t room = proto_msg_room(m->subject, sid, m->reply) + hdr + copied + 2;
-    uint8_t *at = net_reserve(c->conn, room), *p = at;
 
-    if (MF_UNLIKELY(at == NULL))
-        return -1;
-    p += proto_msg_line(p, m->subject, sid, m->reply, hdr, m->payload.len);
-    if (hdr > 0) {
-        memcpy(p, m->hdr.ptr, hdr);
-        p += hdr;
-    }
-    if (copied > 0) {
-        memcpy(p, m->payload.ptr, copied);
-        p += copied;
-    }
-    c->wire_bytes += (size_t)(p - at) + m->payload.len - copied + 2;
-    if (lend) {
-        net_commit(c->conn, (size_t)(p - at));
-        if (net_lend(c->conn, m->payload.ptr, m->payload.len) != 0 ||
-            net_write(c->conn, "\r\n", 2) != 0)
-            return -1;
-    } else {
-        *p++ = '\r';
-        *p++ = '\n';
-        net_commit(c->conn, (size_t)(p - at));
-    }
-    return (ssize_t)(hdr + m->payload.len);
+    return delivery_write(&c->output, c->conn, mf_slice(sub->sid, sub->sid_len), m, c->headers);
 }
 
 static void sub_count(struct sub *sub, size_t bytes)
@@ -238,22 +209,6 @@ void sub_send(struct sub *sub, const struct mf_msg *m)
         (void)sub_write(sub, m);
 }
 
-/* Did it take something worth mentioning, not long ago?  Asked only when much waits.  The kernel
- * tells of room in lumps of a megabyte, which an honest but slow reader needs a second for. */
-#define READS_LEAST  (16u << 10)
-#define READS_WITHIN (2 * CLOCK_S)
-
-static bool still_reads(struct client *c, size_t queued)
-{
-    int64_t now = loop_mono_ns(c->srv->loop), taken = (int64_t)(c->wire_bytes - queued);
-
-    if (taken - c->taken >= READS_LEAST) {
-        c->taken = taken;
-        c->taken_ns = now;
-    }
-    return now - c->taken_ns < READS_WITHIN;
-}
-
 /* A reader that lags holds up whoever fills its queue, for a few milliseconds at a time, so that an
  * honest one can catch up.  One that takes nothing holds up nobody: it is closed when its queue is
  * full. */
@@ -266,7 +221,7 @@ static void queue_check(struct client *c, const struct router_msg *m)
     if (queued > max) {
         client_slow(c);
     } else if (m->origin != NULL && m->origin != c && !c->srv->opts->no_fast_producer_stall &&
-               still_reads(c, queued)) {
+               delivery_is_read(&c->output, queued, loop_mono_ns(c->srv->loop))) {
         struct client *publisher = (struct client *)m->origin;
         publisher->stall_wanted = true;
     }
@@ -290,7 +245,7 @@ static bool sub_deliver(struct router_sub *rs, const struct router_msg *m)
     if (MF_UNLIKELY(log_enabled(LOG_DEBUG_)))
         client_trace_delivery(sub, m->msg);
     if (MF_UNLIKELY(c->perms != NULL) && m->msg->reply.len > 0)
-        grant_reply(c, m->origin, m->msg->reply);
+        client_grant_reply(c, m->origin, m->msg->reply);
     queue_check(c, m);
     if (MF_UNLIKELY(sub->max != 0) && sub->delivered >= sub->max)
         sub_free(sub);

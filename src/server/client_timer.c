@@ -103,7 +103,7 @@ static void pings_fired(struct client *c)
     int64_t every = ping_every(c), now = loop_mono_ns(c->srv->loop);
 
     if (credentials_ended(c)) {
-        client_close(c, "User Authentication Expired", "Authentication Expired");
+        client_close(c, "User Authentication Expired", REASON_AUTH_EXPIRED);
         return;
     }
     if (now >= c->next_ping_ns) {
@@ -111,7 +111,7 @@ static void pings_fired(struct client *c)
         /* A client that talks is alive; the very first ping measures the round trip anyway. */
         if ((quiet || c->rtt_ns == 0) && c->pings_out + 1 > c->srv->opts->ping_max) {
             c->srv->total.stale_connections++;
-            client_close(c, "Stale Connection", "Stale Connection");
+            client_close(c, "Stale Connection", REASON_STALE);
             return;
         }
         if (quiet || c->rtt_ns == 0)
@@ -129,7 +129,7 @@ void client_timer_fired(void *client)
     switch (c->phase) {
     case CLIENT_TLS_FIRST:
         if (c->srv->tls != NULL && c->srv->opts->tls.handshake_first_fallback_ns <= 0) {
-            client_close(c, NULL, "TLS Handshake Failure");
+            client_close(c, NULL, REASON_TLS);
             return;
         }
         client_send_info(c, false);
@@ -144,12 +144,12 @@ void client_timer_fired(void *client)
         return;
     case CLIENT_TLS:
         log_error("%s - TLS handshake error: timeout", client_label(c, label, sizeof label));
-        client_close(c, "Secure Connection - TLS Required", "TLS Handshake Failure");
+        client_close(c, "Secure Connection - TLS Required", REASON_TLS);
         return;
     case CLIENT_WAIT:
     case CLIENT_CHECKING:
         if (!c->connected && client_login_first(c))
-            client_close(c, "Authentication Timeout", "Authentication Timeout");
+            client_close(c, "Authentication Timeout", REASON_AUTH_TIMEOUT);
         else
             pings_fired(c);
         return;

@@ -90,7 +90,7 @@ static bool make_room(struct server *s)
         if (loop_mono_ns(s->loop) - c->start_mono_ns < client_auth_timeout(c))
             return false; /* the others are younger */
         client_send_err(c, "Authentication Timeout");
-        client_close(c, NULL, "Authentication Timeout"); /* its descriptor is wanted soon */
+        client_close(c, NULL, REASON_AUTH_TIMEOUT); /* its descriptor is wanted soon */
         return true;
     }
     return false;

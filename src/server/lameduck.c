@@ -40,7 +40,7 @@ static void close_next(void *arg)
     }
     /* A timer fires once a millisecond at most: of very many clients, several go at a time. */
     for (int64_t n = CLOCK_MS / s->ldm_close_every_ns; c != NULL; c = oldest_open(s), n--) {
-        client_close(c, NULL, "Server Shutdown");
+        client_close(c, NULL, REASON_SHUTDOWN);
         if (n <= 1)
             break;
     }

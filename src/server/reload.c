@@ -55,7 +55,7 @@ static void account_gone(void *arg, struct account *a)
     {
         struct client *c = mf_container(pos, struct client, link);
         if (c->account == a)
-            client_close(c, "Authorization Violation", "Authentication Failure");
+            client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
     }
 }
 
@@ -72,7 +72,7 @@ static void recheck_clients(struct server *s, const struct auth *old)
             continue;
         if (c->in_account && !client_still_valid(c, old)) {
             notify_auth_failed(c);
-            client_close(c, "Authorization Violation", "Authentication Failure");
+            client_close(c, "Authorization Violation", REASON_AUTH_FAILURE);
             continue;
         }
         if (!c->in_account)
@@ -84,7 +84,7 @@ static void recheck_clients(struct server *s, const struct auth *old)
         if (c->in_account)
             client_refresh(c);
         if (s->opts->max_connections > 0 && ++kept > (uint64_t)s->opts->max_connections)
-            client_close(c, "maximum connections exceeded", "Maximum Connections Exceeded");
+            client_close(c, "maximum connections exceeded", REASON_MAX_CONNECTIONS);
     }
 }
 

@@ -263,7 +263,7 @@ void server_shutdown(struct server *s)
     {
         struct client *c = mf_container(pos, struct client, link);
         if (c->phase != CLIENT_CLOSING) {
-            c->close_reason = "Server Shutdown";
+            c->close_reason = REASON_SHUTDOWN;
             c->phase = CLIENT_CLOSING;
             client_ws_farewell(c);
             net_close(c->conn, 500); /* what is queued may still leave */

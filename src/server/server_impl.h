@@ -18,6 +18,11 @@
 
 #include "server/client_info.h"
 #include "session/connect.h"
+#include "session/delivery.h"
+#include "session/grants.h"
+#include "session/nonce.h"
+#include "session/reason.h"
+#include "session/trace.h"
 #include "server/crowd_impl.h"
 
 struct client;
@@ -102,16 +107,6 @@ struct sub {
     char sid[];
 };
 
-/* Subjects a client may answer although its permissions forbid them (allow_responses). */
-struct reply_grant {
-    struct table_node node;  /* client.grants, by subject */
-    struct mf_list link;     /* client.grant_order, oldest first */
-    int64_t expires_mono_ns; /* 0: never */
-    int64_t left;            /* < 0: no limit */
-    uint16_t len;
-    char subject[];
-};
-
 /* What a WebSocket handshake told.  Strings are NULL when absent. */
 struct client_ws {
     struct ws_pipe *pipe;
@@ -139,18 +134,16 @@ struct client {
     bool by_token;  /* its credential was a token */
     uint8_t protocol;
     int64_t pings_out;
-    const char *close_reason; /* nats-server's words; set before net_close */
+    enum reason close_reason; /* set before net_close() */
     struct proto_limits limits;
     struct perms *perms;
 
-    struct table subs;          /* sub.node */
-    size_t subs_at;             /* client_drop_subs() goes on here */
-    struct table grants;        /* reply_grant.node */
-    struct mf_list grant_order; /* all have the same lifetime, so the oldest expires first */
+    struct table subs; /* sub.node */
+    size_t subs_at;    /* client_drop_subs() goes on here */
+    struct grants grants;
 
     uint64_t in_msgs, in_bytes, out_msgs, out_bytes;
-    uint64_t wire_bytes;     /* of messages, with their framing */
-    int64_t taken, taken_ns; /* how many of them the peer had read, and when that was noted */
+    struct delivery_output output;
     int64_t start_wall_ns, start_mono_ns, last_mono_ns; /* last: any message or subscription */
     int64_t ping_sent_ns, rtt_ns;
     int64_t hello_ns; /* from accept to CONNECT: a round trip, until a ping measures one */
@@ -160,7 +153,7 @@ struct client {
     int64_t next_ping_ns;
     struct client_job *job; /* credentials under check */
 
-    char nonce[16];           /* "" when none was sent */
+    char nonce[NONCE];        /* "" when none was sent */
     struct connect_opts opts; /* what CONNECT said, secrets wiped after the check */
     char *user;               /* authenticated name, or NULL */
     struct client_ws *ws;     /* what the handshake said; NULL for TCP clients */
@@ -170,7 +163,7 @@ struct client {
 void client_accept(struct server *s, struct net_conn *conn);
 void client_accept_ws(void *server, struct net_conn *conn, const struct ws_request *r);
 /* text: -ERR to send first, or NULL.  reason: for the log and /connz. */
-void client_close(struct client *c, const char *err, const char *reason);
+void client_close(struct client *c, const char *err, enum reason reason);
 /* It does not read, and more than max_pending waits for it: counted and closed. */
 void client_slow(struct client *c);
 /* One -ERR line, however long the text is; out of memory: none. */
@@ -235,10 +228,9 @@ void client_unstall_all(void *server);
 
 /* --- client_grant.c: allow_responses ---------------------------------------------------------- */
 /* A message with this reply was delivered to c; asker published it, NULL: not a client. */
-void grant_reply(struct client *c, const struct client *asker, struct mf_slice reply);
-bool grant_use(struct client *c, struct mf_slice subject); /* may it answer once more? */
-void grants_free(struct client *c);
-void grants_renew(struct client *c); /* its permissions are new: may it still answer at all? */
+void client_grant_reply(struct client *c, const struct client *asker, struct mf_slice reply);
+bool client_use_grant(struct client *c, struct mf_slice subject); /* may it answer once more? */
+void client_recheck_grants(struct client *c);                     /* after new permissions */
 
 /* --- client_sub.c ----------------------------------------------------------------------------- */
 void client_subscribe(struct client *c, const struct proto_cmd *cmd);

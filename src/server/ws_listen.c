@@ -130,32 +130,7 @@ void client_ws_cookies(struct client *c)
 
 void client_ws_farewell(const struct client *c)
 {
-    static const struct {
-        const char *reason;
-        unsigned status;
-    } table[] = {
-        {"Client Closed", 1000},
-        {"Server Shutdown", 1001},
-        {"Stale Connection", 1001},
-        {"Protocol Violation", 1002},
-        {"Parse Error", 1002},
-        {"Bad Client Protocol Version", 1002},
-        {"Maximum Message Payload Exceeded", 1009},
-        {"Authentication Failure", 1008},
-        {"Authentication Timeout", 1008},
-        {"Authentication Expired", 1008},
-        {"Slow Consumer (Pending Bytes)", 1008},
-        {"Slow Consumer (Write Deadline)", 1008},
-        {"Maximum Connections Exceeded", 1008},
-        {"Maximum Account Connections Exceeded", 1008},
-    };
-
-    if (c->ws == NULL)
-        return;
-    for (size_t i = 0; i < MF_COUNT(table); i++)
-        if (strcmp(table[i].reason, c->close_reason) == 0) {
-            ws_set_farewell(c->ws->pipe, table[i].status, c->close_reason);
-            return;
-        }
-    ws_set_farewell(c->ws->pipe, 1011, c->close_reason);
+    if (c->ws != NULL)
+        ws_set_farewell(c->ws->pipe, reason_websocket(c->close_reason),
+                        reason_text(c->close_reason));
 }
