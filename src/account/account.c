@@ -1,4 +1,4 @@
-/* account.c: accounts by name, and what a client of one does: subscribe and publish. */
+/* account.c: accounts by name; subscribing and publishing in one of them. */
 #include "account/account_impl.h"
 
 #include "codec/hash.h"

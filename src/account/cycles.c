@@ -1,9 +1,9 @@
-/* cycles.c: imports that lead back to where they started are refused, as nats-server does.
+/* cycles.c: imports that lead back to their start are refused, as in nats-server.
  *
- * Each import is a node; it leads on to every import of the exporting account whose local name has
- * something in common with the subject it arrives on.  A walk that meets a node it is still on
- * found a circle.  An account that imports from itself is left alone, as there: messages do not
- * pass the same export twice anyway. */
+ * Each import is a node; its edges lead to every import of the exporting account whose local name
+ * overlaps the subject on which it arrives.  A walk that meets a node of its own path found a
+ * cycle. An account that imports from itself is accepted, as in nats-server: no message passes the
+ * same export twice. */
 #include "account/account_impl.h"
 
 #include "subject/subject.h"

@@ -1,8 +1,8 @@
-/* latency.c: how long a service takes to answer: reports on the subject its export names.
+/* latency.c: the latency of a service, reported on the subject that its export names.
  *
  * One `struct latency` follows a sampled request.  It ends with exactly one report: 200 with the
- * first answer, 400 without a reply to answer to, 503 when nobody takes the request, 504 when no
- * answer comes in time; or with none, when a reload takes the service away. */
+ * first answer, 400 without a reply subject, 503 when the request has no receiver, 504 when no
+ * answer arrives in time; or with no report, when a reload removes the service. */
 #include "account/account_impl.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ struct latency {
     int64_t sent_ns, rtt_ns;
     int64_t start_wall_ns;
     struct mf_buf requestor; /* JSON, or empty */
-    struct mf_buf header;    /* JSON of the headers that asked for it, or empty */
+    struct mf_buf header;    /* JSON of the headers that requested it, or empty */
 };
 
 void latency_free(struct latency *l)
@@ -30,7 +30,7 @@ void latency_free(struct latency *l)
     free(l);
 }
 
-/* --- which requests --------------------------------------------------------------------------- */
+/* --- sampling --------------------------------------------------------------------------------- */
 
 /* The value of a header, its name compared without case, as tracing libraries write them. */
 static bool header(struct mf_slice hdr, const char *name, struct mf_slice *value)
@@ -53,7 +53,7 @@ static bool header(struct mf_slice hdr, const char *name, struct mf_slice *value
     return false;
 }
 
-/* The nth part (from 0) of a text split by c; *parts: how many there are. */
+/* The nth part (from 0) of a text split by c; *parts: the number of parts. */
 static struct mf_slice part(struct mf_slice s, char c, size_t nth, size_t *parts)
 {
     struct mf_slice found = MF_SLICE_NONE;
@@ -106,8 +106,8 @@ static bool b3_single_denies(struct mf_slice b3)
     return (n > 2 && mf_eq_str(third, "0")) || (n == 1 && mf_eq_str(b3, "0"));
 }
 
-/* What distributed tracing asks for: Jaeger, Zipkin B3 in two forms, W3C.  The first one present
- * decides, and its headers are shown in the report. */
+/* Headers of distributed tracing: Jaeger, Zipkin B3 in two forms, W3C. The first one present
+ * decides, and its headers are part of the report. */
 static bool header_sampled(struct mf_slice hdr, struct jsonw *w)
 {
     struct mf_slice v;
@@ -259,7 +259,7 @@ void latency_answered(struct latency *l, const struct router_msg *m)
     if (as->info != NULL && m->origin != NULL &&
         !as->info(as->info_arg, m->origin, true, NULL, &responder, &rtt))
         mf_buf_clear(&responder);
-    /* The time a message needs to the clients and back is not the service's. */
+    /* The round trip times of both clients are not part of the service's time. */
     report(l, &(struct outcome){.status = 200,
                                 .responder = mf_buf_slice(&responder),
                                 .service_ns = took > rtt ? took - rtt : 0,

@@ -1,10 +1,10 @@
-/* reload.c: the configuration as a whole: built beside the old one, then put in place.
+/* reload.c: a whole configuration is built beside the present one, then replaces it.
  *
  * Happy path: plan_build() finds or creates the accounts, compiles their exports and imports,
- * subscribes the new service imports and makes the new shadows of subscriptions that exist;
- * plan_commit() swaps them and shadows, hands replies under way to the exports that take their
- * place, and reports who is gone. Failure: everything the plan made is taken back; nobody noticed,
- * as no message is published meanwhile. */
+ * subscribes the new service imports and makes the new shadows of present subscriptions;
+ * plan_commit() swaps exports, imports and shadows, moves expected replies to the exports that
+ * replace theirs, and reports the removed accounts.  Failure: everything that the plan made is
+ * undone.  No message is published meanwhile, so nobody sees the difference. */
 #include "account/account_impl.h"
 
 #include "codec/hash.h"
@@ -37,7 +37,8 @@ struct plan {
     size_t npairs, cap;
 };
 
-/* --- which accounts --------------------------------------------------------------------------- */
+/* --- accounts ----------------------------------------------------------------------------------
+ */
 
 static struct entry *plan_find(struct plan *p, const char *name)
 {
@@ -139,7 +140,7 @@ static bool is_system(const struct plan *p, const struct account *a)
 
 static int plan_sharing(struct plan *p, struct mf_error *e)
 {
-    for (size_t i = 0; i < p->n; i++) { /* who leaves gets none */
+    for (size_t i = 0; i < p->n; i++) { /* accounts that leave get none */
         struct entry *en = &p->entries[i];
         if (sharing_new(&en->sharing, en->a, p->o, en->options, is_system(p, en->a), e) != 0)
             return e->code;
@@ -243,14 +244,14 @@ static void plan_fini(struct plan *p)
     free(p->entries);
 }
 
-/* --- putting it in place ---------------------------------------------------------------------- */
+/* --- commit ----------------------------------------------------------------------------------- */
 
 static bool in_use(const struct account *a)
 {
     return a->refs > 0 || a->nsubs > 0 || a->counters.clients > 0 || a->counters.leafnodes > 0;
 }
 
-/* Accounts an earlier reload took away, and whose users have left since. */
+/* Accounts that an earlier reload removed and that nobody uses any more. */
 static void sweep(struct accounts *as)
 {
     struct mf_list *pos, *next;

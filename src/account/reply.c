@@ -1,9 +1,10 @@
 /* reply.c: reply subjects that lead an answer from the exporting account back to the requestor.
  *
- * Happy path: reply_new() when a request crosses; answer_deliver() finds it by subject; an export
- * with single answers forgets it with the first one, others with an empty message.
- * Failure: it waits no longer than its export allows (2 minutes by default; answers of a stream
- * start the time anew), and an export keeps only so many: the oldest goes first. */
+ * Happy path: reply_new() when a request enters another account; answer_deliver() finds it by
+ * subject; an export with single answers drops it after the first answer, other exports after an
+ * empty message.  Failure: a reply waits no longer than its export allows (2 minutes by default;
+ * each answer of a stream of answers starts the time anew).  An export keeps a bounded number of
+ * replies: the oldest are dropped first. */
 #include "account/account_impl.h"
 
 #include "codec/hash.h"
@@ -11,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* Per export; beyond, the oldest go: they are most likely dead. */
+/* Per export; beyond, the oldest are dropped: they are the least likely to be answered. */
 #define MAX_WAITING       262144
 #define MAX_WAITING_BYTES (64u << 20) /* of the requestors' reply subjects */
 #define PREFIX_LEN        11          /* "_R_.XXXXXX." */
@@ -26,7 +27,7 @@ struct reply {
     struct acc_export *export;
     struct latency *lat;
     int64_t since_ns;
-    unsigned held; /* answers under way right now: it must not be freed under them */
+    unsigned held; /* answers being delivered: it must not be freed */
     bool dead, share;
     char subject[SUBJECT_LEN];
     uint32_t original_len;
@@ -184,7 +185,7 @@ void reply_served(struct reply *r, bool taken, bool empty)
     mf_list_push(&r->export->waiting, &r->age);
 }
 
-/* --- shown ------------------------------------------------------------------------------------ */
+/* --- listing ---------------------------------------------------------------------------------- */
 
 void account_each_response(const struct account *a, size_t max,
                            void (*visit)(void *arg, const struct account_response_info *x),
@@ -266,7 +267,7 @@ int64_t accounts_expire(struct accounts *as, int64_t now_ns)
         struct sharing *d = mf_container(pos, struct account, link)->sharing;
         for (size_t i = 0; i < d->nexports; i++) {
             int64_t at = export_expire(&d->exports[i], now_ns);
-            /* What is asked meanwhile of a faster export must not wait for a slower one. */
+            /* A request to a faster export must not wait for a slower one. */
             if (at == 0 && d->exports[i].service)
                 at = now_ns + d->exports[i].threshold_ns;
             if (at != 0 && (next == 0 || at < next))

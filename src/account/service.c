@@ -1,13 +1,13 @@
-/* service.c: service imports.  A request published here on the import's local subject is published
- * over there on the exported one, by the same client, with a reply subject that leads back.
+/* service.c: service imports.  A request on the local subject of the import is published in the
+ * exporting account on the exported subject, by the same client, with a reply subject that leads
+ * back.
  *
  * Happy path: service_deliver() makes a reply (reply.c) and publishes in the exporting account; a
- * responder there publishes to the reply; answer_deliver() publishes that in the account of the
- * requestor, on its own inbox.  An answer that asks back (it has a reply itself) gets one too.
- * Failure: nobody over there takes the request: it counts as not delivered, so the requestor hears
- * "no responders".  No answer: the reply expires.
- * A message may cross several borders within one call; hops remember which, so that it never goes
- * through the same export twice. */
+ * responder there publishes to the reply; answer_deliver() publishes that answer in the account of
+ * the requestor, on its inbox.  An answer that has a reply subject itself gets a reply, too.
+ * Failure: a request without receivers counts as not delivered, so the requestor gets "no
+ * responders".  A reply that is not answered expires.  A message may enter several accounts within
+ * one call; hops record the exports it passed, so that no message passes the same export twice. */
 #include "account/account_impl.h"
 
 #include "subject/subject.h"
@@ -47,11 +47,11 @@ size_t hop_publish(struct account *to, const struct router_msg *m, const struct 
     return n;
 }
 
-/* --- the header that tells who asks ----------------------------------------------------------- */
+/* --- the header Nats-Request-Info ------------------------------------------------------------- */
 
 #define INFO_HEADER "Nats-Request-Info:"
 
-/* Copies the lines of a header block but ours; the closing empty line is left out. */
+/* Copies the lines of a header block except Nats-Request-Info, without the closing empty line. */
 static void copy_others(struct mf_buf *out, struct mf_slice hdr)
 {
     size_t name = sizeof INFO_HEADER - 1;
@@ -67,7 +67,7 @@ static void copy_others(struct mf_buf *out, struct mf_slice hdr)
     }
 }
 
-/* Whatever the client itself put there is removed: over there this header is believed. */
+/* A value that the client sent is removed: the exporting account trusts this header. */
 static bool info_header(struct mf_buf *out, const struct service_import *si,
                         const struct router_msg *m, const struct hop *before)
 {
@@ -91,22 +91,22 @@ static bool info_header(struct mf_buf *out, const struct service_import *si,
     return told;
 }
 
-/* --- there ------------------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
-/* $JS.ACK replies carry their meaning in themselves and must arrive as they are. */
+/* $JS.ACK replies contain their meaning and must arrive unchanged. */
 static bool reply_as_is(struct mf_slice reply)
 {
     return reply.len == 0 || mf_starts(reply, "$JS.ACK.");
 }
 
-/* What stands after the border: subject, reply and header may be new. */
+/* The message in the other account: subject, reply and header may be new. */
 struct crossing {
     struct mf_msg msg;
     struct router_msg rm;
     struct text mapped;
 };
 
-/* Mappings of the account it enters apply.  false: lost on purpose, or no memory. */
+/* Applies the mappings of the account it enters. false: dropped on purpose, or no memory. */
 static bool cross(struct crossing *c, const struct router_msg *m, struct account *into,
                   struct mf_slice to)
 {
@@ -147,7 +147,7 @@ static size_t request(struct service_import *si, const struct router_msg *m, str
         r = reply_new(si->exporter, si->importer, si->export, m->msg->reply, si->share, lat);
         if (r == NULL)
             goto out;
-        /* r may end while we publish: an answer may come at once. */
+        /* An answer may arrive inside the publish and end r. */
         c.msg.reply = reply_subject(r);
         memcpy(back, c.msg.reply.ptr, c.msg.reply.len);
         c.msg.reply.ptr = (const uint8_t *)back;
@@ -194,10 +194,10 @@ void service_close(struct service_import *si)
     router_unsubscribe(si->importer->router, &si->sub);
 }
 
-/* --- and back --------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
-/* The answer's own reply, turned around; false: no memory.  *made: to be dropped if nobody gets it.
- */
+/* A reply for the answer's own reply subject; false: no memory. *made: dropped if nobody receives
+ * the answer. */
 static bool ask_back(struct crossing *c, struct account *from, struct account *to,
                      struct acc_export *export, bool share, struct mf_slice *made, char back[64])
 {
@@ -225,7 +225,7 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
     char back[64];
     size_t n = 0;
 
-    /* Too late, or answered before: nobody hears it, but its publisher did nothing wrong. */
+    /* Too late, or answered before: the answer is dropped without an error for its publisher. */
     if (r == NULL)
         return true;
     /* The requestor chose the subject, the responder has no permission in the requestor's account.

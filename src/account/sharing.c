@@ -1,5 +1,5 @@
-/* sharing.c: exports, imports and mappings of one account, compiled from the options.  Everything
- * that can be wrong with them is found here, before anything is put in place. */
+/* sharing.c: exports, imports and mappings of one account, compiled from the options.  All errors
+ * in them are found here, before anything is replaced. */
 #include "account/account_impl.h"
 
 #include "base/clock.h"
@@ -122,7 +122,7 @@ void sharing_free(struct sharing *d)
     free(d);
 }
 
-/* --- may they come in? ------------------------------------------------------------------------ */
+/* --- permission to import --------------------------------------------------------------------- */
 
 static bool in_list(const struct options_list *l, const char *name)
 {
@@ -133,7 +133,7 @@ static bool in_list(const struct options_list *l, const char *name)
     return false;
 }
 
-/* An export with a token position is for whoever stands there by name: "x.*" lets A import x.A. */
+/* An export with a token position is for the account of that name: "x.*" allows A to import x.A. */
 static bool allowed(const struct acc_export *x, const struct account *a, struct mf_slice subject)
 {
     const struct options_export *o = x->options;
@@ -160,7 +160,7 @@ static struct acc_export *export_for(struct sharing *d, bool service, struct mf_
     return wider;
 }
 
-/* --- names here and there --------------------------------------------------------------------- */
+/* --- local names ------------------------------------------------------------------------------ */
 
 /* The local name as written: `to`, or prefix.subject, or the same. */
 static char *local_text(const struct options_import *o)
@@ -199,8 +199,8 @@ static int both_forms(const char *written, char **tokenized, char **pattern)
     return MF_NOMEM;
 }
 
-/* Subject there with wildcards, another name here: *fwd leads from there to here, and *local
- * becomes a plain pattern. */
+/* For an exported subject with wildcards and another local name: *fwd transforms the exported
+ * subject to the local one, and *local becomes a plain pattern. */
 static int make_transform(struct transform **fwd, const char *kind, const char *subject,
                           char **local, struct mf_error *e)
 {
@@ -239,7 +239,7 @@ static int stream_init(struct stream_import *im, const struct options_import *o,
         rc = make_transform(&im->fwd, "stream", im->subject, &im->local, e);
         if (rc != 0)
             return rc;
-        im->rev = transform_reverse(im->fwd); /* NULL: then deliveries are checked one by one */
+        im->rev = transform_reverse(im->fwd); /* NULL: deliveries are checked one by one */
     }
     if (!subject_valid(mf_str(im->local)))
         return mf_fail(e, MF_INVAL, "invalid subject");
@@ -317,7 +317,7 @@ static int import_add(struct building *b, const struct options_import *o, struct
                                       : mf_wrap(e, "Error adding stream import \"%s\"", o->subject);
 }
 
-/* The newest import against those before it. */
+/* Compares the newest import with those before it. */
 static int check_duplicate(const struct sharing *d, bool service, struct mf_error *e)
 {
     if (service) {
@@ -343,8 +343,8 @@ static int check_duplicate(const struct sharing *d, bool service, struct mf_erro
     return 0;
 }
 
-/* An account without JetStream that imports the API of another one: the plain name leads there, and
- * the domain's name leads nowhere. */
+/* An account without JetStream that imports the API of another account: the plain name leads to the
+ * import, and the prefix of the domain leads nowhere. */
 static void forget_domain(struct sharing *d, const struct options_account *oa)
 {
     if (d->mappings == NULL || oa->js.enabled)

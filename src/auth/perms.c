@@ -1,4 +1,4 @@
-/* perms.c: what a user may publish and subscribe to: allow and deny lists, compiled and counted. */
+/* perms.c: permissions to publish and subscribe: allow and deny lists, compiled and counted. */
 #include "auth/auth.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 struct perms {
     atomic_uint refs; /* credentials are checked in workers, and each success takes a reference */
     struct patset *pub_allow, *pub_deny, *sub_allow, *sub_deny;
-    struct options_permissions made_from; /* our own copy: a reload frees the original */
+    struct options_permissions made_from; /* a copy: a reload frees the original */
 };
 
 /* --- copies of the options -------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ int perms_new(struct perms **out, const struct options_permissions *o, struct mf
         rc = mf_fail(e, MF_NOMEM, "permissions");
         goto err;
     }
-    /* Who may only answer gets an allow list with nothing in it. */
+    /* A user that may only answer gets an empty allow list. */
     if ((o->publish.allow_set || o->responses_set) &&
         (rc = compile(&p->pub_allow, &o->publish.allow, false, e)) != 0)
         goto err;
@@ -174,7 +174,7 @@ void perms_release(struct perms *p)
         perms_free(p);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 bool perms_denies_publish(const struct perms *p, struct mf_slice subject)
 {

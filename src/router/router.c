@@ -1,10 +1,10 @@
-/* router.c: subscribing, and bringing a message to everybody who wants it.
+/* router.c: subscribing, and delivery of a message to all matching subscriptions.
  *
- * publish: the subject's nodes come from the cache or the trie; they are pinned (busy), visited,
- * and released.  While a node is busy its slots do not move and it is not freed, so a visit is an
- * index that runs up to the length of the start: who unsubscribes leaves a tombstone that is
- * skipped, who subscribes stands beyond the end.  Nothing has to know which publishes are under
- * way, and any of them may nest. */
+ * publish: the nodes of the subject come from the cache or the trie; they are pinned (busy),
+ * visited and released.  The slots of a busy node do not move and the node is not freed, so a visit
+ * is an index that runs up to the length at its start: an unsubscribed slot is a tombstone and is
+ * skipped, a new subscription stands beyond the end.  Publishes may nest; none of them needs to
+ * know of the others. */
 #include "router/router_impl.h"
 
 #include "base/lend.h"
@@ -37,7 +37,7 @@ void router_free(struct router *r)
     free(r);
 }
 
-/* --- coming and going ---------------------------------------------------------------------- */
+/* --- subscribing --------------------------------------------------------------------------- */
 
 /* n got its first subscription, or is about to be released. */
 static void forget_answers(struct router *r, struct node *n)
@@ -154,8 +154,8 @@ static inline void leave(struct router *r, struct node *n)
     emptied(r, n);
 }
 
-/* Where the answers for a subject are: in the cache or in trie.found.  Good until the router is
- * used again. */
+/* The matches of a subject, in the cache or in trie.found.  Valid until the router is used again.
+ */
 struct answer {
     const uintptr_t *item;
     uint32_t n;
@@ -231,8 +231,8 @@ static size_t deliver_plain(struct node *n, uint32_t len, const struct router_ms
     return taken;
 }
 
-/* One member of the `count` pinned groups that share a name: from a random one on until it is
- * taken. */
+/* Delivers to one member of the `count` pinned groups that share a name: tries all members from a
+ * random one on, until one accepts. */
 static bool deliver_group(const struct pin *p, uint32_t count, const struct router_msg *m)
 {
     uint32_t total = 0, k = 0, at;
@@ -286,7 +286,7 @@ static inline size_t publish(struct router *r, const struct router_msg *m)
     struct answer a = look_up(r, m->route, &r->hits);
     if (a.n != 1)
         return a.n == 0 ? 0 : deliver_frame(r, a, m);
-    /* By far the most frequent case: one pattern. */
+    /* The most frequent case: one pattern. */
     struct node *n = item_node(a.item[0]);
     bool group = a.item[0] & ITEM_GROUP;
     size_t taken;
@@ -377,7 +377,7 @@ void router_match(struct router *r, struct mf_slice subject,
     frame_close(r, &f);
 }
 
-/* --- looking on ---------------------------------------------------------------------------- */
+/* --- searching ----------------------------------------------------------------------------- */
 
 struct each {
     void (*visit)(void *arg, struct router_sub *s);
@@ -422,7 +422,7 @@ void router_stats(struct router *r, struct router_stats *out)
     for (uint32_t i = 0; i < r->cache.sets * CACHE_WAYS; i++) {
         const struct cache_entry *e = r->cache.set[i / CACHE_WAYS].way[i % CACHE_WAYS];
         if (e == NULL || !cache_fresh(&r->cache, e))
-            continue; /* the nodes of a stale one may be gone */
+            continue; /* nodes of a stale entry may be freed */
         uint64_t n = fanout(e);
         fresh++;
         sum += n;
