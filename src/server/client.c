@@ -1,10 +1,10 @@
 /* client.c: one client session from accept to close.
  *
  * Happy path: client_accept() sends INFO (after or before TLS), bytes_in() parses whole commands
- * straight from the read buffer, CONNECT enters an account, and each command goes to its own file.
- * Failure: client_close() sends -ERR, flushes what it may and closes; client_closed() is the only
- * place where a session ends: subscriptions go, the account is left, memory is freed.
- * Waiting: while a worker checks credentials, or a slow reader holds up a publisher, the
+ * straight from the read buffer, CONNECT enters an account, and a function of its own executes each
+ * command. Failure: client_close() sends -ERR, flushes the output and closes; closed() is the only
+ * place where a session ends: subscriptions are removed, the client leaves its account, memory is
+ * freed. Waiting: while a worker checks credentials, or a slow reader stalls a publisher, the
  * connection is paused and net keeps the unparsed bytes. */
 #include "server/client_trace_impl.h"
 #include "server/server_impl.h"
@@ -16,10 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a stranger may leave with us while his password is being checked. */
+/* Bytes that an unauthenticated client may send while its password is being checked. */
 #define UNKNOWN_KEPT_MAX (64u << 10)
 #define LINGER_MS        1000
-#define PATIENCE         16 /* commands between two questions whether others wait */
+#define PATIENCE         16 /* commands between two checks whether others wait */
 
 static const struct net_handler client_handler;
 
@@ -33,7 +33,7 @@ static int client_register(struct client *c)
     if (table_add(&s->by_cid, &c->cid_node, c->cid) != 0)
         return MF_NOMEM;
     mf_list_push(&s->clients, &c->link);
-    crowd_stranger(c);
+    admission_add(c);
     s->nclients++;
     return 0;
 }
@@ -41,12 +41,12 @@ static int client_register(struct client *c)
 static void client_unregister(struct client *c)
 {
     mf_list_del(&c->link);
-    crowd_known(c);
+    admission_remove(c);
     table_del(&c->srv->by_cid, &c->cid_node);
     c->srv->nclients--;
 }
 
-/* --- words to the client ---------------------------------------------------------------------- */
+/* --- lines to the client ---------------------------------------------------------------------- */
 
 const char *client_ip(const struct client *c)
 {
@@ -110,7 +110,7 @@ void client_close(struct client *c, const char *err, enum reason reason)
     c->phase = CLIENT_CLOSING;
     loop_timer_stop(c->timer);
     client_ws_farewell(c);
-    /* What waits may still leave, unless there is so much of it that nobody seems to read. */
+    /* Queued output is flushed, unless there is so much that the client seems not to read. */
     if (err != NULL && !too_much_waits(c))
         net_close_heard(c->conn, LINGER_MS);
     else
@@ -166,7 +166,7 @@ static void command_ping(struct client *c)
     }
 }
 
-/* false: stop parsing, the rest waits. */
+/* false: parsing stops, the rest of the input waits. */
 static bool command_run(struct client *c, const struct proto_cmd *cmd)
 {
     switch (cmd->op) {
@@ -188,7 +188,7 @@ static bool command_run(struct client *c, const struct proto_cmd *cmd)
         return true;
     case PROTO_CONNECT:
         return client_connect(c, cmd->args);
-    case PROTO_INFO: /* only servers say this; taken as nats-server takes it */
+    case PROTO_INFO: /* sent by servers only; ignored as in nats-server */
         if (!connect_info_ok(cmd->args))
             client_close(c, NULL, REASON_PARSE);
         return true;
@@ -217,8 +217,8 @@ static void stall_begin(struct client *c)
     net_pause(c->conn);
 }
 
-/* Other connections wait.  A long command ends with a lap of its own; the time of short ones is
- * looked at now and then. */
+/* Whether other connections wait.  A long command ends with a measurement of its own; the time of
+ * short ones is checked now and then. */
 static inline bool turn_is_over(struct client *c, unsigned commands)
 {
     struct loop *l = c->srv->loop;
@@ -243,7 +243,7 @@ static size_t commands_in(struct client *c, const uint8_t *p, size_t n)
         done += (size_t)used;
         if (MF_UNLIKELY(log_enabled(LOG_TRACE_)))
             client_trace_in(c, &cmd, mf_slice(p + done - used, (size_t)used));
-        /* A first command other than CONNECT, where no credentials are asked for. */
+        /* A first command other than CONNECT, where no credentials are required. */
         if (MF_UNLIKELY(c->account == NULL) && cmd.op <= PROTO_UNSUB && cmd.op != PROTO_CONNECT &&
             !client_enter_anonymous(c))
             return n;
@@ -277,7 +277,7 @@ void client_tls_begin(struct client *c)
     struct mf_error e;
     char label[256];
 
-    if (c->srv->tls == NULL) { /* a reload took it away while we waited for the first byte */
+    if (c->srv->tls == NULL) { /* a reload removed TLS before the first byte arrived */
         client_plain_begin(c);
         return;
     }
@@ -292,7 +292,7 @@ void client_tls_begin(struct client *c)
 
 #define TLS_HELLO 0x16
 
-/* The first byte tells whether the peer speaks TLS.  true: go on as plain text. */
+/* The first byte distinguishes TLS from plain text. true: plain text. */
 static bool tls_peek(struct client *c, uint8_t first)
 {
     bool plain_ok = c->phase == CLIENT_TLS_PEEK && c->srv->opts->allow_non_tls;
@@ -313,7 +313,7 @@ static size_t bytes_in(void *arg, const uint8_t *p, size_t n)
     if (c->phase == CLIENT_CLOSING)
         return n;
     if (c->phase == CLIENT_CHECKING || c->stalled)
-        return 0; /* paused, but net may show what it had read already */
+        return 0; /* paused, but net may pass on bytes it had read */
     return commands_in(c, p, n);
 }
 
@@ -422,7 +422,7 @@ static struct client *client_new(struct server *s, struct net_conn *conn, enum c
         nonce_make(c->nonce);
     mf_list_init(&c->link);
     mf_list_init(&c->stall_link);
-    mf_list_init(&c->stranger_link);
+    mf_list_init(&c->unknown_link);
     grants_init(&c->grants);
     if (c->timer == NULL || client_register(c) != 0) {
         client_free(c);
@@ -472,7 +472,7 @@ static void client_greet(struct client *c)
 static bool client_admit(struct client *c)
 {
     net_set_write_deadline(c->conn, c->srv->opts->write_deadline_ns);
-    if (!crowd_admits(c)) {
+    if (!admission_allows(c)) {
         client_send_info(c, false);
         client_close(c, "maximum connections exceeded", REASON_MAX_CONNECTIONS);
         return false;
@@ -499,7 +499,7 @@ void client_accept_ws(void *server, struct net_conn *conn, const struct ws_reque
 {
     struct server *s = server;
     bool leaf =
-        mf_ends(mf_str(r->path), "/leafnode"); /* not served: rather no INFO than a client's */
+        mf_ends(mf_str(r->path), "/leafnode"); /* not served: the INFO of a client would be wrong */
     struct client *c = s->stopping || leaf ? NULL : client_new(s, conn, CLIENT_WS);
     char label[256];
 

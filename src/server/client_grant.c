@@ -1,4 +1,4 @@
-/* client_grant.c: which deliveries let a client answer (allow_responses). */
+/* client_grant.c: deliveries that allow a client to answer (allow_responses). */
 #include "server/server_impl.h"
 
 /* Reply subjects of the server's own services are not granted.  And no user grants itself, by a

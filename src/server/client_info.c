@@ -1,4 +1,4 @@
-/* client_info.c: what pages and events show of open connections, and what operators order. */
+/* client_info.c: open connections as pages and events show them, and orders of operators. */
 #include "server/server_impl.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@ int64_t client_rtt_ns(const struct client *c)
     return rtt > CLOCK_US && rtt < CLOCK_MS ? rtt / CLOCK_US * CLOCK_US : rtt;
 }
 
-/* Who it is, or, before it was let in, who it says it is; never a secret. */
+/* The authenticated user, or the user of CONNECT before that; never a secret. */
 const char *client_user(const struct client *c)
 {
     if (c->user != NULL)

@@ -28,7 +28,6 @@ void client_trace_payload(const struct client *c, const struct mf_msg *m)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* Trace of what was sent: one form for all who send. */
 void client_trace_out(const struct client *c, const char *fmt, ...)
 {
     char label[256], text[1024];

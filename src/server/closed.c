@@ -1,15 +1,16 @@
-/* closed.c: the last connections that ended, for /connz?state=closed.  At most max_closed_clients
- * of them, each in one small allocation; remembering one is O(its subscriptions, at most 32). */
+/* closed.c: records of the last closed connections, for /connz?state=closed.  At most
+ * max_closed_clients of them, each in one small allocation; one record costs O(its subscriptions,
+ * at most 32). */
 #include "server/server_impl.h"
 
 #include <stdlib.h>
 
-/* Strings are laid one after the other behind the struct; counted first, copied second. */
+/* Strings follow the struct, one after the other; counted first, copied second. */
 struct strings {
     char *at; /* NULL: only count */
     size_t bytes;
 };
-static void keep(struct strings *s, const char **text)
+static void keep_text(struct strings *s, const char **text)
 {
     size_t n;
 
@@ -36,17 +37,17 @@ static void keep_slice(struct strings *s, struct mf_slice text, struct mf_slice 
 
 static void keep_info(struct strings *s, struct client_info *i)
 {
-    keep(s, &i->ip);
-    keep(s, &i->name);
-    keep(s, &i->lang);
-    keep(s, &i->version);
-    keep(s, &i->account);
-    keep(s, &i->user);
+    keep_text(s, &i->ip);
+    keep_text(s, &i->name);
+    keep_text(s, &i->lang);
+    keep_text(s, &i->version);
+    keep_text(s, &i->account);
+    keep_text(s, &i->user);
     /* reason and TLS names are literals or live in OpenSSL's tables */
 }
 
 /* Ten thousand closed clients with long subjects must not hold a gigabyte.  Counting and copying
- * add up the same bytes, so both passes stop at the same subscription. */
+ * add the same bytes, so both passes stop at the same subscription. */
 #define CLOSED_TEXT 4096
 
 static size_t keep_subs(struct strings *s, const struct client *c, struct client_sub *out)
@@ -69,7 +70,7 @@ static size_t keep_subs(struct strings *s, const struct client *c, struct client
     return n;
 }
 
-static void forget(struct closed_client *k)
+static void unlist_record(struct closed_client *k)
 {
     k->unlisted = true;
     if (k->held == 0)
@@ -114,7 +115,7 @@ void closed_remember(struct client *c)
     keep_subs(&copy, c, k->subs);
     mf_list_push(&s->closed, &k->link);
     if (++s->nclosed > (uint64_t)s->opts->max_closed_clients) {
-        forget(mf_container(mf_list_pop(&s->closed), struct closed_client, link));
+        unlist_record(mf_container(mf_list_pop(&s->closed), struct closed_client, link));
         s->nclosed--;
     }
 }
@@ -123,7 +124,8 @@ void closed_free_all(struct server *s)
 {
     struct mf_list *pos, *next;
 
-    mf_list_each_safe(pos, next, &s->closed) forget(mf_container(pos, struct closed_client, link));
+    mf_list_each_safe(pos, next, &s->closed)
+        unlist_record(mf_container(pos, struct closed_client, link));
     mf_list_init(&s->closed);
     s->nclosed = 0;
 }

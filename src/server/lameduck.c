@@ -1,6 +1,5 @@
-/* lameduck.c: leaving without a stampede.  New clients are refused, those present are told by an
- * INFO with ldm:true, and after the grace period they are closed one by one, spread over the
- * configured time, so that they reconnect elsewhere at a pace the others bear. */
+/* lameduck.c: an end that spreads reconnects.  New clients are refused, present ones get an INFO
+ * with ldm:true, and after the grace period they are closed one by one over the configured time. */
 #include "server/server_impl.h"
 
 #include "base/clock.h"
@@ -38,7 +37,8 @@ static void close_next(void *arg)
             s->ldm_close_every_ns = 1;
         log_info("Closing existing clients");
     }
-    /* A timer fires once a millisecond at most: of very many clients, several go at a time. */
+    /* A timer fires at most once a millisecond: of very many clients, several are closed at a time.
+     */
     for (int64_t n = CLOCK_MS / s->ldm_close_every_ns; c != NULL; c = oldest_open(s), n--) {
         client_close(c, NULL, REASON_SHUTDOWN);
         if (n <= 1)

@@ -1,4 +1,4 @@
-/* modules.c: what stands above the server and lives as long as the server does.
+/* modules.c: parts of the program above the server that live as long as the server.
  *
  * Modules are opened in the order of the setup, before anybody is served, and closed in the reverse
  * order, one after the other, after the last client. */

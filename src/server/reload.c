@@ -1,5 +1,6 @@
-/* reload.c: SIGHUP.  The new configuration is loaded and everything that can fail is built beside
- * the old one first; only then is it put in place, so a bad file changes nothing. */
+/* reload.c: SIGHUP. The new configuration is loaded, and everything that can fail is built beside
+ * the present one first; only then does it replace the present one, so a bad file changes nothing.
+ */
 #include "server/server_impl.h"
 
 #include "base/log.h"
@@ -59,7 +60,7 @@ static void account_gone(void *arg, struct account *a)
     }
 }
 
-/* Clients whose credentials are gone leave; the others get the limits and permissions of today. */
+/* Closes clients whose credentials were removed; the others get the new limits and permissions. */
 static void recheck_clients(struct server *s, const struct auth *old)
 {
     struct mf_list *pos, *next;
@@ -78,7 +79,7 @@ static void recheck_clients(struct server *s, const struct auth *old)
         if (!c->in_account)
             c->limits.connect_only = client_login_first(c);
         if (c->limits.connect_only && c->phase == CLIENT_WAIT)
-            client_timer_start(c); /* its time to log in begins */
+            client_timer_start(c); /* its authentication timeout begins */
         c->limits.max_control_line = (size_t)s->opts->max_control_line;
         net_set_write_deadline(c->conn, s->opts->write_deadline_ns);
         if (c->in_account)

@@ -1,10 +1,10 @@
-/* server.c: starting and stopping.
+/* server.c: start and stop.
  *
- * Happy path: server_start() builds everything bottom-up (accounts, credentials, TLS, listeners,
- * pages, system services), writes the pid and ports files, and logs "Server is ready".
- * Failure: whatever was built is taken down again; nothing listens.
- * Stop: listeners close, clients are told and closed; when the last one is gone (or after a few
- * seconds) stopped() lets the loop end. */
+ * Happy path: server_start() builds everything bottom-up (accounts, credentials, TLS, modules,
+ * listeners), writes the pid and ports files, and logs "Server is ready". Failure: everything that
+ * was built is undone; nothing listens. Stop: modules are notified, listeners close, clients are
+ * closed; after the last client (or a few seconds) the modules are closed, and stopped() ends the
+ * loop. */
 #include "server/server_impl.h"
 
 #include "base/clock.h"
@@ -27,7 +27,8 @@ static void accepted(void *arg, struct net_conn *c)
     client_accept(arg, c);
 }
 
-/* A feature that is configured but not active: its port is held, callers are sent away. */
+/* A feature that is configured but not implemented: its port is open, connections are closed at
+ * once. */
 static void idle_accepted(void *arg, struct net_conn *c)
 {
     (void)arg;
@@ -91,7 +92,7 @@ static int listen_clients(struct server *s, struct mf_error *e)
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-static void say_who(const struct server *s)
+static void log_identity(const struct server *s)
 {
     log_info("Starting mayflyd");
     log_info("  Version:  %s (NATS %s)", SERVER_MAYFLY_VERSION, SERVER_NATS_VERSION);
@@ -111,7 +112,7 @@ static void expire_fired(void *arg)
     loop_timer_arm(s->expire_timer, next > now ? next : now + CLOCK_S);
 }
 
-static int build(struct server *s, struct mf_error *e)
+static int build_parts(struct server *s, struct mf_error *e)
 {
     if (accounts_new(&s->accounts, s->opts, now_ns, s, e) != 0 ||
         auth_new(&s->auth, s->opts, e) != 0)
@@ -131,13 +132,13 @@ static int build(struct server *s, struct mf_error *e)
     return modules_open(s, e);
 }
 
-static int open_all(struct server *s, struct mf_error *e)
+static int open_listeners(struct server *s, struct mf_error *e)
 {
     if (open_monitor(s, &s->http, s->opts->http_port, NULL, e) != 0 ||
         open_monitor(s, &s->https, s->opts->https_port, s->http_tls, e) != 0 ||
         ws_listen(s, e) != 0 || listen_idle(s, e) != 0 || listen_clients(s, e) != 0)
         return e->code;
-    crowd_open(s);
+    admission_log(s);
     return files_write(s, e);
 }
 
@@ -177,7 +178,7 @@ static void close_listeners(struct server *s)
     }
 }
 
-static void dismantle(struct server *s)
+static void close_ports(struct server *s)
 {
     close_listeners(s);
     monitor_close(s->http);
@@ -206,10 +207,10 @@ int server_start(struct server **out, struct loop *l, const struct server_setup 
 
     if (s == NULL)
         return mf_fail(e, MF_NOMEM, "server");
-    crowd_init(s);
-    say_who(s);
-    if (build(s, e) != 0 || open_all(s, e) != 0) {
-        dismantle(s);
+    admission_init(s);
+    log_identity(s);
+    if (build_parts(s, e) != 0 || open_listeners(s, e) != 0) {
+        close_ports(s);
         close_modules_now(s);
         s->opts = NULL; /* still the caller's */
         server_free(s);
@@ -228,13 +229,13 @@ static void exit_server(struct server *s)
     s->setup.stopped(s->setup.stopped_arg);
 }
 
-static void stop_done(void *arg)
+static void finish_stop(void *arg)
 {
     struct server *s = arg;
 
-    if (s->stop_told)
+    if (s->stop_finished)
         return;
-    s->stop_told = true;
+    s->stop_finished = true;
     loop_timer_stop(s->stop_timer);
     net_hangup(s->loop);
     departed_finish(s);
@@ -246,7 +247,7 @@ static void stop_done(void *arg)
 void server_client_gone(struct server *s)
 {
     if (s->stopping && s->nclients == 0)
-        stop_done(s);
+        finish_stop(s);
 }
 
 void server_shutdown(struct server *s)
@@ -258,7 +259,7 @@ void server_shutdown(struct server *s)
     s->stopping = true;
     log_info("Initiating Shutdown...");
     modules_leaving(s);
-    dismantle(s);
+    close_ports(s);
     mf_list_each_safe(pos, next, &s->clients)
     {
         struct client *c = mf_container(pos, struct client, link);
@@ -266,14 +267,14 @@ void server_shutdown(struct server *s)
             c->close_reason = REASON_SHUTDOWN;
             c->phase = CLIENT_CLOSING;
             client_ws_farewell(c);
-            net_close(c->conn, 500); /* what is queued may still leave */
+            net_close(c->conn, 500); /* queued output is flushed */
         }
     }
-    s->stop_timer = loop_timer_new(s->loop, stop_done, s);
-    if (s->stop_timer != NULL) /* a peer that never reads cannot keep us */
+    s->stop_timer = loop_timer_new(s->loop, finish_stop, s);
+    if (s->stop_timer != NULL) /* a peer that never reads cannot delay the end */
         loop_timer_arm(s->stop_timer, loop_mono_ns(s->loop) + (s->nclients == 0 ? 0 : 2 * CLOCK_S));
     else
-        stop_done(s);
+        finish_stop(s);
 }
 
 void server_auth_idle(struct server *s)
@@ -304,5 +305,5 @@ void server_free(struct server *s)
     free(s->pid_path);
     free(s->ports_path);
     s->freed = true;
-    server_auth_idle(s); /* a worker may still read the passwords: then the last one does it */
+    server_auth_idle(s); /* a worker may still read the passwords: then the last job frees them */
 }

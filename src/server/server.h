@@ -1,4 +1,4 @@
-/* server.h: the running NATS server: listeners, client sessions, reload, lame duck, shutdown. */
+/* server.h: a NATS server: listeners, client sessions, reload, lame duck, shutdown. */
 #ifndef MAYFLY_SERVER_H
 #define MAYFLY_SERVER_H
 
@@ -6,7 +6,7 @@
 #include "loop/loop.h"
 #include "config/options.h"
 
-/* What INFO and /varz announce, so that clients switch their features on; and who we really are. */
+/* Versions in INFO and /varz.  Clients enable features by the version of NATS. */
 #define SERVER_NATS_VERSION   "2.15.1"
 #define SERVER_GO_VERSION     "none" /* clients require the field `go`; this server is not Go */
 #define SERVER_API_LEVEL      5
@@ -30,7 +30,7 @@ struct server_module {
 };
 
 struct server_setup {
-    struct options *options; /* taken over on success */
+    struct options *options; /* owned by the server on success */
     /* Loads the configuration again for SIGHUP; NULL: reload is refused. */
     int (*reload)(void *arg, struct options **out, struct mf_error *e);
     void *reload_arg;
@@ -50,13 +50,14 @@ MF_MUSTCHECK int server_start(struct server **out, struct loop *l, const struct 
 void server_shutdown(struct server *s);
 /* Announces ldm, waits the grace period, closes clients spread over the duration, shuts down. */
 void server_lame_duck(struct server *s);
-/* All of it or nothing; the log tells which. */
+/* Replaces the whole configuration or nothing; logs the result. */
 MF_MUSTCHECK int server_reload(struct server *s, struct mf_error *e);
 void server_free(struct server *s); /* after stopped() */
 
-/* Would these options start a server?  Builds all that can fail but the listeners (-t). */
+/* Whether a server could start with these options.  Builds everything that can fail except the
+ * listeners (-t). */
 MF_MUSTCHECK int server_check(const struct options *o, struct mf_error *e);
-/* The log as the options want it; on failure the former one stays. */
+/* Opens the log according to the options; on failure the former log stays. */
 MF_MUSTCHECK int server_open_log(const struct options *o, struct mf_error *e);
 
 struct accounts *server_accounts(struct server *s);

@@ -1,4 +1,4 @@
-/* server_impl.h: what the files of this folder share: the server, a client, a subscription. */
+/* server_impl.h: the server, a client and a subscription, shared by the files of this folder. */
 #ifndef MAYFLY_SERVER_INT_H
 #define MAYFLY_SERVER_INT_H
 
@@ -23,7 +23,7 @@
 #include "session/nonce.h"
 #include "session/reason.h"
 #include "session/trace.h"
-#include "server/crowd_impl.h"
+#include "server/admission_impl.h"
 
 struct client;
 
@@ -37,10 +37,10 @@ struct server {
 
     struct accounts *accounts;
     struct auth *auth;
-    struct mf_list auth_jobs;    /* client_job.link: each reads the table it was given */
+    struct mf_list auth_jobs;    /* client_job.link: running; each reads the table it was given */
     struct mf_list auth_waiting; /* client_job.link: not with a worker yet */
     unsigned nauth_waiting, nauth_running;
-    char auth_last_ip[64]; /* whose check was begun last */
+    char auth_last_ip[64]; /* address of the check begun last */
     struct net_tls *tls, *ws_tls, *http_tls;
     struct net_listener *listener, *ws_listener;
     struct net_listener *idle_listeners[4]; /* leafnodes, cluster, gateway, mqtt */
@@ -50,10 +50,10 @@ struct server {
 
     struct mf_list clients; /* client.link: every open session, oldest first */
     uint32_t nclients;
-    struct mf_list strangers; /* client.stranger_link: those not in an account yet, oldest first */
-    uint64_t files_max;       /* descriptors of this process */
-    unsigned files_kept;      /* of those, not for connections */
-    struct table by_cid;      /* client.cid_node */
+    struct mf_list unknown; /* client.unknown_link: not in an account yet, oldest first */
+    uint64_t files_max;     /* descriptors of this process */
+    unsigned files_kept;    /* reserved for files */
+    struct table by_cid;    /* client.cid_node */
     uint64_t next_cid;
     struct server_counters total;
     uint64_t nsubs; /* client subscriptions in all accounts */
@@ -81,8 +81,8 @@ struct server {
     void (*modules_closed)(struct server *s); /* after modules_close() returned false */
     bool jetstream;                           /* announced to clients */
     char *pid_path, *ports_path;              /* the files that were written, or NULL */
-    bool stop_told;
-    bool freed; /* by server_free(), but for what the jobs still read */
+    bool stop_finished;
+    bool freed; /* server_free() was called; running jobs still read the table of users */
 };
 
 enum client_phase {
@@ -107,15 +107,15 @@ struct sub {
     char sid[];
 };
 
-/* What a WebSocket handshake told.  Strings are NULL when absent. */
+/* Values of a WebSocket handshake.  Strings are NULL when absent. */
 struct client_ws {
     struct ws_pipe *pipe;
     char *ip;                  /* X-Forwarded-For */
-    char *user, *pass, *token; /* from cookies, used where CONNECT says nothing */
+    char *user, *pass, *token; /* from cookies, for credentials missing in CONNECT */
 };
 
 struct client {
-    struct mf_list link, stall_link, stranger_link;
+    struct mf_list link, stall_link, unknown_link;
     struct table_node cid_node;
     struct server *srv;
     struct net_conn *conn;
@@ -127,7 +127,7 @@ struct client {
     bool verbose, pedantic, echo, headers, no_responders;
     bool connected; /* a CONNECT was accepted */
     bool sent_info, sent_connect_info;
-    bool stall_wanted; /* this publisher filled a slow reader's queue */
+    bool stall_wanted; /* it filled the queue of a slow reader */
     bool stalled;
     bool leave;     /* INFO says ldm to this client alone */
     bool tls_first; /* the handshake came before INFO */
@@ -139,34 +139,34 @@ struct client {
     struct perms *perms;
 
     struct table subs; /* sub.node */
-    size_t subs_at;    /* client_drop_subs() goes on here */
+    size_t subs_at;    /* client_drop_subs() continues here */
     struct grants grants;
 
     uint64_t in_msgs, in_bytes, out_msgs, out_bytes;
     struct delivery_output output;
     int64_t start_wall_ns, start_mono_ns, last_mono_ns; /* last: any message or subscription */
     int64_t ping_sent_ns, rtt_ns;
-    int64_t hello_ns; /* from accept to CONNECT: a round trip, until a ping measures one */
+    int64_t hello_ns; /* from accept to CONNECT: used as round trip time until a ping measures it */
     uint64_t stalls;
     int64_t deadline_wall_ns; /* credentials end; 0: never */
     struct loop_timer *timer; /* TLS fallback, auth timeout, then pings */
     int64_t next_ping_ns;
-    struct client_job *job; /* credentials under check */
+    struct client_job *job; /* running check of credentials */
 
     char nonce[NONCE];        /* "" when none was sent */
-    struct connect_opts opts; /* what CONNECT said, secrets wiped after the check */
+    struct connect_opts opts; /* options of CONNECT, secrets wiped after the check */
     char *user;               /* authenticated name, or NULL */
-    struct client_ws *ws;     /* what the handshake said; NULL for TCP clients */
+    struct client_ws *ws;     /* values of the handshake; NULL for TCP clients */
 };
 
 /* --- client.c --------------------------------------------------------------------------------- */
 void client_accept(struct server *s, struct net_conn *conn);
 void client_accept_ws(void *server, struct net_conn *conn, const struct ws_request *r);
-/* text: -ERR to send first, or NULL.  reason: for the log and /connz. */
+/* err: text of an -ERR line to send first, or NULL. */
 void client_close(struct client *c, const char *err, enum reason reason);
-/* It does not read, and more than max_pending waits for it: counted and closed. */
+/* Counts and closes a client that does not read while more than max_pending waits for it. */
 void client_slow(struct client *c);
-/* One -ERR line, however long the text is; out of memory: none. */
+/* One -ERR line of any length; without memory none. */
 void client_send_err(struct client *c, const char *fmt, ...) MF_PRINTF(2, 3);
 void client_send_ok(struct client *c);   /* if it is verbose */
 void client_tls_begin(struct client *c); /* or plain text, if there is no TLS any more */
@@ -178,12 +178,11 @@ const char *client_ip(const struct client *c);
 const char *client_label(const struct client *c, char *dst, size_t cap);
 int64_t client_auth_timeout(const struct client *c);
 
-void client_free(
-    struct client *c); /* only after its end: it is in no list and has no subscription */
+void client_free(struct client *c); /* after its end: in no list, without subscriptions */
 
 /* --- departed.c: closed connections that had very many subscriptions ---------------------------
  */
-void departed_add(struct client *c); /* takes over c */
+void departed_add(struct client *c); /* owns c from here on */
 void departed_finish(struct server *s);
 
 /* --- ws_listen.c ------------------------------------------------------------------------------ */
@@ -191,26 +190,26 @@ int ws_listen(struct server *s, struct mf_error *e);
 void ws_options_refresh(struct server *s); /* from the present options */
 struct client_ws *client_ws_new(const struct server *s, const struct ws_request *r);
 void client_ws_free(struct client_ws *w);
-/* The close frame says what the reason is. */
+/* Puts the reason into the close frame. */
 void client_ws_farewell(const struct client *c);
-/* Cookies stand in for credentials CONNECT does not give. */
+/* Fills credentials that CONNECT does not give from cookies. */
 void client_ws_cookies(struct client *c);
 
 /* --- client_auth.c ---------------------------------------------------------------------------- */
 /* A CONNECT line.  Returns false when the rest of the input must wait (a worker checks). */
 bool client_connect(struct client *c, struct mf_slice json);
-/* Without CONNECT, when no credentials are needed. */
+/* Enters an account without CONNECT, where no credentials are required. */
 bool client_enter_anonymous(struct client *c);
 void client_leave_account(struct client *c);
 void client_auth_abandon(struct client *c);
-/* Are credentials asked of it?  And may nothing but CONNECT come before them? */
+/* Whether credentials are required; and whether CONNECT must be the first command. */
 bool client_must_login(const struct client *c);
 bool client_login_first(const struct client *c);
 /* Frees a table that a reload replaced, now or when no worker reads it any more. */
 void client_auth_retire(struct server *s, struct auth *old);
-/* Still welcome after a reload? */
+/* Whether it keeps its connection after a reload. */
 bool client_still_valid(struct client *c, const struct auth *old);
-/* Takes the permissions and limits the present configuration gives its user. */
+/* Applies the permissions and limits of the present configuration. */
 void client_refresh(struct client *c);
 
 /* --- client_timer.c --------------------------------------------------------------------------- */
@@ -221,25 +220,26 @@ void client_timer_fired(void *client);
 
 /* --- client_pub.c ----------------------------------------------------------------------------- */
 void client_publish(struct client *c, const struct proto_cmd *cmd);
-/* Would a stream, the API or a service import take what is published there?  Those that take
- * whatever is published (`>`, `*.x`) do not count. */
+/* Whether a stream, the API or a service import receives messages on the subject.  Subscriptions
+ * that receive everything (`>`, `*.x`) do not count. */
 bool client_reaches_server(struct client *c, struct mf_slice subject);
 void client_unstall_all(void *server);
 
 /* --- client_grant.c: allow_responses ---------------------------------------------------------- */
 /* A message with this reply was delivered to c; asker published it, NULL: not a client. */
 void client_grant_reply(struct client *c, const struct client *asker, struct mf_slice reply);
-bool client_use_grant(struct client *c, struct mf_slice subject); /* may it answer once more? */
-void client_recheck_grants(struct client *c);                     /* after new permissions */
+bool client_use_grant(struct client *c,
+                      struct mf_slice subject); /* uses up one answer; false: none is granted */
+void client_recheck_grants(struct client *c);   /* after new permissions */
 
 /* --- client_sub.c ----------------------------------------------------------------------------- */
 void client_subscribe(struct client *c, const struct proto_cmd *cmd);
 void client_unsubscribe(struct client *c, const struct proto_cmd *cmd);
-/* Removes all subscriptions; sliced: until the slice is over.  true: none is left. */
+/* Removes all subscriptions; sliced: until the slice ends. true: none is left. */
 bool client_drop_subs(struct client *c, bool sliced);
-/* After a reload: subscriptions the new permissions forbid are removed, with -ERR. */
+/* After a reload: removes forbidden subscriptions, with -ERR. */
 void client_recheck_subs(struct client *c);
-/* Sends a message straight to a client's own subscription (the 503 of no responders). */
+/* Sends a message to one subscription alone (the 503 of no responders). */
 void sub_send(struct sub *sub, const struct mf_msg *m);
 
 /* --- info.c ----------------------------------------------------------------------------------- */
@@ -265,7 +265,7 @@ int notify_monitor_opened(struct server *s, struct monitor *m);
 
 /* --- server.c --------------------------------------------------------------------------------- */
 void server_client_gone(struct server *s); /* shutdown waits for the last one */
-void server_auth_idle(struct server *s);   /* so does its memory for the last auth job */
+void server_auth_idle(struct server *s);   /* the memory of the server waits for the last job */
 
 /* --- files.c ---------------------------------------------------------------------------------- */
 int files_write(struct server *s, struct mf_error *e); /* pid and ports files */
@@ -275,7 +275,7 @@ void files_move(struct server *s, const struct options *old); /* after a reload 
 /* --- tls_setup.c ------------------------------------------------------------------------------ */
 /* A block that is not set gives NULL. */
 int tls_setup(struct net_tls **out, const struct options_tls *o, struct mf_error *e);
-/* The same for pages: who reads them (Prometheus, a browser) is asked for no certificate. */
+/* The same for pages: their readers (Prometheus, a browser) need no certificate. */
 int tls_setup_pages(struct net_tls **out, const struct options_tls *o, struct mf_error *e);
 
 #endif

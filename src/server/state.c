@@ -1,4 +1,4 @@
-/* state.c: what a server shows of itself, and its observers. */
+/* state.c: accessors of the state of a server, and notification of its observers. */
 #include "server/server_impl.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* tls_setup.c: a tls block of the configuration into a TLS context. */
+/* tls_setup.c: makes a TLS context of a tls block. */
 #include "server/server_impl.h"
 
 #include <stdlib.h>

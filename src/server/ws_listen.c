@@ -1,11 +1,11 @@
-/* ws_listen.c: WebSocket clients: the listener, and what their handshake adds to a session. */
+/* ws_listen.c: WebSocket clients: the listener, and the handshake's part of a session. */
 #include "server/server_impl.h"
 
 #include "base/log.h"
 
 #include <stdlib.h>
 
-/* Until the upgrade the connection belongs to ws; there is nothing for us to hear. */
+/* Handler until the upgrade, while the connection belongs to ws. */
 static void before_closed(void *arg, enum net_why why, const char *text)
 {
     (void)arg, (void)why;
@@ -32,8 +32,8 @@ static void ws_accepted(void *arg, struct net_conn *c)
     ws_accept(c, s->loop, &s->ws_opts, client_accept_ws, s);
 }
 
-/* What a compressed message may become.  It may hold many commands; but one that unpacks to more
- * than a few of the largest was packed to hurt. */
+/* The limit of an inflated message.  It may hold many commands; a message of more than a few of the
+ * largest is an attack. */
 static size_t message_limit(const struct options *o)
 {
     size_t most = 64u << 20, limit = 4 * (size_t)o->max_payload;

@@ -1,5 +1,5 @@
-/* connect.c: reads the JSON of CONNECT as Go's decoder would: keys without regard to case, null
- * leaves a field alone, the last of several wins, a wrong type refuses the whole. */
+/* connect.c: reads the JSON of CONNECT as Go's decoder does: keys in any case, null leaves a field
+ * unchanged, the last of several values counts, a wrong type refuses the whole document. */
 #include "session/connect.h"
 
 #include "base/buf.h"
@@ -109,8 +109,8 @@ static size_t mend_string(const uint8_t *p, size_t left, struct mf_buf *out)
     return n;
 }
 
-/* A number: one that no 64 bits hold, or with an exponent, fits no field of ours but is fine where
- * nobody reads it; jansson would refuse the document.  Any fraction stands for it. */
+/* A number that does not fit 64 bits, or with an exponent, is valid in fields that are not read,
+ * but jansson refuses the document.  A fraction replaces it. */
 static size_t mend_number(const uint8_t *p, size_t left, struct mf_buf *out)
 {
     size_t n = 0;
@@ -155,7 +155,7 @@ int connect_parse(struct mf_slice json, struct connect_opts *out, struct mf_erro
     root = json_loadb((const char *)text.ptr, text.len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &why);
     mf_buf_fini(&text);
     if (root == NULL)
-        /* jansson's text quotes what it stumbled over, which may be a password */
+        /* jansson's text quotes the input, which may be a password */
         return mf_fail(e, MF_INVAL, "CONNECT: invalid JSON at byte %d", why.position);
     if (json_is_object(root))
         rv = object_read(root, out, e);

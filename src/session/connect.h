@@ -14,12 +14,12 @@ struct connect_opts {
 };
 #define CONNECT_OPTS_INIT ((struct connect_opts){.verbose = true, .pedantic = true, .echo = true})
 
-/* MF_INVAL for anything that is not the JSON object Go would decode; out keeps what it had. */
+/* MF_INVAL for anything but the JSON object that Go would decode; out stays unchanged. */
 MF_MUSTCHECK int connect_parse(struct mf_slice json, struct connect_opts *out, struct mf_error *e);
-/* An INFO line from a client: nothing is done with it, but it must be an object (or null) whose
- * texts and numbers are such. */
+/* Checks an INFO line of a client, which is otherwise ignored: an object (or null) whose texts and
+ * numbers have the right types. */
 bool connect_info_ok(struct mf_slice json);
-/* Overwrites and frees the secrets; the rest stays for pages. */
+/* Overwrites and frees the secrets; other members stay for pages. */
 void connect_opts_forget(struct connect_opts *o);
 void connect_opts_fini(struct connect_opts *o);
 

@@ -9,8 +9,8 @@
 
 /* --- CONNECT without its secrets -------------------------------------------------------------- */
 
-/* The end of a JSON string that begins at p[at], behind its closing quote; 0: it has none, or an
- * escape, and could be any text. */
+/* The index behind the closing quote of the JSON string at p[at]; 0: no end, or an escape, which
+ * could hide any text. */
 static size_t string_end(struct mf_slice json, size_t at, bool plain)
 {
     for (size_t i = at + 1; i < json.len; i++) {
@@ -39,8 +39,7 @@ static size_t skip_blanks(struct mf_slice s, size_t at)
     return at;
 }
 
-/* Copies json, secrets replaced.  false: it is not written as clients write it, and is not shown.
- */
+/* Copies json with secrets replaced. false: unusual JSON, which is not shown. */
 static bool redact(struct mf_buf *out, struct mf_slice json)
 {
     size_t at = 0, end, value;

@@ -1,4 +1,4 @@
-/* pages.c: registers the HTTP pages and turns their query strings into queries. */
+/* pages.c: registers the HTTP pages and parses their query strings. */
 #include "status/pages_impl.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@ static void json_begin(struct jsonw *w, struct monitor_reply *r)
     jsonw_begin(w, r->body, JSONW_PRETTY);
 }
 
-/* A renderer's refusal becomes 400 with its text alone. */
-static void refuse(struct monitor_reply *r, const struct mf_error *e)
+/* Answers 400 with the text of the error alone. */
+static void refuse_query(struct monitor_reply *r, const struct mf_error *e)
 {
     mf_buf_clear(r->body);
     r->status = 400;
@@ -52,7 +52,7 @@ static void get_leafz(void *arg, const struct monitor_request *q, struct monitor
     json_begin(&w, r);
     page_leafz(arg, &w, NULL);
 }
-/* Without JetStream: its parameters must be right all the same. */
+/* Without JetStream: parameters are checked as with it. */
 static void get_jsz(void *arg, const struct monitor_request *q, struct monitor_reply *r)
 {
     static const char *const flags[] = {"accounts",          "streams", "consumers",
@@ -72,7 +72,7 @@ static void get_jsz(void *arg, const struct monitor_request *q, struct monitor_r
         return;
     if (leader_only) {
         mf_fail(&e, MF_INVAL, "filtered response: not leader");
-        refuse(r, &e);
+        refuse_query(r, &e);
         return;
     }
     json_begin(&w, r);
@@ -148,7 +148,7 @@ static int param_state(const struct monitor_request *q, struct monitor_reply *r,
         *out = CONNZ_ALL;
     else {
         mf_fail(&e, MF_INVAL, "Error decoding state for %s", text);
-        refuse(r, &e);
+        refuse_query(r, &e);
         return MF_INVAL;
     }
     return 0;
@@ -168,7 +168,7 @@ static void get_connz(void *arg, const struct monitor_request *q, struct monitor
         monitor_param_u64(q, r, "cid", &c.cid) != 0 || param_state(q, r, &c.state) != 0)
         return;
     if (page_connz(arg, &c, r->doc, NULL, &e) != 0)
-        refuse(r, &e);
+        refuse_query(r, &e);
 }
 
 static void get_subsz(void *arg, const struct monitor_request *q, struct monitor_reply *r)
@@ -181,7 +181,7 @@ static void get_subsz(void *arg, const struct monitor_request *q, struct monitor
         monitor_param_i64(q, r, "limit", &s.limit) != 0)
         return;
     if (page_subsz(arg, &s, r->doc, NULL, &e) != 0)
-        refuse(r, &e);
+        refuse_query(r, &e);
 }
 
 static void get_accountz(void *arg, const struct monitor_request *q, struct monitor_reply *r)
@@ -191,7 +191,7 @@ static void get_accountz(void *arg, const struct monitor_request *q, struct moni
 
     json_begin(&w, r);
     if (page_accountz(arg, monitor_param(q, "acc"), &w, NULL, &e) != 0)
-        refuse(r, &e);
+        refuse_query(r, &e);
 }
 
 static void get_accstatz(void *arg, const struct monitor_request *q, struct monitor_reply *r)

@@ -1,9 +1,9 @@
 /* pages_connz.c: /connz: connections, open or closed, filtered, sorted and paged, in slices.
  * O(connections) to collect, O(n log n) to sort, O(shown) to render.
  *
- * What is kept between slices: the cids of open connections, and the memory of closed ones, held.
- * A connection that closes after it was chosen is not shown, so the list is written before the
- * count that stands in front of it. */
+ * Between slices a page keeps the cids of open connections, and holds the records of closed ones.
+ * A connection that closes after it was selected is not shown, so the list is rendered before the
+ * count that precedes it. */
 #include "status/pages_impl.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 
 struct row {
     uint64_t cid;
-    uint64_t order;               /* what it is sorted by; equal ones by cid */
+    uint64_t order;               /* sort key; equal ones are sorted by cid */
     struct closed_client *closed; /* NULL: it is open; else held */
 };
 
@@ -56,8 +56,7 @@ static int sort_parse(const struct connz_query *q, enum sort_key *out, struct mf
     return mf_fail(e, MF_INVAL, "invalid sorting option: %s", q->sort);
 }
 
-/* Some are looked at in later slices than the one whose time is the page's: they were active, or
- * came, behind it. */
+/* 0 for times after that of the page: later slices see connections that were active since. */
 static int64_t since(int64_t from_ns, int64_t to_ns)
 {
     return to_ns > from_ns ? to_ns - from_ns : 0;
@@ -137,7 +136,7 @@ struct connz {
     int64_t limit, now_ns;
     struct row *rows;
     size_t n, cap, at, to; /* rows; the next one to look at or to show; the last one to show */
-    uint64_t total, shown; /* in the account and state asked for, whatever the other filters say */
+    uint64_t total, shown; /* of the account and state in the query, before the other filters */
     struct table_scan clients, subs;
     struct msort order;
     bool sorting, in_row, found;
@@ -167,26 +166,26 @@ static bool is_set(const char *text)
 {
     return text != NULL && text[0] != '\0';
 }
-static bool wants_text(const char *filter, const char *value)
+static bool matches_text(const char *filter, const char *value)
 {
     return !is_set(filter) || (value != NULL && strcmp(filter, value) == 0);
 }
 
-static bool wanted(const struct connz_query *q, const struct client_info *i)
+static bool matches_query(const struct connz_query *q, const struct client_info *i)
 {
     if (q->cid != 0)
         return i->cid == q->cid;
-    return wants_text(q->user, i->user) && !is_set(q->mqtt_client);
+    return matches_text(q->user, i->user) && !is_set(q->mqtt_client);
 }
 
-static void take(struct connz *z, const struct client_info *i, struct closed_client *closed)
+static void add_row(struct connz *z, const struct client_info *i, struct closed_client *closed)
 {
     struct row *rows;
 
-    if (!wants_text(z->q.account, i->account))
+    if (!matches_text(z->q.account, i->account))
         return;
     z->total++;
-    if (!wanted(&z->q, i))
+    if (!matches_query(&z->q, i))
         return;
     if (z->n == z->cap) {
         rows = realloc(z->rows, (z->cap == 0 ? 64 : 2 * z->cap) * sizeof *rows);
@@ -202,12 +201,12 @@ static void take(struct connz *z, const struct client_info *i, struct closed_cli
         closed_hold(closed);
 }
 
-static void take_open(void *arg, const struct client *c)
+static void add_open(void *arg, const struct client *c)
 {
     struct client_info i;
 
     client_info_of(c, &i);
-    take(arg, &i, NULL);
+    add_row(arg, &i, NULL);
 }
 
 static bool open_step(struct doc *d, void *state)
@@ -216,10 +215,10 @@ static bool open_step(struct doc *d, void *state)
 
     (void)d;
     return z->q.state != CONNZ_CLOSED &&
-           server_clients_scan(z->s->server, &z->clients, take_open, z);
+           server_clients_scan(z->s->server, &z->clients, add_open, z);
 }
 
-/* Could a message on the filter's subjects reach any subscription of this client? */
+/* Whether a message on the filter's subjects could reach a subscription of this client. */
 static void look_at_sub(void *arg, const struct client_sub *sub)
 {
     struct connz *z = arg;
@@ -256,19 +255,19 @@ static bool filter_step(struct doc *d, void *state)
     return true;
 }
 
-static void take_closed(void *arg, struct closed_client *k)
+static void add_closed(void *arg, struct closed_client *k)
 {
-    take(arg, &k->info, k);
+    add_row(arg, &k->info, k);
 }
 
-/* At most max_closed_clients; they are held, so this is all in one go. */
+/* All in one step: at most max_closed_clients, and they are held. */
 static bool closed_step(struct doc *d, void *state)
 {
     struct connz *z = state;
 
     (void)d;
     if (z->q.state != CONNZ_OPEN)
-        server_each_closed(z->s->server, take_closed, z);
+        server_each_closed(z->s->server, add_closed, z);
     return false;
 }
 
@@ -318,8 +317,8 @@ void page_sub_detail(struct jsonw *w, const char *account, const struct client_s
     jsonw_end(w);
 }
 
-static void one_sub(struct jsonw *w, const struct connz_query *q, const char *account,
-                    const struct client_sub *sub)
+static void write_sub(struct jsonw *w, const struct connz_query *q, const char *account,
+                      const struct client_sub *sub)
 {
     if (q->subs_detail)
         page_sub_detail(w, account, sub);
@@ -327,18 +326,19 @@ static void one_sub(struct jsonw *w, const struct connz_query *q, const char *ac
         jsonw_slice(w, NULL, sub->subject);
 }
 
-static void open_sub(void *arg, const struct client_sub *sub)
+static void write_open_sub(void *arg, const struct client_sub *sub)
 {
     struct connz *z = arg;
 
-    one_sub(&z->w, &z->q, NULL, sub);
+    write_sub(&z->w, &z->q, NULL, sub);
 }
 
-/* Of a closed connection the account is told too, as nats-server does. */
-static void closed_subs(struct jsonw *w, const struct connz_query *q, const struct closed_client *k)
+/* With the account of a closed connection, as in nats-server. */
+static void write_closed_subs(struct jsonw *w, const struct connz_query *q,
+                              const struct closed_client *k)
 {
     for (size_t i = 0; i < k->nsubs; i++)
-        one_sub(w, q, k->info.account, &k->subs[i]);
+        write_sub(w, q, k->info.account, &k->subs[i]);
 }
 
 static void row_times(struct jsonw *w, const struct client_info *i, int64_t now)
@@ -438,7 +438,7 @@ static void closed_row(struct connz *z, const struct closed_client *k)
 {
     row_begin(z, &k->info, NULL);
     if ((z->q.subs || z->q.subs_detail) && k->info.nsubs > 0) {
-        closed_subs(&z->w, &z->q, k);
+        write_closed_subs(&z->w, &z->q, k);
         jsonw_end(&z->w);
     }
     row_end(z, &k->info, NULL);
@@ -456,7 +456,7 @@ static void open_row(struct connz *z, const struct client *c)
         client_subs_begin(c, &z->subs);
     }
     for (int k = 0; z->in_row && k < SUB_SLOTS; k++)
-        if (!client_subs_scan(c, &z->subs, open_sub, z)) {
+        if (!client_subs_scan(c, &z->subs, write_open_sub, z)) {
             jsonw_end(&z->w);
             z->in_row = false;
         }
@@ -479,7 +479,7 @@ static bool rows_step(struct doc *d, void *state)
         closed_row(z, r->closed);
     } else if (c != NULL) {
         open_row(z, c);
-    } else { /* it has gone in between */
+    } else { /* it closed in between */
         if (z->in_row) {
             jsonw_end(&z->w);
             jsonw_end(&z->w);

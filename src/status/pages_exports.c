@@ -1,5 +1,5 @@
-/* pages_exports.c: what /accountz tells of an account's mappings, exports and imports, those of the
- * server itself included: nats-server builds the latter from ordinary exports and imports. */
+/* pages_exports.c: mappings, exports and imports of an account in /accountz, with those of the
+ * server itself: nats-server builds the latter from ordinary exports and imports. */
 #include "status/pages_impl.h"
 
 #include "subject/subject.h"
@@ -33,7 +33,7 @@ static void show_export(struct jsonw *w, const struct options_export *x)
     jsonw_end(w);
 }
 
-/* What the server itself offers: the system account to all others. */
+/* Exports of the system account to all others. */
 static const struct {
     const char *subject, *response;
 } own_exports[] = {
@@ -144,7 +144,7 @@ static void show_own_imports(struct status *s, struct account *a, struct jsonw *
         bool info = strcmp(own_imports[i].what, "INFO") == 0;
         struct account_import_info x = {
             .service = true, .account = account_name(system), .local = own_imports[i].local};
-        if (a == system && !info) /* it asks about all accounts, so nothing is narrowed */
+        if (a == system && !info) /* it asks about all accounts */
             continue;
         mf_buf_printf(&subject, "$SYS.REQ.%s.%s.%s", own_imports[i].kind, account_name(a),
                       own_imports[i].what);
@@ -235,7 +235,7 @@ static void show_mappings(struct status *s, struct account *a, struct jsonw *w)
     jsonw_end(w);
 }
 
-/* A page must not grow with what clients ask. */
+/* Bounds the page: clients decide how many answers are expected. */
 #define MAX_RESPONSES 1024
 
 struct response_walk {

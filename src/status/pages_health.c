@@ -1,7 +1,7 @@
-/* pages_health.c: /healthz: may this server be given work?
+/* pages_health.c: /healthz: whether this server can serve requests.
  *
- * What is wrong is gone through twice: for the status, which stands first in the page, and then to
- * write it down. */
+ * Problems are visited twice: for the status, which precedes them in the page, and to render them.
+ */
 #include "status/pages_impl.h"
 
 #include "base/log.h"
@@ -11,44 +11,45 @@ static bool is_set(const char *text)
     return text != NULL && text[0] != '\0';
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
-static void tell(health_tell fn, void *arg, int status, const char *type, const char *text)
+static void report(health_tell fn, void *arg, int status, const char *type, const char *text)
 {
     fn(arg, &(struct health_problem){.status = status, .type = type, .text = text});
 }
 
-static void examine(struct status *s, const struct healthz_query *q, health_tell fn, void *arg)
+static void find_problems(struct status *s, const struct healthz_query *q, health_tell fn,
+                          void *arg)
 {
     struct health_query what = {q->account, q->stream, q->consumer};
 
     if (is_set(q->stream) && !is_set(q->account))
-        tell(fn, arg, 400, "BAD_REQUEST",
-             "\"account\" must not be empty when checking stream health");
+        report(fn, arg, 400, "BAD_REQUEST",
+               "\"account\" must not be empty when checking stream health");
     else if (is_set(q->consumer) && !is_set(q->stream))
-        tell(fn, arg, 400, "BAD_REQUEST",
-             "\"stream\" must not be empty when checking consumer health");
+        report(fn, arg, 400, "BAD_REQUEST",
+               "\"stream\" must not be empty when checking consumer health");
     else if (server_is_stopping(s->server) || server_is_lame_duck(s->server))
-        tell(fn, arg, 500, "CONNECTION",
-             "failed to be ready for connections: the server is leaving");
+        report(fn, arg, 500, "CONNECTION",
+               "failed to be ready for connections: the server is leaving");
     else if (q->js_server_only || !server_options(s->server)->jetstream.enabled)
         return;
     else if (s->api == NULL)
-        tell(fn, arg, 503, "JETSTREAM", "JetStream not enabled");
+        report(fn, arg, 503, "JETSTREAM", "JetStream not enabled");
     else if (!q->js_enabled_only)
         api_health(s->api, &what, fn, arg);
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- rendering -------------------------------------------------------------------------------- */
 
 struct finding {
     struct jsonw *w;
     size_t n;
     int status; /* of the first one */
-    bool http;  /* somebody's load balancer: what it is told is of interest in the log */
+    bool http;  /* a load balancer: its answer is logged */
 };
 
-static void count(void *arg, const struct health_problem *p)
+static void count_problem(void *arg, const struct health_problem *p)
 {
     struct finding *f = arg;
 
@@ -91,7 +92,7 @@ int page_healthz(struct status *s, const struct healthz_query *q, struct jsonw *
 {
     struct finding f = {.status = 200}, written = {.w = w, .http = key == NULL};
 
-    examine(s, q, count, &f);
+    find_problems(s, q, count_problem, &f);
     jsonw_object(w, key);
     jsonw_str(w, "status", status_text(q, &f));
     if (key != NULL) /* over HTTP the answer has a status of its own */
@@ -100,10 +101,10 @@ int page_healthz(struct status *s, const struct healthz_query *q, struct jsonw *
         if (written.http)
             log_warn("Healthcheck failed: %zu errors", f.n);
         jsonw_array(w, "errors");
-        examine(s, q, write_each, &written);
+        find_problems(s, q, write_each, &written);
         jsonw_end(w);
     } else if (f.n > 0) {
-        examine(s, q, write_first, &written);
+        find_problems(s, q, write_first, &written);
     }
     jsonw_end(w);
     return f.status;

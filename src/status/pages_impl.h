@@ -1,6 +1,6 @@
 /* pages_impl.h: the documents behind HTTP pages and $SYS requests.  Each renderer writes one object
- * under `key` (NULL: the top), so that a $SYS reply can wrap it as "data".  Those that are given a
- * doc add steps to it; queries are copied, key must outlive the doc. */
+ * under `key` (NULL: the top), so that a $SYS reply can wrap it as "data".  Renderers with a doc
+ * add steps to it; queries are copied, key must outlive the doc. */
 #ifndef MAYFLY_STATUS_PAGES_IMPL_H
 #define MAYFLY_STATUS_PAGES_IMPL_H
 
@@ -40,15 +40,15 @@ MF_MUSTCHECK int page_accountz(struct status *s, const char *account, struct jso
 /* only: names to show, none: those in use (or all with unused). */
 void page_accstatz(struct status *s, const char *const *only, size_t nonly, bool unused,
                    struct doc *d, const char *key);
-/* Is any of them in use? */
+/* Whether any of them is in use. */
 bool page_accstatz_any(struct status *s, const char *const *only, size_t nonly);
 void page_routez(struct status *s, struct jsonw *w, const char *key);
 void page_gatewayz(struct status *s, struct jsonw *w, const char *key);
 void page_leafz(struct status *s, struct jsonw *w, const char *key);
 void page_jsz(struct status *s, struct jsonw *w, const char *key);
-/* The HTTP status. */
+/* Returns the HTTP status. */
 int page_healthz(struct status *s, const struct healthz_query *q, struct jsonw *w, const char *key);
-/* cmdline and memstats, into the open object: what Go calls expvars. */
+/* Writes cmdline and memstats, Go's expvars, into the open object. */
 void page_expvars(const struct status *s, struct jsonw *w);
 void page_metrics(struct status *s, struct doc *d);
 void page_stacksz(struct mf_buf *out);
@@ -68,9 +68,9 @@ void page_accounts_fini(struct page_accounts *l);
 void page_begin(struct status *s, struct jsonw *w, const char *key); /* object, server_id, now */
 void page_account_stat_fields(struct account *a, struct jsonw *w);   /* into an open object */
 void page_account_detail(struct status *s, struct account *a, struct jsonw *w, const char *key);
-/* Its mappings, exports and imports, into an open object. */
+/* Writes its mappings, exports and imports into an open object. */
 void page_account_exports(struct status *s, struct account *a, struct jsonw *w);
-/* Answers its services still owe: the first 1024. */
+/* Expected answers of its services: the first 1024. */
 void page_account_responses(struct account *a, struct jsonw *w);
 uint64_t page_subscriptions(struct status *s); /* in all accounts, the server's own too */
 void page_router_stats(const struct router_stats *t, struct jsonw *w);
@@ -78,13 +78,13 @@ void page_router_stats(const struct router_stats *t, struct jsonw *w);
 void page_labels(const struct options *o, struct jsonw *w); /* tags and metadata */
 void page_names(struct jsonw *w, const char *key,
                 const struct options_list *l); /* none: left out */
-size_t page_from(int64_t offset, size_t n);    /* where a page of a list of n begins */
+size_t page_from(int64_t offset, size_t n);    /* index of the first item of a page */
 /* A subscription in a list; account NULL: left out. */
 void page_sub_detail(struct jsonw *w, const char *account, const struct client_sub *sub);
 
 struct page_usage {
     uint64_t rss, vsize, max_fds, threads;
-    uint64_t fds;                    /* 0: the kernel does not tell cheaply */
+    uint64_t fds;                    /* 0: unknown */
     double cpu_seconds, cpu_percent; /* percent since the sample before */
 };
 void page_usage(struct status *s, struct page_usage *out);

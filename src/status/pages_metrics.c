@@ -1,5 +1,5 @@
-/* pages_metrics.c: /metrics in Prometheus' text format, in slices.  O(accounts), and what JetStream
- * adds. */
+/* pages_metrics.c: /metrics in Prometheus' text format, in slices.  O(accounts), and the metrics of
+ * JetStream. */
 #include "status/pages_impl.h"
 
 #include "base/clock.h"
@@ -127,7 +127,7 @@ static void metrics_free(void *state)
     free(m);
 }
 
-/* One account; one that is gone counts nothing. */
+/* Collects one account; a removed one counts 0. */
 static bool collect_step(struct doc *d, void *state)
 {
     struct metrics *m = state;

@@ -82,7 +82,7 @@ void page_usage(struct status *s, struct page_usage *out)
 
 /* --- /debug/vars ------------------------------------------------------------------------------ */
 
-/* Go's memory statistics do not exist here; how the server was called does. */
+/* memstats is empty: Go's memory statistics do not exist here. */
 void page_expvars(const struct status *s, struct jsonw *w)
 {
     jsonw_array(w, "cmdline");
@@ -92,7 +92,7 @@ void page_expvars(const struct status *s, struct jsonw *w)
     jsonw_end(w);
 }
 
-/* --- /stacksz: not goroutines but threads: what each is and waits for ------------------------- */
+/* --- /stacksz: names and states of threads ---------------------------------------------------- */
 
 static void one_thread(struct mf_buf *out, const char *tid)
 {

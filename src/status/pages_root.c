@@ -1,5 +1,5 @@
-/* pages_root.c: the page at "/": what a person wants to see first, and where the rest is.  It
- * stands alone (no scripts, nothing fetched from elsewhere) and refreshes itself. */
+/* pages_root.c: the page at "/": the most important numbers and links to the other pages.
+ * Self-contained (no scripts, no external resources), refreshed every 5 seconds. */
 #include "status/pages_impl.h"
 
 #include "base/clock.h"

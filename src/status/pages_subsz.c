@@ -15,7 +15,7 @@ struct subsz { /* a page under way */
     struct subsz_query q; /* its strings are in list.mem */
     struct page_accounts list;
     const char *key;
-    size_t account; /* whose statistics are next */
+    size_t account; /* the next one */
     struct router_stats sum;
     double fanout;
     uint64_t *cids; /* of clients with subscriptions, in order */
@@ -25,7 +25,7 @@ struct subsz { /* a page under way */
     bool in_client, failed;
     struct jsonw *w;
     const char *of;                       /* account of the client being listed */
-    uint64_t total, seen, at, end, limit; /* those to list are [at, end) of those seen */
+    uint64_t total, seen, at, end, limit; /* listed are [at, end) of those seen */
 };
 
 static void subsz_free(void *state)
@@ -70,7 +70,7 @@ static bool stats_step(struct doc *d, void *state)
 }
 
 /* Only clients' subscriptions are listed; the server's own are counted in the statistics alone. */
-static void take_client(void *arg, const struct client *c)
+static void add_client(void *arg, const struct client *c)
 {
     struct subsz *z = arg;
     struct client_info i;
@@ -107,7 +107,7 @@ static bool clients_step(struct doc *d, void *state)
         return false;
     if (z->failed)
         doc_fail(d, MF_NOMEM, "subscriptions");
-    else if (server_clients_scan(z->s->server, &z->clients, take_client, z))
+    else if (server_clients_scan(z->s->server, &z->clients, add_client, z))
         return true;
     z->cids = NULL;
     if (cids != NULL && msort_init(&z->order, cids, z->n, sizeof *cids, by_number) != 0)
@@ -181,7 +181,7 @@ static bool counts_step(struct doc *d, void *state)
     jsonw_u64(w, "total", z->total);
     jsonw_i64(w, "offset", z->q.offset > 0 ? z->q.offset : 0);
     jsonw_u64(w, "limit", z->limit);
-    z->client = z->n; /* nothing is listed, unless */
+    z->client = z->n;
     if (z->at < z->end) {
         z->client = 0;
         z->seen = 0;

@@ -1,5 +1,4 @@
-/* pages_varz.c: /varz and the small pages: what this server is, how it is configured, what it did.
- */
+/* pages_varz.c: /varz and the small pages: identity, configuration and counters of this server. */
 #include "status/pages_impl.h"
 
 #include "base/clock.h"
@@ -90,7 +89,7 @@ static void varz_urls(struct jsonw *w, const struct options_list *urls)
     jsonw_end(w);
 }
 
-/* Features that are configured but not served in this version: what the file says of them. */
+/* Features that are configured but not implemented: their configuration. */
 static void varz_cluster(struct status *s, struct jsonw *w)
 {
     const struct options_block *b = &server_options(s->server)->cluster;
@@ -246,7 +245,7 @@ static void by_kind(struct jsonw *w, const char *key, uint64_t clients)
     jsonw_end(w);
 }
 
-/* Nobody waits for the disk: workers write, the loop does not. */
+/* All 0: workers write to the disk, the loop never waits. */
 static void varz_disk(struct jsonw *w)
 {
     static const char *const keys[] = {"waiters", "waits", "wait_time", "max_wait_time"};
@@ -287,7 +286,8 @@ void page_varz(struct status *s, struct jsonw *w, const char *key)
     jsonw_end(w);
 }
 
-/* --- what a server that stands alone has none of ---------------------------------------------- */
+/* --- empty pages of a single server ------------------------------------------------------------
+ */
 
 void page_routez(struct status *s, struct jsonw *w, const char *key)
 {

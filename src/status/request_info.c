@@ -1,5 +1,5 @@
-/* request_info.c: what another account learns about a client whose request crosses its border: the
- * header Nats-Request-Info, and latency reports. */
+/* request_info.c: the client of a request, as other accounts see it: the header Nats-Request-Info,
+ * and latency reports. */
 #include "status/pages_impl.h"
 
 static void details(struct jsonw *w, const struct client *c, const char *service)
@@ -23,7 +23,7 @@ static void details(struct jsonw *w, const struct client *c, const char *service
     jsonw_str(w, "client_type", i.kind == CLIENT_WS ? "websocket" : "nats");
 }
 
-/* origin is what client_publish() put there: a client, or NULL for the server itself. */
+/* origin: the publishing client, or NULL for the server itself. */
 static bool info_of(void *arg, const void *origin, bool detailed, const char *service,
                     struct mf_buf *json, int64_t *rtt_ns)
 {

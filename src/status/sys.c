@@ -2,10 +2,9 @@
  * account for its users.
  *
  * Happy path: a request reaches deliver(), its JSON options are read, the endpoint renders, and the
- * answer is published in the account the request came from, within the same publish unless it is a
- * page that takes long (sys_page.c).
- * Failure: the usual answer with "error" instead of "data"; out of memory: no answer.
- * Stop: all subscriptions are taken out again, before the accounts are freed. */
+ * answer is published in the account of the request, within the same publish unless the page takes
+ * long (sys_page.c). Failure: the usual answer with "error" instead of "data"; without memory no
+ * answer. Stop: all subscriptions end, before the accounts are freed. */
 #include "status/sys_impl.h"
 
 #include "base/clock.h"
@@ -15,13 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* nats-server's bits of a server with JetStream: it is enabled, takes binary snapshots, and has
- * Raft of accounts (as all of its kind say). */
+/* nats-server's flags of a server with JetStream: enabled, binary snapshots, Raft of accounts (set
+ * by all such servers). */
 #define JS_FLAGS 7
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* trace_verbose shows what the server itself says and hears. */
+/* trace_verbose shows messages from and to the server itself. */
 static bool traced(const struct sys *y)
 {
     return server_options(y->status->server)->trace_verbose && log_enabled(LOG_TRACE_);
@@ -91,7 +90,7 @@ void sys_answer_failed(struct sys_request *q, int code, const char *text, bool d
 
     jsonw_begin(&w, &b, JSONW_COMPACT);
     sys_answer_begin(q, &w);
-    if (data) /* nats-server's pages say so when they fail */
+    if (data) /* as nats-server's pages */
         jsonw_null(&w, "data");
     jsonw_object(&w, "error");
     jsonw_i64(&w, "code", code);

@@ -1,5 +1,5 @@
-/* sys_account.c: requests about accounts: by operators about any, by users about their own; and who
- * the asking user is. */
+/* sys_account.c: requests about accounts: by operators about any, by users about their own; and the
+ * user of a request. */
 #include "status/sys_impl.h"
 
 #include "subject/subject.h"
@@ -83,7 +83,7 @@ static int statz_of(struct sys_request *q, const char *name, struct jsonw *w, st
         n = 1;
     }
     if (rc == 0 && !unused && !page_accstatz_any(q->status, names, n))
-        rc = MF_AGAIN; /* silence, as nats-server: nothing is in use here */
+        rc = MF_AGAIN; /* no answer, as in nats-server: no account is in use */
     if (rc == 0)
         page_accstatz(q->status, names, n, unused, q->doc, "data");
     free(names);
@@ -140,7 +140,7 @@ static int get_all_statz(struct sys_request *q, struct jsonw *w, struct mf_error
     return statz_of(q, NULL, w, e);
 }
 
-/* The bare event instead of the usual answer, and nothing for an account without connections. */
+/* Answers with the event itself; no answer for an account without connections. */
 static void run_conns(struct sys_request *q)
 {
     char *name = asked_account(q);
@@ -306,7 +306,7 @@ static int sextet(char c)
     return at == NULL ? -1 : (int)(at - digits);
 }
 
-/* A queue comes as Go writes bytes: base64.  In place; false: it is none. */
+/* Decodes a queue in place: Go writes bytes as base64. false: not base64. */
 static bool decode_base64(char *text, size_t *len)
 {
     size_t n = strcspn(text, "="), out = 0;
@@ -324,8 +324,7 @@ static bool decode_base64(char *text, size_t *len)
     return true;
 }
 
-/* Silence where nats-server is silent: options that are none, an account that is not in use here.
- */
+/* No answer where nats-server gives none: invalid options, an account that is not in use. */
 static void run_nsubs(struct sys_request *q)
 {
     const char *name = "", *subject = "", *queue = "";

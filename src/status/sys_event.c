@@ -1,9 +1,8 @@
-/* sys_event.c: what the server tells the system account unasked: clients come and go, logins fail,
- * connection counts of accounts, statistics, the end.
+/* sys_event.c: events for the system account: connects and disconnects, refused logins, connection
+ * counts of accounts, statistics, lame duck mode, shutdown.
  *
- * Nothing is rendered unless somebody listens.  Statistics come soon after the start and then ever
- * more seldom, up to every 10 s; the count of an account with connections is repeated every 30 s.
- */
+ * Nothing is rendered without a subscriber.  Statistics are published soon after the start, then at
+ * growing intervals up to 10 s; the count of an account with connections is repeated every 30 s. */
 #include "status/sys_impl.h"
 
 #include "base/clock.h"
@@ -17,7 +16,7 @@
 #define BEAT_EVERY  (30 * CLOCK_S)
 #define SUBJECT_CAP 512
 
-static bool wanted(const struct sys *y, struct account *a, const char *subject)
+static bool has_subscriber(const struct sys *y, struct account *a, const char *subject)
 {
     return !y->silent && router_has_interest(account_router(a), mf_str(subject));
 }
@@ -89,8 +88,8 @@ static void event_traffic(struct jsonw *w, const char *key, uint64_t msgs, uint6
     jsonw_end(w);
 }
 
-static void send_gone(struct sys *y, struct account *a, const struct client *c, const char *subject,
-                      const char *reason)
+static void send_disconnect(struct sys *y, struct account *a, const struct client *c,
+                            const char *subject, const char *reason)
 {
     struct mf_buf b = MF_BUF_INIT;
     struct jsonw w;
@@ -107,7 +106,7 @@ static void send_gone(struct sys *y, struct account *a, const struct client *c, 
     event_send(y, a, subject, &b);
 }
 
-/* The subject of an event about an account, whose name may be long.  NULL: nobody wants it. */
+/* The subject of an event about an account, whose name may be long.  NULL: no subscriber. */
 static const char *account_subject(struct sys *y, struct mf_buf *b, const char *fmt,
                                    const char *account)
 {
@@ -115,10 +114,10 @@ static const char *account_subject(struct sys *y, struct mf_buf *b, const char *
 
     mf_buf_printf(b, fmt, account);
     subject = mf_buf_cstr(b);
-    return mf_buf_failed(b) || !wanted(y, y->account, subject) ? NULL : subject;
+    return mf_buf_failed(b) || !has_subscriber(y, y->account, subject) ? NULL : subject;
 }
 
-static void write_come(struct sys *y, const struct client *c, const char *subject)
+static void write_connect(struct sys *y, const struct client *c, const char *subject)
 {
     struct mf_buf b = MF_BUF_INIT;
     struct jsonw w;
@@ -130,13 +129,13 @@ static void write_come(struct sys *y, const struct client *c, const char *subjec
     event_send(y, y->account, subject, &b);
 }
 
-static void send_come(struct sys *y, const struct client *c)
+static void send_connect(struct sys *y, const struct client *c)
 {
     struct mf_buf b = MF_BUF_INIT;
     const char *subject = account_subject(y, &b, "$SYS.ACCOUNT.%s.CONNECT", event_account(c));
 
     if (subject != NULL)
-        write_come(y, c, subject);
+        write_connect(y, c, subject);
     mf_buf_fini(&b);
 }
 
@@ -177,7 +176,7 @@ static void beat_arm(struct sys *y)
                        mf_container(y->beats.next, struct sys_account, beat_link)->beat_ns);
 }
 
-/* The next repetition is a period from now, if there is something to repeat. */
+/* Schedules the next repetition one period from now, if the account has connections. */
 static void beat_reset(struct sys *y, struct sys_account *x)
 {
     struct account_counters *n = account_counters(x->account);
@@ -216,19 +215,19 @@ static void conns_changed(struct sys *y, struct account *a)
     if (x == NULL)
         return;
     beat_reset(y, x);
-    if (idle) /* else an earlier firing looks further */
+    if (idle) /* else the timer is armed already */
         beat_arm(y);
     send_conns(y, a);
 }
 
-/* --- what the rest of the server reports ------------------------------------------------------ */
+/* --- events of the server --------------------------------------------------------------------- */
 
 void sys_client_connected(struct sys *y, const struct client *c)
 {
     if (y == NULL || y->silent)
         return;
     conns_changed(y, client_account(c));
-    send_come(y, c);
+    send_connect(y, c);
 }
 
 void sys_client_left(struct sys *y, const struct client *c)
@@ -242,11 +241,11 @@ void sys_client_left(struct sys *y, const struct client *c)
     if (client_account(c) != NULL)
         conns_changed(y, client_account(c));
     if (!client_is_closing(c))
-        return; /* it only moves to another account */
+        return; /* it moves to another account */
     subject = account_subject(y, &b, "$SYS.ACCOUNT.%s.DISCONNECT", event_account(c));
     client_info_of(c, &i);
     if (subject != NULL)
-        send_gone(y, y->account, c, subject, i.reason);
+        send_disconnect(y, y->account, c, subject, i.reason);
     mf_buf_fini(&b);
 }
 
@@ -259,17 +258,17 @@ void sys_auth_failed(struct sys *y, const struct client *c)
     if (y == NULL || y->silent)
         return;
     snprintf(subject, sizeof subject, "$SYS.SERVER.%s.CLIENT.AUTH.ERR", y->status->id);
-    if (wanted(y, y->account, subject))
-        send_gone(y, y->account, c, subject, reason);
-    /* Its owners hear of it too; before it is let in, a client belongs to the global account. */
+    if (has_subscriber(y, y->account, subject))
+        send_disconnect(y, y->account, c, subject, reason);
+    /* The account gets the event, too; without an account, the global account does. */
     home = client_account(c);
     if (home == NULL)
         home = accounts_global(y->status->accounts);
-    if (wanted(y, home, "$SYS.ACCOUNT.CLIENT.AUTH.ERR"))
-        send_gone(y, home, c, "$SYS.ACCOUNT.CLIENT.AUTH.ERR", reason);
+    if (has_subscriber(y, home, "$SYS.ACCOUNT.CLIENT.AUTH.ERR"))
+        send_disconnect(y, home, c, "$SYS.ACCOUNT.CLIENT.AUTH.ERR", reason);
 }
 
-static void send_bare(struct status *s, const char *what)
+static void send_server_event(struct status *s, const char *what)
 {
     struct sys *y = s->sys;
     struct mf_buf b = MF_BUF_INIT;
@@ -279,7 +278,7 @@ static void send_bare(struct status *s, const char *what)
     if (y == NULL)
         return;
     snprintf(subject, sizeof subject, "$SYS.SERVER.%s.%s", s->id, what);
-    if (!wanted(y, y->account, subject))
+    if (!has_subscriber(y, y->account, subject))
         return;
     jsonw_begin(&w, &b, JSONW_COMPACT);
     jsonw_object(&w, NULL);
@@ -290,12 +289,12 @@ static void send_bare(struct status *s, const char *what)
 
 void sys_lame_duck(struct status *s)
 {
-    send_bare(s, "LAMEDUCK");
+    send_server_event(s, "LAMEDUCK");
 }
 
 void sys_shutdown(struct status *s)
 {
-    send_bare(s, "SHUTDOWN");
+    send_server_event(s, "SHUTDOWN");
     if (s->sys != NULL)
         s->sys->silent = true;
 }
@@ -375,7 +374,7 @@ void sys_send_stats(struct sys *y)
     char subject[SUBJECT_CAP];
 
     snprintf(subject, sizeof subject, "$SYS.SERVER.%s.STATSZ", y->status->id);
-    if (!wanted(y, y->account, subject))
+    if (!has_subscriber(y, y->account, subject))
         return;
     sys_write_stats_msg(y, &b);
     event_send(y, y->account, subject, &b);

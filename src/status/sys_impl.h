@@ -1,5 +1,5 @@
-/* sys_impl.h: what the sys*.c files share: the server's own subscriptions in the accounts, requests
- * on them, and the events the system account hears. */
+/* sys_impl.h: the server's own subscriptions in the accounts, requests to them, and events of the
+ * system account; shared by the sys*.c files. */
 #ifndef MAYFLY_STATUS_SYS_IMPL_H
 #define MAYFLY_STATUS_SYS_IMPL_H
 
@@ -7,12 +7,12 @@
 
 #include <jansson.h>
 
-/* A request under way.  All of it is borrowed: for the length of the call, and of a page until its
- * document is sent or given up. */
+/* A request.  All of it is borrowed: for the length of the call, and of a page until its document
+ * is sent or dropped. */
 struct sys_request {
     struct sys *sys;
     struct status *status;
-    struct account *account;   /* where it was heard and where the answer goes */
+    struct account *account;   /* of the request and of the answer */
     const struct client *from; /* NULL: not from a client */
     const struct mf_msg *msg;
     json_t *options; /* the body; NULL when empty */
@@ -24,10 +24,9 @@ static inline struct mf_slice sys_body(const struct sys_request *q)
     return q->options != NULL ? q->msg->payload : MF_SLICE_NONE;
 }
 
-/* One thing that can be asked for.  Either page, which writes the member "data" of the usual
- * answer (or adds steps to q->doc that do), or run, which answers in its own way.  page returns 0
- * or fills the error: MF_PROTO becomes code 400 (the options are wrong), all others 500; MF_AGAIN:
- * no answer at all. */
+/* An endpoint.  Either page, which writes the member "data" of the usual answer (or adds steps to
+ * q->doc that do), or run, which answers in its own form. page returns 0 or an error: MF_PROTO
+ * becomes code 400 (wrong options), all others 500; MF_AGAIN: no answer. */
 struct sys_endpoint {
     const char *name;
     int (*page)(struct sys_request *q, struct jsonw *w, struct mf_error *e);
@@ -44,14 +43,14 @@ struct sys_service {
     const struct sys_endpoint *endpoint;
 };
 
-/* What every account has: its own few services, and its place in the rhythm of CONNS events. */
+/* State of every account: its services, and its place in the queue of CONNS events. */
 #define SYS_ACCOUNT_SERVICES 4
 struct sys_account {
     struct table_node node;   /* sys.accounts, by address */
     struct mf_list beat_link; /* sys.beats while it has connections, the next one due first */
     int64_t beat_ns;
     struct account *account;
-    /* Pages it asked for, the oldest first: one of them is made at a time.  sys_page.c */
+    /* Requested pages, the oldest first: one of them is made at a time. sys_page.c */
     struct mf_list pages;      /* sys_page.link */
     struct mf_list pages_link; /* sys.asking while it waits for its turn */
     unsigned npages;
@@ -60,7 +59,7 @@ struct sys_account {
     struct sys_service services[SYS_ACCOUNT_SERVICES];
 };
 
-/* A RELOAD request waits for the end of the turn: accounts cannot change under a publish. */
+/* A RELOAD request waits for the end of the turn: accounts cannot change during a publish. */
 struct sys_reload {
     struct mf_list link;
     size_t len;
@@ -71,7 +70,7 @@ struct sys {
     struct status *status;
     struct account *account; /* the system account */
     uint64_t seq;            /* messages with server information so far */
-    bool silent;             /* SHUTDOWN was the last word */
+    bool silent;             /* SHUTDOWN was sent: no more events and answers */
 
     struct sys_service *services; /* of the system account */
     size_t nservices;
@@ -95,22 +94,21 @@ struct sys_account *sys_account_find(struct sys *y, const struct account *a); /*
 /* Publishes in an account as the server. */
 void sys_publish(struct sys *y, struct account *a, struct mf_slice subject, struct mf_slice hdr,
                  const struct mf_buf *body);
-/* Member `server`: who speaks.  Counts sys.seq. */
+/* Writes the member `server`.  Counts sys.seq. */
 void sys_write_server(struct sys *y, struct jsonw *w);
 /* The usual answer: {"server":{},"data":{}} or {"server":{},"error":{}}; the first is left open.
  * data: with "data": null, as nats-server's pages fail. */
 void sys_answer_begin(struct sys_request *q, struct jsonw *w);
 void sys_answer_failed(struct sys_request *q, int code, const char *text, bool data);
 void sys_answer_error(struct sys_request *q, int code, const char *text);
-void sys_answer_done(struct sys_request *q); /* the server part alone: an order was carried out */
+void sys_answer_done(struct sys_request *q); /* the server part alone: an order was executed */
 
 /* --- sys_page.c: pages, in slices where they are long ----------------------------------------- */
-/* Answers, at once or later.  Takes q->options over. */
+/* Answers, at once or later.  Owns q->options. */
 void sys_page_answer(struct sys_request *q, const struct sys_endpoint *endpoint);
-void sys_page_drop(struct sys *y, struct sys_account *x); /* all that it asked for */
+void sys_page_drop(struct sys *y, struct sys_account *x); /* all requested pages */
 
-/* --- sys.c: life; y NULL: there is no system account --------------------------------------------
- */
+/* --- sys.c: start and stop -------------------------------------------------------------------- */
 MF_MUSTCHECK int sys_start(struct status *s, struct mf_error *e); /* s->sys; NULL without account */
 void sys_stop(struct status *s);
 void sys_account_removed(struct sys *y, struct account *a);
@@ -128,7 +126,7 @@ void sys_client_left(struct sys *y, const struct client *c);
 void sys_auth_failed(struct sys *y, const struct client *c);
 void sys_lame_duck(struct status *s);
 void sys_shutdown(struct status *s); /* the last event */
-void sys_send_stats(struct sys *y);  /* on the broadcast subject, if anybody listens */
+void sys_send_stats(struct sys *y);  /* on the broadcast subject, if it has subscribers */
 
 /* --- sys_request.c ---------------------------------------------------------------------------- */
 extern const struct sys_endpoint sys_server_pages[];   /* $SYS.REQ.SERVER.{PING,id}.<name> */
@@ -142,13 +140,13 @@ extern const struct sys_endpoint sys_account_pages[]; /* $SYS.REQ.ACCOUNT.<name>
 extern const size_t sys_naccount_pages;
 extern const struct sys_endpoint sys_all_statz; /* $SYS.REQ.ACCOUNT.PING.STATZ, system account */
 extern const struct sys_endpoint sys_debug_subscribers, sys_nsubs;
-/* Asked from inside an account, about itself. */
+/* Requests of users about their own account. */
 extern const struct sys_endpoint sys_user_info, sys_own_connz, sys_own_statz;
 
 /* --- sys_options.c: the JSON of a request ----------------------------------------------------- */
 /* *out NULL for an empty body or `null`; else the caller's.  MF_PROTO with the reason. */
 MF_MUSTCHECK int sys_options_parse(struct mf_slice body, json_t **out, struct mf_error *e);
-/* server_name, cluster, host, tags, domain, exact_match: is another server meant? */
+/* *excluded: server_name, cluster, host, tags, domain or exact_match select other servers. */
 MF_MUSTCHECK int sys_options_filter(const struct status *s, const json_t *o, bool *excluded,
                                     struct mf_error *e);
 /* Fields as Go's decoder finds them: the name in any case, null and absent leave *out alone.

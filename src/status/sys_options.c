@@ -1,5 +1,5 @@
-/* sys_options.c: options of $SYS requests: a JSON object, read as leniently as Go's decoder reads
- * it: unknown members are ignored, names match in any case. */
+/* sys_options.c: options of $SYS requests: a JSON object, read like Go's decoder: unknown members
+ * are ignored, names match in any case. */
 #include "status/sys_impl.h"
 
 #include <strings.h>

@@ -1,11 +1,12 @@
-/* sys_page.c: pages that were asked for by a message, in slices where they are long.
+/* sys_page.c: pages requested by messages, in slices where they are long.
  *
  * Happy path: sys_page_answer() > first_step() > the steps of the page > the answer is published.
- * That is one call where the page is whole after its first slice and its account has asked for
- * nothing else.  Otherwise it waits in its account's list; accounts take turns, PLACES pages are
- * made at a time, one for each account, so an account is answered in the order it asked.
- * Failure: the usual answer with "error"; out of memory: no answer.  More than WAITING: code 503.
- * Gone: a page that nobody waits for any more ends; with its account all of its pages do. */
+ * All of it is one call if the page is complete after its first slice and its account has no other
+ * page waiting.  Otherwise the page waits in its account's list; accounts take turns, PLACES pages
+ * are made at a time, one for each account, so the answers to an account keep the order of its
+ * requests. Failure: the usual answer with "error"; without memory no answer.  More than WAITING:
+ * code 503. Drop: a page whose reply subject has no subscriber ends; the pages of an account end
+ * with the account. */
 #include "status/sys_impl.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static struct mf_slice keep(uint8_t **to, struct mf_slice from)
     return kept;
 }
 
-/* Does anybody listen still?  Without memory to find out, somebody may. */
+/* Whether the reply subject has a subscriber; true without memory to search. */
 static bool heard(const struct doc *d)
 {
     const struct sys_page *p = mf_container(d, struct sys_page, doc);
@@ -67,7 +68,7 @@ static struct sys_page *page_new(struct sys_request *q, const struct sys_endpoin
     return p;
 }
 
-/* Off the list, but not freed. */
+/* Removes it from its list without freeing it. */
 static void page_leave(struct sys_page *p)
 {
     if (p->placed)
@@ -85,7 +86,7 @@ static void page_free(struct sys_page *p)
     free(p);
 }
 
-/* --- making it -------------------------------------------------------------------------------- */
+/* --- rendering -------------------------------------------------------------------------------- */
 
 /* Calls the endpoint, which writes all of the page or adds steps. */
 static bool first_step(struct doc *d, void *state)
@@ -117,7 +118,7 @@ static void page_answer(struct sys_page *p)
 
 static void next_pages(struct sys *y);
 
-/* The account's turn comes again when it asked for more. */
+/* The account waits for another turn if it has more pages. */
 static void page_done(struct doc *d)
 {
     struct sys_page *p = mf_container(d, struct sys_page, doc);
@@ -127,7 +128,7 @@ static void page_done(struct doc *d)
     page_leave(p);
     if (x->npages > 0 && mf_list_empty(&x->pages_link))
         mf_list_push(&y->asking, &x->pages_link);
-    next_pages(y); /* before the answer: x may be gone when that was published */
+    next_pages(y); /* before the answer: the publish may free x */
     page_answer(p);
     page_free(p);
 }
@@ -152,7 +153,7 @@ static void page_wait(struct sys_account *x, struct sys_page *p)
     struct sys *y = p->q.sys;
 
     mf_list_push(&x->pages, &p->link);
-    p->q.from = NULL; /* a client may be gone by then */
+    p->q.from = NULL; /* the client may close before */
     if (x->npages++ == 0)
         mf_list_push(&y->asking, &x->pages_link);
     next_pages(y);

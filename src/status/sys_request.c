@@ -1,5 +1,5 @@
-/* sys_request.c: what operators ask of a server: pages, statistics, and the three things they may
- * tell it to do: reload, close one client, send one client elsewhere. */
+/* sys_request.c: requests of operators to a server: pages, statistics, and three orders: reload,
+ * close a client, ask a client to leave. */
 #include "status/sys_impl.h"
 
 #include "base/log.h"
@@ -75,7 +75,7 @@ static int get_jsz(struct sys_request *q, struct jsonw *w, struct mf_error *e)
     if (sys_option_bool(q->options, "leader_only", &leader_only, e) != 0)
         return e->code;
     if (leader_only)
-        return MF_AGAIN; /* silence: another server leads */
+        return MF_AGAIN; /* no answer: another server leads */
     page_jsz(q->status, w, "data");
     return 0;
 }
@@ -127,7 +127,7 @@ static int get_empty(struct sys_request *q, struct jsonw *w, struct mf_error *e)
     return 0;
 }
 
-/* --- who, and how much ------------------------------------------------------------------------ */
+/* --- identity, statistics --------------------------------------------------------------------- */
 
 static void run_idz(struct sys_request *q)
 {
@@ -146,7 +146,7 @@ static void run_idz(struct sys_request *q)
     mf_buf_fini(&b);
 }
 
-/* Without a reply subject it is an order to broadcast now. */
+/* Without a reply subject: an order to broadcast now. */
 static void run_statsz(struct sys_request *q)
 {
     struct mf_buf b = MF_BUF_INIT;
@@ -197,7 +197,7 @@ static void run_kick(struct sys_request *q)
     struct client *c = order_client(q, "no such client or leafnode id");
     if (c == NULL)
         return;
-    answer_done(q, NULL); /* first: it may have kicked itself */
+    answer_done(q, NULL); /* before the close: a client may kick itself */
     client_kick(c);
 }
 

@@ -1,10 +1,10 @@
-/* crowd.c: how many connections there may be, and which of them gives way when there are too many.
+/* admission.c: the limit of connections, and the connection that is closed at the limit.
  *
- * Descriptors are shared by connections and by the files of streams.  Connections leave a part of
- * them alone (crowd_open), so that clients cannot stop a stream from writing.  A client that sent
- * neither CONNECT nor any other command is a stranger: as nats-server does, it may stay silent
- * where no credentials are asked for, but at the limit the oldest stranger that had its time to
- * connect gives way to the newcomer. */
+ * Connections and the files of streams share the descriptors of the process.  A part of them is
+ * reserved for files, so that clients cannot stop a stream from writing.  A client that sent
+ * neither CONNECT nor any other command is unknown: as in nats-server, it may stay silent where no
+ * credentials are required, but at the limit the oldest unknown client whose time to connect is
+ * over is closed for the new one. */
 #include "server/server_impl.h"
 
 #include "base/log.h"
@@ -14,8 +14,8 @@
 #define KEPT_LEAST 16
 #define KEPT_MOST  1024
 
-/* The soft limit is often 1024 for the sake of programs that use select(); we do not, and neither
- * does Go, which does the same for nats-server. */
+/* The soft limit is often 1024 for programs that use select(); this one does not. nats-server
+ * raises its limit, too. */
 static uint64_t raise_file_limit(void)
 {
     struct rlimit files;
@@ -31,17 +31,17 @@ static uint64_t raise_file_limit(void)
     return files.rlim_cur == RLIM_INFINITY ? UINT64_MAX : (uint64_t)files.rlim_cur;
 }
 
-void crowd_init(struct server *s)
+void admission_init(struct server *s)
 {
     uint64_t files = raise_file_limit(), kept = files / 4;
 
     kept = kept < KEPT_LEAST ? KEPT_LEAST : kept > KEPT_MOST ? KEPT_MOST : kept;
     s->files_kept = (unsigned)kept;
     s->files_max = files;
-    mf_list_init(&s->strangers);
+    mf_list_init(&s->unknown);
 }
 
-/* 0: nobody may come in. */
+/* 0: no connection is accepted. */
 static uint64_t limit(const struct server *s)
 {
     uint64_t most = s->files_max > s->files_kept ? s->files_max - s->files_kept : 0;
@@ -52,7 +52,7 @@ static uint64_t limit(const struct server *s)
     return wanted > 0 && (uint64_t)wanted < most ? (uint64_t)wanted : most;
 }
 
-void crowd_open(struct server *s)
+void admission_log(struct server *s)
 {
     net_keep_files(s->loop, s->files_kept);
     if (s->opts->max_connections < 0)
@@ -67,36 +67,37 @@ void crowd_open(struct server *s)
                  (unsigned long long)limit(s), (unsigned long long)s->files_max, s->files_kept);
 }
 
-void crowd_stranger(struct client *c)
+void admission_add(struct client *c)
 {
-    mf_list_push(&c->srv->strangers, &c->stranger_link);
+    mf_list_push(&c->srv->unknown, &c->unknown_link);
 }
 
-void crowd_known(struct client *c)
+void admission_remove(struct client *c)
 {
-    mf_list_del(&c->stranger_link);
+    mf_list_del(&c->unknown_link);
 }
 
-/* The oldest stranger that had its time gives way. */
+/* Closes the oldest unknown client whose time is over. */
 static bool make_room(struct server *s)
 {
     struct mf_list *pos;
 
-    mf_list_each(pos, &s->strangers)
+    mf_list_each(pos, &s->unknown)
     {
-        struct client *c = mf_container(pos, struct client, stranger_link);
+        struct client *c = mf_container(pos, struct client, unknown_link);
         if (c->phase == CLIENT_CLOSING || c->phase == CLIENT_CHECKING)
             continue;
         if (loop_mono_ns(s->loop) - c->start_mono_ns < client_auth_timeout(c))
             return false; /* the others are younger */
         client_send_err(c, "Authentication Timeout");
-        client_close(c, NULL, REASON_AUTH_TIMEOUT); /* its descriptor is wanted soon */
+        client_close(c, NULL,
+                     REASON_AUTH_TIMEOUT); /* without lingering: its descriptor is needed */
         return true;
     }
     return false;
 }
 
-bool crowd_admits(const struct client *c)
+bool admission_allows(const struct client *c)
 {
     struct server *s = c->srv;
     bool many = s->nclients > limit(s);
