@@ -284,11 +284,9 @@ static int check_config(const char *argv0, const struct options *o)
     return 0;
 }
 
-_Static_assert(sizeof MAYFLY_VERSION == sizeof SERVER_MAYFLY_VERSION, "one version");
-
 const char *mayfly_version(void)
 {
-    return SERVER_MAYFLY_VERSION;
+    return MAYFLY_VERSION;
 }
 
 const char *mayfly_nats_version(void)

@@ -14,3 +14,8 @@ SERVER_LIBS = %D%/libserver.a src/session/libsession.a src/ws/libws.a src/monito
 	$(CODEC_LIBS) -lm \
 	$(UV_LIBS) $(OPENSSL_LIBS) $(SODIUM_LIBS) $(CRYPT_LIBS) $(WSLAY_LIBS) $(ZLIB_LIBS) \
 	$(JANSSON_LIBS)
+
+UNIT_TESTS += test/unit/server/modules
+test_unit_server_modules_SOURCES = test/unit/server/test_modules.c
+test_unit_server_modules_LDADD = $(SERVER_LIBS) $(UNITY_LIBS)
+test_unit_server_modules_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -5,12 +5,13 @@
 #include "account/account.h"
 #include "loop/loop.h"
 #include "config/options.h"
+#include "mayfly.h"
 
 /* Versions in INFO and /varz.  Clients enable features by the version of NATS. */
 #define SERVER_NATS_VERSION   "2.15.1"
 #define SERVER_GO_VERSION     "none" /* clients require the field `go`; this server is not Go */
 #define SERVER_API_LEVEL      5
-#define SERVER_MAYFLY_VERSION "0.1.0"
+#define SERVER_MAYFLY_VERSION MAYFLY_VERSION
 
 struct server;
 
