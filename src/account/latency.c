@@ -33,7 +33,7 @@ void latency_free(struct latency *l)
 /* --- sampling --------------------------------------------------------------------------------- */
 
 /* The value of a header, its name compared without case, as tracing libraries write them. */
-static bool header(struct mf_slice hdr, const char *name, struct mf_slice *value)
+static bool find_header(struct mf_slice hdr, const char *name, struct mf_slice *value)
 {
     size_t len = strlen(name);
 
@@ -54,7 +54,7 @@ static bool header(struct mf_slice hdr, const char *name, struct mf_slice *value
 }
 
 /* The nth part (from 0) of a text split by c; *parts: the number of parts. */
-static struct mf_slice part(struct mf_slice s, char c, size_t nth, size_t *parts)
+static struct mf_slice find_part(struct mf_slice s, char c, size_t nth, size_t *parts)
 {
     struct mf_slice found = MF_SLICE_NONE;
     size_t start = 0;
@@ -91,7 +91,7 @@ static void show(struct jsonw *w, struct mf_slice hdr, const char *name)
 {
     struct mf_slice value;
 
-    if (!header(hdr, name, &value))
+    if (!find_header(hdr, name, &value))
         return;
     jsonw_array(w, name);
     jsonw_slice(w, NULL, value);
@@ -101,7 +101,7 @@ static void show(struct jsonw *w, struct mf_slice hdr, const char *name)
 static bool b3_single_denies(struct mf_slice b3)
 {
     size_t n;
-    struct mf_slice third = part(b3, '-', 2, &n);
+    struct mf_slice third = find_part(b3, '-', 2, &n);
 
     return (n > 2 && mf_eq_str(third, "0")) || (n == 1 && mf_eq_str(b3, "0"));
 }
@@ -113,29 +113,29 @@ static bool header_sampled(struct mf_slice hdr, struct jsonw *w)
     struct mf_slice v;
     size_t n;
 
-    if (header(hdr, "Uber-Trace-Id", &v)) {
-        struct mf_slice flags = part(v, ':', 3, &n);
+    if (find_header(hdr, "Uber-Trace-Id", &v)) {
+        struct mf_slice flags = find_part(v, ':', 3, &n);
         if (n != 4 || !flags_sampled(flags))
             return false;
         show(w, hdr, "Uber-Trace-Id");
         return true;
     }
-    bool told = header(hdr, "X-B3-Sampled", &v);
-    if (told && mf_eq_str(v, "0"))
+    bool decided = find_header(hdr, "X-B3-Sampled", &v);
+    if (decided && mf_eq_str(v, "0"))
         return false;
-    if ((told && mf_eq_str(v, "1")) || header(hdr, "X-B3-Traceid", &v)) {
+    if ((decided && mf_eq_str(v, "1")) || find_header(hdr, "X-B3-Traceid", &v)) {
         show(w, hdr, "X-B3-Parentspanid");
         show(w, hdr, "X-B3-Sampled");
         show(w, hdr, "X-B3-Spanid");
         show(w, hdr, "X-B3-Traceid");
         return true;
     }
-    if (header(hdr, "B3", &v)) {
+    if (find_header(hdr, "B3", &v)) {
         show(w, hdr, "B3");
         return !b3_single_denies(v);
     }
-    if (header(hdr, "Traceparent", &v)) {
-        struct mf_slice flags = part(v, '-', 3, &n);
+    if (find_header(hdr, "Traceparent", &v)) {
+        struct mf_slice flags = find_part(v, '-', 3, &n);
         show(w, hdr, "Traceparent");
         show(w, hdr, "Tracestate");
         return n == 4 && flags.len == 2 && flags_sampled(flags);
@@ -143,7 +143,7 @@ static bool header_sampled(struct mf_slice hdr, struct jsonw *w)
     return false;
 }
 
-static bool sampled(const struct acc_export *x, struct mf_slice hdr, struct mf_buf *shown)
+static bool is_sampled(const struct acc_export *x, struct mf_slice hdr, struct mf_buf *shown)
 {
     struct jsonw w;
     bool yes;
@@ -167,7 +167,7 @@ struct latency *latency_start(struct service_import *si, const struct router_msg
 
     if (MF_LIKELY(x->latency_subject == NULL) || x->response != OPTIONS_RESPONSE_SINGLETON)
         return NULL;
-    if (!sampled(x, m->msg->hdr, &shown) || (l = calloc(1, sizeof *l)) == NULL) {
+    if (!is_sampled(x, m->msg->hdr, &shown) || (l = calloc(1, sizeof *l)) == NULL) {
         mf_buf_fini(&shown);
         return NULL;
     }

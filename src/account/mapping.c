@@ -235,7 +235,7 @@ static const struct mapping *find(const struct mappings *m, struct mf_slice subj
     return NULL;
 }
 
-static const struct dest *draw(const struct mapping *m)
+static const struct dest *draw_weight(const struct mapping *m)
 {
     double at;
 
@@ -322,7 +322,7 @@ ssize_t mappings_apply(const struct mappings *m, struct mf_slice subject, char *
 
     if (found == NULL)
         return domain_apply(m, subject, dst, cap);
-    d = draw(found);
+    d = draw_weight(found);
     if (d == NULL)
         return MF_NOTFOUND;
     if (d->tr == NULL)

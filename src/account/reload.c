@@ -252,7 +252,7 @@ static bool in_use(const struct account *a)
 }
 
 /* Accounts that an earlier reload removed and that nobody uses any more. */
-static void sweep(struct accounts *as)
+static void free_unused(struct accounts *as)
 {
     struct mf_list *pos, *next;
 
@@ -339,7 +339,7 @@ static void plan_commit(struct plan *p)
 {
     struct accounts *as = p->as;
 
-    sweep(as);
+    free_unused(as);
     swap_shadows(p);
     for (size_t i = 0; i < p->n; i++)
         swap_sharing(&p->entries[i]);

@@ -23,7 +23,7 @@ struct reply {
     struct table_node node; /* in owner->replies, by subject */
     struct mf_list age;     /* in export->waiting */
     struct account *owner;  /* in whose space the subject lives */
-    struct account *to;     /* where the answer goes */
+    struct account *to;     /* account of the requestor */
     struct acc_export *export;
     struct latency *lat;
     int64_t since_ns;

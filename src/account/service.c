@@ -73,7 +73,7 @@ static bool info_header(struct mf_buf *out, const struct service_import *si,
 {
     const struct accounts *as = si->importer->as;
     struct mf_buf json = MF_BUF_INIT;
-    bool detailed = before != NULL ? before->share : si->share, told = false;
+    bool detailed = before != NULL ? before->share : si->share, written = false;
     int64_t rtt = 0;
 
     if (as->info != NULL && m->origin != NULL &&
@@ -85,10 +85,10 @@ static bool info_header(struct mf_buf *out, const struct service_import *si,
         mf_buf_puts(out, INFO_HEADER " ");
         mf_buf_append(out, json.ptr, json.len);
         mf_buf_puts(out, "\r\n\r\n");
-        told = !mf_buf_failed(out) && !mf_buf_failed(&json);
+        written = !mf_buf_failed(out) && !mf_buf_failed(&json);
     }
     mf_buf_fini(&json);
-    return told;
+    return written;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -107,8 +107,8 @@ struct crossing {
 };
 
 /* Applies the mappings of the account it enters. false: dropped on purpose, or no memory. */
-static bool cross(struct crossing *c, const struct router_msg *m, struct account *into,
-                  struct mf_slice to)
+static bool cross_border(struct crossing *c, const struct router_msg *m, struct account *into,
+                         struct mf_slice to)
 {
     ssize_t n = 0;
 
@@ -137,7 +137,7 @@ static size_t request(struct service_import *si, const struct router_msg *m, str
     char back[64];
     size_t n = 0;
 
-    if (!cross(&c, m, si->exporter, to)) {
+    if (!cross_border(&c, m, si->exporter, to)) {
         latency_free(lat);
         goto out;
     }
@@ -233,7 +233,7 @@ bool answer_deliver(struct router_sub *s, const struct router_msg *m)
     answer.no_request = true;
     to = reply_to(r);
     reply_hold(r, m);
-    if (cross(&c, &answer, to, reply_original(r)) &&
+    if (cross_border(&c, &answer, to, reply_original(r)) &&
         ask_back(&c, owner, to, reply_export(r), reply_share(r), &made, back))
         n = hop_publish(to, &c.rm, reply_export(r), reply_share(r), hop_find(to->as, m->msg));
     if (n == 0 && made.len > 0) {

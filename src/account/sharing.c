@@ -134,7 +134,8 @@ static bool in_list(const struct options_list *l, const char *name)
 }
 
 /* An export with a token position is for the account of that name: "x.*" allows A to import x.A. */
-static bool allowed(const struct acc_export *x, const struct account *a, struct mf_slice subject)
+static bool is_import_allowed(const struct acc_export *x, const struct account *a,
+                              struct mf_slice subject)
 {
     const struct options_export *o = x->options;
 
@@ -150,7 +151,7 @@ static struct acc_export *export_for(struct sharing *d, bool service, struct mf_
 
     for (size_t i = 0; i < d->nexports; i++) {
         struct acc_export *x = &d->exports[i];
-        if (x->service != service || !allowed(x, a, subject))
+        if (x->service != service || !is_import_allowed(x, a, subject))
             continue;
         if (mf_eq_str(subject, x->subject))
             return x;

@@ -152,7 +152,7 @@ static struct proof choose(const struct auth *a, const struct auth_request *r)
     return simple_proof(a, r);
 }
 
-static bool proven(const struct proof *p, const struct auth_request *r)
+static bool is_proven(const struct proof *p, const struct auth_request *r)
 {
     switch (p->what) {
     case PROOF_NONE:
@@ -173,7 +173,7 @@ int auth_check(const struct auth *a, const struct auth_request *r, struct auth_i
 {
     struct proof p = choose(a, r);
 
-    if (a->closed || !proven(&p, r) || (p.user != NULL && p.user->proxied))
+    if (a->closed || !is_proven(&p, r) || (p.user != NULL && p.user->proxied))
         return MF_DENIED;
     *who = (struct auth_identity){.account = AUTH_GLOBAL, .name = p.name};
     if (p.user != NULL) {

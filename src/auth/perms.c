@@ -192,7 +192,7 @@ bool perms_can_publish(const struct perms *p, struct mf_slice subject)
     return !perms_denies_publish(p, subject);
 }
 
-static bool denied(const struct perms *p, struct mf_slice subject, struct mf_slice queue)
+static bool is_denied(const struct perms *p, struct mf_slice subject, struct mf_slice queue)
 {
     struct patset_hit h = patset_match(p->sub_deny, subject, queue, PATSET_LITERAL);
 
@@ -210,7 +210,7 @@ bool perms_can_subscribe(const struct perms *p, struct mf_slice pattern, struct 
         if (queue.len > 0 && h.queued ? !h.queue_hit : !h.plain)
             return false;
     }
-    return p->sub_deny == NULL || !denied(p, pattern, queue);
+    return p->sub_deny == NULL || !is_denied(p, pattern, queue);
 }
 
 static bool overlaps(const struct options_list *l, struct mf_slice pattern, struct mf_slice queue)
@@ -234,7 +234,7 @@ bool perms_filter_needed_queue(const struct perms *p, struct mf_slice pattern,
 
 bool perms_can_deliver_queue(const struct perms *p, struct mf_slice subject, struct mf_slice queue)
 {
-    return p == NULL || p->sub_deny == NULL || !denied(p, subject, queue);
+    return p == NULL || p->sub_deny == NULL || !is_denied(p, subject, queue);
 }
 
 bool perms_filter_needed(const struct perms *p, struct mf_slice pattern)

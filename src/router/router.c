@@ -47,7 +47,7 @@ static void forget_answers(struct router *r, struct node *n)
     cache_forget(&r->cache, node_pattern(pattern), pattern->wild);
 }
 
-static void emptied(struct router *r, struct node *n)
+static void release_emptied(struct router *r, struct node *n)
 {
     if (n->len > 0)
         return;
@@ -136,7 +136,7 @@ void router_unsubscribe(struct router *r, struct router_sub *s)
     s->pattern = s->queue = MF_SLICE_NONE;
     r->subs--;
     r->removes++;
-    emptied(r, n);
+    release_emptied(r, n);
 }
 
 uint64_t router_departures(const struct router *r)
@@ -146,12 +146,12 @@ uint64_t router_departures(const struct router *r)
 
 /* --- visiting ------------------------------------------------------------------------------ */
 
-static inline void leave(struct router *r, struct node *n)
+static inline void leave_node(struct router *r, struct node *n)
 {
     if (--n->busy > 0 || MF_LIKELY(n->tomb == 0))
         return;
     trie_settle(n);
-    emptied(r, n);
+    release_emptied(r, n);
 }
 
 /* The matches of a subject, in the cache or in trie.found.  Valid until the router is used again.
@@ -211,7 +211,7 @@ static bool frame_open(struct frame *f, struct answer a)
 static void frame_close(struct router *r, struct frame *f)
 {
     for (uint32_t i = 0; i < f->n; i++)
-        leave(r, f->pin[i].node);
+        leave_node(r, f->pin[i].node);
     if (f->pin != f->room)
         free(f->pin);
 }
@@ -295,7 +295,7 @@ static inline size_t publish(struct router *r, const struct router_msg *m)
         taken = deliver_group(&(struct pin){n, n->len, true, false}, 1, m);
     else
         taken = deliver_plain(n, n->len, m);
-    leave(r, n);
+    leave_node(r, n);
     return taken;
 }
 

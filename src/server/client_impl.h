@@ -22,7 +22,7 @@ struct server;
 enum client_phase {
     CLIENT_TLS_FIRST, /* nothing sent yet: the peer begins with a TLS hello (or the fallback fires)
                        */
-    CLIENT_TLS_PEEK,  /* INFO sent in clear; the first byte tells TLS from plain */
+    CLIENT_TLS_PEEK,  /* INFO sent in clear; the first byte distinguishes TLS from plain */
     CLIENT_TLS,       /* handshake under way */
     CLIENT_WAIT,      /* CONNECT expected */
     CLIENT_CHECKING,  /* credentials are with a worker */

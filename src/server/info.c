@@ -23,8 +23,8 @@ static void info_listener(struct jsonw *w, const struct client *c)
 {
     const struct server *s = c->srv;
     bool ws = c->kind == CLIENT_WS;
-    char told[SERVER_HOST];
-    const char *host = ws ? s->opts->websocket.host : server_host(s, told);
+    char room[SERVER_HOST];
+    const char *host = ws ? s->opts->websocket.host : server_host(s, room);
 
     jsonw_str(w, "host", host == NULL ? "0.0.0.0" : host);
     if (ws)

@@ -44,13 +44,13 @@ int server_open_port(const struct server *s, enum server_listener which, int oth
 uint64_t server_page_hits(const struct server *s, const char *path);
 
 #define SERVER_HOST 256
-/* Host and port that clients are told: client_advertise, or where the server listens. */
+/* Host and port announced to clients: client_advertise, or the address of the listener. */
 const char *server_host(const struct server *s, char dst[SERVER_HOST]);
 int server_port(const struct server *s);
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Embedded in its owner, who zeroes it and fills arg and the functions wanted; others are NULL. */
+/* Embedded in its owner, which zeroes it and fills arg and the functions it needs. */
 struct server_observer {
     void *arg;
     void (*connected)(void *arg, const struct client *c); /* its first CONNECT was accepted */

@@ -79,7 +79,7 @@ int ws_listen(struct server *s, struct mf_error *e)
 
 /* --- a session's part ------------------------------------------------------------------------- */
 
-static char *cookie(const struct ws_request *r, const char *name)
+static char *copy_cookie(const struct ws_request *r, const char *name)
 {
     struct mf_slice value =
         r->cookie != NULL && name != NULL ? ws_cookie(r->cookie, name) : MF_SLICE_NONE;
@@ -96,9 +96,9 @@ struct client_ws *client_ws_new(const struct server *s, const struct ws_request 
         return NULL;
     w->pipe = r->pipe;
     w->ip = r->client_ip != NULL ? mf_slice_dup(mf_str(r->client_ip)) : NULL;
-    w->user = cookie(r, o->user_cookie);
-    w->pass = cookie(r, o->pass_cookie);
-    w->token = cookie(r, o->token_cookie);
+    w->user = copy_cookie(r, o->user_cookie);
+    w->pass = copy_cookie(r, o->pass_cookie);
+    w->token = copy_cookie(r, o->token_cookie);
     return w;
 }
 

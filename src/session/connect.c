@@ -186,7 +186,7 @@ bool connect_info_ok(struct mf_slice json)
 }
 
 /* memset before free may be dropped by the compiler; this one is not. */
-static void wipe(char **secret)
+static void wipe_secret(char **secret)
 {
     if (*secret != NULL)
         explicit_bzero(*secret, strlen(*secret));
@@ -196,10 +196,10 @@ static void wipe(char **secret)
 
 void connect_opts_forget(struct connect_opts *o)
 {
-    wipe(&o->pass);
-    wipe(&o->token);
-    wipe(&o->sig);
-    wipe(&o->jwt);
+    wipe_secret(&o->pass);
+    wipe_secret(&o->token);
+    wipe_secret(&o->sig);
+    wipe_secret(&o->jwt);
 }
 
 void connect_opts_fini(struct connect_opts *o)

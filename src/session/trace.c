@@ -40,7 +40,7 @@ static size_t skip_blanks(struct mf_slice s, size_t at)
 }
 
 /* Copies json with secrets replaced. false: unusual JSON, which is not shown. */
-static bool redact(struct mf_buf *out, struct mf_slice json)
+static bool redact_secrets(struct mf_buf *out, struct mf_slice json)
 {
     size_t at = 0, end, value;
 
@@ -74,7 +74,7 @@ static bool redact(struct mf_buf *out, struct mf_slice json)
 /* --- in --------------------------------------------------------------------------------------- */
 
 /* The rest of the line that begins with the command's name. */
-static struct mf_slice arguments(struct mf_slice command)
+static struct mf_slice arguments_of(struct mf_slice command)
 {
     const uint8_t *lf = memchr(command.ptr, '\n', command.len);
     size_t end = lf == NULL ? command.len : (size_t)(lf - command.ptr), at = 0;
@@ -91,7 +91,7 @@ static void trace_connect(const char *label, struct mf_slice json)
 {
     struct mf_buf text = MF_BUF_INIT;
 
-    if (redact(&text, json) && !mf_buf_failed(&text))
+    if (redact_secrets(&text, json) && !mf_buf_failed(&text))
         log_trace("%s - <<- [CONNECT %s]", label, mf_buf_cstr(&text));
     else
         log_trace("%s - <<- [CONNECT {...}]", label);
@@ -106,7 +106,7 @@ void trace_command(const char *label, const struct proto_cmd *cmd, struct mf_sli
     if (cmd->op == PROTO_CONNECT)
         trace_connect(label, cmd->args);
     else if (cmd->op <= PROTO_UNSUB)
-        log_trace("%s - <<- [%s %.*s]", label, names[cmd->op], MF_FMT(arguments(line)));
+        log_trace("%s - <<- [%s %.*s]", label, names[cmd->op], MF_FMT(arguments_of(line)));
     else
         log_trace("%s - <<- [%s]", label, names[cmd->op]);
 }

@@ -115,7 +115,7 @@ int page_accountz(struct status *s, const char *account, struct jsonw *w, const 
 
 /* --- /accstatz -------------------------------------------------------------------------------- */
 
-static void traffic(struct jsonw *w, const char *key, uint64_t msgs, uint64_t bytes)
+static void write_traffic(struct jsonw *w, const char *key, uint64_t msgs, uint64_t bytes)
 {
     static const char *const none[] = {"gateways", "routes", "leafs"};
 
@@ -143,8 +143,8 @@ void page_account_stat_fields(struct account *a, struct jsonw *w)
     jsonw_u64(w, "leafnodes", n->leafnodes);
     jsonw_u64(w, "total_conns", n->clients + n->leafnodes);
     jsonw_u64(w, "num_subscriptions", t.subs);
-    traffic(w, "sent", n->out_msgs, n->out_bytes);
-    traffic(w, "received", n->in_msgs, n->in_bytes);
+    write_traffic(w, "sent", n->out_msgs, n->out_bytes);
+    write_traffic(w, "received", n->in_msgs, n->in_bytes);
     jsonw_u64(w, "slow_consumers", n->slow_consumers);
 }
 

@@ -22,7 +22,7 @@ static const char head[] =
     "td{border-color:#2a2d33}nav a{color:#9cc4ff;border-color:#444}nav a:hover{background:#22262e}}"
     "</style></head><body>\n";
 
-static void escaped(struct mf_buf *b, const char *text)
+static void write_escaped(struct mf_buf *b, const char *text)
 {
     for (; *text != '\0'; text++) {
         switch (*text) {
@@ -44,25 +44,25 @@ static void escaped(struct mf_buf *b, const char *text)
     }
 }
 
-static void number(struct mf_buf *b, const char *what, uint64_t value)
+static void write_number(struct mf_buf *b, const char *what, uint64_t value)
 {
     mf_buf_printf(b, "<tr><td>%s</td><td>%llu</td></tr>\n", what, (unsigned long long)value);
 }
 
-static void numbers(struct status *s, struct mf_buf *b)
+static void write_numbers(struct status *s, struct mf_buf *b)
 {
     struct page_usage u;
 
     page_usage(s, &u);
     mf_buf_puts(b, "<table>\n");
-    number(b, "connections", server_clients(s->server));
-    number(b, "subscriptions", server_subs(s->server));
-    number(b, "messages in", server_counters(s->server)->in_msgs);
-    number(b, "messages out", server_counters(s->server)->out_msgs);
-    number(b, "bytes in", server_counters(s->server)->in_bytes);
-    number(b, "bytes out", server_counters(s->server)->out_bytes);
-    number(b, "slow consumers", server_counters(s->server)->slow_consumers);
-    number(b, "memory (KB)", u.rss / 1024);
+    write_number(b, "connections", server_clients(s->server));
+    write_number(b, "subscriptions", server_subs(s->server));
+    write_number(b, "messages in", server_counters(s->server)->in_msgs);
+    write_number(b, "messages out", server_counters(s->server)->out_msgs);
+    write_number(b, "bytes in", server_counters(s->server)->in_bytes);
+    write_number(b, "bytes out", server_counters(s->server)->out_bytes);
+    write_number(b, "slow consumers", server_counters(s->server)->slow_consumers);
+    write_number(b, "memory (KB)", u.rss / 1024);
     mf_buf_printf(b, "<tr><td>CPU</td><td>%.1f %%</td></tr>\n</table>\n", u.cpu_percent);
 }
 
@@ -75,16 +75,16 @@ void page_root(struct status *s, const char *base_path, struct mf_buf *out)
 
     mf_buf_puts(out, head);
     mf_buf_puts(out, "<h1>");
-    escaped(out, server_name(s->server));
+    write_escaped(out, server_name(s->server));
     mf_buf_printf(out, "</h1>\n<p>mayflyd %s (NATS %s), up %s%s</p>\n", SERVER_MAYFLY_VERSION,
                   SERVER_NATS_VERSION,
                   clock_uptime(text, clock_mono_ns() - server_start_mono_ns(s->server)),
                   server_is_lame_duck(s->server) ? ", leaving (lame duck)" : "");
-    numbers(s, out);
+    write_numbers(s, out);
     mf_buf_puts(out, "<nav>\n");
     for (size_t i = 0; i < MF_COUNT(links); i++) {
         mf_buf_puts(out, "<a href=\"");
-        escaped(out, base_path);
+        write_escaped(out, base_path);
         mf_buf_printf(out, "/%s\">/%s</a>\n", links[i], links[i]);
     }
     mf_buf_puts(out, "</nav>\n</body></html>\n");

@@ -2,7 +2,7 @@
  * and latency reports. */
 #include "status/pages_impl.h"
 
-static void details(struct jsonw *w, const struct client *c, const char *service)
+static void write_details(struct jsonw *w, const struct client *c, const char *service)
 {
     struct client_info i;
 
@@ -37,7 +37,7 @@ static bool info_of(void *arg, const void *origin, bool detailed, const char *se
     jsonw_begin(&w, json, JSONW_COMPACT);
     jsonw_object(&w, NULL);
     if (detailed) {
-        details(&w, c, service);
+        write_details(&w, c, service);
     } else {
         jsonw_str(&w, "acc", account_name(client_account(c)));
         jsonw_opt_str(&w, "svc", service);

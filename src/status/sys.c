@@ -21,7 +21,7 @@
 /* --- answers ---------------------------------------------------------------------------------- */
 
 /* trace_verbose shows messages from and to the server itself. */
-static bool traced(const struct sys *y)
+static bool is_traced(const struct sys *y)
 {
     return server_options(y->status->server)->trace_verbose && log_enabled(LOG_TRACE_);
 }
@@ -47,7 +47,7 @@ void sys_publish(struct sys *y, struct account *a, struct mf_slice subject, stru
 
     if (y->silent || mf_buf_failed(body))
         return;
-    if (traced(y))
+    if (is_traced(y))
         trace_publish(y, &m);
     (void)account_publish(a, &rm); /* mappings are for clients */
 }
@@ -165,7 +165,7 @@ static int service_add(struct sys *y, struct sys_service *v, struct account *a,
     if (rc != 0)
         return mf_fail(e, rc, "subscribe %s", subject);
     y->own_subs++;
-    if (traced(y) && a == y->account)
+    if (is_traced(y) && a == y->account)
         log_trace("SYSTEM - <<- [SUB %s  %llu]", subject, (unsigned long long)y->own_subs);
     return 0;
 }

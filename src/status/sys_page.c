@@ -27,7 +27,7 @@ struct sys_page {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static struct mf_slice keep(uint8_t **to, struct mf_slice from)
+static struct mf_slice copy_slice(uint8_t **to, struct mf_slice from)
 {
     struct mf_slice kept = mf_slice(*to, from.len);
 
@@ -38,7 +38,7 @@ static struct mf_slice keep(uint8_t **to, struct mf_slice from)
 }
 
 /* Whether the reply subject has a subscriber; true without memory to search. */
-static bool heard(const struct doc *d)
+static bool has_reader(const struct doc *d)
 {
     const struct sys_page *p = mf_container(d, struct sys_page, doc);
     struct router *r = account_router(p->q.account);
@@ -56,15 +56,15 @@ static struct sys_page *page_new(struct sys_request *q, const struct sys_endpoin
         return NULL;
     to = p->text;
     *p = (struct sys_page){.endpoint = endpoint, .q = *q};
-    p->msg.subject = keep(&to, m->subject);
-    p->msg.reply = keep(&to, m->reply);
-    p->msg.payload = keep(&to, m->payload);
+    p->msg.subject = copy_slice(&to, m->subject);
+    p->msg.reply = copy_slice(&to, m->reply);
+    p->msg.payload = copy_slice(&to, m->payload);
     p->q.msg = &p->msg;
     p->q.doc = &p->doc;
     q->options = NULL;
     mf_list_init(&p->link);
     doc_init(&p->doc, q->status->loop, JSONW_COMPACT);
-    p->doc.wanted = heard;
+    p->doc.wanted = has_reader;
     return p;
 }
 
