@@ -42,8 +42,8 @@ size_t link_send(const struct link *l, struct mf_slice subject, struct mf_slice 
 {
     struct mf_msg m = {.subject = subject, .reply = reply, .hdr = hdr, .payload = body};
 
-    return account_publish_mapped(l->all->host->account,
-                                  &(struct router_msg){.route = subject, .msg = &m});
+    return account_publish(l->all->host->account,
+                           &(struct router_msg){.route = subject, .msg = &m});
 }
 
 static void unique(char out[UNIQUE + 1])
